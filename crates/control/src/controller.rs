@@ -1,0 +1,212 @@
+//! The contract between a game stream and its congestion controller.
+//!
+//! A session calls, in the order in which things happen: [`RateController::target`] before a frame is
+//! encoded, [`RateController::on_frame`] after, [`RateController::on_sent`] for every packet that
+//! leaves the pacer, [`RateController::on_feedback`] for every report of the receiver, and
+//! [`RateController::on_timer`] when [`RateController::next_timer`] is due.
+
+use gameway_units::{Bytes, Duration, Instant, Rate, ReceiverInstant};
+
+/// Number of a frame, counting from zero.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
+pub struct FrameId(pub u64);
+
+/// Transport-wide number of a packet of the stream, counting from zero and never wrapping: media,
+/// repair, probe and padding packets share it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
+pub struct SequenceNumber(pub u64);
+
+/// What a packet of the stream carries.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum PacketKind {
+    /// Encoded video.
+    Media,
+    /// Forward error correction of a frame; it counts as part of that frame's train.
+    Repair,
+    /// A small packet without payload, sent after the frame to sense cross-traffic (Pudica).
+    Probe,
+    /// Filler that a bandwidth probe asked for (GCC).
+    Padding,
+}
+
+/// The ECN field of the IP header (RFC 3168 section 5, RFC 9331 section 2).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Ecn {
+    /// Not ECN-capable.
+    #[default]
+    NotEct,
+    /// ECN-capable, classic.
+    Ect0,
+    /// ECN-capable, L4S.
+    Ect1,
+    /// Congestion experienced.
+    Ce,
+}
+
+/// A packet as it left the pacer.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct SentPacket {
+    /// Its transport-wide number.
+    pub sequence: SequenceNumber,
+    /// When it left.
+    pub sent: Instant,
+    /// Size on the wire, all headers included.
+    pub size: Bytes,
+    /// What it carries.
+    pub kind: PacketKind,
+    /// The frame that it belongs to; for a probe, the frame before it.
+    pub frame: FrameId,
+    /// Whether it is the first packet of its frame.
+    pub first_of_frame: bool,
+    /// Whether it is the last packet of its frame's train (media and repair).
+    pub last_of_frame: bool,
+    /// The cluster of a bandwidth probe that it serves, as given in [`ProbeCluster::id`].
+    pub probe_cluster: Option<u32>,
+}
+
+/// What became of one packet.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct PacketReport {
+    /// The packet as it was sent.
+    pub packet: SentPacket,
+    /// When it arrived, on the receiver's clock; `None` if it is taken for lost.
+    pub arrival: Option<ReceiverInstant>,
+    /// The ECN field with which it arrived.
+    pub ecn: Ecn,
+}
+
+/// One report of the receiver, joined with what was sent: each packet appears once as received or lost,
+/// in order of sequence number. (A packet taken for lost may be reported once more if it arrives late.)
+#[derive(Debug, Clone, Copy)]
+pub struct FeedbackBatch<'a> {
+    /// The packets that this report tells of for the first time.
+    pub reports: &'a [PacketReport],
+    /// When the receiver made the report, on its clock.
+    pub generated: ReceiverInstant,
+    /// Bytes sent and neither reported received nor taken for lost, after this report.
+    pub in_flight: Bytes,
+}
+
+impl FeedbackBatch<'_> {
+    /// Round-trip time at `now` without the receiver's holding time, from the newest packet received.
+    #[must_use]
+    pub fn round_trip_time(&self, now: Instant) -> Option<Duration> {
+        let newest = self.reports.iter().rev().find(|report| report.arrival.is_some())?;
+        let held = self.generated.saturating_since(newest.arrival?);
+        let elapsed = now.saturating_since(newest.packet.sent);
+        let rtt = elapsed.saturating_sub(held);
+        (!held.is_negative() && rtt > Duration::ZERO).then_some(rtt)
+    }
+}
+
+/// A frame that was just encoded, before its packets enter the pacer.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct FrameSent {
+    /// Its number.
+    pub frame: FrameId,
+    /// The target bitrate with which it was encoded.
+    pub target: Rate,
+    /// Its bytes on the wire: payload, repair and all headers.
+    pub size: Bytes,
+    /// How many packets it fills.
+    pub packets: u32,
+}
+
+/// How the packets of the stream are spread over time.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Pacing {
+    /// Each frame's packets are spread evenly over the frame interval divided by this multiplier (>= 1).
+    FrameMultiplier(f64),
+    /// Packets leave a queue at this rate.
+    Rate(Rate),
+    /// At once.
+    Burst,
+}
+
+/// A train of packets to be sent at a set rate, to learn whether the path carries it (GCC).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ProbeCluster {
+    /// Number of the cluster; packets sent for it carry it.
+    pub id: u32,
+    /// The rate at which to send.
+    pub rate: Rate,
+    /// Send at least this much.
+    pub min_bytes: Bytes,
+    /// Send at least this many packets.
+    pub min_packets: u32,
+}
+
+/// What the controller wants from now on.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Target {
+    /// Bitrate of the next frame, as bytes on the wire (the session subtracts headers and repair).
+    pub bitrate: Rate,
+    /// How to spread packets.
+    pub pacing: Pacing,
+    /// Do not have more than this in flight, if set: packets wait in the pacer.
+    pub window: Option<Bytes>,
+    /// How many payload-free probe packets follow each frame, evenly spread over what is left of the
+    /// frame interval (Pudica 4.1).
+    pub probes_per_frame: u32,
+    /// Start this bandwidth probe now, unless one with this number has been started.
+    pub probe_cluster: Option<ProbeCluster>,
+    /// Encode the next frame as a key frame.
+    pub key_frame: bool,
+}
+
+/// Bounds that the application sets.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct RateLimits {
+    /// Never below.
+    pub min: Rate,
+    /// Never above.
+    pub max: Rate,
+    /// With which to begin.
+    pub start: Rate,
+    /// Time from frame to frame.
+    pub frame_interval: Duration,
+}
+
+/// Which feedback an algorithm was made for; a session uses it unless the experiment says otherwise.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum FeedbackStyle {
+    /// A report when a frame's last packet and when its last probe arrives.
+    PerFrame,
+    /// A report at this interval.
+    Interval(Duration),
+}
+
+/// A congestion controller of a game stream.
+///
+/// No call may panic, whatever the feedback says: arrival times, order and contents come from a peer.
+/// Targets stay within the [`RateLimits`] that the controller was made with (a pause below the minimum is
+/// not expressible), and are a function of the calls alone: same calls, same bits.
+pub trait RateController: Send {
+    /// Its name in experiment files, for example "pudica".
+    fn name(&self) -> &'static str;
+
+    /// The feedback for which it was made.
+    fn feedback_style(&self) -> FeedbackStyle;
+
+    /// A frame was encoded with the bitrate that [`Self::target`] gave.
+    fn on_frame(&mut self, now: Instant, frame: &FrameSent);
+
+    /// A packet left the pacer.
+    fn on_sent(&mut self, now: Instant, packet: &SentPacket);
+
+    /// A report of the receiver came.
+    fn on_feedback(&mut self, now: Instant, batch: &FeedbackBatch<'_>);
+
+    /// The time given by [`Self::next_timer`] has come (or passed).
+    fn on_timer(&mut self, now: Instant);
+
+    /// When [`Self::on_timer`] wants to be called; `None` for never.
+    fn next_timer(&self) -> Option<Instant>;
+
+    /// What it wants from now on.
+    fn target(&self) -> Target;
+
+    /// Its state for the log: calls `sink` with a name (unit in the name) and a value, always the same
+    /// names in the same order.
+    fn observe(&self, sink: &mut dyn FnMut(&'static str, f64));
+}

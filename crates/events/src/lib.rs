@@ -1,0 +1,1 @@
+//! Typed records of what happened, and their Arrow and Parquet tables

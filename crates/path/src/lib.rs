@@ -1,0 +1,1 @@
+//! The network path: queues, links, delay, jitter and loss

@@ -1,0 +1,1 @@
+//! Sender and receiver of a game stream, and its feedback

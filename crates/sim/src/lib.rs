@@ -1,0 +1,1 @@
+//! Virtual-time driver: one event queue, seeded, bit-identical

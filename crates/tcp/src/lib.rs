@@ -1,0 +1,1 @@
+//! Competing TCP: a sans-IO bulk endpoint, one module per congestion control

@@ -1,0 +1,133 @@
+//! Amounts of data.
+
+use crate::parse::{UnitError, UnitTable, format_scaled, parse_scaled};
+use crate::{Duration, Rate};
+use std::fmt;
+use std::ops::{Add, AddAssign, Div, Mul, Sub, SubAssign};
+use std::str::FromStr;
+
+const UNITS: UnitTable = &[
+    ("B", 1),
+    ("kB", 1_000),
+    ("KB", 1_000),
+    ("MB", 1_000_000),
+    ("GB", 1_000_000_000),
+    ("KiB", 1 << 10),
+    ("MiB", 1 << 20),
+    ("GiB", 1 << 30),
+];
+const PRINT_UNITS: UnitTable = &[("B", 1), ("kB", 1_000), ("MB", 1_000_000), ("GB", 1_000_000_000)];
+
+/// An amount of data in bytes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
+pub struct Bytes(u64);
+
+impl Bytes {
+    /// No data.
+    pub const ZERO: Self = Self(0);
+    /// No bound.
+    pub const MAX: Self = Self(u64::MAX);
+
+    /// From a count of bytes.
+    #[must_use]
+    pub const fn new(bytes: u64) -> Self {
+        Self(bytes)
+    }
+    /// The count of bytes.
+    #[must_use]
+    pub const fn get(self) -> u64 {
+        self.0
+    }
+    /// From an estimator's bytes; truncates, saturates, and NaN is zero.
+    #[must_use]
+    pub fn from_f64(bytes: f64) -> Self {
+        Self(bytes as u64)
+    }
+    /// As a float, for estimators.
+    #[must_use]
+    pub fn as_f64(self) -> f64 {
+        self.0 as f64
+    }
+    /// Difference, zero where it would be negative.
+    #[must_use]
+    pub const fn saturating_sub(self, other: Self) -> Self {
+        Self(self.0.saturating_sub(other.0))
+    }
+    /// Sum that stays at the end.
+    #[must_use]
+    pub const fn saturating_add(self, other: Self) -> Self {
+        Self(self.0.saturating_add(other.0))
+    }
+}
+
+impl FromStr for Bytes {
+    type Err = UnitError;
+
+    /// Parses "64 KiB", "10 kB", "1500 B".
+    fn from_str(text: &str) -> Result<Self, UnitError> {
+        let bytes = parse_scaled(text, UNITS, "B, kB, MB, GB, KiB, MiB, GiB", "64 KiB")?;
+        u64::try_from(bytes).map(Self).map_err(|_| UnitError::Range {
+            text: text.to_owned(),
+            why: "an amount of data is from 0 to 2^64 - 1 bytes",
+        })
+    }
+}
+
+impl fmt::Display for Bytes {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&format_scaled(i128::from(self.0), PRINT_UNITS))
+    }
+}
+
+impl Add for Bytes {
+    type Output = Self;
+    fn add(self, other: Self) -> Self {
+        Self(self.0 + other.0)
+    }
+}
+impl AddAssign for Bytes {
+    fn add_assign(&mut self, other: Self) {
+        self.0 += other.0;
+    }
+}
+impl Sub for Bytes {
+    type Output = Self;
+    fn sub(self, other: Self) -> Self {
+        Self(self.0 - other.0)
+    }
+}
+impl SubAssign for Bytes {
+    fn sub_assign(&mut self, other: Self) {
+        self.0 -= other.0;
+    }
+}
+impl Mul<u64> for Bytes {
+    type Output = Self;
+    fn mul(self, factor: u64) -> Self {
+        Self(self.0 * factor)
+    }
+}
+impl Div<Duration> for Bytes {
+    /// The rate that carries this amount in that span, rounded down; zero if the span is not positive.
+    type Output = Rate;
+    fn div(self, span: Duration) -> Rate {
+        let nanos = span.as_nanos();
+        if nanos <= 0 {
+            return Rate::ZERO;
+        }
+        let bits_per_sec = u128::from(self.0) * 8_000_000_000 / nanos as u128;
+        Rate::from_bps(u64::try_from(bits_per_sec).unwrap_or(u64::MAX))
+    }
+}
+impl Div<Rate> for Bytes {
+    /// Serialization time at that rate, rounded up to the nanosecond; [`Duration::MAX`] at rate zero.
+    type Output = Duration;
+    fn div(self, rate: Rate) -> Duration {
+        rate.time_for(self)
+    }
+}
+impl std::iter::Sum for Bytes {
+    fn sum<I: Iterator<Item = Self>>(amounts: I) -> Self {
+        amounts.fold(Self::ZERO, Add::add)
+    }
+}

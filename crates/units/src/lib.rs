@@ -1,0 +1,18 @@
+//! Units as integer newtypes: [`Instant`], [`Duration`], [`Bytes`], [`Rate`], [`QueueSize`].
+//!
+//! State is whole nanoseconds, bytes and bits per second; floats stay inside an estimator. All types
+//! parse the notation of experiment files ("25 Mb/s", "16 ms", "64 KiB", "2 bdp") and print it back.
+//! Operators are exact and panic on overflow (a bug); where a value comes from a peer use the
+//! `saturating_*` forms.
+
+mod bytes;
+mod parse;
+mod queue_size;
+mod rate;
+mod time;
+
+pub use bytes::Bytes;
+pub use parse::{Ratio, UnitError};
+pub use queue_size::QueueSize;
+pub use rate::Rate;
+pub use time::{Duration, Instant, ReceiverInstant};
