@@ -5,7 +5,7 @@
 //! leaves the pacer, [`RateController::on_feedback`] for every report of the receiver, and
 //! [`RateController::on_timer`] when [`RateController::next_timer`] is due.
 
-use gameway_units::{Bytes, Duration, Instant, Rate, ReceiverInstant};
+use gameway_units::{Bytes, Duration, Ecn, Instant, Rate, ReceiverInstant};
 
 /// Number of a frame, counting from zero.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
@@ -27,20 +27,6 @@ pub enum PacketKind {
     Probe,
     /// Filler that a bandwidth probe asked for (GCC).
     Padding,
-}
-
-/// The ECN field of the IP header (RFC 3168 section 5, RFC 9331 section 2).
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum Ecn {
-    /// Not ECN-capable.
-    #[default]
-    NotEct,
-    /// ECN-capable, classic.
-    Ect0,
-    /// ECN-capable, L4S.
-    Ect1,
-    /// Congestion experienced.
-    Ce,
 }
 
 /// A packet as it left the pacer.

@@ -6,6 +6,6 @@
 mod controller;
 
 pub use controller::{
-    Ecn, FeedbackBatch, FeedbackStyle, FrameId, FrameSent, Pacing, PacketKind, PacketReport,
+    FeedbackBatch, FeedbackStyle, FrameId, FrameSent, Pacing, PacketKind, PacketReport,
     ProbeCluster, RateController, RateLimits, SentPacket, SequenceNumber, Target,
 };

@@ -6,12 +6,14 @@
 //! `saturating_*` forms.
 
 mod bytes;
+mod ecn;
 mod parse;
 mod queue_size;
 mod rate;
 mod time;
 
 pub use bytes::Bytes;
+pub use ecn::Ecn;
 pub use parse::{Ratio, UnitError};
 pub use queue_size::QueueSize;
 pub use rate::Rate;
