@@ -1,0 +1,555 @@
+"""Frame sizes of real video: read from a video file, kept in a frame table (`.gwfr`).
+
+`frame_sizes` reads the compressed size of every frame of an H.264, H.265 or AV1 file.
+`write_gwfr` turns one or several such tables into the file that the simulator's encoder model
+plays back; its layout is documented in `crates/media/data/README.md`.
+
+Reading video needs PyAV, which is an optional extra (`pip install "gameway[video]"`) because its
+wheels bundle FFmpeg with GPL parts. Frame tables need nothing but polars.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import struct
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from fractions import Fraction
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import polars as pl
+
+from gameway.errors import GamewayError, InputError
+
+if TYPE_CHECKING:
+    from av.container import InputContainer
+    from av.packet import Packet
+    from av.video.stream import VideoStream
+
+    AnyPacket = Packet[Any]
+
+SCHEMA = pl.Schema(
+    {"frame": pl.UInt32, "pts_ns": pl.Int64, "size_bytes": pl.UInt32, "key_frame": pl.Boolean}
+)
+
+_CODECS = ("h264", "hevc", "av1")
+# Formats without a container: FFmpeg invents their time stamps (25 frames/s) and misses a cut end.
+_RAW_FORMATS = ("h264", "hevc", "obu")
+_NANOSECONDS_PER_SECOND = 1_000_000_000
+_MICROSECONDS_PER_SECOND = 1_000_000
+
+# Time stamps in whole milliseconds (Matroska) hide the exact rate, so it is snapped to one in use.
+_COMMON_FRAME_RATES = tuple(
+    Fraction(rate, divisor)
+    for rate, divisor in (
+        (24000, 1001), (24, 1), (25, 1), (30000, 1001), (30, 1), (48, 1), (50, 1),
+        (60000, 1001), (60, 1), (72, 1), (90, 1), (100, 1), (120, 1), (144, 1), (240, 1),
+    )
+)  # fmt: skip
+_SNAP_RELATIVE = Fraction(2, 1000)
+
+GWFR_MAGIC = b"GWFR"
+GWFR_VERSION = 1
+# magic, version, rungs, frame rate numerator, denominator, width, height, frames
+_GWFR_HEADER = struct.Struct("<4sHHIIHHI")
+_GWFR_RATES = struct.Struct("<QQ")
+_GWFR_COUNT = struct.Struct("<I")
+_KEY_FRAME_BIT = 1 << 31
+
+
+@dataclass(frozen=True)
+class Rung:
+    """One quality of a frame table: the frames that the encoder made for one asked bitrate."""
+
+    frames: pl.DataFrame
+    """`frame_sizes` columns, one row for each frame."""
+    asked_bits_per_s: int | None = None
+    """What the encoder was asked for; unknown (None) is written as what it produced."""
+    forced_key_frame_bytes: tuple[int, ...] = ()
+    """Sizes of key frames that were forced in a separate pass; may be empty."""
+
+
+@dataclass(frozen=True)
+class FrameTable:
+    """What a `.gwfr` file holds."""
+
+    rungs: tuple[Rung, ...]
+    frame_rate: Fraction
+    width: int
+    height: int
+    meta: Mapping[str, Any]
+
+
+@dataclass(frozen=True)
+class _Video:
+    frames: pl.DataFrame
+    width: int
+    height: int
+
+
+def frame_sizes(path: str | Path, *, frame_rate: Fraction | None = None) -> pl.DataFrame:
+    """Read the compressed size of every frame of a video, in coding order.
+
+    Columns: `frame` (position in coding order, which is the order in which a stream sends),
+    `pts_ns` (presentation time), `size_bytes`, `key_frame`. A size is that of the container's
+    packet: what `ffprobe -show_packets` prints.
+
+    A raw stream (`.h264`, `.h265`, `.obu`) carries no time stamps; its frames are spaced by
+    `frame_rate` or, without that, by the rate in the stream's own header. It is decoded as well,
+    since nothing but decoding shows that a raw stream was cut off. `frame_rate` changes nothing
+    for a container, whose time stamps are kept.
+
+    Raises `InputError` if this is not a whole H.264, H.265 or AV1 video.
+    """
+    return _read_video(Path(path), frame_rate).frames
+
+
+def summarise(frames: pl.DataFrame) -> pl.DataFrame:
+    """Describe a `frame_sizes` table in one row: rate, spread and key frames."""
+    if frames.is_empty():
+        raise InputError(field="frames", value=0, hint="a summary needs at least one frame")
+    size = pl.col("size_bytes").cast(pl.Float64)
+    key_size = size.filter(pl.col("key_frame"))
+    seconds = _seconds(frames, _frame_rate_of(frames)) if frames.height > 1 else None
+    produced = None if seconds is None else float(_total_bytes(frames) * 8 / seconds)
+    return frames.select(
+        frames=pl.len().cast(pl.UInt32),
+        duration_s=pl.lit(None if seconds is None else float(seconds), pl.Float64),
+        produced_bits_per_s=pl.lit(produced, pl.Float64),
+        mean_bytes=size.mean(),
+        sd_bytes=size.std(),
+        p50_bytes=size.quantile(0.5, "linear"),
+        p95_bytes=size.quantile(0.95, "linear"),
+        max_bytes=size.max(),
+        p95_over_p50=size.quantile(0.95, "linear") / size.quantile(0.5, "linear"),
+        key_frames=pl.col("key_frame").sum().cast(pl.UInt32),
+        key_frame_mean_bytes=key_size.mean(),
+    )
+
+
+def frame_table_from_videos(
+    videos: Sequence[str | Path],
+    path: str | Path,
+    *,
+    frame_rate: Fraction | None = None,
+    meta: Mapping[str, Any] | None = None,
+) -> None:
+    """Write a frame table from a user's own recording, encoded at one or several bitrates.
+
+    Every file is one rung; all must show the same frames, so they must agree in count and size.
+    """
+    if not videos:
+        raise InputError(field="videos", value=[], hint="give at least one video file")
+    read = [_read_video(Path(video), frame_rate) for video in videos]
+    for file, video in zip(videos, read, strict=True):
+        if (video.width, video.height) != (read[0].width, read[0].height):
+            raise InputError(
+                file=file,
+                field="resolution",
+                value=f"{video.width}x{video.height}",
+                hint=f"encode it at {read[0].width}x{read[0].height} like {videos[0]}",
+            )
+    sources = {"sources": [Path(video).name for video in videos]}
+    write_gwfr(
+        [video.frames for video in read],
+        path,
+        width=read[0].width,
+        height=read[0].height,
+        frame_rate=frame_rate,
+        meta=sources | dict(meta or {}),
+    )
+
+
+def write_gwfr(
+    frames: pl.DataFrame | Rung | Sequence[pl.DataFrame | Rung],
+    path: str | Path,
+    *,
+    width: int,
+    height: int,
+    frame_rate: Fraction | None = None,
+    meta: Mapping[str, Any] | None = None,
+) -> None:
+    """Write a frame table that the simulator uses: one rung, or several of the same recording.
+
+    Rungs are sorted by produced rate. Without `frame_rate` it is read from the presentation
+    times, which must then be evenly spaced. The file appears whole or not at all.
+    """
+    entries = [frames] if isinstance(frames, pl.DataFrame | Rung) else list(frames)
+    rungs = [Rung(entry) if isinstance(entry, pl.DataFrame) else entry for entry in entries]
+    _check_rungs(rungs, path)
+    rate = frame_rate if frame_rate is not None else _even_frame_rate(rungs[0].frames, path)
+    header = _packed_header(path, rungs, rate, width, height)
+    rungs.sort(key=lambda rung: _produced_bits_per_s(rung, rate))
+    body = b"".join(_packed_rung(rung, rate) for rung in rungs)
+    blob = json.dumps(dict(meta or {}), ensure_ascii=False, sort_keys=True).encode()
+    _write_atomically(Path(path), header + body + _GWFR_COUNT.pack(len(blob)) + blob)
+
+
+def read_gwfr(path: str | Path) -> FrameTable:
+    """Read a frame table back. Raises `InputError` if it is damaged or of another version."""
+    try:
+        content = Path(path).read_bytes()
+    except OSError as error:
+        raise InputError(file=path, hint=f"cannot be read: {error.strerror}") from error
+    reader = _Reader(path, content)
+    magic, version, count, numerator, denominator, width, height, frames = reader.unpack(
+        _GWFR_HEADER, "header"
+    )
+    if magic != GWFR_MAGIC:
+        hint = f"not a frame table, which starts with {GWFR_MAGIC!r}"
+        raise InputError(file=path, field="magic", value=magic, hint=hint)
+    if version != GWFR_VERSION:
+        hint = f"this Gameway reads version {GWFR_VERSION}; make the table anew"
+        raise InputError(file=path, field="version", value=version, hint=hint)
+    if not (numerator and denominator and count and frames):
+        value = f"{numerator}/{denominator}, {count} rungs, {frames} frames"
+        raise InputError(file=path, field="header", value=value, hint="none of these may be zero")
+    rate = Fraction(numerator, denominator)
+    rungs = tuple(_read_rung(reader, frames, rate) for _ in range(count))
+    meta = _read_meta(reader)
+    return FrameTable(rungs, rate, width, height, meta)
+
+
+# Reading video
+
+
+def _read_video(path: Path, frame_rate: Fraction | None) -> _Video:
+    if frame_rate is not None and frame_rate <= 0:
+        raise InputError(field="frame_rate", value=str(frame_rate), hint="give a rate above zero")
+    with _opened(path) as container:
+        stream = _only_video_stream(path, container)
+        raw = container.format.name in _RAW_FORMATS
+        if raw:
+            rate = frame_rate or _stated_frame_rate(path, stream)
+            packets = _decoded_packets(path, container, stream)
+            rows = [_row(n, _frame_time_ns(n, rate), packet) for n, packet in packets]
+        else:
+            packets = _whole_packets(path, container, stream)
+            rows = [_row(n, _packet_time_ns(path, packet), packet) for n, packet in packets]
+        size = (stream.codec_context.width, stream.codec_context.height)
+    if not rows:
+        raise InputError(file=path, field="frames", value=0, hint="the video stream is empty")
+    return _Video(pl.DataFrame(rows, schema=SCHEMA, orient="row"), *size)
+
+
+@contextmanager
+def _opened(path: Path) -> Iterator[InputContainer]:
+    av = _import_av()
+    try:
+        with av.open(str(path)) as container:
+            yield container
+    except av.error.FFmpegError as error:
+        if isinstance(error, OSError):
+            raise InputError(file=path, hint=f"cannot be read: {error.strerror}") from error
+        hint = f"not a readable H.264, H.265 or AV1 video, or damaged ({error.strerror})"
+        raise InputError(file=path, hint=hint) from error
+
+
+def _import_av() -> Any:
+    try:
+        import av
+    except ImportError as error:
+        message = 'reading video needs PyAV: pip install "gameway[video]"'
+        raise GamewayError(message) from error
+    # Damage is reported by our own errors; FFmpeg's lines on standard error would only repeat it.
+    av.logging.set_level(None)
+    return av
+
+
+def _only_video_stream(path: Path, container: InputContainer) -> VideoStream:
+    if not container.streams.video:
+        kinds = sorted({stream.type for stream in container.streams})
+        hint = "holds no video stream; give a file with H.264, H.265 or AV1 video"
+        raise InputError(file=path, field="streams", value=kinds, hint=hint)
+    stream = container.streams.video[0]
+    # A stream without a decoder in this build of FFmpeg has no codec context at all.
+    codec = getattr(stream.codec_context, "codec", None)
+    name = "unknown" if codec is None else codec.canonical_name
+    if name not in _CODECS:
+        hint = "convert it to H.264, H.265 or AV1 first"
+        raise InputError(file=path, field="codec", value=name, hint=hint)
+    return stream
+
+
+def _stated_frame_rate(path: Path, stream: VideoStream) -> Fraction:
+    """Take the rate from a raw stream's header: FFmpeg's others fall back to an invented 25."""
+    rate = stream.codec_context.framerate
+    if not rate:
+        hint = "a raw stream that states no frame rate: give frame_rate, say Fraction(60)"
+        raise InputError(file=path, field="frame_rate", value=None, hint=hint)
+    return Fraction(rate)
+
+
+def _whole_packets(
+    path: Path, container: InputContainer, stream: VideoStream
+) -> Iterator[tuple[int, AnyPacket]]:
+    """Yield every packet of the video; refuse a file that ends before its own header says it does."""
+    count = 0
+    end_us = 0
+    # Other streams count too: sound often lasts longer than the picture.
+    for packet in container.demux():
+        if packet.size == 0:
+            continue
+        if packet.is_corrupt:
+            raise _truncated(path, f"packet {count} is incomplete")
+        end_us = max(end_us, _packet_end_us(packet))
+        if packet.stream_index == stream.index:
+            yield count, packet
+            count += 1
+    _check_end(path, container, stream, count, end_us)
+
+
+def _check_end(
+    path: Path, container: InputContainer, stream: VideoStream, count: int, end_us: int
+) -> None:
+    """Compare what was read with what the file's own header announces, as exactly as it can."""
+    if "mp4" in container.format.name:
+        if stream.frames > count:
+            raise _truncated(path, f"{count} of {stream.frames} frames")
+    elif "matroska" in container.format.name:
+        missing_bytes = _matroska_bytes(path) - path.stat().st_size
+        if missing_bytes > 0:
+            raise _truncated(path, f"the last {missing_bytes} bytes are absent")
+    else:
+        missing_us = (container.duration or 0) - end_us
+        if missing_us > _tolerance_us(stream):
+            seconds = missing_us / _MICROSECONDS_PER_SECOND
+            raise _truncated(path, f"the last {seconds:.2f} s are absent")
+
+
+def _matroska_bytes(path: Path) -> int:
+    """Where a Matroska file says that it ends; 0 where a live recording left that open.
+
+    Both top-level elements, header and segment, state their length (RFC 8794, section 6).
+    """
+    with path.open("rb") as file:
+        for _ in range(2):
+            identifier = file.read(1)
+            file.read(_vint_bytes(identifier) - 1)
+            first = file.read(1)
+            width = _vint_bytes(first)
+            rest = file.read(width - 1)
+            marker = 1 << (7 * width)
+            size_bytes = int.from_bytes(first + rest, "big") & (marker - 1)
+            if size_bytes == marker - 1:
+                return 0
+            end = file.seek(size_bytes, os.SEEK_CUR)
+    return end
+
+
+def _vint_bytes(first: bytes) -> int:
+    """How long a variable-length number is: leading zero bits of its first byte, plus one."""
+    return 9 - first[0].bit_length() if first and first[0] else 1
+
+
+def _packet_end_us(packet: AnyPacket) -> int:
+    time = packet.pts if packet.pts is not None else packet.dts
+    if time is None or packet.time_base is None:
+        return 0
+    end = (time + (packet.duration or 0)) * packet.time_base
+    return int(end * _MICROSECONDS_PER_SECOND)
+
+
+def _tolerance_us(stream: VideoStream) -> int:
+    """Muxers round the length of the last frame: two frames, and never less than 50 ms."""
+    rate = stream.average_rate or Fraction(25)
+    return max(50_000, int(2 * _MICROSECONDS_PER_SECOND / rate))
+
+
+def _decoded_packets(
+    path: Path, container: InputContainer, stream: VideoStream
+) -> Iterator[tuple[int, AnyPacket]]:
+    av = _import_av()
+    stream.codec_context.options = {"err_detect": "explode"}
+    stream.thread_type = "SLICE"
+    count = 0
+    pictures = 0
+    for packet in container.demux(stream):
+        try:
+            pictures += len(packet.decode())
+        except av.error.FFmpegError as error:
+            raise _truncated(path, f"frame {count} cannot be decoded") from error
+        if packet.size:
+            yield count, packet
+            count += 1
+    # FFmpeg drops an incomplete AV1 unit silently and leaves its delimiter, which holds no picture.
+    if container.format.name == "obu" and pictures < count:
+        raise _truncated(path, f"{count} units hold {pictures} pictures")
+
+
+def _truncated(path: Path, found: str) -> InputError:
+    hint = "the file is cut off or damaged; copy or record it again"
+    return InputError(file=path, field="frames", value=found, hint=hint)
+
+
+def _row(number: int, pts_ns: int, packet: AnyPacket) -> tuple[int, int, int, bool]:
+    return number, pts_ns, packet.size, packet.is_keyframe
+
+
+def _frame_time_ns(number: int, rate: Fraction) -> int:
+    return int(number * _NANOSECONDS_PER_SECOND / rate)
+
+
+def _packet_time_ns(path: Path, packet: AnyPacket) -> int:
+    if packet.pts is None or packet.time_base is None:
+        hint = "a frame without a time stamp; remux the file (ffmpeg -i IN -c copy OUT.mkv)"
+        raise InputError(file=path, field="pts", value=None, hint=hint)
+    return int(packet.pts * packet.time_base * _NANOSECONDS_PER_SECOND)
+
+
+# Frame rates
+
+
+def _frame_rate_of(frames: pl.DataFrame) -> Fraction:
+    """Compute the mean frame rate, snapped to one in use where time stamps are coarse."""
+    span_ns = _span_ns(frames)
+    if frames.height < 2 or span_ns <= 0:
+        hint = "needs two frames at different times"
+        raise InputError(field="pts_ns", value=span_ns, hint=hint)
+    measured = Fraction((frames.height - 1) * _NANOSECONDS_PER_SECOND, span_ns)
+    nearest = min(_COMMON_FRAME_RATES, key=lambda rate: abs(rate - measured))
+    if abs(nearest - measured) <= _SNAP_RELATIVE * nearest:
+        return nearest
+    return measured.limit_denominator(1001)
+
+
+def _span_ns(frames: pl.DataFrame) -> int:
+    times = frames["pts_ns"].sort()
+    return int(times[-1]) - int(times[0])
+
+
+def _total_bytes(frames: pl.DataFrame) -> int:
+    return sum(frames["size_bytes"].to_list())
+
+
+def _seconds(frames: pl.DataFrame, rate: Fraction) -> Fraction:
+    return frames.height / rate
+
+
+def _even_frame_rate(frames: pl.DataFrame, path: str | Path) -> Fraction:
+    """Refuse uneven frames: a table plays at a constant rate, which would falsify them."""
+    rate = _frame_rate_of(frames)
+    longest_ns = max(frames["pts_ns"].sort().diff().drop_nulls().to_list())
+    # One and a half intervals leaves room for time stamps that are rounded to milliseconds.
+    if longest_ns * rate > Fraction(3, 2) * _NANOSECONDS_PER_SECOND:
+        hint = f"frames are up to {longest_ns} ns apart at {float(rate):.2f} frames/s on average: "
+        hint += "encode at a constant rate, or give frame_rate if the frames are evenly spaced"
+        raise InputError(file=path, field="pts_ns", value=longest_ns, hint=hint)
+    return rate
+
+
+# Frame tables
+
+
+def _check_rungs(rungs: Sequence[Rung], path: str | Path) -> None:
+    if not rungs:
+        raise InputError(file=path, field="rungs", value=0, hint="give at least one rung")
+    expected = rungs[0].frames.height
+    for number, rung in enumerate(rungs):
+        field = f"rungs[{number}]"
+        if missing := {"size_bytes", "key_frame"} - set(rung.frames.columns):
+            hint = "give a table as frame_sizes makes it"
+            raise InputError(file=path, field=field, value=f"lacks {sorted(missing)}", hint=hint)
+        if rung.frames.height != expected or expected == 0:
+            hint = f"every rung must hold the same frames: rung 0 has {expected}"
+            raise InputError(file=path, field=field, value=rung.frames.height, hint=hint)
+        sizes = [*rung.frames["size_bytes"].to_list(), *rung.forced_key_frame_bytes]
+        if bad := [size for size in sizes if size is None or not 0 < size < _KEY_FRAME_BIT]:
+            hint = f"sizes must be from 1 to {_KEY_FRAME_BIT - 1} bytes"
+            raise InputError(file=path, field=f"{field}.size_bytes", value=bad[0], hint=hint)
+
+
+def _packed_header(
+    path: str | Path, rungs: Sequence[Rung], rate: Fraction, width: int, height: int
+) -> bytes:
+    frames = rungs[0].frames.height
+    fields = (len(rungs), rate.numerator, rate.denominator, width, height, frames)
+    try:
+        if min(fields) < 1:
+            raise struct.error("not positive")
+        return _GWFR_HEADER.pack(GWFR_MAGIC, GWFR_VERSION, *fields)
+    except struct.error as error:
+        value = f"{len(rungs)} rungs, {rate} frames/s, {width}x{height}, {frames} frames"
+        hint = "rungs, width and height must be from 1 to 65535, the rate positive"
+        raise InputError(file=path, field="header", value=value, hint=hint) from error
+
+
+def _produced_bits_per_s(rung: Rung, rate: Fraction) -> int:
+    return round(_total_bytes(rung.frames) * 8 / _seconds(rung.frames, rate))
+
+
+def _packed_rung(rung: Rung, rate: Fraction) -> bytes:
+    produced = _produced_bits_per_s(rung, rate)
+    asked = produced if rung.asked_bits_per_s is None else rung.asked_bits_per_s
+    key_bit = pl.col("key_frame").cast(pl.UInt32) * _KEY_FRAME_BIT
+    packed = rung.frames.select(pl.col("size_bytes").cast(pl.UInt32) + key_bit).to_series()
+    forced = rung.forced_key_frame_bytes
+    sizes = struct.pack(f"<{packed.len()}I", *packed.to_list())
+    key_frames = _GWFR_COUNT.pack(len(forced)) + struct.pack(f"<{len(forced)}I", *forced)
+    return _GWFR_RATES.pack(asked, produced) + sizes + key_frames
+
+
+def _write_atomically(path: Path, content: bytes) -> None:
+    partial = path.with_name(path.name + ".partial")
+    try:
+        partial.write_bytes(content)
+        os.replace(partial, path)
+    except OSError as error:
+        raise InputError(file=path, hint=f"cannot be written: {error.strerror}") from error
+
+
+@dataclass
+class _Reader:
+    """Reads a frame table front to back and says what was missing where it ends too early."""
+
+    path: str | Path
+    content: bytes
+    offset: int = 0
+
+    def take(self, size_bytes: int, field: str) -> bytes:
+        if self.offset + size_bytes > len(self.content):
+            hint = f"the file is cut off: {size_bytes} bytes needed at byte {self.offset}"
+            raise InputError(file=self.path, field=field, value=len(self.content), hint=hint)
+        taken = self.content[self.offset : self.offset + size_bytes]
+        self.offset += size_bytes
+        return taken
+
+    def unpack(self, layout: struct.Struct, field: str) -> tuple[Any, ...]:
+        return layout.unpack(self.take(layout.size, field))
+
+    def numbers(self, count: int, field: str) -> tuple[int, ...]:
+        return struct.unpack(f"<{count}I", self.take(4 * count, field))
+
+
+def _read_rung(reader: _Reader, frames: int, rate: Fraction) -> Rung:
+    asked, _produced = reader.unpack(_GWFR_RATES, "rates")
+    packed = reader.numbers(frames, "sizes")
+    (count,) = reader.unpack(_GWFR_COUNT, "forced key frames")
+    forced = reader.numbers(count, "forced key frames")
+    columns = {
+        "frame": range(frames),
+        "pts_ns": [_frame_time_ns(number, rate) for number in range(frames)],
+        "size_bytes": [size & ~_KEY_FRAME_BIT for size in packed],
+        "key_frame": [bool(size & _KEY_FRAME_BIT) for size in packed],
+    }
+    return Rung(pl.DataFrame(columns, schema=SCHEMA), asked, forced)
+
+
+def _read_meta(reader: _Reader) -> Mapping[str, Any]:
+    (size_bytes,) = reader.unpack(_GWFR_COUNT, "meta")
+    blob = reader.take(size_bytes, "meta")
+    if reader.offset != len(reader.content):
+        extra = len(reader.content) - reader.offset
+        hint = "bytes after the end: the file is damaged"
+        raise InputError(file=reader.path, field="end", value=extra, hint=hint)
+    try:
+        meta = json.loads(blob)
+    except ValueError as error:
+        hint = f"not JSON: {error}"
+        raise InputError(file=reader.path, field="meta", value=blob[:40], hint=hint) from error
+    if not isinstance(meta, dict):
+        raise InputError(file=reader.path, field="meta", value=meta, hint="must be a JSON object")
+    return meta
