@@ -1,1 +1,27 @@
-//! The network path: queues, links, delay, jitter and loss
+//! The network path of an experiment: queue, link, delay, jitter and loss, all sans-IO.
+//!
+//! A packet's way through it: [`Bottleneck`] (a [`Queue`] in front of a [`Link`]), then [`Loss`], then
+//! a [`DelayLine`]. Drivers call with `now` and ask for the next deadline; the same parts run under the
+//! simulator and under a live emulator.
+
+mod bottleneck;
+mod delay;
+mod link;
+mod loss;
+mod packet;
+mod queue;
+mod trace;
+
+pub use bottleneck::{Bottleneck, Transmitted};
+pub use delay::{DelayLine, Jitter};
+pub use link::{Link, StepsError};
+pub use loss::{Loss, LossModel};
+pub use packet::{FlowId, PathPacket};
+pub use queue::{Backlog, Dequeued, DropReason, DropTail, Dropped, Limit, Queue, Verdict};
+pub use trace::{Trace, TraceError};
+
+/// A uniform draw from [0, 1) with 53 bits, the same on every machine.
+fn uniform(random: &mut impl rand_core::Rng) -> f64 {
+    const STEP: f64 = 1.0 / (1u64 << 53) as f64;
+    (random.next_u64() >> 11) as f64 * STEP
+}

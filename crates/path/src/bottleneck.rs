@@ -1,0 +1,143 @@
+//! The bottleneck: a queue in front of a link.
+//!
+//! Model: work-conserving. A packet that finds the link idle and the queue empty starts at once; all
+//! others wait their turn in the queue. Queueing delay is from arrival to the start of transmission;
+//! serialization comes on top and is not part of it.
+
+use crate::{Dequeued, Dropped, Limit, Link, PathPacket, Queue, Verdict};
+use gameway_units::{Bytes, Duration, Instant, QueueSize, Rate};
+
+/// A packet whose last bit has left the link.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Transmitted<P> {
+    /// The packet.
+    pub packet: P,
+    /// When it came to the queue.
+    pub enqueued: Instant,
+    /// When its transmission began.
+    pub started: Instant,
+    /// When its last bit left.
+    pub finished: Instant,
+}
+
+impl<P> Transmitted<P> {
+    /// Time from arrival to the start of transmission.
+    pub fn queueing_delay(&self) -> Duration {
+        self.started - self.enqueued
+    }
+}
+
+/// A queue and the link that empties it.
+#[derive(Debug)]
+pub struct Bottleneck<P, Q> {
+    queue: Q,
+    link: Link,
+    /// A queue sized in time or BDPs of the capacity in force, and when that next changes.
+    resizing: Option<(QueueSize, Duration, Instant)>,
+    in_transmission: Option<Transmitted<P>>,
+    dropped: Vec<Dropped<P>>,
+}
+
+/// The limit of a queue of `size` at `capacity` and `base_rtt`; at least one full packet, so that no
+/// set-up is a black hole.
+fn limit_of(size: QueueSize, capacity: Rate, base_rtt: Duration) -> Limit {
+    const ONE_PACKET: Bytes = Bytes::new(1500);
+    match size {
+        QueueSize::Packets(count) => Limit::Packets(count),
+        other => {
+            let bytes = other.in_bytes(capacity, base_rtt).unwrap_or(ONE_PACKET);
+            Limit::Bytes(bytes.max(ONE_PACKET))
+        }
+    }
+}
+
+impl<P: PathPacket + Copy, Q: Queue<P>> Bottleneck<P, Q> {
+    /// A bottleneck whose queue, made by `queue` from its limit, holds `size`. A size in BDPs is of the
+    /// capacity at the start (a router's buffer does not change); one in time follows the capacity.
+    pub fn new(
+        link: Link,
+        size: QueueSize,
+        base_rtt: Duration,
+        queue: impl FnOnce(Limit) -> Q,
+    ) -> Self {
+        let capacity = link.nominal_capacity(Instant::ZERO);
+        let queue = queue(limit_of(size, capacity, base_rtt));
+        let resizing = match size {
+            QueueSize::Time(_) => link.next_change(Instant::ZERO).map(|at| (size, base_rtt, at)),
+            _ => None,
+        };
+        Self { queue, link, resizing, in_transmission: None, dropped: Vec::new() }
+    }
+
+    /// Takes a packet. A packet that is dropped (this one or, in some disciplines, another) is returned.
+    pub fn arrive(&mut self, now: Instant, packet: P) -> Option<Dropped<P>> {
+        self.resize(now);
+        if self.in_transmission.is_none() && self.queue.backlog().packets == 0 {
+            // Still through the queue: a discipline sees every packet.
+            let verdict = self.queue.enqueue(now, packet);
+            self.start_next(now);
+            return dropped_by(verdict);
+        }
+        dropped_by(self.queue.enqueue(now, packet))
+    }
+
+    fn resize(&mut self, now: Instant) {
+        if let Some((size, base_rtt, at)) = self.resizing
+            && at <= now
+        {
+            self.queue.set_limit(limit_of(size, self.link.nominal_capacity(now), base_rtt));
+            self.resizing = self.link.next_change(now).map(|next| (size, base_rtt, next));
+        }
+    }
+
+    fn start_next(&mut self, now: Instant) {
+        let next = self.queue.dequeue(now, &mut self.dropped);
+        self.in_transmission = next.map(|Dequeued { packet, enqueued }| {
+            let finished = self.link.transmit(now, packet.wire_size());
+            Transmitted { packet, enqueued, started: now, finished }
+        });
+    }
+
+    /// When the packet in transmission has left.
+    #[must_use]
+    pub fn next_deadline(&self) -> Option<Instant> {
+        self.in_transmission.as_ref().map(|current| current.finished)
+    }
+
+    /// The packet that has left by `now`; the next one starts when it did, however late the call.
+    pub fn on_deadline(&mut self, now: Instant) -> Option<Transmitted<P>> {
+        let current = self.in_transmission.take_if(|current| current.finished <= now)?;
+        self.start_next(current.finished);
+        Some(current)
+    }
+
+    /// Packets that the discipline dropped while they waited, since the last call.
+    pub fn take_dropped(&mut self) -> std::vec::Drain<'_, Dropped<P>> {
+        self.dropped.drain(..)
+    }
+
+    /// Bytes that wait, without the packet in transmission.
+    #[must_use]
+    pub fn queued_bytes(&self) -> Bytes {
+        self.queue.backlog().bytes
+    }
+
+    /// Packets that wait or are in transmission.
+    #[must_use]
+    pub fn packets_inside(&self) -> u64 {
+        self.queue.backlog().packets + u64::from(self.in_transmission.is_some())
+    }
+
+    /// The link, for its capacity over time.
+    #[must_use]
+    pub const fn link(&self) -> &Link {
+        &self.link
+    }
+}
+
+fn dropped_by<P>(verdict: Verdict<P>) -> Option<Dropped<P>> {
+    match verdict {
+        Verdict::Queued => None,
+        Verdict::Dropped(dropped) => Some(dropped),
+    }
+}

@@ -1,0 +1,67 @@
+//! Queue disciplines, one module each, behind one trait.
+//!
+//! Every packet that enters is forwarded, marked or dropped with a reason; none is lost track of.
+
+mod drop_tail;
+
+pub use drop_tail::{DropTail, Limit};
+
+use gameway_units::{Bytes, Instant};
+
+/// Why a queue dropped a packet.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum DropReason {
+    /// The queue had no room.
+    Overflow,
+}
+
+/// A packet that a queue dropped, and why.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Dropped<P> {
+    /// The packet.
+    pub packet: P,
+    /// Why.
+    pub reason: DropReason,
+}
+
+/// What became of a packet at [`Queue::enqueue`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Verdict<P> {
+    /// It waits.
+    Queued,
+    /// It, or one that waited (the packet named), was dropped.
+    Dropped(Dropped<P>),
+}
+
+/// A packet that leaves the queue for transmission.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Dequeued<P> {
+    /// The packet.
+    pub packet: P,
+    /// When it came: the queueing delay of Gameway is from here to the start of its transmission.
+    pub enqueued: Instant,
+}
+
+/// What waits.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Backlog {
+    /// Bytes on the wire.
+    pub bytes: Bytes,
+    /// Packets.
+    pub packets: u64,
+}
+
+/// A queue discipline. The packet in transmission is no longer part of it.
+pub trait Queue<P> {
+    /// Takes a packet.
+    fn enqueue(&mut self, now: Instant, packet: P) -> Verdict<P>;
+
+    /// Gives the next packet to transmit; packets that the discipline drops on the way go to `dropped`.
+    fn dequeue(&mut self, now: Instant, dropped: &mut Vec<Dropped<P>>) -> Option<Dequeued<P>>;
+
+    /// What waits now.
+    fn backlog(&self) -> Backlog;
+
+    /// Tells of a new capacity, for disciplines whose size is a time.
+    fn set_limit(&mut self, limit: Limit);
+}
