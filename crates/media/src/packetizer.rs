@@ -1,0 +1,144 @@
+//! Cutting a frame into packets, and what headers and repair cost.
+//!
+//! A frame becomes a *train*: media packets, filled evenly so that none is a short straggler (their
+//! sizes differ by one byte at most), then repair packets. Repair is counted, not yet coded: any
+//! `media packets` of the train make the frame whole, as a maximum-distance-separable code would have
+//! it (RFC 8627's codes come close for the small trains here). A repair packet is as large as the
+//! largest media packet of its train, since that is what it must be able to replace.
+//!
+//! | constant | value | origin |
+//! |---|---|---|
+//! | payload | at most 1200 B | the usual RTP payload for video; with headers below every common MTU |
+//! | IPv4 header | 20 B | RFC 791, no options |
+//! | UDP header | 8 B | RFC 768 |
+//! | RTP header | 12 B | RFC 3550 section 5.1, no contributing sources |
+//! | RTP extension | 8 B | RFC 8285 section 4.2: 4 B block header; 1 B id, 2 B transport-wide sequence number, 1 B padding |
+//! | media packets | at most 4096 per frame | 4.9 MB: a tenth of a second at 390 Mb/s; bounds what a receiver keeps |
+//! | repair packets | at most as many as media packets | a share above 1 costs more than sending twice |
+
+use gameway_units::{Bytes, Ratio};
+
+/// Largest payload of a packet.
+pub const MAX_PAYLOAD: Bytes = Bytes::new(1200);
+/// Bytes of headers on every packet: IPv4 20, UDP 8, RTP 12, RTP header extension 8.
+pub const HEADER: Bytes = Bytes::new(20 + 8 + 12 + 8);
+/// Most media packets that a frame can have.
+pub const MAX_MEDIA_PACKETS: u16 = 4096;
+/// Most packets that a frame's train can have, repair included.
+pub const MAX_TRAIN_PACKETS: u16 = 2 * MAX_MEDIA_PACKETS;
+
+const PPM: u64 = 1_000_000;
+
+/// How many repair packets protect so many media packets: the share of them, rounded up.
+fn repair_packets(media: u64, share: Ratio) -> u64 {
+    (media * share.as_ppm().min(PPM)).div_ceil(PPM)
+}
+
+/// One packet of a train.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct PacketPlan {
+    /// Its place in the train, from zero; repair comes after media.
+    pub index: u16,
+    /// Its payload in bytes.
+    pub payload: u16,
+    /// Whether it is repair.
+    pub repair: bool,
+}
+
+/// A frame cut into packets.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Train {
+    payload: u64,
+    media: u16,
+    repair: u16,
+}
+
+impl Train {
+    /// Cuts a frame of `payload` bytes, protected by `repair_share` repair packets per media packet.
+    /// An empty frame still takes a packet; one larger than [`MAX_MEDIA_PACKETS`] hold is cut off there.
+    #[must_use]
+    pub fn new(payload: Bytes, repair_share: Ratio) -> Self {
+        let payload = payload.get().clamp(1, u64::from(MAX_MEDIA_PACKETS) * MAX_PAYLOAD.get());
+        let media = payload.div_ceil(MAX_PAYLOAD.get());
+        let repair = repair_packets(media, repair_share);
+        Self { payload, media: media as u16, repair: repair as u16 }
+    }
+
+    /// Payload of the frame, without repair.
+    #[must_use]
+    pub fn payload(&self) -> Bytes {
+        Bytes::new(self.payload)
+    }
+    /// How many media packets it has; as many as are needed to make the frame whole.
+    #[must_use]
+    pub fn media_packets(&self) -> u16 {
+        self.media
+    }
+    /// How many packets it has, repair included.
+    #[must_use]
+    pub fn packets(&self) -> u16 {
+        self.media + self.repair
+    }
+    /// Bytes on the wire: payload, repair and headers.
+    #[must_use]
+    pub fn wire_size(&self) -> Bytes {
+        let repair = u64::from(self.repair) * self.largest_payload();
+        Bytes::new(self.payload + repair) + HEADER * u64::from(self.packets())
+    }
+    /// The packet at `index`, which must be below [`Self::packets`].
+    #[must_use]
+    pub fn packet(&self, index: u16) -> PacketPlan {
+        let (share, larger) =
+            (self.payload / u64::from(self.media), self.payload % u64::from(self.media));
+        let repair = index >= self.media;
+        let payload = if repair {
+            self.largest_payload()
+        } else {
+            share + u64::from(u64::from(index) < larger)
+        };
+        PacketPlan { index, payload: payload as u16, repair }
+    }
+
+    fn largest_payload(&self) -> u64 {
+        self.payload.div_ceil(u64::from(self.media))
+    }
+}
+
+/// How much payload fits a frame whose packets may take so many bytes on the wire.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct FrameBudget {
+    /// Bytes on the wire that the frame may take.
+    pub wire: Bytes,
+    /// Repair packets per media packet.
+    pub repair_share: Ratio,
+}
+
+impl FrameBudget {
+    /// The largest payload whose train stays within the budget; at least one byte, because a frame
+    /// cannot be empty, even where the headers alone exceed the budget.
+    #[must_use]
+    pub fn payload(&self) -> Bytes {
+        let most = u64::from(MAX_MEDIA_PACKETS);
+        let full = (MAX_PAYLOAD + HEADER).get();
+        // More packets than this never fit; fewer leave packets full, so the answer is at this many or
+        // just below it, where the rounding of the repair count decides.
+        let media = (self.wire.get() * PPM / (PPM + self.repair_share.as_ppm().min(PPM)))
+            .div_ceil(full)
+            .clamp(1, most);
+        let fewer = self.payload_in(media.saturating_sub(1).max(1));
+        Bytes::new(self.payload_in(media).max(fewer).max(1))
+    }
+
+    /// The payload that fits with exactly so many media packets.
+    fn payload_in(&self, media: u64) -> u64 {
+        let repair = repair_packets(media, self.repair_share);
+        let packets = media + repair;
+        let Some(payload) = self.wire.get().checked_sub(packets * HEADER.get()) else { return 0 };
+        let (each, left) = (payload / packets, payload % packets);
+        if each >= MAX_PAYLOAD.get() {
+            return media * MAX_PAYLOAD.get();
+        }
+        // What is left makes some media packets a byte larger, and then every repair packet too.
+        media * each + left.saturating_sub(repair).min(media)
+    }
+}

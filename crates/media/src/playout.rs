@@ -1,0 +1,202 @@
+//! What the player sees: which frames can be decoded, and when.
+//!
+//! # Model
+//! Frames are decided in order, each with one outcome. A key frame can be shown when it is whole; any
+//! other frame when it is whole and the frame before it was shown. A frame that stays incomplete for a
+//! grace time after it fell into doubt (see [`Reassembly`]) is lost; from there on nothing is shown until
+//! a key frame is whole. A key frame is asked for when the loss is known, and again at an interval until
+//! one is shown. A whole key frame overtakes older frames that still lack packets: waiting for those
+//! would only make the player see the newer picture later.
+//!
+//! There is no playout buffer: a game frame is shown as soon as it can be.
+//!
+//! | constant | default | origin |
+//! |---|---|---|
+//! | grace | 10 ms | more than one frame's pacing gap and Wi-Fi's usual reordering, less than a frame interval |
+//! | request interval | 50 ms | one round trip to an edge server and a frame; the sender ignores what its key frame under way already answers |
+//! | stall | 100 ms | frame delay at which players call the game frozen (Pudica, section 2) |
+//!
+//! | deviation | why |
+//! |---|---|
+//! | decoding takes no time, displays show every frame | both depend on the client's machine; they are added where that is modelled |
+//! | no retransmission | at game RTTs a key frame or repair is as quick; a later loss of the same frame would double the delay |
+
+use crate::reassembly::{FrameProgress, Reassembly};
+use gameway_control::FrameId;
+use gameway_units::{Duration, ReceiverInstant};
+
+/// How patient the player is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct PlayoutConfig {
+    /// How long a doubtful frame is waited for.
+    pub grace: Duration,
+    /// Time from one key frame request to the next.
+    pub request_interval: Duration,
+    /// A pause between shown frames longer than this is a stall.
+    pub stall: Duration,
+}
+
+impl Default for PlayoutConfig {
+    fn default() -> Self {
+        Self {
+            grace: Duration::from_millis(10),
+            request_interval: Duration::from_millis(50),
+            stall: Duration::from_millis(100),
+        }
+    }
+}
+
+/// The end of a frame; every frame has exactly one.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum FrameOutcome {
+    /// The player saw it.
+    Shown,
+    /// It was whole, but what it refers to was not shown.
+    Undecodable,
+    /// It lacked packets when it was given up.
+    Lost,
+}
+
+/// What the playout decided.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum PlayoutEvent {
+    /// The frames `first..=last` met this end.
+    Decided {
+        /// The first of them.
+        first: FrameId,
+        /// The last of them.
+        last: FrameId,
+        /// Their end.
+        outcome: FrameOutcome,
+    },
+    /// A key frame shall be asked for.
+    KeyFrameRequested,
+    /// The frame shown next comes so long after the one before it.
+    Stall {
+        /// Time between the two.
+        pause: Duration,
+    },
+}
+
+/// Decides frames in order.
+#[derive(Debug)]
+pub struct Playout {
+    config: PlayoutConfig,
+    /// The oldest undecided frame.
+    next: FrameId,
+    /// Whether the frame before `next` was shown, so that one which refers to it can be decoded.
+    intact: bool,
+    last_shown: Option<ReceiverInstant>,
+    /// When to ask for a key frame (again); `None` while none is needed.
+    next_request: Option<ReceiverInstant>,
+}
+
+impl Playout {
+    /// A player that waits for frame zero.
+    #[must_use]
+    pub fn new(config: PlayoutConfig) -> Self {
+        Self { config, next: FrameId(0), intact: false, last_shown: None, next_request: None }
+    }
+
+    /// The oldest undecided frame.
+    #[must_use]
+    pub fn next(&self) -> FrameId {
+        self.next
+    }
+
+    /// Decides what can be decided now; to be called after packets and at [`Self::next_deadline`].
+    pub fn advance(
+        &mut self,
+        now: ReceiverInstant,
+        frames: &mut Reassembly,
+        mut sink: impl FnMut(PlayoutEvent),
+    ) {
+        self.give_up_outside_window(now, frames, &mut sink);
+        while let Some(outcome) = self.outcome(now, frames) {
+            self.decide(now, outcome, &mut sink);
+        }
+        frames.forget_before(self.next);
+        if self.next_request.is_some_and(|due| due <= now) {
+            self.next_request = Some(now.saturating_add(self.config.request_interval));
+            sink(PlayoutEvent::KeyFrameRequested);
+        }
+    }
+
+    /// When [`Self::advance`] is to be called although no packet came.
+    #[must_use]
+    pub fn next_deadline(&self, frames: &Reassembly) -> Option<ReceiverInstant> {
+        let verdict = match frames.progress(self.next) {
+            FrameProgress::Incomplete { doubtful_since } => {
+                doubtful_since.map(|since| since.saturating_add(self.config.grace))
+            }
+            FrameProgress::Unseen | FrameProgress::Complete { .. } => None,
+        };
+        match (verdict, self.next_request) {
+            (Some(verdict), Some(request)) => Some(verdict.min(request)),
+            (one, other) => one.or(other),
+        }
+    }
+
+    /// The end of the next frame, if that is settled.
+    fn outcome(&self, now: ReceiverInstant, frames: &Reassembly) -> Option<FrameOutcome> {
+        match frames.progress(self.next) {
+            FrameProgress::Unseen => None,
+            FrameProgress::Complete { key_frame, .. } if key_frame || self.intact => {
+                Some(FrameOutcome::Shown)
+            }
+            FrameProgress::Complete { .. } => Some(FrameOutcome::Undecodable),
+            FrameProgress::Incomplete { doubtful_since } => {
+                let expired = doubtful_since
+                    .is_some_and(|since| since.saturating_add(self.config.grace) <= now);
+                let overtaken = frames.newest_key_frame() > Some(self.next);
+                (expired || overtaken).then_some(FrameOutcome::Lost)
+            }
+        }
+    }
+
+    fn decide(
+        &mut self,
+        now: ReceiverInstant,
+        outcome: FrameOutcome,
+        sink: &mut impl FnMut(PlayoutEvent),
+    ) {
+        if outcome == FrameOutcome::Shown {
+            self.show(now, sink);
+        } else {
+            self.lose_reference(now);
+        }
+        sink(PlayoutEvent::Decided { first: self.next, last: self.next, outcome });
+        self.next.0 += 1;
+    }
+
+    fn show(&mut self, now: ReceiverInstant, sink: &mut impl FnMut(PlayoutEvent)) {
+        let pause = self.last_shown.map(|last| now.saturating_since(last));
+        if let Some(pause) = pause.filter(|&pause| pause > self.config.stall) {
+            sink(PlayoutEvent::Stall { pause });
+        }
+        self.last_shown = Some(now);
+        self.intact = true;
+        self.next_request = None;
+    }
+
+    fn lose_reference(&mut self, now: ReceiverInstant) {
+        self.intact = false;
+        self.next_request.get_or_insert(now);
+    }
+
+    /// Frames that the window has left behind were never whole, or waited for one that never was.
+    fn give_up_outside_window(
+        &mut self,
+        now: ReceiverInstant,
+        frames: &Reassembly,
+        sink: &mut impl FnMut(PlayoutEvent),
+    ) {
+        let base = frames.base();
+        if self.next < base {
+            let (first, last) = (self.next, FrameId(base.0 - 1));
+            sink(PlayoutEvent::Decided { first, last, outcome: FrameOutcome::Lost });
+            self.next = base;
+            self.lose_reference(now);
+        }
+    }
+}

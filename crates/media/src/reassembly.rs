@@ -1,0 +1,265 @@
+//! Putting frames together from packets that arrive in any order, more than once, or never.
+//!
+//! # Model
+//! A frame is whole when as many different packets of its train have arrived as it has media packets
+//! (repair stands in for any). A frame is *doubtful* once something tells that a packet of it is
+//! overdue: a packet sent after its train has arrived, or too few places are left behind the last one
+//! seen. Doubt ends when the frame becomes whole; whether it is lost is for the playout to decide.
+//!
+//! A window of frames is kept; whatever a peer sends, memory stays at
+//! 256 frames of at most [`MAX_TRAIN_PACKETS`] bits.
+//!
+//! | constant | value | origin |
+//! |---|---|---|
+//! | window | 256 frames | 4 s at 60 fps: a frame that late is of no use to a player |
+//! | frame jump | 65536 | 18 min at 60 fps: longer than any blackout that a session survives |
+
+use crate::packetizer::{MAX_MEDIA_PACKETS, MAX_TRAIN_PACKETS};
+use gameway_control::FrameId;
+use gameway_units::ReceiverInstant;
+use std::collections::VecDeque;
+
+/// How many frames are kept at most.
+pub const WINDOW: usize = 256;
+/// A frame number further ahead than this is not believed.
+pub const MAX_FRAME_JUMP: u64 = 1 << 16;
+
+/// Where a packet belongs: what its header says about its frame.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct PacketPlace {
+    /// Its frame.
+    pub frame: FrameId,
+    /// Its place in the frame's train, from zero.
+    pub index: u16,
+    /// How many packets make the frame whole.
+    pub media_packets: u16,
+    /// How many packets the train has, repair included.
+    pub train_packets: u16,
+    /// Whether the frame is a key frame.
+    pub key_frame: bool,
+}
+
+/// What a packet did.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Admission {
+    /// It was counted; the frame is not whole yet, or was before.
+    Counted,
+    /// It made its frame whole.
+    Completed,
+    /// It had arrived before.
+    Duplicate,
+    /// Its frame has been decided long ago.
+    TooOld,
+    /// Its header contradicts itself, its frame's earlier packets, or all that is plausible.
+    Implausible,
+}
+
+/// How far a frame has come.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum FrameProgress {
+    /// Nothing tells of it or of a later one.
+    Unseen,
+    /// It lacks packets.
+    Incomplete {
+        /// Since when it is known that packets of it are overdue.
+        doubtful_since: Option<ReceiverInstant>,
+    },
+    /// It is whole.
+    Complete {
+        /// When it became so.
+        at: ReceiverInstant,
+        /// Whether it is a key frame.
+        key_frame: bool,
+    },
+}
+
+/// A frame being put together.
+#[derive(Debug, Clone, Default)]
+struct Slot {
+    /// From the first packet of it; zero while none has come.
+    media_packets: u16,
+    train_packets: u16,
+    key_frame: bool,
+    received: u16,
+    highest_index: u16,
+    doubtful_since: Option<ReceiverInstant>,
+    completed: Option<ReceiverInstant>,
+    /// One bit for each packet of the train that arrived.
+    arrived: Vec<u64>,
+}
+
+impl Slot {
+    fn reset(&mut self) {
+        let mut arrived = std::mem::take(&mut self.arrived);
+        arrived.clear();
+        *self = Self { arrived, ..Self::default() };
+    }
+
+    /// Whether this packet agrees with those of the frame that came before; the first one defines it.
+    fn agrees(&mut self, place: &PacketPlace) -> bool {
+        if self.media_packets == 0 {
+            self.media_packets = place.media_packets;
+            self.train_packets = place.train_packets;
+            self.key_frame = place.key_frame;
+            self.arrived.resize(usize::from(place.train_packets).div_ceil(64), 0);
+        }
+        self.media_packets == place.media_packets
+            && self.train_packets == place.train_packets
+            && self.key_frame == place.key_frame
+    }
+
+    /// Marks a packet as arrived; false if it had been before.
+    fn mark(&mut self, index: u16) -> bool {
+        let (word, bit) = (usize::from(index / 64), 1u64 << (index % 64));
+        let fresh = self.arrived[word] & bit == 0;
+        self.arrived[word] |= bit;
+        self.received += u16::from(fresh);
+        self.highest_index = self.highest_index.max(index);
+        fresh
+    }
+
+    /// Whether, were packets to arrive in order, it could still become whole.
+    fn can_complete_in_order(&self) -> bool {
+        let to_come = self.train_packets - 1 - self.highest_index;
+        self.received + to_come >= self.media_packets
+    }
+}
+
+/// The frames that are being put together or wait for their turn.
+#[derive(Debug, Default)]
+pub struct Reassembly {
+    /// The frame in the first slot; none before it is kept.
+    base: u64,
+    slots: VecDeque<Slot>,
+    /// Slots for reuse, so that their bit fields are allocated once.
+    spare: Vec<Slot>,
+    newest_key_frame: Option<FrameId>,
+}
+
+impl Reassembly {
+    /// An empty window that begins at frame zero.
+    #[must_use]
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// The oldest frame that is kept.
+    #[must_use]
+    pub fn base(&self) -> FrameId {
+        FrameId(self.base)
+    }
+
+    /// One past the newest frame of which anything is known.
+    #[must_use]
+    pub fn end(&self) -> FrameId {
+        FrameId(self.base + self.slots.len() as u64)
+    }
+
+    /// A media or repair packet arrived.
+    pub fn on_packet(&mut self, now: ReceiverInstant, place: &PacketPlace) -> Admission {
+        let consistent = place.media_packets >= 1
+            && place.media_packets <= MAX_MEDIA_PACKETS.min(place.train_packets)
+            && place.train_packets <= MAX_TRAIN_PACKETS
+            && place.index < place.train_packets;
+        if !consistent || !self.plausible(place.frame) {
+            return Admission::Implausible;
+        }
+        if place.frame.0 < self.base {
+            return Admission::TooOld;
+        }
+        self.make_room(place.frame);
+        self.doubt_before(now, place.frame);
+        let slot = &mut self.slots[(place.frame.0 - self.base) as usize];
+        if !slot.agrees(place) {
+            return Admission::Implausible;
+        }
+        if !slot.mark(place.index) {
+            return Admission::Duplicate;
+        }
+        if slot.completed.is_some() {
+            return Admission::Counted;
+        }
+        if slot.received >= slot.media_packets {
+            slot.completed = Some(now);
+            if slot.key_frame {
+                self.newest_key_frame = self.newest_key_frame.max(Some(place.frame));
+            }
+            return Admission::Completed;
+        }
+        if slot.doubtful_since.is_none() && !slot.can_complete_in_order() {
+            slot.doubtful_since = Some(now);
+        }
+        Admission::Counted
+    }
+
+    /// A packet arrived that was sent after the train of `frame`, such as a probe.
+    pub fn on_packet_after(&mut self, now: ReceiverInstant, frame: FrameId) {
+        if self.plausible(frame) && frame.0 >= self.base {
+            self.make_room(frame);
+            self.doubt_before(now, FrameId(frame.0 + 1));
+        }
+    }
+
+    /// How far a frame of the window has come; frames outside are [`FrameProgress::Unseen`].
+    #[must_use]
+    pub fn progress(&self, frame: FrameId) -> FrameProgress {
+        let slot = frame.0.checked_sub(self.base).and_then(|index| self.slots.get(index as usize));
+        match slot {
+            None => FrameProgress::Unseen,
+            Some(Slot { completed: Some(at), key_frame, .. }) => {
+                FrameProgress::Complete { at: *at, key_frame: *key_frame }
+            }
+            Some(slot) => FrameProgress::Incomplete { doubtful_since: slot.doubtful_since },
+        }
+    }
+
+    /// The newest key frame that is whole, forgotten or not.
+    #[must_use]
+    pub fn newest_key_frame(&self) -> Option<FrameId> {
+        self.newest_key_frame
+    }
+
+    /// Forgets the frames before `frame`.
+    pub fn forget_before(&mut self, frame: FrameId) {
+        while self.base < frame.0 {
+            match self.slots.pop_front() {
+                Some(slot) => {
+                    self.spare.push(slot);
+                    self.base += 1;
+                }
+                None => self.base = frame.0,
+            }
+        }
+    }
+
+    fn plausible(&self, frame: FrameId) -> bool {
+        // The last number is kept free so that "one past" exists.
+        frame.0 < u64::MAX && frame.0.saturating_sub(self.end().0) <= MAX_FRAME_JUMP
+    }
+
+    /// Everything sent before this frame should have come: what is not whole is in doubt.
+    fn doubt_before(&mut self, now: ReceiverInstant, frame: FrameId) {
+        let before = usize::try_from(frame.0.saturating_sub(self.base)).unwrap_or(usize::MAX);
+        let before = before.min(self.slots.len());
+        // Doubt was cast on all older frames when the first packet of the newest one came, so this stops
+        // at once for all but the first packet of a frame.
+        for slot in self.slots.range_mut(..before).rev() {
+            if slot.completed.is_none() {
+                if slot.doubtful_since.is_some() {
+                    break;
+                }
+                slot.doubtful_since = Some(now);
+            }
+        }
+    }
+
+    /// Moves the window so that it holds `frame`.
+    fn make_room(&mut self, frame: FrameId) {
+        self.forget_before(FrameId((frame.0 + 1).saturating_sub(WINDOW as u64)));
+        while self.end().0 <= frame.0 {
+            let mut slot = self.spare.pop().unwrap_or_default();
+            slot.reset();
+            self.slots.push_back(slot);
+        }
+    }
+}
