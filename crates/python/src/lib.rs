@@ -1,0 +1,24 @@
+//! `gameway._core`: what Python needs of the Rust crates, as text and integers. No logic lives here.
+//!
+//! Every error is a `ValueError` whose text is meant for the user.
+
+mod toml;
+mod units;
+
+use pyo3::prelude::*;
+
+#[pymodule]
+mod _core {
+    #[pymodule_export]
+    use crate::toml::parse_toml;
+    #[pymodule_export]
+    use crate::units::{
+        check_queue_size, format_bytes, format_duration, format_rate, parse_bytes, parse_duration,
+        parse_rate, parse_ratio, queue_bytes,
+    };
+
+    #[pymodule_export]
+    const VERSION: &str = env!("CARGO_PKG_VERSION");
+    #[pymodule_export]
+    const SCHEMA_VERSION: u32 = 1;
+}
