@@ -1,0 +1,158 @@
+"""The catalogue of metrics: name, unit, definition and source of each column."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from gameway.metrics.frames import STALL_LIMITS_MS
+from gameway.metrics.network import DELAY_LIMITS_MS
+
+SCOPES = {
+    "run": "the whole run",
+    "alone": "before the competitor starts (the whole run where none does)",
+    "competing": "while the competitor is there",
+}
+
+_XU = "Xu and Claypool 2022"
+_PUDICA = "Wang et al. 2024 (Pudica)"
+_GRAFF = "Graff et al. 2025"
+_MOS = "ITU-T G.1072 (01/2020)"
+
+
+@dataclass(frozen=True)
+class Metric:
+    """One metric of the tables."""
+
+    name: str
+    unit: str
+    definition: str
+    source: str
+    scoped: bool = True
+    """True: taken in each scope; its columns are called `<scope>_<name>`."""
+    higher_is_better: bool | None = None
+    """None where neither direction is good in itself."""
+
+    @property
+    def columns(self) -> list[str]:
+        """The columns of this metric in the table of runs."""
+        return [f"{scope}_{self.name}" for scope in SCOPES] if self.scoped else [self.name]
+
+
+def _competition() -> list[Metric]:
+    return [
+        Metric("original_mbps", "Mb/s", "mean bitrate in the 60 s before the competitor starts",
+               f"{_XU}, 4.2", scoped=False),
+        Metric("adjusted_mbps", "Mb/s", "mean bitrate in the last 60 s of the competition",
+               f"{_XU}, 4.2", scoped=False),
+        Metric("game_mbps", "Mb/s", "mean bitrate of the stream from 35 s after the competitor's "
+               "start to its stop", f"{_XU}, 4.1", scoped=False),
+        Metric("competitor_mbps", "Mb/s", "mean bitrate of a competing flow in the same window",
+               f"{_XU}, 4.1", scoped=False),
+        Metric("bitrate_difference_ratio", "1", "(stream - competing flow) / capacity in the same "
+               "window: 0 is an equal share, -1 the competitor has all, +1 the stream has all",
+               f"{_XU}, Figure 3", scoped=False),
+        Metric("jain_index", "1", "Jain's index over the bitrates of all streams and competitors "
+               "in the same window (the whole run where only streams compete)",
+               "Jain et al. 1984", scoped=False, higher_is_better=True),
+        Metric("response_s", "s", "from the competitor's start until the bitrate is within one "
+               "standard deviation of the adjusted mean; null = never, NaN = no competitor",
+               f"{_XU}, 4.2", scoped=False, higher_is_better=False),
+        Metric("recovery_s", "s", "from the competitor's stop until the bitrate is within one "
+               "standard deviation of the original mean; null = never, NaN = no competitor",
+               f"{_XU}, 4.2", scoped=False, higher_is_better=False),
+    ]  # fmt: skip
+
+
+def _network() -> list[Metric]:
+    shares = [
+        Metric(f"queue_over_{limit}ms_percent", "%", "share of the stream's forwarded packets "
+               f"whose queueing delay at the bottleneck was {limit} ms or more", _GRAFF,
+               higher_is_better=False)
+        for limit in DELAY_LIMITS_MS
+    ]  # fmt: skip
+    return [
+        Metric("bitrate_mbps", "Mb/s", "wire bytes of the stream that reached the client",
+               f"{_XU}, 4.1", higher_is_better=True),
+        Metric("loss_percent", "%", "packets of the stream dropped by the queue or lost on the "
+               "path, of those sent", f"{_XU}, Tables 4 and 5", higher_is_better=False),
+        Metric("rtt_mean_ms", "ms", "mean round-trip time of the pings", f"{_XU}, Tables 2 and 3",
+               higher_is_better=False),
+        Metric("rtt_sd_ms", "ms", "standard deviation of the round-trip times of the pings",
+               f"{_XU}, Tables 2 and 3", higher_is_better=False),
+        Metric("queue_delay_mean_ms", "ms", "mean queueing delay of the stream's packets at the "
+               "bottleneck", _GRAFF, higher_is_better=False),
+        *shares,
+        Metric("link_utilization_percent", "%", "bytes that the bottleneck carried, of those it "
+               "could have carried", _PUDICA, higher_is_better=True),
+    ]  # fmt: skip
+
+
+def _frames() -> list[Metric]:
+    stalls = [
+        Metric(f"stall_{limit}ms_percent", "%", f"frames with a frame delay over {limit} ms or "
+               "never shown", f"{_PUDICA}, 2.3", higher_is_better=False)
+        for limit in STALL_LIMITS_MS
+    ]  # fmt: skip
+    delay = "frame delay (first packet sent to last needed packet received) of complete frames"
+    queue = "queueing delay that the first packet of a frame met at the bottleneck"
+    tails = [
+        Metric(f"{name}_p{p}_ms", "ms", f"{p}th percentile of the {text}", _PUDICA,
+               higher_is_better=False)
+        for name, text in (("frame_delay", delay), ("first_packet_queue", queue))
+        for p in (50, 95, 99)
+    ]  # fmt: skip
+    return [
+        Metric("displayed_fps", "f/s", "frames shown per second", f"{_XU}, Table 6",
+               higher_is_better=True),
+        Metric("never_shown_percent", "%", "captured frames that were never shown", _MOS,
+               higher_is_better=False),
+        Metric("encoded_mbps", "Mb/s", "encoded video, without headers and repair", _MOS,
+               higher_is_better=True),
+        Metric("sender_wait_ms", "ms", "mean time from capture of a frame to its first packet "
+               "leaving the sender", _PUDICA, higher_is_better=False),
+        Metric("frame_delay_mean_ms", "ms", f"mean {delay}", _PUDICA, higher_is_better=False),
+        *tails,
+        *stalls,
+    ]  # fmt: skip
+
+
+def _opinion() -> list[Metric]:
+    whole = "opinion score, 1.3 (bad) to 4.64 (excellent)"
+    alone = "opinion score if {} were the only impairment"
+    terms = (
+        ("mos", f"{whole}, game and video class high (the default)"),
+        ("mos_medium", f"{whole}, both classes medium"),
+        ("mos_low", f"{whole}, both classes low"),
+        ("mos_planning", f"{whole}, frame loss planned from packet loss instead of measured"),
+        ("mos_coding", alone.format("video coding")),
+        ("mos_transmission", alone.format("broken pictures")),
+        ("mos_temporal", alone.format("the unsteadiness of the picture")),
+        ("mos_frames", alone.format("the effect of missing frames on control")),
+        ("mos_delay", alone.format("delay")),
+    )
+    return [Metric(name, "MOS", text, _MOS, higher_is_better=True) for name, text in terms]
+
+
+METRICS: list[Metric] = [*_competition(), *_network(), *_frames(), *_opinion()]
+BY_NAME: dict[str, Metric] = {metric.name: metric for metric in METRICS}
+
+# Metrics of a condition (all its runs together) that a single run does not have.
+CONDITION_METRICS: list[Metric] = [
+    Metric("adaptiveness", "1", "(1 - C/C_max)/2 + (1 - E/E_max)/2 with response C and recovery E "
+           "of the mean bitrate over runs; maxima over all that is compared; a never counts as the "
+           "length of its window", f"{_XU}, 4.4", scoped=False, higher_is_better=True),
+    Metric("adaptiveness_per_run", "1", "mean of the same over the response and recovery of each "
+           "run", f"{_XU}, 4.4", scoped=False, higher_is_better=True),
+]  # fmt: skip
+
+
+def metric_columns() -> list[str]:
+    """All metric columns of the table of runs, in order."""
+    return [column for metric in METRICS for column in metric.columns]
+
+
+def metric_of_column(column: str) -> Metric:
+    """The metric that a column of the table of runs belongs to."""
+    if column in BY_NAME:
+        return BY_NAME[column]
+    return BY_NAME[column.split("_", 1)[1]]

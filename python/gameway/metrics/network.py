@@ -1,0 +1,79 @@
+"""Network metrics of one flow in one window: loss, RTT, queueing delay, utilization.
+
+Sources: loss and RTT, Xu and Claypool 2022, Tables 2 to 5 (loss as the receiver sees it: in the
+queue and on the path); shares of queueing delay above a limit, Graff et al. 2025.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import polars as pl
+
+if TYPE_CHECKING:
+    from gameway.metrics.windows import Window
+
+DELAY_LIMITS_MS = (10, 20, 50, 100)
+NAN = float("nan")
+
+
+def loss_percent(bins: pl.DataFrame, flow: str, window: Window) -> float:
+    """Packets of a flow dropped by the queue or lost on the path, percent of those sent."""
+    rows = in_window(bins, "bin_start_ns", window).filter(pl.col("flow") == flow)
+    sent = total(rows, "sent_packets")
+    lost = total(rows, "dropped_packets") + total(rows, "lost_packets")
+    return 100.0 * lost / sent if sent else NAN
+
+
+def rtt_metrics(pings: pl.DataFrame, window: Window) -> dict[str, float]:
+    """Mean and standard deviation of the ping RTTs of a window, ms."""
+    rtt = in_window(pings, "sent_ns", window)["rtt_ns"].drop_nulls().cast(pl.Float64) / 1e6
+    return {
+        "rtt_mean_ms": _float(rtt.mean()),
+        "rtt_sd_ms": _float(rtt.std()),
+    }
+
+
+def queue_delay_metrics(histogram: pl.DataFrame, flow: str, window: Window) -> dict[str, float]:
+    """Mean queueing delay of a flow's packets (ms) and shares above limits (percent).
+
+    From histograms of 5 s; one belongs to the window in which it starts. The limits are edges of
+    its buckets, so the shares are exact.
+    """
+    rows = in_window(histogram, "window_start_ns", window).filter(pl.col("flow") == flow)
+    packets = total(rows, "packets")
+    found = {"queue_delay_mean_ms": total(rows, "sum_ns") / packets / 1e6 if packets else NAN}
+    for limit in DELAY_LIMITS_MS:
+        above = total(rows.filter(pl.col("delay_low_ns") >= limit * 1_000_000), "packets")
+        found[f"queue_over_{limit}ms_percent"] = 100.0 * above / packets if packets else NAN
+    return found
+
+
+def link_utilization_percent(link: pl.DataFrame, window: Window) -> float:
+    """Bytes that the bottleneck carried, percent of those that it could have carried."""
+    rows = in_window(link, "bin_start_ns", window)
+    possible = total(rows, "capacity_bytes")
+    return 100.0 * total(rows, "transmitted_bytes") / possible if possible else NAN
+
+
+def capacity_mbps(link: pl.DataFrame, window: Window) -> float:
+    """Mean capacity of the bottleneck over a window, Mb/s."""
+    rows = in_window(link, "bin_start_ns", window)
+    if rows.is_empty():
+        return NAN
+    return total(rows, "capacity_bytes") * 8.0 / (rows.height * 0.5) / 1e6
+
+
+def in_window(table: pl.DataFrame, time_column: str, window: Window) -> pl.DataFrame:
+    """The rows whose time is in the window."""
+    start, stop = window.nanoseconds
+    return table.filter(pl.col(time_column).is_between(start, stop, closed="left"))
+
+
+def total(rows: pl.DataFrame, column: str) -> float:
+    """Sum of a column of counts or bytes."""
+    return float(rows[column].sum())
+
+
+def _float(value: object) -> float:
+    return float(value) if isinstance(value, (int, float)) else NAN

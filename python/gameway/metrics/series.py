@@ -1,0 +1,81 @@
+"""Bitrates in 0.5 s bins: of one run, and the mean over the runs of a condition.
+
+Source: Xu and Claypool 2022, section 4.1 and Figure 2 (bitrate every 0.5 s, mean with 95 %
+confidence interval over the runs of a condition).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from gameway.metrics.statistics import Floats, t_quantile
+
+if TYPE_CHECKING:
+    import polars as pl
+
+    from gameway.metrics.source import Run
+    from gameway.metrics.windows import Window
+
+BIN_S = 0.5
+_NS_PER_BIN = round(BIN_S * 1e9)
+_MBPS_PER_BYTE = 8.0 / BIN_S / 1e6
+
+
+@dataclass(frozen=True)
+class Bitrates:
+    """The bitrates of every flow of one run, on one grid of whole bins."""
+
+    times_s: Floats
+    """Start of each bin, seconds."""
+    by_flow: dict[str, Floats]
+    """Wire bytes that reached the client, Mb/s; zero in bins where a flow is not listed."""
+
+    def mean(self, flow: str, window: Window) -> float:
+        """Mean bitrate of a flow over the bins that start in the window, Mb/s; NaN if none."""
+        series = self.by_flow.get(flow, np.zeros_like(self.times_s))
+        inside = series[(self.times_s >= window.start_s) & (self.times_s < window.stop_s)]
+        return float(inside.mean()) if len(inside) else float("nan")
+
+
+def bitrates_of(run: Run) -> Bitrates:
+    """The bitrates of a run from its `bins` table."""
+    bins = run.table("bins", ["bin_start_ns", "flow", "received_bytes"])
+    return bitrates_from(bins, run.windows.run.stop_s)
+
+
+def bitrates_from(bins: pl.DataFrame, duration_s: float) -> Bitrates:
+    """The bitrates of all flows of a `bins` table; a last bin that the run cuts off is left out."""
+    count = int(duration_s / BIN_S + 1e-9)
+    times = np.arange(count, dtype=np.float64) * BIN_S
+    by_flow: dict[str, Floats] = {}
+    for (flow,), rows in bins.group_by("flow", maintain_order=True):
+        index = rows["bin_start_ns"].to_numpy() // _NS_PER_BIN
+        whole = index < count
+        series = np.zeros(count)
+        series[index[whole]] = rows["received_bytes"].to_numpy()[whole] * _MBPS_PER_BYTE
+        by_flow[str(flow)] = series
+    return Bitrates(times, by_flow)
+
+
+@dataclass(frozen=True)
+class MeanSeries:
+    """The mean over runs of a series, with the half width of its 95 % interval in each bin."""
+
+    times_s: Floats
+    mean: Floats
+    half_width: Floats
+    runs: int
+
+
+def mean_over_runs(runs: list[Bitrates], flow: str) -> MeanSeries:
+    """The mean bitrate of a flow over runs of equal length; half width NaN for a single run."""
+    times = min((run.times_s for run in runs), key=len)
+    nothing = np.zeros(len(times))
+    stacked = np.stack([run.by_flow.get(flow, nothing)[: len(times)] for run in runs])
+    count = len(runs)
+    spread = stacked.std(axis=0, ddof=1) if count > 1 else np.full(len(times), np.nan)
+    half = t_quantile(count) * spread / np.sqrt(count)
+    return MeanSeries(times, stacked.mean(axis=0), half, count)

@@ -1,0 +1,100 @@
+"""What metrics need of a result folder: its runs, each with its spec and its tables."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any, Protocol
+
+import polars as pl
+
+from gameway.metrics.windows import Windows, windows_of
+
+
+class ResultFolder(Protocol):
+    """The part of `gameway.results.Results` that metrics use."""
+
+    path: Path
+    manifest: dict[str, Any]
+    factors: list[str]
+    runs: pl.DataFrame
+    """Columns `id`, `repeat`, `finished` and one text column per factor."""
+
+
+@dataclass(frozen=True)
+class Run:
+    """One finished run of a result folder."""
+
+    id: str
+    repeat: int
+    folder: Path
+    factors: dict[str, str | None]
+
+    @cached_property
+    def spec(self) -> dict[str, Any]:
+        """The run's `spec.json`."""
+        loaded: dict[str, Any] = json.loads((self.folder / "spec.json").read_text("utf-8"))
+        return loaded
+
+    @cached_property
+    def windows(self) -> Windows:
+        """The windows of time in which the metrics of this run are taken."""
+        return windows_of(self.spec)
+
+    def table(self, name: str, columns: list[str] | None = None) -> pl.DataFrame:
+        """One of the run's tables, with text instead of dictionary columns."""
+        frame = pl.read_parquet(self.folder / f"{name}.parquet", columns=columns)
+        return frame.with_columns(pl.col(pl.Categorical, pl.Enum).cast(pl.String))
+
+
+def finished_runs(results: ResultFolder) -> list[Run]:
+    """The finished runs in the order of the manifest."""
+    rows = results.runs.filter(pl.col("finished")).iter_rows(named=True)
+    return [
+        Run(
+            id=row["id"],
+            repeat=row["repeat"],
+            folder=results.path / "runs" / row["id"],
+            factors={name: row[name] for name in results.factors},
+        )
+        for row in rows
+    ]
+
+
+def settings_of(spec: dict[str, Any], stream: dict[str, Any]) -> dict[str, str]:
+    """The four conditions that the field's figures are arranged by, as text of the spec."""
+    path = spec["path"]
+    congestion = [str(flow.get("congestion_control", flow["kind"])) for flow in competitors(spec)]
+    return {
+        "spec_controller": _kind(stream["controller"]),
+        "spec_competitor": " + ".join(congestion) or "none",
+        "spec_capacity": _capacity(path["capacity"]),
+        "spec_queue": _queue(path.get("queue", {})),
+    }
+
+
+def competitors(spec: dict[str, Any]) -> list[dict[str, Any]]:
+    """The competing flows of a spec, with their names filled in."""
+    flows = spec.get("competitor") or []
+    return [{"name": "download", **flow} for flow in flows]
+
+
+def streams(spec: dict[str, Any]) -> list[dict[str, Any]]:
+    """The game streams of a spec, with their names filled in."""
+    return [{"name": "game", **stream} for stream in spec["stream"]]
+
+
+def _kind(value: Any) -> str:
+    return str(value["kind"]) if isinstance(value, dict) else str(value)
+
+
+def _capacity(value: Any) -> str:
+    if isinstance(value, dict):
+        return Path(str(value["trace"])).stem if "trace" in value else "steps"
+    return str(value)
+
+
+def _queue(value: Any) -> str:
+    return str(value.get("size", value.get("kind", ""))) if isinstance(value, dict) else str(value)

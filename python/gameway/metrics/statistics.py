@@ -1,0 +1,45 @@
+"""Means with 95 % intervals over runs, and Jain's index."""
+
+from __future__ import annotations
+
+import math
+from functools import lru_cache
+from typing import TYPE_CHECKING
+
+import numpy as np
+import numpy.typing as npt
+from scipy import stats
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+CONFIDENCE = 0.95
+FEWEST_FOR_SPREAD = 2
+
+Floats = npt.NDArray[np.float64]
+
+
+@lru_cache(maxsize=4096)
+def t_quantile(samples: int) -> float:
+    """The two-sided 95 % quantile of Student's t for `samples` runs; NaN below two."""
+    if samples < FEWEST_FOR_SPREAD:
+        return math.nan
+    return float(stats.t.ppf(0.5 + CONFIDENCE / 2.0, samples - 1))
+
+
+def half_width(values: Floats) -> float:
+    """Half the width of the 95 % t-interval of the mean of `values`; NaN below two values."""
+    if len(values) < FEWEST_FOR_SPREAD:
+        return math.nan
+    return t_quantile(len(values)) * float(np.std(values, ddof=1)) / math.sqrt(len(values))
+
+
+def jain_index(rates: Sequence[float]) -> float:
+    """Jain's fairness index, (sum x)^2 / (n sum x^2): 1 for equal shares, 1/n for one taker.
+
+    Source: Jain, Chiu and Hawe 1984, DEC TR-301. NaN below two flows or without any traffic.
+    """
+    squares = sum(rate * rate for rate in rates)
+    if len(rates) <= 1 or squares == 0.0:
+        return math.nan
+    return sum(rates) ** 2 / (len(rates) * squares)
