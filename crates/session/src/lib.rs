@@ -1,1 +1,23 @@
-//! Sender and receiver of a game stream, and its feedback
+//! Sender and receiver of a game stream, and the feedback between them.
+//!
+//! ```text
+//! Sender: capture ─► encoder ─► packets ─► pacer ─► MediaPacket ──path──► Receiver: frames ─► playout
+//!            ▲ target                        │ sent                          │
+//!         controller ◄── FeedbackBatch ◄── history ◄──────path── FeedbackPacket ◄─ arrival log
+//! ```
+//!
+//! Both ends are sans-IO. A driver, in virtual or in real time, does for each end in a loop: hand over
+//! what arrived; call the poll functions until they have nothing more; sleep until `next_deadline`.
+//! The end's events must be drained too: they are kept until then.
+
+mod arrivals;
+mod feedback;
+mod history;
+mod packet;
+mod receiver;
+mod sender;
+
+pub use feedback::{FeedbackPacket, ReceivedPacket};
+pub use packet::MediaPacket;
+pub use receiver::{Receiver, ReceiverConfig, ReceiverEvent};
+pub use sender::{Sender, SenderConfig, SenderEvent};

@@ -1,0 +1,65 @@
+//! The packet of a stream: in simulation it is the packet; live it is what an RTP packet's header says.
+
+use gameway_control::{FrameId, PacketKind, SequenceNumber};
+use gameway_media::{HEADER, PacketPlace};
+use gameway_units::Bytes;
+
+/// A packet from sender to receiver.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct MediaPacket {
+    /// Its transport-wide number, in order of departure.
+    pub sequence: SequenceNumber,
+    /// The frame that it belongs to; for a probe or padding, the frame sent before it.
+    pub frame: FrameId,
+    /// Its place in the frame's train; for a probe, among the frame's probes. From zero.
+    pub index: u16,
+    /// How many packets make the frame whole; zero for a probe or padding.
+    pub media_packets: u16,
+    /// How many packets the frame's train has, repair included; zero for a probe or padding.
+    pub train_packets: u16,
+    /// Payload in bytes.
+    pub payload: u16,
+    /// What it carries.
+    pub kind: PacketKind,
+    /// Whether the frame is a key frame.
+    pub key_frame: bool,
+    /// Whether it is the last of its frame's probes.
+    pub last_probe: bool,
+}
+
+impl MediaPacket {
+    /// Its size on the wire, all headers included.
+    #[must_use]
+    pub fn wire_size(&self) -> Bytes {
+        Bytes::new(u64::from(self.payload)) + HEADER
+    }
+
+    /// Whether it is part of a frame's train, as opposed to a probe or padding.
+    #[must_use]
+    pub fn is_train(&self) -> bool {
+        matches!(self.kind, PacketKind::Media | PacketKind::Repair)
+    }
+
+    /// Whether it is the first packet of its frame's train.
+    #[must_use]
+    pub fn is_first_of_frame(&self) -> bool {
+        self.is_train() && self.index == 0
+    }
+
+    /// Whether it is the last packet of its frame's train.
+    #[must_use]
+    pub fn is_last_of_frame(&self) -> bool {
+        self.is_train() && u32::from(self.index) + 1 == u32::from(self.train_packets)
+    }
+
+    /// Where it belongs, for reassembly.
+    pub(crate) fn place(&self) -> PacketPlace {
+        PacketPlace {
+            frame: self.frame,
+            index: self.index,
+            media_packets: self.media_packets,
+            train_packets: self.train_packets,
+            key_frame: self.key_frame,
+        }
+    }
+}

@@ -1,0 +1,184 @@
+//! The receiving end of a stream: reports arrivals, puts frames together and shows them.
+
+use crate::arrivals::ArrivalLog;
+use crate::feedback::{FeedbackPacket, ReceivedPacket};
+use crate::packet::MediaPacket;
+use gameway_control::{FeedbackStyle, FrameId};
+use gameway_media::{Admission, FrameOutcome, Playout, PlayoutConfig, PlayoutEvent, Reassembly};
+use gameway_units::{Duration, Ecn, ReceiverInstant};
+use std::collections::VecDeque;
+
+/// How a receiver behaves.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ReceiverConfig {
+    /// When it reports.
+    pub feedback: FeedbackStyle,
+    /// Arrival times are reported rounded down to multiples of this.
+    pub arrival_resolution: Duration,
+    /// How it decides about frames.
+    pub playout: PlayoutConfig,
+}
+
+impl ReceiverConfig {
+    /// The defaults, with reports in this style.
+    #[must_use]
+    pub fn new(feedback: FeedbackStyle) -> Self {
+        let arrival_resolution = Duration::from_nanos(1);
+        Self { feedback, arrival_resolution, playout: PlayoutConfig::default() }
+    }
+}
+
+/// Something that happened at the receiver.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ReceiverEvent {
+    /// Enough of the frame's packets arrived.
+    FrameComplete {
+        /// Which frame.
+        frame: FrameId,
+        /// When.
+        at: ReceiverInstant,
+    },
+    /// The player saw the frame.
+    FrameShown {
+        /// Which frame.
+        frame: FrameId,
+        /// When.
+        at: ReceiverInstant,
+    },
+    /// The frames `first..=last` lacked packets when they were given up.
+    FramesLost {
+        /// The first of them.
+        first: FrameId,
+        /// The last of them.
+        last: FrameId,
+        /// When.
+        at: ReceiverInstant,
+    },
+    /// The frames `first..=last` were whole, but what they refer to was not shown.
+    FramesUndecodable {
+        /// The first of them.
+        first: FrameId,
+        /// The last of them.
+        last: FrameId,
+        /// When.
+        at: ReceiverInstant,
+    },
+    /// A key frame is asked for with the next report, which is due now.
+    KeyFrameRequested {
+        /// When.
+        at: ReceiverInstant,
+    },
+    /// The picture stood still for longer than the stall limit, and moves again.
+    Stall {
+        /// When it moved again.
+        at: ReceiverInstant,
+        /// How long it had stood still.
+        pause: Duration,
+    },
+}
+
+/// The receiving end.
+#[derive(Debug)]
+pub struct Receiver {
+    config: ReceiverConfig,
+    arrivals: ArrivalLog,
+    frames: Reassembly,
+    playout: Playout,
+    /// A key frame request waits for the next report since then.
+    request_pending: Option<ReceiverInstant>,
+    events: VecDeque<ReceiverEvent>,
+}
+
+impl Receiver {
+    /// A receiver that waits for frame zero.
+    #[must_use]
+    pub fn new(config: ReceiverConfig) -> Self {
+        Self {
+            config,
+            arrivals: ArrivalLog::new(config.feedback),
+            frames: Reassembly::new(),
+            playout: Playout::new(config.playout),
+            request_pending: None,
+            events: VecDeque::new(),
+        }
+    }
+
+    /// A packet arrived.
+    pub fn on_packet(&mut self, now: ReceiverInstant, packet: &MediaPacket, ecn: Ecn) {
+        let ends_frame = packet.last_probe || packet.is_last_of_frame();
+        let received = ReceivedPacket { arrival: self.rounded(now), ecn };
+        self.arrivals.on_packet(packet.sequence, received, ends_frame);
+        if packet.is_train() {
+            if self.frames.on_packet(now, &packet.place()) == Admission::Completed {
+                self.events
+                    .push_back(ReceiverEvent::FrameComplete { frame: packet.frame, at: now });
+            }
+        } else {
+            self.frames.on_packet_after(now, packet.frame);
+        }
+        self.play(now);
+    }
+
+    /// Fills in a report and returns true, if one is due; to be called after packets and at
+    /// [`Self::next_deadline`].
+    pub fn poll_feedback(&mut self, now: ReceiverInstant, report: &mut FeedbackPacket) -> bool {
+        self.play(now);
+        let due = self.arrivals.report_due().is_some_and(|due| due <= now);
+        if !due && self.request_pending.is_none() {
+            return false;
+        }
+        self.arrivals.report(now, report);
+        report.key_frame_request = self.request_pending.take().is_some();
+        true
+    }
+
+    /// When [`Self::poll_feedback`] is to be called although no packet came.
+    #[must_use]
+    pub fn next_deadline(&self) -> Option<ReceiverInstant> {
+        let playout = self.playout.next_deadline(&self.frames);
+        [self.arrivals.report_due(), playout, self.request_pending].into_iter().flatten().min()
+    }
+
+    /// What happened, oldest first.
+    pub fn poll_event(&mut self) -> Option<ReceiverEvent> {
+        self.events.pop_front()
+    }
+
+    /// The oldest frame whose outcome is still open.
+    #[must_use]
+    pub fn next_undecided(&self) -> FrameId {
+        self.playout.next()
+    }
+
+    fn rounded(&self, now: ReceiverInstant) -> ReceiverInstant {
+        let resolution = self.config.arrival_resolution.as_nanos().max(1);
+        if resolution == 1 {
+            return now;
+        }
+        now.saturating_sub(Duration::from_nanos(now.as_nanos().rem_euclid(resolution)))
+    }
+
+    fn play(&mut self, at: ReceiverInstant) {
+        let (events, pending) = (&mut self.events, &mut self.request_pending);
+        self.playout.advance(at, &mut self.frames, |event| {
+            events.push_back(match event {
+                PlayoutEvent::Decided { first, last, outcome } => match outcome {
+                    FrameOutcome::Shown => {
+                        // The picture is whole again: a request not yet sent has no purpose.
+                        *pending = None;
+                        ReceiverEvent::FrameShown { frame: last, at }
+                    }
+                    FrameOutcome::Lost => ReceiverEvent::FramesLost { first, last, at },
+                    FrameOutcome::Undecodable => {
+                        ReceiverEvent::FramesUndecodable { first, last, at }
+                    }
+                },
+                PlayoutEvent::KeyFrameRequested => {
+                    *pending = Some(at);
+                    ReceiverEvent::KeyFrameRequested { at }
+                }
+                PlayoutEvent::Stall { pause } => ReceiverEvent::Stall { at, pause },
+            });
+        });
+    }
+}

@@ -1,0 +1,419 @@
+//! The sending end of a stream: captures, encodes, cuts, paces, and listens to reports.
+//!
+//! # Order of things
+//! At each frame interval the controller is asked for its target. From `bitrate x frame interval`, the
+//! frame's bytes on the wire, headers and repair are taken off; the rest is the encoder's target. The
+//! frame's packets enter the pacer; each gets its transport-wide number when it leaves, so numbers are
+//! in order of departure whatever the pacer does.
+//!
+//! # When the pacer falls behind
+//! A frame is skipped (not encoded, and not numbered) while too many frames wait in the pacer. libwebrtc
+//! bounds that queue to two seconds, for conversation; Pudica's pacing leaves at most one frame behind.
+//! A game frame that waits longer than a stall is worth nothing, so the bound is 100 ms of frames.
+//!
+//! # Key frames
+//! At most one request is honoured at a time. One that the receiver made before it could see the last
+//! key frame is answered by that key frame already: a request counts only if the report that carries it
+//! covers a packet sent after the last key frame's last packet.
+//!
+//! | constant | default | origin |
+//! |---|---|---|
+//! | frames in the pacer | 6 | 100 ms at 60 fps: the frame delay that players call a stall (Pudica, section 2) |
+//! | padding packet | 1200 B payload | libwebrtc pads with retransmissions where it can: packets of media size |
+
+use crate::feedback::FeedbackPacket;
+use crate::history::SentHistory;
+use crate::packet::MediaPacket;
+use gameway_control::{
+    FeedbackBatch, FrameId, FrameSent, Pacer, PacerOutput, PacketKind, PacketReport,
+    RateController, SentPacket, SequenceNumber, Target,
+};
+use gameway_media::{EncoderModel, FrameBudget, HEADER, MAX_PAYLOAD, Train};
+use gameway_units::{Bytes, Duration, Instant, Rate, Ratio, ReceiverInstant};
+use std::collections::VecDeque;
+
+/// How a sender behaves.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct SenderConfig {
+    /// When the first frame is captured.
+    pub start: Instant,
+    /// Time from frame to frame.
+    pub frame_interval: Duration,
+    /// Repair packets per media packet.
+    pub repair_share: Ratio,
+    /// While so many frames wait in the pacer, frames are skipped.
+    pub max_waiting_frames: usize,
+}
+
+impl SenderConfig {
+    /// The defaults for a stream with this time from frame to frame.
+    #[must_use]
+    pub fn new(start: Instant, frame_interval: Duration) -> Self {
+        Self { start, frame_interval, repair_share: Ratio::ZERO, max_waiting_frames: 6 }
+    }
+}
+
+/// Something that happened at the sender.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum SenderEvent {
+    /// A frame was encoded and entered the pacer.
+    FrameEncoded {
+        /// Which frame.
+        frame: FrameId,
+        /// When it was captured.
+        captured: Instant,
+        /// The controller's target bitrate, in bytes on the wire.
+        target: Rate,
+        /// What of it was left for the encoder.
+        encoder_target: Rate,
+        /// Its encoded size.
+        payload: Bytes,
+        /// All its packets, headers and repair included.
+        wire_size: Bytes,
+        /// How many packets that is.
+        packets: u16,
+        /// Whether it is a key frame.
+        key_frame: bool,
+    },
+    /// A frame was not encoded because the pacer was behind, or the driver was late.
+    FrameSkipped {
+        /// When it would have been captured.
+        captured: Instant,
+    },
+    /// A frame's first packet left.
+    FrameFirstSent {
+        /// Which frame.
+        frame: FrameId,
+        /// When.
+        at: Instant,
+    },
+    /// A frame's last packet left.
+    FrameLastSent {
+        /// Which frame.
+        frame: FrameId,
+        /// When.
+        at: Instant,
+    },
+    /// The receiver asked for a key frame; the next frame will be one.
+    KeyFrameWanted {
+        /// When the request came.
+        at: Instant,
+    },
+}
+
+/// Where the last demanded key frame is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum KeyFrame {
+    /// None was sent yet, or the next frame shall be one.
+    Wanted,
+    /// Encoded; packets of it are still in the pacer.
+    UnderWay,
+    /// Gone; its last packet had this number.
+    Sent(SequenceNumber),
+}
+
+/// The probes that are to follow the frame that left last.
+#[derive(Debug, Clone, Copy, Default)]
+struct ProbeCount {
+    expected: u32,
+    sent: u32,
+}
+
+/// The sending end.
+pub struct Sender {
+    config: SenderConfig,
+    controller: Box<dyn RateController>,
+    encoder: EncoderModel,
+    pacer: Pacer<MediaPacket>,
+    history: SentHistory,
+    /// When the next frame is captured; `None` once stopped.
+    next_capture: Option<Instant>,
+    next_frame: FrameId,
+    /// For each frame that waits in the pacer, how many probes are to follow it.
+    waiting: VecDeque<u32>,
+    /// The newest frame of which a packet left.
+    newest_sent: FrameId,
+    probes: ProbeCount,
+    key_frame: KeyFrame,
+    /// When the receiver made its latest report; what the sender concludes by itself carries it too.
+    last_generated: ReceiverInstant,
+    /// Kept for its memory.
+    reports: Vec<PacketReport>,
+    events: VecDeque<SenderEvent>,
+}
+
+impl Sender {
+    /// A sender that captures its first frame at the configured start.
+    #[must_use]
+    pub fn new(
+        config: SenderConfig,
+        controller: Box<dyn RateController>,
+        encoder: EncoderModel,
+    ) -> Self {
+        Self {
+            config,
+            controller,
+            encoder,
+            pacer: Pacer::new(config.frame_interval, MAX_PAYLOAD + HEADER),
+            history: SentHistory::default(),
+            next_capture: Some(config.start),
+            next_frame: FrameId(0),
+            waiting: VecDeque::new(),
+            newest_sent: FrameId(0),
+            probes: ProbeCount::default(),
+            key_frame: KeyFrame::Wanted,
+            last_generated: ReceiverInstant::ZERO,
+            reports: Vec::new(),
+            events: VecDeque::new(),
+        }
+    }
+
+    /// The time given by [`Self::next_deadline`] has come; poll for packets afterwards.
+    pub fn on_deadline(&mut self, now: Instant) {
+        self.expire_silent_packets(now);
+        if self.controller.next_timer().is_some_and(|due| due <= now) {
+            self.controller.on_timer(now);
+            self.retarget(now);
+        }
+        if let Some(due) = self.next_capture.filter(|&due| due <= now) {
+            self.capture(now, due);
+        }
+    }
+
+    /// A report of the receiver came; poll for packets afterwards.
+    pub fn on_feedback(&mut self, now: Instant, feedback: &FeedbackPacket) {
+        self.last_generated = feedback.generated;
+        if feedback.key_frame_request {
+            self.on_key_frame_request(now, feedback);
+        }
+        self.reports.clear();
+        self.history.on_feedback(now, feedback, &mut self.reports);
+        self.tell_controller(now);
+    }
+
+    /// The next packet that may leave now; to be called until there is none.
+    pub fn poll_transmit(&mut self, now: Instant) -> Option<MediaPacket> {
+        let output = self.pacer.poll(now, self.history.in_flight())?;
+        let (mut packet, probe_cluster) = match output {
+            PacerOutput::Packet { token, probe_cluster, .. } => (token, probe_cluster),
+            PacerOutput::Probe { frame, .. } => (self.probe(frame), None),
+            PacerOutput::Padding { size, probe_cluster, .. } => {
+                (self.padding(size), Some(probe_cluster))
+            }
+        };
+        packet.sequence = self.history.end();
+        let sent = SentPacket {
+            sequence: packet.sequence,
+            sent: now,
+            size: packet.wire_size(),
+            kind: packet.kind,
+            frame: packet.frame,
+            first_of_frame: packet.is_first_of_frame(),
+            last_of_frame: packet.is_last_of_frame(),
+            probe_cluster,
+        };
+        self.history.on_sent(sent);
+        self.controller.on_sent(now, &sent);
+        if packet.is_train() {
+            self.note_frame_progress(now, &packet);
+        }
+        Some(packet)
+    }
+
+    /// When to call [`Self::on_deadline`] and poll for packets next; `None` when the stream was stopped
+    /// and all is sent (or waits for feedback).
+    #[must_use]
+    pub fn next_deadline(&self) -> Option<Instant> {
+        let capture = self.next_capture;
+        let timer = self.controller.next_timer().filter(|_| capture.is_some());
+        let pacer = self.pacer.next_deadline(self.history.in_flight());
+        [capture, timer, pacer, self.history.expiry()].into_iter().flatten().min()
+    }
+
+    /// Captures no more frames; what is in the pacer still leaves.
+    pub fn stop(&mut self, _now: Instant) {
+        self.next_capture = None;
+    }
+
+    /// The controller, for its log.
+    #[must_use]
+    pub fn controller(&self) -> &dyn RateController {
+        &*self.controller
+    }
+
+    /// What happened, oldest first.
+    pub fn poll_event(&mut self) -> Option<SenderEvent> {
+        self.events.pop_front()
+    }
+
+    /// Bytes sent of which nothing is known yet.
+    #[must_use]
+    pub fn in_flight(&self) -> Bytes {
+        self.history.in_flight()
+    }
+
+    /// Frames of which packets wait in the pacer.
+    #[must_use]
+    pub fn waiting_frames(&self) -> usize {
+        self.waiting.len()
+    }
+
+    fn capture(&mut self, now: Instant, due: Instant) {
+        if self.waiting.len() >= self.config.max_waiting_frames {
+            self.events.push_back(SenderEvent::FrameSkipped { captured: due });
+        } else {
+            self.encode(now, due);
+        }
+        let mut next = due.saturating_add(self.config.frame_interval.max(Duration::from_nanos(1)));
+        // A late driver must not make up for missed frames with a burst of them.
+        while next <= now {
+            self.events.push_back(SenderEvent::FrameSkipped { captured: next });
+            next = next.saturating_add(self.config.frame_interval.max(Duration::from_nanos(1)));
+        }
+        self.next_capture = Some(next);
+    }
+
+    fn encode(&mut self, now: Instant, captured: Instant) {
+        let target = self.controller.target();
+        self.pacer.set_target(now, &target);
+        let encoder_target = self.encoder_target(&target);
+        let wanted = target.key_frame || self.key_frame == KeyFrame::Wanted;
+        let encoded = self.encoder.next_frame(encoder_target, wanted);
+        if encoded.key_frame {
+            self.key_frame = KeyFrame::UnderWay;
+        }
+        let train = Train::new(encoded.payload, self.config.repair_share);
+        let frame = self.next_frame;
+        self.next_frame.0 += 1;
+        let (wire_size, packets) = (train.wire_size(), train.packets());
+        let sent =
+            FrameSent { frame, target: target.bitrate, size: wire_size, packets: packets.into() };
+        self.controller.on_frame(now, &sent);
+        self.enqueue(now, frame, &train, encoded.key_frame);
+        self.waiting.push_back(target.probes_per_frame);
+        self.events.push_back(SenderEvent::FrameEncoded {
+            frame,
+            captured,
+            target: target.bitrate,
+            encoder_target,
+            payload: train.payload(),
+            wire_size,
+            packets,
+            key_frame: encoded.key_frame,
+        });
+    }
+
+    /// What is left of the target for the encoder after headers and repair.
+    fn encoder_target(&self, target: &Target) -> Rate {
+        let interval = self.config.frame_interval;
+        let wire = target.bitrate * interval;
+        let budget = FrameBudget { wire, repair_share: self.config.repair_share };
+        budget.payload() / interval
+    }
+
+    fn enqueue(&mut self, now: Instant, frame: FrameId, train: &Train, key_frame: bool) {
+        let (media_packets, train_packets) = (train.media_packets(), train.packets());
+        let packets = (0..train_packets).map(|index| {
+            let plan = train.packet(index);
+            let packet = MediaPacket {
+                sequence: SequenceNumber(0),
+                frame,
+                index,
+                media_packets,
+                train_packets,
+                payload: plan.payload,
+                kind: if plan.repair { PacketKind::Repair } else { PacketKind::Media },
+                key_frame,
+                last_probe: false,
+            };
+            (packet, packet.wire_size())
+        });
+        self.pacer.enqueue_frame(now, frame, packets);
+    }
+
+    fn note_frame_progress(&mut self, now: Instant, packet: &MediaPacket) {
+        let frame = packet.frame;
+        if packet.is_first_of_frame() {
+            self.newest_sent = frame;
+            self.events.push_back(SenderEvent::FrameFirstSent { frame, at: now });
+        }
+        if packet.is_last_of_frame() {
+            let expected = self.waiting.pop_front().unwrap_or(0);
+            self.probes = ProbeCount { expected, sent: 0 };
+            if packet.key_frame {
+                self.key_frame_left(packet.sequence);
+            }
+            self.events.push_back(SenderEvent::FrameLastSent { frame, at: now });
+        }
+    }
+
+    fn key_frame_left(&mut self, last: SequenceNumber) {
+        if self.key_frame != KeyFrame::Wanted {
+            self.key_frame = KeyFrame::Sent(last);
+        }
+    }
+
+    fn probe(&mut self, frame: FrameId) -> MediaPacket {
+        let index = self.probes.sent;
+        self.probes.sent += 1;
+        MediaPacket {
+            index: u16::try_from(index).unwrap_or(u16::MAX),
+            last_probe: self.probes.sent >= self.probes.expected,
+            ..without_frame_data(PacketKind::Probe, frame)
+        }
+    }
+
+    fn padding(&self, wire_size: Bytes) -> MediaPacket {
+        let payload = wire_size.saturating_sub(HEADER).min(MAX_PAYLOAD).get() as u16;
+        MediaPacket { payload, ..without_frame_data(PacketKind::Padding, self.newest_sent) }
+    }
+
+    fn on_key_frame_request(&mut self, now: Instant, feedback: &FeedbackPacket) {
+        let KeyFrame::Sent(last) = self.key_frame else { return };
+        let covered_end = feedback.base.0.saturating_add(feedback.packets.len() as u64);
+        if covered_end > last.0 + 1 {
+            self.key_frame = KeyFrame::Wanted;
+            self.events.push_back(SenderEvent::KeyFrameWanted { at: now });
+        }
+    }
+
+    fn expire_silent_packets(&mut self, now: Instant) {
+        self.reports.clear();
+        self.history.expire(now, &mut self.reports);
+        self.tell_controller(now);
+    }
+
+    /// Hands the collected news to the controller and its new target to the pacer.
+    fn tell_controller(&mut self, now: Instant) {
+        if self.reports.is_empty() {
+            return;
+        }
+        let batch = FeedbackBatch {
+            reports: &self.reports,
+            generated: self.last_generated,
+            in_flight: self.history.in_flight(),
+        };
+        self.controller.on_feedback(now, &batch);
+        self.retarget(now);
+    }
+
+    fn retarget(&mut self, now: Instant) {
+        let target = self.controller.target();
+        self.pacer.set_target(now, &target);
+    }
+}
+
+/// A packet that carries no part of a frame.
+fn without_frame_data(kind: PacketKind, frame: FrameId) -> MediaPacket {
+    MediaPacket {
+        sequence: SequenceNumber(0),
+        frame,
+        index: 0,
+        media_packets: 0,
+        train_packets: 0,
+        payload: 0,
+        kind,
+        key_frame: false,
+        last_probe: false,
+    }
+}
