@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import json
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from pathlib import Path
+
+LONGEST_VALUE = 80
 
 
 class GamewayError(Exception):
@@ -41,8 +44,26 @@ class InputError(GamewayError):
         where = [] if self.file is None else [self.file]
         if self.line is not None:
             where.append(f"line {self.line}")
-        what = [] if self.field is None else [self.field]
-        if self.value is not None:
-            what.append(f"= {self.value!r}" if what else repr(self.value))
-        parts = [", ".join(where), " ".join(what), self.problem, self.hint or ""]
+        parts = [", ".join(where), self._told()]
         return ": ".join(part for part in parts if part)
+
+    def _told(self) -> str:
+        """Field, value, problem and hint in one clause; the value is not told twice."""
+        subject = self.field or ""
+        if self.value is not None and not self.problem.startswith(f'"{self.value}"'):
+            shown = _shown(self.value)
+            subject = f"{subject} = {shown}" if subject else shown
+        if not self.problem:
+            return ": ".join(part for part in (subject, self.hint) if part)
+        colon = ":" if subject and self.problem.startswith('"') else ""
+        clause = f"{subject}{colon} {self.problem}".strip()
+        return f"{clause}; {self.hint}" if self.hint else clause
+
+
+def _shown(value: object) -> str:
+    """Show a value as an experiment file would write it, cut where it is long."""
+    try:
+        text = json.dumps(value, ensure_ascii=False)
+    except TypeError:
+        text = repr(value)
+    return text if len(text) <= LONGEST_VALUE else f"{text[:LONGEST_VALUE]}..."

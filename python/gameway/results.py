@@ -29,14 +29,16 @@ class Results:
         path: the folder.
         manifest: `manifest.json` as it is.
         factors: names of the factor columns, in the order of the experiment file.
-        runs: one row per run of the matrix: `id`, `repeat` (from 0), `seed`, `finished`, and one text
-            column per factor (null where a factor does not apply to a run).
+        runs: one row per run of the matrix: `id`, `repeat` (from 0), `seed`, `finished`, and one
+            text column per factor (null where a factor does not apply to a run).
     """
 
     def __init__(self, path: Path, manifest: dict[str, Any]) -> None:
         self.path = path
         self.manifest = manifest
-        self.factors = list(dict.fromkeys(name for run in manifest["runs"] for name in run["factors"]))
+        self.factors = list(
+            dict.fromkeys(name for run in manifest["runs"] for name in run["factors"])
+        )
         self.runs = self._read_runs()
 
     @classmethod
@@ -61,7 +63,7 @@ class Results:
         return self._scan("frames")
 
     def bins(self) -> pl.LazyFrame:
-        """One row per flow and 0.5 s bin: bytes and packets sent, received, lost, dropped, marked."""
+        """One row per flow and 0.5 s bin: bytes and packets sent, received, lost, marked."""
         return self._scan("bins")
 
     def link(self) -> pl.LazyFrame:
@@ -114,16 +116,20 @@ class Results:
     def _scan(self, table: str) -> pl.LazyFrame:
         files = [self.path / RUNS / run / f"{table}.parquet" for run in self.finished_ids()]
         if not files:
-            raise InputError("no run has finished yet", file=self.path, hint="wait, or run it again")
+            raise InputError(
+                "no run has finished yet", file=self.path, hint="wait, or run it again"
+            )
         rows = pl.scan_parquet(files, include_file_paths="run", glob=False)
-        names = {name: pl.String for name in _dictionary_columns(rows)}
+        names = dict.fromkeys(_dictionary_columns(rows), pl.String)
         rows = rows.with_columns(
             pl.col("run").str.extract(r"([^/\\]+)[/\\][^/\\]+$"),
             *(pl.col(name).cast(kind) for name, kind in names.items()),
         )
         keys = self.runs.lazy().select("id", "repeat", *self.factors).rename({"id": "run"})
         joined = rows.join(keys, on="run", how="left", maintain_order="left")
-        return joined.select("run", "repeat", *self.factors, pl.exclude("run", "repeat", *self.factors))
+        return joined.select(
+            "run", "repeat", *self.factors, pl.exclude("run", "repeat", *self.factors)
+        )
 
 
 def read_manifest(folder: Path) -> dict[str, Any]:
@@ -133,7 +139,9 @@ def read_manifest(folder: Path) -> dict[str, Any]:
     try:
         manifest = json.loads(file.read_text(encoding="utf-8"))
     except FileNotFoundError:
-        raise InputError("not a result folder, it has no manifest.json", file=folder, hint=hint) from None
+        raise InputError(
+            "not a result folder, it has no manifest.json", file=folder, hint=hint
+        ) from None
     except (OSError, ValueError) as error:
         raise InputError(f"cannot be read ({error})", file=file, hint=hint) from error
     if not isinstance(manifest, dict) or not isinstance(manifest.get("runs"), list):

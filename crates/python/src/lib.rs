@@ -2,6 +2,7 @@
 //!
 //! Every error is a `ValueError` whose text is meant for the user.
 
+mod catalogue;
 mod toml;
 mod units;
 
@@ -9,6 +10,8 @@ use pyo3::prelude::*;
 
 #[pymodule]
 mod _core {
+    #[pymodule_export]
+    use crate::catalogue::{catalogue, check_controller, check_trace};
     #[pymodule_export]
     use crate::toml::parse_toml;
     #[pymodule_export]

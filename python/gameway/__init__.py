@@ -1,0 +1,51 @@
+"""Gameway: a lab for streaming games over congested networks.
+
+import gameway as gw
+
+experiment = gw.load("experiment.toml")
+results = gw.run(experiment, "results/mine")
+results.frames().collect()
+"""
+
+from gameway import _core
+from gameway.errors import GamewayError, InputError
+from gameway.experiment import (
+    Competitor,
+    Experiment,
+    Jitter,
+    Loss,
+    Path,
+    Ping,
+    Record,
+    Stream,
+    load,
+    loads,
+)
+from gameway.matrix import Run, expand
+from gameway.results import Results
+from gameway.runner import Interrupted, run
+
+SCHEMA_VERSION = _core.SCHEMA_VERSION
+__version__ = _core.VERSION
+
+__all__ = [
+    "SCHEMA_VERSION",
+    "Competitor",
+    "Experiment",
+    "GamewayError",
+    "InputError",
+    "Interrupted",
+    "Jitter",
+    "Loss",
+    "Path",
+    "Ping",
+    "Record",
+    "Results",
+    "Run",
+    "Stream",
+    "__version__",
+    "expand",
+    "load",
+    "loads",
+    "run",
+]

@@ -1,0 +1,282 @@
+"""From an experiment to its runs.
+
+Every list of an experiment is an axis, and the matrix is their cartesian product in the order of
+the file (the first axis changes slowest), each combination repeated `runs` times. Runs are striped:
+all combinations of repeat 0, then all of repeat 1, so that a sweep that is cut short has seen every
+combination.
+
+The seed of a run depends on the experiment's seed and on the repeat, not on the factors: repeat 3
+of one controller meets the same random loss, jitter and start times as repeat 3 of another (common
+random numbers), and a difference between factors can be tested pair by pair.
+
+A run's id is a readable slug and ten hexadecimal digits of the SHA-256 of its spec in canonical
+JSON, where the content of a trace or frame table stands for its name. The same run has the same id
+on any machine and in any folder.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import itertools
+import json
+import math
+import re
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from gameway.errors import InputError
+from gameway.experiment import Experiment, Source, plain
+from gameway.fields import resolve
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping
+
+MOST_RUNS = 100_000
+SLUG_LENGTH = 80
+ALWAYS = ("controller", "congestion_control", "capacity", "queue_size")
+"""Factors that every run names, whether they vary or not."""
+
+Leaves = dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Run:
+    """One run of the matrix.
+
+    `factors` are short texts for tables and figures; `spec` is what the simulator gets, with absolute
+    paths of files; `recorded` is the same with their names as written.
+    """
+
+    id: str
+    factors: dict[str, str]
+    repeat: int
+    seed: int
+    spec: dict[str, Any]
+    recorded: dict[str, Any]
+
+
+def expand(experiment: Experiment) -> list[Run]:
+    """Give the runs of an experiment, striped over its factors."""
+    tree = _ordered(plain(experiment), experiment.source)
+    runs = tree.pop("runs")
+    base_seed = tree.pop("seed")
+    tree.pop("title")
+    _check_size(tree, runs, experiment)
+    combinations = list(_alternatives(tree))
+    factors = _factors(combinations)
+    digests = file_digests(experiment)
+    found: dict[str, Run] = {}
+    for repeat in range(runs):
+        seed = run_seed(base_seed, repeat)
+        for combination, named in zip(combinations, factors, strict=True):
+            run = _make(combination, named, repeat, seed, experiment.source, digests)
+            found.setdefault(run.id, run)
+    return list(found.values())
+
+
+def run_seed(base_seed: int, repeat: int) -> int:
+    """Derive the seed of a repeat: 48 bits of a hash, exact in any reader of JSON."""
+    digest = hashlib.sha256(f"gameway seed {base_seed} repeat {repeat}".encode()).digest()
+    return int.from_bytes(digest[:6], "big")
+
+
+def file_digests(experiment: Experiment) -> dict[str, str]:
+    """Give the SHA-256 of each file that the experiment names, by its name as written."""
+    base = experiment.source.base
+    names = sorted(set(_file_names(plain(experiment))))
+    return {name: hashlib.sha256(resolve(name, base).read_bytes()).hexdigest() for name in names}
+
+
+def canonical(value: object) -> str:
+    """Give JSON that is the same for equal values: sorted keys, no spaces."""
+    return json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
+
+
+def _make(
+    combination: dict[str, Any],
+    factors: dict[str, str],
+    repeat: int,
+    seed: int,
+    source: Source,
+    digests: Mapping[str, str],
+) -> Run:
+    recorded = {"seed": seed, **combination}
+    by_content = _with_files(recorded, lambda name: f"sha256:{digests[name]}")
+    spec = _with_files(recorded, lambda name: str(resolve(name, source.base).resolve()))
+    digest = hashlib.sha256(canonical(by_content).encode()).hexdigest()[:10]
+    slug = re.sub(r"[^a-z0-9.]+", "-", "_".join(factors.values()).lower()).strip("-.")
+    name = f"{slug[:SLUG_LENGTH].rstrip('-.')}_r{repeat:02}_{digest}"
+    return Run(name, factors, repeat, seed, spec, recorded)
+
+
+def _ordered(tree: Any, source: Source, path: str = "") -> Any:
+    """Put the keys of every table in the order of the file; those it does not have come last."""
+    if isinstance(tree, list):
+        return [_ordered(item, source, f"{path}{index}.") for index, item in enumerate(tree)]
+    if not isinstance(tree, dict):
+        return tree
+    last = (math.inf, math.inf)
+    names = sorted(tree, key=lambda name: source.positions.get(f"{path}{name}", last))
+    return {name: _ordered(tree[name], source, f"{path}{name}.") for name in names}
+
+
+def _is_axis(path: str, node: object) -> bool:
+    parts_of_experiment = path in {"stream", "competitor"}
+    return isinstance(node, list) and not parts_of_experiment and not path.endswith(".steps")
+
+
+def _count(node: Any, path: str = "") -> int:
+    """Count the combinations below a node."""
+    if _is_axis(path, node):
+        return sum(_count(item, f"{path}.*") for item in node)
+    if isinstance(node, list) and not path.endswith(".steps"):
+        return math.prod(_count(item, f"{path}.*") for item in node)
+    if isinstance(node, dict):
+        return math.prod(_count(item, f"{path}.{name}".strip(".")) for name, item in node.items())
+    return 1
+
+
+def _alternatives(node: Any, path: str = "") -> Iterator[Any]:
+    """Give each combination below a node; the first axis changes slowest."""
+    if _is_axis(path, node):
+        for item in node:
+            yield from _alternatives(item, f"{path}.*")
+    elif isinstance(node, list) and not path.endswith(".steps"):
+        parts = [list(_alternatives(item, f"{path}.*")) for item in node]
+        yield from (list(chosen) for chosen in itertools.product(*parts))
+    elif isinstance(node, dict):
+        parts = [
+            list(_alternatives(item, f"{path}.{name}".strip("."))) for name, item in node.items()
+        ]
+        yield from (dict(zip(node, chosen, strict=True)) for chosen in itertools.product(*parts))
+    else:
+        yield node
+
+
+def _check_size(tree: dict[str, Any], runs: int, experiment: Experiment) -> None:
+    total = _count(tree) * runs
+    if total > MOST_RUNS:
+        raise InputError(
+            f"the matrix has {total} runs, at most {MOST_RUNS} are possible",
+            file=experiment.source.file,
+            hint="shorten its lists, or split it into several experiments",
+        )
+
+
+def _file_names(node: Any) -> Iterator[str]:
+    """Give the names of all traces and frame tables."""
+    if isinstance(node, list):
+        for item in node:
+            yield from _file_names(item)
+    elif isinstance(node, dict):
+        for name, item in node.items():
+            if name in {"trace", "file"}:
+                yield from item if isinstance(item, list) else [item]
+            else:
+                yield from _file_names(item)
+
+
+def _with_files(node: Any, name_of: Any) -> Any:
+    if isinstance(node, list):
+        return [_with_files(item, name_of) for item in node]
+    if isinstance(node, dict):
+        return {
+            name: name_of(item) if name in {"trace", "file"} else _with_files(item, name_of)
+            for name, item in node.items()
+        }
+    return node
+
+
+def _factors(combinations: list[dict[str, Any]]) -> list[dict[str, str]]:
+    """Name what differs between the combinations, and what is always named."""
+    leaves = [dict(_leaves(combination)) for combination in combinations]
+    paths = list(dict.fromkeys(path for leaf in leaves for path in leaf))
+    labels = {path: _labels(leaf.get(path) for leaf in leaves) for path in paths}
+    varying = [path for path in paths if _varies(leaf.get(path) for leaf in leaves)]
+    factors = []
+    for combination, leaf in zip(combinations, leaves, strict=True):
+        named = {_short(path, combination): labels[path][canonical(leaf[path])]
+                 for path in varying if path in leaf}  # fmt: skip
+        factors.append(
+            named | {name: text for name, text in _usual(leaf, labels) if name not in named}
+        )
+    return _same_order(factors)
+
+
+def _varies(found: Iterable[Any]) -> bool:
+    return len({canonical(value) for value in found}) > 1
+
+
+def _same_order(factors: list[dict[str, str]]) -> list[dict[str, str]]:
+    """Put the usual factors first, in one order for all runs."""
+    names = dict.fromkeys(name for named in factors for name in named)
+    order = [name for name in ALWAYS if name in names] + [n for n in names if n not in ALWAYS]
+    return [{name: named[name] for name in order if name in named} for named in factors]
+
+
+def _leaves(node: Any, path: str = "") -> Iterator[tuple[str, Any]]:
+    """Give each single value by its path; the kind of a queue or controller has the table's path."""
+    if isinstance(node, dict) and path and not {"trace", "file", "steps"} & set(node):
+        for name, item in node.items():
+            own = name == "kind" and re.fullmatch(r"path\.queue|stream\.\d+\.controller", path)
+            yield from _leaves(item, path if own else f"{path}.{name}")
+    elif isinstance(node, dict) and not path:
+        for name, item in node.items():
+            yield from _leaves(item, name)
+    elif isinstance(node, list):
+        for index, item in enumerate(node):
+            yield from _leaves(item, f"{path}.{index}")
+    else:
+        yield path, node
+
+
+def _usual(leaf: Leaves, labels: dict[str, dict[str, str]]) -> Iterator[tuple[str, str]]:
+    """Give the factors that every run names."""
+    for name, pattern in (
+        ("controller", r"stream\.\d+\.controller"),
+        ("congestion_control", r"competitor\.\d+\.congestion_control"),
+        ("capacity", r"path\.capacity"),
+        ("queue_size", r"path\.queue\.size"),
+    ):
+        found = [
+            labels[path][canonical(leaf[path])] for path in leaf if re.fullmatch(pattern, path)
+        ]
+        yield name, "+".join(dict.fromkeys(found)) or "none"
+
+
+def _short(path: str, combination: dict[str, Any]) -> str:
+    """Give a short name for the value at `path`, for a column of a table."""
+    part, _, rest = path.partition(".")
+    if part == "path":
+        return rest.replace(".", "_")
+    if part not in {"stream", "competitor"}:
+        return path.replace(".", "_")
+    index, _, rest = rest.partition(".")
+    flows = combination[part]
+    short = rest.replace(".", "_")
+    ambiguous = rest in {"start", "stop", "kind"} or len(flows) > 1
+    return f"{flows[int(index)]['name']}_{short}" if ambiguous else short
+
+
+def _labels(found: Iterable[Any]) -> dict[str, str]:
+    """Give each different value a short text of its own, by its canonical JSON."""
+    labels: dict[str, str] = {}
+    for value in found:
+        key = canonical(value)
+        if key in labels:
+            continue
+        text = _label(value)
+        same = sum(label == text or label.startswith(f"{text} #") for label in labels.values())
+        labels[key] = f"{text} #{same + 1}" if same else text
+    return labels
+
+
+def _label(value: Any) -> str:
+    if isinstance(value, dict) and "steps" in value:
+        rates = [rate for _, rate in value["steps"]]
+        between = f" … ({len(rates)} steps)" if len(rates) > 3 else ""  # noqa: PLR2004 (short)
+        return " → ".join(rates[:3]) + between
+    if isinstance(value, dict):
+        name = str(value.get("trace", value.get("file")))
+        return name.replace("\\", "/").rsplit("/", 1)[-1].rsplit(".", 1)[0]
+    return str(value)

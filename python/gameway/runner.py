@@ -1,0 +1,180 @@
+"""Running the matrix of an experiment on all cores, resumably.
+
+Threads are enough: the simulator releases Python's global lock. A run's result depends on its spec
+alone, so any number of jobs, in any order, gives the same bytes.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable
+from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from gameway import _core, folder, machine
+from gameway.errors import GamewayError
+from gameway.experiment import Experiment, plain
+from gameway.matrix import Run, canonical, expand, file_digests
+from gameway.progress import Progress, Silent
+from gameway.results import RUNS, Results
+
+RunOne = Callable[[dict[str, Any], dict[str, Any], Path], None]
+SHOWN_FAILURES = 3
+
+
+class Interrupted(GamewayError):
+    """Ctrl-C: runs in flight were finished, the rest was not begun."""
+
+
+@dataclass
+class Sweep:
+    """The runs of one call: what is to do, and what failed."""
+
+    out: Path
+    runs: list[Run]
+    todo: list[Run]
+    failures: list[tuple[Run, Exception]] = field(default_factory=list)
+
+
+def run(
+    experiment: Experiment,
+    out: str | Path,
+    *,
+    jobs: int | None = None,
+    progress: Progress | None = None,
+    run_one: RunOne = folder.run_one,
+) -> Results:
+    """Run all of an experiment that `out` does not hold yet, and open the results.
+
+    Args:
+        experiment: what to run.
+        out: result folder; if it exists it must be of the same experiment and simulator.
+        jobs: runs at a time; all cores if not given.
+        progress: told of each finished run; silent if not given.
+        run_one: computes one run (spec, spec to record, folder).
+
+    Raises:
+        InputError: the experiment or the folder cannot be used.
+        Interrupted: Ctrl-C.
+        GamewayError: some runs failed; the others are finished and kept.
+    """
+    path = Path(out)
+    runs = expand(experiment)
+    with folder.locked(path):
+        manifest = _manifest(experiment, runs)
+        before = folder.check_same(path, manifest)
+        folder.remove_partial(path)
+        if before is not None:
+            manifest["created"] = before["created"]
+        folder.write_manifest(path, manifest)
+        done = folder.finished(path)
+        sweep = Sweep(path, runs, [run for run in runs if run.id not in done])
+        _run_all(sweep, jobs or machine.cores(), progress or Silent(), run_one)
+        if sweep.failures:
+            raise _failed(sweep)
+        manifest["completed"] = _now()
+        folder.write_manifest(path, manifest)
+    return Results.open(path)
+
+
+def _run_all(sweep: Sweep, jobs: int, progress: Progress, run_one: RunOne) -> None:
+    """Run what is to do, `jobs` at a time; on Ctrl-C finish the runs in flight."""
+    progress.start(len(sweep.runs), len(sweep.runs) - len(sweep.todo))
+    pool = ThreadPoolExecutor(max_workers=jobs, thread_name_prefix="gameway-run")
+    flying: dict[Future[None], Run] = {}
+    waiting = iter(sweep.todo)
+    try:
+        for _ in range(jobs):
+            _launch(pool, flying, waiting, sweep, run_one)
+        while flying:
+            for future in wait(flying, return_when=FIRST_COMPLETED).done:
+                _land(future, flying.pop(future), sweep, progress)
+                _launch(pool, flying, waiting, sweep, run_one)
+    except KeyboardInterrupt:
+        progress.note(f"stopping: {len(flying)} runs in flight are being finished")
+        for future in wait(flying).done:
+            _land(future, flying.pop(future), sweep, progress)
+        finished = sum((sweep.out / RUNS / run.id).is_dir() for run in sweep.runs)
+        raise Interrupted(
+            f"stopped: {finished} of {len(sweep.runs)} runs are finished and kept in {sweep.out}; "
+            "the same command runs the rest"
+        ) from None
+    finally:
+        pool.shutdown(wait=True, cancel_futures=True)
+        progress.stop()
+
+
+def _launch(
+    pool: ThreadPoolExecutor,
+    flying: dict[Future[None], Run],
+    waiting: Any,
+    sweep: Sweep,
+    run_one: RunOne,
+) -> None:
+    """Begin the next run, if there is one."""
+    following = next(waiting, None)
+    if following is not None:
+        target = sweep.out / RUNS / following.id
+        future = pool.submit(run_one, following.spec, following.recorded, target)
+        flying[future] = following
+
+
+def _land(future: Future[None], run: Run, sweep: Sweep, progress: Progress) -> None:
+    """Note how a run ended; a failure does not stop the others."""
+    error = future.exception()
+    if error is None:
+        progress.advance(run.id)
+    elif isinstance(error, Exception):
+        sweep.failures.append((run, error))
+        progress.note(f"failed: {run.id}: {error}")
+    else:
+        raise error
+
+
+def _failed(sweep: Sweep) -> GamewayError:
+    """Make the error that tells which runs failed, with their specs."""
+    lines = [f"{len(sweep.failures)} of {len(sweep.runs)} runs failed; the others are kept"]
+    for run, error in sweep.failures[:SHOWN_FAILURES]:
+        lines += [f"  {run.id}: {error}", f"    spec: {canonical(run.recorded)}"]
+    if len(sweep.failures) > SHOWN_FAILURES:
+        lines.append(f"  and {len(sweep.failures) - SHOWN_FAILURES} more")
+    return GamewayError("\n".join(lines))
+
+
+def _manifest(experiment: Experiment, runs: list[Run]) -> dict[str, Any]:
+    source = experiment.source
+    digests = file_digests(experiment)
+    return {
+        "schema_version": _core.SCHEMA_VERSION,
+        "gameway_version": _core.VERSION,
+        "commit": machine.commit(),
+        "simulator_sha256": machine.simulator_digest(),
+        "created": _now(),
+        "completed": None,
+        "machine": machine.describe(),
+        "title": experiment.title,
+        "experiment_name": experiment.name,
+        "experiment_file": None if source.file is None else source.file.name,
+        "experiment_text": source.text,
+        "overrides": [override.text for override in source.overrides],
+        "experiment_sha256": _identity(experiment, digests),
+        "files_sha256": digests,
+        "runs": [
+            {"id": run.id, "factors": run.factors, "repeat": run.repeat, "seed": run.seed}
+            for run in runs
+        ],
+    }
+
+
+def _identity(experiment: Experiment, digests: dict[str, str]) -> str:
+    """Hash what makes this experiment itself: all but its title and its number of repeats."""
+    tree = plain(experiment)
+    del tree["title"], tree["runs"]
+    return hashlib.sha256(canonical([tree, digests]).encode()).hexdigest()
+
+
+def _now() -> str:
+    return datetime.now(UTC).isoformat(timespec="seconds")

@@ -1,0 +1,76 @@
+"""Tables in the terminal."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Any
+
+from rich.table import Table
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    import polars as pl
+
+SHOWN = (
+    ("bitrate_mbps", "stream\nMb/s", 1),
+    ("competitor_mbps", "competitor\nMb/s", 1),
+    ("rtt_mean_ms", "RTT\nms", 1),
+    ("frame_delay_p95_ms", "frame delay\np95, ms", 1),
+    ("displayed_fps", "shown\nframes/s", 1),
+    ("loss_percent", "loss\n%", 2),
+)
+"""Metric, heading and decimals of the columns of the summary."""
+
+
+def summary(rows: pl.DataFrame, factors: list[str]) -> Table:
+    """Lay out `gameway.metrics.summary_table`: a row per combination of factors and stream."""
+    keys = [name for name in ("stream", *factors) if rows[name].n_unique() > 1]
+    table = Table(caption="mean ± half width of the 95 % interval over runs")
+    for name in keys:
+        table.add_column(name.replace("_", " "))
+    table.add_column("runs", justify="right")
+    for _, heading, _ in SHOWN:
+        table.add_column(heading, justify="right")
+    for row in rows.iter_rows(named=True):
+        cells = [_cell(row, metric, decimals) for metric, _, decimals in SHOWN]
+        table.add_row(*(str(row[name] or "") for name in keys), str(row["runs"]), *cells)
+    return table
+
+
+def _cell(row: dict[str, Any], metric: str, decimals: int) -> str:
+    """Give mean and interval of a metric: while a competitor was there, else of the whole run."""
+    for column in (metric, f"competing_{metric}", f"run_{metric}"):
+        mean = row.get(column)
+        if mean is None or math.isnan(mean):
+            continue
+        width = row.get(f"{column}_ci95")
+        if width is None or math.isnan(width):
+            return f"{mean:.{decimals}f}"
+        return f"{mean:.{decimals}f} ± {width:.{decimals}f}"
+    return "-"
+
+
+def catalogue(entries: Iterable[dict[str, Any]]) -> Table:
+    """Lay out a part of the catalogue: a row per entry and one per option."""
+    table = Table()
+    table.add_column("name", no_wrap=True)
+    table.add_column("what it is")
+    table.add_column("source")
+    for entry in entries:
+        table.add_row(entry["name"], entry["summary"], entry["source"], style="bold")
+        for option in entry.get("options", []):
+            default = f"default {option['default']}"
+            table.add_row(f"  {option['name']}", option["summary"], default)
+    return table
+
+
+def frame(rows: pl.DataFrame) -> Table:
+    """Lay out a small frame as it is."""
+    table = Table()
+    for name in rows.columns:
+        table.add_column(name.replace("_", " "), justify="right")
+    for row in rows.iter_rows():
+        cells = [f"{cell:.6g}" if isinstance(cell, float) else str(cell) for cell in row]
+        table.add_row(*cells)
+    return table
