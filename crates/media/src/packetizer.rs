@@ -118,15 +118,18 @@ impl FrameBudget {
     /// cannot be empty, even where the headers alone exceed the budget.
     #[must_use]
     pub fn payload(&self) -> Bytes {
-        let most = u64::from(MAX_MEDIA_PACKETS);
         let full = (MAX_PAYLOAD + HEADER).get();
-        // More packets than this never fit; fewer leave packets full, so the answer is at this many or
-        // just below it, where the rounding of the repair count decides.
-        let media = (self.wire.get() * PPM / (PPM + self.repair_share.as_ppm().min(PPM)))
-            .div_ceil(full)
-            .clamp(1, most);
-        let fewer = self.payload_in(media.saturating_sub(1).max(1));
-        Bytes::new(self.payload_in(media).max(fewer).max(1))
+        // So many full packets and their repair take all the budget: a bound on the count from above,
+        // which the rounding of the repair count lowers by one or two.
+        let packets = (self.wire.get() / full).min(u64::from(MAX_TRAIN_PACKETS)) + 1;
+        let most = packets * PPM / (PPM + self.repair_share.as_ppm().min(PPM)) + 1;
+        let counts = (1..=most.min(u64::from(MAX_MEDIA_PACKETS))).rev();
+        let fits = |media: u64| {
+            let payload = self.payload_in(media);
+            // What fits fewer packets is cut into fewer.
+            (payload > (media - 1) * MAX_PAYLOAD.get()).then_some(payload)
+        };
+        Bytes::new(counts.into_iter().find_map(fits).unwrap_or(1))
     }
 
     /// The payload that fits with exactly so many media packets.

@@ -1,0 +1,173 @@
+//! The encoder model against the recording that it draws from.
+
+mod support;
+
+use gameway_media::{EncoderCalibration, EncoderModel, FrameTable, RecordedVideo};
+use gameway_units::{Duration, Rate};
+use proptest::prelude::*;
+use std::sync::Arc;
+use support::{KEY, RungContent, file, ladder};
+
+const INTERVAL: Duration = Duration::from_nanos(16_666_667);
+const FRAMES: usize = 400;
+
+fn video(rungs: &[RungContent]) -> Arc<RecordedVideo> {
+    let table = FrameTable::parse(&file((60, 1), rungs, "{}")).unwrap();
+    Arc::new(RecordedVideo::new(&table).unwrap())
+}
+
+fn encoder(calibration: EncoderCalibration, seed: u64) -> EncoderModel {
+    EncoderModel::recorded(video(&ladder(FRAMES)), calibration, INTERVAL, seed)
+}
+
+/// Sizes in bytes of so many frames at a constant target, after the first (key) frame.
+fn sizes(encoder: &mut EncoderModel, target: Rate, count: usize) -> Vec<u64> {
+    assert!(encoder.next_frame(target, false).key_frame, "a stream begins with a key frame");
+    let frame = |_| {
+        let frame = encoder.next_frame(target, false);
+        assert!(!frame.key_frame, "nobody asked for a key frame");
+        frame.payload.get()
+    };
+    (0..count).map(frame).collect()
+}
+
+fn mean_rate(sizes: &[u64]) -> f64 {
+    sizes.iter().sum::<u64>() as f64 * 8.0 / (sizes.len() as f64 * INTERVAL.as_secs_f64())
+}
+
+#[test]
+fn calibrated_to_the_mean_it_meets_any_target() {
+    for kilobits in [500, 2_000, 3_300, 7_000, 20_000, 28_100, 50_000, 90_000] {
+        let target = Rate::from_kbps(kilobits);
+        let mean = mean_rate(&sizes(&mut encoder(EncoderCalibration::Mean, 1), target, FRAMES));
+        let ratio = mean / target.as_bps_f64();
+        // Rounding to whole bytes is half a byte of 1000 at the smallest target.
+        assert!((0.999..1.001).contains(&ratio), "{target}: produces {ratio} of it");
+    }
+}
+
+#[test]
+fn as_a_budget_no_frame_exceeds_it_and_the_mean_stays_below() {
+    for kilobits in [500, 2_000, 3_300, 7_000, 20_000, 28_100, 50_000, 90_000] {
+        let target = Rate::from_kbps(kilobits);
+        let sizes = sizes(&mut encoder(EncoderCalibration::Budget, 1), target, FRAMES);
+        let budget = target.as_bps_f64() / 8.0 * INTERVAL.as_secs_f64();
+        let largest = sizes.iter().copied().max().unwrap_or(0) as f64;
+        assert!(largest <= budget + 1.0, "{target}: {largest} of {budget} bytes");
+        let ratio = mean_rate(&sizes) / target.as_bps_f64();
+        // The made-up recording fills 60% to 100%, evenly.
+        assert!((0.78..0.82).contains(&ratio), "{target}: produces {ratio} of it");
+    }
+}
+
+#[test]
+fn on_a_rung_it_replays_the_recording_frame_by_frame_and_wraps() {
+    let rungs = ladder(50);
+    let recorded: Vec<u64> = rungs[2].sizes[1..].iter().map(|&size| u64::from(size)).collect();
+    let video = video(&rungs);
+    let budget = EncoderCalibration::Budget;
+    let mut encoder = EncoderModel::recorded(video, budget, INTERVAL, 3);
+    let played = sizes(&mut encoder, Rate::from_bps(rungs[2].asked), 150);
+    let at = |offset: usize| {
+        // The recorded key frame's place is taken by its successor.
+        let frame = |index: usize| recorded[(index % 50).saturating_sub(1)];
+        played.iter().enumerate().all(|(i, &size)| size.abs_diff(frame(offset + i)) <= 1)
+    };
+    assert!((0..50).any(at), "no offset explains {played:?}");
+}
+
+#[test]
+fn between_rungs_the_size_is_in_proportion() {
+    let rung = |asked: u64, sizes: [u32; 3]| RungContent {
+        asked,
+        produced: asked,
+        sizes: sizes.to_vec(),
+        forced: vec![sizes[0] & !KEY],
+    };
+    // All frames alike, so that the starting frame does not matter. 6 Mb/s at 60 fps is 12500 B.
+    let rungs = [rung(6_000_000, [KEY | 9_000; 3]), rung(12_000_000, [KEY | 21_000; 3])];
+    let plain = rungs.map(|mut rung| {
+        rung.sizes[1] &= !KEY;
+        rung
+    });
+    let budget = EncoderCalibration::Budget;
+    let interval = Duration::from_nanos(16_666_667);
+    let mut encoder = EncoderModel::recorded(video(&plain), budget, interval, 0);
+    let at = |encoder: &mut EncoderModel, megabits_times_ten: u64| {
+        let target = Rate::from_kbps(megabits_times_ten * 100);
+        let _ = encoder.next_frame(target, false);
+        encoder.next_frame(target, false).payload.get()
+    };
+    assert_eq!(at(&mut encoder, 30), 4_500, "below the ladder: half of the lowest rung");
+    assert_eq!(at(&mut encoder, 60), 9_000);
+    assert_eq!(at(&mut encoder, 75), 12_000, "a quarter of the way");
+    assert_eq!(at(&mut encoder, 120), 21_000);
+    assert_eq!(at(&mut encoder, 240), 42_000, "above the ladder: twice the highest rung");
+}
+
+#[test]
+fn a_lower_target_holds_at_once_and_a_higher_one_a_frame_later() {
+    let mut encoder = encoder(EncoderCalibration::Budget, 1);
+    let (low, high) = (Rate::from_mbps(5), Rate::from_mbps(20));
+    let (low_budget, high_budget) = (10_417, 41_667);
+    let mut size = |target| encoder.next_frame(target, false).payload.get();
+    let _ = size(high);
+    assert!((high_budget / 2..=high_budget).contains(&size(high)));
+    assert!(size(low) <= low_budget, "lower: the same frame");
+    assert!(size(high) <= low_budget, "higher: not the same frame");
+    assert!((high_budget / 2..=high_budget).contains(&size(high)), "but the next");
+}
+
+#[test]
+fn key_frames_come_when_demanded_and_have_a_forced_key_frames_size() {
+    let mut encoder = encoder(EncoderCalibration::Budget, 1);
+    let target = Rate::from_mbps(10);
+    let _ = sizes(&mut encoder, target, 10);
+    let demanded = encoder.next_frame(target, true);
+    assert!(demanded.key_frame);
+    // The made-up forced key frames fill their budget exactly.
+    assert_eq!(demanded.payload.get(), 20_833);
+    assert!(!encoder.next_frame(target, false).key_frame);
+}
+
+#[test]
+fn a_stream_at_half_the_frame_rate_has_frames_of_twice_the_budget() {
+    let half = Duration::from_nanos(33_333_333);
+    let video = video(&ladder(FRAMES));
+    let mut slow = EncoderModel::recorded(video, EncoderCalibration::Mean, half, 1);
+    let sizes = sizes(&mut slow, Rate::from_mbps(10), FRAMES);
+    let mean = sizes.iter().sum::<u64>() as f64 / FRAMES as f64;
+    assert!((mean - 41_667.0).abs() < 42.0, "mean frame of {mean} bytes");
+}
+
+#[test]
+fn seeds_choose_the_beginning_and_nothing_else_is_random() {
+    let target = Rate::from_mbps(10);
+    let run = |seed| sizes(&mut encoder(EncoderCalibration::Mean, seed), target, 60);
+    assert_eq!(run(7), run(7));
+    assert_ne!(run(7), run(8));
+}
+
+#[test]
+fn steady_frames_are_exactly_the_target() {
+    let mut steady = EncoderModel::steady(Duration::from_millis(20));
+    for megabits in [5, 50, 12] {
+        let frame = steady.next_frame(Rate::from_mbps(megabits), false);
+        assert_eq!(frame.payload.get(), megabits * 2_500, "no lag, whatever the direction");
+    }
+}
+
+proptest! {
+    #[test]
+    fn any_target_gives_a_frame(
+        targets in prop::collection::vec((any::<u64>(), any::<bool>()), 1..40),
+        seed in any::<u64>(),
+    ) {
+        let mut encoder = encoder(EncoderCalibration::Mean, seed);
+        for (bits_per_sec, key_frame) in targets {
+            let frame = encoder.next_frame(Rate::from_bps(bits_per_sec), key_frame);
+            prop_assert!(frame.payload.get() >= 1);
+            prop_assert!(frame.key_frame || !key_frame);
+        }
+    }
+}

@@ -1,0 +1,72 @@
+//! Packets of a frame: sizes, counts, and the budget that headers and repair leave.
+
+use gameway_media::{FrameBudget, HEADER, MAX_MEDIA_PACKETS, MAX_PAYLOAD, Train};
+use gameway_units::{Bytes, Ratio};
+use proptest::prelude::*;
+
+fn percent(share: u64) -> Ratio {
+    Ratio::from_ppm(share * 10_000)
+}
+
+#[test]
+fn packet_counts_of_known_frames() {
+    let counts = |payload, share| {
+        let train = Train::new(Bytes::new(payload), percent(share));
+        (train.media_packets(), train.packets())
+    };
+    assert_eq!(counts(0, 0), (1, 1), "an empty frame must still be told of");
+    assert_eq!(counts(1_200, 0), (1, 1));
+    assert_eq!(counts(1_201, 0), (2, 2));
+    assert_eq!(counts(1_200, 1), (1, 2), "any share means at least one repair packet");
+    assert_eq!(counts(12_000, 20), (10, 12));
+    assert_eq!(counts(12_000, 21), (10, 13));
+    assert_eq!(counts(12_000, 500), (10, 20), "never more repair than media");
+    assert_eq!(counts(u64::MAX, 100), (MAX_MEDIA_PACKETS, 2 * MAX_MEDIA_PACKETS));
+}
+
+#[test]
+fn a_header_is_48_bytes() {
+    assert_eq!(HEADER, Bytes::new(48));
+}
+
+proptest! {
+    #[test]
+    fn a_train_carries_its_frame_evenly(payload in 1u64..600_000, share in 0u64..=100) {
+        let train = Train::new(Bytes::new(payload), percent(share));
+        let packets: Vec<_> = (0..train.packets()).map(|index| train.packet(index)).collect();
+        let media: Vec<u64> =
+            packets.iter().filter(|p| !p.repair).map(|p| u64::from(p.payload)).collect();
+        prop_assert_eq!(media.iter().sum::<u64>(), payload);
+        prop_assert_eq!(media.len(), usize::from(train.media_packets()));
+        let (least, most) = (media.iter().min().unwrap(), media.iter().max().unwrap());
+        prop_assert!(most - least <= 1 && *most <= MAX_PAYLOAD.get());
+        prop_assert!((payload.div_ceil(1_200)) == media.len() as u64, "no more packets than needed");
+        let repair = packets.iter().skip(media.len());
+        prop_assert!(repair.clone().all(|p| p.repair && u64::from(p.payload) == *most));
+        prop_assert_eq!(repair.count() as u64, (media.len() as u64 * share).div_ceil(100));
+        let wire: u64 = packets.iter().map(|p| u64::from(p.payload) + 48).sum();
+        prop_assert_eq!(train.wire_size(), Bytes::new(wire));
+    }
+
+    #[test]
+    fn the_budget_is_kept_and_used_up(wire in 300u64..300_000, share in 0u64..=100) {
+        let repair_share = percent(share);
+        let payload = FrameBudget { wire: Bytes::new(wire), repair_share }.payload();
+        let used = |payload: Bytes| Train::new(payload, repair_share).wire_size().get();
+        prop_assert!(used(payload) <= wire, "{} of {wire}", used(payload));
+        // A byte more may need a larger repair packet too, but no smaller frame is as good.
+        for more in 1..=1_300 {
+            let larger = payload + Bytes::new(more);
+            prop_assert!(used(larger) > wire, "{larger} fits too: {}", used(larger));
+        }
+    }
+}
+
+#[test]
+fn without_repair_the_budget_is_used_to_the_byte_unless_a_header_does_not_fit() {
+    for wire in 1_300..20_000u64 {
+        let budget = FrameBudget { wire: Bytes::new(wire), repair_share: Ratio::ZERO };
+        let used = Train::new(budget.payload(), Ratio::ZERO).wire_size().get();
+        assert!(wire - used <= HEADER.get(), "{used} of {wire}");
+    }
+}
