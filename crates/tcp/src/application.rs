@@ -1,0 +1,142 @@
+//! The application that writes into the sender: how many bytes of the stream exist at a time.
+//!
+//! Source: iperf 3 (`iperf_client_api.c`, `iperf_check_throttle`) for the rate limit.
+//! Model: unlimited, or up to a number of bytes; with a rate limit it writes whole blocks while the
+//! average since its start is below the rate, looking once per tick, and while the socket buffer has
+//! room. After an outage it therefore catches up, as iperf does.
+//!
+//! | Constant | Value | Origin |
+//! |---|---|---|
+//! | block | 128 KiB | iperf 3, default length for TCP |
+//! | tick | 1 ms | iperf 3, `--pacing-timer` |
+//! | socket buffer | 4 MiB | Linux `tcp_wmem`, largest |
+
+use gameway_units::{Bytes, Duration, Instant, Rate};
+
+const TICK: Duration = Duration::from_millis(1);
+
+/// What the application sends.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Application {
+    /// How much in all; `None`: without end.
+    pub bytes: Option<Bytes>,
+    /// Average rate of payload; `None`: as fast as TCP takes it.
+    pub rate_limit: Option<Rate>,
+    /// How much it writes at once under a rate limit.
+    pub block: Bytes,
+    /// How much it may have written that is not acknowledged, under a rate limit.
+    pub socket_buffer: Bytes,
+}
+
+impl Default for Application {
+    fn default() -> Self {
+        Self {
+            bytes: None,
+            rate_limit: None,
+            block: Bytes::new(128 << 10),
+            socket_buffer: Bytes::new(4 << 20),
+        }
+    }
+}
+
+/// The application at work.
+#[derive(Debug, Clone)]
+pub(crate) struct Writer {
+    application: Application,
+    start: Instant,
+    written: u64,
+    /// Offset behind the last byte, once it is settled.
+    end: Option<u64>,
+}
+
+impl Writer {
+    pub(crate) fn new(application: Application) -> Self {
+        let end = application.bytes.map(Bytes::get);
+        let written = if application.rate_limit.is_some() { 0 } else { end.unwrap_or(u64::MAX) };
+        Self { application, start: Instant::ZERO, written, end }
+    }
+
+    pub(crate) fn start(&mut self, now: Instant) {
+        self.start = now;
+    }
+
+    /// Offset up to which bytes exist.
+    pub(crate) fn written(&self) -> u64 {
+        self.written
+    }
+
+    /// Offset of the FIN, once known.
+    pub(crate) fn end(&self) -> Option<u64> {
+        self.end
+    }
+
+    /// No more writes: what exists at `sent` or in the socket buffer is all there will be.
+    pub(crate) fn stop(&mut self, sent: u64) {
+        let buffered = if self.application.rate_limit.is_some() { self.written } else { sent };
+        self.end = Some(self.end.map_or(buffered, |end| end.min(buffered)));
+        self.written = self.written.min(buffered);
+    }
+
+    /// Writes what is due.
+    pub(crate) fn write(&mut self, now: Instant, acknowledged: u64) {
+        let Some(rate) = self.application.rate_limit else { return };
+        let block = self.application.block.get().max(1);
+        let allowed = (rate * now.saturating_since(self.start)).get();
+        let room = acknowledged.saturating_add(self.application.socket_buffer.get());
+        while self.written <= allowed && self.written < room && self.written < self.limit() {
+            self.written = self.written.saturating_add(block).min(self.limit());
+        }
+    }
+
+    fn limit(&self) -> u64 {
+        self.end.unwrap_or(u64::MAX)
+    }
+
+    /// When it writes next, if only time keeps it from writing.
+    pub(crate) fn next_write(&self) -> Option<Instant> {
+        let rate = self.application.rate_limit.filter(|_| self.written < self.limit())?;
+        let due = rate.time_for(Bytes::new(self.written)).as_nanos();
+        let ticks = (due / TICK.as_nanos()).saturating_add(1);
+        Some(self.start.saturating_add(Duration::from_nanos(ticks.saturating_mul(TICK.as_nanos()))))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn limited(bytes: Option<u64>) -> Writer {
+        Writer::new(Application {
+            bytes: bytes.map(Bytes::new),
+            rate_limit: Some(Rate::from_mbps(8)),
+            block: Bytes::new(10_000),
+            ..Application::default()
+        })
+    }
+
+    #[test]
+    fn blocks_keep_the_average() {
+        let mut writer = limited(None);
+        let mut now = Instant::ZERO;
+        writer.write(now, 0);
+        assert_eq!(writer.written(), 10_000);
+        while now < Instant::ZERO + Duration::from_secs(1) {
+            now = writer.next_write().unwrap_or(Instant::MAX);
+            writer.write(now, writer.written());
+        }
+        // 8 Mb/s for a second is 1 MB, and at most a block and a tick more.
+        assert!((1_000_000..=1_012_000).contains(&writer.written()), "{}", writer.written());
+    }
+
+    #[test]
+    fn socket_buffer_and_amount_bound_it() {
+        let mut writer = limited(Some(25_000));
+        writer.write(Instant::ZERO + Duration::from_secs(9), 0);
+        assert_eq!((writer.written(), writer.next_write()), (25_000, None));
+        let mut full = limited(None);
+        full.write(Instant::ZERO + Duration::from_secs(60), 0);
+        assert_eq!(full.written(), (4 << 20) / 10_000 * 10_000 + 10_000);
+        full.stop(3);
+        assert_eq!(full.end(), Some(full.written()));
+    }
+}

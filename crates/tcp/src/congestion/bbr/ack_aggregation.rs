@@ -1,0 +1,95 @@
+//! How much more than expected is acknowledged at once.
+//!
+//! Source: Linux `net/ipv4/tcp_bbr.c`, `bbr_update_ack_aggregation` and `bbr_ack_aggregation_cwnd`.
+//! Model: within an epoch the acknowledged data is compared with the bandwidth estimate times the
+//! time; the largest surplus of the last five to ten rounds is added to the window, so that a path
+//! that acknowledges in clumps is not starved.
+//!
+//! | Constant | Value | Origin |
+//! |---|---|---|
+//! | window | two halves of 5 rounds | `bbr_extra_acked_win_rtts` |
+//! | largest bonus | 100 ms of bandwidth | `bbr_extra_acked_max_us` |
+//! | longest epoch | 2^20 segments | `bbr_ack_epoch_acked_reset_thresh` |
+
+use gameway_units::Instant;
+
+const ROUNDS: u32 = 5;
+const LARGEST_BONUS_SECS: f64 = 0.1;
+const LONGEST_EPOCH_SEGMENTS: f64 = 1_048_576.0;
+
+/// Surplus of acknowledged bytes.
+#[derive(Debug, Clone, Default)]
+pub(super) struct AckAggregation {
+    epoch_start: Instant,
+    epoch_acked: f64,
+    surplus: [f64; 2],
+    current: usize,
+    rounds: u32,
+}
+
+impl AckAggregation {
+    pub(super) fn restart(&mut self, now: Instant) {
+        self.epoch_start = now;
+        self.epoch_acked = 0.0;
+    }
+
+    pub(super) fn on_ack(
+        &mut self,
+        now: Instant,
+        round_starts: bool,
+        acked: f64,
+        rate: f64,
+        cwnd: f64,
+        segment_size: f64,
+    ) {
+        if round_starts {
+            self.on_round();
+        }
+        let mut expected = rate * (now - self.epoch_start).as_secs_f64();
+        let longest = LONGEST_EPOCH_SEGMENTS * segment_size;
+        if self.epoch_acked <= expected || self.epoch_acked + acked >= longest {
+            self.restart(now);
+            expected = 0.0;
+        }
+        self.epoch_acked += acked;
+        let surplus = (self.epoch_acked - expected).min(cwnd);
+        let largest = &mut self.surplus[self.current];
+        *largest = largest.max(surplus);
+    }
+
+    fn on_round(&mut self) {
+        self.rounds += 1;
+        if self.rounds >= ROUNDS {
+            self.rounds = 0;
+            self.current = 1 - self.current;
+            self.surplus[self.current] = 0.0;
+        }
+    }
+
+    /// Bytes to add to the window at that bandwidth.
+    pub(super) fn bonus(&self, rate: f64) -> f64 {
+        self.surplus[0].max(self.surplus[1]).min(rate * LARGEST_BONUS_SECS)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn clumped_acks_earn_their_clump_and_lose_it_after_ten_rounds() {
+        let mut aggregation = AckAggregation::default();
+        let at = |millis: i64| Instant::from_nanos(millis * 1_000_000);
+        // 1 MB/s in clumps of 10 kB every 10 ms.
+        for step in 0..10 {
+            aggregation.on_ack(at(10 * step), false, 10_000.0, 1e6, 1e9, 1000.0);
+        }
+        assert!((aggregation.bonus(1e6) - 10_000.0).abs() < 1.0);
+        assert!((aggregation.bonus(1e4) - 1000.0).abs() < 1.0);
+        // Smooth from here on: a segment per millisecond.
+        for step in 0..20 {
+            aggregation.on_ack(at(100 + step), step % 2 == 0, 1000.0, 1e6, 1e9, 1000.0);
+        }
+        assert!(aggregation.bonus(1e6) < 2001.0);
+    }
+}

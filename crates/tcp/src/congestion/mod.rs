@@ -1,0 +1,202 @@
+//! The contract between the sender and its congestion control, and the algorithms by name.
+//!
+//! The sender owns loss detection, recovery, time-outs and round-trip times; an algorithm owns the
+//! congestion window, the slow-start threshold and, if it paces, the rate. During a recovery the
+//! sender lets proportional rate reduction move the flight to [`CongestionControl::cwnd`], unless
+//! the algorithm [regulates recovery](CongestionControl::regulates_recovery) itself.
+
+mod bbr;
+mod cubic;
+mod hystart;
+mod new_reno;
+
+pub use bbr::Bbr;
+pub use cubic::Cubic;
+pub use hystart::HyStart;
+pub use new_reno::NewReno;
+
+use crate::delivery_rate::RateSample;
+use gameway_units::{Bytes, Duration, Instant, Rate};
+use std::fmt::Debug;
+
+/// The initial window: 10 segments (RFC 6928 section 2).
+pub const INITIAL_WINDOW_SEGMENTS: u64 = 10;
+
+/// How the sender sees the path at the moment.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Phase {
+    /// Nothing lost.
+    #[default]
+    Open,
+    /// A loss was detected; lasts until all that was then outstanding is acknowledged.
+    Recovery,
+    /// A time-out expired; lasts likewise.
+    Loss,
+}
+
+/// What an ACK told, after the sender has updated everything else.
+#[derive(Debug, Clone, Copy)]
+pub struct AckEvent {
+    /// When it arrived.
+    pub now: Instant,
+    /// The phase after it.
+    pub phase: Phase,
+    /// Stream offset below which everything is acknowledged.
+    pub acknowledged: u64,
+    /// Stream offset of the next new byte to send.
+    pub next_sequence: u64,
+    /// Bytes newly known to have arrived, cumulatively or selectively.
+    pub newly_delivered: Bytes,
+    /// Bytes newly judged lost.
+    pub newly_lost: Bytes,
+    /// In flight before the ACK.
+    pub prior_in_flight: Bytes,
+    /// In flight after it.
+    pub in_flight: Bytes,
+    /// Delivered since the connection began.
+    pub total_delivered: Bytes,
+    /// Judged lost since the connection began.
+    pub total_lost: Bytes,
+    /// RTT of the newest segment that it covers and that was sent only once.
+    pub rtt: Option<Duration>,
+    /// The smoothed RTT.
+    pub smoothed_rtt: Option<Duration>,
+    /// Whether the window, and not the application or the receiver, was the limit of late
+    /// (RFC 7661; Linux `tcp_is_cwnd_limited`): only then may the window grow.
+    pub cwnd_limited: bool,
+    /// Whether the receiver may have delayed this ACK: a lone short segment.
+    pub ack_delayed: bool,
+    /// Delivery-rate sample.
+    pub rate: Option<RateSample>,
+}
+
+/// A retransmission time-out.
+#[derive(Debug, Clone, Copy)]
+pub struct TimeoutEvent {
+    /// When.
+    pub now: Instant,
+    /// In flight before everything was declared lost.
+    pub prior_in_flight: Bytes,
+    /// Whether it is the first for this data: later ones must not lower the threshold again
+    /// (RFC 5681 section 3.1).
+    pub first: bool,
+    /// Bytes newly judged lost.
+    pub newly_lost: Bytes,
+    /// Delivered since the connection began.
+    pub total_delivered: Bytes,
+    /// Judged lost since the connection began.
+    pub total_lost: Bytes,
+}
+
+/// The window decides.
+///
+/// # Examples
+/// A fixed window, for experiments:
+/// ```
+/// use gameway_tcp::{AckEvent, CongestionControl, TimeoutEvent};
+/// use gameway_units::{Bytes, Instant};
+///
+/// #[derive(Debug)]
+/// struct Fixed(Bytes);
+/// impl CongestionControl for Fixed {
+///     fn name(&self) -> &'static str { "fixed" }
+///     fn on_ack(&mut self, _ack: &AckEvent) {}
+///     fn on_congestion_event(&mut self, _now: Instant, _in_flight: Bytes) {}
+///     fn on_timeout(&mut self, _timeout: &TimeoutEvent) {}
+///     fn on_spurious_loss(&mut self, _now: Instant) {}
+///     fn cwnd(&self) -> Bytes { self.0 }
+///     fn ssthresh(&self) -> Bytes { self.0 }
+/// }
+/// ```
+pub trait CongestionControl: Debug + Send {
+    /// Its name in experiment files.
+    fn name(&self) -> &'static str;
+    /// The handshake is over and gave this RTT, if the SYN-ACK was sent only once.
+    fn on_established(&mut self, now: Instant, rtt: Option<Duration>) {
+        let _ = (now, rtt);
+    }
+    /// An ACK arrived.
+    fn on_ack(&mut self, ack: &AckEvent);
+    /// Loss or a mark was detected: at most once per window of data; before the ACK's
+    /// [`Self::on_ack`].
+    fn on_congestion_event(&mut self, now: Instant, in_flight: Bytes);
+    /// The retransmission timer expired.
+    fn on_timeout(&mut self, timeout: &TimeoutEvent);
+    /// The latest congestion event or time-out was none: take it back (RFC 4015).
+    fn on_spurious_loss(&mut self, now: Instant);
+    /// Sending resumes after the application had nothing to send and nothing was outstanding;
+    /// `idle` is the time since the last segment if that exceeds the time-out, after which the
+    /// window says nothing about the path any more (RFC 5681 section 4.1).
+    fn on_transmit_start(&mut self, now: Instant, idle: Option<Duration>) {
+        let _ = (now, idle);
+    }
+    /// Congestion window.
+    fn cwnd(&self) -> Bytes;
+    /// Slow-start threshold; [`Bytes::MAX`] until there was a congestion event.
+    fn ssthresh(&self) -> Bytes;
+    /// Rate of payload at which segments leave; `None`: as fast as the window allows.
+    fn pacing_rate(&self) -> Option<Rate> {
+        None
+    }
+    /// Whether [`Self::cwnd`] holds during recovery too, in place of proportional rate reduction.
+    fn regulates_recovery(&self) -> bool {
+        false
+    }
+    /// Whether samples of what is now in flight must not lower its estimate (BBR's ProbeRTT).
+    fn samples_are_app_limited(&self) -> bool {
+        false
+    }
+}
+
+/// The algorithms by name.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Algorithm {
+    /// CUBIC with HyStart++: the default of most systems.
+    #[default]
+    Cubic,
+    /// NewReno.
+    NewReno,
+    /// BBR version 1.
+    Bbr,
+}
+
+impl Algorithm {
+    /// All of them.
+    pub const ALL: [Self; 3] = [Self::Cubic, Self::NewReno, Self::Bbr];
+
+    /// The name in experiment files.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Cubic => "cubic",
+            Self::NewReno => "newreno",
+            Self::Bbr => "bbr",
+        }
+    }
+
+    /// One line for catalogues.
+    #[must_use]
+    pub const fn summary(self) -> &'static str {
+        match self {
+            Self::Cubic => "CUBIC (RFC 9438) with HyStart++ (RFC 9406)",
+            Self::NewReno => "NewReno (RFC 5681, RFC 6582) on SACK recovery (RFC 6675)",
+            Self::Bbr => "BBR version 1 as in Linux (tcp_bbr.c)",
+        }
+    }
+
+    /// The algorithm of that name.
+    #[must_use]
+    pub fn from_name(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|algorithm| algorithm.name() == name)
+    }
+
+    /// A fresh instance for segments of `segment_size`; `seed` draws BBR's first probing phase.
+    #[must_use]
+    pub fn build(self, segment_size: u32, seed: u64) -> Box<dyn CongestionControl> {
+        match self {
+            Self::Cubic => Box::new(Cubic::new(segment_size)),
+            Self::NewReno => Box::new(NewReno::new(segment_size)),
+            Self::Bbr => Box::new(Bbr::new(segment_size, seed)),
+        }
+    }
+}

@@ -1,0 +1,110 @@
+//! NewReno.
+//!
+//! Source: RFC 5681 section 3.1, RFC 6582 section 3.2, RFC 3465 (byte counting).
+//! Model: slow start adds what was acknowledged; congestion avoidance adds one segment per window
+//! acknowledged; a congestion event halves, a time-out halves the threshold and restarts from one
+//! segment. Recovery itself is the sender's (RFC 6675 and PRR replace RFC 6582's window inflation).
+//!
+//! | Constant | Value | Origin |
+//! |---|---|---|
+//! | initial window | 10 segments | RFC 6928 |
+//! | decrease | 1/2 | RFC 5681 equation (4) |
+//! | least threshold | 2 segments | RFC 5681 equation (4) |
+//! | L | 2 segments per ACK in slow start | RFC 3465 section 2.2 |
+//!
+//! | Deviation | Why |
+//! |---|---|
+//! | the threshold is half the window, not half the flight | as Linux; equal while the window is the limit |
+//! | L stays 2 after a time-out | RFC 3465 section 2.3 asks for 1; PRR and SACK already hold bursts down |
+
+use super::{AckEvent, CongestionControl, INITIAL_WINDOW_SEGMENTS, Phase, TimeoutEvent};
+use gameway_units::{Bytes, Duration, Instant};
+
+const SLOW_START_SEGMENTS_PER_ACK: u64 = 2;
+
+/// State of NewReno, in bytes.
+#[derive(Debug, Clone)]
+pub struct NewReno {
+    segment_size: u64,
+    cwnd: u64,
+    ssthresh: u64,
+    /// Acknowledged in congestion avoidance and not yet turned into a segment of window.
+    credit: u64,
+    before_event: (u64, u64),
+}
+
+impl NewReno {
+    /// With the initial window of RFC 6928.
+    #[must_use]
+    pub fn new(segment_size: u32) -> Self {
+        let segment_size = u64::from(segment_size.max(1));
+        let cwnd = INITIAL_WINDOW_SEGMENTS * segment_size;
+        Self { segment_size, cwnd, ssthresh: u64::MAX, credit: 0, before_event: (cwnd, u64::MAX) }
+    }
+
+    fn decrease(&mut self) {
+        self.before_event = (self.cwnd, self.ssthresh);
+        self.ssthresh = (self.cwnd / 2).max(2 * self.segment_size);
+        self.credit = 0;
+    }
+
+    fn slow_start(&mut self, delivered: u64) {
+        self.cwnd += delivered.min(SLOW_START_SEGMENTS_PER_ACK * self.segment_size);
+    }
+
+    fn congestion_avoidance(&mut self, delivered: u64) {
+        self.credit += delivered;
+        if self.credit >= self.cwnd {
+            self.credit -= self.cwnd;
+            self.cwnd += self.segment_size;
+        }
+    }
+}
+
+impl CongestionControl for NewReno {
+    fn name(&self) -> &'static str {
+        "newreno"
+    }
+
+    fn on_ack(&mut self, ack: &AckEvent) {
+        if ack.phase == Phase::Recovery || !ack.cwnd_limited {
+            return;
+        }
+        if self.cwnd < self.ssthresh {
+            self.slow_start(ack.newly_delivered.get());
+        } else {
+            self.congestion_avoidance(ack.newly_delivered.get());
+        }
+    }
+
+    fn on_congestion_event(&mut self, _now: Instant, _in_flight: Bytes) {
+        self.decrease();
+        self.cwnd = self.ssthresh;
+    }
+
+    fn on_timeout(&mut self, timeout: &TimeoutEvent) {
+        if timeout.first {
+            self.decrease();
+        }
+        self.cwnd = self.segment_size;
+    }
+
+    fn on_spurious_loss(&mut self, _now: Instant) {
+        self.cwnd = self.cwnd.max(self.before_event.0);
+        self.ssthresh = self.ssthresh.max(self.before_event.1);
+    }
+
+    fn on_transmit_start(&mut self, _now: Instant, idle: Option<Duration>) {
+        if idle.is_some() {
+            self.cwnd = self.cwnd.min(INITIAL_WINDOW_SEGMENTS * self.segment_size);
+        }
+    }
+
+    fn cwnd(&self) -> Bytes {
+        Bytes::new(self.cwnd)
+    }
+
+    fn ssthresh(&self) -> Bytes {
+        Bytes::new(self.ssthresh)
+    }
+}

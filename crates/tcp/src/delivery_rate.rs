@@ -1,0 +1,139 @@
+//! Delivery-rate samples.
+//!
+//! Source: draft-cheng-iccrg-delivery-rate-estimation-02 section 3; Linux `net/ipv4/tcp_rate.c`.
+//! Model: each segment remembers how much had been delivered, and when, as it left. When it is
+//! acknowledged, the difference is what the path delivered over its flight; the longer of the time
+//! taken to send and the time taken to acknowledge that amount keeps bursts of either from lying.
+//! A sample taken while the application had nothing to send is marked.
+
+use gameway_units::{Bytes, Duration, Instant, Rate};
+
+/// What a segment remembers from when it was sent.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct Snapshot {
+    pub(crate) delivered: u64,
+    pub(crate) delivered_time: Instant,
+    pub(crate) first_sent: Instant,
+    pub(crate) app_limited: bool,
+}
+
+/// How fast the path delivered over the flight of one segment.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct RateSample {
+    /// Payload delivered over the interval.
+    pub delivered: Bytes,
+    /// The longer of the sending and the acknowledging time.
+    pub interval: Duration,
+    /// Total delivered when the segment left: tells rounds apart.
+    pub prior_delivered: Bytes,
+    /// Whether the application, not the path, may have been the limit.
+    pub app_limited: bool,
+}
+
+impl RateSample {
+    /// Delivered payload per time.
+    #[must_use]
+    pub fn rate(&self) -> Rate {
+        self.delivered / self.interval
+    }
+}
+
+/// The connection's side of the estimator.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct DeliveryRate {
+    delivered: u64,
+    delivered_time: Instant,
+    first_sent: Instant,
+    app_limited_until: Option<u64>,
+}
+
+impl DeliveryRate {
+    /// The state to remember in a segment that leaves now.
+    pub(crate) fn on_send(&mut self, now: Instant, nothing_in_flight: bool) -> Snapshot {
+        if nothing_in_flight {
+            self.first_sent = now;
+            self.delivered_time = now;
+        }
+        Snapshot {
+            delivered: self.delivered,
+            delivered_time: self.delivered_time,
+            first_sent: self.first_sent,
+            app_limited: self.app_limited_until.is_some(),
+        }
+    }
+
+    /// The application ran dry with `in_flight` outstanding.
+    pub(crate) fn on_app_limited(&mut self, in_flight: u64) {
+        self.app_limited_until = Some((self.delivered + in_flight).max(1));
+    }
+
+    pub(crate) fn is_app_limited(&self) -> bool {
+        self.app_limited_until.is_some()
+    }
+
+    pub(crate) fn on_delivered(&mut self, now: Instant, bytes: u64) {
+        self.delivered += bytes;
+        self.delivered_time = now;
+        if self.app_limited_until.is_some_and(|until| self.delivered > until) {
+            self.app_limited_until = None;
+        }
+    }
+
+    /// The sample of the segment sent last among those that an ACK delivered; `None` where the
+    /// interval is shorter than any RTT, and so says nothing (section 3.3 of the draft).
+    pub(crate) fn sample(
+        &mut self,
+        snapshot: Snapshot,
+        sent: Instant,
+        min_rtt: Duration,
+    ) -> Option<RateSample> {
+        let send_elapsed = sent.saturating_since(snapshot.first_sent);
+        let ack_elapsed = self.delivered_time.saturating_since(snapshot.delivered_time);
+        let interval = send_elapsed.max(ack_elapsed);
+        self.first_sent = sent;
+        (interval >= min_rtt && interval > Duration::ZERO).then(|| RateSample {
+            delivered: Bytes::new(self.delivered - snapshot.delivered),
+            interval,
+            prior_delivered: Bytes::new(snapshot.delivered),
+            app_limited: snapshot.app_limited,
+        })
+    }
+
+    pub(crate) fn delivered(&self) -> u64 {
+        self.delivered
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const fn at(millis: i64) -> Instant {
+        Instant::from_nanos(millis * 1_000_000)
+    }
+
+    #[test]
+    fn compressed_acks_do_not_exceed_the_sending_rate() {
+        let mut rate = DeliveryRate::default();
+        let first = rate.on_send(at(0), true);
+        let last = rate.on_send(at(10), false);
+        rate.on_delivered(at(50), 1000);
+        assert!(rate.sample(first, at(0), Duration::from_millis(1)).is_some());
+        rate.on_delivered(at(51), 1000);
+        let sample = rate.sample(last, at(10), Duration::from_millis(1));
+        // 2000 B since the segment left: 51 ms of acknowledging, 10 ms of sending.
+        let sample = sample.expect("a sample");
+        assert_eq!((sample.delivered, sample.interval), (Bytes::new(2000), at(51) - at(0)));
+    }
+
+    #[test]
+    fn app_limited_marks_the_flight_and_then_ends() {
+        let mut rate = DeliveryRate::default();
+        rate.on_app_limited(1000);
+        assert!(rate.on_send(at(0), true).app_limited);
+        rate.on_delivered(at(5), 1000);
+        assert!(rate.on_send(at(5), false).app_limited);
+        rate.on_delivered(at(6), 1);
+        assert!(!rate.on_send(at(6), false).app_limited);
+    }
+}

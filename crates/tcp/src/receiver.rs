@@ -1,0 +1,348 @@
+//! The downloading end: opens the connection, puts the stream together, acknowledges.
+//!
+//! Source: RFC 9293 section 3.10, RFC 5681 section 4.2 (delayed ACKs), RFC 2018 section 4 (SACK),
+//! RFC 7323 section 4.3 (timestamps), RFC 3168 section 6.1.3 (ECN echo); Linux `tcp_input.c`.
+//! Model: in-order data moves the next expected offset; the rest waits as runs. An ACK leaves at
+//! once for data out of order, a filled gap, a FIN, a mark, or more than one full segment; otherwise
+//! after the delay.
+//!
+//! | Constant | Value | Origin |
+//! |---|---|---|
+//! | delay of a lone ACK | 40 ms | Linux `TCP_DELACK_MIN`; RFC 9293 allows 500 ms |
+//! | quick ACKs | the first 16 segments, and after out-of-order data | Linux `TCP_MAX_QUICKACKS` |
+//! | receive buffer | 6 MiB | Linux `tcp_rmem`, largest |
+//! | time-out of SYN | 1 s, doubled | RFC 6298 section 2.1 |
+//!
+//! | Deviation | Why |
+//! |---|---|
+//! | the window is the free buffer; it is not tuned from small to large | a download of Linux is never limited by the tuning either |
+//! | no D-SACK | the sender proves spurious retransmissions by timestamps |
+//! | one ACK answers all segments handed in before [`Receiver::poll_transmit`] | as after GRO; poll after each segment for one ACK each |
+
+use crate::ranges::RangeSet;
+use crate::segment::{Ecn, Flags, MAXIMUM_SEGMENT_SIZE, SackBlock, SackBlocks, Segment};
+use gameway_units::{Bytes, Duration, Instant};
+
+const DELAYED_ACK: Duration = Duration::from_millis(40);
+const QUICK_ACKS: u32 = 16;
+const INITIAL_RTO: Duration = Duration::from_secs(1);
+const LARGEST_RTO: Duration = Duration::from_secs(120);
+const LARGEST_UNSCALED: u64 = 65_535;
+const LARGEST_SCALE: u8 = 14;
+
+/// Options of a receiver.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ReceiverConfig {
+    /// Largest receive window; also the buffer for data that the application does not read.
+    pub receive_buffer: Bytes,
+    /// Payload of a full segment.
+    pub segment_size: u32,
+    /// How long a lone ACK waits.
+    pub delayed_ack: Duration,
+    /// Whether to ask for ECN (RFC 3168).
+    pub ecn: bool,
+}
+
+impl Default for ReceiverConfig {
+    fn default() -> Self {
+        Self {
+            receive_buffer: Bytes::new(6 << 20),
+            segment_size: MAXIMUM_SEGMENT_SIZE,
+            delayed_ack: DELAYED_ACK,
+            ecn: false,
+        }
+    }
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum State {
+    /// The SYN leaves, again and again, until it is answered.
+    SynSent {
+        due: Instant,
+        timeout: Duration,
+    },
+    Established,
+    /// The FIN has arrived and everything before it.
+    Finished,
+}
+
+/// The receiving endpoint.
+#[derive(Debug, Clone)]
+pub struct Receiver {
+    config: ReceiverConfig,
+    scale: u8,
+    state: State,
+    next: u64,
+    fin: Option<u64>,
+    out_of_order: RangeSet,
+    recent: SackBlocks,
+    reading: bool,
+    unread: u64,
+    /// Right edge of the window that was announced: it must not move left.
+    announced: u64,
+    unacknowledged: u64,
+    acknowledged: u64,
+    ack_now: bool,
+    ack_due: Option<Instant>,
+    quick_acks: u32,
+    timestamp_recent: Instant,
+    ecn: bool,
+    echo: bool,
+    duplicate_bytes: u64,
+}
+
+impl Receiver {
+    /// A receiver that opens the connection at its first [`Self::poll_transmit`].
+    #[must_use]
+    pub fn new(config: ReceiverConfig, now: Instant) -> Self {
+        let buffer = config.receive_buffer.get();
+        let scale = (0..LARGEST_SCALE).find(|scale| buffer >> scale <= LARGEST_UNSCALED);
+        Self {
+            config,
+            scale: scale.unwrap_or(LARGEST_SCALE),
+            state: State::SynSent { due: now, timeout: INITIAL_RTO },
+            next: 0,
+            fin: None,
+            out_of_order: RangeSet::default(),
+            recent: SackBlocks::default(),
+            reading: true,
+            unread: 0,
+            announced: 0,
+            unacknowledged: 0,
+            acknowledged: 0,
+            ack_now: false,
+            ack_due: None,
+            quick_acks: QUICK_ACKS,
+            timestamp_recent: Instant::ZERO,
+            ecn: false,
+            echo: false,
+            duplicate_bytes: 0,
+        }
+    }
+
+    /// A segment from the sender has arrived.
+    pub fn on_segment(&mut self, now: Instant, segment: &Segment) {
+        if segment.flags.syn {
+            self.on_syn_ack(segment);
+            return;
+        }
+        if matches!(self.state, State::SynSent { .. }) {
+            return;
+        }
+        self.note_ecn(segment);
+        let end = segment.end();
+        if segment.sequence <= self.acknowledged {
+            self.timestamp_recent = self.timestamp_recent.max(segment.timestamp_value);
+        }
+        if end <= self.next || segment.sequence >= self.right_edge().max(self.announced) {
+            // Old data, a window probe, or outside the window: answered, not taken.
+            self.duplicate_bytes += u64::from(segment.length);
+            self.ack_now = true;
+            return;
+        }
+        self.accept(now, segment, end);
+    }
+
+    fn on_syn_ack(&mut self, segment: &Segment) {
+        if !segment.flags.ack {
+            return;
+        }
+        if matches!(self.state, State::SynSent { .. }) {
+            self.state = State::Established;
+            self.ecn = self.config.ecn && segment.flags.ece;
+            self.timestamp_recent = segment.timestamp_value;
+        }
+        self.ack_now = true;
+    }
+
+    fn note_ecn(&mut self, segment: &Segment) {
+        if !self.ecn {
+            return;
+        }
+        if segment.flags.cwr {
+            self.echo = false;
+        }
+        if segment.ecn == Ecn::Ce {
+            self.ack_now |= !self.echo;
+            self.echo = true;
+        }
+    }
+
+    fn accept(&mut self, now: Instant, segment: &Segment, end: u64) {
+        // A FIN needs no room in the window; data beyond it is cut off.
+        let limit = self.right_edge().max(self.announced).saturating_add(1);
+        if segment.flags.fin && self.fin.is_none() && end <= limit {
+            self.fin = Some(end - 1);
+        }
+        let end = end.min(limit);
+        if segment.sequence >= end {
+            self.ack_now = true;
+        } else if segment.sequence > self.next {
+            self.keep_out_of_order(segment.sequence, end);
+        } else {
+            self.duplicate_bytes += self.next - segment.sequence;
+            self.advance(now, end);
+        }
+    }
+
+    fn advance(&mut self, now: Instant, end: u64) {
+        let filled = !self.out_of_order.is_empty();
+        let before = self.next;
+        self.next = self.out_of_order.take_front_from(end).unwrap_or(end);
+        self.unacknowledged += self.next - before;
+        self.unread += if self.reading { 0 } else { self.next - before };
+        let finished = self.fin.is_some_and(|fin| self.next > fin);
+        if finished {
+            self.state = State::Finished;
+        }
+        self.schedule_ack(now, filled || finished);
+    }
+
+    fn keep_out_of_order(&mut self, start: u64, end: u64) {
+        let mut new = 0;
+        let run = self.out_of_order.insert(start, end, |gap| new += gap.1 - gap.0);
+        self.duplicate_bytes += (end - start) - new;
+        self.quick_acks = QUICK_ACKS;
+        self.ack_now = true;
+        // RFC 2018 section 4: the block of the newest arrival first, then earlier first blocks.
+        let mut blocks = SackBlocks::default();
+        blocks.push(SackBlock { start: run.0, end: run.1 });
+        for old in self.recent.as_slice() {
+            if old.start > run.1 || old.end < run.0 {
+                blocks.push(*old);
+            }
+        }
+        self.recent = blocks;
+    }
+
+    fn schedule_ack(&mut self, now: Instant, at_once: bool) {
+        let more_than_one = self.unacknowledged > u64::from(self.config.segment_size);
+        if at_once || more_than_one || self.quick_acks > 0 || !self.out_of_order.is_empty() {
+            self.ack_now = true;
+        } else if self.ack_due.is_none() {
+            self.ack_due = Some(now.saturating_add(self.config.delayed_ack));
+        }
+    }
+
+    /// Right edge of the window that the free buffer allows.
+    fn right_edge(&self) -> u64 {
+        let free = self.config.receive_buffer.get().saturating_sub(self.unread);
+        self.next.saturating_add(free >> self.scale << self.scale)
+    }
+
+    /// Hands over the next segment to send, if any: call until `None`.
+    pub fn poll_transmit(&mut self, now: Instant) -> Option<Segment> {
+        if let State::SynSent { due, timeout } = self.state {
+            return (now >= due).then(|| self.send_syn(now, timeout));
+        }
+        self.ack_now.then(|| self.send_ack(now))
+    }
+
+    fn send_syn(&mut self, now: Instant, timeout: Duration) -> Segment {
+        let due = now.saturating_add(timeout);
+        self.state = State::SynSent { due, timeout: (timeout * 2).min(LARGEST_RTO) };
+        let window = self.config.receive_buffer.get().min(LARGEST_UNSCALED);
+        self.announced = window;
+        Segment {
+            flags: Flags {
+                syn: true,
+                ece: self.config.ecn,
+                cwr: self.config.ecn,
+                ..Flags::default()
+            },
+            window_scale: self.scale,
+            window: window as u32,
+            timestamp_value: now,
+            ..Segment::default()
+        }
+    }
+
+    fn send_ack(&mut self, now: Instant) -> Segment {
+        self.ack_now = false;
+        self.ack_due = None;
+        self.unacknowledged = 0;
+        self.acknowledged = self.next;
+        self.quick_acks = self.quick_acks.saturating_sub(1);
+        self.announced = self.announced.max(self.right_edge());
+        let window = (self.announced - self.next) >> self.scale << self.scale;
+        let window = u32::try_from(window).unwrap_or(u32::MAX);
+        Segment {
+            flags: Flags { ack: true, ece: self.echo, ..Flags::default() },
+            acknowledgment: self.next,
+            window,
+            sack: self.current_blocks(),
+            timestamp_value: now,
+            timestamp_echo: self.timestamp_recent,
+            ..Segment::default()
+        }
+    }
+
+    /// The remembered blocks as they are now: grown, joined, or gone.
+    fn current_blocks(&mut self) -> SackBlocks {
+        let mut blocks = SackBlocks::default();
+        if self.out_of_order.is_empty() {
+            self.recent = blocks;
+            return blocks;
+        }
+        for old in self.recent.as_slice() {
+            let Some((start, end)) = self.out_of_order.containing(old.start.max(self.next)) else {
+                continue;
+            };
+            let block = SackBlock { start, end };
+            if !blocks.as_slice().contains(&block) {
+                blocks.push(block);
+            }
+        }
+        self.recent = blocks;
+        blocks
+    }
+
+    /// When [`Self::on_deadline`] is due.
+    #[must_use]
+    pub fn next_deadline(&self) -> Option<Instant> {
+        match self.state {
+            State::SynSent { due, .. } => Some(due),
+            _ if self.ack_now => None,
+            _ => self.ack_due,
+        }
+    }
+
+    /// Time has passed; harmless when nothing is due. Then poll.
+    pub fn on_deadline(&mut self, now: Instant) {
+        if self.ack_due.is_some_and(|due| now >= due) {
+            self.ack_now = true;
+            self.ack_due = None;
+        }
+    }
+
+    /// Lets the application read, or stop reading so that the window closes.
+    pub fn set_reading(&mut self, reading: bool) {
+        self.reading = reading;
+        if reading && self.unread > 0 {
+            self.unread = 0;
+            // RFC 9293 section 3.8.6.2.2: announce a window that has opened by a segment or more.
+            let opened = self.right_edge().saturating_sub(self.announced);
+            let worthwhile = u64::from(self.config.segment_size);
+            self.ack_now |= opened >= worthwhile.min(self.config.receive_buffer.get() / 2);
+        }
+    }
+
+    /// Payload received in order so far.
+    #[must_use]
+    pub fn received(&self) -> Bytes {
+        let fin = u64::from(self.fin.is_some_and(|fin| self.next > fin));
+        Bytes::new(self.next - fin)
+    }
+
+    /// Payload that arrived again, or outside the window.
+    #[must_use]
+    pub fn duplicate_bytes(&self) -> Bytes {
+        Bytes::new(self.duplicate_bytes)
+    }
+
+    /// Whether the FIN and all before it have arrived.
+    #[must_use]
+    pub fn is_finished(&self) -> bool {
+        self.state == State::Finished
+    }
+}

@@ -1,0 +1,454 @@
+//! What is outstanding, and what became of it.
+//!
+//! Source: RFC 6675 sections 3 and 4 (IsLost, pipe, NextSeg rules 1 and 2); RFC 8985 section 6.2 for
+//! lost retransmissions.
+//! Model: one record per segment sent, in a deque; four byte counters give
+//! `pipe = outstanding - sacked - lost + retransmitted`. The received runs give the offset below
+//! which whatever is missing counts as lost; a cursor marks each record once, so that the work per
+//! ACK is amortised constant.
+//!
+//! | Constant | Value | Origin |
+//! |---|---|---|
+//! | DupThresh | 3, doubled by a proven reordering, at most 300 | RFC 6675 section 2; Linux `tcp_max_reordering` |
+//!
+//! | Deviation | Why |
+//! |---|---|
+//! | NextSeg rules 3 and 4 are left out | the tail-loss probe does their work, as in Linux |
+//! | a retransmission counts as lost when a segment sent later by more than the reordering window arrived | RFC 6675 leaves that to the time-out, which stalls in a full drop-tail queue |
+//! | the peer must support SACK | every stack of interest does |
+
+use crate::delivery_rate::Snapshot;
+use crate::ranges::{RangeSet, Run};
+use gameway_units::{Duration, Instant};
+use std::collections::VecDeque;
+
+const DUPLICATE_THRESHOLD: u32 = 3;
+const LARGEST_THRESHOLD: u32 = 300;
+
+/// A segment that is outstanding. A FIN has length 1.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct Record {
+    pub(crate) sequence: u64,
+    pub(crate) length: u32,
+    pub(crate) fin: bool,
+    pub(crate) sent: Instant,
+    pub(crate) snapshot: Snapshot,
+    sacked: bool,
+    lost: bool,
+    retransmitted: bool,
+    ever_retransmitted: bool,
+}
+
+impl Record {
+    pub(crate) fn new(
+        sequence: u64,
+        length: u32,
+        fin: bool,
+        sent: Instant,
+        snapshot: Snapshot,
+    ) -> Self {
+        Self { sequence, length, fin, sent, snapshot, ..Self::default() }
+    }
+
+    pub(crate) fn end(&self) -> u64 {
+        self.sequence + u64::from(self.length)
+    }
+}
+
+/// What one ACK told about the records.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct AckOutcome {
+    /// Bytes by which the cumulative acknowledgment moved.
+    pub(crate) advanced: u64,
+    /// Bytes newly known to have arrived.
+    pub(crate) delivered: u64,
+    /// Bytes newly selectively acknowledged.
+    pub(crate) newly_sacked: u64,
+    /// Bytes newly judged lost, retransmissions included.
+    pub(crate) newly_lost: u64,
+    /// When the oldest and newest never-retransmitted records that newly arrived were sent.
+    pub(crate) oldest_sent: Option<Instant>,
+    pub(crate) newest_sent: Option<Instant>,
+    /// The record sent last of those that newly arrived.
+    pub(crate) newest: Option<Record>,
+    /// Whether the cumulative part covered a record that had been retransmitted.
+    pub(crate) acked_retransmitted: bool,
+    /// Records that newly arrived, and whether the only one was short: its ACK may have been delayed.
+    pub(crate) records: u32,
+}
+
+impl AckOutcome {
+    fn deliver(&mut self, record: &Record, bytes: u64) {
+        self.delivered += bytes;
+        self.records += 1;
+        if !record.ever_retransmitted {
+            self.oldest_sent = Some(self.oldest_sent.map_or(record.sent, |t| t.min(record.sent)));
+            self.newest_sent = Some(self.newest_sent.map_or(record.sent, |t| t.max(record.sent)));
+        }
+        let key = |r: &Record| (r.sent, r.sequence);
+        if self.newest.as_ref().is_none_or(|newest| key(newest) < key(record)) {
+            self.newest = Some(*record);
+        }
+    }
+}
+
+/// Records of everything between the cumulative acknowledgment and the next new offset.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Scoreboard {
+    records: VecDeque<Record>,
+    front_number: u64,
+    segment_size: u32,
+    threshold: u32,
+    received: RangeSet,
+    outstanding: u64,
+    sacked: u64,
+    lost: u64,
+    retransmitted: u64,
+    judged_below: u64,
+    to_retransmit: VecDeque<u64>,
+    to_retransmit_again: VecDeque<u64>,
+    retransmissions: VecDeque<(u64, Instant)>,
+    gaps: Vec<Run>,
+}
+
+impl Scoreboard {
+    pub(crate) fn new(segment_size: u32) -> Self {
+        Self { segment_size, threshold: DUPLICATE_THRESHOLD, ..Self::default() }
+    }
+
+    /// RFC 6675's pipe: bytes thought to be in the network.
+    pub(crate) fn in_flight(&self) -> u64 {
+        (self.outstanding + self.retransmitted).saturating_sub(self.sacked + self.lost)
+    }
+
+    /// Bytes neither cumulatively nor selectively acknowledged are somewhere: not empty.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.records.is_empty()
+    }
+
+    pub(crate) fn sacked(&self) -> u64 {
+        self.sacked
+    }
+
+    pub(crate) fn lost(&self) -> u64 {
+        self.lost
+    }
+
+    pub(crate) fn outstanding(&self) -> u64 {
+        self.outstanding
+    }
+
+    pub(crate) fn push(&mut self, record: Record) {
+        self.outstanding += u64::from(record.length);
+        self.records.push_back(record);
+    }
+
+    fn end_number(&self) -> u64 {
+        self.front_number + self.records.len() as u64
+    }
+
+    fn get_mut(&mut self, number: u64) -> Option<&mut Record> {
+        let index = usize::try_from(number.checked_sub(self.front_number)?).ok()?;
+        self.records.get_mut(index)
+    }
+
+    /// Takes `bytes` of a record out of the counters that its state put it in.
+    fn discount(&mut self, record: &Record, bytes: u64) {
+        self.outstanding -= bytes;
+        self.sacked -= if record.sacked { bytes } else { 0 };
+        self.lost -= if record.lost { bytes } else { 0 };
+        self.retransmitted -= if record.retransmitted { bytes } else { 0 };
+    }
+
+    /// Everything below `offset` has arrived.
+    pub(crate) fn acknowledge(&mut self, offset: u64, outcome: &mut AckOutcome) {
+        while let Some(front) = self.records.front().copied().filter(|r| r.sequence < offset) {
+            let bytes = front.end().min(offset) - front.sequence;
+            self.discount(&front, bytes);
+            outcome.advanced += bytes;
+            outcome.acked_retransmitted |= front.ever_retransmitted;
+            if !front.sacked {
+                outcome.deliver(&front, bytes);
+            }
+            if front.end() > offset {
+                let record = &mut self.records[0];
+                record.sequence = offset;
+                record.length -= bytes as u32;
+                break;
+            }
+            self.records.pop_front();
+            self.front_number += 1;
+        }
+        self.received.remove_below(offset);
+    }
+
+    /// The run `start..end` has arrived; parts outside what is outstanding are ignored.
+    pub(crate) fn selectively_acknowledge(&mut self, block: Run, outcome: &mut AckOutcome) {
+        let (Some(front), Some(back)) = (self.records.front(), self.records.back()) else { return };
+        let (start, end) = (block.0.max(front.sequence), block.1);
+        if start >= end || end > back.end() {
+            return;
+        }
+        let mut gaps = std::mem::take(&mut self.gaps);
+        gaps.clear();
+        let merged = self.received.insert(start, end, |gap| gaps.push(gap));
+        for gap in &gaps {
+            self.mark_sacked(*gap, merged, outcome);
+        }
+        self.gaps = gaps;
+    }
+
+    /// Marks the records that touch `gap` and lie whole within `merged`.
+    fn mark_sacked(&mut self, gap: Run, merged: Run, outcome: &mut AckOutcome) {
+        let mut index = self.locate(gap.0);
+        while let Some(record) = self.records.get_mut(index).filter(|r| r.sequence < gap.1) {
+            index += 1;
+            if record.sacked || record.sequence < merged.0 || record.end() > merged.1 {
+                continue;
+            }
+            let (before, bytes) = (*record, u64::from(record.length));
+            (record.sacked, record.lost, record.retransmitted) = (true, false, false);
+            self.lost -= if before.lost { bytes } else { 0 };
+            self.retransmitted -= if before.retransmitted { bytes } else { 0 };
+            self.sacked += bytes;
+            outcome.newly_sacked += bytes;
+            outcome.deliver(&before, bytes);
+        }
+    }
+
+    /// Index of the record that holds `offset`: guessed from equal sizes, else searched.
+    fn locate(&self, offset: u64) -> usize {
+        let first = self.records.front().map_or(0, |front| front.sequence);
+        let guess = (offset.saturating_sub(first) / u64::from(self.segment_size.max(1))) as usize;
+        match self.records.get(guess) {
+            Some(record) if record.sequence <= offset && offset < record.end() => guess,
+            _ => self.records.partition_point(|record| record.end() <= offset),
+        }
+    }
+
+    /// IsLost for all at once: what is missing below the returned offset is lost.
+    fn lost_below(&self) -> Option<u64> {
+        let (mut runs, mut bytes) = (0, 0);
+        let enough_bytes = u64::from(self.threshold - 1) * u64::from(self.segment_size);
+        for (start, end) in self.received.iter().rev() {
+            runs += 1;
+            bytes += end - start;
+            if runs >= self.threshold || bytes > enough_bytes {
+                return Some(start);
+            }
+        }
+        None
+    }
+
+    /// Judges the records that the received runs prove lost.
+    pub(crate) fn detect_losses(&mut self, outcome: &mut AckOutcome) {
+        let Some(below) = self.lost_below() else { return };
+        let mut number = self.judged_below.max(self.front_number);
+        while let Some(record) = self.get_mut(number).filter(|record| record.end() <= below) {
+            let record = *record;
+            if !record.sacked && !record.lost {
+                outcome.newly_lost += self.mark_lost(number, record);
+            }
+            number += 1;
+        }
+        self.judged_below = number;
+    }
+
+    fn mark_lost(&mut self, number: u64, record: Record) -> u64 {
+        if let Some(record) = self.get_mut(number) {
+            record.lost = true;
+        }
+        self.lost += u64::from(record.length);
+        if !record.retransmitted {
+            self.to_retransmit.push_back(number);
+        }
+        u64::from(record.length)
+    }
+
+    /// Judges retransmissions that segments sent more than `reordering` later have overtaken.
+    pub(crate) fn detect_lost_retransmissions(
+        &mut self,
+        newest_delivered: Instant,
+        reordering: Duration,
+        outcome: &mut AckOutcome,
+    ) {
+        while let Some(&(number, sent)) = self.retransmissions.front() {
+            if sent.saturating_add(reordering) >= newest_delivered {
+                return;
+            }
+            self.retransmissions.pop_front();
+            let Some(record) = self.get_mut(number) else { continue };
+            if !record.retransmitted || record.sent != sent {
+                continue;
+            }
+            let (bytes, known) = (u64::from(record.length), record.lost);
+            (record.retransmitted, record.lost) = (false, true);
+            self.retransmitted -= bytes;
+            self.lost += if known { 0 } else { bytes };
+            self.to_retransmit_again.push_back(number);
+            outcome.newly_lost += bytes;
+        }
+    }
+
+    /// A time-out: whatever has not arrived is to be sent again (RFC 6675 section 5.1, SACK kept).
+    pub(crate) fn mark_all_lost(&mut self) -> u64 {
+        let already = self.lost;
+        self.to_retransmit.clear();
+        self.to_retransmit_again.clear();
+        self.retransmissions.clear();
+        (self.lost, self.retransmitted) = (0, 0);
+        for (index, record) in self.records.iter_mut().enumerate().filter(|(_, r)| !r.sacked) {
+            (record.lost, record.retransmitted) = (true, false);
+            self.lost += u64::from(record.length);
+            self.to_retransmit.push_back(self.front_number + index as u64);
+        }
+        self.judged_below = self.end_number();
+        self.lost.saturating_sub(already)
+    }
+
+    /// The losses were none: takes the marks back, and asks for more proof from now on.
+    pub(crate) fn forget_losses(&mut self) {
+        self.to_retransmit.clear();
+        self.to_retransmit_again.clear();
+        self.records.iter_mut().for_each(|record| record.lost = false);
+        self.lost = 0;
+        self.judged_below = self.front_number;
+        self.threshold = (self.threshold * 2).min(LARGEST_THRESHOLD);
+    }
+
+    /// The number of the record to retransmit first, if any (NextSeg rule 1).
+    pub(crate) fn next_retransmission(&mut self) -> Option<(u64, u32)> {
+        let mut first_valid = |again: bool| loop {
+            let queue = if again { &self.to_retransmit_again } else { &self.to_retransmit };
+            let number = *queue.front()?;
+            let waiting = self.get_mut(number).filter(|r| r.lost && !r.retransmitted && !r.sacked);
+            if let Some(record) = waiting {
+                return Some((number, record.length));
+            }
+            let queue = if again { &mut self.to_retransmit_again } else { &mut self.to_retransmit };
+            queue.pop_front();
+        };
+        first_valid(true).or_else(|| first_valid(false))
+    }
+
+    /// The number of the last record, for a tail-loss probe.
+    pub(crate) fn last(&self) -> Option<u64> {
+        (!self.is_empty()).then(|| self.end_number() - 1)
+    }
+
+    /// Accounts for sending a record again.
+    pub(crate) fn retransmit(
+        &mut self,
+        number: u64,
+        now: Instant,
+        snapshot: Snapshot,
+    ) -> Option<Record> {
+        let record = self.get_mut(number)?;
+        let added = if record.retransmitted { 0 } else { u64::from(record.length) };
+        (record.retransmitted, record.ever_retransmitted) = (true, true);
+        (record.sent, record.snapshot) = (now, snapshot);
+        let record = *record;
+        self.retransmitted += added;
+        self.retransmissions.push_back((number, now));
+        Some(record)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const SIZE: u32 = 1000;
+
+    fn board(segments: u64) -> Scoreboard {
+        let mut board = Scoreboard::new(SIZE);
+        for index in 0..segments {
+            let sent = Instant::from_nanos(index as i64);
+            let sequence = index * u64::from(SIZE);
+            board.push(Record { sequence, length: SIZE, sent, ..Record::default() });
+        }
+        board
+    }
+
+    /// Segments `first..last` arrive.
+    fn sack(board: &mut Scoreboard, first: u64, last: u64) -> AckOutcome {
+        let mut outcome = AckOutcome::default();
+        let size = u64::from(SIZE);
+        board.selectively_acknowledge((first * size, last * size), &mut outcome);
+        board.detect_losses(&mut outcome);
+        outcome
+    }
+
+    /// By hand after RFC 6675: ten segments, 0 and 4 missing.
+    #[test]
+    fn is_lost_needs_three_segments_above() {
+        let mut board = board(10);
+        assert_eq!(sack(&mut board, 1, 2).newly_lost, 0);
+        assert_eq!(sack(&mut board, 1, 3).newly_lost, 0);
+        assert_eq!(board.in_flight(), 8000);
+        let third = sack(&mut board, 1, 4);
+        assert_eq!((third.newly_lost, third.delivered), (1000, 1000));
+        assert_eq!(board.in_flight(), 6000);
+        assert_eq!(board.next_retransmission(), Some((0, SIZE)));
+        assert_eq!(sack(&mut board, 5, 7).newly_lost, 0);
+        assert_eq!(sack(&mut board, 5, 8).newly_lost, 1000);
+        board.retransmit(0, Instant::from_nanos(100), Snapshot::default());
+        assert_eq!(board.next_retransmission(), Some((4, SIZE)));
+        // 8 and 9 and the retransmission of 0.
+        assert_eq!(board.in_flight(), 3000);
+    }
+
+    #[test]
+    fn three_separate_runs_prove_a_loss_without_the_bytes() {
+        let mut board = board(10);
+        let mut outcome = AckOutcome::default();
+        for start in [3000, 5000, 7000] {
+            assert_eq!(outcome.newly_lost, 0);
+            board.selectively_acknowledge((start, start + 100), &mut outcome);
+            board.detect_losses(&mut outcome);
+        }
+        // Below the lowest of the three runs lie segments 0, 1, 2; none of the runs fills a record.
+        assert_eq!((outcome.newly_lost, outcome.newly_sacked), (3000, 0));
+    }
+
+    #[test]
+    fn an_overtaken_retransmission_is_lost_again() {
+        let mut board = board(10);
+        sack(&mut board, 1, 4);
+        board.retransmit(0, Instant::from_nanos(100), Snapshot::default());
+        let mut outcome = AckOutcome::default();
+        let reordering = Duration::from_nanos(10);
+        board.detect_lost_retransmissions(Instant::from_nanos(110), reordering, &mut outcome);
+        assert_eq!((outcome.newly_lost, board.next_retransmission()), (0, None));
+        board.detect_lost_retransmissions(Instant::from_nanos(111), reordering, &mut outcome);
+        assert_eq!((outcome.newly_lost, board.next_retransmission()), (1000, Some((0, SIZE))));
+    }
+
+    #[test]
+    fn time_out_keeps_what_was_selectively_acknowledged() {
+        let mut board = board(6);
+        sack(&mut board, 2, 4);
+        assert_eq!(board.mark_all_lost(), 4000);
+        assert_eq!(board.in_flight(), 0);
+        let mut order = Vec::new();
+        while let Some((number, _)) = board.next_retransmission() {
+            board.retransmit(number, Instant::ZERO, Snapshot::default());
+            order.push(number);
+        }
+        assert_eq!(order, [0, 1, 4, 5]);
+        let mut outcome = AckOutcome::default();
+        board.acknowledge(5500, &mut outcome);
+        assert_eq!((outcome.advanced, outcome.delivered), (5500, 3500));
+        assert_eq!(board.in_flight(), 500);
+    }
+
+    #[test]
+    fn reneged_or_foreign_blocks_are_ignored() {
+        let mut board = board(3);
+        for block in [(0, 0), (5, 2), (0, 3001), (u64::MAX - 1, u64::MAX)] {
+            let mut outcome = AckOutcome::default();
+            board.selectively_acknowledge(block, &mut outcome);
+            assert_eq!((outcome.delivered, board.in_flight()), (0, 3000));
+        }
+    }
+}

@@ -1,0 +1,154 @@
+//! A TCP segment as the simulator carries it: a small `Copy` value without payload bytes.
+//!
+//! Source: RFC 9293 (header, flags), RFC 2018 section 3 (SACK option), RFC 7323 sections 2 and 3
+//! (window scale, timestamps), RFC 3168 section 6.1 (ECN flags).
+//! Model: the stream is numbered from 0 in 64 bits and never wraps. SYN lies before offset 0 and has
+//! no number; FIN occupies the offset that follows the last byte. The window is in bytes, already
+//! scaled, so that a gateway can lower it without knowing the connection.
+//!
+//! | Constant | Value | Origin |
+//! |---|---|---|
+//! | IPv4 + TCP header | 20 + 20 B | RFC 791, RFC 9293 section 3.1 |
+//! | timestamps option | 12 B with padding | RFC 7323 appendix A |
+//! | SACK option | 4 + 8n B with padding | RFC 2018 section 3 |
+//! | SYN options | 20 B: MSS, SACK permitted, timestamps, window scale | what Linux sends |
+//! | MSS | 1448 B | 1500 B MTU less headers and timestamps |
+//!
+//! | Deviation | Why |
+//! |---|---|
+//! | Timestamps are in nanoseconds, on one clock | Linux ticks in ms, but takes RTTs from µs send times |
+//! | SACK blocks are whole stream offsets | no wrap to resolve |
+
+use gameway_units::{Bytes, Instant};
+
+/// Payload of a full segment at an MTU of 1500 B with timestamps.
+pub const MAXIMUM_SEGMENT_SIZE: u32 = 1448;
+
+const FIXED_HEADERS: u64 = 40;
+const TIMESTAMP_OPTION: u64 = 12;
+const SYN_OPTIONS: u64 = 20;
+const SACK_OPTION_HEAD: u64 = 4;
+const SACK_BLOCK: u64 = 8;
+
+/// The ECN field of the IP header (RFC 3168 section 5).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Ecn {
+    /// Not ECN-capable: an AQM drops it.
+    #[default]
+    NotEct,
+    /// ECN-capable, classic: an AQM may mark it.
+    Ect0,
+    /// Marked: congestion experienced.
+    Ce,
+}
+
+/// The flags of the header that matter here.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Flags {
+    /// Opens the connection.
+    pub syn: bool,
+    /// The acknowledgment field is valid.
+    pub ack: bool,
+    /// The sender of this segment has no more data.
+    pub fin: bool,
+    /// ECN echo: a marked segment has arrived (on SYN and SYN-ACK: ECN is wanted).
+    pub ece: bool,
+    /// The congestion window was reduced because of an echo.
+    pub cwr: bool,
+}
+
+/// A run of received bytes above the cumulative acknowledgment: `start` up to but without `end`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct SackBlock {
+    /// First byte.
+    pub start: u64,
+    /// First byte after it.
+    pub end: u64,
+}
+
+/// Up to three SACK blocks, as many as fit beside timestamps; the first is the most recent.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct SackBlocks {
+    blocks: [SackBlock; Self::CAPACITY],
+    count: u8,
+}
+
+impl SackBlocks {
+    /// How many blocks fit.
+    pub const CAPACITY: usize = 3;
+
+    /// Adds a block; a fourth is ignored.
+    pub fn push(&mut self, block: SackBlock) {
+        if let Some(slot) = self.blocks.get_mut(usize::from(self.count)) {
+            *slot = block;
+            self.count += 1;
+        }
+    }
+
+    /// The blocks in the order of the option.
+    #[must_use]
+    pub fn as_slice(&self) -> &[SackBlock] {
+        &self.blocks[..usize::from(self.count)]
+    }
+}
+
+/// A segment in either direction.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Segment {
+    /// Flags.
+    pub flags: Flags,
+    /// ECN field of the IP header.
+    pub ecn: Ecn,
+    /// Shift of the window-scale option; only on SYN and SYN-ACK.
+    pub window_scale: u8,
+    /// Bytes of payload.
+    pub length: u32,
+    /// Offset of the first byte of payload.
+    pub sequence: u64,
+    /// Next offset that the sender of this segment expects.
+    pub acknowledgment: u64,
+    /// Receive window in bytes, after scaling.
+    pub window: u32,
+    /// Selective acknowledgments.
+    pub sack: SackBlocks,
+    /// When this segment was sent, on the clock of its sender.
+    pub timestamp_value: Instant,
+    /// The timestamp that is echoed.
+    pub timestamp_echo: Instant,
+}
+
+impl Segment {
+    /// Size on the wire: IP and TCP header, the options really present, payload.
+    #[must_use]
+    pub fn wire_size(&self) -> Bytes {
+        let options = if self.flags.syn { SYN_OPTIONS } else { TIMESTAMP_OPTION };
+        let blocks = u64::from(self.sack.count);
+        let sack = if blocks == 0 { 0 } else { SACK_OPTION_HEAD + SACK_BLOCK * blocks };
+        Bytes::new(FIXED_HEADERS + options + sack + u64::from(self.length))
+    }
+
+    /// First offset after this segment, a FIN counted as one.
+    #[must_use]
+    pub fn end(&self) -> u64 {
+        self.sequence.saturating_add(u64::from(self.length)).saturating_add(self.flags.fin.into())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn full_segment_fills_the_mtu_and_acks_grow_with_blocks() {
+        let data = Segment { length: MAXIMUM_SEGMENT_SIZE, ..Segment::default() };
+        assert_eq!(data.wire_size(), Bytes::new(1500));
+        let mut ack = Segment::default();
+        assert_eq!(ack.wire_size(), Bytes::new(52));
+        for expected in [64, 72, 80, 80] {
+            ack.sack.push(SackBlock { start: 1, end: 2 });
+            assert_eq!(ack.wire_size(), Bytes::new(expected));
+        }
+        let syn = Segment { flags: Flags { syn: true, ..Flags::default() }, ..Segment::default() };
+        assert_eq!(syn.wire_size(), Bytes::new(60));
+    }
+}

@@ -1,0 +1,200 @@
+//! What an ACK changes: scoreboard, round-trip time, recovery, congestion control.
+
+use super::{Sender, State, TailProbe};
+use crate::congestion::{AckEvent, Phase};
+use crate::prr::{ProportionalRateReduction, RecoveryAck};
+use crate::scoreboard::AckOutcome;
+use crate::segment::Segment;
+use gameway_units::{Bytes, Duration, Instant};
+
+impl Sender {
+    pub(super) fn on_ack(&mut self, now: Instant, segment: &Segment) {
+        // RFC 9293 section 3.10.7.4: an acknowledgment of what was never sent is dropped.
+        if segment.acknowledgment > self.next {
+            return;
+        }
+        self.peer_timestamp = self.peer_timestamp.max(segment.timestamp_value);
+        self.update_receive_window(segment);
+        let prior_in_flight = self.board.in_flight();
+        let mut outcome = self.update_scoreboard(segment);
+        self.rate.on_delivered(now, outcome.delivered);
+        let rtt = self.update_rtt(now, segment, &outcome);
+        self.judge_losses(now, &mut outcome);
+        self.update_phase(now, segment, &outcome);
+        self.notify_congestion_control(now, &outcome, prior_in_flight, rtt);
+        self.update_timers(now, &outcome);
+        if self.writer.end().is_some_and(|end| self.acknowledged > end) {
+            self.state = State::Finished;
+            self.timers = super::Timers::default();
+        }
+    }
+
+    /// As Linux `tcp_may_update_window`: a window may shrink only with progress.
+    fn update_receive_window(&mut self, segment: &Segment) {
+        let edge = segment.acknowledgment.saturating_add(u64::from(segment.window));
+        let progress = segment.acknowledgment > self.acknowledged;
+        let current = segment.acknowledgment == self.acknowledged;
+        if progress || (current && edge > self.right_edge) {
+            self.right_edge = edge;
+        }
+    }
+
+    fn update_scoreboard(&mut self, segment: &Segment) -> AckOutcome {
+        let mut outcome = AckOutcome::default();
+        if segment.acknowledgment > self.acknowledged {
+            self.acknowledged = segment.acknowledgment;
+            self.board.acknowledge(segment.acknowledgment, &mut outcome);
+        }
+        for block in segment.sack.as_slice() {
+            self.board.selectively_acknowledge((block.start, block.end), &mut outcome);
+        }
+        outcome
+    }
+
+    /// Takes the sample for the time-out; returns the one for the congestion control: of the newest
+    /// segment, so that the receiver's delay of ACKs is not in it.
+    fn update_rtt(
+        &mut self,
+        now: Instant,
+        segment: &Segment,
+        outcome: &AckOutcome,
+    ) -> Option<Duration> {
+        let since = |sent: Instant| now.saturating_since(sent);
+        let echo = segment.timestamp_echo;
+        let echoed =
+            (outcome.advanced > 0 && echo > Instant::ZERO && echo <= now).then(|| since(echo));
+        if let Some(rtt) = outcome.oldest_sent.map(since).or(echoed) {
+            self.rtt.on_sample(rtt);
+        }
+        if outcome.advanced > 0 {
+            self.rtt.on_progress();
+            self.timeouts_in_a_row = 0;
+        }
+        outcome.newest_sent.map(since)
+    }
+
+    fn judge_losses(&mut self, now: Instant, outcome: &mut AckOutcome) {
+        let min_rtt = self.rtt.minimum().unwrap_or_default();
+        if let Some(newest) = &outcome.newest {
+            // An answer sooner than any RTT is to the original, not to the retransmission.
+            if now.saturating_since(newest.sent) >= min_rtt {
+                self.newest_delivered = self.newest_delivered.max(newest.sent);
+            }
+        }
+        if outcome.newly_sacked > 0 || (outcome.advanced > 0 && self.board.sacked() > 0) {
+            self.board.detect_losses(outcome);
+        }
+        self.board.detect_lost_retransmissions(self.newest_delivered, min_rtt / 4, outcome);
+        self.total_lost += outcome.newly_lost;
+    }
+
+    fn update_phase(&mut self, now: Instant, segment: &Segment, outcome: &AckOutcome) {
+        if self.is_spurious(segment, outcome) {
+            self.undo(now);
+        }
+        if self.phase != Phase::Open && self.acknowledged >= self.recovery_point {
+            self.phase = Phase::Open;
+            self.first_retransmission = None;
+        }
+        let probe_repaired = self.settle_tail_probe(segment, outcome);
+        let marked = self.is_new_mark(segment);
+        if self.phase == Phase::Open && (self.board.lost() > 0 || probe_repaired || marked) {
+            self.enter_recovery(now, outcome);
+        }
+        if self.phase == Phase::Recovery {
+            self.prr.on_ack(RecoveryAck {
+                delivered: outcome.delivered,
+                in_flight: self.board.in_flight(),
+                target: self.congestion.cwnd().get(),
+                safe: outcome.advanced > 0 && outcome.newly_lost == 0,
+                segment_size: u64::from(self.config.segment_size),
+            });
+        }
+    }
+
+    /// Eifel (RFC 3522): the ACK that covers a retransmission echoes an original.
+    fn is_spurious(&self, segment: &Segment, outcome: &AckOutcome) -> bool {
+        let echo = segment.timestamp_echo;
+        self.phase != Phase::Open
+            && outcome.acked_retransmitted
+            && echo > Instant::ZERO
+            && self.first_retransmission.is_some_and(|first| echo < first)
+    }
+
+    fn undo(&mut self, now: Instant) {
+        self.board.forget_losses();
+        self.congestion.on_spurious_loss(now);
+        self.phase = Phase::Open;
+        self.first_retransmission = None;
+        self.stats.spurious += 1;
+    }
+
+    /// Whether the tail-loss probe repaired a loss that nothing else has seen (RFC 8985 section
+    /// 7.4, with timestamps in place of D-SACK).
+    fn settle_tail_probe(&mut self, segment: &Segment, outcome: &AckOutcome) -> bool {
+        let answered = |probe: &TailProbe| segment.acknowledgment >= probe.end;
+        let Some(probe) = self.tail_probe.filter(answered) else { return false };
+        self.tail_probe = None;
+        probe.retransmission
+            && outcome.advanced > 0
+            && segment.timestamp_echo >= probe.sent
+            && !self.congestion.regulates_recovery()
+    }
+
+    fn is_new_mark(&mut self, segment: &Segment) -> bool {
+        let new = self.ecn.active
+            && segment.flags.ece
+            && self.phase == Phase::Open
+            && self.acknowledged >= self.ecn.handled_until;
+        if new {
+            self.ecn.handled_until = self.next;
+            self.ecn.reduced = true;
+        }
+        new
+    }
+
+    fn enter_recovery(&mut self, now: Instant, outcome: &AckOutcome) {
+        self.phase = Phase::Recovery;
+        self.recovery_point = self.next;
+        self.first_retransmission = None;
+        self.stats.recoveries += 1;
+        self.congestion.on_congestion_event(now, Bytes::new(self.board.in_flight()));
+        let missing = self.board.outstanding() - self.board.sacked();
+        self.prr = ProportionalRateReduction::start(missing + outcome.delivered);
+    }
+
+    fn notify_congestion_control(
+        &mut self,
+        now: Instant,
+        outcome: &AckOutcome,
+        prior_in_flight: u64,
+        rtt: Option<Duration>,
+    ) {
+        let min_rtt = self.rtt.minimum().unwrap_or_default();
+        let newest = outcome.newest.as_ref();
+        let rate = newest.and_then(|r| self.rate.sample(r.snapshot, r.sent, min_rtt));
+        let (cwnd, slow_start_below) = (self.congestion.cwnd(), self.congestion.ssthresh());
+        let short = |record: &crate::scoreboard::Record| record.length < self.config.segment_size;
+        let event = AckEvent {
+            now,
+            phase: self.phase,
+            acknowledged: self.acknowledged,
+            next_sequence: self.next,
+            newly_delivered: Bytes::new(outcome.delivered),
+            newly_lost: Bytes::new(outcome.newly_lost),
+            prior_in_flight: Bytes::new(prior_in_flight),
+            in_flight: Bytes::new(self.board.in_flight()),
+            total_delivered: Bytes::new(self.rate.delivered()),
+            total_lost: Bytes::new(self.total_lost),
+            rtt,
+            smoothed_rtt: self.rtt.smoothed(),
+            cwnd_limited: self.usage.is_limited(cwnd.get(), cwnd < slow_start_below),
+            ack_delayed: outcome.records == 1 && newest.is_some_and(short),
+            rate,
+        };
+        self.congestion.on_ack(&event);
+        if self.congestion.samples_are_app_limited() {
+            self.rate.on_app_limited(self.board.in_flight());
+        }
+    }
+}

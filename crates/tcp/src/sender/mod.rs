@@ -1,0 +1,325 @@
+//! The serving end: accepts the connection, sends the stream, repairs it.
+//!
+//! Source: RFC 9293 section 3.10, RFC 6675 (recovery), RFC 9937 (PRR), RFC 6298 (time-out),
+//! RFC 8985 section 7 (tail-loss probe), RFC 4015 (Eifel response), RFC 3168 section 6.1.2 (ECN).
+//! Model: [`acknowledge`] digests ACKs, [`transmit`] chooses the next segment, [`timers`] holds the
+//! deadlines; this module holds the state that they share.
+//!
+//! | Constant | Value | Origin |
+//! |---|---|---|
+//! | reordering window | a quarter of the smallest RTT | RFC 8985 section 6.2 |
+//! | tail probe | 2 smoothed RTTs + 2 ms; + 200 ms if one segment is out | RFC 8985 section 7.2; Linux `tcp_schedule_loss_probe` |
+//!
+//! | Deviation | Why |
+//! |---|---|
+//! | losses are found by RFC 6675; RACK's rule serves lost retransmissions only | the bottleneck keeps order; a proven reordering raises DupThresh |
+//! | a spurious recovery or time-out is found by timestamps (Eifel) at once; F-RTO and D-SACK are not there | timestamps are always there |
+//! | limited transmit is what RFC 6675's pipe does by itself | selectively acknowledged bytes leave the pipe |
+//! | a second loss of a retransmission does not lower the window again | as Linux |
+//! | segments leave one by one, without TSO; no offload, no qdisc below | the simulated link serves packets |
+//! | reneging of SACK is not expected | the peer is this crate's receiver |
+
+mod acknowledge;
+mod timers;
+mod transmit;
+
+use crate::application::{Application, Writer};
+use crate::congestion::{CongestionControl, Phase};
+use crate::delivery_rate::DeliveryRate;
+use crate::pacer::Pacer;
+use crate::prr::ProportionalRateReduction;
+use crate::rtt::{RtoFloor, RttEstimator};
+use crate::scoreboard::Scoreboard;
+use crate::segment::{Ecn, Flags, MAXIMUM_SEGMENT_SIZE, Segment};
+use crate::window_usage::WindowUsage;
+use gameway_units::{Bytes, Duration, Instant, Rate};
+use timers::Timers;
+
+/// Options of a sender.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct SenderConfig {
+    /// What the application sends.
+    pub application: Application,
+    /// Payload of a full segment.
+    pub segment_size: u32,
+    /// Floor of the time-out: Linux's by default.
+    pub rto_floor: RtoFloor,
+    /// Whether to send tail-loss probes, as Linux does.
+    pub tail_loss_probe: bool,
+    /// Whether to accept ECN if the receiver asks for it (RFC 3168).
+    pub ecn: bool,
+}
+
+impl Default for SenderConfig {
+    fn default() -> Self {
+        Self {
+            application: Application::default(),
+            segment_size: MAXIMUM_SEGMENT_SIZE,
+            rto_floor: RtoFloor::default(),
+            tail_loss_probe: true,
+            ecn: false,
+        }
+    }
+}
+
+/// What a sender has done so far, and where it stands.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct SenderStats {
+    /// Payload acknowledged cumulatively.
+    pub acknowledged: Bytes,
+    /// Data segments sent, retransmissions included.
+    pub segments_sent: u64,
+    /// Retransmissions, tail-loss probes of old data included.
+    pub retransmissions: u64,
+    /// Expired retransmission timers.
+    pub timeouts: u64,
+    /// Recoveries entered, those on ECN marks included.
+    pub recoveries: u64,
+    /// Recoveries and time-outs that proved spurious.
+    pub spurious: u64,
+    /// Tail-loss probes.
+    pub tail_probes: u64,
+    /// Probes of a closed window.
+    pub window_probes: u64,
+    /// Smoothed RTT.
+    pub smoothed_rtt: Option<Duration>,
+    /// Smallest RTT.
+    pub min_rtt: Option<Duration>,
+    /// Retransmission time-out now.
+    pub rto: Duration,
+    /// Window in force: of the congestion control, or of the recovery.
+    pub window: Bytes,
+    /// Window of the congestion control.
+    pub cwnd: Bytes,
+    /// Slow-start threshold.
+    pub ssthresh: Bytes,
+    /// Pacing rate, if it paces.
+    pub pacing_rate: Option<Rate>,
+    /// In flight.
+    pub in_flight: Bytes,
+    /// The present phase.
+    pub phase: Phase,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum State {
+    Listen,
+    SynReceived,
+    Established,
+    Finished,
+}
+
+/// A tail-loss probe that is not yet answered.
+#[derive(Debug, Clone, Copy)]
+struct TailProbe {
+    end: u64,
+    sent: Instant,
+    retransmission: bool,
+}
+
+/// Segments to send before anything else.
+#[derive(Debug, Clone, Copy, Default)]
+struct Pending {
+    syn_ack: bool,
+    tail_probe: bool,
+    window_probe: bool,
+}
+
+/// ECN of RFC 3168 at the sender.
+#[derive(Debug, Clone, Copy, Default)]
+struct EcnState {
+    active: bool,
+    /// Whether the next new segment says that the window was reduced.
+    reduced: bool,
+    /// Echoes are ignored until this is acknowledged: once per window.
+    handled_until: u64,
+}
+
+/// The sending endpoint.
+#[derive(Debug)]
+pub struct Sender {
+    config: SenderConfig,
+    congestion: Box<dyn CongestionControl>,
+    state: State,
+    writer: Writer,
+    board: Scoreboard,
+    rate: DeliveryRate,
+    rtt: RttEstimator,
+    pacer: Pacer,
+    usage: WindowUsage,
+    prr: ProportionalRateReduction,
+    timers: Timers,
+    pending: Pending,
+    ecn: EcnState,
+    /// First unacknowledged offset, next new offset, right edge of the receiver's window.
+    acknowledged: u64,
+    next: u64,
+    right_edge: u64,
+    phase: Phase,
+    recovery_point: u64,
+    /// When this episode's first retransmission left: an older echo proves it spurious.
+    first_retransmission: Option<Instant>,
+    /// Send time of the segment sent last among those that arrived (RACK).
+    newest_delivered: Instant,
+    tail_probe: Option<TailProbe>,
+    /// Time-outs since the last progress.
+    timeouts_in_a_row: u32,
+    total_lost: u64,
+    last_sent: Instant,
+    syn_acks: u32,
+    syn_ack_sent: Instant,
+    peer_timestamp: Instant,
+    stats: SenderStats,
+}
+
+impl Sender {
+    /// A sender that waits for the SYN.
+    #[must_use]
+    pub fn new(config: SenderConfig, congestion: Box<dyn CongestionControl>) -> Self {
+        let config = SenderConfig { segment_size: config.segment_size.max(1), ..config };
+        Self {
+            congestion,
+            state: State::Listen,
+            writer: Writer::new(config.application),
+            board: Scoreboard::new(config.segment_size),
+            rate: DeliveryRate::default(),
+            rtt: RttEstimator::new(config.rto_floor),
+            pacer: Pacer::default(),
+            usage: WindowUsage::default(),
+            prr: ProportionalRateReduction::default(),
+            timers: Timers::default(),
+            pending: Pending::default(),
+            ecn: EcnState::default(),
+            acknowledged: 0,
+            next: 0,
+            right_edge: 0,
+            phase: Phase::Open,
+            recovery_point: 0,
+            first_retransmission: None,
+            newest_delivered: Instant::ZERO,
+            tail_probe: None,
+            timeouts_in_a_row: 0,
+            total_lost: 0,
+            last_sent: Instant::ZERO,
+            syn_acks: 0,
+            syn_ack_sent: Instant::ZERO,
+            peer_timestamp: Instant::ZERO,
+            stats: SenderStats::default(),
+            config,
+        }
+    }
+
+    /// A segment from the receiver has arrived. Then poll.
+    pub fn on_segment(&mut self, now: Instant, segment: &Segment) {
+        match self.state {
+            State::Listen if segment.flags.syn && !segment.flags.ack => self.on_syn(segment),
+            State::SynReceived if segment.flags.syn => self.pending.syn_ack = true,
+            State::SynReceived if segment.flags.ack => {
+                self.establish(now);
+                self.on_ack(now, segment);
+            }
+            State::Established if segment.flags.ack && !segment.flags.syn => {
+                self.on_ack(now, segment);
+            }
+            _ => {}
+        }
+    }
+
+    fn on_syn(&mut self, syn: &Segment) {
+        self.state = State::SynReceived;
+        self.pending.syn_ack = true;
+        self.right_edge = u64::from(syn.window);
+        self.peer_timestamp = syn.timestamp_value;
+        // Section 6.1.1 of RFC 3168; an algorithm that keeps its own recovery has no response to it.
+        let wanted = syn.flags.ece && syn.flags.cwr && self.config.ecn;
+        self.ecn.active = wanted && !self.congestion.regulates_recovery();
+    }
+
+    fn syn_ack(&mut self, now: Instant) -> Segment {
+        if self.syn_acks > 0 {
+            self.rtt.back_off();
+        }
+        self.syn_acks += 1;
+        self.syn_ack_sent = now;
+        self.timers.retransmission = Some(now.saturating_add(self.rtt.timeout()));
+        Segment {
+            flags: Flags { syn: true, ack: true, ece: self.ecn.active, ..Flags::default() },
+            window: u32::from(u16::MAX),
+            timestamp_value: now,
+            timestamp_echo: self.peer_timestamp,
+            ..Segment::default()
+        }
+    }
+
+    fn establish(&mut self, now: Instant) {
+        self.state = State::Established;
+        self.timers = Timers::default();
+        self.rtt.on_progress();
+        let rtt = (self.syn_acks == 1).then(|| now.saturating_since(self.syn_ack_sent));
+        if let Some(rtt) = rtt {
+            self.rtt.on_sample(rtt);
+        }
+        self.writer.start(now);
+        self.last_sent = now;
+        self.congestion.on_established(now, rtt);
+    }
+
+    /// The application stops: what is in the socket buffer still leaves, then FIN. An application
+    /// without rate limit has nothing in the buffer: what has been sent once is all.
+    pub fn stop(&mut self, _now: Instant) {
+        self.writer.stop(self.next);
+    }
+
+    /// Whether all data and the FIN are acknowledged.
+    #[must_use]
+    pub fn is_finished(&self) -> bool {
+        self.state == State::Finished
+    }
+
+    /// Bytes that may be in flight now.
+    fn window(&self) -> u64 {
+        if self.phase == Phase::Recovery && !self.congestion.regulates_recovery() {
+            self.prr.window()
+        } else {
+            self.congestion.cwnd().get()
+        }
+    }
+
+    /// Counters and the present state.
+    #[must_use]
+    pub fn stats(&self) -> SenderStats {
+        SenderStats {
+            acknowledged: Bytes::new(self.acknowledged - u64::from(self.is_finished())),
+            smoothed_rtt: self.rtt.smoothed(),
+            min_rtt: self.rtt.minimum(),
+            rto: self.rtt.timeout(),
+            window: Bytes::new(self.window()),
+            cwnd: self.congestion.cwnd(),
+            ssthresh: self.congestion.ssthresh(),
+            pacing_rate: self.congestion.pacing_rate(),
+            in_flight: Bytes::new(self.board.in_flight()),
+            phase: self.phase,
+            ..self.stats
+        }
+    }
+
+    /// The congestion control, for its name and state.
+    #[must_use]
+    pub fn congestion_control(&self) -> &dyn CongestionControl {
+        &*self.congestion
+    }
+
+    /// A segment of this side with the header fields that are always the same.
+    fn segment(&self, now: Instant, sequence: u64, length: u32) -> Segment {
+        Segment {
+            flags: Flags { ack: true, ..Flags::default() },
+            ecn: Ecn::NotEct,
+            sequence,
+            length,
+            window: u32::from(u16::MAX),
+            timestamp_value: now,
+            timestamp_echo: self.peer_timestamp,
+            ..Segment::default()
+        }
+    }
+}
