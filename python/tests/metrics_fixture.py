@@ -74,7 +74,7 @@ class Timing:
     stop: float = 370.0
 
 
-@dataclass
+@dataclass(eq=False)
 class FolderResults:
     """The part of `gameway.results.Results` that metrics use, without the compiled core."""
 
@@ -121,13 +121,16 @@ def make_results(  # noqa: PLR0913 - all but the folder have defaults
         )
     manifest = {
         "schema_version": 1,
-        "version": "0.1.0",
-        "commit": "0123456789abcdef",
-        "dirty": False,
+        "gameway_version": "0.1.0",
+        "commit": {"id": "0123456789abcdef", "dirty": False},
         "created": "2026-01-02T03:04:05Z",
+        "completed": "2026-01-02T03:14:05Z",
         "machine": {"cpu": "a processor", "cores": 2, "os": "Linux"},
-        "experiment": experiment,
+        "title": "Made by formula",
+        "experiment_name": "made",
         "experiment_file": "made.toml",
+        "experiment_text": experiment,
+        "overrides": [],
         "runs": listed,
     }
     (folder / "manifest.json").write_text(json.dumps(manifest))
@@ -147,7 +150,7 @@ def paper_matrix(
             factors={
                 "controller": controller,
                 "capacity": f"{capacity:g} Mb/s",
-                "queue.size": queue,
+                "queue_size": queue,
                 "congestion_control": tcp,
             },
             behaviour=behave(controller, capacity, queue, tcp),

@@ -22,7 +22,7 @@ from gameway.metrics.mos import (
 )
 from gameway.metrics.quantities import seconds
 from gameway.metrics.series import Bitrates, bitrates_from
-from gameway.metrics.source import Run, competitors, settings_of, streams
+from gameway.metrics.source import Run, competitors, streams
 from gameway.metrics.statistics import jain_index
 from gameway.metrics.windows import Window
 
@@ -67,13 +67,13 @@ def run_metrics(run: Run) -> RunMetrics:
             values = _in_scope(run, tables, frames, name, window)
             found |= {f"{scope}_{metric}": value for metric, value in values.items()}
             histograms.append(_keyed(delay_histogram(frames, window), keys | {"scope": scope}))
-        rows.append(keys | settings_of(run.spec, stream) | found)
+        rows.append(keys | found)
     return RunMetrics(rows, histograms)
 
 
 def row_schema() -> dict[str, Any]:
     """Column types of the rows of `run_metrics`."""
-    texts = ("run", "stream", "spec_controller", "spec_competitor", "spec_capacity", "spec_queue")
+    texts = ("run", "stream")
     return dict.fromkeys(texts, pl.String) | dict.fromkeys(metric_columns(), pl.Float64)
 
 

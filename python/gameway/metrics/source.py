@@ -63,18 +63,6 @@ def finished_runs(results: ResultFolder) -> list[Run]:
     ]
 
 
-def settings_of(spec: dict[str, Any], stream: dict[str, Any]) -> dict[str, str]:
-    """The four conditions that the field's figures are arranged by, as text of the spec."""
-    path = spec["path"]
-    congestion = [str(flow.get("congestion_control", flow["kind"])) for flow in competitors(spec)]
-    return {
-        "spec_controller": _kind(stream["controller"]),
-        "spec_competitor": " + ".join(congestion) or "none",
-        "spec_capacity": _capacity(path["capacity"]),
-        "spec_queue": _queue(path.get("queue", {})),
-    }
-
-
 def competitors(spec: dict[str, Any]) -> list[dict[str, Any]]:
     """The competing flows of a spec, with their names filled in."""
     flows = spec.get("competitor") or []
@@ -84,17 +72,3 @@ def competitors(spec: dict[str, Any]) -> list[dict[str, Any]]:
 def streams(spec: dict[str, Any]) -> list[dict[str, Any]]:
     """The game streams of a spec, with their names filled in."""
     return [{"name": "game", **stream} for stream in spec["stream"]]
-
-
-def _kind(value: Any) -> str:
-    return str(value["kind"]) if isinstance(value, dict) else str(value)
-
-
-def _capacity(value: Any) -> str:
-    if isinstance(value, dict):
-        return Path(str(value["trace"])).stem if "trace" in value else "steps"
-    return str(value)
-
-
-def _queue(value: Any) -> str:
-    return str(value.get("size", value.get("kind", ""))) if isinstance(value, dict) else str(value)

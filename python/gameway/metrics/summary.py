@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass
 from typing import Any
 
 import polars as pl
 
 from gameway.metrics.adaptation import adaptation, adaptiveness
 from gameway.metrics.catalogue import metric_columns
-from gameway.metrics.series import Bitrates, bitrates_of, mean_over_runs
+from gameway.metrics.memo import once_per_results
+from gameway.metrics.series import MeanSeries, bitrates_of, mean_over_runs
 from gameway.metrics.source import ResultFolder, Run, finished_runs
 from gameway.metrics.statistics import t_quantile
-from gameway.metrics.table import SPEC_COLUMNS, Progress, per_run_table
+from gameway.metrics.table import Progress, evaluate, per_run_table
 
 ADAPTATION_TIMES = ("response_s", "recovery_s")
 
@@ -24,7 +26,13 @@ def summary_table(results: ResultFolder, progress: Progress | None = None) -> pl
     (null = never, NaN = no competitor); `<name>_per_run` with its interval is the mean over the
     runs in which it happened and `<name>_never_runs` counts those in which it did not.
     """
-    runs = per_run_table(results, progress)
+    evaluate(results, progress)
+    return _summary(results)
+
+
+@once_per_results
+def _summary(results: ResultFolder) -> pl.DataFrame:
+    runs = per_run_table(results)
     keys = condition_keys(results)
     table = runs.group_by(keys, maintain_order=True).agg(*_aggregates())
     table = _with_half_widths(table)
@@ -36,38 +44,50 @@ def summary_table(results: ResultFolder, progress: Progress | None = None) -> pl
 
 def condition_keys(results: ResultFolder) -> list[str]:
     """The columns that tell the conditions of an experiment apart."""
-    return ["stream", *results.factors, *SPEC_COLUMNS]
+    return ["stream", *results.factors]
 
 
 def condition_adaptation(results: ResultFolder) -> pl.DataFrame:
     """Response and recovery of the mean bitrate over runs, and the length of their windows."""
     keys = condition_keys(results)
-    rows = []
-    for values, members in condition_runs(results):
-        bitrates = [bitrates_of(run) for run in members]
-        rows.append(values | _followed(members[0], bitrates, str(values["stream"])))
+    rows = [
+        condition.keys | _followed(condition.runs[0], condition.bitrates)
+        for condition in conditions(results)
+    ]
     times = (*ADAPTATION_TIMES, "response_limit_s", "recovery_limit_s")
     schema = dict.fromkeys(keys, pl.String) | dict.fromkeys(times, pl.Float64)
     return pl.DataFrame(rows, schema=schema)
 
 
-def condition_runs(results: ResultFolder) -> list[tuple[dict[str, Any], list[Run]]]:
-    """The finished runs of every condition with the values of its keys."""
+@dataclass(frozen=True)
+class Condition:
+    """One combination of factors and stream, its finished runs and their mean bitrate."""
+
+    keys: dict[str, Any]
+    runs: list[Run]
+    bitrates: MeanSeries
+
+
+@once_per_results
+def conditions(results: ResultFolder) -> list[Condition]:
+    """All conditions that have a finished run."""
     keys = condition_keys(results)
     by_id = {run.id: run for run in finished_runs(results)}
     groups = per_run_table(results).group_by(keys, maintain_order=True)
-    return [
-        (dict(zip(keys, values, strict=True)), [by_id[name] for name in rows["run"]])
-        for values, rows in groups
-    ]
+    found = []
+    for values, rows in groups:
+        named = dict(zip(keys, values, strict=True))
+        runs = [by_id[name] for name in rows["run"]]
+        mean = mean_over_runs([bitrates_of(run) for run in runs], str(named["stream"]))
+        found.append(Condition(named, runs, mean))
+    return found
 
 
-def _followed(run: Run, bitrates: list[Bitrates], stream: str) -> dict[str, float | None]:
+def _followed(run: Run, series: MeanSeries) -> dict[str, float | None]:
     nothing = dict.fromkeys((*ADAPTATION_TIMES, "response_limit_s", "recovery_limit_s"), math.nan)
     windows = run.windows
     if windows.competing is None:
         return dict(nothing)
-    series = mean_over_runs(bitrates, stream)
     found = adaptation(series.times_s, series.mean, windows)
     if found is None:
         return dict(nothing)

@@ -10,6 +10,7 @@ import os
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from weakref import WeakKeyDictionary
 from typing import TYPE_CHECKING
 
 import polars as pl
@@ -25,7 +26,6 @@ METRICS_VERSION = 1
 
 METRICS_FILE = "metrics.parquet"
 DELAYS_FILE = "frame-delays.parquet"
-SPEC_COLUMNS = ["spec_controller", "spec_competitor", "spec_capacity", "spec_queue"]
 
 Progress = Callable[[int, int], None]
 """Called with the number of runs evaluated and of all runs."""
@@ -39,16 +39,18 @@ class Evaluated:
     frame_delays: pl.DataFrame
 
 
-def per_run_table(results: ResultFolder, progress: Progress | None = None) -> pl.DataFrame:
-    """One row per finished run and stream: factors, conditions and every metric.
+_evaluated: WeakKeyDictionary[ResultFolder, Evaluated] = WeakKeyDictionary()
 
-    Columns: `run`, `repeat`, `stream`, one per factor (text), `spec_*` (the conditions that
-    figures are arranged by), then the columns of `METRICS`.
+
+def per_run_table(results: ResultFolder, progress: Progress | None = None) -> pl.DataFrame:
+    """One row per finished run and stream: factors and every metric.
+
+    Columns: `run`, `repeat`, `stream`, one per factor (text), then those of `METRICS`.
     """
     metrics = evaluate(results, progress).metrics
     keys = _run_keys(results)
     joined = metrics.join(keys, on="run", how="left", maintain_order="left")
-    head = ["run", "repeat", "stream", *results.factors, *SPEC_COLUMNS]
+    head = ["run", "repeat", "stream", *results.factors]
     return joined.select(*head, pl.exclude(*head, "metrics_version", "stamp"))
 
 
@@ -61,6 +63,12 @@ def frame_delay_table(results: ResultFolder) -> pl.DataFrame:
 
 def evaluate(results: ResultFolder, progress: Progress | None = None) -> Evaluated:
     """The metrics of all finished runs, from the store where they are up to date."""
+    if results not in _evaluated:
+        _evaluated[results] = _evaluate(results, progress)
+    return _evaluated[results]
+
+
+def _evaluate(results: ResultFolder, progress: Progress | None) -> Evaluated:
     runs = finished_runs(results)
     stamps = {run.id: _stamp(run) for run in runs}
     stored = _stored(results.path, stamps)

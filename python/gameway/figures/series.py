@@ -1,0 +1,219 @@
+"""Figures over time: bitrate with its 95 % band, round-trip time."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import altair as alt
+import numpy as np
+import polars as pl
+
+from gameway.figures.conditions import (
+    COMPETITOR,
+    CONTROLLER,
+    QUEUE,
+    Dimension,
+    Layout,
+    Where,
+    arrange,
+    dimensions,
+    label_of,
+    matches,
+)
+from gameway.figures.facets import (
+    Panel,
+    colour,
+    faceted,
+    field,
+    joined,
+    panel_charts,
+    width,
+    zoom,
+)
+from gameway.metrics.network import capacity_mbps
+from gameway.metrics.series import BIN_S
+from gameway.metrics.source import competitors, streams
+from gameway.metrics.summary import Condition, conditions
+from gameway.metrics.table import per_run_table
+
+if TYPE_CHECKING:
+    from gameway.metrics.source import ResultFolder, Run
+
+# Points of one figure that a browser draws fluently and that keep a report small.
+MOST_POINTS = 30_000
+# Of these points, one in so many carries a tooltip.
+TOOLTIP_EVERY = 6
+RTT_WINDOW_S = 5.0
+PLACES = {"column": CONTROLLER, "row": COMPETITOR, "color": QUEUE}
+FREE = ("color", "column", "row")
+HEIGHT = 200
+
+
+def bitrate_over_time(results: ResultFolder, where: Where | None = None) -> alt.TopLevelMixin:
+    """Mean bitrate of the stream over time with its 95 % band, one line per queue size.
+
+    As Figure 2 of Xu and Claypool 2022. `where` picks conditions: {"capacity": "25 Mb/s"}.
+    """
+    return joined(bitrate_panels(results, where))
+
+
+def rtt_over_time(results: ResultFolder, where: Where | None = None) -> alt.TopLevelMixin:
+    """Mean ping RTT over time in windows of 5 s, one line per queue size."""
+    return joined(rtt_panels(results, where))
+
+
+def bitrate_panels(results: ResultFolder, where: Where | None = None) -> list[Panel]:
+    """One chart per condition that has no place in a single one."""
+    layout = _layout(results, where)
+    table = bitrate_table(results, where)
+    step = _step(table)
+    thin = table.filter((pl.col("time_s") / BIN_S).round().cast(pl.Int64) % step == 0)
+    lines = _markers(results, where)
+
+    def draw(panel: Where) -> tuple[alt.TopLevelMixin, str] | None:
+        rows = thin.filter(matches(panel))
+        if rows.is_empty():
+            return None
+        chart = _time_chart(rows, layout, lines.filter(matches(panel)), "Bitrate (Mb/s)")
+        return chart, _describe("Bitrate of the stream over time", layout, panel)
+
+    return panel_charts(layout, draw)
+
+
+def rtt_panels(results: ResultFolder, where: Where | None = None) -> list[Panel]:
+    """One chart per condition that has no place in a single one."""
+    layout = _layout(results, where)
+    table = rtt_table(results, where)
+    lines = _markers(results, where).with_columns(fair_mbps=pl.lit(None, pl.Float64))
+
+    def draw(panel: Where) -> tuple[alt.TopLevelMixin, str] | None:
+        rows = table.filter(matches(panel))
+        if rows.is_empty():
+            return None
+        chart = _time_chart(rows, layout, lines.filter(matches(panel)), "Round-trip time (ms)")
+        return chart, _describe("Round-trip time over time", layout, panel)
+
+    return panel_charts(layout, draw)
+
+
+def bitrate_table(results: ResultFolder, where: Where | None = None) -> pl.DataFrame:
+    """Mean bitrate of each condition in 0.5 s bins, Mb/s, with its 95 % interval over runs."""
+    parts = []
+    for condition in _conditions(results, where):
+        series = condition.bitrates
+        half = np.nan_to_num(series.half_width)
+        columns = {"mean": series.mean, "low": series.mean - half, "high": series.mean + half}
+        parts.append(_keyed(pl.DataFrame({"time_s": series.times_s, **columns}), condition))
+    return pl.concat(parts) if parts else pl.DataFrame()
+
+
+def rtt_table(results: ResultFolder, where: Where | None = None) -> pl.DataFrame:
+    """Mean ping RTT of each condition in windows of 5 s, ms, over all its runs."""
+    window = (pl.col("sent_ns") / 1e9 / RTT_WINDOW_S).floor() * RTT_WINDOW_S
+    parts = []
+    for condition in _conditions(results, where):
+        pings = pl.concat([run.table("pings", ["sent_ns", "rtt_ns"]) for run in condition.runs])
+        rows = pings.drop_nulls().group_by(window.alias("time_s")).agg(mean=_ms("rtt_ns").mean())
+        columns = {"low": pl.col("mean"), "high": pl.col("mean")}
+        parts.append(_keyed(rows.sort("time_s").with_columns(**columns), condition))
+    return pl.concat(parts) if parts else pl.DataFrame()
+
+
+def _time_chart(rows: pl.DataFrame, layout: Layout, lines: pl.DataFrame, title: str) -> Any:
+    columns = ["time_s", "mean", "low", "high", *layout.columns]
+    data = rows.select(columns).with_columns(pl.col("mean", "low", "high").round(2))
+    base = alt.Chart().properties(width=width(layout), height=HEIGHT)
+    time = alt.X("time_s:Q", title="Time (s)", scale=alt.Scale(nice=False))
+    hue = colour(layout.at("color"))
+    layers: list[Any] = []
+    if data.select((pl.col("high") > pl.col("low")).any()).item():
+        limits = {"y": alt.Y("low:Q", title=title), "y2": "high:Q"}
+        layers.append(base.mark_area(opacity=0.22).encode(time, color=hue, **limits))
+    line = base.mark_line(interpolate="linear").encode(
+        time, alt.Y("mean:Q", title=title), color=hue
+    )
+    layers += [line, _tooltips(base, time, layout, title), *_rules(lines)]
+    layers[0] = layers[0].add_params(zoom())
+    return faceted(alt.layer(*layers), data, layout)
+
+
+def _tooltips(base: alt.Chart, time: alt.X, layout: Layout, title: str) -> Any:
+    """Invisible points on every few bins that tell what the line is."""
+    shown = [alt.Tooltip(field(d), type="nominal", title=d.title) for d in layout.places.values()]
+    shown += [alt.Tooltip("time_s:Q", title="Time (s)"), alt.Tooltip("mean:Q", title=title)]
+    shown += [alt.Tooltip("low:Q", title="95 % from"), alt.Tooltip("high:Q", title="95 % to")]
+    points = base.transform_filter(f"datum.time_s % {TOOLTIP_EVERY} == 0")
+    return points.mark_point(opacity=0, size=80).encode(time, alt.Y("mean:Q"), tooltip=shown)
+
+
+def _rules(lines: pl.DataFrame) -> list[Any]:
+    """Dashed lines where competition starts and stops, and at the fair share."""
+    times = lines.select(pl.concat_list("start_s", "stop_s").explode()).to_series()
+    found = []
+    for channel, values in (("x", times), ("y", lines["fair_mbps"])):
+        unique = values.drop_nulls().unique().sort().to_list()
+        if unique:
+            data = alt.Data(values=[{"at": value} for value in unique])
+            rule = alt.Chart(data).mark_rule(strokeDash=[5, 4], strokeWidth=1.2)
+            found.append(rule.encode(**{channel: "at:Q"}))
+    return found
+
+
+def _markers(results: ResultFolder, where: Where | None) -> pl.DataFrame:
+    """Start and stop of the competition and the fair share (Mb/s) of every condition."""
+    parts = []
+    for condition in _conditions(results, where):
+        first = condition.runs[0]
+        competing = first.windows.competing
+        columns = {
+            "start_s": [competing.start_s if competing else None],
+            "stop_s": [competing.stop_s if competing else None],
+            "fair_mbps": [_fair_share(first)],
+        }
+        row = pl.DataFrame(columns, schema=dict.fromkeys(columns, pl.Float64))
+        parts.append(_keyed(row, condition))
+    return pl.concat(parts)
+
+
+def _fair_share(run: Run) -> float | None:
+    flows = len(streams(run.spec)) + len(competitors(run.spec))
+    if flows == 1:
+        return None
+    link = run.table("link", ["bin_start_ns", "capacity_bytes"])
+    window = run.windows.competing or run.windows.run
+    return round(capacity_mbps(link, window) / flows, 3)
+
+
+def _conditions(results: ResultFolder, where: Where | None) -> list[Condition]:
+    wanted = (where or {}).items()
+    return [
+        condition
+        for condition in conditions(results)
+        if all(condition.keys.get(column) == value for column, value in wanted)
+    ]
+
+
+def _layout(results: ResultFolder, where: Where | None) -> Layout:
+    table = per_run_table(results).filter(matches(where or {}))
+    return arrange(dimensions(table, results.factors), PLACES, FREE)
+
+
+def _step(table: pl.DataFrame) -> int:
+    """Draw every so many bins, so that a figure stays within its points."""
+    return max(1, -(-table.height // MOST_POINTS))
+
+
+def _keyed(frame: pl.DataFrame, condition: Condition) -> pl.DataFrame:
+    columns = [pl.lit(value, pl.String).alias(name) for name, value in condition.keys.items()]
+    return frame.with_columns(columns)
+
+
+def _ms(column: str) -> pl.Expr:
+    return pl.col(column) / 1e6
+
+
+def _describe(what: str, layout: Layout, panel: Where) -> str:
+    parts = [what, *([label_of(panel)] if panel else [])]
+    named: list[Dimension] = list(layout.places.values())
+    parts += [f"by {d.title.lower()} ({', '.join(d.values)})" for d in named]
+    return ", ".join(parts) + "."

@@ -1,0 +1,116 @@
+"""One run in detail: bitrates of all flows, and the state of its controllers, over time."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import altair as alt
+import polars as pl
+
+from gameway.figures.facets import FIGURE_WIDTH, plain, with_theme, zoom
+from gameway.metrics.series import BIN_S
+from gameway.metrics.source import Run, finished_runs
+
+if TYPE_CHECKING:
+    from gameway.metrics.source import ResultFolder
+
+MOST_VARIABLES = 12
+PING = "ping"
+# Bits to megabits and nanoseconds to milliseconds, by the ending of a variable's name.
+SCALES = {"_bps": (1e-6, "Mb/s"), "_ns": (1e-6, "ms"), "_us": (1e-3, "ms")}
+
+
+def run_timeline(results: ResultFolder, run_id: str) -> alt.TopLevelMixin:
+    """Bitrates, queue and controller state of one run; raises KeyError for an unknown run."""
+    runs = {run.id: run for run in finished_runs(results)}
+    return with_theme(timeline(runs[run_id]))
+
+
+def timeline(run: Run) -> Any:
+    """The chart of `run_timeline`, without our look."""
+    drag = zoom()
+    parts = [_bitrates(run, drag), _queue(run), *_state(run)]
+    return alt.vconcat(*parts, spacing=14).resolve_scale(x="shared", color="independent")
+
+
+def _bitrates(run: Run, drag: alt.Parameter) -> Any:
+    bins = run.table("bins", ["bin_start_ns", "flow", "received_bytes"])
+    rows = bins.filter(pl.col("flow") != PING).select(
+        "flow",
+        (pl.col("bin_start_ns") / 1e9).alias("time_s"),
+        (pl.col("received_bytes") * 8e-6 / BIN_S).round(3).alias("mbps"),
+    )
+    link = run.table("link", ["bin_start_ns", "capacity_bytes"]).select(
+        (pl.col("bin_start_ns") / 1e9).alias("time_s"),
+        (pl.col("capacity_bytes") * 8e-6 / BIN_S).round(3).alias("mbps"),
+    )
+    capacity = _base(_changes(link)).mark_line(
+        interpolate="step-after", strokeDash=[5, 4], color="#888888", strokeWidth=1.2
+    )
+    flows = _base(rows).mark_line().encode(color=alt.Color("flow:N", title="Flow"))
+    encoding = {"x": _time(), "y": alt.Y("mbps:Q", title="Bitrate (Mb/s)")}
+    layers = [capacity.encode(**encoding), flows.encode(**encoding).add_params(drag)]
+    return alt.layer(*layers).properties(width=FIGURE_WIDTH - 80, height=170)
+
+
+def _queue(run: Run) -> Any:
+    link = run.table("link", ["bin_start_ns", "queue_mean_bytes", "queue_max_bytes"])
+    rows = link.select(
+        (pl.col("bin_start_ns") / 1e9).alias("time_s"),
+        (pl.col("queue_mean_bytes") / 1e3).round(2).alias("mean"),
+        (pl.col("queue_max_bytes") / 1e3).round(2).alias("largest"),
+    )
+    long = rows.unpivot(["mean", "largest"], index="time_s", variable_name="queue")
+    encoding = {
+        "x": _time(),
+        "y": alt.Y("value:Q", title="Queue (kB)"),
+        "color": alt.Color("queue:N", title="Queue"),
+    }
+    chart = _base(long).mark_line().encode(**encoding)
+    return chart.properties(width=FIGURE_WIDTH - 80, height=110)
+
+
+def _state(run: Run) -> list[Any]:
+    """One small chart per variable of the controllers."""
+    state = run.table("controller")
+    variables = state["variable"].unique(maintain_order=True).to_list()[:MOST_VARIABLES]
+    several = state["stream"].n_unique() > 1
+    charts = []
+    for variable in variables:
+        factor, unit = _scale(variable)
+        rows = state.filter(pl.col("variable") == variable).select(
+            "stream",
+            (pl.col("time_ns") / 1e9).round(3).alias("time_s"),
+            (pl.col("value") * factor).round_sig_figs(5).alias("value"),
+        )
+        name = variable.removesuffix("_" + variable.rsplit("_", 1)[-1]) if unit else variable
+        title = name.replace("_", " ") + (f" ({unit})" if unit else "")
+        y = alt.Y("value:Q", title=unit or None, scale=alt.Scale(zero=False))
+        encoding = {"x": _time(), "y": y}
+        colour = alt.Color("stream:N", legend=alt.Legend() if several else None)
+        chart = _base(rows).mark_line().encode(**encoding, color=colour)
+        heading = alt.Title(title, fontSize=12, fontWeight=500, offset=4)
+        charts.append(chart.properties(width=FIGURE_WIDTH - 80, height=80, title=heading))
+    return charts
+
+
+def _scale(variable: str) -> tuple[float, str]:
+    for ending, (factor, unit) in SCALES.items():
+        if variable.endswith(ending):
+            return factor, unit
+    return 1.0, ""
+
+
+def _changes(link: pl.DataFrame) -> pl.DataFrame:
+    """The rows where the capacity changes, and the first and the last."""
+    changed = (pl.col("mbps") != pl.col("mbps").shift(1)).fill_null(value=True)
+    last = pl.int_range(pl.len()) == pl.len() - 1
+    return link.filter(changed | last)
+
+
+def _base(rows: pl.DataFrame) -> alt.Chart:
+    return alt.Chart(plain(rows))
+
+
+def _time() -> alt.X:
+    return alt.X("time_s:Q", title="Time (s)", scale=alt.Scale(nice=False))
