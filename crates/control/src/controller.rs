@@ -153,6 +153,14 @@ pub struct RateLimits {
     pub frame_interval: Duration,
 }
 
+impl RateLimits {
+    /// The rate within the bounds that is nearest to `rate`; if the bounds contradict, the lower wins.
+    #[must_use]
+    pub fn clamp(&self, rate: Rate) -> Rate {
+        rate.min(self.max).max(self.min)
+    }
+}
+
 /// Which feedback an algorithm was made for; a session uses it unless the experiment says otherwise.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum FeedbackStyle {

@@ -1,11 +1,24 @@
 //! Rate controllers for interactive video, one module each, behind one trait; and the pacer.
 //!
 //! Everything here is sans-IO: time and input come in as arguments, decisions and the next deadline go
-//! out. A controller belongs to one stream; `gameway-session` drives it.
+//! out. A controller belongs to one stream; `gameway-session` drives it. [`build`] makes one by name,
+//! [`CATALOGUE`] lists them.
 
+mod catalogue;
 mod controller;
+mod filter;
+pub mod fixed;
+pub mod gcc;
+mod pacer;
+pub mod pudica;
 
+pub use catalogue::{CATALOGUE, ControllerSpec, OptionError, OptionSpec, build};
 pub use controller::{
     FeedbackBatch, FeedbackStyle, FrameId, FrameSent, Pacing, PacketKind, PacketReport,
     ProbeCluster, RateController, RateLimits, SentPacket, SequenceNumber, Target,
 };
+pub use fixed::Fixed;
+pub use gameway_units::Ecn;
+pub use gcc::Gcc;
+pub use pacer::{Pacer, PacerOutput};
+pub use pudica::{Pudica, PudicaOptions};

@@ -1,0 +1,2 @@
+//! ns per packet report of each controller.
+fn main() {}

@@ -1,0 +1,98 @@
+//! Windowed extremes over event time.
+
+use gameway_units::{Duration, Instant};
+use std::collections::VecDeque;
+
+/// How many steps a window is cut into: the memory of a filter is bounded by this, not by packets.
+const STEPS: i64 = 100;
+
+/// The least value of the last `window`, exact but for the window's edge, which moves in hundredths.
+///
+/// A monotonic queue: values that are neither newer nor smaller than another can never become the
+/// minimum and are not kept. For a maximum, negate.
+#[derive(Debug, Clone)]
+pub(crate) struct WindowedMin {
+    window: Duration,
+    step: Duration,
+    /// Oldest first; the values grow.
+    kept: VecDeque<(Instant, Duration)>,
+}
+
+impl WindowedMin {
+    pub(crate) fn new(window: Duration) -> Self {
+        let window = window.max(Duration::from_nanos(STEPS));
+        let kept = VecDeque::with_capacity(STEPS as usize + 2);
+        Self { window, step: window / STEPS, kept }
+    }
+
+    /// A time before that of the last call counts as that time.
+    pub(crate) fn insert(&mut self, now: Instant, value: Duration) {
+        let newest = self.kept.back().map_or(now, |(time, _)| *time);
+        let now = now.max(newest);
+        self.expire(now);
+        while self.kept.back().is_some_and(|(_, kept)| *kept >= value) {
+            self.kept.pop_back();
+        }
+        // Within a step only the smallest stays: the front of a step is smaller than all that follow.
+        let crowded =
+            self.kept.back().is_some_and(|(time, _)| now.saturating_since(*time) < self.step);
+        if !crowded {
+            self.kept.push_back((now, value));
+        }
+    }
+
+    fn expire(&mut self, now: Instant) {
+        let old = |time: Instant| now.saturating_since(time) > self.window;
+        while self.kept.front().is_some_and(|(time, _)| old(*time)) {
+            self.kept.pop_front();
+        }
+    }
+
+    pub(crate) fn get(&self) -> Option<Duration> {
+        self.kept.front().map(|(_, value)| *value)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn at(millis: i64) -> Instant {
+        Instant::ZERO + Duration::from_millis(millis)
+    }
+
+    #[test]
+    fn a_minimum_is_forgotten_after_the_window() {
+        let mut filter = WindowedMin::new(Duration::from_secs(10));
+        filter.insert(at(0), Duration::from_millis(5));
+        filter.insert(at(1_000), Duration::from_millis(9));
+        filter.insert(at(10_000), Duration::from_millis(20));
+        assert_eq!(filter.get(), Some(Duration::from_millis(5)));
+        filter.insert(at(10_001), Duration::from_millis(20));
+        assert_eq!(filter.get(), Some(Duration::from_millis(9)));
+        filter.insert(at(11_001), Duration::from_millis(30));
+        assert_eq!(filter.get(), Some(Duration::from_millis(20)));
+    }
+
+    proptest! {
+        /// Between the minimum over the window and that over the window less one step.
+        #[test]
+        fn it_is_the_minimum_up_to_a_step(
+            steps in prop::collection::vec((0_i64..40, -50_i64..50), 1..300)
+        ) {
+            let mut filter = WindowedMin::new(Duration::from_millis(1_000));
+            let mut all = Vec::new();
+            let mut time = 0;
+            for (gap, value) in steps {
+                time += gap;
+                all.push((time, value));
+                filter.insert(at(time), Duration::from_millis(value));
+                let least = |span: i64| all.iter().filter(|(t, _)| time - t <= span).map(|(_, v)| *v).min();
+                let kept = filter.get().map(|value| value.as_nanos() / 1_000_000);
+                prop_assert!(kept >= least(1_000) && kept <= least(990));
+                prop_assert!(filter.kept.len() <= STEPS as usize + 2);
+            }
+        }
+    }
+}

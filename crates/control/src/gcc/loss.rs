@@ -1,0 +1,288 @@
+//! The loss-based rate, and the backoff when feedback stays away.
+//!
+//! Source: libwebrtc `send_side_bandwidth_estimation` (m128, classic loss rule);
+//! draft-ietf-rmcat-gcc-02 section 6.
+//!
+//! Model: up to 2 % lost: at most 8 % above the least rate of the last second; up to 10 %: hold; above:
+//! times (1 - loss / 2), at most once per 300 ms + RTT. Never above the delay-based rate.
+//!
+//! | Constant | Value |
+//! |---|---|
+//! | low and high loss | 2 %, 10 % |
+//! | increase | 1.08 of the least of the last 1 s, + 1 kb/s |
+//! | decrease | 1 - loss / 2, not before 300 ms + RTT and new loss figures |
+//! | loss figures | each second, from at least 20 packets; valid for 6 s |
+//! | start phase | 2 s without loss follow the delay-based rate at once |
+//! | round trip above 3 s (no feedback) | times 0.8 each second, down to 5 kb/s |
+
+use crate::RateLimits;
+use gameway_units::{Duration, Instant, Rate};
+use std::collections::VecDeque;
+
+const LOW_LOSS: f64 = 0.02;
+const HIGH_LOSS: f64 = 0.1;
+const INCREASE: f64 = 1.08;
+const INCREASE_MARGIN_BPS: f64 = 1_000.0;
+const INCREASE_WINDOW: Duration = Duration::from_secs(1);
+const DECREASE_INTERVAL: Duration = Duration::from_millis(300);
+const LOSS_INTERVAL: Duration = Duration::from_secs(1);
+const LEAST_PACKETS: u64 = 20;
+const LOSS_VALID: Duration = Duration::from_secs(6);
+const START_PHASE: Duration = Duration::from_secs(2);
+const RTT_LIMIT: Duration = Duration::from_secs(3);
+const RTT_BACKOFF: f64 = 0.8;
+const RTT_BACKOFF_INTERVAL: Duration = Duration::from_secs(1);
+
+/// See the module.
+#[derive(Debug, Clone)]
+pub(super) struct LossRate {
+    limits: RateLimits,
+    rate: Rate,
+    /// `None` until the delay-based rate is known, and after a probe has set the rate.
+    delay_based: Option<Rate>,
+    rtt: Duration,
+    lost: u64,
+    expected: u64,
+    loss: f64,
+    next_loss: Option<Instant>,
+    last_loss: Option<Instant>,
+    first_report: Option<Instant>,
+    last_decrease: Option<Instant>,
+    decreased_for_this_loss: bool,
+    /// Least rates of the last second: oldest first, growing.
+    history: VecDeque<(Instant, Rate)>,
+    last_feedback: Option<Instant>,
+    last_sent: Option<Instant>,
+}
+
+impl LossRate {
+    pub(super) fn new(limits: RateLimits) -> Self {
+        Self {
+            limits,
+            rate: limits.clamp(limits.start),
+            delay_based: None,
+            rtt: Duration::ZERO,
+            lost: 0,
+            expected: 0,
+            loss: 0.0,
+            next_loss: None,
+            last_loss: None,
+            first_report: None,
+            last_decrease: None,
+            decreased_for_this_loss: false,
+            history: VecDeque::with_capacity(64),
+            last_feedback: None,
+            last_sent: None,
+        }
+    }
+
+    pub(super) fn rate(&self) -> Rate {
+        self.rate
+    }
+
+    pub(super) fn loss(&self) -> f64 {
+        self.loss
+    }
+
+    pub(super) fn on_sent(&mut self, now: Instant) {
+        self.last_sent = Some(now);
+    }
+
+    /// Feedback came.
+    pub(super) fn on_feedback(&mut self, now: Instant, rtt: Option<Duration>) {
+        self.last_feedback = Some(now);
+        self.rtt = rtt.unwrap_or(self.rtt);
+    }
+
+    /// Counts packets reported; figures are made once a second.
+    pub(super) fn on_packets(&mut self, now: Instant, lost: u64, reported: u64) {
+        self.lost += lost;
+        self.expected += reported;
+        let due = self.next_loss.is_none_or(|next| now > next);
+        if !due {
+            return;
+        }
+        self.next_loss = Some(now.saturating_add(LOSS_INTERVAL));
+        self.first_report.get_or_insert(now);
+        if self.expected < LEAST_PACKETS {
+            return;
+        }
+        self.loss = self.lost as f64 / self.expected as f64;
+        (self.lost, self.expected) = (0, 0);
+        self.decreased_for_this_loss = false;
+        self.last_loss = Some(now);
+        self.update(now);
+    }
+
+    /// The delay-based rate is a bound.
+    pub(super) fn set_delay_based(&mut self, rate: Rate) {
+        self.delay_based = Some(rate);
+        self.set(self.rate);
+    }
+
+    /// A probe found this rate: take it at once.
+    pub(super) fn set_from_probe(&mut self, rate: Rate) {
+        self.delay_based = None;
+        self.set(rate);
+        self.history.clear();
+    }
+
+    /// Call every 25 ms or so.
+    pub(super) fn update(&mut self, now: Instant) {
+        if self.rtt_backoff(now) {
+            return;
+        }
+        if self.in_start_phase(now) && self.loss <= 0.0 {
+            let followed = self.delay_based.map_or(self.rate, |rate| rate.max(self.rate));
+            if followed != self.rate {
+                self.history.clear();
+                self.set(followed);
+                return;
+            }
+        }
+        self.note_history(now);
+        let valid = self.last_loss.is_some_and(|last| now.saturating_since(last) < LOSS_VALID);
+        if !valid {
+            return;
+        }
+        if self.loss <= LOW_LOSS {
+            let least = self.history.front().map_or(self.rate, |(_, rate)| *rate);
+            let raised = least.as_bps_f64() * INCREASE + INCREASE_MARGIN_BPS;
+            self.set(Rate::from_bps_f64(raised));
+        } else if self.loss > HIGH_LOSS {
+            self.decrease(now);
+        }
+    }
+
+    fn decrease(&mut self, now: Instant) {
+        let interval = DECREASE_INTERVAL.saturating_add(self.rtt);
+        let waited = self.last_decrease.is_none_or(|last| now.saturating_since(last) >= interval);
+        if waited && !self.decreased_for_this_loss {
+            self.last_decrease = Some(now);
+            self.decreased_for_this_loss = true;
+            self.set(self.rate.mul_f64(1.0 - 0.5 * self.loss));
+        }
+    }
+
+    /// Whether no feedback has come for so long that the path must be taken for dead.
+    fn rtt_backoff(&mut self, now: Instant) -> bool {
+        let (Some(feedback), Some(sent)) = (self.last_feedback, self.last_sent) else {
+            return false;
+        };
+        // Time in which nothing was sent does not count: no feedback was to be expected.
+        let silent = now.saturating_since(feedback).saturating_sub(now.saturating_since(sent));
+        if silent.max(Duration::ZERO).saturating_add(self.rtt) <= RTT_LIMIT {
+            return false;
+        }
+        let waited =
+            self.last_decrease.is_none_or(|l| now.saturating_since(l) >= RTT_BACKOFF_INTERVAL);
+        if waited && self.rate > self.limits.min {
+            self.last_decrease = Some(now);
+            self.set(self.rate.mul_f64(RTT_BACKOFF));
+        }
+        true
+    }
+
+    fn in_start_phase(&self, now: Instant) -> bool {
+        self.first_report.is_none_or(|first| now.saturating_since(first) < START_PHASE)
+    }
+
+    fn note_history(&mut self, now: Instant) {
+        let old = |time: Instant| now.saturating_since(time) > INCREASE_WINDOW;
+        while self.history.front().is_some_and(|(time, _)| old(*time)) {
+            self.history.pop_front();
+        }
+        while self.history.back().is_some_and(|(_, rate)| *rate >= self.rate) {
+            self.history.pop_back();
+        }
+        self.history.push_back((now, self.rate));
+        if self.history.len() > 1_024 {
+            self.history.pop_front(); // a clock that jumped back
+        }
+    }
+
+    fn set(&mut self, rate: Rate) {
+        let bounded = self.delay_based.map_or(rate, |bound| rate.min(bound));
+        self.rate = self.limits.clamp(bounded);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn at(millis: i64) -> Instant {
+        Instant::ZERO + Duration::from_millis(millis)
+    }
+
+    /// Runs ten seconds with this share of 1000 packets a second lost, and gives the rate after each
+    /// second.
+    fn run(lost_per_second: u64) -> Vec<f64> {
+        let mut loss = LossRate::new(RateLimits {
+            min: Rate::from_kbps(100),
+            max: Rate::from_mbps(50),
+            start: Rate::from_mbps(10),
+            frame_interval: Duration::from_millis(16),
+        });
+        loss.set_delay_based(Rate::from_mbps(40));
+        let mut rates = Vec::new();
+        // Past the start phase before anything is lost.
+        loss.first_report = Some(at(0));
+        for step in 100..500 {
+            let now = at(step * 25);
+            loss.on_feedback(now, Some(Duration::from_millis(50)));
+            loss.on_sent(now);
+            let lost = if step % 40 == 0 { lost_per_second } else { 0 };
+            loss.on_packets(now, lost, 25);
+            loss.update(now);
+            if step % 40 == 39 {
+                rates.push(loss.rate().as_mbps_f64());
+            }
+        }
+        rates
+    }
+
+    #[test]
+    fn little_loss_grows_by_eight_percent_a_second() {
+        let rates = run(10);
+        let growth = rates.last().copied().unwrap_or(0.0) / rates.first().copied().unwrap_or(1.0);
+        let seconds = rates.len() as f64 - 1.0;
+        let per_second = libm::pow(growth, 1.0 / seconds);
+        assert!((1.07..1.09).contains(&per_second), "{per_second} {rates:?}");
+    }
+
+    #[test]
+    fn some_loss_holds() {
+        let rates = run(50);
+        // The first second has no loss figure above the threshold yet.
+        assert!(rates[2..].windows(2).all(|pair| (pair[0] - pair[1]).abs() < 1e-9), "{rates:?}");
+    }
+
+    #[test]
+    fn much_loss_lowers_by_half_of_its_share_each_second() {
+        let rates = run(200);
+        for pair in rates[3..].windows(2) {
+            let kept = pair[1] / pair[0];
+            assert!((0.89..0.91).contains(&kept), "{kept} {rates:?}");
+        }
+    }
+
+    #[test]
+    fn silence_lowers_it_to_the_minimum() {
+        let mut loss = LossRate::new(RateLimits {
+            min: Rate::from_mbps(2),
+            max: Rate::from_mbps(50),
+            start: Rate::from_mbps(20),
+            frame_interval: Duration::from_millis(16),
+        });
+        loss.on_feedback(at(0), Some(Duration::from_millis(20)));
+        for step in 0..800 {
+            loss.on_sent(at(step * 25));
+            loss.update(at(step * 25));
+            if step < 118 {
+                assert_eq!(loss.rate(), Rate::from_mbps(20), "{step}");
+            }
+        }
+        assert_eq!(loss.rate(), Rate::from_mbps(2));
+    }
+}

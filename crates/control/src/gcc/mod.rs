@@ -1,0 +1,340 @@
+//! Google Congestion Control (GCC), the sender side as in libwebrtc.
+//!
+//! Source: libwebrtc `modules/congestion_controller/goog_cc`, branch m128 (facts and constants; the code
+//! is ours); draft-ietf-rmcat-gcc-02, whose Kalman filter libwebrtc has replaced by a trend line.
+//!
+//! Model: the trend of one-way delay over groups of packets says normal, overuse or underuse
+//! ([`trendline`]); a rate grows, shrinks or holds accordingly ([`aimd`]); loss bounds it ([`loss`]);
+//! short trains of packets find free capacity fast ([`probing`]). The pacer sends at 2.5 times the rate.
+//!
+//! | Constant | Value | Origin |
+//! |---|---|---|
+//! | pacing factor | 2.5 | `goog_cc_network_control` |
+//! | process interval | 25 ms | the same |
+//! | round-trip time of the AIMD | mean over 32 reports of the longest in each | the same |
+//! | probe result at least | 0.85 of acknowledged, or the present rate | the same |
+//! | stream timeout | 2 s | `delay_based_bwe` |
+//! | feedback interval | 50 ms | transport-wide feedback of libwebrtc: 50 to 250 ms |
+//!
+//! | Deviation | Why |
+//! |---|---|
+//! | Loss rule v1, not the likelihood estimator of newer builds | one is stated in the draft, the other only in code |
+//! | No congestion window, no pushback | off by default upstream |
+//! | No detector of application-limited regions, no periodic probes | the encoder fills its target |
+//! | Times in nanoseconds, not milliseconds | as newer builds |
+//! | Probe packets count for delay and acknowledged rate | as upstream |
+
+mod acknowledged;
+mod aimd;
+mod inter_arrival;
+mod loss;
+mod probing;
+mod trendline;
+
+use crate::catalogue::{OptionError, OptionSpec, OptionValues};
+use crate::{
+    FeedbackBatch, FeedbackStyle, FrameSent, Pacing, PacketReport, RateController, RateLimits,
+    SentPacket, Target,
+};
+use acknowledged::AcknowledgedBitrate;
+use aimd::AimdRate;
+use gameway_units::{Duration, Instant, Rate};
+use inter_arrival::InterArrival;
+use loss::LossRate;
+use probing::{ProbeController, ProbeEstimator};
+use std::collections::VecDeque;
+use trendline::{Trendline, Usage};
+
+const FEEDBACK_INTERVAL: Duration = Duration::from_millis(50);
+const PROCESS_INTERVAL: Duration = Duration::from_millis(25);
+const STREAM_TIMEOUT: Duration = Duration::from_secs(2);
+const RTT_REPORTS: usize = 32;
+const PROBE_DROP_FRACTION: f64 = 0.85;
+
+/// Options of [`Gcc`].
+pub const OPTIONS: &[OptionSpec] = &[
+    OptionSpec {
+        name: "pacing_factor",
+        default: "2.5",
+        summary: "packets leave at this multiple of the target; 1 to 100",
+    },
+    OptionSpec {
+        name: "backoff",
+        default: "0.85",
+        summary: "share of the acknowledged rate kept at overuse; 0.1 to 1",
+    },
+    OptionSpec {
+        name: "startup_probing",
+        default: "on",
+        summary: "probe at 3 and 6 times the start rate, then further: on, off",
+    },
+    OptionSpec {
+        name: "recovery_probing",
+        default: "on",
+        summary: "probe at 0.85 of the rate before a large drop: on, off",
+    },
+];
+
+/// Constants that can be set.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct GccOptions {
+    /// Packets leave at this multiple of the target.
+    pub pacing_factor: f64,
+    /// Share of the acknowledged rate kept at overuse.
+    pub backoff: f64,
+    /// Probe at the start.
+    pub startup_probing: bool,
+    /// Probe after a large drop.
+    pub recovery_probing: bool,
+}
+
+impl Default for GccOptions {
+    fn default() -> Self {
+        Self { pacing_factor: 2.5, backoff: 0.85, startup_probing: true, recovery_probing: true }
+    }
+}
+
+/// See the module.
+#[derive(Debug, Clone)]
+pub struct Gcc {
+    options: GccOptions,
+    limits: RateLimits,
+    inter_arrival: InterArrival,
+    trendline: Trendline,
+    acknowledged: AcknowledgedBitrate,
+    aimd: AimdRate,
+    loss: LossRate,
+    probes: ProbeController,
+    probe_estimator: ProbeEstimator,
+    last_feedback: Option<Instant>,
+    next_process: Option<Instant>,
+    /// The longest round trip of each of the last reports.
+    round_trips: VecDeque<Duration>,
+    /// Received packets of a batch in order of arrival: kept for its memory.
+    sorted: Vec<PacketReport>,
+}
+
+impl Gcc {
+    /// A controller for a stream with these limits.
+    #[must_use]
+    pub fn new(options: GccOptions, limits: RateLimits) -> Self {
+        let start = limits.clamp(limits.start);
+        let (at_start, recovery) = (options.startup_probing, options.recovery_probing);
+        Self {
+            options,
+            limits,
+            inter_arrival: InterArrival::default(),
+            trendline: Trendline::new(),
+            acknowledged: AcknowledgedBitrate::new(),
+            aimd: AimdRate::new(start, limits.min, options.backoff),
+            loss: LossRate::new(limits),
+            probes: ProbeController::new(start, limits.max, at_start, recovery),
+            probe_estimator: ProbeEstimator::new(),
+            last_feedback: None,
+            next_process: None,
+            round_trips: VecDeque::with_capacity(RTT_REPORTS),
+            sorted: Vec::with_capacity(256),
+        }
+    }
+
+    /// From options given as text.
+    ///
+    /// # Errors
+    /// If a name or a value is not allowed.
+    pub fn from_options(
+        options: &[(String, String)],
+        limits: RateLimits,
+    ) -> Result<Self, OptionError> {
+        let values = OptionValues::new("gcc", OPTIONS, options)?;
+        let options = GccOptions {
+            pacing_factor: values.number("pacing_factor", 1.0, 100.0)?,
+            backoff: values.number("backoff", 0.1, 1.0)?,
+            startup_probing: values.switch("startup_probing")?,
+            recovery_probing: values.switch("recovery_probing")?,
+        };
+        Ok(Self::new(options, limits))
+    }
+
+    fn bitrate(&self) -> Rate {
+        self.limits.clamp(self.loss.rate())
+    }
+
+    fn sort_by_arrival(&mut self, batch: &FeedbackBatch<'_>) {
+        self.sorted.clear();
+        self.sorted.extend(batch.reports.iter().filter(|report| report.arrival.is_some()));
+        self.sorted.sort_unstable_by_key(|report| (report.arrival, report.packet.sequence));
+    }
+
+    /// Round trips as the report shows them: the longest, holding time included, for the AIMD; the
+    /// shortest, holding time excluded, for the loss rule.
+    fn note_round_trips(&mut self, now: Instant) {
+        let newest = self.sorted.last().and_then(|report| report.arrival);
+        let (mut longest, mut shortest) = (None, None);
+        for report in &self.sorted {
+            let Some((newest, arrival)) = newest.zip(report.arrival) else { continue };
+            let elapsed = now.saturating_since(report.packet.sent).max(Duration::ZERO);
+            let without = elapsed.saturating_sub(newest.saturating_since(arrival));
+            longest = longest.max(Some(elapsed));
+            let without = without.max(Duration::ZERO);
+            shortest = Some(shortest.map_or(without, |least: Duration| least.min(without)));
+        }
+        self.loss.on_feedback(now, shortest);
+        let Some(longest) = longest else { return };
+        if self.round_trips.len() == RTT_REPORTS {
+            self.round_trips.pop_front();
+        }
+        // An hour bounds what a jumping clock can do to the sum.
+        self.round_trips.push_back(longest.min(Duration::from_secs(3_600)));
+        let sum: Duration = self.round_trips.iter().copied().sum();
+        self.aimd.set_rtt(sum / self.round_trips.len() as i64);
+    }
+
+    /// Runs the delay detector over the batch; whether it went from underuse to normal, and what probe
+    /// trains found.
+    fn detect(&mut self, now: Instant) -> (bool, Option<Rate>) {
+        let timed_out =
+            self.last_feedback.is_none_or(|last| now.saturating_since(last) > STREAM_TIMEOUT);
+        if timed_out {
+            self.inter_arrival = InterArrival::default();
+            self.trendline = Trendline::new();
+        }
+        self.last_feedback = Some(now);
+        let (mut recovered, mut probed) = (false, None);
+        for report in &self.sorted {
+            let Some(arrival) = report.arrival else { continue };
+            self.acknowledged.on_packet(arrival, report.packet.size);
+            if report.packet.probe_cluster.is_some() {
+                probed = self.probe_estimator.on_packet(report).or(probed);
+            }
+            let delta = self.inter_arrival.on_packet(now, report.packet.sent, arrival);
+            if let Some(delta) = delta {
+                let before = self.trendline.usage();
+                self.trendline.on_group(&delta);
+                recovered |= before == Usage::Under && self.trendline.usage() == Usage::Normal;
+            }
+        }
+        (recovered, probed)
+    }
+
+    /// The delay-based rate after this batch; whether a probe set it.
+    fn update_delay_based(&mut self, now: Instant, probed: Option<Rate>) -> bool {
+        let acknowledged = self.acknowledged.estimate();
+        let usage = self.trendline.usage();
+        if usage == Usage::Over {
+            if self.aimd.may_decrease(now, acknowledged) {
+                match acknowledged {
+                    Some(_) => self.aimd.update(now, usage, acknowledged),
+                    None => self.aimd.halve(now),
+                }
+            }
+            return false;
+        }
+        let Some(probed) = probed else {
+            self.aimd.update(now, usage, acknowledged);
+            return false;
+        };
+        // A probe that found less than what arrives anyway must not lower the rate below that.
+        let floor = acknowledged
+            .map_or(Rate::ZERO, |rate| rate.mul_f64(PROBE_DROP_FRACTION).min(self.aimd.rate()));
+        self.aimd.set_estimate(now, probed.max(floor));
+        true
+    }
+
+    fn offer_estimate(&mut self, now: Instant) {
+        let calm = self.trendline.usage() == Usage::Normal;
+        let estimate = self.bitrate();
+        self.probes.on_estimate(now, estimate, calm, &mut self.probe_estimator);
+    }
+}
+
+impl RateController for Gcc {
+    fn name(&self) -> &'static str {
+        "gcc"
+    }
+
+    fn feedback_style(&self) -> FeedbackStyle {
+        FeedbackStyle::Interval(FEEDBACK_INTERVAL)
+    }
+
+    fn on_frame(&mut self, now: Instant, _frame: &FrameSent) {
+        self.next_process.get_or_insert(now.saturating_add(PROCESS_INTERVAL));
+        self.probes.begin(now, &mut self.probe_estimator);
+    }
+
+    fn on_sent(&mut self, now: Instant, packet: &SentPacket) {
+        self.loss.on_sent(now);
+        self.probes.on_sent(packet);
+    }
+
+    fn on_feedback(&mut self, now: Instant, batch: &FeedbackBatch<'_>) {
+        if batch.reports.is_empty() {
+            return;
+        }
+        self.sort_by_arrival(batch);
+        let reported = batch.reports.len() as u64;
+        let lost = reported - self.sorted.len() as u64;
+        if !self.sorted.is_empty() {
+            self.note_round_trips(now);
+        }
+        self.loss.on_packets(now, lost, reported);
+        if self.sorted.is_empty() {
+            return;
+        }
+        let (recovered, probed) = self.detect(now);
+        if self.update_delay_based(now, probed) {
+            self.loss.set_from_probe(self.aimd.rate());
+        }
+        self.loss.set_delay_based(self.aimd.rate());
+        self.offer_estimate(now);
+        if recovered && self.trendline.usage() != Usage::Over {
+            self.probes.on_recovered(now, &mut self.probe_estimator);
+        }
+    }
+
+    fn on_timer(&mut self, now: Instant) {
+        if self.next_process.is_some_and(|next| next > now) {
+            return;
+        }
+        self.next_process = Some(now.saturating_add(PROCESS_INTERVAL));
+        self.loss.update(now);
+        self.probes.on_timer(now);
+        self.offer_estimate(now);
+    }
+
+    fn next_timer(&self) -> Option<Instant> {
+        self.next_process
+    }
+
+    fn target(&self) -> Target {
+        let bitrate = self.bitrate();
+        Target {
+            bitrate,
+            pacing: Pacing::Rate(bitrate.mul_f64(self.options.pacing_factor)),
+            window: None,
+            probes_per_frame: 0,
+            probe_cluster: self.probes.cluster(),
+            key_frame: false,
+        }
+    }
+
+    fn observe(&self, sink: &mut dyn FnMut(&'static str, f64)) {
+        let usage = match self.trendline.usage() {
+            Usage::Normal => 0.0,
+            Usage::Over => 1.0,
+            Usage::Under => -1.0,
+        };
+        let round_trip = self.round_trips.back().copied().unwrap_or(Duration::ZERO);
+        let acknowledged = self.acknowledged.estimate().map_or(0.0, Rate::as_bps_f64);
+        sink("target_bps", self.bitrate().as_bps_f64());
+        sink("delay_target_bps", self.aimd.rate().as_bps_f64());
+        sink("loss_target_bps", self.loss.rate().as_bps_f64());
+        sink("acknowledged_bps", acknowledged);
+        sink("link_capacity_bps", self.aimd.capacity_bps());
+        sink("trendline_slope", self.trendline.slope());
+        sink("modified_trend_ms", self.trendline.modified_trend_ms());
+        sink("threshold_ms", self.trendline.threshold_ms());
+        sink("usage", usage);
+        sink("loss_ratio", self.loss.loss());
+        sink("longest_rtt_ms", round_trip.as_millis_f64());
+    }
+}

@@ -1,0 +1,406 @@
+//! The pacer: holds the packets of encoded frames and says when each may leave.
+//!
+//! Sans-IO. [`Pacer::set_target`] takes what the controller wants, [`Pacer::enqueue_frame`] takes a
+//! frame, [`Pacer::poll`] gives whatever is due, [`Pacer::next_deadline`] says when to poll again. Due
+//! times come from the schedule and never from the time of a wake-up, so lateness of a driver does not
+//! accumulate.
+//!
+//! | Pacing | Schedule | Source |
+//! |---|---|---|
+//! | `FrameMultiplier(rho)` | packet `i` of `n` at `start + i (L/rho) / (n-1)`; `start` is now, or one gap after the last packet of the frame before if that is not fully sent | Pudica (NSDI'24) 2.1 |
+//! | `Rate(r)` | leaky bucket: a packet keeps the bucket busy for `size/r` | libwebrtc pacing controller |
+//! | `Burst` | at once | |
+//!
+//! Probe packets follow a frame's last packet at multiples of `(1-1/rho) L / (N+1)` (Pudica 4.1). Those
+//! that are left when the next frame's first packet is due are given up: the period that they sense is
+//! over. A probe cluster (GCC) starts with the next media packet, takes media out of the queue at the
+//! cluster's rate, and fills up with padding.
+//!
+//! | Constant | Value | Origin |
+//! |---|---|---|
+//! | queue time limit | 2 s | libwebrtc: the rate rises so that no packet waits longer; also the most that the bucket may be behind |
+//! | probe cluster timeout | 5 s | libwebrtc bitrate prober |
+//!
+//! | Deviation from libwebrtc | Why |
+//! |---|---|
+//! | The queue limit uses the age of the oldest packet, not the mean age | one number less to keep, and it errs to the safe side |
+//! | Cluster packets leave one by one, not in bursts of 1 to 2 ms | a simulated clock has no granularity to hide |
+//! | A late cluster is not given up | lateness is a property of the driver, which reports it |
+
+use crate::{FrameId, Pacing, ProbeCluster, Target};
+use gameway_units::{Bytes, Duration, Instant, Rate};
+use std::collections::VecDeque;
+
+const QUEUE_TIME_LIMIT: Duration = Duration::from_secs(2);
+const CLUSTER_TIMEOUT: Duration = Duration::from_secs(5);
+/// A multiplier beyond this is a burst for any practical purpose.
+const MAX_MULTIPLIER: f64 = 1_000.0;
+
+/// Something that leaves now.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum PacerOutput<T> {
+    /// A packet that was handed to [`Pacer::enqueue_frame`].
+    Packet {
+        /// As it was handed in.
+        token: T,
+        /// When the schedule wanted it to leave; not later than the time of the poll.
+        due: Instant,
+        /// The cluster of a bandwidth probe that it serves.
+        probe_cluster: Option<u32>,
+    },
+    /// Send a payload-free probe packet.
+    Probe {
+        /// The frame before it.
+        frame: FrameId,
+        /// When the schedule wanted it to leave.
+        due: Instant,
+    },
+    /// Send a packet of padding.
+    Padding {
+        /// Its size on the wire.
+        size: Bytes,
+        /// When the schedule wanted it to leave.
+        due: Instant,
+        /// The cluster of a bandwidth probe that it serves.
+        probe_cluster: u32,
+    },
+}
+
+struct Queued<T> {
+    token: T,
+    size: Bytes,
+    enqueued: Instant,
+    /// Not before this, plus [`Pacer::shift`].
+    due: Instant,
+}
+
+/// A frame of which packets wait, oldest first.
+struct FrameInQueue {
+    frame: FrameId,
+    packets_left: usize,
+    probes: u32,
+    probe_gap: Duration,
+}
+
+/// Probe packets to come after a frame that has left.
+struct ProbeTrain {
+    frame: FrameId,
+    left: u32,
+    gap: Duration,
+    next: Instant,
+}
+
+/// A bandwidth probe under way, or (without a start) waiting for a media packet.
+struct ClusterRun {
+    cluster: ProbeCluster,
+    asked: Instant,
+    started: Option<Instant>,
+    sent_bytes: Bytes,
+    sent_packets: u32,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Source {
+    Media,
+    Probe,
+    Cluster,
+}
+
+/// Schedules the packets of one stream. `T` is whatever the caller wants back.
+pub struct Pacer<T> {
+    frame_interval: Duration,
+    padding_packet: Bytes,
+    pacing: Pacing,
+    window: Option<Bytes>,
+    probes_per_frame: u32,
+    queue: VecDeque<Queued<T>>,
+    queued_bytes: Bytes,
+    frames: VecDeque<FrameInQueue>,
+    /// One gap after the last packet of the newest frame, plus `shift`: if packets of it still wait, the
+    /// next frame starts no sooner.
+    frames_end: Instant,
+    /// How much a closed window has put off everything in the queue.
+    shift: Duration,
+    blocked_by_window: bool,
+    /// When the leaky bucket is empty again.
+    bucket_free: Instant,
+    /// When the last packet was due: a change of pacing must not put the next one before it.
+    last_due: Instant,
+    probes: Option<ProbeTrain>,
+    cluster: Option<ClusterRun>,
+    last_cluster: Option<u32>,
+}
+
+impl<T> Pacer<T> {
+    /// For a stream with this time from frame to frame; padding packets have this size on the wire.
+    #[must_use]
+    pub fn new(frame_interval: Duration, padding_packet: Bytes) -> Self {
+        Self {
+            frame_interval: frame_interval.max(Duration::from_nanos(1)),
+            padding_packet: padding_packet.max(Bytes::new(1)),
+            pacing: Pacing::Burst,
+            window: None,
+            probes_per_frame: 0,
+            queue: VecDeque::new(),
+            queued_bytes: Bytes::ZERO,
+            frames: VecDeque::new(),
+            frames_end: Instant::ZERO,
+            shift: Duration::ZERO,
+            blocked_by_window: false,
+            bucket_free: Instant::ZERO,
+            last_due: Instant::from_nanos(i64::MIN),
+            probes: None,
+            cluster: None,
+            last_cluster: None,
+        }
+    }
+
+    /// Takes what the controller wants. A multiplier and a count of probes hold for frames enqueued from
+    /// now on; a rate and a window hold at once.
+    pub fn set_target(&mut self, now: Instant, target: &Target) {
+        self.pacing = target.pacing;
+        self.window = target.window;
+        self.probes_per_frame = target.probes_per_frame;
+        let Some(cluster) = target.probe_cluster else { return };
+        if self.last_cluster.is_some_and(|last| cluster.id <= last) || cluster.rate == Rate::ZERO {
+            return;
+        }
+        self.last_cluster = Some(cluster.id);
+        self.cluster = Some(ClusterRun {
+            cluster,
+            asked: now,
+            started: (!self.queue.is_empty()).then_some(now),
+            sent_bytes: Bytes::ZERO,
+            sent_packets: 0,
+        });
+    }
+
+    /// Queues a frame's packets, given with their sizes on the wire, behind everything queued before.
+    pub fn enqueue_frame(
+        &mut self,
+        now: Instant,
+        frame: FrameId,
+        packets: impl ExactSizeIterator<Item = (T, Bytes)>,
+    ) {
+        let count = packets.len();
+        if count == 0 {
+            return;
+        }
+        let start = match self.queue.back() {
+            None => {
+                self.shift = Duration::ZERO;
+                now
+            }
+            Some(last) => {
+                let free = match self.pacing {
+                    Pacing::FrameMultiplier(_) => self.frames_end,
+                    Pacing::Rate(_) | Pacing::Burst => last.due,
+                };
+                free.max(now.saturating_sub(self.shift))
+            }
+        };
+        let span = self.frame_span();
+        let steps = count.max(2) as i64 - 1;
+        for (index, (token, size)) in packets.enumerate() {
+            let due = start.saturating_add(fraction(span, index as i64, steps));
+            self.queued_bytes = self.queued_bytes.saturating_add(size);
+            self.queue.push_back(Queued { token, size, enqueued: now, due });
+        }
+        self.frames_end = start.saturating_add(fraction(span, steps + 1, steps));
+        let probe_gap = self.probe_gap(span);
+        let probes = if probe_gap > Duration::ZERO { self.probes_per_frame } else { 0 };
+        self.frames.push_back(FrameInQueue { frame, packets_left: count, probes, probe_gap });
+        self.start_cluster(now);
+    }
+
+    /// Gives something that is due by `now`, if there is anything; poll until it gives `None`.
+    /// `in_flight` is what counts against the window.
+    pub fn poll(&mut self, now: Instant, in_flight: Bytes) -> Option<PacerOutput<T>> {
+        self.drop_stale_cluster(now);
+        self.track_window(now, in_flight);
+        let (due, source) = self.next(in_flight)?;
+        if due > now {
+            return None;
+        }
+        match source {
+            Source::Media => self.send_media(now, due, None),
+            Source::Probe => self.send_probe(due),
+            Source::Cluster => self.send_for_cluster(now, due),
+        }
+    }
+
+    /// When something will be due; `None` if nothing waits or the window is closed (poll after feedback).
+    #[must_use]
+    pub fn next_deadline(&self, in_flight: Bytes) -> Option<Instant> {
+        self.next(in_flight).map(|(due, _)| due)
+    }
+
+    /// Bytes that wait.
+    #[must_use]
+    pub fn queued_bytes(&self) -> Bytes {
+        self.queued_bytes
+    }
+
+    /// Packets that wait.
+    #[must_use]
+    pub fn queued_packets(&self) -> usize {
+        self.queue.len()
+    }
+
+    /// Since when the oldest packet waits.
+    #[must_use]
+    pub fn oldest_enqueued(&self) -> Option<Instant> {
+        self.queue.front().map(|packet| packet.enqueued)
+    }
+
+    /// Time from a frame's first to its last packet.
+    fn frame_span(&self) -> Duration {
+        match self.pacing {
+            Pacing::FrameMultiplier(multiplier) => {
+                // Not a number counts as 1.
+                let multiplier =
+                    if multiplier > 1.0 { multiplier.min(MAX_MULTIPLIER) } else { 1.0 };
+                self.frame_interval.mul_f64(1.0 / multiplier)
+            }
+            Pacing::Rate(_) | Pacing::Burst => Duration::ZERO,
+        }
+    }
+
+    /// Pudica 4.1: what is left of the frame interval, cut into one more piece than there are probes.
+    fn probe_gap(&self, span: Duration) -> Duration {
+        self.frame_interval.saturating_sub(span) / (i64::from(self.probes_per_frame) + 1)
+    }
+
+    fn head_due(&self) -> Option<Instant> {
+        let due = self.queue.front()?.due.saturating_add(self.shift).max(self.last_due);
+        Some(if matches!(self.pacing, Pacing::Rate(_)) { due.max(self.bucket_free) } else { due })
+    }
+
+    fn window_blocks(&self, in_flight: Bytes) -> bool {
+        let (Some(window), Some(head)) = (self.window, self.queue.front()) else { return false };
+        // One packet may always be in flight: a window below a packet must not stop the stream.
+        in_flight > Bytes::ZERO && in_flight.saturating_add(head.size) > window
+    }
+
+    /// What leaves next, and when.
+    fn next(&self, in_flight: Bytes) -> Option<(Instant, Source)> {
+        let blocked = self.window_blocks(in_flight);
+        if let Some(run) = &self.cluster
+            && let Some(started) = run.started
+        {
+            let due = started.saturating_add(run.cluster.rate.time_for(run.sent_bytes));
+            return (!blocked).then_some((due, Source::Cluster));
+        }
+        let media = self.head_due().map(|due| (due, Source::Media));
+        let probe = self.probes.as_ref().map(|train| (train.next, Source::Probe));
+        match (media, probe) {
+            (Some(media), Some(probe)) if probe.0 < media.0 => Some(probe),
+            (Some(media), _) => (!blocked).then_some(media),
+            (None, probe) => probe,
+        }
+    }
+
+    /// While the window holds the head back, time stands still for the queue: it must not leave in one
+    /// burst when the window opens.
+    fn track_window(&mut self, now: Instant, in_flight: Bytes) {
+        let Some(due) = self.head_due() else { return };
+        if self.window_blocks(in_flight) {
+            self.blocked_by_window |= due <= now;
+        } else if std::mem::take(&mut self.blocked_by_window) && due < now {
+            self.shift = self.shift.saturating_add(now.saturating_since(due));
+        }
+    }
+
+    fn send_media(
+        &mut self,
+        now: Instant,
+        due: Instant,
+        probe_cluster: Option<u32>,
+    ) -> Option<PacerOutput<T>> {
+        let packet = self.queue.pop_front()?;
+        self.last_due = due;
+        self.charge_bucket(now, due, packet.size, packet.enqueued);
+        self.queued_bytes = self.queued_bytes.saturating_sub(packet.size);
+        // The next frame has begun, so the period that the probes were to sense is over.
+        self.probes = None;
+        if let Some(frame) = self.frames.front_mut() {
+            frame.packets_left -= 1;
+            if frame.packets_left == 0 {
+                self.probes = (frame.probes > 0).then(|| ProbeTrain {
+                    frame: frame.frame,
+                    left: frame.probes,
+                    gap: frame.probe_gap,
+                    next: due.saturating_add(frame.probe_gap),
+                });
+                self.frames.pop_front();
+            }
+        }
+        Some(PacerOutput::Packet { token: packet.token, due, probe_cluster })
+    }
+
+    fn send_probe(&mut self, due: Instant) -> Option<PacerOutput<T>> {
+        let train = self.probes.as_mut()?;
+        let frame = train.frame;
+        train.left -= 1;
+        train.next = train.next.saturating_add(train.gap);
+        if train.left == 0 {
+            self.probes = None;
+        }
+        Some(PacerOutput::Probe { frame, due })
+    }
+
+    fn send_for_cluster(&mut self, now: Instant, due: Instant) -> Option<PacerOutput<T>> {
+        let padding = self.padding_packet;
+        let size = self.queue.front().map_or(padding, |head| head.size);
+        let run = self.cluster.as_mut()?;
+        let id = run.cluster.id;
+        run.sent_bytes = run.sent_bytes.saturating_add(size);
+        run.sent_packets = run.sent_packets.saturating_add(1);
+        let enough =
+            run.sent_bytes >= run.cluster.min_bytes && run.sent_packets >= run.cluster.min_packets;
+        if enough {
+            self.cluster = None;
+        }
+        if self.queue.is_empty() {
+            self.charge_bucket(now, due, padding, now);
+            return Some(PacerOutput::Padding { size: padding, due, probe_cluster: id });
+        }
+        self.send_media(now, due, Some(id))
+    }
+
+    fn charge_bucket(&mut self, now: Instant, due: Instant, size: Bytes, enqueued: Instant) {
+        let Pacing::Rate(rate) = self.pacing else { return };
+        let age = now.saturating_since(enqueued);
+        let left = QUEUE_TIME_LIMIT.saturating_sub(age).max(Duration::from_millis(1));
+        let needed = rate.time_for(self.queued_bytes) > left;
+        let rate = if needed { rate.max(self.queued_bytes / left) } else { rate };
+        // The bound keeps a moment of rate zero from closing the bucket for good.
+        let full = due.saturating_add(QUEUE_TIME_LIMIT);
+        self.bucket_free = self.bucket_free.max(due).saturating_add(rate.time_for(size)).min(full);
+    }
+
+    fn start_cluster(&mut self, now: Instant) {
+        if let Some(run) = &mut self.cluster {
+            run.started = run.started.or(Some(now));
+        }
+    }
+
+    fn drop_stale_cluster(&mut self, now: Instant) {
+        if self
+            .cluster
+            .as_ref()
+            .is_some_and(|run| now.saturating_since(run.asked) > CLUSTER_TIMEOUT)
+        {
+            self.cluster = None;
+        }
+    }
+}
+
+/// `span * part / whole` without drift and without overflow.
+fn fraction(span: Duration, part: i64, whole: i64) -> Duration {
+    let nanos = i128::from(span.as_nanos()) * i128::from(part) / i128::from(whole);
+    Duration::from_nanos(i64::try_from(nanos).unwrap_or(i64::MAX))
+}
+
+#[cfg(test)]
+mod tests;

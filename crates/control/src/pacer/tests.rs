@@ -1,0 +1,213 @@
+use super::*;
+use proptest::prelude::*;
+
+const L: Duration = Duration::from_micros(16_000);
+
+fn target(pacing: Pacing) -> Target {
+    Target {
+        bitrate: Rate::from_mbps(10),
+        pacing,
+        window: None,
+        probes_per_frame: 0,
+        probe_cluster: None,
+        key_frame: false,
+    }
+}
+
+fn at(micros: i64) -> Instant {
+    Instant::ZERO + Duration::from_micros(micros)
+}
+
+fn pacer(target: &Target) -> Pacer<u32> {
+    let mut pacer = Pacer::new(L, Bytes::new(1_200));
+    pacer.set_target(at(0), target);
+    pacer
+}
+
+fn enqueue(pacer: &mut Pacer<u32>, now: i64, frame: u64, count: u32) {
+    let packets: Vec<_> =
+        (0..count).map(|index| (frame as u32 * 1_000 + index, Bytes::new(1_000))).collect();
+    pacer.enqueue_frame(at(now), FrameId(frame), packets.into_iter());
+}
+
+/// Everything until `end`, polled at its deadline: (time in us, token or 9999 for a probe, 8888 for padding).
+fn drain(pacer: &mut Pacer<u32>, end: i64) -> Vec<(i64, u32)> {
+    let mut out = Vec::new();
+    while let Some(due) = pacer.next_deadline(Bytes::ZERO).filter(|due| *due <= at(end)) {
+        while let Some(output) = pacer.poll(due, Bytes::ZERO) {
+            out.push(described(output));
+        }
+    }
+    out
+}
+
+fn described(output: PacerOutput<u32>) -> (i64, u32) {
+    match output {
+        PacerOutput::Packet { token, due, .. } => (due.as_nanos() / 1_000, token),
+        PacerOutput::Probe { due, .. } => (due.as_nanos() / 1_000, 9_999),
+        PacerOutput::Padding { due, .. } => (due.as_nanos() / 1_000, 8_888),
+    }
+}
+
+#[test]
+fn a_frame_is_spread_over_the_interval_by_the_multiplier() {
+    let mut pacer = pacer(&target(Pacing::FrameMultiplier(2.0)));
+    enqueue(&mut pacer, 0, 0, 5);
+    let times: Vec<_> = drain(&mut pacer, 16_000).iter().map(|(time, _)| *time).collect();
+    assert_eq!(times, [0, 2_000, 4_000, 6_000, 8_000]);
+}
+
+#[test]
+fn probes_share_the_rest_of_the_interval() {
+    let mut wanted = target(Pacing::FrameMultiplier(2.0));
+    wanted.probes_per_frame = 3;
+    let mut pacer = pacer(&wanted);
+    enqueue(&mut pacer, 0, 0, 2);
+    assert_eq!(
+        drain(&mut pacer, 16_000),
+        [(0, 0), (8_000, 1), (10_000, 9_999), (12_000, 9_999), (14_000, 9_999)]
+    );
+}
+
+#[test]
+fn probes_end_with_the_next_frame() {
+    let mut wanted = target(Pacing::FrameMultiplier(2.0));
+    wanted.probes_per_frame = 3;
+    let mut pacer = pacer(&wanted);
+    enqueue(&mut pacer, 0, 0, 2);
+    assert_eq!(drain(&mut pacer, 11_000).len(), 3);
+    enqueue(&mut pacer, 11_000, 1, 1);
+    let after = drain(&mut pacer, 30_000);
+    assert_eq!(after[0], (11_000, 1_000));
+    assert_eq!(after.iter().filter(|(_, token)| *token == 9_999).count(), 3);
+}
+
+#[test]
+fn a_frame_does_not_overtake() {
+    let mut pacer = pacer(&target(Pacing::FrameMultiplier(1.0)));
+    enqueue(&mut pacer, 0, 0, 5);
+    enqueue(&mut pacer, 6_000, 1, 2);
+    let sent = drain(&mut pacer, 60_000);
+    let expected = [(0, 0), (4_000, 1), (8_000, 2), (12_000, 3), (16_000, 4)];
+    assert_eq!(sent[..5], expected);
+    assert_eq!(sent[5..], [(20_000, 1_000), (36_000, 1_001)]);
+}
+
+#[test]
+fn late_polls_do_not_move_the_schedule() {
+    let mut pacer = pacer(&target(Pacing::Rate(Rate::from_mbps(8)))); // 1 ms per packet
+    enqueue(&mut pacer, 0, 0, 10);
+    let mut out = Vec::new();
+    for now in [0, 3_700, 3_900, 9_100] {
+        while let Some(output) = pacer.poll(at(now), Bytes::ZERO) {
+            out.push(described(output).0);
+        }
+    }
+    assert_eq!(out, [0, 1_000, 2_000, 3_000, 4_000, 5_000, 6_000, 7_000, 8_000, 9_000]);
+}
+
+#[test]
+fn an_idle_bucket_earns_no_credit() {
+    let mut pacer = pacer(&target(Pacing::Rate(Rate::from_mbps(8))));
+    enqueue(&mut pacer, 50_000, 0, 2);
+    assert_eq!(drain(&mut pacer, 90_000), [(50_000, 0), (51_000, 1)]);
+}
+
+#[test]
+fn no_packet_waits_longer_than_the_queue_limit() {
+    // 4000 packets at 1 ms are 4 s of queue; the limit doubles the rate.
+    let mut pacer = pacer(&target(Pacing::Rate(Rate::from_mbps(8))));
+    enqueue(&mut pacer, 0, 0, 4_000);
+    let last = drain(&mut pacer, 10_000_000).last().map_or(0, |(time, _)| *time);
+    assert!((1_900_000..2_010_000).contains(&last), "{last}");
+}
+
+#[test]
+fn a_closed_window_holds_packets_and_time() {
+    let mut wanted = target(Pacing::FrameMultiplier(1.0));
+    wanted.window = Some(Bytes::new(1_500));
+    let mut pacer = pacer(&wanted);
+    enqueue(&mut pacer, 0, 0, 5);
+    let full = Bytes::new(1_000);
+    assert_eq!(pacer.poll(at(0), Bytes::ZERO).map(|out| described(out).1), Some(0));
+    assert_eq!(pacer.next_deadline(full), None);
+    assert_eq!(pacer.poll(at(4_000), full), None);
+    assert_eq!(pacer.poll(at(9_000), full), None);
+    assert_eq!(pacer.poll(at(10_000), Bytes::ZERO).map(described), Some((10_000, 1)));
+    assert_eq!(pacer.poll(at(10_000), Bytes::ZERO), None); // no burst
+    assert_eq!(pacer.next_deadline(Bytes::ZERO), Some(at(14_000)));
+}
+
+#[test]
+fn a_window_below_a_packet_does_not_stop_the_stream() {
+    let mut wanted = target(Pacing::Burst);
+    wanted.window = Some(Bytes::new(10));
+    let mut pacer = pacer(&wanted);
+    enqueue(&mut pacer, 0, 0, 1);
+    assert!(pacer.poll(at(0), Bytes::ZERO).is_some());
+}
+
+#[test]
+fn a_cluster_takes_media_and_fills_up_with_padding() {
+    let mut wanted = target(Pacing::Rate(Rate::from_mbps(8)));
+    wanted.probe_cluster = Some(ProbeCluster {
+        id: 3,
+        rate: Rate::from_mbps(16),
+        min_bytes: Bytes::new(4_000),
+        min_packets: 4,
+    });
+    let mut pacer = pacer(&wanted);
+    assert_eq!(pacer.next_deadline(Bytes::ZERO), None); // waits for media
+    enqueue(&mut pacer, 0, 0, 2);
+    // 1000 B at 16 Mb/s are 0.5 ms; padding packets have 1200 B.
+    assert_eq!(drain(&mut pacer, 60_000), [(0, 0), (500, 1), (1_000, 8_888), (1_600, 8_888)]);
+    pacer.set_target(at(60_000), &wanted); // the same cluster is not started again
+    enqueue(&mut pacer, 60_000, 1, 1);
+    assert_eq!(drain(&mut pacer, 90_000), [(60_000, 1_000)]);
+}
+
+proptest! {
+    /// Whatever the calls: first in first out, nothing lost, nothing before it was enqueued, due times
+    /// never fall, and none is later than the poll that gave it.
+    #[test]
+    fn packets_are_conserved_in_order(
+        frames in prop::collection::vec((0_i64..40_000, 0_u32..30, 0_u32..3, 0.0_f64..12.0), 1..40),
+        late in 0_i64..5_000,
+    ) {
+        let mut pacer = Pacer::new(L, Bytes::new(1_200));
+        let (mut now, mut next, mut expected) = (0, 0_u32, 0_u32);
+        let mut last_due = at(0);
+        for (index, (gap, count, kind, number)) in frames.into_iter().enumerate() {
+            now += gap;
+            let pacing = match kind {
+                0 => Pacing::FrameMultiplier(number),
+                1 => Pacing::Rate(Rate::from_bps_f64(number * 1e6)),
+                _ => Pacing::Burst,
+            };
+            let mut wanted = target(pacing);
+            wanted.probes_per_frame = 4;
+            pacer.set_target(at(now), &wanted);
+            let packets: Vec<_> = (0..count).map(|k| (next + k, Bytes::new(1_000))).collect();
+            next += count;
+            pacer.enqueue_frame(at(now), FrameId(index as u64), packets.into_iter());
+            while let Some(output) = pacer.poll(at(now + late), Bytes::ZERO) {
+                if let PacerOutput::Packet { token, due, .. } = output {
+                    prop_assert_eq!(token, expected);
+                    prop_assert!(due >= last_due && due <= at(now + late));
+                    last_due = due;
+                    expected += 1;
+                }
+            }
+            now += late;
+        }
+        pacer.set_target(at(now), &target(Pacing::Burst));
+        while let Some(output) = pacer.poll(Instant::MAX, Bytes::ZERO) {
+            if let PacerOutput::Packet { token, .. } = output {
+                prop_assert_eq!(token, expected);
+                expected += 1;
+            }
+        }
+        prop_assert_eq!(expected, next);
+        prop_assert_eq!(pacer.queued_bytes(), Bytes::ZERO);
+    }
+}

@@ -1,0 +1,315 @@
+//! The bandwidth utilization ratio of a frame (Pudica 4.1, eq. 1 and 3 to 5).
+//!
+//! A frame passes two stages. It is *complete* when its last packet has arrived; that gives the ratio of
+//! the frame alone. It is *final* when its probes have been heard of too; that gives the corrected ratio.
+//!
+//! | Case | Rule |
+//! |---|---|
+//! | last packet lost | complete when all packets are accounted for, or a later frame is complete; the last packet that arrived counts |
+//! | nothing arrived | no ratio |
+//! | probes lost or not sent | final when a later frame is complete |
+//! | negative ratio (clock jump) | zero |
+
+use crate::{FrameId, FrameSent, PacketKind, PacketReport, SentPacket};
+use gameway_units::{Bytes, Duration, Instant, Rate, ReceiverInstant};
+use std::collections::VecDeque;
+
+/// Bound on frames in flight: half a minute at 60 frames/s. Older ones are given up.
+const MOST_FRAMES: usize = 2_048;
+/// Bound on probe packets per frame.
+pub(super) const MOST_PROBES: usize = 16;
+
+/// When and after what one-way delay (with the clocks' offset) a probe packet arrived.
+#[derive(Debug, Clone, Copy, Default)]
+struct ProbeArrival {
+    arrival: ReceiverInstant,
+    one_way_delay: Duration,
+}
+
+/// A frame on its way.
+#[derive(Debug, Clone)]
+pub(super) struct FrameInFlight {
+    pub(super) frame: FrameId,
+    pub(super) target: Rate,
+    pub(super) size: Bytes,
+    packets: u32,
+    /// How many probes were asked for, and their distance.
+    probes_asked: u32,
+    probe_gap: Duration,
+    pub(super) first_sent: Option<Instant>,
+    /// The first arrival, and all bytes received up to and including that packet.
+    pub(super) first_arrival: Option<(ReceiverInstant, Bytes)>,
+    pub(super) last_arrival: Option<ReceiverInstant>,
+    received: u32,
+    lost: u32,
+    last_packet_arrived: bool,
+    probes: [ProbeArrival; MOST_PROBES],
+    probes_arrived: usize,
+    probes_lost: u32,
+    complete: bool,
+}
+
+impl FrameInFlight {
+    fn new(sent: &FrameSent, probes_asked: u32, probe_gap: Duration) -> Self {
+        Self {
+            frame: sent.frame,
+            target: sent.target,
+            size: sent.size,
+            packets: sent.packets,
+            probes_asked,
+            probe_gap,
+            first_sent: None,
+            first_arrival: None,
+            last_arrival: None,
+            received: 0,
+            lost: 0,
+            last_packet_arrived: false,
+            probes: [ProbeArrival::default(); MOST_PROBES],
+            probes_arrived: 0,
+            probes_lost: 0,
+            complete: false,
+        }
+    }
+
+    fn accounted_for(&self) -> bool {
+        self.last_packet_arrived || self.received.saturating_add(self.lost) >= self.packets.max(1)
+    }
+
+    fn probes_accounted_for(&self) -> bool {
+        let heard = u32::try_from(self.probes_arrived).unwrap_or(u32::MAX);
+        heard.saturating_add(self.probes_lost) >= self.probes_asked
+    }
+
+    fn record(&mut self, report: &PacketReport, received_bytes: Bytes) {
+        let packet = &report.packet;
+        match (packet.kind, report.arrival) {
+            (PacketKind::Media | PacketKind::Repair, Some(arrival)) => {
+                self.received = self.received.saturating_add(1);
+                self.first_arrival.get_or_insert((arrival, received_bytes));
+                self.last_arrival =
+                    Some(self.last_arrival.map_or(arrival, |last| last.max(arrival)));
+                self.first_sent = Some(self.first_sent.map_or(packet.sent, |s| s.min(packet.sent)));
+                self.last_packet_arrived |= packet.last_of_frame;
+            }
+            (PacketKind::Media | PacketKind::Repair, None) => {
+                self.lost = self.lost.saturating_add(1);
+            }
+            (PacketKind::Probe, Some(arrival)) => {
+                let one_way_delay = arrival.one_way_delay_since(packet.sent);
+                if let Some(place) = self.probes.get_mut(self.probes_arrived) {
+                    *place = ProbeArrival { arrival, one_way_delay };
+                    self.probes_arrived += 1;
+                }
+            }
+            (PacketKind::Probe, None) => self.probes_lost = self.probes_lost.saturating_add(1),
+            (PacketKind::Padding, _) => {}
+        }
+    }
+
+    /// Eq. 1: the share of the frame interval for which this frame kept the bottleneck busy.
+    pub(super) fn ratio(&self, least_delay: Duration, frame_interval: Duration) -> Option<f64> {
+        let delay = self.last_arrival?.one_way_delay_since(self.first_sent?);
+        let busy = delay.saturating_sub(least_delay).max(Duration::ZERO);
+        Some(busy / frame_interval)
+    }
+
+    /// Eq. 4, 5: how much more of the frame interval other flows kept the bottleneck busy, as the probes
+    /// felt it.
+    pub(super) fn correction(&self, least_delay: Duration, frame_interval: Duration) -> f64 {
+        let Some(last_arrival) = self.last_arrival else { return 0.0 };
+        let mut waited = Duration::ZERO;
+        for probe in &self.probes[..self.probes_arrived] {
+            let queued = probe.one_way_delay.saturating_sub(least_delay);
+            let after_frame = probe.arrival.saturating_since(last_arrival);
+            let wait = queued.min(after_frame).min(self.probe_gap);
+            waited = waited.saturating_add(wait.max(Duration::ZERO));
+        }
+        waited / frame_interval
+    }
+}
+
+/// What has become of the oldest frames.
+#[derive(Debug, Clone)]
+pub(super) enum Progress {
+    /// This frame's last packet has arrived; its probes may still come.
+    Complete(FrameInFlight),
+    /// This frame will not change any more, and is forgotten.
+    Final(FrameInFlight),
+}
+
+/// The frames on their way, oldest first.
+#[derive(Debug, Clone)]
+pub(super) struct Frames {
+    frames: VecDeque<FrameInFlight>,
+    /// The newest frame that is accounted for; all before it are complete by force.
+    newest_complete: Option<FrameId>,
+    received_bytes: Bytes,
+}
+
+impl Frames {
+    pub(super) fn new() -> Self {
+        let frames = VecDeque::with_capacity(64);
+        Self { frames, newest_complete: None, received_bytes: Bytes::ZERO }
+    }
+
+    /// A frame was encoded; numbers must grow, others are ignored.
+    pub(super) fn on_frame(&mut self, sent: &FrameSent, probes: u32, probe_gap: Duration) {
+        if self.frames.back().is_some_and(|newest| newest.frame >= sent.frame) {
+            return;
+        }
+        if self.frames.len() >= MOST_FRAMES {
+            self.frames.pop_front();
+        }
+        self.frames.push_back(FrameInFlight::new(sent, probes, probe_gap));
+    }
+
+    pub(super) fn on_sent(&mut self, packet: &SentPacket) {
+        if matches!(packet.kind, PacketKind::Media | PacketKind::Repair)
+            && let Some(frame) = self.find(packet.frame)
+        {
+            frame.first_sent.get_or_insert(packet.sent);
+        }
+    }
+
+    /// Notes a report. Packets of forgotten frames count for the receiving rate only.
+    pub(super) fn record(&mut self, report: &PacketReport) {
+        if report.arrival.is_some() {
+            self.received_bytes = self.received_bytes.saturating_add(report.packet.size);
+        }
+        let received_bytes = self.received_bytes;
+        let Some(frame) = self.find(report.packet.frame) else { return };
+        frame.record(report, received_bytes);
+        if frame.accounted_for() && !frame.complete {
+            let id = frame.frame;
+            self.newest_complete = Some(self.newest_complete.map_or(id, |newest| newest.max(id)));
+        }
+    }
+
+    /// The next frame whose state has changed, in the order of frames; call until it gives `None`.
+    pub(super) fn progress(&mut self) -> Option<Progress> {
+        let newest = self.newest_complete?;
+        let oldest = self.frames.front_mut().filter(|frame| frame.frame <= newest)?;
+        if !oldest.complete {
+            oldest.complete = true;
+            return Some(Progress::Complete(oldest.clone()));
+        }
+        let done = oldest.frame < newest || oldest.probes_accounted_for();
+        if done { self.frames.pop_front().map(Progress::Final) } else { None }
+    }
+
+    /// The oldest frame of which something was sent and that is not complete.
+    pub(super) fn oldest_unacknowledged(&self) -> Option<(FrameId, Instant)> {
+        let frame = self.frames.iter().find(|frame| !frame.complete)?;
+        frame.first_sent.map(|sent| (frame.frame, sent))
+    }
+
+    /// All bytes received so far.
+    pub(super) fn received_bytes(&self) -> Bytes {
+        self.received_bytes
+    }
+
+    fn find(&mut self, id: FrameId) -> Option<&mut FrameInFlight> {
+        // Numbers are nearly always consecutive: the distance from the oldest is the index.
+        let oldest = self.frames.front()?.frame.0;
+        let guess = usize::try_from(id.0.checked_sub(oldest)?).ok()?;
+        let index = match self.frames.get(guess) {
+            Some(frame) if frame.frame == id => guess,
+            _ => self.frames.binary_search_by_key(&id, |frame| frame.frame).ok()?,
+        };
+        self.frames.get_mut(index)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Ecn, SequenceNumber};
+
+    const L: Duration = Duration::from_millis(16);
+
+    fn at(millis: i64) -> Instant {
+        Instant::ZERO + Duration::from_millis(millis)
+    }
+
+    fn sent(frame: u64, packets: u32) -> FrameSent {
+        let size = Bytes::new(1_000) * u64::from(packets);
+        FrameSent { frame: FrameId(frame), target: Rate::from_mbps(5), size, packets }
+    }
+
+    fn report(frame: u64, kind: PacketKind, times: (i64, Option<i64>), last: bool) -> PacketReport {
+        let packet = SentPacket {
+            sequence: SequenceNumber(0),
+            sent: at(times.0),
+            size: Bytes::new(1_000),
+            kind,
+            frame: FrameId(frame),
+            first_of_frame: false,
+            last_of_frame: last,
+            probe_cluster: None,
+        };
+        let arrival = times.1.map(|m| ReceiverInstant::ZERO + Duration::from_millis(m));
+        PacketReport { packet, arrival, ecn: Ecn::NotEct }
+    }
+
+    fn ratio_of(progress: Option<Progress>) -> Option<f64> {
+        match progress {
+            Some(Progress::Complete(frame) | Progress::Final(frame)) => {
+                frame.ratio(Duration::from_millis(1_010), L)
+            }
+            None => None,
+        }
+    }
+
+    #[test]
+    fn ratio_and_correction_by_hand() {
+        // Receiver's clock is a second ahead, least delay 10 ms, probe gap 2 ms.
+        let mut frames = Frames::new();
+        let gap = Duration::from_millis(2);
+        frames.on_frame(&sent(0, 2), 4, gap);
+        frames.record(&report(0, PacketKind::Media, (0, Some(1_012)), false));
+        frames.record(&report(0, PacketKind::Media, (6, Some(1_018)), true));
+        assert_eq!(ratio_of(frames.progress()), Some(0.5)); // (18 - 0 - 10) / 16
+        assert!(frames.progress().is_none());
+        frames.record(&report(0, PacketKind::Probe, (7, Some(1_019)), false)); // min(2, 1, 2) = 1
+        frames.record(&report(0, PacketKind::Probe, (8, Some(1_027)), false)); // min(9, 9, 2) = 2
+        frames.record(&report(0, PacketKind::Probe, (10, Some(1_020)), false)); // queued 0
+        frames.record(&report(0, PacketKind::Probe, (12, Some(1_017)), false)); // before the frame: 0
+        let Some(Progress::Final(frame)) = frames.progress() else { panic!("not final") };
+        let correction = frame.correction(Duration::from_millis(1_010), L);
+        assert!((correction - 3.0 / 16.0).abs() < 1e-12, "{correction}");
+        assert!(frames.progress().is_none());
+    }
+
+    #[test]
+    fn a_lost_last_packet_is_replaced_by_the_last_that_came() {
+        let mut frames = Frames::new();
+        frames.on_frame(&sent(0, 3), 0, Duration::ZERO);
+        frames.on_frame(&sent(1, 1), 0, Duration::ZERO);
+        frames.record(&report(0, PacketKind::Media, (0, Some(1_014)), false));
+        assert!(frames.progress().is_none());
+        frames.record(&report(1, PacketKind::Media, (16, Some(1_030)), true));
+        assert_eq!(ratio_of(frames.progress()), Some(0.25)); // frame 0, complete
+        assert_eq!(ratio_of(frames.progress()), Some(0.25)); // frame 0, final
+        assert_eq!(ratio_of(frames.progress()), Some(0.25)); // frame 1, complete
+        assert_eq!(ratio_of(frames.progress()), Some(0.25)); // frame 1, final
+        assert!(frames.progress().is_none());
+    }
+
+    #[test]
+    fn reported_losses_complete_a_frame() {
+        let mut frames = Frames::new();
+        frames.on_frame(&sent(0, 2), 0, Duration::ZERO);
+        frames.record(&report(0, PacketKind::Media, (0, Some(1_012)), false));
+        frames.record(&report(0, PacketKind::Media, (4, None), true));
+        assert_eq!(ratio_of(frames.progress()), Some(0.125));
+    }
+
+    #[test]
+    fn a_frame_of_which_nothing_came_has_no_ratio() {
+        let mut frames = Frames::new();
+        frames.on_frame(&sent(0, 1), 0, Duration::ZERO);
+        frames.record(&report(0, PacketKind::Media, (0, None), true));
+        let Some(Progress::Complete(frame)) = frames.progress() else { panic!("not complete") };
+        assert_eq!(frame.ratio(Duration::ZERO, L), None);
+    }
+}

@@ -1,0 +1,362 @@
+//! Pudica: frame-level congestion control with a queue that is nearly empty between frames.
+//!
+//! Source: Wang et al., "Pudica: Toward Near-Zero Queuing Delay in Congestion Control for Cloud Gaming",
+//! NSDI 2024, sections 4.1 to 4.3 and Appendix B.
+//!
+//! Model: the packets of a frame, sent a little faster than the bottleneck carries them, keep it busy for
+//! a share R of the frame interval L; R = (D - D_min) / L, corrected by what a few probe packets meet in
+//! the rest of the interval. The smoothed ratio R~ steers the bitrate: MI up to alpha, above it additive
+//! increase and multiplicative decrease in one step. A single frame above one lowers the next frame;
+//! three in a row set the bitrate below the receiving rate until the queue is gone.
+//!
+//! | Constant | Value | Origin |
+//! |---|---|---|
+//! | alpha, gamma_MI, gamma_MD, gamma_p | 0.85, 0.3, 0.05, 1.25 | 4.1, 4.2 |
+//! | probes per frame | 4 | 4.1 |
+//! | window of R~ | 200 ms | 4.2 |
+//! | fallback zeta | 15 % | 4.3 |
+//! | window of D_min | 10 s | 4.1 |
+//! | drain time, frames above one | 200 ms, 3 | 4.3 |
+//! | reset of tau | 5 s | 4.2 |
+//! | bound of the AI-MD step | 1 Mb/s | ours; the paper bounds it without a value |
+//! | bound of rho | 10 | ours; beyond it a frame is a burst |
+//! | margin of the next delay | 5 ms | ours; the paper gives no threshold |
+//!
+//! | Open in the paper | Reading here | Option |
+//! |---|---|---|
+//! | glyph in the AI term | tau, linear | `ai_term` |
+//! | base of log | e, argument in Mb/s, at least 2 | `log_base` |
+//! | which R pulls fallback, drain, recovery | that of the frame alone | `trigger` |
+//! | AI-MD at R~ > 1 | goes on with tau = 0 | `above_one` |
+//! | cadence of AI-MD | as MI, one step per feedback | `ai_cadence` |
+//! | B_k | target of frame k | `frame_bitrate` |
+//! | data to drain | everything in flight | `drain_volume` |
+//! | which R drives rho | corrected R of the newest final frame | |
+//! | next delay | oldest frame later than least RTT + L + report delay + margin; once for each frame | `fallback` |
+//! | smoothing and AI-MD while draining | samples are taken, steps are not | |
+//! | receiving rate | from the first packet of the first frame above one to the newest arrival | |
+//! | recovery | at most the bitrate before the drain | |
+//! | loss | no rule of its own; see [`bur`] for D of a frame with losses | |
+
+mod bur;
+mod options;
+mod rate_law;
+mod short_term;
+mod smoothing;
+
+pub use options::{
+    AboveOne, AdditiveTerm, Cadence, DrainVolume, FrameBitrate, LogBase, OPTIONS, PudicaOptions,
+    TauReset, Trigger,
+};
+
+use crate::catalogue::OptionError;
+use crate::filter::WindowedMin;
+use crate::{
+    FeedbackBatch, FeedbackStyle, FrameId, FrameSent, Pacing, RateController, RateLimits,
+    SentPacket, Target,
+};
+use bur::{FrameInFlight, Frames, MOST_PROBES, Progress};
+use gameway_units::{Duration, Instant, Rate, ReceiverInstant};
+use rate_law::Tau;
+use short_term::{Draining, Fallback, Reaction, Situation};
+use smoothing::SmoothedRatio;
+
+/// Section 4.1.
+const LEAST_DELAY_WINDOW: Duration = Duration::from_secs(10);
+/// A receiver that holds reports for longer is broken or lies.
+const MOST_REPORT_DELAY: Duration = Duration::from_secs(1);
+
+/// When the next step of the bitrate may be taken (section 4.2: not before feedback of the last one).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Gate {
+    Open,
+    /// No frame has been encoded with the new bitrate yet.
+    UntilEncoded,
+    /// Feedback of this frame is awaited.
+    UntilFeedback(FrameId),
+}
+
+/// See the module.
+#[derive(Debug, Clone)]
+pub struct Pudica {
+    options: PudicaOptions,
+    limits: RateLimits,
+    bitrate: Rate,
+    pace_multiplier: f64,
+    gate: Gate,
+    frames: Frames,
+    /// Least one-way delay, with the clocks' offset.
+    least_delay: WindowedMin,
+    least_rtt: WindowedMin,
+    /// Negative of how long the receiver takes to report a frame: a minimum gives the longest.
+    report_delay: WindowedMin,
+    latest_arrival: ReceiverInstant,
+    smoothed: SmoothedRatio,
+    tau: Tau,
+    fallback: Fallback,
+    draining: Draining,
+    /// For the log.
+    ratio: f64,
+    corrected_ratio: f64,
+    smoothed_ratio: f64,
+}
+
+impl Pudica {
+    /// With the constants and readings of `options`.
+    #[must_use]
+    pub fn new(options: PudicaOptions, limits: RateLimits) -> Self {
+        let frame_interval = limits.frame_interval.max(Duration::from_nanos(1));
+        let limits = RateLimits { frame_interval, ..limits };
+        let probes = options.probes.min(MOST_PROBES as u32);
+        let options = PudicaOptions { probes, ..options };
+        Self {
+            options,
+            limits,
+            bitrate: limits.clamp(limits.start),
+            // Nothing is known of the path: the slowest pace.
+            pace_multiplier: options.gamma_p.max(1.0),
+            gate: Gate::Open,
+            frames: Frames::new(),
+            least_delay: WindowedMin::new(LEAST_DELAY_WINDOW),
+            least_rtt: WindowedMin::new(LEAST_DELAY_WINDOW),
+            report_delay: WindowedMin::new(LEAST_DELAY_WINDOW),
+            latest_arrival: ReceiverInstant::from_nanos(i64::MIN),
+            smoothed: SmoothedRatio::new(options.window, options.scale),
+            tau: Tau::new(options.tau_reset),
+            fallback: Fallback::default(),
+            draining: Draining::default(),
+            ratio: 0.0,
+            corrected_ratio: 0.0,
+            smoothed_ratio: 0.0,
+        }
+    }
+
+    /// From options given as text.
+    ///
+    /// # Errors
+    /// If a name or a value is not allowed.
+    pub fn from_options(
+        options: &[(String, String)],
+        limits: RateLimits,
+    ) -> Result<Self, OptionError> {
+        Ok(Self::new(PudicaOptions::from_options(options)?, limits))
+    }
+
+    fn frame_interval(&self) -> Duration {
+        self.limits.frame_interval
+    }
+
+    /// Section 4.1: T = (1 - 1/rho) L / (N + 1).
+    fn probe_gap(&self) -> Duration {
+        let rest = 1.0 - 1.0 / self.pace_multiplier;
+        self.frame_interval().mul_f64(rest) / (i64::from(self.options.probes) + 1)
+    }
+
+    /// A frame's last packet has arrived: the ratio of the frame alone.
+    fn on_complete(&mut self, frame: &FrameInFlight, batch: &FeedbackBatch<'_>) {
+        let Some(ratio) = self.ratio_of(frame) else { return };
+        self.ratio = ratio;
+        if self.options.trigger == Trigger::Uncorrected {
+            self.react(frame, ratio, batch);
+        }
+    }
+
+    /// A frame's probes have been heard of too: the corrected ratio, and the long-term laws.
+    fn on_final(&mut self, now: Instant, frame: &FrameInFlight, batch: &FeedbackBatch<'_>) {
+        let Some(ratio) = self.ratio_of(frame) else { return };
+        let least_delay = self.least_delay.get().unwrap_or(Duration::ZERO);
+        let corrected = ratio + frame.correction(least_delay, self.frame_interval());
+        self.corrected_ratio = corrected;
+        self.pace_multiplier = self.pace_for(corrected);
+        self.smoothed.insert(now, corrected, self.bitrate_of(frame));
+        if self.options.trigger == Trigger::Corrected {
+            self.react(frame, corrected, batch);
+        }
+        self.step(now, frame.frame);
+    }
+
+    fn ratio_of(&self, frame: &FrameInFlight) -> Option<f64> {
+        frame.ratio(self.least_delay.get()?, self.frame_interval())
+    }
+
+    fn bitrate_of(&self, frame: &FrameInFlight) -> Rate {
+        match self.options.frame_bitrate {
+            FrameBitrate::Target => frame.target,
+            FrameBitrate::Actual => frame.size / self.frame_interval(),
+        }
+    }
+
+    /// Eq. 2, bounded.
+    fn pace_for(&self, ratio: f64) -> f64 {
+        let most = self.options.max_pace.max(1.0);
+        (self.options.gamma_p / ratio.min(1.0)).min(most).max(1.0)
+    }
+
+    fn react(&mut self, frame: &FrameInFlight, ratio: f64, batch: &FeedbackBatch<'_>) {
+        let situation = Situation {
+            bitrate: self.bitrate,
+            in_flight: batch.in_flight,
+            least_rtt: self.least_rtt.get().unwrap_or(Duration::ZERO),
+            received_bytes: self.frames.received_bytes(),
+            latest_arrival: self.latest_arrival,
+        };
+        let (options, limits) = (self.options, self.limits);
+        match self.draining.on_ratio(&options, &limits, frame, ratio, &situation) {
+            Reaction::None => {}
+            Reaction::Fallback => {
+                if self.options.fallback {
+                    self.fallback.request();
+                }
+            }
+            Reaction::Drain(bitrate) | Reaction::Recover(bitrate) => self.set_bitrate(bitrate),
+        }
+    }
+
+    /// The long-term laws of section 4.2.
+    fn step(&mut self, now: Instant, frame: FrameId) {
+        let Some(smoothed) = self.smoothed.value(self.bitrate) else { return };
+        self.smoothed_ratio = smoothed;
+        self.tau.on_frame(now, smoothed);
+        if self.draining.active() {
+            return;
+        }
+        let gated = !self.gate_passed(frame);
+        let bitrate = if smoothed <= self.options.alpha {
+            (!gated)
+                .then(|| rate_law::multiplicative_increase(&self.options, self.bitrate, smoothed))
+        } else {
+            let wait = gated && self.options.ai_cadence == Cadence::Gated;
+            if wait { None } else { self.fairness_step(smoothed) }
+        };
+        if let Some(bitrate) = bitrate {
+            self.set_bitrate(bitrate);
+        }
+    }
+
+    fn fairness_step(&self, smoothed: f64) -> Option<Rate> {
+        if self.options.additive_only {
+            let raised = self.bitrate.as_bps().saturating_add(self.options.additive_step.as_bps());
+            return (smoothed <= 1.0).then_some(Rate::from_bps(raised));
+        }
+        if smoothed > 1.0 && self.options.above_one == AboveOne::Hold {
+            return None;
+        }
+        let b_max = self.options.b_max.unwrap_or(self.limits.max);
+        let tau = self.tau.frames();
+        Some(rate_law::additive_and_multiplicative(&self.options, self.bitrate, b_max, tau))
+    }
+
+    fn gate_passed(&self, frame: FrameId) -> bool {
+        match self.gate {
+            Gate::Open => true,
+            Gate::UntilEncoded => false,
+            Gate::UntilFeedback(awaited) => frame >= awaited,
+        }
+    }
+
+    fn set_bitrate(&mut self, bitrate: Rate) {
+        self.bitrate = self.limits.clamp(bitrate);
+        self.gate = Gate::UntilEncoded;
+    }
+
+    fn note_times(&mut self, now: Instant, batch: &FeedbackBatch<'_>) {
+        for report in batch.reports {
+            self.frames.record(report);
+            let Some(arrival) = report.arrival else { continue };
+            self.latest_arrival = self.latest_arrival.max(arrival);
+            self.least_delay.insert(now, arrival.one_way_delay_since(report.packet.sent));
+            if report.packet.last_of_frame {
+                let held = batch.generated.saturating_since(arrival);
+                let held = held.max(Duration::ZERO).min(MOST_REPORT_DELAY);
+                self.report_delay.insert(now, -held);
+            }
+        }
+        if let Some(rtt) = batch.round_trip_time(now) {
+            self.least_rtt.insert(now, rtt);
+        }
+    }
+
+    /// When the oldest unacknowledged frame becomes late, and which it is.
+    fn next_delay_deadline(&self) -> Option<(FrameId, Instant)> {
+        if !self.options.fallback {
+            return None;
+        }
+        let oldest = self.frames.oldest_unacknowledged();
+        let report_delay = -self.report_delay.get().unwrap_or(Duration::ZERO);
+        let least_rtt = self.least_rtt.get();
+        let deadline =
+            self.fallback.deadline(oldest, least_rtt, self.frame_interval(), report_delay);
+        Some((oldest?.0, deadline?))
+    }
+}
+
+impl RateController for Pudica {
+    fn name(&self) -> &'static str {
+        "pudica"
+    }
+
+    fn feedback_style(&self) -> FeedbackStyle {
+        FeedbackStyle::PerFrame
+    }
+
+    fn on_frame(&mut self, _now: Instant, frame: &FrameSent) {
+        if self.gate == Gate::UntilEncoded && !self.fallback.pending() {
+            self.gate = Gate::UntilFeedback(frame.frame);
+        }
+        self.fallback.served();
+        self.frames.on_frame(frame, self.options.probes, self.probe_gap());
+    }
+
+    fn on_sent(&mut self, _now: Instant, packet: &SentPacket) {
+        self.frames.on_sent(packet);
+    }
+
+    fn on_feedback(&mut self, now: Instant, batch: &FeedbackBatch<'_>) {
+        self.note_times(now, batch);
+        while let Some(progress) = self.frames.progress() {
+            match progress {
+                Progress::Complete(frame) => self.on_complete(&frame, batch),
+                Progress::Final(frame) => self.on_final(now, &frame, batch),
+            }
+        }
+    }
+
+    fn on_timer(&mut self, now: Instant) {
+        if let Some((frame, deadline)) = self.next_delay_deadline()
+            && deadline <= now
+        {
+            self.fallback.on_late(frame);
+        }
+    }
+
+    fn next_timer(&self) -> Option<Instant> {
+        self.next_delay_deadline().map(|(_, deadline)| deadline)
+    }
+
+    fn target(&self) -> Target {
+        let lowered = self.fallback.pending() && !self.draining.active();
+        let factor = if lowered { 1.0 - self.options.zeta } else { 1.0 };
+        Target {
+            bitrate: self.limits.clamp(self.bitrate.mul_f64(factor)),
+            pacing: Pacing::FrameMultiplier(self.pace_multiplier),
+            window: None,
+            probes_per_frame: self.options.probes,
+            probe_cluster: None,
+            key_frame: false,
+        }
+    }
+
+    fn observe(&self, sink: &mut dyn FnMut(&'static str, f64)) {
+        sink("target_bps", self.bitrate.as_bps_f64());
+        sink("bur", self.ratio);
+        sink("bur_corrected", self.corrected_ratio);
+        sink("bur_smoothed", self.smoothed_ratio);
+        sink("pace_multiplier", self.pace_multiplier);
+        sink("tau_frames", f64::from(self.tau.frames()));
+        sink("draining", f64::from(u8::from(self.draining.active())));
+        sink("fallback", f64::from(u8::from(self.fallback.pending())));
+        sink("receiving_rate_bps", self.draining.receiving_rate().as_bps_f64());
+        let least_rtt = self.least_rtt.get().unwrap_or(Duration::ZERO);
+        sink("least_rtt_ms", least_rtt.as_millis_f64());
+    }
+}
