@@ -13,10 +13,10 @@ from __future__ import annotations
 import json
 import os
 import struct
-from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from fractions import Fraction
+from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -25,6 +25,8 @@ import polars as pl
 from gameway.errors import GamewayError, InputError
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
     from av.container import InputContainer
     from av.packet import Packet
     from av.video.stream import VideoStream
@@ -35,6 +37,7 @@ SCHEMA = pl.Schema(
     {"frame": pl.UInt32, "pts_ns": pl.Int64, "size_bytes": pl.UInt32, "key_frame": pl.Boolean}
 )
 
+_WANTED = "give H.264, H.265 or AV1 video"
 _CODECS = ("h264", "hevc", "av1")
 # Formats without a container: FFmpeg invents their time stamps (25 frames/s) and misses a cut end.
 _RAW_FORMATS = ("h264", "hevc", "obu")
@@ -58,6 +61,8 @@ _GWFR_HEADER = struct.Struct("<4sHHIIHHI")
 _GWFR_RATES = struct.Struct("<QQ")
 _GWFR_COUNT = struct.Struct("<I")
 _KEY_FRAME_BIT = 1 << 31
+_U16_MOST = (1 << 16) - 1
+_U32_MOST = (1 << 32) - 1
 
 
 @dataclass(frozen=True)
@@ -110,7 +115,7 @@ def frame_sizes(path: str | Path, *, frame_rate: Fraction | None = None) -> pl.D
 def summarise(frames: pl.DataFrame) -> pl.DataFrame:
     """Describe a `frame_sizes` table in one row: rate, spread and key frames."""
     if frames.is_empty():
-        raise InputError(field="frames", value=0, hint="a summary needs at least one frame")
+        raise InputError("a summary needs at least one frame", field="frames", value=0)
     size = pl.col("size_bytes").cast(pl.Float64)
     key_size = size.filter(pl.col("key_frame"))
     seconds = _seconds(frames, _frame_rate_of(frames)) if frames.height > 1 else None
@@ -163,7 +168,7 @@ def frame_table_from_videos(
     )
 
 
-def write_gwfr(
+def write_gwfr(  # noqa: PLR0913 -- these are what the file's header states
     frames: pl.DataFrame | Rung | Sequence[pl.DataFrame | Rung],
     path: str | Path,
     *,
@@ -174,15 +179,19 @@ def write_gwfr(
 ) -> None:
     """Write a frame table that the simulator uses: one rung, or several of the same recording.
 
-    Rungs are sorted by produced rate. Without `frame_rate` it is read from the presentation
-    times, which must then be evenly spaced. The file appears whole or not at all.
+    Rungs are sorted by asked rate, which must differ. Without `frame_rate` it is read from the
+    presentation times, which must then be evenly spaced. The file appears whole or not at all.
     """
     entries = [frames] if isinstance(frames, pl.DataFrame | Rung) else list(frames)
     rungs = [Rung(entry) if isinstance(entry, pl.DataFrame) else entry for entry in entries]
     _check_rungs(rungs, path)
     rate = frame_rate if frame_rate is not None else _even_frame_rate(rungs[0].frames, path)
     header = _packed_header(path, rungs, rate, width, height)
-    rungs.sort(key=lambda rung: _produced_bits_per_s(rung, rate))
+    rungs.sort(key=lambda rung: _asked_bits_per_s(rung, rate))
+    for lower, higher in pairwise(rungs):
+        if _asked_bits_per_s(lower, rate) == (same := _asked_bits_per_s(higher, rate)):
+            problem = "two rungs of the same rate"
+            raise InputError(problem, file=path, field="asked_bits_per_s", value=same)
     body = b"".join(_packed_rung(rung, rate) for rung in rungs)
     blob = json.dumps(dict(meta or {}), ensure_ascii=False, sort_keys=True).encode()
     _write_atomically(Path(path), header + body + _GWFR_COUNT.pack(len(blob)) + blob)
@@ -193,20 +202,21 @@ def read_gwfr(path: str | Path) -> FrameTable:
     try:
         content = Path(path).read_bytes()
     except OSError as error:
-        raise InputError(file=path, hint=f"cannot be read: {error.strerror}") from error
+        raise InputError(f"cannot be read: {error.strerror}", file=path) from error
     reader = _Reader(path, content)
     magic, version, count, numerator, denominator, width, height, frames = reader.unpack(
         _GWFR_HEADER, "header"
     )
     if magic != GWFR_MAGIC:
-        hint = f"not a frame table, which starts with {GWFR_MAGIC!r}"
-        raise InputError(file=path, field="magic", value=magic, hint=hint)
+        problem = f"not a frame table, which starts with {GWFR_MAGIC!r}"
+        raise InputError(problem, file=path, field="magic", value=magic)
     if version != GWFR_VERSION:
         hint = f"this Gameway reads version {GWFR_VERSION}; make the table anew"
         raise InputError(file=path, field="version", value=version, hint=hint)
     if not (numerator and denominator and count and frames):
         value = f"{numerator}/{denominator}, {count} rungs, {frames} frames"
-        raise InputError(file=path, field="header", value=value, hint="none of these may be zero")
+        problem = "none of these may be zero"
+        raise InputError(problem, file=path, field="header", value=value)
     rate = Fraction(numerator, denominator)
     rungs = tuple(_read_rung(reader, frames, rate) for _ in range(count))
     meta = _read_meta(reader)
@@ -231,7 +241,7 @@ def _read_video(path: Path, frame_rate: Fraction | None) -> _Video:
             rows = [_row(n, _packet_time_ns(path, packet), packet) for n, packet in packets]
         size = (stream.codec_context.width, stream.codec_context.height)
     if not rows:
-        raise InputError(file=path, field="frames", value=0, hint="the video stream is empty")
+        raise InputError("the video stream is empty", file=path, field="frames", value=0)
     return _Video(pl.DataFrame(rows, schema=SCHEMA, orient="row"), *size)
 
 
@@ -243,14 +253,14 @@ def _opened(path: Path) -> Iterator[InputContainer]:
             yield container
     except av.error.FFmpegError as error:
         if isinstance(error, OSError):
-            raise InputError(file=path, hint=f"cannot be read: {error.strerror}") from error
-        hint = f"not a readable H.264, H.265 or AV1 video, or damaged ({error.strerror})"
-        raise InputError(file=path, hint=hint) from error
+            raise InputError(f"cannot be read: {error.strerror}", file=path) from error
+        problem = f"not a video, or damaged ({error.strerror})"
+        raise InputError(problem, file=path, hint=_WANTED) from error
 
 
 def _import_av() -> Any:
     try:
-        import av
+        import av  # noqa: PLC0415 -- an optional extra
     except ImportError as error:
         message = 'reading video needs PyAV: pip install "gameway[video]"'
         raise GamewayError(message) from error
@@ -262,15 +272,15 @@ def _import_av() -> Any:
 def _only_video_stream(path: Path, container: InputContainer) -> VideoStream:
     if not container.streams.video:
         kinds = sorted({stream.type for stream in container.streams})
-        hint = "holds no video stream; give a file with H.264, H.265 or AV1 video"
-        raise InputError(file=path, field="streams", value=kinds, hint=hint)
+        problem = "holds no video stream"
+        raise InputError(problem, file=path, field="streams", value=kinds, hint=_WANTED)
     stream = container.streams.video[0]
     # A stream without a decoder in this build of FFmpeg has no codec context at all.
     codec = getattr(stream.codec_context, "codec", None)
     name = "unknown" if codec is None else codec.canonical_name
     if name not in _CODECS:
-        hint = "convert it to H.264, H.265 or AV1 first"
-        raise InputError(file=path, field="codec", value=name, hint=hint)
+        problem = "cannot be read frame by frame here"
+        raise InputError(problem, file=path, field="codec", value=name, hint=_WANTED)
     return stream
 
 
@@ -278,15 +288,16 @@ def _stated_frame_rate(path: Path, stream: VideoStream) -> Fraction:
     """Take the rate from a raw stream's header: FFmpeg's others fall back to an invented 25."""
     rate = stream.codec_context.framerate
     if not rate:
-        hint = "a raw stream that states no frame rate: give frame_rate, say Fraction(60)"
-        raise InputError(file=path, field="frame_rate", value=None, hint=hint)
+        hint = "give frame_rate, say Fraction(60)"
+        problem = "a raw stream that states no frame rate"
+        raise InputError(problem, file=path, field="frame_rate", hint=hint)
     return Fraction(rate)
 
 
 def _whole_packets(
     path: Path, container: InputContainer, stream: VideoStream
 ) -> Iterator[tuple[int, AnyPacket]]:
-    """Yield every packet of the video; refuse a file that ends before its own header says it does."""
+    """Yield every packet of the video; refuse a file that ends before its header says so."""
     count = 0
     end_us = 0
     # Other streams count too: sound often lasts longer than the picture.
@@ -381,8 +392,8 @@ def _decoded_packets(
 
 
 def _truncated(path: Path, found: str) -> InputError:
-    hint = "the file is cut off or damaged; copy or record it again"
-    return InputError(file=path, field="frames", value=found, hint=hint)
+    problem = f"cut off or damaged: {found}"
+    return InputError(problem, file=path, hint="copy or record it again")
 
 
 def _row(number: int, pts_ns: int, packet: AnyPacket) -> tuple[int, int, int, bool]:
@@ -395,8 +406,8 @@ def _frame_time_ns(number: int, rate: Fraction) -> int:
 
 def _packet_time_ns(path: Path, packet: AnyPacket) -> int:
     if packet.pts is None or packet.time_base is None:
-        hint = "a frame without a time stamp; remux the file (ffmpeg -i IN -c copy OUT.mkv)"
-        raise InputError(file=path, field="pts", value=None, hint=hint)
+        hint = "remux the file (ffmpeg -i IN -c copy OUT.mkv)"
+        raise InputError("a frame without a time stamp", file=path, field="pts", hint=hint)
     return int(packet.pts * packet.time_base * _NANOSECONDS_PER_SECOND)
 
 
@@ -406,9 +417,9 @@ def _packet_time_ns(path: Path, packet: AnyPacket) -> int:
 def _frame_rate_of(frames: pl.DataFrame) -> Fraction:
     """Compute the mean frame rate, snapped to one in use where time stamps are coarse."""
     span_ns = _span_ns(frames)
-    if frames.height < 2 or span_ns <= 0:
-        hint = "needs two frames at different times"
-        raise InputError(field="pts_ns", value=span_ns, hint=hint)
+    if span_ns <= 0:
+        problem = "a frame rate needs two frames at different times"
+        raise InputError(problem, field="pts_ns", value=span_ns, hint="give frame_rate")
     measured = Fraction((frames.height - 1) * _NANOSECONDS_PER_SECOND, span_ns)
     nearest = min(_COMMON_FRAME_RATES, key=lambda rate: abs(rate - measured))
     if abs(nearest - measured) <= _SNAP_RELATIVE * nearest:
@@ -435,9 +446,9 @@ def _even_frame_rate(frames: pl.DataFrame, path: str | Path) -> Fraction:
     longest_ns = max(frames["pts_ns"].sort().diff().drop_nulls().to_list())
     # One and a half intervals leaves room for time stamps that are rounded to milliseconds.
     if longest_ns * rate > Fraction(3, 2) * _NANOSECONDS_PER_SECOND:
-        hint = f"frames are up to {longest_ns} ns apart at {float(rate):.2f} frames/s on average: "
-        hint += "encode at a constant rate, or give frame_rate if the frames are evenly spaced"
-        raise InputError(file=path, field="pts_ns", value=longest_ns, hint=hint)
+        problem = f"frames lie up to {longest_ns} ns apart at {float(rate):.2f} frames/s on average"
+        hint = "encode at a constant rate, or give frame_rate to play them at an even one"
+        raise InputError(problem, file=path, field="pts_ns", hint=hint)
     return rate
 
 
@@ -451,8 +462,9 @@ def _check_rungs(rungs: Sequence[Rung], path: str | Path) -> None:
     for number, rung in enumerate(rungs):
         field = f"rungs[{number}]"
         if missing := {"size_bytes", "key_frame"} - set(rung.frames.columns):
+            problem = f"lacks {sorted(missing)}"
             hint = "give a table as frame_sizes makes it"
-            raise InputError(file=path, field=field, value=f"lacks {sorted(missing)}", hint=hint)
+            raise InputError(problem, file=path, field=field, hint=hint)
         if rung.frames.height != expected or expected == 0:
             hint = f"every rung must hold the same frames: rung 0 has {expected}"
             raise InputError(file=path, field=field, value=rung.frames.height, hint=hint)
@@ -467,38 +479,39 @@ def _packed_header(
 ) -> bytes:
     frames = rungs[0].frames.height
     fields = (len(rungs), rate.numerator, rate.denominator, width, height, frames)
-    try:
-        if min(fields) < 1:
-            raise struct.error("not positive")
-        return _GWFR_HEADER.pack(GWFR_MAGIC, GWFR_VERSION, *fields)
-    except struct.error as error:
+    limits = (_U16_MOST, _U32_MOST, _U32_MOST, _U16_MOST, _U16_MOST, _U32_MOST)
+    if any(not 0 < field <= most for field, most in zip(fields, limits, strict=True)):
         value = f"{len(rungs)} rungs, {rate} frames/s, {width}x{height}, {frames} frames"
-        hint = "rungs, width and height must be from 1 to 65535, the rate positive"
-        raise InputError(file=path, field="header", value=value, hint=hint) from error
+        hint = f"rungs, width and height must be from 1 to {_U16_MOST}, the rate positive"
+        raise InputError("does not fit", file=path, field="header", value=value, hint=hint)
+    return _GWFR_HEADER.pack(GWFR_MAGIC, GWFR_VERSION, *fields)
 
 
 def _produced_bits_per_s(rung: Rung, rate: Fraction) -> int:
     return round(_total_bytes(rung.frames) * 8 / _seconds(rung.frames, rate))
 
 
+def _asked_bits_per_s(rung: Rung, rate: Fraction) -> int:
+    return rung.asked_bits_per_s or _produced_bits_per_s(rung, rate)
+
+
 def _packed_rung(rung: Rung, rate: Fraction) -> bytes:
-    produced = _produced_bits_per_s(rung, rate)
-    asked = produced if rung.asked_bits_per_s is None else rung.asked_bits_per_s
+    rates = (_asked_bits_per_s(rung, rate), _produced_bits_per_s(rung, rate))
     key_bit = pl.col("key_frame").cast(pl.UInt32) * _KEY_FRAME_BIT
     packed = rung.frames.select(pl.col("size_bytes").cast(pl.UInt32) + key_bit).to_series()
     forced = rung.forced_key_frame_bytes
     sizes = struct.pack(f"<{packed.len()}I", *packed.to_list())
     key_frames = _GWFR_COUNT.pack(len(forced)) + struct.pack(f"<{len(forced)}I", *forced)
-    return _GWFR_RATES.pack(asked, produced) + sizes + key_frames
+    return _GWFR_RATES.pack(*rates) + sizes + key_frames
 
 
 def _write_atomically(path: Path, content: bytes) -> None:
     partial = path.with_name(path.name + ".partial")
     try:
         partial.write_bytes(content)
-        os.replace(partial, path)
+        partial.replace(path)
     except OSError as error:
-        raise InputError(file=path, hint=f"cannot be written: {error.strerror}") from error
+        raise InputError(f"cannot be written: {error.strerror}", file=path) from error
 
 
 @dataclass
@@ -511,8 +524,8 @@ class _Reader:
 
     def take(self, size_bytes: int, field: str) -> bytes:
         if self.offset + size_bytes > len(self.content):
-            hint = f"the file is cut off: {size_bytes} bytes needed at byte {self.offset}"
-            raise InputError(file=self.path, field=field, value=len(self.content), hint=hint)
+            problem = f"cut off: {size_bytes} bytes needed at byte {self.offset}"
+            raise InputError(problem, file=self.path, field=field, hint="copy or make it again")
         taken = self.content[self.offset : self.offset + size_bytes]
         self.offset += size_bytes
         return taken
@@ -542,14 +555,12 @@ def _read_meta(reader: _Reader) -> Mapping[str, Any]:
     (size_bytes,) = reader.unpack(_GWFR_COUNT, "meta")
     blob = reader.take(size_bytes, "meta")
     if reader.offset != len(reader.content):
-        extra = len(reader.content) - reader.offset
-        hint = "bytes after the end: the file is damaged"
-        raise InputError(file=reader.path, field="end", value=extra, hint=hint)
+        problem = f"{len(reader.content) - reader.offset} bytes after the end of the table"
+        raise InputError(problem, file=reader.path, hint="copy or make it again")
     try:
         meta = json.loads(blob)
     except ValueError as error:
-        hint = f"not JSON: {error}"
-        raise InputError(file=reader.path, field="meta", value=blob[:40], hint=hint) from error
-    if not isinstance(meta, dict):
-        raise InputError(file=reader.path, field="meta", value=meta, hint="must be a JSON object")
-    return meta
+        raise InputError(f"not JSON: {error}", file=reader.path, field="meta") from error
+    if isinstance(meta, dict):
+        return meta
+    raise InputError("must be a JSON object", file=reader.path, field="meta", value=meta)
