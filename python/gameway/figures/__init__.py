@@ -9,6 +9,7 @@ chart.save("bitrate.svg")
 from gameway.figures.delays import frame_delay_distribution, queue_delay_shares
 from gameway.figures.fairness import adaptiveness_and_fairness
 from gameway.figures.heatmaps import fairness, recovery_times, response_times
+from gameway.figures.overview import metric_means
 from gameway.figures.series import bitrate_over_time, rtt_over_time
 from gameway.figures.timeline import run_timeline
 
@@ -17,6 +18,7 @@ __all__ = [
     "bitrate_over_time",
     "fairness",
     "frame_delay_distribution",
+    "metric_means",
     "queue_delay_shares",
     "recovery_times",
     "response_times",

@@ -103,7 +103,12 @@ def _distribution(rows: pl.DataFrame, layout: Layout) -> Any:
     data = rows.select(columns).with_columns(
         pl.col("delay_high_ms").round_sig_figs(3), pl.col("percent").round(2)
     )
-    x = alt.X("delay_high_ms:Q", title="Frame delay (ms)", scale=LOG, axis=alt.Axis(values=TICKS))
+    x = alt.X(
+        "delay_high_ms:Q",
+        title="Frame delay (ms)",
+        scale=LOG,
+        axis=alt.Axis(values=TICKS, format="~g"),
+    )
     y = alt.Y("percent:Q", title="Frames (%)", scale=alt.Scale(domain=[0, 100]))
     shown = [alt.Tooltip(field(d), type="nominal", title=d.title) for d in layout.places.values()]
     shown += [

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -10,7 +11,7 @@ import altair as alt
 import polars.selectors as cs
 
 from gameway.figures import theme
-from gameway.figures.conditions import Where, label_of
+from gameway.figures.conditions import COMPETITOR, CONTROLLER, Where, label_of
 
 if TYPE_CHECKING:
     import polars as pl
@@ -68,18 +69,18 @@ def with_theme(chart: alt.TopLevelMixin, mode: theme.Mode = "light") -> alt.TopL
 
 def faceted(chart: alt.LayerChart | alt.Chart, data: pl.DataFrame, layout: Layout) -> Any:
     """The chart once per value of the layout's row and column."""
-    places: dict[str, Any] = {}
+    channels, labels = {}, {}
     for place, channel in (("row", alt.Row), ("column", alt.Column)):
         dimension = layout.at(place)
         if dimension is not None:
-            places[place] = channel(
-                field(dimension), type="nominal", sort=dimension.values,
-                header=alt.Header(title=None, labelExpr=header_label(dimension)),
-            )  # fmt: skip
+            order = [facet_label(dimension, value) for value in dimension.values]
+            labels[f"_{place}"] = label_expression(dimension)
+            header = alt.Header(title=None)
+            channels[place] = channel(f"_{place}", type="nominal", sort=order, header=header)
     whole = chart.properties(data=plain(data))
-    if not places:
+    if not channels:
         return whole
-    return whole.facet(**places).resolve_axis(x="shared")
+    return whole.facet(**channels).resolve_axis(x="shared").transform_calculate(**labels)
 
 
 def plain(rows: pl.DataFrame) -> pl.DataFrame:
@@ -87,12 +88,20 @@ def plain(rows: pl.DataFrame) -> pl.DataFrame:
     return rows.with_columns(cs.float().fill_nan(None))
 
 
-def header_label(dimension: Dimension) -> str:
-    """Vega expression of a facet's label: bare for names, with the title for quantities."""
-    if dimension.column in {"controller", "stream"}:
-        return "datum.label"
-    prefix = {"congestion_control": "against "}.get(dimension.column, f"{dimension.title} ")
-    return f"'{prefix}' + datum.label"
+def facet_label(dimension: Dimension, value: str) -> str:
+    """The heading of one facet: bare for names, with the condition for quantities."""
+    return f"{_prefix(dimension)}{value}"
+
+
+def label_expression(dimension: Dimension) -> str:
+    """Vega expression of `facet_label`."""
+    return f"{json.dumps(_prefix(dimension))} + datum[{json.dumps(dimension.column)}]"
+
+
+def _prefix(dimension: Dimension) -> str:
+    if dimension.column in {CONTROLLER, "stream"}:
+        return ""
+    return {COMPETITOR: "against "}.get(dimension.column, f"{dimension.title} ")
 
 
 def field(dimension: Dimension) -> str:

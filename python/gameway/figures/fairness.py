@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import altair as alt
 import polars as pl
 
+from gameway.figures import theme
 from gameway.figures.conditions import (
     COMPETITOR,
     CONTROLLER,
@@ -68,7 +69,7 @@ def _chart(rows: pl.DataFrame, layout: Layout, others: list[str]) -> Any:
         "adaptiveness:Q",
         title="Adaptiveness (0 to 1)",
         scale=alt.Scale(domain=[-0.04, 1.04], nice=False),
-        axis=alt.Axis(values=[0, 0.25, 0.5, 0.75, 1]),
+        axis=alt.Axis(values=[0, 0.2, 0.4, 0.6, 0.8, 1]),
     )
     base = alt.Chart().properties(width=SIZE, height=SIZE * 3 // 4)
     controller = layout.at("color")
@@ -80,8 +81,12 @@ def _chart(rows: pl.DataFrame, layout: Layout, others: list[str]) -> Any:
         x, y, color=hue, shape=shape, tooltip=_tooltip(layout, others)
     )
     even = alt.Chart(alt.Data(values=[{"at": 0}])).mark_rule(strokeDash=[5, 4]).encode(x="at:Q")
+    ring: Any = alt.value(theme.CATEGORIES["light"][0])
+    if controller is not None:
+        names = controller.values
+        ring = alt.Stroke(field(controller), type="nominal", sort=names, legend=None)
     centre = base.mark_point(filled=False, size=700, strokeWidth=2, shape="circle").encode(
-        alt.X("mean(bitrate_difference_ratio):Q"), alt.Y("mean(adaptiveness):Q"), color=hue
+        alt.X("mean(bitrate_difference_ratio):Q"), alt.Y("mean(adaptiveness):Q"), stroke=ring
     )
     return faceted(alt.layer(even, centre, points.add_params(zoom(x_only=False))), data, layout)
 

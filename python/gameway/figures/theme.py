@@ -10,6 +10,8 @@ from typing import Any, Literal
 
 Mode = Literal["light", "dark"]
 
+MODES: tuple[Mode, ...] = ("light", "dark")
+
 CATEGORIES: dict[Mode, list[str]] = {
     "light": ["#0072B2", "#D55E00", "#009E73", "#CC79A7", "#8C6D00", "#3FA7DB", "#5B5B66"],
     "dark": ["#5AB4F0", "#FF8A3D", "#2CC99B", "#E79CC6", "#E6C229", "#9AD7F7", "#B9B9C6"],

@@ -1,0 +1,85 @@
+"""What was run, on what, and how much of it is finished: the head of a report."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from gameway.figures.conditions import dimensions, title_of
+from gameway.metrics.summary import summary_table
+from gameway.metrics.table import METRICS_VERSION
+
+if TYPE_CHECKING:
+    from gameway.metrics.source import ResultFolder
+
+
+@dataclass(frozen=True)
+class Head:
+    """The texts of a report's head."""
+
+    title: str
+    version: str
+    runs: str
+    warning: str
+    experiment: str
+    facts: list[tuple[str, str]]
+
+
+def head_of(results: ResultFolder) -> Head:
+    """The head of a result folder's report."""
+    manifest = results.manifest
+    finished = int(results.runs["finished"].sum())
+    missing = results.runs.height - finished
+    table = summary_table(results)
+    varied = [
+        f"{title_of(d.column).lower()} ({', '.join(d.values)})"
+        for d in dimensions(table, results.factors)
+    ]
+    runs = f"{finished} runs of {table.height} conditions"
+    if varied:
+        runs += ", varying " + "; ".join(varied)
+    warning = f"{missing} of {results.runs.height} runs are not finished." if missing else ""
+    return Head(
+        title=str(manifest.get("title") or results.path.name),
+        version=str(manifest.get("gameway_version", "")),
+        runs=runs + ".",
+        warning=warning,
+        experiment=str(manifest.get("experiment_text") or ""),
+        facts=_facts(results, finished),
+    )
+
+
+def _facts(results: ResultFolder, finished: int) -> list[tuple[str, str]]:
+    manifest = results.manifest
+    seeds = results.runs["seed"].unique().sort().to_list() if "seed" in results.runs.columns else []
+    facts = {
+        "Experiment file": manifest.get("experiment_file"),
+        "Overrides": ", ".join(map(str, manifest.get("overrides") or [])),
+        "Runs": f"{finished} of {results.runs.height} finished",
+        "Seeds": _few(seeds),
+        "Gameway": manifest.get("gameway_version"),
+        "Commit": _commit(manifest.get("commit")),
+        "Machine": _machine(manifest.get("machine")),
+        "Begun": manifest.get("created"),
+        "Completed": manifest.get("completed"),
+        "Result schema": manifest.get("schema_version"),
+        "Metrics version": METRICS_VERSION,
+    }
+    return [(name, str(value)) for name, value in facts.items() if value not in {None, ""}]
+
+
+def _few(seeds: list[Any]) -> str:
+    texts = [str(seed) for seed in seeds]
+    return ", ".join(texts) if len(texts) <= 5 else f"{', '.join(texts[:5])}, ... ({len(texts)})"  # noqa: PLR2004
+
+
+def _commit(commit: Any) -> str:
+    if not isinstance(commit, dict):
+        return str(commit or "")
+    return str(commit.get("id", "")) + (" with local changes" if commit.get("dirty") else "")
+
+
+def _machine(machine: Any) -> str:
+    if not isinstance(machine, dict):
+        return str(machine or "")
+    return ", ".join(f"{name} {value}" for name, value in machine.items() if value)
