@@ -329,7 +329,7 @@ impl Network {
             packet.sent = self.now;
             packet.sequence = SequenceNumber(flow.next_sequence);
             flow.next_sequence += 1;
-            flow.in_flight = flow.in_flight + packet.size;
+            flow.in_flight += packet.size;
             flow.outstanding.push_back(packet);
             flow.controller.on_sent(self.now, &packet);
             if packet.first_of_frame {
@@ -356,7 +356,7 @@ impl Network {
             return;
         }
         self.queue.push_back((index, packet, self.now));
-        self.queued = self.queued + packet.size;
+        self.queued += packet.size;
         let bin = (self.now.as_nanos() / 10_000_000) as usize;
         if self.queue_ms.len() <= bin {
             self.queue_ms.resize(bin + 1, 0.0);

@@ -1,0 +1,145 @@
+//! Pudica on a simulated bottleneck: what the paper claims, as two-sided bounds.
+
+mod common;
+
+use common::{Network, controller, controller_with, fairness, limits, secs};
+use gameway_units::{Bytes, Duration, Rate};
+
+/// Seconds 10 to 30 of one stream: utilization, and the 95th percentile of the queue in ms that a frame's
+/// first packet meets.
+fn alone(capacity_mbps: u64, frame_noise: f64, options: &[(&str, &str)]) -> (f64, f64) {
+    let capacity = Rate::from_mbps(capacity_mbps);
+    let mut network = Network::new(capacity, Duration::from_millis(20), Bytes::new(500_000));
+    network.add(controller("pudica", options), 0.0, frame_noise);
+    network.run_until(30.0);
+    let flow = &network.flows[0];
+    let utilization = flow.received_mbps(10.0, 30.0) / capacity.as_mbps_f64();
+    (utilization, flow.first_queueing_ms(10.0, 30.0, 0.95))
+}
+
+#[test]
+fn a_steady_encoder_fills_the_link_with_hardly_a_queue() {
+    let (utilization, queueing) = alone(20, 0.0, &[]);
+    assert!((0.93..0.99).contains(&utilization), "{utilization}");
+    assert!(queueing < 1.0, "{queueing}");
+}
+
+#[test]
+fn a_noisy_encoder_costs_little() {
+    let (utilization, queueing) = alone(20, 0.1, &[]);
+    assert!((0.88..0.97).contains(&utilization), "{utilization}");
+    assert!(queueing < 5.0, "{queueing}");
+}
+
+#[test]
+fn above_half_of_the_maximum_the_additive_law_leaves_headroom() {
+    // Zero-net point: at 45 Mb/s the step is negative for the first 76 frames after each reset of tau.
+    let (utilization, queueing) = alone(45, 0.0, &[]);
+    assert!((0.85..0.95).contains(&utilization), "{utilization}");
+    assert!(queueing < 1.0, "{queueing}");
+}
+
+#[test]
+fn a_wide_link_is_filled_to_the_maximum_within_seconds() {
+    let mut network =
+        Network::new(Rate::from_mbps(200), Duration::from_millis(20), Bytes::new(1_000_000));
+    network.add(controller("pudica", &[]), 0.0, 0.0);
+    network.run_until(6.0);
+    let flow = &network.flows[0];
+    assert!(flow.target_at(0.2) < 20.0, "{}", flow.target_at(0.2));
+    assert!(flow.target_at(2.0) > 49.0, "{}", flow.target_at(2.0));
+}
+
+#[test]
+fn a_halved_capacity_is_drained_in_two_hundred_milliseconds() {
+    let mut network = Network::usual();
+    network.capacity.push((secs(10.0), Rate::from_mbps(10)));
+    network.add(controller("pudica", &[]), 0.0, 0.0);
+    network.run_until(15.0);
+    let flow = &network.flows[0];
+    let drain =
+        flow.targets.iter().find(|(at, rate)| *at > secs(10.0) && *rate < Rate::from_mbps(8));
+    let started = drain.map_or(f64::NAN, |(at, _)| at.as_secs_f64());
+    assert!((10.05..10.16).contains(&started), "{started}");
+    let queue = &network.queue_ms[(started * 100.0) as usize..];
+    assert!(queue[0] > 50.0, "{}", queue[0]);
+    let emptied = queue.iter().position(|ms| *ms < 8.0).unwrap_or(usize::MAX);
+    assert!((10..=25).contains(&emptied), "{emptied} bins of 10 ms");
+    let utilization = flow.received_mbps(11.0, 15.0) / 10.0;
+    assert!((0.9..1.0).contains(&utilization), "{utilization}");
+}
+
+#[test]
+fn a_doubled_capacity_is_filled_within_a_second() {
+    let mut network = Network::usual();
+    network.capacity = vec![(secs(0.0), Rate::from_mbps(10)), (secs(10.0), Rate::from_mbps(20))];
+    network.add(controller("pudica", &[]), 0.0, 0.0);
+    network.run_until(13.0);
+    let flow = &network.flows[0];
+    assert!(flow.target_at(10.0) < 11.0);
+    assert!((17.0..21.0).contains(&flow.target_at(10.8)), "{}", flow.target_at(10.8));
+}
+
+/// Three streams that begin 20 s apart on 30 Mb/s; Jain's index and utilization of seconds 45 to 60.
+fn three(options: &[(&str, &str)]) -> (f64, f64) {
+    let mut network =
+        Network::new(Rate::from_mbps(30), Duration::from_millis(20), Bytes::new(750_000));
+    for index in 0..3 {
+        // Frames of different streams are not in step.
+        network.add(controller("pudica", options), f64::from(index) * 20.005_3, 0.0);
+    }
+    network.run_until(60.0);
+    let rates: Vec<_> = network.flows.iter().map(|flow| flow.received_mbps(45.0, 60.0)).collect();
+    (fairness(&rates), rates.iter().sum::<f64>() / 30.0)
+}
+
+#[test]
+fn three_staggered_streams_become_fair() {
+    let (fairness, utilization) = three(&[]);
+    assert!(fairness > 0.95, "{fairness}");
+    assert!((0.9..1.0).contains(&utilization), "{utilization}");
+}
+
+#[test]
+fn holding_ai_md_above_one_leaves_them_unfair() {
+    // The other reading of section 4: kept so that the effect of the choice stays visible.
+    let (fairness, _) = three(&[("above_one", "hold")]);
+    assert!((0.5..0.9).contains(&fairness), "{fairness}");
+}
+
+#[test]
+fn additive_increase_alone_leaves_them_unfair() {
+    let (fairness, _) = three(&[("additive_only", "on")]);
+    assert!((0.5..0.95).contains(&fairness), "{fairness}");
+}
+
+#[test]
+fn without_draining_the_queue_stands() {
+    let (utilization, queueing) = alone(20, 0.0, &[("draining", "off")]);
+    assert!(utilization > 0.98, "{utilization}");
+    assert!(queueing > 20.0, "{queueing}");
+}
+
+#[test]
+fn random_loss_is_no_reason_to_yield() {
+    let mut network = Network::usual();
+    network.loss_ppm = 20_000;
+    network.add(controller("pudica", &[]), 0.0, 0.0);
+    network.run_until(30.0);
+    let flow = &network.flows[0];
+    let lost = flow.lost_packets as f64 / flow.frames.len() as f64;
+    assert!(lost > 0.3, "{lost} packets per frame");
+    let utilization = flow.received_mbps(10.0, 30.0) / 20.0;
+    assert!((0.85..0.98).contains(&utilization), "{utilization}");
+}
+
+#[test]
+fn a_link_below_the_minimum_is_survived() {
+    let mut network =
+        Network::new(Rate::from_kbps(600), Duration::from_millis(20), Bytes::new(30_000));
+    network.add(controller_with("pudica", &[], limits()), 0.0, 0.1);
+    network.run_until(20.0);
+    let flow = &network.flows[0];
+    assert!(flow.targets.iter().all(|(_, rate)| *rate >= limits().min));
+    assert!((0.9..1.01).contains(&(flow.received_mbps(10.0, 20.0) / 0.6)));
+}
