@@ -5,7 +5,7 @@
 //! other frame when it is whole and the frame before it was shown. A frame that stays incomplete for a
 //! grace time after it fell into doubt (see [`Reassembly`]) is lost; from there on nothing is shown until
 //! a key frame is whole. A key frame is asked for when the loss is known, and again at an interval until
-//! one is shown. A whole key frame overtakes older frames that still lack packets: waiting for those
+//! one is shown, as long as packets come: nobody listens while none do. A whole key frame overtakes older frames that still lack packets: waiting for those
 //! would only make the player see the newer picture later.
 //!
 //! There is no playout buffer: a game frame is shown as soon as it can be.
@@ -89,19 +89,33 @@ pub struct Playout {
     last_shown: Option<ReceiverInstant>,
     /// When to ask for a key frame (again); `None` while none is needed.
     next_request: Option<ReceiverInstant>,
+    /// Whether a packet has come since the last request.
+    heard: bool,
 }
 
 impl Playout {
     /// A player that waits for frame zero.
     #[must_use]
     pub fn new(config: PlayoutConfig) -> Self {
-        Self { config, next: FrameId(0), intact: false, last_shown: None, next_request: None }
+        Self {
+            config,
+            next: FrameId(0),
+            intact: false,
+            last_shown: None,
+            next_request: None,
+            heard: false,
+        }
     }
 
     /// The oldest undecided frame.
     #[must_use]
     pub fn next(&self) -> FrameId {
         self.next
+    }
+
+    /// A packet arrived, of whatever kind.
+    pub fn on_arrival(&mut self) {
+        self.heard = true;
     }
 
     /// Decides what can be decided now; to be called after packets and at [`Self::next_deadline`].
@@ -116,7 +130,8 @@ impl Playout {
             self.decide(now, outcome, &mut sink);
         }
         frames.forget_before(self.next);
-        if self.next_request.is_some_and(|due| due <= now) {
+        if self.request_due().is_some_and(|due| due <= now) {
+            self.heard = false;
             self.next_request = Some(now.saturating_add(self.config.request_interval));
             sink(PlayoutEvent::KeyFrameRequested);
         }
@@ -131,10 +146,11 @@ impl Playout {
             }
             FrameProgress::Unseen | FrameProgress::Complete { .. } => None,
         };
-        match (verdict, self.next_request) {
-            (Some(verdict), Some(request)) => Some(verdict.min(request)),
-            (one, other) => one.or(other),
-        }
+        [verdict, self.request_due()].into_iter().flatten().min()
+    }
+
+    fn request_due(&self) -> Option<ReceiverInstant> {
+        self.next_request.filter(|_| self.heard)
     }
 
     /// The end of the next frame, if that is settled.

@@ -4,7 +4,8 @@
 //! A frame is whole when as many different packets of its train have arrived as it has media packets
 //! (repair stands in for any). A frame is *doubtful* once something tells that a packet of it is
 //! overdue: a packet sent after its train has arrived, or too few places are left behind the last one
-//! seen. Doubt ends when the frame becomes whole; whether it is lost is for the playout to decide.
+//! seen. A late packet that does arrive renews the patience: it shows reordering, not loss. Whether a
+//! doubtful frame is lost is for the playout to decide.
 //!
 //! A window of frames is kept; whatever a peer sends, memory stays at
 //! 256 frames of at most [`MAX_TRAIN_PACKETS`] bits.
@@ -83,6 +84,8 @@ struct Slot {
     received: u16,
     highest_index: u16,
     doubtful_since: Option<ReceiverInstant>,
+    /// A packet sent after its train has arrived.
+    overtaken: bool,
     completed: Option<ReceiverInstant>,
     /// One bit for each packet of the train that arrived.
     arrived: Vec<u64>,
@@ -109,19 +112,28 @@ impl Slot {
     }
 
     /// Marks a packet as arrived; false if it had been before.
-    fn mark(&mut self, index: u16) -> bool {
+    fn mark(&mut self, now: ReceiverInstant, index: u16) -> bool {
         let (word, bit) = (usize::from(index / 64), 1u64 << (index % 64));
         let fresh = self.arrived[word] & bit == 0;
-        self.arrived[word] |= bit;
-        self.received += u16::from(fresh);
-        self.highest_index = self.highest_index.max(index);
+        if fresh {
+            self.arrived[word] |= bit;
+            self.received += 1;
+            self.judge(now, index);
+            self.highest_index = self.highest_index.max(index);
+        }
         fresh
     }
 
-    /// Whether, were packets to arrive in order, it could still become whole.
-    fn can_complete_in_order(&self) -> bool {
-        let to_come = self.train_packets - 1 - self.highest_index;
-        self.received + to_come >= self.media_packets
+    /// Casts, renews or ends doubt about the frame, now that a packet of it arrived.
+    fn judge(&mut self, now: ReceiverInstant, index: u16) {
+        let late = self.overtaken || index < self.highest_index;
+        let highest = self.highest_index.max(index);
+        let to_come = self.train_packets - 1 - highest;
+        if !self.overtaken && self.received + to_come >= self.media_packets {
+            self.doubtful_since = None;
+        } else if late || self.doubtful_since.is_none() {
+            self.doubtful_since = Some(now);
+        }
     }
 }
 
@@ -173,7 +185,7 @@ impl Reassembly {
         if !slot.agrees(place) {
             return Admission::Implausible;
         }
-        if !slot.mark(place.index) {
+        if !slot.mark(now, place.index) {
             return Admission::Duplicate;
         }
         if slot.completed.is_some() {
@@ -185,9 +197,6 @@ impl Reassembly {
                 self.newest_key_frame = self.newest_key_frame.max(Some(place.frame));
             }
             return Admission::Completed;
-        }
-        if slot.doubtful_since.is_none() && !slot.can_complete_in_order() {
-            slot.doubtful_since = Some(now);
         }
         Admission::Counted
     }
@@ -241,15 +250,14 @@ impl Reassembly {
     fn doubt_before(&mut self, now: ReceiverInstant, frame: FrameId) {
         let before = usize::try_from(frame.0.saturating_sub(self.base)).unwrap_or(usize::MAX);
         let before = before.min(self.slots.len());
-        // Doubt was cast on all older frames when the first packet of the newest one came, so this stops
-        // at once for all but the first packet of a frame.
+        // Whatever overtakes a frame overtakes all older ones too, so this stops at the first that is
+        // known to be overtaken: at once, but for the first packet of a frame.
         for slot in self.slots.range_mut(..before).rev() {
-            if slot.completed.is_none() {
-                if slot.doubtful_since.is_some() {
-                    break;
-                }
-                slot.doubtful_since = Some(now);
+            if slot.overtaken {
+                break;
             }
+            slot.overtaken = true;
+            slot.doubtful_since.get_or_insert(now);
         }
     }
 

@@ -46,6 +46,7 @@ impl Player {
 
     fn packet(&mut self, millis: i64, frame: u64, index: u16) -> Admission {
         let admission = self.frames.on_packet(at(millis), &place(frame, index));
+        self.playout.on_arrival();
         self.advance(millis);
         admission
     }
@@ -184,6 +185,35 @@ fn reordering_within_the_grace_does_no_harm() {
     player.packet(27, 1, 1);
     assert_eq!(player.outcomes()[1..], [(27, 1, Shown), (27, 2, Shown)]);
     assert_eq!(player.requests(), []);
+}
+
+#[test]
+fn a_late_packet_renews_the_patience() {
+    let mut player = Player::new();
+    player.packet(0, 0, 2);
+    player.packet(1, 0, 3);
+    assert_eq!(player.deadline(), Some(10), "too few to come after the first one seen");
+    player.packet(9, 0, 0);
+    assert_eq!(player.outcomes(), [(9, 0, Shown)]);
+    player.whole(20, 2);
+    assert_eq!(player.deadline(), Some(30), "frame 1 was overtaken");
+    player.packet(29, 1, 0);
+    player.packet(38, 1, 1);
+    player.packet(47, 1, 2);
+    assert_eq!(player.outcomes()[1..], [(47, 1, Shown), (47, 2, Shown)]);
+}
+
+#[test]
+fn while_no_packets_come_nothing_is_asked_for() {
+    let mut player = Player::new();
+    player.whole(0, 1);
+    player.advance(10);
+    assert_eq!(player.requests(), [10]);
+    assert_eq!(player.deadline(), None);
+    player.advance(1_000);
+    assert_eq!(player.requests(), [10]);
+    player.packet(1_001, 2, 0);
+    assert_eq!(player.requests(), [10, 1_001]);
 }
 
 #[test]

@@ -3,6 +3,7 @@
 //! | constant | value | origin |
 //! |---|---|---|
 //! | report delay | 10 ms | at most so long after the oldest unreported arrival (per-frame style): less than a frame interval, so that a lost last packet does not silence a frame |
+//! | overlap | 2 reports | two lost in a row do no harm, and packets late by a frame are still told of; 2 B each |
 //! | range | 16384 packets | RFC 8888 section 3.1; 3 s at 50 Mb/s |
 //! | jump | 2^20 packets | 4 min at 50 Mb/s; a number further ahead is not believed |
 
@@ -11,6 +12,8 @@ use gameway_control::{FeedbackStyle, SequenceNumber};
 use gameway_units::{Duration, ReceiverInstant};
 use std::collections::VecDeque;
 
+/// How many earlier reports' news are told again.
+const OVERLAP: usize = 2;
 const REPORT_DELAY: Duration = Duration::from_millis(10);
 const MAX_JUMP: u64 = 1 << 20;
 
@@ -21,8 +24,8 @@ pub(crate) struct ArrivalLog {
     /// The number in the first slot: where the next report begins.
     base: u64,
     slots: VecDeque<Option<ReceivedPacket>>,
-    /// Where the next report's news begins; what lies before was in the previous report.
-    news_from: u64,
+    /// Where the news of the latest reports, oldest first, and of the next one begins.
+    news_from: [u64; OVERLAP + 1],
     /// When the oldest arrival came that no report has told of.
     oldest_unreported: Option<ReceiverInstant>,
     /// A frame or its probes have ended since the last report.
@@ -36,7 +39,7 @@ impl ArrivalLog {
             style,
             base: 0,
             slots: VecDeque::new(),
-            news_from: 0,
+            news_from: [0; OVERLAP + 1],
             oldest_unreported: None,
             frame_ended: false,
             last_report: None,
@@ -79,7 +82,7 @@ impl ArrivalLog {
         })
     }
 
-    /// Fills in a report about everything since the news of the previous one.
+    /// Fills in a report about everything since the news of the reports that it overlaps.
     pub(crate) fn report(&mut self, now: ReceiverInstant, report: &mut FeedbackPacket) {
         report.base = SequenceNumber(self.base);
         report.packets.clear();
@@ -88,9 +91,10 @@ impl ArrivalLog {
         report.packets.extend_from_slice(newer);
         report.generated = now;
         let end = self.base + self.slots.len() as u64;
-        self.slots.drain(..(self.news_from - self.base) as usize);
-        self.base = self.news_from;
-        self.news_from = end;
+        self.news_from.rotate_left(1);
+        self.news_from[OVERLAP] = end;
+        self.slots.drain(..(self.news_from[0] - self.base) as usize);
+        self.base = self.news_from[0];
         self.oldest_unreported = None;
         self.frame_ended = false;
         self.last_report = Some(now);
@@ -103,7 +107,7 @@ impl ArrivalLog {
             let gone = (keep_from - self.base).min(self.slots.len() as u64);
             self.slots.drain(..gone as usize);
             self.base = keep_from;
-            self.news_from = self.news_from.max(keep_from);
+            self.news_from = self.news_from.map(|from| from.max(keep_from));
         }
         self.slots.resize((number + 1 - self.base) as usize, None);
     }

@@ -1,8 +1,9 @@
 //! The receiver's report to the sender.
 //!
 //! It says of each packet in a range of transport-wide numbers when it arrived and with which ECN field,
-//! or that it is missing: the content of an RFC 8888 report. The range begins where the *previous*
-//! report's news began, so that one lost report does no harm, and ends at the newest packet that arrived.
+//! or that it is missing: the content of an RFC 8888 report. The range begins with the news of the
+//! report two before, so that losing two in a row does no harm, and ends at the newest packet that
+//! arrived.
 //!
 //! | deviation from RFC 8888 | why |
 //! |---|---|

@@ -4,7 +4,7 @@
 //! Each packet is in flight until it is resolved: *received*, once a report says when it arrived; or
 //! *lost*, once it is still missing although three packets sent later have arrived, or once nothing has
 //! been heard of it for a second. A lost packet of which a later report says that it arrived is reported
-//! once more, as received. Packets that no report ever covers, because two reports in a row were lost,
+//! once more, as received. Packets that no report ever covers, because three reports in a row were lost,
 //! are resolved by the same rules, as lost.
 //!
 //! | constant | value | origin |

@@ -116,6 +116,7 @@ impl Receiver {
         } else {
             self.frames.on_packet_after(now, packet.frame);
         }
+        self.playout.on_arrival();
         self.play(now);
     }
 

@@ -1,0 +1,355 @@
+//! Sender and receiver in a loop: what the player sees under every kind of loss, and what the
+//! controller is told.
+
+mod support;
+
+use gameway_control::{FeedbackStyle, FrameId, Pacing, PacketKind, Target};
+use gameway_media::HEADER;
+use gameway_session::{FeedbackPacket, MediaPacket, SenderEvent};
+use gameway_units::{Bytes, Duration, Ecn, Instant, Ratio};
+use std::collections::BTreeMap;
+use support::{INTERVAL, Loop, ONE_WAY, arrives, lost, ms, plain_target};
+
+/// Packets of a frame at 12 Mb/s: 25000 B on the wire, at most 1248 B each: 20 full ones.
+const PACKETS: u16 = 20;
+
+/// A loop that loses some packets of frame 30.
+fn losing(doomed: fn(&MediaPacket) -> bool) -> Loop {
+    let mut stream = Loop::plain();
+    stream.media_fate =
+        Box::new(
+            move |_, packet| {
+                if packet.frame == FrameId(30) && doomed(packet) { lost() } else { arrives() }
+            },
+        );
+    stream
+}
+
+#[test]
+fn on_a_clean_path_every_frame_is_shown_as_soon_as_its_last_packet_arrives() {
+    let mut stream = Loop::plain();
+    stream.run(Duration::from_secs(2));
+    stream.assert_frames_conserved();
+    let (captured, shown) = (stream.captured(), stream.shown());
+    assert_eq!((captured.len(), shown.len()), (120, 120));
+    for (frame, captured) in &captured {
+        // Spread over 80% of the interval, then the path.
+        let delay = shown[frame] - *captured;
+        let expected = INTERVAL.mul_f64(0.8) + ONE_WAY;
+        assert!((delay - expected).as_nanos().abs() < 2_000, "frame {}: {delay}", frame.0);
+    }
+    assert_eq!(stream.key_frames(), [FrameId(0)]);
+    assert_eq!((stream.requests(), stream.sender.in_flight()), (0, Bytes::ZERO));
+}
+
+#[test]
+fn the_wire_carries_payload_and_48_bytes_for_each_packet_and_keeps_to_the_target() {
+    let mut stream = Loop::plain();
+    stream.run(Duration::from_secs(1));
+    let told = stream.told.lock().unwrap();
+    let mut on_wire: BTreeMap<FrameId, (Bytes, Bytes, u16)> = BTreeMap::new();
+    for (_, packet) in &stream.packets {
+        let sums = on_wire.entry(packet.frame).or_default();
+        sums.0 += packet.wire_size();
+        sums.1 += Bytes::new(packet.payload.into());
+        sums.2 += 1;
+    }
+    let budget = plain_target().bitrate * INTERVAL;
+    for event in &stream.sender_events {
+        let SenderEvent::FrameEncoded { frame, payload, wire_size, packets, .. } = *event else {
+            continue;
+        };
+        assert_eq!(on_wire[&frame], (wire_size, payload, packets));
+        assert_eq!(wire_size, payload + HEADER * u64::from(packets));
+        assert!(wire_size <= budget && budget - wire_size <= HEADER, "{wire_size} of {budget}");
+        assert_eq!(packets, PACKETS);
+    }
+    let frames = told.frames.iter().map(|frame| frame.size).sum::<Bytes>();
+    assert_eq!(told.sent.iter().map(|packet| packet.size).sum::<Bytes>(), frames);
+}
+
+#[test]
+fn losing_any_packet_of_a_frame_costs_pictures_until_a_key_frame_within_a_round_trip() {
+    let patterns: [(&str, fn(&MediaPacket) -> bool); 4] = [
+        ("first", |packet| packet.index == 0),
+        ("middle", |packet| packet.index == PACKETS / 2),
+        ("last", MediaPacket::is_last_of_frame),
+        ("all", |_| true),
+    ];
+    for (name, doomed) in patterns {
+        let mut stream = losing(doomed);
+        stream.run(Duration::from_secs(2));
+        stream.assert_frames_conserved();
+        let key_frames = stream.key_frames();
+        assert_eq!(key_frames.len(), 2, "{name}: one key frame mends it");
+        let (captured, shown) = (stream.captured(), stream.shown());
+        for frame in captured.keys() {
+            let hidden = (FrameId(30)..key_frames[1]).contains(frame);
+            assert_eq!(shown.contains_key(frame), !hidden, "{name}: frame {}", frame.0);
+        }
+        // The last and all are missed when the next frame comes. Then grace, request, capture, delivery.
+        let broken = captured[&FrameId(30)] + INTERVAL + ONE_WAY;
+        let mended = shown[&key_frames[1]];
+        let bound = ms(10) + ONE_WAY * 2 + INTERVAL * 2;
+        assert!(mended - broken <= bound, "{name}: {} after the loss", mended - broken);
+        assert!(key_frames[1] > FrameId(30), "{name}");
+    }
+}
+
+#[test]
+fn one_repair_packet_saves_a_frame_from_any_single_loss_and_not_from_two() {
+    let run = |losses: u16| {
+        let share = |config: &mut gameway_session::SenderConfig| {
+            config.repair_share = Ratio::from_ppm(10_000);
+        };
+        let mut stream = Loop::new(plain_target(), FeedbackStyle::PerFrame, share);
+        stream.media_fate =
+            Box::new(move |_, packet| if packet.index < losses { lost() } else { arrives() });
+        stream.run(Duration::from_secs(1));
+        stream.assert_frames_conserved();
+        (stream.captured().len(), stream.shown().len(), stream.requests())
+    };
+    assert_eq!(run(1), (60, 60, 0), "every frame loses a packet, and none is missed");
+    let (captured, shown, requests) = run(2);
+    assert_eq!((captured, shown), (60, 0));
+    assert!((15..=21).contains(&requests), "{requests}: every 50 ms for a second");
+}
+
+#[test]
+fn the_controller_hears_of_each_packet_once() {
+    let mut stream = losing(|packet| packet.index % 3 == 1);
+    stream.run(Duration::from_secs(1));
+    let told = stream.told.lock().unwrap();
+    let mut fates = BTreeMap::new();
+    for report in told.reports() {
+        assert_eq!(fates.insert(report.packet.sequence, report.arrival), None);
+        let ecn = if report.arrival.is_some() { Ecn::Ect1 } else { Ecn::NotEct };
+        assert_eq!(report.ecn, ecn);
+    }
+    for (sent, packet) in &stream.packets {
+        let doomed = packet.frame == FrameId(30) && packet.index % 3 == 1;
+        let arrival = (!doomed).then_some(support::on_receiver(*sent + ONE_WAY));
+        assert_eq!(fates[&packet.sequence], arrival, "{packet:?}");
+    }
+    for (_, reports, _) in &told.batches {
+        assert!(reports.windows(2).all(|pair| pair[0].packet.sequence < pair[1].packet.sequence));
+    }
+    assert_eq!(told.batches.last().map(|batch| batch.2), Some(Bytes::ZERO), "nothing is in flight");
+}
+
+#[test]
+fn a_loss_is_known_once_three_later_packets_have_arrived() {
+    let mut stream = losing(|packet| packet.index + 3 == PACKETS);
+    stream.run(Duration::from_secs(1));
+    let told = stream.told.lock().unwrap();
+    let lost = told.reports().find(|report| report.arrival.is_none()).unwrap().packet.sequence.0;
+    let (known, _, _) = told
+        .batches
+        .iter()
+        .find(|(_, reports, _)| reports.iter().any(|report| report.packet.sequence.0 == lost))
+        .unwrap();
+    let later = |report: &FeedbackPacket| {
+        let numbers = (report.base.0..).zip(&report.packets);
+        numbers.filter(|(number, received)| *number > lost && received.is_some()).count()
+    };
+    assert!(stream.feedback.iter().any(|(_, report)| later(report) == 2), "too few to be sure");
+    let (sure, _) = stream.feedback.iter().find(|(_, report)| later(report) >= 3).unwrap();
+    assert_eq!(*known, *sure + ONE_WAY);
+}
+
+#[test]
+fn two_of_three_reports_can_be_lost_without_a_packet_taken_for_lost() {
+    let mut stream = Loop::plain();
+    let mut count = 0;
+    stream.feedback_fate = Box::new(move |_, _| {
+        count += 1;
+        if count % 3 == 0 { arrives() } else { lost() }
+    });
+    stream.run(Duration::from_secs(2));
+    let told = stream.told.lock().unwrap();
+    let taken_for_lost = told.reports().filter(|report| report.arrival.is_none());
+    // The very last reports are lost too, and nothing comes after them.
+    assert!(taken_for_lost.map(|report| report.packet.frame).all(|frame| frame == FrameId(119)));
+}
+
+#[test]
+fn duplicates_and_reordering_change_nothing() {
+    let mut stream = Loop::plain();
+    stream.media_fate = Box::new(|_, packet| match packet.sequence.0 % 7 {
+        0 => vec![Duration::ZERO, ms(3), ms(40)],
+        3 => vec![ms(2)],
+        _ => arrives(),
+    });
+    stream.feedback_fate = Box::new(|_, report| match report.generated.as_nanos() % 3 {
+        0 => vec![Duration::ZERO, ms(20)],
+        1 => vec![ms(30)],
+        _ => arrives(),
+    });
+    stream.run(Duration::from_secs(2));
+    stream.assert_frames_conserved();
+    assert_eq!(stream.shown().len(), stream.captured().len());
+    let told = stream.told.lock().unwrap();
+    let received: Vec<_> =
+        told.reports().filter(|r| r.arrival.is_some()).map(|r| r.packet.sequence).collect();
+    let mut once = received.clone();
+    once.sort_unstable();
+    once.dedup();
+    assert_eq!(once.len(), received.len(), "none is reported received twice");
+    assert_eq!(received.len(), told.sent.len(), "all are");
+}
+
+#[test]
+fn a_packet_that_comes_after_it_was_taken_for_lost_is_reported_again() {
+    let mut stream = Loop::plain();
+    stream.media_fate = Box::new(|_, packet| {
+        if packet.frame == FrameId(30) && packet.index == 1 { vec![ms(12)] } else { arrives() }
+    });
+    stream.run(Duration::from_secs(1));
+    let told = stream.told.lock().unwrap();
+    let doomed =
+        told.sent.iter().find(|packet| packet.frame == FrameId(30)).unwrap().sequence.0 + 1;
+    let fates: Vec<bool> = told
+        .reports()
+        .filter(|report| report.packet.sequence.0 == doomed)
+        .map(|report| report.arrival.is_some())
+        .collect();
+    assert_eq!(fates, [false, true]);
+}
+
+#[test]
+fn on_a_long_path_repeated_requests_still_make_one_key_frame() {
+    let mut stream = losing(|packet| packet.index == 3);
+    stream.one_way = ms(150);
+    stream.run(Duration::from_secs(2));
+    stream.assert_frames_conserved();
+    assert!((6..=8).contains(&stream.requests()), "{}: one in 50 ms", stream.requests());
+    assert_eq!(stream.key_frames().len(), 2);
+}
+
+#[test]
+fn a_lost_key_frame_is_asked_for_again() {
+    let mut stream = Loop::plain();
+    stream.media_fate = Box::new(|now, packet| {
+        let doomed =
+            packet.frame == FrameId(30) || (packet.key_frame && now < Instant::ZERO + ms(700));
+        if doomed && packet.frame > FrameId(0) { lost() } else { arrives() }
+    });
+    stream.run(Duration::from_secs(2));
+    stream.assert_frames_conserved();
+    assert!(stream.key_frames().len() > 2);
+    assert_eq!(stream.shown().keys().next_back(), stream.captured().keys().next_back());
+}
+
+#[test]
+fn a_blackout_ends_with_a_key_frame_and_every_frame_is_accounted_for() {
+    let mut stream = Loop::plain();
+    let dark = Instant::ZERO + ms(500)..Instant::ZERO + ms(6_000);
+    stream.media_fate =
+        Box::new(move |now, _| if dark.contains(&now) { lost() } else { arrives() });
+    stream.run(Duration::from_secs(8));
+    stream.assert_frames_conserved();
+    let shown = stream.shown();
+    let (captured, first_after) = (stream.captured(), stream.key_frames()[1]);
+    assert!(captured[&first_after] < Instant::ZERO + ms(6_000) + INTERVAL * 4 + ONE_WAY * 2);
+    let after = captured.keys().filter(|frame| **frame >= first_after);
+    assert!(after.into_iter().all(|frame| shown.contains_key(frame)));
+    let told = stream.told.lock().unwrap();
+    let lost = told.reports().filter(|report| report.arrival.is_none()).count();
+    let dark = told.sent.iter().filter(|packet| {
+        (Instant::ZERO + ms(500)..Instant::ZERO + ms(6_000)).contains(&packet.sent)
+    });
+    assert_eq!(lost, dark.count(), "all of them, and no other, is told as lost");
+}
+
+#[test]
+fn a_window_full_of_lost_packets_opens_again() {
+    let target = Target { window: Some(Bytes::new(20_000)), ..plain_target() };
+    let mut stream = Loop::new(target, FeedbackStyle::PerFrame, |_| {});
+    let dark = Instant::ZERO + ms(500)..Instant::ZERO + ms(600);
+    stream.media_fate =
+        Box::new(move |now, _| if dark.contains(&now) { lost() } else { arrives() });
+    stream.run(Duration::from_secs(4));
+    stream.assert_frames_conserved();
+    let resumed = stream.packets.iter().find(|(sent, _)| *sent > Instant::ZERO + ms(600)).unwrap();
+    assert!(resumed.0 <= Instant::ZERO + ms(1_700), "nothing left until {}", resumed.0);
+    assert_eq!(stream.shown().keys().next_back(), stream.captured().keys().next_back());
+}
+
+#[test]
+fn while_the_pacer_is_behind_frames_are_skipped_and_the_queue_stays_short() {
+    // A tenth of what the frames need.
+    let pacing = Pacing::Rate(gameway_units::Rate::from_kbps(1_200));
+    let mut stream =
+        Loop::new(Target { pacing, ..plain_target() }, FeedbackStyle::PerFrame, |_| {});
+    stream.run_until(Instant::ZERO + Duration::from_secs(3));
+    assert!(stream.sender.waiting_frames() <= 6);
+    let skipped = |event: &&SenderEvent| matches!(event, SenderEvent::FrameSkipped { .. });
+    let skipped = stream.sender_events.iter().filter(skipped).count();
+    let encoded = stream.captured().len();
+    assert_eq!(skipped + encoded, 180, "every capture is told of");
+    // Three seconds at 1.2 Mb/s carry 18 frames.
+    assert!((18..=26).contains(&encoded), "{encoded} frames encoded");
+}
+
+#[test]
+fn probes_follow_each_frame_and_the_last_one_makes_a_report() {
+    let target = Target { probes_per_frame: 4, ..plain_target() };
+    let mut stream = Loop::new(target, FeedbackStyle::PerFrame, |_| {});
+    stream.run(Duration::from_secs(1));
+    let probes: Vec<&MediaPacket> = stream
+        .packets
+        .iter()
+        .map(|(_, packet)| packet)
+        .filter(|packet| packet.kind == PacketKind::Probe && packet.frame == FrameId(20))
+        .collect();
+    let marks: Vec<_> =
+        probes.iter().map(|p| (p.index, p.last_probe, p.wire_size().get())).collect();
+    assert_eq!(marks, [(0, false, 48), (1, false, 48), (2, false, 48), (3, true, 48)]);
+    let ends =
+        |(_, packet): &&(Instant, MediaPacket)| packet.last_probe || packet.is_last_of_frame();
+    let ends: Vec<_> =
+        stream.packets.iter().filter(ends).map(|(sent, _)| *sent + ONE_WAY).collect();
+    assert_eq!(ends.len(), 2 * stream.captured().len());
+    let reported = |end: &Instant| stream.feedback.iter().any(|(at, _)| at == end);
+    assert!(ends.iter().all(reported), "the frame's end and its probes' end make a report");
+}
+
+#[test]
+fn reports_at_an_interval_cover_everything_and_come_no_more_often() {
+    let mut stream = Loop::new(plain_target(), FeedbackStyle::Interval(ms(50)), |_| {});
+    stream.run(Duration::from_secs(2));
+    let gaps: Vec<_> = stream.feedback.windows(2).map(|pair| pair[1].0 - pair[0].0).collect();
+    assert!(gaps.iter().all(|&gap| gap >= ms(50) && gap < ms(51)), "{gaps:?}");
+    let told = stream.told.lock().unwrap();
+    assert_eq!(told.reports().count(), told.sent.len());
+}
+
+#[test]
+fn a_lost_last_packet_delays_the_report_by_ten_milliseconds_at_most() {
+    let mut stream = losing(MediaPacket::is_last_of_frame);
+    stream.run(Duration::from_secs(1));
+    let longest = stream.feedback.iter().flat_map(|(at, report)| {
+        let oldest = report.packets.iter().flatten().map(|received| received.arrival);
+        oldest
+            .filter(move |arrival| support::on_sender(*arrival) <= *at)
+            .max()
+            .map(|new| (*at, new))
+    });
+    for (at, newest) in longest {
+        assert!(at - support::on_sender(newest) <= ms(10));
+    }
+    assert!(!stream.feedback.iter().any(|(_, report)| report.packets.is_empty()));
+}
+
+#[test]
+fn the_size_of_a_report_is_that_of_its_rtcp_packet() {
+    let mut stream = losing(|packet| packet.index == 0);
+    stream.run(Duration::from_secs(1));
+    for (_, report) in &stream.feedback {
+        // Two bytes a packet, padded to four; RTCP 8, block 8, timestamp 4, IPv4 and UDP 28.
+        let padded = (report.packets.len() as u64 * 2).next_multiple_of(4);
+        let request = if report.key_frame_request { 12 } else { 0 };
+        assert_eq!(report.wire_size().get(), 48 + padded + request);
+    }
+    assert!(stream.feedback.iter().any(|(_, report)| report.key_frame_request));
+}
