@@ -19,7 +19,7 @@ from gameway.figures.conditions import (
     matches,
     title_of,
 )
-from gameway.figures.facets import Panel, colour, faceted, field, joined, legend, panel_charts, zoom
+from gameway.figures.facets import Panel, colour, faceted, field, joined, panel_charts, zoom
 from gameway.metrics.summary import summary_table
 
 if TYPE_CHECKING:
@@ -76,7 +76,7 @@ def _chart(rows: pl.DataFrame, layout: Layout, others: list[str]) -> Any:
     hue, shape = colour(controller), alt.Undefined
     if controller is not None:
         shape = alt.Shape(field(controller), type="nominal", sort=controller.values,
-                          title=controller.title, legend=legend())  # fmt: skip
+                          legend=None)  # fmt: skip
     points = base.mark_point(opacity=0.85, filled=True, size=75).encode(
         x, y, color=hue, shape=shape, tooltip=_tooltip(layout, others)
     )

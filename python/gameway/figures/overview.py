@@ -53,7 +53,7 @@ def metric_panels(results: ResultFolder, column: str, where: Where | None = None
     """Charts of one metric."""
     table = summary_table(results).filter(matches(where or {}) & pl.col(column).is_not_nan())
     layout = arrange(dimensions(table, results.factors), PLACES, FREE)
-    title = column_title(column)
+    title = metric_of_column(column).label
 
     def draw(panel: Where) -> tuple[alt.TopLevelMixin, str] | None:
         rows = table.filter(matches(panel))
@@ -63,14 +63,6 @@ def metric_panels(results: ResultFolder, column: str, where: Where | None = None
         return _chart(rows, column, layout), note + "."
 
     return panel_charts(layout, draw)
-
-
-def column_title(column: str) -> str:
-    """A metric column in words with its unit."""
-    metric = metric_of_column(column)
-    name = metric.name.removesuffix("_" + metric.name.rsplit("_", 1)[-1])
-    words = (name if metric.unit != "MOS" else metric.name).replace("_", " ")
-    return f"{words} ({metric.unit})" if metric.unit not in {"1", "MOS"} else words
 
 
 def _chart(rows: pl.DataFrame, column: str, layout: Layout) -> Any:
@@ -84,7 +76,7 @@ def _chart(rows: pl.DataFrame, column: str, layout: Layout) -> Any:
         pl.lit("").alias(ONLY),
     ).with_columns(pl.col("mean", "low", "high").round_sig_figs(4))
     base = alt.Chart().properties(width=width(layout), height=HEIGHT).encode(**_places(layout))
-    title = column_title(column)
+    title = metric_of_column(column).label
     y = alt.Y("mean:Q", title=title, scale=alt.Scale(zero=False))
     bars = base.mark_rule(strokeWidth=2).encode(alt.Y("low:Q", title=title), y2="high:Q")
     shown = [alt.Tooltip(field(d), type="nominal", title=d.title) for d in layout.places.values()]

@@ -33,6 +33,13 @@ class Metric:
     """None where neither direction is good in itself."""
 
     @property
+    def label(self) -> str:
+        """The name in words with the unit, for axes and headings."""
+        words = _LABELS.get(self.name) or self.name.removesuffix(_ENDING.get(self.unit, ""))
+        plain = self.unit in {"1", "MOS"}
+        return words.replace("_", " ") + ("" if plain else f" ({self.unit})")
+
+    @property
     def columns(self) -> list[str]:
         """The columns of this metric in the table of runs."""
         return [f"{scope}_{self.name}" for scope in SCOPES] if self.scoped else [self.name]
@@ -133,9 +140,31 @@ def _opinion() -> list[Metric]:
     return [Metric(name, "MOS", text, _MOS, higher_is_better=True) for name, text in terms]
 
 
-METRICS: list[Metric] = [*_competition(), *_network(), *_frames(), *_opinion()]
-BY_NAME: dict[str, Metric] = {metric.name: metric for metric in METRICS}
+_ENDING = {"Mb/s": "_mbps", "%": "_percent", "ms": "_ms", "s": "_s", "f/s": "_fps"}
+_LABELS = {
+    "rtt_mean_ms": "round-trip time",
+    "rtt_sd_ms": "deviation of the round-trip time",
+    "loss_percent": "packet loss",
+    "displayed_fps": "displayed frame rate",
+    "never_shown_percent": "frames never shown",
+    "queue_delay_mean_ms": "mean queueing delay",
+    "frame_delay_mean_ms": "mean frame delay",
+    "jain_index": "Jain's index",
+    "mos": "opinion score",
+    "mos_medium": "opinion score, medium classes",
+    "mos_low": "opinion score, low classes",
+    "mos_planning": "opinion score, planning mode",
+}
+_LABELS |= {f"stall_{ms}ms_percent": f"stalls over {ms} ms" for ms in STALL_LIMITS_MS}
+_LABELS |= {f"queue_over_{ms}ms_percent": f"packets queued {ms} ms" for ms in DELAY_LIMITS_MS}
+_LABELS |= {f"frame_delay_p{p}_ms": f"frame delay, p{p}" for p in (50, 95, 99)}
+_LABELS |= {f"first_packet_queue_p{p}_ms": f"first packet's queue, p{p}" for p in (50, 95, 99)}
+_LABELS |= {
+    f"mos_{term}": f"opinion score of {term} alone"
+    for term in ("coding", "transmission", "temporal", "frames", "delay")
+}
 
+METRICS: list[Metric] = [*_competition(), *_network(), *_frames(), *_opinion()]
 # Metrics of a condition (all its runs together) that a single run does not have.
 CONDITION_METRICS: list[Metric] = [
     Metric("adaptiveness", "1", "(1 - C/C_max)/2 + (1 - E/E_max)/2 with response C and recovery E "
@@ -144,6 +173,8 @@ CONDITION_METRICS: list[Metric] = [
     Metric("adaptiveness_per_run", "1", "mean of the same over the response and recovery of each "
            "run", f"{_XU}, 4.4", scoped=False, higher_is_better=True),
 ]  # fmt: skip
+
+BY_NAME: dict[str, Metric] = {metric.name: metric for metric in [*METRICS, *CONDITION_METRICS]}
 
 
 def metric_columns() -> list[str]:

@@ -35,6 +35,8 @@ if TYPE_CHECKING:
 __all__ = ["write"]
 
 FILES = "report-files"
+# Figures that open with their middle panel (the capacity that the paper shows).
+MIDDLE_FIRST = ("bitrate", "rtt")
 
 
 @dataclass(frozen=True)
@@ -106,7 +108,7 @@ def _content(
 
 def _figure(figure: Figure, folder: Path | None) -> dict[str, Any]:
     charts = []
-    middle = len(figure.panels) // 2 if figure.id == "bitrate" else 0
+    middle = len(figure.panels) // 2 if figure.id in MIDDLE_FIRST else 0
     for index, panel in enumerate(figure.panels):
         name = file_name(figure.id, panel.label)
         spec = panel.chart.to_dict(validate=False)  # type: ignore[attr-defined]

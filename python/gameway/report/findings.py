@@ -1,7 +1,7 @@
 """What the results say, in plain words, computed from the tables.
 
 Two controllers are compared run by run: repeat r of a condition has the same seed for each of them,
-so a difference counts as real if the 95 % interval of the paired differences excludes zero.
+so a difference counts as clear if the 95 % interval of the paired differences excludes zero.
 """
 
 from __future__ import annotations
@@ -13,7 +13,6 @@ import numpy as np
 import polars as pl
 
 from gameway.figures.conditions import COMPETITOR, CONTROLLER
-from gameway.figures.overview import column_title
 from gameway.metrics.catalogue import metric_of_column
 from gameway.metrics.statistics import half_width
 from gameway.metrics.summary import condition_keys, summary_table
@@ -35,7 +34,7 @@ RANKED = (
 
 @dataclass(frozen=True)
 class Duel:
-    """How often one controller is really better or worse than another, over all conditions."""
+    """How often one controller is clearly better or worse than another, over all conditions."""
 
     better: int
     worse: int
@@ -110,9 +109,9 @@ def _ranking(results: ResultFolder, table: pl.DataFrame, column: str) -> str:
     order = ", ".join(f"{name} {_short(value)}" for name, value in zip(names, values, strict=True))
     against = duel(results, column, names[0], names[1])
     return (
-        f"<b>{_capital(column_title(column))}</b>{_scope_words(column)}, mean over conditions: "
-        f"{order}. {names[0]} is really better than {names[1]} in {against.better} of "
-        f"{against.conditions} conditions and really worse in {against.worse}."
+        f"<b>{_capital(metric_of_column(column).label)}</b>{_scope_words(column)}, mean over conditions: "
+        f"{order}. {names[0]} is clearly better than {names[1]} in {against.better} of "
+        f"{against.conditions} conditions and clearly worse in {against.worse}."
     )
 
 
@@ -161,11 +160,12 @@ def _published(comparisons: list[Comparison]) -> list[str]:
         if not known:
             continue
         near = sum(not cell.marked for cell in known)
-        mean = float(np.mean([cell.difference_percent or 0.0 for cell in known]))
+        mean = float(np.mean([cell.difference or 0.0 for cell in known]))
+        unit = "percentage points" if comparison.table.unit == "%" else comparison.table.unit
         sentences.append(
             f"<b>Published Table {comparison.table.number}</b> "
             f"({comparison.table.title.lower()}): our mean over controllers is within 20 % of the "
-            f"published mean in {near} of {len(known)} cells; on average it differs by {mean:+.0f} %."
+            f"published mean in {near} of {len(known)} cells; on average it differs by {mean:+.2g} {unit}."
         )
     return sentences
 

@@ -14,6 +14,7 @@ from gameway.figures.heatmaps import duration_panels, fairness_panels
 from gameway.figures.overview import metric_panels
 from gameway.figures.series import bitrate_panels, rtt_panels
 from gameway.figures.timeline import timeline
+from gameway.metrics.catalogue import metric_of_column
 from gameway.metrics.summary import Condition, conditions, summary_table
 from gameway.report.findings import ranked_columns, scope_of
 
@@ -114,7 +115,9 @@ def _queue_delay(results: ResultFolder) -> Figure:
 def _overview(results: ResultFolder, table: pl.DataFrame) -> list[Figure]:
     caption = "Means over runs with 95 % intervals. The axis need not begin at zero."
     panels = [
-        Panel({"metric": _metric_words(column)} | panel.where, panel.chart, panel.description)
+        Panel(
+            {"metric": metric_of_column(column).label} | panel.where, panel.chart, panel.description
+        )
         for column in ranked_columns(table)[:MOST_OVERVIEWS]
         for panel in metric_panels(results, column)
     ]
@@ -136,7 +139,3 @@ def _examples(found: list[Condition]) -> list[Condition]:
     for condition in found:
         by_controller.setdefault(str(condition.keys.get("controller")), []).append(condition)
     return [group[len(group) // 2] for group in by_controller.values()][:MOST_TIMELINES]
-
-
-def _metric_words(column: str) -> str:
-    return column.split("_", 1)[1].replace("_", " ")

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING
 import polars as pl
 
 from gameway.figures.conditions import CONTROLLER, dimensions, title_of
-from gameway.figures.overview import column_title
 from gameway.metrics.catalogue import CONDITION_METRICS, METRICS, metric_of_column
 from gameway.metrics.quantities import natural_key
 from gameway.report.findings import scope_of
@@ -26,13 +25,6 @@ HEADLINE = (
     "frame_delay_p95_ms", "stall_100ms_percent", "link_utilization_percent", "mos",
 )  # fmt: skip
 COMPETITION = ("bitrate_difference_ratio", "jain_index", "response_s", "recovery_s", "adaptiveness")
-TITLES = {
-    "bitrate_difference_ratio": "bitrate difference ratio",
-    "response_s": "response (s)",
-    "recovery_s": "recovery (s)",
-    "adaptiveness": "adaptiveness",
-    "jain_index": "Jain's index",
-}
 
 
 def headline(table: pl.DataFrame) -> str:
@@ -44,7 +36,7 @@ def headline(table: pl.DataFrame) -> str:
     )
     best = {column: _best(means, column) for column in columns}
     heads = [_head(title_of(group), text=True), _head("conditions")]
-    heads += [_head(heading(column)) for column in columns]
+    heads += [_head(metric_of_column(column).label) for column in columns]
     rows = []
     for row in means.iter_rows(named=True):
         cells = [f'<th scope="row">{escape(str(row[group]))}</th>', _cell(str(row["conditions"]))]
@@ -81,7 +73,7 @@ def summary(table: pl.DataFrame, factors: list[str]) -> str:
     columns = [c for c in (*COMPETITION, *_headline_columns(table)) if _known(table, c)]
     heads = [_head(title_of(key), text=True, sortable=True) for key in keys]
     heads += [_head("runs", sortable=True)]
-    heads += [_head(heading(column), sortable=True) for column in columns]
+    heads += [_head(metric_of_column(column).label, sortable=True) for column in columns]
     order = {text: index for index, text in enumerate(_sorted_values(table, keys))}
     rows = []
     for row in table.iter_rows(named=True):
@@ -126,11 +118,6 @@ def estimate(value: float | None, half: float | None) -> str:
     if value is None or half is None or math.isnan(half) or math.isnan(value):
         return text
     return f"{text} <small>± {number(half)}</small>"
-
-
-def heading(column: str) -> str:
-    """The heading of a metric column."""
-    return TITLES.get(column) or column_title(column)
 
 
 def _comparison_row(
