@@ -71,4 +71,4 @@ def competitors(spec: dict[str, Any]) -> list[dict[str, Any]]:
 
 def streams(spec: dict[str, Any]) -> list[dict[str, Any]]:
     """The game streams of a spec, with their names filled in."""
-    return [{"name": "game", **stream} for stream in spec["stream"]]
+    return [{"name": "game", **stream} for stream in spec.get("stream") or []]

@@ -109,7 +109,7 @@ def _stamped(frame: pl.DataFrame, stamps: dict[str, int]) -> pl.DataFrame:
 
 def _stamp(run: Run) -> int:
     """Changes when the run was made again, even under the same id (by a newer simulator)."""
-    return (run.folder / "frames.parquet").stat().st_mtime_ns
+    return run.folder.stat().st_mtime_ns
 
 
 def _stored(folder: Path, stamps: dict[str, int]) -> Evaluated:
