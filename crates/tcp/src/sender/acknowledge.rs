@@ -145,7 +145,7 @@ impl Sender {
         let new = self.ecn.active
             && segment.flags.ece
             && self.phase == Phase::Open
-            && self.acknowledged >= self.ecn.handled_until;
+            && self.acknowledged > self.ecn.handled_until;
         if new {
             self.ecn.handled_until = self.next;
             self.ecn.reduced = true;

@@ -230,7 +230,7 @@ impl Bbr {
     /// Any phase but the draining one, at random: flows must not probe in step.
     fn enter_probe_bw(&mut self, now: Instant) {
         self.random = next_random(self.random);
-        let draw = ((self.random >> 32) * 7 >> 32) as usize;
+        let draw = (((self.random >> 32) * 7) >> 32) as usize;
         let phase = (CYCLE.len() - draw) % CYCLE.len();
         self.mode = Mode::ProbeBw { phase, since: now };
     }

@@ -1,0 +1,218 @@
+//! Whatever the path does, the stream arrives once, in order, and the exchange ends; whatever a peer
+//! sends, nothing panics.
+
+mod common;
+
+use common::Random;
+use gameway_tcp::{
+    Algorithm, Application, Ecn, Flags, Receiver, ReceiverConfig, SackBlock, SackBlocks, Segment,
+    Sender, SenderConfig,
+};
+use gameway_units::{Bytes, Duration, Instant};
+use proptest::prelude::*;
+use std::collections::BTreeMap;
+
+/// A path that loses, repeats, delays and reorders segments both ways.
+#[derive(Debug, Clone, Copy)]
+struct Chaos {
+    loss: f64,
+    duplicate: f64,
+    reorder: f64,
+    seed: u64,
+}
+
+struct Path {
+    chaos: Chaos,
+    random: Random,
+    order: u64,
+    events: BTreeMap<(Instant, u64), (bool, Segment)>,
+}
+
+impl Path {
+    fn send(&mut self, now: Instant, to_receiver: bool, segment: Segment) {
+        let copies = if self.random.unit() < self.chaos.loss { 0 } else { 1 }
+            + usize::from(self.random.unit() < self.chaos.duplicate);
+        for _ in 0..copies {
+            let late =
+                if self.random.unit() < self.chaos.reorder { self.random.unit() } else { 0.0 };
+            let due = now + Duration::from_micros(5_000 + (late * 20_000.0) as i64);
+            self.order += 1;
+            self.events.insert((due, self.order), (to_receiver, segment));
+        }
+    }
+}
+
+/// Runs a transfer to its end and returns the sender; checks what must hold at every step.
+fn transfer(algorithm: Algorithm, bytes: u64, receive_buffer: u64, chaos: Chaos) -> Sender {
+    let application = Application { bytes: Some(Bytes::new(bytes)), ..Application::default() };
+    let config = SenderConfig { application, ..SenderConfig::default() };
+    let mut sender = Sender::new(config, algorithm.build(config.segment_size, chaos.seed));
+    let mut now = Instant::ZERO;
+    let receive_buffer = Bytes::new(receive_buffer);
+    let mut receiver = Receiver::new(ReceiverConfig { receive_buffer, ..Default::default() }, now);
+    let random = Random(chaos.seed);
+    let mut path = Path { chaos, random, order: 0, events: BTreeMap::new() };
+    let (mut highest_sent, mut highest_edge) = (0, u64::from(u16::MAX));
+    for _ in 0..2_000_000 {
+        while let Some(segment) = receiver.poll_transmit(now) {
+            highest_edge = highest_edge.max(segment.acknowledgment + u64::from(segment.window));
+            path.send(now, false, segment);
+        }
+        let probes = sender.stats().tail_probes;
+        while let Some(segment) = sender.poll_transmit(now) {
+            check_sent(&sender, &segment, probes, &mut highest_sent, highest_edge);
+            path.send(now, true, segment);
+        }
+        if sender.is_finished() {
+            break;
+        }
+        let arrival = path.events.first_key_value().map(|(key, _)| key.0);
+        let deadlines = [sender.next_deadline(), receiver.next_deadline()];
+        let next = deadlines.into_iter().flatten().chain(arrival).min();
+        now = next.expect("an unfinished transfer always has something to wait for").max(now);
+        if arrival == Some(now) {
+            let Some((_, (to_receiver, segment))) = path.events.pop_first() else { continue };
+            let received = receiver.received();
+            if to_receiver {
+                receiver.on_segment(now, &segment)
+            } else {
+                sender.on_segment(now, &segment)
+            }
+            assert!(receiver.received() >= received, "the stream never runs backwards");
+        }
+        sender.on_deadline(now);
+        receiver.on_deadline(now);
+    }
+    assert!(sender.is_finished() && receiver.is_finished(), "{:?}", sender.stats());
+    assert_eq!(receiver.received(), Bytes::new(bytes));
+    assert_eq!(sender.stats().acknowledged, Bytes::new(bytes));
+    assert_eq!(sender.stats().in_flight, Bytes::ZERO);
+    sender
+}
+
+fn check_sent(sender: &Sender, segment: &Segment, probes: u64, highest: &mut u64, edge: u64) {
+    let stats = sender.stats();
+    let probe = stats.tail_probes > probes;
+    if segment.length > 0 && !probe {
+        assert!(stats.in_flight <= stats.window, "{} > {}", stats.in_flight, stats.window);
+    }
+    if segment.length > 0 {
+        assert!(segment.end() <= edge, "beyond the receive window");
+        assert!(segment.sequence <= *highest, "a gap in what was sent");
+    }
+    *highest = segment.end().max(*highest);
+}
+
+fn algorithms() -> impl Strategy<Value = Algorithm> {
+    prop::sample::select(Algorithm::ALL.to_vec())
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 1000, ..ProptestConfig::default() })]
+
+    #[test]
+    fn everything_arrives_once_and_in_order(
+        algorithm in algorithms(),
+        bytes in 0u64..400_000,
+        receive_buffer in prop::sample::select(vec![1000u64, 4000, 30_000, 100_000, 6_000_000]),
+        loss in prop::sample::select(vec![0.0, 0.01, 0.05, 0.3]),
+        duplicate in prop::sample::select(vec![0.0, 0.1]),
+        reorder in prop::sample::select(vec![0.0, 0.02, 0.5]),
+        seed in any::<u64>(),
+    ) {
+        transfer(algorithm, bytes, receive_buffer, Chaos { loss, duplicate, reorder, seed });
+    }
+
+    #[test]
+    fn arbitrary_segments_never_panic(
+        algorithm in algorithms(),
+        segments in prop::collection::vec((segment(), any::<bool>(), 0i64..3_000_000_000), 1..120),
+    ) {
+        survive(algorithm, &segments);
+    }
+}
+
+fn offset() -> impl Strategy<Value = u64> {
+    prop_oneof![0u64..200_000, (0u64..140).prop_map(|n| n * 1448), any::<u64>(), Just(u64::MAX)]
+}
+
+prop_compose! {
+    fn segment()(
+        bits in any::<u8>(),
+        (sequence, acknowledgment) in (offset(), offset()),
+        length in prop_oneof![0u32..3000, any::<u32>()],
+        window in prop_oneof![0u32..100_000, any::<u32>()],
+        blocks in prop::collection::vec((offset(), offset()), 0..4),
+        (value, echo) in (any::<i64>(), any::<i64>()),
+        window_scale in any::<u8>(),
+    ) -> Segment {
+        let mut sack = SackBlocks::default();
+        blocks.into_iter().for_each(|(start, end)| sack.push(SackBlock { start, end }));
+        let flag = |bit: u8| bits & (1 << bit) != 0;
+        Segment {
+            // SYN rarely and ACK mostly, so that connections get established.
+            flags: Flags { syn: bits < 16, ack: !(16..32).contains(&bits), fin: flag(0), ece: flag(1), cwr: flag(2) },
+            ecn: if flag(3) { Ecn::Ce } else { Ecn::Ect0 },
+            window_scale, length, sequence, acknowledgment, window, sack,
+            timestamp_value: Instant::from_nanos(value),
+            timestamp_echo: Instant::from_nanos(echo),
+        }
+    }
+}
+
+/// Feeds both ends garbage between honest openings.
+fn survive(algorithm: Algorithm, segments: &[(Segment, bool, i64)]) {
+    let config = SenderConfig { ecn: true, ..SenderConfig::default() };
+    let mut sender = Sender::new(config, algorithm.build(config.segment_size, 1));
+    let mut now = Instant::ZERO;
+    let mut receiver = Receiver::new(ReceiverConfig { ecn: true, ..Default::default() }, now);
+    if let Some(syn) = receiver.poll_transmit(now) {
+        sender.on_segment(now, &syn);
+    }
+    if let Some(syn_ack) = sender.poll_transmit(now) {
+        receiver.on_segment(now, &syn_ack);
+    }
+    if let Some(ack) = receiver.poll_transmit(now) {
+        sender.on_segment(now, &ack);
+    }
+    for (segment, to_receiver, wait) in segments {
+        now += Duration::from_nanos(*wait);
+        if *to_receiver {
+            receiver.on_segment(now, segment);
+        } else {
+            sender.on_segment(now, segment);
+        }
+        sender.on_deadline(now);
+        receiver.on_deadline(now);
+        // A window of gigabytes would be sent in full by a window that garbage has opened.
+        for _ in 0..100 {
+            let (sent, _) = (sender.poll_transmit(now), receiver.poll_transmit(now));
+            if sent.is_none() {
+                break;
+            }
+        }
+        let stats = sender.stats();
+        assert!(stats.cwnd >= Bytes::new(1448), "{stats:?}");
+        assert!(sender.next_deadline().is_none_or(|due| due >= Instant::ZERO));
+    }
+}
+
+#[test]
+fn a_clean_path_needs_no_retransmission_whatever_the_algorithm() {
+    let calm = Chaos { loss: 0.0, duplicate: 0.0, reorder: 0.0, seed: 1 };
+    for algorithm in Algorithm::ALL {
+        let stats = transfer(algorithm, 3_000_000, 6_000_000, calm).stats();
+        assert_eq!((stats.retransmissions, stats.timeouts, stats.recoveries), (0, 0, 0));
+        assert_eq!(stats.segments_sent, 3_000_000 / 1448 + 1 + 1);
+    }
+}
+
+#[test]
+fn reordering_alone_is_taken_back() {
+    let chaos = Chaos { loss: 0.0, duplicate: 0.0, reorder: 0.05, seed: 3 };
+    let stats = transfer(Algorithm::Cubic, 20_000_000, 6_000_000, chaos).stats();
+    assert!(stats.spurious > 0, "{stats:?}");
+    assert_eq!(stats.timeouts, 0);
+    // The threshold adapts: few of the some 700 late segments are sent again.
+    assert!(stats.retransmissions < 100, "{stats:?}");
+}
