@@ -1,5 +1,24 @@
 """What Python needs of the Rust crates. Every ValueError carries a message for the user."""
 
+__all__ = [
+    "SCHEMA_VERSION",
+    "VERSION",
+    "catalogue",
+    "check_controller",
+    "check_queue_size",
+    "check_trace",
+    "format_bytes",
+    "format_duration",
+    "format_rate",
+    "parse_bytes",
+    "parse_duration",
+    "parse_rate",
+    "parse_ratio",
+    "parse_toml",
+    "queue_bytes",
+    "run",
+]
+
 SCHEMA_VERSION: int
 VERSION: str
 

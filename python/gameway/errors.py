@@ -18,7 +18,7 @@ class GamewayError(Exception):
 class InputError(GamewayError):
     """A file, field or option that cannot be used as it was given."""
 
-    def __init__(
+    def __init__(  # noqa: PLR0913 (all but the problem are named)
         self,
         problem: str = "",
         *,

@@ -92,7 +92,7 @@ class Part(BaseModel):
 class Jitter(Part):
     """Variation of the one-way delay of the path, cut at zero; packets are not reordered."""
 
-    mean: fields.Moments = "0 ms"
+    mean: fields.Moments = "0 s"
     deviation: fields.Moments = Field(examples=["2 ms"])
 
 

@@ -110,6 +110,10 @@ def _unit(
     return check
 
 
+def _show_duration(nanos: int) -> str:
+    return _core.format_duration(nanos) if nanos else "0 s"
+
+
 def _show_ratio(parts_per_million: int) -> str:
     percent = (Decimal(parts_per_million) / 10_000).normalize()
     return f"{percent:f} %"
@@ -117,8 +121,8 @@ def _show_ratio(parts_per_million: int) -> str:
 
 _rate = _unit(_core.parse_rate, _core.format_rate, "25 Mb/s")
 _rate_or_none = _unit(_core.parse_rate, _core.format_rate, "25 Mb/s", lowest=0)
-_span = _unit(_core.parse_duration, _core.format_duration, "16 ms")
-_moment = _unit(_core.parse_duration, _core.format_duration, "30 s", lowest=0)
+_span = _unit(_core.parse_duration, _show_duration, "16 ms")
+_moment = _unit(_core.parse_duration, _show_duration, "30 s", lowest=0)
 _amount = _unit(_core.parse_bytes, _core.format_bytes, "10 MB")
 _share = _unit(_core.parse_ratio, _show_ratio, "2 %", lowest=0, highest=1_000_000)
 
@@ -186,39 +190,55 @@ def entries(part: str) -> dict[str, dict[str, Any]]:
     return {entry["name"]: entry for entry in catalogue()[part]}
 
 
-def _with_options(kind: str, part: str, own: dict[str, Check]) -> Check:
-    """Check a table { kind = ..., options of that kind }; each value may be an axis."""
-    check_kind = _one_of(kind, lambda: entries(part))
+def _with_options(kind: str, part: str, option: Callable[[list[str], str], Check]) -> Check:
+    """Check a table { kind = ..., options of that kind }; each value may be an axis.
+
+    `option` gives the check of an option (second) that all of some kinds (first) have.
+    """
+    check_kind = _axis_of(_one_of(kind, lambda: entries(part)))
 
     def check(value: object, info: ValidationInfo) -> dict[str, Any]:
-        table = _table(value, "kind")
-        kinds = _inside("kind", _axis_of(check_kind), table["kind"], info)
-        checked = {"kind": kinds}
+        table = dict(_table(value, "kind"))
+        checked = {"kind": _inside("kind", check_kind, table.pop("kind"), info)}
+        kinds = values(checked["kind"])
+        known = _options_of_all(part, kinds)
         for name, item in table.items():
-            if name == "kind":
-                continue
-            known = _options_of_all(part, values(kinds), own)
             if name not in known:
-                refuse(
-                    f"is an unknown key of the {kind} {' and '.join(values(kinds))}",
-                    item,
-                    nearest(name, known),
-                    (name,),
-                )
-            checked[name] = _inside(name, _axis_of(own.get(name, _option)), item, info)
+                problem = f"is an unknown key of the {kind} {' and '.join(kinds)}"
+                refuse(problem, item, nearest(name, known), (name,))
+            checked[name] = _inside(name, _axis_of(option(kinds, name)), item, info)
         return checked
 
     return check
 
 
-def _options_of_all(part: str, kinds: list[str], own: dict[str, Check]) -> set[str]:
+def _options_of_all(part: str, kinds: list[str]) -> set[str]:
     """Options that every one of `kinds` has."""
     found = [{option["name"] for option in entries(part)[kind]["options"]} for kind in kinds]
-    return set.intersection(*found) | set(own)
+    return set.intersection(*found)
+
+
+def _controller_option(kinds: list[str], name: str) -> Check:
+    """Check one option by building the controllers with it."""
+
+    def check(value: object, info: ValidationInfo) -> object:
+        text = value if isinstance(value, str) else json.dumps(_option(value, info))
+        for kind in kinds:
+            try:
+                _core.check_controller(kind, [(name, text)])
+            except ValueError as error:
+                refuse(f"is not possible: {error}", value)
+        return value
+
+    return check
+
+
+def _queue_option(_: list[str], name: str) -> Check:
+    return _queue_size if name == "size" else _option
 
 
 def _option(value: object, _: ValidationInfo) -> object:
-    if not isinstance(value, (str, int, float, bool)):
+    if not isinstance(value, str | int | float):
         refuse("must be one value", value, "a text, a number, true or false")
     return value
 
@@ -240,7 +260,7 @@ def _table(value: object, *required: str, only: Sequence[str] | None = None) -> 
 
 def _controller(value: object, info: ValidationInfo) -> object:
     if isinstance(value, dict):
-        return _with_options("controller", "controllers", {})(value, info)
+        return _with_options("controller", "controllers", _controller_option)(value, info)
     return _one_of("controller", lambda: entries("controllers"))(value, info)
 
 
@@ -248,7 +268,7 @@ def _queue(value: object, info: ValidationInfo) -> object:
     table = {"kind": value} if isinstance(value, str) else value
     if isinstance(table, dict):
         table = {"size": DEFAULT_QUEUE_SIZE, **table}
-    return _with_options("queue", "queues", {"size": _queue_size})(table, info)
+    return _with_options("queue", "queues", _queue_option)(table, info)
 
 
 def _capacity(value: object, info: ValidationInfo) -> object:

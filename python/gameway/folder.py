@@ -40,13 +40,13 @@ def locked(folder: Path) -> Iterator[None]:
         fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
         yield
     except BlockingIOError:
-        raise GamewayError(f"{folder}: another gameway writes here; wait for it") from None
+        raise GamewayError(f"{folder}: another gameway writes here; wait") from None
     finally:
         os.close(descriptor)
 
 
 def check_same(folder: Path, manifest: dict[str, Any]) -> dict[str, Any] | None:
-    """Refuse to mix results: give the folder's manifest if it is of the same experiment and build."""
+    """Refuse to mix results: give the manifest found if it is of the same experiment and build."""
     if not (folder / MANIFEST).exists():
         _refuse_foreign(folder)
         return None

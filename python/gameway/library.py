@@ -12,8 +12,11 @@ FILE = "experiment.toml"
 
 
 def folder() -> Path:
-    """Give the folder of the experiments that are part of this installation."""
-    return Path(str(resources.files("gameway"))) / "experiments"
+    """Give the folder of the experiments: of the source tree, or of the installed package."""
+    package = Path(str(resources.files("gameway")))
+    tree = package.parents[1]
+    in_tree = (tree / "crates" / "python" / "Cargo.toml").is_file()
+    return (tree if in_tree else package) / "experiments"
 
 
 def names() -> list[str]:

@@ -43,8 +43,8 @@ Leaves = dict[str, Any]
 class Run:
     """One run of the matrix.
 
-    `factors` are short texts for tables and figures; `spec` is what the simulator gets, with absolute
-    paths of files; `recorded` is the same with their names as written.
+    `factors` are short texts for tables and figures; `spec` is what the simulator gets, with
+    absolute paths of files; `recorded` is the same with their names as written.
     """
 
     id: str
@@ -69,13 +69,14 @@ def expand(experiment: Experiment) -> list[Run]:
     for repeat in range(runs):
         seed = run_seed(base_seed, repeat)
         for combination, named in zip(combinations, factors, strict=True):
-            run = _make(combination, named, repeat, seed, experiment.source, digests)
+            recorded = {"seed": seed, **combination}
+            run = _make(recorded, named, repeat, experiment.source, digests)
             found.setdefault(run.id, run)
     return list(found.values())
 
 
 def run_seed(base_seed: int, repeat: int) -> int:
-    """Derive the seed of a repeat: 48 bits of a hash, exact in any reader of JSON."""
+    """Derive the seed of a repeat: 48 bits of a hash, exact in any JSON reader."""
     digest = hashlib.sha256(f"gameway seed {base_seed} repeat {repeat}".encode()).digest()
     return int.from_bytes(digest[:6], "big")
 
@@ -93,20 +94,18 @@ def canonical(value: object) -> str:
 
 
 def _make(
-    combination: dict[str, Any],
+    recorded: dict[str, Any],
     factors: dict[str, str],
     repeat: int,
-    seed: int,
     source: Source,
     digests: Mapping[str, str],
 ) -> Run:
-    recorded = {"seed": seed, **combination}
     by_content = _with_files(recorded, lambda name: f"sha256:{digests[name]}")
     spec = _with_files(recorded, lambda name: str(resolve(name, source.base).resolve()))
     digest = hashlib.sha256(canonical(by_content).encode()).hexdigest()[:10]
     slug = re.sub(r"[^a-z0-9.]+", "-", "_".join(factors.values()).lower()).strip("-.")
     name = f"{slug[:SLUG_LENGTH].rstrip('-.')}_r{repeat:02}_{digest}"
-    return Run(name, factors, repeat, seed, spec, recorded)
+    return Run(name, factors, repeat, recorded["seed"], spec, recorded)
 
 
 def _ordered(tree: Any, source: Source, path: str = "") -> Any:
@@ -215,7 +214,7 @@ def _same_order(factors: list[dict[str, str]]) -> list[dict[str, str]]:
 
 
 def _leaves(node: Any, path: str = "") -> Iterator[tuple[str, Any]]:
-    """Give each single value by its path; the kind of a queue or controller has the table's path."""
+    """Give each single value by its path; a kind of queue or controller has its table's path."""
     if isinstance(node, dict) and path and not {"trace", "file", "steps"} & set(node):
         for name, item in node.items():
             own = name == "kind" and re.fullmatch(r"path\.queue|stream\.\d+\.controller", path)

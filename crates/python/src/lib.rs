@@ -3,6 +3,7 @@
 //! Every error is a `ValueError` whose text is meant for the user.
 
 mod catalogue;
+mod simulator;
 mod toml;
 mod units;
 
@@ -12,6 +13,8 @@ use pyo3::prelude::*;
 mod _core {
     #[pymodule_export]
     use crate::catalogue::{catalogue, check_controller, check_trace};
+    #[pymodule_export]
+    use crate::simulator::run;
     #[pymodule_export]
     use crate::toml::parse_toml;
     #[pymodule_export]
@@ -23,5 +26,5 @@ mod _core {
     #[pymodule_export]
     const VERSION: &str = env!("CARGO_PKG_VERSION");
     #[pymodule_export]
-    const SCHEMA_VERSION: u32 = 1;
+    const SCHEMA_VERSION: u32 = gameway_events::SCHEMA_VERSION;
 }

@@ -1,0 +1,95 @@
+"""The command line as a user meets it: in a process of its own."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from typing import TYPE_CHECKING
+
+import pytest
+from conftest import SMALL
+
+import gameway as gw
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+def gameway(
+    *arguments: str, cwd: Path | None = None, **env: str
+) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-m", "gameway", *arguments],
+        capture_output=True, text=True, check=False, cwd=cwd,
+        env={**os.environ, "COLUMNS": "200", **env},
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize("command", ["run", "report", "reproduce", "list", "frames"])
+def test_every_command_teaches(command: str) -> None:
+    done = gameway(command, "--help")
+    assert done.returncode == 0
+    assert "Example:" in done.stdout
+    assert "Next:" in done.stdout
+
+
+def test_version() -> None:
+    assert gameway("--version").stdout == f"gameway {gw.__version__} (result schema 1)\n"
+
+
+@pytest.mark.parametrize(
+    ("what", "text"),
+    [
+        ("controllers", "pudica"),
+        ("queues", "drop-tail"),
+        ("competitors", "cubic"),
+        ("metrics", "displayed_fps"),
+    ],
+)
+def test_lists(what: str, text: str) -> None:
+    done = gameway("list", what)
+    assert done.returncode == 0, done.stderr
+    assert text in done.stdout
+
+
+def test_an_error_is_one_message_without_traceback(tmp_path: Path) -> None:
+    (tmp_path / "x.toml").write_text('duration = "5"', encoding="utf-8")
+    done = gameway("run", "x.toml", cwd=tmp_path)
+    assert done.returncode == 2
+    assert done.stdout == ""
+    assert done.stderr.startswith("error: x.toml, line 1: duration: ")
+    assert done.stderr.count("\n") == 1
+    assert "Traceback" in gameway("run", "x.toml", cwd=tmp_path, GAMEWAY_DEBUG="1").stderr
+
+
+def test_an_unknown_experiment_lists_the_known() -> None:
+    done = gameway("reproduce", "nothing-like-it")
+    assert done.returncode == 2
+    assert '"nothing-like-it" is no experiment' in done.stderr
+
+
+def test_run_prints_a_summary_and_where_things_are(tmp_path: Path) -> None:
+    (tmp_path / "small.toml").write_text(SMALL, encoding="utf-8")
+    run = ("run", "small.toml", "--runs", "2", "--set", "path.capacity=10 Mb/s", "--no-report")
+    done = gameway(*run, cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert "pudica" in done.stdout
+    assert "±" in done.stdout
+    assert "tables: results/small" in done.stdout
+    assert "4 of 4 runs" in done.stderr
+    again = gameway(*run, cwd=tmp_path)
+    assert "4 of them finished before" in again.stderr
+    manifest = gw.Results.open(tmp_path / "results" / "small").manifest
+    assert manifest["overrides"] == ["path.capacity=10 Mb/s", "runs=2"]
+
+
+def test_report_is_written_anew(tmp_path: Path) -> None:
+    (tmp_path / "small.toml").write_text(SMALL, encoding="utf-8")
+    first = gameway("run", "small.toml", "--runs", "1", "--out", "out", cwd=tmp_path)
+    assert first.returncode == 0, first.stderr
+    page = tmp_path / "out" / "report.html"
+    page.unlink()
+    done = gameway("report", "out", cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert page.stat().st_size > 1000

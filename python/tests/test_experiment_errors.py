@@ -1,0 +1,300 @@
+"""Whatever is wrong with an experiment: one message with file, line, field, value and a remedy."""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from typing import TYPE_CHECKING
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import gameway as gw
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+GOOD = """\
+title = "Test"
+duration = "60 s"
+runs = 3
+
+[path]
+capacity = "25 Mb/s"
+base_rtt = "16 ms"
+queue = { kind = "drop-tail", size = "2 bdp" }
+
+[[stream]]
+name = "game"
+controller = "pudica"
+
+[[competitor]]
+name = "download"
+congestion_control = "cubic"
+start = "10 s"
+stop = "20 s"
+"""
+
+# what is replaced, by what, line, field, value, texts that the message must hold
+CASES = {
+    "syntax": ('title = "Test"', "title = ", 1, None, None, ["not valid TOML", "column 9"]),
+    "duplicate key": ("runs = 3", "runs = 3\nruns = 4", 4, None, None, ["duplicate key"]),
+    "unknown key": (
+        "capacity =", "capasity =", 6, "path.capasity", "25 Mb/s",
+        ["unknown key", 'did you mean "capacity"', "base_rtt"],
+    ),
+    "unknown key at the top": (
+        "runs = 3", "repeats = 3", 3, "repeats", 3, ["unknown key", "runs", "duration"],
+    ),
+    "unknown key of a queue": (
+        'size = "2 bdp"', 'limit = "2 bdp"', 8, "path.queue.limit", "2 bdp", ["drop-tail", "size"],
+    ),
+    "unknown option of a controller": (
+        '"pudica"', '{ kind = "pudica", gian = 1 }', 12, "stream.0.controller.gian", 1,
+        ["unknown key of the controller pudica"],
+    ),
+    "value of an option": (
+        '"pudica"', '{ kind = "fixed", pace_multiplier = [2, 0.5] }', 12,
+        "stream.0.controller.pace_multiplier.1", 0.5, ["a number from 1 to"],
+    ),
+    "missing key": (
+        'duration = "60 s"', "", None, "duration", None, ["is missing", 'duration = "60 s"'],
+    ),
+    "missing key of a table": (
+        'base_rtt = "16 ms"', "", 5, "path.base_rtt", None, ["is missing", 'base_rtt = "16 ms"'],
+    ),
+    "wrong unit": (
+        "25 Mb/s", "25 MB/s", 6, "path.capacity", "25 MB/s", ["b/s, kb/s, Mb/s, Gb/s", "25 Mb/s"],
+    ),
+    "missing unit": ('"16 ms"', '"16"', 7, "path.base_rtt", "16", ["nothing as unit", "ns, us"]),
+    "bare number": ('"16 ms"', "16", 7, "path.base_rtt", 16, ["has no unit", '"16 ms"']),
+    "negative": ('"16 ms"', '"-16 ms"', 7, "path.base_rtt", "-16 ms", ["above zero"]),
+    "negative share": (
+        'name = "game"', 'name = "game"\nfec = "-1 %"', 12, "stream.0.fec", "-1 %",
+        ["a share cannot be negative"],
+    ),
+    "share above the whole": (
+        'name = "game"', 'name = "game"\nfec = "101 %"', 12, "stream.0.fec", "101 %", ["100 %"],
+    ),
+    "zero capacity": ("25 Mb/s", "0 Mb/s", 6, "path.capacity", "0 Mb/s", ["above zero"]),
+    "stop before start": (
+        '"20 s"', '"9 s"', 18, "competitor.0.stop", "9 s", ["after start = 10 s"],
+    ),
+    "stop at start": ('"20 s"', '"10 s"', 18, "competitor.0.stop", "10 s", ["after start"]),
+    "stop before start in one combination": (
+        '"20 s"', '["20 s", "9 s"]', 18, "competitor.0.stop.1", "9 s", ["after start"],
+    ),
+    "start after the end": (
+        'start = "10 s"\nstop = "20 s"', 'start = "60 s"', 17, "competitor.0.start", "60 s",
+        ["after the end of the run", "ends at 60 s"],
+    ),
+    "empty axis": ('"25 Mb/s"', "[]", 6, "path.capacity", [], ["empty list"]),
+    "value twice": (
+        '"25 Mb/s"', '["25 Mb/s", "25Mb/s"]', 6, "path.capacity.1", "25Mb/s", ["twice"],
+    ),
+    "list in a list": ('"16 ms"', '["1 ms", ["2 ms"]]', 7, "path.base_rtt.1", ["2 ms"], ["text"]),
+    "wrong element of an axis": (
+        '"25 Mb/s"', '["1 Mb/s",\n "x"]', 7, "path.capacity.1", "x", ["no number in front"],
+    ),
+    "missing trace": (
+        '"25 Mb/s"', '{ trace = "absent.trace" }', 6, "path.capacity.trace", "absent.trace",
+        ["does not exist", "absent.trace", "relative to the experiment file"],
+    ),
+    "trace with garbage": (
+        '"25 Mb/s"', '{ trace = "bad.trace" }', 6, "path.capacity.trace", "bad.trace",
+        ["bad.trace", "line 3", "milliseconds"],
+    ),
+    "missing frame table": (
+        'name = "game"', 'name = "game"\nvideo = { file = "absent.gwfr" }', 12,
+        "stream.0.video.file", "absent.gwfr", ["does not exist"],
+    ),
+    "unknown video": (
+        'name = "game"', 'name = "game"\nvideo = "dom"', 12, "stream.0.video", "dom",
+        ['did you mean "doom"', "steady"],
+    ),
+    "unknown controller": (
+        '"pudica"', '"pudcia"', 12, "stream.0.controller", "pudcia",
+        ["is no controller", 'did you mean "pudica"', "fixed, gcc, pudica"],
+    ),
+    "unknown queue": (
+        '"drop-tail"', '"droptail"', 8, "path.queue.kind", "droptail",
+        ["is no queue", 'did you mean "drop-tail"'],
+    ),
+    "unknown congestion control": (
+        '"cubic"', '"qubic"', 16, "competitor.0.congestion_control", "qubic",
+        ['did you mean "cubic"', "bbr, cubic, newreno"],
+    ),
+    "unknown competitor": (
+        'name = "download"', 'name = "download"\nkind = "dash"', 16, "competitor.0.kind", "dash",
+        ["known are tcp"],
+    ),
+    "unknown feedback": (
+        'name = "game"', 'name = "game"\nfeedback = "often"', 12, "stream.0.feedback", "often",
+        ["native, per-frame"],
+    ),
+    "no runs": ("runs = 3", "runs = 0", 3, "runs", 0, ["from 1 to"]),
+    "half a run": ("runs = 3", "runs = 1.5", 3, "runs", 1.5, ["whole number"]),
+    "true as a number": ("runs = 3", "runs = true", 3, "runs", True, ["whole number"]),
+    "same name twice": (
+        '"download"', '"game"', 15, "competitor.0.name", "game", ["is the name of another flow"],
+    ),
+    "two unnamed streams": (
+        'name = "game"\ncontroller = "pudica"',
+        'controller = "gcc"\n[[stream]]\ncontroller = "gcc"', 12, "stream.1.name", "game",
+        ["name of another flow"],
+    ),
+    "reserved name": ('"download"', '"ping"', 15, "competitor.0.name", "ping", ["not free"]),
+    "min above max bitrate": (
+        'name = "game"', 'name = "game"\nmin_bitrate = "60 Mb/s"\nmax_bitrate = "50 Mb/s"', 13,
+        "stream.0.max_bitrate", "50 Mb/s", ["below min_bitrate = 60 Mb/s"],
+    ),
+    "start above max bitrate": (
+        'name = "game"', 'name = "game"\nmax_bitrate = "4 Mb/s"', 12, "stream.0.max_bitrate",
+        "4 Mb/s", ["below start_bitrate = 5 Mb/s"],
+    ),
+    "queue of nothing": ('"2 bdp"', '"0 bdp"', 8, "path.queue.size", "0 bdp", ["hold something"]),
+    "queue without unit": ('"2 bdp"', "2", 8, "path.queue.size", 2, ["2 bdp", "packets"]),
+    "steps not from zero": (
+        '"25 Mb/s"', '{ steps = [["1 s", "1 Mb/s"]] }', 6, "path.capacity.steps.0.0", "1 s",
+        ["0 s"],
+    ),
+    "steps back in time": (
+        '"25 Mb/s"', '{ steps = [["0 s", "1 Mb/s"], ["0 s", "2 Mb/s"]] }', 6,
+        "path.capacity.steps.1.0", "0 s", ["after 0 s"],
+    ),
+    "step without rate": (
+        '"25 Mb/s"', '{ steps = [["0 s"]] }', 6, "path.capacity.steps.0", ["0 s"],
+        ["a time and a rate"],
+    ),
+    "burst length missing": (
+        'base_rtt = "16 ms"', 'base_rtt = "16 ms"\nloss = { kind = "bursty", probability = "1 %" }',
+        8, "path.loss.burst_length", None, ["burst_length = 3.0"],
+    ),
+    "burst length of random loss": (
+        'base_rtt = "16 ms"',
+        'base_rtt = "16 ms"\nloss = { probability = "1 %", burst_length = 3.0 }',
+        8, "path.loss.burst_length", 3.0, ["bursty"],
+    ),
+    "forward delay above base RTT": (
+        'base_rtt = "16 ms"', 'base_rtt = "16 ms"\nforward_delay = "17 ms"', 7, "path.base_rtt",
+        "16 ms", ["below forward_delay = 17 ms"],
+    ),
+    "frame rate": (
+        'name = "game"', 'name = "game"\nframe_rate = 0', 12, "stream.0.frame_rate", 0,
+        ["from 1 to 1000"],
+    ),
+    "nothing to run": (
+        GOOD[GOOD.index("[[stream]]"):], "", None, "stream", None, ["nothing would be sent"],
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("case", CASES.values(), ids=CASES.keys())
+def test_error_names_file_line_field_and_what_is_allowed(
+    case: tuple[str, str, int | None, str | None, object, list[str]], tmp_path: Path
+) -> None:
+    old, new, line, field, value, texts = case
+    assert old in GOOD
+    (tmp_path / "bad.trace").write_text("1\n2\nthree\n", encoding="utf-8")
+    file = tmp_path / "test.toml"
+    file.write_text(GOOD.replace(old, new, 1), encoding="utf-8")
+    with pytest.raises(gw.InputError) as caught:
+        gw.load(file)
+    error = caught.value
+    message = str(error)
+    assert (error.line, error.field) == (line, field)
+    assert message.startswith(f"{file}, line {line}: " if line else f"{file}: ")
+    if field is not None and value is not None and field != "other":
+        assert error.value == value
+    assert "\n" not in message
+    for text in [*texts, *([field] if field else [])]:
+        assert text in message
+
+
+def test_the_good_file_is_good(tmp_path: Path) -> None:
+    file = tmp_path / "test.toml"
+    file.write_text(GOOD, encoding="utf-8")
+    assert gw.load(file).runs == 3
+
+
+def test_a_missing_file_is_named() -> None:
+    with pytest.raises(gw.InputError, match=r"absent\.toml: cannot be read: No such file"):
+        gw.load("absent.toml")
+
+
+def test_a_file_that_is_no_text_is_refused(tmp_path: Path) -> None:
+    file = tmp_path / "binary.toml"
+    file.write_bytes(b"\xff\xfe\x00")
+    with pytest.raises(gw.InputError, match="not UTF-8"):
+        gw.load(file)
+
+
+def test_building_in_python_is_checked_alike() -> None:
+    with pytest.raises(gw.InputError, match=r"^controller = \"gc\" is no controller; did you mean"):
+        gw.Stream(controller="gc")
+    path = gw.Path(capacity="5 Mb/s", base_rtt="10 ms")
+    with pytest.raises(gw.InputError, match=r"stream\.0\.start .*after the end"):
+        gw.Experiment(duration="5 s", path=path, stream=[gw.Stream(controller="gcc", start="6 s")])
+    with pytest.raises(gw.InputError, match=r"path\.capacity.*no unit"):
+        gw.Experiment(duration="5 s", path={"capacity": 5, "base_rtt": "1 ms"})
+
+
+def test_an_override_is_named_as_the_culprit(tmp_path: Path) -> None:
+    file = tmp_path / "test.toml"
+    file.write_text(GOOD, encoding="utf-8")
+    experiment = gw.load(file)
+    with pytest.raises(gw.InputError, match=r"^--set path\.capacity=5: path\.capacity = 5 has no"):
+        experiment.with_overrides(["path.capacity=5"])
+    for bad, text in {
+        "runs": "write FIELD=VALUE",
+        "=3": "write FIELD=VALUE",
+        "stream.gaem.controller=gcc": r"not in stream; .* from 0 to 0 or a name \(game\)",
+        "stream.7.controller=gcc": "not in stream",
+        "path.capacity.x=1": "path.capacity is one value",
+        "path.capasity=1 Mb/s": 'did you mean "capacity"',
+    }.items():
+        with pytest.raises(gw.InputError, match=text) as caught:
+            experiment.with_overrides([bad])
+        assert str(caught.value).startswith(f"--set {bad}: ")
+
+
+@given(st.text())
+def test_any_text_is_an_experiment_or_an_input_error(text: str) -> None:
+    _load_or_refuse(text)
+
+
+LINES = GOOD.splitlines()
+SCALARS = st.one_of(
+    st.integers(), st.floats(), st.booleans(), st.text(max_size=8).map(repr),
+    st.sampled_from(["[]", "{}", "[[]]", '"1 s"', '"9e9 s"', "1979-05-27", "[1, [2, {a = []}]]"]),
+)  # fmt: skip
+
+
+@given(st.integers(0, len(LINES) - 1), SCALARS)
+def test_any_value_in_any_place_is_taken_or_refused(line: int, value: object) -> None:
+    lines = list(LINES)
+    lines[line] = f"{lines[line].partition('=')[0]} = {value}"
+    _load_or_refuse("\n".join(lines))
+
+
+@given(st.lists(st.sampled_from(LINES), max_size=30))
+def test_any_order_of_lines_is_taken_or_refused(lines: list[str]) -> None:
+    _load_or_refuse("\n".join(lines))
+
+
+@given(
+    st.text(), st.sampled_from(["path.", "stream.game.", "", "competitor.0.stop", "path.queue."])
+)
+def test_any_override_is_taken_or_refused(text: str, start: str) -> None:
+    experiment = gw.loads(GOOD)
+    with suppress(gw.InputError):
+        experiment.with_overrides([start + text])
+
+
+def _load_or_refuse(text: str) -> None:
+    try:
+        experiment = gw.loads(text)
+    except gw.InputError:
+        return
+    assert experiment.runs >= 1
+    assert len(gw.expand(experiment)) >= experiment.runs

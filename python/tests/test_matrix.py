@@ -1,0 +1,230 @@
+"""How an experiment becomes runs."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import gameway as gw
+from gameway import _core
+from gameway.matrix import canonical, run_seed
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+BASE: dict[str, Any] = {
+    "duration": "60 s",
+    "path": {"capacity": "25 Mb/s", "base_rtt": "16 ms"},
+    "stream": [{"controller": "pudica"}],
+}
+
+
+def experiment(**changes: Any) -> gw.Experiment:
+    return gw.Experiment(**{**BASE, **changes})
+
+
+def path(**changes: Any) -> dict[str, Any]:
+    return {**BASE["path"], **changes}
+
+
+def test_the_papers_matrix() -> None:
+    paper = gw.loads("""
+        duration = "540 s"
+        runs = 15
+        [path]
+        capacity = ["15 Mb/s", "25 Mb/s", "35 Mb/s"]
+        base_rtt = "16 ms"
+        queue = { kind = "drop-tail", size = ["0.5 bdp", "2 bdp", "7 bdp"] }
+        [[stream]]
+        controller = ["pudica", "gcc", "fixed"]
+        [[competitor]]
+        congestion_control = ["cubic", "bbr"]
+        start = "185 s"
+        stop = "370 s"
+    """)
+    runs = gw.expand(paper)
+    assert len(runs) == 3 * 3 * 3 * 2 * 15
+    assert len({run.id for run in runs}) == len(runs)
+    assert [run.repeat for run in runs] == sorted(run.repeat for run in runs)
+    assert runs[0].factors == {
+        "controller": "pudica",
+        "congestion_control": "cubic",
+        "capacity": "15 Mb/s",
+        "queue_size": "0.5 bdp",
+    }
+    # File order: capacity is the first axis and changes slowest, the congestion control fastest.
+    assert [run.factors["capacity"] for run in runs[:54]] == [
+        capacity for capacity in ("15 Mb/s", "25 Mb/s", "35 Mb/s") for _ in range(18)
+    ]
+    assert [run.factors["congestion_control"] for run in runs[:4]] == ["cubic", "bbr"] * 2
+
+
+def test_repeats_share_a_seed_over_factors_and_repeats_differ() -> None:
+    runs = gw.expand(experiment(runs=5, path=path(capacity=["1 Mb/s", "2 Mb/s"])))
+    by_repeat = {repeat: {run.seed for run in runs if run.repeat == repeat} for repeat in range(5)}
+    assert all(len(seeds) == 1 for seeds in by_repeat.values())
+    assert len(set.union(*by_repeat.values())) == 5
+    assert run_seed(1, 0) != run_seed(2, 0)
+    assert all(0 <= run.seed < 2**48 for run in runs)
+
+
+def test_seeds_and_ids_never_change() -> None:
+    # Results on disk are found again by these: a change of either is a change of the schema.
+    assert run_seed(1, 0) == PINNED_SEED
+    assert gw.expand(experiment())[0].id == PINNED_ID
+
+
+PINNED_SEED = 157439343852908
+PINNED_ID = "pudica-none-25-mb-s-2-bdp_r00_cca36b4123"
+
+
+def test_usual_factors_are_named_even_if_they_do_not_vary() -> None:
+    assert gw.expand(experiment())[0].factors == {
+        "controller": "pudica",
+        "congestion_control": "none",
+        "capacity": "25 Mb/s",
+        "queue_size": "2 bdp",
+    }
+
+
+def test_other_factors_are_named_where_they_vary() -> None:
+    built = experiment(
+        path=path(loss={"probability": ["1 %", "2 %"]}, base_rtt=["1 ms", "2 ms"]),
+        stream=[{"controller": "fixed", "start": ["0 s", "1 s"], "frame_rate": [30, 60]}],
+        competitor=[{"start": ["0 s", "1 s"]}],
+    )
+    runs = gw.expand(built)
+    assert len(runs) == 2**5
+    usual = {"controller", "congestion_control", "capacity", "queue_size"}
+    assert set(runs[0].factors) - usual == {
+        "base_rtt", "loss_probability", "game_start", "frame_rate", "download_start",
+    }  # fmt: skip
+
+
+def test_two_streams_have_their_names_in_front() -> None:
+    streams = [
+        {"name": "a", "controller": ["pudica", "gcc"]},
+        {"name": "b", "controller": "gcc", "frame_rate": [30, 60]},
+    ]
+    factors = [run.factors for run in gw.expand(experiment(stream=streams))]
+    assert [named["controller"] for named in factors] == ["pudica+gcc"] * 2 + ["gcc"] * 2
+    assert factors[1]["b_frame_rate"] == "60"
+    assert factors[2]["a_controller"] == "gcc"
+
+
+def test_alternatives_inside_alternatives() -> None:
+    controllers = ["gcc", {"kind": "fixed", "pace_multiplier": [2, 3]}]
+    queues = [{"kind": "drop-tail", "size": ["1 bdp", "2 bdp"]}, "drop-tail"]
+    runs = gw.expand(experiment(path=path(queue=queues), stream=[{"controller": controllers}]))
+    # The plain "drop-tail" is the 2 bdp of the table before: the same run is not run twice.
+    assert len(runs) == 3 * 2
+    multipliers = [run.factors.get("controller_pace_multiplier") for run in runs]
+    assert sorted(set(map(str, multipliers))) == ["2", "3", "None"]
+    assert runs[-1].spec["stream"][0]["controller"] == {"kind": "fixed", "pace_multiplier": 3}
+
+
+def test_steps_are_one_value_and_their_labels_differ() -> None:
+    steps = [["0 s", "20 Mb/s"], ["40 s", "10 Mb/s"]]
+    later = [["0 s", "20 Mb/s"], ["50 s", "10 Mb/s"]]
+    runs = gw.expand(experiment(path=path(capacity=[{"steps": steps}, {"steps": later}])))
+    assert [run.factors["capacity"] for run in runs] == [
+        "20 Mb/s → 10 Mb/s",
+        "20 Mb/s → 10 Mb/s #2",
+    ]
+    assert runs[1].spec["path"]["capacity"] == {"steps": later}
+
+
+def test_a_run_is_the_same_in_any_folder_but_not_with_another_trace(tmp_path: Path) -> None:
+    text = """
+        duration = "1 s"
+        path = { capacity = { trace = "lte.trace" }, base_rtt = "16 ms" }
+        stream = [{ controller = "gcc" }]
+    """
+    ids = []
+    for folder, trace in (("a", "1\n2\n"), ("b", "1\n2\n"), ("c", "1\n3\n")):
+        (tmp_path / folder).mkdir()
+        (tmp_path / folder / "lte.trace").write_text(trace, encoding="utf-8")
+        (tmp_path / folder / "x.toml").write_text(text, encoding="utf-8")
+        run = gw.expand(gw.load(tmp_path / folder / "x.toml"))[0]
+        assert run.factors["capacity"] == "lte"
+        assert run.recorded["path"]["capacity"] == {"trace": "lte.trace"}
+        file = str((tmp_path / folder / "lte.trace").resolve())
+        assert run.spec["path"]["capacity"] == {"trace": file}
+        ids.append(run.id)
+    assert ids[0] == ids[1] != ids[2]
+
+
+def test_notation_and_defaults_do_not_make_another_run() -> None:
+    written = experiment(
+        duration="1 min",
+        path={"capacity": "25.0Mb/s", "base_rtt": "0.016 s", "queue": {"kind": "drop-tail"}},
+        stream=[{"controller": "pudica", "start": "0 ms", "fec": "0.0", "name": "game"}],
+    )
+    assert gw.expand(written)[0].id == gw.expand(experiment())[0].id
+
+
+def test_a_matrix_that_is_too_large_is_refused() -> None:
+    rates = [f"{number} Mb/s" for number in range(1, 400)]
+    spans = [f"{number} ms" for number in range(1, 400)]
+    with pytest.raises(gw.InputError, match="159201 runs, at most 100000"):
+        gw.expand(experiment(path=path(capacity=rates, base_rtt=spans)))
+
+
+def test_overrides_reach_the_runs() -> None:
+    built = experiment().with_overrides(
+        ["path.capacity=[20 Mb/s, 5 Mb/s]", "stream.game.controller=gcc", "runs=2", "ping=false"]
+    )
+    runs = gw.expand(built)
+    assert [run.factors["capacity"] for run in runs] == ["20 Mb/s", "5 Mb/s"] * 2
+    assert {run.factors["controller"] for run in runs} == {"gcc"}
+    assert "ping" not in runs[0].spec
+    again = built.with_overrides(['stream.0.controller={ kind = "fixed", pace_multiplier = 2 }'])
+    assert gw.expand(again)[0].spec["stream"][0]["controller"]["kind"] == "fixed"
+    assert [override.path for override in again.source.overrides][-1] == "stream.0.controller"
+
+
+def test_a_spec_is_what_the_simulator_takes() -> None:
+    spec = gw.expand(experiment(competitor=[{"bytes": "10 MB", "rate_limit": "5 Mb/s"}]))[0].spec
+    assert json.loads(canonical(spec)) == spec
+    assert spec["competitor"][0] == {
+        "name": "download", "kind": "tcp", "congestion_control": "cubic", "start": "0 s",
+        "bytes": "10 MB", "rate_limit": "5 Mb/s",
+    }  # fmt: skip
+    assert spec["ping"] == {"interval": "1 s"}
+    assert spec["record"] == {"controller_interval": "500 ms"}
+
+
+@given(
+    st.lists(st.integers(1, 10**9), min_size=1, max_size=4, unique=True),
+    st.lists(st.integers(1, 10**9), min_size=1, max_size=4, unique=True),
+    st.integers(1, 4),
+)
+def test_the_number_of_runs_is_the_product(rates: list[int], spans: list[int], runs: int) -> None:
+    capacity = [f"{rate} kb/s" for rate in rates]
+    base_rtt = [f"{span} us" for span in spans]
+    expanded = gw.expand(experiment(runs=runs, path=path(capacity=capacity, base_rtt=base_rtt)))
+    assert len({run.id for run in expanded}) == len(rates) * len(spans) * runs
+    combinations = {canonical(run.factors) for run in expanded}
+    assert len(combinations) == len(rates) * len(spans)
+
+
+@given(st.integers(0, 2**64 - 1))
+def test_rates_and_amounts_survive_their_notation(number: int) -> None:
+    assert _core.parse_rate(_core.format_rate(number)) == number
+    assert _core.parse_bytes(_core.format_bytes(number)) == number
+
+
+@given(st.integers(-(2**63) + 1, 2**63 - 1))
+def test_durations_survive_their_notation(nanos: int) -> None:
+    assert _core.parse_duration(_core.format_duration(nanos)) == nanos
+
+
+@given(st.integers(0, 1_000_000))
+def test_shares_survive_their_notation(parts_per_million: int) -> None:
+    text = f"{parts_per_million / 10_000:.4f} %"
+    run = gw.expand(experiment(stream=[{"controller": "gcc", "fec": text}]))[0]
+    assert _core.parse_ratio(run.spec["stream"][0]["fec"]) == parts_per_million
