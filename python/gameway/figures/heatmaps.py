@@ -31,6 +31,8 @@ from gameway.figures.facets import Panel, faceted, field, joined, panel_charts
 from gameway.metrics.summary import summary_table
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from gameway.metrics.source import ResultFolder
 
 PLACES = {"x": QUEUE, "y": CAPACITY, "column": CONTROLLER, "row": COMPETITOR}
@@ -61,7 +63,7 @@ def fairness_panels(results: ResultFolder, where: Where | None = None) -> list[P
     """Charts of the bitrate difference ratio."""
     scale = alt.Scale(domain=[-1, 1], range=theme.DIVERGING, interpolate="lab")
     dark = f"abs(datum.value) > {DARK_SHARE}"
-    style = _Style("(stream - competitor) / capacity", scale, dark, "{:+.2f}")
+    style = _Style("(stream - competitor) / capacity", scale, dark, signed)
     return _panels(results, "bitrate_difference_ratio", style, where)
 
 
@@ -72,7 +74,12 @@ def duration_panels(results: ResultFolder, column: str, where: Where | None = No
     scale = alt.Scale(domain=[0, top], range=theme.DURATION, interpolate="lab")
     dark = f"datum.value === null || datum.value > {DARK_SHARE * top}"
     title = "Response time (s)" if column == "response_s" else "Recovery time (s)"
-    return _panels(results, column, _Style(title, scale, dark, "{:.1f}"), where)
+    return _panels(results, column, _Style(title, scale, dark, "{:.1f}".format), where)
+
+
+def signed(value: float) -> str:
+    """A ratio with its sign and two decimals; what rounds to zero is "+0.00"."""
+    return f"{round(value, 2) + 0.0:+.2f}"
 
 
 @dataclass(frozen=True)
@@ -83,12 +90,12 @@ class _Style:
     scale: alt.Scale
     dark: str
     """Vega expression: is the colour of `datum.value` so dark that text on it must be white?"""
-    number: str
-    """Format of a value; a null is "never"."""
+    number: Callable[[float], str]
+    """A value as text; a null is "never"."""
 
     def text(self, values: pl.Series) -> list[str]:
         """The texts in the cells."""
-        return ["never" if value is None else self.number.format(value) for value in values]
+        return ["never" if value is None else self.number(value) for value in values]
 
 
 def _panels(results: ResultFolder, column: str, style: _Style, where: Where | None) -> list[Panel]:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass
+from functools import lru_cache
 from importlib.resources import files
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -99,7 +100,7 @@ def _content(
         "files": FILES,
         "saved": folder is not None,
         "themes": json.dumps({mode: theme.config(mode) for mode in theme.MODES}),
-        "bundle": vl_convert.javascript_bundle("window.gamewayEmbed = vegaEmbed;"),
+        "bundle": _bundle(),
         "css": _asset("page.css"),
         "js": _asset("page.js"),
         "early": _asset("early.js"),
@@ -146,6 +147,12 @@ def _save_tables(results: ResultFolder, comparisons: list[Comparison], folder: P
     save_table(per_run_table(results), folder, "runs")
     for comparison in comparisons:
         save_table(comparison.frame(), folder, f"table-{comparison.table.number}")
+
+
+@lru_cache(maxsize=1)
+def _bundle() -> str:
+    """Vega, Vega-Lite and Vega-Embed as one script; making it takes seconds."""
+    return str(vl_convert.javascript_bundle("window.gamewayEmbed = vegaEmbed;"))
 
 
 def _environment() -> jinja2.Environment:

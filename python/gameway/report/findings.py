@@ -13,6 +13,7 @@ import numpy as np
 import polars as pl
 
 from gameway.figures.conditions import COMPETITOR, CONTROLLER
+from gameway.figures.heatmaps import signed
 from gameway.metrics.catalogue import metric_of_column
 from gameway.metrics.statistics import half_width
 from gameway.metrics.summary import condition_keys, summary_table
@@ -46,14 +47,24 @@ class Duel:
         return self.better + self.worse + self.undecided
 
 
-def findings(results: ResultFolder, comparisons: list[Comparison]) -> list[str]:
+@dataclass(frozen=True)
+class Finding:
+    """One sentence of plain text; the topic is its beginning, shown in bold."""
+
+    topic: str
+    text: str
+
+
+def findings(results: ResultFolder, comparisons: list[Comparison]) -> list[Finding]:
     """Sentences for the top of a report."""
     table = summary_table(results)
+    if table.is_empty():
+        return [Finding("Nothing yet:", " no run with a game stream has finished.")]
     found = [_ranking(results, table, column) for column in ranked_columns(table)]
     found += _fairness(table)
     found += _never(table)
     found += _published(comparisons)
-    return [sentence for sentence in found if sentence]
+    return [finding for finding in found if finding is not None]
 
 
 def ranked_columns(table: pl.DataFrame) -> list[str]:
@@ -93,9 +104,9 @@ def _sign(differences: np.typing.NDArray[np.float64]) -> int:
     return int(np.sign(mean)) if abs(mean) > half_width(known) else 0
 
 
-def _ranking(results: ResultFolder, table: pl.DataFrame, column: str) -> str:
+def _ranking(results: ResultFolder, table: pl.DataFrame, column: str) -> Finding | None:
     if CONTROLLER not in table.columns or table[CONTROLLER].n_unique() <= 1:
-        return ""
+        return None
     better_first = bool(metric_of_column(column).higher_is_better)
     means = (
         table.group_by(CONTROLLER, maintain_order=True)
@@ -104,40 +115,39 @@ def _ranking(results: ResultFolder, table: pl.DataFrame, column: str) -> str:
         .sort(column, descending=better_first)
     )
     if means.height <= 1:
-        return ""
+        return None
     names, values = means[CONTROLLER].to_list(), means[column].to_list()
     order = ", ".join(f"{name} {_short(value)}" for name, value in zip(names, values, strict=True))
     against = duel(results, column, names[0], names[1])
-    return (
-        f"<b>{_capital(metric_of_column(column).label)}</b>{_scope_words(column)}, mean over conditions: "
-        f"{order}. {names[0]} is clearly better than {names[1]} in {against.better} of "
-        f"{against.conditions} conditions and clearly worse in {against.worse}."
+    text = (
+        f"{_scope_words(column)}, mean over conditions: {order}. {names[0]} is clearly better than "
+        f"{names[1]} in {against.better} of {against.conditions} conditions and clearly worse in "
+        f"{against.worse}."
     )
+    return Finding(_capital(metric_of_column(column).label), text)
 
 
-def _fairness(table: pl.DataFrame) -> list[str]:
+def _fairness(table: pl.DataFrame) -> list[Finding]:
     name = "bitrate_difference_ratio"
     if _empty(table, name) or not {CONTROLLER, COMPETITOR} <= set(table.columns):
         return []
     shares = table.group_by(COMPETITOR, CONTROLLER, maintain_order=True).agg(
-        pl.col(name).mean().alias("mean"), pl.col(name).min().alias("low"),
-        pl.col(name).max().alias("high"),
-    )  # fmt: skip
-    sentences = []
+        mean=pl.col(name).mean(), low=pl.col(name).min(), high=pl.col(name).max()
+    )
+    found = []
     for (competitor,), rows in shares.group_by(COMPETITOR, maintain_order=True):
         each = [
-            f"{row[CONTROLLER]} {row['mean']:+.2f} ({row['low']:+.2f} to {row['high']:+.2f})"
+            f"{row[CONTROLLER]} {signed(row['mean'])} ({signed(row['low'])} to "
+            f"{signed(row['high'])})"
             for row in rows.iter_rows(named=True)
         ]
-        sentences.append(
-            f"<b>Share against {competitor}</b>, (stream - competitor) / capacity where 0 is an "
-            f"equal share: {'; '.join(each)}."
-        )
-    return sentences
+        text = ", (stream - competitor) / capacity where 0 is an equal share: "
+        found.append(Finding(f"Share against {competitor}", f"{text}{'; '.join(each)}."))
+    return found
 
 
-def _never(table: pl.DataFrame) -> list[str]:
-    sentences = []
+def _never(table: pl.DataFrame) -> list[Finding]:
+    found = []
     for column, words in (("response_s", "never respond"), ("recovery_s", "never recover")):
         rows = table.filter(pl.col(column).is_null())
         if rows.is_empty():
@@ -145,16 +155,13 @@ def _never(table: pl.DataFrame) -> list[str]:
         names = [n for n in (CONTROLLER, COMPETITOR) if n in table.columns]
         counts = rows.group_by(names, maintain_order=True).len() if names else rows.select(pl.len())
         each = [" against ".join(map(str, row[:-1])) + f" ({row[-1]})" for row in counts.rows()]
-        sentences.append(
-            f"<b>Some {words}</b>, judged by the mean bitrate over runs: {rows.height} of "
-            f"{table.height} conditions, namely "
-            f"{', '.join(each)}."
-        )
-    return sentences
+        text = f", judged by the mean bitrate over runs: {rows.height} of {table.height} conditions"
+        found.append(Finding(f"Some {words}", f"{text}, namely {', '.join(each)}."))
+    return found
 
 
-def _published(comparisons: list[Comparison]) -> list[str]:
-    sentences = []
+def _published(comparisons: list[Comparison]) -> list[Finding]:
+    found = []
     for comparison in comparisons:
         known = [c for c in comparison.cells if c.difference_percent is not None]
         if not known:
@@ -162,12 +169,13 @@ def _published(comparisons: list[Comparison]) -> list[str]:
         near = sum(not cell.marked for cell in known)
         mean = float(np.mean([cell.difference or 0.0 for cell in known]))
         unit = "percentage points" if comparison.table.unit == "%" else comparison.table.unit
-        sentences.append(
-            f"<b>Published Table {comparison.table.number}</b> "
-            f"({comparison.table.title.lower()}): our mean over controllers is within 20 % of the "
-            f"published mean in {near} of {len(known)} cells; on average it differs by {mean:+.2g} {unit}."
+        text = (
+            f" ({comparison.table.title.lower()}): our mean over controllers is within 20 % of "
+            f"the published mean in {near} of {len(known)} cells; on average it differs by "
+            f"{mean:+.2g} {unit}."
         )
-    return sentences
+        found.append(Finding(f"Published Table {comparison.table.number}", text))
+    return found
 
 
 def _empty(table: pl.DataFrame, column: str) -> bool:
@@ -175,9 +183,8 @@ def _empty(table: pl.DataFrame, column: str) -> bool:
 
 
 def _scope_words(column: str) -> str:
-    return {"competing": " under competition", "alone": " without competitor"}.get(
-        column.split("_", 1)[0], ""
-    )
+    words = {"competing": " under competition", "alone": " without competitor"}
+    return words.get(column.split("_", 1)[0], "")
 
 
 def _short(value: float) -> str:

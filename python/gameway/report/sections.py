@@ -42,6 +42,8 @@ class Figure:
 def figures_of(results: ResultFolder, reference: Reference | None) -> list[Figure]:
     """The figures that this experiment calls for; those without data are left out."""
     table = summary_table(results)
+    if table.is_empty():
+        return []
     competes = scope_of(table) == "competing"
     found = [_bitrate(results, reference, competes=competes)]
     if competes:

@@ -41,7 +41,7 @@ def headline(table: pl.DataFrame) -> str:
     for row in means.iter_rows(named=True):
         cells = [f'<th scope="row">{escape(str(row[group]))}</th>', _cell(str(row["conditions"]))]
         for column in columns:
-            css = "best" if means.height > 1 and row[column] == best[column] else ""
+            css = "best" if row[column] == best[column] and _differs(means[column]) else ""
             cells.append(_cell(number(row[column]), css=css))
         rows.append("".join(cells))
     caption = "Means over all conditions" + _while(table)
@@ -77,7 +77,7 @@ def summary(table: pl.DataFrame, factors: list[str]) -> str:
     order = {text: index for index, text in enumerate(_sorted_values(table, keys))}
     rows = []
     for row in table.iter_rows(named=True):
-        cells = [_cell(str(row[k]), sort=str(order[str(row[k])]), css="text") for k in keys]
+        cells = [_cell(escape(str(row[k])), sort=str(order[str(row[k])]), css="text") for k in keys]
         cells.append(_cell(str(row["runs"]), sort=str(row["runs"])))
         for column in columns:
             half = row.get(f"{column}_ci95")
@@ -125,7 +125,7 @@ def _comparison_row(
 ) -> str:
     parts = [_cell(f"{cell.capacity_mbps:g} Mb/s", css="text"),
              _cell(f"{cell.queue_bdp:g} BDP", css="text")]  # fmt: skip
-    parts += [_cell(cell.competitor, css="text")] if several else []
+    parts += [_cell(escape(cell.competitor), css="text")] if several else []
     for name in systems:
         css = "group" * (name == systems[0])
         parts.append(_cell(_published(cell.published.get(name), digits), css=css))
@@ -175,6 +175,11 @@ def _known(table: pl.DataFrame, column: str) -> bool:
 def _best(means: pl.DataFrame, column: str) -> object:
     better = metric_of_column(column).higher_is_better
     return means[column].max() if better else means[column].min()
+
+
+def _differs(values: pl.Series) -> bool:
+    """Whether the values differ as they are shown."""
+    return len({number(value) for value in values}) > 1
 
 
 def _sorted_values(table: pl.DataFrame, keys: Iterable[str]) -> list[str]:
