@@ -3,10 +3,14 @@
 
 mod support;
 
-use gameway_control::{FeedbackStyle, FrameId, Pacing, PacketKind, Target};
+use gameway_control::{
+    CATALOGUE, FeedbackStyle, FrameId, Pacing, PacketKind, RateLimits, Target, build,
+};
 use gameway_media::HEADER;
-use gameway_session::{FeedbackPacket, MediaPacket, SenderEvent};
-use gameway_units::{Bytes, Duration, Ecn, Instant, Ratio};
+use gameway_session::{
+    FeedbackPacket, MediaPacket, Receiver, ReceiverConfig, SenderConfig, SenderEvent,
+};
+use gameway_units::{Bytes, Duration, Ecn, Instant, Rate, Ratio};
 use std::collections::BTreeMap;
 use support::{INTERVAL, Loop, ONE_WAY, arrives, lost, ms, plain_target};
 
@@ -70,7 +74,8 @@ fn the_wire_carries_payload_and_48_bytes_for_each_packet_and_keeps_to_the_target
 
 #[test]
 fn losing_any_packet_of_a_frame_costs_pictures_until_a_key_frame_within_a_round_trip() {
-    let patterns: [(&str, fn(&MediaPacket) -> bool); 4] = [
+    type Pattern = (&'static str, fn(&MediaPacket) -> bool);
+    let patterns: [Pattern; 4] = [
         ("first", |packet| packet.index == 0),
         ("middle", |packet| packet.index == PACKETS / 2),
         ("last", MediaPacket::is_last_of_frame),
@@ -99,7 +104,7 @@ fn losing_any_packet_of_a_frame_costs_pictures_until_a_key_frame_within_a_round_
 #[test]
 fn one_repair_packet_saves_a_frame_from_any_single_loss_and_not_from_two() {
     let run = |losses: u16| {
-        let share = |config: &mut gameway_session::SenderConfig| {
+        let share = |config: &mut SenderConfig| {
             config.repair_share = Ratio::from_ppm(10_000);
         };
         let mut stream = Loop::new(plain_target(), FeedbackStyle::PerFrame, share);
@@ -278,7 +283,7 @@ fn a_window_full_of_lost_packets_opens_again() {
 #[test]
 fn while_the_pacer_is_behind_frames_are_skipped_and_the_queue_stays_short() {
     // A tenth of what the frames need.
-    let pacing = Pacing::Rate(gameway_units::Rate::from_kbps(1_200));
+    let pacing = Pacing::Rate(Rate::from_kbps(1_200));
     let mut stream =
         Loop::new(Target { pacing, ..plain_target() }, FeedbackStyle::PerFrame, |_| {});
     stream.run_until(Instant::ZERO + Duration::from_secs(3));
@@ -352,4 +357,47 @@ fn the_size_of_a_report_is_that_of_its_rtcp_packet() {
         assert_eq!(report.wire_size().get(), 48 + padded + request);
     }
     assert!(stream.feedback.iter().any(|(_, report)| report.key_frame_request));
+}
+
+#[test]
+fn every_controller_fills_a_wide_path_and_loses_no_picture() {
+    let limits = RateLimits {
+        min: Rate::from_mbps(2),
+        max: Rate::from_mbps(20),
+        start: Rate::from_mbps(5),
+        frame_interval: INTERVAL,
+    };
+    for spec in CATALOGUE {
+        let controller = build(spec.name, &[], limits).unwrap();
+        let style = controller.feedback_style();
+        let config = SenderConfig::new(Instant::ZERO, INTERVAL);
+        let mut stream = Loop::controlled(controller, style, config);
+        stream.run(Duration::from_secs(20));
+        stream.assert_frames_conserved();
+        let captured = stream.captured().len();
+        assert_eq!(stream.shown().len(), captured, "{}", spec.name);
+        assert_eq!((captured, stream.requests()), (1_200, 0), "{}", spec.name);
+        let fixed = spec.name == "fixed";
+        let last = stream.sender.controller().target().bitrate;
+        let enough = if fixed { limits.start } else { limits.max.mul_f64(0.9) };
+        assert!(last >= enough && last <= limits.max, "{}: ends at {last}", spec.name);
+    }
+}
+
+#[test]
+fn a_coarse_clock_rounds_arrivals_down() {
+    let mut stream = Loop::plain();
+    let resolution = Duration::from_nanos(1_000_000_000 / 1_024);
+    let mut config = ReceiverConfig::new(FeedbackStyle::PerFrame);
+    config.arrival_resolution = resolution;
+    stream.receiver = Receiver::new(config);
+    stream.run(Duration::from_secs(1));
+    let told = stream.told.lock().unwrap();
+    for report in told.reports() {
+        let exact = support::on_receiver(report.packet.sent + ONE_WAY);
+        let error = exact - report.arrival.unwrap();
+        assert!((Duration::ZERO..resolution).contains(&error), "{error}");
+        assert_eq!(report.arrival.unwrap().as_nanos() % resolution.as_nanos(), 0);
+    }
+    assert!(told.reports().count() > 1_000);
 }

@@ -110,6 +110,10 @@ enum Flying {
 
 /// What becomes of a packet: an entry for each copy that arrives, with its extra delay.
 pub type Fate = Vec<Duration>;
+/// Decides it.
+pub type MediaFate = Box<dyn FnMut(Instant, &MediaPacket) -> Fate>;
+/// Decides it for reports.
+pub type FeedbackFate = Box<dyn FnMut(Instant, &FeedbackPacket) -> Fate>;
 
 pub fn arrives() -> Fate {
     vec![Duration::ZERO]
@@ -127,8 +131,8 @@ pub struct Loop {
     pub one_way: Duration,
     flying: BTreeMap<(Instant, u64), Flying>,
     launched: u64,
-    pub media_fate: Box<dyn FnMut(Instant, &MediaPacket) -> Fate>,
-    pub feedback_fate: Box<dyn FnMut(Instant, &FeedbackPacket) -> Fate>,
+    pub media_fate: MediaFate,
+    pub feedback_fate: FeedbackFate,
     pub packets: Vec<(Instant, MediaPacket)>,
     pub feedback: Vec<(Instant, FeedbackPacket)>,
     pub sender_events: Vec<SenderEvent>,
@@ -144,11 +148,19 @@ impl Loop {
         let (controller, told) = Scripted::new(target);
         let mut config = SenderConfig::new(Instant::ZERO, INTERVAL);
         configure(&mut config);
-        let encoder = EncoderModel::steady(INTERVAL);
+        Self { told, ..Self::controlled(Box::new(controller), style, config) }
+    }
+
+    /// With a controller that writes nothing down.
+    pub fn controlled(
+        controller: Box<dyn RateController>,
+        style: FeedbackStyle,
+        config: SenderConfig,
+    ) -> Self {
         Self {
-            sender: Sender::new(config, Box::new(controller), encoder),
+            sender: Sender::new(config, controller, EncoderModel::steady(INTERVAL)),
             receiver: Receiver::new(ReceiverConfig::new(style)),
-            told,
+            told: Arc::default(),
             now: Instant::ZERO,
             one_way: ONE_WAY,
             flying: BTreeMap::new(),
