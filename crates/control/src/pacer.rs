@@ -398,6 +398,10 @@ impl<T> Pacer<T> {
 
 /// `span * part / whole` without drift and without overflow.
 fn fraction(span: Duration, part: i64, whole: i64) -> Duration {
+    // A 64-bit division is several times faster than a 128-bit one, and every packet needs one.
+    if let Some(product) = span.as_nanos().checked_mul(part) {
+        return Duration::from_nanos(product / whole);
+    }
     let nanos = i128::from(span.as_nanos()) * i128::from(part) / i128::from(whole);
     Duration::from_nanos(i64::try_from(nanos).unwrap_or(i64::MAX))
 }

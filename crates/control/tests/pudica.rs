@@ -3,6 +3,7 @@
 mod common;
 
 use common::{Network, controller, controller_with, fairness, limits, secs};
+use gameway_control::FeedbackStyle;
 use gameway_units::{Bytes, Duration, Rate};
 
 /// Seconds 10 to 30 of one stream: utilization, and the 95th percentile of the queue in ms that a frame's
@@ -80,37 +81,93 @@ fn a_doubled_capacity_is_filled_within_a_second() {
     assert!((17.0..21.0).contains(&flow.target_at(10.8)), "{}", flow.target_at(10.8));
 }
 
-/// Three streams that begin 20 s apart on 30 Mb/s; Jain's index and utilization of seconds 45 to 60.
-fn three(options: &[(&str, &str)]) -> (f64, f64) {
-    let mut network =
-        Network::new(Rate::from_mbps(30), Duration::from_millis(20), Bytes::new(750_000));
-    for index in 0..3 {
-        // Frames of different streams are not in step.
-        network.add(controller("pudica", options), f64::from(index) * 20.005_3, 0.0);
+/// Three streams that begin 20 s apart on 30 Mb/s, at different offsets between their frames: least and
+/// mean of Jain's index of seconds 45 to 60, and least utilization.
+fn three(options: &[(&str, &str)], runs: u32) -> (f64, f64, f64) {
+    let (mut least, mut sum, mut least_utilization) = (1.0_f64, 0.0, 1.0_f64);
+    for run in 0..runs {
+        // Multiples of irrational numbers spread evenly over the frame interval.
+        let offset = |factor: f64| (f64::from(run) * factor + 0.3).fract() * 0.016_667;
+        let mut network =
+            Network::new(Rate::from_mbps(30), Duration::from_millis(20), Bytes::new(750_000));
+        for start in [0.0, 20.0 + offset(0.618_033_988), 40.0 + offset(0.754_877_666)] {
+            network.add(controller("pudica", options), start, 0.0);
+        }
+        network.run_until(60.0);
+        let rates: Vec<_> = network.flows.iter().map(|f| f.received_mbps(45.0, 60.0)).collect();
+        least = least.min(fairness(&rates));
+        sum += fairness(&rates) / f64::from(runs);
+        least_utilization = least_utilization.min(rates.iter().sum::<f64>() / 30.0);
     }
-    network.run_until(60.0);
-    let rates: Vec<_> = network.flows.iter().map(|flow| flow.received_mbps(45.0, 60.0)).collect();
-    (fairness(&rates), rates.iter().sum::<f64>() / 30.0)
+    (least, sum, least_utilization)
 }
 
 #[test]
 fn three_staggered_streams_become_fair() {
-    let (fairness, utilization) = three(&[]);
-    assert!(fairness > 0.95, "{fairness}");
-    assert!((0.9..1.0).contains(&utilization), "{utilization}");
+    let (least, mean, utilization) = three(&[], 6);
+    assert!(mean > 0.97 && least > 0.95, "{mean} {least}");
+    assert!((0.93..0.99).contains(&utilization), "{utilization}");
+}
+
+// The other readings of what the paper leaves open, kept so that the effect of each choice stays visible.
+
+#[test]
+fn corrected_ratios_as_trigger_starve_latecomers() {
+    let (_, mean, _) = three(&[("trigger", "corrected")], 3);
+    assert!((0.34..0.8).contains(&mean), "{mean}");
 }
 
 #[test]
 fn holding_ai_md_above_one_leaves_them_unfair() {
-    // The other reading of section 4: kept so that the effect of the choice stays visible.
-    let (fairness, _) = three(&[("above_one", "hold")]);
-    assert!((0.5..0.9).contains(&fairness), "{fairness}");
+    let (_, mean, _) = three(&[("above_one", "hold")], 3);
+    assert!((0.34..0.85).contains(&mean), "{mean}");
 }
 
 #[test]
 fn additive_increase_alone_leaves_them_unfair() {
-    let (fairness, _) = three(&[("additive_only", "on")]);
-    assert!((0.5..0.95).contains(&fairness), "{fairness}");
+    let (_, mean, _) = three(&[("additive_only", "on")], 3);
+    assert!((0.34..0.85).contains(&mean), "{mean}");
+}
+
+#[test]
+fn frames_in_step_are_shared_less_fairly() {
+    // The stream whose frames come first meets what the others left of the interval before, and yields.
+    // A property of any end-to-end ratio, not aimed at: the test says when it changes.
+    let mut network =
+        Network::new(Rate::from_mbps(30), Duration::from_millis(20), Bytes::new(750_000));
+    for start in [0.0, 20.001, 40.002] {
+        network.add(controller("pudica", &[]), start, 0.0);
+    }
+    network.run_until(60.0);
+    let rates: Vec<_> = network.flows.iter().map(|f| f.received_mbps(45.0, 60.0)).collect();
+    assert!(rates[0] < rates[2]);
+    assert!((0.75..0.97).contains(&fairness(&rates)), "{rates:?}");
+}
+
+#[test]
+fn jitter_does_not_cost_bitrate() {
+    // Appendix F: 40 ms in each 500 ms.
+    let mut network = Network::usual();
+    network.jitter = Some((Duration::from_millis(500), Duration::from_millis(40)));
+    network.add(controller("pudica", &[]), 0.0, 0.0);
+    network.run_until(30.0);
+    let utilization = network.flows[0].received_mbps(10.0, 30.0) / 20.0;
+    assert!((0.9..0.99).contains(&utilization), "{utilization}");
+}
+
+#[test]
+fn feedback_at_an_interval_serves_too() {
+    for millis in [5, 20, 50] {
+        let mut network = Network::usual();
+        network.feedback_style = Some(FeedbackStyle::Interval(Duration::from_millis(millis)));
+        network.add(controller("pudica", &[]), 0.0, 0.0);
+        network.run_until(30.0);
+        let flow = &network.flows[0];
+        let utilization = flow.received_mbps(10.0, 30.0) / 20.0;
+        assert!((0.9..0.99).contains(&utilization), "{millis} ms: {utilization}");
+        let queueing = flow.first_queueing_ms(10.0, 30.0, 0.95);
+        assert!(queueing < 2.0, "{millis} ms: {queueing}");
+    }
 }
 
 #[test]

@@ -4,8 +4,8 @@
 //! is ours); draft-ietf-rmcat-gcc-02, whose Kalman filter libwebrtc has replaced by a trend line.
 //!
 //! Model: the trend of one-way delay over groups of packets says normal, overuse or underuse
-//! ([`trendline`]); a rate grows, shrinks or holds accordingly ([`aimd`]); loss bounds it ([`loss`]);
-//! short trains of packets find free capacity fast ([`probing`]). The pacer sends at 2.5 times the rate.
+//! (`trendline`); a rate grows, shrinks or holds accordingly (`aimd`); loss bounds it (`loss`);
+//! short trains of packets find free capacity fast (`probing`). The pacer sends at 2.5 times the rate.
 //!
 //! | Constant | Value | Origin |
 //! |---|---|---|

@@ -36,7 +36,10 @@
 //! | smoothing and AI-MD while draining | samples are taken, steps are not | |
 //! | receiving rate | from the first packet of the first frame above one to the newest arrival | |
 //! | recovery | at most the bitrate before the drain | |
-//! | loss | no rule of its own; see [`bur`] for D of a frame with losses | |
+//! | loss | no rule of its own; see `bur` for D of a frame with losses | |
+//!
+//! `tests/pudica.rs` shows what the readings of `trigger` and `above_one` do to three streams that share a
+//! link: with the others they do not become fair, as the paper reports that they do.
 
 mod bur;
 mod options;

@@ -150,8 +150,12 @@ pub struct Network {
     pub flows: Vec<Flow>,
     /// Longest queue in bins of 10 ms, in ms at the capacity then.
     pub queue_ms: Vec<f64>,
-    /// Every n-th packet is lost at random places (0: none), as parts per million.
+    /// Share of packets lost at random before the queue.
     pub loss_ppm: u64,
+    /// In each period of the first length, what would arrive during the second arrives at its end.
+    pub jitter: Option<(Duration, Duration)>,
+    /// Used instead of what controllers ask for.
+    pub feedback_style: Option<FeedbackStyle>,
 }
 
 impl Network {
@@ -169,6 +173,8 @@ impl Network {
             flows: Vec::new(),
             queue_ms: Vec::new(),
             loss_ppm: 0,
+            jitter: None,
+            feedback_style: None,
         }
     }
 
@@ -199,9 +205,21 @@ impl Network {
             lost_packets: 0,
         });
         self.schedule(secs(start), Event::Frame(flow));
-        if let FeedbackStyle::Interval(interval) = self.flows[flow].controller.feedback_style() {
+        if let FeedbackStyle::Interval(interval) = self.feedback_style(flow) {
             self.schedule(secs(start) + interval, Event::Report(flow));
         }
+    }
+
+    fn feedback_style(&self, flow: usize) -> FeedbackStyle {
+        self.feedback_style.unwrap_or_else(|| self.flows[flow].controller.feedback_style())
+    }
+
+    /// When what is through the link at `time` arrives.
+    fn arrival(&self, time: Instant) -> Instant {
+        let time = time + self.one_way;
+        let Some((period, length)) = self.jitter else { return time };
+        let into = Duration::from_nanos(time.as_nanos() % period.as_nanos());
+        if into < length { time + (length - into) } else { time }
     }
 
     fn schedule(&mut self, time: Instant, event: Event) {
@@ -245,8 +263,7 @@ impl Network {
             Event::Arrive(flow, packet) => self.arrive(flow, packet),
             Event::Report(flow) => {
                 self.report(flow);
-                let style = self.flows[flow].controller.feedback_style();
-                if let FeedbackStyle::Interval(interval) = style {
+                if let FeedbackStyle::Interval(interval) = self.feedback_style(flow) {
                     self.schedule(self.now + interval, Event::Report(flow));
                 }
             }
@@ -385,7 +402,7 @@ impl Network {
         self.link_busy = true;
         let done = self.now + capacity.time_for(packet.size);
         self.schedule(done, Event::LinkFree);
-        self.schedule(done + self.one_way, Event::Arrive(index, packet));
+        self.schedule(self.arrival(done), Event::Arrive(index, packet));
     }
 
     fn arrive(&mut self, index: usize, packet: SentPacket) {
@@ -401,9 +418,8 @@ impl Network {
         {
             flow.frames[packet.frame.0 as usize].delay = Some(self.now - *first);
         }
-        let probe = packet.kind == PacketKind::Probe;
-        let per_frame = flow.controller.feedback_style() == FeedbackStyle::PerFrame;
-        if per_frame && (packet.last_of_frame || probe) {
+        let report = packet.last_of_frame || packet.kind == PacketKind::Probe;
+        if report && self.feedback_style(index) == FeedbackStyle::PerFrame {
             self.report(index);
         }
     }
