@@ -100,7 +100,7 @@ class FolderResults:
         )
 
 
-def make_results(  # noqa: PLR0913 - all but the folder have defaults
+def make_results(  # noqa: PLR0913 (all but the folder have defaults)
     folder: Path,
     conditions: Sequence[Condition],
     *,

@@ -1,5 +1,7 @@
 """Opinion scores against values that were worked out by hand from the formulas of G.1072."""
 
+# ruff: noqa: ERA001 - the workings by hand look like code
+
 from __future__ import annotations
 
 import math
@@ -60,7 +62,11 @@ def test_worked_example_of_the_low_class_with_lost_frames() -> None:
 
 def test_medium_and_high_games_interact_alike_but_encode_differently() -> None:
     medium, high = (impairments(quality(frame_loss_percent=5.0), c, c) for c in (MEDIUM, HIGH))
-    assert (medium.frames, medium.temporal, medium.delay) == (high.frames, high.temporal, high.delay)
+    assert (medium.frames, medium.temporal, medium.delay) == (
+        high.frames,
+        high.temporal,
+        high.delay,
+    )
     assert medium.coding != high.coding
 
 

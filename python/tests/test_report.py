@@ -332,7 +332,7 @@ def test_layout_gives_every_condition_a_place() -> None:
 
 def test_numbers_as_text() -> None:
     assert number(None) == "never"
-    assert number(float("nan")) == "–"  # noqa: RUF001
+    assert number(float("nan")) == "\N{EN DASH}"
     assert [number(v) for v in (0.123, 9.99, 12.34, 123.4, -45.6)] == [
         "0.12", "9.99", "12.3", "123", "-45.6",
     ]  # fmt: skip

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -14,6 +13,8 @@ from gameway.figures import theme
 from gameway.figures.conditions import COMPETITOR, CONTROLLER, Where, label_of
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     import polars as pl
 
     from gameway.figures.conditions import Dimension, Layout
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
 alt.data_transformers.disable_max_rows()
 
 FIGURE_WIDTH = 900
-WIDEST, NARROWEST = 460, 150
+NARROWEST = 150
 
 
 @dataclass(frozen=True)
@@ -53,7 +54,7 @@ def joined(panels: list[Panel]) -> alt.TopLevelMixin:
     if not panels:
         raise ValueError("no finished run of this result folder has data for this figure")
     charts: list[Any] = [
-        panel.chart.properties(title=panel.label) if panel.label else panel.chart  # type: ignore[attr-defined]
+        panel.chart.properties(title=panel.label) if panel.label else panel.chart
         for panel in panels
     ]
     whole = charts[0] if len(charts) == 1 else alt.vconcat(*charts)
@@ -67,9 +68,10 @@ def with_theme(chart: alt.TopLevelMixin, mode: theme.Mode = "light") -> alt.TopL
     return copy  # type: ignore[no-any-return]
 
 
-def faceted(chart: alt.LayerChart | alt.Chart, data: pl.DataFrame, layout: Layout) -> Any:
+def faceted(chart: Any, data: pl.DataFrame, layout: Layout) -> Any:
     """The chart once per value of the layout's row and column."""
-    channels, labels = {}, {}
+    channels: dict[str, Any] = {}
+    labels: dict[str, str] = {}
     for place, channel in (("row", alt.Row), ("column", alt.Column)):
         dimension = layout.at(place)
         if dimension is not None:
@@ -131,7 +133,7 @@ def width(layout: Layout) -> int:
     return max(min(FIGURE_WIDTH // count - 30, FIGURE_WIDTH), NARROWEST)
 
 
-def zoom(x_only: bool = True) -> alt.Parameter:
+def zoom(*, x_only: bool = True) -> alt.Parameter:
     """Drag to pan; shift and wheel to zoom, so that the wheel alone still scrolls the page."""
     return alt.selection_interval(
         bind="scales", encodings=["x"] if x_only else ["x", "y"], zoom="wheel![event.shiftKey]"

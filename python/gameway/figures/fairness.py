@@ -73,14 +73,15 @@ def _chart(rows: pl.DataFrame, layout: Layout, others: list[str]) -> Any:
     )
     base = alt.Chart().properties(width=SIZE, height=SIZE * 3 // 4)
     controller = layout.at("color")
-    hue, shape = colour(controller), alt.Undefined
+    hue = colour(controller)
+    shape: Any = alt.Undefined
     if controller is not None:
         shape = alt.Shape(field(controller), type="nominal", sort=controller.values,
                           legend=None)  # fmt: skip
     points = base.mark_point(opacity=0.85, filled=True, size=75).encode(
         x, y, color=hue, shape=shape, tooltip=_tooltip(layout, others)
     )
-    even = alt.Chart(alt.Data(values=[{"at": 0}])).mark_rule(strokeDash=[5, 4]).encode(x="at:Q")
+    even = alt.Chart(pl.DataFrame({"at": [0]})).mark_rule(strokeDash=[5, 4]).encode(x="at:Q")
     ring: Any = alt.value(theme.CATEGORIES["light"][0])
     if controller is not None:
         names = controller.values

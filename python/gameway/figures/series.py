@@ -153,8 +153,9 @@ def _rules(lines: pl.DataFrame) -> list[Any]:
     for channel, values in (("x", times), ("y", lines["fair_mbps"])):
         unique = values.drop_nulls().unique().sort().to_list()
         if unique:
-            data = alt.Data(values=[{"at": value} for value in unique])
-            rule = alt.Chart(data).mark_rule(strokeDash=[5, 4], strokeWidth=1.2)
+            rule = alt.Chart(pl.DataFrame({"at": unique})).mark_rule(
+                strokeDash=[5, 4], strokeWidth=1.2
+            )
             found.append(rule.encode(**{channel: "at:Q"}))
     return found
 

@@ -5,12 +5,14 @@ from __future__ import annotations
 import json
 from dataclasses import dataclass
 from functools import cached_property
-from pathlib import Path
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 import polars as pl
 
 from gameway.metrics.windows import Windows, windows_of
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 
 class ResultFolder(Protocol):

@@ -10,8 +10,8 @@ import os
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from weakref import WeakKeyDictionary
 from typing import TYPE_CHECKING
+from weakref import WeakKeyDictionary
 
 import polars as pl
 

@@ -60,14 +60,20 @@ XU_CLAYPOOL_2022 = Reference(
     ),
     systems={"stadia": "Stadia", "geforce": "GeForce Now", "luna": "Luna"},
     notes=(
-        "Published systems are commercial services measured over the Internet in March 2022; ours "
-        "are open controllers in a simulation of the same router. A difference is a finding, not "
-        "an error: nothing is tuned to these tables.",
-        "Table 3 has no values for 35 Mb/s with a queue of 0.5 BDP: that row cannot be read "
-        "without doubt in the source.",
-        "Figures 3 to 5 are published as pictures. In words: response times from 2 s to 25 s, "
-        "recovery times from 3 s to 85 s, with conditions in which a system never responded or "
-        "never recovered.",
+        (
+            "Published systems are commercial services measured over the Internet in March 2022; "
+            "ours are open controllers in a simulation of the same router. A difference is a "
+            "finding, not an error: nothing is tuned to these tables."
+        ),
+        (
+            "Table 3 has no values for 35 Mb/s with a queue of 0.5 BDP: that row cannot be read "
+            "without doubt in the source."
+        ),
+        (
+            "Figures 3 to 5 are published as pictures. In words: response times from 2 s to 25 s, "
+            "recovery times from 3 s to 85 s, with conditions in which a system never responded "
+            "or never recovered."
+        ),
     ),
 )
 

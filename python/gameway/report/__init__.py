@@ -112,7 +112,7 @@ def _figure(figure: Figure, folder: Path | None) -> dict[str, Any]:
     middle = len(figure.panels) // 2 if figure.id in MIDDLE_FIRST else 0
     for index, panel in enumerate(figure.panels):
         name = file_name(figure.id, panel.label)
-        spec = panel.chart.to_dict(validate=False)  # type: ignore[attr-defined]
+        spec = panel.chart.to_dict(validate=False)
         spec.pop("config", None)
         if folder is not None:
             save_chart(spec, folder, name)

@@ -41,7 +41,7 @@ def file_name(*parts: str) -> str:
 
 
 def _largest_dataset(spec: dict[str, Any]) -> pl.DataFrame:
-    rows = max(spec.get("datasets", {}).values(), key=len, default=[])
+    rows: list[dict[str, Any]] = max(spec.get("datasets", {}).values(), key=len, default=[])
     return pl.DataFrame(rows, infer_schema_length=None)
 
 

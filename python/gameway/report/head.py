@@ -13,6 +13,9 @@ if TYPE_CHECKING:
     from gameway.metrics.source import ResultFolder
 
 
+SEEDS_SHOWN = 5
+
+
 @dataclass(frozen=True)
 class Head:
     """The texts of a report's head."""
@@ -70,7 +73,8 @@ def _facts(results: ResultFolder, finished: int) -> list[tuple[str, str]]:
 
 def _few(seeds: list[Any]) -> str:
     texts = [str(seed) for seed in seeds]
-    return ", ".join(texts) if len(texts) <= 5 else f"{', '.join(texts[:5])}, ... ({len(texts)})"  # noqa: PLR2004
+    shown = ", ".join(texts[:SEEDS_SHOWN])
+    return shown if len(texts) <= SEEDS_SHOWN else f"{shown}, ... ({len(texts)})"
 
 
 def _commit(commit: Any) -> str:

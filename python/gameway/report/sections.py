@@ -5,8 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-import polars as pl
-
 from gameway.figures.delays import frame_delay_panels, queue_delay_panels
 from gameway.figures.facets import Panel
 from gameway.figures.fairness import adaptiveness_panels
@@ -19,6 +17,8 @@ from gameway.metrics.summary import Condition, conditions, summary_table
 from gameway.report.findings import ranked_columns, scope_of
 
 if TYPE_CHECKING:
+    import polars as pl
+
     from gameway.metrics.source import ResultFolder
     from gameway.reference import Reference
 

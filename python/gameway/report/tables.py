@@ -19,7 +19,10 @@ if TYPE_CHECKING:
     from gameway.reference import Reference
     from gameway.report.comparison import Cell, Comparison, Estimate
 
-NEVER, UNKNOWN = "never", "–"  # noqa: RUF001 - an en dash is the sign for "no value"
+NEVER = "never"
+UNKNOWN = "\N{EN DASH}"
+# From these sizes on, zero and one decimals make three significant digits.
+FULL_FROM = (99.95, 9.995)
 HEADLINE = (
     "bitrate_mbps", "rtt_mean_ms", "loss_percent", "displayed_fps", "frame_delay_mean_ms",
     "frame_delay_p95_ms", "stall_100ms_percent", "link_utilization_percent", "mos",
@@ -108,8 +111,8 @@ def number(value: float | None, digits: int | None = None) -> str:
         return UNKNOWN
     if digits is not None:
         return f"{value:.{digits}f}"
-    size = abs(value)
-    return f"{value:.0f}" if size >= 99.95 else f"{value:.1f}" if size >= 9.995 else f"{value:.2f}"
+    places = next((n for n, limit in enumerate(FULL_FROM) if abs(value) >= limit), len(FULL_FROM))
+    return f"{value:.{places}f}"
 
 
 def estimate(value: float | None, half: float | None) -> str:
