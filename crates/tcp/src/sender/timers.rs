@@ -27,11 +27,12 @@ impl Sender {
             State::Established => self.writer.next_write(),
             _ => None,
         };
-        // A probe never waits longer than the time-out that it is to forestall.
-        [timers.retransmission, timers.tail_probe, timers.persist, timers.paced, write]
-            .into_iter()
-            .flatten()
-            .min()
+        // Called after every event: without an iterator over options it costs a third.
+        let never = |deadline: Option<Instant>| deadline.unwrap_or(Instant::MAX);
+        let repair = never(timers.retransmission).min(never(timers.tail_probe));
+        let other = never(timers.persist).min(never(timers.paced)).min(never(write));
+        let earliest = repair.min(other);
+        (earliest < Instant::MAX).then_some(earliest)
     }
 
     /// Time has passed; harmless when nothing is due. Then poll.

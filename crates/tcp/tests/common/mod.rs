@@ -53,6 +53,7 @@ impl Flow {
     }
 }
 
+type Lose = Box<dyn FnMut(&Segment) -> bool>;
 type InFlight = VecDeque<(Instant, usize, Segment)>;
 
 pub struct Network {
@@ -62,7 +63,7 @@ pub struct Network {
     pub queue_limit: Bytes,
     pub loss: f64,
     /// Called for every data segment that reaches the bottleneck; `true` loses it.
-    pub lose: Option<Box<dyn FnMut(&Segment) -> bool>>,
+    pub lose: Option<Lose>,
     /// Whether ACKs of a flow are lost.
     pub ack_blackhole: bool,
     pub flows: Vec<Flow>,
@@ -185,8 +186,13 @@ impl Network {
     }
 
     fn next_event(&self) -> Option<Instant> {
-        let link = [self.link_free, self.down.front().map(|e| e.0), self.up.front().map(|e| e.0)];
-        link.into_iter().chain(self.flows.iter().map(|flow| flow.deadline)).flatten().min()
+        let front = |line: &InFlight| line.front().map_or(Instant::MAX, |event| event.0);
+        let mut next = self.link_free.unwrap_or(Instant::MAX);
+        next = next.min(front(&self.down)).min(front(&self.up));
+        for flow in &self.flows {
+            next = next.min(flow.deadline.unwrap_or(Instant::MAX));
+        }
+        (next < Instant::MAX).then_some(next)
     }
 
     /// Runs the next event if it lies before `end`; `false` when none does.
