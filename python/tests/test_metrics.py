@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import json
 import math
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 import polars as pl
@@ -26,9 +27,6 @@ from gameway.metrics.quantities import natural_key, seconds
 from gameway.metrics.statistics import half_width, jain_index
 from gameway.metrics.table import METRICS_FILE, frame_delay_table
 from gameway.metrics.windows import Window, windows_of
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 RUNS = 5
 OFFSET = 0.1
@@ -240,6 +238,8 @@ def test_without_a_competitor(tmp_path: Path) -> None:
     assert math.isnan(row["bitrate_difference_ratio"])
     assert math.isnan(row["competing_bitrate_mbps"])
     assert math.isnan(row["jain_index"])
+    assert math.isnan(row["adaptiveness"])
+    assert math.isnan(row["adaptiveness_per_run"])
     assert row["alone_bitrate_mbps"] == row["run_bitrate_mbps"] == pytest.approx(20.0, abs=1e-6)
 
 
@@ -330,3 +330,11 @@ def test_quantities() -> None:
     texts = ["7 bdp", "0.5 bdp", "2 bdp", "15 Mb/s", "900 kb/s", "any"]
     assert sorted(texts[:3], key=natural_key) == ["0.5 bdp", "2 bdp", "7 bdp"]
     assert sorted(texts[3:], key=natural_key) == ["900 kb/s", "15 Mb/s", "any"]
+
+
+def test_documentation_defines_every_metric() -> None:
+    text = (Path(__file__).parents[2] / "docs" / "metrics.md").read_text("utf-8")
+    for metric in [*METRICS, *CONDITION_METRICS]:
+        star = "*_" if metric.scoped else ""
+        definition = metric.definition.replace("|", "\\|")
+        assert f"| `{star}{metric.name}` | {metric.unit} | {definition} |" in text, metric.name

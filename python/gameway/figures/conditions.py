@@ -25,6 +25,8 @@ TITLES = {
     CAPACITY: "Capacity",
     QUEUE: "Queue size",
     "stream": "Stream",
+    "base_rtt": "Base RTT",
+    "fec": "FEC",
 }
 # Conditions whose values have no order of size: they stay in the order of the experiment file.
 UNORDERED = (CONTROLLER, COMPETITOR, "stream")

@@ -9,7 +9,7 @@ import polars as pl
 
 from gameway.figures.facets import FIGURE_WIDTH, plain, with_theme, zoom
 from gameway.metrics.series import BIN_S
-from gameway.metrics.source import Run, finished_runs
+from gameway.metrics.source import Run, finished_runs, streams
 
 if TYPE_CHECKING:
     from gameway.metrics.source import ResultFolder
@@ -71,8 +71,9 @@ def _queue(run: Run) -> Any:
 
 
 def _state(run: Run) -> list[Any]:
-    """One small chart per variable of the controllers."""
-    state = run.table("controller")
+    """One small chart per variable of the streams' controllers."""
+    names = [str(stream["name"]) for stream in streams(run.spec)]
+    state = run.table("controller").filter(pl.col("stream").is_in(names))
     variables = state["variable"].unique(maintain_order=True).to_list()[:MOST_VARIABLES]
     several = state["stream"].n_unique() > 1
     charts = []

@@ -103,4 +103,4 @@ def adaptiveness(
 
 
 def _speed(time_s: float, longest_s: float) -> float:
-    return 1.0 - time_s / longest_s if longest_s > 0.0 else 1.0
+    return 1.0 if longest_s == 0.0 else 1.0 - time_s / longest_s

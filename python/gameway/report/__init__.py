@@ -18,6 +18,7 @@ import jinja2
 import vl_convert
 
 from gameway.figures import theme
+from gameway.figures.conditions import CAPACITY
 from gameway.metrics.summary import summary_table
 from gameway.metrics.table import per_run_table
 from gameway.reference import reference_of
@@ -36,8 +37,6 @@ if TYPE_CHECKING:
 __all__ = ["write"]
 
 FILES = "report-files"
-# Figures that open with their middle panel (the capacity that the paper shows).
-MIDDLE_FIRST = ("bitrate", "rtt")
 
 
 @dataclass(frozen=True)
@@ -109,7 +108,7 @@ def _content(
 
 def _figure(figure: Figure, folder: Path | None) -> dict[str, Any]:
     charts = []
-    middle = len(figure.panels) // 2 if figure.id in MIDDLE_FIRST else 0
+    first = _first_shown(figure)
     for index, panel in enumerate(figure.panels):
         name = file_name(figure.id, panel.label)
         spec = panel.chart.to_dict(validate=False)
@@ -122,11 +121,17 @@ def _figure(figure: Figure, folder: Path | None) -> dict[str, Any]:
                 file=name,
                 description=panel.description,
                 spec=chart_json(spec),
-                shown=index == middle,
+                shown=index == first,
                 saved=folder is not None,
             )
         )
     return {"id": figure.id, "title": figure.title, "caption": figure.caption, "panels": charts}
+
+
+def _first_shown(figure: Figure) -> int:
+    """Panels that differ in capacity open with the middle one, as the paper's Figure 2."""
+    by_capacity = all(list(panel.where) == [CAPACITY] for panel in figure.panels)
+    return len(figure.panels) // 2 if by_capacity else 0
 
 
 def _comparison(comparison: Comparison, reference: Reference) -> dict[str, str]:
