@@ -31,8 +31,13 @@ app = typer.Typer(
     rich_markup_mode="markdown",
     context_settings={"help_option_names": ["-h", "--help"]},
 )
+WIDTH_OF_FILES = 160
+"""Columns of a table that is not written to a terminal."""
+
 out = Console()
 err = Console(stderr=True)
+if not out.is_terminal and "COLUMNS" not in os.environ:
+    out.width = WIDTH_OF_FILES
 
 
 class Listed(StrEnum):

@@ -88,7 +88,11 @@ def run_one(spec: dict[str, Any], recorded: dict[str, Any], target: Path) -> Non
     """Compute one run into the folder `target`, all or nothing; ValueError on a bad spec."""
     partial = target.with_name(target.name + PARTIAL)
     partial.mkdir()
-    _core.run(json.dumps(spec), str(partial))
+    try:
+        _core.run(json.dumps(spec), str(partial))
+    except Exception:
+        shutil.rmtree(partial, ignore_errors=True)
+        raise
     (partial / SPEC).write_text(
         json.dumps(recorded, indent=1, ensure_ascii=False), encoding="utf-8"
     )

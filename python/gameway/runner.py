@@ -74,7 +74,7 @@ def run(
         sweep = Sweep(path, runs, [run for run in runs if run.id not in done])
         _run_all(sweep, jobs or machine.cores(), progress or Silent(), run_one)
         if sweep.failures:
-            raise _failed(sweep)
+            raise _failed(sweep) from sweep.failures[0][1]
         manifest["completed"] = _now()
         folder.write_manifest(path, manifest)
     return Results.open(path)
@@ -129,18 +129,23 @@ def _land(future: Future[None], run: Run, sweep: Sweep, progress: Progress) -> N
         progress.advance(run.id)
     elif isinstance(error, Exception):
         sweep.failures.append((run, error))
-        progress.note(f"failed: {run.id}: {error}")
+        if len(sweep.failures) <= SHOWN_FAILURES:
+            progress.note(f"failed: {run.id}")
     else:
         raise error
 
 
 def _failed(sweep: Sweep) -> GamewayError:
-    """Make the error that tells which runs failed, with their specs."""
+    """Make the error that tells what failed: each different error once, with one spec."""
+    by_text: dict[str, list[Run]] = {}
+    for run, error in sweep.failures:
+        by_text.setdefault(str(error) or repr(error), []).append(run)
     lines = [f"{len(sweep.failures)} of {len(sweep.runs)} runs failed; the others are kept"]
-    for run, error in sweep.failures[:SHOWN_FAILURES]:
-        lines += [f"  {run.id}: {error}", f"    spec: {canonical(run.recorded)}"]
-    if len(sweep.failures) > SHOWN_FAILURES:
-        lines.append(f"  and {len(sweep.failures) - SHOWN_FAILURES} more")
+    for text, runs in list(by_text.items())[:SHOWN_FAILURES]:
+        others = f" and {len(runs) - 1} more" if len(runs) > 1 else ""
+        lines += [f"  {text}", f"    {runs[0].id}{others}: {canonical(runs[0].recorded)}"]
+    if len(by_text) > SHOWN_FAILURES:
+        lines.append(f"  and {len(by_text) - SHOWN_FAILURES} other errors")
     return GamewayError("\n".join(lines))
 
 

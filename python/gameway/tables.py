@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Any
 
+from rich import box
 from rich.table import Table
 
 if TYPE_CHECKING:
@@ -12,6 +13,7 @@ if TYPE_CHECKING:
 
     import polars as pl
 
+NOTHING = "-"
 SHOWN = (
     ("bitrate_mbps", "stream\nMb/s", 1),
     ("competitor_mbps", "competitor\nMb/s", 1),
@@ -26,15 +28,22 @@ SHOWN = (
 def summary(rows: pl.DataFrame, factors: list[str]) -> Table:
     """Lay out `gameway.metrics.summary_table`: a row per combination of factors and stream."""
     keys = [name for name in ("stream", *factors) if rows[name].n_unique() > 1]
-    table = Table(caption="mean ± half width of the 95 % interval over runs")
+    cells = {
+        heading: [_cell(row, metric, decimals) for row in rows.iter_rows(named=True)]
+        for metric, heading, decimals in SHOWN
+    }
+    shown = {heading: column for heading, column in cells.items() if set(column) != {NOTHING}}
+    note = "mean ± half width of the 95 % interval over runs, while a competitor is there if one is"
+    table = Table(box=box.SIMPLE_HEAD, caption=note, caption_justify="left", pad_edge=False)
     for name in keys:
-        table.add_column(name.replace("_", " "))
-    table.add_column("runs", justify="right")
-    for _, heading, _ in SHOWN:
-        table.add_column(heading, justify="right")
-    for row in rows.iter_rows(named=True):
-        cells = [_cell(row, metric, decimals) for metric, _, decimals in SHOWN]
-        table.add_row(*(str(row[name] or "") for name in keys), str(row["runs"]), *cells)
+        table.add_column(name.replace("_", "\n"), no_wrap=True)
+    for heading in ("runs", *shown):
+        table.add_column(heading, justify="right", no_wrap=True)
+    for index, row in enumerate(rows.iter_rows(named=True)):
+        factors_of_row = (str(row[name] or NOTHING) for name in keys)
+        table.add_row(
+            *factors_of_row, str(row["runs"]), *(column[index] for column in shown.values())
+        )
     return table
 
 
@@ -48,7 +57,7 @@ def _cell(row: dict[str, Any], metric: str, decimals: int) -> str:
         if width is None or math.isnan(width):
             return f"{mean:.{decimals}f}"
         return f"{mean:.{decimals}f} ± {width:.{decimals}f}"
-    return "-"
+    return NOTHING
 
 
 def catalogue(entries: Iterable[dict[str, Any]]) -> Table:

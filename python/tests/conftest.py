@@ -23,6 +23,7 @@ base_rtt = "16 ms"
 
 [[stream]]
 controller = ["fixed", "pudica"]
+video = "steady"
 
 [[competitor]]
 congestion_control = "cubic"
