@@ -37,7 +37,7 @@ SCHEMA = pl.Schema(
     {"frame": pl.UInt32, "pts_ns": pl.Int64, "size_bytes": pl.UInt32, "key_frame": pl.Boolean}
 )
 
-_WANTED = "give H.264, H.265 or AV1 video"
+_WANTED = "give a whole H.264, H.265 or AV1 video"
 _CODECS = ("h264", "hevc", "av1")
 # Formats without a container: FFmpeg invents their time stamps (25 frames/s) and misses a cut end.
 _RAW_FORMATS = ("h264", "hevc", "obu")
@@ -252,9 +252,7 @@ def _opened(path: Path) -> Iterator[InputContainer]:
         with av.open(str(path)) as container:
             yield container
     except av.error.FFmpegError as error:
-        if isinstance(error, OSError):
-            raise InputError(f"cannot be read: {error.strerror}", file=path) from error
-        problem = f"not a video, or damaged ({error.strerror})"
+        problem = f"cannot be read as video: {error.strerror}"
         raise InputError(problem, file=path, hint=_WANTED) from error
 
 
