@@ -64,5 +64,5 @@ pub use congestion::{
 pub use delivery_rate::RateSample;
 pub use receiver::{Receiver, ReceiverConfig};
 pub use rtt::RtoFloor;
-pub use segment::{Ecn, Flags, MAXIMUM_SEGMENT_SIZE, SackBlock, SackBlocks, Segment};
+pub use segment::{Flags, MAXIMUM_SEGMENT_SIZE, SackBlock, SackBlocks, Segment};
 pub use sender::{Sender, SenderConfig, SenderStats};

@@ -19,7 +19,7 @@
 //! | Timestamps are in nanoseconds, on one clock | Linux ticks in ms, but takes RTTs from µs send times |
 //! | SACK blocks are whole stream offsets | no wrap to resolve |
 
-use gameway_units::{Bytes, Instant};
+use gameway_units::{Bytes, Ecn, Instant};
 
 /// Payload of a full segment at an MTU of 1500 B with timestamps.
 pub const MAXIMUM_SEGMENT_SIZE: u32 = 1448;
@@ -29,18 +29,6 @@ const TIMESTAMP_OPTION: u64 = 12;
 const SYN_OPTIONS: u64 = 20;
 const SACK_OPTION_HEAD: u64 = 4;
 const SACK_BLOCK: u64 = 8;
-
-/// The ECN field of the IP header (RFC 3168 section 5).
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum Ecn {
-    /// Not ECN-capable: an AQM drops it.
-    #[default]
-    NotEct,
-    /// ECN-capable, classic: an AQM may mark it.
-    Ect0,
-    /// Marked: congestion experienced.
-    Ce,
-}
 
 /// The flags of the header that matter here.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]

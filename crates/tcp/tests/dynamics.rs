@@ -99,6 +99,29 @@ fn bbr_probes_up_once_in_eight_rounds_and_looks_at_the_rtt_every_ten_seconds() {
     assert!(gaps.len() >= 2 && gaps.iter().all(|gap| (10.0..10.6).contains(gap)), "{gaps:?}");
 }
 
+/// The bandwidth filter spans ten rounds: until then a halved capacity is not believed, while the
+/// window of two BDPs of the old capacity stretches the rounds from 20 to 80 ms. Probing up at the
+/// new rate stays below seven tenths of the old one.
+#[test]
+fn bbr_forgets_a_bandwidth_after_ten_rounds() {
+    for phase in 0..8 {
+        let mut net = network(Algorithm::Bbr, 8.0);
+        let start = seconds(5) + Duration::from_millis(25 * phase);
+        net.run_until(start);
+        net.capacity = Rate::from_bps(CAPACITY.as_bps() / 2);
+        let mut last_believed = start;
+        while net.now < start + Duration::from_secs(3) {
+            net.run_for(Duration::from_millis(1));
+            let rate = net.flows[0].sender.stats().pacing_rate.unwrap_or_default();
+            if rate > Rate::from_bps(CAPACITY.as_bps() * 8 / 10) {
+                last_believed = net.now;
+            }
+        }
+        let took = (last_believed - start).as_secs_f64();
+        assert!((0.3..1.0).contains(&took), "{took} s");
+    }
+}
+
 /// Mathis et al. 1997: rate = MSS/RTT * C/sqrt(p), C = sqrt(3/2), or sqrt(3/4) where each second
 /// segment is acknowledged and the window grows per ACK. Here it grows per byte: sqrt(3/2).
 #[test]

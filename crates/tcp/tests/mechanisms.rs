@@ -4,10 +4,10 @@ mod common;
 
 use common::{Flow, Network};
 use gameway_tcp::{
-    Algorithm, Application, Ecn, Flags, Phase, Receiver, ReceiverConfig, RtoFloor, SackBlock,
-    Segment, Sender, SenderConfig,
+    Algorithm, Application, Flags, Phase, Receiver, ReceiverConfig, RtoFloor, SackBlock, Segment,
+    Sender, SenderConfig,
 };
-use gameway_units::{Bytes, Duration, Instant, Rate};
+use gameway_units::{Bytes, Duration, Ecn, Instant, Rate};
 
 const MSS: u64 = 1448;
 
@@ -305,4 +305,24 @@ fn sack_of_the_whole_flight_but_the_first_is_one_loss() {
     assert_eq!(sender.stats().ssthresh, Bytes::new(7 * MSS));
     // Flight 1 (the retransmission), target 7, 9 delivered: PRR allows up to the target.
     assert_eq!(std::iter::from_fn(|| sender.poll_transmit(at(40))).count(), 6);
+}
+
+/// Ten outstanding, the first lost: two selective ACKs let two new segments out (RFC 3042), the third
+/// brings the fast retransmit at once although eight are still in flight and seven are the target
+/// (RFC 9937), and from then on seven segments leave for ten that arrive.
+#[test]
+fn limited_transmit_fast_retransmit_and_proportional_reduction() {
+    let (mut sender, ..) = connected(SenderConfig::default());
+    let mut left = Vec::new();
+    for arrived in 1..10 {
+        let flags = Flags { ack: true, ..Flags::default() };
+        let mut ack = Segment { flags, window: 1 << 20, ..Segment::default() };
+        ack.sack.push(SackBlock { start: MSS, end: (1 + arrived) * MSS });
+        sender.on_segment(at(40), &ack);
+        let sent = std::iter::from_fn(|| sender.poll_transmit(at(40)));
+        left.push(sent.map(|segment| segment.sequence / MSS).collect::<Vec<_>>());
+    }
+    assert_eq!(left[..3], [vec![10], vec![11], vec![0]], "{left:?}");
+    let after: usize = left[3..].iter().map(Vec::len).sum();
+    assert!((3..=5).contains(&after) && left.iter().all(|sent| sent.len() <= 2), "{left:?}");
 }

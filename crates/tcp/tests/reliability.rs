@@ -5,10 +5,10 @@ mod common;
 
 use common::Random;
 use gameway_tcp::{
-    Algorithm, Application, Ecn, Flags, Receiver, ReceiverConfig, SackBlock, SackBlocks, Segment,
+    Algorithm, Application, Flags, Receiver, ReceiverConfig, SackBlock, SackBlocks, Segment,
     Sender, SenderConfig,
 };
-use gameway_units::{Bytes, Duration, Instant};
+use gameway_units::{Bytes, Duration, Ecn, Instant};
 use proptest::prelude::*;
 use std::collections::BTreeMap;
 

@@ -152,7 +152,7 @@ impl CongestionControl for Cubic {
     fn on_ack(&mut self, ack: &AckEvent) {
         if !ack.cwnd_limited {
             self.pause_epoch(ack.now);
-        } else if ack.phase != Phase::Recovery {
+        } else if ack.phase != Phase::Recovery && ack.newly_acknowledged > Bytes::ZERO {
             if self.window < self.threshold {
                 self.grow_in_slow_start(ack);
             } else {
@@ -215,6 +215,7 @@ mod tests {
             acknowledged: 0,
             next_sequence: 0,
             newly_delivered: Bytes::from_f64(window * f64::from(SIZE)),
+            newly_acknowledged: Bytes::from_f64(window * f64::from(SIZE)),
             newly_lost: Bytes::ZERO,
             prior_in_flight: Bytes::ZERO,
             in_flight: Bytes::ZERO,

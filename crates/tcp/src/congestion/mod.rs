@@ -47,6 +47,9 @@ pub struct AckEvent {
     pub next_sequence: u64,
     /// Bytes newly known to have arrived, cumulatively or selectively.
     pub newly_delivered: Bytes,
+    /// Bytes by which the cumulative acknowledgment moved: a window must not grow on a duplicate ACK
+    /// (RFC 5681 section 3.2 step 1; Linux `tcp_may_raise_cwnd`).
+    pub newly_acknowledged: Bytes,
     /// Bytes newly judged lost.
     pub newly_lost: Bytes,
     /// In flight before the ACK.

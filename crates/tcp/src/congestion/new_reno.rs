@@ -67,7 +67,8 @@ impl CongestionControl for NewReno {
     }
 
     fn on_ack(&mut self, ack: &AckEvent) {
-        if ack.phase == Phase::Recovery || !ack.cwnd_limited {
+        let duplicate = ack.newly_acknowledged == Bytes::ZERO;
+        if ack.phase == Phase::Recovery || !ack.cwnd_limited || duplicate {
             return;
         }
         if self.cwnd < self.ssthresh {

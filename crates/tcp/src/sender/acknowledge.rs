@@ -181,6 +181,7 @@ impl Sender {
             acknowledged: self.acknowledged,
             next_sequence: self.next,
             newly_delivered: Bytes::new(outcome.delivered),
+            newly_acknowledged: Bytes::new(outcome.advanced),
             newly_lost: Bytes::new(outcome.newly_lost),
             prior_in_flight: Bytes::new(prior_in_flight),
             in_flight: Bytes::new(self.board.in_flight()),

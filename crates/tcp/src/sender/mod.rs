@@ -30,9 +30,9 @@ use crate::pacer::Pacer;
 use crate::prr::ProportionalRateReduction;
 use crate::rtt::{RtoFloor, RttEstimator};
 use crate::scoreboard::Scoreboard;
-use crate::segment::{Ecn, Flags, MAXIMUM_SEGMENT_SIZE, Segment};
+use crate::segment::{Flags, MAXIMUM_SEGMENT_SIZE, Segment};
 use crate::window_usage::WindowUsage;
-use gameway_units::{Bytes, Duration, Instant, Rate};
+use gameway_units::{Bytes, Duration, Ecn, Instant, Rate};
 use timers::Timers;
 
 /// Options of a sender.

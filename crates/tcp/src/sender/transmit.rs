@@ -2,8 +2,8 @@
 
 use super::{Sender, State, TailProbe};
 use crate::scoreboard::Record;
-use crate::segment::{Ecn, Segment};
-use gameway_units::Instant;
+use crate::segment::Segment;
+use gameway_units::{Ecn, Instant};
 
 /// The outcome of looking for something to send.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
