@@ -21,6 +21,7 @@
 
 use gameway_units::{Bytes, Rate};
 use std::num::NonZeroU32;
+use std::sync::LazyLock;
 use thiserror::Error;
 
 const MAGIC: [u8; 4] = *b"GWFR";
@@ -170,6 +171,18 @@ impl FrameTable {
         let meta = reader.meta()?;
         reader.end()?;
         Ok(Self { frame_rate_numerator, frame_rate_denominator, width, height, rungs, meta })
+    }
+
+    /// The demos of Freedoom (recorded play), at 1280x720 and 60 frames per second through x264;
+    /// `data/README.md` tells how it was recorded.
+    #[must_use]
+    pub fn doom() -> &'static Self {
+        static DOOM: LazyLock<FrameTable> = LazyLock::new(|| {
+            FrameTable::parse(include_bytes!("../data/doom.gwfr")).expect(
+                "the frame table that comes with the program is well-formed; a test reads it",
+            )
+        });
+        &DOOM
     }
 
     /// How many frames each rung has.

@@ -3,7 +3,7 @@
 //! A frame becomes a *train*: media packets, filled evenly so that none is a short straggler (their
 //! sizes differ by one byte at most), then repair packets. Repair is counted, not yet coded: any
 //! `media packets` of the train make the frame whole, as a maximum-distance-separable code would have
-//! it (RFC 8627's codes come close for the small trains here). A repair packet is as large as the
+//! it (Reed-Solomon does; the parity packets of RFC 8627 mend less). A repair packet is as large as the
 //! largest media packet of its train, since that is what it must be able to replace.
 //!
 //! | constant | value | origin |

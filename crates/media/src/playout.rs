@@ -5,8 +5,9 @@
 //! other frame when it is whole and the frame before it was shown. A frame that stays incomplete for a
 //! grace time after it fell into doubt (see [`Reassembly`]) is lost; from there on nothing is shown until
 //! a key frame is whole. A key frame is asked for when the loss is known, and again at an interval until
-//! one is shown, as long as packets come: nobody listens while none do. A whole key frame overtakes older frames that still lack packets: waiting for those
-//! would only make the player see the newer picture later.
+//! one is shown, as long as packets come: nobody listens while none do. A whole key frame overtakes
+//! older frames that still lack packets: waiting for those would only make the player see the newer
+//! picture later.
 //!
 //! There is no playout buffer: a game frame is shown as soon as it can be.
 //!

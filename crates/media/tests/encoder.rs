@@ -157,6 +157,51 @@ fn steady_frames_are_exactly_the_target() {
     }
 }
 
+/// The recording that comes with the program: what its module heads say of it holds.
+mod doom {
+    use super::*;
+
+    #[test]
+    fn it_is_what_its_header_says() {
+        let table = FrameTable::doom();
+        assert_eq!((table.width, table.height), (1280, 720));
+        let rate = (table.frame_rate_numerator.get(), table.frame_rate_denominator.get());
+        assert_eq!(rate, (60, 1));
+        assert!(table.frames() >= 60 * 60, "at least a minute");
+        let (first, last) = (&table.rungs[0], &table.rungs[table.rungs.len() - 1]);
+        assert!(first.asked <= Rate::from_mbps(2) && last.asked >= Rate::from_mbps(50));
+        for rung in &table.rungs {
+            let bytes: u64 = rung.frames.iter().map(|frame| frame.size().get()).sum();
+            let produced = bytes as f64 * 8.0 * 60.0 / table.frames() as f64;
+            let told = rung.produced.as_bps_f64();
+            assert!((produced / told - 1.0).abs() < 1e-5, "{}: {produced} b/s", rung.asked);
+            assert!((0.76..0.80).contains(&(told / rung.asked.as_bps_f64())), "{}", rung.asked);
+            assert!(rung.forced_key_frames.len() >= 20);
+        }
+    }
+
+    #[test]
+    fn both_calibrations_hold_at_any_target() {
+        let frames = RecordedVideo::doom().frames();
+        for kilobits in [1_000, 2_000, 5_300, 12_000, 22_200, 50_000, 80_000] {
+            let target = Rate::from_kbps(kilobits);
+            let budget = target.as_bps_f64() / 8.0 * INTERVAL.as_secs_f64();
+            let play = |calibration| {
+                let video = RecordedVideo::doom();
+                let mut encoder = EncoderModel::recorded(video, calibration, INTERVAL, 5);
+                sizes(&mut encoder, target, frames)
+            };
+            let as_budget = play(EncoderCalibration::Budget);
+            assert!(as_budget.iter().all(|&size| size as f64 <= budget + 1.0), "{target}");
+            let as_mean = play(EncoderCalibration::Mean);
+            let ratio = mean_rate(&as_mean) / target.as_bps_f64();
+            assert!((0.9995..1.0005).contains(&ratio), "{target}: produces {ratio} of it");
+            let largest = as_mean.iter().copied().max().unwrap_or(0) as f64 / budget;
+            assert!((1.1..1.29).contains(&largest), "{target}: a frame of {largest} budgets");
+        }
+    }
+}
+
 proptest! {
     #[test]
     fn any_target_gives_a_frame(
