@@ -306,6 +306,12 @@ def test_heat_map_holds_the_values(results: FolderResults) -> None:
     assert {row["text"] for row in rows} == {"-0.20", "+0.00"}
 
 
+def test_times_in_heat_maps_have_the_interval_over_runs(results: FolderResults) -> None:
+    spec = figures.response_times(results).to_dict()
+    rows = next(iter(spec["datasets"].values()))
+    assert {(row["text"], row["ci95"]) for row in rows} == {("1.0", 0.0), ("3.0", 0.0)}
+
+
 def test_timeline_of_a_run(results: FolderResults) -> None:
     spec = figures.run_timeline(results, results.runs["id"][0]).to_dict()
     assert "bandwidth utilization ratio" in json.dumps(spec)

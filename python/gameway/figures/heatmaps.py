@@ -6,7 +6,6 @@ columns, one map per controller and competitor.
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -115,7 +114,8 @@ def _panels(results: ResultFolder, column: str, style: _Style, where: Where | No
 
 
 def _cells(rows: pl.DataFrame, column: str, layout: Layout, style: _Style) -> pl.DataFrame:
-    width = pl.col(f"{column}_ci95") if f"{column}_ci95" in rows.columns else pl.lit(math.nan)
+    per_run = f"{column}_per_run_ci95"
+    width = pl.col(per_run if per_run in rows.columns else f"{column}_ci95")
     cells = rows.select(*layout.columns, pl.col(column).alias("value"), width.alias("ci95"), "runs")
     for place in ("x", "y"):
         if layout.at(place) is None:
