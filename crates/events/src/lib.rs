@@ -1,1 +1,28 @@
-//! Typed records of what happened, and their Arrow and Parquet tables
+//! What happened in a run, as typed records, and the Parquet tables that keep them.
+//!
+//! A driver makes a [`RunTables`] for a folder, pushes records as things happen and finishes it. Rows
+//! leave memory in row groups, so a run's memory does not grow with its length. The columns of each
+//! table are the fields of its record: units are in the names, times are nanoseconds since the start of
+//! the run. The schema is versioned by [`SCHEMA_VERSION`]; `docs/results.md` describes it for readers.
+
+mod column;
+mod histogram;
+mod records;
+mod table;
+
+pub use column::Name;
+pub use histogram::DelayHistogram;
+pub use records::{
+    BinRecord, ControllerRecord, EventRecord, FrameRecord, LinkRecord, PingRecord,
+    QueueDelayRecord, RunTables, SummaryRecord,
+};
+pub use table::{Table, TableError};
+
+/// Version of the result tables; a reader refuses one that it does not know.
+pub const SCHEMA_VERSION: u32 = 1;
+
+/// Length of the bins of `bins.parquet` and `link.parquet` (Xu and Claypool 2022, section 4.1).
+pub const BIN: gameway_units::Duration = gameway_units::Duration::from_millis(500);
+
+/// Length of the windows of `queue_delay.parquet`.
+pub const QUEUE_DELAY_WINDOW: gameway_units::Duration = gameway_units::Duration::from_secs(5);

@@ -1,1 +1,19 @@
-//! Virtual-time driver: one event queue, seeded, bit-identical
+//! Virtual-time driver: one event queue, seeded, bit-identical for the same spec on any machine.
+//!
+//! [`run`] takes a [`RunSpec`] and a folder, runs it and leaves the result tables there.
+
+mod agenda;
+mod build;
+mod flow;
+mod frame_log;
+mod network;
+mod packet;
+mod ping;
+mod random;
+mod recorder;
+pub mod spec;
+mod stream;
+mod tcp;
+
+pub use build::{SimError, run};
+pub use spec::RunSpec;

@@ -1,0 +1,101 @@
+//! A histogram of delays with ten buckets a decade.
+
+use gameway_units::Duration;
+
+/// Bucket bounds within a decade: the R10 series of preferred numbers (ISO 3), with 3.2 and 6.3 as ISO 3
+/// rounds them. 10, 20, 50 and 100 ms are bounds, so shares above them are exact.
+const SERIES_PERCENT: [i64; 10] = [100, 125, 160, 200, 250, 320, 400, 500, 630, 800];
+/// From 1 us to 100 s.
+const DECADES: usize = 8;
+const BOUNDS: usize = SERIES_PERCENT.len() * DECADES;
+
+/// All bounds in ascending order, nanoseconds.
+const fn bounds() -> [i64; BOUNDS] {
+    let mut bounds = [0; BOUNDS];
+    let mut scale = 10;
+    let mut index = 0;
+    while index < BOUNDS {
+        bounds[index] = SERIES_PERCENT[index % 10] * scale;
+        if index % 10 == 9 {
+            scale *= 10;
+        }
+        index += 1;
+    }
+    bounds
+}
+const BOUND_NANOS: [i64; BOUNDS] = bounds();
+
+/// Counts and sums of delays in buckets: below 1 us, then between bounds, the last without end.
+#[derive(Debug, Clone)]
+pub struct DelayHistogram {
+    counts: [u64; BOUNDS + 1],
+    sums: [i64; BOUNDS + 1],
+    /// Where the last delay fell: the next one is usually near, which spares a search.
+    last: usize,
+}
+
+impl Default for DelayHistogram {
+    fn default() -> Self {
+        Self { counts: [0; BOUNDS + 1], sums: [0; BOUNDS + 1], last: 0 }
+    }
+}
+
+impl DelayHistogram {
+    /// Counts a delay; a negative one counts as zero.
+    pub fn add(&mut self, delay: Duration) {
+        let nanos = delay.as_nanos().max(0);
+        let mut bucket = self.last;
+        while bucket < BOUNDS && nanos >= BOUND_NANOS[bucket] {
+            bucket += 1;
+        }
+        while bucket > 0 && nanos < BOUND_NANOS[bucket - 1] {
+            bucket -= 1;
+        }
+        self.last = bucket;
+        self.counts[bucket] += 1;
+        self.sums[bucket] += nanos;
+    }
+
+    /// The buckets that hold something: (low, high, count, sum) with times in nanoseconds.
+    pub fn buckets(&self) -> impl Iterator<Item = (i64, i64, u64, i64)> + '_ {
+        (0..=BOUNDS).filter(|&bucket| self.counts[bucket] > 0).map(|bucket| {
+            let low = if bucket == 0 { 0 } else { BOUND_NANOS[bucket - 1] };
+            let high = BOUND_NANOS.get(bucket).copied().unwrap_or(i64::MAX);
+            (low, high, self.counts[bucket], self.sums[bucket])
+        })
+    }
+
+    /// Empties it.
+    pub fn clear(&mut self) {
+        *self = Self::default();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_thresholds_of_the_field_are_bounds() {
+        for millis in [10, 20, 50, 100] {
+            assert!(BOUND_NANOS.contains(&(millis * 1_000_000)), "{millis} ms");
+        }
+        assert!(BOUND_NANOS.is_sorted());
+        assert_eq!((BOUND_NANOS[0], BOUND_NANOS[BOUNDS - 1]), (1_000, 80_000_000_000));
+    }
+
+    #[test]
+    fn a_delay_on_a_bound_belongs_above_it() {
+        let mut histogram = DelayHistogram::default();
+        for nanos in [9_999_999, 10_000_000, 0, 999, 200_000_000_000] {
+            histogram.add(Duration::from_nanos(nanos));
+        }
+        let buckets: Vec<_> = histogram.buckets().collect();
+        assert_eq!(buckets[0], (0, 1_000, 2, 999));
+        assert_eq!(buckets[1], (8_000_000, 10_000_000, 1, 9_999_999));
+        assert_eq!(buckets[2], (10_000_000, 12_500_000, 1, 10_000_000));
+        assert_eq!(buckets[3], (80_000_000_000, i64::MAX, 1, 200_000_000_000));
+        histogram.clear();
+        assert_eq!(histogram.buckets().count(), 0);
+    }
+}

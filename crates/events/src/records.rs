@@ -1,0 +1,263 @@
+//! The records of a run: one struct a table, one field a column.
+
+use crate::column::{Column, Name};
+use crate::table::{Record, Table, TableError};
+use arrow_array::ArrayRef;
+use arrow_schema::{Field, Schema};
+use std::path::Path;
+
+macro_rules! record {
+    ($(#[$doc:meta])* $name:ident in $table:literal {
+        $($(#[$field_doc:meta])* $field:ident: $type:ty,)+
+    }) => {
+        $(#[$doc])*
+        #[derive(Debug, Clone, PartialEq)]
+        pub struct $name {
+            $($(#[$field_doc])* pub $field: $type,)+
+        }
+
+        impl Record for $name {
+            const TABLE: &'static str = $table;
+            type Builders = ($(<$type as Column>::Builder,)+);
+
+            fn schema() -> Schema {
+                Schema::new(vec![$(Field::new(
+                    stringify!($field),
+                    <$type as Column>::data_type(),
+                    <$type as Column>::NULLABLE,
+                )),+])
+            }
+
+            fn builders() -> Self::Builders {
+                ($(<$type as Column>::Builder::default(),)+)
+            }
+
+            fn append(&self, builders: &mut Self::Builders) {
+                let ($($field,)+) = builders;
+                $(self.$field.append($field);)+
+            }
+
+            fn finish(builders: &mut Self::Builders) -> Vec<ArrayRef> {
+                let ($($field,)+) = builders;
+                vec![$(<$type as Column>::finish($field)),+]
+            }
+        }
+    };
+}
+
+record! {
+    /// One frame of a game stream, written when its fate is known.
+    FrameRecord in "frames" {
+        /// The stream.
+        stream: Name,
+        /// Its number, from zero.
+        frame: u32,
+        /// When it was captured and encoded.
+        captured_ns: i64,
+        /// The controller's target with which it was encoded, on the wire.
+        target_bps: u64,
+        /// Its encoded size.
+        payload_bytes: u32,
+        /// All its packets, with headers and repair.
+        wire_bytes: u32,
+        /// How many packets, with repair.
+        packets: u16,
+        /// Whether it refers to no other.
+        key_frame: bool,
+        /// When its first packet left the sender; null if none did.
+        first_sent_ns: Option<i64>,
+        /// When its last packet left the sender.
+        last_sent_ns: Option<i64>,
+        /// When the last packet that it needed arrived; null if it never became whole.
+        complete_ns: Option<i64>,
+        /// When it was shown; null if never: it or what it refers to was not whole.
+        shown_ns: Option<i64>,
+        /// Packets of it that were lost on the way.
+        lost_packets: u16,
+        /// The queueing delay at the bottleneck that its first packet to get through met.
+        first_packet_queue_delay_ns: Option<i64>,
+    }
+}
+
+record! {
+    /// What a flow did in one bin of 0.5 s.
+    BinRecord in "bins" {
+        /// Start of the bin.
+        bin_start_ns: i64,
+        /// The flow.
+        flow: Name,
+        /// Wire bytes that entered the path towards the client.
+        sent_bytes: u64,
+        /// Wire bytes that reached the client.
+        received_bytes: u64,
+        /// New payload that reached the client: video, or TCP's stream without what came twice.
+        received_payload_bytes: u64,
+        /// Packets that entered the path towards the client.
+        sent_packets: u32,
+        /// Packets that reached the client.
+        received_packets: u32,
+        /// Packets that the queue dropped.
+        dropped_packets: u32,
+        /// Packets lost otherwise.
+        lost_packets: u32,
+        /// Packets that the queue marked.
+        marked_packets: u32,
+        /// Frames shown, of a game stream.
+        frames_shown: u32,
+    }
+}
+
+record! {
+    /// What the bottleneck did in one bin of 0.5 s.
+    LinkRecord in "link" {
+        /// Start of the bin.
+        bin_start_ns: i64,
+        /// What it could have carried.
+        capacity_bytes: u64,
+        /// What it carried (packets whose last bit left within the bin).
+        transmitted_bytes: u64,
+        /// Time in which it was sending.
+        busy_ns: i64,
+        /// Most bytes waiting.
+        queue_max_bytes: u64,
+        /// Mean bytes waiting over time.
+        queue_mean_bytes: f64,
+    }
+}
+
+record! {
+    /// One bucket of the histogram of queueing delays of a flow in a window of 5 s.
+    QueueDelayRecord in "queue_delay" {
+        /// Start of the window.
+        window_start_ns: i64,
+        /// The flow.
+        flow: Name,
+        /// Least delay of the bucket.
+        delay_low_ns: i64,
+        /// Delays of the bucket are below this.
+        delay_high_ns: i64,
+        /// Packets in the bucket.
+        packets: u64,
+        /// Sum of their delays.
+        sum_ns: i64,
+    }
+}
+
+record! {
+    /// One ping.
+    PingRecord in "pings" {
+        /// When the request left the client.
+        sent_ns: i64,
+        /// Until the reply came; null if it never did.
+        rtt_ns: Option<i64>,
+    }
+}
+
+record! {
+    /// The value of one variable of a controller at one time.
+    ControllerRecord in "controller" {
+        /// The stream (or the TCP flow) that it controls.
+        stream: Name,
+        /// When.
+        time_ns: i64,
+        /// Its name, with unit.
+        variable: Name,
+        /// Its value.
+        value: f64,
+    }
+}
+
+record! {
+    /// Something that happened to a flow.
+    EventRecord in "events" {
+        /// When.
+        time_ns: i64,
+        /// To which flow.
+        flow: Name,
+        /// What.
+        event: Name,
+        /// A number that belongs to it: a frame, a count; 0 where there is none.
+        value: f64,
+    }
+}
+
+record! {
+    /// The totals of a run, from which conservation can be checked.
+    SummaryRecord in "summary" {
+        /// Length of the run.
+        duration_ns: i64,
+        /// Its seed.
+        seed: u64,
+        /// Packets that came to the bottleneck.
+        arrived_packets: u64,
+        /// Packets that left it.
+        forwarded_packets: u64,
+        /// Packets that its queue dropped.
+        dropped_packets: u64,
+        /// Packets inside it at the end.
+        queued_packets: u64,
+        /// Packets lost behind it.
+        lost_packets: u64,
+        /// Packets that reached the client.
+        delivered_packets: u64,
+        /// Packets under way to the client at the end.
+        under_way_packets: u64,
+        /// Events that the simulator processed.
+        events_processed: u64,
+    }
+}
+
+/// All tables of one run.
+#[derive(Debug)]
+pub struct RunTables {
+    /// Frames of game streams.
+    pub frames: Table<FrameRecord>,
+    /// Flows in bins.
+    pub bins: Table<BinRecord>,
+    /// The bottleneck in bins.
+    pub link: Table<LinkRecord>,
+    /// Histograms of queueing delay.
+    pub queue_delay: Table<QueueDelayRecord>,
+    /// Pings.
+    pub pings: Table<PingRecord>,
+    /// Controller state.
+    pub controller: Table<ControllerRecord>,
+    /// Events.
+    pub events: Table<EventRecord>,
+    /// Totals.
+    pub summary: Table<SummaryRecord>,
+}
+
+impl RunTables {
+    /// Creates the files in `folder`, which must exist.
+    ///
+    /// # Errors
+    /// If a file cannot be created.
+    pub fn create(folder: &Path) -> Result<Self, TableError> {
+        Ok(Self {
+            frames: Table::create(folder)?,
+            bins: Table::create(folder)?,
+            link: Table::create(folder)?,
+            queue_delay: Table::create(folder)?,
+            pings: Table::create(folder)?,
+            controller: Table::create(folder)?,
+            events: Table::create(folder)?,
+            summary: Table::create(folder)?,
+        })
+    }
+
+    /// Writes what is left and closes all files.
+    ///
+    /// # Errors
+    /// If a file cannot be written.
+    pub fn finish(self) -> Result<(), TableError> {
+        self.frames.finish()?;
+        self.bins.finish()?;
+        self.link.finish()?;
+        self.queue_delay.finish()?;
+        self.pings.finish()?;
+        self.controller.finish()?;
+        self.events.finish()?;
+        self.summary.finish()
+    }
+}

@@ -1,0 +1,160 @@
+//! Puts together what sender, path and receiver know of each frame, and writes it once all is known.
+
+use crate::recorder::Recorder;
+use gameway_control::FrameId;
+use gameway_events::{FrameRecord, Name, TableError};
+use gameway_session::{MediaPacket, SenderEvent};
+use gameway_units::{Bytes, Duration, Instant};
+use std::collections::VecDeque;
+
+/// Frames that may be open at once: beyond it the oldest is written as it is, so that memory is bounded
+/// also where a blackout keeps packets for minutes.
+const MOST_OPEN: usize = 4096;
+
+struct OpenFrame {
+    record: FrameRecord,
+    /// Packets that have neither arrived nor been lost.
+    outstanding: u16,
+    /// Whether the receiver has shown it or given it up.
+    decided: bool,
+}
+
+/// Frames whose fate is not fully known, in order.
+pub struct FrameLog {
+    stream: Name,
+    open: VecDeque<OpenFrame>,
+    /// Number of the first open frame.
+    first: u64,
+}
+
+impl FrameLog {
+    /// An empty log.
+    pub fn new(stream: Name) -> Self {
+        Self { stream, open: VecDeque::new(), first: 0 }
+    }
+
+    fn get(&mut self, frame: FrameId) -> Option<&mut OpenFrame> {
+        let index = frame.0.checked_sub(self.first)?;
+        self.open.get_mut(usize::try_from(index).ok()?)
+    }
+
+    /// The sender encoded a frame or sent packets of one.
+    pub fn on_sender_event(&mut self, event: &SenderEvent) {
+        match *event {
+            SenderEvent::FrameEncoded {
+                frame,
+                captured,
+                target,
+                payload,
+                wire_size,
+                packets,
+                key_frame,
+                ..
+            } => self.open.push_back(OpenFrame {
+                record: FrameRecord {
+                    stream: self.stream.clone(),
+                    frame: frame.0 as u32,
+                    captured_ns: captured.as_nanos(),
+                    target_bps: target.as_bps(),
+                    payload_bytes: payload.get() as u32,
+                    wire_bytes: wire_size.get() as u32,
+                    packets,
+                    key_frame,
+                    first_sent_ns: None,
+                    last_sent_ns: None,
+                    complete_ns: None,
+                    shown_ns: None,
+                    lost_packets: 0,
+                    first_packet_queue_delay_ns: None,
+                },
+                outstanding: packets,
+                decided: false,
+            }),
+            SenderEvent::FrameFirstSent { frame, at } => {
+                if let Some(open) = self.get(frame) {
+                    open.record.first_sent_ns = Some(at.as_nanos());
+                }
+            }
+            SenderEvent::FrameLastSent { frame, at } => {
+                if let Some(open) = self.get(frame) {
+                    open.record.last_sent_ns = Some(at.as_nanos());
+                }
+            }
+            SenderEvent::FrameSkipped { .. } | SenderEvent::KeyFrameWanted { .. } => {}
+        }
+    }
+
+    /// A packet of a frame left the bottleneck after waiting so long.
+    pub fn met_queue(&mut self, frame: FrameId, queueing: Duration) {
+        if let Some(open) = self.get(frame) {
+            open.record.first_packet_queue_delay_ns.get_or_insert(queueing.as_nanos());
+        }
+    }
+
+    /// A packet arrived or is gone for good.
+    pub fn accounted_for(&mut self, packet: &MediaPacket, gone: bool) {
+        if !packet.is_train() {
+            return;
+        }
+        if let Some(open) = self.get(packet.frame) {
+            open.outstanding = open.outstanding.saturating_sub(1);
+            open.record.lost_packets += u16::from(gone);
+        }
+    }
+
+    /// The frame is whole; gives its payload.
+    pub fn complete(&mut self, frame: FrameId, at: Instant) -> Bytes {
+        let Some(open) = self.get(frame) else { return Bytes::ZERO };
+        open.record.complete_ns = Some(at.as_nanos());
+        Bytes::new(u64::from(open.record.payload_bytes))
+    }
+
+    /// The frame was shown.
+    pub fn shown(&mut self, frame: FrameId, at: Instant) {
+        if let Some(open) = self.get(frame) {
+            open.record.shown_ns = Some(at.as_nanos());
+            open.decided = true;
+        }
+    }
+
+    /// The frames `first..=last` will not be shown.
+    pub fn decided(&mut self, first: FrameId, last: FrameId) {
+        for number in first.0.max(self.first)..=last.0 {
+            if let Some(open) = self.get(FrameId(number)) {
+                open.decided = true;
+            }
+        }
+    }
+
+    /// Writes the frames, from the oldest, of which nothing more will be known.
+    ///
+    /// # Errors
+    /// If the table cannot be written.
+    pub fn write_closed(&mut self, log: &mut Recorder) -> Result<(), TableError> {
+        while self.open.front().is_some_and(|open| open.decided && open.outstanding == 0)
+            || self.open.len() > MOST_OPEN
+        {
+            self.write_front(log)?;
+        }
+        Ok(())
+    }
+
+    /// Writes all, at the end of the run.
+    ///
+    /// # Errors
+    /// If the table cannot be written.
+    pub fn write_all(&mut self, log: &mut Recorder) -> Result<(), TableError> {
+        while !self.open.is_empty() {
+            self.write_front(log)?;
+        }
+        Ok(())
+    }
+
+    fn write_front(&mut self, log: &mut Recorder) -> Result<(), TableError> {
+        if let Some(open) = self.open.pop_front() {
+            self.first += 1;
+            log.tables.frames.push(&open.record)?;
+        }
+        Ok(())
+    }
+}

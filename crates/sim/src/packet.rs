@@ -1,0 +1,45 @@
+//! What travels towards the client: a packet of any flow.
+
+use gameway_path::{FlowId, PathPacket};
+use gameway_session::MediaPacket;
+use gameway_tcp::Segment;
+use gameway_units::{Bytes, Ecn};
+
+/// A packet on the path.
+#[derive(Debug, Clone, Copy)]
+pub struct Packet {
+    /// Its flow.
+    pub flow: FlowId,
+    /// Its size on the wire.
+    pub size: Bytes,
+    /// Its ECN field.
+    pub ecn: Ecn,
+    /// What it carries.
+    pub content: Content,
+}
+
+/// What a packet carries.
+#[derive(Debug, Clone, Copy)]
+pub enum Content {
+    /// A packet of a game stream.
+    Media(MediaPacket),
+    /// A TCP segment.
+    Tcp(Segment),
+    /// The reply to the ping request with this number.
+    Ping(u64),
+}
+
+impl PathPacket for Packet {
+    fn wire_size(&self) -> Bytes {
+        self.size
+    }
+    fn flow(&self) -> FlowId {
+        self.flow
+    }
+    fn ecn(&self) -> Ecn {
+        self.ecn
+    }
+    fn set_ecn(&mut self, ecn: Ecn) {
+        self.ecn = ecn;
+    }
+}

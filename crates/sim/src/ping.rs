@@ -1,0 +1,111 @@
+//! A ping: the client asks at regular times, the reply meets the bottleneck queue.
+
+use crate::flow::FlowEnds;
+use crate::packet::{Content, Packet};
+use crate::recorder::Recorder;
+use gameway_events::{PingRecord, TableError};
+use gameway_path::{DelayLine, FlowId};
+use gameway_units::{Bytes, Duration, Ecn, Instant};
+use std::collections::VecDeque;
+
+/// An echo reply as the usual `ping` causes it: 20 IPv4 + 8 ICMP + 56 payload.
+const REPLY_SIZE: Bytes = Bytes::new(84);
+
+/// See the module's head.
+pub struct Ping {
+    flow: FlowId,
+    interval: Duration,
+    next: Instant,
+    number: u64,
+    requests: DelayLine<u64>,
+    replies: VecDeque<u64>,
+    /// When the requests left whose fate is open, beginning with number `oldest`.
+    open: VecDeque<Instant>,
+    oldest: u64,
+}
+
+impl Ping {
+    /// A ping whose first request leaves at `first`.
+    pub fn new(flow: FlowId, interval: Duration, first: Instant, return_delay: Duration) -> Self {
+        Self {
+            flow,
+            interval,
+            next: first,
+            number: 0,
+            requests: DelayLine::new(return_delay),
+            replies: VecDeque::new(),
+            open: VecDeque::new(),
+            oldest: 0,
+        }
+    }
+
+    /// Replies keep their order, so the fate of one settles the oldest.
+    fn settle(
+        &mut self,
+        number: u64,
+        arrived: Option<Instant>,
+        log: &mut Recorder,
+    ) -> Result<(), TableError> {
+        let Some(sent) = self.open.get((number - self.oldest) as usize).copied() else {
+            return Ok(());
+        };
+        let rtt_ns = arrived.map(|now| (now - sent).as_nanos());
+        if number == self.oldest {
+            self.open.pop_front();
+            self.oldest += 1;
+        }
+        log.tables.pings.push(&PingRecord { sent_ns: sent.as_nanos(), rtt_ns })
+    }
+}
+
+impl FlowEnds for Ping {
+    fn server_deadline(&self) -> Option<Instant> {
+        None
+    }
+
+    fn on_server_deadline(&mut self, _now: Instant, _log: &mut Recorder) -> Result<(), TableError> {
+        Ok(())
+    }
+
+    fn poll_transmit(&mut self, _now: Instant) -> Option<Packet> {
+        let number = self.replies.pop_front()?;
+        let content = Content::Ping(number);
+        Some(Packet { flow: self.flow, size: REPLY_SIZE, ecn: Ecn::NotEct, content })
+    }
+
+    fn on_arrival(
+        &mut self,
+        now: Instant,
+        packet: &Packet,
+        log: &mut Recorder,
+    ) -> Result<(), TableError> {
+        let Content::Ping(number) = packet.content else { return Ok(()) };
+        self.settle(number, Some(now), log)
+    }
+
+    fn client_deadline(&self) -> Option<Instant> {
+        Some(self.next)
+    }
+
+    fn on_client_deadline(&mut self, now: Instant, _log: &mut Recorder) -> Result<(), TableError> {
+        self.open.push_back(now);
+        self.requests.push(now, self.number);
+        self.number += 1;
+        self.next = now + self.interval;
+        Ok(())
+    }
+
+    fn return_deadline(&self) -> Option<Instant> {
+        self.requests.next_deadline()
+    }
+
+    fn on_return(&mut self, now: Instant, _log: &mut Recorder) -> Result<(), TableError> {
+        self.replies.extend(self.requests.pop(now));
+        Ok(())
+    }
+
+    fn on_gone(&mut self, packet: &Packet, log: &mut Recorder) -> Result<(), TableError> {
+        let Content::Ping(number) = packet.content else { return Ok(()) };
+        self.settle(number, None, log)
+    }
+}

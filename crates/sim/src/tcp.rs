@@ -1,0 +1,208 @@
+//! A TCP download in the simulator: its two ends, and the log of its state.
+
+use crate::flow::FlowEnds;
+use crate::packet::{Content, Packet};
+use crate::recorder::Recorder;
+use gameway_events::{ControllerRecord, Name, TableError};
+use gameway_path::{DelayLine, FlowId};
+use gameway_tcp::{
+    Algorithm, Application, MAXIMUM_SEGMENT_SIZE, Receiver, ReceiverConfig, Segment, Sender,
+    SenderConfig, SenderStats,
+};
+use gameway_units::{Bytes, Duration, Ecn, Instant, Rate};
+
+/// What a download is.
+pub struct TcpSetup {
+    /// Its flow.
+    pub flow: FlowId,
+    /// Name of its congestion control.
+    pub congestion_control: String,
+    /// When the client opens the connection.
+    pub start: Instant,
+    /// When the server's application stops sending.
+    pub stop: Option<Instant>,
+    /// How much it sends at most.
+    pub bytes: Option<Bytes>,
+    /// How fast its application writes at most.
+    pub rate_limit: Option<Rate>,
+    /// From client to server.
+    pub return_delay: Duration,
+    /// Seed of what is random in the congestion control.
+    pub seed: u64,
+    /// How often its state is written.
+    pub observe_interval: Duration,
+}
+
+/// Names of what is written, made once.
+struct Names {
+    cwnd: Name,
+    ssthresh: Name,
+    rtt: Name,
+    in_flight: Name,
+    pacing: Name,
+    timeout: Name,
+    recovery: Name,
+}
+
+/// See the module's head.
+pub struct Tcp {
+    flow: FlowId,
+    sender: Sender,
+    receiver: Receiver,
+    returning: DelayLine<Segment>,
+    start: Instant,
+    stop: Option<Instant>,
+    observe_interval: Duration,
+    next_observation: Instant,
+    names: Names,
+    /// At the last observation.
+    seen: SenderStats,
+    /// Stream bytes that had arrived in order when last counted.
+    received: Bytes,
+}
+
+impl Tcp {
+    /// A download.
+    ///
+    /// # Errors
+    /// If there is no congestion control of that name: says which there are.
+    pub fn new(setup: TcpSetup) -> Result<Self, String> {
+        let algorithm = algorithm(&setup.congestion_control)?;
+        let application = Application {
+            bytes: setup.bytes,
+            rate_limit: setup.rate_limit,
+            ..Application::default()
+        };
+        let config = SenderConfig { application, ..SenderConfig::default() };
+        let sender = Sender::new(config, algorithm.build(MAXIMUM_SEGMENT_SIZE, setup.seed));
+        Ok(Self {
+            flow: setup.flow,
+            sender,
+            receiver: Receiver::new(ReceiverConfig::default(), setup.start),
+            returning: DelayLine::new(setup.return_delay),
+            start: setup.start,
+            stop: setup.stop,
+            observe_interval: setup.observe_interval,
+            next_observation: setup.start,
+            names: Names {
+                cwnd: "cwnd_bytes".into(),
+                ssthresh: "ssthresh_bytes".into(),
+                rtt: "smoothed_rtt_ms".into(),
+                in_flight: "in_flight_bytes".into(),
+                pacing: "pacing_rate_bps".into(),
+                timeout: "rto".into(),
+                recovery: "fast-recovery".into(),
+            },
+            seen: SenderStats::default(),
+            received: Bytes::ZERO,
+        })
+    }
+
+    /// Takes what the client sends now.
+    fn poll_client(&mut self, now: Instant) {
+        if now < self.start {
+            return;
+        }
+        while let Some(segment) = self.receiver.poll_transmit(now) {
+            self.returning.push(now, segment);
+        }
+    }
+
+    fn observe(&mut self, now: Instant, log: &mut Recorder) -> Result<(), TableError> {
+        let stats = self.sender.stats();
+        for _ in self.seen.timeouts..stats.timeouts {
+            log.event(now, self.flow, &self.names.timeout, stats.timeouts as f64)?;
+        }
+        for _ in self.seen.recoveries..stats.recoveries {
+            log.event(now, self.flow, &self.names.recovery, stats.recoveries as f64)?;
+        }
+        self.seen = stats;
+        let values = [
+            (&self.names.cwnd, Some(stats.cwnd.as_f64())),
+            // No threshold yet is not a number worth plotting.
+            (&self.names.ssthresh, Some(stats.ssthresh.as_f64()).filter(|bytes| *bytes < 1e12)),
+            (&self.names.rtt, stats.smoothed_rtt.map(Duration::as_millis_f64)),
+            (&self.names.in_flight, Some(stats.in_flight.as_f64())),
+            (&self.names.pacing, stats.pacing_rate.map(Rate::as_bps_f64)),
+        ];
+        for (variable, value) in values {
+            let Some(value) = value else { continue };
+            log.tables.controller.push(&ControllerRecord {
+                stream: log.name(self.flow).clone(),
+                time_ns: now.as_nanos(),
+                variable: variable.clone(),
+                value,
+            })?;
+        }
+        Ok(())
+    }
+}
+
+fn algorithm(name: &str) -> Result<Algorithm, String> {
+    Algorithm::from_name(name).ok_or_else(|| {
+        let allowed: Vec<&str> = Algorithm::ALL.iter().map(|known| known.name()).collect();
+        format!("unknown congestion control \"{name}\"; allowed: {}", allowed.join(", "))
+    })
+}
+
+impl FlowEnds for Tcp {
+    fn server_deadline(&self) -> Option<Instant> {
+        let observation = (!self.sender.is_finished()).then_some(self.next_observation);
+        [self.sender.next_deadline(), self.stop, observation].into_iter().flatten().min()
+    }
+
+    fn on_server_deadline(&mut self, now: Instant, log: &mut Recorder) -> Result<(), TableError> {
+        if self.stop.is_some_and(|stop| stop <= now) {
+            self.stop = None;
+            self.sender.stop(now);
+        }
+        if self.next_observation <= now {
+            self.observe(now, log)?;
+            self.next_observation = now + self.observe_interval;
+        }
+        self.sender.on_deadline(now);
+        Ok(())
+    }
+
+    fn poll_transmit(&mut self, now: Instant) -> Option<Packet> {
+        let segment = self.sender.poll_transmit(now)?;
+        let content = Content::Tcp(segment);
+        Some(Packet { flow: self.flow, size: segment.wire_size(), ecn: Ecn::NotEct, content })
+    }
+
+    fn on_arrival(
+        &mut self,
+        now: Instant,
+        packet: &Packet,
+        log: &mut Recorder,
+    ) -> Result<(), TableError> {
+        let Content::Tcp(segment) = &packet.content else { return Ok(()) };
+        self.receiver.on_segment(now, segment);
+        let received = self.receiver.received();
+        log.payload(self.flow, received.saturating_sub(self.received));
+        self.received = received;
+        self.poll_client(now);
+        Ok(())
+    }
+
+    fn client_deadline(&self) -> Option<Instant> {
+        self.receiver.next_deadline()
+    }
+
+    fn on_client_deadline(&mut self, now: Instant, _log: &mut Recorder) -> Result<(), TableError> {
+        self.receiver.on_deadline(now);
+        self.poll_client(now);
+        Ok(())
+    }
+
+    fn return_deadline(&self) -> Option<Instant> {
+        self.returning.next_deadline()
+    }
+
+    fn on_return(&mut self, now: Instant, _log: &mut Recorder) -> Result<(), TableError> {
+        if let Some(segment) = self.returning.pop(now) {
+            self.sender.on_segment(now, &segment);
+        }
+        Ok(())
+    }
+}
