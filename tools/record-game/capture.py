@@ -207,17 +207,17 @@ def gameplay_of(plan: CapturePlan, demo: str, video: Path) -> Segment:
 
 
 def join(segments: list[Segment], plan: CapturePlan, recording: Path) -> None:
-    """Cut each segment to its gameplay and joins them at the game's own frame rate."""
+    """Cut each segment to its gameplay and join them at the game's own frame rate."""
     inputs: list[str] = []
     chains: list[str] = []
     for index, segment in enumerate(segments):
-        inputs += ["-i", str(segment.video)]
+        # Stated for the input, the rate replaces the times at which the slowed game was grabbed.
+        inputs += ["-r", str(plan.frames_per_second), "-i", str(segment.video)]
         end = segment.first_frame + segment.frames
         cut = f"trim=start_frame={segment.first_frame}:end_frame={end}"
-        chains.append(f"[{index}:v]{cut},settb=1/{plan.frames_per_second},setpts=N[v{index}]")
+        chains.append(f"[{index}:v]{cut},setpts=PTS-STARTPTS[v{index}]")
     labels = "".join(f"[v{index}]" for index in range(len(segments)))
-    tail = f"settb=1/{plan.frames_per_second},setpts=N[v]"
-    joined = f"{labels}concat=n={len(segments)}:v=1:a=0,{tail}"
+    joined = f"{labels}concat=n={len(segments)}:v=1:a=0[v]"
     command = ["ffmpeg", "-y", "-loglevel", "error", *inputs]
     command += ["-filter_complex", ";".join([*chains, joined]), "-map", "[v]"]
     command += ["-fps_mode", "passthrough"]
@@ -227,7 +227,8 @@ def join(segments: list[Segment], plan: CapturePlan, recording: Path) -> None:
 
 def count_duplicates(recording: Path) -> tuple[int, int]:
     """Count the pictures that equal the one before them, by checksum, and all of them."""
-    command = ["ffmpeg", "-v", "error", "-i", str(recording), "-map", "0:v", "-f", "framemd5", "-"]
+    command = ["ffmpeg", "-v", "error", "-i", str(recording), "-map", "0:v"]
+    command += ["-fps_mode", "passthrough", "-f", "framemd5", "-"]
     lines = subprocess.run(command, check=True, capture_output=True, text=True).stdout.splitlines()
     sums = [line.split(",")[-1] for line in lines if not line.startswith("#")]
     same = sum(later == earlier for earlier, later in pairwise(sums))

@@ -69,6 +69,8 @@ def run_capture(arguments: argparse.Namespace) -> None:
     arguments.recording.parent.mkdir(parents=True, exist_ok=True)
     segments = capture(plan, arguments.recording)
     duplicates, frames = count_duplicates(arguments.recording)
+    if frames != sum(segment.frames for segment in segments):
+        sys.exit(f"{arguments.recording}: holds {frames} frames, not the sum of {segments}")
     facts = {
         "game": arguments.game,
         "captured_on": datetime.now(UTC).date().isoformat(),
