@@ -84,5 +84,5 @@ $(STAMPS)/venv: requirements.lock | $(STAMPS)/tools
 	@touch $@
 
 $(STAMPS)/develop: $(STAMPS)/venv pyproject.toml $(RUST)
-	VIRTUAL_ENV=$(CURDIR)/$(VENV) $(BIN)/maturin develop --release --quiet
+	VIRTUAL_ENV=$(CURDIR)/$(VENV) PIP_QUIET=1 $(BIN)/maturin develop --release --quiet
 	@touch $@

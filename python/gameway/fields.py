@@ -313,12 +313,19 @@ def resolve(name: str, base: Path | None) -> Path:
     return (base or Path.cwd()) / Path(name).expanduser()
 
 
+def _is_file(path: Path) -> bool:
+    try:
+        return path.is_file()
+    except OSError:  # a name that is too long, a folder that may not be entered
+        return False
+
+
 def _file(value: object, info: ValidationInfo) -> str:
     if not isinstance(value, str) or not value:
         refuse("must be the name of a file", value, "relative to the experiment file")
     base = (info.context or {}).get("base")
     path = resolve(value, base)
-    if not path.is_file():
+    if not _is_file(path):
         refuse(
             f"names no file: {path} does not exist",
             value,

@@ -100,6 +100,10 @@ CASES = {
         '"25 Mb/s"', '{ trace = "absent.trace" }', 6, "path.capacity.trace", "absent.trace",
         ["does not exist", "absent.trace", "relative to the experiment file"],
     ),
+    "trace of an impossible name": (
+        '"25 Mb/s"', f'{{ trace = "{"x" * 300}" }}', 6, "path.capacity.trace", "x" * 300,
+        ["does not exist"],
+    ),
     "trace with garbage": (
         '"25 Mb/s"', '{ trace = "bad.trace" }', 6, "path.capacity.trace", "bad.trace",
         ["bad.trace", "line 3", "milliseconds"],
