@@ -1,4 +1,4 @@
-"""What Python needs of the Rust crates. Every ValueError carries a message for the user."""
+# What Python needs of the Rust crates. Every ValueError carries a message for the user.
 
 __all__ = [
     "SCHEMA_VERSION",
