@@ -199,6 +199,7 @@ class Experiment(Part):
     """One experiment: a matrix of runs, each `duration` of virtual time, repeated `runs` times."""
 
     title: fields.Title = "Experiment"
+    reference: fields.ReferenceName | None = None
     duration: fields.Spans = Field(examples=["60 s"])
     runs: fields.Runs = 1
     seed: fields.Seed = 1

@@ -19,6 +19,7 @@ from pydantic import BaseModel, PlainValidator, ValidationError, ValidationInfo
 from pydantic_core import PydanticCustomError
 
 from gameway import _core
+from gameway.reference import REFERENCES
 
 REFUSED = "gameway"
 """Error type, in pydantic's sense, of a value that a check of this module refused."""
@@ -135,6 +136,12 @@ def _queue_size(value: object, _: ValidationInfo) -> str:
         return _core.check_queue_size(value)
     except ValueError as error:
         refuse(str(error), value, hint)
+
+
+def _reference(value: object) -> str:
+    if not isinstance(value, str) or value not in REFERENCES:
+        refuse("is no known publication", value, nearest(str(value), REFERENCES))
+    return value
 
 
 def _text(value: object, _: ValidationInfo) -> str:
@@ -451,5 +458,6 @@ CompetitorKinds = Annotated[
 ]
 Name = Annotated[str, PlainValidator(_name)]
 Title = Annotated[str, PlainValidator(_text)]
+ReferenceName = Annotated[str, PlainValidator(_reference)]
 Runs = Annotated[int, PlainValidator(_whole(1, 100_000))]
 Seed = Annotated[int, PlainValidator(_whole(0, 2**63 - 1))]

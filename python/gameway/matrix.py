@@ -60,7 +60,9 @@ def expand(experiment: Experiment) -> list[Run]:
     tree = _ordered(plain(experiment), experiment.source)
     runs = tree.pop("runs")
     base_seed = tree.pop("seed")
+    # What a report says about a run does not change the run.
     tree.pop("title")
+    tree.pop("reference", None)
     _check_size(tree, runs, experiment)
     combinations = list(_alternatives(tree))
     factors = _factors(combinations)
