@@ -182,6 +182,7 @@ def frames(
     Next: `video = { file = "game.gwfr" }` in a [[stream]] of an experiment file.
     """
     from gameway import video as videos  # noqa: PLC0415 (only this command needs it)
+    from gameway.frame_table import summarise  # noqa: PLC0415 (only this command needs it)
 
     sizes = videos.frame_sizes(video)
     if csv:
@@ -189,7 +190,7 @@ def frames(
     elif json:
         sys.stdout.write(sizes.write_json() + "\n")
     else:
-        out.print(tables.frame(videos.summarise(sizes).transpose(include_header=True)))
+        out.print(tables.frame(summarise(sizes).transpose(include_header=True)))
     if table is not None:
         videos.frame_table_from_videos([video], table)
         err.print(f"wrote {table}", highlight=False)

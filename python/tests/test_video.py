@@ -12,15 +12,8 @@ import polars as pl
 import pytest
 
 from gameway.errors import GamewayError, InputError
-from gameway.video import (
-    SCHEMA,
-    Rung,
-    frame_sizes,
-    frame_table_from_videos,
-    read_gwfr,
-    summarise,
-    write_gwfr,
-)
+from gameway.frame_table import SCHEMA, Rung, read_gwfr, summarise, write_gwfr
+from gameway.video import frame_sizes, frame_table_from_videos
 
 if TYPE_CHECKING:
     from pathlib import Path
