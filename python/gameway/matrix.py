@@ -33,6 +33,9 @@ if TYPE_CHECKING:
 
 MOST_RUNS = 100_000
 SLUG_LENGTH = 80
+CONTROLLER = re.compile(r"stream\.\d+\.controller")
+"""Path of a controller in the tree of a run."""
+
 ALWAYS = ("controller", "congestion_control", "capacity", "queue_size")
 """Factors that every run names, whether they vary or not."""
 
@@ -192,7 +195,7 @@ def _factors(combinations: list[dict[str, Any]]) -> list[dict[str, str]]:
     """Name what differs between the combinations, and what is always named."""
     leaves = [dict(_leaves(combination)) for combination in combinations]
     paths = list(dict.fromkeys(path for leaf in leaves for path in leaf))
-    labels = {path: _labels(leaf.get(path) for leaf in leaves) for path in paths}
+    labels = {path: _labels_at(path, [leaf.get(path) for leaf in leaves]) for path in paths}
     varying = [path for path in paths if _varies(leaf.get(path) for leaf in leaves)]
     factors = []
     for combination, leaf in zip(combinations, leaves, strict=True):
@@ -216,10 +219,15 @@ def _same_order(factors: list[dict[str, str]]) -> list[dict[str, str]]:
 
 
 def _leaves(node: Any, path: str = "") -> Iterator[tuple[str, Any]]:
-    """Give each single value by its path; a kind of queue or controller has its table's path."""
-    if isinstance(node, dict) and path and not {"trace", "file", "steps"} & set(node):
+    """Give each single value by its path; a kind of queue has its table's path.
+
+    A controller is one value with its options: an option means something to its own kind only.
+    """
+    if CONTROLLER.fullmatch(path):
+        yield path, node
+    elif isinstance(node, dict) and path and not {"trace", "file", "steps"} & set(node):
         for name, item in node.items():
-            own = name == "kind" and re.fullmatch(r"path\.queue|stream\.\d+\.controller", path)
+            own = name == "kind" and path == "path.queue"
             yield from _leaves(item, path if own else f"{path}.{name}")
     elif isinstance(node, dict) and not path:
         for name, item in node.items():
@@ -234,7 +242,7 @@ def _leaves(node: Any, path: str = "") -> Iterator[tuple[str, Any]]:
 def _usual(leaf: Leaves, labels: dict[str, dict[str, str]]) -> Iterator[tuple[str, str]]:
     """Give the factors that every run names."""
     for name, pattern in (
-        ("controller", r"stream\.\d+\.controller"),
+        ("controller", CONTROLLER.pattern),
         ("congestion_control", r"competitor\.\d+\.congestion_control"),
         ("capacity", r"path\.capacity"),
         ("queue_size", r"path\.queue\.size"),
@@ -257,6 +265,30 @@ def _short(path: str, combination: dict[str, Any]) -> str:
     short = rest.replace(".", "_")
     ambiguous = rest in {"start", "stop", "kind"} or len(flows) > 1
     return f"{flows[int(index)]['name']}_{short}" if ambiguous else short
+
+
+def _labels_at(path: str, found: list[Any]) -> dict[str, str]:
+    """Give each different value at `path` a short text."""
+    return _controller_labels(found) if CONTROLLER.fullmatch(path) else _labels(found)
+
+
+def _controller_labels(found: list[Any]) -> dict[str, str]:
+    """Give each controller its kind, with the options that tell it from others of its kind."""
+    tables = {
+        canonical(value): value if isinstance(value, dict) else {"kind": value}
+        for value in found
+        if value is not None
+    }
+    labels = {}
+    for key, table in tables.items():
+        same_kind = [other for other in tables.values() if other["kind"] == table["kind"]]
+        telling = [
+            f" {name}={value}"
+            for name, value in table.items()
+            if any(other.get(name) != value for other in same_kind)
+        ]
+        labels[key] = table["kind"] + "".join(telling)
+    return labels
 
 
 def _labels(found: Iterable[Any]) -> dict[str, str]:

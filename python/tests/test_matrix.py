@@ -122,9 +122,22 @@ def test_alternatives_inside_alternatives() -> None:
     runs = gw.expand(experiment(path=path(queue=queues), stream=[{"controller": controllers}]))
     # The plain "drop-tail" is the 2 bdp of the table before: the same run is not run twice.
     assert len(runs) == 3 * 2
-    multipliers = [run.factors.get("controller_pace_multiplier") for run in runs]
-    assert sorted(set(map(str, multipliers))) == ["2", "3", "None"]
+    assert {run.factors["controller"] for run in runs} == {
+        "gcc", "fixed pace_multiplier=2", "fixed pace_multiplier=3",
+    }  # fmt: skip
     assert runs[-1].spec["stream"][0]["controller"] == {"kind": "fixed", "pace_multiplier": 3}
+
+
+def test_a_controller_is_named_by_what_tells_it_from_its_kind() -> None:
+    controllers = [
+        {"kind": "fixed", "bitrate": "12 Mb/s"},
+        "gcc",
+        {"kind": "gcc", "pacing_factor": 1.25},
+    ]
+    runs = gw.expand(experiment(stream=[{"controller": controllers}]))
+    names = [run.factors["controller"] for run in runs]
+    assert names == ["fixed", "gcc", "gcc pacing_factor=1.25"]
+    assert not [name for name in runs[0].factors if name.startswith("controller_")]
 
 
 def test_steps_are_one_value_and_their_labels_differ() -> None:
