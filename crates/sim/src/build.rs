@@ -86,7 +86,8 @@ pub enum SimError {
     Table(#[from] TableError),
 }
 
-fn spec_error(field: impl Into<String>, why: impl Into<String>) -> SimError {
+/// A refusal of a field.
+pub(crate) fn spec_error(field: impl Into<String>, why: impl Into<String>) -> SimError {
     SimError::Spec { field: field.into(), why: why.into() }
 }
 
@@ -95,18 +96,39 @@ fn spec_error(field: impl Into<String>, why: impl Into<String>) -> SimError {
 /// # Errors
 /// If the specification is wrong, a file it names cannot be read, or a table cannot be written.
 pub fn run(spec: &RunSpec, folder: &Path) -> Result<SummaryRecord, SimError> {
-    check(spec)?;
+    let built = build(spec)?;
     let end = Instant::ZERO + spec.duration.0;
-    let parts = Parts { spec, forward: forward_delay(&spec.path), names: flow_names(spec) };
-    let bottleneck = bottleneck(&spec.path)?;
-    let loss = spec.path.loss.as_ref().map(|loss| parts.loss(loss));
-    let flows = parts.flows()?;
-    let recorder = Recorder::create(folder, parts.names.clone(), end)?;
-    let mut network = Network::new(bottleneck, loss, flows, recorder);
+    let recorder = Recorder::create(folder, built.names, end)?;
+    let mut network = Network::new(built.bottleneck, built.loss, built.flows, recorder);
     network.run_until(end)?;
     let summary = summary(spec, &network);
     network.recorder.finish(&summary)?;
     Ok(summary)
+}
+
+/// Whether [`run`] can do `spec`: builds all that it would, reads the files it names, runs nothing.
+///
+/// # Errors
+/// If the specification is wrong, or a file it names cannot be read or is damaged.
+pub fn check(spec: &RunSpec) -> Result<(), SimError> {
+    build(spec).map(drop)
+}
+
+/// What a specification describes, ready to run.
+struct Built {
+    names: Vec<Name>,
+    bottleneck: Bottleneck<Packet, DropTail<Packet>>,
+    loss: Option<Loss>,
+    flows: Vec<Flow>,
+}
+
+fn build(spec: &RunSpec) -> Result<Built, SimError> {
+    crate::check::check(spec)?;
+    let parts = Parts { spec, forward: forward_delay(&spec.path), names: flow_names(spec) };
+    let bottleneck = bottleneck(&spec.path)?;
+    let loss = spec.path.loss.as_ref().map(|loss| parts.loss(loss));
+    let flows = parts.flows()?;
+    Ok(Built { names: parts.names, bottleneck, loss, flows })
 }
 
 fn summary(spec: &RunSpec, network: &Network) -> SummaryRecord {
@@ -125,32 +147,12 @@ fn summary(spec: &RunSpec, network: &Network) -> SummaryRecord {
     }
 }
 
-fn check(spec: &RunSpec) -> Result<(), SimError> {
-    if spec.duration.0 <= Duration::ZERO {
-        return Err(spec_error("duration", "must be more than 0 s"));
-    }
-    if spec.path.base_rtt.0 < Duration::ZERO {
-        return Err(spec_error("path.base_rtt", "cannot be negative"));
-    }
-    let forward = forward_delay(&spec.path);
-    if forward < Duration::ZERO || forward > spec.path.base_rtt.0 {
-        let why = format!("{forward} is not between 0 s and base_rtt ({})", spec.path.base_rtt.0);
-        return Err(spec_error("path.forward_delay", why));
-    }
-    let mut names = flow_names(spec);
-    names.sort_unstable();
-    if let Some(pair) = names.windows(2).find(|pair| pair[0] == pair[1]) {
-        let why = format!("two flows are called \"{}\"; names must differ", pair[0]);
-        return Err(spec_error("name", why));
-    }
-    Ok(())
-}
-
 fn forward_delay(path: &PathSpec) -> Duration {
     path.forward_delay.map_or(path.base_rtt.0 / 2, |text| text.0)
 }
 
-fn flow_names(spec: &RunSpec) -> Vec<Name> {
+/// The names of all flows, in the order of their numbers.
+pub(crate) fn flow_names(spec: &RunSpec) -> Vec<Name> {
     let streams = spec.stream.iter().map(|stream| stream.name.as_str());
     let competitors = spec.competitor.iter().map(|CompetitorSpec::Tcp { name, .. }| name.as_str());
     let ping = spec.ping.iter().map(|_| "ping");
@@ -216,7 +218,7 @@ impl Parts<'_> {
             flows.push(self.competitor(FlowId(flows.len() as u16), competitor)?);
         }
         if let Some(ping) = &self.spec.ping {
-            flows.push(self.ping(FlowId(flows.len() as u16), ping.interval.0)?);
+            flows.push(self.ping(FlowId(flows.len() as u16), ping.interval.0));
         }
         Ok(flows)
     }
@@ -300,13 +302,10 @@ impl Parts<'_> {
         Ok(self.flow(id, Box::new(tcp)))
     }
 
-    fn ping(&self, id: FlowId, interval: Duration) -> Result<Flow, SimError> {
-        if interval <= Duration::ZERO {
-            return Err(spec_error("ping.interval", "must be more than 0 s"));
-        }
+    fn ping(&self, id: FlowId, interval: Duration) -> Flow {
         let first = Instant::ZERO + self.below("ping", "phase", interval);
         let ping = Ping::new(id, interval, first, self.return_delay());
-        Ok(self.flow(id, Box::new(ping)))
+        self.flow(id, Box::new(ping))
     }
 }
 
@@ -333,4 +332,59 @@ fn controller(
     let limits = RateLimits { min, max, start, frame_interval };
     gameway_control::build(stream.controller.name(), &stream.controller.options(), limits)
         .map_err(|source| SimError::Controller { stream: stream.name.clone(), source })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::fs;
+
+    /// What `check` says of a stream with these keys over this capacity.
+    fn checked(capacity: &str, stream: &str) -> String {
+        let text = format!(
+            r#"{{"seed": 1, "duration": "1 s",
+                "path": {{"capacity": {capacity}, "base_rtt": "16 ms",
+                          "queue": {{"kind": "drop-tail", "size": "2 bdp"}}}},
+                "stream": [{{"name": "game", {stream}}}]}}"#
+        );
+        let spec: RunSpec = serde_json::from_str(&text).expect("it is a specification");
+        check(&spec).err().map_or_else(String::new, |error| error.to_string())
+    }
+
+    /// A file of this content, in a folder of its own.
+    fn file(name: &str, content: &[u8]) -> PathBuf {
+        let folder = std::env::temp_dir().join(format!("gameway-check-{}", std::process::id()));
+        fs::create_dir_all(&folder).expect("the folder of temporary files can be written");
+        let file = folder.join(name);
+        fs::write(&file, content).expect("the folder of temporary files can be written");
+        file
+    }
+
+    #[test]
+    fn check_refuses_what_a_run_would_and_names_it() {
+        let fine = r#""controller": "pudica""#;
+        assert_eq!(checked(r#""25 Mb/s""#, fine), "");
+
+        let unknown = checked(r#""25 Mb/s""#, r#""controller": "pudcia""#);
+        assert!(unknown.contains("stream \"game\"") && unknown.contains("pudcia"), "{unknown}");
+
+        let option = r#""controller": {"kind": "gcc", "backoff": 7}"#;
+        let refused = checked(r#""25 Mb/s""#, option);
+        assert!(refused.contains("\"backoff\"") && refused.contains("0.1 to 1"), "{refused}");
+    }
+
+    #[test]
+    fn check_reads_the_files_that_a_run_would() {
+        let doom = include_bytes!("../../media/data/doom.gwfr");
+        let whole = file("whole.gwfr", doom);
+        let cut = file("cut.gwfr", &doom[..doom.len() / 2]);
+        let with = |file: &Path| format!(r#""controller": "fixed", "video": {{"file": {file:?}}}"#);
+        assert_eq!(checked(r#""25 Mb/s""#, &with(&whole)), "");
+        let refused = checked(r#""25 Mb/s""#, &with(&cut));
+        assert!(refused.contains("cut.gwfr: ") && refused.contains("sizes"), "{refused}");
+
+        let trace = file("bad.trace", b"1\n2\nthree\n");
+        let refused = checked(&format!(r#"{{"trace": {trace:?}}}"#), r#""controller": "fixed""#);
+        assert!(refused.contains("bad.trace: line 3"), "{refused}");
+    }
 }

@@ -1,9 +1,11 @@
 //! Virtual-time driver: one event queue, seeded, bit-identical for the same spec on any machine.
 //!
-//! [`run`] takes a [`RunSpec`] and a folder, runs it and leaves the result tables there.
+//! [`run`] takes a [`RunSpec`] and a folder, runs it and leaves the result tables there; [`check()`] only
+//! says whether it could.
 
 mod agenda;
 mod build;
+mod check;
 mod flow;
 mod frame_log;
 mod network;
@@ -15,5 +17,5 @@ pub mod spec;
 mod stream;
 mod tcp;
 
-pub use build::{SimError, run};
+pub use build::{SimError, check, run};
 pub use spec::RunSpec;

@@ -19,8 +19,8 @@ pub struct Ping {
     number: u64,
     requests: DelayLine<u64>,
     replies: VecDeque<u64>,
-    /// When the requests left whose fate is open, beginning with number `oldest`.
-    open: VecDeque<Instant>,
+    /// When requests left, beginning with number `oldest`; nothing for one whose fate is known.
+    open: VecDeque<Option<Instant>>,
     oldest: u64,
 }
 
@@ -39,21 +39,20 @@ impl Ping {
         }
     }
 
-    /// Replies keep their order, so the fate of one settles the oldest.
+    /// Writes the fate of a request. A reply that the queue drops overtakes those that wait in it.
     fn settle(
         &mut self,
         number: u64,
         arrived: Option<Instant>,
         log: &mut Recorder,
     ) -> Result<(), TableError> {
-        let Some(sent) = self.open.get((number - self.oldest) as usize).copied() else {
-            return Ok(());
-        };
-        let rtt_ns = arrived.map(|now| (now - sent).as_nanos());
-        if number == self.oldest {
+        let place = self.open.get_mut((number - self.oldest) as usize);
+        let Some(sent) = place.and_then(Option::take) else { return Ok(()) };
+        while self.open.front().is_some_and(Option::is_none) {
             self.open.pop_front();
             self.oldest += 1;
         }
+        let rtt_ns = arrived.map(|now| (now - sent).as_nanos());
         log.tables.pings.push(&PingRecord { sent_ns: sent.as_nanos(), rtt_ns })
     }
 }
@@ -88,7 +87,7 @@ impl FlowEnds for Ping {
     }
 
     fn on_client_deadline(&mut self, now: Instant, _log: &mut Recorder) -> Result<(), TableError> {
-        self.open.push_back(now);
+        self.open.push_back(Some(now));
         self.requests.push(now, self.number);
         self.number += 1;
         self.next = now + self.interval;

@@ -82,7 +82,7 @@ impl Writer {
         let Some(rate) = self.application.rate_limit else { return };
         let block = self.application.block.get().max(1);
         let allowed = (rate * now.saturating_since(self.start)).get();
-        let room = acknowledged.saturating_add(self.application.socket_buffer.get());
+        let room = self.room(acknowledged);
         while self.written <= allowed && self.written < room && self.written < self.limit() {
             self.written = self.written.saturating_add(block).min(self.limit());
         }
@@ -92,9 +92,18 @@ impl Writer {
         self.end.unwrap_or(u64::MAX)
     }
 
-    /// When it writes next, if only time keeps it from writing.
-    pub(crate) fn next_write(&self) -> Option<Instant> {
-        let rate = self.application.rate_limit.filter(|_| self.written < self.limit())?;
+    /// Offset up to which the socket buffer reaches.
+    fn room(&self, acknowledged: u64) -> u64 {
+        acknowledged.saturating_add(self.application.socket_buffer.get())
+    }
+
+    /// When it writes next, if only time keeps it from writing. With a full socket buffer it waits for
+    /// an acknowledgment: a deadline that has passed and cannot be met would stop a driver's clock.
+    pub(crate) fn next_write(&self, acknowledged: u64) -> Option<Instant> {
+        let rate = self.application.rate_limit?;
+        if self.written >= self.limit().min(self.room(acknowledged)) {
+            return None;
+        }
         let due = rate.time_for(Bytes::new(self.written)).as_nanos();
         let ticks = (due / TICK.as_nanos()).saturating_add(1);
         Some(self.start.saturating_add(Duration::from_nanos(ticks.saturating_mul(TICK.as_nanos()))))
@@ -121,7 +130,7 @@ mod tests {
         writer.write(now, 0);
         assert_eq!(writer.written(), 10_000);
         while now < Instant::ZERO + Duration::from_secs(1) {
-            now = writer.next_write().unwrap_or(Instant::MAX);
+            now = writer.next_write(writer.written()).unwrap_or(Instant::MAX);
             writer.write(now, writer.written());
         }
         // 8 Mb/s for a second is 1 MB, and at most a block and a tick more.
@@ -132,10 +141,13 @@ mod tests {
     fn socket_buffer_and_amount_bound_it() {
         let mut writer = limited(Some(25_000));
         writer.write(Instant::ZERO + Duration::from_secs(9), 0);
-        assert_eq!((writer.written(), writer.next_write()), (25_000, None));
+        assert_eq!((writer.written(), writer.next_write(0)), (25_000, None));
         let mut full = limited(None);
         full.write(Instant::ZERO + Duration::from_secs(60), 0);
         assert_eq!(full.written(), (4 << 20) / 10_000 * 10_000 + 10_000);
+        // Full: nothing to wake up for until something is acknowledged.
+        assert_eq!(full.next_write(0), None);
+        assert!(full.next_write(20_000).is_some());
         full.stop(3);
         assert_eq!(full.end(), Some(full.written()));
     }

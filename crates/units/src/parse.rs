@@ -111,13 +111,19 @@ pub(crate) fn format_scaled(value: i128, units: UnitTable) -> String {
         .max_by_key(|(_, scale)| *scale)
         .unwrap_or_else(|| units.iter().copied().min_by_key(|(_, s)| *s).unwrap_or(("", 1)));
     let sign = if value < 0 { "-" } else { "" };
-    let (whole, thousandths) = (magnitude / scale, (magnitude % scale) * 1000 / scale);
-    if thousandths == 0 {
-        format!("{sign}{whole} {name}")
-    } else {
-        let fraction = format!("{thousandths:03}");
-        format!("{sign}{whole}.{} {name}", fraction.trim_end_matches('0'))
+    format!("{sign}{}{} {name}", magnitude / scale, fraction_text(magnitude % scale, scale))
+}
+
+/// `rest / scale` as decimals, to the last one: at most three if the unit was chosen for it, and as many
+/// as a quantity needs that has only one unit.
+fn fraction_text(mut rest: i128, scale: i128) -> String {
+    const MOST_DIGITS: usize = 18;
+    let mut text = String::from(".");
+    while rest > 0 && text.len() <= MOST_DIGITS {
+        text.push((b'0' + (rest * 10 / scale) as u8) as char);
+        rest = rest * 10 % scale;
     }
+    if text == "." { String::new() } else { text }
 }
 
 /// A share or multiple as parts per million: FEC share, loss probability, BDP multiple.

@@ -61,6 +61,13 @@ proptest! {
         prop_assert_eq!(Bytes::new(value).to_string().parse(), Ok(Bytes::new(value)));
         let span = Duration::from_nanos(value as i64);
         prop_assert_eq!(span.to_string().parse(), Ok(span));
+        // Parts per million need more than three decimals of their only unit.
+        let share = Ratio::from_ppm(value % 3_000_000);
+        prop_assert_eq!(share.to_string().parse(), Ok(share));
+        if share > Ratio::ZERO {
+            let size = QueueSize::Bdp(share);
+            prop_assert_eq!(size.to_string().parse(), Ok(size));
+        }
     }
 
     #[test]

@@ -24,7 +24,7 @@ impl Sender {
     pub fn next_deadline(&self) -> Option<Instant> {
         let timers = &self.timers;
         let write = match self.state {
-            State::Established => self.writer.next_write(),
+            State::Established => self.writer.next_write(self.acknowledged),
             _ => None,
         };
         // Called after every event: without an iterator over options it costs a third.

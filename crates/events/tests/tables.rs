@@ -1,0 +1,254 @@
+//! What is pushed is what is read back, from every table; and rows leave memory as they come.
+
+use arrow_array::cast::AsArray;
+use arrow_array::types::{Float64Type, Int64Type, UInt16Type, UInt32Type, UInt64Type};
+use arrow_array::{Array, RecordBatch};
+use arrow_schema::DataType;
+use gameway_events::{
+    BinRecord, ControllerRecord, EventRecord, FrameRecord, LinkRecord, Name, PingRecord,
+    QueueDelayRecord, RunTables, SummaryRecord, Table,
+};
+use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
+use parquet::file::metadata::ParquetMetaData;
+use std::fs::File;
+use std::path::{Path, PathBuf};
+
+fn folder(name: &str) -> PathBuf {
+    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
+    std::fs::create_dir_all(&folder).unwrap();
+    folder
+}
+
+/// The table as text: one line for the columns with their types, one for each row.
+fn dump(folder: &Path, table: &str) -> Vec<String> {
+    let file = File::open(folder.join(table).with_extension("parquet")).unwrap();
+    let builder = ParquetRecordBatchReaderBuilder::try_new(file).unwrap();
+    let fields = builder.schema().fields().iter();
+    let columns = fields.map(|field| format!("{} {}", field.name(), kind(field.data_type())));
+    let mut lines = vec![columns.collect::<Vec<_>>().join(", ")];
+    for batch in builder.build().unwrap() {
+        let batch = batch.unwrap();
+        lines.extend((0..batch.num_rows()).map(|row| row_text(&batch, row)));
+    }
+    lines
+}
+
+fn kind(kind: &DataType) -> &'static str {
+    match kind {
+        DataType::Int64 => "i64",
+        DataType::UInt64 => "u64",
+        DataType::UInt32 => "u32",
+        DataType::UInt16 => "u16",
+        DataType::Float64 => "f64",
+        DataType::Boolean => "bool",
+        DataType::Dictionary(..) => "name",
+        _ => "?",
+    }
+}
+
+fn row_text(batch: &RecordBatch, row: usize) -> String {
+    let cells = batch.columns().iter().map(|column| match column.data_type() {
+        _ if column.is_null(row) => "null".to_owned(),
+        DataType::Int64 => column.as_primitive::<Int64Type>().value(row).to_string(),
+        DataType::UInt64 => column.as_primitive::<UInt64Type>().value(row).to_string(),
+        DataType::UInt32 => column.as_primitive::<UInt32Type>().value(row).to_string(),
+        DataType::UInt16 => column.as_primitive::<UInt16Type>().value(row).to_string(),
+        DataType::Float64 => column.as_primitive::<Float64Type>().value(row).to_string(),
+        DataType::Boolean => column.as_boolean().value(row).to_string(),
+        _ => {
+            let dictionary = column.as_dictionary::<UInt16Type>();
+            let names = dictionary.values().as_string::<i32>();
+            names.value(usize::from(dictionary.keys().value(row))).to_owned()
+        }
+    });
+    cells.collect::<Vec<_>>().join(" ")
+}
+
+fn frame(number: u32, name: &str, known: Option<i64>) -> FrameRecord {
+    FrameRecord {
+        stream: name.into(),
+        frame: number,
+        captured_ns: -5,
+        target_bps: u64::MAX,
+        payload_bytes: u32::MAX,
+        wire_bytes: 7,
+        packets: u16::MAX,
+        key_frame: known.is_none(),
+        first_sent_ns: known,
+        last_sent_ns: None,
+        complete_ns: known,
+        shown_ns: None,
+        lost_packets: 3,
+        first_packet_queue_delay_ns: Some(i64::MIN),
+    }
+}
+
+#[test]
+fn frames_come_back_with_nulls_names_and_extremes() {
+    let folder = folder("frames");
+    let mut table: Table<FrameRecord> = Table::create(&folder).unwrap();
+    table.push(&frame(0, "game", None)).unwrap();
+    table.push(&frame(u32::MAX, "zweites Spiel \u{1f3ae}", Some(i64::MAX))).unwrap();
+    table.finish().unwrap();
+    let columns = "stream name, frame u32, captured_ns i64, target_bps u64, payload_bytes u32, \
+                   wire_bytes u32, packets u16, key_frame bool, first_sent_ns i64, last_sent_ns i64, \
+                   complete_ns i64, shown_ns i64, lost_packets u16, first_packet_queue_delay_ns i64";
+    let first = "game 0 -5 18446744073709551615 4294967295 7 65535 true null null null null 3 \
+                 -9223372036854775808";
+    let second = "zweites Spiel \u{1f3ae} 4294967295 -5 18446744073709551615 4294967295 7 65535 false \
+                  9223372036854775807 null 9223372036854775807 null 3 -9223372036854775808";
+    assert_eq!(dump(&folder, "frames"), [columns, first, second]);
+}
+
+fn push_one_each(tables: &mut RunTables) {
+    let name = |text: &str| Name::from(text);
+    tables.frames.push(&frame(1, "game", Some(2))).unwrap();
+    let bin = BinRecord {
+        bin_start_ns: 1,
+        flow: name("ping"),
+        sent_bytes: 2,
+        received_bytes: 3,
+        received_payload_bytes: 4,
+        sent_packets: 5,
+        received_packets: 6,
+        dropped_packets: 7,
+        lost_packets: 8,
+        marked_packets: 9,
+        frames_shown: 10,
+    };
+    tables.bins.push(&bin).unwrap();
+    let link = LinkRecord {
+        bin_start_ns: 1,
+        capacity_bytes: 2,
+        transmitted_bytes: 3,
+        busy_ns: 4,
+        queue_max_bytes: 5,
+        queue_mean_bytes: 6.25,
+    };
+    tables.link.push(&link).unwrap();
+    let delay = QueueDelayRecord {
+        window_start_ns: 1,
+        flow: name("download"),
+        delay_low_ns: 2,
+        delay_high_ns: i64::MAX,
+        packets: 4,
+        sum_ns: 5,
+    };
+    tables.queue_delay.push(&delay).unwrap();
+    tables.pings.push(&PingRecord { sent_ns: 1, rtt_ns: None }).unwrap();
+    tables.pings.push(&PingRecord { sent_ns: 2, rtt_ns: Some(16_026_880) }).unwrap();
+    let (stream, variable) = (name("game"), name("target_bps"));
+    let state = ControllerRecord { stream, time_ns: 1, variable, value: f64::INFINITY };
+    tables.controller.push(&state).unwrap();
+    let event = EventRecord { time_ns: 1, flow: name("game"), event: name("stall"), value: 0.5 };
+    tables.events.push(&event).unwrap();
+    let summary = SummaryRecord {
+        duration_ns: 1,
+        seed: u64::MAX,
+        arrived_packets: 3,
+        forwarded_packets: 4,
+        dropped_packets: 5,
+        queued_packets: 6,
+        lost_packets: 7,
+        delivered_packets: 8,
+        under_way_packets: 9,
+        events_processed: 10,
+    };
+    tables.summary.push(&summary).unwrap();
+}
+
+#[test]
+fn every_other_table_comes_back() {
+    let folder = folder("all");
+    let mut tables = RunTables::create(&folder).unwrap();
+    push_one_each(&mut tables);
+    tables.finish().unwrap();
+    assert_eq!(dump(&folder, "frames").len(), 2);
+    let expected = [
+        (
+            "bins",
+            "bin_start_ns i64, flow name, sent_bytes u64, received_bytes u64, \
+             received_payload_bytes u64, sent_packets u32, received_packets u32, dropped_packets u32, \
+             lost_packets u32, marked_packets u32, frames_shown u32",
+            vec!["1 ping 2 3 4 5 6 7 8 9 10"],
+        ),
+        (
+            "link",
+            "bin_start_ns i64, capacity_bytes u64, transmitted_bytes u64, busy_ns i64, \
+             queue_max_bytes u64, queue_mean_bytes f64",
+            vec!["1 2 3 4 5 6.25"],
+        ),
+        (
+            "queue_delay",
+            "window_start_ns i64, flow name, delay_low_ns i64, delay_high_ns i64, packets u64, sum_ns i64",
+            vec!["1 download 2 9223372036854775807 4 5"],
+        ),
+        ("pings", "sent_ns i64, rtt_ns i64", vec!["1 null", "2 16026880"]),
+        (
+            "controller",
+            "stream name, time_ns i64, variable name, value f64",
+            vec!["game 1 target_bps inf"],
+        ),
+        ("events", "time_ns i64, flow name, event name, value f64", vec!["1 game stall 0.5"]),
+        (
+            "summary",
+            "duration_ns i64, seed u64, arrived_packets u64, forwarded_packets u64, \
+             dropped_packets u64, queued_packets u64, lost_packets u64, delivered_packets u64, \
+             under_way_packets u64, events_processed u64",
+            vec!["1 18446744073709551615 3 4 5 6 7 8 9 10"],
+        ),
+    ];
+    for (table, columns, rows) in expected {
+        let mut lines = vec![columns];
+        lines.extend(rows);
+        assert_eq!(dump(&folder, table), lines, "{table}");
+    }
+}
+
+#[test]
+fn a_table_without_rows_can_be_read() {
+    let folder = folder("empty");
+    RunTables::create(&folder).unwrap().finish().unwrap();
+    assert_eq!(dump(&folder, "pings"), ["sent_ns i64, rtt_ns i64"]);
+}
+
+fn metadata(folder: &Path, table: &str) -> std::sync::Arc<ParquetMetaData> {
+    let file = File::open(folder.join(table).with_extension("parquet")).unwrap();
+    ParquetRecordBatchReaderBuilder::try_new(file).unwrap().metadata().clone()
+}
+
+#[test]
+fn rows_leave_memory_in_groups_while_the_run_goes_on() {
+    let folder = folder("groups");
+    let mut table: Table<ControllerRecord> = Table::create(&folder).unwrap();
+    let names: Vec<Name> = (0..7).map(|number| format!("variable {number}").into()).collect();
+    let stream = Name::from("game");
+    for number in 0..100_000_i64 {
+        let variable = names[number as usize % names.len()].clone();
+        let (stream, value) = (stream.clone(), number as f64);
+        table.push(&ControllerRecord { stream, time_ns: number, variable, value }).unwrap();
+    }
+    let path = folder.join("controller.parquet");
+    let on_disk = std::fs::metadata(&path).unwrap().len();
+    table.finish().unwrap();
+    let metadata = metadata(&folder, "controller");
+    let groups = metadata.row_groups();
+    let rows: Vec<i64> = groups.iter().map(|group| group.num_rows()).collect();
+    assert_eq!(rows, [32_768, 32_768, 32_768, 1_696]);
+    // Whole groups were on disk before the table was finished, so what waits is less than a group.
+    let whole: i64 = groups[..3].iter().map(|group| group.compressed_size()).sum();
+    assert!(on_disk >= whole as u64, "{on_disk} of {whole}");
+    let lines = dump(&folder, "controller");
+    assert_eq!(lines.len(), 100_001);
+    for number in [0, 32_767, 32_768, 99_999] {
+        let expected = format!("game {number} variable {} {number}", number % 7);
+        assert_eq!(lines[number + 1], expected);
+    }
+}
+
+#[test]
+fn a_folder_that_does_not_exist_is_named() {
+    let missing = folder("missing-parent").join("nowhere");
+    let error = RunTables::create(&missing).err().map(|error| error.to_string());
+    assert!(error.is_some_and(|text| text.contains("nowhere/frames.parquet")));
+}

@@ -1,0 +1,88 @@
+//! How fast the simulator is, and that its memory does not grow with simulated time.
+//!
+//! `cargo run --profile dist -p gameway-sim --example speed` runs a game stream of 12.5 Mb/s (constant
+//! target, recorded frames) beside one Cubic download through 25 Mb/s, 16 ms and 2 BDP, tables written,
+//! for 54, 540 and 5400 s of simulated time, and prints bottleneck packets per second of processor time
+//! of this process (user and system; not the time on the wall, which others share).
+//!
+//! `speed SECONDS` runs once and for so long, for a profiler.
+
+use gameway_events::SummaryRecord;
+use gameway_sim::RunSpec;
+use std::path::Path;
+
+const REPEATS: [(u32, u32); 3] = [(54, 5), (540, 5), (5400, 1)];
+
+fn spec(seconds: u32) -> Result<RunSpec, serde_json::Error> {
+    serde_json::from_value(serde_json::json!({
+        "seed": 1,
+        "duration": format!("{seconds} s"),
+        "path": {
+            "capacity": "25 Mb/s",
+            "base_rtt": "16 ms",
+            "queue": { "kind": "drop-tail", "size": "2 bdp" },
+        },
+        "stream": [{
+            "name": "game",
+            "controller": { "kind": "fixed", "bitrate": "12.5 Mb/s" },
+            "video": "doom",
+        }],
+        "competitor": [{ "name": "download", "kind": "tcp", "congestion_control": "cubic" }],
+    }))
+}
+
+/// Processor time of this process in seconds: user and system, from `/proc/self/stat` in ticks of 10 ms
+/// (USER_HZ is 100 on every Linux that Rust supports).
+fn processor_seconds() -> Option<f64> {
+    let stat = std::fs::read_to_string("/proc/self/stat").ok()?;
+    // The name in brackets may contain spaces; utime and stime are fields 14 and 15, counting from one.
+    let after_name = stat.rsplit_once(')')?.1;
+    let fields: Vec<&str> = after_name.split_whitespace().collect();
+    let ticks: f64 = fields.get(11..13)?.iter().filter_map(|text| text.parse::<f64>().ok()).sum();
+    Some(ticks / 100.0)
+}
+
+/// Most memory in use so far, MB.
+fn peak_megabytes() -> Option<f64> {
+    let status = std::fs::read_to_string("/proc/self/status").ok()?;
+    let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"))?;
+    let kibibytes: f64 = line.split_whitespace().next()?.parse().ok()?;
+    Some(kibibytes * 1024.0 / 1e6)
+}
+
+/// Runs once: processor time and totals.
+fn measure(
+    seconds: u32,
+    folder: &Path,
+) -> Result<(f64, SummaryRecord), Box<dyn std::error::Error>> {
+    let spec = spec(seconds)?;
+    let unknown = "processor time is known on Linux only";
+    let before = processor_seconds().ok_or(unknown)?;
+    let summary = gameway_sim::run(&spec, folder)?;
+    let spent = processor_seconds().ok_or(unknown)? - before;
+    Ok((spent.max(0.01), summary))
+}
+
+fn main() -> Result<(), Box<dyn std::error::Error>> {
+    let folder = std::env::temp_dir().join(format!("gameway-speed-{}", std::process::id()));
+    std::fs::create_dir_all(&folder)?;
+    let once = std::env::args().nth(1).map(|text| text.parse::<u32>()).transpose()?;
+    let repeats = once.map_or(REPEATS.to_vec(), |seconds| vec![(seconds, 1)]);
+    // What is read once, such as the recording, is not part of a run.
+    measure(1, &folder)?;
+    println!("simulated s   packets   events/packet   CPU s   million packets/CPU s   peak MB");
+    for (seconds, times) in repeats {
+        for _ in 0..times {
+            let (spent, summary) = measure(seconds, &folder)?;
+            let packets = summary.arrived_packets;
+            println!(
+                "{seconds:>11} {packets:>9} {:>15.2} {spent:>7.2} {:>23.2} {:>9.1}",
+                summary.events_processed as f64 / packets as f64,
+                packets as f64 / spent / 1e6,
+                peak_megabytes().unwrap_or(f64::NAN),
+            );
+        }
+    }
+    std::fs::remove_dir_all(&folder)?;
+    Ok(())
+}

@@ -1,0 +1,82 @@
+//! Pudica on a path: near-zero queueing at high utilization (Wang et al., NSDI 2024, sections 4 and 6).
+
+mod support;
+
+use serde_json::{Value, json};
+use support::{Run, empty_path, least, quantile, run, with, with_stream};
+
+/// Pudica alone on 20 Mb/s (or what else `capacity` says) and 20 ms for 60 s.
+fn alone(controller: Value, video: &str, capacity: Value) -> Run {
+    let spec = with_stream(empty_path(60), controller, json!({ "video": video }));
+    let spec = with(spec, "/path/base_rtt", json!("20 ms"));
+    let spec = with(spec, "/path/queue/size", json!("10 bdp"));
+    run(&with(spec, "/path/capacity", capacity))
+}
+
+/// Queueing delays in ms that the first packets of frames met, frames captured in `from..to`.
+fn queueing(run: &Run, from: f64, to: f64) -> Vec<f64> {
+    let frames = run.table("frames").between("captured_ns", from, to);
+    frames.present("first_packet_queue_delay_ns").iter().map(|nanos| nanos / 1e6).collect()
+}
+
+fn assert_every_frame_takes_its_serialization(run: &Run, nanos_per_byte: f64) {
+    let frames = run.table("frames");
+    let columns = ["first_sent_ns", "complete_ns", "wire_bytes"].map(|name| frames.column(name));
+    for row in 0..frames.rows {
+        let [Some(sent), Some(complete), Some(bytes)] = columns.map(|column| column[row]) else {
+            continue;
+        };
+        let least = 10e6 + bytes * nanos_per_byte;
+        assert!(complete - sent >= least, "frame {row}: {} ns", complete - sent);
+    }
+}
+
+fn assert_near_zero_queueing(video: &str, least_utilization: f64, most_utilization: f64) {
+    let run = alone(json!("pudica"), video, json!("20 Mb/s"));
+    let used = run.utilization(10.0, 60.0);
+    assert!((least_utilization..=most_utilization).contains(&used), "{video} {used}");
+    let delay = quantile(&queueing(&run, 10.0, 60.0), 0.95);
+    assert!((0.0..5.0).contains(&delay), "{video} {delay} ms");
+    assert_every_frame_takes_its_serialization(&run, 400.0);
+    assert_eq!(run.summary.dropped_packets, 0);
+}
+
+#[test]
+fn steady_frames_fill_the_link_without_a_queue() {
+    assert_near_zero_queueing("steady", 0.93, 1.0);
+}
+
+#[test]
+fn recorded_frames_fill_most_of_the_link_without_a_queue() {
+    // Sizes that vary leave room that steady ones use.
+    assert_near_zero_queueing("doom", 0.88, 0.98);
+}
+
+/// Share of frames that met more than 20 ms of queue in the two seconds after the capacity halved.
+fn late_share_after_halving(controller: Value) -> f64 {
+    let capacity = json!({ "steps": [["0 s", "20 Mb/s"], ["30 s", "10 Mb/s"]] });
+    let delays = queueing(&alone(controller, "steady", capacity), 30.0, 32.0);
+    assert!(delays.len() > 60, "{}", delays.len());
+    delays.iter().filter(|delay| **delay > 20.0).count() as f64 / delays.len() as f64
+}
+
+#[test]
+fn draining_and_fallback_are_what_empties_the_queue_when_capacity_halves() {
+    let whole = late_share_after_halving(json!("pudica"));
+    let crippled = json!({ "kind": "pudica", "draining": "off", "fallback": "off" });
+    let without = late_share_after_halving(crippled);
+    assert!((0.01..=0.2).contains(&whole), "{whole}");
+    assert!(without > 0.5, "{without}");
+}
+
+#[test]
+fn two_streams_share_the_link_evenly() {
+    let spec = with_stream(empty_path(90), json!("pudica"), json!({ "name": "first" }));
+    let spec = with_stream(spec, json!("pudica"), json!({ "name": "second", "start": "20 s" }));
+    let run = run(&with(spec, "/path/base_rtt", json!("20 ms")));
+    let rates = ["first", "second"].map(|name| run.received_mbps(name, 60.0, 90.0));
+    let share = least(&rates) / (rates[0] + rates[1]);
+    assert!((0.40..=0.5).contains(&share), "{rates:?}");
+    let used = run.utilization(60.0, 90.0);
+    assert!((0.85..=1.0).contains(&used), "{used}");
+}

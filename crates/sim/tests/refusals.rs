@@ -1,0 +1,100 @@
+//! Specifications that make no sense are refused, and the message names the field.
+
+mod support;
+
+use serde_json::{Value, json};
+use support::{Folder, empty_path, try_run, with, with_ping, with_stream, with_tcp};
+
+fn whole() -> Value {
+    let spec = with_stream(empty_path(1), json!("pudica"), json!({}));
+    let spec = with_tcp(with_ping(spec, "100 ms"), "cubic", json!({}));
+    let spec = with(spec, "/path/jitter", json!({ "mean": "1 ms", "deviation": "1 ms" }));
+    let spec = with(spec, "/record", json!({}));
+    with(spec, "/path/loss", json!({ "kind": "bursty", "probability": "1 %", "burst_length": 2.0 }))
+}
+
+#[test]
+fn the_specification_that_the_others_are_made_from_runs() {
+    assert!(try_run(&whole(), &Folder::new().0).is_ok());
+}
+
+#[test]
+fn every_wrong_value_is_refused_with_its_field() {
+    let cases = [
+        ("/duration", json!("0 s"), "duration"),
+        ("/duration", json!("-5 s"), "duration"),
+        ("/duration", json!("200 min and more"), "allowed are ns, us, ms, s, min, h"),
+        ("/duration", json!("2000000 h"), "duration"),
+        ("/path/base_rtt", json!("-1 ms"), "path.base_rtt"),
+        ("/path/base_rtt", json!("2 h"), "path.base_rtt"),
+        ("/path/forward_delay", json!("17 ms"), "path.forward_delay"),
+        ("/path/forward_delay", json!("-1 ms"), "path.forward_delay"),
+        ("/path/capacity", json!("0 b/s"), "path.capacity"),
+        ("/path/capacity", json!("18000000000000000000 b/s"), "path.capacity"),
+        ("/path/capacity", json!({ "steps": [] }), "path.capacity"),
+        ("/path/capacity", json!({ "steps": [["1 s", "5 Mb/s"]] }), "path.capacity"),
+        (
+            "/path/capacity",
+            json!({ "steps": [["0 s", "5 Mb/s"], ["-1 s", "5 Mb/s"]] }),
+            "path.capacity",
+        ),
+        (
+            "/path/capacity",
+            json!({ "steps": [["0 s", "5 Mb/s"], ["2 s", "0 b/s"]] }),
+            "path.capacity",
+        ),
+        ("/path/capacity", json!({ "trace": "/nowhere/x.trace" }), "/nowhere/x.trace"),
+        ("/path/queue", json!({ "kind": "drop-head", "size": "1 bdp" }), "drop-tail"),
+        ("/path/queue/size", json!("0 bdp"), "a queue must hold something"),
+        ("/path/jitter/mean", json!("-1 ms"), "path.jitter.mean"),
+        ("/path/jitter/deviation", json!("-1 ms"), "path.jitter.deviation"),
+        ("/path/loss/probability", json!("101 %"), "path.loss.probability"),
+        ("/path/loss/probability", json!("90 %"), "at most 66.7 %"),
+        ("/path/loss/burst_length", json!(0.5), "path.loss.burst_length"),
+        ("/path/los", json!("1 %"), "los"),
+        ("/stream/0/controller", json!("pudcia"), "allowed: fixed, gcc, pudica"),
+        ("/stream/0/controller", json!({ "kind": "gcc", "x": 1 }), "no option \"x\""),
+        ("/stream/0/frame_rate", json!(0), "frame_rate"),
+        ("/stream/0/frame_rate", json!(1001), "frame_rate"),
+        ("/stream/0/min_bitrate", json!("60 Mb/s"), "min_bitrate"),
+        ("/stream/0/min_bitrate", json!("0 b/s"), "min_bitrate"),
+        ("/stream/0/max_bitrate", json!("2000 Gb/s"), "max_bitrate"),
+        ("/stream/0/fec", json!("101 %"), "fec"),
+        ("/stream/0/feedback", json!("1 us"), "feedback"),
+        ("/stream/0/feedback", json!("often"), "\"often\" is no feedback"),
+        ("/stream/0/start", json!("-1 s"), "start"),
+        ("/stream/0/stop", json!("0 s"), "stop"),
+        ("/stream/0/video", json!({ "file": "/nowhere/x.gwfr" }), "/nowhere/x.gwfr"),
+        ("/stream/0/name", json!("download"), "two flows are called \"download\""),
+        ("/stream/0/name", json!("ping"), "two flows are called \"ping\""),
+        ("/competitor/0/kind", json!("udp"), "tcp"),
+        (
+            "/competitor/0/congestion_control",
+            json!("vegas"),
+            "competitor \"download\": congestion_control",
+        ),
+        ("/competitor/0/rate_limit", json!("0 b/s"), "rate_limit"),
+        ("/competitor/0/bytes", json!("0 B"), "bytes"),
+        ("/competitor/0/start", json!("-1 s"), "start"),
+        ("/competitor/0/stop", json!("0 s"), "stop"),
+        ("/ping/interval", json!("0 s"), "ping.interval"),
+        ("/ping/interval", json!("1 us"), "ping.interval"),
+        // A state that is written again at the same time would never let time pass.
+        ("/record/controller_interval", json!("0 s"), "record.controller_interval"),
+        ("/record/controller_interval", json!("-1 s"), "record.controller_interval"),
+    ];
+    let folder = Folder::new();
+    for (pointer, value, named) in cases {
+        let spec = with(whole(), pointer, value.clone());
+        let refused = try_run(&spec, &folder.0).err();
+        let message = refused.unwrap_or_else(|| panic!("{pointer} = {value} was accepted"));
+        assert!(message.contains(named), "{pointer} = {value}: {message}");
+    }
+}
+
+#[test]
+fn a_folder_that_does_not_exist_is_named() {
+    let missing = Folder::new().0.join("missing");
+    let message = try_run(&whole(), &missing).err();
+    assert!(message.is_some_and(|message| message.contains("missing/frames.parquet")));
+}
