@@ -5,7 +5,11 @@ import gameway as gw
 experiment = gw.load("experiment.toml")
 results = gw.run(experiment, "results/mine")
 results.frames().collect()
+gw.figures.bitrate_over_time(results)
 """
+
+from importlib import import_module
+from types import ModuleType
 
 from gameway import _core
 from gameway.errors import GamewayError, InputError
@@ -27,6 +31,17 @@ from gameway.runner import Interrupted, run
 
 SCHEMA_VERSION = _core.SCHEMA_VERSION
 __version__ = _core.VERSION
+
+_LATER = ("figures", "metrics", "report")
+"""Modules that take a second to load: only when they are asked for."""
+
+
+def __getattr__(name: str) -> ModuleType:
+    if name not in _LATER:
+        msg = f"module {__name__!r} has no attribute {name!r}"
+        raise AttributeError(msg)
+    return import_module(f"gameway.{name}")
+
 
 __all__ = [
     "SCHEMA_VERSION",
