@@ -111,9 +111,9 @@ impl<P: PathPacket + Copy, Q: Queue<P>> Bottleneck<P, Q> {
         Some(current)
     }
 
-    /// Packets that the discipline dropped while they waited, since the last call.
-    pub fn take_dropped(&mut self) -> std::vec::Drain<'_, Dropped<P>> {
-        self.dropped.drain(..)
+    /// The next packet that the discipline dropped while it waited; to be called until there is none.
+    pub fn poll_dropped(&mut self) -> Option<Dropped<P>> {
+        self.dropped.pop()
     }
 
     /// Bytes that wait, without the packet in transmission.

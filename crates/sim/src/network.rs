@@ -130,6 +130,7 @@ impl Network {
             if let Some(dropped) = self.bottleneck.arrive(now, packet) {
                 self.on_dropped(&dropped)?;
             }
+            self.drain_dropped()?;
             self.recorder.queue_is(now, self.bottleneck.queued_bytes());
         }
         self.agenda.set(BOTTLENECK, self.bottleneck.next_deadline());
@@ -142,6 +143,14 @@ impl Network {
         self.flows[usize::from(flow.0)].ends.on_gone(&dropped.packet, &mut self.recorder)
     }
 
+    /// Packets that the queue dropped when it chose the next one to send.
+    fn drain_dropped(&mut self) -> Result<(), TableError> {
+        while let Some(dropped) = self.bottleneck.poll_dropped() {
+            self.on_dropped(&dropped)?;
+        }
+        Ok(())
+    }
+
     fn on_transmitted(&mut self, now: Instant) -> Result<(), TableError> {
         if let Some(done) = self.bottleneck.on_deadline(now) {
             let packet = done.packet;
@@ -150,6 +159,7 @@ impl Network {
             self.recorder.forwarded(packet.flow, packet.size, queueing, busy);
             self.recorder.queue_is(now, self.bottleneck.queued_bytes());
             self.flows[flow].ends.on_forwarded(&packet, queueing);
+            self.drain_dropped()?;
             self.propagate(flow, now, packet)?;
         }
         self.agenda.set(BOTTLENECK, self.bottleneck.next_deadline());
