@@ -1,4 +1,5 @@
-//! What of Pudica can be set: its constants, and the readings of what the paper leaves open.
+//! What of Pudica (Wang et al. 2024) can be set: its constants, and the readings of what the paper leaves
+//! open. The table at the head of the algorithm tells the origin of each.
 
 use crate::catalogue::{OptionError, OptionSpec, OptionValues};
 use gameway_units::{Duration, Rate};

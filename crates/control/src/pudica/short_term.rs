@@ -1,4 +1,5 @@
-//! The short-term rules: temporary fallback, active queue draining, one-step recovery (Pudica 4.3).
+//! The short-term rules: temporary fallback, active queue draining, one-step recovery
+//! (Pudica, section 4.3).
 
 use super::bur::FrameInFlight;
 use super::options::{DrainVolume, PudicaOptions};

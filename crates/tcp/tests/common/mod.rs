@@ -2,7 +2,7 @@
 //! ACKs return after a fixed delay over a link that is never full. Deterministic.
 
 // Each test crate uses a part of it.
-#![allow(dead_code)]
+#![allow(dead_code, reason = "not every test file needs all of it")]
 
 use gameway_tcp::{
     Algorithm, Application, Receiver, ReceiverConfig, Segment, Sender, SenderConfig,
