@@ -163,7 +163,9 @@ def list_command(
         for name in library.names():
             out.print(f"{name}: {gameway.load(library.find(name)).title}", highlight=False)
     else:
-        out.print(tables.catalogue(entries(what.value).values()))
+        found = entries(what.value).values()
+        has_options = any(entry["options"] for entry in found)
+        out.print(tables.catalogue(found, "default" if has_options else None))
 
 
 @app.command()
@@ -252,7 +254,7 @@ def _list_metrics() -> None:
     from gameway.metrics import METRICS  # noqa: PLC0415 (heavy; help must be quick)
 
     rows = [
-        {"name": one.name, "summary": f"{one.definition} [{one.unit}]", "source": one.source}
+        {"name": one.name, "unit": one.unit, "summary": one.definition, "source": one.source}
         for one in METRICS
     ]
-    out.print(tables.catalogue(rows))
+    out.print(tables.catalogue(rows, "unit"))

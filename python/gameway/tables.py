@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from rich import box
 from rich.table import Table
+from rich.text import Text
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -60,18 +61,32 @@ def _cell(row: dict[str, Any], metric: str, decimals: int) -> str:
     return NOTHING
 
 
-def catalogue(entries: Iterable[dict[str, Any]]) -> Table:
-    """Lay out a part of the catalogue: a row per entry and one per option."""
-    table = Table()
+def catalogue(entries: Iterable[dict[str, Any]], between: str | None = None) -> Table:
+    """Lay out a part of the catalogue: a row per entry and one per option.
+
+    `between` names a value of entries or options ("unit", "default") that gets its own column.
+    """
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
     table.add_column("name", no_wrap=True)
+    if between is not None:
+        table.add_column(between, no_wrap=True)
     table.add_column("what it is")
-    table.add_column("source")
-    for entry in entries:
-        table.add_row(entry["name"], entry["summary"], entry["source"], style="bold")
+    for index, entry in enumerate(entries):
+        if index:
+            table.add_row()
+        about = Text.assemble(entry["summary"], "\n", (f"source: {entry['source']}", "dim"))
+        _catalogue_row(table, Text(entry["name"], "bold"), entry, between, about)
         for option in entry.get("options", []):
-            default = f"default {option['default']}"
-            table.add_row(f"  {option['name']}", option["summary"], default)
+            name = Text(f"  {option['name']}")
+            _catalogue_row(table, name, option, between, Text(option["summary"]))
     return table
+
+
+def _catalogue_row(
+    table: Table, name: Text, entry: dict[str, Any], between: str | None, about: Text
+) -> None:
+    middle = [] if between is None else [Text(entry.get(between, ""))]
+    table.add_row(name, *middle, about)
 
 
 def frame(rows: pl.DataFrame) -> Table:

@@ -17,7 +17,10 @@ pub use delay::{DelayLine, Jitter};
 pub use link::{Link, StepsError};
 pub use loss::{Loss, LossModel};
 pub use packet::{FlowId, PathPacket};
-pub use queue::{Backlog, Dequeued, DropReason, DropTail, Dropped, Limit, Queue, Verdict};
+pub use queue::{
+    Backlog, Dequeued, DropReason, DropTail, Dropped, Limit, QUEUES, Queue, QueueKind, QueueOption,
+    Verdict,
+};
 pub use trace::{Trace, TraceError};
 
 /// A uniform draw from [0, 1) with 53 bits, the same on every machine.

@@ -1,65 +1,52 @@
 //! What can be named in an experiment file, and checks of files and options that it names.
 
-use gameway_control::{CATALOGUE, RateLimits};
-use gameway_path::Trace;
+use gameway_control::{CATALOGUE, OptionSpec, RateLimits};
+use gameway_media::{FrameTable, RecordedVideo};
+use gameway_path::{QUEUES, QueueOption, Trace};
+use gameway_tcp::Algorithm;
 use gameway_units::{Duration, Rate};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use serde_json::{Value as Json, json};
+use std::fmt::Display;
 
 /// Every controller, queue and competitor as JSON.
 #[pyfunction]
 pub fn catalogue() -> String {
-    let controllers: Vec<Json> = CATALOGUE
-        .iter()
-        .map(|spec| {
-            let option = |option: &gameway_control::OptionSpec| {
-                json!({"name": option.name, "default": option.default, "summary": option.summary})
-            };
-            let options: Vec<Json> = spec.options.iter().map(option).collect();
-            json!({
-                "name": spec.name, "summary": spec.summary, "source": spec.source, "options": options
-            })
-        })
-        .collect();
-    json!({"controllers": controllers, "queues": queues(), "competitors": competitors()})
+    json!({"controllers": controllers(), "queues": queues(), "competitors": competitors()})
         .to_string()
 }
 
-fn queues() -> Json {
-    json!([{
-        "name": "drop-tail",
-        "summary": "first in, first out; a packet that finds no room is dropped",
-        "source": "the default of most routers",
-        "options": [{
-            "name": "size",
-            "default": "2 bdp",
-            "summary": "\"2 bdp\", \"64 KiB\", \"100 packets\" or \"300 ms\"",
-        }],
-    }])
+fn controllers() -> Vec<Json> {
+    let option = |option: &OptionSpec| entry_option(option.name, option.default, option.summary);
+    CATALOGUE
+        .iter()
+        .map(|kind| entry(kind.name, kind.summary, kind.source, kind.options.iter().map(option)))
+        .collect()
 }
 
-fn competitors() -> Json {
-    json!([
-        {
-            "name": "bbr",
-            "summary": "TCP download with BBR version 1: a model of bandwidth and RTT",
-            "source": "Cardwell et al. 2016; Linux tcp_bbr",
-            "options": [],
-        },
-        {
-            "name": "cubic",
-            "summary": "TCP download with CUBIC, the default of Linux and Windows",
-            "source": "RFC 9438",
-            "options": [],
-        },
-        {
-            "name": "newreno",
-            "summary": "TCP download with NewReno: one segment more per RTT, half on loss",
-            "source": "RFC 5681, RFC 6582",
-            "options": [],
-        },
-    ])
+fn queues() -> Vec<Json> {
+    let option = |option: &QueueOption| entry_option(option.name, option.default, option.summary);
+    QUEUES
+        .iter()
+        .map(|kind| entry(kind.name, kind.summary, kind.source, kind.options.iter().map(option)))
+        .collect()
+}
+
+fn competitors() -> Vec<Json> {
+    Algorithm::ALL
+        .iter()
+        .map(|kind| entry(kind.name(), kind.summary(), kind.source(), std::iter::empty()))
+        .collect()
+}
+
+fn entry(name: &str, summary: &str, source: &str, options: impl Iterator<Item = Json>) -> Json {
+    let options: Vec<Json> = options.collect();
+    json!({"name": name, "summary": summary, "source": source, "options": options})
+}
+
+fn entry_option(name: &str, default: &str, summary: &str) -> Json {
+    json!({"name": name, "default": default, "summary": summary})
 }
 
 /// Refuses options that a controller does not take; the frame rate and bitrates do not matter here.
@@ -89,4 +76,12 @@ pub fn check_trace(path: &str) -> PyResult<String> {
         "mean_bps": trace.mean_capacity().as_bps(),
     });
     Ok(described.to_string())
+}
+
+/// Refuses a file that is no frame table, or one that a stream cannot play.
+#[pyfunction]
+pub fn check_frame_table(path: &str) -> PyResult<()> {
+    let refused = |error: &dyn Display| PyValueError::new_err(error.to_string());
+    let table = FrameTable::parse(&std::fs::read(path)?).map_err(|error| refused(&error))?;
+    RecordedVideo::new(&table).map(drop).map_err(|error| refused(&error))
 }

@@ -5,10 +5,23 @@
 //!
 //! Deviations: none. As in Linux's bfifo and pfifo, the packet being transmitted does not count.
 
-use super::{Backlog, Dequeued, DropReason, Dropped, Queue, Verdict};
+use super::{Backlog, Dequeued, DropReason, Dropped, Queue, QueueKind, QueueOption, Verdict};
 use crate::PathPacket;
 use gameway_units::{Bytes, Instant};
 use std::collections::VecDeque;
+
+/// How experiment files name it.
+pub(super) const KIND: QueueKind = QueueKind {
+    name: "drop-tail",
+    summary: "first in, first out; a packet that finds no room is dropped",
+    source: "RFC 2309, section 2; as Linux's bfifo and pfifo",
+    options: &[QueueOption {
+        name: "size",
+        default: "2 bdp",
+        summary: "what may wait: \"2 bdp\" (capacity times base_rtt), \"64 KiB\", \"100 packets\" \
+                  or \"300 ms\" (at the capacity)",
+    }],
+};
 
 /// The most that a queue holds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -8,6 +8,33 @@ pub use drop_tail::{DropTail, Limit};
 
 use gameway_units::{Bytes, Instant};
 
+/// A queue discipline that can be named in an experiment file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct QueueKind {
+    /// Its name in experiment files.
+    pub name: &'static str,
+    /// What it is, in one line.
+    pub summary: &'static str,
+    /// Where it comes from.
+    pub source: &'static str,
+    /// What can be set.
+    pub options: &'static [QueueOption],
+}
+
+/// An option of a queue discipline.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct QueueOption {
+    /// Its name in experiment files.
+    pub name: &'static str,
+    /// The value if not given, as it would be written.
+    pub default: &'static str,
+    /// What it does, with unit and allowed values.
+    pub summary: &'static str,
+}
+
+/// All queue disciplines, in alphabetical order.
+pub const QUEUES: &[QueueKind] = &[drop_tail::KIND];
+
 /// Why a queue dropped a packet.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum DropReason {

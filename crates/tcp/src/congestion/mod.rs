@@ -177,13 +177,23 @@ impl Algorithm {
         }
     }
 
-    /// One line for catalogues.
+    /// What it is, in one line.
     #[must_use]
     pub const fn summary(self) -> &'static str {
         match self {
-            Self::Cubic => "CUBIC (RFC 9438) with HyStart++ (RFC 9406)",
-            Self::NewReno => "NewReno (RFC 5681, RFC 6582) on SACK recovery (RFC 6675)",
-            Self::Bbr => "BBR version 1 as in Linux (tcp_bbr.c)",
+            Self::Cubic => "CUBIC, the default of Linux, Windows and macOS; here with HyStart++",
+            Self::NewReno => "NewReno with SACK: one segment more per RTT, half on loss",
+            Self::Bbr => "BBR version 1: follows a model of bottleneck bandwidth and RTT",
+        }
+    }
+
+    /// Where it comes from.
+    #[must_use]
+    pub const fn source(self) -> &'static str {
+        match self {
+            Self::Cubic => "RFC 9438; RFC 9406",
+            Self::NewReno => "RFC 5681; RFC 6582; RFC 6675",
+            Self::Bbr => "Cardwell et al. 2016; Linux tcp_bbr.c",
         }
     }
 
