@@ -299,6 +299,18 @@ def test_figures_are_charts_with_units(draw: Any, results: FolderResults) -> Non
     assert "15 Mb/s" not in json.dumps(spec["datasets"])
 
 
+def test_a_band_is_cut_at_zero_and_its_data_kept(tmp_path: Path) -> None:
+    near_zero = Condition({"controller": "one"}, Behaviour(adjusted=0.5))
+    made = make_results(tmp_path, [near_zero], runs=2, timing=TIMING, offset_mbps=0.3)
+    spec = figures.bitrate_over_time(made).to_dict()
+    rows = next(rows for rows in spec["datasets"].values() if "low" in rows[0])
+    assert min(row["low"] for row in rows) < 0
+    bands = [layer for layer in spec["layer"] if layer["mark"].get("type") == "area"]
+    assert [band["mark"]["clip"] for band in bands] == [True]
+    scales = [layer["encoding"]["y"].get("scale") for layer in spec["layer"][:2]]
+    assert scales == [{"domainMin": 0}] * 2
+
+
 def test_heat_map_holds_the_values(results: FolderResults) -> None:
     spec = figures.fairness(results).to_dict()
     rows = next(iter(spec["datasets"].values()))

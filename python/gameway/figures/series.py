@@ -125,12 +125,15 @@ def _time_chart(rows: pl.DataFrame, layout: Layout, lines: pl.DataFrame, title: 
     base = alt.Chart().properties(width=width(layout), height=HEIGHT)
     time = alt.X("time_s:Q", title="Time (s)", scale=alt.Scale(nice=False))
     hue = colour(layout.at("color"))
+    # Neither bitrates nor round-trip times are negative: a band that reaches below zero is cut
+    # there in the picture, not in its data.
+    scale = alt.Scale(domainMin=0)
     layers: list[Any] = []
     if data.select((pl.col("high") > pl.col("low")).any()).item():
-        limits = {"y": alt.Y("low:Q", title=title), "y2": "high:Q"}
-        layers.append(base.mark_area(opacity=0.22).encode(time, color=hue, **limits))
+        limits = {"y": alt.Y("low:Q", title=title, scale=scale), "y2": "high:Q"}
+        layers.append(base.mark_area(opacity=0.22, clip=True).encode(time, color=hue, **limits))
     line = base.mark_line(interpolate="linear").encode(
-        time, alt.Y("mean:Q", title=title), color=hue
+        time, alt.Y("mean:Q", title=title, scale=scale), color=hue
     )
     layers += [line, _tooltips(base, time, layout, title), *_rules(lines)]
     layers[0] = layers[0].add_params(zoom())
