@@ -352,10 +352,21 @@ def _trace(value: object, info: ValidationInfo) -> str:
     return name
 
 
+def _frame_table(value: object, info: ValidationInfo) -> str:
+    name = _file(value, info)
+    path = resolve(name, (info.context or {}).get("base"))
+    try:
+        _core.check_frame_table(str(path))
+    except (ValueError, OSError) as error:
+        hint = "make one of a video with `gameway frames VIDEO --table OUT.gwfr`"
+        refuse(f"is no usable frame table: {path}: {error}", value, hint)
+    return name
+
+
 def _video(value: object, info: ValidationInfo) -> object:
     if isinstance(value, dict):
         table = _table(value, "file", only=("file",))
-        return {"file": _inside("file", _axis_of(_file), table["file"], info)}
+        return {"file": _inside("file", _axis_of(_frame_table), table["file"], info)}
     hint_known = [*VIDEOS, '{ file = "x.gwfr" }']
     if value not in VIDEOS:
         refuse("is no video", value, nearest(str(value), hint_known))

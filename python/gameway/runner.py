@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from gameway import _core, folder, machine
-from gameway.errors import GamewayError
+from gameway.errors import GamewayError, InputError
 from gameway.experiment import Experiment, plain
 from gameway.matrix import Run, canonical, expand, file_digests
 from gameway.progress import Progress, Silent
@@ -57,12 +57,13 @@ def run(
         run_one: computes one run (spec, spec to record, folder).
 
     Raises:
-        InputError: the experiment or the folder cannot be used.
+        InputError: the experiment or the folder cannot be used; nothing was run.
         Interrupted: Ctrl-C.
         GamewayError: some runs failed; the others are finished and kept.
     """
     path = Path(out)
     runs = expand(experiment)
+    _check(experiment, runs)
     with folder.locked(path):
         manifest = _manifest(experiment, runs)
         before = folder.check_same(path, manifest)
@@ -78,6 +79,20 @@ def run(
         manifest["completed"] = _now()
         folder.write_manifest(path, manifest)
     return Results.open(path)
+
+
+def _check(experiment: Experiment, runs: list[Run]) -> None:
+    """Let the simulator build every combination once, so that it refuses none after hours."""
+    seen: set[str] = set()
+    for run in runs:
+        spec = canonical(run.spec | {"seed": 0})
+        if spec in seen:
+            continue
+        seen.add(spec)
+        try:
+            _core.check_spec(spec)
+        except ValueError as error:
+            raise InputError(f"{error} (in {run.id})", file=experiment.source.file) from None
 
 
 def _run_all(sweep: Sweep, jobs: int, progress: Progress, run_one: RunOne) -> None:

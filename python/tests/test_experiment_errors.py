@@ -112,6 +112,10 @@ CASES = {
         'name = "game"', 'name = "game"\nvideo = { file = "absent.gwfr" }', 12,
         "stream.0.video.file", "absent.gwfr", ["does not exist"],
     ),
+    "damaged frame table": (
+        'name = "game"', 'name = "game"\nvideo = { file = "bad.gwfr" }', 12,
+        "stream.0.video.file", "bad.gwfr", ["bad.gwfr: frames, byte 20", "gameway frames"],
+    ),
     "unknown video": (
         'name = "game"', 'name = "game"\nvideo = "dom"', 12, "stream.0.video", "dom",
         ['did you mean "doom"', "steady"],
@@ -200,6 +204,7 @@ def test_error_names_file_line_field_and_what_is_allowed(
     old, new, line, field, value, texts = case
     assert old in GOOD
     (tmp_path / "bad.trace").write_text("1\n2\nthree\n", encoding="utf-8")
+    (tmp_path / "bad.gwfr").write_bytes(b"GWFR\x01\0\x01\0\x3c\0\0\0\x01\0\0\0\x80\2\x68\1\x01\0")
     file = tmp_path / "test.toml"
     file.write_text(GOOD.replace(old, new, 1), encoding="utf-8")
     with pytest.raises(gw.InputError) as caught:

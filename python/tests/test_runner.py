@@ -16,7 +16,7 @@ import pytest
 from conftest import SMALL, fake_run_one
 
 import gameway as gw
-from gameway import folder
+from gameway import _core, folder
 from gameway.results import Results
 
 if TYPE_CHECKING:
@@ -115,6 +115,27 @@ def test_a_failed_run_is_told_with_its_spec_and_the_others_are_kept(
     assert '"controller":"pudica"' in message
     assert "and 3 more" in message
     assert Results.open(tmp_path / "out").missing == 4
+
+
+def test_what_the_simulator_refuses_is_told_before_the_first_run(tmp_path: Path) -> None:
+    file = tmp_path / "small.toml"
+    loss = 'loss = [{ kind = "random", probability = "1 %" }, { kind = "bursty", '
+    loss += 'probability = "90 %", burst_length = 2.0 }]\nbase_rtt'
+    file.write_text(SMALL.replace("base_rtt", loss), encoding="utf-8")
+    with pytest.raises(gw.InputError, match=r"path\.loss\.probability: .*66\.7 %") as caught:
+        gw.run(gw.load(file), tmp_path / "out")
+    assert caught.value.file == str(file)
+    assert "fixed" in str(caught.value)
+    assert not (tmp_path / "out").exists()
+
+
+def test_each_combination_is_checked_once(
+    small: gw.Experiment, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    checked: list[str] = []
+    monkeypatch.setattr(_core, "check_spec", checked.append)
+    results = gw.run(small, tmp_path / "out", run_one=fake_run_one)
+    assert len(checked) == len(set(checked)) == results.runs.height // small.runs
 
 
 def test_more_repeats_keep_the_first_ones(small: gw.Experiment, tmp_path: Path) -> None:

@@ -12,9 +12,9 @@ use pyo3::prelude::*;
 #[pymodule]
 mod _core {
     #[pymodule_export]
-    use crate::catalogue::{catalogue, check_controller, check_trace};
+    use crate::catalogue::{catalogue, check_controller, check_frame_table, check_trace};
     #[pymodule_export]
-    use crate::simulator::run;
+    use crate::simulator::{check_spec, run};
     #[pymodule_export]
     use crate::toml::parse_toml;
     #[pymodule_export]

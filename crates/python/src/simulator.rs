@@ -5,18 +5,30 @@ use gameway_sim::RunSpec;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use serde_json::json;
+use std::fmt::Display;
 use std::path::Path;
 
 /// Runs a spec (JSON) in virtual time, writes its tables into a folder, gives the summary as JSON.
 #[pyfunction]
 pub fn run(python: Python<'_>, spec_json: &str, out_dir: &str) -> PyResult<String> {
-    let refuse = |text: String| PyValueError::new_err(text);
-    let spec: RunSpec =
-        serde_json::from_str(spec_json).map_err(|error| refuse(error.to_string()))?;
-    let summary = python
-        .detach(|| gameway_sim::run(&spec, Path::new(out_dir)))
-        .map_err(|error| refuse(error.to_string()))?;
-    Ok(as_json(&summary))
+    let spec = parsed(spec_json)?;
+    let done = python.detach(|| gameway_sim::run(&spec, Path::new(out_dir)));
+    done.map(|summary| as_json(&summary)).map_err(refused)
+}
+
+/// Refuses a spec (JSON) that cannot be run: builds all of it, reads the files it names, runs nothing.
+#[pyfunction]
+pub fn check_spec(python: Python<'_>, spec_json: &str) -> PyResult<()> {
+    let spec = parsed(spec_json)?;
+    python.detach(|| gameway_sim::check(&spec)).map_err(refused)
+}
+
+fn parsed(spec_json: &str) -> PyResult<RunSpec> {
+    serde_json::from_str(spec_json).map_err(refused)
+}
+
+fn refused(error: impl Display) -> PyErr {
+    PyValueError::new_err(error.to_string())
 }
 
 fn as_json(summary: &SummaryRecord) -> String {
