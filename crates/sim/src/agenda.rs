@@ -45,7 +45,12 @@ impl Agenda {
         while node >= 1 {
             let (left, right) = (self.contender(2 * node), self.contender(2 * node + 1));
             let right_wins = self.deadlines[right as usize] < self.deadlines[left as usize];
-            self.winners[node] = if right_wins { right } else { left };
+            let winner = if right_wins { right } else { left };
+            if winner == self.winners[node] && winner as usize != slot {
+                // Another slot wins here as before, at its old time: nothing changes further up.
+                return;
+            }
+            self.winners[node] = winner;
             node /= 2;
         }
     }
