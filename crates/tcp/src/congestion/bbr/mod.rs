@@ -362,7 +362,8 @@ impl Bbr {
         if ack.phase == Phase::Recovery && before != Phase::Recovery {
             self.packet_conservation = true;
             self.rounds.next_delivered = ack.total_delivered.get();
-            self.cwnd = flight + acked;
+            // An ACK of part of a segment must not leave less than one, as Linux's whole packets cannot.
+            self.cwnd = (flight + acked).max(self.segment_size);
         } else if before != Phase::Open && ack.phase == Phase::Open {
             self.cwnd = self.cwnd.max(self.prior_cwnd);
             self.packet_conservation = false;
@@ -501,5 +502,32 @@ mod tests {
         let expected = 10.0 * 1448.0 * 8.0 / 0.020 * 2.885 * 0.99;
         let rate = bbr.pacing_rate().map_or(0.0, Rate::as_bps_f64);
         assert!((rate / expected - 1.0).abs() < 0.001, "{rate} / {expected}");
+    }
+
+    /// Found by fuzzing: a receiver that acknowledges single bytes.
+    #[test]
+    fn recovery_never_leaves_less_than_a_segment() {
+        let mut bbr = Bbr::new(1448, 1);
+        bbr.on_established(Instant::ZERO, Some(Duration::from_millis(20)));
+        let one = Bytes::new(1);
+        bbr.on_ack(&AckEvent {
+            now: Instant::ZERO + Duration::from_millis(20),
+            phase: Phase::Recovery,
+            acknowledged: 1,
+            next_sequence: 1448,
+            newly_delivered: one,
+            newly_acknowledged: one,
+            newly_lost: Bytes::ZERO,
+            prior_in_flight: one,
+            in_flight: Bytes::ZERO,
+            total_delivered: one,
+            total_lost: Bytes::ZERO,
+            rtt: None,
+            smoothed_rtt: None,
+            cwnd_limited: true,
+            ack_delayed: false,
+            rate: None,
+        });
+        assert_eq!(bbr.cwnd(), Bytes::new(1448));
     }
 }
