@@ -192,7 +192,10 @@ def frames(
     elif json:
         sys.stdout.write(sizes.write_json() + "\n")
     else:
-        out.print(tables.frame(summarise(sizes).transpose(include_header=True)))
+        figures = summarise(sizes).transpose(
+            include_header=True, header_name="figure", column_names=["value"]
+        )
+        out.print(tables.frame(figures))
     if table is not None:
         videos.frame_table_from_videos([video], table)
         err.print(f"wrote {table}", highlight=False)
