@@ -341,26 +341,31 @@ def _file(value: object, info: ValidationInfo) -> str:
     return value
 
 
-def _trace(value: object, info: ValidationInfo) -> str:
-    name = _file(value, info)
-    path = resolve(name, (info.context or {}).get("base"))
-    try:
-        _core.check_trace(str(path))
-    except (ValueError, OSError) as error:
-        hint = "one time in whole milliseconds per line, never falling (Mahimahi's format)"
-        refuse(f"is no usable trace: {path}: {error}", value, hint)
-    return name
+def _file_that(passes: Callable[[str], object], kind: str, hint: str) -> Check:
+    """Check the name of a file, and the file by what the simulator says of it."""
+
+    def check(value: object, info: ValidationInfo) -> str:
+        name = _file(value, info)
+        path = resolve(name, (info.context or {}).get("base"))
+        try:
+            passes(str(path))
+        except (ValueError, OSError) as error:
+            refuse(f"is no usable {kind}: {path}: {error}", value, hint)
+        return name
+
+    return check
 
 
-def _frame_table(value: object, info: ValidationInfo) -> str:
-    name = _file(value, info)
-    path = resolve(name, (info.context or {}).get("base"))
-    try:
-        _core.check_frame_table(str(path))
-    except (ValueError, OSError) as error:
-        hint = "make one of a video with `gameway frames VIDEO --table OUT.gwfr`"
-        refuse(f"is no usable frame table: {path}: {error}", value, hint)
-    return name
+_trace = _file_that(
+    _core.check_trace,
+    "trace",
+    "one time in whole milliseconds per line, never falling (Mahimahi's format)",
+)
+_frame_table = _file_that(
+    _core.check_frame_table,
+    "frame table",
+    "make one of a video with `gameway frames VIDEO --table OUT.gwfr`",
+)
 
 
 def _video(value: object, info: ValidationInfo) -> object:

@@ -64,34 +64,30 @@ def rtt_over_time(results: ResultFolder, where: Where | None = None) -> alt.TopL
 
 def bitrate_panels(results: ResultFolder, where: Where | None = None) -> list[Panel]:
     """One chart per condition that has no place in a single one."""
-    layout = _layout(results, where)
     table = bitrate_table(results, where)
     step = _step(table)
     thin = table.filter((pl.col("time_s") / BIN_S).round().cast(pl.Int64) % step == 0)
     lines = _markers(results, where)
-
-    def draw(panel: Where) -> tuple[alt.TopLevelMixin, str] | None:
-        rows = thin.filter(matches(panel))
-        if rows.is_empty():
-            return None
-        chart = _time_chart(rows, layout, lines.filter(matches(panel)), "Bitrate (Mb/s)")
-        return chart, _describe("Bitrate of the stream over time", layout, panel)
-
-    return panel_charts(layout, draw)
+    titles = ("Bitrate (Mb/s)", "Bitrate of the stream over time")
+    return _panels(_layout(results, where), thin, lines, *titles)
 
 
 def rtt_panels(results: ResultFolder, where: Where | None = None) -> list[Panel]:
     """One chart per condition that has no place in a single one."""
-    layout = _layout(results, where)
-    table = rtt_table(results, where)
     lines = _markers(results, where).with_columns(fair_mbps=pl.lit(None, pl.Float64))
+    titles = ("Round-trip time (ms)", "Round-trip time over time")
+    return _panels(_layout(results, where), rtt_table(results, where), lines, *titles)
 
+
+def _panels(
+    layout: Layout, table: pl.DataFrame, lines: pl.DataFrame, title: str, description: str
+) -> list[Panel]:
     def draw(panel: Where) -> tuple[alt.TopLevelMixin, str] | None:
         rows = table.filter(matches(panel))
         if rows.is_empty():
             return None
-        chart = _time_chart(rows, layout, lines.filter(matches(panel)), "Round-trip time (ms)")
-        return chart, _describe("Round-trip time over time", layout, panel)
+        chart = _time_chart(rows, layout, lines.filter(matches(panel)), title)
+        return chart, _describe(description, layout, panel)
 
     return panel_charts(layout, draw)
 
