@@ -20,8 +20,7 @@ fuzz_target!(|file: &[u8]| {
     let Ok(video) = RecordedVideo::new(&table) else { return };
     let (video, interval) = (Arc::new(video), Duration::from_nanos(16_666_667));
     let seed = file.len() as u64;
-    let mut encoder =
-        EncoderModel::recorded(video, EncoderCalibration::default(), interval, seed);
+    let mut encoder = EncoderModel::recorded(video, EncoderCalibration::default(), interval, seed);
     for (index, megabits) in [5, 50, 2, 2, 1_000, 0, 20, 20].into_iter().enumerate() {
         let frame = encoder.next_frame(Rate::from_mbps(megabits), index % 5 == 0);
         assert!(frame.payload > Bytes::ZERO);

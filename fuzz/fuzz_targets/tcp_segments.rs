@@ -3,8 +3,8 @@
 
 use gameway_fuzz::Input;
 use gameway_tcp::{
-    Algorithm, Flags, MAXIMUM_SEGMENT_SIZE, Receiver, ReceiverConfig, SackBlock, SackBlocks, Segment,
-    Sender, SenderConfig,
+    Algorithm, Flags, MAXIMUM_SEGMENT_SIZE, Receiver, ReceiverConfig, SackBlock, SackBlocks,
+    Segment, Sender, SenderConfig,
 };
 use gameway_units::{Bytes, Instant};
 use libfuzzer_sys::fuzz_target;

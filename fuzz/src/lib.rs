@@ -41,7 +41,8 @@ impl<'a> Input<'a> {
 
     /// A short span, so that time passes between calls.
     pub fn pause(&mut self) -> Duration {
-        const PAUSES: [i64; 8] = [0, 1, 100_000, 1_000_000, 4_000_000, 16_666_667, 200_000_000, 3_000_000_000];
+        const PAUSES: [i64; 8] =
+            [0, 1, 100_000, 1_000_000, 4_000_000, 16_666_667, 200_000_000, 3_000_000_000];
         Duration::from_nanos(PAUSES[usize::from(self.any::<u8>() % 8)])
     }
 

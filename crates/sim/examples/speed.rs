@@ -1,6 +1,6 @@
 //! How fast the simulator is, and that its memory does not grow with simulated time.
 //!
-//! `cargo run --profile dist -p gameway-sim --example speed` runs a game stream of 12.5 Mb/s (constant
+//! `cargo run --release -p gameway-sim --example speed` runs a game stream of 12.5 Mb/s (constant
 //! target, recorded frames) beside one Cubic download through 25 Mb/s, 16 ms and 2 BDP, tables written,
 //! for 54, 540 and 5400 s of simulated time (several runs each), and prints bottleneck packets per second of processor time
 //! of this process (user and system; not the time on the wall, which others share).

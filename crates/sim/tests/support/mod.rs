@@ -141,9 +141,17 @@ fn names(array: &ArrayRef) -> Vec<String> {
 impl Table {
     pub fn read(path: &Path) -> Self {
         let file = std::fs::File::open(path).unwrap();
-        let reader = ParquetRecordBatchReaderBuilder::try_new(file).unwrap().build().unwrap();
+        let builder = ParquetRecordBatchReaderBuilder::try_new(file).unwrap();
         let mut table = Self::default();
-        for batch in reader {
+        for field in builder.schema().fields() {
+            let name = field.name().clone();
+            if matches!(field.data_type(), DataType::Dictionary(..)) {
+                table.names.insert(name, Vec::new());
+            } else {
+                table.numbers.insert(name, Vec::new());
+            }
+        }
+        for batch in builder.build().unwrap() {
             let batch = batch.unwrap();
             table.rows += batch.num_rows();
             for (field, array) in batch.schema().fields().iter().zip(batch.columns()) {

@@ -1,0 +1,173 @@
+//! Whatever a specification combines: the run ends, conserves packets, and its tables make sense.
+
+#![allow(clippy::float_cmp, reason = "counts and nanoseconds are whole numbers")]
+
+mod support;
+
+use proptest::prelude::*;
+use serde_json::{Value, json};
+use std::collections::BTreeMap;
+use support::{Run, empty_path, run, with, with_ping, with_stream, with_tcp};
+
+const SECONDS: u32 = 3;
+
+fn choice(options: Vec<Value>) -> impl Strategy<Value = Value> {
+    prop::sample::select(options)
+}
+
+fn capacity() -> impl Strategy<Value = Value> {
+    choice(vec![
+        json!("300 kb/s"),
+        json!("5 Mb/s"),
+        json!("25 Mb/s"),
+        json!("1 Gb/s"),
+        json!({ "steps": [["0 s", "20 Mb/s"], ["1 s", "0 b/s"], ["1.5 s", "10 Mb/s"]] }),
+        json!({ "steps": [["0 s", "0 b/s"], ["0.7 s", "10 Mb/s"], ["0.7001 s", "1 Mb/s"]] }),
+    ])
+}
+
+fn path() -> impl Strategy<Value = Value> {
+    let rtt = choice(vec![json!("0 s"), json!("1 us"), json!("16 ms"), json!("600 ms")]);
+    let size = choice(vec![
+        json!("1 packet"),
+        json!("1 B"),
+        json!("0.5 bdp"),
+        json!("7 bdp"),
+        json!("300 ms"),
+        json!("1 GB"),
+    ]);
+    let jitter = choice(vec![
+        json!(null),
+        json!({ "mean": "0 s", "deviation": "3 ms" }),
+        json!({ "mean": "20 ms", "deviation": "0 s" }),
+    ]);
+    let loss = choice(vec![
+        json!(null),
+        json!({ "kind": "random", "probability": "3 %" }),
+        json!({ "kind": "random", "probability": "100 %" }),
+        json!({ "kind": "bursty", "probability": "20 %", "burst_length": 30.0 }),
+    ]);
+    (capacity(), rtt, size, jitter, loss).prop_map(|(capacity, rtt, size, jitter, loss)| {
+        json!({
+            "capacity": capacity,
+            "base_rtt": rtt,
+            "queue": { "kind": "drop-tail", "size": size },
+            "jitter": jitter,
+            "loss": loss,
+        })
+    })
+}
+
+fn stream() -> impl Strategy<Value = Value> {
+    let controller = choice(vec![json!("pudica"), json!("gcc"), json!("fixed")]);
+    let video = choice(vec![json!("doom"), json!("steady")]);
+    let feedback = choice(vec![json!("native"), json!("per-frame"), json!("7 ms"), json!("2 s")]);
+    let fec = choice(vec![json!("0 %"), json!("7 %"), json!("100 %")]);
+    let rate = choice(vec![json!(1), json!(24), json!(60), json!(1000)]);
+    let bounds = choice(vec![
+        json!(["100 kb/s", "200 kb/s"]),
+        json!(["2 Mb/s", "50 Mb/s"]),
+        json!(["30 Mb/s", "30 Mb/s"]),
+    ]);
+    let stop = choice(vec![json!(null), json!("1.7 s")]);
+    (controller, video, feedback, fec, rate, bounds, stop).prop_map(
+        |(controller, video, feedback, fec, rate, bounds, stop)| {
+            json!({
+                "controller": controller, "video": video, "feedback": feedback, "fec": fec,
+                "frame_rate": rate, "min_bitrate": bounds[0], "max_bitrate": bounds[1],
+                "start": "0.2 s", "stop": stop,
+            })
+        },
+    )
+}
+
+fn download() -> impl Strategy<Value = (Value, Value)> {
+    let kind = choice(vec![json!("cubic"), json!("newreno"), json!("bbr")]);
+    let more = choice(vec![
+        json!({}),
+        json!({ "bytes": "1 B" }),
+        json!({ "bytes": "1 MB", "start": "0.5 s" }),
+        json!({ "rate_limit": "1 b/s" }),
+        json!({ "rate_limit": "100 Mb/s", "stop": "1 s" }),
+        json!({ "start": "1 s", "stop": "1.000000001 s" }),
+        json!({ "start": "10 s" }),
+    ]);
+    (kind, more)
+}
+
+/// Each pair of columns, where both are known: the second is not before the first.
+fn assert_frames_make_sense(run: &Run) {
+    let frames = run.table("frames");
+    let order = [
+        ("captured_ns", "first_sent_ns"),
+        ("first_sent_ns", "last_sent_ns"),
+        ("first_sent_ns", "complete_ns"),
+        ("complete_ns", "shown_ns"),
+    ];
+    let mut counts = BTreeMap::new();
+    for row in 0..frames.rows {
+        let value = |name: &str| frames.column(name)[row];
+        for (before, after) in order {
+            if let (Some(first), Some(then)) = (value(before), value(after)) {
+                assert!(first <= then, "frame {row}: {after} before {before}");
+            }
+        }
+        assert!(value("complete_ns").is_some() || value("shown_ns").is_none(), "frame {row}");
+        assert!(value("lost_packets") <= value("packets"), "frame {row}");
+        let number = counts.entry(frames.names["stream"][row].as_str()).or_insert(0.0);
+        assert_eq!(value("frame"), Some(*number), "a stream's frames are numbered in order");
+        *number += 1.0;
+    }
+}
+
+fn assert_tables_make_sense(run: &Run, flows: usize) {
+    let (bins, link) = (run.table("bins"), run.table("link"));
+    assert_eq!(link.rows, 2 * SECONDS as usize);
+    assert_eq!(bins.rows, link.rows * flows);
+    let half_second = 0.5e9;
+    assert!(link.present("busy_ns").iter().all(|busy| *busy >= 0.0));
+    // A packet is counted when it has left, so a bin may hold what began in the one before.
+    assert!(link.sum("busy_ns") <= half_second * link.rows as f64);
+    let sent = bins.sum("sent_packets");
+    let rest = run.summary.queued_packets + run.summary.under_way_packets;
+    let gone =
+        bins.sum("received_packets") + bins.sum("dropped_packets") + bins.sum("lost_packets");
+    assert_eq!(sent, gone + rest as f64);
+    assert!(bins.sum("received_payload_bytes") <= bins.sum("received_bytes"));
+    let peaks = link.present("queue_max_bytes");
+    let means = link.present("queue_mean_bytes");
+    assert!(peaks.iter().zip(&means).all(|(peak, mean)| peak + 1e-6 >= *mean && *mean >= 0.0));
+    let state = run.table("controller");
+    assert!(state.present("value").iter().all(|value| !value.is_nan()));
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 250, ..ProptestConfig::default() })]
+
+    #[test]
+    fn it_ends_and_its_tables_make_sense(
+        seed in any::<u64>(),
+        path in path(),
+        streams in prop::collection::vec(stream(), 0..3),
+        downloads in prop::collection::vec(download(), 0..3),
+        ping in prop::option::of(Just("7 ms")),
+    ) {
+        let mut spec = with(with(empty_path(SECONDS), "/seed", json!(seed)), "/path", path);
+        let flows = streams.len() + downloads.len() + usize::from(ping.is_some());
+        for (index, stream) in streams.into_iter().enumerate() {
+            let name = json!(format!("game {index}"));
+            let controller = stream["controller"].clone();
+            spec = with_stream(spec, controller, with(stream, "/name", name));
+        }
+        for (index, (kind, more)) in downloads.into_iter().enumerate() {
+            let more = with(more, "/name", json!(format!("download {index}")));
+            spec = with_tcp(spec, kind.as_str().unwrap_or_default(), more);
+        }
+        if let Some(interval) = ping {
+            spec = with_ping(spec, interval);
+        }
+        let run = run(&spec);
+        assert_frames_make_sense(&run);
+        assert_tables_make_sense(&run, flows);
+    }
+}
