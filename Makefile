@@ -52,7 +52,8 @@ fuzz-smoke: rust-test
 python-test: fuzz-smoke
 	$(BIN)/pytest
 
-bench: ## benchmarks of the packet path
+bench: ## speed and memory of the simulator, then the parts of the packet path
+	cargo run --release --quiet -p gameway-sim --example speed
 	cargo bench --workspace
 
 clean: ## remove what was built; results stay

@@ -11,7 +11,7 @@ macro_rules! record {
         $($(#[$field_doc:meta])* $field:ident: $type:ty,)+
     }) => {
         $(#[$doc])*
-        #[derive(Debug, Clone, PartialEq)]
+        #[derive(Debug, Clone, Default, PartialEq)]
         pub struct $name {
             $($(#[$field_doc])* pub $field: $type,)+
         }

@@ -8,20 +8,6 @@ use gameway_path::{FlowId, Link};
 use gameway_units::{Bytes, Duration, Instant};
 use std::path::Path;
 
-/// What a flow did in the current bin.
-#[derive(Debug, Clone, Default)]
-struct FlowCounters {
-    sent_bytes: u64,
-    received_bytes: u64,
-    received_payload_bytes: u64,
-    sent_packets: u32,
-    received_packets: u32,
-    dropped_packets: u32,
-    lost_packets: u32,
-    marked_packets: u32,
-    frames_shown: u32,
-}
-
 /// What the bottleneck did in the current bin.
 #[derive(Debug, Default)]
 struct LinkCounters {
@@ -56,8 +42,8 @@ pub struct Recorder {
     pub tables: RunTables,
     /// Totals so far.
     pub totals: Totals,
-    names: Vec<Name>,
-    flows: Vec<FlowCounters>,
+    /// What each flow did in the current bin.
+    flows: Vec<BinRecord>,
     delays: Vec<DelayHistogram>,
     link: LinkCounters,
     bin_start: Instant,
@@ -75,9 +61,8 @@ impl Recorder {
         Ok(Self {
             tables: RunTables::create(folder)?,
             totals: Totals::default(),
-            flows: vec![FlowCounters::default(); names.len()],
             delays: vec![DelayHistogram::default(); names.len()],
-            names,
+            flows: names.into_iter().map(empty_bin).collect(),
             link: LinkCounters::default(),
             bin_start: Instant::ZERO,
             window_start: Instant::ZERO,
@@ -93,7 +78,7 @@ impl Recorder {
 
     /// The name of a flow.
     pub fn name(&self, flow: FlowId) -> &Name {
-        &self.names[usize::from(flow.0)]
+        &self.flows[usize::from(flow.0)].flow
     }
 
     /// A packet came to the bottleneck.
@@ -202,31 +187,20 @@ impl Recorder {
     }
 
     fn write_flows(&mut self) -> Result<(), TableError> {
-        for (name, counters) in self.names.iter().zip(&mut self.flows) {
-            let counters = std::mem::take(counters);
-            self.tables.bins.push(&BinRecord {
-                bin_start_ns: self.bin_start.as_nanos(),
-                flow: name.clone(),
-                sent_bytes: counters.sent_bytes,
-                received_bytes: counters.received_bytes,
-                received_payload_bytes: counters.received_payload_bytes,
-                sent_packets: counters.sent_packets,
-                received_packets: counters.received_packets,
-                dropped_packets: counters.dropped_packets,
-                lost_packets: counters.lost_packets,
-                marked_packets: counters.marked_packets,
-                frames_shown: counters.frames_shown,
-            })?;
+        for bin in &mut self.flows {
+            bin.bin_start_ns = self.bin_start.as_nanos();
+            self.tables.bins.push(bin)?;
+            *bin = empty_bin(bin.flow.clone());
         }
         Ok(())
     }
 
     fn write_delays(&mut self) -> Result<(), TableError> {
-        for (name, delays) in self.names.iter().zip(&mut self.delays) {
+        for (bin, delays) in self.flows.iter().zip(&mut self.delays) {
             for (delay_low_ns, delay_high_ns, packets, sum_ns) in delays.buckets() {
                 self.tables.queue_delay.push(&QueueDelayRecord {
                     window_start_ns: self.window_start.as_nanos(),
-                    flow: name.clone(),
+                    flow: bin.flow.clone(),
                     delay_low_ns,
                     delay_high_ns,
                     packets,
@@ -246,4 +220,9 @@ impl Recorder {
         self.tables.summary.push(summary)?;
         self.tables.finish()
     }
+}
+
+/// A bin of this flow in which nothing has happened yet.
+fn empty_bin(flow: Name) -> BinRecord {
+    BinRecord { flow, ..BinRecord::default() }
 }
