@@ -47,9 +47,9 @@ rust-test: lint
 	cargo test --workspace --quiet
 
 fuzz-smoke: rust-test
-	@if [[ -x fuzz/smoke ]]; then fuzz/smoke; fi
+	fuzz/smoke
 
-python-test: fuzz-smoke
+python-test: fuzz-smoke $(STAMPS)/test-tools
 	$(BIN)/pytest
 
 bench: ## speed and memory of the simulator, then the parts of the packet path
@@ -67,16 +67,12 @@ $(STAMPS)/tools: | $(STAMPS)
 	  { echo "Python 3.11 or newer is needed; set PYTHON=/path/to/python3.11" >&2; exit 1; }
 	@command -v cargo > /dev/null || \
 	  { echo "Rust is needed: https://rustup.rs, then open a new shell" >&2; exit 1; }
-	@missing=(); \
-	$(PYTHON) -c 'import ensurepip, venv' 2> /dev/null || missing+=(python3-venv); \
-	command -v cc > /dev/null || missing+=(build-essential); \
-	if (( $${#missing[@]} )); then \
-	  if [[ $$(id -u) != 0 ]] || ! command -v apt-get > /dev/null; then \
-	    echo "needed: $${missing[*]}; on Debian or Ubuntu: sudo apt-get install $${missing[*]}" >&2; \
-	    exit 1; \
-	  fi; \
-	  apt-get update -qq && apt-get install -y -qq "$${missing[@]}"; \
-	fi
+	tools/need "$(PYTHON) -c 'import ensurepip, venv'=python3-venv" cc=build-essential c++=build-essential
+	@touch $@
+
+# The reader of users' videos is checked against FFmpeg's own.
+$(STAMPS)/test-tools: | $(STAMPS)
+	tools/need ffmpeg=ffmpeg
 	@touch $@
 
 $(STAMPS)/venv: requirements.lock | $(STAMPS)/tools
