@@ -17,6 +17,8 @@ const UNITS: UnitTable = &[
     ("GiB", 1 << 30),
 ];
 const PRINT_UNITS: UnitTable = &[("B", 1), ("kB", 1_000), ("MB", 1_000_000), ("GB", 1_000_000_000)];
+/// For amounts that are whole in powers of two only.
+const BINARY_UNITS: UnitTable = &[("KiB", 1 << 10), ("MiB", 1 << 20), ("GiB", 1 << 30)];
 
 /// An amount of data in bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
@@ -75,7 +77,9 @@ impl FromStr for Bytes {
 
 impl fmt::Display for Bytes {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&format_scaled(i128::from(self.0), PRINT_UNITS))
+        let binary = self.0.is_multiple_of(1 << 10) && !self.0.is_multiple_of(1_000);
+        let units = if binary { BINARY_UNITS } else { PRINT_UNITS };
+        f.write_str(&format_scaled(i128::from(self.0), units))
     }
 }
 

@@ -39,6 +39,8 @@ fn values_print_in_the_notation_that_parses() {
     assert_eq!(Rate::from_kbps(12_500).to_string(), "12.5 Mb/s");
     assert_eq!(Duration::from_micros(480).to_string(), "480 us");
     assert_eq!(Bytes::new(1500).to_string(), "1.5 kB");
+    assert_eq!(Bytes::new(65_536).to_string(), "64 KiB");
+    assert_eq!(Bytes::new(64_000).to_string(), "64 kB");
     assert_eq!(QueueSize::Bdp(Ratio::from_ppm(500_000)).to_string(), "0.5 bdp");
     assert_eq!(Duration::ZERO.to_string(), "0 ns");
 }
