@@ -1,6 +1,6 @@
 //! Every controller by name: for building from an experiment file, for lists and for error messages.
 
-use crate::{Fixed, Gcc, Pudica, RateController, RateLimits, fixed, gcc, pudica};
+use crate::{Fixed, Gcc, Nada, Pudica, RateController, RateLimits, fixed, gcc, nada, pudica};
 use gameway_units::{Duration, Rate};
 
 /// A controller that can be named in an experiment file.
@@ -40,6 +40,12 @@ pub const CATALOGUE: &[ControllerSpec] = &[
         summary: "Google Congestion Control: trend of one-way delay, loss, and bandwidth probes",
         source: "libwebrtc goog_cc (branch m128); draft-ietf-rmcat-gcc-02; Carlucci et al. 2017",
         options: gcc::OPTIONS,
+    },
+    ControllerSpec {
+        name: "nada",
+        summary: "RFC 8698: steers queueing delay, loss and marking to one level that falls with the rate",
+        source: "RFC 8698",
+        options: nada::OPTIONS,
     },
     ControllerSpec {
         name: "pudica",
@@ -104,6 +110,7 @@ pub fn build(
     match name {
         "fixed" => Ok(Box::new(Fixed::from_options(options, limits)?)),
         "gcc" => Ok(Box::new(Gcc::from_options(options, limits)?)),
+        "nada" => Ok(Box::new(Nada::from_options(options, limits)?)),
         "pudica" => Ok(Box::new(Pudica::from_options(options, limits)?)),
         _ => Err(OptionError::Controller {
             name: name.to_owned(),
@@ -238,7 +245,7 @@ mod tests {
     fn messages_say_what_is_allowed() {
         assert_eq!(
             error("pudcia", &[]),
-            "unknown controller \"pudcia\"; allowed: fixed, gcc, pudica"
+            "unknown controller \"pudcia\"; allowed: fixed, gcc, nada, pudica"
         );
         assert_eq!(
             error("fixed", &[("bitrat", "5 Mb/s")]),

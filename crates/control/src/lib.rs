@@ -9,6 +9,7 @@ mod controller;
 mod filter;
 pub mod fixed;
 pub mod gcc;
+pub mod nada;
 mod pacer;
 pub mod pudica;
 
@@ -20,5 +21,6 @@ pub use controller::{
 pub use fixed::Fixed;
 pub use gameway_units::Ecn;
 pub use gcc::Gcc;
+pub use nada::{Nada, NadaOptions};
 pub use pacer::{Pacer, PacerOutput};
 pub use pudica::{Pudica, PudicaOptions};

@@ -209,7 +209,7 @@ fn the_state_has_the_same_names_in_the_same_order() {
 
 /// Within how many round-trip times of 20 ms the target must fall below the new capacity, and how many
 /// seconds after a blackout the rate must be back at 60 %.
-const ADAPTIVE: &[(&str, i64, f64)] = &[("gcc", 50, 15.0), ("pudica", 8, 1.0)];
+const ADAPTIVE: &[(&str, i64, f64)] = &[("gcc", 50, 15.0), ("nada", 35, 6.0), ("pudica", 8, 1.0)];
 
 #[test]
 fn a_halved_capacity_is_noticed_in_time() {
@@ -239,6 +239,7 @@ fn a_blackout_is_recovered_from() {
         let flow = &network.flows[0];
         assert!(flow.received_mbps(11.0, 15.0) < 0.1);
         let back = flow.received_mbps(15.0 + seconds, 20.0 + seconds) / 20.0;
-        assert!((0.6..1.0).contains(&back), "{name} {back}");
+        // A controller that keeps a queue uses all; bins of arrivals may hold a packet more.
+        assert!((0.6..1.001).contains(&back), "{name} {back}");
     }
 }
