@@ -1,6 +1,8 @@
 //! Every controller by name: for building from an experiment file, for lists and for error messages.
 
-use crate::{Fixed, Gcc, Nada, Pudica, RateController, RateLimits, fixed, gcc, nada, pudica};
+use crate::{
+    Copa, Fixed, Gcc, Nada, Pudica, RateController, RateLimits, copa, fixed, gcc, nada, pudica,
+};
 use gameway_units::{Duration, Rate};
 
 /// A controller that can be named in an experiment file.
@@ -29,6 +31,12 @@ pub struct OptionSpec {
 
 /// All controllers, in alphabetical order.
 pub const CATALOGUE: &[ControllerSpec] = &[
+    ControllerSpec {
+        name: "copa",
+        summary: "keeps about 1/delta packets in the queue, paced at twice the window's rate",
+        source: "Arun and Balakrishnan, Copa, NSDI 2018",
+        options: copa::OPTIONS,
+    },
     ControllerSpec {
         name: "fixed",
         summary: "constant bitrate, deaf to the network",
@@ -108,6 +116,7 @@ pub fn build(
     limits: RateLimits,
 ) -> Result<Box<dyn RateController>, OptionError> {
     match name {
+        "copa" => Ok(Box::new(Copa::from_options(options, limits)?)),
         "fixed" => Ok(Box::new(Fixed::from_options(options, limits)?)),
         "gcc" => Ok(Box::new(Gcc::from_options(options, limits)?)),
         "nada" => Ok(Box::new(Nada::from_options(options, limits)?)),
@@ -245,7 +254,7 @@ mod tests {
     fn messages_say_what_is_allowed() {
         assert_eq!(
             error("pudcia", &[]),
-            "unknown controller \"pudcia\"; allowed: fixed, gcc, nada, pudica"
+            "unknown controller \"pudcia\"; allowed: copa, fixed, gcc, nada, pudica"
         );
         assert_eq!(
             error("fixed", &[("bitrat", "5 Mb/s")]),

@@ -6,6 +6,7 @@
 
 mod catalogue;
 mod controller;
+pub mod copa;
 mod filter;
 pub mod fixed;
 pub mod gcc;
@@ -18,6 +19,7 @@ pub use controller::{
     FeedbackBatch, FeedbackStyle, FrameId, FrameSent, Pacing, PacketKind, PacketReport,
     ProbeCluster, RateController, RateLimits, SentPacket, SequenceNumber, Target,
 };
+pub use copa::{Copa, CopaOptions};
 pub use fixed::Fixed;
 pub use gameway_units::Ecn;
 pub use gcc::Gcc;
