@@ -181,9 +181,10 @@ class Ping(Part):
 
 
 class Record(Part):
-    """How often a table is written."""
+    """What is written beyond the standard tables, and how often."""
 
     controller_interval: fields.Spans = "500 ms"
+    packets: fields.Switch = False
 
 
 def _ping(value: object, info: Any) -> object:

@@ -138,6 +138,12 @@ def _queue_size(value: object, _: ValidationInfo) -> str:
         refuse(str(error), value, hint)
 
 
+def _switch(value: object) -> bool:
+    if not isinstance(value, bool):
+        refuse("is neither true nor false", value, "write true or false, without quotation marks")
+    return value
+
+
 def _reference(value: object) -> str:
     if not isinstance(value, str) or value not in REFERENCES:
         refuse("is no known publication", value, nearest(str(value), REFERENCES))
@@ -474,6 +480,7 @@ CompetitorKinds = Annotated[
 ]
 Name = Annotated[str, PlainValidator(_name)]
 Title = Annotated[str, PlainValidator(_text)]
+Switch = Annotated[bool, PlainValidator(_switch)]
 ReferenceName = Annotated[str, PlainValidator(_reference)]
 Runs = Annotated[int, PlainValidator(_whole(1, 100_000))]
 Seed = Annotated[int, PlainValidator(_whole(0, 2**63 - 1))]

@@ -86,6 +86,14 @@ class Results:
         """Rare events: start, stop, key-frame request, stall, RTO, capacity change."""
         return self._scan("events")
 
+    def packets(self) -> pl.LazyFrame:
+        """One row per packet at the bottleneck; InputError where `record.packets` is not true."""
+        for run in self.finished_ids():
+            if not (self.path / RUNS / run / "packets.parquet").is_file():
+                hint = "set record.packets = true and run it into another folder"
+                raise InputError("has no log of packets", file=self.path, hint=hint)
+        return self._scan("packets")
+
     def summary(self) -> pl.LazyFrame:
         """One row per run: packet counts for conservation, events processed."""
         return self._scan("summary")

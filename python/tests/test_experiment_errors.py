@@ -63,6 +63,10 @@ CASES = {
     "missing key of a table": (
         'base_rtt = "16 ms"', "", 5, "path.base_rtt", None, ["is missing", 'base_rtt = "16 ms"'],
     ),
+    "no switch": (
+        'stop = "20 s"\n', 'stop = "20 s"\n\n[record]\npackets = "yes"\n', 21,
+        "record.packets", "yes", ["neither true nor false"],
+    ),
     "wrong unit": (
         "25 Mb/s", "25 MB/s", 6, "path.capacity", "25 MB/s", ["b/s, kb/s, Mb/s, Gb/s", "25 Mb/s"],
     ),
@@ -122,7 +126,7 @@ CASES = {
     ),
     "unknown controller": (
         '"pudica"', '"pudcia"', 12, "stream.0.controller", "pudcia",
-        ["is no controller", 'did you mean "pudica"', "fixed, gcc, pudica"],
+        ["is no controller", 'did you mean "pudica"', "known are", "fixed, gcc"],
     ),
     "unknown queue": (
         '"drop-tail"', '"droptail"', 8, "path.queue.kind", "droptail",

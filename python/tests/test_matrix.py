@@ -79,7 +79,7 @@ def test_seeds_and_ids_never_change() -> None:
 
 
 PINNED_SEED = 157439343852908
-PINNED_ID = "pudica-none-25-mb-s-2-bdp_r00_cca36b4123"
+PINNED_ID = "pudica-none-25-mb-s-2-bdp_r00_46eaae051d"
 
 
 def test_usual_factors_are_named_even_if_they_do_not_vary() -> None:
@@ -208,7 +208,7 @@ def test_a_spec_is_what_the_simulator_takes() -> None:
         "bytes": "10 MB", "rate_limit": "5 Mb/s",
     }  # fmt: skip
     assert spec["ping"] == {"interval": "1 s"}
-    assert spec["record"] == {"controller_interval": "500 ms"}
+    assert spec["record"] == {"controller_interval": "500 ms", "packets": False}
 
 
 @given(

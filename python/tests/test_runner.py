@@ -12,6 +12,7 @@ import threading
 import time
 from typing import TYPE_CHECKING, Any
 
+import polars as pl
 import pytest
 from conftest import SMALL, fake_run_one
 
@@ -218,6 +219,17 @@ def test_tables_carry_run_repeat_and_factors(small: gw.Experiment, tmp_path: Pat
     by_run = {run["id"]: run["seed"] for run in results.manifest["runs"]}
     first = frames.group_by("run").first()
     assert dict(zip(first["run"], first["frame"], strict=True)) == by_run
+
+
+def test_packets_are_logged_on_request_only(small: gw.Experiment, tmp_path: Path) -> None:
+    asked = small.with_overrides(["record.packets=true", "runs=1", "path.capacity=20 Mb/s"])
+    packets = gw.run(asked, tmp_path / "asked").packets().collect()
+    assert set(packets["kind"].unique()) == {"media", "probe", "tcp", "ping"}
+    delivered = packets.filter(pl.col("fate") == "delivered")
+    assert delivered["arrived_ns"].null_count() == 0
+    results = gw.run(small, tmp_path / "plain", run_one=fake_run_one)
+    with pytest.raises(gw.InputError, match=r"no log of packets; set record\.packets = true"):
+        results.packets()
 
 
 def test_results_with_missing_runs_are_read_and_counted(

@@ -13,7 +13,7 @@ mod table;
 pub use column::Name;
 pub use histogram::DelayHistogram;
 pub use records::{
-    BinRecord, ControllerRecord, EventRecord, FrameRecord, LinkRecord, PingRecord,
+    BinRecord, ControllerRecord, EventRecord, FrameRecord, LinkRecord, PacketRecord, PingRecord,
     QueueDelayRecord, RunTables, SummaryRecord,
 };
 pub use table::{Table, TableError};

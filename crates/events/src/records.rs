@@ -182,6 +182,30 @@ record! {
 }
 
 record! {
+    /// One packet at the bottleneck, written when its fate there is known; only on request.
+    PacketRecord in "packets" {
+        /// Its flow.
+        flow: Name,
+        /// What it carries: "media", "repair", "probe", "padding", "tcp" or "ping".
+        kind: Name,
+        /// Its transport-wide number (stream), first offset (TCP) or number (ping).
+        number: u64,
+        /// Its size on the wire.
+        size_bytes: u32,
+        /// "delivered", "dropped" by the queue or "lost" behind it.
+        fate: Name,
+        /// When it came to the queue.
+        came_ns: i64,
+        /// How long it waited until its transmission began; null if it was dropped.
+        queue_delay_ns: Option<i64>,
+        /// When its last bit left the bottleneck; null if it was dropped.
+        departed_ns: Option<i64>,
+        /// When it reaches the client; null if it never does.
+        arrived_ns: Option<i64>,
+    }
+}
+
+record! {
     /// The totals of a run, from which conservation can be checked.
     SummaryRecord in "summary" {
         /// Length of the run.
@@ -226,14 +250,16 @@ pub struct RunTables {
     pub events: Table<EventRecord>,
     /// Totals.
     pub summary: Table<SummaryRecord>,
+    /// Packets, if they were asked for.
+    pub packets: Option<Table<PacketRecord>>,
 }
 
 impl RunTables {
-    /// Creates the files in `folder`, which must exist.
+    /// Creates the files in `folder`, which must exist; that of packets only if they are asked for.
     ///
     /// # Errors
     /// If a file cannot be created.
-    pub fn create(folder: &Path) -> Result<Self, TableError> {
+    pub fn create(folder: &Path, packets: bool) -> Result<Self, TableError> {
         Ok(Self {
             frames: Table::create(folder)?,
             bins: Table::create(folder)?,
@@ -243,6 +269,7 @@ impl RunTables {
             controller: Table::create(folder)?,
             events: Table::create(folder)?,
             summary: Table::create(folder)?,
+            packets: packets.then(|| Table::create(folder)).transpose()?,
         })
     }
 
@@ -258,6 +285,7 @@ impl RunTables {
         self.pings.finish()?;
         self.controller.finish()?;
         self.events.finish()?;
+        self.packets.map_or(Ok(()), Table::finish)?;
         self.summary.finish()
     }
 }

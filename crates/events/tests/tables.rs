@@ -5,8 +5,8 @@ use arrow_array::types::{Float64Type, Int64Type, UInt16Type, UInt32Type, UInt64T
 use arrow_array::{Array, RecordBatch};
 use arrow_schema::DataType;
 use gameway_events::{
-    BinRecord, ControllerRecord, EventRecord, FrameRecord, LinkRecord, Name, PingRecord,
-    QueueDelayRecord, RunTables, SummaryRecord, Table,
+    BinRecord, ControllerRecord, EventRecord, FrameRecord, LinkRecord, Name, PacketRecord,
+    PingRecord, QueueDelayRecord, RunTables, SummaryRecord, Table,
 };
 use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
 use parquet::file::metadata::ParquetMetaData;
@@ -142,6 +142,18 @@ fn push_one_each(tables: &mut RunTables) {
     tables.controller.push(&state).unwrap();
     let event = EventRecord { time_ns: 1, flow: name("game"), event: name("stall"), value: 0.5 };
     tables.events.push(&event).unwrap();
+    let packet = PacketRecord {
+        flow: name("game"),
+        kind: name("media"),
+        number: 2,
+        size_bytes: 1248,
+        fate: name("lost"),
+        came_ns: 5,
+        queue_delay_ns: Some(6),
+        departed_ns: Some(7),
+        arrived_ns: None,
+    };
+    tables.packets.as_mut().expect("packets were asked for").push(&packet).unwrap();
     let summary = SummaryRecord {
         duration_ns: 1,
         seed: u64::MAX,
@@ -160,7 +172,7 @@ fn push_one_each(tables: &mut RunTables) {
 #[test]
 fn every_other_table_comes_back() {
     let folder = folder("all");
-    let mut tables = RunTables::create(&folder).unwrap();
+    let mut tables = RunTables::create(&folder, true).unwrap();
     push_one_each(&mut tables);
     tables.finish().unwrap();
     assert_eq!(dump(&folder, "frames").len(), 2);
@@ -191,6 +203,12 @@ fn every_other_table_comes_back() {
         ),
         ("events", "time_ns i64, flow name, event name, value f64", vec!["1 game stall 0.5"]),
         (
+            "packets",
+            "flow name, kind name, number u64, size_bytes u32, fate name, came_ns i64, \
+             queue_delay_ns i64, departed_ns i64, arrived_ns i64",
+            vec!["game media 2 1248 lost 5 6 7 null"],
+        ),
+        (
             "summary",
             "duration_ns i64, seed u64, arrived_packets u64, forwarded_packets u64, \
              dropped_packets u64, queued_packets u64, lost_packets u64, delivered_packets u64, \
@@ -208,8 +226,9 @@ fn every_other_table_comes_back() {
 #[test]
 fn a_table_without_rows_can_be_read() {
     let folder = folder("empty");
-    RunTables::create(&folder).unwrap().finish().unwrap();
+    RunTables::create(&folder, false).unwrap().finish().unwrap();
     assert_eq!(dump(&folder, "pings"), ["sent_ns i64, rtt_ns i64"]);
+    assert!(!folder.join("packets.parquet").exists(), "nobody asked for packets");
 }
 
 fn metadata(folder: &Path, table: &str) -> std::sync::Arc<ParquetMetaData> {
@@ -249,6 +268,6 @@ fn rows_leave_memory_in_groups_while_the_run_goes_on() {
 #[test]
 fn a_folder_that_does_not_exist_is_named() {
     let missing = folder("missing-parent").join("nowhere");
-    let error = RunTables::create(&missing).err().map(|error| error.to_string());
+    let error = RunTables::create(&missing, true).err().map(|error| error.to_string());
     assert!(error.is_some_and(|text| text.contains("nowhere/frames.parquet")));
 }

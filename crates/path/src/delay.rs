@@ -46,8 +46,8 @@ impl<P> DelayLine<P> {
         self
     }
 
-    /// Takes a packet that has left the link.
-    pub fn push(&mut self, now: Instant, packet: P) {
+    /// Takes a packet that has left the link, and says when it will arrive.
+    pub fn push(&mut self, now: Instant, packet: P) -> Instant {
         let extra = match &mut self.jitter {
             Some((jitter, random)) => jitter.draw(random),
             None => Duration::ZERO,
@@ -55,6 +55,7 @@ impl<P> DelayLine<P> {
         let due = now + self.delay + extra;
         let due = self.under_way.back().map_or(due, |(ahead, _)| due.max(*ahead));
         self.under_way.push_back((due, packet));
+        due
     }
 
     /// When the next packet arrives.

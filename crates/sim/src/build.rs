@@ -98,7 +98,7 @@ pub(crate) fn spec_error(field: impl Into<String>, why: impl Into<String>) -> Si
 pub fn run(spec: &RunSpec, folder: &Path) -> Result<SummaryRecord, SimError> {
     let built = build(spec)?;
     let end = Instant::ZERO + spec.duration.0;
-    let recorder = Recorder::create(folder, built.names, end)?;
+    let recorder = Recorder::create(folder, built.names, end, spec.record.packets)?;
     let mut network = Network::new(built.bottleneck, built.loss, built.flows, recorder);
     network.run_until(end)?;
     let summary = summary(spec, &network);

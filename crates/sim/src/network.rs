@@ -11,9 +11,9 @@
 use crate::agenda::Agenda;
 use crate::flow::FlowEnds;
 use crate::packet::Packet;
-use crate::recorder::Recorder;
+use crate::recorder::{Fate, Recorder};
 use gameway_events::TableError;
-use gameway_path::{Bottleneck, DelayLine, DropTail, Dropped, Loss, PathPacket};
+use gameway_path::{Bottleneck, DelayLine, DropTail, Dropped, Loss, PathPacket, Transmitted};
 use gameway_units::Instant;
 
 const RECORDER: usize = 0;
@@ -140,6 +140,7 @@ impl Network {
     fn on_dropped(&mut self, dropped: &Dropped<Packet>) -> Result<(), TableError> {
         let flow = dropped.packet.flow();
         self.recorder.dropped(flow);
+        self.recorder.packet(&dropped.packet, dropped.enqueued, Fate::Dropped)?;
         self.flows[usize::from(flow.0)].ends.on_gone(&dropped.packet, &mut self.recorder)
     }
 
@@ -160,22 +161,25 @@ impl Network {
             self.recorder.queue_is(now, self.bottleneck.queued_bytes());
             self.flows[flow].ends.on_forwarded(&packet, queueing);
             self.drain_dropped()?;
-            self.propagate(flow, now, packet)?;
+            self.propagate(flow, &done)?;
         }
         self.agenda.set(BOTTLENECK, self.bottleneck.next_deadline());
         Ok(())
     }
 
-    fn propagate(&mut self, flow: usize, now: Instant, packet: Packet) -> Result<(), TableError> {
+    fn propagate(&mut self, flow: usize, done: &Transmitted<Packet>) -> Result<(), TableError> {
+        let (packet, waited, departed) = (done.packet, done.queueing_delay(), done.finished);
         if self.loss.as_mut().is_some_and(Loss::loses_next) {
             self.recorder.lost(packet.flow);
+            self.recorder.packet(&packet, done.enqueued, Fate::Lost { waited, departed })?;
             return self.flows[flow].ends.on_gone(&packet, &mut self.recorder);
         }
         let forward = &mut self.flows[flow].forward;
-        forward.push(now, packet);
+        let arrived = forward.push(departed, packet);
         let due = forward.next_deadline();
         self.set(flow, FORWARD, due);
-        Ok(())
+        let fate = Fate::Delivered { waited, departed, arrived };
+        self.recorder.packet(&packet, done.enqueued, fate)
     }
 
     fn set(&mut self, flow: usize, part: usize, deadline: Option<Instant>) {

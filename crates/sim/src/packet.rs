@@ -1,5 +1,6 @@
 //! What travels towards the client: a packet of any flow.
 
+use gameway_control::PacketKind;
 use gameway_path::{FlowId, PathPacket};
 use gameway_session::MediaPacket;
 use gameway_tcp::Segment;
@@ -27,6 +28,25 @@ pub enum Content {
     Tcp(Segment),
     /// The reply to the ping request with this number.
     Ping(u64),
+}
+
+impl Content {
+    /// Its kind and number as the log of packets names them.
+    pub fn identity(&self) -> (&'static str, u64) {
+        match self {
+            Self::Media(media) => {
+                let kind = match media.kind {
+                    PacketKind::Media => "media",
+                    PacketKind::Repair => "repair",
+                    PacketKind::Probe => "probe",
+                    PacketKind::Padding => "padding",
+                };
+                (kind, media.sequence.0)
+            }
+            Self::Tcp(segment) => ("tcp", segment.sequence),
+            Self::Ping(number) => ("ping", *number),
+        }
+    }
 }
 
 impl PathPacket for Packet {

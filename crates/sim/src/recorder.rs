@@ -1,8 +1,10 @@
 //! Counts what flows do and writes it into the result tables, bin by bin.
 
+use crate::packet::Packet;
+use crate::stream::intern;
 use gameway_events::{
-    BIN, BinRecord, DelayHistogram, EventRecord, LinkRecord, Name, QUEUE_DELAY_WINDOW,
-    QueueDelayRecord, RunTables, SummaryRecord, TableError,
+    BIN, BinRecord, DelayHistogram, EventRecord, LinkRecord, Name, PacketRecord,
+    QUEUE_DELAY_WINDOW, QueueDelayRecord, RunTables, SummaryRecord, TableError,
 };
 use gameway_path::{FlowId, Link};
 use gameway_units::{Bytes, Duration, Instant};
@@ -35,6 +37,29 @@ pub struct Totals {
     pub delivered: u64,
 }
 
+/// What becomes of a packet at the bottleneck and behind it.
+#[derive(Debug, Clone, Copy)]
+pub enum Fate {
+    /// The queue dropped it.
+    Dropped,
+    /// It left the bottleneck and was lost behind it.
+    Lost {
+        /// In the queue.
+        waited: Duration,
+        /// Its last bit left then.
+        departed: Instant,
+    },
+    /// It reaches the client.
+    Delivered {
+        /// In the queue.
+        waited: Duration,
+        /// Its last bit left then.
+        departed: Instant,
+        /// It reaches the client then.
+        arrived: Instant,
+    },
+}
+
 /// Writes the tables of one run.
 #[derive(Debug)]
 pub struct Recorder {
@@ -45,6 +70,8 @@ pub struct Recorder {
     /// What each flow did in the current bin.
     flows: Vec<BinRecord>,
     delays: Vec<DelayHistogram>,
+    /// Kinds and fates of packets in the form that a table takes.
+    words: Vec<(&'static str, Name)>,
     link: LinkCounters,
     bin_start: Instant,
     window_start: Instant,
@@ -57,11 +84,17 @@ impl Recorder {
     ///
     /// # Errors
     /// If the tables cannot be created in `folder`.
-    pub fn create(folder: &Path, names: Vec<Name>, end: Instant) -> Result<Self, TableError> {
+    pub fn create(
+        folder: &Path,
+        names: Vec<Name>,
+        end: Instant,
+        packets: bool,
+    ) -> Result<Self, TableError> {
         Ok(Self {
-            tables: RunTables::create(folder)?,
+            tables: RunTables::create(folder, packets)?,
             totals: Totals::default(),
             delays: vec![DelayHistogram::default(); names.len()],
+            words: Vec::new(),
             flows: names.into_iter().map(empty_bin).collect(),
             link: LinkCounters::default(),
             bin_start: Instant::ZERO,
@@ -99,6 +132,33 @@ impl Recorder {
     pub fn lost(&mut self, flow: FlowId) {
         self.totals.lost += 1;
         self.flows[usize::from(flow.0)].lost_packets += 1;
+    }
+
+    /// What becomes of a packet at the bottleneck is known; written if packets are asked for.
+    ///
+    /// # Errors
+    /// If the table cannot be written.
+    pub fn packet(&mut self, packet: &Packet, came: Instant, fate: Fate) -> Result<(), TableError> {
+        let Some(table) = &mut self.tables.packets else { return Ok(()) };
+        let (kind, number) = packet.content.identity();
+        let (name, waited, departed, arrived) = match fate {
+            Fate::Dropped => ("dropped", None, None, None),
+            Fate::Lost { waited, departed } => ("lost", Some(waited), Some(departed), None),
+            Fate::Delivered { waited, departed, arrived } => {
+                ("delivered", Some(waited), Some(departed), Some(arrived))
+            }
+        };
+        table.push(&PacketRecord {
+            flow: self.flows[usize::from(packet.flow.0)].flow.clone(),
+            kind: intern(&mut self.words, kind),
+            number,
+            size_bytes: packet.size.get() as u32,
+            fate: intern(&mut self.words, name),
+            came_ns: came.as_nanos(),
+            queue_delay_ns: waited.map(Duration::as_nanos),
+            departed_ns: departed.map(Instant::as_nanos),
+            arrived_ns: arrived.map(Instant::as_nanos),
+        })
     }
 
     /// A packet left the bottleneck.

@@ -306,4 +306,7 @@ pub struct RecordSpec {
     /// How often a controller's state is written; 0.5 s if not given.
     #[serde(default)]
     pub controller_interval: Option<Text<Duration>>,
+    /// Whether each packet is written: about 100 bytes for each.
+    #[serde(default)]
+    pub packets: bool,
 }

@@ -59,7 +59,11 @@ impl<P: PathPacket> Queue<P> for DropTail<P> {
     fn enqueue(&mut self, now: Instant, packet: P) -> Verdict<P> {
         let size = packet.wire_size();
         if !self.fits(size) {
-            return Verdict::Dropped(Dropped { packet, reason: DropReason::Overflow });
+            return Verdict::Dropped(Dropped {
+                packet,
+                enqueued: now,
+                reason: DropReason::Overflow,
+            });
         }
         self.bytes += size;
         self.waiting.push_back(Dequeued { packet, enqueued: now });

@@ -47,6 +47,8 @@ pub enum DropReason {
 pub struct Dropped<P> {
     /// The packet.
     pub packet: P,
+    /// When it came.
+    pub enqueued: Instant,
     /// Why.
     pub reason: DropReason,
 }
