@@ -1,7 +1,8 @@
 //! Every controller by name: for building from an experiment file, for lists and for error messages.
 
 use crate::{
-    Copa, Fixed, Gcc, Nada, Pudica, RateController, RateLimits, copa, fixed, gcc, nada, pudica,
+    Copa, Fixed, Gcc, Nada, Pudica, RateController, RateLimits, Sqp, copa, fixed, gcc, nada,
+    pudica, sqp,
 };
 use gameway_units::{Duration, Rate};
 
@@ -60,6 +61,12 @@ pub const CATALOGUE: &[ControllerSpec] = &[
         summary: "keeps the queue empty between frames, from the bandwidth utilization ratio of each",
         source: "Wang et al., Pudica, NSDI 2024",
         options: pudica::OPTIONS,
+    },
+    ControllerSpec {
+        name: "sqp",
+        summary: "bandwidth from paced frames over a short-lived least delay; fills nine tenths of it",
+        source: "Ray et al., SQP, arXiv 2207.11857",
+        options: sqp::OPTIONS,
     },
 ];
 
@@ -121,6 +128,7 @@ pub fn build(
         "gcc" => Ok(Box::new(Gcc::from_options(options, limits)?)),
         "nada" => Ok(Box::new(Nada::from_options(options, limits)?)),
         "pudica" => Ok(Box::new(Pudica::from_options(options, limits)?)),
+        "sqp" => Ok(Box::new(Sqp::from_options(options, limits)?)),
         _ => Err(OptionError::Controller {
             name: name.to_owned(),
             allowed: list(CATALOGUE.iter().map(|spec| spec.name)),
@@ -254,7 +262,7 @@ mod tests {
     fn messages_say_what_is_allowed() {
         assert_eq!(
             error("pudcia", &[]),
-            "unknown controller \"pudcia\"; allowed: copa, fixed, gcc, nada, pudica"
+            "unknown controller \"pudcia\"; allowed: copa, fixed, gcc, nada, pudica, sqp"
         );
         assert_eq!(
             error("fixed", &[("bitrat", "5 Mb/s")]),

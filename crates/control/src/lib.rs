@@ -13,6 +13,7 @@ pub mod gcc;
 pub mod nada;
 mod pacer;
 pub mod pudica;
+pub mod sqp;
 
 pub use catalogue::{CATALOGUE, ControllerSpec, OptionError, OptionSpec, build};
 pub use controller::{
@@ -26,3 +27,4 @@ pub use gcc::Gcc;
 pub use nada::{Nada, NadaOptions};
 pub use pacer::{Pacer, PacerOutput};
 pub use pudica::{Pudica, PudicaOptions};
+pub use sqp::{Sqp, SqpOptions};

@@ -1,0 +1,259 @@
+//! SQP: bandwidth from paced frames, over the least one-way delay of a moment ago.
+//!
+//! Source: Ray, Smith, Wei, Chu, Seshan, "SQP: Congestion Control for Low-Latency Interactive Video
+//! Streaming", arXiv 2207.11857, section 4, from notes on it: verify against the text before quoting. We
+//! know of no code by the authors.
+//!
+//! Model: each frame leaves in a train at twice the estimate B and is a sample S of the bandwidth: its size
+//! over the time that it took beyond the least one-way delay of the last two round trips. B steps towards S
+//! by the gradient of a logarithmic utility. The encoder gets 0.9 B, so that each frame is through before
+//! the next comes. A queue that others build raises the short least delay, so that the flow keeps its share.
+//!
+//! | Constant | Value | Origin |
+//! |---|---|---|
+//! | pacing m | 2, option `pace_multiplier` | paper |
+//! | step delta | 320 kb/s per frame, option `step` | paper |
+//! | weight r of the linear term | 0.25, option `reward` | paper |
+//! | target factor T | 0.9, option `target_factor` | paper |
+//! | window of the least delay, undershoot | see `train` | paper |
+//! | a sample at most | m B | ours: a train at m B cannot show more |
+//!
+//! | Left open by the paper | Reading |
+//! |---|---|
+//! | Where T applies | to the output: B estimates the bandwidth, the encoder gets T B |
+//! | What m multiplies | B, not the target: packets leave at the rate m B, whatever the frame's size |
+//! | Clock of the least delay's window | the sending times of packets, this frame's own included |
+//! | Start | B = start rate / T; no phase of its own: while a train is not queued S = m B, and B gains 0.75 delta per frame |
+//! | delta at frame rates other than 60 | per frame, not scaled |
+//! | Frames received in part | the bytes that arrived, over the time to the last of them; a frame of which less than two packets arrived tells nothing |
+//! | Loss | no rule of its own |
+//!
+//! | Deviation | Why |
+//! |---|---|
+//! | The window is at least two frame intervals | shorter, it would not hold the first packet of a frame |
+//! | A sample is bounded as above, an undershoot is stretched ten times at most | a time near zero says nothing |
+//! | B stays between the limits over T | it must be able to come back |
+//!
+//! Seen on our test network: alone B rests at `C + p / (T L)` for packets of p bits, since the least delay
+//! holds one packet's transmission. Several flows whose frames take turns share fairly, but behind a
+//! queue of some 80 ms: beside smooth traffic of n - 1 equals a train would see `m C / (m + (n - 1) T)`, more
+//! than C / n. Flows whose frames leave at the same moment keep a small queue and unequal rates.
+
+mod train;
+
+use crate::catalogue::{OptionError, OptionSpec, OptionValues};
+use crate::{
+    FeedbackBatch, FeedbackStyle, FrameSent, Pacing, PacketKind, RateController, RateLimits,
+    SentPacket, Target,
+};
+use gameway_units::{Instant, Rate};
+use train::{LeastDelay, Train, Trains};
+
+/// Options of [`Sqp`].
+pub const OPTIONS: &[OptionSpec] = &[
+    OptionSpec {
+        name: "pace_multiplier",
+        default: "2",
+        summary: "packets leave at this multiple of the bandwidth estimate; 1.1 to 100",
+    },
+    OptionSpec {
+        name: "step",
+        default: "320 kb/s",
+        summary: "size delta of the estimate's step per frame",
+    },
+    OptionSpec {
+        name: "reward",
+        default: "0.25",
+        summary: "weight r of the step's linear term, beside the logarithmic one; 0 to 10",
+    },
+    OptionSpec {
+        name: "target_factor",
+        default: "0.9",
+        summary: "share of the bandwidth estimate that the encoder gets; 0.1 to 1",
+    },
+];
+
+/// Constants that can be set.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct SqpOptions {
+    /// Packets leave at this multiple m of the estimate.
+    pub pace_multiplier: f64,
+    /// Size delta of a step.
+    pub step: Rate,
+    /// Weight r of the linear term.
+    pub reward: f64,
+    /// Share T of the estimate that the encoder gets.
+    pub target_factor: f64,
+}
+
+impl Default for SqpOptions {
+    fn default() -> Self {
+        let step = Rate::from_kbps(320);
+        Self { pace_multiplier: 2.0, step, reward: 0.25, target_factor: 0.9 }
+    }
+}
+
+/// The estimate after a sample: one step of size `delta`.
+fn step(bandwidth: f64, sample: f64, delta: f64, reward: f64) -> f64 {
+    bandwidth + delta * (reward * (sample / bandwidth - 1.0) - (bandwidth / sample - 1.0))
+}
+
+/// See the module.
+#[derive(Debug, Clone)]
+pub struct Sqp {
+    options: SqpOptions,
+    limits: RateLimits,
+    trains: Trains,
+    least_delay: LeastDelay,
+    /// The estimate B in bit/s.
+    bandwidth: f64,
+    /// The newest sample S in bit/s.
+    sample: f64,
+}
+
+impl Sqp {
+    /// A controller for a stream with these limits.
+    #[must_use]
+    pub fn new(options: SqpOptions, limits: RateLimits) -> Self {
+        let start = limits.clamp(limits.start).as_bps_f64().max(1.0);
+        Self {
+            options,
+            limits,
+            trains: Trains::new(limits.frame_interval),
+            least_delay: LeastDelay::new(limits.frame_interval),
+            bandwidth: start / options.target_factor,
+            sample: 0.0,
+        }
+    }
+
+    /// From options given as text.
+    ///
+    /// # Errors
+    /// If a name or a value is not allowed.
+    pub fn from_options(
+        options: &[(String, String)],
+        limits: RateLimits,
+    ) -> Result<Self, OptionError> {
+        let values = OptionValues::new("sqp", OPTIONS, options)?;
+        let options = SqpOptions {
+            pace_multiplier: values.number("pace_multiplier", 1.1, 100.0)?,
+            step: values.rate("step")?,
+            reward: values.number("reward", 0.0, 10.0)?,
+            target_factor: values.number("target_factor", 0.1, 1.0)?,
+        };
+        Ok(Self::new(options, limits))
+    }
+
+    fn on_train(&mut self, train: &Train) {
+        let Some(least) = self.least_delay.get() else { return };
+        let Some(sample) = train.sample(least, self.trains.target_of(train.frame)) else { return };
+        self.sample = sample.clamp(1.0, self.options.pace_multiplier * self.bandwidth);
+        let (delta, reward) = (self.options.step.as_bps_f64(), self.options.reward);
+        let stepped = step(self.bandwidth, self.sample, delta, reward);
+        let bound = |rate: Rate| rate.as_bps_f64().max(1.0) / self.options.target_factor;
+        let least = bound(self.limits.min);
+        self.bandwidth = stepped.min(bound(self.limits.max)).max(least);
+    }
+}
+
+impl RateController for Sqp {
+    fn name(&self) -> &'static str {
+        "sqp"
+    }
+
+    fn feedback_style(&self) -> FeedbackStyle {
+        FeedbackStyle::PerFrame
+    }
+
+    fn on_frame(&mut self, _now: Instant, frame: &FrameSent) {
+        self.trains.on_frame(frame);
+    }
+
+    fn on_sent(&mut self, _now: Instant, _packet: &SentPacket) {}
+
+    fn on_feedback(&mut self, now: Instant, batch: &FeedbackBatch<'_>) {
+        if let Some(rtt) = batch.round_trip_time(now) {
+            self.least_delay.on_round_trip(rtt);
+        }
+        for report in batch.reports {
+            if !matches!(report.packet.kind, PacketKind::Media | PacketKind::Repair) {
+                continue;
+            }
+            // A train's own delays count, so the one that a later frame ends must not see that frame's.
+            let ended = self.trains.on_packet(report);
+            if let Some(train) = ended.filter(|train| !train.ended) {
+                self.on_train(&train);
+            }
+            if let Some(arrival) = report.arrival {
+                let delay = arrival.one_way_delay_since(report.packet.sent);
+                self.least_delay.insert(report.packet.sent, delay);
+            }
+            if let Some(train) = ended.filter(|train| train.ended) {
+                self.on_train(&train);
+            }
+        }
+    }
+
+    fn on_timer(&mut self, _now: Instant) {}
+
+    fn next_timer(&self) -> Option<Instant> {
+        None
+    }
+
+    fn target(&self) -> Target {
+        let bandwidth = Rate::from_bps_f64(self.bandwidth);
+        Target {
+            bitrate: self.limits.clamp(bandwidth.mul_f64(self.options.target_factor)),
+            pacing: Pacing::Rate(bandwidth.mul_f64(self.options.pace_multiplier)),
+            window: None,
+            probes_per_frame: 0,
+            probe_cluster: None,
+            key_frame: false,
+        }
+    }
+
+    fn observe(&self, sink: &mut dyn FnMut(&'static str, f64)) {
+        sink("target_bps", self.target().bitrate.as_bps_f64());
+        sink("bandwidth_bps", self.bandwidth);
+        sink("sample_bps", self.sample);
+        let rtt = self.least_delay.smoothed_rtt().unwrap_or_default();
+        sink("smoothed_rtt_ms", rtt.as_millis_f64());
+        sink("least_delay_window_ms", self.least_delay.window().as_millis_f64());
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const DELTA: f64 = 320e3;
+
+    fn near(value: f64, expected: f64) -> bool {
+        (value - expected).abs() < 1e-3
+    }
+
+    #[test]
+    fn steps_by_hand() {
+        assert!(near(step(20e6, 20e6, DELTA, 0.25), 20e6));
+        // S = 2 B: 320 (0.25 + 0.5) = 240 kb/s up.
+        assert!(near(step(20e6, 40e6, DELTA, 0.25), 20.24e6));
+        // S = B / 2: 320 (-0.125 - 1) = 360 kb/s down.
+        assert!(near(step(20e6, 10e6, DELTA, 0.25), 19.64e6));
+        // S = B / 4: 320 (-0.1875 - 3) = 1020 kb/s down.
+        assert!(near(step(20e6, 5e6, DELTA, 0.25), 18.98e6));
+    }
+
+    #[test]
+    fn the_step_is_zero_at_the_sample_alone_and_leads_there() {
+        // With y = S/B: r (y - 1) = 1/y - 1 is (y - 1)(r + 1/y) = 0, and r + 1/y > 0: only y = 1.
+        for start in [2e6, 19e6, 21e6, 45e6] {
+            let mut bandwidth = start;
+            for _ in 0..2_000 {
+                let next = step(bandwidth, 20e6, DELTA, 0.25);
+                assert!((next - 20e6).abs() <= (bandwidth - 20e6).abs(), "{bandwidth} {next}");
+                bandwidth = next;
+            }
+            assert!((bandwidth - 20e6).abs() < 1.0, "{bandwidth}");
+        }
+    }
+}
