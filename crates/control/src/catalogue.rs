@@ -1,8 +1,8 @@
 //! Every controller by name: for building from an experiment file, for lists and for error messages.
 
 use crate::{
-    Copa, Fixed, Gcc, Nada, Pudica, RateController, RateLimits, Sqp, copa, fixed, gcc, nada,
-    pudica, sqp,
+    Copa, Fixed, Gcc, Nada, Pudica, RateController, RateLimits, Salsify, Sqp, copa, fixed, gcc,
+    nada, pudica, salsify, sqp,
 };
 use gameway_units::{Duration, Rate};
 
@@ -61,6 +61,12 @@ pub const CATALOGUE: &[ControllerSpec] = &[
         summary: "keeps the queue empty between frames, from the bandwidth utilization ratio of each",
         source: "Wang et al., Pudica, NSDI 2024",
         options: pudica::OPTIONS,
+    },
+    ControllerSpec {
+        name: "salsify",
+        summary: "budget of the next frame from the gaps between arrivals; queues up to a set delay",
+        source: "Fouladi et al., Salsify, NSDI 2018; its code, alfalfa",
+        options: salsify::OPTIONS,
     },
     ControllerSpec {
         name: "sqp",
@@ -128,6 +134,7 @@ pub fn build(
         "gcc" => Ok(Box::new(Gcc::from_options(options, limits)?)),
         "nada" => Ok(Box::new(Nada::from_options(options, limits)?)),
         "pudica" => Ok(Box::new(Pudica::from_options(options, limits)?)),
+        "salsify" => Ok(Box::new(Salsify::from_options(options, limits)?)),
         "sqp" => Ok(Box::new(Sqp::from_options(options, limits)?)),
         _ => Err(OptionError::Controller {
             name: name.to_owned(),
@@ -262,7 +269,7 @@ mod tests {
     fn messages_say_what_is_allowed() {
         assert_eq!(
             error("pudcia", &[]),
-            "unknown controller \"pudcia\"; allowed: copa, fixed, gcc, nada, pudica, sqp"
+            "unknown controller \"pudcia\"; allowed: copa, fixed, gcc, nada, pudica, salsify, sqp"
         );
         assert_eq!(
             error("fixed", &[("bitrat", "5 Mb/s")]),

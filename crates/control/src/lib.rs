@@ -13,6 +13,7 @@ pub mod gcc;
 pub mod nada;
 mod pacer;
 pub mod pudica;
+pub mod salsify;
 pub mod sqp;
 
 pub use catalogue::{CATALOGUE, ControllerSpec, OptionError, OptionSpec, build};
@@ -27,4 +28,5 @@ pub use gcc::Gcc;
 pub use nada::{Nada, NadaOptions};
 pub use pacer::{Pacer, PacerOutput};
 pub use pudica::{Pudica, PudicaOptions};
+pub use salsify::{Salsify, SalsifyOptions};
 pub use sqp::{Sqp, SqpOptions};

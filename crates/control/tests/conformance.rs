@@ -209,8 +209,14 @@ fn the_state_has_the_same_names_in_the_same_order() {
 
 /// Within how many round-trip times of 20 ms the target must fall below the new capacity, and how many
 /// seconds after a blackout the rate must be back at 60 %.
-const ADAPTIVE: &[(&str, i64, f64)] =
-    &[("copa", 8, 3.0), ("gcc", 50, 15.0), ("nada", 35, 6.0), ("pudica", 8, 1.0), ("sqp", 16, 1.0)];
+const ADAPTIVE: &[(&str, i64, f64)] = &[
+    ("copa", 8, 3.0),
+    ("gcc", 50, 15.0),
+    ("nada", 35, 6.0),
+    ("pudica", 8, 1.0),
+    ("salsify", 8, 3.0),
+    ("sqp", 16, 1.0),
+];
 
 #[test]
 fn a_halved_capacity_is_noticed_in_time() {

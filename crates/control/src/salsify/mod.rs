@@ -1,0 +1,290 @@
+//! The rate part of Salsify: each frame may be as large as the path will take within a set delay.
+//!
+//! Source: Fouladi, Emmons, Orbay, Wu, Wahby and Winstein, "Salsify: Low-Latency Network Video through
+//! Tighter Integration between a Video Codec and a Transport Protocol", NSDI 2018, section 3.2
+//! (transport); constants from its code, alfalfa (facts only); the delay D as the baseline of Wang et al.,
+//! Pudica, NSDI 2024 had it.
+//!
+//! Model: the receiver averages the gap between packets, less the sender's pauses between frames
+//! (`arrival_gap`). D/gap packets are what the path delivers within D; less those in flight, that is the
+//! budget of the next frame. Frames leave in packets a fifth of the gap apart, so the gap that comes back
+//! is that of the link, not of the sender. No window, no reaction to loss as such.
+//!
+//! | Constant | Value | Origin |
+//! |---|---|---|
+//! | weight of a gap | 0.1 | alfalfa |
+//! | D | frame interval + least round trip (`delay = "auto"`); the paper and alfalfa have 100 ms | Pudica's baseline |
+//! | window of the least round trip | the stream's life | ours: the queue may never empty, and what is forgotten of the empty path would be added to D, then to the queue |
+//! | packets leave | a fifth of the gap apart, at most 2 ms | alfalfa |
+//! | packet | 1248 B | 1200 B of payload and 48 B of headers; alfalfa has 1400 B |
+//! | feedback interval | 5 ms | alfalfa acknowledges each packet; see the third deviation |
+//! | first gap | a packet at the start rate | ours |
+//!
+//! | Deviation | Why |
+//! |---|---|
+//! | The budget is given as a bitrate, budget over frame interval, within the stream's limits | the trait's unit; a frame of a game cannot be skipped, so a budget of zero is the least bitrate |
+//! | No floor of 0.5 ms between packets | it would hold the stream below 22 Mb/s |
+//! | What is in flight is projected from the last report to the next frame: less what leaves at one packet a gap | packets that arrived but wait for a report of every 5 ms would count as in flight |
+//! | Bytes and fractions, not whole packets | rounding down costs up to a packet a frame: 3 % at 20 Mb/s |
+//! | The least round trip stands for Pudica's D_min | one-way delays need equal clocks, and a packet counts as in flight until its report is back |
+//! | A pause is subtracted at the first packet of a frame that arrives, not only at the frame's first | a lost first packet would make a pause of the sender look like a slow link |
+//! | No recovery mode of the encoder after loss | that is the codec's part |
+
+mod arrival_gap;
+
+use crate::catalogue::{OptionError, OptionSpec, OptionValues};
+use crate::{
+    FeedbackBatch, FeedbackStyle, FrameSent, Pacing, PacketKind, RateController, RateLimits,
+    SentPacket, Target,
+};
+use arrival_gap::ArrivalGap;
+use gameway_units::{Bytes, Duration, Instant, Rate};
+
+const FEEDBACK_INTERVAL: Duration = Duration::from_millis(5);
+const PACKET: Bytes = Bytes::new(1_248);
+const GAPS_PER_SPACE: f64 = 5.0;
+const LONGEST_SPACE: f64 = 2e-3;
+/// A round trip beyond this is a clock that jumped.
+const LONGEST_ROUND_TRIP: Duration = Duration::from_secs(60);
+
+/// Options of [`Salsify`].
+pub const OPTIONS: &[OptionSpec] = &[OptionSpec {
+    name: "delay",
+    default: "auto",
+    summary: "what is in flight may take this long to arrive; auto: frame interval and least round trip (as in Pudica); or 1 ms to 1 s (100 ms in Salsify)",
+}];
+
+/// Constants that can be set.
+#[derive(Debug, Clone, Copy, PartialEq, Default)]
+pub struct SalsifyOptions {
+    /// What is in flight may take this long to arrive; `None`: frame interval and least round trip.
+    pub delay: Option<Duration>,
+}
+
+/// See the module.
+#[derive(Debug, Clone)]
+pub struct Salsify {
+    options: SalsifyOptions,
+    limits: RateLimits,
+    gap: ArrivalGap,
+    least_round_trip: Option<Duration>,
+    /// Sent and not reported.
+    in_flight: Bytes,
+    /// Encoded and not sent.
+    waiting: Bytes,
+    newest_frame: Option<(u64, Instant)>,
+    /// What will be in flight when the next frame comes, in packets.
+    projected: f64,
+}
+
+impl Salsify {
+    /// A controller for a stream with these limits.
+    #[must_use]
+    pub fn new(options: SalsifyOptions, limits: RateLimits) -> Self {
+        Self {
+            options,
+            limits,
+            gap: ArrivalGap::new(limits.clamp(limits.start).time_for(PACKET)),
+            least_round_trip: None,
+            in_flight: Bytes::ZERO,
+            waiting: Bytes::ZERO,
+            newest_frame: None,
+            projected: 0.0,
+        }
+    }
+
+    /// From options given as text.
+    ///
+    /// # Errors
+    /// If a name or a value is not allowed.
+    pub fn from_options(
+        options: &[(String, String)],
+        limits: RateLimits,
+    ) -> Result<Self, OptionError> {
+        let values = OptionValues::new("salsify", OPTIONS, options)?;
+        let (least, most) = (Duration::from_millis(1), Duration::from_secs(1));
+        let delay = match values.choice("delay", &[("auto", ())]) {
+            Ok(()) => None,
+            Err(_) => Some(values.duration("delay", least, most)?),
+        };
+        Ok(Self::new(SalsifyOptions { delay }, limits))
+    }
+
+    /// D; `None` while nothing is known of the path.
+    fn delay(&self) -> Option<Duration> {
+        let least = self.least_round_trip?;
+        Some(self.options.delay.unwrap_or(self.limits.frame_interval + least))
+    }
+
+    /// Packets that the next frame may have.
+    fn budget(&self) -> Option<f64> {
+        Some((self.delay()?.as_secs_f64() / self.gap.secs() - self.projected).max(0.0))
+    }
+
+    fn bitrate(&self) -> Rate {
+        let Some(packets) = self.budget() else { return self.limits.clamp(self.limits.start) };
+        let bits = packets * PACKET.as_f64() * 8.0;
+        let interval = self.limits.frame_interval.as_secs_f64();
+        self.limits.clamp(Rate::from_bps_f64(bits / interval))
+    }
+
+    fn pacing_rate(&self) -> Rate {
+        let space = (self.gap.secs() / GAPS_PER_SPACE).min(LONGEST_SPACE);
+        Rate::from_bps_f64(PACKET.as_f64() * 8.0 / space)
+    }
+
+    fn project(&mut self, now: Instant) {
+        let since = self.newest_frame.map_or(Duration::ZERO, |(_, at)| now.saturating_since(at));
+        let left = self.limits.frame_interval.saturating_sub(since);
+        let left = left.max(Duration::ZERO).min(self.limits.frame_interval).as_secs_f64();
+        let unreported = self.in_flight.saturating_add(self.waiting).as_f64() / PACKET.as_f64();
+        self.projected = (unreported - left / self.gap.secs()).max(0.0);
+    }
+}
+
+impl RateController for Salsify {
+    fn name(&self) -> &'static str {
+        "salsify"
+    }
+
+    fn feedback_style(&self) -> FeedbackStyle {
+        FeedbackStyle::Interval(FEEDBACK_INTERVAL)
+    }
+
+    fn on_frame(&mut self, now: Instant, frame: &FrameSent) {
+        self.newest_frame = Some((frame.frame.0, now));
+        self.waiting = self.waiting.saturating_add(frame.size);
+        self.project(now);
+    }
+
+    fn on_sent(&mut self, now: Instant, packet: &SentPacket) {
+        self.in_flight = self.in_flight.saturating_add(packet.size);
+        if matches!(packet.kind, PacketKind::Media | PacketKind::Repair) {
+            self.waiting = self.waiting.saturating_sub(packet.size);
+            let newest = self.newest_frame.is_some_and(|(frame, _)| frame == packet.frame.0);
+            if newest && packet.last_of_frame {
+                self.waiting = Bytes::ZERO;
+            }
+        }
+        self.project(now);
+    }
+
+    fn on_feedback(&mut self, now: Instant, batch: &FeedbackBatch<'_>) {
+        for report in batch.reports {
+            let Some(arrival) = report.arrival else { continue };
+            self.gap.on_packet(&report.packet, arrival);
+            let held = batch.generated.saturating_since(arrival);
+            let trip = now.saturating_sub(held).saturating_since(report.packet.sent);
+            if !held.is_negative() && trip > Duration::ZERO && trip <= LONGEST_ROUND_TRIP {
+                let least = self.least_round_trip.map_or(trip, |least| least.min(trip));
+                self.least_round_trip = Some(least);
+            }
+        }
+        self.in_flight = batch.in_flight;
+        self.project(now);
+    }
+
+    fn on_timer(&mut self, _now: Instant) {}
+
+    fn next_timer(&self) -> Option<Instant> {
+        None
+    }
+
+    fn target(&self) -> Target {
+        Target {
+            bitrate: self.bitrate(),
+            pacing: Pacing::Rate(self.pacing_rate()),
+            window: None,
+            probes_per_frame: 0,
+            probe_cluster: None,
+            key_frame: false,
+        }
+    }
+
+    fn observe(&self, sink: &mut dyn FnMut(&'static str, f64)) {
+        let least = self.least_round_trip.unwrap_or(Duration::ZERO);
+        sink("target_bps", self.bitrate().as_bps_f64());
+        sink("pacing_bps", self.pacing_rate().as_bps_f64());
+        sink("arrival_gap_us", self.gap.secs() * 1e6);
+        sink("least_rtt_ms", least.as_millis_f64());
+        sink("delay_ms", self.delay().unwrap_or(Duration::ZERO).as_millis_f64());
+        sink("projected_packets", self.projected);
+        sink("budget_packets", self.budget().unwrap_or(0.0));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Ecn, FrameId, PacketReport, SequenceNumber};
+    use gameway_units::ReceiverInstant;
+
+    fn limits() -> RateLimits {
+        RateLimits {
+            min: Rate::from_mbps(1),
+            max: Rate::from_mbps(50),
+            start: Rate::from_mbps(5),
+            frame_interval: Duration::from_millis(16),
+        }
+    }
+
+    fn options(delay: &str) -> Result<Salsify, OptionError> {
+        Salsify::from_options(&[("delay".to_owned(), delay.to_owned())], limits())
+    }
+
+    /// A hundred packets 1 ms apart, reported at the end with `in_flight` packets of a frame that came
+    /// 16 ms ago; the way takes 10 ms there and 10 ms back.
+    fn steady(mut salsify: Salsify, in_flight: u64) -> Salsify {
+        let reports: Vec<_> = (0..100)
+            .map(|index| PacketReport {
+                packet: SentPacket {
+                    sequence: SequenceNumber(index),
+                    sent: Instant::ZERO + Duration::from_millis(index as i64),
+                    size: PACKET,
+                    kind: PacketKind::Media,
+                    frame: FrameId(0),
+                    first_of_frame: index == 0,
+                    last_of_frame: false,
+                    probe_cluster: None,
+                },
+                arrival: Some(ReceiverInstant::from_nanos((index as i64 + 10) * 1_000_000)),
+                ecn: Ecn::NotEct,
+            })
+            .collect();
+        let generated = ReceiverInstant::from_nanos(109_000_000);
+        salsify.newest_frame = Some((0, Instant::ZERO + Duration::from_millis(103)));
+        let batch = FeedbackBatch { reports: &reports, generated, in_flight: PACKET * in_flight };
+        salsify.on_feedback(Instant::ZERO + Duration::from_millis(119), &batch);
+        salsify
+    }
+
+    #[test]
+    fn the_budget_is_what_arrives_within_the_delay_less_what_is_in_flight() {
+        for (delay, packets) in [("auto", 36.0), ("100 ms", 100.0)] {
+            let budget = |in_flight| {
+                let salsify = options(delay).map(|salsify| steady(salsify, in_flight));
+                salsify.ok().and_then(|salsify| salsify.budget()).unwrap_or_default()
+            };
+            assert!((budget(0) - packets).abs() < 0.01, "{delay} {}", budget(0));
+            assert!((budget(20) - packets + 20.0).abs() < 0.01);
+            assert!(budget(101).abs() < 1e-9);
+        }
+    }
+
+    #[test]
+    fn packets_leave_a_fifth_of_the_gap_apart_and_at_most_two_milliseconds() {
+        let Ok(mut salsify) = options("auto") else { panic!("the default is allowed") };
+        salsify = steady(salsify, 0);
+        let space = salsify.pacing_rate().time_for(PACKET).as_millis_f64();
+        assert!((space - 0.2).abs() < 1e-3, "{space}");
+        salsify.gap = ArrivalGap::new(Duration::from_secs(1));
+        let space = salsify.pacing_rate().time_for(PACKET).as_millis_f64();
+        assert!((space - 2.0).abs() < 1e-3, "{space}");
+    }
+
+    #[test]
+    fn a_delay_is_a_word_or_a_duration() {
+        assert!(options("auto").is_ok() && options("50 ms").is_ok());
+        assert!(options("50").is_err() && options("2 s").is_err() && options("often").is_err());
+    }
+}
