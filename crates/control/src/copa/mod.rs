@@ -314,3 +314,55 @@ impl RateController for Copa {
         sink("late_bytes", self.backlog.late.as_f64());
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::FrameId;
+
+    const INTERVAL: Duration = Duration::from_millis(16);
+
+    fn at(millis: i64) -> Instant {
+        Instant::ZERO + Duration::from_millis(millis)
+    }
+
+    fn frame(number: u64, size: u64) -> FrameSent {
+        let size = Bytes::new(size);
+        FrameSent { frame: FrameId(number), target: Rate::ZERO, size, packets: 16 }
+    }
+
+    /// Sixteen packets of a frame of 16 kB have one millisecond each before they are late.
+    #[test]
+    fn late_is_what_waits_beyond_an_even_schedule() {
+        let mut backlog = Backlog::default();
+        backlog.on_frame(at(0), &frame(0, 16_000), INTERVAL);
+        assert_eq!(backlog.late, Bytes::ZERO);
+        backlog.update(at(4), INTERVAL);
+        assert_eq!(backlog.late, Bytes::new(4_000));
+        backlog.on_frame(at(16), &frame(1, 8_000), INTERVAL);
+        assert_eq!(backlog.late, Bytes::new(16_000));
+        backlog.update(at(60), INTERVAL);
+        assert_eq!(backlog.late, Bytes::new(24_000));
+    }
+
+    #[test]
+    fn a_second_of_silence_opens_the_window_at_the_least_rate() {
+        let limits = RateLimits {
+            min: Rate::from_mbps(1),
+            max: Rate::from_mbps(50),
+            start: Rate::from_mbps(5),
+            frame_interval: INTERVAL,
+        };
+        let mut copa = Copa::new(CopaOptions::default(), limits);
+        assert_eq!((copa.target().bitrate, copa.target().window), (limits.start, None));
+        copa.on_received(at(20), Duration::from_millis(20), Bytes::new(1_248));
+        copa.last_heard = Some(at(20));
+        copa.next_check = Some(at(1_000));
+        assert!(copa.target().window.is_some());
+        copa.on_timer(at(1_000));
+        assert!(copa.target().window.is_some());
+        assert_eq!(copa.next_timer(), Some(at(1_020)));
+        copa.on_timer(at(1_020));
+        assert_eq!((copa.target().bitrate, copa.target().window), (limits.min, None));
+    }
+}
