@@ -1,8 +1,8 @@
 //! Every controller by name: for building from an experiment file, for lists and for error messages.
 
 use crate::{
-    Copa, Fixed, Gcc, Nada, Pudica, RateController, RateLimits, Salsify, Sqp, copa, fixed, gcc,
-    nada, pudica, salsify, sqp,
+    Copa, Fixed, Gcc, Nada, Pudica, RateController, RateLimits, Salsify, Scream, Sqp, copa, fixed,
+    gcc, nada, pudica, salsify, scream, sqp,
 };
 use gameway_units::{Duration, Rate};
 
@@ -67,6 +67,12 @@ pub const CATALOGUE: &[ControllerSpec] = &[
         summary: "budget of the next frame from the gaps between arrivals; queues up to a set delay",
         source: "Fouladi et al., Salsify, NSDI 2018; its code, alfalfa",
         options: salsify::OPTIONS,
+    },
+    ControllerSpec {
+        name: "scream",
+        summary: "SCReAM version 2: a window cut by loss, marks (L4S) and queueing delay",
+        source: "draft-ietf-ccwg-rfc8298bis-screamv2; Ericsson's C++",
+        options: scream::OPTIONS,
     },
     ControllerSpec {
         name: "sqp",
@@ -135,6 +141,7 @@ pub fn build(
         "nada" => Ok(Box::new(Nada::from_options(options, limits)?)),
         "pudica" => Ok(Box::new(Pudica::from_options(options, limits)?)),
         "salsify" => Ok(Box::new(Salsify::from_options(options, limits)?)),
+        "scream" => Ok(Box::new(Scream::from_options(options, limits)?)),
         "sqp" => Ok(Box::new(Sqp::from_options(options, limits)?)),
         _ => Err(OptionError::Controller {
             name: name.to_owned(),
@@ -269,7 +276,7 @@ mod tests {
     fn messages_say_what_is_allowed() {
         assert_eq!(
             error("pudcia", &[]),
-            "unknown controller \"pudcia\"; allowed: copa, fixed, gcc, nada, pudica, salsify, sqp"
+            "unknown controller \"pudcia\"; allowed: copa, fixed, gcc, nada, pudica, salsify, scream, sqp"
         );
         assert_eq!(
             error("fixed", &[("bitrat", "5 Mb/s")]),

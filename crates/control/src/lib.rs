@@ -14,6 +14,7 @@ pub mod nada;
 mod pacer;
 pub mod pudica;
 pub mod salsify;
+pub mod scream;
 pub mod sqp;
 
 pub use catalogue::{CATALOGUE, ControllerSpec, OptionError, OptionSpec, build};
@@ -29,4 +30,5 @@ pub use nada::{Nada, NadaOptions};
 pub use pacer::{Pacer, PacerOutput};
 pub use pudica::{Pudica, PudicaOptions};
 pub use salsify::{Salsify, SalsifyOptions};
+pub use scream::{Scream, ScreamOptions};
 pub use sqp::{Sqp, SqpOptions};

@@ -215,6 +215,7 @@ const ADAPTIVE: &[(&str, i64, f64)] = &[
     ("nada", 35, 6.0),
     ("pudica", 8, 1.0),
     ("salsify", 8, 3.0),
+    ("scream", 8, 2.0),
     ("sqp", 16, 1.0),
 ];
 

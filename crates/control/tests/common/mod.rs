@@ -8,7 +8,7 @@ use gameway_control::{
     PacketReport, RateController, RateLimits, SentPacket, SequenceNumber, build,
 };
 use gameway_units::{Bytes, Duration, Instant, Rate, ReceiverInstant};
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 pub const FRAME_INTERVAL: Duration = Duration::from_nanos(16_666_667);
 const PACKET: u64 = 1_248;
@@ -93,6 +93,8 @@ pub struct Flow {
     /// Target after each feedback.
     pub targets: Vec<(Instant, Rate)>,
     pub lost_packets: u64,
+    /// Numbers of packets that were marked.
+    pub marked: BTreeSet<u64>,
 }
 
 impl Flow {
@@ -152,6 +154,8 @@ pub struct Network {
     pub queue_ms: Vec<f64>,
     /// Share of packets lost at random before the queue.
     pub loss_ppm: u64,
+    /// Packets that waited longer than this in the queue are marked "congestion experienced".
+    pub mark_above: Option<Duration>,
     /// In each period of the first length, what would arrive during the second arrives at its end.
     pub jitter: Option<(Duration, Duration)>,
     /// Used instead of what controllers ask for.
@@ -173,6 +177,7 @@ impl Network {
             flows: Vec::new(),
             queue_ms: Vec::new(),
             loss_ppm: 0,
+            mark_above: None,
             jitter: None,
             feedback_style: None,
         }
@@ -203,6 +208,7 @@ impl Network {
             frames: Vec::new(),
             targets: Vec::new(),
             lost_packets: 0,
+            marked: BTreeSet::new(),
         });
         self.schedule(secs(start), Event::Frame(flow));
         if let FeedbackStyle::Interval(interval) = self.feedback_style(flow) {
@@ -399,6 +405,9 @@ impl Network {
             let met = self.now - enqueued;
             self.flows[index].frames[packet.frame.0 as usize].first_queueing = Some(met);
         }
+        if self.mark_above.is_some_and(|limit| self.now - enqueued > limit) {
+            self.flows[index].marked.insert(packet.sequence.0);
+        }
         self.link_busy = true;
         let done = self.now + capacity.time_for(packet.size);
         self.schedule(done, Event::LinkFree);
@@ -435,10 +444,11 @@ impl Network {
             // The path does not reorder: what was sent before and has not come is lost.
             while let Some(oldest) = flow.outstanding.pop_front() {
                 let arrived = oldest.sequence == packet.sequence;
+                let marked = arrived && flow.marked.contains(&oldest.sequence.0);
                 reports.push(PacketReport {
                     packet: oldest,
                     arrival: arrived.then(|| on_clock(arrival)),
-                    ecn: Ecn::NotEct,
+                    ecn: if marked { Ecn::Ce } else { Ecn::NotEct },
                 });
                 if arrived {
                     break;

@@ -1,0 +1,131 @@
+use super::super::reference_window::{EcnMode, Rules};
+use super::*;
+use crate::SequenceNumber;
+use gameway_units::Bytes;
+
+const FRAME: Duration = Duration::from_millis(16);
+
+fn limits() -> RateLimits {
+    RateLimits {
+        min: Rate::from_mbps(1),
+        max: Rate::from_mbps(50),
+        start: Rate::from_mbps(10),
+        frame_interval: FRAME,
+    }
+}
+
+fn window(bytes: f64) -> ReferenceWindow {
+    let rules = Rules { ecn: EcnMode::Off, loss_beta: 0.7, ecn_beta: 0.8, delay_target_secs: 0.06 };
+    ReferenceWindow::new(rules, bytes)
+}
+
+fn at(millis: i64) -> Instant {
+    Instant::ZERO + Duration::from_millis(millis)
+}
+
+fn frame(number: u64, size: u64) -> FrameSent {
+    FrameSent {
+        frame: FrameId(number),
+        target: Rate::from_mbps(10),
+        size: Bytes::new(size),
+        packets: 1,
+    }
+}
+
+fn sent(number: u64, last: bool) -> SentPacket {
+    SentPacket {
+        sequence: SequenceNumber(number),
+        sent: at(0),
+        size: Bytes::new(1_000),
+        kind: PacketKind::Media,
+        frame: FrameId(number),
+        first_of_frame: true,
+        last_of_frame: last,
+        probe_cluster: None,
+    }
+}
+
+fn target_bps(media: &mut MediaRate, bytes: f64) -> f64 {
+    media.update(&window(bytes), Duration::from_millis(40));
+    media.target().as_bps_f64()
+}
+
+fn close(left: f64, right: f64) {
+    assert!((left - right).abs() < 1e-12, "{left} {right}");
+}
+
+#[test]
+fn the_target_is_the_window_per_round_trip_less_the_corrections() {
+    let mut media = MediaRate::new(limits());
+    let headers = 1_000.0 / 1_020.0;
+    let large = target_bps(&mut media, 100_000.0); // 20 Mb/s
+    assert!((large - 20e6 * headers / 1.2).abs() < 1.0, "{large}");
+    // A segment is a fifth of the window: 10 % less.
+    let small = target_bps(&mut media, 10_000.0 / 2.0);
+    assert!((small - 1e6).abs() < 1.0, "{small}"); // below the least
+    let mut slow = MediaRate::new(RateLimits { min: Rate::from_kbps(100), ..limits() });
+    let small = target_bps(&mut slow, 5_000.0);
+    assert!((small - 1e6 * 0.9 * headers / 1.2).abs() < 1.0, "{small}");
+    close(target_bps(&mut media, 1e9), 50e6);
+    assert!(media.at_largest());
+}
+
+#[test]
+fn the_start_window_gives_the_start_bitrate() {
+    for millis in [1, 5, 20, 100] {
+        let mut media = MediaRate::new(limits());
+        let rtt = Duration::from_millis(millis);
+        let start = media.window_for_start(rtt);
+        media.update(&window(start), rtt);
+        let target = media.target().as_mbps_f64();
+        // The small-window term is a step of one fixed-point iteration away; 3000 B is the least.
+        let most = if millis == 1 { 24.0 } else { 10.3 };
+        assert!((9.7..most).contains(&target), "{millis} {target}");
+    }
+}
+
+#[test]
+fn frames_that_wait_lower_the_target() {
+    let mut media = MediaRate::new(limits());
+    media.on_frame(at(0), &frame(0, 1_000));
+    // 32 ms in the queue: (32 - 4) / 16 / 16 = 0.109375
+    media.on_frame(at(32), &frame(1, 1_000));
+    close(media.wait_adjustment(), 0.109375);
+    media.on_sent(&sent(0, true));
+    // Now the oldest is frame 1: (16 - 4) / 16 / 16 more.
+    media.on_frame(at(48), &frame(2, 1_000));
+    close(media.wait_adjustment(), 0.109375 + 0.046875);
+    media.on_sent(&sent(1, true));
+    media.on_sent(&sent(2, false));
+    assert_eq!(media.waiting.len(), 1);
+    media.on_sent(&sent(2, true));
+    // Nothing waits: -4 / 16 / 16.
+    media.on_frame(at(64), &frame(3, 1_000));
+    close(media.wait_adjustment(), 0.109375 + 0.046875 - 0.015625);
+    media.on_frame(at(10_000), &frame(4, 1_000));
+    close(media.wait_adjustment(), 0.5);
+}
+
+#[test]
+fn frames_above_their_size_lower_the_target_and_those_below_do_not_raise_it() {
+    let mut media = MediaRate::new(limits());
+    // Nominal: 10 Mb/s x 16 ms / 8 = 20000 B.
+    media.on_frame(at(0), &frame(0, 24_000));
+    assert!((media.frame_excess() - 0.2 / 64.0).abs() < 1e-12);
+    media.on_frame(at(0), &frame(1, 2_000));
+    assert!((media.frame_excess() - 0.2 / 64.0 * 63.0 / 64.0).abs() < 1e-12);
+    media.on_frame(at(0), &frame(2, 20_000_000));
+    close(media.frame_excess(), 0.2);
+}
+
+#[test]
+fn pacing_is_half_as_fast_again_and_relaxed_near_the_largest_bitrate() {
+    let mut media = MediaRate::new(limits());
+    for (target, paced) in [(10, 15.0), (40, 60.0), (45, 135.0), (49, 294.0), (50, 300.0)] {
+        media.target = Rate::from_mbps(target);
+        let rate = media.pacing_rate().as_mbps_f64();
+        assert!((rate - paced).abs() < 1e-3, "{target} {rate}");
+    }
+    media.target = Rate::from_kbps(20);
+    assert_eq!(media.pacing_rate(), Rate::from_kbps(75));
+}

@@ -1,0 +1,327 @@
+//! SCReAM version 2: self-clocked rate adaptation for multimedia.
+//!
+//! Source: draft-ietf-ccwg-rfc8298bis-screamv2, read in the editors' copy at commit 00d8f51 (then named
+//! draft-johansson-ccwg-rfc8298bis-screamv2); Ericsson's C++ (`ScreamV2Tx`, 0208f59) and libwebrtc
+//! (`scream_v2`) for facts where the draft is silent. The code is ours.
+//!
+//! Model: a reference window says how many bytes should be in flight (`reference_window`); loss, marks
+//! (`l4s_alpha`) and queueing delay (`queue_delay`) cut it, acknowledged bytes make it grow. The target
+//! bitrate is the window per round trip, less some (`media`); up to 1.5 to 3 windows may be in flight
+//! (`in_flight`), the more the calmer the delay is.
+//!
+//! | Constant | Value | Origin |
+//! |---|---|---|
+//! | virtual RTT | 25 ms | draft, C++ |
+//! | queue delay target | 60 ms (option) | draft; C++: 100 ms |
+//! | window overhead | 1.5 to 3 | draft; C++: at most an option, 5 in its test tool |
+//! | smoothed RTT: gain | 1/8 | RFC 6298 section 2.3 |
+//! | smoothed RTT at the start | 50 ms | C++ |
+//! | feedback interval | 5 ms | between the draft's limits: each 16 packets (8 ms at 25 Mb/s), at most 40 ms |
+//!
+//! | Deviation | Why |
+//! |---|---|
+//! | Begins at the start bitrate: the window is what that needs at 50 ms, then at the first RTT measured | the draft begins with the least window, and the lab gives every controller a start |
+//! | RTT without the receiver's holding time, a sample per report | the report interval is not the path's; a slow RTT would let the target lag behind the queue |
+//! | What counts as lost is the session's judgement | the lab's sessions share one reordering rule |
+//! | Reacts to reports only; in silence the window closes and reopens after 0.5 s | as draft and C++ |
+//! | One stream, no priorities, no frame skipping | the draft leaves both to the application |
+//!
+//! More tables are in the modules.
+
+mod in_flight;
+mod l4s_alpha;
+mod media;
+mod queue_delay;
+mod reference_window;
+
+use crate::catalogue::{OptionError, OptionSpec, OptionValues};
+use crate::{
+    FeedbackBatch, FeedbackStyle, FrameSent, Pacing, RateController, RateLimits, SentPacket,
+    SequenceNumber, Target,
+};
+use gameway_units::{Bytes, Duration, Ecn, Instant};
+use in_flight::InFlight;
+use l4s_alpha::L4sAlpha;
+use media::MediaRate;
+use queue_delay::QueueDelay;
+pub use reference_window::EcnMode;
+use reference_window::{PathState, ReferenceWindow, Rules};
+
+const VIRTUAL_RTT: Duration = Duration::from_millis(25);
+const START_RTT: Duration = Duration::from_millis(50);
+/// What a jumping clock can make of a round trip is kept within these.
+const LEAST_RTT: Duration = Duration::from_micros(10);
+const MOST_RTT: Duration = Duration::from_secs(60);
+const RTT_GAIN: f64 = 1.0 / 8.0;
+const FEEDBACK_INTERVAL: Duration = Duration::from_millis(5);
+const LEAST_OVERHEAD: f64 = 1.5;
+const MOST_OVERHEAD: f64 = 3.0;
+
+/// Options of [`Scream`].
+pub const OPTIONS: &[OptionSpec] = &[
+    OptionSpec {
+        name: "ecn",
+        default: "l4s",
+        summary: "how to read congestion marks: off, classic, l4s",
+    },
+    OptionSpec {
+        name: "queue_delay_target",
+        default: "60 ms",
+        summary: "reactions to queueing delay begin at half of this; 1 ms to 10 s",
+    },
+    OptionSpec {
+        name: "loss_beta",
+        default: "0.7",
+        summary: "share of the window kept after a loss; 0.1 to 1",
+    },
+    OptionSpec {
+        name: "ecn_beta",
+        default: "0.8",
+        summary: "share of the window kept after a classic mark; 0.1 to 1",
+    },
+    OptionSpec {
+        name: "variation_damping",
+        default: "on",
+        summary: "grow and back off less while the delay varies (optional in the draft): on, off",
+    },
+];
+
+/// Constants that can be set.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct ScreamOptions {
+    /// How to read congestion marks.
+    pub ecn: EcnMode,
+    /// Reactions to queueing delay begin at half of this.
+    pub queue_delay_target: Duration,
+    /// Share of the window kept after a loss.
+    pub loss_beta: f64,
+    /// Share of the window kept after a classic mark.
+    pub ecn_beta: f64,
+    /// Grow and back off less while the delay varies.
+    pub variation_damping: bool,
+}
+
+impl Default for ScreamOptions {
+    fn default() -> Self {
+        Self {
+            ecn: EcnMode::L4s,
+            queue_delay_target: Duration::from_millis(60),
+            loss_beta: 0.7,
+            ecn_beta: 0.8,
+            variation_damping: true,
+        }
+    }
+}
+
+/// What a report adds up to.
+#[derive(Debug, Clone, Copy, Default)]
+struct Tally {
+    received: u64,
+    marked: u64,
+    lost: bool,
+    acknowledged_unmarked: f64,
+    newest_one_way: Option<Duration>,
+}
+
+/// See the module.
+#[derive(Debug, Clone)]
+pub struct Scream {
+    options: ScreamOptions,
+    in_flight: InFlight,
+    queue_delay: QueueDelay,
+    alpha: L4sAlpha,
+    window: ReferenceWindow,
+    media: MediaRate,
+    smoothed_rtt: Duration,
+    rtt_measured: bool,
+    highest_acknowledged: Option<SequenceNumber>,
+}
+
+impl Scream {
+    /// With `options`, for a stream with `limits`.
+    #[must_use]
+    pub fn new(options: ScreamOptions, limits: RateLimits) -> Self {
+        let media = MediaRate::new(limits);
+        let rules = Rules {
+            ecn: options.ecn,
+            loss_beta: options.loss_beta,
+            ecn_beta: options.ecn_beta,
+            delay_target_secs: options.queue_delay_target.as_secs_f64().max(1e-6),
+        };
+        Self {
+            options,
+            in_flight: InFlight::default(),
+            queue_delay: QueueDelay::new(),
+            alpha: L4sAlpha::default(),
+            window: ReferenceWindow::new(rules, media.window_for_start(START_RTT)),
+            media,
+            smoothed_rtt: START_RTT,
+            rtt_measured: false,
+            highest_acknowledged: None,
+        }
+    }
+
+    /// From options given as text.
+    ///
+    /// # Errors
+    /// If a name or a value is not allowed.
+    pub fn from_options(
+        options: &[(String, String)],
+        limits: RateLimits,
+    ) -> Result<Self, OptionError> {
+        let values = OptionValues::new("scream", OPTIONS, options)?;
+        let modes = [("off", EcnMode::Off), ("classic", EcnMode::Classic), ("l4s", EcnMode::L4s)];
+        let (least, most) = (Duration::from_millis(1), Duration::from_secs(10));
+        let options = ScreamOptions {
+            ecn: values.choice("ecn", &modes)?,
+            queue_delay_target: values.duration("queue_delay_target", least, most)?,
+            loss_beta: values.number("loss_beta", 0.1, 1.0)?,
+            ecn_beta: values.number("ecn_beta", 0.1, 1.0)?,
+            variation_damping: values.switch("variation_damping")?,
+        };
+        Ok(Self::new(options, limits))
+    }
+
+    /// Counts a report. Acknowledged is all that the highest number received has moved past, lost
+    /// packets included, as the draft wants it.
+    fn tally(&mut self, now: Instant, batch: &FeedbackBatch<'_>) -> Tally {
+        let mut tally = Tally::default();
+        let before = self.highest_acknowledged;
+        let received = batch.reports.iter().filter(|report| report.arrival.is_some());
+        self.highest_acknowledged = before.max(received.map(|r| r.packet.sequence).max());
+        for report in batch.reports {
+            let marked = report.arrival.is_some() && report.ecn == Ecn::Ce;
+            let sequence = Some(report.packet.sequence);
+            if sequence > before && sequence <= self.highest_acknowledged && !self.counts(marked) {
+                tally.acknowledged_unmarked += report.packet.size.as_f64();
+            }
+            tally.lost |= report.arrival.is_none();
+            let Some(arrival) = report.arrival else { continue };
+            tally.received += 1;
+            tally.marked += u64::from(marked);
+            let one_way = arrival.one_way_delay_since(report.packet.sent);
+            self.queue_delay.on_packet(now, one_way);
+            tally.newest_one_way = Some(one_way);
+        }
+        tally
+    }
+
+    fn counts(&self, marked: bool) -> bool {
+        marked && self.options.ecn != EcnMode::Off
+    }
+
+    fn note_round_trip(&mut self, sample: Duration) {
+        let sample = sample.clamp(LEAST_RTT, MOST_RTT);
+        if self.rtt_measured {
+            self.smoothed_rtt += (sample - self.smoothed_rtt).mul_f64(RTT_GAIN);
+        } else {
+            self.rtt_measured = true;
+            self.window.scale(sample / self.smoothed_rtt);
+            self.smoothed_rtt = sample;
+        }
+    }
+
+    fn variation_headroom(&self) -> f64 {
+        if self.options.variation_damping { self.queue_delay.headroom() } else { 1.0 }
+    }
+
+    fn path_state(&self) -> PathState {
+        PathState {
+            smoothed_rtt: self.smoothed_rtt,
+            delay_secs: self.queue_delay.current_secs(),
+            average_delay_secs: self.queue_delay.average_secs(),
+            variation_headroom: self.variation_headroom(),
+            l4s_alpha: self.alpha.get(),
+            most_in_flight_before: self.in_flight.most_of_previous_round().map(Bytes::as_f64),
+            most_in_flight: self.in_flight.most_of_two_rounds().as_f64(),
+            at_largest_bitrate: self.media.at_largest(),
+        }
+    }
+
+    /// More than the reference window may be in flight, so that uneven frames need not wait.
+    fn overhead(&self) -> f64 {
+        LEAST_OVERHEAD + (MOST_OVERHEAD - LEAST_OVERHEAD) * self.queue_delay.headroom()
+    }
+
+    fn send_window(&self) -> Bytes {
+        let allowed = Bytes::from_f64(self.window.bytes() * self.overhead());
+        allowed.saturating_add(self.in_flight.written_off())
+    }
+}
+
+impl RateController for Scream {
+    fn name(&self) -> &'static str {
+        "scream"
+    }
+
+    fn feedback_style(&self) -> FeedbackStyle {
+        FeedbackStyle::Interval(FEEDBACK_INTERVAL)
+    }
+
+    fn on_frame(&mut self, now: Instant, frame: &FrameSent) {
+        self.media.on_frame(now, frame);
+    }
+
+    fn on_sent(&mut self, now: Instant, packet: &SentPacket) {
+        self.in_flight.on_sent(now, packet.size);
+        self.media.on_sent(packet);
+    }
+
+    fn on_feedback(&mut self, now: Instant, batch: &FeedbackBatch<'_>) {
+        if batch.reports.is_empty() {
+            return;
+        }
+        let tally = self.tally(now, batch);
+        if let Some(sample) = batch.round_trip_time(now) {
+            self.note_round_trip(sample);
+        }
+        self.in_flight.on_report(now, batch.in_flight, self.smoothed_rtt);
+        if let Some(newest) = tally.newest_one_way {
+            let ratio = self.window.segment_ratio();
+            self.queue_delay.on_report(now, newest, self.smoothed_rtt, ratio);
+        }
+        self.alpha.on_report(now, self.smoothed_rtt, tally.received, tally.marked);
+        self.window.note(now, tally.lost, tally.marked > 0);
+        let path = self.path_state();
+        self.window.react(now, &path);
+        self.window.grow(now, tally.acknowledged_unmarked, &path);
+        self.media.update(&self.window, self.smoothed_rtt);
+    }
+
+    fn on_timer(&mut self, now: Instant) {
+        self.in_flight.on_timer(now);
+    }
+
+    fn next_timer(&self) -> Option<Instant> {
+        self.in_flight.next_timer()
+    }
+
+    fn target(&self) -> Target {
+        Target {
+            bitrate: self.media.target(),
+            pacing: Pacing::Rate(self.media.pacing_rate()),
+            window: Some(self.send_window()),
+            probes_per_frame: 0,
+            probe_cluster: None,
+            key_frame: false,
+        }
+    }
+
+    fn observe(&self, sink: &mut dyn FnMut(&'static str, f64)) {
+        sink("target_bps", self.media.target().as_bps_f64());
+        sink("reference_window_bytes", self.window.bytes());
+        sink("inflection_window_bytes", self.window.inflection());
+        sink("send_window_bytes", self.send_window().as_f64());
+        sink("in_flight_bytes", self.in_flight.bytes().as_f64());
+        sink("smoothed_rtt_ms", self.smoothed_rtt.as_millis_f64());
+        sink("queue_delay_ms", self.queue_delay.current_secs() * 1e3);
+        sink("average_queue_delay_ms", self.queue_delay.average_secs() * 1e3);
+        sink("delay_headroom", self.queue_delay.headroom());
+        sink("l4s_alpha", self.alpha.get());
+        sink("wait_adjustment", self.media.wait_adjustment());
+        sink("frame_excess", self.media.frame_excess());
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,154 @@
+//! The queueing delay of the path, its cautious average, and how much it varies.
+//!
+//! Source: draft-ietf-ccwg-rfc8298bis-screamv2, "Detecting Increased Queue Delay" (read in the editors'
+//! copy at 00d8f51); RFC 6817 section 3.4.2 for the base delay.
+//!
+//! Model: queueing delay = one-way delay of the newest packet received less the least one-way delay of
+//! the last ten minutes. Every min(25 ms, smoothed RTT) the average takes the present value at once if it
+//! is lower, else a quarter of the difference. The variation is a slow average of the delay beyond
+//! 6.25 ms in units of 25 ms; `headroom` says how far it is below its threshold: 1 calm, 0 not.
+//!
+//! | Constant | Value | Origin |
+//! |---|---|---|
+//! | base delay window | 10 min | RFC 6817 section 2.2, `BASE_HISTORY` (C++: 50 values of 10 s) |
+//! | average: gain up | 1/4 | draft and C++ |
+//! | variation: unit, margin, gain | 25 ms, a quarter of it, 1/64 | draft |
+//! | variation: threshold, cap | 0.05 to 0.1, 1.5 thresholds | draft |
+//!
+//! | Deviation | Why |
+//! |---|---|
+//! | The delay target is constant: no compensation for competing flows | the draft lets it be turned off, the C++ has it off |
+//! | No compensation for clock drift, no periodic draining to find the base again | the clocks of the lab do not drift; off in the C++ |
+
+use super::VIRTUAL_RTT;
+use crate::filter::WindowedMin;
+use gameway_units::{Duration, Instant};
+
+const BASE_WINDOW: Duration = Duration::from_secs(600);
+const AVERAGE_GAIN: f64 = 0.25;
+const VARIATION_UNIT_SECS: f64 = 0.025;
+const VARIATION_GAIN: f64 = 1.0 / 64.0;
+
+/// See the module. Times are in seconds.
+#[derive(Debug, Clone)]
+pub(super) struct QueueDelay {
+    base: WindowedMin,
+    current: f64,
+    average: f64,
+    variation: f64,
+    threshold: f64,
+    last_update: Option<Instant>,
+}
+
+impl QueueDelay {
+    pub(super) fn new() -> Self {
+        let base = WindowedMin::new(BASE_WINDOW);
+        Self { base, current: 0.0, average: 0.0, variation: 0.0, threshold: 0.1, last_update: None }
+    }
+
+    pub(super) fn current_secs(&self) -> f64 {
+        self.current
+    }
+
+    pub(super) fn average_secs(&self) -> f64 {
+        self.average
+    }
+
+    /// From 1, no variation, to 0, at the threshold or above.
+    pub(super) fn headroom(&self) -> f64 {
+        ((self.threshold - self.variation) / self.threshold).max(0.0)
+    }
+
+    /// One-way delay (with whatever clock offset) of a packet received.
+    pub(super) fn on_packet(&mut self, now: Instant, one_way_delay: Duration) {
+        self.base.insert(now, one_way_delay);
+    }
+
+    /// After the packets of a report, with the delay of the newest; `window_ratio` is that of a segment
+    /// to the reference window.
+    pub(super) fn on_report(
+        &mut self,
+        now: Instant,
+        newest: Duration,
+        smoothed_rtt: Duration,
+        window_ratio: f64,
+    ) {
+        let base = self.base.get().unwrap_or(newest);
+        self.current = newest.saturating_sub(base).as_secs_f64().max(0.0);
+        let interval = VIRTUAL_RTT.min(smoothed_rtt);
+        if self.last_update.is_some_and(|last| now.saturating_since(last) < interval) {
+            return;
+        }
+        self.last_update = Some(now);
+        self.average = if self.current < self.average {
+            self.current
+        } else {
+            self.average + AVERAGE_GAIN * (self.current - self.average)
+        };
+        self.threshold = (0.1 * (1.0 - window_ratio / 0.1)).max(0.05);
+        let beyond = (self.current - VARIATION_UNIT_SECS / 4.0) / VARIATION_UNIT_SECS;
+        let sample = beyond.clamp(0.0, self.threshold * 1.5);
+        self.variation += VARIATION_GAIN * (sample - self.variation);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const RTT: Duration = Duration::from_millis(40);
+
+    fn at(millis: i64) -> Instant {
+        Instant::ZERO + Duration::from_millis(millis)
+    }
+
+    fn feed(delay: &mut QueueDelay, time: i64, one_way_millis: i64) {
+        let one_way = Duration::from_millis(one_way_millis);
+        delay.on_packet(at(time), one_way);
+        delay.on_report(at(time), one_way, RTT, 0.01);
+    }
+
+    fn close(left: f64, right: f64) {
+        assert!((left - right).abs() < 1e-12, "{left} {right}");
+    }
+
+    #[test]
+    fn the_average_rises_by_a_quarter_and_falls_at_once() {
+        let mut delay = QueueDelay::new();
+        feed(&mut delay, 0, 1_010); // the clock offset is in the base too
+        close(delay.current_secs(), 0.0);
+        feed(&mut delay, 25, 1_050);
+        close(delay.average_secs(), 0.010);
+        feed(&mut delay, 50, 1_050);
+        close(delay.average_secs(), 0.0175);
+        feed(&mut delay, 75, 1_013);
+        close(delay.average_secs(), 0.003);
+    }
+
+    #[test]
+    fn between_updates_only_the_present_value_moves() {
+        let mut delay = QueueDelay::new();
+        feed(&mut delay, 0, 10);
+        feed(&mut delay, 24, 90);
+        close(delay.current_secs(), 0.080);
+        close(delay.average_secs(), 0.0);
+        feed(&mut delay, 25, 18);
+        close(delay.average_secs(), 0.002);
+    }
+
+    #[test]
+    fn variation_is_slow_and_capped() {
+        let mut delay = QueueDelay::new();
+        feed(&mut delay, 0, 10);
+        close(delay.headroom(), 1.0);
+        feed(&mut delay, 25, 16); // within the margin of 6.25 ms
+        close(delay.headroom(), 1.0);
+        feed(&mut delay, 50, 1_000);
+        // Threshold 0.1 (1 - 0.01 / 0.1) = 0.09; the sample is capped at 0.135, a 64th of it counts.
+        close(delay.headroom(), 1.0 - 1.5 / 64.0);
+        for step in 3..200 {
+            feed(&mut delay, 25 * step, 1_000);
+        }
+        close(delay.headroom(), 0.0);
+    }
+}

@@ -1,0 +1,104 @@
+use super::*;
+use crate::{FrameId, PacketKind, PacketReport};
+use gameway_units::{Rate, ReceiverInstant};
+
+fn limits() -> RateLimits {
+    RateLimits {
+        min: Rate::from_mbps(1),
+        max: Rate::from_mbps(50),
+        start: Rate::from_mbps(10),
+        frame_interval: Duration::from_nanos(16_666_667),
+    }
+}
+
+fn at(millis: i64) -> Instant {
+    Instant::ZERO + Duration::from_millis(millis)
+}
+
+/// Sent at `sent` ms, 20 ms on the way unless lost; the receiver's clock is a second ahead.
+fn report(sequence: u64, sent: i64, lost: bool, ecn: Ecn) -> PacketReport {
+    let packet = SentPacket {
+        sequence: SequenceNumber(sequence),
+        sent: at(sent),
+        size: Bytes::new(1_000),
+        kind: PacketKind::Media,
+        frame: FrameId(0),
+        first_of_frame: false,
+        last_of_frame: false,
+        probe_cluster: None,
+    };
+    let arrival = ReceiverInstant::from_nanos(at(1_020 + sent).as_nanos());
+    PacketReport { packet, arrival: (!lost).then_some(arrival), ecn }
+}
+
+fn feed(scream: &mut Scream, now: i64, reports: &[PacketReport]) {
+    let generated = ReceiverInstant::from_nanos(at(now - 20 + 1_000).as_nanos());
+    let batch = FeedbackBatch { reports, generated, in_flight: Bytes::new(90_000) };
+    scream.on_feedback(at(now), &batch);
+}
+
+#[test]
+fn it_begins_at_the_start_bitrate_whatever_the_first_round_trip() {
+    let mut scream = Scream::new(ScreamOptions::default(), limits());
+    assert_eq!(scream.target().bitrate, Rate::from_mbps(10));
+    scream.on_sent(at(0), &report(0, 0, false, Ecn::Ect1).packet);
+    feed(&mut scream, 40, &[report(0, 0, false, Ecn::Ect1)]);
+    assert_eq!(scream.smoothed_rtt, Duration::from_millis(40));
+    let target = scream.target().bitrate.as_mbps_f64();
+    assert!((9.9..10.3).contains(&target), "{target}");
+}
+
+#[test]
+fn lost_packets_are_acknowledged_by_later_ones_and_late_ones_count_once() {
+    let mut scream = Scream::new(ScreamOptions::default(), limits());
+    let lost = report(1, 0, true, Ecn::NotEct);
+    let first = [report(0, 0, false, Ecn::Ect1), lost, report(2, 0, false, Ecn::Ce)];
+    let generated = ReceiverInstant::ZERO;
+    let whole = FeedbackBatch { reports: &first, generated, in_flight: Bytes::ZERO };
+    let tally = scream.tally(at(40), &whole);
+    assert_eq!((tally.received, tally.marked, tally.lost), (2, 1, true));
+    assert_eq!(Bytes::from_f64(tally.acknowledged_unmarked), Bytes::new(2_000));
+    let late = [report(1, 0, false, Ecn::Ect1)];
+    let late = FeedbackBatch { reports: &late, generated, in_flight: Bytes::ZERO };
+    assert_eq!(Bytes::from_f64(scream.tally(at(45), &late).acknowledged_unmarked), Bytes::ZERO);
+}
+
+#[test]
+fn the_send_window_is_three_windows_when_calm_and_one_and_a_half_when_not() {
+    let mut scream = Scream::new(ScreamOptions::default(), limits());
+    let window = scream.window.bytes();
+    assert_eq!(scream.target().window, Some(Bytes::from_f64(3.0 * window)));
+    for step in 0..300 {
+        scream.queue_delay.on_packet(at(step * 25), Duration::ZERO);
+        let late = Duration::from_millis(100);
+        scream.queue_delay.on_report(at(step * 25), late, VIRTUAL_RTT, 0.01);
+    }
+    assert_eq!(scream.target().window, Some(Bytes::from_f64(1.5 * window)));
+}
+
+#[test]
+fn silence_reopens_the_window() {
+    let mut scream = Scream::new(ScreamOptions::default(), limits());
+    let before = scream.send_window();
+    for sequence in 0..500 {
+        scream.on_sent(at(0), &report(sequence, 0, false, Ecn::Ect1).packet);
+    }
+    assert_eq!(scream.next_timer(), Some(at(500)));
+    scream.on_timer(at(500));
+    assert_eq!(scream.send_window(), before.saturating_add(Bytes::new(500_000)));
+}
+
+#[test]
+fn options_tell_how_to_read_marks() {
+    let window_after_mark = |ecn: &str| {
+        let options = [("ecn".to_owned(), ecn.to_owned())];
+        let mut scream = Scream::from_options(&options, limits()).expect("allowed");
+        feed(&mut scream, 40, &[report(0, 0, false, Ecn::Ect1)]);
+        let before = scream.window.bytes();
+        feed(&mut scream, 55, &[report(1, 15, false, Ecn::Ce)]);
+        scream.window.bytes() / before
+    };
+    assert!(window_after_mark("off") >= 1.0);
+    assert!((0.79..0.81).contains(&window_after_mark("classic")));
+    assert!((0.97..1.0).contains(&window_after_mark("l4s")));
+}
