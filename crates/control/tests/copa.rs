@@ -75,3 +75,18 @@ fn what_waits_at_the_sender_after_a_halving_drains() {
     assert!((0.93..1.0).contains(&utilization), "{utilization}");
     assert!(flow.delay_ms(21.0, 40.0, 0.95) < 90.0, "{}", flow.delay_ms(21.0, 40.0, 0.95));
 }
+
+/// Against a flow that keeps D of 60 ms in flight whatever Copa does, so that the queue never empties.
+#[test]
+fn the_mode_switch_keeps_its_share_from_a_flow_that_fills_the_queue() {
+    let share = |mode: &str| {
+        let mut network = Network::usual();
+        network.add(controller("copa", &[("mode", mode)]), 0.0, 0.1);
+        network.add(controller("salsify", &[("delay", "60 ms")]), 10.007, 0.1);
+        network.run_until(60.0);
+        network.flows[0].received_mbps(20.0, 60.0) / 20.0
+    };
+    let (constant, switching) = (share("default"), share("competitive"));
+    assert!((0.15..0.35).contains(&constant), "{constant}");
+    assert!((0.4..0.65).contains(&switching), "{switching}");
+}
