@@ -59,10 +59,16 @@ prop_compose! {
     }
 }
 
+fn ecn() -> impl Strategy<Value = Ecn> {
+    prop_oneof![Just(Ecn::NotEct), Just(Ecn::Ect0), Just(Ecn::Ect1), Just(Ecn::Ce)]
+}
+
 prop_compose! {
-    fn report()(packet in packet(), arrival in prop::option::of(nanos())) -> PacketReport {
+    fn report()(
+        packet in packet(), arrival in prop::option::of(nanos()), ecn in ecn(),
+    ) -> PacketReport {
         let arrival = arrival.map(ReceiverInstant::from_nanos);
-        PacketReport { packet, arrival, ecn: Ecn::NotEct }
+        PacketReport { packet, arrival, ecn }
     }
 }
 

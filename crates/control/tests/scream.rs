@@ -147,9 +147,9 @@ impl SmoothPath {
 /// The whole window in flight, self-clocked: what exceeds the path's 25 ms waits, and is marked the more
 /// the longer it waits.
 ///
-/// The sender comes to rest where it takes the marks for two per round trip, as designed. Alpha rises to
-/// the share of an interval of 10 ms with a mark at once and forgets slowly that others have none, so that
-/// evenly spread marks are really about one.
+/// The sender comes to rest where it takes the marks for two per round trip, as designed. Alpha rises
+/// sixteen times faster than it decays, and most intervals of 10 ms have no mark: evenly spread marks are
+/// really about one.
 #[test]
 fn a_smooth_source_rests_where_alpha_stands_for_two_marks_per_round_trip() {
     for mbps in [10.0, 20.0, 50.0] {

@@ -192,7 +192,7 @@ impl Scream {
         for report in batch.reports {
             let marked = report.arrival.is_some() && report.ecn == Ecn::Ce;
             let sequence = Some(report.packet.sequence);
-            if sequence > before && sequence <= self.highest_acknowledged && !self.counts(marked) {
+            if sequence > before && sequence <= self.highest_acknowledged && !self.heeds(marked) {
                 tally.acknowledged_unmarked += report.packet.size.as_f64();
             }
             tally.lost |= report.arrival.is_none();
@@ -206,7 +206,8 @@ impl Scream {
         tally
     }
 
-    fn counts(&self, marked: bool) -> bool {
+    /// Whether a mark is there and not ignored.
+    fn heeds(&self, marked: bool) -> bool {
         marked && self.options.ecn != EcnMode::Off
     }
 
