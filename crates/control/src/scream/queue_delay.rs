@@ -1,7 +1,7 @@
 //! The queueing delay of the path, its cautious average, and how much it varies.
 //!
 //! Source: draft-ietf-ccwg-rfc8298bis-screamv2, "Detecting Increased Queue Delay" (read in the editors'
-//! copy at 00d8f51); RFC 6817 section 3.4.2 for the base delay.
+//! copy at 00d8f51); RFC 6817 section 2.4.2 for the base delay.
 //!
 //! Model: queueing delay = one-way delay of the newest packet received less the least one-way delay of
 //! the last ten minutes. Every min(25 ms, smoothed RTT) the average takes the present value at once if it
@@ -10,7 +10,7 @@
 //!
 //! | Constant | Value | Origin |
 //! |---|---|---|
-//! | base delay window | 10 min | RFC 6817 section 2.2, `BASE_HISTORY` (C++: 50 values of 10 s) |
+//! | base delay window | 10 min | RFC 6817 section 2.5, `BASE_HISTORY` (C++: 50 values of 10 s) |
 //! | average: gain up | 1/4 | draft and C++ |
 //! | variation: unit, margin, gain | 25 ms, a quarter of it, 1/64 | draft |
 //! | variation: threshold, cap | 0.05 to 0.1, 1.5 thresholds | draft |
@@ -18,7 +18,8 @@
 //! | Deviation | Why |
 //! |---|---|
 //! | The delay target is constant: no compensation for competing flows | the draft lets it be turned off, the C++ has it off |
-//! | No compensation for clock drift, no periodic draining to find the base again | the clocks of the lab do not drift; off in the C++ |
+//! | No compensation for clock drift | the clocks of the lab do not drift; off by default in the C++ |
+//! | No periodic draining to find the base again | in the C++ only, which clears its media queue for two round trips |
 
 use super::VIRTUAL_RTT;
 use crate::filter::WindowedMin;

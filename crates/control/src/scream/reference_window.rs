@@ -23,7 +23,7 @@
 //!
 //! | Deviation | Why |
 //! |---|---|
-//! | The inflection point is recorded at the first reaction after any growth, not at most every 10 RTTs | newer text and libwebrtc; the editors' copy and the C++ have the latter |
+//! | The inflection point is recorded at the first reaction after any growth, not at most every 10 RTTs | as libwebrtc; the editors' copy has the latter, the C++ waits 0.5 s at losses and one RTT at marks |
 //! | A delay reaction counts as congestion for the caution after it | the draft's prose and libwebrtc; its pseudocode counts loss and marks only |
 //! | Reactions as close as min(25 ms, smoothed RTT) | draft; the C++ keeps 30 ms |
 //! | L4S backoff is damped while the delay is *below* a quarter of the target | as the pseudocode's condition; its comment says the reverse |
