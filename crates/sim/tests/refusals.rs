@@ -52,7 +52,11 @@ fn every_wrong_value_is_refused_with_its_field() {
         ("/path/loss/probability", json!("90 %"), "at most 66.7 %"),
         ("/path/loss/burst_length", json!(0.5), "path.loss.burst_length"),
         ("/path/los", json!("1 %"), "los"),
-        ("/stream/0/controller", json!("pudcia"), "unknown controller \"pudcia\"; allowed: copa, fixed"),
+        (
+            "/stream/0/controller",
+            json!("pudcia"),
+            "unknown controller \"pudcia\"; allowed: copa, fixed",
+        ),
         ("/stream/0/controller", json!({ "kind": "gcc", "x": 1 }), "no option \"x\""),
         ("/stream/0/frame_rate", json!(0), "frame_rate"),
         ("/stream/0/frame_rate", json!(1001), "frame_rate"),
