@@ -6,6 +6,9 @@ use gameway_session::MediaPacket;
 use gameway_tcp::Segment;
 use gameway_units::{Bytes, Ecn};
 
+/// An echo reply as the usual `ping` causes it: 20 IPv4 + 8 ICMP + 56 payload.
+const PING_REPLY: Bytes = Bytes::new(84);
+
 /// A packet on the path.
 #[derive(Debug, Clone, Copy)]
 pub struct Packet {
@@ -28,6 +31,18 @@ pub enum Content {
     Tcp(Segment),
     /// The reply to the ping request with this number.
     Ping(u64),
+}
+
+impl Packet {
+    /// A packet of `flow`, not ECN-capable.
+    pub fn new(flow: FlowId, content: Content) -> Self {
+        let size = match &content {
+            Content::Media(media) => media.wire_size(),
+            Content::Tcp(segment) => segment.wire_size(),
+            Content::Ping(_) => PING_REPLY,
+        };
+        Self { flow, size, ecn: Ecn::NotEct, content }
+    }
 }
 
 impl Content {

@@ -5,11 +5,8 @@ use crate::packet::{Content, Packet};
 use crate::recorder::Recorder;
 use gameway_events::{PingRecord, TableError};
 use gameway_path::{DelayLine, FlowId};
-use gameway_units::{Bytes, Duration, Ecn, Instant};
+use gameway_units::{Duration, Instant};
 use std::collections::VecDeque;
-
-/// An echo reply as the usual `ping` causes it: 20 IPv4 + 8 ICMP + 56 payload.
-const REPLY_SIZE: Bytes = Bytes::new(84);
 
 /// See the module's head.
 pub struct Ping {
@@ -68,8 +65,7 @@ impl FlowEnds for Ping {
 
     fn poll_transmit(&mut self, _now: Instant) -> Option<Packet> {
         let number = self.replies.pop_front()?;
-        let content = Content::Ping(number);
-        Some(Packet { flow: self.flow, size: REPLY_SIZE, ecn: Ecn::NotEct, content })
+        Some(Packet::new(self.flow, Content::Ping(number)))
     }
 
     fn on_arrival(

@@ -7,7 +7,7 @@ use crate::recorder::Recorder;
 use gameway_events::{ControllerRecord, Name, TableError};
 use gameway_path::{DelayLine, FlowId};
 use gameway_session::{FeedbackPacket, Receiver, ReceiverEvent, Sender, SenderEvent};
-use gameway_units::{Duration, Ecn, Instant, ReceiverInstant};
+use gameway_units::{Duration, Instant, ReceiverInstant};
 
 /// What the simulator needs beside the two ends.
 pub struct StreamSetup {
@@ -30,7 +30,6 @@ struct EventNames {
     key_frame_request: Name,
     skipped: Name,
     stall: Name,
-    target: Name,
 }
 
 /// See the module's head.
@@ -59,7 +58,6 @@ impl Stream {
                 key_frame_request: "key-frame-request".into(),
                 skipped: "frame-skipped".into(),
                 stall: "stall".into(),
-                target: "target_bps".into(),
             },
             variables: Vec::new(),
             setup,
@@ -129,8 +127,7 @@ impl Stream {
     fn observe(&mut self, now: Instant, log: &mut Recorder) -> Result<(), TableError> {
         let stream = log.name(self.setup.flow).clone();
         let controller = self.sender.controller();
-        let mut values =
-            vec![(self.events.target.clone(), controller.target().bitrate.as_bps_f64())];
+        let mut values = Vec::new();
         let variables = &mut self.variables;
         controller
             .observe(&mut |variable, value| values.push((intern(variables, variable), value)));
@@ -175,8 +172,7 @@ impl FlowEnds for Stream {
 
     fn poll_transmit(&mut self, now: Instant) -> Option<Packet> {
         let media = self.sender.poll_transmit(now)?;
-        let content = Content::Media(media);
-        Some(Packet { flow: self.setup.flow, size: media.wire_size(), ecn: Ecn::NotEct, content })
+        Some(Packet::new(self.setup.flow, Content::Media(media)))
     }
 
     fn on_arrival(

@@ -9,7 +9,7 @@ use gameway_tcp::{
     Algorithm, Application, MAXIMUM_SEGMENT_SIZE, Receiver, ReceiverConfig, Segment, Sender,
     SenderConfig, SenderStats,
 };
-use gameway_units::{Bytes, Duration, Ecn, Instant, Rate};
+use gameway_units::{Bytes, Duration, Instant, Rate};
 
 /// What a download is.
 pub struct TcpSetup {
@@ -166,8 +166,7 @@ impl FlowEnds for Tcp {
 
     fn poll_transmit(&mut self, now: Instant) -> Option<Packet> {
         let segment = self.sender.poll_transmit(now)?;
-        let content = Content::Tcp(segment);
-        Some(Packet { flow: self.flow, size: segment.wire_size(), ecn: Ecn::NotEct, content })
+        Some(Packet::new(self.flow, Content::Tcp(segment)))
     }
 
     fn on_arrival(

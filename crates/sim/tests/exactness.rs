@@ -121,3 +121,19 @@ fn the_queue_delay_of_a_frame_is_that_of_what_stands_before_it() {
     // A frame comes when the one before has been in the queue for at most one interval (16.7 ms).
     assert!(waits.iter().all(|wait| (full - 17e6..=full).contains(wait)), "{waits:?}");
 }
+
+#[test]
+fn a_variable_of_a_controller_has_one_value_at_a_time() {
+    for controller in ["pudica", "gcc"] {
+        let run = run(&with_stream(empty_path(3), json!(controller), json!({})));
+        let log = run.table("controller");
+        let times = log.present("time_ns");
+        let mut rows: Vec<(u64, &String)> =
+            times.iter().map(|time| *time as u64).zip(&log.names["variable"]).collect();
+        assert!(rows.iter().filter(|(_, name)| *name == "target_bps").count() >= 5, "{controller}");
+        let all = rows.len();
+        rows.sort_unstable();
+        rows.dedup();
+        assert_eq!(rows.len(), all, "{controller}");
+    }
+}
