@@ -82,14 +82,7 @@ fn pacer(criterion: &mut Criterion) {
         ("rate", Pacing::Rate(Rate::from_mbps(40))),
     ];
     for (name, pacing) in modes {
-        let target = gameway_control::Target {
-            bitrate: Rate::from_mbps(12),
-            pacing,
-            window: None,
-            probes_per_frame: 0,
-            probe_cluster: None,
-            key_frame: false,
-        };
+        let target = gameway_control::Target::new(Rate::from_mbps(12), pacing);
         group.bench_function(name, |bencher| {
             bencher.iter(|| {
                 let mut pacer = Pacer::new(FRAME_INTERVAL, Bytes::new(1_248));

@@ -140,6 +140,21 @@ pub struct Target {
     pub key_frame: bool,
 }
 
+impl Target {
+    /// A bitrate and how to spread it, and nothing else: no window, probes or key frame.
+    #[must_use]
+    pub const fn new(bitrate: Rate, pacing: Pacing) -> Self {
+        Self {
+            bitrate,
+            pacing,
+            window: None,
+            probes_per_frame: 0,
+            probe_cluster: None,
+            key_frame: false,
+        }
+    }
+}
+
 /// Bounds that the application sets.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct RateLimits {

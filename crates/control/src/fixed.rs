@@ -67,14 +67,7 @@ impl RateController for Fixed {
         None
     }
     fn target(&self) -> Target {
-        Target {
-            bitrate: self.bitrate,
-            pacing: Pacing::FrameMultiplier(self.pace_multiplier),
-            window: None,
-            probes_per_frame: 0,
-            probe_cluster: None,
-            key_frame: false,
-        }
+        Target::new(self.bitrate, Pacing::FrameMultiplier(self.pace_multiplier))
     }
     fn observe(&self, sink: &mut dyn FnMut(&'static str, f64)) {
         sink("target_bps", self.bitrate.as_bps_f64());

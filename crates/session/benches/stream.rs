@@ -32,14 +32,7 @@ impl RateController for Constant {
         None
     }
     fn target(&self) -> Target {
-        Target {
-            bitrate: Rate::from_mbps(25),
-            pacing: Pacing::FrameMultiplier(1.25),
-            window: None,
-            probes_per_frame: 0,
-            probe_cluster: None,
-            key_frame: false,
-        }
+        Target::new(Rate::from_mbps(25), Pacing::FrameMultiplier(1.25))
     }
     fn observe(&self, _sink: &mut dyn FnMut(&'static str, f64)) {}
 }

@@ -290,12 +290,8 @@ impl RateController for Copa {
         let known = !self.silent && self.trips.smoothed().is_some();
         let window = Bytes::from_f64(self.window.packets() * PACKET_BYTES);
         Target {
-            bitrate: self.bitrate(),
-            pacing: Pacing::Rate(self.pacing_rate()),
             window: known.then_some(window),
-            probes_per_frame: 0,
-            probe_cluster: None,
-            key_frame: false,
+            ..Target::new(self.bitrate(), Pacing::Rate(self.pacing_rate()))
         }
     }
 

@@ -308,12 +308,8 @@ impl RateController for Gcc {
     fn target(&self) -> Target {
         let bitrate = self.bitrate();
         Target {
-            bitrate,
-            pacing: Pacing::Rate(bitrate.mul_f64(self.options.pacing_factor)),
-            window: None,
-            probes_per_frame: 0,
             probe_cluster: self.probes.cluster(),
-            key_frame: false,
+            ..Target::new(bitrate, Pacing::Rate(bitrate.mul_f64(self.options.pacing_factor)))
         }
     }
 

@@ -298,14 +298,7 @@ impl RateController for Nada {
         let waiting = self.buffer_rate();
         let video = Rate::from_bps_f64((self.reference - BETA_V * waiting).max(0.0));
         let sending = Rate::from_bps_f64(self.reference + BETA_S * waiting);
-        Target {
-            bitrate: self.limits.clamp(video),
-            pacing: Pacing::Rate(self.limits.clamp(sending)),
-            window: None,
-            probes_per_frame: 0,
-            probe_cluster: None,
-            key_frame: false,
-        }
+        Target::new(self.limits.clamp(video), Pacing::Rate(self.limits.clamp(sending)))
     }
 
     fn observe(&self, sink: &mut dyn FnMut(&'static str, f64)) {

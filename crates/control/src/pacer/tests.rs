@@ -4,14 +4,7 @@ use proptest::prelude::*;
 const L: Duration = Duration::from_micros(16_000);
 
 fn target(pacing: Pacing) -> Target {
-    Target {
-        bitrate: Rate::from_mbps(10),
-        pacing,
-        window: None,
-        probes_per_frame: 0,
-        probe_cluster: None,
-        key_frame: false,
-    }
+    Target::new(Rate::from_mbps(10), pacing)
 }
 
 fn at(micros: i64) -> Instant {

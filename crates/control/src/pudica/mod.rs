@@ -340,12 +340,11 @@ impl RateController for Pudica {
         let lowered = self.fallback.pending() && !self.draining.active();
         let factor = if lowered { 1.0 - self.options.zeta } else { 1.0 };
         Target {
-            bitrate: self.limits.clamp(self.bitrate.mul_f64(factor)),
-            pacing: Pacing::FrameMultiplier(self.pace_multiplier),
-            window: None,
             probes_per_frame: self.options.probes,
-            probe_cluster: None,
-            key_frame: false,
+            ..Target::new(
+                self.limits.clamp(self.bitrate.mul_f64(factor)),
+                Pacing::FrameMultiplier(self.pace_multiplier),
+            )
         }
     }
 

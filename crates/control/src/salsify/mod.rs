@@ -191,14 +191,7 @@ impl RateController for Salsify {
     }
 
     fn target(&self) -> Target {
-        Target {
-            bitrate: self.bitrate(),
-            pacing: Pacing::Rate(self.pacing_rate()),
-            window: None,
-            probes_per_frame: 0,
-            probe_cluster: None,
-            key_frame: false,
-        }
+        Target::new(self.bitrate(), Pacing::Rate(self.pacing_rate()))
     }
 
     fn observe(&self, sink: &mut dyn FnMut(&'static str, f64)) {

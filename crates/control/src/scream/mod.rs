@@ -299,12 +299,8 @@ impl RateController for Scream {
 
     fn target(&self) -> Target {
         Target {
-            bitrate: self.media.target(),
-            pacing: Pacing::Rate(self.media.pacing_rate()),
             window: Some(self.send_window()),
-            probes_per_frame: 0,
-            probe_cluster: None,
-            key_frame: false,
+            ..Target::new(self.media.target(), Pacing::Rate(self.media.pacing_rate()))
         }
     }
 

@@ -202,14 +202,10 @@ impl RateController for Sqp {
 
     fn target(&self) -> Target {
         let bandwidth = Rate::from_bps_f64(self.bandwidth);
-        Target {
-            bitrate: self.limits.clamp(bandwidth.mul_f64(self.options.target_factor)),
-            pacing: Pacing::Rate(bandwidth.mul_f64(self.options.pace_multiplier)),
-            window: None,
-            probes_per_frame: 0,
-            probe_cluster: None,
-            key_frame: false,
-        }
+        Target::new(
+            self.limits.clamp(bandwidth.mul_f64(self.options.target_factor)),
+            Pacing::Rate(bandwidth.mul_f64(self.options.pace_multiplier)),
+        )
     }
 
     fn observe(&self, sink: &mut dyn FnMut(&'static str, f64)) {

@@ -92,14 +92,7 @@ impl RateController for Scripted {
 
 /// 12 Mb/s, spread over 80% of the frame interval: about 21 packets a frame.
 pub fn plain_target() -> Target {
-    Target {
-        bitrate: Rate::from_mbps(12),
-        pacing: Pacing::FrameMultiplier(1.25),
-        window: None,
-        probes_per_frame: 0,
-        probe_cluster: None,
-        key_frame: false,
-    }
+    Target::new(Rate::from_mbps(12), Pacing::FrameMultiplier(1.25))
 }
 
 /// Something under way.
