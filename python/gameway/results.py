@@ -83,7 +83,7 @@ class Results:
         return self._scan("controller")
 
     def events(self) -> pl.LazyFrame:
-        """Rare events: start, stop, key-frame request, stall, RTO, capacity change."""
+        """Rare events: key-frame request, skipped frame, stall, RTO, fast recovery."""
         return self._scan("events")
 
     def packets(self) -> pl.LazyFrame:
