@@ -1,25 +1,69 @@
 //! Propagation delay with jitter that never reorders.
+//!
+//! | deviation | why |
+//! |---|---|
+//! | packets that jitter squeezes arrive together, where RFC 8868 section 4.5 keeps their serialization at the slowest link between them | a line does not know the links before it; at 20 Mb/s the difference is 0.5 ms a packet |
 
 use crate::uniform;
 use gameway_units::{Duration, Instant};
 use rand_xoshiro::Xoshiro256PlusPlus;
 use std::collections::VecDeque;
 
-/// Extra delay drawn anew for each packet: normal with the given mean and deviation, cut at zero.
+/// How the one-way delay varies.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Jitter {
-    /// Mean of the normal distribution before it is cut.
-    pub mean: Duration,
-    /// Its standard deviation.
-    pub deviation: Duration,
+pub enum Jitter {
+    /// Extra delay drawn anew for each packet: normal, cut at zero.
+    Normal {
+        /// Mean of the normal distribution before it is cut.
+        mean: Duration,
+        /// Its standard deviation.
+        deviation: Duration,
+    },
+    /// Extra delay drawn anew for each packet: the absolute value of a normal of mean zero, truncated at
+    /// three deviations (RFC 8868 section 4.5.2).
+    HalfNormal {
+        /// Standard deviation of the normal.
+        deviation: Duration,
+    },
+    /// What would arrive within `delay` after a multiple of `interval` arrives at the end of that time,
+    /// in one burst (Wang et al. 2024, Appendix F).
+    Periodic {
+        /// How long arrivals are held.
+        delay: Duration,
+        /// From the begin of one such time to the next.
+        interval: Duration,
+    },
 }
 
 impl Jitter {
-    /// One draw, by Box and Muller's transform.
-    fn draw(&self, random: &mut Xoshiro256PlusPlus) -> Duration {
-        let radius = (-2.0 * libm::log(1.0 - uniform(random))).sqrt();
-        let normal = radius * libm::cos(std::f64::consts::TAU * uniform(random));
-        (self.mean + self.deviation.mul_f64(normal)).max(Duration::ZERO)
+    /// When a packet arrives that would arrive at `due` without jitter.
+    fn arrival(self, due: Instant, random: &mut Xoshiro256PlusPlus) -> Instant {
+        match self {
+            Self::Normal { mean, deviation } => {
+                due + (mean + deviation.mul_f64(normal(random))).max(Duration::ZERO)
+            }
+            Self::HalfNormal { deviation } => due + deviation.mul_f64(truncated(random).abs()),
+            Self::Periodic { delay, interval } => {
+                let phase = due.as_nanos().rem_euclid(interval.as_nanos().max(1));
+                due + (delay - Duration::from_nanos(phase)).max(Duration::ZERO)
+            }
+        }
+    }
+}
+
+/// A standard normal draw, by Box and Muller's transform.
+fn normal(random: &mut Xoshiro256PlusPlus) -> f64 {
+    let radius = (-2.0 * libm::log(1.0 - uniform(random))).sqrt();
+    radius * libm::cos(std::f64::consts::TAU * uniform(random))
+}
+
+/// A standard normal draw within three deviations; one in 370 is drawn anew.
+fn truncated(random: &mut Xoshiro256PlusPlus) -> f64 {
+    loop {
+        let draw = normal(random);
+        if draw.abs() <= 3.0 {
+            return draw;
+        }
     }
 }
 
@@ -48,11 +92,11 @@ impl<P> DelayLine<P> {
 
     /// Takes a packet that has left the link, and says when it will arrive.
     pub fn push(&mut self, now: Instant, packet: P) -> Instant {
-        let extra = match &mut self.jitter {
-            Some((jitter, random)) => jitter.draw(random),
-            None => Duration::ZERO,
+        let due = now + self.delay;
+        let due = match &mut self.jitter {
+            Some((jitter, random)) => jitter.arrival(due, random),
+            None => due,
         };
-        let due = now + self.delay + extra;
         let due = self.under_way.back().map_or(due, |(ahead, _)| due.max(*ahead));
         self.under_way.push_back((due, packet));
         due

@@ -13,6 +13,11 @@ use rand_xoshiro::Xoshiro256PlusPlus;
 struct Numbered {
     number: u64,
     size: u64,
+    ecn: Ecn,
+}
+
+fn numbered(number: u64, size: u64) -> Numbered {
+    Numbered { number, size, ecn: Ecn::NotEct }
 }
 
 impl PathPacket for Numbered {
@@ -23,9 +28,11 @@ impl PathPacket for Numbered {
         FlowId(0)
     }
     fn ecn(&self) -> Ecn {
-        Ecn::NotEct
+        self.ecn
     }
-    fn set_ecn(&mut self, _ecn: Ecn) {}
+    fn set_ecn(&mut self, ecn: Ecn) {
+        self.ecn = ecn;
+    }
 }
 
 fn random(seed: u64) -> Xoshiro256PlusPlus {
@@ -54,7 +61,7 @@ proptest! {
                     Rate::from_mbps(10).time_for(done.packet.wire_size()));
                 out.push(done.packet.number);
             }
-            let packet = Numbered { number: number as u64, size };
+            let packet = numbered(number as u64, size);
             dropped.extend(path.arrive(now, packet).map(|drop| drop.packet.number));
             if let QueueSize::Bytes(bytes) = limit {
                 prop_assert!(path.queued_bytes() <= bytes);
@@ -72,8 +79,15 @@ proptest! {
 
     /// Jitter never reorders and never makes a packet arrive before its propagation delay.
     #[test]
-    fn jitter_keeps_order(seed in any::<u64>(), gaps in prop::collection::vec(0i64..3_000_000, 1..200)) {
-        let jitter = Jitter { mean: Duration::ZERO, deviation: Duration::from_millis(5) };
+    fn jitter_keeps_order(
+        seed in any::<u64>(),
+        gaps in prop::collection::vec(0i64..3_000_000, 1..200),
+        jitter in prop::sample::select(vec![
+            Jitter::Normal { mean: Duration::ZERO, deviation: Duration::from_millis(5) },
+            Jitter::HalfNormal { deviation: Duration::from_millis(5) },
+            Jitter::Periodic { delay: Duration::from_millis(40), interval: Duration::from_millis(100) },
+        ]),
+    ) {
         let delay = Duration::from_millis(8);
         let mut line = DelayLine::new(delay).with_jitter(jitter, random(seed));
         let mut now = Instant::ZERO;
@@ -97,7 +111,7 @@ proptest! {
 #[test]
 fn a_full_queue_takes_what_fits_and_no_more() {
     let mut queue = DropTail::new(Limit::Bytes(Bytes::new(3000)));
-    let packet = |number, size| Numbered { number, size };
+    let packet = numbered;
     assert_eq!(queue.enqueue(Instant::ZERO, packet(0, 1500)), Verdict::Queued);
     assert_eq!(queue.enqueue(Instant::ZERO, packet(1, 1400)), Verdict::Queued);
     assert!(matches!(queue.enqueue(Instant::ZERO, packet(2, 101)), Verdict::Dropped(_)));
@@ -115,7 +129,7 @@ fn a_queue_sized_in_time_follows_the_capacity() {
         let mut path =
             Bottleneck::new(link, size, Duration::from_millis(16), DropTail::<Numbered>::new);
         let kept =
-            (0..100).filter(|&number| path.arrive(at, Numbered { number, size: 1500 }).is_none());
+            (0..100).filter(|&number| path.arrive(at, numbered(number, 1500)).is_none());
         kept.count()
     };
     // 10 ms at 12 Mb/s are 15 000 B: ten packets wait and one is in transmission; then twice that.
@@ -140,4 +154,50 @@ fn loss_has_its_probability_and_burst_length() {
     let (share, burst) = count(LossModel::Bursty { probability, burst_length: 4.0 });
     assert!((0.018..0.022).contains(&share), "{share}");
     assert!((3.8..4.2).contains(&burst), "{burst}");
+}
+
+#[test]
+fn what_waited_too_long_is_marked_if_it_can_be() {
+    let millis = |count| Instant::ZERO + Duration::from_millis(count);
+    let leaves = |ecn, mark_above, waited| {
+        let mut queue = DropTail::new(Limit::Packets(9)).with_marking(mark_above);
+        queue.enqueue(Instant::ZERO, Numbered { number: 0, size: 1500, ecn });
+        queue.dequeue(millis(waited), &mut Vec::new()).map(|next| next.packet.ecn)
+    };
+    let limit = Some(Duration::from_millis(1));
+    assert_eq!(leaves(Ecn::Ect1, limit, 2), Some(Ecn::Ce));
+    assert_eq!(leaves(Ecn::Ect0, limit, 2), Some(Ecn::Ce));
+    assert_eq!(leaves(Ecn::Ect1, limit, 1), Some(Ecn::Ect1), "no longer than the limit");
+    assert_eq!(leaves(Ecn::NotEct, limit, 2), Some(Ecn::NotEct), "cannot be marked");
+    assert_eq!(leaves(Ecn::Ect1, None, 2), Some(Ecn::Ect1), "the queue does not mark");
+}
+
+/// The moments of |N(0, s)| cut at 3 s: its mean is 0.7912 s by integration, its most 3 s.
+#[test]
+fn half_normal_jitter_has_its_moments() {
+    let jitter = Jitter::HalfNormal { deviation: Duration::from_millis(5) };
+    let mut line = DelayLine::new(Duration::ZERO).with_jitter(jitter, random(3));
+    let gap = Duration::from_millis(100);
+    let delays: Vec<f64> = (0..20_000i64)
+        .map(|number| {
+            let now = Instant::ZERO + gap * number;
+            (line.push(now, ()) - now).as_millis_f64()
+        })
+        .collect();
+    let mean = delays.iter().sum::<f64>() / delays.len() as f64;
+    let most = delays.iter().copied().fold(0.0, f64::max);
+    assert!((3.89..4.0).contains(&mean), "{mean}");
+    assert!((14.0..=15.0).contains(&most), "{most}");
+}
+
+#[test]
+fn periodic_jitter_holds_and_then_lets_go_at_once() {
+    let millis = |count| Instant::ZERO + Duration::from_millis(count);
+    let (delay, interval) = (Duration::from_millis(40), Duration::from_millis(500));
+    let mut line = DelayLine::new(Duration::from_millis(8))
+        .with_jitter(Jitter::Periodic { delay, interval }, random(3));
+    let arrivals: Vec<Instant> =
+        [400, 491, 492, 510, 531, 532, 540].map(|at| line.push(millis(at), ())).to_vec();
+    // 8 ms later is 408, 499, then 500 to 539 are held until 540.
+    assert_eq!(arrivals, [408, 499, 540, 540, 540, 540, 548].map(millis));
 }

@@ -3,11 +3,14 @@
 //! Model: a packet is taken if what waits plus the packet stays within the limit. Packets already
 //! waiting are never dropped, not even when the limit shrinks below the backlog.
 //!
+//! With `mark_above`, an ECN-capable packet that waited longer than this is marked when it leaves: the step
+//! marking of an L4S queue (RFC 9332 section 4.1 and appendix A, with range zero), on a queue of its own.
+//!
 //! Deviations: none. As in Linux's bfifo and pfifo, the packet being transmitted does not count.
 
 use super::{Backlog, Dequeued, DropReason, Dropped, Queue, QueueKind, QueueOption, Verdict};
 use crate::PathPacket;
-use gameway_units::{Bytes, Instant};
+use gameway_units::{Bytes, Duration, Ecn, Instant};
 use std::collections::VecDeque;
 
 /// How experiment files name it.
@@ -15,12 +18,19 @@ pub(super) const KIND: QueueKind = QueueKind {
     name: "drop-tail",
     summary: "first in, first out; a packet that finds no room is dropped",
     source: "RFC 2309, section 2; as Linux's bfifo and pfifo",
-    options: &[QueueOption {
-        name: "size",
-        default: "2 bdp",
-        summary: "what may wait: \"2 bdp\" (capacity times base_rtt), \"64 KiB\", \"100 packets\" \
-                  or \"300 ms\" (at the capacity)",
-    }],
+    options: &[
+        QueueOption {
+            name: "size",
+            default: "2 bdp",
+            summary: "what may wait: \"2 bdp\" (capacity times base_rtt), \"64 KiB\", \"100 packets\" \
+                      or \"300 ms\" (at the capacity)",
+        },
+        QueueOption {
+            name: "mark_above",
+            default: "never",
+            summary: "ECN-capable packets that waited longer than this time are marked",
+        },
+    ],
 };
 
 /// The most that a queue holds.
@@ -36,6 +46,7 @@ pub enum Limit {
 #[derive(Debug)]
 pub struct DropTail<P> {
     limit: Limit,
+    mark_above: Option<Duration>,
     waiting: VecDeque<Dequeued<P>>,
     bytes: Bytes,
 }
@@ -44,7 +55,22 @@ impl<P> DropTail<P> {
     /// An empty queue of that size.
     #[must_use]
     pub fn new(limit: Limit) -> Self {
-        Self { limit, waiting: VecDeque::new(), bytes: Bytes::ZERO }
+        Self { limit, mark_above: None, waiting: VecDeque::new(), bytes: Bytes::ZERO }
+    }
+
+    /// The same, and it marks ECN-capable packets that waited longer than `mark_above`.
+    #[must_use]
+    pub fn with_marking(mut self, mark_above: Option<Duration>) -> Self {
+        self.mark_above = mark_above;
+        self
+    }
+
+    fn marks(&self, now: Instant, next: &Dequeued<P>) -> bool
+    where
+        P: PathPacket,
+    {
+        let capable = matches!(next.packet.ecn(), Ecn::Ect0 | Ecn::Ect1);
+        capable && self.mark_above.is_some_and(|most| now - next.enqueued > most)
     }
 
     fn fits(&self, size: Bytes) -> bool {
@@ -70,9 +96,12 @@ impl<P: PathPacket> Queue<P> for DropTail<P> {
         Verdict::Queued
     }
 
-    fn dequeue(&mut self, _now: Instant, _dropped: &mut Vec<Dropped<P>>) -> Option<Dequeued<P>> {
-        let next = self.waiting.pop_front()?;
+    fn dequeue(&mut self, now: Instant, _dropped: &mut Vec<Dropped<P>>) -> Option<Dequeued<P>> {
+        let mut next = self.waiting.pop_front()?;
         self.bytes -= next.packet.wire_size();
+        if self.marks(now, &next) {
+            next.packet.set_ecn(Ecn::Ce);
+        }
         Some(next)
     }
 
