@@ -13,12 +13,15 @@ from rich.console import Console
 
 import gameway
 from gameway import library, progress, tables
+from gameway import suite as suites
 from gameway.errors import GamewayError
 from gameway.fields import entries
 from gameway.results import Results
 
 if TYPE_CHECKING:
     from gameway.experiment import Experiment
+    from gameway.report.page import Page
+    from gameway.suite import Suite
 
 BAD_INPUT = 2
 INTERRUPTED = 130
@@ -86,6 +89,10 @@ Jobs = Annotated[
 Out = Annotated[
     Path | None, typer.Option("--out", "-o", help="Result folder; `results/NAME` if not given.")
 ]
+Parts = Annotated[
+    list[str] | None,
+    typer.Option("--part", metavar="PART", help="Only this part of a suite. May be repeated."),
+]
 NoReport = Annotated[bool, typer.Option("--no-report", help="Leave out the HTML report.")]
 
 
@@ -116,18 +123,28 @@ def reproduce(
     name: Annotated[str, typer.Argument(help="See `gameway list experiments`.")],
     runs: Runs = None,
     settings: Sets = None,
+    parts: Parts = None,
     jobs: Jobs = None,
     folder: Out = None,
     no_report: NoReport = False,
 ) -> None:
     """Run an experiment that comes with Gameway: a paper's matrix, beside its published figures.
 
+    Some are suites of several parts, each with a result folder of its own and all on one page.
+    `--set` sets a value in every part, `--set "PART:FIELD=VALUE"` in one.
+
     Example: `gameway reproduce demo`
 
     Next: open the report; published and simulated values stand side by side, with the difference.
     """
-    experiment = gameway.load(library.find(name))
-    _run(_set(experiment, settings, runs), jobs, folder, report=not no_report)
+    found = library.find(name)
+    if found.is_dir():
+        _run_suite(_suite(found, settings, runs, parts), jobs, folder, report=not no_report)
+    elif parts:
+        raise gameway.InputError(f"{name} is one experiment, it has no parts", file="--part")
+    else:
+        experiment = gameway.load(found)
+        _run(_set(experiment, settings, runs), jobs, folder, report=not no_report)
 
 
 @app.command()
@@ -142,6 +159,9 @@ def report(
 
     Next: open `results/demo/report.html` in a browser.
     """
+    if suites.is_suite_folder(folder):
+        _write_suite_page(folder)
+        return
     results = Results.open(folder)
     _warn_of_missing(results)
     _write_report(results)
@@ -161,7 +181,7 @@ def list_command(
         _list_metrics()
     elif what is Listed.experiments:
         for name in library.names():
-            out.print(f"{name}: {gameway.load(library.find(name)).title}", highlight=False)
+            out.print(f"{name}: {library.title(name)}", highlight=False, soft_wrap=True)
     else:
         found = entries(what.value).values()
         has_options = any(entry["options"] for entry in found)
@@ -229,6 +249,41 @@ def _run(experiment: Experiment, jobs: int | None, folder: Path | None, *, repor
     if report:
         _write_report(results)
     out.print(f"tables: {target}", highlight=False, soft_wrap=True)
+
+
+def _suite(
+    found: Path, settings: list[str] | None, runs: int | None, parts: list[str] | None
+) -> Suite:
+    suite = suites.load_suite(found)
+    chosen = suite.only(parts) if parts else suite
+    own = [] if runs is None else [f"runs={runs}"]
+    return chosen.with_overrides([*(settings or []), *own])
+
+
+def _run_suite(suite: Suite, jobs: int | None, folder: Path | None, *, report: bool) -> None:
+    target = folder or Path("results") / suite.name
+    suites.run(suite, target, jobs=jobs, progress=progress.for_console(err))
+    if report:
+        _write_suite_page(target)
+    out.print(f"tables: {target}", highlight=False, soft_wrap=True)
+
+
+def _write_suite_page(folder: Path) -> None:
+    page, place = suites.write_page(folder)
+    _print_page(page)
+    out.print(f"report: {place}", highlight=False, soft_wrap=True)
+
+
+def _print_page(page: Page) -> None:
+    """Print a page's main tables and what it found."""
+    for section in page.sections:
+        for table in section.tables:
+            if table.main:
+                out.print(tables.page_table(table, section.title))
+    for sentence in page.statement:
+        out.print(sentence, highlight=False, markup=False)
+    if page.warning:
+        err.print(page.warning, style="yellow", highlight=False, markup=False)
 
 
 def _print_summary(results: Results) -> None:

@@ -1,4 +1,8 @@
-"""The experiments that come with Gameway, by name: for `gameway reproduce`."""
+"""The experiments that come with Gameway, by name: for `gameway reproduce`.
+
+A folder of an experiment has one `experiment.toml`, or several `*.toml` files: then it is a suite,
+and each file is a part of it.
+"""
 
 from __future__ import annotations
 
@@ -6,6 +10,7 @@ from importlib import resources
 from pathlib import Path
 
 from gameway.errors import InputError
+from gameway.experiment import load
 from gameway.fields import nearest
 
 FILE = "experiment.toml"
@@ -21,12 +26,34 @@ def folder() -> Path:
 
 def names() -> list[str]:
     """List the names of the experiments."""
-    return sorted(file.parent.name for file in folder().glob(f"*/{FILE}"))
+    return sorted({file.parent.name for file in folder().glob("*/*.toml")})
 
 
 def find(name: str) -> Path:
-    """Give the file of an experiment by name; InputError that lists the names."""
+    """Give the file of an experiment by name, or the folder of a suite."""
     if name not in names():
         hint = nearest(name, names()) if names() else f"none is in {folder()}"
         raise InputError(f'"{name}" is no experiment of this installation', hint=hint)
-    return folder() / name / FILE
+    own = folder() / name
+    return own if is_suite(own) else own / FILE
+
+
+def is_suite(path: Path) -> bool:
+    """Whether a folder holds the parts of a suite."""
+    return path.is_dir() and not (path / FILE).is_file() and any(path.glob("*.toml"))
+
+
+def title(name: str) -> str:
+    """Give the title of an experiment: of its file, or of a suite's README."""
+    found = find(name)
+    return suite_title(found) if found.is_dir() else load(found).title
+
+
+def suite_title(suite: Path) -> str:
+    """Give the heading of a suite's README, or its name."""
+    try:
+        lines = (suite / "README.md").read_text(encoding="utf-8").splitlines()
+    except OSError:
+        lines = []
+    heading = next((line for line in lines if line.startswith("# ")), "")
+    return heading.removeprefix("# ").strip() or suite.name

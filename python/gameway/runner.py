@@ -62,8 +62,7 @@ def run(
         GamewayError: some runs failed; the others are finished and kept.
     """
     path = Path(out)
-    runs = expand(experiment)
-    _check(experiment, runs)
+    runs = check(experiment)
     with folder.locked(path):
         manifest = _manifest(experiment, runs)
         before = folder.check_same(path, manifest)
@@ -81,8 +80,14 @@ def run(
     return Results.open(path)
 
 
-def _check(experiment: Experiment, runs: list[Run]) -> None:
-    """Let the simulator build every combination once, so that it refuses none after hours."""
+def check(experiment: Experiment, out: str | Path | None = None) -> list[Run]:
+    """Give the runs of an experiment, or refuse what `run` would refuse; nothing is run.
+
+    The simulator builds every combination once, so that it refuses none after hours.
+    """
+    runs = expand(experiment)
+    if out is not None and Path(out).exists():
+        folder.check_same(Path(out), _manifest(experiment, runs))
     seen: set[str] = set()
     for run in runs:
         spec = canonical(run.spec | {"seed": 0})
@@ -93,6 +98,7 @@ def _check(experiment: Experiment, runs: list[Run]) -> None:
             _core.check_spec(spec)
         except ValueError as error:
             raise InputError(f"{error} (in {run.id})", file=experiment.source.file) from None
+    return runs
 
 
 def _run_all(sweep: Sweep, jobs: int, progress: Progress, run_one: RunOne) -> None:

@@ -14,6 +14,8 @@ if TYPE_CHECKING:
 
     import polars as pl
 
+    from gameway.report.page import Table as PageTable
+
 NOTHING = "-"
 SHOWN = (
     ("bitrate_mbps", "stream\nMb/s", 1),
@@ -87,6 +89,24 @@ def _catalogue_row(
 ) -> None:
     middle = [] if between is None else [Text(entry.get(between, ""))]
     table.add_row(name, *middle, about)
+
+
+def page_table(table: PageTable, heading: str) -> Table:
+    """Lay out a table of a page; the best cells are bold."""
+    from gameway.report.page import shown  # noqa: PLC0415 (heavy; help must be quick)
+
+    title = f"{heading}: {table.caption}" if table.caption else heading
+    laid = Table(title=Text(title), title_justify="left", box=box.SIMPLE_HEAD, pad_edge=False)
+    for name, kind in table.frame.schema.items():
+        laid.add_column(name, justify="right" if kind.is_numeric() else "left")
+    for index, row in enumerate(table.frame.iter_rows(named=True)):
+        laid.add_row(
+            *(
+                Text(shown(value), style="bold" if (index, name) in table.best else "")
+                for name, value in row.items()
+            )
+        )
+    return laid
 
 
 def frame(rows: pl.DataFrame) -> Table:

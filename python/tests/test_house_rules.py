@@ -15,6 +15,7 @@ import pytest
 
 import gameway as gw
 from gameway import library
+from gameway.suite import load_suite
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -361,13 +362,17 @@ def test_the_index_of_a_lock_file_is_no_place() -> None:
 
 def experiment_gaps(folder: Path) -> list[str]:
     """What a folder under `experiments` lacks."""
-    missing = [f for f in ("experiment.toml", "README.md") if not (folder / f).is_file()]
+    missing = [] if list(folder.glob("*.toml")) else ["experiment.toml"]
+    missing += [] if (folder / "README.md").is_file() else ["README.md"]
     if missing:
         return [f"{folder.name}: no {file}" for file in missing]
-    experiment = gw.load(folder)
-    gw.expand(experiment)
+    suite = library.is_suite(folder)
+    experiments = load_suite(folder).parts.values() if suite else [gw.load(folder)]
+    for experiment in experiments:
+        gw.expand(experiment)
     text = (folder / "README.md").read_text(encoding="utf-8")
-    wanted = ["Question", *(["Published"] if experiment.reference else []), "Found"]
+    published = suite or any(experiment.reference for experiment in experiments)
+    wanted = ["Question", *(["Published"] if published else []), "Found"]
     return [f"{folder.name}: no {word}" for word in wanted if not re.search(rf"\b{word}\b", text)]
 
 
@@ -385,6 +390,9 @@ def test_an_experiment_that_tells_nothing_is_found(tmp_path: Path) -> None:
     text = (library.folder() / "xu-claypool-2022" / "experiment.toml").read_text(encoding="utf-8")
     (folder / "experiment.toml").write_text(text, encoding="utf-8")
     assert experiment_gaps(folder) == ["mine: no Published", "mine: no Found"]
+    (folder / "experiment.toml").rename(folder / "part.toml")
+    assert experiment_gaps(folder) == ["mine: no Published", "mine: no Found"]
+    (folder / "part.toml").unlink()
     (folder / "experiment.toml").write_text('duration = "5"', encoding="utf-8")
     with pytest.raises(gw.InputError):
         experiment_gaps(folder)
