@@ -13,19 +13,9 @@ from types import ModuleType
 
 from gameway import _core
 from gameway.errors import GamewayError, InputError
-from gameway.experiment import (
-    Competitor,
-    Experiment,
-    Jitter,
-    Loss,
-    Path,
-    Ping,
-    Record,
-    Stream,
-    load,
-    loads,
-)
+from gameway.experiment import Experiment, load, loads
 from gameway.matrix import Run, expand
+from gameway.parts import Back, Competitor, Hop, Jitter, Loss, Path, Ping, Record, Stream
 from gameway.results import Results
 from gameway.runner import Interrupted, run
 
@@ -45,9 +35,11 @@ def __getattr__(name: str) -> ModuleType:
 
 __all__ = [
     "SCHEMA_VERSION",
+    "Back",
     "Competitor",
     "Experiment",
     "GamewayError",
+    "Hop",
     "InputError",
     "Interrupted",
     "Jitter",

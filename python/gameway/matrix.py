@@ -25,16 +25,24 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from gameway.errors import InputError
-from gameway.experiment import Experiment, Source, plain
 from gameway.fields import resolve
+from gameway.parts import plain
+from gameway.settling import settled, without_defaults
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
+
+    from gameway.experiment import Experiment
+    from gameway.source import Source
 
 MOST_RUNS = 100_000
 SLUG_LENGTH = 80
 CONTROLLER = re.compile(r"stream\.\d+\.controller")
 """Path of a controller in the tree of a run."""
+WHOLE = re.compile(r"stream\.\d+\.(controller|feedback|pause)")
+"""Paths of what is one value with its options: an option means something to its own kind only."""
+LISTS = {"stream", "competitor", "path.hop"}
+"""Paths of lists that are no axes: each of their tables is one more part of the run."""
 
 ALWAYS = ("controller", "congestion_control", "capacity", "queue_size")
 """Factors that every run names, whether they vary or not."""
@@ -67,14 +75,15 @@ def expand(experiment: Experiment) -> list[Run]:
     tree.pop("title")
     tree.pop("reference", None)
     _check_size(tree, runs, experiment)
-    combinations = list(_alternatives(tree))
+    combinations = [settled(combination) for combination in _alternatives(tree)]
     factors = _factors(combinations)
+    specs = [without_defaults(combination) for combination in combinations]
     digests = file_digests(experiment)
     found: dict[str, Run] = {}
     for repeat in range(runs):
         seed = run_seed(base_seed, repeat)
-        for combination, named in zip(combinations, factors, strict=True):
-            recorded = {"seed": seed, **combination}
+        for spec, named in zip(specs, factors, strict=True):
+            recorded = {"seed": seed, **spec}
             run = _make(recorded, named, repeat, experiment.source, digests)
             found.setdefault(run.id, run)
     return list(found.values())
@@ -125,8 +134,7 @@ def _ordered(tree: Any, source: Source, path: str = "") -> Any:
 
 
 def _is_axis(path: str, node: object) -> bool:
-    parts_of_experiment = path in {"stream", "competitor"}
-    return isinstance(node, list) and not parts_of_experiment and not path.endswith(".steps")
+    return isinstance(node, list) and path not in LISTS and not path.endswith(".steps")
 
 
 def _count(node: Any, path: str = "") -> int:
@@ -219,15 +227,12 @@ def _same_order(factors: list[dict[str, str]]) -> list[dict[str, str]]:
 
 
 def _leaves(node: Any, path: str = "") -> Iterator[tuple[str, Any]]:
-    """Give each single value by its path; a kind of queue has its table's path.
-
-    A controller is one value with its options: an option means something to its own kind only.
-    """
-    if CONTROLLER.fullmatch(path):
+    """Give each single value by its path; a kind of queue has its table's path."""
+    if WHOLE.fullmatch(path):
         yield path, node
     elif isinstance(node, dict) and path and not {"trace", "file", "steps"} & set(node):
         for name, item in node.items():
-            own = name == "kind" and path == "path.queue"
+            own = name == "kind" and path.endswith(".queue")
             yield from _leaves(item, path if own else f"{path}.{name}")
     elif isinstance(node, dict) and not path:
         for name, item in node.items():
@@ -257,6 +262,9 @@ def _short(path: str, combination: dict[str, Any]) -> str:
     """Give a short name for the value at `path`, for a column of a table."""
     part, _, rest = path.partition(".")
     if part == "path":
+        hop, _, key = rest.removeprefix("hop.").partition(".")
+        if rest.startswith("hop."):
+            rest = f"{combination['path']['hop'][int(hop)]['name']}.{key}"
         return rest.replace(".", "_")
     if part not in {"stream", "competitor"}:
         return path.replace(".", "_")
@@ -309,6 +317,10 @@ def _label(value: Any) -> str:
         rates = [rate for _, rate in value["steps"]]
         between = f" … ({len(rates)} steps)" if len(rates) > 3 else ""  # noqa: PLR2004 (short)
         return " → ".join(rates[:3]) + between
+    if isinstance(value, dict) and "kind" in value:
+        return f"{value['kind']} {value['interval']}"
+    if isinstance(value, dict) and "from" in value:
+        return f"{value['from']} to {value['to']}"
     if isinstance(value, dict):
         name = str(value.get("trace", value.get("file")))
         return name.replace("\\", "/").rsplit("/", 1)[-1].rsplit(".", 1)[0]

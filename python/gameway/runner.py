@@ -12,14 +12,17 @@ from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from gameway import _core, folder, machine
 from gameway.errors import GamewayError, InputError
-from gameway.experiment import Experiment, plain
 from gameway.matrix import Run, canonical, expand, file_digests
+from gameway.parts import plain
 from gameway.progress import Progress, Silent
 from gameway.results import RUNS, Results
+
+if TYPE_CHECKING:
+    from gameway.experiment import Experiment
 
 RunOne = Callable[[dict[str, Any], dict[str, Any], Path], None]
 SHOWN_FAILURES = 3

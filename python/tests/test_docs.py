@@ -14,7 +14,7 @@ import pytest
 
 import gameway as gw
 from gameway import _core, fields
-from gameway.experiment import plain
+from gameway.parts import plain
 from gameway.reference import REFERENCES
 
 if TYPE_CHECKING:
@@ -27,6 +27,8 @@ TABLES: dict[str, type[BaseModel]] = {
     "`[path]`": gw.Path,
     "`[path.jitter]`": gw.Jitter,
     "`[path.loss]`": gw.Loss,
+    "`[path.back]`": gw.Back,
+    "`[[path.hop]]`": gw.Hop,
     "`[[stream]]`": gw.Stream,
     "`[[competitor]]`": gw.Competitor,
     "`[ping]`": gw.Ping,
@@ -80,7 +82,7 @@ def test_a_block_that_fails_is_named() -> None:
 
 
 def test_the_example_has_the_runs_that_the_text_counts() -> None:
-    (example,) = blocks("experiment-file.md", "toml")
+    example, _ = blocks("experiment-file.md", "toml")
     experiment = gw.loads(example)
     runs = len(gw.expand(experiment))
     assert f"= {runs} runs" in text_of("experiment-file.md")
@@ -88,11 +90,21 @@ def test_the_example_has_the_runs_that_the_text_counts() -> None:
         _core.check_spec(json.dumps(run.spec))
 
 
+def test_the_example_of_every_key_can_run() -> None:
+    _, example = blocks("experiment-file.md", "toml")
+    runs = gw.expand(gw.loads(example))
+    assert len(runs) == 4
+    if gw.SCHEMA_VERSION > 1:
+        for run in runs:
+            _core.check_spec(json.dumps(run.spec))
+
+
 def documented(text: str, heading: str) -> list[list[str]]:
     """The rows of the table under a heading."""
     section = text.split(f"\n## {heading}\n", 1)[1].split("\n## ", 1)[0]
-    lines = [line for line in section.splitlines() if line.startswith("|")]
-    return [[cell.strip() for cell in line.strip("|").split("|")] for line in lines[2:]]
+    table = next(part for part in section.strip().split("\n\n") if part.startswith("|"))
+    lines = table.splitlines()[2:]
+    return [[cell.strip() for cell in line.strip("|").split("|")] for line in lines]
 
 
 def modelled(model: type[BaseModel]) -> list[list[str]]:
@@ -144,7 +156,7 @@ def test_every_name_that_may_be_written_is_documented() -> None:
     text = text_of("experiment-file.md")
     catalogue = fields.catalogue()
     names = [entry["name"] for part in catalogue.values() for entry in part]
-    for name in [*names, *fields.VIDEOS, *fields.FEEDBACK, *REFERENCES]:
+    for name in [*names, *fields.VIDEOS, *fields.FEEDBACK, *fields.REPORTS, *REFERENCES]:
         assert f'"{name}"' in text, name
 
 

@@ -6,7 +6,7 @@ from contextlib import suppress
 from typing import TYPE_CHECKING
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import gameway as gw
@@ -138,11 +138,11 @@ CASES = {
     ),
     "unknown competitor": (
         'name = "download"', 'name = "download"\nkind = "dash"', 16, "competitor.0.kind", "dash",
-        ["known are tcp"],
+        ["known are short-tcp, tcp, udp"],
     ),
     "unknown feedback": (
         'name = "game"', 'name = "game"\nfeedback = "often"', 12, "stream.0.feedback", "often",
-        ["native, per-frame"],
+        ["native, per-frame", '{ kind = "rfc8888"'],
     ),
     "no runs": ("runs = 3", "runs = 0", 3, "runs", 0, ["from 1 to"]),
     "half a run": ("runs = 3", "runs = 1.5", 3, "runs", 1.5, ["whole number"]),
@@ -194,6 +194,132 @@ CASES = {
     "frame rate": (
         'name = "game"', 'name = "game"\nframe_rate = 0', 12, "stream.0.frame_rate", 0,
         ["from 1 to 1000"],
+    ),
+    "unknown kind of jitter": (
+        'base_rtt = "16 ms"', 'base_rtt = "16 ms"\njitter = { kind = "periodc" }', 8,
+        "path.jitter.kind", "periodc", ['did you mean "periodic"', "half-normal, normal"],
+    ),
+    "jitter without deviation": (
+        'base_rtt = "16 ms"', 'base_rtt = "16 ms"\njitter = { mean = "1 ms" }', 8,
+        "path.jitter.deviation", None, ["is missing", 'normal jitter needs deviation = "2 ms"'],
+    ),
+    "mean of half-normal jitter": (
+        'base_rtt = "16 ms"',
+        'base_rtt = "16 ms"\njitter = { kind = "half-normal", mean = "1 ms", deviation = "5 ms" }',
+        8, "path.jitter.mean", "1 ms", ["has no meaning here", 'only kind = "normal" has it'],
+    ),
+    "periodic jitter without interval": (
+        'base_rtt = "16 ms"',
+        'base_rtt = "16 ms"\njitter = { kind = "periodic", delay = "1 ms" }',
+        8, "path.jitter.interval", None, ['interval = "500 ms"'],
+    ),
+    "periodic jitter that never lets go": (
+        'base_rtt = "16 ms"',
+        'base_rtt = "16 ms"\njitter = { kind = "periodic", delay = "9 ms", interval = "9 ms" }',
+        8, "path.jitter.interval", "9 ms", ["must be above delay = 9 ms"],
+    ),
+    "marking without a unit": (
+        'size = "2 bdp"', "mark_above = 5", 8, "path.queue.mark_above", 5, ["has no unit"],
+    ),
+    "unknown key of the way back": (
+        'base_rtt = "16 ms"', 'base_rtt = "16 ms"\nback = { base_rtt = "1 ms" }', 8,
+        "path.back.base_rtt", "1 ms", ["unknown key", "capacity, jitter, loss, queue"],
+    ),
+    "queue of a way back without a bottleneck": (
+        "[[stream]]", '[path.back]\nqueue = "drop-tail"\n[[stream]]', 11,
+        "path.back.queue", {"kind": "drop-tail", "size": "300 ms"}, ["add capacity"],
+    ),
+    "burst length of random loss on the way back": (
+        "[[stream]]",
+        '[path.back.loss]\nprobability = "1 %"\nburst_length = 2.0\n[[stream]]', 12,
+        "path.back.loss.burst_length", 2.0, ['only kind = "bursty" has it'],
+    ),
+    "hop without a capacity": (
+        'base_rtt = "16 ms"', 'base_rtt = "16 ms"\n[[path.hop]]\nname = "access"', 8,
+        "path.hop.0.capacity", None, ["is missing", "add capacity"],
+    ),
+    "hop of a name that means something": (
+        'base_rtt = "16 ms"', 'base_rtt = "16 ms"\n[[path.hop]]\nname = "all"', 9,
+        "path.hop.0.name", "all", ["is not free as a name", "all, path, back"],
+    ),
+    "two hops of one name": (
+        "[[stream]]",
+        '[[path.hop]]\nname = "a"\ncapacity = "1 Mb/s"\n' * 2 + "[[stream]]", 14,
+        "path.hop.1.name", "a", ["is the name of another hop"],
+    ),
+    "one hop as a table": (
+        "[[stream]]", '[path.hop]\nname = "a"\ncapacity = "1 Mb/s"\n[[stream]]', 10,
+        "path.hop", {"name": "a", "capacity": "1 Mb/s"}, ["write [[path.hop]]"],
+    ),
+    "via an unknown hop": (
+        'name = "game"', 'name = "game"\nvia = ["path", "acces"]', 12, "stream.0.via.1", "acces",
+        ["is no bottleneck", "known are all, path"],
+    ),
+    "no direction": (
+        'name = "game"', 'name = "game"\ndirection = "upwards"', 12, "stream.0.direction",
+        "upwards", ["is no direction", "down, up"],
+    ),
+    "no use of ECN": (
+        'name = "game"', 'name = "game"\necn = "ect2"', 12, "stream.0.ecn", "ect2",
+        ["ect0, ect1, native, none"],
+    ),
+    "pause without an end": (
+        'name = "game"', 'name = "game"\npause = { from = "1 s" }', 12, "stream.0.pause",
+        {"from": "1 s"}, ["has no to"],
+    ),
+    "pause back in time": (
+        'name = "game"', 'name = "game"\npause = { from = "2 s", to = ["3 s", "1 s"] }', 12,
+        "stream.0.pause.to.1", "1 s", ["must be after from = 2 s"],
+    ),
+    "pause after the end": (
+        'name = "game"', 'name = "game"\npause = { from = "60 s", to = "61 s" }', 12,
+        "stream.0.pause.from", "60 s", ["after the end of the run", "ends at 60 s"],
+    ),
+    "clock without a unit": (
+        'name = "game"', 'name = "game"\nclock_drift = 50', 12, "stream.0.clock_drift", 50,
+        ["whole ppm", '"-50 ppm"'],
+    ),
+    "clock in parts of a ppm": (
+        'name = "game"', 'name = "game"\nclock_drift = "0.5 ppm"', 12, "stream.0.clock_drift",
+        "0.5 ppm", ["whole ppm"],
+    ),
+    "clock out of this world": (
+        'name = "game"', 'name = "game"\nclock_drift = "-1001 ppm"', 12, "stream.0.clock_drift",
+        "-1001 ppm", ["out of range", "from -1000 to 1000"],
+    ),
+    "unknown format of reports": (
+        'name = "game"', 'name = "game"\nfeedback = { kind = "rfc888", interval = "5 ms" }', 12,
+        "stream.0.feedback.kind", "rfc888", ['did you mean "rfc8888"', "transport-wide"],
+    ),
+    "reports at no interval": (
+        'name = "game"', 'name = "game"\nfeedback = { kind = "rfc8888" }', 12,
+        "stream.0.feedback.interval", None, ['rfc8888 needs interval = "5 ms"'],
+    ),
+    "unknown key of reports": (
+        'name = "game"',
+        'name = "game"\nfeedback = { kind = "transport-wide", intervall = "5 ms" }', 12,
+        "stream.0.feedback.intervall", "5 ms", ["unknown key", 'did you mean "interval"'],
+    ),
+    "rate of a download": (
+        'name = "download"', 'name = "download"\nrate = "1 Mb/s"', 16, "competitor.0.rate",
+        "1 Mb/s", ["has no meaning here", 'only kind = "udp" has it'],
+    ),
+    "congestion control of constant traffic": (
+        'congestion_control = "cubic"', 'kind = "udp"\ncongestion_control = "bbr"', 17,
+        "competitor.0.congestion_control", "bbr", ['only kind = "tcp" or "short-tcp" has it'],
+    ),
+    "constant traffic of no rate": (
+        'congestion_control = "cubic"', 'kind = ["tcp", "udp"]', 14, "competitor.0.rate", None,
+        ["is missing", 'udp competitor needs rate = "1 Mb/s"'],
+    ),
+    "packets of no size": (
+        'congestion_control = "cubic"',
+        'kind = "udp"\nrate = "1 Mb/s"\npacket_size = "1501 B"', 18, "competitor.0.packet_size",
+        "1501 B", ["at most 1500 B"],
+    ),
+    "least above greatest": (
+        'congestion_control = "cubic"', 'kind = "short-tcp"\nleast_size = "60 kB"', 14,
+        "competitor.0.greatest_size", "50 kB", ["below least_size = 60 kB"],
     ),
     "nothing to run": (
         GOOD[GOOD.index("[[stream]]"):], "", None, "stream", None, ["nothing would be sent"],
@@ -283,6 +409,8 @@ SCALARS = st.one_of(
 )  # fmt: skip
 
 
+# A matrix of thousands of runs takes its time.
+@settings(deadline=None)
 @given(st.integers(0, len(LINES) - 1), SCALARS)
 def test_any_value_in_any_place_is_taken_or_refused(line: int, value: object) -> None:
     lines = list(LINES)

@@ -211,6 +211,121 @@ def test_a_spec_is_what_the_simulator_takes() -> None:
     assert spec["record"] == {"controller_interval": "500 ms", "packets": False}
 
 
+def spec_of(**changes: Any) -> dict[str, Any]:
+    (run,) = gw.expand(experiment(**changes))
+    return run.spec
+
+
+def test_every_new_key_reaches_the_spec() -> None:
+    back = {"capacity": "5 Mb/s", "loss": {"probability": "1 %"}, "jitter": {"deviation": "1 ms"}}
+    hop = {"name": "access", "capacity": "20 Mb/s", "queue": {"kind": "drop-tail"}}
+    queue = {"kind": "drop-tail", "mark_above": "1 ms"}
+    jitter = {"kind": "periodic", "delay": "40 ms", "interval": "0.5 s"}
+    stream = {
+        "controller": "gcc", "base_rtt": "40ms", "via": "access", "direction": "up",
+        "ecn": "ect1", "pause": {"from": "40 s", "to": "50 s"},
+        "feedback": {"kind": "transport-wide"}, "clock_drift": "+50 ppm",
+    }  # fmt: skip
+    spec = spec_of(path=path(back=back, hop=[hop], queue=queue, jitter=jitter), stream=[stream])
+    assert spec["path"]["queue"] == {"kind": "drop-tail", "size": "2 bdp", "mark_above": "1 ms"}
+    assert spec["path"]["jitter"] == {"kind": "periodic", "delay": "40 ms", "interval": "500 ms"}
+    assert spec["path"]["back"] == {
+        "capacity": "5 Mb/s",
+        "queue": {"kind": "drop-tail", "size": "300 ms"},
+        "jitter": {"mean": "0 s", "deviation": "1 ms"},
+        "loss": {"kind": "random", "probability": "1 %"},
+    }
+    assert spec["path"]["hop"] == [hop | {"queue": {"kind": "drop-tail", "size": "2 bdp"}}]
+    (built,) = spec["stream"]
+    later = {key: built[key] for key in stream if key != "controller"}
+    assert later == {
+        "base_rtt": "40 ms", "via": "access", "direction": "up", "ecn": "ect1",
+        "pause": {"from": "40 s", "to": "50 s"},
+        "feedback": {"kind": "transport-wide", "interval": "60 ms"}, "clock_drift": "50 ppm",
+    }  # fmt: skip
+
+
+def test_a_later_key_at_its_default_leaves_the_run_as_it_was() -> None:
+    later = path(jitter={"kind": "normal", "deviation": "1 ms"}, hop=[], back={})
+    stream = {
+        "controller": "pudica", "via": "all", "direction": "down", "ecn": "native",
+        "clock_drift": "0 ppm", "feedback": "native",
+    }  # fmt: skip
+    before = experiment(path=path(jitter={"deviation": "1 ms"}))
+    (run,) = gw.expand(experiment(path=later, stream=[stream]))
+    assert run.id == gw.expand(before)[0].id
+    assert "kind" not in run.spec["path"]["jitter"]
+    assert gw.expand(experiment(stream=[stream | {"ecn": "none"}]))[0].id != PINNED_ID
+
+
+def test_competitors_have_the_keys_of_their_kind() -> None:
+    common = {"name": "download", "start": "0 s"}
+    short = spec_of(competitor=[{"kind": "short-tcp", "least_size": "20 kB", "begins": "on"}])
+    assert short["competitor"] == [
+        common | {
+            "kind": "short-tcp", "congestion_control": "cubic", "least_size": "20 kB",
+            "greatest_size": "50 kB", "mean_gap": "10 s", "begins": "on",
+        }
+    ]  # fmt: skip
+    constant = spec_of(competitor=[{"kind": "udp", "rate": "1 Mb/s", "via": "path"}])
+    assert constant["competitor"] == [
+        common | {"kind": "udp", "rate": "1 Mb/s", "packet_size": "1200 B", "via": "path"}
+    ]
+
+
+def test_an_axis_over_kinds_gives_each_run_what_its_kind_has() -> None:
+    competitor = {"kind": ["tcp", "udp"], "rate": ["1 Mb/s", "2 Mb/s"], "bytes": "1 MB"}
+    loss = {"kind": ["random", "bursty"], "probability": "1 %", "burst_length": 3.0}
+    runs = gw.expand(experiment(competitor=[competitor], path=path(loss=loss)))
+    found = {canonical([run.spec["competitor"][0].get("rate"), run.spec["path"]["loss"]])
+             for run in runs}  # fmt: skip
+    # A download has no rate: one run of it, not one for each rate.
+    assert len(runs) == len(found) == 2 * 3
+    for run in runs:
+        (flow,) = run.spec["competitor"]
+        assert ("rate" in flow, "bytes" in flow) == (flow["kind"] == "udp", flow["kind"] == "tcp")
+        assert ("rate" in run.factors) == ("rate" in flow)
+        bursty = run.spec["path"]["loss"]["kind"] == "bursty"
+        assert ("burst_length" in run.spec["path"]["loss"]) == bursty
+        _core.check_spec(canonical(run.spec)) if flow["kind"] == "tcp" else None
+
+
+def test_later_keys_are_axes_with_names() -> None:
+    stream = {
+        "controller": "gcc",
+        "feedback": ["native", {"kind": "rfc8888", "interval": ["5 ms", "50 ms"]}],
+        "pause": [{"from": "1 s", "to": "2 s"}, {"from": "1 s", "to": "3 s"}],
+        "via": ["all", "access"],
+    }
+    hop = {"name": "access", "capacity": ["1 Mb/s", "2 Mb/s"], "queue": {"kind": "drop-tail"}}
+    back = [{}, {"capacity": "1 Mb/s"}]
+    runs = gw.expand(experiment(stream=[stream], path=path(hop=[hop], back=back)))
+    assert len(runs) == 3 * 2 * 2 * 2 * 2
+    named = {name: [run.factors.get(name) for run in runs] for name in runs[-1].factors}
+    assert set(named["feedback"]) == {"native", "rfc8888 5 ms", "rfc8888 50 ms"}
+    assert set(named["pause"]) == {"1 s to 2 s", "1 s to 3 s"}
+    assert set(named["via"]) == {"all", "access"}
+    assert set(named["access_capacity"]) == {"1 Mb/s", "2 Mb/s"}
+    assert set(named["back_capacity"]) == {None, "1 Mb/s"}
+    assert {run.factors["capacity"] for run in runs} == {"25 Mb/s"}
+    assert {"via" in run.spec["stream"][0] for run in runs} == {True, False}
+
+
+def test_an_experiment_built_in_python_keeps_its_meaning_when_overridden() -> None:
+    built = experiment(
+        competitor=[{"kind": "udp", "rate": "1 Mb/s"}],
+        path=path(
+            jitter={"kind": "half-normal", "deviation": "5 ms"},
+            back={"loss": {"probability": "1 %"}},
+        ),
+    )
+    again = built.with_overrides(["runs=1"])
+    assert [run.id for run in gw.expand(again)] == [run.id for run in gw.expand(built)]
+    hop = path(hop=[{"name": "access", "capacity": "1 Mb/s"}])
+    named = experiment(path=hop).with_overrides(["path.hop.access.capacity=2 Mb/s"])
+    assert gw.expand(named)[0].spec["path"]["hop"][0]["capacity"] == "2 Mb/s"
+
+
 @given(
     st.lists(st.integers(1, 10**9), min_size=1, max_size=4, unique=True),
     st.lists(st.integers(1, 10**9), min_size=1, max_size=4, unique=True),

@@ -1,0 +1,113 @@
+"""Checks of single values of an experiment, and the types that carry them.
+
+A check takes a value as it stands in the file and returns it in normal form ("25Mb/s" becomes
+"25 Mb/s"), or refuses it with what is wrong and what is allowed. Most fields take one value or a
+list of values: a list is an axis of the matrix.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Annotated, Any
+
+from pydantic import PlainValidator
+
+from gameway.fields.checking import At, axis, nearest, one_of, places, refuse, values
+from gameway.fields.keys import (
+    FEEDBACK,
+    REPORTS,
+    VIDEOS,
+    bottleneck_name,
+    capacity,
+    feedback,
+    name,
+    pause,
+    reference,
+    resolve,
+    switch,
+    text,
+    video,
+)
+from gameway.fields.known import catalogue, controller, entries, queue_of
+from gameway.fields.models import refuse_first, table_axis, table_list, table_of
+from gameway.fields.quantities import (
+    amount,
+    clock_drift,
+    moment,
+    packet_size,
+    packets,
+    rate,
+    share,
+    span,
+    whole,
+)
+
+__all__ = [
+    "FEEDBACK",
+    "REPORTS",
+    "VIDEOS",
+    "At",
+    "catalogue",
+    "entries",
+    "nearest",
+    "places",
+    "refuse",
+    "refuse_first",
+    "resolve",
+    "table_axis",
+    "table_list",
+    "table_of",
+    "values",
+]
+
+Rates = Annotated[str | Sequence[str], axis(rate)]
+"""A rate above zero: "25 Mb/s"."""
+Spans = Annotated[str | Sequence[str], axis(span)]
+"""A span of time above zero: "16 ms"."""
+Moments = Annotated[str | Sequence[str], axis(moment)]
+"""A point in time or a span, zero allowed: "30 s"."""
+Amounts = Annotated[str | Sequence[str], axis(amount)]
+"""An amount of data above zero: "10 MB"."""
+Shares = Annotated[str | Sequence[str], axis(share)]
+"""A share from 0 to 1: "2 %"."""
+FrameRates = Annotated[int | Sequence[int], axis(whole(1, 1000))]
+"""Frames per second."""
+BurstLengths = Annotated[float | Sequence[float], axis(packets)]
+"""Mean number of packets lost in a row."""
+Table = dict[str, Any]
+Capacities = Annotated[str | Table | Sequence[str | Table], axis(capacity)]
+"""A rate, { steps = [...] } or { trace = "file" }."""
+Queues = Annotated[str | Table | Sequence[str | Table], axis(queue_of("2 bdp"))]
+"""{ kind = "drop-tail", size = "2 bdp" } and the options of that kind."""
+BackQueues = Annotated[str | Table | Sequence[str | Table], axis(queue_of("300 ms"))]
+"""The same, with the default size of the way back."""
+Controllers = Annotated[str | Table | Sequence[str | Table], axis(controller)]
+"""A controller by name, or { kind = name, options of that controller }."""
+Videos = Annotated[str | Table | Sequence[str | Table], axis(video)]
+"""A built-in video or { file = "x.gwfr" }."""
+Feedbacks = Annotated[str | Table | Sequence[str | Table], axis(feedback)]
+"""native, per-frame, an interval, or { kind = "rfc8888", interval = "5 ms" }."""
+Pauses = Annotated[Table | Sequence[Table], axis(pause)]
+"""{ from = "40 s", to = "60 s" }."""
+Drifts = Annotated[str | Sequence[str], axis(clock_drift)]
+"""How fast a clock runs: "50 ppm"."""
+PacketSizes = Annotated[str | Sequence[str], axis(packet_size)]
+"""A packet on the wire: "1200 B"."""
+CongestionControls = Annotated[
+    str | Sequence[str], axis(one_of("congestion control", lambda: entries("competitors")))
+]
+"""The congestion control of a TCP download."""
+Bottlenecks = Annotated[str | Sequence[str], axis(text)]
+"""all, path, or the name of a further bottleneck."""
+BottleneckName = Annotated[str, PlainValidator(bottleneck_name)]
+Name = Annotated[str, PlainValidator(name)]
+Title = Annotated[str, PlainValidator(text)]
+Switch = Annotated[bool, PlainValidator(switch)]
+ReferenceName = Annotated[str, PlainValidator(reference)]
+Runs = Annotated[int, PlainValidator(whole(1, 100_000))]
+Seed = Annotated[int, PlainValidator(whole(0, 2**63 - 1))]
+
+
+def words(what: str, known: Iterable[str]) -> PlainValidator:
+    """Validate one of the words `known`, or an axis of them."""
+    return axis(one_of(what, lambda: known))

@@ -1,0 +1,214 @@
+"""Checks of the values of single keys: names, capacities, files, feedback, pauses."""
+
+from __future__ import annotations
+
+import itertools
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, cast
+
+from pydantic_core import PydanticCustomError
+
+from gameway import _core
+from gameway.fields.checking import (
+    Check,
+    as_table,
+    axis_of,
+    inside,
+    nearest,
+    one_of,
+    places,
+    refuse,
+    values,
+)
+from gameway.fields.quantities import moment, rate, rate_or_none, span
+from gameway.reference import REFERENCES
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from pydantic import ValidationInfo
+
+VIDEOS = ("doom", "steady")
+FEEDBACK = ("native", "per-frame")
+REPORTS = ("rfc8888", "transport-wide")
+"""Formats of reports, each with a clock as coarse as its own."""
+TRANSPORT_WIDE_INTERVAL = "60 ms"
+BOTTLENECKS = ("all", "path", "back")
+"""Names that no further bottleneck may have."""
+
+
+def switch(value: object) -> bool:
+    """Check true or false."""
+    if not isinstance(value, bool):
+        refuse("is neither true nor false", value, "write true or false, without quotation marks")
+    return value
+
+
+def reference(value: object) -> str:
+    """Check the name of a publication."""
+    if not isinstance(value, str) or value not in REFERENCES:
+        refuse("is no known publication", value, nearest(str(value), REFERENCES))
+    return value
+
+
+def text(value: object, _: ValidationInfo) -> str:
+    """Check a text that says something."""
+    if not isinstance(value, str) or not value.strip():
+        refuse("must be a text", value, "write it in quotation marks")
+    return value
+
+
+def name(value: object, _: ValidationInfo) -> str:
+    """Check the name of a flow or of a bottleneck."""
+    if not isinstance(value, str) or not value.replace("-", "").replace("_", "").isalnum():
+        refuse("must be a name", value, "letters, digits, - and _")
+    if value == "ping" or value.isdigit():
+        refuse("is not free as a name", value, 'use for example "game"; "ping" is the ping')
+    return value
+
+
+def capacity(value: object, info: ValidationInfo) -> object:
+    """Check a capacity: a rate, steps, or a trace."""
+    if not isinstance(value, dict):
+        return rate(value, info)
+    if "steps" in value:
+        table = as_table(value, "steps", only=("steps",))
+        return {"steps": inside("steps", _steps, table["steps"], info)}
+    table = as_table(value, "trace", only=("trace", "steps"))
+    return {"trace": inside("trace", axis_of(_trace), table["trace"], info)}
+
+
+def _steps(value: object, info: ValidationInfo) -> list[list[str]]:
+    hint = 'write [["0 s", "20 Mb/s"], ["40 s", "10 Mb/s"]]'
+    if not isinstance(value, (list, tuple)) or not value:
+        refuse("must be a list of steps", value, hint)
+    steps: list[list[str]] = []
+    for index, step in enumerate(value):
+        if not isinstance(step, (list, tuple)) or len(step) != 2:  # noqa: PLR2004 (time, rate)
+            refuse("must be a time and a rate", step, hint, (index,))
+        pair = zip((0, 1), (moment, rate_or_none), step, strict=True)
+        try:
+            steps.append([inside(place, check, part, info) for place, check, part in pair])
+        except PydanticCustomError as error:
+            context = cast("dict[str, Any]", error.context)
+            refuse(context["problem"], context["value"], context["hint"], (index, *context["at"]))
+    _check_step_times([_core.parse_duration(time) for time, _ in steps], steps)
+    return steps
+
+
+def _check_step_times(times: list[int], steps: list[list[str]]) -> None:
+    if times[0] != 0:
+        refuse("is the first step, which must be at 0 s", steps[0][0], 'write "0 s"', (0, 0))
+    for index in range(1, len(times)):
+        if times[index] <= times[index - 1]:
+            hint = f"must be after {steps[index - 1][0]}"
+            refuse("is not after the step before it", steps[index][0], hint, (index, 0))
+
+
+def resolve(name: str, base: Path | None) -> Path:
+    """Give the place of a file that an experiment in the folder `base` names."""
+    return (base or Path.cwd()) / Path(name).expanduser()
+
+
+def _is_file(path: Path) -> bool:
+    try:
+        return path.is_file()
+    except OSError:  # a name that is too long, a folder that may not be entered
+        return False
+
+
+def _file(value: object, info: ValidationInfo) -> str:
+    if not isinstance(value, str) or not value:
+        refuse("must be the name of a file", value, "relative to the experiment file")
+    base = (info.context or {}).get("base")
+    path = resolve(value, base)
+    if not _is_file(path):
+        refuse(
+            f"names no file: {path} does not exist",
+            value,
+            "a path is relative to the experiment file",
+        )
+    return value
+
+
+def _file_that(passes: Callable[[str], object], kind: str, hint: str) -> Check:
+    """Check the name of a file, and the file by what the simulator says of it."""
+
+    def check(value: object, info: ValidationInfo) -> str:
+        name = _file(value, info)
+        path = resolve(name, (info.context or {}).get("base"))
+        try:
+            passes(str(path))
+        except (ValueError, OSError) as error:
+            refuse(f"is no usable {kind}: {path}: {error}", value, hint)
+        return name
+
+    return check
+
+
+_trace = _file_that(
+    _core.check_trace,
+    "trace",
+    "one time in whole milliseconds per line, never falling (Mahimahi's format)",
+)
+_frame_table = _file_that(
+    _core.check_frame_table,
+    "frame table",
+    "make one of a video with `gameway frames VIDEO --table OUT.gwfr`",
+)
+
+
+def video(value: object, info: ValidationInfo) -> object:
+    """Check a video: its name, or the file of a frame table."""
+    if isinstance(value, dict):
+        table = as_table(value, "file", only=("file",))
+        return {"file": inside("file", axis_of(_frame_table), table["file"], info)}
+    hint_known = [*VIDEOS, '{ file = "x.gwfr" }']
+    if value not in VIDEOS:
+        refuse("is no video", value, nearest(str(value), hint_known))
+    return value
+
+
+def feedback(value: object, info: ValidationInfo) -> object:
+    """Check when a client reports: a word, an interval, or a format of reports as a table."""
+    if isinstance(value, dict):
+        return _reports(value, info)
+    if isinstance(value, str) and value in FEEDBACK:
+        return value
+    try:
+        return span(value, info)
+    except PydanticCustomError:
+        hint = (
+            'known are native, per-frame, an interval like "50 ms", or a table like '
+            '{ kind = "rfc8888", interval = "5 ms" }'
+        )
+        refuse("is no feedback", value, hint)
+
+
+def _reports(value: object, info: ValidationInfo) -> dict[str, Any]:
+    table = as_table(value, "kind", only=("kind", "interval"))
+    kind = inside(
+        "kind", axis_of(one_of("format of reports", lambda: REPORTS)), table["kind"], info
+    )
+    if "interval" not in table and "rfc8888" in values(kind):
+        refuse("is missing", None, 'rfc8888 needs interval = "5 ms"', ("interval",))
+    interval = table.get("interval", TRANSPORT_WIDE_INTERVAL)
+    return {"kind": kind, "interval": inside("interval", axis_of(span), interval, info)}
+
+
+def pause(value: object, info: ValidationInfo) -> dict[str, Any]:
+    """Check a span of time in which nothing is captured."""
+    table = as_table(value, "from", "to", only=("from", "to"))
+    checked = {key: inside(key, axis_of(moment), table[key], info) for key in ("from", "to")}
+    for start, (index, stop) in itertools.product(values(checked["from"]), places(checked["to"])):
+        if _core.parse_duration(stop) <= _core.parse_duration(start):
+            refuse(f"must be after from = {start}", stop, None, ("to", *index))
+    return checked
+
+
+def bottleneck_name(value: object, info: ValidationInfo) -> str:
+    """Check the name of a bottleneck behind the path's own."""
+    found = name(value, info)
+    if found in BOTTLENECKS:
+        refuse("is not free as a name", value, f"{', '.join(BOTTLENECKS)} mean something else")
+    return found

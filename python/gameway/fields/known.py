@@ -1,0 +1,113 @@
+"""What this build of the simulator knows: controllers and queues with their options."""
+
+from __future__ import annotations
+
+import json
+from functools import cache
+from typing import TYPE_CHECKING, Any, cast
+
+from gameway import _core
+from gameway.fields.checking import (
+    Check,
+    as_table,
+    axis_of,
+    inside,
+    nearest,
+    one_of,
+    refuse,
+    values,
+)
+from gameway.fields.quantities import moment, queue_size
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from pydantic import ValidationInfo
+
+MARKING = "mark_above"
+"""An option that every kind of queue has."""
+
+
+@cache
+def catalogue() -> dict[str, Any]:
+    """Give the controllers, queues and competitors that this build of the simulator knows."""
+    return cast("dict[str, Any]", json.loads(_core.catalogue()))
+
+
+def entries(part: str) -> dict[str, dict[str, Any]]:
+    """Give one part of the catalogue by name."""
+    return {entry["name"]: entry for entry in catalogue()[part]}
+
+
+def with_options(kind: str, part: str, option: Callable[[list[str], str], Check]) -> Check:
+    """Check a table { kind = ..., options of that kind }; each value may be an axis.
+
+    `option` gives the check of an option (second) that all of some kinds (first) have.
+    """
+    check_kind = axis_of(one_of(kind, lambda: entries(part)))
+
+    def check(value: object, info: ValidationInfo) -> dict[str, Any]:
+        table = dict(as_table(value, "kind"))
+        checked = {"kind": inside("kind", check_kind, table.pop("kind"), info)}
+        kinds = values(checked["kind"])
+        known = _options_of_all(part, kinds)
+        for name, item in table.items():
+            if name not in known:
+                problem = f"is an unknown key of the {kind} {' and '.join(kinds)}"
+                refuse(problem, item, nearest(name, known), (name,))
+            checked[name] = inside(name, axis_of(option(kinds, name)), item, info)
+        return checked
+
+    return check
+
+
+def _options_of_all(part: str, kinds: list[str]) -> set[str]:
+    """Options that every one of `kinds` has."""
+    found = [{option["name"] for option in entries(part)[kind]["options"]} for kind in kinds]
+    own = {MARKING} if part == "queues" else set()
+    return set.intersection(*found) | own
+
+
+def _controller_option(kinds: list[str], name: str) -> Check:
+    """Check one option by building the controllers with it."""
+
+    def check(value: object, info: ValidationInfo) -> object:
+        text = value if isinstance(value, str) else json.dumps(_option(value, info))
+        for kind in kinds:
+            try:
+                _core.check_controller(kind, [(name, text)])
+            except ValueError as error:
+                refuse(f"is not possible: {error}", value)
+        return value
+
+    return check
+
+
+def _queue_option(_: list[str], name: str) -> Check:
+    return {"size": queue_size, "mark_above": moment}.get(name, _option)
+
+
+def _option(value: object, _: ValidationInfo) -> object:
+    if not isinstance(value, str | int | float):
+        refuse("must be one value", value, "a text, a number, true or false")
+    return value
+
+
+def controller(value: object, info: ValidationInfo) -> object:
+    """Check a controller: its name, or a table with options."""
+    if isinstance(value, dict):
+        return with_options("controller", "controllers", _controller_option)(value, info)
+    return one_of("controller", lambda: entries("controllers"))(value, info)
+
+
+def queue_of(default_size: str) -> Check:
+    """Check a queue: its name, or a table with options; `default_size` if it gives none."""
+    check = with_options("queue", "queues", _queue_option)
+
+    def checked(value: object, info: ValidationInfo) -> object:
+        table = {"kind": value} if isinstance(value, str) else value
+        if isinstance(table, dict):
+            table = {"size": default_size, **table}
+        return check(table, info)
+
+    return checked

@@ -1,0 +1,111 @@
+"""Numbers, and texts with a unit, in normal form: "25Mb/s" becomes "25 Mb/s"."""
+
+from __future__ import annotations
+
+import re
+from decimal import Decimal
+from typing import TYPE_CHECKING
+
+from gameway import _core
+from gameway.fields.checking import Check, refuse
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from pydantic import ValidationInfo
+
+
+def unit(
+    parse: Callable[[str], int],
+    show: Callable[[int], str],
+    example: str,
+    lowest: int = 1,
+    highest: int | None = None,
+) -> Check:
+    """Check a text with a unit, between two bounds in base units."""
+
+    def check(value: object, _: ValidationInfo) -> str:
+        if isinstance(value, (int, float)) and not isinstance(value, bool):
+            refuse("has no unit", value, f'write it as text with a unit, for example "{example}"')
+        if not isinstance(value, str):
+            refuse("is not a text with a unit", value, f'write for example "{example}"')
+        try:
+            amount = parse(value)
+        except ValueError as error:
+            refuse(str(error), value, f'write for example "{example}"')
+        if amount < lowest:
+            least = (
+                f"at least {show(lowest)}" if lowest > 1 else ("not negative", "above zero")[lowest]
+            )
+            refuse(f"must be {least}", value, f'write for example "{example}"')
+        if highest is not None and amount > highest:
+            refuse(f"must be at most {show(highest)}", value, f'write for example "{example}"')
+        return show(amount)
+
+    return check
+
+
+def _show_duration(nanos: int) -> str:
+    return _core.format_duration(nanos) if nanos else "0 s"
+
+
+def _show_ratio(parts_per_million: int) -> str:
+    percent = (Decimal(parts_per_million) / 10_000).normalize()
+    return f"{percent:f} %"
+
+
+rate = unit(_core.parse_rate, _core.format_rate, "25 Mb/s")
+rate_or_none = unit(_core.parse_rate, _core.format_rate, "25 Mb/s", lowest=0)
+span = unit(_core.parse_duration, _show_duration, "16 ms")
+moment = unit(_core.parse_duration, _show_duration, "30 s", lowest=0)
+amount = unit(_core.parse_bytes, _core.format_bytes, "10 MB")
+packet_size = unit(_core.parse_bytes, "{} B".format, "1200 B", lowest=64, highest=1500)
+share = unit(_core.parse_ratio, _show_ratio, "2 %", lowest=0, highest=1_000_000)
+
+
+MOST_DRIFT_PPM = 1000
+
+
+def clock_drift(value: object, _: ValidationInfo) -> str:
+    """Check how fast a clock runs, in whole parts per million."""
+    hint = f'write for example "50 ppm" or "-50 ppm", from -{MOST_DRIFT_PPM} to {MOST_DRIFT_PPM}'
+    found = re.fullmatch(r"([+-]?[0-9]{1,9}) ?ppm", value) if isinstance(value, str) else None
+    if found is None:
+        refuse("is no drift in whole ppm", value, hint)
+    drift = int(found[1])
+    if abs(drift) > MOST_DRIFT_PPM:
+        refuse("is out of range", value, hint)
+    return f"{drift} ppm"
+
+
+def queue_size(value: object, _: ValidationInfo) -> str:
+    """Check the size of a queue."""
+    hint = 'write for example "2 bdp", "64 KiB", "100 packets" or "300 ms"'
+    if not isinstance(value, str):
+        refuse("has no unit", value, hint)
+    try:
+        return _core.check_queue_size(value)
+    except ValueError as error:
+        refuse(str(error), value, hint)
+
+
+def whole(lowest: int, highest: int) -> Check:
+    """Check a whole number between two bounds."""
+
+    def check(value: object, _: ValidationInfo) -> int:
+        if not isinstance(value, int) or isinstance(value, bool):
+            refuse("must be a whole number", value, f"from {lowest} to {highest}")
+        if not lowest <= value <= highest:
+            refuse("is out of range", value, f"from {lowest} to {highest}")
+        return value
+
+    return check
+
+
+def packets(value: object, _: ValidationInfo) -> float:
+    """Check a mean number of packets."""
+    if not isinstance(value, (int, float)) or isinstance(value, bool):
+        refuse("must be a number of packets", value, "for example 3.0")
+    if not 1 <= value <= 1_000_000:  # noqa: PLR2004 (a burst is at least one packet)
+        refuse("is out of range", value, "a burst has from 1 to 1000000 packets on average")
+    return float(value)

@@ -1,0 +1,283 @@
+"""The tables of an experiment, as models that refuse what cannot be run.
+
+Keys and defaults are those of docs/experiment-file.md; most values may be a list, an axis.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Mapping, Sequence
+from typing import Annotated, Any, ClassVar, Self
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
+
+from gameway import _core, fields
+from gameway.fields import places, refuse, values
+from gameway.overrides import DEFAULT_NAMES
+from gameway.source import Source, told
+
+AT_LEAST = "must not be below"
+
+
+def check_order(part: Part, low: str, high: str, parse: Any, must: str = "must be after") -> None:
+    """Refuse `low` above `high` in any combination of the matrix; equal ones too but AT_LEAST."""
+    if getattr(part, high) is None:
+        return
+    pairs = itertools.product(places(getattr(part, low)), places(getattr(part, high)))
+    for (_, first), (index, second) in pairs:
+        if parse(first) < parse(second) or (must == AT_LEAST and parse(first) == parse(second)):
+            continue
+        refuse(f"{must} {low} = {first}", second, None, (high, *index))
+
+
+class Part(BaseModel):
+    """A table of an experiment; unknown keys are refused."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True, arbitrary_types_allowed=True)
+
+    def __init__(self, **data: Any) -> None:
+        try:
+            super().__init__(**data)
+        except ValidationError as error:
+            raise told(error, type(self), Source({})) from None
+
+    # Pydantic calls a constructor of a subclass for each nested table unless it is marked as its
+    # own; nested errors must reach the outermost table with their place.
+    __init__.__pydantic_base_init__ = True  # type: ignore[attr-defined]
+
+    def idle(self) -> set[str]:
+        """Give the keys that have no meaning beside the others."""
+        return set()
+
+
+class KindOf(Part):
+    """A table whose `kind` says which of its other keys have a meaning.
+
+    `NEEDED` and `OPTIONAL` name the keys of each kind; a key that neither names belongs to all.
+    """
+
+    NEEDED: ClassVar[Mapping[str, Mapping[str, str]]] = {}
+    """By kind: the keys without which it cannot be, each with an example."""
+    OPTIONAL: ClassVar[Mapping[str, Sequence[str]]] = {}
+
+    @classmethod
+    def kinds_with(cls, key: str) -> list[str]:
+        """Give the kinds for which `key` has a meaning; none if it has for all of them."""
+        kinds = dict.fromkeys((*cls.NEEDED, *cls.OPTIONAL))
+        return [
+            kind
+            for kind in kinds
+            if key in (*cls.NEEDED.get(kind, ()), *cls.OPTIONAL.get(kind, ()))
+        ]
+
+    def kinds(self) -> list[str]:
+        """Give the kinds that this table has, one or an axis of them."""
+        return values(getattr(self, "kind", None))
+
+    def idle(self) -> set[str]:
+        """Give the keys that have a meaning for other kinds only."""
+        own = self.kinds()
+        keys = ((key, self.kinds_with(key)) for key in type(self).model_fields)
+        return {key for key, kinds in keys if kinds and not set(own) & set(kinds)}
+
+    @model_validator(mode="after")
+    def _check_kind(self) -> Self:
+        idle = self.idle() & self.model_fields_set
+        for key in type(self).model_fields:
+            if key in idle and getattr(self, key) is not None:
+                known = " or ".join(f'"{kind}"' for kind in self.kinds_with(key))
+                hint = f"only kind = {known} has it"
+                refuse("has no meaning here", getattr(self, key), hint, (key,))
+        for kind in self.kinds():
+            for key, example in self.NEEDED.get(kind, {}).items():
+                if getattr(self, key) is None:
+                    hint = f"{kind} {type(self).__name__.lower()} needs {key} = {example}"
+                    refuse("is missing", None, hint, (key,))
+        return self
+
+
+class Jitter(KindOf):
+    """Variation of a one-way delay, cut at zero; packets are not reordered."""
+
+    NEEDED = {
+        "normal": {"deviation": '"2 ms"'},
+        "half-normal": {"deviation": '"5 ms"'},
+        "periodic": {"delay": '"40 ms"', "interval": '"500 ms"'},
+    }
+    OPTIONAL = {"normal": ("mean",)}
+
+    kind: Annotated[str | Sequence[str], fields.words("kind of jitter", NEEDED)] = "normal"
+    mean: fields.Moments = "0 s"
+    deviation: fields.Moments | None = None
+    delay: fields.Spans | None = None
+    interval: fields.Spans | None = None
+
+    @model_validator(mode="after")
+    def _check_period(self) -> Self:
+        if self.delay is not None:
+            check_order(self, "delay", "interval", _core.parse_duration, "must be above")
+        return self
+
+
+class Loss(KindOf):
+    """Loss behind a bottleneck: each packet alone, or in bursts of a mean length in packets."""
+
+    NEEDED = {"bursty": {"burst_length": "3.0"}}
+
+    kind: Annotated[str | Sequence[str], fields.words("kind of loss", ("random", "bursty"))] = (
+        "random"
+    )
+    probability: fields.Shares = Field(examples=["0.1 %"])
+    burst_length: fields.BurstLengths | None = None
+
+
+class Back(Part):
+    """The way from the client to the servers: feedback, acknowledgements, requests, uploads."""
+
+    capacity: fields.Capacities | None = None
+    queue: fields.BackQueues = Field(
+        default_factory=lambda: {"kind": "drop-tail", "size": "300 ms"}
+    )
+    jitter: Annotated[Jitter | Sequence[Jitter] | None, fields.table_axis(Jitter)] = None
+    loss: Annotated[Loss | Sequence[Loss] | None, fields.table_axis(Loss)] = None
+
+    def idle(self) -> set[str]:
+        """Give the queue where there is no bottleneck."""
+        return {"queue"} if self.capacity is None else set()
+
+    @model_validator(mode="after")
+    def _check_queue(self) -> Self:
+        if self.capacity is None and "queue" in self.model_fields_set:
+            hint = "without a capacity nothing waits: add capacity"
+            refuse("has no meaning here", self.queue, hint, ("queue",))
+        return self
+
+
+class Hop(Part):
+    """One more bottleneck behind the path's own, towards the clients."""
+
+    name: fields.BottleneckName = Field(examples=["access"])
+    capacity: fields.Capacities = Field(examples=["25 Mb/s"])
+    queue: fields.Queues = Field(default_factory=lambda: {"kind": "drop-tail", "size": "2 bdp"})
+
+
+class Path(Part):
+    """The network path between the servers and the clients, with its bottlenecks."""
+
+    capacity: fields.Capacities = Field(examples=["25 Mb/s"])
+    base_rtt: fields.Spans = Field(examples=["16 ms"])
+    forward_delay: fields.Moments | None = None
+    queue: fields.Queues = Field(
+        default_factory=lambda: {"kind": "drop-tail", "size": "2 bdp"}, examples=["drop-tail"]
+    )
+    jitter: Annotated[Jitter | Sequence[Jitter] | None, fields.table_axis(Jitter)] = None
+    loss: Annotated[Loss | Sequence[Loss] | None, fields.table_axis(Loss)] = None
+    back: Annotated[Back | Sequence[Back] | None, fields.table_axis(Back)] = None
+    hop: Annotated[Sequence[Hop], fields.table_list(Hop)] = ()
+
+    @model_validator(mode="after")
+    def _check(self) -> Self:
+        if self.forward_delay is not None:
+            check_order(self, "forward_delay", "base_rtt", _core.parse_duration, AT_LEAST)
+        names = [hop.name for hop in self.hop]
+        for index, name in enumerate(names):
+            if name in names[:index]:
+                hint = "give each its own"
+                refuse("is the name of another hop", name, hint, ("hop", index, "name"))
+        return self
+
+
+Directions = Annotated[str | Sequence[str], fields.words("direction", ("down", "up"))]
+
+
+class Stream(Part):
+    """A game stream. Bitrates count bytes on the wire, headers and repair included."""
+
+    name: fields.Name = DEFAULT_NAMES["stream"]
+    controller: fields.Controllers = Field(examples=["pudica"])
+    video: fields.Videos = "doom"
+    frame_rate: fields.FrameRates = 60
+    min_bitrate: fields.Rates = "2 Mb/s"
+    max_bitrate: fields.Rates = "50 Mb/s"
+    start_bitrate: fields.Rates = "5 Mb/s"
+    fec: fields.Shares = "0 %"
+    feedback: fields.Feedbacks = "native"
+    ecn: Annotated[
+        str | Sequence[str], fields.words("use of ECN", ("native", "none", "ect0", "ect1"))
+    ] = "native"
+    clock_drift: fields.Drifts = "0 ppm"
+    start: fields.Moments = "0 s"
+    stop: fields.Spans | None = None
+    pause: fields.Pauses | None = None
+    base_rtt: fields.Spans | None = None
+    via: fields.Bottlenecks = "all"
+    direction: Directions = "down"
+
+    @model_validator(mode="after")
+    def _check(self) -> Self:
+        check_order(self, "min_bitrate", "max_bitrate", _core.parse_rate, AT_LEAST)
+        check_order(self, "start_bitrate", "max_bitrate", _core.parse_rate, AT_LEAST)
+        check_order(self, "min_bitrate", "start_bitrate", _core.parse_rate, AT_LEAST)
+        check_order(self, "start", "stop", _core.parse_duration)
+        return self
+
+
+class Competitor(KindOf):
+    """Other traffic beside the game: TCP downloads, short or long, or UDP at a constant rate."""
+
+    NEEDED = {"udp": {"rate": '"1 Mb/s"'}}
+    OPTIONAL = {
+        "tcp": ("congestion_control", "bytes", "rate_limit"),
+        "short-tcp": ("congestion_control", "least_size", "greatest_size", "mean_gap", "begins"),
+        "udp": ("packet_size",),
+    }
+
+    name: fields.Name = DEFAULT_NAMES["competitor"]
+    kind: Annotated[str | Sequence[str], fields.words("kind of competitor", OPTIONAL)] = "tcp"
+    congestion_control: fields.CongestionControls = "cubic"
+    start: fields.Moments = "0 s"
+    stop: fields.Spans | None = None
+    bytes: fields.Amounts | None = None
+    rate_limit: fields.Rates | None = None
+    least_size: fields.Amounts = "30 kB"
+    greatest_size: fields.Amounts = "50 kB"
+    mean_gap: fields.Spans = "10 s"
+    begins: Annotated[str | Sequence[str], fields.words("beginning", ("off", "on"))] = "off"
+    rate: fields.Rates | None = None
+    packet_size: fields.PacketSizes = "1200 B"
+    base_rtt: fields.Spans | None = None
+    via: fields.Bottlenecks = "all"
+    direction: Directions = "down"
+
+    @model_validator(mode="after")
+    def _check(self) -> Self:
+        check_order(self, "start", "stop", _core.parse_duration)
+        check_order(self, "least_size", "greatest_size", _core.parse_bytes, AT_LEAST)
+        return self
+
+
+class Ping(Part):
+    """Pings through the bottleneck, answered by the client: the RTT that a player would see."""
+
+    interval: fields.Spans = "1 s"
+
+
+class Record(Part):
+    """What is written beyond the standard tables, and how often."""
+
+    controller_interval: fields.Spans = "500 ms"
+    packets: fields.Switch = False
+
+
+def plain(value: object) -> Any:
+    """Give a model as plain tables and lists, without what is not set."""
+    if isinstance(value, BaseModel):
+        idle = value.idle() if isinstance(value, Part) else set()
+        names = [name for name in type(value).model_fields if name not in idle]
+        items = ((name, getattr(value, name)) for name in names)
+        return {name: plain(item) for name, item in items if item is not None}
+    if isinstance(value, Mapping):
+        return {name: plain(item) for name, item in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [plain(item) for item in value]
+    return value
