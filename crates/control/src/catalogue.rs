@@ -247,6 +247,22 @@ impl<'a> OptionValues<'a> {
         found.ok_or_else(|| self.refuse(option, list(choices.iter().map(|(name, _)| *name))))
     }
 
+    /// The choice that the text names, or what else it was read as.
+    pub(crate) fn choice_or<C: Copy>(
+        &self,
+        option: &'static str,
+        choices: &[(&'static str, C)],
+        otherwise: Result<C, OptionError>,
+    ) -> Result<C, OptionError> {
+        match (self.choice(option, choices), otherwise) {
+            (Ok(choice), _) | (Err(_), Ok(choice)) => Ok(choice),
+            (Err(OptionError::Value { why: words, .. }), Err(OptionError::Value { why, .. })) => {
+                Err(self.refuse(option, format!("{words}; or {why}")))
+            }
+            (Err(error), Err(_)) => Err(error),
+        }
+    }
+
     pub(crate) fn switch(&self, option: &'static str) -> Result<bool, OptionError> {
         // An experiment file's `true` arrives as text too.
         self.choice(option, &[("on", true), ("off", false), ("true", true), ("false", false)])
@@ -288,7 +304,7 @@ mod tests {
         );
         assert_eq!(
             error("pudica", &[("trigger", "both")]),
-            "controller \"pudica\": option \"trigger\" cannot be \"both\": uncorrected, corrected"
+            "controller \"pudica\": option \"trigger\" cannot be \"both\": uncorrected, corrected, own"
         );
         assert!(error("gcc", &[("backoff", "0.8"), ("backoff", "0.8")]).contains("given twice"));
         assert!(error("fixed", &[("bitrate", "5")]).contains("Mb/s"));

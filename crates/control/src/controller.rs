@@ -197,6 +197,11 @@ pub trait RateController: Send {
     /// The feedback for which it was made.
     fn feedback_style(&self) -> FeedbackStyle;
 
+    /// The ECN field with which its packets are to leave; not ECN-capable unless it reads the marks.
+    fn ecn(&self) -> Ecn {
+        Ecn::NotEct
+    }
+
     /// A frame was encoded with the bitrate that [`Self::target`] gave.
     fn on_frame(&mut self, now: Instant, frame: &FrameSent);
 

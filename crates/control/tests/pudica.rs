@@ -2,7 +2,7 @@
 
 mod common;
 
-use common::{Network, controller, controller_with, fairness, limits, secs};
+use common::{Network, controller, controller_with, fairness, limits, secs, three_staggered};
 use gameway_control::FeedbackStyle;
 use gameway_units::{Bytes, Duration, Rate};
 
@@ -81,52 +81,13 @@ fn a_doubled_capacity_is_filled_within_a_second() {
     assert!((17.0..21.0).contains(&flow.target_at(10.8)), "{}", flow.target_at(10.8));
 }
 
-/// Three streams that begin 20 s apart on 30 Mb/s, at different offsets between their frames: least and
-/// mean of Jain's index of seconds 45 to 60, and least utilization.
-fn three(options: &[(&str, &str)], runs: u32) -> (f64, f64, f64) {
-    let (mut least, mut sum, mut least_utilization) = (1.0_f64, 0.0, 1.0_f64);
-    for run in 0..runs {
-        // Multiples of irrational numbers spread evenly over the frame interval.
-        let offset = |factor: f64| (f64::from(run) * factor + 0.3).fract() * 0.016_667;
-        let mut network =
-            Network::new(Rate::from_mbps(30), Duration::from_millis(20), Bytes::new(750_000));
-        for start in [0.0, 20.0 + offset(0.618_033_988), 40.0 + offset(0.754_877_666)] {
-            network.add(controller("pudica", options), start, 0.0);
-        }
-        network.run_until(60.0);
-        let rates: Vec<_> = network.flows.iter().map(|f| f.received_mbps(45.0, 60.0)).collect();
-        least = least.min(fairness(&rates));
-        sum += fairness(&rates) / f64::from(runs);
-        least_utilization = least_utilization.min(rates.iter().sum::<f64>() / 30.0);
-    }
-    (least, sum, least_utilization)
-}
-
 #[test]
 fn three_staggered_streams_become_fair() {
-    let (least, mean, utilization) = three(&[], 6);
+    let three = three_staggered("pudica", &[], 6);
+    let (least, mean) = (three.least_fairness, three.mean_fairness);
     assert!(mean > 0.97 && least > 0.95, "{mean} {least}");
-    assert!((0.93..0.99).contains(&utilization), "{utilization}");
-}
-
-// The other readings of what the paper leaves open, kept so that the effect of each choice stays visible.
-
-#[test]
-fn corrected_ratios_as_trigger_starve_latecomers() {
-    let (_, mean, _) = three(&[("trigger", "corrected")], 3);
-    assert!((0.34..0.8).contains(&mean), "{mean}");
-}
-
-#[test]
-fn holding_ai_md_above_one_leaves_them_unfair() {
-    let (_, mean, _) = three(&[("above_one", "hold")], 3);
-    assert!((0.34..0.85).contains(&mean), "{mean}");
-}
-
-#[test]
-fn additive_increase_alone_leaves_them_unfair() {
-    let (_, mean, _) = three(&[("additive_only", "on")], 3);
-    assert!((0.34..0.85).contains(&mean), "{mean}");
+    assert!((0.93..0.99).contains(&three.least_utilization), "{}", three.least_utilization);
+    assert!((28.0..34.0).contains(&three.delay_ms), "{}", three.delay_ms);
 }
 
 #[test]

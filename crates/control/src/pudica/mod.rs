@@ -19,46 +19,69 @@
 //! | drain time, frames above one | 200 ms, 3 | 4.3 |
 //! | reset of tau | 5 s | 4.2 |
 //! | bound of the AI-MD step | 1 Mb/s | ours; the paper bounds it without a value |
+//! | step of AI/MD (`additive_only`) | 250 kb/s | ours: `I - gamma_MD B` at 20 Mb/s and tau = 0 |
 //! | bound of rho | 10 | ours; beyond it a frame is a burst |
 //! | margin of the next delay | 5 ms | ours; the paper gives no threshold |
+//!
+//! Variants of section 5.5, Appendix G and Figure 7:
+//!
+//! | Variant | Option |
+//! |---|---|
+//! | BUR by SQP's or Salsify's estimate, with their way of sending (see `estimate`) | `bur` |
+//! | fixed or burst pace, no probes | `pace`, `probes = 0` |
+//! | AI/MD: additive increase between alpha and one, decrease by draining (Appendix G) | `additive_only` |
+//! | without fallback, without draining | `fallback`, `draining` |
+//! | parameters of Table 6 | `alpha`, `gamma_mi`, `zeta`, `window` |
+//! | a set bitrate, estimating only (Appendix A) | `hold`; log `bur_frame`, `bur`, `bur_corrected` |
 //!
 //! | Open in the paper | Reading here | Option |
 //! |---|---|---|
 //! | glyph in the AI term | tau, linear | `ai_term` |
 //! | base of log | e, argument in Mb/s, at least 2 | `log_base` |
-//! | which R pulls fallback, drain, recovery | that of the frame alone | `trigger` |
+//! | B_max of the AI term | the stream's greatest bitrate | `b_max` |
+//! | bound of the step | absolute, not in proportion to B | `a_cap`, `a_cap_share` |
+//! | which R pulls fallback, drain, recovery | that of the frame alone, by the estimate of `bur` | `trigger` |
 //! | AI-MD at R~ > 1 | goes on with tau = 0 | `above_one` |
 //! | cadence of AI-MD | as MI, one step per feedback | `ai_cadence` |
+//! | tau | counts received frames; its 5 s count from the stream's start | `tau_reset` |
 //! | B_k | target of frame k | `frame_bitrate` |
+//! | B / B_k with cross-traffic | as printed, though it scales the others' share too | `scale` |
+//! | normaliser of the weights | all samples (printed: N_packet) | |
+//! | packets of D_min | all, also probes, which a slow link delays less | `least_delay` |
+//! | which R drives rho | corrected R of the newest final frame | `pace_ratio`, `max_pace` |
+//! | next delay | oldest frame later than least RTT + L + report delay + margin; once for each frame | `fallback`, `next_delay_margin` |
+//! | three frames | consecutive; one at or below one starts the count anew | |
 //! | data to drain | everything in flight | `drain_volume` |
-//! | which R drives rho | corrected R of the newest final frame | |
-//! | next delay | oldest frame later than least RTT + L + report delay + margin; once for each frame | `fallback` |
-//! | smoothing and AI-MD while draining | samples are taken, steps are not | |
+//! | bitrate of a drain | computed at each congested frame, at most that before | `drain_target` |
 //! | receiving rate | from the first packet of the first frame above one to the newest arrival | |
-//! | recovery | at most the bitrate before the drain | |
+//! | recovery | at most the bitrate before the drain | `recovery` |
+//! | smoothing and AI-MD while draining | samples are taken, steps are not | |
 //! | loss | no rule of its own; see `bur` for D of a frame with losses | |
 //!
-//! `tests/pudica.rs` shows what the readings of `trigger` and `above_one` do to three streams that share a
-//! link: with the others they do not become fair, as the paper reports that they do.
+//! What the other readings do is tabled at the head of `readings`.
 
 mod bur;
+mod estimate;
 mod options;
 mod rate_law;
+mod readings;
 mod short_term;
 mod smoothing;
 
-pub use options::{
-    AboveOne, AdditiveTerm, Cadence, DrainVolume, FrameBitrate, LogBase, OPTIONS, PudicaOptions,
-    TauReset, Trigger,
+pub use options::{OPTIONS, PudicaOptions};
+pub use readings::{
+    AboveOne, AdditiveTerm, Bur, Cadence, DrainTarget, DrainVolume, FrameBitrate, LeastDelay,
+    LogBase, Pace, PaceRatio, Recovery, TauReset, Trigger,
 };
 
 use crate::catalogue::OptionError;
 use crate::filter::WindowedMin;
 use crate::{
-    FeedbackBatch, FeedbackStyle, FrameId, FrameSent, Pacing, RateController, RateLimits,
-    SentPacket, Target,
+    FeedbackBatch, FeedbackStyle, FrameId, FrameSent, Pacing, PacketKind, RateController,
+    RateLimits, SentPacket, Target,
 };
 use bur::{FrameInFlight, Frames, MOST_PROBES, Progress};
+use estimate::Estimate;
 use gameway_units::{Duration, Instant, Rate, ReceiverInstant};
 use rate_law::Tau;
 use short_term::{Draining, Fallback, Reaction, Situation};
@@ -66,6 +89,8 @@ use smoothing::SmoothedRatio;
 
 /// Section 4.1.
 const LEAST_DELAY_WINDOW: Duration = Duration::from_secs(10);
+/// The pace multiplier that a burst counts as.
+const BURST_PACE: f64 = 1_000.0;
 /// A receiver that holds reports for longer is broken or lies.
 const MOST_REPORT_DELAY: Duration = Duration::from_secs(1);
 
@@ -88,6 +113,7 @@ pub struct Pudica {
     pace_multiplier: f64,
     gate: Gate,
     frames: Frames,
+    estimate: Estimate,
     /// Least one-way delay, with the clocks' offset.
     least_delay: WindowedMin,
     least_rtt: WindowedMin,
@@ -100,6 +126,8 @@ pub struct Pudica {
     draining: Draining,
     /// For the log.
     ratio: f64,
+    /// The frame of the corrected ratio.
+    newest_final: FrameId,
     corrected_ratio: f64,
     smoothed_ratio: f64,
 }
@@ -110,16 +138,23 @@ impl Pudica {
     pub fn new(options: PudicaOptions, limits: RateLimits) -> Self {
         let frame_interval = limits.frame_interval.max(Duration::from_nanos(1));
         let limits = RateLimits { frame_interval, ..limits };
-        let probes = options.probes.min(MOST_PROBES as u32);
-        let options = PudicaOptions { probes, ..options };
+        // Nothing but Pudica's own estimate has a use for probes.
+        let most_probes = if options.bur == Bur::Pudica { MOST_PROBES as u32 } else { 0 };
+        let probes = options.probes.min(most_probes);
+        let options = PudicaOptions { probes, pace: estimate::pace(&options), ..options };
         Self {
             options,
             limits,
-            bitrate: limits.clamp(limits.start),
-            // Nothing is known of the path: the slowest pace.
-            pace_multiplier: options.gamma_p.max(1.0),
+            bitrate: limits.clamp(options.hold.unwrap_or(limits.start)),
+            pace_multiplier: match options.pace {
+                Pace::Multiplier(multiplier) => multiplier.max(1.0),
+                Pace::Burst => BURST_PACE,
+                // Nothing is known of the path: the slowest pace.
+                Pace::Adaptive | Pace::Native => options.gamma_p.max(1.0),
+            },
             gate: Gate::Open,
             frames: Frames::new(),
+            estimate: Estimate::new(options.bur, &limits),
             least_delay: WindowedMin::new(LEAST_DELAY_WINDOW),
             least_rtt: WindowedMin::new(LEAST_DELAY_WINDOW),
             report_delay: WindowedMin::new(LEAST_DELAY_WINDOW),
@@ -129,6 +164,7 @@ impl Pudica {
             fallback: Fallback::default(),
             draining: Draining::default(),
             ratio: 0.0,
+            newest_final: FrameId::default(),
             corrected_ratio: 0.0,
             smoothed_ratio: 0.0,
         }
@@ -157,9 +193,14 @@ impl Pudica {
 
     /// A frame's last packet has arrived: the ratio of the frame alone.
     fn on_complete(&mut self, frame: &FrameInFlight, batch: &FeedbackBatch<'_>) {
-        let Some(ratio) = self.ratio_of(frame) else { return };
-        self.ratio = ratio;
-        if self.options.trigger == Trigger::Uncorrected {
+        let ratio = self.ratio_of(frame);
+        self.ratio = ratio.unwrap_or(self.ratio);
+        let pulls = match self.options.trigger {
+            Trigger::Uncorrected => ratio,
+            Trigger::Own => self.own_ratio_of(frame),
+            Trigger::Corrected => None,
+        };
+        if let Some(ratio) = pulls {
             self.react(frame, ratio, batch);
         }
     }
@@ -169,8 +210,13 @@ impl Pudica {
         let Some(ratio) = self.ratio_of(frame) else { return };
         let least_delay = self.least_delay.get().unwrap_or(Duration::ZERO);
         let corrected = ratio + frame.correction(least_delay, self.frame_interval());
-        self.corrected_ratio = corrected;
-        self.pace_multiplier = self.pace_for(corrected);
+        (self.newest_final, self.corrected_ratio) = (frame.frame, corrected);
+        if self.options.pace == Pace::Adaptive {
+            self.pace_multiplier = self.pace_for(match self.options.pace_ratio {
+                PaceRatio::Corrected => corrected,
+                PaceRatio::Uncorrected => ratio,
+            });
+        }
         self.smoothed.insert(now, corrected, self.bitrate_of(frame));
         if self.options.trigger == Trigger::Corrected {
             self.react(frame, corrected, batch);
@@ -179,6 +225,14 @@ impl Pudica {
     }
 
     fn ratio_of(&self, frame: &FrameInFlight) -> Option<f64> {
+        if self.options.bur == Bur::Pudica {
+            return self.own_ratio_of(frame);
+        }
+        let bandwidth = self.estimate.bandwidth(frame.frame)?;
+        Some(estimate::ratio(self.bitrate_of(frame), bandwidth, self.options.pace))
+    }
+
+    fn own_ratio_of(&self, frame: &FrameInFlight) -> Option<f64> {
         frame.ratio(self.least_delay.get()?, self.frame_interval())
     }
 
@@ -249,6 +303,14 @@ impl Pudica {
         Some(rate_law::additive_and_multiplicative(&self.options, self.bitrate, b_max, tau))
     }
 
+    fn pacing(&self) -> Pacing {
+        match self.options.pace {
+            Pace::Burst => Pacing::Burst,
+            Pace::Native => self.estimate.pacing_rate().map_or(Pacing::Burst, Pacing::Rate),
+            Pace::Adaptive | Pace::Multiplier(_) => Pacing::FrameMultiplier(self.pace_multiplier),
+        }
+    }
+
     fn gate_passed(&self, frame: FrameId) -> bool {
         match self.gate {
             Gate::Open => true,
@@ -258,37 +320,48 @@ impl Pudica {
     }
 
     fn set_bitrate(&mut self, bitrate: Rate) {
-        self.bitrate = self.limits.clamp(bitrate);
-        self.gate = Gate::UntilEncoded;
+        if self.options.hold.is_none() {
+            self.bitrate = self.limits.clamp(bitrate);
+            self.gate = Gate::UntilEncoded;
+        }
     }
 
     fn note_times(&mut self, now: Instant, batch: &FeedbackBatch<'_>) {
+        if let Some(rtt) = batch.round_trip_time(now) {
+            self.least_rtt.insert(now, rtt);
+            self.estimate.on_round_trip(rtt);
+        }
         for report in batch.reports {
             self.frames.record(report);
+            self.estimate.on_report(report);
             let Some(arrival) = report.arrival else { continue };
             self.latest_arrival = self.latest_arrival.max(arrival);
-            self.least_delay.insert(now, arrival.one_way_delay_since(report.packet.sent));
+            let counts = matches!(report.packet.kind, PacketKind::Media | PacketKind::Repair)
+                || self.options.least_delay == LeastDelay::AnyPacket;
+            if counts {
+                self.least_delay.insert(now, arrival.one_way_delay_since(report.packet.sent));
+            }
             if report.packet.last_of_frame {
                 let held = batch.generated.saturating_since(arrival);
                 let held = held.max(Duration::ZERO).min(MOST_REPORT_DELAY);
                 self.report_delay.insert(now, -held);
             }
         }
-        if let Some(rtt) = batch.round_trip_time(now) {
-            self.least_rtt.insert(now, rtt);
-        }
     }
 
     /// When the oldest unacknowledged frame becomes late, and which it is.
     fn next_delay_deadline(&self) -> Option<(FrameId, Instant)> {
-        if !self.options.fallback {
+        if !self.options.fallback || self.options.hold.is_some() {
             return None;
         }
         let oldest = self.frames.oldest_unacknowledged();
         let report_delay = -self.report_delay.get().unwrap_or(Duration::ZERO);
         let least_rtt = self.least_rtt.get();
-        let deadline =
-            self.fallback.deadline(oldest, least_rtt, self.frame_interval(), report_delay);
+        let allowed = self
+            .frame_interval()
+            .saturating_add(report_delay)
+            .saturating_add(self.options.next_delay_margin);
+        let deadline = self.fallback.deadline(oldest, least_rtt, allowed);
         Some((oldest?.0, deadline?))
     }
 }
@@ -307,6 +380,7 @@ impl RateController for Pudica {
             self.gate = Gate::UntilFeedback(frame.frame);
         }
         self.fallback.served();
+        self.estimate.on_frame(frame);
         self.frames.on_frame(frame, self.options.probes, self.probe_gap());
     }
 
@@ -338,13 +412,11 @@ impl RateController for Pudica {
 
     fn target(&self) -> Target {
         let lowered = self.fallback.pending() && !self.draining.active();
+        let lowered = lowered && self.options.hold.is_none();
         let factor = if lowered { 1.0 - self.options.zeta } else { 1.0 };
         Target {
             probes_per_frame: self.options.probes,
-            ..Target::new(
-                self.limits.clamp(self.bitrate.mul_f64(factor)),
-                Pacing::FrameMultiplier(self.pace_multiplier),
-            )
+            ..Target::new(self.limits.clamp(self.bitrate.mul_f64(factor)), self.pacing())
         }
     }
 
@@ -352,7 +424,9 @@ impl RateController for Pudica {
         sink("target_bps", self.bitrate.as_bps_f64());
         sink("bur", self.ratio);
         sink("bur_corrected", self.corrected_ratio);
+        sink("bur_frame", self.newest_final.0 as f64);
         sink("bur_smoothed", self.smoothed_ratio);
+        sink("estimate_bps", self.estimate.newest());
         sink("pace_multiplier", self.pace_multiplier);
         sink("tau_frames", f64::from(self.tau.frames()));
         sink("draining", f64::from(u8::from(self.draining.active())));

@@ -1,95 +1,22 @@
 //! What of Pudica (Wang et al. 2024) can be set: its constants, and the readings of what the paper leaves
 //! open. The table at the head of the algorithm tells the origin of each.
 
+use super::readings::{
+    AboveOne, AdditiveTerm, Bur, Cadence, DrainTarget, DrainVolume, FrameBitrate, LeastDelay,
+    LogBase, Pace, PaceRatio, Recovery, TauReset, Trigger,
+};
 use crate::catalogue::{OptionError, OptionSpec, OptionValues};
 use gameway_units::{Duration, Rate};
-
-/// Which utilization ratio pulls fallback, draining and recovery.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum Trigger {
-    /// That of the frame alone. With the correction, a latecomer that merely waits behind another flow's
-    /// frame takes it for congestion and starves.
-    #[default]
-    Uncorrected,
-    /// With what the probes found.
-    Corrected,
-}
-
-/// How the additive term grows with the count of frames tau.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum AdditiveTerm {
-    /// `2 tau / log B`.
-    #[default]
-    Linear,
-    /// `2^tau / log B`, the letter of the extracted text.
-    Exponential,
-}
-
-/// Base of the logarithm in the additive term.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum LogBase {
-    /// e.
-    #[default]
-    Natural,
-    /// 2.
-    Two,
-    /// 10.
-    Ten,
-}
-
-/// How often AI-MD may act.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum Cadence {
-    /// After feedback of a frame encoded with the last change, as MI.
-    #[default]
-    Gated,
-    /// At each frame's feedback.
-    EveryFrame,
-}
-
-/// What AI-MD does while the smoothed ratio is above one.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum AboveOne {
-    /// Go on, with tau held at zero (section 4.2).
-    #[default]
-    Continue,
-    /// Wait until it is at most one (overview of section 4).
-    Hold,
-}
-
-/// What the period of five seconds that clears tau is counted from.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum TauReset {
-    /// The stream's own start.
-    #[default]
-    Own,
-    /// The clock's zero, so that all flows of a clock clear it together.
-    Aligned,
-}
-
-/// What stands for the bitrate of a past frame.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum FrameBitrate {
-    /// The target with which it was encoded.
-    #[default]
-    Target,
-    /// Its size over the frame interval.
-    Actual,
-}
-
-/// What counts as queued data to be drained.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum DrainVolume {
-    /// Everything in flight.
-    #[default]
-    InFlight,
-    /// What exceeds the receiving rate times the least round-trip time.
-    AboveBdp,
-}
 
 /// Constants and readings; the default is the paper's, and the recommended reading where it is silent.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct PudicaOptions {
+    /// See [`Bur`].
+    pub bur: Bur,
+    /// See [`Pace`].
+    pub pace: Pace,
+    /// Keep this bitrate and only estimate (Appendix A).
+    pub hold: Option<Rate>,
     /// Smoothed ratio above which AI-MD takes over from MI, and share of the receiving rate in a drain.
     pub alpha: f64,
     /// Damping of MI.
@@ -116,6 +43,8 @@ pub struct PudicaOptions {
     pub b_max: Option<Rate>,
     /// Bound on the step of AI-MD, both ways.
     pub a_cap: Rate,
+    /// A further bound on that step, as a share of the bitrate.
+    pub a_cap_share: f64,
     /// See [`Cadence`].
     pub ai_cadence: Cadence,
     /// AI/MD of the microbenchmark: only increase up to a ratio of one, leave decrease to the drain.
@@ -130,10 +59,20 @@ pub struct PudicaOptions {
     pub draining: bool,
     /// See [`DrainVolume`].
     pub drain_volume: DrainVolume,
+    /// See [`DrainTarget`].
+    pub drain_target: DrainTarget,
+    /// See [`Recovery`].
+    pub recovery: Recovery,
+    /// A frame is late when its feedback is overdue by more than this.
+    pub next_delay_margin: Duration,
+    /// See [`LeastDelay`].
+    pub least_delay: LeastDelay,
     /// Scale past ratios by the present bitrate over the one then (eq. 6).
     pub scale: bool,
     /// See [`FrameBitrate`].
     pub frame_bitrate: FrameBitrate,
+    /// See [`PaceRatio`].
+    pub pace_ratio: PaceRatio,
     /// Bound on the pace multiplier.
     pub max_pace: f64,
 }
@@ -141,6 +80,9 @@ pub struct PudicaOptions {
 impl Default for PudicaOptions {
     fn default() -> Self {
         Self {
+            bur: Bur::default(),
+            pace: Pace::default(),
+            hold: None,
             alpha: 0.85,
             gamma_mi: 0.3,
             gamma_md: 0.05,
@@ -154,6 +96,7 @@ impl Default for PudicaOptions {
             log_base: LogBase::default(),
             b_max: None,
             a_cap: Rate::from_mbps(1),
+            a_cap_share: 1.0,
             ai_cadence: Cadence::default(),
             additive_only: false,
             additive_step: Rate::from_kbps(250),
@@ -161,8 +104,13 @@ impl Default for PudicaOptions {
             fallback: true,
             draining: true,
             drain_volume: DrainVolume::default(),
+            drain_target: DrainTarget::default(),
+            recovery: Recovery::default(),
+            next_delay_margin: Duration::from_millis(5),
+            least_delay: LeastDelay::default(),
             scale: true,
             frame_bitrate: FrameBitrate::default(),
+            pace_ratio: PaceRatio::default(),
             max_pace: 10.0,
         }
     }
@@ -174,19 +122,31 @@ const fn option(name: &'static str, default: &'static str, summary: &'static str
 
 /// Options of Pudica by name.
 pub const OPTIONS: &[OptionSpec] = &[
+    option("bur", "pudica", "whose estimate gives the utilization ratio: pudica, sqp, salsify"),
+    option(
+        "pace",
+        "native",
+        "spread of packets: native to the estimate, adaptive, burst, or a multiplier from 1 to 1000",
+    ),
+    option("hold", "off", "keep this bitrate and only estimate: off, or a rate"),
     option("alpha", "0.85", "smoothed ratio where AI-MD takes over from MI; 0.1 to 1"),
     option("gamma_mi", "0.3", "damping of multiplicative increase; 0 to 1"),
     option("gamma_md", "0.05", "multiplicative part of AI-MD; 0 to 1"),
     option("gamma_p", "1.25", "pace multiplier at full utilization; 1 to 10"),
-    option("probes", "4", "probe packets after each frame; 0 to 16"),
+    option("probes", "4", "probe packets after each frame, with its own estimate; 0 to 16"),
     option("window", "200 ms", "age at which a sample stops to count; 20 ms to 5 s"),
     option("zeta", "0.15", "share by which a fallback lowers one frame; 0 to 0.9"),
-    option("trigger", "uncorrected", "ratio that pulls fallback and drain: uncorrected, corrected"),
+    option(
+        "trigger",
+        "uncorrected",
+        "ratio that pulls fallback and drain: uncorrected, corrected, own (whatever bur is)",
+    ),
     option("above_one", "continue", "AI-MD while the smoothed ratio is above one: continue, hold"),
     option("ai_term", "linear", "growth of the additive term with tau: linear, exponential"),
     option("log_base", "e", "base of the logarithm in the additive term: e, 2, 10"),
     option("b_max", "max_bitrate", "B_max in the additive term, as a rate"),
     option("a_cap", "1 Mb/s", "bound on one step of AI-MD, both ways"),
+    option("a_cap_share", "1", "a further bound on it, as a share of the bitrate; 0.001 to 1"),
     option("ai_cadence", "gated", "how often AI-MD acts: gated by feedback, every-frame"),
     option(
         "additive_only",
@@ -198,8 +158,13 @@ pub const OPTIONS: &[OptionSpec] = &[
     option("fallback", "on", "lower one frame after a late one: on, off"),
     option("draining", "on", "drain after three frames above one: on, off"),
     option("drain_volume", "in-flight", "data to drain within 200 ms: in-flight, above-bdp"),
+    option("drain_target", "every-frame", "bitrate of a drain is computed: every-frame, once"),
+    option("recovery", "bounded", "bitrate after a drain: bounded by that before, unbounded"),
+    option("next_delay_margin", "5 ms", "a frame is late when overdue by this; 0 s to 1 s"),
+    option("least_delay", "any", "packets that tell the least delay: any, frame (no probes)"),
     option("scale", "on", "scale past ratios to the present bitrate (eq. 6): on, off"),
     option("frame_bitrate", "target", "bitrate of a past frame: target, actual (its size)"),
+    option("pace_ratio", "corrected", "ratio that drives the pace: corrected, uncorrected"),
     option("max_pace", "10", "bound on the pace multiplier; 1 to 1000"),
 ];
 
@@ -210,6 +175,9 @@ impl PudicaOptions {
     /// If a name or a value is not allowed; the message says what is.
     pub fn from_options(options: &[(String, String)]) -> Result<Self, OptionError> {
         let values = OptionValues::new("pudica", OPTIONS, options)?;
+        let paces =
+            [("native", Pace::Native), ("adaptive", Pace::Adaptive), ("burst", Pace::Burst)];
+        let multiplier = values.number("pace", 1.0, 1_000.0).map(Pace::Multiplier);
         Ok(Self {
             alpha: values.number("alpha", 0.1, 1.0)?,
             gamma_mi: values.number("gamma_mi", 0.0, 1.0)?,
@@ -218,7 +186,18 @@ impl PudicaOptions {
             probes: values.count("probes", 16)?,
             window: values.duration("window", Duration::from_millis(20), Duration::from_secs(5))?,
             zeta: values.number("zeta", 0.0, 0.9)?,
+            hold: match values.rate_or("hold", "off", Rate::MAX)? {
+                Rate::MAX => None,
+                rate => Some(rate),
+            },
+            pace: values.choice_or("pace", &paces, multiplier)?,
             a_cap: values.rate("a_cap")?,
+            a_cap_share: values.number("a_cap_share", 0.001, 1.0)?,
+            next_delay_margin: values.duration(
+                "next_delay_margin",
+                Duration::ZERO,
+                Duration::from_secs(1),
+            )?,
             b_max: match values.rate_or("b_max", "max_bitrate", Rate::MAX)? {
                 Rate::MAX => None,
                 rate => Some(rate),
@@ -234,7 +213,12 @@ impl PudicaOptions {
     }
 
     fn readings(values: &OptionValues<'_>) -> Result<Self, OptionError> {
-        let trigger = [("uncorrected", Trigger::Uncorrected), ("corrected", Trigger::Corrected)];
+        let bur = [("pudica", Bur::Pudica), ("sqp", Bur::Sqp), ("salsify", Bur::Salsify)];
+        let trigger = [
+            ("uncorrected", Trigger::Uncorrected),
+            ("corrected", Trigger::Corrected),
+            ("own", Trigger::Own),
+        ];
         let above = [("continue", AboveOne::Continue), ("hold", AboveOne::Hold)];
         let term = [("linear", AdditiveTerm::Linear), ("exponential", AdditiveTerm::Exponential)];
         let base = [("e", LogBase::Natural), ("2", LogBase::Two), ("10", LogBase::Ten)];
@@ -242,7 +226,17 @@ impl PudicaOptions {
         let reset = [("own", TauReset::Own), ("aligned", TauReset::Aligned)];
         let volume = [("in-flight", DrainVolume::InFlight), ("above-bdp", DrainVolume::AboveBdp)];
         let bitrate = [("target", FrameBitrate::Target), ("actual", FrameBitrate::Actual)];
+        let drain = [("every-frame", DrainTarget::EveryFrame), ("once", DrainTarget::Once)];
+        let recovery = [("bounded", Recovery::Bounded), ("unbounded", Recovery::Unbounded)];
+        let least = [("any", LeastDelay::AnyPacket), ("frame", LeastDelay::FramePackets)];
+        let pace_ratio =
+            [("corrected", PaceRatio::Corrected), ("uncorrected", PaceRatio::Uncorrected)];
         Ok(Self {
+            bur: values.choice("bur", &bur)?,
+            drain_target: values.choice("drain_target", &drain)?,
+            recovery: values.choice("recovery", &recovery)?,
+            least_delay: values.choice("least_delay", &least)?,
+            pace_ratio: values.choice("pace_ratio", &pace_ratio)?,
             trigger: values.choice("trigger", &trigger)?,
             above_one: values.choice("above_one", &above)?,
             ai_term: values.choice("ai_term", &term)?,
@@ -271,8 +265,32 @@ mod tests {
     }
 
     #[test]
+    fn a_pace_is_a_word_or_a_number() {
+        let read = |text: &str| {
+            PudicaOptions::from_options(&[("pace".to_owned(), text.to_owned())])
+                .map(|options| options.pace)
+                .map_err(|error| error.to_string())
+        };
+        assert_eq!(read("2"), Ok(Pace::Multiplier(2.0)));
+        assert_eq!(read("burst"), Ok(Pace::Burst));
+        assert_eq!(read("adaptive"), Ok(Pace::Adaptive));
+        let wrong = "controller \"pudica\": option \"pace\" cannot be \"0.5\": \
+                     native, adaptive, burst; or a number from 1 to 1000";
+        assert_eq!(read("0.5"), Err(wrong.to_owned()));
+    }
+
+    #[test]
     fn every_option_changes_something() {
         let other = [
+            ("bur", "sqp"),
+            ("pace", "2"),
+            ("hold", "8 Mb/s"),
+            ("a_cap_share", "0.02"),
+            ("drain_target", "once"),
+            ("recovery", "unbounded"),
+            ("next_delay_margin", "0 s"),
+            ("least_delay", "frame"),
+            ("pace_ratio", "uncorrected"),
             ("alpha", "0.8"),
             ("gamma_mi", "0.2"),
             ("gamma_md", "0.1"),

@@ -1,7 +1,8 @@
 //! The long-term laws: multiplicative increase, and simultaneous additive increase and multiplicative
 //! decrease (Pudica 4.2 eq. 7 to 10).
 
-use super::options::{AdditiveTerm, LogBase, PudicaOptions, TauReset};
+use super::options::PudicaOptions;
+use super::readings::{AdditiveTerm, LogBase, TauReset};
 use gameway_units::{Duration, Instant, Rate};
 
 /// Section 4.2: tau is cleared each five seconds.
@@ -25,7 +26,7 @@ pub(super) fn additive_and_multiplicative(
     b_max: Rate,
     tau: u32,
 ) -> Rate {
-    let cap = options.a_cap.as_mbps_f64();
+    let cap = options.a_cap.as_mbps_f64().min(options.a_cap_share * bitrate.as_mbps_f64());
     let step_mbps =
         additive_term_mbps(options, bitrate, b_max, tau) - options.gamma_md * bitrate.as_mbps_f64();
     Rate::from_bps_f64(bitrate.as_bps_f64() + step_mbps.clamp(-cap, cap) * 1e6)

@@ -2,7 +2,8 @@
 //! (Pudica, section 4.3).
 
 use super::bur::FrameInFlight;
-use super::options::{DrainVolume, PudicaOptions};
+use super::options::PudicaOptions;
+use super::readings::{DrainTarget, DrainVolume, Recovery};
 use crate::{FrameId, RateLimits};
 use gameway_units::{Bytes, Duration, Instant, Rate, ReceiverInstant};
 
@@ -10,8 +11,6 @@ use gameway_units::{Bytes, Duration, Instant, Rate, ReceiverInstant};
 const CONGESTED_FRAMES: u32 = 3;
 /// Section 4.3: the time within which the queue shall be empty.
 const DRAIN_TIME_SECS: f64 = 0.2;
-/// Margin of the next delay for jitter; the paper gives no threshold.
-const NEXT_DELAY_MARGIN: Duration = Duration::from_millis(5);
 
 /// Lowers a single frame.
 #[derive(Debug, Clone, Default)]
@@ -39,22 +38,18 @@ impl Fallback {
 
     /// When the oldest unacknowledged frame becomes late: when its feedback is overdue even if it had
     /// kept the link busy for a whole frame interval. That is a ratio above one, seen without feedback.
+    /// `allowed` is what it may take beyond the least round trip.
     pub(super) fn deadline(
         &self,
         oldest: Option<(FrameId, Instant)>,
         least_rtt: Option<Duration>,
-        frame_interval: Duration,
-        report_delay: Duration,
+        allowed: Duration,
     ) -> Option<Instant> {
         let (frame, sent) = oldest?;
         if self.late_frame.is_some_and(|late| frame <= late) {
             return None;
         }
-        let allowed = least_rtt?
-            .saturating_add(frame_interval)
-            .saturating_add(report_delay)
-            .saturating_add(NEXT_DELAY_MARGIN);
-        Some(sent.saturating_add(allowed))
+        Some(sent.saturating_add(least_rtt?.saturating_add(allowed)))
     }
 
     /// The next delay of `frame` is large.
@@ -126,7 +121,7 @@ impl Draining {
         if ratio > 1.0 {
             self.on_congested(options, limits, frame, now)
         } else {
-            self.on_uncongested(limits, now)
+            self.on_uncongested(options, limits, now)
         }
     }
 
@@ -145,6 +140,9 @@ impl Draining {
         if !options.draining || self.congested_frames < CONGESTED_FRAMES {
             return if self.active() { Reaction::None } else { Reaction::Fallback };
         }
+        if self.active() && options.drain_target == DrainTarget::Once {
+            return Reaction::None;
+        }
         let Some(rate) = self.measure(now) else { return Reaction::Fallback };
         let before = *self.before.get_or_insert(now.bitrate);
         let draining = drain_rate(options, rate, now);
@@ -152,13 +150,19 @@ impl Draining {
         Reaction::Drain(limits.clamp(bitrate))
     }
 
-    fn on_uncongested(&mut self, limits: &RateLimits, now: &Situation) -> Reaction {
+    fn on_uncongested(
+        &mut self,
+        options: &PudicaOptions,
+        limits: &RateLimits,
+        now: &Situation,
+    ) -> Reaction {
         self.congested_frames = 0;
         let rate = self.measure(now);
         self.onset = None;
         let Some(before) = self.before.take() else { return Reaction::None };
         let rate = rate.unwrap_or(self.receiving_rate);
-        Reaction::Recover(limits.clamp(rate.min(before)))
+        let most = if options.recovery == Recovery::Bounded { before } else { Rate::MAX };
+        Reaction::Recover(limits.clamp(rate.min(most)))
     }
 
     /// The mean receiving rate from the onset of congestion until now.

@@ -1,9 +1,15 @@
 //! The receiver's mean gap between packets, as Salsify keeps it, here from the arrival times of reports.
 
 use crate::SentPacket;
-use gameway_units::{Duration, Instant, ReceiverInstant};
+use gameway_units::{Bytes, Duration, Instant, Rate, ReceiverInstant};
 
+/// What a packet is taken for: 1200 B of payload and 48 B of headers.
+pub(super) const PACKET: Bytes = Bytes::new(1_248);
 const WEIGHT: f64 = 0.1;
+/// Packets leave this many times closer than they arrive, so that the gap is the link's.
+const GAPS_PER_SPACE: f64 = 5.0;
+/// But no further apart than this.
+const LONGEST_SPACE: f64 = 2e-3;
 /// A gap of zero would be a link of infinite rate.
 const LEAST: f64 = 1e-6;
 /// Nothing longer says more about a link than that it stands still.
@@ -11,18 +17,23 @@ const LONGEST: f64 = 10.0;
 
 /// Moving average of the time from packet to packet, without the sender's own pauses between frames.
 #[derive(Debug, Clone)]
-pub(super) struct ArrivalGap {
+pub(crate) struct ArrivalGap {
     secs: f64,
     /// When the newest packet arrived, when it was sent, and its frame.
     last: Option<(ReceiverInstant, Instant, u64)>,
 }
 
 impl ArrivalGap {
+    /// Before anything is known: what a link of this rate would show.
+    pub(crate) fn of_rate(rate: Rate) -> Self {
+        Self::new(rate.time_for(PACKET))
+    }
+
     pub(super) fn new(initial: Duration) -> Self {
         Self { secs: initial.as_secs_f64().clamp(LEAST, LONGEST), last: None }
     }
 
-    pub(super) fn on_packet(&mut self, packet: &SentPacket, arrival: ReceiverInstant) {
+    pub(crate) fn on_packet(&mut self, packet: &SentPacket, arrival: ReceiverInstant) {
         let frame = packet.frame.0;
         let Some((last_arrival, last_sent, last_frame)) = self.last else {
             self.last = Some((arrival, packet.sent, frame));
@@ -42,13 +53,23 @@ impl ArrivalGap {
     pub(super) fn secs(&self) -> f64 {
         self.secs
     }
+
+    /// What a link with this gap carries.
+    pub(crate) fn capacity(&self) -> Rate {
+        Rate::from_bps_f64(PACKET.as_f64() * 8.0 / self.secs)
+    }
+
+    /// How fast packets leave.
+    pub(crate) fn pacing_rate(&self) -> Rate {
+        let space = (self.secs / GAPS_PER_SPACE).min(LONGEST_SPACE);
+        Rate::from_bps_f64(PACKET.as_f64() * 8.0 / space)
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::{FrameId, PacketKind, SequenceNumber};
-    use gameway_units::Bytes;
 
     /// Packets sent in frames of `count` with a pause of 9 ms between; each arrives 10 ms after it was
     /// sent plus what is given by its place in the frame.

@@ -30,20 +30,17 @@
 //! | A pause is subtracted at the first packet of a frame that arrives, not only at the frame's first | a lost first packet would make a pause of the sender look like a slow link |
 //! | No recovery mode of the encoder after loss | that is the codec's part |
 
-mod arrival_gap;
+pub(crate) mod arrival_gap;
 
 use crate::catalogue::{OptionError, OptionSpec, OptionValues};
 use crate::{
     FeedbackBatch, FeedbackStyle, FrameSent, Pacing, PacketKind, RateController, RateLimits,
     SentPacket, Target,
 };
-use arrival_gap::ArrivalGap;
+use arrival_gap::{ArrivalGap, PACKET};
 use gameway_units::{Bytes, Duration, Instant, Rate};
 
 const FEEDBACK_INTERVAL: Duration = Duration::from_millis(5);
-const PACKET: Bytes = Bytes::new(1_248);
-const GAPS_PER_SPACE: f64 = 5.0;
-const LONGEST_SPACE: f64 = 2e-3;
 /// A round trip beyond this is a clock that jumped.
 const LONGEST_ROUND_TRIP: Duration = Duration::from_secs(60);
 
@@ -84,7 +81,7 @@ impl Salsify {
         Self {
             options,
             limits,
-            gap: ArrivalGap::new(limits.clamp(limits.start).time_for(PACKET)),
+            gap: ArrivalGap::of_rate(limits.clamp(limits.start)),
             least_round_trip: None,
             in_flight: Bytes::ZERO,
             waiting: Bytes::ZERO,
@@ -126,11 +123,6 @@ impl Salsify {
         let bits = packets * PACKET.as_f64() * 8.0;
         let interval = self.limits.frame_interval.as_secs_f64();
         self.limits.clamp(Rate::from_bps_f64(bits / interval))
-    }
-
-    fn pacing_rate(&self) -> Rate {
-        let space = (self.gap.secs() / GAPS_PER_SPACE).min(LONGEST_SPACE);
-        Rate::from_bps_f64(PACKET.as_f64() * 8.0 / space)
     }
 
     fn project(&mut self, now: Instant) {
@@ -191,13 +183,13 @@ impl RateController for Salsify {
     }
 
     fn target(&self) -> Target {
-        Target::new(self.bitrate(), Pacing::Rate(self.pacing_rate()))
+        Target::new(self.bitrate(), Pacing::Rate(self.gap.pacing_rate()))
     }
 
     fn observe(&self, sink: &mut dyn FnMut(&'static str, f64)) {
         let least = self.least_round_trip.unwrap_or(Duration::ZERO);
         sink("target_bps", self.bitrate().as_bps_f64());
-        sink("pacing_bps", self.pacing_rate().as_bps_f64());
+        sink("pacing_bps", self.gap.pacing_rate().as_bps_f64());
         sink("arrival_gap_us", self.gap.secs() * 1e6);
         sink("least_rtt_ms", least.as_millis_f64());
         sink("delay_ms", self.delay().unwrap_or(Duration::ZERO).as_millis_f64());
@@ -268,10 +260,10 @@ mod tests {
     fn packets_leave_a_fifth_of_the_gap_apart_and_at_most_two_milliseconds() {
         let Ok(mut salsify) = options("auto") else { panic!("the default is allowed") };
         salsify = steady(salsify, 0);
-        let space = salsify.pacing_rate().time_for(PACKET).as_millis_f64();
+        let space = salsify.gap.pacing_rate().time_for(PACKET).as_millis_f64();
         assert!((space - 0.2).abs() < 1e-3, "{space}");
         salsify.gap = ArrivalGap::new(Duration::from_secs(1));
-        let space = salsify.pacing_rate().time_for(PACKET).as_millis_f64();
+        let space = salsify.gap.pacing_rate().time_for(PACKET).as_millis_f64();
         assert!((space - 2.0).abs() < 1e-3, "{space}");
     }
 

@@ -259,6 +259,14 @@ impl RateController for Scream {
         FeedbackStyle::Interval(FEEDBACK_INTERVAL)
     }
 
+    fn ecn(&self) -> Ecn {
+        match self.options.ecn {
+            EcnMode::Off => Ecn::NotEct,
+            EcnMode::Classic => Ecn::Ect0,
+            EcnMode::L4s => Ecn::Ect1,
+        }
+    }
+
     fn on_frame(&mut self, now: Instant, frame: &FrameSent) {
         self.media.on_frame(now, frame);
     }

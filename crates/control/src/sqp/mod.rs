@@ -39,15 +39,14 @@
 //! queue of some 80 ms: beside smooth traffic of n - 1 equals a train would see `m C / (m + (n - 1) T)`, more
 //! than C / n. Flows whose frames leave at the same moment keep a small queue and unequal rates.
 
-mod train;
+pub(crate) mod train;
 
 use crate::catalogue::{OptionError, OptionSpec, OptionValues};
 use crate::{
-    FeedbackBatch, FeedbackStyle, FrameSent, Pacing, PacketKind, RateController, RateLimits,
-    SentPacket, Target,
+    FeedbackBatch, FeedbackStyle, FrameSent, Pacing, RateController, RateLimits, SentPacket, Target,
 };
 use gameway_units::{Instant, Rate};
-use train::{LeastDelay, Train, Trains};
+use train::Sampler;
 
 /// Options of [`Sqp`].
 pub const OPTIONS: &[OptionSpec] = &[
@@ -103,8 +102,7 @@ fn step(bandwidth: f64, sample: f64, delta: f64, reward: f64) -> f64 {
 pub struct Sqp {
     options: SqpOptions,
     limits: RateLimits,
-    trains: Trains,
-    least_delay: LeastDelay,
+    sampler: Sampler,
     /// The estimate B in bit/s.
     bandwidth: f64,
     /// The newest sample S in bit/s.
@@ -119,8 +117,7 @@ impl Sqp {
         Self {
             options,
             limits,
-            trains: Trains::new(limits.frame_interval),
-            least_delay: LeastDelay::new(limits.frame_interval),
+            sampler: Sampler::new(limits.frame_interval),
             bandwidth: start / options.target_factor,
             sample: 0.0,
         }
@@ -144,9 +141,7 @@ impl Sqp {
         Ok(Self::new(options, limits))
     }
 
-    fn on_train(&mut self, train: &Train) {
-        let Some(least) = self.least_delay.get() else { return };
-        let Some(sample) = train.sample(least, self.trains.target_of(train.frame)) else { return };
+    fn on_sample(&mut self, sample: f64) {
         self.sample = sample.clamp(1.0, self.options.pace_multiplier * self.bandwidth);
         let (delta, reward) = (self.options.step.as_bps_f64(), self.options.reward);
         let stepped = step(self.bandwidth, self.sample, delta, reward);
@@ -166,30 +161,18 @@ impl RateController for Sqp {
     }
 
     fn on_frame(&mut self, _now: Instant, frame: &FrameSent) {
-        self.trains.on_frame(frame);
+        self.sampler.on_frame(frame);
     }
 
     fn on_sent(&mut self, _now: Instant, _packet: &SentPacket) {}
 
     fn on_feedback(&mut self, now: Instant, batch: &FeedbackBatch<'_>) {
         if let Some(rtt) = batch.round_trip_time(now) {
-            self.least_delay.on_round_trip(rtt);
+            self.sampler.on_round_trip(rtt);
         }
         for report in batch.reports {
-            if !matches!(report.packet.kind, PacketKind::Media | PacketKind::Repair) {
-                continue;
-            }
-            // A train's own delays count, so the one that a later frame ends must not see that frame's.
-            let ended = self.trains.on_packet(report);
-            if let Some(train) = ended.filter(|train| !train.ended) {
-                self.on_train(&train);
-            }
-            if let Some(arrival) = report.arrival {
-                let delay = arrival.one_way_delay_since(report.packet.sent);
-                self.least_delay.insert(report.packet.sent, delay);
-            }
-            if let Some(train) = ended.filter(|train| train.ended) {
-                self.on_train(&train);
+            if let Some((_, sample)) = self.sampler.on_report(report) {
+                self.on_sample(sample);
             }
         }
     }
@@ -212,9 +195,10 @@ impl RateController for Sqp {
         sink("target_bps", self.target().bitrate.as_bps_f64());
         sink("bandwidth_bps", self.bandwidth);
         sink("sample_bps", self.sample);
-        let rtt = self.least_delay.smoothed_rtt().unwrap_or_default();
+        let least_delay = self.sampler.least_delay();
+        let rtt = least_delay.smoothed_rtt().unwrap_or_default();
         sink("smoothed_rtt_ms", rtt.as_millis_f64());
-        sink("least_delay_window_ms", self.least_delay.window().as_millis_f64());
+        sink("least_delay_window_ms", least_delay.window().as_millis_f64());
     }
 }
 

@@ -1,5 +1,5 @@
-//! SQP's measurements: frames as packet trains, and the least one-way delay of a short window
-//! (Ray et al. 2022, section 4).
+//! SQP's measurements: frames as packet trains, the least one-way delay of a short window, and the samples
+//! of bandwidth that come of both (Ray et al. 2022, section 4).
 //!
 //! | Constant | Value | Origin |
 //! |---|---|---|
@@ -9,7 +9,7 @@
 //! | delays kept | 4096 | ours: bounds memory |
 //! | undershoot factor at most | 10 | ours: one packet tells nothing about ten |
 
-use crate::{FrameId, FrameSent, PacketReport};
+use crate::{FrameId, FrameSent, PacketKind, PacketReport};
 use gameway_units::{Bytes, Duration, Instant, ReceiverInstant};
 use std::collections::VecDeque;
 
@@ -168,10 +168,57 @@ impl Trains {
     }
 }
 
+/// Samples of bandwidth, one for each frame.
+#[derive(Debug, Clone)]
+pub(crate) struct Sampler {
+    trains: Trains,
+    least_delay: LeastDelay,
+}
+
+impl Sampler {
+    pub(crate) fn new(frame_interval: Duration) -> Self {
+        let trains = Trains::new(frame_interval);
+        Self { trains, least_delay: LeastDelay::new(frame_interval) }
+    }
+
+    pub(crate) fn on_frame(&mut self, frame: &FrameSent) {
+        self.trains.on_frame(frame);
+    }
+
+    pub(crate) fn on_round_trip(&mut self, rtt: Duration) {
+        self.least_delay.on_round_trip(rtt);
+    }
+
+    pub(super) fn least_delay(&self) -> &LeastDelay {
+        &self.least_delay
+    }
+
+    /// Takes a report; gives a frame that is through and the bandwidth in bit/s that it showed.
+    pub(crate) fn on_report(&mut self, report: &PacketReport) -> Option<(FrameId, f64)> {
+        if !matches!(report.packet.kind, PacketKind::Media | PacketKind::Repair) {
+            return None;
+        }
+        // A train's own delays count, so the one that a later frame ends must not see that frame's.
+        let train = self.trains.on_packet(report);
+        let overtaken = train.filter(|train| !train.ended).and_then(|train| self.sample(&train));
+        if let Some(arrival) = report.arrival {
+            let delay = arrival.one_way_delay_since(report.packet.sent);
+            self.least_delay.insert(report.packet.sent, delay);
+        }
+        let ended = || train.filter(|train| train.ended).and_then(|train| self.sample(&train));
+        overtaken.or_else(ended)
+    }
+
+    fn sample(&self, train: &Train) -> Option<(FrameId, f64)> {
+        let target = self.trains.target_of(train.frame);
+        Some((train.frame, train.sample(self.least_delay.get()?, target)?))
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Ecn, PacketKind, SentPacket, SequenceNumber};
+    use crate::{Ecn, SentPacket, SequenceNumber};
     use gameway_units::Rate;
 
     const ONE_WAY: i64 = 10_000;

@@ -1,0 +1,120 @@
+//! Estimates of the path that can stand in for Pudica's own (Wang et al. 2024, section 5.5): the
+//! utilization ratio of a frame is then its bitrate over the bandwidth or capacity that the estimate gives
+//! when the frame is through.
+//!
+//! | Estimate | What it is | Pace |
+//! |---|---|---|
+//! | SQP (`sqp::train`) | size of the frame over its time beyond the least delay of two round trips | [`SQP_PACE`] |
+//! | Salsify (`salsify::arrival_gap`) | a packet over the moving average of the gaps between packets | a fifth of the mean gap |
+//!
+//! A frame of size B L that takes D gives SQP's sample B L / (D - least), so the ratio B / S is
+//! (D - least) / L: eq. 1 again, but with a least delay that is soon forgotten, without probes, and with a
+//! train that leaves at twice the bitrate whatever the path does.
+//!
+//! | Deviation | Why |
+//! |---|---|
+//! | SQP's ratio is at least one over a fixed multiplier | a train cannot show more than the rate at which it left |
+
+use super::options::PudicaOptions;
+use super::readings::{Bur, Pace};
+use crate::salsify::arrival_gap::ArrivalGap;
+use crate::sqp::train::Sampler;
+use crate::{FrameId, FrameSent, PacketReport, RateLimits};
+use gameway_units::{Duration, Rate};
+use std::collections::VecDeque;
+
+/// The pace multiplier of SQP.
+const SQP_PACE: f64 = 2.0;
+/// Samples of this many frames are remembered: a frame is judged soon after its train is through.
+const REMEMBERED: usize = 64;
+
+/// An estimate of the bandwidth or of the capacity, if the ratio is not to be Pudica's own.
+#[derive(Debug, Clone)]
+pub(super) enum Estimate {
+    Own,
+    Sqp { sampler: Sampler, samples: VecDeque<(FrameId, f64)> },
+    Salsify(ArrivalGap),
+}
+
+impl Estimate {
+    pub(super) fn new(bur: Bur, limits: &RateLimits) -> Self {
+        match bur {
+            Bur::Pudica => Self::Own,
+            Bur::Sqp => Self::Sqp {
+                sampler: Sampler::new(limits.frame_interval),
+                samples: VecDeque::with_capacity(REMEMBERED),
+            },
+            Bur::Salsify => Self::Salsify(ArrivalGap::of_rate(limits.clamp(limits.start))),
+        }
+    }
+
+    pub(super) fn on_frame(&mut self, frame: &FrameSent) {
+        if let Self::Sqp { sampler, .. } = self {
+            sampler.on_frame(frame);
+        }
+    }
+
+    pub(super) fn on_round_trip(&mut self, rtt: Duration) {
+        if let Self::Sqp { sampler, .. } = self {
+            sampler.on_round_trip(rtt);
+        }
+    }
+
+    pub(super) fn on_report(&mut self, report: &PacketReport) {
+        match self {
+            Self::Own => {}
+            Self::Sqp { sampler, samples } => {
+                let Some(sample) = sampler.on_report(report) else { return };
+                if samples.len() == REMEMBERED {
+                    samples.pop_front();
+                }
+                samples.push_back(sample);
+            }
+            Self::Salsify(gap) => {
+                if let Some(arrival) = report.arrival {
+                    gap.on_packet(&report.packet, arrival);
+                }
+            }
+        }
+    }
+
+    /// What the path has for this frame, now that it is through, in bit/s.
+    pub(super) fn bandwidth(&self, frame: FrameId) -> Option<f64> {
+        match self {
+            Self::Own => None,
+            Self::Sqp { samples, .. } => {
+                samples.iter().rev().find(|(known, _)| *known == frame).map(|(_, sample)| *sample)
+            }
+            Self::Salsify(gap) => Some(gap.capacity().as_bps_f64()),
+        }
+    }
+
+    /// The newest, for the log; zero if there is none.
+    pub(super) fn newest(&self) -> f64 {
+        match self {
+            Self::Own => 0.0,
+            Self::Sqp { samples, .. } => samples.back().map_or(0.0, |(_, sample)| *sample),
+            Self::Salsify(gap) => gap.capacity().as_bps_f64(),
+        }
+    }
+
+    /// The rate at which packets leave, where the estimate sets one.
+    pub(super) fn pacing_rate(&self) -> Option<Rate> {
+        if let Self::Salsify(gap) = self { Some(gap.pacing_rate()) } else { None }
+    }
+}
+
+/// What [`Pace::Native`] is for the estimate; Salsify's is not a pace in Pudica's terms and stays.
+pub(super) fn pace(options: &PudicaOptions) -> Pace {
+    match (options.pace, options.bur) {
+        (Pace::Native, Bur::Pudica) => Pace::Adaptive,
+        (Pace::Native, Bur::Sqp) => Pace::Multiplier(SQP_PACE),
+        (pace, _) => pace,
+    }
+}
+
+/// Bitrate over bandwidth, but no less than a train paced like this can show.
+pub(super) fn ratio(bitrate: Rate, bandwidth: f64, pace: Pace) -> f64 {
+    let least = if let Pace::Multiplier(multiplier) = pace { 1.0 / multiplier } else { 0.0 };
+    (bitrate.as_bps_f64() / bandwidth.max(1.0)).max(least)
+}
