@@ -41,7 +41,7 @@ class Experiment(Part):
     duration: fields.Spans = Field(examples=["60 s"])
     runs: fields.Runs = 1
     seed: fields.Seed = 1
-    path: Annotated[Path, PlainValidator(fields.table_of(Path))] = Field(examples=["[path]"])
+    path: Annotated[Path | Sequence[Path], fields.table_axis(Path)] = Field(examples=["[path]"])
     stream: Annotated[Sequence[Stream], fields.table_list(Stream)] = ()
     competitor: Annotated[Sequence[Competitor], fields.table_list(Competitor)] = ()
     ping: Annotated[Ping | bool | None, PlainValidator(_ping)] = Field(default_factory=Ping)
@@ -89,7 +89,8 @@ class Experiment(Part):
                 refuse("is after the end of the run", start, f"the run ends at {shortest}", place)
 
     def _check_via(self, at: fields.At, part: Stream | Competitor) -> None:
-        known = ("all", "path", *(hop.name for hop in self.path.hop))
+        hops = [[hop.name for hop in path.hop] for path in values(self.path)]
+        known = ("all", "path", *(name for name in hops[0] if all(name in own for own in hops)))
         for index, name in places(part.via):
             if name not in known:
                 refuse("is no bottleneck", name, fields.nearest(name, known), (*at, "via", *index))

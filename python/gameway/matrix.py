@@ -41,7 +41,7 @@ CONTROLLER = re.compile(r"stream\.\d+\.controller")
 """Path of a controller in the tree of a run."""
 WHOLE = re.compile(r"stream\.\d+\.(controller|feedback|pause)")
 """Paths of what is one value with its options: an option means something to its own kind only."""
-LISTS = {"stream", "competitor", "path.hop"}
+LISTS = {"stream", "competitor", "path.hop", "path.*.hop"}
 """Paths of lists that are no axes: each of their tables is one more part of the run."""
 
 ALWAYS = ("controller", "congestion_control", "capacity", "queue_size")
