@@ -41,6 +41,7 @@ class Experiment(Part):
     duration: fields.Spans = Field(examples=["60 s"])
     runs: fields.Runs = 1
     seed: fields.Seed = 1
+    controller: fields.Controllers | None = None
     path: Annotated[Path | Sequence[Path], fields.table_axis(Path)] = Field(examples=["[path]"])
     stream: Annotated[Sequence[Stream], fields.table_list(Stream)] = ()
     competitor: Annotated[Sequence[Competitor], fields.table_list(Competitor)] = ()
@@ -60,6 +61,7 @@ class Experiment(Part):
                 "add a [[stream]] or a [[competitor]]",
                 ("stream",),
             )
+        self._check_controllers()
         seen: set[str] = set()
         for at, part in self._flows():
             if part.name in seen:
@@ -68,6 +70,16 @@ class Experiment(Part):
             self._check_moments(at, part)
             self._check_via(at, part)
         return self
+
+    def _check_controllers(self) -> None:
+        """The experiment's controller is that of the streams that name none."""
+        followers = [index for index, one in enumerate(self.stream) if one.controller is None]
+        if followers and self.controller is None:
+            hint = 'add controller = "pudica", here or to the experiment for all its streams'
+            refuse("is missing", None, hint, ("stream", followers[0], "controller"))
+        if self.controller is not None and not followers:
+            hint = "every stream names its own" if self.stream else "there is no stream"
+            refuse("has no meaning here", self.controller, hint, ("controller",))
 
     def _flows(self) -> Iterator[tuple[fields.At, Stream | Competitor]]:
         for index, stream in enumerate(self.stream):

@@ -37,9 +37,9 @@ if TYPE_CHECKING:
 
 MOST_RUNS = 100_000
 SLUG_LENGTH = 80
-CONTROLLER = re.compile(r"stream\.\d+\.controller")
-"""Path of a controller in the tree of a run."""
-WHOLE = re.compile(r"stream\.\d+\.(controller|feedback|pause)")
+CONTROLLER = re.compile(r"(stream\.\d+\.)?controller")
+"""Path of a controller in the tree of a run: of one stream, or of all that name none."""
+WHOLE = re.compile(r"controller|stream\.\d+\.(controller|feedback|pause)")
 """Paths of what is one value with its options: an option means something to its own kind only."""
 LISTS = {"stream", "competitor", "path.hop", "path.*.hop"}
 """Paths of lists that are no axes: each of their tables is one more part of the run."""
@@ -77,7 +77,7 @@ def expand(experiment: Experiment) -> list[Run]:
     _check_size(tree, runs, experiment)
     combinations = [settled(combination) for combination in _alternatives(tree)]
     factors = _factors(combinations)
-    specs = [without_defaults(combination) for combination in combinations]
+    specs = [without_defaults(_with_controllers(combination)) for combination in combinations]
     digests = file_digests(experiment)
     found: dict[str, Run] = {}
     for repeat in range(runs):
@@ -87,6 +87,15 @@ def expand(experiment: Experiment) -> list[Run]:
             run = _make(recorded, named, repeat, experiment.source, digests)
             found.setdefault(run.id, run)
     return list(found.values())
+
+
+def _with_controllers(combination: dict[str, Any]) -> dict[str, Any]:
+    """Give each stream that names no controller that of the experiment."""
+    spec = dict(combination)
+    shared = spec.pop("controller", None)
+    if shared is not None:
+        spec["stream"] = [{"controller": shared, **stream} for stream in spec["stream"]]
+    return spec
 
 
 def run_seed(base_seed: int, repeat: int) -> int:

@@ -194,7 +194,7 @@ class Stream(Part):
     """A game stream. Bitrates count bytes on the wire, headers and repair included."""
 
     name: fields.Name = DEFAULT_NAMES["stream"]
-    controller: fields.Controllers = Field(examples=["pudica"])
+    controller: fields.Controllers | None = None
     video: fields.Videos = "doom"
     frame_rate: fields.FrameRates = 60
     min_bitrate: fields.Rates = "2 Mb/s"

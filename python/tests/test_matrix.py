@@ -140,6 +140,33 @@ def test_a_controller_is_named_by_what_tells_it_from_its_kind() -> None:
     assert not [name for name in runs[0].factors if name.startswith("controller_")]
 
 
+def test_streams_without_a_controller_follow_that_of_the_experiment() -> None:
+    streams = [{"name": "a"}, {"name": "b"}, {"name": "c", "controller": "fixed"}]
+    runs = gw.expand(experiment(controller=["pudica", "gcc"], stream=streams))
+    used = [[stream["controller"] for stream in run.spec["stream"]] for run in runs]
+    assert used == [["pudica", "pudica", "fixed"], ["gcc", "gcc", "fixed"]]
+    assert [run.factors["controller"] for run in runs] == ["pudica", "gcc"]
+    assert all("controller" not in run.spec for run in runs)
+    # The same streams with controllers of their own are the same runs, twice as many.
+    own = [{"name": "a", "controller": ["pudica", "gcc"]}, {"name": "b", "controller": "gcc"}]
+    followers = [{"name": "a"}, {"name": "b"}]
+    one = gw.expand(experiment(controller="gcc", stream=followers))[0]
+    assert one.spec == gw.expand(experiment(stream=own))[1].spec
+
+
+@pytest.mark.parametrize(
+    ("changes", "told"),
+    [
+        ({"stream": [{"name": "a"}]}, "stream.0.controller is missing"),
+        ({"controller": "gcc", "stream": [{"controller": "gcc"}]}, "has no meaning here"),
+        ({"controller": "gcc", "stream": [], "competitor": [{}]}, "there is no stream"),
+    ],
+)
+def test_a_controller_that_nobody_follows_is_refused(changes: dict[str, Any], told: str) -> None:
+    with pytest.raises(gw.InputError, match=told):
+        experiment(**changes)
+
+
 def test_steps_are_one_value_and_their_labels_differ() -> None:
     steps = [["0 s", "20 Mb/s"], ["40 s", "10 Mb/s"]]
     later = [["0 s", "20 Mb/s"], ["50 s", "10 Mb/s"]]
