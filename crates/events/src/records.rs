@@ -86,9 +86,9 @@ record! {
         bin_start_ns: i64,
         /// The flow.
         flow: Name,
-        /// Wire bytes that entered the path towards the client.
+        /// Wire bytes that entered the path towards the receiver.
         sent_bytes: u64,
-        /// Wire bytes that reached the client.
+        /// Wire bytes that reached the receiver.
         received_bytes: u64,
         /// New payload that reached the client: video, or TCP's stream without what came twice.
         received_payload_bytes: u64,
@@ -104,14 +104,18 @@ record! {
         marked_packets: u32,
         /// Frames shown, of a game stream.
         frames_shown: u32,
+        /// Wire bytes that its receiver sent back: reports, acknowledgements, ping requests.
+        feedback_bytes: u64,
     }
 }
 
 record! {
-    /// What the bottleneck did in one bin of 0.5 s.
+    /// What a bottleneck did in one bin of 0.5 s.
     LinkRecord in "link" {
         /// Start of the bin.
         bin_start_ns: i64,
+        /// Which: "path", a further hop's name, or "back".
+        link: Name,
         /// What it could have carried.
         capacity_bytes: u64,
         /// What it carried (packets whose last bit left within the bin).
@@ -186,7 +190,8 @@ record! {
     PacketRecord in "packets" {
         /// Its flow.
         flow: Name,
-        /// What it carries: "media", "repair", "probe", "padding", "tcp" or "ping".
+        /// What it carries: "media", "repair", "probe", "padding", "tcp", "udp" or "ping"; on a way back
+        /// with a bottleneck also "report", "ack" or "request".
         kind: Name,
         /// Its transport-wide number (stream), first offset (TCP) or number (ping).
         number: u64,

@@ -115,10 +115,12 @@ fn push_one_each(tables: &mut RunTables) {
         lost_packets: 8,
         marked_packets: 9,
         frames_shown: 10,
+        feedback_bytes: 11,
     };
     tables.bins.push(&bin).unwrap();
     let link = LinkRecord {
         bin_start_ns: 1,
+        link: name("path"),
         capacity_bytes: 2,
         transmitted_bytes: 3,
         busy_ns: 4,
@@ -181,14 +183,14 @@ fn every_other_table_comes_back() {
             "bins",
             "bin_start_ns i64, flow name, sent_bytes u64, received_bytes u64, \
              received_payload_bytes u64, sent_packets u32, received_packets u32, dropped_packets u32, \
-             lost_packets u32, marked_packets u32, frames_shown u32",
-            vec!["1 ping 2 3 4 5 6 7 8 9 10"],
+             lost_packets u32, marked_packets u32, frames_shown u32, feedback_bytes u64",
+            vec!["1 ping 2 3 4 5 6 7 8 9 10 11"],
         ),
         (
             "link",
-            "bin_start_ns i64, capacity_bytes u64, transmitted_bytes u64, busy_ns i64, \
+            "bin_start_ns i64, link name, capacity_bytes u64, transmitted_bytes u64, busy_ns i64, \
              queue_max_bytes u64, queue_mean_bytes f64",
-            vec!["1 2 3 4 5 6.25"],
+            vec!["1 path 2 3 4 5 6.25"],
         ),
         (
             "queue_delay",

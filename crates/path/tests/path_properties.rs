@@ -128,8 +128,7 @@ fn a_queue_sized_in_time_follows_the_capacity() {
         let link = Link::steps(steps.clone()).unwrap();
         let mut path =
             Bottleneck::new(link, size, Duration::from_millis(16), DropTail::<Numbered>::new);
-        let kept =
-            (0..100).filter(|&number| path.arrive(at, numbered(number, 1500)).is_none());
+        let kept = (0..100).filter(|&number| path.arrive(at, numbered(number, 1500)).is_none());
         kept.count()
     };
     // 10 ms at 12 Mb/s are 15 000 B: ten packets wait and one is in transmission; then twice that.

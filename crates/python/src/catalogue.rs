@@ -1,6 +1,6 @@
 //! What can be named in an experiment file, and checks of files and options that it names.
 
-use gameway_control::{CATALOGUE, OptionSpec, RateLimits};
+use gameway_control::{CATALOGUE, OptionSpec, RateLimits, oracle};
 use gameway_media::{FrameTable, RecordedVideo};
 use gameway_path::{QUEUES, QueueOption, Trace};
 use gameway_tcp::Algorithm;
@@ -21,6 +21,7 @@ fn controllers() -> Vec<Json> {
     let option = |option: &OptionSpec| entry_option(option.name, option.default, option.summary);
     CATALOGUE
         .iter()
+        .chain(std::iter::once(&oracle::SPEC))
         .map(|kind| entry(kind.name, kind.summary, kind.source, kind.options.iter().map(option)))
         .collect()
 }
@@ -59,10 +60,12 @@ pub fn check_controller(kind: &str, options: Vec<(String, String)>) -> PyResult<
         start: Rate::from_mbps(5),
         frame_interval: Duration::from_nanos(16_666_667),
     };
-    match gameway_control::build(kind, &options, limits) {
-        Ok(_) => Ok(()),
-        Err(error) => Err(PyValueError::new_err(error.to_string())),
-    }
+    let checked = if kind == oracle::SPEC.name {
+        oracle::check_options(&options).map(drop)
+    } else {
+        gameway_control::build(kind, &options, limits).map(drop)
+    };
+    checked.map_err(|error| PyValueError::new_err(error.to_string()))
 }
 
 /// Reads a trace file and says how long it is and what it carries, as JSON.

@@ -235,6 +235,11 @@ impl Sender {
         self.next_capture = None;
     }
 
+    /// Captures again after [`Self::stop`], beginning now.
+    pub fn resume(&mut self, now: Instant) {
+        self.next_capture = Some(now);
+    }
+
     /// The controller, for its log.
     #[must_use]
     pub fn controller(&self) -> &dyn RateController {

@@ -5,7 +5,8 @@
 
 use crate::build::{SimError, spec_error};
 use crate::spec::{
-    CapacitySpec, CompetitorSpec, FeedbackSpec, LossSpec, PathSpec, RunSpec, StreamSpec, Text,
+    BackSpec, CapacitySpec, CompetitorSpec, FeedbackSpec, HopSpec, JitterSpec, LossSpec, PathSpec,
+    QueueSpec, RunSpec, ShortTcpSpec, StreamSpec, TcpSpec, Text, UdpSpec, Way,
 };
 use gameway_units::{Bytes, Duration, Rate, Ratio};
 
@@ -54,43 +55,93 @@ fn rate(field: &str, rate: Rate) -> Result<(), SimError> {
 }
 
 fn check_path(path: &PathSpec) -> Result<(), SimError> {
-    match &path.capacity {
-        CapacitySpec::Constant(capacity) => rate("path.capacity", capacity.0)?,
-        CapacitySpec::Steps(list) => {
-            for (at, capacity) in &list.steps {
-                span("path.capacity", at.0, Duration::ZERO, LONGEST_RUN)?;
-                rate("path.capacity", capacity.0)?;
-            }
-        }
-        CapacitySpec::Trace(_) => {}
-    }
+    check_capacity("path.capacity", &path.capacity)?;
     span("path.base_rtt", path.base_rtt.0, Duration::ZERO, LONGEST_DELAY)?;
     if let Some(forward) = path.forward_delay {
         span("path.forward_delay", forward.0, Duration::ZERO, path.base_rtt.0)?;
     }
-    if let Some(jitter) = &path.jitter {
-        span("path.jitter.mean", jitter.mean.0, Duration::ZERO, LONGEST_DELAY)?;
-        span("path.jitter.deviation", jitter.deviation.0, Duration::ZERO, LONGEST_DELAY)?;
-    }
-    path.loss.as_ref().map_or(Ok(()), check_loss)
+    check_queue("path.queue", &path.queue)?;
+    check_jitter("path.jitter", path.jitter.as_ref())?;
+    check_loss("path.loss", path.loss.as_ref())?;
+    path.hop.iter().try_for_each(check_hop)?;
+    path.back.as_ref().map_or(Ok(()), check_back)
 }
 
-fn check_loss(loss: &LossSpec) -> Result<(), SimError> {
+fn check_hop(hop: &HopSpec) -> Result<(), SimError> {
+    if [Way::ALL, Way::PATH, crate::build::BACK].contains(&hop.name.as_str()) {
+        return Err(spec_error("path.hop.name", format!("\"{}\" means something else", hop.name)));
+    }
+    let field = |part: &str| format!("path.hop \"{}\": {part}", hop.name);
+    check_capacity(&field("capacity"), &hop.capacity)?;
+    check_queue(&field("queue"), &hop.queue)
+}
+
+fn check_back(back: &BackSpec) -> Result<(), SimError> {
+    if let Some(capacity) = &back.capacity {
+        check_capacity("path.back.capacity", capacity)?;
+    } else if back.queue.is_some() {
+        return Err(spec_error(
+            "path.back.queue",
+            "needs path.back.capacity: nothing waits without",
+        ));
+    }
+    check_jitter("path.back.jitter", back.jitter.as_ref())?;
+    check_loss("path.back.loss", back.loss.as_ref())
+}
+
+fn check_capacity(field: &str, capacity: &CapacitySpec) -> Result<(), SimError> {
+    match capacity {
+        CapacitySpec::Constant(capacity) => rate(field, capacity.0),
+        CapacitySpec::Steps(list) => list.steps.iter().try_for_each(|(at, capacity)| {
+            span(field, at.0, Duration::ZERO, LONGEST_RUN)?;
+            rate(field, capacity.0)
+        }),
+        CapacitySpec::Trace(_) => Ok(()),
+    }
+}
+
+fn check_queue(field: &str, queue: &QueueSpec) -> Result<(), SimError> {
+    let QueueSpec::DropTail { mark_above, .. } = queue;
+    match mark_above {
+        Some(most) => span(&format!("{field}.mark_above"), most.0, Duration::ZERO, LONGEST_DELAY),
+        None => Ok(()),
+    }
+}
+
+fn check_jitter(field: &str, jitter: Option<&JitterSpec>) -> Result<(), SimError> {
+    let delay = |part, delay: Text<Duration>| {
+        span(&format!("{field}.{part}"), delay.0, Duration::ZERO, LONGEST_DELAY)
+    };
+    match *jitter.map_or(&JitterSpec::HalfNormal { deviation: Text(Duration::ZERO) }, |one| one) {
+        JitterSpec::Normal { mean, deviation } => {
+            delay("mean", mean)?;
+            delay("deviation", deviation)
+        }
+        JitterSpec::HalfNormal { deviation } => delay("deviation", deviation),
+        JitterSpec::Periodic { delay: held, interval } => {
+            span(&format!("{field}.interval"), interval.0, SHORTEST_INTERVAL, LONGEST_DELAY)?;
+            span(&format!("{field}.delay"), held.0, Duration::ZERO, interval.0)
+        }
+    }
+}
+
+fn check_loss(field: &str, loss: Option<&LossSpec>) -> Result<(), SimError> {
+    let Some(loss) = loss else { return Ok(()) };
     let (LossSpec::Random { probability } | LossSpec::Bursty { probability, .. }) = *loss;
     if probability.0 > Ratio::ONE {
         let why = format!("{} is more than 100 %", probability.0);
-        return Err(spec_error("path.loss.probability", why));
+        return Err(spec_error(format!("{field}.probability"), why));
     }
     let LossSpec::Bursty { burst_length, .. } = *loss else { return Ok(()) };
     if !(1.0..=1e6).contains(&burst_length) {
         let why = format!("{burst_length} packets is not between 1 and 1000000");
-        return Err(spec_error("path.loss.burst_length", why));
+        return Err(spec_error(format!("{field}.burst_length"), why));
     }
     // Between two bursts at least one packet gets through.
     let most = burst_length / (burst_length + 1.0);
     if probability.0.as_f64() > most {
         let why = format!("bursts of {burst_length} packets lose at most {:.1} %", most * 100.0);
-        return Err(spec_error("path.loss.probability", why));
+        return Err(spec_error(format!("{field}.probability"), why));
     }
     Ok(())
 }
@@ -103,25 +154,78 @@ fn check_stream(stream: &StreamSpec) -> Result<(), SimError> {
     {
         return Err(spec_error(field("fec"), format!("{} is more than 100 %", fec.0)));
     }
-    if let FeedbackSpec::Interval(interval) = stream.feedback {
+    if let FeedbackSpec::Interval(interval)
+    | FeedbackSpec::Rfc8888(interval)
+    | FeedbackSpec::TransportWide(interval) = stream.feedback
+    {
         span(&field("feedback"), interval, SHORTEST_INTERVAL, LONGEST_DELAY)?;
     }
+    if let Some(pause) = &stream.pause {
+        span(&field("pause.from"), pause.from.0, Duration::ZERO, LONGEST_RUN)?;
+        span(&field("pause.to"), pause.to.0, pause.from.0, LONGEST_RUN)?;
+    }
+    check_way(&field, &stream.way())?;
     check_times(field, stream.start, stream.stop)
 }
 
+fn check_way(field: &impl Fn(&str) -> String, way: &Way<'_>) -> Result<(), SimError> {
+    let base_rtt = way.base_rtt.unwrap_or(Duration::ZERO);
+    span(&field("base_rtt"), base_rtt, Duration::ZERO, LONGEST_DELAY)
+}
+
 fn check_competitor(competitor: &CompetitorSpec) -> Result<(), SimError> {
-    let CompetitorSpec::Tcp { name, start, stop, bytes, rate_limit, .. } = competitor;
-    let field = |part: &str| format!("competitor \"{name}\": {part}");
-    if let Some(limit) = rate_limit {
-        rate(&field("rate_limit"), limit.0)?;
-        if limit.0 == Rate::ZERO {
-            return Err(spec_error(field("rate_limit"), "must be more than 0 b/s"));
-        }
+    let field = |part: &str| format!("competitor \"{}\": {part}", competitor.name());
+    match competitor {
+        CompetitorSpec::Tcp(tcp) => check_tcp(&field, tcp)?,
+        CompetitorSpec::ShortTcp(short) => check_short_tcp(&field, short)?,
+        CompetitorSpec::Udp(udp) => check_udp(&field, udp)?,
     }
-    if bytes.is_some_and(|bytes| bytes.0 == Bytes::ZERO) {
+    check_way(&field, &competitor.way())?;
+    let (start, stop) = competitor.times();
+    check_times(field, start, stop)
+}
+
+fn check_tcp(field: &impl Fn(&str) -> String, tcp: &TcpSpec) -> Result<(), SimError> {
+    if let Some(limit) = tcp.rate_limit {
+        positive_rate(field("rate_limit"), limit.0)?;
+    }
+    if tcp.bytes.is_some_and(|bytes| bytes.0 == Bytes::ZERO) {
         return Err(spec_error(field("bytes"), "must be more than 0 B"));
     }
-    check_times(field, *start, *stop)
+    Ok(())
+}
+
+fn check_short_tcp(field: &impl Fn(&str) -> String, short: &ShortTcpSpec) -> Result<(), SimError> {
+    let (least, greatest) = (short.least_size.0, short.greatest_size.0);
+    if least == Bytes::ZERO {
+        return Err(spec_error(field("least_size"), "must be more than 0 B"));
+    }
+    if greatest < least {
+        let why = format!("{greatest} is less than least_size ({least})");
+        return Err(spec_error(field("greatest_size"), why));
+    }
+    span(&field("mean_gap"), short.mean_gap.0, SHORTEST_INTERVAL, LONGEST_RUN)
+}
+
+/// A packet smaller than its headers does not exist; one larger than this no Ethernet carries.
+const PACKET_SIZES: std::ops::RangeInclusive<Bytes> = Bytes::new(29)..=Bytes::new(9_000);
+
+fn check_udp(field: &impl Fn(&str) -> String, udp: &UdpSpec) -> Result<(), SimError> {
+    positive_rate(field("rate"), udp.rate.0)?;
+    let size = udp.packet_size.0;
+    if PACKET_SIZES.contains(&size) {
+        return Ok(());
+    }
+    let (least, most) = (PACKET_SIZES.start(), PACKET_SIZES.end());
+    Err(spec_error(field("packet_size"), format!("{size} is not between {least} and {most}")))
+}
+
+fn positive_rate(field: String, limit: Rate) -> Result<(), SimError> {
+    rate(&field, limit)?;
+    if limit == Rate::ZERO {
+        return Err(spec_error(field, "must be more than 0 b/s"));
+    }
+    Ok(())
 }
 
 fn check_times(
@@ -141,6 +245,12 @@ fn check_times(
 }
 
 fn check_names(spec: &RunSpec) -> Result<(), SimError> {
+    let mut hops: Vec<&str> = spec.path.hop.iter().map(|hop| hop.name.as_str()).collect();
+    hops.sort_unstable();
+    if let Some(pair) = hops.windows(2).find(|pair| pair[0] == pair[1]) {
+        let why = format!("two hops are called \"{}\"; names must differ", pair[0]);
+        return Err(spec_error("path.hop.name", why));
+    }
     let mut names = crate::build::flow_names(spec);
     names.sort_unstable();
     match names.windows(2).find(|pair| pair[0] == pair[1]) {

@@ -1,14 +1,17 @@
-//! The two ends of a flow as the simulator sees them, and the line from client back to server.
+//! The two ends of a flow as the simulator sees them.
+//!
+//! The server is the end that sends the flow's data and the client the one that receives it, also where
+//! the data of a stream goes up: then the server stands where the other flows' clients are.
 
 use crate::packet::Packet;
 use crate::recorder::Recorder;
 use gameway_events::TableError;
 use gameway_units::{Duration, Instant};
 
-/// Both ends of a flow. The server sends through the bottleneck; what the client sends back takes the
-/// flow's own return line, which is never congested.
+/// Both ends of a flow.
 ///
-/// After any call, the simulator polls [`Self::poll_transmit`] and reads the deadlines again.
+/// After any call, the simulator polls [`Self::poll_transmit`] and [`Self::poll_return`] and reads the
+/// deadlines again.
 pub trait FlowEnds {
     /// When the server wants to act.
     fn server_deadline(&self) -> Option<Instant>;
@@ -42,19 +45,24 @@ pub trait FlowEnds {
     /// If a record cannot be written.
     fn on_client_deadline(&mut self, now: Instant, log: &mut Recorder) -> Result<(), TableError>;
 
-    /// When something of the client reaches the server.
-    fn return_deadline(&self) -> Option<Instant>;
+    /// The next packet that the client sends back now.
+    fn poll_return(&mut self, now: Instant) -> Option<Packet>;
 
-    /// That time has come.
+    /// A packet of the client reached the server.
     ///
     /// # Errors
     /// If a record cannot be written.
-    fn on_return(&mut self, now: Instant, log: &mut Recorder) -> Result<(), TableError>;
+    fn on_return(
+        &mut self,
+        now: Instant,
+        packet: &Packet,
+        log: &mut Recorder,
+    ) -> Result<(), TableError>;
 
-    /// For the log: a packet of this flow left the bottleneck after waiting so long.
+    /// For the log: data of this flow has passed its bottlenecks after waiting so long.
     fn on_forwarded(&mut self, _packet: &Packet, _queueing: Duration) {}
 
-    /// For the log: a packet of this flow will never arrive.
+    /// A packet of this flow, either way, will never arrive.
     ///
     /// # Errors
     /// If a record cannot be written.

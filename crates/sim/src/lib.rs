@@ -6,6 +6,7 @@
 mod agenda;
 mod build;
 mod check;
+mod clock;
 mod flow;
 mod frame_log;
 mod network;
@@ -13,9 +14,11 @@ mod packet;
 mod ping;
 mod random;
 mod recorder;
+mod short_tcp;
 pub mod spec;
 mod stream;
 mod tcp;
+mod udp;
 
 pub use build::{SimError, check, run};
 pub use spec::RunSpec;

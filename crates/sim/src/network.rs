@@ -1,10 +1,13 @@
-//! The simulated network: flows around one bottleneck, driven by the agenda.
+//! The simulated network: flows through bottlenecks, driven by the agenda.
 //!
 //! ```text
-//! server ──poll──► Bottleneck ──► Loss ──► forward line ──► client
-//!    ▲                                                        │
-//!    └──────────────────── return line ◄──────────────────────┘
+//! server ──► path ──► further hops ──► Loss ──► forward line ──► client
+//!    ▲                                                             │
+//!    └─── return line ◄── Loss ◄── the way back's bottleneck ◄─────┘
 //! ```
+//!
+//! Which bottlenecks a flow passes, and in which direction its data goes, is its own [`Way`]s' business;
+//! most set-ups have one bottleneck, and a way back with none.
 //!
 //! Deterministic: virtual time only, ties by slot, no hash order, one random stream for each part.
 
@@ -13,12 +16,14 @@ use crate::flow::FlowEnds;
 use crate::packet::Packet;
 use crate::recorder::{Fate, Recorder};
 use gameway_events::TableError;
-use gameway_path::{Bottleneck, DelayLine, DropTail, Dropped, Loss, PathPacket, Transmitted};
+use gameway_path::{Bottleneck, DelayLine, DropTail, Dropped, Link, Loss, Transmitted};
 use gameway_units::Instant;
 
+/// A bottleneck with the only queue that there is so far.
+pub type Hop = Bottleneck<Packet, DropTail<Packet>>;
+
 const RECORDER: usize = 0;
-const BOTTLENECK: usize = 1;
-const FIRST_FLOW: usize = 2;
+const FIRST_HOP: usize = 1;
 /// Slots of each flow, in this order.
 const SERVER: usize = 0;
 const FORWARD: usize = 1;
@@ -26,19 +31,32 @@ const CLIENT: usize = 2;
 const RETURN: usize = 3;
 const SLOTS_PER_FLOW: usize = 4;
 
-/// A flow and its line towards the client.
+/// From one end of a flow to the other.
+pub struct Way {
+    /// The bottlenecks on it, by number.
+    pub hops: Vec<usize>,
+    /// The loss behind them, by number.
+    pub loss: usize,
+    /// Propagation.
+    pub line: DelayLine<Packet>,
+}
+
+/// A flow and its ways.
 pub struct Flow {
     /// Both ends.
     pub ends: Box<dyn FlowEnds>,
-    /// Propagation towards the client.
-    pub forward: DelayLine<Packet>,
+    /// From server to client.
+    pub forward: Way,
+    /// From client to server.
+    pub back: Way,
 }
 
 /// See the module's head.
 pub struct Network {
     agenda: Agenda,
-    bottleneck: Bottleneck<Packet, DropTail<Packet>>,
-    loss: Option<Loss>,
+    hops: Vec<Hop>,
+    /// Down and up.
+    losses: [Option<Loss>; 2],
     flows: Vec<Flow>,
     /// The result tables.
     pub recorder: Recorder,
@@ -49,14 +67,14 @@ pub struct Network {
 impl Network {
     /// A network at time zero.
     pub fn new(
-        bottleneck: Bottleneck<Packet, DropTail<Packet>>,
-        loss: Option<Loss>,
+        hops: Vec<Hop>,
+        losses: [Option<Loss>; 2],
         flows: Vec<Flow>,
         recorder: Recorder,
     ) -> Self {
-        let mut agenda = Agenda::new(FIRST_FLOW + flows.len() * SLOTS_PER_FLOW);
+        let mut agenda = Agenda::new(FIRST_HOP + hops.len() + flows.len() * SLOTS_PER_FLOW);
         agenda.set(RECORDER, Some(recorder.next_deadline()));
-        let mut network = Self { agenda, bottleneck, loss, flows, recorder, events: 0 };
+        let mut network = Self { agenda, hops, losses, flows, recorder, events: 0 };
         for flow in 0..network.flows.len() {
             network.refresh_ends(flow);
         }
@@ -76,50 +94,61 @@ impl Network {
             self.events += 1;
             self.dispatch(slot, now)?;
         }
-        self.recorder.tick(end, self.bottleneck.link())?;
+        self.tick(end)?;
         for flow in &mut self.flows {
             flow.ends.finish(&mut self.recorder)?;
         }
         Ok(())
     }
 
+    fn tick(&mut self, now: Instant) -> Result<(), TableError> {
+        let links: Vec<&Link> = self.hops.iter().map(Bottleneck::link).collect();
+        self.recorder.tick(now, &links)
+    }
+
     fn dispatch(&mut self, slot: usize, now: Instant) -> Result<(), TableError> {
-        match slot {
-            RECORDER => {
-                self.recorder.tick(now, self.bottleneck.link())?;
-                self.agenda.set(RECORDER, Some(self.recorder.next_deadline()));
-                Ok(())
-            }
-            BOTTLENECK => self.on_transmitted(now),
-            _ => {
-                let flow = (slot - FIRST_FLOW) / SLOTS_PER_FLOW;
-                self.on_flow(flow, (slot - FIRST_FLOW) % SLOTS_PER_FLOW, now)
-            }
+        if slot == RECORDER {
+            self.tick(now)?;
+            self.agenda.set(RECORDER, Some(self.recorder.next_deadline()));
+            return Ok(());
+        }
+        match (slot - FIRST_HOP).checked_sub(self.hops.len()) {
+            None => self.on_transmitted(slot - FIRST_HOP, now),
+            Some(part) => self.on_flow(part / SLOTS_PER_FLOW, part % SLOTS_PER_FLOW, now),
         }
     }
 
     fn on_flow(&mut self, flow: usize, part: usize, now: Instant) -> Result<(), TableError> {
-        let ends = &mut self.flows[flow].ends;
+        let Flow { ends, forward, back } = &mut self.flows[flow];
+        let log = &mut self.recorder;
         match part {
-            SERVER => ends.on_server_deadline(now, &mut self.recorder)?,
-            CLIENT => ends.on_client_deadline(now, &mut self.recorder)?,
-            RETURN => ends.on_return(now, &mut self.recorder)?,
-            _ => return self.on_arrival(flow, now),
+            SERVER => ends.on_server_deadline(now, log)?,
+            CLIENT => ends.on_client_deadline(now, log)?,
+            FORWARD => {
+                if let Some(packet) = forward.line.pop(now) {
+                    log.received(packet.flow, packet.size);
+                    ends.on_arrival(now, &packet, log)?;
+                }
+                let due = forward.line.next_deadline();
+                self.set(flow, FORWARD, due);
+            }
+            _ => {
+                if let Some(packet) = back.line.pop(now) {
+                    log.returned(!back.hops.is_empty());
+                    ends.on_return(now, &packet, log)?;
+                }
+                let due = back.line.next_deadline();
+                self.set(flow, RETURN, due);
+            }
+        }
+        self.send_back(flow, now)?;
+        if part == FORWARD {
+            // Data does not make a server send: what it answers to comes back to it.
+            self.refresh_client(flow);
+            return Ok(());
         }
         self.transmit(flow, now)?;
         self.refresh_ends(flow);
-        Ok(())
-    }
-
-    fn on_arrival(&mut self, flow: usize, now: Instant) -> Result<(), TableError> {
-        let Flow { ends, forward } = &mut self.flows[flow];
-        if let Some(packet) = forward.pop(now) {
-            self.recorder.received(packet.flow, packet.size);
-            ends.on_arrival(now, &packet, &mut self.recorder)?;
-        }
-        let forward = forward.next_deadline();
-        self.set(flow, FORWARD, forward);
-        self.refresh_client(flow);
         Ok(())
     }
 
@@ -127,70 +156,114 @@ impl Network {
     fn transmit(&mut self, flow: usize, now: Instant) -> Result<(), TableError> {
         while let Some(packet) = self.flows[flow].ends.poll_transmit(now) {
             self.recorder.sent(packet.flow, packet.size);
-            if let Some(dropped) = self.bottleneck.arrive(now, packet) {
-                self.on_dropped(&dropped)?;
-            }
-            self.drain_dropped()?;
-            self.recorder.queue_is(now, self.bottleneck.queued_bytes());
+            self.pass_on(flow, Packet { came: now, ..packet }, now)?;
         }
-        self.agenda.set(BOTTLENECK, self.bottleneck.next_deadline());
+        Ok(())
+    }
+
+    /// Lets the flow's client send what it may.
+    fn send_back(&mut self, flow: usize, now: Instant) -> Result<(), TableError> {
+        while let Some(packet) = self.flows[flow].ends.poll_return(now) {
+            let counted = !self.flows[flow].back.hops.is_empty();
+            self.recorder.sent_back(packet.flow, packet.size, counted);
+            self.pass_on(flow, Packet { came: now, ..packet }, now)?;
+        }
+        Ok(())
+    }
+
+    fn way(&mut self, flow: usize, returning: bool) -> &mut Way {
+        let flow = &mut self.flows[flow];
+        if returning { &mut flow.back } else { &mut flow.forward }
+    }
+
+    /// A packet comes to the next bottleneck of its way, or has passed them all.
+    fn pass_on(&mut self, flow: usize, packet: Packet, now: Instant) -> Result<(), TableError> {
+        let next = usize::from(packet.hops_passed);
+        let Some(&hop) = self.way(flow, packet.returning).hops.get(next) else {
+            return self.propagate(flow, packet, now);
+        };
+        if let Some(dropped) = self.hops[hop].arrive(now, packet) {
+            self.on_dropped(&dropped)?;
+        }
+        self.drain_dropped(hop)?;
+        self.recorder.queue_is(hop, now, self.hops[hop].queued_bytes());
+        self.agenda.set(FIRST_HOP + hop, self.hops[hop].next_deadline());
         Ok(())
     }
 
     fn on_dropped(&mut self, dropped: &Dropped<Packet>) -> Result<(), TableError> {
-        let flow = dropped.packet.flow();
-        self.recorder.dropped(flow);
-        self.recorder.packet(&dropped.packet, dropped.enqueued, Fate::Dropped)?;
-        self.flows[usize::from(flow.0)].ends.on_gone(&dropped.packet, &mut self.recorder)
+        let packet = &dropped.packet;
+        self.recorder.dropped(packet);
+        self.recorder.packet(packet, Fate::Dropped)?;
+        self.flows[usize::from(packet.flow.0)].ends.on_gone(packet, &mut self.recorder)
     }
 
     /// Packets that the queue dropped when it chose the next one to send.
-    fn drain_dropped(&mut self) -> Result<(), TableError> {
-        while let Some(dropped) = self.bottleneck.poll_dropped() {
+    fn drain_dropped(&mut self, hop: usize) -> Result<(), TableError> {
+        while let Some(dropped) = self.hops[hop].poll_dropped() {
             self.on_dropped(&dropped)?;
         }
         Ok(())
     }
 
-    fn on_transmitted(&mut self, now: Instant) -> Result<(), TableError> {
-        if let Some(done) = self.bottleneck.on_deadline(now) {
-            let packet = done.packet;
-            let flow = usize::from(packet.flow.0);
-            let (queueing, busy) = (done.queueing_delay(), done.finished - done.started);
-            self.recorder.forwarded(packet.flow, packet.size, queueing, busy);
-            self.recorder.queue_is(now, self.bottleneck.queued_bytes());
-            self.flows[flow].ends.on_forwarded(&packet, queueing);
-            self.drain_dropped()?;
-            self.propagate(flow, &done)?;
+    fn on_transmitted(&mut self, hop: usize, now: Instant) -> Result<(), TableError> {
+        if let Some(done) = self.hops[hop].on_deadline(now) {
+            self.recorder.transmitted(hop, done.packet.size, done.finished - done.started);
+            self.recorder.queue_is(hop, now, self.hops[hop].queued_bytes());
+            self.drain_dropped(hop)?;
+            self.leave(done)?;
         }
-        self.agenda.set(BOTTLENECK, self.bottleneck.next_deadline());
+        self.agenda.set(FIRST_HOP + hop, self.hops[hop].next_deadline());
         Ok(())
     }
 
-    fn propagate(&mut self, flow: usize, done: &Transmitted<Packet>) -> Result<(), TableError> {
-        let (packet, waited, departed) = (done.packet, done.queueing_delay(), done.finished);
-        if self.loss.as_mut().is_some_and(Loss::loses_next) {
-            self.recorder.lost(packet.flow);
-            self.recorder.packet(&packet, done.enqueued, Fate::Lost { waited, departed })?;
+    fn leave(&mut self, done: Transmitted<Packet>) -> Result<(), TableError> {
+        let waited = done.packet.waited + done.queueing_delay();
+        let hops_passed = done.packet.hops_passed + 1;
+        let packet = Packet { waited, hops_passed, ..done.packet };
+        self.pass_on(usize::from(packet.flow.0), packet, done.finished)
+    }
+
+    /// A packet has passed all bottlenecks of its way.
+    fn propagate(
+        &mut self,
+        flow: usize,
+        packet: Packet,
+        departed: Instant,
+    ) -> Result<(), TableError> {
+        let Way { hops, loss, .. } = self.way(flow, packet.returning);
+        let (congested, loss) = (!hops.is_empty(), *loss);
+        if congested || !packet.returning {
+            self.recorder.forwarded(&packet);
+        }
+        if !packet.returning {
+            self.flows[flow].ends.on_forwarded(&packet, packet.waited);
+        }
+        if self.losses[loss].as_mut().is_some_and(Loss::loses_next) {
+            if congested || !packet.returning {
+                self.recorder.lost(&packet);
+                self.recorder.packet(&packet, Fate::Lost { departed })?;
+            }
             return self.flows[flow].ends.on_gone(&packet, &mut self.recorder);
         }
-        let forward = &mut self.flows[flow].forward;
-        let arrived = forward.push(departed, packet);
-        let due = forward.next_deadline();
-        self.set(flow, FORWARD, due);
-        let fate = Fate::Delivered { waited, departed, arrived };
-        self.recorder.packet(&packet, done.enqueued, fate)
+        let way = self.way(flow, packet.returning);
+        let arrived = way.line.push(departed, packet);
+        let due = way.line.next_deadline();
+        self.set(flow, if packet.returning { RETURN } else { FORWARD }, due);
+        if congested || !packet.returning {
+            self.recorder.packet(&packet, Fate::Delivered { departed, arrived })?;
+        }
+        Ok(())
     }
 
     fn set(&mut self, flow: usize, part: usize, deadline: Option<Instant>) {
-        self.agenda.set(FIRST_FLOW + flow * SLOTS_PER_FLOW + part, deadline);
+        let slot = FIRST_HOP + self.hops.len() + flow * SLOTS_PER_FLOW + part;
+        self.agenda.set(slot, deadline);
     }
 
     fn refresh_client(&mut self, flow: usize) {
-        let ends = &self.flows[flow].ends;
-        let (client, back) = (ends.client_deadline(), ends.return_deadline());
+        let client = self.flows[flow].ends.client_deadline();
         self.set(flow, CLIENT, client);
-        self.set(flow, RETURN, back);
     }
 
     fn refresh_ends(&mut self, flow: usize) {
@@ -199,13 +272,15 @@ impl Network {
         self.refresh_client(flow);
     }
 
-    /// Packets inside the bottleneck now.
+    /// Packets inside bottlenecks now.
     pub fn queued(&self) -> u64 {
-        self.bottleneck.packets_inside()
+        self.hops.iter().map(Bottleneck::packets_inside).sum()
     }
 
-    /// Packets between bottleneck and client now.
+    /// Packets between the bottlenecks of their way and its end now.
     pub fn under_way(&self) -> u64 {
-        self.flows.iter().map(|flow| flow.forward.len() as u64).sum()
+        let forward = self.flows.iter().map(|flow| flow.forward.line.len());
+        let congested = self.flows.iter().filter(|flow| !flow.back.hops.is_empty());
+        forward.chain(congested.map(|flow| flow.back.line.len())).map(|count| count as u64).sum()
     }
 }

@@ -1,13 +1,13 @@
-//! What travels towards the client: a packet of any flow.
+//! What travels between servers and clients: a packet of any flow, either way.
 
 use gameway_control::PacketKind;
 use gameway_path::{FlowId, PathPacket};
 use gameway_session::MediaPacket;
 use gameway_tcp::Segment;
-use gameway_units::{Bytes, Ecn};
+use gameway_units::{Bytes, Duration, Ecn, Instant};
 
-/// An echo reply as the usual `ping` causes it: 20 IPv4 + 8 ICMP + 56 payload.
-const PING_REPLY: Bytes = Bytes::new(84);
+/// An echo request or reply of the usual `ping`: 20 IPv4 + 8 ICMP + 56 payload.
+pub const PING_SIZE: Bytes = Bytes::new(84);
 
 /// A packet on the path.
 #[derive(Debug, Clone, Copy)]
@@ -18,6 +18,16 @@ pub struct Packet {
     pub size: Bytes,
     /// Its ECN field.
     pub ecn: Ecn,
+    /// Whether it goes from the receiver of its flow to the sender.
+    pub returning: bool,
+    /// Of a flow that opens several connections: which.
+    pub connection: u32,
+    /// How many bottlenecks of its way it has passed.
+    pub hops_passed: u8,
+    /// When it came to the first of them.
+    pub came: Instant,
+    /// How long it waited in their queues so far.
+    pub waited: Duration,
     /// What it carries.
     pub content: Content,
 }
@@ -27,29 +37,41 @@ pub struct Packet {
 pub enum Content {
     /// A packet of a game stream.
     Media(MediaPacket),
+    /// A report of a game stream's receiver, which keeps what it says under this number.
+    Report(u64),
     /// A TCP segment.
     Tcp(Segment),
-    /// The reply to the ping request with this number.
+    /// The request or the reply of the ping with this number.
     Ping(u64),
+    /// A packet at a constant rate.
+    Udp(u64),
 }
 
 impl Packet {
-    /// A packet of `flow`, not ECN-capable.
-    pub fn new(flow: FlowId, content: Content) -> Self {
-        let size = match &content {
-            Content::Media(media) => media.wire_size(),
-            Content::Tcp(segment) => segment.wire_size(),
-            Content::Ping(_) => PING_REPLY,
-        };
-        Self { flow, size, ecn: Ecn::NotEct, content }
+    /// A packet of `flow` with data, not ECN-capable.
+    pub fn new(flow: FlowId, size: Bytes, content: Content) -> Self {
+        Self {
+            flow,
+            size,
+            ecn: Ecn::NotEct,
+            returning: false,
+            connection: 0,
+            hops_passed: 0,
+            came: Instant::ZERO,
+            waited: Duration::ZERO,
+            content,
+        }
     }
-}
 
-impl Content {
+    /// A packet of `flow` that its receiver sends back.
+    pub fn back(flow: FlowId, size: Bytes, content: Content) -> Self {
+        Self { returning: true, ..Self::new(flow, size, content) }
+    }
+
     /// Its kind and number as the log of packets names them.
     pub fn identity(&self) -> (&'static str, u64) {
-        match self {
-            Self::Media(media) => {
+        match &self.content {
+            Content::Media(media) => {
                 let kind = match media.kind {
                     PacketKind::Media => "media",
                     PacketKind::Repair => "repair",
@@ -58,8 +80,12 @@ impl Content {
                 };
                 (kind, media.sequence.0)
             }
-            Self::Tcp(segment) => ("tcp", segment.sequence),
-            Self::Ping(number) => ("ping", *number),
+            Content::Report(number) => ("report", *number),
+            Content::Tcp(segment) if self.returning => ("ack", segment.acknowledgment),
+            Content::Tcp(segment) => ("tcp", segment.sequence),
+            Content::Ping(number) if self.returning => ("request", *number),
+            Content::Ping(number) => ("ping", *number),
+            Content::Udp(number) => ("udp", *number),
         }
     }
 }

@@ -1,10 +1,10 @@
 //! A ping: the client asks at regular times, the reply meets the bottleneck queue.
 
 use crate::flow::FlowEnds;
-use crate::packet::{Content, Packet};
+use crate::packet::{Content, PING_SIZE, Packet};
 use crate::recorder::Recorder;
 use gameway_events::{PingRecord, TableError};
-use gameway_path::{DelayLine, FlowId};
+use gameway_path::FlowId;
 use gameway_units::{Duration, Instant};
 use std::collections::VecDeque;
 
@@ -14,7 +14,8 @@ pub struct Ping {
     interval: Duration,
     next: Instant,
     number: u64,
-    requests: DelayLine<u64>,
+    /// The request that leaves now.
+    request: Option<u64>,
     replies: VecDeque<u64>,
     /// When requests left, beginning with number `oldest`; nothing for one whose fate is known.
     open: VecDeque<Option<Instant>>,
@@ -23,13 +24,13 @@ pub struct Ping {
 
 impl Ping {
     /// A ping whose first request leaves at `first`.
-    pub fn new(flow: FlowId, interval: Duration, first: Instant, return_delay: Duration) -> Self {
+    pub fn new(flow: FlowId, interval: Duration, first: Instant) -> Self {
         Self {
             flow,
             interval,
             next: first,
             number: 0,
-            requests: DelayLine::new(return_delay),
+            request: None,
             replies: VecDeque::new(),
             open: VecDeque::new(),
             oldest: 0,
@@ -65,7 +66,7 @@ impl FlowEnds for Ping {
 
     fn poll_transmit(&mut self, _now: Instant) -> Option<Packet> {
         let number = self.replies.pop_front()?;
-        Some(Packet::new(self.flow, Content::Ping(number)))
+        Some(Packet::new(self.flow, PING_SIZE, Content::Ping(number)))
     }
 
     fn on_arrival(
@@ -84,18 +85,26 @@ impl FlowEnds for Ping {
 
     fn on_client_deadline(&mut self, now: Instant, _log: &mut Recorder) -> Result<(), TableError> {
         self.open.push_back(Some(now));
-        self.requests.push(now, self.number);
+        self.request = Some(self.number);
         self.number += 1;
         self.next = now + self.interval;
         Ok(())
     }
 
-    fn return_deadline(&self) -> Option<Instant> {
-        self.requests.next_deadline()
+    fn poll_return(&mut self, _now: Instant) -> Option<Packet> {
+        let number = self.request.take()?;
+        Some(Packet::back(self.flow, PING_SIZE, Content::Ping(number)))
     }
 
-    fn on_return(&mut self, now: Instant, _log: &mut Recorder) -> Result<(), TableError> {
-        self.replies.extend(self.requests.pop(now));
+    fn on_return(
+        &mut self,
+        _now: Instant,
+        packet: &Packet,
+        _log: &mut Recorder,
+    ) -> Result<(), TableError> {
+        if let Content::Ping(number) = packet.content {
+            self.replies.push_back(number);
+        }
         Ok(())
     }
 

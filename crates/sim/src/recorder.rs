@@ -7,12 +7,13 @@ use gameway_events::{
     QUEUE_DELAY_WINDOW, QueueDelayRecord, RunTables, SummaryRecord, TableError,
 };
 use gameway_path::{FlowId, Link};
-use gameway_units::{Bytes, Duration, Instant};
+use gameway_units::{Bytes, Duration, Ecn, Instant};
 use std::path::Path;
 
-/// What the bottleneck did in the current bin.
-#[derive(Debug, Default)]
+/// What a bottleneck did in the current bin.
+#[derive(Debug)]
 struct LinkCounters {
+    name: Name,
     transmitted_bytes: u64,
     busy: Duration,
     queue_max: Bytes,
@@ -22,40 +23,50 @@ struct LinkCounters {
     queue_since: Instant,
 }
 
-/// Totals of the run.
+impl LinkCounters {
+    fn new(name: Name) -> Self {
+        Self {
+            name,
+            transmitted_bytes: 0,
+            busy: Duration::ZERO,
+            queue_max: Bytes::ZERO,
+            queue_integral: 0,
+            queue_now: Bytes::ZERO,
+            queue_since: Instant::ZERO,
+        }
+    }
+}
+
+/// Totals of the run, over all packets with data and over those sent back that pass a bottleneck.
 #[derive(Debug, Default)]
 pub struct Totals {
-    /// Packets that came to the bottleneck.
+    /// Packets that came to the first bottleneck of their way.
     pub arrived: u64,
-    /// Packets that left it.
+    /// Packets that passed all of them.
     pub forwarded: u64,
-    /// Packets that its queue dropped.
+    /// Packets that a queue dropped.
     pub dropped: u64,
-    /// Packets lost behind it.
+    /// Packets lost behind them.
     pub lost: u64,
-    /// Packets that reached the client.
+    /// Packets that reached the other end.
     pub delivered: u64,
 }
 
-/// What becomes of a packet at the bottleneck and behind it.
+/// What becomes of a packet at the bottlenecks of its way and behind them.
 #[derive(Debug, Clone, Copy)]
 pub enum Fate {
-    /// The queue dropped it.
+    /// A queue dropped it.
     Dropped,
-    /// It left the bottleneck and was lost behind it.
+    /// It left the last bottleneck and was lost behind it.
     Lost {
-        /// In the queue.
-        waited: Duration,
         /// Its last bit left then.
         departed: Instant,
     },
-    /// It reaches the client.
+    /// It reaches the other end.
     Delivered {
-        /// In the queue.
-        waited: Duration,
         /// Its last bit left then.
         departed: Instant,
-        /// It reaches the client then.
+        /// It arrives then.
         arrived: Instant,
     },
 }
@@ -72,7 +83,7 @@ pub struct Recorder {
     delays: Vec<DelayHistogram>,
     /// Kinds and fates of packets in the form that a table takes.
     words: Vec<(&'static str, Name)>,
-    link: LinkCounters,
+    links: Vec<LinkCounters>,
     bin_start: Instant,
     window_start: Instant,
     next_tick: Instant,
@@ -80,13 +91,14 @@ pub struct Recorder {
 }
 
 impl Recorder {
-    /// A recorder of a run with these flows that lasts until `end`.
+    /// A recorder of a run with these flows and bottlenecks that lasts until `end`.
     ///
     /// # Errors
     /// If the tables cannot be created in `folder`.
     pub fn create(
         folder: &Path,
         names: Vec<Name>,
+        links: Vec<Name>,
         end: Instant,
         packets: bool,
     ) -> Result<Self, TableError> {
@@ -96,7 +108,7 @@ impl Recorder {
             delays: vec![DelayHistogram::default(); names.len()],
             words: Vec::new(),
             flows: names.into_iter().map(empty_bin).collect(),
-            link: LinkCounters::default(),
+            links: links.into_iter().map(LinkCounters::new).collect(),
             bin_start: Instant::ZERO,
             window_start: Instant::ZERO,
             next_tick: (Instant::ZERO + BIN).min(end),
@@ -114,7 +126,7 @@ impl Recorder {
         &self.flows[usize::from(flow.0)].flow
     }
 
-    /// A packet came to the bottleneck.
+    /// A flow's server sent a packet.
     pub fn sent(&mut self, flow: FlowId, size: Bytes) {
         self.totals.arrived += 1;
         let counters = &mut self.flows[usize::from(flow.0)];
@@ -122,30 +134,41 @@ impl Recorder {
         counters.sent_packets += 1;
     }
 
-    /// The queue dropped a packet.
-    pub fn dropped(&mut self, flow: FlowId) {
+    /// A flow's client sent a packet back, on a way that has a bottleneck or not.
+    pub fn sent_back(&mut self, flow: FlowId, size: Bytes, congested: bool) {
+        self.totals.arrived += u64::from(congested);
+        self.flows[usize::from(flow.0)].feedback_bytes += size.get();
+    }
+
+    /// What was sent back arrived, on a way that has a bottleneck or not.
+    pub fn returned(&mut self, congested: bool) {
+        self.totals.delivered += u64::from(congested);
+    }
+
+    /// A queue dropped a packet.
+    pub fn dropped(&mut self, packet: &Packet) {
         self.totals.dropped += 1;
-        self.flows[usize::from(flow.0)].dropped_packets += 1;
+        self.flows[usize::from(packet.flow.0)].dropped_packets += u32::from(!packet.returning);
     }
 
-    /// A packet was lost behind the bottleneck.
-    pub fn lost(&mut self, flow: FlowId) {
+    /// A packet was lost behind the bottlenecks of its way.
+    pub fn lost(&mut self, packet: &Packet) {
         self.totals.lost += 1;
-        self.flows[usize::from(flow.0)].lost_packets += 1;
+        self.flows[usize::from(packet.flow.0)].lost_packets += u32::from(!packet.returning);
     }
 
-    /// What becomes of a packet at the bottleneck is known; written if packets are asked for.
+    /// What becomes of a packet is known; written if packets are asked for.
     ///
     /// # Errors
     /// If the table cannot be written.
-    pub fn packet(&mut self, packet: &Packet, came: Instant, fate: Fate) -> Result<(), TableError> {
+    pub fn packet(&mut self, packet: &Packet, fate: Fate) -> Result<(), TableError> {
         let Some(table) = &mut self.tables.packets else { return Ok(()) };
-        let (kind, number) = packet.content.identity();
+        let (kind, number) = packet.identity();
         let (name, waited, departed, arrived) = match fate {
             Fate::Dropped => ("dropped", None, None, None),
-            Fate::Lost { waited, departed } => ("lost", Some(waited), Some(departed), None),
-            Fate::Delivered { waited, departed, arrived } => {
-                ("delivered", Some(waited), Some(departed), Some(arrived))
+            Fate::Lost { departed } => ("lost", Some(packet.waited), Some(departed), None),
+            Fate::Delivered { departed, arrived } => {
+                ("delivered", Some(packet.waited), Some(departed), Some(arrived))
             }
         };
         table.push(&PacketRecord {
@@ -154,24 +177,34 @@ impl Recorder {
             number,
             size_bytes: packet.size.get() as u32,
             fate: intern(&mut self.words, name),
-            came_ns: came.as_nanos(),
+            came_ns: packet.came.as_nanos(),
             queue_delay_ns: waited.map(Duration::as_nanos),
             departed_ns: departed.map(Instant::as_nanos),
             arrived_ns: arrived.map(Instant::as_nanos),
         })
     }
 
-    /// A packet left the bottleneck.
-    pub fn forwarded(&mut self, flow: FlowId, size: Bytes, queueing: Duration, busy: Duration) {
-        self.totals.forwarded += 1;
-        self.link.transmitted_bytes += size.get();
-        self.link.busy += busy;
-        self.delays[usize::from(flow.0)].add(queueing);
+    /// A bottleneck has transmitted a packet.
+    pub fn transmitted(&mut self, link: usize, size: Bytes, busy: Duration) {
+        let link = &mut self.links[link];
+        link.transmitted_bytes += size.get();
+        link.busy += busy;
     }
 
-    /// The amount of waiting bytes is now this.
-    pub fn queue_is(&mut self, now: Instant, bytes: Bytes) {
-        let link = &mut self.link;
+    /// A packet has passed all bottlenecks of its way.
+    pub fn forwarded(&mut self, packet: &Packet) {
+        self.totals.forwarded += 1;
+        if packet.returning {
+            return;
+        }
+        let flow = usize::from(packet.flow.0);
+        self.delays[flow].add(packet.waited);
+        self.flows[flow].marked_packets += u32::from(packet.ecn == Ecn::Ce);
+    }
+
+    /// The amount of waiting bytes at a bottleneck is now this.
+    pub fn queue_is(&mut self, link: usize, now: Instant, bytes: Bytes) {
+        let link = &mut self.links[link];
         let span = (now - link.queue_since).as_nanos() as u128;
         link.queue_integral += u128::from(link.queue_now.get()) * span;
         link.queue_now = bytes;
@@ -179,7 +212,7 @@ impl Recorder {
         link.queue_max = link.queue_max.max(bytes);
     }
 
-    /// A packet reached the client.
+    /// A packet with data reached the client.
     pub fn received(&mut self, flow: FlowId, size: Bytes) {
         self.totals.delivered += 1;
         let counters = &mut self.flows[usize::from(flow.0)];
@@ -217,9 +250,11 @@ impl Recorder {
     ///
     /// # Errors
     /// If a table cannot be written.
-    pub fn tick(&mut self, now: Instant, link: &Link) -> Result<(), TableError> {
-        self.queue_is(now, self.link.queue_now);
-        self.write_link(now, link)?;
+    pub fn tick(&mut self, now: Instant, links: &[&Link]) -> Result<(), TableError> {
+        for (index, link) in links.iter().enumerate() {
+            self.queue_is(index, now, self.links[index].queue_now);
+            self.write_link(index, now, link)?;
+        }
         self.write_flows()?;
         if now >= self.window_start + QUEUE_DELAY_WINDOW || now >= self.end {
             self.write_delays()?;
@@ -230,14 +265,18 @@ impl Recorder {
         Ok(())
     }
 
-    fn write_link(&mut self, now: Instant, link: &Link) -> Result<(), TableError> {
+    fn write_link(&mut self, index: usize, now: Instant, link: &Link) -> Result<(), TableError> {
         let span = (now - self.bin_start).as_nanos().max(1);
-        let counters = std::mem::take(&mut self.link);
-        self.link.queue_now = counters.queue_now;
-        self.link.queue_since = now;
-        self.link.queue_max = counters.queue_now;
+        let fresh = LinkCounters {
+            queue_now: self.links[index].queue_now,
+            queue_max: self.links[index].queue_now,
+            queue_since: now,
+            ..LinkCounters::new(self.links[index].name.clone())
+        };
+        let counters = std::mem::replace(&mut self.links[index], fresh);
         self.tables.link.push(&LinkRecord {
             bin_start_ns: self.bin_start.as_nanos(),
+            link: counters.name,
             capacity_bytes: link.capacity_between(self.bin_start, now).get(),
             transmitted_bytes: counters.transmitted_bytes,
             busy_ns: counters.busy.as_nanos(),

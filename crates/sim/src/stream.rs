@@ -1,28 +1,39 @@
 //! A game stream in the simulator: its sender and receiver, and the log of its frames.
 
+use crate::clock::ReceiverClock;
 use crate::flow::FlowEnds;
 use crate::frame_log::FrameLog;
 use crate::packet::{Content, Packet};
 use crate::recorder::Recorder;
 use gameway_events::{ControllerRecord, Name, TableError};
-use gameway_path::{DelayLine, FlowId};
+use gameway_path::FlowId;
 use gameway_session::{FeedbackPacket, Receiver, ReceiverEvent, Sender, SenderEvent};
-use gameway_units::{Duration, Instant, ReceiverInstant};
+use gameway_units::{Duration, Ecn, Instant};
+use std::collections::VecDeque;
 
 /// What the simulator needs beside the two ends.
 pub struct StreamSetup {
     /// Its flow.
     pub flow: FlowId,
-    /// When it stops capturing.
-    pub stop: Option<Instant>,
-    /// The receiver's clock shows this much more than the sender's.
-    pub clock_offset: Duration,
-    /// From client to server.
-    pub return_delay: Duration,
-    /// How often the controller's state is written, and first when.
+    /// When it starts, stops and pauses.
+    pub schedule: Schedule,
+    /// The receiver's clock.
+    pub clock: ReceiverClock,
+    /// The ECN field with which its packets leave.
+    pub ecn: Ecn,
+    /// How often the controller's state is written.
     pub observe_interval: Duration,
-    /// See `observe_interval`.
+}
+
+/// When a stream captures frames.
+#[derive(Debug, Clone, Copy)]
+pub struct Schedule {
+    /// From then on.
     pub start: Instant,
+    /// Until then; for ever if not given.
+    pub stop: Option<Instant>,
+    /// But not between these.
+    pub pause: Option<(Instant, Instant)>,
 }
 
 /// Names of what happens, made once.
@@ -37,10 +48,15 @@ pub struct Stream {
     setup: StreamSetup,
     sender: Sender,
     receiver: Receiver,
-    reports: DelayLine<FeedbackPacket>,
-    /// Reports that came in, kept for their memory.
+    /// Reports that are to leave now.
+    to_send: VecDeque<FeedbackPacket>,
+    /// Reports under way, oldest first, by number.
+    under_way: VecDeque<(u64, FeedbackPacket)>,
+    reports: u64,
+    /// Reports that came in or were lost, kept for their memory.
     spare: Vec<FeedbackPacket>,
     frames: FrameLog,
+    paused: bool,
     next_observation: Instant,
     events: EventNames,
     variables: Vec<(&'static str, Name)>,
@@ -50,10 +66,13 @@ impl Stream {
     /// A stream between these two ends.
     pub fn new(setup: StreamSetup, name: Name, sender: Sender, receiver: Receiver) -> Self {
         Self {
-            reports: DelayLine::new(setup.return_delay),
+            to_send: VecDeque::new(),
+            under_way: VecDeque::new(),
+            reports: 0,
             spare: Vec::new(),
             frames: FrameLog::new(name),
-            next_observation: setup.start,
+            paused: false,
+            next_observation: setup.schedule.start,
             events: EventNames {
                 key_frame_request: "key-frame-request".into(),
                 skipped: "frame-skipped".into(),
@@ -64,14 +83,6 @@ impl Stream {
             sender,
             receiver,
         }
-    }
-
-    fn receiver_clock(&self, now: Instant) -> ReceiverInstant {
-        ReceiverInstant::from_nanos((now + self.setup.clock_offset).as_nanos())
-    }
-
-    fn own_clock(&self, at: ReceiverInstant) -> Instant {
-        Instant::from_nanos(at.as_nanos()) - self.setup.clock_offset
     }
 
     fn drain_sender(&mut self, log: &mut Recorder) -> Result<(), TableError> {
@@ -89,12 +100,12 @@ impl Stream {
             let flow = self.setup.flow;
             match event {
                 ReceiverEvent::FrameComplete { frame, at } => {
-                    let at = self.own_clock(at);
+                    let at = self.setup.clock.own(at);
                     let payload = self.frames.complete(frame, at);
                     log.payload(flow, payload);
                 }
                 ReceiverEvent::FrameShown { frame, at } => {
-                    let at = self.own_clock(at);
+                    let at = self.setup.clock.own(at);
                     self.frames.shown(frame, at);
                     log.frame_shown(flow);
                 }
@@ -103,11 +114,11 @@ impl Stream {
                     self.frames.decided(first, last);
                 }
                 ReceiverEvent::KeyFrameRequested { at } => {
-                    let at = self.own_clock(at);
+                    let at = self.setup.clock.own(at);
                     log.event(at, flow, &self.events.key_frame_request, 0.0)?;
                 }
                 ReceiverEvent::Stall { at, pause } => {
-                    let at = self.own_clock(at);
+                    let at = self.setup.clock.own(at);
                     log.event(at, flow, &self.events.stall, pause.as_millis_f64())?;
                 }
             }
@@ -117,10 +128,46 @@ impl Stream {
 
     fn poll_reports(&mut self, now: Instant) {
         let mut report = self.spare.pop().unwrap_or_default();
-        if self.receiver.poll_feedback(self.receiver_clock(now), &mut report) {
-            self.reports.push(now, report);
+        if self.receiver.poll_feedback(self.setup.clock.shows(now), &mut report) {
+            self.to_send.push_back(report);
         } else {
             self.spare.push(report);
+        }
+    }
+
+    /// Takes a report off the way; those before it that were lost went when they were.
+    fn take_report(&mut self, number: u64) -> Option<FeedbackPacket> {
+        let place = self.under_way.iter().position(|(one, _)| *one == number)?;
+        self.under_way.remove(place).map(|(_, report)| report)
+    }
+
+    /// When the schedule next changes what the sender does.
+    fn next_change(&self) -> Option<Instant> {
+        let Schedule { stop, pause, .. } = self.setup.schedule;
+        [stop, pause.map(|(from, to)| if self.paused { to } else { from })]
+            .into_iter()
+            .flatten()
+            .min()
+    }
+
+    fn follow_schedule(&mut self, now: Instant) {
+        let Schedule { stop, pause, .. } = &mut self.setup.schedule;
+        match *pause {
+            Some((from, _)) if !self.paused && from <= now => {
+                self.paused = true;
+                self.sender.stop(now);
+            }
+            Some((_, to)) if self.paused && to <= now => {
+                self.paused = false;
+                *pause = None;
+                self.sender.resume(now);
+            }
+            _ => {}
+        }
+        if stop.is_some_and(|stop| stop <= now) {
+            (*stop, *pause) = (None, None);
+            self.next_observation = Instant::MAX;
+            self.sender.stop(now);
         }
     }
 
@@ -153,15 +200,12 @@ pub fn intern(known: &mut Vec<(&'static str, Name)>, name: &'static str) -> Name
 impl FlowEnds for Stream {
     fn server_deadline(&self) -> Option<Instant> {
         let observation = Some(self.next_observation);
-        [self.sender.next_deadline(), self.setup.stop, observation].into_iter().flatten().min()
+        let change = self.next_change();
+        [self.sender.next_deadline(), change, observation].into_iter().flatten().min()
     }
 
     fn on_server_deadline(&mut self, now: Instant, log: &mut Recorder) -> Result<(), TableError> {
-        if self.setup.stop.is_some_and(|stop| stop <= now) {
-            self.setup.stop = None;
-            self.next_observation = Instant::MAX;
-            self.sender.stop(now);
-        }
+        self.follow_schedule(now);
         if self.next_observation <= now {
             self.observe(now, log)?;
             self.next_observation = now + self.setup.observe_interval;
@@ -172,7 +216,8 @@ impl FlowEnds for Stream {
 
     fn poll_transmit(&mut self, now: Instant) -> Option<Packet> {
         let media = self.sender.poll_transmit(now)?;
-        Some(Packet::new(self.setup.flow, Content::Media(media)))
+        let packet = Packet::new(self.setup.flow, media.wire_size(), Content::Media(media));
+        Some(Packet { ecn: self.setup.ecn, ..packet })
     }
 
     fn on_arrival(
@@ -184,13 +229,13 @@ impl FlowEnds for Stream {
         let Content::Media(media) = &packet.content else { return Ok(()) };
         self.drain_sender(log)?;
         self.frames.accounted_for(media, false);
-        self.receiver.on_packet(self.receiver_clock(now), media, packet.ecn);
+        self.receiver.on_packet(self.setup.clock.shows(now), media, packet.ecn);
         self.poll_reports(now);
         self.drain_receiver(log)
     }
 
     fn client_deadline(&self) -> Option<Instant> {
-        self.receiver.next_deadline().map(|at| self.own_clock(at))
+        self.receiver.next_deadline().map(|at| self.setup.clock.own(at))
     }
 
     fn on_client_deadline(&mut self, now: Instant, log: &mut Recorder) -> Result<(), TableError> {
@@ -198,12 +243,22 @@ impl FlowEnds for Stream {
         self.drain_receiver(log)
     }
 
-    fn return_deadline(&self) -> Option<Instant> {
-        self.reports.next_deadline()
+    fn poll_return(&mut self, _now: Instant) -> Option<Packet> {
+        let report = self.to_send.pop_front()?;
+        let (number, size) = (self.reports, report.wire_size());
+        self.reports += 1;
+        self.under_way.push_back((number, report));
+        Some(Packet::back(self.setup.flow, size, Content::Report(number)))
     }
 
-    fn on_return(&mut self, now: Instant, log: &mut Recorder) -> Result<(), TableError> {
-        if let Some(report) = self.reports.pop(now) {
+    fn on_return(
+        &mut self,
+        now: Instant,
+        packet: &Packet,
+        log: &mut Recorder,
+    ) -> Result<(), TableError> {
+        let Content::Report(number) = packet.content else { return Ok(()) };
+        if let Some(report) = self.take_report(number) {
             self.sender.on_feedback(now, &report);
             self.spare.push(report);
         }
@@ -219,9 +274,16 @@ impl FlowEnds for Stream {
     }
 
     fn on_gone(&mut self, packet: &Packet, log: &mut Recorder) -> Result<(), TableError> {
-        if let Content::Media(media) = &packet.content {
-            self.drain_sender(log)?;
-            self.frames.accounted_for(media, true);
+        match &packet.content {
+            Content::Media(media) => {
+                self.drain_sender(log)?;
+                self.frames.accounted_for(media, true);
+            }
+            Content::Report(number) => {
+                let report = self.take_report(*number);
+                self.spare.extend(report);
+            }
+            _ => {}
         }
         Ok(())
     }

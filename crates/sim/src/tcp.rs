@@ -1,17 +1,18 @@
-//! A TCP download in the simulator: its two ends, and the log of its state.
+//! One transfer over TCP in the simulator: its two ends, and the log of its state.
 
 use crate::flow::FlowEnds;
 use crate::packet::{Content, Packet};
 use crate::recorder::Recorder;
 use gameway_events::{ControllerRecord, Name, TableError};
-use gameway_path::{DelayLine, FlowId};
+use gameway_path::FlowId;
 use gameway_tcp::{
-    Algorithm, Application, MAXIMUM_SEGMENT_SIZE, Receiver, ReceiverConfig, Segment, Sender,
-    SenderConfig, SenderStats,
+    Algorithm, Application, MAXIMUM_SEGMENT_SIZE, Receiver, ReceiverConfig, Sender, SenderConfig,
+    SenderStats,
 };
 use gameway_units::{Bytes, Duration, Instant, Rate};
 
-/// What a download is.
+/// What a transfer is.
+#[derive(Debug, Clone)]
 pub struct TcpSetup {
     /// Its flow.
     pub flow: FlowId,
@@ -25,8 +26,6 @@ pub struct TcpSetup {
     pub bytes: Option<Bytes>,
     /// How fast its application writes at most.
     pub rate_limit: Option<Rate>,
-    /// From client to server.
-    pub return_delay: Duration,
     /// Seed of what is random in the congestion control.
     pub seed: u64,
     /// How often its state is written.
@@ -49,7 +48,6 @@ pub struct Tcp {
     flow: FlowId,
     sender: Sender,
     receiver: Receiver,
-    returning: DelayLine<Segment>,
     start: Instant,
     stop: Option<Instant>,
     observe_interval: Duration,
@@ -62,7 +60,7 @@ pub struct Tcp {
 }
 
 impl Tcp {
-    /// A download.
+    /// A transfer.
     ///
     /// # Errors
     /// If there is no congestion control of that name: says which there are.
@@ -79,7 +77,6 @@ impl Tcp {
             flow: setup.flow,
             sender,
             receiver: Receiver::new(ReceiverConfig::default(), setup.start),
-            returning: DelayLine::new(setup.return_delay),
             start: setup.start,
             stop: setup.stop,
             observe_interval: setup.observe_interval,
@@ -98,14 +95,9 @@ impl Tcp {
         })
     }
 
-    /// Takes what the client sends now.
-    fn poll_client(&mut self, now: Instant) {
-        if now < self.start {
-            return;
-        }
-        while let Some(segment) = self.receiver.poll_transmit(now) {
-            self.returning.push(now, segment);
-        }
+    /// Whether all was sent and acknowledged.
+    pub fn is_finished(&self) -> bool {
+        self.sender.is_finished()
     }
 
     fn observe(&mut self, now: Instant, log: &mut Recorder) -> Result<(), TableError> {
@@ -166,7 +158,7 @@ impl FlowEnds for Tcp {
 
     fn poll_transmit(&mut self, now: Instant) -> Option<Packet> {
         let segment = self.sender.poll_transmit(now)?;
-        Some(Packet::new(self.flow, Content::Tcp(segment)))
+        Some(Packet::new(self.flow, segment.wire_size(), Content::Tcp(segment)))
     }
 
     fn on_arrival(
@@ -180,7 +172,6 @@ impl FlowEnds for Tcp {
         let received = self.receiver.received();
         log.payload(self.flow, received.saturating_sub(self.received));
         self.received = received;
-        self.poll_client(now);
         Ok(())
     }
 
@@ -190,17 +181,23 @@ impl FlowEnds for Tcp {
 
     fn on_client_deadline(&mut self, now: Instant, _log: &mut Recorder) -> Result<(), TableError> {
         self.receiver.on_deadline(now);
-        self.poll_client(now);
         Ok(())
     }
 
-    fn return_deadline(&self) -> Option<Instant> {
-        self.returning.next_deadline()
+    fn poll_return(&mut self, now: Instant) -> Option<Packet> {
+        // The receiver would open the connection at once.
+        let segment = (now >= self.start).then(|| self.receiver.poll_transmit(now))??;
+        Some(Packet::back(self.flow, segment.wire_size(), Content::Tcp(segment)))
     }
 
-    fn on_return(&mut self, now: Instant, _log: &mut Recorder) -> Result<(), TableError> {
-        if let Some(segment) = self.returning.pop(now) {
-            self.sender.on_segment(now, &segment);
+    fn on_return(
+        &mut self,
+        now: Instant,
+        packet: &Packet,
+        _log: &mut Recorder,
+    ) -> Result<(), TableError> {
+        if let Content::Tcp(segment) = &packet.content {
+            self.sender.on_segment(now, segment);
         }
         Ok(())
     }

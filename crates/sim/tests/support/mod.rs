@@ -82,7 +82,7 @@ impl Run {
 
     /// Share of the link's capacity that was used in bins that start in `from..to`.
     pub fn utilization(&self, from: f64, to: f64) -> f64 {
-        let link = self.table("link").between("bin_start_ns", from, to);
+        let link = self.table("link").only("link", "path").between("bin_start_ns", from, to);
         link.sum("transmitted_bytes") / link.sum("capacity_bytes")
     }
 

@@ -1,0 +1,315 @@
+//! The flows of a run, each with both ends and its ways.
+
+use super::foresight::Known;
+use super::routes::{Route, Routes};
+use super::{SimError, read, spec_error};
+use crate::clock::ReceiverClock;
+use crate::flow::FlowEnds;
+use crate::network::{Flow, Way};
+use crate::ping::Ping;
+use crate::random;
+use crate::short_tcp::{ShortTcp, ShortTcpSetup};
+use crate::spec::{
+    self, Begin, CompetitorSpec, FeedbackSpec, JitterSpec, RunSpec, ShortTcpSpec, StreamSpec,
+    TcpSpec, Text, UdpSpec, VideoSpec,
+};
+use crate::stream::{Schedule, Stream, StreamSetup};
+use crate::tcp::{Tcp, TcpSetup};
+use crate::udp::Udp;
+use gameway_control::{FeedbackStyle, Oracle, RateController, RateLimits};
+use gameway_events::{BIN, Name};
+use gameway_media::{EncoderCalibration, EncoderModel, FrameTable, RecordedVideo};
+use gameway_path::{DelayLine, FlowId, Jitter, Link};
+use gameway_session::{Receiver, ReceiverConfig, Sender, SenderConfig};
+use gameway_units::{Duration, Instant, Rate, Ratio};
+use std::path::Path;
+use std::sync::Arc;
+
+/// What is needed to build the flows.
+pub struct Parts<'a> {
+    pub spec: &'a RunSpec,
+    pub routes: &'a Routes,
+    pub links: &'a [Link],
+    pub names: Vec<Name>,
+}
+
+/// From server to client and back.
+type Delays = (Duration, Duration);
+
+impl Parts<'_> {
+    pub fn flows(&self) -> Result<Vec<Flow>, SimError> {
+        let mut flows = Vec::new();
+        for (index, stream) in self.spec.stream.iter().enumerate() {
+            flows.push(self.stream(FlowId(index as u16), stream)?);
+        }
+        for competitor in &self.spec.competitor {
+            flows.push(self.competitor(FlowId(flows.len() as u16), competitor)?);
+        }
+        if let Some(ping) = &self.spec.ping {
+            flows.push(self.ping(FlowId(flows.len() as u16), ping.interval.0)?);
+        }
+        Ok(flows)
+    }
+
+    /// The flow with its ways; its name is in errors.
+    fn flow(
+        &self,
+        id: FlowId,
+        way: &spec::Way<'_>,
+        ends: Box<dyn FlowEnds>,
+    ) -> Result<Flow, SimError> {
+        let name = &self.names[usize::from(id.0)];
+        let Some(route) = self.routes.of(way) else {
+            let why =
+                format!("\"{}\" is neither \"all\" nor \"path\" nor a hop of the path", way.via);
+            return Err(spec_error(format!("flow \"{name}\": via"), why));
+        };
+        let (forward, back) = self.delays(way);
+        let Route { forward: forward_hops, forward_loss, back: back_hops, back_loss } = route;
+        let line = |delay, loss| self.line(name, delay, loss);
+        Ok(Flow {
+            ends,
+            forward: Way {
+                hops: forward_hops,
+                loss: forward_loss,
+                line: line(forward, forward_loss),
+            },
+            back: Way { hops: back_hops, loss: back_loss, line: line(back, back_loss) },
+        })
+    }
+
+    /// Propagation down (0) or up (1), with the jitter that is there.
+    fn line(
+        &self,
+        flow: &str,
+        delay: Duration,
+        direction: usize,
+    ) -> DelayLine<crate::packet::Packet> {
+        let path = &self.spec.path;
+        let (jitter, part) = if direction == 0 {
+            (path.jitter.as_ref(), format!("{flow}/jitter"))
+        } else {
+            (
+                path.back.as_ref().and_then(|back| back.jitter.as_ref()),
+                format!("{flow}/back-jitter"),
+            )
+        };
+        let line = DelayLine::new(delay);
+        match jitter {
+            Some(spec) => line.with_jitter(jitter_of(spec), random::stream(self.spec.seed, &part)),
+            None => line,
+        }
+    }
+
+    /// Propagation of a flow's data and of what comes back.
+    fn delays(&self, way: &spec::Way<'_>) -> Delays {
+        let path = &self.spec.path;
+        let (down, up) = match way.base_rtt {
+            Some(rtt) => (rtt / 2, rtt - rtt / 2),
+            None => {
+                let down = path.forward_delay.map_or(path.base_rtt.0 / 2, |text| text.0);
+                (down, path.base_rtt.0 - down)
+            }
+        };
+        match way.direction {
+            spec::Direction::Down => (down, up),
+            spec::Direction::Up => (up, down),
+        }
+    }
+
+    fn stream(&self, id: FlowId, stream: &StreamSpec) -> Result<Flow, SimError> {
+        let frame_interval = frame_interval(stream)?;
+        let controller = self.controller(id, stream, frame_interval)?;
+        let feedback = stream.feedback;
+        let style = match feedback {
+            FeedbackSpec::Native => controller.feedback_style(),
+            FeedbackSpec::PerFrame => FeedbackStyle::PerFrame,
+            FeedbackSpec::Interval(interval)
+            | FeedbackSpec::Rfc8888(interval)
+            | FeedbackSpec::TransportWide(interval) => FeedbackStyle::Interval(interval),
+        };
+        let encoder = self.encoder(stream, frame_interval)?;
+        let schedule = self.schedule(stream, frame_interval);
+        let mut config = SenderConfig::new(schedule.start, frame_interval);
+        config.repair_share = stream.fec.map_or(Ratio::ZERO, |text| text.0);
+        let setup = StreamSetup {
+            flow: id,
+            schedule,
+            // Up to an hour apart: a controller that took the clocks for one would show it.
+            clock: ReceiverClock {
+                offset: self.below(&stream.name, "clock", Duration::from_secs(3600)),
+                drift_ppm: stream.clock_drift.0,
+            },
+            ecn: stream.ecn.or_native(controller.ecn()),
+            observe_interval: self.observe_interval(),
+        };
+        let sender = Sender::new(config, controller, encoder);
+        let resolution = feedback.resolution();
+        let receiver = Receiver::new(ReceiverConfig {
+            arrival_resolution: resolution,
+            ..ReceiverConfig::new(style)
+        });
+        let name = self.names[usize::from(id.0)].clone();
+        self.flow(id, &stream.way(), Box::new(Stream::new(setup, name, sender, receiver)))
+    }
+
+    fn schedule(&self, stream: &StreamSpec, frame_interval: Duration) -> Schedule {
+        let phase = self.below(&stream.name, "phase", frame_interval);
+        let pause = stream.pause.as_ref();
+        Schedule {
+            start: start(stream.start) + phase,
+            stop: stream.stop.map(|text| Instant::ZERO + text.0),
+            pause: pause.map(|pause| (Instant::ZERO + pause.from.0, Instant::ZERO + pause.to.0)),
+        }
+    }
+
+    fn observe_interval(&self) -> Duration {
+        self.spec.record.controller_interval.map_or(BIN, |text| text.0)
+    }
+
+    /// A random span below `bound` for a part of a flow.
+    fn below(&self, flow: &str, part: &str, bound: Duration) -> Duration {
+        let part = format!("{flow}/{part}");
+        let nanos = random::below(self.spec.seed, &part, bound.as_nanos().unsigned_abs().max(1));
+        Duration::from_nanos(nanos as i64)
+    }
+
+    fn encoder(&self, stream: &StreamSpec, interval: Duration) -> Result<EncoderModel, SimError> {
+        let video = match &stream.video {
+            // An encoder's noise is no part of the limit.
+            _ if is_oracle(stream) => return Ok(EncoderModel::steady(interval)),
+            VideoSpec::Steady => return Ok(EncoderModel::steady(interval)),
+            VideoSpec::Doom => RecordedVideo::doom(),
+            VideoSpec::File { file } => own_video(file)?,
+        };
+        let seed = random::number(self.spec.seed, &format!("{}/video", stream.name));
+        Ok(EncoderModel::recorded(video, EncoderCalibration::default(), interval, seed))
+    }
+
+    fn controller(
+        &self,
+        id: FlowId,
+        stream: &StreamSpec,
+        frame_interval: Duration,
+    ) -> Result<Box<dyn RateController>, SimError> {
+        let limits = limits(stream, frame_interval)?;
+        let options = stream.controller.options();
+        let controller: Result<Box<dyn RateController>, _> = if is_oracle(stream) {
+            let known = Known::new(self.spec, self.routes, self.links, usize::from(id.0));
+            Oracle::from_options(&options, limits, Box::new(known))
+                .map(|oracle| Box::new(oracle) as _)
+        } else {
+            gameway_control::build(stream.controller.name(), &options, limits)
+        };
+        controller.map_err(|source| SimError::Controller { stream: stream.name.clone(), source })
+    }
+
+    fn competitor(&self, id: FlowId, competitor: &CompetitorSpec) -> Result<Flow, SimError> {
+        let ends: Box<dyn FlowEnds> = match competitor {
+            CompetitorSpec::Tcp(tcp) => Box::new(self.tcp(id, tcp)?),
+            CompetitorSpec::ShortTcp(short) => Box::new(self.short_tcp(id, short)?),
+            CompetitorSpec::Udp(udp) => Box::new(self.udp(id, udp)),
+        };
+        self.flow(id, &competitor.way(), ends)
+    }
+
+    fn tcp(&self, id: FlowId, tcp: &TcpSpec) -> Result<Tcp, SimError> {
+        let setup = TcpSetup {
+            flow: id,
+            congestion_control: tcp.congestion_control.clone(),
+            start: start(tcp.start),
+            stop: tcp.stop.map(|text| Instant::ZERO + text.0),
+            bytes: tcp.bytes.map(|text| text.0),
+            rate_limit: tcp.rate_limit.map(|text| text.0),
+            seed: random::number(self.spec.seed, &format!("{}/tcp", tcp.name)),
+            observe_interval: self.observe_interval(),
+        };
+        Tcp::new(setup).map_err(|why| congestion_control_error(&tcp.name, why))
+    }
+
+    fn short_tcp(&self, id: FlowId, short: &ShortTcpSpec) -> Result<ShortTcp, SimError> {
+        let setup = ShortTcpSetup {
+            transfer: TcpSetup {
+                flow: id,
+                congestion_control: short.congestion_control.clone(),
+                start: start(short.start),
+                stop: short.stop.map(|text| Instant::ZERO + text.0),
+                bytes: None,
+                rate_limit: None,
+                seed: 0,
+                observe_interval: self.observe_interval(),
+            },
+            sizes: (short.least_size.0, short.greatest_size.0),
+            mean_gap: short.mean_gap.0,
+            begins_with_transfer: short.begins == Begin::On,
+        };
+        let random = random::stream(self.spec.seed, &format!("{}/transfers", short.name));
+        ShortTcp::new(setup, random).map_err(|why| congestion_control_error(&short.name, why))
+    }
+
+    fn udp(&self, id: FlowId, udp: &UdpSpec) -> Udp {
+        let size = udp.packet_size.0;
+        let phase = self.below(&udp.name, "phase", udp.rate.0.time_for(size));
+        let stop = udp.stop.map(|text| Instant::ZERO + text.0);
+        Udp::new(id, udp.rate.0, size, start(udp.start) + phase, stop)
+    }
+
+    fn ping(&self, id: FlowId, interval: Duration) -> Result<Flow, SimError> {
+        let first = Instant::ZERO + self.below("ping", "phase", interval);
+        let direction = spec::Direction::Down;
+        let way = spec::Way { base_rtt: None, via: spec::Way::ALL, direction };
+        self.flow(id, &way, Box::new(Ping::new(id, interval, first)))
+    }
+}
+
+fn start(text: Option<Text<Duration>>) -> Instant {
+    Instant::ZERO + text.map_or(Duration::ZERO, |text| text.0)
+}
+
+fn is_oracle(stream: &StreamSpec) -> bool {
+    stream.controller.name() == gameway_control::oracle::SPEC.name
+}
+
+fn congestion_control_error(name: &str, why: String) -> SimError {
+    spec_error(format!("competitor \"{name}\": congestion_control"), why)
+}
+
+fn jitter_of(spec: &JitterSpec) -> Jitter {
+    match spec {
+        JitterSpec::Normal { mean, deviation } => {
+            Jitter::Normal { mean: mean.0, deviation: deviation.0 }
+        }
+        JitterSpec::HalfNormal { deviation } => Jitter::HalfNormal { deviation: deviation.0 },
+        JitterSpec::Periodic { delay, interval } => {
+            Jitter::Periodic { delay: delay.0, interval: interval.0 }
+        }
+    }
+}
+
+fn own_video(file: &Path) -> Result<Arc<RecordedVideo>, SimError> {
+    let path = file.to_owned();
+    let table = FrameTable::parse(&read(file)?)
+        .map_err(|source| SimError::FrameTable { path: path.clone(), source })?;
+    let video = RecordedVideo::new(&table).map_err(|source| SimError::Video { path, source })?;
+    Ok(Arc::new(video))
+}
+
+fn frame_interval(stream: &StreamSpec) -> Result<Duration, SimError> {
+    if !(1..=1000).contains(&stream.frame_rate) {
+        let field = format!("stream \"{}\": frame_rate", stream.name);
+        let why = format!("{} is not between 1 and 1000", stream.frame_rate);
+        return Err(spec_error(field, why));
+    }
+    Ok(Duration::from_secs(1) / i64::from(stream.frame_rate))
+}
+
+fn limits(stream: &StreamSpec, frame_interval: Duration) -> Result<RateLimits, SimError> {
+    let (min, max) = (stream.min_bitrate.0, stream.max_bitrate.0);
+    if min == Rate::ZERO || min > max {
+        let field = format!("stream \"{}\": min_bitrate", stream.name);
+        let why = format!("{min} is not between 1 b/s and max_bitrate ({max})");
+        return Err(spec_error(field, why));
+    }
+    let start = stream.start_bitrate.0.clamp(min, max);
+    Ok(RateLimits { min, max, start, frame_interval })
+}

@@ -1,0 +1,242 @@
+//! What an oracle sees of a run before it happens.
+//!
+//! Model: at each time, what a bottleneck carries less the traffic that nothing slows down (UDP at a
+//! constant rate, pings) is divided max-min fairly (Bertsekas and Gallager, Data Networks, section 6.5.2)
+//! among the flows that pass it then: streams, and TCP transfers without end. Times are cut where a flow
+//! comes or goes; within a piece, what a trace carries is divided as a whole.
+//!
+//! | deviation | why |
+//! |---|---|
+//! | short transfers take nothing | when they come depends on what they met before |
+//! | reports and acknowledgements on a way back that media shares take nothing | 1 to 2 % of the media; an oracle would need to foresee itself |
+
+use super::routes::{Route, Routes};
+use crate::packet::PING_SIZE;
+use crate::spec::{CompetitorSpec, RunSpec, Text};
+use gameway_control::Foresight;
+use gameway_path::Link;
+use gameway_units::{Bytes, Duration, Instant, Rate};
+
+/// A flow that takes its share while it is there.
+#[derive(Debug, Clone)]
+struct Sharer {
+    hops: Vec<usize>,
+    start: Instant,
+    stop: Instant,
+    pause: Option<(Instant, Instant)>,
+}
+
+/// Traffic that takes what it wants.
+#[derive(Debug, Clone)]
+struct Constant {
+    hops: Vec<usize>,
+    start: Instant,
+    stop: Instant,
+    rate: Rate,
+}
+
+/// What is known of a run; see the module's head.
+#[derive(Debug, Clone)]
+pub struct Known {
+    links: Vec<Link>,
+    sharers: Vec<Sharer>,
+    constants: Vec<Constant>,
+    /// The times at which anything changes.
+    changes: Vec<Instant>,
+    /// The stream's own place among the sharers.
+    own: usize,
+}
+
+fn time(text: Option<Text<Duration>>, otherwise: Instant) -> Instant {
+    text.map_or(otherwise, |text| Instant::ZERO + text.0)
+}
+
+impl Known {
+    /// All that is known of `spec` to its stream number `own`.
+    pub fn new(spec: &RunSpec, routes: &Routes, links: &[Link], own: usize) -> Self {
+        let mut known = Self {
+            links: links.to_vec(),
+            sharers: Vec::new(),
+            constants: Vec::new(),
+            changes: Vec::new(),
+            own,
+        };
+        known.add_streams(spec, routes);
+        known.add_competitors(spec, routes);
+        known.add_ping(spec);
+        known.note_changes();
+        known
+    }
+
+    fn add_streams(&mut self, spec: &RunSpec, routes: &Routes) {
+        for stream in &spec.stream {
+            let hops = routes.of(&stream.way()).map_or_else(Vec::new, |route| route.forward);
+            let pause = stream.pause.as_ref();
+            let pause =
+                pause.map(|pause| (Instant::ZERO + pause.from.0, Instant::ZERO + pause.to.0));
+            let start = time(stream.start, Instant::ZERO);
+            let stop = time(stream.stop, Instant::MAX);
+            self.sharers.push(Sharer { hops, start, stop, pause });
+        }
+    }
+
+    fn add_competitors(&mut self, spec: &RunSpec, routes: &Routes) {
+        for competitor in &spec.competitor {
+            let hops = match routes.of(&competitor.way()) {
+                Some(Route { forward, .. }) => forward,
+                None => continue,
+            };
+            let (start, stop) = competitor.times();
+            let (start, stop) = (time(start, Instant::ZERO), time(stop, Instant::MAX));
+            match competitor {
+                CompetitorSpec::Tcp(tcp) if tcp.bytes.is_none() => {
+                    self.sharers.push(Sharer { hops, start, stop, pause: None });
+                }
+                CompetitorSpec::Udp(udp) => {
+                    self.constants.push(Constant { hops, start, stop, rate: udp.rate.0 });
+                }
+                CompetitorSpec::Tcp(_) | CompetitorSpec::ShortTcp(_) => {}
+            }
+        }
+    }
+
+    fn add_ping(&mut self, spec: &RunSpec) {
+        let Some(ping) = &spec.ping else { return };
+        let towards_clients = 1 + spec.path.hop.len();
+        self.constants.push(Constant {
+            hops: (0..self.links.len().min(towards_clients)).collect(),
+            start: Instant::ZERO,
+            stop: Instant::MAX,
+            rate: PING_SIZE / ping.interval.0,
+        });
+    }
+
+    fn note_changes(&mut self) {
+        let pauses = self.sharers.iter().filter_map(|flow| flow.pause);
+        let flows = self.sharers.iter().flat_map(|flow| [flow.start, flow.stop]);
+        let constants = self.constants.iter().flat_map(|flow| [flow.start, flow.stop]);
+        let pauses = pauses.flat_map(|(from, to)| [from, to]);
+        self.changes = flows.chain(constants).chain(pauses).collect();
+        self.changes.sort_unstable();
+        self.changes.dedup();
+    }
+
+    /// What is left for flows that share, at each bottleneck, in bytes between two times within which
+    /// nothing changes.
+    fn room(&self, from: Instant, to: Instant) -> Vec<f64> {
+        let mut room: Vec<f64> =
+            self.links.iter().map(|link| link.capacity_between(from, to).as_f64()).collect();
+        for flow in self.constants.iter().filter(|flow| flow.start <= from && from < flow.stop) {
+            for &hop in &flow.hops {
+                room[hop] = (room[hop] - (flow.rate * (to - from)).as_f64()).max(0.0);
+            }
+        }
+        room
+    }
+
+    /// The stream's max-min fair share of that.
+    fn share(&self, from: Instant, to: Instant) -> f64 {
+        let mut room = self.room(from, to);
+        let here = |flow: &&Sharer| flow.is_there(from);
+        let mut open: Vec<&Sharer> = self.sharers.iter().filter(here).collect();
+        let own = &self.sharers[self.own];
+        if !own.is_there(from) {
+            open.push(own);
+        }
+        loop {
+            let tightest = (0..room.len())
+                .filter_map(|hop| {
+                    let count = open.iter().filter(|flow| flow.hops.contains(&hop)).count();
+                    (count > 0).then(|| (room[hop] / count as f64, hop))
+                })
+                .min_by(|a, b| a.0.total_cmp(&b.0));
+            let Some((share, hop)) = tightest else { return f64::INFINITY };
+            if own.hops.contains(&hop) {
+                return share;
+            }
+            for flow in open.iter().filter(|flow| flow.hops.contains(&hop)) {
+                flow.hops.iter().for_each(|&one| room[one] = (room[one] - share).max(0.0));
+            }
+            open.retain(|flow| !flow.hops.contains(&hop));
+        }
+    }
+}
+
+impl Sharer {
+    fn is_there(&self, at: Instant) -> bool {
+        let paused = self.pause.is_some_and(|(from, to)| from <= at && at < to);
+        self.start <= at && at < self.stop && !paused
+    }
+}
+
+impl Foresight for Known {
+    fn available(&self, from: Instant, to: Instant) -> Bytes {
+        let (mut bytes, mut begin) = (0.0, from);
+        let later = self.changes.partition_point(|change| *change <= from);
+        for &change in self.changes[later..].iter().take_while(|change| **change < to) {
+            bytes += self.share(begin, change);
+            begin = change;
+        }
+        // A stream that passes no bottleneck may send what it likes; its own bounds hold.
+        Bytes::from_f64((bytes + self.share(begin, to)).min(1e15))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    fn known(own: usize) -> Known {
+        let stream =
+            |name: &str, via: &str| json!({ "name": name, "controller": "oracle", "via": via });
+        let spec: RunSpec = serde_json::from_value(json!({
+            "seed": 1,
+            "duration": "10 s",
+            "path": {
+                "capacity": "20 Mb/s",
+                "base_rtt": "20 ms",
+                "queue": { "kind": "drop-tail", "size": "2 bdp" },
+                "hop": [{
+                    "name": "last",
+                    "capacity": "15 Mb/s",
+                    "queue": { "kind": "drop-tail", "size": "2 bdp" },
+                }],
+            },
+            "stream": [stream("both", "all"), stream("first", "path"), stream("second", "last")],
+            "competitor": [
+                { "kind": "udp", "name": "constant", "rate": "3 Mb/s", "via": "last", "start": "4 s", "stop": "6 s" },
+                { "kind": "tcp", "name": "bulk", "congestion_control": "cubic", "via": "path", "start": "8 s" },
+            ],
+        }))
+        .expect("it is a specification");
+        let routes = Routes::new(&spec.path);
+        let links = super::super::links(&spec.path).expect("the capacities are right");
+        Known::new(&spec, &routes, &links, own)
+    }
+
+    /// Mb/s of a stream between two seconds.
+    fn share(own: usize, from: i64, to: i64) -> f64 {
+        let second = |count| Instant::ZERO + Duration::from_secs(count);
+        let bytes = known(own).available(second(from), second(to));
+        bytes.as_f64() * 8.0 / 1e6 / (to - from) as f64
+    }
+
+    fn near(found: f64, expected: f64) -> bool {
+        (found - expected).abs() < 1e-3
+    }
+
+    #[test]
+    fn shares_are_max_min_fair_by_hand() {
+        // The second bottleneck is the tighter: 7.5 each; what the first then has left is the other's.
+        assert!(near(share(0, 0, 4), 7.5) && near(share(2, 0, 4), 7.5));
+        assert!(near(share(1, 0, 4), 12.5), "{}", share(1, 0, 4));
+        // Constant traffic takes 3 of 15.
+        assert!(near(share(0, 4, 6), 6.0) && near(share(1, 4, 6), 14.0));
+        // A bulk transfer joins the first: 20 / 3 is less than 7.5.
+        assert!(near(share(0, 8, 9), 20.0 / 3.0), "{}", share(0, 8, 9));
+        assert!(near(share(2, 8, 9), 15.0 - 20.0 / 3.0));
+        // Over a change: the mean of both.
+        assert!(near(share(0, 3, 5), 6.75));
+    }
+}

@@ -1,0 +1,66 @@
+//! Which bottlenecks a flow passes, in which order.
+
+use crate::spec::{Direction, PathSpec, Way};
+use gameway_events::Name;
+
+/// The path's own bottleneck is number zero, further ones follow, and that of the way back comes last.
+pub struct Routes {
+    names: Vec<Name>,
+    /// Number of the way back's bottleneck.
+    back: Option<usize>,
+}
+
+/// A flow's bottlenecks, and the losses behind them: 0 down, 1 up.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Route {
+    /// What its data passes.
+    pub forward: Vec<usize>,
+    /// See above.
+    pub forward_loss: usize,
+    /// What comes back passes.
+    pub back: Vec<usize>,
+    /// See above.
+    pub back_loss: usize,
+}
+
+/// Names that a hop cannot have, beside "all", which names no single one.
+pub const BACK: &str = "back";
+
+impl Routes {
+    /// The bottlenecks of a path.
+    pub fn new(path: &PathSpec) -> Self {
+        let mut names: Vec<Name> = vec![Way::PATH.into()];
+        names.extend(path.hop.iter().map(|hop| Name::from(hop.name.as_str())));
+        let congested = path.back.as_ref().is_some_and(|back| back.capacity.is_some());
+        let back = congested.then_some(names.len());
+        if congested {
+            names.push(BACK.into());
+        }
+        Self { names, back }
+    }
+
+    /// Their names, in order.
+    pub fn names(&self) -> Vec<Name> {
+        self.names.clone()
+    }
+
+    /// The bottlenecks towards the clients that `via` names; `None` if it names none.
+    fn down(&self, via: &str) -> Option<Vec<usize>> {
+        let towards_clients = self.back.unwrap_or(self.names.len());
+        if via == Way::ALL {
+            return Some((0..towards_clients).collect());
+        }
+        let place = self.names[..towards_clients].iter().position(|name| **name == *via)?;
+        Some(vec![place])
+    }
+
+    /// The route of a flow; `None` if there is no bottleneck of the name it wants.
+    pub fn of(&self, way: &Way<'_>) -> Option<Route> {
+        let down = self.down(way.via)?;
+        let up: Vec<usize> = self.back.into_iter().collect();
+        Some(match way.direction {
+            Direction::Down => Route { forward: down, forward_loss: 0, back: up, back_loss: 1 },
+            Direction::Up => Route { forward: up, forward_loss: 1, back: down, back_loss: 0 },
+        })
+    }
+}

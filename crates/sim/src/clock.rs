@@ -1,0 +1,61 @@
+//! The clock of a stream's receiver, which nobody has set.
+
+use gameway_units::{Duration, Instant, ReceiverInstant};
+
+/// It shows `time + offset`, and runs fast by so many millionths.
+#[derive(Debug, Clone, Copy)]
+pub struct ReceiverClock {
+    /// What it shows at the run's begin.
+    pub offset: Duration,
+    /// By how many millionths of the time since then it is ahead.
+    pub drift_ppm: i32,
+}
+
+impl ReceiverClock {
+    /// What it shows.
+    pub fn shows(&self, now: Instant) -> ReceiverInstant {
+        let ahead = i128::from(now.as_nanos()) * i128::from(self.drift_ppm);
+        let ahead = Duration::from_nanos(ahead.div_euclid(1_000_000) as i64);
+        ReceiverInstant::from_nanos((now + self.offset + ahead).as_nanos())
+    }
+
+    /// The first moment at which it shows `at` or more: what is due by it is due then.
+    pub fn own(&self, at: ReceiverInstant) -> Instant {
+        let since = i128::from(at.as_nanos()) - i128::from(self.offset.as_nanos());
+        let speed = 1_000_000 + i128::from(self.drift_ppm);
+        let mut now = Instant::from_nanos((since * 1_000_000).div_euclid(speed) as i64);
+        while self.shows(now) < at {
+            now += Duration::from_nanos(1);
+        }
+        now
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_due_by_it_is_due_neither_early_nor_late() {
+        for drift_ppm in [-1_000, -37, 0, 50, 1_000] {
+            let clock = ReceiverClock { offset: Duration::from_secs(1_234), drift_ppm };
+            for nanos in [0, 1, 16_666_667, 999_999_999, 540_000_000_123] {
+                let now = Instant::from_nanos(nanos);
+                let found = clock.own(clock.shows(now));
+                // A slow clock shows the same for a moment longer.
+                assert!(
+                    found <= now && now - found <= Duration::from_nanos(1),
+                    "{drift_ppm} {nanos}"
+                );
+                assert!(clock.shows(found) >= clock.shows(now));
+            }
+        }
+    }
+
+    #[test]
+    fn fifty_millionths_are_three_milliseconds_a_minute() {
+        let clock = ReceiverClock { offset: Duration::ZERO, drift_ppm: 50 };
+        let shown = clock.shows(Instant::ZERO + Duration::from_secs(60));
+        assert_eq!(shown, ReceiverInstant::from_nanos(60_003_000_000));
+    }
+}

@@ -1,0 +1,166 @@
+//! Short transfers over TCP with gaps between them: the web traffic of RFC 8868 section 5.1.
+//!
+//! Each transfer is a connection of its own, with a handshake and a slow start. Its size is uniform
+//! between two bounds; the gap from its end to the next one is exponential.
+
+use crate::flow::FlowEnds;
+use crate::packet::Packet;
+use crate::recorder::Recorder;
+use crate::tcp::{Tcp, TcpSetup};
+use gameway_events::{Name, TableError};
+use gameway_units::{Bytes, Duration, Instant};
+use rand_core::Rng;
+use rand_xoshiro::Xoshiro256PlusPlus;
+
+/// What the transfers are.
+pub struct ShortTcpSetup {
+    /// Each transfer but for its start, size and seed.
+    pub transfer: TcpSetup,
+    /// Bounds of sizes.
+    pub sizes: (Bytes, Bytes),
+    /// Mean of gaps.
+    pub mean_gap: Duration,
+    /// Whether it begins with a transfer.
+    pub begins_with_transfer: bool,
+}
+
+/// See the module's head.
+pub struct ShortTcp {
+    setup: ShortTcpSetup,
+    random: Xoshiro256PlusPlus,
+    current: Option<Tcp>,
+    /// How many transfers there were.
+    connection: u32,
+    /// When the next transfer begins, in a gap.
+    next: Instant,
+    finished: Name,
+}
+
+impl ShortTcp {
+    /// The transfers that `random` draws.
+    ///
+    /// # Errors
+    /// If there is no congestion control of that name: says which there are.
+    pub fn new(setup: ShortTcpSetup, random: Xoshiro256PlusPlus) -> Result<Self, String> {
+        Tcp::new(setup.transfer.clone())?;
+        let next = setup.transfer.start;
+        let begins = setup.begins_with_transfer;
+        let mut flow =
+            Self { setup, random, current: None, connection: 0, next, finished: "transfer".into() };
+        if !begins {
+            flow.next = next.saturating_add(flow.gap());
+        }
+        Ok(flow)
+    }
+
+    fn uniform(&mut self) -> f64 {
+        (self.random.next_u64() >> 11) as f64 / (1u64 << 53) as f64
+    }
+
+    fn gap(&mut self) -> Duration {
+        let gap = -libm::log(1.0 - self.uniform());
+        self.setup.mean_gap.mul_f64(gap)
+    }
+
+    fn size(&mut self) -> Bytes {
+        let (least, greatest) = self.setup.sizes;
+        let span = greatest.saturating_sub(least).as_f64();
+        Bytes::from_f64(least.as_f64() + span * self.uniform())
+    }
+
+    fn begin(&mut self, now: Instant) {
+        let bytes = Some(self.size());
+        let seed = self.random.next_u64();
+        let transfer =
+            TcpSetup { start: now, stop: None, bytes, seed, ..self.setup.transfer.clone() };
+        self.connection += 1;
+        // Its congestion control was known when the flow was made.
+        self.current = Tcp::new(transfer).ok();
+    }
+
+    fn end_if_finished(&mut self, now: Instant, log: &mut Recorder) -> Result<(), TableError> {
+        if self.current.as_ref().is_none_or(|tcp| !tcp.is_finished()) {
+            return Ok(());
+        }
+        self.current = None;
+        self.next = now.saturating_add(self.gap());
+        log.event(now, self.setup.transfer.flow, &self.finished, f64::from(self.connection))
+    }
+
+    fn stopped(&self, at: Instant) -> bool {
+        self.setup.transfer.stop.is_some_and(|stop| stop <= at)
+    }
+
+    /// The transfer that a packet belongs to, if it is still under way.
+    fn transfer_of(&mut self, packet: &Packet) -> Option<&mut Tcp> {
+        self.current.as_mut().filter(|_| packet.connection == self.connection)
+    }
+}
+
+impl FlowEnds for ShortTcp {
+    fn server_deadline(&self) -> Option<Instant> {
+        self.current.as_ref().and_then(FlowEnds::server_deadline)
+    }
+
+    fn on_server_deadline(&mut self, now: Instant, log: &mut Recorder) -> Result<(), TableError> {
+        if let Some(tcp) = &mut self.current {
+            tcp.on_server_deadline(now, log)?;
+        }
+        self.end_if_finished(now, log)
+    }
+
+    fn poll_transmit(&mut self, now: Instant) -> Option<Packet> {
+        let packet = self.current.as_mut()?.poll_transmit(now)?;
+        Some(Packet { connection: self.connection, ..packet })
+    }
+
+    fn on_arrival(
+        &mut self,
+        now: Instant,
+        packet: &Packet,
+        log: &mut Recorder,
+    ) -> Result<(), TableError> {
+        match self.transfer_of(packet) {
+            Some(tcp) => tcp.on_arrival(now, packet, log),
+            None => Ok(()),
+        }
+    }
+
+    fn client_deadline(&self) -> Option<Instant> {
+        match &self.current {
+            Some(tcp) => tcp.client_deadline(),
+            None => (!self.stopped(self.next)).then_some(self.next),
+        }
+    }
+
+    fn on_client_deadline(&mut self, now: Instant, log: &mut Recorder) -> Result<(), TableError> {
+        if self.current.is_none() {
+            self.begin(now);
+        }
+        self.current.as_mut().map_or(Ok(()), |tcp| tcp.on_client_deadline(now, log))
+    }
+
+    fn poll_return(&mut self, now: Instant) -> Option<Packet> {
+        let packet = self.current.as_mut()?.poll_return(now)?;
+        Some(Packet { connection: self.connection, ..packet })
+    }
+
+    fn on_return(
+        &mut self,
+        now: Instant,
+        packet: &Packet,
+        log: &mut Recorder,
+    ) -> Result<(), TableError> {
+        if let Some(tcp) = self.transfer_of(packet) {
+            tcp.on_return(now, packet, log)?;
+        }
+        self.end_if_finished(now, log)
+    }
+
+    fn on_gone(&mut self, packet: &Packet, log: &mut Recorder) -> Result<(), TableError> {
+        match self.transfer_of(packet) {
+            Some(tcp) => tcp.on_gone(packet, log),
+            None => Ok(()),
+        }
+    }
+}

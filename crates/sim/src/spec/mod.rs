@@ -1,0 +1,108 @@
+//! A run's specification: one point of an experiment's matrix, every axis resolved.
+//!
+//! It is JSON with the keys of an experiment file; quantities are text with a unit. The experiment
+//! loader checks files with messages for people; here unknown keys and wrong units are refused as well,
+//! so that nothing is ever silently ignored.
+
+mod competitor;
+mod path;
+mod stream;
+
+pub use competitor::{Begin, CompetitorSpec, ShortTcpSpec, TcpSpec, UdpSpec};
+pub use path::{
+    BackSpec, CapacitySpec, HopSpec, JitterSpec, LossSpec, PathSpec, QueueSpec, StepsSpec,
+    TraceSpec,
+};
+pub use stream::{ControllerSpec, Drift, EcnSpec, FeedbackSpec, PauseSpec, StreamSpec, VideoSpec};
+
+use gameway_units::Duration;
+use serde::de::{Deserialize, Deserializer, Error};
+use std::fmt::Display;
+use std::str::FromStr;
+
+/// A quantity that stands as text with a unit.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Text<T>(pub T);
+
+impl<'de, T: FromStr<Err: Display>> Deserialize<'de> for Text<T> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let text = std::borrow::Cow::<'de, str>::deserialize(deserializer)?;
+        text.parse().map(Self).map_err(Error::custom)
+    }
+}
+
+/// One run.
+#[derive(Debug, Clone, PartialEq, serde::Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct RunSpec {
+    /// Seed of everything random in the run.
+    pub seed: u64,
+    /// How long it lasts.
+    pub duration: Text<Duration>,
+    /// The path that all flows share.
+    pub path: PathSpec,
+    /// Game streams.
+    #[serde(default)]
+    pub stream: Vec<StreamSpec>,
+    /// Competing flows.
+    #[serde(default)]
+    pub competitor: Vec<CompetitorSpec>,
+    /// A ping through the same queue.
+    pub ping: Option<PingSpec>,
+    /// What is recorded.
+    #[serde(default)]
+    pub record: RecordSpec,
+}
+
+/// A ping from the client to the server; its reply meets the bottleneck queue.
+#[derive(Debug, Clone, PartialEq, serde::Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct PingSpec {
+    /// From request to request.
+    pub interval: Text<Duration>,
+}
+
+/// What is recorded beyond the standard tables.
+#[derive(Debug, Clone, Default, PartialEq, serde::Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct RecordSpec {
+    /// How often a controller's state is written; 0.5 s if not given.
+    #[serde(default)]
+    pub controller_interval: Option<Text<Duration>>,
+    /// Whether each packet is written: about 100 bytes for each.
+    #[serde(default)]
+    pub packets: bool,
+}
+
+/// From where to where the data of a flow goes.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, serde::Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Direction {
+    /// From server to client, through the path's bottlenecks.
+    #[default]
+    Down,
+    /// From client to server, through the way back.
+    Up,
+}
+
+/// A flow's own way, where it is not the path's.
+#[derive(Debug, Clone, Copy)]
+pub struct Way<'a> {
+    /// Its round-trip time, half each way.
+    pub base_rtt: Option<Duration>,
+    /// "all", "path" or the name of a hop.
+    pub via: &'a str,
+    /// Where its data goes.
+    pub direction: Direction,
+}
+
+impl Way<'_> {
+    /// Through all bottlenecks towards the client.
+    pub const ALL: &'static str = "all";
+    /// Through the path's own bottleneck only.
+    pub const PATH: &'static str = "path";
+}
+
+fn all() -> String {
+    Way::ALL.to_owned()
+}

@@ -1,0 +1,193 @@
+//! The path of a run.
+
+use super::Text;
+use gameway_units::{Duration, QueueSize, Rate, Ratio};
+use std::path::PathBuf;
+
+/// The path.
+#[derive(Debug, Clone, PartialEq, serde::Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct PathSpec {
+    /// Capacity of the bottleneck towards the client.
+    pub capacity: CapacitySpec,
+    /// Round-trip time of an empty path, without serialization.
+    pub base_rtt: Text<Duration>,
+    /// The part of it towards the client; half if not given.
+    pub forward_delay: Option<Text<Duration>>,
+    /// The queue at the bottleneck.
+    pub queue: QueueSpec,
+    /// Jitter towards the client.
+    pub jitter: Option<JitterSpec>,
+    /// Loss towards the client, behind the bottlenecks.
+    pub loss: Option<LossSpec>,
+    /// Bottlenecks behind the path's own, in order towards the clients.
+    #[serde(default)]
+    pub hop: Vec<HopSpec>,
+    /// The way from the clients to the servers; never congested and without loss if not given.
+    pub back: Option<BackSpec>,
+}
+
+/// A further bottleneck.
+#[derive(Debug, Clone, PartialEq, serde::Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct HopSpec {
+    /// Its name in tables, and for flows that pass only this one.
+    pub name: String,
+    /// Its capacity.
+    pub capacity: CapacitySpec,
+    /// Its queue.
+    pub queue: QueueSpec,
+}
+
+/// The way back.
+#[derive(Debug, Clone, PartialEq, serde::Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct BackSpec {
+    /// Capacity of its bottleneck; it has none if not given.
+    pub capacity: Option<CapacitySpec>,
+    /// The queue at that bottleneck; 300 ms of drop-tail if not given (RFC 8867 section 4).
+    pub queue: Option<QueueSpec>,
+    /// Jitter towards the servers.
+    pub jitter: Option<JitterSpec>,
+    /// Loss towards the servers.
+    pub loss: Option<LossSpec>,
+}
+
+/// Capacity over time.
+#[derive(Debug, Clone, PartialEq, serde::Deserialize)]
+#[serde(untagged)]
+pub enum CapacitySpec {
+    /// Always the same.
+    Constant(Text<Rate>),
+    /// Each from its time on.
+    Steps(StepsSpec),
+    /// A trace in Mahimahi's format.
+    Trace(TraceSpec),
+}
+
+/// See [`CapacitySpec::Steps`].
+#[derive(Debug, Clone, PartialEq, serde::Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct StepsSpec {
+    /// Times and capacities.
+    pub steps: Vec<(Text<Duration>, Text<Rate>)>,
+}
+
+/// See [`CapacitySpec::Trace`].
+#[derive(Debug, Clone, PartialEq, serde::Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct TraceSpec {
+    /// The file.
+    pub trace: PathBuf,
+}
+
+/// The queue discipline and its size.
+#[derive(Debug, Clone, PartialEq, serde::Deserialize)]
+#[serde(tag = "kind", rename_all = "kebab-case", deny_unknown_fields)]
+pub enum QueueSpec {
+    /// First in, first out.
+    DropTail {
+        /// How much may wait.
+        size: Text<QueueSize>,
+        /// ECN-capable packets that waited longer are marked; none if not given.
+        #[serde(default)]
+        mark_above: Option<Text<Duration>>,
+    },
+}
+
+/// See [`gameway_path::Jitter`]; normal if no kind is given.
+#[derive(Debug, Clone, PartialEq, serde::Deserialize)]
+#[serde(from = "JitterForm")]
+pub enum JitterSpec {
+    /// Normal, cut at zero.
+    Normal {
+        /// Mean.
+        mean: Text<Duration>,
+        /// Standard deviation.
+        deviation: Text<Duration>,
+    },
+    /// The absolute value of a normal, truncated at three deviations.
+    HalfNormal {
+        /// Standard deviation of the normal.
+        deviation: Text<Duration>,
+    },
+    /// Held for a while, again and again.
+    Periodic {
+        /// How long.
+        delay: Text<Duration>,
+        /// How often.
+        interval: Text<Duration>,
+    },
+}
+
+/// How jitter stands in a specification.
+#[derive(serde::Deserialize)]
+#[serde(untagged)]
+enum JitterForm {
+    Kind(JitterKind),
+    Plain(PlainJitter),
+}
+
+#[derive(serde::Deserialize)]
+#[serde(tag = "kind", rename_all = "kebab-case", deny_unknown_fields)]
+enum JitterKind {
+    Normal {
+        #[serde(default = "zero")]
+        mean: Text<Duration>,
+        deviation: Text<Duration>,
+    },
+    HalfNormal {
+        deviation: Text<Duration>,
+    },
+    Periodic {
+        delay: Text<Duration>,
+        interval: Text<Duration>,
+    },
+}
+
+#[derive(serde::Deserialize)]
+#[serde(deny_unknown_fields)]
+struct PlainJitter {
+    #[serde(default = "zero")]
+    mean: Text<Duration>,
+    deviation: Text<Duration>,
+}
+
+const fn zero() -> Text<Duration> {
+    Text(Duration::ZERO)
+}
+
+impl From<JitterForm> for JitterSpec {
+    fn from(form: JitterForm) -> Self {
+        match form {
+            JitterForm::Plain(PlainJitter { mean, deviation })
+            | JitterForm::Kind(JitterKind::Normal { mean, deviation }) => {
+                Self::Normal { mean, deviation }
+            }
+            JitterForm::Kind(JitterKind::HalfNormal { deviation }) => {
+                Self::HalfNormal { deviation }
+            }
+            JitterForm::Kind(JitterKind::Periodic { delay, interval }) => {
+                Self::Periodic { delay, interval }
+            }
+        }
+    }
+}
+
+/// See [`gameway_path::LossModel`].
+#[derive(Debug, Clone, PartialEq, serde::Deserialize)]
+#[serde(tag = "kind", rename_all = "kebab-case", deny_unknown_fields)]
+pub enum LossSpec {
+    /// Each packet by itself.
+    Random {
+        /// Share of packets.
+        probability: Text<Ratio>,
+    },
+    /// In bursts.
+    Bursty {
+        /// Share of packets.
+        probability: Text<Ratio>,
+        /// Mean packets lost in a row.
+        burst_length: f64,
+    },
+}
