@@ -63,11 +63,11 @@ class Results:
         return self._scan("frames")
 
     def bins(self) -> pl.LazyFrame:
-        """One row per flow and 0.5 s bin: bytes and packets sent, received, lost, marked."""
+        """One row per flow and 0.5 s bin: bytes and packets sent, received, lost, fed back."""
         return self._scan("bins")
 
     def link(self) -> pl.LazyFrame:
-        """One row per 0.5 s bin of the bottleneck link: capacity, use, queue."""
+        """One row per bottleneck (`link`: path, back, or a hop) and 0.5 s bin: use, queue."""
         return self._scan("link")
 
     def queue_delay(self) -> pl.LazyFrame:

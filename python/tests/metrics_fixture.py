@@ -15,6 +15,8 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 BIN_S = 0.5
+FEEDBACK_SHARE = 0.02
+UTILIZATION = {"path": 0.9, "back": 0.1}
 NS = 1_000_000_000
 # Bucket edges of the queue delay histograms, ns: 0 and (1 .. 8) x 10^k us.
 STEPS = (1.0, 1.25, 1.6, 2.0, 2.5, 3.2, 4.0, 5.0, 6.3, 8.0)
@@ -235,6 +237,7 @@ def _flow_bins(flow: str, times: Any, mbps: Any, loss_per_mille: int) -> pl.Data
             "lost_packets": np.full(count, loss_per_mille, np.uint32),
             "marked_packets": np.zeros(count, np.uint32),
             "frames_shown": np.full(count, 30, np.uint32),
+            "feedback_bytes": np.round(received * FEEDBACK_SHARE).astype(np.uint64),
         }
     )
 
@@ -280,13 +283,21 @@ def _frames(behaviour: Behaviour, timing: Timing) -> pl.DataFrame:
 
 
 def _link(condition: Condition, timing: Timing) -> pl.DataFrame:
+    """Two bottlenecks, row by row in turn, as the simulator writes them."""
+    both = pl.concat([_one_link(name, condition, timing) for name in UTILIZATION])
+    return both.sort("bin_start_ns", maintain_order=True)
+
+
+def _one_link(name: str, condition: Condition, timing: Timing) -> pl.DataFrame:
     count = round(timing.duration / BIN_S)
     capacity = round(condition.capacity_mbps * 1e6 / 8 * BIN_S)
+    carried = round(capacity * UTILIZATION[name])
     return pl.DataFrame(
         {
             "bin_start_ns": np.arange(count) * (NS // 2),
+            "link": pl.Series([name] * count, dtype=pl.Categorical),
             "capacity_bytes": np.full(count, capacity, np.uint64),
-            "transmitted_bytes": np.full(count, round(capacity * 0.9), np.uint64),
+            "transmitted_bytes": np.full(count, carried, np.uint64),
             "busy_ns": np.full(count, round(0.45 * NS)),
             "queue_max_bytes": np.full(count, 30000, np.uint64),
             "queue_mean_bytes": np.full(count, 10000.0),

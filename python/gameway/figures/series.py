@@ -179,7 +179,7 @@ def _fair_share(run: Run) -> float | None:
     flows = len(streams(run.spec)) + len(competitors(run.spec))
     if flows == 1:
         return None
-    link = run.table("link", ["bin_start_ns", "capacity_bytes"])
+    link = run.link()
     window = run.windows.competing or run.windows.run
     return round(capacity_mbps(link, window) / flows, 3)
 

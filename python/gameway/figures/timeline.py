@@ -40,7 +40,7 @@ def _bitrates(run: Run, drag: alt.Parameter) -> Any:
         (pl.col("bin_start_ns") / 1e9).alias("time_s"),
         (pl.col("received_bytes") * 8e-6 / BIN_S).round(3).alias("mbps"),
     )
-    link = run.table("link", ["bin_start_ns", "capacity_bytes"]).select(
+    link = run.link().select(
         (pl.col("bin_start_ns") / 1e9).alias("time_s"),
         (pl.col("capacity_bytes") * 8e-6 / BIN_S).round(3).alias("mbps"),
     )
@@ -54,7 +54,7 @@ def _bitrates(run: Run, drag: alt.Parameter) -> Any:
 
 
 def _queue(run: Run) -> Any:
-    link = run.table("link", ["bin_start_ns", "queue_mean_bytes", "queue_max_bytes"])
+    link = run.link()
     rows = link.select(
         (pl.col("bin_start_ns") / 1e9).alias("time_s"),
         (pl.col("queue_mean_bytes") / 1e3).round(2).alias("mean"),

@@ -9,11 +9,13 @@ Where the paper leaves a choice:
 - The time is that of the start of the first 0.5 s bin within the deviation.
 - A stream whose adjusted mean is within one deviation of its original mean did not respond: its
   response is "never" (the paper's black cells of a system that "does not adapt its bitrate").
+- A stream that is not there in the original window has nothing to respond from.
 - "Never" is None here and null in tables; NaN means that there was nothing to respond to.
 """
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -49,9 +51,9 @@ class Adaptation:
     original: Level
     adjusted: Level
     response_s: float | None
-    """Seconds; None = never."""
+    """Seconds; None = never, NaN = there was no stream before the competition."""
     recovery_s: float | None
-    """Seconds; None = never, NaN = the run ends with the competition."""
+    """Seconds; None = never, NaN = the same, or the run ends with the competition."""
 
 
 def adaptation(times_s: Floats, bitrates: Floats, windows: Windows) -> Adaptation | None:
@@ -61,6 +63,8 @@ def adaptation(times_s: Floats, bitrates: Floats, windows: Windows) -> Adaptatio
     original = level(times_s, bitrates, windows.original)
     adjusted = level(times_s, bitrates, windows.adjusted)
     after = Window(windows.competing.stop_s, windows.run.stop_s)
+    if math.isnan(original.mean):
+        return Adaptation(original, adjusted, math.nan, math.nan)
     responded = not adjusted.holds(np.array([original.mean]))[0]
     return Adaptation(
         original=original,

@@ -16,6 +16,7 @@ SCOPES = {
 _XU = "Xu and Claypool 2022"
 _PUDICA = "Wang et al. 2024 (Pudica)"
 _GRAFF = "Graff et al. 2025"
+_RFC = "RFC 8868, 3"
 _MOS = "ITU-T G.1072 (01/2020)"
 
 
@@ -59,7 +60,8 @@ def _competition() -> list[Metric]:
                "window: 0 is an equal share, -1 the competitor has all, +1 the stream has all",
                f"{_XU}, Figure 3", scoped=False),
         Metric("jain_index", "1", "Jain's index over the bitrates of all streams and competitors "
-               "in the same window (the whole run where only streams compete)",
+               "in the part of the same window (the whole run where only streams compete) in "
+               "which all streams are there",
                "Jain et al. 1984", scoped=False, higher_is_better=True),
         Metric("response_s", "s", "from the competitor's start until the bitrate is within one "
                "standard deviation of the adjusted mean; null = never, NaN = no competitor",
@@ -67,6 +69,9 @@ def _competition() -> list[Metric]:
         Metric("recovery_s", "s", "from the competitor's stop until the bitrate is within one "
                "standard deviation of the original mean; null = never, NaN = no competitor",
                f"{_XU}, 4.2", scoped=False, higher_is_better=False),
+        Metric("convergence_s", "s", "from the stream's start until its bitrate stays for 2 s "
+               "within 20 % of its mean over the last third of its time; null = never, NaN = too "
+               "short a time", f"{_RFC}; definition ours", scoped=False, higher_is_better=False),
     ]  # fmt: skip
 
 
@@ -80,6 +85,13 @@ def _network() -> list[Metric]:
     return [
         Metric("bitrate_mbps", "Mb/s", "wire bytes of the stream that reached the client",
                f"{_XU}, 4.1", higher_is_better=True),
+        Metric("bitrate_sd_mbps", "Mb/s", "standard deviation of the stream's bitrates of 0.5 s",
+               f"{_RFC} (rate variation)", higher_is_better=False),
+        Metric("streams_jain_index", "1", "Jain's index over the mean bitrates of the streams that "
+               "go the same way, while all of them are there", "Jain et al. 1984",
+               higher_is_better=True),
+        Metric("feedback_overhead_percent", "%", "bytes that the client of the stream sent back, "
+               "of those that the stream sent", _RFC, higher_is_better=False),
         Metric("loss_percent", "%", "packets of the stream dropped by the queue or lost on the "
                "path, of those sent", f"{_XU}, Tables 4 and 5", higher_is_better=False),
         Metric("rtt_mean_ms", "ms", "mean round-trip time of the pings", f"{_XU}, Tables 2 and 3",
@@ -89,8 +101,8 @@ def _network() -> list[Metric]:
         Metric("queue_delay_mean_ms", "ms", "mean queueing delay of the stream's packets at the "
                "bottleneck", _GRAFF, higher_is_better=False),
         *shares,
-        Metric("link_utilization_percent", "%", "bytes that the bottleneck carried, of those it "
-               "could have carried", _PUDICA, higher_is_better=True),
+        Metric("link_utilization_percent", "%", "bytes that the stream's bottleneck carried for "
+               "all flows, of those it could have carried", _PUDICA, higher_is_better=True),
     ]  # fmt: skip
 
 
@@ -150,6 +162,9 @@ _LABELS = {
     "queue_delay_mean_ms": "mean queueing delay",
     "frame_delay_mean_ms": "mean frame delay",
     "jain_index": "Jain's index",
+    "streams_jain_index": "Jain's index of the streams",
+    "bitrate_sd_mbps": "deviation of the bitrate",
+    "convergence_s": "convergence time",
     "mos": "opinion score",
     "mos_medium": "opinion score, medium classes",
     "mos_low": "opinion score, low classes",

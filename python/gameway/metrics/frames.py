@@ -72,13 +72,13 @@ def frames_from(table: pl.DataFrame, duration_s: float) -> Frames:
     )
 
 
-def frame_metrics(frames: Frames, window: Window) -> dict[str, float]:
-    """The metrics of the frames of one window, by name."""
+def frame_metrics(frames: Frames, window: Window, there_s: float) -> dict[str, float]:
+    """The metrics of the frames of one window, by name; the stream is there for `there_s` of it."""
     inside = frames.captured_in(window)
     shown = (frames.shown_s >= window.start_s) & (frames.shown_s < window.stop_s)
     never = np.isnan(inside.shown_s)
     found = {
-        "displayed_fps": float(shown.sum()) / window.length_s,
+        "displayed_fps": float(shown.sum()) / there_s if there_s else float("nan"),
         "never_shown_percent": percent(never),
         "frame_delay_mean_ms": mean(inside.delay_ms),
     }

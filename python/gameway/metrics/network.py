@@ -1,7 +1,8 @@
 """Network metrics of one flow in one window: loss, RTT, queueing delay, utilization.
 
 Sources: loss and RTT, Xu and Claypool 2022, Tables 2 to 5 (loss as the receiver sees it: in the
-queue and on the path); shares of queueing delay above a limit, Graff et al. 2025.
+queue and on the path); shares of queueing delay above a limit, Graff et al. 2025; feedback
+overhead, RFC 8868, section 3.
 """
 
 from __future__ import annotations
@@ -23,6 +24,15 @@ def loss_percent(bins: pl.DataFrame, flow: str, window: Window) -> float:
     sent = total(rows, "sent_packets")
     lost = total(rows, "dropped_packets") + total(rows, "lost_packets")
     return 100.0 * lost / sent if sent else NAN
+
+
+def feedback_overhead_percent(bins: pl.DataFrame, flow: str, window: Window) -> float:
+    """Bytes that the receiver of a stream sent back, percent of those that the stream sent."""
+    rows = in_window(bins, "bin_start_ns", window).filter(pl.col("flow") == flow)
+    sent = total(rows, "sent_bytes")
+    if "feedback_bytes" not in rows.columns or not sent:
+        return NAN
+    return 100.0 * total(rows, "feedback_bytes") / sent
 
 
 def rtt_metrics(pings: pl.DataFrame, window: Window) -> dict[str, float]:

@@ -12,6 +12,7 @@ from gameway.metrics import frames as frame_tables
 from gameway.metrics import network
 from gameway.metrics.adaptation import adaptation
 from gameway.metrics.catalogue import SCOPES, metric_columns
+from gameway.metrics.convergence import convergence_s
 from gameway.metrics.frames import Frames, delay_histogram, frame_metrics, frames_from
 from gameway.metrics.mos import (
     GameClass,
@@ -20,14 +21,15 @@ from gameway.metrics.mos import (
     opinion_score,
     planned_frame_loss_percent,
 )
+from gameway.metrics.presence import Spans, common, length_s, presence, within
 from gameway.metrics.quantities import seconds
 from gameway.metrics.series import Bitrates, bitrates_from
-from gameway.metrics.source import Run, competitors, streams
+from gameway.metrics.source import Run, competitors, link_of, rows_of_link, streams
 from gameway.metrics.statistics import jain_index
 from gameway.metrics.windows import Window
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Sequence
 
 NAN = float("nan")
 
@@ -62,9 +64,11 @@ def run_metrics(run: Run) -> RunMetrics:
         frames = frames_from(own, run.windows.run.stop_s)
         keys: dict[str, Any] = {"run": run.id, "stream": name}
         found: dict[str, Any] = dict.fromkeys(metric_columns(), NAN)
-        found |= _competition(run, tables, name)
+        there = presence(stream, run.windows.run)
+        found |= _competition(run, tables, stream, there)
+        found["convergence_s"] = convergence_s(*tables.bitrates.while_there(name, there), there)
         for scope, window in run.windows.scopes().items():
-            values = _in_scope(run, tables, frames, name, window)
+            values = _in_scope(run, tables, frames, stream, window)
             found |= {f"{scope}_{metric}": value for metric, value in values.items()}
             histograms.append(_keyed(delay_histogram(frames, window), keys | {"scope": scope}))
         rows.append(keys | found)
@@ -87,7 +91,7 @@ def _read(run: Run) -> RunTables:
     bins = run.table("bins")
     return RunTables(
         bins=bins,
-        link=run.table("link", ["bin_start_ns", "capacity_bytes", "transmitted_bytes"]),
+        link=run.table("link"),
         queue_delay=run.table("queue_delay"),
         pings=run.table("pings"),
         frames=run.table("frames", frame_tables.COLUMNS),
@@ -96,37 +100,47 @@ def _read(run: Run) -> RunTables:
 
 
 def _in_scope(
-    run: Run, tables: RunTables, frames: Frames, stream: str, window: Window
+    run: Run, tables: RunTables, frames: Frames, stream: dict[str, Any], window: Window
 ) -> dict[str, float]:
+    name = str(stream["name"])
+    there = within(presence(stream, run.windows.run), window)
+    link = rows_of_link(tables.link, link_of(stream))
     found = {
-        "bitrate_mbps": tables.bitrates.mean(stream, window),
-        "loss_percent": network.loss_percent(tables.bins, stream, window),
-        "link_utilization_percent": network.link_utilization_percent(tables.link, window),
+        "bitrate_mbps": tables.bitrates.mean_over(name, there),
+        "bitrate_sd_mbps": tables.bitrates.deviation_over(name, there),
+        "loss_percent": network.loss_percent(tables.bins, name, window),
+        "feedback_overhead_percent": network.feedback_overhead_percent(tables.bins, name, window),
+        "link_utilization_percent": network.link_utilization_percent(link, window),
+        "streams_jain_index": _streams_jain_index(run, tables.bitrates, stream, window),
     }
     found |= network.rtt_metrics(tables.pings, window)
-    found |= network.queue_delay_metrics(tables.queue_delay, stream, window)
-    found |= frame_metrics(frames, window)
+    found |= network.queue_delay_metrics(tables.queue_delay, name, window)
+    found |= frame_metrics(frames, window, length_s(there))
     inside = frames.captured_in(window)
-    judged = Window(window.start_s, min(window.stop_s, frames.judged_until_s))
+    judged_s = length_s(within(there, Window(window.start_s, frames.judged_until_s)))
     found["sender_wait_ms"] = frame_tables.mean(inside.sender_wait_ms)
     found["encoded_mbps"] = NAN
-    if judged.length_s > 0.0:
-        found["encoded_mbps"] = float(inside.payload_bytes.sum()) * 8e-6 / judged.length_s
-        rate = len(inside.captured_s) / judged.length_s
-        found |= _opinion(found, rate, run.spec)
+    if judged_s > 0.0:
+        found["encoded_mbps"] = float(inside.payload_bytes.sum()) * 8e-6 / judged_s
+        found |= _opinion(found, len(inside.captured_s) / judged_s, run.spec, stream)
     return found
 
 
-def _opinion(found: dict[str, float], frame_rate: float, spec: dict[str, Any]) -> dict[str, float]:
+def _opinion(
+    found: dict[str, float], frame_rate: float, spec: dict[str, Any], stream: dict[str, Any]
+) -> dict[str, float]:
     """Opinion scores; the delay is the ping's RTT plus the wait of a frame at the sender.
 
     The standard means the delay that a network adds between control and picture. A sender that
     holds frames back adds to it in the same way, so that a controller cannot hide its queue there.
-    Without pings, the base RTT and the queue that the frames met stand for the RTT.
+    Without pings, the base RTT and the queue that the frames met stand for the RTT. A stream with a
+    base RTT of its own is as much farther away than the pings.
     """
-    rtt = found["rtt_mean_ms"]
+    base_ms = seconds(spec["path"]["base_rtt"]) * 1e3
+    own_ms = seconds(stream["base_rtt"]) * 1e3 if stream.get("base_rtt") else base_ms
+    rtt = found["rtt_mean_ms"] + own_ms - base_ms
     if math.isnan(rtt):
-        rtt = seconds(spec["path"]["base_rtt"]) * 1e3 + found["queue_delay_mean_ms"]
+        rtt = own_ms + found["queue_delay_mean_ms"]
     delay = rtt + found["sender_wait_ms"]
     quality = StreamQuality(found["encoded_mbps"], frame_rate, delay, found["never_shown_percent"])
     if any(map(math.isnan, (delay, quality.frame_loss_percent, quality.bitrate_mbps))):
@@ -156,16 +170,19 @@ def _score_columns(
     }
 
 
-def _competition(run: Run, tables: RunTables, stream: str) -> dict[str, float | None]:
-    names = [str(flow["name"]) for flow in [*streams(run.spec), *competitors(run.spec)]]
+def _competition(
+    run: Run, tables: RunTables, stream: dict[str, Any], there: Spans
+) -> dict[str, float | None]:
     windows, bitrates = run.windows, tables.bitrates
+    rivals = competitors(run.spec)
     if windows.difference is None:
-        return {"jain_index": jain_index(_means(bitrates, names, windows.run))}
-    rivals = [str(flow["name"]) for flow in competitors(run.spec)]
-    game = bitrates.mean(stream, windows.difference)
-    rival = sum(_means(bitrates, rivals, windows.difference)) / len(rivals)
-    followed = adaptation(bitrates.times_s, bitrates.by_flow[stream], windows)
-    capacity = network.capacity_mbps(tables.link, windows.difference)
+        return {"jain_index": _jain_index(streams(run.spec), run, bitrates, windows.run)}
+    both = within(there, windows.difference)
+    game = bitrates.mean_over(str(stream["name"]), both)
+    rival = sum(bitrates.mean_over(str(flow["name"]), both) for flow in rivals) / len(rivals)
+    followed = adaptation(*bitrates.while_there(str(stream["name"]), there), windows)
+    path = rows_of_link(tables.link, "path")
+    capacity = network.capacity_mbps(path, windows.difference)
     return {
         "original_mbps": followed.original.mean if followed else NAN,
         "adjusted_mbps": followed.adjusted.mean if followed else NAN,
@@ -174,12 +191,34 @@ def _competition(run: Run, tables: RunTables, stream: str) -> dict[str, float | 
         "game_mbps": game,
         "competitor_mbps": rival,
         "bitrate_difference_ratio": (game - rival) / capacity if capacity else NAN,
-        "jain_index": jain_index(_means(bitrates, names, windows.difference)),
+        "jain_index": _jain_index(
+            streams(run.spec), run, bitrates, windows.difference, and_also=rivals
+        ),
     }
 
 
-def _means(bitrates: Bitrates, flows: Iterable[str], window: Window) -> list[float]:
-    return [bitrates.mean(flow, window) for flow in flows]
+def _streams_jain_index(
+    run: Run, bitrates: Bitrates, stream: dict[str, Any], window: Window
+) -> float:
+    """Jain's index of the streams that go the same way, while all of them are there."""
+    way = stream.get("direction", "down")
+    rivals = [flow for flow in streams(run.spec) if flow.get("direction", "down") == way]
+    return _jain_index(rivals, run, bitrates, window)
+
+
+def _jain_index(
+    flows: list[dict[str, Any]],
+    run: Run,
+    bitrates: Bitrates,
+    window: Window,
+    and_also: Sequence[dict[str, Any]] = (),
+) -> float:
+    """Jain's index in the part of a window in which all `flows` are there."""
+    together = common(presence(flow, run.windows.run) for flow in flows)
+    spans = within(together, window)
+    return jain_index(
+        [bitrates.mean_over(str(flow["name"]), spans) for flow in [*flows, *and_also]]
+    )
 
 
 def _keyed(frame: pl.DataFrame, keys: dict[str, str]) -> pl.DataFrame:

@@ -16,10 +16,12 @@ from gameway.metrics.statistics import Floats, t_quantile
 if TYPE_CHECKING:
     import polars as pl
 
+    from gameway.metrics.presence import Spans
     from gameway.metrics.source import Run
     from gameway.metrics.windows import Window
 
 BIN_S = 0.5
+ROUNDING_S = 1e-9
 _NS_PER_BIN = round(BIN_S * 1e9)
 _MBPS_PER_BYTE = 8.0 / BIN_S / 1e6
 
@@ -33,11 +35,38 @@ class Bitrates:
     by_flow: dict[str, Floats]
     """Wire bytes that reached the client, Mb/s; zero in bins where a flow is not listed."""
 
+    def series(self, flow: str) -> Floats:
+        """The bitrates of a flow; zero for one that has no row."""
+        return self.by_flow.get(flow, np.zeros_like(self.times_s))
+
+    def while_there(self, flow: str, spans: Spans) -> tuple[Floats, Floats]:
+        """Starts of the bins that lie in the spans, and a flow's bitrates in them."""
+        inside = whole_bins(self.times_s, spans)
+        return self.times_s[inside], self.series(flow)[inside]
+
     def mean(self, flow: str, window: Window) -> float:
         """Mean bitrate of a flow over the bins that start in the window, Mb/s; NaN if none."""
-        series = self.by_flow.get(flow, np.zeros_like(self.times_s))
+        series = self.series(flow)
         inside = series[(self.times_s >= window.start_s) & (self.times_s < window.stop_s)]
         return float(inside.mean()) if len(inside) else float("nan")
+
+    def mean_over(self, flow: str, spans: Spans) -> float:
+        """Mean bitrate of a flow over the bins that lie in the spans, Mb/s; NaN if none."""
+        _, inside = self.while_there(flow, spans)
+        return float(inside.mean()) if len(inside) else float("nan")
+
+    def deviation_over(self, flow: str, spans: Spans) -> float:
+        """Standard deviation of the bitrates of those bins, Mb/s; NaN below two bins."""
+        _, inside = self.while_there(flow, spans)
+        return float(inside.std(ddof=1)) if len(inside) > 1 else float("nan")
+
+
+def whole_bins(times_s: Floats, spans: Spans) -> np.typing.NDArray[np.bool_]:
+    """Which bins (by their starts) lie in one of the spans with their whole length."""
+    found = np.zeros(len(times_s), dtype=np.bool_)
+    for span in spans:
+        found |= (times_s >= span.start_s) & (times_s + BIN_S <= span.stop_s + ROUNDING_S)
+    return found
 
 
 def bitrates_of(run: Run) -> Bitrates:
@@ -48,7 +77,7 @@ def bitrates_of(run: Run) -> Bitrates:
 
 def bitrates_from(bins: pl.DataFrame, duration_s: float) -> Bitrates:
     """The bitrates of all flows of a `bins` table; a last bin that the run cuts off is left out."""
-    count = int(duration_s / BIN_S + 1e-9)
+    count = int(duration_s / BIN_S + ROUNDING_S)
     times = np.arange(count, dtype=np.float64) * BIN_S
     by_flow: dict[str, Floats] = {}
     for (flow,), rows in bins.group_by("flow", maintain_order=True):

@@ -50,6 +50,23 @@ class Run:
         frame = pl.read_parquet(self.folder / f"{name}.parquet", columns=columns)
         return frame.with_columns(pl.col(pl.Categorical, pl.Enum).cast(pl.String))
 
+    def link(self, name: str = "path") -> pl.DataFrame:
+        """The rows of one bottleneck of the table `link`; of the path's own if not named."""
+        return rows_of_link(self.table("link"), name)
+
+
+def rows_of_link(link: pl.DataFrame, name: str) -> pl.DataFrame:
+    """The rows of one bottleneck; the table of a run with one bottleneck may not name it."""
+    return link.filter(pl.col("link") == name) if "link" in link.columns else link
+
+
+def link_of(flow: dict[str, Any]) -> str:
+    """The bottleneck that tells of a flow of a spec: its own hop, the way back, or the path's."""
+    if flow.get("direction") == "up":
+        return "back"
+    via = str(flow.get("via", "all"))
+    return "path" if via == "all" else via
+
 
 def finished_runs(results: ResultFolder) -> list[Run]:
     """The finished runs in the order of the manifest."""

@@ -11,8 +11,9 @@ import polars as pl
 from gameway.metrics.adaptation import adaptation, adaptiveness
 from gameway.metrics.catalogue import metric_columns
 from gameway.metrics.memo import once_per_results
-from gameway.metrics.series import MeanSeries, bitrates_of, mean_over_runs
-from gameway.metrics.source import ResultFolder, Run, finished_runs
+from gameway.metrics.presence import presence
+from gameway.metrics.series import MeanSeries, bitrates_of, mean_over_runs, whole_bins
+from gameway.metrics.source import ResultFolder, Run, finished_runs, streams
 from gameway.metrics.statistics import t_quantile
 from gameway.metrics.table import Progress, evaluate, per_run_table
 
@@ -51,7 +52,8 @@ def condition_adaptation(results: ResultFolder) -> pl.DataFrame:
     """Response and recovery of the mean bitrate over runs, and the length of their windows."""
     keys = condition_keys(results)
     rows = [
-        condition.keys | _followed(condition.runs[0], condition.bitrates)
+        condition.keys
+        | _followed(condition.runs[0], str(condition.keys["stream"]), condition.bitrates)
         for condition in conditions(results)
     ]
     times = (*ADAPTATION_TIMES, "response_limit_s", "recovery_limit_s")
@@ -83,12 +85,14 @@ def conditions(results: ResultFolder) -> list[Condition]:
     return found
 
 
-def _followed(run: Run, series: MeanSeries) -> dict[str, float | None]:
+def _followed(run: Run, name: str, series: MeanSeries) -> dict[str, float | None]:
     nothing = dict.fromkeys((*ADAPTATION_TIMES, "response_limit_s", "recovery_limit_s"), math.nan)
     windows = run.windows
     if windows.competing is None:
         return dict(nothing)
-    found = adaptation(series.times_s, series.mean, windows)
+    stream = next(found for found in streams(run.spec) if found["name"] == name)
+    inside = whole_bins(series.times_s, presence(stream, windows.run))
+    found = adaptation(series.times_s[inside], series.mean[inside], windows)
     if found is None:
         return dict(nothing)
     return {
@@ -109,7 +113,8 @@ def _aggregates() -> list[pl.Expr]:
             values.std().alias(f"{name}_ci95"),
             values.count().alias(f"{name}_n"),
         ]
-    never = [pl.col(name).is_null().sum().alias(f"{name}_never_runs") for name in ADAPTATION_TIMES]
+    times = (*ADAPTATION_TIMES, "convergence_s")
+    never = [pl.col(name).is_null().sum().alias(f"{name}_never_runs") for name in times]
     return found + never
 
 
