@@ -64,6 +64,8 @@ pub struct Oracle {
     share: f64,
     /// When the share has carried all that was sent.
     drained: Instant,
+    /// When the next frame will be captured; a later one if that was skipped.
+    next_capture: Instant,
     next_step: Instant,
     bitrate: Rate,
     pace: Rate,
@@ -89,6 +91,7 @@ impl Oracle {
             limits,
             share,
             drained: Instant::ZERO,
+            next_capture: Instant::ZERO,
             next_step: Instant::ZERO,
             bitrate: limits.start,
             pace: limits.start,
@@ -97,11 +100,12 @@ impl Oracle {
         Ok(oracle)
     }
 
-    /// What a frame captured now may have, and how fast its packets may leave.
+    /// What the next frame may have, and how fast packets may leave now.
     fn look(&mut self, now: Instant) {
         let interval = self.limits.frame_interval;
-        let end = now.saturating_add(interval);
-        let from = self.drained.max(now);
+        let capture = self.next_capture.max(now);
+        let end = capture.saturating_add(interval);
+        let from = self.drained.max(capture);
         let room = if from < end { self.foresight.available(from, end) } else { Bytes::ZERO };
         self.bitrate = self.limits.clamp((room / interval).mul_f64(self.share));
         let step = self.foresight.available(now, now.saturating_add(PACE_STEP)) / PACE_STEP;
@@ -144,6 +148,8 @@ impl RateController for Oracle {
     }
     fn on_frame(&mut self, now: Instant, frame: &FrameSent) {
         self.drained = self.carried_by(self.drained.max(now), frame.size);
+        self.next_capture = now.saturating_add(self.limits.frame_interval);
+        self.look(now);
     }
     fn on_sent(&mut self, _now: Instant, _packet: &SentPacket) {}
     fn on_feedback(&mut self, _now: Instant, _batch: &FeedbackBatch<'_>) {}
