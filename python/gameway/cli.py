@@ -167,6 +167,42 @@ def report(
     _write_report(results)
 
 
+@app.command()
+def compare(
+    folders: Annotated[
+        list[Path], typer.Argument(metavar="DIR...", help="Result folders, or a suite's folder.")
+    ],
+    target: Annotated[
+        Path | None,
+        typer.Option(
+            "--out",
+            "-o",
+            help="Folder of the page; `DIR/compare`, or `results/compare` of several.",
+        ),
+    ] = None,
+    no_report: NoReport = False,
+) -> None:
+    """Compare controllers: who wins where, by how much, and how sure that is.
+
+    Runs that differ in nothing but their controllers stand beside each other, also if they are of
+    several folders. Repeats are paired by their seeds; every mean and every difference has its
+    interval over runs, so give experiments about ten `runs`.
+
+    Example: `gameway compare results/mine results/scream`
+
+    Next: open the page that it names; every table and figure lies beside it as CSV, SVG and PDF.
+    """
+    from gameway import compare as comparisons  # noqa: PLC0415 (heavy; help must be quick)
+
+    with err.status("measuring"):
+        page = comparisons.compare(folders).page
+    _print_page(page)
+    if not no_report:
+        own = folders[0] / "compare" if len(folders) == 1 else Path("results") / "compare"
+        place = comparisons.write(page, (target or own) / REPORT)
+        out.print(f"report: {place}", highlight=False, soft_wrap=True)
+
+
 @app.command(name="list")
 def list_command(
     what: Annotated[Listed, typer.Argument(help="What to list.")],

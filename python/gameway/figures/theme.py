@@ -16,6 +16,8 @@ CATEGORIES: dict[Mode, list[str]] = {
     "light": ["#0072B2", "#D55E00", "#009E73", "#CC79A7", "#8C6D00", "#3FA7DB", "#5B5B66"],
     "dark": ["#5AB4F0", "#FF8A3D", "#2CC99B", "#E79CC6", "#E6C229", "#9AD7F7", "#B9B9C6"],
 }
+CONTROLLERS = ("pudica", "gcc", "copa", "nada", "salsify", "scream", "sqp")
+"""Controllers that have the same colour in every figure that compares all of them."""
 INK: dict[Mode, str] = {"light": "#1c2230", "dark": "#e8eaf0"}
 MUTED: dict[Mode, str] = {"light": "#5a6275", "dark": "#a3abbd"}
 GRID: dict[Mode, str] = {"light": "#e4e7ee", "dark": "#2c3342"}
@@ -70,4 +72,9 @@ def config(mode: Mode = "light") -> dict[str, Any]:
         "text": {"color": ink},
         "line": {"strokeWidth": 1.8},
         "point": {"filled": True, "size": 60},
+        # What is there for reference, and lines that only lead the eye.
+        "style": {
+            "reference": {"color": ink, "fill": ink, "stroke": None, "opacity": 0.85},
+            "faint": {"color": muted, "stroke": muted, "opacity": 0.8},
+        },
     }

@@ -1,0 +1,78 @@
+"""Comparing controllers over one or several result folders: who wins where, and how sure it is.
+
+from gameway import compare
+
+comparison = compare.compare(["results/mine", "results/scream"])
+comparison.table                # polars: a row per scenario and controller
+comparison.write("comparison.html")
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import polars as pl
+
+from gameway import suite
+from gameway.compare import page as pages
+from gameway.compare.scenarios import Scenario, scenarios_of
+from gameway.compare.verdict import Verdict
+from gameway.report.page import write
+from gameway.results import Results
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from gameway.report.page import Page
+
+__all__ = ["Comparison", "Scenario", "Verdict", "compare", "compare_results", "write"]
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """What is found in all scenarios of some result folders."""
+
+    verdicts: Sequence[Verdict]
+    title: str
+
+    @cached_property
+    def table(self) -> pl.DataFrame:
+        """One row per scenario and controller: means of all measures with their intervals."""
+        tables = [pages.scenario_table(verdict) for verdict in self.verdicts]
+        return pl.concat(tables, how="diagonal")
+
+    @property
+    def page(self) -> Page:
+        """The page of the comparison."""
+        return pages.page(self.verdicts, title=self.title)
+
+    def write(self, path: str | Path) -> Path:
+        """Write the page, and its figures and tables beside it."""
+        return write(self.page, path)
+
+
+def compare(folders: Sequence[str | Path]) -> Comparison:
+    """Compare the controllers of result folders, or of suites' folders."""
+    parts: dict[str, Results] = {}
+    for folder in folders:
+        if suite.is_suite_folder(folder):
+            found = suite.open_parts(folder)
+        else:
+            found = {Path(folder).name: Results.open(folder)}
+        for name, results in found.items():
+            parts[_free(name, folder, parts)] = results
+    names = ", ".join(Path(folder).name for folder in folders)
+    return compare_results(parts, f"Comparison: {names}")
+
+
+def compare_results(parts: Mapping[str, Results], title: str) -> Comparison:
+    """Compare the controllers of opened result folders, by name."""
+    return Comparison([Verdict(scenario) for scenario in scenarios_of(parts)], title)
+
+
+def _free(name: str, folder: str | Path, taken: Mapping[str, Results]) -> str:
+    """A name that no other folder has."""
+    return name if name not in taken else str(Path(folder) / name)

@@ -1,0 +1,236 @@
+"""The page of a comparison: who wins where, and a figure and a table for each scenario."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import polars as pl
+
+from gameway.compare.bootstrap import RESAMPLES
+from gameway.compare.measures import DELAY_95, DELAY_99, MEASURES, UTILIZATION
+from gameway.compare.verdict import BASELINE, LIMIT, kind
+from gameway.compare.words import caution, estimate, overall, sentences
+from gameway.figures.tradeoff import tradeoff
+from gameway.report.page import Page, Section, Table, figure
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from gameway.compare.measures import Measure
+    from gameway.compare.verdict import Verdict
+    from gameway.report.page import Figure
+
+FRONT = "\N{BLACK DIAMOND}"
+MOST_TABLES_IN_TERMINAL = 4
+METHOD = (
+    "Mean over runs with its 95 % bootstrap interval (BCa, expanded for few runs, "
+    f"{RESAMPLES} resamples). Differences are paired: runs of one seed meet the same frames, "
+    "losses and jitter. Worse means that the interval of the paired difference excludes zero and "
+    "the difference matters to a player; the intervals are not widened for their number, so one "
+    "difference in twenty that is none may be taken for one."
+)
+
+
+def page(
+    verdicts: Sequence[Verdict],
+    *,
+    title: str,
+    lead: str = "",
+    facts: Sequence[tuple[str, str]] = (),
+) -> Page:
+    """Make the page of a comparison."""
+    several = len(verdicts) > 1
+    show_all = len(verdicts) <= MOST_TABLES_IN_TERMINAL
+    sections = [winners(verdicts)] if several else []
+    sections += [
+        scenario_section(verdict, main=show_all, with_points=several) for verdict in verdicts
+    ]
+    sections.append(_differences(verdicts))
+    statement = overall(verdicts) if several else _told(verdicts[0])
+    return Page(title, f"{lead}\n{METHOD}", sections, statement, facts=facts, kind="comparison")
+
+
+def winners(verdicts: Sequence[Verdict]) -> Section:
+    """A row for each scenario, a column for each controller: what it wins."""
+    names = list(dict.fromkeys(name for v in verdicts for name in v.judged))
+    rows = [
+        {"scenario": v.scenario.name, **{name: marks(v, name) for name in names}} for v in verdicts
+    ]
+    totals = {name: sum(name in v.front for v in verdicts) for name in names}
+    rows.append({"scenario": f"on the Pareto front {FRONT}, of {len(verdicts)}"}
+                | {name: str(totals[name]) for name in names})  # fmt: skip
+    best = frozenset(
+        (index, name) for index, v in enumerate(verdicts) for name in v.front if name in names
+    )
+    letters = ", ".join(f"{one.letter} {one.label}" for one in MEASURES)
+    text = (
+        f"A letter: the controller is best, or not worse than the best ({letters}). {FRONT}: on "
+        "the Pareto front of utilization against 95th percentile frame delay. The oracle is a "
+        "limit and a fixed rate a baseline: neither is judged."
+    )
+    table = Table("", pl.DataFrame(rows), "winners", marks_frame(verdicts), best, main=True)
+    return Section("Who wins where", text, [table])
+
+
+def marks(verdict: Verdict, controller: str) -> str:
+    """What a controller wins in a scenario, as letters."""
+    if controller not in verdict.judged:
+        return ""
+    rankings = [verdict.ranking(one) for one in verdict.measures]
+    letters = "".join(r.measure.letter for r in rankings if r and controller in r.shared)
+    front = FRONT if controller in verdict.front else ""
+    return " ".join(part for part in (front, letters) if part) or "\N{MIDDLE DOT}"
+
+
+def marks_frame(verdicts: Sequence[Verdict]) -> pl.DataFrame:
+    """The same for files: a row for each scenario, measure and judged controller."""
+    rows = []
+    for verdict in verdicts:
+        for one in verdict.measures:
+            ranking = verdict.ranking(one)
+            for rank, name in enumerate(ranking.order if ranking else [], start=1):
+                shared = ranking is not None and name in ranking.shared
+                rows.append(
+                    {
+                        "scenario": verdict.scenario.name,
+                        "measure": one.name,
+                        "controller": name,
+                        "rank": rank,
+                        "best_or_not_worse": shared,
+                        "on_pareto_front": name in verdict.front,
+                    }
+                )
+    return pl.DataFrame(rows)
+
+
+def scenario_section(verdict: Verdict, *, main: bool, with_points: bool = True) -> Section:
+    """Sentences, the figure and the table of one scenario."""
+    name = verdict.scenario.name
+    drawn = [_figure(verdict)] if has_points(verdict) else []
+    table, told = _table(verdict, main=main), sentences(verdict) if with_points else []
+    return Section(name, caution(verdict), [table], drawn, told)
+
+
+def _told(verdict: Verdict) -> list[str]:
+    """The sentences of the only scenario, with what its few runs do not allow."""
+    return [text for text in (caution(verdict), *sentences(verdict)) if text]
+
+
+def has_points(verdict: Verdict) -> bool:
+    """Whether any controller has a frame delay."""
+    return verdict.scenario.runs[DELAY_95.name].fill_nan(None).drop_nulls().len() > 0
+
+
+def points(verdict: Verdict) -> pl.DataFrame:
+    """The points of the figure."""
+    columns = (("utilization", UTILIZATION), ("p95", DELAY_95), ("p99", DELAY_99))
+    rows = []
+    for name in verdict.scenario.controllers:
+        row: dict[str, Any] = {
+            "controller": name,
+            "role": {LIMIT: "limit", BASELINE: "baseline"}.get(kind(name), "judged"),
+            "front": name in verdict.front,
+        }
+        for column, one in columns:
+            found = verdict.mean(name, one)
+            row |= {column: found.mean, f"{column}_low": found.low, f"{column}_high": found.high}
+        rows.append(row)
+    return pl.DataFrame(rows)
+
+
+def _figure(verdict: Verdict) -> Figure:
+    what = "fair share" if verdict.scenario.competes else "capacity"
+    delays = [
+        ("p95", "95th percentile frame delay (ms)"),
+        ("p99", "99th percentile frame delay (ms)"),
+    ]
+    chart = tradeoff(points(verdict), delays, f"Utilization (% of the {what})")
+    caption = (
+        "Up and to the left is better. Crosses are 95 % intervals; the dotted line joins the "
+        "Pareto front of the left panel; dashed lines go through the oracle."
+    )
+    name = verdict.scenario.name
+    told = f"Utilization against frame delay of each controller on {name}."
+    return figure(name, name, chart, caption=caption, description=told)
+
+
+def scenario_table(verdict: Verdict) -> pl.DataFrame:
+    """Means of all measures with the ends of their intervals, a row for each controller."""
+    rows = []
+    for name in _in_order(verdict):
+        row: dict[str, Any] = {"scenario": verdict.scenario.name, "controller": name}
+        for one in verdict.measures:
+            found = verdict.mean(name, one)
+            row |= {one.name: found.mean, f"{one.name}_low": found.low,
+                    f"{one.name}_high": found.high, f"{one.name}_runs": found.runs}  # fmt: skip
+        rows.append(row)
+    return pl.DataFrame(rows)
+
+
+def _table(verdict: Verdict, *, main: bool) -> Table:
+    order = _in_order(verdict)
+    rows = [
+        {"controller": name}
+        | {one.heading: estimate(verdict.mean(name, one)) for one in verdict.measures}
+        for name in order
+    ]
+    rankings = [ranking for one in verdict.measures if (ranking := verdict.ranking(one))]
+    best = frozenset(
+        (order.index(name), ranking.measure.heading)
+        for ranking in rankings
+        for name in ranking.shared
+    )
+    caption = "Bold: best, or not worse than the best."
+    file = f"{verdict.scenario.name} table"
+    return Table(caption, pl.DataFrame(rows), file, scenario_table(verdict), best, main=main)
+
+
+def _in_order(verdict: Verdict) -> list[str]:
+    """Those that are judged, as the experiment names them; then baseline and limit."""
+    return sorted(verdict.scenario.controllers, key=lambda name: name not in verdict.judged)
+
+
+def _differences(verdicts: Sequence[Verdict]) -> Section:
+    """Paired differences of every pair and measure in a file; those of p95 delay on the page."""
+    shown = [
+        _difference_row(verdict, DELAY_95, first, second)
+        for verdict in verdicts
+        for first, second in _pairs(verdict)
+        if len(verdicts) == 1
+    ]
+    every = pl.DataFrame(
+        [
+            _plain_difference(verdict, one, first, second)
+            for verdict in verdicts
+            for one in verdict.measures
+            for first, second in _pairs(verdict)
+        ]
+    )
+    summary = shown or [{"pairs": every.height, "scenarios": len(verdicts)}]
+    text = "The first less the second, paired by seed. The file has every pair and every measure."
+    table = Table("", pl.DataFrame(summary), "differences", every)
+    return Section("Paired differences", text, [table])
+
+
+def _pairs(verdict: Verdict) -> list[tuple[str, str]]:
+    names = verdict.scenario.controllers
+    return [(a, b) for index, a in enumerate(names) for b in names[index + 1 :]]
+
+
+def _difference_row(verdict: Verdict, one: Measure, first: str, second: str) -> dict[str, Any]:
+    found = verdict.difference(first, second, one)
+    return {"first": first, "second": second, f"{one.heading}, first - second": estimate(found)}
+
+
+def _plain_difference(verdict: Verdict, one: Measure, first: str, second: str) -> dict[str, Any]:
+    found = verdict.difference(first, second, one)
+    return {
+        "scenario": verdict.scenario.name,
+        "measure": one.name,
+        "first": first,
+        "second": second,
+        "difference": found.mean,
+        "low": found.low,
+        "high": found.high,
+        "pairs": found.runs,
+    }
