@@ -144,7 +144,8 @@ def page(out: str | Path) -> Page:
         raise InputError("no run has finished yet", file=out, hint="wait, or run it again")
     made = page_of(found["suite"])(ready)
     missing = _missing(found["parts"], parts)
-    return replace(made, warning=" ".join([made.warning, *missing]).strip())
+    title = made.title or str(found.get("title") or found["suite"])
+    return replace(made, title=title, warning=" ".join([made.warning, *missing]).strip())
 
 
 def write_page(out: str | Path) -> tuple[Page, Path]:

@@ -78,7 +78,7 @@ class Page:
 
 @dataclass
 class _Names:
-    """File names, each given once."""
+    """Names of anchors or of files, each given once."""
 
     taken: set[str] = field(default_factory=set)
 
@@ -123,8 +123,10 @@ def write(page: Page, path: str | Path, *, save_files: bool = True) -> Path:
     folder = target.parent / FILES if save_files else None
     if folder is not None:
         folder.mkdir(exist_ok=True)
-    names = _Names({"findings", "about", "themes"})
-    sections = [_section(section, names, folder) for section in page.sections]
+    anchors, names = _Names({"findings", "about", "themes"}), _Names()
+    sections = [
+        _section(section, anchors.of(section.title), names, folder) for section in page.sections
+    ]
     content = {
         "kind": page.kind,
         "title": page.title,
@@ -147,15 +149,14 @@ def shown(value: Any) -> str:
     return number(value) if isinstance(value, float) else str(value)
 
 
-def _section(section: Section, names: _Names, folder: Path | None) -> dict[str, Any]:
-    own = names.of(section.title)
+def _section(section: Section, anchor: str, names: _Names, folder: Path | None) -> dict[str, Any]:
     return {
-        "id": own,
+        "id": anchor,
         "title": section.title,
         "text": _paragraphs(section.text),
         "points": section.points,
         "figures": [_figure(one, names, folder) for one in section.figures],
-        "tables": [_table(one, own, names, folder) for one in section.tables],
+        "tables": [_table(one, anchor, names, folder) for one in section.tables],
     }
 
 

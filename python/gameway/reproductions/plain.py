@@ -23,10 +23,10 @@ SHOWN = (
 
 
 def page(parts: dict[str, Results]) -> Page:
-    """A section for each part."""
+    """A section for each part; the title is the suite's."""
     sections = [_section(name, results) for name, results in parts.items()]
     lead = "Means over runs with the half width of the 95 % interval."
-    return Page("Results", lead, sections)
+    return Page("", lead, sections)
 
 
 def _section(name: str, results: Results) -> Section:
