@@ -1,6 +1,6 @@
 //! Windowed extremes over event time.
 
-use gameway_units::{Duration, Instant};
+use gameway_units::{Duration, Instant, ReceiverInstant};
 use std::collections::VecDeque;
 
 /// How many steps a window is cut into: the memory of a filter is bounded by this, not by packets.
@@ -51,12 +51,68 @@ impl WindowedMin {
     pub(crate) fn get(&self) -> Option<Duration> {
         self.kept.front().map(|(_, value)| *value)
     }
+
+    fn forget_below(&mut self, value: Duration) {
+        while self.kept.front().is_some_and(|(_, kept)| *kept < value) {
+            self.kept.pop_front();
+        }
+    }
+}
+
+/// The least one-way delay of a window, with the clocks' offset in it.
+///
+/// On guard against clocks that jump: a packet that is reported at `now` was under way no longer than since
+/// it was sent. So the offset is at least its delay less that time, and a least delay below that is one
+/// from before the receiver's clock jumped ahead, or a lie. Kept, it would make the empty path look full
+/// for the whole window.
+#[derive(Debug, Clone)]
+pub(crate) struct BaseDelay {
+    least: WindowedMin,
+}
+
+impl BaseDelay {
+    pub(crate) fn new(window: Duration) -> Self {
+        Self { least: WindowedMin::new(window) }
+    }
+
+    /// A report that comes at `now` says that a packet sent at `sent` arrived at `arrival`.
+    pub(crate) fn insert(&mut self, now: Instant, sent: Instant, arrival: ReceiverInstant) {
+        let delay = arrival.one_way_delay_since(sent);
+        self.least.forget_below(delay.saturating_sub(now.saturating_since(sent)));
+        self.least.insert(now, delay);
+    }
+
+    pub(crate) fn get(&self) -> Option<Duration> {
+        self.least.get()
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use proptest::prelude::*;
+
+    #[test]
+    fn a_base_delay_that_cannot_be_is_forgotten() {
+        let ms = Duration::from_millis;
+        let mut base = BaseDelay::new(Duration::from_secs(600));
+        // Way there 10 ms, round trip 25 ms; the receiver's clock is ahead by `offset` ms.
+        let mut feed = |millis: i64, queued: i64, offset: i64| {
+            let sent = Instant::ZERO + ms(millis);
+            let arrival = ReceiverInstant::from_nanos((sent + ms(10 + queued + offset)).as_nanos());
+            base.insert(sent + ms(25 + queued), sent, arrival);
+            base.get().map(Duration::as_millis_f64)
+        };
+        assert_eq!(feed(0, 0, 1_000), Some(1_010.0));
+        assert_eq!(feed(20, 80, 1_000), Some(1_010.0)); // a long queue is no jump
+        assert_eq!(feed(40, 5, 3_600_000), Some(3_600_015.0)); // ahead by an hour
+        assert_eq!(feed(60, 0, 3_600_000), Some(3_600_010.0));
+        assert_eq!(feed(80, 7, -3_600_000), Some(-3_599_983.0)); // back
+        assert_eq!(feed(100, 0, -3_600_000), Some(-3_599_990.0));
+        // A lie of less than the round trip cannot be told from an empty path.
+        assert_eq!(feed(120, 0, -3_600_005), Some(-3_599_995.0));
+        assert_eq!(feed(140, 0, -3_600_000), Some(-3_599_995.0));
+    }
 
     fn at(millis: i64) -> Instant {
         Instant::ZERO + Duration::from_millis(millis)

@@ -44,6 +44,38 @@ fn the_queue_stands_at_xref_times_rmax_over_rate() {
 }
 
 #[test]
+fn with_a_priority_the_queue_stands_at_priority_times_that() {
+    for (capacity, priority, level) in [(20, "2", 50.0), (40, "2", 25.0), (20, "0.5", 12.5)] {
+        let (median, high, utilization) = alone(capacity, 0.0, &[("priority", priority)]);
+        assert!((level - 1.5..level).contains(&median), "{capacity} {priority} {median}");
+        assert!(high - median < 0.1, "{capacity} {priority} {median} {high}");
+        assert!((0.999..1.001).contains(&utilization), "{capacity} {utilization}");
+    }
+}
+
+/// Equation 1 shrinks delays above QTH while losses are recent: from there on the signal falls as the queue
+/// grows. So a flow whose level is QTH stays there only until something is lost, and then cycles: the queue
+/// grows into the buffer, is cut by the losses, and on the way up is above QTH again.
+#[test]
+fn a_level_at_qth_does_not_survive_a_loss() {
+    let after_losses = |priority: &'static str| {
+        let mut network = Network::usual(); // the buffer is 200 ms
+        network.feedback_blackout = Some((secs(10.0), secs(15.0)));
+        network.add(controller("nada", &[("priority", priority)]), 0.0, 0.0);
+        network.run_until(25.0);
+        let lost = network.flows[0].lost_packets;
+        network.run_until(60.0);
+        let flow = &network.flows[0];
+        (flow.first_queueing_ms(25.0, 60.0, 0.95), flow.lost_packets - lost)
+    };
+    let (queue, lost) = after_losses("1"); // level 25 ms
+    assert!((23.5..25.5).contains(&queue) && lost == 0, "{queue} {lost}");
+    let (queue, lost) = after_losses("2"); // level 50 ms; without loss it stands there, see above
+    assert!((190.0..200.0).contains(&queue), "{queue}");
+    assert!((500..5_000).contains(&lost), "{lost}"); // of 60000
+}
+
+#[test]
 fn a_level_below_qeps_never_rests() {
     let (_, restless, _) = alone(20, 0.0, &[("xref", "2 ms")]);
     let (_, calm, _) = alone(20, 0.0, &[("xref", "2 ms"), ("qeps", "2 ms")]);

@@ -43,6 +43,10 @@
 //! | Reports at other intervals than DELTA are gathered until DELTA has passed | the constants are made for it |
 //! | The shaping buffer is the pacer; its length is reckoned from frames encoded and packets sent | the controller does not own it |
 //!
+//! A level of QTH or more holds only until something is lost: warped delays fall as the queue grows, and the
+//! flow cycles into the buffer and back every five seconds (`tests/nada.rs`). So `PRIO XREF RMAX / rate`
+//! should stay below 50 ms too.
+//!
 //! For games one wants a smaller `xref`, but `XREF RMAX / rate` must stay above QEPS, also at the highest
 //! rate: below it the flow never rests, since each time that the queue is under QEPS for LOGWIN it ramps up
 //! by about a fifth and builds a queue of up to QBOUND. So lower `qeps` with `xref`, as `xref` = `qeps`.
@@ -274,7 +278,7 @@ impl RateController for Nada {
             return;
         }
         for report in batch.reports {
-            self.statistics.on_packet(report);
+            self.statistics.on_packet(now, report);
         }
         self.rtt = batch.round_trip_time(now).unwrap_or(self.rtt);
         let last = *self.last_update.get_or_insert(now.saturating_sub(DELTA));

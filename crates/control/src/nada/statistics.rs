@@ -7,9 +7,13 @@
 //! | window of the baseline delay | 10 min | ours: the RFC says a relatively long period |
 //! | loss intervals in the mean | 8, weights 1, 1, 1, 1, 0.8, 0.6, 0.4, 0.2 | RFC 5348, section 5.4 |
 //! | packets in the window at most | 16384 | ours: bounds memory |
+//!
+//! | Deviation | Why |
+//! |---|---|
+//! | A baseline delay by which a packet would have been under way for longer than since it was sent is forgotten | the RFC says nothing of clocks that jump: for ten minutes the empty path would look full |
 
 use crate::PacketReport;
-use crate::filter::WindowedMin;
+use crate::filter::{BaseDelay, WindowedMin};
 use gameway_units::{Bytes, Duration, Ecn, Instant, Rate, ReceiverInstant};
 use std::collections::VecDeque;
 
@@ -86,7 +90,7 @@ pub(super) struct Statistics {
     received: u64,
     received_bytes: Bytes,
     marked: u64,
-    base: WindowedMin,
+    base: BaseDelay,
     /// Least negated one-way delay of the window: the greatest delay.
     greatest: WindowedMin,
     /// Newest one-way delays; only the first `tapped` count until it is full.
@@ -102,7 +106,7 @@ impl Statistics {
             received: 0,
             received_bytes: Bytes::ZERO,
             marked: 0,
-            base: WindowedMin::new(BASE_WINDOW),
+            base: BaseDelay::new(BASE_WINDOW),
             greatest: WindowedMin::new(LOGWIN),
             taps: [Duration::ZERO; TAPS],
             tapped: 0,
@@ -110,7 +114,8 @@ impl Statistics {
         }
     }
 
-    pub(super) fn on_packet(&mut self, report: &PacketReport) {
+    /// A report that comes at `now`.
+    pub(super) fn on_packet(&mut self, now: Instant, report: &PacketReport) {
         let newest = self.window.back().map_or(report.packet.sent, |logged| logged.sent);
         let sent = report.packet.sent.max(newest);
         let marked = report.arrival.is_some() && report.ecn == Ecn::Ce;
@@ -118,7 +123,7 @@ impl Statistics {
         self.intervals.on_packet(report.arrival.is_none());
         if let Some(arrival) = report.arrival {
             let delay = arrival.one_way_delay_since(report.packet.sent);
-            self.base.insert(sent, delay);
+            self.base.insert(now, report.packet.sent, arrival);
             self.greatest.insert(sent, Duration::ZERO.saturating_sub(delay));
             self.taps[self.tapped % TAPS] = delay;
             // Past the first round only the remainder matters: no overflow, and "full" stays true.
@@ -216,6 +221,11 @@ mod tests {
         PacketReport { packet, arrival, ecn: Ecn::NotEct }
     }
 
+    /// Reported a second after it was sent.
+    fn feed(statistics: &mut Statistics, report: PacketReport) {
+        statistics.on_packet(report.packet.sent + Duration::from_secs(1), &report);
+    }
+
     fn near(value: f64, expected: f64) -> bool {
         (value - expected).abs() < 1e-9
     }
@@ -224,17 +234,17 @@ mod tests {
     fn queue_delay_is_the_least_of_fifteen_over_the_baseline() {
         let mut statistics = Statistics::new();
         assert_eq!(statistics.queue_delay(), None);
-        statistics.on_packet(&report(0, Some(10)));
+        feed(&mut statistics, report(0, Some(10)));
         for index in 1..15 {
-            statistics.on_packet(&report(index, Some(30 + index)));
+            feed(&mut statistics, report(index, Some(30 + index)));
         }
         assert_eq!(statistics.queue_delay(), Some(Duration::ZERO));
         // The sixteenth pushes out the first: the least is now 31, the baseline still 10.
-        statistics.on_packet(&report(15, Some(60)));
+        feed(&mut statistics, report(15, Some(60)));
         assert_eq!(statistics.queue_delay(), Some(Duration::from_millis(21)));
         assert_eq!(statistics.longest_queue_delay(), Some(Duration::from_millis(50)));
         for index in 16..60 {
-            statistics.on_packet(&report(index, Some(40)));
+            feed(&mut statistics, report(index, Some(40)));
         }
         assert_eq!(statistics.queue_delay(), Some(Duration::from_millis(30)));
     }
@@ -247,7 +257,7 @@ mod tests {
             let lost = index < 100 && index % 5 == 0;
             let ecn = if index % 10 == 1 { Ecn::Ce } else { Ecn::Ect0 };
             let report = report(index * 10, (!lost).then_some(10));
-            statistics.on_packet(&PacketReport { ecn, ..report });
+            feed(&mut statistics, PacketReport { ecn, ..report });
             if index == 99 {
                 // 490 to 990 ms: 51 packets, ten lost; five of 41 marked.
                 assert!(near(statistics.loss_ratio(), 10.0 / 51.0));

@@ -47,6 +47,7 @@
 //! | B_k | target of frame k | `frame_bitrate` |
 //! | B / B_k with cross-traffic | as printed, though it scales the others' share too | `scale` |
 //! | normaliser of the weights | all samples (printed: N_packet) | |
+//! | D_min after the receiver's clock jumped | forgotten if a packet would have been under way for longer than since it was sent | |
 //! | packets of D_min | all, also probes, which a slow link delays less | `least_delay` |
 //! | which R drives rho | corrected R of the newest final frame | `pace_ratio`, `max_pace` |
 //! | next delay | oldest frame later than least RTT + L + report delay + margin; once for each frame | `fallback`, `next_delay_margin` |
@@ -75,7 +76,7 @@ pub use readings::{
 };
 
 use crate::catalogue::OptionError;
-use crate::filter::WindowedMin;
+use crate::filter::{BaseDelay, WindowedMin};
 use crate::{
     FeedbackBatch, FeedbackStyle, FrameId, FrameSent, Pacing, PacketKind, RateController,
     RateLimits, SentPacket, Target,
@@ -115,7 +116,7 @@ pub struct Pudica {
     frames: Frames,
     estimate: Estimate,
     /// Least one-way delay, with the clocks' offset.
-    least_delay: WindowedMin,
+    least_delay: BaseDelay,
     least_rtt: WindowedMin,
     /// Negative of how long the receiver takes to report a frame: a minimum gives the longest.
     report_delay: WindowedMin,
@@ -155,7 +156,7 @@ impl Pudica {
             gate: Gate::Open,
             frames: Frames::new(),
             estimate: Estimate::new(options.bur, &limits),
-            least_delay: WindowedMin::new(LEAST_DELAY_WINDOW),
+            least_delay: BaseDelay::new(LEAST_DELAY_WINDOW),
             least_rtt: WindowedMin::new(LEAST_DELAY_WINDOW),
             report_delay: WindowedMin::new(LEAST_DELAY_WINDOW),
             latest_arrival: ReceiverInstant::from_nanos(i64::MIN),
@@ -331,15 +332,16 @@ impl Pudica {
             self.least_rtt.insert(now, rtt);
             self.estimate.on_round_trip(rtt);
         }
+        let mut newest = None;
         for report in batch.reports {
             self.frames.record(report);
             self.estimate.on_report(report);
             let Some(arrival) = report.arrival else { continue };
-            self.latest_arrival = self.latest_arrival.max(arrival);
+            newest = newest.max(Some(arrival));
             let counts = matches!(report.packet.kind, PacketKind::Media | PacketKind::Repair)
                 || self.options.least_delay == LeastDelay::AnyPacket;
             if counts {
-                self.least_delay.insert(now, arrival.one_way_delay_since(report.packet.sent));
+                self.least_delay.insert(now, report.packet.sent, arrival);
             }
             if report.packet.last_of_frame {
                 let held = batch.generated.saturating_since(arrival);
@@ -347,6 +349,8 @@ impl Pudica {
                 self.report_delay.insert(now, -held);
             }
         }
+        // That of this report, not of all: a clock that jumped back must not stop it.
+        self.latest_arrival = newest.unwrap_or(self.latest_arrival);
     }
 
     /// When the oldest unacknowledged frame becomes late, and which it is.

@@ -200,7 +200,7 @@ impl Scream {
             tally.received += 1;
             tally.marked += u64::from(marked);
             let one_way = arrival.one_way_delay_since(report.packet.sent);
-            self.queue_delay.on_packet(now, one_way);
+            self.queue_delay.on_packet(now, report.packet.sent, arrival);
             tally.newest_one_way = Some(one_way);
         }
         tally

@@ -18,12 +18,13 @@
 //! | Deviation | Why |
 //! |---|---|
 //! | The delay target is constant: no compensation for competing flows | the draft lets it be turned off, the C++ has it off |
-//! | No compensation for clock drift | the clocks of the lab do not drift; off by default in the C++ |
+//! | No compensation for clock drift | off by default in the C++; 50 ppm are 3 ms a minute |
+//! | A base delay by which a packet would have been under way for longer than since it was sent is forgotten | a clock that jumps ahead would make the empty path look full for ten minutes |
 //! | No periodic draining to find the base again | in the C++ only, which clears its media queue for two round trips |
 
 use super::VIRTUAL_RTT;
-use crate::filter::WindowedMin;
-use gameway_units::{Duration, Instant};
+use crate::filter::BaseDelay;
+use gameway_units::{Duration, Instant, ReceiverInstant};
 
 const BASE_WINDOW: Duration = Duration::from_secs(600);
 const AVERAGE_GAIN: f64 = 0.25;
@@ -33,7 +34,7 @@ const VARIATION_GAIN: f64 = 1.0 / 64.0;
 /// See the module. Times are in seconds.
 #[derive(Debug, Clone)]
 pub(super) struct QueueDelay {
-    base: WindowedMin,
+    base: BaseDelay,
     current: f64,
     average: f64,
     variation: f64,
@@ -43,7 +44,7 @@ pub(super) struct QueueDelay {
 
 impl QueueDelay {
     pub(super) fn new() -> Self {
-        let base = WindowedMin::new(BASE_WINDOW);
+        let base = BaseDelay::new(BASE_WINDOW);
         Self { base, current: 0.0, average: 0.0, variation: 0.0, threshold: 0.1, last_update: None }
     }
 
@@ -60,9 +61,9 @@ impl QueueDelay {
         ((self.threshold - self.variation) / self.threshold).max(0.0)
     }
 
-    /// One-way delay (with whatever clock offset) of a packet received.
-    pub(super) fn on_packet(&mut self, now: Instant, one_way_delay: Duration) {
-        self.base.insert(now, one_way_delay);
+    /// A packet was received.
+    pub(super) fn on_packet(&mut self, now: Instant, sent: Instant, arrival: ReceiverInstant) {
+        self.base.insert(now, sent, arrival);
     }
 
     /// After the packets of a report, with the delay of the newest; `window_ratio` is that of a segment
@@ -105,7 +106,9 @@ mod tests {
 
     fn feed(delay: &mut QueueDelay, time: i64, one_way_millis: i64) {
         let one_way = Duration::from_millis(one_way_millis);
-        delay.on_packet(at(time), one_way);
+        let sent = at(time) - Duration::from_secs(2);
+        let arrival = ReceiverInstant::from_nanos((sent + one_way).as_nanos());
+        delay.on_packet(at(time), sent, arrival);
         delay.on_report(at(time), one_way, RTT, 0.01);
     }
 

@@ -69,7 +69,8 @@ fn the_send_window_is_three_windows_when_calm_and_one_and_a_half_when_not() {
     let window = scream.window.bytes();
     assert_eq!(scream.target().window, Some(Bytes::from_f64(3.0 * window)));
     for step in 0..300 {
-        scream.queue_delay.on_packet(at(step * 25), Duration::ZERO);
+        let arrival = ReceiverInstant::from_nanos(at(step * 25).as_nanos());
+        scream.queue_delay.on_packet(at(step * 25), at(step * 25), arrival);
         let late = Duration::from_millis(100);
         scream.queue_delay.on_report(at(step * 25), late, VIRTUAL_RTT, 0.01);
     }

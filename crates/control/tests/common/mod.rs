@@ -15,6 +15,8 @@ const PACKET: u64 = 1_248;
 const PROBE: u64 = 48;
 /// The receiver's clock is ahead by this much.
 const CLOCK_OFFSET: Duration = Duration::from_secs(1_000);
+/// What nothing has been heard of for so long is taken for lost, as in `gameway-session`.
+const SILENCE: Duration = Duration::from_secs(1);
 
 pub fn limits() -> RateLimits {
     RateLimits {
@@ -50,6 +52,9 @@ fn noise(index: u64) -> f64 {
     ((z ^ (z >> 31)) >> 11) as f64 / (1_u64 << 52) as f64 - 1.0
 }
 
+/// What a report becomes on its way back: the reports, when the receiver made it, and what is in flight.
+pub type Mangle = Box<dyn FnMut(Instant, &mut Vec<PacketReport>, &mut ReceiverInstant, &mut Bytes)>;
+
 #[derive(Debug, Clone, Copy)]
 enum Event {
     Frame(usize),
@@ -84,6 +89,9 @@ pub struct Flow {
     /// Arrived and not reported.
     arrived: Vec<(SentPacket, Instant)>,
     on_way: VecDeque<(Vec<PacketReport>, ReceiverInstant)>,
+    /// Packets whose report was lost.
+    unheard: Vec<PacketReport>,
+    last_generated: ReceiverInstant,
     timer_set: Option<Instant>,
     pace_set: Option<Instant>,
     first_sent: BTreeMap<u64, Instant>,
@@ -160,6 +168,10 @@ pub struct Network {
     pub jitter: Option<(Duration, Duration)>,
     /// Used instead of what controllers ask for.
     pub feedback_style: Option<FeedbackStyle>,
+    /// Reports that would arrive in this span are lost.
+    pub feedback_blackout: Option<(Instant, Instant)>,
+    /// Reports pass through this.
+    pub mangle: Option<Mangle>,
 }
 
 impl Network {
@@ -180,6 +192,8 @@ impl Network {
             mark_above: None,
             jitter: None,
             feedback_style: None,
+            feedback_blackout: None,
+            mangle: None,
         }
     }
 
@@ -201,6 +215,8 @@ impl Network {
             in_flight: Bytes::ZERO,
             arrived: Vec::new(),
             on_way: VecDeque::new(),
+            unheard: Vec::new(),
+            last_generated: ReceiverInstant::ZERO,
             timer_set: None,
             pace_set: None,
             first_sent: BTreeMap::new(),
@@ -278,6 +294,7 @@ impl Network {
     }
 
     fn encode(&mut self, index: usize) {
+        self.expire(index);
         let now = self.now;
         let flow = &mut self.flows[index];
         let target = flow.controller.target();
@@ -442,33 +459,77 @@ impl Network {
         let mut reports = Vec::new();
         for (packet, arrival) in std::mem::take(&mut flow.arrived) {
             // The path does not reorder: what was sent before and has not come is lost.
-            while let Some(oldest) = flow.outstanding.pop_front() {
-                let arrived = oldest.sequence == packet.sequence;
-                let marked = arrived && flow.marked.contains(&oldest.sequence.0);
-                reports.push(PacketReport {
-                    packet: oldest,
-                    arrival: arrived.then(|| on_clock(arrival)),
-                    ecn: if marked { Ecn::Ce } else { Ecn::NotEct },
-                });
-                if arrived {
-                    break;
-                }
+            while let Some(lost) = pop_if(&mut flow.outstanding, |p| p.sequence < packet.sequence) {
+                reports.push(report_of(lost, None, false));
             }
+            // If it was taken for lost already, it is told of once more.
+            pop_if(&mut flow.outstanding, |oldest| oldest.sequence == packet.sequence);
+            let marked = flow.marked.contains(&packet.sequence.0);
+            reports.push(report_of(packet, Some(on_clock(arrival)), marked));
         }
         flow.on_way.push_back((reports, on_clock(self.now)));
         self.schedule(self.now + self.one_way, Event::Feedback(index));
     }
 
     fn feedback(&mut self, index: usize) {
+        let now = self.now;
+        let Some((reports, generated)) = self.flows[index].on_way.pop_front() else { return };
+        let dark = self.feedback_blackout.is_some_and(|(from, to)| from <= now && now < to);
+        let unheard = &mut self.flows[index].unheard;
+        if dark {
+            unheard.extend(reports.iter().map(|report| report_of(report.packet, None, false)));
+            return;
+        }
+        let reports = std::mem::take(unheard).into_iter().chain(reports).collect();
+        self.flows[index].last_generated = generated;
+        self.tell(index, reports, generated);
+    }
+
+    /// Takes for lost what nothing has been heard of for long.
+    fn expire(&mut self, index: usize) {
+        let now = self.now;
         let flow = &mut self.flows[index];
-        let Some((reports, generated)) = flow.on_way.pop_front() else { return };
+        let silent = |packet: &SentPacket| now - packet.sent > SILENCE;
+        let old = flow.unheard.iter().take_while(|report| silent(&report.packet)).count();
+        let mut reports: Vec<_> = flow.unheard.drain(..old).collect();
+        while let Some(packet) = pop_if(&mut flow.outstanding, silent) {
+            reports.push(report_of(packet, None, false));
+        }
+        if !reports.is_empty() {
+            let generated = flow.last_generated;
+            self.tell(index, reports, generated);
+        }
+    }
+
+    fn tell(
+        &mut self,
+        index: usize,
+        mut reports: Vec<PacketReport>,
+        mut generated: ReceiverInstant,
+    ) {
+        let flow = &mut self.flows[index];
         let reported: Bytes = reports.iter().map(|report| report.packet.size).sum();
         flow.in_flight = flow.in_flight.saturating_sub(reported);
-        let batch = FeedbackBatch { reports: &reports, generated, in_flight: flow.in_flight };
+        let mut in_flight = flow.in_flight;
+        if let Some(mangle) = &mut self.mangle {
+            mangle(self.now, &mut reports, &mut generated, &mut in_flight);
+        }
+        let batch = FeedbackBatch { reports: &reports, generated, in_flight };
         flow.controller.on_feedback(self.now, &batch);
         flow.targets.push((self.now, flow.controller.target().bitrate));
         self.after_input(index);
     }
+}
+
+fn pop_if(
+    packets: &mut VecDeque<SentPacket>,
+    condition: impl Fn(&SentPacket) -> bool,
+) -> Option<SentPacket> {
+    if packets.front().is_some_and(condition) { packets.pop_front() } else { None }
+}
+
+fn report_of(packet: SentPacket, arrival: Option<ReceiverInstant>, marked: bool) -> PacketReport {
+    PacketReport { packet, arrival, ecn: if marked { Ecn::Ce } else { Ecn::NotEct } }
 }
 
 fn filler(kind: PacketKind, frame: FrameId, size: u64) -> SentPacket {
@@ -521,4 +582,143 @@ pub fn three_staggered(name: &str, options: &[(&str, &str)], runs: u32) -> Three
         seen.delay_ms += delays / 3.0 / f64::from(runs);
     }
     seen
+}
+
+/// A number that looks random, for tests that shuffle and lie (SplitMix64).
+pub fn hash(index: u64) -> u64 {
+    let mut z = index.wrapping_mul(0x9e37_79b9_7f4a_7c15).wrapping_add(0x9e37_79b9_7f4a_7c15);
+    z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+    z ^ (z >> 31)
+}
+
+/// What may happen to feedback while it is hostile.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Lie {
+    /// Arrivals at any time that the clock can show.
+    AbsurdTimes,
+    /// Arrivals up to a second before or after the true time.
+    ScatteredTimes,
+    /// The newest first.
+    Reversed,
+    /// Everything twice, the second time with another fate.
+    Contradicted,
+    /// Nothing arrived.
+    AllLost,
+    /// Everything is marked.
+    AllMarked,
+    /// Any number of bytes in flight.
+    AbsurdInFlight,
+    /// The report was made at any time.
+    AbsurdReportTime,
+    /// Everything arrived at one moment.
+    Frozen,
+    /// Each report is one of the above.
+    Any,
+    /// The receiver's clock jumps an hour ahead at the end, and stays so.
+    JumpAhead,
+    /// It jumps an hour back, and stays so.
+    JumpBack,
+}
+
+pub const LIES: [Lie; 12] = [
+    Lie::AbsurdTimes,
+    Lie::ScatteredTimes,
+    Lie::Reversed,
+    Lie::Contradicted,
+    Lie::AllLost,
+    Lie::AllMarked,
+    Lie::AbsurdInFlight,
+    Lie::AbsurdReportTime,
+    Lie::Frozen,
+    Lie::Any,
+    Lie::JumpAhead,
+    Lie::JumpBack,
+];
+
+/// Lies from `from` to `until`.
+pub fn liar(lie: Lie, from: Instant, until: Instant, seed: u64) -> Mangle {
+    let mut calls = seed.wrapping_mul(1_000_003);
+    Box::new(move |now, reports, generated, in_flight| {
+        calls = calls.wrapping_add(1);
+        let jump = match lie {
+            Lie::JumpAhead => Duration::from_secs(3_600),
+            Lie::JumpBack => Duration::from_secs(-3_600),
+            _ => Duration::ZERO,
+        };
+        if now >= until {
+            *generated += jump;
+            for report in reports.iter_mut() {
+                report.arrival = report.arrival.map(|time| time + jump);
+            }
+        } else if now >= from {
+            let lie = if lie == Lie::Any { LIES[(hash(calls) % 9) as usize] } else { lie };
+            tell_lie(lie, hash(calls), reports, generated, in_flight);
+        }
+    })
+}
+
+fn tell_lie(
+    lie: Lie,
+    random: u64,
+    reports: &mut Vec<PacketReport>,
+    generated: &mut ReceiverInstant,
+    in_flight: &mut Bytes,
+) {
+    let any = |index: usize| ReceiverInstant::from_nanos(hash(random ^ index as u64) as i64);
+    match lie {
+        Lie::Reversed => reports.reverse(),
+        Lie::AbsurdInFlight => *in_flight = Bytes::new(random),
+        Lie::AbsurdReportTime => *generated = any(0),
+        Lie::Contradicted => {
+            let mut again = reports.clone();
+            for (index, report) in again.iter_mut().enumerate() {
+                report.arrival = report.arrival.is_none().then(|| any(index));
+            }
+            reports.append(&mut again);
+        }
+        _ => {
+            for (index, report) in reports.iter_mut().enumerate() {
+                let scatter = (hash(random ^ index as u64) % 2_000_000_000) as i64 - 1_000_000_000;
+                match lie {
+                    Lie::AbsurdTimes => report.arrival = Some(any(index)),
+                    Lie::ScatteredTimes => {
+                        let scatter = Duration::from_nanos(scatter);
+                        report.arrival = report.arrival.map(|time| time + scatter);
+                    }
+                    Lie::AllLost => report.arrival = None,
+                    Lie::AllMarked => report.ecn = Ecn::Ce,
+                    Lie::Frozen => report.arrival = Some(ReceiverInstant::ZERO),
+                    _ => {}
+                }
+            }
+        }
+    }
+}
+
+/// A controller with options.
+pub type Variant = (&'static str, &'static [(&'static str, &'static str)]);
+
+/// Every controller that adapts, in its main variants.
+pub const ADAPTIVE: &[Variant] = &[
+    ("copa", &[]),
+    ("copa", &[("mode", "competitive")]),
+    ("gcc", &[]),
+    ("nada", &[]),
+    ("nada", &[("priority", "2")]),
+    ("pudica", &[]),
+    ("pudica", &[("bur", "sqp")]),
+    ("pudica", &[("bur", "salsify")]),
+    ("pudica", &[("bur", "salsify"), ("trigger", "own")]),
+    ("pudica", &[("additive_only", "on")]),
+    ("salsify", &[]),
+    ("scream", &[]),
+    ("scream", &[("ecn", "classic")]),
+    ("scream", &[("ecn", "off")]),
+    ("sqp", &[]),
+];
+
+/// Every controller in its main variants.
+pub fn variants() -> impl Iterator<Item = Variant> {
+    ADAPTIVE.iter().copied().chain([("fixed", &[] as &[_])])
 }
