@@ -94,9 +94,8 @@ def test_the_example_of_every_key_can_run() -> None:
     _, example = blocks("experiment-file.md", "toml")
     runs = gw.expand(gw.loads(example))
     assert len(runs) == 4
-    if gw.SCHEMA_VERSION > 1:
-        for run in runs:
-            _core.check_spec(json.dumps(run.spec))
+    for run in runs:
+        _core.check_spec(json.dumps(run.spec))
 
 
 def documented(text: str, heading: str) -> list[list[str]]:

@@ -24,9 +24,6 @@ if TYPE_CHECKING:
 
     from pydantic import ValidationInfo
 
-MARKING = "mark_above"
-"""An option that every kind of queue has."""
-
 
 @cache
 def catalogue() -> dict[str, Any]:
@@ -64,8 +61,7 @@ def with_options(kind: str, part: str, option: Callable[[list[str], str], Check]
 def _options_of_all(part: str, kinds: list[str]) -> set[str]:
     """Options that every one of `kinds` has."""
     found = [{option["name"] for option in entries(part)[kind]["options"]} for kind in kinds]
-    own = {MARKING} if part == "queues" else set()
-    return set.intersection(*found) | own
+    return set.intersection(*found)
 
 
 def _controller_option(kinds: list[str], name: str) -> Check:

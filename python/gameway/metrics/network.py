@@ -30,9 +30,7 @@ def feedback_overhead_percent(bins: pl.DataFrame, flow: str, window: Window) -> 
     """Bytes that the receiver of a stream sent back, percent of those that the stream sent."""
     rows = in_window(bins, "bin_start_ns", window).filter(pl.col("flow") == flow)
     sent = total(rows, "sent_bytes")
-    if "feedback_bytes" not in rows.columns or not sent:
-        return NAN
-    return 100.0 * total(rows, "feedback_bytes") / sent
+    return 100.0 * total(rows, "feedback_bytes") / sent if sent else NAN
 
 
 def rtt_metrics(pings: pl.DataFrame, window: Window) -> dict[str, float]:

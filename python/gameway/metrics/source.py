@@ -56,8 +56,8 @@ class Run:
 
 
 def rows_of_link(link: pl.DataFrame, name: str) -> pl.DataFrame:
-    """The rows of one bottleneck; the table of a run with one bottleneck may not name it."""
-    return link.filter(pl.col("link") == name) if "link" in link.columns else link
+    """The rows of one bottleneck."""
+    return link.filter(pl.col("link") == name)
 
 
 def link_of(flow: dict[str, Any]) -> str:
