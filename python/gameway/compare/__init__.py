@@ -37,6 +37,7 @@ class Comparison:
 
     verdicts: Sequence[Verdict]
     title: str
+    lead: str = ""
 
     @cached_property
     def table(self) -> pl.DataFrame:
@@ -47,7 +48,7 @@ class Comparison:
     @property
     def page(self) -> Page:
         """The page of the comparison."""
-        return pages.page(self.verdicts, title=self.title)
+        return pages.page(self.verdicts, title=self.title, lead=self.lead)
 
     def write(self, path: str | Path) -> Path:
         """Write the page, and its figures and tables beside it."""
@@ -68,9 +69,9 @@ def compare(folders: Sequence[str | Path]) -> Comparison:
     return compare_results(parts, f"Comparison: {names}")
 
 
-def compare_results(parts: Mapping[str, Results], title: str) -> Comparison:
+def compare_results(parts: Mapping[str, Results], title: str, lead: str = "") -> Comparison:
     """Compare the controllers of opened result folders, by name."""
-    return Comparison([Verdict(scenario) for scenario in scenarios_of(parts)], title)
+    return Comparison([Verdict(scenario) for scenario in scenarios_of(parts)], title, lead)
 
 
 def _free(name: str, folder: str | Path, taken: Mapping[str, Results]) -> str:
