@@ -5,13 +5,28 @@
 //!
 //! Model: count packets delivered and marked; every min(10 ms, smoothed RTT) a share comes of it. A share
 //! at or above the average pulls it up with gain 1/8; a lower one only lets it decay by 1/128.
-//! So marks of which most intervals see none count for more than they are: the window rests where alpha
-//! stands for two marks per round trip, which evenly spread marks reach at about one, and those at the
-//! ends of frames at about a half (`tests/scream.rs`).
+//!
+//! Where that rests, at a round trip of 25 ms, with mu marks per round trip, lambda = mu 10/25 per interval
+//! and a = alpha times the packets of an interval (`tests/scream.rs` holds it to all of this):
+//!
+//! - The window: growth is a segment per 25 ms, a reaction takes alpha / 2, so alpha times the window summed
+//!   over reactions is two packets. With r reactions per round trip, `a = 0.8 / r`. A reaction needs a mark
+//!   and 25 ms since the last: evenly spread marks give `r = min(1, mu)`, random ones
+//!   `r = 1 / (1 + exp(-mu) / mu)`.
+//! - A symmetric filter holds alpha at the share of marks, `a = lambda`, so `mu r = 2`: mu = 2 for even
+//!   marks, 2.115 for random ones. These are the two marks per round trip for which L4S is designed.
+//! - The draft's filter rests where `16 E[(k - a)+] = a P(k < a)`, k marks in an interval. For even marks
+//!   k is 0 or 1 and `16 lambda (1 - a) = a (1 - lambda)`: mu = 0.89, a = 0.9. For random (Poisson) ones:
+//!   mu = 1.0, a = 1.1.
+//!
+//! So about one real mark per round trip stands for two: the filter is meant so, since fast up and slow down is
+//! steadier behind high marking thresholds. Marks in bursts (a step threshold, or the ends of frames)
+//! stand for more still. Ericsson's and libwebrtc's code have the same gains.
 //!
 //! | Constant | Value | Origin |
 //! |---|---|---|
-//! | gain up, gain down | 1/8, 1/128 | draft and Ericsson's C++ |
+//! | gain up, gain down | 1/8, 1/128 | draft, Ericsson's C++, libwebrtc |
+//! | gain of the symmetric filter (an option) | 1/16 | DCTCP, RFC 8257 section 3.3 |
 //! | update interval | 10 ms, or the smoothed RTT if shorter | the same |
 //! | start | 0 | draft (C++: 0.1) |
 //!
@@ -21,11 +36,23 @@ use gameway_units::{Duration, Instant};
 
 const GAIN_UP: f64 = 1.0 / 8.0;
 const GAIN_DOWN: f64 = 1.0 / 128.0;
+const GAIN_DCTCP: f64 = 1.0 / 16.0;
 const UPDATE_INTERVAL: Duration = Duration::from_millis(10);
+
+/// How shares become an average.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum AlphaFilter {
+    /// Up by an eighth of the difference, down by a 128th of itself (the draft).
+    #[default]
+    FastAttack,
+    /// By a sixteenth of the difference either way (DCTCP).
+    Symmetric,
+}
 
 /// See the module.
 #[derive(Debug, Clone, Default)]
 pub(super) struct L4sAlpha {
+    filter: AlphaFilter,
     alpha: f64,
     delivered: u64,
     marked: u64,
@@ -33,6 +60,10 @@ pub(super) struct L4sAlpha {
 }
 
 impl L4sAlpha {
+    pub(super) fn new(filter: AlphaFilter) -> Self {
+        Self { filter, ..Self::default() }
+    }
+
     pub(super) fn get(&self) -> f64 {
         self.alpha
     }
@@ -53,10 +84,12 @@ impl L4sAlpha {
             return;
         }
         let share = self.marked as f64 / self.delivered as f64;
-        self.alpha = if share >= self.alpha {
-            self.alpha + GAIN_UP * (share - self.alpha)
-        } else {
-            self.alpha * (1.0 - GAIN_DOWN)
+        self.alpha = match self.filter {
+            AlphaFilter::Symmetric => self.alpha + GAIN_DCTCP * (share - self.alpha),
+            AlphaFilter::FastAttack if share >= self.alpha => {
+                self.alpha + GAIN_UP * (share - self.alpha)
+            }
+            AlphaFilter::FastAttack => self.alpha * (1.0 - GAIN_DOWN),
         };
         (self.delivered, self.marked) = (0, 0);
         self.last_update = Some(now);

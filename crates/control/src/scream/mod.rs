@@ -41,6 +41,7 @@ use crate::{
 };
 use gameway_units::{Bytes, Duration, Ecn, Instant};
 use in_flight::InFlight;
+pub use l4s_alpha::AlphaFilter;
 use l4s_alpha::L4sAlpha;
 use media::MediaRate;
 use queue_delay::QueueDelay;
@@ -80,6 +81,11 @@ pub const OPTIONS: &[OptionSpec] = &[
         summary: "share of the window kept after a classic mark; 0.1 to 1",
     },
     OptionSpec {
+        name: "alpha_filter",
+        default: "fast-attack",
+        summary: "average of the share of marks: fast-attack (draft), symmetric (DCTCP)",
+    },
+    OptionSpec {
         name: "variation_damping",
         default: "on",
         summary: "grow and back off less while the delay varies (optional in the draft): on, off",
@@ -97,6 +103,8 @@ pub struct ScreamOptions {
     pub loss_beta: f64,
     /// Share of the window kept after a classic mark.
     pub ecn_beta: f64,
+    /// Average of the share of marks.
+    pub alpha_filter: AlphaFilter,
     /// Grow and back off less while the delay varies.
     pub variation_damping: bool,
 }
@@ -108,6 +116,7 @@ impl Default for ScreamOptions {
             queue_delay_target: Duration::from_millis(60),
             loss_beta: 0.7,
             ecn_beta: 0.8,
+            alpha_filter: AlphaFilter::default(),
             variation_damping: true,
         }
     }
@@ -152,7 +161,7 @@ impl Scream {
             options,
             in_flight: InFlight::default(),
             queue_delay: QueueDelay::new(),
-            alpha: L4sAlpha::default(),
+            alpha: L4sAlpha::new(options.alpha_filter),
             window: ReferenceWindow::new(rules, media.window_for_start(START_RTT)),
             media,
             smoothed_rtt: START_RTT,
@@ -171,12 +180,15 @@ impl Scream {
     ) -> Result<Self, OptionError> {
         let values = OptionValues::new("scream", OPTIONS, options)?;
         let modes = [("off", EcnMode::Off), ("classic", EcnMode::Classic), ("l4s", EcnMode::L4s)];
+        let filters =
+            [("fast-attack", AlphaFilter::FastAttack), ("symmetric", AlphaFilter::Symmetric)];
         let (least, most) = (Duration::from_millis(1), Duration::from_secs(10));
         let options = ScreamOptions {
             ecn: values.choice("ecn", &modes)?,
             queue_delay_target: values.duration("queue_delay_target", least, most)?,
             loss_beta: values.number("loss_beta", 0.1, 1.0)?,
             ecn_beta: values.number("ecn_beta", 0.1, 1.0)?,
+            alpha_filter: values.choice("alpha_filter", &filters)?,
             variation_damping: values.switch("variation_damping")?,
         };
         Ok(Self::new(options, limits))

@@ -164,6 +164,8 @@ pub struct Network {
     pub loss_ppm: u64,
     /// Packets that waited longer than this in the queue are marked "congestion experienced".
     pub mark_above: Option<Duration>,
+    /// Over this much more, the probability of a mark rises from 0 to 1; at once if zero.
+    pub mark_ramp: Duration,
     /// In each period of the first length, what would arrive during the second arrives at its end.
     pub jitter: Option<(Duration, Duration)>,
     /// Used instead of what controllers ask for.
@@ -190,6 +192,7 @@ impl Network {
             queue_ms: Vec::new(),
             loss_ppm: 0,
             mark_above: None,
+            mark_ramp: Duration::ZERO,
             jitter: None,
             feedback_style: None,
             feedback_blackout: None,
@@ -422,7 +425,9 @@ impl Network {
             let met = self.now - enqueued;
             self.flows[index].frames[packet.frame.0 as usize].first_queueing = Some(met);
         }
-        if self.mark_above.is_some_and(|limit| self.now - enqueued > limit) {
+        let beyond = self.mark_above.map_or(Duration::ZERO, |limit| self.now - enqueued - limit);
+        let random = hash(self.order) as f64 / u64::MAX as f64;
+        if beyond > self.mark_ramp.mul_f64(random) {
             self.flows[index].marked.insert(packet.sequence.0);
         }
         self.link_busy = true;
