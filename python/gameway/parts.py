@@ -219,7 +219,23 @@ class Stream(Part):
         check_order(self, "start_bitrate", "max_bitrate", _core.parse_rate, AT_LEAST)
         check_order(self, "min_bitrate", "start_bitrate", _core.parse_rate, AT_LEAST)
         check_order(self, "start", "stop", _core.parse_duration)
+        self._check_pause()
         return self
+
+    def _check_pause(self) -> None:
+        """Refuse a pause of what is not there."""
+        pauses = places(self.pause) if self.pause is not None else []
+        for index, pause in pauses:
+            starts = itertools.product(places(self.start), places(pause["to"]))
+            for (_, start), (place, to) in starts:
+                if _core.parse_duration(to) <= _core.parse_duration(start):
+                    at: fields.At = ("pause", *index, "to", *place)
+                    refuse(f"must be after start = {start}", to, None, at)
+            stops = itertools.product(values(self.stop), places(pause["from"]))
+            for stop, (place, begin) in stops:
+                if stop and _core.parse_duration(begin) >= _core.parse_duration(stop):
+                    at = ("pause", *index, "from", *place)
+                    refuse(f"must be before stop = {stop}", begin, None, at)
 
 
 class Competitor(KindOf):
@@ -259,13 +275,13 @@ class Competitor(KindOf):
 class Ping(Part):
     """Pings through the bottleneck, answered by the client: the RTT that a player would see."""
 
-    interval: fields.Spans = "1 s"
+    interval: fields.Intervals = "1 s"
 
 
 class Record(Part):
     """What is written beyond the standard tables, and how often."""
 
-    controller_interval: fields.Spans = "500 ms"
+    controller_interval: fields.Intervals = "500 ms"
     packets: fields.Switch = False
 
 

@@ -275,6 +275,27 @@ CASES = {
         'name = "game"', 'name = "game"\npause = { from = "60 s", to = "61 s" }', 12,
         "stream.0.pause.from", "60 s", ["after the end of the run", "ends at 60 s"],
     ),
+    "pause before the start": (
+        'name = "game"', 'name = "game"\nstart = "9 s"\npause = { from = "1 s", to = "9 s" }', 13,
+        "stream.0.pause.to", "9 s", ["must be after start = 9 s"],
+    ),
+    "pause after the stop": (
+        'name = "game"',
+        'name = "game"\nstop = ["9 s", "4 s"]\npause = { from = "4 s", to = "8 s" }', 13,
+        "stream.0.pause.from", "4 s", ["must be before stop = 4 s"],
+    ),
+    "reports without end": (
+        'name = "game"', 'name = "game"\nfeedback = { kind = "rfc8888", interval = "999 us" }', 12,
+        "stream.0.feedback.interval", "999 us", ["must be at least 1 ms"],
+    ),
+    "reports without end at an interval": (
+        'name = "game"', 'name = "game"\nfeedback = "1 us"', 12, "stream.0.feedback", "1 us",
+        ["must be at least 1 ms"],
+    ),
+    "negative jitter": (
+        'base_rtt = "16 ms"', 'base_rtt = "16 ms"\njitter = { deviation = "-1 ms" }', 8,
+        "path.jitter.deviation", "-1 ms", ["must not be negative"],
+    ),
     "clock without a unit": (
         'name = "game"', 'name = "game"\nclock_drift = 50', 12, "stream.0.clock_drift", 50,
         ["whole ppm", '"-50 ppm"'],

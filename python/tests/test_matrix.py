@@ -285,6 +285,14 @@ def test_a_later_key_at_its_default_leaves_the_run_as_it_was() -> None:
     assert gw.expand(experiment(stream=[stream | {"ecn": "none"}]))[0].id != PINNED_ID
 
 
+def test_a_queue_is_as_in_the_default_where_it_names_nothing_else() -> None:
+    marking = experiment().with_overrides(["path.queue.mark_above=1 ms"])
+    (run,) = gw.expand(marking)
+    assert run.spec["path"]["queue"] == {
+        "kind": "drop-tail", "size": "2 bdp", "mark_above": "1 ms",
+    }  # fmt: skip
+
+
 def test_competitors_have_the_keys_of_their_kind() -> None:
     common = {"name": "download", "start": "0 s"}
     short = spec_of(competitor=[{"kind": "short-tcp", "least_size": "20 kB", "begins": "on"}])

@@ -33,6 +33,7 @@ from gameway.fields.models import refuse_first, table_axis, table_list, table_of
 from gameway.fields.quantities import (
     amount,
     clock_drift,
+    interval,
     moment,
     packet_size,
     packets,
@@ -64,6 +65,8 @@ Rates = Annotated[str | Sequence[str], axis(rate)]
 """A rate above zero: "25 Mb/s"."""
 Spans = Annotated[str | Sequence[str], axis(span)]
 """A span of time above zero: "16 ms"."""
+Intervals = Annotated[str | Sequence[str], axis(interval)]
+"""A time from one to the next, at least 1 ms: "50 ms"."""
 Moments = Annotated[str | Sequence[str], axis(moment)]
 """A point in time or a span, zero allowed: "30 s"."""
 Amounts = Annotated[str | Sequence[str], axis(amount)]

@@ -20,7 +20,7 @@ from gameway.fields.checking import (
     refuse,
     values,
 )
-from gameway.fields.quantities import moment, rate, rate_or_none, span
+from gameway.fields.quantities import interval, moment, rate, rate_or_none
 from gameway.reference import REFERENCES
 
 if TYPE_CHECKING:
@@ -175,14 +175,21 @@ def feedback(value: object, info: ValidationInfo) -> object:
         return _reports(value, info)
     if isinstance(value, str) and value in FEEDBACK:
         return value
-    try:
-        return span(value, info)
-    except PydanticCustomError:
+    if not _is_duration(value):
         hint = (
             'known are native, per-frame, an interval like "50 ms", or a table like '
             '{ kind = "rfc8888", interval = "5 ms" }'
         )
         refuse("is no feedback", value, hint)
+    return interval(value, info)
+
+
+def _is_duration(value: object) -> bool:
+    try:
+        _core.parse_duration(cast("str", value))
+    except (ValueError, TypeError):
+        return False
+    return True
 
 
 def _reports(value: object, info: ValidationInfo) -> dict[str, Any]:
@@ -192,8 +199,8 @@ def _reports(value: object, info: ValidationInfo) -> dict[str, Any]:
     )
     if "interval" not in table and "rfc8888" in values(kind):
         refuse("is missing", None, 'rfc8888 needs interval = "5 ms"', ("interval",))
-    interval = table.get("interval", TRANSPORT_WIDE_INTERVAL)
-    return {"kind": kind, "interval": inside("interval", axis_of(span), interval, info)}
+    every = table.get("interval", TRANSPORT_WIDE_INTERVAL)
+    return {"kind": kind, "interval": inside("interval", axis_of(interval), every, info)}
 
 
 def pause(value: object, info: ValidationInfo) -> dict[str, Any]:

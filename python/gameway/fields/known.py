@@ -24,6 +24,8 @@ if TYPE_CHECKING:
 
     from pydantic import ValidationInfo
 
+DEFAULT_QUEUE = "drop-tail"
+
 
 @cache
 def catalogue() -> dict[str, Any]:
@@ -97,13 +99,13 @@ def controller(value: object, info: ValidationInfo) -> object:
 
 
 def queue_of(default_size: str) -> Check:
-    """Check a queue: its name, or a table with options; `default_size` if it gives none."""
+    """Check a queue: its name, or a table with what is not as in the default."""
     check = with_options("queue", "queues", _queue_option)
 
     def checked(value: object, info: ValidationInfo) -> object:
         table = {"kind": value} if isinstance(value, str) else value
         if isinstance(table, dict):
-            table = {"size": default_size, **table}
+            table = {"kind": DEFAULT_QUEUE, "size": default_size, **table}
         return check(table, info)
 
     return checked

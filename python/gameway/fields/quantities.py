@@ -34,10 +34,9 @@ def unit(
         except ValueError as error:
             refuse(str(error), value, f'write for example "{example}"')
         if amount < lowest:
-            least = (
-                f"at least {show(lowest)}" if lowest > 1 else ("not negative", "above zero")[lowest]
-            )
-            refuse(f"must be {least}", value, f'write for example "{example}"')
+            bounds = {0: "must not be negative", 1: "must be above zero"}
+            problem = bounds.get(lowest, f"must be at least {show(lowest)}")
+            refuse(problem, value, f'write for example "{example}"')
         if highest is not None and amount > highest:
             refuse(f"must be at most {show(highest)}", value, f'write for example "{example}"')
         return show(amount)
@@ -57,6 +56,8 @@ def _show_ratio(parts_per_million: int) -> str:
 rate = unit(_core.parse_rate, _core.format_rate, "25 Mb/s")
 rate_or_none = unit(_core.parse_rate, _core.format_rate, "25 Mb/s", lowest=0)
 span = unit(_core.parse_duration, _show_duration, "16 ms")
+# What repeats more often than this fills tables, or keeps a run from ever advancing.
+interval = unit(_core.parse_duration, _show_duration, "50 ms", lowest=1_000_000)
 moment = unit(_core.parse_duration, _show_duration, "30 s", lowest=0)
 amount = unit(_core.parse_bytes, _core.format_bytes, "10 MB")
 packet_size = unit(_core.parse_bytes, "{} B".format, "1200 B", lowest=64, highest=1500)
