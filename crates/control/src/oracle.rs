@@ -6,9 +6,10 @@
 //! Model: the stream's share of the path is what the bottlenecks on its way will carry, less the traffic
 //! that nothing slows down, divided max-min fairly among the flows that can be slowed down and are there at
 //! that time. A frame gets what the share will carry from the end of the last frame's transmission until a
-//! frame interval from now, and leaves at the pace at which the share carries it. So every frame has left
-//! the bottleneck when the next one comes, no packet waits behind one of its own flow, and nothing that
-//! could be carried is left out.
+//! frame interval after it is captured, and leaves as fast as the bottleneck can carry it. So every frame
+//! has left the bottleneck when the stream's next one comes, no packet waits behind one of its own stream,
+//! and nothing that could be carried is left out. Behind other streams' frames it waits as they come: each
+//! is captured when it is captured, and holding it back at the sender would only hide the delay.
 //!
 //! # In which sense it is a limit
 //! Alone, or among its like, no controller has more utilization *and* less frame delay: more utilization
@@ -54,6 +55,9 @@ pub const SPEC: ControllerSpec = ControllerSpec {
 pub trait Foresight: Send + std::fmt::Debug {
     /// What the stream's share of the path will carry between two times.
     fn available(&self, from: Instant, to: Instant) -> Bytes;
+
+    /// What the tightest bottleneck could carry of this stream if nobody shared with it.
+    fn capacity(&self, from: Instant, to: Instant) -> Bytes;
 }
 
 /// See the module.
@@ -108,7 +112,7 @@ impl Oracle {
         let from = self.drained.max(capture);
         let room = if from < end { self.foresight.available(from, end) } else { Bytes::ZERO };
         self.bitrate = self.limits.clamp((room / interval).mul_f64(self.share));
-        let step = self.foresight.available(now, now.saturating_add(PACE_STEP)) / PACE_STEP;
+        let step = self.foresight.capacity(now, now.saturating_add(PACE_STEP)) / PACE_STEP;
         self.pace = step.max(self.limits.min);
         self.next_step = now.saturating_add(PACE_STEP);
     }
@@ -182,6 +186,10 @@ mod tests {
             let second = |count| Instant::ZERO + Duration::from_secs(count);
             let early = Rate::from_mbps(20) * (to.min(second(1)) - from.min(second(1)));
             early + Rate::from_mbps(20) * (to.max(second(2)) - from.max(second(2)))
+        }
+
+        fn capacity(&self, from: Instant, to: Instant) -> Bytes {
+            self.available(from, to)
         }
     }
 

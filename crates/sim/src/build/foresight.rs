@@ -180,6 +180,12 @@ impl Foresight for Known {
         // A stream that passes no bottleneck may send what it likes; its own bounds hold.
         Bytes::from_f64((bytes + self.share(begin, to)).min(1e15))
     }
+
+    fn capacity(&self, from: Instant, to: Instant) -> Bytes {
+        let room = self.room(from, to);
+        let own = self.sharers[self.own].hops.iter().map(|&hop| room[hop]);
+        Bytes::from_f64(own.fold(1e15, f64::min))
+    }
 }
 
 #[cfg(test)]
