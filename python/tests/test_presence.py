@@ -23,6 +23,7 @@ from gameway.metrics import per_run_table, summary_table
 from gameway.metrics.convergence import convergence_s
 from gameway.metrics.presence import common, length_s, presence, within
 from gameway.metrics.series import whole_bins
+from gameway.metrics.statistics import rate_ratio
 from gameway.metrics.windows import Window
 
 if TYPE_CHECKING:
@@ -116,6 +117,15 @@ def test_fairness_is_of_the_time_in_which_all_are_there(tmp_path: Path) -> None:
     for row in found.values():
         assert row["jain_index"] == pytest.approx(expected, abs=1e-6)
         assert row["run_streams_jain_index"] == pytest.approx(expected, abs=1e-6)
+        assert row["run_streams_rate_ratio"] == pytest.approx(2.0, abs=1e-6)
+
+
+def test_a_starved_stream_is_infinitely_behind() -> None:
+    assert rate_ratio([6.0, 2.0, 3.0]) == 3.0
+    assert rate_ratio([6.0, 0.0]) == math.inf
+    assert math.isnan(rate_ratio([6.0]))
+    assert math.isnan(rate_ratio([0.0, 0.0]))
+    assert math.isnan(rate_ratio([math.nan, 1.0]))
 
 
 def test_streams_of_two_directions_do_not_share(tmp_path: Path) -> None:

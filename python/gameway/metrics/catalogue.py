@@ -90,6 +90,9 @@ def _network() -> list[Metric]:
         Metric("streams_jain_index", "1", "Jain's index over the mean bitrates of the streams that "
                "go the same way, while all of them are there", "Jain et al. 1984",
                higher_is_better=True),
+        Metric("streams_rate_ratio", "1", "largest over smallest of the same bitrates; by the "
+               "guideline of the RFC at most 3 where priorities and RTTs are alike", _RFC,
+               higher_is_better=False),
         Metric("feedback_overhead_percent", "%", "bytes that the client of the stream sent back, "
                "of those that the stream sent", _RFC, higher_is_better=False),
         Metric("loss_percent", "%", "packets of the stream dropped by the queue or lost on the "

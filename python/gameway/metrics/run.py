@@ -25,7 +25,7 @@ from gameway.metrics.presence import Spans, common, length_s, presence, within
 from gameway.metrics.quantities import seconds
 from gameway.metrics.series import Bitrates, bitrates_from
 from gameway.metrics.source import Run, competitors, link_of, rows_of_link, streams
-from gameway.metrics.statistics import jain_index
+from gameway.metrics.statistics import jain_index, rate_ratio
 from gameway.metrics.windows import Window
 
 if TYPE_CHECKING:
@@ -111,8 +111,8 @@ def _in_scope(
         "loss_percent": network.loss_percent(tables.bins, name, window),
         "feedback_overhead_percent": network.feedback_overhead_percent(tables.bins, name, window),
         "link_utilization_percent": network.link_utilization_percent(link, window),
-        "streams_jain_index": _streams_jain_index(run, tables.bitrates, stream, window),
     }
+    found |= _between_streams(run, tables.bitrates, stream, window)
     found |= network.rtt_metrics(tables.pings, window)
     found |= network.queue_delay_metrics(tables.queue_delay, name, window)
     found |= frame_metrics(frames, window, length_s(there))
@@ -176,7 +176,7 @@ def _competition(
     windows, bitrates = run.windows, tables.bitrates
     rivals = competitors(run.spec)
     if windows.difference is None:
-        return {"jain_index": _jain_index(streams(run.spec), run, bitrates, windows.run)}
+        return {"jain_index": jain_index(_shares(streams(run.spec), run, bitrates, windows.run))}
     both = within(there, windows.difference)
     game = bitrates.mean_over(str(stream["name"]), both)
     rival = sum(bitrates.mean_over(str(flow["name"]), both) for flow in rivals) / len(rivals)
@@ -191,34 +191,32 @@ def _competition(
         "game_mbps": game,
         "competitor_mbps": rival,
         "bitrate_difference_ratio": (game - rival) / capacity if capacity else NAN,
-        "jain_index": _jain_index(
-            streams(run.spec), run, bitrates, windows.difference, and_also=rivals
+        "jain_index": jain_index(
+            _shares(streams(run.spec), run, bitrates, windows.difference, and_also=rivals)
         ),
     }
 
 
-def _streams_jain_index(
+def _between_streams(
     run: Run, bitrates: Bitrates, stream: dict[str, Any], window: Window
-) -> float:
-    """Jain's index of the streams that go the same way, while all of them are there."""
+) -> dict[str, float]:
+    """How the streams that go the same way share it."""
     way = stream.get("direction", "down")
     rivals = [flow for flow in streams(run.spec) if flow.get("direction", "down") == way]
-    return _jain_index(rivals, run, bitrates, window)
+    shares = _shares(rivals, run, bitrates, window)
+    return {"streams_jain_index": jain_index(shares), "streams_rate_ratio": rate_ratio(shares)}
 
 
-def _jain_index(
+def _shares(
     flows: list[dict[str, Any]],
     run: Run,
     bitrates: Bitrates,
     window: Window,
     and_also: Sequence[dict[str, Any]] = (),
-) -> float:
-    """Jain's index in the part of a window in which all `flows` are there."""
-    together = common(presence(flow, run.windows.run) for flow in flows)
-    spans = within(together, window)
-    return jain_index(
-        [bitrates.mean_over(str(flow["name"]), spans) for flow in [*flows, *and_also]]
-    )
+) -> list[float]:
+    """Mean bitrates in the part of a window in which all `flows` are there, Mb/s."""
+    spans = within(common(presence(flow, run.windows.run) for flow in flows), window)
+    return [bitrates.mean_over(str(flow["name"]), spans) for flow in [*flows, *and_also]]
 
 
 def _keyed(frame: pl.DataFrame, keys: dict[str, str]) -> pl.DataFrame:

@@ -43,3 +43,13 @@ def jain_index(rates: Sequence[float]) -> float:
     if len(rates) <= 1 or squares == 0.0:
         return math.nan
     return sum(rates) ** 2 / (len(rates) * squares)
+
+
+def rate_ratio(rates: Sequence[float]) -> float:
+    """The largest over the smallest rate; infinite if one has none, NaN below two flows.
+
+    Source: RFC 8868, section 3, where flows of equal priority and similar RTT should be within 3.
+    """
+    if len(rates) <= 1 or any(map(math.isnan, rates)) or max(rates) == 0.0:
+        return math.nan
+    return max(rates) / min(rates) if min(rates) > 0.0 else math.inf
