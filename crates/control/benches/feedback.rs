@@ -13,6 +13,14 @@ const FRAMES: u64 = 600;
 const PACKETS: u64 = 20;
 const FRAME_INTERVAL: Duration = Duration::from_nanos(16_666_667);
 
+/// Beside the defaults: label, controller, option.
+const VARIANTS: &[(&str, &str, (&str, &str))] = &[
+    ("copa competitive", "copa", ("mode", "competitive")),
+    ("pudica bur=sqp", "pudica", ("bur", "sqp")),
+    ("pudica bur=salsify", "pudica", ("bur", "salsify")),
+    ("scream classic", "scream", ("ecn", "classic")),
+];
+
 fn packet(frame: u64, index: u64) -> SentPacket {
     let sent =
         Instant::ZERO + FRAME_INTERVAL * frame as i64 + Duration::from_micros(600) * index as i64;
@@ -62,10 +70,14 @@ fn controllers(criterion: &mut Criterion) {
     let mut group = criterion.benchmark_group("packet report");
     group.throughput(Throughput::Elements(FRAMES * PACKETS));
     let mut reports = Vec::with_capacity(64);
-    for spec in CATALOGUE {
-        group.bench_function(spec.name, |bencher| {
+    let plain = CATALOGUE.iter().map(|spec| (spec.name, spec.name, None));
+    let variants = VARIANTS.iter().map(|(label, name, option)| (*label, *name, Some(*option)));
+    for (label, name, option) in plain.chain(variants) {
+        let options: Vec<_> =
+            option.iter().map(|(key, value)| (key.to_string(), value.to_string())).collect();
+        group.bench_function(label, |bencher| {
             bencher.iter_batched(
-                || build(spec.name, &[], limits).expect("in the catalogue"),
+                || build(name, &options, limits).expect("in the catalogue"),
                 |mut controller| drive(controller.as_mut(), &mut reports),
                 BatchSize::SmallInput,
             );

@@ -62,6 +62,22 @@ fn a_halved_capacity_is_followed_within_a_second() {
     assert!((0.75..1.0).contains(&(flow.received_mbps(22.0, 30.0) / 10.0)));
 }
 
+/// A decrease is to `backoff` times what arrives (draft-ietf-rmcat-gcc-02 section 5.5), less 5 kb/s.
+#[test]
+fn a_decrease_leaves_its_share_of_what_arrives() {
+    for (backoff, share) in [("0.85", 0.85), ("0.7", 0.7)] {
+        let mut network = Network::usual();
+        network.capacity.push((secs(20.0), Rate::from_mbps(10)));
+        network.add(controller("gcc", &[("backoff", backoff)]), 0.0, 0.0);
+        network.run_until(21.0);
+        let after = network.flows[0].targets.iter().filter(|(at, _)| *at > secs(20.0));
+        let least = after.map(|(_, rate)| rate.as_mbps_f64()).fold(f64::INFINITY, f64::min);
+        // What arrives is measured over windows of 150 ms, to a few packets.
+        let expected = share * 10.0 - 0.005;
+        assert!((least / expected - 1.0).abs() < 0.02, "{backoff} {least}");
+    }
+}
+
 #[test]
 fn heavy_loss_lowers_it_and_light_loss_does_not() {
     let run = |loss_ppm: u64| {
