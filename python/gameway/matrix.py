@@ -68,7 +68,8 @@ class Run:
 
 def expand(experiment: Experiment) -> list[Run]:
     """Give the runs of an experiment, striped over its factors."""
-    tree = _ordered(plain(experiment), experiment.source)
+    source = experiment.source
+    tree = _ordered(plain(experiment), source)
     runs = tree.pop("runs")
     base_seed = tree.pop("seed")
     # What a report says about a run does not change the run.
@@ -84,7 +85,7 @@ def expand(experiment: Experiment) -> list[Run]:
         seed = run_seed(base_seed, repeat)
         for spec, named in zip(specs, factors, strict=True):
             recorded = {"seed": seed, **spec}
-            run = _make(recorded, named, repeat, experiment.source, digests)
+            run = _make(recorded, named, repeat, source, digests)
             found.setdefault(run.id, run)
     return list(found.values())
 

@@ -54,7 +54,8 @@ def _key_of(text: str, place: Any, key: str, path: list[str]) -> str | int:
     names = [item.get("name", default) for item in place if isinstance(item, dict)]
     if key in names:
         return names.index(key)
-    known = f" or a name ({', '.join(map(str, names))})" if names else ""
+    given = [str(name) for name in names if name is not None]
+    known = f" or a name ({', '.join(given)})" if given else ""
     hint = f"give an index from 0 to {len(place) - 1}{known}"
     raise InputError(f'"{key}" is not in {where}', file=f"--set {text}", hint=hint)
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Mapping, Sequence
+from functools import cache
 from typing import Annotated, Any, ClassVar, Self
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
@@ -61,6 +62,7 @@ class KindOf(Part):
     OPTIONAL: ClassVar[Mapping[str, Sequence[str]]] = {}
 
     @classmethod
+    @cache
     def kinds_with(cls, key: str) -> list[str]:
         """Give the kinds for which `key` has a meaning; none if it has for all of them."""
         kinds = dict.fromkeys((*cls.NEEDED, *cls.OPTIONAL))

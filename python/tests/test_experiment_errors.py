@@ -418,6 +418,17 @@ def test_an_override_is_named_as_the_culprit(tmp_path: Path) -> None:
         assert str(caught.value).startswith(f"--set {bad}: ")
 
 
+def test_an_override_in_a_list_without_names_asks_for_an_index() -> None:
+    paths = gw.loads(GOOD.replace("[path]", "[[path]]"))
+    with pytest.raises(gw.InputError, match=r"give an index from 0 to 0$"):
+        paths.with_overrides(["path.capacity=5 Mb/s"])
+    (changed,) = {
+        run.spec["path"]["capacity"]
+        for run in gw.expand(paths.with_overrides(["path.0.capacity=5 Mb/s"]))
+    }
+    assert changed == "5 Mb/s"
+
+
 @given(st.text())
 def test_any_text_is_an_experiment_or_an_input_error(text: str) -> None:
     _load_or_refuse(text)
