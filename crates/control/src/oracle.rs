@@ -21,6 +21,7 @@
 //! | Constant | Value | Origin |
 //! |---|---|---|
 //! | step of the pace | 1 ms | ours: the grain of a recorded trace |
+//! | packet | 1248 B | a full packet of a stream: less than that within a frame interval is an outage, in which it holds what it has |
 //! | look-ahead for what is already sent | 60 s | ours: the longest outage that it plans for |
 //!
 //! Its stream is encoded exactly at target (the simulator sees to that): the noise of an encoder is no
@@ -34,6 +35,7 @@ use crate::{
 use gameway_units::{Bytes, Duration, Instant, Rate};
 
 const PACE_STEP: Duration = Duration::from_millis(1);
+const ONE_PACKET: Bytes = Bytes::new(1_248);
 const LOOK_AHEAD: Duration = Duration::from_secs(60);
 
 /// What the oracle can be told.
@@ -73,6 +75,8 @@ pub struct Oracle {
     next_step: Instant,
     bitrate: Rate,
     pace: Rate,
+    /// Nothing that is sent now would be carried within a frame interval.
+    holds: bool,
 }
 
 impl Oracle {
@@ -99,6 +103,7 @@ impl Oracle {
             next_step: Instant::ZERO,
             bitrate: limits.start,
             pace: limits.start,
+            holds: false,
         };
         oracle.look(Instant::ZERO);
         Ok(oracle)
@@ -112,8 +117,10 @@ impl Oracle {
         let from = self.drained.max(capture);
         let room = if from < end { self.foresight.available(from, end) } else { Bytes::ZERO };
         self.bitrate = self.limits.clamp((room / interval).mul_f64(self.share));
-        let step = self.foresight.capacity(now, now.saturating_add(PACE_STEP)) / PACE_STEP;
-        self.pace = step.max(self.limits.min);
+        let over = |span| self.foresight.capacity(now, now.saturating_add(span)) / span;
+        // A recorded link carries nothing in one millisecond and three packets in the next.
+        self.pace = over(PACE_STEP).max(over(interval)).max(self.limits.min);
+        self.holds = over(interval) * interval < ONE_PACKET;
         self.next_step = now.saturating_add(PACE_STEP);
     }
 
@@ -164,7 +171,8 @@ impl RateController for Oracle {
         Some(self.next_step)
     }
     fn target(&self) -> Target {
-        Target::new(self.bitrate, Pacing::Rate(self.pace))
+        let window = self.holds.then_some(Bytes::ZERO);
+        Target { window, ..Target::new(self.bitrate, Pacing::Rate(self.pace)) }
     }
     fn observe(&self, sink: &mut dyn FnMut(&'static str, f64)) {
         sink("target_bps", self.bitrate.as_bps_f64());

@@ -24,7 +24,10 @@ struct Scenario {
 
 fn scenarios() -> Vec<Scenario> {
     let steps = json!({ "steps": [["0 s", "20 Mb/s"], ["12 s", "10 Mb/s"], ["20 s", "30 Mb/s"]] });
+    let trace = concat!(env!("CARGO_MANIFEST_DIR"), "/../../experiments/cellular/cellular.trace");
+    let trace = json!({ "trace": trace });
     vec![
+        Scenario { name: "cellular", capacity: trace, streams: 1 },
         Scenario { name: "constant", capacity: json!("20 Mb/s"), streams: 1 },
         Scenario { name: "steps", capacity: steps, streams: 1 },
         Scenario { name: "three streams", capacity: json!("30 Mb/s"), streams: 3 },
@@ -60,11 +63,14 @@ fn axes(run: &Run) -> (f64, f64) {
 fn nothing_beats_the_oracle_on_both_axes() {
     for scenario in scenarios() {
         let (most, delay) = axes(&play(&scenario, &json!("oracle")));
-        assert!((0.99..=1.0).contains(&most), "{}: {most}", scenario.name);
+        // What a recorded link offers in a millisecond is not always there for a whole packet.
+        let least = if scenario.name == "cellular" { 0.95 } else { 0.99 };
+        assert!((least..=1.0).contains(&most), "{}: {most}", scenario.name);
         // A frame takes its part of the frame interval, and the way; behind other streams' frames at most
-        // the whole interval.
+        // the whole interval; on a recorded link what the least bitrate takes where it falls below that.
         let alone = 10.0 + 1000.0 / 60.0 / scenario.streams as f64;
-        assert!((alone - 0.5..=28.0).contains(&delay), "{}: {delay} ms", scenario.name);
+        let late = if scenario.name == "cellular" { 90.0 } else { 28.0 };
+        assert!((alone - 0.5..=late).contains(&delay), "{}: {delay} ms", scenario.name);
         for spec in CATALOGUE {
             let (used, late) = axes(&play(&scenario, &json!(spec.name)));
             let beats = used > most + 0.002 && late < delay - SLACK_MS;
@@ -73,7 +79,7 @@ fn nothing_beats_the_oracle_on_both_axes() {
             let share = (used + SLACK).min(1.0);
             let same = json!({ "kind": "oracle", "share": share });
             let (own, least) = axes(&play(&scenario, &same));
-            assert!(own + 0.002 >= used, "{}: {own} {used}", spec.name);
+            assert!(own + 0.005 >= used, "{}: {own} {used}", spec.name);
             assert!(
                 least - SLACK_MS <= late,
                 "{} on {}: {used} at {late} ms, the oracle {own} at {least} ms",
@@ -90,8 +96,13 @@ fn no_packet_of_the_oracle_waits_behind_one_of_its_own_stream() {
         let run = play(&scenario, &json!("oracle"));
         let delays = run.table("queue_delay").between("window_start_ns", FROM, 30.0);
         let mean = delays.sum("sum_ns") / delays.sum("packets") / 1e6;
-        // Of three streams, the last may wait for two thirds of a frame interval, the first not at all.
-        let most = if scenario.streams == 1 { 0.1 } else { 0.5 * 2.0 / 3.0 * 1000.0 / 60.0 };
+        // Of three streams, the last may wait for two thirds of a frame interval, the first not at all;
+        // recorded capacity comes in grains, and falls below the least bitrate.
+        let most = match (scenario.name, scenario.streams) {
+            ("cellular", _) => 15.0,
+            (_, 1) => 0.1,
+            _ => 0.5 * 2.0 / 3.0 * 1000.0 / 60.0,
+        };
         assert!((0.0..=most).contains(&mean), "{}: {mean} ms", scenario.name);
         assert_eq!(run.summary.dropped_packets, 0);
     }
