@@ -79,7 +79,8 @@ def test_each_flow_sends_what_it_says(flows: dict[str, dict[str, Any]]) -> None:
     assert flows["call"]["sent_bytes"] == flows["call"]["sent_packets"] * 200
     assert flows["video"]["sent_bytes"] == pytest.approx(2e6 / 8 * 3, rel=0.01)
     assert flows["download"]["received_payload_bytes"] == pytest.approx(1e6, rel=0.01)
-    assert flows["upload"]["sent_bytes"] * 8 / 5 == pytest.approx(2e6, rel=0.1)
+    # An application writes in blocks of 64 KiB.
+    assert flows["upload"]["received_payload_bytes"] == pytest.approx(2e6 / 8 * 5, abs=65536)
     # Some transfers of 30 to 50 kB, with gaps of half a second on average between them.
     assert 5 * 30e3 < flows["pages"]["received_payload_bytes"] < 25 * 50e3
     for name in ("all", "near", "up", "limit"):
@@ -160,9 +161,9 @@ def test_half_normal_jitter_is_cut_at_three_deviations(tmp_path: Path) -> None:
     results = outcome(tmp_path, 'path.jitter={ kind = "half-normal", deviation = "5 ms" }')
     above = rtts_ms(results) - 40.0
     assert 0.0 < above.min() < 2.0
-    # Mean of |N(0, s)| is s * sqrt(2 / pi); packets that keep their order wait a little longer.
-    assert 4.0 < above.mean() < 9.0
-    assert 8.0 < above.max() < 15.0 + 8.0
+    # Mean of |N(0, s)| is s * sqrt(2 / pi) = 4.0 ms; of 200 draws it is known to 0.2 ms.
+    assert 3.2 < above.mean() < 5.0
+    assert 8.0 < above.max() < 15.0 + 5.0
 
 
 def test_periodic_jitter_holds_and_lets_go(tmp_path: Path) -> None:
