@@ -188,6 +188,23 @@ def test_jitter_and_loss_of_the_way_back(tmp_path: Path) -> None:
     assert total(results, "lost_packets") == 0
 
 
+@pytest.mark.parametrize("direction", ["down", "up"])
+@pytest.mark.parametrize("capacity", [(), ("path.back.capacity=1 Mb/s",)])
+def test_a_lossy_way_back_keeps_its_books(
+    direction: str, capacity: tuple[str, ...], tmp_path: Path
+) -> None:
+    loss = 'path.back.loss={ probability = "20 %" }'
+    results = outcome(tmp_path, loss, f"stream.game.direction={direction}", *capacity)
+    (row,) = results.summary().collect().iter_rows(named=True)
+    assert row["arrived_packets"] == (
+        row["forwarded_packets"] + row["dropped_packets"] + row["queued_packets"]
+    )
+    assert row["forwarded_packets"] == (
+        row["delivered_packets"] + row["lost_packets"] + row["under_way_packets"]
+    )
+    assert (row["lost_packets"] > 50) == bool(capacity or direction == "up")
+
+
 def test_the_way_back_has_a_queue_when_it_has_a_capacity(tmp_path: Path) -> None:
     udp = '[[competitor]]\nkind = "udp"\ndirection = "up"\nrate = "1.2 Mb/s"\nname = "call"\n'
     full = outcome(tmp_path, 'path.back={ capacity = "1 Mb/s" }', also=udp)
