@@ -4,8 +4,12 @@
 
 mod common;
 
-use common::{ADAPTIVE, Flow, LIES, Lie, Network, Variant, controller, liar, secs};
-use gameway_units::Rate;
+use common::{
+    ADAPTIVE, FRAME_INTERVAL, Flow, LIES, Lie, Network, Variant, controller, controller_with, liar,
+    secs,
+};
+use gameway_control::RateLimits;
+use gameway_units::{Bytes, Duration, Rate};
 use proptest::prelude::*;
 
 const TOO_LITTLE: Variant = ("fixed", &[("bitrate", "5 Mb/s")]);
@@ -129,6 +133,23 @@ fn lied_to(variant: Variant, lies: &[Lie], seed: u64) -> Result<(), String> {
     within("Mb/s after", 0.9 * wanted..20.1, flow.received_mbps(settled, settled + 4.0))
 }
 
+/// At the rates of a video call, where a frame may be a part of a packet: 1 Mb/s and 100 ms, for 20 s hardly
+/// more than the least bitrate, and 1 Mb/s again.
+fn low_rates((name, options): Variant) -> Result<(), String> {
+    let [min, start, max] = [150, 300, 1_500].map(Rate::from_kbps);
+    let limits = RateLimits { min, max, start, frame_interval: FRAME_INTERVAL };
+    let rtt = Duration::from_millis(100);
+    let mut network = Network::new(Rate::from_mbps(1), rtt, Bytes::new(37_500));
+    network.capacity.push((secs(40.0), Rate::from_kbps(160)));
+    network.capacity.push((secs(60.0), Rate::from_mbps(1)));
+    network.add(controller_with(name, options, limits), 0.0, 0.1);
+    network.run_until(120.0);
+    let flow = &network.flows[0];
+    within("Mb/s before", 0.7..1.01, flow.received_mbps(20.0, 40.0))?;
+    within("Mb/s during", 0.14..0.162, flow.received_mbps(50.0, 60.0))?;
+    within("Mb/s after", 0.7..1.01, flow.received_mbps(80.0, 120.0))
+}
+
 fn failures(check: impl Fn(Variant) -> Result<(), String>) -> Vec<String> {
     let told = |variant: &Variant| check(*variant).err().map(|why| format!("{variant:?} {why}"));
     ADAPTIVE.iter().filter_map(told).collect()
@@ -152,6 +173,12 @@ fn a_blackout_of_the_path_is_recovered_from() {
 fn a_blackout_of_feedback_alone_is_recovered_from() {
     assert_eq!(failures(|variant| blackout(variant, true)), Vec::<String>::new());
     assert!(blackout(TOO_LITTLE, true).is_err() && blackout(TOO_MUCH, true).is_err());
+}
+
+#[test]
+fn frames_below_a_packet_are_no_trap() {
+    assert_eq!(failures(low_rates), Vec::<String>::new());
+    assert!(low_rates(("fixed", &[("bitrate", "300 kb/s")])).is_err());
 }
 
 #[test]

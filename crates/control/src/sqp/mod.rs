@@ -25,7 +25,7 @@
 //! | Clock of the least delay's window | the sending times of packets, this frame's own included |
 //! | Start | B = start rate / T; no phase of its own: while a train is not queued S = m B, and B gains 0.75 delta per frame |
 //! | delta at frame rates other than 60 | per frame, not scaled |
-//! | Frames received in part | the bytes that arrived, over the time to the last of them; a frame of which less than two packets arrived tells nothing |
+//! | Frames received in part | the bytes that arrived, over the time to the last of them; one of several packets of which less than two arrived tells nothing |
 //! | Loss | no rule of its own |
 //!
 //! | Deviation | Why |

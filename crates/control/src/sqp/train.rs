@@ -8,6 +8,12 @@
 //! | frames whose target is remembered | 64 | ours: bounds memory |
 //! | delays kept | 4096 | ours: bounds memory |
 //! | undershoot factor at most | 10 | ours: one packet tells nothing about ten |
+//! | of a frame of one packet | below 2 | ours, as above |
+//! | time of a frame of one packet, at least | 1 us | ours: a packet that met no queue would give an infinite sample |
+//!
+//! | Deviation | Why |
+//! |---|---|
+//! | A frame of a single packet is a sample too, not stretched | at bitrates below a packet a frame there would never be one, and the estimate would stay for ever |
 
 use crate::{FrameId, FrameSent, PacketKind, PacketReport};
 use gameway_units::{Bytes, Duration, Instant, ReceiverInstant};
@@ -16,6 +22,8 @@ use std::collections::VecDeque;
 const REMEMBERED: usize = 64;
 const DELAYS: usize = 4_096;
 const UNDERSHOOT_MAX: f64 = 10.0;
+const LONE_UNDERSHOOT_MAX: f64 = 2.0;
+const LEAST_SPAN_SECS: f64 = 1e-6;
 
 /// The least one-way delay of a window that follows the round-trip time.
 #[derive(Debug, Clone)]
@@ -79,6 +87,8 @@ pub(super) struct Train {
     pub(super) ended: bool,
     received: Bytes,
     sent: Bytes,
+    /// How many packets were told of.
+    packets: u32,
 }
 
 impl Train {
@@ -91,6 +101,7 @@ impl Train {
             ended: false,
             received: Bytes::ZERO,
             sent: Bytes::ZERO,
+            packets: 0,
         }
     }
 
@@ -98,6 +109,7 @@ impl Train {
         self.ended |= report.packet.last_of_frame;
         self.first_sent = self.first_sent.min(report.packet.sent);
         self.sent = self.sent.saturating_add(report.packet.size);
+        self.packets = self.packets.saturating_add(1);
         let Some(arrival) = report.arrival else { return };
         self.received = self.received.saturating_add(report.packet.size);
         self.first_arrival = Some(self.first_arrival.map_or(arrival, |first| first.min(arrival)));
@@ -106,7 +118,7 @@ impl Train {
 
     /// The bandwidth sample in bit/s: bytes that arrived, over the time from the first sent to the last
     /// received beyond the least delay. A frame smaller than its target is stretched to it at the rate at
-    /// which it arrived. `None` if less than two packets' time can be told.
+    /// which it arrived. `None` if less than two packets' time can be told, unless the frame is just one.
     pub(super) fn sample(&self, least_delay: Duration, target: Option<Bytes>) -> Option<f64> {
         let (first, last) = self.first_arrival.zip(self.last_arrival)?;
         let spread = last.saturating_since(first).as_secs_f64();
@@ -115,9 +127,13 @@ impl Train {
         let whole = self.sent.as_f64().max(1.0);
         let factor = target.map_or(1.0, |target| target.as_f64() / whole);
         let factor = factor.clamp(1.0, UNDERSHOOT_MAX);
+        let bits = self.received.as_f64() * 8.0;
+        if self.packets == 1 {
+            let tells = factor < LONE_UNDERSHOOT_MAX;
+            return tells.then_some(bits / span.max(LEAST_SPAN_SECS));
+        }
         let time = span + (factor - 1.0) * spread;
-        let bits = self.received.as_f64() * 8.0 * factor;
-        (spread > 0.0 && time > 0.0).then_some(bits / time)
+        (spread > 0.0 && time > 0.0).then_some(bits * factor / time)
     }
 }
 
@@ -285,6 +301,16 @@ mod tests {
         assert!((sample(last, None) - 10e6).abs() < 1.0);
         let lone = frame(&mut trains(), 0, [false, true, false, false]);
         assert!(lone.is_some() && sample(lone, None) == 0.0);
+    }
+
+    #[test]
+    fn a_frame_of_one_packet_is_a_sample() {
+        let lone = |extra| trains().on_packet(&report(0, 0, Some(extra), true));
+        // 10000 bits that took 4 ms beyond the least delay, as they are if the target is not far above.
+        assert!((sample(lone(4_000), Some(1_500)) - 2.5e6).abs() < 1.0);
+        assert!(sample(lone(4_000), Some(2_500)) == 0.0);
+        // Without a queue it shows no bound.
+        assert!(sample(lone(0), None) > 9e9);
     }
 
     #[test]

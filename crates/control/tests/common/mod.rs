@@ -91,6 +91,8 @@ pub struct Flow {
     on_way: VecDeque<(Vec<PacketReport>, ReceiverInstant)>,
     /// Packets whose report was lost.
     unheard: Vec<PacketReport>,
+    /// Taken for lost although they may still arrive.
+    expired: BTreeSet<u64>,
     last_generated: ReceiverInstant,
     timer_set: Option<Instant>,
     pace_set: Option<Instant>,
@@ -219,6 +221,7 @@ impl Network {
             arrived: Vec::new(),
             on_way: VecDeque::new(),
             unheard: Vec::new(),
+            expired: BTreeSet::new(),
             last_generated: ReceiverInstant::ZERO,
             timer_set: None,
             pace_set: None,
@@ -498,6 +501,7 @@ impl Network {
         let old = flow.unheard.iter().take_while(|report| silent(&report.packet)).count();
         let mut reports: Vec<_> = flow.unheard.drain(..old).collect();
         while let Some(packet) = pop_if(&mut flow.outstanding, silent) {
+            flow.expired.insert(packet.sequence.0);
             reports.push(report_of(packet, None, false));
         }
         if !reports.is_empty() {
@@ -513,8 +517,12 @@ impl Network {
         mut generated: ReceiverInstant,
     ) {
         let flow = &mut self.flows[index];
-        let reported: Bytes = reports.iter().map(|report| report.packet.size).sum();
-        flow.in_flight = flow.in_flight.saturating_sub(reported);
+        for report in &reports {
+            let late = report.arrival.is_some() && flow.expired.remove(&report.packet.sequence.0);
+            if !late {
+                flow.in_flight = flow.in_flight.saturating_sub(report.packet.size);
+            }
+        }
         let mut in_flight = flow.in_flight;
         if let Some(mangle) = &mut self.mangle {
             mangle(self.now, &mut reports, &mut generated, &mut in_flight);
