@@ -1,0 +1,192 @@
+"""The page of `gameway reproduce feedback`: what each controller loses with other feedback.
+
+Sources: RFC 8888 (reports with arrival times in 1/1024 s), draft-holmer-rmcat-transport-wide-cc-
+extensions-01 (what browsers send: 250 us), RFC 8868, section 4.5 (half-normal jitter).
+
+What is measured of each run:
+
+| figure | definition |
+|---|---|
+| bitrate | wire bytes that reached the client, whole run |
+| p95 delay | 95th percentile of the frame delay, whole run |
+| late | frames of the 10 s after the halving later than 100 ms or never complete, s |
+| feedback | bytes of reports, percent of those of the stream |
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import polars as pl
+
+from gameway.figures.theme import CONTROLLERS
+from gameway.metrics.quantities import seconds
+from gameway.metrics.source import finished_runs
+from gameway.metrics.statistics import half_width
+from gameway.metrics.table import per_run_table
+from gameway.report.page import Page, Section, Table, figure
+from gameway.report.tables import UNKNOWN, number
+from gameway.reproductions import feedback_figures as charts
+
+if TYPE_CHECKING:
+    from gameway.metrics.source import Run
+    from gameway.results import Results
+
+LATE_MS = 100.0
+AFTER_S = 10.0
+NATIVE, BROWSER = "native", "transport-wide 60 ms"
+AXES = {
+    "formats": ("feedback",),
+    "loss": ("back_loss_probability", "feedback"),
+    "jitter": ("back_jitter_deviation", "feedback"),
+    "delay": ("base_rtt", "feedback"),
+    "drift": ("clock_drift",),
+}
+"""Factors of each part."""
+WORDS = {"back_loss_probability": "loss", "back_jitter_deviation": "jitter", "base_rtt": "RTT",
+         "clock_drift": "drift"}  # fmt: skip
+NONE = {"back_loss_probability": "none"}
+FIGURES = {
+    "bitrate, Mb/s": "run_bitrate_mbps",
+    "p95 delay, ms": "run_frame_delay_p95_ms",
+    "late, s": "late_s",
+    "loss, %": "run_loss_percent",
+    "feedback, %": "run_feedback_overhead_percent",
+}
+LEAD = (
+    "Controllers are published with the feedback that they were made for. A browser sends another: "
+    "transport-wide reports, every 60 ms at the rates of a game, with arrival times in 250 us. "
+    "What does each controller lose with it, and with reports that are lost, late, or stamped by a "
+    "drifting clock? One stream, alone; 20 Mb/s, 10 from 20 s to 40 s; round trip 20 ms, queue "
+    "300 ms."
+)
+TEXTS = {
+    "formats": "Native is per frame for Pudica and SQP, every 5 ms for Copa, Salsify and SCReAM, "
+    "and what the specification or the code says for GCC and NADA.",
+    "loss": "One report in ten is lost, three in a row on average. A packet that is in no report "
+    "is not known to have arrived.",
+    "jitter": "Half-normal (RFC 8868, 4.5): reports wait, and keep their order.",
+    "delay": "The way to the client always takes 10 ms; the way back 10, 50 or 90 ms.",
+    "drift": "Only differences of one-way delays can tell: what a controller takes for the least "
+    "delay drifts by 0.05 ms a second at 50 ppm.",
+}
+
+
+def page(parts: dict[str, Results]) -> Page:
+    """The page, of the parts that are there."""
+    rows = {name: measured(parts[name], axes) for name, axes in AXES.items() if name in parts}
+    found = []
+    for name, own in rows.items():
+        title = str(parts[name].manifest.get("title") or name)
+        tables = [
+            Table("Means over runs", shown(own, AXES[name]), f"feedback-{name}", file_frame=own)
+        ]
+        drawn = [_tradeoff(own, AXES[name], name)]
+        if name == "formats":
+            tables.insert(0, losses(own))
+            drawn.append(_rates(parts[name]))
+        found.append(Section(title, TEXTS[name], tables, drawn))
+    told = statements(rows["formats"]) if "formats" in rows else []
+    return Page("Feedback", LEAD, found, statement=told)
+
+
+def measured(results: Results, axes: tuple[str, ...]) -> pl.DataFrame:
+    """One row per run: controller, the factors of the part, the figures."""
+    table = per_run_table(results).join(late_s(results), on="run", how="left")
+    known = [pl.col(axis) if axis in table.columns else pl.lit(None, pl.String).alias(axis)
+             for axis in axes]  # fmt: skip
+    shown = table.select(
+        "run", "controller", *known, *(name for name in FIGURES.values())
+    ).with_columns(pl.col(axis).fill_null(NONE.get(axis, NATIVE)) for axis in axes)
+    order = pl.Enum([*CONTROLLERS, *(set(shown["controller"]) - set(CONTROLLERS))])
+    return shown.sort(pl.col("controller").cast(order), maintain_order=True)
+
+
+def late_s(results: Results) -> pl.DataFrame:
+    """Of each run, the seconds of late frames after the halving of the capacity."""
+    halved = {run.id: halving_s(run) for run in finished_runs(results)}
+    frames = results.frames().select("run", "captured_ns", "first_sent_ns", "complete_ns").collect()
+    at = frames.with_columns(
+        since=pl.col("captured_ns") / 1e9 - pl.col("run").replace_strict(halved),
+        delay=(pl.col("complete_ns") - pl.col("captured_ns")) / 1e6,
+    ).filter(pl.col("since").is_between(0.0, AFTER_S, closed="left"))
+    late = pl.col("delay").is_null() | (pl.col("delay") > LATE_MS)
+    return at.group_by("run").agg(late_s=AFTER_S * late.mean())
+
+
+def halving_s(run: Run) -> float:
+    """When the capacity changes first."""
+    return seconds(run.spec["path"]["capacity"]["steps"][1][0])
+
+
+def shown(rows: pl.DataFrame, axes: tuple[str, ...]) -> pl.DataFrame:
+    """Means and half widths of intervals of each condition, as texts."""
+    keys = ["controller", *axes]
+    lines = []
+    for key, own in rows.group_by(keys, maintain_order=True):
+        named = (WORDS.get(name, name) for name in keys)
+        line = dict(zip(named, key, strict=True))
+        lines.append(line | {title: estimate(own[column]) for title, column in FIGURES.items()})
+    return pl.DataFrame(lines)
+
+
+def losses(rows: pl.DataFrame) -> Table:
+    """Native beside what a browser sends."""
+    lines = []
+    for (name,), own in rows.group_by("controller", maintain_order=True):
+        line: dict[str, str] = {"controller": str(name)}
+        for title, column in list(FIGURES.items())[:3]:
+            for kind, words in ((NATIVE, "native"), (BROWSER, "browser")):
+                line[f"{title}: {words}"] = estimate(own.filter(feedback=kind)[column])
+        lines.append(line)
+    return Table(
+        "Native, and what a browser sends", pl.DataFrame(lines), "feedback-browser", main=True
+    )
+
+
+def statements(rows: pl.DataFrame) -> list[str]:
+    """What each controller loses with a browser's reports, one sentence each."""
+    found = []
+    for (name,), own in rows.group_by("controller", maintain_order=True):
+        pair = [own.filter(feedback=kind) for kind in (NATIVE, BROWSER)]
+        if any(one.is_empty() for one in pair):
+            continue
+        rate, delay, late = (
+            [float(one[column].mean()) for one in pair]  # type: ignore[arg-type]
+            for column in list(FIGURES.values())[:3]
+        )
+        found.append(
+            f"{name} with a browser's reports: {number(rate[0])} to {number(rate[1])} Mb/s, p95 "
+            f"frame delay {number(delay[0])} to {number(delay[1])} ms, after the halving "
+            f"{number(late[0])} to {number(late[1])} s of late frames."
+        )
+    return found
+
+
+def estimate(values: pl.Series) -> str:
+    """Mean and half width of its 95 % interval."""
+    known = values.cast(pl.Float64).drop_nulls().drop_nans().to_numpy()
+    if not len(known):
+        return UNKNOWN
+    half = half_width(known)
+    return number(float(known.mean())) + (f" ± {number(half)}" if half > 0.0 else "")
+
+
+def _tradeoff(rows: pl.DataFrame, axes: tuple[str, ...], name: str) -> charts.Figure:
+    label = pl.concat_str(list(axes), separator=", ").alias("condition")
+    means = rows.with_columns(label).group_by("controller", "condition", maintain_order=True).agg(
+        pl.col("run_bitrate_mbps").mean(), pl.col("run_frame_delay_p95_ms").mean()
+    )  # fmt: skip
+    return figure(
+        f"feedback-{name}", "Bitrate and frame delay", charts.tradeoff(means),
+        caption="A point for each condition; better is up and to the right.",
+        description="95th percentile of frame delay over bitrate, a panel for each controller.",
+    )  # fmt: skip
+
+
+def _rates(results: Results) -> charts.Figure:
+    return figure(
+        "feedback-rates", "Bitrate over time", charts.rates(results, (NATIVE, BROWSER)),
+        caption="Of the first run; dashed: capacity.",
+        description="Received bitrate over time, a panel for each controller.",
+    )  # fmt: skip

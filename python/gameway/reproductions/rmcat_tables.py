@@ -1,0 +1,115 @@
+"""The tables of the page of RFC 8867."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING
+
+import polars as pl
+
+from gameway.report.page import Table
+from gameway.report.tables import number
+from gameway.reproductions.rmcat_rows import SCALES
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from gameway.reproductions.rmcat_cases import Case
+    from gameway.reproductions.rmcat_criteria import Criterion
+    from gameway.reproductions.rmcat_rows import Row
+
+
+def overview(rows: Sequence[Row], scale: str) -> Table:
+    """A row for each case and condition, a column for each controller."""
+    own = [row for row in rows if row.scale == scale]
+    controllers = list(dict.fromkeys(row.controller for row in own))
+    keys = list(dict.fromkeys((row.case.id, row.condition) for row in own))
+    cells = {(row.case.id, row.condition, row.controller): row for row in own}
+    titles = {row.case.id: row.case.title for row in own}
+    lines, marked = [], set()
+    for index, (case, condition) in enumerate(keys):
+        line = {"case": case, "what": ", ".join(filter(None, (titles[case], condition)))}
+        for name in controllers:
+            row = cells.get((case, condition, name))
+            line[name] = row.verdict if row else ""
+            if row and row.failed:
+                marked.add((index, name))
+        lines.append(line)
+    caption = f"Met or not, at {SCALES[scale]}"
+    return Table(caption, pl.DataFrame(lines), f"overview-{scale}", marked=frozenset(marked),
+                 main=True)  # fmt: skip
+
+
+def expectations(cases: Sequence[Case]) -> Table:
+    """What is expected of each case, and by which figures it is judged."""
+    lines = [
+        {
+            "case": case.id,
+            "RFC": str(case.rfc),
+            "expected": case.expected,
+            "judged by": ", ".join(one.name for one in case.criteria),
+        }
+        for case in cases
+    ]
+    return Table("What is expected", pl.DataFrame(lines), "expectations", main=True)
+
+
+def limits(criteria: Sequence[Criterion], name: str = "limits") -> Table:
+    """The figures with their limits and where these come from."""
+    lines = [
+        {"figure": one.name, "what": one.words, "limit": one.limit, "limit from": one.source}
+        for one in criteria
+    ]
+    return Table("How it is judged", pl.DataFrame(lines), name)
+
+
+def figures(rows: Sequence[Row], name: str, *, main: bool = False) -> Table:
+    """The figures of a case, a row for each condition and controller."""
+    several = any(row.condition for row in rows)
+    lines, marked = [], set()
+    for index, row in enumerate(rows):
+        line = {"rates": SCALES[row.scale]}
+        line |= {"condition": row.condition} if several else {}
+        line |= {"controller": row.controller, "runs": str(row.runs)}
+        for judged in row.judged:
+            heading = _heading(judged.criterion)
+            line[heading] = judged.text
+            if not judged.met:
+                marked.add((index, heading))
+        line |= _beside(row)
+        line["expectation"] = "met" if not row.failed else "not met: " + ", ".join(
+            one.criterion.name for one in row.failed
+        )  # fmt: skip
+        lines.append(line)
+    return Table("Figures", pl.DataFrame(lines), f"figures-{name}", marked=frozenset(marked),
+                 file_frame=_numbers(rows), main=main)  # fmt: skip
+
+
+def _heading(criterion: Criterion) -> str:
+    return criterion.name + (f", {criterion.unit}" if criterion.unit else "")
+
+
+def _beside(row: Row) -> dict[str, str]:
+    """Rates and Jain's index, which are told and not judged."""
+    found = {"Mb/s": " + ".join(number(rate) for rate in row.shares)}
+    if row.tcp_mbps > 0.0:
+        found["TCP, Mb/s"] = number(row.tcp_mbps)
+    if not math.isnan(row.jain):
+        found["Jain"] = f"{row.jain:.2f}"
+    return found
+
+
+def _numbers(rows: Sequence[Row]) -> pl.DataFrame:
+    """One row for each figure."""
+    lines = [
+        {
+            "case": row.case.id, "rates": row.scale, "condition": row.condition,
+            "controller": row.controller, "runs": row.runs, "figure": judged.criterion.name,
+            "unit": judged.criterion.unit, "number": index, "value": value,
+            "least": judged.criterion.least, "most": judged.criterion.most, "met": judged.met,
+        }
+        for row in rows
+        for judged in row.judged
+        for index, value in enumerate(judged.figures)
+    ]  # fmt: skip
+    return pl.DataFrame(lines)
