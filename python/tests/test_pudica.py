@@ -22,6 +22,7 @@ from gameway.reproductions.pudica_claims import drains_in_time, is_fair, least_d
 from gameway.reproductions.pudica_drains import drain_of, drains
 from gameway.reproductions.pudica_estimates import estimate_groups
 from gameway.reproductions.pudica_phases import trajectories
+from gameway.reproductions.pudica_readings import readings_table
 from gameway.reproductions.pudica_sessions import convergence, fair_after, sessions, steady_after
 from gameway.reproductions.pudica_statistics import Change, bootstrap, paired_change, verdict
 from gameway.reproductions.pudica_tables import VARIANTS, agreement, tables
@@ -373,3 +374,48 @@ def test_claims_do_not_hold_by_themselves(parts: dict[str, Results]) -> None:
     assert [claim.holds for claim in least_delay("x", many)[:2]] == [True, True]
     swapped = many.with_columns(pl.col("controller").replace({"pudica": "copa", "copa": "pudica"}))
     assert not any(claim.holds for claim in least_delay("x", swapped)[:2])
+
+
+# A small form of the readings.
+
+
+def test_readings_differ_where_their_page_says_so(tmp_path: Path) -> None:
+    whole = suite.load_suite(library.folder() / "pudica-readings").with_overrides(
+        [
+            "runs=1",
+            'controller=["pudica", { kind = "pudica", above_one = "hold" }]',
+            "alone:path.capacity=20 Mb/s",
+            "alone:duration=34 s",
+            "halving:duration=12 s",
+        ]
+    )
+    suite.run(whole, tmp_path)
+    made = suite.page(tmp_path)
+    assert [section.title for section in made.sections] == [
+        "Alone", "Three staggered flows", "The capacity halves",
+    ]  # fmt: skip
+    (three,) = made.sections[1].tables
+    assert three.file_frame is not None
+    index = dict(three.file_frame.select("reading", "jain_index").iter_rows())
+    assert 0.95 < index["(recommended)"] <= 1.0
+    assert 0.4 < index["above_one=hold"] < 0.9
+    (halving,) = made.sections[2].tables
+    assert halving.file_frame is not None
+    assert 100.0 < halving.file_frame["drain_ms"][0] < 300.0
+    # One run each: nothing is clear, so nothing is marked.
+    assert not three.marked
+
+
+def test_clear_differences_between_readings_are_marked() -> None:
+    rng = np.random.default_rng(5)
+    keys = {
+        "controller": ["pudica"] * 8 + ["pudica scale=off"] * 8,
+        "pair": [str(number) for number in range(8)] * 2,
+    }
+    base = rng.normal(40.0, 3.0, 8)
+    same, more = base + rng.normal(0.0, 0.5, 8), base + 2.0 + rng.normal(0.0, 0.5, 8)
+    columns = {"delay_p95_ms": "delay"}
+    for values, marked in ((same - (same - base).mean(), False), (more, True)):
+        rows = pl.DataFrame(keys | {"delay_p95_ms": [*base, *values]})
+        table = readings_table("x", rows, columns)
+        assert (((1, "delay") in table.marked), (0, "delay") in table.marked) == (marked, False)
