@@ -11,7 +11,9 @@ BIN := $(VENV)/bin
 STAMPS := .make
 RUST := $(shell find crates -type f) Cargo.toml Cargo.lock
 PYTHON_CODE := python $(wildcard tools)
-NAME ?= demo
+# What `make reproduce` runs: the suites of the controllers' comparison that are there.
+SUITES := $(foreach suite,pudica rmcat scoreboard feedback pudica-readings,$(notdir $(wildcard experiments/$(suite))))
+NAME ?= $(SUITES)
 RESULT := results/demo
 
 .PHONY: help setup demo test lint quick-lint rust-test fuzz-smoke python-test bench reproduce clean
@@ -27,8 +29,8 @@ demo: $(STAMPS)/develop ## run the demo experiment and write its report
 	       ! $(RESULT)/manifest.json -nt experiments/demo/experiment.toml ]]; then rm -rf $(RESULT); fi
 	$(BIN)/gameway run experiments/demo/experiment.toml --out $(RESULT)
 
-reproduce: $(STAMPS)/develop ## run a paper's matrix: make reproduce NAME=...
-	$(BIN)/gameway reproduce $(NAME)
+reproduce: $(STAMPS)/develop ## run the suites, published beside ours; one experiment: make reproduce NAME=...
+	@for name in $(NAME); do echo "== $$name"; $(BIN)/gameway reproduce $$name; done
 
 # What fails soonest comes first; pytest comes last, its summary line ends the output.
 test: quick-lint lint rust-test fuzz-smoke python-test ## everything that must hold

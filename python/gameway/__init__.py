@@ -22,7 +22,7 @@ from gameway.runner import Interrupted, run
 SCHEMA_VERSION = _core.SCHEMA_VERSION
 __version__ = _core.VERSION
 
-_LATER = ("figures", "metrics", "report")
+_LATER = ("compare", "figures", "metrics", "report", "suite")
 """Modules that take a second to load: only when they are asked for."""
 
 

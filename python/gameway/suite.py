@@ -135,7 +135,8 @@ def open_parts(out: str | Path) -> dict[str, Results]:
 
 def page(out: str | Path) -> Page:
     """Make the page of a suite out of what is there; it says what is missing."""
-    from gameway.reproductions import page_of  # noqa: PLC0415 (heavy; help must be quick)
+    from gameway.report.head import common_facts  # noqa: PLC0415 (heavy; help must be quick)
+    from gameway.reproductions import page_of  # noqa: PLC0415 (as that)
 
     found = _read_file(Path(out))
     parts = open_parts(out)
@@ -145,7 +146,8 @@ def page(out: str | Path) -> Page:
     made = page_of(found["suite"])(ready)
     missing = _missing(found["parts"], parts)
     title = made.title or str(found.get("title") or found["suite"])
-    return replace(made, title=title, warning=" ".join([made.warning, *missing]).strip())
+    warning = " ".join([made.warning, *missing]).strip()
+    return replace(made, title=title, warning=warning, facts=made.facts or common_facts(ready))
 
 
 def write_page(out: str | Path) -> tuple[Page, Path]:

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     import polars as pl
+    from rich.console import JustifyMethod
 
     from gameway.report.page import Table as PageTable
 
@@ -97,8 +98,9 @@ def page_table(table: PageTable, heading: str) -> Table:
 
     title = f"{heading}: {table.caption}" if table.caption else heading
     laid = Table(title=Text(title), title_justify="left", box=box.SIMPLE_HEAD, pad_edge=False)
-    for name, kind in table.frame.schema.items():
-        laid.add_column(name, justify="right" if kind.is_numeric() else "left")
+    for index, (name, kind) in enumerate(table.frame.schema.items()):
+        justify: JustifyMethod = "right" if kind.is_numeric() else "left"
+        laid.add_column(name, justify=justify, no_wrap=index == 0, overflow="fold")
     for index, row in enumerate(table.frame.iter_rows(named=True)):
         laid.add_row(
             *(

@@ -26,7 +26,7 @@ def gameway(
     )  # fmt: skip
 
 
-@pytest.mark.parametrize("command", ["run", "report", "reproduce", "list", "frames"])
+@pytest.mark.parametrize("command", ["run", "report", "reproduce", "compare", "list", "frames"])
 def test_every_command_teaches(command: str) -> None:
     done = gameway(command, "--help")
     assert done.returncode == 0
@@ -82,6 +82,34 @@ def test_run_prints_a_summary_and_where_things_are(tmp_path: Path) -> None:
     assert "4 of them finished before" in again.stderr
     manifest = gw.Results.open(tmp_path / "results" / "small").manifest
     assert manifest["overrides"] == ["path.capacity=10 Mb/s", "runs=2"]
+
+
+def test_a_suite_is_reproduced_as_one_and_compared(tmp_path: Path) -> None:
+    settings = ("--set", "duration=6 s", "--set", "controller=[pudica, gcc]", "--runs", "2")
+    parts = ("--part", "constant", "--part", "deep-buffer", "--jobs", "2")
+    done = gameway("reproduce", "scoreboard", *settings, *parts, "--out", "out", cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert "16 of 16 runs" in done.stderr
+    assert "Who wins where" in done.stdout
+    assert "Deep buffer" in done.stdout
+    assert (tmp_path / "out" / "constant" / "manifest.json").is_file()
+    again = gameway("report", "out", cwd=tmp_path)
+    assert "report: out/report.html" in again.stdout
+    beside = gameway("compare", "out/deep-buffer", cwd=tmp_path)
+    assert "report: out/deep-buffer/compare/report.html" in beside.stdout
+    assert "has the least 95th percentile frame delay" in beside.stdout
+
+
+def test_what_does_not_fit_a_suite_is_told(tmp_path: Path) -> None:
+    steps = ("--set", "stream.far.base_rtt=90 ms")
+    wrong = gameway("reproduce", "scoreboard", *steps, cwd=tmp_path)
+    assert wrong.returncode == 2
+    assert "part against-bbr" in wrong.stderr
+    part = gameway("reproduce", "scoreboard", "--part", "constnt", cwd=tmp_path)
+    assert 'did you mean "constant"?' in part.stderr
+    single = gameway("reproduce", "demo", "--part", "constant", cwd=tmp_path)
+    assert "has no parts" in single.stderr
+    assert not (tmp_path / "results").exists()
 
 
 def test_report_is_written_anew(tmp_path: Path) -> None:

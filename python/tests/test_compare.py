@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import shutil
 from itertools import combinations
 from typing import TYPE_CHECKING, Any
 
@@ -15,13 +16,22 @@ import gameway as gw
 from gameway import cli, compare, suite
 from gameway.compare import words
 from gameway.compare.bootstrap import interval
-from gameway.compare.measures import DELAY_95, LOSS, MEASURES, MOS, RATED, UTILIZATION
+from gameway.compare.measures import (
+    DELAY_95,
+    LOSS,
+    MEASURES,
+    MOS,
+    RATED,
+    UTILIZATION,
+    picture_delays_ms,
+)
 from gameway.compare.page import marks
 from gameway.compare.scenarios import SCHEMA, Scenario
 from gameway.compare.shares import max_min, shares_in
 from gameway.compare.verdict import Verdict
 from gameway.figures import theme
 from gameway.figures.labels import LINE, Label, place
+from gameway.figures.tradeoff import within_reach
 from gameway.metrics.source import Run
 from gameway.metrics.windows import Window
 
@@ -130,6 +140,30 @@ def test_shares_follow_who_is_there(tmp_path: Path) -> None:
     assert found.received["game"].sum() == 8 * 400_000
     assert found.steady == ["game", "download"]
     assert "noise" not in found.fair
+
+
+def test_a_lost_frame_waits_for_the_next_picture() -> None:
+    ms = 1_000_000
+    rows = [
+        ("a", 0, 1, 15, 16),
+        # Complete, but what it builds on was lost.
+        ("a", 10, 11, 25, None),
+        # Never sent.
+        ("a", 20, None, None, None),
+        ("a", 30, 31, 50, 51),
+        # Nothing is shown after it: it waits for the end of the stream.
+        ("a", 40, 41, None, None),
+        ("a", 1540, None, None, None),
+        ("b", 5, 6, 9, 9),
+        # In the last second of its stream, which stops before that of the other.
+        ("b", 400, 401, None, None),
+        ("b", 1200, 1201, 1209, 1210),
+    ]
+    names = ["stream", "captured_ns", "first_sent_ns", "complete_ns", "shown_ns"]
+    frames = pl.DataFrame(rows, names, orient="row").with_columns(pl.col(names[1:]) * ms)
+    found = picture_delays_ms(frames, Window(0.0, 2.0))
+    assert found.tolist() == [14.0, 39.0, 30.0, 19.0, 1499.0, 3.0]
+    assert picture_delays_ms(frames, Window(0.015, 0.035)).tolist() == [30.0, 19.0]
 
 
 # Verdicts.
@@ -246,6 +280,35 @@ def test_one_run_has_no_interval_and_says_so() -> None:
     assert "too narrow" in words.caution(few)
     enough = Verdict(scenario({"a": [(90.0, 20.0)] * 10, "b": [(90.0, 25.0)] * 10}))
     assert words.caution(enough) == ""
+
+
+def test_wins_are_counted_by_what_is_on_the_link() -> None:
+    runs = {"a": [(90.0, 20.0)] * 5, "b": [(95.0, 30.0)] * 5}
+    kinds: list[dict[str, Any]] = [{}, {"several": True}, {"competes": True}, {"competes": True}]
+    alone, several, beside = words.overall([Verdict(scenario(runs, **kind)) for kind in kinds])
+    assert alone.startswith("One stream alone (one scenario), wins alone or shared: frame delay")
+    assert several.startswith("Several streams of a kind (one scenario)")
+    assert "Beside other traffic (2 scenarios)" in beside
+    assert "frame delay p95: a 2; utilization: b 2;" in beside
+    assert "Pareto front: a 2, b 2." in beside
+    nothing = Verdict(scenario({"a": [(90.0, 20.0), (90.0, 20.001)], "b": [(90.0, 20.0)] * 2}))
+    assert "-0.00" not in words.estimate(nothing.difference("b", "a", DELAY_95))
+
+
+def test_a_baseline_far_away_does_not_squeeze_the_others() -> None:
+    def points(used: float) -> pl.DataFrame:
+        rows = [
+            ("a", "judged", 90.0, 20.0),
+            ("b", "limit", 98.0, 30.0),
+            ("f", "baseline", used, 25.0),
+        ]
+        return pl.DataFrame(rows, ["controller", "role", "utilization", "p95"], orient="row")
+
+    near, none = within_reach(points(86.0), ["p95"])
+    assert (near.height, none.height) == (3, 0)
+    near, far = within_reach(points(20.0), ["p95"])
+    assert near["controller"].to_list() == ["a", "b"]
+    assert far["controller"].to_list() == ["f"]
 
 
 # The figure.
@@ -387,6 +450,20 @@ def test_the_command_writes_page_figures_and_tables(
     assert ((known["low"] <= known["difference"]) & (known["difference"] <= known["high"])).all()
     svg = (tmp_path / "page" / "report-files" / "links-capacity-10-mb-s.svg").read_text("utf-8")
     assert all(name in svg for name in ("pudica", "gcc", "oracle"))
+
+
+def test_a_page_says_what_was_run_and_what_is_missing(links: Path, tmp_path: Path) -> None:
+    folder = tmp_path / "half"
+    gw.run(gw.load(links / "links.toml"), folder)
+    made = compare.compare([folder]).page
+    assert (dict(made.facts)["Runs"], made.warning) == ("half 18 of 18", "")
+    assert {"Seeds", "Gameway", "Machine"} <= set(dict(made.facts))
+    shutil.rmtree(next((folder / "runs").glob("gcc*r01*")))
+    made = compare.compare([folder]).page
+    assert (dict(made.facts)["Runs"], made.warning) == (
+        "half 17 of 18",
+        "1 of 18 runs are not finished.",
+    )
 
 
 def test_what_is_no_result_folder_is_refused(tmp_path: Path) -> None:

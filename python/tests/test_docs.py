@@ -60,6 +60,8 @@ def imported(block: str) -> set[str]:
 def test_the_python_session_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     (tmp_path / "experiment.toml").write_text(TINY, encoding="utf-8")
+    (tmp_path / "my-suite").mkdir()
+    (tmp_path / "my-suite" / "alone.toml").write_text(TINY, encoding="utf-8")
     session: dict[str, Any] = {}
     found = blocks("python.md", "python")
     assert len(found) > 8
@@ -72,7 +74,8 @@ def test_the_python_session_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     assert session["results"].missing == 0
     assert session["freezes"]["longest_freeze_ms"].min() > 1000 / 60 - 1
     assert "<svg" in (tmp_path / "bitrate.svg").read_text(encoding="utf-8")
-    assert (tmp_path / "results/mine/report.html").is_file()
+    for page in ("mine/report", "mine/compare/report", "mine/my-page", "my-suite/report"):
+        assert (tmp_path / f"results/{page}.html").is_file()
 
 
 def test_a_block_that_fails_is_named() -> None:

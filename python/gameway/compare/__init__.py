@@ -9,7 +9,7 @@ comparison.write("comparison.html")
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -20,6 +20,7 @@ from gameway import suite
 from gameway.compare import page as pages
 from gameway.compare.scenarios import Scenario, scenarios_of
 from gameway.compare.verdict import Verdict
+from gameway.report.head import common_facts
 from gameway.report.page import write
 from gameway.results import Results
 
@@ -38,6 +39,8 @@ class Comparison:
     verdicts: Sequence[Verdict]
     title: str
     lead: str = ""
+    facts: Sequence[tuple[str, str]] = ()
+    warning: str = ""
 
     @cached_property
     def table(self) -> pl.DataFrame:
@@ -48,7 +51,8 @@ class Comparison:
     @property
     def page(self) -> Page:
         """The page of the comparison."""
-        return pages.page(self.verdicts, title=self.title, lead=self.lead)
+        made = pages.page(self.verdicts, title=self.title, lead=self.lead)
+        return replace(made, facts=self.facts, warning=self.warning)
 
     def write(self, path: str | Path) -> Path:
         """Write the page, and its figures and tables beside it."""
@@ -60,13 +64,17 @@ def compare(folders: Sequence[str | Path]) -> Comparison:
     parts: dict[str, Results] = {}
     for folder in folders:
         if suite.is_suite_folder(folder):
-            found = suite.open_parts(folder)
+            opened = suite.open_parts(folder)
         else:
-            found = {Path(folder).name: Results.open(folder)}
-        for name, results in found.items():
+            opened = {Path(folder).name: Results.open(folder)}
+        for name, results in opened.items():
             parts[_free(name, folder, parts)] = results
     names = ", ".join(Path(folder).name for folder in folders)
-    return compare_results(parts, f"Comparison: {names}")
+    missing = sum(results.missing for results in parts.values())
+    total = sum(results.runs.height for results in parts.values())
+    warning = f"{missing} of {total} runs are not finished." if missing else ""
+    found = compare_results(parts, f"Comparison: {names}")
+    return replace(found, facts=common_facts(parts), warning=warning)
 
 
 def compare_results(parts: Mapping[str, Results], title: str, lead: str = "") -> Comparison:

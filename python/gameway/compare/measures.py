@@ -14,7 +14,7 @@ import numpy as np
 import polars as pl
 
 from gameway.compare.shares import Shares, shares_in
-from gameway.metrics.frames import COLUMNS, frame_metrics, frames_from
+from gameway.metrics.frames import COLUMNS, GRACE_S, frame_metrics, frames_from
 from gameway.metrics.network import in_window, total
 from gameway.metrics.presence import presence
 from gameway.metrics.source import streams
@@ -23,6 +23,7 @@ from gameway.metrics.windows import Window
 
 if TYPE_CHECKING:
     from gameway.metrics.source import Run
+    from gameway.metrics.statistics import Floats
 
 NAN = math.nan
 BINS_PER_SECOND = 2
@@ -85,12 +86,14 @@ def measure(run: Run) -> dict[str, float]:
     names = [str(stream["name"]) for stream in streams(run.spec)]
     frames = run.table("frames", COLUMNS)
     pooled = frame_metrics(frames_from(frames, run.windows.run.stop_s), window, window.length_s)
+    delays = picture_delays_ms(frames, window)
+    p95, p99 = np.quantile(delays, (0.95, 0.99)) if len(delays) else (NAN, NAN)
     used = _utilization(shares, names)
     return {
         UTILIZATION.name: used,
         RATED: min(used, 100.0),
-        DELAY_95.name: pooled[DELAY_95.name],
-        DELAY_99.name: pooled[DELAY_99.name],
+        DELAY_95.name: float(p95),
+        DELAY_99.name: float(p99),
         STALLS.name: pooled[STALLS.name],
         JAIN.name: _fairness(shares),
         LOSS.name: _loss(bins, names, window),
@@ -105,6 +108,25 @@ def judged_window(run: Run) -> Window:
     if not spans:
         return run.windows.run
     return Window(min(span.start_s for span in spans), max(span.stop_s for span in spans))
+
+
+def picture_delays_ms(frames: pl.DataFrame, window: Window) -> Floats:
+    """Frame delays in which a frame that was never shown waits for the next one that is.
+
+    The frame delay of complete frames alone would reward a controller for the frames it loses. As
+    in `gameway.metrics`, frames of a stream's last second are not judged: they may be on their way.
+    """
+    start, stop = window.nanoseconds
+    last = pl.col("captured_ns").max().over("stream")
+    complete = pl.when(pl.col("shown_ns").is_not_null()).then(pl.col("complete_ns"))
+    arrived = complete.fill_null(strategy="backward").over("stream").fill_null(last)
+    judged = pl.col("captured_ns").is_between(start, stop, closed="left")
+    found = (
+        frames.sort("stream", "captured_ns")
+        .with_columns(delay=(arrived - pl.coalesce("first_sent_ns", "captured_ns")) / 1e6)
+        .filter(judged & (pl.col("captured_ns") < last - round(GRACE_S * 1e9)))
+    )
+    return found["delay"].cast(pl.Float64).to_numpy()
 
 
 def _utilization(shares: Shares, names: list[str]) -> float:
@@ -129,9 +151,9 @@ def _fairness(shares: Shares) -> float:
     return float(np.mean(known)) if known else NAN
 
 
-def _by_second(series: np.typing.NDArray[np.float64]) -> np.typing.NDArray[np.float64]:
+def _by_second(series: Floats) -> Floats:
     whole = len(series) // BINS_PER_SECOND * BINS_PER_SECOND
-    found: np.typing.NDArray[np.float64] = series[:whole].reshape(-1, BINS_PER_SECOND).sum(axis=1)
+    found: Floats = series[:whole].reshape(-1, BINS_PER_SECOND).sum(axis=1)
     return found
 
 

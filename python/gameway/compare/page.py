@@ -10,8 +10,9 @@ from gameway.compare.bootstrap import RESAMPLES
 from gameway.compare.measures import DELAY_95, DELAY_99, MEASURES, UTILIZATION
 from gameway.compare.verdict import BASELINE, LIMIT, kind
 from gameway.compare.words import caution, estimate, overall, sentences
-from gameway.figures.tradeoff import tradeoff
+from gameway.figures.tradeoff import tradeoff, within_reach
 from gameway.report.page import Page, Section, Table, figure
+from gameway.report.tables import number
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -31,13 +32,7 @@ METHOD = (
 )
 
 
-def page(
-    verdicts: Sequence[Verdict],
-    *,
-    title: str,
-    lead: str = "",
-    facts: Sequence[tuple[str, str]] = (),
-) -> Page:
+def page(verdicts: Sequence[Verdict], *, title: str, lead: str = "") -> Page:
     """Make the page of a comparison."""
     several = len(verdicts) > 1
     show_all = len(verdicts) <= MOST_TABLES_IN_TERMINAL
@@ -47,7 +42,7 @@ def page(
     ]
     sections.append(_differences(verdicts))
     statement = overall(verdicts) if several else _told(verdicts[0])
-    return Page(title, f"{lead}\n{METHOD}", sections, statement, facts=facts, kind="comparison")
+    return Page(title, f"{lead}\n{METHOD}", sections, statement, kind="comparison")
 
 
 def winners(verdicts: Sequence[Verdict]) -> Section:
@@ -144,11 +139,17 @@ def _figure(verdict: Verdict) -> Figure:
         ("p95", "95th percentile frame delay (ms)"),
         ("p99", "99th percentile frame delay (ms)"),
     ]
-    chart = tradeoff(points(verdict), delays, f"Utilization (% of the {what})")
+    drawn, left_out = within_reach(points(verdict), [name for name, _ in delays])
+    chart = tradeoff(drawn, delays, f"Utilization (% of the {what})")
     caption = (
         "Up and to the left is better. Crosses are 95 % intervals; the dotted line joins the "
         "Pareto front of the left panel; dashed lines go through the oracle."
     )
+    for row in left_out.iter_rows(named=True):
+        caption += (
+            f" Out of sight, {row['controller']}: {number(row['utilization'])} % at "
+            f"{number(row['p95'])} ms."
+        )
     name = verdict.scenario.name
     told = f"Utilization against frame delay of each controller on {name}."
     return figure(name, name, chart, caption=caption, description=told)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from gameway.compare.measures import DELAY_95, MEASURES, MOS, UTILIZATION
+from gameway.compare.measures import DELAY_95, JAIN, MOS, UTILIZATION
 from gameway.report.tables import UNKNOWN, number
 
 if TYPE_CHECKING:
@@ -16,15 +16,23 @@ if TYPE_CHECKING:
 
 TOLD = (DELAY_95, UTILIZATION, MOS)
 """Measures that have a sentence of their own in each scenario."""
+SUMMED = (DELAY_95, UTILIZATION, JAIN, MOS)
+"""Measures whose winners are counted over scenarios."""
 FEW_REPEATS = 5
 
 
 def estimate(found: Interval, unit: str = "") -> str:
     """A mean with its interval: "12.3 [12.0, 12.6] ms"."""
-    text = number(found.mean) if found.runs else UNKNOWN
+    text = _number(found.mean) if found.runs else UNKNOWN
     if found.known:
-        text += f" [{number(found.low)}, {number(found.high)}]"
+        text += f" [{_number(found.low)}, {_number(found.high)}]"
     return f"{text} {unit}".rstrip()
+
+
+def _number(value: float) -> str:
+    """A value as text; what rounds to nothing has no sign."""
+    text = number(value)
+    return text.lstrip("-") if text.strip("-0.") == "" else text
 
 
 def caution(verdict: Verdict) -> str:
@@ -68,7 +76,7 @@ def _sentence(verdict: Verdict, ranking: Ranking) -> str:
 
 def _superlative(verdict: Verdict, one: Measure) -> str:
     if one is UTILIZATION and verdict.scenario.competes:
-        return "the most of its fair share, what is beyond it not counted"
+        return "the most of its fair share, the rest not counted"
     return one.superlative
 
 
@@ -97,30 +105,41 @@ def _front(verdict: Verdict) -> str:
 
 
 def overall(verdicts: Sequence[Verdict]) -> list[str]:
-    """What is found over all scenarios."""
-    if len(verdicts) <= 1:
-        return []
-    found = []
-    for one in MEASURES:
+    """What is found over all scenarios: of streams alone, of a kind, and beside others."""
+    groups: dict[str, list[Verdict]] = {}
+    for verdict in verdicts:
+        groups.setdefault(_group(verdict), []).append(verdict)
+    return [
+        f"{name} ({_plural(own)}), wins alone or shared: {_winners(own)}."
+        for name, own in groups.items()
+    ]
+
+
+def _group(verdict: Verdict) -> str:
+    if verdict.scenario.competes:
+        return "Beside other traffic"
+    return "Several streams of a kind" if verdict.scenario.several else "One stream alone"
+
+
+def _plural(verdicts: Sequence[Verdict]) -> str:
+    return f"{len(verdicts)} scenarios" if len(verdicts) > 1 else "one scenario"
+
+
+def _winners(verdicts: Sequence[Verdict]) -> str:
+    told = []
+    for one in SUMMED:
         rankings = [ranking for v in verdicts if (ranking := v.ranking(one)) is not None]
-        wins = _counts([ranking.shared for ranking in rankings])
-        if wins and len(rankings) > 1:
-            head = f"{_capital(one.superlative)}, alone or shared, of {len(rankings)} scenarios"
-            found.append(f"{head}: {wins}.")
-    fronts = _counts([verdict.front for verdict in verdicts])
-    if fronts:
-        found.append(
-            "On the Pareto front of utilization against 95th percentile frame delay, of "
-            f"{len(verdicts)} scenarios: {fronts}."
-        )
-    return found
+        if rankings:
+            told.append(f"{one.label}: {_counts([ranking.shared for ranking in rankings])}")
+    told.append(f"Pareto front: {_counts([verdict.front for verdict in verdicts])}")
+    return "; ".join(told)
 
 
 def _counts(winners: Sequence[Sequence[str]]) -> str:
     names = list(dict.fromkeys(name for own in winners for name in own))
     counts = {name: sum(name in own for own in winners) for name in names}
     order = sorted(names, key=lambda name: -counts[name])
-    return ", ".join(f"{name} in {counts[name]}" for name in order)
+    return ", ".join(f"{name} {counts[name]}" for name in order)
 
 
 def _unit(verdict: Verdict, one: Measure) -> str:
@@ -131,7 +150,3 @@ def _unit(verdict: Verdict, one: Measure) -> str:
 
 def _listed(items: Sequence[str], last: str = "and") -> str:
     return items[0] if len(items) == 1 else f"{', '.join(items[:-1])} {last} {items[-1]}"
-
-
-def _capital(text: str) -> str:
-    return text[:1].upper() + text[1:]

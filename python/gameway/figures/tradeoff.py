@@ -25,6 +25,8 @@ MARGIN = 0.08
 """Room beside the outermost points, as a share of the axis."""
 LOGARITHMIC_FROM = 6.0
 """Delays that differ by more than this factor stand on a logarithmic axis."""
+FARTHEST = 0.6
+"""A baseline may widen an axis by this share of what the others span."""
 NARROWEST = {"x": 4.0, "y": 5.0}
 """An axis spans at least so much, so that no difference looks larger than it is."""
 
@@ -81,6 +83,20 @@ def tradeoff(points: pl.DataFrame, delays: Sequence[tuple[str, str]], y_title: s
         for index, (name, title) in enumerate(delays)
     ]
     return alt.hconcat(*panels, spacing=36)
+
+
+def within_reach(points: pl.DataFrame, delays: Sequence[str]) -> tuple[pl.DataFrame, pl.DataFrame]:
+    """The points to be drawn, and baselines so far away that they would squeeze the others."""
+    others = points.filter(pl.col("role") != "baseline")
+    if others.is_empty():
+        return points, points.clear()
+    far = pl.lit(value=False)
+    for name in ("utilization", *delays):
+        low, high = _bound(others[name].min()), _bound(others[name].max())
+        room = FARTHEST * max(high - low, NARROWEST["y"])
+        far |= (pl.col(name) < low - room) | (pl.col(name) > high + room)
+    hidden = (pl.col("role") == "baseline") & far
+    return points.filter(~hidden), points.filter(hidden)
 
 
 def colours(names: Sequence[str]) -> alt.Scale:

@@ -10,10 +10,14 @@ from gameway.metrics.summary import summary_table
 from gameway.metrics.table import METRICS_VERSION
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from gameway.metrics.source import ResultFolder
 
 
 SEEDS_SHOWN = 5
+COMMON = ("Overrides", "Seeds", "Gameway", "Commit", "Machine", "Result schema", "Metrics version")
+"""Facts that are told of several result folders together, where they differ one after the other."""
 
 
 @dataclass(frozen=True)
@@ -69,6 +73,19 @@ def _facts(results: ResultFolder, finished: int) -> list[tuple[str, str]]:
         "Metrics version": METRICS_VERSION,
     }
     return [(name, str(value)) for name, value in facts.items() if value not in {None, ""}]
+
+
+def common_facts(parts: Mapping[str, ResultFolder]) -> list[tuple[str, str]]:
+    """What was run for a page about several result folders, and on what."""
+    found: dict[str, list[str]] = {}
+    for name, results in parts.items():
+        finished = int(results.runs["finished"].sum())
+        for fact, value in _facts(results, finished):
+            if fact == "Runs":
+                found.setdefault(fact, []).append(f"{name} {value.removesuffix(' finished')}")
+            elif fact in COMMON:
+                found.setdefault(fact, []).append(value)
+    return [(fact, ", ".join(dict.fromkeys(values))) for fact, values in found.items()]
 
 
 def _few(seeds: list[Any]) -> str:
