@@ -9,7 +9,7 @@ import polars as pl
 from gameway.compare.bootstrap import RESAMPLES
 from gameway.compare.measures import DELAY_95, DELAY_99, MEASURES, UTILIZATION
 from gameway.compare.verdict import BASELINE, LIMIT, kind
-from gameway.compare.words import caution, estimate, overall, sentences
+from gameway.compare.words import TOLD, caution, estimate, overall, sentences
 from gameway.figures.tradeoff import tradeoff, within_reach
 from gameway.report.page import Page, Section, Table, figure
 from gameway.report.tables import number
@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from gameway.compare.verdict import Verdict
     from gameway.report.page import Figure
 
+RELEVANT = "what is relevant"
 FRONT = "\N{BLACK DIAMOND}"
 MOST_TABLES_IN_TERMINAL = 4
 METHOD = (
@@ -40,7 +41,7 @@ def page(verdicts: Sequence[Verdict], *, title: str, lead: str = "") -> Page:
     sections += [
         scenario_section(verdict, main=show_all, with_points=several) for verdict in verdicts
     ]
-    sections.append(_differences(verdicts))
+    sections += [*([_behind(verdicts)] if several else []), _differences(verdicts)]
     statement = overall(verdicts) if several else _told(verdicts[0])
     return Page(title, f"{lead}\n{METHOD}", sections, statement, kind="comparison")
 
@@ -191,26 +192,53 @@ def _in_order(verdict: Verdict) -> list[str]:
     return sorted(verdict.scenario.controllers, key=lambda name: name not in verdict.judged)
 
 
+def _behind(verdicts: Sequence[Verdict]) -> Section:
+    """How far each judged controller is behind the best of each scenario."""
+    names = list(dict.fromkeys(name for verdict in verdicts for name in verdict.judged))
+    tables = []
+    for one in TOLD:
+        rows: list[dict[str, str]] = []
+        best: set[tuple[int, str]] = set()
+        for verdict in verdicts:
+            ranking = verdict.ranking(one)
+            if ranking is None:
+                continue
+            best |= {(len(rows), name) for name in ranking.shared}
+            gaps = {
+                name: "best" if name == ranking.best else estimate(ranking.behind[name])
+                for name in ranking.order
+            }
+            row = {"scenario": verdict.scenario.name}
+            rows.append(row | {name: gaps.get(name, "") for name in names})
+        if rows:
+            tables.append(Table(f"{one.worse.capitalize()} {one.heading}", pl.DataFrame(rows),
+                                f"behind {one.label}", best=frozenset(best)))  # fmt: skip
+    text = "Paired differences from the controller with the best mean. Bold: not worse than it."
+    return Section("Behind the best", text, tables)
+
+
 def _differences(verdicts: Sequence[Verdict]) -> Section:
-    """Paired differences of every pair and measure in a file; those of p95 delay on the page."""
-    shown = [
-        _difference_row(verdict, DELAY_95, first, second)
+    """Paired differences of every pair and measure in a file, counted on the page."""
+    every = [
+        _difference(verdict, one, first, second)
         for verdict in verdicts
+        for one in verdict.measures
         for first, second in _pairs(verdict)
-        if len(verdicts) == 1
     ]
-    every = pl.DataFrame(
-        [
-            _plain_difference(verdict, one, first, second)
-            for verdict in verdicts
-            for one in verdict.measures
-            for first, second in _pairs(verdict)
-        ]
+    counts = []
+    for one in MEASURES:
+        own = [row for row in every if row["measure"] == one.name]
+        sure = [row for row in own if row["low"] > 0.0 or row["high"] < 0.0]
+        relevant = [row for row in sure if abs(row["difference"]) >= one.relevance]
+        counts.append({"measure": one.heading, "pairs": len(own), "zero is excluded": len(sure),
+                       f"and at least {RELEVANT}": len(relevant),
+                       "relevant from": f"{one.relevance:g}"})  # fmt: skip
+    text = (
+        "Of every two controllers in every scenario, the first less the second, paired by seed; "
+        "utilization as it is judged, up to 100 %. The file has all of them."
     )
-    summary = shown or [{"pairs": every.height, "scenarios": len(verdicts)}]
-    text = "The first less the second, paired by seed. The file has every pair and every measure."
-    table = Table("", pl.DataFrame(summary), "differences", every)
-    return Section("Paired differences", text, [table])
+    table = Table("", pl.DataFrame(counts), "differences", pl.DataFrame(every))
+    return Section("Every pair", text, [table])
 
 
 def _pairs(verdict: Verdict) -> list[tuple[str, str]]:
@@ -218,12 +246,7 @@ def _pairs(verdict: Verdict) -> list[tuple[str, str]]:
     return [(a, b) for index, a in enumerate(names) for b in names[index + 1 :]]
 
 
-def _difference_row(verdict: Verdict, one: Measure, first: str, second: str) -> dict[str, Any]:
-    found = verdict.difference(first, second, one)
-    return {"first": first, "second": second, f"{one.heading}, first - second": estimate(found)}
-
-
-def _plain_difference(verdict: Verdict, one: Measure, first: str, second: str) -> dict[str, Any]:
+def _difference(verdict: Verdict, one: Measure, first: str, second: str) -> dict[str, Any]:
     found = verdict.difference(first, second, one)
     return {
         "scenario": verdict.scenario.name,

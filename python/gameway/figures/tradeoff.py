@@ -232,5 +232,5 @@ def _bound(value: object) -> float:
 def _ticks(axis: Axis) -> alt.Axis:
     if not axis.logarithmic:
         return alt.Axis()
-    steps = [step * 10.0**power for power in range(-1, 6) for step in (1, 2, 5)]
+    steps = [step * 10.0**power for power in range(-1, 6) for step in (1, 2, 3, 5)]
     return alt.Axis(values=[s for s in steps if axis.low <= s <= axis.high], format="~g")
