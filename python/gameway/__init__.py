@@ -12,6 +12,7 @@ from importlib import import_module
 from types import ModuleType
 
 from gameway import _core
+from gameway.controller import RateController, Target
 from gameway.errors import GamewayError, InputError
 from gameway.experiment import Experiment, load, loads
 from gameway.matrix import Run, expand
@@ -46,10 +47,12 @@ __all__ = [
     "Loss",
     "Path",
     "Ping",
+    "RateController",
     "Record",
     "Results",
     "Run",
     "Stream",
+    "Target",
     "__version__",
     "expand",
     "load",

@@ -1,8 +1,15 @@
 # What Python needs of the Rust crates. Every ValueError carries a message for the user.
 
+from typing import final
+
 __all__ = [
     "SCHEMA_VERSION",
     "VERSION",
+    "Frame",
+    "Limits",
+    "Packet",
+    "Report",
+    "Target",
     "catalogue",
     "check_controller",
     "check_frame_table",
@@ -23,6 +30,67 @@ __all__ = [
 
 SCHEMA_VERSION: int
 VERSION: str
+
+@final
+class Limits:
+    @property
+    def min_bps(self) -> int: ...
+    @property
+    def max_bps(self) -> int: ...
+    @property
+    def start_bps(self) -> int: ...
+    @property
+    def frame_interval_ns(self) -> int: ...
+
+@final
+class Packet:
+    @property
+    def sequence(self) -> int: ...
+    @property
+    def sent_ns(self) -> int: ...
+    @property
+    def size_bytes(self) -> int: ...
+    @property
+    def kind(self) -> str: ...
+    @property
+    def frame(self) -> int: ...
+    @property
+    def first_of_frame(self) -> bool: ...
+    @property
+    def last_of_frame(self) -> bool: ...
+
+@final
+class Report:
+    @property
+    def packet(self) -> Packet: ...
+    @property
+    def arrival_ns(self) -> int | None: ...
+    @property
+    def congestion_experienced(self) -> bool: ...
+
+@final
+class Frame:
+    @property
+    def number(self) -> int: ...
+    @property
+    def target_bps(self) -> int: ...
+    @property
+    def size_bytes(self) -> int: ...
+    @property
+    def packets(self) -> int: ...
+
+@final
+class Target:
+    def __new__(
+        cls,
+        bitrate_bps: float,
+        *,
+        pace_multiplier: float | None = None,
+        pacing_bps: float | None = None,
+        window_bytes: int | None = None,
+        probes_per_frame: int = 0,
+        key_frame: bool = False,
+    ) -> Target: ...
 
 def run(spec_json: str, out_dir: str) -> str: ...
 def check_spec(spec_json: str) -> None: ...

@@ -26,6 +26,7 @@ from typing import TYPE_CHECKING, Any
 
 from gameway.errors import InputError
 from gameway.fields import resolve
+from gameway.fields.known import PYTHON
 from gameway.parts import plain
 from gameway.settling import settled, without_defaults
 
@@ -299,14 +300,19 @@ def _controller_labels(found: list[Any]) -> dict[str, str]:
     }
     labels = {}
     for key, table in tables.items():
-        same_kind = [other for other in tables.values() if other["kind"] == table["kind"]]
+        same_kind = [other for other in tables.values() if _name(other) == _name(table)]
         telling = [
             f" {name}={value}"
             for name, value in table.items()
             if any(other.get(name) != value for other in same_kind)
         ]
-        labels[key] = table["kind"] + "".join(telling)
+        labels[key] = _name(table) + "".join(telling)
     return labels
+
+
+def _name(controller: dict[str, Any]) -> str:
+    """Give the name of a controller: its kind, or its class where it is one of the user's."""
+    return str(controller["class" if controller["kind"] == PYTHON else "kind"])
 
 
 def _labels(found: Iterable[Any]) -> dict[str, str]:

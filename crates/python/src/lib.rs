@@ -3,6 +3,7 @@
 //! Every error is a `ValueError` whose text is meant for the user.
 
 mod catalogue;
+mod controller;
 mod simulator;
 mod toml;
 mod units;
@@ -13,6 +14,8 @@ use pyo3::prelude::*;
 mod _core {
     #[pymodule_export]
     use crate::catalogue::{catalogue, check_controller, check_frame_table, check_trace};
+    #[pymodule_export]
+    use crate::controller::{Frame, Limits, Packet, Report, Wanted};
     #[pymodule_export]
     use crate::simulator::{check_spec, run};
     #[pymodule_export]

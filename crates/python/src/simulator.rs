@@ -1,5 +1,7 @@
 //! Running a simulation with Python's global lock released.
 
+use crate::controller::{self, Controller, Failure};
+use gameway_control::{OptionError, RateController, RateLimits};
 use gameway_events::SummaryRecord;
 use gameway_sim::RunSpec;
 use pyo3::exceptions::PyValueError;
@@ -12,15 +14,35 @@ use std::path::Path;
 #[pyfunction]
 pub fn run(python: Python<'_>, spec_json: &str, out_dir: &str) -> PyResult<String> {
     let spec = parsed(spec_json)?;
-    let done = python.detach(|| gameway_sim::run(&spec, Path::new(out_dir)));
+    let failure = Failure::default();
+    let controllers = builder(&failure);
+    let done = python.detach(|| gameway_sim::run_with(&spec, Path::new(out_dir), &controllers));
+    if let Some(error) = failure.get() {
+        return Err(error.clone_ref(python));
+    }
     done.map(|summary| as_json(&summary)).map_err(refused)
 }
+
+/// What builds controllers: those of Rust by name, and those that are classes of Python.
+fn builder(failure: &Failure) -> impl Fn(&str, &[(String, String)], RateLimits) -> Built + Sync {
+    move |name, options, limits| {
+        if name == controller::NAME {
+            let made = Controller::from_options(options, limits, failure.clone())?;
+            return Ok(Box::new(made));
+        }
+        gameway_control::build(name, options, limits)
+    }
+}
+
+type Built = Result<Box<dyn RateController>, OptionError>;
 
 /// Refuses a spec (JSON) that cannot be run: builds all of it, reads the files it names, runs nothing.
 #[pyfunction]
 pub fn check_spec(python: Python<'_>, spec_json: &str) -> PyResult<()> {
     let spec = parsed(spec_json)?;
-    python.detach(|| gameway_sim::check(&spec)).map_err(refused)
+    let failure = Failure::default();
+    let controllers = builder(&failure);
+    python.detach(|| gameway_sim::check_with(&spec, &controllers)).map_err(refused)
 }
 
 fn parsed(spec_json: &str) -> PyResult<RunSpec> {

@@ -20,5 +20,5 @@ mod stream;
 mod tcp;
 mod udp;
 
-pub use build::{SimError, check, run};
+pub use build::{BuildController, SimError, check, check_with, run, run_with};
 pub use spec::RunSpec;

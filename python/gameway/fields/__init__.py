@@ -13,6 +13,7 @@ from typing import Annotated, Any
 from pydantic import PlainValidator
 
 from gameway.fields.checking import At, axis, nearest, one_of, places, refuse, values
+from gameway.fields.files import resolve
 from gameway.fields.keys import (
     FEEDBACK,
     REPORTS,
@@ -23,7 +24,6 @@ from gameway.fields.keys import (
     name,
     pause,
     reference,
-    resolve,
     switch,
     text,
     video,

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import itertools
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
 from pydantic_core import PydanticCustomError
@@ -20,6 +19,7 @@ from gameway.fields.checking import (
     refuse,
     values,
 )
+from gameway.fields.files import existing_file, resolve
 from gameway.fields.quantities import interval, moment, rate, rate_or_none
 from gameway.reference import REFERENCES
 
@@ -105,37 +105,11 @@ def _check_step_times(times: list[int], steps: list[list[str]]) -> None:
             refuse("is not after the step before it", steps[index][0], hint, (index, 0))
 
 
-def resolve(name: str, base: Path | None) -> Path:
-    """Give the place of a file that an experiment in the folder `base` names."""
-    return (base or Path.cwd()) / Path(name).expanduser()
-
-
-def _is_file(path: Path) -> bool:
-    try:
-        return path.is_file()
-    except OSError:  # a name that is too long, a folder that may not be entered
-        return False
-
-
-def _file(value: object, info: ValidationInfo) -> str:
-    if not isinstance(value, str) or not value:
-        refuse("must be the name of a file", value, "relative to the experiment file")
-    base = (info.context or {}).get("base")
-    path = resolve(value, base)
-    if not _is_file(path):
-        refuse(
-            f"names no file: {path} does not exist",
-            value,
-            "a path is relative to the experiment file",
-        )
-    return value
-
-
 def _file_that(passes: Callable[[str], object], kind: str, hint: str) -> Check:
     """Check the name of a file, and the file by what the simulator says of it."""
 
     def check(value: object, info: ValidationInfo) -> str:
-        name = _file(value, info)
+        name = existing_file(value, info)
         path = resolve(name, (info.context or {}).get("base"))
         try:
             passes(str(path))

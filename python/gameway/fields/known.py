@@ -17,6 +17,7 @@ from gameway.fields.checking import (
     refuse,
     values,
 )
+from gameway.fields.files import existing_file
 from gameway.fields.quantities import moment, queue_size
 
 if TYPE_CHECKING:
@@ -25,6 +26,8 @@ if TYPE_CHECKING:
     from pydantic import ValidationInfo
 
 DEFAULT_QUEUE = "drop-tail"
+PYTHON = "python"
+"""The kind of a controller that is a class of the user's."""
 
 
 @cache
@@ -91,8 +94,22 @@ def _option(value: object, _: ValidationInfo) -> object:
     return value
 
 
+def own_controller(value: dict[str, Any], info: ValidationInfo) -> dict[str, Any]:
+    """Check a controller that is a class in a file of the user's."""
+    table = as_table(value, "file")
+    if not isinstance(table.get("class"), str):
+        hint = 'write { kind = "python", file = "mine.py", class = "Mine" }'
+        refuse("must be the name of a class", table.get("class"), hint, ("class",))
+    rest = {name: item for name, item in table.items() if name not in {"kind", "file", "class"}}
+    checked = {name: inside(name, axis_of(_option), item, info) for name, item in rest.items()}
+    place = inside("file", existing_file, table["file"], info)
+    return {"kind": PYTHON, "file": place, "class": table["class"], **checked}
+
+
 def controller(value: object, info: ValidationInfo) -> object:
     """Check a controller: its name, or a table with options."""
+    if isinstance(value, dict) and value.get("kind") == PYTHON:
+        return own_controller(value, info)
     if isinstance(value, dict):
         return with_options("controller", "controllers", _controller_option)(value, info)
     return one_of("controller", lambda: entries("controllers"))(value, info)

@@ -2,7 +2,7 @@
 
 use super::foresight::Known;
 use super::routes::{Route, Routes};
-use super::{SimError, read, spec_error};
+use super::{BuildController, SimError, read, spec_error};
 use crate::clock::ReceiverClock;
 use crate::flow::FlowEnds;
 use crate::network::{Flow, Way};
@@ -28,6 +28,7 @@ use std::sync::Arc;
 /// What is needed to build the flows.
 pub struct Parts<'a> {
     pub spec: &'a RunSpec,
+    pub controllers: &'a BuildController<'a>,
     pub routes: &'a Routes,
     pub links: &'a [Link],
     pub names: Vec<Name>,
@@ -199,7 +200,7 @@ impl Parts<'_> {
             Oracle::from_options(&options, limits, Box::new(known))
                 .map(|oracle| Box::new(oracle) as _)
         } else {
-            gameway_control::build(stream.controller.name(), &options, limits)
+            (self.controllers)(stream.controller.name(), &options, limits)
         };
         controller.map_err(|source| SimError::Controller { stream: stream.name.clone(), source })
     }

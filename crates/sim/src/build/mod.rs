@@ -9,7 +9,7 @@ use crate::random;
 use crate::recorder::Recorder;
 use crate::spec::{CapacitySpec, LossSpec, PathSpec, QueueSpec, RunSpec, Text};
 use flows::Parts;
-use gameway_control::OptionError;
+use gameway_control::{OptionError, RateController, RateLimits};
 use gameway_events::{Name, SummaryRecord, TableError};
 use gameway_media::{FrameTableError, RecordedVideoError};
 use gameway_path::{Bottleneck, DropTail, Link, Loss, LossModel, StepsError, Trace, TraceError};
@@ -87,7 +87,23 @@ pub(crate) fn spec_error(field: impl Into<String>, why: impl Into<String>) -> Si
 /// # Errors
 /// If the specification is wrong, a file it names cannot be read, or a table cannot be written.
 pub fn run(spec: &RunSpec, folder: &Path) -> Result<SummaryRecord, SimError> {
-    let built = build(spec)?;
+    run_with(spec, folder, &gameway_control::build)
+}
+
+/// What builds a controller from its name, its options as text and its bounds.
+pub type BuildController<'a> = dyn Fn(&str, &[(String, String)], RateLimits) -> Result<Box<dyn RateController>, OptionError>
+    + 'a;
+
+/// [`run`] with controllers of one's own: `controllers` is asked for each one but the oracle.
+///
+/// # Errors
+/// As of [`run`].
+pub fn run_with(
+    spec: &RunSpec,
+    folder: &Path,
+    controllers: &BuildController<'_>,
+) -> Result<SummaryRecord, SimError> {
+    let built = build(spec, controllers)?;
     let end = Instant::ZERO + spec.duration.0;
     let packets = spec.record.packets;
     let recorder = Recorder::create(folder, built.names, built.links, end, packets)?;
@@ -103,7 +119,15 @@ pub fn run(spec: &RunSpec, folder: &Path) -> Result<SummaryRecord, SimError> {
 /// # Errors
 /// If the specification is wrong, or a file it names cannot be read or is damaged.
 pub fn check(spec: &RunSpec) -> Result<(), SimError> {
-    build(spec).map(drop)
+    check_with(spec, &gameway_control::build)
+}
+
+/// Whether [`run_with`] can do `spec`.
+///
+/// # Errors
+/// As of [`check`].
+pub fn check_with(spec: &RunSpec, controllers: &BuildController<'_>) -> Result<(), SimError> {
+    build(spec, controllers).map(drop)
 }
 
 /// What a specification describes, ready to run.
@@ -115,11 +139,12 @@ struct Built {
     flows: Vec<Flow>,
 }
 
-fn build(spec: &RunSpec) -> Result<Built, SimError> {
+fn build(spec: &RunSpec, controllers: &BuildController<'_>) -> Result<Built, SimError> {
     crate::check::check(spec)?;
     let routes = Routes::new(&spec.path);
     let links = links(&spec.path)?;
-    let parts = Parts { spec, routes: &routes, links: &links, names: flow_names(spec) };
+    let parts =
+        Parts { spec, controllers, routes: &routes, links: &links, names: flow_names(spec) };
     let flows = parts.flows()?;
     let names = parts.names;
     let back = spec.path.back.as_ref().and_then(|back| back.loss.as_ref());

@@ -1,0 +1,365 @@
+//! A rate controller written in Python: a class whose methods mirror [`RateController`].
+//!
+//! What its methods are told are small immutable values, times in nanoseconds and sizes in bytes. An
+//! exception of the class ends its part: the run goes on with the last target, so that no table is half
+//! written, and the exception is raised once it is over.
+
+use gameway_control::{
+    Ecn, FeedbackBatch, FeedbackStyle, FrameSent, OptionError, Pacing, PacketKind, PacketReport,
+    RateController, RateLimits, SentPacket, Target,
+};
+use gameway_units::{Bytes, Duration, Instant, Rate};
+use pyo3::exceptions::{PyTypeError, PyValueError};
+use pyo3::prelude::*;
+use pyo3::types::{PyDict, PyTuple};
+use std::sync::{Arc, OnceLock};
+
+/// The first exception of any controller of a run.
+pub type Failure = Arc<OnceLock<PyErr>>;
+
+/// Its name in specifications.
+pub const NAME: &str = "python";
+
+/// Bounds that the stream sets.
+#[pyclass(frozen, get_all, module = "gameway.controller")]
+#[derive(Clone)]
+pub struct Limits {
+    min_bps: u64,
+    max_bps: u64,
+    start_bps: u64,
+    frame_interval_ns: i64,
+}
+
+/// A packet that was sent.
+#[pyclass(frozen, get_all, module = "gameway.controller")]
+#[derive(Clone)]
+pub struct Packet {
+    sequence: u64,
+    sent_ns: i64,
+    size_bytes: u64,
+    kind: &'static str,
+    frame: u64,
+    first_of_frame: bool,
+    last_of_frame: bool,
+}
+
+/// What became of a packet.
+#[pyclass(frozen, get_all, module = "gameway.controller")]
+#[derive(Clone)]
+pub struct Report {
+    packet: Packet,
+    arrival_ns: Option<i64>,
+    congestion_experienced: bool,
+}
+
+/// A frame that was encoded.
+#[pyclass(frozen, get_all, module = "gameway.controller")]
+#[derive(Clone)]
+pub struct Frame {
+    number: u64,
+    target_bps: u64,
+    size_bytes: u64,
+    packets: u32,
+}
+
+/// What a controller wants.
+#[pyclass(frozen, name = "Target", module = "gameway.controller")]
+#[derive(Clone)]
+pub struct Wanted {
+    target: Target,
+}
+
+#[pymethods]
+impl Wanted {
+    /// Bitrate on the wire, and one way of pacing or none for bursts.
+    #[new]
+    #[pyo3(signature = (bitrate_bps, *, pace_multiplier=None, pacing_bps=None, window_bytes=None,
+                        probes_per_frame=0, key_frame=false))]
+    fn new(
+        bitrate_bps: f64,
+        pace_multiplier: Option<f64>,
+        pacing_bps: Option<f64>,
+        window_bytes: Option<u64>,
+        probes_per_frame: u32,
+        key_frame: bool,
+    ) -> PyResult<Self> {
+        let pacing = match (pace_multiplier, pacing_bps) {
+            (None, None) => Pacing::Burst,
+            (Some(multiplier), None) if multiplier >= 1.0 => Pacing::FrameMultiplier(multiplier),
+            (None, Some(rate)) if rate >= 1.0 => Pacing::Rate(Rate::from_bps_f64(rate)),
+            (Some(_), Some(_)) => {
+                return Err(PyValueError::new_err("give pace_multiplier or pacing_bps, not both"));
+            }
+            _ => return Err(PyValueError::new_err("pacing must be 1 or more")),
+        };
+        if !bitrate_bps.is_finite() || bitrate_bps < 0.0 {
+            let why = format!("bitrate_bps = {bitrate_bps} is not a bitrate");
+            return Err(PyValueError::new_err(why));
+        }
+        Ok(Self {
+            target: Target {
+                window: window_bytes.map(Bytes::new),
+                probes_per_frame,
+                key_frame,
+                ..Target::new(Rate::from_bps_f64(bitrate_bps), pacing)
+            },
+        })
+    }
+}
+
+impl Packet {
+    fn of(packet: &SentPacket) -> Self {
+        Self {
+            sequence: packet.sequence.0,
+            sent_ns: packet.sent.as_nanos(),
+            size_bytes: packet.size.get(),
+            kind: match packet.kind {
+                PacketKind::Media => "media",
+                PacketKind::Repair => "repair",
+                PacketKind::Probe => "probe",
+                PacketKind::Padding => "padding",
+            },
+            frame: packet.frame.0,
+            first_of_frame: packet.first_of_frame,
+            last_of_frame: packet.last_of_frame,
+        }
+    }
+}
+
+impl Report {
+    fn of(report: &PacketReport) -> Self {
+        Self {
+            packet: Packet::of(&report.packet),
+            arrival_ns: report.arrival.map(|at| at.as_nanos()),
+            congestion_experienced: report.ecn == Ecn::Ce,
+        }
+    }
+}
+
+/// An object of such a class, as a controller.
+pub struct Controller {
+    object: Py<PyAny>,
+    limits: RateLimits,
+    style: FeedbackStyle,
+    ecn: Ecn,
+    /// Whether it wants to hear of each packet that leaves.
+    hears_of_packets: bool,
+    target: Target,
+    timer: Option<Instant>,
+    failure: Failure,
+}
+
+/// Where a class is, and the options that it is made with.
+struct Source<'a> {
+    file: &'a str,
+    class: &'a str,
+    options: Vec<(&'a str, &'a str)>,
+}
+
+impl<'a> Source<'a> {
+    fn of(options: &'a [(String, String)]) -> Result<Self, OptionError> {
+        let named = |wanted: &'static str| {
+            let found = options.iter().find(|(name, _)| name == wanted);
+            found.map(|(_, value)| value.as_str()).ok_or_else(|| {
+                refused(
+                    wanted,
+                    "",
+                    r#"write { kind = "python", file = "mine.py", class = "Mine" }"#,
+                )
+            })
+        };
+        let rest = options.iter().filter(|(name, _)| name != "file" && name != "class");
+        let options = rest.map(|(name, value)| (name.as_str(), value.as_str())).collect();
+        Ok(Self { file: named("file")?, class: named("class")?, options })
+    }
+}
+
+fn refused(option: &'static str, value: &str, why: impl ToString) -> OptionError {
+    OptionError::Value { controller: NAME, option, value: value.to_owned(), why: why.to_string() }
+}
+
+impl Controller {
+    /// Makes an object of the class that the options name.
+    ///
+    /// # Errors
+    /// If there is no such class, or it refuses its options; the message is the exception's.
+    pub fn from_options(
+        options: &[(String, String)],
+        limits: RateLimits,
+        failure: Failure,
+    ) -> Result<Self, OptionError> {
+        let source = Source::of(options)?;
+        let made = Python::attach(|python| Self::make(python, &source, limits, failure));
+        made.map_err(|error| {
+            let shown = Python::attach(|python| error.value(python).to_string());
+            refused("class", source.class, format!("{}: {shown}", source.file))
+        })
+    }
+
+    fn make(
+        python: Python<'_>,
+        source: &Source<'_>,
+        limits: RateLimits,
+        failure: Failure,
+    ) -> PyResult<Self> {
+        let module = python.import("gameway.controller")?;
+        let class = module.call_method1("load_class", (source.file, source.class))?;
+        let given = PyDict::new(python);
+        for (name, value) in &source.options {
+            given.set_item(name, value)?;
+        }
+        let bounds = Limits {
+            min_bps: limits.min.as_bps(),
+            max_bps: limits.max.as_bps(),
+            start_bps: limits.start.as_bps(),
+            frame_interval_ns: limits.frame_interval.as_nanos(),
+        };
+        let object = class.call((bounds,), Some(&given))?;
+        let base = module.getattr("RateController")?;
+        let hears_of_packets = !class.getattr("on_sent")?.is(&base.getattr("on_sent")?);
+        let mut controller = Self {
+            style: style_of(&object.getattr("feedback")?.extract::<String>()?)?,
+            ecn: ecn_of(&object.getattr("ecn")?.extract::<String>()?)?,
+            object: object.unbind(),
+            limits,
+            hears_of_packets,
+            target: Target::new(limits.start, Pacing::Burst),
+            timer: None,
+            failure,
+        };
+        controller.refresh(python)?;
+        Ok(controller)
+    }
+
+    /// Calls a method, then asks for what it wants now; its first exception is kept, and ends its part.
+    fn tell(
+        &mut self,
+        method: &str,
+        arguments: impl for<'py> FnOnce(Python<'py>) -> PyResult<Bound<'py, PyTuple>>,
+    ) {
+        if self.failure.get().is_some() {
+            self.timer = None;
+            return;
+        }
+        let told = Python::attach(|python| {
+            self.object.bind(python).call_method1(method, arguments(python)?)?;
+            self.refresh(python)
+        });
+        if let Err(error) = told {
+            let error = Python::attach(|python| with_place(python, error));
+            // Another controller of the run may have been first: its exception is the one to raise.
+            let _ = self.failure.set(error);
+        }
+    }
+
+    fn refresh(&mut self, python: Python<'_>) -> PyResult<()> {
+        let object = self.object.bind(python);
+        let wanted = object.call_method0("target")?;
+        let wanted = wanted
+            .cast::<Wanted>()
+            .map_err(|_| PyTypeError::new_err("target() must give a gameway.controller.Target"))?;
+        let target = wanted.get().target;
+        self.target = Target { bitrate: self.limits.clamp(target.bitrate), ..target };
+        let timer: Option<i64> = object.call_method0("next_timer")?.extract()?;
+        self.timer = timer.map(Instant::from_nanos);
+        Ok(())
+    }
+}
+
+/// The exception as an error whose text says where it happened.
+fn with_place(python: Python<'_>, error: PyErr) -> PyErr {
+    // With its traceback, which the bare value does not carry.
+    let exception = error.clone_ref(python).into_value(python);
+    let text = python
+        .import("gameway.controller")
+        .and_then(|module| module.call_method1("describe", (exception,)))
+        .and_then(|text| text.extract::<String>());
+    match text {
+        Ok(text) => {
+            let told = PyValueError::new_err(text);
+            told.set_cause(python, Some(error));
+            told
+        }
+        Err(_) => error,
+    }
+}
+
+fn style_of(feedback: &str) -> PyResult<FeedbackStyle> {
+    match (feedback, feedback.parse::<Duration>()) {
+        ("per-frame", _) => Ok(FeedbackStyle::PerFrame),
+        (_, Ok(interval)) if interval > Duration::ZERO => Ok(FeedbackStyle::Interval(interval)),
+        _ => Err(PyValueError::new_err(format!(
+            "feedback = \"{feedback}\" is neither \"per-frame\" nor an interval like \"50 ms\""
+        ))),
+    }
+}
+
+fn ecn_of(ecn: &str) -> PyResult<Ecn> {
+    match ecn {
+        "none" => Ok(Ecn::NotEct),
+        "ect0" => Ok(Ecn::Ect0),
+        "ect1" => Ok(Ecn::Ect1),
+        _ => Err(PyValueError::new_err(format!(
+            "ecn = \"{ecn}\" is neither \"none\" nor \"ect0\" nor \"ect1\""
+        ))),
+    }
+}
+
+impl RateController for Controller {
+    fn name(&self) -> &'static str {
+        NAME
+    }
+
+    fn feedback_style(&self) -> FeedbackStyle {
+        self.style
+    }
+
+    fn ecn(&self) -> Ecn {
+        self.ecn
+    }
+
+    fn on_frame(&mut self, now: Instant, frame: &FrameSent) {
+        let frame = Frame {
+            number: frame.frame.0,
+            target_bps: frame.target.as_bps(),
+            size_bytes: frame.size.get(),
+            packets: frame.packets,
+        };
+        self.tell("on_frame", |python| (now.as_nanos(), frame).into_pyobject(python));
+    }
+
+    fn on_sent(&mut self, now: Instant, packet: &SentPacket) {
+        if self.hears_of_packets {
+            let packet = Packet::of(packet);
+            self.tell("on_sent", |python| (now.as_nanos(), packet).into_pyobject(python));
+        }
+    }
+
+    fn on_feedback(&mut self, now: Instant, batch: &FeedbackBatch<'_>) {
+        let reports: Vec<Report> = batch.reports.iter().map(Report::of).collect();
+        let rtt = batch.round_trip_time(now).map(Duration::as_nanos);
+        let in_flight = batch.in_flight.get();
+        self.tell("on_feedback", |python| {
+            (now.as_nanos(), reports, in_flight, rtt).into_pyobject(python)
+        });
+    }
+
+    fn on_timer(&mut self, now: Instant) {
+        self.timer = None;
+        self.tell("on_timer", |python| (now.as_nanos(),).into_pyobject(python));
+        // A timer that is due again at once would keep time from passing.
+        self.timer = self.timer.map(|next| next.max(now + Duration::from_micros(1)));
+    }
+
+    fn next_timer(&self) -> Option<Instant> {
+        self.timer
+    }
+
+    fn target(&self) -> Target {
+        self.target
+    }
+
+    fn observe(&self, sink: &mut dyn FnMut(&'static str, f64)) {
+        sink("target_bps", self.target.bitrate.as_bps_f64());
+    }
+}

@@ -1,0 +1,113 @@
+"""Rate controllers of your own, as classes.
+
+A class derives from `RateController`, lives in a file of yours, and is named in an experiment file:
+
+    controller = { kind = "python", file = "mine.py", class = "Mine", gain = 0.9 }
+
+Keys beside these three are given to the class as keyword arguments, as text. Times are whole
+nanoseconds of the sender's clock, but for arrivals, which are of the receiver's: the two differ by
+an unknown offset. Sizes are bytes and rates bits per second on the wire, headers included.
+
+Runs share one process, so keep state in the object, not in the module; the same calls must give the
+same targets, or a run cannot be repeated. Python is called for each report, which makes such a run
+some ten times slower than one of Rust.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import sys
+import traceback
+from pathlib import Path
+from typing import Any
+
+from gameway._core import Frame, Limits, Packet, Report, Target
+
+__all__ = ["Frame", "Limits", "Packet", "RateController", "Report", "Target", "load_class"]
+
+
+class RateController:
+    """What a session asks of a controller. Override `target` and what it needs to hear of.
+
+    Attributes:
+        limits: bounds that the stream sets: `min_bps`, `max_bps`, `start_bps`, `frame_interval_ns`.
+        feedback: when the receiver is to report: "per-frame", or an interval such as "50 ms".
+        ecn: the ECN field with which packets leave: "none", "ect0" or "ect1".
+    """
+
+    feedback = "per-frame"
+    ecn = "none"
+
+    def __init__(self, limits: Limits) -> None:
+        self.limits = limits
+
+    def on_frame(self, now_ns: int, frame: Frame) -> None:
+        """Hear of a frame that was encoded: `number`, `target_bps`, `size_bytes`, `packets`."""
+
+    def on_sent(self, now_ns: int, packet: Packet) -> None:
+        """Hear of a packet that left the pacer; called only where a class overrides it."""
+
+    def on_feedback(
+        self, now_ns: int, reports: list[Report], in_flight_bytes: int, rtt_ns: int | None
+    ) -> None:
+        """Hear of a report of the receiver: what became of each packet that it tells of first.
+
+        Args:
+            now_ns: the sender's clock.
+            reports: each with `packet`, `arrival_ns` (None: taken for lost) and
+                `congestion_experienced` (marked by a queue), in order of sequence number.
+            in_flight_bytes: sent, and neither received nor taken for lost.
+            rtt_ns: round-trip time without the receiver's holding time; None if it is not known.
+        """
+
+    def on_timer(self, now_ns: int) -> None:
+        """Act: the time that `next_timer` gave has come."""
+
+    def next_timer(self) -> int | None:
+        """Give when `on_timer` is wanted; None for never."""
+        return None
+
+    def target(self) -> Target:
+        """Give what it wants from now on; asked for after each call. Kept within `limits`."""
+        raise NotImplementedError
+
+
+def describe(error: BaseException) -> str:
+    """Tell an exception in one line: where it happened, what it is, and what it says."""
+    frames = traceback.extract_tb(error.__traceback__)
+    place = f"{frames[-1].filename}, line {frames[-1].lineno}: " if frames else ""
+    said = f": {error}" if str(error) else ""
+    return f"{place}{type(error).__name__}{said}"
+
+
+def load_class(file: str, name: str) -> type[RateController]:
+    """Load a class from a file; once per file and process."""
+    path = Path(file).resolve()
+    module = _module(path)
+    found: Any = getattr(module, name, None)
+    if found is None:
+        message = f"has no class {name}"
+        raise AttributeError(message)
+    if not (isinstance(found, type) and issubclass(found, RateController)):
+        message = f"{name} does not derive from gameway.RateController"
+        raise TypeError(message)
+    return found
+
+
+def _module(path: Path) -> Any:
+    # One name for each file, so that two files of one name do not meet.
+    name = "gameway_controller_" + path.as_posix().encode().hex()
+    if name in sys.modules:
+        return sys.modules[name]
+    spec = importlib.util.spec_from_file_location(name, path)
+    if spec is None or spec.loader is None:
+        message = "is no Python file"
+        raise ImportError(message)
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[name] = module
+    try:
+        spec.loader.exec_module(module)
+    except BaseException:
+        del sys.modules[name]
+        raise
+    return module

@@ -1,0 +1,175 @@
+"""Controllers that are classes of the user's run as those of Rust, and fail with their reason."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import polars as pl
+import pytest
+
+import gameway as gw
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+CONSTANT = """
+import gameway as gw
+
+class Constant(gw.RateController):
+    def __init__(self, limits, mbps="12"):
+        super().__init__(limits)
+        self.bitrate = float(mbps) * 1e6
+
+    def target(self):
+        return gw.Target(self.bitrate, pace_multiplier=1.25)
+"""
+
+EXPERIMENT = """
+duration = "5 s"
+runs = 2
+[path]
+capacity = "20 Mb/s"
+base_rtt = "20 ms"
+[[stream]]
+controller = {controller}
+"""
+
+OWN = '{{ kind = "python", file = "mine.py", class = "{name}"{more} }}'
+
+
+def written(folder: Path, code: str, name: str, more: str = "") -> gw.Experiment:
+    """Write a controller and an experiment with it."""
+    (folder / "mine.py").write_text(code)
+    file = folder / "mine.toml"
+    file.write_text(EXPERIMENT.format(controller=OWN.format(name=name, more=more)))
+    return gw.load(file)
+
+
+def test_the_same_targets_give_the_same_frames_as_in_rust(tmp_path: Path) -> None:
+    own = gw.run(written(tmp_path, CONSTANT, "Constant"), tmp_path / "own", jobs=2)
+    (tmp_path / "rust.toml").write_text(
+        EXPERIMENT.format(controller='{ kind = "fixed", bitrate = "12 Mb/s" }')
+    )
+    rust = gw.run(gw.load(tmp_path / "rust.toml"), tmp_path / "rust")
+    frames = [
+        results.frames().drop("run", "controller").collect().sort("repeat", "frame")
+        for results in (own, rust)
+    ]
+    assert frames[0].height == 2 * 300
+    assert frames[0].equals(frames[1])
+    assert own.factor_values("controller") == ["Constant"]
+
+
+LISTENING = """
+import gameway as gw
+
+class Listening(gw.RateController):
+    feedback = "20 ms"
+    ecn = "ect1"
+
+    def __init__(self, limits):
+        super().__init__(limits)
+        assert (limits.min_bps, limits.max_bps, limits.start_bps) == (2000000, 50000000, 5000000)
+        assert limits.frame_interval_ns == 16_666_666
+        self.frames = self.sent = self.arrived = self.lost = self.marked = self.ticks = 0
+        self.least_rtt = None
+        self.due = None
+
+    def on_frame(self, now_ns, frame):
+        assert frame.number == self.frames
+        self.frames += 1
+        self.due = self.due or now_ns + 100_000_000
+
+    def on_sent(self, now_ns, packet):
+        assert packet.sequence == self.sent and packet.sent_ns == now_ns
+        assert packet.kind == "media" and 0 < packet.size_bytes <= 1248
+        self.sent += 1
+
+    def on_feedback(self, now_ns, reports, in_flight_bytes, rtt_ns):
+        self.arrived += sum(report.arrival_ns is not None for report in reports)
+        self.lost += sum(report.arrival_ns is None for report in reports)
+        self.marked += sum(report.congestion_experienced for report in reports)
+        if rtt_ns is not None:
+            self.least_rtt = min(rtt_ns, self.least_rtt or rtt_ns)
+
+    def next_timer(self):
+        return self.due
+
+    def on_timer(self, now_ns):
+        assert now_ns == self.due
+        self.due += 100_000_000
+        self.ticks += 1
+        if self.ticks == 40:
+            assert 230 < self.frames < 250
+            assert 0.9 * self.sent < self.arrived + self.lost <= self.sent
+            assert self.marked > 0.3 * self.arrived
+            assert 20_000_000 < self.least_rtt < 21_500_000
+            raise ArithmeticError("all is as it should be")
+
+    def target(self):
+        return gw.Target(25e6 if self.frames > 60 else 10e6, pacing_bps=60e6)
+"""
+
+
+def test_a_class_hears_of_everything_and_its_exception_is_raised(tmp_path: Path) -> None:
+    experiment = written(tmp_path, LISTENING, "Listening").with_overrides(
+        ['path.queue={kind="drop-tail", size="7 bdp", mark_above="1 ms"}', "runs=1"]
+    )
+    with pytest.raises(gw.GamewayError, match="all is as it should be"):
+        gw.run(experiment, tmp_path / "out")
+    assert gw.Results.open(tmp_path / "out").missing == 1
+
+
+@pytest.mark.parametrize(
+    ("code", "name", "more", "named"),
+    [
+        (CONSTANT, "Missing", "", "has no class Missing"),
+        ("class Plain: pass", "Plain", "", "does not derive from gameway.RateController"),
+        ("import nowhere_to_be_found", "Any", "", "nowhere_to_be_found"),
+        ("def (", "Any", "", "invalid syntax"),
+        (CONSTANT, "Constant", ', gain = "1"', "unexpected keyword argument 'gain'"),
+        (CONSTANT, "Constant", ', mbps = "many"', "could not convert string to float"),
+        (CONSTANT.replace('gw.Target(self.bitrate, pace_multiplier=1.25)', "7"), "Constant", "",
+         "target() must give a gameway.controller.Target"),
+        (CONSTANT.replace("1.25", "0.5"), "Constant", "", "pacing must be 1 or more"),
+        (CONSTANT.replace("1e6", "float('nan')"), "Constant", "", "is not a bitrate"),
+        (CONSTANT.replace("    def __init__", '    feedback = "often"\n    def __init__'),
+         "Constant", "", 'neither "per-frame" nor an interval'),
+        (CONSTANT.replace("    def __init__", '    ecn = "ce"\n    def __init__'),
+         "Constant", "", 'neither "none" nor "ect0"'),
+    ],
+)  # fmt: skip
+def test_what_cannot_run_is_refused_before_the_first_run(
+    tmp_path: Path, code: str, name: str, more: str, named: str
+) -> None:
+    with pytest.raises(gw.InputError) as caught:
+        gw.run(written(tmp_path, code, name, more), tmp_path / "out")
+    assert named in str(caught.value)
+    assert "mine.py" in str(caught.value)
+    assert not (tmp_path / "out" / "runs").exists()
+
+
+def test_a_file_or_class_that_is_not_named_is_refused(tmp_path: Path) -> None:
+    for controller, named in [
+        ('{ kind = "python", class = "Mine" }', "file"),
+        ('{ kind = "python", file = "nowhere.py", class = "Mine" }', "names no file"),
+        ('{ kind = "python", file = "mine.py" }', "must be the name of a class"),
+    ]:
+        (tmp_path / "mine.py").write_text(CONSTANT)
+        with pytest.raises(gw.InputError, match=named):
+            gw.loads(EXPERIMENT.format(controller=controller), tmp_path / "mine.toml")
+
+
+def test_another_content_of_the_file_is_another_run(tmp_path: Path) -> None:
+    first = gw.expand(written(tmp_path, CONSTANT, "Constant"))
+    again = gw.expand(written(tmp_path, CONSTANT + "\n# other\n", "Constant"))
+    assert [run.id for run in first] != [run.id for run in again]
+    assert first[0].recorded == again[0].recorded
+
+
+def test_options_are_an_axis(tmp_path: Path) -> None:
+    experiment = written(tmp_path, CONSTANT, "Constant", ', mbps = ["4", "8"]')
+    results = gw.run(experiment, tmp_path / "out")
+    assert results.factor_values("controller") == ["Constant mbps=4", "Constant mbps=8"]
+    targets = results.frames().group_by("controller").agg(pl.col("target_bps").mean())
+    assert sorted(targets.collect()["target_bps"]) == [4e6, 8e6]
