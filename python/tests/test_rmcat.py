@@ -232,18 +232,15 @@ TCP = {"competitor": [{"name": "tcp", "kind": "tcp"}], "media": ["a"]}
 
 
 @pytest.mark.parametrize(
-    ("media", "tcp", "floor", "ratio"),
-    [
-        (0.6, 1.2, True, True),
-        (0.2, 1.2, True, False),
-        (0.12, 1.5, False, False),
-        (1.5, 0.4, True, False),
-    ],
+    ("media", "tcp", "floor"), [(0.6, 1.2, True), (0.14, 1.5, True), (0.12, 1.5, False)]
 )  # fmt: skip
-def test_beside_a_tcp(media: float, tcp: float, floor: bool, ratio: bool) -> None:
+def test_beside_a_tcp(media: float, tcp: float, floor: bool) -> None:
     run = observed({"a": constant(media), "tcp": constant(tcp)}, **TCP)
     assert met(cases.FLOOR, run) is floor
-    assert met(cases.TCP_RATIO, run) is ratio
+    # Told, not judged.
+    assert cases.TCP_RATIO.measure(run, None) == pytest.approx([media / tcp], rel=1e-3)
+    assert met(cases.TCP_RATIO, run)
+    assert cases.TCP_RATIO.limit == "told, not judged"
 
 
 @pytest.mark.parametrize(("until", "good"), [(54.0, True), (58.0, False)])

@@ -41,6 +41,7 @@ AXES = {
     "jitter": ("back_jitter_deviation", "feedback"),
     "delay": ("base_rtt", "feedback"),
     "drift": ("clock_drift",),
+    "long-drift": ("clock_drift",),
 }
 """Factors of each part."""
 WORDS = {"back_loss_probability": "loss", "back_jitter_deviation": "jitter", "base_rtt": "RTT",
@@ -62,11 +63,12 @@ LEAD = (
 )
 TEXTS = {
     "formats": "Native is per frame for Pudica and SQP, every 5 ms for Copa, Salsify and SCReAM, "
-    "and what the specification or the code says for GCC and NADA.",
-    "loss": "One report in ten is lost, three in a row on average. A packet that is in no report "
-    "is not known to have arrived.",
+    "every 50 ms for GCC and every 100 ms for NADA; all with exact times.",
+    "loss": "One report in ten is lost, three in a row on average. A report repeats the news of "
+    "the two before it; a packet that is in no report that arrives is taken for lost.",
     "jitter": "Half-normal (RFC 8868, 4.5): reports wait, and keep their order.",
     "delay": "The way to the client always takes 10 ms; the way back 10, 50 or 90 ms.",
+    "long-drift": "Ten minutes: 50 ppm add up to 30 ms, as 500 ppm do in one minute.",
     "drift": "Only differences of one-way delays can tell: what a controller takes for the least "
     "delay drifts by 0.05 ms a second at 50 ppm.",
 }
@@ -79,7 +81,7 @@ def page(parts: dict[str, Results]) -> Page:
     for name, own in rows.items():
         title = str(parts[name].manifest.get("title") or name)
         tables = [
-            Table("Means over runs", shown(own, AXES[name]), f"feedback-{name}", file_frame=own)
+            Table("Means over runs", shown(own, AXES[name]), f"figures-{name}", file_frame=own)
         ]
         drawn = [_tradeoff(own, AXES[name], name)]
         if name == "formats":
@@ -140,7 +142,7 @@ def losses(rows: pl.DataFrame) -> Table:
                 line[f"{title}: {words}"] = estimate(own.filter(feedback=kind)[column])
         lines.append(line)
     return Table(
-        "Native, and what a browser sends", pl.DataFrame(lines), "feedback-browser", main=True
+        "Native, and what a browser sends", pl.DataFrame(lines), "figures-browser", main=True
     )
 
 
@@ -173,7 +175,9 @@ def estimate(values: pl.Series) -> str:
 
 
 def _tradeoff(rows: pl.DataFrame, axes: tuple[str, ...], name: str) -> charts.Figure:
-    label = pl.concat_str(list(axes), separator=", ").alias("condition")
+    words = [pl.lit(f"{WORDS[axis]} ") + pl.col(axis) if axis in WORDS else pl.col(axis)
+             for axis in axes]  # fmt: skip
+    label = pl.concat_str(words, separator=", ").alias("condition")
     means = rows.with_columns(label).group_by("controller", "condition", maintain_order=True).agg(
         pl.col("run_bitrate_mbps").mean(), pl.col("run_frame_delay_p95_ms").mean()
     )  # fmt: skip

@@ -35,7 +35,7 @@ def tradeoff(means: pl.DataFrame) -> Any:
             alt.Y("run_frame_delay_p95_ms:Q", title="95 % delay (ms)",
                   scale=alt.Scale(type="log", reverse=True, nice=False, padding=8)),
             alt.Color("condition:N", sort=order, title=None, legend=_wrapped()),
-            alt.Shape("condition:N", sort=order, title=None, legend=_wrapped()),
+            alt.Shape("condition:N", sort=order, legend=None),
             tooltip=["controller:N", "condition:N", "run_bitrate_mbps:Q",
                      "run_frame_delay_p95_ms:Q"],
         )

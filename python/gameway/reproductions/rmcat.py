@@ -113,7 +113,7 @@ def _timelines(case: Case, rows: Sequence[Row]) -> Figure:
             drawn[words] = charts.timelines([row for row in own if row.condition == first])
     condition = f" ({rows[0].condition})" if rows[0].condition else ""
     return figure(
-        f"case-{case.id}", f"Rates over time{condition}", drawn, chosen_by="rates",
+        f"case-{case.id}", f"Rates over time{condition}", drawn, chosen_by="at",
         caption="Received bitrates of one run; dashed: capacity.",
         description=f"Rates of the flows of case {case.id} over time, a panel per controller.",
     )  # fmt: skip
@@ -129,7 +129,7 @@ def _ecn(rows: Sequence[Row]) -> Section:
         tables.figures(_named(rows), "6.2", main=True),
         tables.limits(NOT_WORSE, "limits-6.2"),
     ]
-    shown = figure("case-6.2", "With marks and without", drawn, chosen_by="rates",
+    shown = figure("case-6.2", "With marks and without", drawn, chosen_by="at",
                    caption="Below the line: less with marks.",
                    description="Ratios of rate and of delay with marks over without.")  # fmt: skip
     return Section("6.2 ECN", ECN, found, [shown])

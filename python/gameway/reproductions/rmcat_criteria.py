@@ -40,7 +40,7 @@ Measure = Callable[["Observed", "Observed | None"], Sequence[float]]
 
 @dataclass(frozen=True)
 class Criterion:
-    """One part of what is expected; each of its figures must be within the limits."""
+    """One part of what is expected; each of its figures must be within the limits, if any."""
 
     name: str
     unit: str
@@ -57,6 +57,8 @@ class Criterion:
     @property
     def limit(self) -> str:
         """The limits in words."""
+        if math.isinf(self.most) and math.isinf(self.least):
+            return "told, not judged"
         unit = f" {self.unit}" if self.unit else ""
         if math.isinf(self.most):
             return f"at least {number(self.least)}{unit}"

@@ -28,7 +28,7 @@ def overview(rows: Sequence[Row], scale: str) -> Table:
     titles = {row.case.id: row.case.title for row in own}
     lines, marked = [], set()
     for index, (case, condition) in enumerate(keys):
-        line = {"case": case, "what": ", ".join(filter(None, (titles[case], condition)))}
+        line = {"case": case, "what": condition or titles[case]}
         for name in controllers:
             row = cells.get((case, condition, name))
             line[name] = row.verdict if row else ""
