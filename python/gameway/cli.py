@@ -315,7 +315,8 @@ def _print_page(page: Page) -> None:
     for section in page.sections:
         for table in section.tables:
             if table.main:
-                out.print(tables.page_table(table, section.title))
+                note = section.text if len(section.tables) == 1 else ""
+                out.print(tables.page_table(table, section.title, note))
     for sentence in page.statement:
         out.print(sentence, highlight=False, markup=False)
     if page.warning:

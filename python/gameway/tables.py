@@ -18,6 +18,8 @@ if TYPE_CHECKING:
     from gameway.report.page import Table as PageTable
 
 NOTHING = "-"
+SHORT = 24
+"""Names up to this length are not broken into lines."""
 SHOWN = (
     ("bitrate_mbps", "stream\nMb/s", 1),
     ("competitor_mbps", "competitor\nMb/s", 1),
@@ -92,15 +94,20 @@ def _catalogue_row(
     table.add_row(name, *middle, about)
 
 
-def page_table(table: PageTable, heading: str) -> Table:
-    """Lay out a table of a page; the best cells are bold."""
+def page_table(table: PageTable, heading: str, note: str = "") -> Table:
+    """Lay out a table of a page, with a note below it; the best cells are bold."""
     from gameway.report.page import shown  # noqa: PLC0415 (heavy; help must be quick)
 
     title = f"{heading}: {table.caption}" if table.caption else heading
-    laid = Table(title=Text(title), title_justify="left", box=box.SIMPLE_HEAD, pad_edge=False)
+    laid = Table(
+        title=Text(title), title_justify="left", box=box.SIMPLE_HEAD, pad_edge=False,
+        caption=Text(note) if note else None, caption_justify="left",
+    )  # fmt: skip
     for index, (name, kind) in enumerate(table.frame.schema.items()):
         justify: JustifyMethod = "right" if kind.is_numeric() else "left"
-        laid.add_column(name, justify=justify, no_wrap=index == 0, overflow="fold")
+        longest = max((len(shown(value)) for value in table.frame[name]), default=0)
+        whole = index == 0 and longest <= SHORT
+        laid.add_column(name, justify=justify, no_wrap=whole, overflow="fold")
     for index, row in enumerate(table.frame.iter_rows(named=True)):
         laid.add_row(
             *(

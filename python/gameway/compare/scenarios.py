@@ -96,7 +96,7 @@ def _gather(name: str, results: Results, found: dict[str, _Gathered]) -> None:
                 factor: value
                 for factor, value in run.factors.items()
                 if value is not None and not _names_controller(factor)
-                and len(results.factor_values(factor)) > 1
+                and results.runs[factor].n_unique() > 1
             }  # fmt: skip
             found[key] = _Gathered(_part(name, results), factors, run.spec)
         found[key].rows.append((name, _controller(run), run))
