@@ -342,6 +342,10 @@ def test_the_page_tells_of_each_case_and_controller(parts: dict[str, Results]) -
     titles = [section.title.split(" ")[0] for section in made.sections]
     assert titles == ["All", "5.1", "5.3", "5.6", "6.1", "3.1-a", "6.2", "What"]
     assert all(section.figures for section in made.sections[1:-1])
+    misses = next(table for table in made.sections[0].tables if table.name == "misses").frame
+    # The oracle: 5.1 in four conditions and 5.3 with a loss, and one upwards.
+    assert misses.filter(controller="oracle")["loss"].item() == "0 of 6"
+    assert "media/TCP" not in misses.columns
     first, second = made.statement[:2]
     # 5.1 with 2 x 2 conditions, 5.3, 5.6 with two queues.
     assert "RFC's rates, of 7 cases and conditions" in first

@@ -68,7 +68,8 @@ TEXTS = {
     "the two before it; a packet that is in no report that arrives is taken for lost.",
     "jitter": "Half-normal (RFC 8868, 4.5): reports wait, and keep their order.",
     "delay": "The way to the client always takes 10 ms; the way back 10, 50 or 90 ms.",
-    "long-drift": "Ten minutes: 50 ppm add up to 30 ms, as 500 ppm do in one minute.",
+    "long-drift": "At 50 ppm, 30 ms in all. Who forgets the least delay after a while is harmed by "
+    "what a clock drifts in that time, however long it runs.",
     "drift": "Only differences of one-way delays can tell: what a controller takes for the least "
     "delay drifts by 0.05 ms a second at 50 ppm.",
 }

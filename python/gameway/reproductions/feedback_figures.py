@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Figure", "rates", "tradeoff"]
 
-COLUMNS, WIDTH, HEIGHT = 4, 190, 130
+COLUMNS, WIDTH, HEIGHT = 4, 205, 130
 GREY = "#888888"
 
 

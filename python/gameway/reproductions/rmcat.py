@@ -92,7 +92,7 @@ def _overview(rows: Sequence[Row]) -> Section:
     scales = [scale for scale in SCALES if any(row.scale == scale for row in rows)]
     found = [tables.expectations(cases)]
     found += [tables.overview(rows, scale) for scale in scales]
-    found.append(tables.limits(list(criteria.values())))
+    found += [tables.misses(rows), tables.limits(list(criteria.values()))]
     return Section("All cases", f"{OVERVIEW}\n{JUDGED}", found)
 
 

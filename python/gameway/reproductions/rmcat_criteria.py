@@ -55,9 +55,14 @@ class Criterion:
         return Judged(self, tuple(found))
 
     @property
+    def judges(self) -> bool:
+        """Whether it has a limit."""
+        return not (math.isinf(self.most) and math.isinf(self.least))
+
+    @property
     def limit(self) -> str:
         """The limits in words."""
-        if math.isinf(self.most) and math.isinf(self.least):
+        if not self.judges:
             return "told, not judged"
         unit = f" {self.unit}" if self.unit else ""
         if math.isinf(self.most):

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from gameway.metrics.statistics import Floats
     from gameway.reproductions.rmcat_rows import Row
 
-COLUMNS, WIDTH, HEIGHT = 4, 190, 105
+COLUMNS, WIDTH, HEIGHT = 4, 205, 110
 POINTS = 100
 """Most points of a line; more bins are averaged."""
 NO_BOTTLENECK = "middle"

@@ -54,6 +54,26 @@ def expectations(cases: Sequence[Case]) -> Table:
     return Table("What is expected", pl.DataFrame(lines), "expectations", main=True)
 
 
+def misses(rows: Sequence[Row]) -> Table:
+    """How often each controller misses each figure, of those that it is judged by."""
+    counts: dict[str, dict[str, list[bool]]] = {}
+    for row in rows:
+        for judged in row.judged:
+            if judged.criterion.judges:
+                own = counts.setdefault(row.controller, {})
+                own.setdefault(judged.criterion.name, []).append(not judged.met)
+    names = dict.fromkeys(name for own in counts.values() for name in own)
+    lines = [
+        {"controller": controller} | {name: _of(own.get(name)) for name in names}
+        for controller, own in counts.items()
+    ]
+    return Table("How often a figure misses its limit", pl.DataFrame(lines), "misses", main=True)
+
+
+def _of(missed: Sequence[bool] | None) -> str:
+    return f"{sum(missed)} of {len(missed)}" if missed else ""
+
+
 def limits(criteria: Sequence[Criterion], name: str = "limits") -> Table:
     """The figures with their limits and where these come from."""
     lines = [
