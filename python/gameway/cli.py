@@ -315,8 +315,10 @@ def _print_page(page: Page) -> None:
     for section in page.sections:
         for table in section.tables:
             if table.main:
-                note = section.text if len(section.tables) == 1 else ""
-                out.print(tables.page_table(table, section.title, note))
+                out.print(tables.page_table(table, section.title))
+                if section.text and len(section.tables) == 1:
+                    out.print(section.text, style="dim", highlight=False, markup=False)
+                    out.print()
     for sentence in page.statement:
         out.print(sentence, highlight=False, markup=False)
     if page.warning:

@@ -94,15 +94,12 @@ def _catalogue_row(
     table.add_row(name, *middle, about)
 
 
-def page_table(table: PageTable, heading: str, note: str = "") -> Table:
-    """Lay out a table of a page, with a note below it; the best cells are bold."""
+def page_table(table: PageTable, heading: str) -> Table:
+    """Lay out a table of a page; the best cells are bold."""
     from gameway.report.page import shown  # noqa: PLC0415 (heavy; help must be quick)
 
     title = f"{heading}: {table.caption}" if table.caption else heading
-    laid = Table(
-        title=Text(title), title_justify="left", box=box.SIMPLE_HEAD, pad_edge=False,
-        caption=Text(note) if note else None, caption_justify="left",
-    )  # fmt: skip
+    laid = Table(title=Text(title), title_justify="left", box=box.SIMPLE_HEAD, pad_edge=False)
     for index, (name, kind) in enumerate(table.frame.schema.items()):
         justify: JustifyMethod = "right" if kind.is_numeric() else "left"
         longest = max((len(shown(value)) for value in table.frame[name]), default=0)

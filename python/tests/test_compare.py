@@ -268,7 +268,8 @@ def test_sentences_can_be_quoted() -> None:
     assert "], before next with 2.00 [2.00, 2.00] ms more." in first.replace(" ms)", "]")
     assert first.endswith("The limit (oracle): 15.0 [15.0, 15.0] ms.")
     assert "next has the most utilization (91.0 [91.0, 91.0] % of the capacity)" in second
-    assert "quick (90.0 % at 20.4 ms) or next (91.0 % at 22.4 ms)" in front
+    assert "quick (90.0 [90.0, 90.0] % at 20.4 [" in front
+    assert "ms) or next (91.0 [91.0, 91.0] % at 22.4 [" in front
 
 
 def test_one_run_has_no_interval_and_says_so() -> None:

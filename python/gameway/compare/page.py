@@ -12,7 +12,6 @@ from gameway.compare.verdict import BASELINE, LIMIT, kind
 from gameway.compare.words import TOLD, caution, estimate, overall, sentences
 from gameway.figures.tradeoff import tradeoff, within_reach
 from gameway.report.page import Page, Section, Table, figure
-from gameway.report.tables import number
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -146,11 +145,9 @@ def _figure(verdict: Verdict) -> Figure:
         "Up and to the left is better. Crosses are 95 % intervals; the dotted line joins the "
         "Pareto front of the left panel; dashed lines go through the oracle."
     )
-    for row in left_out.iter_rows(named=True):
-        caption += (
-            f" Out of sight, {row['controller']}: {number(row['utilization'])} % at "
-            f"{number(row['p95'])} ms."
-        )
+    for name in left_out["controller"]:
+        used, delay = verdict.mean(name, UTILIZATION), verdict.mean(name, DELAY_95)
+        caption += f" Out of sight, {name}: {estimate(used, '%')} at {estimate(delay, 'ms')}."
     name = verdict.scenario.name
     told = f"Utilization against frame delay of each controller on {name}."
     return figure(name, name, chart, caption=caption, description=told)

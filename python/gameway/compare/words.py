@@ -94,8 +94,8 @@ def _limit(verdict: Verdict, one: Measure, unit: str) -> str:
 
 def _front(verdict: Verdict) -> str:
     each = [
-        f"{name} ({number(verdict.mean(name, UTILIZATION).mean)} % at "
-        f"{number(verdict.mean(name, DELAY_95).mean)} ms)"
+        f"{name} ({estimate(verdict.mean(name, UTILIZATION), '%')} at "
+        f"{estimate(verdict.mean(name, DELAY_95), 'ms')})"
         for name in verdict.front
     ]
     return (
