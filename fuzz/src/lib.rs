@@ -14,6 +14,11 @@ impl<'a> Input<'a> {
         Self(Unstructured::new(bytes))
     }
 
+    /// How many bytes are left.
+    pub fn left(&self) -> usize {
+        self.0.len()
+    }
+
     /// Whether nothing is left.
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
@@ -92,11 +97,31 @@ pub fn limits() -> RateLimits {
     }
 }
 
-/// A controller of the catalogue with its defaults.
+/// Beside the defaults: variants that run other code.
+const VARIANTS: &[(&str, &str, &str)] = &[
+    ("copa", "mode", "competitive"),
+    ("nada", "priority", "2"),
+    ("pudica", "bur", "sqp"),
+    ("pudica", "bur", "salsify"),
+    ("pudica", "additive_only", "on"),
+    ("pudica", "pace", "burst"),
+    ("pudica", "trigger", "corrected"),
+    ("scream", "ecn", "classic"),
+    ("scream", "ecn", "off"),
+];
+
+/// A controller of the catalogue with its defaults, or one of its variants.
 pub fn controller(choice: u8) -> Box<dyn RateController> {
     let catalogue = gameway_control::CATALOGUE;
-    let name = catalogue[usize::from(choice) % catalogue.len()].name;
-    gameway_control::build(name, &[], limits()).expect("defaults are allowed")
+    let choice = usize::from(choice) % (catalogue.len() + VARIANTS.len());
+    let (name, options) = match catalogue.get(choice) {
+        Some(spec) => (spec.name, vec![]),
+        None => {
+            let (name, option, value) = VARIANTS[choice - catalogue.len()];
+            (name, vec![(option.to_owned(), value.to_owned())])
+        }
+    };
+    gameway_control::build(name, &options, limits()).expect("options are allowed")
 }
 
 /// What every controller promises whatever it was told.
