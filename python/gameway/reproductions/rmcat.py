@@ -89,9 +89,8 @@ def statements(rows: Sequence[Row], marked: Sequence[Row] = ()) -> list[str]:
 def _overview(rows: Sequence[Row]) -> Section:
     cases = [case for case, _ in by_case(rows)]
     criteria = {one.words: one for case in cases for one in case.criteria}
-    scales = [scale for scale in SCALES if any(row.scale == scale for row in rows)]
     found = [tables.expectations(cases)]
-    found += [tables.overview(rows, scale) for scale in scales]
+    found += [tables.overview(rows, scale) for scale in _scales(rows)]
     found += [tables.misses(rows), tables.limits(list(criteria.values()))]
     return Section("All cases", f"{OVERVIEW}\n{JUDGED}", found)
 
@@ -121,18 +120,20 @@ def _timelines(case: Case, rows: Sequence[Row]) -> Figure:
 
 def _ecn(rows: Sequence[Row]) -> Section:
     drawn = {
-        words: charts.delays_with_marks([row for row in rows if row.scale == scale])
-        for scale, words in SCALES.items()
-        if any(row.scale == scale for row in rows)
+        SCALES[scale]: charts.delays_with_marks([row for row in rows if row.scale == scale])
+        for scale in _scales(rows)
     }
-    found = [
-        tables.figures(_named(rows), "6.2", main=True),
-        tables.limits(NOT_WORSE, "limits-6.2"),
-    ]
+    found = [tables.overview(rows, scale, "overview-6.2") for scale in _scales(rows)]
+    found += [tables.figures(_named(rows), "6.2"), tables.limits(NOT_WORSE, "limits-6.2")]
     shown = figure("case-6.2", "With marks and without", drawn, chosen_by="at",
                    caption="Below the line: less with marks.",
                    description="Ratios of rate and of delay with marks over without.")  # fmt: skip
     return Section("6.2 ECN", ECN, found, [shown])
+
+
+def _scales(rows: Sequence[Row]) -> list[str]:
+    """The rates for which there are rows."""
+    return [scale for scale in SCALES if any(row.scale == scale for row in rows)]
 
 
 def _named(rows: Sequence[Row]) -> list[Row]:

@@ -59,7 +59,7 @@ def delays_with_marks(rows: Sequence[Row]) -> Any:
             {
                 "case": row.case.id,
                 "controller": row.controller,
-                "figure": judged.criterion.name,
+                "figure": f"{judged.criterion.name}, {row.condition}",
                 "ratio": judged.figures[0],
             }
             for row in rows
@@ -80,9 +80,11 @@ def delays_with_marks(rows: Sequence[Row]) -> Any:
         )
     )
     line = alt.Chart().mark_rule(strokeDash=[4, 3], color=GREY).encode(y=alt.datum(1.0))
-    whole = alt.layer(line, points, data=plain(data)).properties(width=390, height=200)
+    whole = alt.layer(line, points, data=plain(data)).properties(width=390, height=160)
     header = alt.Header(title=None, labelAnchor="start")
-    return whole.facet(column=alt.Column("figure:N", header=header), spacing=24)
+    return whole.facet(
+        alt.Facet("figure:N", sort="ascending", header=header), columns=2, spacing=18
+    )
 
 
 def _lines(row: Row) -> pl.DataFrame:

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from gameway.reproductions.rmcat_rows import Row
 
 
-def overview(rows: Sequence[Row], scale: str) -> Table:
+def overview(rows: Sequence[Row], scale: str, name: str = "overview") -> Table:
     """A row for each case and condition, a column for each controller."""
     own = [row for row in rows if row.scale == scale]
     controllers = list(dict.fromkeys(row.controller for row in own))
@@ -29,14 +29,14 @@ def overview(rows: Sequence[Row], scale: str) -> Table:
     lines, marked = [], set()
     for index, (case, condition) in enumerate(keys):
         line = {"case": case, "what": condition or titles[case]}
-        for name in controllers:
-            row = cells.get((case, condition, name))
-            line[name] = row.verdict if row else ""
+        for controller in controllers:
+            row = cells.get((case, condition, controller))
+            line[controller] = row.verdict if row else ""
             if row and row.failed:
-                marked.add((index, name))
+                marked.add((index, controller))
         lines.append(line)
     caption = f"Met or not, at {SCALES[scale]}"
-    return Table(caption, pl.DataFrame(lines), f"overview-{scale}", marked=frozenset(marked),
+    return Table(caption, pl.DataFrame(lines), f"{name}-{scale}", marked=frozenset(marked),
                  main=True)  # fmt: skip
 
 
@@ -83,7 +83,7 @@ def limits(criteria: Sequence[Criterion], name: str = "limits") -> Table:
     return Table("How it is judged", pl.DataFrame(lines), name)
 
 
-def figures(rows: Sequence[Row], name: str, *, main: bool = False) -> Table:
+def figures(rows: Sequence[Row], name: str) -> Table:
     """The figures of a case, a row for each condition and controller."""
     several = any(row.condition for row in rows)
     lines, marked = [], set()
@@ -102,7 +102,7 @@ def figures(rows: Sequence[Row], name: str, *, main: bool = False) -> Table:
         )  # fmt: skip
         lines.append(line)
     return Table("Figures", pl.DataFrame(lines), f"figures-{name}", marked=frozenset(marked),
-                 file_frame=_numbers(rows), main=main)  # fmt: skip
+                 file_frame=_numbers(rows))  # fmt: skip
 
 
 def _heading(criterion: Criterion) -> str:
