@@ -191,7 +191,7 @@ fn no_lie_is_believed_for_ever() {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(40))]
+    #![proptest_config(ProptestConfig::with_cases(24))]
 
     #[test]
     fn no_sequence_of_lies_is_believed_for_ever(
