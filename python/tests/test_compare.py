@@ -413,6 +413,21 @@ def test_folders_with_the_same_work_stand_beside_each_other(links: Path, tmp_pat
     assert len(compare.compare([links / "out", tmp_path / "far-out"]).verdicts) == 4
 
 
+def test_a_scenario_is_named_by_what_tells_it_from_the_others(tmp_path: Path) -> None:
+    text = LINKS.replace(
+        'base_rtt = "16 ms"',
+        """base_rtt = "16 ms"
+jitter = [{ deviation = "1 ms" }, { kind = "periodic", delay = "9 ms", interval = "90 ms" }]
+queue = { kind = "drop-tail", size = ["20 ms", "40 ms"] }""",
+    )
+    text = text.replace('["10 Mb/s", "20 Mb/s"]', '"20 Mb/s"').replace('"6 s"', '"2 s"')
+    gw.run(gw.load(write(tmp_path, "names", text)), tmp_path / "out")
+    names = [verdict.scenario.name for verdict in compare.compare([tmp_path / "out"]).verdicts]
+    assert len(names) == 4
+    assert "Links, queue size 20 ms, jitter kind normal" in names
+    assert "Links, queue size 40 ms, jitter kind periodic" in names
+
+
 def test_a_suite_is_compared_part_by_part(tmp_path: Path) -> None:
     flows = LINKS.replace("Links", "Two").replace('["10 Mb/s", "20 Mb/s"]', '"20 Mb/s"')
     flows += 'name = "first"\n[[stream]]\nname = "late"\nstart = "2 s"\n'

@@ -64,7 +64,7 @@ class _Gathered:
     """What is known of a scenario while folders are read."""
 
     part: str
-    factors: dict[str, str]
+    factors: dict[str, str | None]
     spec: dict[str, Any]
     rows: list[tuple[str, str, Run]] = field(default_factory=list)
     """Folder, controller and run."""
@@ -86,21 +86,27 @@ def scenarios_of(parts: Mapping[str, Results]) -> list[Scenario]:
 
 def _gather(name: str, results: Results, found: dict[str, _Gathered]) -> None:
     digests = results.manifest.get("files_sha256") or {}
-    scores = _opinion_scores(results)
+    scores, telling = _opinion_scores(results), _telling(results)
     for run in finished_runs(results):
         if not run.spec.get("stream"):
             continue
         key = canonical(_without_controller(run.spec, digests))
         if key not in found:
-            factors = {
-                factor: value
-                for factor, value in run.factors.items()
-                if value is not None and not _names_controller(factor)
-                and results.runs[factor].n_unique() > 1
-            }  # fmt: skip
+            factors = {name: run.factors[name] for name in telling if run.factors[name]}
             found[key] = _Gathered(_part(name, results), factors, run.spec)
         found[key].rows.append((name, _controller(run), run))
         found[key].scores[str(run.folder)] = scores.get(run.id, math.nan)
+
+
+def _telling(results: Results) -> list[str]:
+    """The fewest factors that tell scenarios apart; first those that all runs have."""
+    others = [name for name in results.factors if not _names_controller(name)]
+    found: list[str] = []
+    for name in sorted(others, key=lambda name: results.runs[name].null_count() > 0):
+        before = results.runs.select(found).unique().height if found else 1
+        if results.runs.select(*found, name).unique().height > before:
+            found.append(name)
+    return [name for name in results.factors if name in found]
 
 
 def _opinion_scores(results: Results) -> dict[str, float]:
