@@ -28,7 +28,8 @@ LEAD = (
     "production users there is measured on a drawn population of forty simulated paths here, so "
     "that the order and the direction of differences count, not the values."
 )
-ONE, THREE = "One flow", "Three flows"
+ONE, THREE, JITTER = "One flow", "Three flows", "Figure 17's jitter"
+SETTLED_S = 10.0
 
 
 def page(parts: dict[str, Results]) -> Page:
@@ -55,6 +56,8 @@ class _Parts:
             found += claims.least_delay(ONE, _plain(self.one()))
         if "three-flows" in self.parts:
             found += claims.least_delay(THREE, _plain(self.three()))
+        if "figure-17" in self.parts:
+            found += claims.least_delay(JITTER, _whole(self.parts["figure-17"], SETTLED_S))
         if "figure-12" in self.parts:
             found.append(claims.drains_in_time(self.drained()))
         if "figure-13" in self.parts:
@@ -68,15 +71,17 @@ class _Parts:
         found = []
         for part, name, rows in (("one-flow", ONE, self.one), ("three-flows", THREE, self.three)):
             if part in self.parts:
-                found.append(claims.compared_with_all(name, _plain(rows())))
+                found.append(claims.compared_with_all(name, rows()))
                 found.append(claims.by_kind(name, _plain(rows())))
+        if "one-flow" in self.parts:
+            found.append(claims.by_capacity(ONE, self.one()))
         return Section("Claims", sections.CLAIMS, found) if found else None
 
     def figures(self) -> list[Section | None]:
         """Figures 7, 10, 12, 13, 15, 16, 17, 18."""
         own = self.parts.get
         one = _plain(self.one()) if "one-flow" in self.parts else None
-        three = self.three() if "three-flows" in self.parts else None
+        three = _plain(self.three()) if "three-flows" in self.parts else None
         drained = self.drained() if "figure-12" in self.parts else None
         return [
             sections.figure_7(own("figure-07")),

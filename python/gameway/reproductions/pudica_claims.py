@@ -14,6 +14,8 @@ from gameway.reproductions.pudica_statistics import Change, bootstrap, paired_ch
 
 PUDICA, ORACLE = "pudica", "oracle"
 RIVALS = {"copa", "salsify"}
+PACED = "pudica pace=2"
+"""Pudica with frames paced as SQP paces them: what pacing alone does to the delay of a frame."""
 DRAIN_MS = 200.0
 ABOUT = 1.1
 """About 200 ms: not a tenth more."""
@@ -25,6 +27,15 @@ COLUMNS = {
     "spread_ms": "spread at the sender, ms",
     "utilization_percent": "utilization, %",
 }
+
+
+CAPACITY_RANGES = (
+    ("below 25 Mb/s", 0.0, 25.0),
+    ("25 to 55 Mb/s", 25.0, 55.0),
+    ("above 55 Mb/s", 55.0, math.inf),
+)
+"""Below half the greatest bitrate; up to where it fits; above."""
+TOLD_BY_CAPACITY = ("sqp", "gcc", "salsify", "copa", ORACLE, "pudica draining=off")
 
 
 @dataclass(frozen=True)
@@ -126,10 +137,30 @@ def by_kind(name: str, sessions: pl.DataFrame) -> Table:
     return Table(caption, rows.sort(order, columns["delay_p99_ms"]), f"kinds {name}")
 
 
+def by_capacity(name: str, sessions: pl.DataFrame) -> Table:
+    """How much more than Pudica, on steady paths of each range of capacities.
+
+    Below half its greatest bitrate, Pudica's AI-MD step is positive at any utilization.
+    """
+    steady = sessions.filter(pl.col("kind") != "unsteady")
+    rows = []
+    for title, low, high in CAPACITY_RANGES:
+        inside = steady.filter(pl.col("capacity_mbps").is_between(low, high, closed="left"))
+        for controller in (c for c in _controllers(inside) if c in TOLD_BY_CAPACITY):
+            row: dict[str, object] = {"capacity": title, "controller": controller}
+            row["paths"] = inside.filter(pl.col("controller") == controller).height
+            for column in ("delay_p95_ms", "queue_p95_ms", "utilization_percent"):
+                row[COLUMNS[column]] = str(paired_change(inside, column, controller, PUDICA))
+            rows.append(row)
+    caption = f"{name}, steady paths by capacity: more than Pudica, 95 % interval"
+    return Table(caption, pl.DataFrame(rows), f"capacities {name}")
+
+
 def compared_with_all(name: str, sessions: pl.DataFrame) -> Table:
     """Every controller, and how much more than Pudica it has on the same paths."""
     rows, numbers = [], []
-    for controller in _controllers(sessions):
+    kept = [c for c in _controllers(sessions) if "=" not in c or c == PACED]
+    for controller in kept:
         own = sessions.filter(pl.col("controller") == controller)
         row: dict[str, object] = {"controller": controller}
         figures: dict[str, object] = {"controller": controller}

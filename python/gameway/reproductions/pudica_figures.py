@@ -78,7 +78,7 @@ def trajectories(paths: pl.DataFrame, panels: Sequence[str], title: str) -> Any:
         .encode(**encoding, detail="guide:N"),
         base.transform_filter("datum.kind == 'path'")
         .mark_line(strokeWidth=1.1, opacity=0.85, clip=True)
-        .encode(**encoding),
+        .encode(**encoding, color=alt.Color("kind:N", legend=None)),
         base.transform_filter("datum.kind == 'start'")
         .mark_point(filled=True, size=70, color="#D55E00", opacity=1)
         .encode(**encoding),

@@ -25,8 +25,7 @@ CLAIMS = (
     "Means over the sessions of the population, and how much more a controller has than Pudica on "
     "the same path (paired, bootstrap over paths). Three flows: from 40 s on, when all are there. "
     "Queue met: at the bottleneck, by the first packet of a frame; it leaves out how slowly a "
-    "controller paces a frame. Spread: from capture to the last packet sent, which a frame delay "
-    "has in it whatever the network does."
+    "controller paces a frame. Spread: from capture to the last packet sent."
 )
 TABLE_3 = "Pudica with another estimate of the utilization, and with AI/MD in place of AI-MD."
 TABLE_4 = TABLE_3 + " Three flows begin together."

@@ -1,8 +1,8 @@
 """Paired differences with bootstrap intervals, and what they say beside a published difference.
 
-Source: Efron and Tibshirani, "An Introduction to the Bootstrap", 1993, chapter 13 (percentile
-intervals). Pairs are sessions over the same path with the same random numbers; what is drawn anew
-is the paths, so an interval says how far another population of such paths could have differed.
+Pairs are sessions over the same path with the same random numbers; what is drawn anew is the
+paths (or the repeats, where there is one path), so an interval says how far another population of
+such paths could have differed. The interval is that of `gameway.compare.bootstrap`.
 """
 
 from __future__ import annotations
@@ -11,18 +11,18 @@ import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-import numpy as np
 import polars as pl
 
+from gameway.compare.bootstrap import interval
 from gameway.report.tables import UNKNOWN
 
 if TYPE_CHECKING:
     from gameway.metrics.statistics import Floats
 
-RESAMPLES = 4000
-SEED = 13
 FEWEST = 5
 """Pairs below which no interval is told."""
+ROUNDING = 1e-9
+"""What is closer to zero than this is zero."""
 FULL_FROM = (99.95, 9.995, 0.9995)
 """From these sizes on, no, one and two decimals are enough."""
 SAME_PERCENT = 0.5
@@ -40,7 +40,7 @@ class Change:
     @property
     def sign(self) -> int:
         """1 or -1 where the interval excludes zero, else 0."""
-        return int(self.low > 0.0) - int(self.high < 0.0)
+        return int(self.low > ROUNDING) - int(self.high < -ROUNDING)
 
     def __str__(self) -> str:
         """Mean and interval with three digits."""
@@ -50,16 +50,11 @@ class Change:
 
 
 def bootstrap(values: Floats) -> Change:
-    """The mean of values with its 95 % percentile interval; NaN values are left out."""
-    known = values[~np.isnan(values)]
-    if len(known) == 0:
-        return Change(math.nan, math.nan, math.nan)
-    mean = float(known.mean())
-    if len(known) < FEWEST:
-        return Change(mean, math.nan, math.nan)
-    draws = np.random.default_rng(SEED).integers(0, len(known), (RESAMPLES, len(known)))
-    low, high = np.quantile(known[draws].mean(axis=1), (0.025, 0.975))
-    return Change(mean, float(low), float(high))
+    """The mean of values with its 95 % bootstrap interval; NaN values are left out."""
+    found = interval(values)
+    if found.runs < FEWEST:
+        return Change(found.mean, math.nan, math.nan)
+    return Change(found.mean, found.low, found.high)
 
 
 def paired_change(table: pl.DataFrame, column: str, variant: str, base: str) -> Change:
