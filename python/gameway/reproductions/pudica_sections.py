@@ -221,7 +221,9 @@ def figure_18(results: Results | None) -> Section | None:
         "Published: Pudica holds its own where the buffer is small (10 kB), and fails to compete "
         "where it is larger (50 kB): sacrificing delay for bitrate is no goal of it."
     )
-    table = Table("While the download is there", phases(results), "figure-18-shares", main=True)
+    table = Table(
+        "Before, beside and after the download", phases(results), "figure-18-shares", main=True
+    )
     return Section(
         "Figure 18: beside a CUBIC download", text, [table], [_over_time("figure-18", results)]
     )
