@@ -31,7 +31,7 @@ from gameway.compare.shares import max_min, shares_in
 from gameway.compare.verdict import Verdict
 from gameway.figures import theme
 from gameway.figures.labels import LINE, Label, place
-from gameway.figures.tradeoff import within_reach
+from gameway.figures.tradeoff import colours, within_reach
 from gameway.metrics.source import Run
 from gameway.metrics.windows import Window
 
@@ -333,6 +333,22 @@ def test_nine_names_find_their_places_in_a_crowd() -> None:
         assert all(box[0] >= 0 and box[2] <= 400 and 0 <= box[1] <= 320 - LINE for box in placed)
     # On the same point they would all cover each other at the nearest place.
     assert overlaps([Label(n, 0, 0).covered[0] for n in names]) == 36
+
+
+def test_controllers_keep_their_colours_and_share_none() -> None:
+    def domain(*names: str) -> list[str]:
+        found: list[str] = colours(names).to_dict()["domain"]
+        assert set(names) <= set(found)
+        assert len(set(found)) == len(found)
+        return found
+
+    assert domain("copa", "pudica").index("copa") == domain(*theme.CONTROLLERS).index("copa")
+    mine = domain("Mine gain=0.2", "Mine gain=0.1", "pudica", "scream ecn=off", "scream")
+    assert mine.index("pudica") == 0
+    assert mine.index("scream") == theme.CONTROLLERS.index("scream")
+    assert len(mine) == len(theme.CONTROLLERS)
+    assert domain("scream ecn=off").index("scream ecn=off") == mine.index("scream")
+    assert len(domain(*theme.CONTROLLERS, "a", "b", "c")) == len(theme.CATEGORIES["light"])
 
 
 def luminance(colour: str) -> float:

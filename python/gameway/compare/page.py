@@ -143,8 +143,9 @@ def _figure(verdict: Verdict) -> Figure:
     chart = tradeoff(drawn, delays, f"Utilization (% of the {what})")
     caption = (
         "Up and to the left is better. Crosses are 95 % intervals; the dotted line joins the "
-        "Pareto front of the left panel; dashed lines go through the oracle."
+        "Pareto front of the left panel"
     )
+    caption += "; dashed lines go through the oracle." if verdict.limits else "."
     for name in left_out["controller"]:
         used, delay = verdict.mean(name, UTILIZATION), verdict.mean(name, DELAY_95)
         caption += f" Out of sight, {name}: {estimate(used, '%')} at {estimate(delay, 'ms')}."

@@ -1,7 +1,8 @@
 """The look of all figures: colours that colour-blind readers can tell apart, for light and dark.
 
 Categories use the palette of Okabe and Ito (2008), ordered so that neighbours differ in lightness
-too; the dark variant is lightened to keep a contrast of at least 3:1 against the page.
+too, with three more behind it for crowds; the dark variant is lightened to keep a contrast of at
+least 3:1 against the page.
 """
 
 from __future__ import annotations
@@ -13,9 +14,15 @@ Mode = Literal["light", "dark"]
 MODES: tuple[Mode, ...] = ("light", "dark")
 
 CATEGORIES: dict[Mode, list[str]] = {
-    "light": ["#0072B2", "#D55E00", "#009E73", "#CC79A7", "#8C6D00", "#3FA7DB", "#5B5B66"],
-    "dark": ["#5AB4F0", "#FF8A3D", "#2CC99B", "#E79CC6", "#E6C229", "#9AD7F7", "#B9B9C6"],
-}
+    "light": [
+        "#0072B2", "#D55E00", "#009E73", "#CC79A7", "#8C6D00", "#3FA7DB", "#5B5B66", "#8B1A4F",
+        "#4B3FA8", "#5E8C1A",
+    ],
+    "dark": [
+        "#5AB4F0", "#FF8A3D", "#2CC99B", "#E79CC6", "#E6C229", "#9AD7F7", "#B9B9C6", "#F2788F",
+        "#A79BFF", "#B5D45B",
+    ],
+}  # fmt: skip
 CONTROLLERS = ("pudica", "gcc", "copa", "nada", "salsify", "scream", "sqp")
 """Controllers that have the same colour in every figure that compares all of them."""
 INK: dict[Mode, str] = {"light": "#1c2230", "dark": "#e8eaf0"}
@@ -75,6 +82,7 @@ def config(mode: Mode = "light") -> dict[str, Any]:
         # What is there for reference, and lines that only lead the eye.
         "style": {
             "reference": {"color": ink, "fill": ink, "stroke": None, "opacity": 0.85},
+            "halo": {"fill": BACKGROUND[mode], "stroke": BACKGROUND[mode], "strokeWidth": 4},
             "faint": {"color": muted, "stroke": muted, "opacity": 0.8},
         },
     }

@@ -100,9 +100,23 @@ def within_reach(points: pl.DataFrame, delays: Sequence[str]) -> tuple[pl.DataFr
 
 
 def colours(names: Sequence[str]) -> alt.Scale:
-    """Each known controller in its own colour in every figure; others take what is free."""
-    order = [*theme.CONTROLLERS, *(name for name in names if name not in theme.CONTROLLERS)]
-    return alt.Scale(domain=order)
+    """Each known controller in its own colour in every figure; others take what is free.
+
+    The first variant of a kind ("scream ecn=off") has the colour of its kind.
+    """
+    slots: list[str | None] = [None] * max(len(theme.CONTROLLERS), len(names))
+    others = []
+    for name in sorted(names, key=lambda name: name not in theme.CONTROLLERS):
+        kind = name.split(" ", 1)[0]
+        own = theme.CONTROLLERS.index(kind) if kind in theme.CONTROLLERS else None
+        if own is not None and slots[own] is None:
+            slots[own] = name
+        else:
+            others.append(name)
+    for name in others:
+        slots[slots.index(None)] = name
+    # A slot that nobody takes needs a name all the same, so that the others keep their colours.
+    return alt.Scale(domain=[name or f"({index})" for index, name in enumerate(slots)])
 
 
 def _panel(points: pl.DataFrame, name: str, title: str, y: Axis, y_title: str) -> Any:
@@ -111,7 +125,7 @@ def _panel(points: pl.DataFrame, name: str, title: str, y: Axis, y_title: str) -
     base = alt.Chart(plain(rows)).properties(width=WIDTH, height=HEIGHT)
     across = alt.X("delay:Q", title=title, scale=x.scale, axis=_ticks(x))
     up = alt.Y("utilization:Q", title=y_title, scale=y.scale)
-    hue = alt.Color("controller:N", scale=colours(rows["controller"].to_list()), legend=None)
+    hue = alt.Color("controller:N", scale=colours(_judged(rows)), legend=None)
     judged = alt.datum.role == "judged"
     layers = _limit_lines(base, across, up)
     layers.append(
@@ -132,6 +146,11 @@ def _panel(points: pl.DataFrame, name: str, title: str, y: Axis, y_title: str) -
     return alt.layer(*layers)
 
 
+def _judged(rows: pl.DataFrame) -> list[str]:
+    names: list[str] = rows.filter(pl.col("role") == "judged")["controller"].sort().to_list()
+    return names
+
+
 def _marks(chart: Any, across: alt.X, up: alt.Y, hue: alt.Color | None) -> list[Any]:
     """Crosses, points and names; those without a colour are in the colour of the text."""
     own = {"color": hue} if hue is not None else {}
@@ -145,6 +164,7 @@ def _marks(chart: Any, across: alt.X, up: alt.Y, hue: alt.Color | None) -> list[
         )
     ]  # fmt: skip
     shape: dict[str, Any] = {} if hue is not None else {"shape": "diamond"}
+    name = chart.encode(alt.X("label_x:Q"), alt.Y("label_y:Q"), text="controller:N")
     return [
         chart.mark_rule(strokeWidth=1.6, **style).encode(
             alt.X("delay_low:Q"), up, x2="delay_high:Q", **own
@@ -155,9 +175,8 @@ def _marks(chart: Any, across: alt.X, up: alt.Y, hue: alt.Color | None) -> list[
         chart.mark_point(filled=True, opacity=1, size=70, **shape, **style).encode(
             across, up, tooltip=shown, **own
         ),
-        chart.mark_text(align="left", baseline="middle", fontSize=12, **style).encode(
-            alt.X("label_x:Q"), alt.Y("label_y:Q"), text="controller:N", **own
-        ),
+        name.mark_text(align="left", baseline="middle", fontSize=12, style="halo"),
+        name.mark_text(align="left", baseline="middle", fontSize=12, **style).encode(**own),
     ]
 
 
