@@ -6,11 +6,13 @@ choose; the head of `crates/control/src/pudica` tells where. Here each has its o
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
+import altair as alt
 import polars as pl
 
-from gameway.report.page import Page, Section, Table
+from gameway.figures.facets import plain
+from gameway.report.page import Page, Section, Table, figure
 from gameway.reproductions.pudica_drains import drains
 from gameway.reproductions.pudica_sessions import convergence, sessions
 from gameway.reproductions.pudica_statistics import bootstrap, paired_change
@@ -25,6 +27,8 @@ TOGETHER_S = 37.0
 """All three flows are there from here on."""
 SETTLED_S = 10.0
 FALL_S = 8.0
+# Differences from the recommended reading from which on a point is named.
+VISIBLE_MS, VISIBLE_INDEX = 1.0, 0.01
 LEAD = (
     "Pudica with each open question of the paper answered the other way, one at a time: alone on "
     "20 Mb/s and on 45 Mb/s, three staggered flows on 30 Mb/s, and a capacity that halves. In "
@@ -55,7 +59,17 @@ def page(parts: dict[str, Results]) -> Page:
         table = readings_table(
             "Three staggered flows", _joined(parts["three-flows"], TOGETHER_S), THREE
         )
-        found.append(Section("Three staggered flows", "From 37 s on, index from 45 s on.", [table]))
+        shown = [
+            figure(
+                "three-flows",
+                "Fairness and delay",
+                fairness_chart(table),
+                caption="Each point is one reading; those are named that differ visibly.",
+                description="Jain's index over the 95 % frame delay, a point per reading.",
+            )
+        ]
+        text = "From 37 s on, index from 45 s on."
+        found.append(Section("Three staggered flows", text, [table], shown))
     if "halving" in parts:
         table = readings_table("30 to 15 Mb/s", _halving(parts["halving"]), HALVING)
         found.append(Section("The capacity halves", "", [table]))
@@ -85,6 +99,37 @@ def readings_table(title: str, rows: pl.DataFrame, columns: Mapping[str, str]) -
         numbers.append(figures)
     file = pl.DataFrame(numbers, infer_schema_length=None)
     return Table(title, pl.DataFrame(shown), file_frame=file, marked=frozenset(marked), main=True)
+
+
+def fairness_chart(table: Table) -> Any:
+    """Jain's index over frame delay, a point per reading, as a chart."""
+    rows = table.frame if table.file_frame is None else table.file_frame
+    base = rows.row(0, named=True)
+    apart = ((pl.col("delay_p95_ms") - base["delay_p95_ms"]).abs() > VISIBLE_MS) | (
+        (pl.col("jain_index") - base["jain_index"]).abs() > VISIBLE_INDEX
+    )
+    data = rows.select(
+        "reading",
+        pl.col("delay_p95_ms", "jain_index").round(4),
+        pl.when(apart | (pl.col("reading") == base["reading"]))
+        .then(pl.col("reading"))
+        .otherwise(pl.lit(""))
+        .alias("name"),
+    )
+    x = alt.X(
+        "delay_p95_ms:Q", title="95 % frame delay (ms)", scale=alt.Scale(zero=False, padding=30)
+    )
+    y = alt.Y("jain_index:Q", title="Jain's index", scale=alt.Scale(zero=False, padding=20))
+    points = alt.Chart(plain(data)).encode(x, y, tooltip=["reading:N", x.shorthand, y.shorthand])
+    others = points.transform_filter("datum.reading != '(recommended)'")
+    own = points.transform_filter("datum.reading == '(recommended)'")
+    layers = [
+        others.mark_point(filled=True, opacity=0.8).encode(color=alt.value("#D55E00")),
+        own.mark_point(filled=True, size=110, opacity=1.0).encode(color=alt.value("#3FA7DB")),
+        others.mark_text(align="left", dx=7, dy=1, fontSize=10).encode(text="name:N"),
+        own.mark_text(dy=-24, fontSize=11, fontWeight="bold").encode(text="name:N"),
+    ]
+    return alt.layer(*layers).properties(width=720, height=400)
 
 
 def _joined(results: Results, from_s: float) -> pl.DataFrame:
