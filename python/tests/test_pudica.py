@@ -284,6 +284,15 @@ def test_what_is_missing_leaves_the_rest(parts: dict[str, Results]) -> None:
     assert len(some.statement) == 1
 
 
+def test_a_run_that_ends_before_a_fall_claims_nothing(tmp_path: Path) -> None:
+    settings = ["runs=1", "duration=4 s", 'controller=["pudica", "copa"]']
+    part = suite.load_suite(SUITE).only(["figure-12"]).with_overrides(settings)
+    suite.run(part, tmp_path)
+    made = suite.page(tmp_path)
+    assert made.statement == []
+    assert [section.title[:9] for section in made.sections] == ["Figure 12", "Figure 15"]
+
+
 def test_probes_and_adaptive_paces_see_the_other_flow(parts: dict[str, Results]) -> None:
     means = dict(
         estimate_groups(parts["figure-07"])

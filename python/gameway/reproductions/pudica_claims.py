@@ -68,7 +68,8 @@ def least_delay(name: str, sessions: pl.DataFrame) -> list[Claim]:
 
 def drains_in_time(drains: pl.DataFrame) -> Claim | None:
     """After a halving, the queue is empty within about 200 ms of the drain's start."""
-    own = drains.filter((pl.col("controller") == PUDICA) & (pl.col("fall") == drains["fall"][0]))
+    own = drains.filter(pl.col("controller") == PUDICA)
+    own = own.filter(pl.col("fall") == pl.col("fall").first())
     values = own["drain_ms"].drop_nulls().to_numpy()
     if len(values) == 0:
         return None

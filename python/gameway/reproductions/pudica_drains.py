@@ -26,6 +26,10 @@ if TYPE_CHECKING:
 EMPTY_MS = 1.0
 CUT = 0.8
 BEFORE_S = 1.0
+COLUMNS = {
+    "run": pl.String, "controller": pl.String, "fall": pl.String, "peak_ms": pl.Float64,
+    "cut_ms": pl.Float64, "empty_ms": pl.Float64, "drain_ms": pl.Float64,
+}  # fmt: skip
 
 
 def falls(results: ResultFolder) -> list[tuple[float, float, float, float]]:
@@ -52,7 +56,7 @@ def drains(results: Results) -> pl.DataFrame:
             if found:
                 keys = {"run": run, "controller": own["controller"][0]}
                 rows.append(keys | {"fall": f"{before:g} to {after:g} Mb/s"} | found)
-    return pl.DataFrame(rows, infer_schema_length=None)
+    return pl.DataFrame(rows, schema=COLUMNS)
 
 
 def drain_of(frames: pl.DataFrame, start_s: float, stop_s: float) -> dict[str, float | None]:
