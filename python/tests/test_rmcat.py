@@ -320,7 +320,17 @@ def test_what_cannot_be_measured_is_not_met() -> None:
 def test_figures_are_means_over_runs() -> None:
     mean = mean_of([cases.USE.judged([70.0, 90.0]), cases.USE.judged([90.0, 90.0])])
     assert mean.figures == (80.0, 90.0)
+    assert mean.ranges == ((70.0, 90.0), (90.0, 90.0))
     assert mean.met
+
+
+def test_runs_that_do_not_agree_are_told(parts: dict[str, Results]) -> None:
+    row = replace(rows_of(parts)[0], runs=3, judged=(cases.USE.judged([90.0]),), runs_met=2)
+    assert row.verdict == "met in 2 of 3"
+    assert replace(row, runs_met=3).verdict == "met"
+    missed = replace(row, judged=(cases.USE.judged([50.0]),))
+    assert missed.verdict == "use 50.0 (met in 2 of 3)"
+    assert replace(missed, runs_met=0).verdict == "use 50.0"
 
 
 # A short form.

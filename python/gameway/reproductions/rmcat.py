@@ -30,8 +30,9 @@ LEAD = (
 JUDGED = (
     "RFC 8867 gives no numbers. One limit is RFC 8868's; the others are ours, and were chosen "
     "before anything was measured. A phase is a time in which capacities and flows stay; its "
-    "settled part is its second half. All figures are means over runs. The oracle knows the path: "
-    "what it does not meet, the limits ask too much of."
+    "settled part is its second half. Means over runs are judged; where single runs do not agree, "
+    "it is said in how many all limits are met, and the CSV has the ranges. The oracle knows the "
+    "path: what it does not meet, the limits ask too much of."
 )
 OVERVIEW = (
     "Met, or the figures that are not, each with its worst value. Limits are below, all figures "

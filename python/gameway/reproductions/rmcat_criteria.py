@@ -78,6 +78,8 @@ class Judged:
 
     criterion: Criterion
     figures: tuple[float, ...]
+    ranges: tuple[tuple[float, float], ...] = ()
+    """Of means over runs: the least and the greatest of each figure."""
 
     @property
     def known(self) -> bool:
@@ -105,8 +107,9 @@ class Judged:
 
 def mean_of(judged: Sequence[Judged]) -> Judged:
     """The mean of each figure over runs."""
-    columns = zip(*(one.figures for one in judged), strict=True)
-    return Judged(judged[0].criterion, tuple(sum(column) / len(column) for column in columns))
+    columns = list(zip(*(one.figures for one in judged), strict=True))
+    means = tuple(sum(column) / len(column) for column in columns)
+    return Judged(judged[0].criterion, means, tuple((min(c), max(c)) for c in columns))
 
 
 def _shown(figure: float) -> str:

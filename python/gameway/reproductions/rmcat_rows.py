@@ -47,6 +47,8 @@ class Row:
     tcp_mbps: float
     first: Run
     """The run of the first repeat."""
+    runs_met: int
+    """Runs that meet every criterion by themselves."""
 
     @property
     def failed(self) -> list[Judged]:
@@ -56,9 +58,15 @@ class Row:
     @property
     def verdict(self) -> str:
         """Met, or what is not with its worst figure."""
-        if not self.failed:
-            return "met"
-        return "; ".join(f"{one.criterion.name} {number(one.worst)}" for one in self.failed)
+        missed = "; ".join(f"{one.criterion.name} {number(one.worst)}" for one in self.failed)
+        return self.worded(missed)
+
+    def worded(self, missed: str) -> str:
+        """What is missed, or "met"; and in how many runs, where they do not agree with the mean."""
+        if self.runs_met == (0 if missed else self.runs):
+            return missed or "met"
+        met = f"met in {self.runs_met} of {self.runs}"
+        return f"{missed} ({met})" if missed else met
 
 
 def rows_of(parts: dict[str, Results]) -> list[Row]:
@@ -113,10 +121,8 @@ def _row(
     case: Case, scale: str, condition: str, controller: str, pairs: list[tuple[Run, Run | None]]
 ) -> Row:
     seen = [(Observed.of(run), Observed.of(twin) if twin else None) for run, twin in pairs]
-    judged = tuple(
-        mean_of([criterion.judged(criterion.measure(*one)) for one in seen])
-        for criterion in case.criteria
-    )
+    each = [[one.judged(one.measure(*run)) for one in case.criteria] for run in seen]
+    judged = tuple(mean_of(own) for own in zip(*each, strict=True))
     shares = [one.shares() for one, _ in seen]
     return Row(
         case, scale, condition, controller, len(pairs), judged,
@@ -124,6 +130,7 @@ def _row(
         _mean([one.jain() for one, _ in seen]),
         _mean([one.tcp_mbps() for one, _ in seen]),
         pairs[0][0],
+        sum(all(one.met for one in own) for own in each),
     )  # fmt: skip
 
 

@@ -97,9 +97,8 @@ def figures(rows: Sequence[Row], name: str) -> Table:
             if not judged.met:
                 marked.add((index, heading))
         line |= _beside(row)
-        line["expectation"] = "met" if not row.failed else "not met: " + ", ".join(
-            one.criterion.name for one in row.failed
-        )  # fmt: skip
+        missed = ", ".join(one.criterion.name for one in row.failed)
+        line["expectation"] = row.worded(f"not met: {missed}" if missed else "")
         lines.append(line)
     return Table("Figures", pl.DataFrame(lines), f"figures-{name}", marked=frozenset(marked),
                  file_frame=_numbers(rows))  # fmt: skip
@@ -126,6 +125,7 @@ def _numbers(rows: Sequence[Row]) -> pl.DataFrame:
             "case": row.case.id, "rates": row.scale, "condition": row.condition,
             "controller": row.controller, "runs": row.runs, "figure": judged.criterion.name,
             "unit": judged.criterion.unit, "number": index, "value": value,
+            "lowest": judged.ranges[index][0], "highest": judged.ranges[index][1],
             "least": judged.criterion.least, "most": judged.criterion.most, "met": judged.met,
         }
         for row in rows
