@@ -361,7 +361,7 @@ def test_jitter_of_each_packet_costs_utilization(parts: dict[str, Results]) -> N
 def test_tables_put_published_beside_ours(parts: dict[str, Results]) -> None:
     rows = sessions(parts["three-at-once"])
     own = convergence(parts["three-at-once"]).drop("controller")
-    found = tables("4", "x", rows.join(own, on="run"))
+    found = tables("4", rows.join(own, on="run"))
     file = found[0].file_frame
     assert file is not None
     assert set(file["variant"]) == {"pudica", "pudica bur=salsify"}
@@ -369,7 +369,7 @@ def test_tables_put_published_beside_ours(parts: dict[str, Results]) -> None:
     blind = file.filter(pl.col("metric") == "frame_delay_p95_ms")
     assert 1.5 < blind["ours"][1] / blind["ours"][0] < 6.0
     assert sum(agreement("4", rows).values()) == 7
-    assert tables("4", "x", rows.filter(pl.col("controller") == "nobody")) == []
+    assert tables("4", rows.filter(pl.col("controller") == "nobody")) == []
 
 
 def test_claims_do_not_hold_by_themselves(parts: dict[str, Results]) -> None:

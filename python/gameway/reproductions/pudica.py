@@ -126,7 +126,7 @@ def _plain(rows: pl.DataFrame) -> pl.DataFrame:
 
 
 def _table(number: str, title: str, rows: pl.DataFrame, text: str) -> Section | None:
-    found = tables.tables(number, title, rows)
+    found = tables.tables(number, rows)
     if not found:
         return None
     counts = tables.agreement(number, rows)

@@ -23,8 +23,8 @@ FEWEST = 5
 """Pairs below which no interval is told."""
 ROUNDING = 1e-9
 """What is closer to zero than this is zero."""
-FULL_FROM = (99.95, 9.995, 0.9995)
-"""From these sizes on, no, one and two decimals are enough."""
+FULL_FROM = (9.95, 0.995, 0.0995, 0.0005)
+"""From these sizes on, no, one, two and three decimals are enough; below is zero."""
 SAME_PERCENT = 0.5
 """Published means closer than this are no published difference."""
 
@@ -43,7 +43,7 @@ class Change:
         return int(self.low > ROUNDING) - int(self.high < -ROUNDING)
 
     def __str__(self) -> str:
-        """Mean and interval with three digits."""
+        """Mean and interval with two digits."""
         if math.isnan(self.low):
             return _signed(self.mean)
         return f"{_signed(self.mean)} [{_signed(self.low)}, {_signed(self.high)}]"
@@ -79,5 +79,5 @@ def verdict(change: Change, published: float, published_base: float) -> str:
 def _signed(value: float) -> str:
     if math.isnan(value):
         return UNKNOWN
-    places = next((n for n, limit in enumerate(FULL_FROM) if abs(value) >= limit), len(FULL_FROM))
-    return f"{value:+.{places}f}"
+    places = next((n for n, limit in enumerate(FULL_FROM) if abs(value) >= limit), None)
+    return "0" if places is None else f"{value:+.{places}f}"

@@ -92,7 +92,7 @@ def _compared(
     return Compared(ours, row["metric"], value, value if base is None else base, mean, change)
 
 
-def tables(number_of_table: str, title: str, sessions: pl.DataFrame) -> list[Table]:
+def tables(number_of_table: str, sessions: pl.DataFrame) -> list[Table]:
     """The table's values, and the changes from plain Pudica; nothing without sessions."""
     cells = compared(number_of_table, sessions)
     if all(cell.variant == BASE for cell in cells):
@@ -108,11 +108,10 @@ def tables(number_of_table: str, title: str, sessions: pl.DataFrame) -> list[Tab
     )
     name = f"table-{number_of_table}"
     return [
-        Table(f"Table {number_of_table}: {title}. Ours (published), means over {pairs} sessions",
-              values, name=name, file_frame=_long(cells), main=True),
-        Table(f"Table {number_of_table}: change from plain Pudica, ours [95 % interval over paths] "
-              "(published)", changes, name=f"{name}-changes", file_frame=_long(cells),
-              marked=marked),
+        Table(f"Ours (published), means over {pairs} sessions", values, name=name,
+              file_frame=_long(cells), main=True),
+        Table("Change from plain Pudica, ours [95 % interval over paths] (published)", changes,
+              name=f"{name}-changes", file_frame=_long(cells), marked=marked),
     ]  # fmt: skip
 
 
