@@ -50,7 +50,7 @@ NONE = {"back_loss_probability": "none"}
 FIGURES = {
     "bitrate, Mb/s": "run_bitrate_mbps",
     "p95 delay, ms": "run_frame_delay_p95_ms",
-    "late, s": "late_s",
+    "late frames, s": "late_s",
     "loss, %": "run_loss_percent",
     "feedback, %": "run_feedback_overhead_percent",
 }
@@ -99,7 +99,7 @@ def measured(results: Results, axes: tuple[str, ...]) -> pl.DataFrame:
     known = [pl.col(axis) if axis in table.columns else pl.lit(None, pl.String).alias(axis)
              for axis in axes]  # fmt: skip
     shown = table.select(
-        "run", "controller", *known, *(name for name in FIGURES.values())
+        "run", "repeat", "controller", *known, *(name for name in FIGURES.values())
     ).with_columns(pl.col(axis).fill_null(NONE.get(axis, NATIVE)) for axis in axes)
     order = pl.Enum([*CONTROLLERS, *(set(shown["controller"]) - set(CONTROLLERS))])
     return shown.sort(pl.col("controller").cast(order), maintain_order=True)
@@ -148,22 +148,39 @@ def losses(rows: pl.DataFrame) -> Table:
 
 
 def statements(rows: pl.DataFrame) -> list[str]:
-    """What each controller loses with a browser's reports, one sentence each."""
+    """What alters with a browser's reports, one sentence for each controller.
+
+    Runs of the same repeat have the same random numbers: told is what differs clearly by pairs.
+    """
     found = []
     for (name,), own in rows.group_by("controller", maintain_order=True):
-        pair = [own.filter(feedback=kind) for kind in (NATIVE, BROWSER)]
-        if any(one.is_empty() for one in pair):
+        changes = [_change(own, title) for title in list(FIGURES)[:3]]
+        if None in changes:
             continue
-        rate, delay, late = (
-            [float(one[column].mean()) for one in pair]  # type: ignore[arg-type]
-            for column in list(FIGURES.values())[:3]
-        )
-        found.append(
-            f"{name} with a browser's reports: {number(rate[0])} to {number(rate[1])} Mb/s, p95 "
-            f"frame delay {number(delay[0])} to {number(delay[1])} ms, after the halving "
-            f"{number(late[0])} to {number(late[1])} s of late frames."
-        )
+        clear = ", ".join(text for text in changes if text) or "no clear difference"
+        found.append(f"{name}, from its own feedback to a browser's: {clear}.")
     return found
+
+
+def _change(rows: pl.DataFrame, title: str) -> str | None:
+    """A figure before and after; empty if the difference is not clear, None without pairs."""
+    column = FIGURES[title]
+    native, browser = (
+        rows.filter(feedback=kind).select("repeat", pl.col(column).alias(kind))
+        for kind in (NATIVE, BROWSER)
+    )
+    pairs = native.join(browser, on="repeat").drop_nulls()
+    if pairs.is_empty():
+        return None
+    change = (pairs[BROWSER] - pairs[NATIVE]).to_numpy()
+    half = half_width(change)
+    if not abs(change.mean()) > half:
+        return ""
+    values = [number(float(pairs[kind].to_numpy().mean())) for kind in (NATIVE, BROWSER)]
+    if values[0] == values[1]:
+        return ""  # what three digits do not show is nobody's concern
+    what, unit = title.split(", ")
+    return f"{what} {values[0]} to {values[1]} {unit}"
 
 
 def estimate(values: pl.Series) -> str:

@@ -25,10 +25,9 @@ def overview(rows: Sequence[Row], scale: str, name: str = "overview") -> Table:
     controllers = list(dict.fromkeys(row.controller for row in own))
     keys = list(dict.fromkeys((row.case.id, row.condition) for row in own))
     cells = {(row.case.id, row.condition, row.controller): row for row in own}
-    titles = {row.case.id: row.case.title for row in own}
     lines, marked = [], set()
     for index, (case, condition) in enumerate(keys):
-        line = {"case": case, "what": condition or titles[case]}
+        line = {"case": case, "condition": condition}
         for controller in controllers:
             row = cells.get((case, condition, controller))
             line[controller] = row.verdict if row else ""
@@ -46,6 +45,7 @@ def expectations(cases: Sequence[Case]) -> Table:
         {
             "case": case.id,
             "RFC": str(case.rfc),
+            "what": case.title,
             "expected": case.expected,
             "judged by": ", ".join(one.name for one in case.criteria),
         }
