@@ -16,16 +16,15 @@ from gameway import _core, library, suite
 from gameway.metrics.series import Bitrates
 from gameway.reference import wang_2024_pudica as published
 from gameway.reproductions import pudica
-from gameway.reproductions import pudica_laws as laws
-from gameway.reproductions import pudica_paths as paths
-from gameway.reproductions.pudica_claims import drains_in_time, is_fair, least_delay
-from gameway.reproductions.pudica_drains import drain_of, drains
-from gameway.reproductions.pudica_estimates import estimate_groups
-from gameway.reproductions.pudica_phases import trajectories
+from gameway.reproductions.pudica import laws, paths
+from gameway.reproductions.pudica.claims import drains_in_time, is_fair, least_delay
+from gameway.reproductions.pudica.drains import drain_of, drains
+from gameway.reproductions.pudica.estimates import estimate_groups
+from gameway.reproductions.pudica.phases import trajectories
+from gameway.reproductions.pudica.sessions import convergence, fair_after, sessions, steady_after
+from gameway.reproductions.pudica.statistics import Change, bootstrap, paired_change, verdict
+from gameway.reproductions.pudica.tables import VARIANTS, agreement, tables
 from gameway.reproductions.pudica_readings import readings_table
-from gameway.reproductions.pudica_sessions import convergence, fair_after, sessions, steady_after
-from gameway.reproductions.pudica_statistics import Change, bootstrap, paired_change, verdict
-from gameway.reproductions.pudica_tables import VARIANTS, agreement, tables
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -1,4 +1,4 @@
-"""Pages of the suites of experiments, one module each: what was published, beside ours.
+"""Pages of the suites of experiments, one module or package each: what was published, beside ours.
 
 The page of the suite `some-name` is made by `page` of the module `some_name` of this package: it
 gets the results of the suite's parts that have a finished run, by name. A suite without a module

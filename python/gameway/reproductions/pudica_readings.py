@@ -13,9 +13,9 @@ import polars as pl
 
 from gameway.figures.facets import plain
 from gameway.report.page import Page, Section, Table, figure
-from gameway.reproductions.pudica_drains import drains
-from gameway.reproductions.pudica_sessions import convergence, sessions
-from gameway.reproductions.pudica_statistics import bootstrap, paired_change
+from gameway.reproductions.pudica.drains import drains
+from gameway.reproductions.pudica.sessions import convergence, sessions
+from gameway.reproductions.pudica.statistics import bootstrap, paired_change
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -8,13 +8,13 @@ import polars as pl
 
 from gameway.reference import wang_2024_pudica as published
 from gameway.report.page import Figure, Section, Table, figure
-from gameway.reproductions import pudica_figures as charts
-from gameway.reproductions import pudica_laws as laws
-from gameway.reproductions.pudica_claims import ORACLE
-from gameway.reproductions.pudica_estimates import estimate_groups, estimate_quantiles
-from gameway.reproductions.pudica_phases import phases, trajectories
-from gameway.reproductions.pudica_sessions import convergence, sessions
-from gameway.reproductions.pudica_text import estimate, means
+from gameway.reproductions.pudica import figures as charts
+from gameway.reproductions.pudica import laws
+from gameway.reproductions.pudica.claims import ORACLE
+from gameway.reproductions.pudica.estimates import estimate_groups, estimate_quantiles
+from gameway.reproductions.pudica.phases import phases, trajectories
+from gameway.reproductions.pudica.sessions import convergence, sessions
+from gameway.reproductions.pudica.text import estimate, means
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

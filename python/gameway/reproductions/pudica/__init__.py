@@ -12,11 +12,9 @@ import polars as pl
 
 from gameway.reference import wang_2024_pudica as published
 from gameway.report.page import Page, Section
-from gameway.reproductions import pudica_claims as claims
-from gameway.reproductions import pudica_sections as sections
-from gameway.reproductions import pudica_tables as tables
-from gameway.reproductions.pudica_drains import drains
-from gameway.reproductions.pudica_sessions import convergence, sessions
+from gameway.reproductions.pudica import claims, sections, tables
+from gameway.reproductions.pudica.drains import drains
+from gameway.reproductions.pudica.sessions import convergence, sessions
 
 if TYPE_CHECKING:
     from gameway.results import Results

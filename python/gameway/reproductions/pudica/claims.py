@@ -10,7 +10,7 @@ import polars as pl
 
 from gameway.metrics.statistics import half_width
 from gameway.report.page import Table
-from gameway.reproductions.pudica_statistics import Change, bootstrap, paired_change
+from gameway.reproductions.pudica.statistics import Change, bootstrap, paired_change
 
 PUDICA, ORACLE = "pudica", "oracle"
 RIVALS = {"copa", "salsify"}

@@ -1,6 +1,6 @@
 """The population of paths over which Pudica's tables and Figure 10 are repeated.
 
-    python -m gameway.reproductions.pudica_paths        prints it as tables of an experiment file
+    python -m gameway.reproductions.pudica.paths        prints it as tables of an experiment file
 
 The paper measured on networks that nobody else can measure on (production users, Bonree's clients).
 What it says of them is kept; the rest is ours, and wide. Each property is drawn by Latin hypercube

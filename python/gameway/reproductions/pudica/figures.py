@@ -11,8 +11,8 @@ import polars as pl
 from gameway.figures.facets import legend, plain
 from gameway.metrics.series import BIN_S
 from gameway.metrics.source import competitors, finished_runs
-from gameway.reproductions.pudica_sessions import frames_of
-from gameway.reproductions.pudica_text import row_name
+from gameway.reproductions.pudica.sessions import frames_of
+from gameway.reproductions.pudica.text import row_name
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

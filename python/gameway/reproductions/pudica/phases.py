@@ -13,8 +13,8 @@ from gameway.metrics.series import Bitrates, bitrates_from
 from gameway.metrics.source import Run, competitors, finished_runs, streams
 from gameway.metrics.statistics import jain_index
 from gameway.metrics.windows import Window
-from gameway.reproductions.pudica_sessions import frames_of, full_capacity_mbps, late
-from gameway.reproductions.pudica_text import estimate, row_name
+from gameway.reproductions.pudica.sessions import frames_of, full_capacity_mbps, late
+from gameway.reproductions.pudica.text import estimate, row_name
 
 if TYPE_CHECKING:
     from gameway.results import Results

@@ -11,7 +11,7 @@ import polars as pl
 from gameway.reference import wang_2024_pudica as published
 from gameway.report.page import Table
 from gameway.report.tables import UNKNOWN, number
-from gameway.reproductions.pudica_statistics import Change, bootstrap, paired_change, verdict
+from gameway.reproductions.pudica.statistics import Change, bootstrap, paired_change, verdict
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -13,8 +13,8 @@ import polars as pl
 
 from gameway.metrics.quantities import megabits_per_second
 from gameway.metrics.source import finished_runs, streams
-from gameway.reproductions.pudica_figures import QUANTILES
-from gameway.reproductions.pudica_sessions import full_capacity_mbps
+from gameway.reproductions.pudica.figures import QUANTILES
+from gameway.reproductions.pudica.sessions import full_capacity_mbps
 
 if TYPE_CHECKING:
     from gameway.metrics.source import Run

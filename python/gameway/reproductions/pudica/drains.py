@@ -17,7 +17,7 @@ import polars as pl
 
 from gameway.metrics.quantities import megabits_per_second, seconds
 from gameway.metrics.source import finished_runs
-from gameway.reproductions.pudica_sessions import frames_of
+from gameway.reproductions.pudica.sessions import frames_of
 
 if TYPE_CHECKING:
     from gameway.metrics.source import ResultFolder
