@@ -27,7 +27,9 @@
 //! `drain_target`, `recovery` and `next_delay_margin` change the index by less than 0.01 and the delay by
 //! less than 1 ms there. Above B_max / 2 the term counts: alone on 45 Mb/s, linear uses 0.89 of the link,
 //! exponential 0.96, and exponential without a bound on the step 0.93 with 5 ms more delay. After a
-//! halving, `drain_target = once` empties the queue 50 ms sooner and uses 3 % less of the next second.
+//! halving, `drain_target = once` empties the queue 50 ms sooner and uses 3 % less of the next second; in
+//! two of eight runs of `experiments/pudica-readings` it never empties it, because the rate was measured too
+//! early.
 
 /// Whose estimate gives the utilization ratio (section 5.5).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
