@@ -9,9 +9,9 @@ nanoseconds of the sender's clock, but for arrivals, which are of the receiver's
 an unknown offset. Sizes are bytes and rates bits per second on the wire, headers included.
 
 Runs share one process, so keep state in the object, not in the module; the same calls must give the
-same targets, or a run cannot be repeated. Python is called for each frame and report: with reports each
-50 ms, a run takes a quarter longer than with a controller of Rust; `on_sent`, once for each packet,
-costs the most.
+same targets, or a run cannot be repeated. Python is called for each frame and report: with a report
+every 50 ms, a run takes a quarter longer than with a controller of Rust; `on_sent`, once for each
+packet, costs the most.
 """
 
 from __future__ import annotations
