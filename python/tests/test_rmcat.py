@@ -14,10 +14,10 @@ import gameway as gw
 from gameway import _core, library, suite
 from gameway.metrics.quantities import megabits_per_second, seconds
 from gameway.reproductions import rmcat
-from gameway.reproductions import rmcat_cases as cases
-from gameway.reproductions.rmcat_criteria import Criterion, mean_of
-from gameway.reproductions.rmcat_observed import Observed
-from gameway.reproductions.rmcat_rows import PART, marked_rows, rows_of
+from gameway.reproductions.rmcat import cases
+from gameway.reproductions.rmcat.criteria import Criterion, mean_of
+from gameway.reproductions.rmcat.observed import Observed
+from gameway.reproductions.rmcat.rows import PART, marked_rows, rows_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping

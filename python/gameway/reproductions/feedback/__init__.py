@@ -26,7 +26,7 @@ from gameway.metrics.statistics import half_width
 from gameway.metrics.table import per_run_table
 from gameway.report.page import Page, Section, Table, figure
 from gameway.report.tables import UNKNOWN, number
-from gameway.reproductions import feedback_figures as charts
+from gameway.reproductions.feedback import figures as charts
 
 if TYPE_CHECKING:
     from gameway.metrics.source import Run

@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING
 from gameway.figures.theme import CONTROLLERS
 from gameway.metrics.source import Run, finished_runs
 from gameway.report.tables import number
-from gameway.reproductions.rmcat_cases import CASES, NOT_WORSE, Case
-from gameway.reproductions.rmcat_criteria import Judged, mean_of
-from gameway.reproductions.rmcat_observed import Observed
+from gameway.reproductions.rmcat.cases import CASES, NOT_WORSE, Case
+from gameway.reproductions.rmcat.criteria import Judged, mean_of
+from gameway.reproductions.rmcat.observed import Observed
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence

@@ -9,14 +9,14 @@ import polars as pl
 
 from gameway.report.page import Table
 from gameway.report.tables import number
-from gameway.reproductions.rmcat_rows import SCALES
+from gameway.reproductions.rmcat.rows import SCALES
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from gameway.reproductions.rmcat_cases import Case
-    from gameway.reproductions.rmcat_criteria import Criterion
-    from gameway.reproductions.rmcat_rows import Row
+    from gameway.reproductions.rmcat.cases import Case
+    from gameway.reproductions.rmcat.criteria import Criterion
+    from gameway.reproductions.rmcat.rows import Row
 
 
 def overview(rows: Sequence[Row], scale: str, name: str = "overview") -> Table:

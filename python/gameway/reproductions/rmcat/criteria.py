@@ -28,7 +28,7 @@ from typing import TYPE_CHECKING
 from gameway.report.tables import UNKNOWN, number
 
 if TYPE_CHECKING:
-    from gameway.reproductions.rmcat_observed import Observed
+    from gameway.reproductions.rmcat.observed import Observed
 
 OURS, RFC_8868 = "ours", "RFC 8868, 3"
 MOST_SHOWN = 5

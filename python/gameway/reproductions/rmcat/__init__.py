@@ -9,16 +9,16 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from gameway.report.page import Page, Section, figure
-from gameway.reproductions import rmcat_figures as charts
-from gameway.reproductions import rmcat_tables as tables
-from gameway.reproductions.rmcat_cases import NOT_WORSE
-from gameway.reproductions.rmcat_rows import SCALES, Row, by_case, marked_rows, rows_of
+from gameway.reproductions.rmcat import figures as charts
+from gameway.reproductions.rmcat import tables
+from gameway.reproductions.rmcat.cases import NOT_WORSE
+from gameway.reproductions.rmcat.rows import SCALES, Row, by_case, marked_rows, rows_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from gameway.report.page import Figure
-    from gameway.reproductions.rmcat_cases import Case
+    from gameway.reproductions.rmcat.cases import Case
     from gameway.results import Results
 
 LEAD = (

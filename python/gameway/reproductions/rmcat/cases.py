@@ -13,11 +13,11 @@ from typing import TYPE_CHECKING
 from gameway.metrics import network
 from gameway.metrics.quantities import megabits_per_second
 from gameway.metrics.source import rows_of_link
-from gameway.reproductions.rmcat_criteria import OURS, RFC_8868, Criterion
-from gameway.reproductions.rmcat_observed import FULL
+from gameway.reproductions.rmcat.criteria import OURS, RFC_8868, Criterion
+from gameway.reproductions.rmcat.observed import FULL
 
 if TYPE_CHECKING:
-    from gameway.reproductions.rmcat_observed import Observed
+    from gameway.reproductions.rmcat.observed import Observed
 
     Twin = Observed | None
 

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from gameway.metrics.presence import Spans
     from gameway.metrics.source import Run
     from gameway.metrics.statistics import Floats
-    from gameway.reproductions.rmcat_rows import Row
+    from gameway.reproductions.rmcat.rows import Row
 
 COLUMNS, WIDTH, HEIGHT = 4, 205, 110
 POINTS = 100
