@@ -25,6 +25,8 @@ MARGIN = 0.08
 """Room beside the outermost points, as a share of the axis."""
 LOGARITHMIC_FROM = 6.0
 """Delays that differ by more than this factor stand on a logarithmic axis."""
+WIDE = 300.0
+"""From this factor on, a logarithmic axis names two delays of a decade, not four."""
 FARTHEST = 0.6
 """A baseline may widen an axis by this share of what the others span."""
 NARROWEST = {"x": 4.0, "y": 5.0}
@@ -251,5 +253,7 @@ def _bound(value: object) -> float:
 def _ticks(axis: Axis) -> alt.Axis:
     if not axis.logarithmic:
         return alt.Axis()
-    steps = [step * 10.0**power for power in range(-1, 6) for step in (1, 2, 3, 5)]
+    # Of many decades each has room for fewer labels.
+    within = (1, 2, 3, 5) if axis.high / axis.low < WIDE else (1, 3)
+    steps = [step * 10.0**power for power in range(-1, 6) for step in within]
     return alt.Axis(values=[s for s in steps if axis.low <= s <= axis.high], format="~g")
