@@ -2,6 +2,7 @@
 
 use super::Text;
 use gameway_units::{Duration, QueueSize, Rate, Ratio};
+use serde::de::{Deserialize, Deserializer, Error};
 use std::path::PathBuf;
 
 /// The path.
@@ -17,6 +18,7 @@ pub struct PathSpec {
     /// The queue at the bottleneck.
     pub queue: QueueSpec,
     /// Jitter towards the client.
+    #[serde(default, deserialize_with = "jitter")]
     pub jitter: Option<JitterSpec>,
     /// Loss towards the client, behind the bottlenecks.
     pub loss: Option<LossSpec>,
@@ -48,6 +50,7 @@ pub struct BackSpec {
     /// The queue at that bottleneck; 300 ms of drop-tail if not given (RFC 8867 section 4).
     pub queue: Option<QueueSpec>,
     /// Jitter towards the servers.
+    #[serde(default, deserialize_with = "jitter")]
     pub jitter: Option<JitterSpec>,
     /// Loss towards the servers.
     pub loss: Option<LossSpec>,
@@ -95,13 +98,14 @@ pub enum QueueSpec {
     },
 }
 
-/// See [`gameway_path::Jitter`]; normal if no kind is given.
+/// See [`gameway_path::Jitter`]; a table without `kind` is of kind "normal".
 #[derive(Debug, Clone, PartialEq, serde::Deserialize)]
-#[serde(from = "JitterForm")]
+#[serde(tag = "kind", rename_all = "kebab-case", deny_unknown_fields)]
 pub enum JitterSpec {
     /// Normal, cut at zero.
     Normal {
         /// Mean.
+        #[serde(default = "zero")]
         mean: Text<Duration>,
         /// Standard deviation.
         deviation: Text<Duration>,
@@ -120,58 +124,16 @@ pub enum JitterSpec {
     },
 }
 
-/// How jitter stands in a specification.
-#[derive(serde::Deserialize)]
-#[serde(untagged)]
-enum JitterForm {
-    Kind(JitterKind),
-    Plain(PlainJitter),
-}
-
-#[derive(serde::Deserialize)]
-#[serde(tag = "kind", rename_all = "kebab-case", deny_unknown_fields)]
-enum JitterKind {
-    Normal {
-        #[serde(default = "zero")]
-        mean: Text<Duration>,
-        deviation: Text<Duration>,
-    },
-    HalfNormal {
-        deviation: Text<Duration>,
-    },
-    Periodic {
-        delay: Text<Duration>,
-        interval: Text<Duration>,
-    },
-}
-
-#[derive(serde::Deserialize)]
-#[serde(deny_unknown_fields)]
-struct PlainJitter {
-    #[serde(default = "zero")]
-    mean: Text<Duration>,
-    deviation: Text<Duration>,
-}
-
 const fn zero() -> Text<Duration> {
     Text(Duration::ZERO)
 }
 
-impl From<JitterForm> for JitterSpec {
-    fn from(form: JitterForm) -> Self {
-        match form {
-            JitterForm::Plain(PlainJitter { mean, deviation })
-            | JitterForm::Kind(JitterKind::Normal { mean, deviation }) => {
-                Self::Normal { mean, deviation }
-            }
-            JitterForm::Kind(JitterKind::HalfNormal { deviation }) => {
-                Self::HalfNormal { deviation }
-            }
-            JitterForm::Kind(JitterKind::Periodic { delay, interval }) => {
-                Self::Periodic { delay, interval }
-            }
-        }
-    }
+fn jitter<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<JitterSpec>, D::Error> {
+    let Some(mut table) = Option::<serde_json::Map<_, _>>::deserialize(deserializer)? else {
+        return Ok(None);
+    };
+    table.entry("kind").or_insert_with(|| "normal".into());
+    JitterSpec::deserialize(serde_json::Value::Object(table)).map(Some).map_err(Error::custom)
 }
 
 /// See [`gameway_path::LossModel`].
