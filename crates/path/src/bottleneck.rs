@@ -1,7 +1,7 @@
 //! The bottleneck: a queue in front of a link.
 //!
-//! Model: work-conserving. A packet that finds the link idle and the queue empty starts at once; all
-//! others wait their turn in the queue. Queueing delay is from arrival to the start of transmission;
+//! Model: a packet that finds the link idle starts at once if the discipline lets it, which all do but
+//! shapers; all others wait their turn in the queue. Queueing delay is from arrival to the start of transmission;
 //! serialization comes on top and is not part of it.
 
 use crate::{Dequeued, Dropped, Limit, Link, PathPacket, Queue, Verdict};
@@ -35,6 +35,8 @@ pub struct Bottleneck<P, Q> {
     /// A queue sized in time or BDPs of the capacity in force, and when that next changes.
     resizing: Option<(QueueSize, Duration, Instant)>,
     in_transmission: Option<Transmitted<P>>,
+    /// When a shaper lets the next packet go, while the link is idle.
+    release: Option<Instant>,
     dropped: Vec<Dropped<P>>,
 }
 
@@ -66,19 +68,18 @@ impl<P: PathPacket + Copy, Q: Queue<P>> Bottleneck<P, Q> {
             QueueSize::Time(_) => link.next_change(Instant::ZERO).map(|at| (size, base_rtt, at)),
             _ => None,
         };
-        Self { queue, link, resizing, in_transmission: None, dropped: Vec::new() }
+        Self { queue, link, resizing, in_transmission: None, release: None, dropped: Vec::new() }
     }
 
     /// Takes a packet. A packet that is dropped (this one or, in some disciplines, another) is returned.
     pub fn arrive(&mut self, now: Instant, packet: P) -> Option<Dropped<P>> {
         self.resize(now);
-        if self.in_transmission.is_none() && self.queue.backlog().packets == 0 {
-            // Still through the queue: a discipline sees every packet.
-            let verdict = self.queue.enqueue(now, packet);
+        // Also past an idle link through the queue: a discipline sees every packet.
+        let verdict = self.queue.enqueue(now, packet);
+        if self.in_transmission.is_none() {
             self.start_next(now);
-            return dropped_by(verdict);
         }
-        dropped_by(self.queue.enqueue(now, packet))
+        dropped_by(verdict)
     }
 
     fn resize(&mut self, now: Instant) {
@@ -96,16 +97,22 @@ impl<P: PathPacket + Copy, Q: Queue<P>> Bottleneck<P, Q> {
             let finished = self.link.transmit(now, packet.wire_size());
             Transmitted { packet, enqueued, started: now, finished }
         });
+        let idle = self.in_transmission.is_none();
+        self.release = if idle { self.queue.next_release(now) } else { None };
     }
 
-    /// When the packet in transmission has left.
+    /// When the packet in transmission has left, or a shaper lets the next one go.
     #[must_use]
     pub fn next_deadline(&self) -> Option<Instant> {
-        self.in_transmission.as_ref().map(|current| current.finished)
+        self.in_transmission.as_ref().map(|current| current.finished).or(self.release)
     }
 
     /// The packet that has left by `now`; the next one starts when it did, however late the call.
     pub fn on_deadline(&mut self, now: Instant) -> Option<Transmitted<P>> {
+        if let Some(release) = self.release.filter(|release| *release <= now) {
+            self.start_next(release);
+            return None;
+        }
         let current = self.in_transmission.take_if(|current| current.finished <= now)?;
         self.start_next(current.finished);
         Some(current)

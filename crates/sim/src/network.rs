@@ -16,11 +16,11 @@ use crate::flow::FlowEnds;
 use crate::packet::Packet;
 use crate::recorder::{Fate, Recorder};
 use gameway_events::TableError;
-use gameway_path::{Bottleneck, DelayLine, DropTail, Dropped, Link, Loss, Transmitted};
+use gameway_path::{Bottleneck, DelayLine, Dropped, Link, Loss, Queue, Transmitted};
 use gameway_units::Instant;
 
-/// A bottleneck with the only queue that there is so far.
-pub type Hop = Bottleneck<Packet, DropTail<Packet>>;
+/// A bottleneck with any queue.
+pub type Hop = Bottleneck<Packet, Box<dyn Queue<Packet>>>;
 
 const RECORDER: usize = 0;
 const FIRST_HOP: usize = 1;
@@ -209,10 +209,10 @@ impl Network {
     fn on_transmitted(&mut self, hop: usize, now: Instant) -> Result<(), TableError> {
         if let Some(done) = self.hops[hop].on_deadline(now) {
             self.recorder.transmitted(hop, done.packet.size, done.finished - done.started);
-            self.recorder.queue_is(hop, now, self.hops[hop].queued_bytes());
-            self.drain_dropped(hop)?;
             self.leave(done)?;
         }
+        self.drain_dropped(hop)?;
+        self.recorder.queue_is(hop, now, self.hops[hop].queued_bytes());
         self.agenda.set(FIRST_HOP + hop, self.hops[hop].next_deadline());
         Ok(())
     }

@@ -40,6 +40,8 @@ pub const QUEUES: &[QueueKind] = &[drop_tail::KIND];
 pub enum DropReason {
     /// The queue had no room.
     Overflow,
+    /// The discipline's signal of congestion.
+    Early,
 }
 
 /// A packet that a queue dropped, and why.
@@ -93,4 +95,28 @@ pub trait Queue<P> {
 
     /// Tells of a new capacity, for disciplines whose size is a time.
     fn set_limit(&mut self, limit: Limit);
+
+    /// When a packet may leave although none may now: a shaper's next tokens. `None` if one may, or none
+    /// waits.
+    fn next_release(&self, _now: Instant) -> Option<Instant> {
+        None
+    }
+}
+
+impl<P, Q: Queue<P> + ?Sized> Queue<P> for Box<Q> {
+    fn enqueue(&mut self, now: Instant, packet: P) -> Verdict<P> {
+        (**self).enqueue(now, packet)
+    }
+    fn dequeue(&mut self, now: Instant, dropped: &mut Vec<Dropped<P>>) -> Option<Dequeued<P>> {
+        (**self).dequeue(now, dropped)
+    }
+    fn backlog(&self) -> Backlog {
+        (**self).backlog()
+    }
+    fn set_limit(&mut self, limit: Limit) {
+        (**self).set_limit(limit);
+    }
+    fn next_release(&self, now: Instant) -> Option<Instant> {
+        (**self).next_release(now)
+    }
 }

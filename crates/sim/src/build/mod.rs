@@ -220,10 +220,13 @@ fn hops(path: &PathSpec, links: Vec<Link>) -> Vec<Hop> {
 }
 
 fn hop(link: Link, queue: &QueueSpec, base_rtt: Duration) -> Hop {
-    let QueueSpec::DropTail { size, mark_above } = queue;
-    let mark_above = mark_above.map(|text| text.0);
-    let queue = |limit| DropTail::new(limit).with_marking(mark_above);
-    Bottleneck::new(link, size.0, base_rtt, queue)
+    match *queue {
+        QueueSpec::DropTail { size, mark_above } => {
+            let mark_above = mark_above.map(|text| text.0);
+            let made = |limit| Box::new(DropTail::new(limit).with_marking(mark_above)) as _;
+            Bottleneck::new(link, size.0, base_rtt, made)
+        }
+    }
 }
 
 fn loss(loss: &LossSpec, seed: u64, part: &str) -> Loss {
