@@ -29,6 +29,12 @@ impl ReceiverClock {
         }
         now
     }
+
+    /// The moment of something that the receiver noted at `at` on its clock, if that may have been just
+    /// now: a slow clock shows the same for more than one nanosecond.
+    pub fn time_of(&self, at: ReceiverInstant, now: Instant) -> Instant {
+        if self.shows(now) == at { now } else { self.own(at) }
+    }
 }
 
 #[cfg(test)]
@@ -48,6 +54,7 @@ mod tests {
                     "{drift_ppm} {nanos}"
                 );
                 assert!(clock.shows(found) >= clock.shows(now));
+                assert_eq!(clock.time_of(clock.shows(now), now), now);
             }
         }
     }

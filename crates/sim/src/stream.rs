@@ -95,17 +95,17 @@ impl Stream {
         Ok(())
     }
 
-    fn drain_receiver(&mut self, log: &mut Recorder) -> Result<(), TableError> {
+    fn drain_receiver(&mut self, now: Instant, log: &mut Recorder) -> Result<(), TableError> {
         while let Some(event) = self.receiver.poll_event() {
             let flow = self.setup.flow;
             match event {
                 ReceiverEvent::FrameComplete { frame, at } => {
-                    let at = self.setup.clock.own(at);
+                    let at = self.setup.clock.time_of(at, now);
                     let payload = self.frames.complete(frame, at);
                     log.payload(flow, payload);
                 }
                 ReceiverEvent::FrameShown { frame, at } => {
-                    let at = self.setup.clock.own(at);
+                    let at = self.setup.clock.time_of(at, now);
                     self.frames.shown(frame, at);
                     log.frame_shown(flow);
                 }
@@ -114,11 +114,11 @@ impl Stream {
                     self.frames.decided(first, last);
                 }
                 ReceiverEvent::KeyFrameRequested { at } => {
-                    let at = self.setup.clock.own(at);
+                    let at = self.setup.clock.time_of(at, now);
                     log.event(at, flow, &self.events.key_frame_request, 0.0)?;
                 }
                 ReceiverEvent::Stall { at, pause } => {
-                    let at = self.setup.clock.own(at);
+                    let at = self.setup.clock.time_of(at, now);
                     log.event(at, flow, &self.events.stall, pause.as_millis_f64())?;
                 }
             }
@@ -231,7 +231,7 @@ impl FlowEnds for Stream {
         self.frames.accounted_for(media, false);
         self.receiver.on_packet(self.setup.clock.shows(now), media, packet.ecn);
         self.poll_reports(now);
-        self.drain_receiver(log)
+        self.drain_receiver(now, log)
     }
 
     fn client_deadline(&self) -> Option<Instant> {
@@ -240,7 +240,7 @@ impl FlowEnds for Stream {
 
     fn on_client_deadline(&mut self, now: Instant, log: &mut Recorder) -> Result<(), TableError> {
         self.poll_reports(now);
-        self.drain_receiver(log)
+        self.drain_receiver(now, log)
     }
 
     fn poll_return(&mut self, _now: Instant) -> Option<Packet> {
@@ -290,7 +290,6 @@ impl FlowEnds for Stream {
 
     fn finish(&mut self, log: &mut Recorder) -> Result<(), TableError> {
         self.drain_sender(log)?;
-        self.drain_receiver(log)?;
         self.frames.write_all(log)
     }
 }
