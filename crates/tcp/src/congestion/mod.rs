@@ -6,14 +6,18 @@
 //! the algorithm [regulates recovery](CongestionControl::regulates_recovery) itself.
 
 mod bbr;
+mod bic;
 mod cubic;
 mod hystart;
 mod new_reno;
+mod vegas;
 
 pub use bbr::Bbr;
+pub use bic::Bic;
 pub use cubic::Cubic;
 pub use hystart::HyStart;
 pub use new_reno::NewReno;
+pub use vegas::Vegas;
 
 use crate::delivery_rate::RateSample;
 use gameway_units::{Bytes, Duration, Instant, Rate};
@@ -161,11 +165,15 @@ pub enum Algorithm {
     NewReno,
     /// BBR version 1.
     Bbr,
+    /// BIC, the default of Linux before CUBIC.
+    Bic,
+    /// Vegas.
+    Vegas,
 }
 
 impl Algorithm {
     /// All of them.
-    pub const ALL: [Self; 3] = [Self::Cubic, Self::NewReno, Self::Bbr];
+    pub const ALL: [Self; 5] = [Self::Cubic, Self::NewReno, Self::Bbr, Self::Bic, Self::Vegas];
 
     /// The name in experiment files.
     #[must_use]
@@ -174,6 +182,8 @@ impl Algorithm {
             Self::Cubic => "cubic",
             Self::NewReno => "newreno",
             Self::Bbr => "bbr",
+            Self::Bic => "bic",
+            Self::Vegas => "vegas",
         }
     }
 
@@ -184,6 +194,10 @@ impl Algorithm {
             Self::Cubic => "CUBIC, the default of Linux, Windows and macOS; here with HyStart++",
             Self::NewReno => "NewReno with SACK: one segment more per RTT, half on loss",
             Self::Bbr => "BBR version 1: follows a model of bottleneck bandwidth and RTT",
+            Self::Bic => {
+                "BIC, the default of Linux before CUBIC: searches for the window of the last loss"
+            }
+            Self::Vegas => "Vegas: keeps two to four segments in the queue, judged by the RTT",
         }
     }
 
@@ -194,6 +208,8 @@ impl Algorithm {
             Self::Cubic => "RFC 9438; RFC 9406",
             Self::NewReno => "RFC 5681; RFC 6582; RFC 6675",
             Self::Bbr => "Cardwell et al. 2016; Linux tcp_bbr.c",
+            Self::Bic => "Xu et al. 2004; Linux tcp_bic.c",
+            Self::Vegas => "Brakmo and Peterson 1995; Linux tcp_vegas.c",
         }
     }
 
@@ -210,6 +226,8 @@ impl Algorithm {
             Self::Cubic => Box::new(Cubic::new(segment_size)),
             Self::NewReno => Box::new(NewReno::new(segment_size)),
             Self::Bbr => Box::new(Bbr::new(segment_size, seed)),
+            Self::Bic => Box::new(Bic::new(segment_size)),
+            Self::Vegas => Box::new(Vegas::new(segment_size)),
         }
     }
 }

@@ -26,8 +26,8 @@ const SLOW_START_SEGMENTS_PER_ACK: u64 = 2;
 #[derive(Debug, Clone)]
 pub struct NewReno {
     segment_size: u64,
-    cwnd: u64,
-    ssthresh: u64,
+    pub(super) cwnd: u64,
+    pub(super) ssthresh: u64,
     /// Acknowledged in congestion avoidance and not yet turned into a segment of window.
     credit: u64,
     before_event: (u64, u64),
@@ -40,6 +40,10 @@ impl NewReno {
         let segment_size = u64::from(segment_size.max(1));
         let cwnd = INITIAL_WINDOW_SEGMENTS * segment_size;
         Self { segment_size, cwnd, ssthresh: u64::MAX, credit: 0, before_event: (cwnd, u64::MAX) }
+    }
+
+    pub(super) fn in_slow_start(&self) -> bool {
+        self.cwnd < self.ssthresh
     }
 
     fn decrease(&mut self) {
@@ -71,7 +75,7 @@ impl CongestionControl for NewReno {
         if ack.phase == Phase::Recovery || !ack.cwnd_limited || duplicate {
             return;
         }
-        if self.cwnd < self.ssthresh {
+        if self.in_slow_start() {
             self.slow_start(ack.newly_delivered.get());
         } else {
             self.congestion_avoidance(ack.newly_delivered.get());
