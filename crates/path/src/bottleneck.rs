@@ -120,7 +120,7 @@ impl<P: PathPacket + Copy, Q: Queue<P>> Bottleneck<P, Q> {
 
     /// The next packet that the discipline dropped while it waited; to be called until there is none.
     pub fn poll_dropped(&mut self) -> Option<Dropped<P>> {
-        self.dropped.pop()
+        self.dropped.pop().or_else(|| self.queue.poll_dropped())
     }
 
     /// Bytes that wait, without the packet in transmission.

@@ -18,8 +18,9 @@ pub use link::{Link, StepsError};
 pub use loss::{Loss, LossModel};
 pub use packet::{FlowId, PathPacket};
 pub use queue::{
-    Backlog, Dequeued, DropReason, DropTail, Dropped, Limit, QUEUES, Queue, QueueKind, QueueOption,
-    Verdict,
+    Backlog, Codel, CodelConfig, Decision, DelayInput, Dequeued, DropReason, DropTail, Dropped,
+    DualPi2, DualPi2Config, FqCodel, FqCodelConfig, Limit, LowLatencyMarking, Pie, PieConfig,
+    QUEUES, Queue, QueueKind, QueueOption, Scheduler, Verdict,
 };
 pub use trace::{Trace, TraceError};
 

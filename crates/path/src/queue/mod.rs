@@ -2,9 +2,18 @@
 //!
 //! Every packet that enters is forwarded, marked or dropped with a reason; none is lost track of.
 
+mod codel;
 mod drop_tail;
+mod dual_pi2;
+mod fq_codel;
+mod pi;
+mod pie;
 
+pub use codel::{Codel, CodelConfig};
 pub use drop_tail::{DropTail, Limit};
+pub use dual_pi2::{Decision, DelayInput, DualPi2, DualPi2Config, LowLatencyMarking, Scheduler};
+pub use fq_codel::{FqCodel, FqCodelConfig};
+pub use pie::{Pie, PieConfig};
 
 use gameway_units::{Bytes, Instant};
 
@@ -33,7 +42,8 @@ pub struct QueueOption {
 }
 
 /// All queue disciplines, in alphabetical order.
-pub const QUEUES: &[QueueKind] = &[drop_tail::KIND];
+pub const QUEUES: &[QueueKind] =
+    &[codel::KIND, drop_tail::KIND, dual_pi2::KIND, fq_codel::KIND, pie::KIND];
 
 /// Why a queue dropped a packet.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -82,6 +92,26 @@ pub struct Backlog {
     pub packets: u64,
 }
 
+impl Backlog {
+    /// Whether no more than `limit` waits.
+    fn is_within(self, limit: Limit) -> bool {
+        match limit {
+            Limit::Bytes(most) => self.bytes <= most,
+            Limit::Packets(most) => self.packets <= most,
+        }
+    }
+
+    /// The backlog with one packet of `size` more.
+    fn with(self, size: Bytes) -> Self {
+        Self { bytes: self.bytes + size, packets: self.packets + 1 }
+    }
+
+    /// The backlog after one of its packets, of `size`, has left.
+    fn without(self, size: Bytes) -> Self {
+        Self { bytes: self.bytes - size, packets: self.packets - 1 }
+    }
+}
+
 /// A queue discipline. The packet in transmission is no longer part of it.
 pub trait Queue<P> {
     /// Takes a packet.
@@ -95,6 +125,11 @@ pub trait Queue<P> {
 
     /// Tells of a new capacity, for disciplines whose size is a time.
     fn set_limit(&mut self, limit: Limit);
+
+    /// Further packets that the last [`Self::enqueue`] dropped; to be called until there is none.
+    fn poll_dropped(&mut self) -> Option<Dropped<P>> {
+        None
+    }
 
     /// When a packet may leave although none may now: a shaper's next tokens. `None` if one may, or none
     /// waits.
@@ -115,6 +150,9 @@ impl<P, Q: Queue<P> + ?Sized> Queue<P> for Box<Q> {
     }
     fn set_limit(&mut self, limit: Limit) {
         (**self).set_limit(limit);
+    }
+    fn poll_dropped(&mut self) -> Option<Dropped<P>> {
+        (**self).poll_dropped()
     }
     fn next_release(&self, now: Instant) -> Option<Instant> {
         (**self).next_release(now)

@@ -1,0 +1,324 @@
+//! FQ-CoDel: a queue per flow, served in turn, each kept short by CoDel (RFC 8290, January 2018).
+//!
+//! Model: a flow is hashed to one of many queues. Queues take turns by deficit round robin, so that each
+//! that always has packets gets the same bytes; one that just began to hold some comes before those that
+//! held some for a round, so that a sparse flow does not wait for bulk. Each queue has a CoDel of its own
+//! ([`super::codel`]). When all together exceed the limit, the one with most bytes loses its oldest.
+//!
+//! | constant | value | unit | origin |
+//! |---|---|---|---|
+//! | queues | 1024 | | section 5.2 |
+//! | quantum | 1514 | B | section 5.2, an Ethernet frame; packets here are without its header |
+//! | limit | 10240 | packets | section 5.2 |
+//! | batch | 64, at most half of the queue | packets | section 4.1 |
+//! | target, interval | 5, 100 | ms | section 5.2; as CoDel |
+//! | most queues | 65536 | | flows are numbered in 16 bits; also Linux's most |
+//!
+//! | deviation | why |
+//! |---|---|
+//! | a flow's number is hashed, by SplitMix64's mixer (Steele, Lea and Flood 2014), not a 5-tuple by Jenkins's | packets carry no addresses; the seed plays the perturbation's part, and collisions are as likely |
+//! | of a batch, the first packet is the arrival's verdict and the rest are polled | an arrival can name one dropped packet only; all are out of the backlog at once |
+//! | batches repeat until the rest is within the limit | with a limit in bytes one may not do |
+//! | CoDel spares the last MTU of each queue | section 4.2 gives each queue its own CoDel; Linux spares the last MTU of all queues together |
+//! | a batch does not raise CoDel's count | not in the RFC; Linux does so |
+
+use super::codel::{CodelState, ECN_OPTION, Fifo, INTERVAL_OPTION, TARGET_OPTION};
+use super::{
+    Backlog, Dequeued, DropReason, Dropped, Limit, Queue, QueueKind, QueueOption, Verdict,
+};
+use crate::{CodelConfig, FlowId, PathPacket};
+use gameway_units::{Bytes, Instant};
+use rand_core::Rng;
+use rand_xoshiro::Xoshiro256PlusPlus;
+use std::collections::VecDeque;
+
+/// Most packets dropped at once from the fattest queue.
+const BATCH: u64 = 64;
+/// As many queues as there can be flows.
+const MOST_QUEUES: usize = 1 << 16;
+
+/// How experiment files name it.
+pub(super) const KIND: QueueKind = QueueKind {
+    name: "fq-codel",
+    summary: "a queue per flow, served in turn by bytes, each with CoDel; sparse flows go first",
+    source: "RFC 8290",
+    options: &[
+        QueueOption {
+            name: "size",
+            default: "10240 packets",
+            summary: "what may wait in all queues, as of drop-tail; more costs the fattest queue its \
+                      oldest packets",
+        },
+        TARGET_OPTION,
+        INTERVAL_OPTION,
+        ECN_OPTION,
+        QueueOption {
+            name: "flows",
+            default: "1024",
+            summary: "queues that flows are hashed to, from 1 to 65536",
+        },
+        QueueOption {
+            name: "quantum",
+            default: "1514 B",
+            summary: "bytes that each queue may send in its turn",
+        },
+    ],
+};
+
+/// What can be set.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct FqCodelConfig {
+    /// Of the CoDel in each queue.
+    pub codel: CodelConfig,
+    /// Number of queues, from 1 to 65 536; what is outside counts as the nearest of these.
+    pub flows: usize,
+    /// Bytes that each queue may send in its turn, at least one.
+    pub quantum: Bytes,
+}
+
+impl FqCodelConfig {
+    /// What may wait if an experiment does not say.
+    pub const LIMIT: Limit = Limit::Packets(10_240);
+}
+
+impl Default for FqCodelConfig {
+    fn default() -> Self {
+        Self { codel: CodelConfig::default(), flows: 1024, quantum: Bytes::new(1514) }
+    }
+}
+
+/// The packets of all queues in one place: memory follows the most that waited at once, wherever it did.
+#[derive(Debug)]
+struct Store<P> {
+    slots: Vec<Slot<P>>,
+    /// The first of the empty slots, which are a list too.
+    free: Option<usize>,
+}
+
+#[derive(Debug)]
+struct Slot<P> {
+    packet: Option<Dequeued<P>>,
+    next: Option<usize>,
+}
+
+impl<P> Store<P> {
+    fn put(&mut self, packet: Dequeued<P>) -> usize {
+        let slot = Slot { packet: Some(packet), next: None };
+        if let Some(index) = self.free {
+            self.free = self.slots[index].next;
+            self.slots[index] = slot;
+            return index;
+        }
+        self.slots.push(slot);
+        self.slots.len() - 1
+    }
+
+    /// The packet in a slot, which is then empty, and the slot after it.
+    fn take(&mut self, index: usize) -> (Option<Dequeued<P>>, Option<usize>) {
+        let slot = &mut self.slots[index];
+        let next = std::mem::replace(&mut slot.next, self.free);
+        self.free = Some(index);
+        (slot.packet.take(), next)
+    }
+}
+
+/// The packets of one queue, as a list in the store.
+#[derive(Debug, Clone, Default)]
+struct Chain {
+    first: Option<usize>,
+    last: usize,
+    backlog: Backlog,
+}
+
+#[derive(Debug, Clone, Default)]
+struct FlowQueue {
+    chain: Chain,
+    codel: CodelState,
+    /// Bytes that it may still send in its turn.
+    deficit: i64,
+    /// Whether it is in one of the lists; it can be there and be empty.
+    scheduled: bool,
+}
+
+/// One queue's packets as CoDel sees them.
+struct Head<'a, P> {
+    chain: &'a mut Chain,
+    store: &'a mut Store<P>,
+    total: &'a mut Backlog,
+}
+
+impl<P: PathPacket> Fifo<P> for Head<'_, P> {
+    fn pop(&mut self) -> Option<Dequeued<P>> {
+        let (packet, next) = self.store.take(self.chain.first?);
+        self.chain.first = next;
+        let packet = packet?;
+        let size = packet.packet.wire_size();
+        self.chain.backlog = self.chain.backlog.without(size);
+        *self.total = self.total.without(size);
+        Some(packet)
+    }
+
+    fn bytes(&self) -> Bytes {
+        self.chain.backlog.bytes
+    }
+}
+
+/// The queue; see the module's head.
+#[derive(Debug)]
+pub struct FqCodel<P> {
+    codel: CodelConfig,
+    quantum: i64,
+    limit: Limit,
+    perturbation: u64,
+    store: Store<P>,
+    queues: Vec<FlowQueue>,
+    /// Queues that began to hold packets less than a turn ago.
+    new: VecDeque<usize>,
+    old: VecDeque<usize>,
+    backlog: Backlog,
+    /// Dropped at arrivals and not yet told of.
+    unreported: VecDeque<Dropped<P>>,
+}
+
+impl<P: PathPacket> FqCodel<P> {
+    /// Empty queues that hold `limit` together; `random` seeds the hash of flows.
+    #[must_use]
+    pub fn new(config: FqCodelConfig, limit: Limit, mut random: Xoshiro256PlusPlus) -> Self {
+        let flows = config.flows.clamp(1, MOST_QUEUES);
+        Self {
+            codel: config.codel,
+            quantum: i64::try_from(config.quantum.get()).unwrap_or(i64::MAX).max(1),
+            limit,
+            perturbation: random.next_u64(),
+            store: Store { slots: Vec::new(), free: None },
+            queues: vec![FlowQueue::default(); flows],
+            new: VecDeque::new(),
+            old: VecDeque::new(),
+            backlog: Backlog::default(),
+            unreported: VecDeque::new(),
+        }
+    }
+
+    fn queue_of(&self, flow: FlowId) -> usize {
+        let mut hash = u64::from(flow.0) ^ self.perturbation;
+        hash = (hash ^ (hash >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        hash = (hash ^ (hash >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        hash ^= hash >> 31;
+        (hash % self.queues.len() as u64) as usize
+    }
+
+    fn append(&mut self, index: usize, packet: Dequeued<P>) {
+        let size = packet.packet.wire_size();
+        let slot = self.store.put(packet);
+        let chain = &mut self.queues[index].chain;
+        if chain.first.is_none() {
+            chain.first = Some(slot);
+        } else {
+            self.store.slots[chain.last].next = Some(slot);
+        }
+        chain.last = slot;
+        chain.backlog = chain.backlog.with(size);
+        self.backlog = self.backlog.with(size);
+    }
+
+    /// A queue that was in no list becomes a new one, with a full quantum.
+    fn schedule(&mut self, index: usize) {
+        let queue = &mut self.queues[index];
+        if !queue.scheduled {
+            queue.scheduled = true;
+            queue.deficit = self.quantum;
+            self.new.push_back(index);
+        }
+    }
+
+    fn pop(&mut self, index: usize) -> Option<Dequeued<P>> {
+        let chain = &mut self.queues[index].chain;
+        Head { chain, store: &mut self.store, total: &mut self.backlog }.pop()
+    }
+
+    /// The queue with most bytes; between equals the one with more packets, so that it holds one.
+    fn fattest(&self) -> Option<usize> {
+        let size = |&&index: &&usize| {
+            let Backlog { bytes, packets } = self.queues[index].chain.backlog;
+            (bytes, packets)
+        };
+        self.new.iter().chain(&self.old).max_by_key(size).copied()
+    }
+
+    /// Drops a batch from the head of the fattest queue; finding it costs more than dropping.
+    fn drop_batch(&mut self) {
+        let Some(index) = self.fattest() else { return };
+        let batch = (self.queues[index].chain.backlog.packets / 2).clamp(1, BATCH);
+        for _ in 0..batch {
+            if let Some(Dequeued { packet, enqueued }) = self.pop(index) {
+                let reason = DropReason::Overflow;
+                self.unreported.push_back(Dropped { packet, enqueued, reason });
+            }
+        }
+    }
+
+    /// Whose turn it is, and whether it is a new queue.
+    fn turn(&self) -> Option<(usize, bool)> {
+        let new = self.new.front().map(|&index| (index, true));
+        new.or_else(|| self.old.front().map(|&index| (index, false)))
+    }
+
+    /// Ends the turn: the queue becomes the last of the old ones.
+    fn pass_turn(&mut self, is_new: bool) {
+        let list = if is_new { &mut self.new } else { &mut self.old };
+        if let Some(index) = list.pop_front() {
+            self.old.push_back(index);
+        }
+    }
+}
+
+impl<P: PathPacket> Queue<P> for FqCodel<P> {
+    fn enqueue(&mut self, now: Instant, packet: P) -> Verdict<P> {
+        let index = self.queue_of(packet.flow());
+        self.append(index, Dequeued { packet, enqueued: now });
+        self.schedule(index);
+        while !self.backlog.is_within(self.limit) {
+            self.drop_batch();
+        }
+        self.unreported.pop_front().map_or(Verdict::Queued, Verdict::Dropped)
+    }
+
+    fn dequeue(&mut self, now: Instant, dropped: &mut Vec<Dropped<P>>) -> Option<Dequeued<P>> {
+        dropped.extend(self.unreported.drain(..));
+        while let Some((index, is_new)) = self.turn() {
+            let queue = &mut self.queues[index];
+            if queue.deficit <= 0 {
+                queue.deficit += self.quantum;
+                self.pass_turn(is_new);
+                continue;
+            }
+            let FlowQueue { chain, codel, .. } = queue;
+            let mut head = Head { chain, store: &mut self.store, total: &mut self.backlog };
+            if let Some(next) = codel.dequeue(&self.codel, now, &mut head, dropped) {
+                let size = i64::try_from(next.packet.wire_size().get()).unwrap_or(i64::MAX);
+                queue.deficit = queue.deficit.saturating_sub(size);
+                return Some(next);
+            }
+            if is_new {
+                // It would come first again with its next packet; now the old ones have their turn before.
+                self.pass_turn(is_new);
+            } else {
+                queue.scheduled = false;
+                self.old.pop_front();
+            }
+        }
+        None
+    }
+
+    fn poll_dropped(&mut self) -> Option<Dropped<P>> {
+        self.unreported.pop_front()
+    }
+
+    fn backlog(&self) -> Backlog {
+        self.backlog
+    }
+
+    fn set_limit(&mut self, limit: Limit) {
+        self.limit = limit;
+    }
+}

@@ -1,0 +1,306 @@
+//! PIE: proportional-integral controller enhanced (RFC 8033).
+//!
+//! Model: every `update_interval` the drop probability changes by `alpha (delay - target) + beta (delay -
+//! previous delay)`, scaled down while it is small, so that a loop with many flows (large p) is fast and one with
+//! few (small p) is stable. An arriving packet is dropped, or marked, with that probability. Bursts shorter than
+//! the allowance, and queues that are short anyway, are left alone.
+//!
+//! | constant | value | unit | origin |
+//! |---|---|---|---|
+//! | `target` | 15 | ms | section 4.2, `QDELAY_REF` |
+//! | `update_interval` | 15 | ms | section 4.2, `T_UPDATE` |
+//! | `alpha`, `beta` | 0.125, 1.25 | Hz | section 4.2 |
+//! | gain ladder | 2048, 512, 128, 32, 8, 2, 1 | p below 1e-6, 1e-5, ... 0.1, above | section 4.2 |
+//! | `burst_allowance` | 150 | ms | section 4.4, `MAX_BURST` |
+//! | least p to drop a short queue | 0.2 | | section 4.1; short: delay below target / 2 |
+//! | least backlog to drop | 2 × 1500 | B | section 4.1 with Linux's packet size (MTU) |
+//! | `mark_below` | 10 | % | section 5.1 |
+//! | largest step up at p of 10 % and more | 2 | % | section 5.5 |
+//! | decay per update of an empty queue | 0.98 | | section 4.2 |
+//! | step on top above 250 ms | 2 | % | Linux `sch_pie` |
+//!
+//! | deviation | why |
+//! |---|---|
+//! | the delay is how long the head packet has waited, instead of backlog / departure rate | section 4.3 allows time stamps; it needs no rate, which on a varying link is wrong just when it matters |
+//! | updates are caught up at packets, [`super::pi`] | no timer; the outcome is that of a timer |
+//! | always on; drops are independent | switching itself off (section 5.3) and de-randomized drops (section 5.4) are optional |
+
+use super::pi::{Gains, Updates, fits, head_delay, is_capable};
+use super::{
+    Backlog, Dequeued, DropReason, Dropped, Limit, Queue, QueueKind, QueueOption, Verdict,
+};
+use crate::{PathPacket, uniform};
+use gameway_units::{Bytes, Duration, Ecn, Instant, Ratio};
+use rand_xoshiro::Xoshiro256PlusPlus;
+use std::collections::VecDeque;
+
+/// How experiment files name it.
+pub(super) const KIND: QueueKind = QueueKind {
+    name: "pie",
+    summary: "drops or marks at random so that the queueing delay settles at a target",
+    source: "RFC 8033",
+    options: &[
+        QueueOption { name: "size", default: "2 bdp", summary: "what may wait, as for drop-tail" },
+        QueueOption { name: "target", default: "15 ms", summary: "the queueing delay it aims at" },
+        QueueOption {
+            name: "update_interval",
+            default: "15 ms",
+            summary: "how often the probability is computed; alpha and beta are for this interval",
+        },
+        QueueOption {
+            name: "alpha",
+            default: "0.125",
+            summary: "Hz: what a second above the target adds to the probability per update",
+        },
+        QueueOption {
+            name: "beta",
+            default: "1.25",
+            summary: "Hz: what a second more than at the update before adds to it",
+        },
+        QueueOption {
+            name: "burst_allowance",
+            default: "150 ms",
+            summary: "how long after a quiet time nothing is dropped early",
+        },
+        QueueOption {
+            name: "mark_below",
+            default: "10 %",
+            summary: "ECN-capable packets are marked, not dropped, below this probability; 0 % never marks",
+        },
+    ],
+};
+
+const LEAST_BACKLOG: Bytes = Bytes::new(2 * 1500);
+const SHORT_QUEUE_BELOW: f64 = 0.2;
+const LARGE: f64 = 0.1;
+const LARGEST_STEP: f64 = 0.02;
+const HIGH_DELAY: Duration = Duration::from_millis(250);
+const HIGH_DELAY_STEP: f64 = 0.02;
+const DECAY: f64 = 0.98;
+
+/// By how much a step is divided while the probability is below a bound.
+const LADDER: [(f64, f64); 6] =
+    [(1e-6, 2048.0), (1e-5, 512.0), (1e-4, 128.0), (1e-3, 32.0), (1e-2, 8.0), (1e-1, 2.0)];
+
+/// What can be set; the defaults are the RFC's.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct PieConfig {
+    /// The queueing delay it aims at.
+    pub target: Duration,
+    /// How often the probability is computed.
+    pub update_interval: Duration,
+    /// Integral gain in Hz.
+    pub alpha: f64,
+    /// Proportional gain in Hz.
+    pub beta: f64,
+    /// How long after a quiet time nothing is dropped early.
+    pub burst_allowance: Duration,
+    /// ECN-capable packets are marked, not dropped, below this probability.
+    pub mark_below: Ratio,
+}
+
+impl Default for PieConfig {
+    fn default() -> Self {
+        Self {
+            target: Duration::from_millis(15),
+            update_interval: Duration::from_millis(15),
+            alpha: 0.125,
+            beta: 1.25,
+            burst_allowance: Duration::from_millis(150),
+            mark_below: Ratio::from_ppm(100_000),
+        }
+    }
+}
+
+/// The controller: all that an update reads and writes.
+#[derive(Debug, Clone, Copy)]
+struct Control {
+    config: PieConfig,
+    probability: f64,
+    delay: Duration,
+    allowance: Duration,
+}
+
+impl Control {
+    fn new(config: PieConfig) -> Self {
+        let allowance = config.burst_allowance;
+        Self { config, probability: 0.0, delay: Duration::ZERO, allowance }
+    }
+
+    /// Section 4.2, with the delay now.
+    fn update(&mut self, delay: Duration) {
+        let previous = std::mem::replace(&mut self.delay, delay);
+        self.probability += self.step(delay, previous);
+        if delay == Duration::ZERO && previous == Duration::ZERO {
+            self.probability *= DECAY;
+        }
+        self.probability = self.probability.clamp(0.0, 1.0);
+        self.spend_allowance(delay, previous);
+    }
+
+    fn step(&self, delay: Duration, previous: Duration) -> f64 {
+        let PieConfig { target, alpha, beta, .. } = self.config;
+        let mut step = Gains { target, alpha, beta }.change(delay, previous) / self.divisor();
+        if self.probability >= LARGE {
+            step = step.min(LARGEST_STEP);
+        }
+        if delay > HIGH_DELAY {
+            step += HIGH_DELAY_STEP;
+        }
+        step
+    }
+
+    fn divisor(&self) -> f64 {
+        let rung = LADDER.iter().find(|(below, _)| self.probability < *below);
+        rung.map_or(1.0, |(_, divisor)| *divisor)
+    }
+
+    /// Section 4.4: the allowance runs out with time and comes back when congestion is over.
+    fn spend_allowance(&mut self, delay: Duration, previous: Duration) {
+        self.allowance = (self.allowance - self.config.update_interval).max(Duration::ZERO);
+        let short = self.config.target / 2;
+        if self.probability <= 0.0 && delay < short && previous < short {
+            self.allowance = self.config.burst_allowance;
+        }
+    }
+
+    /// Section 4.1: whether chance decides at all.
+    fn is_congested(&self, backlog: Bytes) -> bool {
+        let short = self.delay < self.config.target / 2 && self.probability < SHORT_QUEUE_BELOW;
+        self.allowance <= Duration::ZERO && !short && backlog > LEAST_BACKLOG
+    }
+}
+
+/// The queue; see the module's head.
+#[derive(Debug)]
+pub struct Pie<P> {
+    control: Control,
+    updates: Updates,
+    limit: Limit,
+    random: Xoshiro256PlusPlus,
+    waiting: VecDeque<Dequeued<P>>,
+    bytes: Bytes,
+}
+
+impl<P: PathPacket> Pie<P> {
+    /// An empty queue of that size.
+    #[must_use]
+    pub fn new(config: PieConfig, limit: Limit, random: Xoshiro256PlusPlus) -> Self {
+        Self {
+            control: Control::new(config),
+            updates: Updates::every(config.update_interval),
+            limit,
+            random,
+            waiting: VecDeque::new(),
+            bytes: Bytes::ZERO,
+        }
+    }
+
+    /// The probability of a drop or mark as of the last update.
+    #[must_use]
+    pub fn probability(&self) -> f64 {
+        self.control.probability
+    }
+
+    fn catch_up(&mut self, now: Instant) {
+        for at in self.updates.due(now) {
+            self.control.update(head_delay(self.waiting.front(), at));
+        }
+    }
+
+    fn signals(&mut self) -> bool {
+        self.control.is_congested(self.bytes)
+            && uniform(&mut self.random) < self.control.probability
+    }
+
+    /// Section 5.1: a mark does for a drop as long as congestion is moderate.
+    fn may_mark(&self, packet: &P) -> bool {
+        is_capable(packet.ecn())
+            && self.control.probability < self.control.config.mark_below.as_f64()
+    }
+
+    fn verdict(&mut self, packet: &mut P) -> Option<DropReason> {
+        if !fits(self.limit, self.backlog(), packet.wire_size()) {
+            return Some(DropReason::Overflow);
+        }
+        if !self.signals() {
+            return None;
+        }
+        if !self.may_mark(packet) {
+            return Some(DropReason::Early);
+        }
+        packet.set_ecn(Ecn::Ce);
+        None
+    }
+}
+
+impl<P: PathPacket> Queue<P> for Pie<P> {
+    fn enqueue(&mut self, now: Instant, mut packet: P) -> Verdict<P> {
+        self.catch_up(now);
+        if let Some(reason) = self.verdict(&mut packet) {
+            return Verdict::Dropped(Dropped { packet, enqueued: now, reason });
+        }
+        self.bytes += packet.wire_size();
+        self.waiting.push_back(Dequeued { packet, enqueued: now });
+        Verdict::Queued
+    }
+
+    fn dequeue(&mut self, now: Instant, _dropped: &mut Vec<Dropped<P>>) -> Option<Dequeued<P>> {
+        self.catch_up(now);
+        let next = self.waiting.pop_front()?;
+        self.bytes -= next.packet.wire_size();
+        Some(next)
+    }
+
+    fn backlog(&self) -> Backlog {
+        Backlog { bytes: self.bytes, packets: self.waiting.len() as u64 }
+    }
+
+    fn set_limit(&mut self, limit: Limit) {
+        self.limit = limit;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_catalogue_tells_the_defaults() {
+        let default = PieConfig::default();
+        let told = |name| KIND.options.iter().find(|option| option.name == name).unwrap().default;
+        assert_eq!(told("target").parse(), Ok(default.target));
+        assert_eq!(told("update_interval").parse(), Ok(default.update_interval));
+        assert_eq!(told("alpha").parse(), Ok(default.alpha));
+        assert_eq!(told("beta").parse(), Ok(default.beta));
+        assert_eq!(told("burst_allowance").parse(), Ok(default.burst_allowance));
+        assert_eq!(told("mark_below").parse(), Ok(default.mark_below));
+    }
+
+    /// Each rung divides the same step; above the ladder, a step up is capped and one down is not.
+    #[test]
+    fn the_ladder_and_the_cap() {
+        let step = |probability, delay, previous| {
+            let control = Control { probability, ..Control::new(PieConfig::default()) };
+            control.step(Duration::from_millis(delay), Duration::from_millis(previous))
+        };
+        // 0.125 * 0.085 + 1.25 * 0.05
+        let whole = 0.073_125;
+        let rungs = [
+            (0.0, 2048.0),
+            (1e-6, 512.0),
+            (1e-5, 128.0),
+            (1e-4, 32.0),
+            (1e-3, 8.0),
+            (1e-2, 2.0),
+            (0.099, 2.0),
+        ];
+        for (probability, divisor) in rungs {
+            assert!((step(probability, 100, 50) - whole / divisor).abs() < 1e-15);
+        }
+        assert!((step(0.1, 100, 50) - 0.02).abs() < 1e-15);
+        assert!((step(0.1, 50, 100) - (0.125 * 0.035 - 1.25 * 0.05)).abs() < 1e-15);
+        assert!((step(0.1, 251, 250) - 0.04).abs() < 1e-15, "more above 250 ms");
+        assert!((step(0.5, 15, 15)).abs() < 1e-15, "on target and steady: nothing");
+    }
+}
