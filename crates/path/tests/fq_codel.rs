@@ -296,6 +296,28 @@ fn each_queue_has_a_codel_of_its_own() {
 }
 
 #[test]
+fn a_queue_of_one_packet_is_spared_however_much_waits_elsewhere() {
+    let lost_with = |behind: u64| {
+        let mut queue = queue(FqCodelConfig::default());
+        fill(&mut queue, 1, 0..400, 1500);
+        fill(&mut queue, 2, 0..1 + behind, 1500);
+        let (mut dropped, mut number) = (Vec::new(), 0);
+        for slot in 1..100 {
+            let left = queue.dequeue(millis(10 * slot), &mut dropped).unwrap().packet;
+            // Whenever flow 2 has sent, its next packet comes: each waits 10 ms and more.
+            if left.flow == 2 {
+                number += 1;
+                queue.enqueue(millis(10 * slot), packet(2, number, 1500));
+            }
+        }
+        dropped.iter().filter(|drop| drop.packet.flow == 2).count()
+    };
+    assert_eq!(lost_with(0), 0);
+    // The twin with two packets behind the one that leaves is not spared.
+    assert!(lost_with(2) > 0);
+}
+
+#[test]
 fn the_seed_decides_which_flows_meet() {
     let config = FqCodelConfig { flows: 2, ..turns_only() };
     let meet = |seed| {

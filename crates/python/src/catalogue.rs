@@ -3,6 +3,7 @@
 use gameway_control::{CATALOGUE, OptionSpec, RateLimits, oracle};
 use gameway_media::{FrameTable, RecordedVideo};
 use gameway_path::{QUEUES, QueueOption, Trace};
+use gameway_sim::spec::QueueSpec;
 use gameway_tcp::Algorithm;
 use gameway_units::{Duration, Rate};
 use pyo3::exceptions::PyValueError;
@@ -68,6 +69,20 @@ pub fn check_controller(kind: &str, options: Vec<(String, String)>) -> PyResult<
     checked.map_err(|error| PyValueError::new_err(error.to_string()))
 }
 
+/// Refuses an option that a queue does not take; its value is JSON.
+#[pyfunction]
+pub fn check_queue(kind: &str, option: &str, value: &str) -> PyResult<()> {
+    let value: Json = serde_json::from_str(value).map_err(|error| refused(&error))?;
+    let mut table = json!({"kind": kind, "size": "100 packets"});
+    table[option] = value;
+    let queue: QueueSpec = serde_json::from_value(table).map_err(|error| refused(&error))?;
+    gameway_sim::check_queue(&queue).map_err(|error| refused(&error))
+}
+
+fn refused(error: &dyn Display) -> PyErr {
+    PyValueError::new_err(error.to_string())
+}
+
 /// Reads a trace file and says how long it is and what it carries, as JSON.
 #[pyfunction]
 pub fn check_trace(path: &str) -> PyResult<String> {
@@ -84,7 +99,6 @@ pub fn check_trace(path: &str) -> PyResult<String> {
 /// Refuses a file that is no frame table, or one that a stream cannot play.
 #[pyfunction]
 pub fn check_frame_table(path: &str) -> PyResult<()> {
-    let refused = |error: &dyn Display| PyValueError::new_err(error.to_string());
     let table = FrameTable::parse(&std::fs::read(path)?).map_err(|error| refused(&error))?;
     RecordedVideo::new(&table).map(drop).map_err(|error| refused(&error))
 }

@@ -13,7 +13,9 @@ use pyo3::prelude::*;
 #[pymodule]
 mod _core {
     #[pymodule_export]
-    use crate::catalogue::{catalogue, check_controller, check_frame_table, check_trace};
+    use crate::catalogue::{
+        catalogue, check_controller, check_frame_table, check_queue, check_trace,
+    };
     #[pymodule_export]
     use crate::controller::{Frame, Limits, Packet, Report, Wanted};
     #[pymodule_export]

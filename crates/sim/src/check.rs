@@ -5,8 +5,8 @@
 
 use crate::build::{SimError, spec_error};
 use crate::spec::{
-    BackSpec, CapacitySpec, CompetitorSpec, FeedbackSpec, HopSpec, JitterSpec, LossSpec, PathSpec,
-    QueueSpec, RunSpec, ShortTcpSpec, StreamSpec, TcpSpec, Text, UdpSpec, Way,
+    BackSpec, CapacitySpec, CompetitorSpec, DualPi2Spec, FeedbackSpec, HopSpec, JitterSpec,
+    LossSpec, PathSpec, QueueSpec, RunSpec, ShortTcpSpec, StreamSpec, TcpSpec, Text, UdpSpec, Way,
 };
 use gameway_units::{Bytes, Duration, Rate, Ratio};
 
@@ -60,7 +60,7 @@ fn check_path(path: &PathSpec) -> Result<(), SimError> {
     if let Some(forward) = path.forward_delay {
         span("path.forward_delay", forward.0, Duration::ZERO, path.base_rtt.0)?;
     }
-    check_queue("path.queue", &path.queue)?;
+    check_queue_of("path.queue", &path.queue)?;
     check_jitter("path.jitter", path.jitter.as_ref())?;
     check_loss("path.loss", path.loss.as_ref())?;
     path.hop.iter().try_for_each(check_hop)?;
@@ -73,7 +73,7 @@ fn check_hop(hop: &HopSpec) -> Result<(), SimError> {
     }
     let field = |part: &str| format!("path.hop \"{}\": {part}", hop.name);
     check_capacity(&field("capacity"), &hop.capacity)?;
-    check_queue(&field("queue"), &hop.queue)
+    check_queue_of(&field("queue"), &hop.queue)
 }
 
 fn check_back(back: &BackSpec) -> Result<(), SimError> {
@@ -100,11 +100,83 @@ fn check_capacity(field: &str, capacity: &CapacitySpec) -> Result<(), SimError> 
     }
 }
 
-fn check_queue(field: &str, queue: &QueueSpec) -> Result<(), SimError> {
-    let QueueSpec::DropTail { mark_above, .. } = queue;
-    match mark_above {
-        Some(most) => span(&format!("{field}.mark_above"), most.0, Duration::ZERO, LONGEST_DELAY),
+/// Whether a queue of this specification can be built.
+///
+/// # Errors
+/// The first option that is wrong, and what is allowed.
+pub fn check_queue(queue: &QueueSpec) -> Result<(), SimError> {
+    check_queue_of("queue", queue)
+}
+
+fn check_queue_of(field: &str, queue: &QueueSpec) -> Result<(), SimError> {
+    let at = |option: &str| format!("{field}.{option}");
+    let time = |option, given: Option<Text<Duration>>, least| match given {
+        Some(text) => span(&at(option), text.0, least, LONGEST_DELAY),
         None => Ok(()),
+    };
+    let (any, some) = (Duration::ZERO, SHORTEST_INTERVAL);
+    match queue {
+        QueueSpec::DropTail(spec) => time("mark_above", spec.mark_above, any),
+        QueueSpec::Codel(spec) => {
+            time("target", spec.target, any)?;
+            time("interval", spec.interval, some)
+        }
+        QueueSpec::FqCodel(spec) => {
+            time("target", spec.target, any)?;
+            time("interval", spec.interval, some)?;
+            number(&at("flows"), spec.flows.map(f64::from), 1.0, 65_536.0)?;
+            number(&at("quantum"), spec.quantum.map(|text| text.0.as_f64()), 1.0, 1e9)
+        }
+        QueueSpec::Pie(spec) => {
+            time("target", spec.target, some)?;
+            time("update_interval", spec.update_interval, some)?;
+            time("burst_allowance", spec.burst_allowance, any)?;
+            number(&at("alpha"), spec.alpha, 0.0, 1e3)?;
+            number(&at("beta"), spec.beta, 0.0, 1e3)?;
+            share(&at("mark_below"), spec.mark_below)
+        }
+        QueueSpec::DualPi2(spec) => check_dual_pi2(&at, &time, spec),
+    }
+}
+
+fn check_dual_pi2(
+    at: &impl Fn(&str) -> String,
+    time: &impl Fn(&'static str, Option<Text<Duration>>, Duration) -> Result<(), SimError>,
+    spec: &DualPi2Spec,
+) -> Result<(), SimError> {
+    let (any, some) = (Duration::ZERO, SHORTEST_INTERVAL);
+    time("target", spec.target, some)?;
+    time("update_interval", spec.update_interval, some)?;
+    for (option, given) in [
+        ("step_above", spec.step_above),
+        ("ramp_from", spec.ramp_from),
+        ("ramp_range", spec.ramp_range),
+        ("time_shift", spec.time_shift),
+    ] {
+        time(option, given, any)?;
+    }
+    number(&at("alpha"), spec.alpha, 0.0, 1e3)?;
+    number(&at("beta"), spec.beta, 0.0, 1e3)?;
+    number(&at("coupling"), spec.coupling, 0.0, 1e3)?;
+    share(&at("most_classic"), spec.most_classic)?;
+    share(&at("classic_weight"), spec.classic_weight)
+}
+
+fn number(field: &str, given: Option<f64>, least: f64, most: f64) -> Result<(), SimError> {
+    match given {
+        Some(value) if !(least..=most).contains(&value) => {
+            Err(spec_error(field, format!("{value} is not between {least} and {most}")))
+        }
+        _ => Ok(()),
+    }
+}
+
+fn share(field: &str, given: Option<Text<Ratio>>) -> Result<(), SimError> {
+    match given {
+        Some(Text(share)) if share > Ratio::ONE => {
+            Err(spec_error(field, format!("{share} is more than 100 %")))
+        }
+        _ => Ok(()),
     }
 }
 

@@ -21,4 +21,5 @@ mod tcp;
 mod udp;
 
 pub use build::{BuildController, SimError, check, check_with, run, run_with};
+pub use check::check_queue;
 pub use spec::RunSpec;

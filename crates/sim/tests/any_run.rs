@@ -49,13 +49,23 @@ fn path() -> impl Strategy<Value = Value> {
         json!({ "kind": "random", "probability": "100 %" }),
         json!({ "kind": "bursty", "probability": "20 %", "burst_length": 30.0 }),
     ]);
-    let mark = choice(vec![json!(null), json!("0 s"), json!("5 ms")]);
-    let path = (capacity(), rtt, size, jitter, loss, mark);
-    (path, back(), hops()).prop_map(|((capacity, rtt, size, jitter, loss, mark), back, hops)| {
+    let queue = choice(vec![
+        json!({ "kind": "drop-tail" }),
+        json!({ "kind": "drop-tail", "mark_above": "0 s" }),
+        json!({ "kind": "drop-tail", "mark_above": "5 ms" }),
+        json!({ "kind": "codel" }),
+        json!({ "kind": "fq-codel", "flows": 2, "quantum": "300 B" }),
+        json!({ "kind": "pie" }),
+        json!({ "kind": "dual-pi2" }),
+        json!({ "kind": "dual-pi2", "marking": "step", "scheduler": "time-shifted" }),
+    ]);
+    let queue = (queue, size).prop_map(|(queue, size)| with(queue, "/size", size));
+    let path = (capacity(), rtt, queue, jitter, loss);
+    (path, back(), hops()).prop_map(|((capacity, rtt, queue, jitter, loss), back, hops)| {
         json!({
             "capacity": capacity,
             "base_rtt": rtt,
-            "queue": { "kind": "drop-tail", "size": size, "mark_above": mark },
+            "queue": queue,
             "jitter": jitter,
             "loss": loss,
             "back": back,
@@ -158,7 +168,7 @@ fn other() -> impl Strategy<Value = Value> {
 }
 
 fn download() -> impl Strategy<Value = (Value, Value)> {
-    let kind = choice(vec![json!("cubic"), json!("newreno"), json!("bbr")]);
+    let kind = choice(["cubic", "newreno", "bbr", "bic", "vegas"].map(|name| json!(name)).to_vec());
     let more = choice(vec![
         json!({}),
         json!({ "bytes": "1 B" }),

@@ -84,6 +84,19 @@ fn every_wrong_value_is_refused_with_its_field() {
         ("/stream/0/feedback", json!({ "kind": "rfc8888", "interval": "0 s" }), "feedback"),
         ("/stream/0/controller", json!({ "kind": "oracle", "share": 2 }), "share"),
         ("/path/queue/mark_above", json!("-1 ms"), "mark_above"),
+        ("/path/queue/target", json!("5 ms"), "unknown field `target`"),
+        (
+            "/path/queue",
+            json!({ "kind": "codel", "size": "1 MB", "interval": "0 s" }),
+            "queue.interval",
+        ),
+        ("/path/queue", json!({ "kind": "fq-codel", "size": "1 MB", "flows": 0 }), "queue.flows"),
+        ("/path/queue", json!({ "kind": "pie", "size": "1 MB", "alpha": -1.0 }), "queue.alpha"),
+        (
+            "/path/queue",
+            json!({ "kind": "dual-pi2", "size": "1 MB", "classic_weight": "101 %" }),
+            "classic_weight",
+        ),
         ("/path/jitter", json!({ "kind": "periodic", "delay": "2 s", "interval": "1 s" }), "delay"),
         (
             "/path/hop",
@@ -102,7 +115,7 @@ fn every_wrong_value_is_refused_with_its_field() {
         ),
         (
             "/competitor/0/congestion_control",
-            json!("vegas"),
+            json!("veno"),
             "competitor \"download\": congestion_control",
         ),
         ("/competitor/0/rate_limit", json!("0 b/s"), "rate_limit"),

@@ -26,6 +26,8 @@ if TYPE_CHECKING:
     from pydantic import ValidationInfo
 
 DEFAULT_QUEUE = "drop-tail"
+QUEUE_QUANTITIES: dict[str, Check] = {"size": queue_size, "mark_above": moment}
+"""Options of queues whose values have a normal form."""
 PYTHON = "python"
 """The kind of a controller that is a class of the user's."""
 
@@ -84,8 +86,21 @@ def _controller_option(kinds: list[str], name: str) -> Check:
     return check
 
 
-def _queue_option(_: list[str], name: str) -> Check:
-    return {"size": queue_size, "mark_above": moment}.get(name, _option)
+def _queue_option(kinds: list[str], name: str) -> Check:
+    """Check one option by building the queues with it."""
+    if name in QUEUE_QUANTITIES:
+        return QUEUE_QUANTITIES[name]
+
+    def check(value: object, info: ValidationInfo) -> object:
+        written = json.dumps(_option(value, info))
+        for kind in kinds:
+            try:
+                _core.check_queue(kind, name, written)
+            except ValueError as error:
+                refuse(f"is not possible: {error}", value)
+        return value
+
+    return check
 
 
 def _option(value: object, _: ValidationInfo) -> object:
@@ -122,7 +137,17 @@ def queue_of(default_size: str) -> Check:
     def checked(value: object, info: ValidationInfo) -> object:
         table = {"kind": value} if isinstance(value, str) else value
         if isinstance(table, dict):
-            table = {"kind": DEFAULT_QUEUE, "size": default_size, **table}
+            kind = table.get("kind", DEFAULT_QUEUE)
+            table = {"kind": kind, "size": _size_of(kind, default_size), **table}
         return check(table, info)
 
     return checked
+
+
+def _size_of(kind: object, default_size: str) -> str:
+    """Give the size of a queue of which none is given: an AQM has its own."""
+    known = entries("queues").get(kind) if isinstance(kind, str) else None
+    if known is None or kind == DEFAULT_QUEUE:
+        return default_size
+    sizes = [option["default"] for option in known["options"] if option["name"] == "size"]
+    return sizes[0] if sizes else default_size

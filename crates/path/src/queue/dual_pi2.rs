@@ -15,7 +15,7 @@
 //! | `most_classic` (p_Cmax) | 25 | % | appendix A.1: 1 / k² |
 //! | ramp | 800 to 1200 | µs | appendix A.1, with more than one packet in L |
 //! | step (option) | 1 | ms | Linux |
-//! | weight of C | 10 | % | Linux; section 4.1 asks for a small one |
+//! | weight of C | 10 | % | Linux; the RFC leaves it to the scheduler |
 //! | first credit | 1500 B × (weight of C − weight of L) | | Linux: the first packets in contention are of L |
 //! | time shift (option) | 30 | ms | ours: two targets |
 //!

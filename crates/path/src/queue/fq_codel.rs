@@ -176,7 +176,7 @@ pub struct FqCodel<P> {
     new: VecDeque<usize>,
     old: VecDeque<usize>,
     backlog: Backlog,
-    /// Dropped at arrivals and not yet told of.
+    /// Dropped at arrivals and not yet reported.
     unreported: VecDeque<Dropped<P>>,
 }
 
@@ -320,5 +320,43 @@ impl<P: PathPacket> Queue<P> for FqCodel<P> {
 
     fn set_limit(&mut self, limit: Limit) {
         self.limit = limit;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use gameway_units::Ecn;
+    use rand_core::SeedableRng;
+
+    struct Packet(u16);
+
+    impl PathPacket for Packet {
+        fn wire_size(&self) -> Bytes {
+            Bytes::new(1500)
+        }
+        fn flow(&self) -> FlowId {
+            FlowId(self.0)
+        }
+        fn ecn(&self) -> Ecn {
+            Ecn::NotEct
+        }
+        fn set_ecn(&mut self, _ecn: Ecn) {}
+    }
+
+    #[test]
+    fn memory_follows_the_most_that_waited_at_once() {
+        let random = Xoshiro256PlusPlus::seed_from_u64(1);
+        let mut queue = FqCodel::new(FqCodelConfig::default(), Limit::Packets(50), random);
+        // Each flow in turn fills all that may wait, in a queue of its own, and overflows.
+        for flow in 0..200 {
+            for _ in 0..60 {
+                queue.enqueue(Instant::ZERO, Packet(flow));
+            }
+            while queue.dequeue(Instant::ZERO, &mut Vec::new()).is_some() {}
+        }
+        assert_eq!(queue.store.slots.len(), 51, "the limit and the packet that exceeds it");
+        assert!(queue.unreported.capacity() <= 64);
+        assert!(queue.new.is_empty() && queue.old.is_empty());
     }
 }

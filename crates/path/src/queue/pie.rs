@@ -303,4 +303,22 @@ mod tests {
         assert!((step(0.1, 251, 250) - 0.04).abs() < 1e-15, "more above 250 ms");
         assert!((step(0.5, 15, 15)).abs() < 1e-15, "on target and steady: nothing");
     }
+
+    #[test]
+    fn what_is_left_alone() {
+        let congested = |probability, micros, allowance, backlog| {
+            let control = Control {
+                probability,
+                delay: Duration::from_micros(micros),
+                allowance: Duration::from_millis(allowance),
+                ..Control::new(PieConfig::default())
+            };
+            control.is_congested(Bytes::new(backlog))
+        };
+        assert!(congested(0.19, 7500, 0, 3001));
+        assert!(congested(0.2, 7499, 0, 3001));
+        assert!(!congested(0.19, 7499, 0, 3001), "a short queue");
+        assert!(!congested(0.9, 20_000, 0, 3000), "two packets");
+        assert!(!congested(0.9, 20_000, 1, 3001), "a burst");
+    }
 }

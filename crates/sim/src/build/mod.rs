@@ -2,17 +2,18 @@
 
 mod flows;
 mod foresight;
+mod queues;
 mod routes;
 
 use crate::network::{Flow, Hop, Network};
 use crate::random;
 use crate::recorder::Recorder;
-use crate::spec::{CapacitySpec, LossSpec, PathSpec, QueueSpec, RunSpec, Text};
+use crate::spec::{CapacitySpec, DropTailSpec, LossSpec, PathSpec, QueueSpec, RunSpec, Text};
 use flows::Parts;
 use gameway_control::{OptionError, RateController, RateLimits};
 use gameway_events::{Name, SummaryRecord, TableError};
 use gameway_media::{FrameTableError, RecordedVideoError};
-use gameway_path::{Bottleneck, DropTail, Link, Loss, LossModel, StepsError, Trace, TraceError};
+use gameway_path::{Bottleneck, Link, Loss, LossModel, StepsError, Trace, TraceError};
 use gameway_units::{Duration, Instant, QueueSize};
 pub(crate) use routes::BACK;
 use routes::Routes;
@@ -152,8 +153,9 @@ fn build(spec: &RunSpec, controllers: &BuildController<'_>) -> Result<Built, Sim
         spec.path.loss.as_ref().map(|one| loss(one, spec.seed, "path/loss")),
         back.map(|one| loss(one, spec.seed, "back/loss")),
     ];
-    let hops = hops(&spec.path, links);
-    Ok(Built { names, links: routes.names(), hops, losses, flows })
+    let link_names = routes.names();
+    let hops = hops(spec, &link_names, links);
+    Ok(Built { names, links: link_names, hops, losses, flows })
 }
 
 fn summary(spec: &RunSpec, network: &Network) -> SummaryRecord {
@@ -207,26 +209,22 @@ fn link(capacity: &CapacitySpec) -> Result<Link, SimError> {
 }
 
 /// RFC 8867 section 4: the queue of a bottleneck of which nothing else is said.
-const BACK_QUEUE: QueueSpec = QueueSpec::DropTail {
+const BACK_QUEUE: QueueSpec = QueueSpec::DropTail(DropTailSpec {
     size: Text(QueueSize::Time(Duration::from_millis(300))),
     mark_above: None,
-};
+});
 
-fn hops(path: &PathSpec, links: Vec<Link>) -> Vec<Hop> {
+fn hops(spec: &RunSpec, names: &[Name], links: Vec<Link>) -> Vec<Hop> {
+    let path = &spec.path;
     let further = path.hop.iter().map(|hop| &hop.queue);
     let back = path.back.iter().map(|back| back.queue.as_ref().unwrap_or(&BACK_QUEUE));
     let queues = std::iter::once(&path.queue).chain(further).chain(back);
-    links.into_iter().zip(queues).map(|(link, queue)| hop(link, queue, path.base_rtt.0)).collect()
-}
-
-fn hop(link: Link, queue: &QueueSpec, base_rtt: Duration) -> Hop {
-    match *queue {
-        QueueSpec::DropTail { size, mark_above } => {
-            let mark_above = mark_above.map(|text| text.0);
-            let made = |limit| Box::new(DropTail::new(limit).with_marking(mark_above)) as _;
-            Bottleneck::new(link, size.0, base_rtt, made)
-        }
-    }
+    let hop = |((link, queue), name): ((Link, &QueueSpec), &Name)| {
+        Bottleneck::new(link, queue.size(), path.base_rtt.0, |limit| {
+            queues::queue(queue, limit, spec.seed, name)
+        })
+    };
+    links.into_iter().zip(queues).zip(names).map(hop).collect()
 }
 
 fn loss(loss: &LossSpec, seed: u64, part: &str) -> Loss {

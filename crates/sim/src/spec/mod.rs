@@ -6,12 +6,16 @@
 
 mod competitor;
 mod path;
+mod queue;
 mod stream;
 
 pub use competitor::{Begin, CompetitorSpec, ShortTcpSpec, TcpSpec, UdpSpec};
 pub use path::{
-    BackSpec, CapacitySpec, HopSpec, JitterSpec, LossSpec, PathSpec, QueueSpec, StepsSpec,
-    TraceSpec,
+    BackSpec, CapacitySpec, HopSpec, JitterSpec, LossSpec, PathSpec, StepsSpec, TraceSpec,
+};
+pub use queue::{
+    CodelSpec, DecisionSpec, DelayInputSpec, DropTailSpec, DualPi2Spec, FqCodelSpec, MarkingSpec,
+    PieSpec, QueueSpec, SchedulerSpec, Switch,
 };
 pub use stream::{ControllerSpec, Drift, EcnSpec, FeedbackSpec, PauseSpec, StreamSpec, VideoSpec};
 

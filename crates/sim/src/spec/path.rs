@@ -1,7 +1,7 @@
 //! The path of a run.
 
-use super::Text;
-use gameway_units::{Duration, QueueSize, Rate, Ratio};
+use super::{QueueSpec, Text};
+use gameway_units::{Duration, Rate, Ratio};
 use serde::de::{Deserialize, Deserializer, Error};
 use std::path::PathBuf;
 
@@ -82,20 +82,6 @@ pub struct StepsSpec {
 pub struct TraceSpec {
     /// The file.
     pub trace: PathBuf,
-}
-
-/// The queue discipline and its size.
-#[derive(Debug, Clone, PartialEq, serde::Deserialize)]
-#[serde(tag = "kind", rename_all = "kebab-case", deny_unknown_fields)]
-pub enum QueueSpec {
-    /// First in, first out.
-    DropTail {
-        /// How much may wait.
-        size: Text<QueueSize>,
-        /// ECN-capable packets that waited longer are marked; none if not given.
-        #[serde(default)]
-        mark_above: Option<Text<Duration>>,
-    },
 }
 
 /// See [`gameway_path::Jitter`]; a table without `kind` is of kind "normal".
