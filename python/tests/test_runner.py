@@ -21,6 +21,7 @@ from gameway import _core, folder
 from gameway.results import Results
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
     from pathlib import Path
 
 TABLES = ("frames", "bins", "link", "queue_delay", "pings", "controller", "events", "summary")
@@ -85,6 +86,15 @@ def test_a_killed_sweep_is_completed_and_finished_runs_are_kept(tmp_path: Path) 
     assert contents(out) == contents(tmp_path / "uninterrupted")
 
 
+@pytest.fixture
+def listening() -> Iterator[None]:
+    """Hear Ctrl-C also where the tests run as a background job, which a shell makes deaf to it."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
+@pytest.mark.usefixtures("listening")
 def test_interruption_finishes_runs_in_flight_and_tells_how_to_go_on(
     small: gw.Experiment, tmp_path: Path
 ) -> None:

@@ -148,7 +148,9 @@ def test_nothing_runs_if_one_part_cannot(folder: Path, tmp_path: Path) -> None:
 def test_ctrl_c_loses_nothing(folder: Path, tmp_path: Path) -> None:
     out = tmp_path / "out"
     script = (
-        "import sys; from gameway import suite\n"
+        # Also where the tests run as a background job, which a shell makes deaf to Ctrl-C.
+        "import signal, sys; from gameway import suite\n"
+        "signal.signal(signal.SIGINT, signal.default_int_handler)\n"
         "found = suite.load_suite(sys.argv[1]).with_overrides(['runs=200'])\n"
         "suite.run(found, sys.argv[2], jobs=1)"
     )
