@@ -25,7 +25,7 @@ pub use queue::{
 pub use trace::{Trace, TraceError};
 
 /// A uniform draw from [0, 1) with 53 bits, the same on every machine.
-fn uniform(random: &mut impl rand_core::Rng) -> f64 {
+pub fn uniform(random: &mut impl rand_core::Rng) -> f64 {
     const STEP: f64 = 1.0 / (1u64 << 53) as f64;
     (random.next_u64() >> 11) as f64 * STEP
 }

@@ -232,15 +232,15 @@ impl Network {
         departed: Instant,
     ) -> Result<(), TableError> {
         let Way { hops, loss, .. } = self.way(flow, packet.returning);
-        let (congested, loss) = (!hops.is_empty(), *loss);
-        if congested || !packet.returning {
+        let (counted, loss) = (!hops.is_empty() || !packet.returning, *loss);
+        if counted {
             self.recorder.forwarded(&packet);
         }
         if !packet.returning {
             self.flows[flow].ends.on_forwarded(&packet, packet.waited);
         }
         if self.losses[loss].as_mut().is_some_and(Loss::loses_next) {
-            if congested || !packet.returning {
+            if counted {
                 self.recorder.lost(&packet);
                 self.recorder.packet(&packet, Fate::Lost { departed })?;
             }
@@ -250,7 +250,7 @@ impl Network {
         let arrived = way.line.push(departed, packet);
         let due = way.line.next_deadline();
         self.set(flow, if packet.returning { RETURN } else { FORWARD }, due);
-        if congested || !packet.returning {
+        if counted {
             self.recorder.packet(&packet, Fate::Delivered { departed, arrived })?;
         }
         Ok(())

@@ -8,6 +8,7 @@ use crate::packet::Packet;
 use crate::recorder::Recorder;
 use crate::tcp::{Tcp, TcpSetup};
 use gameway_events::{Name, TableError};
+use gameway_path::uniform;
 use gameway_units::{Bytes, Duration, Instant};
 use rand_core::Rng;
 use rand_xoshiro::Xoshiro256PlusPlus;
@@ -53,19 +54,15 @@ impl ShortTcp {
         Ok(flow)
     }
 
-    fn uniform(&mut self) -> f64 {
-        (self.random.next_u64() >> 11) as f64 / (1u64 << 53) as f64
-    }
-
     fn gap(&mut self) -> Duration {
-        let gap = -libm::log(1.0 - self.uniform());
+        let gap = -libm::log(1.0 - uniform(&mut self.random));
         self.setup.mean_gap.mul_f64(gap)
     }
 
     fn size(&mut self) -> Bytes {
         let (least, greatest) = self.setup.sizes;
         let span = greatest.saturating_sub(least).as_f64();
-        Bytes::from_f64(least.as_f64() + span * self.uniform())
+        Bytes::from_f64(least.as_f64() + span * uniform(&mut self.random))
     }
 
     fn begin(&mut self, now: Instant) {

@@ -14,3 +14,11 @@ pub enum Ecn {
     /// Congestion experienced.
     Ce,
 }
+
+impl Ecn {
+    /// Whether congestion may be told by a mark; a packet that is marked already tells it, too.
+    #[must_use]
+    pub fn is_capable(self) -> bool {
+        self != Self::NotEct
+    }
+}

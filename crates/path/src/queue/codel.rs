@@ -87,7 +87,7 @@ impl CodelConfig {
 
     /// Marks `packet`, or says that it must be dropped instead.
     fn mark<P: PathPacket>(&self, packet: &mut P) -> bool {
-        let markable = self.ecn && packet.ecn() != Ecn::NotEct;
+        let markable = self.ecn && packet.ecn().is_capable();
         if markable {
             packet.set_ecn(Ecn::Ce);
         }

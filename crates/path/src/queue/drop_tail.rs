@@ -69,22 +69,15 @@ impl<P> DropTail<P> {
     where
         P: PathPacket,
     {
-        let capable = matches!(next.packet.ecn(), Ecn::Ect0 | Ecn::Ect1);
-        capable && self.mark_above.is_some_and(|most| now - next.enqueued > most)
-    }
-
-    fn fits(&self, size: Bytes) -> bool {
-        match self.limit {
-            Limit::Bytes(limit) => self.bytes + size <= limit,
-            Limit::Packets(limit) => (self.waiting.len() as u64) < limit,
-        }
+        next.packet.ecn().is_capable()
+            && self.mark_above.is_some_and(|most| now - next.enqueued > most)
     }
 }
 
 impl<P: PathPacket> Queue<P> for DropTail<P> {
     fn enqueue(&mut self, now: Instant, packet: P) -> Verdict<P> {
         let size = packet.wire_size();
-        if !self.fits(size) {
+        if !self.backlog().with(size).is_within(self.limit) {
             return Verdict::Dropped(Dropped {
                 packet,
                 enqueued: now,

@@ -28,7 +28,7 @@
 //! | the limit is the experiment's `size` | the RFC has 250 ms at the link's rate, Linux 10 000 packets |
 //! | early drops are made when a packet leaves | as in the RFC and, by default, in Linux |
 
-use super::pi::{Gains, Updates, fits, head_delay, is_capable};
+use super::pi::{Gains, Updates, head_delay};
 use super::{
     Backlog, Dequeued, DropReason, Dropped, Limit, Queue, QueueKind, QueueOption, Verdict,
 };
@@ -421,7 +421,7 @@ impl<P: PathPacket> DualPi2<P> {
             return Fate::Pass;
         }
         let overloaded = probability >= self.config.most_classic.as_f64();
-        if is_capable(ecn) && !overloaded { Fate::Mark } else { Fate::Drop }
+        if ecn.is_capable() && !overloaded { Fate::Mark } else { Fate::Drop }
     }
 
     fn lane(&mut self, side: Side) -> &mut Lane<P> {
@@ -461,7 +461,7 @@ fn first_credit(scheduler: Scheduler) -> i64 {
 impl<P: PathPacket> Queue<P> for DualPi2<P> {
     fn enqueue(&mut self, now: Instant, packet: P) -> Verdict<P> {
         self.catch_up(now);
-        if !fits(self.limit, self.backlog(), packet.wire_size()) {
+        if !self.backlog().with(packet.wire_size()).is_within(self.limit) {
             let reason = DropReason::Overflow;
             return Verdict::Dropped(Dropped { packet, enqueued: now, reason });
         }

@@ -5,8 +5,8 @@
 //! comes or goes, so the updates due since then are caught up at the next packet, each with the delay that the
 //! head packet had at its time: the same as if a timer had run them.
 
-use super::{Backlog, Dequeued, Limit};
-use gameway_units::{Bytes, Duration, Ecn, Instant};
+use super::Dequeued;
+use gameway_units::{Duration, Instant};
 
 /// The most updates caught up at once. After about 1000 (15 s) with nothing coming or going, the
 /// probability has arrived at 0 (empty) or 1 (standing); what lies between them and the last two is left out.
@@ -61,19 +61,6 @@ impl Updates {
 /// How long the head of a queue has waited at `at`; an empty queue has no delay.
 pub(super) fn head_delay<P>(head: Option<&Dequeued<P>>, at: Instant) -> Duration {
     head.map_or(Duration::ZERO, |head| at.saturating_since(head.enqueued).max(Duration::ZERO))
-}
-
-/// Whether a packet of `size` may join what waits.
-pub(super) fn fits(limit: Limit, waiting: Backlog, size: Bytes) -> bool {
-    match limit {
-        Limit::Bytes(limit) => waiting.bytes + size <= limit,
-        Limit::Packets(limit) => waiting.packets < limit,
-    }
-}
-
-/// Whether congestion may be told by a mark; a packet already marked tells it, too.
-pub(super) fn is_capable(ecn: Ecn) -> bool {
-    ecn != Ecn::NotEct
 }
 
 #[cfg(test)]

@@ -25,7 +25,7 @@
 //! | updates are caught up at packets, [`super::pi`] | no timer; the outcome is that of a timer |
 //! | always on; drops are independent | switching itself off (section 5.3) and de-randomized drops (section 5.4) are optional |
 
-use super::pi::{Gains, Updates, fits, head_delay, is_capable};
+use super::pi::{Gains, Updates, head_delay};
 use super::{
     Backlog, Dequeued, DropReason, Dropped, Limit, Queue, QueueKind, QueueOption, Verdict,
 };
@@ -215,12 +215,12 @@ impl<P: PathPacket> Pie<P> {
 
     /// Section 5.1: a mark does for a drop as long as congestion is moderate.
     fn may_mark(&self, packet: &P) -> bool {
-        is_capable(packet.ecn())
+        packet.ecn().is_capable()
             && self.control.probability < self.control.config.mark_below.as_f64()
     }
 
     fn verdict(&mut self, packet: &mut P) -> Option<DropReason> {
-        if !fits(self.limit, self.backlog(), packet.wire_size()) {
+        if !self.backlog().with(packet.wire_size()).is_within(self.limit) {
             return Some(DropReason::Overflow);
         }
         if !self.signals() {
