@@ -6,6 +6,7 @@
 
 mod bottleneck;
 mod delay;
+mod header;
 mod link;
 mod loss;
 mod packet;
@@ -14,6 +15,7 @@ mod trace;
 
 pub use bottleneck::{Bottleneck, Transmitted};
 pub use delay::{DelayLine, Jitter};
+pub use header::{Dscp, Endpoint, Header, Protocol, Traffic};
 pub use link::{Link, StepsError};
 pub use loss::{Loss, LossModel};
 pub use packet::{FlowId, PathPacket};

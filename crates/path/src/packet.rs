@@ -1,5 +1,6 @@
 //! What the path needs to know of a packet; what it carries is its owner's business.
 
+use crate::header::{Header, Traffic};
 use gameway_units::{Bytes, Ecn};
 
 /// The flow that a packet belongs to, as the experiment numbers them.
@@ -12,6 +13,13 @@ pub trait PathPacket {
     fn wire_size(&self) -> Bytes;
     /// Its flow.
     fn flow(&self) -> FlowId;
+    /// Its headers.
+    fn header(&self) -> Header;
+    /// What a gateway in front of the queue takes its flow for; `None` if none looked, or not yet for long
+    /// enough.
+    fn traffic(&self) -> Option<Traffic> {
+        None
+    }
     /// Its ECN field.
     fn ecn(&self) -> Ecn;
     /// Overwrites its ECN field; a queue calls this with [`Ecn::Ce`] on ECN-capable packets only.

@@ -2,8 +2,8 @@
 //! must hold whatever comes.
 
 use gameway_path::{
-    Backlog, Codel, CodelConfig, DropReason, DropTail, Dropped, FlowId, Limit, PathPacket, Queue,
-    Verdict,
+    Backlog, Codel, CodelConfig, DropReason, DropTail, Dropped, FlowId, Header, Limit, PathPacket,
+    Queue, Verdict,
 };
 use gameway_units::{Bytes, Duration, Ecn, Instant};
 use proptest::prelude::*;
@@ -22,6 +22,9 @@ impl PathPacket for Numbered {
     }
     fn flow(&self) -> FlowId {
         FlowId(0)
+    }
+    fn header(&self) -> Header {
+        Header::numbered(self.flow().0)
     }
     fn ecn(&self) -> Ecn {
         self.ecn

@@ -2,8 +2,8 @@
 //! whatever comes.
 
 use gameway_path::{
-    Backlog, Codel, CodelConfig, DropReason, Dropped, FlowId, FqCodel, FqCodelConfig, Limit,
-    PathPacket, Queue, Verdict,
+    Backlog, Codel, CodelConfig, DropReason, Dropped, FlowId, FqCodel, FqCodelConfig, Header,
+    Limit, PathPacket, Queue, Verdict,
 };
 use gameway_units::{Bytes, Duration, Ecn, Instant};
 use proptest::prelude::*;
@@ -25,6 +25,9 @@ impl PathPacket for Packet {
     }
     fn flow(&self) -> FlowId {
         FlowId(self.flow)
+    }
+    fn header(&self) -> Header {
+        Header::numbered(self.flow().0)
     }
     fn ecn(&self) -> Ecn {
         self.ecn

@@ -1,8 +1,8 @@
 //! What must hold for every queue and line, whatever comes: nothing is lost track of, order is kept.
 
 use gameway_path::{
-    Bottleneck, DelayLine, DropTail, FlowId, Jitter, Limit, Link, Loss, LossModel, PathPacket,
-    Queue, Verdict,
+    Bottleneck, DelayLine, DropTail, FlowId, Header, Jitter, Limit, Link, Loss, LossModel,
+    PathPacket, Queue, Verdict,
 };
 use gameway_units::{Bytes, Duration, Ecn, Instant, QueueSize, Rate, Ratio};
 use proptest::prelude::*;
@@ -26,6 +26,9 @@ impl PathPacket for Numbered {
     }
     fn flow(&self) -> FlowId {
         FlowId(0)
+    }
+    fn header(&self) -> Header {
+        Header::numbered(self.flow().0)
     }
     fn ecn(&self) -> Ecn {
         self.ecn

@@ -16,7 +16,7 @@ use crate::flow::FlowEnds;
 use crate::packet::Packet;
 use crate::recorder::{Fate, Recorder};
 use gameway_events::TableError;
-use gameway_path::{Bottleneck, DelayLine, Dropped, Link, Loss, Queue, Transmitted};
+use gameway_path::{Bottleneck, DelayLine, Dropped, Header, Link, Loss, Queue, Transmitted};
 use gameway_units::Instant;
 
 /// A bottleneck with any queue.
@@ -30,6 +30,11 @@ const FORWARD: usize = 1;
 const CLIENT: usize = 2;
 const RETURN: usize = 3;
 const SLOTS_PER_FLOW: usize = 4;
+
+/// Ports from which clients open connections (RFC 6335 section 6), after the first.
+const CLIENT_PORTS: u16 = u16::MAX - FIRST_CLIENT_PORT;
+/// See [`CLIENT_PORTS`].
+pub const FIRST_CLIENT_PORT: u16 = 49_152;
 
 /// From one end of a flow to the other.
 pub struct Way {
@@ -45,10 +50,24 @@ pub struct Way {
 pub struct Flow {
     /// Both ends.
     pub ends: Box<dyn FlowEnds>,
+    /// Of what goes down in its first connection.
+    pub header: Header,
+    /// Whether its data goes up: then its server stands in the home.
+    pub upwards: bool,
     /// From server to client.
     pub forward: Way,
     /// From client to server.
     pub back: Way,
+}
+
+impl Flow {
+    /// The header of a packet; the client has a port of its own for each connection.
+    fn header_of(&self, packet: &Packet) -> Header {
+        let mut header = self.header;
+        let number = packet.connection % u32::from(CLIENT_PORTS);
+        header.destination.port += number as u16;
+        if packet.returning == self.upwards { header } else { header.reversed() }
+    }
 }
 
 /// See the module's head.
@@ -119,7 +138,7 @@ impl Network {
     }
 
     fn on_flow(&mut self, flow: usize, part: usize, now: Instant) -> Result<(), TableError> {
-        let Flow { ends, forward, back } = &mut self.flows[flow];
+        let Flow { ends, forward, back, .. } = &mut self.flows[flow];
         let log = &mut self.recorder;
         match part {
             SERVER => ends.on_server_deadline(now, log)?,
@@ -156,7 +175,8 @@ impl Network {
     fn transmit(&mut self, flow: usize, now: Instant) -> Result<(), TableError> {
         while let Some(packet) = self.flows[flow].ends.poll_transmit(now) {
             self.recorder.sent(packet.flow, packet.size);
-            self.pass_on(flow, Packet { came: now, ..packet }, now)?;
+            let header = self.flows[flow].header_of(&packet);
+            self.pass_on(flow, Packet { came: now, header, ..packet }, now)?;
         }
         Ok(())
     }
@@ -166,7 +186,8 @@ impl Network {
         while let Some(packet) = self.flows[flow].ends.poll_return(now) {
             let counted = !self.flows[flow].back.hops.is_empty();
             self.recorder.sent_back(packet.flow, packet.size, counted);
-            self.pass_on(flow, Packet { came: now, ..packet }, now)?;
+            let header = self.flows[flow].header_of(&packet);
+            self.pass_on(flow, Packet { came: now, header, ..packet }, now)?;
         }
         Ok(())
     }

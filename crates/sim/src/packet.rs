@@ -1,7 +1,7 @@
 //! What travels between servers and clients: a packet of any flow, either way.
 
 use gameway_control::PacketKind;
-use gameway_path::{FlowId, PathPacket};
+use gameway_path::{FlowId, Header, PathPacket, Traffic};
 use gameway_session::MediaPacket;
 use gameway_tcp::Segment;
 use gameway_units::{Bytes, Duration, Ecn, Instant};
@@ -18,6 +18,10 @@ pub struct Packet {
     pub size: Bytes,
     /// Its ECN field.
     pub ecn: Ecn,
+    /// Its headers, which the network writes when the packet is sent.
+    pub header: Header,
+    /// What a gateway takes its flow for.
+    pub traffic: Option<Traffic>,
     /// Whether it goes from the receiver of its flow to the sender.
     pub returning: bool,
     /// Of a flow that opens several connections: which.
@@ -54,6 +58,8 @@ impl Packet {
             flow,
             size,
             ecn: Ecn::NotEct,
+            header: Header::numbered(flow.0),
+            traffic: None,
             returning: false,
             connection: 0,
             hops_passed: 0,
@@ -96,6 +102,12 @@ impl PathPacket for Packet {
     }
     fn flow(&self) -> FlowId {
         self.flow
+    }
+    fn header(&self) -> Header {
+        self.header
+    }
+    fn traffic(&self) -> Option<Traffic> {
+        self.traffic
     }
     fn ecn(&self) -> Ecn {
         self.ecn

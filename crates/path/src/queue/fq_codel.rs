@@ -326,6 +326,7 @@ impl<P: PathPacket> Queue<P> for FqCodel<P> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::{FlowId, Header};
     use gameway_units::Ecn;
     use rand_core::SeedableRng;
 
@@ -337,6 +338,9 @@ mod tests {
         }
         fn flow(&self) -> FlowId {
             FlowId(self.0)
+        }
+        fn header(&self) -> Header {
+            Header::numbered(self.flow().0)
         }
         fn ecn(&self) -> Ecn {
             Ecn::NotEct

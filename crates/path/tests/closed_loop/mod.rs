@@ -6,7 +6,7 @@
 
 #![allow(dead_code, reason = "each test uses what it needs")]
 
-use gameway_path::{Bottleneck, DropReason, FlowId, Limit, Link, PathPacket, Queue};
+use gameway_path::{Bottleneck, DropReason, FlowId, Header, Limit, Link, PathPacket, Queue};
 use gameway_units::{Bytes, Duration, Ecn, Instant, QueueSize, Rate};
 use std::collections::BTreeMap;
 
@@ -24,6 +24,9 @@ impl PathPacket for Segment {
     }
     fn flow(&self) -> FlowId {
         FlowId(self.flow)
+    }
+    fn header(&self) -> Header {
+        Header::numbered(self.flow().0)
     }
     fn ecn(&self) -> Ecn {
         self.ecn

@@ -1,6 +1,7 @@
 //! The flows of a run, each with both ends and its ways.
 
 use super::foresight::Known;
+use super::headers;
 use super::routes::{Route, Routes};
 use super::{BuildController, SimError, read, spec_error};
 use crate::clock::ReceiverClock;
@@ -19,7 +20,7 @@ use crate::udp::Udp;
 use gameway_control::{FeedbackStyle, Oracle, RateController, RateLimits};
 use gameway_events::{BIN, Name};
 use gameway_media::{EncoderCalibration, EncoderModel, FrameTable, RecordedVideo};
-use gameway_path::{DelayLine, FlowId, Jitter, Link};
+use gameway_path::{DelayLine, FlowId, Jitter, Link, Protocol};
 use gameway_session::{Receiver, ReceiverConfig, Sender, SenderConfig};
 use gameway_units::{Duration, Instant, Rate, Ratio};
 use std::path::Path;
@@ -56,6 +57,7 @@ impl Parts<'_> {
     fn flow(
         &self,
         id: FlowId,
+        protocol: Protocol,
         way: &spec::Way<'_>,
         ends: Box<dyn FlowEnds>,
     ) -> Result<Flow, SimError> {
@@ -70,6 +72,8 @@ impl Parts<'_> {
         let line = |delay, loss| self.line(name, delay, loss);
         Ok(Flow {
             ends,
+            header: headers::of(id, protocol),
+            upwards: way.direction == spec::Direction::Up,
             forward: Way {
                 hops: forward_hops,
                 loss: forward_loss,
@@ -151,7 +155,8 @@ impl Parts<'_> {
             ..ReceiverConfig::new(style)
         });
         let name = self.names[usize::from(id.0)].clone();
-        self.flow(id, &stream.way(), Box::new(Stream::new(setup, name, sender, receiver)))
+        let ends = Box::new(Stream::new(setup, name, sender, receiver));
+        self.flow(id, Protocol::Udp, &stream.way(), ends)
     }
 
     fn schedule(&self, stream: &StreamSpec, frame_interval: Duration) -> Schedule {
@@ -206,12 +211,14 @@ impl Parts<'_> {
     }
 
     fn competitor(&self, id: FlowId, competitor: &CompetitorSpec) -> Result<Flow, SimError> {
-        let ends: Box<dyn FlowEnds> = match competitor {
-            CompetitorSpec::Tcp(tcp) => Box::new(self.tcp(id, tcp)?),
-            CompetitorSpec::ShortTcp(short) => Box::new(self.short_tcp(id, short)?),
-            CompetitorSpec::Udp(udp) => Box::new(self.udp(id, udp)),
+        let (protocol, ends): (_, Box<dyn FlowEnds>) = match competitor {
+            CompetitorSpec::Tcp(tcp) => (Protocol::Tcp, Box::new(self.tcp(id, tcp)?)),
+            CompetitorSpec::ShortTcp(short) => {
+                (Protocol::Tcp, Box::new(self.short_tcp(id, short)?))
+            }
+            CompetitorSpec::Udp(udp) => (Protocol::Udp, Box::new(self.udp(id, udp))),
         };
-        self.flow(id, &competitor.way(), ends)
+        self.flow(id, protocol, &competitor.way(), ends)
     }
 
     fn tcp(&self, id: FlowId, tcp: &TcpSpec) -> Result<Tcp, SimError> {
@@ -259,7 +266,7 @@ impl Parts<'_> {
         let first = Instant::ZERO + self.below("ping", "phase", interval);
         let direction = spec::Direction::Down;
         let way = spec::Way { base_rtt: None, via: spec::Way::ALL, direction };
-        self.flow(id, &way, Box::new(Ping::new(id, interval, first)))
+        self.flow(id, Protocol::Icmp, &way, Box::new(Ping::new(id, interval, first)))
     }
 }
 

@@ -2,6 +2,7 @@
 
 mod flows;
 mod foresight;
+mod headers;
 mod queues;
 mod routes;
 

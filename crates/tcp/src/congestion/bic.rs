@@ -205,6 +205,7 @@ mod tests {
             newly_delivered: Bytes::new(segments * SIZE),
             newly_acknowledged: Bytes::new(segments * SIZE),
             newly_lost: Bytes::ZERO,
+            newly_marked: Bytes::ZERO,
             prior_in_flight: Bytes::ZERO,
             in_flight: Bytes::ZERO,
             total_delivered: Bytes::ZERO,

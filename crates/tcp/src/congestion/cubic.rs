@@ -217,6 +217,7 @@ mod tests {
             newly_delivered: Bytes::from_f64(window * f64::from(SIZE)),
             newly_acknowledged: Bytes::from_f64(window * f64::from(SIZE)),
             newly_lost: Bytes::ZERO,
+            newly_marked: Bytes::ZERO,
             prior_in_flight: Bytes::ZERO,
             in_flight: Bytes::ZERO,
             total_delivered: Bytes::ZERO,

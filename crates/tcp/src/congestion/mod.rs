@@ -56,6 +56,8 @@ pub struct AckEvent {
     pub newly_acknowledged: Bytes,
     /// Bytes newly judged lost.
     pub newly_lost: Bytes,
+    /// Bytes newly known to have arrived with a congestion mark; only accurate ECN tells (RFC 9768).
+    pub newly_marked: Bytes,
     /// In flight before the ACK.
     pub prior_in_flight: Bytes,
     /// In flight after it.

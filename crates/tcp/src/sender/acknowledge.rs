@@ -183,6 +183,7 @@ impl Sender {
             newly_delivered: Bytes::new(outcome.delivered),
             newly_acknowledged: Bytes::new(outcome.advanced),
             newly_lost: Bytes::new(outcome.newly_lost),
+            newly_marked: Bytes::ZERO,
             prior_in_flight: Bytes::new(prior_in_flight),
             in_flight: Bytes::new(self.board.in_flight()),
             total_delivered: Bytes::new(self.rate.delivered()),

@@ -518,6 +518,7 @@ mod tests {
             newly_delivered: one,
             newly_acknowledged: one,
             newly_lost: Bytes::ZERO,
+            newly_marked: Bytes::ZERO,
             prior_in_flight: one,
             in_flight: Bytes::ZERO,
             total_delivered: one,
