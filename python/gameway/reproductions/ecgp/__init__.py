@@ -1,0 +1,111 @@
+"""The page of `gameway reproduce ecgp`: three queues published beside ours, and three more.
+
+Source: Graff et al., ICCRG, March 2025 (slides): 50 Mb/s, 30 ms, SCReAM beside a download by Cubic
+or BBRv2 with a target rate of 0 to 45 Mb/s.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import polars as pl
+
+from gameway.reference import graff_2025_ecgp as published
+from gameway.report.page import Page, Section, figure
+from gameway.reproductions.ecgp import figures, tables
+from gameway.reproductions.ecgp.claims import claims
+from gameway.reproductions.ecgp.claims import table as claims_table
+from gameway.reproductions.ecgp.measures import NONE, rows
+
+if TYPE_CHECKING:
+    from gameway.report.page import Figure
+    from gameway.results import Results
+
+SCREAM = "scream"
+LEAD = (
+    f"{published.CITATION}. One game stream beside one download with a target rate, through 50 Mb/s "
+    "with a round trip of 30 ms: what each queue does to both. Published: one SCReAM of 2024 with a "
+    "real encoder; ours: SCReAM v2 of the draft in simulation, every other controller, and three "
+    "more queues."
+)
+SYNTHETIC = (
+    "The publication's table does not say at which target rate; ours is at 45 Mb/s, the only one that "
+    "allows its download of 33 Mb/s. It does not give sizes of queues either: ours are 2 BDP for "
+    "drop-tail and for each class of HTB (1, 2 and 4 are compared below)."
+)
+MATRIX = (
+    "Each controller with the ECN that it reads: SCReAM and NADA mark-capable, the others not, so that "
+    "DualPI2 puts them into the classic queue beside the download."
+)
+PARTS = {
+    "buffers": ("Sizes of queues", "SCReAM; the size of drop-tail and of HTB's leaves.",
+                ("queue_size", "queue", "competitor")),
+    "readings": ("Other readings", "SCReAM's filter of marks and DualPI2's marking: what the "
+                 "differences from the publication hang on.",
+                 ("controller", "queue_marking", "competitor")),
+    "ecn": ("Downloads that read marks", "Classic ECN (RFC 3168) in the download, and Prague in the "
+            "low-latency queue beside the game.", ("queue", "competitor", "ecn")),
+}  # fmt: skip
+
+
+def page(parts: dict[str, Results]) -> Page:
+    """The page, of the parts that are there."""
+    sections: list[Section] = []
+    told: list[str] = []
+    measured = {name: rows(results) for name, results in parts.items()}
+    if "matrix" in parts:
+        own = measured["matrix"]
+        found = claims(own)
+        told = [str(claim) for claim in found]
+        if found:
+            sections.append(Section("Claims", "", [claims_table(found)]))
+        sections.append(_synthetic(parts["matrix"], own))
+        both = [own, measured["alone"]] if "alone" in measured else [own]
+        sections += _matrix(pl.concat(both, how="diagonal_relaxed"))
+    for name, (title, text, keys) in PARTS.items():
+        if name in measured:
+            known = tuple(key for key in keys if key in measured[name].columns)
+            table = tables.matrix(measured[name], known, "Means over runs", name)
+            sections.append(Section(title, text, [table]))
+    return Page("HTB and L4S for a game", LEAD, sections, statement=told)
+
+
+def _synthetic(results: Results, own: pl.DataFrame) -> Section:
+    drawn = {
+        f"beside {name}": figures.distributions(results, SCREAM, name) for name in tables.COMPETITORS
+    }
+    shown = {label: chart for label, chart in drawn.items() if chart is not None}
+    found = [
+        figure(
+            "distributions",
+            "Queueing delays",
+            shown,
+            caption=f"SCReAM beside a download of up to {tables.TARGET}: share of packets that "
+            "waited no longer.",
+            chosen_by="competitor",
+        )
+    ]
+    return Section("Synthetic table", SYNTHETIC, tables.synthetic(own), found if shown else [])
+
+
+def _matrix(own: pl.DataFrame) -> list[Section]:
+    drawn: list[Figure] = []
+    for column, title, logarithmic in (
+        ("game_delay_mean_ms", "Game's queueing delay (ms)", True),
+        ("game_bitrate_mbps", "Game's bitrate (Mb/s)", False),
+    ):
+        charts = {
+            f"beside {name}": figures.by_target(
+                own.filter(pl.col("competitor").is_in([name, NONE])), column, title,
+                logarithmic=logarithmic,
+            )
+            for name in tables.COMPETITORS
+            if name in own["competitor"].to_list()
+        }  # fmt: skip
+        drawn.append(
+            figure(f"by-target-{column}", title, charts, chosen_by="competitor",
+                   caption="Means over runs, by the download's target rate.")
+        )  # fmt: skip
+    keys = ("controller", "queue", "competitor", "target")
+    whole = tables.matrix(own, keys, "Every controller, queue, download and target", "matrix")
+    return [Section("All controllers and queues", MATRIX, [whole], drawn)]
