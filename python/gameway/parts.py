@@ -284,6 +284,7 @@ class Record(Part):
     """What is written beyond the standard tables, and how often."""
 
     controller_interval: fields.Intervals = "500 ms"
+    delay_window: fields.Spans | None = None
     packets: fields.Switch = False
 
 

@@ -24,5 +24,5 @@ pub const SCHEMA_VERSION: u32 = 2;
 /// Length of the bins of `bins.parquet` and `link.parquet` (Xu and Claypool 2022, section 4.1).
 pub const BIN: gameway_units::Duration = gameway_units::Duration::from_millis(500);
 
-/// Length of the windows of `queue_delay.parquet`.
+/// Length of the windows of `queue_delay.parquet` unless a run says otherwise.
 pub const QUEUE_DELAY_WINDOW: gameway_units::Duration = gameway_units::Duration::from_secs(5);

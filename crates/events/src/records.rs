@@ -130,7 +130,7 @@ record! {
 }
 
 record! {
-    /// One bucket of the histogram of queueing delays of a flow in a window of 5 s.
+    /// One bucket of the histogram of queueing delays of a flow in a window: 5 s unless a run says otherwise.
     QueueDelayRecord in "queue_delay" {
         /// Start of the window.
         window_start_ns: i64,

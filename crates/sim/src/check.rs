@@ -8,6 +8,7 @@ use crate::spec::{
     BackSpec, CapacitySpec, CompetitorSpec, DualPi2Spec, FeedbackSpec, HopSpec, JitterSpec,
     LossSpec, PathSpec, QueueSpec, RunSpec, ShortTcpSpec, StreamSpec, TcpSpec, Text, UdpSpec, Way,
 };
+use gameway_events::BIN;
 use gameway_units::{Bytes, Duration, Rate, Ratio};
 
 const LONGEST_RUN: Duration = Duration::from_secs(366 * 24 * 3600);
@@ -36,6 +37,12 @@ pub fn check(spec: &RunSpec) -> Result<(), SimError> {
     }
     if let Some(interval) = &spec.record.controller_interval {
         span("record.controller_interval", interval.0, SHORTEST_INTERVAL, LONGEST_RUN)?;
+    }
+    if let Some(window) = &spec.record.delay_window
+        && (window.0 < BIN || window.0.as_nanos() % BIN.as_nanos() != 0)
+    {
+        let why = format!("{} is not a multiple of {BIN}, of which the tables have bins", window.0);
+        return Err(spec_error("record.delay_window", why));
     }
     check_names(spec)
 }

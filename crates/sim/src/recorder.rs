@@ -1,6 +1,7 @@
 //! Counts what flows do and writes it into the result tables, bin by bin.
 
 use crate::packet::Packet;
+use crate::spec::RecordSpec;
 use crate::stream::intern;
 use gameway_events::{
     BIN, BinRecord, DelayHistogram, EventRecord, LinkRecord, Name, PacketRecord,
@@ -86,12 +87,13 @@ pub struct Recorder {
     links: Vec<LinkCounters>,
     bin_start: Instant,
     window_start: Instant,
+    delay_window: Duration,
     next_tick: Instant,
     end: Instant,
 }
 
 impl Recorder {
-    /// A recorder of a run with these flows and bottlenecks that lasts until `end`.
+    /// A recorder of a run with these flows and bottlenecks that lasts until `end`; `record` has been checked.
     ///
     /// # Errors
     /// If the tables cannot be created in `folder`.
@@ -100,10 +102,10 @@ impl Recorder {
         names: Vec<Name>,
         links: Vec<Name>,
         end: Instant,
-        packets: bool,
+        record: &RecordSpec,
     ) -> Result<Self, TableError> {
         Ok(Self {
-            tables: RunTables::create(folder, packets)?,
+            tables: RunTables::create(folder, record.packets)?,
             totals: Totals::default(),
             delays: vec![DelayHistogram::default(); names.len()],
             words: Vec::new(),
@@ -111,6 +113,7 @@ impl Recorder {
             links: links.into_iter().map(LinkCounters::new).collect(),
             bin_start: Instant::ZERO,
             window_start: Instant::ZERO,
+            delay_window: record.delay_window.map_or(QUEUE_DELAY_WINDOW, |text| text.0),
             next_tick: (Instant::ZERO + BIN).min(end),
             end,
         })
@@ -256,7 +259,7 @@ impl Recorder {
             self.write_link(index, now, link)?;
         }
         self.write_flows()?;
-        if now >= self.window_start + QUEUE_DELAY_WINDOW || now >= self.end {
+        if now >= self.window_start + self.delay_window || now >= self.end {
             self.write_delays()?;
             self.window_start = now;
         }

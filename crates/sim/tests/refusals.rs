@@ -127,6 +127,8 @@ fn every_wrong_value_is_refused_with_its_field() {
         // A state that is written again at the same time would never let time pass.
         ("/record/controller_interval", json!("0 s"), "record.controller_interval"),
         ("/record/controller_interval", json!("-1 s"), "record.controller_interval"),
+        ("/record/delay_window", json!("0 s"), "record.delay_window"),
+        ("/record/delay_window", json!("700 ms"), "record.delay_window"),
     ];
     let folder = Folder::new();
     for (pointer, value, named) in cases {

@@ -45,8 +45,8 @@ def rtt_metrics(pings: pl.DataFrame, window: Window) -> dict[str, float]:
 def queue_delay_metrics(histogram: pl.DataFrame, flow: str, window: Window) -> dict[str, float]:
     """Mean queueing delay of a flow's packets (ms) and shares above limits (percent).
 
-    From histograms of 5 s; one belongs to the window in which it starts. The limits are edges of
-    its buckets, so the shares are exact.
+    From histograms of 5 s, unless a run says otherwise; one belongs to the window in which it
+    starts. The limits are edges of its buckets, so the shares are exact.
     """
     rows = in_window(histogram, "window_start_ns", window).filter(pl.col("flow") == flow)
     packets = total(rows, "packets")

@@ -23,7 +23,7 @@ def values() -> pl.DataFrame:
 
 def value(traffic: str, queueing: str, competitor: str, metric: str) -> float | None:
     """One published value; None where the publication has none."""
-    own = values().filter(
-        traffic=traffic, queueing=queueing, competitor=competitor, metric=metric
-    )["value"]
+    own = values().filter(traffic=traffic, queueing=queueing, competitor=competitor, metric=metric)[
+        "value"
+    ]
     return float(own[0]) if len(own) else None

@@ -1,6 +1,6 @@
-"""The page of `gameway reproduce ecgp-cellular`: a game on a cellular link without control and with.
+"""The page of `gameway reproduce ecgp-cellular`: a game on cellular links, controlled or not.
 
-Source: Graff et al., ICCRG, March 2025, Table 1: queueing delays of one cellular trace and one game.
+Source: Graff et al., ICCRG, March 2025, Table 1: queueing delays, one cellular trace, one game.
 """
 
 from __future__ import annotations
@@ -23,10 +23,10 @@ if TYPE_CHECKING:
 QUEUE = "droptail-mahimahi-4g"
 THEIRS = {"none": "no control", "scream": "SCReAM", "geforce-now": "GeForce Now"}
 LEAD = (
-    f"{published.CITATION}, Table 1. Queueing delays on a cellular link, without congestion control and "
-    "with. Their trace and the bitrate of the uncontrolled stream are not published; the traces here "
-    "are of our own making, and the uncontrolled stream has a quarter, half and three quarters of "
-    "their mean."
+    f"{published.CITATION}, Table 1. Queueing delays on a cellular link, without congestion "
+    "control and with. Their trace and the bitrate of the uncontrolled stream are not published; "
+    "the traces here are of our own making, and the uncontrolled stream has a quarter, half and "
+    "three quarters of their mean."
 )
 FIGURES = {
     "mean, ms": "delay_mean_ms",
@@ -104,15 +104,16 @@ def statements(rows: pl.DataFrame) -> list[str]:
             pl.col("over_50ms_percent").mean()
         )
         worse = shares.filter(pl.col("over_50ms_percent") > late)
-        word = "more than with SCReAM at every bitrate" if worse.height == shares.height else (
-            f"more than with SCReAM at {worse.height} of {shares.height} bitrates"
+        word = (
+            "more than with SCReAM at every bitrate"
+            if worse.height == shares.height
+            else (f"more than with SCReAM at {worse.height} of {shares.height} bitrates")
         )
         texts = ", ".join(
-            f"{number(share)} % at {name.rpartition('=')[2]}"
-            for name, share in shares.iter_rows()
+            f"{number(share)} % at {name.rpartition('=')[2]}" for name, share in shares.iter_rows()
         )
         found.append(
-            f"{trace}: of the packets without control {texts} wait 50 ms or more, {number(late)} % with "
-            f"SCReAM: {word}. Published: 21.1 and 1.5 %."
+            f"{trace}: of the packets without control {texts} wait 50 ms or more, {number(late)} % "
+            f"with SCReAM: {word}. Published: 21.1 and 1.5 %."
         )
     return found

@@ -8,8 +8,8 @@
 | loss | packets dropped by queues or lost on the path, of those sent | % |
 | utilization | bytes that arrived, of those that the bottleneck could have carried | % |
 
-Percentiles and the deviation come from the histogram: within a bucket (a tenth of a decade) a percentile
-is interpolated, and for the deviation each packet has the mean of its bucket.
+Percentiles and the deviation come from the histogram: within a bucket (a tenth of a decade) a
+percentile is interpolated, and for the deviation each packet has the mean of its bucket.
 """
 
 from __future__ import annotations
@@ -23,12 +23,12 @@ import polars as pl
 from gameway.metrics.network import DELAY_LIMITS_MS, in_window, loss_percent, total
 from gameway.metrics.series import bitrates_of
 from gameway.metrics.statistics import half_width
-from gameway.metrics.windows import Window
 from gameway.report.tables import UNKNOWN, number
 
 if TYPE_CHECKING:
     from gameway.metrics.source import Run
     from gameway.metrics.statistics import Floats
+    from gameway.metrics.windows import Window
 
 NAN = float("nan")
 QUARTILES = {"q1": 25, "q2": 50, "q3": 75}
@@ -115,7 +115,9 @@ def measured(run: Run, flow: str, window: Window) -> dict[str, float]:
     series = rates.series(flow)[inside]
     found["bitrate_mbps"] = float(series.mean()) if len(series) else NAN
     for name, percent in QUARTILES.items():
-        found[f"bitrate_{name}_mbps"] = float(np.percentile(series, percent)) if len(series) else NAN
+        found[f"bitrate_{name}_mbps"] = (
+            float(np.percentile(series, percent)) if len(series) else NAN
+        )
     found["loss_percent"] = loss_percent(run.table("bins"), flow, window)
     possible = total(in_window(run.link(), "bin_start_ns", window), "capacity_bytes")
     carried = found["bitrate_mbps"] * 1e6 / 8.0 * (window.stop_s - window.start_s)

@@ -107,8 +107,7 @@ pub fn run_with(
 ) -> Result<SummaryRecord, SimError> {
     let built = build(spec, controllers)?;
     let end = Instant::ZERO + spec.duration.0;
-    let packets = spec.record.packets;
-    let recorder = Recorder::create(folder, built.names, built.links, end, packets)?;
+    let recorder = Recorder::create(folder, built.names, built.links, end, &spec.record)?;
     let mut network = Network::new(built.hops, built.losses, built.flows, recorder);
     network.run_until(end)?;
     let summary = summary(spec, &network);

@@ -73,6 +73,9 @@ pub struct RecordSpec {
     /// How often a controller's state is written; 0.5 s if not given.
     #[serde(default)]
     pub controller_interval: Option<Text<Duration>>,
+    /// Length of the windows of the histograms of queueing delay, in whole bins; 5 s if not given.
+    #[serde(default)]
+    pub delay_window: Option<Text<Duration>>,
     /// Whether each packet is written: about 100 bytes for each.
     #[serde(default)]
     pub packets: bool,

@@ -23,29 +23,38 @@ if TYPE_CHECKING:
 
 SCREAM = "scream"
 LEAD = (
-    f"{published.CITATION}. One game stream beside one download with a target rate, through 50 Mb/s "
-    "with a round trip of 30 ms: what each queue does to both. Published: one SCReAM of 2024 with a "
-    "real encoder; ours: SCReAM v2 of the draft in simulation, every other controller, and three "
-    "more queues."
+    f"{published.CITATION}. One game stream beside one download with a target rate, through "
+    "50 Mb/s with a round trip of 30 ms: what each queue does to both. Published: one SCReAM of "
+    "2024 with a real encoder; ours: SCReAM v2 of the draft in simulation, every other controller, "
+    "and three more queues."
 )
 SYNTHETIC = (
-    "The publication's table does not say at which target rate; ours is at 45 Mb/s, the only one that "
-    "allows its download of 33 Mb/s. It does not give sizes of queues either: ours are 2 BDP for "
-    "drop-tail and for each class of HTB (1, 2 and 4 are compared below)."
+    "The publication's table does not say at which target rate; ours is at 45 Mb/s, the only one "
+    "that allows its download of 33 Mb/s. It does not give sizes of queues either: ours are 2 BDP "
+    "for drop-tail and for each class of HTB (1, 2 and 4 are compared below)."
 )
 MATRIX = (
-    "Each controller with the ECN that it reads: SCReAM and NADA mark-capable, the others not, so that "
-    "DualPI2 puts them into the classic queue beside the download."
+    "Each controller with the ECN that it reads: SCReAM and NADA mark-capable, the others not, so "
+    "that DualPI2 puts them into the classic queue beside the download."
 )
 PARTS = {
-    "buffers": ("Sizes of queues", "SCReAM; the size of drop-tail and of HTB's leaves.",
-                ("queue_size", "queue", "competitor")),
-    "readings": ("Other readings", "SCReAM's filter of marks and DualPI2's marking: what the "
-                 "differences from the publication hang on.",
-                 ("controller", "queue_marking", "competitor")),
-    "ecn": ("Downloads that read marks", "Classic ECN (RFC 3168) in the download, and Prague in the "
-            "low-latency queue beside the game.", ("queue", "competitor", "ecn")),
-}  # fmt: skip
+    "buffers": (
+        "Sizes of queues",
+        "SCReAM; the size of drop-tail and of HTB's leaves.",
+        ("queue_size", "queue", "competitor"),
+    ),
+    "readings": (
+        "Other readings",
+        "SCReAM's filter of marks and DualPI2's marking: what differences hang on.",
+        ("controller", "queue_marking", "competitor"),
+    ),
+    "ecn": (
+        "Downloads that read marks",
+        "Classic ECN (RFC 3168) in the download, and Prague in the game's own queue.",
+        ("ecn", "competitor", "queue"),
+    ),
+}
+"""Title, text and keys of each further part."""
 
 
 def page(parts: dict[str, Results]) -> Page:
@@ -72,7 +81,8 @@ def page(parts: dict[str, Results]) -> Page:
 
 def _synthetic(results: Results, own: pl.DataFrame) -> Section:
     drawn = {
-        f"beside {name}": figures.distributions(results, SCREAM, name) for name in tables.COMPETITORS
+        f"beside {name}": figures.distributions(results, SCREAM, name)
+        for name in tables.COMPETITORS
     }
     shown = {label: chart for label, chart in drawn.items() if chart is not None}
     found = [

@@ -11,6 +11,9 @@ from gameway.report.tables import number
 from gameway.reproductions.ecgp.tables import COMPETITORS, of_condition
 
 SMALL_MS, HTB_MS, LATE_MS = 1.0, 2.0, 10.0
+LONG_MS, TARGET_MS, WAITING_MS = 20.0, 15.0, 50.0
+ALIKE = 1.25
+"""Two delays are alike within this factor."""
 
 
 @dataclass(frozen=True)
@@ -73,7 +76,7 @@ def _drop_tail(found: dict[str, float], competitor: str) -> list[Claim]:
         Claim(
             "Drop-tail: the game waits as long as the download, and long (over 20 ms)",
             competitor,
-            game > 20.0 and 0.8 < game / tcp < 1.25,
+            game > LONG_MS and 1.0 / ALIKE < game / tcp < ALIKE,
             f"{number(game)} and {number(tcp)} ms.",
         ),
         Claim(
@@ -98,8 +101,8 @@ def _htb(found: dict[str, float], competitor: str) -> list[Claim]:
         Claim(
             "HTB: the download waits far longer than the game (50 ms or more)",
             competitor,
-            found["tcp_delay_mean_ms"] >= 50.0,
-            f"{number(found['tcp_delay_mean_ms'])} ms at {number(found['tcp_bitrate_mbps'])} Mb/s.",
+            found["tcp_delay_mean_ms"] >= WAITING_MS,
+            _waiting(found),
         ),
     ]
 
@@ -118,10 +121,15 @@ def _l4s(found: dict[str, float], competitor: str) -> list[Claim]:
         Claim(
             "L4S: the download waits under the target of 15 ms",
             competitor,
-            found["tcp_delay_mean_ms"] < 15.0,
-            f"{number(found['tcp_delay_mean_ms'])} ms at {number(found['tcp_bitrate_mbps'])} Mb/s.",
+            found["tcp_delay_mean_ms"] < TARGET_MS,
+            _waiting(found),
         ),
     ]
+
+
+def _waiting(found: dict[str, float]) -> str:
+    delay, rate = found["tcp_delay_mean_ms"], found["tcp_bitrate_mbps"]
+    return f"{number(delay)} ms at {number(rate)} Mb/s."
 
 
 def _lower(htb: dict[str, float], l4s: dict[str, float], competitor: str) -> Claim:

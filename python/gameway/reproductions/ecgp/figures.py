@@ -11,7 +11,7 @@ import polars as pl
 from gameway.figures.facets import legend, plain
 from gameway.metrics.source import competitors, finished_runs, streams
 from gameway.metrics.windows import Window
-from gameway.reproductions.ecgp.measures import GAME, SETTLED_S, TCP, condition
+from gameway.reproductions.ecgp.measures import GAME, QUEUES, SETTLED_S, TCP, condition
 from gameway.reproductions.ecgp.tables import TARGET
 from gameway.reproductions.flows import Delays
 
@@ -56,7 +56,7 @@ def _rates(means: pl.DataFrame) -> list[float]:
 
 
 def distributions(results: Results, controller: str, competitor: str) -> Any:
-    """Cumulative share of packets by queueing delay at the published target: game and TCP, by queue."""
+    """Cumulative share of packets by queueing delay, game and TCP, at the published target."""
     runs = [
         run
         for run in finished_runs(results)
@@ -66,15 +66,18 @@ def distributions(results: Results, controller: str, competitor: str) -> Any:
     ]
     if not runs:
         return None
-    parts = []
-    for queue in dict.fromkeys(condition(run)["queue"] for run in runs):
-        own = [run for run in runs if condition(run)["queue"] == queue]
-        for side in (GAME, TCP):
-            parts.append(_cumulative(own, side).with_columns(queue=pl.lit(queue), side=pl.lit(side)))
+    found = dict.fromkeys(condition(run)["queue"] for run in runs)
+    queues = [queue for queue in QUEUES if queue in found]
+    parts = [
+        _cumulative([run for run in runs if condition(run)["queue"] == queue], side).with_columns(
+            queue=pl.lit(queue), side=pl.lit(side)
+        )
+        for queue in queues
+        for side in (GAME, TCP)
+    ]
     data = pl.concat(parts).with_columns(
         side=pl.col("side").replace({GAME: "the game's", TCP: "the download's"})
     )
-    queues = data["queue"].unique(maintain_order=True).to_list()
     chart = (
         alt.Chart(plain(data))
         .mark_line(interpolate="step-after", strokeWidth=1.6)

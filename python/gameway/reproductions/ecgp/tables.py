@@ -17,10 +17,10 @@ if TYPE_CHECKING:
 
 QUEUES = {"drop-tail": "droptail", "htb": "htb", "dual-pi2": "l4s"}
 """Ours, and how the publication calls it."""
-COMPETITORS = {"cubic": "cubic", "bbr2": "bbr2", "bbr": "bbr2"}
+COMPETITORS = {"cubic": "cubic", "bbr2": "bbr2"}
 TARGET = "45 Mb/s"
-"""The table does not say at which target rate; downloads of 33 Mb/s on average, with a third quartile of
-43.9, are those of the highest."""
+"""The table does not say at which target rate; downloads of 33 Mb/s on average, with a third
+quartile of 43.9, are those of the highest."""
 METRICS = {
     "latency_avg_ms": ("delay_mean_ms", "queueing delay, mean, ms"),
     "latency_jitter": ("delay_sd_ms", "queueing delay, deviation, ms"),
@@ -40,9 +40,7 @@ PUBLISHED, OURS, DIFFERENCE = "published", "ours", "difference"
 
 def of_condition(rows: pl.DataFrame, controller: str, queue: str, competitor: str) -> pl.DataFrame:
     """The runs of a condition at the published target rate."""
-    return rows.filter(
-        controller=controller, queue=queue, competitor=competitor, target=TARGET
-    )
+    return rows.filter(controller=controller, queue=queue, competitor=competitor, target=TARGET)
 
 
 def synthetic(rows: pl.DataFrame, controller: str = "scream") -> list[Table]:
@@ -64,9 +62,7 @@ def compared(rows: pl.DataFrame, controller: str, side: str) -> pl.DataFrame:
                 value = published.value(side, theirs, competitor, metric)
                 ours = own[f"{side}_{column}"]
                 mean = ours.drop_nans().mean()
-                difference = (
-                    None if value is None or not isinstance(mean, float) else mean - value
-                )
+                difference = None if value is None or not isinstance(mean, float) else mean - value
                 lines.append(
                     {"queue": queue, "competitor": competitor, "figure": title,
                      PUBLISHED: value, OURS: mean, DIFFERENCE: difference,
@@ -123,7 +119,7 @@ LEAST = "game_delay_mean_ms"
 
 
 def matrix(rows: pl.DataFrame, keys: tuple[str, ...], caption: str, name: str) -> Table:
-    """Means of every condition; of each group of the keys but the first, the least delay is bold."""
+    """Means of every condition; bold: the least delay of those alike in all keys but the first."""
     known = {title: column for title, column in SIDES.items() if column in rows.columns}
     lines, means = [], []
     for key, own in rows.group_by(keys, maintain_order=True):
