@@ -5,8 +5,9 @@
 
 use crate::build::{SimError, spec_error};
 use crate::spec::{
-    BackSpec, CapacitySpec, CompetitorSpec, DualPi2Spec, FeedbackSpec, HopSpec, JitterSpec,
-    LossSpec, PathSpec, QueueSpec, RunSpec, ShortTcpSpec, StreamSpec, TcpSpec, Text, UdpSpec, Way,
+    BackSpec, CapacitySpec, CompetitorSpec, DualPi2Spec, EcnSpec, FeedbackSpec, HopSpec,
+    JitterSpec, LossSpec, PathSpec, QueueSpec, RunSpec, ShortTcpSpec, StreamSpec, TcpSpec, Text,
+    UdpSpec, Way,
 };
 use gameway_events::BIN;
 use gameway_units::{Bytes, Duration, Rate, Ratio};
@@ -243,8 +244,30 @@ fn check_stream(stream: &StreamSpec) -> Result<(), SimError> {
         span(&field("pause.from"), pause.from.0, Duration::ZERO, LONGEST_RUN)?;
         span(&field("pause.to"), pause.to.0, pause.from.0, LONGEST_RUN)?;
     }
+    check_ecn(&field, stream)?;
     check_way(&field, &stream.way())?;
     check_times(field, stream.start, stream.stop)
+}
+
+/// A controller that was told which marks to read gets packets that can have them.
+fn check_ecn(field: &impl Fn(&str) -> String, stream: &StreamSpec) -> Result<(), SimError> {
+    let options = stream.controller.options();
+    let Some((_, reads)) = options.iter().find(|(name, _)| name == "ecn") else { return Ok(()) };
+    let wanted = match reads.as_str() {
+        "l4s" => (EcnSpec::Ect1, "\"ect1\""),
+        "classic" => (EcnSpec::Ect0, "\"ect0\""),
+        "off" => (EcnSpec::None, "\"none\""),
+        // The controller refuses what it does not know.
+        _ => return Ok(()),
+    };
+    if stream.ecn == EcnSpec::Native || stream.ecn == wanted.0 {
+        return Ok(());
+    }
+    let why = format!(
+        "the controller's ecn = \"{reads}\" needs packets that leave as {}; leave one of the two out",
+        wanted.1
+    );
+    Err(spec_error(field("ecn"), why))
 }
 
 fn check_way(field: &impl Fn(&str) -> String, way: &Way<'_>) -> Result<(), SimError> {

@@ -145,3 +145,20 @@ fn a_folder_that_does_not_exist_is_named() {
     let message = try_run(&whole(), &missing).err();
     assert!(message.is_some_and(|message| message.contains("missing/frames.parquet")));
 }
+
+#[test]
+fn marks_that_a_controller_is_told_to_read_need_packets_that_can_have_them() {
+    let folder = Folder::new();
+    let run = |reads: &str, ecn: &str| {
+        let controller = json!({ "kind": "scream", "ecn": reads });
+        let spec = with_stream(empty_path(1), controller, json!({ "ecn": ecn }));
+        try_run(&spec, &folder.0).err().unwrap_or_default()
+    };
+    for (reads, ecn) in [("l4s", "none"), ("l4s", "ect0"), ("classic", "ect1"), ("off", "ect0")] {
+        let message = run(reads, ecn);
+        assert!(message.contains("stream \"game\": ecn") && message.contains(reads), "{message}");
+    }
+    for (reads, ecn) in [("l4s", "native"), ("l4s", "ect1"), ("classic", "ect0"), ("off", "none")] {
+        assert_eq!(run(reads, ecn), "");
+    }
+}
