@@ -1,0 +1,183 @@
+"""What the authors claim of VoAP, and what ours must hold, against our runs."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import polars as pl
+
+from gameway.reference import bujari_voap as published
+from gameway.report.page import Table
+from gameway.report.tables import UNKNOWN, number
+from gameway.reproductions.flows import estimate
+from gameway.reproductions.voap.measures import NONE, change_percent
+
+if TYPE_CHECKING:
+    from gameway.reproductions.voap.measures import Change
+
+VOAP = "voap"
+MOST_P98_MS, MOST_LOSS_PERCENT, MOST_UNFAIR_PERCENT, MOST_TAKEN_UP_S = 20.0, 1.0, 5.0, 2.0
+UPSTREAM_P98_MS = 12.0
+BUFFERBLOAT_MS = (80.0, 120.0)
+
+
+@dataclass(frozen=True)
+class Claim:
+    """One claim: what it says, of which condition, whether it holds, and the figures."""
+
+    text: str
+    condition: str
+    holds: bool
+    figures: str
+
+    def __str__(self) -> str:
+        """One sentence."""
+        word = "holds" if self.holds else "does not hold"
+        return f"{self.text} ({self.condition}): {word}. {self.figures}"
+
+
+def table(found: list[Claim]) -> Table:
+    """The claims; those that do not hold are marked."""
+    frame = pl.DataFrame(
+        [
+            {"claim": claim.text, "condition": claim.condition,
+             "holds": "yes" if claim.holds else "no", "figures": claim.figures}
+            for claim in found
+        ]
+    )  # fmt: skip
+    marked = frozenset((index, "holds") for index, claim in enumerate(found) if not claim.holds)
+    return Table("Claims", frame, name="claims", marked=marked, main=True)
+
+
+def of_delays(rows: pl.DataFrame) -> list[Claim]:
+    """Short delays at no cost of throughput, for each game and congestion control."""
+    found = []
+    for (game, tcp), own in rows.group_by("game", "tcp", maintain_order=True):
+        with_it, without = own.filter(gateway=VOAP), own.filter(gateway=NONE)
+        if with_it.is_empty() or without.is_empty():
+            continue
+        where = f"{game}, {tcp}"
+        late, bloat = _mean(with_it, "delay_p98_ms"), _mean(without, "delay_peak_ms")
+        found.append(
+            Claim(
+                f"The game waits at most {MOST_P98_MS:g} ms at the 98th percentile",
+                where,
+                late <= MOST_P98_MS,
+                f"{estimate(with_it['delay_p98_ms'])} ms; "
+                f"{estimate(without['delay_p98_ms'])} ms without, peak {number(bloat)}.",
+            )
+        )
+        change = change_percent(own, "throughput_mbps", VOAP)
+        found.append(
+            Claim(
+                f"The download loses under {MOST_LOSS_PERCENT:g} % of its throughput",
+                where,
+                change.mean > -MOST_LOSS_PERCENT,
+                f"{estimate(with_it['throughput_mbps'])} Mb/s; {_change_text(change)}.",
+            )
+        )
+    return found
+
+
+def of_fairness(rows: pl.DataFrame, where: str) -> list[Claim]:
+    """Equal shares."""
+    own = rows.filter(gateway=VOAP)
+    return [
+        Claim(
+            f"Each download within {MOST_UNFAIR_PERCENT:g} % of an equal share",
+            f"{where}, {tcp}",
+            _mean(runs, "unfair_percent") <= MOST_UNFAIR_PERCENT,
+            f"the farthest {estimate(runs['unfair_percent'])} % off, Jain's index "
+            f"{number(_mean(runs, 'jain'))}.",
+        )
+        for (tcp,), runs in own.group_by("tcp", maintain_order=True)
+    ]
+
+
+def of_left_over(times_s: pl.Series, where: str) -> Claim:
+    """What a rival leaves is taken up soon; NaN where it never was."""
+    known = times_s.to_numpy()
+    return Claim(
+        f"What a rival leaves is taken up within {MOST_TAKEN_UP_S:g} s",
+        where,
+        bool((known <= MOST_TAKEN_UP_S).all()),
+        f"{estimate(times_s)} s over {len(times_s)} runs.",
+    )
+
+
+def of_upstream(rows: pl.DataFrame) -> list[Claim]:
+    """The player's inputs wait briefly."""
+    return [
+        Claim(
+            f"Inputs wait at most {UPSTREAM_P98_MS:g} ms at the 98th percentile",
+            f"{gateway}, {tcp}",
+            _mean(runs, "inputs_p98_ms") <= UPSTREAM_P98_MS,
+            f"{estimate(runs['inputs_p98_ms'])} ms.",
+        )
+        for (gateway, tcp), runs in rows.filter(gateway=VOAP).group_by(
+            "gateway", "tcp", maintain_order=True
+        )
+    ]
+
+
+PUBLISHED = {
+    "peak, ms": "game_queue_delay_peak_ms",
+    "low, ms": "game_queue_delay_low_ms",
+    "high, ms": "game_queue_delay_high_ms",
+}
+COLUMNS: dict[str, str] = {
+    "mean, ms": "delay_mean_ms",
+    "98 %, ms": "delay_p98_ms",
+    "low, ms": "delay_low_ms",
+    "high, ms": "delay_high_ms",
+    "peak, ms": "delay_peak_ms",
+    "game's loss, %": "game_loss_percent",
+    "downloads, Mb/s": "throughput_mbps",
+    "channel used, %": "utilization_percent",
+}
+
+
+def delays_table(rows: pl.DataFrame) -> Table:
+    """Every condition; in brackets what the text of the publication gives, for the UT trace."""
+    lines = []
+    for (game, tcp, gateway), own in rows.group_by("game", "tcp", "gateway", maintain_order=True):
+        line = {"game": str(game), "TCP": str(tcp), "gateway": str(gateway)}
+        subject = str(tcp) if gateway == NONE else str(gateway)
+        for title, column in COLUMNS.items():
+            line[title] = estimate(own[column]) + _beside(str(game), subject, title)
+        change = change_percent(rows.filter(game=game, tcp=tcp), "throughput_mbps", str(gateway))
+        line["change, %"] = UNKNOWN if gateway == NONE else _plain_change(change)
+        lines.append(line)
+    return Table(
+        "Means ± half width of the 95 % interval over runs (published)",
+        pl.DataFrame(lines), name="delays", file_frame=rows, main=True,
+    )  # fmt: skip
+
+
+def conditions_table(rows: pl.DataFrame, keys: tuple[str, ...], caption: str, name: str) -> Table:
+    """A row for each combination of the keys, with fairness."""
+    columns = {**COLUMNS, "Jain's index": "jain", "farthest from equal, %": "unfair_percent"}
+    lines = []
+    for key, own in rows.group_by(keys, maintain_order=True):
+        line = {title.replace("_", " "): str(value) for title, value in zip(keys, key, strict=True)}
+        lines.append(line | {title: estimate(own[column]) for title, column in columns.items()})
+    return Table(caption, pl.DataFrame(lines), name=name, file_frame=rows)
+
+
+def _beside(game: str, subject: str, title: str) -> str:
+    metric = PUBLISHED.get(title)
+    value = published.value(subject, metric) if metric and game == "onlive-ut" else None
+    return "" if value is None else f" ({number(value)})"
+
+
+def _mean(rows: pl.DataFrame, column: str) -> float:
+    return float(rows[column].mean() or 0.0)  # type: ignore[arg-type]
+
+
+def _plain_change(change: Change) -> str:
+    return f"{change.mean:+.2f} ± {change.half:.2f}"
+
+
+def _change_text(change: Change) -> str:
+    return f"{_plain_change(change)} % against none, {change.pairs} pairs"

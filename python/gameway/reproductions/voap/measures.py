@@ -1,0 +1,129 @@
+"""One row per run: the game's queueing delay and the downloads' throughput, with its condition.
+
+| figure | definition |
+|---|---|
+| peak | mean of the delays in the highest bucket of the histogram that holds any, ms |
+| low, high | 5th and 95th percentile of the delays: the band in which they stay, ms |
+| throughput | wire bytes of all downloads that arrived, Mb/s |
+| fairness | largest distance of a download's throughput from the mean of all, percent |
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import polars as pl
+
+from gameway.metrics.network import link_utilization_percent, loss_percent
+from gameway.metrics.quantities import seconds
+from gameway.metrics.series import bitrates_of
+from gameway.metrics.source import competitors, finished_runs
+from gameway.metrics.statistics import half_width, jain_index
+from gameway.metrics.windows import Window
+from gameway.reproductions.flows import Delays
+
+if TYPE_CHECKING:
+    from gameway.metrics.source import Run
+    from gameway.results import Results
+
+GAME = "game"
+NONE = "none"
+LEVEL_S = (5.0, 20.0)
+"""What a flow has after a rival's end is its mean over this time."""
+SETTLING_S = 10.0
+"""What comes in the first ten seconds of the last download is its start."""
+
+
+@dataclass(frozen=True)
+class Change:
+    """A mean difference over pairs of runs and the half width of its 95 % interval, percent."""
+
+    mean: float
+    half: float
+    pairs: int
+
+
+def downloads(run: Run) -> list[dict[str, Any]]:
+    """The transfers over TCP of a run."""
+    return [flow for flow in competitors(run.spec) if flow.get("kind", "tcp") == "tcp"]
+
+
+def settled(run: Run) -> Window:
+    """From when all downloads are there and have started up, to the end."""
+    starts = [seconds(flow.get("start", "0 s")) for flow in downloads(run)]
+    stop = run.windows.run.stop_s
+    return Window(min(max(starts, default=0.0) + SETTLING_S, stop), stop)
+
+
+def gateway_of(run: Run) -> str:
+    """The gateway's name; "none" without."""
+    gateway = run.spec["path"].get("gateway", NONE)
+    return str(gateway["kind"]) if isinstance(gateway, dict) else str(gateway)
+
+
+def rows(results: Results) -> pl.DataFrame:
+    """The figures of every run with its factors, its gateway and its congestion control."""
+    return pl.DataFrame([_row(run) for run in finished_runs(results)], infer_schema_length=None)
+
+
+def _row(run: Run) -> dict[str, Any]:
+    window = settled(run)
+    delays = Delays.of(run.table("queue_delay"), GAME, window)
+    rates = bitrates_of(run)
+    own = [rates.mean(flow["name"], window) for flow in downloads(run)]
+    mean = float(np.mean(own)) if own else float("nan")
+    spread = max((abs(rate / mean - 1.0) for rate in own), default=0.0) if mean else float("nan")
+    return {
+        **run.factors,
+        "run": run.id,
+        "repeat": run.repeat,
+        "game": game_of(run),
+        "gateway": gateway_of(run),
+        "tcp": str(downloads(run)[0].get("congestion_control", "cubic")) if own else NONE,
+        "delay_mean_ms": delays.mean_ms,
+        "delay_p98_ms": delays.percentile_ms(98.0),
+        "delay_low_ms": delays.percentile_ms(5.0),
+        "delay_high_ms": delays.percentile_ms(95.0),
+        "delay_peak_ms": float(delays.mean_of_bucket_ms[-1]) if delays.count else float("nan"),
+        "game_loss_percent": loss_percent(run.table("bins"), GAME, window),
+        "throughput_mbps": float(np.sum(own)),
+        "jain": jain_index(own),
+        "unfair_percent": 100.0 * spread,
+        "utilization_percent": link_utilization_percent(run.link(), window),
+    }
+
+
+def game_of(run: Run) -> str:
+    """The kind of the flow that is the game."""
+    kinds = [flow.get("kind", "tcp") for flow in competitors(run.spec) if flow["name"] == GAME]
+    return str(kinds[0]) if kinds else NONE
+
+
+def change_percent(own: pl.DataFrame, column: str, gateway: str) -> Change:
+    """What a gateway changes against none, over pairs of runs with the same seed."""
+    sides = [
+        own.filter(gateway=kind).select("repeat", pl.col(column).alias(kind))
+        for kind in (NONE, gateway)
+    ]
+    pairs = sides[0].join(sides[1], on="repeat").drop_nulls()
+    if pairs.is_empty():
+        return Change(float("nan"), float("nan"), 0)
+    change = 100.0 * (pairs[gateway] / pairs[NONE] - 1.0).to_numpy()
+    return Change(float(change.mean()), half_width(change), pairs.height)
+
+
+def taken_up_s(run: Run, flow: str, ended_s: float, within: float = 0.05) -> float:
+    """Seconds from the end of a rival until a flow has what is left.
+
+    That is when its bitrate, in bins of 0.5 s, first reaches its mean of `LEVEL_S` after the end but
+    for the share `within`; NaN if it never does.
+    """
+    rates = bitrates_of(run)
+    series = rates.series(flow)
+    since = rates.times_s - ended_s
+    begin, end = LEVEL_S
+    level = float(series[(since >= begin) & (since < end)].mean())
+    reached = since[(since >= 0.0) & (since < end) & (series >= (1.0 - within) * level)]
+    return float(reached[0]) if len(reached) else float("nan")
