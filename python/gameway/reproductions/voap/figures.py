@@ -129,7 +129,7 @@ def _over_time(
     title: str,
     colour: str | None = None,
 ) -> Any:
-    """Panels by gateway and congestion control, of what `measure` gives: time_s, value, `colour`."""
+    """Panels by gateway and TCP, of what `measure` gives: time_s, value and perhaps `colour`."""
     parts = []
     for run in runs:
         tcp = str(downloads(run)[0].get("congestion_control", "cubic"))

@@ -117,7 +117,7 @@ def change_percent(own: pl.DataFrame, column: str, gateway: str) -> Change:
 def taken_up_s(run: Run, flow: str, ended_s: float, within: float = 0.05) -> float:
     """Seconds from the end of a rival until a flow has what is left.
 
-    That is when its bitrate, in bins of 0.5 s, first reaches its mean of `LEVEL_S` after the end but
+    That is when its bitrate, in bins of 0.5 s, first reaches its mean of `LEVEL_S` after it but
     for the share `within`; NaN if it never does.
     """
     rates = bitrates_of(run)
