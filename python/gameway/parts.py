@@ -240,15 +240,27 @@ class Stream(Part):
                     refuse(f"must be before stop = {stop}", begin, None, at)
 
 
+class OnOff(Part):
+    """A video that is fetched segment by segment, each as fast as TCP can."""
+
+    segment: fields.Intervals = Field(examples=["4 s"])
+    bitrate: fields.Rates = Field(examples=["5 Mb/s"])
+
+
 class Competitor(KindOf):
-    """Other traffic beside the game: TCP downloads, short or long, or UDP at a constant rate."""
+    """Other traffic beside the game: downloads, videos, pages, calls, UDP at a constant rate."""
 
     NEEDED = {"udp": {"rate": '"1 Mb/s"'}}
     OPTIONAL = {
-        "tcp": ("congestion_control", "bytes", "rate_limit"),
-        "short-tcp": ("congestion_control", "least_size", "greatest_size", "mean_gap", "begins"),
-        "udp": ("packet_size",),
-    }
+        "tcp": ("congestion_control", "bytes", "rate_limit", "on_off"),
+        "short-tcp": (
+            "congestion_control", "least_size", "greatest_size", "connections", "mean_gap", "begins",
+        ),
+        "udp": ("packet_size", "spacing", "return_rate", "return_packet_size"),
+        "onlive-ut": ("spacing",),
+        "onlive-rome": ("spacing",),
+        "video-chat": ("bitrate", "return_bitrate", "frame_rate"),
+    }  # fmt: skip
 
     name: fields.Name = DEFAULT_NAMES["competitor"]
     kind: Annotated[str | Sequence[str], fields.words("kind of competitor", OPTIONAL)] = "tcp"
@@ -257,12 +269,22 @@ class Competitor(KindOf):
     stop: fields.Spans | None = None
     bytes: fields.Amounts | None = None
     rate_limit: fields.Rates | None = None
+    on_off: Annotated[OnOff | Sequence[OnOff] | None, fields.table_axis(OnOff)] = None
     least_size: fields.Amounts = "30 kB"
     greatest_size: fields.Amounts = "50 kB"
+    connections: fields.Connections = 1
     mean_gap: fields.Spans = "10 s"
     begins: Annotated[str | Sequence[str], fields.words("beginning", ("off", "on"))] = "off"
     rate: fields.Rates | None = None
     packet_size: fields.PacketSizes = "1200 B"
+    spacing: Annotated[str | Sequence[str], fields.words("spacing", ("even", "exponential"))] = (
+        "even"
+    )
+    return_rate: fields.Rates | None = None
+    return_packet_size: fields.PacketSizes | None = None
+    bitrate: fields.RatesOrNone = "1.5 Mb/s"
+    return_bitrate: fields.RatesOrNone | None = None
+    frame_rate: fields.FrameRates = 30
     base_rtt: fields.Spans | None = None
     via: fields.Bottlenecks = "all"
     direction: Directions = "down"
@@ -271,6 +293,9 @@ class Competitor(KindOf):
     def _check(self) -> Self:
         check_order(self, "start", "stop", _core.parse_duration)
         check_order(self, "least_size", "greatest_size", _core.parse_bytes, AT_LEAST)
+        if self.on_off is not None and self.rate_limit is not None:
+            hint = "a segment comes as fast as TCP can: leave out one of them"
+            refuse("has no meaning beside rate_limit", plain(self.on_off), hint, ("on_off",))
         return self
 
 

@@ -15,7 +15,7 @@ from gameway.parts import Back, Competitor, Jitter, Loss, Part, Stream
 QUIET: dict[type[Part], tuple[str, ...]] = {
     Jitter: ("kind",),
     Stream: ("via", "direction", "ecn", "clock_drift"),
-    Competitor: ("via", "direction"),
+    Competitor: ("via", "direction", "connections", "spacing"),
 }
 """Keys that are left out of a specification where they have their default."""
 NOTHING = ("back", "hop")

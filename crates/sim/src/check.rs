@@ -5,9 +5,7 @@
 
 use crate::build::{SimError, spec_error};
 use crate::spec::{
-    BackSpec, CapacitySpec, CompetitorSpec, DualPi2Spec, EcnSpec, FeedbackSpec, HopSpec,
-    JitterSpec, LossSpec, PathSpec, QueueSpec, RunSpec, ShortTcpSpec, StreamSpec, TcpSpec, Text,
-    UdpSpec, Way,
+    BackSpec, CapacitySpec, CompetitorSpec, DualPi2Spec, EcnSpec, FeedbackSpec, HopSpec, JitterSpec, LossSpec, PathSpec, QueueSpec, RunSpec, ShortTcpSpec, StreamSpec, TcpSpec, Text, UdpSpec, VideoChatSpec, Way,
 };
 use gameway_events::BIN;
 use gameway_units::{Bytes, Duration, Rate, Ratio};
@@ -281,6 +279,8 @@ fn check_competitor(competitor: &CompetitorSpec) -> Result<(), SimError> {
         CompetitorSpec::Tcp(tcp) => check_tcp(&field, tcp)?,
         CompetitorSpec::ShortTcp(short) => check_short_tcp(&field, short)?,
         CompetitorSpec::Udp(udp) => check_udp(&field, udp)?,
+        CompetitorSpec::VideoChat(chat) => check_video_chat(&field, chat)?,
+        CompetitorSpec::OnliveUt(_) | CompetitorSpec::OnliveRome(_) => {}
     }
     check_way(&field, &competitor.way())?;
     let (start, stop) = competitor.times();
@@ -290,6 +290,16 @@ fn check_competitor(competitor: &CompetitorSpec) -> Result<(), SimError> {
 fn check_tcp(field: &impl Fn(&str) -> String, tcp: &TcpSpec) -> Result<(), SimError> {
     if let Some(limit) = tcp.rate_limit {
         positive_rate(field("rate_limit"), limit.0)?;
+    }
+    if let Some(on_off) = tcp.on_off {
+        if tcp.rate_limit.is_some() {
+            return Err(spec_error(field("on_off"), "has no meaning beside rate_limit"));
+        }
+        positive_rate(field("on_off.bitrate"), on_off.bitrate.0)?;
+        span(&field("on_off.segment"), on_off.segment.0, SHORTEST_INTERVAL, LONGEST_DELAY)?;
+        if on_off.bitrate.0 * on_off.segment.0 == Bytes::ZERO {
+            return Err(spec_error(field("on_off"), "a segment must have a byte"));
+        }
     }
     if tcp.bytes.is_some_and(|bytes| bytes.0 == Bytes::ZERO) {
         return Err(spec_error(field("bytes"), "must be more than 0 B"));
@@ -306,20 +316,39 @@ fn check_short_tcp(field: &impl Fn(&str) -> String, short: &ShortTcpSpec) -> Res
         let why = format!("{greatest} is less than least_size ({least})");
         return Err(spec_error(field("greatest_size"), why));
     }
+    if !(1..=MOST_CONNECTIONS).contains(&short.connections) {
+        let why = format!("{} is not between 1 and {MOST_CONNECTIONS}", short.connections);
+        return Err(spec_error(field("connections"), why));
+    }
     span(&field("mean_gap"), short.mean_gap.0, SHORTEST_INTERVAL, LONGEST_RUN)
 }
 
+/// More than any browser opens for a page.
+const MOST_CONNECTIONS: u32 = 100;
 /// A packet smaller than its headers does not exist; one larger than this no Ethernet carries.
 const PACKET_SIZES: std::ops::RangeInclusive<Bytes> = Bytes::new(29)..=Bytes::new(9_000);
 
 fn check_udp(field: &impl Fn(&str) -> String, udp: &UdpSpec) -> Result<(), SimError> {
     positive_rate(field("rate"), udp.rate.0)?;
-    let size = udp.packet_size.0;
+    packet_size(field("packet_size"), udp.packet_size.0)?;
+    if let Some(size) = udp.return_packet_size {
+        packet_size(field("return_packet_size"), size.0)?;
+    }
+    udp.return_rate.map_or(Ok(()), |rate| positive_rate(field("return_rate"), rate.0))
+}
+
+fn packet_size(field: String, size: Bytes) -> Result<(), SimError> {
     if PACKET_SIZES.contains(&size) {
         return Ok(());
     }
     let (least, most) = (PACKET_SIZES.start(), PACKET_SIZES.end());
-    Err(spec_error(field("packet_size"), format!("{size} is not between {least} and {most}")))
+    Err(spec_error(field, format!("{size} is not between {least} and {most}")))
+}
+
+fn check_video_chat(field: &impl Fn(&str) -> String, chat: &VideoChatSpec) -> Result<(), SimError> {
+    rate(&field("bitrate"), chat.bitrate.0)?;
+    rate(&field("return_bitrate"), chat.return_bitrate.unwrap_or(chat.bitrate).0)?;
+    number(&field("frame_rate"), Some(f64::from(chat.frame_rate)), 1.0, 1e3)
 }
 
 fn positive_rate(field: String, limit: Rate) -> Result<(), SimError> {

@@ -7,6 +7,7 @@ mod agenda;
 mod build;
 mod check;
 mod clock;
+mod datagrams;
 mod flow;
 mod frame_log;
 mod network;
@@ -18,7 +19,6 @@ mod short_tcp;
 pub mod spec;
 mod stream;
 mod tcp;
-mod udp;
 
 pub use build::{BuildController, SimError, check, check_with, run, run_with};
 pub use check::check_queue;

@@ -1,7 +1,8 @@
 //! Short transfers over TCP with gaps between them: the web traffic of RFC 8868 section 5.1.
 //!
 //! Each transfer is a connection of its own, with a handshake and a slow start. Its size is uniform
-//! between two bounds; the gap from its end to the next one is exponential.
+//! between two bounds; the gap from its end to the next one is exponential. Several connections may open
+//! at once, as a browser does for a page: then the gap begins when all of them are done.
 
 use crate::flow::FlowEnds;
 use crate::packet::Packet;
@@ -19,6 +20,8 @@ pub struct ShortTcpSetup {
     pub transfer: TcpSetup,
     /// Bounds of sizes.
     pub sizes: (Bytes, Bytes),
+    /// How many begin at once.
+    pub connections: u32,
     /// Mean of gaps.
     pub mean_gap: Duration,
     /// Whether it begins with a transfer.
@@ -29,7 +32,8 @@ pub struct ShortTcpSetup {
 pub struct ShortTcp {
     setup: ShortTcpSetup,
     random: Xoshiro256PlusPlus,
-    current: Option<Tcp>,
+    /// The transfers that began together; none in a gap.
+    current: Vec<Tcp>,
     /// How many transfers there were.
     connection: u32,
     /// When the next transfer begins, in a gap.
@@ -46,8 +50,14 @@ impl ShortTcp {
         Tcp::new(setup.transfer.clone())?;
         let next = setup.transfer.start;
         let begins = setup.begins_with_transfer;
-        let mut flow =
-            Self { setup, random, current: None, connection: 0, next, finished: "transfer".into() };
+        let mut flow = Self {
+            setup,
+            random,
+            current: Vec::new(),
+            connection: 0,
+            next,
+            finished: "transfer".into(),
+        };
         if !begins {
             flow.next = next.saturating_add(flow.gap());
         }
@@ -66,20 +76,22 @@ impl ShortTcp {
     }
 
     fn begin(&mut self, now: Instant) {
-        let bytes = Some(self.size());
-        let seed = self.random.next_u64();
-        let transfer =
-            TcpSetup { start: now, stop: None, bytes, seed, ..self.setup.transfer.clone() };
-        self.connection += 1;
-        // Its congestion control was known when the flow was made.
-        self.current = Tcp::new(transfer).ok();
+        for _ in 0..self.setup.connections {
+            let bytes = Some(self.size());
+            let seed = self.random.next_u64();
+            let transfer =
+                TcpSetup { start: now, stop: None, bytes, seed, ..self.setup.transfer.clone() };
+            self.connection += 1;
+            // Its congestion control was known when the flow was made.
+            self.current.extend(Tcp::new(transfer).ok());
+        }
     }
 
     fn end_if_finished(&mut self, now: Instant, log: &mut Recorder) -> Result<(), TableError> {
-        if self.current.as_ref().is_none_or(|tcp| !tcp.is_finished()) {
+        if self.current.is_empty() || !self.current.iter().all(Tcp::is_finished) {
             return Ok(());
         }
-        self.current = None;
+        self.current.clear();
         self.next = now.saturating_add(self.gap());
         log.event(now, self.setup.transfer.flow, &self.finished, f64::from(self.connection))
     }
@@ -88,27 +100,43 @@ impl ShortTcp {
         self.setup.transfer.stop.is_some_and(|stop| stop <= at)
     }
 
+    /// The number of the first of those that began together.
+    fn first(&self) -> u32 {
+        self.connection + 1 - self.current.len() as u32
+    }
+
     /// The transfer that a packet belongs to, if it is still under way.
     fn transfer_of(&mut self, packet: &Packet) -> Option<&mut Tcp> {
-        self.current.as_mut().filter(|_| packet.connection == self.connection)
+        let place = packet.connection.checked_sub(self.first())?;
+        self.current.get_mut(place as usize)
+    }
+
+    /// The next packet that `poll` finds in any of them, with the number of its connection.
+    fn poll(&mut self, poll: impl Fn(&mut Tcp) -> Option<Packet>) -> Option<Packet> {
+        let first = self.first();
+        self.current
+            .iter_mut()
+            .zip(first..)
+            .find_map(|(tcp, connection)| poll(tcp).map(|packet| Packet { connection, ..packet }))
     }
 }
 
 impl FlowEnds for ShortTcp {
     fn server_deadline(&self) -> Option<Instant> {
-        self.current.as_ref().and_then(FlowEnds::server_deadline)
+        self.current.iter().filter_map(FlowEnds::server_deadline).min()
     }
 
     fn on_server_deadline(&mut self, now: Instant, log: &mut Recorder) -> Result<(), TableError> {
-        if let Some(tcp) = &mut self.current {
-            tcp.on_server_deadline(now, log)?;
+        for tcp in &mut self.current {
+            if tcp.server_deadline().is_some_and(|due| due <= now) {
+                tcp.on_server_deadline(now, log)?;
+            }
         }
         self.end_if_finished(now, log)
     }
 
     fn poll_transmit(&mut self, now: Instant) -> Option<Packet> {
-        let packet = self.current.as_mut()?.poll_transmit(now)?;
-        Some(Packet { connection: self.connection, ..packet })
+        self.poll(|tcp| tcp.poll_transmit(now))
     }
 
     fn on_arrival(
@@ -124,22 +152,21 @@ impl FlowEnds for ShortTcp {
     }
 
     fn client_deadline(&self) -> Option<Instant> {
-        match &self.current {
-            Some(tcp) => tcp.client_deadline(),
-            None => (!self.stopped(self.next)).then_some(self.next),
+        if self.current.is_empty() {
+            return (!self.stopped(self.next)).then_some(self.next);
         }
+        self.current.iter().filter_map(FlowEnds::client_deadline).min()
     }
 
     fn on_client_deadline(&mut self, now: Instant, log: &mut Recorder) -> Result<(), TableError> {
-        if self.current.is_none() {
+        if self.current.is_empty() {
             self.begin(now);
         }
-        self.current.as_mut().map_or(Ok(()), |tcp| tcp.on_client_deadline(now, log))
+        self.current.iter_mut().try_for_each(|tcp| tcp.on_client_deadline(now, log))
     }
 
     fn poll_return(&mut self, now: Instant) -> Option<Packet> {
-        let packet = self.current.as_mut()?.poll_return(now)?;
-        Some(Packet { connection: self.connection, ..packet })
+        self.poll(|tcp| tcp.poll_return(now))
     }
 
     fn on_return(

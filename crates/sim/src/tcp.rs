@@ -6,8 +6,8 @@ use crate::recorder::Recorder;
 use gameway_events::{ControllerRecord, Name, TableError};
 use gameway_path::FlowId;
 use gameway_tcp::{
-    Algorithm, Application, MAXIMUM_SEGMENT_SIZE, Receiver, ReceiverConfig, Sender, SenderConfig,
-    SenderStats,
+    Algorithm, Application, MAXIMUM_SEGMENT_SIZE, OnOff, Receiver, ReceiverConfig, Sender,
+    SenderConfig, SenderStats,
 };
 use gameway_units::{Bytes, Duration, Instant, Rate};
 
@@ -26,6 +26,8 @@ pub struct TcpSetup {
     pub bytes: Option<Bytes>,
     /// How fast its application writes at most.
     pub rate_limit: Option<Rate>,
+    /// Or segment by segment.
+    pub on_off: Option<OnOff>,
     /// Seed of what is random in the congestion control.
     pub seed: u64,
     /// How often its state is written.
@@ -69,6 +71,7 @@ impl Tcp {
         let application = Application {
             bytes: setup.bytes,
             rate_limit: setup.rate_limit,
+            on_off: setup.on_off,
             ..Application::default()
         };
         let config = SenderConfig { application, ..SenderConfig::default() };

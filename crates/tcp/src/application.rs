@@ -3,7 +3,9 @@
 //! Source: iperf 3 (`iperf_client_api.c`, `iperf_check_throttle`) for the rate limit.
 //! Model: unlimited, or up to a number of bytes; with a rate limit it writes whole blocks while the
 //! average since its start is below the rate, looking once per tick, and while the socket buffer has
-//! room. After an outage it therefore catches up, as iperf does.
+//! room. After an outage it therefore catches up, as iperf does. On and off, as a player fetches a video
+//! over one connection: a segment exists once it is due and the one before has wholly arrived; so the
+//! connection is idle between two of them, or always busy if the path is too slow.
 //!
 //! | Constant | Value | Origin |
 //! |---|---|---|
@@ -22,10 +24,28 @@ pub struct Application {
     pub bytes: Option<Bytes>,
     /// Average rate of payload; `None`: as fast as TCP takes it.
     pub rate_limit: Option<Rate>,
+    /// Segment by segment; a rate limit has no meaning beside it.
+    pub on_off: Option<OnOff>,
     /// How much it writes at once under a rate limit.
     pub block: Bytes,
     /// How much it may have written that is not acknowledged, under a rate limit.
     pub socket_buffer: Bytes,
+}
+
+/// What is fetched piece by piece.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct OnOff {
+    /// How much each piece has.
+    pub segment: Bytes,
+    /// From when one piece is due to when the next is.
+    pub interval: Duration,
+}
+
+impl Application {
+    /// Whether time, not only the path, keeps it from writing.
+    fn is_timed(&self) -> bool {
+        self.rate_limit.is_some() || self.on_off.is_some()
+    }
 }
 
 impl Default for Application {
@@ -33,6 +53,7 @@ impl Default for Application {
         Self {
             bytes: None,
             rate_limit: None,
+            on_off: None,
             block: Bytes::new(128 << 10),
             socket_buffer: Bytes::new(4 << 20),
         }
@@ -52,7 +73,7 @@ pub(crate) struct Writer {
 impl Writer {
     pub(crate) fn new(application: Application) -> Self {
         let end = application.bytes.map(Bytes::get);
-        let written = if application.rate_limit.is_some() { 0 } else { end.unwrap_or(u64::MAX) };
+        let written = if application.is_timed() { 0 } else { end.unwrap_or(u64::MAX) };
         Self { application, start: Instant::ZERO, written, end }
     }
 
@@ -72,13 +93,16 @@ impl Writer {
 
     /// No more writes: what exists at `sent` or in the socket buffer is all there will be.
     pub(crate) fn stop(&mut self, sent: u64) {
-        let buffered = if self.application.rate_limit.is_some() { self.written } else { sent };
+        let buffered = if self.application.is_timed() { self.written } else { sent };
         self.end = Some(self.end.map_or(buffered, |end| end.min(buffered)));
         self.written = self.written.min(buffered);
     }
 
     /// Writes what is due.
     pub(crate) fn write(&mut self, now: Instant, acknowledged: u64) {
+        if let Some(on_off) = self.application.on_off {
+            return self.write_segment(now, acknowledged, on_off);
+        }
         let Some(rate) = self.application.rate_limit else { return };
         let block = self.application.block.get().max(1);
         let allowed = (rate * now.saturating_since(self.start)).get();
@@ -86,6 +110,22 @@ impl Writer {
         while self.written <= allowed && self.written < room && self.written < self.limit() {
             self.written = self.written.saturating_add(block).min(self.limit());
         }
+    }
+
+    fn write_segment(&mut self, now: Instant, acknowledged: u64, on_off: OnOff) {
+        if self.next_write(acknowledged).is_some_and(|due| due <= now) {
+            self.written = self.written.saturating_add(on_off.segment.get()).min(self.limit());
+        }
+    }
+
+    /// When the next segment is due; `None` while the one before is under way.
+    fn next_segment(&self, acknowledged: u64, on_off: OnOff) -> Option<Instant> {
+        if self.written >= self.limit() || acknowledged < self.written {
+            return None;
+        }
+        let number = self.written / on_off.segment.get().max(1);
+        let nanos = on_off.interval.as_nanos().saturating_mul(number as i64);
+        Some(self.start.saturating_add(Duration::from_nanos(nanos)))
     }
 
     fn limit(&self) -> u64 {
@@ -100,6 +140,9 @@ impl Writer {
     /// When it writes next, if only time keeps it from writing. With a full socket buffer it waits for
     /// an acknowledgment: a deadline that has passed and cannot be met would stop a driver's clock.
     pub(crate) fn next_write(&self, acknowledged: u64) -> Option<Instant> {
+        if let Some(on_off) = self.application.on_off {
+            return self.next_segment(acknowledged, on_off);
+        }
         let rate = self.application.rate_limit?;
         if self.written >= self.limit().min(self.room(acknowledged)) {
             return None;
@@ -135,6 +178,42 @@ mod tests {
         }
         // 8 Mb/s for a second is 1 MB, and at most a block and a tick more.
         assert!((1_000_000..=1_012_000).contains(&writer.written()), "{}", writer.written());
+    }
+
+    fn segments() -> Writer {
+        let interval = Duration::from_secs(4);
+        let on_off = Some(OnOff { segment: Bytes::new(100_000), interval });
+        Writer::new(Application {
+            bytes: Some(Bytes::new(250_000)),
+            on_off,
+            ..Application::default()
+        })
+    }
+
+    #[test]
+    fn a_segment_waits_until_it_is_due_and_the_one_before_is_there() {
+        let at = |seconds| Instant::ZERO + Duration::from_secs(seconds);
+        let mut writer = segments();
+        assert_eq!(writer.next_write(0), Some(at(0)));
+        writer.write(at(0), 0);
+        assert_eq!((writer.written(), writer.next_write(99_999)), (100_000, None));
+        writer.write(at(1), 100_000);
+        assert_eq!((writer.written(), writer.next_write(100_000)), (100_000, Some(at(4))));
+        // Late: the second is there at 9 s only, and the third is then overdue.
+        writer.write(at(4), 100_000);
+        writer.write(at(8), 199_999);
+        assert_eq!(writer.written(), 200_000);
+        assert_eq!(writer.next_write(200_000), Some(at(8)));
+        writer.write(at(9), 200_000);
+        assert_eq!((writer.written(), writer.next_write(250_000)), (250_000, None));
+    }
+
+    #[test]
+    fn what_is_stopped_between_two_segments_ends_there() {
+        let mut writer = segments();
+        writer.write(Instant::ZERO, 0);
+        writer.stop(50_000);
+        assert_eq!((writer.end(), writer.next_write(100_000)), (Some(100_000), None));
     }
 
     #[test]

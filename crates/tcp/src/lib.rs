@@ -56,7 +56,7 @@ mod sender;
 mod window_usage;
 mod windowed_max;
 
-pub use application::Application;
+pub use application::{Application, OnOff};
 pub use congestion::{
     AckEvent, Algorithm, Bbr, Bic, CongestionControl, Cubic, HyStart, INITIAL_WINDOW_SEGMENTS,
     NewReno, Phase, TimeoutEvent, Vegas,

@@ -38,6 +38,7 @@ from gameway.fields.quantities import (
     packet_size,
     packets,
     rate,
+    rate_or_none,
     share,
     span,
     whole,
@@ -63,6 +64,10 @@ __all__ = [
 
 Rates = Annotated[str | Sequence[str], axis(rate)]
 """A rate above zero: "25 Mb/s"."""
+RatesOrNone = Annotated[str | Sequence[str], axis(rate_or_none)]
+"""A rate, zero allowed: "0 b/s"."""
+Connections = Annotated[int | Sequence[int], axis(whole(1, 100))]
+"""How many connections begin at once."""
 Spans = Annotated[str | Sequence[str], axis(span)]
 """A span of time above zero: "16 ms"."""
 Intervals = Annotated[str | Sequence[str], axis(interval)]

@@ -5,24 +5,25 @@ use super::headers;
 use super::routes::{Route, Routes};
 use super::{BuildController, SimError, read, spec_error};
 use crate::clock::ReceiverClock;
+use crate::datagrams::{self, Datagrams, Source};
 use crate::flow::FlowEnds;
 use crate::network::{Flow, Way};
 use crate::ping::Ping;
 use crate::random;
 use crate::short_tcp::{ShortTcp, ShortTcpSetup};
 use crate::spec::{
-    self, Begin, CompetitorSpec, FeedbackSpec, JitterSpec, RunSpec, ShortTcpSpec, StreamSpec,
-    TcpSpec, Text, UdpSpec, VideoSpec,
+    self, Begin, CompetitorSpec, FeedbackSpec, JitterSpec, OnliveSpec, RunSpec, ShortTcpSpec,
+    Spacing, StreamSpec, TcpSpec, Text, UdpSpec, VideoChatSpec, VideoSpec,
 };
 use crate::stream::{Schedule, Stream, StreamSetup};
 use crate::tcp::{Tcp, TcpSetup};
-use crate::udp::Udp;
 use gameway_control::{FeedbackStyle, Oracle, RateController, RateLimits};
 use gameway_events::{BIN, Name};
 use gameway_media::{EncoderCalibration, EncoderModel, FrameTable, RecordedVideo};
 use gameway_path::{DelayLine, FlowId, Jitter, Link, Protocol};
 use gameway_session::{Receiver, ReceiverConfig, Sender, SenderConfig};
-use gameway_units::{Duration, Instant, Rate, Ratio};
+use gameway_tcp::OnOff;
+use gameway_units::{Bytes, Duration, Instant, Rate, Ratio};
 use std::path::Path;
 use std::sync::Arc;
 
@@ -217,6 +218,11 @@ impl Parts<'_> {
                 (Protocol::Tcp, Box::new(self.short_tcp(id, short)?))
             }
             CompetitorSpec::Udp(udp) => (Protocol::Udp, Box::new(self.udp(id, udp))),
+            CompetitorSpec::OnliveUt(game) | CompetitorSpec::OnliveRome(game) => {
+                let down = onlive(competitor);
+                (Protocol::Udp, Box::new(self.onlive(id, game, down)))
+            }
+            CompetitorSpec::VideoChat(chat) => (Protocol::Udp, Box::new(self.video_chat(id, chat))),
         };
         self.flow(id, protocol, &competitor.way(), ends)
     }
@@ -229,6 +235,10 @@ impl Parts<'_> {
             stop: tcp.stop.map(|text| Instant::ZERO + text.0),
             bytes: tcp.bytes.map(|text| text.0),
             rate_limit: tcp.rate_limit.map(|text| text.0),
+            on_off: tcp.on_off.map(|video| OnOff {
+                segment: video.bitrate.0 * video.segment.0,
+                interval: video.segment.0,
+            }),
             seed: random::number(self.spec.seed, &format!("{}/tcp", tcp.name)),
             observe_interval: self.observe_interval(),
         };
@@ -244,10 +254,12 @@ impl Parts<'_> {
                 stop: short.stop.map(|text| Instant::ZERO + text.0),
                 bytes: None,
                 rate_limit: None,
+                on_off: None,
                 seed: 0,
                 observe_interval: self.observe_interval(),
             },
             sizes: (short.least_size.0, short.greatest_size.0),
+            connections: short.connections,
             mean_gap: short.mean_gap.0,
             begins_with_transfer: short.begins == Begin::On,
         };
@@ -255,11 +267,60 @@ impl Parts<'_> {
         ShortTcp::new(setup, random).map_err(|why| congestion_control_error(&short.name, why))
     }
 
-    fn udp(&self, id: FlowId, udp: &UdpSpec) -> Udp {
-        let size = udp.packet_size.0;
-        let phase = self.below(&udp.name, "phase", udp.rate.0.time_for(size));
+    fn udp(&self, id: FlowId, udp: &UdpSpec) -> Datagrams {
+        let UdpSpec { name, packet_size, spacing, start, .. } = udp;
+        let size = packet_size.0;
+        let packets = (size, udp.rate.0.time_for(size));
+        let down = self.packets(name, "", packets, *start, *spacing);
+        let up = udp.return_rate.map(|rate| {
+            let size = udp.return_packet_size.unwrap_or(*packet_size).0;
+            self.packets(name, "return-", (size, rate.0.time_for(size)), *start, *spacing)
+        });
         let stop = udp.stop.map(|text| Instant::ZERO + text.0);
-        Udp::new(id, udp.rate.0, size, start(udp.start) + phase, stop)
+        Datagrams::new(id, vec![down], up.into_iter().collect(), stop)
+    }
+
+    fn onlive(&self, id: FlowId, game: &OnliveSpec, down: (Bytes, Duration)) -> Datagrams {
+        let OnliveSpec { name, spacing, start, stop, .. } = game;
+        let packets = |part, packets| vec![self.packets(name, part, packets, *start, *spacing)];
+        let up = packets("return-", datagrams::ONLIVE_ACTIONS);
+        let stop = stop.map(|text| Instant::ZERO + text.0);
+        Datagrams::new(id, packets("", down), up, stop)
+    }
+
+    /// Evenly or exponentially spaced packets of one end, of which `part` names what is random.
+    fn packets(
+        &self,
+        flow: &str,
+        part: &str,
+        packets: (Bytes, Duration),
+        begin: Option<Text<Duration>>,
+        spacing: Spacing,
+    ) -> Source {
+        let phase = self.below(flow, &format!("{part}phase"), packets.1);
+        let random = (spacing == Spacing::Exponential)
+            .then(|| random::stream(self.spec.seed, &format!("{flow}/{part}spacing")));
+        Source::packets(packets, start(begin) + phase, random)
+    }
+
+    fn video_chat(&self, id: FlowId, chat: &VideoChatSpec) -> Datagrams {
+        let (rate, return_rate) = chat_bitrates(chat);
+        let stop = chat.stop.map(|text| Instant::ZERO + text.0);
+        let (down, up) = (self.caller(chat, "", rate), self.caller(chat, "return-", return_rate));
+        Datagrams::new(id, down, up, stop)
+    }
+
+    /// Sound, and the picture if there is one, of one end of a call.
+    fn caller(&self, chat: &VideoChatSpec, part: &str, bitrate: Rate) -> Vec<Source> {
+        let sound = format!("{part}sound-");
+        let sound = self.packets(&chat.name, &sound, datagrams::SOUND, chat.start, Spacing::Even);
+        let picture = (bitrate > Rate::ZERO).then(|| {
+            let interval = Duration::from_secs(1) / i64::from(chat.frame_rate);
+            let phase = self.below(&chat.name, &format!("{part}phase"), interval);
+            let random = random::stream(self.spec.seed, &format!("{}/{part}video", chat.name));
+            Source::frames(bitrate, interval, start(chat.start) + phase, random)
+        });
+        std::iter::once(sound).chain(picture).collect()
     }
 
     fn ping(&self, id: FlowId, interval: Duration) -> Result<Flow, SimError> {
@@ -267,6 +328,35 @@ impl Parts<'_> {
         let direction = spec::Direction::Down;
         let way = spec::Way { base_rtt: None, via: spec::Way::ALL, direction };
         self.flow(id, Protocol::Icmp, &way, Box::new(Ping::new(id, interval, first)))
+    }
+}
+
+/// What OnLive sends towards the player.
+fn onlive(competitor: &CompetitorSpec) -> (Bytes, Duration) {
+    match competitor {
+        CompetitorSpec::OnliveRome(_) => datagrams::ONLIVE_ROME,
+        _ => datagrams::ONLIVE_UT,
+    }
+}
+
+/// Of the picture, there and back.
+fn chat_bitrates(chat: &VideoChatSpec) -> (Rate, Rate) {
+    (chat.bitrate.0, chat.return_bitrate.unwrap_or(chat.bitrate).0)
+}
+
+/// The constant rates of a competitor, there and back; zero for one that has none.
+pub fn rates(competitor: &CompetitorSpec) -> (Rate, Rate) {
+    let rate = |(size, interval): (Bytes, Duration)| size / interval;
+    match competitor {
+        CompetitorSpec::Tcp(_) | CompetitorSpec::ShortTcp(_) => (Rate::ZERO, Rate::ZERO),
+        CompetitorSpec::Udp(udp) => (udp.rate.0, udp.return_rate.map_or(Rate::ZERO, |text| text.0)),
+        CompetitorSpec::OnliveUt(_) | CompetitorSpec::OnliveRome(_) => {
+            (rate(onlive(competitor)), rate(datagrams::ONLIVE_ACTIONS))
+        }
+        CompetitorSpec::VideoChat(chat) => {
+            let (there, back) = chat_bitrates(chat);
+            (there + rate(datagrams::SOUND), back + rate(datagrams::SOUND))
+        }
     }
 }
 

@@ -10,6 +10,7 @@
 //! | short transfers take nothing | when they come depends on what they met before |
 //! | reports and acknowledgements on a way back that media shares take nothing | 1 to 2 % of the media; an oracle would need to foresee itself |
 
+use super::flows::rates;
 use super::routes::{Route, Routes};
 use crate::packet::PING_SIZE;
 use crate::spec::{CompetitorSpec, RunSpec, Text};
@@ -82,9 +83,8 @@ impl Known {
 
     fn add_competitors(&mut self, spec: &RunSpec, routes: &Routes) {
         for competitor in &spec.competitor {
-            let hops = match routes.of(&competitor.way()) {
-                Some(Route { forward, .. }) => forward,
-                None => continue,
+            let Some(Route { forward: hops, back, .. }) = routes.of(&competitor.way()) else {
+                continue;
             };
             let (start, stop) = competitor.times();
             let (start, stop) = (time(start, Instant::ZERO), time(stop, Instant::MAX));
@@ -92,10 +92,15 @@ impl Known {
                 CompetitorSpec::Tcp(tcp) if tcp.bytes.is_none() => {
                     self.sharers.push(Sharer { hops, start, stop, pause: None });
                 }
-                CompetitorSpec::Udp(udp) => {
-                    self.constants.push(Constant { hops, start, stop, rate: udp.rate.0 });
-                }
                 CompetitorSpec::Tcp(_) | CompetitorSpec::ShortTcp(_) => {}
+                constant => {
+                    let (rate, return_rate) = rates(constant);
+                    self.constants.push(Constant { hops, start, stop, rate });
+                    if return_rate > Rate::ZERO {
+                        let rate = return_rate;
+                        self.constants.push(Constant { hops: back, start, stop, rate });
+                    }
+                }
             }
         }
     }

@@ -11,38 +11,55 @@ pub enum CompetitorSpec {
     Tcp(TcpSpec),
     /// Short transfers over TCP, one after the other.
     ShortTcp(ShortTcpSpec),
-    /// Packets at a constant rate.
+    /// Packets at a constant rate, in one direction or in both.
     Udp(UdpSpec),
+    /// A game streamed by OnLive: Unreal Tournament III.
+    OnliveUt(OnliveSpec),
+    /// A game streamed by OnLive: Grand Ages: Rome.
+    OnliveRome(OnliveSpec),
+    /// A call with pictures, both ways.
+    VideoChat(VideoChatSpec),
+}
+
+/// What every competitor has.
+struct Common<'a> {
+    name: &'a str,
+    start: Option<Text<Duration>>,
+    stop: Option<Text<Duration>>,
+    way: Way<'a>,
 }
 
 impl CompetitorSpec {
+    fn common(&self) -> Common<'_> {
+        let (Self::Tcp(TcpSpec { name, start, stop, base_rtt, via, direction, .. })
+        | Self::ShortTcp(ShortTcpSpec { name, start, stop, base_rtt, via, direction, .. })
+        | Self::Udp(UdpSpec { name, start, stop, base_rtt, via, direction, .. })
+        | Self::OnliveUt(OnliveSpec { name, start, stop, base_rtt, via, direction, .. })
+        | Self::OnliveRome(OnliveSpec { name, start, stop, base_rtt, via, direction, .. })
+        | Self::VideoChat(VideoChatSpec {
+            name, start, stop, base_rtt, via, direction, ..
+        })) = self;
+        let way = Way { base_rtt: base_rtt.map(|text| text.0), via, direction: *direction };
+        Common { name, start: *start, stop: *stop, way }
+    }
+
     /// Its name in tables.
     #[must_use]
     pub fn name(&self) -> &str {
-        match self {
-            Self::Tcp(TcpSpec { name, .. })
-            | Self::ShortTcp(ShortTcpSpec { name, .. })
-            | Self::Udp(UdpSpec { name, .. }) => name,
-        }
+        self.common().name
     }
 
     /// When it starts, and when it stops if before the end of the run.
     #[must_use]
     pub fn times(&self) -> (Option<Text<Duration>>, Option<Text<Duration>>) {
-        match self {
-            Self::Tcp(TcpSpec { start, stop, .. })
-            | Self::ShortTcp(ShortTcpSpec { start, stop, .. })
-            | Self::Udp(UdpSpec { start, stop, .. }) => (*start, *stop),
-        }
+        let Common { start, stop, .. } = self.common();
+        (start, stop)
     }
 
     /// Its way through the network.
     #[must_use]
     pub fn way(&self) -> Way<'_> {
-        let (Self::Tcp(TcpSpec { base_rtt, via, direction, .. })
-        | Self::ShortTcp(ShortTcpSpec { base_rtt, via, direction, .. })
-        | Self::Udp(UdpSpec { base_rtt, via, direction, .. })) = self;
-        Way { base_rtt: base_rtt.map(|text| text.0), via, direction: *direction }
+        self.common().way
     }
 }
 
@@ -66,6 +83,9 @@ pub struct TcpSpec {
     /// The application writes no faster than this.
     #[serde(default)]
     pub rate_limit: Option<Text<Rate>>,
+    /// The application writes segment by segment, as a video is fetched.
+    #[serde(default)]
+    pub on_off: Option<OnOffSpec>,
     /// Its own round-trip time; the path's if not given.
     #[serde(default)]
     pub base_rtt: Option<Text<Duration>>,
@@ -75,6 +95,16 @@ pub struct TcpSpec {
     /// Where its data goes.
     #[serde(default)]
     pub direction: Direction,
+}
+
+/// A video that is fetched segment by segment.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct OnOffSpec {
+    /// How long a segment plays: the next is due after so long.
+    pub segment: Text<Duration>,
+    /// Its bitrate.
+    pub bitrate: Text<Rate>,
 }
 
 /// Short transfers over TCP, one after the other with gaps (RFC 8868 section 5.1).
@@ -97,6 +127,9 @@ pub struct ShortTcpSpec {
     /// To this.
     #[serde(default = "greatest_size")]
     pub greatest_size: Text<Bytes>,
+    /// How many begin at once; the gap begins when all of them are done.
+    #[serde(default = "one")]
+    pub connections: u32,
     /// Mean of the gaps, which are exponential.
     #[serde(default = "mean_gap")]
     pub mean_gap: Text<Duration>,
@@ -128,6 +161,9 @@ pub enum Begin {
 const fn least_size() -> Text<Bytes> {
     Text(Bytes::new(30_000))
 }
+const fn one() -> u32 {
+    1
+}
 const fn greatest_size() -> Text<Bytes> {
     Text(Bytes::new(50_000))
 }
@@ -146,6 +182,15 @@ pub struct UdpSpec {
     /// The size of each packet on the wire.
     #[serde(default = "packet_size")]
     pub packet_size: Text<Bytes>,
+    /// How they are spaced, both ways.
+    #[serde(default)]
+    pub spacing: Spacing,
+    /// The rate of what comes back; nothing if not given.
+    #[serde(default)]
+    pub return_rate: Option<Text<Rate>>,
+    /// The size of its packets; as the others if not given.
+    #[serde(default)]
+    pub return_packet_size: Option<Text<Bytes>>,
     /// When it starts.
     #[serde(default)]
     pub start: Option<Text<Duration>>,
@@ -163,6 +208,81 @@ pub struct UdpSpec {
     pub direction: Direction,
 }
 
+/// The time from a packet to the next.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, serde::Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Spacing {
+    /// Always the same.
+    #[default]
+    Even,
+    /// Exponential, of the same mean.
+    Exponential,
+}
+
+/// A game that OnLive streams: which one, its kind says.
+#[derive(Debug, Clone, PartialEq, serde::Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct OnliveSpec {
+    /// Its name in tables.
+    pub name: String,
+    /// How packets are spaced, both ways.
+    #[serde(default)]
+    pub spacing: Spacing,
+    /// When it starts.
+    #[serde(default)]
+    pub start: Option<Text<Duration>>,
+    /// When it stops; at the end of the run if not given.
+    #[serde(default)]
+    pub stop: Option<Text<Duration>>,
+    /// Its own round-trip time; the path's if not given.
+    #[serde(default)]
+    pub base_rtt: Option<Text<Duration>>,
+    /// Which bottlenecks it passes: "all", "path" or the name of a hop.
+    #[serde(default = "all")]
+    pub via: String,
+    /// Where the game's picture goes.
+    #[serde(default)]
+    pub direction: Direction,
+}
+
+/// A call with pictures: video and sound both ways.
+#[derive(Debug, Clone, PartialEq, serde::Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct VideoChatSpec {
+    /// Its name in tables.
+    pub name: String,
+    /// Rate of the video on the wire; no picture if zero.
+    #[serde(default = "chat_bitrate")]
+    pub bitrate: Text<Rate>,
+    /// Of the video that comes back; the same if not given.
+    #[serde(default)]
+    pub return_bitrate: Option<Text<Rate>>,
+    /// Frames per second.
+    #[serde(default = "chat_frame_rate")]
+    pub frame_rate: u32,
+    /// When it starts.
+    #[serde(default)]
+    pub start: Option<Text<Duration>>,
+    /// When it stops; at the end of the run if not given.
+    #[serde(default)]
+    pub stop: Option<Text<Duration>>,
+    /// Its own round-trip time; the path's if not given.
+    #[serde(default)]
+    pub base_rtt: Option<Text<Duration>>,
+    /// Which bottlenecks it passes: "all", "path" or the name of a hop.
+    #[serde(default = "all")]
+    pub via: String,
+    /// Where `bitrate` goes.
+    #[serde(default)]
+    pub direction: Direction,
+}
+
+const fn chat_bitrate() -> Text<Rate> {
+    Text(Rate::from_kbps(1_500))
+}
+const fn chat_frame_rate() -> u32 {
+    30
+}
 const fn packet_size() -> Text<Bytes> {
     Text(Bytes::new(1_200))
 }

@@ -9,7 +9,10 @@ mod path;
 mod queue;
 mod stream;
 
-pub use competitor::{Begin, CompetitorSpec, ShortTcpSpec, TcpSpec, UdpSpec};
+pub use competitor::{
+    Begin, CompetitorSpec, OnOffSpec, OnliveSpec, ShortTcpSpec, Spacing, TcpSpec, UdpSpec,
+    VideoChatSpec,
+};
 pub use path::{
     BackSpec, CapacitySpec, HopSpec, JitterSpec, LossSpec, PathSpec, StepsSpec, TraceSpec,
 };
