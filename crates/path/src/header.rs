@@ -1,8 +1,12 @@
 //! What a packet's IP and transport headers say: by this classifiers and fair queues tell flows apart.
 //!
-//! Source: RFC 791 and RFC 8200 (addresses), RFC 2474 section 3 (DSCP), RFC 9293 and RFC 768 (ports).
+//! Source: RFC 791 and RFC 8200 (addresses), RFC 2474 section 3 (DSCP), RFC 9293 and RFC 768 (ports). Names of
+//! code points: RFC 2474 section 4.2.2 (CS), RFC 2597 section 6 (AF), RFC 3246 section 2.7 (EF), RFC 5865
+//! (VOICE-ADMIT), RFC 8622 (LE).
 
+use std::fmt;
 use std::net::{IpAddr, Ipv4Addr};
+use std::str::FromStr;
 
 /// One end of a flow.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -27,6 +31,95 @@ pub enum Protocol {
 /// Differentiated-services code point: the upper six bits of the traffic class.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
 pub struct Dscp(pub u8);
+
+/// A word that is no part of a header.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("\"{word}\" is no {what}")]
+pub struct HeaderError {
+    pub(crate) word: String,
+    pub(crate) what: &'static str,
+}
+
+/// What it is called in experiment files.
+const PROTOCOLS: [(&str, Protocol); 3] =
+    [("icmp", Protocol::Icmp), ("tcp", Protocol::Tcp), ("udp", Protocol::Udp)];
+const TRAFFIC: [(&str, Traffic); 2] = [("game", Traffic::Game), ("other", Traffic::Other)];
+const DSCPS: [(&str, u8); 24] = [
+    ("cs0", 0),
+    ("df", 0),
+    ("le", 1),
+    ("cs1", 8),
+    ("af11", 10),
+    ("af12", 12),
+    ("af13", 14),
+    ("cs2", 16),
+    ("af21", 18),
+    ("af22", 20),
+    ("af23", 22),
+    ("cs3", 24),
+    ("af31", 26),
+    ("af32", 28),
+    ("af33", 30),
+    ("cs4", 32),
+    ("af41", 34),
+    ("af42", 36),
+    ("af43", 38),
+    ("cs5", 40),
+    ("voice-admit", 44),
+    ("ef", 46),
+    ("cs6", 48),
+    ("cs7", 56),
+];
+
+fn named<T: Copy>(word: &str, known: &[(&str, T)], what: &'static str) -> Result<T, HeaderError> {
+    let found = known.iter().find(|(name, _)| name.eq_ignore_ascii_case(word));
+    found.map(|&(_, value)| value).ok_or_else(|| HeaderError { word: word.to_owned(), what })
+}
+
+impl FromStr for Protocol {
+    type Err = HeaderError;
+    fn from_str(word: &str) -> Result<Self, HeaderError> {
+        named(word, &PROTOCOLS, "protocol: known are icmp, tcp, udp")
+    }
+}
+
+impl FromStr for Traffic {
+    type Err = HeaderError;
+    fn from_str(word: &str) -> Result<Self, HeaderError> {
+        named(word, &TRAFFIC, "kind of traffic: known are game, other")
+    }
+}
+
+impl Dscp {
+    /// The greatest of six bits.
+    const MOST: u8 = 63;
+}
+
+impl FromStr for Dscp {
+    type Err = HeaderError;
+
+    /// A name in either case, or a number up to 63.
+    fn from_str(word: &str) -> Result<Self, HeaderError> {
+        if let Ok(number) = word.parse::<u8>()
+            && number <= Self::MOST
+        {
+            return Ok(Self(number));
+        }
+        const WHAT: &str =
+            "DSCP: known are 0 to 63, df, cs0 to cs7, af11 to af43, ef, le, voice-admit";
+        named(word, &DSCPS, WHAT).map(Self)
+    }
+}
+
+impl fmt::Display for Dscp {
+    /// Its name if it has one, else its number.
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match DSCPS.iter().find(|(_, value)| *value == self.0) {
+            Some((name, _)) => formatter.write_str(name),
+            None => write!(formatter, "{}", self.0),
+        }
+    }
+}
 
 /// The headers of a packet.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]

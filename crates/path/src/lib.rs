@@ -15,14 +15,15 @@ mod trace;
 
 pub use bottleneck::{Bottleneck, Transmitted};
 pub use delay::{DelayLine, Jitter};
-pub use header::{Dscp, Endpoint, Header, Protocol, Traffic};
+pub use header::{Dscp, Endpoint, Header, HeaderError, Protocol, Traffic};
 pub use link::{Link, StepsError};
 pub use loss::{Loss, LossModel};
 pub use packet::{FlowId, PathPacket};
 pub use queue::{
-    Backlog, Codel, CodelConfig, Decision, DelayInput, Dequeued, DropReason, DropTail, Dropped,
-    DualPi2, DualPi2Config, FqCodel, FqCodelConfig, Limit, LowLatencyMarking, Pie, PieConfig,
-    QUEUES, Queue, QueueKind, QueueOption, Scheduler, Verdict,
+    Backlog, Classifier, Codel, CodelConfig, Decision, DelayInput, Dequeued, DropReason, DropTail,
+    Dropped, DualPi2, DualPi2Config, FqCodel, FqCodelConfig, Htb, HtbClass, HtbConfig, HtbError,
+    Limit, LowLatencyMarking, Pie, PieConfig, PortRange, Prefix, QUEUES, Queue, QueueKind,
+    QueueOption, Rule, Scheduler, Verdict,
 };
 pub use trace::{Trace, TraceError};
 

@@ -5,14 +5,18 @@
 mod codel;
 mod drop_tail;
 mod dual_pi2;
+mod filter;
 mod fq_codel;
+mod htb;
 mod pi;
 mod pie;
 
 pub use codel::{Codel, CodelConfig};
 pub use drop_tail::{DropTail, Limit};
 pub use dual_pi2::{Decision, DelayInput, DualPi2, DualPi2Config, LowLatencyMarking, Scheduler};
+pub use filter::{Classifier, PortRange, Prefix, Rule};
 pub use fq_codel::{FqCodel, FqCodelConfig};
+pub use htb::{Htb, HtbClass, HtbConfig, HtbError};
 pub use pie::{Pie, PieConfig};
 
 use gameway_units::{Bytes, Instant};
@@ -43,7 +47,7 @@ pub struct QueueOption {
 
 /// All queue disciplines, in alphabetical order.
 pub const QUEUES: &[QueueKind] =
-    &[codel::KIND, drop_tail::KIND, dual_pi2::KIND, fq_codel::KIND, pie::KIND];
+    &[codel::KIND, drop_tail::KIND, dual_pi2::KIND, fq_codel::KIND, htb::KIND, pie::KIND];
 
 /// Why a queue dropped a packet.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

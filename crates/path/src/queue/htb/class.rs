@@ -1,0 +1,124 @@
+//! One class: its two buckets and what they let it do.
+
+use super::config::HtbClass;
+use super::ring::Ring;
+use super::tree::{LEVELS, PRIORITIES};
+use gameway_units::{Bytes, Duration, Instant, Rate};
+
+/// Linux: `mbuffer`.
+const MOST: Duration = Duration::from_secs(60);
+const NANOSECOND: Duration = Duration::from_nanos(1);
+
+/// What a class may do.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Mode {
+    /// Above its ceiling: wait.
+    CannotSend,
+    /// Above its rate: send if its parent lends.
+    MayBorrow,
+    /// Send.
+    CanSend,
+}
+
+/// A token bucket, in time at its rate.
+#[derive(Debug)]
+struct Bucket {
+    rate: Rate,
+    depth: Duration,
+    tokens: Duration,
+}
+
+impl Bucket {
+    fn full(rate: Rate, burst: Bytes) -> Self {
+        let depth = rate.time_for(burst);
+        Self { rate, depth, tokens: depth }
+    }
+
+    fn charge(&mut self, size: Bytes, elapsed: Duration) {
+        let filled = self.tokens.saturating_add(elapsed).min(self.depth);
+        let tokens = filled.saturating_sub(self.rate.time_for(size));
+        self.tokens = tokens.max(NANOSECOND - MOST);
+    }
+}
+
+/// A class; leaves and inner ones alike.
+#[derive(Debug)]
+pub struct Class {
+    pub parent: Option<usize>,
+    pub level: usize,
+    pub priority: usize,
+    quantum: i64,
+    /// Bytes that a leaf may still send in its turn, at each level from which it borrows.
+    deficit: [i64; LEVELS],
+    rate: Bucket,
+    ceil: Bucket,
+    /// When the tokens were reckoned.
+    updated: Instant,
+    pub mode: Mode,
+    /// The priorities at which it, or a class below it that would borrow from it, has packets.
+    pub active: u8,
+    /// Children that would borrow from it, by priority.
+    pub feeds: [Ring; PRIORITIES],
+    /// When its mode may change.
+    pub event: Option<Instant>,
+}
+
+impl Class {
+    pub fn new(config: &HtbClass, parent: Option<usize>, level: usize) -> Self {
+        Self {
+            parent,
+            level,
+            priority: usize::from(config.priority),
+            quantum: i64::try_from(config.quantum.get()).unwrap_or(i64::MAX),
+            deficit: [0; LEVELS],
+            rate: Bucket::full(config.rate, config.burst),
+            ceil: Bucket::full(config.ceil, config.cburst),
+            updated: Instant::ZERO,
+            mode: Mode::CanSend,
+            active: 0,
+            feeds: [Ring::default(); PRIORITIES],
+            event: None,
+        }
+    }
+
+    /// Time since the tokens were reckoned, as far as it counts.
+    pub fn elapsed(&self, now: Instant) -> Duration {
+        (now - self.updated).min(MOST)
+    }
+
+    /// Pays for a packet: always of the ceiling, and of the rate if it `lends` (to itself, in a leaf).
+    pub fn charge(&mut self, size: Bytes, lends: bool, now: Instant) {
+        let elapsed = self.elapsed(now);
+        if lends {
+            self.rate.charge(size, elapsed);
+        } else {
+            self.rate.tokens = self.rate.tokens.saturating_add(elapsed);
+        }
+        self.ceil.charge(size, elapsed);
+        self.updated = now;
+    }
+
+    /// Its mode `elapsed` after the tokens were reckoned, and how long until that may change.
+    pub fn mode_after(&self, elapsed: Duration) -> (Mode, Duration) {
+        let ceil = self.ceil.tokens.saturating_add(elapsed);
+        let rate = self.rate.tokens.saturating_add(elapsed);
+        if ceil.is_negative() {
+            (Mode::CannotSend, -ceil)
+        } else if rate.is_negative() {
+            (Mode::MayBorrow, -rate)
+        } else {
+            (Mode::CanSend, Duration::ZERO)
+        }
+    }
+
+    /// Takes what a leaf sent from its turn at that level; whether the turn is over.
+    pub fn spend(&mut self, level: usize, size: Bytes) -> bool {
+        let deficit = &mut self.deficit[level];
+        *deficit = deficit.saturating_sub(i64::try_from(size.get()).unwrap_or(i64::MAX));
+        let is_over = *deficit < 0;
+        if is_over {
+            *deficit = deficit.saturating_add(self.quantum);
+        }
+        is_over
+    }
+}

@@ -1,0 +1,74 @@
+//! Classes of one priority that take turns: what Linux calls a row or a feed, there a tree of their ids.
+
+/// The numbers of the bits that are set, in rising order.
+pub fn members(set: u64) -> impl Iterator<Item = usize> {
+    let mut rest = set;
+    std::iter::from_fn(move || {
+        let next = (rest != 0).then(|| rest.trailing_zeros() as usize)?;
+        rest &= rest - 1;
+        Some(next)
+    })
+}
+
+/// A set of classes, and whose turn it is.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Ring {
+    set: u64,
+    turn: Option<usize>,
+    /// Whose turn it was when it left: it goes on with it or the one after it.
+    left: Option<usize>,
+}
+
+impl Ring {
+    pub fn is_empty(&self) -> bool {
+        self.set == 0
+    }
+
+    pub fn insert(&mut self, class: usize) {
+        self.set |= 1 << class;
+    }
+
+    /// Takes a class out of a row; if it had the turn, the next one has it.
+    pub fn remove_and_pass(&mut self, class: usize) {
+        if self.turn == Some(class) {
+            self.pass();
+        }
+        self.set &= !(1 << class);
+    }
+
+    /// Takes a class out of a feed; if it had the turn, it is remembered.
+    pub fn remove_and_remember(&mut self, class: usize) {
+        if self.turn == Some(class) {
+            self.left = Some(class);
+            self.turn = None;
+        }
+        self.set &= !(1 << class);
+    }
+
+    /// Whose turn it is; `None` at the end of a round.
+    pub fn turn(&mut self) -> Option<usize> {
+        if self.turn.is_none()
+            && let Some(left) = self.left
+        {
+            self.turn = self.at_or_after(left);
+        }
+        // Who remembers for long remembers what is no longer so.
+        self.left = None;
+        self.turn
+    }
+
+    /// The next one's turn; after the last one, nobody's.
+    pub fn pass(&mut self) {
+        self.turn = self.turn.and_then(|class| self.at_or_after(class + 1));
+    }
+
+    /// A new round.
+    pub fn rewind(&mut self) {
+        self.turn = self.at_or_after(0);
+    }
+
+    fn at_or_after(&self, class: usize) -> Option<usize> {
+        let rest = self.set & u64::MAX.checked_shl(class as u32).unwrap_or(0);
+        (rest != 0).then(|| rest.trailing_zeros() as usize)
+    }
+}
