@@ -42,7 +42,8 @@ pub struct Bottleneck<P, Q> {
 
 /// The limit of a queue of `size` at `capacity` and `base_rtt`; at least one full packet, so that no
 /// set-up is a black hole.
-fn limit_of(size: QueueSize, capacity: Rate, base_rtt: Duration) -> Limit {
+#[must_use]
+pub fn limit_of(size: QueueSize, capacity: Rate, base_rtt: Duration) -> Limit {
     const ONE_PACKET: Bytes = Bytes::new(1500);
     match size {
         QueueSize::Packets(count) => Limit::Packets(count),

@@ -1,8 +1,8 @@
 //! The network path of an experiment: queue, link, delay, jitter and loss, all sans-IO.
 //!
 //! A packet's way through it: [`Bottleneck`] (a [`Queue`] in front of a [`Link`]), then [`Loss`], then
-//! a [`DelayLine`]. Drivers call with `now` and ask for the next deadline; the same parts run under the
-//! simulator and under a live emulator.
+//! a [`DelayLine`]; a Wi-Fi [`Medium`] takes the place of a bottleneck. Drivers call with `now` and ask for
+//! the next deadline; the same parts run under the simulator and under a live emulator.
 
 mod bottleneck;
 mod delay;
@@ -12,8 +12,9 @@ mod loss;
 mod packet;
 mod queue;
 mod trace;
+mod wifi;
 
-pub use bottleneck::{Bottleneck, Transmitted};
+pub use bottleneck::{Bottleneck, Transmitted, limit_of};
 pub use delay::{DelayLine, Jitter};
 pub use header::{Dscp, Endpoint, Header, HeaderError, Protocol, Traffic};
 pub use link::{Link, StepsError};
@@ -26,6 +27,10 @@ pub use queue::{
     QueueOption, Rule, Scheduler, Verdict,
 };
 pub use trace::{Trace, TraceError};
+pub use wifi::{
+    Aggregation, Countdown, DataRate, Generation, GuardInterval, Medium, Spatial, Timing,
+    WifiConfig, WifiError,
+};
 
 /// A uniform draw from [0, 1) with 53 bits, the same on every machine.
 pub fn uniform(random: &mut impl rand_core::Rng) -> f64 {

@@ -56,6 +56,8 @@ pub enum DropReason {
     Overflow,
     /// The discipline's signal of congestion.
     Early,
+    /// Behind the queue: the Wi-Fi medium sent it as often as it may, in vain.
+    RetryLimit,
 }
 
 /// A packet that a queue dropped, and why.

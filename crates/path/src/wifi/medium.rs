@@ -1,0 +1,340 @@
+//! The distributed coordination function of IEEE 802.11 (DCF, and EDCA's best effort).
+//!
+//! Model: a node that has something to send waits until the medium was idle for an interframe space, then
+//! counts idle slots down from a number drawn from 0..=CW, and sends when it reaches zero; counting stops
+//! while the medium is busy. Nodes that reach zero in one slot collide. After a frame in vain CW + 1 doubles
+//! up to its greatest value; after success, or when the packet is given up, it is the least again. A draw
+//! follows every frame, also with nothing left to send; who then comes to an idle medium with nothing left to
+//! count sends at once, and who comes to a busy one draws.
+//!
+//! No slot is stepped through: slots are numbered on, each node keeps the number at which its count ends, and
+//! the next transmission is the least of these.
+//!
+//! Sources: IEEE 802.11-2016, 10.3.3 and 10.3.4.2 to 10.3.4.4 (DCF), 10.22.2 (EDCA), 10.24 (block
+//! acknowledgement); Bianchi, Performance Analysis of the IEEE 802.11 Distributed Coordination Function,
+//! IEEE JSAC 18(3), 2000; Tinnirello, Bianchi and Xiao, Refinements on IEEE 802.11 Distributed Coordination
+//! Function Modeling Approaches, IEEE TVT 59(3), 2010 (which node may use the slot behind a busy one).
+//!
+//! Queueing delay is from a packet's arrival until the MAC takes it up, as in an interface queue: back-off,
+//! retries and transmission of the packet in hand are service. A single packet is taken up when the one
+//! before it is done; the rest of an aggregate when it is sent.
+//!
+//! | deviation | why |
+//! |---|---|
+//! | all nodes hear each other, nobody hears two at once; damage is independent from packet to packet | one home |
+//! | acknowledgements and RTS are never damaged by the channel | they are short and slow |
+//! | behind a collision or a damaged frame all wait EIFS, the sender too | its acknowledgement timeout and an interframe space are 15 to 20 us shorter; one grid of slots keeps collisions exact |
+//! | who finds the medium idle sends at the next slot of that grid | at most 9 us later |
+//! | one failure count per packet, also behind RTS | the long retry limit of 4 for frames behind RTS is not there |
+//! | aggregates are made in the order of the queue | some access points keep a queue per station |
+//! | a receiver waits for ever for the packet that is missing | it is sent again at once, and given up at the latest with its last attempt |
+
+use super::config::{Countdown, WifiConfig, WifiError};
+use super::node::{Frame, Node};
+use super::timing::Timing;
+use crate::{Dropped, PathPacket, Queue, Transmitted, Verdict, uniform};
+use gameway_units::{Bytes, Duration, Instant};
+use rand_core::Rng;
+use rand_xoshiro::Xoshiro256PlusPlus;
+use std::collections::VecDeque;
+
+/// Number of the access point.
+const ACCESS_POINT: usize = 0;
+
+/// What the medium does.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Air {
+    /// Nothing; slots count from then on.
+    Idle { from: Instant },
+    /// Frames are sent; the last bit of the longest leaves then.
+    Sending { until: Instant },
+    /// The receiver acknowledges.
+    Acknowledging { until: Instant },
+}
+
+/// A channel, its access point (node 0) and its stations, each with a queue.
+///
+/// To be called in the order of time: before anything arrives, what was due by then.
+#[derive(Debug)]
+pub struct Medium<P, Q> {
+    timing: Timing,
+    nodes: Vec<Node<P, Q>>,
+    random: Xoshiro256PlusPlus,
+    air: Air,
+    /// Number of the slot that begins when an idle medium counts again.
+    slot: u64,
+    /// The slot in which the next frame leaves.
+    next_access: Option<u64>,
+    /// When the first shaper lets a packet go.
+    release: Option<Instant>,
+    /// Who sends, with what, since when.
+    senders: Vec<(usize, Frame)>,
+    began: Instant,
+    delivered: VecDeque<Transmitted<P>>,
+    dropped: Vec<Dropped<P>>,
+    /// To whose queue a packet came last.
+    last_arrival: usize,
+    airtime: Duration,
+    collisions: u64,
+}
+
+impl<P: PathPacket + Copy, Q: Queue<P>> Medium<P, Q> {
+    /// A medium with these queues: the access point's, and one for each station.
+    ///
+    /// # Errors
+    /// What of `config` cannot be.
+    pub fn new(
+        config: WifiConfig,
+        queues: impl IntoIterator<Item = Q>,
+        random: Xoshiro256PlusPlus,
+    ) -> Result<Self, WifiError> {
+        config.check()?;
+        let timing = Timing::new(config);
+        let nodes = queues.into_iter().map(|queue| Node::new(queue, config.cw_min)).collect();
+        let from = Instant::ZERO + timing.ifs();
+        Ok(Self {
+            timing,
+            nodes,
+            random,
+            air: Air::Idle { from },
+            slot: 0,
+            next_access: None,
+            release: None,
+            senders: Vec::new(),
+            began: Instant::ZERO,
+            delivered: VecDeque::new(),
+            dropped: Vec::new(),
+            last_arrival: ACCESS_POINT,
+            airtime: Duration::ZERO,
+            collisions: 0,
+        })
+    }
+
+    /// A packet comes to `node`: to the access point for a station, to a station for the access point. A
+    /// packet that is dropped (this one or, in some disciplines, another) is returned.
+    pub fn arrive(&mut self, now: Instant, node: usize, packet: P) -> Option<Dropped<P>> {
+        self.last_arrival = node;
+        let verdict = self.nodes[node].queue.enqueue(now, packet);
+        self.take_up(now, node);
+        match verdict {
+            Verdict::Queued => None,
+            Verdict::Dropped(dropped) => Some(dropped),
+        }
+    }
+
+    /// A node whose hand is empty takes up a packet, and begins to contend.
+    fn take_up(&mut self, now: Instant, index: usize) {
+        let node = &mut self.nodes[index];
+        if node.contends() {
+            return;
+        }
+        let shaped = node.release.is_some();
+        node.take_up(now, &mut self.dropped);
+        if shaped || node.release.is_some() {
+            self.release = self.nodes.iter().filter_map(|node| node.release).min();
+        }
+        if self.nodes[index].contends() {
+            self.begin_to_contend(now, index);
+        }
+    }
+
+    fn begin_to_contend(&mut self, now: Instant, index: usize) {
+        match self.air {
+            Air::Idle { from } => {
+                let expires = self.nodes[index].expires.max(self.slot_at(from, now));
+                self.nodes[index].expires = expires;
+                self.next_access = Some(self.next_access.map_or(expires, |next| next.min(expires)));
+            }
+            // A count that has not ended goes on.
+            _ if self.nodes[index].expires > self.slot => {}
+            _ => self.draw(index),
+        }
+    }
+
+    /// The first slot that begins at `now` or later, of a medium that counts since `from`.
+    fn slot_at(&self, from: Instant, now: Instant) -> u64 {
+        let span = (now - from).as_nanos().max(0).unsigned_abs();
+        self.slot + span.div_ceil(self.timing.config().slot.as_nanos().unsigned_abs().max(1))
+    }
+
+    fn draw(&mut self, index: usize) {
+        let count = u64::from(self.nodes[index].window) + 1;
+        // The bias of this multiplication is below 2^-17 for the windows that are allowed.
+        let drawn = ((self.random.next_u64() >> 32) * count) >> 32;
+        self.nodes[index].expires = self.slot + drawn;
+    }
+
+    /// When something happens next if nothing arrives.
+    #[must_use]
+    pub fn next_deadline(&self) -> Option<Instant> {
+        let due = match self.air {
+            Air::Idle { from } => self.next_access.map(|slot| self.start_of(from, slot)),
+            Air::Sending { until } | Air::Acknowledging { until } => Some(until),
+        };
+        match (due, self.release) {
+            (Some(due), Some(release)) => Some(due.min(release)),
+            (due, release) => due.or(release),
+        }
+    }
+
+    fn start_of(&self, from: Instant, slot: u64) -> Instant {
+        from + self.timing.config().slot * (slot - self.slot) as i64
+    }
+
+    /// Does what is due by `now`, one step: a shaper's packet is taken up, frames leave, arrive or are
+    /// acknowledged. Then [`Self::poll_delivered`] and [`Self::poll_dropped`] may have something.
+    pub fn on_deadline(&mut self, now: Instant) {
+        if let Some(release) = self.release.filter(|release| *release <= now) {
+            self.on_release(release);
+            return;
+        }
+        match self.air {
+            Air::Idle { from } => {
+                let next = self.next_access.map(|slot| (slot, self.start_of(from, slot)));
+                if let Some((slot, at)) = next.filter(|(_, at)| *at <= now) {
+                    self.send(at, slot);
+                }
+            }
+            Air::Sending { until } if until <= now => self.on_sent(until),
+            Air::Acknowledging { until } if until <= now => self.conclude(until, true),
+            _ => {}
+        }
+    }
+
+    fn on_release(&mut self, now: Instant) {
+        for index in 0..self.nodes.len() {
+            if self.nodes[index].release.is_some_and(|release| release <= now) {
+                self.take_up(now, index);
+            }
+        }
+    }
+
+    /// All whose count ends with this slot send.
+    fn send(&mut self, now: Instant, slot: u64) {
+        let counted = self.timing.config().countdown == Countdown::Counted;
+        self.slot = slot + u64::from(counted);
+        self.next_access = None;
+        self.began = now;
+        self.senders.clear();
+        for (index, node) in self.nodes.iter_mut().enumerate() {
+            if node.expires == slot && node.contends() {
+                let same = |one: &P, other: &P| {
+                    // Whatever a station sends, the access point receives.
+                    index != ACCESS_POINT
+                        || one.header().destination.address == other.header().destination.address
+                };
+                let frame = node.assemble(now, &self.timing, same, &mut self.dropped);
+                self.senders.push((index, frame));
+            }
+        }
+        let until = if self.senders.len() > 1 { self.collide(now) } else { self.fly(now) };
+        self.air = Air::Sending { until };
+    }
+
+    /// When the longest of the frames that collide has left.
+    fn collide(&mut self, now: Instant) -> Instant {
+        self.collisions += 1;
+        let exposed = self.senders.iter().map(|(_, frame)| self.timing.exposed(frame.psdu));
+        now + exposed.max().unwrap_or(Duration::ZERO)
+    }
+
+    /// When the data frame of the only sender has left.
+    fn fly(&mut self, now: Instant) -> Instant {
+        let psdu = self.senders[0].1.psdu;
+        now + self.timing.reservation(psdu) + self.timing.data_frame(psdu)
+    }
+
+    /// The data frames have left: one alone arrives, as far as the channel does not damage it.
+    fn on_sent(&mut self, now: Instant) {
+        let arrived = self.senders.len() == 1 && self.receive(now);
+        if arrived {
+            let packets = self.senders[0].1.packets;
+            self.air = Air::Acknowledging { until: now + self.timing.acknowledgement(packets) };
+        } else {
+            self.conclude(now, false);
+        }
+    }
+
+    fn receive(&mut self, now: Instant) -> bool {
+        let error_rate = self.timing.config().error_rate.as_f64();
+        let random = &mut self.random;
+        let node = &mut self.nodes[self.senders[0].0];
+        let whole = node.arrives(|| error_rate > 0.0 && uniform(random) < error_rate);
+        self.deliver(now, self.senders[0].0);
+        whole
+    }
+
+    fn deliver(&mut self, now: Instant, index: usize) {
+        while let Some(done) = self.nodes[index].pop_delivered(now) {
+            self.delivered.push_back(done);
+        }
+    }
+
+    /// The medium is idle again; everyone who sent draws anew.
+    fn conclude(&mut self, now: Instant, acknowledged: bool) {
+        self.airtime += now - self.began;
+        let pause = if acknowledged { self.timing.ifs() } else { self.timing.eifs() };
+        self.air = Air::Idle { from: now + pause };
+        for position in 0..self.senders.len() {
+            let index = self.senders[position].0;
+            self.conclude_of(now, index, acknowledged);
+        }
+        let counting = self.nodes.iter().filter(|node| node.contends());
+        self.next_access = counting.map(|node| node.expires.max(self.slot)).min();
+    }
+
+    fn conclude_of(&mut self, now: Instant, index: usize, acknowledged: bool) {
+        let WifiConfig { cw_min, cw_max, attempts, .. } = *self.timing.config();
+        let node = &mut self.nodes[index];
+        let given_up = node.landed(attempts, &mut self.dropped);
+        let done = acknowledged || given_up;
+        node.window = if done { cw_min } else { (2 * node.window + 1).min(cw_max) };
+        if given_up {
+            // What the receiver held behind the packet that is given up.
+            self.deliver(now, index);
+        }
+        self.draw(index);
+        self.take_up(now, index);
+    }
+
+    /// The next packet that has arrived, in order; to be called until there is none.
+    pub fn poll_delivered(&mut self) -> Option<Transmitted<P>> {
+        self.delivered.pop_front()
+    }
+
+    /// The next packet that was dropped other than on its arrival; to be called until there is none.
+    pub fn poll_dropped(&mut self) -> Option<Dropped<P>> {
+        let last = self.last_arrival;
+        self.dropped.pop().or_else(|| self.nodes[last].queue.poll_dropped())
+    }
+
+    /// Bytes that wait at a node, without those that its MAC has taken up.
+    #[must_use]
+    pub fn queued_bytes(&self, node: usize) -> Bytes {
+        self.nodes[node].queue.backlog().bytes
+    }
+
+    /// Packets that wait, or are on their way and not yet polled.
+    #[must_use]
+    pub fn packets_inside(&self) -> u64 {
+        self.nodes.iter().map(Node::packets_inside).sum::<u64>() + self.delivered.len() as u64
+    }
+
+    /// Time so far in which frames and acknowledgements were sent, with the pauses inside an exchange.
+    #[must_use]
+    pub const fn airtime(&self) -> Duration {
+        self.airtime
+    }
+
+    /// How often frames collided so far.
+    #[must_use]
+    pub const fn collisions(&self) -> u64 {
+        self.collisions
+    }
+
+    /// The times of this medium.
+    #[must_use]
+    pub const fn timing(&self) -> &Timing {
+        &self.timing
+    }
+}

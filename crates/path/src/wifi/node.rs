@@ -1,0 +1,163 @@
+//! A node of a Wi-Fi medium: what waits, what its MAC has taken up, and its back-off.
+
+use super::timing::Timing;
+use crate::{Dequeued, DropReason, Dropped, PathPacket, Queue, Transmitted};
+use gameway_units::{Bytes, Instant};
+use std::collections::VecDeque;
+
+/// A packet that the MAC has taken up.
+#[derive(Debug, Clone, Copy)]
+struct Taken<P> {
+    packet: P,
+    enqueued: Instant,
+    /// When the MAC took it up: its queueing delay ends then.
+    taken: Instant,
+    /// How often it was sent in vain.
+    failures: u32,
+    /// It is part of the frame on the air.
+    flying: bool,
+    /// The receiver has it, and holds it until it has those before it.
+    received: bool,
+}
+
+/// See the module's head.
+#[derive(Debug)]
+pub(super) struct Node<P, Q> {
+    pub queue: Q,
+    /// In order, to one receiver; at most as many as a frame may have.
+    hand: VecDeque<Taken<P>>,
+    /// What the queue gave although it goes to another receiver than what is in hand.
+    aside: Option<Dequeued<P>>,
+    /// The slot, counted since the start, in which the back-off ends.
+    pub expires: u64,
+    /// The contention window.
+    pub window: u32,
+    /// When a shaper lets the next packet go.
+    pub release: Option<Instant>,
+}
+
+/// The frame that a node sends.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Frame {
+    pub psdu: Bytes,
+    pub packets: usize,
+}
+
+impl<P: PathPacket + Copy, Q: Queue<P>> Node<P, Q> {
+    pub fn new(queue: Q, window: u32) -> Self {
+        let (hand, aside) = (VecDeque::new(), None);
+        Self { queue, hand, aside, expires: 0, window, release: None }
+    }
+
+    /// Whether it has something to send.
+    pub fn contends(&self) -> bool {
+        !self.hand.is_empty()
+    }
+
+    /// Packets that wait or are in hand.
+    pub fn packets_inside(&self) -> u64 {
+        let outside = self.hand.len() + usize::from(self.aside.is_some());
+        self.queue.backlog().packets + outside as u64
+    }
+
+    /// Takes up a packet if none is in hand.
+    pub fn take_up(&mut self, now: Instant, dropped: &mut Vec<Dropped<P>>) {
+        if self.contends() {
+            return;
+        }
+        let next = self.aside.take().or_else(|| self.queue.dequeue(now, dropped));
+        self.release = match next {
+            Some(next) => {
+                self.hand.push_back(taken(now, next));
+                None
+            }
+            None => self.queue.next_release(now),
+        };
+    }
+
+    /// Makes the frame that is sent now: what the receiver does not have, and what else there is for it.
+    /// `same_receiver` says whether two packets go to one receiver.
+    pub fn assemble(
+        &mut self,
+        now: Instant,
+        timing: &Timing,
+        same_receiver: impl Fn(&P, &P) -> bool,
+        dropped: &mut Vec<Dropped<P>>,
+    ) -> Frame {
+        let most = timing.config().aggregation.packets;
+        let mut bytes = Bytes::ZERO;
+        let mut packets = 0;
+        for taken in self.hand.iter_mut().filter(|taken| !taken.received) {
+            let with = bytes + timing.aggregated(taken.packet.wire_size());
+            taken.flying = packets == 0 || with <= timing.most_bytes();
+            if !taken.flying {
+                break;
+            }
+            (bytes, packets) = (with, packets + 1);
+        }
+        while self.hand.len() < most {
+            let Some(next) = self.aside.take().or_else(|| self.queue.dequeue(now, dropped)) else {
+                break;
+            };
+            let with = bytes + timing.aggregated(next.packet.wire_size());
+            let fits = with <= timing.most_bytes();
+            if !fits
+                || !self.hand.front().is_some_and(|own| same_receiver(&own.packet, &next.packet))
+            {
+                self.aside = Some(next);
+                break;
+            }
+            self.hand.push_back(Taken { flying: true, ..taken(now, next) });
+            (bytes, packets) = (with, packets + 1);
+        }
+        let psdu = if packets == 1 { timing.alone(self.flying_size()) } else { bytes };
+        Frame { psdu, packets }
+    }
+
+    /// Bytes of the packets on the air, without headers of the MAC.
+    fn flying_size(&self) -> Bytes {
+        let flying = self.hand.iter().filter(|taken| taken.flying);
+        flying.map(|taken| taken.packet.wire_size()).fold(Bytes::ZERO, |sum, size| sum + size)
+    }
+
+    /// The frame has arrived but for the packets that `damaged` picks. Whether any was whole.
+    pub fn arrives(&mut self, mut damaged: impl FnMut() -> bool) -> bool {
+        let mut any = false;
+        for taken in self.hand.iter_mut().filter(|taken| taken.flying) {
+            taken.received = !damaged();
+            any |= taken.received;
+        }
+        any
+    }
+
+    /// The next packet that the receiver passes on: those before it have arrived or been given up.
+    pub fn pop_delivered(&mut self, now: Instant) -> Option<Transmitted<P>> {
+        let first = *self.hand.front().filter(|first| first.received)?;
+        self.hand.pop_front();
+        let Taken { packet, enqueued, taken, .. } = first;
+        Some(Transmitted { packet, enqueued, started: taken, finished: now })
+    }
+
+    /// The frame has been on the air; packets that were sent in vain `attempts` times are given up. Whether
+    /// any was.
+    pub fn landed(&mut self, attempts: u32, dropped: &mut Vec<Dropped<P>>) -> bool {
+        for taken in self.hand.iter_mut().filter(|taken| taken.flying) {
+            taken.failures += u32::from(!taken.received);
+            taken.flying = false;
+        }
+        let before = self.hand.len();
+        self.hand.retain(|&Taken { packet, enqueued, failures, received, .. }| {
+            let given_up = !received && failures >= attempts;
+            if given_up {
+                dropped.push(Dropped { packet, enqueued, reason: DropReason::RetryLimit });
+            }
+            !given_up
+        });
+        self.hand.len() < before
+    }
+}
+
+fn taken<P>(now: Instant, next: Dequeued<P>) -> Taken<P> {
+    let Dequeued { packet, enqueued } = next;
+    Taken { packet, enqueued, taken: now, failures: 0, flying: false, received: false }
+}
