@@ -3,7 +3,7 @@
 
 use gameway_fuzz::Input;
 use gameway_tcp::{
-    Algorithm, Flags, MAXIMUM_SEGMENT_SIZE, Receiver, ReceiverConfig, SackBlock, SackBlocks,
+    AccurateEcnOption, Algorithm, EcnMode, Flags, MAXIMUM_SEGMENT_SIZE, Receiver, ReceiverConfig, SackBlock, SackBlocks,
     Segment, Sender, SenderConfig,
 };
 use gameway_units::{Bytes, Instant};
@@ -33,6 +33,7 @@ fn segment(input: &mut Input<'_>) -> Segment {
             fin: flag(0) && flag(5),
             ece: flag(1),
             cwr: flag(2),
+            ae: flag(3),
         },
         ecn: input.ecn(),
         window_scale: input.any(),
@@ -41,6 +42,12 @@ fn segment(input: &mut Input<'_>) -> Segment {
         acknowledgment: offset(input),
         window: input.number(100_000) as u32,
         sack,
+        accurate_ecn: AccurateEcnOption {
+            fields: input.any(),
+            ect0: input.any(),
+            ect1: input.any(),
+            ce: input.any(),
+        },
         timestamp_value: input.time(),
         timestamp_echo: input.time(),
     }
@@ -53,7 +60,7 @@ struct Ends {
 }
 
 impl Ends {
-    fn open(algorithm: Algorithm, ecn: bool) -> Self {
+    fn open(algorithm: Algorithm, ecn: EcnMode) -> Self {
         let config = SenderConfig { ecn, ..SenderConfig::default() };
         let congestion = algorithm.build(config.segment_size, 1);
         let now = Instant::ZERO;
@@ -84,7 +91,8 @@ impl Ends {
 fuzz_target!(|bytes: &[u8]| {
     let mut input = Input::new(bytes);
     let algorithm = Algorithm::ALL[usize::from(input.any::<u8>()) % Algorithm::ALL.len()];
-    let mut ends = Ends::open(algorithm, input.any());
+    let ecn = EcnMode::ALL[usize::from(input.any::<u8>()) % EcnMode::ALL.len()];
+    let mut ends = Ends::open(algorithm, ecn);
     let mut received = Bytes::ZERO;
     while !input.is_empty() {
         ends.now += input.pause();

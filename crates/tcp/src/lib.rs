@@ -45,6 +45,7 @@
 mod application;
 mod congestion;
 mod delivery_rate;
+mod ecn;
 mod pacer;
 mod prr;
 mod ranges;
@@ -59,9 +60,10 @@ mod windowed_max;
 pub use application::{Application, OnOff};
 pub use congestion::{
     AckEvent, Algorithm, Bbr, Bic, CongestionControl, Cubic, HyStart, INITIAL_WINDOW_SEGMENTS,
-    NewReno, Phase, TimeoutEvent, Vegas,
+    NewReno, Phase, Prague, TimeoutEvent, Vegas,
 };
 pub use delivery_rate::RateSample;
+pub use ecn::{AccurateEcnOption, EcnMode};
 pub use receiver::{Receiver, ReceiverConfig};
 pub use rtt::RtoFloor;
 pub use segment::{Flags, MAXIMUM_SEGMENT_SIZE, SackBlock, SackBlocks, Segment};

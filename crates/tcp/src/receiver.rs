@@ -1,7 +1,7 @@
 //! The downloading end: opens the connection, puts the stream together, acknowledges.
 //!
 //! Source: RFC 9293 section 3.10, RFC 5681 section 4.2 (delayed ACKs), RFC 2018 section 4 (SACK),
-//! RFC 7323 section 4.3 (timestamps), RFC 3168 section 6.1.3 (ECN echo); Linux `tcp_input.c`.
+//! RFC 7323 section 4.3 (timestamps); Linux `tcp_input.c`. Marks: [`crate::ecn`].
 //! Model: in-order data moves the next expected offset; the rest waits as runs. An ACK leaves at
 //! once for data out of order, a filled gap, a FIN, a mark, or more than one full segment; otherwise
 //! after the delay.
@@ -19,9 +19,10 @@
 //! | no D-SACK | the sender proves spurious retransmissions by timestamps |
 //! | one ACK answers all segments handed in before [`Receiver::poll_transmit`] | as after GRO; poll after each segment for one ACK each |
 
+use crate::ecn::{EcnMode, EcnReceiver};
 use crate::ranges::RangeSet;
 use crate::segment::{Flags, MAXIMUM_SEGMENT_SIZE, SackBlock, SackBlocks, Segment};
-use gameway_units::{Bytes, Duration, Ecn, Instant};
+use gameway_units::{Bytes, Duration, Instant};
 
 const DELAYED_ACK: Duration = Duration::from_millis(40);
 const QUICK_ACKS: u32 = 16;
@@ -39,8 +40,8 @@ pub struct ReceiverConfig {
     pub segment_size: u32,
     /// How long a lone ACK waits.
     pub delayed_ack: Duration,
-    /// Whether to ask for ECN (RFC 3168).
-    pub ecn: bool,
+    /// Which ECN to ask for.
+    pub ecn: EcnMode,
 }
 
 impl Default for ReceiverConfig {
@@ -49,7 +50,7 @@ impl Default for ReceiverConfig {
             receive_buffer: Bytes::new(6 << 20),
             segment_size: MAXIMUM_SEGMENT_SIZE,
             delayed_ack: DELAYED_ACK,
-            ecn: false,
+            ecn: EcnMode::Off,
         }
     }
 }
@@ -86,8 +87,7 @@ pub struct Receiver {
     ack_due: Option<Instant>,
     quick_acks: u32,
     timestamp_recent: Instant,
-    ecn: bool,
-    echo: bool,
+    ecn: EcnReceiver,
     duplicate_bytes: u64,
 }
 
@@ -114,8 +114,7 @@ impl Receiver {
             ack_due: None,
             quick_acks: QUICK_ACKS,
             timestamp_recent: Instant::ZERO,
-            ecn: false,
-            echo: false,
+            ecn: EcnReceiver::new(config.ecn),
             duplicate_bytes: 0,
         }
     }
@@ -129,7 +128,6 @@ impl Receiver {
         if matches!(self.state, State::SynSent { .. }) {
             return;
         }
-        self.note_ecn(segment);
         let end = segment.end();
         if segment.sequence <= self.acknowledged {
             self.timestamp_recent = self.timestamp_recent.max(segment.timestamp_value);
@@ -140,6 +138,8 @@ impl Receiver {
             self.ack_now = true;
             return;
         }
+        // RFC 3168 section 6.1.5: marks of packets outside the window are ignored.
+        self.ack_now |= self.ecn.on_segment(segment);
         self.accept(now, segment, end);
     }
 
@@ -147,25 +147,13 @@ impl Receiver {
         if !segment.flags.ack {
             return;
         }
-        if matches!(self.state, State::SynSent { .. }) {
+        let first = matches!(self.state, State::SynSent { .. });
+        self.ecn.on_syn_ack(segment, first);
+        if first {
             self.state = State::Established;
-            self.ecn = self.config.ecn && segment.flags.ece;
             self.timestamp_recent = segment.timestamp_value;
         }
         self.ack_now = true;
-    }
-
-    fn note_ecn(&mut self, segment: &Segment) {
-        if !self.ecn {
-            return;
-        }
-        if segment.flags.cwr {
-            self.echo = false;
-        }
-        if segment.ecn == Ecn::Ce {
-            self.ack_now |= !self.echo;
-            self.echo = true;
-        }
     }
 
     fn accept(&mut self, now: Instant, segment: &Segment, end: u64) {
@@ -244,12 +232,7 @@ impl Receiver {
         let window = self.config.receive_buffer.get().min(LARGEST_UNSCALED);
         self.announced = window;
         Segment {
-            flags: Flags {
-                syn: true,
-                ece: self.config.ecn,
-                cwr: self.config.ecn,
-                ..Flags::default()
-            },
+            flags: self.ecn.syn_flags(),
             window_scale: self.scale,
             window: window as u32,
             timestamp_value: now,
@@ -266,15 +249,17 @@ impl Receiver {
         self.announced = self.announced.max(self.right_edge());
         let window = (self.announced - self.next) >> self.scale << self.scale;
         let window = u32::try_from(window).unwrap_or(u32::MAX);
-        Segment {
-            flags: Flags { ack: true, ece: self.echo, ..Flags::default() },
+        let mut ack = Segment {
+            flags: Flags { ack: true, ..Flags::default() },
             acknowledgment: self.next,
             window,
             sack: self.current_blocks(),
             timestamp_value: now,
             timestamp_echo: self.timestamp_recent,
             ..Segment::default()
-        }
+        };
+        self.ecn.stamp(&mut ack);
+        ack
     }
 
     /// The remembered blocks as they are now: grown, joined, or gone.

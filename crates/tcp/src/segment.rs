@@ -1,7 +1,7 @@
 //! A TCP segment as the simulator carries it: a small `Copy` value without payload bytes.
 //!
 //! Source: RFC 9293 (header, flags), RFC 2018 section 3 (SACK option), RFC 7323 sections 2 and 3
-//! (window scale, timestamps), RFC 3168 section 6.1 (ECN flags).
+//! (window scale, timestamps), RFC 3168 section 6.1 and RFC 9768 section 3.2 (ECN flags and option).
 //! Model: the stream is numbered from 0 in 64 bits and never wraps. SYN lies before offset 0 and has
 //! no number; FIN occupies the offset that follows the last byte. The window is in bytes, already
 //! scaled, so that a gateway can lower it without knowing the connection.
@@ -11,6 +11,7 @@
 //! | IPv4 + TCP header | 20 + 20 B | RFC 791, RFC 9293 section 3.1 |
 //! | timestamps option | 12 B with padding | RFC 7323 appendix A |
 //! | SACK option | 4 + 8n B with padding | RFC 2018 section 3 |
+//! | AccECN option | 2 + 3n B; beside it, all options are padded once | RFC 9768 section 3.2.3; Linux `tcp_options_fit_accecn` |
 //! | SYN options | 20 B: MSS, SACK permitted, timestamps, window scale | what Linux sends |
 //! | MSS | 1448 B | 1500 B MTU less headers and timestamps |
 //!
@@ -19,6 +20,7 @@
 //! | Timestamps are in nanoseconds, on one clock | Linux ticks in ms, but takes RTTs from µs send times |
 //! | SACK blocks are whole stream offsets | no wrap to resolve |
 
+use crate::ecn::AccurateEcnOption;
 use gameway_units::{Bytes, Ecn, Instant};
 
 /// Payload of a full segment at an MTU of 1500 B with timestamps.
@@ -29,6 +31,8 @@ const TIMESTAMP_OPTION: u64 = 12;
 const SYN_OPTIONS: u64 = 20;
 const SACK_OPTION_HEAD: u64 = 4;
 const SACK_BLOCK: u64 = 8;
+/// What padding the timestamps and the SACK option have each.
+const PADDING: u64 = 2;
 
 /// The flags of the header that matter here.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -43,6 +47,22 @@ pub struct Flags {
     pub ece: bool,
     /// The congestion window was reduced because of an echo.
     pub cwr: bool,
+    /// Accurate ECN is wanted; later, with the two others, a counter of marks (RFC 9768).
+    pub ae: bool,
+}
+
+impl Flags {
+    /// AE, CWR and ECE as one number, AE highest: the ACE field.
+    #[must_use]
+    pub const fn ecn(self) -> u8 {
+        (self.ae as u8) << 2 | (self.cwr as u8) << 1 | self.ece as u8
+    }
+
+    /// The same flags with these three, the lowest bits of `code`.
+    #[must_use]
+    pub const fn with_ecn(self, code: u8) -> Self {
+        Self { ae: code & 4 != 0, cwr: code & 2 != 0, ece: code & 1 != 0, ..self }
+    }
 }
 
 /// A run of received bytes above the cumulative acknowledgment: `start` up to but without `end`.
@@ -73,6 +93,11 @@ impl SackBlocks {
         }
     }
 
+    /// Keeps the first `count` blocks.
+    pub fn truncate(&mut self, count: u8) {
+        self.count = self.count.min(count);
+    }
+
     /// The blocks in the order of the option.
     #[must_use]
     pub fn as_slice(&self) -> &[SackBlock] {
@@ -99,6 +124,8 @@ pub struct Segment {
     pub window: u32,
     /// Selective acknowledgments.
     pub sack: SackBlocks,
+    /// Accurate feedback of marks.
+    pub accurate_ecn: AccurateEcnOption,
     /// When this segment was sent, on the clock of its sender.
     pub timestamp_value: Instant,
     /// The timestamp that is echoed.
@@ -112,7 +139,15 @@ impl Segment {
         let options = if self.flags.syn { SYN_OPTIONS } else { TIMESTAMP_OPTION };
         let blocks = u64::from(self.sack.count);
         let sack = if blocks == 0 { 0 } else { SACK_OPTION_HEAD + SACK_BLOCK * blocks };
-        Bytes::new(FIXED_HEADERS + options + sack + u64::from(self.length))
+        let marks = match self.accurate_ecn.length() {
+            0 => 0,
+            // It fills the padding of the others first.
+            length => {
+                let padding = if blocks == 0 { PADDING } else { 2 * PADDING };
+                length.saturating_sub(padding).next_multiple_of(4)
+            }
+        };
+        Bytes::new(FIXED_HEADERS + options + sack + marks + u64::from(self.length))
     }
 
     /// First offset after this segment, a FIN counted as one.
@@ -135,6 +170,15 @@ mod tests {
         for expected in [64, 72, 80, 80] {
             ack.sack.push(SackBlock { start: 1, end: 2 });
             assert_eq!(ack.wire_size(), Bytes::new(expected));
+        }
+        // With marks of one to three codepoints: 10 + 5, 8 or 11, and 10 + 26 + 11 with two blocks.
+        for (fields, blocks, expected) in
+            [(1, 0, 56), (2, 0, 60), (3, 0, 64), (2, 1, 68), (2, 2, 76), (3, 2, 80)]
+        {
+            let accurate_ecn = AccurateEcnOption { fields, ..AccurateEcnOption::default() };
+            let mut ack = Segment { accurate_ecn, ..Segment::default() };
+            (0..blocks).for_each(|_| ack.sack.push(SackBlock { start: 1, end: 2 }));
+            assert_eq!(ack.wire_size(), Bytes::new(expected), "{fields} fields, {blocks} blocks");
         }
         let syn = Segment { flags: Flags { syn: true, ..Flags::default() }, ..Segment::default() };
         assert_eq!(syn.wire_size(), Bytes::new(60));

@@ -4,8 +4,8 @@ mod common;
 
 use common::{Flow, Network};
 use gameway_tcp::{
-    Algorithm, Application, Flags, Phase, Receiver, ReceiverConfig, RtoFloor, SackBlock, Segment,
-    Sender, SenderConfig,
+    Algorithm, Application, EcnMode, Flags, Phase, Receiver, ReceiverConfig, RtoFloor, SackBlock,
+    Segment, Sender, SenderConfig,
 };
 use gameway_units::{Bytes, Duration, Ecn, Instant, Rate};
 
@@ -255,7 +255,7 @@ fn lost_tail_is_repaired_by_the_probe_and_counts_as_congestion() {
 #[test]
 fn ecn_marks_reduce_once_per_window_and_nothing_is_sent_again() {
     let (mut sender, mut receiver, sent) =
-        connected(SenderConfig { ecn: true, ..Default::default() });
+        connected(SenderConfig { ecn: EcnMode::Classic, ..Default::default() });
     assert!(sent.iter().all(|segment| segment.ecn == Ecn::Ect0));
     for (index, segment) in sent.iter().enumerate() {
         let ecn = if index == 1 { Ecn::Ce } else { segment.ecn };

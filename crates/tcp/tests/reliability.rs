@@ -5,8 +5,8 @@ mod common;
 
 use common::Random;
 use gameway_tcp::{
-    Algorithm, Application, Flags, Receiver, ReceiverConfig, SackBlock, SackBlocks, Segment,
-    Sender, SenderConfig,
+    AccurateEcnOption, Algorithm, Application, EcnMode, Flags, Receiver, ReceiverConfig, SackBlock,
+    SackBlocks, Segment, Sender, SenderConfig,
 };
 use gameway_units::{Bytes, Duration, Ecn, Instant};
 use proptest::prelude::*;
@@ -126,9 +126,10 @@ proptest! {
     #[test]
     fn arbitrary_segments_never_panic(
         algorithm in algorithms(),
+        ecn in prop::sample::select(EcnMode::ALL.to_vec()),
         segments in prop::collection::vec((segment(), any::<bool>(), 0i64..3_000_000_000), 1..120),
     ) {
-        survive(algorithm, &segments);
+        survive(algorithm, ecn, &segments);
     }
 }
 
@@ -145,15 +146,17 @@ prop_compose! {
         blocks in prop::collection::vec((offset(), offset()), 0..4),
         (value, echo) in (any::<i64>(), any::<i64>()),
         window_scale in any::<u8>(),
+        (fields, ect0, ect1, ce) in (0u8..5, any::<u32>(), any::<u32>(), any::<u32>()),
     ) -> Segment {
         let mut sack = SackBlocks::default();
         blocks.into_iter().for_each(|(start, end)| sack.push(SackBlock { start, end }));
         let flag = |bit: u8| bits & (1 << bit) != 0;
         Segment {
             // SYN rarely and ACK mostly, so that connections get established.
-            flags: Flags { syn: bits < 16, ack: !(16..32).contains(&bits), fin: flag(0), ece: flag(1), cwr: flag(2) },
+            flags: Flags { syn: bits < 16, ack: !(16..32).contains(&bits), fin: flag(0), ece: flag(1), cwr: flag(2), ae: flag(4) },
             ecn: if flag(3) { Ecn::Ce } else { Ecn::Ect0 },
             window_scale, length, sequence, acknowledgment, window, sack,
+            accurate_ecn: AccurateEcnOption { fields, ect0, ect1, ce },
             timestamp_value: Instant::from_nanos(value),
             timestamp_echo: Instant::from_nanos(echo),
         }
@@ -161,11 +164,11 @@ prop_compose! {
 }
 
 /// Feeds both ends garbage between honest openings.
-fn survive(algorithm: Algorithm, segments: &[(Segment, bool, i64)]) {
-    let config = SenderConfig { ecn: true, ..SenderConfig::default() };
+fn survive(algorithm: Algorithm, ecn: EcnMode, segments: &[(Segment, bool, i64)]) {
+    let config = SenderConfig { ecn, ..SenderConfig::default() };
     let mut sender = Sender::new(config, algorithm.build(config.segment_size, 1));
     let mut now = Instant::ZERO;
-    let mut receiver = Receiver::new(ReceiverConfig { ecn: true, ..Default::default() }, now);
+    let mut receiver = Receiver::new(ReceiverConfig { ecn, ..Default::default() }, now);
     if let Some(syn) = receiver.poll_transmit(now) {
         sender.on_segment(now, &syn);
     }

@@ -10,6 +10,7 @@ mod bic;
 mod cubic;
 mod hystart;
 mod new_reno;
+mod prague;
 mod vegas;
 
 pub use bbr::Bbr;
@@ -17,10 +18,11 @@ pub use bic::Bic;
 pub use cubic::Cubic;
 pub use hystart::HyStart;
 pub use new_reno::NewReno;
+pub use prague::Prague;
 pub use vegas::Vegas;
 
 use crate::delivery_rate::RateSample;
-use gameway_units::{Bytes, Duration, Instant, Rate};
+use gameway_units::{Bytes, Duration, Ecn, Instant, Rate};
 use std::fmt::Debug;
 
 /// The initial window: 10 segments (RFC 6928 section 2).
@@ -151,6 +153,16 @@ pub trait CongestionControl: Debug + Send {
     fn regulates_recovery(&self) -> bool {
         false
     }
+    /// How its data leaves where ECN is agreed on: ECT(1) says that it answers marks as L4S asks
+    /// (RFC 9331 section 4), and goes with accurate feedback only.
+    fn codepoint(&self) -> Ecn {
+        Ecn::Ect0
+    }
+    /// Whether it weighs [`AckEvent::newly_marked`] itself, or ignores marks, as one does by default
+    /// that regulates its recoveries; to any other a mark is a congestion event.
+    fn answers_marks(&self) -> bool {
+        self.regulates_recovery()
+    }
     /// Whether samples of what is now in flight must not lower its estimate (BBR's ProbeRTT).
     fn samples_are_app_limited(&self) -> bool {
         false
@@ -171,11 +183,14 @@ pub enum Algorithm {
     Bic,
     /// Vegas.
     Vegas,
+    /// Prague.
+    Prague,
 }
 
 impl Algorithm {
     /// All of them.
-    pub const ALL: [Self; 5] = [Self::Cubic, Self::NewReno, Self::Bbr, Self::Bic, Self::Vegas];
+    pub const ALL: [Self; 6] =
+        [Self::Cubic, Self::NewReno, Self::Bbr, Self::Bic, Self::Vegas, Self::Prague];
 
     /// The name in experiment files.
     #[must_use]
@@ -186,6 +201,7 @@ impl Algorithm {
             Self::Bbr => "bbr",
             Self::Bic => "bic",
             Self::Vegas => "vegas",
+            Self::Prague => "prague",
         }
     }
 
@@ -200,6 +216,9 @@ impl Algorithm {
                 "BIC, the default of Linux before CUBIC: searches for the window of the last loss"
             }
             Self::Vegas => "Vegas: keeps two to four segments in the queue, judged by the RTT",
+            Self::Prague => {
+                "Prague: answers the share of marked packets; for L4S queues, with ECT(1)"
+            }
         }
     }
 
@@ -212,6 +231,9 @@ impl Algorithm {
             Self::Bbr => "Cardwell et al. 2016; Linux tcp_bbr.c",
             Self::Bic => "Xu et al. 2004; Linux tcp_bic.c",
             Self::Vegas => "Brakmo and Peterson 1995; Linux tcp_vegas.c",
+            Self::Prague => {
+                "draft-briscoe-iccrg-prague-congestion-control-04; L4STeam/linux tcp_prague.c"
+            }
         }
     }
 
@@ -230,6 +252,7 @@ impl Algorithm {
             Self::Bbr => Box::new(Bbr::new(segment_size, seed)),
             Self::Bic => Box::new(Bic::new(segment_size)),
             Self::Vegas => Box::new(Vegas::new(segment_size)),
+            Self::Prague => Box::new(Prague::new(segment_size)),
         }
     }
 }

@@ -2,6 +2,7 @@
 
 use super::{Sender, State, TailProbe};
 use crate::congestion::{AckEvent, Phase};
+use crate::ecn::Marks;
 use crate::prr::{ProportionalRateReduction, RecoveryAck};
 use crate::scoreboard::AckOutcome;
 use crate::segment::Segment;
@@ -13,6 +14,7 @@ impl Sender {
         if segment.acknowledgment > self.next {
             return;
         }
+        let newer = segment.timestamp_value > self.peer_timestamp;
         self.peer_timestamp = self.peer_timestamp.max(segment.timestamp_value);
         self.update_receive_window(segment);
         let prior_in_flight = self.board.in_flight();
@@ -20,8 +22,10 @@ impl Sender {
         self.rate.on_delivered(now, outcome.delivered);
         let rtt = self.update_rtt(now, segment, &outcome);
         self.judge_losses(now, &mut outcome);
-        self.update_phase(now, segment, &outcome);
-        self.notify_congestion_control(now, &outcome, prior_in_flight, rtt);
+        let marks = self.ecn.read(segment, &outcome, newer, self.config.segment_size);
+        self.stats.marked_packets += marks.packets;
+        self.update_phase(now, segment, &outcome, marks);
+        self.notify_congestion_control(now, &outcome, marks, prior_in_flight, rtt);
         self.update_timers(now, &outcome);
         if self.writer.end().is_some_and(|end| self.acknowledged > end) {
             self.state = State::Finished;
@@ -88,7 +92,13 @@ impl Sender {
         self.total_lost += outcome.newly_lost;
     }
 
-    fn update_phase(&mut self, now: Instant, segment: &Segment, outcome: &AckOutcome) {
+    fn update_phase(
+        &mut self,
+        now: Instant,
+        segment: &Segment,
+        outcome: &AckOutcome,
+        marks: Marks,
+    ) {
         if self.is_spurious(segment, outcome) {
             self.undo(now);
         }
@@ -97,8 +107,10 @@ impl Sender {
             self.first_retransmission = None;
         }
         let probe_repaired = self.settle_tail_probe(segment, outcome);
-        let marked = self.is_new_mark(segment);
-        if self.phase == Phase::Open && (self.board.lost() > 0 || probe_repaired || marked) {
+        let marked = self.is_answered_mark(segment, marks);
+        let lost = self.board.lost() > 0 || probe_repaired;
+        if self.phase == Phase::Open && (lost || marked) {
+            self.recovery_on_mark = !lost;
             self.enter_recovery(now, outcome);
         }
         if self.phase == Phase::Recovery {
@@ -123,7 +135,9 @@ impl Sender {
 
     fn undo(&mut self, now: Instant) {
         self.board.forget_losses();
-        self.congestion.on_spurious_loss(now);
+        if !self.recovery_on_mark {
+            self.congestion.on_spurious_loss(now);
+        }
         self.phase = Phase::Open;
         self.first_retransmission = None;
         self.stats.spurious += 1;
@@ -141,16 +155,15 @@ impl Sender {
             && !self.congestion.regulates_recovery()
     }
 
-    fn is_new_mark(&mut self, segment: &Segment) -> bool {
-        let new = self.ecn.active
-            && segment.flags.ece
-            && self.phase == Phase::Open
-            && self.acknowledged > self.ecn.handled_until;
+    /// Whether a mark is to be answered as a loss: once per window, and unless the congestion control
+    /// answers itself. The receiver hears of an answer in either case.
+    fn is_answered_mark(&mut self, segment: &Segment, marks: Marks) -> bool {
+        let new = self.phase == Phase::Open
+            && self.ecn.is_new_congestion(segment, marks, self.acknowledged);
         if new {
-            self.ecn.handled_until = self.next;
-            self.ecn.reduced = true;
+            self.ecn.on_reduced(self.next);
         }
-        new
+        new && !self.congestion.answers_marks()
     }
 
     fn enter_recovery(&mut self, now: Instant, outcome: &AckOutcome) {
@@ -158,6 +171,7 @@ impl Sender {
         self.recovery_point = self.next;
         self.first_retransmission = None;
         self.stats.recoveries += 1;
+        self.ecn.on_reduced(self.next);
         self.congestion.on_congestion_event(now, Bytes::new(self.board.in_flight()));
         let missing = self.board.outstanding() - self.board.sacked();
         self.prr = ProportionalRateReduction::start(missing + outcome.delivered);
@@ -167,6 +181,7 @@ impl Sender {
         &mut self,
         now: Instant,
         outcome: &AckOutcome,
+        marks: Marks,
         prior_in_flight: u64,
         rtt: Option<Duration>,
     ) {
@@ -183,7 +198,7 @@ impl Sender {
             newly_delivered: Bytes::new(outcome.delivered),
             newly_acknowledged: Bytes::new(outcome.advanced),
             newly_lost: Bytes::new(outcome.newly_lost),
-            newly_marked: Bytes::ZERO,
+            newly_marked: Bytes::new(marks.bytes),
             prior_in_flight: Bytes::new(prior_in_flight),
             in_flight: Bytes::new(self.board.in_flight()),
             total_delivered: Bytes::new(self.rate.delivered()),

@@ -1,7 +1,7 @@
 //! The serving end: accepts the connection, sends the stream, repairs it.
 //!
 //! Source: RFC 9293 section 3.10, RFC 6675 (recovery), RFC 9937 (PRR), RFC 6298 (time-out),
-//! RFC 8985 section 7 (tail-loss probe), RFC 4015 (Eifel response), RFC 3168 section 6.1.2 (ECN).
+//! RFC 8985 section 7 (tail-loss probe), RFC 4015 (Eifel response). Marks: [`crate::ecn`].
 //! Model: [`acknowledge`] digests ACKs, [`transmit`] chooses the next segment, [`timers`] holds the
 //! deadlines; this module holds the state that they share.
 //!
@@ -26,11 +26,12 @@ mod transmit;
 use crate::application::{Application, Writer};
 use crate::congestion::{CongestionControl, Phase};
 use crate::delivery_rate::DeliveryRate;
+use crate::ecn::{EcnMode, EcnSender};
 use crate::pacer::Pacer;
 use crate::prr::ProportionalRateReduction;
 use crate::rtt::{RtoFloor, RttEstimator};
 use crate::scoreboard::Scoreboard;
-use crate::segment::{Flags, MAXIMUM_SEGMENT_SIZE, Segment};
+use crate::segment::{MAXIMUM_SEGMENT_SIZE, Segment};
 use crate::window_usage::WindowUsage;
 use gameway_units::{Bytes, Duration, Ecn, Instant, Rate};
 use timers::Timers;
@@ -46,8 +47,8 @@ pub struct SenderConfig {
     pub rto_floor: RtoFloor,
     /// Whether to send tail-loss probes, as Linux does.
     pub tail_loss_probe: bool,
-    /// Whether to accept ECN if the receiver asks for it (RFC 3168).
-    pub ecn: bool,
+    /// The best ECN to agree to if the receiver asks for it.
+    pub ecn: EcnMode,
 }
 
 impl Default for SenderConfig {
@@ -57,7 +58,7 @@ impl Default for SenderConfig {
             segment_size: MAXIMUM_SEGMENT_SIZE,
             rto_floor: RtoFloor::default(),
             tail_loss_probe: true,
-            ecn: false,
+            ecn: EcnMode::Off,
         }
     }
 }
@@ -75,6 +76,8 @@ pub struct SenderStats {
     pub timeouts: u64,
     /// Recoveries entered, those on ECN marks included.
     pub recoveries: u64,
+    /// Packets known to have arrived with a mark; only accurate ECN tells.
+    pub marked_packets: u64,
     /// Recoveries and time-outs that proved spurious.
     pub spurious: u64,
     /// Tail-loss probes.
@@ -125,16 +128,6 @@ struct Pending {
     window_probe: bool,
 }
 
-/// ECN of RFC 3168 at the sender.
-#[derive(Debug, Clone, Copy, Default)]
-struct EcnState {
-    active: bool,
-    /// Whether the next new segment says that the window was reduced.
-    reduced: bool,
-    /// Echoes are ignored until this is acknowledged: once per window.
-    handled_until: u64,
-}
-
 /// The sending endpoint.
 #[derive(Debug)]
 pub struct Sender {
@@ -150,13 +143,15 @@ pub struct Sender {
     prr: ProportionalRateReduction,
     timers: Timers,
     pending: Pending,
-    ecn: EcnState,
+    ecn: EcnSender,
     /// First unacknowledged offset, next new offset, right edge of the receiver's window.
     acknowledged: u64,
     next: u64,
     right_edge: u64,
     phase: Phase,
     recovery_point: u64,
+    /// Whether a mark, and no loss, began the recovery: that proves never spurious.
+    recovery_on_mark: bool,
     /// When this episode's first retransmission left: an older echo proves it spurious.
     first_retransmission: Option<Instant>,
     /// Send time of the segment sent last among those that arrived (RACK).
@@ -189,12 +184,13 @@ impl Sender {
             prr: ProportionalRateReduction::default(),
             timers: Timers::default(),
             pending: Pending::default(),
-            ecn: EcnState::default(),
+            ecn: EcnSender::default(),
             acknowledged: 0,
             next: 0,
             right_edge: 0,
             phase: Phase::Open,
             recovery_point: 0,
+            recovery_on_mark: false,
             first_retransmission: None,
             newest_delivered: Instant::ZERO,
             tail_probe: None,
@@ -213,8 +209,12 @@ impl Sender {
     pub fn on_segment(&mut self, now: Instant, segment: &Segment) {
         match self.state {
             State::Listen if segment.flags.syn && !segment.flags.ack => self.on_syn(segment),
-            State::SynReceived if segment.flags.syn => self.pending.syn_ack = true,
+            State::SynReceived if segment.flags.syn => {
+                self.ecn.on_repeated_syn(segment);
+                self.pending.syn_ack = true;
+            }
             State::SynReceived if segment.flags.ack => {
+                self.ecn.on_established(segment);
                 self.establish(now);
                 self.on_ack(now, segment);
             }
@@ -230,9 +230,7 @@ impl Sender {
         self.pending.syn_ack = true;
         self.right_edge = u64::from(syn.window);
         self.peer_timestamp = syn.timestamp_value;
-        // Section 6.1.1 of RFC 3168; an algorithm that keeps its own recovery has no response to it.
-        let wanted = syn.flags.ece && syn.flags.cwr && self.config.ecn;
-        self.ecn.active = wanted && !self.congestion.regulates_recovery();
+        self.ecn.on_syn(syn, self.config.ecn, self.congestion.codepoint());
     }
 
     fn syn_ack(&mut self, now: Instant) -> Segment {
@@ -243,7 +241,7 @@ impl Sender {
         self.syn_ack_sent = now;
         self.timers.retransmission = Some(now.saturating_add(self.rtt.timeout()));
         Segment {
-            flags: Flags { syn: true, ack: true, ece: self.ecn.active, ..Flags::default() },
+            flags: self.ecn.syn_ack_flags(),
             window: u32::from(u16::MAX),
             timestamp_value: now,
             timestamp_echo: self.peer_timestamp,
@@ -312,7 +310,7 @@ impl Sender {
     /// A segment of this side with the header fields that are always the same.
     fn segment(&self, now: Instant, sequence: u64, length: u32) -> Segment {
         Segment {
-            flags: Flags { ack: true, ..Flags::default() },
+            flags: self.ecn.flags(),
             ecn: Ecn::NotEct,
             sequence,
             length,

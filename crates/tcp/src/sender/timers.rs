@@ -71,6 +71,8 @@ impl Sender {
         self.total_lost += newly_lost;
         self.phase = Phase::Loss;
         self.recovery_point = self.next;
+        self.recovery_on_mark = false;
+        self.ecn.on_reduced(self.next);
         self.first_retransmission = None;
         self.tail_probe = None;
         self.timeouts_in_a_row += 1;

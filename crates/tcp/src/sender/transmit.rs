@@ -3,7 +3,7 @@
 use super::{Sender, State, TailProbe};
 use crate::scoreboard::Record;
 use crate::segment::Segment;
-use gameway_units::{Ecn, Instant};
+use gameway_units::Instant;
 
 /// The outcome of looking for something to send.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -141,10 +141,7 @@ impl Sender {
         self.board.push(record);
         self.next += u64::from(length);
         let mut segment = self.emit(now, &record);
-        if self.ecn.active {
-            segment.ecn = Ecn::Ect0;
-            segment.flags.cwr = std::mem::take(&mut self.ecn.reduced);
-        }
+        self.ecn.stamp(&mut segment);
         if self.timers.retransmission.is_none() {
             self.timers.retransmission = Some(now.saturating_add(self.rtt.timeout()));
         }

@@ -5,9 +5,10 @@
 #![allow(dead_code, reason = "not every test file needs all of it")]
 
 use gameway_tcp::{
-    Algorithm, Application, Receiver, ReceiverConfig, Segment, Sender, SenderConfig,
+    Algorithm, Application, CongestionControl, EcnMode, Receiver, ReceiverConfig, Segment, Sender,
+    SenderConfig,
 };
-use gameway_units::{Bytes, Duration, Instant, Rate};
+use gameway_units::{Bytes, Duration, Ecn, Instant, Rate};
 use std::collections::VecDeque;
 
 /// SplitMix64: enough for tests.
@@ -44,6 +45,14 @@ impl Flow {
         Self::with(algorithm, Application::default())
     }
 
+    /// A bulk transfer with ECN.
+    pub fn ecn(congestion: Box<dyn CongestionControl>, ecn: EcnMode) -> Self {
+        Self::new(
+            Sender::new(SenderConfig { ecn, ..SenderConfig::default() }, congestion),
+            Receiver::new(ReceiverConfig { ecn, ..ReceiverConfig::default() }, Instant::ZERO),
+        )
+    }
+
     pub fn with(algorithm: Algorithm, application: Application) -> Self {
         let config = SenderConfig { application, ..SenderConfig::default() };
         Self::new(
@@ -54,6 +63,7 @@ impl Flow {
 }
 
 type Lose = Box<dyn FnMut(&Segment) -> bool>;
+pub type Mark = Box<dyn FnMut(&Segment, Bytes) -> bool>;
 type InFlight = VecDeque<(Instant, usize, Segment)>;
 
 pub struct Network {
@@ -64,6 +74,12 @@ pub struct Network {
     pub loss: f64,
     /// Called for every data segment that reaches the bottleneck; `true` loses it.
     pub lose: Option<Lose>,
+    /// Called for every ECN-capable segment with the backlog that it meets; `true` marks it.
+    pub mark: Option<Mark>,
+    /// Segments marked so far.
+    pub marked: u64,
+    /// Share of ACKs that are lost.
+    pub ack_loss: f64,
     /// Whether ACKs of a flow are lost.
     pub ack_blackhole: bool,
     pub flows: Vec<Flow>,
@@ -91,6 +107,9 @@ impl Network {
             queue_limit,
             loss: 0.0,
             lose: None,
+            mark: None,
+            marked: 0,
+            ack_loss: 0.0,
             ack_blackhole: false,
             flows,
             random: Random(1),
@@ -137,13 +156,19 @@ impl Network {
         self.backlog_max = self.backlog_max.max(self.backlog);
     }
 
-    fn enqueue(&mut self, flow: usize, segment: Segment) {
+    fn enqueue(&mut self, flow: usize, mut segment: Segment) {
         let size = segment.wire_size();
         let lost = (self.loss > 0.0 && segment.length > 0 && self.random.unit() < self.loss)
             || self.lose.as_mut().is_some_and(|lose| lose(&segment));
         if lost || self.backlog + size > self.queue_limit {
             self.flows[flow].dropped += 1;
             return;
+        }
+        let backlog = self.backlog;
+        let marked = self.mark.as_mut().filter(|_| segment.ecn.is_capable());
+        if marked.is_some_and(|mark| mark(&segment, backlog)) {
+            segment.ecn = Ecn::Ce;
+            self.marked += 1;
         }
         self.note_backlog();
         self.backlog += size;
@@ -172,7 +197,8 @@ impl Network {
         }
         let flow = &mut self.flows[index];
         while let Some(segment) = flow.receiver.poll_transmit(self.now) {
-            if !self.ack_blackhole {
+            let lost = self.ack_loss > 0.0 && self.random.unit() < self.ack_loss;
+            if !self.ack_blackhole && !lost {
                 self.up.push_back((self.now + self.one_way, index, segment));
             }
         }

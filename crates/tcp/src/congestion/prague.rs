@@ -1,0 +1,258 @@
+//! Prague, the scalable congestion control of L4S.
+//!
+//! Source: draft-briscoe-iccrg-prague-congestion-control-04 section 2.4; L4STeam/linux `tcp_prague.c`
+//! (version 0.6), which settles what the draft leaves open. RFC 9331 section 4 for what L4S asks.
+//! Model: `alpha` is a moving average of the share of marked bytes. A mark takes `alpha / 2` off the
+//! window, once per round; unmarked bytes add one segment per window of data. On short paths rounds
+//! last at least a virtual RTT and the addition shrinks with the square of the RTT, so that flows of
+//! different RTTs get the same rate. Data is paced at the window per RTT.
+//!
+//! | Constant | Value | Origin |
+//! |---|---|---|
+//! | gain of `alpha` | 1/16 per round | draft section 2.4; `PRAGUE_SHIFT_G` 4 |
+//! | first `alpha` | 1, kept until the first mark: that halves | `prague_init`, `saw_ce` |
+//! | virtual RTT | 25 ms at least | draft section 2.4.4; `prague_rtt_target` |
+//! | rounds before the RTT counts as virtual | 500 after slow start | draft section 2.4.4; `DEFAULT_RTT_TRANSITION` |
+//! | decrease on loss | 1/2 | `prague_enter_loss` |
+//! | pacing | 1 window per RTT, 2 below half the threshold | `prague_update_pacing_rate` |
+//! | least window | 2 segments | `MIN_CWND` |
+//! | initial window | 10 segments | RFC 6928 |
+//!
+//! | Deviation | Why |
+//! |---|---|
+//! | no detection of a classic queue behind ECT(1) | off in Linux too (`prague_ecn_fallback` 0); where CE comes from a classic queue it takes more than its share |
+//! | a window that pacing keeps two segments short of being full counts as the limit | without it pacing alone can end all growth; Linux compares after sending a burst |
+//! | without accurate ECN it stays itself with data that is not ECN-capable | no mark comes then, and what is left is Reno, to which Linux switches |
+//! | a loss soon after a mark takes its full half | as Linux; the draft lets a sender spare the part already taken |
+//! | the window never falls below two segments in parts | as Linux's whole window; paths here have no RTT below a millisecond |
+
+use super::{AckEvent, CongestionControl, INITIAL_WINDOW_SEGMENTS, Phase, TimeoutEvent};
+use gameway_units::{Bytes, Duration, Ecn, Instant, Rate};
+
+const GAIN: f64 = 1.0 / 16.0;
+const VIRTUAL_RTT: Duration = Duration::from_millis(25);
+const ROUNDS_OF_TRUE_RTT: u32 = 500;
+const LOSS_DECREASE: f64 = 0.5;
+const SLOW_START_PACING: f64 = 2.0;
+const LEAST_WINDOW: f64 = 2.0;
+/// An ACK's two segments may be missing while pacing holds the next.
+const HELD_BY_PACING: u64 = 2;
+
+/// A round trip, or several until a virtual one is over, over which marks are counted.
+#[derive(Debug, Clone, Copy, Default)]
+struct Round {
+    /// It is over when this is acknowledged.
+    end: u64,
+    delivered: u64,
+    marked: u64,
+}
+
+/// State of Prague, in segments.
+#[derive(Debug, Clone)]
+pub struct Prague {
+    segment_size: f64,
+    /// The window in parts of segments.
+    exact: f64,
+    /// The window in force follows by at most a segment per ACK, so that it never stops sending.
+    whole: f64,
+    threshold: f64,
+    alpha: f64,
+    /// Whether a mark was ever seen.
+    marked: bool,
+    round: Round,
+    /// Rounds since slow start.
+    rounds: u32,
+    alpha_updated: Instant,
+    /// Marks are of the latest reduction until this is acknowledged.
+    reduced_until: u64,
+    reduced: Instant,
+    rtt: Duration,
+    pacing_rate: Option<Rate>,
+    before_loss: (f64, f64),
+}
+
+impl Prague {
+    /// With the initial window of RFC 6928.
+    #[must_use]
+    pub fn new(segment_size: u32) -> Self {
+        let window = INITIAL_WINDOW_SEGMENTS as f64;
+        Self {
+            segment_size: f64::from(segment_size.max(1)),
+            exact: window,
+            whole: window,
+            threshold: f64::INFINITY,
+            alpha: 1.0,
+            marked: false,
+            round: Round::default(),
+            rounds: 0,
+            alpha_updated: Instant::ZERO,
+            reduced_until: 0,
+            reduced: Instant::ZERO,
+            rtt: Duration::ZERO,
+            pacing_rate: None,
+            before_loss: (window, f64::INFINITY),
+        }
+    }
+
+    /// The moving average of the share of marks.
+    #[must_use]
+    pub const fn alpha(&self) -> f64 {
+        self.alpha
+    }
+
+    fn in_slow_start(&self) -> bool {
+        self.exact < self.threshold
+    }
+
+    /// Whether short RTTs count as the virtual one.
+    fn is_rtt_independent(&self) -> bool {
+        !self.in_slow_start() && self.rounds >= ROUNDS_OF_TRUE_RTT
+    }
+
+    fn virtual_rtt_since(&self, then: Instant, now: Instant) -> bool {
+        !self.is_rtt_independent() || now.saturating_since(then) >= VIRTUAL_RTT
+    }
+
+    fn reduce_on_mark(&mut self, ack: &AckEvent) {
+        self.marked = true;
+        let answered = ack.acknowledged < self.reduced_until;
+        let open = ack.phase == Phase::Open;
+        if answered || !open || !self.virtual_rtt_since(self.reduced, ack.now) {
+            return;
+        }
+        self.exact = (self.exact * (1.0 - self.alpha / 2.0)).max(LEAST_WINDOW);
+        self.threshold = self.exact;
+        (self.reduced_until, self.reduced) = (ack.next_sequence, ack.now);
+    }
+
+    fn grow(&mut self, ack: &AckEvent, unmarked: f64) {
+        let full = ack.prior_in_flight.as_f64() + HELD_BY_PACING as f64 * self.segment_size
+            >= self.whole * self.segment_size;
+        let limited = ack.cwnd_limited || full;
+        let progress = ack.newly_acknowledged > Bytes::ZERO;
+        if ack.phase == Phase::Recovery || !limited || !progress {
+            return;
+        }
+        let segments = unmarked / self.segment_size;
+        if self.in_slow_start() {
+            self.exact = (self.exact + segments).min(self.threshold.max(self.exact));
+            self.whole = self.exact;
+        } else {
+            self.exact += self.increase_per_window() * segments / self.whole.max(1.0);
+        }
+    }
+
+    /// Segments that a window of unmarked data adds.
+    fn increase_per_window(&self) -> f64 {
+        if !self.is_rtt_independent() || self.rtt >= VIRTUAL_RTT || self.rtt <= Duration::ZERO {
+            return 1.0;
+        }
+        let ratio = self.rtt.as_secs_f64() / VIRTUAL_RTT.as_secs_f64();
+        ratio * ratio
+    }
+
+    fn update_alpha(&mut self, ack: &AckEvent) {
+        let over = ack.acknowledged >= self.round.end;
+        if !over || !self.virtual_rtt_since(self.alpha_updated, ack.now) {
+            return;
+        }
+        if self.marked && self.round.delivered > 0 {
+            let share = (self.round.marked as f64 / self.round.delivered as f64).min(1.0);
+            self.alpha += (share - self.alpha) * GAIN;
+            self.alpha_updated = ack.now;
+        }
+        self.round = Round { end: ack.next_sequence, delivered: 0, marked: 0 };
+        self.rounds = self.rounds.saturating_add(u32::from(!self.in_slow_start()));
+    }
+
+    fn follow(&mut self) {
+        let target = self.exact.ceil();
+        if self.in_slow_start() {
+            self.whole = target;
+        } else if self.whole > target {
+            self.whole = (self.whole - 1.0).max(target).max(LEAST_WINDOW);
+        } else {
+            self.whole = (self.whole + 1.0).min(target);
+        }
+    }
+
+    fn update_pacing(&mut self, ack: &AckEvent) {
+        let Some(rtt) = ack.smoothed_rtt.filter(|rtt| *rtt > Duration::ZERO) else { return };
+        self.rtt = rtt;
+        let faster = self.whole < self.threshold / 2.0;
+        let gain = if faster { SLOW_START_PACING } else { 1.0 };
+        let window = self.exact.max(1.0) * self.segment_size * 8.0;
+        self.pacing_rate = Some(Rate::from_bps_f64(gain * window / rtt.as_secs_f64()));
+    }
+
+    fn reduce_on_loss(&mut self) {
+        self.before_loss = (self.exact, self.threshold);
+        self.exact = (self.exact * LOSS_DECREASE).max(LEAST_WINDOW);
+        self.threshold = self.exact;
+    }
+}
+
+impl CongestionControl for Prague {
+    fn name(&self) -> &'static str {
+        "prague"
+    }
+
+    fn on_ack(&mut self, ack: &AckEvent) {
+        let delivered = ack.newly_delivered.get();
+        let marked = ack.newly_marked.get();
+        self.round.delivered += delivered;
+        self.round.marked += marked;
+        if marked > 0 {
+            self.reduce_on_mark(ack);
+        }
+        self.grow(ack, delivered.saturating_sub(marked) as f64);
+        self.update_alpha(ack);
+        self.follow();
+        self.update_pacing(ack);
+    }
+
+    fn on_congestion_event(&mut self, _now: Instant, _in_flight: Bytes) {
+        self.reduce_on_loss();
+        self.whole = self.exact.ceil();
+    }
+
+    fn on_timeout(&mut self, timeout: &TimeoutEvent) {
+        if timeout.first {
+            self.reduce_on_loss();
+        }
+        (self.exact, self.whole) = (1.0, 1.0);
+    }
+
+    fn on_spurious_loss(&mut self, _now: Instant) {
+        self.exact = self.exact.max(self.before_loss.0);
+        self.threshold = self.threshold.max(self.before_loss.1);
+        self.whole = self.exact.ceil();
+    }
+
+    fn on_transmit_start(&mut self, _now: Instant, idle: Option<Duration>) {
+        if idle.is_some() {
+            self.exact = self.exact.min(INITIAL_WINDOW_SEGMENTS as f64);
+            self.whole = self.exact.ceil();
+        }
+    }
+
+    fn cwnd(&self) -> Bytes {
+        Bytes::from_f64(self.whole * self.segment_size)
+    }
+
+    fn ssthresh(&self) -> Bytes {
+        Bytes::from_f64(self.threshold * self.segment_size)
+    }
+
+    fn pacing_rate(&self) -> Option<Rate> {
+        self.pacing_rate
+    }
+
+    fn codepoint(&self) -> Ecn {
+        Ecn::Ect1
+    }
+
+    fn answers_marks(&self) -> bool {
+        true
+    }
+}
