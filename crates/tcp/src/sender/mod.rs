@@ -30,7 +30,7 @@ use crate::pacer::Pacer;
 use crate::prr::ProportionalRateReduction;
 use crate::rtt::{RtoFloor, RttEstimator};
 use crate::scoreboard::Scoreboard;
-use crate::segment::{Flags, MAXIMUM_SEGMENT_SIZE, Segment};
+use crate::segment::{Flags, LARGEST_SCALE, MAXIMUM_SEGMENT_SIZE, Segment};
 use crate::window_usage::WindowUsage;
 use gameway_units::{Bytes, Duration, Ecn, Instant, Rate};
 use timers::Timers;
@@ -155,6 +155,8 @@ pub struct Sender {
     acknowledged: u64,
     next: u64,
     right_edge: u64,
+    /// Shift of the receiver's windows (RFC 7323 section 2.2).
+    peer_scale: u8,
     phase: Phase,
     recovery_point: u64,
     /// When this episode's first retransmission left: an older echo proves it spurious.
@@ -193,6 +195,7 @@ impl Sender {
             acknowledged: 0,
             next: 0,
             right_edge: 0,
+            peer_scale: 0,
             phase: Phase::Open,
             recovery_point: 0,
             first_retransmission: None,
@@ -229,6 +232,7 @@ impl Sender {
         self.state = State::SynReceived;
         self.pending.syn_ack = true;
         self.right_edge = u64::from(syn.window);
+        self.peer_scale = syn.window_scale.min(LARGEST_SCALE);
         self.peer_timestamp = syn.timestamp_value;
         // Section 6.1.1 of RFC 3168; an algorithm that keeps its own recovery has no response to it.
         let wanted = syn.flags.ece && syn.flags.cwr && self.config.ecn;
@@ -244,7 +248,7 @@ impl Sender {
         self.timers.retransmission = Some(now.saturating_add(self.rtt.timeout()));
         Segment {
             flags: Flags { syn: true, ack: true, ece: self.ecn.active, ..Flags::default() },
-            window: u32::from(u16::MAX),
+            window: u16::MAX,
             timestamp_value: now,
             timestamp_echo: self.peer_timestamp,
             ..Segment::default()
@@ -316,7 +320,7 @@ impl Sender {
             ecn: Ecn::NotEct,
             sequence,
             length,
-            window: u32::from(u16::MAX),
+            window: u16::MAX,
             timestamp_value: now,
             timestamp_echo: self.peer_timestamp,
             ..Segment::default()
