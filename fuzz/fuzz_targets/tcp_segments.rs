@@ -40,7 +40,7 @@ fn segment(input: &mut Input<'_>) -> Segment {
         length: input.number(3_000) as u32,
         sequence: offset(input),
         acknowledgment: offset(input),
-        window: input.number(100_000) as u32,
+        window: input.any(),
         sack,
         accurate_ecn: AccurateEcnOption {
             fields: input.any(),

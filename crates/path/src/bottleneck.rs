@@ -130,6 +130,12 @@ impl<P: PathPacket + Copy, Q: Queue<P>> Bottleneck<P, Q> {
         self.queue.backlog().bytes
     }
 
+    /// When the packet that waits longest came, without the one in transmission.
+    #[must_use]
+    pub fn oldest(&self) -> Option<Instant> {
+        self.queue.oldest()
+    }
+
     /// Packets that wait or are in transmission.
     #[must_use]
     pub fn packets_inside(&self) -> u64 {

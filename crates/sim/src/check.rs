@@ -5,7 +5,9 @@
 
 use crate::build::{SimError, spec_error};
 use crate::spec::{
-    BackSpec, CapacitySpec, CompetitorSpec, DualPi2Spec, EcnSpec, FeedbackSpec, HopSpec, JitterSpec, LossSpec, PathSpec, QueueSpec, RunSpec, ShortTcpSpec, StreamSpec, TcpSpec, Text, UdpSpec, VideoChatSpec, Way,
+    BackSpec, CapacitySpec, CompetitorSpec, DualPi2Spec, EcnSpec, FeedbackSpec, HopSpec,
+    JitterSpec, LossSpec, PathSpec, QueueSpec, RunSpec, ShortTcpSpec, StreamSpec, TcpSpec, Text,
+    UdpSpec, VideoChatSpec, Way,
 };
 use gameway_events::BIN;
 use gameway_units::{Bytes, Duration, Rate, Ratio};

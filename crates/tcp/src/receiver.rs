@@ -21,7 +21,7 @@
 
 use crate::ecn::{EcnMode, EcnReceiver};
 use crate::ranges::RangeSet;
-use crate::segment::{Flags, MAXIMUM_SEGMENT_SIZE, SackBlock, SackBlocks, Segment};
+use crate::segment::{Flags, LARGEST_SCALE, MAXIMUM_SEGMENT_SIZE, SackBlock, SackBlocks, Segment};
 use gameway_units::{Bytes, Duration, Instant};
 
 const DELAYED_ACK: Duration = Duration::from_millis(40);
@@ -29,7 +29,6 @@ const QUICK_ACKS: u32 = 16;
 const INITIAL_RTO: Duration = Duration::from_secs(1);
 const LARGEST_RTO: Duration = Duration::from_secs(120);
 const LARGEST_UNSCALED: u64 = 65_535;
-const LARGEST_SCALE: u8 = 14;
 
 /// Options of a receiver.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -234,7 +233,7 @@ impl Receiver {
         Segment {
             flags: self.ecn.syn_flags(),
             window_scale: self.scale,
-            window: window as u32,
+            window: u16::try_from(window).unwrap_or(u16::MAX),
             timestamp_value: now,
             ..Segment::default()
         }
@@ -247,8 +246,8 @@ impl Receiver {
         self.acknowledged = self.next;
         self.quick_acks = self.quick_acks.saturating_sub(1);
         self.announced = self.announced.max(self.right_edge());
-        let window = (self.announced - self.next) >> self.scale << self.scale;
-        let window = u32::try_from(window).unwrap_or(u32::MAX);
+        let window = (self.announced - self.next) >> self.scale;
+        let window = u16::try_from(window).unwrap_or(u16::MAX);
         let mut ack = Segment {
             flags: Flags { ack: true, ..Flags::default() },
             acknowledgment: self.next,

@@ -3,8 +3,8 @@
 //! Source: RFC 9293 (header, flags), RFC 2018 section 3 (SACK option), RFC 7323 sections 2 and 3
 //! (window scale, timestamps), RFC 3168 section 6.1 and RFC 9768 section 3.2 (ECN flags and option).
 //! Model: the stream is numbered from 0 in 64 bits and never wraps. SYN lies before offset 0 and has
-//! no number; FIN occupies the offset that follows the last byte. The window is in bytes, already
-//! scaled, so that a gateway can lower it without knowing the connection.
+//! no number; FIN occupies the offset that follows the last byte. The window is as on the wire: 16 bits,
+//! to be scaled by the shift that its sender's SYN carried, but for those of SYNs themselves.
 //!
 //! | Constant | Value | Origin |
 //! |---|---|---|
@@ -25,6 +25,9 @@ use gameway_units::{Bytes, Ecn, Instant};
 
 /// Payload of a full segment at an MTU of 1500 B with timestamps.
 pub const MAXIMUM_SEGMENT_SIZE: u32 = 1448;
+
+/// Largest shift of the window-scale option (RFC 7323 section 2.3).
+pub(crate) const LARGEST_SCALE: u8 = 14;
 
 const FIXED_HEADERS: u64 = 40;
 const TIMESTAMP_OPTION: u64 = 12;
@@ -120,8 +123,9 @@ pub struct Segment {
     pub sequence: u64,
     /// Next offset that the sender of this segment expects.
     pub acknowledgment: u64,
-    /// Receive window in bytes, after scaling.
-    pub window: u32,
+    /// Receive window as on the wire: in units of two to the power of its sender's shift, and in bytes on a
+    /// SYN and SYN-ACK.
+    pub window: u16,
     /// Selective acknowledgments.
     pub sack: SackBlocks,
     /// Accurate feedback of marks.

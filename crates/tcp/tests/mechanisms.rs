@@ -208,11 +208,12 @@ fn closed_window_is_probed_and_reopens() {
 #[test]
 fn a_gateway_that_lowers_the_window_is_obeyed() {
     let (mut sender, mut receiver, sent) = connected(SenderConfig::default());
+    // 6 MiB need a shift of 7: 102 units are 9 segments and a bit.
     for segment in &sent[..2] {
         receiver.on_segment(at(30), segment);
     }
     let ack = receiver.poll_transmit(at(30)).expect("ACK");
-    sender.on_segment(at(40), &Segment { window: 9 * MSS as u32, ..ack });
+    sender.on_segment(at(40), &Segment { window: 102, ..ack });
     // 2 acknowledged, 8 outstanding, 9 allowed: one.
     assert_eq!(std::iter::from_fn(|| sender.poll_transmit(at(40))).count(), 1);
 }
@@ -295,7 +296,7 @@ fn sack_of_the_whole_flight_but_the_first_is_one_loss() {
     let (mut sender, _, sent) = connected(SenderConfig::default());
     let mut ack = Segment {
         flags: Flags { ack: true, ..Flags::default() },
-        window: 1 << 20,
+        window: 1 << 13,
         ..Segment::default()
     };
     ack.sack.push(SackBlock { start: MSS, end: sent.len() as u64 * MSS });
@@ -316,7 +317,7 @@ fn limited_transmit_fast_retransmit_and_proportional_reduction() {
     let mut left = Vec::new();
     for arrived in 1..10 {
         let flags = Flags { ack: true, ..Flags::default() };
-        let mut ack = Segment { flags, window: 1 << 20, ..Segment::default() };
+        let mut ack = Segment { flags, window: 1 << 13, ..Segment::default() };
         ack.sack.push(SackBlock { start: MSS, end: (1 + arrived) * MSS });
         sender.on_segment(at(40), &ack);
         let sent = std::iter::from_fn(|| sender.poll_transmit(at(40)));

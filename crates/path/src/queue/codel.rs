@@ -267,6 +267,10 @@ impl<P: PathPacket> Queue<P> for Codel<P> {
         self.waiting.backlog
     }
 
+    fn oldest(&self) -> Option<Instant> {
+        self.waiting.packets.front().map(|head| head.enqueued)
+    }
+
     fn set_limit(&mut self, limit: Limit) {
         self.limit = limit;
     }

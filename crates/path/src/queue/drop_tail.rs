@@ -102,6 +102,10 @@ impl<P: PathPacket> Queue<P> for DropTail<P> {
         Backlog { bytes: self.bytes, packets: self.waiting.len() as u64 }
     }
 
+    fn oldest(&self) -> Option<Instant> {
+        self.waiting.front().map(|head| head.enqueued)
+    }
+
     fn set_limit(&mut self, limit: Limit) {
         self.limit = limit;
     }

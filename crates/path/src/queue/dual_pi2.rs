@@ -490,6 +490,11 @@ impl<P: PathPacket> Queue<P> for DualPi2<P> {
         Backlog { bytes: self.low_latency.bytes + self.classic.bytes, packets: packets as u64 }
     }
 
+    fn oldest(&self) -> Option<Instant> {
+        let heads = [self.low_latency.waiting.front(), self.classic.waiting.front()];
+        heads.into_iter().flatten().map(|head| head.enqueued).min()
+    }
+
     fn set_limit(&mut self, limit: Limit) {
         self.limit = limit;
     }

@@ -318,6 +318,14 @@ impl<P: PathPacket> Queue<P> for FqCodel<P> {
         self.backlog
     }
 
+    fn oldest(&self) -> Option<Instant> {
+        let heads = self.new.iter().chain(&self.old).filter_map(|&index| {
+            let slot = self.queues[index].chain.first?;
+            self.store.slots[slot].packet.as_ref().map(|head| head.enqueued)
+        });
+        heads.min()
+    }
+
     fn set_limit(&mut self, limit: Limit) {
         self.limit = limit;
     }

@@ -129,6 +129,9 @@ pub trait Queue<P> {
     /// What waits now.
     fn backlog(&self) -> Backlog;
 
+    /// When the packet that waits longest came; `None` if none waits.
+    fn oldest(&self) -> Option<Instant>;
+
     /// Tells of a new capacity, for disciplines whose size is a time.
     fn set_limit(&mut self, limit: Limit);
 
@@ -153,6 +156,9 @@ impl<P, Q: Queue<P> + ?Sized> Queue<P> for Box<Q> {
     }
     fn backlog(&self) -> Backlog {
         (**self).backlog()
+    }
+    fn oldest(&self) -> Option<Instant> {
+        (**self).oldest()
     }
     fn set_limit(&mut self, limit: Limit) {
         (**self).set_limit(limit);

@@ -256,6 +256,10 @@ impl<P: PathPacket> Queue<P> for Pie<P> {
         Backlog { bytes: self.bytes, packets: self.waiting.len() as u64 }
     }
 
+    fn oldest(&self) -> Option<Instant> {
+        self.waiting.front().map(|head| head.enqueued)
+    }
+
     fn set_limit(&mut self, limit: Limit) {
         self.limit = limit;
     }

@@ -212,6 +212,9 @@ impl Queue<Packet> for Shaper {
     fn backlog(&self) -> Backlog {
         self.inner.backlog()
     }
+    fn oldest(&self) -> Option<Instant> {
+        self.inner.oldest()
+    }
     fn set_limit(&mut self, limit: Limit) {
         self.inner.set_limit(limit);
     }

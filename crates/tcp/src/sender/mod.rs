@@ -31,7 +31,7 @@ use crate::pacer::Pacer;
 use crate::prr::ProportionalRateReduction;
 use crate::rtt::{RtoFloor, RttEstimator};
 use crate::scoreboard::Scoreboard;
-use crate::segment::{MAXIMUM_SEGMENT_SIZE, Segment};
+use crate::segment::{LARGEST_SCALE, MAXIMUM_SEGMENT_SIZE, Segment};
 use crate::window_usage::WindowUsage;
 use gameway_units::{Bytes, Duration, Ecn, Instant, Rate};
 use timers::Timers;
@@ -148,6 +148,8 @@ pub struct Sender {
     acknowledged: u64,
     next: u64,
     right_edge: u64,
+    /// Shift of the receiver's windows (RFC 7323 section 2.2).
+    peer_scale: u8,
     phase: Phase,
     recovery_point: u64,
     /// Whether a mark, and no loss, began the recovery: that proves never spurious.
@@ -188,6 +190,7 @@ impl Sender {
             acknowledged: 0,
             next: 0,
             right_edge: 0,
+            peer_scale: 0,
             phase: Phase::Open,
             recovery_point: 0,
             recovery_on_mark: false,
@@ -229,6 +232,7 @@ impl Sender {
         self.state = State::SynReceived;
         self.pending.syn_ack = true;
         self.right_edge = u64::from(syn.window);
+        self.peer_scale = syn.window_scale.min(LARGEST_SCALE);
         self.peer_timestamp = syn.timestamp_value;
         self.ecn.on_syn(syn, self.config.ecn, self.congestion.codepoint());
     }
@@ -242,7 +246,7 @@ impl Sender {
         self.timers.retransmission = Some(now.saturating_add(self.rtt.timeout()));
         Segment {
             flags: self.ecn.syn_ack_flags(),
-            window: u32::from(u16::MAX),
+            window: u16::MAX,
             timestamp_value: now,
             timestamp_echo: self.peer_timestamp,
             ..Segment::default()
@@ -314,7 +318,7 @@ impl Sender {
             ecn: Ecn::NotEct,
             sequence,
             length,
-            window: u32::from(u16::MAX),
+            window: u16::MAX,
             timestamp_value: now,
             timestamp_echo: self.peer_timestamp,
             ..Segment::default()

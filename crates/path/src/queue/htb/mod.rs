@@ -212,6 +212,10 @@ impl<P: PathPacket> Queue<P> for Htb<P> {
         self.backlog
     }
 
+    fn oldest(&self) -> Option<Instant> {
+        self.leaves.iter().flatten().filter_map(|leaf| leaf.queue.oldest()).min()
+    }
+
     /// Nothing: classes have rates of their own, and a leaf whose size is a time has it at its rate.
     fn set_limit(&mut self, _limit: Limit) {}
 
