@@ -9,7 +9,9 @@ mod path;
 mod queue;
 mod stream;
 
-pub use competitor::{Begin, CompetitorSpec, ShortTcpSpec, TcpSpec, UdpSpec};
+pub use competitor::{
+    Begin, CompetitorSpec, ShortTcpSpec, TcpEcnSpec, TcpSpec, UdpSpec, needs_accurate_ecn,
+};
 pub use path::{
     BackSpec, CapacitySpec, HopSpec, JitterSpec, LossSpec, PathSpec, StepsSpec, TraceSpec,
 };
