@@ -101,7 +101,7 @@ CongestionControls = Annotated[
 ]
 """The congestion control of a TCP download."""
 TcpEcn = Annotated[
-    str | Sequence[str], axis(one_of("ECN", lambda: ("off", "classic", "accurate")))
+    str | Sequence[str], axis(one_of("ECN mode", lambda: ("off", "classic", "accurate")))
 ]
 """How marks are fed back to a TCP sender."""
 Bottlenecks = Annotated[str | Sequence[str], axis(text)]
