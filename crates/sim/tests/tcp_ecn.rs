@@ -141,10 +141,17 @@ struct DualQueue {
     now: Instant,
     flows: Vec<(Sender, Receiver)>,
     bottleneck: Bottleneck<OnPath, DualPi2<OnPath>>,
-    down: VecDeque<(Instant, OnPath)>,
-    up: VecDeque<(Instant, OnPath)>,
+    down: Way,
+    up: Way,
     /// Per flow, time waited in ns and packets.
     waits: Vec<(f64, f64)>,
+}
+
+type Way = VecDeque<(Instant, OnPath)>;
+
+fn arrived(way: &mut Way, now: Instant) -> Option<OnPath> {
+    way.front().filter(|arrival| arrival.0 <= now)?;
+    way.pop_front().map(|arrival| arrival.1)
 }
 
 const ONE_WAY: Duration = Duration::from_millis(10);
@@ -201,10 +208,10 @@ impl DualQueue {
                 *waited = (waited.0 + done.queueing_delay().as_nanos() as f64, waited.1 + 1.0);
                 self.down.push_back((done.finished + ONE_WAY, done.packet));
             }
-            while let Some((_, packet)) = self.down.pop_front_if(|arrival| arrival.0 <= self.now) {
+            while let Some(packet) = arrived(&mut self.down, self.now) {
                 self.flows[usize::from(packet.0)].1.on_segment(self.now, &packet.1);
             }
-            while let Some((_, packet)) = self.up.pop_front_if(|arrival| arrival.0 <= self.now) {
+            while let Some(packet) = arrived(&mut self.up, self.now) {
                 self.flows[usize::from(packet.0)].0.on_segment(self.now, &packet.1);
             }
             for (sender, receiver) in &mut self.flows {
