@@ -18,6 +18,8 @@ from gameway.overrides import DEFAULT_NAMES
 from gameway.source import Source, told
 
 AT_LEAST = "must not be below"
+NEEDS_ACCURATE = "needs_accurate_ecn"
+"""In the catalogue: a congestion control that works with accurate ECN only."""
 
 
 def check_order(part: Part, low: str, high: str, parse: Any, must: str = "must be after") -> None:
@@ -252,9 +254,10 @@ class Competitor(KindOf):
 
     NEEDED = {"udp": {"rate": '"1 Mb/s"'}}
     OPTIONAL = {
-        "tcp": ("congestion_control", "bytes", "rate_limit", "on_off"),
+        "tcp": ("congestion_control", "ecn", "bytes", "rate_limit", "on_off"),
         "short-tcp": (
-            "congestion_control", "least_size", "greatest_size", "connections", "mean_gap", "begins",
+            "congestion_control", "ecn", "least_size", "greatest_size", "connections", "mean_gap",
+            "begins",
         ),
         "udp": ("packet_size", "spacing", "return_rate", "return_packet_size"),
         "onlive-ut": ("spacing",),
@@ -265,6 +268,7 @@ class Competitor(KindOf):
     name: fields.Name = DEFAULT_NAMES["competitor"]
     kind: Annotated[str | Sequence[str], fields.words("kind of competitor", OPTIONAL)] = "tcp"
     congestion_control: fields.CongestionControls = "cubic"
+    ecn: fields.TcpEcn | None = None
     start: fields.Moments = "0 s"
     stop: fields.Spans | None = None
     bytes: fields.Amounts | None = None
@@ -296,7 +300,19 @@ class Competitor(KindOf):
         if self.on_off is not None and self.rate_limit is not None:
             hint = "a segment comes as fast as TCP can: leave out one of them"
             refuse("has no meaning beside rate_limit", plain(self.on_off), hint, ("on_off",))
+        self._check_ecn()
         return self
+
+    def _check_ecn(self) -> None:
+        """Refuse feedback that tells a congestion control too little, in any combination."""
+        known = fields.entries("competitors")
+        found = [name for name in values(self.congestion_control) if known[name][NEEDS_ACCURATE]]
+        given = places(self.ecn) if self.ecn is not None else []
+        for index, mode in given:
+            if found and mode != "accurate":
+                problem = f'does not go with congestion_control = "{found[0]}"'
+                hint = f'{found[0]} needs ecn = "accurate", which it has without the key'
+                refuse(problem, mode, hint, ("ecn", *index))
 
 
 class Ping(Part):

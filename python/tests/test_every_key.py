@@ -90,7 +90,9 @@ def test_each_flow_sends_what_it_says(flows: dict[str, dict[str, Any]]) -> None:
 
 def test_only_what_can_carry_a_mark_is_marked(flows: dict[str, dict[str, Any]]) -> None:
     assert flows["all"]["marked_packets"] > 0
-    assert {name for name, row in flows.items() if row["marked_packets"]} <= {"all", "limit"}
+    assert flows["download"]["marked_packets"] > 0
+    capable = {"all", "limit", "download"}
+    assert {name for name, row in flows.items() if row["marked_packets"]} <= capable
 
 
 def test_nothing_is_captured_in_a_pause_or_before_the_start(everything: gw.Results) -> None:
@@ -260,6 +262,34 @@ def test_marks_are_for_what_can_carry_them(ecn: str, tmp_path: Path) -> None:
     assert (total(results, "marked_packets") > 100) == (ecn in {"ect0", "ect1"})
     unmarked = outcome(tmp_path / "0", f"stream.game.ecn={ecn}", "path.capacity=8.2 Mb/s")
     assert total(unmarked, "marked_packets") == 0
+
+
+@pytest.mark.parametrize(
+    ("congestion_control", "ecn", "marked"),
+    [("cubic", None, False), ("cubic", "off", False), ("cubic", "classic", True),
+     ("cubic", "accurate", True), ("prague", None, True), ("prague", "accurate", True)],
+)  # fmt: skip
+def test_downloads_are_marked_if_they_agree_to_it(
+    congestion_control: str, ecn: str | None, marked: bool, tmp_path: Path
+) -> None:
+    settings = [f"competitor.download.congestion_control={congestion_control}"]
+    settings += [f"competitor.download.ecn={ecn}"] if ecn else []
+    file = gw.loads("""
+        duration = "5 s"
+        [path]
+        capacity = "10 Mb/s"
+        base_rtt = "20 ms"
+        queue = { kind = "dual-pi2", size = "1 MB" }
+        [[competitor]]
+    """)
+    results = gw.run(file.with_overrides(settings), tmp_path / "out")
+    (row,) = results.bins().select(
+        pl.col("marked_packets", "dropped_packets").filter(pl.col("flow") == "download").sum()
+    ).collect().iter_rows(named=True)  # fmt: skip
+    assert (row["marked_packets"] > 0) is marked
+    assert (row["dropped_packets"] == 0) is marked
+    (spec,) = (run.spec["competitor"][0] for run in gw.expand(file.with_overrides(settings)))
+    assert spec.get("ecn") == ecn
 
 
 def test_reports_cost_by_their_interval(tmp_path: Path) -> None:

@@ -134,7 +134,7 @@ CASES = {
     ),
     "unknown congestion control": (
         '"cubic"', '"qubic"', 16, "competitor.0.congestion_control", "qubic",
-        ['did you mean "cubic"', "bbr, bic, cubic, newreno, vegas"],
+        ['did you mean "cubic"', "newreno, prague, vegas"],
     ),
     "unknown competitor": (
         'name = "download"', 'name = "download"\nkind = "dash"', 16, "competitor.0.kind", "dash",
@@ -328,6 +328,20 @@ CASES = {
     "congestion control of constant traffic": (
         'congestion_control = "cubic"', 'kind = "udp"\ncongestion_control = "bbr"', 17,
         "competitor.0.congestion_control", "bbr", ['only kind = "tcp" or "short-tcp" has it'],
+    ),
+    "feedback that Prague cannot work with": (
+        'congestion_control = "cubic"',
+        'congestion_control = ["cubic", "prague"]\necn = ["accurate", "off"]', 17,
+        "competitor.0.ecn.1", "off",
+        ['does not go with congestion_control = "prague"', 'prague needs ecn = "accurate"'],
+    ),
+    "unknown ECN": (
+        'congestion_control = "cubic"', 'congestion_control = "cubic"\necn = "clasic"', 17,
+        "competitor.0.ecn", "clasic", ["is no ECN mode", 'did you mean "classic"'],
+    ),
+    "ECN of constant traffic": (
+        'congestion_control = "cubic"', 'kind = "udp"\nrate = "1 Mb/s"\necn = "classic"', 18,
+        "competitor.0.ecn", "classic", ['only kind = "tcp" or "short-tcp" has it'],
     ),
     "constant traffic of no rate": (
         'congestion_control = "cubic"', 'kind = ["tcp", "udp"]', 14, "competitor.0.rate", None,

@@ -38,7 +38,11 @@ fn queues() -> Vec<Json> {
 fn competitors() -> Vec<Json> {
     Algorithm::ALL
         .iter()
-        .map(|kind| entry(kind.name(), kind.summary(), kind.source(), std::iter::empty()))
+        .map(|kind| {
+            let mut told = entry(kind.name(), kind.summary(), kind.source(), std::iter::empty());
+            told["needs_accurate_ecn"] = kind.needs_accurate_ecn().into();
+            told
+        })
         .collect()
 }
 

@@ -6,8 +6,8 @@
 use crate::build::{SimError, spec_error};
 use crate::spec::{
     BackSpec, CapacitySpec, CompetitorSpec, DualPi2Spec, EcnSpec, FeedbackSpec, HopSpec,
-    JitterSpec, LossSpec, PathSpec, QueueSpec, RunSpec, ShortTcpSpec, StreamSpec, TcpSpec, Text,
-    UdpSpec, VideoChatSpec, Way,
+    JitterSpec, LossSpec, PathSpec, QueueSpec, RunSpec, ShortTcpSpec, StreamSpec, TcpEcnSpec,
+    TcpSpec, Text, UdpSpec, VideoChatSpec, Way, needs_accurate_ecn,
 };
 use gameway_events::BIN;
 use gameway_units::{Bytes, Duration, Rate, Ratio};
@@ -306,10 +306,24 @@ fn check_tcp(field: &impl Fn(&str) -> String, tcp: &TcpSpec) -> Result<(), SimEr
     if tcp.bytes.is_some_and(|bytes| bytes.0 == Bytes::ZERO) {
         return Err(spec_error(field("bytes"), "must be more than 0 B"));
     }
+    check_tcp_ecn(field, tcp.ecn, &tcp.congestion_control)
+}
+
+fn check_tcp_ecn(
+    field: &impl Fn(&str) -> String,
+    ecn: Option<TcpEcnSpec>,
+    congestion_control: &str,
+) -> Result<(), SimError> {
+    if ecn.is_some_and(|ecn| ecn != TcpEcnSpec::Accurate) && needs_accurate_ecn(congestion_control)
+    {
+        let why = format!("congestion_control = \"{congestion_control}\" needs \"accurate\"");
+        return Err(spec_error(field("ecn"), why));
+    }
     Ok(())
 }
 
 fn check_short_tcp(field: &impl Fn(&str) -> String, short: &ShortTcpSpec) -> Result<(), SimError> {
+    check_tcp_ecn(field, short.ecn, &short.congestion_control)?;
     let (least, greatest) = (short.least_size.0, short.greatest_size.0);
     if least == Bytes::ZERO {
         return Err(spec_error(field("least_size"), "must be more than 0 B"));

@@ -6,8 +6,8 @@ use crate::recorder::Recorder;
 use gameway_events::{ControllerRecord, Name, TableError};
 use gameway_path::FlowId;
 use gameway_tcp::{
-    Algorithm, Application, MAXIMUM_SEGMENT_SIZE, OnOff, Receiver, ReceiverConfig, Sender,
-    SenderConfig, SenderStats,
+    Algorithm, Application, EcnMode, MAXIMUM_SEGMENT_SIZE, OnOff, Receiver, ReceiverConfig,
+    Segment, Sender, SenderConfig, SenderStats,
 };
 use gameway_units::{Bytes, Duration, Instant, Rate};
 
@@ -18,6 +18,8 @@ pub struct TcpSetup {
     pub flow: FlowId,
     /// Name of its congestion control.
     pub congestion_control: String,
+    /// Which ECN its ends agree on.
+    pub ecn: EcnMode,
     /// When the client opens the connection.
     pub start: Instant,
     /// When the server's application stops sending.
@@ -74,12 +76,16 @@ impl Tcp {
             on_off: setup.on_off,
             ..Application::default()
         };
-        let config = SenderConfig { application, ..SenderConfig::default() };
+        let ecn = setup.ecn;
+        let config = SenderConfig { application, ecn, ..SenderConfig::default() };
         let sender = Sender::new(config, algorithm.build(MAXIMUM_SEGMENT_SIZE, setup.seed));
         Ok(Self {
             flow: setup.flow,
             sender,
-            receiver: Receiver::new(ReceiverConfig::default(), setup.start),
+            receiver: Receiver::new(
+                ReceiverConfig { ecn, ..ReceiverConfig::default() },
+                setup.start,
+            ),
             start: setup.start,
             stop: setup.stop,
             observe_interval: setup.observe_interval,
@@ -161,7 +167,8 @@ impl FlowEnds for Tcp {
 
     fn poll_transmit(&mut self, now: Instant) -> Option<Packet> {
         let segment = self.sender.poll_transmit(now)?;
-        Some(Packet::new(self.flow, segment.wire_size(), Content::Tcp(segment)))
+        let packet = Packet::new(self.flow, segment.wire_size(), Content::Tcp(segment));
+        Some(Packet { ecn: segment.ecn, ..packet })
     }
 
     fn on_arrival(
@@ -171,7 +178,8 @@ impl FlowEnds for Tcp {
         log: &mut Recorder,
     ) -> Result<(), TableError> {
         let Content::Tcp(segment) = &packet.content else { return Ok(()) };
-        self.receiver.on_segment(now, segment);
+        // Queues mark the packet.
+        self.receiver.on_segment(now, &Segment { ecn: packet.ecn, ..*segment });
         let received = self.receiver.received();
         log.payload(self.flow, received.saturating_sub(self.received));
         self.received = received;
@@ -190,7 +198,8 @@ impl FlowEnds for Tcp {
     fn poll_return(&mut self, now: Instant) -> Option<Packet> {
         // The receiver would open the connection at once.
         let segment = (now >= self.start).then(|| self.receiver.poll_transmit(now))??;
-        Some(Packet::back(self.flow, segment.wire_size(), Content::Tcp(segment)))
+        let packet = Packet::back(self.flow, segment.wire_size(), Content::Tcp(segment));
+        Some(Packet { ecn: segment.ecn, ..packet })
     }
 
     fn on_return(
@@ -200,7 +209,7 @@ impl FlowEnds for Tcp {
         _log: &mut Recorder,
     ) -> Result<(), TableError> {
         if let Content::Tcp(segment) = &packet.content {
-            self.sender.on_segment(now, segment);
+            self.sender.on_segment(now, &Segment { ecn: packet.ecn, ..*segment });
         }
         Ok(())
     }

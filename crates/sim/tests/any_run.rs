@@ -168,11 +168,13 @@ fn other() -> impl Strategy<Value = Value> {
 }
 
 fn download() -> impl Strategy<Value = (Value, Value)> {
-    let kind = choice(["cubic", "newreno", "bbr", "bic", "vegas"].map(|name| json!(name)).to_vec());
+    let known = ["cubic", "newreno", "bbr", "bic", "vegas", "prague"];
+    let kind = choice(known.map(|name| json!(name)).to_vec());
     let more = choice(vec![
         json!({}),
         json!({ "bytes": "1 B" }),
         json!({ "bytes": "1 MB", "start": "0.5 s" }),
+        json!({ "ecn": "accurate" }),
         json!({ "rate_limit": "1 b/s" }),
         json!({ "rate_limit": "100 Mb/s", "stop": "1 s" }),
         json!({ "start": "1 s", "stop": "1.000000001 s" }),

@@ -141,6 +141,7 @@ fn every_wrong_value_is_refused_with_its_field() {
             json!("veno"),
             "competitor \"download\": congestion_control",
         ),
+        ("/competitor/0/ecn", json!("on"), "unknown variant `on`"),
         ("/competitor/0/rate_limit", json!("0 b/s"), "rate_limit"),
         ("/competitor/0/bytes", json!("0 B"), "bytes"),
         ("/competitor/0/start", json!("-1 s"), "start"),
@@ -160,6 +161,21 @@ fn every_wrong_value_is_refused_with_its_field() {
         let message = refused.unwrap_or_else(|| panic!("{pointer} = {value} was accepted"));
         assert!(message.contains(named), "{pointer} = {value}: {message}");
     }
+}
+
+#[test]
+fn prague_is_refused_without_accurate_ecn() {
+    let prague = with(whole(), "/competitor/0/congestion_control", json!("prague"));
+    let folder = Folder::new();
+    for (ecn, runs) in [("off", false), ("classic", false), ("accurate", true)] {
+        let spec = with(prague.clone(), "/competitor/0/ecn", json!(ecn));
+        let message = try_run(&spec, &folder.0).err().unwrap_or_default();
+        assert_eq!(message.is_empty(), runs, "{ecn}: {message}");
+        let told = message.contains("competitor \"download\": ecn")
+            && message.contains("congestion_control = \"prague\" needs \"accurate\"");
+        assert_eq!(told, !runs, "{message}");
+    }
+    assert!(try_run(&prague, &folder.0).is_ok(), "without the key it has what it needs");
 }
 
 #[test]

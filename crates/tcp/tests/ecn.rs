@@ -3,7 +3,10 @@
 mod common;
 
 use common::{Flow, Mark, Network, Random};
-use gameway_tcp::{Algorithm, EcnMode, MAXIMUM_SEGMENT_SIZE};
+use gameway_tcp::{
+    Algorithm, EcnMode, Flags, MAXIMUM_SEGMENT_SIZE, Receiver, ReceiverConfig, Segment, Sender,
+    SenderConfig,
+};
 use gameway_units::{Bytes, Duration, Ecn, Instant, Rate};
 use std::cell::RefCell;
 use std::rc::Rc;
@@ -32,6 +35,100 @@ fn at_random(probability: f64) -> Option<Mark> {
 /// Marks whatever meets a backlog above this.
 fn above(step: Bytes) -> Option<Mark> {
     Some(Box::new(move |_, backlog| backlog > step))
+}
+
+const fn at(millis: i64) -> Instant {
+    Instant::from_nanos(millis * 1_000_000)
+}
+
+/// Both ends after a handshake over 20 ms, in which SYN and SYN-ACK arrive as given; with the flags of
+/// the SYN-ACK and of its ACK.
+fn handshake(ecn: (EcnMode, EcnMode), syn: Ecn, syn_ack: Ecn) -> (Sender, Receiver, [u8; 2]) {
+    let config = SenderConfig { ecn: ecn.1, ..SenderConfig::default() };
+    let mut sender = Sender::new(config, Algorithm::Cubic.build(config.segment_size, 1));
+    let config = ReceiverConfig { ecn: ecn.0, ..ReceiverConfig::default() };
+    let mut receiver = Receiver::new(config, at(0));
+    let first = receiver.poll_transmit(at(0)).expect("SYN");
+    assert_eq!(first.ecn, Ecn::NotEct);
+    sender.on_segment(at(10), &Segment { ecn: syn, ..first });
+    let second = sender.poll_transmit(at(10)).expect("SYN-ACK");
+    assert_eq!(second.ecn, Ecn::NotEct);
+    receiver.on_segment(at(20), &Segment { ecn: syn_ack, ..second });
+    let third = receiver.poll_transmit(at(20)).expect("ACK");
+    sender.on_segment(at(30), &third);
+    (sender, receiver, [second.flags.ecn(), third.flags.ecn()])
+}
+
+/// RFC 9768 tables 2 to 4: flags and what data then leaves with.
+#[test]
+fn the_handshake_agrees_and_tells_how_it_arrived() {
+    use EcnMode::{Accurate, Classic, Off};
+    let cases = [
+        (Accurate, Accurate, Ecn::NotEct, Ecn::NotEct, [0b010, 0b010], Ecn::Ect0),
+        (Accurate, Accurate, Ecn::Ect1, Ecn::NotEct, [0b011, 0b010], Ecn::Ect0),
+        (Accurate, Accurate, Ecn::Ce, Ecn::NotEct, [0b110, 0b010], Ecn::Ect0),
+        // What left without ECT arrived with it: something on the path writes the field.
+        (Accurate, Accurate, Ecn::NotEct, Ecn::Ce, [0b010, 0b110], Ecn::NotEct),
+        (Accurate, Accurate, Ecn::NotEct, Ecn::Ect0, [0b010, 0b100], Ecn::NotEct),
+        (Accurate, Classic, Ecn::NotEct, Ecn::NotEct, [0b001, 0b000], Ecn::Ect0),
+        (Classic, Accurate, Ecn::NotEct, Ecn::NotEct, [0b001, 0b000], Ecn::Ect0),
+        (Accurate, Off, Ecn::NotEct, Ecn::NotEct, [0b000, 0b000], Ecn::NotEct),
+        (Off, Accurate, Ecn::NotEct, Ecn::NotEct, [0b000, 0b000], Ecn::NotEct),
+    ];
+    for (client, server, syn, syn_ack, flags, codepoint) in cases {
+        let (mut sender, mut receiver, found) = handshake((client, server), syn, syn_ack);
+        assert_eq!(found, flags, "{client:?} to {server:?}, {syn:?}, {syn_ack:?}");
+        let data = sender.poll_transmit(at(30)).expect("data");
+        assert_eq!(data.ecn, codepoint, "{client:?} to {server:?}, {syn:?}, {syn_ack:?}");
+        // The counter starts at 5, and a marked SYN-ACK was the first mark.
+        receiver.on_segment(at(40), &data);
+        let ace = receiver.poll_transmit(at(40)).expect("a quick ACK").flags.ecn();
+        let agreed = client == Accurate && server == Accurate;
+        let expected = if !agreed { 0 } else { 5 + u8::from(syn_ack == Ecn::Ce) };
+        assert_eq!(ace, expected, "{client:?} to {server:?}, {syn_ack:?}");
+    }
+}
+
+/// RFC 9768 table 4: a zero says that the client is not in accurate mode.
+#[test]
+fn feedback_of_zeros_ends_ecn() {
+    let config = SenderConfig { ecn: EcnMode::Accurate, ..SenderConfig::default() };
+    let mut sender = Sender::new(config, Algorithm::Prague.build(config.segment_size, 1));
+    let syn = Flags { syn: true, ..Flags::default() }.with_ecn(0b111);
+    sender.on_segment(at(0), &Segment { flags: syn, window: 60_000, ..Segment::default() });
+    let _ = sender.poll_transmit(at(0)).expect("SYN-ACK");
+    let flags = Flags { ack: true, ..Flags::default() };
+    sender.on_segment(at(20), &Segment { flags, window: 60_000, ..Segment::default() });
+    assert_eq!(sender.poll_transmit(at(20)).expect("data").ecn, Ecn::NotEct);
+}
+
+/// RFC 3168 section 6.1.3: until CWR arrives each ACK echoes; a lost CWR costs one more reduction.
+#[test]
+fn the_echo_goes_on_until_the_sender_says_that_it_has_reduced() {
+    let modes = (EcnMode::Classic, EcnMode::Classic);
+    let (mut sender, mut receiver, _) = handshake(modes, Ecn::NotEct, Ecn::NotEct);
+    let mut now = at(30);
+    let (mut lost, mut echoes, mut reductions) = (false, 0, 0);
+    for round in 0..6 {
+        let sent: Vec<Segment> = std::iter::from_fn(|| sender.poll_transmit(now)).collect();
+        now += Duration::from_millis(20);
+        for (index, segment) in sent.iter().enumerate() {
+            let ecn = if (round, index) == (0, 5) { Ecn::Ce } else { segment.ecn };
+            // The first CWR arrives without its flag, as if another segment had been lost in its place.
+            let hidden = segment.flags.cwr && !lost;
+            lost |= hidden;
+            let cwr = segment.flags.cwr && !hidden;
+            let flags = Flags { cwr, ..segment.flags };
+            receiver.on_segment(now, &Segment { ecn, flags, ..*segment });
+            while let Some(ack) = receiver.poll_transmit(now) {
+                echoes += u32::from(ack.flags.ece);
+                sender.on_segment(now, &ack);
+            }
+        }
+        reductions = sender.stats().recoveries;
+    }
+    assert!(lost && echoes > 5, "{echoes}");
+    assert_eq!((reductions, sender.stats().retransmissions), (2, 0));
 }
 
 /// Payload that arrives in `span`.

@@ -105,6 +105,10 @@ CongestionControls = Annotated[
     str | Sequence[str], axis(one_of("congestion control", lambda: entries("competitors")))
 ]
 """The congestion control of a TCP download."""
+TcpEcn = Annotated[
+    str | Sequence[str], axis(one_of("ECN mode", lambda: ("off", "classic", "accurate")))
+]
+"""How marks are fed back to a TCP sender."""
 Bottlenecks = Annotated[str | Sequence[str], axis(text)]
 """all, path, or the name of a further bottleneck."""
 BottleneckName = Annotated[str, PlainValidator(bottleneck_name)]

@@ -13,7 +13,7 @@ use crate::random;
 use crate::short_tcp::{ShortTcp, ShortTcpSetup};
 use crate::spec::{
     self, Begin, CompetitorSpec, FeedbackSpec, JitterSpec, OnliveSpec, RunSpec, ShortTcpSpec,
-    Spacing, StreamSpec, TcpSpec, Text, UdpSpec, VideoChatSpec, VideoSpec,
+    Spacing, StreamSpec, TcpEcnSpec, TcpSpec, Text, UdpSpec, VideoChatSpec, VideoSpec,
 };
 use crate::stream::{Schedule, Stream, StreamSetup};
 use crate::tcp::{Tcp, TcpSetup};
@@ -231,6 +231,7 @@ impl Parts<'_> {
         let setup = TcpSetup {
             flow: id,
             congestion_control: tcp.congestion_control.clone(),
+            ecn: TcpEcnSpec::or_needed(tcp.ecn, &tcp.congestion_control),
             start: start(tcp.start),
             stop: tcp.stop.map(|text| Instant::ZERO + text.0),
             bytes: tcp.bytes.map(|text| text.0),
@@ -250,6 +251,7 @@ impl Parts<'_> {
             transfer: TcpSetup {
                 flow: id,
                 congestion_control: short.congestion_control.clone(),
+                ecn: TcpEcnSpec::or_needed(short.ecn, &short.congestion_control),
                 start: start(short.start),
                 stop: short.stop.map(|text| Instant::ZERO + text.0),
                 bytes: None,

@@ -1,6 +1,7 @@
 //! The competing flows of a run.
 
 use super::{Direction, Text, Way, all};
+use gameway_tcp::{Algorithm, EcnMode};
 use gameway_units::{Bytes, Duration, Rate};
 
 /// A competing flow.
@@ -69,8 +70,11 @@ impl CompetitorSpec {
 pub struct TcpSpec {
     /// Its name in tables.
     pub name: String,
-    /// "newreno", "cubic" or "bbr".
+    /// Its name among [`Algorithm::ALL`].
     pub congestion_control: String,
+    /// Which ECN its ends agree on: see [`TcpEcnSpec::or_needed`] if not given.
+    #[serde(default)]
+    pub ecn: Option<TcpEcnSpec>,
     /// When the connection is opened.
     #[serde(default)]
     pub start: Option<Text<Duration>>,
@@ -115,6 +119,9 @@ pub struct ShortTcpSpec {
     pub name: String,
     /// As of [`TcpSpec`].
     pub congestion_control: String,
+    /// Which ECN its ends agree on: see [`TcpEcnSpec::or_needed`] if not given.
+    #[serde(default)]
+    pub ecn: Option<TcpEcnSpec>,
     /// When the first transfer or gap begins.
     #[serde(default)]
     pub start: Option<Text<Duration>>,
@@ -145,6 +152,38 @@ pub struct ShortTcpSpec {
     /// Where its data goes.
     #[serde(default)]
     pub direction: Direction,
+}
+
+/// Which ECN the ends of a transfer agree on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum TcpEcnSpec {
+    /// None.
+    Off,
+    /// RFC 3168.
+    Classic,
+    /// RFC 9768.
+    Accurate,
+}
+
+impl TcpEcnSpec {
+    /// What `given` says, and else what the congestion control needs: nothing, for most.
+    #[must_use]
+    pub fn or_needed(given: Option<Self>, congestion_control: &str) -> EcnMode {
+        match given {
+            Some(Self::Off) => EcnMode::Off,
+            Some(Self::Classic) => EcnMode::Classic,
+            Some(Self::Accurate) => EcnMode::Accurate,
+            None if needs_accurate_ecn(congestion_control) => EcnMode::Accurate,
+            None => EcnMode::Off,
+        }
+    }
+}
+
+/// Whether that congestion control is known and works with accurate ECN only.
+#[must_use]
+pub fn needs_accurate_ecn(congestion_control: &str) -> bool {
+    Algorithm::from_name(congestion_control).is_some_and(Algorithm::needs_accurate_ecn)
 }
 
 /// With what a sequence of transfers and gaps begins.

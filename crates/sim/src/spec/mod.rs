@@ -10,8 +10,8 @@ mod queue;
 mod stream;
 
 pub use competitor::{
-    Begin, CompetitorSpec, OnOffSpec, OnliveSpec, ShortTcpSpec, Spacing, TcpSpec, UdpSpec,
-    VideoChatSpec,
+    Begin, CompetitorSpec, OnOffSpec, OnliveSpec, ShortTcpSpec, Spacing, TcpEcnSpec, TcpSpec,
+    UdpSpec, VideoChatSpec, needs_accurate_ecn,
 };
 pub use path::{
     BackSpec, CapacitySpec, HopSpec, JitterSpec, LossSpec, PathSpec, StepsSpec, TraceSpec,

@@ -237,6 +237,12 @@ impl Algorithm {
         }
     }
 
+    /// Whether it needs to know how many packets were marked, and not only that one was.
+    #[must_use]
+    pub const fn needs_accurate_ecn(self) -> bool {
+        matches!(self, Self::Prague)
+    }
+
     /// The algorithm of that name.
     #[must_use]
     pub fn from_name(name: &str) -> Option<Self> {
