@@ -83,6 +83,22 @@ impl FromStr for Protocol {
     }
 }
 
+fn name_of<T: PartialEq>(value: &T, known: &[(&'static str, T)]) -> &'static str {
+    known.iter().find(|(_, other)| other == value).map_or("", |(name, _)| name)
+}
+
+impl fmt::Display for Protocol {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str(name_of(self, &PROTOCOLS))
+    }
+}
+
+impl fmt::Display for Traffic {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str(name_of(self, &TRAFFIC))
+    }
+}
+
 impl FromStr for Traffic {
     type Err = HeaderError;
     fn from_str(word: &str) -> Result<Self, HeaderError> {

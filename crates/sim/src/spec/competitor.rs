@@ -1,6 +1,6 @@
 //! The competing flows of a run.
 
-use super::{Direction, Text, Way, all};
+use super::{Direction, HeaderSpec, Text, Way, all};
 use gameway_units::{Bytes, Duration, Rate};
 
 /// A competing flow.
@@ -34,6 +34,15 @@ impl CompetitorSpec {
             | Self::ShortTcp(ShortTcpSpec { start, stop, .. })
             | Self::Udp(UdpSpec { start, stop, .. }) => (*start, *stop),
         }
+    }
+
+    /// What its packets' headers are to say.
+    #[must_use]
+    pub fn header(&self) -> &HeaderSpec {
+        let (Self::Tcp(TcpSpec { header, .. })
+        | Self::ShortTcp(ShortTcpSpec { header, .. })
+        | Self::Udp(UdpSpec { header, .. })) = self;
+        header
     }
 
     /// Its way through the network.
@@ -75,6 +84,9 @@ pub struct TcpSpec {
     /// Where its data goes.
     #[serde(default)]
     pub direction: Direction,
+    /// Addresses, port and DSCP of its packets.
+    #[serde(default)]
+    pub header: HeaderSpec,
 }
 
 /// Short transfers over TCP, one after the other with gaps (RFC 8868 section 5.1).
@@ -112,6 +124,9 @@ pub struct ShortTcpSpec {
     /// Where its data goes.
     #[serde(default)]
     pub direction: Direction,
+    /// Addresses, port and DSCP of its packets.
+    #[serde(default)]
+    pub header: HeaderSpec,
 }
 
 /// With what a sequence of transfers and gaps begins.
@@ -161,6 +176,9 @@ pub struct UdpSpec {
     /// Where its data goes.
     #[serde(default)]
     pub direction: Direction,
+    /// Addresses, port and DSCP of its packets.
+    #[serde(default)]
+    pub header: HeaderSpec,
 }
 
 const fn packet_size() -> Text<Bytes> {

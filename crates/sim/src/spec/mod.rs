@@ -5,11 +5,15 @@
 //! so that nothing is ever silently ignored.
 
 mod competitor;
+mod header;
+mod htb;
 mod path;
 mod queue;
 mod stream;
 
 pub use competitor::{Begin, CompetitorSpec, ShortTcpSpec, TcpSpec, UdpSpec};
+pub use header::{HeaderSpec, Word};
+pub use htb::{ClassSpec, EcnWord, HtbSpec, MatchSpec, RuleSpec};
 pub use path::{
     BackSpec, CapacitySpec, HopSpec, JitterSpec, LossSpec, PathSpec, StepsSpec, TraceSpec,
 };
