@@ -4,8 +4,8 @@
 //! code points: RFC 2474 section 4.2.2 (CS), RFC 2597 section 6 (AF), RFC 3246 section 2.7 (EF), RFC 5865
 //! (VOICE-ADMIT), RFC 8622 (LE).
 
+use core::net::{IpAddr, Ipv4Addr};
 use std::fmt;
-use std::net::{IpAddr, Ipv4Addr};
 use std::str::FromStr;
 
 /// One end of a flow.

@@ -8,9 +8,9 @@
 
 use crate::PathPacket;
 use crate::header::{Dscp, Endpoint, Header, HeaderError, Protocol, Traffic};
+use core::net::IpAddr;
 use gameway_units::Ecn;
 use std::fmt;
-use std::net::IpAddr;
 use std::str::FromStr;
 
 /// The addresses that begin with the same bits.
