@@ -21,7 +21,7 @@ from gameway.errors import InputError
 from gameway.fields import places, refuse, values
 from gameway.overrides import Override
 from gameway.parts import Competitor, Part, Path, Ping, Record, Stream, plain
-from gameway.source import Source, told
+from gameway.source import Source, in_order, told
 
 
 def _ping(value: object, info: Any) -> object:
@@ -159,7 +159,8 @@ def loads(text: str, file: FilePath | None = None) -> Experiment:
         line = int(place[1]) if place else None
         rest = str(error)[place.end() :] if place else str(error)
         raise InputError(f"not valid TOML: {rest}", file=file, line=line) from None
-    return from_source(Source(json.loads(document), text, file, positions))
+    ordered = in_order(json.loads(document), positions)
+    return from_source(Source(ordered, text, file, positions))
 
 
 def from_source(source: Source) -> Experiment:

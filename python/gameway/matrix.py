@@ -29,6 +29,7 @@ from gameway.fields import resolve
 from gameway.fields.known import PYTHON
 from gameway.parts import plain
 from gameway.settling import settled, without_defaults
+from gameway.source import in_order
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
@@ -70,7 +71,7 @@ class Run:
 def expand(experiment: Experiment) -> list[Run]:
     """Give the runs of an experiment, striped over its factors."""
     source = experiment.source
-    tree = _ordered(plain(experiment), source)
+    tree = in_order(plain(experiment), source.positions)
     runs = tree.pop("runs")
     base_seed = tree.pop("seed")
     # What a report says about a run does not change the run.
@@ -131,17 +132,6 @@ def _make(
     slug = re.sub(r"[^a-z0-9.]+", "-", "_".join(factors.values()).lower()).strip("-.")
     name = f"{slug[:SLUG_LENGTH].rstrip('-.')}_r{repeat:02}_{digest}"
     return Run(name, factors, repeat, recorded["seed"], spec, recorded)
-
-
-def _ordered(tree: Any, source: Source, path: str = "") -> Any:
-    """Put the keys of every table in the order of the file; those it does not have come last."""
-    if isinstance(tree, list):
-        return [_ordered(item, source, f"{path}{index}.") for index, item in enumerate(tree)]
-    if not isinstance(tree, dict):
-        return tree
-    last = (math.inf, math.inf)
-    names = sorted(tree, key=lambda name: source.positions.get(f"{path}{name}", last))
-    return {name: _ordered(tree[name], source, f"{path}{name}.") for name in names}
 
 
 def _is_axis(path: str, node: object) -> bool:

@@ -216,6 +216,7 @@ class Stream(Part):
     base_rtt: fields.Spans | None = None
     via: fields.Bottlenecks = "all"
     direction: Directions = "down"
+    header: fields.Headers | None = None
 
     @model_validator(mode="after")
     def _check(self) -> Self:
@@ -292,6 +293,7 @@ class Competitor(KindOf):
     base_rtt: fields.Spans | None = None
     via: fields.Bottlenecks = "all"
     direction: Directions = "down"
+    header: fields.Headers | None = None
 
     @model_validator(mode="after")
     def _check(self) -> Self:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -58,6 +59,17 @@ class Source:
         return InputError(
             problem, file=self.file, line=line, field=path or None, value=value, hint=hint
         )
+
+
+def in_order(tree: Any, positions: Mapping[str, tuple[int, int]], path: str = "") -> Any:
+    """Put the keys of every table in the order of the file; those it does not have come last."""
+    if isinstance(tree, list):
+        return [in_order(item, positions, f"{path}{index}.") for index, item in enumerate(tree)]
+    if not isinstance(tree, dict):
+        return tree
+    last = (math.inf, math.inf)
+    names = sorted(tree, key=lambda name: positions.get(f"{path}{name}", last))
+    return {name: in_order(tree[name], positions, f"{path}{name}.") for name in names}
 
 
 def told(error: ValidationError, model: type[BaseModel], source: Source) -> InputError:

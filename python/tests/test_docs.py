@@ -85,7 +85,7 @@ def test_a_block_that_fails_is_named() -> None:
 
 
 def test_the_example_has_the_runs_that_the_text_counts() -> None:
-    example, _ = blocks("experiment-file.md", "toml")
+    example = blocks("experiment-file.md", "toml")[0]
     experiment = gw.loads(example)
     runs = len(gw.expand(experiment))
     assert f"= {runs} runs" in text_of("experiment-file.md")
@@ -94,11 +94,17 @@ def test_the_example_has_the_runs_that_the_text_counts() -> None:
 
 
 def test_the_example_of_every_key_can_run() -> None:
-    _, example = blocks("experiment-file.md", "toml")
+    example = blocks("experiment-file.md", "toml")[-1]
     runs = gw.expand(gw.loads(example))
     assert len(runs) == 4
     for run in runs:
         _core.check_spec(json.dumps(run.spec))
+
+
+def test_the_example_of_each_section_can_run() -> None:
+    for example in blocks("experiment-file.md", "toml"):
+        for run in gw.expand(gw.loads(example)):
+            _core.check_spec(json.dumps(run.spec))
 
 
 def documented(text: str, heading: str) -> list[list[str]]:

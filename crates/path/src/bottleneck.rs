@@ -5,7 +5,8 @@
 //! serialization comes on top and is not part of it.
 
 use crate::{Dequeued, Dropped, Limit, Link, PathPacket, Queue, Verdict};
-use gameway_units::{Bytes, Duration, Instant, QueueSize, Rate};
+use gameway_units::{Bytes, Duration, Instant, QueueSize};
+use std::convert::Infallible;
 
 /// A packet whose last bit has left the link.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -40,20 +41,6 @@ pub struct Bottleneck<P, Q> {
     dropped: Vec<Dropped<P>>,
 }
 
-/// The limit of a queue of `size` at `capacity` and `base_rtt`; at least one full packet, so that no
-/// set-up is a black hole.
-#[must_use]
-pub fn limit_of(size: QueueSize, capacity: Rate, base_rtt: Duration) -> Limit {
-    const ONE_PACKET: Bytes = Bytes::new(1500);
-    match size {
-        QueueSize::Packets(count) => Limit::Packets(count),
-        other => {
-            let bytes = other.in_bytes(capacity, base_rtt).unwrap_or(ONE_PACKET);
-            Limit::Bytes(bytes.max(ONE_PACKET))
-        }
-    }
-}
-
 impl<P: PathPacket + Copy, Q: Queue<P>> Bottleneck<P, Q> {
     /// A bottleneck whose queue, made by `queue` from its limit, holds `size`. A size in BDPs is of the
     /// capacity at the start (a router's buffer does not change); one in time follows the capacity.
@@ -63,13 +50,29 @@ impl<P: PathPacket + Copy, Q: Queue<P>> Bottleneck<P, Q> {
         base_rtt: Duration,
         queue: impl FnOnce(Limit) -> Q,
     ) -> Self {
+        let made = Self::try_new(link, size, base_rtt, |limit| Ok::<Q, Infallible>(queue(limit)));
+        let Ok(path) = made;
+        path
+    }
+
+    /// The same, of a queue that perhaps cannot be made.
+    ///
+    /// # Errors
+    /// That of `queue`.
+    pub fn try_new<E>(
+        link: Link,
+        size: QueueSize,
+        base_rtt: Duration,
+        queue: impl FnOnce(Limit) -> Result<Q, E>,
+    ) -> Result<Self, E> {
         let capacity = link.nominal_capacity(Instant::ZERO);
-        let queue = queue(limit_of(size, capacity, base_rtt));
+        let queue = queue(Limit::of(size, capacity, base_rtt))?;
         let resizing = match size {
             QueueSize::Time(_) => link.next_change(Instant::ZERO).map(|at| (size, base_rtt, at)),
             _ => None,
         };
-        Self { queue, link, resizing, in_transmission: None, release: None, dropped: Vec::new() }
+        let dropped = Vec::new();
+        Ok(Self { queue, link, resizing, in_transmission: None, release: None, dropped })
     }
 
     /// Takes a packet. A packet that is dropped (this one or, in some disciplines, another) is returned.
@@ -87,7 +90,7 @@ impl<P: PathPacket + Copy, Q: Queue<P>> Bottleneck<P, Q> {
         if let Some((size, base_rtt, at)) = self.resizing
             && at <= now
         {
-            self.queue.set_limit(limit_of(size, self.link.nominal_capacity(now), base_rtt));
+            self.queue.set_limit(Limit::of(size, self.link.nominal_capacity(now), base_rtt));
             self.resizing = self.link.next_change(now).map(|next| (size, base_rtt, next));
         }
     }

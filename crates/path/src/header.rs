@@ -4,8 +4,8 @@
 //! code points: RFC 2474 section 4.2.2 (CS), RFC 2597 section 6 (AF), RFC 3246 section 2.7 (EF), RFC 5865
 //! (VOICE-ADMIT), RFC 8622 (LE).
 
+use core::net::{IpAddr, Ipv4Addr};
 use std::fmt;
-use std::net::{IpAddr, Ipv4Addr};
 use std::str::FromStr;
 
 /// One end of a flow.
@@ -80,6 +80,22 @@ impl FromStr for Protocol {
     type Err = HeaderError;
     fn from_str(word: &str) -> Result<Self, HeaderError> {
         named(word, &PROTOCOLS, "protocol: known are icmp, tcp, udp")
+    }
+}
+
+fn name_of<T: PartialEq>(value: &T, known: &[(&'static str, T)]) -> &'static str {
+    known.iter().find(|(_, other)| other == value).map_or("", |(name, _)| name)
+}
+
+impl fmt::Display for Protocol {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str(name_of(self, &PROTOCOLS))
+    }
+}
+
+impl fmt::Display for Traffic {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str(name_of(self, &TRAFFIC))
     }
 }
 

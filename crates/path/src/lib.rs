@@ -14,7 +14,7 @@ mod queue;
 mod trace;
 mod wifi;
 
-pub use bottleneck::{Bottleneck, Transmitted, limit_of};
+pub use bottleneck::{Bottleneck, Transmitted};
 pub use delay::{DelayLine, Jitter};
 pub use header::{Dscp, Endpoint, Header, HeaderError, Protocol, Traffic};
 pub use link::{Link, StepsError};

@@ -2,7 +2,8 @@
 
 use gameway_control::{CATALOGUE, OptionSpec, RateLimits, oracle};
 use gameway_media::{FrameTable, RecordedVideo};
-use gameway_path::{QUEUES, QueueOption, Trace};
+use gameway_path::{Dscp, PortRange, Prefix, Protocol, QUEUES, QueueOption, Trace, Traffic};
+use gameway_sim::SimError;
 use gameway_sim::spec::QueueSpec;
 use gameway_tcp::Algorithm;
 use gameway_units::{Duration, Rate};
@@ -10,6 +11,8 @@ use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use serde_json::{Value as Json, json};
 use std::fmt::Display;
+use std::net::IpAddr;
+use std::str::FromStr;
 
 /// Every controller, queue and competitor as JSON.
 #[pyfunction]
@@ -81,6 +84,39 @@ pub fn check_queue(kind: &str, option: &str, value: &str) -> PyResult<()> {
     table[option] = value;
     let queue: QueueSpec = serde_json::from_value(table).map_err(|error| refused(&error))?;
     gameway_sim::check_queue(&queue).map_err(|error| refused(&error))
+}
+
+/// Where and why a whole queue (a table as JSON) cannot be; `None` if it can.
+#[pyfunction]
+pub fn check_queue_table(table: &str) -> PyResult<Option<(String, String)>> {
+    let queue: QueueSpec = serde_json::from_str(table).map_err(|error| refused(&error))?;
+    match gameway_sim::check_queue(&queue) {
+        Ok(()) => Ok(None),
+        Err(SimError::Spec { field, why }) => {
+            Ok(Some((field.strip_prefix("queue.").unwrap_or(&field).to_owned(), why)))
+        }
+        Err(error) => Err(refused(&error)),
+    }
+}
+
+/// A word of headers or of rules, in its normal form; a `ValueError` says what is allowed.
+#[pyfunction]
+pub fn parse_word(kind: &str, text: &str) -> PyResult<String> {
+    match kind {
+        "protocol" => word::<Protocol>(text),
+        "traffic" => word::<Traffic>(text),
+        "dscp" => word::<Dscp>(text),
+        "ports" => word::<PortRange>(text),
+        "prefix" => word::<Prefix>(text),
+        "address" => text.parse().map(|address: IpAddr| address.to_string()).map_err(|_| {
+            PyValueError::new_err("is no address: write for example 192.168.0.20 or 2001:db8::20")
+        }),
+        _ => Err(PyValueError::new_err(format!("no word is a {kind}"))),
+    }
+}
+
+fn word<T: FromStr<Err: Display> + Display>(text: &str) -> PyResult<String> {
+    text.parse().map(|word: T| word.to_string()).map_err(|error| refused(&error))
 }
 
 fn refused(error: &dyn Display) -> PyErr {

@@ -5,12 +5,13 @@
 
 use crate::build::{SimError, spec_error};
 use crate::spec::{
-    BackSpec, CapacitySpec, CompetitorSpec, DualPi2Spec, EcnSpec, FeedbackSpec, HopSpec,
-    JitterSpec, LossSpec, PathSpec, QueueSpec, RunSpec, ShortTcpSpec, StreamSpec, TcpEcnSpec,
-    TcpSpec, Text, UdpSpec, VideoChatSpec, Way, needs_accurate_ecn,
+    BackSpec, CapacitySpec, CompetitorSpec, DualPi2Spec, EcnSpec, FeedbackSpec, HeaderSpec,
+    HopSpec, HtbSpec, JitterSpec, LossSpec, PathSpec, QueueSpec, RunSpec, ShortTcpSpec, StreamSpec,
+    TcpEcnSpec, TcpSpec, Text, UdpSpec, VideoChatSpec, Way, Word, needs_accurate_ecn,
 };
 use gameway_events::BIN;
 use gameway_units::{Bytes, Duration, Rate, Ratio};
+use std::net::IpAddr;
 
 const LONGEST_RUN: Duration = Duration::from_secs(366 * 24 * 3600);
 const LONGEST_DELAY: Duration = Duration::from_secs(3600);
@@ -93,6 +94,9 @@ fn check_back(back: &BackSpec) -> Result<(), SimError> {
             "needs path.back.capacity: nothing waits without",
         ));
     }
+    if let Some(queue) = &back.queue {
+        check_queue_of("path.back.queue", queue)?;
+    }
     check_jitter("path.back.jitter", back.jitter.as_ref())?;
     check_loss("path.back.loss", back.loss.as_ref())
 }
@@ -144,7 +148,23 @@ fn check_queue_of(field: &str, queue: &QueueSpec) -> Result<(), SimError> {
             share(&at("mark_below"), spec.mark_below)
         }
         QueueSpec::DualPi2(spec) => check_dual_pi2(&at, &time, spec),
+        QueueSpec::Htb(spec) => check_htb(field, spec),
     }
+}
+
+fn check_htb(field: &str, spec: &HtbSpec) -> Result<(), SimError> {
+    if let Some(all) = spec.rate {
+        rate(&format!("{field}.rate"), all.0)?;
+    }
+    for (name, class) in &spec.class {
+        let at = |part: &str| format!("{field}.class.{name}.{part}");
+        rate(&at("rate"), class.rate.0)?;
+        rate(&at("ceil"), class.ceil.map_or(Rate::ZERO, |ceil| ceil.0))?;
+        if let Some(queue) = &class.queue {
+            check_queue_of(&at("queue"), queue)?;
+        }
+    }
+    crate::build::htb::check(field, spec)
 }
 
 fn check_dual_pi2(
@@ -246,6 +266,7 @@ fn check_stream(stream: &StreamSpec) -> Result<(), SimError> {
     }
     check_ecn(&field, stream)?;
     check_way(&field, &stream.way())?;
+    check_header(&field, &stream.header)?;
     check_times(field, stream.start, stream.stop)
 }
 
@@ -275,6 +296,28 @@ fn check_way(field: &impl Fn(&str) -> String, way: &Way<'_>) -> Result<(), SimEr
     span(&field("base_rtt"), base_rtt, Duration::ZERO, LONGEST_DELAY)
 }
 
+fn check_header(field: &impl Fn(&str) -> String, header: &HeaderSpec) -> Result<(), SimError> {
+    let HeaderSpec { client, server, port, .. } = *header;
+    if port == Some(0) {
+        return Err(spec_error(field("header.port"), "0 is not between 1 and 65535"));
+    }
+    let is_ipv6 = |given: Option<Word<IpAddr>>| given.is_some_and(|word| word.0.is_ipv6());
+    for (part, given, other) in [("client", client, server), ("server", server, client)] {
+        if is_ipv6(given) && !is_ipv6(other) {
+            let why = "is of IPv6, and the other end is not: give client and server of one version";
+            return Err(spec_error(field(&format!("header.{part}")), why));
+        }
+    }
+    let is_fit = |address: IpAddr| !address.is_unspecified() && !address.is_multicast();
+    for (part, given) in [("client", client), ("server", server)] {
+        if let Some(Word(address)) = given.filter(|word| !is_fit(word.0)) {
+            let why = format!("{address} is not the address of a host");
+            return Err(spec_error(field(&format!("header.{part}")), why));
+        }
+    }
+    Ok(())
+}
+
 fn check_competitor(competitor: &CompetitorSpec) -> Result<(), SimError> {
     let field = |part: &str| format!("competitor \"{}\": {part}", competitor.name());
     match competitor {
@@ -285,6 +328,7 @@ fn check_competitor(competitor: &CompetitorSpec) -> Result<(), SimError> {
         CompetitorSpec::OnliveUt(_) | CompetitorSpec::OnliveRome(_) => {}
     }
     check_way(&field, &competitor.way())?;
+    check_header(&field, competitor.header())?;
     let (start, stop) = competitor.times();
     check_times(field, start, stop)
 }

@@ -32,7 +32,7 @@ const RETURN: usize = 3;
 const SLOTS_PER_FLOW: usize = 4;
 
 /// Ports from which clients open connections (RFC 6335 section 6), after the first.
-const CLIENT_PORTS: u16 = u16::MAX - FIRST_CLIENT_PORT;
+pub const CLIENT_PORTS: u16 = u16::MAX - FIRST_CLIENT_PORT;
 /// See [`CLIENT_PORTS`].
 pub const FIRST_CLIENT_PORT: u16 = 49_152;
 
@@ -64,8 +64,13 @@ impl Flow {
     /// The header of a packet; the client has a port of its own for each connection.
     fn header_of(&self, packet: &Packet) -> Header {
         let mut header = self.header;
-        let number = packet.connection % u32::from(CLIENT_PORTS);
-        header.destination.port += number as u16;
+        let port = &mut header.destination.port;
+        // Echoes have no ports, and one connection.
+        if let Some(first) = port.checked_sub(FIRST_CLIENT_PORT) {
+            let most = u32::from(CLIENT_PORTS);
+            let number = (u32::from(first) + packet.connection % most) % most;
+            *port = FIRST_CLIENT_PORT + number as u16;
+        }
         if packet.returning == self.upwards { header } else { header.reversed() }
     }
 }

@@ -13,6 +13,7 @@ from typing import Annotated, Any
 from pydantic import PlainValidator
 
 from gameway.fields.checking import At, axis, nearest, one_of, places, refuse, values
+from gameway.fields.classes import header
 from gameway.fields.files import resolve
 from gameway.fields.keys import (
     FEEDBACK,
@@ -97,6 +98,8 @@ Feedbacks = Annotated[str | Table | Sequence[str | Table], axis(feedback)]
 """native, per-frame, an interval, or { kind = "rfc8888", interval = "5 ms" }."""
 Pauses = Annotated[Table | Sequence[Table], axis(pause)]
 """{ from = "40 s", to = "60 s" }."""
+Headers = Annotated[Table | Sequence[Table], axis(header)]
+"""{ client = "192.168.0.20", server = "198.18.0.5", port = 47998, dscp = "ef" }."""
 Drifts = Annotated[str | Sequence[str], axis(clock_drift)]
 """How fast a clock runs: "50 ppm"."""
 PacketSizes = Annotated[str | Sequence[str], axis(packet_size)]

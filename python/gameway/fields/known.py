@@ -17,8 +17,9 @@ from gameway.fields.checking import (
     refuse,
     values,
 )
+from gameway.fields.classes import check_whole, classes_of
 from gameway.fields.files import existing_file
-from gameway.fields.quantities import moment, queue_size
+from gameway.fields.quantities import moment, queue_size, rate
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -28,6 +29,8 @@ if TYPE_CHECKING:
 DEFAULT_QUEUE = "drop-tail"
 QUEUE_QUANTITIES: dict[str, Check] = {"size": queue_size, "mark_above": moment}
 """Options of queues whose values have a normal form."""
+HTB = "htb"
+"""The kind of queue that has classes."""
 PYTHON = "python"
 """The kind of a controller that is a class of the user's."""
 
@@ -90,6 +93,8 @@ def _queue_option(kinds: list[str], name: str) -> Check:
     """Check one option by building the queues with it."""
     if name in QUEUE_QUANTITIES:
         return QUEUE_QUANTITIES[name]
+    if HTB in kinds and name in HTB_OPTIONS:
+        return HTB_OPTIONS[name]
 
     def check(value: object, info: ValidationInfo) -> object:
         written = json.dumps(_option(value, info))
@@ -139,9 +144,41 @@ def queue_of(default_size: str) -> Check:
         if isinstance(table, dict):
             kind = table.get("kind", DEFAULT_QUEUE)
             table = {"kind": kind, "size": _size_of(kind, default_size), **table}
-        return check(table, info)
+        found = check(table, info)
+        if HTB in values(found["kind"]):
+            _check_classes(found)
+        return found
 
     return checked
+
+
+def _check_classes(table: dict[str, Any]) -> None:
+    """Check what no option says alone: how classes and rules go together."""
+    for key, example in (("class", '{ rest = { rate = "20 Mb/s" } }'), ("default", '"rest"')):
+        if key not in table:
+            refuse("is missing", None, f"an htb needs {key} = {example}", (key,))
+    check_whole(table)
+
+
+def _class_name(value: object, _: ValidationInfo) -> str:
+    """Check the name of a class."""
+    if not isinstance(value, str):
+        refuse("must be the name of a class", value, "write it in quotation marks")
+    return value
+
+
+def _leaf_queue(value: object, info: ValidationInfo) -> object:
+    return queue_of(CLASS_SIZE)(value, info)
+
+
+CLASS_SIZE = "1000 packets"
+"""The size of a drop-tail queue of a class: Linux's pfifo."""
+HTB_OPTIONS: dict[str, Check] = {
+    "rate": rate,
+    "default": _class_name,
+    "class": classes_of(_leaf_queue),
+}
+"""Options of an htb that the simulator checks only as a whole."""
 
 
 def _size_of(kind: object, default_size: str) -> str:

@@ -8,8 +8,9 @@
 
 use crate::PathPacket;
 use crate::header::{Dscp, Endpoint, Header, HeaderError, Protocol, Traffic};
+use core::net::IpAddr;
 use gameway_units::Ecn;
-use std::net::IpAddr;
+use std::fmt;
 use std::str::FromStr;
 
 /// The addresses that begin with the same bits.
@@ -38,6 +39,16 @@ impl Prefix {
 
     fn covers(self, other: Self) -> bool {
         self.bits <= other.bits && self.contains(other.address)
+    }
+}
+
+impl fmt::Display for Prefix {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let whole = if self.address.is_ipv4() { 32 } else { 128 };
+        if self.bits == whole {
+            return write!(formatter, "{}", self.address);
+        }
+        write!(formatter, "{}/{}", self.address, self.bits)
     }
 }
 
@@ -87,6 +98,15 @@ impl PortRange {
 
     fn covers(self, other: Self) -> bool {
         self.first <= other.first && other.last <= self.last
+    }
+}
+
+impl fmt::Display for PortRange {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if self.first == self.last {
+            return write!(formatter, "{}", self.first);
+        }
+        write!(formatter, "{}-{}", self.first, self.last)
     }
 }
 

@@ -12,8 +12,9 @@ use crate::ping::Ping;
 use crate::random;
 use crate::short_tcp::{ShortTcp, ShortTcpSetup};
 use crate::spec::{
-    self, Begin, CompetitorSpec, FeedbackSpec, JitterSpec, OnliveSpec, RunSpec, ShortTcpSpec,
-    Spacing, StreamSpec, TcpEcnSpec, TcpSpec, Text, UdpSpec, VideoChatSpec, VideoSpec,
+    self, Begin, CompetitorSpec, FeedbackSpec, HeaderSpec, JitterSpec, OnliveSpec, RunSpec,
+    ShortTcpSpec, Spacing, StreamSpec, TcpEcnSpec, TcpSpec, Text, UdpSpec, VideoChatSpec,
+    VideoSpec,
 };
 use crate::stream::{Schedule, Stream, StreamSetup};
 use crate::tcp::{Tcp, TcpSetup};
@@ -51,6 +52,7 @@ impl Parts<'_> {
         if let Some(ping) = &self.spec.ping {
             flows.push(self.ping(FlowId(flows.len() as u16), ping.interval.0)?);
         }
+        headers::separate(&mut flows);
         Ok(flows)
     }
 
@@ -58,7 +60,7 @@ impl Parts<'_> {
     fn flow(
         &self,
         id: FlowId,
-        protocol: Protocol,
+        (protocol, header): (Protocol, &HeaderSpec),
         way: &spec::Way<'_>,
         ends: Box<dyn FlowEnds>,
     ) -> Result<Flow, SimError> {
@@ -73,7 +75,7 @@ impl Parts<'_> {
         let line = |delay, loss| self.line(name, delay, loss);
         Ok(Flow {
             ends,
-            header: headers::of(id, protocol),
+            header: headers::of(id, protocol, header),
             upwards: way.direction == spec::Direction::Up,
             forward: Way {
                 hops: forward_hops,
@@ -157,7 +159,7 @@ impl Parts<'_> {
         });
         let name = self.names[usize::from(id.0)].clone();
         let ends = Box::new(Stream::new(setup, name, sender, receiver));
-        self.flow(id, Protocol::Udp, &stream.way(), ends)
+        self.flow(id, (Protocol::Udp, &stream.header), &stream.way(), ends)
     }
 
     fn schedule(&self, stream: &StreamSpec, frame_interval: Duration) -> Schedule {
@@ -224,7 +226,7 @@ impl Parts<'_> {
             }
             CompetitorSpec::VideoChat(chat) => (Protocol::Udp, Box::new(self.video_chat(id, chat))),
         };
-        self.flow(id, protocol, &competitor.way(), ends)
+        self.flow(id, (protocol, competitor.header()), &competitor.way(), ends)
     }
 
     fn tcp(&self, id: FlowId, tcp: &TcpSpec) -> Result<Tcp, SimError> {
@@ -329,7 +331,8 @@ impl Parts<'_> {
         let first = Instant::ZERO + self.below("ping", "phase", interval);
         let direction = spec::Direction::Down;
         let way = spec::Way { base_rtt: None, via: spec::Way::ALL, direction };
-        self.flow(id, Protocol::Icmp, &way, Box::new(Ping::new(id, interval, first)))
+        let header = (Protocol::Icmp, &HeaderSpec::default());
+        self.flow(id, header, &way, Box::new(Ping::new(id, interval, first)))
     }
 }
 

@@ -1,6 +1,8 @@
-//! Addresses and ports of the flows: each has a client of its own in the home and a server of its own.
+//! Addresses and ports of the flows: each has a client of its own in the home and a server of its own, unless
+//! its specification says otherwise.
 
-use crate::network::FIRST_CLIENT_PORT;
+use crate::network::{CLIENT_PORTS, FIRST_CLIENT_PORT, Flow};
+use crate::spec::{HeaderSpec, Word};
 use gameway_path::{Dscp, Endpoint, FlowId, Header, Protocol};
 use std::net::{IpAddr, Ipv4Addr};
 
@@ -20,17 +22,42 @@ const fn port(protocol: Protocol) -> u16 {
     }
 }
 
-/// The header of what goes down in this flow's first connection.
-pub fn of(flow: FlowId, protocol: Protocol) -> Header {
-    let host = |network: Ipv4Addr, port| {
+/// Ports between the first ones of flows of one client, for the connections of each.
+const PORTS_PER_FLOW: u16 = 64;
+
+/// The header of what goes down in this flow's first connection, from the first port of its client.
+pub fn of(flow: FlowId, protocol: Protocol, spec: &HeaderSpec) -> Header {
+    let host = |network: Ipv4Addr, given: Option<Word<IpAddr>>| {
         let number = u32::from(network) + FIRST_HOST + u32::from(flow.0);
-        Endpoint { address: IpAddr::V4(number.into()), port }
+        given.map_or(IpAddr::V4(number.into()), |word| word.0)
     };
-    let client_port = if protocol == Protocol::Icmp { 0 } else { FIRST_CLIENT_PORT };
+    let has_ports = protocol != Protocol::Icmp;
     Header {
-        source: host(SERVERS, port(protocol)),
-        destination: host(HOME, client_port),
+        source: Endpoint {
+            address: host(SERVERS, spec.server),
+            port: spec.port.filter(|_| has_ports).unwrap_or(port(protocol)),
+        },
+        destination: Endpoint {
+            address: host(HOME, spec.client),
+            port: if has_ports { FIRST_CLIENT_PORT } else { 0 },
+        },
         protocol,
-        dscp: Dscp::default(),
+        dscp: spec.dscp.map_or(Dscp::default(), |word| word.0),
+    }
+}
+
+/// Gives flows of one client and protocol different ports, in their order.
+pub fn separate(flows: &mut [Flow]) {
+    for index in 0..flows.len() {
+        let Header { destination, protocol, .. } = flows[index].header;
+        let same = |other: &&Flow| {
+            let header = other.header;
+            header.destination.address == destination.address && header.protocol == protocol
+        };
+        let before = flows[..index].iter().filter(same).count() as u64;
+        if protocol != Protocol::Icmp && before > 0 {
+            let offset = before * u64::from(PORTS_PER_FLOW) % u64::from(CLIENT_PORTS);
+            flows[index].header.destination.port = FIRST_CLIENT_PORT + offset as u16;
+        }
     }
 }

@@ -3,6 +3,7 @@
 mod flows;
 mod foresight;
 mod headers;
+pub(crate) mod htb;
 mod queues;
 mod routes;
 
@@ -154,7 +155,7 @@ fn build(spec: &RunSpec, controllers: &BuildController<'_>) -> Result<Built, Sim
         back.map(|one| loss(one, spec.seed, "back/loss")),
     ];
     let link_names = routes.names();
-    let hops = hops(spec, &link_names, links);
+    let hops = hops(spec, &link_names, links)?;
     Ok(Built { names, links: link_names, hops, losses, flows })
 }
 
@@ -214,14 +215,15 @@ const BACK_QUEUE: QueueSpec = QueueSpec::DropTail(DropTailSpec {
     mark_above: None,
 });
 
-fn hops(spec: &RunSpec, names: &[Name], links: Vec<Link>) -> Vec<Hop> {
+fn hops(spec: &RunSpec, names: &[Name], links: Vec<Link>) -> Result<Vec<Hop>, SimError> {
     let path = &spec.path;
     let further = path.hop.iter().map(|hop| &hop.queue);
     let back = path.back.iter().map(|back| back.queue.as_ref().unwrap_or(&BACK_QUEUE));
     let queues = std::iter::once(&path.queue).chain(further).chain(back);
     let hop = |((link, queue), name): ((Link, &QueueSpec), &Name)| {
-        Bottleneck::new(link, queue.size(), path.base_rtt.0, |limit| {
-            queues::queue(queue, limit, spec.seed, name)
+        let (size, base_rtt) = (queue.size(), path.base_rtt.0);
+        Bottleneck::try_new(link, size, base_rtt, |limit| {
+            queues::queue(queue, limit, base_rtt, spec.seed, name)
         })
     };
     links.into_iter().zip(queues).zip(names).map(hop).collect()

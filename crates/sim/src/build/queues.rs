@@ -1,5 +1,6 @@
 //! From the specification of a queue to the queue.
 
+use super::{SimError, htb};
 use crate::packet::Packet;
 use crate::random;
 use crate::spec::{
@@ -13,9 +14,15 @@ use gameway_path::{
 use gameway_units::{Duration, Ratio};
 
 /// The queue of the bottleneck called `link` in a run of this seed.
-pub fn queue(spec: &QueueSpec, limit: Limit, seed: u64, link: &str) -> Box<dyn Queue<Packet>> {
+pub fn queue(
+    spec: &QueueSpec,
+    limit: Limit,
+    base_rtt: Duration,
+    seed: u64,
+    link: &str,
+) -> Result<Box<dyn Queue<Packet>>, SimError> {
     let random = || random::stream(seed, &format!("{link}/queue"));
-    match spec {
+    Ok(match spec {
         QueueSpec::DropTail(DropTailSpec { mark_above, .. }) => {
             Box::new(DropTail::new(limit).with_marking(mark_above.map(|text| text.0)))
         }
@@ -23,7 +30,8 @@ pub fn queue(spec: &QueueSpec, limit: Limit, seed: u64, link: &str) -> Box<dyn Q
         QueueSpec::FqCodel(spec) => Box::new(FqCodel::new(fq_codel(spec), limit, random())),
         QueueSpec::Pie(spec) => Box::new(Pie::new(pie(spec), limit, random())),
         QueueSpec::DualPi2(spec) => Box::new(DualPi2::new(dual_pi2(spec), limit, random())),
-    }
+        QueueSpec::Htb(spec) => Box::new(htb::htb(spec, base_rtt, seed, link)?),
+    })
 }
 
 /// What is given, or `otherwise`.

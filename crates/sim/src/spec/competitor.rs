@@ -1,5 +1,6 @@
 //! The competing flows of a run.
 
+use super::{Direction, HeaderSpec, Text, Way, all};
 use super::{Direction, Text, Way, all};
 use gameway_tcp::{Algorithm, EcnMode};
 use gameway_units::{Bytes, Duration, Rate};
@@ -28,20 +29,55 @@ struct Common<'a> {
     start: Option<Text<Duration>>,
     stop: Option<Text<Duration>>,
     way: Way<'a>,
+    header: &'a HeaderSpec,
 }
 
 impl CompetitorSpec {
     fn common(&self) -> Common<'_> {
-        let (Self::Tcp(TcpSpec { name, start, stop, base_rtt, via, direction, .. })
-        | Self::ShortTcp(ShortTcpSpec { name, start, stop, base_rtt, via, direction, .. })
-        | Self::Udp(UdpSpec { name, start, stop, base_rtt, via, direction, .. })
-        | Self::OnliveUt(OnliveSpec { name, start, stop, base_rtt, via, direction, .. })
-        | Self::OnliveRome(OnliveSpec { name, start, stop, base_rtt, via, direction, .. })
+        let (Self::Tcp(TcpSpec { name, start, stop, base_rtt, via, direction, header, .. })
+        | Self::ShortTcp(ShortTcpSpec {
+            name,
+            start,
+            stop,
+            base_rtt,
+            via,
+            direction,
+            header,
+            ..
+        })
+        | Self::Udp(UdpSpec { name, start, stop, base_rtt, via, direction, header, .. })
+        | Self::OnliveUt(OnliveSpec {
+            name,
+            start,
+            stop,
+            base_rtt,
+            via,
+            direction,
+            header,
+            ..
+        })
+        | Self::OnliveRome(OnliveSpec {
+            name,
+            start,
+            stop,
+            base_rtt,
+            via,
+            direction,
+            header,
+            ..
+        })
         | Self::VideoChat(VideoChatSpec {
-            name, start, stop, base_rtt, via, direction, ..
+            name,
+            start,
+            stop,
+            base_rtt,
+            via,
+            direction,
+            header,
+            ..
         })) = self;
         let way = Way { base_rtt: base_rtt.map(|text| text.0), via, direction: *direction };
-        Common { name, start: *start, stop: *stop, way }
+        Common { name, start: *start, stop: *stop, way, header }
     }
 
     /// Its name in tables.
@@ -55,6 +91,12 @@ impl CompetitorSpec {
     pub fn times(&self) -> (Option<Text<Duration>>, Option<Text<Duration>>) {
         let Common { start, stop, .. } = self.common();
         (start, stop)
+    }
+
+    /// What its packets' headers are to say.
+    #[must_use]
+    pub fn header(&self) -> &HeaderSpec {
+        self.common().header
     }
 
     /// Its way through the network.
@@ -99,6 +141,9 @@ pub struct TcpSpec {
     /// Where its data goes.
     #[serde(default)]
     pub direction: Direction,
+    /// Addresses, port and DSCP of its packets.
+    #[serde(default)]
+    pub header: HeaderSpec,
 }
 
 /// A video that is fetched segment by segment.
@@ -152,6 +197,9 @@ pub struct ShortTcpSpec {
     /// Where its data goes.
     #[serde(default)]
     pub direction: Direction,
+    /// Addresses, port and DSCP of its packets.
+    #[serde(default)]
+    pub header: HeaderSpec,
 }
 
 /// Which ECN the ends of a transfer agree on.
@@ -245,6 +293,9 @@ pub struct UdpSpec {
     /// Where its data goes.
     #[serde(default)]
     pub direction: Direction,
+    /// Addresses, port and DSCP of its packets.
+    #[serde(default)]
+    pub header: HeaderSpec,
 }
 
 /// The time from a packet to the next.
@@ -282,6 +333,9 @@ pub struct OnliveSpec {
     /// Where the game's picture goes.
     #[serde(default)]
     pub direction: Direction,
+    /// Addresses, port and DSCP of its packets.
+    #[serde(default)]
+    pub header: HeaderSpec,
 }
 
 /// A call with pictures: video and sound both ways.
@@ -314,6 +368,9 @@ pub struct VideoChatSpec {
     /// Where `bitrate` goes.
     #[serde(default)]
     pub direction: Direction,
+    /// Addresses, port and DSCP of its packets.
+    #[serde(default)]
+    pub header: HeaderSpec,
 }
 
 const fn chat_bitrate() -> Text<Rate> {

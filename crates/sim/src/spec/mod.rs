@@ -5,6 +5,8 @@
 //! so that nothing is ever silently ignored.
 
 mod competitor;
+mod header;
+mod htb;
 mod path;
 mod queue;
 mod stream;
@@ -13,6 +15,8 @@ pub use competitor::{
     Begin, CompetitorSpec, OnOffSpec, OnliveSpec, ShortTcpSpec, Spacing, TcpEcnSpec, TcpSpec,
     UdpSpec, VideoChatSpec, needs_accurate_ecn,
 };
+pub use header::{HeaderSpec, Word};
+pub use htb::{ClassSpec, EcnWord, HtbSpec, MatchSpec, RuleSpec};
 pub use path::{
     BackSpec, CapacitySpec, HopSpec, JitterSpec, LossSpec, PathSpec, StepsSpec, TraceSpec,
 };

@@ -1,10 +1,10 @@
 //! The queue of a bottleneck. What is not given is as in the discipline's own defaults.
 
-use super::Text;
+use super::{HtbSpec, Text};
 use gameway_units::{Bytes, Duration, QueueSize, Ratio};
 
 /// A queue discipline with its options; `gameway list queues` says what each does.
-#[derive(Debug, Clone, Copy, PartialEq, serde::Deserialize)]
+#[derive(Debug, Clone, PartialEq, serde::Deserialize)]
 #[serde(tag = "kind", rename_all = "kebab-case")]
 pub enum QueueSpec {
     /// First in, first out.
@@ -17,6 +17,8 @@ pub enum QueueSpec {
     Pie(PieSpec),
     /// RFC 9332.
     DualPi2(DualPi2Spec),
+    /// Linux's sch_htb.
+    Htb(HtbSpec),
 }
 
 impl QueueSpec {
@@ -27,7 +29,8 @@ impl QueueSpec {
         | Self::Codel(CodelSpec { size, .. })
         | Self::FqCodel(FqCodelSpec { size, .. })
         | Self::Pie(PieSpec { size, .. })
-        | Self::DualPi2(DualPi2Spec { size, .. })) = self;
+        | Self::DualPi2(DualPi2Spec { size, .. })
+        | Self::Htb(HtbSpec { size, .. })) = self;
         size.0
     }
 }

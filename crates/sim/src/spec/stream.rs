@@ -1,6 +1,6 @@
 //! A game stream of a run.
 
-use super::{Direction, Text, Way, all};
+use super::{Direction, HeaderSpec, Text, Way, all};
 use gameway_units::{Duration, Ecn, Rate, Ratio};
 use serde::de::{Deserialize, Deserializer, Error};
 use std::collections::BTreeMap;
@@ -59,6 +59,9 @@ pub struct StreamSpec {
     /// Where its media goes.
     #[serde(default)]
     pub direction: Direction,
+    /// Addresses, port and DSCP of its packets.
+    #[serde(default)]
+    pub header: HeaderSpec,
 }
 
 impl StreamSpec {
