@@ -20,9 +20,10 @@ pub use link::{Link, StepsError};
 pub use loss::{Loss, LossModel};
 pub use packet::{FlowId, PathPacket};
 pub use queue::{
-    Backlog, Codel, CodelConfig, Decision, DelayInput, Dequeued, DropReason, DropTail, Dropped,
-    DualPi2, DualPi2Config, FqCodel, FqCodelConfig, Limit, LowLatencyMarking, Pie, PieConfig,
-    QUEUES, Queue, QueueKind, QueueOption, Scheduler, Verdict,
+    Backlog, Cake, CakeConfig, Cells, Codel, CodelConfig, Decision, DelayInput, Dequeued, Diffserv,
+    DropReason, DropTail, Dropped, DualPi2, DualPi2Config, FqCodel, FqCodelConfig, Framing,
+    Isolation, Limit, LowLatencyMarking, Pie, PieConfig, QUEUES, Queue, QueueKind, QueueOption,
+    Scheduler, Verdict,
 };
 pub use trace::{Trace, TraceError};
 
