@@ -221,7 +221,7 @@ fn hops(spec: &RunSpec, names: &[Name], links: Vec<Link>) -> Vec<Hop> {
     let back = path.back.iter().map(|back| back.queue.as_ref().unwrap_or(&BACK_QUEUE));
     let queues = std::iter::once(&path.queue).chain(further).chain(back);
     let hop = |((link, queue), name): ((Link, &QueueSpec), &Name)| {
-        Bottleneck::new(link, queue.size(), path.base_rtt.0, |limit| {
+        Bottleneck::new(link, queues::size(queue), path.base_rtt.0, |limit| {
             queues::queue(queue, limit, spec.seed, name)
         })
     };
