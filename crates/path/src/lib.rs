@@ -21,10 +21,11 @@ pub use link::{Link, StepsError};
 pub use loss::{Loss, LossModel};
 pub use packet::{FlowId, PathPacket};
 pub use queue::{
-    Backlog, Classifier, Codel, CodelConfig, Decision, DelayInput, Dequeued, DropReason, DropTail,
-    Dropped, DualPi2, DualPi2Config, FqCodel, FqCodelConfig, Htb, HtbClass, HtbConfig, HtbError,
-    Limit, LowLatencyMarking, Pie, PieConfig, PortRange, Prefix, QUEUES, Queue, QueueKind,
-    QueueOption, Rule, Scheduler, Verdict,
+    Backlog, Cake, CakeConfig, Cells, Classifier, Codel, CodelConfig, Decision, DelayInput,
+    Dequeued, Diffserv, DropReason, DropTail, Dropped, DualPi2, DualPi2Config, FqCodel,
+    FqCodelConfig, Framing, Htb, HtbClass, HtbConfig, HtbError, Isolation, Limit,
+    LowLatencyMarking, Pie, PieConfig, PortRange, Prefix, QUEUES, Queue, QueueKind, QueueOption,
+    Rule, Scheduler, Verdict,
 };
 pub use trace::{Trace, TraceError};
 pub use wifi::{

@@ -11,12 +11,19 @@ use crate::spec::{
 };
 use gameway_events::BIN;
 use gameway_units::{Bytes, Duration, Rate, Ratio};
+use std::fmt::Display;
 use std::net::IpAddr;
 
 const LONGEST_RUN: Duration = Duration::from_secs(366 * 24 * 3600);
 const LONGEST_DELAY: Duration = Duration::from_secs(3600);
 /// What repeats at a shorter interval fills tables, or keeps a run from ever advancing.
 const SHORTEST_INTERVAL: Duration = Duration::from_millis(1);
+/// tc's "datacentre" is 100 us; it takes 1 us.
+const LEAST_RTT: Duration = Duration::from_micros(1);
+/// CAKE's own least rate: 64 B/s.
+const LEAST_BANDWIDTH: Rate = Rate::from_bps(512);
+/// tc takes no more.
+const MOST_OVERHEAD: Bytes = Bytes::new(256);
 const HIGHEST_RATE: Rate = Rate::from_mbps(1_000_000);
 /// Flows are numbered with 16 bits; a table's names too.
 const MOST_FLOWS: usize = 1_000;
@@ -149,6 +156,12 @@ fn check_queue_of(field: &str, queue: &QueueSpec) -> Result<(), SimError> {
         }
         QueueSpec::DualPi2(spec) => check_dual_pi2(&at, &time, spec),
         QueueSpec::Htb(spec) => check_htb(field, spec),
+        QueueSpec::Cake(spec) => {
+            time("rtt", spec.rtt, LEAST_RTT)?;
+            between(&at("bandwidth"), spec.bandwidth, LEAST_BANDWIDTH, HIGHEST_RATE)?;
+            between(&at("overhead"), spec.overhead, Bytes::ZERO, MOST_OVERHEAD)?;
+            between(&at("mpu"), spec.mpu, Bytes::ZERO, MOST_OVERHEAD)
+        }
     }
 }
 
@@ -188,6 +201,20 @@ fn check_dual_pi2(
     number(&at("coupling"), spec.coupling, 0.0, 1e3)?;
     share(&at("most_classic"), spec.most_classic)?;
     share(&at("classic_weight"), spec.classic_weight)
+}
+
+fn between<T: PartialOrd + Display>(
+    field: &str,
+    given: Option<Text<T>>,
+    least: T,
+    most: T,
+) -> Result<(), SimError> {
+    match given {
+        Some(Text(value)) if value < least || value > most => {
+            Err(spec_error(field, format!("{value} is not between {least} and {most}")))
+        }
+        _ => Ok(()),
+    }
 }
 
 fn number(field: &str, given: Option<f64>, least: f64, most: f64) -> Result<(), SimError> {

@@ -30,6 +30,7 @@ fn a_download_meets_the_delay_that_each_discipline_allows() {
         ("fq-codel", 1.0..=12.0),
         ("pie", 8.0..=22.0),
         ("dual-pi2", 8.0..=22.0),
+        ("cake", 1.0..=12.0),
     ];
     for (kind, bounds) in bounds {
         let run = run(&download(&queue(kind)));

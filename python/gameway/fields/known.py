@@ -143,7 +143,8 @@ def queue_of(default_size: str) -> Check:
         table = {"kind": value} if isinstance(value, str) else value
         if isinstance(table, dict):
             kind = table.get("kind", DEFAULT_QUEUE)
-            table = {"kind": kind, "size": _size_of(kind, default_size), **table}
+            size = _size_of(kind, default_size)
+            table = {"kind": kind, **({} if size is None else {"size": size}), **table}
         found = check(table, info)
         if HTB in values(found["kind"]):
             _check_classes(found)
@@ -181,10 +182,18 @@ HTB_OPTIONS: dict[str, Check] = {
 """Options of an htb that the simulator checks only as a whole."""
 
 
-def _size_of(kind: object, default_size: str) -> str:
-    """Give the size of a queue of which none is given: an AQM has its own."""
+def _size_of(kind: object, default_size: str) -> str | None:
+    """Give the size of a queue of which none is given: an AQM has its own, CAKE reckons it."""
     known = entries("queues").get(kind) if isinstance(kind, str) else None
     if known is None or kind == DEFAULT_QUEUE:
         return default_size
     sizes = [option["default"] for option in known["options"] if option["name"] == "size"]
-    return sizes[0] if sizes else default_size
+    return next((size for size in sizes if _is_size(size)), None)
+
+
+def _is_size(text: str) -> bool:
+    try:
+        _core.check_queue_size(text)
+    except ValueError:
+        return False
+    return True

@@ -16,17 +16,19 @@
 //!
 //! | deviation | why |
 //! |---|---|
-//! | a flow's number is hashed, by SplitMix64's mixer (Steele, Lea and Flood 2014), not a 5-tuple by Jenkins's | packets carry no addresses; the seed plays the perturbation's part, and collisions are as likely |
+//! | the 5-tuple is hashed by SplitMix64's mixer ([`super::hash`]), not by Jenkins's | as even, and a few nanoseconds |
 //! | of a batch, the first packet is the arrival's verdict and the rest are polled | an arrival can name one dropped packet only; all are out of the backlog at once |
 //! | batches repeat until the rest is within the limit | with a limit in bytes one may not do |
 //! | CoDel spares the last MTU of each queue | section 4.2 gives each queue its own CoDel; Linux spares the last MTU of all queues together |
 //! | a batch does not raise CoDel's count | not in the RFC; Linux does so |
 
 use super::codel::{CodelState, ECN_OPTION, Fifo, INTERVAL_OPTION, TARGET_OPTION};
+use super::hash::HeaderHash;
+use super::store::{Chain, Store};
 use super::{
     Backlog, Dequeued, DropReason, Dropped, Limit, Queue, QueueKind, QueueOption, Verdict,
 };
-use crate::{CodelConfig, FlowId, PathPacket};
+use crate::{CodelConfig, PathPacket};
 use gameway_units::{Bytes, Instant};
 use rand_core::Rng;
 use rand_xoshiro::Xoshiro256PlusPlus;
@@ -87,49 +89,6 @@ impl Default for FqCodelConfig {
     }
 }
 
-/// The packets of all queues in one place: memory follows the most that waited at once, wherever it did.
-#[derive(Debug)]
-struct Store<P> {
-    slots: Vec<Slot<P>>,
-    /// The first of the empty slots, which are a list too.
-    free: Option<usize>,
-}
-
-#[derive(Debug)]
-struct Slot<P> {
-    packet: Option<Dequeued<P>>,
-    next: Option<usize>,
-}
-
-impl<P> Store<P> {
-    fn put(&mut self, packet: Dequeued<P>) -> usize {
-        let slot = Slot { packet: Some(packet), next: None };
-        if let Some(index) = self.free {
-            self.free = self.slots[index].next;
-            self.slots[index] = slot;
-            return index;
-        }
-        self.slots.push(slot);
-        self.slots.len() - 1
-    }
-
-    /// The packet in a slot, which is then empty, and the slot after it.
-    fn take(&mut self, index: usize) -> (Option<Dequeued<P>>, Option<usize>) {
-        let slot = &mut self.slots[index];
-        let next = std::mem::replace(&mut slot.next, self.free);
-        self.free = Some(index);
-        (slot.packet.take(), next)
-    }
-}
-
-/// The packets of one queue, as a list in the store.
-#[derive(Debug, Clone, Default)]
-struct Chain {
-    first: Option<usize>,
-    last: usize,
-    backlog: Backlog,
-}
-
 #[derive(Debug, Clone, Default)]
 struct FlowQueue {
     chain: Chain,
@@ -149,17 +108,13 @@ struct Head<'a, P> {
 
 impl<P: PathPacket> Fifo<P> for Head<'_, P> {
     fn pop(&mut self) -> Option<Dequeued<P>> {
-        let (packet, next) = self.store.take(self.chain.first?);
-        self.chain.first = next;
-        let packet = packet?;
-        let size = packet.packet.wire_size();
-        self.chain.backlog = self.chain.backlog.without(size);
-        *self.total = self.total.without(size);
+        let packet = self.store.pop(self.chain)?;
+        *self.total = self.total.without(packet.packet.wire_size());
         Some(packet)
     }
 
     fn bytes(&self) -> Bytes {
-        self.chain.backlog.bytes
+        self.chain.backlog().bytes
     }
 }
 
@@ -169,7 +124,7 @@ pub struct FqCodel<P> {
     codel: CodelConfig,
     quantum: i64,
     limit: Limit,
-    perturbation: u64,
+    hash: HeaderHash,
     store: Store<P>,
     queues: Vec<FlowQueue>,
     /// Queues that began to hold packets less than a turn ago.
@@ -189,8 +144,8 @@ impl<P: PathPacket> FqCodel<P> {
             codel: config.codel,
             quantum: i64::try_from(config.quantum.get()).unwrap_or(i64::MAX).max(1),
             limit,
-            perturbation: random.next_u64(),
-            store: Store { slots: Vec::new(), free: None },
+            hash: HeaderHash::new(random.next_u64()),
+            store: Store::new(),
             queues: vec![FlowQueue::default(); flows],
             new: VecDeque::new(),
             old: VecDeque::new(),
@@ -199,26 +154,13 @@ impl<P: PathPacket> FqCodel<P> {
         }
     }
 
-    fn queue_of(&self, flow: FlowId) -> usize {
-        let mut hash = u64::from(flow.0) ^ self.perturbation;
-        hash = (hash ^ (hash >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        hash = (hash ^ (hash >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        hash ^= hash >> 31;
-        (hash % self.queues.len() as u64) as usize
+    fn queue_of(&self, packet: &P) -> usize {
+        (self.hash.flow(&packet.header()) % self.queues.len() as u64) as usize
     }
 
     fn append(&mut self, index: usize, packet: Dequeued<P>) {
-        let size = packet.packet.wire_size();
-        let slot = self.store.put(packet);
-        let chain = &mut self.queues[index].chain;
-        if chain.first.is_none() {
-            chain.first = Some(slot);
-        } else {
-            self.store.slots[chain.last].next = Some(slot);
-        }
-        chain.last = slot;
-        chain.backlog = chain.backlog.with(size);
-        self.backlog = self.backlog.with(size);
+        self.backlog = self.backlog.with(packet.packet.wire_size());
+        self.store.append(&mut self.queues[index].chain, packet);
     }
 
     /// A queue that was in no list becomes a new one, with a full quantum.
@@ -239,7 +181,7 @@ impl<P: PathPacket> FqCodel<P> {
     /// The queue with most bytes; between equals the one with more packets, so that it holds one.
     fn fattest(&self) -> Option<usize> {
         let size = |&&index: &&usize| {
-            let Backlog { bytes, packets } = self.queues[index].chain.backlog;
+            let Backlog { bytes, packets } = self.queues[index].chain.backlog();
             (bytes, packets)
         };
         self.new.iter().chain(&self.old).max_by_key(size).copied()
@@ -248,7 +190,7 @@ impl<P: PathPacket> FqCodel<P> {
     /// Drops a batch from the head of the fattest queue; finding it costs more than dropping.
     fn drop_batch(&mut self) {
         let Some(index) = self.fattest() else { return };
-        let batch = (self.queues[index].chain.backlog.packets / 2).clamp(1, BATCH);
+        let batch = (self.queues[index].chain.backlog().packets / 2).clamp(1, BATCH);
         for _ in 0..batch {
             if let Some(Dequeued { packet, enqueued }) = self.pop(index) {
                 let reason = DropReason::Overflow;
@@ -274,7 +216,7 @@ impl<P: PathPacket> FqCodel<P> {
 
 impl<P: PathPacket> Queue<P> for FqCodel<P> {
     fn enqueue(&mut self, now: Instant, packet: P) -> Verdict<P> {
-        let index = self.queue_of(packet.flow());
+        let index = self.queue_of(&packet);
         self.append(index, Dequeued { packet, enqueued: now });
         self.schedule(index);
         while !self.backlog.is_within(self.limit) {
@@ -319,11 +261,8 @@ impl<P: PathPacket> Queue<P> for FqCodel<P> {
     }
 
     fn oldest(&self) -> Option<Instant> {
-        let heads = self.new.iter().chain(&self.old).filter_map(|&index| {
-            let slot = self.queues[index].chain.first?;
-            self.store.slots[slot].packet.as_ref().map(|head| head.enqueued)
-        });
-        heads.min()
+        let heads = self.new.iter().chain(&self.old);
+        heads.filter_map(|&index| self.store.oldest(&self.queues[index].chain)).min()
     }
 
     fn set_limit(&mut self, limit: Limit) {
@@ -367,7 +306,7 @@ mod tests {
             }
             while queue.dequeue(Instant::ZERO, &mut Vec::new()).is_some() {}
         }
-        assert_eq!(queue.store.slots.len(), 51, "the limit and the packet that exceeds it");
+        assert_eq!(queue.store.slots(), 51, "the limit and the packet that exceeds it");
         assert!(queue.unreported.capacity() <= 64);
         assert!(queue.new.is_empty() && queue.old.is_empty());
     }

@@ -2,15 +2,19 @@
 //!
 //! Every packet that enters is forwarded, marked or dropped with a reason; none is lost track of.
 
+mod cake;
 mod codel;
 mod drop_tail;
 mod dual_pi2;
 mod filter;
 mod fq_codel;
+mod hash;
 mod htb;
 mod pi;
 mod pie;
+mod store;
 
+pub use cake::{Cake, CakeConfig, Cells, Diffserv, Framing, Isolation};
 pub use codel::{Codel, CodelConfig};
 pub use drop_tail::{DropTail, Limit};
 pub use dual_pi2::{Decision, DelayInput, DualPi2, DualPi2Config, LowLatencyMarking, Scheduler};
@@ -46,8 +50,15 @@ pub struct QueueOption {
 }
 
 /// All queue disciplines, in alphabetical order.
-pub const QUEUES: &[QueueKind] =
-    &[codel::KIND, drop_tail::KIND, dual_pi2::KIND, fq_codel::KIND, htb::KIND, pie::KIND];
+pub const QUEUES: &[QueueKind] = &[
+    cake::KIND,
+    codel::KIND,
+    drop_tail::KIND,
+    dual_pi2::KIND,
+    fq_codel::KIND,
+    htb::KIND,
+    pie::KIND,
+];
 
 /// Why a queue dropped a packet.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -33,7 +33,7 @@ pub fn htb(
     let mut failure = None;
     let made = Htb::new(&config, classifier, |number, class| -> Box<dyn Queue<Packet>> {
         let (name, own) = classes[number];
-        let size = own.queue.as_ref().map_or(spec.size.0, |queue| queue.size());
+        let size = own.queue.as_ref().map_or(spec.size.0, |queue| queues::size(queue));
         let limit = Limit::of(size, class.rate, base_rtt);
         let Some(queue) = &own.queue else { return Box::new(DropTail::new(limit)) };
         let made = queues::queue(queue, limit, base_rtt, seed, &format!("{link}/{name}"));

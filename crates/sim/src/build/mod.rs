@@ -221,7 +221,7 @@ fn hops(spec: &RunSpec, names: &[Name], links: Vec<Link>) -> Result<Vec<Hop>, Si
     let back = path.back.iter().map(|back| back.queue.as_ref().unwrap_or(&BACK_QUEUE));
     let queues = std::iter::once(&path.queue).chain(further).chain(back);
     let hop = |((link, queue), name): ((Link, &QueueSpec), &Name)| {
-        let (size, base_rtt) = (queue.size(), path.base_rtt.0);
+        let (size, base_rtt) = (queues::size(queue), path.base_rtt.0);
         Bottleneck::try_new(link, size, base_rtt, |limit| {
             queues::queue(queue, limit, base_rtt, spec.seed, name)
         })

@@ -4,14 +4,24 @@ use super::{SimError, htb};
 use crate::packet::Packet;
 use crate::random;
 use crate::spec::{
-    CodelSpec, DecisionSpec, DelayInputSpec, DropTailSpec, DualPi2Spec, FqCodelSpec, MarkingSpec,
-    PieSpec, QueueSpec, SchedulerSpec, Switch, Text,
+    CakeSpec, CellsSpec, CodelSpec, DecisionSpec, DelayInputSpec, DiffservSpec, DropTailSpec,
+    DualPi2Spec, FqCodelSpec, IsolationSpec, MarkingSpec, PieSpec, QueueSpec, SchedulerSpec,
+    Switch, Text,
 };
 use gameway_path::{
-    Codel, CodelConfig, Decision, DelayInput, DropTail, DualPi2, DualPi2Config, FqCodel,
-    FqCodelConfig, Limit, LowLatencyMarking, Pie, PieConfig, Queue, Scheduler,
+    Cake, CakeConfig, Cells, Codel, CodelConfig, Decision, DelayInput, Diffserv, DropTail, DualPi2,
+    DualPi2Config, FqCodel, FqCodelConfig, Framing, Isolation, Limit, LowLatencyMarking, Pie,
+    PieConfig, Queue, Scheduler,
 };
-use gameway_units::{Duration, Ratio};
+use gameway_units::{Duration, QueueSize, Ratio};
+
+/// How much may wait in a queue of this specification.
+pub fn size(spec: &QueueSpec) -> QueueSize {
+    match spec {
+        QueueSpec::Cake(spec) if spec.size.is_none() => QueueSize::Bytes(cake(spec).limit()),
+        other => other.size().unwrap_or(QueueSize::Packets(1)),
+    }
+}
 
 /// The queue of the bottleneck called `link` in a run of this seed.
 pub fn queue(
@@ -30,6 +40,7 @@ pub fn queue(
         QueueSpec::FqCodel(spec) => Box::new(FqCodel::new(fq_codel(spec), limit, random())),
         QueueSpec::Pie(spec) => Box::new(Pie::new(pie(spec), limit, random())),
         QueueSpec::DualPi2(spec) => Box::new(DualPi2::new(dual_pi2(spec), limit, random())),
+        QueueSpec::Cake(spec) => Box::new(Cake::new(cake(spec), limit, random())),
         QueueSpec::Htb(spec) => Box::new(htb::htb(spec, base_rtt, seed, link)?),
     })
 }
@@ -113,5 +124,41 @@ fn scheduler(spec: &DualPi2Spec) -> Scheduler {
         Some(SchedulerSpec::TimeShifted) => {
             Scheduler::TimeShifted { shift: or(spec.time_shift, Duration::from_millis(30)) }
         }
+    }
+}
+
+fn cake(spec: &CakeSpec) -> CakeConfig {
+    let default = CakeConfig::default();
+    CakeConfig {
+        bandwidth: spec.bandwidth.map(|text| text.0),
+        rtt: or(spec.rtt, default.rtt),
+        isolation: spec.isolation.map_or(default.isolation, isolation),
+        diffserv: match spec.diffserv {
+            None | Some(DiffservSpec::Diffserv3) => Diffserv::Three,
+            Some(DiffservSpec::Besteffort) => Diffserv::BestEffort,
+        },
+        framing: Framing {
+            overhead: or(spec.overhead, default.framing.overhead),
+            least: or(spec.mpu, default.framing.least),
+            cells: match spec.cells {
+                None | Some(CellsSpec::None) => Cells::None,
+                Some(CellsSpec::Atm) => Cells::Atm,
+                Some(CellsSpec::Ptm) => Cells::Ptm,
+            },
+        },
+        ecn: spec.ecn.map_or(default.ecn, |switch| switch == Switch::On),
+    }
+}
+
+const fn isolation(spec: IsolationSpec) -> Isolation {
+    match spec {
+        IsolationSpec::TripleIsolate => Isolation::Triple,
+        IsolationSpec::DualSrchost => Isolation::DualSource,
+        IsolationSpec::DualDsthost => Isolation::DualDestination,
+        IsolationSpec::Flows => Isolation::Flows,
+        IsolationSpec::Hosts => Isolation::Hosts,
+        IsolationSpec::Srchost => Isolation::SourceHosts,
+        IsolationSpec::Dsthost => Isolation::DestinationHosts,
+        IsolationSpec::Flowblind => Isolation::Blind,
     }
 }

@@ -1,7 +1,6 @@
 //! The competing flows of a run.
 
 use super::{Direction, HeaderSpec, Text, Way, all};
-use super::{Direction, Text, Way, all};
 use gameway_tcp::{Algorithm, EcnMode};
 use gameway_units::{Bytes, Duration, Rate};
 

@@ -21,8 +21,9 @@ pub use path::{
     BackSpec, CapacitySpec, HopSpec, JitterSpec, LossSpec, PathSpec, StepsSpec, TraceSpec,
 };
 pub use queue::{
-    CodelSpec, DecisionSpec, DelayInputSpec, DropTailSpec, DualPi2Spec, FqCodelSpec, MarkingSpec,
-    PieSpec, QueueSpec, SchedulerSpec, Switch,
+    CakeSpec, CellsSpec, CodelSpec, DecisionSpec, DelayInputSpec, DiffservSpec, DropTailSpec,
+    DualPi2Spec, FqCodelSpec, IsolationSpec, MarkingSpec, PieSpec, QueueSpec, SchedulerSpec,
+    Switch,
 };
 pub use stream::{ControllerSpec, Drift, EcnSpec, FeedbackSpec, PauseSpec, StreamSpec, VideoSpec};
 

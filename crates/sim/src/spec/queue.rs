@@ -1,7 +1,7 @@
 //! The queue of a bottleneck. What is not given is as in the discipline's own defaults.
 
 use super::{HtbSpec, Text};
-use gameway_units::{Bytes, Duration, QueueSize, Ratio};
+use gameway_units::{Bytes, Duration, QueueSize, Rate, Ratio};
 
 /// A queue discipline with its options; `gameway list queues` says what each does.
 #[derive(Debug, Clone, PartialEq, serde::Deserialize)]
@@ -19,19 +19,23 @@ pub enum QueueSpec {
     DualPi2(DualPi2Spec),
     /// Linux's sch_htb.
     Htb(HtbSpec),
+    /// Linux's CAKE.
+    Cake(CakeSpec),
 }
 
 impl QueueSpec {
-    /// How much may wait.
+    /// How much may wait; `None` where that follows from the rest.
     #[must_use]
-    pub fn size(&self) -> QueueSize {
-        let (Self::DropTail(DropTailSpec { size, .. })
-        | Self::Codel(CodelSpec { size, .. })
-        | Self::FqCodel(FqCodelSpec { size, .. })
-        | Self::Pie(PieSpec { size, .. })
-        | Self::DualPi2(DualPi2Spec { size, .. })
-        | Self::Htb(HtbSpec { size, .. })) = self;
-        size.0
+    pub fn size(&self) -> Option<QueueSize> {
+        match self {
+            Self::Cake(CakeSpec { size, .. }) => size.map(|text| text.0),
+            Self::DropTail(DropTailSpec { size, .. })
+            | Self::Codel(CodelSpec { size, .. })
+            | Self::FqCodel(FqCodelSpec { size, .. })
+            | Self::Pie(PieSpec { size, .. })
+            | Self::DualPi2(DualPi2Spec { size, .. })
+            | Self::Htb(HtbSpec { size, .. }) => Some(size.0),
+        }
     }
 }
 
@@ -148,4 +152,54 @@ pub enum SchedulerSpec {
 pub enum DecisionSpec {
     Recurring,
     Random,
+}
+
+/// See [`gameway_path::CakeConfig`].
+#[derive(Debug, Clone, Copy, PartialEq, serde::Deserialize)]
+#[serde(deny_unknown_fields)]
+#[expect(missing_docs, reason = "options are described by the discipline")]
+pub struct CakeSpec {
+    pub size: Option<Text<QueueSize>>,
+    pub bandwidth: Option<Text<Rate>>,
+    pub rtt: Option<Text<Duration>>,
+    pub isolation: Option<IsolationSpec>,
+    pub diffserv: Option<DiffservSpec>,
+    pub overhead: Option<Text<Bytes>>,
+    pub mpu: Option<Text<Bytes>>,
+    pub cells: Option<CellsSpec>,
+    pub ecn: Option<Switch>,
+}
+
+/// See [`gameway_path::Isolation`]; named as tc does.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Deserialize)]
+#[serde(rename_all = "kebab-case")]
+#[expect(missing_docs, reason = "described by the discipline")]
+pub enum IsolationSpec {
+    TripleIsolate,
+    DualSrchost,
+    DualDsthost,
+    Flows,
+    Hosts,
+    Srchost,
+    Dsthost,
+    Flowblind,
+}
+
+/// See [`gameway_path::Diffserv`]; named as tc does.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Deserialize)]
+#[serde(rename_all = "lowercase")]
+#[expect(missing_docs, reason = "described by the discipline")]
+pub enum DiffservSpec {
+    Diffserv3,
+    Besteffort,
+}
+
+/// See [`gameway_path::Cells`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Deserialize)]
+#[serde(rename_all = "kebab-case")]
+#[expect(missing_docs, reason = "described by the discipline")]
+pub enum CellsSpec {
+    None,
+    Atm,
+    Ptm,
 }

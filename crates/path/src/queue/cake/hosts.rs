@@ -1,0 +1,130 @@
+//! Host isolation: a flow's turn is its host's turn, shared among the host's flows.
+//!
+//! Model: of each sending and each receiving host the bulk flows are counted. A flow's quantum is the tin's
+//! divided by the greater of the counts of its two hosts, or by that of one side only, so that a host gets as
+//! much as any other however many flows it has (Linux, `sch_cake.c`, `cake_get_flow_quantum`, since 6.13).
+
+use super::ways::{PLACES, Ways};
+use crate::Header;
+use crate::queue::hash::HeaderHash;
+
+/// What shares the link fairly.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Isolation {
+    /// Hosts on either side, and the flows of each.
+    #[default]
+    Triple,
+    /// Sending hosts, and the flows of each.
+    DualSource,
+    /// Receiving hosts, and the flows of each.
+    DualDestination,
+    /// Flows.
+    Flows,
+    /// Pairs of hosts, each in one queue.
+    Hosts,
+    /// Sending hosts, each in one queue.
+    SourceHosts,
+    /// Receiving hosts, each in one queue.
+    DestinationHosts,
+    /// Nothing: all is in one queue.
+    Blind,
+}
+
+impl Isolation {
+    const fn counts_sources(self) -> bool {
+        matches!(self, Self::Triple | Self::DualSource)
+    }
+
+    const fn counts_destinations(self) -> bool {
+        matches!(self, Self::Triple | Self::DualDestination)
+    }
+
+    /// What packets of one queue have in common; `None` if there is but one.
+    pub(super) fn key(self, hash: HeaderHash, header: &Header) -> Option<u64> {
+        match self {
+            Self::Triple | Self::DualSource | Self::DualDestination | Self::Flows => {
+                Some(hash.flow(header))
+            }
+            Self::Hosts => Some(hash.source(header) ^ hash.destination(header)),
+            Self::SourceHosts => Some(hash.source(header)),
+            Self::DestinationHosts => Some(hash.destination(header)),
+            Self::Blind => None,
+        }
+    }
+}
+
+/// The hosts of a flow, as places in the tables.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct HostPair {
+    source: u16,
+    destination: u16,
+}
+
+#[derive(Debug)]
+struct Side {
+    ways: Ways,
+    /// Bulk flows of each host.
+    bulk: Vec<u16>,
+}
+
+impl Side {
+    fn new() -> Self {
+        Self { ways: Ways::new(), bulk: vec![0; PLACES] }
+    }
+
+    fn place(&mut self, hash: u64) -> u16 {
+        self.ways.place(hash, |place| self.bulk[place] > 0).0 as u16
+    }
+}
+
+/// The hosts of a tin.
+#[derive(Debug)]
+pub(super) struct Hosts {
+    sources: Option<Side>,
+    destinations: Option<Side>,
+}
+
+impl Hosts {
+    pub(super) fn new(isolation: Isolation) -> Self {
+        Self {
+            sources: isolation.counts_sources().then(Side::new),
+            destinations: isolation.counts_destinations().then(Side::new),
+        }
+    }
+
+    /// Finds the hosts of a flow, which is not yet counted.
+    pub(super) fn find(&mut self, hash: HeaderHash, header: &Header) -> HostPair {
+        let source = self.sources.as_mut().map_or(0, |side| side.place(hash.source(header)));
+        let destinations = self.destinations.as_mut();
+        let destination = destinations.map_or(0, |side| side.place(hash.destination(header)));
+        HostPair { source, destination }
+    }
+
+    /// A flow of these becomes bulk.
+    pub(super) fn count(&mut self, pair: HostPair) {
+        self.each(pair, |bulk| *bulk = bulk.saturating_add(1));
+    }
+
+    /// A flow of these is bulk no more.
+    pub(super) fn discount(&mut self, pair: HostPair) {
+        self.each(pair, |bulk| *bulk = bulk.saturating_sub(1));
+    }
+
+    fn each(&mut self, pair: HostPair, change: impl Fn(&mut u16)) {
+        if let Some(side) = &mut self.sources {
+            change(&mut side.bulk[usize::from(pair.source)]);
+        }
+        if let Some(side) = &mut self.destinations {
+            change(&mut side.bulk[usize::from(pair.destination)]);
+        }
+    }
+
+    /// Among how many flows the turn of these hosts is shared.
+    pub(super) fn load(&self, pair: HostPair) -> u16 {
+        let bulk = |side: &Option<Side>, place: u16| {
+            side.as_ref().map_or(1, |side| side.bulk[usize::from(place)])
+        };
+        let sources = bulk(&self.sources, pair.source);
+        sources.max(bulk(&self.destinations, pair.destination)).max(1)
+    }
+}

@@ -1,0 +1,388 @@
+//! CAKE, Common Applications Kept Enhanced: shaper, tins, fair queues and COBALT in one (Linux,
+//! `net/sched/sch_cake.c` as of 5.x with the host counts of 6.13; Høiland-Jørgensen, Täht and Morton, "Piece of
+//! CAKE", arXiv 1804.07617v2, 2018; tc-cake(8)).
+//!
+//! Model: [`shaper`] says when a packet may leave, so that it waits here and not in a device below. Of the
+//! tins ([`diffserv`]) the last that is below its threshold goes first, else the one that is closest to it;
+//! without a bandwidth tins take turns by weight. In a tin, flows have queues by a set-associative hash
+//! ([`ways`]) and take turns ([`tin`]) that flows of one host share ([`hosts`]), and each queue has a COBALT
+//! ([`cobalt`]). What exceeds the limit costs the longest queue its oldest packet ([`longest`]).
+//!
+//! | constant | value | unit | origin |
+//! |---|---|---|---|
+//! | queues | 1024, in sets of 8 | | `CAKE_QUEUES`, `CAKE_SET_WAYS` |
+//! | rtt (interval) | 100 | ms | `cake_init` |
+//! | target | rtt / 20, at least 1 us | | tc, `q_cake.c`; 5 ms in `cake_init` |
+//! | a tin's target | at least 1.5 packet times | | `cake_set_rate`; its interval grows as much, to two targets at least |
+//! | packet time | of 1514 B at the tin's threshold | | `psched_mtu` on Ethernet |
+//! | a flow's quantum | rate / 4096 s, 300 to 1514 | B | `cake_set_rate` |
+//! | limit | 4 rtts at the bandwidth, at least 4 MiB; at most 10240 packets of 1514 B | | `cake_reconfigure` |
+//!
+//! | deviation | why |
+//! |---|---|
+//! | lengths and the limit are bytes on the wire with the IP header | packets here have no link header and no kernel memory; Linux counts `truesize` (about 1.5 times) in the limit, and the 14 B of Ethernet unless `overhead` is given |
+//! | no failsafe clock | only packets dropped in `ingress` mode could let the two clocks disagree |
+//! | no `ack-filter`, `autorate-ingress`, `ingress`, `nat`, `wash`, `split-gso`, other `diffserv` modes, negative overhead | not needed for what is simulated here; packets are never merged, addresses not rewritten |
+//! | `ecn` can be off | to see what marks do; Linux always marks |
+//! | hosts' addresses are hashed only when a flow gets a queue | as good, and less work for a packet |
+//! | a quantum is divided exactly before the lot | Linux multiplies by 65535 / load |
+
+mod cobalt;
+mod diffserv;
+mod hosts;
+mod lists;
+mod longest;
+mod shaper;
+mod tin;
+mod ways;
+
+pub use diffserv::Diffserv;
+pub use hosts::Isolation;
+pub use shaper::{Cells, Framing};
+
+use super::codel::ECN_OPTION;
+use super::hash::HeaderHash;
+use super::store::Store;
+use super::{
+    Backlog, Dequeued, DropReason, Dropped, Limit, Queue, QueueKind, QueueOption, Verdict,
+};
+use crate::PathPacket;
+use gameway_units::{Bytes, Duration, Instant, Rate};
+use longest::Longest;
+use rand_core::Rng;
+use rand_xoshiro::Xoshiro256PlusPlus;
+use shaper::Shaper;
+use std::collections::VecDeque;
+use tin::Tin;
+use ways::PLACES;
+
+/// The target is this part of the rtt.
+const TARGET_PART: i64 = 20;
+/// The limit is what the bandwidth carries in so many rtts.
+const LIMIT_RTTS: i64 = 4;
+/// Least limit.
+const LEAST_LIMIT: Bytes = Bytes::new(4 << 20);
+/// Greatest limit: 10 240 packets of 1514 B.
+const GREATEST_LIMIT: Bytes = Bytes::new(10_240 * 1514);
+
+/// How experiment files name it.
+pub(super) const KIND: QueueKind = QueueKind {
+    name: "cake",
+    summary: "a shaper, tins by DSCP, a queue per flow with turns shared by host, and COBALT in each",
+    source: "Linux, sch_cake.c; arXiv 1804.07617",
+    options: &[
+        QueueOption {
+            name: "size",
+            default: "4 rtt at the bandwidth, 4 MiB to 15.5 MB",
+            summary: "what may wait in all queues, as of drop-tail; more costs the longest queue its \
+                      oldest packet",
+        },
+        QueueOption {
+            name: "bandwidth",
+            default: "unlimited",
+            summary: "the rate at which packets leave; above the capacity of the link the queue still \
+                      waits here, but only the link holds packets back",
+        },
+        QueueOption {
+            name: "rtt",
+            default: "100 ms",
+            summary: "COBALT's interval, a long round trip; its target is a twentieth",
+        },
+        QueueOption {
+            name: "isolation",
+            default: "triple-isolate",
+            summary: "what shares the link fairly: triple-isolate, dual-srchost, dual-dsthost, flows, \
+                      hosts, srchost, dsthost or flowblind",
+        },
+        QueueOption {
+            name: "diffserv",
+            default: "diffserv3",
+            summary: "tins: diffserv3 (bulk, best effort, voice) or besteffort (one)",
+        },
+        QueueOption {
+            name: "overhead",
+            default: "0 B",
+            summary: "bytes that a packet is longer on the link that the bandwidth is of",
+        },
+        QueueOption { name: "mpu", default: "0 B", summary: "least length of a packet there" },
+        QueueOption {
+            name: "cells",
+            default: "none",
+            summary: "what packets are cut into there: none, atm or ptm",
+        },
+        ECN_OPTION,
+    ],
+};
+
+/// What can be set.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct CakeConfig {
+    /// The rate of the shaper; `None` for no shaper.
+    pub bandwidth: Option<Rate>,
+    /// COBALT's interval; the target is a twentieth.
+    pub rtt: Duration,
+    /// What shares the link fairly.
+    pub isolation: Isolation,
+    /// Which tins there are.
+    pub diffserv: Diffserv,
+    /// How packets are counted.
+    pub framing: Framing,
+    /// Whether ECN-capable packets are marked instead of dropped.
+    pub ecn: bool,
+}
+
+impl CakeConfig {
+    /// What may wait if an experiment does not say.
+    #[must_use]
+    pub fn limit(&self) -> Bytes {
+        let span = Duration::from_nanos(self.rtt.as_nanos().saturating_mul(LIMIT_RTTS));
+        let wanted = self.bandwidth.map_or(GREATEST_LIMIT, |rate| rate * span);
+        wanted.clamp(LEAST_LIMIT, GREATEST_LIMIT)
+    }
+
+    fn target(&self) -> Duration {
+        (self.rtt / TARGET_PART).max(Duration::from_micros(1))
+    }
+}
+
+impl Default for CakeConfig {
+    fn default() -> Self {
+        Self {
+            bandwidth: None,
+            rtt: Duration::from_millis(100),
+            isolation: Isolation::default(),
+            diffserv: Diffserv::default(),
+            framing: Framing::default(),
+            ecn: true,
+        }
+    }
+}
+
+/// The queue; see the module's head.
+#[derive(Debug)]
+pub struct Cake<P> {
+    isolation: Isolation,
+    diffserv: Diffserv,
+    framing: Framing,
+    shaper: Option<Shaper>,
+    limit: Limit,
+    hash: HeaderHash,
+    random: Xoshiro256PlusPlus,
+    tins: Vec<Tin>,
+    /// Whose turn it is without a shaper.
+    current: usize,
+    store: Store<P>,
+    longest: Longest,
+    backlog: Backlog,
+    /// Dropped at arrivals and not yet reported.
+    unreported: VecDeque<Dropped<P>>,
+}
+
+impl<P: PathPacket> Cake<P> {
+    /// Empty queues that hold `limit` together; `random` seeds the hashes and is BLUE's.
+    #[must_use]
+    pub fn new(config: CakeConfig, limit: Limit, mut random: Xoshiro256PlusPlus) -> Self {
+        let CakeConfig { bandwidth, rtt, isolation, diffserv, framing, ecn } = config;
+        let times = (rtt, config.target(), ecn);
+        let shares = diffserv.shares().iter();
+        let tins: Vec<Tin> =
+            shares.map(|share| Tin::new(bandwidth, *share, isolation, times)).collect();
+        Self {
+            isolation,
+            diffserv,
+            framing,
+            shaper: bandwidth.map(Shaper::new),
+            limit,
+            hash: HeaderHash::new(random.next_u64()),
+            random,
+            longest: Longest::new((tins.len() * PLACES) as u16),
+            tins,
+            current: 0,
+            store: Store::new(),
+            backlog: Backlog::default(),
+            unreported: VecDeque::new(),
+        }
+    }
+
+    /// Clocks do not fall behind while there is nothing to send.
+    fn awaken(&mut self, tin: usize, now: Instant) {
+        if self.tins[tin].packets == 0 {
+            self.tins[tin].threshold.awaken(now);
+        }
+        if let Some(shaper) = self.shaper.as_mut().filter(|_| self.backlog.packets == 0) {
+            shaper.awaken(now);
+        }
+    }
+
+    fn append(&mut self, tin: usize, queue: usize, packet: Dequeued<P>) {
+        self.backlog = self.backlog.with(packet.packet.wire_size());
+        let Tin { flows, packets, .. } = &mut self.tins[tin];
+        *packets += 1;
+        self.store.append(&mut flows[queue].chain, packet);
+        self.longest.set(tin * PLACES + queue, flows[queue].chain.backlog());
+    }
+
+    fn pop(&mut self, tin: usize, queue: usize) -> Option<Dequeued<P>> {
+        let Tin { flows, packets, .. } = &mut self.tins[tin];
+        let packet = self.store.pop(&mut flows[queue].chain)?;
+        *packets -= 1;
+        self.longest.set(tin * PLACES + queue, flows[queue].chain.backlog());
+        self.backlog = self.backlog.without(packet.packet.wire_size());
+        Some(packet)
+    }
+
+    /// Drops the oldest packet of the longest queue.
+    fn drop_one(&mut self, now: Instant) {
+        let longest = self.longest.longest();
+        let (tin, queue) = (longest / PLACES, longest % PLACES);
+        let Some(Dequeued { packet, enqueued }) = self.pop(tin, queue) else { return };
+        let Tin { flows, cobalt, .. } = &mut self.tins[tin];
+        flows[queue].cobalt.overflowed(cobalt, now);
+        self.unreported.push_back(Dropped { packet, enqueued, reason: DropReason::Overflow });
+    }
+
+    /// The tin that goes first; there is one that is active.
+    fn choose(&mut self, now: Instant) -> usize {
+        if self.shaper.is_none() {
+            return self.choose_by_weight();
+        }
+        let mut best = (Duration::MAX, 0);
+        for (index, tin) in self.tins.iter().enumerate().filter(|(_, tin)| tin.is_active()) {
+            let wait = tin.threshold.next() - now;
+            if wait <= Duration::ZERO || wait <= best.0 {
+                best = (wait, index);
+            }
+        }
+        best.1
+    }
+
+    fn choose_by_weight(&mut self) -> usize {
+        loop {
+            let tin = &mut self.tins[self.current];
+            if tin.deficit >= 0 && tin.is_active() {
+                return self.current;
+            }
+            if tin.deficit <= 0 {
+                tin.deficit += tin.weight;
+            }
+            self.current = (self.current + 1) % self.tins.len();
+        }
+    }
+
+    /// The next packet of a queue that its COBALT lets pass; the last of a queue always does.
+    fn pass(
+        &mut self,
+        tin: usize,
+        queue: usize,
+        now: Instant,
+        dropped: &mut Vec<Dropped<P>>,
+    ) -> Option<Dequeued<P>> {
+        loop {
+            let mut head = self.pop(tin, queue)?;
+            let Tin { flows, cobalt, .. } = &mut self.tins[tin];
+            let flow = &mut flows[queue];
+            if !flow.cobalt.judge(cobalt, now, &mut head, &mut self.random) || flow.chain.is_empty()
+            {
+                return Some(head);
+            }
+            let Dequeued { packet, enqueued } = head;
+            dropped.push(Dropped { packet, enqueued, reason: DropReason::Early });
+        }
+    }
+
+    fn charge(&mut self, tin: usize, queue: usize, now: Instant, size: Bytes) {
+        let length = self.framing.length(size);
+        self.tins[tin].charge(queue, now, length);
+        match &mut self.shaper {
+            Some(shaper) => shaper.charge(length),
+            None => self.tins[tin].deficit -= length.get() as i64,
+        }
+        self.longest.departed();
+    }
+}
+
+impl<P: PathPacket> Queue<P> for Cake<P> {
+    fn enqueue(&mut self, now: Instant, packet: P) -> Verdict<P> {
+        let header = packet.header();
+        let tin = self.diffserv.tin(header.dscp);
+        let key = self.isolation.key(self.hash, &header);
+        let queue = key.map_or(0, |key| self.tins[tin].queue_of(key, self.hash, &header));
+        self.awaken(tin, now);
+        self.append(tin, queue, Dequeued { packet, enqueued: now });
+        self.tins[tin].came(queue, &mut self.random);
+        while !self.backlog.is_within(self.limit) {
+            self.drop_one(now);
+        }
+        self.unreported.pop_front().map_or(Verdict::Queued, Verdict::Dropped)
+    }
+
+    fn dequeue(&mut self, now: Instant, dropped: &mut Vec<Dropped<P>>) -> Option<Dequeued<P>> {
+        dropped.extend(self.unreported.drain(..));
+        if self.next_release(now).is_some() {
+            return None;
+        }
+        let mut first = true;
+        while self.backlog.packets > 0 {
+            let tin = self.choose(now);
+            let queue = self.tins[tin].turn(first, &mut self.random)?;
+            first = false;
+            if let Some(next) = self.pass(tin, queue, now, dropped) {
+                self.charge(tin, queue, now, next.packet.wire_size());
+                return Some(next);
+            }
+            self.tins[tin].found_empty(queue, now);
+        }
+        None
+    }
+
+    fn poll_dropped(&mut self) -> Option<Dropped<P>> {
+        self.unreported.pop_front()
+    }
+
+    fn backlog(&self) -> Backlog {
+        self.backlog
+    }
+
+    /// Looks at every queue: for a gateway that asks now and then.
+    fn oldest(&self) -> Option<Instant> {
+        let flows = self.tins.iter().flat_map(|tin| &tin.flows);
+        flows.filter_map(|flow| self.store.oldest(&flow.chain)).min()
+    }
+
+    fn set_limit(&mut self, limit: Limit) {
+        self.limit = limit;
+    }
+
+    fn next_release(&self, now: Instant) -> Option<Instant> {
+        let next = self.shaper.as_ref()?.next();
+        (self.backlog.packets > 0 && next > now).then_some(next)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_catalogue_tells_the_defaults() {
+        let default = CakeConfig::default();
+        let told = |name| KIND.options.iter().find(|option| option.name == name).unwrap().default;
+        assert_eq!(told("rtt").parse(), Ok(default.rtt));
+        assert_eq!(told("overhead").parse(), Ok(default.framing.overhead));
+        assert_eq!(told("mpu").parse(), Ok(default.framing.least));
+        assert_eq!(default.target(), Duration::from_millis(5));
+    }
+
+    #[test]
+    fn the_limit_is_four_round_trips_within_bounds() {
+        let limit = |mbps: u64, millis| {
+            let bandwidth = (mbps > 0).then(|| Rate::from_mbps(mbps));
+            let rtt = Duration::from_millis(millis);
+            CakeConfig { bandwidth, rtt, ..CakeConfig::default() }.limit().get()
+        };
+        assert_eq!(limit(10, 100), 4 << 20);
+        assert_eq!(limit(100, 100), 5_000_000);
+        assert_eq!(limit(1000, 100), 15_503_360);
+        assert_eq!(limit(0, 100), 15_503_360);
+    }
+}

@@ -1,0 +1,54 @@
+//! What tests of queues have in common: a packet, and times.
+
+#![allow(dead_code, reason = "each test uses what it needs")]
+
+use gameway_path::{FlowId, Header, PathPacket};
+use gameway_units::{Bytes, Duration, Ecn, Instant};
+
+/// A packet that can be told from all others of its test.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Packet {
+    pub header: Header,
+    pub flow: u16,
+    pub number: u64,
+    pub size: u64,
+    pub ecn: Ecn,
+}
+
+impl Packet {
+    /// Of a flow with a header of its own, not ECN-capable.
+    pub const fn new(flow: u16, number: u64, size: u64) -> Self {
+        Self { header: Header::numbered(flow), flow, number, size, ecn: Ecn::NotEct }
+    }
+
+    pub const fn with_ecn(self, ecn: Ecn) -> Self {
+        Self { ecn, ..self }
+    }
+
+    pub const fn with_header(self, header: Header) -> Self {
+        Self { header, ..self }
+    }
+}
+
+impl PathPacket for Packet {
+    fn wire_size(&self) -> Bytes {
+        Bytes::new(self.size)
+    }
+    fn flow(&self) -> FlowId {
+        FlowId(self.flow)
+    }
+    fn header(&self) -> Header {
+        self.header
+    }
+    fn ecn(&self) -> Ecn {
+        self.ecn
+    }
+    fn set_ecn(&mut self, ecn: Ecn) {
+        self.ecn = ecn;
+    }
+}
+
+/// So many milliseconds after the start.
+pub fn millis(count: i64) -> Instant {
+    Instant::ZERO + Duration::from_millis(count)
+}
