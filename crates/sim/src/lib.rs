@@ -9,6 +9,7 @@ mod check;
 mod clock;
 mod flow;
 mod frame_log;
+mod hop;
 mod network;
 mod packet;
 mod ping;
@@ -21,5 +22,5 @@ mod tcp;
 mod udp;
 
 pub use build::{BuildController, SimError, check, check_with, run, run_with};
-pub use check::check_queue;
+pub use check::{check_queue, check_wifi};
 pub use spec::RunSpec;

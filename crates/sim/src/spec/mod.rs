@@ -8,6 +8,7 @@ mod competitor;
 mod path;
 mod queue;
 mod stream;
+mod wifi;
 
 pub use competitor::{Begin, CompetitorSpec, ShortTcpSpec, TcpSpec, UdpSpec};
 pub use path::{
@@ -18,6 +19,7 @@ pub use queue::{
     PieSpec, QueueSpec, SchedulerSpec, Switch,
 };
 pub use stream::{ControllerSpec, Drift, EcnSpec, FeedbackSpec, PauseSpec, StreamSpec, VideoSpec};
+pub use wifi::{Megahertz, WifiName, WifiSpec};
 
 use gameway_units::Duration;
 use serde::de::{Deserialize, Deserializer, Error};
