@@ -14,6 +14,7 @@ import pytest
 
 import gameway as gw
 from gameway import _core, fields
+from gameway.fields.wifi import KEYS as WIFI_KEYS
 from gameway.parts import plain
 from gameway.reference import REFERENCES
 
@@ -85,7 +86,7 @@ def test_a_block_that_fails_is_named() -> None:
 
 
 def test_the_example_has_the_runs_that_the_text_counts() -> None:
-    example, _ = blocks("experiment-file.md", "toml")
+    example, _, _ = blocks("experiment-file.md", "toml")
     experiment = gw.loads(example)
     runs = len(gw.expand(experiment))
     assert f"= {runs} runs" in text_of("experiment-file.md")
@@ -94,11 +95,20 @@ def test_the_example_has_the_runs_that_the_text_counts() -> None:
 
 
 def test_the_example_of_every_key_can_run() -> None:
-    _, example = blocks("experiment-file.md", "toml")
+    _, _, example = blocks("experiment-file.md", "toml")
     runs = gw.expand(gw.loads(example))
     assert len(runs) == 4
     for run in runs:
         _core.check_spec(json.dumps(run.spec))
+
+
+def test_the_example_of_a_home_can_run_and_names_all_keys_of_wi_fi() -> None:
+    _, example, _ = blocks("experiment-file.md", "toml")
+    (run,) = gw.expand(gw.loads(example))
+    _core.check_spec(json.dumps(run.spec))
+    rows = documented(text_of("experiment-file.md"), "Wi-Fi")
+    assert [row[0].strip("`") for row in rows] == list(WIFI_KEYS)
+    assert all(row[2] == "yes" and row[3] for row in rows)
 
 
 def documented(text: str, heading: str) -> list[list[str]]:

@@ -3,7 +3,8 @@
 use gameway_control::{CATALOGUE, OptionSpec, RateLimits, oracle};
 use gameway_media::{FrameTable, RecordedVideo};
 use gameway_path::{QUEUES, QueueOption, Trace};
-use gameway_sim::spec::QueueSpec;
+use gameway_sim::SimError;
+use gameway_sim::spec::{QueueSpec, WifiSpec};
 use gameway_tcp::Algorithm;
 use gameway_units::{Duration, Rate};
 use pyo3::exceptions::PyValueError;
@@ -77,6 +78,19 @@ pub fn check_queue(kind: &str, option: &str, value: &str) -> PyResult<()> {
     table[option] = value;
     let queue: QueueSpec = serde_json::from_value(table).map_err(|error| refused(&error))?;
     gameway_sim::check_queue(&queue).map_err(|error| refused(&error))
+}
+
+/// Refuses a Wi-Fi medium that cannot be; its table is JSON. The error begins with the key.
+#[pyfunction]
+pub fn check_wifi(table: &str) -> PyResult<()> {
+    let wifi: WifiSpec = serde_json::from_str(table).map_err(|error| refused(&error))?;
+    gameway_sim::check_wifi(&wifi).map_err(|error| match error {
+        SimError::Spec { field, why } => {
+            let key = field.trim_start_matches("path.capacity.");
+            PyValueError::new_err(format!("{key}: {why}"))
+        }
+        other => refused(&other),
+    })
 }
 
 fn refused(error: &dyn Display) -> PyErr {

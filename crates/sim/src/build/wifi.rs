@@ -52,7 +52,7 @@ pub fn config(spec: &WifiSpec) -> Result<WifiConfig, SimError> {
 /// Zero, which no rate is, for what is no whole number of Mb/s.
 fn whole_mbps(rate: Rate) -> u32 {
     let bps = rate.as_bps();
-    if bps % 1_000_000 == 0 { u32::try_from(bps / 1_000_000).unwrap_or(0) } else { 0 }
+    if bps.is_multiple_of(1_000_000) { u32::try_from(bps / 1_000_000).unwrap_or(0) } else { 0 }
 }
 
 fn data_rate(spec: &WifiSpec) -> Result<DataRate, SimError> {
@@ -113,7 +113,22 @@ pub fn nominal(spec: &WifiSpec) -> Result<Link, SimError> {
     Ok(Link::constant(rate)?)
 }
 
-/// The medium with the path's queue at its access point and a station for each client of the flows.
+/// The station of each client, numbered behind the access point; those of one address are one.
+fn stations(clients: &[IpAddr]) -> Vec<usize> {
+    let mut known: Vec<IpAddr> = Vec::new();
+    let mut stations = Vec::with_capacity(clients.len());
+    for client in clients {
+        let place = known.iter().position(|one| one == client);
+        if place.is_none() {
+            known.push(*client);
+        }
+        stations.push(place.map_or(known.len(), |place| place + 1));
+    }
+    stations
+}
+
+/// The medium with the path's queue at its access point and a station for each client of the flows, which
+/// have these names.
 ///
 /// # Errors
 /// As of [`config`].
@@ -125,26 +140,34 @@ pub fn hop(
     (seed, names): (u64, &[Name]),
 ) -> Result<Hop, SimError> {
     let clients: Vec<IpAddr> = flows.iter().map(|flow| flow.header.destination.address).collect();
-    let first_of = |address| clients.iter().position(|client| *client == address);
-    let mut stations: Vec<(IpAddr, usize)> = Vec::new();
+    let stations = stations(&clients);
     let capacity = nominal.nominal_capacity(Instant::ZERO);
     let queue = |queue: &QueueSpec, part: &str| {
         let limit = limit_of(queue.size(), capacity, path.base_rtt.0);
         queues::queue(queue, limit, seed, part)
     };
     let mut all = vec![queue(&path.queue, "path")];
-    for (flow, &client) in clients.iter().enumerate() {
-        let station = match first_of(client).filter(|first| *first < flow) {
-            Some(first) => stations[first].1,
-            None => {
-                let own = spec.station_queue.as_ref().unwrap_or(&STATION_QUEUE);
-                all.push(queue(own, &format!("{}/station", names[flow])));
-                all.len() - 1
-            }
-        };
-        stations.push((client, station));
+    for (&station, name) in stations.iter().zip(names) {
+        // Stations come in order: this is the first flow of a new one.
+        if station == all.len() {
+            let own = spec.station_queue.as_ref().unwrap_or(&STATION_QUEUE);
+            all.push(queue(own, &format!("{name}/station")));
+        }
     }
     let random = random::stream(seed, "path/wifi");
     let medium = Medium::new(config(spec)?, all, random).map_err(|error| refused(&error))?;
-    Ok(Hop::Wifi(Wifi::new(medium, nominal, stations)))
+    let of_flow = clients.into_iter().zip(stations).collect();
+    Ok(Hop::Wifi(Wifi::new(medium, nominal, of_flow)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn flows_to_one_address_share_a_station() {
+        let client = |last: u8| IpAddr::from([192, 168, 0, last]);
+        let clients = [client(10), client(11), client(10), client(12), client(11)];
+        assert_eq!(stations(&clients), [1, 2, 1, 3, 2]);
+    }
 }
