@@ -62,6 +62,7 @@ class Experiment(Part):
                 ("stream",),
             )
         self._check_controllers()
+        self._check_foresight()
         seen: set[str] = set()
         for at, part in self._flows():
             if part.name in seen:
@@ -80,6 +81,18 @@ class Experiment(Part):
         if self.controller is not None and not followers:
             hint = "every stream names its own" if self.stream else "there is no stream"
             refuse("has no meaning here", self.controller, hint, ("controller",))
+
+    def _check_foresight(self) -> None:
+        """Nobody knows what a Wi-Fi medium will carry, for that depends on who else sends."""
+        if not any(path.wireless for path in values(self.path)):
+            return
+        owners: list[tuple[fields.At, Any]] = [(("controller",), self.controller)]
+        for number, stream in enumerate(self.stream):
+            owners.append((("stream", number, "controller"), stream.controller))
+        for at, (index, one) in ((at, place) for at, given in owners for place in places(given)):
+            if "oracle" in values(one["kind"] if isinstance(one, dict) else one):
+                hint = "leave it out where the path is Wi-Fi"
+                refuse("cannot foresee what a Wi-Fi medium will carry", one, hint, (*at, *index))
 
     def _flows(self) -> Iterator[tuple[fields.At, Stream | Competitor]]:
         for index, stream in enumerate(self.stream):

@@ -231,7 +231,7 @@ def _leaves(node: Any, path: str = "") -> Iterator[tuple[str, Any]]:
     """Give each single value by its path; a kind of queue has its table's path."""
     if WHOLE.fullmatch(path):
         yield path, node
-    elif isinstance(node, dict) and path and not {"trace", "file", "steps"} & set(node):
+    elif isinstance(node, dict) and path and not {"trace", "file", "steps", "wifi"} & set(node):
         for name, item in node.items():
             own = name == "kind" and path.endswith(".queue")
             yield from _leaves(item, path if own else f"{path}.{name}")
@@ -323,6 +323,8 @@ def _label(value: Any) -> str:
         rates = [rate for _, rate in value["steps"]]
         between = f" … ({len(rates)} steps)" if len(rates) > 3 else ""  # noqa: PLR2004 (short)
         return " → ".join(rates[:3]) + between
+    if isinstance(value, dict) and "wifi" in value:
+        return _wifi_label(value)
     if isinstance(value, dict) and "kind" in value:
         return f"{value['kind']} {value['interval']}"
     if isinstance(value, dict) and "from" in value:
@@ -331,3 +333,11 @@ def _label(value: Any) -> str:
         name = str(value.get("trace", value.get("file")))
         return name.replace("\\", "/").rsplit("/", 1)[-1].rsplit(".", 1)[0]
     return str(value)
+
+
+def _wifi_label(table: dict[str, Any]) -> str:
+    """Give the generation of a Wi-Fi medium, and what of it is not the default."""
+    queue = table.get("station_queue")
+    given = table | ({"station_queue": f"{queue['kind']} {queue['size']}"} if queue else {})
+    others = (f", {key} {item}" for key, item in given.items() if key != "wifi")
+    return str(table["wifi"]) + "".join(others)

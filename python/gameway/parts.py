@@ -138,7 +138,7 @@ class Loss(KindOf):
 class Back(Part):
     """The way from the client to the servers: feedback, acknowledgements, requests, uploads."""
 
-    capacity: fields.Capacities | None = None
+    capacity: fields.BackCapacities | None = None
     queue: fields.BackQueues = Field(
         default_factory=lambda: {"kind": "drop-tail", "size": "300 ms"}
     )
@@ -158,10 +158,10 @@ class Back(Part):
 
 
 class Hop(Part):
-    """One more bottleneck behind the path's own, towards the clients."""
+    """One more bottleneck: behind the path's own link, or in front of its Wi-Fi medium."""
 
     name: fields.BottleneckName = Field(examples=["access"])
-    capacity: fields.Capacities = Field(examples=["25 Mb/s"])
+    capacity: fields.HopCapacities = Field(examples=["25 Mb/s"])
     queue: fields.Queues = Field(default_factory=lambda: {"kind": "drop-tail", "size": "2 bdp"})
 
 
@@ -188,7 +188,20 @@ class Path(Part):
             if name in names[:index]:
                 hint = "give each its own"
                 refuse("is the name of another hop", name, hint, ("hop", index, "name"))
+        self._check_way_back()
         return self
+
+    @property
+    def wireless(self) -> bool:
+        """Whether a value of the capacity is a Wi-Fi medium."""
+        return any(isinstance(one, dict) and "wifi" in one for one in values(self.capacity))
+
+    def _check_way_back(self) -> None:
+        """Refuse a bottleneck on the way back of a medium, which carries both ways."""
+        for index, back in places(self.back):
+            if self.wireless and back is not None and back.capacity is not None:
+                hint = "what goes up shares the Wi-Fi medium of path.capacity: leave this out"
+                refuse("has no meaning here", back.capacity, hint, ("back", *index, "capacity"))
 
 
 Directions = Annotated[str | Sequence[str], fields.words("direction", ("down", "up"))]

@@ -14,6 +14,7 @@ import pytest
 
 import gameway as gw
 from gameway import _core, fields
+from gameway.fields.wifi import KEYS as WIFI_KEYS
 from gameway.parts import plain
 from gameway.reference import REFERENCES
 
@@ -105,6 +106,15 @@ def test_the_example_of_each_section_can_run() -> None:
     for example in blocks("experiment-file.md", "toml"):
         for run in gw.expand(gw.loads(example)):
             _core.check_spec(json.dumps(run.spec))
+
+
+def test_the_example_of_a_home_can_run_and_names_all_keys_of_wi_fi() -> None:
+    example = next(b for b in blocks("experiment-file.md", "toml") if "wifi" in b)
+    (run,) = gw.expand(gw.loads(example))
+    _core.check_spec(json.dumps(run.spec))
+    rows = documented(text_of("experiment-file.md"), "Wi-Fi")
+    assert [row[0].strip("`") for row in rows] == list(WIFI_KEYS)
+    assert all(row[2] == "yes" and row[3] for row in rows)
 
 
 def documented(text: str, heading: str) -> list[list[str]]:

@@ -4,7 +4,7 @@ use gameway_control::{CATALOGUE, OptionSpec, RateLimits, oracle};
 use gameway_media::{FrameTable, RecordedVideo};
 use gameway_path::{Dscp, PortRange, Prefix, Protocol, QUEUES, QueueOption, Trace, Traffic};
 use gameway_sim::SimError;
-use gameway_sim::spec::QueueSpec;
+use gameway_sim::spec::{QueueSpec, WifiSpec};
 use gameway_tcp::Algorithm;
 use gameway_units::{Duration, Rate};
 use pyo3::exceptions::PyValueError;
@@ -117,6 +117,19 @@ pub fn parse_word(kind: &str, text: &str) -> PyResult<String> {
 
 fn word<T: FromStr<Err: Display> + Display>(text: &str) -> PyResult<String> {
     text.parse().map(|word: T| word.to_string()).map_err(|error| refused(&error))
+}
+
+/// Refuses a Wi-Fi medium that cannot be; its table is JSON. The error begins with the key.
+#[pyfunction]
+pub fn check_wifi(table: &str) -> PyResult<()> {
+    let wifi: WifiSpec = serde_json::from_str(table).map_err(|error| refused(&error))?;
+    gameway_sim::check_wifi(&wifi).map_err(|error| match error {
+        SimError::Spec { field, why } => {
+            let key = field.trim_start_matches("path.capacity.");
+            PyValueError::new_err(format!("{key}: {why}"))
+        }
+        other => refused(&other),
+    })
 }
 
 fn refused(error: &dyn Display) -> PyErr {

@@ -15,7 +15,7 @@ mod _core {
     #[pymodule_export]
     use crate::catalogue::{
         catalogue, check_controller, check_frame_table, check_queue, check_queue_table,
-        check_trace, parse_word,
+        check_trace, check_wifi, parse_word,
     };
     #[pymodule_export]
     use crate::controller::{Frame, Limits, Packet, Report, Wanted};

@@ -3,12 +3,13 @@
 //! Bounds are wide: they keep out what is a slip of the pen, and what would let a run not end or
 //! overflow the clock (nanoseconds in 64 bits reach 292 years).
 
-use crate::build::{SimError, spec_error};
+use crate::build::{SimError, spec_error, wifi_config};
 use crate::spec::{
     BackSpec, CapacitySpec, CompetitorSpec, DualPi2Spec, EcnSpec, FeedbackSpec, HeaderSpec,
     HopSpec, HtbSpec, JitterSpec, LossSpec, PathSpec, QueueSpec, RunSpec, ShortTcpSpec, StreamSpec,
-    TcpEcnSpec, TcpSpec, Text, UdpSpec, VideoChatSpec, Way, Word, needs_accurate_ecn,
+    TcpEcnSpec, TcpSpec, Text, UdpSpec, VideoChatSpec, Way, WifiSpec, Word, needs_accurate_ecn,
 };
+use gameway_control::oracle;
 use gameway_events::BIN;
 use gameway_units::{Bytes, Duration, Rate, Ratio};
 use std::fmt::Display;
@@ -40,6 +41,7 @@ pub fn check(spec: &RunSpec) -> Result<(), SimError> {
         return Err(spec_error("stream", format!("{count} flows; at most {MOST_FLOWS} can run")));
     }
     spec.stream.iter().try_for_each(check_stream)?;
+    spec.stream.iter().try_for_each(|stream| check_foresight(stream, &spec.path))?;
     spec.competitor.iter().try_for_each(check_competitor)?;
     if let Some(ping) = &spec.ping {
         span("ping.interval", ping.interval.0, SHORTEST_INTERVAL, LONGEST_RUN)?;
@@ -79,8 +81,27 @@ fn check_path(path: &PathSpec) -> Result<(), SimError> {
     check_queue_of("path.queue", &path.queue)?;
     check_jitter("path.jitter", path.jitter.as_ref())?;
     check_loss("path.loss", path.loss.as_ref())?;
+    check_shared(path)?;
     path.hop.iter().try_for_each(check_hop)?;
     path.back.as_ref().map_or(Ok(()), check_back)
+}
+
+/// A medium is the path's own bottleneck, and carries both ways.
+fn check_shared(path: &PathSpec) -> Result<(), SimError> {
+    let back = path.back.as_ref().and_then(|back| back.capacity.as_ref());
+    let hops =
+        path.hop.iter().map(|hop| (format!("path.hop \"{}\": capacity", hop.name), &hop.capacity));
+    let others = hops.chain(back.map(|capacity| ("path.back.capacity".to_owned(), capacity)));
+    for (field, capacity) in others {
+        if capacity.wifi().is_some() {
+            return Err(spec_error(field, "only path.capacity can be a Wi-Fi medium"));
+        }
+    }
+    if path.capacity.wifi().is_some() && back.is_some() {
+        let why = "the way back shares the Wi-Fi medium of path.capacity; leave this out";
+        return Err(spec_error("path.back.capacity", why));
+    }
+    Ok(())
 }
 
 fn check_hop(hop: &HopSpec) -> Result<(), SimError> {
@@ -116,7 +137,28 @@ fn check_capacity(field: &str, capacity: &CapacitySpec) -> Result<(), SimError> 
             rate(field, capacity.0)
         }),
         CapacitySpec::Trace(_) => Ok(()),
+        CapacitySpec::Wifi(wifi) => check_wifi(wifi),
     }
+}
+
+/// Whether a Wi-Fi medium of this specification can be built.
+///
+/// # Errors
+/// The first key that is wrong, and what is allowed.
+pub fn check_wifi(wifi: &WifiSpec) -> Result<(), SimError> {
+    let field = |key: &str| format!("path.capacity.{key}");
+    let (shortest, longest) = (Duration::from_micros(1), Duration::from_millis(10));
+    if let Some(slot) = wifi.slot {
+        span(&field("slot"), slot.0, shortest, longest)?;
+    }
+    if let Some(time) = wifi.aggregate_time {
+        span(&field("aggregate_time"), time.0, shortest, longest)?;
+    }
+    number(&field("attempts"), wifi.attempts.map(f64::from), 1.0, 255.0)?;
+    if let Some(queue) = &wifi.station_queue {
+        check_queue_of(&field("station_queue"), queue)?;
+    }
+    wifi_config(wifi).map(drop)
 }
 
 /// Whether a queue of this specification can be built.
@@ -316,6 +358,15 @@ fn check_ecn(field: &impl Fn(&str) -> String, stream: &StreamSpec) -> Result<(),
         wanted.1
     );
     Err(spec_error(field("ecn"), why))
+}
+
+/// What a medium carries depends on who else sends: nobody knows that before it happens.
+fn check_foresight(stream: &StreamSpec, path: &PathSpec) -> Result<(), SimError> {
+    if path.capacity.wifi().is_none() || stream.controller.name() != oracle::SPEC.name {
+        return Ok(());
+    }
+    let field = format!("stream \"{}\": controller", stream.name);
+    Err(spec_error(field, "\"oracle\" cannot foresee what a Wi-Fi medium will carry"))
 }
 
 fn check_way(field: &impl Fn(&str) -> String, way: &Way<'_>) -> Result<(), SimError> {

@@ -10,6 +10,7 @@ mod clock;
 mod datagrams;
 mod flow;
 mod frame_log;
+mod hop;
 mod network;
 mod packet;
 mod ping;
@@ -21,5 +22,5 @@ mod stream;
 mod tcp;
 
 pub use build::{BuildController, SimError, check, check_with, run, run_with};
-pub use check::check_queue;
+pub use check::{check_queue, check_wifi};
 pub use spec::RunSpec;

@@ -7,20 +7,19 @@
 //! ```
 //!
 //! Which bottlenecks a flow passes, and in which direction its data goes, is its own [`Way`]s' business;
-//! most set-ups have one bottleneck, and a way back with none.
+//! most set-ups have one bottleneck, and a way back with none. A Wi-Fi medium is one bottleneck with one slot,
+//! on the way down as on the way up.
 //!
 //! Deterministic: virtual time only, ties by slot, no hash order, one random stream for each part.
 
 use crate::agenda::Agenda;
 use crate::flow::FlowEnds;
+use crate::hop::Hop;
 use crate::packet::Packet;
 use crate::recorder::{Fate, Recorder};
 use gameway_events::TableError;
-use gameway_path::{Bottleneck, DelayLine, Dropped, Header, Link, Loss, Queue, Transmitted};
+use gameway_path::{DelayLine, Dropped, Header, Link, Loss, Transmitted};
 use gameway_units::Instant;
-
-/// A bottleneck with any queue.
-pub type Hop = Bottleneck<Packet, Box<dyn Queue<Packet>>>;
 
 const RECORDER: usize = 0;
 const FIRST_HOP: usize = 1;
@@ -126,7 +125,7 @@ impl Network {
     }
 
     fn tick(&mut self, now: Instant) -> Result<(), TableError> {
-        let links: Vec<&Link> = self.hops.iter().map(Bottleneck::link).collect();
+        let links: Vec<&Link> = self.hops.iter().map(Hop::link).collect();
         self.recorder.tick(now, &links)
     }
 
@@ -233,9 +232,12 @@ impl Network {
     }
 
     fn on_transmitted(&mut self, hop: usize, now: Instant) -> Result<(), TableError> {
-        if let Some(done) = self.hops[hop].on_deadline(now) {
-            self.recorder.transmitted(hop, done.packet.size, done.finished - done.started);
+        let mut next = self.hops[hop].on_deadline(now);
+        self.recorder.busy(hop, self.hops[hop].busy(next.as_ref()));
+        while let Some(done) = next {
+            self.recorder.transmitted(hop, done.packet.size);
             self.leave(done)?;
+            next = self.hops[hop].poll_transmitted();
         }
         self.drain_dropped(hop)?;
         self.recorder.queue_is(hop, now, self.hops[hop].queued_bytes());
@@ -300,7 +302,7 @@ impl Network {
 
     /// Packets inside bottlenecks now.
     pub fn queued(&self) -> u64 {
-        self.hops.iter().map(Bottleneck::packets_inside).sum()
+        self.hops.iter().map(Hop::packets_inside).sum()
     }
 
     /// Packets between the bottlenecks of their way and its end now.

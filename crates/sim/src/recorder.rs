@@ -188,10 +188,13 @@ impl Recorder {
     }
 
     /// A bottleneck has transmitted a packet.
-    pub fn transmitted(&mut self, link: usize, size: Bytes, busy: Duration) {
-        let link = &mut self.links[link];
-        link.transmitted_bytes += size.get();
-        link.busy += busy;
+    pub fn transmitted(&mut self, link: usize, size: Bytes) {
+        self.links[link].transmitted_bytes += size.get();
+    }
+
+    /// A bottleneck was sending for this long.
+    pub fn busy(&mut self, link: usize, busy: Duration) {
+        self.links[link].busy += busy;
     }
 
     /// A packet has passed all bottlenecks of its way.

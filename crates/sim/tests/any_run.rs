@@ -23,6 +23,9 @@ fn capacity() -> impl Strategy<Value = Value> {
         json!("1 Gb/s"),
         json!({ "steps": [["0 s", "20 Mb/s"], ["1 s", "0 b/s"], ["1.5 s", "10 Mb/s"]] }),
         json!({ "steps": [["0 s", "0 b/s"], ["0.7 s", "10 Mb/s"], ["0.7001 s", "1 Mb/s"]] }),
+        json!({ "wifi": "802.11g", "error_rate": "5 %", "rts_above": "1 kB" }),
+        json!({ "wifi": "802.11n", "error_rate": "5 %", "station_queue": { "kind": "codel", "size": "20 packets" } }),
+        json!({ "wifi": "802.11ac" }),
     ])
 }
 
@@ -237,6 +240,23 @@ fn assert_tables_make_sense(run: &Run, flows: usize) {
     assert!(state.present("value").iter().all(|value| !value.is_nan()));
 }
 
+/// A medium has no way back of its own, and nobody foresees it.
+fn settle(mut spec: Value) -> Value {
+    if spec["path"]["capacity"].get("wifi").is_none() {
+        return spec;
+    }
+    if let Some(back) = spec["path"]["back"].as_object_mut() {
+        back.remove("capacity");
+        back.remove("queue");
+    }
+    for stream in spec["stream"].as_array_mut().into_iter().flatten() {
+        if stream["controller"] == "oracle" {
+            stream["controller"] = json!("gcc");
+        }
+    }
+    spec
+}
+
 proptest! {
     #![proptest_config(ProptestConfig { cases: 250, ..ProptestConfig::default() })]
 
@@ -267,7 +287,7 @@ proptest! {
         if let Some(interval) = ping {
             spec = with_ping(spec, interval);
         }
-        let run = run(&spec);
+        let run = run(&settle(spec));
         assert_frames_make_sense(&run);
         assert_tables_make_sense(&run, flows);
     }

@@ -44,6 +44,7 @@ from gameway.fields.quantities import (
     span,
     whole,
 )
+from gameway.fields.wifi import wired
 
 __all__ = [
     "FEEDBACK",
@@ -85,7 +86,12 @@ BurstLengths = Annotated[float | Sequence[float], axis(packets)]
 """Mean number of packets lost in a row."""
 Table = dict[str, Any]
 Capacities = Annotated[str | Table | Sequence[str | Table], axis(capacity)]
-"""A rate, { steps = [...] } or { trace = "file" }."""
+"""A rate, { steps = [...] }, { trace = "file" } or { wifi = "802.11g" }."""
+HopCapacities = Annotated[str | Table | Sequence[str | Table], axis(wired(capacity, "a hop"))]
+BackCapacities = Annotated[
+    str | Table | Sequence[str | Table], axis(wired(capacity, "the way back"))
+]
+"""The same without Wi-Fi."""
 Queues = Annotated[str | Table | Sequence[str | Table], axis(queue_of("2 bdp"))]
 """{ kind = "drop-tail", size = "2 bdp" } and the options of that kind."""
 BackQueues = Annotated[str | Table | Sequence[str | Table], axis(queue_of("300 ms"))]

@@ -21,6 +21,7 @@ from gameway.fields.checking import (
 )
 from gameway.fields.files import existing_file, resolve
 from gameway.fields.quantities import interval, moment, rate, rate_or_none
+from gameway.fields.wifi import wifi
 from gameway.reference import REFERENCES
 
 if TYPE_CHECKING:
@@ -68,13 +69,15 @@ def name(value: object, _: ValidationInfo) -> str:
 
 
 def capacity(value: object, info: ValidationInfo) -> object:
-    """Check a capacity: a rate, steps, or a trace."""
+    """Check a capacity: a rate, steps, a trace, or a Wi-Fi medium."""
     if not isinstance(value, dict):
         return rate(value, info)
+    if "wifi" in value:
+        return wifi(value, info)
     if "steps" in value:
         table = as_table(value, "steps", only=("steps",))
         return {"steps": inside("steps", _steps, table["steps"], info)}
-    table = as_table(value, "trace", only=("trace", "steps"))
+    table = as_table(value, "trace", only=("trace", "steps", "wifi"))
     return {"trace": inside("trace", axis_of(_trace), table["trace"], info)}
 
 

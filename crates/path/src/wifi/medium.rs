@@ -26,6 +26,7 @@
 //! | behind a collision or a damaged frame all wait EIFS, the sender too | its acknowledgement timeout and an interframe space are 15 to 20 us shorter; one grid of slots keeps collisions exact |
 //! | who finds the medium idle sends at the next slot of that grid | at most 9 us later |
 //! | one failure count per packet, also behind RTS | the long retry limit of 4 for frames behind RTS is not there |
+//! | access points count as stations do: cw_max 1023 for best effort, not 63 (dot11QAPEDCATable, as hostapd has it) | one set of numbers |
 //! | aggregates are made in the order of the queue | some access points keep a queue per station |
 //! | a receiver waits for ever for the packet that is missing | it is sent again at once, and given up at the latest with its last attempt |
 

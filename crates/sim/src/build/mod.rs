@@ -6,8 +6,10 @@ mod headers;
 pub(crate) mod htb;
 mod queues;
 mod routes;
+mod wifi;
 
-use crate::network::{Flow, Hop, Network};
+use crate::hop::Hop;
+use crate::network::{Flow, Network};
 use crate::random;
 use crate::recorder::Recorder;
 use crate::spec::{CapacitySpec, DropTailSpec, LossSpec, PathSpec, QueueSpec, RunSpec, Text};
@@ -20,6 +22,7 @@ use gameway_units::{Duration, Instant, QueueSize};
 pub(crate) use routes::BACK;
 use routes::Routes;
 use std::path::{Path, PathBuf};
+pub(crate) use wifi::config as wifi_config;
 
 /// Why a run cannot be done; the message names the field and what is allowed.
 #[derive(Debug, thiserror::Error)]
@@ -155,7 +158,7 @@ fn build(spec: &RunSpec, controllers: &BuildController<'_>) -> Result<Built, Sim
         back.map(|one| loss(one, spec.seed, "back/loss")),
     ];
     let link_names = routes.names();
-    let hops = hops(spec, &link_names, links)?;
+    let hops = hops(spec, &link_names, links, &flows, &names)?;
     Ok(Built { names, links: link_names, hops, losses, flows })
 }
 
@@ -201,6 +204,7 @@ fn link(capacity: &CapacitySpec) -> Result<Link, SimError> {
             let steps = list.steps.iter().map(|(at, rate)| (Instant::ZERO + at.0, rate.0));
             Link::steps(steps.collect())?
         }
+        CapacitySpec::Wifi(spec) => wifi::nominal(spec)?,
         CapacitySpec::Trace(file) => {
             let path = file.trace.clone();
             let trace = Trace::parse(&read(&path)?);
@@ -215,18 +219,27 @@ const BACK_QUEUE: QueueSpec = QueueSpec::DropTail(DropTailSpec {
     mark_above: None,
 });
 
-fn hops(spec: &RunSpec, names: &[Name], links: Vec<Link>) -> Result<Vec<Hop>, SimError> {
+fn hops(
+    spec: &RunSpec,
+    links: &[Name],
+    capacities: Vec<Link>,
+    flows: &[Flow],
+    names: &[Name],
+) -> Result<Vec<Hop>, SimError> {
     let path = &spec.path;
     let further = path.hop.iter().map(|hop| &hop.queue);
     let back = path.back.iter().map(|back| back.queue.as_ref().unwrap_or(&BACK_QUEUE));
     let queues = std::iter::once(&path.queue).chain(further).chain(back);
-    let hop = |((link, queue), name): ((Link, &QueueSpec), &Name)| {
+    let parts = capacities.into_iter().zip(queues).zip(links).enumerate();
+    let hop = |(number, ((link, queue), name)): (usize, ((Link, &QueueSpec), &Name))| {
+        if let Some(medium) = path.capacity.wifi().filter(|_| number == 0) {
+            return wifi::hop(medium, path, link, flows, (spec.seed, names));
+        }
         let (size, base_rtt) = (queues::size(queue), path.base_rtt.0);
-        Bottleneck::try_new(link, size, base_rtt, |limit| {
-            queues::queue(queue, limit, base_rtt, spec.seed, name)
-        })
+        let built = |limit| queues::queue(queue, limit, base_rtt, spec.seed, name);
+        Bottleneck::try_new(link, size, base_rtt, built).map(Hop::Wired)
     };
-    links.into_iter().zip(queues).zip(names).map(hop).collect()
+    parts.map(hop).collect()
 }
 
 fn loss(loss: &LossSpec, seed: u64, part: &str) -> Loss {

@@ -4,10 +4,15 @@ use crate::spec::{Direction, PathSpec, Way};
 use gameway_events::Name;
 
 /// The path's own bottleneck is number zero, further ones follow, and that of the way back comes last.
+///
+/// A link of the path's own is passed first on the way down; a Wi-Fi medium last, for it is what the clients
+/// are on, and first on the way up by all that passes it down.
 pub struct Routes {
     names: Vec<Name>,
     /// Number of the way back's bottleneck.
     back: Option<usize>,
+    /// Whether the path's own bottleneck is a medium that both ways share.
+    shared: bool,
 }
 
 /// A flow's bottlenecks, and the losses behind them: 0 down, 1 up.
@@ -36,7 +41,7 @@ impl Routes {
         if congested {
             names.push(BACK.into());
         }
-        Self { names, back }
+        Self { names, back, shared: path.capacity.wifi().is_some() }
     }
 
     /// Their names, in order.
@@ -48,7 +53,9 @@ impl Routes {
     fn down(&self, via: &str) -> Option<Vec<usize>> {
         let towards_clients = self.back.unwrap_or(self.names.len());
         if via == Way::ALL {
-            return Some((0..towards_clients).collect());
+            let mut all: Vec<usize> = (0..towards_clients).collect();
+            all.rotate_left(usize::from(self.shared));
+            return Some(all);
         }
         let place = self.names[..towards_clients].iter().position(|name| **name == *via)?;
         Some(vec![place])
@@ -57,7 +64,11 @@ impl Routes {
     /// The route of a flow; `None` if there is no bottleneck of the name it wants.
     pub fn of(&self, way: &Way<'_>) -> Option<Route> {
         let down = self.down(way.via)?;
-        let up: Vec<usize> = self.back.into_iter().collect();
+        let up: Vec<usize> = if self.shared {
+            down.iter().copied().filter(|hop| *hop == 0).collect()
+        } else {
+            self.back.into_iter().collect()
+        };
         Some(match way.direction {
             Direction::Down => Route { forward: down, forward_loss: 0, back: up, back_loss: 1 },
             Direction::Up => Route { forward: up, forward_loss: 1, back: down, back_loss: 0 },

@@ -10,6 +10,7 @@ mod htb;
 mod path;
 mod queue;
 mod stream;
+mod wifi;
 
 pub use competitor::{
     Begin, CompetitorSpec, OnOffSpec, OnliveSpec, ShortTcpSpec, Spacing, TcpEcnSpec, TcpSpec,
@@ -26,6 +27,7 @@ pub use queue::{
     Switch,
 };
 pub use stream::{ControllerSpec, Drift, EcnSpec, FeedbackSpec, PauseSpec, StreamSpec, VideoSpec};
+pub use wifi::{Megahertz, WifiName, WifiSpec};
 
 use gameway_units::Duration;
 use serde::de::{Deserialize, Deserializer, Error};

@@ -1,6 +1,6 @@
 //! The path of a run.
 
-use super::{QueueSpec, Text};
+use super::{QueueSpec, Text, WifiSpec};
 use gameway_units::{Duration, Rate, Ratio};
 use serde::de::{Deserialize, Deserializer, Error};
 use std::path::PathBuf;
@@ -57,8 +57,7 @@ pub struct BackSpec {
 }
 
 /// Capacity over time.
-#[derive(Debug, Clone, PartialEq, serde::Deserialize)]
-#[serde(untagged)]
+#[derive(Debug, Clone, PartialEq)]
 pub enum CapacitySpec {
     /// Always the same.
     Constant(Text<Rate>),
@@ -66,6 +65,39 @@ pub enum CapacitySpec {
     Steps(StepsSpec),
     /// A trace in Mahimahi's format.
     Trace(TraceSpec),
+    /// A medium that both ways share.
+    Wifi(Box<WifiSpec>),
+}
+
+impl CapacitySpec {
+    /// The medium, if it is one.
+    #[must_use]
+    pub fn wifi(&self) -> Option<&WifiSpec> {
+        if let Self::Wifi(wifi) = self { Some(wifi) } else { None }
+    }
+}
+
+impl<'de> Deserialize<'de> for CapacitySpec {
+    /// A table with the key `wifi` is a medium, and its errors are told as such.
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        #[derive(serde::Deserialize)]
+        #[serde(untagged)]
+        enum Capacity {
+            Constant(Text<Rate>),
+            Steps(StepsSpec),
+            Trace(TraceSpec),
+        }
+        let value = serde_json::Value::deserialize(deserializer)?;
+        if value.get("wifi").is_some() {
+            let wifi = WifiSpec::deserialize(value).map_err(Error::custom)?;
+            return Ok(Self::Wifi(Box::new(wifi)));
+        }
+        Ok(match Capacity::deserialize(value).map_err(Error::custom)? {
+            Capacity::Constant(rate) => Self::Constant(rate),
+            Capacity::Steps(steps) => Self::Steps(steps),
+            Capacity::Trace(trace) => Self::Trace(trace),
+        })
+    }
 }
 
 /// See [`CapacitySpec::Steps`].

@@ -1,0 +1,133 @@
+//! What packets wait for: a queue in front of a link, or a Wi-Fi medium.
+
+use crate::packet::Packet;
+use gameway_path::{Bottleneck, Dropped, FlowId, Link, Medium, PathPacket, Queue, Transmitted};
+use gameway_units::{Bytes, Duration, Instant};
+use std::net::IpAddr;
+
+/// Any discipline.
+pub type AnyQueue = Box<dyn Queue<Packet>>;
+
+/// A bottleneck of the network.
+pub enum Hop {
+    /// A link of its own, one way.
+    Wired(Bottleneck<Packet, AnyQueue>),
+    /// A channel that both ways share.
+    Wifi(Wifi),
+}
+
+/// A medium, and who stands where.
+pub struct Wifi {
+    medium: Medium<Packet, AnyQueue>,
+    /// What it carries at best, for tables and queues sized in time.
+    nominal: Link,
+    /// Of each flow: its client's address, and the station that has it.
+    stations: Vec<(IpAddr, usize)>,
+    /// Airtime that was asked for.
+    reported: Duration,
+}
+
+const ACCESS_POINT: usize = 0;
+
+impl Wifi {
+    /// A medium whose stations have the addresses of the flows' clients; `stations` is by flow.
+    pub fn new(
+        medium: Medium<Packet, AnyQueue>,
+        nominal: Link,
+        stations: Vec<(IpAddr, usize)>,
+    ) -> Self {
+        Self { medium, nominal, stations, reported: Duration::ZERO }
+    }
+
+    /// To whose queue a packet comes: down to the access point's, up to its station's.
+    fn node_of(&self, packet: &Packet) -> usize {
+        let FlowId(flow) = packet.flow;
+        let (client, station) = self.stations[usize::from(flow)];
+        if packet.header().destination.address == client { ACCESS_POINT } else { station }
+    }
+
+    fn take_busy(&mut self) -> Duration {
+        let airtime = self.medium.airtime();
+        airtime - std::mem::replace(&mut self.reported, airtime)
+    }
+}
+
+impl Hop {
+    /// Takes a packet. A packet that is dropped (this one or, in some disciplines, another) is returned.
+    pub fn arrive(&mut self, now: Instant, packet: Packet) -> Option<Dropped<Packet>> {
+        match self {
+            Self::Wired(bottleneck) => bottleneck.arrive(now, packet),
+            Self::Wifi(wifi) => {
+                let node = wifi.node_of(&packet);
+                wifi.medium.arrive(now, node, packet)
+            }
+        }
+    }
+
+    /// When it wants to act.
+    pub fn next_deadline(&self) -> Option<Instant> {
+        match self {
+            Self::Wired(bottleneck) => bottleneck.next_deadline(),
+            Self::Wifi(wifi) => wifi.medium.next_deadline(),
+        }
+    }
+
+    /// That time has come. The first packet that has left, if any.
+    pub fn on_deadline(&mut self, now: Instant) -> Option<Transmitted<Packet>> {
+        match self {
+            Self::Wired(bottleneck) => bottleneck.on_deadline(now),
+            Self::Wifi(wifi) => {
+                wifi.medium.on_deadline(now);
+                wifi.medium.poll_delivered()
+            }
+        }
+    }
+
+    /// A further packet that has left at the same time.
+    pub fn poll_transmitted(&mut self) -> Option<Transmitted<Packet>> {
+        match self {
+            Self::Wired(_) => None,
+            Self::Wifi(wifi) => wifi.medium.poll_delivered(),
+        }
+    }
+
+    /// For how long it was sending since this was last asked; `done` has just left.
+    pub fn busy(&mut self, done: Option<&Transmitted<Packet>>) -> Duration {
+        match self {
+            Self::Wired(_) => done.map_or(Duration::ZERO, |done| done.finished - done.started),
+            Self::Wifi(wifi) => wifi.take_busy(),
+        }
+    }
+
+    /// The next packet that was dropped other than on its arrival.
+    pub fn poll_dropped(&mut self) -> Option<Dropped<Packet>> {
+        match self {
+            Self::Wired(bottleneck) => bottleneck.poll_dropped(),
+            Self::Wifi(wifi) => wifi.medium.poll_dropped(),
+        }
+    }
+
+    /// Bytes that wait: of a medium, at its access point.
+    pub fn queued_bytes(&self) -> Bytes {
+        match self {
+            Self::Wired(bottleneck) => bottleneck.queued_bytes(),
+            Self::Wifi(wifi) => wifi.medium.queued_bytes(ACCESS_POINT),
+        }
+    }
+
+    /// Packets inside.
+    pub fn packets_inside(&self) -> u64 {
+        match self {
+            Self::Wired(bottleneck) => bottleneck.packets_inside(),
+            Self::Wifi(wifi) => wifi.medium.packets_inside(),
+        }
+    }
+
+    /// Its capacity over time: of a medium, the nominal one.
+    pub fn link(&self) -> &Link {
+        match self {
+            Self::Wired(bottleneck) => bottleneck.link(),
+            Self::Wifi(wifi) => &wifi.nominal,
+        }
+    }
+}
