@@ -172,6 +172,9 @@ class Path(Part):
     queue: fields.Queues = Field(
         default_factory=lambda: {"kind": "drop-tail", "size": "2 bdp"}, examples=["drop-tail"]
     )
+    classifier: Annotated[
+        str | Sequence[str], fields.words("classifier", ("none", "behaviour"))
+    ] = "none"
     jitter: Annotated[Jitter | Sequence[Jitter] | None, fields.table_axis(Jitter)] = None
     loss: Annotated[Loss | Sequence[Loss] | None, fields.table_axis(Loss)] = None
     back: Annotated[Back | Sequence[Back] | None, fields.table_axis(Back)] = None
@@ -254,7 +257,8 @@ class Competitor(KindOf):
     OPTIONAL = {
         "tcp": ("congestion_control", "bytes", "rate_limit", "on_off"),
         "short-tcp": (
-            "congestion_control", "least_size", "greatest_size", "connections", "mean_gap", "begins",
+            "congestion_control", "least_size", "greatest_size", "connections", "mean_gap",
+            "begins",
         ),
         "udp": ("packet_size", "spacing", "return_rate", "return_packet_size"),
         "onlive-ut": ("spacing",),

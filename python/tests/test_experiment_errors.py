@@ -138,7 +138,7 @@ CASES = {
     ),
     "unknown competitor": (
         'name = "download"', 'name = "download"\nkind = "dash"', 16, "competitor.0.kind", "dash",
-        ["known are short-tcp, tcp, udp"],
+        ["known are onlive-rome, onlive-ut, short-tcp, tcp, udp"],
     ),
     "unknown feedback": (
         'name = "game"', 'name = "game"\nfeedback = "often"', 12, "stream.0.feedback", "often",

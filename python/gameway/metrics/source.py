@@ -89,7 +89,7 @@ def competitors(spec: dict[str, Any]) -> list[dict[str, Any]]:
 
 
 def yields(competitor: dict[str, Any]) -> bool:
-    """Whether a competitor of a spec makes room for others: TCP does, datagrams by the clock do not."""
+    """Whether a competitor of a spec makes room for others: TCP does, packets by the clock not."""
     return competitor.get("kind", "tcp") in {"tcp", "short-tcp"}
 
 

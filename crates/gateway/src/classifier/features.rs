@@ -9,8 +9,8 @@
 //! | packets that are not full | 15 a second | 15 a second | every other frame at 30 a second ends in one |
 //! | rhythm | a line, or even | not asked | [`super::spectrum`]; queues and pacers smear it when the path is full |
 //! | even: coefficient of variation of the 64 ms spans | 0.25 | | 600 packets a second at random have 0.16; a page or a window of TCP has 1 |
-//! | even: packets that are not full | 90 % | | nothing but a frame's size can have cut them |
-//! | answers | 10 a second | 10 a second | reports come each 100 ms at least (RFC 8888 section 3 wants them each RTT), inputs at 60 Hz and more |
+//! | even: packets that are not full | half | | a frame cut evenly leaves its packets less than full, but by little if it has hundreds; a download leaves none |
+//! | answers | 5 a second | 5 a second | half of what the slowest sends: a report each 100 ms. Inputs come at 60 Hz and more |
 //! | bytes of the answer, of the picture's | 20 % | 20 % | a call has as many both ways, a game 2 to 5 %: the middle, on a scale of ratios |
 //! | mean answer of a TCP | above 80 B | above 80 B | an acknowledgement: 20 + 20 + 12 B of timestamps, and three blocks of SACK at times |
 
@@ -30,8 +30,8 @@ const RATE_TO_REMAIN: Rate = Rate::from_mbps(1);
 const LEAST_BUSY_SPANS: u32 = 15;
 const LEAST_PARTIAL_PER_SEC: f64 = 15.0;
 const MOST_VARIATION: f64 = 0.25;
-const EVEN_PARTIAL_SHARE: f64 = 0.9;
-const LEAST_ANSWERS_PER_SEC: f64 = 10.0;
+const EVEN_PARTIAL_SHARE: f64 = 0.5;
+const LEAST_ANSWERS_PER_SEC: f64 = 5.0;
 const MOST_ANSWER_SHARE: f64 = 0.2;
 const LARGEST_ACKNOWLEDGEMENT: f64 = 80.0;
 

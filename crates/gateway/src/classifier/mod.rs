@@ -12,7 +12,7 @@
 //! 2. what it sends, it has just made: an elastic sender always has more and fills every packet, a
 //!    frame ends where it ends, so packets are not all full;
 //! 3. pictures come by a clock, 30 to 144 a second: its bytes have a line in their spectrum there (or
-//!    are so evenly paced that no line is left, and then hardly any packet is full);
+//!    are so evenly paced that no line is left, and then most packets are not full);
 //! 4. the player answers all the time, with little: inputs and reports, not pictures, and not the bare
 //!    acknowledgements of TCP.
 //!
@@ -24,7 +24,7 @@
 //! |---|---|---|
 //! | looks to recognise | 3 | with the window, within the two seconds that are asked of it |
 //! | looks to demote | 8 | 2.05 s: as long as recognition; a queue must not change on one stall |
-//! | flows | 1024 | a home's; 2.3 kB each |
+//! | flows | 1024 | a home's; 4.5 kB each |
 //! | ways of the table | 8 | CAKE's (tc-cake(8)): collisions are rare until the table is nearly full |
 //! | a flow is forgotten after | 120 s | RFC 4787 REQ-5: no NAT forgets UDP sooner |
 //!

@@ -5,9 +5,9 @@
 //! and one that is worth keeping only if all are. Nothing is allocated after the start, and no flood of
 //! new flows costs more than a flow each, nor displaces a game while anything else is there.
 
+use core::net::IpAddr;
 use gameway_path::{Endpoint, Header, Protocol};
 use gameway_units::{Duration, Instant};
-use std::net::IpAddr;
 
 const WAYS: usize = 8;
 const FORGOTTEN_AFTER: Duration = Duration::from_secs(120);

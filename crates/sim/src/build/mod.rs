@@ -8,8 +8,11 @@ mod routes;
 
 use crate::network::{Flow, Hop, Network};
 use crate::random;
+use crate::recognition::Recognition;
 use crate::recorder::Recorder;
-use crate::spec::{CapacitySpec, DropTailSpec, LossSpec, PathSpec, QueueSpec, RunSpec, Text};
+use crate::spec::{
+    CapacitySpec, ClassifierSpec, DropTailSpec, LossSpec, PathSpec, QueueSpec, RunSpec, Text,
+};
 use flows::Parts;
 use gameway_control::{OptionError, RateController, RateLimits};
 use gameway_events::{Name, SummaryRecord, TableError};
@@ -110,6 +113,9 @@ pub fn run_with(
     let packets = spec.record.packets;
     let recorder = Recorder::create(folder, built.names, built.links, end, packets)?;
     let mut network = Network::new(built.hops, built.losses, built.flows, recorder);
+    if spec.path.classifier == ClassifierSpec::Behaviour {
+        network.recognise(Recognition::new(random::number(spec.seed, "path/classifier")));
+    }
     network.run_until(end)?;
     let summary = summary(spec, &network);
     network.recorder.finish(&summary)?;

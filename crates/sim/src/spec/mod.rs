@@ -14,7 +14,8 @@ pub use competitor::{
     VideoChatSpec,
 };
 pub use path::{
-    BackSpec, CapacitySpec, HopSpec, JitterSpec, LossSpec, PathSpec, StepsSpec, TraceSpec,
+    BackSpec, CapacitySpec, ClassifierSpec, HopSpec, JitterSpec, LossSpec, PathSpec, StepsSpec,
+    TraceSpec,
 };
 pub use queue::{
     CodelSpec, DecisionSpec, DelayInputSpec, DropTailSpec, DualPi2Spec, FqCodelSpec, MarkingSpec,
