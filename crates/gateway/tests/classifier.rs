@@ -7,7 +7,8 @@ use gameway_gateway::classifier::{Classifier, Evidence, Missing};
 use gameway_path::{Protocol, Traffic};
 use proptest::prelude::*;
 use traffic::{
-    Packet, both, bulk, bytes, frames, game, header, instant, later, steady, windows, without,
+    Packet, both, bulk, bytes, frames, game, header, instant, jittered, later, steady, windows,
+    without,
 };
 
 /// What a flow became, and when it did: each change with its time.
@@ -51,6 +52,18 @@ fn games_of_any_rate_and_frame_rate_are_found_within_two_seconds() {
                 let at = recognised(&game(mbps, hertz, share, 6.0));
                 assert!((1.5..2.0).contains(&at), "{mbps} Mb/s, {hertz} Hz: {at}");
             }
+        }
+    }
+}
+
+#[test]
+fn sound_and_jitter_in_front_of_the_gateway_hide_no_game() {
+    for hertz in [30.0, 60.0, 120.0] {
+        for mbps in [5.0, 30.0] {
+            let sound = both(steady(120, 0.02, Down, 6.0), steady(120, 0.02, Up, 6.0));
+            // Up to 4 ms, in order.
+            let at = recognised(&jittered(both(game(mbps, hertz, 0.4, 6.0), sound), 0.004));
+            assert!((1.5..2.1).contains(&at), "{mbps} Mb/s, {hertz} Hz: {at}");
         }
     }
 }

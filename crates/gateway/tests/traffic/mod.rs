@@ -77,6 +77,17 @@ pub fn both(one: Vec<Packet>, other: Vec<Packet>) -> Vec<Packet> {
     packets
 }
 
+/// Each packet up to so much later, but none before one that left earlier.
+pub fn jittered(packets: Vec<Packet>, most: f64) -> Vec<Packet> {
+    let mut draws = Draws(5);
+    let mut last = 0.0_f64;
+    let late = |(at, size, direction): Packet| {
+        last = last.max(at + most * draws.uniform());
+        (last, size, direction)
+    };
+    packets.into_iter().map(late).collect()
+}
+
 /// From `from` on.
 pub fn later(packets: Vec<Packet>, from: f64) -> Vec<Packet> {
     packets.into_iter().map(|(at, size, direction)| (at + from, size, direction)).collect()
