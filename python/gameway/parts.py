@@ -174,6 +174,9 @@ class Path(Part):
     queue: fields.Queues = Field(
         default_factory=lambda: {"kind": "drop-tail", "size": "2 bdp"}, examples=["drop-tail"]
     )
+    classifier: Annotated[
+        str | Sequence[str], fields.words("classifier", ("none", "behaviour"))
+    ] = "none"
     jitter: Annotated[Jitter | Sequence[Jitter] | None, fields.table_axis(Jitter)] = None
     loss: Annotated[Loss | Sequence[Loss] | None, fields.table_axis(Loss)] = None
     back: Annotated[Back | Sequence[Back] | None, fields.table_axis(Back)] = None

@@ -10,9 +10,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from gameway.parts import Back, Competitor, Jitter, Loss, Part, Stream
+from gameway.parts import Back, Competitor, Jitter, Loss, Part, Path, Stream
 
 QUIET: dict[type[Part], tuple[str, ...]] = {
+    Path: ("classifier",),
     Jitter: ("kind",),
     Stream: ("via", "direction", "ecn", "clock_drift"),
     Competitor: ("via", "direction", "connections", "spacing"),
@@ -48,7 +49,7 @@ def _rebuilt(combination: dict[str, Any], rule: Rule) -> dict[str, Any]:
     """Apply a rule to each table that has a model with such keys."""
     models: dict[str, type[Part]] = {"stream": Stream, "competitor": Competitor}
     return {
-        key: _path(value, rule)
+        key: rule(Path, _path(value, rule))
         if key == "path"
         else [rule(models[key], table) for table in value]
         if key in models

@@ -58,8 +58,31 @@ def test_each_bottleneck_carries_the_flows_that_pass_it(
         everything.link().group_by("link").agg(pl.col("transmitted_bytes").sum()).collect().rows()
     )
     passing = {
-        "path": ("all", "limit", "download", "pages", "ping"),
-        "access": ("all", "near", "download", "pages", "video", "ping"),
+        "path": (
+            "all",
+            "limit",
+            "download",
+            "pages",
+            "film",
+            "page",
+            "rome",
+            "voice",
+            "chat",
+            "ping",
+        ),
+        "access": (
+            "all",
+            "near",
+            "download",
+            "pages",
+            "video",
+            "film",
+            "page",
+            "rome",
+            "voice",
+            "chat",
+            "ping",
+        ),
         "back": ("up", "upload", "call"),
     }
     assert set(carried) == set(passing)
@@ -83,6 +106,16 @@ def test_each_flow_sends_what_it_says(flows: dict[str, dict[str, Any]]) -> None:
     assert flows["upload"]["received_payload_bytes"] == pytest.approx(2e6 / 8 * 5, abs=65536)
     # Some transfers of 30 to 50 kB, with gaps of half a second on average between them.
     assert 5 * 30e3 < flows["pages"]["received_payload_bytes"] < 25 * 50e3
+    # Four segments of 250 kB; three transfers of 20 kB; packets of Rome for 2 s.
+    assert flows["film"]["received_payload_bytes"] == pytest.approx(1e6, rel=0.001)
+    assert flows["page"]["received_payload_bytes"] == 60_000
+    assert flows["rome"]["sent_packets"] == pytest.approx(2 / 0.0016, rel=0.1)
+    assert flows["rome"]["sent_bytes"] == flows["rome"]["sent_packets"] * 914
+    assert flows["voice"]["sent_bytes"] == pytest.approx(48e3, rel=0.01)
+    assert flows["voice"]["feedback_bytes"] == pytest.approx(24e3, rel=0.01)
+    # A picture of 500 kb/s with sound of 48, and sound only back.
+    assert flows["chat"]["sent_bytes"] == pytest.approx(548e3, rel=0.1)
+    assert flows["chat"]["feedback_bytes"] == pytest.approx(48e3, rel=0.01)
     for name in ("all", "near", "up", "limit"):
         assert 2e6 < flows[name]["sent_bytes"] * 8 / 8 < 10.5e6
         assert 0.0005 < flows[name]["feedback_bytes"] / flows[name]["sent_bytes"] < 0.1

@@ -136,9 +136,25 @@ CASES = {
         '"cubic"', '"qubic"', 16, "competitor.0.congestion_control", "qubic",
         ['did you mean "cubic"', "newreno, prague, vegas"],
     ),
+    "unknown classifier": (
+        'capacity = "25 Mb/s"', 'capacity = "25 Mb/s"\nclassifier = "ports"', 7,
+        "path.classifier", "ports", ["is no classifier", "behaviour, none"],
+    ),
+    "video without a bitrate": (
+        'name = "download"', 'name = "download"\non_off = { segment = "4 s" }', 16,
+        "competitor.0.on_off.bitrate", None, ["is missing", 'bitrate = "5 Mb/s"'],
+    ),
+    "picture of a download": (
+        'name = "download"', 'name = "download"\nbitrate = "4 Mb/s"', 16,
+        "competitor.0.bitrate", "4 Mb/s", ['only kind = "video-chat" has it'],
+    ),
+    "uneven spacing": (
+        'congestion_control = "cubic"', 'kind = "onlive-ut"\nspacing = "uneven"', 17,
+        "competitor.0.spacing", "uneven", ["is no spacing", "even, exponential"],
+    ),
     "unknown competitor": (
         'name = "download"', 'name = "download"\nkind = "dash"', 16, "competitor.0.kind", "dash",
-        ["known are short-tcp, tcp, udp"],
+        ["known are onlive-rome, onlive-ut, short-tcp, tcp, udp"],
     ),
     "unknown feedback": (
         'name = "game"', 'name = "game"\nfeedback = "often"', 12, "stream.0.feedback", "often",

@@ -15,6 +15,7 @@ mod network;
 mod packet;
 mod ping;
 mod random;
+mod recognition;
 mod recorder;
 mod short_tcp;
 pub mod spec;

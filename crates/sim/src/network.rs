@@ -16,13 +16,17 @@ use crate::agenda::Agenda;
 use crate::flow::FlowEnds;
 use crate::hop::Hop;
 use crate::packet::Packet;
+use crate::recognition::Recognition;
 use crate::recorder::{Fate, Recorder};
 use gameway_events::TableError;
+use gameway_gateway::classifier::Direction;
 use gameway_path::{DelayLine, Dropped, Header, Link, Loss, Transmitted};
 use gameway_units::Instant;
 
 const RECORDER: usize = 0;
 const FIRST_HOP: usize = 1;
+/// The path's own bottleneck, where the gateway stands.
+const PATH: usize = 0;
 /// Slots of each flow, in this order.
 const SERVER: usize = 0;
 const FORWARD: usize = 1;
@@ -60,6 +64,17 @@ pub struct Flow {
 }
 
 impl Flow {
+    /// Where a packet goes.
+    fn direction(&self, packet: &Packet) -> Direction {
+        if packet.returning == self.upwards { Direction::Down } else { Direction::Up }
+    }
+
+    /// Whether what comes down passes the gateway.
+    fn passes_gateway(&self) -> bool {
+        let down = if self.upwards { &self.back } else { &self.forward };
+        down.hops.contains(&PATH)
+    }
+
     /// The header of a packet; the client has a port of its own for each connection.
     fn header_of(&self, packet: &Packet) -> Header {
         let mut header = self.header;
@@ -70,7 +85,10 @@ impl Flow {
             let number = (u32::from(first) + packet.connection % most) % most;
             *port = FIRST_CLIENT_PORT + number as u16;
         }
-        if packet.returning == self.upwards { header } else { header.reversed() }
+        match self.direction(packet) {
+            Direction::Down => header,
+            Direction::Up => header.reversed(),
+        }
     }
 }
 
@@ -81,6 +99,8 @@ pub struct Network {
     /// Down and up.
     losses: [Option<Loss>; 2],
     flows: Vec<Flow>,
+    /// What tells games from others, if anything does.
+    recognition: Option<Recognition>,
     /// The result tables.
     pub recorder: Recorder,
     /// Events processed so far.
@@ -97,11 +117,17 @@ impl Network {
     ) -> Self {
         let mut agenda = Agenda::new(FIRST_HOP + hops.len() + flows.len() * SLOTS_PER_FLOW);
         agenda.set(RECORDER, Some(recorder.next_deadline()));
-        let mut network = Self { agenda, hops, losses, flows, recorder, events: 0 };
+        let mut network =
+            Self { agenda, hops, losses, flows, recognition: None, recorder, events: 0 };
         for flow in 0..network.flows.len() {
             network.refresh_ends(flow);
         }
         network
+    }
+
+    /// Lets a gateway in front of the path's bottleneck tell games from other flows.
+    pub fn recognise(&mut self, recognition: Recognition) {
+        self.recognition = Some(recognition);
     }
 
     /// Runs until `end` and writes what is then still open.
@@ -180,7 +206,8 @@ impl Network {
         while let Some(packet) = self.flows[flow].ends.poll_transmit(now) {
             self.recorder.sent(packet.flow, packet.size);
             let header = self.flows[flow].header_of(&packet);
-            self.pass_on(flow, Packet { came: now, header, ..packet }, now)?;
+            let packet = self.seen(flow, Packet { came: now, header, ..packet }, now)?;
+            self.pass_on(flow, packet, now)?;
         }
         Ok(())
     }
@@ -191,9 +218,28 @@ impl Network {
             let counted = !self.flows[flow].back.hops.is_empty();
             self.recorder.sent_back(packet.flow, packet.size, counted);
             let header = self.flows[flow].header_of(&packet);
-            self.pass_on(flow, Packet { came: now, header, ..packet }, now)?;
+            let packet = self.seen(flow, Packet { came: now, header, ..packet }, now)?;
+            self.pass_on(flow, packet, now)?;
         }
         Ok(())
+    }
+
+    /// The packet with what the gateway takes its flow for. The bottleneck that it comes to first is the
+    /// gateway's, either way.
+    fn seen(
+        &mut self,
+        flow: usize,
+        mut packet: Packet,
+        now: Instant,
+    ) -> Result<Packet, TableError> {
+        let from = &self.flows[flow];
+        if let Some(recognition) = &mut self.recognition
+            && from.passes_gateway()
+        {
+            let direction = from.direction(&packet);
+            recognition.see(now, &mut packet, direction, &mut self.recorder)?;
+        }
+        Ok(packet)
     }
 
     fn way(&mut self, flow: usize, returning: bool) -> &mut Way {

@@ -25,7 +25,7 @@ import numpy as np
 
 from gameway.metrics.presence import presence
 from gameway.metrics.quantities import megabits_per_second
-from gameway.metrics.source import competitors, streams
+from gameway.metrics.source import competitors, streams, yields
 
 if TYPE_CHECKING:
     import polars as pl
@@ -147,11 +147,12 @@ def _by_link(link: pl.DataFrame) -> dict[str, pl.DataFrame]:
 
 
 def _yielding(spec: dict[str, Any]) -> list[dict[str, Any]]:
-    return [*streams(spec), *(flow for flow in competitors(spec) if flow.get("kind") != "udp")]
+    return [*streams(spec), *(flow for flow in competitors(spec) if yields(flow))]
 
 
 def _comes_and_goes(flow: dict[str, Any]) -> bool:
-    return flow.get("kind") == "short-tcp" or flow.get("bytes") is not None
+    ends = flow.get("bytes") is not None or flow.get("on_off") is not None
+    return flow.get("kind") == "short-tcp" or ends
 
 
 def _take_unyielding(
@@ -159,7 +160,7 @@ def _take_unyielding(
 ) -> None:
     for flow in competitors(run.spec):
         taken = sent.get(str(flow["name"]))
-        if flow.get("kind") == "udp" and taken is not None:
+        if not yields(flow) and taken is not None:
             for name in _passed(flow, hops, capacities):
                 capacities[name] = np.maximum(capacities[name] - taken, 0.0)
 

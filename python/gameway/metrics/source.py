@@ -88,6 +88,11 @@ def competitors(spec: dict[str, Any]) -> list[dict[str, Any]]:
     return [{"name": "download", **flow} for flow in flows]
 
 
+def yields(competitor: dict[str, Any]) -> bool:
+    """Whether a competitor of a spec makes room for others: TCP does, packets by the clock not."""
+    return competitor.get("kind", "tcp") in {"tcp", "short-tcp"}
+
+
 def streams(spec: dict[str, Any]) -> list[dict[str, Any]]:
     """The game streams of a spec, with their names filled in."""
     return [{"name": "game", **stream} for stream in spec.get("stream") or []]

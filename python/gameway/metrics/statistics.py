@@ -34,6 +34,20 @@ def half_width(values: Floats) -> float:
     return t_quantile(len(values)) * float(np.std(values, ddof=1)) / math.sqrt(len(values))
 
 
+def wilson_interval(count: int, of: int) -> tuple[float, float]:
+    """The 95 % interval of a share of which `count` of `of` were seen; NaN of none.
+
+    Source: Wilson 1927, "Probable inference, the law of succession, and statistical inference".
+    """
+    if of == 0:
+        return math.nan, math.nan
+    z = float(stats.norm.ppf(0.5 + CONFIDENCE / 2.0))
+    share, weight = count / of, z * z / of
+    middle = (share + weight / 2.0) / (1.0 + weight)
+    half = z * math.sqrt(share * (1.0 - share) / of + weight / of / 4.0) / (1.0 + weight)
+    return max(0.0, middle - half), min(1.0, middle + half)
+
+
 def jain_index(rates: Sequence[float]) -> float:
     """Jain's fairness index, (sum x)^2 / (n sum x^2): 1 for equal shares, 1/n for one taker.
 

@@ -11,8 +11,11 @@ mod wifi;
 use crate::hop::Hop;
 use crate::network::{Flow, Network};
 use crate::random;
+use crate::recognition::Recognition;
 use crate::recorder::Recorder;
-use crate::spec::{CapacitySpec, DropTailSpec, LossSpec, PathSpec, QueueSpec, RunSpec, Text};
+use crate::spec::{
+    CapacitySpec, ClassifierSpec, DropTailSpec, LossSpec, PathSpec, QueueSpec, RunSpec, Text,
+};
 use flows::Parts;
 use gameway_control::{OptionError, RateController, RateLimits};
 use gameway_events::{Name, SummaryRecord, TableError};
@@ -113,6 +116,9 @@ pub fn run_with(
     let end = Instant::ZERO + spec.duration.0;
     let recorder = Recorder::create(folder, built.names, built.links, end, &spec.record)?;
     let mut network = Network::new(built.hops, built.losses, built.flows, recorder);
+    if spec.path.classifier == ClassifierSpec::Behaviour {
+        network.recognise(Recognition::new(random::number(spec.seed, "path/classifier")));
+    }
     network.run_until(end)?;
     let summary = summary(spec, &network);
     network.recorder.finish(&summary)?;

@@ -19,7 +19,8 @@ pub use competitor::{
 pub use header::{HeaderSpec, Word};
 pub use htb::{ClassSpec, EcnWord, HtbSpec, MatchSpec, RuleSpec};
 pub use path::{
-    BackSpec, CapacitySpec, HopSpec, JitterSpec, LossSpec, PathSpec, StepsSpec, TraceSpec,
+    BackSpec, CapacitySpec, ClassifierSpec, HopSpec, JitterSpec, LossSpec, PathSpec, StepsSpec,
+    TraceSpec,
 };
 pub use queue::{
     CakeSpec, CellsSpec, CodelSpec, DecisionSpec, DelayInputSpec, DiffservSpec, DropTailSpec,

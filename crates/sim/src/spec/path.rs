@@ -17,6 +17,9 @@ pub struct PathSpec {
     pub forward_delay: Option<Text<Duration>>,
     /// The queue at the bottleneck.
     pub queue: QueueSpec,
+    /// What tells games from other flows in front of that queue.
+    #[serde(default)]
+    pub classifier: ClassifierSpec,
     /// Jitter towards the client.
     #[serde(default, deserialize_with = "jitter")]
     pub jitter: Option<JitterSpec>,
@@ -27,6 +30,17 @@ pub struct PathSpec {
     pub hop: Vec<HopSpec>,
     /// The way from the clients to the servers; never congested and without loss if not given.
     pub back: Option<BackSpec>,
+}
+
+/// How a gateway in front of the path's queue tells games from other flows.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, serde::Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum ClassifierSpec {
+    /// Not at all.
+    #[default]
+    None,
+    /// By sizes and times of packets: [`gameway_gateway::classifier`].
+    Behaviour,
 }
 
 /// A further bottleneck.

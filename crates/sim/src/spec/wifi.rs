@@ -17,7 +17,7 @@ pub enum WifiName {
 }
 
 /// See [`gameway_path::WifiConfig`].
-#[derive(Debug, Clone, Copy, PartialEq, serde::Deserialize)]
+#[derive(Debug, Clone, PartialEq, serde::Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct WifiSpec {
     /// Which generation.

@@ -23,7 +23,7 @@ from gameway.metrics import network
 from gameway.metrics.presence import common, presence, within
 from gameway.metrics.quantities import megabits_per_second, seconds
 from gameway.metrics.series import Bitrates, bitrates_from
-from gameway.metrics.source import competitors, link_of, rows_of_link, streams
+from gameway.metrics.source import competitors, link_of, rows_of_link, streams, yields
 from gameway.metrics.statistics import jain_index
 from gameway.metrics.windows import Window
 
@@ -72,7 +72,7 @@ class Observed:
     @cached_property
     def rivals(self) -> list[Flow]:
         """The TCPs."""
-        return [flow for flow in competitors(self.spec) if flow.get("kind", "tcp") != "udp"]
+        return [flow for flow in competitors(self.spec) if yields(flow)]
 
     @cached_property
     def bitrates(self) -> Bitrates:

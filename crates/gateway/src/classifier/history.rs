@@ -1,0 +1,223 @@
+//! What is kept of a flow: its bytes by time, and its packets by epoch, both ways.
+//!
+//! Model: a ring of bins of 2 ms (four samples of a frame at 125 a second) over 512 bins, and four epochs
+//! of 128 bins each. When an epoch is over, the last window can be looked at. Bins and epochs count from
+//! the flow's first packet.
+//!
+//! | Constant | Value | Origin |
+//! |---|---|---|
+//! | bin | 2 ms | 250 Hz and below are seen: 144 frames a second and, of 60, the second harmonic wave |
+//! | window | 512 bins | 1.02 s: 30 frames at the slowest rate, and a power of two |
+//! | epoch | 128 bins | four looks a window |
+//! | a full packet | the largest of its way, at least 1200 B | RFC 9000 section 14: what every path carries; less is never what an elastic sender sends |
+//! | tolerance | 2 B | a train's packets differ by one |
+
+use super::Direction;
+use gameway_units::{Bytes, Duration, Instant};
+
+/// Bins of a window.
+pub const BINS: usize = 512;
+/// See the module's head.
+pub const BIN: Duration = Duration::from_millis(2);
+const EPOCHS: usize = 4;
+const BINS_PER_EPOCH: u64 = (BINS / EPOCHS) as u64;
+/// Of which only the end is walked: three windows, more than demotion takes.
+const LONG_SILENCE: u64 = 3 * BINS as u64;
+const LEAST_FULL: u32 = 1200;
+const TOLERANCE: u32 = 2;
+
+/// Packets of one way in an epoch or a window.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Tally {
+    pub packets: u32,
+    pub bytes: u64,
+    /// Those that are not full.
+    pub partial: u32,
+}
+
+impl Tally {
+    fn and(self, other: Self) -> Self {
+        Self {
+            packets: self.packets + other.packets,
+            bytes: self.bytes + other.bytes,
+            partial: self.partial + other.partial,
+        }
+    }
+}
+
+/// One way of a flow.
+#[derive(Debug)]
+struct Lane {
+    bins: [u32; BINS],
+    epochs: [Tally; EPOCHS],
+    largest: u32,
+}
+
+impl Lane {
+    const fn new() -> Self {
+        let epochs = [Tally { packets: 0, bytes: 0, partial: 0 }; EPOCHS];
+        Self { bins: [0; BINS], epochs, largest: LEAST_FULL }
+    }
+}
+
+/// See the module's head.
+#[derive(Debug)]
+pub struct History {
+    start: Instant,
+    lanes: [Lane; 2],
+    /// The bin of now, from the first packet on.
+    bin: u64,
+    /// Whether a look is due, so that this bin still has what was there a window ago.
+    whole: bool,
+}
+
+const fn lane(direction: Direction) -> usize {
+    match direction {
+        Direction::Down => 0,
+        Direction::Up => 1,
+    }
+}
+
+impl History {
+    pub const fn new(start: Instant) -> Self {
+        Self { start, lanes: [Lane::new(), Lane::new()], bin: 0, whole: false }
+    }
+
+    /// Moves towards `now`, but not beyond the end of an epoch: if it says so, a window is whole and can be
+    /// looked at, and it wants to be called again.
+    pub fn advance(&mut self, now: Instant) -> bool {
+        let nanos = now.saturating_since(self.start).as_nanos() / BIN.as_nanos();
+        let target = nanos.unsigned_abs();
+        if std::mem::take(&mut self.whole) {
+            self.open();
+        }
+        if target > self.bin + LONG_SILENCE {
+            self.fall_silent(target);
+        }
+        while self.bin < target {
+            self.bin += 1;
+            if self.bin >= BINS as u64 && self.bin.is_multiple_of(BINS_PER_EPOCH) {
+                self.whole = true;
+                return true;
+            }
+            self.open();
+        }
+        false
+    }
+
+    /// Skips what has nothing to tell but that there was nothing.
+    fn fall_silent(&mut self, target: u64) {
+        for lane in &mut self.lanes {
+            lane.bins.fill(0);
+            lane.epochs.fill(Tally::default());
+        }
+        self.bin = (target - LONG_SILENCE) / BINS_PER_EPOCH * BINS_PER_EPOCH;
+    }
+
+    /// Forgets what was in this bin, and in its epoch if it begins one, a window ago.
+    fn open(&mut self) {
+        let (bin, epoch) = (self.place(0), self.epoch());
+        for lane in &mut self.lanes {
+            lane.bins[bin] = 0;
+            if self.bin.is_multiple_of(BINS_PER_EPOCH) {
+                lane.epochs[epoch] = Tally::default();
+            }
+        }
+    }
+
+    const fn place(&self, ahead: usize) -> usize {
+        (self.bin as usize + ahead) % BINS
+    }
+
+    const fn epoch(&self) -> usize {
+        (self.bin / BINS_PER_EPOCH) as usize % EPOCHS
+    }
+
+    /// A packet, now.
+    pub fn add(&mut self, size: Bytes, direction: Direction) {
+        let (bin, epoch) = (self.place(0), self.epoch());
+        let size = u32::try_from(size.get()).unwrap_or(u32::MAX);
+        let lane = &mut self.lanes[lane(direction)];
+        lane.bins[bin] = lane.bins[bin].saturating_add(size);
+        lane.largest = lane.largest.max(size);
+        let tally = &mut lane.epochs[epoch];
+        tally.packets += 1;
+        tally.bytes += u64::from(size);
+        tally.partial += u32::from(size.saturating_add(TOLERANCE) < lane.largest);
+    }
+
+    /// All packets of a window that is whole.
+    pub fn tally(&self, direction: Direction) -> Tally {
+        self.lanes[lane(direction)].epochs.iter().fold(Tally::default(), |sum, one| sum.and(*one))
+    }
+
+    /// The bytes of each bin of a window that is whole, from the oldest on.
+    pub fn window(&self, direction: Direction) -> impl Iterator<Item = u32> {
+        let bins = &self.lanes[lane(direction)].bins;
+        (0..BINS).map(|ahead| bins[self.place(ahead)])
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn at(millis: i64) -> Instant {
+        Instant::ZERO + Duration::from_millis(millis)
+    }
+
+    /// Looks at `history` until `now`: the number of looks, and the packets and bytes of the last one.
+    fn looks(history: &mut History, now: Instant) -> (u32, Option<(u32, u64)>) {
+        let (mut count, mut last) = (0, None);
+        while history.advance(now) {
+            count += 1;
+            let tally = history.tally(Direction::Down);
+            assert_eq!(history.window(Direction::Down).map(u64::from).sum::<u64>(), tally.bytes);
+            last = Some((tally.packets, tally.bytes));
+        }
+        (count, last)
+    }
+
+    #[test]
+    fn a_window_has_what_came_in_it_and_nothing_older() {
+        let mut history = History::new(at(1_000));
+        let mut seen = Vec::new();
+        for millis in 0..4_000 {
+            let now = at(1_000 + millis);
+            if let (1, Some(window)) = looks(&mut history, now) {
+                seen.push((millis, window));
+            }
+            // 100 B a millisecond, but for the third second.
+            if !(2_000..3_000).contains(&millis) {
+                history.add(Bytes::new(100), Direction::Down);
+            }
+        }
+        assert_eq!(seen[0], (1_024, (1_024, 102_400)));
+        assert_eq!(seen[1].0, 1_280);
+        assert!(seen[..4].iter().all(|(_, window)| *window == (1_024, 102_400)));
+        // The window up to 3.072 s: 72 ms of bytes, after 976 - 952 of silence.
+        assert_eq!(seen[8], (3_072, (72, 7_200)));
+        assert_eq!(seen.len(), 12);
+    }
+
+    #[test]
+    fn silence_is_looked_at_but_not_for_ever() {
+        let mut history = History::new(at(0));
+        history.add(Bytes::new(100), Direction::Down);
+        let (count, last) = looks(&mut history, at(100_000_000));
+        assert!((8..20).contains(&count), "{count}");
+        assert_eq!(last, Some((0, 0)));
+        assert_eq!(looks(&mut history, at(100_000_000)), (0, None));
+    }
+
+    #[test]
+    fn a_packet_is_full_if_none_is_larger_and_it_has_what_every_path_carries() {
+        let mut history = History::new(at(0));
+        for size in [947, 1_200, 1_248, 1_248, 1_246, 1_245, 1_200] {
+            history.add(Bytes::new(size), Direction::Down);
+        }
+        history.add(Bytes::new(60), Direction::Up);
+        assert_eq!(history.tally(Direction::Down).partial, 3);
+        assert_eq!(history.tally(Direction::Up).partial, 1);
+    }
+}

@@ -1,0 +1,212 @@
+//! Whether something comes by a clock: a line in the spectrum of a flow's bytes.
+//!
+//! Source: the periodogram of a window, and its distribution without a line (Fisher, "Tests of significance
+//! in harmonic analysis", 1929): each ordinate is exponential about their mean.
+//! Model: the bytes of 512 bins of 2 ms, less their mean, under Hann's window, so that slow changes do not
+//! leak into high frequencies; their Fourier transform by Cooley and Tukey's algorithm. The highest
+//! ordinate among frame rates is a line if it stands above the mean of all, and above all slower ones: a
+//! train of bursts has its harmonics too, and its own rate is that of the first.
+//!
+//! | Constant | Value | Origin |
+//! |---|---|---|
+//! | frame rates | 28 to 150 Hz | 30 to 144 frames a second, and two ordinates of width |
+//! | slower rhythms | from 5 Hz | below lies what an encoder's key frames and rate control do |
+//! | line above the mean | 12 | chance has it once in 1300 looks: 125 ordinates, each above with exp(-12) |
+
+use super::history::{BIN, BINS};
+
+const LINE: f32 = 12.0;
+const HALF: usize = BINS / 2;
+
+/// The window is this long.
+const WINDOW_SECS: f64 = BINS as f64 * BIN.as_nanos() as f64 * 1e-9;
+
+/// The ordinate of a frequency.
+const fn ordinate(hertz: f64) -> usize {
+    (hertz * WINDOW_SECS + 0.5) as usize
+}
+
+const SLOWEST: usize = ordinate(5.0);
+const FIRST_FRAME: usize = ordinate(28.0);
+const LAST_FRAME: usize = ordinate(150.0);
+
+/// Tables and room for the transform.
+#[derive(Debug)]
+pub struct Spectrum {
+    /// Cosine and minus sine of each multiple of the basic angle.
+    turns: Box<[(f32, f32)]>,
+    hann: Box<[f32]>,
+    real: Box<[f32]>,
+    imaginary: Box<[f32]>,
+}
+
+impl Spectrum {
+    pub fn new() -> Self {
+        let angle = |part: usize| std::f64::consts::TAU * part as f64 / BINS as f64;
+        let turn = |part| (libm::cos(angle(part)) as f32, -libm::sin(angle(part)) as f32);
+        let hann = |place| (0.5 - 0.5 * libm::cos(angle(place))) as f32;
+        let zeros = vec![0.0; BINS].into_boxed_slice();
+        Self {
+            turns: (0..HALF).map(turn).collect(),
+            hann: (0..BINS).map(hann).collect(),
+            real: zeros.clone(),
+            imaginary: zeros,
+        }
+    }
+
+    /// The frame rate at which `bytes` come, in hertz, if they do.
+    pub fn line(&mut self, bytes: impl Iterator<Item = u32>) -> Option<f64> {
+        self.fill(bytes);
+        self.transform();
+        let (frames, height) = self.highest(FIRST_FRAME, LAST_FRAME);
+        let (_, slower) = self.highest(SLOWEST, FIRST_FRAME - 1);
+        let others = SLOWEST..HALF;
+        let mean = others.clone().map(|at| self.power(at)).sum::<f32>() / others.len() as f32;
+        let stands_out = height > LINE * mean && height > slower;
+        stands_out.then(|| frames as f64 / WINDOW_SECS)
+    }
+
+    fn fill(&mut self, bytes: impl Iterator<Item = u32>) {
+        self.imaginary.fill(0.0);
+        for (place, value) in self.real.iter_mut().zip(bytes) {
+            *place = value as f32;
+        }
+        let mean = self.real.iter().sum::<f32>() / BINS as f32;
+        for (value, weight) in self.real.iter_mut().zip(&self.hann) {
+            *value = (*value - mean) * weight;
+        }
+    }
+
+    fn power(&self, at: usize) -> f32 {
+        self.real[at] * self.real[at] + self.imaginary[at] * self.imaginary[at]
+    }
+
+    /// The highest ordinate of `first..=last`, and its height.
+    fn highest(&self, first: usize, last: usize) -> (usize, f32) {
+        (first..=last)
+            .map(|at| (at, self.power(at)))
+            .fold((first, 0.0), |best, one| if one.1 > best.1 { one } else { best })
+    }
+
+    /// The discrete Fourier transform in place, by decimation in time.
+    fn transform(&mut self) {
+        for place in 0..BINS {
+            let reversed = place.reverse_bits() >> (usize::BITS - BINS.trailing_zeros());
+            if place < reversed {
+                self.real.swap(place, reversed);
+                self.imaginary.swap(place, reversed);
+            }
+        }
+        let mut half = 1;
+        while half < BINS {
+            for block in (0..BINS).step_by(2 * half) {
+                for place in 0..half {
+                    self.butterfly(block + place, half, place * (HALF / half));
+                }
+            }
+            half *= 2;
+        }
+    }
+
+    fn butterfly(&mut self, upper: usize, distance: usize, turn: usize) {
+        let (cosine, sine) = self.turns[turn];
+        let lower = upper + distance;
+        let (real, imaginary) = (self.real[lower], self.imaginary[lower]);
+        let turned = (real * cosine - imaginary * sine, real * sine + imaginary * cosine);
+        self.real[lower] = self.real[upper] - turned.0;
+        self.imaginary[lower] = self.imaginary[upper] - turned.1;
+        self.real[upper] += turned.0;
+        self.imaginary[upper] += turned.1;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    /// Bursts of `size`, each over `share` of its period, at `hertz`.
+    fn bursts(hertz: f64, share: f64, size: impl Fn(u64) -> f64) -> Vec<u32> {
+        let period = 1.0 / hertz / 0.002;
+        let level = |bin: f64| {
+            let (frame, into) = ((bin / period) as u64, bin % period / period);
+            if into < share { size(frame) / share } else { 0.0 }
+        };
+        // A tenth of a bin at a time.
+        let bin =
+            |bin: u32| (0..10).map(|tenth| level(f64::from(bin * 10 + tenth) / 10.0)).sum::<f64>();
+        (0..512).map(|number| bin(number) as u32).collect()
+    }
+
+    #[test]
+    fn the_transform_is_that_of_the_definition() {
+        let mut spectrum = Spectrum::new();
+        let input: Vec<f32> = (0_u32..512).map(|n| ((n * n * 7 + 3 * n) % 101) as f32).collect();
+        spectrum.real.copy_from_slice(&input);
+        spectrum.transform();
+        for at in [0, 1, 30, 255, 256, 500] {
+            let angle = |n: usize| std::f64::consts::TAU * (n * at % 512) as f64 / 512.0;
+            let sum = |part: &dyn Fn(f64) -> f64| -> f64 {
+                input.iter().enumerate().map(|(n, x)| f64::from(*x) * part(angle(n))).sum()
+            };
+            assert!((f64::from(spectrum.real[at]) - sum(&libm::cos)).abs() < 0.5);
+            assert!((f64::from(spectrum.imaginary[at]) + sum(&libm::sin)).abs() < 0.5);
+        }
+    }
+
+    #[test]
+    fn frames_of_any_rate_and_pacing_have_their_line() {
+        let mut spectrum = Spectrum::new();
+        for hertz in [30.0, 50.0, 59.94, 60.0, 72.0, 90.0, 120.0, 144.0] {
+            for share in [0.1, 0.4, 0.7] {
+                // Sizes from half to one and a half of the mean.
+                let size = |frame: u64| 1000.0 * (0.5 + (frame * 37 % 101) as f64 / 100.0);
+                let line = spectrum.line(bursts(hertz, share, size).into_iter());
+                let found = line.unwrap_or_else(|| panic!("none at {hertz}, {share}"));
+                // Short bursts have harmonics as high as their own rate.
+                let harmonic = (found / hertz).round();
+                assert!(
+                    harmonic >= 1.0 && (found - harmonic * hertz).abs() < 2.5,
+                    "{found} {hertz}"
+                );
+            }
+        }
+    }
+
+    #[test]
+    fn slow_bursts_and_even_flows_have_none() {
+        let mut spectrum = Spectrum::new();
+        for hertz in [6.0, 10.0, 15.0, 20.0, 24.0] {
+            let line = spectrum.line(bursts(hertz, 0.4, |_| 1000.0).into_iter());
+            assert_eq!(line, None, "{hertz}");
+        }
+        assert_eq!(spectrum.line([5_000; 512].into_iter()), None);
+        assert_eq!(spectrum.line([0; 512].into_iter()), None);
+        // A download that stops half-way.
+        assert_eq!(spectrum.line((0..512).map(|bin| if bin < 256 { 6_000 } else { 0 })), None);
+    }
+
+    #[test]
+    fn chance_seldom_draws_a_line() {
+        let mut spectrum = Spectrum::new();
+        let mut state = 1_u64;
+        let mut draw = || {
+            state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+            (state >> 40) as u32 % 1_500
+        };
+        let found = (0..2_000).filter(|_| {
+            let noise: Vec<u32> = (0..512).map(|_| draw()).collect();
+            spectrum.line(noise.into_iter()).is_some()
+        });
+        // One or two are expected of 2000 looks.
+        assert!(found.count() <= 8);
+    }
+
+    proptest! {
+        #[test]
+        fn any_bytes_give_a_frame_rate_or_none(bytes in prop::collection::vec(any::<u32>(), 512)) {
+            let line = Spectrum::new().line(bytes.into_iter());
+            prop_assert!(line.is_none_or(|hertz| (27.0..152.0).contains(&hertz)));
+        }
+    }
+}
