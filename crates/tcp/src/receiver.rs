@@ -20,9 +20,7 @@
 //! | one ACK answers all segments handed in before [`Receiver::poll_transmit`] | as after GRO; poll after each segment for one ACK each |
 
 use crate::ranges::RangeSet;
-use crate::segment::{
-    Flags, LARGEST_SCALE, MAXIMUM_SEGMENT_SIZE, SackBlock, SackBlocks, Segment,
-};
+use crate::segment::{Flags, LARGEST_SCALE, MAXIMUM_SEGMENT_SIZE, SackBlock, SackBlocks, Segment};
 use gameway_units::{Bytes, Duration, Ecn, Instant};
 
 const DELAYED_ACK: Duration = Duration::from_millis(40);

@@ -31,7 +31,8 @@ impl Sender {
 
     /// As Linux `tcp_may_update_window`: a window may shrink only with progress.
     fn update_receive_window(&mut self, segment: &Segment) {
-        let edge = segment.acknowledgment.saturating_add(u64::from(segment.window) << self.peer_scale);
+        let edge =
+            segment.acknowledgment.saturating_add(u64::from(segment.window) << self.peer_scale);
         let progress = segment.acknowledgment > self.acknowledged;
         let current = segment.acknowledgment == self.acknowledged;
         if progress || (current && edge > self.right_edge) {
