@@ -1,9 +1,10 @@
 //! What can be named in an experiment file, and checks of files and options that it names.
 
 use gameway_control::{CATALOGUE, OptionSpec, RateLimits, oracle};
+use gameway_gateway::{GATEWAYS, GatewayOption};
 use gameway_media::{FrameTable, RecordedVideo};
 use gameway_path::{QUEUES, QueueOption, Trace};
-use gameway_sim::spec::QueueSpec;
+use gameway_sim::spec::{GatewaySpec, QueueSpec};
 use gameway_tcp::Algorithm;
 use gameway_units::{Duration, Rate};
 use pyo3::exceptions::PyValueError;
@@ -11,11 +12,16 @@ use pyo3::prelude::*;
 use serde_json::{Value as Json, json};
 use std::fmt::Display;
 
-/// Every controller, queue and competitor as JSON.
+/// Every controller, queue, gateway and competitor as JSON.
 #[pyfunction]
 pub fn catalogue() -> String {
-    json!({"controllers": controllers(), "queues": queues(), "competitors": competitors()})
-        .to_string()
+    json!({
+        "controllers": controllers(),
+        "queues": queues(),
+        "gateways": gateways(),
+        "competitors": competitors(),
+    })
+    .to_string()
 }
 
 fn controllers() -> Vec<Json> {
@@ -33,6 +39,15 @@ fn queues() -> Vec<Json> {
         .iter()
         .map(|kind| entry(kind.name, kind.summary, kind.source, kind.options.iter().map(option)))
         .collect()
+}
+
+fn gateways() -> Vec<Json> {
+    let option = |option: &GatewayOption| entry_option(option.name, option.default, option.summary);
+    let forwards = entry("none", "only forwards", "every router", std::iter::empty());
+    let kinds = GATEWAYS
+        .iter()
+        .map(|kind| entry(kind.name, kind.summary, kind.source, kind.options.iter().map(option)));
+    std::iter::once(forwards).chain(kinds).collect()
 }
 
 fn competitors() -> Vec<Json> {
@@ -77,6 +92,15 @@ pub fn check_queue(kind: &str, option: &str, value: &str) -> PyResult<()> {
     table[option] = value;
     let queue: QueueSpec = serde_json::from_value(table).map_err(|error| refused(&error))?;
     gameway_sim::check_queue(&queue).map_err(|error| refused(&error))
+}
+
+/// Refuses options that a gateway does not take; they are a JSON object.
+#[pyfunction]
+pub fn check_gateway(kind: &str, options: &str) -> PyResult<()> {
+    let mut table: Json = serde_json::from_str(options).map_err(|error| refused(&error))?;
+    table["kind"] = kind.into();
+    let gateway: GatewaySpec = serde_json::from_value(table).map_err(|error| refused(&error))?;
+    gameway_sim::check_gateway(&gateway).map_err(|error| refused(&error))
 }
 
 fn refused(error: &dyn Display) -> PyErr {

@@ -14,7 +14,7 @@ use pyo3::prelude::*;
 mod _core {
     #[pymodule_export]
     use crate::catalogue::{
-        catalogue, check_controller, check_frame_table, check_queue, check_trace,
+        catalogue, check_controller, check_frame_table, check_gateway, check_queue, check_trace,
     };
     #[pymodule_export]
     use crate::controller::{Frame, Limits, Packet, Report, Wanted};

@@ -3,11 +3,12 @@
 //! Bounds are wide: they keep out what is a slip of the pen, and what would let a run not end or
 //! overflow the clock (nanoseconds in 64 bits reach 292 years).
 
-use crate::build::{SimError, spec_error};
+use crate::build::{SimError, sap_law, spec_error, voap};
 use crate::spec::{
-    BackSpec, CapacitySpec, CompetitorSpec, DualPi2Spec, FeedbackSpec, HopSpec, JitterSpec,
+    BackSpec, CapacitySpec, CompetitorSpec, DualPi2Spec, FeedbackSpec, GatewaySpec, HopSpec, JitterSpec,
     LossSpec, PathSpec, QueueSpec, RunSpec, ShortTcpSpec, StreamSpec, TcpSpec, Text, UdpSpec, Way,
 };
+use gameway_gateway::{SapLawConfig, VoapConfig};
 use gameway_units::{Bytes, Duration, Rate, Ratio};
 
 const LONGEST_RUN: Duration = Duration::from_secs(366 * 24 * 3600);
@@ -63,6 +64,9 @@ fn check_path(path: &PathSpec) -> Result<(), SimError> {
     check_queue_of("path.queue", &path.queue)?;
     check_jitter("path.jitter", path.jitter.as_ref())?;
     check_loss("path.loss", path.loss.as_ref())?;
+    if let Some(gateway) = &path.gateway {
+        check_gateway_of("path.gateway", gateway)?;
+    }
     path.hop.iter().try_for_each(check_hop)?;
     path.back.as_ref().map_or(Ok(()), check_back)
 }
@@ -97,6 +101,35 @@ fn check_capacity(field: &str, capacity: &CapacitySpec) -> Result<(), SimError> 
             rate(field, capacity.0)
         }),
         CapacitySpec::Trace(_) => Ok(()),
+    }
+}
+
+/// Whether a gateway of this specification can be built.
+///
+/// # Errors
+/// The first option that is wrong, and what is allowed.
+pub fn check_gateway(gateway: &GatewaySpec) -> Result<(), SimError> {
+    check_gateway_of("gateway", gateway)
+}
+
+fn check_gateway_of(field: &str, gateway: &GatewaySpec) -> Result<(), SimError> {
+    let at = |option: &str| format!("{field}.{option}");
+    let time = |option, time, least| span(&at(option), time, least, LONGEST_DELAY);
+    match gateway {
+        GatewaySpec::None(_) => Ok(()),
+        GatewaySpec::Voap(spec) => {
+            let VoapConfig { alpha, beta, period, memory, .. } = voap(spec);
+            time("alpha", alpha, Duration::ZERO)?;
+            time("beta", beta, alpha)?;
+            time("period", period, SHORTEST_INTERVAL)?;
+            time("memory", memory, Duration::ZERO)
+        }
+        GatewaySpec::SapLaw(spec) => {
+            let SapLawConfig { capacity, rtt, period } = sap_law(spec);
+            positive_rate(at("capacity"), capacity)?;
+            time("rtt", rtt.unwrap_or(SHORTEST_INTERVAL), Duration::from_nanos(1))?;
+            time("period", period, SHORTEST_INTERVAL)
+        }
     }
 }
 

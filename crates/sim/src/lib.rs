@@ -9,6 +9,8 @@ mod check;
 mod clock;
 mod flow;
 mod frame_log;
+mod gateway;
+mod headers;
 mod network;
 mod packet;
 mod ping;
@@ -21,5 +23,5 @@ mod tcp;
 mod udp;
 
 pub use build::{BuildController, SimError, check, check_with, run, run_with};
-pub use check::check_queue;
+pub use check::{check_gateway, check_queue};
 pub use spec::RunSpec;

@@ -13,9 +13,11 @@
 
 use crate::agenda::Agenda;
 use crate::flow::FlowEnds;
+use crate::gateway::HomeGateway;
 use crate::packet::Packet;
 use crate::recorder::{Fate, Recorder};
 use gameway_events::TableError;
+use gameway_gateway::Passage;
 use gameway_path::{Bottleneck, DelayLine, Dropped, Header, Link, Loss, Queue, Transmitted};
 use gameway_units::Instant;
 
@@ -24,7 +26,9 @@ pub type Hop = Bottleneck<Packet, Box<dyn Queue<Packet>>>;
 
 const RECORDER: usize = 0;
 const FIRST_HOP: usize = 1;
-/// Slots of each flow, in this order.
+/// The path's own bottleneck, where the home gateway stands.
+const PATH: usize = 0;
+/// Slots of each flow, in this order; behind the last flow's comes the gateway's.
 const SERVER: usize = 0;
 const FORWARD: usize = 1;
 const CLIENT: usize = 2;
@@ -77,6 +81,7 @@ pub struct Network {
     /// Down and up.
     losses: [Option<Loss>; 2],
     flows: Vec<Flow>,
+    gateway: Option<HomeGateway>,
     /// The result tables.
     pub recorder: Recorder,
     /// Events processed so far.
@@ -89,11 +94,13 @@ impl Network {
         hops: Vec<Hop>,
         losses: [Option<Loss>; 2],
         flows: Vec<Flow>,
+        gateway: Option<HomeGateway>,
         recorder: Recorder,
     ) -> Self {
-        let mut agenda = Agenda::new(FIRST_HOP + hops.len() + flows.len() * SLOTS_PER_FLOW);
+        let mut agenda = Agenda::new(FIRST_HOP + hops.len() + flows.len() * SLOTS_PER_FLOW + 1);
         agenda.set(RECORDER, Some(recorder.next_deadline()));
-        let mut network = Self { agenda, hops, losses, flows, recorder, events: 0 };
+        let mut network = Self { agenda, hops, losses, flows, gateway, recorder, events: 0 };
+        network.refresh_gateway();
         for flow in 0..network.flows.len() {
             network.refresh_ends(flow);
         }
@@ -133,8 +140,22 @@ impl Network {
         }
         match (slot - FIRST_HOP).checked_sub(self.hops.len()) {
             None => self.on_transmitted(slot - FIRST_HOP, now),
+            Some(part) if part == self.flows.len() * SLOTS_PER_FLOW => self.on_gateway(now),
             Some(part) => self.on_flow(part / SLOTS_PER_FLOW, part % SLOTS_PER_FLOW, now),
         }
+    }
+
+    fn on_gateway(&mut self, now: Instant) -> Result<(), TableError> {
+        if let Some(gateway) = &mut self.gateway {
+            gateway.on_deadline(now, self.hops[PATH].oldest(), &mut self.recorder)?;
+        }
+        self.refresh_gateway();
+        Ok(())
+    }
+
+    fn refresh_gateway(&mut self) {
+        let due = self.gateway.as_ref().map(HomeGateway::next_deadline);
+        self.set(self.flows.len(), 0, due);
     }
 
     fn on_flow(&mut self, flow: usize, part: usize, now: Instant) -> Result<(), TableError> {
@@ -198,9 +219,17 @@ impl Network {
     }
 
     /// A packet comes to the next bottleneck of its way, or has passed them all.
-    fn pass_on(&mut self, flow: usize, packet: Packet, now: Instant) -> Result<(), TableError> {
+    fn pass_on(&mut self, flow: usize, mut packet: Packet, now: Instant) -> Result<(), TableError> {
         let next = usize::from(packet.hops_passed);
-        let Some(&hop) = self.way(flow, packet.returning).hops.get(next) else {
+        let hops = &self.way(flow, packet.returning).hops;
+        let (hop, beside) = (hops.get(next).copied(), !hops.contains(&PATH));
+        let passage = if beside { Passage::Beside } else { Passage::Queue };
+        if let Some(gateway) = &mut self.gateway
+            && (hop == Some(PATH) || (beside && hop.is_none()))
+        {
+            gateway.on_packet(now, passage, &mut packet);
+        }
+        let Some(hop) = hop else {
             return self.propagate(flow, packet, now);
         };
         if let Some(dropped) = self.hops[hop].arrive(now, packet) {
@@ -230,6 +259,9 @@ impl Network {
     fn on_transmitted(&mut self, hop: usize, now: Instant) -> Result<(), TableError> {
         if let Some(done) = self.hops[hop].on_deadline(now) {
             self.recorder.transmitted(hop, done.packet.size, done.finished - done.started);
+            if let Some(gateway) = self.gateway.as_mut().filter(|_| hop == PATH) {
+                gateway.on_departure(now, done.packet.size, done.queueing_delay());
+            }
             self.leave(done)?;
         }
         self.drain_dropped(hop)?;

@@ -2,20 +2,22 @@
 
 mod flows;
 mod foresight;
-mod headers;
+mod gateways;
 mod queues;
 mod routes;
 
+use crate::gateway::HomeGateway;
 use crate::network::{Flow, Hop, Network};
 use crate::random;
 use crate::recorder::Recorder;
 use crate::spec::{CapacitySpec, DropTailSpec, LossSpec, PathSpec, QueueSpec, RunSpec, Text};
 use flows::Parts;
 use gameway_control::{OptionError, RateController, RateLimits};
-use gameway_events::{Name, SummaryRecord, TableError};
+use gameway_events::{BIN, Name, SummaryRecord, TableError};
 use gameway_media::{FrameTableError, RecordedVideoError};
 use gameway_path::{Bottleneck, Link, Loss, LossModel, StepsError, Trace, TraceError};
 use gameway_units::{Duration, Instant, QueueSize};
+pub(crate) use gateways::{sap_law, voap};
 pub(crate) use routes::BACK;
 use routes::Routes;
 use std::path::{Path, PathBuf};
@@ -109,7 +111,8 @@ pub fn run_with(
     let end = Instant::ZERO + spec.duration.0;
     let packets = spec.record.packets;
     let recorder = Recorder::create(folder, built.names, built.links, end, packets)?;
-    let mut network = Network::new(built.hops, built.losses, built.flows, recorder);
+    let mut network =
+        Network::new(built.hops, built.losses, built.flows, built.gateway, recorder);
     network.run_until(end)?;
     let summary = summary(spec, &network);
     network.recorder.finish(&summary)?;
@@ -139,6 +142,7 @@ struct Built {
     hops: Vec<Hop>,
     losses: [Option<Loss>; 2],
     flows: Vec<Flow>,
+    gateway: Option<HomeGateway>,
 }
 
 fn build(spec: &RunSpec, controllers: &BuildController<'_>) -> Result<Built, SimError> {
@@ -156,7 +160,10 @@ fn build(spec: &RunSpec, controllers: &BuildController<'_>) -> Result<Built, Sim
     ];
     let link_names = routes.names();
     let hops = hops(spec, &link_names, links);
-    Ok(Built { names, links: link_names, hops, losses, flows })
+    let interval = spec.record.controller_interval.map_or(BIN, |text| text.0);
+    let gateway = spec.path.gateway.as_ref().and_then(gateways::gateway);
+    let gateway = gateway.map(|gateway| HomeGateway::new(gateway, interval));
+    Ok(Built { names, links: link_names, hops, losses, flows, gateway })
 }
 
 fn summary(spec: &RunSpec, network: &Network) -> SummaryRecord {

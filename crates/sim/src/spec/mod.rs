@@ -5,11 +5,15 @@
 //! so that nothing is ever silently ignored.
 
 mod competitor;
+mod gateway;
 mod path;
 mod queue;
 mod stream;
 
 pub use competitor::{Begin, CompetitorSpec, ShortTcpSpec, TcpSpec, UdpSpec};
+pub use gateway::{
+    FairnessSpec, ForwardSpec, GatewaySpec, LeftoverSpec, SapLawSpec, StepSpec, VoapSpec,
+};
 pub use path::{
     BackSpec, CapacitySpec, HopSpec, JitterSpec, LossSpec, PathSpec, StepsSpec, TraceSpec,
 };

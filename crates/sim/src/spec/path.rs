@@ -1,6 +1,6 @@
 //! The path of a run.
 
-use super::{QueueSpec, Text};
+use super::{GatewaySpec, QueueSpec, Text};
 use gameway_units::{Duration, Rate, Ratio};
 use serde::de::{Deserialize, Deserializer, Error};
 use std::path::PathBuf;
@@ -27,6 +27,8 @@ pub struct PathSpec {
     pub hop: Vec<HopSpec>,
     /// The way from the clients to the servers; never congested and without loss if not given.
     pub back: Option<BackSpec>,
+    /// The home gateway at the path's own bottleneck; it only forwards if not given.
+    pub gateway: Option<GatewaySpec>,
 }
 
 /// A further bottleneck.

@@ -20,6 +20,17 @@ const fn port(protocol: Protocol) -> u16 {
     }
 }
 
+/// The flow that a header belongs to, either way.
+pub fn flow_of(header: &Header) -> FlowId {
+    let number = |address: IpAddr, network: Ipv4Addr| match address {
+        IpAddr::V4(address) => u32::from(address).checked_sub(u32::from(network) + FIRST_HOST),
+        IpAddr::V6(_) => None,
+    };
+    let home = number(header.source.address, HOME).filter(|number| *number <= u32::from(u16::MAX));
+    let home = home.or_else(|| number(header.destination.address, HOME)).unwrap_or(0);
+    FlowId(home as u16)
+}
+
 /// The header of what goes down in this flow's first connection.
 pub fn of(flow: FlowId, protocol: Protocol) -> Header {
     let host = |network: Ipv4Addr, port| {
@@ -32,5 +43,19 @@ pub fn of(flow: FlowId, protocol: Protocol) -> Header {
         destination: host(HOME, client_port),
         protocol,
         dscp: Dscp::default(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_header_tells_its_flow_either_way() {
+        for number in [0, 1, 245, 246, 999] {
+            let header = of(FlowId(number), Protocol::Tcp);
+            assert_eq!(flow_of(&header), FlowId(number));
+            assert_eq!(flow_of(&header.reversed()), FlowId(number));
+        }
     }
 }
