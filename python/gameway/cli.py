@@ -48,6 +48,7 @@ class Listed(StrEnum):
 
     controllers = "controllers"
     queues = "queues"
+    gateways = "gateways"
     competitors = "competitors"
     metrics = "metrics"
     experiments = "experiments"

@@ -228,12 +228,12 @@ def _same_order(factors: list[dict[str, str]]) -> list[dict[str, str]]:
 
 
 def _leaves(node: Any, path: str = "") -> Iterator[tuple[str, Any]]:
-    """Give each single value by its path; a kind of queue has its table's path."""
+    """Give each single value by its path; a kind of queue or gateway has its table's path."""
     if WHOLE.fullmatch(path):
         yield path, node
     elif isinstance(node, dict) and path and not {"trace", "file", "steps", "wifi"} & set(node):
         for name, item in node.items():
-            own = name == "kind" and path.endswith(".queue")
+            own = name == "kind" and path.endswith((".queue", ".gateway"))
             yield from _leaves(item, path if own else f"{path}.{name}")
     elif isinstance(node, dict) and not path:
         for name, item in node.items():

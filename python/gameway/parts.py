@@ -181,6 +181,7 @@ class Path(Part):
     loss: Annotated[Loss | Sequence[Loss] | None, fields.table_axis(Loss)] = None
     back: Annotated[Back | Sequence[Back] | None, fields.table_axis(Back)] = None
     hop: Annotated[Sequence[Hop], fields.table_list(Hop)] = ()
+    gateway: fields.Gateways = Field(default_factory=lambda: {"kind": "none"})
 
     @model_validator(mode="after")
     def _check(self) -> Self:

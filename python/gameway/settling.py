@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from gameway.fields.known import FORWARDS
 from gameway.parts import Back, Competitor, Jitter, Loss, Part, Path, Stream
 
 QUIET: dict[type[Part], tuple[str, ...]] = {
@@ -32,7 +33,9 @@ def settled(combination: dict[str, Any]) -> dict[str, Any]:
 
 def without_defaults(combination: dict[str, Any]) -> dict[str, Any]:
     """Leave out of each table the later keys that have their default."""
-    return _rebuilt(combination, _without_quiet)
+    found = _rebuilt(combination, _without_quiet)
+    path = {key: value for key, value in found["path"].items() if value != FORWARDS}
+    return {key: path if key == "path" else value for key, value in found.items()}
 
 
 def _without_idle(model: type[Part], table: dict[str, Any]) -> dict[str, Any]:

@@ -46,6 +46,7 @@ EXTERNAL: dict[str, set[str]] = {
     "tcp": {"libm"},
     "gateway": {"libm"},
     "media": {"thiserror", "rand_core", "rand_xoshiro"},
+    "gateway": set(),
     "session": set(),
 }
 BANNED_METHODS = {

@@ -1,3 +1,89 @@
-//! What a home gateway does for a game: it finds the stream among all traffic, by behaviour alone.
+//! What a home gateway does for a game: it finds the stream among all traffic by behaviour alone
+//! ([`classifier`]), and keeps the downloads of a home from queueing in front of it, by lowering the window that
+//! TCP receivers advertise ([`Gateway`]). Nothing in the home or at the servers changes.
+//!
+//! Sans-IO: a driver, simulated or live, hands a [`Gateway`] what passes, in the form that it has on the
+//! wire ([`Segment`]), and tells it how long packets waited in the queue that it guards. The gateway changes
+//! windows in place, never upwards and nothing else.
+//!
+//! ```
+//! use gameway_gateway::{Gateway, Packet, Passage, Voap, VoapConfig};
+//! use gameway_path::Header;
+//! use gameway_units::{Bytes, Instant};
+//!
+//! let mut gateway = Voap::new(VoapConfig::default());
+//! let mut game = Packet { header: Header::numbered(1), size: Bytes::new(947), segment: None };
+//! assert!(!gateway.on_packet(Instant::ZERO, Passage::Queue, &mut game));
+//! let due = gateway.next_deadline();
+//! gateway.on_deadline(due, Some(Instant::ZERO));
+//! assert!(gateway.next_deadline() > due);
+//! ```
 
+mod catalogue;
 pub mod classifier;
+mod direction;
+mod flows;
+mod history;
+mod loop_time;
+mod sap_law;
+mod segment;
+mod voap;
+
+pub use catalogue::{GATEWAYS, GatewayKind, GatewayOption};
+pub use direction::{Direction, Shift};
+pub use flows::FlowTable;
+pub use sap_law::{SapLaw, SapLawConfig};
+pub use segment::{Flags, LARGEST_SHIFT, Segment, Timestamps};
+pub use voap::{Control, Fairness, Leftover, Step, Voap, VoapConfig};
+
+use gameway_path::Header;
+use gameway_units::{Bytes, Duration, Instant};
+
+/// Where a packet passes the gateway.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Passage {
+    /// It comes to the queue that the gateway guards.
+    Queue,
+    /// It goes another way, in general the other direction.
+    Beside,
+}
+
+/// A packet as it passes.
+#[derive(Debug)]
+pub struct Packet<'a> {
+    /// Its headers.
+    pub header: Header,
+    /// On the wire, including the IP header.
+    pub size: Bytes,
+    /// What it carries, if that is TCP.
+    pub segment: Option<&'a mut Segment>,
+}
+
+/// Something that a gateway knows, for its log.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Observation {
+    /// The flow, by the header of its data; `None`: of the gateway itself.
+    pub flow: Option<Header>,
+    /// What it is, with the unit.
+    pub variable: &'static str,
+    /// Its value.
+    pub value: f64,
+}
+
+/// An algorithm of a home gateway.
+pub trait Gateway {
+    /// A packet passes. Gives whether its window was changed (and its checksum must be).
+    fn on_packet(&mut self, now: Instant, passage: Passage, packet: &mut Packet<'_>) -> bool;
+
+    /// A packet of `size` leaves the guarded queue after waiting so long.
+    fn on_departure(&mut self, now: Instant, size: Bytes, queueing_delay: Duration);
+
+    /// When [`Self::on_deadline`] is due.
+    fn next_deadline(&self) -> Instant;
+
+    /// That time has come; `oldest`: when the packet came that waits longest in the queue now.
+    fn on_deadline(&mut self, now: Instant, oldest: Option<Instant>);
+
+    /// Tells what it knows, in an order that depends on nothing but what it has seen.
+    fn observe(&self, log: &mut dyn FnMut(Observation));
+}

@@ -348,6 +348,10 @@ impl Queue<Packet> for Shredder {
         let bytes = self.0.iter().map(|packet| Bytes::new(packet.size)).sum();
         Backlog { bytes, packets: self.0.len() as u64 }
     }
+    /// It does not know.
+    fn oldest(&self) -> Option<Instant> {
+        None
+    }
     fn set_limit(&mut self, _: Limit) {}
 }
 

@@ -1,10 +1,11 @@
 //! What can be named in an experiment file, and checks of files and options that it names.
 
 use gameway_control::{CATALOGUE, OptionSpec, RateLimits, oracle};
+use gameway_gateway::{GATEWAYS, GatewayOption};
 use gameway_media::{FrameTable, RecordedVideo};
 use gameway_path::{Dscp, PortRange, Prefix, Protocol, QUEUES, QueueOption, Trace, Traffic};
 use gameway_sim::SimError;
-use gameway_sim::spec::{QueueSpec, WifiSpec};
+use gameway_sim::spec::{GatewaySpec, QueueSpec, WifiSpec};
 use gameway_tcp::Algorithm;
 use gameway_units::{Duration, Rate};
 use pyo3::exceptions::PyValueError;
@@ -14,11 +15,16 @@ use std::fmt::Display;
 use std::net::IpAddr;
 use std::str::FromStr;
 
-/// Every controller, queue and competitor as JSON.
+/// Every controller, queue, gateway and competitor as JSON.
 #[pyfunction]
 pub fn catalogue() -> String {
-    json!({"controllers": controllers(), "queues": queues(), "competitors": competitors()})
-        .to_string()
+    json!({
+        "controllers": controllers(),
+        "queues": queues(),
+        "gateways": gateways(),
+        "competitors": competitors(),
+    })
+    .to_string()
 }
 
 fn controllers() -> Vec<Json> {
@@ -36,6 +42,15 @@ fn queues() -> Vec<Json> {
         .iter()
         .map(|kind| entry(kind.name, kind.summary, kind.source, kind.options.iter().map(option)))
         .collect()
+}
+
+fn gateways() -> Vec<Json> {
+    let option = |option: &GatewayOption| entry_option(option.name, option.default, option.summary);
+    let forwards = entry("none", "only forwards", "every router", std::iter::empty());
+    let kinds = GATEWAYS
+        .iter()
+        .map(|kind| entry(kind.name, kind.summary, kind.source, kind.options.iter().map(option)));
+    std::iter::once(forwards).chain(kinds).collect()
 }
 
 fn competitors() -> Vec<Json> {
@@ -130,6 +145,15 @@ pub fn check_wifi(table: &str) -> PyResult<()> {
         }
         other => refused(&other),
     })
+}
+
+/// Refuses options that a gateway does not take; they are a JSON object.
+#[pyfunction]
+pub fn check_gateway(kind: &str, options: &str) -> PyResult<()> {
+    let mut table: Json = serde_json::from_str(options).map_err(|error| refused(&error))?;
+    table["kind"] = kind.into();
+    let gateway: GatewaySpec = serde_json::from_value(table).map_err(|error| refused(&error))?;
+    gameway_sim::check_gateway(&gateway).map_err(|error| refused(&error))
 }
 
 fn refused(error: &dyn Display) -> PyErr {

@@ -14,8 +14,8 @@ use pyo3::prelude::*;
 mod _core {
     #[pymodule_export]
     use crate::catalogue::{
-        catalogue, check_controller, check_frame_table, check_queue, check_queue_table,
-        check_trace, check_wifi, parse_word,
+        catalogue, check_controller, check_frame_table, check_gateway, check_queue,
+        check_queue_table, check_trace, check_wifi, parse_word,
     };
     #[pymodule_export]
     use crate::controller::{Frame, Limits, Packet, Report, Wanted};

@@ -3,14 +3,16 @@
 //! Bounds are wide: they keep out what is a slip of the pen, and what would let a run not end or
 //! overflow the clock (nanoseconds in 64 bits reach 292 years).
 
-use crate::build::{SimError, spec_error, wifi_config};
+use crate::build::{SimError, sap_law, spec_error, voap, wifi_config};
 use crate::spec::{
-    BackSpec, CapacitySpec, CompetitorSpec, DualPi2Spec, EcnSpec, FeedbackSpec, HeaderSpec,
-    HopSpec, HtbSpec, JitterSpec, LossSpec, PathSpec, QueueSpec, RunSpec, ShortTcpSpec, StreamSpec,
-    TcpEcnSpec, TcpSpec, Text, UdpSpec, VideoChatSpec, Way, WifiSpec, Word, needs_accurate_ecn,
+    BackSpec, CapacitySpec, CompetitorSpec, DualPi2Spec, EcnSpec, FeedbackSpec, GatewaySpec,
+    HeaderSpec, HopSpec, HtbSpec, JitterSpec, LossSpec, PathSpec, QueueSpec, RunSpec, ShortTcpSpec,
+    StreamSpec, TcpEcnSpec, TcpSpec, Text, UdpSpec, VideoChatSpec, Way, WifiSpec, Word,
+    needs_accurate_ecn,
 };
 use gameway_control::oracle;
 use gameway_events::BIN;
+use gameway_gateway::{SapLawConfig, VoapConfig};
 use gameway_units::{Bytes, Duration, Rate, Ratio};
 use std::fmt::Display;
 use std::net::IpAddr;
@@ -82,6 +84,9 @@ fn check_path(path: &PathSpec) -> Result<(), SimError> {
     check_jitter("path.jitter", path.jitter.as_ref())?;
     check_loss("path.loss", path.loss.as_ref())?;
     check_shared(path)?;
+    if let Some(gateway) = &path.gateway {
+        check_gateway_of("path.gateway", gateway)?;
+    }
     path.hop.iter().try_for_each(check_hop)?;
     path.back.as_ref().map_or(Ok(()), check_back)
 }
@@ -159,6 +164,35 @@ pub fn check_wifi(wifi: &WifiSpec) -> Result<(), SimError> {
         check_queue_of(&field("station_queue"), queue)?;
     }
     wifi_config(wifi).map(drop)
+}
+
+/// Whether a gateway of this specification can be built.
+///
+/// # Errors
+/// The first option that is wrong, and what is allowed.
+pub fn check_gateway(gateway: &GatewaySpec) -> Result<(), SimError> {
+    check_gateway_of("gateway", gateway)
+}
+
+fn check_gateway_of(field: &str, gateway: &GatewaySpec) -> Result<(), SimError> {
+    let at = |option: &str| format!("{field}.{option}");
+    let time = |option, time, least| span(&at(option), time, least, LONGEST_DELAY);
+    match gateway {
+        GatewaySpec::None(_) => Ok(()),
+        GatewaySpec::Voap(spec) => {
+            let VoapConfig { alpha, beta, period, memory, .. } = voap(spec);
+            time("alpha", alpha, Duration::ZERO)?;
+            time("beta", beta, alpha)?;
+            time("period", period, SHORTEST_INTERVAL)?;
+            time("memory", memory, Duration::ZERO)
+        }
+        GatewaySpec::SapLaw(spec) => {
+            let SapLawConfig { capacity, rtt, period } = sap_law(spec);
+            positive_rate(at("capacity"), capacity)?;
+            time("rtt", rtt.unwrap_or(SHORTEST_INTERVAL), Duration::from_nanos(1))?;
+            time("period", period, SHORTEST_INTERVAL)
+        }
+    }
 }
 
 /// Whether a queue of this specification can be built.

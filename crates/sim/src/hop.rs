@@ -107,6 +107,22 @@ impl Hop {
         }
     }
 
+    /// Whether a packet waits where a home gateway stands: of a medium, at its access point.
+    pub fn guards(&self, packet: &Packet) -> bool {
+        match self {
+            Self::Wired(_) => true,
+            Self::Wifi(wifi) => wifi.node_of(packet) == ACCESS_POINT,
+        }
+    }
+
+    /// When the packet came that waits longest: of a medium, at its access point.
+    pub fn oldest(&self) -> Option<Instant> {
+        match self {
+            Self::Wired(bottleneck) => bottleneck.oldest(),
+            Self::Wifi(wifi) => wifi.medium.oldest(ACCESS_POINT),
+        }
+    }
+
     /// Bytes that wait: of a medium, at its access point.
     pub fn queued_bytes(&self) -> Bytes {
         match self {

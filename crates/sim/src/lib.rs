@@ -10,6 +10,8 @@ mod clock;
 mod datagrams;
 mod flow;
 mod frame_log;
+mod gateway;
+mod headers;
 mod hop;
 mod network;
 mod packet;
@@ -23,5 +25,5 @@ mod stream;
 mod tcp;
 
 pub use build::{BuildController, SimError, check, check_with, run, run_with};
-pub use check::{check_queue, check_wifi};
+pub use check::{check_gateway, check_queue, check_wifi};
 pub use spec::RunSpec;

@@ -14,20 +14,22 @@
 
 use crate::agenda::Agenda;
 use crate::flow::FlowEnds;
+use crate::gateway::HomeGateway;
 use crate::hop::Hop;
 use crate::packet::Packet;
 use crate::recognition::Recognition;
 use crate::recorder::{Fate, Recorder};
 use gameway_events::TableError;
+use gameway_gateway::Passage;
 use gameway_gateway::classifier::Direction;
 use gameway_path::{DelayLine, Dropped, Header, Link, Loss, Transmitted};
 use gameway_units::Instant;
 
 const RECORDER: usize = 0;
 const FIRST_HOP: usize = 1;
-/// The path's own bottleneck, where the gateway stands.
+/// The path's own bottleneck, where the home gateway stands.
 const PATH: usize = 0;
-/// Slots of each flow, in this order.
+/// Slots of each flow, in this order; behind the last flow's comes the gateway's.
 const SERVER: usize = 0;
 const FORWARD: usize = 1;
 const CLIENT: usize = 2;
@@ -101,6 +103,7 @@ pub struct Network {
     flows: Vec<Flow>,
     /// What tells games from others, if anything does.
     recognition: Option<Recognition>,
+    gateway: Option<HomeGateway>,
     /// The result tables.
     pub recorder: Recorder,
     /// Events processed so far.
@@ -113,12 +116,14 @@ impl Network {
         hops: Vec<Hop>,
         losses: [Option<Loss>; 2],
         flows: Vec<Flow>,
+        gateway: Option<HomeGateway>,
         recorder: Recorder,
     ) -> Self {
-        let mut agenda = Agenda::new(FIRST_HOP + hops.len() + flows.len() * SLOTS_PER_FLOW);
+        let mut agenda = Agenda::new(FIRST_HOP + hops.len() + flows.len() * SLOTS_PER_FLOW + 1);
         agenda.set(RECORDER, Some(recorder.next_deadline()));
         let mut network =
-            Self { agenda, hops, losses, flows, recognition: None, recorder, events: 0 };
+            Self { agenda, hops, losses, flows, gateway, recognition: None, recorder, events: 0 };
+        network.refresh_gateway();
         for flow in 0..network.flows.len() {
             network.refresh_ends(flow);
         }
@@ -163,8 +168,22 @@ impl Network {
         }
         match (slot - FIRST_HOP).checked_sub(self.hops.len()) {
             None => self.on_transmitted(slot - FIRST_HOP, now),
+            Some(part) if part == self.flows.len() * SLOTS_PER_FLOW => self.on_gateway(now),
             Some(part) => self.on_flow(part / SLOTS_PER_FLOW, part % SLOTS_PER_FLOW, now),
         }
+    }
+
+    fn on_gateway(&mut self, now: Instant) -> Result<(), TableError> {
+        if let Some(gateway) = &mut self.gateway {
+            gateway.on_deadline(now, self.hops[PATH].oldest(), &mut self.recorder)?;
+        }
+        self.refresh_gateway();
+        Ok(())
+    }
+
+    fn refresh_gateway(&mut self) {
+        let due = self.gateway.as_ref().map(HomeGateway::next_deadline);
+        self.set(self.flows.len(), 0, due);
     }
 
     fn on_flow(&mut self, flow: usize, part: usize, now: Instant) -> Result<(), TableError> {
@@ -248,9 +267,19 @@ impl Network {
     }
 
     /// A packet comes to the next bottleneck of its way, or has passed them all.
-    fn pass_on(&mut self, flow: usize, packet: Packet, now: Instant) -> Result<(), TableError> {
+    fn pass_on(&mut self, flow: usize, mut packet: Packet, now: Instant) -> Result<(), TableError> {
         let next = usize::from(packet.hops_passed);
-        let Some(&hop) = self.way(flow, packet.returning).hops.get(next) else {
+        let hops = &self.way(flow, packet.returning).hops;
+        let (hop, passes_path) = (hops.get(next).copied(), hops.contains(&PATH));
+        if let Some(gateway) = &mut self.gateway {
+            let guarded = passes_path && self.hops[PATH].guards(&packet);
+            match (hop, guarded) {
+                (Some(PATH), true) => gateway.on_packet(now, Passage::Queue, &mut packet),
+                (None, false) => gateway.on_packet(now, Passage::Beside, &mut packet),
+                _ => {}
+            }
+        }
+        let Some(hop) = hop else {
             return self.propagate(flow, packet, now);
         };
         if let Some(dropped) = self.hops[hop].arrive(now, packet) {
@@ -282,6 +311,12 @@ impl Network {
         self.recorder.busy(hop, self.hops[hop].busy(next.as_ref()));
         while let Some(done) = next {
             self.recorder.transmitted(hop, done.packet.size);
+            if let Some(gateway) = &mut self.gateway
+                && hop == PATH
+                && self.hops[PATH].guards(&done.packet)
+            {
+                gateway.on_departure(now, done.packet.size, done.queueing_delay());
+            }
             self.leave(done)?;
             next = self.hops[hop].poll_transmitted();
         }

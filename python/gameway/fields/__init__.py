@@ -29,7 +29,7 @@ from gameway.fields.keys import (
     text,
     video,
 )
-from gameway.fields.known import catalogue, controller, entries, queue_of
+from gameway.fields.known import catalogue, controller, entries, gateway, queue_of
 from gameway.fields.models import refuse_first, table_axis, table_list, table_of
 from gameway.fields.quantities import (
     amount,
@@ -96,6 +96,8 @@ Queues = Annotated[str | Table | Sequence[str | Table], axis(queue_of("2 bdp"))]
 """{ kind = "drop-tail", size = "2 bdp" } and the options of that kind."""
 BackQueues = Annotated[str | Table | Sequence[str | Table], axis(queue_of("300 ms"))]
 """The same, with the default size of the way back."""
+Gateways = Annotated[str | Table | Sequence[str | Table], axis(gateway)]
+"""A gateway by name, or { kind = name, options of that gateway }."""
 Controllers = Annotated[str | Table | Sequence[str | Table], axis(controller)]
 """A controller by name, or { kind = name, options of that controller }."""
 Videos = Annotated[str | Table | Sequence[str | Table], axis(video)]

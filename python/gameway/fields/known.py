@@ -1,7 +1,8 @@
-"""What this build of the simulator knows: controllers and queues with their options."""
+"""What this build of the simulator knows: controllers, queues and gateways with their options."""
 
 from __future__ import annotations
 
+import itertools
 import json
 from functools import cache
 from typing import TYPE_CHECKING, Any, cast
@@ -19,7 +20,7 @@ from gameway.fields.checking import (
 )
 from gameway.fields.classes import check_whole, classes_of
 from gameway.fields.files import existing_file
-from gameway.fields.quantities import moment, queue_size, rate
+from gameway.fields.quantities import interval, moment, queue_size, rate, span
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -31,6 +32,15 @@ QUEUE_QUANTITIES: dict[str, Check] = {"size": queue_size, "mark_above": moment}
 """Options of queues whose values have a normal form."""
 HTB = "htb"
 """The kind of queue that has classes."""
+GATEWAY_QUANTITIES: dict[str, Check] = {
+    **dict.fromkeys(("alpha", "beta", "memory"), moment),
+    "period": interval,
+    "capacity": rate,
+    "rtt": span,
+}
+"""Options of gateways whose values have a normal form."""
+FORWARDS = {"kind": "none"}
+"""A gateway that does nothing."""
 PYTHON = "python"
 """The kind of a controller that is a class of the user's."""
 
@@ -197,3 +207,22 @@ def _is_size(text: str) -> bool:
     except ValueError:
         return False
     return True
+
+
+def gateway(value: object, info: ValidationInfo) -> dict[str, Any]:
+    """Check a gateway: its name, or a table with what is not as in the default."""
+    table = {"kind": value} if isinstance(value, str) else value
+    checked = with_options("gateway", "gateways", _gateway_option)(table, info)
+    axes = [[(name, item) for item in values(axis)] for name, axis in checked.items()]
+    for combination in itertools.product(*axes):
+        options = dict(combination)
+        try:
+            _core.check_gateway(options.pop("kind"), json.dumps(options))
+        except ValueError as error:
+            refuse(f"is not possible: {error}", value)
+    return checked
+
+
+def _gateway_option(_kinds: list[str], name: str) -> Check:
+    """Check the form of one option; whether it is possible depends on the others."""
+    return GATEWAY_QUANTITIES.get(name, _option)

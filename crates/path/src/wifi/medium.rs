@@ -315,6 +315,12 @@ impl<P: PathPacket + Copy, Q: Queue<P>> Medium<P, Q> {
         self.nodes[node].queue.backlog().bytes
     }
 
+    /// When the packet came that waits longest at a node, without those that its MAC has taken up.
+    #[must_use]
+    pub fn oldest(&self, node: usize) -> Option<Instant> {
+        self.nodes[node].queue.oldest()
+    }
+
     /// Packets that wait, or are on their way and not yet polled.
     #[must_use]
     pub fn packets_inside(&self) -> u64 {

@@ -1,12 +1,12 @@
 //! The flows of a run, each with both ends and its ways.
 
 use super::foresight::Known;
-use super::headers;
 use super::routes::{Route, Routes};
 use super::{BuildController, SimError, read, spec_error};
 use crate::clock::ReceiverClock;
 use crate::datagrams::{self, Datagrams, Source};
 use crate::flow::FlowEnds;
+use crate::headers;
 use crate::network::{Flow, Way};
 use crate::ping::Ping;
 use crate::random;

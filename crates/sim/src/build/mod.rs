@@ -2,12 +2,13 @@
 
 mod flows;
 mod foresight;
-mod headers;
+mod gateways;
 pub(crate) mod htb;
 mod queues;
 mod routes;
 mod wifi;
 
+use crate::gateway::HomeGateway;
 use crate::hop::Hop;
 use crate::network::{Flow, Network};
 use crate::random;
@@ -18,10 +19,11 @@ use crate::spec::{
 };
 use flows::Parts;
 use gameway_control::{OptionError, RateController, RateLimits};
-use gameway_events::{Name, SummaryRecord, TableError};
+use gameway_events::{BIN, Name, SummaryRecord, TableError};
 use gameway_media::{FrameTableError, RecordedVideoError};
-use gameway_path::{Bottleneck, Link, Loss, LossModel, StepsError, Trace, TraceError};
+use gameway_path::{Bottleneck, Header, Link, Loss, LossModel, StepsError, Trace, TraceError};
 use gameway_units::{Duration, Instant, QueueSize};
+pub(crate) use gateways::{sap_law, voap};
 pub(crate) use routes::BACK;
 use routes::Routes;
 use std::path::{Path, PathBuf};
@@ -115,7 +117,7 @@ pub fn run_with(
     let built = build(spec, controllers)?;
     let end = Instant::ZERO + spec.duration.0;
     let recorder = Recorder::create(folder, built.names, built.links, end, &spec.record)?;
-    let mut network = Network::new(built.hops, built.losses, built.flows, recorder);
+    let mut network = Network::new(built.hops, built.losses, built.flows, built.gateway, recorder);
     if spec.path.classifier == ClassifierSpec::Behaviour {
         network.recognise(Recognition::new(random::number(spec.seed, "path/classifier")));
     }
@@ -148,6 +150,7 @@ struct Built {
     hops: Vec<Hop>,
     losses: [Option<Loss>; 2],
     flows: Vec<Flow>,
+    gateway: Option<HomeGateway>,
 }
 
 fn build(spec: &RunSpec, controllers: &BuildController<'_>) -> Result<Built, SimError> {
@@ -165,7 +168,11 @@ fn build(spec: &RunSpec, controllers: &BuildController<'_>) -> Result<Built, Sim
     ];
     let link_names = routes.names();
     let hops = hops(spec, &link_names, links, &flows, &names)?;
-    Ok(Built { names, links: link_names, hops, losses, flows })
+    let interval = spec.record.controller_interval.map_or(BIN, |text| text.0);
+    let gateway = spec.path.gateway.as_ref().and_then(gateways::gateway);
+    let headers: Vec<Header> = flows.iter().map(|flow| flow.header).collect();
+    let gateway = gateway.map(|gateway| HomeGateway::new(gateway, interval, headers));
+    Ok(Built { names, links: link_names, hops, losses, flows, gateway })
 }
 
 fn summary(spec: &RunSpec, network: &Network) -> SummaryRecord {

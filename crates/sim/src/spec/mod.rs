@@ -5,6 +5,7 @@
 //! so that nothing is ever silently ignored.
 
 mod competitor;
+mod gateway;
 mod header;
 mod htb;
 mod path;
@@ -15,6 +16,9 @@ mod wifi;
 pub use competitor::{
     Begin, CompetitorSpec, OnOffSpec, OnliveSpec, ShortTcpSpec, Spacing, TcpEcnSpec, TcpSpec,
     UdpSpec, VideoChatSpec, needs_accurate_ecn,
+};
+pub use gateway::{
+    FairnessSpec, ForwardSpec, GatewaySpec, LeftoverSpec, SapLawSpec, StepSpec, VoapSpec,
 };
 pub use header::{HeaderSpec, Word};
 pub use htb::{ClassSpec, EcnWord, HtbSpec, MatchSpec, RuleSpec};

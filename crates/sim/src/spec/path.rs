@@ -1,6 +1,6 @@
 //! The path of a run.
 
-use super::{QueueSpec, Text, WifiSpec};
+use super::{GatewaySpec, QueueSpec, Text, WifiSpec};
 use gameway_units::{Duration, Rate, Ratio};
 use serde::de::{Deserialize, Deserializer, Error};
 use std::path::PathBuf;
@@ -30,6 +30,8 @@ pub struct PathSpec {
     pub hop: Vec<HopSpec>,
     /// The way from the clients to the servers; never congested and without loss if not given.
     pub back: Option<BackSpec>,
+    /// The home gateway at the path's own bottleneck; it only forwards if not given.
+    pub gateway: Option<GatewaySpec>,
 }
 
 /// How a gateway in front of the path's queue tells games from other flows.

@@ -22,6 +22,22 @@ const fn port(protocol: Protocol) -> u16 {
     }
 }
 
+/// The flow that a header belongs to, either way, among flows whose data has these first headers. Flows of one
+/// client have their connections' ports one behind the other.
+pub fn flow_of(flows: &[Header], header: &Header) -> Option<FlowId> {
+    let first = |wanted: &Header| {
+        let alike = |own: &Header| {
+            own.protocol == wanted.protocol
+                && own.source == wanted.source
+                && own.destination.address == wanted.destination.address
+                && own.destination.port <= wanted.destination.port
+        };
+        let found = flows.iter().enumerate().filter(|(_, own)| alike(own));
+        found.max_by_key(|(_, own)| own.destination.port).map(|(number, _)| FlowId(number as u16))
+    };
+    first(header).or_else(|| first(&header.reversed()))
+}
+
 /// Ports between the first ones of flows of one client, for the connections of each.
 const PORTS_PER_FLOW: u16 = 64;
 
@@ -59,5 +75,29 @@ pub fn separate(flows: &mut [Flow]) {
             let offset = before * u64::from(PORTS_PER_FLOW) % u64::from(CLIENT_PORTS);
             flows[index].header.destination.port = FIRST_CLIENT_PORT + offset as u16;
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_header_tells_its_flow_either_way() {
+        let mut headers: Vec<Header> = [0, 1, 245, 246, 999]
+            .map(|number| of(FlowId(number), Protocol::Tcp, &HeaderSpec::default()))
+            .into();
+        // A second flow of the last one's client and server.
+        let mut second = headers[4];
+        second.destination.port += PORTS_PER_FLOW;
+        headers.push(second);
+        for (number, header) in headers.iter().enumerate() {
+            let mut connection = *header;
+            connection.destination.port += 3;
+            for one in [connection, connection.reversed()] {
+                assert_eq!(flow_of(&headers, &one), Some(FlowId(number as u16)));
+            }
+        }
+        assert_eq!(flow_of(&headers, &Header::numbered(1)), None);
     }
 }

@@ -1,0 +1,118 @@
+//! How long it takes from the gateway to one end of a connection and back.
+//!
+//! Source: the handshake (Jiang and Dovrolis, "Passive Estimation of TCP Round-Trip Times", 2002, section
+//! 3); timestamps as their echo comes by (RFC 7323 section 3); acknowledged data, not while something is
+//! sent again (Karn's rule, RFC 6298 section 3).
+//!
+//! | Constant | Value | Origin |
+//! |---|---|---|
+//! | memory of the smallest | 10 to 20 s | as BBR's smallest RTT (draft-ietf-ccwg-bbr: 10 s) |
+//!
+//! The smallest, because what is longer was waiting: in a queue elsewhere, at an end that had nothing to
+//! send, for a delayed acknowledgment. A loop that is really longer shows after the memory has ended.
+
+use crate::segment::ahead;
+use gameway_units::{Duration, Instant};
+
+const MEMORY: Duration = Duration::from_secs(10);
+
+/// The smallest of the last samples.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct LoopTime {
+    current: Option<Duration>,
+    before: Option<Duration>,
+    until: Instant,
+}
+
+fn smaller(one: Option<Duration>, other: Option<Duration>) -> Option<Duration> {
+    one.into_iter().chain(other).min()
+}
+
+impl LoopTime {
+    /// A sample.
+    pub fn add(&mut self, now: Instant, sample: Duration) {
+        if now >= self.until {
+            self.before = self.current.take();
+            self.until = now.saturating_add(MEMORY);
+        }
+        self.current = smaller(self.current, Some(sample));
+    }
+
+    /// The loop; `None` if it was never seen.
+    pub fn get(&self) -> Option<Duration> {
+        smaller(self.current, self.before)
+    }
+}
+
+/// One number on its way to an end and back: a time stamp, or the end of new data.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Probe {
+    under_way: Option<(u32, Instant)>,
+}
+
+impl Probe {
+    /// `number` passes for the first time; kept if no other is under way or the other seems lost.
+    pub fn start(&mut self, now: Instant, number: u32) {
+        let lost = |(_, at): (u32, Instant)| now.saturating_since(at) > MEMORY;
+        if self.under_way.is_none_or(lost) {
+            self.under_way = Some((number, now));
+        }
+    }
+
+    /// Forgets what is under way.
+    pub fn cancel(&mut self) {
+        self.under_way = None;
+    }
+
+    /// Everything before `number` is answered: how long that took, if it was the probe.
+    pub fn reached(&mut self, now: Instant, number: u32) -> Option<Duration> {
+        let (_, at) = self.under_way.take_if(|(probe, _)| ahead(number, *probe) >= 0)?;
+        Some(now.saturating_since(at))
+    }
+
+    /// `number` is echoed: how long that took, if it was the probe and not a later number.
+    pub fn echoed(&mut self, now: Instant, number: u32) -> Option<Duration> {
+        let (probe, at) = self.under_way.take_if(|(probe, _)| ahead(number, *probe) >= 0)?;
+        (probe == number).then(|| now.saturating_since(at))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn at(seconds: i64) -> Instant {
+        Instant::ZERO + Duration::from_secs(seconds)
+    }
+
+    #[test]
+    fn the_smallest_is_kept_for_a_while() {
+        let mut looped = LoopTime::default();
+        let sample = Duration::from_millis;
+        looped.add(at(0), sample(40));
+        looped.add(at(5), sample(90));
+        assert_eq!(looped.get(), Some(sample(40)));
+        looped.add(at(10), sample(90));
+        assert_eq!(looped.get(), Some(sample(40)));
+        looped.add(at(20), sample(80));
+        assert_eq!(looped.get(), Some(sample(80)));
+    }
+
+    #[test]
+    fn only_the_first_answer_counts() {
+        let mut probe = Probe::default();
+        probe.start(at(1), 7);
+        probe.start(at(2), 9);
+        assert_eq!(probe.echoed(at(2), 6), None);
+        assert_eq!(probe.echoed(at(3), 7), Some(Duration::from_secs(2)));
+        assert_eq!(probe.echoed(at(4), 7), None);
+        probe.start(at(5), 10);
+        assert_eq!(
+            probe.echoed(at(6), 11),
+            None,
+            "the echo of a later stamp says nothing of the first"
+        );
+        probe.start(at(6), 20);
+        assert_eq!(probe.reached(at(7), 25), Some(Duration::from_secs(1)));
+    }
+}

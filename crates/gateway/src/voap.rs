@@ -1,0 +1,330 @@
+//! VoAP, Vegas over Access Point: the gateway's own queueing delay steers the windows that downloads get.
+//!
+//! Source: Bujari, Massaro, Palazzi, "Vegas over Access Point: Making Room for Thin Client Game Systems in a
+//! Wireless Home", section IV, algorithms 1 to 4.
+//! Model: in each period the longest wait in the gateway's queue is measured, of packets that leave and of
+//! the oldest that is still there. Below alpha every active flow's window grows by a segment, above beta it
+//! shrinks by one, between them it stays. Then the windows are shared: each moves halfway to the mean, but a
+//! flow that does not use its share keeps what it uses and 10 %, and the rest goes to those that could use
+//! more. A flow comes under control when beta is first exceeded and it is not in slow start.
+//!
+//! | Constant | Value | Origin |
+//! |---|---|---|
+//! | alpha, beta, period T | 5 ms, 15 ms, 200 ms | section IV, properties 3 and 4 |
+//! | step | one segment, the flow's largest | section IV, "per unit basis" |
+//! | oversize of a limited share | 10 % | algorithm 4, lines 10 and 15 |
+//! | growth in slow start | more than a quarter in a period | ours; BBR's test of a full pipe (Cardwell et al., 2016) |
+//! | least window | 2 segments | ours: [`Direction`] |
+//!
+//! Readings of what the paper leaves open:
+//!
+//! | Place | Reading |
+//! |---|---|
+//! | cwnd(i) | the gateway cannot read it: estimated from what the flow had in flight ([`Direction`]) |
+//! | delay equal to alpha or beta | the flows "are not acted upon", as between them |
+//! | algorithm 1, line 8: an inactive flow is made inactive | nothing: it is not under control |
+//! | line 15: awnd = cwnd between alpha and beta, "not acted upon" | the window comes down to what the flow used, it never goes up |
+//! | line 23: VoAPactive without index | of the flow |
+//! | lines 17 and 27 add inactive flows' windows; line 6 does not | the mean is over flows under control, in sum and number: else a flow that is left alone draws the others' windows to its own |
+//! | algorithm 3 or 4 | 4 contains 3; 3 alone with `redistribution = "off"` |
+//! | line 5 of algorithm 4: cwnd above the share; the text: above its advertised window | either: a flow that uses its window to the last segment could use more |
+//! | cwin + 10 % | of the estimate, and at least one segment: 10 % of a small window is none |
+//! | a flow that was active and is not any more | `leftover = "handed-on"`: once more a flow with cwnd 0, so that the others get its share (property 7); "lost": as printed, its window leaves the sum with it |
+//! | active | sent data in the last period, or in the last two RTTs where that is longer: the paper wants T to be long enough for that |
+//! | slow start | by "the increment rate of the TCP": the estimate grew by more than a quarter over the last period |
+//!
+//! Options beyond the paper, all off by default:
+//!
+//! | Option | What it does | Why |
+//! |---|---|---|
+//! | `step = "backlog"` | above beta the windows give up together what waits in excess: bytes that left in the period over its length, times delay less beta; then they wait two of the longest RTTs as they are with that queue. Below alpha, they grow together by no more than fits below beta | a segment in 200 ms is 26 s for 130 segments too many; and a segment for each of 20 flows is 17 ms of queue |
+//! | `memory`, up to 16 periods | the estimate is the largest of so long, not of one period | BBR lets its window down to 4 segments for 200 ms every 10 s (draft-ietf-ccwg-bbr, ProbeRTT): as printed it loses its share, and needs seconds to get it back |
+//! | `fairness = "rates"` | the share is a rate: windows are compared divided by their flows' RTTs | equal windows are unequal rates |
+
+use crate::catalogue::{GatewayKind, GatewayOption};
+use crate::flows::FlowTable;
+use crate::{Direction, Gateway, Observation, Packet, Passage};
+use gameway_units::{Bytes, Duration, Instant};
+
+mod control;
+
+pub use control::Control;
+use control::{Band, Part};
+
+/// How experiment files name it.
+pub(crate) const KIND: GatewayKind = GatewayKind {
+    name: "voap",
+    summary: "lowers the advertised windows of TCP flows while packets wait too long at the gateway",
+    source: "Bujari, Massaro, Palazzi: Vegas over Access Point, section IV",
+    options: &[
+        GatewayOption {
+            name: "alpha",
+            default: "5 ms",
+            summary: "windows grow while the longest wait of a period is below this time",
+        },
+        GatewayOption {
+            name: "beta",
+            default: "15 ms",
+            summary: "windows shrink while it is above this time, which is not below alpha",
+        },
+        GatewayOption {
+            name: "period",
+            default: "200 ms",
+            summary: "how often windows change, at least 1 ms",
+        },
+        GatewayOption {
+            name: "memory",
+            default: "one period",
+            summary: "a flow counts with the largest window it used in so long, up to 16 periods",
+        },
+        GatewayOption {
+            name: "step",
+            default: "segment",
+            summary: "\"segment\" (the paper's), or \"backlog\": what waits in excess, at once",
+        },
+        GatewayOption {
+            name: "fairness",
+            default: "windows",
+            summary: "\"windows\" (the paper's) or \"rates\": what is equal between flows",
+        },
+        GatewayOption {
+            name: "redistribution",
+            default: "on",
+            summary: "\"on\" (algorithm 4) or \"off\" (algorithm 3): whether unused shares go to others",
+        },
+        GatewayOption {
+            name: "leftover",
+            default: "handed-on",
+            summary: "\"handed-on\" or \"lost\" (as printed): the share of a flow that ends",
+        },
+    ],
+};
+
+/// By how much windows change.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Step {
+    /// One segment of each flow.
+    Segment,
+    /// What waits in excess, or fits.
+    Backlog,
+}
+
+/// What is shared equally.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Fairness {
+    /// Windows.
+    Windows,
+    /// Windows over RTTs.
+    Rates,
+}
+
+/// What becomes of the share of a flow that ends.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Leftover {
+    /// It goes to the others.
+    HandedOn,
+    /// Nobody gets it; the others grow into it.
+    Lost,
+}
+
+/// What can be set.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct VoapConfig {
+    /// Windows grow below this delay.
+    pub alpha: Duration,
+    /// They shrink above this.
+    pub beta: Duration,
+    /// How often.
+    pub period: Duration,
+    /// For how long a flow counts with the largest window that it used; at least the period.
+    pub memory: Duration,
+    /// By how much.
+    pub step: Step,
+    /// What is shared equally.
+    pub fairness: Fairness,
+    /// Whether what a flow does not use goes to others.
+    pub redistribution: bool,
+    /// The share of a flow that ends.
+    pub leftover: Leftover,
+}
+
+impl Default for VoapConfig {
+    fn default() -> Self {
+        Self {
+            alpha: Duration::from_millis(5),
+            beta: Duration::from_millis(15),
+            period: Duration::from_millis(200),
+            memory: Duration::ZERO,
+            step: Step::Segment,
+            fairness: Fairness::Windows,
+            redistribution: true,
+            leftover: Leftover::HandedOn,
+        }
+    }
+}
+
+/// See the module's head.
+#[derive(Debug)]
+pub struct Voap {
+    config: VoapConfig,
+    table: FlowTable<Control>,
+    /// The longest wait of this period, and of the last.
+    longest: Duration,
+    measured: Duration,
+    /// What left the queue in this period.
+    left: Bytes,
+    period_start: Instant,
+    next: Instant,
+    /// With [`Step::Backlog`]: until then, what was cut still waits.
+    settling_until: Instant,
+}
+
+impl Voap {
+    /// A gateway that has seen nothing yet.
+    #[must_use]
+    pub fn new(config: VoapConfig) -> Self {
+        Self {
+            config,
+            table: FlowTable::default(),
+            longest: Duration::ZERO,
+            measured: Duration::ZERO,
+            left: Bytes::ZERO,
+            period_start: Instant::ZERO,
+            next: Instant::ZERO + config.period,
+            settling_until: Instant::ZERO,
+        }
+    }
+
+    /// The longest wait of the last period.
+    #[must_use]
+    pub fn measured(&self) -> Duration {
+        self.measured
+    }
+
+    /// The flows that it knows.
+    #[must_use]
+    pub fn flows(&self) -> &FlowTable<Control> {
+        &self.table
+    }
+
+    fn controlled(&mut self) -> impl Iterator<Item = &mut Direction<Control>> {
+        self.table.directions_mut().filter(|data| data.state.part() != Part::None)
+    }
+
+    /// Algorithm 1.
+    fn step(&mut self, now: Instant, band: Band) {
+        if band == Band::Above {
+            self.controlled().for_each(|data| data.state.take_control());
+        }
+        let settled = self.period_start >= self.settling_until;
+        let room = self.room(now);
+        let (mut count, mut total) = (0.0, 0.0);
+        for data in self.controlled().filter(|data| data.state.is_active()) {
+            count += 1.0;
+            total += data.state.window();
+        }
+        let by_backlog = self.config.step == Step::Backlog;
+        for data in self.controlled().filter(|data| data.state.is_active()) {
+            let segment = f64::from(data.segment_size());
+            let change = match band {
+                Band::Within => 0.0,
+                Band::Below if by_backlog => segment.min(room / count),
+                Band::Below => segment,
+                Band::Above if by_backlog && !settled => 0.0,
+                Band::Above if by_backlog => room * data.state.window() / total,
+                Band::Above => -segment,
+            };
+            data.state.change(band, change, segment);
+        }
+        if by_backlog && settled && band == Band::Above && count > 0.0 {
+            let rtts = self.controlled().filter_map(|data| Control::rtt(data));
+            let longest = rtts.max().unwrap_or_default();
+            self.settling_until = now.saturating_add((longest + self.measured) * 2);
+        }
+    }
+
+    /// Bytes that may wait more until the delay is beta; below zero what waits in excess.
+    fn room(&self, now: Instant) -> f64 {
+        let span = now.saturating_since(self.period_start).as_secs_f64();
+        let rate = self.left.as_f64() / span.max(1e-9);
+        rate * (self.config.beta - self.measured).as_secs_f64()
+    }
+
+    /// Algorithms 3 and 4.
+    fn share(&mut self) {
+        let config = self.config;
+        let weight = |data: &Direction<Control>| Control::weight(data, config.fairness);
+        let (mut count, mut total) = (0.0, 0.0);
+        for data in self.controlled().filter(|data| data.state.is_active()) {
+            count += 1.0;
+            total += data.state.window() / weight(data);
+        }
+        let split = total / f64::max(count, 1.0);
+        let (mut leftover, mut needy) = (0.0, 0.0);
+        for data in self.controlled().filter(|data| data.state.is_active()) {
+            let (weight, segment) = (weight(data), f64::from(data.segment_size()));
+            let spare = data.state.share(split * weight, segment, config.redistribution);
+            leftover += spare / weight;
+            needy += f64::from(u8::from(data.state.is_in_need()));
+        }
+        if leftover > 0.0 && needy > 0.0 {
+            let each = split + leftover / needy;
+            for data in self.controlled().filter(|data| data.state.is_in_need()) {
+                let weight = weight(data);
+                data.state.receive(each * weight);
+            }
+        }
+    }
+}
+
+impl Gateway for Voap {
+    fn on_packet(&mut self, now: Instant, passage: Passage, packet: &mut Packet<'_>) -> bool {
+        let Some(segment) = &mut packet.segment else { return false };
+        self.table.pass(now, passage == Passage::Queue, segment, |data| data.state.wanted())
+    }
+
+    fn on_departure(&mut self, _now: Instant, size: Bytes, queueing_delay: Duration) {
+        self.left = self.left.saturating_add(size);
+        self.longest = self.longest.max(queueing_delay);
+    }
+
+    fn next_deadline(&self) -> Instant {
+        self.next
+    }
+
+    fn on_deadline(&mut self, now: Instant, oldest: Option<Instant>) {
+        if now < self.next {
+            return;
+        }
+        // Algorithm 2.
+        let waiting = oldest.map_or(Duration::ZERO, |oldest| now.saturating_since(oldest));
+        self.measured = std::mem::take(&mut self.longest).max(waiting);
+        let VoapConfig { alpha, beta, period, .. } = self.config;
+        for data in self.table.directions_mut() {
+            Control::observe(data, now, &self.config);
+        }
+        self.step(now, Band::of(self.measured, alpha, beta));
+        self.share();
+        self.table.directions_mut().for_each(|data| data.state.end_period());
+        self.table.forget_idle(now);
+        self.left = Bytes::ZERO;
+        self.period_start = now;
+        self.next = now.saturating_add(period);
+    }
+
+    fn observe(&self, log: &mut dyn FnMut(Observation)) {
+        let (variable, value) = ("queue_delay_max_ms", self.measured.as_millis_f64());
+        log(Observation { flow: None, variable, value });
+        for (header, data) in self.table.directions().filter(|(_, data)| data.is_in_queue()) {
+            let mut tell =
+                |variable, value| log(Observation { flow: Some(header), variable, value });
+            tell("voap_active", f64::from(u8::from(data.state.is_active())));
+            if let Some(window) = data.state.wanted() {
+                tell("advertised_window_bytes", window as f64);
+            }
+            if let Some(estimate) = data.state.estimate() {
+                tell("estimated_cwnd_bytes", estimate);
+            }
+        }
+    }
+}

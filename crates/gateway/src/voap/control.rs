@@ -1,0 +1,196 @@
+//! What VoAP keeps for each flow, and what a period does to it.
+
+use super::{Fairness, Leftover, VoapConfig};
+use crate::Direction;
+use gameway_units::{Duration, Instant};
+
+/// More than this over the last period is slow start.
+const SLOW_START_GROWTH: f64 = 1.25;
+/// A share that is limited by the flow is larger than its use by this.
+const OVERSIZE: f64 = 1.1;
+const LEAST_SEGMENTS: f64 = 2.0;
+
+/// Where the measured delay lies.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Band {
+    Below,
+    Within,
+    Above,
+}
+
+impl Band {
+    pub(super) fn of(delay: Duration, alpha: Duration, beta: Duration) -> Self {
+        if delay < alpha {
+            Self::Below
+        } else if delay > beta {
+            Self::Above
+        } else {
+            Self::Within
+        }
+    }
+}
+
+/// Whether a flow takes part in a period.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(super) enum Part {
+    /// It does not.
+    #[default]
+    None,
+    /// It sends.
+    Active,
+    /// It has stopped: for the last time.
+    Leaving,
+}
+
+/// The longest memory, in periods.
+const MOST_PERIODS: usize = 16;
+
+/// Estimates of the last periods.
+#[derive(Debug, Clone, Copy, Default)]
+struct Recent {
+    values: [f64; MOST_PERIODS],
+    next: usize,
+}
+
+impl Recent {
+    /// The largest of the last `periods` with this one.
+    fn with(&mut self, value: f64, periods: usize) -> f64 {
+        let periods = periods.clamp(1, MOST_PERIODS);
+        self.next = (self.next + 1) % MOST_PERIODS;
+        self.values[self.next] = value;
+        let last = (0..periods).map(|age| (self.next + MOST_PERIODS - age) % MOST_PERIODS);
+        last.map(|place| self.values[place]).fold(0.0, f64::max)
+    }
+}
+
+/// The state of a flow.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Control {
+    /// VoAPactive of the paper: whether it is under control.
+    active: bool,
+    slow_start: bool,
+    part: Part,
+    in_need: bool,
+    /// The advertised window, bytes.
+    window: f64,
+    /// Of the congestion window, bytes; `None` before the first.
+    estimate: Option<f64>,
+    recent: Recent,
+    /// Whether it used its window to the last segment.
+    used_up: bool,
+}
+
+impl Control {
+    /// What the gateway tells the sender at most; `None` while the flow is left alone.
+    pub(super) fn wanted(&self) -> Option<u64> {
+        self.active.then_some(self.window as u64)
+    }
+
+    /// Whether it is under control.
+    #[must_use]
+    pub fn is_active(&self) -> bool {
+        self.active
+    }
+
+    /// The advertised window in bytes, if it is under control.
+    #[must_use]
+    pub fn window(&self) -> f64 {
+        self.window
+    }
+
+    /// The estimate of its congestion window in bytes.
+    #[must_use]
+    pub fn estimate(&self) -> Option<f64> {
+        self.estimate
+    }
+
+    pub(super) fn part(&self) -> Part {
+        self.part
+    }
+
+    pub(super) fn is_in_need(&self) -> bool {
+        self.in_need
+    }
+
+    /// From end to end and back, at its smallest.
+    pub(super) fn rtt(data: &Direction<Self>) -> Option<Duration> {
+        Some(data.sender_loop()? + data.receiver_loop()?)
+    }
+
+    /// By what windows are divided to be compared.
+    pub(super) fn weight(data: &Direction<Self>, fairness: Fairness) -> f64 {
+        let rtt = Self::rtt(data).filter(|_| fairness == Fairness::Rates);
+        rtt.map_or(1.0, |rtt| rtt.as_secs_f64().max(1e-3))
+    }
+
+    /// What the flow did in the period that ends now.
+    pub(super) fn observe(data: &mut Direction<Self>, now: Instant, config: &VoapConfig) {
+        let VoapConfig { period, leftover, .. } = *config;
+        let periods = (config.memory.as_nanos() / period.as_nanos().max(1)).unsigned_abs() as usize;
+        let rtt = Self::rtt(data).unwrap_or_default();
+        let recent = |at| now.saturating_since(at) <= period.max(rtt * 2);
+        let sends = data.is_in_queue() && data.last_data().is_some_and(recent);
+        let fresh = data.take_estimate().map(|bytes| bytes as f64);
+        let all_but_a_segment = data.in_units(data.state.window) - f64::from(data.segment_size());
+        let state = &mut data.state;
+        state.in_need = false;
+        let was = state.part;
+        state.part = match was {
+            _ if sends && (fresh.is_some() || state.estimate.is_some()) => Part::Active,
+            Part::Active if leftover == Leftover::HandedOn => Part::Leaving,
+            _ => Part::None,
+        };
+        if state.part == Part::Leaving {
+            (state.estimate, state.used_up, state.slow_start) = (Some(0.0), false, false);
+            state.recent = Recent::default();
+            return;
+        }
+        let Some(fresh) = fresh else { return };
+        state.slow_start = fresh > SLOW_START_GROWTH * state.estimate.unwrap_or(0.0);
+        state.estimate = Some(state.recent.with(fresh, periods));
+        state.used_up = state.active && fresh > all_but_a_segment;
+    }
+
+    /// The delay is above beta: lines 22 to 25.
+    pub(super) fn take_control(&mut self) {
+        let Some(estimate) = self.estimate.filter(|_| !self.active && !self.slow_start) else {
+            return;
+        };
+        self.active = self.part == Part::Active;
+        self.window = estimate;
+        self.used_up = true;
+    }
+
+    /// Lines 5, 15 and 26.
+    pub(super) fn change(&mut self, band: Band, change: f64, segment: f64) {
+        if band == Band::Within && self.part == Part::Active {
+            self.window = self.window.min(self.estimate.unwrap_or(self.window));
+        }
+        self.window = (self.window + change).max(LEAST_SEGMENTS * segment);
+    }
+
+    /// Lines 2 to 18 of algorithm 4, or algorithm 3; gives what the flow leaves of its share.
+    pub(super) fn share(&mut self, split: f64, segment: f64, redistribution: bool) -> f64 {
+        let estimate = self.estimate.unwrap_or(self.window);
+        let oversized = (OVERSIZE * estimate).max(estimate + segment);
+        self.in_need = redistribution && (self.used_up || estimate > split);
+        if self.in_need || !redistribution || oversized > split {
+            self.window = f64::midpoint(self.window, split);
+            return 0.0;
+        }
+        self.window = oversized.max(LEAST_SEGMENTS * segment);
+        split - self.window.min(split)
+    }
+
+    /// Line 24 of algorithm 4.
+    pub(super) fn receive(&mut self, window: f64) {
+        self.window = window;
+    }
+
+    /// A flow that has left takes no part until it sends again.
+    pub(super) fn end_period(&mut self) {
+        if self.part == Part::Leaving {
+            self.part = Part::None;
+        }
+    }
+}
