@@ -134,7 +134,7 @@ CASES = {
     ),
     "unknown congestion control": (
         '"cubic"', '"qubic"', 16, "competitor.0.congestion_control", "qubic",
-        ['did you mean "cubic"', "bbr, bic, cubic, newreno, vegas"],
+        ['did you mean "cubic"', "bbr, bbr2, bbr3, bic, cubic, newreno, vegas"],
     ),
     "unknown competitor": (
         'name = "download"', 'name = "download"\nkind = "dash"', 16, "competitor.0.kind", "dash",

@@ -168,7 +168,11 @@ fn other() -> impl Strategy<Value = Value> {
 }
 
 fn download() -> impl Strategy<Value = (Value, Value)> {
-    let kind = choice(["cubic", "newreno", "bbr", "bic", "vegas"].map(|name| json!(name)).to_vec());
+    let kind = choice(
+        ["cubic", "newreno", "bbr", "bbr2", "bbr3", "bic", "vegas"]
+            .map(|name| json!(name))
+            .to_vec(),
+    );
     let more = choice(vec![
         json!({}),
         json!({ "bytes": "1 B" }),

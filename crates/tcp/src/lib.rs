@@ -58,8 +58,8 @@ mod windowed_max;
 
 pub use application::Application;
 pub use congestion::{
-    AckEvent, Algorithm, Bbr, Bic, CongestionControl, Cubic, HyStart, INITIAL_WINDOW_SEGMENTS,
-    NewReno, Phase, TimeoutEvent, Vegas,
+    AckEvent, Algorithm, Bbr, Bbr3, Bic, CongestionControl, Cubic, HyStart,
+    INITIAL_WINDOW_SEGMENTS, LostSegment, NewReno, Phase, TimeoutEvent, Vegas,
 };
 pub use delivery_rate::RateSample;
 pub use receiver::{Receiver, ReceiverConfig};
