@@ -1,4 +1,6 @@
 //! What version 2 does otherwise than version 3, and the response to marks.
+//!
+//! Source: Linux google/bbr v2alpha `net/ipv4/tcp_bbr2.c`, and v3 `tcp_bbr.c` where it says so.
 
 use super::super::bbr3::tests::Feed;
 use super::ecn::{EcnParameters, EcnResponse};

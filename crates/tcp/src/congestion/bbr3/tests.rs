@@ -1,4 +1,6 @@
 //! The pseudo-code of the draft, step by step.
+//!
+//! Source: draft-ietf-ccwg-bbr-06, by section; its appendix A where a test is one of its cases.
 
 use super::model::too_lossy;
 use super::*;
