@@ -134,7 +134,7 @@ CASES = {
     ),
     "unknown congestion control": (
         '"cubic"', '"qubic"', 16, "competitor.0.congestion_control", "qubic",
-        ['did you mean "cubic"', "newreno, prague, vegas"],
+        ['did you mean "cubic"', "bbr, bbr2, bbr3, bic, cubic, newreno, prague, vegas"],
     ),
     "unknown classifier": (
         'capacity = "25 Mb/s"', 'capacity = "25 Mb/s"\nclassifier = "ports"', 7,

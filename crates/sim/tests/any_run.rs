@@ -174,7 +174,7 @@ fn other() -> impl Strategy<Value = Value> {
 }
 
 fn download() -> impl Strategy<Value = (Value, Value)> {
-    let known = ["cubic", "newreno", "bbr", "bic", "vegas", "prague"];
+    let known = ["cubic", "newreno", "bbr", "bbr2", "bbr3", "bic", "vegas", "prague"];
     let kind = choice(known.map(|name| json!(name)).to_vec());
     let more = choice(vec![
         json!({}),

@@ -1,6 +1,7 @@
 //! Delivery-rate samples.
 //!
-//! Source: draft-cheng-iccrg-delivery-rate-estimation-02 section 3; Linux `net/ipv4/tcp_rate.c`.
+//! Source: draft-cheng-iccrg-delivery-rate-estimation-02 section 3; Linux `net/ipv4/tcp_rate.c`;
+//! for what was in flight and lost, draft-ietf-ccwg-bbr-06 section 4.1.2.
 //! Model: each segment remembers how much had been delivered, and when, as it left. When it is
 //! acknowledged, the difference is what the path delivered over its flight; the longer of the time
 //! taken to send and the time taken to acknowledge that amount keeps bursts of either from lying.
@@ -15,6 +16,9 @@ pub(crate) struct Snapshot {
     pub(crate) delivered_time: Instant,
     pub(crate) first_sent: Instant,
     pub(crate) app_limited: bool,
+    /// In flight with this segment, and judged lost so far, as it left.
+    pub(crate) tx_in_flight: u64,
+    pub(crate) lost: u64,
 }
 
 /// How fast the path delivered over the flight of one segment.
@@ -28,6 +32,10 @@ pub struct RateSample {
     pub prior_delivered: Bytes,
     /// Whether the application, not the path, may have been the limit.
     pub app_limited: bool,
+    /// In flight, the segment included, when it left.
+    pub tx_in_flight: Bytes,
+    /// Judged lost since it left.
+    pub lost: Bytes,
 }
 
 impl RateSample {
@@ -49,7 +57,13 @@ pub(crate) struct DeliveryRate {
 
 impl DeliveryRate {
     /// The state to remember in a segment that leaves now.
-    pub(crate) fn on_send(&mut self, now: Instant, nothing_in_flight: bool) -> Snapshot {
+    pub(crate) fn on_send(
+        &mut self,
+        now: Instant,
+        nothing_in_flight: bool,
+        tx_in_flight: u64,
+        lost: u64,
+    ) -> Snapshot {
         if nothing_in_flight {
             self.first_sent = now;
             self.delivered_time = now;
@@ -59,6 +73,8 @@ impl DeliveryRate {
             delivered_time: self.delivered_time,
             first_sent: self.first_sent,
             app_limited: self.app_limited_until.is_some(),
+            tx_in_flight,
+            lost,
         }
     }
 
@@ -86,6 +102,7 @@ impl DeliveryRate {
         snapshot: Snapshot,
         sent: Instant,
         min_rtt: Duration,
+        total_lost: u64,
     ) -> Option<RateSample> {
         let send_elapsed = sent.saturating_since(snapshot.first_sent);
         let ack_elapsed = self.delivered_time.saturating_since(snapshot.delivered_time);
@@ -96,6 +113,8 @@ impl DeliveryRate {
             interval,
             prior_delivered: Bytes::new(snapshot.delivered),
             app_limited: snapshot.app_limited,
+            tx_in_flight: Bytes::new(snapshot.tx_in_flight),
+            lost: Bytes::new(total_lost.saturating_sub(snapshot.lost)),
         })
     }
 
@@ -115,25 +134,27 @@ mod tests {
     #[test]
     fn compressed_acks_do_not_exceed_the_sending_rate() {
         let mut rate = DeliveryRate::default();
-        let first = rate.on_send(at(0), true);
-        let last = rate.on_send(at(10), false);
+        let first = rate.on_send(at(0), true, 1000, 0);
+        let last = rate.on_send(at(10), false, 2000, 500);
         rate.on_delivered(at(50), 1000);
-        assert!(rate.sample(first, at(0), Duration::from_millis(1)).is_some());
+        assert!(rate.sample(first, at(0), Duration::from_millis(1), 500).is_some());
         rate.on_delivered(at(51), 1000);
-        let sample = rate.sample(last, at(10), Duration::from_millis(1));
+        let sample = rate.sample(last, at(10), Duration::from_millis(1), 800);
         // 2000 B since the segment left: 51 ms of acknowledging, 10 ms of sending.
         let sample = sample.expect("a sample");
         assert_eq!((sample.delivered, sample.interval), (Bytes::new(2000), at(51) - at(0)));
+        // What else was in flight as it left, and what was lost since.
+        assert_eq!((sample.tx_in_flight, sample.lost), (Bytes::new(2000), Bytes::new(300)));
     }
 
     #[test]
     fn app_limited_marks_the_flight_and_then_ends() {
         let mut rate = DeliveryRate::default();
         rate.on_app_limited(1000);
-        assert!(rate.on_send(at(0), true).app_limited);
+        assert!(rate.on_send(at(0), true, 1, 0).app_limited);
         rate.on_delivered(at(5), 1000);
-        assert!(rate.on_send(at(5), false).app_limited);
+        assert!(rate.on_send(at(5), false, 1, 0).app_limited);
         rate.on_delivered(at(6), 1);
-        assert!(!rate.on_send(at(6), false).app_limited);
+        assert!(!rate.on_send(at(6), false, 1, 0).app_limited);
     }
 }

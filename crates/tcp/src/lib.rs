@@ -59,8 +59,8 @@ mod windowed_max;
 
 pub use application::{Application, OnOff};
 pub use congestion::{
-    AckEvent, Algorithm, Bbr, Bic, CongestionControl, Cubic, HyStart, INITIAL_WINDOW_SEGMENTS,
-    NewReno, Phase, Prague, TimeoutEvent, Vegas,
+    AckEvent, Algorithm, Bbr, Bbr3, Bic, CongestionControl, Cubic, HyStart,
+    INITIAL_WINDOW_SEGMENTS, LostSegment, NewReno, Phase, Prague, TimeoutEvent, Vegas,
 };
 pub use delivery_rate::RateSample;
 pub use ecn::{AccurateEcnOption, EcnMode};

@@ -109,6 +109,8 @@ pub(crate) struct Scoreboard {
     to_retransmit_again: VecDeque<u64>,
     retransmissions: VecDeque<(u64, Instant)>,
     gaps: Vec<Run>,
+    /// Numbers of the records newly judged lost, until they are reported.
+    losses: VecDeque<u64>,
 }
 
 impl Scoreboard {
@@ -255,6 +257,7 @@ impl Scoreboard {
     }
 
     fn mark_lost(&mut self, number: u64, record: Record) -> u64 {
+        self.losses.push_back(number);
         if let Some(record) = self.get_mut(number) {
             record.lost = true;
         }
@@ -286,6 +289,7 @@ impl Scoreboard {
             self.retransmitted -= bytes;
             self.lost += if known { 0 } else { bytes };
             self.to_retransmit_again.push_back(number);
+            self.losses.push_back(number);
             outcome.newly_lost += bytes;
         }
     }
@@ -298,12 +302,26 @@ impl Scoreboard {
         self.retransmissions.clear();
         (self.lost, self.retransmitted) = (0, 0);
         for (index, record) in self.records.iter_mut().enumerate().filter(|(_, r)| !r.sacked) {
+            let number = self.front_number + index as u64;
+            if !record.lost {
+                self.losses.push_back(number);
+            }
             (record.lost, record.retransmitted) = (true, false);
             self.lost += u64::from(record.length);
-            self.to_retransmit.push_back(self.front_number + index as u64);
+            self.to_retransmit.push_back(number);
         }
         self.judged_below = self.end_number();
         self.lost.saturating_sub(already)
+    }
+
+    /// The next of the records that were judged lost and are not yet reported, in that order.
+    pub(crate) fn take_lost(&mut self) -> Option<Record> {
+        loop {
+            let number = self.losses.pop_front()?;
+            if let Some(record) = self.get_mut(number) {
+                return Some(*record);
+            }
+        }
     }
 
     /// The losses were none: takes the marks back, and asks for more proof from now on.
@@ -334,6 +352,12 @@ impl Scoreboard {
     /// The number of the last record, for a tail-loss probe.
     pub(crate) fn last(&self) -> Option<u64> {
         (!self.is_empty()).then(|| self.end_number() - 1)
+    }
+
+    /// What sending the record again adds to the flight.
+    pub(crate) fn missing(&mut self, number: u64) -> u64 {
+        let record = self.get_mut(number).filter(|record| !record.retransmitted);
+        record.map_or(0, |record| u64::from(record.length))
     }
 
     /// Accounts for sending a record again.
@@ -396,6 +420,23 @@ mod tests {
         assert_eq!(board.next_retransmission(), Some((4, SIZE)));
         // 8 and 9 and the retransmission of 0.
         assert_eq!(board.in_flight(), 3000);
+    }
+
+    /// Each loss once, in the order judged; a time-out reports only what was not known.
+    #[test]
+    fn losses_are_reported_one_by_one() {
+        let mut board = board(10);
+        sack(&mut board, 2, 5);
+        let mut reported = || board.take_lost().map(|record| record.sequence / u64::from(SIZE));
+        assert_eq!([reported(), reported(), reported()], [Some(0), Some(1), None]);
+        board.retransmit(0, Instant::from_nanos(100), Snapshot::default());
+        let mut outcome = AckOutcome::default();
+        let overtaken = Instant::from_nanos(101);
+        board.detect_lost_retransmissions(overtaken, Duration::ZERO, &mut outcome);
+        assert_eq!(board.take_lost().map(|record| record.sequence), Some(0));
+        board.mark_all_lost();
+        let rest = std::iter::from_fn(|| board.take_lost()).map(|record| record.sequence / 1000);
+        assert_eq!(rest.collect::<Vec<_>>(), [5, 6, 7, 8, 9]);
     }
 
     #[test]

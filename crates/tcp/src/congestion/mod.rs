@@ -5,7 +5,10 @@
 //! sender lets proportional rate reduction move the flight to [`CongestionControl::cwnd`], unless
 //! the algorithm [regulates recovery](CongestionControl::regulates_recovery) itself.
 
+mod ack_aggregation;
 mod bbr;
+mod bbr2;
+mod bbr3;
 mod bic;
 mod cubic;
 mod hystart;
@@ -14,6 +17,7 @@ mod prague;
 mod vegas;
 
 pub use bbr::Bbr;
+pub use bbr3::Bbr3;
 pub use bic::Bic;
 pub use cubic::Cubic;
 pub use hystart::HyStart;
@@ -81,6 +85,25 @@ pub struct AckEvent {
     pub rate: Option<RateSample>,
 }
 
+/// A segment judged lost.
+#[derive(Debug, Clone, Copy)]
+pub struct LostSegment {
+    /// When it was judged so.
+    pub now: Instant,
+    /// Its offset in the stream.
+    pub sequence: u64,
+    /// Its payload.
+    pub size: Bytes,
+    /// In flight, the segment included, when it left.
+    pub tx_in_flight: Bytes,
+    /// Judged lost since it left, the segment included.
+    pub lost: Bytes,
+    /// Whether the application, not the path, may have been the limit when it left.
+    pub app_limited: bool,
+    /// Delivered since the connection began.
+    pub total_delivered: Bytes,
+}
+
 /// A retransmission time-out.
 #[derive(Debug, Clone, Copy)]
 pub struct TimeoutEvent {
@@ -128,6 +151,11 @@ pub trait CongestionControl: Debug + Send {
     }
     /// An ACK arrived.
     fn on_ack(&mut self, ack: &AckEvent);
+    /// A segment was judged lost, by an ACK or by a time-out: for each one, before the event that tells
+    /// of all.
+    fn on_segment_lost(&mut self, lost: &LostSegment) {
+        let _ = lost;
+    }
     /// Loss or a mark was detected: at most once per window of data; before the ACK's
     /// [`Self::on_ack`].
     fn on_congestion_event(&mut self, now: Instant, in_flight: Bytes);
@@ -179,6 +207,10 @@ pub enum Algorithm {
     NewReno,
     /// BBR version 1.
     Bbr,
+    /// BBR version 2.
+    Bbr2,
+    /// BBR version 3.
+    Bbr3,
     /// BIC, the default of Linux before CUBIC.
     Bic,
     /// Vegas.
@@ -189,8 +221,16 @@ pub enum Algorithm {
 
 impl Algorithm {
     /// All of them.
-    pub const ALL: [Self; 6] =
-        [Self::Cubic, Self::NewReno, Self::Bbr, Self::Bic, Self::Vegas, Self::Prague];
+    pub const ALL: [Self; 8] = [
+        Self::Cubic,
+        Self::NewReno,
+        Self::Bbr,
+        Self::Bbr2,
+        Self::Bbr3,
+        Self::Bic,
+        Self::Vegas,
+        Self::Prague,
+    ];
 
     /// The name in experiment files.
     #[must_use]
@@ -199,6 +239,8 @@ impl Algorithm {
             Self::Cubic => "cubic",
             Self::NewReno => "newreno",
             Self::Bbr => "bbr",
+            Self::Bbr2 => "bbr2",
+            Self::Bbr3 => "bbr3",
             Self::Bic => "bic",
             Self::Vegas => "vegas",
             Self::Prague => "prague",
@@ -212,6 +254,12 @@ impl Algorithm {
             Self::Cubic => "CUBIC, the default of Linux, Windows and macOS; here with HyStart++",
             Self::NewReno => "NewReno with SACK: one segment more per RTT, half on loss",
             Self::Bbr => "BBR version 1: follows a model of bottleneck bandwidth and RTT",
+            Self::Bbr2 => {
+                "BBR version 2 (v2alpha): as version 1, but bounded where losses or marks set in"
+            }
+            Self::Bbr3 => {
+                "BBR version 3 (IETF draft): probes seldom, cruises with an empty queue, heeds losses"
+            }
             Self::Bic => {
                 "BIC, the default of Linux before CUBIC: searches for the window of the last loss"
             }
@@ -229,6 +277,8 @@ impl Algorithm {
             Self::Cubic => "RFC 9438; RFC 9406",
             Self::NewReno => "RFC 5681; RFC 6582; RFC 6675",
             Self::Bbr => "Cardwell et al. 2016; Linux tcp_bbr.c",
+            Self::Bbr2 => "Linux google/bbr v2alpha tcp_bbr2.c",
+            Self::Bbr3 => "draft-ietf-ccwg-bbr-06; Linux google/bbr v3 tcp_bbr.c",
             Self::Bic => "Xu et al. 2004; Linux tcp_bic.c",
             Self::Vegas => "Brakmo and Peterson 1995; Linux tcp_vegas.c",
             Self::Prague => {
@@ -249,13 +299,15 @@ impl Algorithm {
         Self::ALL.into_iter().find(|algorithm| algorithm.name() == name)
     }
 
-    /// A fresh instance for segments of `segment_size`; `seed` draws BBR's first probing phase.
+    /// A fresh instance for segments of `segment_size`; `seed` draws when BBR probes.
     #[must_use]
     pub fn build(self, segment_size: u32, seed: u64) -> Box<dyn CongestionControl> {
         match self {
             Self::Cubic => Box::new(Cubic::new(segment_size)),
             Self::NewReno => Box::new(NewReno::new(segment_size)),
             Self::Bbr => Box::new(Bbr::new(segment_size, seed)),
+            Self::Bbr2 => Box::new(Bbr3::version_2(segment_size, seed)),
+            Self::Bbr3 => Box::new(Bbr3::new(segment_size, seed)),
             Self::Bic => Box::new(Bic::new(segment_size)),
             Self::Vegas => Box::new(Vegas::new(segment_size)),
             Self::Prague => Box::new(Prague::new(segment_size)),

@@ -1,7 +1,7 @@
 //! What an ACK changes: scoreboard, round-trip time, recovery, congestion control.
 
 use super::{Sender, State, TailProbe};
-use crate::congestion::{AckEvent, Phase};
+use crate::congestion::{AckEvent, LostSegment, Phase};
 use crate::ecn::Marks;
 use crate::prr::{ProportionalRateReduction, RecoveryAck};
 use crate::scoreboard::AckOutcome;
@@ -90,7 +90,26 @@ impl Sender {
             self.board.detect_losses(outcome);
         }
         self.board.detect_lost_retransmissions(self.newest_delivered, min_rtt / 4, outcome);
-        self.total_lost += outcome.newly_lost;
+        if outcome.newly_lost > 0 {
+            self.report_losses(now);
+        }
+    }
+
+    /// Tells the congestion control of each segment newly judged lost, with what had been lost by then.
+    pub(super) fn report_losses(&mut self, now: Instant) {
+        while let Some(record) = self.board.take_lost() {
+            self.total_lost += u64::from(record.length);
+            let lost = self.total_lost.saturating_sub(record.snapshot.lost);
+            self.congestion.on_segment_lost(&LostSegment {
+                now,
+                sequence: record.sequence,
+                size: Bytes::new(u64::from(record.length)),
+                tx_in_flight: Bytes::new(record.snapshot.tx_in_flight),
+                lost: Bytes::new(lost),
+                app_limited: record.snapshot.app_limited,
+                total_delivered: Bytes::new(self.rate.delivered()),
+            });
+        }
     }
 
     fn update_phase(
@@ -188,7 +207,8 @@ impl Sender {
     ) {
         let min_rtt = self.rtt.minimum().unwrap_or_default();
         let newest = outcome.newest.as_ref();
-        let rate = newest.and_then(|r| self.rate.sample(r.snapshot, r.sent, min_rtt));
+        let rate =
+            newest.and_then(|r| self.rate.sample(r.snapshot, r.sent, min_rtt, self.total_lost));
         let (cwnd, slow_start_below) = (self.congestion.cwnd(), self.congestion.ssthresh());
         let short = |record: &crate::scoreboard::Record| record.length < self.config.segment_size;
         let event = AckEvent {

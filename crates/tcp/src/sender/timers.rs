@@ -68,7 +68,7 @@ impl Sender {
         };
         let prior_in_flight = Bytes::new(self.board.in_flight());
         let newly_lost = self.board.mark_all_lost();
-        self.total_lost += newly_lost;
+        self.report_losses(now);
         self.phase = Phase::Loss;
         self.recovery_point = self.next;
         self.recovery_on_mark = false;

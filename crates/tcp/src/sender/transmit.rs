@@ -119,7 +119,8 @@ impl Sender {
     }
 
     fn retransmit(&mut self, now: Instant, number: u64) -> Option<Segment> {
-        let snapshot = self.rate.on_send(now, false);
+        let in_flight = self.board.in_flight() + self.board.missing(number);
+        let snapshot = self.rate.on_send(now, false, in_flight, self.total_lost);
         let record = self.board.retransmit(number, now, snapshot)?;
         self.first_retransmission.get_or_insert(now);
         self.stats.retransmissions += 1;
@@ -136,7 +137,8 @@ impl Sender {
             let idle = (idle > self.rtt.timeout()).then_some(idle);
             self.congestion.on_transmit_start(now, idle);
         }
-        let snapshot = self.rate.on_send(now, nothing_outstanding);
+        let in_flight = self.board.in_flight() + u64::from(length);
+        let snapshot = self.rate.on_send(now, nothing_outstanding, in_flight, self.total_lost);
         let record = Record::new(self.next, length, fin, now, snapshot);
         self.board.push(record);
         self.next += u64::from(length);

@@ -30,12 +30,11 @@
 //! | flight now, not at the earliest departure time | pacing is inside the sender, nothing waits below it |
 //! | echoes of ECN are ignored | version 1 has no response |
 
-mod ack_aggregation;
 mod long_term;
 
+use super::ack_aggregation::AckAggregation;
 use super::{AckEvent, CongestionControl, INITIAL_WINDOW_SEGMENTS, Phase, TimeoutEvent};
 use crate::windowed_max::WindowedMax;
-use ack_aggregation::AckAggregation;
 use gameway_units::{Bytes, Duration, Instant, Rate};
 use long_term::{LongTermRate, Loss};
 
@@ -376,7 +375,7 @@ impl Bbr {
 }
 
 /// One step of SplitMix64 (Steele, Lea, Flood, OOPSLA 2014).
-fn next_random(state: u64) -> u64 {
+pub(super) fn next_random(state: u64) -> u64 {
     let mixed = state.wrapping_add(0x9E37_79B9_7F4A_7C15);
     let mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
     let mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);

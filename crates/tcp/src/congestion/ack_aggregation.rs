@@ -1,25 +1,28 @@
 //! How much more than expected is acknowledged at once.
 //!
-//! Source: Linux `net/ipv4/tcp_bbr.c`, `bbr_update_ack_aggregation` and `bbr_ack_aggregation_cwnd`.
+//! Source: Linux `net/ipv4/tcp_bbr.c`, `bbr_update_ack_aggregation` and `bbr_ack_aggregation_cwnd`;
+//! draft-ietf-ccwg-bbr-06 section 5.5.9.
 //! Model: within an epoch the acknowledged data is compared with the bandwidth estimate times the
 //! time; the largest surplus of the last five to ten rounds is added to the window, so that a path
 //! that acknowledges in clumps is not starved.
 //!
 //! | Constant | Value | Origin |
 //! |---|---|---|
-//! | window | two halves of 5 rounds | `bbr_extra_acked_win_rtts` |
+//! | window | two halves of 5 rounds; of 1 in the Startup of versions 2 and 3 | `bbr_extra_acked_win_rtts`, `bbr_extra_acked_in_startup` |
 //! | largest bonus | 100 ms of bandwidth | `bbr_extra_acked_max_us` |
 //! | longest epoch | 2^20 segments | `bbr_ack_epoch_acked_reset_thresh` |
 
 use gameway_units::Instant;
 
-const ROUNDS: u32 = 5;
+/// Rounds in each half of the window, once the pipe is full.
+pub(super) const ROUNDS: u32 = 5;
 const LARGEST_BONUS_SECS: f64 = 0.1;
 const LONGEST_EPOCH_SEGMENTS: f64 = 1_048_576.0;
 
 /// Surplus of acknowledged bytes.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone)]
 pub(super) struct AckAggregation {
+    half: u32,
     epoch_start: Instant,
     epoch_acked: f64,
     surplus: [f64; 2],
@@ -27,7 +30,25 @@ pub(super) struct AckAggregation {
     rounds: u32,
 }
 
+impl Default for AckAggregation {
+    fn default() -> Self {
+        Self {
+            half: ROUNDS,
+            epoch_start: Instant::ZERO,
+            epoch_acked: 0.0,
+            surplus: [0.0; 2],
+            current: 0,
+            rounds: 0,
+        }
+    }
+}
+
 impl AckAggregation {
+    /// Remembers for one to two times that many rounds.
+    pub(super) fn set_half_window(&mut self, rounds: u32) {
+        self.half = rounds;
+    }
+
     pub(super) fn restart(&mut self, now: Instant) {
         self.epoch_start = now;
         self.epoch_acked = 0.0;
@@ -59,7 +80,7 @@ impl AckAggregation {
 
     fn on_round(&mut self) {
         self.rounds += 1;
-        if self.rounds >= ROUNDS {
+        if self.rounds >= self.half {
             self.rounds = 0;
             self.current = 1 - self.current;
             self.surplus[self.current] = 0.0;
