@@ -155,7 +155,7 @@ fn classes_that_cannot_be_are_refused_with_field_and_rule() {
             json!(8),
             "path.queue.class.game.priority: 8 is not between 0 and 7",
         ),
-        ("/class/game/priority", json!(-1), "priority"),
+        ("/class/game/priority", json!(-1), "`-1`"),
         (
             "/class/game/quantum",
             json!("0 B"),
