@@ -116,7 +116,10 @@ fn rules_are_asked_in_the_order_that_the_classes_have() {
 
 /// What is refused when `pointer` of the good queue has this value.
 fn refused(pointer: &str, value: &Value) -> String {
-    let spec = scream_and_cubic(&game_and_rest());
+    let mut queue = game_and_rest();
+    // 1 Mb/s is left for one more class.
+    queue["class"]["game"]["rate"] = json!("29 Mb/s");
+    let spec = scream_and_cubic(&queue);
     let spec = with(spec, &format!("/path/queue{pointer}"), value.clone());
     let error = try_run(&with(spec, "/duration", json!("10 ms")), &Folder::new().0).err();
     error.unwrap_or_else(|| panic!("{pointer} = {value} was accepted"))
@@ -142,8 +145,8 @@ fn classes_that_cannot_be_are_refused_with_field_and_rule() {
         ("/class/game/rate", json!("-1 Mb/s"), "-1 Mb/s"),
         (
             "/class/game/ceil",
-            json!("29 Mb/s"),
-            "path.queue.class.game.ceil: 29 Mb/s is less than its rate (30 Mb/s)",
+            json!("28 Mb/s"),
+            "path.queue.class.game.ceil: 28 Mb/s is less than its rate (29 Mb/s)",
         ),
         (
             "/class/game/ceil",
@@ -155,7 +158,7 @@ fn classes_that_cannot_be_are_refused_with_field_and_rule() {
             json!(8),
             "path.queue.class.game.priority: 8 is not between 0 and 7",
         ),
-        ("/class/game/priority", json!(-1), "priority"),
+        ("/class/game/priority", json!(-1), "`-1`"),
         (
             "/class/game/quantum",
             json!("0 B"),

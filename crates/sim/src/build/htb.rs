@@ -165,6 +165,10 @@ impl Names<'_> {
                 let dot = if rule_name.is_empty() { "" } else { "." };
                 let part = format!("match{dot}{rule_name}");
                 let rule = rule.rule();
+                if rule == Rule::default() {
+                    let why = "says nothing, and would take every packet: that is for the default";
+                    return Err(self.refuse(name, &part, why));
+                }
                 if let Some(why) = rule.contradiction() {
                     return Err(self.refuse(name, &part, format!("can never match: {why}")));
                 }
