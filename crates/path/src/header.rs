@@ -2,7 +2,7 @@
 //!
 //! Source: RFC 791 and RFC 8200 (addresses), RFC 2474 section 3 (DSCP), RFC 9293 and RFC 768 (ports).
 
-use std::net::{IpAddr, Ipv4Addr};
+use core::net::{IpAddr, Ipv4Addr};
 
 /// One end of a flow.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]

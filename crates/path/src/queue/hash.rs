@@ -7,7 +7,7 @@
 //! from choosing which flows meet.
 
 use crate::{Header, Protocol};
-use std::net::IpAddr;
+use core::net::IpAddr;
 
 /// Set in a word that ends an IPv6 address, so that it is not taken for an IPv4 one.
 const SIX: u64 = 1 << 48;
@@ -80,8 +80,8 @@ const fn mixed(word: u64) -> u64 {
 mod tests {
     use super::*;
     use crate::{Dscp, Endpoint};
+    use core::net::{Ipv4Addr, Ipv6Addr};
     use std::collections::BTreeSet;
-    use std::net::{Ipv4Addr, Ipv6Addr};
 
     fn header(from: IpAddr, to: IpAddr, ports: (u16, u16), protocol: Protocol) -> Header {
         Header {
