@@ -1,6 +1,6 @@
 //! Hashes of headers: how fair queues tell flows and hosts apart.
 //!
-//! A flow is its two addresses, its two ports and its protocol (RFC 8290 section 4.1.1); the DSCP is no part
+//! A flow is its two addresses, its two ports and its protocol (RFC 8290 section 4.1); the DSCP is no part
 //! of it. Words of the header pass one after the other through the mixer of SplitMix64 (Steele, Lea and
 //! Flood, "Fast splittable pseudorandom number generators", 2014), which gives each input an output of its
 //! own, so that two flows meet in 64 bits only by chance. The seed is the perturbation, which keeps senders
