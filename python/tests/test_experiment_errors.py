@@ -237,6 +237,14 @@ CASES = {
     "marking without a unit": (
         'size = "2 bdp"', "mark_above = 5", 8, "path.queue.mark_above", 5, ["has no unit"],
     ),
+    "cake faster than any link": (
+        '"drop-tail", size = "2 bdp"', '"cake", bandwidth = "9000 Gb/s"', 8, "path.queue.bandwidth",
+        "9000 Gb/s", ["is not possible", "9000 Gb/s is not between 512 b/s and 1000 Gb/s"],
+    ),
+    "no isolation of that name": (
+        '"drop-tail", size = "2 bdp"', '"cake", isolation = "none"', 8, "path.queue.isolation",
+        "none", ["triple-isolate", "dual-srchost", "flowblind"],
+    ),
     "unknown key of the way back": (
         'base_rtt = "16 ms"', 'base_rtt = "16 ms"\nback = { base_rtt = "1 ms" }', 8,
         "path.back.base_rtt", "1 ms", ["unknown key", "capacity, jitter, loss, queue"],

@@ -243,6 +243,14 @@ def spec_of(**changes: Any) -> dict[str, Any]:
     return run.spec
 
 
+def test_cake_reckons_its_size_unless_it_is_given() -> None:
+    shaped = {"kind": "cake", "bandwidth": "20 Mb/s", "isolation": "dual-dsthost", "mpu": "84 B"}
+    assert spec_of(path=path(queue="cake"))["path"]["queue"] == {"kind": "cake"}
+    assert spec_of(path=path(queue=shaped))["path"]["queue"] == shaped
+    given = {"kind": "cake", "size": "4 MiB"}
+    assert spec_of(path=path(queue=given))["path"]["queue"] == given
+
+
 def test_every_new_key_reaches_the_spec() -> None:
     back = {"capacity": "5 Mb/s", "loss": {"probability": "1 %"}, "jitter": {"deviation": "1 ms"}}
     hop = {"name": "access", "capacity": "20 Mb/s", "queue": {"kind": "drop-tail"}}

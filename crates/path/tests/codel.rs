@@ -1,48 +1,21 @@
 //! CoDel against RFC 8289: its pseudo-code stepped by hand, its control law to the nanosecond, and what
 //! must hold whatever comes.
 
+mod support;
+
 use gameway_path::{
-    Backlog, Codel, CodelConfig, DropReason, DropTail, Dropped, FlowId, Header, Limit, PathPacket,
-    Queue, Verdict,
+    Backlog, Codel, CodelConfig, DropReason, DropTail, Dropped, Limit, PathPacket, Queue, Verdict,
 };
 use gameway_units::{Bytes, Duration, Ecn, Instant};
 use proptest::prelude::*;
 use std::collections::VecDeque;
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-struct Numbered {
-    number: u64,
-    size: u64,
-    ecn: Ecn,
-}
-
-impl PathPacket for Numbered {
-    fn wire_size(&self) -> Bytes {
-        Bytes::new(self.size)
-    }
-    fn flow(&self) -> FlowId {
-        FlowId(0)
-    }
-    fn header(&self) -> Header {
-        Header::numbered(self.flow().0)
-    }
-    fn ecn(&self) -> Ecn {
-        self.ecn
-    }
-    fn set_ecn(&mut self, ecn: Ecn) {
-        self.ecn = ecn;
-    }
-}
+use support::{Packet, millis};
 
 const INTERVAL: i64 = 100_000_000;
 const NANO: Duration = Duration::from_nanos(1);
 
 fn at(nanos: i64) -> Instant {
     Instant::from_nanos(nanos)
-}
-
-fn millis(count: i64) -> Instant {
-    at(count * 1_000_000)
 }
 
 /// interval / √count, by another way than the queue's.
@@ -52,7 +25,7 @@ fn spacing(count: i64) -> Duration {
 
 /// A queue and a count of what has come.
 struct Bench {
-    queue: Codel<Numbered>,
+    queue: Codel<Packet>,
     sent: u64,
 }
 
@@ -63,7 +36,7 @@ impl Bench {
 
     fn fill(&mut self, now: Instant, count: u64, ecn: Ecn) {
         for _ in 0..count {
-            let packet = Numbered { number: self.sent, size: 1500, ecn };
+            let packet = Packet::new(0, self.sent, 1500).with_ecn(ecn);
             assert_eq!(self.queue.enqueue(now, packet), Verdict::Queued);
             self.sent += 1;
         }
@@ -258,7 +231,7 @@ fn the_target_and_the_interval_can_be_set() {
 
 #[test]
 fn what_does_not_fit_is_dropped_at_the_tail() {
-    let packet = |number, size| Numbered { number, size, ecn: Ecn::Ect0 };
+    let packet = |number, size| Packet::new(0, number, size).with_ecn(Ecn::Ect0);
     let mut queue = Codel::new(CodelConfig::default(), Limit::Bytes(Bytes::new(3000)));
     assert_eq!(queue.enqueue(millis(0), packet(0, 1500)), Verdict::Queued);
     assert_eq!(queue.enqueue(millis(0), packet(1, 1500)), Verdict::Queued);
@@ -272,7 +245,7 @@ fn what_does_not_fit_is_dropped_at_the_tail() {
 
 /// The mean wait behind `queue` of a source that halves its window on loss, over a 20 Mb/s link with
 /// 40 ms of round trip, and what share of the link it uses.
-fn with_a_responsive_source(queue: &mut dyn Queue<Numbered>) -> (f64, f64) {
+fn with_a_responsive_source(queue: &mut dyn Queue<Packet>) -> (f64, f64) {
     let (slot, slots, rtt) = (600_000, 50_000, 40_000_000 / 600_000);
     let (mut window, mut in_flight, mut recovers) = (10.0, 0, 0);
     let mut returning: VecDeque<(i64, bool)> = VecDeque::new();
@@ -292,7 +265,7 @@ fn with_a_responsive_source(queue: &mut dyn Queue<Numbered>) -> (f64, f64) {
         }
         while f64::from(in_flight) < window {
             in_flight += 1;
-            let packet = Numbered { number: number as u64, size: 1500, ecn: Ecn::NotEct };
+            let packet = Packet::new(0, number as u64, 1500);
             if let Verdict::Dropped(_) = queue.enqueue(now, packet) {
                 returning.push_back((number + rtt, true));
             }
@@ -354,7 +327,7 @@ proptest! {
             now += Duration::from_nanos(gap);
             match step {
                 Step::Arrive { size, ecn } => {
-                    let packet = Numbered { number: sent.len() as u64, size, ecn };
+                    let packet = Packet::new(0, sent.len() as u64, size).with_ecn(ecn);
                     sent.push(packet);
                     match queue.enqueue(now, packet) {
                         Verdict::Queued => waiting.push(packet.number),

@@ -2,8 +2,9 @@
 //! behaviour in overload, and what holds for every queue.
 
 mod closed_loop;
+mod support;
 
-use closed_loop::{Law, Loop, Record, Segment, Source};
+use closed_loop::{Law, Loop, Record, Source};
 use gameway_path::{
     Backlog, DelayInput, DropReason, Dropped, DualPi2, DualPi2Config, Limit, LowLatencyMarking,
     Queue, Scheduler, Verdict,
@@ -13,6 +14,7 @@ use proptest::prelude::*;
 use rand_core::SeedableRng;
 use rand_xoshiro::Xoshiro256PlusPlus;
 use std::collections::VecDeque;
+use support::{Packet, millis};
 
 const CODEPOINTS: [Ecn; 4] = [Ecn::NotEct, Ecn::Ect0, Ecn::Ect1, Ecn::Ce];
 
@@ -20,16 +22,12 @@ fn random(seed: u64) -> Xoshiro256PlusPlus {
     Xoshiro256PlusPlus::seed_from_u64(seed)
 }
 
-fn millis(count: i64) -> Instant {
-    Instant::ZERO + Duration::from_millis(count)
-}
-
 fn micros(count: i64) -> Instant {
     Instant::ZERO + Duration::from_micros(count)
 }
 
-fn segment(number: u64, ecn: Ecn) -> Segment {
-    Segment { flow: 0, number, size: 1500, ecn }
+fn segment(number: u64, ecn: Ecn) -> Packet {
+    Packet::new(0, number, 1500).with_ecn(ecn)
 }
 
 /// The RFC's pseudo-code (appendix A.2 with the time-shifted or Linux's weighted scheduler) as a timer runs it,
@@ -38,8 +36,8 @@ struct Reference {
     p: f64,
     old: i64,
     next: i64,
-    low: VecDeque<(i64, Segment)>,
-    classic: VecDeque<(i64, Segment)>,
+    low: VecDeque<(i64, Packet)>,
+    classic: VecDeque<(i64, Packet)>,
     low_count: f64,
     classic_count: f64,
     shift: Option<i64>,
@@ -48,8 +46,8 @@ struct Reference {
 
 #[derive(Debug, PartialEq)]
 enum Out {
-    Sent(Segment),
-    Dropped(Segment),
+    Sent(Packet),
+    Dropped(Packet),
 }
 
 fn recur(count: &mut f64, likelihood: f64) -> bool {
@@ -59,7 +57,7 @@ fn recur(count: &mut f64, likelihood: f64) -> bool {
     whole
 }
 
-fn head(lane: &VecDeque<(i64, Segment)>, at: i64) -> i64 {
+fn head(lane: &VecDeque<(i64, Packet)>, at: i64) -> i64 {
     lane.front().map_or(0, |(came, _)| at - came)
 }
 
@@ -176,7 +174,7 @@ proptest! {
             reference.run_timer(now);
             if arrives {
                 let ecn = CODEPOINTS[codepoint];
-                let packet = Segment { flow: 0, number: number as u64, size: tens * 10, ecn };
+                let packet = Packet::new(0, number as u64, tens * 10).with_ecn(ecn);
                 prop_assert_eq!(queue.enqueue(micros(now), packet), Verdict::Queued);
                 let low = matches!(ecn, Ecn::Ect1 | Ecn::Ce);
                 let lane = if low { &mut reference.low } else { &mut reference.classic };
@@ -213,7 +211,7 @@ proptest! {
             now += Duration::from_millis(gap);
             let before = queue.backlog().packets;
             if arrives {
-                let packet = Segment { flow: 0, number: sent.len() as u64, size, ecn: CODEPOINTS[codepoint] };
+                let packet = Packet::new(0, sent.len() as u64, size).with_ecn(CODEPOINTS[codepoint]);
                 sent.push(packet);
                 if let Verdict::Dropped(drop) = queue.enqueue(now, packet) {
                     prop_assert_eq!((drop.packet, drop.reason), (packet, DropReason::Overflow));
@@ -241,7 +239,7 @@ proptest! {
             let was = sent[packet.number as usize].ecn;
             prop_assert!(packet.ecn == was || (packet.ecn == Ecn::Ce && was != Ecn::NotEct));
         }
-        prop_assert!(dropped.iter().all(|drop: &Dropped<Segment>| drop.reason == DropReason::Early));
+        prop_assert!(dropped.iter().all(|drop: &Dropped<Packet>| drop.reason == DropReason::Early));
         let early = dropped.iter().map(|drop| drop.packet.number);
         let mut all: Vec<u64> = out.iter().map(|next| next.packet.number).chain(early).chain(overflown).collect();
         all.sort_unstable();
@@ -260,8 +258,8 @@ proptest! {
         let mut queue = DualPi2::new(config, Limit::Packets(10_000), random(0));
         for (number, &(low, classic)) in sizes.iter().enumerate() {
             let number = number as u64;
-            queue.enqueue(Instant::ZERO, Segment { flow: 1, number, size: low, ecn: Ecn::Ect1 });
-            queue.enqueue(Instant::ZERO, Segment { flow: 0, number, size: classic, ecn: Ecn::NotEct });
+            queue.enqueue(Instant::ZERO, Packet::new(1, number, low).with_ecn(Ecn::Ect1));
+            queue.enqueue(Instant::ZERO, Packet::new(0, number, classic));
         }
         let (mut total, mut classic) = (0.0, 0.0);
         for _ in 0..1500 {
@@ -293,7 +291,7 @@ fn the_first_updates_by_hand() {
 }
 
 /// A queue at a base probability of 0.2, and when: one update finds a packet that has waited 10 ms.
-fn at_a_fifth(config: DualPi2Config) -> (DualPi2<Segment>, Instant) {
+fn at_a_fifth(config: DualPi2Config) -> (DualPi2<Packet>, Instant) {
     let config = DualPi2Config { alpha: 0.0, beta: 20.0, ..config };
     let mut queue = DualPi2::new(config, Limit::Packets(1000), random(5));
     queue.enqueue(millis(150), segment(0, Ecn::NotEct));

@@ -1,45 +1,17 @@
 //! FQ-CoDel against RFC 8290: turns stepped by hand, isolation, shares, overload, and what must hold
 //! whatever comes.
 
+mod support;
+
 use gameway_path::{
-    Backlog, Codel, CodelConfig, DropReason, Dropped, FlowId, FqCodel, FqCodelConfig, Header,
-    Limit, PathPacket, Queue, Verdict,
+    Backlog, Codel, CodelConfig, DropReason, Dropped, FqCodel, FqCodelConfig, Limit, Queue, Verdict,
 };
 use gameway_units::{Bytes, Duration, Ecn, Instant};
 use proptest::prelude::*;
 use rand_core::SeedableRng;
 use rand_xoshiro::Xoshiro256PlusPlus;
 use std::collections::VecDeque;
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-struct Packet {
-    flow: u16,
-    number: u64,
-    size: u64,
-    ecn: Ecn,
-}
-
-impl PathPacket for Packet {
-    fn wire_size(&self) -> Bytes {
-        Bytes::new(self.size)
-    }
-    fn flow(&self) -> FlowId {
-        FlowId(self.flow)
-    }
-    fn header(&self) -> Header {
-        Header::numbered(self.flow().0)
-    }
-    fn ecn(&self) -> Ecn {
-        self.ecn
-    }
-    fn set_ecn(&mut self, ecn: Ecn) {
-        self.ecn = ecn;
-    }
-}
-
-fn millis(count: i64) -> Instant {
-    Instant::ZERO + Duration::from_millis(count)
-}
+use support::{Packet, millis};
 
 /// CoDel that never acts, to see the turns alone.
 fn turns_only() -> FqCodelConfig {
@@ -57,7 +29,7 @@ fn queue(config: FqCodelConfig) -> FqCodel<Packet> {
 }
 
 fn packet(flow: u16, number: u64, size: u64) -> Packet {
-    Packet { flow, number, size, ecn: Ecn::NotEct }
+    Packet::new(flow, number, size)
 }
 
 fn fill(queue: &mut FqCodel<Packet>, flow: u16, numbers: std::ops::Range<u64>, size: u64) {
@@ -276,7 +248,7 @@ fn arrivals_alone_report_what_they_cost() {
 fn each_queue_has_a_codel_of_its_own() {
     let mut queue = queue(FqCodelConfig::default());
     let send = |queue: &mut FqCodel<Packet>, flow, now, ecn| {
-        queue.enqueue(now, Packet { flow, number: 0, size: 1500, ecn });
+        queue.enqueue(now, Packet::new(flow, 0, 1500).with_ecn(ecn));
     };
     for _ in 0..400 {
         send(&mut queue, 1, millis(0), Ecn::NotEct);
@@ -353,7 +325,7 @@ fn steps(flows: u16) -> impl Strategy<Value = Vec<(i64, Step)>> {
     let ecn = prop::sample::select(vec![Ecn::NotEct, Ecn::Ect0, Ecn::Ect1, Ecn::Ce]);
     let step = prop_oneof![
         3 => (0..flows, 40u64..3000, ecn).prop_map(|(flow, size, ecn)| {
-            Step::Arrive(Packet { flow, number: 0, size, ecn })
+            Step::Arrive(Packet::new(flow, 0, size).with_ecn(ecn))
         }),
         2 => Just(Step::Leave),
     ];

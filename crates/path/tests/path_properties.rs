@@ -1,41 +1,19 @@
 //! What must hold for every queue and line, whatever comes: nothing is lost track of, order is kept.
 
+mod support;
+
 use gameway_path::{
-    Bottleneck, DelayLine, DropTail, FlowId, Header, Jitter, Limit, Link, Loss, LossModel,
-    PathPacket, Queue, Verdict,
+    Bottleneck, DelayLine, DropTail, Jitter, Limit, Link, Loss, LossModel, PathPacket, Queue,
+    Verdict,
 };
 use gameway_units::{Bytes, Duration, Ecn, Instant, QueueSize, Rate, Ratio};
 use proptest::prelude::*;
 use rand_core::SeedableRng;
 use rand_xoshiro::Xoshiro256PlusPlus;
+use support::Packet;
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-struct Numbered {
-    number: u64,
-    size: u64,
-    ecn: Ecn,
-}
-
-fn numbered(number: u64, size: u64) -> Numbered {
-    Numbered { number, size, ecn: Ecn::NotEct }
-}
-
-impl PathPacket for Numbered {
-    fn wire_size(&self) -> Bytes {
-        Bytes::new(self.size)
-    }
-    fn flow(&self) -> FlowId {
-        FlowId(0)
-    }
-    fn header(&self) -> Header {
-        Header::numbered(self.flow().0)
-    }
-    fn ecn(&self) -> Ecn {
-        self.ecn
-    }
-    fn set_ecn(&mut self, ecn: Ecn) {
-        self.ecn = ecn;
-    }
+fn numbered(number: u64, size: u64) -> Packet {
+    Packet::new(0, number, size)
 }
 
 fn random(seed: u64) -> Xoshiro256PlusPlus {
@@ -53,7 +31,7 @@ proptest! {
         ],
     ) {
         let link = Link::constant(Rate::from_mbps(10)).unwrap();
-        let mut path = Bottleneck::new(link, limit, Duration::from_millis(16), DropTail::<Numbered>::new);
+        let mut path = Bottleneck::new(link, limit, Duration::from_millis(16), DropTail::<Packet>::new);
         let (mut now, mut out, mut dropped) = (Instant::ZERO, Vec::new(), Vec::new());
         let mut busy = Duration::ZERO;
         for (number, &(gap, size)) in arrivals.iter().enumerate() {
@@ -130,7 +108,7 @@ fn a_queue_sized_in_time_follows_the_capacity() {
     let fill = |at: Instant| {
         let link = Link::steps(steps.clone()).unwrap();
         let mut path =
-            Bottleneck::new(link, size, Duration::from_millis(16), DropTail::<Numbered>::new);
+            Bottleneck::new(link, size, Duration::from_millis(16), DropTail::<Packet>::new);
         let kept = (0..100).filter(|&number| path.arrive(at, numbered(number, 1500)).is_none());
         kept.count()
     };
@@ -163,7 +141,7 @@ fn what_waited_too_long_is_marked_if_it_can_be() {
     let millis = |count| Instant::ZERO + Duration::from_millis(count);
     let leaves = |ecn, mark_above, waited| {
         let mut queue = DropTail::new(Limit::Packets(9)).with_marking(mark_above);
-        queue.enqueue(Instant::ZERO, Numbered { number: 0, size: 1500, ecn });
+        queue.enqueue(Instant::ZERO, Packet::new(0, 0, 1500).with_ecn(ecn));
         queue.dequeue(millis(waited), &mut Vec::new()).map(|next| next.packet.ecn)
     };
     let limit = Some(Duration::from_millis(1));

@@ -1,24 +1,22 @@
 //! PIE against RFC 8033: its pseudo-code run by a timer, its equilibrium, and what holds for every queue.
 
 mod closed_loop;
+mod support;
 
-use closed_loop::{Law, Loop, Record, Segment, Source};
+use closed_loop::{Law, Loop, Record, Source};
 use gameway_path::{DropReason, DropTail, Limit, Pie, PieConfig, Queue, Verdict};
 use gameway_units::{Bytes, Duration, Ecn, Instant, QueueSize, Rate, Ratio};
 use proptest::prelude::*;
 use rand_core::SeedableRng;
 use rand_xoshiro::Xoshiro256PlusPlus;
+use support::{Packet, millis};
 
 fn random(seed: u64) -> Xoshiro256PlusPlus {
     Xoshiro256PlusPlus::seed_from_u64(seed)
 }
 
-fn millis(count: i64) -> Instant {
-    Instant::ZERO + Duration::from_millis(count)
-}
-
-fn segment(number: u64, ecn: Ecn) -> Segment {
-    Segment { flow: 0, number, size: 1500, ecn }
+fn segment(number: u64, ecn: Ecn) -> Packet {
+    Packet::new(0, number, 1500).with_ecn(ecn)
 }
 
 /// The RFC's update (sections 4.2, 4.4 and 5.5, and Linux's step above 250 ms) as a timer runs it, in whole
@@ -119,7 +117,7 @@ proptest! {
             now += Duration::from_millis(gap);
             if arrives {
                 let number = sent.len() as u64;
-                let packet = Segment { flow: 0, number, size, ecn: codepoints[codepoint] };
+                let packet = Packet::new(0, number, size).with_ecn(codepoints[codepoint]);
                 sent.push(packet);
                 if let Verdict::Dropped(drop) = queue.enqueue(now, packet) {
                     prop_assert_eq!(drop.packet, packet);
@@ -150,7 +148,7 @@ proptest! {
 }
 
 /// A queue in which the head came at 0 and nothing leaves, asked at each update.
-fn standing(config: PieConfig) -> Pie<Segment> {
+fn standing(config: PieConfig) -> Pie<Packet> {
     let mut queue = Pie::new(config, Limit::Packets(100_000), random(1));
     for number in 0..3 {
         assert_eq!(queue.enqueue(Instant::ZERO, segment(number, Ecn::NotEct)), Verdict::Queued);

@@ -17,6 +17,7 @@
 //! | deviation | why |
 //! |---|---|
 //! | the 5-tuple is hashed by SplitMix64's mixer ([`super::hash`]), not by Jenkins's | as even, and a few nanoseconds |
+//! | a queue with nothing left of its quantum passes its turn | the RFC (section 4.2) says less than nothing; as Linux |
 //! | of a batch, the first packet is the arrival's verdict and the rest are polled | an arrival can name one dropped packet only; all are out of the backlog at once |
 //! | batches repeat until the rest is within the limit | with a limit in bytes one may not do |
 //! | CoDel spares the last MTU of each queue | section 4.2 gives each queue its own CoDel; Linux spares the last MTU of all queues together |

@@ -1,13 +1,13 @@
 //! Hashes of headers: how fair queues tell flows and hosts apart.
 //!
-//! A flow is its two addresses, its two ports and its protocol (RFC 8290 section 4.1.1); the DSCP is no part
+//! A flow is its two addresses, its two ports and its protocol (RFC 8290 section 4.1); the DSCP is no part
 //! of it. Words of the header pass one after the other through the mixer of SplitMix64 (Steele, Lea and
 //! Flood, "Fast splittable pseudorandom number generators", 2014), which gives each input an output of its
 //! own, so that two flows meet in 64 bits only by chance. The seed is the perturbation, which keeps senders
 //! from choosing which flows meet.
 
 use crate::{Header, Protocol};
-use std::net::IpAddr;
+use core::net::IpAddr;
 
 /// Set in a word that ends an IPv6 address, so that it is not taken for an IPv4 one.
 const SIX: u64 = 1 << 48;
@@ -80,8 +80,8 @@ const fn mixed(word: u64) -> u64 {
 mod tests {
     use super::*;
     use crate::{Dscp, Endpoint};
+    use core::net::{Ipv4Addr, Ipv6Addr};
     use std::collections::BTreeSet;
-    use std::net::{Ipv4Addr, Ipv6Addr};
 
     fn header(from: IpAddr, to: IpAddr, ports: (u16, u16), protocol: Protocol) -> Header {
         Header {

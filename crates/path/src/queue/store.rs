@@ -73,13 +73,13 @@ impl<P: PathPacket> Store<P> {
     }
 
     fn put(&mut self, packet: Dequeued<P>) -> usize {
-        let slot = Slot { packet: Some(packet), next: None };
         if let Some(index) = self.free {
-            self.free = self.slots[index].next;
-            self.slots[index] = slot;
+            let slot = &mut self.slots[index];
+            self.free = slot.next.take();
+            slot.packet = Some(packet);
             return index;
         }
-        self.slots.push(slot);
+        self.slots.push(Slot { packet: Some(packet), next: None });
         self.slots.len() - 1
     }
 

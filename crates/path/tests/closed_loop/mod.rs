@@ -6,35 +6,10 @@
 
 #![allow(dead_code, reason = "each test uses what it needs")]
 
-use gameway_path::{Bottleneck, DropReason, FlowId, Header, Limit, Link, PathPacket, Queue};
-use gameway_units::{Bytes, Duration, Ecn, Instant, QueueSize, Rate};
+use crate::support::Packet;
+use gameway_path::{Bottleneck, DropReason, Limit, Link, Queue};
+use gameway_units::{Duration, Ecn, Instant, QueueSize, Rate};
 use std::collections::BTreeMap;
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Segment {
-    pub flow: u16,
-    pub number: u64,
-    pub size: u64,
-    pub ecn: Ecn,
-}
-
-impl PathPacket for Segment {
-    fn wire_size(&self) -> Bytes {
-        Bytes::new(self.size)
-    }
-    fn flow(&self) -> FlowId {
-        FlowId(self.flow)
-    }
-    fn header(&self) -> Header {
-        Header::numbered(self.flow().0)
-    }
-    fn ecn(&self) -> Ecn {
-        self.ecn
-    }
-    fn set_ecn(&mut self, ecn: Ecn) {
-        self.ecn = ecn;
-    }
-}
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Law {
@@ -115,14 +90,14 @@ impl Sender {
 }
 
 pub struct Loop<Q> {
-    path: Bottleneck<Segment, Q>,
+    path: Bottleneck<Packet, Q>,
     senders: Vec<Sender>,
     fates: BTreeMap<(Instant, u16, u64), Fate>,
     warm_up: Instant,
     records: Vec<Record>,
 }
 
-impl<Q: Queue<Segment>> Loop<Q> {
+impl<Q: Queue<Packet>> Loop<Q> {
     pub fn new(
         rate: Rate,
         size: QueueSize,
@@ -191,7 +166,7 @@ impl<Q: Queue<Segment>> Loop<Q> {
         }
     }
 
-    fn lose(&mut self, now: Instant, packet: Segment, reason: DropReason) {
+    fn lose(&mut self, now: Instant, packet: Packet, reason: DropReason) {
         if now >= self.warm_up {
             let record = &mut self.records[usize::from(packet.flow)];
             record.dropped += 1;
@@ -200,7 +175,7 @@ impl<Q: Queue<Segment>> Loop<Q> {
         self.tell(now, packet, Fate::Lost);
     }
 
-    fn tell(&mut self, at: Instant, packet: Segment, fate: Fate) {
+    fn tell(&mut self, at: Instant, packet: Packet, fate: Fate) {
         let source = self.senders[usize::from(packet.flow)].source;
         if source.law == Law::Deaf {
             return;
@@ -215,7 +190,7 @@ impl<Q: Queue<Segment>> Loop<Q> {
             let (number, ecn) = (sender.next, sender.source.ecn);
             sender.next += 1;
             sender.in_flight += 1;
-            let packet = Segment { flow: flow as u16, number, size: 1500, ecn };
+            let packet = Packet::new(flow as u16, number, 1500).with_ecn(ecn);
             if sender.source.law == Law::Deaf {
                 let next = now + sender.source.rtt;
                 self.fates.insert((next, packet.flow, number), Fate::Delivered);

@@ -2,7 +2,7 @@
 //!
 //! Model: of each sending and each receiving host the bulk flows are counted. A flow's quantum is the tin's
 //! divided by the greater of the counts of its two hosts, or by that of one side only, so that a host gets as
-//! much as any other however many flows it has (Linux, `sch_cake.c`, `cake_get_flow_quantum`, since 6.13).
+//! much as any other however many flows it has (Linux, `sch_cake.c`, `cake_get_flow_quantum`).
 
 use super::ways::{PLACES, Ways};
 use crate::Header;

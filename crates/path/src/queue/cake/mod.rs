@@ -1,6 +1,6 @@
 //! CAKE, Common Applications Kept Enhanced: shaper, tins, fair queues and COBALT in one (Linux,
-//! `net/sched/sch_cake.c` as of 5.x with the host counts of 6.13; Høiland-Jørgensen, Täht and Morton, "Piece of
-//! CAKE", arXiv 1804.07617v2, 2018; tc-cake(8)).
+//! `net/sched/sch_cake.c` at commit 0280f429dc21, with the host counts as commit 737d4d91d35b mended them in
+//! January 2025; Høiland-Jørgensen, Täht and Morton, "Piece of CAKE", arXiv 1804.07617v2, 2018; tc-cake(8)).
 //!
 //! Model: [`shaper`] says when a packet may leave, so that it waits here and not in a device below. Of the
 //! tins ([`diffserv`]) the last that is below its threshold goes first, else the one that is closest to it;
@@ -16,7 +16,7 @@
 //! | a tin's target | at least 1.5 packet times | | `cake_set_rate`; its interval grows as much, to two targets at least |
 //! | packet time | of 1514 B at the tin's threshold | | `psched_mtu` on Ethernet |
 //! | a flow's quantum | rate / 4096 s, 300 to 1514 | B | `cake_set_rate` |
-//! | limit | 4 rtts at the bandwidth, at least 4 MiB; at most 10240 packets of 1514 B | | `cake_reconfigure` |
+//! | limit | 4 rtts at the bandwidth, at least 4 MiB; at most 10240 packets of 1514 B | | `cake_reconfigure`; tc-cake(8) shows 5000000b at 100 Mb/s |
 //!
 //! | deviation | why |
 //! |---|---|
