@@ -61,7 +61,7 @@ def test_kinds_of_flows() -> None:
     assert classifier.kind_of({"kind": "onlive-ut"}) == "OnLive"
     assert classifier.kind_of({}) == "download"
     assert classifier.kind_of({"direction": "up"}) == "upload"
-    assert classifier.kind_of({"on_off": {}}) == "video in segments"
+    assert classifier.kind_of({"on_off": {"segment": "4 s"}}) == "video in segments"
     assert classifier.kind_of({"rate_limit": "1 Mb/s"}) == "limited download"
     games = {kind for kind in classifier.KINDS.values() if classifier.is_game(kind)}
     assert games == {"game stream", "OnLive"}
