@@ -5,8 +5,9 @@
 
 use crate::build::{SimError, sap_law, spec_error, voap};
 use crate::spec::{
-    BackSpec, CapacitySpec, CompetitorSpec, DualPi2Spec, FeedbackSpec, GatewaySpec, HopSpec, JitterSpec,
-    LossSpec, PathSpec, QueueSpec, RunSpec, ShortTcpSpec, StreamSpec, TcpSpec, Text, UdpSpec, Way,
+    BackSpec, CapacitySpec, CompetitorSpec, DualPi2Spec, FeedbackSpec, GatewaySpec, HopSpec,
+    JitterSpec, LossSpec, PathSpec, QueueSpec, RunSpec, ShortTcpSpec, StreamSpec, TcpSpec, Text,
+    UdpSpec, Way,
 };
 use gameway_gateway::{SapLawConfig, VoapConfig};
 use gameway_units::{Bytes, Duration, Rate, Ratio};

@@ -3,9 +3,7 @@
 use crate::spec::{
     FairnessSpec, GatewaySpec, LeftoverSpec, SapLawSpec, StepSpec, Switch, Text, VoapSpec,
 };
-use gameway_gateway::{
-    Fairness, Gateway, Leftover, SapLaw, SapLawConfig, Step, Voap, VoapConfig,
-};
+use gameway_gateway::{Fairness, Gateway, Leftover, SapLaw, SapLawConfig, Step, Voap, VoapConfig};
 
 /// The gateway, if there is one that does more than forward.
 pub fn gateway(spec: &GatewaySpec) -> Option<Box<dyn Gateway>> {

@@ -111,8 +111,7 @@ pub fn run_with(
     let end = Instant::ZERO + spec.duration.0;
     let packets = spec.record.packets;
     let recorder = Recorder::create(folder, built.names, built.links, end, packets)?;
-    let mut network =
-        Network::new(built.hops, built.losses, built.flows, built.gateway, recorder);
+    let mut network = Network::new(built.hops, built.losses, built.flows, built.gateway, recorder);
     network.run_until(end)?;
     let summary = summary(spec, &network);
     network.recorder.finish(&summary)?;
