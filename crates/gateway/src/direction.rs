@@ -298,6 +298,12 @@ impl<S> Direction<S> {
         ((window as u64) >> shift << shift) as f64
     }
 
+    /// The unit in which its windows are written.
+    #[must_use]
+    pub fn unit(&self) -> u32 {
+        1 << self.shift.least()
+    }
+
     /// The window that its sender was told last, in bytes if the shift is known, else at least so many.
     #[must_use]
     pub fn told(&self) -> Option<u64> {

@@ -28,7 +28,7 @@
 //! | lines 17 and 27 add inactive flows' windows; line 6 does not | the mean is over flows under control, in sum and number: else a flow that is left alone draws the others' windows to its own |
 //! | algorithm 3 or 4 | 4 contains 3; 3 alone with `redistribution = "off"` |
 //! | line 5 of algorithm 4: cwnd above the share; the text: above its advertised window | either: a flow that uses its window to the last segment could use more |
-//! | cwin + 10 % | of the estimate, and at least one segment: 10 % of a small window is none |
+//! | cwin + 10 % | of the estimate, and at least two segments: 10 % of a small window is none, and what one delayed acknowledgment lets go would look like a use of the last segment |
 //! | a flow that was active and is not any more | `leftover = "handed-on"`: once more a flow with cwnd 0, so that the others get its share (property 7); "lost": as printed, its window leaves the sum with it |
 //! | active | sent data in the last period, or in the last two RTTs where that is longer: the paper wants T to be long enough for that |
 //! | slow start | by "the increment rate of the TCP": the estimate grew by more than a quarter over the last period |
@@ -262,8 +262,8 @@ impl Voap {
         let split = total / f64::max(count, 1.0);
         let (mut leftover, mut needy) = (0.0, 0.0);
         for data in self.controlled().filter(|data| data.state.is_active()) {
-            let (weight, segment) = (weight(data), f64::from(data.segment_size()));
-            let spare = data.state.share(split * weight, segment, config.redistribution);
+            let (weight, margin) = (weight(data), Control::margin(data));
+            let spare = data.state.share(split * weight, margin, config.redistribution);
             leftover += spare / weight;
             needy += f64::from(u8::from(data.state.is_in_need()));
         }

@@ -170,16 +170,22 @@ impl Control {
     }
 
     /// Lines 2 to 18 of algorithm 4, or algorithm 3; gives what the flow leaves of its share.
-    pub(super) fn share(&mut self, split: f64, segment: f64, redistribution: bool) -> f64 {
+    pub(super) fn share(&mut self, split: f64, margin: f64, redistribution: bool) -> f64 {
         let estimate = self.estimate.unwrap_or(self.window);
-        let oversized = (OVERSIZE * estimate).max(estimate + segment);
+        let oversized = (OVERSIZE * estimate).max(estimate + margin);
         self.in_need = redistribution && (self.used_up || estimate > split);
         if self.in_need || !redistribution || oversized > split {
             self.window = f64::midpoint(self.window, split);
             return 0.0;
         }
-        self.window = oversized.max(LEAST_SEGMENTS * segment);
-        split - self.window.min(split)
+        self.window = oversized;
+        split - self.window
+    }
+
+    /// The least by which a limited share is larger than its use: two segments that survive the rounding.
+    pub(super) fn margin(data: &Direction<Self>) -> f64 {
+        let (segment, unit) = (f64::from(data.segment_size()), f64::from(data.unit()));
+        2.0 * segment + unit.min(segment)
     }
 
     /// Line 24 of algorithm 4.

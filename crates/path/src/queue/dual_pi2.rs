@@ -452,10 +452,8 @@ fn ppm(share: Ratio) -> i64 {
 }
 
 fn first_credit(scheduler: Scheduler) -> i64 {
-    match scheduler {
-        Scheduler::Weighted { classic } => MTU * (2 * ppm(classic) - 1_000_000),
-        Scheduler::TimeShifted { .. } => 0,
-    }
+    let Scheduler::Weighted { classic } = scheduler else { return 0 };
+    MTU * (2 * ppm(classic) - 1_000_000)
 }
 
 impl<P: PathPacket> Queue<P> for DualPi2<P> {
