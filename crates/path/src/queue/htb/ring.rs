@@ -72,3 +72,59 @@ impl Ring {
         (rest != 0).then(|| rest.trailing_zeros() as usize)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn ring(classes: &[usize], turn: usize) -> Ring {
+        let mut ring = Ring::default();
+        classes.iter().for_each(|&class| ring.insert(class));
+        ring.turn = Some(turn);
+        ring
+    }
+
+    #[test]
+    fn turns_go_round_in_the_order_of_the_classes() {
+        let mut ring = ring(&[0, 5, 63], 0);
+        let mut seen = Vec::new();
+        for _ in 0..4 {
+            seen.push(ring.turn());
+            ring.pass();
+        }
+        assert_eq!(seen, [Some(0), Some(5), Some(63), None]);
+        ring.rewind();
+        assert_eq!(ring.turn(), Some(0));
+    }
+
+    /// Linux: `last_ptr_id` of a feed, and `htb_next_rb_node` in `htb_remove_class_from_row`.
+    #[test]
+    fn who_leaves_at_its_turn_is_remembered_by_a_feed_and_passed_by_a_row() {
+        let mut feed = ring(&[1, 2, 3], 2);
+        feed.remove_and_remember(2);
+        feed.insert(2);
+        assert_eq!(feed.turn(), Some(2), "it came back in time");
+        feed.remove_and_remember(2);
+        assert_eq!(feed.turn(), Some(3), "it did not");
+        feed.insert(2);
+        assert_eq!(feed.turn(), Some(3), "and then it is forgotten");
+
+        let mut row = ring(&[1, 2, 3], 2);
+        row.remove_and_pass(2);
+        row.insert(2);
+        assert_eq!(row.turn(), Some(3));
+        row.remove_and_pass(3);
+        assert_eq!(row.turn(), None, "the end of a round");
+        // Others that leave do not change whose turn it is.
+        let mut feed = ring(&[1, 2, 3], 2);
+        feed.remove_and_remember(3);
+        feed.remove_and_pass(1);
+        assert_eq!(feed.turn(), Some(2));
+    }
+
+    #[test]
+    fn members_are_the_bits() {
+        assert_eq!(members(1 | 1 << 7 | 1 << 63).collect::<Vec<_>>(), [0, 7, 63]);
+        assert_eq!(members(0).count(), 0);
+    }
+}
