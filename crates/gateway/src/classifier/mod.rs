@@ -32,6 +32,7 @@
 //! |---|---|
 //! | no learning | thresholds from physics hold for services that nobody recorded, and can be explained |
 //! | a game over TCP is not found | its acknowledgements look like a download's |
+//! | sizes must be those on the wire | a host that merges packets (GRO) before it looks sees neither frames nor full packets |
 //! | packets padded to one size hide frames | then only the inputs differ from a paced download |
 //! | a picture one way, a film by RTP, is a game if it is fast | so it is, but for the fun: it is as sensitive |
 
