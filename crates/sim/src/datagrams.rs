@@ -3,7 +3,7 @@
 //!
 //! Sources: Bujari, Massaro and Palazzi, "Vegas over Access Point", Table II (OnLive towards the player);
 //! Claypool et al., "Thin to Win?", NetGames 2012 (from the player); RFC 8593 section 5 (a camera's encoder
-//! in its steady state); RFC 7587 section 3.1 (Opus); MacMillan et al., "Measuring the performance and
+//! in its steady state); RFC 7587 section 3.1.1 (Opus); MacMillan et al., "Measuring the performance and
 //! network utilization of popular video conferencing applications", IMC 2021 (rates of calls).
 //! Model: a source sends packets of one size, spaced evenly or exponentially; or, at every tick of a
 //! camera, a frame of Laplacian size in equal packets, all at once. None of them hears the network.
@@ -12,7 +12,7 @@
 //! |---|---|---|
 //! | OnLive, Unreal Tournament III | 947 B each 1.2 ms | Table II, behind 10 Mb/s |
 //! | OnLive, Grand Ages: Rome | 914 B each 1.6 ms | Table II |
-//! | actions of the player | 150 B, 100 kb/s | Claypool et al., rounded as its authors give them for all games |
+//! | actions of the player | 150 B, 100 kb/s | Claypool et al., for all games, in the round numbers of a class's summary of it; its table was not at hand |
 //! | deviation of a frame's size | Laplacian, scale 0.15 | RFC 8593 section 5, `SCALE_B` |
 //! | packet with video | at most 1200 B | browsers' payload limit, rounded |
 //! | packet with sound | 120 B each 20 ms | Opus at 32 kb/s (RFC 7587: 28 to 40 kb/s) with 40 B of headers |

@@ -4,7 +4,7 @@
 //!
 //! | Threshold | To become a game | To remain one | Origin |
 //! |---|---|---|---|
-//! | rate of the picture | 2 Mb/s | 1 Mb/s | calls take 0.8 to 1.9 Mb/s (MacMillan et al., IMC 2021); OnLive, the leanest service measured, 4.6 (Table II of Bujari et al.) |
+//! | rate of the picture | 2 Mb/s | 1 Mb/s | calls take 0.8 to 1.9 Mb/s (MacMillan et al., IMC 2021); OnLive 4.6 (Table II of Bujari et al.), today's services 10 to 20 (Lyu et al., arXiv 2401.06366) |
 //! | spans of 64 ms with data, of 16 | 15 | 15 | two frames at 30 a second: one such stall in a second is bad luck, two are a pause |
 //! | packets that are not full | 15 a second | 15 a second | every other frame at 30 a second ends in one |
 //! | rhythm | a line, or even | not asked | [`super::spectrum`]; queues and pacers smear it when the path is full |

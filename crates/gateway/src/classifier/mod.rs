@@ -1,11 +1,11 @@
 //! Finds game streams among all flows by how they behave: sizes and times of packets, both ways. No port,
 //! no address and no payload is looked at.
 //!
-//! Sources: Graff, Marchal, Cholez, Tuffin, Mathieu and Festor, "Efficient identification of cloud gaming
-//! traffic at the edge", NOMS 2023, and Ky, Graff, Mathieu and Cholez, "A hybrid P4/NFV architecture for
-//! cloud gaming traffic detection with unsupervised ML", ISCC 2023 (sizes, intervals and counts of packets
-//! both ways in windows of 33 ms suffice, and a tree learns them); Sharma et al., "Estimating WebRTC video
-//! QoE metrics without using application headers", IMC 2023 (frames show in the sizes of packets).
+//! Sources: Ky, Graff, Mathieu and Cholez, "A hybrid P4/NFV architecture for cloud gaming traffic detection
+//! with unsupervised ML", ISCC 2023, and the supervised classifier before it (mosaico-anr/CG_Classifier: means
+//! and deviations of sizes and intervals, bytes and packets both ways, each 33 ms, learnt by a tree); Sharma
+//! et al., "Estimating WebRTC video QoE metrics without using application headers", IMC 2023 (frames show in
+//! the sizes of packets).
 //! Those learn thresholds from recordings. Here they come from what a game stream cannot help being:
 //!
 //! 1. a picture follows a picture: it never falls silent, and carries more than a call does;
@@ -32,6 +32,7 @@
 //! |---|---|
 //! | no learning | thresholds from physics hold for services that nobody recorded, and can be explained |
 //! | a game over TCP is not found | its acknowledgements look like a download's |
+//! | sizes must be those on the wire | a host that merges packets (GRO) before it looks sees neither frames nor full packets |
 //! | packets padded to one size hide frames | then only the inputs differ from a paced download |
 //! | a picture one way, a film by RTP, is a game if it is fast | so it is, but for the fun: it is as sensitive |
 
