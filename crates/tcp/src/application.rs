@@ -3,9 +3,10 @@
 //! Source: iperf 3 (`iperf_client_api.c`, `iperf_check_throttle`) for the rate limit.
 //! Model: unlimited, or up to a number of bytes; with a rate limit it writes whole blocks while the
 //! average since its start is below the rate, looking once per tick, and while the socket buffer has
-//! room. After an outage it therefore catches up, as iperf does. On and off, as a player fetches a video
-//! over one connection: a segment exists once it is due and the one before has wholly arrived; so the
-//! connection is idle between two of them, or always busy if the path is too slow.
+//! room. After an outage it therefore catches up, as iperf does. It looks at no other time, however
+//! often the sender is polled: what it does is what [`Writer::next_write`] announces. On and off, as a player
+//! fetches a video over one connection: a segment exists once it is due and the one before has wholly arrived;
+//! so the connection is idle between two of them, or always busy if the path is too slow.
 //!
 //! | Constant | Value | Origin |
 //! |---|---|---|
@@ -103,11 +104,8 @@ impl Writer {
         if let Some(on_off) = self.application.on_off {
             return self.write_segment(now, acknowledged, on_off);
         }
-        let Some(rate) = self.application.rate_limit else { return };
         let block = self.application.block.get().max(1);
-        let allowed = (rate * now.saturating_since(self.start)).get();
-        let room = self.room(acknowledged);
-        while self.written <= allowed && self.written < room && self.written < self.limit() {
+        while self.next_write(acknowledged).is_some_and(|due| due <= now) {
             self.written = self.written.saturating_add(block).min(self.limit());
         }
     }
@@ -148,7 +146,7 @@ impl Writer {
             return None;
         }
         let due = rate.time_for(Bytes::new(self.written)).as_nanos();
-        let ticks = (due / TICK.as_nanos()).saturating_add(1);
+        let ticks = due.unsigned_abs().div_ceil(TICK.as_nanos().unsigned_abs()) as i64;
         Some(self.start.saturating_add(Duration::from_nanos(ticks.saturating_mul(TICK.as_nanos()))))
     }
 }
@@ -214,6 +212,28 @@ mod tests {
         writer.write(Instant::ZERO, 0);
         writer.stop(50_000);
         assert_eq!((writer.end(), writer.next_write(100_000)), (Some(100_000), None));
+    }
+
+    /// A driver may poll at any time: that must not move a write.
+    #[test]
+    fn polls_between_ticks_write_nothing() {
+        let writes = |poll_every: i64| {
+            let (mut writer, mut written) = (limited(None), Vec::new());
+            for micros in (0..1_000_000).filter(|micros| micros % poll_every == 0) {
+                writer.write(Instant::ZERO + Duration::from_micros(micros), writer.written());
+                written.push(writer.written());
+            }
+            written.dedup();
+            (written, writer.next_write(writer.written()))
+        };
+        assert_eq!(writes(1_000), writes(100));
+        let mut writer = limited(None);
+        writer.write(Instant::ZERO, 0);
+        let due = writer.next_write(0).unwrap_or(Instant::MAX);
+        writer.write(due.saturating_sub(Duration::from_nanos(1)), 0);
+        assert_eq!(writer.written(), 10_000, "not yet");
+        writer.write(due, 0);
+        assert_eq!(writer.written(), 20_000);
     }
 
     #[test]

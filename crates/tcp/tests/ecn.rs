@@ -267,6 +267,21 @@ fn marks_work_as_losses_do_but_nothing_is_sent_again() {
     }
 }
 
+/// Where nothing can be marked, Prague has losses only, and answers them as Reno.
+#[test]
+fn prague_without_marks_is_reno() {
+    let rate = |algorithm| {
+        let mut net = network(Duration::from_millis(40), vec![flow(algorithm, EcnMode::Off)]);
+        net.capacity = Rate::from_mbps(1000);
+        net.queue_limit = Bytes::new(10_000_000);
+        net.loss = 0.002;
+        net.run_until(seconds(20));
+        delivered(&mut net, Duration::from_secs(400))
+    };
+    let ratio = rate(Algorithm::Prague) / rate(Algorithm::NewReno);
+    assert!((0.85..1.15).contains(&ratio), "{ratio}");
+}
+
 #[test]
 fn bbr_ignores_marks_and_says_that_it_has_heard() {
     let rate = |marks: f64| {

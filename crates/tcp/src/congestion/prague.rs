@@ -256,3 +256,139 @@ impl CongestionControl for Prague {
         true
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const SIZE: u32 = 1000;
+    const WINDOW: u64 = 100;
+
+    /// An ACK at `millis` of everything up to segment `acknowledged`, when a window more is out.
+    fn ack(millis: i64, acknowledged: u64, delivered: u64, marked: u64) -> AckEvent {
+        let bytes = |segments: u64| Bytes::new(segments * u64::from(SIZE));
+        AckEvent {
+            now: Instant::from_nanos(millis * 1_000_000),
+            phase: Phase::Open,
+            acknowledged: bytes(acknowledged).get(),
+            next_sequence: bytes(acknowledged + WINDOW).get(),
+            newly_delivered: bytes(delivered),
+            newly_acknowledged: bytes(delivered),
+            newly_lost: Bytes::ZERO,
+            newly_marked: bytes(marked),
+            prior_in_flight: bytes(WINDOW),
+            in_flight: bytes(WINDOW),
+            total_delivered: Bytes::ZERO,
+            total_lost: Bytes::ZERO,
+            rtt: None,
+            smoothed_rtt: Some(Duration::from_millis(10)),
+            cwnd_limited: true,
+            ack_delayed: false,
+            rate: None,
+        }
+    }
+
+    /// In congestion avoidance with this window, after so many rounds.
+    fn settled(rounds: u32) -> Prague {
+        let window = WINDOW as f64;
+        Prague {
+            exact: window,
+            whole: window,
+            threshold: window,
+            marked: true,
+            rounds,
+            rtt: Duration::from_millis(10),
+            ..Prague::new(SIZE)
+        }
+    }
+
+    #[test]
+    fn alpha_moves_a_sixteenth_per_round_and_waits_for_the_first_mark() {
+        let mut fresh = Prague::new(SIZE);
+        (1..9).for_each(|round| fresh.on_ack(&ack(10 * round, WINDOW * round as u64, 10, 0)));
+        assert!((fresh.alpha() - 1.0).abs() < 1e-12);
+        let mut prague = settled(0);
+        for round in 1..=20u32 {
+            prague.on_ack(&ack(10 * i64::from(round), WINDOW * u64::from(round), 100, 25));
+            let expected = 0.25 + 0.75 * libm::pow(15.0 / 16.0, f64::from(round));
+            assert!((prague.alpha() - expected).abs() < 1e-12, "round {round}: {}", prague.alpha());
+        }
+    }
+
+    #[test]
+    fn a_short_rtt_updates_alpha_once_per_25_ms() {
+        let mut prague = settled(ROUNDS_OF_TRUE_RTT);
+        let mut changes = 0;
+        for round in 1..=30 {
+            let before = prague.alpha();
+            prague.on_ack(&ack(10 * round, WINDOW * round as u64, 100, 0));
+            changes += u32::from(prague.alpha() < before);
+        }
+        // 30 rounds of 10 ms: each third, the first of them 25 ms after time zero.
+        assert_eq!(changes, 10);
+    }
+
+    #[test]
+    fn marks_take_half_of_alpha_once_per_round_and_the_window_follows_by_a_segment_per_ack() {
+        let mut prague = Prague { alpha: 0.1, ..settled(0) };
+        prague.on_ack(&ack(10, WINDOW, 1, 1));
+        assert!((prague.exact - 95.0).abs() < 1e-9, "{}", prague.exact);
+        assert_eq!(prague.cwnd(), Bytes::new(99_000));
+        (1..=99).for_each(|n| prague.on_ack(&ack(10, WINDOW + n, 1, 1)));
+        assert!((prague.exact - 95.0).abs() < 1e-9, "the same round: {}", prague.exact);
+        assert_eq!(prague.cwnd(), Bytes::new(95_000));
+        let alpha = prague.alpha();
+        prague.on_ack(&ack(20, 2 * WINDOW, 1, 1));
+        assert!((prague.exact - 95.0 * (1.0 - alpha / 2.0)).abs() < 1e-9, "{}", prague.exact);
+    }
+
+    #[test]
+    fn a_window_of_unmarked_data_adds_a_segment_or_the_square_of_the_rtt_over_25_ms() {
+        for (rounds, marked, expected) in [(0, 0, 1.0), (0, 50, 0.5), (ROUNDS_OF_TRUE_RTT, 0, 0.16)]
+        {
+            let mut prague = Prague { alpha: 0.0, ..settled(rounds) };
+            prague.on_ack(&ack(100, WINDOW - 1, 100, marked));
+            assert!((prague.exact - 100.0 - expected).abs() < 1e-9, "{}", prague.exact);
+        }
+        let mut idle = settled(0);
+        let unused = AckEvent {
+            cwnd_limited: false,
+            prior_in_flight: Bytes::new(97_000),
+            ..ack(100, WINDOW - 1, 100, 0)
+        };
+        idle.on_ack(&unused);
+        assert!((idle.exact - 100.0).abs() < 1e-9, "an unused window does not grow");
+    }
+
+    #[test]
+    fn losses_halve_time_outs_start_over_and_both_can_be_taken_back() {
+        let mut prague = settled(0);
+        prague.on_congestion_event(Instant::ZERO, Bytes::ZERO);
+        assert_eq!((prague.cwnd(), prague.ssthresh()), (Bytes::new(50_000), Bytes::new(50_000)));
+        prague.on_spurious_loss(Instant::ZERO);
+        assert_eq!(prague.cwnd(), Bytes::new(100_000));
+        let timeout = TimeoutEvent {
+            now: Instant::ZERO,
+            prior_in_flight: Bytes::ZERO,
+            first: true,
+            newly_lost: Bytes::ZERO,
+            total_delivered: Bytes::ZERO,
+            total_lost: Bytes::ZERO,
+        };
+        prague.on_timeout(&timeout);
+        assert_eq!((prague.cwnd(), prague.ssthresh()), (Bytes::new(1000), Bytes::new(50_000)));
+        prague.on_spurious_loss(Instant::ZERO);
+        assert_eq!(prague.cwnd(), Bytes::new(100_000));
+    }
+
+    #[test]
+    fn pacing_is_a_window_per_rtt_and_two_in_early_slow_start() {
+        let mut prague = settled(0);
+        prague.on_ack(&ack(10, 1, 1, 0));
+        let rate = |prague: &Prague| prague.pacing_rate().unwrap_or_default().as_mbps_f64();
+        assert!((rate(&prague) / 80.0 - 1.0).abs() < 0.001, "{}", rate(&prague));
+        let mut fresh = Prague::new(SIZE);
+        fresh.on_ack(&ack(10, 1, 1, 0));
+        assert!((rate(&fresh) / (2.0 * 11.0 * 0.8) - 1.0).abs() < 0.001, "{}", rate(&fresh));
+    }
+}

@@ -1,6 +1,6 @@
 //! ECN at the sender of data: how its packets leave, and what it hears of marks.
 //!
-//! Source: RFC 3168 sections 6.1.2 and 6.1.5, RFC 9768 sections 3.1.5 and 3.2.2, RFC 9331 section 4.1
+//! Source: RFC 3168 sections 6.1.2 and 6.1.5, RFC 9768 sections 3.1.5 and 3.2.2, RFC 9331 section 4.2
 //! (ECT(1) needs accurate feedback); Linux `tcp_ecn_send`.
 //! Model: new data is ECN-capable; SYN-ACKs, retransmissions, probes and FINs without data are not.
 //! A mark, or an echo of one, counts once per window of data, unless the congestion control weighs
