@@ -13,7 +13,7 @@ pub enum Hop {
     /// A link of its own, one way.
     Wired(Bottleneck<Packet, AnyQueue>),
     /// A channel that both ways share.
-    Wifi(Box<Wifi>),
+    Wifi(Wifi),
 }
 
 /// A medium, and who stands where.

@@ -157,7 +157,7 @@ pub fn hop(
     let random = random::stream(seed, "path/wifi");
     let medium = Medium::new(config(spec)?, all, random).map_err(|error| refused(&error))?;
     let of_flow = clients.into_iter().zip(stations).collect();
-    Ok(Hop::Wifi(Box::new(Wifi::new(medium, nominal, of_flow))))
+    Ok(Hop::Wifi(Wifi::new(medium, nominal, of_flow)))
 }
 
 #[cfg(test)]
