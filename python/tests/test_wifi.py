@@ -117,7 +117,7 @@ def test_a_medium_is_one_condition_with_its_settings() -> None:
     assert found == ["25 Mb/s", "802.11g", "802.11g, rate 24 Mb/s"]
 
 
-def test_a_run_at_home_gives_tables_and_a_report(tmp_path: Path) -> None:
+def test_a_run_at_home_fills_the_tables(tmp_path: Path) -> None:
     results = gw.run(gw.loads(HOME), tmp_path / "out")
     link = results.link().filter(pl.col("bin_start_ns") >= 2_000_000_000).collect()
     nominal = link["capacity_bytes"].sum() * 8 / 8e6

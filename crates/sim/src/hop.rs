@@ -54,6 +54,7 @@ impl Wifi {
 
 impl Hop {
     /// Takes a packet. A packet that is dropped (this one or, in some disciplines, another) is returned.
+    #[inline]
     pub fn arrive(&mut self, now: Instant, packet: Packet) -> Option<Dropped<Packet>> {
         match self {
             Self::Wired(bottleneck) => bottleneck.arrive(now, packet),
@@ -65,6 +66,7 @@ impl Hop {
     }
 
     /// When it wants to act.
+    #[inline]
     pub fn next_deadline(&self) -> Option<Instant> {
         match self {
             Self::Wired(bottleneck) => bottleneck.next_deadline(),
@@ -73,6 +75,7 @@ impl Hop {
     }
 
     /// That time has come. The first packet that has left, if any.
+    #[inline]
     pub fn on_deadline(&mut self, now: Instant) -> Option<Transmitted<Packet>> {
         match self {
             Self::Wired(bottleneck) => bottleneck.on_deadline(now),
@@ -84,6 +87,7 @@ impl Hop {
     }
 
     /// A further packet that has left at the same time.
+    #[inline]
     pub fn poll_transmitted(&mut self) -> Option<Transmitted<Packet>> {
         match self {
             Self::Wired(_) => None,
@@ -92,6 +96,7 @@ impl Hop {
     }
 
     /// For how long it was sending since this was last asked; `done` has just left.
+    #[inline]
     pub fn busy(&mut self, done: Option<&Transmitted<Packet>>) -> Duration {
         match self {
             Self::Wired(_) => done.map_or(Duration::ZERO, |done| done.finished - done.started),
@@ -100,6 +105,7 @@ impl Hop {
     }
 
     /// The next packet that was dropped other than on its arrival.
+    #[inline]
     pub fn poll_dropped(&mut self) -> Option<Dropped<Packet>> {
         match self {
             Self::Wired(bottleneck) => bottleneck.poll_dropped(),
@@ -124,6 +130,7 @@ impl Hop {
     }
 
     /// Bytes that wait: of a medium, at its access point.
+    #[inline]
     pub fn queued_bytes(&self) -> Bytes {
         match self {
             Self::Wired(bottleneck) => bottleneck.queued_bytes(),
@@ -132,6 +139,7 @@ impl Hop {
     }
 
     /// Packets inside.
+    #[inline]
     pub fn packets_inside(&self) -> u64 {
         match self {
             Self::Wired(bottleneck) => bottleneck.packets_inside(),
@@ -140,6 +148,7 @@ impl Hop {
     }
 
     /// Its capacity over time: of a medium, the nominal one.
+    #[inline]
     pub fn link(&self) -> &Link {
         match self {
             Self::Wired(bottleneck) => bottleneck.link(),
