@@ -279,6 +279,10 @@ impl CongestionControl for Bbr3 {
         true
     }
 
+    fn undoes_by_segment(&self) -> bool {
+        true
+    }
+
     fn samples_are_app_limited(&self) -> bool {
         self.state == State::ProbeRtt
     }
