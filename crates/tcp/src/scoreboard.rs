@@ -37,6 +37,8 @@ pub(crate) struct Record {
     lost: bool,
     retransmitted: bool,
     ever_retransmitted: bool,
+    /// When it was first sent again since the last time-out.
+    first_retransmission: Option<Instant>,
 }
 
 impl Record {
@@ -73,6 +75,8 @@ pub(crate) struct AckOutcome {
     pub(crate) newest: Option<Record>,
     /// Whether the cumulative part covered a record that had been retransmitted.
     pub(crate) acked_retransmitted: bool,
+    /// When the earliest of the records that the cumulative part covered was first sent again.
+    pub(crate) first_retransmission: Option<Instant>,
     /// Records that newly arrived, and whether the only one was short: its ACK may have been delayed.
     pub(crate) records: u32,
 }
@@ -169,6 +173,11 @@ impl Scoreboard {
             self.discount(&front, bytes);
             outcome.advanced += bytes;
             outcome.acked_retransmitted |= front.ever_retransmitted;
+            let first = outcome.first_retransmission;
+            outcome.first_retransmission = match front.first_retransmission {
+                Some(again) => Some(first.map_or(again, |first| first.min(again))),
+                None => first,
+            };
             if !front.sacked {
                 outcome.deliver(&front, bytes);
             }
@@ -307,6 +316,7 @@ impl Scoreboard {
                 self.losses.push_back(number);
             }
             (record.lost, record.retransmitted) = (true, false);
+            record.first_retransmission = None;
             self.lost += u64::from(record.length);
             self.to_retransmit.push_back(number);
         }
@@ -371,6 +381,7 @@ impl Scoreboard {
         let added = if record.retransmitted { 0 } else { u64::from(record.length) };
         (record.retransmitted, record.ever_retransmitted) = (true, true);
         (record.sent, record.snapshot) = (now, snapshot);
+        record.first_retransmission.get_or_insert(now);
         let record = *record;
         self.retransmitted += added;
         self.retransmissions.push_back((number, now));

@@ -147,10 +147,12 @@ impl Sender {
     /// Eifel (RFC 3522): the ACK that covers a retransmission echoes an original.
     fn is_spurious(&self, segment: &Segment, outcome: &AckOutcome) -> bool {
         let echo = segment.timestamp_echo;
-        self.phase != Phase::Open
-            && outcome.acked_retransmitted
-            && echo > Instant::ZERO
-            && self.first_retransmission.is_some_and(|first| echo < first)
+        let first = if self.congestion.undoes_by_segment() {
+            outcome.first_retransmission
+        } else {
+            self.first_retransmission.filter(|_| outcome.acked_retransmitted)
+        };
+        self.phase != Phase::Open && echo > Instant::ZERO && first.is_some_and(|first| echo < first)
     }
 
     fn undo(&mut self, now: Instant) {
