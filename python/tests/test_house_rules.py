@@ -46,7 +46,6 @@ EXTERNAL: dict[str, set[str]] = {
     "tcp": {"libm"},
     "gateway": {"libm"},
     "media": {"thiserror", "rand_core", "rand_xoshiro"},
-    "gateway": set(),
     "session": set(),
 }
 BANNED_METHODS = {

@@ -31,7 +31,7 @@ LEAD = (
 SYNTHETIC = (
     "The publication's table does not say at which target rate; ours is at 45 Mb/s, the only one "
     "that allows its download of 33 Mb/s. It does not give sizes of queues either: ours are 2 BDP "
-    "for drop-tail and for each class of HTB (1, 2 and 4 are compared below)."
+    "for drop-tail, and 10 ms for the game's class of HTB (others are compared below)."
 )
 MATRIX = (
     "Each controller with the ECN that it reads: SCReAM and NADA mark-capable, the others not, so "
@@ -39,9 +39,15 @@ MATRIX = (
 )
 PARTS = {
     "buffers": (
-        "Sizes of queues",
-        "SCReAM; the size of drop-tail and of HTB's leaves.",
-        ("queue_size", "queue", "competitor"),
+        "Sizes of queues, and borrowing",
+        "SCReAM; the size of drop-tail, and the size and the ceiling of the game's class of HTB.",
+        (
+            "queue_size",
+            "queue_class_game_queue_size",
+            "queue_class_game_ceil",
+            "queue",
+            "competitor",
+        ),
     ),
     "readings": (
         "Other readings",

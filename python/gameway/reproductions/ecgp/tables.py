@@ -123,11 +123,16 @@ def matrix(rows: pl.DataFrame, keys: tuple[str, ...], caption: str, name: str) -
     known = {title: column for title, column in SIDES.items() if column in rows.columns}
     lines, means = [], []
     for key, own in rows.group_by(keys, maintain_order=True):
-        line = {title: str(value) for title, value in zip(keys, key, strict=True)}
+        line = {
+            title.removeprefix("queue_").replace("_", " "): UNKNOWN if value is None else str(value)
+            for title, value in zip(keys, key, strict=True)
+        }
         lines.append(line | {title: estimate(own[column]) for title, column in known.items()})
         means.append({**line, LEAST: own[LEAST].mean()})
     numbers = pl.DataFrame(means).with_row_index()
-    least = numbers.group_by(keys[1:]).agg(pl.col("index").sort_by(LEAST).first())
+    least = numbers.group_by(list(numbers.columns)[2 : len(keys) + 1]).agg(
+        pl.col("index").sort_by(LEAST).first()
+    )
     best: frozenset[Cell] = frozenset((int(index), "game delay, ms") for index in least["index"])
     return Table(caption, pl.DataFrame(lines), name=name, file_frame=rows, best=best)
 

@@ -53,11 +53,14 @@ def table(found: list[Claim]) -> Table:
 def of_delays(rows: pl.DataFrame) -> list[Claim]:
     """Short delays at no cost of throughput, for each game and congestion control."""
     found = []
-    for (game, tcp), own in rows.group_by("game", "tcp", maintain_order=True):
-        with_it, without = own.filter(gateway=VOAP), own.filter(gateway=NONE)
-        if with_it.is_empty() or without.is_empty():
+    for (game, tcp, gateway), with_it in rows.group_by(
+        "game", "tcp", "gateway", maintain_order=True
+    ):
+        own = rows.filter(game=game, tcp=tcp)
+        without = own.filter(gateway=NONE)
+        if not str(gateway).startswith(VOAP) or without.is_empty():
             continue
-        where = f"{game}, {tcp}"
+        where = f"{gateway}: {game}, {tcp}"
         late, bloat = _mean(with_it, "delay_p98_ms"), _mean(without, "delay_peak_ms")
         found.append(
             Claim(
@@ -68,7 +71,7 @@ def of_delays(rows: pl.DataFrame) -> list[Claim]:
                 f"{estimate(without['delay_p98_ms'])} ms without, peak {number(bloat)}.",
             )
         )
-        change = change_percent(own, "throughput_mbps", VOAP)
+        change = change_percent(own, "throughput_mbps", str(gateway))
         found.append(
             Claim(
                 f"The download loses under {MOST_LOSS_PERCENT:g} % of its throughput",
@@ -82,16 +85,16 @@ def of_delays(rows: pl.DataFrame) -> list[Claim]:
 
 def of_fairness(rows: pl.DataFrame, where: str) -> list[Claim]:
     """Equal shares."""
-    own = rows.filter(gateway=VOAP)
+    own = rows.filter(pl.col("gateway").str.starts_with(VOAP))
     return [
         Claim(
             f"Each download within {MOST_UNFAIR_PERCENT:g} % of an equal share",
-            f"{where}, {tcp}",
+            f"{gateway}: {where}, {tcp}",
             _mean(runs, "unfair_percent") <= MOST_UNFAIR_PERCENT,
             f"the farthest {estimate(runs['unfair_percent'])} % off, Jain's index "
             f"{number(_mean(runs, 'jain'))}.",
         )
-        for (tcp,), runs in own.group_by("tcp", maintain_order=True)
+        for (gateway, tcp), runs in own.group_by("gateway", "tcp", maintain_order=True)
     ]
 
 
@@ -111,11 +114,11 @@ def of_upstream(rows: pl.DataFrame) -> list[Claim]:
     return [
         Claim(
             f"Inputs wait at most {UPSTREAM_P98_MS:g} ms at the 98th percentile",
-            f"{gateway}, {tcp}",
+            f"{gateway}: {tcp}",
             _mean(runs, "inputs_p98_ms") <= UPSTREAM_P98_MS,
             f"{estimate(runs['inputs_p98_ms'])} ms.",
         )
-        for (gateway, tcp), runs in rows.filter(gateway=VOAP).group_by(
+        for (gateway, tcp), runs in rows.filter(pl.col("gateway").str.starts_with(VOAP)).group_by(
             "gateway", "tcp", maintain_order=True
         )
     ]
@@ -132,6 +135,7 @@ COLUMNS: dict[str, str] = {
     "low, ms": "delay_low_ms",
     "high, ms": "delay_high_ms",
     "peak, ms": "delay_peak_ms",
+    "in hand after, s": "in_hand_s",
     "game's loss, %": "game_loss_percent",
     "downloads, Mb/s": "throughput_mbps",
     "channel used, %": "utilization_percent",

@@ -28,7 +28,9 @@ if TYPE_CHECKING:
     from gameway.results import Results
 
 WIDTH, HEIGHT = 260, 130
-TITLES = {NONE: "no gateway", "voap": "VoAP", "sap-law": "SAP-LAW"}
+TITLES = {
+    NONE: "no gateway", "voap": "VoAP", "voap, backlog": "VoAP mended", "sap-law": "SAP-LAW"
+}  # fmt: skip
 SMOOTH_S = 2.0
 
 

@@ -1,10 +1,13 @@
 """One row per run: the game's queueing delay and the downloads' throughput, with its condition.
 
+Delays are from 50 s after the last download's beginning.
+
 | figure | definition |
 |---|---|
 | peak | mean of the delays in the highest bucket of the histogram that holds any, ms |
 | low, high | 5th and 95th percentile of the delays: the band in which they stay, ms |
-| throughput | wire bytes of all downloads that arrived, Mb/s |
+| in hand | from the last download's beginning until no packet waits 20 ms for 5 s, s |
+| throughput | wire bytes of all downloads that arrived, from 10 s after the last began, Mb/s |
 | fairness | largest distance of a download's throughput from the mean of all, percent |
 """
 
@@ -32,8 +35,10 @@ GAME = "game"
 NONE = "none"
 LEVEL_S = (5.0, 20.0)
 """What a flow has after a rival's end is its mean over this time."""
-SETTLING_S = 10.0
-"""What comes in the first ten seconds of the last download is its start."""
+START_S, SETTLING_S = 10.0, 50.0
+"""Of the last download, the first ten seconds are its start; after fifty, a gateway has settled."""
+LATE_MS, CALM_S = 20.0, 5.0
+"""A gateway has the queue in hand when for five seconds no packet waits twenty milliseconds."""
 
 
 @dataclass(frozen=True)
@@ -50,17 +55,42 @@ def downloads(run: Run) -> list[dict[str, Any]]:
     return [flow for flow in competitors(run.spec) if flow.get("kind", "tcp") == "tcp"]
 
 
-def settled(run: Run) -> Window:
-    """From when all downloads are there and have started up, to the end."""
-    starts = [seconds(flow.get("start", "0 s")) for flow in downloads(run)]
+def begun(run: Run) -> float:
+    """When the last download begins, seconds."""
+    return max((seconds(flow.get("start", "0 s")) for flow in downloads(run)), default=0.0)
+
+
+def settled(run: Run, after_s: float = SETTLING_S) -> Window:
+    """From so long after the last download's beginning to the end."""
     stop = run.windows.run.stop_s
-    return Window(min(max(starts, default=0.0) + SETTLING_S, stop), stop)
+    return Window(min(begun(run) + after_s, stop), stop)
 
 
 def gateway_of(run: Run) -> str:
-    """The gateway's name; "none" without."""
+    """The gateway's name, with what is not as published; "none" without."""
     gateway = run.spec["path"].get("gateway", NONE)
-    return str(gateway["kind"]) if isinstance(gateway, dict) else str(gateway)
+    if not isinstance(gateway, dict):
+        return str(gateway)
+    mended = gateway.get("step", "segment") != "segment"
+    return f"{gateway['kind']}, {gateway['step']}" if mended else str(gateway["kind"])
+
+
+def in_hand_s(run: Run) -> float:
+    """Seconds from the last download's beginning until the queue stays short; NaN if never."""
+    table = run.table("queue_delay").filter(pl.col("flow") == GAME)
+    longest = (
+        table.group_by("window_start_ns")
+        .agg(pl.col("delay_low_ns").max())
+        .sort("window_start_ns")
+        .filter(pl.col("window_start_ns") >= begun(run) * 1e9)
+    )
+    since = longest["window_start_ns"].to_numpy() / 1e9 - begun(run)
+    calm = longest["delay_low_ns"].to_numpy() < LATE_MS * 1e6
+    for index, start in enumerate(since):
+        span = calm[(since >= start) & (since < start + CALM_S)]
+        if calm[index] and span.all() and since[-1] >= start + CALM_S:
+            return float(start)
+    return float("nan")
 
 
 def rows(results: Results) -> pl.DataFrame:
@@ -69,10 +99,10 @@ def rows(results: Results) -> pl.DataFrame:
 
 
 def _row(run: Run) -> dict[str, Any]:
-    window = settled(run)
+    window, with_start = settled(run), settled(run, START_S)
     delays = Delays.of(run.table("queue_delay"), GAME, window)
     rates = bitrates_of(run)
-    own = [rates.mean(flow["name"], window) for flow in downloads(run)]
+    own = [rates.mean(flow["name"], with_start) for flow in downloads(run)]
     mean = float(np.mean(own)) if own else float("nan")
     spread = max((abs(rate / mean - 1.0) for rate in own), default=0.0) if mean else float("nan")
     return {
@@ -87,11 +117,12 @@ def _row(run: Run) -> dict[str, Any]:
         "delay_low_ms": delays.percentile_ms(5.0),
         "delay_high_ms": delays.percentile_ms(95.0),
         "delay_peak_ms": float(delays.mean_of_bucket_ms[-1]) if delays.count else float("nan"),
-        "game_loss_percent": loss_percent(run.table("bins"), GAME, window),
+        "in_hand_s": in_hand_s(run),
+        "game_loss_percent": loss_percent(run.table("bins"), GAME, with_start),
         "throughput_mbps": float(np.sum(own)),
         "jain": jain_index(own),
         "unfair_percent": 100.0 * spread,
-        "utilization_percent": link_utilization_percent(run.link(), window),
+        "utilization_percent": link_utilization_percent(run.link(), with_start),
     }
 
 
