@@ -113,7 +113,6 @@ impl Sender {
         }
         if self.phase != Phase::Open && self.acknowledged >= self.recovery_point {
             self.phase = Phase::Open;
-            self.first_retransmission = None;
         }
         let probe_repaired = self.settle_tail_probe(segment, outcome);
         let marked = self.is_new_mark(segment);
@@ -131,22 +130,19 @@ impl Sender {
         }
     }
 
-    /// Eifel (RFC 3522): the ACK that covers a retransmission echoes an original.
+    /// Eifel (RFC 3522): the ACK that covers a segment sent again echoes what left before that. Each
+    /// segment has its own time: one that an earlier recovery sent again proves nothing of this one.
     fn is_spurious(&self, segment: &Segment, outcome: &AckOutcome) -> bool {
         let echo = segment.timestamp_echo;
-        let first = if self.congestion.undoes_by_segment() {
-            outcome.first_retransmission
-        } else {
-            self.first_retransmission.filter(|_| outcome.acked_retransmitted)
-        };
-        self.phase != Phase::Open && echo > Instant::ZERO && first.is_some_and(|first| echo < first)
+        self.phase != Phase::Open
+            && echo > Instant::ZERO
+            && outcome.first_retransmission.is_some_and(|first| echo < first)
     }
 
     fn undo(&mut self, now: Instant) {
         self.board.forget_losses();
         self.congestion.on_spurious_loss(now);
         self.phase = Phase::Open;
-        self.first_retransmission = None;
         self.stats.spurious += 1;
     }
 
@@ -177,7 +173,6 @@ impl Sender {
     fn enter_recovery(&mut self, now: Instant, outcome: &AckOutcome) {
         self.phase = Phase::Recovery;
         self.recovery_point = self.next;
-        self.first_retransmission = None;
         self.stats.recoveries += 1;
         self.congestion.on_congestion_event(now, Bytes::new(self.board.in_flight()));
         let missing = self.board.outstanding() - self.board.sacked();

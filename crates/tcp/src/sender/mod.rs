@@ -157,8 +157,6 @@ pub struct Sender {
     right_edge: u64,
     phase: Phase,
     recovery_point: u64,
-    /// When this episode's first retransmission left: an older echo proves it spurious.
-    first_retransmission: Option<Instant>,
     /// Send time of the segment sent last among those that arrived (RACK).
     newest_delivered: Instant,
     tail_probe: Option<TailProbe>,
@@ -195,7 +193,6 @@ impl Sender {
             right_edge: 0,
             phase: Phase::Open,
             recovery_point: 0,
-            first_retransmission: None,
             newest_delivered: Instant::ZERO,
             tail_probe: None,
             timeouts_in_a_row: 0,

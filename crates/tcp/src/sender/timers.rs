@@ -71,7 +71,6 @@ impl Sender {
         self.report_losses(now);
         self.phase = Phase::Loss;
         self.recovery_point = self.next;
-        self.first_retransmission = None;
         self.tail_probe = None;
         self.timeouts_in_a_row += 1;
         self.stats.timeouts += 1;
