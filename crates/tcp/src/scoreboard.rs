@@ -73,8 +73,6 @@ pub(crate) struct AckOutcome {
     pub(crate) newest_sent: Option<Instant>,
     /// The record sent last of those that newly arrived.
     pub(crate) newest: Option<Record>,
-    /// Whether the cumulative part covered a record that had been retransmitted.
-    pub(crate) acked_retransmitted: bool,
     /// When the earliest of the records that the cumulative part covered was first sent again.
     pub(crate) first_retransmission: Option<Instant>,
     /// Records that newly arrived, and whether the only one was short: its ACK may have been delayed.
@@ -172,7 +170,6 @@ impl Scoreboard {
             let bytes = front.end().min(offset) - front.sequence;
             self.discount(&front, bytes);
             outcome.advanced += bytes;
-            outcome.acked_retransmitted |= front.ever_retransmitted;
             let first = outcome.first_retransmission;
             outcome.first_retransmission = match front.first_retransmission {
                 Some(again) => Some(first.map_or(again, |first| first.min(again))),

@@ -191,12 +191,6 @@ pub trait CongestionControl: Debug + Send {
     fn answers_marks(&self) -> bool {
         self.regulates_recovery()
     }
-    /// Whether a loss is proven spurious by the first retransmission of the very segment that arrived,
-    /// and not of any in the recovery: one that an earlier recovery sent again would then prove it, as
-    /// happens in each round of steady loss.
-    fn undoes_by_segment(&self) -> bool {
-        false
-    }
     /// Whether samples of what is now in flight must not lower its estimate (BBR's ProbeRTT).
     fn samples_are_app_limited(&self) -> bool {
         false

@@ -124,7 +124,6 @@ impl Sender {
         }
         if self.phase != Phase::Open && self.acknowledged >= self.recovery_point {
             self.phase = Phase::Open;
-            self.first_retransmission = None;
         }
         let probe_repaired = self.settle_tail_probe(segment, outcome);
         let marked = self.is_answered_mark(segment, marks);
@@ -144,15 +143,13 @@ impl Sender {
         }
     }
 
-    /// Eifel (RFC 3522): the ACK that covers a retransmission echoes an original.
+    /// Eifel (RFC 3522): the ACK that covers a segment sent again echoes what left before that. Each
+    /// segment has its own time: one that an earlier recovery sent again proves nothing of this one.
     fn is_spurious(&self, segment: &Segment, outcome: &AckOutcome) -> bool {
         let echo = segment.timestamp_echo;
-        let first = if self.congestion.undoes_by_segment() {
-            outcome.first_retransmission
-        } else {
-            self.first_retransmission.filter(|_| outcome.acked_retransmitted)
-        };
-        self.phase != Phase::Open && echo > Instant::ZERO && first.is_some_and(|first| echo < first)
+        self.phase != Phase::Open
+            && echo > Instant::ZERO
+            && outcome.first_retransmission.is_some_and(|first| echo < first)
     }
 
     fn undo(&mut self, now: Instant) {
@@ -161,7 +158,6 @@ impl Sender {
             self.congestion.on_spurious_loss(now);
         }
         self.phase = Phase::Open;
-        self.first_retransmission = None;
         self.stats.spurious += 1;
     }
 
@@ -191,7 +187,6 @@ impl Sender {
     fn enter_recovery(&mut self, now: Instant, outcome: &AckOutcome) {
         self.phase = Phase::Recovery;
         self.recovery_point = self.next;
-        self.first_retransmission = None;
         self.stats.recoveries += 1;
         self.ecn.on_reduced(self.next);
         self.congestion.on_congestion_event(now, Bytes::new(self.board.in_flight()));

@@ -154,8 +154,6 @@ pub struct Sender {
     recovery_point: u64,
     /// Whether a mark, and no loss, began the recovery: that proves never spurious.
     recovery_on_mark: bool,
-    /// When this episode's first retransmission left: an older echo proves it spurious.
-    first_retransmission: Option<Instant>,
     /// Send time of the segment sent last among those that arrived (RACK).
     newest_delivered: Instant,
     tail_probe: Option<TailProbe>,
@@ -194,7 +192,6 @@ impl Sender {
             phase: Phase::Open,
             recovery_point: 0,
             recovery_on_mark: false,
-            first_retransmission: None,
             newest_delivered: Instant::ZERO,
             tail_probe: None,
             timeouts_in_a_row: 0,

@@ -73,7 +73,6 @@ impl Sender {
         self.recovery_point = self.next;
         self.recovery_on_mark = false;
         self.ecn.on_reduced(self.next);
-        self.first_retransmission = None;
         self.tail_probe = None;
         self.timeouts_in_a_row += 1;
         self.stats.timeouts += 1;

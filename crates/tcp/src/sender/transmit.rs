@@ -122,7 +122,6 @@ impl Sender {
         let in_flight = self.board.in_flight() + self.board.missing(number);
         let snapshot = self.rate.on_send(now, false, in_flight, self.total_lost);
         let record = self.board.retransmit(number, now, snapshot)?;
-        self.first_retransmission.get_or_insert(now);
         self.stats.retransmissions += 1;
         if self.timers.retransmission.is_none() {
             self.timers.retransmission = Some(now.saturating_add(self.rtt.timeout()));

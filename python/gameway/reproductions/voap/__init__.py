@@ -38,7 +38,7 @@ LEAD = (
 )
 TEXTS = {
     "delays": (
-        "Table I: the call comes at 50 s and the download at 100 s. Delays are measured from 150 s, "
+        "Table I: the call comes at 50 s and the download at 100 s. Delays are taken from 150 s, "
         "throughput from 110 s. Peak is the longest wait, low and high are the 5th and 95th "
         "percentile; in hand is the queue when no packet waits 20 ms for 5 s. The change is over "
         "pairs of runs that have the same random numbers."

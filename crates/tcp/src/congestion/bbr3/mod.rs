@@ -35,7 +35,6 @@
 //! | the state to undo is kept for a whole recovery | section 5.5.11.1 says so; its pseudo-code saves again within one |
 //! | a delayed ACK does not raise the minimum RTT | Linux v3 |
 //! | an echo of RFC 3168 counts as a loss in the round, on paths of over 5 ms | section 3.7: any mark is congestion; on shorter ones the count of marks is used, as in Linux v3 |
-//! | losses are taken back by the echo of the segment itself | the older test, which all others keep, takes most losses of a steady loss rate for spurious |
 //! | a loss that only a tail probe repaired is ignored | Linux v3 answers it; the sender does not report it to who regulates recovery |
 //! | segments leave one by one; PLB is not there | no TSO; no paths to choose from |
 
@@ -277,10 +276,6 @@ impl CongestionControl for Bbr3 {
     }
 
     fn regulates_recovery(&self) -> bool {
-        true
-    }
-
-    fn undoes_by_segment(&self) -> bool {
         true
     }
 
