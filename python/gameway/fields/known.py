@@ -166,7 +166,7 @@ def _size_of(kind: object, default_size: str) -> str:
 def gateway(value: object, info: ValidationInfo) -> dict[str, Any]:
     """Check a gateway: its name, or a table with what is not as in the default."""
     table = {"kind": value} if isinstance(value, str) else value
-    checked = with_options("gateway", "gateways", _gateway_option)(table, info)
+    checked: dict[str, Any] = with_options("gateway", "gateways", _gateway_option)(table, info)
     axes = [[(name, item) for item in values(axis)] for name, axis in checked.items()]
     for combination in itertools.product(*axes):
         options = dict(combination)
