@@ -90,7 +90,8 @@ mod tests {
         assert_eq!(history.acknowledged_at(at(0)), None);
         let looped = Some(Duration::from_millis(80));
         for millis in 0..1000 {
-            history.record(at(millis), u32::MAX - 500 + millis as u32, 100, looped);
+            let number = (u32::MAX - 500).wrapping_add(millis as u32);
+            history.record(at(millis), number, 100, looped);
         }
         for back in 0..150 {
             let time = at(999 - back);

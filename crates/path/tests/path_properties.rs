@@ -3,8 +3,9 @@
 mod support;
 
 use gameway_path::{
-    Bottleneck, DelayLine, DropTail, Jitter, Limit, Link, Loss, LossModel, PathPacket, Queue,
-    Verdict,
+    Bottleneck, Cake, CakeConfig, Codel, CodelConfig, DelayLine, DropTail, DualPi2, DualPi2Config,
+    FqCodel, FqCodelConfig, Jitter, Limit, Link, Loss, LossModel, PathPacket, Pie, PieConfig,
+    Queue, Verdict,
 };
 use gameway_units::{Bytes, Duration, Ecn, Instant, QueueSize, Rate, Ratio};
 use proptest::prelude::*;
@@ -56,6 +57,47 @@ proptest! {
         let mut all = [out, dropped].concat();
         all.sort_unstable();
         prop_assert_eq!(all, (0..arrivals.len() as u64).collect::<Vec<_>>());
+    }
+
+    /// Every discipline tells the oldest of those that wait.
+    #[test]
+    fn a_queue_knows_how_long_its_oldest_waits(
+        kind in 0usize..6,
+        calls in prop::collection::vec((0i64..9_000_000, any::<bool>(), any::<bool>()), 1..200),
+    ) {
+        let limit = Limit::Packets(20);
+        let mut queue: Box<dyn Queue<Packet>> = match kind {
+            0 => Box::new(DropTail::new(limit)),
+            1 => Box::new(Codel::new(CodelConfig::default(), limit)),
+            2 => Box::new(FqCodel::new(FqCodelConfig::default(), limit, random(1))),
+            3 => Box::new(Cake::new(CakeConfig::default(), limit, random(1))),
+            4 => Box::new(Pie::new(PieConfig::default(), limit, random(1))),
+            _ => Box::new(DualPi2::new(DualPi2Config::default(), limit, random(1))),
+        };
+        let (mut now, mut came, mut gone) = (Instant::ZERO, Vec::new(), Vec::new());
+        for (number, &(gap, enqueues, low_latency)) in calls.iter().enumerate() {
+            now += Duration::from_nanos(gap);
+            let mut dropped = Vec::new();
+            if enqueues {
+                let ecn = if low_latency { Ecn::Ect1 } else { Ecn::NotEct };
+                came.push(now);
+                let verdict = queue.enqueue(now, numbered(number as u64, 1500).with_ecn(ecn));
+                if let Verdict::Dropped(drop) = verdict {
+                    dropped.push(drop);
+                }
+            } else if let Some(next) = queue.dequeue(now, &mut dropped) {
+                gone.push(next.enqueued);
+            }
+            dropped.extend(std::iter::from_fn(|| queue.poll_dropped()));
+            gone.extend(dropped.iter().map(|drop| drop.enqueued));
+            let mut waiting = came.clone();
+            for time in &gone {
+                let place = waiting.iter().position(|one| one == time).expect("it came");
+                waiting.remove(place);
+            }
+            prop_assert_eq!(queue.backlog().packets, waiting.len() as u64);
+            prop_assert_eq!(queue.oldest(), waiting.first().copied());
+        }
     }
 
     /// Jitter never reorders and never makes a packet arrive before its propagation delay.

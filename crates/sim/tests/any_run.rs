@@ -67,7 +67,8 @@ fn path() -> impl Strategy<Value = Value> {
     ]);
     let queue = (queue, size).prop_map(|(queue, size)| with(queue, "/size", size));
     let path = (capacity(), rtt, queue, jitter, loss);
-    (path, back(), hops()).prop_map(|((capacity, rtt, queue, jitter, loss), back, hops)| {
+    (path, back(), hops(), gateway()).prop_map(|(path, back, hops, gateway)| {
+        let (capacity, rtt, queue, jitter, loss) = path;
         json!({
             "capacity": capacity,
             "base_rtt": rtt,
@@ -76,8 +77,18 @@ fn path() -> impl Strategy<Value = Value> {
             "loss": loss,
             "back": back,
             "hop": hops,
+            "gateway": gateway,
         })
     })
+}
+
+fn gateway() -> impl Strategy<Value = Value> {
+    choice(vec![
+        json!(null),
+        json!({ "kind": "voap" }),
+        json!({ "kind": "voap", "alpha": "0 s", "beta": "0 s", "step": "backlog", "period": "1 ms" }),
+        json!({ "kind": "sap-law", "capacity": "5 Mb/s" }),
+    ])
 }
 
 fn back() -> impl Strategy<Value = Value> {

@@ -218,6 +218,33 @@ fn a_gateway_that_lowers_the_window_is_obeyed() {
     assert_eq!(std::iter::from_fn(|| sender.poll_transmit(at(40))).count(), 1);
 }
 
+/// RFC 7323 section 2.3: each side's windows are shifted by what its own SYN said, at most by 14.
+#[test]
+fn a_window_counts_in_units_of_its_sender() {
+    for shift in [0u8, 1, 7, 14] {
+        let buffer = (65_535u64 << shift).min(1 << 29);
+        let config = ReceiverConfig { receive_buffer: Bytes::new(buffer), ..Default::default() };
+        let mut receiver = Receiver::new(config, at(0));
+        let mut sender = Sender::new(SenderConfig::default(), Algorithm::Cubic.build(1448, 1));
+        let syn = receiver.poll_transmit(at(0)).expect("SYN");
+        assert_eq!(syn.window, u16::MAX, "not scaled");
+        sender.on_segment(at(0), &syn);
+        receiver.on_segment(at(10), &sender.poll_transmit(at(0)).expect("SYN-ACK"));
+        let ack = receiver.poll_transmit(at(10)).expect("ACK");
+        assert_eq!(u64::from(ack.window), buffer >> syn.window_scale);
+        assert!(syn.window_scale == shift || buffer < 65_535 << shift);
+        sender.on_segment(at(20), &ack);
+        let sent: Vec<_> = std::iter::from_fn(|| sender.poll_transmit(at(20))).collect();
+        sent[..2].iter().for_each(|segment| receiver.on_segment(at(30), segment));
+        let ack = receiver.poll_transmit(at(30)).expect("ACK");
+        // Eight are outstanding, eleven and a half are allowed, in whole units still eleven.
+        let window = (11 * MSS + 724) >> syn.window_scale;
+        sender.on_segment(at(40), &Segment { window: window as u16, ..ack });
+        let more = std::iter::from_fn(|| sender.poll_transmit(at(40))).count();
+        assert_eq!(more, 3, "{shift}");
+    }
+}
+
 #[test]
 fn lost_retransmission_is_repaired_without_a_time_out() {
     let flow = Flow::bulk(Algorithm::NewReno);

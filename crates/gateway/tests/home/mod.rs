@@ -273,7 +273,7 @@ impl Home {
         window
     }
 
-    fn into_queue(&mut self, packet: Queued) {
+    fn enqueue(&mut self, packet: Queued) {
         self.pass(packet.flow, packet.size, packet.segment.as_ref(), true);
         self.dropped += u64::from(self.link.arrive(self.now, packet).is_some());
     }
@@ -282,12 +282,12 @@ impl Home {
         match event {
             Event::Game => {
                 let Some((size, gap)) = self.game else { return };
-                self.into_queue(Queued { flow: usize::MAX, size, segment: None });
+                self.enqueue(Queued { flow: usize::MAX, size, segment: None });
                 self.schedule(self.now + gap, Event::Game);
             }
             Event::ToGateway(flow, segment) => {
                 let size = segment.wire_size();
-                self.into_queue(Queued { flow, size, segment: Some(segment) });
+                self.enqueue(Queued { flow, size, segment: Some(segment) });
             }
             Event::ToClient(flow, segment) => {
                 if self.flows[flow].is_there(self.now) {

@@ -1,0 +1,73 @@
+//! The home gateways: any segments, any way, any waits.
+#![no_main]
+
+use gameway_fuzz::Input;
+use gameway_gateway::{
+    Fairness, Flags, Gateway, Packet, Passage, SapLaw, SapLawConfig, Segment, Step, Timestamps,
+    Voap, VoapConfig,
+};
+use gameway_path::{Header, Protocol};
+use gameway_units::{Bytes, Duration, Instant, Rate};
+use libfuzzer_sys::fuzz_target;
+
+/// Mostly a whole number of segments, about to wrap.
+fn number(input: &mut Input<'_>) -> u32 {
+    let segments = input.number(140) as u32;
+    (u32::MAX - 100_000).wrapping_add(segments.wrapping_mul(1448))
+}
+
+fn segment(input: &mut Input<'_>) -> Segment {
+    let bits: u8 = input.any();
+    let flow = u16::from(input.any::<u8>() % 8);
+    let header = Header { protocol: Protocol::Tcp, ..Header::numbered(flow) };
+    Segment {
+        header: if bits & 1 == 0 { header } else { header.reversed() },
+        // SYN rarely and ACK mostly, so that connections get established.
+        flags: Flags { syn: bits < 32, ack: bits > 16, fin: bits > 250, rst: bits == 200 },
+        sequence: number(input),
+        acknowledgment: number(input),
+        length: input.number(1500) as u32,
+        window: input.any(),
+        window_scale: input.any::<bool>().then(|| input.any::<u8>() % 20),
+        timestamps: input.any::<bool>().then(|| Timestamps {
+            value: input.number(3000) as u32,
+            echo: input.number(3000) as u32,
+        }),
+    }
+}
+
+fn gateway(choice: u8) -> Box<dyn Gateway> {
+    let paper = VoapConfig::default();
+    let memory = Duration::from_secs(1);
+    let mended = VoapConfig { step: Step::Backlog, fairness: Fairness::Rates, memory, ..paper };
+    match choice % 3 {
+        0 => Box::new(Voap::new(paper)),
+        1 => Box::new(Voap::new(mended)),
+        _ => Box::new(SapLaw::new(SapLawConfig::new(Rate::from_mbps(20)))),
+    }
+}
+
+fuzz_target!(|bytes: &[u8]| {
+    let mut input = Input::new(bytes);
+    let mut gateway = gateway(input.any());
+    let mut now = Instant::ZERO;
+    while !input.is_empty() {
+        now += input.pause();
+        let wait = Duration::from_nanos(input.number(200_000_000) as i64);
+        gateway.on_departure(now, Bytes::new(1500), wait);
+        let due = gateway.next_deadline();
+        if due <= now {
+            gateway.on_deadline(now, Some(now.saturating_sub(wait)));
+            assert!(gateway.next_deadline() > due);
+        }
+        let before = segment(&mut input);
+        let mut after = before;
+        let passage = if input.any() { Passage::Queue } else { Passage::Beside };
+        let (header, size) = (before.header, Bytes::new(1500));
+        gateway.on_packet(now, passage, &mut Packet { header, size, segment: Some(&mut after) });
+        assert!(after.window <= before.window, "never upwards");
+        assert!(after.window > 0 || before.window == 0, "never shut");
+        assert_eq!(Segment { window: before.window, ..after }, before, "nothing else");
+        gateway.observe(&mut |seen| assert!(seen.value.is_finite() && seen.value >= 0.0));
+    }
+});
