@@ -236,3 +236,19 @@ fn headers_that_cannot_be_are_refused_with_their_field() {
         assert!(message.contains(expected), "{header}: {message}");
     }
 }
+
+#[test]
+fn a_game_gets_its_class_by_its_behaviour_alone() {
+    let mut queue = game_and_rest();
+    queue["class"]["game"]["match"] = json!({ "traffic": "game" });
+    let by_behaviour = scream_and_cubic(&queue);
+    let refused = try_run(&by_behaviour, &Folder::new().0).unwrap_err();
+    assert!(
+        refused.contains("path.queue.class.game.match: \"traffic\" never matches"),
+        "{refused}"
+    );
+    let recognised = run(&with(by_behaviour, "/path/classifier", json!("behaviour")));
+    // As with a rule on ports, but for the moments in which it is not recognised.
+    let (game, download) = (mean_wait(&recognised, "game"), mean_wait(&recognised, "download"));
+    assert!(game < 4.0 && download > 20.0, "{game} and {download} ms");
+}

@@ -1,0 +1,201 @@
+//! Streams and competitors.
+
+use super::{LONGEST_DELAY, LONGEST_RUN, SHORTEST_INTERVAL, number, positive_rate, rate, span};
+use crate::build::{SimError, spec_error};
+use crate::spec::{
+    CompetitorSpec, EcnSpec, FeedbackSpec, HeaderSpec, PathSpec, ShortTcpSpec, StreamSpec,
+    TcpEcnSpec, TcpSpec, Text, UdpSpec, VideoChatSpec, Way, Word, needs_accurate_ecn,
+};
+use gameway_control::oracle;
+use gameway_units::{Bytes, Duration, Ratio};
+use std::net::IpAddr;
+
+pub(super) fn check_stream(stream: &StreamSpec) -> Result<(), SimError> {
+    let field = |name: &str| format!("stream \"{}\": {name}", stream.name);
+    rate(&field("max_bitrate"), stream.max_bitrate.0)?;
+    if let Some(fec) = stream.fec
+        && fec.0 > Ratio::ONE
+    {
+        return Err(spec_error(field("fec"), format!("{} is more than 100 %", fec.0)));
+    }
+    if let FeedbackSpec::Interval(interval)
+    | FeedbackSpec::Rfc8888(interval)
+    | FeedbackSpec::TransportWide(interval) = stream.feedback
+    {
+        span(&field("feedback"), interval, SHORTEST_INTERVAL, LONGEST_DELAY)?;
+    }
+    if let Some(pause) = &stream.pause {
+        span(&field("pause.from"), pause.from.0, Duration::ZERO, LONGEST_RUN)?;
+        span(&field("pause.to"), pause.to.0, pause.from.0, LONGEST_RUN)?;
+    }
+    check_ecn(&field, stream)?;
+    check_way(&field, &stream.way())?;
+    check_header(&field, &stream.header)?;
+    check_times(field, stream.start, stream.stop)
+}
+
+/// A controller that was told which marks to read gets packets that can have them.
+fn check_ecn(field: &impl Fn(&str) -> String, stream: &StreamSpec) -> Result<(), SimError> {
+    let options = stream.controller.options();
+    let Some((_, reads)) = options.iter().find(|(name, _)| name == "ecn") else { return Ok(()) };
+    let wanted = match reads.as_str() {
+        "l4s" => (EcnSpec::Ect1, "\"ect1\""),
+        "classic" => (EcnSpec::Ect0, "\"ect0\""),
+        "off" => (EcnSpec::None, "\"none\""),
+        // The controller refuses what it does not know.
+        _ => return Ok(()),
+    };
+    if stream.ecn == EcnSpec::Native || stream.ecn == wanted.0 {
+        return Ok(());
+    }
+    let why = format!(
+        "the controller's ecn = \"{reads}\" needs packets that leave as {}; leave one of the two out",
+        wanted.1
+    );
+    Err(spec_error(field("ecn"), why))
+}
+
+/// What a medium carries depends on who else sends: nobody knows that before it happens.
+pub(super) fn check_foresight(stream: &StreamSpec, path: &PathSpec) -> Result<(), SimError> {
+    if path.capacity.wifi().is_none() || stream.controller.name() != oracle::SPEC.name {
+        return Ok(());
+    }
+    let field = format!("stream \"{}\": controller", stream.name);
+    Err(spec_error(field, "\"oracle\" cannot foresee what a Wi-Fi medium will carry"))
+}
+
+fn check_way(field: &impl Fn(&str) -> String, way: &Way<'_>) -> Result<(), SimError> {
+    let base_rtt = way.base_rtt.unwrap_or(Duration::ZERO);
+    span(&field("base_rtt"), base_rtt, Duration::ZERO, LONGEST_DELAY)
+}
+
+fn check_header(field: &impl Fn(&str) -> String, header: &HeaderSpec) -> Result<(), SimError> {
+    let HeaderSpec { client, server, port, .. } = *header;
+    if port == Some(0) {
+        return Err(spec_error(field("header.port"), "0 is not between 1 and 65535"));
+    }
+    let is_ipv6 = |given: Option<Word<IpAddr>>| given.is_some_and(|word| word.0.is_ipv6());
+    for (part, given, other) in [("client", client, server), ("server", server, client)] {
+        if is_ipv6(given) && !is_ipv6(other) {
+            let why = "is of IPv6, and the other end is not: give client and server of one version";
+            return Err(spec_error(field(&format!("header.{part}")), why));
+        }
+    }
+    let is_fit = |address: IpAddr| !address.is_unspecified() && !address.is_multicast();
+    for (part, given) in [("client", client), ("server", server)] {
+        if let Some(Word(address)) = given.filter(|word| !is_fit(word.0)) {
+            let why = format!("{address} is not the address of a host");
+            return Err(spec_error(field(&format!("header.{part}")), why));
+        }
+    }
+    Ok(())
+}
+
+pub(super) fn check_competitor(competitor: &CompetitorSpec) -> Result<(), SimError> {
+    let field = |part: &str| format!("competitor \"{}\": {part}", competitor.name());
+    match competitor {
+        CompetitorSpec::Tcp(tcp) => check_tcp(&field, tcp)?,
+        CompetitorSpec::ShortTcp(short) => check_short_tcp(&field, short)?,
+        CompetitorSpec::Udp(udp) => check_udp(&field, udp)?,
+        CompetitorSpec::VideoChat(chat) => check_video_chat(&field, chat)?,
+        CompetitorSpec::OnliveUt(_) | CompetitorSpec::OnliveRome(_) => {}
+    }
+    check_way(&field, &competitor.way())?;
+    check_header(&field, competitor.header())?;
+    let (start, stop) = competitor.times();
+    check_times(field, start, stop)
+}
+
+fn check_tcp(field: &impl Fn(&str) -> String, tcp: &TcpSpec) -> Result<(), SimError> {
+    if let Some(limit) = tcp.rate_limit {
+        positive_rate(field("rate_limit"), limit.0)?;
+    }
+    if let Some(on_off) = tcp.on_off {
+        if tcp.rate_limit.is_some() {
+            return Err(spec_error(field("on_off"), "has no meaning beside rate_limit"));
+        }
+        positive_rate(field("on_off.bitrate"), on_off.bitrate.0)?;
+        span(&field("on_off.segment"), on_off.segment.0, SHORTEST_INTERVAL, LONGEST_DELAY)?;
+        if on_off.bitrate.0 * on_off.segment.0 == Bytes::ZERO {
+            return Err(spec_error(field("on_off"), "a segment must have a byte"));
+        }
+    }
+    if tcp.bytes.is_some_and(|bytes| bytes.0 == Bytes::ZERO) {
+        return Err(spec_error(field("bytes"), "must be more than 0 B"));
+    }
+    check_tcp_ecn(field, tcp.ecn, &tcp.congestion_control)
+}
+
+fn check_tcp_ecn(
+    field: &impl Fn(&str) -> String,
+    ecn: Option<TcpEcnSpec>,
+    congestion_control: &str,
+) -> Result<(), SimError> {
+    if ecn.is_some_and(|ecn| ecn != TcpEcnSpec::Accurate) && needs_accurate_ecn(congestion_control)
+    {
+        let why = format!("congestion_control = \"{congestion_control}\" needs \"accurate\"");
+        return Err(spec_error(field("ecn"), why));
+    }
+    Ok(())
+}
+
+fn check_short_tcp(field: &impl Fn(&str) -> String, short: &ShortTcpSpec) -> Result<(), SimError> {
+    check_tcp_ecn(field, short.ecn, &short.congestion_control)?;
+    let (least, greatest) = (short.least_size.0, short.greatest_size.0);
+    if least == Bytes::ZERO {
+        return Err(spec_error(field("least_size"), "must be more than 0 B"));
+    }
+    if greatest < least {
+        let why = format!("{greatest} is less than least_size ({least})");
+        return Err(spec_error(field("greatest_size"), why));
+    }
+    if !(1..=MOST_CONNECTIONS).contains(&short.connections) {
+        let why = format!("{} is not between 1 and {MOST_CONNECTIONS}", short.connections);
+        return Err(spec_error(field("connections"), why));
+    }
+    span(&field("mean_gap"), short.mean_gap.0, SHORTEST_INTERVAL, LONGEST_RUN)
+}
+
+/// More than any browser opens for a page.
+const MOST_CONNECTIONS: u32 = 100;
+/// A packet smaller than its headers does not exist; one larger than this no Ethernet carries.
+const PACKET_SIZES: std::ops::RangeInclusive<Bytes> = Bytes::new(29)..=Bytes::new(9_000);
+
+fn check_udp(field: &impl Fn(&str) -> String, udp: &UdpSpec) -> Result<(), SimError> {
+    positive_rate(field("rate"), udp.rate.0)?;
+    packet_size(field("packet_size"), udp.packet_size.0)?;
+    if let Some(size) = udp.return_packet_size {
+        packet_size(field("return_packet_size"), size.0)?;
+    }
+    udp.return_rate.map_or(Ok(()), |rate| positive_rate(field("return_rate"), rate.0))
+}
+
+fn packet_size(field: String, size: Bytes) -> Result<(), SimError> {
+    if PACKET_SIZES.contains(&size) {
+        return Ok(());
+    }
+    let (least, most) = (PACKET_SIZES.start(), PACKET_SIZES.end());
+    Err(spec_error(field, format!("{size} is not between {least} and {most}")))
+}
+
+fn check_video_chat(field: &impl Fn(&str) -> String, chat: &VideoChatSpec) -> Result<(), SimError> {
+    rate(&field("bitrate"), chat.bitrate.0)?;
+    rate(&field("return_bitrate"), chat.return_bitrate.unwrap_or(chat.bitrate).0)?;
+    number(&field("frame_rate"), Some(f64::from(chat.frame_rate)), 1.0, 1e3)
+}
+
+fn check_times(
+    field: impl Fn(&str) -> String,
+    start: Option<Text<Duration>>,
+    stop: Option<Text<Duration>>,
+) -> Result<(), SimError> {
+    let start = start.map_or(Duration::ZERO, |text| text.0);
+    span(&field("start"), start, Duration::ZERO, LONGEST_RUN)?;
+    match stop {
+        None => Ok(()),
+        Some(Text(stop)) if stop > start => Ok(()),
+        Some(Text(stop)) => {
+            Err(spec_error(field("stop"), format!("{stop} is not after the start at {start}")))
+        }
+    }
+}

@@ -1,0 +1,128 @@
+//! What a specification must satisfy beyond its grammar: every refusal names the field.
+//!
+//! Bounds are wide: they keep out what is a slip of the pen, and what would let a run not end or
+//! overflow the clock (nanoseconds in 64 bits reach 292 years).
+
+mod flows;
+mod path;
+mod queue;
+
+pub use path::{check_gateway, check_wifi};
+pub use queue::check_queue;
+
+use crate::build::{SimError, spec_error};
+use crate::spec::{RunSpec, Text};
+use flows::{check_competitor, check_foresight, check_stream};
+use gameway_events::BIN;
+use gameway_units::{Duration, Rate, Ratio};
+use path::check_path;
+use std::fmt::Display;
+
+const LONGEST_RUN: Duration = Duration::from_secs(366 * 24 * 3600);
+const LONGEST_DELAY: Duration = Duration::from_secs(3600);
+/// What repeats at a shorter interval fills tables, or keeps a run from ever advancing.
+const SHORTEST_INTERVAL: Duration = Duration::from_millis(1);
+const HIGHEST_RATE: Rate = Rate::from_mbps(1_000_000);
+/// Flows are numbered with 16 bits; a table's names too.
+const MOST_FLOWS: usize = 1_000;
+
+/// Whether `spec` can be run.
+///
+/// # Errors
+/// The first field that is wrong, and what is allowed.
+pub fn check(spec: &RunSpec) -> Result<(), SimError> {
+    span("duration", spec.duration.0, Duration::from_nanos(1), LONGEST_RUN)?;
+    check_path(&spec.path)?;
+    let count = spec.stream.len() + spec.competitor.len();
+    if count > MOST_FLOWS {
+        return Err(spec_error("stream", format!("{count} flows; at most {MOST_FLOWS} can run")));
+    }
+    spec.stream.iter().try_for_each(check_stream)?;
+    spec.stream.iter().try_for_each(|stream| check_foresight(stream, &spec.path))?;
+    spec.competitor.iter().try_for_each(check_competitor)?;
+    if let Some(ping) = &spec.ping {
+        span("ping.interval", ping.interval.0, SHORTEST_INTERVAL, LONGEST_RUN)?;
+    }
+    if let Some(interval) = &spec.record.controller_interval {
+        span("record.controller_interval", interval.0, SHORTEST_INTERVAL, LONGEST_RUN)?;
+    }
+    if let Some(window) = &spec.record.delay_window
+        && (window.0 < BIN || window.0.as_nanos() % BIN.as_nanos() != 0)
+    {
+        let why = format!("{} is not a multiple of {BIN}, of which the tables have bins", window.0);
+        return Err(spec_error("record.delay_window", why));
+    }
+    check_names(spec)
+}
+
+fn span(field: &str, span: Duration, least: Duration, most: Duration) -> Result<(), SimError> {
+    if (least..=most).contains(&span) {
+        return Ok(());
+    }
+    Err(spec_error(field, format!("{span} is not between {least} and {most}")))
+}
+
+fn rate(field: &str, rate: Rate) -> Result<(), SimError> {
+    if rate <= HIGHEST_RATE {
+        return Ok(());
+    }
+    Err(spec_error(field, format!("{rate} is more than {HIGHEST_RATE}")))
+}
+
+fn between<T: PartialOrd + Display>(
+    field: &str,
+    given: Option<Text<T>>,
+    least: T,
+    most: T,
+) -> Result<(), SimError> {
+    match given {
+        Some(Text(value)) if value < least || value > most => {
+            Err(spec_error(field, format!("{value} is not between {least} and {most}")))
+        }
+        _ => Ok(()),
+    }
+}
+
+fn number(field: &str, given: Option<f64>, least: f64, most: f64) -> Result<(), SimError> {
+    match given {
+        Some(value) if !(least..=most).contains(&value) => {
+            Err(spec_error(field, format!("{value} is not between {least} and {most}")))
+        }
+        _ => Ok(()),
+    }
+}
+
+fn share(field: &str, given: Option<Text<Ratio>>) -> Result<(), SimError> {
+    match given {
+        Some(Text(share)) if share > Ratio::ONE => {
+            Err(spec_error(field, format!("{share} is more than 100 %")))
+        }
+        _ => Ok(()),
+    }
+}
+
+fn positive_rate(field: String, limit: Rate) -> Result<(), SimError> {
+    rate(&field, limit)?;
+    if limit == Rate::ZERO {
+        return Err(spec_error(field, "must be more than 0 b/s"));
+    }
+    Ok(())
+}
+
+fn check_names(spec: &RunSpec) -> Result<(), SimError> {
+    let mut hops: Vec<&str> = spec.path.hop.iter().map(|hop| hop.name.as_str()).collect();
+    hops.sort_unstable();
+    if let Some(pair) = hops.windows(2).find(|pair| pair[0] == pair[1]) {
+        let why = format!("two hops are called \"{}\"; names must differ", pair[0]);
+        return Err(spec_error("path.hop.name", why));
+    }
+    let mut names = crate::build::flow_names(spec);
+    names.sort_unstable();
+    match names.windows(2).find(|pair| pair[0] == pair[1]) {
+        None => Ok(()),
+        Some(pair) => {
+            let why = format!("two flows are called \"{}\"; names must differ", pair[0]);
+            Err(spec_error("name", why))
+        }
+    }
+}

@@ -1,0 +1,203 @@
+//! Paths: capacities, media, gateways, jitter, loss.
+
+use super::queue::check_queue_of;
+use super::{LONGEST_DELAY, LONGEST_RUN, SHORTEST_INTERVAL, number, positive_rate, rate, span};
+use crate::build::{SimError, sap_law, spec_error, voap, wifi_config};
+use crate::spec::{
+    BackSpec, CapacitySpec, ClassifierSpec, GatewaySpec, HopSpec, HtbSpec, JitterSpec, LossSpec,
+    PathSpec, QueueSpec, Text, Way, WifiSpec,
+};
+use gameway_gateway::{SapLawConfig, VoapConfig};
+use gameway_units::{Duration, Ratio};
+
+pub(super) fn check_path(path: &PathSpec) -> Result<(), SimError> {
+    check_capacity("path.capacity", &path.capacity)?;
+    span("path.base_rtt", path.base_rtt.0, Duration::ZERO, LONGEST_DELAY)?;
+    if let Some(forward) = path.forward_delay {
+        span("path.forward_delay", forward.0, Duration::ZERO, path.base_rtt.0)?;
+    }
+    check_queue_of("path.queue", &path.queue)?;
+    check_jitter("path.jitter", path.jitter.as_ref())?;
+    check_loss("path.loss", path.loss.as_ref())?;
+    check_shared(path)?;
+    if let Some(gateway) = &path.gateway {
+        check_gateway_of("path.gateway", gateway)?;
+    }
+    check_recognition(path)?;
+    path.hop.iter().try_for_each(check_hop)?;
+    path.back.as_ref().map_or(Ok(()), check_back)
+}
+
+/// A rule on what a flow is needs something that tells.
+fn check_recognition(path: &PathSpec) -> Result<(), SimError> {
+    if path.classifier != ClassifierSpec::None {
+        return Ok(());
+    }
+    let hops = path.hop.iter().map(|hop| (format!("path.hop \"{}\": queue", hop.name), &hop.queue));
+    let back = path.back.iter().filter_map(|back| back.queue.as_ref());
+    let own = [("path.queue".to_owned(), &path.queue)].into_iter();
+    for (field, queue) in
+        own.chain(hops).chain(back.map(|queue| ("path.back.queue".to_owned(), queue)))
+    {
+        if let QueueSpec::Htb(htb) = queue {
+            check_rules(&field, htb)?;
+        }
+    }
+    Ok(())
+}
+
+fn check_rules(field: &str, htb: &HtbSpec) -> Result<(), SimError> {
+    for (name, class) in &htb.class {
+        let field = format!("{field}.class.{name}");
+        if class.rules.0.values().any(|rule| rule.traffic.is_some()) {
+            let why = "\"traffic\" never matches: nothing tells what a flow is; set path.classifier = \"behaviour\"";
+            return Err(spec_error(format!("{field}.match"), why));
+        }
+        if let Some(QueueSpec::Htb(inner)) = class.queue.as_deref() {
+            check_rules(&format!("{field}.queue"), inner)?;
+        }
+    }
+    Ok(())
+}
+
+/// A medium is the path's own bottleneck, and carries both ways.
+fn check_shared(path: &PathSpec) -> Result<(), SimError> {
+    let back = path.back.as_ref().and_then(|back| back.capacity.as_ref());
+    let hops =
+        path.hop.iter().map(|hop| (format!("path.hop \"{}\": capacity", hop.name), &hop.capacity));
+    let others = hops.chain(back.map(|capacity| ("path.back.capacity".to_owned(), capacity)));
+    for (field, capacity) in others {
+        if capacity.wifi().is_some() {
+            return Err(spec_error(field, "only path.capacity can be a Wi-Fi medium"));
+        }
+    }
+    if path.capacity.wifi().is_some() && back.is_some() {
+        let why = "the way back shares the Wi-Fi medium of path.capacity; leave this out";
+        return Err(spec_error("path.back.capacity", why));
+    }
+    Ok(())
+}
+
+fn check_hop(hop: &HopSpec) -> Result<(), SimError> {
+    if [Way::ALL, Way::PATH, crate::build::BACK].contains(&hop.name.as_str()) {
+        return Err(spec_error("path.hop.name", format!("\"{}\" means something else", hop.name)));
+    }
+    let field = |part: &str| format!("path.hop \"{}\": {part}", hop.name);
+    check_capacity(&field("capacity"), &hop.capacity)?;
+    check_queue_of(&field("queue"), &hop.queue)
+}
+
+fn check_back(back: &BackSpec) -> Result<(), SimError> {
+    if let Some(capacity) = &back.capacity {
+        check_capacity("path.back.capacity", capacity)?;
+    } else if back.queue.is_some() {
+        return Err(spec_error(
+            "path.back.queue",
+            "needs path.back.capacity: nothing waits without",
+        ));
+    }
+    if let Some(queue) = &back.queue {
+        check_queue_of("path.back.queue", queue)?;
+    }
+    check_jitter("path.back.jitter", back.jitter.as_ref())?;
+    check_loss("path.back.loss", back.loss.as_ref())
+}
+
+fn check_capacity(field: &str, capacity: &CapacitySpec) -> Result<(), SimError> {
+    match capacity {
+        CapacitySpec::Constant(capacity) => rate(field, capacity.0),
+        CapacitySpec::Steps(list) => list.steps.iter().try_for_each(|(at, capacity)| {
+            span(field, at.0, Duration::ZERO, LONGEST_RUN)?;
+            rate(field, capacity.0)
+        }),
+        CapacitySpec::Trace(_) => Ok(()),
+        CapacitySpec::Wifi(wifi) => check_wifi(wifi),
+    }
+}
+
+/// Whether a Wi-Fi medium of this specification can be built.
+///
+/// # Errors
+/// The first key that is wrong, and what is allowed.
+pub fn check_wifi(wifi: &WifiSpec) -> Result<(), SimError> {
+    let field = |key: &str| format!("path.capacity.{key}");
+    let (shortest, longest) = (Duration::from_micros(1), Duration::from_millis(10));
+    if let Some(slot) = wifi.slot {
+        span(&field("slot"), slot.0, shortest, longest)?;
+    }
+    if let Some(time) = wifi.aggregate_time {
+        span(&field("aggregate_time"), time.0, shortest, longest)?;
+    }
+    number(&field("attempts"), wifi.attempts.map(f64::from), 1.0, 255.0)?;
+    if let Some(queue) = &wifi.station_queue {
+        check_queue_of(&field("station_queue"), queue)?;
+    }
+    wifi_config(wifi).map(drop)
+}
+
+/// Whether a gateway of this specification can be built.
+///
+/// # Errors
+/// The first option that is wrong, and what is allowed.
+pub fn check_gateway(gateway: &GatewaySpec) -> Result<(), SimError> {
+    check_gateway_of("gateway", gateway)
+}
+
+fn check_gateway_of(field: &str, gateway: &GatewaySpec) -> Result<(), SimError> {
+    let at = |option: &str| format!("{field}.{option}");
+    let time = |option, time, least| span(&at(option), time, least, LONGEST_DELAY);
+    match gateway {
+        GatewaySpec::None(_) => Ok(()),
+        GatewaySpec::Voap(spec) => {
+            let VoapConfig { alpha, beta, period, memory, .. } = voap(spec);
+            time("alpha", alpha, Duration::ZERO)?;
+            time("beta", beta, alpha)?;
+            time("period", period, SHORTEST_INTERVAL)?;
+            time("memory", memory, Duration::ZERO)
+        }
+        GatewaySpec::SapLaw(spec) => {
+            let SapLawConfig { capacity, rtt, period } = sap_law(spec);
+            positive_rate(at("capacity"), capacity)?;
+            time("rtt", rtt.unwrap_or(SHORTEST_INTERVAL), Duration::from_nanos(1))?;
+            time("period", period, SHORTEST_INTERVAL)
+        }
+    }
+}
+
+fn check_jitter(field: &str, jitter: Option<&JitterSpec>) -> Result<(), SimError> {
+    let delay = |part, delay: Text<Duration>| {
+        span(&format!("{field}.{part}"), delay.0, Duration::ZERO, LONGEST_DELAY)
+    };
+    match *jitter.map_or(&JitterSpec::HalfNormal { deviation: Text(Duration::ZERO) }, |one| one) {
+        JitterSpec::Normal { mean, deviation } => {
+            delay("mean", mean)?;
+            delay("deviation", deviation)
+        }
+        JitterSpec::HalfNormal { deviation } => delay("deviation", deviation),
+        JitterSpec::Periodic { delay: held, interval } => {
+            span(&format!("{field}.interval"), interval.0, SHORTEST_INTERVAL, LONGEST_DELAY)?;
+            span(&format!("{field}.delay"), held.0, Duration::ZERO, interval.0)
+        }
+    }
+}
+
+fn check_loss(field: &str, loss: Option<&LossSpec>) -> Result<(), SimError> {
+    let Some(loss) = loss else { return Ok(()) };
+    let (LossSpec::Random { probability } | LossSpec::Bursty { probability, .. }) = *loss;
+    if probability.0 > Ratio::ONE {
+        let why = format!("{} is more than 100 %", probability.0);
+        return Err(spec_error(format!("{field}.probability"), why));
+    }
+    let LossSpec::Bursty { burst_length, .. } = *loss else { return Ok(()) };
+    if !(1.0..=1e6).contains(&burst_length) {
+        let why = format!("{burst_length} packets is not between 1 and 1000000");
+        return Err(spec_error(format!("{field}.burst_length"), why));
+    }
+    // Between two bursts at least one packet gets through.
+    let most = burst_length / (burst_length + 1.0);
+    if probability.0.as_f64() > most {
+        let why = format!("bursts of {burst_length} packets lose at most {:.1} %", most * 100.0);
+        return Err(spec_error(format!("{field}.probability"), why));
+    }
+    Ok(())
+}
