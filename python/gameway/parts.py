@@ -272,7 +272,7 @@ class Competitor(KindOf):
 
     NEEDED = {"udp": {"rate": '"1 Mb/s"'}}
     OPTIONAL = {
-        "tcp": ("congestion_control", "ecn", "bytes", "rate_limit", "on_off"),
+        "tcp": ("congestion_control", "ecn", "bytes", "rate_limit", "block", "on_off"),
         "short-tcp": (
             "congestion_control", "ecn", "least_size", "greatest_size", "connections", "mean_gap",
             "begins",
@@ -291,6 +291,7 @@ class Competitor(KindOf):
     stop: fields.Spans | None = None
     bytes: fields.Amounts | None = None
     rate_limit: fields.Rates | None = None
+    block: fields.Amounts | None = None
     on_off: Annotated[OnOff | Sequence[OnOff] | None, fields.table_axis(OnOff)] = None
     least_size: fields.Amounts = "30 kB"
     greatest_size: fields.Amounts = "50 kB"
@@ -319,6 +320,9 @@ class Competitor(KindOf):
         if self.on_off is not None and self.rate_limit is not None:
             hint = "a segment comes as fast as TCP can: leave out one of them"
             refuse("has no meaning beside rate_limit", plain(self.on_off), hint, ("on_off",))
+        if self.block is not None and self.rate_limit is None:
+            hint = "it is what a sender with a rate_limit writes at once: give that, too"
+            refuse("has no meaning without rate_limit", plain(self.block), hint, ("block",))
         self._check_ecn()
         return self
 

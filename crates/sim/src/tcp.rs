@@ -28,6 +28,8 @@ pub struct TcpSetup {
     pub bytes: Option<Bytes>,
     /// How fast its application writes at most.
     pub rate_limit: Option<Rate>,
+    /// What it then writes at once.
+    pub block: Option<Bytes>,
     /// Or segment by segment.
     pub on_off: Option<OnOff>,
     /// Seed of what is random in the congestion control.
@@ -73,6 +75,7 @@ impl Tcp {
         let application = Application {
             bytes: setup.bytes,
             rate_limit: setup.rate_limit,
+            block: setup.block.unwrap_or(Application::default().block),
             on_off: setup.on_off,
             ..Application::default()
         };

@@ -150,6 +150,7 @@ fn every_wrong_value_is_refused_with_its_field() {
         ),
         ("/competitor/0/ecn", json!("on"), "unknown variant `on`"),
         ("/competitor/0/rate_limit", json!("0 b/s"), "rate_limit"),
+        ("/competitor/0/block", json!("1 kB"), "block: has no meaning without rate_limit"),
         ("/competitor/0/bytes", json!("0 B"), "bytes"),
         ("/competitor/0/start", json!("-1 s"), "start"),
         ("/competitor/0/stop", json!("0 s"), "stop"),

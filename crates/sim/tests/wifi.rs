@@ -73,8 +73,8 @@ fn acknowledgements_contend_with_the_download_that_they_acknowledge() {
     let alone = run(&download);
     let rate = alone.received_mbps("download", 20.0, 60.0);
     // Each two packets of 393.5 us cost an acknowledgement of 28 + 82 us and a back-off that partly runs
-    // beside the others': between none of it and all of it.
-    let (least, most) = (12_000.0 / (393.5 + 88.75), 12_000.0 / (393.5 + 41.0));
+    // beside the others': between none of it and all of it, less a percent for collisions.
+    let (least, most) = (0.99 * 12_000.0 / (393.5 + 88.75), 12_000.0 / (393.5 + 41.0));
     assert!((least..most).contains(&rate), "{rate} of {least} to {most}");
     // One node sends those, the access point all the others: both wait.
     let acknowledged = alone.table("bins").only("flow", "download").sum("feedback_bytes");

@@ -238,6 +238,7 @@ impl Parts<'_> {
             stop: tcp.stop.map(|text| Instant::ZERO + text.0),
             bytes: tcp.bytes.map(|text| text.0),
             rate_limit: tcp.rate_limit.map(|text| text.0),
+            block: tcp.block.map(|text| text.0),
             on_off: tcp.on_off.map(|video| OnOff {
                 segment: video.bitrate.0 * video.segment.0,
                 interval: video.segment.0,
@@ -258,6 +259,7 @@ impl Parts<'_> {
                 stop: short.stop.map(|text| Instant::ZERO + text.0),
                 bytes: None,
                 rate_limit: None,
+                block: None,
                 on_off: None,
                 seed: 0,
                 observe_interval: self.observe_interval(),

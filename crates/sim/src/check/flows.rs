@@ -106,9 +106,21 @@ pub(super) fn check_competitor(competitor: &CompetitorSpec) -> Result<(), SimErr
     check_times(field, start, stop)
 }
 
+/// Up to what iperf3 takes (its `MAX_BLOCKSIZE`).
+const BLOCKS: std::ops::RangeInclusive<Bytes> = Bytes::new(1)..=Bytes::new(1 << 20);
+
 fn check_tcp(field: &impl Fn(&str) -> String, tcp: &TcpSpec) -> Result<(), SimError> {
     if let Some(limit) = tcp.rate_limit {
         positive_rate(field("rate_limit"), limit.0)?;
+    }
+    if let Some(block) = tcp.block {
+        if tcp.rate_limit.is_none() {
+            return Err(spec_error(field("block"), "has no meaning without rate_limit"));
+        }
+        if !BLOCKS.contains(&block.0) {
+            let why = format!("{} is not between {} and {}", block.0, BLOCKS.start(), BLOCKS.end());
+            return Err(spec_error(field("block"), why));
+        }
     }
     if let Some(on_off) = tcp.on_off {
         if tcp.rate_limit.is_some() {

@@ -128,6 +128,9 @@ pub struct TcpSpec {
     /// The application writes no faster than this.
     #[serde(default)]
     pub rate_limit: Option<Text<Rate>>,
+    /// And so much at once; 128 KiB if not given.
+    #[serde(default)]
+    pub block: Option<Text<Bytes>>,
     /// The application writes segment by segment, as a video is fetched.
     #[serde(default)]
     pub on_off: Option<OnOffSpec>,

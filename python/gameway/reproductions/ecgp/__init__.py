@@ -12,9 +12,7 @@ import polars as pl
 
 from gameway.reference import graff_2025_ecgp as published
 from gameway.report.page import Page, Section, figure
-from gameway.reproductions.ecgp import figures, tables
-from gameway.reproductions.ecgp.claims import claims
-from gameway.reproductions.ecgp.claims import table as claims_table
+from gameway.reproductions.ecgp import claims, figures, tables
 from gameway.reproductions.ecgp.measures import NONE, rows
 
 if TYPE_CHECKING:
@@ -70,10 +68,10 @@ def page(parts: dict[str, Results]) -> Page:
     measured = {name: rows(results) for name, results in parts.items()}
     if "matrix" in parts:
         own = measured["matrix"]
-        found = claims(own)
+        found = claims.of_queues(own)
         told = [str(claim) for claim in found]
         if found:
-            sections.append(Section("Claims", "", [claims_table(found)]))
+            sections.append(Section("Claims", "", [claims.table(found)]))
         sections.append(_synthetic(parts["matrix"], own))
         both = [own, measured["alone"]] if "alone" in measured else [own]
         sections += _matrix(pl.concat(both, how="diagonal_relaxed"))

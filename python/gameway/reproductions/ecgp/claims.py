@@ -12,6 +12,7 @@ from gameway.reproductions.ecgp.tables import COMPETITORS, of_condition
 
 SMALL_MS, HTB_MS, LATE_MS = 1.0, 2.0, 10.0
 LONG_MS, TARGET_MS, WAITING_MS = 20.0, 15.0, 50.0
+CLEARLY_PERCENT = 1.0
 ALIKE = 1.25
 """Two delays are alike within this factor."""
 
@@ -31,7 +32,7 @@ class Claim:
         return f"{self.text} ({self.condition}): {word}. {self.figures}"
 
 
-def claims(rows: pl.DataFrame, controller: str = "scream") -> list[Claim]:
+def of_queues(rows: pl.DataFrame, controller: str = "scream") -> list[Claim]:
     """Every claim that the runs can tell of."""
     found: list[Claim] = []
     for competitor in COMPETITORS:
@@ -134,8 +135,8 @@ def _waiting(found: dict[str, float]) -> str:
 
 def _lower(htb: dict[str, float], l4s: dict[str, float], competitor: str) -> Claim:
     return Claim(
-        "L4S uses less of the link than HTB",
+        "L4S uses clearly less of the link than HTB (1 % or more)",
         competitor,
-        l4s["utilization_percent"] < htb["utilization_percent"],
+        l4s["utilization_percent"] < htb["utilization_percent"] - CLEARLY_PERCENT,
         f"{number(l4s['utilization_percent'])} and {number(htb['utilization_percent'])} %.",
     )

@@ -22,6 +22,7 @@ from gameway.reproductions.voap.measures import (
     rows,
     settled,
     taken_up_s,
+    used_percent,
 )
 
 if TYPE_CHECKING:
@@ -121,16 +122,28 @@ def _shares(name: str, title: str, results: Results, own: pl.DataFrame) -> Secti
 
 
 def _left_over(results: Results) -> list[Claim]:
-    times: dict[str, list[float]] = {}
+    """What a rival leaves when it ends, and what one that is limited leaves while it is there."""
+    ended: dict[str, list[float]] = {}
+    used: dict[str, list[float]] = {}
     for run in finished_runs(results):
-        if not gateway_of(run).startswith(claims.VOAP):
+        gateway = gateway_of(run)
+        if not gateway.startswith(claims.VOAP):
             continue
         first, *rivals = downloads(run)
-        own = [taken_up_s(run, first["name"], seconds(rival["stop"])) for rival in rivals]
-        times.setdefault(gateway_of(run), []).extend(own)
-    return [
+        for rival in rivals:
+            if "rate_limit" in rival:
+                where = f"{gateway}, blocks of {rival['block']}"
+                used.setdefault(where, []).append(used_percent(run, first, rival))
+            else:
+                taken = taken_up_s(run, first["name"], seconds(rival["stop"]))
+                ended.setdefault(gateway, []).append(taken)
+    told = [
         claims.of_left_over(pl.Series(found, dtype=pl.Float64), f"{gateway}: Table III")
-        for gateway, found in times.items()
+        for gateway, found in ended.items()
+    ]
+    return told + [
+        claims.of_unused(pl.Series(found, dtype=pl.Float64), f"{gateway}: Table III")
+        for gateway, found in used.items()
     ]
 
 

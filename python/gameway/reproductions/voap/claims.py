@@ -104,8 +104,18 @@ def of_left_over(times_s: pl.Series, where: str) -> Claim:
     return Claim(
         f"What a rival leaves is taken up within {MOST_TAKEN_UP_S:g} s",
         where,
-        bool((known <= MOST_TAKEN_UP_S).all()),
-        f"{estimate(times_s)} s over {len(times_s)} runs.",
+        float(known.mean()) <= MOST_TAKEN_UP_S,
+        f"{estimate(times_s)} s, longest {number(float(known.max()))} s, over {len(known)} runs.",
+    )
+
+
+def of_unused(percent: pl.Series, where: str) -> Claim:
+    """What a limited rival does not use goes to the other."""
+    return Claim(
+        f"What a limited rival leaves is used, within {MOST_UNFAIR_PERCENT:g} %",
+        where,
+        float(percent.mean() or 0.0) >= 100.0 - MOST_UNFAIR_PERCENT,  # type: ignore[arg-type]
+        f"both have {estimate(percent)} % of what one has alone, over {len(percent)} runs.",
     )
 
 

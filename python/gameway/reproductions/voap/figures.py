@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 WIDTH, HEIGHT = 260, 130
 TITLES = {
-    NONE: "no gateway", "voap": "VoAP", "voap, backlog": "VoAP mended", "sap-law": "SAP-LAW"
+    NONE: "no gateway", "voap": "VoAP", "voap, mended": "VoAP mended", "sap-law": "SAP-LAW"
 }  # fmt: skip
 SMOOTH_S = 2.0
 

@@ -35,6 +35,7 @@ GAME = "game"
 NONE = "none"
 LEVEL_S = (5.0, 20.0)
 """What a flow has after a rival's end is its mean over this time."""
+BEFORE_S = 10.0
 START_S, SETTLING_S = 10.0, 50.0
 """Of the last download, the first ten seconds are its start; after fifty, a gateway has settled."""
 LATE_MS, CALM_S = 20.0, 5.0
@@ -72,7 +73,8 @@ def gateway_of(run: Run) -> str:
     if not isinstance(gateway, dict):
         return str(gateway)
     mended = gateway.get("step", "segment") != "segment"
-    return f"{gateway['kind']}, {gateway['step']}" if mended else str(gateway["kind"])
+    rates = ", rates" if gateway.get("fairness", "windows") == "rates" else ""
+    return str(gateway["kind"]) + (f", mended{rates}" if mended else rates)
 
 
 def in_hand_s(run: Run) -> float:
@@ -145,16 +147,28 @@ def change_percent(own: pl.DataFrame, column: str, gateway: str) -> Change:
     return Change(float(change.mean()), half_width(change), pairs.height)
 
 
-def taken_up_s(run: Run, flow: str, ended_s: float, within: float = 0.05) -> float:
-    """Seconds from the end of a rival until a flow has what is left.
+def taken_up_s(run: Run, flow: str, ended_s: float, share: float = 0.9) -> float:
+    """Seconds from the end of a rival until a flow has what it leaves.
 
-    That is when its bitrate, in bins of 0.5 s, first reaches its mean of `LEVEL_S` after it but
-    for the share `within`; NaN if it never does.
+    That is when its bitrate, in bins of 0.5 s, first reaches `share` of the way from its mean of
+    `BEFORE_S` before to that of `LEVEL_S` after; NaN if it never does.
     """
     rates = bitrates_of(run)
     series = rates.series(flow)
     since = rates.times_s - ended_s
     begin, end = LEVEL_S
-    level = float(series[(since >= begin) & (since < end)].mean())
-    reached = since[(since >= 0.0) & (since < end) & (series >= (1.0 - within) * level)]
+    before = float(series[(since >= -BEFORE_S) & (since < 0.0)].mean())
+    after = float(series[(since >= begin) & (since < end)].mean())
+    wanted = before + share * (after - before)
+    reached = since[(since >= 0.0) & (since < end) & (series >= wanted)]
     return float(reached[0]) if len(reached) else float("nan")
+
+
+def used_percent(run: Run, first: dict[str, Any], limited: dict[str, Any]) -> float:
+    """What two downloads have together while one is limited, percent of what one has alone."""
+    rates = bitrates_of(run)
+    start, stop = seconds(limited["start"]), seconds(limited["stop"])
+    together = Window(start + START_S, stop)
+    alone = Window(stop + START_S, run.windows.run.stop_s)
+    both = rates.mean(first["name"], together) + rates.mean(limited["name"], together)
+    return 100.0 * both / rates.mean(first["name"], alone)
