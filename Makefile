@@ -11,8 +11,8 @@ BIN := $(VENV)/bin
 STAMPS := .make
 RUST := $(shell find crates -type f) Cargo.toml Cargo.lock
 PYTHON_CODE := python $(wildcard tools)
-# What `make reproduce` runs: the suites of the controllers' comparison that are there.
-SUITES := $(foreach suite,pudica rmcat scoreboard feedback pudica-readings classifier,$(notdir $(wildcard experiments/$(suite))))
+# What `make reproduce` runs: the suites that are there.
+SUITES := $(foreach suite,pudica rmcat scoreboard feedback pudica-readings classifier ecgp ecgp-cellular voap,$(notdir $(wildcard experiments/$(suite))))
 NAME ?= $(SUITES)
 RESULT := results/demo
 

@@ -32,8 +32,8 @@ SYNTHETIC = (
     "for drop-tail, and 10 ms for the game's class of HTB (others are compared below)."
 )
 MATRIX = (
-    "Each controller with the ECN that it reads: SCReAM and NADA mark-capable, the others not, so "
-    "that DualPI2 puts them into the classic queue beside the download."
+    "Each controller as it is by default: SCReAM leaves as ECT(1), and DualPI2 gives it the "
+    "low-latency queue; the others are not ECN-capable and share the classic one with the download."
 )
 PARTS = {
     "buffers": (

@@ -32,6 +32,8 @@ if TYPE_CHECKING:
 
 GAMES = {"onlive-ut": "UT", "onlive-rome": "Rome"}
 INPUTS = "inputs"
+BEYOND = {"beyond-bbr": ("tcp",), "beyond-channels": ("capacity",)}
+"""What differs within a part, beside the gateway."""
 LEAD = (
     f"{published.CITATION}. A game, a call with pictures and downloads in one home on 802.11g; "
     "the access point's buffer has 250 packets, servers are 40 ms away. Does a gateway that only "
@@ -61,7 +63,7 @@ def page(parts: dict[str, Results]) -> Page:
     sections: list[Section] = []
     found: list[Claim] = []
     if "delays" in parts:
-        found += claims.of_delays(measured["delays"])
+        found += claims.of_delays(measured["delays"], ("game", "tcp"))
         sections.append(_delays(parts["delays"], measured["delays"]))
     if "fair" in parts:
         found += claims.of_fairness(measured["fair"], "three downloads")
@@ -77,9 +79,12 @@ def page(parts: dict[str, Results]) -> Page:
         found += claims.of_upstream(own)
         sections.append(_upstream(parts["upstream"], own))
     for name, own in measured.items():
+        if name.startswith("beyond"):
+            title = str(parts[name].manifest.get("title"))
+            found += claims.of_delays(own, BEYOND.get(name, ()), title)
+            if name == "beyond-many":
+                found += claims.of_fairness(own, title)
         if name == "alpha" or name.startswith("beyond"):
-            if name.startswith("beyond-many"):
-                found += claims.of_fairness(own, str(parts[name].manifest.get("title")))
             sections.append(_plain(name, parts[name], own))
     if found:
         sections.insert(0, Section("Claims", "", [claims.table(found)]))

@@ -50,37 +50,43 @@ def table(found: list[Claim]) -> Table:
     return Table("Claims", frame, name="claims", marked=marked, main=True)
 
 
-def of_delays(rows: pl.DataFrame) -> list[Claim]:
-    """Short delays at no cost of throughput, for each game and congestion control."""
+def of_delays(rows: pl.DataFrame, keys: tuple[str, ...], name: str = "") -> list[Claim]:
+    """Short delays at no cost of throughput, for each combination of the keys."""
     found = []
-    for (game, tcp, gateway), with_it in rows.group_by(
-        "game", "tcp", "gateway", maintain_order=True
-    ):
-        own = rows.filter(game=game, tcp=tcp)
-        without = own.filter(gateway=NONE)
-        if not str(gateway).startswith(VOAP) or without.is_empty():
-            continue
-        where = f"{gateway}: {game}, {tcp}"
-        late, bloat = _mean(with_it, "delay_p98_ms"), _mean(without, "delay_peak_ms")
-        found.append(
-            Claim(
-                f"The game waits at most {MOST_P98_MS:g} ms at the 98th percentile",
-                where,
-                late <= MOST_P98_MS,
-                f"{estimate(with_it['delay_p98_ms'])} ms; "
-                f"{estimate(without['delay_p98_ms'])} ms without, peak {number(bloat)}.",
-            )
-        )
-        change = change_percent(own, "throughput_mbps", str(gateway))
-        found.append(
-            Claim(
-                f"The download loses under {MOST_LOSS_PERCENT:g} % of its throughput",
-                where,
-                change.mean > -MOST_LOSS_PERCENT,
-                f"{estimate(with_it['throughput_mbps'])} Mb/s; {_change_text(change)}.",
-            )
-        )
+    gateways = [kind for kind in rows["gateway"].unique(maintain_order=True) if _is_voap(kind)]
+    for gateway in gateways:
+        for key, own in rows.group_by(keys, maintain_order=True) if keys else [((), rows)]:
+            with_it, without = own.filter(gateway=gateway), own.filter(gateway=NONE)
+            if not with_it.is_empty() and not without.is_empty():
+                where = f"{gateway}: " + ", ".join([*([name] if name else []), *map(str, key)])
+                found += _of_delay(own, with_it, without, where)
     return found
+
+
+def _is_voap(gateway: str) -> bool:
+    return gateway.startswith(VOAP)
+
+
+def _of_delay(
+    own: pl.DataFrame, with_it: pl.DataFrame, without: pl.DataFrame, where: str
+) -> list[Claim]:
+    change = change_percent(own, "throughput_mbps", str(with_it["gateway"][0]))
+    late = _mean(with_it, "delay_p98_ms")
+    return [
+        Claim(
+            f"The game waits at most {MOST_P98_MS:g} ms at the 98th percentile",
+            where,
+            late <= MOST_P98_MS,
+            f"{estimate(with_it['delay_p98_ms'])} ms; {estimate(without['delay_p98_ms'])} ms "
+            f"without, peak {number(_mean(without, 'delay_peak_ms'))}.",
+        ),
+        Claim(
+            f"The downloads lose under {MOST_LOSS_PERCENT:g} % of their throughput",
+            where,
+            change.mean > -MOST_LOSS_PERCENT,
+            f"{estimate(with_it['throughput_mbps'])} Mb/s; {_change_text(change)}.",
+        ),
+    ]
 
 
 def of_fairness(rows: pl.DataFrame, where: str) -> list[Claim]:
