@@ -26,6 +26,7 @@ from gameway.reproductions.voap.measures import (
 )
 
 if TYPE_CHECKING:
+    from gameway.metrics.source import Run
     from gameway.report.page import Figure
     from gameway.reproductions.voap.claims import Claim
     from gameway.results import Results
@@ -116,14 +117,16 @@ def _delays(results: Results, own: pl.DataFrame) -> Section:
 
 def _shares(name: str, title: str, results: Results, own: pl.DataFrame) -> Section:
     runs = [run for run in finished_runs(results) if run.repeat == 0]
-    charts = {
-        f"{gateway_of(run)}, {downloads(run)[0].get('congestion_control', 'cubic')}":
-            figures.flows_over_time(run)
-        for run in runs
-    }  # fmt: skip
+    charts = {_label(run): figures.flows_over_time(run) for run in runs}
     drawn = [figure(name, title, charts, chosen_by="gateway", caption="The first run.")]
     table = claims.conditions_table(own, ("tcp", "gateway"), "Means over runs", name)
     return Section(title, TEXTS[name], [table], drawn)
+
+
+def _label(run: Run) -> str:
+    """The gateway, and in what blocks a limited rival writes."""
+    blocks = [flow["block"] for flow in downloads(run) if "block" in flow]
+    return ", ".join([gateway_of(run), *(f"blocks of {block}" for block in blocks)])
 
 
 def _left_over(results: Results) -> list[Claim]:

@@ -32,6 +32,7 @@ TITLES = {
     NONE: "no gateway", "voap": "VoAP", "voap, mended": "VoAP mended", "sap-law": "SAP-LAW"
 }  # fmt: skip
 SMOOTH_S = 2.0
+LONGEST_MS = 150.0
 
 
 def shown_runs(results: Results, game: str) -> list[Run]:
@@ -99,7 +100,9 @@ def distributions(results: Results, flow: str = GAME) -> Any:
         .mark_line(strokeWidth=1.5)
         .encode(
             alt.X(
-                "ms:Q", title="Queueing delay (ms)", scale=alt.Scale(domain=[0, 150], clamp=True)
+                "ms:Q",
+                title="Queueing delay (ms)",
+                scale=alt.Scale(domain=[0, LONGEST_MS], clamp=True),
             ),
             alt.Y("percent:Q", title="Packets (%)"),
             alt.Color("kind:N", title=None, legend=legend()),
@@ -119,9 +122,10 @@ def _cumulative(runs: list[Run], flow: str) -> pl.DataFrame:
     edges = np.array(sorted(counts))
     shares = np.cumsum([counts[edge] for edge in edges])
     total = shares[-1] if len(shares) else 1.0
+    # To the end of the axis, so that no line seems to stop.
     return pl.DataFrame(
-        {"ms": np.concatenate(([0.0], edges)),
-         "percent": np.concatenate(([0.0], 100.0 * shares / total)).round(2)}
+        {"ms": np.concatenate(([0.0], edges, [max(LONGEST_MS, *edges)])),
+         "percent": np.concatenate(([0.0], 100.0 * shares / total, [100.0])).round(2)}
     )  # fmt: skip
 
 
@@ -140,9 +144,9 @@ def _over_time(
     if not parts:
         return None
     data = pl.concat(parts).with_columns(pl.col("value").round(3))
-    panels = sorted(
-        data["panel"].unique().to_list(), key=lambda text: text.split(", ")[1] != TITLES[NONE]
-    )
+    found = data["panel"].unique(maintain_order=True).to_list()
+    rows = list(TITLES.values())
+    panels = sorted(found, key=lambda panel: rows.index(panel.split(", ", 1)[1]))
     encoding = (
         {} if colour is None else {"color": alt.Color(f"{colour}:N", title=None, legend=legend())}
     )
