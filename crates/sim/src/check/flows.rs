@@ -38,19 +38,14 @@ pub(super) fn check_stream(stream: &StreamSpec) -> Result<(), SimError> {
 fn check_ecn(field: &impl Fn(&str) -> String, stream: &StreamSpec) -> Result<(), SimError> {
     let options = stream.controller.options();
     let Some((_, reads)) = options.iter().find(|(name, _)| name == "ecn") else { return Ok(()) };
-    let wanted = match reads.as_str() {
-        "l4s" => (EcnSpec::Ect1, "\"ect1\""),
-        "classic" => (EcnSpec::Ect0, "\"ect0\""),
-        "off" => (EcnSpec::None, "\"none\""),
-        // The controller refuses what it does not know.
+    let needed = match (reads.as_str(), stream.ecn) {
+        ("l4s", EcnSpec::None | EcnSpec::Ect0) => "\"ect1\"",
+        ("classic", EcnSpec::None) => "\"ect0\" or \"ect1\"",
+        // What the controller does not know it refuses itself.
         _ => return Ok(()),
     };
-    if stream.ecn == EcnSpec::Native || stream.ecn == wanted.0 {
-        return Ok(());
-    }
     let why = format!(
-        "the controller's ecn = \"{reads}\" needs packets that leave as {}; leave one of the two out",
-        wanted.1
+        "the controller's ecn = \"{reads}\" needs packets that leave as {needed}; leave one of the two out"
     );
     Err(spec_error(field("ecn"), why))
 }
