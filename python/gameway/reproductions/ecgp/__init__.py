@@ -12,6 +12,7 @@ import polars as pl
 
 from gameway.reference import graff_2025_ecgp as published
 from gameway.report.page import Page, Section, figure
+from gameway.reproductions import claimed
 from gameway.reproductions.ecgp import claims, figures, tables
 from gameway.reproductions.ecgp.measures import NONE, rows
 
@@ -71,7 +72,7 @@ def page(parts: dict[str, Results]) -> Page:
         found = claims.of_queues(own)
         told = [str(claim) for claim in found]
         if found:
-            sections.append(Section("Claims", "", [claims.table(found)]))
+            sections.append(Section("Claims", "", [claimed.table(found)]))
         sections.append(_synthetic(parts["matrix"], own))
         both = [own, measured["alone"]] if "alone" in measured else [own]
         sections += _matrix(pl.concat(both, how="diagonal_relaxed"))

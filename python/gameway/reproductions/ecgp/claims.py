@@ -2,34 +2,20 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
-import polars as pl
-
-from gameway.report.page import Table
 from gameway.report.tables import number
+from gameway.reproductions.claimed import Claim
 from gameway.reproductions.ecgp.tables import COMPETITORS, of_condition
+
+if TYPE_CHECKING:
+    import polars as pl
 
 SMALL_MS, HTB_MS, LATE_MS = 1.0, 2.0, 10.0
 LONG_MS, TARGET_MS, WAITING_MS = 20.0, 15.0, 50.0
 CLEARLY_PERCENT = 1.0
 ALIKE = 1.25
 """Two delays are alike within this factor."""
-
-
-@dataclass(frozen=True)
-class Claim:
-    """One claim: what it says, of which condition, whether it holds, and the figures."""
-
-    text: str
-    condition: str
-    holds: bool
-    figures: str
-
-    def __str__(self) -> str:
-        """One sentence."""
-        word = "holds" if self.holds else "does not hold"
-        return f"{self.text} ({self.condition}): {word}. {self.figures}"
 
 
 def of_queues(rows: pl.DataFrame, controller: str = "scream") -> list[Claim]:
@@ -50,19 +36,6 @@ def of_queues(rows: pl.DataFrame, controller: str = "scream") -> list[Claim]:
         if {"htb", "dual-pi2"} <= set(known):
             found.append(_lower(known["htb"], known["dual-pi2"], competitor))
     return found
-
-
-def table(found: list[Claim]) -> Table:
-    """The claims as a table; those that do not hold are marked."""
-    frame = pl.DataFrame(
-        [
-            {"claim": claim.text, "beside": claim.condition,
-             "holds": "yes" if claim.holds else "no", "figures": claim.figures}
-            for claim in found
-        ]
-    )  # fmt: skip
-    marked = frozenset((index, "holds") for index, claim in enumerate(found) if not claim.holds)
-    return Table("Claims", frame, name="claims", marked=marked, main=True)
 
 
 def _means(runs: pl.DataFrame) -> dict[str, float]:

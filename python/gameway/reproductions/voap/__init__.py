@@ -14,6 +14,7 @@ from gameway.metrics.quantities import seconds
 from gameway.metrics.source import competitors, finished_runs
 from gameway.reference import bujari_voap as published
 from gameway.report.page import Page, Section, Table, figure
+from gameway.reproductions import claimed
 from gameway.reproductions.flows import Delays, estimate
 from gameway.reproductions.voap import claims, figures
 from gameway.reproductions.voap.measures import (
@@ -28,7 +29,7 @@ from gameway.reproductions.voap.measures import (
 if TYPE_CHECKING:
     from gameway.metrics.source import Run
     from gameway.report.page import Figure
-    from gameway.reproductions.voap.claims import Claim
+    from gameway.reproductions.claimed import Claim
     from gameway.results import Results
 
 GAMES = {"onlive-ut": "UT", "onlive-rome": "Rome"}
@@ -88,7 +89,7 @@ def page(parts: dict[str, Results]) -> Page:
         if name == "alpha" or name.startswith("beyond"):
             sections.append(_plain(name, parts[name], own))
     if found:
-        sections.insert(0, Section("Claims", "", [claims.table(found)]))
+        sections.insert(0, Section("Claims", "", [claimed.table(found)]))
     told = [str(claim) for claim in found]
     return Page("VoAP", LEAD, sections, statement=told)
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import polars as pl
@@ -10,6 +9,7 @@ import polars as pl
 from gameway.reference import bujari_voap as published
 from gameway.report.page import Table
 from gameway.report.tables import UNKNOWN, number
+from gameway.reproductions.claimed import Claim
 from gameway.reproductions.flows import estimate
 from gameway.reproductions.voap.measures import NONE, change_percent
 
@@ -20,34 +20,6 @@ VOAP = "voap"
 MOST_P98_MS, MOST_LOSS_PERCENT, MOST_UNFAIR_PERCENT, MOST_TAKEN_UP_S = 20.0, 1.0, 5.0, 2.0
 UPSTREAM_P98_MS = 12.0
 BUFFERBLOAT_MS = (80.0, 120.0)
-
-
-@dataclass(frozen=True)
-class Claim:
-    """One claim: what it says, of which condition, whether it holds, and the figures."""
-
-    text: str
-    condition: str
-    holds: bool
-    figures: str
-
-    def __str__(self) -> str:
-        """One sentence."""
-        word = "holds" if self.holds else "does not hold"
-        return f"{self.text} ({self.condition}): {word}. {self.figures}"
-
-
-def table(found: list[Claim]) -> Table:
-    """The claims; those that do not hold are marked."""
-    frame = pl.DataFrame(
-        [
-            {"claim": claim.text, "condition": claim.condition,
-             "holds": "yes" if claim.holds else "no", "figures": claim.figures}
-            for claim in found
-        ]
-    )  # fmt: skip
-    marked = frozenset((index, "holds") for index, claim in enumerate(found) if not claim.holds)
-    return Table("Claims", frame, name="claims", marked=marked, main=True)
 
 
 def of_delays(rows: pl.DataFrame, keys: tuple[str, ...], name: str = "") -> list[Claim]:
