@@ -6,7 +6,7 @@
 //! of this process (user and system; not the time on the wall, which others share).
 //!
 //! `speed SECONDS` runs once and for so long, for a profiler; `speed SECONDS QUEUE` with another queue
-//! discipline at its defaults: `speed 540 cake`.
+//! discipline: `speed 540 cake`.
 
 use gameway_events::SummaryRecord;
 use gameway_sim::RunSpec;
@@ -15,15 +15,30 @@ use std::path::Path;
 /// Simulated seconds, and how many runs share a line.
 const REPEATS: [(u32, u32); 3] = [(54, 30), (540, 5), (5400, 1)];
 
+/// The discipline at its defaults; HTB has none, and gets a class for each of the two flows.
+fn queue_spec(kind: &str) -> serde_json::Value {
+    let size = if kind == "drop-tail" { "2 bdp" } else { "10000 packets" };
+    let mut queue = serde_json::json!({ "kind": kind, "size": size });
+    if kind == "htb" {
+        queue["size"] = "2 bdp".into();
+        queue["rate"] = "25 Mb/s".into();
+        queue["default"] = "rest".into();
+        queue["class"] = serde_json::json!({
+            "game": { "rate": "15 Mb/s", "ceil": "25 Mb/s", "priority": 0, "match": { "protocol": "udp" } },
+            "rest": { "rate": "10 Mb/s", "ceil": "25 Mb/s", "priority": 1 },
+        });
+    }
+    queue
+}
+
 fn spec(seconds: u32, queue: &str) -> Result<RunSpec, serde_json::Error> {
-    let size = if queue == "drop-tail" { "2 bdp" } else { "10000 packets" };
     serde_json::from_value(serde_json::json!({
         "seed": 1,
         "duration": format!("{seconds} s"),
         "path": {
             "capacity": "25 Mb/s",
             "base_rtt": "16 ms",
-            "queue": { "kind": queue, "size": size },
+            "queue": queue_spec(queue),
         },
         "stream": [{
             "name": "game",
