@@ -73,8 +73,15 @@ impl Flow {
 
     /// Whether what comes down passes the gateway.
     fn passes_gateway(&self) -> bool {
-        let down = if self.upwards { &self.back } else { &self.forward };
-        down.hops.contains(&PATH)
+        self.way(self.upwards).hops.contains(&PATH)
+    }
+
+    fn way(&self, returning: bool) -> &Way {
+        if returning { &self.back } else { &self.forward }
+    }
+
+    fn way_mut(&mut self, returning: bool) -> &mut Way {
+        if returning { &mut self.back } else { &mut self.forward }
     }
 
     /// The header of a packet; the client has a port of its own for each connection.
@@ -224,9 +231,7 @@ impl Network {
     fn transmit(&mut self, flow: usize, now: Instant) -> Result<(), TableError> {
         while let Some(packet) = self.flows[flow].ends.poll_transmit(now) {
             self.recorder.sent(packet.flow, packet.size);
-            let header = self.flows[flow].header_of(&packet);
-            let packet = self.seen(flow, Packet { came: now, header, ..packet }, now)?;
-            self.pass_on(flow, packet, now)?;
+            self.enter(flow, packet, now)?;
         }
         Ok(())
     }
@@ -236,43 +241,33 @@ impl Network {
         while let Some(packet) = self.flows[flow].ends.poll_return(now) {
             let counted = !self.flows[flow].back.hops.is_empty();
             self.recorder.sent_back(packet.flow, packet.size, counted);
-            let header = self.flows[flow].header_of(&packet);
-            let packet = self.seen(flow, Packet { came: now, header, ..packet }, now)?;
-            self.pass_on(flow, packet, now)?;
+            self.enter(flow, packet, now)?;
         }
         Ok(())
     }
 
-    /// The packet with what the gateway takes its flow for. The bottleneck that it comes to first is the
-    /// gateway's, either way.
-    fn seen(
-        &mut self,
-        flow: usize,
-        mut packet: Packet,
-        now: Instant,
-    ) -> Result<Packet, TableError> {
+    /// A packet leaves its end: it gets its headers, and what the gateway takes its flow for. The bottleneck
+    /// that it comes to first is the gateway's, either way.
+    fn enter(&mut self, flow: usize, mut packet: Packet, now: Instant) -> Result<(), TableError> {
         let from = &self.flows[flow];
+        packet.came = now;
+        packet.header = from.header_of(&packet);
         if let Some(recognition) = &mut self.recognition
             && from.passes_gateway()
         {
             let direction = from.direction(&packet);
             recognition.see(now, &mut packet, direction, &mut self.recorder)?;
         }
-        Ok(packet)
-    }
-
-    fn way(&mut self, flow: usize, returning: bool) -> &mut Way {
-        let flow = &mut self.flows[flow];
-        if returning { &mut flow.back } else { &mut flow.forward }
+        self.pass_on(flow, packet, now)
     }
 
     /// A packet comes to the next bottleneck of its way, or has passed them all.
     fn pass_on(&mut self, flow: usize, mut packet: Packet, now: Instant) -> Result<(), TableError> {
         let next = usize::from(packet.hops_passed);
-        let hops = &self.way(flow, packet.returning).hops;
-        let (hop, passes_path) = (hops.get(next).copied(), hops.contains(&PATH));
+        let hops = &self.flows[flow].way(packet.returning).hops;
+        let hop = hops.get(next).copied();
         if let Some(gateway) = &mut self.gateway {
-            let guarded = passes_path && self.hops[PATH].guards(&packet);
+            let guarded = hops.contains(&PATH) && self.hops[PATH].guards(&packet);
             match (hop, guarded) {
                 (Some(PATH), true) => gateway.on_packet(now, Passage::Queue, &mut packet),
                 (None, false) => gateway.on_packet(now, Passage::Beside, &mut packet),
@@ -340,7 +335,7 @@ impl Network {
         packet: Packet,
         departed: Instant,
     ) -> Result<(), TableError> {
-        let Way { hops, loss, .. } = self.way(flow, packet.returning);
+        let Way { hops, loss, .. } = self.flows[flow].way(packet.returning);
         let (counted, loss) = (!hops.is_empty() || !packet.returning, *loss);
         if counted {
             self.recorder.forwarded(&packet);
@@ -355,7 +350,7 @@ impl Network {
             }
             return self.flows[flow].ends.on_gone(&packet, &mut self.recorder);
         }
-        let way = self.way(flow, packet.returning);
+        let way = self.flows[flow].way_mut(packet.returning);
         let arrived = way.line.push(departed, packet);
         let due = way.line.next_deadline();
         self.set(flow, if packet.returning { RETURN } else { FORWARD }, due);
