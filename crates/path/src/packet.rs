@@ -24,4 +24,12 @@ pub trait PathPacket {
     fn ecn(&self) -> Ecn;
     /// Overwrites its ECN field; a queue calls this with [`Ecn::Ce`] on ECN-capable packets only.
     fn set_ecn(&mut self, ecn: Ecn);
+    /// Marks the packet if it is ECN-capable, and says whether it is.
+    fn mark(&mut self) -> bool {
+        let capable = self.ecn().is_capable();
+        if capable {
+            self.set_ecn(Ecn::Ce);
+        }
+        capable
+    }
 }

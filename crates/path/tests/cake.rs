@@ -3,8 +3,8 @@
 mod support;
 
 use gameway_path::{
-    Backlog, Bottleneck, Cake, CakeConfig, Cells, Diffserv, DropReason, Dropped, Dscp, Endpoint,
-    Framing, Header, Isolation, Limit, Link, Queue, Verdict,
+    Backlog, Bottleneck, Cake, CakeConfig, Cells, Diffserv, DropReason, Dscp, Endpoint, Framing,
+    Header, Isolation, Limit, Link, Queue, Verdict,
 };
 use gameway_units::{Bytes, Duration, Ecn, Instant, QueueSize, Rate};
 use proptest::prelude::*;
@@ -12,7 +12,7 @@ use rand_core::SeedableRng;
 use rand_xoshiro::Xoshiro256PlusPlus;
 use std::collections::{BTreeMap, VecDeque};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
-use support::{Packet, millis};
+use support::{Packet, millis, number_of};
 
 const ROOM: Limit = Limit::Packets(1_000_000);
 const VOICE: u8 = 46;
@@ -412,16 +412,6 @@ fn a_standing_queue_gets_signals_that_close_up() {
     let late = marks.iter().zip(&expected).enumerate();
     assert!(late.clone().all(|(number, (mark, due))| (*mark - *due) <= number as i64), "{late:?}");
     assert!(marks.len() >= 9, "{marks:?}");
-}
-
-fn number_of(verdict: Verdict<Packet>) -> Option<(u16, u64)> {
-    match verdict {
-        Verdict::Queued => None,
-        Verdict::Dropped(Dropped { packet, reason, .. }) => {
-            assert_eq!(reason, DropReason::Overflow);
-            Some((packet.flow, packet.number))
-        }
-    }
 }
 
 #[test]

@@ -4,14 +4,14 @@
 mod support;
 
 use gameway_path::{
-    Backlog, Codel, CodelConfig, DropReason, Dropped, FqCodel, FqCodelConfig, Limit, Queue, Verdict,
+    Backlog, Codel, CodelConfig, DropReason, FqCodel, FqCodelConfig, Limit, Queue, Verdict,
 };
 use gameway_units::{Bytes, Duration, Ecn, Instant};
 use proptest::prelude::*;
 use rand_core::SeedableRng;
 use rand_xoshiro::Xoshiro256PlusPlus;
 use std::collections::VecDeque;
-use support::{Packet, millis};
+use support::{Packet, millis, number_of};
 
 /// CoDel that never acts, to see the turns alone.
 fn turns_only() -> FqCodelConfig {
@@ -169,16 +169,6 @@ fn a_flow_that_comes_back_at_once_does_not_starve_the_others() {
         }
     }
     assert!((490..510).contains(&bulk), "{bulk}");
-}
-
-fn number_of(verdict: Verdict<Packet>) -> Option<(u16, u64)> {
-    match verdict {
-        Verdict::Queued => None,
-        Verdict::Dropped(Dropped { packet, reason, .. }) => {
-            assert_eq!(reason, DropReason::Overflow);
-            Some((packet.flow, packet.number))
-        }
-    }
 }
 
 #[test]

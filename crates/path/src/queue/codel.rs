@@ -26,7 +26,7 @@ use super::{
     Backlog, Dequeued, DropReason, Dropped, Limit, Queue, QueueKind, QueueOption, Verdict,
 };
 use crate::PathPacket;
-use gameway_units::{Bytes, Duration, Ecn, Instant};
+use gameway_units::{Bytes, Duration, Instant};
 use std::collections::VecDeque;
 
 /// A backlog of no more than this never makes CoDel drop: it is what keeps the link busy.
@@ -87,11 +87,7 @@ impl CodelConfig {
 
     /// Marks `packet`, or says that it must be dropped instead.
     fn mark<P: PathPacket>(&self, packet: &mut P) -> bool {
-        let markable = self.ecn && packet.ecn().is_capable();
-        if markable {
-            packet.set_ecn(Ecn::Ce);
-        }
-        markable
+        self.ecn && packet.mark()
     }
 
     /// The control law: how long after a signal the next is due when it will be the `count`-th.

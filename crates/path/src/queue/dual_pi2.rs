@@ -28,7 +28,7 @@
 //! | the limit is the experiment's `size` | the RFC has 250 ms at the link's rate, Linux 10 000 packets |
 //! | early drops are made when a packet leaves | as in the RFC and, by default, in Linux |
 
-use super::pi::{Gains, Updates, head_delay};
+use super::pi::{Gains, Updates, alpha_option, beta_option, head_delay, update_interval_option};
 use super::{
     Backlog, Dequeued, DropReason, Dropped, Limit, Queue, QueueKind, QueueOption, Verdict,
 };
@@ -53,21 +53,9 @@ pub(super) const KIND: QueueKind = QueueKind {
             default: "15 ms",
             summary: "the queueing delay that the classic queue is held at",
         },
-        QueueOption {
-            name: "update_interval",
-            default: "16 ms",
-            summary: "how often the probability is computed; alpha and beta are for this interval",
-        },
-        QueueOption {
-            name: "alpha",
-            default: "0.16",
-            summary: "Hz: what a second above the target adds to the probability per update",
-        },
-        QueueOption {
-            name: "beta",
-            default: "3.2",
-            summary: "Hz: what a second more than at the update before adds to it",
-        },
+        update_interval_option("16 ms"),
+        alpha_option("0.16"),
+        beta_option("3.2"),
         QueueOption {
             name: "coupling",
             default: "2",

@@ -25,7 +25,7 @@
 //! | updates are caught up at packets, [`super::pi`] | no timer; the outcome is that of a timer |
 //! | always on; drops are independent | switching itself off (section 5.3) and de-randomized drops (section 5.4) are optional |
 
-use super::pi::{Gains, Updates, head_delay};
+use super::pi::{Gains, Updates, alpha_option, beta_option, head_delay, update_interval_option};
 use super::{
     Backlog, Dequeued, DropReason, Dropped, Limit, Queue, QueueKind, QueueOption, Verdict,
 };
@@ -42,21 +42,9 @@ pub(super) const KIND: QueueKind = QueueKind {
     options: &[
         QueueOption { name: "size", default: "2 bdp", summary: "what may wait, as for drop-tail" },
         QueueOption { name: "target", default: "15 ms", summary: "the queueing delay it aims at" },
-        QueueOption {
-            name: "update_interval",
-            default: "15 ms",
-            summary: "how often the probability is computed; alpha and beta are for this interval",
-        },
-        QueueOption {
-            name: "alpha",
-            default: "0.125",
-            summary: "Hz: what a second above the target adds to the probability per update",
-        },
-        QueueOption {
-            name: "beta",
-            default: "1.25",
-            summary: "Hz: what a second more than at the update before adds to it",
-        },
+        update_interval_option("15 ms"),
+        alpha_option("0.125"),
+        beta_option("1.25"),
         QueueOption {
             name: "burst_allowance",
             default: "150 ms",

@@ -2,7 +2,7 @@
 
 #![allow(dead_code, reason = "each test uses what it needs")]
 
-use gameway_path::{FlowId, Header, PathPacket};
+use gameway_path::{DropReason, Dropped, FlowId, Header, PathPacket, Verdict};
 use gameway_units::{Bytes, Duration, Ecn, Instant};
 
 /// A packet that can be told from all others of its test.
@@ -45,6 +45,17 @@ impl PathPacket for Packet {
     }
     fn set_ecn(&mut self, ecn: Ecn) {
         self.ecn = ecn;
+    }
+}
+
+/// Flow and number of the packet that an arrival cost for want of room, if it cost one.
+pub fn number_of(verdict: Verdict<Packet>) -> Option<(u16, u64)> {
+    match verdict {
+        Verdict::Queued => None,
+        Verdict::Dropped(Dropped { packet, reason, .. }) => {
+            assert_eq!(reason, DropReason::Overflow);
+            Some((packet.flow, packet.number))
+        }
     }
 }
 

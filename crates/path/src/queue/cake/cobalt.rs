@@ -21,7 +21,7 @@
 
 use crate::PathPacket;
 use crate::queue::Dequeued;
-use gameway_units::{Duration, Ecn, Instant};
+use gameway_units::{Duration, Instant};
 use rand_core::Rng;
 use rand_xoshiro::Xoshiro256PlusPlus;
 
@@ -86,7 +86,7 @@ impl Cobalt {
         self.note(parameters, now, now - head.enqueued);
         let mut drop = false;
         if due && self.dropping {
-            drop = !mark(parameters, &mut head.packet);
+            drop = !(parameters.ecn && head.packet.mark());
             self.count = self.count.saturating_add(1);
             self.schedule(parameters);
             behind = now > self.drop_next;
@@ -162,19 +162,11 @@ impl Cobalt {
     }
 }
 
-fn mark<P: PathPacket>(parameters: &CobaltParameters, packet: &mut P) -> bool {
-    let markable = parameters.ecn && packet.ecn().is_capable();
-    if markable {
-        packet.set_ecn(Ecn::Ce);
-    }
-    markable
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::{FlowId, Header};
-    use gameway_units::Bytes;
+    use gameway_units::{Bytes, Ecn};
     use rand_core::SeedableRng;
 
     const PARAMETERS: CobaltParameters = CobaltParameters {

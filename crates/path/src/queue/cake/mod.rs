@@ -51,7 +51,7 @@ use gameway_units::{Bytes, Duration, Instant, Rate};
 use longest::Longest;
 use rand_core::Rng;
 use rand_xoshiro::Xoshiro256PlusPlus;
-use shaper::Shaper;
+use shaper::Clock;
 use std::collections::VecDeque;
 use tin::Tin;
 use ways::PLACES;
@@ -164,7 +164,7 @@ pub struct Cake<P> {
     isolation: Isolation,
     diffserv: Diffserv,
     framing: Framing,
-    shaper: Option<Shaper>,
+    shaper: Option<Clock>,
     limit: Limit,
     hash: HeaderHash,
     random: Xoshiro256PlusPlus,
@@ -191,7 +191,7 @@ impl<P: PathPacket> Cake<P> {
             isolation,
             diffserv,
             framing,
-            shaper: bandwidth.map(Shaper::new),
+            shaper: bandwidth.map(Clock::new),
             limit,
             hash: HeaderHash::new(random.next_u64()),
             random,

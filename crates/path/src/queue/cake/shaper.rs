@@ -42,57 +42,36 @@ impl Framing {
     }
 }
 
-/// Of all packets.
+/// A clock that runs ahead.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Shaper {
+pub(super) struct Clock {
     rate: Rate,
     next: Instant,
 }
 
-impl Shaper {
+impl Clock {
     pub(super) const fn new(rate: Rate) -> Self {
         Self { rate, next: Instant::ZERO }
     }
 
-    /// A packet comes while none waits.
+    /// A packet comes while none of those that are counted waits.
     pub(super) fn awaken(&mut self, now: Instant) {
         self.next = self.next.max(now);
     }
 
-    /// When the next packet may leave.
+    /// When the next packet may leave; of a tin, until when it is above its threshold.
     pub(super) const fn next(&self) -> Instant {
         self.next
     }
 
+    /// A packet leaves, of those that the shaper holds back.
     pub(super) fn charge(&mut self, length: Bytes) {
         self.next = self.next.saturating_add(self.rate.time_for(length));
     }
-}
 
-/// Of the packets of a tin.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct Threshold {
-    rate: Rate,
-    next: Instant,
-}
-
-impl Threshold {
-    pub(super) const fn new(rate: Rate) -> Self {
-        Self { rate, next: Instant::ZERO }
-    }
-
-    /// A packet comes while none of the tin waits.
-    pub(super) fn awaken(&mut self, now: Instant) {
-        self.next = self.next.max(now);
-    }
-
-    /// Until when the tin is above its threshold.
-    pub(super) const fn next(&self) -> Instant {
-        self.next
-    }
-
-    /// One packet ahead at most: who had more than its share while others had nothing to send owes nothing.
-    pub(super) fn charge(&mut self, now: Instant, length: Bytes) {
+    /// A packet of a tin leaves. One packet ahead at most: who had more than its share while others had
+    /// nothing to send owes nothing.
+    pub(super) fn charge_at_most_one_ahead(&mut self, now: Instant, length: Bytes) {
         let time = self.rate.time_for(length);
         let ahead = now.saturating_add(time);
         if self.next < now {

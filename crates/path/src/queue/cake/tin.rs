@@ -8,7 +8,7 @@ use super::cobalt::{Cobalt, CobaltParameters};
 use super::diffserv::Share;
 use super::hosts::{HostPair, Hosts, Isolation};
 use super::lists::{List, Lists};
-use super::shaper::Threshold;
+use super::shaper::Clock;
 use super::ways::{PLACES, Ways};
 use crate::Header;
 use crate::queue::hash::HeaderHash;
@@ -57,7 +57,7 @@ pub(super) struct Flow {
 pub(super) struct Tin {
     pub(super) flows: Vec<Flow>,
     pub(super) cobalt: CobaltParameters,
-    pub(super) threshold: Threshold,
+    pub(super) threshold: Clock,
     ways: Ways,
     hosts: Hosts,
     lists: Lists,
@@ -100,7 +100,7 @@ impl Tin {
         Self {
             flows: vec![Flow::default(); PLACES],
             cobalt: cobalt(rate, rtt, target, ecn),
-            threshold: Threshold::new(rate.unwrap_or(Rate::MAX)),
+            threshold: Clock::new(rate.unwrap_or(Rate::MAX)),
             ways: Ways::new(),
             hosts: Hosts::new(isolation),
             lists: Lists::new(PLACES as u16),
@@ -216,7 +216,7 @@ impl Tin {
     /// A packet of a queue is sent.
     pub(super) fn charge(&mut self, queue: usize, now: Instant, length: Bytes) {
         self.flows[queue].deficit -= length.get() as i64;
-        self.threshold.charge(now, length);
+        self.threshold.charge_at_most_one_ahead(now, length);
     }
 }
 
