@@ -25,8 +25,9 @@ from gameway.metrics.source import finished_runs
 from gameway.metrics.statistics import half_width
 from gameway.metrics.table import per_run_table
 from gameway.report.page import Page, Section, Table, figure
-from gameway.report.tables import UNKNOWN, number
+from gameway.report.tables import number
 from gameway.reproductions.feedback import figures as charts
+from gameway.reproductions.flows import estimate
 
 if TYPE_CHECKING:
     from gameway.metrics.source import Run
@@ -181,15 +182,6 @@ def _change(rows: pl.DataFrame, title: str) -> str | None:
         return ""  # what three digits do not show is nobody's concern
     what, unit = title.split(", ")
     return f"{what} {values[0]} to {values[1]} {unit}"
-
-
-def estimate(values: pl.Series) -> str:
-    """Mean and half width of its 95 % interval."""
-    known = values.cast(pl.Float64).drop_nulls().drop_nans().to_numpy()
-    if not len(known):
-        return UNKNOWN
-    half = half_width(known)
-    return number(float(known.mean())) + (f" ± {number(half)}" if half > 0.0 else "")
 
 
 def _tradeoff(rows: pl.DataFrame, axes: tuple[str, ...], name: str) -> charts.Figure:
