@@ -19,6 +19,7 @@ fn media_packet(input: &mut Input<'_>) -> MediaPacket {
         media_packets: input.number(8) as u16,
         train_packets: input.number(8) as u16,
         payload: input.any(),
+        header: input.any(),
         kind: input.kind(),
         key_frame: flags & 1 != 0,
         last_probe: flags & 2 != 0,
@@ -59,7 +60,8 @@ fuzz_target!(|bytes: &[u8]| {
         false => FeedbackStyle::Interval(Duration::from_millis(50)),
     };
     let config = SenderConfig::new(Instant::ZERO, interval);
-    let mut sender = Sender::new(config, controller, EncoderModel::steady(interval));
+    let mut sender = Sender::new(config, controller);
+    let mut encoder = EncoderModel::steady(interval);
     let mut receiver = Receiver::new(ReceiverConfig::new(style));
     let (mut now, mut sent) = (Instant::ZERO, Bytes::ZERO);
     let mut honest = FeedbackPacket::default();
@@ -76,6 +78,7 @@ fuzz_target!(|bytes: &[u8]| {
             _ => {}
         }
         sender.on_deadline(now);
+        sender.encode_with(now, &mut encoder);
         while let Some(packet) = sender.poll_transmit(now) {
             sent += packet.wire_size();
             if choice & 1 != 0 {

@@ -5,13 +5,17 @@
 //! table are the fields of its record: units are in the names, times are nanoseconds since the start of
 //! the run. The schema is versioned by [`SCHEMA_VERSION`]; `docs/results.md` describes it for readers.
 
+#[macro_use]
+mod record;
 mod column;
 mod histogram;
+mod live;
 mod records;
 mod table;
 
 pub use column::Name;
 pub use histogram::DelayHistogram;
+pub use live::{ClientFrameRecord, CpuRecord, HostFrameRecord, InputRecord};
 pub use records::{
     BinRecord, ControllerRecord, EventRecord, FrameRecord, LinkRecord, PacketRecord, PingRecord,
     QueueDelayRecord, RunTables, SummaryRecord,

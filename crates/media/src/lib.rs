@@ -19,7 +19,8 @@ pub use encoder::{
 };
 pub use frame_table::{FrameTable, FrameTableError, RecordedFrame, Rung};
 pub use packetizer::{
-    FrameBudget, HEADER, MAX_MEDIA_PACKETS, MAX_PAYLOAD, MAX_TRAIN_PACKETS, PacketPlan, Train,
+    FrameBudget, HEADER, MAX_MEDIA_PACKETS, MAX_PAYLOAD, MAX_TRAIN_PACKETS, Overhead, PacketPlan,
+    Train,
 };
 pub use playout::{FrameOutcome, Playout, PlayoutConfig, PlayoutEvent};
 pub use reassembly::{Admission, FrameProgress, PacketPlace, Reassembly};

@@ -34,6 +34,22 @@ fn repair_packets(media: u64, share: Ratio) -> u64 {
     (media * share.as_ppm().min(PPM)).div_ceil(PPM)
 }
 
+/// What packets cost beside what they carry.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Overhead {
+    /// Headers and trailers of every packet.
+    pub packet: Bytes,
+    /// What a repair packet carries more than the largest media packet of its train.
+    pub repair: Bytes,
+}
+
+impl Default for Overhead {
+    /// [`HEADER`], and repair that is only counted.
+    fn default() -> Self {
+        Self { packet: HEADER, repair: Bytes::ZERO }
+    }
+}
+
 /// One packet of a train.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct PacketPlan {
@@ -45,62 +61,97 @@ pub struct PacketPlan {
     pub repair: bool,
 }
 
+/// The payloads of a frame's media packets.
+#[derive(Debug, Clone, PartialEq, Eq)]
+enum Cut {
+    /// So many bytes in so many packets, whose sizes differ by one byte at most.
+    Even { payload: u64, media: u16 },
+    /// As an encoder's units had to be cut.
+    Given(Box<[u16]>),
+}
+
 /// A frame cut into packets.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Train {
-    payload: u64,
-    media: u16,
+    cut: Cut,
     repair: u16,
+    overhead: Overhead,
 }
 
 impl Train {
     /// Cuts a frame of `payload` bytes, protected by `repair_share` repair packets per media packet.
     /// An empty frame still takes a packet; one larger than [`MAX_MEDIA_PACKETS`] hold is cut off there.
     #[must_use]
-    pub fn new(payload: Bytes, repair_share: Ratio) -> Self {
+    pub fn new(payload: Bytes, repair_share: Ratio, overhead: Overhead) -> Self {
         let payload = payload.get().clamp(1, u64::from(MAX_MEDIA_PACKETS) * MAX_PAYLOAD.get());
         let media = payload.div_ceil(MAX_PAYLOAD.get());
-        let repair = repair_packets(media, repair_share);
-        Self { payload, media: media as u16, repair: repair as u16 }
+        let repair = repair_packets(media, repair_share) as u16;
+        Self { cut: Cut::Even { payload, media: media as u16 }, repair, overhead }
+    }
+
+    /// A frame that was cut already, into media packets of these payloads; `None` if there are none or more
+    /// than [`MAX_MEDIA_PACKETS`].
+    #[must_use]
+    pub fn of_packets(payloads: Vec<u16>, repair_share: Ratio, overhead: Overhead) -> Option<Self> {
+        if payloads.is_empty() || payloads.len() > usize::from(MAX_MEDIA_PACKETS) {
+            return None;
+        }
+        let repair = repair_packets(payloads.len() as u64, repair_share) as u16;
+        Some(Self { cut: Cut::Given(payloads.into()), repair, overhead })
     }
 
     /// Payload of the frame, without repair.
     #[must_use]
     pub fn payload(&self) -> Bytes {
-        Bytes::new(self.payload)
+        Bytes::new(match &self.cut {
+            Cut::Even { payload, .. } => *payload,
+            Cut::Given(payloads) => payloads.iter().map(|&size| u64::from(size)).sum(),
+        })
     }
     /// How many media packets it has; as many as are needed to make the frame whole.
     #[must_use]
     pub fn media_packets(&self) -> u16 {
-        self.media
+        match &self.cut {
+            Cut::Even { media, .. } => *media,
+            Cut::Given(payloads) => payloads.len() as u16,
+        }
     }
     /// How many packets it has, repair included.
     #[must_use]
     pub fn packets(&self) -> u16 {
-        self.media + self.repair
+        self.media_packets() + self.repair
     }
     /// Bytes on the wire: payload, repair and headers.
     #[must_use]
     pub fn wire_size(&self) -> Bytes {
-        let repair = u64::from(self.repair) * self.largest_payload();
-        Bytes::new(self.payload + repair) + HEADER * u64::from(self.packets())
+        let repair = Bytes::new(u64::from(self.repair) * self.repair_payload());
+        self.payload() + repair + self.overhead.packet * u64::from(self.packets())
     }
     /// The packet at `index`, which must be below [`Self::packets`].
     #[must_use]
     pub fn packet(&self, index: u16) -> PacketPlan {
-        let (share, larger) =
-            (self.payload / u64::from(self.media), self.payload % u64::from(self.media));
-        let repair = index >= self.media;
+        let repair = index >= self.media_packets();
         let payload = if repair {
-            self.largest_payload()
+            self.repair_payload()
         } else {
-            share + u64::from(u64::from(index) < larger)
+            match &self.cut {
+                Cut::Even { payload, media } => {
+                    let (share, larger) =
+                        (payload / u64::from(*media), payload % u64::from(*media));
+                    share + u64::from(u64::from(index) < larger)
+                }
+                Cut::Given(payloads) => u64::from(payloads[usize::from(index)]),
+            }
         };
         PacketPlan { index, payload: payload as u16, repair }
     }
 
-    fn largest_payload(&self) -> u64 {
-        self.payload.div_ceil(u64::from(self.media))
+    fn repair_payload(&self) -> u64 {
+        let largest = match &self.cut {
+            Cut::Even { payload, media } => payload.div_ceil(u64::from(*media)),
+            Cut::Given(payloads) => payloads.iter().copied().max().map_or(0, u64::from),
+        };
+        largest + self.overhead.repair.get()
     }
 }
 
@@ -111,6 +162,8 @@ pub struct FrameBudget {
     pub wire: Bytes,
     /// Repair packets per media packet.
     pub repair_share: Ratio,
+    /// What each packet costs.
+    pub overhead: Overhead,
 }
 
 impl FrameBudget {
@@ -118,7 +171,7 @@ impl FrameBudget {
     /// cannot be empty, even where the headers alone exceed the budget.
     #[must_use]
     pub fn payload(&self) -> Bytes {
-        let full = (MAX_PAYLOAD + HEADER).get();
+        let full = (MAX_PAYLOAD + self.overhead.packet).get();
         // So many full packets and their repair take all the budget: a bound on the count from above,
         // which the rounding of the repair count lowers by one or two.
         let packets = (self.wire.get() / full).min(u64::from(MAX_TRAIN_PACKETS)) + 1;
@@ -136,7 +189,8 @@ impl FrameBudget {
     fn payload_in(&self, media: u64) -> u64 {
         let repair = repair_packets(media, self.repair_share);
         let packets = media + repair;
-        let Some(payload) = self.wire.get().checked_sub(packets * HEADER.get()) else { return 0 };
+        let fixed = packets * self.overhead.packet.get() + repair * self.overhead.repair.get();
+        let Some(payload) = self.wire.get().checked_sub(fixed) else { return 0 };
         let (each, left) = (payload / packets, payload % packets);
         if each >= MAX_PAYLOAD.get() {
             return media * MAX_PAYLOAD.get();

@@ -1,6 +1,6 @@
 //! Packets of a frame: sizes, counts, and the budget that headers and repair leave.
 
-use gameway_media::{FrameBudget, HEADER, MAX_MEDIA_PACKETS, MAX_PAYLOAD, Train};
+use gameway_media::{FrameBudget, HEADER, MAX_MEDIA_PACKETS, MAX_PAYLOAD, Overhead, Train};
 use gameway_units::{Bytes, Ratio};
 use proptest::prelude::*;
 
@@ -11,7 +11,7 @@ fn percent(share: u64) -> Ratio {
 #[test]
 fn packet_counts_of_known_frames() {
     let counts = |payload, share| {
-        let train = Train::new(Bytes::new(payload), percent(share));
+        let train = Train::new(Bytes::new(payload), percent(share), Overhead::default());
         (train.media_packets(), train.packets())
     };
     assert_eq!(counts(0, 0), (1, 1), "an empty frame must still be told of");
@@ -29,10 +29,25 @@ fn a_header_is_48_bytes() {
     assert_eq!(HEADER, Bytes::new(48));
 }
 
+#[test]
+fn a_frame_cut_elsewhere_keeps_its_packets() {
+    let overhead = Overhead { packet: Bytes::new(70), repair: Bytes::new(2) };
+    let train = Train::of_packets(vec![1_200, 30, 800], percent(34), overhead).unwrap();
+    let payloads: Vec<_> = (0..train.packets()).map(|index| train.packet(index).payload).collect();
+    assert_eq!(payloads, [1_200, 30, 800, 1_202, 1_202], "repair holds the largest and its length");
+    assert_eq!(train.media_packets(), 3);
+    assert_eq!(train.payload(), Bytes::new(2_030));
+    assert_eq!(train.wire_size(), Bytes::new(2_030 + 2 * 1_202 + 5 * 70));
+    assert_eq!(Train::of_packets(Vec::new(), percent(0), overhead), None);
+    let most = usize::from(MAX_MEDIA_PACKETS);
+    assert!(Train::of_packets(vec![1; most], percent(0), overhead).is_some());
+    assert_eq!(Train::of_packets(vec![1; most + 1], percent(0), overhead), None);
+}
+
 proptest! {
     #[test]
     fn a_train_carries_its_frame_evenly(payload in 1u64..600_000, share in 0u64..=100) {
-        let train = Train::new(Bytes::new(payload), percent(share));
+        let train = Train::new(Bytes::new(payload), percent(share), Overhead::default());
         let packets: Vec<_> = (0..train.packets()).map(|index| train.packet(index)).collect();
         let media: Vec<u64> =
             packets.iter().filter(|p| !p.repair).map(|p| u64::from(p.payload)).collect();
@@ -49,10 +64,15 @@ proptest! {
     }
 
     #[test]
-    fn the_budget_is_kept_and_used_up(wire in 300u64..300_000, share in 0u64..=100) {
+    fn the_budget_is_kept_and_used_up(
+        wire in 300u64..300_000,
+        share in 0u64..=100,
+        (packet, repair) in (28u64..100, 0u64..4),
+    ) {
+        let overhead = Overhead { packet: Bytes::new(packet), repair: Bytes::new(repair) };
         let repair_share = percent(share);
-        let payload = FrameBudget { wire: Bytes::new(wire), repair_share }.payload();
-        let used = |payload: Bytes| Train::new(payload, repair_share).wire_size().get();
+        let payload = FrameBudget { wire: Bytes::new(wire), repair_share, overhead }.payload();
+        let used = |payload: Bytes| Train::new(payload, repair_share, overhead).wire_size().get();
         prop_assert!(used(payload) <= wire, "{} of {wire}", used(payload));
         // A byte more may need a larger repair packet too, but no smaller frame is as good.
         for more in 1..=1_300 {
@@ -65,8 +85,10 @@ proptest! {
 #[test]
 fn without_repair_the_budget_is_used_to_the_byte_unless_a_header_does_not_fit() {
     for wire in 1_300..20_000u64 {
-        let budget = FrameBudget { wire: Bytes::new(wire), repair_share: Ratio::ZERO };
-        let used = Train::new(budget.payload(), Ratio::ZERO).wire_size().get();
+        let (wire_budget, repair_share, overhead) =
+            (Bytes::new(wire), Ratio::ZERO, Overhead::default());
+        let budget = FrameBudget { wire: wire_budget, repair_share, overhead };
+        let used = Train::new(budget.payload(), repair_share, overhead).wire_size().get();
         assert!(wire - used <= HEADER.get(), "{used} of {wire}");
     }
 }

@@ -40,13 +40,15 @@ impl RateController for Constant {
 /// Ten seconds of a stream; the packets sent.
 fn ten_seconds() -> u64 {
     let config = SenderConfig::new(Instant::ZERO, INTERVAL);
-    let mut sender = Sender::new(config, Box::new(Constant), EncoderModel::steady(INTERVAL));
+    let mut sender = Sender::new(config, Box::new(Constant));
+    let mut encoder = EncoderModel::steady(INTERVAL);
     let mut receiver = Receiver::new(ReceiverConfig::new(FeedbackStyle::PerFrame));
     let mut report = FeedbackPacket::default();
     let end = Instant::ZERO + INTERVAL * FRAMES as i64;
     let mut packets = 0;
     while let Some(now) = sender.next_deadline().filter(|&now| now < end) {
         sender.on_deadline(now);
+        sender.encode_with(now, &mut encoder);
         let there = ReceiverInstant::from_nanos(now.as_nanos());
         while let Some(packet) = sender.poll_transmit(now) {
             packets += 1;

@@ -20,4 +20,4 @@ mod sender;
 pub use feedback::{FeedbackPacket, ReceivedPacket};
 pub use packet::MediaPacket;
 pub use receiver::{Receiver, ReceiverConfig, ReceiverEvent};
-pub use sender::{Sender, SenderConfig, SenderEvent};
+pub use sender::{EncodeRequest, Sender, SenderConfig, SenderEvent};

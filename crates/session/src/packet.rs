@@ -1,7 +1,7 @@
 //! The packet of a stream: in simulation it is the packet; live it is what an RTP packet's header says.
 
 use gameway_control::{FrameId, PacketKind, SequenceNumber};
-use gameway_media::{HEADER, PacketPlace};
+use gameway_media::PacketPlace;
 use gameway_units::Bytes;
 
 /// A packet from sender to receiver.
@@ -19,6 +19,8 @@ pub struct MediaPacket {
     pub train_packets: u16,
     /// Payload in bytes.
     pub payload: u16,
+    /// Headers and trailers in bytes.
+    pub header: u16,
     /// What it carries.
     pub kind: PacketKind,
     /// Whether the frame is a key frame.
@@ -31,7 +33,7 @@ impl MediaPacket {
     /// Its size on the wire, all headers included.
     #[must_use]
     pub fn wire_size(&self) -> Bytes {
-        Bytes::new(u64::from(self.payload)) + HEADER
+        Bytes::new(u64::from(self.payload) + u64::from(self.header))
     }
 
     /// Whether it is part of a frame's train, as opposed to a probe or padding.

@@ -2,14 +2,16 @@
 //!
 //! # Order of things
 //! At each frame interval the controller is asked for its target. From `bitrate x frame interval`, the
-//! frame's bytes on the wire, headers and repair are taken off; the rest is the encoder's target. The
-//! frame's packets enter the pacer; each gets its transport-wide number when it leaves, so numbers are
-//! in order of departure whatever the pacer does.
+//! frame's bytes on the wire, headers and repair are taken off; the rest is the encoder's target, and
+//! [`Sender::poll_encode`] asks for the frame. The driver gives it back with [`Sender::on_encoded`]: at once
+//! from a model, later from an encoder that works meanwhile. The frame's packets enter the pacer; each gets
+//! its transport-wide number when it leaves, so numbers are in order of departure whatever the pacer does.
 //!
 //! # When the pacer falls behind
 //! A frame is skipped (not encoded, and not numbered) while too many frames wait in the pacer. libwebrtc
 //! bounds that queue to two seconds, for conversation; Pudica's pacing leaves at most one frame behind.
 //! A game frame that waits longer than a stall is worth nothing, so the bound is 100 ms of frames.
+//! While a frame is being encoded, the next one is skipped too: it would only come later and wait longer.
 //!
 //! # Key frames
 //! At most one request is honoured at a time. One that the receiver made before it could see the last
@@ -28,7 +30,7 @@ use gameway_control::{
     FeedbackBatch, FrameId, FrameSent, Pacer, PacerOutput, PacketKind, PacketReport,
     RateController, SentPacket, SequenceNumber, Target,
 };
-use gameway_media::{EncoderModel, FrameBudget, HEADER, MAX_PAYLOAD, Train};
+use gameway_media::{EncoderModel, FrameBudget, MAX_PAYLOAD, Overhead, Train};
 use gameway_units::{Bytes, Duration, Instant, Rate, Ratio, ReceiverInstant};
 use std::collections::VecDeque;
 
@@ -43,20 +45,43 @@ pub struct SenderConfig {
     pub repair_share: Ratio,
     /// While so many frames wait in the pacer, frames are skipped.
     pub max_waiting_frames: usize,
+    /// What packets cost beside what they carry.
+    pub overhead: Overhead,
 }
 
 impl SenderConfig {
     /// The defaults for a stream with this time from frame to frame.
     #[must_use]
     pub fn new(start: Instant, frame_interval: Duration) -> Self {
-        Self { start, frame_interval, repair_share: Ratio::ZERO, max_waiting_frames: 6 }
+        Self {
+            start,
+            frame_interval,
+            repair_share: Ratio::ZERO,
+            max_waiting_frames: 6,
+            overhead: Overhead::default(),
+        }
     }
+}
+
+/// A frame that is to be encoded.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct EncodeRequest {
+    /// The number that it gets.
+    pub frame: FrameId,
+    /// When it is captured.
+    pub captured: Instant,
+    /// What the encoder may fill over time.
+    pub rate: Rate,
+    /// What this frame may take.
+    pub payload: Bytes,
+    /// Whether it must be a key frame.
+    pub key_frame: bool,
 }
 
 /// Something that happened at the sender.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum SenderEvent {
-    /// A frame was encoded and entered the pacer.
+    /// A frame was encoded and enters the pacer.
     FrameEncoded {
         /// Which frame.
         frame: FrameId,
@@ -75,7 +100,7 @@ pub enum SenderEvent {
         /// Whether it is a key frame.
         key_frame: bool,
     },
-    /// A frame was not encoded because the pacer was behind, or the driver was late.
+    /// A frame was not encoded because the pacer, the encoder or the driver was behind.
     FrameSkipped {
         /// When it would have been captured.
         captured: Instant,
@@ -123,12 +148,15 @@ struct ProbeCount {
 pub struct Sender {
     config: SenderConfig,
     controller: Box<dyn RateController>,
-    encoder: EncoderModel,
     pacer: Pacer<MediaPacket>,
     history: SentHistory,
     /// When the next frame is captured; `None` once stopped.
     next_capture: Option<Instant>,
     next_frame: FrameId,
+    /// The frame that is to be encoded or being so, with the target that it follows.
+    encoding: Option<(EncodeRequest, Target)>,
+    /// Whether that is still to be asked for.
+    encode_wanted: bool,
     /// For each frame that waits in the pacer, how many probes are to follow it.
     waiting: VecDeque<u32>,
     /// The newest frame of which a packet left.
@@ -145,19 +173,17 @@ pub struct Sender {
 impl Sender {
     /// A sender that captures its first frame at the configured start.
     #[must_use]
-    pub fn new(
-        config: SenderConfig,
-        controller: Box<dyn RateController>,
-        encoder: EncoderModel,
-    ) -> Self {
+    pub fn new(config: SenderConfig, controller: Box<dyn RateController>) -> Self {
+        let Overhead { packet, repair } = config.overhead;
         Self {
             config,
             controller,
-            encoder,
-            pacer: Pacer::new(config.frame_interval, MAX_PAYLOAD + HEADER),
+            pacer: Pacer::new(config.frame_interval, MAX_PAYLOAD + packet + repair),
             history: SentHistory::default(),
             next_capture: Some(config.start),
             next_frame: FrameId(0),
+            encoding: None,
+            encode_wanted: false,
             waiting: VecDeque::new(),
             newest_sent: FrameId(0),
             probes: ProbeCount::default(),
@@ -168,7 +194,8 @@ impl Sender {
         }
     }
 
-    /// The time given by [`Self::next_deadline`] has come; poll for packets afterwards.
+    /// The time given by [`Self::next_deadline`] has come; poll for a frame to encode and for packets
+    /// afterwards.
     pub fn on_deadline(&mut self, now: Instant) {
         self.expire_silent_packets(now);
         if self.controller.next_timer().is_some_and(|due| due <= now) {
@@ -178,6 +205,62 @@ impl Sender {
         if let Some(due) = self.next_capture.filter(|&due| due <= now) {
             self.capture(now, due);
         }
+    }
+
+    /// The frame that is to be encoded now, once; answer with [`Self::on_encoded`] or
+    /// [`Self::on_encoder_failed`].
+    pub fn poll_encode(&mut self) -> Option<EncodeRequest> {
+        let (request, _) = self.encoding?;
+        std::mem::take(&mut self.encode_wanted).then_some(request)
+    }
+
+    /// The frame last asked for is encoded, and cut into packets; poll for packets afterwards.
+    pub fn on_encoded(&mut self, now: Instant, train: &Train, key_frame: bool) {
+        let Some((request, target)) = self.encoding.take() else { return };
+        if key_frame {
+            self.key_frame = KeyFrame::UnderWay;
+        }
+        let frame = self.next_frame;
+        self.next_frame.0 += 1;
+        let (wire_size, packets) = (train.wire_size(), train.packets());
+        let sent =
+            FrameSent { frame, target: target.bitrate, size: wire_size, packets: packets.into() };
+        self.controller.on_frame(now, &sent);
+        self.enqueue(now, frame, train, key_frame);
+        self.waiting.push_back(target.probes_per_frame);
+        self.events.push_back(SenderEvent::FrameEncoded {
+            frame,
+            captured: request.captured,
+            target: target.bitrate,
+            encoder_target: request.rate,
+            payload: train.payload(),
+            wire_size,
+            packets,
+            key_frame,
+        });
+    }
+
+    /// The frame last asked for cannot be encoded. The next one is a key frame: a new encoder knows no other.
+    pub fn on_encoder_failed(&mut self) {
+        if let Some((request, _)) = self.encoding.take() {
+            self.key_frame = KeyFrame::Wanted;
+            self.events.push_back(SenderEvent::FrameSkipped { captured: request.captured });
+        }
+    }
+
+    /// Has a model encode the frame that is to be encoded now, if any.
+    pub fn encode_with(&mut self, now: Instant, encoder: &mut EncoderModel) {
+        if let Some(request) = self.poll_encode() {
+            let encoded = encoder.next_frame(request.rate, request.key_frame);
+            let SenderConfig { repair_share, overhead, .. } = self.config;
+            let train = Train::new(encoded.payload, repair_share, overhead);
+            self.on_encoded(now, &train, encoded.key_frame);
+        }
+    }
+
+    /// The receiver has begun anew and knows nothing: the next frame is a key frame.
+    pub fn on_receiver_restarted(&mut self) {
+        self.key_frame = KeyFrame::Wanted;
     }
 
     /// A report of the receiver came; poll for packets afterwards.
@@ -264,10 +347,11 @@ impl Sender {
     }
 
     fn capture(&mut self, now: Instant, due: Instant) {
-        if self.waiting.len() >= self.config.max_waiting_frames {
+        let behind = self.waiting.len() >= self.config.max_waiting_frames;
+        if behind || self.encoding.is_some() {
             self.events.push_back(SenderEvent::FrameSkipped { captured: due });
         } else {
-            self.encode(now, due);
+            self.ask_for_frame(now, due);
         }
         let mut next = due.saturating_add(self.config.frame_interval.max(Duration::from_nanos(1)));
         // A late driver must not make up for missed frames with a burst of them.
@@ -278,46 +362,30 @@ impl Sender {
         self.next_capture = Some(next);
     }
 
-    fn encode(&mut self, now: Instant, captured: Instant) {
+    fn ask_for_frame(&mut self, now: Instant, captured: Instant) {
         let target = self.controller.target();
         self.pacer.set_target(now, &target);
-        let encoder_target = self.encoder_target(&target);
-        let wanted = target.key_frame || self.key_frame == KeyFrame::Wanted;
-        let encoded = self.encoder.next_frame(encoder_target, wanted);
-        if encoded.key_frame {
-            self.key_frame = KeyFrame::UnderWay;
-        }
-        let train = Train::new(encoded.payload, self.config.repair_share);
-        let frame = self.next_frame;
-        self.next_frame.0 += 1;
-        let (wire_size, packets) = (train.wire_size(), train.packets());
-        let sent =
-            FrameSent { frame, target: target.bitrate, size: wire_size, packets: packets.into() };
-        self.controller.on_frame(now, &sent);
-        self.enqueue(now, frame, &train, encoded.key_frame);
-        self.waiting.push_back(target.probes_per_frame);
-        self.events.push_back(SenderEvent::FrameEncoded {
-            frame,
+        let payload = self.payload_within(&target);
+        let request = EncodeRequest {
+            frame: self.next_frame,
             captured,
-            target: target.bitrate,
-            encoder_target,
-            payload: train.payload(),
-            wire_size,
-            packets,
-            key_frame: encoded.key_frame,
-        });
+            rate: payload / self.config.frame_interval,
+            payload,
+            key_frame: target.key_frame || self.key_frame == KeyFrame::Wanted,
+        };
+        self.encoding = Some((request, target));
+        self.encode_wanted = true;
     }
 
-    /// What is left of the target for the encoder after headers and repair.
-    fn encoder_target(&self, target: &Target) -> Rate {
-        let interval = self.config.frame_interval;
-        let wire = target.bitrate * interval;
-        let budget = FrameBudget { wire, repair_share: self.config.repair_share };
-        budget.payload() / interval
+    /// What is left of the target for a frame's payload after headers and repair.
+    fn payload_within(&self, target: &Target) -> Bytes {
+        let SenderConfig { frame_interval, repair_share, overhead, .. } = self.config;
+        FrameBudget { wire: target.bitrate * frame_interval, repair_share, overhead }.payload()
     }
 
     fn enqueue(&mut self, now: Instant, frame: FrameId, train: &Train, key_frame: bool) {
         let (media_packets, train_packets) = (train.media_packets(), train.packets());
+        let header = self.header();
         let packets = (0..train_packets).map(|index| {
             let plan = train.packet(index);
             let packet = MediaPacket {
@@ -327,6 +395,7 @@ impl Sender {
                 media_packets,
                 train_packets,
                 payload: plan.payload,
+                header,
                 kind: if plan.repair { PacketKind::Repair } else { PacketKind::Media },
                 key_frame,
                 last_probe: false,
@@ -364,13 +433,14 @@ impl Sender {
         MediaPacket {
             index: u16::try_from(index).unwrap_or(u16::MAX),
             last_probe: self.probes.sent >= self.probes.expected,
-            ..without_frame_data(PacketKind::Probe, frame)
+            ..self.without_frame_data(PacketKind::Probe, frame)
         }
     }
 
     fn padding(&self, wire_size: Bytes) -> MediaPacket {
-        let payload = wire_size.saturating_sub(HEADER).min(MAX_PAYLOAD).get() as u16;
-        MediaPacket { payload, ..without_frame_data(PacketKind::Padding, self.newest_sent) }
+        let room = wire_size.saturating_sub(self.config.overhead.packet);
+        let payload = room.min(MAX_PAYLOAD).get() as u16;
+        MediaPacket { payload, ..self.without_frame_data(PacketKind::Padding, self.newest_sent) }
     }
 
     fn on_key_frame_request(&mut self, now: Instant, feedback: &FeedbackPacket) {
@@ -406,19 +476,24 @@ impl Sender {
         let target = self.controller.target();
         self.pacer.set_target(now, &target);
     }
-}
 
-/// A packet that carries no part of a frame.
-fn without_frame_data(kind: PacketKind, frame: FrameId) -> MediaPacket {
-    MediaPacket {
-        sequence: SequenceNumber(0),
-        frame,
-        index: 0,
-        media_packets: 0,
-        train_packets: 0,
-        payload: 0,
-        kind,
-        key_frame: false,
-        last_probe: false,
+    fn header(&self) -> u16 {
+        u16::try_from(self.config.overhead.packet.get()).unwrap_or(u16::MAX)
+    }
+
+    /// A packet that carries no part of a frame.
+    fn without_frame_data(&self, kind: PacketKind, frame: FrameId) -> MediaPacket {
+        MediaPacket {
+            sequence: SequenceNumber(0),
+            frame,
+            index: 0,
+            media_packets: 0,
+            train_packets: 0,
+            payload: 0,
+            header: self.header(),
+            kind,
+            key_frame: false,
+            last_probe: false,
+        }
     }
 }

@@ -38,6 +38,7 @@ fn any_packet() -> impl Strategy<Value = MediaPacket> {
                 media_packets: media,
                 train_packets: train,
                 payload,
+                header: 48,
                 kind,
                 key_frame,
                 last_probe,
@@ -104,11 +105,13 @@ proptest! {
         target.probes_per_frame = probes;
         let (controller, told) = Scripted::new(target);
         let config = SenderConfig::new(Instant::ZERO, INTERVAL);
-        let mut sender = Sender::new(config, Box::new(controller), EncoderModel::steady(INTERVAL));
+        let mut sender = Sender::new(config, Box::new(controller));
+        let mut encoder = EncoderModel::steady(INTERVAL);
         let mut now = Instant::ZERO;
         for (report, pause) in reports {
             now += Duration::from_nanos(pause);
             sender.on_deadline(now);
+            sender.encode_with(now, &mut encoder);
             while sender.poll_transmit(now).is_some() {}
             sender.on_feedback(now, &report);
             while sender.poll_event().is_some() {}
@@ -192,8 +195,9 @@ fn a_sender_that_hears_nothing_keeps_a_bounded_history() {
 fn a_late_driver_skips_frames_instead_of_bunching_them() {
     let (controller, told) = Scripted::new(plain_target());
     let config = SenderConfig::new(Instant::ZERO, INTERVAL);
-    let mut sender = Sender::new(config, Box::new(controller), EncoderModel::steady(INTERVAL));
+    let mut sender = Sender::new(config, Box::new(controller));
     sender.on_deadline(Instant::ZERO + ms(170));
+    sender.encode_with(Instant::ZERO + ms(170), &mut EncoderModel::steady(INTERVAL));
     assert_eq!(told.lock().unwrap().frames.len(), 1);
     let skipped = std::iter::from_fn(|| sender.poll_event())
         .filter(|event| matches!(event, gameway_session::SenderEvent::FrameSkipped { .. }));

@@ -6,13 +6,13 @@ mod support;
 use gameway_control::{
     CATALOGUE, FeedbackStyle, FrameId, Pacing, PacketKind, RateLimits, Target, build,
 };
-use gameway_media::HEADER;
+use gameway_media::{HEADER, Overhead, Train};
 use gameway_session::{
-    FeedbackPacket, MediaPacket, Receiver, ReceiverConfig, SenderConfig, SenderEvent,
+    FeedbackPacket, MediaPacket, Receiver, ReceiverConfig, Sender, SenderConfig, SenderEvent,
 };
 use gameway_units::{Bytes, Duration, Ecn, Instant, Rate, Ratio};
 use std::collections::BTreeMap;
-use support::{INTERVAL, Loop, ONE_WAY, arrives, lost, ms, plain_target};
+use support::{INTERVAL, Loop, ONE_WAY, Scripted, arrives, lost, ms, plain_target};
 
 /// Packets of a frame at 12 Mb/s: 25000 B on the wire, at most 1248 B each: 20 full ones.
 const PACKETS: u16 = 20;
@@ -400,4 +400,59 @@ fn a_coarse_clock_rounds_arrivals_down() {
         assert_eq!(report.arrival.unwrap().as_nanos() % resolution.as_nanos(), 0);
     }
     assert!(told.reports().count() > 1_000);
+}
+
+/// A sender whose frames are encoded elsewhere, at the time of its first one.
+fn with_an_encoder_elsewhere() -> Sender {
+    let (controller, _) = Scripted::new(plain_target());
+    let mut sender = Sender::new(SenderConfig::new(Instant::ZERO, INTERVAL), Box::new(controller));
+    sender.on_deadline(Instant::ZERO);
+    sender
+}
+
+#[test]
+fn a_frame_is_asked_for_once_and_leaves_when_it_is_encoded() {
+    let mut sender = with_an_encoder_elsewhere();
+    let request = sender.poll_encode().unwrap();
+    assert_eq!((request.frame, request.captured), (FrameId(0), Instant::ZERO));
+    assert!(request.key_frame, "the first frame refers to none");
+    assert_eq!(sender.poll_encode(), None);
+    assert_eq!(sender.poll_transmit(Instant::ZERO), None);
+
+    let encoded = Instant::ZERO + ms(4);
+    let overhead = Overhead::default();
+    let train = Train::of_packets(vec![900, 900], Ratio::ZERO, overhead).unwrap();
+    sender.on_encoded(encoded, &train, true);
+    let first = sender.poll_transmit(encoded).unwrap();
+    assert_eq!((first.frame, first.payload, first.media_packets), (FrameId(0), 900, 2));
+}
+
+#[test]
+fn while_a_frame_is_encoded_the_next_is_skipped() {
+    let mut sender = with_an_encoder_elsewhere();
+    sender.poll_encode().unwrap();
+    sender.on_deadline(Instant::ZERO + INTERVAL);
+    assert_eq!(sender.poll_encode(), None);
+    let skipped = SenderEvent::FrameSkipped { captured: Instant::ZERO + INTERVAL };
+    assert_eq!(sender.poll_event(), Some(skipped));
+}
+
+#[test]
+fn when_an_encoder_dies_the_next_frame_is_a_key_frame_of_the_same_number() {
+    let mut sender = with_an_encoder_elsewhere();
+    let train = Train::of_packets(vec![900], Ratio::ZERO, Overhead::default()).unwrap();
+    let mut requests = Vec::new();
+    for (number, dies) in [false, false, true, false, false].into_iter().enumerate() {
+        let now = Instant::ZERO + INTERVAL * number as i64;
+        sender.on_deadline(now);
+        let request = sender.poll_encode().unwrap();
+        requests.push((request.frame.0, request.key_frame));
+        if dies {
+            sender.on_encoder_failed();
+        } else {
+            sender.on_encoded(now, &train, request.key_frame);
+        }
+        while sender.poll_transmit(now).is_some() {}
+    }
+    assert_eq!(requests, [(0, true), (1, false), (2, false), (2, true), (3, false)]);
 }

@@ -6,6 +6,7 @@ use crate::frame_log::FrameLog;
 use crate::packet::{Content, Packet};
 use crate::recorder::Recorder;
 use gameway_events::{ControllerRecord, Name, TableError};
+use gameway_media::EncoderModel;
 use gameway_path::FlowId;
 use gameway_session::{FeedbackPacket, Receiver, ReceiverEvent, Sender, SenderEvent};
 use gameway_units::{Duration, Ecn, Instant};
@@ -47,6 +48,7 @@ struct EventNames {
 pub struct Stream {
     setup: StreamSetup,
     sender: Sender,
+    encoder: EncoderModel,
     receiver: Receiver,
     /// Reports that are to leave now.
     to_send: VecDeque<FeedbackPacket>,
@@ -63,8 +65,13 @@ pub struct Stream {
 }
 
 impl Stream {
-    /// A stream between these two ends.
-    pub fn new(setup: StreamSetup, name: Name, sender: Sender, receiver: Receiver) -> Self {
+    /// A stream between these two ends, of frames from this encoder.
+    pub fn new(
+        setup: StreamSetup,
+        name: Name,
+        (sender, encoder): (Sender, EncoderModel),
+        receiver: Receiver,
+    ) -> Self {
         Self {
             to_send: VecDeque::new(),
             under_way: VecDeque::new(),
@@ -81,6 +88,7 @@ impl Stream {
             variables: Vec::new(),
             setup,
             sender,
+            encoder,
             receiver,
         }
     }
@@ -211,6 +219,7 @@ impl FlowEnds for Stream {
             self.next_observation = now + self.setup.observe_interval;
         }
         self.sender.on_deadline(now);
+        self.sender.encode_with(now, &mut self.encoder);
         self.drain_sender(log)
     }
 

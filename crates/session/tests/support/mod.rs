@@ -118,6 +118,7 @@ pub fn lost() -> Fate {
 /// The loop: sender, path there, receiver, path back.
 pub struct Loop {
     pub sender: Sender,
+    encoder: EncoderModel,
     pub receiver: Receiver,
     pub told: Arc<Mutex<Told>>,
     pub now: Instant,
@@ -151,7 +152,8 @@ impl Loop {
         config: SenderConfig,
     ) -> Self {
         Self {
-            sender: Sender::new(config, controller, EncoderModel::steady(INTERVAL)),
+            sender: Sender::new(config, controller),
+            encoder: EncoderModel::steady(INTERVAL),
             receiver: Receiver::new(ReceiverConfig::new(style)),
             told: Arc::default(),
             now: Instant::ZERO,
@@ -205,6 +207,7 @@ impl Loop {
             self.pump();
         }
         self.sender.on_deadline(self.now);
+        self.sender.encode_with(self.now, &mut self.encoder);
         self.pump();
     }
 

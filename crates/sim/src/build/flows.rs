@@ -151,14 +151,14 @@ impl Parts<'_> {
             ecn: stream.ecn.or_native(controller.ecn()),
             observe_interval: self.observe_interval(),
         };
-        let sender = Sender::new(config, controller, encoder);
+        let sender = Sender::new(config, controller);
         let resolution = feedback.resolution();
         let receiver = Receiver::new(ReceiverConfig {
             arrival_resolution: resolution,
             ..ReceiverConfig::new(style)
         });
         let name = self.names[usize::from(id.0)].clone();
-        let ends = Box::new(Stream::new(setup, name, sender, receiver));
+        let ends = Box::new(Stream::new(setup, name, (sender, encoder), receiver));
         self.flow(id, (Protocol::Udp, &stream.header), &stream.way(), ends)
     }
 
