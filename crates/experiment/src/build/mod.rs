@@ -4,6 +4,7 @@ mod gateways;
 mod htb;
 mod queues;
 mod routes;
+mod streams;
 mod wifi;
 
 use crate::spec::{
@@ -18,6 +19,7 @@ pub use gateways::{gateway, sap_law, voap};
 pub(crate) use htb::check as check_htb;
 pub use queues::{queue, size};
 pub use routes::{BACK, Route, Routes};
+pub use streams::{feedback_style, frame_interval, rate_limits};
 pub use wifi::{config as wifi_config, nominal as wifi_nominal, refused as wifi_refused};
 
 /// The names of all flows, in the order of their numbers.

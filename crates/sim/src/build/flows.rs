@@ -11,12 +11,12 @@ use crate::ping::Ping;
 use crate::short_tcp::{ShortTcp, ShortTcpSetup};
 use crate::stream::{Schedule, Stream, StreamSetup};
 use crate::tcp::{Tcp, TcpSetup};
-use gameway_control::{FeedbackStyle, Oracle, RateController, RateLimits};
+use gameway_control::{Oracle, RateController};
 use gameway_events::{BIN, Name};
 use gameway_experiment::build::{self, Route, Routes};
 use gameway_experiment::spec::{
-    self, Begin, CompetitorSpec, FeedbackSpec, HeaderSpec, OnliveSpec, RunSpec, ShortTcpSpec,
-    Spacing, StreamSpec, TcpEcnSpec, TcpSpec, Text, UdpSpec, VideoChatSpec, VideoSpec,
+    self, Begin, CompetitorSpec, HeaderSpec, OnliveSpec, RunSpec, ShortTcpSpec, Spacing,
+    StreamSpec, TcpEcnSpec, TcpSpec, Text, UdpSpec, VideoChatSpec, VideoSpec,
 };
 use gameway_experiment::{RunError, random, read, spec_error};
 use gameway_media::{EncoderCalibration, EncoderModel, FrameTable, RecordedVideo};
@@ -127,16 +127,10 @@ impl Parts<'_> {
     }
 
     fn stream(&self, id: FlowId, stream: &StreamSpec) -> Result<Flow, RunError> {
-        let frame_interval = frame_interval(stream)?;
+        let frame_interval = build::frame_interval(stream)?;
         let controller = self.controller(id, stream, frame_interval)?;
         let feedback = stream.feedback;
-        let style = match feedback {
-            FeedbackSpec::Native => controller.feedback_style(),
-            FeedbackSpec::PerFrame => FeedbackStyle::PerFrame,
-            FeedbackSpec::Interval(interval)
-            | FeedbackSpec::Rfc8888(interval)
-            | FeedbackSpec::TransportWide(interval) => FeedbackStyle::Interval(interval),
-        };
+        let style = build::feedback_style(stream, &*controller);
         let encoder = self.encoder(stream, frame_interval)?;
         let schedule = self.schedule(stream, frame_interval);
         let mut config = SenderConfig::new(schedule.start, frame_interval);
@@ -202,7 +196,7 @@ impl Parts<'_> {
         stream: &StreamSpec,
         frame_interval: Duration,
     ) -> Result<Box<dyn RateController>, RunError> {
-        let limits = limits(stream, frame_interval)?;
+        let limits = build::rate_limits(stream, frame_interval)?;
         let options = stream.controller.options();
         let controller: Result<Box<dyn RateController>, _> = if is_oracle(stream) {
             let known = Known::new(self.spec, self.routes, self.links, usize::from(id.0));
@@ -386,24 +380,4 @@ fn own_video(file: &Path) -> Result<Arc<RecordedVideo>, RunError> {
         .map_err(|source| RunError::FrameTable { path: path.clone(), source })?;
     let video = RecordedVideo::new(&table).map_err(|source| RunError::Video { path, source })?;
     Ok(Arc::new(video))
-}
-
-fn frame_interval(stream: &StreamSpec) -> Result<Duration, RunError> {
-    if !(1..=1000).contains(&stream.frame_rate) {
-        let field = format!("stream \"{}\": frame_rate", stream.name);
-        let why = format!("{} is not between 1 and 1000", stream.frame_rate);
-        return Err(spec_error(field, why));
-    }
-    Ok(Duration::from_secs(1) / i64::from(stream.frame_rate))
-}
-
-fn limits(stream: &StreamSpec, frame_interval: Duration) -> Result<RateLimits, RunError> {
-    let (min, max) = (stream.min_bitrate.0, stream.max_bitrate.0);
-    if min == Rate::ZERO || min > max {
-        let field = format!("stream \"{}\": min_bitrate", stream.name);
-        let why = format!("{min} is not between 1 b/s and max_bitrate ({max})");
-        return Err(spec_error(field, why));
-    }
-    let start = stream.start_bitrate.0.clamp(min, max);
-    Ok(RateLimits { min, max, start, frame_interval })
 }

@@ -1,0 +1,46 @@
+//! From the specification of a stream to what its ends need, whoever drives them.
+
+use crate::spec::{FeedbackSpec, StreamSpec};
+use crate::{RunError, spec_error};
+use gameway_control::{FeedbackStyle, RateController, RateLimits};
+use gameway_units::{Duration, Rate};
+
+/// Time from frame to frame of a stream.
+///
+/// # Errors
+/// If its frame rate makes no sense.
+pub fn frame_interval(stream: &StreamSpec) -> Result<Duration, RunError> {
+    if !(1..=1000).contains(&stream.frame_rate) {
+        let field = format!("stream \"{}\": frame_rate", stream.name);
+        let why = format!("{} is not between 1 and 1000", stream.frame_rate);
+        return Err(spec_error(field, why));
+    }
+    Ok(Duration::from_secs(1) / i64::from(stream.frame_rate))
+}
+
+/// The bounds of a stream's controller.
+///
+/// # Errors
+/// If they contradict.
+pub fn rate_limits(stream: &StreamSpec, frame_interval: Duration) -> Result<RateLimits, RunError> {
+    let (min, max) = (stream.min_bitrate.0, stream.max_bitrate.0);
+    if min == Rate::ZERO || min > max {
+        let field = format!("stream \"{}\": min_bitrate", stream.name);
+        let why = format!("{min} is not between 1 b/s and max_bitrate ({max})");
+        return Err(spec_error(field, why));
+    }
+    let start = stream.start_bitrate.0.clamp(min, max);
+    Ok(RateLimits { min, max, start, frame_interval })
+}
+
+/// When the receiver of a stream with this controller reports.
+#[must_use]
+pub fn feedback_style(stream: &StreamSpec, controller: &dyn RateController) -> FeedbackStyle {
+    match stream.feedback {
+        FeedbackSpec::Native => controller.feedback_style(),
+        FeedbackSpec::PerFrame => FeedbackStyle::PerFrame,
+        FeedbackSpec::Interval(interval)
+        | FeedbackSpec::Rfc8888(interval)
+        | FeedbackSpec::TransportWide(interval) => FeedbackStyle::Interval(interval),
+    }
+}
