@@ -1,0 +1,328 @@
+//! The RTP payload format of H.264 (RFC 6184), packetization mode 1.
+//!
+//! # Model
+//! An access unit is cut into payloads of at most `largest` bytes, as many as its size needs and of even
+//! size, so that none is a short straggler:
+//!
+//! - small NAL units (parameter sets, SEI) go together into a STAP-A (section 5.7.1);
+//! - a NAL unit that fits is sent as it is (section 5.6);
+//! - a larger one is split into FU-As (section 5.8) of sizes that differ by one byte at most.
+//!
+//! The other way round, the payloads of one frame in order give the access unit again, with 4-byte start
+//! codes. Anything else that the sections allow in mode 1 is taken; what they forbid is refused.
+//!
+//! | constant | value | origin |
+//! |---|---|---|
+//! | STAP-A | type 24; 1 B header, 2 B size before each NAL unit | RFC 6184 sections 5.2, 5.7.1 |
+//! | FU-A | type 28; 2 B header | RFC 6184 sections 5.2, 5.8 |
+//! | least payload | 64 B | smaller ones would be headers mostly |
+//!
+//! | deviation | why |
+//! |---|---|
+//! | NAL units of type 0 and 24 to 31 inside STAP-A and FU-A are refused, not ignored | nothing honest sends them |
+//! | the forbidden bit is not forwarded | a damaged NAL unit is a lost one here (section 5.3 leaves it open) |
+
+use thiserror::Error;
+
+/// Least bytes that a payload must be allowed to have.
+pub const LEAST_PAYLOAD: usize = 64;
+/// Largest access unit that is put together from payloads.
+pub const MAX_FRAME: usize = 8 << 20;
+
+const STAP_A: u8 = 24;
+const FU_A: u8 = 28;
+const START: u8 = 0x80;
+const END: u8 = 0x40;
+/// NRI bits of a NAL header: how much its loss matters.
+const IMPORTANCE: u8 = 0x60;
+const KIND: u8 = 0x1f;
+
+/// Why payloads are not those of an H.264 frame.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Error)]
+pub enum PayloadError {
+    /// Nothing in it.
+    #[error("payload {0} is empty or shorter than its headers")]
+    Short(usize),
+    /// A type that mode 1 does not know, or a damaged NAL unit.
+    #[error("payload {payload} has type {kind}, which packetization mode 1 does not allow there")]
+    Kind {
+        /// Place of the payload in its frame.
+        payload: usize,
+        /// NAL unit type.
+        kind: u8,
+    },
+    /// A size inside a STAP-A that is zero or beyond its end.
+    #[error("payload {0} has a NAL unit whose size is zero or beyond the payload's end")]
+    Aggregate(usize),
+    /// Fragments that do not begin, continue and end.
+    #[error("payload {0} is a fragment out of order")]
+    Fragment(usize),
+    /// The frame ends in the middle of a NAL unit, or has no payload.
+    #[error("the frame ends in the middle of a NAL unit")]
+    Unfinished,
+    /// More than [`MAX_FRAME`].
+    #[error("the frame is larger than {MAX_FRAME} bytes")]
+    TooLarge,
+}
+
+/// The NAL units of an Annex B byte stream, without start codes and trailing zeros.
+pub fn nal_units(annex_b: &[u8]) -> impl Iterator<Item = &[u8]> {
+    let mut rest = after_start_code(annex_b);
+    std::iter::from_fn(move || {
+        loop {
+            let unit = rest?;
+            let end = find_start_code(unit);
+            rest = end.map(|at| &unit[at + 3..]);
+            let unit = &unit[..end.unwrap_or(unit.len())];
+            let zeros = unit.iter().rev().take_while(|byte| **byte == 0).count();
+            let unit = &unit[..unit.len() - zeros];
+            if !unit.is_empty() {
+                return Some(unit);
+            }
+        }
+    })
+}
+
+fn after_start_code(bytes: &[u8]) -> Option<&[u8]> {
+    find_start_code(bytes).map(|at| &bytes[at + 3..])
+}
+
+/// Place of the next 00 00 01.
+fn find_start_code(bytes: &[u8]) -> Option<usize> {
+    let mut at = 2;
+    // The third byte decides how far the next start code can be.
+    while let Some(third) = bytes.get(at) {
+        match *third {
+            0 => at += 1,
+            1 if bytes[at - 1] == 0 && bytes[at - 2] == 0 => return Some(at - 2),
+            _ => at += 3,
+        }
+    }
+    None
+}
+
+/// Cuts an access unit into RTP payloads of at most `largest` bytes; all but the last go without marker.
+///
+/// # Panics
+/// If `largest` is below [`LEAST_PAYLOAD`].
+#[must_use]
+pub fn packetize(annex_b: &[u8], largest: usize) -> Vec<Vec<u8>> {
+    assert!(largest >= LEAST_PAYLOAD, "payloads of at least {LEAST_PAYLOAD} bytes");
+    let units: Vec<&[u8]> = nal_units(annex_b).collect();
+    let size: usize = units.iter().map(|unit| unit.len()).sum();
+    let mut payloads = Vec::with_capacity(size / largest + units.len() + 1);
+    let mut waiting: Vec<&[u8]> = Vec::new();
+    for unit in units {
+        if unit.len() > largest {
+            flush(&mut waiting, &mut payloads);
+            fragment(unit, largest, &mut payloads);
+            continue;
+        }
+        let together = 1 + waiting.iter().chain([&unit]).map(|unit| unit.len() + 2).sum::<usize>();
+        if together > largest {
+            flush(&mut waiting, &mut payloads);
+        }
+        waiting.push(unit);
+    }
+    flush(&mut waiting, &mut payloads);
+    payloads
+}
+
+/// Sends what waits: one NAL unit as it is, several as a STAP-A.
+fn flush(waiting: &mut Vec<&[u8]>, payloads: &mut Vec<Vec<u8>>) {
+    if let [unit] = waiting[..] {
+        payloads.push(unit.to_vec());
+    } else if !waiting.is_empty() {
+        let importance = waiting.iter().map(|unit| unit[0] & IMPORTANCE).max().unwrap_or(0);
+        let mut payload = vec![importance | STAP_A];
+        for unit in waiting.iter() {
+            payload.extend_from_slice(&(unit.len() as u16).to_be_bytes());
+            payload.extend_from_slice(unit);
+        }
+        payloads.push(payload);
+    }
+    waiting.clear();
+}
+
+/// Splits a NAL unit into fragments whose sizes differ by one byte at most.
+fn fragment(unit: &[u8], largest: usize, payloads: &mut Vec<Vec<u8>>) {
+    let (header, mut rest) = (unit[0], &unit[1..]);
+    let count = rest.len().div_ceil(largest - 2);
+    for index in 0..count {
+        let (now, later) = rest.split_at(rest.len().div_ceil(count - index));
+        rest = later;
+        let start = if index == 0 { START } else { 0 };
+        let end = if index + 1 == count { END } else { 0 };
+        let mut payload = Vec::with_capacity(now.len() + 2);
+        payload.extend_from_slice(&[header & IMPORTANCE | FU_A, start | end | header & KIND]);
+        payload.extend_from_slice(now);
+        payloads.push(payload);
+    }
+}
+
+/// Puts the payloads of one frame, in order, together to an Annex B access unit.
+///
+/// # Errors
+/// [`PayloadError`] names the payload that is not as it must be.
+pub fn depacketize<P: AsRef<[u8]>>(
+    payloads: impl IntoIterator<Item = P>,
+) -> Result<Vec<u8>, PayloadError> {
+    let mut frame = Vec::new();
+    let mut within: Option<u8> = None;
+    for (index, payload) in payloads.into_iter().enumerate() {
+        let payload = payload.as_ref();
+        let header = *payload.first().ok_or(PayloadError::Short(index))?;
+        if within.is_some() && header & KIND != FU_A {
+            return Err(PayloadError::Fragment(index));
+        }
+        match header & KIND {
+            1..=23 => push_unit(payload, index, &mut frame)?,
+            STAP_A if header & 0x80 == 0 => split_aggregate(payload, index, &mut frame)?,
+            FU_A if header & 0x80 == 0 => join(payload, index, &mut within, &mut frame)?,
+            kind => return Err(PayloadError::Kind { payload: index, kind }),
+        }
+        if frame.len() > MAX_FRAME {
+            return Err(PayloadError::TooLarge);
+        }
+    }
+    if within.is_some() || frame.is_empty() { Err(PayloadError::Unfinished) } else { Ok(frame) }
+}
+
+fn push_unit(unit: &[u8], payload: usize, frame: &mut Vec<u8>) -> Result<(), PayloadError> {
+    let header = unit[0];
+    if header & 0x80 != 0 || !(1..=23).contains(&(header & KIND)) {
+        return Err(PayloadError::Kind { payload, kind: header & KIND });
+    }
+    frame.extend_from_slice(&[0, 0, 0, 1]);
+    frame.extend_from_slice(unit);
+    Ok(())
+}
+
+fn split_aggregate(payload: &[u8], index: usize, frame: &mut Vec<u8>) -> Result<(), PayloadError> {
+    let mut rest = &payload[1..];
+    if rest.is_empty() {
+        return Err(PayloadError::Short(index));
+    }
+    while !rest.is_empty() {
+        let (size, after) = rest.split_first_chunk().ok_or(PayloadError::Aggregate(index))?;
+        let size = usize::from(u16::from_be_bytes(*size));
+        if size == 0 || size > after.len() {
+            return Err(PayloadError::Aggregate(index));
+        }
+        push_unit(&after[..size], index, frame)?;
+        rest = &after[size..];
+    }
+    Ok(())
+}
+
+/// Takes a fragment; `within` is the header of the NAL unit that is being put together.
+fn join(
+    payload: &[u8],
+    index: usize,
+    within: &mut Option<u8>,
+    frame: &mut Vec<u8>,
+) -> Result<(), PayloadError> {
+    let [indicator, flags, data @ ..] = payload else { return Err(PayloadError::Short(index)) };
+    if data.is_empty() {
+        return Err(PayloadError::Short(index));
+    }
+    let header = indicator & IMPORTANCE | flags & KIND;
+    let (starts, ends) = (flags & START != 0, flags & END != 0);
+    // Section 5.8: a fragmented unit needs two fragments at least, so none both starts and ends.
+    if starts != within.is_none() || starts && ends || within.is_some_and(|first| first != header) {
+        return Err(PayloadError::Fragment(index));
+    }
+    if starts {
+        push_unit(&[header], index, frame)?;
+    }
+    frame.extend_from_slice(data);
+    *within = (!ends).then_some(header);
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    /// A NAL unit without start codes inside, as an encoder's emulation prevention leaves it.
+    fn unit() -> impl Strategy<Value = Vec<u8>> {
+        let body = prop::collection::vec(1_u8.., 0..5000);
+        (1_u8..=23, 0_u8..4, body).prop_map(|(kind, importance, mut body)| {
+            body.insert(0, importance << 5 | kind);
+            body
+        })
+    }
+
+    fn annex_b(units: &[Vec<u8>]) -> Vec<u8> {
+        units.iter().flat_map(|unit| [&[0, 0, 0, 1], &unit[..]].concat()).collect()
+    }
+
+    proptest! {
+        #[test]
+        fn frames_come_back(units in prop::collection::vec(unit(), 1..6), largest in LEAST_PAYLOAD..1500) {
+            let frame = annex_b(&units);
+            let payloads = packetize(&frame, largest);
+            prop_assert!(payloads.iter().all(|payload| payload.len() <= largest));
+            prop_assert_eq!(depacketize(&payloads), Ok(frame));
+        }
+
+        #[test]
+        fn fragments_are_even(unit in unit(), largest in LEAST_PAYLOAD..1500) {
+            let payloads = packetize(&annex_b(std::slice::from_ref(&unit)), largest);
+            let sizes = || payloads.iter().map(Vec::len);
+            prop_assert!(sizes().max().unwrap() - sizes().min().unwrap() <= 1);
+            let least = if unit.len() <= largest { 1 } else { (unit.len() - 1).div_ceil(largest - 2) };
+            prop_assert_eq!(payloads.len(), least);
+        }
+
+        #[test]
+        fn any_payloads_are_a_frame_or_an_error(payloads in prop::collection::vec(prop::collection::vec(any::<u8>(), 0..40), 0..6)) {
+            if let Ok(frame) = depacketize(&payloads) {
+                prop_assert!(frame.starts_with(&[0, 0, 0, 1]));
+            }
+        }
+    }
+
+    #[test]
+    fn start_codes_of_either_length_part_nal_units() {
+        let stream =
+            [9, 0, 0, 1, 0x67, 1, 2, 0, 0, 0, 1, 0x68, 0, 0, 1, 0, 0, 1, 0x65, 0, 0, 2, 0, 0];
+        let units: Vec<&[u8]> = nal_units(&stream).collect();
+        assert_eq!(units, [&[0x67, 1, 2][..], &[0x68], &[0x65, 0, 0, 2]]);
+        assert_eq!(nal_units(&[0, 0]).count() + nal_units(&[]).count(), 0);
+    }
+
+    #[test]
+    fn parameter_sets_share_a_payload() {
+        let frame = annex_b(&[vec![0x67; 20], vec![0x68; 5], vec![0x06; 30], vec![0x65; 3000]]);
+        let payloads = packetize(&frame, 1200);
+        assert_eq!(payloads.len(), 4);
+        assert_eq!(payloads[0][..3], [0x78, 0, 20]);
+        assert_eq!((payloads[1][0], payloads[1][1], payloads[3][1]), (0x7c, 0x85, 0x45));
+    }
+
+    #[test]
+    fn hostile_payloads_are_refused() {
+        let error = |payloads: &[&[u8]]| depacketize(payloads).unwrap_err();
+        assert_eq!(error(&[]), PayloadError::Unfinished);
+        assert_eq!(error(&[&[]]), PayloadError::Short(0));
+        assert_eq!(error(&[&[0x7c]]), PayloadError::Short(0));
+        assert_eq!(error(&[&[0x7c, 0x85]]), PayloadError::Short(0));
+        assert_eq!(error(&[&[0x78]]), PayloadError::Short(0));
+        assert_eq!(error(&[&[0x78, 0, 0]]), PayloadError::Aggregate(0));
+        assert_eq!(error(&[&[0x78, 0, 9, 1]]), PayloadError::Aggregate(0));
+        assert_eq!(error(&[&[0x78, 0, 1, 0x78]]), PayloadError::Kind { payload: 0, kind: 24 });
+        assert_eq!(error(&[&[0xe5, 1]]), PayloadError::Kind { payload: 0, kind: 5 });
+        assert_eq!(error(&[&[0x7d, 1]]), PayloadError::Kind { payload: 0, kind: 29 });
+        assert_eq!(error(&[&[0x7c, 0x85, 1]]), PayloadError::Unfinished);
+        assert_eq!(error(&[&[0x7c, 0xc5, 1]]), PayloadError::Fragment(0));
+        assert_eq!(error(&[&[0x7c, 0x05, 1]]), PayloadError::Fragment(0));
+        assert_eq!(error(&[&[0x7c, 0x85, 1], &[0x65, 1]]), PayloadError::Fragment(1));
+        assert_eq!(error(&[&[0x7c, 0x85, 1], &[0x7c, 0x85, 1]]), PayloadError::Fragment(1));
+        assert_eq!(error(&[&[0x7c, 0x85, 1], &[0x7c, 0x41, 1]]), PayloadError::Fragment(1));
+        assert_eq!(error(&[&[0x7c, 0x9c, 1]]), PayloadError::Kind { payload: 0, kind: 28 });
+        let huge = vec![0x65; MAX_FRAME];
+        assert_eq!(depacketize([&huge]), Err(PayloadError::TooLarge));
+    }
+}

@@ -1,0 +1,152 @@
+//! libx264 behind a safe face: the only place of this crate that calls C.
+#![allow(unsafe_code, reason = "libx264 is a C library; each block says why it is sound")]
+
+use crate::{Picture, Size};
+use std::ptr::NonNull;
+use x264_sys as ffi;
+
+/// What an encoder is opened with.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Settings {
+    pub size: Size,
+    pub frames_per_second: u32,
+    pub slices: i32,
+    pub threads: i32,
+    pub rate: RateSettings,
+}
+
+/// What may change from frame to frame; libx264 counts in kilobits.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) struct RateSettings {
+    pub bitrate: i32,
+    pub vbv_rate: i32,
+    pub vbv_size: i32,
+}
+
+/// One access unit out of libx264.
+#[derive(Debug)]
+pub(crate) struct Unit {
+    pub data: Vec<u8>,
+    pub key_frame: bool,
+    pub quantizer: u8,
+}
+
+/// An open encoder.
+pub(crate) struct Encoder {
+    handle: NonNull<ffi::x264_t>,
+    parameters: Box<ffi::x264_param_t>,
+    size: Size,
+    next: i64,
+}
+
+// SAFETY: libx264 keeps no thread-local state; a handle may be used from any thread, by one at a time,
+// which `&mut self` ensures.
+unsafe impl Send for Encoder {}
+
+impl Encoder {
+    /// Opens an encoder; `None` when libx264 refuses.
+    pub(crate) fn open(settings: Settings) -> Option<Self> {
+        let mut parameters = parameters(settings)?;
+        // SAFETY: the parameters were filled by libx264's own defaults and are valid for the call.
+        let handle = NonNull::new(unsafe { ffi::x264_encoder_open(&raw mut *parameters) })?;
+        Some(Self { handle, parameters, size: settings.size, next: 0 })
+    }
+
+    /// Sets the rate for the next frame; `false` when libx264 refuses.
+    pub(crate) fn set_rate(&mut self, rate: RateSettings) -> bool {
+        set_rate(&mut self.parameters, rate);
+        // SAFETY: the handle is open and the parameters outlive the call, which only reads them.
+        unsafe { ffi::x264_encoder_reconfig(self.handle.as_ptr(), &raw mut *self.parameters) == 0 }
+    }
+
+    /// Encodes a picture of the encoder's size; `None` when libx264 fails or holds the frame back.
+    pub(crate) fn encode(&mut self, picture: &Picture, key_frame: bool) -> Option<Unit> {
+        assert_eq!(picture.size(), self.size, "libx264 reads as many samples as it was opened for");
+        // SAFETY: all fields of these plain structs are integers or pointers, so zero is valid.
+        let (mut input, mut output): (ffi::x264_picture_t, ffi::x264_picture_t) =
+            unsafe { (std::mem::zeroed(), std::mem::zeroed()) };
+        // SAFETY: initializes the struct in place.
+        unsafe { ffi::x264_picture_init(&raw mut input) };
+        input.i_type =
+            if key_frame { ffi::X264_TYPE_IDR as i32 } else { ffi::X264_TYPE_AUTO as i32 };
+        input.i_pts = self.next;
+        input.img.i_csp = ffi::X264_CSP_I420 as i32;
+        input.img.i_plane = 3;
+        for (plane, (samples, stride)) in
+            picture.planes().into_iter().zip(picture.strides()).enumerate()
+        {
+            input.img.plane[plane] = samples.as_ptr().cast_mut();
+            input.img.i_stride[plane] = stride as i32;
+        }
+        let (mut nals, mut count) = (std::ptr::null_mut(), 0);
+        // SAFETY: the handle is open; the input's planes have the size of the encoder (checked above)
+        // and are only read, before the call returns; the outputs are local.
+        let size = unsafe {
+            ffi::x264_encoder_encode(
+                self.handle.as_ptr(),
+                &raw mut nals,
+                &raw mut count,
+                &raw mut input,
+                &raw mut output,
+            )
+        };
+        self.next += 1;
+        if size <= 0 || count <= 0 || nals.is_null() {
+            return None;
+        }
+        // SAFETY: libx264 guarantees that the payloads of all NAL units of a call lie one after the
+        // other, `size` bytes in all, valid until the next call.
+        let data = unsafe { std::slice::from_raw_parts((*nals).p_payload, size as usize) }.to_vec();
+        let quantizer = output.i_qpplus1.saturating_sub(1).clamp(0, 51) as u8;
+        Some(Unit { data, key_frame: output.b_keyframe != 0, quantizer })
+    }
+}
+
+impl Drop for Encoder {
+    fn drop(&mut self) {
+        // SAFETY: the handle is open and is not used again.
+        unsafe { ffi::x264_encoder_close(self.handle.as_ptr()) };
+    }
+}
+
+fn parameters(settings: Settings) -> Option<Box<ffi::x264_param_t>> {
+    // SAFETY: the struct is plain data of integers, floats and pointers, for which zero is valid.
+    let mut p: Box<ffi::x264_param_t> = Box::new(unsafe { std::mem::zeroed() });
+    // SAFETY: both texts are terminated by zero; the struct is written in place.
+    let preset = unsafe {
+        ffi::x264_param_default_preset(&raw mut *p, c"ultrafast".as_ptr(), c"zerolatency".as_ptr())
+    };
+    p.i_width = settings.size.width() as i32;
+    p.i_height = settings.size.height() as i32;
+    p.i_csp = ffi::X264_CSP_I420 as i32;
+    p.i_fps_num = settings.frames_per_second;
+    p.i_fps_den = 1;
+    p.i_timebase_num = 1;
+    p.i_timebase_den = settings.frames_per_second;
+    p.b_vfr_input = 0;
+    p.i_keyint_max = ffi::X264_KEYINT_MAX_INFINITE as i32;
+    p.i_scenecut_threshold = 0;
+    p.i_bframe = 0;
+    p.b_repeat_headers = 1;
+    p.b_annexb = 1;
+    p.b_aud = 0;
+    p.i_threads = settings.threads;
+    p.b_sliced_threads = i32::from(settings.threads > 1);
+    p.i_slice_count = settings.slices;
+    p.i_log_level = ffi::X264_LOG_NONE;
+    p.vui.b_fullrange = 0;
+    // ITU-T H.264 tables E-3 to E-5: 1 is BT.709.
+    (p.vui.i_colorprim, p.vui.i_transfer, p.vui.i_colmatrix) = (1, 1, 1);
+    p.rc.i_rc_method = ffi::X264_RC_ABR as i32;
+    p.rc.b_filler = 0;
+    set_rate(&mut p, settings.rate);
+    // SAFETY: as above.
+    let profile = unsafe { ffi::x264_param_apply_profile(&raw mut *p, c"baseline".as_ptr()) };
+    (preset == 0 && profile == 0).then_some(p)
+}
+
+fn set_rate(parameters: &mut ffi::x264_param_t, rate: RateSettings) {
+    parameters.rc.i_bitrate = rate.bitrate;
+    parameters.rc.i_vbv_max_bitrate = rate.vbv_rate;
+    parameters.rc.i_vbv_buffer_size = rate.vbv_size;
+}
