@@ -119,6 +119,11 @@ impl Playout {
         self.heard = true;
     }
 
+    /// A frame that was shown turned out to be damaged: nothing is shown until a key frame is whole.
+    pub fn on_undecodable(&mut self, now: ReceiverInstant) {
+        self.lose_reference(now);
+    }
+
     /// Decides what can be decided now; to be called after packets and at [`Self::next_deadline`].
     pub fn advance(
         &mut self,

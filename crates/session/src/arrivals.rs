@@ -46,6 +46,10 @@ impl ArrivalLog {
         }
     }
 
+    pub(crate) fn report_as(&mut self, style: FeedbackStyle) {
+        self.style = style;
+    }
+
     /// Notes an arrival; `ends_frame` tells that the frame's last packet or last probe is this one.
     pub(crate) fn on_packet(
         &mut self,

@@ -103,6 +103,17 @@ impl Receiver {
         }
     }
 
+    /// Reports in this style from now on.
+    pub fn report_as(&mut self, style: FeedbackStyle) {
+        self.config.feedback = style;
+        self.arrivals.report_as(style);
+    }
+
+    /// A frame that was to be shown turned out to be damaged: what refers to it cannot be shown either.
+    pub fn on_undecodable(&mut self, now: ReceiverInstant) {
+        self.playout.on_undecodable(now);
+    }
+
     /// A packet arrived.
     pub fn on_packet(&mut self, now: ReceiverInstant, packet: &MediaPacket, ecn: Ecn) {
         let ends_frame = packet.last_probe || packet.is_last_of_frame();

@@ -47,6 +47,8 @@ pub struct SenderConfig {
     pub max_waiting_frames: usize,
     /// What packets cost beside what they carry.
     pub overhead: Overhead,
+    /// Payload of a padding packet.
+    pub padding: Bytes,
 }
 
 impl SenderConfig {
@@ -59,6 +61,7 @@ impl SenderConfig {
             repair_share: Ratio::ZERO,
             max_waiting_frames: 6,
             overhead: Overhead::default(),
+            padding: MAX_PAYLOAD,
         }
     }
 }
@@ -163,6 +166,10 @@ pub struct Sender {
     newest_sent: FrameId,
     probes: ProbeCount,
     key_frame: KeyFrame,
+    /// One past the newest packet that a report told of.
+    reported_end: u64,
+    /// When the packet that left last was due.
+    last_due: Instant,
     /// When the receiver made its latest report; what the sender concludes by itself carries it too.
     last_generated: ReceiverInstant,
     /// Kept for its memory.
@@ -174,11 +181,11 @@ impl Sender {
     /// A sender that captures its first frame at the configured start.
     #[must_use]
     pub fn new(config: SenderConfig, controller: Box<dyn RateController>) -> Self {
-        let Overhead { packet, repair } = config.overhead;
+        let padding = config.padding.min(MAX_PAYLOAD) + config.overhead.packet;
         Self {
             config,
             controller,
-            pacer: Pacer::new(config.frame_interval, MAX_PAYLOAD + packet + repair),
+            pacer: Pacer::new(config.frame_interval, padding),
             history: SentHistory::default(),
             next_capture: Some(config.start),
             next_frame: FrameId(0),
@@ -188,6 +195,8 @@ impl Sender {
             newest_sent: FrameId(0),
             probes: ProbeCount::default(),
             key_frame: KeyFrame::Wanted,
+            reported_end: 0,
+            last_due: config.start,
             last_generated: ReceiverInstant::ZERO,
             reports: Vec::new(),
             events: VecDeque::new(),
@@ -266,24 +275,38 @@ impl Sender {
     /// A report of the receiver came; poll for packets afterwards.
     pub fn on_feedback(&mut self, now: Instant, feedback: &FeedbackPacket) {
         self.last_generated = feedback.generated;
+        let end = feedback.base.0.saturating_add(feedback.packets.len() as u64);
+        self.reported_end = self.reported_end.max(end);
         if feedback.key_frame_request {
-            self.on_key_frame_request(now, feedback);
+            self.want_key_frame_after(now, end);
         }
         self.reports.clear();
         self.history.on_feedback(now, feedback, &mut self.reports);
         self.tell_controller(now);
     }
 
+    /// The receiver asks for a key frame without saying what it has; the newest report tells.
+    pub fn on_key_frame_request(&mut self, now: Instant) {
+        self.want_key_frame_after(now, self.reported_end);
+    }
+
+    /// When the packet that [`Self::poll_transmit`] gave last was due: how late the driver is.
+    #[must_use]
+    pub fn last_due(&self) -> Instant {
+        self.last_due
+    }
+
     /// The next packet that may leave now; to be called until there is none.
     pub fn poll_transmit(&mut self, now: Instant) -> Option<MediaPacket> {
         let output = self.pacer.poll(now, self.history.in_flight())?;
-        let (mut packet, probe_cluster) = match output {
-            PacerOutput::Packet { token, probe_cluster, .. } => (token, probe_cluster),
-            PacerOutput::Probe { frame, .. } => (self.probe(frame), None),
-            PacerOutput::Padding { size, probe_cluster, .. } => {
-                (self.padding(size), Some(probe_cluster))
+        let (mut packet, due, probe_cluster) = match output {
+            PacerOutput::Packet { token, due, probe_cluster } => (token, due, probe_cluster),
+            PacerOutput::Probe { frame, due } => (self.probe(frame), due, None),
+            PacerOutput::Padding { size, due, probe_cluster } => {
+                (self.padding(size), due, Some(probe_cluster))
             }
         };
+        self.last_due = due;
         packet.sequence = self.history.end();
         let sent = SentPacket {
             sequence: packet.sequence,
@@ -439,14 +462,14 @@ impl Sender {
 
     fn padding(&self, wire_size: Bytes) -> MediaPacket {
         let room = wire_size.saturating_sub(self.config.overhead.packet);
-        let payload = room.min(MAX_PAYLOAD).get() as u16;
+        let payload = room.min(self.config.padding).min(MAX_PAYLOAD).get() as u16;
         MediaPacket { payload, ..self.without_frame_data(PacketKind::Padding, self.newest_sent) }
     }
 
-    fn on_key_frame_request(&mut self, now: Instant, feedback: &FeedbackPacket) {
+    /// A request of who has been told of everything before `end`.
+    fn want_key_frame_after(&mut self, now: Instant, end: u64) {
         let KeyFrame::Sent(last) = self.key_frame else { return };
-        let covered_end = feedback.base.0.saturating_add(feedback.packets.len() as u64);
-        if covered_end > last.0 + 1 {
+        if end > last.0 + 1 {
             self.key_frame = KeyFrame::Wanted;
             self.events.push_back(SenderEvent::KeyFrameWanted { at: now });
         }

@@ -438,6 +438,34 @@ fn while_a_frame_is_encoded_the_next_is_skipped() {
 }
 
 #[test]
+fn a_damaged_frame_is_followed_by_a_key_frame() {
+    let mut stream = Loop::plain();
+    stream.run_until(Instant::ZERO + ms(500));
+    let damaged = *stream.shown().keys().next_back().unwrap();
+    stream.receiver.on_undecodable(support::on_receiver(stream.now));
+    stream.run(ms(500));
+    let second = stream.key_frames()[1];
+    let shown = stream.shown();
+    let next = *shown.keys().find(|frame| **frame > damaged).unwrap();
+    assert_eq!(next, second, "nothing that refers to the damaged frame is shown");
+    assert!(second.0 - damaged.0 <= 4, "a round trip and two frames: {damaged:?}, {second:?}");
+    assert_eq!(stream.key_frames().len(), 2, "asked for once");
+}
+
+#[test]
+fn a_request_without_a_report_is_answered_once_the_key_frame_was_told_of() {
+    let mut stream = Loop::plain();
+    stream.run_until(Instant::ZERO + ms(5));
+    stream.sender.on_key_frame_request(stream.now);
+    stream.run_until(Instant::ZERO + ms(100));
+    assert_eq!(stream.key_frames().len(), 1, "the key frame under way is the answer");
+    stream.sender.on_key_frame_request(stream.now);
+    stream.sender.on_key_frame_request(stream.now);
+    stream.run_until(Instant::ZERO + ms(200));
+    assert_eq!(stream.key_frames().len(), 2);
+}
+
+#[test]
 fn when_an_encoder_dies_the_next_frame_is_a_key_frame_of_the_same_number() {
     let mut sender = with_an_encoder_elsewhere();
     let train = Train::of_packets(vec![900], Ratio::ZERO, Overhead::default()).unwrap();
