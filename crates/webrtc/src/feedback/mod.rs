@@ -1,0 +1,3 @@
+//! Reports of receivers, as the wire has them and as the session wants them.
+
+pub mod rfc8888;

@@ -1,0 +1,269 @@
+//! RTP packets (RFC 3550 section 5.1) with one-byte header extensions (RFC 8285 section 4.2).
+
+use crate::error::WebrtcError;
+use crate::frame_extension::FrameExtension;
+use crate::sdp::Negotiated;
+
+/// Bytes of the fixed header.
+pub const HEADER: usize = 12;
+const ONE_BYTE_PROFILE: u16 = 0xBEDE;
+
+/// The header's fields that a sender chooses.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct RtpHeader {
+    /// What the payload is; 7 bits.
+    pub payload_type: u8,
+    /// Last packet of a picture.
+    pub marker: bool,
+    /// Counts packets of the stream.
+    pub sequence_number: u16,
+    /// On the stream's clock: 90 kHz for video, 48 kHz for audio.
+    pub timestamp: u32,
+    /// The stream.
+    pub ssrc: u32,
+}
+
+/// Extensions of a packet; those that were not negotiated are left away when it is sent.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Extensions {
+    /// Transport-wide number.
+    pub transport_wide: Option<u16>,
+    /// Least and greatest playout delay, in units of 10 ms, 12 bits each; a receiver keeps the last one.
+    pub playout_delay: Option<(u16, u16)>,
+    /// Place in the frame.
+    pub frame: Option<FrameExtension>,
+}
+
+/// A packet to send.
+#[derive(Debug, Clone, Copy)]
+pub struct RtpPacket<'a> {
+    /// Its header.
+    pub header: RtpHeader,
+    /// Its extensions.
+    pub extensions: Extensions,
+    /// Its payload.
+    pub payload: &'a [u8],
+    /// How many bytes of padding follow, the count included (RFC 3550 section 5.1); zero for none.
+    pub padding: u8,
+}
+
+/// A packet that was read: offsets into its bytes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ParsedRtp {
+    /// Its header.
+    pub header: RtpHeader,
+    /// Its extensions.
+    pub extensions: Extensions,
+    /// Where the payload begins.
+    pub payload_start: usize,
+    /// Where the payload ends; padding follows.
+    pub payload_end: usize,
+}
+
+impl RtpPacket<'_> {
+    /// Appends the packet to `bytes`.
+    ///
+    /// # Errors
+    /// If the payload type needs more than 7 bits.
+    pub fn write(&self, terms: &Negotiated, bytes: &mut Vec<u8>) -> Result<(), WebrtcError> {
+        let header = &self.header;
+        if header.payload_type > 127 {
+            return Err(WebrtcError::Malformed {
+                packet: "RTP packet to send",
+                problem: "payload type above 127",
+            });
+        }
+        let start = bytes.len();
+        let has_padding = self.padding > 0;
+        bytes.push(0x80 | u8::from(has_padding) << 5);
+        bytes.push(u8::from(header.marker) << 7 | header.payload_type);
+        bytes.extend(header.sequence_number.to_be_bytes());
+        bytes.extend(header.timestamp.to_be_bytes());
+        bytes.extend(header.ssrc.to_be_bytes());
+        self.extensions.write(terms, bytes);
+        if bytes.len() > start + HEADER {
+            bytes[start] |= 0x10;
+        }
+        bytes.extend_from_slice(self.payload);
+        if has_padding {
+            bytes.resize(bytes.len() + usize::from(self.padding) - 1, 0);
+            bytes.push(self.padding);
+        }
+        Ok(())
+    }
+}
+
+impl Extensions {
+    fn write(&self, terms: &Negotiated, bytes: &mut Vec<u8>) {
+        let start = bytes.len();
+        bytes.extend(ONE_BYTE_PROFILE.to_be_bytes());
+        bytes.extend([0, 0]);
+        if let (Some(id), Some(number)) = (terms.transport_wide, self.transport_wide) {
+            element(bytes, id, &number.to_be_bytes());
+        }
+        if let (Some(id), Some((least, greatest))) = (terms.playout_delay, self.playout_delay) {
+            let value = u32::from(least & 0xFFF) << 12 | u32::from(greatest & 0xFFF);
+            element(bytes, id, &value.to_be_bytes()[1..]);
+        }
+        if let (Some(id), Some(frame)) = (terms.frame, self.frame) {
+            element(bytes, id, &frame.to_bytes());
+        }
+        let length = bytes.len() - start - 4;
+        if length == 0 {
+            bytes.truncate(start);
+            return;
+        }
+        let words = length.div_ceil(4);
+        bytes.resize(start + 4 + 4 * words, 0);
+        bytes[start + 2..start + 4].copy_from_slice(&(words as u16).to_be_bytes());
+    }
+
+    fn take(&mut self, terms: &Negotiated, id: u8, value: &[u8]) {
+        let id = Some(id);
+        if id == terms.transport_wide {
+            self.transport_wide = value.try_into().ok().map(u16::from_be_bytes);
+        } else if id == terms.playout_delay {
+            if let [high, middle, low] = value {
+                let both = u32::from_be_bytes([0, *high, *middle, *low]);
+                self.playout_delay = Some(((both >> 12) as u16, (both & 0xFFF) as u16));
+            }
+        } else if id == terms.frame {
+            self.frame = FrameExtension::parse(value);
+        }
+    }
+}
+
+fn element(bytes: &mut Vec<u8>, id: u8, value: &[u8]) {
+    bytes.push(id << 4 | (value.len() - 1) as u8);
+    bytes.extend_from_slice(value);
+}
+
+impl ParsedRtp {
+    /// Reads a packet; `None` if it is not one.
+    #[must_use]
+    pub fn parse(bytes: &[u8], terms: &Negotiated) -> Option<Self> {
+        let head = bytes.get(..HEADER)?;
+        if head[0] >> 6 != 2 {
+            return None;
+        }
+        let word =
+            |at: usize| u32::from_be_bytes([head[at], head[at + 1], head[at + 2], head[at + 3]]);
+        let header = RtpHeader {
+            payload_type: head[1] & 127,
+            marker: head[1] & 128 != 0,
+            sequence_number: word(0) as u16,
+            timestamp: word(4),
+            ssrc: word(8),
+        };
+        let mut payload_start = HEADER + 4 * usize::from(head[0] & 15);
+        let mut extensions = Extensions::default();
+        if head[0] & 0x10 != 0 {
+            let block = bytes.get(payload_start..)?;
+            let (profile, length) = (block.get(..2)?, block.get(2..4)?);
+            let length = 4 * usize::from(u16::from_be_bytes([length[0], length[1]]));
+            let elements = block.get(4..4 + length)?;
+            if profile == ONE_BYTE_PROFILE.to_be_bytes() {
+                read_elements(elements, |id, value| extensions.take(terms, id, value));
+            }
+            payload_start += 4 + length;
+        }
+        let padding = if head[0] & 0x20 == 0 { 0 } else { usize::from(*bytes.last()?).max(1) };
+        let payload_end = bytes.len().checked_sub(padding).filter(|end| *end >= payload_start)?;
+        Some(Self { header, extensions, payload_start, payload_end })
+    }
+}
+
+/// RFC 8285 section 4.2: zero is padding, 15 ends the block; a length beyond the block ends it, too.
+fn read_elements(mut block: &[u8], mut take: impl FnMut(u8, &[u8])) {
+    while let [first, rest @ ..] = block {
+        if *first == 0 {
+            block = rest;
+            continue;
+        }
+        let (id, length) = (first >> 4, usize::from(first & 15) + 1);
+        let Some((value, after)) = rest.split_at_checked(length) else { return };
+        if id == 15 {
+            return;
+        }
+        take(id, value);
+        block = after;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use gameway_control::PacketKind;
+
+    fn terms() -> Negotiated {
+        Negotiated {
+            transport_wide: Some(3),
+            playout_delay: Some(5),
+            frame: Some(1),
+            ..Negotiated::default()
+        }
+    }
+
+    #[test]
+    fn a_packet_is_read_as_it_was_written() {
+        let frame = FrameExtension {
+            frame: 0x0102_0304,
+            index: 5,
+            media_packets: 6,
+            train_packets: 7,
+            kind: PacketKind::Repair,
+            key_frame: true,
+            last_probe: false,
+            sequence_high: 9,
+        };
+        let header = RtpHeader {
+            payload_type: 96,
+            marker: true,
+            sequence_number: 0xFFFE,
+            timestamp: 0x8765_4321,
+            ssrc: 0xDEAD_BEEF,
+        };
+        let all = Extensions {
+            transport_wide: Some(0xABCD),
+            playout_delay: Some((0, 0xFFF)),
+            frame: Some(frame),
+        };
+        for extensions in [Extensions::default(), all] {
+            for padding in [0, 1, 255] {
+                let packet = RtpPacket { header, extensions, payload: b"payload", padding };
+                let mut bytes = Vec::new();
+                packet.write(&terms(), &mut bytes).unwrap();
+                let read = ParsedRtp::parse(&bytes, &terms()).unwrap();
+                assert_eq!((read.header, read.extensions), (header, extensions));
+                assert_eq!(&bytes[read.payload_start..read.payload_end], b"payload");
+            }
+        }
+    }
+
+    #[test]
+    fn bytes_beside_the_payload_are_as_stated() {
+        let browser = Negotiated { frame: None, playout_delay: None, ..terms() };
+        let native = Negotiated { frame: Some(1), ..Negotiated::default() };
+        let frame = FrameExtension::parse(&[0; 11]);
+        for (terms, stated) in [(browser, 64), (native, 72)] {
+            let extensions = Extensions { transport_wide: Some(1), playout_delay: None, frame };
+            let header = RtpHeader::default();
+            let mut bytes = Vec::new();
+            let packet = RtpPacket { header, extensions, payload: &[], padding: 0 };
+            packet.write(&terms, &mut bytes).unwrap();
+            assert_eq!(20 + 8 + bytes.len() + 16, stated);
+            assert_eq!(terms.overhead(16), stated);
+        }
+    }
+
+    #[test]
+    fn lengths_that_lead_outside_are_refused() {
+        let mut bytes = vec![0x90, 96, 0, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0xBE, 0xDE, 0, 2, 0, 0, 0, 0];
+        assert_eq!(ParsedRtp::parse(&bytes, &terms()), None, "extension beyond the packet");
+        bytes.extend([0, 0, 0, 0]);
+        assert!(ParsedRtp::parse(&bytes, &terms()).is_some());
+        bytes[0] |= 0x20;
+        *bytes.last_mut().unwrap() = 9;
+        assert_eq!(ParsedRtp::parse(&bytes, &terms()), None, "padding into the header");
+    }
+}

@@ -1,0 +1,120 @@
+//! Session descriptions (RFC 8866, with RFC 8839 for ICE, 8122 for DTLS, 8841 for SCTP): what both sides
+//! of WHEP say, reduced to what a stream needs.
+//!
+//! [`Description`] is what was read of either side's text; [`offer`] and [`answer`] write ours.
+
+mod parse;
+mod write;
+
+pub use parse::{Description, Extension, Format, Media, MediaKind};
+pub(crate) use write::MAX_MESSAGE;
+pub use write::{AnswerTerms, OfferTerms, answer, offer};
+
+/// Transport-wide sequence number (draft-holmer-rmcat-transport-wide-cc-extensions-01 section 2).
+pub const TRANSPORT_WIDE: &str =
+    "http://www.ietf.org/id/draft-holmer-rmcat-transport-wide-cc-extensions-01";
+/// Limits of the receiver's delay, which we set to zero.
+pub const PLAYOUT_DELAY: &str = "http://www.webrtc.org/experiments/rtp-hdrext/playout-delay";
+/// A packet's place in its frame ([`crate::frame_extension`]); only our own client offers it.
+pub const FRAME: &str = "urn:gameway:rtp-hdrext:frame";
+/// Encoding name of packets with parity.
+pub const REPAIR: &str = "x-gameway-repair";
+/// Encoding name of probes and padding.
+pub const PROBE: &str = "x-gameway-probe";
+/// Feedback of arrival times in microseconds ([`crate::feedback::arrival_times`]).
+pub const ARRIVAL_TIMES: &str = "x-gameway-arrival-times";
+/// Feedback of RFC 8888 (its section 6).
+pub const CONGESTION_CONTROL: &str = "ack ccfb";
+/// Feedback of the transport-wide draft.
+pub const TRANSPORT_CC: &str = "transport-cc";
+
+/// What both sides agreed on. An extension's number is `None` if it was not agreed on.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Negotiated {
+    /// Payload type of H.264.
+    pub video: Option<u8>,
+    /// Format parameters of H.264, for the encoder's profile.
+    pub video_parameters: String,
+    /// Payload type of Opus.
+    pub audio: Option<u8>,
+    /// Payload type of packets with parity; our own client only.
+    pub repair: Option<u8>,
+    /// Payload type of probes and padding; our own client only.
+    pub probe: Option<u8>,
+    /// The video stream's number (SSRC).
+    pub video_ssrc: u32,
+    /// The audio stream's number (SSRC).
+    pub audio_ssrc: u32,
+    /// Number of the transport-wide extension.
+    pub transport_wide: Option<u8>,
+    /// Number of the playout delay extension.
+    pub playout_delay: Option<u8>,
+    /// Number of the frame extension.
+    pub frame: Option<u8>,
+    /// The receiver sends transport-wide feedback.
+    pub transport_cc: bool,
+    /// The receiver sends RFC 8888 feedback.
+    pub congestion_control: bool,
+    /// The receiver adds arrival times in microseconds.
+    pub arrival_times: bool,
+    /// The other side takes data channels.
+    pub data: bool,
+}
+
+impl Negotiated {
+    /// What an offer and our abilities have in common.
+    #[must_use]
+    pub(crate) fn from_offer(offer: &Description, video_ssrc: u32, audio_ssrc: u32) -> Self {
+        let mut terms = Self { video_ssrc, audio_ssrc, ..Self::default() };
+        if let Some(media) = offer.first(MediaKind::Video) {
+            terms.take_video(media);
+        }
+        if let Some(media) = offer.first(MediaKind::Audio) {
+            terms.audio = media.payload_type("opus/48000/2");
+        }
+        terms.data = offer.first(MediaKind::Application).is_some();
+        terms
+    }
+
+    /// What an answer to our offer accepted.
+    #[must_use]
+    pub(crate) fn from_answer(answer: &Description) -> Self {
+        let ssrc = |kind| answer.first(kind).and_then(|media| media.ssrc).unwrap_or(0);
+        Self::from_offer(answer, ssrc(MediaKind::Video), ssrc(MediaKind::Audio))
+    }
+
+    fn take_video(&mut self, media: &Media) {
+        let Some(format) = media.h264() else { return };
+        self.video = Some(format.payload_type);
+        self.video_parameters = format.parameters.clone();
+        self.repair = media.payload_type(&format!("{REPAIR}/90000"));
+        self.probe = media.payload_type(&format!("{PROBE}/90000"));
+        self.transport_wide = media.extension(TRANSPORT_WIDE);
+        self.playout_delay = media.extension(PLAYOUT_DELAY);
+        self.frame = media.extension(FRAME);
+        self.transport_cc =
+            self.transport_wide.is_some() && media.has_feedback(format.payload_type, TRANSPORT_CC);
+        self.congestion_control = media.has_feedback(format.payload_type, CONGESTION_CONTROL);
+        self.arrival_times =
+            self.congestion_control && media.has_feedback(format.payload_type, ARRIVAL_TIMES);
+        if self.congestion_control {
+            // One kind of congestion feedback (RFC 8888 section 6); the finer one.
+            self.transport_cc = false;
+        }
+    }
+
+    /// Bytes that each video packet has on the wire beside its payload, over IPv4: IP 20, UDP 8, RTP 12,
+    /// the extension block, and `tag` of SRTP. The playout delay, sent on key frames only, is not in it.
+    #[must_use]
+    pub fn overhead(&self, tag: usize) -> usize {
+        let mut elements = 0;
+        if self.transport_wide.is_some() {
+            elements += 3;
+        }
+        if self.frame.is_some() {
+            elements += 1 + crate::frame_extension::SIZE;
+        }
+        let block = if elements == 0 { 0 } else { 4 + usize::next_multiple_of(elements, 4) };
+        20 + 8 + 12 + block + tag
+    }
+}

@@ -1,0 +1,255 @@
+//! Writing our offer and our answer.
+
+use super::parse::{Description, Media, MediaKind};
+use super::{
+    ARRIVAL_TIMES, CONGESTION_CONTROL, FRAME, Negotiated, PLAYOUT_DELAY, PROBE, REPAIR,
+    TRANSPORT_CC, TRANSPORT_WIDE,
+};
+use crate::ice::Credentials;
+use crate::identity::Fingerprint;
+use std::fmt::Write as _;
+use std::net::SocketAddr;
+
+/// The largest data message that we take; said in the description (RFC 8841 section 6).
+pub(crate) const MAX_MESSAGE: u32 = 65_536;
+/// Payload types and extension numbers of our own client's offer.
+const OFFERED_VIDEO: u8 = 96;
+const OFFERED_REPAIR: u8 = 97;
+const OFFERED_PROBE: u8 = 98;
+const OFFERED_AUDIO: u8 = 111;
+const OFFERED_FRAME: u8 = 1;
+
+/// What an offer of ours says.
+#[derive(Debug, Clone)]
+pub struct OfferTerms<'a> {
+    /// ICE's name and password.
+    pub credentials: &'a Credentials,
+    /// Our certificate's fingerprint.
+    pub fingerprint: Fingerprint,
+    /// A number of this session.
+    pub session: u32,
+    /// Ask for arrival times in microseconds beside RFC 8888.
+    pub arrival_times: bool,
+}
+
+/// What an answer of ours says.
+#[derive(Debug, Clone)]
+pub struct AnswerTerms<'a> {
+    /// ICE's name and password.
+    pub credentials: &'a Credentials,
+    /// Our certificate's fingerprint.
+    pub fingerprint: Fingerprint,
+    /// A number of this session.
+    pub session: u32,
+    /// Where we listen.
+    pub candidates: &'a [SocketAddr],
+    /// What was agreed on.
+    pub negotiated: &'a Negotiated,
+}
+
+/// Lines ended as RFC 8866 wants them.
+struct Lines(String);
+
+impl Lines {
+    fn line(&mut self, line: std::fmt::Arguments<'_>) {
+        // Writing to a string cannot fail.
+        let _ = write!(self.0, "{line}\r\n");
+    }
+
+    fn session(&mut self, session: u32, mids: &[&str]) {
+        self.line(format_args!("v=0"));
+        self.line(format_args!("o=- {session} 1 IN IP4 127.0.0.1"));
+        self.line(format_args!("s=-"));
+        self.line(format_args!("t=0 0"));
+        self.line(format_args!("a=group:BUNDLE {}", mids.join(" ")));
+    }
+
+    fn transport(&mut self, credentials: &Credentials, fingerprint: Fingerprint, setup: &str) {
+        self.line(format_args!("c=IN IP4 0.0.0.0"));
+        self.line(format_args!("a=ice-ufrag:{}", credentials.name));
+        self.line(format_args!("a=ice-pwd:{}", credentials.password));
+        self.line(format_args!("a=fingerprint:sha-256 {}", fingerprint.as_text()));
+        self.line(format_args!("a=setup:{setup}"));
+    }
+
+    fn rtp(&mut self, mid: &str, direction: &str) {
+        self.line(format_args!("a=mid:{mid}"));
+        self.line(format_args!("a={direction}"));
+        self.line(format_args!("a=rtcp-mux"));
+        self.line(format_args!("a=rtcp-rsize"));
+    }
+
+    fn data(&mut self, mid: &str) {
+        self.line(format_args!("a=mid:{mid}"));
+        self.line(format_args!("a=sctp-port:5000"));
+        self.line(format_args!("a=max-message-size:{MAX_MESSAGE}"));
+    }
+
+    fn audio_format(&mut self, payload_type: u8) {
+        self.line(format_args!("a=rtpmap:{payload_type} opus/48000/2"));
+        self.line(format_args!("a=fmtp:{payload_type} minptime=10;useinbandfec=1;stereo=1"));
+    }
+
+    fn video_format(&mut self, payload_type: u8, parameters: &str) {
+        self.line(format_args!("a=rtpmap:{payload_type} H264/90000"));
+        self.line(format_args!("a=fmtp:{payload_type} {parameters}"));
+        self.line(format_args!("a=rtcp-fb:{payload_type} nack pli"));
+        self.line(format_args!("a=rtcp-fb:{payload_type} ccm fir"));
+    }
+}
+
+/// Our client's offer: to receive video with repair and probes, and audio, and to have data channels.
+#[must_use]
+pub fn offer(terms: &OfferTerms<'_>) -> String {
+    let mut lines = Lines(String::new());
+    lines.session(terms.session, &["0", "1", "2"]);
+    let transport =
+        |lines: &mut Lines| lines.transport(terms.credentials, terms.fingerprint, "actpass");
+    lines.line(format_args!(
+        "m=video 9 UDP/TLS/RTP/SAVPF {OFFERED_VIDEO} {OFFERED_REPAIR} {OFFERED_PROBE}"
+    ));
+    transport(&mut lines);
+    lines.rtp("0", "recvonly");
+    lines.line(format_args!("a=extmap:{OFFERED_FRAME} {FRAME}"));
+    let parameters = "level-asymmetry-allowed=1;packetization-mode=1;profile-level-id=42e02a";
+    lines.video_format(OFFERED_VIDEO, parameters);
+    lines.line(format_args!("a=rtpmap:{OFFERED_REPAIR} {REPAIR}/90000"));
+    lines.line(format_args!("a=rtpmap:{OFFERED_PROBE} {PROBE}/90000"));
+    lines.line(format_args!("a=rtcp-fb:* {CONGESTION_CONTROL}"));
+    if terms.arrival_times {
+        lines.line(format_args!("a=rtcp-fb:* {ARRIVAL_TIMES}"));
+    }
+    lines.line(format_args!("m=audio 9 UDP/TLS/RTP/SAVPF {OFFERED_AUDIO}"));
+    transport(&mut lines);
+    lines.rtp("1", "recvonly");
+    lines.audio_format(OFFERED_AUDIO);
+    lines.line(format_args!("m=application 9 UDP/DTLS/SCTP webrtc-datachannel"));
+    transport(&mut lines);
+    lines.data("2");
+    lines.0
+}
+
+/// The host's answer: one section for each of the offer's, in its order; what we cannot serve is refused.
+#[must_use]
+pub fn answer(offer: &Description, terms: &AnswerTerms<'_>) -> String {
+    let accepted: Vec<bool> = accepted_sections(offer, terms.negotiated);
+    let pairs = offer.media.iter().zip(&accepted);
+    let mids: Vec<&str> =
+        pairs.clone().filter(|(_, taken)| **taken).map(|(media, _)| media.mid.as_str()).collect();
+    let mut lines = Lines(String::new());
+    lines.session(terms.session, &mids);
+    lines.line(format_args!("a=ice-lite"));
+    lines.line(format_args!("a=msid-semantic: WMS gameway"));
+    let mut first = true;
+    for (media, taken) in pairs {
+        if !taken {
+            refuse(&mut lines, media);
+            continue;
+        }
+        section(&mut lines, media, terms);
+        if std::mem::take(&mut first) {
+            candidates(&mut lines, terms.candidates);
+        }
+    }
+    lines.0
+}
+
+/// The first video, audio and data section that we can serve.
+fn accepted_sections(offer: &Description, negotiated: &Negotiated) -> Vec<bool> {
+    let mut left = [
+        (MediaKind::Video, negotiated.video.is_some()),
+        (MediaKind::Audio, negotiated.audio.is_some()),
+        (MediaKind::Application, negotiated.data),
+    ];
+    let mut accept = |media: &Media| {
+        let wanted = left.iter_mut().find(|(kind, _)| *kind == media.kind && !media.refused);
+        wanted.is_some_and(|(_, wanted)| std::mem::take(wanted))
+    };
+    offer.media.iter().map(&mut accept).collect()
+}
+
+fn refuse(lines: &mut Lines, media: &Media) {
+    let mut words: Vec<&str> = media.line.split(' ').collect();
+    if let Some(port) = words.get_mut(1) {
+        *port = "0";
+    }
+    lines.line(format_args!("m={}", words.join(" ")));
+    lines.line(format_args!("c=IN IP4 0.0.0.0"));
+    lines.line(format_args!("a=mid:{}", media.mid));
+    lines.line(format_args!("a=inactive"));
+}
+
+fn section(lines: &mut Lines, media: &Media, terms: &AnswerTerms<'_>) {
+    let negotiated = terms.negotiated;
+    let transport =
+        |lines: &mut Lines| lines.transport(terms.credentials, terms.fingerprint, "passive");
+    match media.kind {
+        MediaKind::Video => {
+            let types = [negotiated.video, negotiated.repair, negotiated.probe];
+            let types = types.iter().flatten().map(u8::to_string).collect::<Vec<_>>().join(" ");
+            lines.line(format_args!("m=video 9 UDP/TLS/RTP/SAVPF {types}"));
+            transport(lines);
+            lines.rtp(&media.mid, "sendonly");
+            video(lines, negotiated);
+        }
+        MediaKind::Audio => {
+            let payload_type = negotiated.audio.unwrap_or(OFFERED_AUDIO);
+            lines.line(format_args!("m=audio 9 UDP/TLS/RTP/SAVPF {payload_type}"));
+            transport(lines);
+            lines.rtp(&media.mid, "sendonly");
+            lines.audio_format(payload_type);
+            lines.line(format_args!("a=msid:gameway audio"));
+            lines.line(format_args!("a=ssrc:{} cname:gameway", negotiated.audio_ssrc));
+        }
+        MediaKind::Application | MediaKind::Other => {
+            lines.line(format_args!("m=application 9 UDP/DTLS/SCTP webrtc-datachannel"));
+            transport(lines);
+            lines.data(&media.mid);
+        }
+    }
+}
+
+fn video(lines: &mut Lines, negotiated: &Negotiated) {
+    let extensions = [
+        (negotiated.transport_wide, TRANSPORT_WIDE),
+        (negotiated.playout_delay, PLAYOUT_DELAY),
+        (negotiated.frame, FRAME),
+    ];
+    for (id, uri) in extensions {
+        if let Some(id) = id {
+            lines.line(format_args!("a=extmap:{id} {uri}"));
+        }
+    }
+    let payload_type = negotiated.video.unwrap_or(OFFERED_VIDEO);
+    lines.video_format(payload_type, &negotiated.video_parameters);
+    for (repair, name) in [(negotiated.repair, REPAIR), (negotiated.probe, PROBE)] {
+        if let Some(payload_type) = repair {
+            lines.line(format_args!("a=rtpmap:{payload_type} {name}/90000"));
+        }
+    }
+    if negotiated.congestion_control {
+        lines.line(format_args!("a=rtcp-fb:* {CONGESTION_CONTROL}"));
+    }
+    if negotiated.arrival_times {
+        lines.line(format_args!("a=rtcp-fb:* {ARRIVAL_TIMES}"));
+    }
+    if negotiated.transport_cc {
+        lines.line(format_args!("a=rtcp-fb:{payload_type} {TRANSPORT_CC}"));
+    }
+    lines.line(format_args!("a=msid:gameway video"));
+    lines.line(format_args!("a=ssrc:{} cname:gameway", negotiated.video_ssrc));
+}
+
+fn candidates(lines: &mut Lines, candidates: &[SocketAddr]) {
+    for (index, address) in candidates.iter().enumerate() {
+        // RFC 8445 section 5.1.2.1: type preference 126 of a host candidate, ours in their order.
+        let priority = (126_u32 << 24) | ((65_535 - index as u32) << 8) | 255;
+        lines.line(format_args!(
+            "a=candidate:{} 1 udp {priority} {} {} typ host",
+            index + 1,
+            address.ip(),
+            address.port()
+        ));
+    }
+    lines.line(format_args!("a=end-of-candidates"));
+}

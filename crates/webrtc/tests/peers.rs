@@ -1,0 +1,132 @@
+//! Two peers of ours over an in-memory network: they connect, and packets, reports and data pass both ways.
+
+mod support;
+
+use gameway_control::{FrameId, PacketKind, SequenceNumber};
+use gameway_session::{FeedbackPacket, MediaPacket, ReceivedPacket};
+use gameway_units::{Duration, Ecn, Instant, ReceiverInstant};
+use gameway_webrtc::feedback::rfc8888::{self, CongestionFeedback, FeedbackReader};
+use gameway_webrtc::frame_extension::{FrameExtension, MediaPacketReader};
+use gameway_webrtc::{Delivery, Event, Extensions, RtpHeader, RtpPacket};
+use support::{Weather, World};
+
+/// The `number`th packet of a stream of frames with 4 packets each.
+fn media_packet(number: u64) -> MediaPacket {
+    MediaPacket {
+        sequence: SequenceNumber(number),
+        frame: FrameId(number / 4),
+        index: (number % 4) as u16,
+        media_packets: 3,
+        train_packets: 4,
+        payload: 1_000,
+        kind: if number % 4 == 3 { PacketKind::Repair } else { PacketKind::Media },
+        key_frame: number < 4,
+        last_probe: false,
+    }
+}
+
+fn send(world: &mut World, number: u64, ecn: Ecn) {
+    let terms = world.host.peer.negotiated().clone();
+    let packet = media_packet(number);
+    let is_repair = packet.kind == PacketKind::Repair;
+    let header = RtpHeader {
+        payload_type: if is_repair { terms.repair } else { terms.video }.unwrap(),
+        marker: packet.is_last_of_frame(),
+        sequence_number: number as u16,
+        timestamp: (packet.frame.0 * 1_500) as u32,
+        ssrc: terms.video_ssrc,
+    };
+    let frame = Some(FrameExtension::of(&packet));
+    let extensions = Extensions { frame, ..Extensions::default() };
+    let payload = &[number as u8; 1_000][..];
+    let rtp = RtpPacket { header, extensions, payload, padding: 0 };
+    world.host.peer.send_rtp(&rtp, ecn).unwrap();
+}
+
+/// What the client got: packets as sent, with time and mark.
+fn received(world: &World) -> Vec<(MediaPacket, Instant, Ecn)> {
+    let mut reader = MediaPacketReader::default();
+    let rtp = world.client.events.iter().filter_map(|(_, event)| match event {
+        Event::Rtp { header, extensions, payload, ecn, arrival } => {
+            assert!(payload.iter().all(|byte| *byte == header.sequence_number as u8));
+            let frame = extensions.frame.unwrap();
+            Some((reader.read(header.sequence_number, &frame, payload.len()), *arrival, *ecn))
+        }
+        _ => None,
+    });
+    rtp.collect()
+}
+
+#[test]
+fn a_stream_goes_there_and_its_report_comes_back() {
+    let mut world = World::new(1, Weather::default());
+    let took = world.connect(Duration::from_secs(1)).expect("connected");
+    // A check, DTLS's two round trips and a half at 20 ms.
+    assert!((40..=90).contains(&(took.as_nanos() / 1_000_000)), "{took}");
+    world.marks = true;
+    for number in 0..8 {
+        send(&mut world, number, Ecn::Ect1);
+        world.run_for(Duration::from_millis(3));
+    }
+    world.run_for(Duration::from_millis(50));
+    let got = received(&world);
+    let expected: Vec<MediaPacket> = (0..8).map(media_packet).collect();
+    assert_eq!(got.iter().map(|(packet, ..)| *packet).collect::<Vec<_>>(), expected);
+    assert!(got.iter().all(|(_, _, ecn)| *ecn == Ecn::Ce));
+
+    let arrived = |(_, time, ecn): &(MediaPacket, Instant, Ecn)| {
+        let arrival = ReceiverInstant::from_nanos(time.as_nanos());
+        Some(ReceivedPacket { arrival, ecn: *ecn })
+    };
+    let report = FeedbackPacket {
+        base: SequenceNumber(0),
+        packets: got.iter().map(arrived).collect(),
+        generated: ReceiverInstant::from_nanos(world.now.as_nanos()),
+        key_frame_request: false,
+    };
+    let ssrc = world.client.peer.negotiated().video_ssrc;
+    let mut bytes = Vec::new();
+    rfc8888::from_session(&report, 7, ssrc).write(&mut bytes).unwrap();
+    world.client.peer.send_rtcp(&bytes).unwrap();
+    world.run_for(Duration::from_millis(50));
+
+    let rtcp = world.host.events.iter().find_map(|(_, event)| match event {
+        Event::Rtcp { bytes, .. } => Some(bytes.clone()),
+        _ => None,
+    });
+    let parsed = CongestionFeedback::parse(&rtcp.expect("a report")).unwrap();
+    let newest = SequenceNumber(7);
+    let read = FeedbackReader::default().to_session(&parsed, ssrc, newest).unwrap();
+    assert_eq!((read.base, read.packets.len()), (SequenceNumber(0), 8));
+    for (sent, back) in report.packets.iter().zip(&read.packets) {
+        let (sent, back) = (sent.unwrap(), back.unwrap());
+        let error = sent.arrival.saturating_since(back.arrival).as_nanos().abs();
+        assert!(error <= 1_000_000, "to 1/1024 s: {error} ns");
+        assert_eq!(sent.ecn, back.ecn);
+    }
+}
+
+#[test]
+fn messages_pass_on_channels_of_both_sides() {
+    let mut world = World::new(2, Weather::default());
+    let early = world.client.peer.open_channel("input", Delivery::UNRELIABLE).unwrap();
+    world.connect(Duration::from_secs(1)).expect("connected");
+    world.run_for(Duration::from_millis(100));
+    let late = world.host.peer.open_channel("control", Delivery::RELIABLE).unwrap();
+    assert_ne!(early % 2, late % 2);
+    let now = world.now;
+    world.client.peer.send_data(now, early, b"left").unwrap();
+    world.host.peer.send_data(now, late, b"").unwrap();
+    world.host.peer.send_data(now, late, &[9; 40_000]).unwrap();
+    world.run_for(Duration::from_millis(300));
+    let data = |events: &[(Instant, Event)]| {
+        let data = events.iter().filter_map(|(_, event)| match event {
+            Event::Data { label, bytes, .. } => Some((label.clone(), bytes.clone())),
+            _ => None,
+        });
+        data.collect::<Vec<_>>()
+    };
+    assert_eq!(data(&world.host.events), [("input".to_owned(), b"left".to_vec())]);
+    let expected = [("control".to_owned(), vec![]), ("control".to_owned(), vec![9; 40_000])];
+    assert_eq!(data(&world.client.events), expected);
+}
