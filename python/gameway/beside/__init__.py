@@ -67,7 +67,15 @@ def compare(simulated: ResultFolder, live: ResultFolder) -> list[Row]:
         sides[1], on=keys, how="inner", nulls_equal=True, suffix="_live", maintain_order="left"
     )
     rows = [_row(found, factors) for found in joined.iter_rows(named=True)]
-    return [row for row in rows if row.known]
+    return _by_condition([row for row in rows if row.known])
+
+
+def _by_condition(rows: list[Row]) -> list[Row]:
+    """Put what belongs to one condition together, in the order of the experiment."""
+    order: dict[tuple[str, ...], int] = {}
+    for row in rows:
+        order.setdefault(tuple(row.condition.values()), len(order))
+    return sorted(rows, key=lambda row: order[tuple(row.condition.values())])
 
 
 def frame(rows: list[Row]) -> pl.DataFrame:

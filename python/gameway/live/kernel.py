@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import platform
 import re
 import shutil
@@ -43,6 +42,8 @@ TOOLS: Mapping[str, tuple[tuple[str, ...], str]] = {
     "iperf3": (("iperf3", "--version"), "iperf3"),
     "tcpdump": (("tcpdump", "--version"), "tcpdump"),
     "setpriv": (("setpriv", "--version"), "util-linux"),
+    "nsenter": (("nsenter", "--version"), "util-linux"),
+    "sysctl": (("sysctl", "--version"), "procps"),
 }
 """How each tool tells its version, and the package of Debian that has it."""
 
@@ -63,15 +64,6 @@ def kernel_name(congestion_control: str) -> str:
 def file_name(algorithm: str) -> str:
     """Give what an experiment file calls a congestion control of the kernel."""
     return {kernel: own for own, kernel in KERNEL_NAMES.items()}.get(algorithm, algorithm)
-
-
-def check_root() -> None:
-    """Refuse a user who cannot make network namespaces."""
-    if os.geteuid() != 0:
-        raise GamewayError(
-            "live runs need root: they make network namespaces and TUN devices; run the same "
-            "command with sudo, or leave out --on live to simulate"
-        )
 
 
 def check_tools(needed: list[str]) -> None:

@@ -19,8 +19,9 @@ from typing import TYPE_CHECKING, Any
 
 from gameway import folder
 from gameway.live import competitors, hosts, pings, plan
+from gameway.live.ends import Ends
 from gameway.live.merge import Competition, Parts, merge
-from gameway.live.namespaces import clean, made
+from gameway.live.namespaces import clean
 from gameway.live.plan import CLIENT_PART, HOST, LINK, PING, Place
 from gameway.live.processes import Process, Supervisor
 
@@ -28,7 +29,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
-    from gameway.live.namespaces import Namespaces
     from gameway.live.plan import Plan
 
 STOPPING = threading.Event()
@@ -54,10 +54,10 @@ def _carry_out(own: Plan, target: Path) -> None:
     raw, parts = target / RAW, target / PARTS
     raw.mkdir()
     parts.mkdir()
-    with made([flow.address for flow in own.flows]) as namespaces:
+    with Ends(server_addresses=len(own.flows)) as ends:
         supervisor = Supervisor(raw, STOPPING)
         try:
-            stage = Stage(own, namespaces, supervisor, parts)
+            stage = Stage(own, ends, supervisor, parts)
             stage.set_up()
             stage.play()
             found = stage.collect()
@@ -75,7 +75,7 @@ class Stage:
     """The processes of one run, and what is to happen when."""
 
     plan: Plan
-    namespaces: Namespaces
+    ends: Ends
     supervisor: Supervisor
     parts: Path
     epoch_ns: int = 0
@@ -91,7 +91,7 @@ class Stage:
     def set_up(self) -> None:
         """Start all that must be there before time zero."""
         self.epoch_ns = time.monotonic_ns() + self.plan.setup_ns
-        place = Place(self.namespaces.path("server"), self.namespaces.path("client"), self.epoch_ns)
+        place = Place(str(self.ends.path("server")), str(self.ends.path("client")), self.epoch_ns)
         self._part(LINK, LINK, "router", plan.link_config(self.plan, place))
         self._servers()
         for stream in self.plan.streams:
@@ -135,7 +135,7 @@ class Stage:
         file.write_text(json.dumps(config | {"folder": str(own)}, indent=1), encoding="utf-8")
         file.chmod(0o600)
         command = [sys.executable, "-m", "gameway.live.part", kind, str(file)]
-        process = self.supervisor.start(name, self.namespaces.command(where, command))
+        process = self.supervisor.start(name, self.ends.command(where, command))
         self.folders.append(own)
         self.own.append(process)
         self.supervisor.wait_ready(process, self.epoch_ns)
@@ -143,7 +143,7 @@ class Stage:
     def _servers(self) -> None:
         for one in self.plan.competitors:
             command = competitors.server_command(self.plan, one)
-            inside = self.namespaces.command("server", command)
+            inside = self.ends.command("server", command)
             server = self.supervisor.start(f"{one['name']}-server", inside, may_end=True)
             self.servers[one["name"]] = server
         for server in self.servers.values():
@@ -153,14 +153,14 @@ class Stage:
         for one in self.plan.competitors:
             if competitors.asks_for_ecn(one):
                 address = self.plan.address(one["name"])
-                self.namespaces.execute(
+                self.ends.execute(
                     "client", ["ip", "route", "replace", f"{address}/32", "dev", plan.DEVICE,
                                "features", "ecn"]
                 )  # fmt: skip
 
     def _begin(self, competitor: dict[str, Any]) -> None:
         command = competitors.client_command(self.plan, competitor)
-        inside = self.namespaces.command("client", command)
+        inside = self.ends.command("client", command)
         ends = bool(competitor.get("bytes"))
         name = competitor["name"]
         self.clients[name] = self.supervisor.start(name, inside, may_end=ends)
@@ -172,7 +172,7 @@ class Stage:
 
     def _ping(self) -> None:
         command = pings.command(self.plan, self.plan.address(PING))
-        inside = self.namespaces.command("client", command)
+        inside = self.ends.command("client", command)
         self.pinging = self.supervisor.start(PING, inside)
 
     def _competition(self, name: str) -> Competition:
