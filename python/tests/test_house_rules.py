@@ -35,8 +35,10 @@ LAYERS: dict[str, set[str]] = {
     "events": {"units"},
     "media": {"units", "control"},
     "session": {"units", "control", "media"},
-    "sim": {*CORE, "events"},
-    "python": {*CORE, "events", "sim"},
+    "experiment": {*CORE, "events"} - {"session"},
+    "sim": {*CORE, "events", "experiment"},
+    "live": {*CORE, "events", "experiment"},
+    "python": {*CORE, "events", "experiment", "sim", "live"},
 }
 # Which crates of others a core crate may know: none that reads a clock, a file or a socket.
 EXTERNAL: dict[str, set[str]] = {

@@ -65,6 +65,35 @@ impl DelayHistogram {
         })
     }
 
+    /// Adds what another holds.
+    pub fn merge(&mut self, other: &Self) {
+        for bucket in 0..=BOUNDS {
+            self.counts[bucket] += other.counts[bucket];
+            self.sums[bucket] += other.sums[bucket];
+        }
+    }
+
+    /// The delay that this share of them does not exceed, evenly spread within its bucket; `None` if it is
+    /// empty.
+    #[must_use]
+    pub fn quantile(&self, share: f64) -> Option<Duration> {
+        let all: u64 = self.counts.iter().sum();
+        let wanted = share * all as f64;
+        let mut before = 0.0;
+        for (low, high, count, sum) in self.buckets() {
+            let inside = count as f64;
+            if before + inside >= wanted {
+                // The last bucket has no end; twice its mean's distance from its begin stands for it.
+                let mean = sum / count.max(1) as i64;
+                let high = if high == i64::MAX { low + 2 * (mean - low) } else { high };
+                let within = ((wanted - before) / inside).clamp(0.0, 1.0);
+                return Some(Duration::from_nanos(low + ((high - low) as f64 * within) as i64));
+            }
+            before += inside;
+        }
+        None
+    }
+
     /// Empties it.
     pub fn clear(&mut self) {
         *self = Self::default();
@@ -82,6 +111,23 @@ mod tests {
         }
         assert!(BOUND_NANOS.is_sorted());
         assert_eq!((BOUND_NANOS[0], BOUND_NANOS[BOUNDS - 1]), (1_000, 80_000_000_000));
+    }
+
+    #[test]
+    fn quantiles_lie_within_their_buckets() {
+        let mut histogram = DelayHistogram::default();
+        assert_eq!(histogram.quantile(0.5), None);
+        for micros in 1..=1000 {
+            histogram.add(Duration::from_micros(micros));
+        }
+        let mut twice = histogram.clone();
+        twice.merge(&histogram);
+        for one in [&histogram, &twice] {
+            for (share, least, most) in [(0.5, 490, 510), (0.99, 980, 1000), (0.01, 8, 12)] {
+                let found = one.quantile(share).expect("it holds something").as_nanos() / 1000;
+                assert!((least..=most).contains(&found), "{share}: {found} us");
+            }
+        }
     }
 
     #[test]

@@ -7,11 +7,13 @@
 
 mod column;
 mod histogram;
+mod live;
 mod records;
 mod table;
 
 pub use column::Name;
 pub use histogram::DelayHistogram;
+pub use live::LatenessRecord;
 pub use records::{
     BinRecord, ControllerRecord, EventRecord, FrameRecord, LinkRecord, PacketRecord, PingRecord,
     QueueDelayRecord, RunTables, SummaryRecord,

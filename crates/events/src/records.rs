@@ -45,6 +45,8 @@ macro_rules! record {
     };
 }
 
+pub(crate) use record;
+
 record! {
     /// One frame of a game stream, written when its fate is known.
     FrameRecord in "frames" {

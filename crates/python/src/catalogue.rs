@@ -1,11 +1,12 @@
 //! What can be named in an experiment file, and checks of files and options that it names.
 
 use gameway_control::{CATALOGUE, OptionSpec, RateLimits, oracle};
+use gameway_experiment::RunError;
+use gameway_experiment::check;
+use gameway_experiment::spec::{GatewaySpec, QueueSpec, WifiSpec};
 use gameway_gateway::{GATEWAYS, GatewayOption};
 use gameway_media::{FrameTable, RecordedVideo};
 use gameway_path::{Dscp, PortRange, Prefix, Protocol, QUEUES, QueueOption, Trace, Traffic};
-use gameway_sim::SimError;
-use gameway_sim::spec::{GatewaySpec, QueueSpec, WifiSpec};
 use gameway_tcp::Algorithm;
 use gameway_units::{Duration, Rate};
 use pyo3::exceptions::PyValueError;
@@ -98,16 +99,16 @@ pub fn check_queue(kind: &str, option: &str, value: &str) -> PyResult<()> {
     let mut table = json!({"kind": kind, "size": "100 packets"});
     table[option] = value;
     let queue: QueueSpec = serde_json::from_value(table).map_err(|error| refused(&error))?;
-    gameway_sim::check_queue(&queue).map_err(|error| refused(&error))
+    check::check_queue(&queue).map_err(|error| refused(&error))
 }
 
 /// Where and why a whole queue (a table as JSON) cannot be; `None` if it can.
 #[pyfunction]
 pub fn check_queue_table(table: &str) -> PyResult<Option<(String, String)>> {
     let queue: QueueSpec = serde_json::from_str(table).map_err(|error| refused(&error))?;
-    match gameway_sim::check_queue(&queue) {
+    match check::check_queue(&queue) {
         Ok(()) => Ok(None),
-        Err(SimError::Spec { field, why }) => {
+        Err(RunError::Spec { field, why }) => {
             Ok(Some((field.strip_prefix("queue.").unwrap_or(&field).to_owned(), why)))
         }
         Err(error) => Err(refused(&error)),
@@ -138,8 +139,8 @@ fn word<T: FromStr<Err: Display> + Display>(text: &str) -> PyResult<String> {
 #[pyfunction]
 pub fn check_wifi(table: &str) -> PyResult<()> {
     let wifi: WifiSpec = serde_json::from_str(table).map_err(|error| refused(&error))?;
-    gameway_sim::check_wifi(&wifi).map_err(|error| match error {
-        SimError::Spec { field, why } => {
+    check::check_wifi(&wifi).map_err(|error| match error {
+        RunError::Spec { field, why } => {
             let key = field.trim_start_matches("path.capacity.");
             PyValueError::new_err(format!("{key}: {why}"))
         }
@@ -153,7 +154,7 @@ pub fn check_gateway(kind: &str, options: &str) -> PyResult<()> {
     let mut table: Json = serde_json::from_str(options).map_err(|error| refused(&error))?;
     table["kind"] = kind.into();
     let gateway: GatewaySpec = serde_json::from_value(table).map_err(|error| refused(&error))?;
-    gameway_sim::check_gateway(&gateway).map_err(|error| refused(&error))
+    check::check_gateway(&gateway).map_err(|error| refused(&error))
 }
 
 fn refused(error: &dyn Display) -> PyErr {

@@ -25,8 +25,8 @@
 
 use crate::flow::FlowEnds;
 use crate::packet::{Content, Packet};
-use crate::recorder::Recorder;
 use gameway_events::TableError;
+use gameway_experiment::Recorder;
 use gameway_path::{FlowId, uniform};
 use gameway_units::{Bytes, Duration, Instant, Rate};
 use rand_xoshiro::Xoshiro256PlusPlus;

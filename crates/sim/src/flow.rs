@@ -4,8 +4,8 @@
 //! the data of a stream goes up: then the server stands where the other flows' clients are.
 
 use crate::packet::Packet;
-use crate::recorder::Recorder;
 use gameway_events::TableError;
+use gameway_experiment::Recorder;
 use gameway_units::{Duration, Instant};
 
 /// Both ends of a flow.

@@ -1,8 +1,8 @@
 //! Puts together what sender, path and receiver know of each frame, and writes it once all is known.
 
-use crate::recorder::Recorder;
 use gameway_control::FrameId;
 use gameway_events::{FrameRecord, Name, TableError};
+use gameway_experiment::Recorder;
 use gameway_session::{MediaPacket, SenderEvent};
 use gameway_units::{Bytes, Duration, Instant};
 use std::collections::VecDeque;

@@ -2,7 +2,7 @@
 //! its specification says otherwise.
 
 use crate::network::{CLIENT_PORTS, FIRST_CLIENT_PORT, Flow};
-use crate::spec::{HeaderSpec, Word};
+use gameway_experiment::spec::{HeaderSpec, Word};
 use gameway_path::{Dscp, Endpoint, FlowId, Header, Protocol};
 use std::net::{IpAddr, Ipv4Addr};
 

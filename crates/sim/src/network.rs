@@ -14,12 +14,11 @@
 
 use crate::agenda::Agenda;
 use crate::flow::FlowEnds;
-use crate::gateway::HomeGateway;
 use crate::hop::Hop;
 use crate::packet::Packet;
-use crate::recognition::Recognition;
-use crate::recorder::{Fate, Recorder};
+use crate::segments;
 use gameway_events::TableError;
+use gameway_experiment::{Fate, HomeGateway, Recognition, Recorder};
 use gameway_gateway::Passage;
 use gameway_gateway::classifier::Direction;
 use gameway_path::{DelayLine, Dropped, Header, Link, Loss, Transmitted};
@@ -256,7 +255,7 @@ impl Network {
             && from.passes_gateway()
         {
             let direction = from.direction(&packet);
-            recognition.see(now, &mut packet, direction, &mut self.recorder)?;
+            packet.traffic = recognition.see(now, &packet, direction, &mut self.recorder)?;
         }
         self.pass_on(flow, packet, now)
     }
@@ -269,8 +268,8 @@ impl Network {
         if let Some(gateway) = &mut self.gateway {
             let guarded = hops.contains(&PATH) && self.hops[PATH].guards(&packet);
             match (hop, guarded) {
-                (Some(PATH), true) => gateway.on_packet(now, Passage::Queue, &mut packet),
-                (None, false) => gateway.on_packet(now, Passage::Beside, &mut packet),
+                (Some(PATH), true) => segments::pass(gateway, now, Passage::Queue, &mut packet),
+                (None, false) => segments::pass(gateway, now, Passage::Beside, &mut packet),
                 _ => {}
             }
         }

@@ -1,6 +1,7 @@
 //! What travels between servers and clients: a packet of any flow, either way.
 
 use gameway_control::PacketKind;
+use gameway_experiment::Recorded;
 use gameway_path::{FlowId, Header, PathPacket, Traffic};
 use gameway_session::MediaPacket;
 use gameway_tcp::Segment;
@@ -73,9 +74,22 @@ impl Packet {
     pub fn back(flow: FlowId, size: Bytes, content: Content) -> Self {
         Self { returning: true, ..Self::new(flow, size, content) }
     }
+}
 
-    /// Its kind and number as the log of packets names them.
-    pub fn identity(&self) -> (&'static str, u64) {
+impl Recorded for Packet {
+    #[inline]
+    fn returning(&self) -> bool {
+        self.returning
+    }
+    #[inline]
+    fn came(&self) -> Instant {
+        self.came
+    }
+    #[inline]
+    fn waited(&self) -> Duration {
+        self.waited
+    }
+    fn identity(&self) -> (&'static str, u64) {
         match &self.content {
             Content::Media(media) => {
                 let kind = match media.kind {

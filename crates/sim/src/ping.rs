@@ -2,8 +2,8 @@
 
 use crate::flow::FlowEnds;
 use crate::packet::{Content, PING_SIZE, Packet};
-use crate::recorder::Recorder;
 use gameway_events::{PingRecord, TableError};
+use gameway_experiment::Recorder;
 use gameway_path::FlowId;
 use gameway_units::{Duration, Instant};
 use std::collections::VecDeque;

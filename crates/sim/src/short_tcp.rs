@@ -6,9 +6,9 @@
 
 use crate::flow::FlowEnds;
 use crate::packet::Packet;
-use crate::recorder::Recorder;
 use crate::tcp::{Tcp, TcpSetup};
 use gameway_events::{Name, TableError};
+use gameway_experiment::Recorder;
 use gameway_path::uniform;
 use gameway_units::{Bytes, Duration, Instant};
 use rand_core::Rng;

@@ -4,8 +4,8 @@ use crate::clock::ReceiverClock;
 use crate::flow::FlowEnds;
 use crate::frame_log::FrameLog;
 use crate::packet::{Content, Packet};
-use crate::recorder::Recorder;
 use gameway_events::{ControllerRecord, Name, TableError};
+use gameway_experiment::{Recorder, intern};
 use gameway_path::FlowId;
 use gameway_session::{FeedbackPacket, Receiver, ReceiverEvent, Sender, SenderEvent};
 use gameway_units::{Duration, Ecn, Instant};
@@ -185,16 +185,6 @@ impl Stream {
         }
         Ok(())
     }
-}
-
-/// The shared form of a name that is written often.
-pub fn intern(known: &mut Vec<(&'static str, Name)>, name: &'static str) -> Name {
-    if let Some((_, shared)) = known.iter().find(|(text, _)| *text == name) {
-        return shared.clone();
-    }
-    let shared: Name = name.into();
-    known.push((name, shared.clone()));
-    shared
 }
 
 impl FlowEnds for Stream {

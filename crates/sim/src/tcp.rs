@@ -2,8 +2,8 @@
 
 use crate::flow::FlowEnds;
 use crate::packet::{Content, Packet};
-use crate::recorder::Recorder;
 use gameway_events::{ControllerRecord, Name, TableError};
+use gameway_experiment::Recorder;
 use gameway_path::FlowId;
 use gameway_tcp::{
     Algorithm, Application, EcnMode, MAXIMUM_SEGMENT_SIZE, OnOff, Receiver, ReceiverConfig,

@@ -1,27 +1,26 @@
 //! The flows of a run, each with both ends and its ways.
 
+use super::BuildController;
 use super::foresight::Known;
-use super::routes::{Route, Routes};
-use super::{BuildController, SimError, read, spec_error};
 use crate::clock::ReceiverClock;
 use crate::datagrams::{self, Datagrams, Source};
 use crate::flow::FlowEnds;
 use crate::headers;
 use crate::network::{Flow, Way};
 use crate::ping::Ping;
-use crate::random;
 use crate::short_tcp::{ShortTcp, ShortTcpSetup};
-use crate::spec::{
-    self, Begin, CompetitorSpec, FeedbackSpec, HeaderSpec, JitterSpec, OnliveSpec, RunSpec,
-    ShortTcpSpec, Spacing, StreamSpec, TcpEcnSpec, TcpSpec, Text, UdpSpec, VideoChatSpec,
-    VideoSpec,
-};
 use crate::stream::{Schedule, Stream, StreamSetup};
 use crate::tcp::{Tcp, TcpSetup};
 use gameway_control::{FeedbackStyle, Oracle, RateController, RateLimits};
 use gameway_events::{BIN, Name};
+use gameway_experiment::build::{self, Route, Routes};
+use gameway_experiment::spec::{
+    self, Begin, CompetitorSpec, FeedbackSpec, HeaderSpec, OnliveSpec, RunSpec, ShortTcpSpec,
+    Spacing, StreamSpec, TcpEcnSpec, TcpSpec, Text, UdpSpec, VideoChatSpec, VideoSpec,
+};
+use gameway_experiment::{RunError, random, read, spec_error};
 use gameway_media::{EncoderCalibration, EncoderModel, FrameTable, RecordedVideo};
-use gameway_path::{DelayLine, FlowId, Jitter, Link, Protocol};
+use gameway_path::{DelayLine, FlowId, Link, Protocol};
 use gameway_session::{Receiver, ReceiverConfig, Sender, SenderConfig};
 use gameway_tcp::OnOff;
 use gameway_units::{Bytes, Duration, Instant, Rate, Ratio};
@@ -41,7 +40,7 @@ pub struct Parts<'a> {
 type Delays = (Duration, Duration);
 
 impl Parts<'_> {
-    pub fn flows(&self) -> Result<Vec<Flow>, SimError> {
+    pub fn flows(&self) -> Result<Vec<Flow>, RunError> {
         let mut flows = Vec::new();
         for (index, stream) in self.spec.stream.iter().enumerate() {
             flows.push(self.stream(FlowId(index as u16), stream)?);
@@ -63,7 +62,7 @@ impl Parts<'_> {
         (protocol, header): (Protocol, &HeaderSpec),
         way: &spec::Way<'_>,
         ends: Box<dyn FlowEnds>,
-    ) -> Result<Flow, SimError> {
+    ) -> Result<Flow, RunError> {
         let name = &self.names[usize::from(id.0)];
         let Some(route) = self.routes.of(way) else {
             let why =
@@ -104,7 +103,9 @@ impl Parts<'_> {
         };
         let line = DelayLine::new(delay);
         match jitter {
-            Some(spec) => line.with_jitter(jitter_of(spec), random::stream(self.spec.seed, &part)),
+            Some(spec) => {
+                line.with_jitter(build::jitter(spec), random::stream(self.spec.seed, &part))
+            }
             None => line,
         }
     }
@@ -125,7 +126,7 @@ impl Parts<'_> {
         }
     }
 
-    fn stream(&self, id: FlowId, stream: &StreamSpec) -> Result<Flow, SimError> {
+    fn stream(&self, id: FlowId, stream: &StreamSpec) -> Result<Flow, RunError> {
         let frame_interval = frame_interval(stream)?;
         let controller = self.controller(id, stream, frame_interval)?;
         let feedback = stream.feedback;
@@ -183,7 +184,7 @@ impl Parts<'_> {
         Duration::from_nanos(nanos as i64)
     }
 
-    fn encoder(&self, stream: &StreamSpec, interval: Duration) -> Result<EncoderModel, SimError> {
+    fn encoder(&self, stream: &StreamSpec, interval: Duration) -> Result<EncoderModel, RunError> {
         let video = match &stream.video {
             // An encoder's noise is no part of the limit.
             _ if is_oracle(stream) => return Ok(EncoderModel::steady(interval)),
@@ -200,7 +201,7 @@ impl Parts<'_> {
         id: FlowId,
         stream: &StreamSpec,
         frame_interval: Duration,
-    ) -> Result<Box<dyn RateController>, SimError> {
+    ) -> Result<Box<dyn RateController>, RunError> {
         let limits = limits(stream, frame_interval)?;
         let options = stream.controller.options();
         let controller: Result<Box<dyn RateController>, _> = if is_oracle(stream) {
@@ -210,10 +211,10 @@ impl Parts<'_> {
         } else {
             (self.controllers)(stream.controller.name(), &options, limits)
         };
-        controller.map_err(|source| SimError::Controller { stream: stream.name.clone(), source })
+        controller.map_err(|source| RunError::Controller { stream: stream.name.clone(), source })
     }
 
-    fn competitor(&self, id: FlowId, competitor: &CompetitorSpec) -> Result<Flow, SimError> {
+    fn competitor(&self, id: FlowId, competitor: &CompetitorSpec) -> Result<Flow, RunError> {
         let (protocol, ends): (_, Box<dyn FlowEnds>) = match competitor {
             CompetitorSpec::Tcp(tcp) => (Protocol::Tcp, Box::new(self.tcp(id, tcp)?)),
             CompetitorSpec::ShortTcp(short) => {
@@ -229,7 +230,7 @@ impl Parts<'_> {
         self.flow(id, (protocol, competitor.header()), &competitor.way(), ends)
     }
 
-    fn tcp(&self, id: FlowId, tcp: &TcpSpec) -> Result<Tcp, SimError> {
+    fn tcp(&self, id: FlowId, tcp: &TcpSpec) -> Result<Tcp, RunError> {
         let setup = TcpSetup {
             flow: id,
             congestion_control: tcp.congestion_control.clone(),
@@ -249,7 +250,7 @@ impl Parts<'_> {
         Tcp::new(setup).map_err(|why| congestion_control_error(&tcp.name, why))
     }
 
-    fn short_tcp(&self, id: FlowId, short: &ShortTcpSpec) -> Result<ShortTcp, SimError> {
+    fn short_tcp(&self, id: FlowId, short: &ShortTcpSpec) -> Result<ShortTcp, RunError> {
         let setup = ShortTcpSetup {
             transfer: TcpSetup {
                 flow: id,
@@ -329,7 +330,7 @@ impl Parts<'_> {
         std::iter::once(sound).chain(picture).collect()
     }
 
-    fn ping(&self, id: FlowId, interval: Duration) -> Result<Flow, SimError> {
+    fn ping(&self, id: FlowId, interval: Duration) -> Result<Flow, RunError> {
         let first = Instant::ZERO + self.below("ping", "phase", interval);
         let direction = spec::Direction::Down;
         let way = spec::Way { base_rtt: None, via: spec::Way::ALL, direction };
@@ -375,31 +376,19 @@ fn is_oracle(stream: &StreamSpec) -> bool {
     stream.controller.name() == gameway_control::oracle::SPEC.name
 }
 
-fn congestion_control_error(name: &str, why: String) -> SimError {
+fn congestion_control_error(name: &str, why: String) -> RunError {
     spec_error(format!("competitor \"{name}\": congestion_control"), why)
 }
 
-fn jitter_of(spec: &JitterSpec) -> Jitter {
-    match spec {
-        JitterSpec::Normal { mean, deviation } => {
-            Jitter::Normal { mean: mean.0, deviation: deviation.0 }
-        }
-        JitterSpec::HalfNormal { deviation } => Jitter::HalfNormal { deviation: deviation.0 },
-        JitterSpec::Periodic { delay, interval } => {
-            Jitter::Periodic { delay: delay.0, interval: interval.0 }
-        }
-    }
-}
-
-fn own_video(file: &Path) -> Result<Arc<RecordedVideo>, SimError> {
+fn own_video(file: &Path) -> Result<Arc<RecordedVideo>, RunError> {
     let path = file.to_owned();
     let table = FrameTable::parse(&read(file)?)
-        .map_err(|source| SimError::FrameTable { path: path.clone(), source })?;
-    let video = RecordedVideo::new(&table).map_err(|source| SimError::Video { path, source })?;
+        .map_err(|source| RunError::FrameTable { path: path.clone(), source })?;
+    let video = RecordedVideo::new(&table).map_err(|source| RunError::Video { path, source })?;
     Ok(Arc::new(video))
 }
 
-fn frame_interval(stream: &StreamSpec) -> Result<Duration, SimError> {
+fn frame_interval(stream: &StreamSpec) -> Result<Duration, RunError> {
     if !(1..=1000).contains(&stream.frame_rate) {
         let field = format!("stream \"{}\": frame_rate", stream.name);
         let why = format!("{} is not between 1 and 1000", stream.frame_rate);
@@ -408,7 +397,7 @@ fn frame_interval(stream: &StreamSpec) -> Result<Duration, SimError> {
     Ok(Duration::from_secs(1) / i64::from(stream.frame_rate))
 }
 
-fn limits(stream: &StreamSpec, frame_interval: Duration) -> Result<RateLimits, SimError> {
+fn limits(stream: &StreamSpec, frame_interval: Duration) -> Result<RateLimits, RunError> {
     let (min, max) = (stream.min_bitrate.0, stream.max_bitrate.0);
     if min == Rate::ZERO || min > max {
         let field = format!("stream \"{}\": min_bitrate", stream.name);

@@ -11,10 +11,10 @@
 //! | reports and acknowledgements on a way back that media shares take nothing | 1 to 2 % of the media; an oracle would need to foresee itself |
 
 use super::flows::rates;
-use super::routes::{Route, Routes};
 use crate::packet::PING_SIZE;
-use crate::spec::{CompetitorSpec, RunSpec, Text};
 use gameway_control::Foresight;
+use gameway_experiment::build::{Route, Routes};
+use gameway_experiment::spec::{CompetitorSpec, RunSpec, Text};
 use gameway_path::Link;
 use gameway_units::{Bytes, Duration, Instant, Rate};
 
@@ -222,7 +222,7 @@ mod tests {
         }))
         .expect("it is a specification");
         let routes = Routes::new(&spec.path);
-        let links = super::super::links(&spec.path).expect("the capacities are right");
+        let links = gameway_experiment::build::links(&spec.path).expect("the capacities are right");
         Known::new(&spec, &routes, &links, own)
     }
 

@@ -2,102 +2,26 @@
 
 mod flows;
 mod foresight;
-mod gateways;
-pub(crate) mod htb;
-mod queues;
-mod routes;
 mod wifi;
 
-use crate::gateway::HomeGateway;
+use crate::headers;
 use crate::hop::Hop;
 use crate::network::{Flow, Network};
-use crate::random;
-use crate::recognition::Recognition;
-use crate::recorder::Recorder;
-use crate::spec::{
-    CapacitySpec, ClassifierSpec, DropTailSpec, LossSpec, PathSpec, QueueSpec, RunSpec, Text,
-};
 use flows::Parts;
 use gameway_control::{OptionError, RateController, RateLimits};
-use gameway_events::{BIN, Name, SummaryRecord, TableError};
-use gameway_media::{FrameTableError, RecordedVideoError};
-use gameway_path::{Bottleneck, Header, Link, Loss, LossModel, StepsError, Trace, TraceError};
-use gameway_units::{Duration, Instant, QueueSize};
-pub(crate) use gateways::{sap_law, voap};
-pub(crate) use routes::BACK;
-use routes::Routes;
-use std::path::{Path, PathBuf};
-pub(crate) use wifi::config as wifi_config;
-
-/// Why a run cannot be done; the message names the field and what is allowed.
-#[derive(Debug, thiserror::Error)]
-pub enum SimError {
-    /// The specification does not make sense.
-    #[error("{field}: {why}")]
-    Spec {
-        /// The field.
-        field: String,
-        /// What is wrong with it.
-        why: String,
-    },
-    /// A controller cannot be built.
-    #[error("stream \"{stream}\": {source}")]
-    Controller {
-        /// The stream.
-        stream: String,
-        /// Why.
-        source: OptionError,
-    },
-    /// The capacity steps are wrong.
-    #[error("path.capacity: {0}")]
-    Steps(#[from] StepsError),
-    /// A trace is wrong.
-    #[error("{}: {source}", path.display())]
-    Trace {
-        /// The file.
-        path: PathBuf,
-        /// Why.
-        source: TraceError,
-    },
-    /// A frame table is wrong.
-    #[error("{}: {source}", path.display())]
-    FrameTable {
-        /// The file.
-        path: PathBuf,
-        /// Why.
-        source: FrameTableError,
-    },
-    /// A recording cannot be played.
-    #[error("{}: {source}", path.display())]
-    Video {
-        /// The file.
-        path: PathBuf,
-        /// Why.
-        source: RecordedVideoError,
-    },
-    /// A file cannot be read.
-    #[error("{}: {source}", path.display())]
-    Read {
-        /// The file.
-        path: PathBuf,
-        /// Why.
-        source: std::io::Error,
-    },
-    /// A result cannot be written.
-    #[error(transparent)]
-    Table(#[from] TableError),
-}
-
-/// A refusal of a field.
-pub(crate) fn spec_error(field: impl Into<String>, why: impl Into<String>) -> SimError {
-    SimError::Spec { field: field.into(), why: why.into() }
-}
+use gameway_events::{BIN, Name, SummaryRecord};
+use gameway_experiment::build::{self, BACK_QUEUE, Routes, flow_names};
+use gameway_experiment::spec::{ClassifierSpec, QueueSpec, RunSpec};
+use gameway_experiment::{HomeGateway, Recognition, Recorder, RunError, random};
+use gameway_path::{Bottleneck, Header, Link, Loss};
+use gameway_units::Instant;
+use std::path::Path;
 
 /// Runs `spec` and writes its tables into `folder`, which must exist. Gives the summary row.
 ///
 /// # Errors
 /// If the specification is wrong, a file it names cannot be read, or a table cannot be written.
-pub fn run(spec: &RunSpec, folder: &Path) -> Result<SummaryRecord, SimError> {
+pub fn run(spec: &RunSpec, folder: &Path) -> Result<SummaryRecord, RunError> {
     run_with(spec, folder, &gameway_control::build)
 }
 
@@ -113,8 +37,8 @@ pub fn run_with(
     spec: &RunSpec,
     folder: &Path,
     controllers: &BuildController<'_>,
-) -> Result<SummaryRecord, SimError> {
-    let built = build(spec, controllers)?;
+) -> Result<SummaryRecord, RunError> {
+    let built = built(spec, controllers)?;
     let end = Instant::ZERO + spec.duration.0;
     let recorder = Recorder::create(folder, built.names, built.links, end, &spec.record)?;
     let mut network = Network::new(built.hops, built.losses, built.flows, built.gateway, recorder);
@@ -131,7 +55,7 @@ pub fn run_with(
 ///
 /// # Errors
 /// If the specification is wrong, or a file it names cannot be read or is damaged.
-pub fn check(spec: &RunSpec) -> Result<(), SimError> {
+pub fn check(spec: &RunSpec) -> Result<(), RunError> {
     check_with(spec, &gameway_control::build)
 }
 
@@ -139,8 +63,8 @@ pub fn check(spec: &RunSpec) -> Result<(), SimError> {
 ///
 /// # Errors
 /// As of [`check`].
-pub fn check_with(spec: &RunSpec, controllers: &BuildController<'_>) -> Result<(), SimError> {
-    build(spec, controllers).map(drop)
+pub fn check_with(spec: &RunSpec, controllers: &BuildController<'_>) -> Result<(), RunError> {
+    built(spec, controllers).map(drop)
 }
 
 /// What a specification describes, ready to run.
@@ -153,25 +77,28 @@ struct Built {
     gateway: Option<HomeGateway>,
 }
 
-fn build(spec: &RunSpec, controllers: &BuildController<'_>) -> Result<Built, SimError> {
-    crate::check::check(spec)?;
+fn built(spec: &RunSpec, controllers: &BuildController<'_>) -> Result<Built, RunError> {
+    gameway_experiment::check::check(spec)?;
     let routes = Routes::new(&spec.path);
-    let links = links(&spec.path)?;
+    let links = build::links(&spec.path)?;
     let parts =
         Parts { spec, controllers, routes: &routes, links: &links, names: flow_names(spec) };
     let flows = parts.flows()?;
     let names = parts.names;
     let back = spec.path.back.as_ref().and_then(|back| back.loss.as_ref());
     let losses = [
-        spec.path.loss.as_ref().map(|one| loss(one, spec.seed, "path/loss")),
-        back.map(|one| loss(one, spec.seed, "back/loss")),
+        spec.path.loss.as_ref().map(|one| build::loss(one, spec.seed, "path/loss")),
+        back.map(|one| build::loss(one, spec.seed, "back/loss")),
     ];
     let link_names = routes.names();
     let hops = hops(spec, &link_names, links, &flows, &names)?;
     let interval = spec.record.controller_interval.map_or(BIN, |text| text.0);
-    let gateway = spec.path.gateway.as_ref().and_then(gateways::gateway);
-    let headers: Vec<Header> = flows.iter().map(|flow| flow.header).collect();
-    let gateway = gateway.map(|gateway| HomeGateway::new(gateway, interval, headers));
+    let gateway = spec.path.gateway.as_ref().and_then(build::gateway);
+    let own_headers: Vec<Header> = flows.iter().map(|flow| flow.header).collect();
+    let gateway = gateway.map(|gateway| {
+        let flow_of = move |header: &Header| headers::flow_of(&own_headers, header);
+        HomeGateway::new(gateway, interval, Box::new(flow_of))
+    });
     Ok(Built { names, links: link_names, hops, losses, flows, gateway })
 }
 
@@ -191,54 +118,13 @@ fn summary(spec: &RunSpec, network: &Network) -> SummaryRecord {
     }
 }
 
-/// The names of all flows, in the order of their numbers.
-pub(crate) fn flow_names(spec: &RunSpec) -> Vec<Name> {
-    let streams = spec.stream.iter().map(|stream| stream.name.as_str());
-    let competitors = spec.competitor.iter().map(|competitor| competitor.name());
-    let ping = spec.ping.iter().map(|_| "ping");
-    streams.chain(competitors).chain(ping).map(Name::from).collect()
-}
-
-pub(crate) fn read(path: &Path) -> Result<Vec<u8>, SimError> {
-    std::fs::read(path).map_err(|source| SimError::Read { path: path.to_owned(), source })
-}
-
-/// The links of all bottlenecks, in the order of [`Routes::names`].
-fn links(path: &PathSpec) -> Result<Vec<Link>, SimError> {
-    let further = path.hop.iter().map(|hop| &hop.capacity);
-    let back = path.back.iter().filter_map(|back| back.capacity.as_ref());
-    std::iter::once(&path.capacity).chain(further).chain(back).map(link).collect()
-}
-
-fn link(capacity: &CapacitySpec) -> Result<Link, SimError> {
-    Ok(match capacity {
-        CapacitySpec::Constant(rate) => Link::constant(rate.0)?,
-        CapacitySpec::Steps(list) => {
-            let steps = list.steps.iter().map(|(at, rate)| (Instant::ZERO + at.0, rate.0));
-            Link::steps(steps.collect())?
-        }
-        CapacitySpec::Wifi(spec) => wifi::nominal(spec)?,
-        CapacitySpec::Trace(file) => {
-            let path = file.trace.clone();
-            let trace = Trace::parse(&read(&path)?);
-            Link::trace(trace.map_err(|source| SimError::Trace { path, source })?)
-        }
-    })
-}
-
-/// RFC 8867 section 4: the queue of a bottleneck of which nothing else is said.
-const BACK_QUEUE: QueueSpec = QueueSpec::DropTail(DropTailSpec {
-    size: Text(QueueSize::Time(Duration::from_millis(300))),
-    mark_above: None,
-});
-
 fn hops(
     spec: &RunSpec,
     links: &[Name],
     capacities: Vec<Link>,
     flows: &[Flow],
     names: &[Name],
-) -> Result<Vec<Hop>, SimError> {
+) -> Result<Vec<Hop>, RunError> {
     let path = &spec.path;
     let further = path.hop.iter().map(|hop| &hop.queue);
     let back = path.back.iter().map(|back| back.queue.as_ref().unwrap_or(&BACK_QUEUE));
@@ -248,27 +134,18 @@ fn hops(
         if let Some(medium) = path.capacity.wifi().filter(|_| number == 0) {
             return wifi::hop(medium, path, link, flows, (spec.seed, names));
         }
-        let (size, base_rtt) = (queues::size(queue), path.base_rtt.0);
-        let built = |limit| queues::queue(queue, limit, base_rtt, spec.seed, name);
+        let (size, base_rtt) = (build::size(queue), path.base_rtt.0);
+        let built = |limit| build::queue(queue, limit, base_rtt, spec.seed, name);
         Bottleneck::try_new(link, size, base_rtt, built).map(Hop::Wired)
     };
     parts.map(hop).collect()
-}
-
-fn loss(loss: &LossSpec, seed: u64, part: &str) -> Loss {
-    let model = match *loss {
-        LossSpec::Random { probability } => LossModel::Random { probability: probability.0 },
-        LossSpec::Bursty { probability, burst_length } => {
-            LossModel::Bursty { probability: probability.0, burst_length }
-        }
-    };
-    Loss::new(model, random::stream(seed, part))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use std::fs;
+    use std::path::PathBuf;
 
     /// What `check` says of a stream with these keys over this capacity.
     fn checked(capacity: &str, stream: &str) -> String {

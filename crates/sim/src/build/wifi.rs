@@ -1,117 +1,18 @@
-//! From the specification of a Wi-Fi medium to the medium.
+//! A Wi-Fi medium among the flows that are on it.
 
-use super::queues;
-use super::{SimError, spec_error};
 use crate::hop::{Hop, Wifi};
 use crate::network::Flow;
-use crate::random;
-use crate::spec::{DropTailSpec, PathSpec, QueueSpec, Text, WifiName, WifiSpec};
 use gameway_events::Name;
-use gameway_path::{
-    DataRate, GuardInterval, Limit, Link, Medium, Spatial, Timing, WifiConfig, WifiError,
-};
-use gameway_units::{Bytes, Duration, Instant, QueueSize, Rate};
+use gameway_experiment::build::{self, wifi_config, wifi_refused};
+use gameway_experiment::spec::{DropTailSpec, PathSpec, QueueSpec, Text, WifiSpec};
+use gameway_experiment::{RunError, random};
+use gameway_path::{Limit, Link, Medium};
+use gameway_units::{Instant, QueueSize};
 use std::net::IpAddr;
-
-/// Queues sized in BDPs or time, and tables, are by what one node with packets of this size gets through.
-const NOMINAL_PACKET: Bytes = Bytes::new(1500);
 
 /// As Linux's `txqueuelen` of an interface: 1000 packets.
 const STATION_QUEUE: QueueSpec =
     QueueSpec::DropTail(DropTailSpec { size: Text(QueueSize::Packets(1000)), mark_above: None });
-
-fn refused(error: &WifiError) -> SimError {
-    let text = error.to_string();
-    let (key, why) = text.split_once(": ").unwrap_or(("wifi", &text));
-    spec_error(format!("path.capacity.{key}"), why)
-}
-
-/// The medium's parameters.
-///
-/// # Errors
-/// If a key is wrong, or the generation does not have it.
-pub fn config(spec: &WifiSpec) -> Result<WifiConfig, SimError> {
-    let mut config = WifiConfig::new(data_rate(spec)?).map_err(|error| refused(&error))?;
-    if let Some(Text(rate)) = spec.basic_rate {
-        config.basic_mbps = whole_mbps(rate);
-    }
-    config.slot = spec.slot.map_or(config.slot, |text| text.0);
-    config.error_rate = spec.error_rate.map_or(config.error_rate, |text| text.0);
-    config.attempts = spec.attempts.unwrap_or(config.attempts);
-    config.cw_min = spec.cw_min.unwrap_or(config.cw_min);
-    config.cw_max = spec.cw_max.unwrap_or(config.cw_max);
-    config.rts_above = spec.rts_above.map(|text| text.0);
-    if let Some(packets) = spec.aggregate {
-        config.aggregation.packets = packets as usize;
-    }
-    config.aggregation.time = spec.aggregate_time.map_or(config.aggregation.time, |text| text.0);
-    config.check().map_err(|error| refused(&error))?;
-    Ok(config)
-}
-
-/// Zero, which no rate is, for what is no whole number of Mb/s.
-fn whole_mbps(rate: Rate) -> u32 {
-    let bps = rate.as_bps();
-    if bps.is_multiple_of(1_000_000) { u32::try_from(bps / 1_000_000).unwrap_or(0) } else { 0 }
-}
-
-fn data_rate(spec: &WifiSpec) -> Result<DataRate, SimError> {
-    let (data, width): (fn(Spatial) -> DataRate, _) = match spec.wifi {
-        WifiName::G => {
-            only_by_streams(spec)?;
-            return Ok(DataRate::Ofdm(spec.rate.map_or(54, |text| whole_mbps(text.0))));
-        }
-        WifiName::N => (DataRate::Ht, 20),
-        WifiName::Ac => (DataRate::Vht, 80),
-    };
-    if spec.rate.is_some() {
-        let why = "only 802.11g has it; give mcs, streams, width and guard_interval";
-        return Err(spec_error("path.capacity.rate", why));
-    }
-    Ok(data(Spatial {
-        mcs: spec.mcs.unwrap_or(7),
-        streams: spec.streams.unwrap_or(2),
-        width_mhz: spec.width.map_or(width, |text| text.0.0),
-        guard_interval: guard_interval(spec.guard_interval)?,
-    }))
-}
-
-/// Refuses for 802.11g what the later generations have.
-fn only_by_streams(spec: &WifiSpec) -> Result<(), SimError> {
-    let given = [
-        ("mcs", spec.mcs.is_some()),
-        ("streams", spec.streams.is_some()),
-        ("width", spec.width.is_some()),
-        ("guard_interval", spec.guard_interval.is_some()),
-        ("aggregate_time", spec.aggregate_time.is_some()),
-    ];
-    match given.iter().find(|(_, is_given)| *is_given) {
-        None => Ok(()),
-        Some((key, _)) => {
-            let field = format!("path.capacity.{key}");
-            Err(spec_error(field, "802.11g does not have it; give rate"))
-        }
-    }
-}
-
-fn guard_interval(given: Option<Text<Duration>>) -> Result<GuardInterval, SimError> {
-    match given.map(|text| text.0.as_nanos()) {
-        None | Some(800) => Ok(GuardInterval::Long),
-        Some(400) => Ok(GuardInterval::Short),
-        Some(_) => {
-            Err(spec_error("path.capacity.guard_interval", "neither \"800 ns\" nor \"400 ns\""))
-        }
-    }
-}
-
-/// What stands for the capacity of a medium where one number is needed.
-///
-/// # Errors
-/// As of [`config`].
-pub fn nominal(spec: &WifiSpec) -> Result<Link, SimError> {
-    let rate = Timing::new(config(spec)?).saturation(NOMINAL_PACKET);
-    Ok(Link::constant(rate)?)
-}
 
 /// The station of each client, numbered behind the access point; those of one address are one.
 fn stations(clients: &[IpAddr]) -> Vec<usize> {
@@ -131,21 +32,21 @@ fn stations(clients: &[IpAddr]) -> Vec<usize> {
 /// have these names.
 ///
 /// # Errors
-/// As of [`config`].
+/// If a key is wrong, or the generation does not have it.
 pub fn hop(
     spec: &WifiSpec,
     path: &PathSpec,
     nominal: Link,
     flows: &[Flow],
     (seed, names): (u64, &[Name]),
-) -> Result<Hop, SimError> {
+) -> Result<Hop, RunError> {
     let clients: Vec<IpAddr> = flows.iter().map(|flow| flow.header.destination.address).collect();
     let stations = stations(&clients);
     let capacity = nominal.nominal_capacity(Instant::ZERO);
     let queue = |queue: &QueueSpec, part: &str| {
         let base_rtt = path.base_rtt.0;
-        let limit = Limit::of(queues::size(queue), capacity, base_rtt);
-        queues::queue(queue, limit, base_rtt, seed, part)
+        let limit = Limit::of(build::size(queue), capacity, base_rtt);
+        build::queue(queue, limit, base_rtt, seed, part)
     };
     let mut all = vec![queue(&path.queue, "path")?];
     for (&station, name) in stations.iter().zip(names) {
@@ -156,7 +57,8 @@ pub fn hop(
         }
     }
     let random = random::stream(seed, "path/wifi");
-    let medium = Medium::new(config(spec)?, all, random).map_err(|error| refused(&error))?;
+    let medium =
+        Medium::new(wifi_config(spec)?, all, random).map_err(|error| wifi_refused(&error))?;
     let of_flow = clients.into_iter().zip(stations).collect();
     Ok(Hop::Wifi(Wifi::new(medium, nominal, of_flow)))
 }

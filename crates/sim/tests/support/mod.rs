@@ -6,7 +6,7 @@ use arrow_array::types::{Float64Type, Int64Type, UInt16Type, UInt32Type, UInt64T
 use arrow_array::{Array, ArrayRef};
 use arrow_schema::DataType;
 use gameway_events::SummaryRecord;
-use gameway_sim::{RunSpec, SimError};
+use gameway_sim::{RunError, RunSpec};
 use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
@@ -58,7 +58,7 @@ pub fn run(spec: &Value) -> Run {
 
 pub fn try_run(spec: &Value, folder: &Path) -> Result<SummaryRecord, String> {
     let spec: RunSpec = serde_json::from_value(spec.clone()).map_err(|error| error.to_string())?;
-    gameway_sim::run(&spec, folder).map_err(|error: SimError| error.to_string())
+    gameway_sim::run(&spec, folder).map_err(|error: RunError| error.to_string())
 }
 
 impl Run {

@@ -1,7 +1,7 @@
 //! Queues and their options.
 
 use super::{HIGHEST_RATE, LONGEST_DELAY, SHORTEST_INTERVAL, between, number, rate, share, span};
-use crate::build::SimError;
+use crate::RunError;
 use crate::spec::{DualPi2Spec, HtbSpec, QueueSpec, Text};
 use gameway_units::{Bytes, Duration, Rate};
 
@@ -16,11 +16,11 @@ const MOST_OVERHEAD: Bytes = Bytes::new(256);
 ///
 /// # Errors
 /// The first option that is wrong, and what is allowed.
-pub fn check_queue(queue: &QueueSpec) -> Result<(), SimError> {
+pub fn check_queue(queue: &QueueSpec) -> Result<(), RunError> {
     check_queue_of("queue", queue)
 }
 
-pub(super) fn check_queue_of(field: &str, queue: &QueueSpec) -> Result<(), SimError> {
+pub(super) fn check_queue_of(field: &str, queue: &QueueSpec) -> Result<(), RunError> {
     let at = |option: &str| format!("{field}.{option}");
     let time = |option, given: Option<Text<Duration>>, least| match given {
         Some(text) => span(&at(option), text.0, least, LONGEST_DELAY),
@@ -58,7 +58,7 @@ pub(super) fn check_queue_of(field: &str, queue: &QueueSpec) -> Result<(), SimEr
     }
 }
 
-fn check_htb(field: &str, spec: &HtbSpec) -> Result<(), SimError> {
+fn check_htb(field: &str, spec: &HtbSpec) -> Result<(), RunError> {
     if let Some(all) = spec.rate {
         rate(&format!("{field}.rate"), all.0)?;
     }
@@ -70,14 +70,14 @@ fn check_htb(field: &str, spec: &HtbSpec) -> Result<(), SimError> {
             check_queue_of(&at("queue"), queue)?;
         }
     }
-    crate::build::htb::check(field, spec)
+    crate::build::check_htb(field, spec)
 }
 
 fn check_dual_pi2(
     at: &impl Fn(&str) -> String,
-    time: &impl Fn(&'static str, Option<Text<Duration>>, Duration) -> Result<(), SimError>,
+    time: &impl Fn(&'static str, Option<Text<Duration>>, Duration) -> Result<(), RunError>,
     spec: &DualPi2Spec,
-) -> Result<(), SimError> {
+) -> Result<(), RunError> {
     let (any, some) = (Duration::ZERO, SHORTEST_INTERVAL);
     time("target", spec.target, some)?;
     time("update_interval", spec.update_interval, some)?;

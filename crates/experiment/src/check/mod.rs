@@ -10,12 +10,11 @@ mod queue;
 pub use path::{check_gateway, check_wifi};
 pub use queue::check_queue;
 
-use crate::build::{SimError, spec_error};
-use crate::spec::{RunSpec, Text};
+use crate::spec::{PathSpec, RecordSpec, RunSpec, Text};
+use crate::{RunError, spec_error};
 use flows::{check_competitor, check_foresight, check_stream};
 use gameway_events::BIN;
 use gameway_units::{Duration, Rate, Ratio};
-use path::check_path;
 use std::fmt::Display;
 
 const LONGEST_RUN: Duration = Duration::from_secs(366 * 24 * 3600);
@@ -30,9 +29,10 @@ const MOST_FLOWS: usize = 1_000;
 ///
 /// # Errors
 /// The first field that is wrong, and what is allowed.
-pub fn check(spec: &RunSpec) -> Result<(), SimError> {
+pub fn check(spec: &RunSpec) -> Result<(), RunError> {
     span("duration", spec.duration.0, Duration::from_nanos(1), LONGEST_RUN)?;
     check_path(&spec.path)?;
+    check_record(&spec.record)?;
     let count = spec.stream.len() + spec.competitor.len();
     if count > MOST_FLOWS {
         return Err(spec_error("stream", format!("{count} flows; at most {MOST_FLOWS} can run")));
@@ -43,26 +43,51 @@ pub fn check(spec: &RunSpec) -> Result<(), SimError> {
     if let Some(ping) = &spec.ping {
         span("ping.interval", ping.interval.0, SHORTEST_INTERVAL, LONGEST_RUN)?;
     }
-    if let Some(interval) = &spec.record.controller_interval {
+    check_names(spec)
+}
+
+/// Whether a path of this specification can be built; the files that it names are not read.
+///
+/// # Errors
+/// The first field that is wrong, and what is allowed.
+pub fn check_path(path: &PathSpec) -> Result<(), RunError> {
+    path::check_path(path)?;
+    let mut hops: Vec<&str> = path.hop.iter().map(|hop| hop.name.as_str()).collect();
+    hops.sort_unstable();
+    match hops.windows(2).find(|pair| pair[0] == pair[1]) {
+        None => Ok(()),
+        Some(pair) => {
+            let why = format!("two hops are called \"{}\"; names must differ", pair[0]);
+            Err(spec_error("path.hop.name", why))
+        }
+    }
+}
+
+/// Whether this can be recorded.
+///
+/// # Errors
+/// The first field that is wrong, and what is allowed.
+pub fn check_record(record: &RecordSpec) -> Result<(), RunError> {
+    if let Some(interval) = &record.controller_interval {
         span("record.controller_interval", interval.0, SHORTEST_INTERVAL, LONGEST_RUN)?;
     }
-    if let Some(window) = &spec.record.delay_window
+    if let Some(window) = &record.delay_window
         && (window.0 < BIN || window.0.as_nanos() % BIN.as_nanos() != 0)
     {
         let why = format!("{} is not a multiple of {BIN}, of which the tables have bins", window.0);
         return Err(spec_error("record.delay_window", why));
     }
-    check_names(spec)
+    Ok(())
 }
 
-fn span(field: &str, span: Duration, least: Duration, most: Duration) -> Result<(), SimError> {
+fn span(field: &str, span: Duration, least: Duration, most: Duration) -> Result<(), RunError> {
     if (least..=most).contains(&span) {
         return Ok(());
     }
     Err(spec_error(field, format!("{span} is not between {least} and {most}")))
 }
 
-fn rate(field: &str, rate: Rate) -> Result<(), SimError> {
+fn rate(field: &str, rate: Rate) -> Result<(), RunError> {
     if rate <= HIGHEST_RATE {
         return Ok(());
     }
@@ -74,7 +99,7 @@ fn between<T: PartialOrd + Display>(
     given: Option<Text<T>>,
     least: T,
     most: T,
-) -> Result<(), SimError> {
+) -> Result<(), RunError> {
     match given {
         Some(Text(value)) if value < least || value > most => {
             Err(spec_error(field, format!("{value} is not between {least} and {most}")))
@@ -83,7 +108,7 @@ fn between<T: PartialOrd + Display>(
     }
 }
 
-fn number(field: &str, given: Option<f64>, least: f64, most: f64) -> Result<(), SimError> {
+fn number(field: &str, given: Option<f64>, least: f64, most: f64) -> Result<(), RunError> {
     match given {
         Some(value) if !(least..=most).contains(&value) => {
             Err(spec_error(field, format!("{value} is not between {least} and {most}")))
@@ -92,7 +117,7 @@ fn number(field: &str, given: Option<f64>, least: f64, most: f64) -> Result<(), 
     }
 }
 
-fn share(field: &str, given: Option<Text<Ratio>>) -> Result<(), SimError> {
+fn share(field: &str, given: Option<Text<Ratio>>) -> Result<(), RunError> {
     match given {
         Some(Text(share)) if share > Ratio::ONE => {
             Err(spec_error(field, format!("{share} is more than 100 %")))
@@ -101,7 +126,7 @@ fn share(field: &str, given: Option<Text<Ratio>>) -> Result<(), SimError> {
     }
 }
 
-fn positive_rate(field: String, limit: Rate) -> Result<(), SimError> {
+fn positive_rate(field: String, limit: Rate) -> Result<(), RunError> {
     rate(&field, limit)?;
     if limit == Rate::ZERO {
         return Err(spec_error(field, "must be more than 0 b/s"));
@@ -109,13 +134,7 @@ fn positive_rate(field: String, limit: Rate) -> Result<(), SimError> {
     Ok(())
 }
 
-fn check_names(spec: &RunSpec) -> Result<(), SimError> {
-    let mut hops: Vec<&str> = spec.path.hop.iter().map(|hop| hop.name.as_str()).collect();
-    hops.sort_unstable();
-    if let Some(pair) = hops.windows(2).find(|pair| pair[0] == pair[1]) {
-        let why = format!("two hops are called \"{}\"; names must differ", pair[0]);
-        return Err(spec_error("path.hop.name", why));
-    }
+fn check_names(spec: &RunSpec) -> Result<(), RunError> {
     let mut names = crate::build::flow_names(spec);
     names.sort_unstable();
     match names.windows(2).find(|pair| pair[0] == pair[1]) {

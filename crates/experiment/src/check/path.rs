@@ -2,15 +2,16 @@
 
 use super::queue::check_queue_of;
 use super::{LONGEST_DELAY, LONGEST_RUN, SHORTEST_INTERVAL, number, positive_rate, rate, span};
-use crate::build::{SimError, sap_law, spec_error, voap, wifi_config};
+use crate::build::{sap_law, voap, wifi_config};
 use crate::spec::{
     BackSpec, CapacitySpec, ClassifierSpec, GatewaySpec, HopSpec, HtbSpec, JitterSpec, LossSpec,
     PathSpec, QueueSpec, Text, Way, WifiSpec,
 };
+use crate::{RunError, spec_error};
 use gameway_gateway::{SapLawConfig, VoapConfig};
 use gameway_units::{Duration, Ratio};
 
-pub(super) fn check_path(path: &PathSpec) -> Result<(), SimError> {
+pub(super) fn check_path(path: &PathSpec) -> Result<(), RunError> {
     check_capacity("path.capacity", &path.capacity)?;
     span("path.base_rtt", path.base_rtt.0, Duration::ZERO, LONGEST_DELAY)?;
     if let Some(forward) = path.forward_delay {
@@ -29,7 +30,7 @@ pub(super) fn check_path(path: &PathSpec) -> Result<(), SimError> {
 }
 
 /// A rule on what a flow is needs something that tells.
-fn check_recognition(path: &PathSpec) -> Result<(), SimError> {
+fn check_recognition(path: &PathSpec) -> Result<(), RunError> {
     if path.classifier != ClassifierSpec::None {
         return Ok(());
     }
@@ -46,7 +47,7 @@ fn check_recognition(path: &PathSpec) -> Result<(), SimError> {
     Ok(())
 }
 
-fn check_rules(field: &str, htb: &HtbSpec) -> Result<(), SimError> {
+fn check_rules(field: &str, htb: &HtbSpec) -> Result<(), RunError> {
     for (name, class) in &htb.class {
         let field = format!("{field}.class.{name}");
         if class.rules.0.values().any(|rule| rule.traffic.is_some()) {
@@ -61,7 +62,7 @@ fn check_rules(field: &str, htb: &HtbSpec) -> Result<(), SimError> {
 }
 
 /// A medium is the path's own bottleneck, and carries both ways.
-fn check_shared(path: &PathSpec) -> Result<(), SimError> {
+fn check_shared(path: &PathSpec) -> Result<(), RunError> {
     let back = path.back.as_ref().and_then(|back| back.capacity.as_ref());
     let hops =
         path.hop.iter().map(|hop| (format!("path.hop \"{}\": capacity", hop.name), &hop.capacity));
@@ -78,7 +79,7 @@ fn check_shared(path: &PathSpec) -> Result<(), SimError> {
     Ok(())
 }
 
-fn check_hop(hop: &HopSpec) -> Result<(), SimError> {
+fn check_hop(hop: &HopSpec) -> Result<(), RunError> {
     if [Way::ALL, Way::PATH, crate::build::BACK].contains(&hop.name.as_str()) {
         return Err(spec_error("path.hop.name", format!("\"{}\" means something else", hop.name)));
     }
@@ -87,7 +88,7 @@ fn check_hop(hop: &HopSpec) -> Result<(), SimError> {
     check_queue_of(&field("queue"), &hop.queue)
 }
 
-fn check_back(back: &BackSpec) -> Result<(), SimError> {
+fn check_back(back: &BackSpec) -> Result<(), RunError> {
     if let Some(capacity) = &back.capacity {
         check_capacity("path.back.capacity", capacity)?;
     } else if back.queue.is_some() {
@@ -103,7 +104,7 @@ fn check_back(back: &BackSpec) -> Result<(), SimError> {
     check_loss("path.back.loss", back.loss.as_ref())
 }
 
-fn check_capacity(field: &str, capacity: &CapacitySpec) -> Result<(), SimError> {
+fn check_capacity(field: &str, capacity: &CapacitySpec) -> Result<(), RunError> {
     match capacity {
         CapacitySpec::Constant(capacity) => rate(field, capacity.0),
         CapacitySpec::Steps(list) => list.steps.iter().try_for_each(|(at, capacity)| {
@@ -119,7 +120,7 @@ fn check_capacity(field: &str, capacity: &CapacitySpec) -> Result<(), SimError> 
 ///
 /// # Errors
 /// The first key that is wrong, and what is allowed.
-pub fn check_wifi(wifi: &WifiSpec) -> Result<(), SimError> {
+pub fn check_wifi(wifi: &WifiSpec) -> Result<(), RunError> {
     let field = |key: &str| format!("path.capacity.{key}");
     let (shortest, longest) = (Duration::from_micros(1), Duration::from_millis(10));
     if let Some(slot) = wifi.slot {
@@ -139,11 +140,11 @@ pub fn check_wifi(wifi: &WifiSpec) -> Result<(), SimError> {
 ///
 /// # Errors
 /// The first option that is wrong, and what is allowed.
-pub fn check_gateway(gateway: &GatewaySpec) -> Result<(), SimError> {
+pub fn check_gateway(gateway: &GatewaySpec) -> Result<(), RunError> {
     check_gateway_of("gateway", gateway)
 }
 
-fn check_gateway_of(field: &str, gateway: &GatewaySpec) -> Result<(), SimError> {
+fn check_gateway_of(field: &str, gateway: &GatewaySpec) -> Result<(), RunError> {
     let at = |option: &str| format!("{field}.{option}");
     let time = |option, time, least| span(&at(option), time, least, LONGEST_DELAY);
     match gateway {
@@ -164,7 +165,7 @@ fn check_gateway_of(field: &str, gateway: &GatewaySpec) -> Result<(), SimError> 
     }
 }
 
-fn check_jitter(field: &str, jitter: Option<&JitterSpec>) -> Result<(), SimError> {
+fn check_jitter(field: &str, jitter: Option<&JitterSpec>) -> Result<(), RunError> {
     let delay = |part, delay: Text<Duration>| {
         span(&format!("{field}.{part}"), delay.0, Duration::ZERO, LONGEST_DELAY)
     };
@@ -181,7 +182,7 @@ fn check_jitter(field: &str, jitter: Option<&JitterSpec>) -> Result<(), SimError
     }
 }
 
-fn check_loss(field: &str, loss: Option<&LossSpec>) -> Result<(), SimError> {
+fn check_loss(field: &str, loss: Option<&LossSpec>) -> Result<(), RunError> {
     let Some(loss) = loss else { return Ok(()) };
     let (LossSpec::Random { probability } | LossSpec::Bursty { probability, .. }) = *loss;
     if probability.0 > Ratio::ONE {

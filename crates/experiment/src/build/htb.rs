@@ -1,10 +1,11 @@
 //! From the classes of an experiment file to an HTB.
 
 use super::queues;
-use super::{SimError, spec_error};
-use crate::packet::Packet;
 use crate::spec::{ClassSpec, HtbSpec};
-use gameway_path::{Classifier, DropTail, Htb, HtbClass, HtbConfig, Limit, Queue, Rule};
+use crate::{RunError, spec_error};
+use gameway_path::{
+    Classifier, DropTail, Htb, HtbClass, HtbConfig, Limit, PathPacket, Queue, Rule,
+};
 use gameway_units::Duration;
 
 /// The most bytes of a burst or a quantum: what is more is a slip of the pen.
@@ -18,20 +19,20 @@ struct Plan<'a> {
 }
 
 /// Whether there can be such an HTB; the queues of its classes are checked elsewhere.
-pub fn check(field: &str, spec: &HtbSpec) -> Result<(), SimError> {
+pub fn check(field: &str, spec: &HtbSpec) -> Result<(), RunError> {
     plan(field, spec).map(drop)
 }
 
 /// The queue of the bottleneck called `link` in a run of this seed.
-pub fn htb(
+pub fn htb<P: PathPacket + Copy + 'static>(
     spec: &HtbSpec,
     base_rtt: Duration,
     seed: u64,
     link: &str,
-) -> Result<Htb<Packet>, SimError> {
+) -> Result<Htb<P>, RunError> {
     let Plan { classes, config, classifier } = plan(link, spec)?;
     let mut failure = None;
-    let made = Htb::new(&config, classifier, |number, class| -> Box<dyn Queue<Packet>> {
+    let made = Htb::new(&config, classifier, |number, class| -> Box<dyn Queue<P>> {
         let (name, own) = classes[number];
         let size = own.queue.as_ref().map_or(spec.size.0, |queue| queues::size(queue));
         let limit = Limit::of(size, class.rate, base_rtt);
@@ -48,7 +49,7 @@ pub fn htb(
     }
 }
 
-fn plan<'a>(field: &str, spec: &'a HtbSpec) -> Result<Plan<'a>, SimError> {
+fn plan<'a>(field: &str, spec: &'a HtbSpec) -> Result<Plan<'a>, RunError> {
     let mut classes: Vec<(&str, &ClassSpec)> =
         spec.class.iter().map(|(name, class)| (name.as_str(), class)).collect();
     classes.sort_by_key(|&(name, class)| (class.order, name));
@@ -72,7 +73,7 @@ struct Names<'a> {
 }
 
 impl Names<'_> {
-    fn refuse(&self, class: &str, part: &str, why: impl Into<String>) -> SimError {
+    fn refuse(&self, class: &str, part: &str, why: impl Into<String>) -> RunError {
         spec_error(format!("{}.class.{class}.{part}", self.field), why)
     }
 
@@ -88,7 +89,7 @@ impl Names<'_> {
         self.classes.iter().any(|(_, class)| class.parent.as_deref() == Some(name))
     }
 
-    fn class(&self, name: &str, spec: &ClassSpec) -> Result<HtbClass, SimError> {
+    fn class(&self, name: &str, spec: &ClassSpec) -> Result<HtbClass, RunError> {
         let parent = match &spec.parent {
             None => None,
             Some(parent) => Some(self.number(parent).ok_or_else(|| {
@@ -118,7 +119,7 @@ impl Names<'_> {
     }
 
     /// What an inner class has no use for.
-    fn check_inner(&self, name: &str, spec: &ClassSpec) -> Result<(), SimError> {
+    fn check_inner(&self, name: &str, spec: &ClassSpec) -> Result<(), RunError> {
         if !self.has_children(name) {
             return Ok(());
         }
@@ -138,7 +139,7 @@ impl Names<'_> {
         }
     }
 
-    fn default(&self, name: &str) -> Result<usize, SimError> {
+    fn default(&self, name: &str) -> Result<usize, RunError> {
         let field = format!("{}.default", self.field);
         match self.number(name) {
             None => {
@@ -154,7 +155,7 @@ impl Names<'_> {
     }
 
     /// All rules in their order; each must match something, and something must lead to each leaf.
-    fn rules(&self, default: &str) -> Result<Vec<(Rule, usize)>, SimError> {
+    fn rules(&self, default: &str) -> Result<Vec<(Rule, usize)>, RunError> {
         let mut rules: Vec<(Rule, usize)> = Vec::new();
         for (number, &(name, class)) in self.classes.iter().enumerate() {
             if class.rules.0.is_empty() && name != default && !self.has_children(name) {

@@ -1,21 +1,21 @@
 //! From the specification of a queue to the queue.
 
-use super::{SimError, htb};
-use crate::packet::Packet;
-use crate::random;
+use super::htb;
 use crate::spec::{
     CakeSpec, CellsSpec, CodelSpec, DecisionSpec, DelayInputSpec, DiffservSpec, DropTailSpec,
     DualPi2Spec, FqCodelSpec, IsolationSpec, MarkingSpec, PieSpec, QueueSpec, SchedulerSpec,
     Switch, Text,
 };
+use crate::{RunError, random};
 use gameway_path::{
     Cake, CakeConfig, Cells, Codel, CodelConfig, Decision, DelayInput, Diffserv, DropTail, DualPi2,
-    DualPi2Config, FqCodel, FqCodelConfig, Framing, Isolation, Limit, LowLatencyMarking, Pie,
-    PieConfig, Queue, Scheduler,
+    DualPi2Config, FqCodel, FqCodelConfig, Framing, Isolation, Limit, LowLatencyMarking,
+    PathPacket, Pie, PieConfig, Queue, Scheduler,
 };
 use gameway_units::{Duration, QueueSize, Ratio};
 
 /// How much may wait in a queue of this specification.
+#[must_use]
 pub fn size(spec: &QueueSpec) -> QueueSize {
     match spec {
         QueueSpec::Cake(spec) if spec.size.is_none() => QueueSize::Bytes(cake(spec).limit()),
@@ -24,13 +24,16 @@ pub fn size(spec: &QueueSpec) -> QueueSize {
 }
 
 /// The queue of the bottleneck called `link` in a run of this seed.
-pub fn queue(
+///
+/// # Errors
+/// If it cannot be built.
+pub fn queue<P: PathPacket + Copy + 'static>(
     spec: &QueueSpec,
     limit: Limit,
     base_rtt: Duration,
     seed: u64,
     link: &str,
-) -> Result<Box<dyn Queue<Packet>>, SimError> {
+) -> Result<Box<dyn Queue<P>>, RunError> {
     let random = || random::stream(seed, &format!("{link}/queue"));
     Ok(match spec {
         QueueSpec::DropTail(DropTailSpec { mark_above, .. }) => {

@@ -7,6 +7,7 @@ use gameway_events::Name;
 ///
 /// A link of the path's own is passed first on the way down; a Wi-Fi medium last, for it is what the clients
 /// are on, and first on the way up by all that passes it down.
+#[derive(Debug)]
 pub struct Routes {
     names: Vec<Name>,
     /// Number of the way back's bottleneck.
@@ -33,6 +34,7 @@ pub const BACK: &str = "back";
 
 impl Routes {
     /// The bottlenecks of a path.
+    #[must_use]
     pub fn new(path: &PathSpec) -> Self {
         let mut names: Vec<Name> = vec![Way::PATH.into()];
         names.extend(path.hop.iter().map(|hop| Name::from(hop.name.as_str())));
@@ -45,6 +47,7 @@ impl Routes {
     }
 
     /// Their names, in order.
+    #[must_use]
     pub fn names(&self) -> Vec<Name> {
         self.names.clone()
     }
@@ -62,6 +65,7 @@ impl Routes {
     }
 
     /// The route of a flow; `None` if there is no bottleneck of the name it wants.
+    #[must_use]
     pub fn of(&self, way: &Way<'_>) -> Option<Route> {
         let down = self.down(way.via)?;
         let up: Vec<usize> = if self.shared {

@@ -1,15 +1,35 @@
 //! Counts what flows do and writes it into the result tables, bin by bin.
 
-use crate::packet::Packet;
 use crate::spec::RecordSpec;
-use crate::stream::intern;
 use gameway_events::{
     BIN, BinRecord, DelayHistogram, EventRecord, LinkRecord, Name, PacketRecord,
     QUEUE_DELAY_WINDOW, QueueDelayRecord, RunTables, SummaryRecord, TableError,
 };
-use gameway_path::{FlowId, Link};
+use gameway_path::{FlowId, Link, PathPacket};
 use gameway_units::{Bytes, Duration, Ecn, Instant};
 use std::path::Path;
+
+/// What is recorded of a packet beyond what the path needs to know.
+pub trait Recorded: PathPacket {
+    /// Whether it goes from the receiver of its flow to the sender.
+    fn returning(&self) -> bool;
+    /// When it came to the first bottleneck of its way.
+    fn came(&self) -> Instant;
+    /// How long it waited in queues so far.
+    fn waited(&self) -> Duration;
+    /// Its kind and number as the log of packets names them.
+    fn identity(&self) -> (&'static str, u64);
+}
+
+/// A name in the form that a table takes, made once.
+pub fn intern(known: &mut Vec<(&'static str, Name)>, name: &'static str) -> Name {
+    if let Some((_, shared)) = known.iter().find(|(text, _)| *text == name) {
+        return shared.clone();
+    }
+    let shared: Name = name.into();
+    known.push((name, shared.clone()));
+    shared
+}
 
 /// What a bottleneck did in the current bin.
 #[derive(Debug)]
@@ -72,6 +92,34 @@ pub enum Fate {
     },
 }
 
+/// The row of a packet of the flow of this name.
+pub fn packet_record(
+    packet: &impl Recorded,
+    fate: Fate,
+    flow: Name,
+    words: &mut Vec<(&'static str, Name)>,
+) -> PacketRecord {
+    let (kind, number) = packet.identity();
+    let (name, waited, departed, arrived) = match fate {
+        Fate::Dropped => ("dropped", None, None, None),
+        Fate::Lost { departed } => ("lost", Some(packet.waited()), Some(departed), None),
+        Fate::Delivered { departed, arrived } => {
+            ("delivered", Some(packet.waited()), Some(departed), Some(arrived))
+        }
+    };
+    PacketRecord {
+        flow,
+        kind: intern(words, kind),
+        number,
+        size_bytes: packet.wire_size().get() as u32,
+        fate: intern(words, name),
+        came_ns: packet.came().as_nanos(),
+        queue_delay_ns: waited.map(Duration::as_nanos),
+        departed_ns: departed.map(Instant::as_nanos),
+        arrived_ns: arrived.map(Instant::as_nanos),
+    }
+}
+
 /// Writes the tables of one run.
 #[derive(Debug)]
 pub struct Recorder {
@@ -129,18 +177,27 @@ impl Recorder {
         &self.flows[usize::from(flow.0)].flow
     }
 
+    /// The counters of a flow; what is of none of the flows is in totals only.
+    #[inline]
+    fn listed(&mut self, flow: FlowId) -> Option<&mut BinRecord> {
+        self.flows.get_mut(usize::from(flow.0))
+    }
+
     /// A flow's server sent a packet.
     pub fn sent(&mut self, flow: FlowId, size: Bytes) {
         self.totals.arrived += 1;
-        let counters = &mut self.flows[usize::from(flow.0)];
-        counters.sent_bytes += size.get();
-        counters.sent_packets += 1;
+        if let Some(counters) = self.listed(flow) {
+            counters.sent_bytes += size.get();
+            counters.sent_packets += 1;
+        }
     }
 
     /// A flow's client sent a packet back, on a way that has a bottleneck or not.
     pub fn sent_back(&mut self, flow: FlowId, size: Bytes, congested: bool) {
         self.totals.arrived += u64::from(congested);
-        self.flows[usize::from(flow.0)].feedback_bytes += size.get();
+        if let Some(counters) = self.listed(flow) {
+            counters.feedback_bytes += size.get();
+        }
     }
 
     /// What was sent back arrived, on a way that has a bottleneck or not.
@@ -149,42 +206,29 @@ impl Recorder {
     }
 
     /// A queue dropped a packet.
-    pub fn dropped(&mut self, packet: &Packet) {
+    pub fn dropped(&mut self, packet: &impl Recorded) {
         self.totals.dropped += 1;
-        self.flows[usize::from(packet.flow.0)].dropped_packets += u32::from(!packet.returning);
+        if let Some(counters) = self.listed(packet.flow()) {
+            counters.dropped_packets += u32::from(!packet.returning());
+        }
     }
 
     /// A packet was lost behind the bottlenecks of its way.
-    pub fn lost(&mut self, packet: &Packet) {
+    pub fn lost(&mut self, packet: &impl Recorded) {
         self.totals.lost += 1;
-        self.flows[usize::from(packet.flow.0)].lost_packets += u32::from(!packet.returning);
+        if let Some(counters) = self.listed(packet.flow()) {
+            counters.lost_packets += u32::from(!packet.returning());
+        }
     }
 
     /// What becomes of a packet is known; written if packets are asked for.
     ///
     /// # Errors
     /// If the table cannot be written.
-    pub fn packet(&mut self, packet: &Packet, fate: Fate) -> Result<(), TableError> {
+    pub fn packet(&mut self, packet: &impl Recorded, fate: Fate) -> Result<(), TableError> {
         let Some(table) = &mut self.tables.packets else { return Ok(()) };
-        let (kind, number) = packet.identity();
-        let (name, waited, departed, arrived) = match fate {
-            Fate::Dropped => ("dropped", None, None, None),
-            Fate::Lost { departed } => ("lost", Some(packet.waited), Some(departed), None),
-            Fate::Delivered { departed, arrived } => {
-                ("delivered", Some(packet.waited), Some(departed), Some(arrived))
-            }
-        };
-        table.push(&PacketRecord {
-            flow: self.flows[usize::from(packet.flow.0)].flow.clone(),
-            kind: intern(&mut self.words, kind),
-            number,
-            size_bytes: packet.size.get() as u32,
-            fate: intern(&mut self.words, name),
-            came_ns: packet.came.as_nanos(),
-            queue_delay_ns: waited.map(Duration::as_nanos),
-            departed_ns: departed.map(Instant::as_nanos),
-            arrived_ns: arrived.map(Instant::as_nanos),
-        })
+        let Some(bin) = self.flows.get(usize::from(packet.flow().0)) else { return Ok(()) };
+        table.push(&packet_record(packet, fate, bin.flow.clone(), &mut self.words))
     }
 
     /// A bottleneck has transmitted a packet.
@@ -198,14 +242,15 @@ impl Recorder {
     }
 
     /// A packet has passed all bottlenecks of its way.
-    pub fn forwarded(&mut self, packet: &Packet) {
+    pub fn forwarded(&mut self, packet: &impl Recorded) {
         self.totals.forwarded += 1;
-        if packet.returning {
+        if packet.returning() {
             return;
         }
-        let flow = usize::from(packet.flow.0);
-        self.delays[flow].add(packet.waited);
-        self.flows[flow].marked_packets += u32::from(packet.ecn == Ecn::Ce);
+        if let Some(counters) = self.listed(packet.flow()) {
+            counters.marked_packets += u32::from(packet.ecn() == Ecn::Ce);
+            self.delays[usize::from(packet.flow().0)].add(packet.waited());
+        }
     }
 
     /// The amount of waiting bytes at a bottleneck is now this.
@@ -221,9 +266,10 @@ impl Recorder {
     /// A packet with data reached the client.
     pub fn received(&mut self, flow: FlowId, size: Bytes) {
         self.totals.delivered += 1;
-        let counters = &mut self.flows[usize::from(flow.0)];
-        counters.received_bytes += size.get();
-        counters.received_packets += 1;
+        if let Some(counters) = self.listed(flow) {
+            counters.received_bytes += size.get();
+            counters.received_packets += 1;
+        }
     }
 
     /// New payload reached the client.
@@ -247,9 +293,14 @@ impl Recorder {
         event: &Name,
         value: f64,
     ) -> Result<(), TableError> {
-        let flow = self.name(flow).clone();
-        let event = event.clone();
+        let Some(bin) = self.flows.get(usize::from(flow.0)) else { return Ok(()) };
+        let (flow, event) = (bin.flow.clone(), event.clone());
         self.tables.events.push(&EventRecord { time_ns: now.as_nanos(), flow, event, value })
+    }
+
+    /// The run ends now, sooner than it was made for; [`Self::tick`] writes what is open.
+    pub const fn end_at(&mut self, now: Instant) {
+        self.end = now;
     }
 
     /// Ends the current bin, and the window of delays where that ends too.

@@ -1,16 +1,16 @@
 //! Streams and competitors.
 
 use super::{LONGEST_DELAY, LONGEST_RUN, SHORTEST_INTERVAL, number, positive_rate, rate, span};
-use crate::build::{SimError, spec_error};
 use crate::spec::{
     CompetitorSpec, EcnSpec, FeedbackSpec, HeaderSpec, PathSpec, ShortTcpSpec, StreamSpec,
     TcpEcnSpec, TcpSpec, Text, UdpSpec, VideoChatSpec, Way, Word, needs_accurate_ecn,
 };
+use crate::{RunError, spec_error};
 use gameway_control::oracle;
 use gameway_units::{Bytes, Duration, Ratio};
 use std::net::IpAddr;
 
-pub(super) fn check_stream(stream: &StreamSpec) -> Result<(), SimError> {
+pub(super) fn check_stream(stream: &StreamSpec) -> Result<(), RunError> {
     let field = |name: &str| format!("stream \"{}\": {name}", stream.name);
     rate(&field("max_bitrate"), stream.max_bitrate.0)?;
     if let Some(fec) = stream.fec
@@ -35,7 +35,7 @@ pub(super) fn check_stream(stream: &StreamSpec) -> Result<(), SimError> {
 }
 
 /// A controller that was told which marks to read gets packets that can have them.
-fn check_ecn(field: &impl Fn(&str) -> String, stream: &StreamSpec) -> Result<(), SimError> {
+fn check_ecn(field: &impl Fn(&str) -> String, stream: &StreamSpec) -> Result<(), RunError> {
     let options = stream.controller.options();
     let Some((_, reads)) = options.iter().find(|(name, _)| name == "ecn") else { return Ok(()) };
     let needed = match (reads.as_str(), stream.ecn) {
@@ -51,7 +51,7 @@ fn check_ecn(field: &impl Fn(&str) -> String, stream: &StreamSpec) -> Result<(),
 }
 
 /// What a medium carries depends on who else sends: nobody knows that before it happens.
-pub(super) fn check_foresight(stream: &StreamSpec, path: &PathSpec) -> Result<(), SimError> {
+pub(super) fn check_foresight(stream: &StreamSpec, path: &PathSpec) -> Result<(), RunError> {
     if path.capacity.wifi().is_none() || stream.controller.name() != oracle::SPEC.name {
         return Ok(());
     }
@@ -59,12 +59,12 @@ pub(super) fn check_foresight(stream: &StreamSpec, path: &PathSpec) -> Result<()
     Err(spec_error(field, "\"oracle\" cannot foresee what a Wi-Fi medium will carry"))
 }
 
-fn check_way(field: &impl Fn(&str) -> String, way: &Way<'_>) -> Result<(), SimError> {
+fn check_way(field: &impl Fn(&str) -> String, way: &Way<'_>) -> Result<(), RunError> {
     let base_rtt = way.base_rtt.unwrap_or(Duration::ZERO);
     span(&field("base_rtt"), base_rtt, Duration::ZERO, LONGEST_DELAY)
 }
 
-fn check_header(field: &impl Fn(&str) -> String, header: &HeaderSpec) -> Result<(), SimError> {
+fn check_header(field: &impl Fn(&str) -> String, header: &HeaderSpec) -> Result<(), RunError> {
     let HeaderSpec { client, server, port, .. } = *header;
     if port == Some(0) {
         return Err(spec_error(field("header.port"), "0 is not between 1 and 65535"));
@@ -86,7 +86,7 @@ fn check_header(field: &impl Fn(&str) -> String, header: &HeaderSpec) -> Result<
     Ok(())
 }
 
-pub(super) fn check_competitor(competitor: &CompetitorSpec) -> Result<(), SimError> {
+pub(super) fn check_competitor(competitor: &CompetitorSpec) -> Result<(), RunError> {
     let field = |part: &str| format!("competitor \"{}\": {part}", competitor.name());
     match competitor {
         CompetitorSpec::Tcp(tcp) => check_tcp(&field, tcp)?,
@@ -104,7 +104,7 @@ pub(super) fn check_competitor(competitor: &CompetitorSpec) -> Result<(), SimErr
 /// Up to what iperf3 takes (its `MAX_BLOCKSIZE`).
 const BLOCKS: std::ops::RangeInclusive<Bytes> = Bytes::new(1)..=Bytes::new(1 << 20);
 
-fn check_tcp(field: &impl Fn(&str) -> String, tcp: &TcpSpec) -> Result<(), SimError> {
+fn check_tcp(field: &impl Fn(&str) -> String, tcp: &TcpSpec) -> Result<(), RunError> {
     if let Some(limit) = tcp.rate_limit {
         positive_rate(field("rate_limit"), limit.0)?;
     }
@@ -137,7 +137,7 @@ fn check_tcp_ecn(
     field: &impl Fn(&str) -> String,
     ecn: Option<TcpEcnSpec>,
     congestion_control: &str,
-) -> Result<(), SimError> {
+) -> Result<(), RunError> {
     if ecn.is_some_and(|ecn| ecn != TcpEcnSpec::Accurate) && needs_accurate_ecn(congestion_control)
     {
         let why = format!("congestion_control = \"{congestion_control}\" needs \"accurate\"");
@@ -146,7 +146,7 @@ fn check_tcp_ecn(
     Ok(())
 }
 
-fn check_short_tcp(field: &impl Fn(&str) -> String, short: &ShortTcpSpec) -> Result<(), SimError> {
+fn check_short_tcp(field: &impl Fn(&str) -> String, short: &ShortTcpSpec) -> Result<(), RunError> {
     check_tcp_ecn(field, short.ecn, &short.congestion_control)?;
     let (least, greatest) = (short.least_size.0, short.greatest_size.0);
     if least == Bytes::ZERO {
@@ -168,7 +168,7 @@ const MOST_CONNECTIONS: u32 = 100;
 /// A packet smaller than its headers does not exist; one larger than this no Ethernet carries.
 const PACKET_SIZES: std::ops::RangeInclusive<Bytes> = Bytes::new(29)..=Bytes::new(9_000);
 
-fn check_udp(field: &impl Fn(&str) -> String, udp: &UdpSpec) -> Result<(), SimError> {
+fn check_udp(field: &impl Fn(&str) -> String, udp: &UdpSpec) -> Result<(), RunError> {
     positive_rate(field("rate"), udp.rate.0)?;
     packet_size(field("packet_size"), udp.packet_size.0)?;
     if let Some(size) = udp.return_packet_size {
@@ -177,7 +177,7 @@ fn check_udp(field: &impl Fn(&str) -> String, udp: &UdpSpec) -> Result<(), SimEr
     udp.return_rate.map_or(Ok(()), |rate| positive_rate(field("return_rate"), rate.0))
 }
 
-fn packet_size(field: String, size: Bytes) -> Result<(), SimError> {
+fn packet_size(field: String, size: Bytes) -> Result<(), RunError> {
     if PACKET_SIZES.contains(&size) {
         return Ok(());
     }
@@ -185,7 +185,7 @@ fn packet_size(field: String, size: Bytes) -> Result<(), SimError> {
     Err(spec_error(field, format!("{size} is not between {least} and {most}")))
 }
 
-fn check_video_chat(field: &impl Fn(&str) -> String, chat: &VideoChatSpec) -> Result<(), SimError> {
+fn check_video_chat(field: &impl Fn(&str) -> String, chat: &VideoChatSpec) -> Result<(), RunError> {
     rate(&field("bitrate"), chat.bitrate.0)?;
     rate(&field("return_bitrate"), chat.return_bitrate.unwrap_or(chat.bitrate).0)?;
     number(&field("frame_rate"), Some(f64::from(chat.frame_rate)), 1.0, 1e3)
@@ -195,7 +195,7 @@ fn check_times(
     field: impl Fn(&str) -> String,
     start: Option<Text<Duration>>,
     stop: Option<Text<Duration>>,
-) -> Result<(), SimError> {
+) -> Result<(), RunError> {
     let start = start.map_or(Duration::ZERO, |text| text.0);
     span(&field("start"), start, Duration::ZERO, LONGEST_RUN)?;
     match stop {

@@ -6,6 +6,7 @@ use crate::spec::{
 use gameway_gateway::{Fairness, Gateway, Leftover, SapLaw, SapLawConfig, Step, Voap, VoapConfig};
 
 /// The gateway, if there is one that does more than forward.
+#[must_use]
 pub fn gateway(spec: &GatewaySpec) -> Option<Box<dyn Gateway>> {
     match spec {
         GatewaySpec::None(_) => None,
@@ -20,6 +21,7 @@ fn or<T: Copy>(given: Option<Text<T>>, otherwise: T) -> T {
 }
 
 /// See [`VoapSpec`].
+#[must_use]
 pub fn voap(spec: &VoapSpec) -> VoapConfig {
     let default = VoapConfig::default();
     VoapConfig {
@@ -44,6 +46,7 @@ pub fn voap(spec: &VoapSpec) -> VoapConfig {
 }
 
 /// See [`SapLawSpec`].
+#[must_use]
 pub fn sap_law(spec: &SapLawSpec) -> SapLawConfig {
     let default = SapLawConfig::new(spec.capacity.0);
     SapLawConfig {

@@ -1,0 +1,92 @@
+//! From a specification to the parts of a path.
+
+mod gateways;
+mod htb;
+mod queues;
+mod routes;
+mod wifi;
+
+use crate::spec::{
+    CapacitySpec, DropTailSpec, JitterSpec, LossSpec, PathSpec, QueueSpec, RunSpec, Text,
+};
+use crate::{RunError, random, read};
+use gameway_events::Name;
+use gameway_path::{Jitter, Link, Loss, LossModel, Trace};
+use gameway_units::{Duration, Instant, QueueSize};
+
+pub use gateways::{gateway, sap_law, voap};
+pub(crate) use htb::check as check_htb;
+pub use queues::{queue, size};
+pub use routes::{BACK, Route, Routes};
+pub use wifi::{config as wifi_config, nominal as wifi_nominal, refused as wifi_refused};
+
+/// The names of all flows, in the order of their numbers.
+#[must_use]
+pub fn flow_names(spec: &RunSpec) -> Vec<Name> {
+    let streams = spec.stream.iter().map(|stream| stream.name.as_str());
+    let competitors = spec.competitor.iter().map(|competitor| competitor.name());
+    let ping = spec.ping.iter().map(|_| "ping");
+    streams.chain(competitors).chain(ping).map(Name::from).collect()
+}
+
+/// The links of all bottlenecks, in the order of [`Routes::names`].
+///
+/// # Errors
+/// If one cannot be built, or its trace not be read.
+pub fn links(path: &PathSpec) -> Result<Vec<Link>, RunError> {
+    let further = path.hop.iter().map(|hop| &hop.capacity);
+    let back = path.back.iter().filter_map(|back| back.capacity.as_ref());
+    std::iter::once(&path.capacity).chain(further).chain(back).map(link).collect()
+}
+
+/// A link of this capacity.
+///
+/// # Errors
+/// As of [`links`].
+pub fn link(capacity: &CapacitySpec) -> Result<Link, RunError> {
+    Ok(match capacity {
+        CapacitySpec::Constant(rate) => Link::constant(rate.0)?,
+        CapacitySpec::Steps(list) => {
+            let steps = list.steps.iter().map(|(at, rate)| (Instant::ZERO + at.0, rate.0));
+            Link::steps(steps.collect())?
+        }
+        CapacitySpec::Wifi(spec) => wifi::nominal(spec)?,
+        CapacitySpec::Trace(file) => {
+            let path = file.trace.clone();
+            let trace = Trace::parse(&read(&path)?);
+            Link::trace(trace.map_err(|source| RunError::Trace { path, source })?)
+        }
+    })
+}
+
+/// RFC 8867 section 4: the queue of a bottleneck of which nothing else is said.
+pub const BACK_QUEUE: QueueSpec = QueueSpec::DropTail(DropTailSpec {
+    size: Text(QueueSize::Time(Duration::from_millis(300))),
+    mark_above: None,
+});
+
+/// Losses of the part called `part` in a run of this seed.
+#[must_use]
+pub fn loss(loss: &LossSpec, seed: u64, part: &str) -> Loss {
+    let model = match *loss {
+        LossSpec::Random { probability } => LossModel::Random { probability: probability.0 },
+        LossSpec::Bursty { probability, burst_length } => {
+            LossModel::Bursty { probability: probability.0, burst_length }
+        }
+    };
+    Loss::new(model, random::stream(seed, part))
+}
+
+/// See [`JitterSpec`].
+#[must_use]
+pub fn jitter(spec: &JitterSpec) -> Jitter {
+    match spec {
+        JitterSpec::Normal { mean, deviation } => {
+            Jitter::Normal { mean: mean.0, deviation: deviation.0 }
+        }
+        JitterSpec::HalfNormal { deviation } => Jitter::HalfNormal { deviation: deviation.0 },
+        JitterSpec::Periodic { delay, interval } => {
+            Jitter::Periodic { delay: delay.0, interval: interval.0 }
+        }
+    }
+}

@@ -1,0 +1,79 @@
+//! Why a run cannot be done.
+
+use gameway_control::OptionError;
+use gameway_events::TableError;
+use gameway_media::{FrameTableError, RecordedVideoError};
+use gameway_path::{StepsError, TraceError};
+use std::path::{Path, PathBuf};
+
+/// Why a run cannot be done; the message names the field and what is allowed.
+#[derive(Debug, thiserror::Error)]
+pub enum RunError {
+    /// The specification does not make sense.
+    #[error("{field}: {why}")]
+    Spec {
+        /// The field.
+        field: String,
+        /// What is wrong with it.
+        why: String,
+    },
+    /// A controller cannot be built.
+    #[error("stream \"{stream}\": {source}")]
+    Controller {
+        /// The stream.
+        stream: String,
+        /// Why.
+        source: OptionError,
+    },
+    /// The capacity steps are wrong.
+    #[error("path.capacity: {0}")]
+    Steps(#[from] StepsError),
+    /// A trace is wrong.
+    #[error("{}: {source}", path.display())]
+    Trace {
+        /// The file.
+        path: PathBuf,
+        /// Why.
+        source: TraceError,
+    },
+    /// A frame table is wrong.
+    #[error("{}: {source}", path.display())]
+    FrameTable {
+        /// The file.
+        path: PathBuf,
+        /// Why.
+        source: FrameTableError,
+    },
+    /// A recording cannot be played.
+    #[error("{}: {source}", path.display())]
+    Video {
+        /// The file.
+        path: PathBuf,
+        /// Why.
+        source: RecordedVideoError,
+    },
+    /// A file cannot be read.
+    #[error("{}: {source}", path.display())]
+    Read {
+        /// The file.
+        path: PathBuf,
+        /// Why.
+        source: std::io::Error,
+    },
+    /// A result cannot be written.
+    #[error(transparent)]
+    Table(#[from] TableError),
+}
+
+/// A refusal of a field.
+pub fn spec_error(field: impl Into<String>, why: impl Into<String>) -> RunError {
+    RunError::Spec { field: field.into(), why: why.into() }
+}
+
+/// The content of a file.
+///
+/// # Errors
+/// If it cannot be read; the message names it.
+pub fn read(path: &Path) -> Result<Vec<u8>, RunError> {
+    std::fs::read(path).map_err(|source| RunError::Read { path: path.to_owned(), source })
+}

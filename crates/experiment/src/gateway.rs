@@ -1,0 +1,98 @@
+//! The home gateway at work: it stands at the path's own bottleneck, and what it knows is logged.
+//!
+//! What comes to that bottleneck passes it there, and what goes another way (back, mostly) where that leaves
+//! the bottlenecks.
+
+use crate::recorder::{Recorder, intern};
+use gameway_events::{ControllerRecord, Name, TableError};
+use gameway_gateway::{Gateway, Observation, Packet, Passage};
+use gameway_path::{FlowId, Header};
+use gameway_units::{Bytes, Duration, Instant};
+
+/// Name of the gateway in the log, beside those of flows.
+const NAME: &str = "gateway";
+
+/// Which flow a header belongs to, either way.
+pub type FlowOf = Box<dyn Fn(&Header) -> Option<FlowId>>;
+
+/// See the module's head.
+pub struct HomeGateway {
+    gateway: Box<dyn Gateway>,
+    observe_interval: Duration,
+    next_observation: Instant,
+    name: Name,
+    flow_of: FlowOf,
+    /// Variables, their names made once.
+    words: Vec<(&'static str, Name)>,
+    observations: Vec<Observation>,
+}
+
+impl HomeGateway {
+    /// The gateway, which is observed so often, among flows of which `flow_of` tells by a header.
+    #[must_use]
+    pub fn new(gateway: Box<dyn Gateway>, observe_interval: Duration, flow_of: FlowOf) -> Self {
+        Self {
+            gateway,
+            observe_interval,
+            next_observation: Instant::ZERO + observe_interval,
+            name: NAME.into(),
+            flow_of,
+            words: Vec::new(),
+            observations: Vec::new(),
+        }
+    }
+
+    /// A packet passes; gives whether the window that it carries is lower now.
+    pub fn on_packet(&mut self, now: Instant, passage: Passage, packet: &mut Packet<'_>) -> bool {
+        self.gateway.on_packet(now, passage, packet)
+    }
+
+    /// A packet begins to leave the bottleneck after waiting so long.
+    pub fn on_departure(&mut self, now: Instant, size: Bytes, queueing_delay: Duration) {
+        self.gateway.on_departure(now, size, queueing_delay);
+    }
+
+    /// When [`Self::on_deadline`] is due.
+    #[must_use]
+    pub fn next_deadline(&self) -> Instant {
+        self.gateway.next_deadline().min(self.next_observation)
+    }
+
+    /// That time has come; `oldest`: when what waits longest came to the bottleneck.
+    ///
+    /// # Errors
+    /// If the log cannot be written.
+    pub fn on_deadline(
+        &mut self,
+        now: Instant,
+        oldest: Option<Instant>,
+        log: &mut Recorder,
+    ) -> Result<(), TableError> {
+        if self.gateway.next_deadline() <= now {
+            self.gateway.on_deadline(now, oldest);
+        }
+        if self.next_observation <= now {
+            self.next_observation = now.saturating_add(self.observe_interval);
+            self.observe(now, log)?;
+        }
+        Ok(())
+    }
+
+    fn observe(&mut self, now: Instant, log: &mut Recorder) -> Result<(), TableError> {
+        let found = &mut self.observations;
+        self.gateway.observe(&mut |observation| found.push(observation));
+        for Observation { flow, variable, value } in self.observations.drain(..) {
+            let stream = match flow {
+                None => self.name.clone(),
+                Some(header) => match (self.flow_of)(&header) {
+                    Some(flow) => log.name(flow).clone(),
+                    None => continue,
+                },
+            };
+            let variable = intern(&mut self.words, variable);
+            let time_ns = now.as_nanos();
+            log.tables.controller.push(&ControllerRecord { stream, time_ns, variable, value })?;
+        }
+        Ok(())
+    }
+}

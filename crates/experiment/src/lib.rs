@@ -1,0 +1,19 @@
+//! What a run is, whoever drives it: its specification ([`spec`]), what that must satisfy ([`check`]), the parts
+//! of the path that are built from it ([`build`]), and the tables of what they do ([`Recorder`]).
+//!
+//! The simulator and the live link are its users; neither clock nor network is here.
+
+pub mod build;
+pub mod check;
+mod error;
+mod gateway;
+pub mod random;
+mod recognition;
+mod recorder;
+pub mod spec;
+
+pub use error::{RunError, read, spec_error};
+pub use gateway::{FlowOf, HomeGateway};
+pub use recognition::Recognition;
+pub use recorder::{Fate, Recorded, Recorder, Totals, intern, packet_record};
+pub use spec::RunSpec;

@@ -1,0 +1,46 @@
+//! What the home gateway reads of a simulated TCP segment.
+//!
+//! Streams of bytes are numbered from 0 in the simulator and with 32 bits on the wire: each end's
+//! numbers begin so that those of the data wrap after a megabyte, as they do sooner or later.
+
+use crate::packet::{Content, Packet};
+use gameway_experiment::HomeGateway;
+use gameway_gateway::{Flags, Passage, Segment, Timestamps};
+use gameway_units::Instant;
+
+/// First numbers of the end that sends data and of the other.
+const INITIAL_NUMBERS: [u32; 2] = [u32::MAX - 1_000_000, 1];
+
+/// A packet passes the gateway; the window that it carries may be lower then.
+pub fn pass(gateway: &mut HomeGateway, now: Instant, passage: Passage, packet: &mut Packet) {
+    let mut wire = on_the_wire(packet);
+    let (header, size) = (packet.header, packet.size);
+    let mut seen = gameway_gateway::Packet { header, size, segment: wire.as_mut() };
+    gateway.on_packet(now, passage, &mut seen);
+    if let (Content::Tcp(segment), Some(wire)) = (&mut packet.content, wire) {
+        segment.window = wire.window;
+    }
+}
+
+/// What a packet's TCP segment is on the wire.
+fn on_the_wire(packet: &Packet) -> Option<Segment> {
+    let Content::Tcp(segment) = &packet.content else { return None };
+    let [data, other] = INITIAL_NUMBERS;
+    let (own, others) = if packet.returning { (other, data) } else { (data, other) };
+    let behind_syn = |offset: u64, first: u32| (offset as u32).wrapping_add(first).wrapping_add(1);
+    let ticks = |time: Instant| (time.as_nanos() / 1_000_000) as u32;
+    let flags = segment.flags;
+    Some(Segment {
+        header: packet.header,
+        flags: Flags { syn: flags.syn, ack: flags.ack, fin: flags.fin, rst: false },
+        sequence: if flags.syn { own } else { behind_syn(segment.sequence, own) },
+        acknowledgment: behind_syn(segment.acknowledgment, others),
+        length: segment.length,
+        window: segment.window,
+        window_scale: flags.syn.then_some(segment.window_scale),
+        timestamps: Some(Timestamps {
+            value: ticks(segment.timestamp_value),
+            echo: ticks(segment.timestamp_echo),
+        }),
+    })
+}
