@@ -1,5 +1,6 @@
 # What Python needs of the Rust crates. Every ValueError carries a message for the user.
 
+from collections.abc import Callable
 from typing import final
 
 __all__ = [
@@ -14,6 +15,7 @@ __all__ = [
     "check_controller",
     "check_frame_table",
     "check_gateway",
+    "check_link",
     "check_queue",
     "check_queue_size",
     "check_queue_table",
@@ -23,6 +25,7 @@ __all__ = [
     "format_bytes",
     "format_duration",
     "format_rate",
+    "live_link",
     "parse_bytes",
     "parse_duration",
     "parse_rate",
@@ -118,3 +121,5 @@ def check_gateway(kind: str, options: str) -> None: ...
 def check_frame_table(path: str) -> None: ...
 def check_trace(path: str) -> str: ...
 def catalogue() -> str: ...
+def check_link(config_json: str) -> None: ...
+def live_link(config_json: str, ready: Callable[[list[str]], object]) -> str: ...

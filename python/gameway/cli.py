@@ -14,6 +14,7 @@ from rich.console import Console
 import gameway
 from gameway import library, progress, tables
 from gameway import suite as suites
+from gameway.drivers import On
 from gameway.errors import GamewayError
 from gameway.fields import entries
 from gameway.results import Results
@@ -88,11 +89,22 @@ Jobs = Annotated[
     int | None, typer.Option("--jobs", "-j", min=1, help="Runs at a time; all cores if not given.")
 ]
 Out = Annotated[
-    Path | None, typer.Option("--out", "-o", help="Result folder; `results/NAME` if not given.")
+    Path | None,
+    typer.Option(
+        "--out", "-o", help="Result folder; `results/NAME`, or `results/NAME-live`, if not given."
+    ),
 ]
 Parts = Annotated[
     list[str] | None,
     typer.Option("--part", metavar="PART", help="Only this part of a suite. May be repeated."),
+]
+Where = Annotated[
+    On,
+    typer.Option(
+        "--on",
+        help="`sim`: in virtual time. `live`: on this machine, in real time, with real packets and "
+        "the kernel's TCP; needs root. Its report has both side by side.",
+    ),
 ]
 NoReport = Annotated[bool, typer.Option("--no-report", help="Leave out the HTML report.")]
 
@@ -100,6 +112,7 @@ NoReport = Annotated[bool, typer.Option("--no-report", help="Leave out the HTML 
 @app.command(name="run")
 def run_command(
     file: Annotated[Path, typer.Argument(help="Experiment file (TOML).")],
+    on: Where = On.sim,
     runs: Runs = None,
     settings: Sets = None,
     jobs: Jobs = None,
@@ -116,12 +129,13 @@ def run_command(
     Next: open the report, or read the tables in Python with `gameway.Results.open("results/try")`.
     """
     experiment = gameway.load(file)
-    _run(_set(experiment, settings, runs), jobs, folder, report=not no_report)
+    _run(_set(experiment, settings, runs), on, jobs, folder, report=not no_report)
 
 
 @app.command()
 def reproduce(
     name: Annotated[str, typer.Argument(help="See `gameway list experiments`.")],
+    on: Where = On.sim,
     runs: Runs = None,
     settings: Sets = None,
     parts: Parts = None,
@@ -140,21 +154,32 @@ def reproduce(
     """
     found = library.find(name)
     if found.is_dir():
-        _run_suite(_suite(found, settings, runs, parts), jobs, folder, report=not no_report)
+        suite = _suite(found, settings, runs, parts)
+        _run_suite(suite, on, jobs, folder, report=not no_report)
     elif parts:
         raise gameway.InputError(f"{name} is one experiment, it has no parts", file="--part")
     else:
         experiment = gameway.load(found)
-        _run(_set(experiment, settings, runs), jobs, folder, report=not no_report)
+        _run(_set(experiment, settings, runs), on, jobs, folder, report=not no_report)
 
 
 @app.command()
 def report(
     folder: Annotated[Path, typer.Argument(help="Result folder of `gameway run`.")],
+    simulated: Annotated[
+        Path | None,
+        typer.Option(
+            "--beside",
+            metavar="DIR",
+            help="Simulated results to put beside live ones, instead of those that "
+            "`gameway run --on live` left there.",
+        ),
+    ] = None,
 ) -> None:
     """Write the report of a result folder anew: one HTML page that needs nothing else.
 
-    It works while runs are missing, too, and says how many.
+    It works while runs are missing, too, and says how many. Live results stand beside the simulated
+    ones of the same experiment, with a verdict for each mean.
 
     Example: `gameway report results/demo`
 
@@ -165,7 +190,10 @@ def report(
         return
     results = Results.open(folder)
     _warn_of_missing(results)
-    _write_report(results)
+    other = _simulated(results, simulated)
+    if results.manifest.get("driver") == On.live:
+        _print_beside(results, other)
+    _write_report(results, other)
 
 
 @app.command()
@@ -258,6 +286,63 @@ def frames(
         err.print(f"wrote {table}", highlight=False)
 
 
+@app.command(context_settings={"ignore_unknown_options": True})
+def link(  # noqa: PLR0913 (a path has as many properties)
+    command: Annotated[
+        list[str] | None, typer.Argument(metavar="-- COMMAND...", help="What runs behind the link.")
+    ] = None,
+    capacity: Annotated[str | None, typer.Option(help='Towards the command: "25 Mb/s".')] = None,
+    rtt: Annotated[str | None, typer.Option(help='Of the empty path: "20 ms".')] = None,
+    queue: Annotated[str | None, typer.Option(help="See `gameway list queues`.")] = None,
+    size: Annotated[str | None, typer.Option(help='Of the queue: "2 bdp", "64 KiB", ...')] = None,
+    loss: Annotated[str | None, typer.Option(help='Share of packets: "1 %".')] = None,
+    jitter: Annotated[str | None, typer.Option(help="Standard deviation of the delay.")] = None,
+    trace: Annotated[
+        Path | None, typer.Option(help="A capacity that follows a Mahimahi trace.")
+    ] = None,
+    steps: Annotated[
+        str | None, typer.Option(help='A capacity in steps: "0 s: 20 Mb/s, 40 s: 10 Mb/s".')
+    ] = None,
+    up_capacity: Annotated[str | None, typer.Option(help="From the command.")] = None,
+    settings: Sets = None,
+    experiment: Annotated[
+        Path | None, typer.Option("--path", metavar="FILE", help="The path of an experiment file.")
+    ] = None,
+    nat: Annotated[
+        bool, typer.Option("--nat", help="Let the command reach what this machine reaches.")
+    ] = False,
+    folder: Annotated[
+        Path | None, typer.Option("--out", "-o", help="Keep the tables here.")
+    ] = None,
+) -> None:
+    """Run a command behind an emulated path, in real time; needs root.
+
+    The command runs in a network namespace of its own. This machine is reachable from there under
+    the address in the environment variable GAMEWAY_OUTSIDE; what this machine sends there passes
+    the path's capacity, queue, loss and delay. The exit code is the command's.
+
+    Example: `gameway link --capacity "25 Mb/s" --rtt "20 ms" -- sh -c 'ping -c 5 $GAMEWAY_OUTSIDE'`
+
+    Next: `--out DIR` keeps the tables; docs/link.md says what is in them.
+    """
+    from gameway.live import link as links  # noqa: PLC0415 (only this command needs it)
+    from gameway.live import summary  # noqa: PLC0415 (only this command needs it)
+
+    options = links.LinkOptions(
+        capacity, rtt, queue, size, loss, jitter, trace, steps, up_capacity,
+        tuple(settings or ()), experiment,
+    )  # fmt: skip
+    path = links.path_of(options)
+    links.check_command(command or [])
+    with links.tables_in(folder) as place:
+        result = links.run(path, command or [], place, nat=nat)
+        for line in summary.lines(place, result.report):
+            err.print(line, highlight=False, markup=False, soft_wrap=True)
+    for warning in summary.warnings(result.report):
+        err.print(warning, style="yellow", highlight=False, markup=False, soft_wrap=True)
+    raise SystemExit(result.code)
+
+
 def main() -> None:
     """Run the command line; errors that a user can mend are one message and exit code 2."""
     try:
@@ -278,14 +363,32 @@ def _set(experiment: Experiment, settings: list[str] | None, runs: int | None) -
     return experiment.with_overrides([*(settings or []), *own])
 
 
-def _run(experiment: Experiment, jobs: int | None, folder: Path | None, *, report: bool) -> None:
-    target = folder or Path("results") / experiment.name
+def _run(
+    experiment: Experiment, on: On, jobs: int | None, folder: Path | None, *, report: bool
+) -> None:
+    target = folder or _results(experiment.name, on)
     shown = progress.for_console(err)
-    results = gameway.run(experiment, target, jobs=jobs, progress=shown)
+    results = gameway.run(experiment, target, jobs=jobs, progress=shown, on=on)
+    if on is On.live:
+        _simulate(experiment, target, jobs)
     _print_summary(results)
+    if on is On.live:
+        _print_beside(results)
     if report:
         _write_report(results)
     out.print(f"tables: {target}", highlight=False, soft_wrap=True)
+
+
+def _results(name: str, on: On) -> Path:
+    return Path("results") / (f"{name}-live" if on is On.live else name)
+
+
+def _simulate(experiment: Experiment, target: Path, jobs: int | None) -> None:
+    """Run the simulated twin of live results: seconds, where those took minutes."""
+    from gameway.beside import twin  # noqa: PLC0415 (heavy; help must be quick)
+
+    with err.status("simulating the same"):
+        twin.simulate(experiment, target, jobs=jobs)
 
 
 def _suite(
@@ -297,9 +400,14 @@ def _suite(
     return chosen.with_overrides([*(settings or []), *own])
 
 
-def _run_suite(suite: Suite, jobs: int | None, folder: Path | None, *, report: bool) -> None:
-    target = folder or Path("results") / suite.name
-    suites.run(suite, target, jobs=jobs, progress=progress.for_console(err))
+def _run_suite(
+    suite: Suite, on: On, jobs: int | None, folder: Path | None, *, report: bool
+) -> None:
+    target = folder or _results(suite.name, on)
+    suites.run(suite, target, jobs=jobs, progress=progress.for_console(err), on=on)
+    if on is On.live:
+        for name, part in suite.parts.items():
+            _simulate(part, target / name, jobs)
     if report:
         _write_suite_page(target)
     out.print(f"tables: {target}", highlight=False, soft_wrap=True)
@@ -334,12 +442,36 @@ def _print_summary(results: Results) -> None:
         out.print(tables.summary(rows, results.factors))
 
 
-def _write_report(results: Results) -> None:
+def _print_beside(results: Results, simulated: Results | None = None) -> None:
+    """Print simulated and live means side by side, and whether a run was flagged."""
+    from gameway.beside import sections, twin  # noqa: PLC0415 (heavy; help must be quick)
+
+    other = simulated or twin.twin_of(results)
+    for section in sections.sections(results, other):
+        for table in section.tables:
+            if table.main:
+                out.print(tables.page_table(table, section.title))
+                out.print(section.text.splitlines()[-1], highlight=False, markup=False)
+    if warning := sections.warning(results):
+        err.print(warning, style="yellow", highlight=False, markup=False, soft_wrap=True)
+
+
+def _write_report(results: Results, simulated: Results | None = None) -> None:
     from gameway import report as reports  # noqa: PLC0415 (heavy; help must be quick)
 
     page = results.path / REPORT
-    reports.write(results, page)
+    reports.write(results, page, beside=simulated)
     out.print(f"report: {page}", highlight=False, soft_wrap=True)
+
+
+def _simulated(results: Results, folder: Path | None) -> Results | None:
+    """Open the results that live ones are to stand beside."""
+    if folder is None:
+        return None
+    if results.manifest.get("driver") != On.live:
+        hint = "only live results stand beside simulated ones; compare two folders with compare"
+        raise gameway.InputError("are no live results", file=results.path, hint=hint)
+    return Results.open(folder)
 
 
 def _warn_of_missing(results: Results) -> None:

@@ -19,7 +19,7 @@ from gameway.errors import GamewayError, InputError
 from gameway.results import MANIFEST, RUNS, check_schema, read_manifest
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
     from pathlib import Path
 
 PARTIAL = ".partial"
@@ -56,10 +56,26 @@ def check_same(folder: Path, manifest: dict[str, Any]) -> dict[str, Any] | None:
         title = found.get("title")
         problem = f'holds results of another experiment ("{title}" with other values)'
         raise InputError(problem, file=folder, hint=OTHER_OUT)
+    _check_driver(folder, found, manifest)
     if found.get("simulator_sha256") != manifest["simulator_sha256"]:
         problem = "holds results of another build of the simulator, which must not be mixed"
         raise InputError(problem, file=folder, hint=OTHER_OUT)
     return found
+
+
+def _check_driver(folder: Path, found: dict[str, Any], manifest: dict[str, Any]) -> None:
+    """Refuse to mix simulated with live results, or live ones of two machines."""
+    # Folders of the first releases name no driver: they are simulated.
+    before, now = found.get("driver", "sim"), manifest.get("driver", "sim")
+    if before != now:
+        words = {"sim": "simulated", "live": "live"}
+        problem = f"holds {words.get(before, before)} results, which must not be mixed with others"
+        raise InputError(problem, file=folder, hint=OTHER_OUT)
+    kept, own = found.get("live") or {}, manifest.get("live") or {}
+    for fact in ("host", "kernel"):
+        if kept.get(fact) != own.get(fact):
+            problem = f"holds results of another {fact} ({kept.get(fact)}), not to be mixed"
+            raise InputError(problem, file=folder, hint=OTHER_OUT)
 
 
 def _refuse_foreign(folder: Path) -> None:
@@ -86,19 +102,23 @@ def finished(folder: Path) -> set[str]:
 
 def run_one(spec: dict[str, Any], recorded: dict[str, Any], target: Path) -> None:
     """Compute one run into the folder `target`, all or nothing; ValueError on a bad spec."""
+    whole(recorded, target, lambda partial: _core.run(json.dumps(spec), str(partial)))
+
+
+def whole(recorded: dict[str, Any], target: Path, compute: Callable[[Path], object]) -> None:
+    """Let `compute` write the tables of a run into a folder that gets its name when it is whole."""
     partial = target.with_name(target.name + PARTIAL)
     partial.mkdir()
     try:
-        _core.run(json.dumps(spec), str(partial))
-    except Exception:
+        compute(partial)
+    except BaseException:
         shutil.rmtree(partial, ignore_errors=True)
         raise
     (partial / SPEC).write_text(
         json.dumps(recorded, indent=1, ensure_ascii=False), encoding="utf-8"
     )
-    for file in sorted(partial.iterdir()):
-        _flush(file)
-    _flush(partial)
+    for place in (*sorted(partial.rglob("*")), partial):
+        _flush(place)
     partial.rename(target)
 
 

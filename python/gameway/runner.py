@@ -7,14 +7,14 @@ alone, so any number of jobs, in any order, gives the same bytes.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from gameway import _core, folder, machine
+from gameway.drivers import driver
 from gameway.errors import GamewayError, InputError
 from gameway.matrix import Run, canonical, expand, file_digests
 from gameway.parts import plain
@@ -22,14 +22,14 @@ from gameway.progress import Progress, Silent
 from gameway.results import RUNS, Results
 
 if TYPE_CHECKING:
+    from gameway.drivers import Driver, RunOne
     from gameway.experiment import Experiment
 
-RunOne = Callable[[dict[str, Any], dict[str, Any], Path], None]
 SHOWN_FAILURES = 3
 
 
 class Interrupted(GamewayError):
-    """Ctrl-C: runs in flight were finished, the rest was not begun."""
+    """Ctrl-C: what is finished is kept, the rest was not begun."""
 
 
 @dataclass
@@ -40,15 +40,18 @@ class Sweep:
     runs: list[Run]
     todo: list[Run]
     failures: list[tuple[Run, Exception]] = field(default_factory=list)
+    stopped: bool = False
+    """Whether runs in flight were ended: how they end is no failure."""
 
 
-def run(
+def run(  # noqa: PLR0913 (all but two are named)
     experiment: Experiment,
     out: str | Path,
     *,
     jobs: int | None = None,
     progress: Progress | None = None,
-    run_one: RunOne = folder.run_one,
+    on: str = "sim",
+    run_one: RunOne | None = None,
 ) -> Results:
     """Run all of an experiment that `out` does not hold yet, and open the results.
 
@@ -57,17 +60,18 @@ def run(
         out: result folder; if it exists it must be of the same experiment and simulator.
         jobs: runs at a time; all cores if not given.
         progress: told of each finished run; silent if not given.
-        run_one: computes one run (spec, spec to record, folder).
+        on: "sim", in virtual time, or "live": on this machine in real time, one run at a time.
+        run_one: computes one run (spec, spec to record, folder) instead of the driver's own way.
 
     Raises:
         InputError: the experiment or the folder cannot be used; nothing was run.
         Interrupted: Ctrl-C.
         GamewayError: some runs failed; the others are finished and kept.
     """
-    path = Path(out)
-    runs = check(experiment)
+    path, own = Path(out), driver(on)
+    runs = check(experiment, on=on)
     with folder.locked(path):
-        manifest = _manifest(experiment, runs)
+        manifest = _manifest(experiment, runs, own)
         before = folder.check_same(path, manifest)
         folder.remove_partial(path)
         if before is not None:
@@ -75,7 +79,9 @@ def run(
         folder.write_manifest(path, manifest)
         done = folder.finished(path)
         sweep = Sweep(path, runs, [run for run in runs if run.id not in done])
-        _run_all(sweep, jobs or machine.cores(), progress or Silent(), run_one)
+        if run_one is not None:
+            own = replace(own, run_one=run_one)
+        _run_all(sweep, _jobs(jobs, own), progress or Silent(), own)
         if sweep.failures:
             raise _failed(sweep) from sweep.failures[0][1]
         manifest["completed"] = _now()
@@ -83,14 +89,15 @@ def run(
     return Results.open(path)
 
 
-def check(experiment: Experiment, out: str | Path | None = None) -> list[Run]:
+def check(experiment: Experiment, out: str | Path | None = None, *, on: str = "sim") -> list[Run]:
     """Give the runs of an experiment, or refuse what `run` would refuse; nothing is run.
 
     The simulator builds every combination once, so that it refuses none after hours.
     """
-    runs = expand(experiment)
+    runs, own = expand(experiment), driver(on)
+    own.check(experiment, runs)
     if out is not None and Path(out).exists():
-        folder.check_same(Path(out), _manifest(experiment, runs))
+        folder.check_same(Path(out), _manifest(experiment, runs, own))
     seen: set[str] = set()
     for run in runs:
         spec = canonical(run.spec | {"seed": 0})
@@ -104,21 +111,35 @@ def check(experiment: Experiment, out: str | Path | None = None) -> list[Run]:
     return runs
 
 
-def _run_all(sweep: Sweep, jobs: int, progress: Progress, run_one: RunOne) -> None:
-    """Run what is to do, `jobs` at a time; on Ctrl-C finish the runs in flight."""
+def _jobs(wanted: int | None, own: Driver) -> int:
+    jobs = wanted or machine.cores()
+    return jobs if own.most_jobs is None else min(jobs, own.most_jobs)
+
+
+def _run_all(sweep: Sweep, jobs: int, progress: Progress, own: Driver) -> None:
+    """Run what is to do, `jobs` at a time; on Ctrl-C finish the runs in flight, or end them."""
     progress.start(len(sweep.runs), len(sweep.runs) - len(sweep.todo))
+    if own.prepare is not None and sweep.todo:
+        own.prepare()
+    if own.expected is not None and sweep.todo:
+        progress.note(own.expected(sweep.todo))
     pool = ThreadPoolExecutor(max_workers=jobs, thread_name_prefix="gameway-run")
     flying: dict[Future[None], Run] = {}
     waiting = iter(sweep.todo)
     try:
         for _ in range(jobs):
-            _launch(pool, flying, waiting, sweep, run_one)
+            _launch(pool, flying, waiting, sweep, own.run_one)
         while flying:
             for future in wait(flying, return_when=FIRST_COMPLETED).done:
                 _land(future, flying.pop(future), sweep, progress)
-                _launch(pool, flying, waiting, sweep, run_one)
+                _launch(pool, flying, waiting, sweep, own.run_one)
     except KeyboardInterrupt:
-        progress.note(f"stopping: {len(flying)} runs in flight are being finished")
+        if own.stop is None:
+            progress.note(f"stopping: {len(flying)} runs in flight are being finished")
+        else:
+            progress.note("stopping: the run in flight is ended, nothing of it is kept")
+            sweep.stopped = True
+            own.stop()
         for future in wait(flying).done:
             _land(future, flying.pop(future), sweep, progress)
         finished = sum((sweep.out / RUNS / run.id).is_dir() for run in sweep.runs)
@@ -151,6 +172,8 @@ def _land(future: Future[None], run: Run, sweep: Sweep, progress: Progress) -> N
     error = future.exception()
     if error is None:
         progress.advance(run.id)
+    elif isinstance(error, Exception) and sweep.stopped:
+        pass
     elif isinstance(error, Exception):
         sweep.failures.append((run, error))
         if len(sweep.failures) <= SHOWN_FAILURES:
@@ -173,7 +196,7 @@ def _failed(sweep: Sweep) -> GamewayError:
     return GamewayError("\n".join(lines))
 
 
-def _manifest(experiment: Experiment, runs: list[Run]) -> dict[str, Any]:
+def _manifest(experiment: Experiment, runs: list[Run], own: Driver) -> dict[str, Any]:
     source = experiment.source
     digests = file_digests(experiment)
     return {
@@ -184,6 +207,8 @@ def _manifest(experiment: Experiment, runs: list[Run]) -> dict[str, Any]:
         "created": _now(),
         "completed": None,
         "machine": machine.describe(),
+        "driver": own.name.value,
+        **own.facts(),
         "title": experiment.title,
         "experiment_name": experiment.name,
         "experiment_file": None if source.file is None else source.file.name,

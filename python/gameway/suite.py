@@ -86,6 +86,7 @@ def run(
     *,
     jobs: int | None = None,
     progress: Progress | None = None,
+    on: str = "sim",
 ) -> dict[str, Results]:
     """Run all of a suite that `out` does not hold yet, and open the results of its parts.
 
@@ -95,7 +96,7 @@ def run(
         GamewayError: some runs failed; the others are finished and kept.
     """
     path = Path(out)
-    runs = {name: runner.check(part, path / name) for name, part in suite.parts.items()}
+    runs = {name: runner.check(part, path / name, on=on) for name, part in suite.parts.items()}
     _write_file(suite, path)
     total = sum(len(own) for own in runs.values())
     told = _Whole(progress or Silent())
@@ -104,7 +105,7 @@ def run(
     try:
         for name, part in suite.parts.items():
             try:
-                runner.run(part, path / name, jobs=jobs, progress=told)
+                runner.run(part, path / name, jobs=jobs, progress=told, on=on)
             except (InputError, Interrupted):
                 raise
             except GamewayError as error:

@@ -15,5 +15,5 @@ pub mod spec;
 pub use error::{RunError, read, spec_error};
 pub use gateway::{FlowOf, HomeGateway};
 pub use recognition::Recognition;
-pub use recorder::{Fate, Recorded, Recorder, Totals, intern};
+pub use recorder::{Fate, Recorded, Recorder, Totals, intern, packet_record};
 pub use spec::RunSpec;

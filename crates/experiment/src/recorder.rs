@@ -92,6 +92,34 @@ pub enum Fate {
     },
 }
 
+/// The row of a packet of the flow of this name.
+pub fn packet_record(
+    packet: &impl Recorded,
+    fate: Fate,
+    flow: Name,
+    words: &mut Vec<(&'static str, Name)>,
+) -> PacketRecord {
+    let (kind, number) = packet.identity();
+    let (name, waited, departed, arrived) = match fate {
+        Fate::Dropped => ("dropped", None, None, None),
+        Fate::Lost { departed } => ("lost", Some(packet.waited()), Some(departed), None),
+        Fate::Delivered { departed, arrived } => {
+            ("delivered", Some(packet.waited()), Some(departed), Some(arrived))
+        }
+    };
+    PacketRecord {
+        flow,
+        kind: intern(words, kind),
+        number,
+        size_bytes: packet.wire_size().get() as u32,
+        fate: intern(words, name),
+        came_ns: packet.came().as_nanos(),
+        queue_delay_ns: waited.map(Duration::as_nanos),
+        departed_ns: departed.map(Instant::as_nanos),
+        arrived_ns: arrived.map(Instant::as_nanos),
+    }
+}
+
 /// Writes the tables of one run.
 #[derive(Debug)]
 pub struct Recorder {
@@ -200,25 +228,7 @@ impl Recorder {
     pub fn packet(&mut self, packet: &impl Recorded, fate: Fate) -> Result<(), TableError> {
         let Some(table) = &mut self.tables.packets else { return Ok(()) };
         let Some(bin) = self.flows.get(usize::from(packet.flow().0)) else { return Ok(()) };
-        let (kind, number) = packet.identity();
-        let (name, waited, departed, arrived) = match fate {
-            Fate::Dropped => ("dropped", None, None, None),
-            Fate::Lost { departed } => ("lost", Some(packet.waited()), Some(departed), None),
-            Fate::Delivered { departed, arrived } => {
-                ("delivered", Some(packet.waited()), Some(departed), Some(arrived))
-            }
-        };
-        table.push(&PacketRecord {
-            flow: bin.flow.clone(),
-            kind: intern(&mut self.words, kind),
-            number,
-            size_bytes: packet.wire_size().get() as u32,
-            fate: intern(&mut self.words, name),
-            came_ns: packet.came().as_nanos(),
-            queue_delay_ns: waited.map(Duration::as_nanos),
-            departed_ns: departed.map(Instant::as_nanos),
-            arrived_ns: arrived.map(Instant::as_nanos),
-        })
+        table.push(&packet_record(packet, fate, bin.flow.clone(), &mut self.words))
     }
 
     /// A bottleneck has transmitted a packet.

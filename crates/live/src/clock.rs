@@ -66,6 +66,14 @@ pub fn wait(descriptors: &mut [PollFd<'_>], most: Duration) -> io::Result<()> {
     }
 }
 
+/// Lets SIGTERM come when the process that started this one is gone: a part does not outlive its run.
+///
+/// # Errors
+/// Those of prctl(2).
+pub fn end_with_parent() -> io::Result<()> {
+    Ok(rustix::process::set_parent_process_death_signal(Some(rustix::process::Signal::TERM))?)
+}
+
 /// What makes this thread punctual, and what of it the machine refused, in words for people.
 #[must_use]
 pub fn be_punctual() -> Vec<String> {

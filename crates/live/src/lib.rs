@@ -4,6 +4,7 @@
 
 pub mod clock;
 pub mod lateness;
+pub mod link;
 
 pub mod namespace;
 pub mod stop;

@@ -39,11 +39,10 @@ impl Tun {
             io::Error::new(error.kind(), format!("TUN device \"{name}\"{place}: {error}"))
         };
         namespace::within(namespace, || {
+            let mut counters = File::open(COUNTERS)?;
             // TUNSETIFF would make a device of a name that is not there.
-            let counters = File::open(COUNTERS)?;
-            let mut tun = Self { name: name.to_owned(), device: device(name)?, counters };
-            tun.dropped_by_kernel()?;
-            Ok(tun)
+            counter(&mut counters, name)?;
+            Ok(Self { name: name.to_owned(), device: device(name)?, counters })
         })
         .map_err(refused)
     }
@@ -74,10 +73,7 @@ impl Tun {
     /// # Errors
     /// If the counters cannot be read, or the device is not among them.
     pub fn dropped_by_kernel(&mut self) -> io::Result<u64> {
-        let mut text = String::new();
-        self.counters.rewind()?;
-        self.counters.read_to_string(&mut text)?;
-        dropped(&text, &self.name).ok_or_else(|| io::ErrorKind::NotFound.into())
+        counter(&mut self.counters, &self.name)
     }
 }
 
@@ -98,6 +94,13 @@ fn device(name: &str) -> io::Result<OwnedFd> {
     let device = open(DRIVER, flags, Mode::empty())?;
     sys::attach_tun(&device, padded)?;
     Ok(device)
+}
+
+fn counter(counters: &mut File, name: &str) -> io::Result<u64> {
+    let mut text = String::new();
+    counters.rewind()?;
+    counters.read_to_string(&mut text)?;
+    dropped(&text, name).ok_or_else(|| io::Error::new(io::ErrorKind::NotFound, "is not there"))
 }
 
 /// See proc_net(5): a line for each device, its name before a colon.

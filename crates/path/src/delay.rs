@@ -117,6 +117,11 @@ impl<P> DelayLine<P> {
         self.under_way.pop_front().map(|(_, packet)| packet)
     }
 
+    /// The packets that are under way, the next to arrive first.
+    pub fn iter(&self) -> impl Iterator<Item = &P> {
+        self.under_way.iter().map(|(_, packet)| packet)
+    }
+
     /// How many packets are under way.
     #[must_use]
     pub fn len(&self) -> usize {

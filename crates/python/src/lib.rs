@@ -4,6 +4,7 @@
 
 mod catalogue;
 mod controller;
+mod link;
 mod simulator;
 mod toml;
 mod units;
@@ -19,6 +20,8 @@ mod _core {
     };
     #[pymodule_export]
     use crate::controller::{Frame, Limits, Packet, Report, Wanted};
+    #[pymodule_export]
+    use crate::link::{check_link, live_link};
     #[pymodule_export]
     use crate::simulator::{check_spec, run};
     #[pymodule_export]

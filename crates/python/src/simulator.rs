@@ -20,7 +20,7 @@ pub fn run(python: Python<'_>, spec_json: &str, out_dir: &str) -> PyResult<Strin
     if let Some(error) = failure.get() {
         return Err(error.clone_ref(python));
     }
-    done.map(|summary| as_json(&summary)).map_err(refused)
+    done.map(|done| summary(&done).to_string()).map_err(refused)
 }
 
 /// What builds controllers: those of Rust by name, and those that are classes of Python.
@@ -53,7 +53,7 @@ fn refused(error: impl Display) -> PyErr {
     PyValueError::new_err(error.to_string())
 }
 
-fn as_json(summary: &SummaryRecord) -> String {
+pub fn summary(summary: &SummaryRecord) -> serde_json::Value {
     json!({
         "duration_ns": summary.duration_ns,
         "seed": summary.seed,
@@ -66,5 +66,4 @@ fn as_json(summary: &SummaryRecord) -> String {
         "under_way_packets": summary.under_way_packets,
         "events_processed": summary.events_processed,
     })
-    .to_string()
 }

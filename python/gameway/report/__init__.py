@@ -10,6 +10,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from gameway.beside import sections as live_sections
+from gameway.beside.twin import is_live, twin_of
 from gameway.metrics.summary import summary_table
 from gameway.metrics.table import per_run_table
 from gameway.reference import reference_of
@@ -18,6 +20,7 @@ from gameway.report.comparison import Comparison, compare
 from gameway.report.export import save_table
 from gameway.report.findings import findings
 from gameway.report.head import head_of
+from gameway.report.page import laid_out
 from gameway.report.render import FILES, drawn, write_page
 from gameway.report.sections import figures_of
 
@@ -35,11 +38,13 @@ def write(
     *,
     save_files: bool = True,
     progress: Progress | None = None,
+    beside: ResultFolder | None = None,
 ) -> Path:
     """Write the report to `out_html`, and every figure and table to `report-files` next to it.
 
     `save_files=False` writes the page alone, which is quicker. `progress` is told of the runs that
-    have to be evaluated first.
+    have to be evaluated first. `beside` are simulated results to put beside live ones; if not
+    given, those that a live run has left in its own folder.
     """
     page = Path(out_html)
     page.parent.mkdir(parents=True, exist_ok=True)
@@ -51,6 +56,8 @@ def write(
         folder.mkdir(exist_ok=True)
         _save_tables(results, comparisons, folder)
     content = _content(results, reference, comparisons, folder)
+    if is_live(results):
+        content |= _live(results, beside or twin_of(results), content, folder)
     write_page(page, "report.html.j2", content)
     return page
 
@@ -72,12 +79,30 @@ def _content(
         "head": head,
         "findings": findings(results, comparisons),
         "headline": tables.headline(table),
+        "extra": [],
         "figures": [drawn(figure, folder) for figure in figures_of(results, reference)],
         "comparisons": [_comparison(c, reference) for c in comparisons if reference],
         "reference": reference,
         "summary": tables.summary(table, results.factors),
         "glossary": tables.glossary(),
         "saved": folder is not None,
+    }
+
+
+def _live(
+    results: ResultFolder,
+    simulated: ResultFolder | None,
+    content: dict[str, Any],
+    folder: Path | None,
+) -> dict[str, Any]:
+    """What a page about live runs has beyond the others."""
+    warnings = (content["warning"], live_sections.warning(results))
+    found = live_sections.sections(results, simulated)
+    anchors = {"summary", *(figure["id"] for figure in content["figures"])}
+    return {
+        "kind": "live report",
+        "warning": " ".join(text for text in warnings if text),
+        "extra": laid_out(found, folder, anchors),
     }
 
 

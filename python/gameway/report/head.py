@@ -16,7 +16,10 @@ if TYPE_CHECKING:
 
 
 SEEDS_SHOWN = 5
-COMMON = ("Overrides", "Seeds", "Gameway", "Commit", "Machine", "Result schema", "Metrics version")
+COMMON = (
+    "Overrides", "Seeds", "Gameway", "Commit", "Machine", "Driver", "Host", "Kernel",
+    "TCP of the kernel", "Tools", "Result schema", "Metrics version",
+)  # fmt: skip
 """Facts that are told of several result folders together, where they differ one after the other."""
 
 
@@ -67,12 +70,27 @@ def _facts(results: ResultFolder, finished: int) -> list[tuple[str, str]]:
         "Gameway": manifest.get("gameway_version"),
         "Commit": _commit(manifest.get("commit")),
         "Machine": _machine(manifest.get("machine")),
+        **_live(manifest.get("live")),
         "Begun": manifest.get("created"),
         "Completed": manifest.get("completed"),
         "Result schema": manifest.get("schema_version"),
         "Metrics version": METRICS_VERSION,
     }
     return [(name, str(value)) for name, value in facts.items() if value not in {None, ""}]
+
+
+def _live(live: Any) -> dict[str, str]:
+    """What carried out runs on a machine in real time."""
+    if not isinstance(live, dict):
+        return {}
+    tools = live.get("tools") or {}
+    return {
+        "Driver": "live: real packets in real time",
+        "Host": str(live.get("host", "")),
+        "Kernel": str(live.get("kernel", "")),
+        "TCP of the kernel": ", ".join(live.get("congestion_controls") or []),
+        "Tools": ", ".join(f"{name} {version}" for name, version in tools.items()),
+    }
 
 
 def common_facts(parts: Mapping[str, ResultFolder]) -> list[tuple[str, str]]:

@@ -8,7 +8,7 @@ write(Page("Title", "A lead.", [Section("Loss", tables=[Table("By queue", frame)
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from html import escape
 from pathlib import Path
@@ -123,10 +123,7 @@ def write(page: Page, path: str | Path, *, save_files: bool = True) -> Path:
     folder = target.parent / FILES if save_files else None
     if folder is not None:
         folder.mkdir(exist_ok=True)
-    anchors, names = _Names({"findings", "about", "themes"}), _Names()
-    sections = [
-        _section(section, anchors.of(section.title), names, folder) for section in page.sections
-    ]
+    sections = laid_out(page.sections, folder)
     content = {
         "kind": page.kind,
         "title": page.title,
@@ -140,6 +137,17 @@ def write(page: Page, path: str | Path, *, save_files: bool = True) -> Path:
     }
     write_page(target, "sections.html.j2", content)
     return target
+
+
+def laid_out(
+    sections: Sequence[Section], folder: Path | None, taken: Iterable[str] = ()
+) -> list[dict[str, Any]]:
+    """Sections as a template needs them, their figures and tables saved in `folder`, if given.
+
+    `taken` are anchors of other parts of the page.
+    """
+    anchors, names = _Names({"findings", "about", "themes", *taken}), _Names()
+    return [_section(section, anchors.of(section.title), names, folder) for section in sections]
 
 
 def shown(value: Any) -> str:

@@ -1,0 +1,115 @@
+//! What a link is told.
+
+use crate::clock::Clock;
+use gameway_experiment::spec::{PathSpec, RecordSpec, Text};
+use gameway_experiment::{RunError, check, spec_error};
+use gameway_units::Duration;
+use std::net::IpAddr;
+use std::path::PathBuf;
+
+/// Configuration of one link, as JSON; see `docs/link.md`.
+#[derive(Debug, Clone, serde::Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct LinkConfig {
+    /// When the run begins, of CLOCK_MONOTONIC; now if not given.
+    pub epoch_ns: Option<i64>,
+    /// Seed of everything random.
+    pub seed: u64,
+    /// How long the link lasts; until it is asked to stop if not given.
+    pub duration: Option<Text<Duration>>,
+    /// The path.
+    pub path: PathSpec,
+    /// What is recorded.
+    #[serde(default)]
+    pub record: RecordSpec,
+    /// The flows that are recorded each by itself.
+    #[serde(default)]
+    pub flows: Vec<FlowConfig>,
+    /// Where what comes down is read, and what goes up arrives.
+    pub server: DeviceConfig,
+    /// Where what comes down arrives.
+    pub client: DeviceConfig,
+    /// Where the tables go; it must exist.
+    pub folder: PathBuf,
+    /// Not here: a capture at the devices is tcpdump's business.
+    pub pcap: Option<PathBuf>,
+}
+
+/// A flow.
+#[derive(Debug, Clone, PartialEq, Eq, serde::Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct FlowConfig {
+    /// Its name in tables.
+    pub name: String,
+    /// The address of its server; of a flow without, all packets that are of no other.
+    pub address: Option<IpAddr>,
+    /// Whether its data goes up.
+    #[serde(default)]
+    pub upwards: bool,
+}
+
+/// A TUN device that is there.
+#[derive(Debug, Clone, PartialEq, Eq, serde::Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct DeviceConfig {
+    /// The file of its namespace; the process's own if not given.
+    pub namespace: Option<PathBuf>,
+    /// Its name.
+    pub device: String,
+}
+
+/// What is longer is for ever.
+const LONGEST: Duration = Duration::from_secs(366 * 24 * 3600);
+/// Every flow has two lines that are looked at for each packet.
+const MOST_FLOWS: usize = 200;
+
+impl LinkConfig {
+    /// Whether a link can be built of it.
+    ///
+    /// # Errors
+    /// The first field that is wrong, and what is allowed.
+    pub fn check(&self) -> Result<(), RunError> {
+        check::check_path(&self.path)?;
+        check::check_record(&self.record)?;
+        if self.path.capacity.wifi().is_some() {
+            let why = "a Wi-Fi medium is only simulated so far; give a rate, steps or a trace";
+            return Err(spec_error("path.capacity", why));
+        }
+        if self.flows.len() > MOST_FLOWS {
+            let why = format!("{} flows; at most {MOST_FLOWS} are told apart", self.flows.len());
+            return Err(spec_error("flows", why));
+        }
+        if self.pcap.is_some() {
+            return Err(spec_error("pcap", "run tcpdump on a device of the link instead"));
+        }
+        self.check_flows()
+    }
+
+    fn check_flows(&self) -> Result<(), RunError> {
+        for (number, flow) in self.flows.iter().enumerate() {
+            for other in &self.flows[..number] {
+                if other.name == flow.name {
+                    let why = format!("two flows are called \"{}\"; names must differ", flow.name);
+                    return Err(spec_error("flows.name", why));
+                }
+                if other.address == flow.address {
+                    let why = format!("\"{}\" and \"{}\" have the same", other.name, flow.name);
+                    return Err(spec_error("flows.address", why));
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// See `duration`.
+    #[must_use]
+    pub fn lasts(&self) -> Duration {
+        self.duration.map_or(LONGEST, |text| text.0)
+    }
+
+    /// The clock of the run.
+    #[must_use]
+    pub fn clock(&self) -> Clock {
+        Clock::new(self.epoch_ns.unwrap_or_else(Clock::monotonic_ns))
+    }
+}

@@ -1,0 +1,109 @@
+//! Which flow a packet belongs to: its server's address says so.
+
+use super::config::FlowConfig;
+use super::packet::{Direction, Packet};
+use super::pool::Slot;
+use super::wire::{self, Parsed};
+use gameway_events::{BIN, Name};
+use gameway_experiment::spec::{GatewaySpec, PathSpec};
+use gameway_experiment::{HomeGateway, build};
+use gameway_path::{FlowId, Header};
+use gameway_units::{Duration, Instant};
+use std::net::IpAddr;
+
+/// Name of what is of no flow, where its parts need one.
+const OTHER: &str = "other";
+
+/// The flows of a link.
+#[derive(Debug, Clone)]
+pub struct Flows {
+    flows: Vec<FlowConfig>,
+    /// Packets so far, of each flow and of what is of none.
+    counts: Vec<u64>,
+    observe_interval: Duration,
+}
+
+/// The number of the flow with this server, or of the one that takes all others.
+fn number(flows: &[FlowConfig], server: IpAddr) -> Option<usize> {
+    let all_others = || flows.iter().position(|flow| flow.address.is_none());
+    flows.iter().position(|flow| flow.address == Some(server)).or_else(all_others)
+}
+
+impl Flows {
+    /// These flows; controllers and gateways are observed so often.
+    #[must_use]
+    pub fn new(flows: Vec<FlowConfig>, observe_interval: Option<Duration>) -> Self {
+        let counts = vec![0; flows.len() + 1];
+        Self { flows, counts, observe_interval: observe_interval.unwrap_or(BIN) }
+    }
+
+    /// The names of the flows that are recorded.
+    pub fn names(&self) -> impl Iterator<Item = Name> {
+        self.flows.iter().map(|flow| Name::from(flow.name.as_str()))
+    }
+
+    /// A name for each flow, and last one for what is of none.
+    pub fn line_names(&self) -> impl Iterator<Item = &str> {
+        self.flows.iter().map(|flow| flow.name.as_str()).chain([OTHER])
+    }
+
+    /// Packets that were of no flow.
+    #[must_use]
+    pub fn others(&self) -> u64 {
+        self.counts[self.flows.len()]
+    }
+
+    /// The packet of these headers that goes this way; its bytes are in the slot.
+    pub fn packet(
+        &mut self,
+        direction: Direction,
+        slot: Slot,
+        bytes: &[u8],
+        parsed: &Parsed,
+    ) -> Packet {
+        let Parsed { header, ecn, size, tcp } = *parsed;
+        let server = match direction {
+            Direction::Down => header.source.address,
+            Direction::Up => header.destination.address,
+        };
+        let flow = number(&self.flows, server).unwrap_or(self.flows.len());
+        self.counts[flow] += 1;
+        let upwards = self.flows.get(flow).is_some_and(|flow| flow.upwards);
+        let returning = (direction == Direction::Up) != upwards;
+        let segment = tcp.and_then(|at| wire::segment(bytes, header, size, at));
+        let number = match segment {
+            Some(segment) if returning => segment.acknowledgment.into(),
+            Some(segment) => segment.sequence.into(),
+            None => self.counts[flow],
+        };
+        Packet {
+            slot,
+            size,
+            header,
+            ecn,
+            tcp,
+            flow: FlowId(flow as u16),
+            traffic: None,
+            direction,
+            returning,
+            number,
+            hops_passed: 0,
+            came: Instant::ZERO,
+            waited: Duration::ZERO,
+        }
+    }
+
+    /// The home gateway of a path, if it has one that does more than forward.
+    #[must_use]
+    pub fn gateway(&self, path: &PathSpec) -> Option<HomeGateway> {
+        let gateway = path.gateway.as_ref().and_then(|one: &GatewaySpec| build::gateway(one))?;
+        let flows = self.flows.clone();
+        let flow_of = move |header: &Header| {
+            let ends = [header.source.address, header.destination.address];
+            let known = |address: &IpAddr| flows.iter().any(|flow| flow.address == Some(*address));
+            let server = ends.into_iter().find(known).unwrap_or(ends[0]);
+            number(&flows, server).map(|number| FlowId(number as u16))
+        };
+        Some(HomeGateway::new(gateway, self.observe_interval, Box::new(flow_of)))
+    }
+}

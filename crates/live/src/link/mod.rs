@@ -1,0 +1,13 @@
+//! `gameway link`: the path of an experiment between two TUN devices, in real time.
+
+mod config;
+mod flows;
+mod packet;
+mod packet_log;
+mod path;
+mod pool;
+mod relay;
+pub mod wire;
+
+pub use config::{DeviceConfig, FlowConfig, LinkConfig};
+pub use relay::{Counts, LinkError, LinkReport, Relay};

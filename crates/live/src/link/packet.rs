@@ -1,0 +1,105 @@
+//! A packet on the live path: what the path needs to know, and where its bytes are.
+
+use super::pool::Slot;
+use gameway_experiment::Recorded;
+use gameway_path::{FlowId, Header, PathPacket, Traffic};
+use gameway_units::{Bytes, Duration, Ecn, Instant};
+
+/// Which way something goes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Direction {
+    /// From server to client.
+    Down,
+    /// From client to server.
+    Up,
+}
+
+impl Direction {
+    /// Both.
+    pub const ALL: [Self; 2] = [Self::Down, Self::Up];
+
+    /// Its place among two.
+    #[must_use]
+    pub const fn index(self) -> usize {
+        match self {
+            Self::Down => 0,
+            Self::Up => 1,
+        }
+    }
+}
+
+/// See the module's head.
+#[derive(Debug, Clone, Copy)]
+pub struct Packet {
+    /// Its bytes.
+    pub slot: Slot,
+    /// How many, which is its size on the wire.
+    pub size: Bytes,
+    /// Its headers.
+    pub header: Header,
+    /// Its ECN field, which queues change here; the bytes follow when it leaves the path.
+    pub ecn: Ecn,
+    /// Where its TCP header begins.
+    pub tcp: Option<usize>,
+    /// Its flow.
+    pub flow: FlowId,
+    /// What a gateway takes its flow for.
+    pub traffic: Option<Traffic>,
+    /// Which way it goes.
+    pub direction: Direction,
+    /// Whether it goes from the receiver of its flow to the sender.
+    pub returning: bool,
+    /// Its TCP sequence or acknowledgment number, or a running number.
+    pub number: u64,
+    /// How many bottlenecks of its way it has passed.
+    pub hops_passed: u8,
+    /// When it was read.
+    pub came: Instant,
+    /// How long it waited in queues so far.
+    pub waited: Duration,
+}
+
+impl PathPacket for Packet {
+    fn wire_size(&self) -> Bytes {
+        self.size
+    }
+    fn flow(&self) -> FlowId {
+        self.flow
+    }
+    fn header(&self) -> Header {
+        self.header
+    }
+    fn traffic(&self) -> Option<Traffic> {
+        self.traffic
+    }
+    fn ecn(&self) -> Ecn {
+        self.ecn
+    }
+    fn set_ecn(&mut self, ecn: Ecn) {
+        self.ecn = ecn;
+    }
+}
+
+impl Recorded for Packet {
+    fn returning(&self) -> bool {
+        self.returning
+    }
+    fn came(&self) -> Instant {
+        self.came
+    }
+    fn waited(&self) -> Duration {
+        self.waited
+    }
+    fn identity(&self) -> (&'static str, u64) {
+        use gameway_path::Protocol::{Icmp, Tcp, Udp};
+        let kind = match (self.header.protocol, self.returning) {
+            (Tcp, false) => "tcp",
+            (Tcp, true) => "ack",
+            (Udp, false) => "udp",
+            (Udp, true) => "report",
+            (Icmp, false) => "ping",
+            (Icmp, true) => "request",
+        };
+        (kind, self.number)
+    }
+}

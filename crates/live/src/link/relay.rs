@@ -1,0 +1,248 @@
+//! The driver: packets from either device into the path, and out of it when they are due.
+//!
+//! One thread, which waits until something is due or a device has a packet. A late wake-up changes no due time:
+//! [`LivePath::advance`] replays what should have happened, and how late each packet was is counted. What
+//! comes is stamped with the time at which it is read.
+
+use super::config::LinkConfig;
+use super::flows::Flows;
+use super::packet::Direction;
+use super::packet_log::PacketLog;
+use super::path::{Arrived, LivePath};
+use super::wire;
+use crate::clock::{self, Clock};
+use crate::lateness::{Lateness, LatenessSummary};
+use crate::stop::Stop;
+use crate::tun::Tun;
+use gameway_events::{EventRecord, Name, SummaryRecord, TableError};
+use gameway_experiment::build::Routes;
+use gameway_experiment::{Recorder, RunError};
+use gameway_units::{Duration, Ecn, Instant};
+use rustix::event::{PollFd, PollFlags};
+use std::io;
+
+/// Packets that are read from a device before the path is looked at again: 32 full ones are half a millisecond
+/// at 500 Mb/s, and take a tenth of it.
+const BATCH: usize = 32;
+/// How long the driver sleeps at most: so soon it sees that it was asked to stop.
+const LONGEST_SLEEP: Duration = Duration::from_millis(100);
+/// Name of the part in tables.
+const PART: &str = "link";
+
+/// Why a link stopped.
+#[derive(Debug, thiserror::Error)]
+pub enum LinkError {
+    /// Its configuration cannot be done.
+    #[error(transparent)]
+    Run(#[from] RunError),
+    /// A table cannot be written.
+    #[error(transparent)]
+    Table(#[from] TableError),
+    /// A device or the clock failed.
+    #[error("{0}")]
+    Io(#[from] io::Error),
+}
+
+/// What else there is to say of a link that has ended.
+#[derive(Debug, Clone)]
+pub struct LinkReport {
+    /// The totals.
+    pub summary: SummaryRecord,
+    /// How late packets were.
+    pub lateness: LatenessSummary,
+    /// What went wrong, each with how often.
+    pub counts: Counts,
+}
+
+/// Things that do not happen on a machine that is fast enough.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Counts {
+    /// Packets of no flow.
+    pub others: u64,
+    /// What was read and is no whole IP packet.
+    pub malformed: u64,
+    /// Packets that the kernel dropped in front of a device: its queue was full.
+    pub dropped_by_kernel: u64,
+    /// Packets that the kernel did not take.
+    pub refused_by_kernel: u64,
+    /// Packets that found no room in memory.
+    pub no_room: u64,
+}
+
+impl Counts {
+    /// Names as in the table of events.
+    #[must_use]
+    pub const fn named(&self) -> [(&'static str, u64); 5] {
+        [
+            ("other_packets", self.others),
+            ("malformed_packets", self.malformed),
+            ("dropped_by_kernel", self.dropped_by_kernel),
+            ("refused_by_kernel", self.refused_by_kernel),
+            ("no_room", self.no_room),
+        ]
+    }
+}
+
+/// A link at work.
+#[derive(Debug)]
+pub struct Relay {
+    clock: Clock,
+    end: Instant,
+    seed: u64,
+    path: LivePath,
+    flows: Flows,
+    /// Where packets of either direction come from: the server's and the client's.
+    devices: [Tun; 2],
+    lateness: Lateness,
+    counts: Counts,
+    /// What the kernel had dropped before.
+    dropped_before: u64,
+    arrived: Vec<Arrived>,
+}
+
+impl Relay {
+    /// Attaches to the devices and opens the tables.
+    ///
+    /// # Errors
+    /// If the configuration cannot be done, or a device or a table cannot be had.
+    pub fn new(config: &LinkConfig) -> Result<Self, LinkError> {
+        config.check()?;
+        let end = Instant::ZERO + config.lasts();
+        let interval = config.record.controller_interval.map(|text| text.0);
+        let flows = Flows::new(config.flows.clone(), interval);
+        let names: Vec<Name> = flows.names().collect();
+        let links = Routes::new(&config.path).names();
+        let mut record = config.record.clone();
+        let packets = PacketLog::create(&config.folder, names.clone(), record.packets)?;
+        record.packets = false;
+        let recorder = Recorder::create(&config.folder, names, links, end, &record)?;
+        let path = LivePath::new(&config.path, config.seed, &flows, recorder, packets)?;
+        let attach =
+            |one: &super::config::DeviceConfig| Tun::attach(one.namespace.as_deref(), &one.device);
+        let mut devices = [attach(&config.server)?, attach(&config.client)?];
+        let dropped_before = dropped(&mut devices)?;
+        Ok(Self {
+            clock: config.clock(),
+            end,
+            seed: config.seed,
+            path,
+            flows,
+            devices,
+            lateness: Lateness::create(&config.folder, PART)?,
+            counts: Counts::default(),
+            dropped_before,
+            arrived: Vec::new(),
+        })
+    }
+
+    /// Carries packets until the end or until it is asked to stop, and writes what happened.
+    ///
+    /// # Errors
+    /// If a device fails or a table cannot be written.
+    pub fn run(mut self, stop: &Stop) -> Result<LinkReport, LinkError> {
+        // Of each direction: whether its device has packets.
+        let mut waiting = [true; 2];
+        let mut now = self.clock.now();
+        while now < self.end && !stop.is_asked() {
+            self.deliver(now)?;
+            for direction in Direction::ALL {
+                if waiting[direction.index()] {
+                    waiting[direction.index()] = self.read(direction)?;
+                }
+            }
+            if waiting == [false; 2] {
+                waiting = self.wait()?;
+            }
+            now = self.clock.now();
+        }
+        let end = now.min(self.end);
+        self.finish(end)
+    }
+
+    /// Hands out all that is due by `now`.
+    fn deliver(&mut self, now: Instant) -> Result<(), LinkError> {
+        let mut arrived = std::mem::take(&mut self.arrived);
+        self.path.advance(now, &mut arrived)?;
+        for Arrived { due, packet } in arrived.drain(..) {
+            let bytes = self.path.pool.bytes(packet.slot);
+            let bytes = &mut bytes[..packet.size.get() as usize];
+            if packet.ecn == Ecn::Ce {
+                wire::mark(bytes);
+            }
+            let device = &self.devices[1 - packet.direction.index()];
+            self.lateness.add(due, self.clock.now());
+            // The kernel refuses what it cannot take now, as an interface does; the link goes on.
+            if device.write(bytes).is_err() {
+                self.counts.refused_by_kernel += 1;
+            }
+            self.path.pool.give(packet.slot);
+        }
+        self.arrived = arrived;
+        self.lateness.tick(now)?;
+        Ok(())
+    }
+
+    /// Reads what goes this way, a batch at most; whether there may be more.
+    fn read(&mut self, direction: Direction) -> Result<bool, LinkError> {
+        for _ in 0..BATCH {
+            let Some(slot) = self.path.pool.take() else {
+                self.counts.no_room += 1;
+                return Ok(false);
+            };
+            let bytes = self.path.pool.bytes(slot);
+            let Some(length) = self.devices[direction.index()].read(bytes)? else {
+                self.path.pool.give(slot);
+                return Ok(false);
+            };
+            let bytes = &bytes[..length];
+            let Some(parsed) = wire::parse(bytes) else {
+                self.counts.malformed += 1;
+                self.path.pool.give(slot);
+                continue;
+            };
+            let packet = self.flows.packet(direction, slot, bytes, &parsed);
+            let now = self.clock.now();
+            // What was due before this packet came happens before it.
+            self.path.advance(now, &mut self.arrived)?;
+            self.path.arrive(now, packet)?;
+        }
+        Ok(true)
+    }
+
+    /// Sleeps until something is due or a device has packets; which have.
+    fn wait(&self) -> Result<[bool; 2], LinkError> {
+        let now = self.clock.now();
+        let due = self.path.next_deadline().min(self.end);
+        let most = if self.arrived.is_empty() { due - now } else { Duration::ZERO };
+        let mut ready = [
+            PollFd::new(&self.devices[0], PollFlags::IN),
+            PollFd::new(&self.devices[1], PollFlags::IN),
+        ];
+        clock::wait(&mut ready, most.min(LONGEST_SLEEP))?;
+        Ok(ready.map(|one| !one.revents().is_empty()))
+    }
+
+    fn finish(mut self, now: Instant) -> Result<LinkReport, LinkError> {
+        self.path.end(now)?;
+        self.counts.others = self.flows.others();
+        self.counts.dropped_by_kernel =
+            dropped(&mut self.devices)?.saturating_sub(self.dropped_before);
+        let lateness = self.lateness.finish()?;
+        let counts = self.counts;
+        let mut figures: Vec<(&str, f64)> =
+            counts.named().map(|(name, count)| (name, count as f64)).into();
+        figures.push(("lateness_max_ns", lateness.most.as_nanos() as f64));
+        for (event, value) in figures {
+            let (flow, event) = (PART.into(), event.into());
+            let record = EventRecord { time_ns: now.as_nanos(), flow, event, value };
+            self.path.recorder.tables.events.push(&record)?;
+        }
+        let summary = self.path.finish(now, self.seed)?;
+        Ok(LinkReport { summary, lateness, counts })
+    }
+}
+
+fn dropped(devices: &mut [Tun; 2]) -> io::Result<u64> {
+    let [server, client] = devices;
+    Ok(server.dropped_by_kernel()? + client.dropped_by_kernel()?)
+}

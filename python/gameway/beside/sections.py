@@ -1,0 +1,194 @@
+"""Sections of a live report: beside the simulation, and how exact the runs were."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING
+
+import polars as pl
+
+from gameway.beside import Row, Side, compare, frame
+from gameway.beside.tolerances import TOLERANCES
+from gameway.live import lateness
+from gameway.metrics.source import finished_runs
+from gameway.report.page import Section, Table
+from gameway.report.tables import UNKNOWN, number
+
+if TYPE_CHECKING:
+    from gameway.metrics.source import ResultFolder, Run
+
+WITHIN, OUTSIDE = "within", "OUTSIDE"
+MOST_NAMED = 3
+NS_PER_US = 1e3
+
+
+def sections(live: ResultFolder, simulated: ResultFolder | None) -> list[Section]:
+    """What a live report has beyond the ordinary one."""
+    found = [] if simulated is None else [beside(compare(simulated, live))]
+    return [*found, exactness(live)]
+
+
+def beside(rows: list[Row]) -> Section:
+    """Simulated and live means with intervals, difference, tolerance and verdict."""
+    text = (
+        "The same experiment in virtual time and on this machine: means over runs ± half width of "
+        "the 95 % interval, while a competitor is there if one is. The verdict is about the means: "
+        "they may differ by the tolerance, which the table below gives the reason for.\n"
+        f"{statement(rows)}"
+    )
+    shown = [_shown(row, _varied(rows)) for row in rows]
+    outside = frozenset((index, "verdict") for index, row in enumerate(rows) if not row.within)
+    table = Table("", pl.DataFrame(shown), "beside", frame(rows), marked=outside, main=True)
+    return Section("Simulated and live", text, [table, _reasons(rows)])
+
+
+def statement(rows: list[Row]) -> str:
+    """How many means agree, and which do not, in a sentence."""
+    outside = [row for row in rows if not row.within]
+    if not rows:
+        return "Simulated and live runs have nothing in common that could be compared."
+    told = f"{len(rows) - len(outside)} of {len(rows)} means are within their tolerance."
+    if outside:
+        named = [f"{row.tolerance.label} of {row.flow}" for row in outside]
+        first = ", ".join(dict.fromkeys(named[:MOST_NAMED]))
+        told += f" Outside: {first}{', ...' if len(named) > MOST_NAMED else ''}."
+    return told
+
+
+def warning(live: ResultFolder) -> str:
+    """What a reader must know first: runs in which packets left too late."""
+    late = [(run, parts) for run in finished_runs(live) if (parts := lateness.too_late(_late(run)))]
+    if not late:
+        return ""
+    worst = max(max(parts.values()) for _, parts in late)
+    of = len(finished_runs(live))
+    return (
+        f"In {len(late)} of {of} runs packets left too late: at the 99th percentile by up to "
+        f"{worst:.3g} ms, where {lateness.BOUND_NS / 1e6:g} ms is the bound. This machine was too "
+        "busy: repeat these runs on a quiet one before you rely on them."
+    )
+
+
+def exactness(live: ResultFolder) -> Section:
+    """How late packets left, what the parts cost, how old a decoded picture was."""
+    text = (
+        "Lateness: from the moment at which a packet was due to the moment at which it left. "
+        f"A run beyond {lateness.BOUND_NS / 1e6:g} ms at the 99th percentile is flagged: a "
+        "sixteenth of the time from frame to frame at 60 frames/s."
+    )
+    runs = finished_runs(live)
+    late = [row for run in runs for row in _late_rows(run)]
+    flagged = frozenset((index, "verdict") for index, row in enumerate(late) if row["verdict"])
+    tables = [Table("", pl.DataFrame(late), "lateness", marked=flagged)] if late else []
+    cpu = [row for run in runs for row in _cpu_rows(run)]
+    if cpu:
+        tables.append(Table("Processor time per second of the run", _cpu_table(cpu), "cpu"))
+    ages = [row for run in runs for row in _age_rows(run)]
+    if ages:
+        caption = "From capture to the decoded picture, and to encode it"
+        tables.append(Table(caption, pl.DataFrame(ages), "pictures"))
+    return Section("How exact it was", text, tables)
+
+
+def _varied(rows: list[Row]) -> list[str]:
+    """The factors in which the rows differ."""
+    names = dict.fromkeys(name for row in rows for name in row.condition)
+    return [name for name in names if len({row.condition.get(name) for row in rows}) > 1]
+
+
+def _shown(row: Row, factors: list[str]) -> dict[str, str]:
+    one = row.tolerance
+    return {name.replace("_", " "): row.condition[name] for name in factors} | {
+        "flow": row.flow,
+        "metric": f"{one.label} ({one.unit})",
+        "simulated": _estimate(row.simulated),
+        "live": _estimate(row.live),
+        "difference": _signed(row.difference),
+        "tolerance": f"± {number(one.allowed(row.simulated.mean))}",
+        "verdict": WITHIN if row.within else OUTSIDE,
+    }
+
+
+def _reasons(rows: list[Row]) -> Table:
+    used = {row.tolerance for row in rows}
+    told = [
+        {
+            "metric": f"{one.label} ({one.unit})",
+            "share of the simulated mean": f"{100 * one.relative:g} %" if one.relative else UNKNOWN,
+            "or at least": f"{one.absolute:g}",
+            "why": one.reason,
+        }
+        for one in TOLERANCES
+        if one in used
+    ]
+    return Table("Tolerances: the larger of both counts", pl.DataFrame(told), "tolerances")
+
+
+def _estimate(side: Side) -> str:
+    if math.isnan(side.mean):
+        return UNKNOWN
+    spread = "" if math.isnan(side.half_width) else f" ± {number(side.half_width)}"
+    return f"{number(side.mean)}{spread}"
+
+
+def _signed(value: float) -> str:
+    return UNKNOWN if math.isnan(value) else f"{'+' if value >= 0 else '-'}{number(abs(value))}"
+
+
+def _late(run: Run) -> pl.DataFrame:
+    return run.table("lateness")
+
+
+def _late_rows(run: Run) -> list[dict[str, str]]:
+    table = _late(run)
+    late, middle = lateness.by_part(table), lateness.by_part(table, 0.5)
+    beyond = lateness.too_late(table)
+    return [
+        {
+            "run": run.id,
+            "part": part,
+            "packets": str(table.filter(pl.col("part") == part)["packets"].sum()),
+            "median (µs)": f"under {middle[part] / NS_PER_US:g}",
+            "p99 (µs)": f"under {late[part] / NS_PER_US:g}",
+            "verdict": "TOO LATE" if part in beyond else "",
+        }
+        for part in late
+    ]
+
+
+def _cpu_rows(run: Run) -> list[dict[str, object]]:
+    seconds = run.windows.run.length_s
+    table = run.table("cpu").group_by("part", maintain_order=True).agg(pl.col("cpu_ns").sum())
+    return [
+        {"run": run.id, "part": row["part"], "cpu": row["cpu_ns"] / 1e7 / seconds}
+        for row in table.iter_rows(named=True)
+    ]
+
+
+def _cpu_table(rows: list[dict[str, object]]) -> pl.DataFrame:
+    table = pl.DataFrame(rows).group_by("part", maintain_order=True)
+    means = table.agg(runs=pl.len(), mean=pl.col("cpu").mean(), most=pl.col("cpu").max())
+    return means.select(
+        "part", "runs", pl.col("mean").alias("mean (% of a core)"), pl.col("most").alias("most (%)")
+    )
+
+
+def _age_rows(run: Run) -> list[dict[str, object]]:
+    keys = ["stream", "frame"]
+    table = run.table("pictures").join(run.table("frames"), on=keys, how="inner")
+    found = []
+    for (stream,), rows in table.group_by("stream", maintain_order=True):
+        age = ((rows["decoded_ns"] - rows["captured_ns"]) / 1e6).drop_nulls()
+        encode = (rows["encode_ns"] / 1e6).drop_nulls()
+        found.append(
+            {
+                "run": run.id,
+                "stream": stream,
+                "pictures": age.len(),
+                "latency p50 (ms)": age.quantile(0.5),
+                "latency p95 (ms)": age.quantile(0.95),
+                "encoding p50 (ms)": encode.quantile(0.5),
+                "encoding p99 (ms)": encode.quantile(0.99),
+            }
+        )
+    return found

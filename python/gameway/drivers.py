@@ -1,0 +1,64 @@
+"""What carries out the runs of an experiment: the simulator, or this machine in real time."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from enum import StrEnum
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from gameway import folder
+from gameway.errors import InputError
+
+if TYPE_CHECKING:
+    from gameway.experiment import Experiment
+    from gameway.matrix import Run
+
+RunOne = Callable[[dict[str, Any], dict[str, Any], Path], None]
+"""Computes one run: its spec, the spec to record, its folder."""
+
+
+class On(StrEnum):
+    """Where an experiment runs."""
+
+    sim = "sim"
+    live = "live"
+
+
+def _nothing_more(_experiment: Experiment, _runs: list[Run]) -> None:
+    """Refuse nothing."""
+
+
+@dataclass(frozen=True)
+class Driver:
+    """What carries out runs, and what is particular about it."""
+
+    name: On
+    run_one: RunOne
+    check: Callable[[Experiment, list[Run]], None] = _nothing_more
+    """Refuses what an experiment may contain but this driver cannot do."""
+    facts: Callable[[], dict[str, Any]] = dict
+    """What the manifest says of this driver. Results of other `same` must not be mixed."""
+    most_jobs: int | None = None
+    """Runs at a time, at most."""
+    prepare: Callable[[], None] | None = None
+    """Called before the first run: what an earlier call left behind is removed."""
+    stop: Callable[[], None] | None = None
+    """Ends the runs in flight, which are lost; without it they are finished."""
+    expected: Callable[[list[Run]], str] | None = None
+    """Says beforehand how long the runs will take."""
+
+
+SIMULATOR = Driver(On.sim, folder.run_one)
+
+
+def driver(on: str) -> Driver:
+    """Give a driver by its name."""
+    if on == On.sim:
+        return SIMULATOR
+    if on == On.live:
+        from gameway.live import LIVE  # noqa: PLC0415 (only runs on live need it)
+
+        return LIVE
+    raise InputError("is no driver", field="on", value=on, hint="known are live, sim")

@@ -1,0 +1,85 @@
+"""Runs in real time on this machine: real packets, the kernel's TCP, the simulator's path code.
+
+import gameway as gw
+
+gw.run(gw.load("experiment.toml"), "results/mine-live", on="live")
+
+docs/live.md says what is measured where, and what such runs need.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from gameway.drivers import Driver, On
+from gameway.live import kernel, limits, namespaces
+from gameway.live.plan import plan_of
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from gameway.experiment import Experiment
+    from gameway.matrix import Run
+
+__all__ = ["LIVE"]
+
+ENDING_S = 1.5
+"""From the end of a run's time to the next run: tables are written, namespaces are removed."""
+
+MINUTE_S = 60
+
+
+def _check(experiment: Experiment, runs: list[Run]) -> None:
+    """Refuse what cannot run live: of the experiment, then of this machine."""
+    limits.check(experiment)
+    namespaces.require()
+    competing = any(run.spec.get("competitor") for run in runs)
+    pinged = any(run.spec.get("ping") for run in runs)
+    needed = ["ip", "nsenter", "setpriv", "sysctl", *(["iperf3"] * competing), *(["ping"] * pinged)]
+    kernel.check_tools(needed)
+
+
+def _facts() -> dict[str, Any]:
+    from gameway.live import lateness  # noqa: PLC0415 (as below)
+
+    found = kernel.facts() | {"lateness_bound_ns": lateness.BOUND_NS}
+    return {"live": found}
+
+
+def _expected(runs: list[Run]) -> str:
+    """Say how long runs take, one after the other."""
+    plans = [plan_of(run.spec) for run in runs]
+    seconds = sum((one.duration_ns + one.setup_ns) / 1e9 + ENDING_S for one in plans)
+    told = f"{seconds:.0f} s" if seconds < 2 * MINUTE_S else f"{seconds / MINUTE_S:.0f} min"
+    many = "1 run" if len(runs) == 1 else f"{len(runs)} runs, one after the other,"
+    return f"{many} in real time: about {told}"
+
+
+def _run_one(spec: dict[str, Any], recorded: dict[str, Any], target: Path) -> None:
+    from gameway.live.run import run_one  # noqa: PLC0415 (polars is heavy; help must be quick)
+
+    run_one(spec, recorded, target)
+
+
+def _prepare() -> None:
+    from gameway.live.run import prepare  # noqa: PLC0415 (as above)
+
+    prepare()
+
+
+def _stop() -> None:
+    from gameway.live.run import STOPPING  # noqa: PLC0415 (as above)
+
+    STOPPING.set()
+
+
+LIVE = Driver(
+    On.live,
+    _run_one,
+    check=_check,
+    facts=_facts,
+    most_jobs=1,
+    prepare=_prepare,
+    stop=_stop,
+    expected=_expected,
+)

@@ -1,0 +1,119 @@
+"""Competitors of a live run: iperf3, whose data the kernel's TCP sends from server to client.
+
+Each has a server of its own on its own address. The client asks for the reverse direction (-R), so
+that the data comes from the server. Its connections need about four round trips until data flows
+(control connection, parameters, data connection, go), so a client begins that much earlier; at its
+stop it is interrupted, which resets the connection: what was under way is still delivered.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from gameway import _core
+from gameway.errors import GamewayError
+from gameway.live import kernel
+from gameway.live.plan import CLIENT, IPERF_PORT
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from gameway.live.plan import Plan
+
+IP_UDP_BYTES = 28
+"""Headers of IPv4 and UDP: a UDP competitor's rate and size count them, iperf3's do not."""
+DEFAULT_BLOCK = "128 KiB"
+"""What the simulated sender with a rate limit writes at once."""
+INTERVAL_S = 0.5
+"""Intervals of iperf3's own report, as the bins."""
+PACING_US = 100
+"""How often iperf3 looks whether it may send, where a rate bounds it."""
+OPENING_ROUND_TRIPS = 4
+
+
+def server_command(plan: Plan, competitor: dict[str, Any]) -> list[str]:
+    """The command of a competitor's server, which serves one test and ends."""
+    address = plan.address(competitor["name"])
+    return ["iperf3", "--server", "--one-off", "--json", "--bind", address,
+            "--port", str(IPERF_PORT), "--interval", str(INTERVAL_S)]  # fmt: skip
+
+
+def client_command(plan: Plan, competitor: dict[str, Any]) -> list[str]:
+    """The command of a competitor's client; it is interrupted at the competitor's stop."""
+    command = ["iperf3", "--client", plan.address(competitor["name"]), "--bind", CLIENT,
+               "--port", str(IPERF_PORT), "--reverse", "--json", "--interval", str(INTERVAL_S),
+               "--pacing-timer", str(PACING_US)]  # fmt: skip
+    return command + (_udp(competitor) if competitor["kind"] == "udp" else _tcp(competitor))
+
+
+def start_ns(plan: Plan, competitor: dict[str, Any]) -> int:
+    """When a competitor's client is started, so that its data flows at the competitor's start."""
+    opening = OPENING_ROUND_TRIPS * plan.base_rtt_ns
+    return plan.span(competitor).start_ns - opening
+
+
+def asks_for_ecn(competitor: dict[str, Any]) -> bool:
+    """Whether a competitor's connection negotiates ECN (RFC 3168)."""
+    return competitor.get("ecn") == "classic"
+
+
+def _tcp(competitor: dict[str, Any]) -> list[str]:
+    algorithm = kernel.kernel_name(competitor["congestion_control"])
+    size = competitor.get("bytes")
+    length = ["--bytes", str(_core.parse_bytes(size))] if size else ["--time", "0"]
+    command = ["--congestion", algorithm, *length]
+    limit = competitor.get("rate_limit")
+    if limit:
+        block = _core.parse_bytes(competitor.get("block") or DEFAULT_BLOCK)
+        command += ["--bitrate", str(_core.parse_rate(limit)), "--length", str(block)]
+    return command
+
+
+def _udp(competitor: dict[str, Any]) -> list[str]:
+    packet = _core.parse_bytes(competitor.get("packet_size") or "1200 B")
+    payload = packet - IP_UDP_BYTES
+    rate = _core.parse_rate(competitor["rate"]) * payload // packet
+    return ["--udp", "--bitrate", str(rate), "--length", str(payload), "--time", "0"]
+
+
+@dataclass(frozen=True)
+class Interval:
+    """One interval of iperf3's report; times are since the test's start."""
+
+    start_s: float
+    stop_s: float
+    bytes: int
+    window_bytes: int | None = None
+    rtt_us: int | None = None
+    retransmits: int | None = None
+
+
+def intervals(report: Path) -> list[Interval]:
+    """Read the intervals of a report of iperf3 (--json); GamewayError where it has none.
+
+    An interrupted test has an "error" that says so: that is how every test of ours ends.
+    """
+    try:
+        found = json.loads(report.read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        raise GamewayError(f"{report.name}: iperf3 left no report") from None
+    rows = [_interval(item) for item in found.get("intervals", []) if item.get("streams")]
+    if not rows:
+        raise GamewayError(f"{report.name}: iperf3: {found.get('error', 'it moved no data')}")
+    # The last interval stands there twice where it was the last when the test was ended.
+    starts = [None, *(row.start_s for row in rows)]
+    return [row for row, before in zip(rows, starts, strict=False) if row.start_s != before]
+
+
+def _interval(item: dict[str, Any]) -> Interval:
+    one = item["streams"][0]
+    return Interval(
+        start_s=float(one["start"]),
+        stop_s=float(one["end"]),
+        bytes=int(one["bytes"]),
+        window_bytes=one.get("snd_cwnd"),
+        rtt_us=one.get("rtt"),
+        retransmits=one.get("retransmits"),
+    )

@@ -1,0 +1,132 @@
+"""What an experiment file may contain but a live run cannot do: refused before anything starts.
+
+A live run has one path, made by the link, on one machine; flows have no ways of their own. Whatever
+needs the future (the oracle), a simulated medium (Wi-Fi) or a simulated sender (traffic models) is
+the simulator's alone.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from gameway.fields import places
+from gameway.live import kernel
+from gameway.parts import Competitor, Path, Stream, plain
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from gameway.errors import InputError
+    from gameway.experiment import Experiment
+    from gameway.fields import At
+    from gameway.matrix import Run
+
+SIMULATE = "leave out --on live to simulate it"
+ON_LIVE = "cannot run live"
+KINDS = ("tcp", "udp")
+"""Kinds of competitors that iperf3 can be."""
+VIRTUAL_CONTROLLERS = {
+    "oracle": "it knows the future of the path and of the traffic, which nobody knows here",
+    "python": "a stream's host runs the controllers of the library",
+}
+
+Refusal = tuple["At", str, object, str]
+"""Where, what is wrong, the value, what to do."""
+
+
+def check(experiment: Experiment, _runs: list[Run] | None = None) -> None:
+    """Refuse what cannot run live: InputError with file, line, field, value and what to do."""
+    for at, problem, value, hint in _refusals(experiment):
+        raise _error(experiment, at, problem, value, hint)
+
+
+def _error(experiment: Experiment, at: At, problem: str, value: object, hint: str) -> InputError:
+    return experiment.source.error(at, problem, value, hint)
+
+
+def _refusals(experiment: Experiment) -> Iterator[Refusal]:
+    for index, path in places(experiment.path):
+        yield from _of_path(("path", *index), path)
+    yield from _of_controllers(("controller",), experiment.controller)
+    for number, stream in enumerate(experiment.stream):
+        yield from _of_stream(("stream", number), stream)
+    for number, competitor in enumerate(experiment.competitor):
+        yield from _of_competitor(("competitor", number), competitor)
+
+
+def _of_path(at: At, path: Path) -> Iterator[Refusal]:
+    for index, capacity in places(path.capacity):
+        if isinstance(capacity, dict) and "wifi" in capacity:
+            hint = f'give what the link carries, capacity = "25 Mb/s", steps or a trace; {SIMULATE}'
+            yield (*at, "capacity", *index), f"is a simulated medium and {ON_LIVE}", capacity, hint
+    if path.hop:
+        name, hint = path.hop[0].name, f"the link is one bottleneck: leave out hops; {SIMULATE}"
+        yield (*at, "hop", 0), f"is a further bottleneck and {ON_LIVE}", name, hint
+
+
+def _of_controllers(at: At, given: Any) -> Iterator[Refusal]:
+    for index, one in places(given) if given is not None else []:
+        kinds = one["kind"] if isinstance(one, dict) else one
+        for own, kind in places(kinds):
+            if kind in VIRTUAL_CONTROLLERS:
+                key: At = ("kind", *own) if isinstance(one, dict) else ()
+                hint = f"{VIRTUAL_CONTROLLERS[kind]}: name another; {SIMULATE}"
+                yield (*at, *index, *key), ON_LIVE, kind, hint
+
+
+def _of_stream(at: At, stream: Stream) -> Iterator[Refusal]:
+    yield from _of_controllers((*at, "controller"), stream.controller)
+    for index, video in places(stream.video):
+        if isinstance(video, dict):
+            hint = "a live stream encodes its own pictures, of the built-in scene: leave this out"
+            problem = f"has frame sizes but no pictures and {ON_LIVE}"
+            yield (*at, "video", *index), problem, video, hint
+    for index, drift in places(stream.clock_drift):
+        if drift != Stream.model_fields["clock_drift"].default:
+            hint = f"both ends of a live run have the clock of this machine; {SIMULATE}"
+            yield (*at, "clock_drift", *index), ON_LIVE, drift, hint
+    if stream.pause is not None:
+        hint = f"a live host captures from its start to its stop; {SIMULATE}"
+        yield (*at, "pause"), ON_LIVE, plain(stream.pause), hint
+    yield from _of_way(at, stream)
+
+
+def _of_competitor(at: At, competitor: Competitor) -> Iterator[Refusal]:
+    for index, kind in places(competitor.kind):
+        if kind not in KINDS:
+            hint = f'iperf3 can be kind = "tcp" or "udp"; {SIMULATE}'
+            yield (*at, "kind", *index), f"is a traffic model and {ON_LIVE}", kind, hint
+    if "tcp" in competitor.kinds():
+        yield from _of_tcp(at, competitor)
+    for key in ("on_off", "return_rate"):
+        if getattr(competitor, key) is not None:
+            hint = f"iperf3 sends all the time, and one way; {SIMULATE}"
+            yield (*at, key), ON_LIVE, plain(getattr(competitor, key)), hint
+    for index, spacing in places(competitor.spacing):
+        if spacing != "even":
+            hint = f'iperf3 spaces evenly: spacing = "even"; {SIMULATE}'
+            yield (*at, "spacing", *index), ON_LIVE, spacing, hint
+    yield from _of_way(at, competitor)
+
+
+def _of_tcp(at: At, competitor: Competitor) -> Iterator[Refusal]:
+    offered = kernel.algorithms()
+    known = ", ".join(kernel.file_name(name) for name in offered) or "none"
+    for index, name in places(competitor.congestion_control):
+        if kernel.kernel_name(name) not in offered:
+            hint = f"this kernel's TCP has {known}; {SIMULATE}"
+            yield (*at, "congestion_control", *index), "is not in this kernel", name, hint
+    for index, mode in places(competitor.ecn) if competitor.ecn is not None else []:
+        if mode == "accurate":
+            hint = f'the kernel agrees on ecn = "off" or "classic" for one flow; {SIMULATE}'
+            yield (*at, "ecn", *index), ON_LIVE, mode, hint
+
+
+def _of_way(at: At, flow: Stream | Competitor) -> Iterator[Refusal]:
+    """All flows of a live run share one way, from the server to the client."""
+    fields = type(flow).model_fields
+    for key in ("via", "direction", "base_rtt", "header"):
+        for index, value in places(getattr(flow, key)):
+            if value != fields[key].default:
+                hint = f"all flows share the path, from the server to the client; {SIMULATE}"
+                yield (*at, key, *index), ON_LIVE, plain(value), hint

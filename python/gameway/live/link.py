@@ -1,0 +1,220 @@
+"""`gameway link`: any command behind an emulated path.
+
+The command runs in a namespace of its own, whose only way out is a TUN device; the other end of the
+path is a TUN device in the namespace that `gameway link` was called in, the outside.
+"""
+
+from __future__ import annotations
+
+import os
+import secrets
+import signal
+import subprocess
+import tempfile
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import gameway as gw
+from gameway.errors import InputError
+from gameway.live import outside
+from gameway.live.namespaces import DEVICE, LiveError, Namespaces, Terminated, termination_raises
+from gameway.live.process import PartProcess
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+FLOW = "traffic"
+"""The one flow of the tables: all that the command sends and gets."""
+WAIT_SECONDS = 5
+"""So long a command may take to end after it was asked to."""
+SEED_BITS = 32
+
+
+@dataclass(frozen=True)
+class LinkOptions:
+    """What the command line says of a path, in the words of an experiment file."""
+
+    capacity: str | None = None
+    rtt: str | None = None
+    queue: str | None = None
+    size: str | None = None
+    loss: str | None = None
+    jitter: str | None = None
+    trace: Path | None = None
+    steps: str | None = None
+    up_capacity: str | None = None
+    settings: Sequence[str] = field(default_factory=tuple)
+    experiment: Path | None = None
+
+
+def path_of(options: LinkOptions) -> dict[str, Any]:
+    """Give the path that the options describe, as a run's specification has it.
+
+    It is checked as that of an experiment file is, with the same words.
+    """
+    path: dict[str, Any] = {}
+    base = None
+    if options.experiment is not None:
+        source = gw.load(options.experiment).source
+        path, base = dict(source.document["path"]), source.base
+    path.update(_given(options))
+    if base is not None:
+        path = _absolute(path, base)
+    document: dict[str, Any] = {
+        "title": "link",
+        "duration": "1 s",
+        "path": path,
+        "competitor": [{"kind": "tcp", "congestion_control": "cubic"}],
+    }
+    experiment = gw.experiment.from_source(gw.source.Source(document))
+    runs = gw.expand(experiment.with_overrides(list(options.settings)))
+    if len(runs) != 1:
+        hint = "give one value, not a list"
+        raise InputError("a link has one path, and these are several", file="link", hint=hint)
+    found: dict[str, Any] = runs[0].spec["path"]
+    return found
+
+
+def _given(options: LinkOptions) -> dict[str, Any]:
+    """Give the keys of `path` that options set."""
+    path: dict[str, Any] = {}
+    capacities = {
+        "--capacity": options.capacity,
+        "--trace": None if options.trace is None else {"trace": str(options.trace.absolute())},
+        "--steps": None if options.steps is None else {"steps": _steps(options.steps)},
+    }
+    chosen = {name: value for name, value in capacities.items() if value is not None}
+    if len(chosen) > 1:
+        raise InputError("exclude each other", file=" and ".join(chosen), hint="give one")
+    path.update({"capacity": value for value in chosen.values()})
+    if options.rtt is not None:
+        path["base_rtt"] = options.rtt
+    if options.queue is not None or options.size is not None:
+        queue = {"kind": options.queue or "drop-tail"}
+        path["queue"] = queue if options.size is None else {**queue, "size": options.size}
+    if options.loss is not None:
+        path["loss"] = {"probability": options.loss}
+    if options.jitter is not None:
+        path["jitter"] = {"deviation": options.jitter}
+    if options.up_capacity is not None:
+        path["back"] = {"capacity": options.up_capacity}
+    return path
+
+
+def _steps(text: str) -> list[list[str]]:
+    """Read "0 s: 20 Mb/s, 40 s: 10 Mb/s"."""
+    steps = [[word.strip() for word in step.split(":")] for step in text.split(",")]
+    if any(len(step) != 2 for step in steps):  # noqa: PLR2004 (a time and a capacity)
+        hint = 'write TIME: CAPACITY, for example "0 s: 20 Mb/s, 40 s: 10 Mb/s"'
+        raise InputError("is no list of steps", file="--steps", value=text, hint=hint)
+    return steps
+
+
+def _absolute(node: Any, base: Path) -> Any:
+    """Give a part of a document in which traces have absolute names."""
+    if isinstance(node, list):
+        return [_absolute(item, base) for item in node]
+    if isinstance(node, dict):
+        return {
+            key: str((base / value).absolute())
+            if key == "trace" and isinstance(value, str)
+            else _absolute(value, base)
+            for key, value in node.items()
+        }
+    return node
+
+
+def config_of(
+    path: dict[str, Any], folder: Path, spaces: Namespaces, device: str
+) -> dict[str, Any]:
+    """Give the configuration of the link between `device` here and the client's namespace."""
+    return {
+        "seed": secrets.randbits(SEED_BITS),
+        "path": path,
+        "flows": [{"name": FLOW, "address": None}],
+        "server": {"namespace": f"/proc/{os.getpid()}/ns/net", "device": device},
+        "client": {"namespace": str(spaces.path("client")), "device": DEVICE},
+        "folder": str(folder),
+    }
+
+
+@dataclass(frozen=True)
+class LinkResult:
+    """How a command behind a link ended, and what the link says of it."""
+
+    code: int
+    report: dict[str, Any]
+    folder: Path
+
+
+@contextmanager
+def tables_in(wanted: Path | None) -> Iterator[Path]:
+    """Give the folder for tables: the one that is wanted, or one for the time of the context."""
+    if wanted is not None:
+        wanted.mkdir(parents=True, exist_ok=True)
+        yield wanted
+        return
+    with tempfile.TemporaryDirectory(prefix="gameway-link-") as name:
+        yield Path(name)
+
+
+@contextmanager
+def link(
+    path: dict[str, Any], folder: Path, *, nat: bool = False
+) -> Iterator[tuple[Namespaces, PartProcess, str]]:
+    """Set up a link with a namespace behind it: the namespaces, the part, the outside's address."""
+    with ExitStack() as stack:
+        spaces = stack.enter_context(Namespaces(parts=("router", "client")))
+        own = stack.enter_context(outside.Outside())
+        spaces.tun("client", [f"{own.client_address}/32"])
+        if nat:
+            stack.enter_context(outside.nat(own))
+        config = config_of(path, folder, spaces, own.device)
+        part = PartProcess("link", config, spaces.name("router"), folder)
+        yield spaces, stack.enter_context(part), own.address
+
+
+def run(
+    path: dict[str, Any], command: Sequence[str], folder: Path, *, nat: bool = False
+) -> LinkResult:
+    """Run a command behind a link of this path; tables go to `folder`."""
+    with termination_raises(), link(path, folder, nat=nat) as (spaces, part, address):
+        environment = {**os.environ, outside.VARIABLE: address}
+        code = _command(["ip", "netns", "exec", spaces.name("client"), *command], environment)
+        return LinkResult(code, part.result(), folder)
+
+
+def _command(command: list[str], environment: dict[str, str]) -> int:
+    """Run the command; Ctrl-C and SIGTERM reach it too, and its exit code is given."""
+    process = subprocess.Popen(command, env=environment)  # noqa: S603 (the user's own)
+    try:
+        code = process.wait()
+    except KeyboardInterrupt:
+        # The terminal has told the command, too.
+        code = _ended(process, signal.SIGINT)
+    except Terminated:
+        process.terminate()
+        _ended(process, signal.SIGTERM)
+        raise
+    return code if code >= 0 else 128 - code
+
+
+def _ended(process: subprocess.Popen[bytes], asked_by: signal.Signals) -> int:
+    try:
+        return process.wait(WAIT_SECONDS)
+    except subprocess.TimeoutExpired:
+        process.kill()
+        process.wait()
+        return -int(asked_by)
+
+
+def check_command(command: Sequence[str]) -> None:
+    """Refuse to run nothing."""
+    if not command:
+        hint = "write it behind --, for example: gameway link --capacity ... -- iperf3 -c ..."
+        raise InputError("a command is missing", file="gameway link", hint=hint)
+
+
+__all__ = ["LinkOptions", "LinkResult", "LiveError", "check_command", "link", "path_of", "run"]

@@ -1,0 +1,127 @@
+"""From the specification of a run to what its processes are told: addresses, configurations.
+
+Flow number n has the server address 10.77.0.(n + 1), so that the link can tell flows by address.
+Nothing here starts anything.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from gameway import _core
+from gameway.metrics.source import competitors, streams
+
+PING = "ping"
+"""The flow of the pings, as in the simulator."""
+SERVER_NET = "10.77.0."
+CLIENT = "10.78.0.1"
+DEVICE = "gw0"
+SIGNALLING_PORT = 8443
+IPERF_PORT = 5201
+
+LINK, HOST, CLIENT_PART = "link", "host", "client"
+
+SECOND = 1_000_000_000
+SETUP_NS = 3 * SECOND
+"""From the first process to the run's time zero: Python starts in about half a second on a loaded
+machine, and a host and a client start one after the other."""
+SETUP_ROUND_TRIPS = 16
+"""Of a stream that is connected before time zero: signalling (two connections of TCP, two
+requests), a connectivity check, and the handshake of DTLS, with as many again for losses."""
+
+
+@dataclass(frozen=True)
+class Flow:
+    """One flow of a run and its address at the server."""
+
+    name: str
+    address: str
+
+
+@dataclass(frozen=True)
+class Span:
+    """When a flow is there, nanoseconds since the run's start."""
+
+    start_ns: int
+    stop_ns: int
+
+
+@dataclass(frozen=True)
+class Plan:
+    """One run, made ready for its processes."""
+
+    spec: dict[str, Any]
+    flows: tuple[Flow, ...]
+    duration_ns: int
+    base_rtt_ns: int
+
+    @property
+    def streams(self) -> list[dict[str, Any]]:
+        """The game streams of the run."""
+        return streams(self.spec)
+
+    @property
+    def competitors(self) -> list[dict[str, Any]]:
+        """The competing flows of the run."""
+        return competitors(self.spec)
+
+    @property
+    def ping_interval_ns(self) -> int | None:
+        """From ping to ping; None without pings."""
+        ping = self.spec.get(PING)
+        return _core.parse_duration(ping["interval"]) if ping else None
+
+    @property
+    def setup_ns(self) -> int:
+        """How long before time zero the first process is started."""
+        waiting = SETUP_ROUND_TRIPS * self.base_rtt_ns if self.streams else 0
+        return SETUP_NS + waiting
+
+    def address(self, flow: str) -> str:
+        """The server address of a flow."""
+        return next(one.address for one in self.flows if one.name == flow)
+
+    def span(self, flow: dict[str, Any]) -> Span:
+        """When a stream or competitor is there."""
+        stop = flow.get("stop")
+        end = min(_core.parse_duration(stop), self.duration_ns) if stop else self.duration_ns
+        return Span(_core.parse_duration(flow.get("start") or "0 s"), end)
+
+
+def plan_of(spec: dict[str, Any]) -> Plan:
+    """Make the plan of a run."""
+    names = [str(flow["name"]) for flow in (*streams(spec), *competitors(spec))]
+    names += [PING] if spec.get(PING) else []
+    flows = tuple(Flow(name, f"{SERVER_NET}{index + 1}") for index, name in enumerate(names))
+    return Plan(
+        spec=spec,
+        flows=flows,
+        duration_ns=_core.parse_duration(spec["duration"]),
+        base_rtt_ns=_core.parse_duration(spec["path"]["base_rtt"]),
+    )
+
+
+@dataclass(frozen=True)
+class Place:
+    """Where and when a run is: files of the namespaces of its ends, and its time zero."""
+
+    server: str
+    client: str
+    epoch_ns: int
+
+
+def link_config(plan: Plan, place: Place) -> dict[str, Any]:
+    """What the link is told."""
+    record = plan.spec.get("record") or {}
+    return {
+        "epoch_ns": place.epoch_ns,
+        "seed": plan.spec["seed"],
+        "duration": plan.spec["duration"],
+        "path": plan.spec["path"],
+        "record": record,
+        "flows": [{"name": flow.name, "address": flow.address} for flow in plan.flows],
+        "server": {"namespace": place.server, "device": DEVICE},
+        "client": {"namespace": place.client, "device": DEVICE},
+        "pcap": None,
+    }

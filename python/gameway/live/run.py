@@ -1,0 +1,193 @@
+"""One live run: namespaces, processes on time, and their tables merged.
+
+-setup   link, servers of iperf3, hosts, clients: each waits until it is set up
+0        pings; hosts send from their streams' start
+...      clients of iperf3 begin and are interrupted on time
+end      pings and iperf3 are interrupted; the parts write their tables and end
+"""
+
+from __future__ import annotations
+
+import json
+import secrets
+import shutil
+import sys
+import threading
+import time
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from gameway import folder
+from gameway.live import competitors, hosts, pings, plan
+from gameway.live.ends import Ends
+from gameway.live.merge import Competition, Parts, merge
+from gameway.live.namespaces import clean
+from gameway.live.plan import CLIENT_PART, HOST, LINK, PING, Place
+from gameway.live.processes import Process, Supervisor
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+    from gameway.live.plan import Plan
+
+STOPPING = threading.Event()
+"""Set to end the run in flight."""
+RAW = "raw"
+"""Folder of a run with what its tools printed."""
+PARTS = "parts"
+"""Folder of the parts' own tables, removed when they are merged."""
+
+
+def prepare() -> None:
+    """Remove what a killed orchestrator left behind."""
+    STOPPING.clear()
+    clean()
+
+
+def run_one(spec: dict[str, Any], recorded: dict[str, Any], target: Path) -> None:
+    """Carry out one run into the folder `target`, all or nothing."""
+    folder.whole(recorded, target, lambda partial: _carry_out(plan.plan_of(spec), partial))
+
+
+def _carry_out(own: Plan, target: Path) -> None:
+    raw, parts = target / RAW, target / PARTS
+    raw.mkdir()
+    parts.mkdir()
+    with Ends(server_addresses=len(own.flows)) as ends:
+        supervisor = Supervisor(raw, STOPPING)
+        try:
+            stage = Stage(own, ends, supervisor, parts)
+            stage.set_up()
+            stage.play()
+            found = stage.collect()
+        finally:
+            supervisor.end_all()
+    for name, table in merge(found).items():
+        table.write_parquet(target / f"{name}.parquet")
+    for packets in parts.glob(f"{LINK}/packets.parquet"):
+        packets.rename(target / packets.name)
+    shutil.rmtree(parts)
+
+
+@dataclass
+class Stage:
+    """The processes of one run, and what is to happen when."""
+
+    plan: Plan
+    ends: Ends
+    supervisor: Supervisor
+    parts: Path
+    epoch_ns: int = 0
+    token: str = field(default_factory=lambda: secrets.token_urlsafe(16))
+    folders: list[Path] = field(default_factory=list)
+    own: list[Process] = field(default_factory=list)
+    """Parts, which end by themselves."""
+    clients: dict[str, Process] = field(default_factory=dict)
+    """Clients of iperf3, by competitor."""
+    servers: dict[str, Process] = field(default_factory=dict)
+    pinging: Process | None = None
+
+    def set_up(self) -> None:
+        """Start all that must be there before time zero."""
+        self.epoch_ns = time.monotonic_ns() + self.plan.setup_ns
+        place = Place(str(self.ends.path("server")), str(self.ends.path("client")), self.epoch_ns)
+        self._part(LINK, LINK, "router", plan.link_config(self.plan, place))
+        self._servers()
+        for stream in self.plan.streams:
+            config = hosts.host_config(self.plan, stream, place, self.token)
+            self._part(f"{HOST}-{stream['name']}", HOST, "server", config)
+        for stream in self.plan.streams:
+            config = hosts.client_config(self.plan, stream, place, self.token)
+            self._part(f"{CLIENT_PART}-{stream['name']}", CLIENT_PART, "client", config)
+
+    def play(self) -> None:
+        """Let the run go by: each thing at its time."""
+        self._route_ecn()
+        todo: list[tuple[int, int, Callable[[], None]]] = []
+        for one in self.plan.competitors:
+            begin, stop = competitors.start_ns(self.plan, one), self.plan.span(one).stop_ns
+            todo.append((begin, len(todo), lambda one=one: self._begin(one)))  # type: ignore[misc]
+            todo.append((stop, len(todo), lambda one=one: self._stop(one)))  # type: ignore[misc]
+        if self.plan.ping_interval_ns is not None:
+            todo.append((0, len(todo), self._ping))
+        for at_ns, _, act in sorted(todo):
+            self.supervisor.sleep_until(self.epoch_ns + at_ns)
+            act()
+        self.supervisor.sleep_until(self.epoch_ns + self.plan.duration_ns)
+
+    def collect(self) -> Parts:
+        """End the tools, let the parts end, and give what all of them left."""
+        if self.pinging is not None:
+            self.supervisor.interrupt(self.pinging)
+        for process in self.own:
+            process.ended_ns = time.monotonic_ns()
+        for process in self.own:
+            self.supervisor.finish(process)
+        found = {one["name"]: self._competition(one["name"]) for one in self.plan.competitors}
+        return Parts(self.plan.duration_ns, self.folders, found, self._pongs())
+
+    def _part(self, name: str, kind: str, where: str, config: dict[str, Any]) -> None:
+        """Start a part in its namespace and wait until it is set up."""
+        own = self.parts / name
+        own.mkdir()
+        file = self.parts / f"{name}.json"
+        file.write_text(json.dumps(config | {"folder": str(own)}, indent=1), encoding="utf-8")
+        file.chmod(0o600)
+        command = [sys.executable, "-m", "gameway.live.part", kind, str(file)]
+        process = self.supervisor.start(name, self.ends.command(where, command))
+        self.folders.append(own)
+        self.own.append(process)
+        self.supervisor.wait_ready(process, self.epoch_ns)
+
+    def _servers(self) -> None:
+        for one in self.plan.competitors:
+            command = competitors.server_command(self.plan, one)
+            inside = self.ends.command("server", command)
+            server = self.supervisor.start(f"{one['name']}-server", inside, may_end=True)
+            self.servers[one["name"]] = server
+        for server in self.servers.values():
+            self.supervisor.wait_listening(server, plan.IPERF_PORT, self.epoch_ns)
+
+    def _route_ecn(self) -> None:
+        for one in self.plan.competitors:
+            if competitors.asks_for_ecn(one):
+                address = self.plan.address(one["name"])
+                self.ends.execute(
+                    "client", ["ip", "route", "replace", f"{address}/32", "dev", plan.DEVICE,
+                               "features", "ecn"]
+                )  # fmt: skip
+
+    def _begin(self, competitor: dict[str, Any]) -> None:
+        command = competitors.client_command(self.plan, competitor)
+        inside = self.ends.command("client", command)
+        ends = bool(competitor.get("bytes"))
+        name = competitor["name"]
+        self.clients[name] = self.supervisor.start(name, inside, may_end=ends)
+
+    def _stop(self, competitor: dict[str, Any]) -> None:
+        """Interrupt a competitor; its server then ends by itself."""
+        name = competitor["name"]
+        self.supervisor.interrupt(self.clients[name])
+
+    def _ping(self) -> None:
+        command = pings.command(self.plan, self.plan.address(PING))
+        inside = self.ends.command("client", command)
+        self.pinging = self.supervisor.start(PING, inside)
+
+    def _competition(self, name: str) -> Competition:
+        client = self.clients[name]
+        received = competitors.intervals(client.out)
+        ended_ns = (client.ended_ns or time.monotonic_ns()) - self.epoch_ns
+        start_ns = ended_ns - round(received[-1].stop_s * 1e9)
+        self.supervisor.interrupt(self.servers[name])
+        sent = competitors.intervals(self.servers[name].out)
+        return Competition(start_ns, received, sent)
+
+    def _pongs(self) -> list[pings.Pong]:
+        interval = self.plan.ping_interval_ns
+        if self.pinging is None or interval is None:
+            return []
+        epoch_wall_ns = time.time_ns() - time.monotonic_ns() + self.epoch_ns
+        lines = self.pinging.out.read_text(encoding="utf-8", errors="replace").splitlines()
+        return pings.read(lines, epoch_wall_ns, interval, self.plan.duration_ns)

@@ -1,0 +1,142 @@
+"""Simulated and live means side by side: the verdict has both sides, and a twin that must fail."""
+
+from __future__ import annotations
+
+import json
+import math
+import shutil
+from typing import TYPE_CHECKING
+
+import polars as pl
+import pytest
+
+import gameway as gw
+from gameway import report
+from gameway.beside import TOLERANCES, Row, Side, Tolerance, compare, sections, twin
+from gameway.live import schema
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+TEXT = """
+title = "Two sides"
+duration = "12 s"
+runs = 2
+[path]
+capacity = "25 Mb/s"
+base_rtt = "20 ms"
+[[stream]]
+controller = ["pudica", "gcc"]
+[[competitor]]
+congestion_control = "cubic"
+start = "2 s"
+stop = "11 s"
+[ping]
+interval = "200 ms"
+"""
+LATE = {"window_start_ns": 0, "part": "link", "sum_ns": 0}
+
+
+def made_live(folder: Path, capacity: str, late_ns: int = 50_000) -> gw.Results:
+    """A folder as of a live run: in truth simulated, on a link of `capacity`."""
+    experiment = gw.loads(TEXT)
+    named = gw.run(experiment, folder / "simulated")
+    gw.run(experiment.with_overrides([f"path.capacity={capacity}"]), folder / "other")
+    manifest = named.manifest | {"driver": "live", "live": {"kernel": "6.1", "tools": {}}}
+    (folder / "manifest.json").write_text(json.dumps(manifest), encoding="utf-8")
+    others = json.loads((folder / "other" / "manifest.json").read_text(encoding="utf-8"))
+    for run, other in zip(manifest["runs"], others["runs"], strict=True):
+        place = folder / "runs" / run["id"]
+        shutil.copytree(folder / "other" / "runs" / other["id"], place)
+        spec = folder / "simulated" / "runs" / run["id"] / "spec.json"
+        shutil.copy(spec, place / "spec.json")
+        for name, columns in schema.LIVE_ONLY.items():
+            schema.empty(columns).write_parquet(place / f"{name}.parquet")
+        late = LATE | {"lateness_low_ns": 0, "lateness_high_ns": late_ns, "packets": 100}
+        rows = schema.shaped(pl.DataFrame([late]), schema.LATENESS)
+        rows.write_parquet(place / "lateness.parquet")
+    shutil.rmtree(folder / "other")
+    return gw.Results.open(folder)
+
+
+@pytest.fixture(scope="module")
+def same(tmp_path_factory: pytest.TempPathFactory) -> gw.Results:
+    return made_live(tmp_path_factory.mktemp("same"), "25 Mb/s")
+
+
+@pytest.fixture(scope="module")
+def slower(tmp_path_factory: pytest.TempPathFactory) -> gw.Results:
+    return made_live(tmp_path_factory.mktemp("slower"), "20 Mb/s", late_ns=2_000_000)
+
+
+def rows_of(results: gw.Results) -> list[Row]:
+    simulated = twin.twin_of(results)
+    assert simulated is not None
+    return compare(simulated, results)
+
+
+def test_the_same_is_within_in_every_metric(same: gw.Results) -> None:
+    rows = rows_of(same)
+    assert {row.tolerance.metric for row in rows} == {one.metric for one in TOLERANCES}
+    assert {row.flow for row in rows} == {"game", "download", "path"}
+    assert all(row.within and row.difference == 0.0 for row in rows)
+    throughput = [row for row in rows if row.tolerance.metric == "throughput_mbps"]
+    assert len(throughput) == 2
+    assert all(1.0 < row.simulated.mean < 25.0 and row.simulated.runs == 2 for row in throughput)
+
+
+def test_a_live_link_of_20_beside_a_simulated_one_of_25_is_outside(slower: gw.Results) -> None:
+    rows = rows_of(slower)
+    outside = {row.tolerance.metric for row in rows if not row.within}
+    assert {"throughput_mbps", "bitrate_mbps"} <= outside
+    assert re_statement(rows).startswith(f"{sum(row.within for row in rows)} of {len(rows)} means")
+
+
+def re_statement(rows: list[Row]) -> str:
+    told = sections.statement(rows)
+    assert "Outside: " in told
+    return told
+
+
+@pytest.mark.parametrize("one", TOLERANCES, ids=lambda one: one.metric)
+def test_a_tolerance_has_two_sides_and_a_reason(one: Tolerance) -> None:
+    for mean in (0.0, 20.0, 200.0):
+        allowed = one.allowed(mean)
+        assert one.within(mean, mean + 0.99 * allowed)
+        assert one.within(mean, mean - 0.99 * allowed)
+        assert not one.within(mean, mean + 1.01 * allowed)
+        assert not one.within(mean, mean - 1.01 * allowed)
+    assert not one.within(20.0, math.nan)
+    assert not one.within(math.nan, 20.0)
+    assert len(one.reason) > 20
+
+
+def test_the_page_has_both_sides_and_the_flags(slower: gw.Results, same: gw.Results) -> None:
+    page = report.write(slower, slower.path / "report.html", save_files=False)
+    text = page.read_text(encoding="utf-8")
+    assert "Simulated and live" in text
+    assert "OUTSIDE" in text
+    assert "In 4 of 4 runs packets left too late" in text
+    assert "TOO LATE" in text
+    other = report.write(same, same.path / "report.html", save_files=False)
+    clean = other.read_text(encoding="utf-8")
+    assert "Simulated and live" in clean
+    assert "OUTSIDE" not in clean
+    assert "TOO LATE" not in clean
+    assert "packets left too late" not in clean
+
+
+def test_a_report_can_stand_beside_results_of_another_folder(
+    same: gw.Results, slower: gw.Results, tmp_path: Path
+) -> None:
+    # What the slower link had as its runs, taken as simulated: it lies beside the quicker one.
+    for other, outside in ((same, False), (slower, True)):
+        page = report.write(same, tmp_path / "x.html", save_files=False, beside=other)
+        assert ("OUTSIDE" in page.read_text(encoding="utf-8")) is outside
+
+
+def test_a_mean_of_one_run_has_no_interval() -> None:
+    one = TOLERANCES[0]
+    row = Row({}, "download", one, Side(20.0, math.nan, 1), Side(20.5, math.nan, 1))
+    assert row.within
+    assert row.difference == pytest.approx(0.5)
