@@ -135,6 +135,8 @@ impl MediaPacketReader {
             media_packets: extension.media_packets,
             train_packets: extension.train_packets,
             payload: u16::try_from(payload).unwrap_or(u16::MAX),
+            // What a receiver does not count.
+            header: 0,
             kind: extension.kind,
             key_frame: extension.key_frame,
             last_probe: extension.last_probe,
@@ -165,7 +167,7 @@ mod tests {
         ) {
             let packet = MediaPacket {
                 sequence: SequenceNumber(sequence), frame: FrameId(frame), index, media_packets,
-                train_packets, payload, kind, key_frame, last_probe,
+                train_packets, payload, header: 0, kind, key_frame, last_probe,
             };
             let read = FrameExtension::parse(&FrameExtension::of(&packet).to_bytes()).unwrap();
             for newest in [sequence.saturating_sub(back), sequence + back] {
