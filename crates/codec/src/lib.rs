@@ -5,9 +5,10 @@ pub mod decoder;
 pub mod encoder;
 pub mod h264_payload;
 mod picture;
+pub mod repair;
 mod scene;
 mod stamp;
-#[cfg(feature = "x264")]
+#[cfg(any(feature = "x264", feature = "openh264"))]
 mod sys;
 
 pub use picture::{MAX_SIDE, Picture, PictureError, Size};

@@ -15,7 +15,7 @@
 //! | doubtful | mean within 30 of 125, the middle | a third of the distance: what a block loses at the highest quantizer stays below |
 //! | CRC | polynomial 0x1021, initial 0xFFFF | CRC-16/IBM-3740 (ITU-T V.41's polynomial); finds all errors of up to 3 bits in 128 |
 
-use crate::Picture;
+use crate::{Picture, Size};
 use gameway_units::Instant;
 use thiserror::Error;
 
@@ -55,8 +55,8 @@ struct Grid {
 }
 
 impl Grid {
-    fn of(picture: &Picture) -> Option<Self> {
-        let (width, height) = (picture.size().width(), picture.size().height());
+    fn of(size: Size) -> Option<Self> {
+        let (width, height) = (size.width(), size.height());
         let grid = if width >= 512 {
             Self { block: 16, columns: 32 }
         } else {
@@ -80,13 +80,19 @@ impl Grid {
 }
 
 impl Stamp {
+    /// Width and height of the corner that a stamp covers; `None` in a picture that is too small.
+    #[must_use]
+    pub fn area(size: Size) -> Option<(usize, usize)> {
+        Grid::of(size).map(|grid| (grid.width(), grid.height()))
+    }
+
     /// Draws the stamp over the picture's top-left corner.
     ///
     /// # Errors
     /// [`StampError`] if the picture is smaller than 128x64.
     pub fn write(&self, picture: &mut Picture) -> Result<(), StampError> {
         let (width, height) = (picture.size().width(), picture.size().height());
-        let grid = Grid::of(picture).ok_or(StampError { width, height })?;
+        let grid = Grid::of(picture.size()).ok_or(StampError { width, height })?;
         let bits = self.to_bits();
         let [luma, blue, red] = picture.planes_mut();
         for bit in 0..BITS {
@@ -108,7 +114,7 @@ impl Stamp {
     /// Reads the stamp of a picture; `None` where there is none, or where it is damaged.
     #[must_use]
     pub fn read(picture: &Picture) -> Option<Self> {
-        let grid = Grid::of(picture)?;
+        let grid = Grid::of(picture.size())?;
         let (luma, width) = (picture.planes()[0], picture.size().width());
         let mut bits = 0_u128;
         for bit in 0..BITS {
@@ -173,7 +179,6 @@ fn crc_of(data: u128) -> u16 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::Size;
     use proptest::prelude::*;
 
     fn stamp() -> impl Strategy<Value = Stamp> {

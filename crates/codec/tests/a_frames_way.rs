@@ -2,7 +2,9 @@
 #![cfg(all(feature = "x264", feature = "openh264"))]
 
 use gameway_codec::decoder::{Decoder, DecoderError};
-use gameway_codec::encoder::{EncodeRequest, FrameBudgets, Slices, VideoEncoder, X264, X264Config};
+use gameway_codec::encoder::{
+    EncodeRequest, EncoderConfig, FrameBudgets, Slices, VideoEncoder, X264,
+};
 use gameway_codec::h264_payload::{depacketize, packetize};
 use gameway_codec::{Picture, Scene, Size, Stamp};
 use gameway_units::{Duration, Instant, Rate};
@@ -10,7 +12,7 @@ use gameway_units::{Duration, Instant, Rate};
 const FPS: u32 = 60;
 
 fn open(size: Size, rate: Rate) -> X264 {
-    X264::new(X264Config { size, frames_per_second: FPS, slices: Slices::One, rate }).unwrap()
+    X264::new(EncoderConfig { size, frames_per_second: FPS, rate }, Slices::One).unwrap()
 }
 
 fn stamped(scene: &Scene, frame: u64) -> (Picture, Stamp) {

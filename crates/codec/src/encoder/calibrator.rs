@@ -17,7 +17,7 @@
 //! after a decrease, or the encoder's coarse steps, are made up for.
 //!
 //! Mean and cap are compatible only if the budget is at least peak / mean fill = 1.08 of rate / frame
-//! rate. [`FrameBudgets`] therefore grants 1.1 in the steady state, and none above it after a decrease,
+//! rate. [`FrameBudgets`] therefore grants 1.12 in the steady state, and none above it after a decrease,
 //! when what is sent too much stands in a queue.
 //!
 //! | constant | value | origin |
@@ -26,9 +26,11 @@
 //! | peak fill | largest of the last 2 s, never below 0.94 | measured: largest of 5 x 240 frames 0.944 |
 //! | weight of a frame in the mean | 1/32 | half a second: spread of the mean 1 % at a spread of a frame of 4 % |
 //! | unlimited | a frame that fills less than 0.6 | an easy picture, not the encoder's reserve; teaches nothing and makes no debt |
+//! | key frames | teach nothing | they have a least size, and other fills |
+//! | margin of a step | 5 % in a frame whose buffer is below 0.8 of the one before | measured: such a frame filled up to 0.98 |
 //! | debt repaid | over 30 frames, at most 5 % of a frame | half of the 1 s over which the mean is wanted |
-//! | headroom | 1.1 | peak / mean fill, and 2 % for the debt |
-//! | decrease | below 0.95 of the highest rate of the last 15 frames | a quarter of a second at 60 frames/s: a round trip and the time to drain what it built up; smaller steps are a controller's noise |
+//! | headroom | 1.12 | peak / mean fill, and 4 % for the debt |
+//! | decrease | below 0.95 of the highest rate of the last 6 frames | 100 ms at 60 frames/s: a round trip and the time to drain what it built up; smaller steps are a controller's noise |
 
 use gameway_units::{Bytes, Rate};
 use std::collections::VecDeque;
@@ -41,9 +43,11 @@ const DEBT_FRAMES: usize = 60;
 const REPAID_OVER: f64 = 30.0;
 const MOST_REPAID: f64 = 0.05;
 const PEAK_FRAMES: usize = 120;
-const HEADROOM: f64 = 1.1;
+const STEP: f64 = 0.8;
+const STEP_MARGIN: f64 = 1.05;
+const HEADROOM: f64 = 1.12;
 const DECREASE: f64 = 0.95;
-const STRICT_FRAMES: usize = 15;
+const STRICT_FRAMES: usize = 6;
 
 /// Bytes that a rate grants each frame, without rounding.
 pub(super) fn bytes_per_frame(rate: Rate, frames_per_second: u32) -> f64 {
@@ -64,7 +68,7 @@ impl FrameBudgets {
         Self { frames_per_second, recent: VecDeque::with_capacity(STRICT_FRAMES) }
     }
 
-    /// The budget of the next frame: 1.1 of what the rate grants a frame, and exactly that for 15 frames
+    /// The budget of the next frame: 1.12 of what the rate grants a frame, and exactly that for 6 frames
     /// after a decrease.
     pub fn next(&mut self, rate: Rate) -> Bytes {
         let highest = self.recent.iter().copied().max().unwrap_or(rate);
@@ -83,13 +87,15 @@ impl FrameBudgets {
 pub(super) struct Calibrator {
     mean_fill: f64,
     fills: VecDeque<f64>,
+    /// Buffer of the last frame.
+    last: f64,
     /// What each frame lacked, in bytes.
     lacks: VecDeque<f64>,
 }
 
 impl Calibrator {
     pub(super) fn new() -> Self {
-        Self { mean_fill: FIRST_FILL, fills: VecDeque::new(), lacks: VecDeque::new() }
+        Self { mean_fill: FIRST_FILL, fills: VecDeque::new(), last: 0.0, lacks: VecDeque::new() }
     }
 
     /// The buffer to ask for, in bytes, so that the mean of frames is `share` and none exceeds `budget`.
@@ -97,14 +103,18 @@ impl Calibrator {
         let debt: f64 = self.lacks.iter().sum();
         let repaid = (debt / REPAID_OVER / share.max(1.0)).clamp(-MOST_REPAID, MOST_REPAID);
         let peak = self.fills.iter().copied().fold(LEAST_PEAK, f64::max);
-        (share / self.mean_fill * (1.0 + repaid)).min(budget / peak)
+        let most = budget / peak;
+        // Far below the last frame's buffer, the encoder's forecast is worse.
+        let most = if most < self.last * STEP { most / STEP_MARGIN } else { most };
+        (share / self.mean_fill * (1.0 + repaid)).min(most)
     }
 
     /// A frame of `size` came out of a buffer of `buffer` bytes where the rate granted `share`.
-    pub(super) fn on_frame(&mut self, size: f64, buffer: f64, share: f64) {
+    pub(super) fn on_frame(&mut self, size: f64, buffer: f64, share: f64, key_frame: bool) {
         let fill = size / buffer.max(1.0);
+        self.last = buffer;
         let limited = fill >= UNLIMITED;
-        if limited {
+        if limited && !key_frame {
             self.mean_fill += WEIGHT * (fill.min(1.2) - self.mean_fill);
             remember(&mut self.fills, fill.min(1.2), PEAK_FRAMES);
         }
@@ -130,7 +140,7 @@ mod tests {
         for frame in 0..frames {
             let buffer = calibrator.buffer(share, share * budget_of_share);
             let size = buffer * [0.70, 0.80, 0.75][frame % 3];
-            calibrator.on_frame(size, buffer, share);
+            calibrator.on_frame(size, buffer, share, false);
             if frame >= frames / 2 {
                 sum += size;
                 largest = largest.max(size / share);
@@ -157,27 +167,27 @@ mod tests {
     fn easy_pictures_teach_nothing() {
         let mut calibrator = Calibrator::new();
         let before = calibrator.buffer(1000.0, 2000.0);
-        (0..500).for_each(|_| calibrator.on_frame(50.0, before, 1000.0));
+        (0..500).for_each(|_| calibrator.on_frame(50.0, before, 1000.0, false));
         assert!((calibrator.buffer(1000.0, 2000.0) - before).abs() < 1e-9);
     }
 
     #[test]
     fn a_frame_above_the_buffer_lowers_what_is_asked() {
         let mut calibrator = Calibrator::new();
-        calibrator.on_frame(1100.0, 1000.0, 1000.0);
+        calibrator.on_frame(1100.0, 1000.0, 1000.0, false);
         assert!(calibrator.buffer(1000.0, 1000.0) < 1000.0 / 1.09);
     }
 
     #[test]
-    fn budgets_are_strict_for_15_frames_after_a_decrease() {
+    fn budgets_are_strict_for_6_frames_after_a_decrease() {
         let mut budgets = FrameBudgets::new(60);
         let (high, low) = (Rate::from_kbps(9600), Rate::from_kbps(4800));
-        assert_eq!(budgets.next(high), Bytes::new(22_000));
-        for _ in 0..15 {
+        assert_eq!(budgets.next(high), Bytes::new(22_400));
+        for _ in 0..6 {
             assert_eq!(budgets.next(low), Bytes::new(10_000));
         }
-        assert_eq!(budgets.next(low), Bytes::new(11_000));
-        assert_eq!(budgets.next(low.mul_f64(0.96)).get(), 10_560, "noise is no decrease");
-        assert_eq!(budgets.next(high), Bytes::new(22_000));
+        assert_eq!(budgets.next(low), Bytes::new(11_200));
+        assert_eq!(budgets.next(low.mul_f64(0.96)).get(), 10_752, "noise is no decrease");
+        assert_eq!(budgets.next(high), Bytes::new(22_400));
     }
 }

@@ -1,16 +1,31 @@
 //! Encoders behind one trait: a picture and what it may cost go in, an access unit comes out.
 
 mod calibrator;
+#[cfg(feature = "openh264")]
+mod openh264;
 #[cfg(feature = "x264")]
 mod x264;
 
 pub use calibrator::FrameBudgets;
+#[cfg(feature = "openh264")]
+pub use openh264::OpenH264;
 #[cfg(feature = "x264")]
-pub use x264::{Slices, X264, X264Config};
+pub use x264::{Slices, X264};
 
 use crate::{Picture, Size};
 use gameway_units::{Bytes, Instant, Rate};
 use thiserror::Error;
+
+/// How to open an encoder.
+#[derive(Debug, Clone, Copy)]
+pub struct EncoderConfig {
+    /// Size of the pictures.
+    pub size: Size,
+    /// Frames per second, from 1 to 1000; a frame's share of the rate follows from it.
+    pub frames_per_second: u32,
+    /// Rate at first.
+    pub rate: Rate,
+}
 
 /// What is asked of an encoder for one picture.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -41,6 +56,16 @@ pub struct EncodedFrame {
 /// An encoder failed. It is of no more use: make a new one, whose first frame is a key frame.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 pub enum EncoderError {
+    /// The binary was built without it, or there is none of that name.
+    #[error(
+        "no encoder {name:?} in this build; present: {present} (others come with cargo features)"
+    )]
+    Missing {
+        /// Name asked for.
+        name: String,
+        /// Names that there are.
+        present: String,
+    },
     /// It could not be made.
     #[error("{encoder} does not open at {width}x{height}: {reason}")]
     Open {
@@ -87,4 +112,34 @@ pub trait VideoEncoder: Send {
 
     /// Its name, for messages and tables.
     fn name(&self) -> &'static str;
+}
+
+/// Encoders that this binary has, the best first: name, and the licence that a binary with it is under.
+#[must_use]
+pub fn available() -> Vec<(&'static str, &'static str)> {
+    let mut encoders = Vec::new();
+    if cfg!(feature = "x264") {
+        encoders.push(("x264", "GPL-2.0-or-later"));
+    }
+    if cfg!(feature = "openh264") {
+        encoders.push(("openh264", "BSD-2-Clause"));
+    }
+    encoders
+}
+
+/// Opens an encoder by name.
+///
+/// # Errors
+/// [`EncoderError::Missing`] names what this binary has; [`EncoderError::Open`].
+pub fn open(name: &str, config: EncoderConfig) -> Result<Box<dyn VideoEncoder>, EncoderError> {
+    match name {
+        #[cfg(feature = "x264")]
+        "x264" => Ok(Box::new(X264::new(config, Slices::default())?)),
+        #[cfg(feature = "openh264")]
+        "openh264" => Ok(Box::new(OpenH264::new(config)?)),
+        _ => Err(EncoderError::Missing {
+            name: name.to_owned(),
+            present: available().iter().map(|(name, _)| *name).collect::<Vec<_>>().join(", "),
+        }),
+    }
 }

@@ -1,0 +1,132 @@
+//! H.264 by openh264 (BSD): an encoder for binaries without GPL code.
+//!
+//! # Model
+//! openh264 spends a rate over a second or so and has no bound for a frame, so that frames exceed their
+//! budget by far more than x264's; its rate is set before each frame to the request's, corrected by an
+//! integral controller over the last second. It compresses less than x264 at more CPU: see the table that
+//! `examples/costs.rs` prints. Use it where the GPL must be avoided.
+//!
+//! Cisco pays H.264's patent licence for binaries that Cisco distributes; this crate builds from source,
+//! so whoever ships it looks after patents, as with any H.264 encoder.
+//!
+//! | constant | value | origin |
+//! |---|---|---|
+//! | correction | debt of the last 60 frames, repaid over 30, within -30 % to +30 % | the calibrator's integral part with wider bounds |
+
+use super::calibrator::bytes_per_frame;
+use super::{EncodeRequest, EncodedFrame, EncoderConfig, EncoderError, VideoEncoder};
+use crate::{Picture, sys};
+use gameway_units::Rate;
+use openh264::encoder::{
+    BitRate, Complexity, Encoder, FrameRate, FrameType, IntraFramePeriod, Profile, RateControlMode,
+    UsageType, VuiConfig,
+};
+use openh264::formats::YUVSlices;
+use openh264::{OpenH264API, Timestamp};
+use std::collections::VecDeque;
+
+const NAME: &str = "openh264";
+const DEBT_FRAMES: usize = 60;
+const REPAID_OVER: f64 = 30.0;
+const MOST_REPAID: f64 = 0.3;
+
+/// An open openh264 encoder.
+pub struct OpenH264 {
+    encoder: Encoder,
+    config: EncoderConfig,
+    bits_per_second: u32,
+    frames: u64,
+    lacks: VecDeque<f64>,
+}
+
+impl OpenH264 {
+    /// Opens an encoder.
+    ///
+    /// # Errors
+    /// [`EncoderError::Open`].
+    pub fn new(config: EncoderConfig) -> Result<Self, EncoderError> {
+        let bits_per_second = bits(config.rate);
+        let native = openh264::encoder::EncoderConfig::new()
+            .bitrate(BitRate::from_bps(bits_per_second))
+            .max_frame_rate(FrameRate::from_hz(config.frames_per_second as f32))
+            .rate_control_mode(RateControlMode::Bitrate)
+            .usage_type(UsageType::CameraVideoRealTime)
+            .complexity(Complexity::Low)
+            .profile(Profile::Baseline)
+            .skip_frames(false)
+            .scene_change_detect(false)
+            .adaptive_quantization(false)
+            .background_detection(false)
+            .intra_frame_period(IntraFramePeriod::auto())
+            .num_threads(1)
+            .vui(VuiConfig::bt709());
+        let (width, height) = (config.size.width(), config.size.height());
+        let refused = |reason| EncoderError::Open { encoder: NAME, width, height, reason };
+        let encoder = Encoder::with_api_config(OpenH264API::from_source(), native)
+            .map_err(|error| refused(error.to_string()))?;
+        Ok(Self { encoder, config, bits_per_second, frames: 0, lacks: VecDeque::new() })
+    }
+
+    /// The rate to ask for, with what the last second lacked.
+    fn corrected(&self, rate: Rate) -> Rate {
+        let share = bytes_per_frame(rate, self.config.frames_per_second).max(1.0);
+        let debt: f64 = self.lacks.iter().sum();
+        let repaid = (debt / REPAID_OVER / share).clamp(-MOST_REPAID, MOST_REPAID);
+        rate.mul_f64(1.0 + repaid)
+    }
+}
+
+impl VideoEncoder for OpenH264 {
+    fn encode(
+        &mut self,
+        picture: &Picture,
+        request: EncodeRequest,
+    ) -> Result<EncodedFrame, EncoderError> {
+        let (expected, got) = (self.config.size, picture.size());
+        if expected != got {
+            return Err(EncoderError::Size { encoder: NAME, expected, got });
+        }
+        let failed = |reason: String| EncoderError::Failed { encoder: NAME, reason };
+        let wanted = bits(self.corrected(request.rate));
+        if self.frames > 0 && wanted != self.bits_per_second {
+            if !sys::openh264::set_bitrate(&mut self.encoder, wanted) {
+                return Err(failed(format!("it refused {wanted} bit/s")));
+            }
+            self.bits_per_second = wanted;
+        }
+        if request.key_frame {
+            self.encoder.force_intra_frame();
+        }
+        let strides = picture.strides();
+        let source = YUVSlices::new(
+            picture.planes().into(),
+            (expected.width(), expected.height()),
+            (strides[0], strides[1], strides[2]),
+        );
+        let millis = self.frames * 1000 / u64::from(self.config.frames_per_second);
+        let stream = self
+            .encoder
+            .encode_at(&source, Timestamp::from_millis(millis))
+            .map_err(|error| failed(error.to_string()))?;
+        let (data, key_frame) = (stream.to_vec(), stream.frame_type() == FrameType::IDR);
+        if data.is_empty() {
+            return Err(failed("it gave no frame".to_owned()));
+        }
+        self.frames += 1;
+        let share = bytes_per_frame(request.rate, self.config.frames_per_second);
+        if self.lacks.len() == DEBT_FRAMES {
+            self.lacks.pop_front();
+        }
+        self.lacks.push_back(share - data.len() as f64);
+        Ok(EncodedFrame { data, key_frame, quantizer: None, timestamp: request.timestamp })
+    }
+
+    fn name(&self) -> &'static str {
+        NAME
+    }
+}
+
+/// As openh264 counts; below 10 kb/s it spends no less.
+fn bits(rate: Rate) -> u32 {
+    rate.as_bps().clamp(10_000, 1_000_000_000) as u32
+}

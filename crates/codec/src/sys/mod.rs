@@ -1,0 +1,7 @@
+//! C libraries behind safe faces: the only place of this crate with `unsafe` code.
+#![allow(unsafe_code, reason = "codecs are C libraries; each block says why it is sound")]
+
+#[cfg(feature = "openh264")]
+pub(crate) mod openh264;
+#[cfg(feature = "x264")]
+pub(crate) mod x264;
