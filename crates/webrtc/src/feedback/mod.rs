@@ -1,3 +1,4 @@
 //! Reports of receivers, as the wire has them and as the session wants them.
 
+pub mod frames;
 pub mod rfc8888;

@@ -1,0 +1,297 @@
+//! The driver of signalling: HTTP/1.1 on a thread of its own, so that no request can hold up media.
+//!
+//! hyper reads the requests, because it is kept well and has the limits that a public port needs. Requests are
+//! judged by [`crate::whep`]; an offer goes to the media loop as a [`SignalingRequest`] and waits for its answer.
+//!
+//! | constant | value | origin |
+//! |---|---|---|
+//! | connections | 64 | more are closed at once; a session needs one for a moment |
+//! | header | 16 KiB, 5 s | browsers send 1 KiB at once; slow ones are cut off |
+//! | whole request | 10 s | connection, body and answer together |
+//! | waiting offers | 4 | the media loop takes them within a frame; the fifth gets 503 |
+
+use crate::secrets::Secrets;
+use crate::whep::{self, MAX_BODY, Request, Verdict};
+use bytes::Bytes;
+use http_body_util::{BodyExt, Full, Limited};
+use hyper::body::Incoming;
+use hyper::header::{AUTHORIZATION, CONTENT_TYPE};
+use hyper::{HeaderMap, Response, StatusCode};
+use hyper_util::rt::{TokioIo, TokioTimer};
+use std::convert::Infallible;
+use std::io;
+use std::net::SocketAddr;
+use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::thread::JoinHandle;
+use std::time::Duration;
+use tokio::net::TcpListener;
+use tokio::sync::{Notify, Semaphore, oneshot};
+
+const CONNECTIONS: usize = 64;
+const HEADER_BYTES: usize = 16_384;
+const HEADER_TIME: Duration = Duration::from_secs(5);
+const REQUEST_TIME: Duration = Duration::from_secs(10);
+const WAITING_OFFERS: usize = 4;
+
+/// The player page.
+const PAGE: &str = include_str!("../../../web/minimal/index.html");
+
+/// What signalling wants of the media loop.
+#[derive(Debug)]
+pub enum SignalingRequest {
+    /// A client with the token offers: the session before it ends, and this one begins.
+    Offer {
+        /// The new session's name.
+        session: String,
+        /// The offer.
+        offer: String,
+        /// Where the answer goes.
+        reply: Reply,
+    },
+    /// A client ends this session, if it is still the one.
+    End {
+        /// Its name.
+        session: String,
+        /// Where the answer goes.
+        reply: Reply,
+    },
+}
+
+/// The way back to the client that asked. Dropped unanswered, the client gets 503.
+#[derive(Debug)]
+pub struct Reply(oneshot::Sender<Result<String, (u16, String)>>);
+
+impl Reply {
+    /// With the answer to an offer, or with nothing to the end of a session.
+    pub fn accept(self, answer: String) {
+        // A client that has gone does not matter.
+        let _ = self.0.send(Ok(answer));
+    }
+
+    /// With a reason: 400 for an offer that cannot be read, 404 for a session that is not there.
+    pub fn refuse(self, status: u16, reason: String) {
+        let _ = self.0.send(Err((status, reason)));
+    }
+}
+
+/// How signalling is served.
+#[derive(Clone)]
+pub struct SignalingConfig {
+    /// Where to listen (TCP).
+    pub listen: SocketAddr,
+    /// What a client must show.
+    pub token: String,
+    /// Called when a request lies in the channel, for a media loop that sleeps.
+    pub wake: Option<Arc<dyn Fn() + Send + Sync>>,
+}
+
+impl std::fmt::Debug for SignalingConfig {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(formatter, "SignalingConfig({})", self.listen)
+    }
+}
+
+/// The running server; it stops when dropped.
+#[derive(Debug)]
+pub struct SignalingServer {
+    address: SocketAddr,
+    requests: Receiver<SignalingRequest>,
+    stop: Arc<Notify>,
+    thread: Option<JoinHandle<()>>,
+}
+
+/// What each connection needs.
+struct Shared {
+    token: String,
+    sender: SyncSender<SignalingRequest>,
+    wake: Option<Arc<dyn Fn() + Send + Sync>>,
+    names: Mutex<Secrets>,
+}
+
+impl SignalingServer {
+    /// Listens and starts its thread.
+    ///
+    /// # Errors
+    /// If the address is taken or the token is empty.
+    #[expect(clippy::disallowed_methods, reason = "the driver of signalling owns its thread")]
+    #[expect(clippy::disallowed_types, reason = "the driver of signalling owns its socket")]
+    pub fn start(config: SignalingConfig) -> io::Result<Self> {
+        if config.token.is_empty() {
+            return Err(io::Error::other(
+                "token: must not be empty, or everyone may take the stream",
+            ));
+        }
+        let listener = std::net::TcpListener::bind(config.listen)?;
+        listener.set_nonblocking(true)?;
+        let address = listener.local_addr()?;
+        let (sender, requests) = sync_channel(WAITING_OFFERS);
+        let shared = Arc::new(Shared {
+            token: config.token,
+            sender,
+            wake: config.wake,
+            names: Mutex::new(Secrets::from_system()),
+        });
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+        let stop = Arc::new(Notify::new());
+        let stopped = Arc::clone(&stop);
+        let serve = move || {
+            runtime.block_on(async {
+                let Ok(listener) = TcpListener::from_std(listener) else { return };
+                tokio::select! {
+                    () = accept(listener, shared) => {}
+                    () = stopped.notified() => {}
+                }
+            });
+        };
+        let thread = std::thread::Builder::new().name("signalling".to_owned()).spawn(serve)?;
+        Ok(Self { address, requests, stop, thread: Some(thread) })
+    }
+
+    /// Where it listens.
+    #[must_use]
+    pub fn address(&self) -> SocketAddr {
+        self.address
+    }
+
+    /// The next request, if one is there.
+    #[must_use]
+    pub fn poll(&self) -> Option<SignalingRequest> {
+        self.requests.try_recv().ok()
+    }
+}
+
+impl Drop for SignalingServer {
+    fn drop(&mut self) {
+        self.stop.notify_one();
+        if let Some(thread) = self.thread.take() {
+            let _ = thread.join();
+        }
+    }
+}
+
+async fn accept(listener: TcpListener, shared: Arc<Shared>) {
+    let places = Arc::new(Semaphore::new(CONNECTIONS));
+    loop {
+        let Ok((stream, _)) = listener.accept().await else {
+            // Out of descriptors: others must end first.
+            tokio::time::sleep(Duration::from_millis(50)).await;
+            continue;
+        };
+        let Ok(place) = Arc::clone(&places).try_acquire_owned() else { continue };
+        let shared = Arc::clone(&shared);
+        tokio::spawn(async move {
+            let service = hyper::service::service_fn(move |request| {
+                let shared = Arc::clone(&shared);
+                async move { Ok::<_, Infallible>(answer(&shared, request).await) }
+            });
+            let connection = hyper::server::conn::http1::Builder::new()
+                .timer(TokioTimer::new())
+                .header_read_timeout(HEADER_TIME)
+                .max_buf_size(HEADER_BYTES)
+                .keep_alive(false)
+                .serve_connection(TokioIo::new(stream), service);
+            let _ = tokio::time::timeout(REQUEST_TIME, connection).await;
+            drop(place);
+        });
+    }
+}
+
+async fn answer(shared: &Shared, request: hyper::Request<Incoming>) -> Response<Full<Bytes>> {
+    let (parts, body) = request.into_parts();
+    let asked = Request {
+        method: parts.method.as_str(),
+        path: parts.uri.path(),
+        query: parts.uri.query().unwrap_or(""),
+        authorization: text(&parts.headers, &AUTHORIZATION),
+        content_type: text(&parts.headers, &CONTENT_TYPE),
+    };
+    match whep::judge(&asked, &shared.token) {
+        Verdict::Page => respond(200, "text/html; charset=utf-8", PAGE.to_owned()),
+        Verdict::Preflight => respond(204, "", String::new()),
+        Verdict::Refuse(status, reason) => refuse(status, reason.to_owned()),
+        Verdict::Offer => offer(shared, body).await,
+        Verdict::End(session) => end(shared, session.to_owned()).await,
+    }
+}
+
+fn text<'a>(headers: &'a HeaderMap, name: &hyper::header::HeaderName) -> Option<&'a str> {
+    headers.get(name).and_then(|value| value.to_str().ok())
+}
+
+async fn offer(shared: &Shared, body: Incoming) -> Response<Full<Bytes>> {
+    let Ok(body) = Limited::new(body, MAX_BODY).collect().await else {
+        return refuse(413, format!("an offer has at most {MAX_BODY} bytes"));
+    };
+    let Ok(offer) = String::from_utf8(body.to_bytes().to_vec()) else {
+        return refuse(400, "the offer is not UTF-8".to_owned());
+    };
+    let names = shared.names.lock();
+    let session = {
+        let word = names.unwrap_or_else(PoisonError::into_inner).word::<24>();
+        word.replace('/', "_").replace('+', "-")
+    };
+    let name = session.clone();
+    let request = |reply| SignalingRequest::Offer { session, offer, reply };
+    match ask(shared, request).await {
+        Ok(answer) => {
+            let mut response = respond(201, "application/sdp", answer);
+            if let Ok(location) = format!("{}/{name}", whep::PATH).parse() {
+                response.headers_mut().insert("location", location);
+            }
+            response
+        }
+        Err((status, reason)) => refuse(status, reason),
+    }
+}
+
+async fn end(shared: &Shared, session: String) -> Response<Full<Bytes>> {
+    match ask(shared, |reply| SignalingRequest::End { session, reply }).await {
+        Ok(_) => respond(200, "text/plain", String::new()),
+        Err((status, reason)) => refuse(status, reason),
+    }
+}
+
+async fn ask(
+    shared: &Shared,
+    request: impl FnOnce(Reply) -> SignalingRequest,
+) -> Result<String, (u16, String)> {
+    let busy = || (503, "the host is busy; try again".to_owned());
+    let (sender, receiver) = oneshot::channel();
+    shared.sender.try_send(request(Reply(sender))).map_err(|_| busy())?;
+    if let Some(wake) = &shared.wake {
+        wake();
+    }
+    receiver.await.unwrap_or_else(|_| Err(busy()))
+}
+
+fn refuse(status: u16, reason: String) -> Response<Full<Bytes>> {
+    let mut response = respond(status, "text/plain; charset=utf-8", reason + "\n");
+    if status == 401 {
+        let headers = response.headers_mut();
+        headers.insert("www-authenticate", hyper::header::HeaderValue::from_static("Bearer"));
+    }
+    response
+}
+
+/// Any page may ask, because it must show the token; nothing is kept by caches.
+fn respond(status: u16, kind: &str, body: String) -> Response<Full<Bytes>> {
+    let mut response = Response::new(Full::new(Bytes::from(body)));
+    *response.status_mut() =
+        StatusCode::from_u16(status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
+    let headers = [
+        ("content-type", kind),
+        ("cache-control", "no-store"),
+        ("access-control-allow-origin", "*"),
+        ("access-control-allow-methods", "POST, DELETE, OPTIONS"),
+        ("access-control-allow-headers", "authorization, content-type"),
+        ("access-control-expose-headers", "location"),
+        ("access-control-max-age", "600"),
+    ];
+    for (name, value) in headers {
+        if let (false, Ok(value)) = (value.is_empty(), value.parse()) {
+            response.headers_mut().insert(name, value);
+        }
+    }
+    response
+}

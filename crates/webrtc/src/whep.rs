@@ -1,0 +1,153 @@
+//! WHEP (draft-ietf-wish-whep): what each HTTP request of signalling is answered with. No sockets here.
+//!
+//! | request | answer |
+//! |---|---|
+//! | `GET /` | the player page; it holds no secret |
+//! | `POST /whep` with an offer | 201, the answer, and `Location: /whep/SESSION` |
+//! | `DELETE /whep/SESSION` | 200, the session ends |
+//! | `OPTIONS` | 204 with the CORS headers |
+//! | `PATCH` and others | 405: the host is ICE-lite and knows its addresses, so nothing trickles |
+//!
+//! Each request under `/whep` needs the token, as `Authorization: Bearer TOKEN` or `?token=TOKEN` (for a link
+//! that is opened in a browser); it is compared in constant time. Without it the answer is 401 and no more,
+//! before anything of the body is looked at.
+//!
+//! A second client with the token takes over: the first one's session ends. The token is the player, and a
+//! player who opens the stream on another device, or whose client died, wants the picture there at once.
+//!
+//! Over plain HTTP, token and session description pass in the clear: whoever listens on the local network can
+//! take the stream over. Media is encrypted either way, but then only against those who did not listen
+//! here. Beyond a network that you trust, put a reverse proxy with TLS before the signalling port.
+
+use subtle::ConstantTimeEq;
+
+/// The most bytes of a body.
+pub const MAX_BODY: usize = 65_536;
+/// The resource that offers are posted to.
+pub const PATH: &str = "/whep";
+
+/// What a request says.
+#[derive(Debug, Clone, Copy)]
+pub struct Request<'a> {
+    /// `POST` and so on.
+    pub method: &'a str,
+    /// Path without the query.
+    pub path: &'a str,
+    /// The query, without its question mark.
+    pub query: &'a str,
+    /// The header `Authorization`.
+    pub authorization: Option<&'a str>,
+    /// The header `Content-Type`.
+    pub content_type: Option<&'a str>,
+}
+
+/// What to do with a request.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Verdict<'a> {
+    /// Give out the player page.
+    Page,
+    /// Read the body, an offer, and answer it.
+    Offer,
+    /// End this session.
+    End(&'a str),
+    /// Answer with the CORS headers.
+    Preflight,
+    /// Refuse with this status and reason.
+    Refuse(u16, &'static str),
+}
+
+/// Decides.
+#[must_use]
+pub fn judge<'a>(request: &Request<'a>, token: &str) -> Verdict<'a> {
+    let session = request.path.strip_prefix(PATH);
+    match (request.method, session) {
+        ("OPTIONS", _) => Verdict::Preflight,
+        ("GET" | "HEAD", None) if request.path == "/" => Verdict::Page,
+        (_, Some(rest)) if rest.is_empty() || rest.starts_with('/') => {
+            if !is_authorized(request, token) {
+                return Verdict::Refuse(401, "wrong or missing token");
+            }
+            resource(request, rest.strip_prefix('/').unwrap_or(""))
+        }
+        _ => Verdict::Refuse(404, "POST an offer to /whep, or open / in a browser"),
+    }
+}
+
+fn resource<'a>(request: &Request<'a>, session: &'a str) -> Verdict<'a> {
+    let is_description = request.content_type.is_some_and(|kind| {
+        kind.split(';').next().unwrap_or("").trim().eq_ignore_ascii_case("application/sdp")
+    });
+    match (request.method, session) {
+        ("POST", "") if is_description => Verdict::Offer,
+        ("POST", "") => Verdict::Refuse(415, "Content-Type must be application/sdp"),
+        ("DELETE", session) if !session.is_empty() => Verdict::End(session),
+        _ => Verdict::Refuse(405, "POST /whep or DELETE /whep/SESSION; candidates do not trickle"),
+    }
+}
+
+fn is_authorized(request: &Request<'_>, token: &str) -> bool {
+    let bearer = request.authorization.and_then(|value| {
+        let (scheme, given) = value.split_once(' ')?;
+        scheme.eq_ignore_ascii_case("bearer").then_some(given.trim())
+    });
+    let in_link = || {
+        let pairs = request.query.split('&').filter_map(|pair| pair.split_once('='));
+        pairs.into_iter().find(|(name, _)| *name == "token").map(|(_, given)| given)
+    };
+    let given = bearer.or_else(in_link).unwrap_or("");
+    // An empty token would let everyone in.
+    !token.is_empty() & bool::from(given.as_bytes().ct_eq(token.as_bytes()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const TOKEN: &str = "c0rrect";
+
+    fn ask<'a>(method: &'a str, path: &'a str, authorization: Option<&'a str>) -> Request<'a> {
+        let content_type = Some("application/sdp");
+        Request { method, path, query: "", authorization, content_type }
+    }
+
+    #[test]
+    fn only_the_token_opens() {
+        let good = ask("POST", PATH, Some("Bearer c0rrect"));
+        assert_eq!(judge(&good, TOKEN), Verdict::Offer);
+        assert_eq!(
+            judge(&Request { query: "a=b&token=c0rrect", ..ask("POST", PATH, None) }, TOKEN),
+            Verdict::Offer
+        );
+        for wrong in [
+            None,
+            Some("Bearer"),
+            Some("Bearer "),
+            Some("Bearer C0rrect"),
+            Some("Basic c0rrect"),
+            Some("c0rrect"),
+        ] {
+            for method in ["POST", "DELETE", "PATCH", "GET"] {
+                let verdict = judge(&ask(method, PATH, wrong), TOKEN);
+                assert!(matches!(verdict, Verdict::Refuse(401, _)), "{method} {wrong:?}");
+            }
+        }
+        assert!(matches!(judge(&ask("POST", PATH, Some("Bearer ")), ""), Verdict::Refuse(401, _)));
+    }
+
+    #[test]
+    fn each_method_has_its_answer() {
+        let with = |method, path| judge(&ask(method, path, Some("Bearer c0rrect")), TOKEN);
+        assert_eq!(with("DELETE", "/whep/abc"), Verdict::End("abc"));
+        assert_eq!(with("GET", "/"), Verdict::Page);
+        assert_eq!(with("OPTIONS", "/whep"), Verdict::Preflight);
+        assert!(matches!(with("PATCH", "/whep/abc"), Verdict::Refuse(405, _)));
+        assert!(matches!(with("DELETE", "/whep"), Verdict::Refuse(405, _)));
+        assert!(matches!(with("POST", "/whepper"), Verdict::Refuse(404, _)));
+        assert!(matches!(with("GET", "/etc/passwd"), Verdict::Refuse(404, _)));
+        let text = Request {
+            content_type: Some("text/plain"),
+            ..ask("POST", PATH, Some("Bearer c0rrect"))
+        };
+        assert!(matches!(judge(&text, TOKEN), Verdict::Refuse(415, _)));
+    }
+}
