@@ -54,7 +54,8 @@ def _carry_out(own: Plan, target: Path) -> None:
     raw, parts = target / RAW, target / PARTS
     raw.mkdir()
     parts.mkdir()
-    with Ends(server_addresses=len(own.flows)) as ends:
+    with Ends() as ends:
+        ends.connect(len(own.flows))
         supervisor = Supervisor(raw, STOPPING)
         try:
             stage = Stage(own, ends, supervisor, parts)
