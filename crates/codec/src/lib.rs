@@ -1,5 +1,7 @@
 //! Real pictures to real packets and back.
 
+pub mod audio;
+pub mod capture;
 #[cfg(feature = "openh264")]
 pub mod decoder;
 pub mod encoder;
