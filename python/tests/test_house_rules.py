@@ -32,6 +32,7 @@ LAYERS: dict[str, set[str]] = {
     "path": {"units"},
     "tcp": {"units"},
     "gateway": {"units", "path"},
+    "codec": {"units"},
     "events": {"units"},
     "media": {"units", "control"},
     "session": {"units", "control", "media"},

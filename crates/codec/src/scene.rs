@@ -160,7 +160,7 @@ impl Scene {
 
 /// A row above the horizon: the texture, shifted by the heading.
 fn wall(samples: &mut [u8], texture: &[u8], camera: Camera, line: usize, shift: usize) {
-    let row = (line * 2 >> shift) % TEXTURE;
+    let row = ((line * 2) >> shift) % TEXTURE;
     let texture = &texture[row * TEXTURE..(row + 1) * TEXTURE];
     let mut column = (camera.heading >> shift).rem_euclid(TEXTURE as i64) as usize;
     let mut rest = samples;

@@ -168,7 +168,7 @@ fn from_gray(gray: u32) -> u32 {
 fn crc16(bytes: &[u8]) -> u16 {
     let bits =
         bytes.iter().flat_map(|byte| (0..8).rev().map(move |bit| u16::from(byte >> bit & 1)));
-    bits.fold(0xFFFF, |crc, bit| crc << 1 ^ (crc >> 15 ^ bit) * 0x1021)
+    bits.fold(0xFFFF, |crc, bit| (crc << 1) ^ (((crc >> 15) ^ bit) * 0x1021))
 }
 
 /// CRC of the 112 bits of data.

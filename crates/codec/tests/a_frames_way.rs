@@ -8,6 +8,8 @@ use gameway_codec::encoder::{
 use gameway_codec::h264_payload::{depacketize, packetize};
 use gameway_codec::{Picture, Scene, Size, Stamp};
 use gameway_units::{Duration, Instant, Rate};
+use std::io::Write;
+use std::process::{Command, Stdio};
 
 const FPS: u32 = 60;
 
@@ -85,4 +87,81 @@ fn after_a_loss_the_decoder_waits_for_a_key_frame() {
         });
     }
     assert_eq!(outcomes, [true, true, false, false, false, true, true, true]);
+}
+
+/// The hash of each picture that ffmpeg reads from `input`; `None` without ffmpeg.
+fn hashes_by_ffmpeg(format: &str, input: &[u8]) -> Option<Vec<String>> {
+    let mut ffmpeg = Command::new("ffmpeg")
+        .args(format!("-v error {format} -i - -pix_fmt yuv420p -f framemd5 -").split(' '))
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .spawn()
+        .ok()?;
+    // The hashes are few: they fit the pipe until all input is written.
+    ffmpeg.stdin.take()?.write_all(input).unwrap();
+    let output = ffmpeg.wait_with_output().unwrap();
+    assert!(output.status.success());
+    let lines = String::from_utf8(output.stdout).unwrap();
+    let frames = lines.lines().filter(|line| !line.starts_with('#'));
+    Some(frames.map(|line| line.rsplit(", ").next().unwrap_or_default().to_owned()).collect())
+}
+
+#[test]
+fn ffmpeg_decodes_what_was_cut_and_put_together() {
+    let size = Size::new(640, 360).unwrap();
+    let (scene, rate) = (Scene::new(4, size), Rate::from_mbps(8));
+    for name in ["x264", "openh264"] {
+        let config = EncoderConfig { size, frames_per_second: FPS, rate };
+        let mut encoder = gameway_codec::encoder::open(name, config).unwrap();
+        let mut decoder = Decoder::new().unwrap();
+        let (mut direct, mut cut, mut ours) = (Vec::new(), Vec::new(), Vec::new());
+        for frame in 0..30 {
+            let (picture, stamp) = stamped(&scene, frame);
+            let frame_budget = FrameBudgets::new(FPS).next(rate);
+            let key_frame = frame == 0 || frame == 17;
+            let timestamp = stamp.captured;
+            let request = EncodeRequest { frame_budget, rate, key_frame, timestamp };
+            let encoded = encoder.encode(&picture, request).unwrap();
+            assert_eq!(encoded.key_frame, key_frame, "{name} {frame}");
+            let whole = depacketize(packetize(&encoded.data, 300)).unwrap();
+            ours.extend_from_slice(decoder.decode(&whole).unwrap().samples());
+            direct.extend(encoded.data);
+            cut.extend(whole);
+        }
+        let Some(hashes) = hashes_by_ffmpeg("-f h264", &cut) else {
+            eprintln!("skipped: ffmpeg is not installed");
+            return;
+        };
+        assert_eq!(hashes.len(), 30, "{name}");
+        assert_eq!(Some(&hashes), hashes_by_ffmpeg("-f h264", &direct).as_ref(), "{name}");
+        let raw = hashes_by_ffmpeg("-f rawvideo -pix_fmt yuv420p -s 640x360", &ours);
+        assert_eq!(Some(&hashes), raw.as_ref(), "{name}: both decoders give the same pictures");
+    }
+}
+
+#[test]
+fn a_dead_encoder_is_replaced_and_the_decoder_goes_on() {
+    let (size, other) = (Size::new(640, 360).unwrap(), Size::new(320, 180).unwrap());
+    let (scene, rate) = (Scene::new(2, size), Rate::from_mbps(5));
+    let mut encoder = open(size, rate);
+    let mut decoder = Decoder::new().unwrap();
+    let mut deaths = 0;
+    for frame in 0..12 {
+        let (mut picture, stamp) = stamped(&scene, frame);
+        if frame == 5 {
+            picture = Picture::black(other);
+        }
+        let frame_budget = FrameBudgets::new(FPS).next(rate);
+        let timestamp = stamp.captured;
+        let request = EncodeRequest { frame_budget, rate, key_frame: false, timestamp };
+        let Ok(encoded) = encoder.encode(&picture, request) else {
+            deaths += 1;
+            encoder = open(size, rate);
+            continue;
+        };
+        assert_eq!(encoded.key_frame, frame == 0 || frame == 6);
+        let decoded = decoder.decode(&encoded.data).unwrap();
+        assert_eq!(Stamp::read(&decoded), Some(stamp));
+    }
+    assert_eq!(deaths, 1);
 }

@@ -4,24 +4,30 @@
 //! second frame on: x264 takes one frame for it.
 #![cfg(any(feature = "x264", feature = "openh264"))]
 
+use gameway_codec::capture::{self, Source};
 use gameway_codec::encoder::{EncodeRequest, EncoderConfig, FrameBudgets, available, open};
-use gameway_codec::{Picture, Scene, Size, Stamp};
+use gameway_codec::{Picture, Size, Stamp};
 use gameway_units::{Instant, Rate};
 use std::sync::LazyLock;
 
 const FPS: usize = 60;
 const FRAMES: usize = 480;
 
-/// Pictures are drawn once: encoding is what takes the time.
+/// Pictures of the scene, or of the video file that `GAMEWAY_VIDEO` names; drawn once, since encoding is
+/// what takes the time.
 static PICTURES: LazyLock<Vec<Picture>> = LazyLock::new(|| {
-    let scene = Scene::new(1, Size::new(1280, 720).unwrap());
+    let size = Size::new(1280, 720).unwrap();
+    let path = std::env::var_os("GAMEWAY_VIDEO").map(Into::into);
+    let source = path.map_or(Source::Scene { seed: 1 }, |path| Source::File { path });
+    let mut source = capture::open(&source, size, FPS as u32).unwrap();
     let stamp = |frame: usize| Stamp {
         frame: frame as u32,
         captured: Instant::from_nanos(frame as i64 * 16_667_000),
         input: 0,
     };
     let picture = |frame: usize| {
-        let mut picture = scene.picture(frame as u64);
+        let mut picture = Picture::black(size);
+        source.next(Instant::ZERO, frame as u64, &mut picture).unwrap();
         stamp(frame).write(&mut picture).unwrap();
         picture
     };

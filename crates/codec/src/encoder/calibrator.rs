@@ -17,70 +17,30 @@
 //! after a decrease, or the encoder's coarse steps, are made up for.
 //!
 //! Mean and cap are compatible only if the budget is at least peak / mean fill = 1.08 of rate / frame
-//! rate. [`FrameBudgets`] therefore grants 1.12 in the steady state, and none above it after a decrease,
+//! rate. [`super::FrameBudgets`] therefore grants more in the steady state, and none above it after a decrease,
 //! when what is sent too much stands in a queue.
 //!
 //! | constant | value | origin |
 //! |---|---|---|
-//! | mean fill at first | 0.86 | measured: 0.84 to 0.88 from 1 to 30 Mb/s (`examples/follow.rs`) |
+//! | mean fill at first | 0.86 | measured: 0.84 to 0.88 from 1 to 30 Mb/s (`tests/follows_the_target.rs`) |
 //! | peak fill | largest of the last 2 s, never below 0.94 | measured: largest of 5 x 240 frames 0.944 |
 //! | weight of a frame in the mean | 1/32 | half a second: spread of the mean 1 % at a spread of a frame of 4 % |
 //! | unlimited | a frame that fills less than 0.6 | an easy picture, not the encoder's reserve; teaches nothing and makes no debt |
 //! | key frames | teach nothing | they have a least size, and other fills |
 //! | margin of a step | 5 % in a frame whose buffer is below 0.8 of the one before | measured: such a frame filled up to 0.98 |
 //! | debt repaid | over 30 frames, at most 5 % of a frame | half of the 1 s over which the mean is wanted |
-//! | headroom | 1.12 | peak / mean fill, and 4 % for the debt |
-//! | decrease | below 0.95 of the highest rate of the last 6 frames | 100 ms at 60 frames/s: a round trip and the time to drain what it built up; smaller steps are a controller's noise |
 
-use gameway_units::{Bytes, Rate};
+use super::budget::{Debt, remember};
 use std::collections::VecDeque;
 
 const FIRST_FILL: f64 = 0.86;
 const LEAST_PEAK: f64 = 0.94;
 const WEIGHT: f64 = 1.0 / 32.0;
 const UNLIMITED: f64 = 0.6;
-const DEBT_FRAMES: usize = 60;
-const REPAID_OVER: f64 = 30.0;
 const MOST_REPAID: f64 = 0.05;
 const PEAK_FRAMES: usize = 120;
 const STEP: f64 = 0.8;
 const STEP_MARGIN: f64 = 1.05;
-const HEADROOM: f64 = 1.12;
-const DECREASE: f64 = 0.95;
-const STRICT_FRAMES: usize = 6;
-
-/// Bytes that a rate grants each frame, without rounding.
-pub(super) fn bytes_per_frame(rate: Rate, frames_per_second: u32) -> f64 {
-    rate.as_bps_f64() / 8.0 / f64::from(frames_per_second)
-}
-
-/// Budgets of frames from the rates that a controller sets.
-#[derive(Debug, Clone)]
-pub struct FrameBudgets {
-    frames_per_second: u32,
-    recent: VecDeque<Rate>,
-}
-
-impl FrameBudgets {
-    /// For a stream of so many frames per second.
-    #[must_use]
-    pub fn new(frames_per_second: u32) -> Self {
-        Self { frames_per_second, recent: VecDeque::with_capacity(STRICT_FRAMES) }
-    }
-
-    /// The budget of the next frame: 1.12 of what the rate grants a frame, and exactly that for 6 frames
-    /// after a decrease.
-    pub fn next(&mut self, rate: Rate) -> Bytes {
-        let highest = self.recent.iter().copied().max().unwrap_or(rate);
-        if self.recent.len() == STRICT_FRAMES {
-            self.recent.pop_front();
-        }
-        self.recent.push_back(rate);
-        let share = bytes_per_frame(rate, self.frames_per_second);
-        let strict = rate < highest.mul_f64(DECREASE);
-        Bytes::from_f64(if strict { share } else { share * HEADROOM })
-    }
-}
 
 /// Learns how full an encoder's frames are.
 #[derive(Debug, Clone)]
@@ -89,19 +49,17 @@ pub(super) struct Calibrator {
     fills: VecDeque<f64>,
     /// Buffer of the last frame.
     last: f64,
-    /// What each frame lacked, in bytes.
-    lacks: VecDeque<f64>,
+    debt: Debt,
 }
 
 impl Calibrator {
     pub(super) fn new() -> Self {
-        Self { mean_fill: FIRST_FILL, fills: VecDeque::new(), last: 0.0, lacks: VecDeque::new() }
+        Self { mean_fill: FIRST_FILL, fills: VecDeque::new(), last: 0.0, debt: Debt::default() }
     }
 
     /// The buffer to ask for, in bytes, so that the mean of frames is `share` and none exceeds `budget`.
     pub(super) fn buffer(&self, share: f64, budget: f64) -> f64 {
-        let debt: f64 = self.lacks.iter().sum();
-        let repaid = (debt / REPAID_OVER / share.max(1.0)).clamp(-MOST_REPAID, MOST_REPAID);
+        let repaid = self.debt.repaid(share, MOST_REPAID);
         let peak = self.fills.iter().copied().fold(LEAST_PEAK, f64::max);
         let most = budget / peak;
         // Far below the last frame's buffer, the encoder's forecast is worse.
@@ -118,15 +76,8 @@ impl Calibrator {
             self.mean_fill += WEIGHT * (fill.min(1.2) - self.mean_fill);
             remember(&mut self.fills, fill.min(1.2), PEAK_FRAMES);
         }
-        remember(&mut self.lacks, if limited { share - size } else { 0.0 }, DEBT_FRAMES);
+        self.debt.add(if limited { share - size } else { 0.0 });
     }
-}
-
-fn remember(values: &mut VecDeque<f64>, value: f64, most: usize) {
-    if values.len() == most {
-        values.pop_front();
-    }
-    values.push_back(value);
 }
 
 #[cfg(test)]
@@ -176,18 +127,5 @@ mod tests {
         let mut calibrator = Calibrator::new();
         calibrator.on_frame(1100.0, 1000.0, 1000.0, false);
         assert!(calibrator.buffer(1000.0, 1000.0) < 1000.0 / 1.09);
-    }
-
-    #[test]
-    fn budgets_are_strict_for_6_frames_after_a_decrease() {
-        let mut budgets = FrameBudgets::new(60);
-        let (high, low) = (Rate::from_kbps(9600), Rate::from_kbps(4800));
-        assert_eq!(budgets.next(high), Bytes::new(22_400));
-        for _ in 0..6 {
-            assert_eq!(budgets.next(low), Bytes::new(10_000));
-        }
-        assert_eq!(budgets.next(low), Bytes::new(11_200));
-        assert_eq!(budgets.next(low.mul_f64(0.96)).get(), 10_752, "noise is no decrease");
-        assert_eq!(budgets.next(high), Bytes::new(22_400));
     }
 }

@@ -1,12 +1,14 @@
 //! Encoders behind one trait: a picture and what it may cost go in, an access unit comes out.
 
+mod budget;
+#[cfg(feature = "x264")]
 mod calibrator;
 #[cfg(feature = "openh264")]
 mod openh264;
 #[cfg(feature = "x264")]
 mod x264;
 
-pub use calibrator::FrameBudgets;
+pub use budget::FrameBudgets;
 #[cfg(feature = "openh264")]
 pub use openh264::OpenH264;
 #[cfg(feature = "x264")]

@@ -11,9 +11,9 @@
 //!
 //! | constant | value | origin |
 //! |---|---|---|
-//! | correction | debt of the last 60 frames, repaid over 30, within -30 % to +30 % | the calibrator's integral part with wider bounds |
+//! | correction | -30 % to +30 % | wider than x264's, since nothing else bounds its error |
 
-use super::calibrator::bytes_per_frame;
+use super::budget::{Debt, bytes_per_frame};
 use super::{EncodeRequest, EncodedFrame, EncoderConfig, EncoderError, VideoEncoder};
 use crate::{Picture, sys};
 use gameway_units::Rate;
@@ -23,11 +23,8 @@ use openh264::encoder::{
 };
 use openh264::formats::YUVSlices;
 use openh264::{OpenH264API, Timestamp};
-use std::collections::VecDeque;
 
 const NAME: &str = "openh264";
-const DEBT_FRAMES: usize = 60;
-const REPAID_OVER: f64 = 30.0;
 const MOST_REPAID: f64 = 0.3;
 
 /// An open openh264 encoder.
@@ -36,7 +33,7 @@ pub struct OpenH264 {
     config: EncoderConfig,
     bits_per_second: u32,
     frames: u64,
-    lacks: VecDeque<f64>,
+    debt: Debt,
 }
 
 impl OpenH264 {
@@ -64,14 +61,13 @@ impl OpenH264 {
         let refused = |reason| EncoderError::Open { encoder: NAME, width, height, reason };
         let encoder = Encoder::with_api_config(OpenH264API::from_source(), native)
             .map_err(|error| refused(error.to_string()))?;
-        Ok(Self { encoder, config, bits_per_second, frames: 0, lacks: VecDeque::new() })
+        Ok(Self { encoder, config, bits_per_second, frames: 0, debt: Debt::default() })
     }
 
     /// The rate to ask for, with what the last second lacked.
     fn corrected(&self, rate: Rate) -> Rate {
         let share = bytes_per_frame(rate, self.config.frames_per_second).max(1.0);
-        let debt: f64 = self.lacks.iter().sum();
-        let repaid = (debt / REPAID_OVER / share).clamp(-MOST_REPAID, MOST_REPAID);
+        let repaid = self.debt.repaid(share, MOST_REPAID);
         rate.mul_f64(1.0 + repaid)
     }
 }
@@ -114,10 +110,7 @@ impl VideoEncoder for OpenH264 {
         }
         self.frames += 1;
         let share = bytes_per_frame(request.rate, self.config.frames_per_second);
-        if self.lacks.len() == DEBT_FRAMES {
-            self.lacks.pop_front();
-        }
-        self.lacks.push_back(share - data.len() as f64);
+        self.debt.add(share - data.len() as f64);
         Ok(EncodedFrame { data, key_frame, quantizer: None, timestamp: request.timestamp })
     }
 

@@ -16,7 +16,8 @@
 //! | stamp | quantizer 20 finer | out of bits, libx264 goes on from 51 to an inner 69, where it drops even DC coefficients; 20 keeps the stamp's below 51 |
 //! | most VBV | 20 000 kilobit | 1.2 Gb/s at 60 frames/s: beyond level 6.2, keeps integers in range |
 
-use super::calibrator::{Calibrator, bytes_per_frame};
+use super::budget::bytes_per_frame;
+use super::calibrator::Calibrator;
 use super::{EncodeRequest, EncodedFrame, EncoderConfig, EncoderError, VideoEncoder};
 use crate::sys::x264::{Encoder, RateSettings, Settings};
 use crate::{Picture, Size, Stamp};
