@@ -30,7 +30,8 @@ pub const MAX_TRAIN_PACKETS: u16 = 2 * MAX_MEDIA_PACKETS;
 const PPM: u64 = 1_000_000;
 
 /// How many repair packets protect so many media packets: the share of them, rounded up.
-fn repair_packets(media: u64, share: Ratio) -> u64 {
+#[must_use]
+pub fn repair_packets(media: u64, share: Ratio) -> u64 {
     (media * share.as_ppm().min(PPM)).div_ceil(PPM)
 }
 
@@ -39,7 +40,7 @@ fn repair_packets(media: u64, share: Ratio) -> u64 {
 pub struct Overhead {
     /// Headers and trailers of every packet.
     pub packet: Bytes,
-    /// What a repair packet carries more than the largest media packet of its train.
+    /// What a repair packet carries at most beyond the largest media packet of its train.
     pub repair: Bytes,
 }
 
@@ -61,20 +62,19 @@ pub struct PacketPlan {
     pub repair: bool,
 }
 
-/// The payloads of a frame's media packets.
+/// The payloads of a frame's packets.
 #[derive(Debug, Clone, PartialEq, Eq)]
 enum Cut {
-    /// So many bytes in so many packets, whose sizes differ by one byte at most.
-    Even { payload: u64, media: u16 },
-    /// As an encoder's units had to be cut.
-    Given(Box<[u16]>),
+    /// So many bytes in so many media packets, whose sizes differ by one byte at most, and repair of the largest.
+    Even { payload: u64, media: u16, repair: u16 },
+    /// As an encoder's units had to be cut, and what was coded of them; so many of them media.
+    Given { payloads: Box<[u16]>, media: u16 },
 }
 
 /// A frame cut into packets.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Train {
     cut: Cut,
-    repair: u16,
     overhead: Overhead,
 }
 
@@ -86,18 +86,18 @@ impl Train {
         let payload = payload.get().clamp(1, u64::from(MAX_MEDIA_PACKETS) * MAX_PAYLOAD.get());
         let media = payload.div_ceil(MAX_PAYLOAD.get());
         let repair = repair_packets(media, repair_share) as u16;
-        Self { cut: Cut::Even { payload, media: media as u16 }, repair, overhead }
+        Self { cut: Cut::Even { payload, media: media as u16, repair }, overhead }
     }
 
-    /// A frame that was cut already, into media packets of these payloads; `None` if there are none or more
-    /// than [`MAX_MEDIA_PACKETS`].
+    /// A frame that was cut already, into packets of these payloads, the first `media` of them media and the
+    /// others repair; `None` if there is no media, more of it than [`MAX_MEDIA_PACKETS`], or more repair than media.
     #[must_use]
-    pub fn of_packets(payloads: Vec<u16>, repair_share: Ratio, overhead: Overhead) -> Option<Self> {
-        if payloads.is_empty() || payloads.len() > usize::from(MAX_MEDIA_PACKETS) {
+    pub fn of_packets(payloads: Vec<u16>, media: usize, overhead: Overhead) -> Option<Self> {
+        let fits = (1..=usize::from(MAX_MEDIA_PACKETS)).contains(&media);
+        if !fits || payloads.len() < media || payloads.len() > 2 * media {
             return None;
         }
-        let repair = repair_packets(payloads.len() as u64, repair_share) as u16;
-        Some(Self { cut: Cut::Given(payloads.into()), repair, overhead })
+        Some(Self { cut: Cut::Given { payloads: payloads.into(), media: media as u16 }, overhead })
     }
 
     /// Payload of the frame, without repair.
@@ -105,54 +105,57 @@ impl Train {
     pub fn payload(&self) -> Bytes {
         Bytes::new(match &self.cut {
             Cut::Even { payload, .. } => *payload,
-            Cut::Given(payloads) => payloads.iter().map(|&size| u64::from(size)).sum(),
+            Cut::Given { payloads, media } => sum(&payloads[..usize::from(*media)]),
         })
     }
     /// How many media packets it has; as many as are needed to make the frame whole.
     #[must_use]
     pub fn media_packets(&self) -> u16 {
         match &self.cut {
-            Cut::Even { media, .. } => *media,
-            Cut::Given(payloads) => payloads.len() as u16,
+            Cut::Even { media, .. } | Cut::Given { media, .. } => *media,
         }
     }
     /// How many packets it has, repair included.
     #[must_use]
     pub fn packets(&self) -> u16 {
-        self.media_packets() + self.repair
+        match &self.cut {
+            Cut::Even { media, repair, .. } => media + repair,
+            Cut::Given { payloads, .. } => payloads.len() as u16,
+        }
     }
     /// Bytes on the wire: payload, repair and headers.
     #[must_use]
     pub fn wire_size(&self) -> Bytes {
-        let repair = Bytes::new(u64::from(self.repair) * self.repair_payload());
-        self.payload() + repair + self.overhead.packet * u64::from(self.packets())
+        let payload = match &self.cut {
+            Cut::Even { payload, media, repair } => {
+                payload + u64::from(*repair) * self.repair_payload(*payload, *media)
+            }
+            Cut::Given { payloads, .. } => sum(payloads),
+        };
+        Bytes::new(payload) + self.overhead.packet * u64::from(self.packets())
     }
     /// The packet at `index`, which must be below [`Self::packets`].
     #[must_use]
     pub fn packet(&self, index: u16) -> PacketPlan {
         let repair = index >= self.media_packets();
-        let payload = if repair {
-            self.repair_payload()
-        } else {
-            match &self.cut {
-                Cut::Even { payload, media } => {
-                    let (share, larger) =
-                        (payload / u64::from(*media), payload % u64::from(*media));
-                    share + u64::from(u64::from(index) < larger)
-                }
-                Cut::Given(payloads) => u64::from(payloads[usize::from(index)]),
+        let payload = match &self.cut {
+            Cut::Given { payloads, .. } => u64::from(payloads[usize::from(index)]),
+            Cut::Even { payload, media, .. } if repair => self.repair_payload(*payload, *media),
+            Cut::Even { payload, media, .. } => {
+                let (share, larger) = (payload / u64::from(*media), payload % u64::from(*media));
+                share + u64::from(u64::from(index) < larger)
             }
         };
         PacketPlan { index, payload: payload as u16, repair }
     }
 
-    fn repair_payload(&self) -> u64 {
-        let largest = match &self.cut {
-            Cut::Even { payload, media } => payload.div_ceil(u64::from(*media)),
-            Cut::Given(payloads) => payloads.iter().copied().max().map_or(0, u64::from),
-        };
-        largest + self.overhead.repair.get()
+    fn repair_payload(&self, payload: u64, media: u16) -> u64 {
+        payload.div_ceil(u64::from(media)) + self.overhead.repair.get()
     }
+}
+
+fn sum(payloads: &[u16]) -> u64 {
+    payloads.iter().map(|&size| u64::from(size)).sum()
 }
 
 /// How much payload fits a frame whose packets may take so many bytes on the wire.

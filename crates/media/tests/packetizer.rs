@@ -32,16 +32,26 @@ fn a_header_is_48_bytes() {
 #[test]
 fn a_frame_cut_elsewhere_keeps_its_packets() {
     let overhead = Overhead { packet: Bytes::new(70), repair: Bytes::new(2) };
-    let train = Train::of_packets(vec![1_200, 30, 800], percent(34), overhead).unwrap();
+    let train = Train::of_packets(vec![1_200, 30, 800, 1_202, 1_202], 3, overhead).unwrap();
     let payloads: Vec<_> = (0..train.packets()).map(|index| train.packet(index).payload).collect();
-    assert_eq!(payloads, [1_200, 30, 800, 1_202, 1_202], "repair holds the largest and its length");
+    assert_eq!(payloads, [1_200, 30, 800, 1_202, 1_202]);
+    assert_eq!([2, 3].map(|index| train.packet(index).repair), [false, true]);
     assert_eq!(train.media_packets(), 3);
     assert_eq!(train.payload(), Bytes::new(2_030));
     assert_eq!(train.wire_size(), Bytes::new(2_030 + 2 * 1_202 + 5 * 70));
-    assert_eq!(Train::of_packets(Vec::new(), percent(0), overhead), None);
     let most = usize::from(MAX_MEDIA_PACKETS);
-    assert!(Train::of_packets(vec![1; most], percent(0), overhead).is_some());
-    assert_eq!(Train::of_packets(vec![1; most + 1], percent(0), overhead), None);
+    for (packets, media, fits) in [
+        (0, 0, false),
+        (1, 0, false),
+        (1, 2, false),
+        (4, 2, true),
+        (5, 2, false),
+        (2 * most, most, true),
+        (most + 1, most + 1, false),
+    ] {
+        let train = Train::of_packets(vec![1; packets], media, overhead);
+        assert_eq!(train.is_some(), fits, "{packets} of which {media} media");
+    }
 }
 
 proptest! {

@@ -6,6 +6,7 @@ mod catalogue;
 mod controller;
 mod link;
 mod simulator;
+mod stream;
 mod toml;
 mod units;
 
@@ -24,6 +25,8 @@ mod _core {
     use crate::link::{check_link, live_link};
     #[pymodule_export]
     use crate::simulator::{check_spec, run};
+    #[pymodule_export]
+    use crate::stream::{encoders, live_client, live_host};
     #[pymodule_export]
     use crate::toml::parse_toml;
     #[pymodule_export]

@@ -421,7 +421,7 @@ fn a_frame_is_asked_for_once_and_leaves_when_it_is_encoded() {
 
     let encoded = Instant::ZERO + ms(4);
     let overhead = Overhead::default();
-    let train = Train::of_packets(vec![900, 900], Ratio::ZERO, overhead).unwrap();
+    let train = Train::of_packets(vec![900, 900], 2, overhead).unwrap();
     sender.on_encoded(encoded, &train, true);
     let first = sender.poll_transmit(encoded).unwrap();
     assert_eq!((first.frame, first.payload, first.media_packets), (FrameId(0), 900, 2));
@@ -468,7 +468,7 @@ fn a_request_without_a_report_is_answered_once_the_key_frame_was_told_of() {
 #[test]
 fn when_an_encoder_dies_the_next_frame_is_a_key_frame_of_the_same_number() {
     let mut sender = with_an_encoder_elsewhere();
-    let train = Train::of_packets(vec![900], Ratio::ZERO, Overhead::default()).unwrap();
+    let train = Train::of_packets(vec![900], 1, Overhead::default()).unwrap();
     let mut requests = Vec::new();
     for (number, dies) in [false, false, true, false, false].into_iter().enumerate() {
         let now = Instant::ZERO + INTERVAL * number as i64;

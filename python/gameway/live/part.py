@@ -22,6 +22,8 @@ Part = Callable[[str, Ready], str]
 
 PARTS: dict[str, Part] = {
     "link": _core.live_link,
+    "host": _core.live_host,
+    "client": _core.live_client,
 }
 """What each name runs: it gets its configuration (JSON) and whom to tell that it is set up."""
 

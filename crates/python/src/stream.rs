@@ -1,0 +1,104 @@
+//! Host and client of a live stream with Python's global lock released.
+
+use gameway_live::clock;
+use gameway_live::lateness::{BOUND, LatenessSummary};
+use gameway_live::stop::Stop;
+use gameway_stream::{ClientConfig, HostConfig, StreamError, client, host};
+use pyo3::exceptions::{PyOSError, PyValueError};
+use pyo3::prelude::*;
+use serde::de::DeserializeOwned;
+use serde_json::{Value, json};
+
+fn failed(error: &StreamError) -> PyErr {
+    match error {
+        StreamError::Config { .. } | StreamError::Spec(_) => {
+            PyValueError::new_err(error.to_string())
+        }
+        _ => PyOSError::new_err(error.to_string()),
+    }
+}
+
+fn parsed<T: DeserializeOwned>(config_json: &str) -> PyResult<T> {
+    serde_json::from_str(config_json).map_err(|error| PyValueError::new_err(error.to_string()))
+}
+
+/// The names of the encoders that this build has, the best first, each with its licence.
+#[pyfunction]
+pub fn encoders() -> Vec<(&'static str, &'static str)> {
+    gameway_stream::encoders()
+}
+
+/// Serves a stream from a configuration (JSON) until its end, Ctrl-C or SIGTERM; `ready` is called once clients can
+/// come, with what the machine refused in the way of punctuality. Gives what happened as JSON.
+#[pyfunction]
+pub fn live_host(python: Python<'_>, config_json: &str, ready: Py<PyAny>) -> PyResult<String> {
+    let config: HostConfig = parsed(config_json)?;
+    let stop = begin()?;
+    let report = python.detach(|| {
+        host::run(config, &stop, &mut |refusals| tell(&ready, refusals))
+            .map_err(|error| failed(&error))
+    })?;
+    let all = json!({
+        "sessions": report.sessions,
+        "refused_datagrams": report.refused_datagrams,
+        "encoder_failures": report.encoder_failures,
+        "lateness": report.lateness.map(lateness),
+        "cpu": cpu(&report.cpu),
+    });
+    Ok(all.to_string())
+}
+
+/// Receives a stream as a configuration (JSON) says until its end, Ctrl-C or SIGTERM; `ready` is called once media
+/// may flow, with what the machine refused in the way of punctuality. Gives what happened as JSON.
+#[pyfunction]
+pub fn live_client(python: Python<'_>, config_json: &str, ready: Py<PyAny>) -> PyResult<String> {
+    let config: ClientConfig = parsed(config_json)?;
+    let stop = begin()?;
+    let report = python.detach(|| {
+        client::run(&config, &stop, &mut |refusals| tell(&ready, refusals))
+            .map_err(|error| failed(&error))
+    })?;
+    let all = json!({
+        "decoded_frames": report.decoded,
+        "frames_not_decoded": report.given_up,
+        "stamped_frames": report.stamped,
+        "refused_datagrams": report.refused_datagrams,
+        "closed": report.closed.map(|reason| format!("{reason:?}")),
+        "cpu": cpu(&report.cpu),
+    });
+    Ok(all.to_string())
+}
+
+fn begin() -> PyResult<Stop> {
+    let stop = Stop::on_signals()?;
+    clock::end_with_parent()?;
+    Ok(stop)
+}
+
+fn tell(ready: &Py<PyAny>, refusals: Vec<String>) {
+    // Who listens may have gone; the stream goes on.
+    let _ = Python::attach(|python| ready.call1(python, (refusals,)));
+}
+
+fn lateness(summary: LatenessSummary) -> Value {
+    let LatenessSummary { packets, mean, median, p99, most } = summary;
+    json!({
+        "packets": packets,
+        "mean_ns": mean.as_nanos(),
+        "p50_ns": median.as_nanos(),
+        "p99_ns": p99.as_nanos(),
+        "max_ns": most.as_nanos(),
+        "bound_ns": BOUND.as_nanos(),
+    })
+}
+
+fn cpu(times: &[gameway_stream::ThreadTime]) -> Value {
+    let share = |time: &gameway_stream::ThreadTime| {
+        json!({
+            "thread": time.thread,
+            "cpu_ns": time.cpu.as_nanos(),
+            "wall_ns": time.wall.as_nanos(),
+        })
+    };
+    times.iter().map(share).collect()
+}

@@ -1,0 +1,9 @@
+//! The client: receives, mends, decodes and measures a stream, without a display.
+
+mod decoding;
+mod log;
+mod run;
+pub mod session;
+mod signaling;
+
+pub use run::{ClientReport, run};

@@ -1,0 +1,199 @@
+//! A client's stay at a host, sans-IO: packets become frames to decode, and reports go back.
+//!
+//! The stream's receiver is the simulator's; here its packets are read from RTP, its reports become RFC 8888
+//! and a picture loss indication, and the payloads of frames are kept until they are to be decoded.
+
+use crate::control::{Hello, Input};
+use crate::inbox::{Inbox, IncomingFrame};
+use gameway_control::{FeedbackStyle, FrameId};
+use gameway_session::{FeedbackPacket, Receiver, ReceiverConfig, ReceiverEvent};
+use gameway_units::{Instant, ReceiverInstant};
+use gameway_webrtc::feedback::rfc8888;
+use gameway_webrtc::frame_extension::MediaPacketReader;
+use gameway_webrtc::{CloseReason, Delivery, Event, Peer, Transmit, WebrtcError, rtcp};
+
+/// Our number in reports; a host has one client.
+const REPORTER_SSRC: u32 = 1;
+
+/// What a session tells its driver.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum ClientEvent {
+    /// Media may flow.
+    Connected,
+    /// The host counts this stay so.
+    Session(u32),
+    /// Enough packets of a frame arrived.
+    Complete(FrameId, Instant),
+    /// A frame is to be decoded.
+    Decode(FrameId, IncomingFrame),
+    /// A frame will not be decoded; so many packets of it arrived.
+    GivenUp(FrameId, u16),
+    /// A key frame was asked for.
+    KeyFrameRequested(Instant),
+    /// The picture stood still for longer than the stall limit, and moves again.
+    Stall(Instant, gameway_units::Duration),
+    /// It is over.
+    Closed(CloseReason),
+}
+
+/// See the module's head.
+pub struct ClientSession {
+    peer: Peer,
+    receiver: Receiver,
+    reader: MediaPacketReader,
+    inbox: Inbox,
+    report: FeedbackPacket,
+    input_channel: Option<u16>,
+    inputs: u32,
+    bytes: Vec<u8>,
+    events: Vec<ClientEvent>,
+}
+
+/// Time of this machine as the receiver's own.
+fn own(now: Instant) -> ReceiverInstant {
+    ReceiverInstant::from_nanos(now.as_nanos())
+}
+
+fn ours(at: ReceiverInstant) -> Instant {
+    Instant::from_nanos(at.as_nanos())
+}
+
+impl ClientSession {
+    /// A stay that begins with this peer, whose offer is on its way.
+    ///
+    /// # Errors
+    /// If the peer takes no channels.
+    pub fn new(mut peer: Peer) -> Result<Self, WebrtcError> {
+        peer.open_channel(Hello::CHANNEL, Delivery::RELIABLE)?;
+        let input_channel = Some(peer.open_channel(Input::CHANNEL, Delivery::UNRELIABLE)?);
+        Ok(Self {
+            peer,
+            receiver: Receiver::new(ReceiverConfig::new(FeedbackStyle::PerFrame)),
+            reader: MediaPacketReader::default(),
+            inbox: Inbox::default(),
+            report: FeedbackPacket::default(),
+            input_channel,
+            inputs: 0,
+            bytes: Vec::new(),
+            events: Vec::new(),
+        })
+    }
+
+    /// Its peer, for datagrams.
+    pub fn peer(&mut self) -> &mut Peer {
+        &mut self.peer
+    }
+
+    /// Handles what the peer has to say, and reports; to be called after datagrams.
+    pub fn advance(&mut self, now: Instant) {
+        while let Some(event) = self.peer.poll_event() {
+            self.on_event(event);
+        }
+        self.report(now);
+        self.drain(now);
+    }
+
+    /// What is due is done.
+    pub fn on_deadline(&mut self, now: Instant) {
+        if self.peer.next_deadline().is_some_and(|due| due <= now) {
+            self.peer.handle_timeout(now);
+        }
+        self.advance(now);
+    }
+
+    /// When [`Self::on_deadline`] is due next.
+    #[must_use]
+    pub fn next_deadline(&self) -> Option<Instant> {
+        let receiver = self.receiver.next_deadline().map(ours);
+        [receiver, self.peer.next_deadline()].into_iter().flatten().min()
+    }
+
+    /// The player does something; its number, if it could be sent.
+    pub fn input(&mut self, now: Instant) -> Option<u32> {
+        let channel = self.input_channel.filter(|_| self.peer.is_connected())?;
+        let input = Input { number: self.inputs + 1 };
+        self.peer.send_data(now, channel, &input.to_bytes()).ok()?;
+        self.inputs = input.number;
+        Some(input.number)
+    }
+
+    /// A frame could not be decoded.
+    pub fn on_undecodable(&mut self, now: Instant) {
+        self.receiver.on_undecodable(own(now));
+        self.advance(now);
+    }
+
+    /// The next datagram to send.
+    pub fn poll_transmit(&mut self) -> Option<Transmit> {
+        self.peer.poll_transmit()
+    }
+
+    /// What happened since this was last asked.
+    pub fn take_events(&mut self) -> Vec<ClientEvent> {
+        std::mem::take(&mut self.events)
+    }
+
+    fn on_event(&mut self, event: Event) {
+        match event {
+            Event::Connected => self.events.push(ClientEvent::Connected),
+            Event::Rtp { header, extensions, payload, ecn, arrival } => {
+                let negotiated = self.peer.negotiated();
+                let of_video = header.ssrc == negotiated.video_ssrc;
+                let Some(frame) = extensions.frame.filter(|_| of_video) else { return };
+                let packet = self.reader.read(header.sequence_number, &frame, payload.len());
+                self.inbox.put(&packet, payload.to_vec());
+                self.receiver.on_packet(own(arrival), &packet, ecn);
+            }
+            Event::Data { label, bytes, .. } if label == Hello::CHANNEL => {
+                if let Some(hello) = Hello::parse(&bytes) {
+                    self.receiver.report_as(hello.style());
+                    self.events.push(ClientEvent::Session(hello.session));
+                }
+            }
+            Event::Closed(reason) => self.events.push(ClientEvent::Closed(reason)),
+            _ => {}
+        }
+    }
+
+    fn report(&mut self, now: Instant) {
+        while self.receiver.poll_feedback(own(now), &mut self.report) {
+            let ssrc = self.peer.negotiated().video_ssrc;
+            self.bytes.clear();
+            let congestion = rfc8888::from_session(&self.report, REPORTER_SSRC, ssrc);
+            if congestion.write(&mut self.bytes).is_err() {
+                self.bytes.clear();
+            }
+            if self.report.key_frame_request {
+                self.bytes.extend(rtcp::picture_loss_indication(REPORTER_SSRC, ssrc));
+            }
+            // What cannot be sent is lost, as on the way.
+            let _ = self.peer.send_rtcp(&self.bytes);
+        }
+    }
+
+    fn drain(&mut self, now: Instant) {
+        while let Some(event) = self.receiver.poll_event() {
+            let event = match event {
+                ReceiverEvent::FrameComplete { frame, at } => {
+                    ClientEvent::Complete(frame, ours(at))
+                }
+                ReceiverEvent::FrameShown { frame, .. } => {
+                    ClientEvent::Decode(frame, self.inbox.take(frame))
+                }
+                ReceiverEvent::FramesLost { first, last, .. }
+                | ReceiverEvent::FramesUndecodable { first, last, .. } => {
+                    // Those that no packet told of are not worth a row each.
+                    let first = first.0.max(last.0.saturating_sub(crate::inbox::WINDOW));
+                    for frame in (first..last.0).map(FrameId) {
+                        let received = self.inbox.give_up(frame);
+                        self.events.push(ClientEvent::GivenUp(frame, received));
+                    }
+                    ClientEvent::GivenUp(last, self.inbox.give_up(last))
+                }
+                ReceiverEvent::KeyFrameRequested { .. } => ClientEvent::KeyFrameRequested(now),
+                ReceiverEvent::Stall { at, pause } => ClientEvent::Stall(ours(at), pause),
+            };
+            self.events.push(event);
+        }
+    }
+}

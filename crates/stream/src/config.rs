@@ -1,0 +1,111 @@
+//! What a host and a client are told when they start: JSON with the keys of this module's structs.
+
+use gameway_experiment::spec::{StreamSpec, Text};
+use gameway_units::Duration;
+use std::net::SocketAddr;
+use std::path::PathBuf;
+
+/// What a host is told.
+#[derive(Debug, Clone, serde::Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct HostConfig {
+    /// Where the run's time begins, in nanoseconds of CLOCK_MONOTONIC; now if not given.
+    pub epoch_ns: Option<i64>,
+    /// When it ends; when somebody stops it if not given.
+    pub duration: Option<Text<Duration>>,
+    /// The stream: controller, frame rate, bounds, repair, ECN.
+    pub stream: StreamSpec,
+    /// The address and port of signalling (TCP) and of media (UDP).
+    pub listen: SocketAddr,
+    /// What a client must know.
+    pub token: String,
+    /// What is streamed.
+    #[serde(default)]
+    pub source: SourceConfig,
+    /// Width and height of the picture.
+    #[serde(default = "default_size")]
+    pub size: (u32, u32),
+    /// Which encoder makes it.
+    #[serde(default)]
+    pub encoder: EncoderChoice,
+    /// Whether frame number, time and input are written into each picture.
+    #[serde(default = "yes")]
+    pub stamped: bool,
+    /// Where tables go; none are written if not given.
+    pub folder: Option<PathBuf>,
+    /// Where the keys of the media go, for a capture to be read. Only for debugging: who has them sees all.
+    pub export_keys: Option<PathBuf>,
+    /// Seed of the scene.
+    #[serde(default)]
+    pub seed: u64,
+}
+
+/// Where pictures come from.
+#[derive(Debug, Clone, Default, PartialEq, Eq, serde::Deserialize)]
+#[serde(tag = "kind", rename_all = "kebab-case", deny_unknown_fields)]
+pub enum SourceConfig {
+    /// The built-in moving scene.
+    #[default]
+    Scene,
+    /// The screen of an X11 server.
+    X11 {
+        /// Which one, such as ":0"; that of the environment if not given.
+        display: Option<String>,
+    },
+    /// A video file, again and again.
+    File {
+        /// Which one.
+        path: PathBuf,
+    },
+}
+
+/// Which encoder is used.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, serde::Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum EncoderChoice {
+    /// The best that this build has.
+    #[default]
+    Auto,
+    /// libx264.
+    X264,
+    /// OpenH264.
+    Openh264,
+}
+
+/// What a client is told.
+#[derive(Debug, Clone, serde::Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ClientConfig {
+    /// Where the run's time begins, in nanoseconds of CLOCK_MONOTONIC; now if not given.
+    pub epoch_ns: Option<i64>,
+    /// When it ends; when somebody stops it if not given.
+    pub duration: Option<Text<Duration>>,
+    /// The stream's name in tables.
+    #[serde(default = "default_stream")]
+    pub stream: String,
+    /// The host's address of signalling: "http://10.77.0.1:8443/whep".
+    pub connect: String,
+    /// What the host asks to know.
+    pub token: String,
+    /// From input to input of the scripted player; none are sent if not given.
+    pub input_interval: Option<Text<Duration>>,
+    /// Reports as RFC 8888 has them, without finer times of arrival.
+    #[serde(default)]
+    pub plain_reports: bool,
+    /// Where tables go; none are written if not given.
+    pub folder: Option<PathBuf>,
+    /// Where the keys of the media go, for a capture to be read. Only for debugging: who has them sees all.
+    pub export_keys: Option<PathBuf>,
+}
+
+const fn default_size() -> (u32, u32) {
+    (1280, 720)
+}
+
+const fn yes() -> bool {
+    true
+}
+
+fn default_stream() -> String {
+    "game".to_owned()
+}

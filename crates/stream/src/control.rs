@@ -1,0 +1,108 @@
+//! What host and our own client say to each other beside media, over data channels.
+//!
+//! | channel | delivery | from | message |
+//! |---|---|---|---|
+//! | `control` | reliable | host | JSON: how to report, how often frames come |
+//! | `input` | unordered, not repeated | client | 4 bytes: number of the input, from one, most significant first |
+
+use gameway_control::FeedbackStyle;
+use gameway_units::Duration;
+
+/// What a client is told when it comes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Hello {
+    /// Which stay of a client this is at the host, from zero.
+    pub session: u32,
+    /// Time from frame to frame.
+    pub frame_interval_ns: i64,
+    /// From report to report; one a frame if not given.
+    pub report_interval_ns: Option<i64>,
+}
+
+/// Longest interval that a client believes.
+const LONGEST_NS: i64 = 10_000_000_000;
+
+impl Hello {
+    /// The channel on which it is said.
+    pub const CHANNEL: &str = "control";
+
+    /// As it is sent.
+    #[must_use]
+    pub fn to_bytes(&self) -> Vec<u8> {
+        serde_json::to_vec(self).unwrap_or_default()
+    }
+
+    /// As it was received; `None` if it is none.
+    #[must_use]
+    pub fn parse(bytes: &[u8]) -> Option<Self> {
+        let hello: Self = serde_json::from_slice(bytes).ok()?;
+        let sane = |nanos: i64| (1..=LONGEST_NS).contains(&nanos);
+        let fine = sane(hello.frame_interval_ns) && hello.report_interval_ns.is_none_or(sane);
+        fine.then_some(hello)
+    }
+
+    /// When the client is to report.
+    #[must_use]
+    pub fn style(&self) -> FeedbackStyle {
+        match self.report_interval_ns {
+            Some(nanos) => FeedbackStyle::Interval(Duration::from_nanos(nanos)),
+            None => FeedbackStyle::PerFrame,
+        }
+    }
+}
+
+/// Something that the player did.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Input {
+    /// Its number, from one.
+    pub number: u32,
+}
+
+impl Input {
+    /// The channel on which it is said.
+    pub const CHANNEL: &str = "input";
+
+    /// As it is sent.
+    #[must_use]
+    pub fn to_bytes(self) -> [u8; 4] {
+        self.number.to_be_bytes()
+    }
+
+    /// As it was received; `None` if it is none.
+    #[must_use]
+    pub fn parse(bytes: &[u8]) -> Option<Self> {
+        let number = u32::from_be_bytes(bytes.try_into().ok()?);
+        (number > 0).then_some(Self { number })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_hello_comes_back_as_it_was_said() {
+        for report_interval_ns in [None, Some(50_000_000)] {
+            let hello = Hello { session: 3, frame_interval_ns: 16_666_667, report_interval_ns };
+            assert_eq!(Hello::parse(&hello.to_bytes()), Some(hello));
+        }
+        let refused = [
+            &b"{}"[..],
+            b"\xff",
+            br#"{"session": 0, "frame_interval_ns": 0, "report_interval_ns": null}"#,
+            br#"{"session": 0, "frame_interval_ns": 5, "report_interval_ns": -1}"#,
+            br#"{"session": 0, "frame_interval_ns": 5, "report_interval_ns": null, "more": 1}"#,
+        ];
+        for bytes in refused {
+            assert_eq!(Hello::parse(bytes), None, "{bytes:?}");
+        }
+    }
+
+    #[test]
+    fn inputs_are_numbered_from_one() {
+        assert_eq!(Input::parse(&Input { number: 513 }.to_bytes()), Some(Input { number: 513 }));
+        assert_eq!(Input::parse(&[0, 0, 0, 0]), None);
+        assert_eq!(Input::parse(&[1, 2, 3]), None);
+    }
+}

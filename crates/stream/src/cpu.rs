@@ -1,0 +1,62 @@
+//! What each thread of a part costs.
+
+use crate::StreamError;
+use gameway_events::{CpuRecord, Table};
+use gameway_units::Duration;
+use rustix::time::{ClockId, clock_gettime};
+use std::path::Path;
+
+/// Processor time of a thread, and how long it was there.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ThreadTime {
+    /// What the thread does.
+    pub thread: &'static str,
+    /// Processor time.
+    pub cpu: Duration,
+    /// Time from its begin to its end.
+    pub wall: Duration,
+}
+
+/// Measures the thread that makes it.
+#[derive(Debug)]
+pub struct Meter {
+    thread: &'static str,
+    began: Duration,
+}
+
+impl Meter {
+    /// Begins.
+    #[must_use]
+    pub fn new(thread: &'static str) -> Self {
+        Self { thread, began: read(ClockId::Monotonic) }
+    }
+
+    /// What it was until now.
+    #[must_use]
+    pub fn read(&self) -> ThreadTime {
+        let wall = read(ClockId::Monotonic) - self.began;
+        ThreadTime { thread: self.thread, cpu: read(ClockId::ThreadCPUTime), wall }
+    }
+}
+
+fn read(clock: ClockId) -> Duration {
+    let time = clock_gettime(clock);
+    Duration::from_secs(time.tv_sec) + Duration::from_nanos(time.tv_nsec)
+}
+
+/// Writes the table `cpu` of a part.
+///
+/// # Errors
+/// If it cannot be written.
+pub fn write(folder: &Path, part: &str, times: &[ThreadTime]) -> Result<(), StreamError> {
+    let mut table = Table::create(folder)?;
+    for time in times {
+        table.push(&CpuRecord {
+            part: part.into(),
+            thread: time.thread.into(),
+            cpu_ns: time.cpu.as_nanos(),
+            wall_ns: time.wall.as_nanos(),
+        })?;
+    }
+    Ok(table.finish()?)
+}

@@ -1,0 +1,44 @@
+//! Why a host or a client cannot go on.
+
+use gameway_events::TableError;
+use gameway_experiment::RunError;
+use std::io;
+
+/// Why a host or a client ended before its time.
+#[derive(Debug, thiserror::Error)]
+pub enum StreamError {
+    /// The configuration cannot be used.
+    #[error("{field}: {why}")]
+    Config {
+        /// Its field.
+        field: &'static str,
+        /// What is wrong, and what to do.
+        why: String,
+    },
+    /// The stream's specification cannot be used.
+    #[error(transparent)]
+    Spec(#[from] RunError),
+    /// The system refused.
+    #[error("{what}: {source}")]
+    System {
+        /// What was tried.
+        what: String,
+        /// What it said.
+        source: io::Error,
+    },
+    /// Nobody answers there.
+    #[error("{0}")]
+    NoHost(String),
+    /// The host refused, or says what cannot be understood.
+    #[error("{0}")]
+    Host(String),
+    /// A table cannot be written.
+    #[error(transparent)]
+    Table(#[from] TableError),
+}
+
+/// An error of the system while doing `what`.
+pub(crate) fn system(what: impl Into<String>) -> impl FnOnce(io::Error) -> StreamError {
+    let what = what.into();
+    move |source| StreamError::System { what, source }
+}

@@ -1,0 +1,177 @@
+//! The thread that makes pictures and encodes them: one frame at a time, as the sender asks.
+//!
+//! | constant | value | origin |
+//! |---|---|---|
+//! | fragment header | 2 B | RFC 6184 section 5.8: what a fragment carries beside a unit's bytes |
+//! | clock of time stamps | 90 kHz | RFC 6184 section 8.1 |
+
+use crate::host::sources::OpenEncoder;
+use crate::wake::Giver;
+use gameway_codec::capture::FrameSource;
+use gameway_codec::encoder::{self, VideoEncoder};
+use gameway_codec::repair::RepairEncoder;
+use gameway_codec::{Picture, Size, Stamp, StampError, h264_payload};
+use gameway_control::FrameId;
+use gameway_media::{MAX_PAYLOAD, Overhead, Train, repair_packets};
+use gameway_session::EncodeRequest;
+use gameway_units::{Bytes, Duration, Instant, Rate, Ratio};
+use std::sync::mpsc::Receiver;
+
+const FRAGMENT_HEADER: u64 = 2;
+
+/// A frame to be made.
+#[derive(Debug, Clone, Copy)]
+pub struct Job {
+    /// The client's stay.
+    pub session: u32,
+    /// What the sender asks for.
+    pub request: EncodeRequest,
+    /// Number of the newest input that the game has.
+    pub input: u32,
+    /// Repair packets per media packet.
+    pub repair_share: Ratio,
+    /// What packets cost beside what they carry.
+    pub overhead: Overhead,
+}
+
+/// A frame that was made.
+#[derive(Debug)]
+pub struct Made {
+    /// The client's stay.
+    pub session: u32,
+    /// Its number.
+    pub frame: FrameId,
+    /// When it was captured, as a time stamp on the wire.
+    pub timestamp: u32,
+    /// Its packets and their payloads, media and repair; why there are none, if it could not be made.
+    pub result: Result<(Train, Vec<Vec<u8>>), String>,
+    /// Whether it refers to no other.
+    pub key_frame: bool,
+}
+
+/// What makes a frame of a picture.
+pub struct Encoding {
+    /// Where pictures come from.
+    pub source: Box<dyn FrameSource>,
+    /// What makes an encoder, at first and whenever one has died.
+    pub open: OpenEncoder,
+    /// Time from frame to frame.
+    pub frame_interval: Duration,
+    /// Whether frame number, time and input are written into each picture.
+    pub stamped: bool,
+    encoder: Option<Box<dyn VideoEncoder>>,
+    picture: Picture,
+    repair: RepairEncoder,
+}
+
+impl Encoding {
+    /// Makes frames of what `source` shows, with encoders from `open`.
+    #[must_use]
+    pub fn new(
+        source: Box<dyn FrameSource>,
+        open: OpenEncoder,
+        size: Size,
+        frame_interval: Duration,
+    ) -> Self {
+        Self {
+            source,
+            open,
+            frame_interval,
+            stamped: true,
+            encoder: None,
+            picture: Picture::black(size),
+            repair: RepairEncoder::new(),
+        }
+    }
+
+    /// Does jobs until nobody gives any.
+    pub fn run(mut self, jobs: &Receiver<Job>, made: &Giver<Made>) {
+        for job in jobs {
+            let Job { session, request, .. } = job;
+            let (result, key_frame) = match self.make(&job) {
+                Ok((train, payloads, key_frame)) => (Ok((train, payloads)), key_frame),
+                Err(why) => {
+                    self.encoder = None;
+                    (Err(why), false)
+                }
+            };
+            let timestamp = timestamp(request.captured);
+            if !made.give(Made { session, frame: request.frame, timestamp, result, key_frame }) {
+                break;
+            }
+        }
+    }
+
+    fn make(&mut self, job: &Job) -> Result<(Train, Vec<Vec<u8>>, bool), String> {
+        let Job { request, input, repair_share, overhead, .. } = job;
+        let drawn = self.source.next(request.captured, request.frame.0, &mut self.picture);
+        drawn.map_err(|error| error.to_string())?;
+        if self.stamped {
+            let stamp =
+                Stamp { frame: request.frame.0 as u32, captured: request.captured, input: *input };
+            stamp.write(&mut self.picture).map_err(|error: StampError| error.to_string())?;
+        }
+        let encoded = self.encode(request)?;
+        let mut payloads = h264_payload::packetize(&encoded.data, MAX_PAYLOAD.get() as usize);
+        let media = payloads.len();
+        let parity = repair_packets(media as u64, *repair_share) as usize;
+        let repair = self.repair.protect(&payloads, parity).map_err(|error| error.to_string())?;
+        payloads.extend(repair);
+        let sizes = payloads.iter().map(|payload| payload.len() as u16).collect();
+        let train = Train::of_packets(sizes, media, *overhead)
+            .ok_or_else(|| format!("{} bytes do not fit a frame's packets", encoded.data.len()))?;
+        Ok((train, payloads, encoded.key_frame))
+    }
+
+    fn encode(&mut self, request: &EncodeRequest) -> Result<encoder::EncodedFrame, String> {
+        let fresh = self.encoder.is_none();
+        let encoder = match &mut self.encoder {
+            Some(encoder) => encoder,
+            None => self.encoder.insert((self.open)().map_err(|error| error.to_string())?),
+        };
+        let frame_budget = without_fragments(request.payload);
+        let asked = encoder::EncodeRequest {
+            frame_budget,
+            rate: rate_of(frame_budget, self.frame_interval),
+            key_frame: request.key_frame || fresh,
+            timestamp: request.captured,
+        };
+        encoder.encode(&self.picture, asked).map_err(|error| error.to_string())
+    }
+}
+
+/// What is left of a frame's payload for the encoder's bytes.
+fn without_fragments(payload: Bytes) -> Bytes {
+    let packets = payload.get().div_ceil(MAX_PAYLOAD.get() - FRAGMENT_HEADER);
+    payload.saturating_sub(Bytes::new(packets * FRAGMENT_HEADER)).max(Bytes::new(1))
+}
+
+fn rate_of(budget: Bytes, interval: Duration) -> Rate {
+    budget / interval
+}
+
+/// The time of the run in units of 1/90000 s; it wraps, as time stamps do.
+#[must_use]
+pub fn timestamp(captured: Instant) -> u32 {
+    (i128::from(captured.as_nanos()) * 9 / 100_000) as u32
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn time_stamps_count_ninety_a_millisecond() {
+        assert_eq!(timestamp(Instant::ZERO), 0);
+        assert_eq!(timestamp(Instant::from_nanos(1_000_000)), 90);
+        assert_eq!(timestamp(Instant::from_nanos(1_000_000_000)), 90_000);
+        let later = Instant::from_nanos(47_721_858_844_500);
+        assert_eq!(timestamp(later), 0, "2^32 ticks are 47721.858... s, rounded down");
+    }
+
+    #[test]
+    fn fragments_are_taken_off() {
+        assert_eq!(without_fragments(Bytes::new(12_000)), Bytes::new(12_000 - 11 * 2));
+        assert_eq!(without_fragments(Bytes::new(1)), Bytes::new(1));
+    }
+}

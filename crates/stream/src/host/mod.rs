@@ -1,0 +1,10 @@
+//! The host: captures, encodes, paces and sends a stream to one client at a time.
+
+pub mod encoding;
+mod log;
+pub mod reports;
+mod run;
+pub mod session;
+mod sources;
+
+pub use run::{HostReport, run};

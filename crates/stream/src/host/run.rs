@@ -1,0 +1,387 @@
+//! The host's threads, sockets and clock.
+
+use crate::cpu::{self, Meter, ThreadTime};
+use crate::error::system;
+use crate::host::encoding::{Encoding, Job, Made};
+use crate::host::log::HostLog;
+use crate::host::session::{Session, SessionEvent, Terms};
+use crate::host::sources;
+use crate::wake::{Giver, Taker, waking};
+use crate::{HostConfig, StreamError};
+use gameway_control::{FeedbackStyle, RateController};
+use gameway_events::BIN;
+use gameway_experiment::build;
+use gameway_live::clock::{self, Clock};
+use gameway_live::lateness::{Lateness, LatenessSummary};
+use gameway_live::stop::Stop;
+use gameway_units::{Duration, Instant, Ratio};
+use gameway_webrtc::http::{Reply, SignalingConfig, SignalingRequest, SignalingServer};
+use gameway_webrtc::socket::{MediaSocket, MonotonicClock};
+use gameway_webrtc::{Identity, Peer, Secrets};
+use rustix::event::{PollFd, PollFlags};
+use std::sync::Arc;
+use std::sync::mpsc::{self, channel};
+use std::thread::JoinHandle;
+
+/// How often a host looks whether it shall stop.
+const LOOK: Duration = Duration::from_millis(100);
+
+/// What a host did.
+#[derive(Debug, Clone, PartialEq)]
+pub struct HostReport {
+    /// Clients that connected.
+    pub sessions: u32,
+    /// Datagrams that were no message of a session: garbage, forged, replayed, from elsewhere.
+    pub refused_datagrams: u64,
+    /// Encoders that died.
+    pub encoder_failures: u64,
+    /// How late packets left the pacer, if tables are written.
+    pub lateness: Option<LatenessSummary>,
+    /// What each thread cost.
+    pub cpu: Vec<ThreadTime>,
+}
+
+/// Serves until the end of its time or until asked to stop. `ready` is called once clients can come, with what the
+/// machine refused in the way of punctuality.
+///
+/// # Errors
+/// If the configuration cannot be used, an address is taken, or a table cannot be written.
+pub fn run(
+    config: HostConfig,
+    stop: &Stop,
+    ready: &mut dyn FnMut(Vec<String>),
+) -> Result<HostReport, StreamError> {
+    let mut host = Host::new(config)?;
+    ready(clock::be_punctual());
+    host.serve(stop)?;
+    host.finish()
+}
+
+struct Host {
+    config: HostConfig,
+    clock: Clock,
+    end: Instant,
+    socket: MediaSocket,
+    signaling: SignalingServer,
+    bell: Taker<()>,
+    identity: Identity,
+    session: Option<(String, Session)>,
+    jobs: Option<mpsc::Sender<Job>>,
+    made: Taker<Made>,
+    worker: Option<JoinHandle<ThreadTime>>,
+    log: Option<HostLog>,
+    lateness: Option<Lateness>,
+    meter: Meter,
+    input: u32,
+    sessions: u32,
+    refused: u64,
+    failures: u64,
+}
+
+impl Host {
+    fn new(config: HostConfig) -> Result<Self, StreamError> {
+        // Refused here, not when a client comes.
+        controller(&config)?;
+        let epoch_ns = config.epoch_ns.unwrap_or_else(Clock::monotonic_ns);
+        let duration = config.duration.map(|text| text.0);
+        let (bell_giver, bell) = waking().map_err(system("no wake-up"))?;
+        let ring = move || {
+            bell_giver.give(());
+        };
+        let signaling = SignalingServer::start(SignalingConfig {
+            listen: config.listen,
+            token: config.token.clone(),
+            wake: Some(Arc::new(ring)),
+        })
+        .map_err(system(format!("signalling at {}", config.listen)))?;
+        let socket = MediaSocket::bind(signaling.address(), MonotonicClock::since(epoch_ns))
+            .map_err(system(format!("media at {}", signaling.address())))?;
+        let (jobs, made, worker) = start_encoding(&config)?;
+        let folder = config.folder.as_deref();
+        let name = &config.stream.name;
+        Ok(Self {
+            clock: Clock::new(epoch_ns),
+            end: duration.map_or(Instant::MAX, |duration| Instant::ZERO + duration),
+            socket,
+            signaling,
+            bell,
+            identity: Identity::generate().map_err(|error| StreamError::Host(error.to_string()))?,
+            session: None,
+            jobs: Some(jobs),
+            made,
+            worker: Some(worker),
+            log: folder.map(|folder| HostLog::create(folder, name, BIN)).transpose()?,
+            lateness: folder.map(|folder| Lateness::create(folder, "host")).transpose()?,
+            meter: Meter::new("network"),
+            input: 0,
+            sessions: 0,
+            refused: 0,
+            failures: 0,
+            config,
+        })
+    }
+
+    fn serve(&mut self, stop: &Stop) -> Result<(), StreamError> {
+        loop {
+            let now = self.clock.now();
+            if now >= self.end || stop.is_asked() {
+                break;
+            }
+            self.signal(now);
+            self.receive()?;
+            self.turn(now)?;
+            self.wait(now)?;
+        }
+        if let Some((_, session)) = &mut self.session {
+            session.peer().close(self.clock.now());
+            while let Some(transmit) = session.poll_transmit() {
+                self.socket.send(&transmit).map_err(system("the goodbye"))?;
+            }
+        }
+        Ok(())
+    }
+
+    /// One turn: what is due, then what that makes possible.
+    fn turn(&mut self, now: Instant) -> Result<(), StreamError> {
+        self.made.hush();
+        let Some((_, session)) = &mut self.session else { return Ok(()) };
+        while let Some(made) = self.made.take() {
+            if made.session == session.number()
+                && let Some(why) = session.on_made(now, made)
+            {
+                self.failures += 1;
+                tell("the encoder failed and is made anew", &why);
+            }
+        }
+        let stop = self.config.stream.stop.map(|text| Instant::ZERO + text.0);
+        if stop.is_some_and(|stop| stop <= now) {
+            session.stop(now);
+        }
+        session.on_deadline(now);
+        if let (Some(job), Some(jobs)) = (session.poll_job(self.input), &self.jobs) {
+            // The thread ends with the host only.
+            let _ = jobs.send(job);
+        }
+        let (clock, lateness) = (self.clock, &mut self.lateness);
+        session.transmit(now, |due| {
+            if let Some(lateness) = lateness {
+                lateness.add(due, clock.now());
+            }
+        });
+        while let Some(transmit) = session.poll_transmit() {
+            self.socket.send(&transmit).map_err(system("a packet"))?;
+        }
+        self.note(now)
+    }
+
+    /// Writes down what happened.
+    fn note(&mut self, now: Instant) -> Result<(), StreamError> {
+        let Some((_, session)) = &mut self.session else { return Ok(()) };
+        let mut closed = false;
+        for event in session.take_events() {
+            match event {
+                SessionEvent::Began => {
+                    if let Some(log) = &mut self.log {
+                        log.session(now, session.number())?;
+                    }
+                    write_keys(&self.config, session)?;
+                }
+                SessionEvent::Input(input) => self.input = self.input.max(input.number),
+                SessionEvent::Sender(event) => {
+                    if let Some(log) = &mut self.log {
+                        log.on_sender_event(now, &event)?;
+                    }
+                }
+                SessionEvent::Closed(reason) => {
+                    closed = true;
+                    tell("the client has gone", &format!("{reason:?}"));
+                }
+            }
+        }
+        if let (Some(log), Some(sender)) = (&mut self.log, session.sender()) {
+            log.observe(now, sender.controller())?;
+        }
+        if let Some(lateness) = &mut self.lateness {
+            lateness.tick(now)?;
+        }
+        if closed {
+            self.end_session();
+        }
+        Ok(())
+    }
+
+    fn end_session(&mut self) {
+        if let Some((_, mut session)) = self.session.take() {
+            self.refused += session.peer().refused_datagrams();
+        }
+    }
+
+    fn signal(&mut self, now: Instant) {
+        self.bell.hush();
+        while self.bell.take().is_some() {}
+        while let Some(request) = self.signaling.poll() {
+            match request {
+                SignalingRequest::Offer { session, offer, reply } => {
+                    self.on_offer(now, session, &offer, reply);
+                }
+                SignalingRequest::End { session, reply } => {
+                    if self.session.as_ref().is_some_and(|(name, _)| *name == session) {
+                        self.end_session();
+                        reply.accept(String::new());
+                    } else {
+                        reply.refuse(404, "there is no such session".to_owned());
+                    }
+                }
+            }
+        }
+    }
+
+    /// A client with the token comes: it takes the place of the one before, who may be its former self.
+    fn on_offer(&mut self, now: Instant, name: String, offer: &str, reply: Reply) {
+        let config = gameway_webrtc::HostConfig {
+            identity: self.identity.clone(),
+            candidates: vec![self.socket.address()],
+            export_keys: self.config.export_keys.is_some(),
+        };
+        let made = Peer::answer(now, &config, Secrets::from_system(), offer)
+            .map_err(|error| error.to_string())
+            .and_then(|(peer, answer)| {
+                Ok((
+                    peer,
+                    answer,
+                    terms(&self.config, self.sessions).map_err(|error| error.to_string())?,
+                ))
+            });
+        match made {
+            Ok((peer, answer, terms)) => {
+                self.end_session();
+                self.input = 0;
+                self.session = Some((name, Session::new(self.sessions, peer, terms)));
+                self.sessions += 1;
+                reply.accept(answer);
+            }
+            Err(why) => reply.refuse(400, why),
+        }
+    }
+
+    fn receive(&mut self) -> Result<(), StreamError> {
+        let (session, refused) = (&mut self.session, &mut self.refused);
+        loop {
+            let count = self
+                .socket
+                .receive(|datagram| match session {
+                    Some((_, session)) => {
+                        let gameway_webrtc::socket::Received { from, to, ecn, arrival, bytes } =
+                            datagram;
+                        session.peer().handle_datagram(arrival, from, to, ecn, bytes);
+                        session.advance(arrival);
+                    }
+                    None => *refused += 1,
+                })
+                .map_err(system("the media socket"))?;
+            if count == 0 {
+                return Ok(());
+            }
+        }
+    }
+
+    fn wait(&self, now: Instant) -> Result<(), StreamError> {
+        let deadline = self.session.as_ref().and_then(|(_, session)| session.next_deadline());
+        let most = deadline.map_or(LOOK, |due| due.saturating_since(now).min(LOOK));
+        let passed = self.clock.now().saturating_since(now);
+        let mut descriptors = [
+            PollFd::new(&self.socket, PollFlags::IN),
+            PollFd::new(&self.made, PollFlags::IN),
+            PollFd::new(&self.bell, PollFlags::IN),
+        ];
+        clock::wait(&mut descriptors, most.saturating_sub(passed)).map_err(system("waiting"))
+    }
+
+    fn finish(mut self) -> Result<HostReport, StreamError> {
+        self.end_session();
+        drop(self.jobs.take());
+        let mut times = vec![self.meter.read()];
+        times.extend(self.worker.take().and_then(|worker| worker.join().ok()));
+        let lateness = self.lateness.map(Lateness::finish).transpose()?;
+        self.log.map_or(Ok(()), HostLog::finish)?;
+        if let Some(folder) = &self.config.folder {
+            cpu::write(folder, &format!("host/{}", self.config.stream.name), &times)?;
+        }
+        Ok(HostReport {
+            sessions: self.sessions,
+            refused_datagrams: self.refused,
+            encoder_failures: self.failures,
+            lateness,
+            cpu: times,
+        })
+    }
+}
+
+/// The controller that the stream names.
+fn controller(config: &HostConfig) -> Result<Box<dyn RateController>, StreamError> {
+    let stream = &config.stream;
+    let interval = build::frame_interval(stream)?;
+    let limits = build::rate_limits(stream, interval)?;
+    let options = stream.controller.options();
+    gameway_control::build(stream.controller.name(), &options, limits)
+        .map_err(|error| StreamError::Config { field: "stream.controller", why: error.to_string() })
+}
+
+fn terms(config: &HostConfig, session: u32) -> Result<Terms, StreamError> {
+    let stream = &config.stream;
+    let controller = controller(config)?;
+    let frame_interval = build::frame_interval(stream)?;
+    let report_interval_ns = match build::feedback_style(stream, &*controller) {
+        FeedbackStyle::PerFrame => None,
+        FeedbackStyle::Interval(interval) => Some(interval.as_nanos()),
+    };
+    Ok(Terms {
+        start: Instant::ZERO + stream.start.map_or(Duration::ZERO, |text| text.0),
+        frame_interval,
+        repair_share: stream.fec.map_or(Ratio::ZERO, |text| text.0),
+        ecn: stream.ecn.or_native(controller.ecn()),
+        hello: crate::control::Hello {
+            session,
+            frame_interval_ns: frame_interval.as_nanos(),
+            report_interval_ns,
+        },
+        controller,
+    })
+}
+
+type Worker = (mpsc::Sender<Job>, Taker<Made>, JoinHandle<ThreadTime>);
+
+#[expect(clippy::disallowed_methods, reason = "the driver owns its threads")]
+fn start_encoding(config: &HostConfig) -> Result<Worker, StreamError> {
+    let interval = build::frame_interval(&config.stream)?;
+    let mut encoding = Encoding::new(
+        sources::source(config)?,
+        sources::encoder(config)?,
+        sources::size(config)?,
+        interval,
+    );
+    encoding.stamped = config.stamped;
+    let (jobs, to_do) = channel();
+    let (giver, made): (Giver<Made>, Taker<Made>) = waking().map_err(system("no wake-up"))?;
+    let work = move || {
+        let meter = Meter::new("encoding");
+        encoding.run(&to_do, &giver);
+        meter.read()
+    };
+    let thread = std::thread::Builder::new().name("encoding".to_owned()).spawn(work);
+    Ok((jobs, made, thread.map_err(system("the encoding thread"))?))
+}
+
+fn write_keys(config: &HostConfig, session: &mut Session) -> Result<(), StreamError> {
+    let (Some(path), Some(keys)) = (&config.export_keys, session.peer().exported_keys()) else {
+        return Ok(());
+    };
+    std::fs::write(path, format!("{keys:?}\n"))
+        .map_err(system(format!("keys to {}", path.display())))
+}
+
+/// Says something to whoever runs the host.
+#[expect(clippy::print_stderr, reason = "a driver's notes go to its standard error")]
+fn tell(what: &str, why: &str) {
+    eprintln!("note: {what}: {why}");
+}

@@ -1,0 +1,271 @@
+//! One client's stay at the host, sans-IO: what arrives for it, and the packets that leave for it.
+//!
+//! ```text
+//! Sender ─► EncodeRequest ─► (encoding thread) ─► OutgoingFrame ─► Outbox
+//!    │                                                               │ payload
+//!    └──── pacer: MediaPacket ──────────────────────────────────────►┴─► RTP ─► Peer ─► datagrams
+//!    ▲                                                                             │
+//!    └──────────────── FeedbackPacket ◄── RFC 8888, transport-wide, PLI ◄── RTCP ◄─┘
+//! ```
+//!
+//! The sender begins when the client can be told how to report: our own client when it has opened its control
+//! channel, a browser when it is connected.
+
+use crate::control::{Hello, Input};
+use crate::host::encoding::{Job, Made};
+use crate::host::reports::{ReportReader, Reported};
+use crate::outbox::{Outbox, OutgoingFrame};
+use gameway_control::{PacketKind, RateController};
+use gameway_media::Overhead;
+use gameway_session::{MediaPacket, Sender, SenderConfig, SenderEvent};
+use gameway_units::{Bytes, Duration, Ecn, Instant, Ratio};
+use gameway_webrtc::frame_extension::FrameExtension;
+use gameway_webrtc::{CloseReason, Event, Extensions, Peer, RtpHeader, RtpPacket, Transmit};
+
+/// The most that RTP padding can be (RFC 3550 section 5.1): all that a browser takes.
+const BROWSER_PADDING: Bytes = Bytes::new(255);
+/// Least and greatest playout delay that a browser is told: it shows a frame as soon as it can.
+const NO_PLAYOUT_DELAY: Option<(u16, u16)> = Some((0, 0));
+
+/// What a session's sender is made of.
+pub struct Terms {
+    /// Its controller.
+    pub controller: Box<dyn RateController>,
+    /// When the first frame may be captured.
+    pub start: Instant,
+    /// Time from frame to frame.
+    pub frame_interval: Duration,
+    /// Repair packets per media packet, for a client that can use them.
+    pub repair_share: Ratio,
+    /// The ECN field of media packets.
+    pub ecn: Ecn,
+    /// What a client of ours is told when it comes.
+    pub hello: Hello,
+}
+
+/// What a session tells its driver.
+#[derive(Debug, Clone, PartialEq)]
+pub enum SessionEvent {
+    /// Its stream begins.
+    Began,
+    /// The player did something.
+    Input(Input),
+    /// A frame's or the stream's progress.
+    Sender(SenderEvent),
+    /// It is over.
+    Closed(CloseReason),
+}
+
+/// See the module's head.
+pub struct Session {
+    number: u32,
+    peer: Peer,
+    terms: Option<Terms>,
+    sender: Option<Sender>,
+    outbox: Outbox,
+    reports: ReportReader,
+    ecn: Ecn,
+    repair_share: Ratio,
+    overhead: Overhead,
+    newest_sent: u64,
+    events: Vec<SessionEvent>,
+}
+
+impl Session {
+    /// A stay that begins with this peer.
+    #[must_use]
+    pub fn new(number: u32, peer: Peer, terms: Terms) -> Self {
+        Self {
+            number,
+            peer,
+            ecn: terms.ecn,
+            repair_share: Ratio::ZERO,
+            overhead: Overhead::default(),
+            terms: Some(terms),
+            sender: None,
+            outbox: Outbox::default(),
+            reports: ReportReader::default(),
+            newest_sent: 0,
+            events: Vec::new(),
+        }
+    }
+
+    /// Its number, from zero.
+    #[must_use]
+    pub fn number(&self) -> u32 {
+        self.number
+    }
+
+    /// Its peer, for datagrams.
+    pub fn peer(&mut self) -> &mut Peer {
+        &mut self.peer
+    }
+
+    /// Its sender, once it has begun.
+    #[must_use]
+    pub fn sender(&self) -> Option<&Sender> {
+        self.sender.as_ref()
+    }
+
+    /// Handles what the peer has to say; to be called after datagrams and timeouts.
+    pub fn advance(&mut self, now: Instant) {
+        while let Some(event) = self.peer.poll_event() {
+            self.on_event(now, event);
+        }
+    }
+
+    /// What is due is done; poll for jobs and datagrams afterwards.
+    pub fn on_deadline(&mut self, now: Instant) {
+        if self.peer.next_deadline().is_some_and(|due| due <= now) {
+            self.peer.handle_timeout(now);
+            self.advance(now);
+        }
+        if let Some(sender) = &mut self.sender {
+            sender.on_deadline(now);
+        }
+    }
+
+    /// When [`Self::on_deadline`] and [`Self::transmit`] are due next.
+    #[must_use]
+    pub fn next_deadline(&self) -> Option<Instant> {
+        let sender = self.sender.as_ref().and_then(Sender::next_deadline);
+        [sender, self.peer.next_deadline()].into_iter().flatten().min()
+    }
+
+    /// A frame to make now, if there is one; the game has seen the inputs up to this one.
+    pub fn poll_job(&mut self, input: u32) -> Option<Job> {
+        let request = self.sender.as_mut()?.poll_encode()?;
+        let (repair_share, overhead) = (self.repair_share, self.overhead);
+        Some(Job { session: self.number, request, input, repair_share, overhead })
+    }
+
+    /// A frame of this session is made, or could not be; why, if it could not.
+    pub fn on_made(&mut self, now: Instant, made: Made) -> Option<String> {
+        let sender = self.sender.as_mut()?;
+        match made.result {
+            Ok((train, payloads)) => {
+                let (frame, timestamp) = (made.frame, made.timestamp);
+                self.outbox.put(OutgoingFrame { frame, timestamp, payloads });
+                sender.on_encoded(now, &train, made.key_frame);
+                None
+            }
+            Err(why) => {
+                sender.on_encoder_failed();
+                Some(why)
+            }
+        }
+    }
+
+    /// Captures no more frames; what waits still leaves.
+    pub fn stop(&mut self, now: Instant) {
+        if let Some(sender) = &mut self.sender {
+            sender.stop(now);
+        }
+    }
+
+    /// Hands the packets that are due to the peer; `late` is told when each was due.
+    pub fn transmit(&mut self, now: Instant, mut late: impl FnMut(Instant)) {
+        while let Some(packet) = self.sender.as_mut().and_then(|sender| sender.poll_transmit(now)) {
+            if let Some(sender) = &self.sender {
+                late(sender.last_due());
+            }
+            self.newest_sent = packet.sequence.0;
+            self.send(&packet);
+        }
+        if let Some(sender) = &mut self.sender {
+            self.events
+                .extend(std::iter::from_fn(|| sender.poll_event()).map(SessionEvent::Sender));
+        }
+    }
+
+    /// The next datagram to send.
+    pub fn poll_transmit(&mut self) -> Option<Transmit> {
+        self.peer.poll_transmit()
+    }
+
+    /// What happened since this was last asked.
+    pub fn take_events(&mut self) -> Vec<SessionEvent> {
+        std::mem::take(&mut self.events)
+    }
+
+    fn on_event(&mut self, now: Instant, event: Event) {
+        match event {
+            Event::Connected if self.peer.negotiated().frame.is_none() => self.begin(now),
+            Event::ChannelOpened { channel, label } if label == Hello::CHANNEL => {
+                if let Some(terms) = &self.terms {
+                    let hello = terms.hello.to_bytes();
+                    // A channel that is gone again leaves nobody to tell.
+                    let _ = self.peer.send_data(now, channel, &hello);
+                }
+                self.begin(now);
+            }
+            Event::Rtcp { bytes, .. } => self.on_rtcp(now, &bytes),
+            Event::Data { label, bytes, .. } if label == Input::CHANNEL => {
+                self.events.extend(Input::parse(&bytes).map(SessionEvent::Input));
+            }
+            Event::Closed(reason) => {
+                self.sender = None;
+                self.events.push(SessionEvent::Closed(reason));
+            }
+            _ => {}
+        }
+    }
+
+    fn begin(&mut self, now: Instant) {
+        let Some(terms) = self.terms.take() else { return };
+        self.overhead = crate::overhead(self.peer.overhead().unwrap_or_default() as u64);
+        let negotiated = self.peer.negotiated();
+        if negotiated.repair.is_some() {
+            self.repair_share = terms.repair_share;
+        }
+        let mut config = SenderConfig::new(terms.start.max(now), terms.frame_interval);
+        config.repair_share = self.repair_share;
+        config.overhead = self.overhead;
+        if negotiated.probe.is_none() {
+            config.padding = BROWSER_PADDING;
+        }
+        self.sender = Some(Sender::new(config, terms.controller));
+        self.events.push(SessionEvent::Began);
+    }
+
+    fn on_rtcp(&mut self, now: Instant, compound: &[u8]) {
+        let Some(sender) = &mut self.sender else { return };
+        let ssrc = self.peer.negotiated().video_ssrc;
+        for reported in self.reports.read(compound, ssrc, self.newest_sent) {
+            match reported {
+                Reported::Packets(feedback) => sender.on_feedback(now, &feedback),
+                Reported::KeyFrameRequest => sender.on_key_frame_request(now),
+            }
+        }
+    }
+
+    /// A packet of the session becomes one of RTP. Probes and padding go to a browser as RTP's own padding.
+    fn send(&mut self, packet: &MediaPacket) {
+        let negotiated = self.peer.negotiated();
+        let native = negotiated.frame.is_some();
+        let (timestamp, payload) = self.outbox.take(packet);
+        let own = match packet.kind {
+            PacketKind::Media => negotiated.video,
+            PacketKind::Repair => negotiated.repair,
+            PacketKind::Probe | PacketKind::Padding => negotiated.probe,
+        };
+        let Some(payload_type) = own.or(negotiated.video) else { return };
+        let is_padding = own.is_none() || (!native && !packet.is_train());
+        let padding = if is_padding { payload.len().clamp(1, 255) as u8 } else { 0 };
+        let header = RtpHeader {
+            payload_type,
+            marker: packet.kind == PacketKind::Media && packet.index + 1 == packet.media_packets,
+            sequence_number: packet.sequence.0 as u16,
+            timestamp,
+            ssrc: negotiated.video_ssrc,
+        };
+        let extensions = Extensions {
+            transport_wide: Some(packet.sequence.0 as u16),
+            playout_delay: NO_PLAYOUT_DELAY.filter(|_| packet.key_frame),
+            frame: native.then(|| FrameExtension::of(packet)),
+        };
+        let payload = if is_padding { &[][..] } else { &payload };
+        // Not sent is lost: the receiver's reports will say so.
+        let _ = self.peer.send_rtp(&RtpPacket { header, extensions, payload, padding }, self.ecn);
+    }
+}

@@ -1,0 +1,238 @@
+//! The payloads of frames that arrive, kept until a frame is decided.
+//!
+//! [`gameway_session::Receiver`] counts packets and decides; this keeps their bytes, for as many frames as its
+//! window has, and brings missing media packets back from repair.
+
+use gameway_codec::repair::{self, RepairDecoder};
+use gameway_control::FrameId;
+use gameway_session::MediaPacket;
+use std::collections::VecDeque;
+
+/// As many frames as a receiver's window (`gameway_media::Reassembly`).
+pub(crate) const WINDOW: u64 = 256;
+/// Bytes that are kept at most: a second at 256 Mb/s. A peer cannot make the client keep more.
+const MOST_BYTES: usize = 32 << 20;
+
+/// A frame's payloads by index.
+#[derive(Debug, Default)]
+struct Slot {
+    media_packets: u16,
+    payloads: Vec<Option<Vec<u8>>>,
+    bytes: usize,
+    received: u16,
+}
+
+/// What arrived of a frame.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct IncomingFrame {
+    /// Payloads of all its media packets in order; none if they cannot be had.
+    pub payloads: Vec<Vec<u8>>,
+    /// Different packets that arrived, repair included.
+    pub received: u16,
+    /// Media packets that repair brought back.
+    pub recovered: u16,
+}
+
+/// See the module's head.
+#[derive(Default)]
+pub struct Inbox {
+    repair: RepairDecoder,
+    base: u64,
+    slots: VecDeque<Slot>,
+    bytes: usize,
+}
+
+impl Inbox {
+    /// Keeps a packet's payload.
+    pub fn put(&mut self, packet: &MediaPacket, payload: Vec<u8>) {
+        let Some(place) = self.place(packet) else { return };
+        let slot = &mut self.slots[place];
+        if slot.payloads.is_empty() {
+            slot.media_packets = packet.media_packets;
+            slot.payloads.resize(usize::from(packet.train_packets), None);
+        }
+        // The first packet of a frame says how its train is; others that contradict it are not of it.
+        let agrees = slot.media_packets == packet.media_packets
+            && slot.payloads.len() == usize::from(packet.train_packets);
+        let Some(kept) = slot.payloads.get_mut(usize::from(packet.index)).filter(|_| agrees) else {
+            return;
+        };
+        if kept.is_none() {
+            slot.bytes += payload.len();
+            slot.received += 1;
+            self.bytes += payload.len();
+            *kept = Some(payload);
+        }
+        while self.bytes > MOST_BYTES {
+            self.forget_front();
+        }
+    }
+
+    /// Where the packet's frame is, if it can have one.
+    fn place(&mut self, packet: &MediaPacket) -> Option<usize> {
+        let plausible = packet.is_train()
+            && packet.index < packet.train_packets
+            && (1..=packet.train_packets).contains(&packet.media_packets)
+            && packet.train_packets <= gameway_media::MAX_TRAIN_PACKETS;
+        let frame = packet.frame.0;
+        if !plausible || frame < self.base || frame == u64::MAX {
+            return None;
+        }
+        if frame - self.base >= WINDOW {
+            self.forget_before(FrameId(frame + 1 - WINDOW));
+        }
+        let place = (frame - self.base) as usize;
+        while self.slots.len() <= place {
+            self.slots.push_back(Slot::default());
+        }
+        Some(place)
+    }
+
+    /// Takes out a frame that is whole, and forgets those before it. Packets of its own that come later are not
+    /// kept.
+    pub fn take(&mut self, frame: FrameId) -> IncomingFrame {
+        self.forget_before(frame);
+        let slot = self.slots.pop_front().unwrap_or_default();
+        self.base = self.base.max(frame.0.saturating_add(1));
+        self.bytes -= slot.bytes;
+        let received = slot.received;
+        let mut payloads = slot.payloads;
+        let parity = payloads.split_off(payloads.len().min(usize::from(slot.media_packets)));
+        let mended = self.repair.repair(repair::Received { media: &payloads, parity: &parity });
+        let mended = mended.unwrap_or_default();
+        let recovered = mended.len() as u16;
+        for (place, payload) in mended {
+            payloads[place] = Some(payload);
+        }
+        let whole: Option<Vec<Vec<u8>>> = payloads.into_iter().collect();
+        IncomingFrame { payloads: whole.unwrap_or_default(), received, recovered }
+    }
+
+    /// How many different packets of a frame that will not be decoded arrived; forgets it and those before it.
+    pub fn give_up(&mut self, frame: FrameId) -> u16 {
+        if frame.0 < self.base {
+            return 0;
+        }
+        self.forget_before(frame);
+        let received = self.slots.front().map_or(0, |slot| slot.received);
+        self.forget_before(FrameId(frame.0.saturating_add(1)));
+        received
+    }
+
+    fn forget_before(&mut self, frame: FrameId) {
+        while self.base < frame.0 {
+            if self.slots.is_empty() {
+                self.base = frame.0;
+            } else {
+                self.forget_front();
+            }
+        }
+    }
+
+    fn forget_front(&mut self) {
+        if let Some(slot) = self.slots.pop_front() {
+            self.bytes -= slot.bytes;
+            self.base += 1;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use gameway_codec::repair::RepairEncoder;
+    use gameway_control::{PacketKind, SequenceNumber};
+    use proptest::prelude::*;
+
+    fn packet(frame: u64, index: u16, media_packets: u16, train_packets: u16) -> MediaPacket {
+        MediaPacket {
+            sequence: SequenceNumber(0),
+            frame: FrameId(frame),
+            index,
+            media_packets,
+            train_packets,
+            payload: 0,
+            header: 0,
+            kind: PacketKind::Media,
+            key_frame: false,
+            last_probe: false,
+        }
+    }
+
+    /// Media and repair of a frame.
+    fn train(media: u16, parity: u16) -> Vec<Vec<u8>> {
+        let mut payloads: Vec<Vec<u8>> =
+            (0..media).map(|index| vec![index as u8; 100 + usize::from(index)]).collect();
+        let repair = RepairEncoder::new().protect(&payloads, usize::from(parity));
+        payloads.extend(repair.expect("parity"));
+        payloads
+    }
+
+    proptest! {
+        #[test]
+        fn any_packets_as_many_as_media_bring_all_media_back(
+            media in 1u16..40,
+            parity in 0u16..40,
+            order in any::<u64>(),
+        ) {
+            let parity = parity.min(media);
+            let all = train(media, parity);
+            // Some order: which packets come first is arbitrary, only so many come.
+            let mut indices: Vec<u16> = (0..media + parity).collect();
+            indices.sort_by_key(|index| (u64::from(*index) + 1).wrapping_mul(order | 1));
+            let mut inbox = Inbox::default();
+            for &index in &indices[..usize::from(media)] {
+                let payload = all[usize::from(index)].clone();
+                inbox.put(&packet(7, index, media, media + parity), payload);
+            }
+            let frame = inbox.take(FrameId(7));
+            prop_assert_eq!(&frame.payloads[..], &all[..usize::from(media)]);
+            prop_assert_eq!(frame.received, media);
+            let lost = indices[usize::from(media)..].iter().filter(|&&index| index < media).count();
+            prop_assert_eq!(usize::from(frame.recovered), lost);
+            prop_assert_eq!(inbox.bytes, 0);
+        }
+    }
+
+    #[test]
+    fn one_packet_too_few_is_no_frame() {
+        let all = train(4, 2);
+        let mut inbox = Inbox::default();
+        for index in [0, 2, 5] {
+            inbox.put(&packet(0, index, 4, 6), all[usize::from(index)].clone());
+        }
+        assert_eq!(
+            inbox.take(FrameId(0)),
+            IncomingFrame { payloads: vec![], received: 3, recovered: 0 }
+        );
+    }
+
+    #[test]
+    fn copies_and_contradictions_are_not_kept() {
+        let mut inbox = Inbox::default();
+        inbox.put(&packet(3, 0, 2, 2), vec![1]);
+        inbox.put(&packet(3, 0, 2, 2), vec![2]);
+        inbox.put(&packet(3, 1, 3, 3), vec![3]);
+        inbox.put(&packet(3, 2, 2, 2), vec![4]);
+        inbox.put(&packet(3, 1, 2, 2), vec![5]);
+        assert_eq!(inbox.take(FrameId(3)).payloads, [[1], [5]]);
+        inbox.put(&packet(3, 0, 2, 2), vec![6]);
+        assert_eq!(inbox.give_up(FrameId(3)), 0, "what comes after the decision is not kept");
+        inbox.put(&packet(4, 0, 2, 2), vec![6]);
+        assert_eq!(inbox.give_up(FrameId(4)), 1);
+    }
+
+    #[test]
+    fn what_is_kept_is_bounded() {
+        let mut inbox = Inbox::default();
+        for frame in 0..2_000 {
+            for index in 0..40 {
+                inbox.put(&packet(frame, index, 41, 41), vec![0; 60_000]);
+            }
+            assert!(inbox.bytes <= MOST_BYTES && inbox.slots.len() as u64 <= WINDOW);
+        }
+        inbox.put(&packet(u64::MAX - 1, 0, 1, 1), vec![0]);
+        assert!(inbox.slots.len() as u64 <= WINDOW);
+        assert_eq!(inbox.take(FrameId(u64::MAX - 1)).payloads, [[0]]);
+    }
+}

@@ -1,0 +1,41 @@
+//! Host and client of a live game stream.
+//!
+//! ```text
+//! host                                                    client
+//! FrameSource ─► encoding thread ─► Outbox                Inbox ─► decoding thread ─► counter and clock
+//!                     ▲ job            │                    ▲                          of the picture
+//!                     │                ▼                    │
+//!   controller ─► Sender ─► pacer ─► RTP ─► Peer ═ UDP ═ Peer ─► Receiver ─► report
+//!        ▲                                    │             │                   │
+//!        └────────── RFC 8888, key frames ◄───┘◄════════════┴◄──────────────────┘
+//! ```
+//!
+//! [`host::session`] and [`client::session`] decide and are handed the time; [`host::run`] and
+//! [`client::run`] own sockets, clock and threads. `Sender` and `Receiver` are those of the simulator.
+
+pub mod client;
+mod config;
+pub mod control;
+mod cpu;
+mod error;
+pub mod host;
+pub mod inbox;
+pub mod outbox;
+mod wake;
+
+pub use config::{ClientConfig, EncoderChoice, HostConfig, SourceConfig};
+pub use cpu::ThreadTime;
+pub use error::StreamError;
+pub use gameway_codec::encoder::available as encoders;
+
+use gameway_media::Overhead;
+use gameway_units::Bytes;
+
+/// What a repair packet carries at most beyond the largest media packet: a length of 2 bytes, and one to make the sum
+/// even ([`gameway_codec::repair::parity_size`]).
+const REPAIR_LENGTH: Bytes = Bytes::new(3);
+
+/// What packets cost on the wire of a session whose headers and trailers take `packet` bytes.
+pub(crate) fn overhead(packet: u64) -> Overhead {
+    Overhead { packet: Bytes::new(packet), repair: REPAIR_LENGTH }
+}

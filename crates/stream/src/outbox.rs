@@ -1,0 +1,96 @@
+//! The packets of encoded frames, kept until the pacer lets them go.
+
+use gameway_control::FrameId;
+use gameway_session::MediaPacket;
+use std::collections::VecDeque;
+
+/// A frame as its packets carry it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct OutgoingFrame {
+    /// Its number.
+    pub frame: FrameId,
+    /// Its time stamp on the wire, in units of 1/90000 s (RFC 6184 section 8.1).
+    pub timestamp: u32,
+    /// The payloads of its train, by index: media, then repair.
+    pub payloads: Vec<Vec<u8>>,
+}
+
+/// Frames of which packets wait in the pacer, oldest first.
+#[derive(Debug, Default)]
+pub struct Outbox {
+    frames: VecDeque<OutgoingFrame>,
+}
+
+impl Outbox {
+    /// Keeps a frame that was given to the pacer.
+    pub fn put(&mut self, frame: OutgoingFrame) {
+        self.frames.push_back(frame);
+    }
+
+    /// Time stamp and payload of a packet that leaves now. Trains leave in order: older frames are let go. A
+    /// probe has no payload, padding has zeros; both have the time stamp of the frame before them.
+    pub fn take(&mut self, packet: &MediaPacket) -> (u32, Vec<u8>) {
+        while self.frames.len() > 1 && self.frames[0].frame < packet.frame {
+            self.frames.pop_front();
+        }
+        let Some(frame) = self.frames.front_mut() else {
+            return (0, vec![0; usize::from(packet.payload)]);
+        };
+        if !packet.is_train() {
+            return (frame.timestamp, vec![0; usize::from(packet.payload)]);
+        }
+        let payload = frame.payloads.get_mut(usize::from(packet.index));
+        (frame.timestamp, payload.map(std::mem::take).unwrap_or_default())
+    }
+
+    /// Frames kept; the one that left last among them, for what follows it.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.frames.len()
+    }
+
+    /// Whether none is kept.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.frames.is_empty()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use gameway_control::{PacketKind, SequenceNumber};
+
+    fn packet(frame: u64, index: u16, kind: PacketKind) -> MediaPacket {
+        MediaPacket {
+            sequence: SequenceNumber(0),
+            frame: FrameId(frame),
+            index,
+            media_packets: 2,
+            train_packets: 3,
+            payload: 4,
+            header: 0,
+            kind,
+            key_frame: false,
+            last_probe: false,
+        }
+    }
+
+    fn frame(number: u64) -> OutgoingFrame {
+        let payloads = (0..3).map(|index| vec![number as u8, index]).collect();
+        OutgoingFrame { frame: FrameId(number), timestamp: 100 + number as u32, payloads }
+    }
+
+    #[test]
+    fn each_packet_gets_its_payload_and_old_frames_go() {
+        let mut outbox = Outbox::default();
+        outbox.put(frame(0));
+        outbox.put(frame(1));
+        assert_eq!(outbox.take(&packet(0, 0, PacketKind::Media)), (100, vec![0, 0]));
+        assert_eq!(outbox.take(&packet(0, 2, PacketKind::Repair)), (100, vec![0, 2]));
+        assert_eq!(outbox.take(&packet(0, 0, PacketKind::Padding)), (100, vec![0; 4]));
+        assert_eq!(outbox.len(), 2);
+        assert_eq!(outbox.take(&packet(1, 1, PacketKind::Media)), (101, vec![1, 1]));
+        assert_eq!(outbox.len(), 1);
+    }
+}
