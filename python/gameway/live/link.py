@@ -11,12 +11,14 @@ import secrets
 import signal
 import subprocess
 import tempfile
+import time
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import gameway as gw
+from gameway import _core
 from gameway.errors import InputError
 from gameway.live import outside
 from gameway.live.namespaces import DEVICE, LiveError, Namespaces, Terminated, termination_raises
@@ -29,6 +31,9 @@ FLOW = "traffic"
 """The one flow of the tables: all that the command sends and gets."""
 WAIT_SECONDS = 5
 """So long a command may take to end after it was asked to."""
+DRAIN_RTTS = 3
+DRAIN_SECONDS = 0.1
+"""So long the link goes on after its command has ended."""
 SEED_BITS = 32
 
 
@@ -88,7 +93,8 @@ def _given(options: LinkOptions) -> dict[str, Any]:
     chosen = {name: value for name, value in capacities.items() if value is not None}
     if len(chosen) > 1:
         raise InputError("exclude each other", file=" and ".join(chosen), hint="give one")
-    path.update({"capacity": value for value in chosen.values()})
+    for value in chosen.values():
+        path["capacity"] = value
     if options.rtt is not None:
         path["base_rtt"] = options.rtt
     if options.queue is not None or options.size is not None:
@@ -183,6 +189,9 @@ def run(
     with termination_raises(), link(path, folder, nat=nat) as (spaces, part, address):
         environment = {**os.environ, outside.VARIABLE: address}
         code = _command(["ip", "netns", "exec", spaces.name("client"), *command], environment)
+        # What is under way arrives: a server outside hears that its connections are closed.
+        rtt = _core.parse_duration(path["base_rtt"]) / 1e9
+        time.sleep(min(DRAIN_RTTS * rtt + DRAIN_SECONDS, WAIT_SECONDS))
         return LinkResult(code, part.result(), folder)
 
 
