@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Any
 import gameway as gw
 from gameway import _core
 from gameway.errors import InputError
+from gameway.fields import entries
 from gameway.live import outside
 from gameway.live.namespaces import DEVICE, LiveError, Namespaces, Terminated, termination_raises
 from gameway.live.process import PartProcess
@@ -98,7 +99,7 @@ def _given(options: LinkOptions) -> dict[str, Any]:
     if options.rtt is not None:
         path["base_rtt"] = options.rtt
     if options.queue is not None or options.size is not None:
-        queue = {"kind": options.queue or "drop-tail"}
+        queue = {"kind": _queue(options.queue or "drop-tail")}
         path["queue"] = queue if options.size is None else {**queue, "size": options.size}
     if options.loss is not None:
         path["loss"] = {"probability": options.loss}
@@ -107,6 +108,12 @@ def _given(options: LinkOptions) -> dict[str, Any]:
     if options.up_capacity is not None:
         path["back"] = {"capacity": options.up_capacity}
     return path
+
+
+def _queue(word: str) -> str:
+    """Give the name of a queue; tc writes some without the hyphen: dualpi2."""
+    plain = {name.replace("-", ""): name for name in entries("queues")}
+    return plain.get(word, word)
 
 
 def _steps(text: str) -> list[list[str]]:

@@ -213,12 +213,16 @@ class Terminated(BaseException):
 
 @contextmanager
 def termination_raises() -> Iterator[None]:
-    """Let SIGTERM raise Terminated here, so that contexts are left as they are by Ctrl-C."""
+    """Let SIGTERM raise Terminated here, so that contexts are left as they are by Ctrl-C.
+
+    Ctrl-C interrupts waiting here: set anew, its handler has no SA_RESTART, which libraries add.
+    """
 
     def raise_it(_signal: int, _frame: FrameType | None) -> None:
         raise Terminated
 
     before = signal.signal(signal.SIGTERM, raise_it)
+    signal.signal(signal.SIGINT, signal.getsignal(signal.SIGINT))
     try:
         yield
     finally:
