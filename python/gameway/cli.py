@@ -287,7 +287,7 @@ def frames(
 
 
 @app.command(context_settings={"ignore_unknown_options": True})
-def link(  # noqa: PLR0913 (a path has as many properties)
+def link(
     command: Annotated[
         list[str] | None, typer.Argument(metavar="-- COMMAND...", help="What runs behind the link.")
     ] = None,

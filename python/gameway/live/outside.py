@@ -23,7 +23,7 @@ VARIABLE = "GAMEWAY_OUTSIDE"
 """Where a command behind a link finds the address of the outside."""
 DIGITS = "0123456789abcdefghijklmnopqrstuvwxyz"
 NAME = re.compile(r"gw([0-9a-z]+)-([0-9a-z]+)")
-"""As long as Linux allows: 15 characters hold any process and 80 years of ticks."""
+"""As long as Linux allows: 15 characters hold any process and 24 years of ticks since the boot."""
 MOST_LINKS = 256
 FORWARDING = Path("/proc/sys/net/ipv4/ip_forward")
 

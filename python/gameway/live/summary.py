@@ -45,13 +45,16 @@ def lines(folder: Path, report: dict[str, Any]) -> list[str]:
     def rate(column: str) -> float:
         return int(bins[column][0] or 0) * BITS / seconds / MILLION
 
-    told = [
+    packets = (
         f"{seconds:.1f} s: {report['arrived_packets']} packets came, "
         f"{report['delivered_packets']} arrived, {report['dropped_packets']} dropped by queues, "
-        f"{report['lost_packets']} lost, {int(bins['marked_packets'][0] or 0)} marked",
+        f"{report['lost_packets']} lost, {int(bins['marked_packets'][0] or 0)} marked"
+    )
+    rates = (
         f"down {rate('received_bytes'):.2f} Mb/s received of {rate('sent_bytes'):.2f} sent, "
-        f"up {rate('feedback_bytes'):.2f} Mb/s sent",
-    ]
+        f"up {rate('feedback_bytes'):.2f} Mb/s sent"
+    )
+    told = [packets, rates]
     if delay := queueing_delay(folder):
         values = ", ".join(f"{name} {value:.2f}" for name, value in delay.items())
         told.append(f"queueing delay, ms: {values}")
