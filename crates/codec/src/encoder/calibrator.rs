@@ -30,7 +30,7 @@
 //! | margin of a step | 5 % in a frame whose buffer is below 0.8 of the one before | measured: such a frame filled up to 0.98 |
 //! | debt repaid | over 30 frames, at most 8 % of a frame | half of the 1 s over which the mean is wanted |
 
-use super::budget::{Debt, remember};
+use super::debt::{Debt, remember};
 use std::collections::VecDeque;
 
 const FIRST_FILL: f64 = 0.86;

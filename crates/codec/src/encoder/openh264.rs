@@ -13,7 +13,8 @@
 //! |---|---|---|
 //! | correction | -30 % to +30 % | wider than x264's, since nothing else bounds its error |
 
-use super::budget::{Debt, bytes_per_frame};
+use super::budget::bytes_per_frame;
+use super::debt::Debt;
 use super::{EncodeRequest, EncodedFrame, EncoderConfig, EncoderError, VideoEncoder};
 use crate::{Picture, sys};
 use gameway_units::Rate;
