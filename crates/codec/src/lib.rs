@@ -35,8 +35,10 @@
 //!   extension), as does the frame's number.
 //! - **Parity** is larger than the largest media payload by 2 bytes, 3 if that is odd:
 //!   [`repair::parity_size`].
-//! - **One NAL unit, no slices**: a frame is one slice by default, so that all but a key frame's first payload
-//!   are even FU-As.
+//! - **Sizes of payloads**: a frame is one slice by default, so its payloads are FU-As of one size (a byte
+//!   more or less), behind one STAP-A with the parameter sets in a key frame.
+//! - **Budgets**: [`encoder::FrameBudgets`] says what a frame may have, so that the mean is the rate and
+//!   no frame is above its share after a decrease; a caller with another budget may give its own.
 //!
 //! # Features
 //!

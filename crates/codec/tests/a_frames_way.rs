@@ -140,6 +140,37 @@ fn ffmpeg_decodes_what_was_cut_and_put_together() {
 }
 
 #[test]
+fn damaged_frames_are_errors_or_pictures_and_a_key_frame_mends_all() {
+    let size = Size::new(320, 180).unwrap();
+    let (scene, rate) = (Scene::new(6, size), Rate::from_mbps(2));
+    let mut encoder = open(size, rate);
+    let mut decoder = Decoder::new().unwrap();
+    let (mut refused, mut random) = (0, 1_u64);
+    for frame in 0..300 {
+        let (picture, stamp) = stamped(&scene, frame);
+        let frame_budget = FrameBudgets::new(FPS).next(rate);
+        let (key_frame, timestamp) = (frame % 3 == 0, stamp.captured);
+        let request = EncodeRequest { frame_budget, rate, key_frame, timestamp };
+        let mut data = encoder.encode(&picture, request).unwrap().data;
+        if key_frame {
+            decoder.lose();
+            let decoded = decoder.decode(&data).unwrap();
+            assert_eq!(Stamp::read(&decoded), Some(stamp), "frame {frame}");
+            continue;
+        }
+        for _ in 0..4 {
+            random = random
+                .wrapping_mul(6_364_136_223_846_793_005)
+                .wrapping_add(1_442_695_040_888_963_407);
+            let place = (random >> 33) as usize % data.len();
+            data[place] ^= (random >> 25) as u8;
+        }
+        refused += u32::from(decoder.decode(&data).is_err());
+    }
+    assert!((100..=200).contains(&refused), "{refused} of 200 damaged frames were refused");
+}
+
+#[test]
 fn a_dead_encoder_is_replaced_and_the_decoder_goes_on() {
     let (size, other) = (Size::new(640, 360).unwrap(), Size::new(320, 180).unwrap());
     let (scene, rate) = (Scene::new(2, size), Rate::from_mbps(5));

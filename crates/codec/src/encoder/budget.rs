@@ -1,19 +1,16 @@
-//! How many bytes a frame may have, and what the last second still owes.
+//! How many bytes a frame may have.
 //!
 //! | constant | value | origin |
 //! |---|---|---|
-//! | headroom | 1.12 | peak / mean fill of x264 (`calibrator.rs`), and 4 % for the debt |
+//! | headroom | 1.25 | largest frame of a recorded game whose mean is the rate; the simulator's encoder model has the same (`gameway-media`, `EncoderCalibration::Mean`) |
 //! | decrease | below 0.95 of the highest rate of the last 6 frames | 100 ms at 60 frames/s: a round trip and the time to drain what it built up; smaller steps are a controller's noise |
-//! | debt | of the last 60 frames, repaid over 30 | the mean over 1 s is what a controller counts on |
 
 use gameway_units::{Bytes, Rate};
 use std::collections::VecDeque;
 
-const HEADROOM: f64 = 1.12;
+const HEADROOM: f64 = 1.25;
 const DECREASE: f64 = 0.95;
 const STRICT_FRAMES: usize = 6;
-const DEBT_FRAMES: usize = 60;
-const REPAID_OVER: f64 = 30.0;
 
 /// Bytes that a rate grants each frame, without rounding.
 pub(super) fn bytes_per_frame(rate: Rate, frames_per_second: u32) -> f64 {
@@ -34,7 +31,7 @@ impl FrameBudgets {
         Self { frames_per_second, recent: VecDeque::with_capacity(STRICT_FRAMES) }
     }
 
-    /// The budget of the next frame: 1.12 of what the rate grants a frame, and exactly that for 6 frames
+    /// The budget of the next frame: 1.25 of what the rate grants a frame, and exactly that for 6 frames
     /// after a decrease.
     pub fn next(&mut self, rate: Rate) -> Bytes {
         let highest = self.recent.iter().copied().max().unwrap_or(rate);
@@ -48,33 +45,6 @@ impl FrameBudgets {
     }
 }
 
-/// What the frames of the last second lack of what their rates would have carried.
-#[derive(Debug, Clone, Default)]
-pub(super) struct Debt {
-    lacks: VecDeque<f64>,
-}
-
-impl Debt {
-    /// A frame lacked so many bytes; negative where it had too many.
-    pub(super) fn add(&mut self, bytes: f64) {
-        remember(&mut self.lacks, bytes, DEBT_FRAMES);
-    }
-
-    /// What is to be added to the next frame, as a part of its `share`; at most `most` either way.
-    pub(super) fn repaid(&self, share: f64, most: f64) -> f64 {
-        let debt: f64 = self.lacks.iter().sum();
-        (debt / REPAID_OVER / share.max(1.0)).clamp(-most, most)
-    }
-}
-
-/// Appends a value, and forgets the oldest of more than `most`.
-pub(super) fn remember(values: &mut VecDeque<f64>, value: f64, most: usize) {
-    if values.len() == most {
-        values.pop_front();
-    }
-    values.push_back(value);
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -83,23 +53,12 @@ mod tests {
     fn budgets_are_strict_for_6_frames_after_a_decrease() {
         let mut budgets = FrameBudgets::new(60);
         let (high, low) = (Rate::from_kbps(9600), Rate::from_kbps(4800));
-        assert_eq!(budgets.next(high), Bytes::new(22_400));
+        assert_eq!(budgets.next(high), Bytes::new(25_000));
         for _ in 0..6 {
             assert_eq!(budgets.next(low), Bytes::new(10_000));
         }
-        assert_eq!(budgets.next(low), Bytes::new(11_200));
-        assert_eq!(budgets.next(low.mul_f64(0.96)).get(), 10_752, "noise is no decrease");
-        assert_eq!(budgets.next(high), Bytes::new(22_400));
-    }
-
-    #[test]
-    fn a_debt_is_repaid_within_bounds_and_forgotten_after_a_second() {
-        let mut debt = Debt::default();
-        debt.add(600.0);
-        assert!((debt.repaid(1000.0, 0.05) - 0.02).abs() < 1e-12);
-        debt.add(9000.0);
-        assert!((debt.repaid(1000.0, 0.05) - 0.05).abs() < 1e-12);
-        (0..60).for_each(|_| debt.add(0.0));
-        assert!(debt.repaid(1000.0, 0.05).abs() < 1e-12);
+        assert_eq!(budgets.next(low), Bytes::new(12_500));
+        assert_eq!(budgets.next(low.mul_f64(0.96)).get(), 12_000, "noise is no decrease");
+        assert_eq!(budgets.next(high), Bytes::new(25_000));
     }
 }

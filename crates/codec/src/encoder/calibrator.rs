@@ -3,7 +3,7 @@
 //! # Model
 //! An encoder under a VBV of one frame (ITU-T H.264 annex C.1 with a buffer of rate / frame rate) plans
 //! each frame below the buffer's size, because it cannot take bits back: x264 leaves 14 % free at the
-//! mean, and 6 % in the fullest frame, whatever the rate. So there are two ratios of frame to
+//! mean and 6 % in the fullest frame of the built-in scene, 22 % and none in a recorded game. So there are two ratios of frame to
 //! buffer, a *mean fill* and a *peak fill*, and with them two buffers:
 //!
 //! ```text
@@ -16,9 +16,9 @@
 //! the rates would have carried (an integral controller, bounded against wind-up): a strict budget
 //! after a decrease, or the encoder's coarse steps, are made up for.
 //!
-//! Mean and cap are compatible only if the budget is at least peak / mean fill = 1.08 of rate / frame
-//! rate. [`super::FrameBudgets`] therefore grants more in the steady state, and none above it after a decrease,
-//! when what is sent too much stands in a queue.
+//! Mean and cap are compatible only if the budget is at least peak / mean fill of rate / frame rate: 1.08 in
+//! the scene, 1.25 in a game. [`super::FrameBudgets`] therefore grants more in the steady state, and nothing above rate / frame
+//! rate after a decrease, when what is sent too much stands in a queue.
 //!
 //! | constant | value | origin |
 //! |---|---|---|
@@ -28,16 +28,16 @@
 //! | unlimited | a frame that fills less than 0.6 | an easy picture, not the encoder's reserve; teaches nothing and makes no debt |
 //! | key frames | teach nothing | they have a least size, and other fills |
 //! | margin of a step | 5 % in a frame whose buffer is below 0.8 of the one before | measured: such a frame filled up to 0.98 |
-//! | debt repaid | over 30 frames, at most 5 % of a frame | half of the 1 s over which the mean is wanted |
+//! | debt repaid | over 30 frames, at most 8 % of a frame | half of the 1 s over which the mean is wanted |
 
-use super::budget::{Debt, remember};
+use super::debt::{Debt, remember};
 use std::collections::VecDeque;
 
 const FIRST_FILL: f64 = 0.86;
 const LEAST_PEAK: f64 = 0.94;
 const WEIGHT: f64 = 1.0 / 32.0;
 const UNLIMITED: f64 = 0.6;
-const MOST_REPAID: f64 = 0.05;
+const MOST_REPAID: f64 = 0.08;
 const PEAK_FRAMES: usize = 120;
 const STEP: f64 = 0.8;
 const STEP_MARGIN: f64 = 1.05;

@@ -3,6 +3,8 @@
 mod budget;
 #[cfg(feature = "x264")]
 mod calibrator;
+#[cfg(any(feature = "x264", feature = "openh264"))]
+mod debt;
 #[cfg(feature = "openh264")]
 mod openh264;
 #[cfg(feature = "x264")]
@@ -134,6 +136,8 @@ pub fn available() -> Vec<(&'static str, &'static str)> {
 /// # Errors
 /// [`EncoderError::Missing`] names what this binary has; [`EncoderError::Open`].
 pub fn open(name: &str, config: EncoderConfig) -> Result<Box<dyn VideoEncoder>, EncoderError> {
+    // A build without encoders has no use for it.
+    let _ = config;
     match name {
         #[cfg(feature = "x264")]
         "x264" => Ok(Box::new(X264::new(config, Slices::default())?)),
