@@ -10,10 +10,11 @@
 mod annex_b;
 
 use annex_b::{AccessUnit, access_units, rtp_payloads};
+use gameway_control::SequenceNumber;
 use gameway_units::{Duration, Ecn, Instant};
-use gameway_webrtc::feedback::frames::FrameReports;
+use gameway_webrtc::feedback::ReportReader;
+use gameway_webrtc::feedback::frames::{FrameNews, FrameReports};
 use gameway_webrtc::http::{SignalingConfig, SignalingRequest, SignalingServer};
-use gameway_webrtc::rtcp;
 use gameway_webrtc::socket::{MediaSocket, MonotonicClock};
 use gameway_webrtc::{
     Event, Extensions, HostConfig, Identity, Peer, RtpHeader, RtpPacket, Secrets,
@@ -29,7 +30,19 @@ const TICKS: u32 = 1_500;
 struct Waiting {
     due: Instant,
     marker: bool,
+    timestamp: u32,
     payload: Vec<u8>,
+}
+
+/// What the receiver has told.
+#[derive(Debug, Default)]
+struct Statistics {
+    received_frames: usize,
+    presented_frames: usize,
+    reports: usize,
+    reported_packets: usize,
+    ect1_packets: usize,
+    key_frame_requests: usize,
 }
 
 struct Host {
@@ -44,8 +57,9 @@ struct Host {
     timestamp: u32,
     sequence: u16,
     waiting: VecDeque<Waiting>,
-    reports: usize,
-    transport_feedback: usize,
+    sent: u64,
+    reader: ReportReader,
+    statistics: Statistics,
 }
 
 fn main() -> Result<(), Box<dyn Error>> {
@@ -80,8 +94,9 @@ fn main() -> Result<(), Box<dyn Error>> {
         timestamp: 0,
         sequence: 0,
         waiting: VecDeque::new(),
-        reports: 0,
-        transport_feedback: 0,
+        sent: 0,
+        reader: ReportReader::default(),
+        statistics: Statistics::default(),
     };
     host.run()
 }
@@ -156,25 +171,32 @@ impl Host {
                     self.next_frame = now;
                 }
                 Event::Rtcp { bytes, .. } => {
-                    let ssrc = peer.negotiated().video_ssrc;
-                    for packet in rtcp::packets(&bytes) {
-                        if rtcp::asks_for_key_frame(&packet, ssrc) {
-                            println!("key frame requested");
+                    let newest = SequenceNumber(self.sent.saturating_sub(1));
+                    for report in self.reader.read(&bytes, peer.negotiated(), newest) {
+                        let arrived = report.packets.iter().flatten();
+                        let ect1 = arrived.clone().filter(|it| it.ecn == Ecn::Ect1);
+                        self.statistics.reports += 1;
+                        self.statistics.reported_packets += arrived.count();
+                        self.statistics.ect1_packets += ect1.count();
+                        if report.key_frame_request {
+                            self.statistics.key_frame_requests += 1;
                             self.next_unit = 0;
-                        }
-                        if packet.packet_type == rtcp::TRANSPORT_FEEDBACK {
-                            self.transport_feedback += 1;
                         }
                     }
                 }
                 Event::Data { label, bytes, .. } => match FrameReports::parse(&bytes) {
                     Ok(reports) => {
-                        self.reports += reports.records.len();
-                        if self.reports % 120 == 0 {
-                            println!(
-                                "{} frame reports, {} transport feedbacks, newest {:?}",
-                                self.reports, self.transport_feedback, reports.records
-                            );
+                        for record in reports.records {
+                            match record.news {
+                                FrameNews::Received { .. } => self.statistics.received_frames += 1,
+                                FrameNews::Presented { .. } => {
+                                    self.statistics.presented_frames += 1;
+                                }
+                                FrameNews::KeyFrameNeeded => {
+                                    self.statistics.key_frame_requests += 1;
+                                    self.next_unit = 0;
+                                }
+                            }
                         }
                     }
                     Err(error) => println!("channel {label}: {error}"),
@@ -203,7 +225,7 @@ impl Host {
                 payload_type,
                 marker: packet.marker,
                 sequence_number: self.sequence,
-                timestamp: self.timestamp,
+                timestamp: packet.timestamp,
                 ssrc,
             };
             let extensions = Extensions {
@@ -214,6 +236,7 @@ impl Host {
             let rtp = RtpPacket { header, extensions, payload: &packet.payload, padding: 0 };
             peer.send_rtp(&rtp, Ecn::Ect1)?;
             self.sequence = self.sequence.wrapping_add(1);
+            self.sent += 1;
         }
         Ok(())
     }
@@ -225,9 +248,17 @@ impl Host {
         let spacing = FRAME / 2 / count.max(1) as i64;
         for (index, payload) in payloads.into_iter().enumerate() {
             let due = self.next_frame + spacing * index as i64;
-            self.waiting.push_back(Waiting { due, marker: index + 1 == count, payload });
+            self.waiting.push_back(Waiting {
+                due,
+                marker: index + 1 == count,
+                timestamp: self.timestamp,
+                payload,
+            });
         }
         self.next_unit = (self.next_unit + 1) % self.units.len();
         self.next_frame += FRAME;
+        if self.timestamp / TICKS % 60 == 0 {
+            println!("{:?}, {} malformed", self.statistics, self.reader.malformed());
+        }
     }
 }

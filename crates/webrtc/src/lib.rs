@@ -17,6 +17,7 @@ pub mod socket;
 mod srtp;
 mod transmit;
 pub mod whep;
+pub mod whep_client;
 
 pub use data::Delivery;
 pub use error::WebrtcError;

@@ -8,6 +8,7 @@
 //!
 //! Kind 1: the frame was received, at `time` its last packet came; detail is its size; flag 1 marks a key frame.
 //! Kind 2: the frame is presented, `time` is when it is expected on the screen; detail is microseconds of decoding.
+//! Kind 3: frames arrive, but the decoder still waits for a key frame; browsers ask for it by RTCP after seconds only.
 //! Times are on the page's own clock, from its own zero. Pages do not learn when a frame's first packet came.
 
 use crate::error::WebrtcError;
@@ -35,6 +36,8 @@ pub enum FrameNews {
         /// How long decoding took.
         decoding: Duration,
     },
+    /// Nothing can be decoded: a key frame, please.
+    KeyFrameNeeded,
 }
 
 /// News of one frame.
@@ -90,6 +93,7 @@ impl FrameReports {
             let (kind, flags, detail) = match record.news {
                 FrameNews::Received { size, key_frame } => (1, u8::from(key_frame), size),
                 FrameNews::Presented { decoding } => (2, 0, (decoding.as_nanos() / 1_000) as u32),
+                FrameNews::KeyFrameNeeded => (3, 0, 0),
             };
             bytes.extend([kind, flags, 0, 0]);
             bytes.extend(record.rtp_timestamp.to_be_bytes());
@@ -120,7 +124,8 @@ fn record(bytes: &[u8]) -> Result<FrameRecord, WebrtcError> {
     let news = match bytes[0] {
         1 => FrameNews::Received { size: detail, key_frame: bytes[1] & 1 != 0 },
         2 => FrameNews::Presented { decoding: Duration::from_micros(i64::from(detail)) },
-        _ => return Err(malformed("a kind that is neither 1 nor 2")),
+        3 => FrameNews::KeyFrameNeeded,
+        _ => return Err(malformed("a kind that is not 1, 2 or 3")),
     };
     Ok(FrameRecord { rtp_timestamp: word(4), time: time(&bytes[8..16])?, news })
 }
@@ -138,6 +143,7 @@ mod tests {
             records: vec![
                 FrameRecord { rtp_timestamp: 0xFFFF_FFFF, time: at(7_000_000), news: received },
                 FrameRecord { rtp_timestamp: 1_499, time: at(8_000_000), news: presented },
+                FrameRecord { rtp_timestamp: 0, time: at(0), news: FrameNews::KeyFrameNeeded },
             ],
         }
     }
@@ -157,7 +163,7 @@ mod tests {
         };
         assert!(changed(0, b'X').contains("GF"));
         assert!(changed(2, 2).contains("version 1"));
-        assert!(changed(3, 3).contains("length"));
+        assert!(changed(3, 4).contains("length"));
         assert!(changed(4, 0xFF).contains("year"));
         assert!(changed(12, 7).contains("kind"));
         assert!(changed(20, 0x80).contains("year"));

@@ -98,8 +98,10 @@ impl Negotiated {
         self.arrival_times =
             self.congestion_control && media.has_feedback(format.payload_type, ARRIVAL_TIMES);
         if self.congestion_control {
-            // One kind of congestion feedback (RFC 8888 section 6); the finer one.
+            // One kind of congestion feedback (RFC 8888 section 6); the finer one. Browsers report on transport-wide
+            // numbers wherever they see them, so these are left away.
             self.transport_cc = false;
+            self.transport_wide = None;
         }
     }
 

@@ -198,6 +198,10 @@ fn section(lines: &mut Lines, media: &Media, terms: &AnswerTerms<'_>) {
             transport(lines);
             lines.rtp(&media.mid, "sendonly");
             lines.audio_format(payload_type);
+            if negotiated.congestion_control {
+                // Chromium reports by RFC 8888 only if each of its sections agreed.
+                lines.line(format_args!("a=rtcp-fb:* {CONGESTION_CONTROL}"));
+            }
             lines.line(format_args!("a=msid:gameway audio"));
             lines.line(format_args!("a=ssrc:{} cname:gameway", negotiated.audio_ssrc));
         }

@@ -1,0 +1,95 @@
+//! The native client's half of signalling, a driver: posts the offer, ends the session. It blocks for as long as the
+//! host takes, ten seconds at most.
+
+use bytes::Bytes;
+use http_body_util::{BodyExt, Full, Limited};
+use hyper::header::{AUTHORIZATION, CONTENT_TYPE, HOST, LOCATION};
+use hyper::{Method, Request, Uri};
+use hyper_util::rt::TokioIo;
+use std::io;
+use std::time::Duration;
+use tokio::net::TcpStream;
+
+const PATIENCE: Duration = Duration::from_secs(10);
+
+/// What the host answered.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct WhepSession {
+    /// The answer, for [`crate::Peer::accept_answer`].
+    pub answer: String,
+    /// Where the session ends by DELETE.
+    pub location: String,
+}
+
+/// Posts an offer to `url` (`http://HOST:PORT/whep`).
+///
+/// # Errors
+/// If the URL is not plain HTTP, the host is not there, or it refuses; the message has its reason.
+pub fn post_offer(url: &str, token: &str, offer: &str) -> io::Result<WhepSession> {
+    let (status, location, body) = exchange(&Method::POST, url, token, offer)?;
+    if status != 201 {
+        return Err(io::Error::other(format!("{url}: {status}: {}", body.trim())));
+    }
+    let location = location.ok_or_else(|| io::Error::other(format!("{url}: no Location")))?;
+    Ok(WhepSession { answer: body, location: resolve(url, &location) })
+}
+
+/// Ends a session by its location.
+///
+/// # Errors
+/// As [`post_offer`]; 404 if another client has taken over.
+pub fn end_session(location: &str, token: &str) -> io::Result<()> {
+    let (status, _, body) = exchange(&Method::DELETE, location, token, "")?;
+    if status == 200 {
+        return Ok(());
+    }
+    Err(io::Error::other(format!("{location}: {status}: {}", body.trim())))
+}
+
+/// A location is a whole URL or a path on the same host.
+fn resolve(url: &str, location: &str) -> String {
+    let base = url.split('/').take(3).collect::<Vec<_>>().join("/");
+    if location.starts_with('/') { base + location } else { location.to_owned() }
+}
+
+type Answer = (u16, Option<String>, String);
+
+fn exchange(method: &Method, url: &str, token: &str, body: &str) -> io::Result<Answer> {
+    let uri: Uri = url.parse().map_err(|error| io::Error::other(format!("{url}: {error}")))?;
+    if uri.scheme_str() != Some("http") || uri.host().is_none() {
+        return Err(io::Error::other(format!("{url}: must be http://HOST:PORT/whep")));
+    }
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+    runtime.block_on(async {
+        let exchange = tokio::time::timeout(PATIENCE, send(method, &uri, token, body));
+        exchange.await.map_err(|_| io::Error::other(format!("{url}: no answer within 10 s")))?
+    })
+}
+
+async fn send(method: &Method, uri: &Uri, token: &str, body: &str) -> io::Result<Answer> {
+    let host = uri.host().unwrap_or_default();
+    let port = uri.port_u16().unwrap_or(80);
+    let host = host.trim_start_matches('[').trim_end_matches(']');
+    let stream = TcpStream::connect((host, port)).await?;
+    let (mut sender, connection) = hyper::client::conn::http1::handshake(TokioIo::new(stream))
+        .await
+        .map_err(io::Error::other)?;
+    let driver = tokio::spawn(connection);
+    let path = uri.path_and_query().map_or("/", |it| it.as_str());
+    let request = Request::builder()
+        .method(method)
+        .uri(path)
+        .header(HOST, uri.authority().map_or(host, |it| it.as_str()))
+        .header(AUTHORIZATION, format!("Bearer {token}"))
+        .header(CONTENT_TYPE, "application/sdp")
+        .body(Full::new(Bytes::copy_from_slice(body.as_bytes())))
+        .map_err(io::Error::other)?;
+    let response = sender.send_request(request).await.map_err(io::Error::other)?;
+    let status = response.status().as_u16();
+    let location = response.headers().get(LOCATION).and_then(|it| it.to_str().ok());
+    let location = location.map(str::to_owned);
+    let limited = Limited::new(response.into_body(), crate::whep::MAX_BODY);
+    let bytes = limited.collect().await.map_err(io::Error::other)?.to_bytes();
+    driver.abort();
+    Ok((status, location, String::from_utf8_lossy(&bytes).into_owned()))
+}

@@ -1,0 +1,195 @@
+//! Reports on the wire: written and read again, against bytes worked out by hand, and in pieces.
+
+use gameway_control::SequenceNumber;
+use gameway_session::{FeedbackPacket, ReceivedPacket};
+use gameway_units::{Duration, Ecn, ReceiverInstant};
+use gameway_webrtc::Negotiated;
+use gameway_webrtc::feedback::arrival_times::ArrivalTimes;
+use gameway_webrtc::feedback::rfc8888::{Block, CongestionFeedback, PacketReport};
+use gameway_webrtc::feedback::twcc::{TransportFeedback, TransportFeedbackReader};
+use gameway_webrtc::feedback::{ReportReader, write_report};
+use proptest::prelude::*;
+
+fn terms(arrival_times: bool) -> Negotiated {
+    Negotiated { video_ssrc: 77, congestion_control: true, arrival_times, ..Negotiated::default() }
+}
+
+fn ecn() -> impl Strategy<Value = Ecn> {
+    prop_oneof![Just(Ecn::NotEct), Just(Ecn::Ect0), Just(Ecn::Ect1), Just(Ecn::Ce)]
+}
+
+/// A report as a session makes it: ages below 7 s, the last packet arrived.
+fn report(most: usize) -> impl Strategy<Value = FeedbackPacket> {
+    let packet = prop::option::weighted(0.8, (0..7_000_000_000_i64, ecn()));
+    (0..1_u64 << 40, 8_000_000_000..1_i64 << 50, prop::collection::vec(packet, 0..most), ecn())
+        .prop_map(|(base, generated, ages, last)| {
+            let generated = ReceiverInstant::from_nanos(generated);
+            let received = |(age, ecn)| ReceivedPacket {
+                arrival: generated.saturating_sub(Duration::from_nanos(age)),
+                ecn,
+            };
+            let ages = ages.into_iter().chain([Some((1_000, last))]);
+            FeedbackPacket {
+                base: SequenceNumber(base),
+                packets: ages.map(|age| age.map(received)).collect(),
+                generated,
+                key_frame_request: false,
+            }
+        })
+}
+
+/// Joins parts of a report.
+fn joined(reports: &[FeedbackPacket]) -> (u64, Vec<Option<ReceivedPacket>>) {
+    let mut packets = Vec::new();
+    for report in reports {
+        assert_eq!(report.base.0, reports[0].base.0 + packets.len() as u64, "a gap between parts");
+        packets.extend_from_slice(&report.packets);
+    }
+    (reports[0].base.0, packets)
+}
+
+proptest! {
+    #[test]
+    fn a_report_arrives_as_it_left(report in report(3_000), fine: bool, behind in 0..30_000_u64) {
+        let newest = SequenceNumber(report.base.0 + behind);
+        let compounds = write_report(&report, 5, &terms(fine)).unwrap();
+        let mut reader = ReportReader::default();
+        // A sender has heard of the receiver's clock before.
+        let mut back = Vec::new();
+        for compound in &compounds {
+            prop_assert!(compound.len() <= 1_150);
+            back.extend(reader.read(compound, &terms(fine), newest));
+        }
+        let (base, packets) = joined(&back);
+        prop_assert_eq!((base, packets.len()), (report.base.0, report.packets.len()));
+        let offset = |time: ReceiverInstant, origin: ReceiverInstant| time.saturating_since(origin);
+        for (sent, got) in report.packets.iter().zip(&packets) {
+            prop_assert_eq!(sent.map(|it| it.ecn), got.map(|it| it.ecn));
+            let (Some(sent), Some(got)) = (sent, got) else { continue };
+            if fine {
+                let error = offset(sent.arrival, got.arrival).as_nanos();
+                prop_assert!((0..1_000).contains(&error), "{} ns", error);
+            } else {
+                let sent_age = offset(report.generated, sent.arrival);
+                let got_age = offset(back[0].generated, got.arrival);
+                prop_assert!((sent_age - got_age).as_nanos().abs() <= 490_000);
+            }
+        }
+    }
+
+    #[test]
+    fn times_go_on_beyond_the_timestamp_s_wrap(start in 0..200_000_i64, gaps in prop::collection::vec(1..20_000_i64, 1..40)) {
+        let mut reader = ReportReader::default();
+        let mut time = start;
+        let mut before: Option<(i64, ReceiverInstant)> = None;
+        for gap in gaps {
+            time += gap;
+            let generated = ReceiverInstant::from_nanos(time * 1_000_000_000);
+            let packet = ReceivedPacket { arrival: generated, ecn: Ecn::NotEct };
+            let report = FeedbackPacket { packets: vec![Some(packet)], generated, ..FeedbackPacket::default() };
+            let compound = &write_report(&report, 5, &terms(false)).unwrap()[0];
+            let read = reader.read(compound, &terms(false), SequenceNumber(0)).remove(0);
+            if let Some((then, earlier)) = before {
+                let error = read.generated.saturating_since(earlier) - Duration::from_secs(time - then);
+                prop_assert!(error.as_nanos().abs() < 31_000, "{}", error);
+            }
+            before = Some((time, read.generated));
+        }
+    }
+
+    #[test]
+    fn transport_feedback_is_read_as_written(
+        base: u16, reference in -(1_i32 << 23)..1 << 23, count: u8,
+        packets in prop::collection::vec(prop::option::of(any::<i16>()), 1..400),
+    ) {
+        let packet = TransportFeedback { sender_ssrc: 1, ssrc: 2, base, reference, count, packets };
+        let mut bytes = Vec::new();
+        packet.write(&mut bytes);
+        prop_assert_eq!(TransportFeedback::parse(&bytes).unwrap(), packet);
+    }
+
+    #[test]
+    fn whatever_comes_is_read_or_refused(bytes in prop::collection::vec(any::<u8>(), 0..200), kind in 0..3) {
+        let mut bytes = bytes;
+        if bytes.len() >= 12 {
+            // Most inputs should get beyond the first check.
+            let head: &[u8] = match kind { 0 => &[0x8B, 205], 1 => &[0x8F, 205], _ => &[0x80, 204] };
+            bytes[..2].copy_from_slice(head);
+            if kind == 2 { bytes[8..12].copy_from_slice(b"GWAT"); }
+        }
+        if let Ok(packet) = CongestionFeedback::parse(&bytes) {
+            let mut again = Vec::new();
+            packet.write(&mut again).unwrap();
+            prop_assert_eq!(CongestionFeedback::parse(&again).unwrap(), packet);
+        }
+        let _ = TransportFeedback::parse(&bytes);
+        let _ = ArrivalTimes::parse(&bytes);
+    }
+}
+
+/// RFC 8888 section 3.1, figure 1, by hand: two streams, of which the second has an even number of packets.
+#[test]
+fn the_layout_is_that_of_the_rfc() {
+    let report = |ecn, offset| Some(PacketReport { ecn, offset });
+    let packet = CongestionFeedback {
+        sender_ssrc: 0x0102_0304,
+        blocks: vec![
+            Block {
+                ssrc: 0xA,
+                begin: 0xFFFF,
+                reports: vec![report(Ecn::Ce, 1), None, report(Ecn::NotEct, 0x1FFE)],
+            },
+            Block {
+                ssrc: 0xB,
+                begin: 7,
+                reports: vec![report(Ecn::Ect1, 0), report(Ecn::Ect0, 1024)],
+            },
+        ],
+        timestamp: 0xCAFE_0001,
+    };
+    let mut bytes = Vec::new();
+    packet.write(&mut bytes).unwrap();
+    let expected = [
+        0x8B, 205, 0, 9, 1, 2, 3, 4, // header: 10 words
+        0, 0, 0, 0xA, 0xFF, 0xFF, 0, 3, 0xE0, 0x01, 0, 0, 0x9F, 0xFE, 0,
+        0, // three reports, padded
+        0, 0, 0, 0xB, 0, 7, 0, 2, 0xA0, 0x00, 0xC4, 0x00, // two
+        0xCA, 0xFE, 0, 1,
+    ];
+    assert_eq!(bytes, expected);
+    assert_eq!(CongestionFeedback::parse(&bytes).unwrap(), packet);
+}
+
+/// The draft's chunks by hand: a run of 3 lost, a vector of one-bit symbols, one of two-bit symbols.
+#[test]
+fn chunks_of_all_three_kinds_are_read() {
+    let mut bytes = vec![0x8F, 205, 0, 0, 0, 0, 0, 1, 0, 0, 0, 2, 0xFF, 0xFE, 0, 20];
+    bytes.extend([0, 0, 2, 9]); // reference 2 * 64 ms, packet 9
+    bytes.extend([0x00, 0x03]); // run: 3 not arrived
+    bytes.extend([0b1010_0000, 0b0000_0001]); // one-bit: first and last of 14 arrived
+    bytes.extend([0b1101_1000, 0b0000_0000]); // two-bit: small, large, then not; 3 of 7 used
+    bytes.extend([4, 8, 12, 0xFF, 0xFC, 0]); // differences: 4, 8, 12, -4 quarters of a millisecond
+    bytes.resize(bytes.len().next_multiple_of(4), 0);
+    let packet = TransportFeedback::parse(&bytes).unwrap();
+    let arrived: Vec<(usize, i16)> =
+        packet.packets.iter().enumerate().filter_map(|(at, it)| Some((at, (*it)?))).collect();
+    assert_eq!(packet.packets.len(), 20);
+    assert_eq!(arrived, [(3, 4), (16, 8), (17, 12), (18, -4)]);
+    let read = TransportFeedbackReader::default().to_session(&packet, SequenceNumber(65_560));
+    assert_eq!(read.base, SequenceNumber(65_534));
+    let last = read.packets.last().unwrap().unwrap();
+    assert_eq!(last.arrival.as_nanos(), 128_000_000 + (4 + 8 + 12 - 4) * 250_000);
+    assert_eq!(read.generated.as_nanos(), 128_000_000 + 24 * 250_000);
+}
+
+#[test]
+fn a_request_for_a_key_frame_travels_with_or_without_a_report() {
+    let request = FeedbackPacket { key_frame_request: true, ..FeedbackPacket::default() };
+    let compounds = write_report(&request, 5, &terms(true)).unwrap();
+    assert_eq!(compounds.len(), 1);
+    let mut reader = ReportReader::default();
+    let read = reader.read(&compounds[0], &terms(true), SequenceNumber(9));
+    assert_eq!((read.len(), read[0].key_frame_request, read[0].packets.len()), (1, true, 0));
+    let another = Negotiated { video_ssrc: 78, ..terms(true) };
+    assert!(reader.read(&compounds[0], &another, SequenceNumber(9)).is_empty());
+}

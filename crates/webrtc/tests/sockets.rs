@@ -1,0 +1,325 @@
+//! Real sockets on loopback: ECN and kernel timestamps, a whole session with signalling over HTTP, and a signalling
+//! port under attack while a session runs.
+#![expect(clippy::disallowed_methods, reason = "this test drives sockets and threads in real time")]
+#![expect(clippy::disallowed_types, reason = "this test drives sockets and threads in real time")]
+
+use gameway_units::{Duration, Ecn, Instant};
+use gameway_webrtc::http::{SignalingConfig, SignalingRequest, SignalingServer};
+use gameway_webrtc::socket::{MediaSocket, MonotonicClock};
+use gameway_webrtc::whep_client::{end_session, post_offer};
+use gameway_webrtc::{
+    ClientConfig, Event, Extensions, HostConfig, Identity, Peer, RtpHeader, RtpPacket, Secrets,
+    Transmit,
+};
+use std::io::{Read, Write};
+use std::net::{SocketAddr, TcpStream};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+
+fn any(ip: &str) -> SocketAddr {
+    SocketAddr::new(ip.parse().unwrap(), 0)
+}
+
+#[test]
+fn ecn_and_arrival_times_are_the_kernel_s() {
+    let clock = MonotonicClock::starting_now();
+    for ip in ["127.0.0.1", "::1"] {
+        let sender = MediaSocket::bind(any(ip), clock).unwrap();
+        let mut receiver = MediaSocket::bind(any(ip), clock).unwrap();
+        let marks = [Ecn::NotEct, Ecn::Ect0, Ecn::Ect1, Ecn::Ce];
+        let mut sent = Vec::new();
+        for (index, ecn) in marks.into_iter().cycle().take(8).enumerate() {
+            let bytes = vec![index as u8; 100];
+            let transmit =
+                Transmit { from: Some(sender.address()), to: receiver.address(), ecn, bytes };
+            let before = clock.now();
+            sender.send(&transmit).unwrap();
+            sent.push((before, clock.now()));
+            std::thread::sleep(std::time::Duration::from_millis(2));
+        }
+        // Read late on purpose: the arrivals are the kernel's, not ours.
+        let mut got = Vec::new();
+        assert!(receiver.wait(clock.now() + Duration::from_secs(1)).unwrap());
+        receiver.receive(|it| got.push((it.bytes[0], it.ecn, it.arrival, it.from, it.to))).unwrap();
+        assert_eq!(got.len(), 8, "{ip}");
+        for (index, (first, ecn, arrival, from, to)) in got.into_iter().enumerate() {
+            assert_eq!((usize::from(first), ecn), (index, marks[index % 4]), "{ip}");
+            assert_eq!((from, to), (sender.address(), receiver.address()));
+            let (before, after) = sent[index];
+            let slack = Duration::from_micros(300);
+            assert!(
+                arrival >= before - slack && arrival <= after + slack,
+                "{ip}: {arrival:?} {before:?}"
+            );
+        }
+    }
+}
+
+#[test]
+fn waiting_ends_at_its_deadline() {
+    let clock = MonotonicClock::starting_now();
+    let socket = MediaSocket::bind(any("127.0.0.1"), clock).unwrap();
+    let deadline = clock.now() + Duration::from_millis(20);
+    assert!(!socket.wait(deadline).unwrap());
+    let late = clock.now().saturating_since(deadline);
+    assert!(late >= Duration::ZERO && late < Duration::from_millis(100), "{late}");
+    assert!(!socket.wait(Instant::from_nanos(0)).unwrap(), "a past deadline does not block");
+}
+
+const TOKEN: &str = "only-me";
+
+/// A host that sends 1000 packets/s to whoever is connected; `stop` ends it.
+struct TestHost {
+    address: SocketAddr,
+    stop: Arc<AtomicBool>,
+    offers: Arc<AtomicU64>,
+    thread: Option<std::thread::JoinHandle<()>>,
+}
+
+impl TestHost {
+    fn start() -> Self {
+        let stop = Arc::new(AtomicBool::new(false));
+        let offers = Arc::new(AtomicU64::new(0));
+        let clock = MonotonicClock::starting_now();
+        let socket = MediaSocket::bind(any("127.0.0.1"), clock).unwrap();
+        let listen = any("127.0.0.1");
+        let config = SignalingConfig { listen, token: TOKEN.to_owned(), wake: None };
+        let signaling = SignalingServer::start(config).unwrap();
+        let address = signaling.address();
+        let (stopped, counted) = (Arc::clone(&stop), Arc::clone(&offers));
+        let thread =
+            std::thread::spawn(move || host_loop(clock, socket, &signaling, &stopped, &counted));
+        Self { address, stop, offers, thread: Some(thread) }
+    }
+
+    fn url(&self) -> String {
+        format!("http://{}/whep", self.address)
+    }
+}
+
+impl Drop for TestHost {
+    fn drop(&mut self) {
+        self.stop.store(true, Ordering::Relaxed);
+        if let Some(thread) = self.thread.take() {
+            let _ = thread.join();
+        }
+    }
+}
+
+fn host_loop(
+    clock: MonotonicClock,
+    mut socket: MediaSocket,
+    signaling: &SignalingServer,
+    stop: &AtomicBool,
+    offers: &AtomicU64,
+) {
+    let identity = Identity::generate().unwrap();
+    let candidates = vec![socket.address()];
+    let config = HostConfig { identity, candidates, export_keys: false };
+    let mut session: Option<(String, Peer)> = None;
+    let (mut next, mut sequence) = (clock.now(), 0_u16);
+    while !stop.load(Ordering::Relaxed) {
+        let now = clock.now();
+        match signaling.poll() {
+            Some(SignalingRequest::Offer { session: name, offer, reply }) => {
+                offers.fetch_add(1, Ordering::Relaxed);
+                match Peer::answer(now, &config, Secrets::from_system(), &offer) {
+                    Ok((peer, answer)) => {
+                        session = Some((name, peer));
+                        reply.accept(answer);
+                    }
+                    Err(error) => reply.refuse(400, error.to_string()),
+                }
+            }
+            Some(SignalingRequest::End { session: name, reply }) => {
+                if session.as_ref().is_some_and(|(ours, _)| *ours == name) {
+                    session = None;
+                    reply.accept(String::new());
+                } else {
+                    reply.refuse(404, "no such session".to_owned());
+                }
+            }
+            None => {}
+        }
+        if let Some((_, peer)) = &mut session {
+            peer.handle_timeout(now);
+            while now >= next && peer.is_connected() {
+                next += Duration::from_millis(1);
+                sequence = sequence.wrapping_add(1);
+                let terms = peer.negotiated();
+                let header = RtpHeader {
+                    payload_type: terms.video.unwrap(),
+                    sequence_number: sequence,
+                    ssrc: terms.video_ssrc,
+                    ..RtpHeader::default()
+                };
+                let extensions = Extensions::default();
+                let packet = RtpPacket { header, extensions, payload: &[1; 500], padding: 0 };
+                peer.send_rtp(&packet, Ecn::Ect1).unwrap();
+            }
+            while peer.poll_event().is_some() {}
+            while let Some(transmit) = peer.poll_transmit() {
+                socket.send(&transmit).unwrap();
+            }
+        }
+        next = next.max(now - Duration::from_millis(20));
+        socket.wait(now + Duration::from_millis(1)).unwrap();
+        let peer = &mut session;
+        let take = |got: gameway_webrtc::socket::Received<'_>| {
+            if let Some((_, peer)) = peer {
+                peer.handle_datagram(got.arrival, got.from, got.to, got.ecn, got.bytes);
+            }
+        };
+        socket.receive(take).unwrap();
+    }
+}
+
+/// A client with its socket.
+struct TestClient {
+    clock: MonotonicClock,
+    socket: MediaSocket,
+    peer: Peer,
+    location: String,
+    packets: Vec<(u16, Ecn, Instant)>,
+    closed: bool,
+}
+
+impl TestClient {
+    fn connect(host: &TestHost) -> Self {
+        let clock = MonotonicClock::starting_now();
+        let socket = MediaSocket::bind(any("127.0.0.1"), clock).unwrap();
+        let identity = Identity::generate().unwrap();
+        let config = ClientConfig { identity, arrival_times: true, export_keys: false };
+        let (mut peer, offer) = Peer::offer(clock.now(), &config, Secrets::from_system());
+        let session = post_offer(&host.url(), TOKEN, &offer).unwrap();
+        peer.accept_answer(clock.now(), &session.answer).unwrap();
+        let location = session.location;
+        Self { clock, socket, peer, location, packets: Vec::new(), closed: false }
+    }
+
+    fn run(&mut self, span: Duration) {
+        let end = self.clock.now() + span;
+        while self.clock.now() < end {
+            let now = self.clock.now();
+            self.peer.handle_timeout(now);
+            while let Some(event) = self.peer.poll_event() {
+                match event {
+                    Event::Rtp { header, ecn, arrival, .. } => {
+                        self.packets.push((header.sequence_number, ecn, arrival));
+                    }
+                    Event::Closed(_) => self.closed = true,
+                    _ => {}
+                }
+            }
+            while let Some(transmit) = self.peer.poll_transmit() {
+                self.socket.send(&transmit).unwrap();
+            }
+            let deadline = self.peer.next_deadline().unwrap_or(end).min(end);
+            if self.socket.wait(deadline).unwrap() {
+                let peer = &mut self.peer;
+                let take = |got: gameway_webrtc::socket::Received<'_>| {
+                    peer.handle_datagram(got.arrival, got.from, got.to, got.ecn, got.bytes);
+                };
+                self.socket.receive(take).unwrap();
+            }
+        }
+    }
+}
+
+#[test]
+fn a_session_over_real_sockets_and_a_second_client_takes_over() {
+    let host = TestHost::start();
+    let mut first = TestClient::connect(&host);
+    first.run(Duration::from_millis(500));
+    assert!(first.packets.len() > 100, "{}", first.packets.len());
+    assert!(first.packets.iter().all(|(_, ecn, _)| *ecn == Ecn::Ect1));
+    // Without the token: nothing, and the stream goes on.
+    let refused = post_offer(&host.url(), "guess", "v=0").unwrap_err().to_string();
+    assert!(refused.contains("401"), "{refused}");
+    let nonsense = post_offer(&host.url(), TOKEN, "nonsense").unwrap_err().to_string();
+    assert!(nonsense.contains("400") && nonsense.contains("line 1"), "{nonsense}");
+    let before = first.packets.len();
+    first.run(Duration::from_millis(300));
+    assert!(first.packets.len() > before + 100);
+    // With it: the second has the stream, and the first one's session is gone.
+    let mut second = TestClient::connect(&host);
+    second.run(Duration::from_millis(500));
+    assert!(second.packets.len() > 100);
+    first.run(Duration::from_millis(50));
+    let before = first.packets.len();
+    first.run(Duration::from_millis(200));
+    assert_eq!(first.packets.len(), before);
+    assert!(end_session(&first.location, TOKEN).unwrap_err().to_string().contains("404"));
+    assert!(end_session(&second.location, "guess").unwrap_err().to_string().contains("401"));
+    end_session(&second.location, TOKEN).unwrap();
+}
+
+/// One bogus request; what the server said.
+fn bogus(address: SocketAddr, number: usize) -> String {
+    let Ok(mut stream) = TcpStream::connect(address) else { return String::new() };
+    stream.set_read_timeout(Some(std::time::Duration::from_secs(12))).unwrap();
+    let request: Vec<u8> = match number % 6 {
+        0 => vec![number as u8; 2_000],
+        1 => format!("GET / HTTP/1.1\r\nX: {}\r\n\r\n", "a".repeat(100_000)).into_bytes(),
+        2 => format!("POST /whep HTTP/1.1\r\nHost: x\r\nContent-Length: 99999999999999999999{number}\r\n\r\n").into(),
+        3 => b"POST /whep HTTP/1.1\r\nHost: x\r\nContent-Type: application/sdp\r\nContent-Length: 3\r\n\r\nv=0".to_vec(),
+        4 => {
+            let body = "a".repeat(70_000);
+            let head = "POST /whep?token=only-me HTTP/1.1\r\nHost: x\r\nContent-Type: application/sdp\r\n";
+            format!("{head}Content-Length: {}\r\n\r\n{body}", body.len()).into_bytes()
+        }
+        _ => b"DELETE /whep/../../x HTTP/1.0\r\nAuthorization: Bearer \xff\xfe\r\n\r\n".to_vec(),
+    };
+    // The server may hang up before it has read everything.
+    let _ = stream.write_all(&request);
+    if number % 6 == 0 {
+        // Garbage may look like the beginning of a long line; do not wait for its time to run out.
+        let _ = stream.shutdown(std::net::Shutdown::Write);
+    }
+    let mut answer = Vec::new();
+    let _ = stream.read_to_end(&mut answer);
+    String::from_utf8_lossy(&answer).lines().next().unwrap_or("").to_owned()
+}
+
+#[test]
+fn a_thousand_bogus_requests_do_not_disturb_a_session() {
+    let host = TestHost::start();
+    let mut client = TestClient::connect(&host);
+    client.run(Duration::from_millis(300));
+    let address = host.address;
+    let began = client.clock.now();
+    let before = client.packets.len();
+    // Slow ones that never finish their header, all the while.
+    let slow: Vec<TcpStream> = (0..20)
+        .map(|_| {
+            let mut stream = TcpStream::connect(address).unwrap();
+            stream.write_all(b"POST /whep HTTP/1.1\r\nHost").unwrap();
+            stream
+        })
+        .collect();
+    let attack =
+        std::thread::spawn(move || (0..1_000).map(|n| bogus(address, n)).collect::<Vec<_>>());
+    while !attack.is_finished() {
+        client.run(Duration::from_millis(50));
+        assert!(client.clock.now() - began < Duration::from_secs(60));
+    }
+    let answers = attack.join().unwrap();
+    let offers = host.offers.load(Ordering::Relaxed);
+    assert_eq!(offers, 1, "no bogus request reached the session");
+    for (number, answer) in answers.iter().enumerate() {
+        // Refused with 4xx, or hung up on.
+        let refused = answer.starts_with("HTTP/1.1 4") || answer.starts_with("HTTP/1.0 4");
+        assert!(refused || answer.is_empty(), "{number}: {answer}");
+    }
+    let answered = |status: &str| answers.iter().filter(|it| it.contains(status)).count();
+    assert!(answered(" 401 ") >= 300, "{}", answered(" 401 "));
+    let span = (client.clock.now() - began).as_secs_f64();
+    let expected = span * 1_000.0;
+    let got = (client.packets.len() - before) as f64;
+    assert!(got >= 0.95 * expected && got <= 1.05 * expected + 30.0, "{got} of {expected}");
+    assert!(!client.closed);
+    // And signalling still works, though the slow ones hold on.
+    let refused = post_offer(&host.url(), TOKEN, "v=0").unwrap_err().to_string();
+    assert!(refused.contains("400"), "{refused}");
+    drop(slow);
+}

@@ -1,0 +1,90 @@
+//! Every parser of WebRTC's peer: none panics, and what is read and can be written reads the same again.
+#![no_main]
+
+use gameway_control::SequenceNumber;
+use gameway_webrtc::data::parse_open;
+use gameway_webrtc::feedback::ReportReader;
+use gameway_webrtc::feedback::arrival_times::ArrivalTimes;
+use gameway_webrtc::feedback::frames::FrameReports;
+use gameway_webrtc::feedback::rfc8888::CongestionFeedback;
+use gameway_webrtc::feedback::twcc::TransportFeedback;
+use gameway_webrtc::ice::stun;
+use gameway_webrtc::rtp::{ParsedRtp, RtpPacket};
+use gameway_webrtc::sdp::Description;
+use gameway_webrtc::{Fingerprint, Negotiated, rtcp};
+use libfuzzer_sys::fuzz_target;
+
+fn terms() -> Negotiated {
+    Negotiated {
+        video_ssrc: 1,
+        transport_wide: Some(1),
+        playout_delay: Some(2),
+        frame: Some(3),
+        transport_cc: true,
+        congestion_control: true,
+        arrival_times: true,
+        ..Negotiated::default()
+    }
+}
+
+fn rtp(bytes: &[u8]) {
+    let Some(parsed) = ParsedRtp::parse(bytes, &terms()) else { return };
+    let payload = &bytes[parsed.payload_start..parsed.payload_end];
+    let packet = RtpPacket { header: parsed.header, extensions: parsed.extensions, payload, padding: 0 };
+    let mut again = Vec::new();
+    packet.write(&terms(), &mut again).expect("what was read can be written");
+    let read = ParsedRtp::parse(&again, &terms()).expect("what was written can be read");
+    assert_eq!((read.header, read.extensions), (parsed.header, parsed.extensions));
+    assert_eq!(&again[read.payload_start..read.payload_end], payload);
+}
+
+fn feedback(bytes: &[u8]) {
+    for packet in rtcp::packets(bytes) {
+        let _ = rtcp::asks_for_key_frame(&packet, 1);
+        if let Ok(read) = CongestionFeedback::parse(packet.bytes) {
+            let mut again = Vec::new();
+            read.write(&mut again).expect("what was read can be written");
+            assert_eq!(CongestionFeedback::parse(&again).ok(), Some(read));
+        }
+        if let Ok(read) = TransportFeedback::parse(packet.bytes) {
+            let mut again = Vec::new();
+            read.write(&mut again);
+            assert_eq!(TransportFeedback::parse(&again).ok(), Some(read));
+        }
+        let _ = ArrivalTimes::parse(packet.bytes);
+    }
+    let mut reader = ReportReader::default();
+    for newest in [0, 70_000, u64::MAX] {
+        for report in reader.read(bytes, &terms(), SequenceNumber(newest)) {
+            assert!(report.packets.len() <= 65_535);
+        }
+    }
+}
+
+fuzz_target!(|data: &[u8]| {
+    let Some((kind, bytes)) = data.split_first() else { return };
+    match kind % 6 {
+        0 => rtp(bytes),
+        1 => feedback(bytes),
+        2 => {
+            if let Some(message) = stun::Message::parse(bytes) {
+                let _ = message.is_from_holder_of("password");
+            }
+        }
+        3 => {
+            if let Ok(reports) = FrameReports::parse(bytes) {
+                assert_eq!(FrameReports::parse(&reports.to_bytes()).ok(), Some(reports));
+            }
+        }
+        4 => {
+            let _ = parse_open(bytes);
+        }
+        _ => {
+            let text = String::from_utf8_lossy(bytes);
+            let _ = Fingerprint::parse(&text);
+            if let Ok(description) = Description::parse(&text) {
+                assert!(description.media.len() <= 16);
+            }
+        }
+    }
+});

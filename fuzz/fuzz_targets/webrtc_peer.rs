@@ -1,0 +1,45 @@
+//! A host's peer: an offer from anyone, then datagrams from anyone. It never panics, never connects to one who has no
+//! keys, and sends no more than it was asked.
+#![no_main]
+
+use gameway_units::{Ecn, Instant};
+use gameway_webrtc::{HostConfig, Identity, Peer, Secrets, whep};
+use libfuzzer_sys::fuzz_target;
+use std::sync::OnceLock;
+
+const OFFER: &str = include_str!("../seeds/webrtc_peer/offer.sdp");
+
+fn config() -> &'static HostConfig {
+    static CONFIG: OnceLock<HostConfig> = OnceLock::new();
+    CONFIG.get_or_init(|| HostConfig {
+        identity: Identity::generate().expect("a certificate"),
+        candidates: vec![([127, 0, 0, 1], 1).into()],
+        export_keys: false,
+    })
+}
+
+fuzz_target!(|data: &[u8]| {
+    let text = String::from_utf8_lossy(data);
+    let now = Instant::ZERO;
+    // As an offer, as the head of a request, and as datagrams to a peer with a good offer.
+    let _ = Peer::answer(now, config(), Secrets::new([1; 32]), &text);
+    let mut words = text.splitn(4, ' ');
+    let mut word = || words.next().unwrap_or("");
+    let request = whep::Request {
+        method: word(),
+        path: word(),
+        query: word(),
+        authorization: Some(word()),
+        content_type: None,
+    };
+    assert!(!matches!(whep::judge(&request, "a token of twenty letters"), whep::Verdict::Offer));
+    let (mut peer, _) = Peer::answer(now, config(), Secrets::new([1; 32]), OFFER).expect("a good offer");
+    let (from, to) = (([127, 0, 0, 2], 2).into(), ([127, 0, 0, 1], 1).into());
+    for (index, datagram) in data.chunks(60).enumerate() {
+        let now = Instant::from_nanos(index as i64 * 1_000_000);
+        peer.handle_datagram(now, from, to, Ecn::Ce, datagram);
+        peer.handle_timeout(now);
+        assert!(peer.poll_transmit().is_none(), "an answer to one without the password");
+    }
+    assert!(!peer.is_connected());
+});
