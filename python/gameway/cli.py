@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 import sys
 from enum import StrEnum
 from pathlib import Path
@@ -370,6 +371,9 @@ def _run_found(
     report: bool,
 ) -> None:
     """Run an experiment's file, or a suite's folder."""
+    if on is On.live:
+        # As Ctrl-C: namespaces must not outlive their run.
+        signal.signal(signal.SIGTERM, signal.default_int_handler)
     if library.is_suite(found):
         _run_suite(_suite(found, settings, runs, parts), on, jobs, folder, report=report)
     elif parts:
