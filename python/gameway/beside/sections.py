@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import polars as pl
 
 from gameway.beside import Row, Side, compare, frame
+from gameway.beside.figure import over_time
 from gameway.beside.tolerances import TOLERANCES
 from gameway.beside.twin import twin_of
 from gameway.live import lateness
@@ -30,19 +31,23 @@ NS_PER_US = 1e3
 
 def sections(live: ResultFolder, simulated: ResultFolder | None) -> list[Section]:
     """What a live report has beyond the ordinary one."""
-    found = [] if simulated is None else [beside(compare(simulated, live))]
+    found = [] if simulated is None else [both(simulated, live)]
     return [*found, exactness(live)]
+
+
+def both(simulated: ResultFolder, live: ResultFolder) -> Section:
+    """The means of both sides, and their bitrates over time."""
+    drawn = over_time(simulated, live)
+    return replace(beside(compare(simulated, live)), figures=[drawn] if drawn else [])
 
 
 def of_suite(page: Page, live: Mapping[str, Results]) -> Page:
     """The page of a suite whose parts were run live: each beside its simulation."""
-    compared: dict[str, list[Row]] = {}
-    for name, results in live.items():
-        simulated = twin_of(results)
-        compared[name] = [] if simulated is None else compare(simulated, results)
+    twins = {name: twin for name, results in live.items() if (twin := twin_of(results))}
+    compared = {name: compare(twin, live[name]) for name, twin in twins.items()}
     every = [row for rows in compared.values() for row in rows]
-    own = [replace(beside(rows), title=f"{name}: simulated and live")
-           for name, rows in compared.items() if rows]  # fmt: skip
+    own = [replace(both(twin, live[name]), title=f"{name}: simulated and live")
+           for name, twin in twins.items()]  # fmt: skip
     exact = [replace(exactness(results), title=f"{name}: how exact it was")
              for name, results in live.items()]  # fmt: skip
     # What a suite's page has of its own is about controllers: of flows without, it is empty.
