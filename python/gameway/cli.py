@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 import sys
 from enum import StrEnum
 from pathlib import Path
@@ -111,10 +112,13 @@ NoReport = Annotated[bool, typer.Option("--no-report", help="Leave out the HTML 
 
 @app.command(name="run")
 def run_command(
-    file: Annotated[Path, typer.Argument(help="Experiment file (TOML).")],
+    file: Annotated[
+        Path, typer.Argument(help="Experiment file (TOML), or a folder of several: a suite.")
+    ],
     on: Where = On.sim,
     runs: Runs = None,
     settings: Sets = None,
+    parts: Parts = None,
     jobs: Jobs = None,
     folder: Out = None,
     no_report: NoReport = False,
@@ -128,8 +132,7 @@ def run_command(
 
     Next: open the report, or read the tables in Python with `gameway.Results.open("results/try")`.
     """
-    experiment = gameway.load(file)
-    _run(_set(experiment, settings, runs), on, jobs, folder, report=not no_report)
+    _run_found(file, settings, runs, parts, on, jobs, folder, report=not no_report)
 
 
 @app.command()
@@ -153,14 +156,7 @@ def reproduce(
     Next: open the report; published and simulated values stand side by side, with the difference.
     """
     found = library.find(name)
-    if found.is_dir():
-        suite = _suite(found, settings, runs, parts)
-        _run_suite(suite, on, jobs, folder, report=not no_report)
-    elif parts:
-        raise gameway.InputError(f"{name} is one experiment, it has no parts", file="--part")
-    else:
-        experiment = gameway.load(found)
-        _run(_set(experiment, settings, runs), on, jobs, folder, report=not no_report)
+    _run_found(found, settings, runs, parts, on, jobs, folder, report=not no_report)
 
 
 @app.command()
@@ -361,6 +357,30 @@ def main() -> None:
 def _set(experiment: Experiment, settings: list[str] | None, runs: int | None) -> Experiment:
     own = [] if runs is None else [f"runs={runs}"]
     return experiment.with_overrides([*(settings or []), *own])
+
+
+def _run_found(
+    found: Path,
+    settings: list[str] | None,
+    runs: int | None,
+    parts: list[str] | None,
+    on: On,
+    jobs: int | None,
+    folder: Path | None,
+    *,
+    report: bool,
+) -> None:
+    """Run an experiment's file, or a suite's folder."""
+    if on is On.live:
+        # As Ctrl-C: namespaces must not outlive their run.
+        signal.signal(signal.SIGTERM, signal.default_int_handler)
+    if library.is_suite(found):
+        _run_suite(_suite(found, settings, runs, parts), on, jobs, folder, report=report)
+    elif parts:
+        problem = f"{found} is one experiment, it has no parts"
+        raise gameway.InputError(problem, file="--part")
+    else:
+        _run(_set(gameway.load(found), settings, runs), on, jobs, folder, report=report)
 
 
 def _run(

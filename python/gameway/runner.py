@@ -26,6 +26,8 @@ if TYPE_CHECKING:
     from gameway.experiment import Experiment
 
 SHOWN_FAILURES = 3
+ANSWER_S = 0.2
+"""How soon Ctrl-C is answered: other libraries' handlers restart a wait that has no end."""
 
 
 class Interrupted(GamewayError):
@@ -130,7 +132,7 @@ def _run_all(sweep: Sweep, jobs: int, progress: Progress, own: Driver) -> None:
         for _ in range(jobs):
             _launch(pool, flying, waiting, sweep, own.run_one)
         while flying:
-            for future in wait(flying, return_when=FIRST_COMPLETED).done:
+            for future in wait(flying, ANSWER_S, return_when=FIRST_COMPLETED).done:
                 _land(future, flying.pop(future), sweep, progress)
                 _launch(pool, flying, waiting, sweep, own.run_one)
     except KeyboardInterrupt:

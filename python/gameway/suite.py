@@ -136,6 +136,8 @@ def open_parts(out: str | Path) -> dict[str, Results]:
 
 def page(out: str | Path) -> Page:
     """Make the page of a suite out of what is there; it says what is missing."""
+    from gameway.beside import twin  # noqa: PLC0415 (heavy; help must be quick)
+    from gameway.beside.sections import of_suite  # noqa: PLC0415 (as that)
     from gameway.report.head import common_facts  # noqa: PLC0415 (heavy; help must be quick)
     from gameway.reproductions import page_of  # noqa: PLC0415 (as that)
 
@@ -145,6 +147,9 @@ def page(out: str | Path) -> Page:
     if not ready:
         raise InputError("no run has finished yet", file=out, hint="wait, or run it again")
     made = page_of(found["suite"])(ready)
+    live = {name: results for name, results in ready.items() if twin.is_live(results)}
+    if live:
+        made = of_suite(made, live)
     missing = _missing(found["parts"], parts)
     title = made.title or str(found.get("title") or found["suite"])
     warning = " ".join([made.warning, *missing]).strip()

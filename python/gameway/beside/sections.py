@@ -3,19 +3,26 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import polars as pl
 
 from gameway.beside import Row, Side, compare, frame
+from gameway.beside.figure import over_time
 from gameway.beside.tolerances import TOLERANCES
+from gameway.beside.twin import twin_of
 from gameway.live import lateness
 from gameway.metrics.source import finished_runs
 from gameway.report.page import Section, Table
 from gameway.report.tables import UNKNOWN, number
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from gameway.metrics.source import ResultFolder, Run
+    from gameway.report.page import Page
+    from gameway.results import Results
 
 WITHIN, OUTSIDE = "within", "OUTSIDE"
 MOST_NAMED = 3
@@ -24,8 +31,59 @@ NS_PER_US = 1e3
 
 def sections(live: ResultFolder, simulated: ResultFolder | None) -> list[Section]:
     """What a live report has beyond the ordinary one."""
-    found = [] if simulated is None else [beside(compare(simulated, live))]
+    found = [] if simulated is None else [both(simulated, live)]
     return [*found, exactness(live)]
+
+
+def both(simulated: ResultFolder, live: ResultFolder) -> Section:
+    """The means of both sides, and their bitrates over time."""
+    drawn = over_time(simulated, live)
+    return replace(beside(compare(simulated, live)), figures=[drawn] if drawn else [])
+
+
+def of_suite(page: Page, live: Mapping[str, Results]) -> Page:
+    """The page of a suite whose parts were run live: each beside its simulation."""
+    twins = {name: twin for name, results in live.items() if (twin := twin_of(results))}
+    compared = {name: compare(twin, live[name]) for name, twin in twins.items()}
+    every = [row for rows in compared.values() for row in rows]
+    own = [replace(both(twin, live[name]), title=f"{name}: simulated and live")
+           for name, twin in twins.items()]  # fmt: skip
+    exact = [replace(exactness(results), title=f"{name}: how exact it was")
+             for name, results in live.items()]  # fmt: skip
+    # What a suite's page has of its own is about controllers: of flows without, it is empty.
+    others = [section for section in page.sections if _has_rows(section)]
+    warnings = (page.warning, *(f"{name}: {warning(one)}" for name, one in live.items()
+                                if warning(one)))  # fmt: skip
+    return replace(
+        page,
+        sections=[_overview(compared), *own, *others, *exact],
+        statement=[*page.statement, statement(every)],
+        warning=" ".join(text for text in warnings if text),
+        kind="live report",
+    )
+
+
+def _has_rows(section: Section) -> bool:
+    return bool(section.figures) or any(table.frame.height for table in section.tables)
+
+
+def _overview(compared: Mapping[str, list[Row]]) -> Section:
+    """How many means of each part agree."""
+    rows = []
+    for name, own in compared.items():
+        outside = [row for row in own if not row.within]
+        named = dict.fromkeys(f"{row.tolerance.label} of {row.flow}" for row in outside)
+        rows.append(
+            {
+                "part": name,
+                "means": str(len(own)),
+                "within": str(len(own) - len(outside)),
+                "outside": "; ".join(named) or "none",
+            }
+        )
+    table = Table("", pl.DataFrame(rows), "overview", main=True)
+    text = "Means of live runs within their tolerance of the simulated ones, part by part."
+    return Section("Simulated and live", text, [table])
 
 
 def beside(rows: list[Row]) -> Section:

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from gameway import _core
-from gameway.metrics.source import competitors, streams
+from gameway.overrides import DEFAULT_NAMES
 
 PING = "ping"
 """The flow of the pings, as in the simulator."""
@@ -59,12 +59,12 @@ class Plan:
     @property
     def streams(self) -> list[dict[str, Any]]:
         """The game streams of the run."""
-        return streams(self.spec)
+        return flows_of(self.spec, "stream")
 
     @property
     def competitors(self) -> list[dict[str, Any]]:
         """The competing flows of the run."""
-        return competitors(self.spec)
+        return flows_of(self.spec, "competitor")
 
     @property
     def ping_interval_ns(self) -> int | None:
@@ -89,14 +89,20 @@ class Plan:
         return Span(_core.parse_duration(flow.get("start") or "0 s"), end)
 
 
+def flows_of(spec: dict[str, Any], kind: str) -> list[dict[str, Any]]:
+    """The streams or competitors of a spec, with their names filled in."""
+    return [{"name": DEFAULT_NAMES[kind], **flow} for flow in spec.get(kind) or []]
+
+
 def plan_of(spec: dict[str, Any]) -> Plan:
     """Make the plan of a run."""
-    names = [str(flow["name"]) for flow in (*streams(spec), *competitors(spec))]
+    flows = (*flows_of(spec, "stream"), *flows_of(spec, "competitor"))
+    names = [str(flow["name"]) for flow in flows]
     names += [PING] if spec.get(PING) else []
-    flows = tuple(Flow(name, f"{SERVER_NET}{index + 1}") for index, name in enumerate(names))
+    addressed = tuple(Flow(name, f"{SERVER_NET}{index + 1}") for index, name in enumerate(names))
     return Plan(
         spec=spec,
-        flows=flows,
+        flows=addressed,
         duration_ns=_core.parse_duration(spec["duration"]),
         base_rtt_ns=_core.parse_duration(spec["path"]["base_rtt"]),
     )

@@ -7,6 +7,7 @@ terminal reaches the orchestrator alone, which then ends them in order.
 
 from __future__ import annotations
 
+import json
 import os
 import shutil
 import signal
@@ -30,6 +31,10 @@ LAST_WORDS = 2000
 PATIENCE_S = 15.0
 """How long a process may take to write its tables and end."""
 READY = "ready"
+
+
+class TooLate(GamewayError):
+    """A part was not set up when the run was to begin."""
 
 
 class Stopped(GamewayError):
@@ -59,7 +64,7 @@ class Process:
         for file in (self.err, self.out):
             text = file.read_text(encoding="utf-8", errors="replace").strip()
             if text:
-                return text[-LAST_WORDS:]
+                return _complaint(text)[-LAST_WORDS:]
         return "it said nothing"
 
     def signal(self, number: signal.Signals) -> None:
@@ -114,7 +119,7 @@ class Supervisor:
         while not what():
             self.watch()
             if time.monotonic_ns() > until_ns:
-                raise GamewayError(f"{complaint}: the machine is too busy, or the path too slow")
+                raise TooLate(f"{complaint}: the machine is too busy, or the path too slow")
             time.sleep(POLL_S)
 
     def sleep_until(self, moment_ns: int) -> None:
@@ -162,6 +167,15 @@ class Supervisor:
             except subprocess.TimeoutExpired:
                 process.popen.kill()
                 process.popen.wait()
+
+
+def _complaint(text: str) -> str:
+    """What a tool complains of: the field `error` of what it says in JSON, or all of it."""
+    try:
+        found = json.loads(text)
+    except ValueError:
+        return text
+    return str(found.get("error", text)) if isinstance(found, dict) else text
 
 
 def _setpriv() -> str:

@@ -23,7 +23,7 @@ from gameway.live.ends import Ends
 from gameway.live.merge import Competition, Parts, merge
 from gameway.live.namespaces import clean
 from gameway.live.plan import CLIENT_PART, HOST, LINK, PING, Place
-from gameway.live.processes import Process, Supervisor
+from gameway.live.processes import Process, Supervisor, TooLate
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -51,24 +51,52 @@ def run_one(spec: dict[str, Any], recorded: dict[str, Any], target: Path) -> Non
 
 
 def _carry_out(own: Plan, target: Path) -> None:
-    raw, parts = target / RAW, target / PARTS
-    raw.mkdir()
-    parts.mkdir()
+    parts = target / PARTS
     with Ends() as ends:
         ends.connect(len(own.flows))
-        supervisor = Supervisor(raw, STOPPING)
-        try:
-            stage = Stage(own, ends, supervisor, parts)
-            stage.set_up()
-            stage.play()
-            found = stage.collect()
-        finally:
-            supervisor.end_all()
+        found = _in_time(own, ends, target)
     for name, table in merge(found).items():
         table.write_parquet(target / f"{name}.parquet")
     for packets in parts.glob(f"{LINK}/packets.parquet"):
         packets.rename(target / packets.name)
     shutil.rmtree(parts)
+
+
+def _in_time(own: Plan, ends: Ends, target: Path) -> Parts:
+    """Let a run go by; where its parts are not ready in time, again with twice the time."""
+    for factor in (1, *FACTORS):
+        PATIENCE.factor = max(PATIENCE.factor, factor)
+        supervisor = Supervisor(fresh(target / RAW), STOPPING)
+        stage = Stage(own, ends, supervisor, fresh(target / PARTS))
+        try:
+            stage.set_up(round(own.setup_ns * PATIENCE.factor))
+            stage.play()
+            return stage.collect()
+        except TooLate:
+            if factor == FACTORS[-1]:
+                raise
+        finally:
+            supervisor.end_all()
+    raise AssertionError
+
+
+@dataclass
+class Patience:
+    """How many times the usual time the parts of this machine need until they are set up."""
+
+    factor: float = 1.0
+
+
+PATIENCE = Patience()
+"""Learnt once: the runs that follow need not fail first."""
+FACTORS = (2, 4, 8)
+
+
+def fresh(folder: Path) -> Path:
+    """Make a folder anew."""
+    shutil.rmtree(folder, ignore_errors=True)
+    folder.mkdir()
+    return folder
 
 
 @dataclass
@@ -89,9 +117,9 @@ class Stage:
     servers: dict[str, Process] = field(default_factory=dict)
     pinging: Process | None = None
 
-    def set_up(self) -> None:
-        """Start all that must be there before time zero."""
-        self.epoch_ns = time.monotonic_ns() + self.plan.setup_ns
+    def set_up(self, within_ns: int) -> None:
+        """Start all that must be there before time zero, which is so long from now."""
+        self.epoch_ns = time.monotonic_ns() + within_ns
         place = Place(str(self.ends.path("server")), str(self.ends.path("client")), self.epoch_ns)
         self._part(LINK, LINK, "router", plan.link_config(self.plan, place))
         self._servers()

@@ -80,6 +80,7 @@ def _content(
         "findings": findings(results, comparisons),
         "headline": tables.headline(table),
         "extra": [],
+        "streamed": not table.is_empty(),
         "figures": [drawn(figure, folder) for figure in figures_of(results, reference)],
         "comparisons": [_comparison(c, reference) for c in comparisons if reference],
         "reference": reference,

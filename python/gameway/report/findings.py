@@ -15,6 +15,7 @@ import polars as pl
 from gameway.figures.conditions import COMPETITOR, CONTROLLER
 from gameway.figures.heatmaps import signed
 from gameway.metrics.catalogue import metric_of_column
+from gameway.metrics.source import finished_runs, streams
 from gameway.metrics.statistics import half_width
 from gameway.metrics.summary import condition_keys, summary_table
 from gameway.metrics.table import per_run_table
@@ -58,6 +59,8 @@ class Finding:
 def findings(results: ResultFolder, comparisons: list[Comparison]) -> list[Finding]:
     """Sentences for the top of a report."""
     table = summary_table(results)
+    if table.is_empty() and any(not streams(run.spec) for run in finished_runs(results)):
+        return [Finding("No game stream:", " the tables have what the other flows did.")]
     if table.is_empty():
         return [Finding("Nothing yet:", " no run with a game stream has finished.")]
     found = [_ranking(results, table, column) for column in ranked_columns(table)]

@@ -45,7 +45,7 @@ def head_of(results: ResultFolder) -> Head:
         f"{title_of(d.column).lower()} ({', '.join(d.values)})"
         for d in dimensions(table, results.factors)
     ]
-    runs = f"{finished} runs of {table.height} conditions"
+    runs = f"{finished} runs of {_conditions(results, table.height)} conditions"
     if varied:
         runs += ", varying " + "; ".join(varied)
     warning = f"{missing} of {results.runs.height} runs are not finished." if missing else ""
@@ -56,6 +56,13 @@ def head_of(results: ResultFolder) -> Head:
         warning=warning,
         experiment=str(manifest.get("experiment_text") or ""),
         facts=_facts(results, finished),
+    )
+
+
+def _conditions(results: ResultFolder, of_streams: int) -> int:
+    """Conditions of streams, or without streams combinations of factors."""
+    return of_streams or results.runs.select("id").height // max(
+        results.runs["repeat"].n_unique(), 1
     )
 
 

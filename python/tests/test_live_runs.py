@@ -1,0 +1,201 @@
+"""Whole live runs, short ones: what they leave, and what is left after an accident."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import polars as pl
+import pytest
+from live_fixture import needs_live
+
+import gameway as gw
+from gameway.live import LIVE, namespaces, plan, schema
+from gameway.live.run import prepare, run_one
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+pytestmark = needs_live
+
+DOWNLOAD = """
+title = "A download"
+duration = "{seconds} s"
+runs = {runs}
+[path]
+capacity = "20 Mb/s"
+base_rtt = "20 ms"
+[[competitor]]
+congestion_control = "cubic"
+start = "500 ms"
+[ping]
+interval = "100 ms"
+[record]
+delay_window = "500 ms"
+packets = true
+"""
+PATIENCE_S = 30.0
+
+
+def written(folder: Path, seconds: int, runs: int = 1) -> Path:
+    file = folder / "mine.toml"
+    file.write_text(DOWNLOAD.format(seconds=seconds, runs=runs), encoding="utf-8")
+    return file
+
+
+def of_process(process: int) -> list[str]:
+    """The namespaces of a run of a process."""
+    names = (place.name for place in namespaces.RUN.iterdir())
+    return [name for name in names if name.startswith(f"gw-{process}-")]
+
+
+def wait_until(what: Callable[[], Any]) -> None:
+    end = time.monotonic() + PATIENCE_S
+    while not what():
+        assert time.monotonic() < end, "it did not come to pass"
+        time.sleep(0.05)
+
+
+@pytest.fixture(scope="module")
+def results(tmp_path_factory: pytest.TempPathFactory) -> gw.Results:
+    folder = tmp_path_factory.mktemp("live")
+    return gw.run(gw.load(written(folder, 3)), folder / "out", on="live")
+
+
+def test_a_live_run_has_all_tables_and_leaves_nothing(results: gw.Results) -> None:
+    (run,) = results.finished_ids()
+    place = results.path / "runs" / run
+    tables = {file.stem for file in place.glob("*.parquet")}
+    assert tables == {*schema.SIMULATED, *schema.LIVE_ONLY, "packets"}
+    assert not (place / "parts").exists()
+    assert of_process(os.getpid()) == []
+    facts = results.manifest["live"]
+    assert results.manifest["driver"] == "live"
+    assert "cubic" in facts["congestion_controls"]
+    assert {"iperf3", "ping"} <= set(facts["tools"])
+    assert facts["sysctls"]["net.ipv4.tcp_no_metrics_save"] == "1"
+
+
+def test_what_a_download_has_is_the_capacity(results: gw.Results) -> None:
+    bins = results.bins().collect()
+    download = bins.filter((pl.col("flow") == "download") & (pl.col("bin_start_ns") >= 10**9))
+    mbps = download["received_bytes"].sum() * 8 / 2e6
+    assert 18.0 < mbps < 20.4
+    goodput = download["received_payload_bytes"].sum() * 8 / 2e6
+    assert 0.93 * mbps < goodput < mbps
+    early = bins.filter((pl.col("flow") == "download") & (pl.col("bin_start_ns") == 0))
+    # The control connection of iperf3 only: it begins four round trips before the download.
+    assert early["received_bytes"].sum() < 5000
+
+
+def test_pings_meet_the_queue(results: gw.Results) -> None:
+    pings = results.pings().collect()
+    assert 27 <= pings.height <= 31
+    before = pings.filter(pl.col("sent_ns") < 350_000_000)["rtt_ns"].median()
+    later = pings.filter(pl.col("sent_ns") > 10**9)["rtt_ns"].median()
+    assert 20.0 < float(str(before)) / 1e6 < 24.0
+    assert 30.0 < float(str(later)) / 1e6 < 65.0
+
+
+def test_packets_are_conserved(results: gw.Results) -> None:
+    (row,) = results.summary().collect().iter_rows(named=True)
+    assert row["arrived_packets"] > 3000
+    rest = row["dropped_packets"] + row["queued_packets"]
+    assert row["arrived_packets"] == row["forwarded_packets"] + rest
+    queued = results.packets().filter(pl.col("flow") == "download").collect()
+    assert queued.height > 3000
+
+
+def spec(folder: Path) -> dict[str, Any]:
+    return gw.expand(gw.load(written(folder, 2)))[0].spec
+
+
+def test_a_part_that_dies_fails_the_run_with_its_words(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    config = plan.link_config
+    monkeypatch.setattr(
+        plan, "link_config", lambda *given: config(*given) | {"path": {"capacity": "nonsense"}}
+    )
+    prepare()
+    with pytest.raises(gw.GamewayError, match=r"link died \(exit code \d\): error: .*"):
+        run_one(spec(tmp_path), {}, tmp_path / "run")
+    assert not (tmp_path / "run").exists()
+    assert not (tmp_path / "run.partial").exists()
+    assert of_process(os.getpid()) == []
+
+
+def test_a_competitor_that_dies_fails_the_run(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from gameway.live import competitors  # noqa: PLC0415 (patched here)
+
+    monkeypatch.setattr(
+        competitors,
+        "client_command",
+        lambda *_: ["iperf3", "--client", "10.77.0.1", "--json", "--port", "9"],
+    )
+    prepare()
+    with pytest.raises(
+        gw.GamewayError, match=r"download died \(exit code \d\): .*unable to connect"
+    ):
+        run_one(spec(tmp_path), {}, tmp_path / "run")
+    assert of_process(os.getpid()) == []
+
+
+def begun(folder: Path) -> subprocess.Popen[bytes]:
+    """A command line with a first run of two seconds that is finished, and others."""
+    command = [sys.executable, "-m", "gameway", "run", str(written(folder, 2, runs=5)), "--on"]
+    more = ["live", "--out", str(folder / "out"), "--no-report"]
+    return subprocess.Popen([*command, *more], stderr=subprocess.PIPE, process_group=0)
+
+
+def finished(folder: Path) -> list[str]:
+    runs = folder / "out" / "runs"
+    names = [place.name for place in runs.iterdir()] if runs.is_dir() else []
+    return [name for name in names if not name.endswith(".partial")]
+
+
+def children(process: int) -> list[int]:
+    """Processes that a thread of this one has started (proc(5))."""
+    files = Path(f"/proc/{process}/task").glob("*/children")
+    return [int(word) for file in files for word in file.read_text(encoding="ascii").split()]
+
+
+def gone(process: int) -> bool:
+    return namespaces.start_of(process) is None
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_an_interrupted_sweep_keeps_what_is_finished_and_goes_on(
+    tmp_path: Path, number: signal.Signals
+) -> None:
+    process = begun(tmp_path)
+    wait_until(lambda: len(finished(tmp_path)) == 1 and of_process(process.pid))
+    process.send_signal(number)
+    _, said = process.communicate(timeout=PATIENCE_S)
+    assert process.returncode == 130
+    assert b"1 of 5 runs are finished and kept" in said, said
+    assert of_process(process.pid) == []
+    names = [place.name for place in (tmp_path / "out" / "runs").iterdir()]
+    assert len(names) == 1
+    assert not names[0].endswith(".partial")
+
+
+def test_what_a_killed_orchestrator_leaves_is_cleaned_by_the_next(tmp_path: Path) -> None:
+    process = begun(tmp_path)
+    wait_until(lambda: len(of_process(process.pid)) == 3)
+    wait_until(lambda: len(children(process.pid)) >= 2)
+    own = children(process.pid)
+    process.kill()
+    process.communicate()
+    wait_until(lambda: all(gone(pid) for pid in own))
+    assert len(of_process(process.pid)) == 3
+    assert LIVE.prepare is not None
+    LIVE.prepare()
+    assert of_process(process.pid) == []
