@@ -16,7 +16,14 @@ SUITES := $(foreach suite,pudica rmcat scoreboard feedback pudica-readings class
 NAME ?= $(SUITES)
 RESULT := results/demo
 
-.PHONY: help setup demo test lint quick-lint rust-test fuzz-smoke python-test bench reproduce clean
+# What the build takes in beside the simulator: the encoder x264 where its headers are (it is under the GPL, so
+# a module built with it may be given to others under the GPL only), and capture of X11 screens.
+FEATURES = x11$(shell pkg-config --exists x264 2> /dev/null && command -v clang > /dev/null && echo ,x264)
+# What a live run needs: PROGRAM=PACKAGE for tools/need.
+LIVE_TOOLS := ip=iproute2 ethtool=ethtool iperf3=iperf3 ping=iputils-ping nft=nftables clang=clang \
+  "pkg-config --exists x264"=libx264-dev ffmpeg=ffmpeg
+
+.PHONY: help setup demo demo-live test lint quick-lint rust-test fuzz-smoke python-test bench reproduce clean
 
 help: ## this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 16
@@ -29,6 +36,9 @@ demo: $(STAMPS)/develop ## run the demo experiment and write its report
 	       ! $(RESULT)/manifest.json -nt experiments/demo/experiment.toml ]]; then rm -rf $(RESULT); fi
 	$(BIN)/gameway run experiments/demo/experiment.toml --out $(RESULT)
 
+demo-live: $(STAMPS)/live ## the same on real packets, with a real encoder and the kernel's TCP; needs root
+	$(BIN)/gameway run experiments/demo-live/experiment.toml --on live
+
 reproduce: $(STAMPS)/develop ## run the suites, published beside ours; one experiment: make reproduce NAME=...
 	@for name in $(NAME); do echo "== $$name"; $(BIN)/gameway reproduce $$name; done
 
@@ -40,7 +50,7 @@ quick-lint: $(STAMPS)/venv
 	$(BIN)/ruff check $(PYTHON_CODE)
 	$(BIN)/ruff format --check $(PYTHON_CODE)
 
-lint: quick-lint $(STAMPS)/develop ## formatting, lints, types, stubs
+lint: quick-lint $(STAMPS)/live ## formatting, lints, types, stubs
 	cargo clippy --workspace --all-targets --quiet -- -D warnings
 	$(BIN)/mypy python/gameway $(wildcard tools)
 	$(BIN)/python -m mypy.stubtest gameway._core --concise
@@ -51,7 +61,7 @@ rust-test: lint
 fuzz-smoke: rust-test
 	fuzz/smoke
 
-python-test: fuzz-smoke $(STAMPS)/test-tools
+python-test: fuzz-smoke $(STAMPS)/live $(STAMPS)/test-tools
 	$(BIN)/pytest
 
 bench: ## speed and memory of the simulator, then the parts of the packet path
@@ -83,5 +93,14 @@ $(STAMPS)/venv: requirements.lock | $(STAMPS)/tools
 	@touch $@
 
 $(STAMPS)/develop: $(STAMPS)/venv pyproject.toml $(RUST)
-	VIRTUAL_ENV=$(CURDIR)/$(VENV) PIP_QUIET=1 $(BIN)/maturin develop --release --quiet
+	VIRTUAL_ENV=$(CURDIR)/$(VENV) PIP_QUIET=1 $(BIN)/maturin develop --release --quiet --features $(FEATURES)
+	@echo $(FEATURES) > $@
+
+# A build made before x264 was there is made again with it.
+$(STAMPS)/live: $(STAMPS)/live-tools $(STAMPS)/develop
+	@if [[ $$(< $(STAMPS)/develop) != *x264* ]]; then rm $(STAMPS)/develop; $(MAKE) $(STAMPS)/develop; fi
+	@touch $@
+
+$(STAMPS)/live-tools: | $(STAMPS)
+	tools/need $(LIVE_TOOLS)
 	@touch $@
