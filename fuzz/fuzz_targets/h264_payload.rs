@@ -20,7 +20,6 @@ fuzz_target!(|bytes: &[u8]| {
     }
     let Ok(frame) = depacketize(&payloads) else { return };
     assert!(frame.len() <= payloads.iter().map(|payload| payload.len() + 4).sum::<usize>() * 4);
-    // NAL units may hold start codes here, which an encoder's never do; what they are parted into lasts.
     let units = |frame: &[u8]| nal_units(frame).map(<[u8]>::to_vec).collect::<Vec<_>>();
     if let Ok(again) = depacketize(packetize(&frame, 100)) {
         assert_eq!(units(&again), units(&frame));

@@ -60,6 +60,9 @@ pub enum PayloadError {
     /// The frame ends in the middle of a NAL unit, or has no payload.
     #[error("the frame ends in the middle of a NAL unit")]
     Unfinished,
+    /// A start code inside a NAL unit.
+    #[error("a NAL unit of the frame has a start code inside")]
+    StartCode,
     /// More than [`MAX_FRAME`].
     #[error("the frame is larger than {MAX_FRAME} bytes")]
     TooLarge,
@@ -169,6 +172,7 @@ pub fn depacketize<P: AsRef<[u8]>>(
 ) -> Result<Vec<u8>, PayloadError> {
     let mut frame = Vec::new();
     let mut within: Option<u8> = None;
+    let mut units = 0;
     for (index, payload) in payloads.into_iter().enumerate() {
         let payload = payload.as_ref();
         let header = *payload.first().ok_or(PayloadError::Short(index))?;
@@ -176,16 +180,26 @@ pub fn depacketize<P: AsRef<[u8]>>(
             return Err(PayloadError::Fragment(index));
         }
         match header & KIND {
-            1..=23 => push_unit(payload, index, &mut frame)?,
-            STAP_A if header & 0x80 == 0 => split_aggregate(payload, index, &mut frame)?,
-            FU_A if header & 0x80 == 0 => join(payload, index, &mut within, &mut frame)?,
+            1..=23 => {
+                push_unit(payload, index, &mut frame)?;
+                units += 1;
+            }
+            STAP_A if header & 0x80 == 0 => units += split_aggregate(payload, index, &mut frame)?,
+            FU_A if header & 0x80 == 0 => {
+                units += usize::from(within.is_none());
+                join(payload, index, &mut within, &mut frame)?;
+            }
             kind => return Err(PayloadError::Kind { payload: index, kind }),
         }
         if frame.len() > MAX_FRAME {
             return Err(PayloadError::TooLarge);
         }
     }
-    if within.is_some() || frame.is_empty() { Err(PayloadError::Unfinished) } else { Ok(frame) }
+    if within.is_some() || frame.is_empty() {
+        return Err(PayloadError::Unfinished);
+    }
+    // A NAL unit must not smuggle others in (ITU-T H.264 section 7.4.1: no start code inside).
+    if nal_units(&frame).count() == units { Ok(frame) } else { Err(PayloadError::StartCode) }
 }
 
 fn push_unit(unit: &[u8], payload: usize, frame: &mut Vec<u8>) -> Result<(), PayloadError> {
@@ -198,7 +212,12 @@ fn push_unit(unit: &[u8], payload: usize, frame: &mut Vec<u8>) -> Result<(), Pay
     Ok(())
 }
 
-fn split_aggregate(payload: &[u8], index: usize, frame: &mut Vec<u8>) -> Result<(), PayloadError> {
+fn split_aggregate(
+    payload: &[u8],
+    index: usize,
+    frame: &mut Vec<u8>,
+) -> Result<usize, PayloadError> {
+    let mut units = 0;
     let mut rest = &payload[1..];
     if rest.is_empty() {
         return Err(PayloadError::Short(index));
@@ -210,9 +229,10 @@ fn split_aggregate(payload: &[u8], index: usize, frame: &mut Vec<u8>) -> Result<
             return Err(PayloadError::Aggregate(index));
         }
         push_unit(&after[..size], index, frame)?;
+        units += 1;
         rest = &after[size..];
     }
-    Ok(())
+    Ok(units)
 }
 
 /// Takes a fragment; `within` is the header of the NAL unit that is being put together.
@@ -322,6 +342,8 @@ mod tests {
         assert_eq!(error(&[&[0x7c, 0x85, 1], &[0x7c, 0x85, 1]]), PayloadError::Fragment(1));
         assert_eq!(error(&[&[0x7c, 0x85, 1], &[0x7c, 0x41, 1]]), PayloadError::Fragment(1));
         assert_eq!(error(&[&[0x7c, 0x9c, 1]]), PayloadError::Kind { payload: 0, kind: 28 });
+        assert_eq!(error(&[&[0x65, 1, 0, 0, 1, 0x67]]), PayloadError::StartCode);
+        assert_eq!(error(&[&[0x7c, 0x85, 0, 0], &[0x7c, 0x45, 1, 9]]), PayloadError::StartCode);
         let huge = vec![0x65; MAX_FRAME];
         assert_eq!(depacketize([&huge]), Err(PayloadError::TooLarge));
     }

@@ -49,7 +49,7 @@ pub enum RepairError {
         allowed: usize,
     },
     /// A parity payload of a wrong size.
-    #[error("parity payload {index} has {size} bytes; all must have the same, even and above 2")]
+    #[error("parity payload {index} has {size} bytes; all must have the same, even, at least 2")]
     Parity {
         /// Its place.
         index: usize,
@@ -222,7 +222,7 @@ fn shard_size(received: Received<'_>) -> Result<usize, RepairError> {
     let mut parity = present(received.parity);
     let (first, shard) = parity.next().ok_or(RepairError::TooFew { got: 0, needed: 1 })?;
     let size = shard.len();
-    if size <= LENGTH || size % 2 != 0 || size > parity_size(MAX_PAYLOAD) {
+    if size < LENGTH || size % 2 != 0 || size > parity_size(MAX_PAYLOAD) {
         return Err(RepairError::Parity { index: first, size });
     }
     if let Some((index, other)) = parity.find(|(_, shard)| shard.len() != size) {
@@ -309,6 +309,13 @@ mod tests {
             assert_eq!(repaired.len(), lost);
             assert!(repaired.iter().all(|(place, payload)| &sent[*place] == payload));
         }
+    }
+
+    #[test]
+    fn empty_payloads_are_repaired() {
+        let media = vec![Vec::new(); 3];
+        let coded = RepairEncoder::new().protect(&media, 1).unwrap();
+        assert_eq!(lose(&media, &coded, &[1]), Ok(vec![(1, Vec::new())]));
     }
 
     #[test]
