@@ -8,13 +8,13 @@
 use crate::host::sources::OpenEncoder;
 use crate::wake::Giver;
 use gameway_codec::capture::FrameSource;
-use gameway_codec::encoder::{self, VideoEncoder};
+use gameway_codec::encoder::{self, FrameBudgets, VideoEncoder};
 use gameway_codec::repair::RepairEncoder;
 use gameway_codec::{Picture, Size, Stamp, StampError, h264_payload};
 use gameway_control::FrameId;
 use gameway_media::{MAX_PAYLOAD, Overhead, Train, repair_packets};
 use gameway_session::EncodeRequest;
-use gameway_units::{Bytes, Duration, Instant, Rate, Ratio};
+use gameway_units::{Bytes, Duration, Instant, Ratio};
 use std::sync::mpsc::Receiver;
 
 const FRAGMENT_HEADER: u64 = 2;
@@ -61,6 +61,7 @@ pub struct Encoding {
     pub stamped: bool,
     encoder: Option<Box<dyn VideoEncoder>>,
     picture: Picture,
+    budgets: FrameBudgets,
     repair: RepairEncoder,
 }
 
@@ -71,7 +72,7 @@ impl Encoding {
         source: Box<dyn FrameSource>,
         open: OpenEncoder,
         size: Size,
-        frame_interval: Duration,
+        (frame_interval, frame_rate): (Duration, u32),
     ) -> Self {
         Self {
             source,
@@ -80,6 +81,7 @@ impl Encoding {
             stamped: true,
             encoder: None,
             picture: Picture::black(size),
+            budgets: FrameBudgets::new(frame_rate),
             repair: RepairEncoder::new(),
         }
     }
@@ -129,10 +131,10 @@ impl Encoding {
             Some(encoder) => encoder,
             None => self.encoder.insert((self.open)().map_err(|error| error.to_string())?),
         };
-        let frame_budget = without_fragments(request.payload);
+        let rate = without_fragments(request.payload) / self.frame_interval;
         let asked = encoder::EncodeRequest {
-            frame_budget,
-            rate: rate_of(frame_budget, self.frame_interval),
+            frame_budget: self.budgets.next(rate),
+            rate,
             key_frame: request.key_frame || fresh,
             timestamp: request.captured,
         };
@@ -144,10 +146,6 @@ impl Encoding {
 fn without_fragments(payload: Bytes) -> Bytes {
     let packets = payload.get().div_ceil(MAX_PAYLOAD.get() - FRAGMENT_HEADER);
     payload.saturating_sub(Bytes::new(packets * FRAGMENT_HEADER)).max(Bytes::new(1))
-}
-
-fn rate_of(budget: Bytes, interval: Duration) -> Rate {
-    budget / interval
 }
 
 /// The time of the run in units of 1/90000 s; it wraps, as time stamps do.

@@ -358,7 +358,7 @@ fn start_encoding(config: &HostConfig) -> Result<Worker, StreamError> {
         sources::source(config)?,
         sources::encoder(config)?,
         sources::size(config)?,
-        interval,
+        (interval, config.stream.frame_rate),
     );
     encoding.stamped = config.stamped;
     let (jobs, to_do) = channel();
