@@ -17,7 +17,7 @@ import pytest
 
 import gameway as gw
 from gameway import _core
-from gameway.live import link, namespaces, outside, summary
+from gameway.live import link, namespaces, outside, summary, tc
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -193,6 +193,45 @@ def test_a_mark_arrives_at_a_real_socket(tmp_path: Path, tos: int, *, marks: boo
 def test_the_exit_code_is_that_of_the_command(code: int) -> None:
     words = gateway_link(*PATH, command=["sh", "-c", f"exit {code}"])
     assert subprocess.run(words, capture_output=True, timeout=60, check=False).returncode == code
+
+
+@needs_root
+@pytest.mark.skipif(shutil.which("ethtool") is None, reason="needs ethtool")
+def test_the_kernels_queues_carry_the_capacity_too() -> None:
+    options = ("--capacity", "20 Mb/s", "--rtt", "10 us", "--size", "60 kB", "--backend", "tc")
+    words = gateway_link(*options, command=["sh", "-c", "ping -q -i 0.1 -c 10 $GAMEWAY_OUTSIDE"])
+    done = subprocess.run(words, capture_output=True, text=True, timeout=60, check=False)
+    if "this kernel has no" in done.stderr:
+        pytest.skip(done.stderr.strip())
+    assert done.returncode == 0, done.stderr
+    assert " 0% packet loss" in done.stdout
+    assert re.search(r"bfifo: \d+ packets sent, 0 dropped", done.stderr)
+
+
+@pytest.mark.parametrize(
+    ("given", "told"),
+    [
+        ({"capacity": {"steps": [["0 s", "2 Mb/s"]]}}, "path.capacity"),
+        ({"loss": {"kind": "random", "probability": "1 %"}}, "path.loss"),
+        ({"jitter": {"kind": "normal", "deviation": "1 ms"}}, "path.jitter"),
+        ({"queue": {"kind": "drop-tail", "size": "1 bdp", "mark_above": "1 ms"}}, "mark_above"),
+        ({"queue": {"kind": "htb"}}, "htb"),
+        ({"back": {"loss": {"kind": "random", "probability": "1 %"}}}, "path.back.loss"),
+    ],
+)
+def test_what_tc_has_not_is_refused(given: dict[str, Any], told: str) -> None:
+    with pytest.raises(gw.InputError, match=told):
+        tc.plan(own_path(**given))
+
+
+def test_tc_is_asked_for_what_the_path_is() -> None:
+    found = tc.plan(own_path(forward_delay="12 ms", back={"capacity": "5 Mb/s"}))
+    assert found.delays_ns == (12_000_000, 8_000_000)
+    assert found.down == tc.Shaper(20_000_000, ["bfifo", "limit", str(60_000 * 1514 // 1500)])
+    assert found.up == tc.Shaper(5_000_000, ["bfifo", "limit", str(187_500 * 1514 // 1500)])
+    queue = {"kind": "fq-codel", "size": "100 packets", "target": "5 ms", "ecn": "off"}
+    words = tc.plan(own_path(queue=queue)).down.queue
+    assert words == ["fq_codel", "target", "5000us", "noecn", "limit", "100"]
 
 
 def ours(process: int) -> list[str]:

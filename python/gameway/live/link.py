@@ -21,7 +21,7 @@ import gameway as gw
 from gameway import _core
 from gameway.errors import InputError
 from gameway.fields import entries
-from gameway.live import outside
+from gameway.live import outside, tc
 from gameway.live.namespaces import DEVICE, LiveError, Namespaces, Terminated, termination_raises
 from gameway.live.process import PartProcess
 
@@ -187,6 +187,19 @@ def link(
         config = config_of(path, folder, spaces, own.device)
         part = PartProcess("link", config, spaces.name("router"), folder)
         yield spaces, stack.enter_context(part), own.address
+
+
+def run_on_kernel(path: dict[str, Any], command: Sequence[str]) -> tuple[int, list[str]]:
+    """Run a command behind the kernel's own queues; give its exit code and what they counted."""
+    with termination_raises(), tc.kernel_link(path, here=True) as made:
+        environment = {**os.environ, outside.VARIABLE: made.address}
+        client = made.spaces.name("client")
+        code = _command(["ip", "netns", "exec", client, *command], environment)
+        told = [
+            f"{one['kind']}: {one['packets']} packets sent, {one['drops']} dropped"
+            for one in made.qdiscs()
+        ]
+        return code, told
 
 
 def run(

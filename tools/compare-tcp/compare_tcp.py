@@ -2,8 +2,8 @@
 
 Needs root, iproute2 and iperf3:
 
-    sudo .venv/bin/python tools/compare-tcp/compare.py            # all; about 8 minutes
-    sudo .venv/bin/python tools/compare-tcp/compare.py cubic 2    # one congestion control, one size
+    sudo .venv/bin/python tools/compare-tcp/compare_tcp.py            # all; about 8 minutes
+    sudo .venv/bin/python tools/compare-tcp/compare_tcp.py cubic 2    # one congestion control, one size
 
 Kernel TCP (`iperf3 -C`) sends through `gameway link`; the simulator's sends through the same path
 in virtual time. Both write the same tables, and the same bins and windows of them are compared: a
