@@ -36,6 +36,7 @@ LAYERS: dict[str, set[str]] = {
     "media": {"units", "control"},
     "session": {"units", "control", "media"},
     "sim": {*CORE, "events"},
+    "webrtc": {"units", "control", "session"},
     "python": {*CORE, "events", "sim"},
 }
 # Which crates of others a core crate may know: none that reads a clock, a file or a socket.
