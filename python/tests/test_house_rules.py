@@ -39,7 +39,9 @@ LAYERS: dict[str, set[str]] = {
     "experiment": {*CORE, "events"} - {"session"},
     "sim": {*CORE, "events", "experiment"},
     "live": {*CORE, "events", "experiment"},
-    "python": {*CORE, "events", "experiment", "sim", "live"},
+    "webrtc": {"units", "control", "session"},
+    "stream": {*CORE, "codec", "events", "experiment", "live", "webrtc"},
+    "python": {*CORE, "events", "experiment", "sim", "live", "stream"},
 }
 # Which crates of others a core crate may know: none that reads a clock, a file or a socket.
 EXTERNAL: dict[str, set[str]] = {

@@ -257,7 +257,7 @@ impl Host {
         }
         self.next_unit = (self.next_unit + 1) % self.units.len();
         self.next_frame += FRAME;
-        if self.timestamp / TICKS % 60 == 0 {
+        if (self.timestamp / TICKS).is_multiple_of(60) {
             println!("{:?}, {} malformed", self.statistics, self.reader.malformed());
         }
     }

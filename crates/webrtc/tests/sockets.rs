@@ -272,7 +272,7 @@ fn bogus(address: SocketAddr, number: usize) -> String {
     };
     // The server may hang up before it has read everything.
     let _ = stream.write_all(&request);
-    if number % 6 == 0 {
+    if number.is_multiple_of(6) {
         // Garbage may look like the beginning of a long line; do not wait for its time to run out.
         let _ = stream.shutdown(std::net::Shutdown::Write);
     }

@@ -111,6 +111,7 @@ pub struct Peer {
     pending: Option<(Identity, Secrets)>,
     exports_keys: bool,
     began: Instant,
+    latest: Instant,
     handshake_done: bool,
     connected: bool,
     closed: bool,
@@ -121,10 +122,11 @@ pub struct Peer {
 }
 
 impl Peer {
-    /// Takes a datagram that arrived `now`, `from` there, at `to` of ours, with `ecn`.
+    /// Takes a datagram that arrived at `arrival` (which may be before the last call's time), `from` there, at `to` of
+    /// ours, with `ecn`.
     pub fn handle_datagram(
         &mut self,
-        now: Instant,
+        arrival: Instant,
         from: SocketAddr,
         to: SocketAddr,
         ecn: Ecn,
@@ -133,6 +135,7 @@ impl Peer {
         if self.closed {
             return;
         }
+        let now = self.forward(arrival);
         let pair = Pair { local: to, remote: from };
         match bytes.first() {
             Some(0..=3) => {
@@ -143,10 +146,16 @@ impl Peer {
                 }
             }
             Some(20..=63) if self.is_accepted(pair) => self.dtls.handle(now, bytes),
-            Some(128..=191) if self.is_accepted(pair) => self.on_media(now, ecn, bytes),
+            Some(128..=191) if self.is_accepted(pair) => self.on_media(arrival, ecn, bytes),
             _ => self.refused += 1,
         }
         self.advance(now);
+    }
+
+    /// The layers want a time that never goes back; the kernel's arrivals lie before the time of reading them.
+    fn forward(&mut self, time: Instant) -> Instant {
+        self.latest = self.latest.max(time);
+        self.latest
     }
 
     fn is_accepted(&self, pair: Pair) -> bool {
@@ -285,6 +294,7 @@ impl Peer {
         if self.closed || self.pending.is_some() {
             return;
         }
+        let now = self.forward(now);
         if now >= self.expiry() {
             self.end(if self.connected {
                 CloseReason::Silence

@@ -139,6 +139,7 @@ impl Peer {
             pending: None,
             exports_keys,
             began: now,
+            latest: now,
             handshake_done: false,
             connected: false,
             closed: false,

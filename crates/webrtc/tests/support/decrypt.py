@@ -1,11 +1,13 @@
 """Decrypts recorded SRTP and SRTCP packets with libsrtp and writes them as a pcap file.
 
-decrypt.py PACKETS PCAP: the first line is the profile, the second and third key and salt of the host and of the
-client in hexadecimal, each further one `host` or `client` and a packet. RTP goes to port 5004, RTCP to 5005.
+decrypt.py PACKETS PCAP: the first line is the profile, the second and third key and salt of the
+host and of the client in hexadecimal, each further one `host` or `client` and a packet. RTP goes
+to port 5004, RTCP to 5005.
 """
 
 import struct
 import sys
+from pathlib import Path
 
 from pylibsrtp import Policy, Session
 
@@ -37,15 +39,15 @@ def datagram(payload: bytes, port: int) -> bytes:
 def main() -> None:
     """Reads, decrypts, writes."""
     source, target = sys.argv[1:]
-    with open(source, encoding="ascii") as file:
-        profile, host, client, *packets = file.read().split("\n")
+    text = Path(source).read_text(encoding="ascii")
+    profile, host, client, *packets = text.split("\n")
     sides = {"host": session(host, profile), "client": session(client, profile)}
-    with open(target, "wb") as pcap:
+    with Path(target).open("wb") as pcap:
         # Raw IPv4 packets.
         pcap.write(struct.pack("<IHHIIII", 0xA1B2C3D4, 2, 4, 0, 0, 65_535, 228))
         for number, line in enumerate(filter(None, packets)):
-            side, text = line.split(" ")
-            packet = bytes.fromhex(text)
+            side, digits = line.split(" ")
+            packet = bytes.fromhex(digits)
             is_rtcp = 192 <= packet[1] <= 223
             if is_rtcp:
                 frame = datagram(sides[side].unprotect_rtcp(packet), 5005)

@@ -1,5 +1,5 @@
 //! Two peers on an in-memory network in virtual time.
-#![allow(dead_code)]
+#![allow(dead_code, reason = "each test uses a part of it")]
 
 use gameway_units::{Duration, Ecn, Instant};
 use gameway_webrtc::{ClientConfig, Event, HostConfig, Identity, Peer, Secrets, Transmit};
