@@ -40,6 +40,13 @@ class Listed(StrEnum):
     experiments = "experiments"
 
 
+class Backend(StrEnum):
+    """What carries the packets of `gameway link`."""
+
+    user = "user"
+    tc = "tc"
+
+
 def _print_version(wanted: bool) -> None:  # noqa: FBT001 (typer calls it so)
     if wanted:
         out.print(f"gameway {gameway.__version__} (result schema {gameway.SCHEMA_VERSION})")
@@ -259,7 +266,7 @@ def frames(
 
 
 @app.command(context_settings={"ignore_unknown_options": True})
-def link(  # noqa: PLR0913 (a path has as many properties)
+def link(
     command: Annotated[
         list[str] | None, typer.Argument(metavar="-- COMMAND...", help="What runs behind the link.")
     ] = None,
@@ -283,6 +290,9 @@ def link(  # noqa: PLR0913 (a path has as many properties)
     nat: Annotated[
         bool, typer.Option("--nat", help="Let the command reach what this machine reaches.")
     ] = False,
+    backend: Annotated[
+        Backend, typer.Option(help="Our path in user space, or the kernel's queues by tc.")
+    ] = Backend.user,
     folder: Annotated[
         Path | None, typer.Option("--out", "-o", help="Keep the tables here.")
     ] = None,
@@ -306,6 +316,14 @@ def link(  # noqa: PLR0913 (a path has as many properties)
     )  # fmt: skip
     path = links.path_of(options)
     links.check_command(command or [])
+    if backend is Backend.tc:
+        if nat or folder is not None:
+            given = "--nat" if nat else "--out"
+            raise gameway.InputError("is not for --backend tc", file=given, hint="leave it out")
+        code, told = links.run_on_kernel(path, command or [])
+        for line in told:
+            err.print(line, highlight=False, markup=False, soft_wrap=True)
+        raise SystemExit(code)
     with links.tables_in(folder) as place:
         result = links.run(path, command or [], place, nat=nat)
         for line in summary.lines(place, result.report):

@@ -11,14 +11,17 @@ import secrets
 import signal
 import subprocess
 import tempfile
+import time
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import gameway as gw
+from gameway import _core
 from gameway.errors import InputError
-from gameway.live import outside
+from gameway.fields import entries
+from gameway.live import kernel, outside
 from gameway.live.namespaces import DEVICE, LiveError, Namespaces, Terminated, termination_raises
 from gameway.live.process import PartProcess
 
@@ -29,6 +32,9 @@ FLOW = "traffic"
 """The one flow of the tables: all that the command sends and gets."""
 WAIT_SECONDS = 5
 """So long a command may take to end after it was asked to."""
+DRAIN_RTTS = 3
+DRAIN_SECONDS = 0.1
+"""So long the link goes on after its command has ended."""
 SEED_BITS = 32
 
 
@@ -88,11 +94,12 @@ def _given(options: LinkOptions) -> dict[str, Any]:
     chosen = {name: value for name, value in capacities.items() if value is not None}
     if len(chosen) > 1:
         raise InputError("exclude each other", file=" and ".join(chosen), hint="give one")
-    path.update({"capacity": value for value in chosen.values()})
+    for value in chosen.values():
+        path["capacity"] = value
     if options.rtt is not None:
         path["base_rtt"] = options.rtt
     if options.queue is not None or options.size is not None:
-        queue = {"kind": options.queue or "drop-tail"}
+        queue = {"kind": _queue(options.queue or "drop-tail")}
         path["queue"] = queue if options.size is None else {**queue, "size": options.size}
     if options.loss is not None:
         path["loss"] = {"probability": options.loss}
@@ -101,6 +108,12 @@ def _given(options: LinkOptions) -> dict[str, Any]:
     if options.up_capacity is not None:
         path["back"] = {"capacity": options.up_capacity}
     return path
+
+
+def _queue(word: str) -> str:
+    """Give the name of a queue; tc writes some without the hyphen: dualpi2."""
+    plain = {name.replace("-", ""): name for name in entries("queues")}
+    return plain.get(word, word)
 
 
 def _steps(text: str) -> list[list[str]]:
@@ -176,6 +189,19 @@ def link(
         yield spaces, stack.enter_context(part), own.address
 
 
+def run_on_kernel(path: dict[str, Any], command: Sequence[str]) -> tuple[int, list[str]]:
+    """Run a command behind the kernel's own queues; give its exit code and what they counted."""
+    with termination_raises(), kernel.kernel_link(path, here=True) as made:
+        environment = {**os.environ, outside.VARIABLE: made.address}
+        client = made.spaces.name("client")
+        code = _command(["ip", "netns", "exec", client, *command], environment)
+        told = [
+            f"{one['kind']}: {one['packets']} packets sent, {one['drops']} dropped"
+            for one in made.qdiscs()
+        ]
+        return code, told
+
+
 def run(
     path: dict[str, Any], command: Sequence[str], folder: Path, *, nat: bool = False
 ) -> LinkResult:
@@ -183,6 +209,9 @@ def run(
     with termination_raises(), link(path, folder, nat=nat) as (spaces, part, address):
         environment = {**os.environ, outside.VARIABLE: address}
         code = _command(["ip", "netns", "exec", spaces.name("client"), *command], environment)
+        # What is under way arrives: a server outside hears that its connections are closed.
+        rtt = _core.parse_duration(path["base_rtt"]) / 1e9
+        time.sleep(min(DRAIN_RTTS * rtt + DRAIN_SECONDS, WAIT_SECONDS))
         return LinkResult(code, part.result(), folder)
 
 

@@ -2,8 +2,8 @@
 
 A run has namespaces `gw-PID-TIME-server`, `-router` and `-client`: PID is the process that owns
 them, TIME the tick at which it started, so that a number that was given again is told from its
-first bearer. They are removed when the context ends: after an exception, Ctrl-C or SIGTERM too. What
-a crash leaves is found by its owner being gone, and removed at the next start.
+first bearer. They are removed when the context ends: after an exception, Ctrl-C or SIGTERM too.
+What a crash leaves is found by its owner being gone, and removed at the next start.
 
 iproute2 does the work, called as a program: its words are those that a reader of `ip(8)` knows and
 can type to look inside, it is on every machine that has namespaces, and it says what it refuses.
@@ -17,7 +17,7 @@ import re
 import shutil
 import signal
 import subprocess
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Self
@@ -137,10 +137,8 @@ def _remove(name: str) -> None:
 
 
 def _end(process: int) -> None:
-    try:
+    with suppress(ProcessLookupError):
         os.kill(process, signal.SIGKILL)
-    except ProcessLookupError:
-        pass
 
 
 @dataclass
@@ -215,21 +213,23 @@ class Terminated(BaseException):
 
 @contextmanager
 def termination_raises() -> Iterator[None]:
-    """Let SIGTERM raise Terminated here, so that contexts are left as they are by Ctrl-C."""
+    """Let SIGTERM raise Terminated here, so that contexts are left as they are by Ctrl-C.
+
+    Ctrl-C interrupts waiting here: set anew, its handler has no SA_RESTART, which libraries add.
+    """
 
     def raise_it(_signal: int, _frame: FrameType | None) -> None:
         raise Terminated
 
     before = signal.signal(signal.SIGTERM, raise_it)
+    signal.signal(signal.SIGINT, signal.getsignal(signal.SIGINT))
     try:
         yield
     finally:
         signal.signal(signal.SIGTERM, before)
 
 
-def offloads_off(part_name: str, device: str) -> None:
+def offloads_off(space: str | None, device: str) -> None:
     """Let a veth carry packets as large as its MTU only: queues count packets of the wire."""
-    call(
-        *("ip", "netns", "exec", part_name, "ethtool", "-K", device),
-        *("tso", "off", "gso", "off", "gro", "off"),
-    )
+    inside = () if space is None else ("ip", "netns", "exec", space)
+    call(*inside, "ethtool", "-K", device, "tso", "off", "gso", "off", "gro", "off")

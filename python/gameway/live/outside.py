@@ -23,7 +23,7 @@ VARIABLE = "GAMEWAY_OUTSIDE"
 """Where a command behind a link finds the address of the outside."""
 DIGITS = "0123456789abcdefghijklmnopqrstuvwxyz"
 NAME = re.compile(r"gw([0-9a-z]+)-([0-9a-z]+)")
-"""As long as Linux allows: 15 characters hold any process and 80 years of ticks."""
+"""As long as Linux allows: 15 characters hold any process and 24 years of ticks since the boot."""
 MOST_LINKS = 256
 FORWARDING = Path("/proc/sys/net/ipv4/ip_forward")
 
@@ -82,10 +82,8 @@ class Outside:
         return f"10.78.{self.number}.1"
 
     def __enter__(self) -> Self:
-        clean()
-        process = os.getpid()
-        self.device = f"gw{base36(process)}-{base36(start_of(process) or 0)}"
-        self.number = self._free_number()
+        named = self.named()
+        self.device, self.number = named.device, named.number
         try:
             self._made = True
             ip("tuntap", "add", "mode", "tun", "dev", self.device)
@@ -99,6 +97,14 @@ class Outside:
             self.remove()
             raise
         return self
+
+    @classmethod
+    def named(cls) -> Self:
+        """Give what is to be made: the device's name and addresses that no other link has."""
+        clean()
+        process = os.getpid()
+        name = f"gw{base36(process)}-{base36(start_of(process) or 0)}"
+        return cls(name, cls._free_number())
 
     def __exit__(self, *_: object) -> None:
         self.remove()

@@ -9,10 +9,12 @@ import subprocess
 import sys
 import time
 from dataclasses import dataclass
-from pathlib import Path
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 from gameway.live.namespaces import LiveError
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 START_SECONDS = 30
 """Longer no part takes to be ready."""

@@ -31,8 +31,10 @@ def queueing_delay(folder: Path) -> dict[str, float]:
     table = pl.read_parquet(folder / "queue_delay.parquet")
     if table.is_empty():
         return {}
-    rows = table.select("delay_low_ns", "delay_high_ns", "packets").rows()
-    mean = table["sum_ns"].sum() / table["packets"].sum()
+    rows: list[tuple[int, int, int]] = table.select(
+        "delay_low_ns", "delay_high_ns", "packets"
+    ).rows()
+    mean = int(table["sum_ns"].sum()) / int(table["packets"].sum())
     found = {"mean": mean, "p95": quantile(rows, 0.95), "p99": quantile(rows, 0.99)}
     return {name: nanos / MILLION for name, nanos in found.items()}
 
@@ -43,15 +45,18 @@ def lines(folder: Path, report: dict[str, Any]) -> list[str]:
     seconds = report["duration_ns"] / NANOS
 
     def rate(column: str) -> float:
-        return int(bins[column][0] or 0) * BITS / seconds / MILLION
+        return float(int(bins[column][0] or 0) * BITS / seconds / MILLION)
 
-    told = [
+    packets = (
         f"{seconds:.1f} s: {report['arrived_packets']} packets came, "
         f"{report['delivered_packets']} arrived, {report['dropped_packets']} dropped by queues, "
-        f"{report['lost_packets']} lost, {int(bins['marked_packets'][0] or 0)} marked",
+        f"{report['lost_packets']} lost, {int(bins['marked_packets'][0] or 0)} marked"
+    )
+    rates = (
         f"down {rate('received_bytes'):.2f} Mb/s received of {rate('sent_bytes'):.2f} sent, "
-        f"up {rate('feedback_bytes'):.2f} Mb/s sent",
-    ]
+        f"up {rate('feedback_bytes'):.2f} Mb/s sent"
+    )
+    told = [packets, rates]
     if delay := queueing_delay(folder):
         values = ", ".join(f"{name} {value:.2f}" for name, value in delay.items())
         told.append(f"queueing delay, ms: {values}")

@@ -364,3 +364,7 @@ fn lines(path: &PathSpec, seed: u64, flow: &str) -> [DelayLine<Packet>; 2] {
     };
     [line(down, path.jitter.as_ref(), "jitter"), line(path.base_rtt.0 - down, back, "back-jitter")]
 }
+
+#[cfg(test)]
+#[path = "path_tests.rs"]
+mod tests;

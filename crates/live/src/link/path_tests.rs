@@ -1,0 +1,237 @@
+//! The live path without devices: it is told the time.
+
+use super::super::config::FlowConfig;
+use super::super::wire;
+use super::*;
+use gameway_experiment::check;
+use gameway_experiment::spec::RecordSpec;
+use gameway_units::Ecn;
+use proptest::prelude::*;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU32, Ordering};
+
+/// A folder of its own for each path.
+fn folder() -> PathBuf {
+    static NUMBER: AtomicU32 = AtomicU32::new(0);
+    let number = NUMBER.fetch_add(1, Ordering::Relaxed);
+    let name = format!("gameway-live-path-{}-{number}", std::process::id());
+    let folder = std::env::temp_dir().join(name);
+    fs::create_dir_all(&folder).expect("the folder of temporary files can be written");
+    folder
+}
+
+struct Bench {
+    path: LivePath,
+    flows: Flows,
+    folder: PathBuf,
+    arrived: Vec<Arrived>,
+}
+
+impl Drop for Bench {
+    fn drop(&mut self) {
+        let _ = fs::remove_dir_all(&self.folder);
+    }
+}
+
+const END: Instant = Instant::from_nanos(3_600_000_000_000);
+
+fn bench(path: &str) -> Bench {
+    let spec: PathSpec = serde_json::from_str(path).expect("it is a path");
+    check::check_path(&spec).expect("it can be built");
+    let one = |name: &str, last| FlowConfig {
+        name: name.to_owned(),
+        address: Some([10, 77, 0, last].into()),
+        upwards: false,
+    };
+    let flows = Flows::new(vec![one("game", 1), one("download", 2)], None);
+    let folder = folder();
+    let names: Vec<Name> = flows.names().collect();
+    let links = Routes::new(&spec).names();
+    let recorder = Recorder::create(&folder, names, links, END, &RecordSpec::default());
+    let recorder = recorder.expect("the folder can be written");
+    let path = LivePath::new(&spec, 7, &flows, recorder, PacketLog::default()).expect("a path");
+    Bench { path, flows, folder, arrived: Vec::new() }
+}
+
+/// An IPv4 packet between a server with this last number and the client.
+fn bytes_of(server: u8, direction: Direction, tos: u8, size: usize) -> Vec<u8> {
+    let mut packet = vec![0; size.max(28)];
+    packet[0] = 0x45;
+    packet[1] = tos;
+    let length = packet.len() as u16;
+    packet[2..4].copy_from_slice(&length.to_be_bytes());
+    packet[9] = 17;
+    let ends = [[10, 77, 0, server], [10, 78, 0, 1]];
+    let (from, to) = if direction == Direction::Down { (0, 1) } else { (1, 0) };
+    packet[12..16].copy_from_slice(&ends[from]);
+    packet[16..20].copy_from_slice(&ends[to]);
+    packet
+}
+
+impl Bench {
+    fn send(&mut self, now: i64, direction: Direction, bytes: &[u8]) {
+        let now = Instant::from_nanos(now);
+        let slot = self.path.pool.take().expect("there is room");
+        self.path.pool.bytes(slot)[..bytes.len()].copy_from_slice(bytes);
+        let parsed = wire::parse(bytes).expect("it is a packet");
+        let packet = self.flows.packet(direction, slot, bytes, &parsed);
+        self.path.advance(now, &mut self.arrived).expect("tables can be written");
+        self.path.arrive(now, packet).expect("tables can be written");
+    }
+
+    fn advance(&mut self, now: i64) -> Vec<(i64, u64)> {
+        let now = Instant::from_nanos(now);
+        self.path.advance(now, &mut self.arrived).expect("tables can be written");
+        self.arrived.drain(..).map(|one| (one.due.as_nanos(), one.packet.size.get())).collect()
+    }
+
+    fn totals(&self) -> (u64, u64, u64, u64) {
+        let totals = &self.path.recorder.totals;
+        (totals.arrived, totals.dropped, totals.lost, totals.delivered)
+    }
+
+    fn inside(&self) -> u64 {
+        let lines = self.path.lines.iter().flatten().map(|line| line.len() as u64);
+        let hops = self.path.hops.iter().map(Bottleneck::packets_inside);
+        lines.chain(hops).sum()
+    }
+}
+
+const PLAIN: &str = r#"{"capacity": "12 Mb/s", "base_rtt": "20 ms", "forward_delay": "12 ms",
+                        "queue": {"kind": "drop-tail", "size": "10 packets"}}"#;
+const MILLI: i64 = 1_000_000;
+
+#[test]
+fn a_late_driver_changes_no_due_time() {
+    // 1500 bytes at 12 Mb/s take 1 ms.
+    let wanted = vec![(13 * MILLI, 1500), (14 * MILLI, 1500), (15 * MILLI, 1500)];
+    for late in [false, true] {
+        let mut bench = bench(PLAIN);
+        for _ in 0..3 {
+            bench.send(0, Direction::Down, &bytes_of(1, Direction::Down, 0, 1500));
+        }
+        let mut found = Vec::new();
+        if !late {
+            for micros in 0..20_000 {
+                found.extend(bench.advance(micros * 1000));
+            }
+        }
+        found.extend(bench.advance(700 * MILLI));
+        assert_eq!(found, wanted, "late: {late}");
+    }
+}
+
+#[test]
+fn what_goes_up_meets_the_return_delay_only() {
+    let mut bench = bench(PLAIN);
+    for _ in 0..100 {
+        bench.send(5 * MILLI, Direction::Up, &bytes_of(2, Direction::Up, 0, 1500));
+    }
+    assert_eq!(bench.advance(13 * MILLI - 1), []);
+    assert_eq!(bench.advance(13 * MILLI), vec![(13 * MILLI, 1500); 100]);
+    assert_eq!(bench.totals(), (0, 0, 0, 0));
+}
+
+#[test]
+fn a_full_queue_drops_and_its_slots_are_free_again() {
+    let mut bench = bench(PLAIN);
+    for _ in 0..20 {
+        bench.send(0, Direction::Down, &bytes_of(1, Direction::Down, 0, 1500));
+    }
+    // One in transmission, ten wait.
+    assert_eq!(bench.totals(), (20, 9, 0, 0));
+    assert_eq!((bench.path.pool.used(), bench.inside()), (11, 11));
+    assert_eq!(bench.advance(1_000 * MILLI).len(), 11);
+}
+
+#[test]
+fn a_mark_of_the_queue_is_known_when_the_packet_leaves() {
+    let path = r#"{"capacity": "12 Mb/s", "base_rtt": "20 ms",
+                   "queue": {"kind": "drop-tail", "size": "10 packets", "mark_above": "1500 us"}}"#;
+    let mut bench = bench(path);
+    for tos in [0b10, 0b10, 0b10, 0b00] {
+        bench.send(0, Direction::Down, &bytes_of(1, Direction::Down, tos, 1500));
+    }
+    bench.path.advance(END, &mut bench.arrived).expect("tables can be written");
+    let ecn: Vec<Ecn> = bench.arrived.iter().map(|one| one.packet.ecn).collect();
+    assert_eq!(ecn, [Ecn::Ect0, Ecn::Ect0, Ecn::Ce, Ecn::NotEct]);
+}
+
+#[test]
+fn flows_and_what_is_of_none_are_counted() {
+    let mut bench = bench(PLAIN);
+    for server in [1, 2, 2, 9] {
+        bench.send(0, Direction::Down, &bytes_of(server, Direction::Down, 0, 100));
+    }
+    assert_eq!(bench.flows.others(), 1);
+    assert_eq!(bench.totals().0, 4);
+    assert_eq!(bench.advance(1_000 * MILLI).len(), 4);
+}
+
+#[test]
+fn tables_of_a_run_that_was_cut_short_are_whole() {
+    let mut bench = bench(PLAIN);
+    bench.send(0, Direction::Down, &bytes_of(1, Direction::Down, 0, 1500));
+    let end = Instant::from_nanos(1_700 * MILLI);
+    bench.path.advance(end, &mut bench.arrived).expect("tables can be written");
+    bench.path.end(end).expect("tables can be written");
+    let spec: PathSpec = serde_json::from_str(PLAIN).expect("it is a path");
+    let recorder = Recorder::create(&folder(), Vec::new(), Vec::new(), END, &RecordSpec::default());
+    let recorder = recorder.expect("the folder can be written");
+    let other = LivePath::new(&spec, 7, &bench.flows, recorder, PacketLog::default());
+    let path = std::mem::replace(&mut bench.path, other.expect("a path"));
+    let summary = path.finish(end, 7).expect("tables can be written");
+    assert_eq!((summary.arrived_packets, summary.delivered_packets), (1, 1));
+    assert_eq!(summary.duration_ns, 1_700 * MILLI);
+    for table in ["bins", "link", "queue_delay", "events", "summary"] {
+        assert!(Path::new(&bench.folder).join(table).with_extension("parquet").is_file());
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 48, ..ProptestConfig::default() })]
+
+    /// However late the driver, nothing is lost track of, and what arrives is what would have.
+    #[test]
+    fn packets_are_conserved_and_late_drivers_agree(
+        sends in prop::collection::vec((0_i64..3_000_000, any::<bool>(), 1_u8..4, 28_usize..1500, 0_u8..4), 1..200),
+        queue in prop::sample::select(vec!["drop-tail", "codel", "fq-codel", "pie", "dual-pi2", "cake"]),
+    ) {
+        let path = format!(
+            r#"{{"capacity": {{"steps": [["0 s", "10 Mb/s"], ["50 ms", "0 b/s"], ["90 ms", "30 Mb/s"]]}}, "base_rtt": "20 ms",
+                "queue": {{"kind": "{queue}", "size": "20 packets"}},
+                "loss": {{"kind": "random", "probability": "10 %"}},
+                "jitter": {{"kind": "half-normal", "deviation": "3 ms"}},
+                "back": {{"capacity": "5 Mb/s", "loss": {{"kind": "bursty", "probability": "5 %", "burst_length": 2.0}}}}}}"#
+        );
+        let mut found = Vec::new();
+        for late in [false, true] {
+            let mut bench = bench(&path);
+            let mut now = 0;
+            let mut all = Vec::new();
+            for (number, &(pause, down, server, size, tos)) in sends.iter().enumerate() {
+                now += pause;
+                if !late {
+                    all.extend(bench.advance(now - pause / 2));
+                }
+                let direction = if down { Direction::Down } else { Direction::Up };
+                bench.send(now, direction, &bytes_of(server, direction, tos, size));
+                let (arrived, dropped, lost, _) = bench.totals();
+                let handed_out = bench.arrived.len() + all.len();
+                prop_assert_eq!(bench.path.pool.used(), bench.inside() as usize + handed_out);
+                prop_assert_eq!(arrived, number as u64 + 1);
+                prop_assert!(dropped + lost <= arrived);
+            }
+            all.extend(bench.advance(END.as_nanos() - 1));
+            let (arrived, dropped, lost, delivered) = bench.totals();
+            prop_assert_eq!(arrived, sends.len() as u64);
+            prop_assert_eq!(arrived, dropped + lost + delivered);
+            prop_assert_eq!(delivered, all.len() as u64);
+            prop_assert_eq!(bench.inside(), 0);
+            prop_assert!(all.is_sorted_by_key(|one| one.0));
+            found.push(all);
+        }
+        prop_assert_eq!(&found[0], &found[1]);
+    }
+}
