@@ -39,6 +39,11 @@ PARTS = "parts"
 """Folder of the parts' own tables, removed when they are merged."""
 
 
+def part_command(kind: str, config: Path) -> list[str]:
+    """Give the command of a part: `link`, `host` or `client`."""
+    return [sys.executable, "-m", "gameway.live.part", kind, str(config)]
+
+
 def prepare() -> None:
     """Remove what a killed orchestrator left behind."""
     STOPPING.clear()
@@ -125,7 +130,8 @@ class Stage:
         self._servers()
         for stream in self.plan.streams:
             config = hosts.host_config(self.plan, stream, place, self.token)
-            self._part(f"{HOST}-{stream['name']}", HOST, "server", config)
+            host = self._part(f"{HOST}-{stream['name']}", HOST, "server", config)
+            host.may_end = bool(stream.get("stop"))
         for stream in self.plan.streams:
             config = hosts.client_config(self.plan, stream, place, self.token)
             self._part(f"{CLIENT_PART}-{stream['name']}", CLIENT_PART, "client", config)
@@ -156,18 +162,19 @@ class Stage:
         found = {one["name"]: self._competition(one["name"]) for one in self.plan.competitors}
         return Parts(self.plan.duration_ns, self.folders, found, self._pongs())
 
-    def _part(self, name: str, kind: str, where: str, config: dict[str, Any]) -> None:
+    def _part(self, name: str, kind: str, where: str, config: dict[str, Any]) -> Process:
         """Start a part in its namespace and wait until it is set up."""
         own = self.parts / name
         own.mkdir()
         file = self.parts / f"{name}.json"
         file.write_text(json.dumps(config | {"folder": str(own)}, indent=1), encoding="utf-8")
         file.chmod(0o600)
-        command = [sys.executable, "-m", "gameway.live.part", kind, str(file)]
+        command = part_command(kind, file)
         process = self.supervisor.start(name, self.ends.command(where, command))
         self.folders.append(own)
         self.own.append(process)
         self.supervisor.wait_ready(process, self.epoch_ns)
+        return process
 
     def _servers(self) -> None:
         for one in self.plan.competitors:
