@@ -132,14 +132,15 @@ def _print_summary(results: Results) -> None:
 
 def _print_beside(results: Results, simulated: Results | None = None) -> None:
     """Print simulated and live means side by side, and whether a run was flagged."""
-    from gameway.beside import sections, twin  # noqa: PLC0415 (heavy; help must be quick)
+    from gameway.beside import compare, sections, twin  # noqa: PLC0415 (heavy; help must be quick)
 
     other = simulated or twin.twin_of(results)
-    for section in sections.sections(results, other):
-        for table in section.tables:
-            if table.main:
-                out.print(tables.page_table(table, section.title))
-                out.print(section.text.splitlines()[-1], highlight=False, markup=False)
+    if other is not None and (rows := compare(other, results)):
+        told = "Simulated and live: means ± half width of the 95 % interval over runs"
+        out.print(told, highlight=False)
+        for table in tables.beside(rows):
+            out.print(table)
+        out.print(sections.statement(rows), highlight=False, markup=False)
     if warning := sections.warning(results):
         err.print(warning, style="yellow", highlight=False, markup=False, soft_wrap=True)
 
