@@ -15,6 +15,7 @@ from gameway import library, tables
 from gameway.drivers import On
 from gameway.errors import GamewayError
 from gameway.fields import entries
+from gameway.live.command import link_command
 from gameway.sweeps import REPORT, Sweep, err, out, print_page, report_folder
 
 BAD_INPUT = 2
@@ -38,13 +39,6 @@ class Listed(StrEnum):
     competitors = "competitors"
     metrics = "metrics"
     experiments = "experiments"
-
-
-class Backend(StrEnum):
-    """What carries the packets of `gameway link`."""
-
-    user = "user"
-    tc = "tc"
 
 
 def _print_version(wanted: bool) -> None:  # noqa: FBT001 (typer calls it so)
@@ -265,72 +259,7 @@ def frames(
         err.print(f"wrote {table}", highlight=False)
 
 
-@app.command(context_settings={"ignore_unknown_options": True})
-def link(
-    command: Annotated[
-        list[str] | None, typer.Argument(metavar="-- COMMAND...", help="What runs behind the link.")
-    ] = None,
-    capacity: Annotated[str | None, typer.Option(help='Towards the command: "25 Mb/s".')] = None,
-    rtt: Annotated[str | None, typer.Option(help='Of the empty path: "20 ms".')] = None,
-    queue: Annotated[str | None, typer.Option(help="See `gameway list queues`.")] = None,
-    size: Annotated[str | None, typer.Option(help='Of the queue: "2 bdp", "64 KiB", ...')] = None,
-    loss: Annotated[str | None, typer.Option(help='Share of packets: "1 %".')] = None,
-    jitter: Annotated[str | None, typer.Option(help="Standard deviation of the delay.")] = None,
-    trace: Annotated[
-        Path | None, typer.Option(help="A capacity that follows a Mahimahi trace.")
-    ] = None,
-    steps: Annotated[
-        str | None, typer.Option(help='A capacity in steps: "0 s: 20 Mb/s, 40 s: 10 Mb/s".')
-    ] = None,
-    up_capacity: Annotated[str | None, typer.Option(help="From the command.")] = None,
-    settings: Sets = None,
-    experiment: Annotated[
-        Path | None, typer.Option("--path", metavar="FILE", help="The path of an experiment file.")
-    ] = None,
-    nat: Annotated[
-        bool, typer.Option("--nat", help="Let the command reach what this machine reaches.")
-    ] = False,
-    backend: Annotated[
-        Backend, typer.Option(help="Our path in user space, or the kernel's queues by tc.")
-    ] = Backend.user,
-    folder: Annotated[
-        Path | None, typer.Option("--out", "-o", help="Keep the tables here.")
-    ] = None,
-) -> None:
-    """Run a command behind an emulated path, in real time; needs root.
-
-    The command runs in a network namespace of its own. This machine is reachable from there under
-    the address in the environment variable GAMEWAY_OUTSIDE; what this machine sends there passes
-    the path's capacity, queue, loss and delay. The exit code is the command's.
-
-    Example: `gameway link --capacity "25 Mb/s" --rtt "20 ms" -- sh -c 'ping -c 5 $GAMEWAY_OUTSIDE'`
-
-    Next: `--out DIR` keeps the tables; docs/link.md says what is in them.
-    """
-    from gameway.live import link as links  # noqa: PLC0415 (only this command needs it)
-    from gameway.live import summary  # noqa: PLC0415 (only this command needs it)
-
-    options = links.LinkOptions(
-        capacity, rtt, queue, size, loss, jitter, trace, steps, up_capacity,
-        tuple(settings or ()), experiment,
-    )  # fmt: skip
-    path = links.path_of(options)
-    links.check_command(command or [])
-    if backend is Backend.tc:
-        if nat or folder is not None:
-            given = "--nat" if nat else "--out"
-            raise gameway.InputError("is not for --backend tc", file=given, hint="leave it out")
-        code, told = links.run_on_kernel(path, command or [])
-        for line in told:
-            err.print(line, highlight=False, markup=False, soft_wrap=True)
-        raise SystemExit(code)
-    with links.tables_in(folder) as place:
-        result = links.run(path, command or [], place, nat=nat)
-        for line in summary.lines(place, result.report):
-            err.print(line, highlight=False, markup=False, soft_wrap=True)
-    for warning in summary.warnings(result.report):
-        err.print(warning, style="yellow", highlight=False, markup=False, soft_wrap=True)
-    raise SystemExit(result.code)
+app.command(name="link", context_settings={"ignore_unknown_options": True})(link_command)
 
 
 def main() -> None:

@@ -135,7 +135,7 @@ def beside(rows: list[Row]) -> Iterator[Table]:
         for row in rows
     }
     widths = [max(map(len, column)) for column in zip(heads, *every.values(), strict=True)]
-    groups = itertools.groupby(rows, lambda row: ", ".join(row.condition[n] for n in telling))
+    groups = itertools.groupby(rows, lambda row: row.named(telling))
     for condition, own in groups:
         title = Text(condition, style="bold") if condition else None
         laid = Table(title=title, title_justify="left", box=box.SIMPLE_HEAD, pad_edge=False)

@@ -156,7 +156,7 @@ def varied(rows: list[Row]) -> list[str]:
 
 def _shown(row: Row, factors: list[str]) -> dict[str, str]:
     one = row.tolerance
-    return {name.replace("_", " "): row.condition[name] for name in factors} | {
+    return ({"condition": row.named(factors)} if factors else {}) | {
         "flow": row.flow,
         "metric": f"{one.label} ({one.unit})",
         "simulated": estimate(row.simulated),
