@@ -3,31 +3,23 @@
 from __future__ import annotations
 
 import os
-import signal
 import sys
 from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
-from rich.console import Console
 
 import gameway
-from gameway import library, progress, tables
-from gameway import suite as suites
+from gameway import library, tables
 from gameway.drivers import On
 from gameway.errors import GamewayError
 from gameway.fields import entries
-from gameway.results import Results
-
-if TYPE_CHECKING:
-    from gameway.experiment import Experiment
-    from gameway.report.page import Page
-    from gameway.suite import Suite
+from gameway.live.command import link_command
+from gameway.sweeps import REPORT, Sweep, err, out, print_page, report_folder
 
 BAD_INPUT = 2
 INTERRUPTED = 130
-REPORT = "report.html"
 
 app = typer.Typer(
     name="gameway",
@@ -36,13 +28,6 @@ app = typer.Typer(
     rich_markup_mode="markdown",
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-WIDTH_OF_FILES = 160
-"""Columns of a table that is not written to a terminal."""
-
-out = Console()
-err = Console(stderr=True)
-if not out.is_terminal and "COLUMNS" not in os.environ:
-    out.width = WIDTH_OF_FILES
 
 
 class Listed(StrEnum):
@@ -54,13 +39,6 @@ class Listed(StrEnum):
     competitors = "competitors"
     metrics = "metrics"
     experiments = "experiments"
-
-
-class Backend(StrEnum):
-    """What carries the packets of `gameway link`."""
-
-    user = "user"
-    tc = "tc"
 
 
 def _print_version(wanted: bool) -> None:  # noqa: FBT001 (typer calls it so)
@@ -139,7 +117,7 @@ def run_command(
 
     Next: open the report, or read the tables in Python with `gameway.Results.open("results/try")`.
     """
-    _run_found(file, settings, runs, parts, on, jobs, folder, report=not no_report)
+    Sweep(file, on, runs, settings, parts, jobs, folder, not no_report).carry_out()
 
 
 @app.command()
@@ -163,7 +141,7 @@ def reproduce(
     Next: open the report; published and simulated values stand side by side, with the difference.
     """
     found = library.find(name)
-    _run_found(found, settings, runs, parts, on, jobs, folder, report=not no_report)
+    Sweep(found, on, runs, settings, parts, jobs, folder, not no_report).carry_out()
 
 
 @app.command()
@@ -188,15 +166,7 @@ def report(
 
     Next: open `results/demo/report.html` in a browser.
     """
-    if suites.is_suite_folder(folder):
-        _write_suite_page(folder)
-        return
-    results = Results.open(folder)
-    _warn_of_missing(results)
-    other = _simulated(results, simulated)
-    if results.manifest.get("driver") == On.live:
-        _print_beside(results, other)
-    _write_report(results, other)
+    report_folder(folder, simulated)
 
 
 @app.command()
@@ -228,7 +198,7 @@ def compare(
 
     with err.status("measuring"):
         page = comparisons.compare(folders).page
-    _print_page(page)
+    print_page(page)
     if not no_report:
         own = folders[0] / "compare" if len(folders) == 1 else Path("results") / "compare"
         place = comparisons.write(page, (target or own) / REPORT)
@@ -289,72 +259,7 @@ def frames(
         err.print(f"wrote {table}", highlight=False)
 
 
-@app.command(context_settings={"ignore_unknown_options": True})
-def link(
-    command: Annotated[
-        list[str] | None, typer.Argument(metavar="-- COMMAND...", help="What runs behind the link.")
-    ] = None,
-    capacity: Annotated[str | None, typer.Option(help='Towards the command: "25 Mb/s".')] = None,
-    rtt: Annotated[str | None, typer.Option(help='Of the empty path: "20 ms".')] = None,
-    queue: Annotated[str | None, typer.Option(help="See `gameway list queues`.")] = None,
-    size: Annotated[str | None, typer.Option(help='Of the queue: "2 bdp", "64 KiB", ...')] = None,
-    loss: Annotated[str | None, typer.Option(help='Share of packets: "1 %".')] = None,
-    jitter: Annotated[str | None, typer.Option(help="Standard deviation of the delay.")] = None,
-    trace: Annotated[
-        Path | None, typer.Option(help="A capacity that follows a Mahimahi trace.")
-    ] = None,
-    steps: Annotated[
-        str | None, typer.Option(help='A capacity in steps: "0 s: 20 Mb/s, 40 s: 10 Mb/s".')
-    ] = None,
-    up_capacity: Annotated[str | None, typer.Option(help="From the command.")] = None,
-    settings: Sets = None,
-    experiment: Annotated[
-        Path | None, typer.Option("--path", metavar="FILE", help="The path of an experiment file.")
-    ] = None,
-    nat: Annotated[
-        bool, typer.Option("--nat", help="Let the command reach what this machine reaches.")
-    ] = False,
-    backend: Annotated[
-        Backend, typer.Option(help="Our path in user space, or the kernel's queues by tc.")
-    ] = Backend.user,
-    folder: Annotated[
-        Path | None, typer.Option("--out", "-o", help="Keep the tables here.")
-    ] = None,
-) -> None:
-    """Run a command behind an emulated path, in real time; needs root.
-
-    The command runs in a network namespace of its own. This machine is reachable from there under
-    the address in the environment variable GAMEWAY_OUTSIDE; what this machine sends there passes
-    the path's capacity, queue, loss and delay. The exit code is the command's.
-
-    Example: `gameway link --capacity "25 Mb/s" --rtt "20 ms" -- sh -c 'ping -c 5 $GAMEWAY_OUTSIDE'`
-
-    Next: `--out DIR` keeps the tables; docs/link.md says what is in them.
-    """
-    from gameway.live import link as links  # noqa: PLC0415 (only this command needs it)
-    from gameway.live import summary  # noqa: PLC0415 (only this command needs it)
-
-    options = links.LinkOptions(
-        capacity, rtt, queue, size, loss, jitter, trace, steps, up_capacity,
-        tuple(settings or ()), experiment,
-    )  # fmt: skip
-    path = links.path_of(options)
-    links.check_command(command or [])
-    if backend is Backend.tc:
-        if nat or folder is not None:
-            given = "--nat" if nat else "--out"
-            raise gameway.InputError("is not for --backend tc", file=given, hint="leave it out")
-        code, told = links.run_on_kernel(path, command or [])
-        for line in told:
-            err.print(line, highlight=False, markup=False, soft_wrap=True)
-        raise SystemExit(code)
-    with links.tables_in(folder) as place:
-        result = links.run(path, command or [], place, nat=nat)
-        for line in summary.lines(place, result.report):
-            err.print(line, highlight=False, markup=False, soft_wrap=True)
-    for warning in summary.warnings(result.report):
-        err.print(warning, style="yellow", highlight=False, markup=False, soft_wrap=True)
-    raise SystemExit(result.code)
+app.command(name="link", context_settings={"ignore_unknown_options": True})(link_command)
 
 
 def main() -> None:
@@ -370,152 +275,6 @@ def main() -> None:
         message = f"error: {error}"
         err.print(message, style="red", highlight=False, markup=False, soft_wrap=True)
         raise SystemExit(BAD_INPUT) from None
-
-
-def _set(experiment: Experiment, settings: list[str] | None, runs: int | None) -> Experiment:
-    own = [] if runs is None else [f"runs={runs}"]
-    return experiment.with_overrides([*(settings or []), *own])
-
-
-def _run_found(
-    found: Path,
-    settings: list[str] | None,
-    runs: int | None,
-    parts: list[str] | None,
-    on: On,
-    jobs: int | None,
-    folder: Path | None,
-    *,
-    report: bool,
-) -> None:
-    """Run an experiment's file, or a suite's folder."""
-    if on is On.live:
-        # As Ctrl-C: namespaces must not outlive their run.
-        signal.signal(signal.SIGTERM, signal.default_int_handler)
-    if library.is_suite(found):
-        _run_suite(_suite(found, settings, runs, parts), on, jobs, folder, report=report)
-    elif parts:
-        problem = f"{found} is one experiment, it has no parts"
-        raise gameway.InputError(problem, file="--part")
-    else:
-        _run(_set(gameway.load(found), settings, runs), on, jobs, folder, report=report)
-
-
-def _run(
-    experiment: Experiment, on: On, jobs: int | None, folder: Path | None, *, report: bool
-) -> None:
-    target = folder or _results(experiment.name, on)
-    shown = progress.for_console(err)
-    results = gameway.run(experiment, target, jobs=jobs, progress=shown, on=on)
-    if on is On.live:
-        _simulate(experiment, target, jobs)
-    _print_summary(results)
-    if on is On.live:
-        _print_beside(results)
-    if report:
-        _write_report(results)
-    out.print(f"tables: {target}", highlight=False, soft_wrap=True)
-
-
-def _results(name: str, on: On) -> Path:
-    return Path("results") / (f"{name}-live" if on is On.live else name)
-
-
-def _simulate(experiment: Experiment, target: Path, jobs: int | None) -> None:
-    """Run the simulated twin of live results: seconds, where those took minutes."""
-    from gameway.beside import twin  # noqa: PLC0415 (heavy; help must be quick)
-
-    with err.status("simulating the same"):
-        twin.simulate(experiment, target, jobs=jobs)
-
-
-def _suite(
-    found: Path, settings: list[str] | None, runs: int | None, parts: list[str] | None
-) -> Suite:
-    suite = suites.load_suite(found)
-    chosen = suite.only(parts) if parts else suite
-    own = [] if runs is None else [f"runs={runs}"]
-    return chosen.with_overrides([*(settings or []), *own])
-
-
-def _run_suite(
-    suite: Suite, on: On, jobs: int | None, folder: Path | None, *, report: bool
-) -> None:
-    target = folder or _results(suite.name, on)
-    suites.run(suite, target, jobs=jobs, progress=progress.for_console(err), on=on)
-    if on is On.live:
-        for name, part in suite.parts.items():
-            _simulate(part, target / name, jobs)
-    if report:
-        _write_suite_page(target)
-    out.print(f"tables: {target}", highlight=False, soft_wrap=True)
-
-
-def _write_suite_page(folder: Path) -> None:
-    page, place = suites.write_page(folder)
-    _print_page(page)
-    out.print(f"report: {place}", highlight=False, soft_wrap=True)
-
-
-def _print_page(page: Page) -> None:
-    """Print a page's main tables and what it found."""
-    for section in page.sections:
-        for table in section.tables:
-            if table.main:
-                out.print(tables.page_table(table, section.title))
-                if section.text and len(section.tables) == 1:
-                    out.print(section.text, style="dim", highlight=False, markup=False)
-                    out.print()
-    for sentence in page.statement:
-        out.print(sentence, highlight=False, markup=False)
-    if page.warning:
-        err.print(page.warning, style="yellow", highlight=False, markup=False)
-
-
-def _print_summary(results: Results) -> None:
-    from gameway.metrics import summary_table  # noqa: PLC0415 (heavy; help must be quick)
-
-    rows = summary_table(results)
-    if rows.height:
-        out.print(tables.summary(rows, results.factors))
-
-
-def _print_beside(results: Results, simulated: Results | None = None) -> None:
-    """Print simulated and live means side by side, and whether a run was flagged."""
-    from gameway.beside import sections, twin  # noqa: PLC0415 (heavy; help must be quick)
-
-    other = simulated or twin.twin_of(results)
-    for section in sections.sections(results, other):
-        for table in section.tables:
-            if table.main:
-                out.print(tables.page_table(table, section.title))
-                out.print(section.text.splitlines()[-1], highlight=False, markup=False)
-    if warning := sections.warning(results):
-        err.print(warning, style="yellow", highlight=False, markup=False, soft_wrap=True)
-
-
-def _write_report(results: Results, simulated: Results | None = None) -> None:
-    from gameway import report as reports  # noqa: PLC0415 (heavy; help must be quick)
-
-    page = results.path / REPORT
-    reports.write(results, page, beside=simulated)
-    out.print(f"report: {page}", highlight=False, soft_wrap=True)
-
-
-def _simulated(results: Results, folder: Path | None) -> Results | None:
-    """Open the results that live ones are to stand beside."""
-    if folder is None:
-        return None
-    if results.manifest.get("driver") != On.live:
-        hint = "only live results stand beside simulated ones; compare two folders with compare"
-        raise gameway.InputError("are no live results", file=results.path, hint=hint)
-    return Results.open(folder)
-
-
-def _warn_of_missing(results: Results) -> None:
-    if results.missing:
-        text = f"{results.missing} of {results.runs.height} runs are not finished"
-        err.print(text, style="yellow", highlight=False)
 
 
 def _list_metrics() -> None:

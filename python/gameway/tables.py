@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 from typing import TYPE_CHECKING, Any
 
@@ -10,11 +11,12 @@ from rich.table import Table
 from rich.text import Text
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Iterator
 
     import polars as pl
     from rich.console import JustifyMethod
 
+    from gameway.beside import Row
     from gameway.report.page import Table as PageTable
 
 NOTHING = "-"
@@ -113,6 +115,36 @@ def page_table(table: PageTable, heading: str) -> Table:
             )
         )
     return laid
+
+
+def beside(rows: list[Row]) -> Iterator[Table]:
+    """Lay out simulated and live means: a table for each condition, all with the same columns."""
+    from gameway.beside.sections import OUTSIDE, WITHIN, estimate, varied  # noqa: PLC0415 (heavy)
+
+    telling = varied(rows)
+    heads = ("flow", "metric", "simulated", "live", "allowed", "verdict")
+    every = {
+        id(row): (
+            row.flow,
+            f"{row.tolerance.short}, {row.tolerance.unit}",
+            estimate(row.simulated),
+            estimate(row.live),
+            f"± {row.tolerance.allowed(row.simulated.mean):.3g}",
+            WITHIN if row.within else OUTSIDE,
+        )
+        for row in rows
+    }
+    widths = [max(map(len, column)) for column in zip(heads, *every.values(), strict=True)]
+    groups = itertools.groupby(rows, lambda row: row.named(telling))
+    for condition, own in groups:
+        title = Text(condition, style="bold") if condition else None
+        laid = Table(title=title, title_justify="left", box=box.SIMPLE_HEAD, pad_edge=False)
+        for name, width in zip(heads, widths, strict=True):
+            laid.add_column(name, no_wrap=True, min_width=width)
+        for row in own:
+            *cells, verdict = every[id(row)]
+            laid.add_row(*cells, Text(verdict, style="" if row.within else "bold red"))
+        yield laid
 
 
 def frame(rows: pl.DataFrame) -> Table:

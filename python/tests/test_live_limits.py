@@ -10,7 +10,7 @@ from conftest import fake_run_one
 
 import gameway as gw
 from gameway import drivers, runner
-from gameway.live import kernel, limits, namespaces
+from gameway.live import limits, namespaces, offers
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -35,7 +35,7 @@ rate = "1 Mb/s"
 
 @pytest.fixture(autouse=True)
 def plain_kernel(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(kernel, "algorithms", lambda: ["bbr", "cubic", "reno"])
+    monkeypatch.setattr(offers, "algorithms", lambda: ["bbr", "cubic", "reno"])
 
 
 def load(folder: Path, text: str) -> gw.Experiment:
@@ -114,10 +114,10 @@ def test_without_root_it_is_said_what_to_do(
 
 
 def test_missing_tools_are_told_with_their_packages(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(kernel.shutil, "which", lambda name: None if name == "iperf3" else name)
-    kernel.check_tools(["ip", "ping"])
+    monkeypatch.setattr(offers.shutil, "which", lambda name: None if name == "iperf3" else name)
+    offers.check_tools(["ip", "ping"])
     with pytest.raises(gw.GamewayError, match=r"need iperf3; install with: apt install iperf3"):
-        kernel.check_tools(["ip", "iperf3"])
+        offers.check_tools(["ip", "iperf3"])
 
 
 def as_live(monkeypatch: pytest.MonkeyPatch, **facts: str) -> None:

@@ -17,7 +17,7 @@ import pytest
 
 import gameway as gw
 from gameway import _core
-from gameway.live import link, namespaces, outside, summary, tc
+from gameway.live import kernel, link, namespaces, outside, summary
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -221,16 +221,16 @@ def test_the_kernels_queues_carry_the_capacity_too() -> None:
 )
 def test_what_tc_has_not_is_refused(given: dict[str, Any], told: str) -> None:
     with pytest.raises(gw.InputError, match=told):
-        tc.plan(own_path(**given))
+        kernel.plan(own_path(**given))
 
 
 def test_tc_is_asked_for_what_the_path_is() -> None:
-    found = tc.plan(own_path(forward_delay="12 ms", back={"capacity": "5 Mb/s"}))
+    found = kernel.plan(own_path(forward_delay="12 ms", back={"capacity": "5 Mb/s"}))
     assert found.delays_ns == (12_000_000, 8_000_000)
-    assert found.down == tc.Shaper(20_000_000, ["bfifo", "limit", str(60_000 * 1514 // 1500)])
-    assert found.up == tc.Shaper(5_000_000, ["bfifo", "limit", str(187_500 * 1514 // 1500)])
+    assert found.down == kernel.Shaper(20_000_000, ["bfifo", "limit", str(60_000 * 1514 // 1500)])
+    assert found.up == kernel.Shaper(5_000_000, ["bfifo", "limit", str(187_500 * 1514 // 1500)])
     queue = {"kind": "fq-codel", "size": "100 packets", "target": "5 ms", "ecn": "off"}
-    words = tc.plan(own_path(queue=queue)).down.queue
+    words = kernel.plan(own_path(queue=queue)).down.queue
     assert words == ["fq_codel", "target", "5000us", "noecn", "limit", "100"]
 
 

@@ -15,8 +15,10 @@ import pytest
 from live_fixture import needs_live
 
 import gameway as gw
+from gameway import report
 from gameway.live import LIVE, namespaces, plan, schema
-from gameway.live.run import prepare, run_one
+from gameway.live import run as live_run
+from gameway.live.run import part_command, prepare, run_one
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -199,3 +201,55 @@ def test_what_a_killed_orchestrator_leaves_is_cleaned_by_the_next(tmp_path: Path
     assert LIVE.prepare is not None
     LIVE.prepare()
     assert of_process(process.pid) == []
+
+
+STREAMS = """
+title = "Two streams"
+duration = "4 s"
+[path]
+capacity = "20 Mb/s"
+base_rtt = "20 ms"
+[[stream]]
+name = "first"
+controller = "gcc"
+[[stream]]
+name = "second"
+controller = "fixed"
+start = "1 s"
+stop = "3 s"
+[[competitor]]
+start = "1500 ms"
+[ping]
+interval = "100 ms"
+"""
+
+
+def test_hosts_and_clients_are_told_what_they_need_and_their_tables_are_joined(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    real = part_command
+    fake = str(Path(__file__).parent / "fake_part.py")
+
+    def command(kind: str, config: Path) -> list[str]:
+        return real(kind, config) if kind == "link" else [sys.executable, fake, kind, str(config)]
+
+    monkeypatch.setattr(live_run, "part_command", command)
+    results = gw.run(gw.loads(STREAMS), tmp_path / "out", on="live")
+    frames = results.frames().collect()
+    counts = dict(frames.group_by("stream").len().iter_rows())
+    assert counts == {"first": 240, "second": 120}
+    shown = frames.filter(pl.col("shown_ns").is_not_null())
+    assert 0.9 * frames.height < shown.height <= frames.height
+    delay_ms = ((shown["complete_ns"] - shown["first_sent_ns"]) / 1e6).to_numpy()
+    assert 10.0 <= delay_ms.min() < 20.0
+    bins = results.bins().collect()
+    by_flow = bins.group_by("flow").agg(pl.col("sent_packets").sum(), pl.col("frames_shown").sum())
+    sent = {flow: (packets, pictures) for flow, packets, pictures in by_flow.iter_rows()}
+    assert sent["first"][0] == 5 * 240
+    assert sent["second"][0] == 5 * 120
+    assert sent["first"][1] + sent["second"][1] == shown.height
+    pictures = pl.read_parquet(next((tmp_path / "out").glob("runs/*/pictures.parquet")))
+    assert pictures.height == frames.height
+    assert pictures["encode_ns"].unique().to_list() == [4_000_000]
+    text = report.write(results, tmp_path / "out" / "report.html", save_files=False).read_text()
+    assert "From capture to the decoded picture" in text

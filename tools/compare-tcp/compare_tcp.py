@@ -2,8 +2,8 @@
 
 Needs root, iproute2 and iperf3:
 
-    sudo .venv/bin/python tools/compare-tcp/compare_tcp.py            # all; about 8 minutes
-    sudo .venv/bin/python tools/compare-tcp/compare_tcp.py cubic 2    # one congestion control, one size
+    sudo .venv/bin/python tools/compare-tcp/compare_tcp.py            # all; 8 minutes
+    sudo .venv/bin/python tools/compare-tcp/compare_tcp.py cubic 2    # one of them, one size
 
 Kernel TCP (`iperf3 -C`) sends through `gameway link`; the simulator's sends through the same path
 in virtual time. Both write the same tables, and the same bins and windows of them are compared: a
@@ -89,8 +89,9 @@ def live(algorithm: str, bdp: float, seconds: int, folder: Path) -> Measured:
         client = ["ip", "netns", "exec", spaces.name("client")]
         listening = [*client, "iperf3", "--server", "--one-off", "--port", str(PORT)]
         stack.enter_context(_running(listening))
+        epoch_ns = time.monotonic_ns() + MONOTONIC_SECOND
         config = {
-            "epoch_ns": time.monotonic_ns() + MONOTONIC_SECOND,
+            "epoch_ns": epoch_ns,
             "seed": 1,
             "duration": f"{seconds} s",
             "path": path(bdp),
@@ -100,7 +101,7 @@ def live(algorithm: str, bdp: float, seconds: int, folder: Path) -> Measured:
             "folder": str(folder),
         }
         link = stack.enter_context(PartProcess("link", config, spaces.name("router"), folder))
-        time.sleep(max(config["epoch_ns"] / MONOTONIC_SECOND - time.monotonic(), 0))
+        time.sleep(max(epoch_ns / MONOTONIC_SECOND - time.monotonic(), 0))
         sending = ["ip", "netns", "exec", spaces.name("server"), "iperf3", "--client",
                    namespaces.CLIENT_ADDRESS, "--port", str(PORT), "--time", str(seconds + 2),
                    "--congestion", algorithm, "--interval", "0"]  # fmt: skip

@@ -13,7 +13,7 @@ use gameway_units::{Duration, Instant};
 use rustix::event::{PollFd, Timespec, poll};
 use rustix::io::Errno;
 use rustix::mm::{MlockAllFlags, mlockall};
-use rustix::thread::clock_nanosleep_relative;
+use rustix::thread::{ClockId as SleepClock, clock_nanosleep_relative};
 use rustix::time::{ClockId, clock_gettime};
 use std::io;
 use std::num::NonZeroU64;
@@ -71,7 +71,7 @@ pub fn wait(descriptors: &mut [PollFd<'_>], most: Duration) -> io::Result<()> {
 pub fn sleep(span: Duration) {
     let nanos = span.as_nanos().max(0);
     let span = Timespec { tv_sec: nanos / NANOS_PER_SECOND, tv_nsec: nanos % NANOS_PER_SECOND };
-    let _ = clock_nanosleep_relative(rustix::thread::ClockId::Monotonic, &span);
+    let _ = clock_nanosleep_relative(SleepClock::Monotonic, &span);
 }
 
 /// Lets SIGTERM come when the process that started this one is gone: a part does not outlive its run.

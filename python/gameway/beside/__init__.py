@@ -18,6 +18,8 @@ from gameway.beside.tolerances import BY_METRIC, TOLERANCES, Tolerance
 from gameway.metrics.statistics import half_width
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from gameway.metrics.source import ResultFolder
 
 __all__ = ["TOLERANCES", "Row", "Side", "Tolerance", "compare", "frame"]
@@ -41,6 +43,10 @@ class Row:
     tolerance: Tolerance
     simulated: Side
     live: Side
+
+    def named(self, factors: Iterable[str]) -> str:
+        """The condition in words, of these factors; those that it does not have are left out."""
+        return ", ".join(self.condition[name] for name in factors if name in self.condition)
 
     @property
     def difference(self) -> float:
@@ -72,10 +78,10 @@ def compare(simulated: ResultFolder, live: ResultFolder) -> list[Row]:
 
 def _by_condition(rows: list[Row]) -> list[Row]:
     """Put what belongs to one condition together, in the order of the experiment."""
-    order: dict[tuple[str, ...], int] = {}
+    order: dict[tuple[tuple[str, str], ...], int] = {}
     for row in rows:
-        order.setdefault(tuple(row.condition.values()), len(order))
-    return sorted(rows, key=lambda row: order[tuple(row.condition.values())])
+        order.setdefault(tuple(row.condition.items()), len(order))
+    return sorted(rows, key=lambda row: order[tuple(row.condition.items())])
 
 
 def frame(rows: list[Row]) -> pl.DataFrame:
@@ -108,7 +114,7 @@ def _means(table: pl.DataFrame, keys: list[str]) -> pl.DataFrame:
 
 def _row(found: dict[str, object], factors: list[str]) -> Row:
     return Row(
-        condition={name: str(found[name]) for name in factors},
+        condition={name: str(found[name]) for name in factors if found[name] is not None},
         flow=str(found["flow"]),
         tolerance=BY_METRIC[str(found["metric"])],
         simulated=_side(found["value"]),

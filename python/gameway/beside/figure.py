@@ -55,7 +55,9 @@ def _by_condition(results: ResultFolder, factors: list[str]) -> dict[Condition, 
 def _label(condition: Condition, shared: list[Condition]) -> str:
     """What tells a condition from the others."""
     varied = [len(set(values)) > 1 for values in zip(*shared, strict=True)]
-    parts = [str(value) for value, varies in zip(condition, varied, strict=True) if varies]
+    parts = [
+        str(value) for value, varies in zip(condition, varied, strict=True) if varies and value
+    ]
     return ", ".join(parts) or "all runs"
 
 

@@ -94,9 +94,9 @@ def beside(rows: list[Row]) -> Section:
         "they may differ by the tolerance, which the table below gives the reason for.\n"
         f"{statement(rows)}"
     )
-    shown = [_shown(row, _varied(rows)) for row in rows]
+    shown = [_shown(row, varied(rows)) for row in rows]
     outside = frozenset((index, "verdict") for index, row in enumerate(rows) if not row.within)
-    table = Table("", pl.DataFrame(shown), "beside", frame(rows), marked=outside, main=True)
+    table = Table("", pl.DataFrame(shown), "beside", frame(rows), marked=outside)
     return Section("Simulated and live", text, [table, _reasons(rows)])
 
 
@@ -148,7 +148,7 @@ def exactness(live: ResultFolder) -> Section:
     return Section("How exact it was", text, tables)
 
 
-def _varied(rows: list[Row]) -> list[str]:
+def varied(rows: list[Row]) -> list[str]:
     """The factors in which the rows differ."""
     names = dict.fromkeys(name for row in rows for name in row.condition)
     return [name for name in names if len({row.condition.get(name) for row in rows}) > 1]
@@ -156,11 +156,11 @@ def _varied(rows: list[Row]) -> list[str]:
 
 def _shown(row: Row, factors: list[str]) -> dict[str, str]:
     one = row.tolerance
-    return {name.replace("_", " "): row.condition[name] for name in factors} | {
+    return ({"condition": row.named(factors)} if factors else {}) | {
         "flow": row.flow,
         "metric": f"{one.label} ({one.unit})",
-        "simulated": _estimate(row.simulated),
-        "live": _estimate(row.live),
+        "simulated": estimate(row.simulated),
+        "live": estimate(row.live),
         "difference": _signed(row.difference),
         "tolerance": f"± {number(one.allowed(row.simulated.mean))}",
         "verdict": WITHIN if row.within else OUTSIDE,
@@ -182,7 +182,8 @@ def _reasons(rows: list[Row]) -> Table:
     return Table("Tolerances: the larger of both counts", pl.DataFrame(told), "tolerances")
 
 
-def _estimate(side: Side) -> str:
+def estimate(side: Side) -> str:
+    """A mean with the half width of its interval, as text."""
     if math.isnan(side.mean):
         return UNKNOWN
     spread = "" if math.isnan(side.half_width) else f" ± {number(side.half_width)}"

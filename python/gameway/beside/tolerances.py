@@ -17,6 +17,8 @@ class Tolerance:
 
     metric: str
     label: str
+    short: str
+    """The label where there is little room: in a terminal."""
     unit: str
     relative: float
     """Of the simulated mean."""
@@ -39,24 +41,25 @@ _QUEUE = "the queue is the same code; its arrivals are the kernel's, and exact t
 _ENCODER = "frames of a real encoder scatter otherwise around the same target than recorded ones"
 
 TOLERANCES: tuple[Tolerance, ...] = (
-    Tolerance("throughput_mbps", "throughput", "Mb/s", 0.05, 0.3,
+    Tolerance("throughput_mbps", "throughput", "throughput", "Mb/s", 0.05, 0.3,
               "a flow that fills the link must fill it here, too: both obey one capacity"),
-    Tolerance("link_utilization_percent", "link utilization", "%", 0.0, 3.0,
+    Tolerance("link_utilization_percent", "link utilization", "link in use", "%", 0.0, 3.0,
               "the sum of what the flows have; idle moments show at once"),
-    Tolerance("rtt_mean_ms", "round-trip time of pings", "ms", 0.10, 1.5,
+    Tolerance("rtt_mean_ms", "round-trip time of pings", "ping", "ms", 0.10, 1.5,
               "base RTT and queue, and less than 1 ms of the kernel's own; ping rounds to 1 ms "
               "from 100 ms on"),
-    Tolerance("queue_delay_mean_ms", "mean queueing delay", "ms", 0.15, 1.0, _QUEUE),
-    Tolerance("loss_percent", "packet loss", "%", 0.50, 0.3,
+    Tolerance("queue_delay_mean_ms", "mean queueing delay", "queueing delay", "ms", 0.15, 1.0,
+              _QUEUE),
+    Tolerance("loss_percent", "packet loss", "packet loss", "%", 0.50, 0.3,
               "losses come in few bursts, whose number in a run is a matter of luck"),
-    Tolerance("bitrate_mbps", "bitrate of the stream", "Mb/s", 0.10, 0.5, _ENCODER),
-    Tolerance("frame_delay_p50_ms", "frame delay, p50", "ms", 0.15, 3.0,
+    Tolerance("bitrate_mbps", "bitrate of the stream", "bitrate", "Mb/s", 0.10, 0.5, _ENCODER),
+    Tolerance("frame_delay_p50_ms", "frame delay, p50", "frame delay p50", "ms", 0.15, 3.0,
               f"{_ENCODER}; a large frame takes longer"),
-    Tolerance("frame_delay_p95_ms", "frame delay, p95", "ms", 0.25, 6.0,
+    Tolerance("frame_delay_p95_ms", "frame delay, p95", "frame delay p95", "ms", 0.25, 6.0,
               "large frames and full queues: the tail is what differs first"),
-    Tolerance("displayed_fps", "displayed frame rate", "f/s", 0.02, 1.0,
+    Tolerance("displayed_fps", "displayed frame rate", "frame rate", "f/s", 0.02, 1.0,
               "every frame that is complete is decoded in time, or the machine is too slow"),
-    Tolerance("never_shown_percent", "frames never shown", "%", 0.50, 1.0,
+    Tolerance("never_shown_percent", "frames never shown", "never shown", "%", 0.50, 1.0,
               "follows the losses, frame by frame"),
 )  # fmt: skip
 

@@ -12,7 +12,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from gameway.drivers import Driver, On
-from gameway.live import kernel, limits, namespaces
+from gameway.live import limits, namespaces, offers
 from gameway.live.plan import plan_of
 
 if TYPE_CHECKING:
@@ -36,13 +36,13 @@ def _check(experiment: Experiment, runs: list[Run]) -> None:
     competing = any(run.spec.get("competitor") for run in runs)
     pinged = any(run.spec.get("ping") for run in runs)
     needed = ["ip", "nsenter", "setpriv", "sysctl", *(["iperf3"] * competing), *(["ping"] * pinged)]
-    kernel.check_tools(needed)
+    offers.check_tools(needed)
 
 
 def _facts() -> dict[str, Any]:
     from gameway.live import lateness  # noqa: PLC0415 (as below)
 
-    found = kernel.facts() | {"lateness_bound_ns": lateness.BOUND_NS}
+    found = offers.facts() | {"lateness_bound_ns": lateness.BOUND_NS}
     return {"live": found}
 
 

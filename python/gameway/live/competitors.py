@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from gameway import _core
 from gameway.errors import GamewayError
-from gameway.live import kernel
+from gameway.live import offers
 from gameway.live.plan import CLIENT, IPERF_PORT
 
 if TYPE_CHECKING:
@@ -60,7 +60,7 @@ def asks_for_ecn(competitor: dict[str, Any]) -> bool:
 
 
 def _tcp(competitor: dict[str, Any]) -> list[str]:
-    algorithm = kernel.kernel_name(competitor["congestion_control"])
+    algorithm = offers.kernel_name(competitor["congestion_control"])
     size = competitor.get("bytes")
     length = ["--bytes", str(_core.parse_bytes(size))] if size else ["--time", "0"]
     command = ["--congestion", algorithm, *length]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Self
 
-from gameway.live import kernel
+from gameway.live import offers
 from gameway.live.namespaces import Namespaces, call
 
 if TYPE_CHECKING:
@@ -14,11 +14,11 @@ if TYPE_CHECKING:
 
 @dataclass
 class Ends(Namespaces):
-    """Namespaces whose ends are set as `kernel.SYSCTLS` says."""
+    """Namespaces whose ends are set as `offers.SYSCTLS` says."""
 
     def __enter__(self) -> Self:
         entered = super().__enter__()
-        settings = [f"{name}={value}" for name, value in kernel.SYSCTLS.items()]
+        settings = [f"{name}={value}" for name, value in offers.SYSCTLS.items()]
         try:
             for part in ("server", "client"):
                 self.execute(part, ["sysctl", "-q", "-w", *settings])

@@ -1,107 +1,215 @@
-"""What this machine offers to live runs: its TCP algorithms, its tools, and what runs set."""
+"""`--backend tc`: a path of the kernel's own queues, for what the kernel offers.
+
+    outside ── veth ── router ── veth ── command
+
+The router sends towards the command through HTB at the path's capacity with the path's queue below
+it, and the other way at the capacity of the way back if there is one; `netem` in front of either
+delays. What the kernel has no qdisc for, or what HTB cannot do (traces, steps, gateways, hops), is
+refused: the user-space path, which is the default, has all of it.
+"""
 
 from __future__ import annotations
 
-import platform
-import re
-import shutil
-import subprocess
-from functools import cache
-from pathlib import Path
-from typing import TYPE_CHECKING
+import json
+import os
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
 
-from gameway.errors import GamewayError
+from gameway import _core
+from gameway.errors import InputError
+from gameway.live import outside
+from gameway.live.namespaces import LiveError, Namespaces, call, ip, offloads_off, require
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterator
 
-AVAILABLE = Path("/proc/sys/net/ipv4/tcp_available_congestion_control")
-VERSION_SECONDS = 10
-KERNEL_NAMES: Mapping[str, str] = {"newreno": "reno"}
-"""What Linux calls a congestion control that an experiment file calls otherwise."""
-
-SYSCTLS: Mapping[str, str] = {
-    "net.ipv4.tcp_no_metrics_save": "1",
-    "net.ipv4.tcp_rmem": "4096 131072 33554432",
-    "net.ipv4.tcp_wmem": "4096 131072 33554432",
-    "net.ipv4.tcp_ecn": "2",
-    "net.ipv6.conf.all.disable_ipv6": "1",
+QUANTUM = 1514
+"""Of HTB's class: one full packet (Linux computes 1 to 60 thousand from the rate)."""
+OWN_DELAY_NS = 100_000
+"""A delay below this needs no netem: two veths and a forwarding take tens of microseconds."""
+PACKET = 1514
+"""A packet of 1500 bytes as a qdisc on a veth counts it: with its Ethernet header."""
+IP_PACKET = 1500
+TIMES = ("target", "interval", "rtt")
+"""Options that tc spells as experiment files do."""
+NAMES = {"codel": "codel", "fq-codel": "fq_codel", "pie": "pie", "cake": "cake"} | {
+    "dual-pi2": "dualpi2"
 }
-"""Set in the namespaces of both ends of each run.
-
-no_metrics_save   a connection must not begin with what an earlier one learnt of the path
-rmem, wmem        32 MiB: 8 times the product of 1 Gb/s and 30 ms, so that the window is the
-                  congestion control's; the middle is the kernel's own start of autotuning
-ecn               2: agreed to where the other end asks; a flow with ecn = "classic" asks, by its
-                  route
-disable_ipv6      no neighbour or router discovery among what is measured
-"""
-TOOLS: Mapping[str, tuple[tuple[str, ...], str]] = {
-    "ip": (("ip", "-V"), "iproute2"),
-    "ping": (("ping", "-V"), "iputils-ping"),
-    "iperf3": (("iperf3", "--version"), "iperf3"),
-    "tcpdump": (("tcpdump", "--version"), "tcpdump"),
-    "setpriv": (("setpriv", "--version"), "util-linux"),
-    "nsenter": (("nsenter", "--version"), "util-linux"),
-    "sysctl": (("sysctl", "--version"), "procps"),
-}
-"""How each tool tells its version, and the package of Debian that has it."""
+ONLY_HERE = "leave it out, or leave out --backend tc: the user-space path has it"
 
 
-def algorithms() -> list[str]:
-    """Give the congestion controls of the kernel's TCP, by the kernel's names."""
-    try:
-        return sorted(AVAILABLE.read_text(encoding="utf-8").split())
-    except OSError:
-        return []
+@dataclass(frozen=True)
+class Shaper:
+    """HTB at a rate, with a queue below it."""
+
+    rate: int
+    """bit/s on the wire, IP headers included."""
+    queue: list[str]
 
 
-def kernel_name(congestion_control: str) -> str:
-    """Give what Linux calls a congestion control of an experiment file."""
-    return KERNEL_NAMES.get(congestion_control, congestion_control)
+def shaper(field: str, capacity: Any, queue: dict[str, Any], base_rtt: str) -> Shaper:
+    """Give the qdiscs of a bottleneck; InputError for what tc has not."""
+    if not isinstance(capacity, str):
+        hint = "give one rate: HTB follows neither steps nor traces nor a medium"
+        raise InputError("is not for --backend tc", field=f"{field}.capacity", hint=hint)
+    return Shaper(_core.parse_rate(capacity), _queue(f"{field}.queue", queue, capacity, base_rtt))
 
 
-def file_name(algorithm: str) -> str:
-    """Give what an experiment file calls a congestion control of the kernel."""
-    return {kernel: own for own, kernel in KERNEL_NAMES.items()}.get(algorithm, algorithm)
+def _queue(field: str, queue: dict[str, Any], capacity: str, base_rtt: str) -> list[str]:
+    given = {key: value for key, value in queue.items() if key not in {"kind", "size"}}
+    size = queue.get("size")
+    if queue["kind"] == "drop-tail":
+        refuse(field, given)
+        return _fifo(str(size), capacity, base_rtt)
+    if queue["kind"] not in NAMES:
+        hint = f"known are drop-tail, {', '.join(NAMES)}"
+        raise InputError(
+            "is not for --backend tc", field=f"{field}.kind", value=queue["kind"], hint=hint
+        )
+    words = [NAMES[queue["kind"]]]
+    for option in TIMES:
+        if option in given:
+            words += [option, f"{_core.parse_duration(given.pop(option)) // 1000}us"]
+    if "ecn" in given and queue["kind"] != "cake":
+        words.append("ecn" if given.pop("ecn") == "on" else "noecn")
+    refuse(field, given)
+    if size is not None:
+        byte = _core.queue_bytes(str(size), capacity, base_rtt)
+        packets = str(size).split()[0] if byte is None else str(max(byte // IP_PACKET, 1))
+        room = str(byte or int(packets) * PACKET)
+        words += ["memlimit", room] if words[0] == "cake" else ["limit", packets]
+    return words
 
 
-def check_tools(needed: list[str]) -> None:
-    """Refuse a machine without a tool that a run needs; one error names all that are missing."""
-    missing = [name for name in needed if shutil.which(name) is None]
-    if missing:
-        packages = " ".join(dict.fromkeys(TOOLS[name][1] for name in missing))
-        raise GamewayError(
-            f"live runs need {' and '.join(missing)}; install with: apt install {packages}"
+def _fifo(size: str, capacity: str, base_rtt: str) -> list[str]:
+    byte = _core.queue_bytes(size, capacity, base_rtt)
+    if byte is None:
+        return ["pfifo", "limit", size.split(maxsplit=1)[0]]
+    # So many full packets, each with the header that the kernel counts.
+    return ["bfifo", "limit", str(byte * PACKET // IP_PACKET)]
+
+
+def refuse(field: str, given: dict[str, Any]) -> None:
+    """Refuse what is left of a table: tc has no word for it."""
+    for key, value in given.items():
+        raise InputError(
+            "is not for --backend tc", field=f"{field}.{key}", value=value, hint=ONLY_HERE
         )
 
 
-def facts() -> dict[str, object]:
-    """What the manifest says of the machine of live runs."""
-    return {
-        "host": platform.node(),
-        "kernel": f"{platform.release()} {platform.version()}",
-        "congestion_controls": algorithms(),
-        "tools": versions(),
-        "sysctls": dict(SYSCTLS),
-        "offloads": "off (TUN without virtual headers carries whole packets only)",
-    }
+@dataclass(frozen=True)
+class Plan:
+    """What tc is asked for."""
+
+    down: Shaper
+    up: Shaper | None
+    delays_ns: tuple[int, int]
+    """Down and up."""
 
 
-@cache
-def versions() -> dict[str, str]:
-    """Give the versions of the tools that are there."""
-    found = {name: _version(command) for name, (command, _) in TOOLS.items()}
-    return {name: version for name, version in found.items() if version}
+def plan(path: dict[str, Any]) -> Plan:
+    """Give what tc must do for a path of a run's specification; InputError for what it cannot."""
+    left = dict(path)
+    capacity, queue, base_rtt = left.pop("capacity"), left.pop("queue"), left.pop("base_rtt")
+    rtt = _core.parse_duration(base_rtt)
+    forward = left.pop("forward_delay", None)
+    down = rtt // 2 if forward is None else _core.parse_duration(forward)
+    back = dict(left.pop("back", None) or {})
+    if left.get("gateway", {}).get("kind") == "none":
+        del left["gateway"]
+    if left.get("classifier") == "none":
+        del left["classifier"]
+    refuse("path", {key: value for key, value in left.items() if value})
+    up = None
+    if back.get("capacity") is not None:
+        own = back.pop("queue", None) or {"kind": "drop-tail", "size": "300 ms"}
+        up = shaper("path.back", back.pop("capacity"), own, base_rtt)
+    refuse("path.back", {key: value for key, value in back.items() if value})
+    return Plan(shaper("path", capacity, queue, base_rtt), up, (down, rtt - down))
 
 
-def _version(command: tuple[str, ...]) -> str:
+@dataclass(frozen=True)
+class KernelLink:
+    """A path of the kernel, set up."""
+
+    spaces: Namespaces
+    address: str
+    client_address: str
+
+    def qdiscs(self) -> list[dict[str, Any]]:
+        """Give the statistics of the qdiscs towards the command, as `tc -s -json` has them."""
+        words = ("-s", "-json", "qdisc", "show", "dev", "client")
+        found: list[dict[str, Any]] = json.loads(_tc(self.spaces.name("router"), *words))
+        return found
+
+
+def _tc(space: str | None, *words: str) -> str:
     try:
-        done = subprocess.run(  # noqa: S603 (fixed arguments)
-            command, capture_output=True, text=True, timeout=VERSION_SECONDS, check=False
-        )
-    except (OSError, subprocess.SubprocessError):
-        return ""
-    first = next(iter((done.stdout or done.stderr).splitlines()), "")
-    number = re.search(r"\d[\w.+-]*", first)
-    return number[0] if number else first
+        return call("tc", *_within(space), *words)
+    except LiveError as error:
+        if "qdisc kind is unknown" in str(error):
+            kind = words[words.index("handle") + 2] if "handle" in words else words[-1]
+            hint = "leave out --backend tc: the user-space path has every queue, and delays"
+            raise InputError(f"this kernel has no {kind}", file="--backend tc", hint=hint) from None
+        raise
+
+
+def _shape(space: str, device: str, shaper: Shaper) -> None:
+    """HTB counts Ethernet headers, which the path does not: its rate is that of full packets."""
+    rate = f"{shaper.rate * PACKET // IP_PACKET}bit"
+    _tc(space, "qdisc", "add", "dev", device, "root", "handle", "1:", "htb", "default", "1")
+    burst = ("burst", str(PACKET), "cburst", str(PACKET), "quantum", str(QUANTUM))
+    limits = ("rate", rate, "ceil", rate, *burst)
+    _tc(space, "class", "add", "dev", device, "parent", "1:", "classid", "1:1", "htb", *limits)
+    _tc(space, "qdisc", "add", "dev", device, "parent", "1:1", "handle", "10:", *shaper.queue)
+
+
+def _delay(space: str | None, device: str, nanos: int) -> None:
+    if nanos < OWN_DELAY_NS:
+        return
+    words = ("netem", "delay", f"{nanos // 1000}us", "limit", "100000")
+    _tc(space, "qdisc", "add", "dev", device, "root", "handle", "1:", *words)
+
+
+@contextmanager
+def kernel_link(path: dict[str, Any], *, here: bool = False) -> Iterator[KernelLink]:
+    """Set up a path by tc; its outside is a namespace ("server"), or with `here` the caller's."""
+    wanted = plan(path)
+    require()
+    parts = ("router", "client") if here else ("server", "router", "client")
+    with Namespaces(parts=parts) as spaces:
+        ends = outside.Outside.named() if here else outside.Outside("gw0")
+        router, client = spaces.name("router"), spaces.name("client")
+        server = None if here else spaces.name("server")
+        _connect(router, "client", client, "gw0", ends.client_address)
+        _connect(router, "server", server, ends.device, ends.address)
+        ip("-n", client, "route", "add", "default", "dev", "gw0")
+        ip(*_within(server), "route", "add", f"{ends.client_address}/32", "dev", ends.device)
+        settings = ["net.ipv4.ip_forward=1"]
+        for device in ("server", "client"):
+            settings += [f"net.ipv4.conf.{device}.proxy_arp=1"]
+            settings += [f"net.ipv4.neigh.{device}.proxy_delay=0"]
+        call("ip", "netns", "exec", router, "sysctl", "-q", "-w", *settings)
+        _shape(router, "client", wanted.down)
+        if wanted.up is not None:
+            _shape(router, "server", wanted.up)
+        _delay(server, ends.device, wanted.delays_ns[0])
+        _delay(client, "gw0", wanted.delays_ns[1])
+        yield KernelLink(spaces, ends.address, ends.client_address)
+
+
+def _within(space: str | None) -> tuple[str, ...]:
+    return () if space is None else ("-n", space)
+
+
+def _connect(router: str, port: str, space: str | None, device: str, address: str) -> None:
+    """Join a namespace (None: the caller's) to the router by a veth, with this address."""
+    target = str(os.getpid()) if space is None else space
+    ip("-n", router, "link", "add", port, "type", "veth", "peer", device, "netns", target)
+    ip("-n", router, "link", "set", port, "up")
+    ip(*_within(space), "link", "set", device, "up")
+    ip(*_within(space), "address", "add", f"{address}/32", "dev", device)
+    ip("-n", router, "route", "add", f"{address}/32", "dev", port)
+    offloads_off(router, port)
+    offloads_off(space, device)

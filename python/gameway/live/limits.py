@@ -10,7 +10,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from gameway.fields import places
-from gameway.live import kernel
+from gameway.live import offers
 from gameway.parts import Competitor, Path, Stream, plain
 
 if TYPE_CHECKING:
@@ -110,10 +110,10 @@ def _of_competitor(at: At, competitor: Competitor) -> Iterator[Refusal]:
 
 
 def _of_tcp(at: At, competitor: Competitor) -> Iterator[Refusal]:
-    offered = kernel.algorithms()
-    known = ", ".join(kernel.file_name(name) for name in offered) or "none"
+    offered = offers.algorithms()
+    known = ", ".join(offers.file_name(name) for name in offered) or "none"
     for index, name in places(competitor.congestion_control):
-        if kernel.kernel_name(name) not in offered:
+        if offers.kernel_name(name) not in offered:
             hint = f"this kernel's TCP has {known}; {SIMULATE}"
             yield (*at, "congestion_control", *index), "is not in this kernel", name, hint
     for index, mode in places(competitor.ecn) if competitor.ecn is not None else []:

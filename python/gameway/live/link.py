@@ -21,7 +21,7 @@ import gameway as gw
 from gameway import _core
 from gameway.errors import InputError
 from gameway.fields import entries
-from gameway.live import outside, tc
+from gameway.live import kernel, outside
 from gameway.live.namespaces import DEVICE, LiveError, Namespaces, Terminated, termination_raises
 from gameway.live.process import PartProcess
 
@@ -191,7 +191,7 @@ def link(
 
 def run_on_kernel(path: dict[str, Any], command: Sequence[str]) -> tuple[int, list[str]]:
     """Run a command behind the kernel's own queues; give its exit code and what they counted."""
-    with termination_raises(), tc.kernel_link(path, here=True) as made:
+    with termination_raises(), kernel.kernel_link(path, here=True) as made:
         environment = {**os.environ, outside.VARIABLE: made.address}
         client = made.spaces.name("client")
         code = _command(["ip", "netns", "exec", client, *command], environment)

@@ -39,6 +39,11 @@ PARTS = "parts"
 """Folder of the parts' own tables, removed when they are merged."""
 
 
+def part_command(kind: str, config: Path) -> list[str]:
+    """Give the command of a part: `link`, `host` or `client`."""
+    return [sys.executable, "-m", "gameway.live.part", kind, str(config)]
+
+
 def prepare() -> None:
     """Remove what a killed orchestrator left behind."""
     STOPPING.clear()
@@ -122,13 +127,16 @@ class Stage:
         self.epoch_ns = time.monotonic_ns() + within_ns
         place = Place(str(self.ends.path("server")), str(self.ends.path("client")), self.epoch_ns)
         self._part(LINK, LINK, "router", plan.link_config(self.plan, place))
-        self._servers()
         for stream in self.plan.streams:
             config = hosts.host_config(self.plan, stream, place, self.token)
-            self._part(f"{HOST}-{stream['name']}", HOST, "server", config)
+            host = self._part(f"{HOST}-{stream['name']}", HOST, "server", config)
+            host.may_end = bool(stream.get("stop"))
+        self._servers()
+        self._wait_ready()
         for stream in self.plan.streams:
             config = hosts.client_config(self.plan, stream, place, self.token)
             self._part(f"{CLIENT_PART}-{stream['name']}", CLIENT_PART, "client", config)
+        self._wait_ready()
 
     def play(self) -> None:
         """Let the run go by: each thing at its time."""
@@ -156,18 +164,23 @@ class Stage:
         found = {one["name"]: self._competition(one["name"]) for one in self.plan.competitors}
         return Parts(self.plan.duration_ns, self.folders, found, self._pongs())
 
-    def _part(self, name: str, kind: str, where: str, config: dict[str, Any]) -> None:
-        """Start a part in its namespace and wait until it is set up."""
+    def _part(self, name: str, kind: str, where: str, config: dict[str, Any]) -> Process:
+        """Start a part in its namespace."""
         own = self.parts / name
         own.mkdir()
         file = self.parts / f"{name}.json"
         file.write_text(json.dumps(config | {"folder": str(own)}, indent=1), encoding="utf-8")
         file.chmod(0o600)
-        command = [sys.executable, "-m", "gameway.live.part", kind, str(file)]
+        command = part_command(kind, file)
         process = self.supervisor.start(name, self.ends.command(where, command))
         self.folders.append(own)
         self.own.append(process)
-        self.supervisor.wait_ready(process, self.epoch_ns)
+        return process
+
+    def _wait_ready(self) -> None:
+        """Wait until all parts that were started are set up."""
+        for process in self.own:
+            self.supervisor.wait_ready(process, self.epoch_ns)
 
     def _servers(self) -> None:
         for one in self.plan.competitors:

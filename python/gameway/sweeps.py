@@ -1,0 +1,183 @@
+"""What `gameway run`, `reproduce` and `report` do, and what they print of it."""
+
+from __future__ import annotations
+
+import os
+import signal
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from rich.console import Console
+
+import gameway
+from gameway import library, progress, tables
+from gameway import suite as suites
+from gameway.drivers import On
+from gameway.results import Results
+
+if TYPE_CHECKING:
+    from gameway.experiment import Experiment
+    from gameway.report.page import Page
+
+REPORT = "report.html"
+WIDTH_OF_FILES = 160
+"""Columns of a table that is not written to a terminal."""
+
+out = Console()
+err = Console(stderr=True)
+if not out.is_terminal and "COLUMNS" not in os.environ:
+    out.width = WIDTH_OF_FILES
+
+
+@dataclass(frozen=True)
+class Sweep:
+    """What the command line asks for: an experiment's file or a suite's folder, and how."""
+
+    found: Path
+    on: On = On.sim
+    runs: int | None = None
+    settings: list[str] | None = None
+    parts: list[str] | None = None
+    jobs: int | None = None
+    folder: Path | None = None
+    report: bool = True
+
+    @property
+    def overrides(self) -> list[str]:
+        """What is set anew."""
+        return [*(self.settings or []), *([] if self.runs is None else [f"runs={self.runs}"])]
+
+    def target(self, name: str) -> Path:
+        """The folder of the results: live ones end in -live, whatever the experiment is called."""
+        live = f"{name.removesuffix('-live')}-live"
+        return self.folder or Path("results") / (live if self.on is On.live else name)
+
+    def carry_out(self) -> None:
+        """Run it, print what it says, and write its page."""
+        if self.on is On.live:
+            # As Ctrl-C: namespaces must not outlive their run.
+            signal.signal(signal.SIGTERM, signal.default_int_handler)
+        if library.is_suite(self.found):
+            self._run_suite()
+        elif self.parts:
+            problem = f"{self.found} is one experiment, it has no parts"
+            raise gameway.InputError(problem, file="--part")
+        else:
+            self._run(gameway.load(self.found).with_overrides(self.overrides))
+
+    def _run(self, experiment: Experiment) -> None:
+        target = self.target(experiment.name)
+        shown = progress.for_console(err)
+        results = gameway.run(experiment, target, jobs=self.jobs, progress=shown, on=self.on)
+        if self.on is On.live:
+            self._simulate(experiment, target)
+        _print_summary(results)
+        if self.on is On.live:
+            _print_beside(results)
+        if self.report:
+            write_report(results)
+        out.print(f"tables: {target}", highlight=False, soft_wrap=True)
+
+    def _run_suite(self) -> None:
+        whole = suites.load_suite(self.found)
+        suite = (whole.only(self.parts) if self.parts else whole).with_overrides(self.overrides)
+        target = self.target(suite.name)
+        shown = progress.for_console(err)
+        suites.run(suite, target, jobs=self.jobs, progress=shown, on=self.on)
+        if self.on is On.live:
+            for name, part in suite.parts.items():
+                self._simulate(part, target / name)
+        if self.report:
+            write_suite_page(target)
+        out.print(f"tables: {target}", highlight=False, soft_wrap=True)
+
+    def _simulate(self, experiment: Experiment, target: Path) -> None:
+        """Run the simulated twin of live results: seconds, where those took minutes."""
+        from gameway.beside import twin  # noqa: PLC0415 (heavy; help must be quick)
+
+        with err.status("simulating the same"):
+            twin.simulate(experiment, target, jobs=self.jobs)
+
+
+def write_suite_page(folder: Path) -> None:
+    """Write the page of a suite and print its main tables."""
+    page, place = suites.write_page(folder)
+    print_page(page)
+    out.print(f"report: {place}", highlight=False, soft_wrap=True)
+
+
+def print_page(page: Page) -> None:
+    """Print a page's main tables and what it found."""
+    for section in page.sections:
+        for table in section.tables:
+            if table.main:
+                out.print(tables.page_table(table, section.title))
+                if section.text and len(section.tables) == 1:
+                    out.print(section.text, style="dim", highlight=False, markup=False)
+                    out.print()
+    for sentence in page.statement:
+        out.print(sentence, highlight=False, markup=False)
+    if page.warning:
+        err.print(page.warning, style="yellow", highlight=False, markup=False)
+
+
+def _print_summary(results: Results) -> None:
+    from gameway.metrics import summary_table  # noqa: PLC0415 (heavy; help must be quick)
+
+    rows = summary_table(results)
+    if rows.height:
+        out.print(tables.summary(rows, results.factors))
+
+
+def _print_beside(results: Results, simulated: Results | None = None) -> None:
+    """Print simulated and live means side by side, and whether a run was flagged."""
+    from gameway.beside import compare, sections, twin  # noqa: PLC0415 (heavy; help must be quick)
+
+    other = simulated or twin.twin_of(results)
+    if other is not None and (rows := compare(other, results)):
+        told = "Simulated and live: means ± half width of the 95 % interval over runs"
+        out.print(told, highlight=False)
+        for table in tables.beside(rows):
+            out.print(table)
+        out.print(sections.statement(rows), highlight=False, markup=False)
+    if warning := sections.warning(results):
+        err.print(warning, style="yellow", highlight=False, markup=False, soft_wrap=True)
+
+
+def write_report(results: Results, simulated: Results | None = None) -> None:
+    """Write the report of a result folder and say where it is."""
+    from gameway import report as reports  # noqa: PLC0415 (heavy; help must be quick)
+
+    page = results.path / REPORT
+    reports.write(results, page, beside=simulated)
+    out.print(f"report: {page}", highlight=False, soft_wrap=True)
+
+
+def _simulated(results: Results, folder: Path | None) -> Results | None:
+    """Open the results that live ones are to stand beside."""
+    if folder is None:
+        return None
+    if results.manifest.get("driver") != On.live:
+        hint = "only live results stand beside simulated ones; compare two folders with compare"
+        raise gameway.InputError("are no live results", file=results.path, hint=hint)
+    return Results.open(folder)
+
+
+def _warn_of_missing(results: Results) -> None:
+    if results.missing:
+        text = f"{results.missing} of {results.runs.height} runs are not finished"
+        err.print(text, style="yellow", highlight=False)
+
+
+def report_folder(folder: Path, beside: Path | None) -> None:
+    """Write the report of a result folder anew, or the page of a suite."""
+    if suites.is_suite_folder(folder):
+        write_suite_page(folder)
+        return
+    results = Results.open(folder)
+    _warn_of_missing(results)
+    other = _simulated(results, beside)
+    if results.manifest.get("driver") == On.live:
+        _print_beside(results, other)
+    write_report(results, other)

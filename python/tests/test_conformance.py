@@ -1,0 +1,91 @@
+"""Simulated and live runs agree: a small form of tests/conformance, and a twin that must fail.
+
+The whole of it: `gameway run tests/conformance --on live`, an hour and a half.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from live_fixture import needs_live
+
+import gameway as gw
+from gameway.beside import Row, compare, sections, twin
+from gameway.live import limits
+from gameway.live.run import run_one
+from gameway.suite import load_suite
+
+SCENARIOS = Path(__file__).resolve().parents[2] / "tests" / "conformance"
+SHORT = ("duration=10 s", "runs=1", "competitor.0.stop=9 s")
+BODIES = {
+    "cubic": ("tcp-alone", "competitor.0.congestion_control=cubic", "path.queue.size=2 bdp"),
+    "bbr": ("tcp-alone", "competitor.0.congestion_control=bbr", "path.queue.size=2 bdp"),
+    "jitter": ("tcp-jitter", "competitor.0.congestion_control=cubic"),
+}
+JUDGED = {
+    "throughput_mbps", "link_utilization_percent", "rtt_mean_ms", "queue_delay_mean_ms",
+}  # fmt: skip
+"""Losses of one short run are a matter of luck: the long form has them."""
+
+
+def body(name: str) -> gw.Experiment:
+    part, *settings = BODIES[name]
+    return load_suite(SCENARIOS).parts[part].with_overrides([*SHORT, *settings])
+
+
+def both(experiment: gw.Experiment, folder: Path, **others: Any) -> list[Row]:
+    """Run it live, twice where the machine was too busy the first time, and simulated."""
+    for attempt in ("first", "second"):
+        out = folder / attempt
+        live = gw.run(experiment, out, on="live", **others)
+        if not sections.warning(live):
+            simulated = twin.simulate(experiment, out)
+            rows = compare(simulated, live)
+            return [row for row in rows if row.tolerance.metric in JUDGED]
+    pytest.skip(sections.warning(live))
+
+
+@needs_live
+@pytest.mark.parametrize("name", BODIES)
+def test_the_kernel_and_the_simulator_agree(name: str, tmp_path: Path) -> None:
+    rows = both(body(name), tmp_path)
+    assert {row.tolerance.metric for row in rows} == JUDGED
+    apart = [
+        f"{row.tolerance.label} of {row.flow}: simulated {row.simulated.mean:.3g}, "
+        f"live {row.live.mean:.3g}"
+        for row in rows
+        if not row.within
+    ]
+    assert apart == []
+
+
+@needs_live
+def test_a_live_link_of_20_is_not_a_simulated_one_of_25(tmp_path: Path) -> None:
+    def slower(spec: dict[str, Any], recorded: dict[str, Any], target: Path) -> None:
+        path = spec["path"] | {"capacity": "20 Mb/s"}
+        run_one(spec | {"path": path}, recorded, target)
+
+    rows = both(body("cubic"), tmp_path, run_one=slower)
+    outside = {row.tolerance.metric for row in rows if not row.within}
+    assert "throughput_mbps" in outside
+
+
+def test_every_scenario_can_run_on_both_drivers() -> None:
+    suite = load_suite(SCENARIOS)
+    for experiment in suite.parts.values():
+        limits.check(experiment)
+        assert gw.expand(experiment)
+    told = (SCENARIOS / "README.md").read_text(encoding="utf-8")
+    assert [name for name in suite.parts if f"`{name}`" not in told] == []
+
+
+def test_scenarios_have_every_queue_and_every_controller() -> None:
+    parts = load_suite(SCENARIOS).parts
+    runs = [run.spec for part in parts.values() for run in gw.expand(part)]
+    queues = {run["path"]["queue"]["kind"] for run in runs}
+    assert queues == set(gw.fields.entries("queues"))
+    given = (stream["controller"] for run in runs for stream in run["stream"])
+    kinds = {one["kind"] if isinstance(one, dict) else one for one in given}
+    assert kinds == set(gw.fields.entries("controllers")) - set(limits.VIRTUAL_CONTROLLERS)
