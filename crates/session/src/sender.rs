@@ -11,7 +11,8 @@
 //! A frame is skipped (not encoded, and not numbered) while too many frames wait in the pacer. libwebrtc
 //! bounds that queue to two seconds, for conversation; Pudica's pacing leaves at most one frame behind.
 //! A game frame that waits longer than a stall is worth nothing, so the bound is 100 ms of frames.
-//! While a frame is being encoded, the next one is skipped too: it would only come later and wait longer.
+//! A frame that is due while one is being encoded is captured when that is done, if it is half an interval late at
+//! most, and skipped otherwise.
 //!
 //! # Key frames
 //! At most one request is honoured at a time. One that the receiver made before it could see the last
@@ -160,6 +161,8 @@ pub struct Sender {
     encoding: Option<(EncodeRequest, Target)>,
     /// Whether that is still to be asked for.
     encode_wanted: bool,
+    /// The frame that was due while that one was being encoded.
+    late: Option<Instant>,
     /// For each frame that waits in the pacer, how many probes are to follow it.
     waiting: VecDeque<u32>,
     /// The newest frame of which a packet left.
@@ -191,6 +194,7 @@ impl Sender {
             next_frame: FrameId(0),
             encoding: None,
             encode_wanted: false,
+            late: None,
             waiting: VecDeque::new(),
             newest_sent: FrameId(0),
             probes: ProbeCount::default(),
@@ -247,6 +251,7 @@ impl Sender {
             packets,
             key_frame,
         });
+        self.capture_late(now);
     }
 
     /// The frame last asked for cannot be encoded. The next one is a key frame: a new encoder knows no other.
@@ -370,9 +375,11 @@ impl Sender {
     }
 
     fn capture(&mut self, now: Instant, due: Instant) {
-        let behind = self.waiting.len() >= self.config.max_waiting_frames;
-        if behind || self.encoding.is_some() {
+        if self.waiting.len() >= self.config.max_waiting_frames {
             self.events.push_back(SenderEvent::FrameSkipped { captured: due });
+        } else if self.encoding.is_some() {
+            let skipped = self.late.replace(due);
+            self.events.extend(skipped.map(|captured| SenderEvent::FrameSkipped { captured }));
         } else {
             self.ask_for_frame(now, due);
         }
@@ -383,6 +390,18 @@ impl Sender {
             next = next.saturating_add(self.config.frame_interval.max(Duration::from_nanos(1)));
         }
         self.next_capture = Some(next);
+    }
+
+    /// The encoder is free: what was due meanwhile is captured now, unless the next is nearer.
+    fn capture_late(&mut self, now: Instant) {
+        let Some(due) = self.late.take() else { return };
+        if now.saturating_since(due) <= self.config.frame_interval / 2
+            && self.next_capture.is_some()
+        {
+            self.ask_for_frame(now, now);
+        } else {
+            self.events.push_back(SenderEvent::FrameSkipped { captured: due });
+        }
     }
 
     fn ask_for_frame(&mut self, now: Instant, captured: Instant) {

@@ -427,14 +427,46 @@ fn a_frame_is_asked_for_once_and_leaves_when_it_is_encoded() {
     assert_eq!((first.frame, first.payload, first.media_packets), (FrameId(0), 900, 2));
 }
 
-#[test]
-fn while_a_frame_is_encoded_the_next_is_skipped() {
+/// What a sender skips, and when it captures, if its first frame takes so long to encode.
+fn with_a_slow_first_frame(encoding: Duration) -> (Vec<Instant>, Vec<Instant>) {
     let mut sender = with_an_encoder_elsewhere();
-    sender.poll_encode().unwrap();
-    sender.on_deadline(Instant::ZERO + INTERVAL);
-    assert_eq!(sender.poll_encode(), None);
-    let skipped = SenderEvent::FrameSkipped { captured: Instant::ZERO + INTERVAL };
-    assert_eq!(sender.poll_event(), Some(skipped));
+    let train = Train::of_packets(vec![900], 1, Overhead::default()).unwrap();
+    let first = sender.poll_encode().unwrap();
+    let mut captured = Vec::new();
+    let mut busy_until = Some(first.captured + encoding);
+    let mut now = Instant::ZERO;
+    while now < Instant::ZERO + INTERVAL * 6 {
+        now = [busy_until, sender.next_deadline()].into_iter().flatten().min().unwrap();
+        if busy_until == Some(now) {
+            sender.on_encoded(now, &train, false);
+            busy_until = None;
+        }
+        sender.on_deadline(now);
+        while sender.poll_transmit(now).is_some() {}
+        if let Some(request) = sender.poll_encode() {
+            captured.push(request.captured);
+            busy_until = Some(now + ms(1));
+        }
+    }
+    let skipped = std::iter::from_fn(|| sender.poll_event()).filter_map(|event| match event {
+        SenderEvent::FrameSkipped { captured } => Some(captured),
+        _ => None,
+    });
+    (captured, skipped.collect())
+}
+
+#[test]
+fn a_frame_due_while_another_is_encoded_is_late_or_skipped() {
+    let grid = |frame: i64| Instant::ZERO + INTERVAL * frame;
+    let (captured, skipped) = with_a_slow_first_frame(ms(20));
+    assert_eq!(captured[..3], [Instant::ZERO + ms(20), grid(2), grid(3)], "3 ms late");
+    assert_eq!(skipped, []);
+    let (captured, skipped) = with_a_slow_first_frame(ms(30));
+    assert_eq!(captured[..2], [grid(2), grid(3)]);
+    assert_eq!(skipped, [grid(1)], "13 ms late is nearer to the next");
+    let (captured, skipped) = with_a_slow_first_frame(ms(55));
+    assert_eq!(captured[..2], [Instant::ZERO + ms(55), grid(4)]);
+    assert_eq!(skipped, [grid(1), grid(2)]);
 }
 
 #[test]

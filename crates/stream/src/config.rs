@@ -35,6 +35,8 @@ pub struct HostConfig {
     pub folder: Option<PathBuf>,
     /// Where the keys of the media go, for a capture to be read. Only for debugging: who has them sees all.
     pub export_keys: Option<PathBuf>,
+    /// How often the controller's state is written; 0.5 s if not given.
+    pub observe_interval: Option<Text<Duration>>,
     /// Seed of the scene.
     #[serde(default)]
     pub seed: u64,

@@ -13,23 +13,24 @@ SIZE = (1280, 720)
 SOURCE = {"kind": "scene"}
 """A stream's pictures: the built-in moving scene, with the frame's counter and clock in them."""
 
+INPUT_INTERVAL = "250 ms"
+"""From input to input of the scripted player: each shows how long its way to a picture is."""
+
 
 def host_config(plan: Plan, stream: dict[str, Any], place: Place, token: str) -> dict[str, Any]:
     """What the host of a stream is told."""
     address = plan.address(stream["name"])
+    record = plan.spec.get("record") or {}
     return {
         "epoch_ns": place.epoch_ns,
         "seed": plan.spec["seed"],
         "duration": plan.spec["duration"],
-        "start": stream.get("start") or "0 s",
-        "stop": stream.get("stop"),
         "stream": stream,
-        "record": plan.spec.get("record") or {},
+        "observe_interval": record.get("controller_interval"),
         "listen": f"{address}:{SIGNALLING_PORT}",
         "token": token,
         "source": SOURCE,
         "size": list(SIZE),
-        "encoder": {},
     }
 
 
@@ -38,9 +39,9 @@ def client_config(plan: Plan, stream: dict[str, Any], place: Place, token: str) 
     address = plan.address(stream["name"])
     return {
         "epoch_ns": place.epoch_ns,
-        "seed": plan.spec["seed"],
         "duration": plan.spec["duration"],
-        "stream": stream,
+        "stream": stream["name"],
+        "input_interval": INPUT_INTERVAL,
         "connect": f"http://{address}:{SIGNALLING_PORT}/whep",
         "token": token,
     }

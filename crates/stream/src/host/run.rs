@@ -99,6 +99,7 @@ impl Host {
         let (jobs, made, worker) = start_encoding(&config)?;
         let folder = config.folder.as_deref();
         let name = &config.stream.name;
+        let observe = config.observe_interval.map_or(BIN, |text| text.0);
         Ok(Self {
             clock: Clock::new(epoch_ns),
             end: duration.map_or(Instant::MAX, |duration| Instant::ZERO + duration),
@@ -110,7 +111,7 @@ impl Host {
             jobs: Some(jobs),
             made,
             worker: Some(worker),
-            log: folder.map(|folder| HostLog::create(folder, name, BIN)).transpose()?,
+            log: folder.map(|folder| HostLog::create(folder, name, observe)).transpose()?,
             lateness: folder.map(|folder| Lateness::create(folder, "host")).transpose()?,
             meter: Meter::new("network"),
             input: 0,
