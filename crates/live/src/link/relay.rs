@@ -200,7 +200,14 @@ impl Relay {
                 self.path.pool.give(slot);
                 return Ok(false);
             };
-            let bytes = &bytes[..length];
+            let bytes = &mut bytes[..length];
+            if self.clock.now() < Instant::ZERO {
+                // Before the run, while its parts find each other, the link is a wire.
+                let other = &self.devices[1 - direction.index()];
+                self.counts.refused_by_kernel += u64::from(other.write(bytes).is_err());
+                self.path.pool.give(slot);
+                continue;
+            }
             let Some(parsed) = wire::parse(bytes) else {
                 self.counts.malformed += 1;
                 self.path.pool.give(slot);
