@@ -30,7 +30,8 @@ fn terms() -> Negotiated {
 fn rtp(bytes: &[u8]) {
     let Some(parsed) = ParsedRtp::parse(bytes, &terms()) else { return };
     let payload = &bytes[parsed.payload_start..parsed.payload_end];
-    let packet = RtpPacket { header: parsed.header, extensions: parsed.extensions, payload, padding: 0 };
+    let packet =
+        RtpPacket { header: parsed.header, extensions: parsed.extensions, payload, padding: 0 };
     let mut again = Vec::new();
     packet.write(&terms(), &mut again).expect("what was read can be written");
     let read = ParsedRtp::parse(&again, &terms()).expect("what was written can be read");

@@ -33,7 +33,8 @@ fuzz_target!(|data: &[u8]| {
         content_type: None,
     };
     assert!(!matches!(whep::judge(&request, "a token of twenty letters"), whep::Verdict::Offer));
-    let (mut peer, _) = Peer::answer(now, config(), Secrets::new([1; 32]), OFFER).expect("a good offer");
+    let (mut peer, _) =
+        Peer::answer(now, config(), Secrets::new([1; 32]), OFFER).expect("a good offer");
     let (from, to) = (([127, 0, 0, 2], 2).into(), ([127, 0, 0, 1], 1).into());
     for (index, datagram) in data.chunks(60).enumerate() {
         let now = Instant::from_nanos(index as i64 * 1_000_000);
