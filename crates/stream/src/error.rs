@@ -26,10 +26,7 @@ pub enum StreamError {
         /// What it said.
         source: io::Error,
     },
-    /// Nobody answers there.
-    #[error("{0}")]
-    NoHost(String),
-    /// The host refused, or says what cannot be understood.
+    /// There is no host, it refuses, or it says what cannot be understood.
     #[error("{0}")]
     Host(String),
     /// A table cannot be written.

@@ -137,7 +137,7 @@ impl Relay {
             counts: Counts::default(),
             dropped_before,
             arrived: Vec::new(),
-            woken: Instant::ZERO,
+            woken: config.clock().now(),
         })
     }
 

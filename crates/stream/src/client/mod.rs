@@ -4,6 +4,5 @@ mod decoding;
 mod log;
 mod run;
 pub mod session;
-mod signaling;
 
 pub use run::{ClientReport, run};

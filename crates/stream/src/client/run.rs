@@ -3,7 +3,6 @@
 use crate::client::decoding::{self, Decoded, Job};
 use crate::client::log::ClientLog;
 use crate::client::session::{ClientEvent, ClientSession};
-use crate::client::signaling::post_offer;
 use crate::cpu::{self, Meter, ThreadTime};
 use crate::error::system;
 use crate::wake::{Taker, waking};
@@ -12,8 +11,10 @@ use gameway_live::clock::{self, Clock};
 use gameway_live::stop::Stop;
 use gameway_units::{Duration, Instant};
 use gameway_webrtc::socket::{MediaSocket, MonotonicClock, Received};
+use gameway_webrtc::whep_client::post_offer;
 use gameway_webrtc::{CloseReason, Identity, Peer, Secrets};
 use rustix::event::{PollFd, PollFlags};
+use std::io;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::sync::mpsc::{self, channel};
 use std::thread::JoinHandle;
@@ -272,16 +273,27 @@ fn ask(config: &ClientConfig, offer: &str, stop: &Stop) -> Result<String, Stream
     let begin = Clock::monotonic_ns();
     loop {
         match post_offer(&config.connect, &config.token, offer) {
-            Err(StreamError::NoHost(_))
-                if Clock::monotonic_ns() - begin < PATIENCE.as_nanos() && !stop.is_asked() =>
+            Err(error)
+                if is_not_there(&error)
+                    && Clock::monotonic_ns() - begin < PATIENCE.as_nanos()
+                    && !stop.is_asked() =>
             {
                 std::thread::sleep(std::time::Duration::from_nanos(
                     RETRY.as_nanos().unsigned_abs(),
                 ));
             }
-            result => return result,
+            result => {
+                let answered = |error: io::Error| StreamError::Host(error.to_string());
+                return result.map(|session| session.answer).map_err(answered);
+            }
         }
     }
+}
+
+/// Whether a host may yet come.
+fn is_not_there(error: &io::Error) -> bool {
+    use io::ErrorKind::{ConnectionRefused, HostUnreachable, NetworkUnreachable, TimedOut};
+    matches!(error.kind(), ConnectionRefused | HostUnreachable | NetworkUnreachable | TimedOut)
 }
 
 type Worker = (mpsc::Sender<Job>, Taker<Decoded>, JoinHandle<ThreadTime>);

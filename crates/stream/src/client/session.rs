@@ -8,9 +8,9 @@ use crate::inbox::{Inbox, IncomingFrame};
 use gameway_control::{FeedbackStyle, FrameId};
 use gameway_session::{FeedbackPacket, Receiver, ReceiverConfig, ReceiverEvent};
 use gameway_units::{Instant, ReceiverInstant};
-use gameway_webrtc::feedback::rfc8888;
+use gameway_webrtc::feedback;
 use gameway_webrtc::frame_extension::MediaPacketReader;
-use gameway_webrtc::{CloseReason, Delivery, Event, Peer, Transmit, WebrtcError, rtcp};
+use gameway_webrtc::{CloseReason, Delivery, Event, Peer, Transmit, WebrtcError};
 
 /// Our number in reports; a host has one client.
 const REPORTER_SSRC: u32 = 1;
@@ -45,7 +45,6 @@ pub struct ClientSession {
     report: FeedbackPacket,
     input_channel: Option<u16>,
     inputs: u32,
-    bytes: Vec<u8>,
     events: Vec<ClientEvent>,
 }
 
@@ -74,7 +73,6 @@ impl ClientSession {
             report: FeedbackPacket::default(),
             input_channel,
             inputs: 0,
-            bytes: Vec::new(),
             events: Vec::new(),
         })
     }
@@ -157,17 +155,12 @@ impl ClientSession {
 
     fn report(&mut self, now: Instant) {
         while self.receiver.poll_feedback(own(now), &mut self.report) {
-            let ssrc = self.peer.negotiated().video_ssrc;
-            self.bytes.clear();
-            let congestion = rfc8888::from_session(&self.report, REPORTER_SSRC, ssrc);
-            if congestion.write(&mut self.bytes).is_err() {
-                self.bytes.clear();
+            let terms = self.peer.negotiated();
+            let compounds = feedback::write_report(&self.report, REPORTER_SSRC, terms);
+            for compound in compounds.into_iter().flatten() {
+                // What cannot be sent is lost, as on the way.
+                let _ = self.peer.send_rtcp(&compound);
             }
-            if self.report.key_frame_request {
-                self.bytes.extend(rtcp::picture_loss_indication(REPORTER_SSRC, ssrc));
-            }
-            // What cannot be sent is lost, as on the way.
-            let _ = self.peer.send_rtcp(&self.bytes);
         }
     }
 

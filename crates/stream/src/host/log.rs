@@ -4,6 +4,7 @@ use gameway_control::{FrameId, RateController};
 use gameway_events::{ControllerRecord, EventRecord, HostFrameRecord, Name, Table, TableError};
 use gameway_session::SenderEvent;
 use gameway_units::{Duration, Instant};
+use gameway_webrtc::feedback::frames::{FrameNews, FrameRecord};
 use std::collections::VecDeque;
 use std::path::Path;
 
@@ -62,6 +63,20 @@ impl HostLog {
     pub fn event(&mut self, at: Instant, event: &str, value: f64) -> Result<(), TableError> {
         let (flow, event) = (self.stream.clone(), event.into());
         self.events.push(&EventRecord { time_ns: at.as_nanos(), flow, event, value })
+    }
+
+    /// What a browser's page tells of a frame: its decoding time in ms, or its size in bytes.
+    ///
+    /// # Errors
+    /// If the table cannot be written.
+    pub fn on_page(&mut self, now: Instant, record: &FrameRecord) -> Result<(), TableError> {
+        match record.news {
+            FrameNews::Received { size, .. } => self.event(now, "page-received", f64::from(size)),
+            FrameNews::Presented { decoding } => {
+                self.event(now, "page-presented", decoding.as_millis_f64())
+            }
+            FrameNews::KeyFrameNeeded => self.event(now, "page-key-frame-needed", 0.0),
+        }
     }
 
     /// What the sender did, as of `now`.

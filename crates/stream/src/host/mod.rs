@@ -2,7 +2,6 @@
 
 pub mod encoding;
 mod log;
-pub mod reports;
 mod run;
 pub mod session;
 mod sources;

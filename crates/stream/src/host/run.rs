@@ -193,6 +193,11 @@ impl Host {
                         log.on_sender_event(now, &event)?;
                     }
                 }
+                SessionEvent::Page(record) => {
+                    if let Some(log) = &mut self.log {
+                        log.on_page(now, &record)?;
+                    }
+                }
                 SessionEvent::Closed(reason) => {
                     closed = true;
                     tell("the client has gone", &format!("{reason:?}"));

@@ -13,12 +13,13 @@
 
 use crate::control::{Hello, Input};
 use crate::host::encoding::{Job, Made};
-use crate::host::reports::{ReportReader, Reported};
 use crate::outbox::{Outbox, OutgoingFrame};
-use gameway_control::{PacketKind, RateController};
+use gameway_control::{PacketKind, RateController, SequenceNumber};
 use gameway_media::Overhead;
 use gameway_session::{MediaPacket, Sender, SenderConfig, SenderEvent};
 use gameway_units::{Bytes, Duration, Ecn, Instant, Ratio};
+use gameway_webrtc::feedback::ReportReader;
+use gameway_webrtc::feedback::frames::{self, FrameNews, FrameReports};
 use gameway_webrtc::frame_extension::FrameExtension;
 use gameway_webrtc::{CloseReason, Event, Extensions, Peer, RtpHeader, RtpPacket, Transmit};
 
@@ -50,6 +51,8 @@ pub enum SessionEvent {
     Began,
     /// The player did something.
     Input(Input),
+    /// What a browser's page tells of a frame.
+    Page(frames::FrameRecord),
     /// A frame's or the stream's progress.
     Sender(SenderEvent),
     /// It is over.
@@ -67,7 +70,7 @@ pub struct Session {
     ecn: Ecn,
     repair_share: Ratio,
     overhead: Overhead,
-    newest_sent: u64,
+    newest_sent: SequenceNumber,
     events: Vec<SessionEvent>,
 }
 
@@ -85,7 +88,7 @@ impl Session {
             sender: None,
             outbox: Outbox::default(),
             reports: ReportReader::default(),
-            newest_sent: 0,
+            newest_sent: SequenceNumber(0),
             events: Vec::new(),
         }
     }
@@ -169,7 +172,7 @@ impl Session {
             if let Some(sender) = &self.sender {
                 late(sender.last_due());
             }
-            self.newest_sent = packet.sequence.0;
+            self.newest_sent = packet.sequence;
             self.send(&packet);
         }
         if let Some(sender) = &mut self.sender {
@@ -203,6 +206,7 @@ impl Session {
             Event::Data { label, bytes, .. } if label == Input::CHANNEL => {
                 self.events.extend(Input::parse(&bytes).map(SessionEvent::Input));
             }
+            Event::Data { label, bytes, .. } if label == frames::LABEL => self.on_page(now, &bytes),
             Event::Closed(reason) => {
                 self.sender = None;
                 self.events.push(SessionEvent::Closed(reason));
@@ -230,12 +234,24 @@ impl Session {
 
     fn on_rtcp(&mut self, now: Instant, compound: &[u8]) {
         let Some(sender) = &mut self.sender else { return };
-        let ssrc = self.peer.negotiated().video_ssrc;
-        for reported in self.reports.read(compound, ssrc, self.newest_sent) {
-            match reported {
-                Reported::Packets(feedback) => sender.on_feedback(now, &feedback),
-                Reported::KeyFrameRequest => sender.on_key_frame_request(now),
+        let terms = self.peer.negotiated();
+        for feedback in self.reports.read(compound, terms, self.newest_sent) {
+            if feedback.packets.is_empty() {
+                sender.on_key_frame_request(now);
+            } else {
+                sender.on_feedback(now, &feedback);
             }
+        }
+    }
+
+    /// A browser's page tells what became of frames.
+    fn on_page(&mut self, now: Instant, message: &[u8]) {
+        let Ok(reports) = FrameReports::parse(message) else { return };
+        for record in reports.records {
+            if let (FrameNews::KeyFrameNeeded, Some(sender)) = (&record.news, &mut self.sender) {
+                sender.on_key_frame_request(now);
+            }
+            self.events.push(SessionEvent::Page(record));
         }
     }
 
