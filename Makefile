@@ -19,6 +19,8 @@ RESULT := results/demo
 # What the build takes in beside the simulator: the encoder x264 where its headers are (it is under the GPL, so
 # a module built with it may be given to others under the GPL only), and capture of X11 screens.
 FEATURES = x11$(shell pkg-config --exists x264 2> /dev/null && command -v clang > /dev/null && echo ,x264)
+COMMA := ,
+CARGO_FEATURES = $(foreach feature,$(subst $(COMMA), ,$(FEATURES)),gameway-python/$(feature))
 # What a live run needs: PROGRAM=PACKAGE for tools/need.
 LIVE_TOOLS := ip=iproute2 ethtool=ethtool iperf3=iperf3 ping=iputils-ping nft=nftables clang=clang \
   "pkg-config --exists x264"=libx264-dev ffmpeg=ffmpeg
@@ -51,12 +53,12 @@ quick-lint: $(STAMPS)/venv
 	$(BIN)/ruff format --check $(PYTHON_CODE)
 
 lint: quick-lint $(STAMPS)/live ## formatting, lints, types, stubs
-	cargo clippy --workspace --all-targets --quiet -- -D warnings
+	cargo clippy --workspace --all-targets --quiet --features "$(CARGO_FEATURES)" -- -D warnings
 	$(BIN)/mypy python/gameway $(wildcard tools)
 	$(BIN)/python -m mypy.stubtest gameway._core --concise
 
 rust-test: lint
-	cargo test --workspace --quiet
+	GAMEWAY_PYTHON=$(CURDIR)/$(BIN)/python cargo test --workspace --quiet --features "$(CARGO_FEATURES)"
 
 fuzz-smoke: rust-test
 	fuzz/smoke

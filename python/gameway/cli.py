@@ -16,6 +16,7 @@ from gameway.drivers import On
 from gameway.errors import GamewayError
 from gameway.fields import entries
 from gameway.live.command import link_command
+from gameway.live.stream_command import client_command, host_command
 from gameway.sweeps import REPORT, Sweep, err, out, print_page, report_folder
 
 BAD_INPUT = 2
@@ -259,6 +260,8 @@ def frames(
         err.print(f"wrote {table}", highlight=False)
 
 
+app.command(name="host")(host_command)
+app.command(name="client")(client_command)
 app.command(name="link", context_settings={"ignore_unknown_options": True})(link_command)
 
 

@@ -17,25 +17,37 @@ pub struct ThreadTime {
     pub wall: Duration,
 }
 
-/// Measures the thread that makes it.
+/// Measures the thread that makes it, from then on.
 #[derive(Debug)]
 pub struct Meter {
     thread: &'static str,
     began: Duration,
+    cpu: Duration,
+    process: Duration,
 }
 
 impl Meter {
     /// Begins.
     #[must_use]
     pub fn new(thread: &'static str) -> Self {
-        Self { thread, began: read(ClockId::Monotonic) }
+        let (cpu, process) = (read(ClockId::ThreadCPUTime), read(ClockId::ProcessCPUTime));
+        Self { thread, began: read(ClockId::Monotonic), cpu, process }
     }
 
     /// What it was until now.
     #[must_use]
     pub fn read(&self) -> ThreadTime {
         let wall = read(ClockId::Monotonic) - self.began;
-        ThreadTime { thread: self.thread, cpu: read(ClockId::ThreadCPUTime), wall }
+        ThreadTime { thread: self.thread, cpu: read(ClockId::ThreadCPUTime) - self.cpu, wall }
+    }
+
+    /// What threads of libraries took, an encoder's among them: all of the process less these.
+    #[must_use]
+    pub fn others(&self, known: &[ThreadTime]) -> ThreadTime {
+        let all = read(ClockId::ProcessCPUTime) - self.process;
+        let own = known.iter().fold(Duration::ZERO, |sum, time| sum + time.cpu);
+        let wall = read(ClockId::Monotonic) - self.began;
+        ThreadTime { thread: "libraries", cpu: (all - own).max(Duration::ZERO), wall }
     }
 }
 

@@ -18,6 +18,7 @@ fn media_packet(number: u64) -> MediaPacket {
         index: (number % 4) as u16,
         media_packets: 3,
         train_packets: 4,
+        header: 0,
         payload: 1_000,
         kind: if number % 4 == 3 { PacketKind::Repair } else { PacketKind::Media },
         key_frame: number < 4,

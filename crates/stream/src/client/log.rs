@@ -63,7 +63,7 @@ impl ClientLog {
     }
 
     /// A frame goes to the decoder.
-    pub fn to_be_decoded(&mut self, frame: FrameId, received: u16, recovered: u16) {
+    pub fn arrived(&mut self, frame: FrameId, received: u16, recovered: u16) {
         let record = self.record(frame);
         record.received_packets = received;
         record.recovered_packets = recovered;

@@ -201,7 +201,7 @@ impl Client {
                 }
                 ClientEvent::Decode(frame, incoming) => {
                     if let Some(log) = &mut self.log {
-                        log.to_be_decoded(frame, incoming.received, incoming.recovered);
+                        log.arrived(frame, incoming.received, incoming.recovered);
                     }
                     let payloads = incoming.payloads;
                     if let Some(jobs) = &self.jobs {
@@ -255,6 +255,7 @@ impl Client {
         drop(self.jobs.take());
         let mut times = vec![self.meter.read()];
         times.extend(self.worker.take().and_then(|worker| worker.join().ok()));
+        times.push(self.meter.others(&times));
         let end = self.clock.now();
         self.take_decoded(end)?;
         self.report.refused_datagrams = self.session.peer().refused_datagrams();

@@ -19,6 +19,7 @@ use gameway_webrtc::http::{Reply, SignalingConfig, SignalingRequest, SignalingSe
 use gameway_webrtc::socket::{MediaSocket, MonotonicClock};
 use gameway_webrtc::{Identity, Peer, Secrets};
 use rustix::event::{PollFd, PollFlags};
+use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
 use std::sync::mpsc::{self, channel};
 use std::thread::JoinHandle;
@@ -246,7 +247,7 @@ impl Host {
     fn on_offer(&mut self, now: Instant, name: String, offer: &str, reply: Reply) {
         let config = gameway_webrtc::HostConfig {
             identity: self.identity.clone(),
-            candidates: vec![self.socket.address()],
+            candidates: candidates(self.socket.address()),
             export_keys: self.config.export_keys.is_some(),
         };
         let made = Peer::answer(now, &config, Secrets::from_system(), offer)
@@ -308,6 +309,7 @@ impl Host {
         drop(self.jobs.take());
         let mut times = vec![self.meter.read()];
         times.extend(self.worker.take().and_then(|worker| worker.join().ok()));
+        times.push(self.meter.others(&times));
         let lateness = self.lateness.map(Lateness::finish).transpose()?;
         self.log.map_or(Ok(()), HostLog::finish)?;
         if let Some(folder) = &self.config.folder {
@@ -321,6 +323,27 @@ impl Host {
             cpu: times,
         })
     }
+}
+
+/// Where clients may send media: where we listen, or where this machine can be reached if we listen everywhere.
+fn candidates(listening: SocketAddr) -> Vec<SocketAddr> {
+    if !listening.ip().is_unspecified() {
+        return vec![listening];
+    }
+    let interfaces = nix::ifaddrs::getifaddrs().into_iter().flatten();
+    let addresses = interfaces.filter_map(|interface| {
+        let address = interface.address?;
+        let ip = match (address.as_sockaddr_in(), address.as_sockaddr_in6()) {
+            (Some(v4), _) => IpAddr::V4(v4.ip()),
+            (_, Some(v6)) if listening.is_ipv6() && v6.scope_id() == 0 => IpAddr::V6(v6.ip()),
+            _ => return None,
+        };
+        Some(SocketAddr::new(ip, listening.port()))
+    });
+    let mut found: Vec<SocketAddr> = addresses.collect();
+    // A client elsewhere cannot use loopback, and tries in this order.
+    found.sort_by_key(|address| address.ip().is_loopback());
+    found
 }
 
 /// The controller that the stream names.
