@@ -140,7 +140,7 @@ pub fn open(name: &str, config: EncoderConfig) -> Result<Box<dyn VideoEncoder>, 
     let _ = config;
     match name {
         #[cfg(feature = "x264")]
-        "x264" => Ok(Box::new(X264::new(config, Slices::Threads(2))?)),
+        "x264" => Ok(Box::new(X264::new(config, Slices::default())?)),
         #[cfg(feature = "openh264")]
         "openh264" => Ok(Box::new(OpenH264::new(config)?)),
         _ => Err(EncoderError::Missing {
