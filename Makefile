@@ -22,10 +22,13 @@ FEATURES = x11$(shell pkg-config --exists x264 2> /dev/null && command -v clang 
 COMMA := ,
 CARGO_FEATURES = $(foreach feature,$(subst $(COMMA), ,$(FEATURES)),gameway-python/$(feature))
 # What a live run needs: PROGRAM=PACKAGE for tools/need.
-LIVE_TOOLS := ip=iproute2 ethtool=ethtool iperf3=iperf3 ping=iputils-ping nft=nftables clang=clang \
-  "pkg-config --exists x264"=libx264-dev ffmpeg=ffmpeg
+LIVE_TOOLS := ip=iproute2 ethtool=ethtool iperf3=iperf3 ping=iputils-ping nft=nftables nsenter=util-linux \
+  sysctl=procps cmake=cmake nasm=nasm clang=clang "ls /usr/lib/llvm-*/lib/libclang*.so*"=libclang-dev \
+  pkg-config=pkg-config "pkg-config --exists x264"=libx264-dev
+# What tests look through or compare with.
+TEST_TOOLS := ffmpeg=ffmpeg tshark=tshark tcpdump=tcpdump chromium=chromium xvfb-run=xvfb
 
-.PHONY: help setup demo demo-live test lint quick-lint rust-test fuzz-smoke python-test bench reproduce clean
+.PHONY: help setup demo demo-live conformance test lint quick-lint rust-test fuzz-smoke python-test bench reproduce clean
 
 help: ## this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 16
@@ -39,7 +42,13 @@ demo: $(STAMPS)/develop ## run the demo experiment and write its report
 	$(BIN)/gameway run experiments/demo/experiment.toml --out $(RESULT)
 
 demo-live: $(STAMPS)/live ## the same on real packets, with a real encoder and the kernel's TCP; needs root
-	$(BIN)/gameway run experiments/demo-live/experiment.toml --on live
+	@# Of an older build or demo: made anew, as above.
+	@if [[ ! $(RESULT)-live/manifest.json -nt $(STAMPS)/develop || \
+	       ! $(RESULT)-live/manifest.json -nt experiments/demo-live/experiment.toml ]]; then rm -rf $(RESULT)-live; fi
+	$(BIN)/gameway run experiments/demo-live/experiment.toml --on live --out $(RESULT)-live
+
+conformance: $(STAMPS)/live ## the same scenarios on both drivers, side by side; 90 minutes, needs root
+	$(BIN)/gameway run tests/conformance --on live
 
 reproduce: $(STAMPS)/develop ## run the suites, published beside ours; one experiment: make reproduce NAME=...
 	@for name in $(NAME); do echo "== $$name"; $(BIN)/gameway reproduce $$name; done
@@ -57,7 +66,7 @@ lint: quick-lint $(STAMPS)/live ## formatting, lints, types, stubs
 	$(BIN)/mypy python/gameway $(wildcard tools)
 	$(BIN)/python -m mypy.stubtest gameway._core --concise
 
-rust-test: lint
+rust-test: lint $(STAMPS)/test-tools
 	GAMEWAY_PYTHON=$(CURDIR)/$(BIN)/python cargo test --workspace --quiet --features "$(CARGO_FEATURES)"
 
 fuzz-smoke: rust-test
@@ -86,7 +95,7 @@ $(STAMPS)/tools: | $(STAMPS)
 
 # The reader of users' videos is checked against FFmpeg's own.
 $(STAMPS)/test-tools: | $(STAMPS)
-	tools/need ffmpeg=ffmpeg
+	tools/need $(TEST_TOOLS)
 	@touch $@
 
 $(STAMPS)/venv: requirements.lock | $(STAMPS)/tools
