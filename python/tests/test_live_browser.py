@@ -167,7 +167,6 @@ def test_chromium_plays_our_host_at_sixty_frames_a_second(tmp_path: Path, contro
     assert told["size"] == "1280x720"
     seconds = (after["timestamp"] - before["timestamp"]) / 1e3
     rate = (after["framesDecoded"] - before["framesDecoded"]) / seconds
-    print(f"{rate:.1f} frames/s decoded; {said}")
     assert 57.0 <= rate <= 63.0, after
     assert after["packetsLost"] == 0
     assert json.loads(said)["sessions"] == 1
