@@ -33,7 +33,8 @@ pub struct HostConfig {
     pub stamped: bool,
     /// Where tables go; none are written if not given.
     pub folder: Option<PathBuf>,
-    /// Where the keys of the media go, for a capture to be read. Only for debugging: who has them sees all.
+    /// Where the keys of the media go, for a capture to be read: a line a session, `SESSION PROFILE HOST_KEY HOST_SALT
+    /// CLIENT_KEY CLIENT_SALT` in hexadecimal. Only for debugging: who has them sees all.
     pub export_keys: Option<PathBuf>,
     /// How often the controller's state is written; 0.5 s if not given.
     pub observe_interval: Option<Text<Duration>>,
@@ -96,7 +97,8 @@ pub struct ClientConfig {
     pub plain_reports: bool,
     /// Where tables go; none are written if not given.
     pub folder: Option<PathBuf>,
-    /// Where the keys of the media go, for a capture to be read. Only for debugging: who has them sees all.
+    /// Where the keys of the media go, for a capture to be read: a line a session, `SESSION PROFILE HOST_KEY HOST_SALT
+    /// CLIENT_KEY CLIENT_SALT` in hexadecimal. Only for debugging: who has them sees all.
     pub export_keys: Option<PathBuf>,
 }
 

@@ -11,7 +11,7 @@ use std::collections::VecDeque;
 /// As many frames as a receiver's window (`gameway_media::Reassembly`).
 pub(crate) const WINDOW: u64 = 256;
 /// Bytes that are kept at most: a second at 256 Mb/s. A peer cannot make the client keep more.
-const MOST_BYTES: usize = 32 << 20;
+pub const MOST_BYTES: usize = 32 << 20;
 
 /// A frame's payloads by index.
 #[derive(Debug, Default)]
@@ -117,6 +117,12 @@ impl Inbox {
         let received = self.slots.front().map_or(0, |slot| slot.received);
         self.forget_before(FrameId(frame.0.saturating_add(1)));
         received
+    }
+
+    /// Bytes of payload that are kept.
+    #[must_use]
+    pub fn bytes(&self) -> usize {
+        self.bytes
     }
 
     fn forget_before(&mut self, frame: FrameId) {

@@ -20,6 +20,7 @@ mod cpu;
 mod error;
 pub mod host;
 pub mod inbox;
+mod keys;
 pub mod outbox;
 mod wake;
 

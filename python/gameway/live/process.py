@@ -102,6 +102,8 @@ class PartProcess:
         if process.poll() is None:
             process.kill()
         process.wait()
+        if process.stdout is not None:
+            process.stdout.close()
 
     def __exit__(self, *_: object) -> None:
         if self.process is not None:

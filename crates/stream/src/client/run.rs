@@ -5,6 +5,7 @@ use crate::client::log::ClientLog;
 use crate::client::session::{ClientEvent, ClientSession};
 use crate::cpu::{self, Meter, ThreadTime};
 use crate::error::system;
+use crate::keys::KeyFile;
 use crate::wake::{Taker, waking};
 use crate::{ClientConfig, StreamError};
 use gameway_live::clock::{self, Clock};
@@ -67,6 +68,7 @@ struct Client {
     decoded: Taker<Decoded>,
     worker: Option<JoinHandle<ThreadTime>>,
     log: Option<ClientLog>,
+    keys: Option<KeyFile>,
     meter: Meter,
     connected: bool,
     input_interval: Option<Duration>,
@@ -102,6 +104,7 @@ impl Client {
             decoded,
             worker: Some(worker),
             log: folder.map(|folder| ClientLog::create(folder, &config.stream)).transpose()?,
+            keys: config.export_keys.as_deref().map(KeyFile::create).transpose()?,
             meter: Meter::new("network"),
             connected: false,
             input_interval: config.input_interval.map(|text| text.0),
@@ -216,17 +219,28 @@ impl Client {
                     }
                 }
                 ClientEvent::Closed(reason) => self.report.closed = Some(reason),
+                ClientEvent::Session(session) => self.begin(session)?,
                 other => self.write(&other)?,
             }
         }
         Ok(())
     }
 
+    /// The host counts this stay so.
+    fn begin(&mut self, session: u32) -> Result<(), StreamError> {
+        if let Some(log) = &mut self.log {
+            log.session(session);
+        }
+        match (&mut self.keys, self.session.peer().exported_keys()) {
+            (Some(file), Some(keys)) => file.add(session, keys, false),
+            _ => Ok(()),
+        }
+    }
+
     fn write(&mut self, event: &ClientEvent) -> Result<(), StreamError> {
         let Some(log) = &mut self.log else { return Ok(()) };
         match event {
             ClientEvent::Complete(frame, at) => log.complete(*frame, *at),
-            ClientEvent::Session(session) => log.session(*session),
             ClientEvent::KeyFrameRequested(at) => log.event(*at, "key-frame-request", 0.0)?,
             ClientEvent::Stall(at, pause) => log.event(*at, "stall", pause.as_millis_f64())?,
             _ => {}

@@ -6,6 +6,7 @@ use crate::host::encoding::{Encoding, Job, Made};
 use crate::host::log::HostLog;
 use crate::host::session::{Session, SessionEvent, Terms};
 use crate::host::sources;
+use crate::keys::KeyFile;
 use crate::wake::{Giver, Taker, waking};
 use crate::{HostConfig, StreamError};
 use gameway_control::{FeedbackStyle, RateController};
@@ -71,6 +72,7 @@ struct Host {
     made: Taker<Made>,
     worker: Option<JoinHandle<ThreadTime>>,
     log: Option<HostLog>,
+    keys: Option<KeyFile>,
     lateness: Option<Lateness>,
     meter: Meter,
     input: u32,
@@ -113,6 +115,7 @@ impl Host {
             made,
             worker: Some(worker),
             log: folder.map(|folder| HostLog::create(folder, name, observe)).transpose()?,
+            keys: config.export_keys.as_deref().map(KeyFile::create).transpose()?,
             lateness: folder.map(|folder| Lateness::create(folder, "host")).transpose()?,
             meter: Meter::new("network"),
             input: 0,
@@ -186,7 +189,11 @@ impl Host {
                     if let Some(log) = &mut self.log {
                         log.session(now, session.number())?;
                     }
-                    write_keys(&self.config, session)?;
+                    if let (Some(file), Some(keys)) =
+                        (&mut self.keys, session.peer().exported_keys().cloned())
+                    {
+                        file.add(session.number(), &keys, true)?;
+                    }
                 }
                 SessionEvent::Input(input) => self.input = self.input.max(input.number),
                 SessionEvent::Sender(event) => {
@@ -399,14 +406,6 @@ fn start_encoding(config: &HostConfig) -> Result<Worker, StreamError> {
     };
     let thread = std::thread::Builder::new().name("encoding".to_owned()).spawn(work);
     Ok((jobs, made, thread.map_err(system("the encoding thread"))?))
-}
-
-fn write_keys(config: &HostConfig, session: &mut Session) -> Result<(), StreamError> {
-    let (Some(path), Some(keys)) = (&config.export_keys, session.peer().exported_keys()) else {
-        return Ok(());
-    };
-    std::fs::write(path, format!("{keys:?}\n"))
-        .map_err(system(format!("keys to {}", path.display())))
 }
 
 /// Says something to whoever runs the host.

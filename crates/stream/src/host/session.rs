@@ -10,6 +10,16 @@
 //!
 //! The sender begins when the client can be told how to report: our own client when it has opened its control
 //! channel, a browser when it is connected.
+//!
+//! # When nothing is heard of packets
+//! RTP numbers packets with 16 bits, and SRTP's receiver counts how often they wrapped (RFC 3711 section 3.3.1): after a gap of
+//! half of them it guesses wrong for ever, our own client as browsers. So when as many as half of that are
+//! unreported, only a packet now and then leaves, until a report comes.
+//!
+//! | constant | value | origin |
+//! |---|---|---|
+//! | most unreported | 16384 | a quarter of the numbers: 3 s at 60 Mb/s; in flight are at most a few thousand |
+//! | interval while held | 100 ms | a report is back so much later than it could be |
 
 use crate::control::{Hello, Input};
 use crate::host::encoding::{Job, Made};
@@ -27,6 +37,9 @@ use gameway_webrtc::{CloseReason, Event, Extensions, Peer, RtpHeader, RtpPacket,
 const BROWSER_PADDING: Bytes = Bytes::new(255);
 /// Least and greatest playout delay that a browser is told: it shows a frame as soon as it can.
 const NO_PLAYOUT_DELAY: Option<(u16, u16)> = Some((0, 0));
+
+const MOST_UNREPORTED: u64 = 16_384;
+const HELD_INTERVAL: Duration = Duration::from_millis(100);
 
 /// What a session's sender is made of.
 pub struct Terms {
@@ -71,6 +84,10 @@ pub struct Session {
     repair_share: Ratio,
     overhead: Overhead,
     newest_sent: SequenceNumber,
+    /// When that left.
+    last_sent: Instant,
+    /// One past the newest packet that a report told of.
+    reported_end: u64,
     events: Vec<SessionEvent>,
 }
 
@@ -89,6 +106,8 @@ impl Session {
             outbox: Outbox::default(),
             reports: ReportReader::default(),
             newest_sent: SequenceNumber(0),
+            last_sent: Instant::ZERO,
+            reported_end: 0,
             events: Vec::new(),
         }
     }
@@ -131,7 +150,10 @@ impl Session {
     /// When [`Self::on_deadline`] and [`Self::transmit`] are due next.
     #[must_use]
     pub fn next_deadline(&self) -> Option<Instant> {
-        let sender = self.sender.as_ref().and_then(Sender::next_deadline);
+        let mut sender = self.sender.as_ref().and_then(Sender::next_deadline);
+        if self.is_held() {
+            sender = sender.map(|due| due.max(self.last_sent.saturating_add(HELD_INTERVAL)));
+        }
         [sender, self.peer.next_deadline()].into_iter().flatten().min()
     }
 
@@ -168,17 +190,30 @@ impl Session {
 
     /// Hands the packets that are due to the peer; `late` is told when each was due.
     pub fn transmit(&mut self, now: Instant, mut late: impl FnMut(Instant)) {
-        while let Some(packet) = self.sender.as_mut().and_then(|sender| sender.poll_transmit(now)) {
-            if let Some(sender) = &self.sender {
+        while self.may_send(now)
+            && let Some(packet) = self.sender.as_mut().and_then(|sender| sender.poll_transmit(now))
+        {
+            if let Some(sender) = self.sender.as_ref().filter(|_| !self.is_held()) {
                 late(sender.last_due());
             }
-            self.newest_sent = packet.sequence;
+            (self.newest_sent, self.last_sent) = (packet.sequence, now);
             self.send(&packet);
         }
         if let Some(sender) = &mut self.sender {
             self.events
                 .extend(std::iter::from_fn(|| sender.poll_event()).map(SessionEvent::Sender));
         }
+    }
+
+    fn may_send(&self, now: Instant) -> bool {
+        !self.is_held() || now >= self.last_sent.saturating_add(HELD_INTERVAL)
+    }
+
+    /// Whether too much is unreported; of a client that never reports nothing can be said.
+    fn is_held(&self) -> bool {
+        let terms = self.peer.negotiated();
+        let reports = terms.congestion_control || terms.transport_cc;
+        reports && self.newest_sent.0.saturating_sub(self.reported_end) >= MOST_UNREPORTED
     }
 
     /// The next datagram to send.
@@ -236,6 +271,8 @@ impl Session {
         let Some(sender) = &mut self.sender else { return };
         let terms = self.peer.negotiated();
         for feedback in self.reports.read(compound, terms, self.newest_sent) {
+            let end = feedback.base.0.saturating_add(feedback.packets.len() as u64);
+            self.reported_end = self.reported_end.max(end.min(self.newest_sent.0 + 1));
             if feedback.packets.is_empty() {
                 sender.on_key_frame_request(now);
             } else {

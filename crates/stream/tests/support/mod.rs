@@ -1,0 +1,367 @@
+//! A host's session and a client's, joined by a network in memory in virtual time; an encoder that makes
+//! payloads of random bytes, so that what arrives can be compared with what was sent; a player that knows
+//! which frames can be decoded; and a controller that wants always the same and writes down what it is told.
+#![allow(dead_code, reason = "each test file uses a part of it")]
+
+mod encoder;
+
+pub use encoder::FakeEncoder;
+
+use gameway_control::{
+    FeedbackBatch, FeedbackStyle, FrameId, FrameSent, Pacing, PacketReport, RateController,
+    SentPacket, Target,
+};
+use gameway_stream::client::session::{ClientEvent, ClientSession};
+use gameway_stream::control::Hello;
+use gameway_stream::host::session::{Session, SessionEvent, Terms};
+use gameway_units::{Duration, Ecn, Instant, Rate, Ratio};
+use gameway_webrtc::{ClientConfig, HostConfig, Identity, Peer, Secrets, Transmit};
+use rand_core::{Rng, SeedableRng};
+use rand_xoshiro::Xoshiro256PlusPlus;
+use std::collections::BTreeMap;
+use std::net::SocketAddr;
+use std::sync::{Arc, Mutex, OnceLock};
+
+pub const INTERVAL: Duration = Duration::from_nanos(16_666_667);
+pub const ONE_WAY: Duration = Duration::from_millis(10);
+pub const SECOND: Duration = Duration::from_secs(1);
+/// More turns at one point of time are a loop without end.
+const MOST_TURNS: u32 = 100_000;
+
+pub type Random = Xoshiro256PlusPlus;
+
+pub fn ms(millis: i64) -> Duration {
+    Duration::from_millis(millis)
+}
+
+pub fn host_address() -> SocketAddr {
+    "10.77.0.1:8443".parse().unwrap()
+}
+
+/// Certificates take milliseconds to make; two serve all tests.
+fn identities() -> &'static (Identity, Identity) {
+    static BOTH: OnceLock<(Identity, Identity)> = OnceLock::new();
+    BOTH.get_or_init(|| (Identity::generate().unwrap(), Identity::generate().unwrap()))
+}
+
+/// What the controller was told.
+#[derive(Debug, Default)]
+pub struct Told {
+    pub sent: Vec<SentPacket>,
+    pub batches: Vec<(Instant, Vec<PacketReport>)>,
+}
+
+struct Scripted {
+    target: Target,
+    told: Arc<Mutex<Told>>,
+}
+
+impl RateController for Scripted {
+    fn name(&self) -> &'static str {
+        "scripted"
+    }
+    fn feedback_style(&self) -> FeedbackStyle {
+        FeedbackStyle::PerFrame
+    }
+    fn on_frame(&mut self, _now: Instant, _frame: &FrameSent) {}
+    fn on_sent(&mut self, _now: Instant, packet: &SentPacket) {
+        self.told.lock().unwrap().sent.push(*packet);
+    }
+    fn on_feedback(&mut self, now: Instant, batch: &FeedbackBatch<'_>) {
+        self.told.lock().unwrap().batches.push((now, batch.reports.to_vec()));
+    }
+    fn on_timer(&mut self, _now: Instant) {}
+    fn next_timer(&self) -> Option<Instant> {
+        None
+    }
+    fn target(&self) -> Target {
+        self.target
+    }
+    fn observe(&self, _sink: &mut dyn FnMut(&'static str, f64)) {}
+}
+
+/// How the two are set up.
+#[derive(Debug, Clone, Copy)]
+pub struct Setting {
+    pub rate: Rate,
+    pub repair_share: Ratio,
+    pub plain_reports: bool,
+    pub ecn: Ecn,
+    pub seed: u64,
+}
+
+impl Default for Setting {
+    fn default() -> Self {
+        Self {
+            rate: Rate::from_mbps(6),
+            repair_share: Ratio::ZERO,
+            plain_reports: false,
+            ecn: Ecn::Ect1,
+            seed: 1,
+        }
+    }
+}
+
+/// What becomes of a datagram: an entry for each copy that arrives, with its extra delay.
+pub type Fate = Vec<Duration>;
+/// Decides it: when the datagram leaves, whether the host sent it, the datagram.
+pub type FateOf = Box<dyn FnMut(Instant, bool, &mut Transmit, &mut Random) -> Fate>;
+
+/// A frame that went to the decoder.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Played {
+    pub session: u32,
+    pub frame: u64,
+    pub at: Instant,
+    pub recovered: u16,
+    pub key_frame: bool,
+}
+
+pub struct World {
+    pub now: Instant,
+    pub host: Session,
+    pub client: ClientSession,
+    pub client_address: SocketAddr,
+    pub encoder: FakeEncoder,
+    pub told: Arc<Mutex<Told>>,
+    pub fate: FateOf,
+    /// Frames that went to the decoder, byte by byte what was sent and after what they refer to.
+    pub played: Vec<Played>,
+    pub client_events: Vec<(Instant, ClientEvent)>,
+    pub host_events: Vec<(Instant, SessionEvent)>,
+    /// All that was sent, for those who listen on the wire.
+    pub wire: Option<Vec<(Instant, SocketAddr, Transmit)>>,
+    setting: Setting,
+    sessions: u32,
+    shown: Option<(u32, u64)>,
+    flying: BTreeMap<(Instant, u64), (SocketAddr, Transmit)>,
+    launched: u64,
+    random: Random,
+}
+
+fn terms(setting: &Setting, session: u32, told: &Arc<Mutex<Told>>) -> Terms {
+    let target = Target::new(setting.rate, Pacing::FrameMultiplier(1.25));
+    Terms {
+        controller: Box::new(Scripted { target, told: Arc::clone(told) }),
+        start: Instant::ZERO,
+        frame_interval: INTERVAL,
+        repair_share: setting.repair_share,
+        ecn: setting.ecn,
+        hello: Hello { session, frame_interval_ns: INTERVAL.as_nanos(), report_interval_ns: None },
+    }
+}
+
+/// Both ends of a stay that begins.
+fn pair(
+    setting: &Setting,
+    session: u32,
+    told: &Arc<Mutex<Told>>,
+    now: Instant,
+) -> (Session, ClientSession) {
+    let client = ClientConfig {
+        identity: identities().1.clone(),
+        arrival_times: !setting.plain_reports,
+        export_keys: false,
+    };
+    let host = HostConfig {
+        identity: identities().0.clone(),
+        candidates: vec![host_address()],
+        export_keys: false,
+    };
+    let secret = |side: u8| Secrets::new([side + 2 * session as u8; 32]);
+    let (mut client, offer) = Peer::offer(now, &client, secret(1));
+    let (host, answer) = Peer::answer(now, &host, secret(2), &offer).unwrap();
+    client.accept_answer(now, &answer).unwrap();
+    (
+        Session::new(session, host, terms(setting, session, told)),
+        ClientSession::new(client).unwrap(),
+    )
+}
+
+fn client_address(session: u32) -> SocketAddr {
+    SocketAddr::from(([10, 78, 0, 1], 40_000 + session as u16))
+}
+
+impl World {
+    pub fn new(setting: Setting) -> Self {
+        let told = Arc::default();
+        let (host, client) = pair(&setting, 0, &told, Instant::ZERO);
+        Self {
+            now: Instant::ZERO,
+            host,
+            client,
+            client_address: client_address(0),
+            encoder: FakeEncoder::default(),
+            told,
+            fate: Box::new(|_, _, _, _| arrives()),
+            played: Vec::new(),
+            client_events: Vec::new(),
+            host_events: Vec::new(),
+            wire: None,
+            setting,
+            sessions: 1,
+            shown: None,
+            flying: BTreeMap::new(),
+            launched: 0,
+            random: Random::seed_from_u64(setting.seed),
+        }
+    }
+
+    /// The client was killed without a word, and comes again: a new socket, a new session.
+    pub fn client_comes_back(&mut self) {
+        let (host, client) = pair(&self.setting, self.sessions, &self.told, self.now);
+        (self.host, self.client) = (host, client);
+        self.client_address = client_address(self.sessions);
+        self.sessions += 1;
+    }
+
+    pub fn run_for(&mut self, span: Duration) {
+        self.run_until(self.now + span);
+    }
+
+    pub fn run_until(&mut self, end: Instant) {
+        let mut turns = (self.now, 0);
+        loop {
+            self.pump();
+            let arrival = self.flying.keys().next().map(|&(at, _)| at);
+            let (host, client) = (self.host.next_deadline(), self.client.next_deadline());
+            let next = [arrival, host, client, self.encoder.due()].into_iter().flatten().min();
+            let Some(next) = next.filter(|&next| next <= end) else { break };
+            self.now = self.now.max(next);
+            turns = if turns.0 == self.now { (self.now, turns.1 + 1) } else { (self.now, 0) };
+            assert!(turns.1 < MOST_TURNS, "time stands still at {}", self.now);
+            self.step();
+        }
+        self.now = end;
+    }
+
+    fn step(&mut self) {
+        while let Some(entry) = self.flying.first_entry() {
+            if entry.key().0 > self.now {
+                break;
+            }
+            let (from, transmit) = entry.remove();
+            self.deliver(from, &transmit);
+            self.pump();
+        }
+        if let Some(made) = self.encoder.finish(self.now) {
+            self.host.on_made(self.now, made);
+        }
+        self.host.on_deadline(self.now);
+        self.client.on_deadline(self.now);
+    }
+
+    /// Hands a datagram to whom it is addressed to, as if it had come `from` there.
+    pub fn deliver(&mut self, from: SocketAddr, transmit: &Transmit) {
+        let Transmit { to, ecn, bytes, .. } = transmit;
+        if *to == host_address() {
+            self.host.peer().handle_datagram(self.now, from, *to, *ecn, bytes);
+            self.host.advance(self.now);
+        } else if *to == self.client_address {
+            self.client.peer().handle_datagram(self.now, from, *to, *ecn, bytes);
+            self.client.advance(self.now);
+        }
+    }
+
+    fn pump(&mut self) {
+        if let Some(job) = self.host.poll_job(0) {
+            self.encoder.begin(self.now, job);
+        }
+        self.host.transmit(self.now, |_| ());
+        while let Some(transmit) = self.host.poll_transmit() {
+            self.launch(host_address(), transmit);
+        }
+        while let Some(transmit) = self.client.poll_transmit() {
+            self.launch(self.client_address, transmit);
+        }
+        let (now, host) = (self.now, self.host.take_events());
+        self.host_events.extend(host.into_iter().map(|event| (now, event)));
+        for event in self.client.take_events() {
+            self.play(&event);
+            self.client_events.push((now, event));
+        }
+    }
+
+    fn launch(&mut self, from: SocketAddr, mut transmit: Transmit) {
+        if let Some(wire) = &mut self.wire {
+            wire.push((self.now, from, transmit.clone()));
+        }
+        let from_host = from == host_address();
+        for extra in (self.fate)(self.now, from_host, &mut transmit, &mut self.random) {
+            self.launched += 1;
+            let key = (self.now + ONE_WAY + extra, self.launched);
+            self.flying.insert(key, (from, transmit.clone()));
+        }
+    }
+
+    fn play(&mut self, event: &ClientEvent) {
+        let ClientEvent::Decode(frame, incoming) = event else { return };
+        let session = self.sessions - 1;
+        let sent = &self.encoder.made[&(session, frame.0)];
+        assert_eq!(incoming.payloads, sent.payloads, "frame {} is not what was sent", frame.0);
+        let refers_to_shown = self.shown == Some((session, frame.0.wrapping_sub(1)));
+        assert!(sent.key_frame || refers_to_shown, "frame {} cannot be decoded", frame.0);
+        self.shown = Some((session, frame.0));
+        self.played.push(Played {
+            session,
+            frame: frame.0,
+            at: self.now,
+            recovered: incoming.recovered,
+            key_frame: sent.key_frame,
+        });
+    }
+
+    /// Frames that were captured from `begin` to `end`.
+    pub fn captured(&self, begin: Instant, end: Instant) -> Vec<(u32, u64)> {
+        let frames = self.encoder.made.iter();
+        let within = frames.filter(|(_, made)| (begin..end).contains(&made.captured));
+        within.map(|(key, _)| *key).collect()
+    }
+
+    /// The share of frames captured from `begin` to `end` that were shown.
+    pub fn shown_share(&self, begin: Instant, end: Instant) -> f64 {
+        let captured = self.captured(begin, end);
+        let shown =
+            |key: &&(u32, u64)| self.played.iter().any(|it| (it.session, it.frame) == **key);
+        captured.iter().filter(shown).count() as f64 / captured.len().max(1) as f64
+    }
+
+    /// When each event of the client came that `pick` picks.
+    pub fn when(&self, pick: impl Fn(&ClientEvent) -> bool) -> Vec<Instant> {
+        let picked = self.client_events.iter().filter(|(_, event)| pick(event));
+        picked.map(|(at, _)| *at).collect()
+    }
+
+    /// Every frame of a session that was decided: shown or given up, in order.
+    pub fn decided(&self) -> Vec<u64> {
+        let number = |event: &ClientEvent| match event {
+            ClientEvent::Decode(FrameId(frame), _) | ClientEvent::GivenUp(FrameId(frame), _) => {
+                Some(*frame)
+            }
+            _ => None,
+        };
+        self.client_events.iter().filter_map(|(_, event)| number(event)).collect()
+    }
+
+    pub fn requests(&self) -> usize {
+        self.when(|event| matches!(event, ClientEvent::KeyFrameRequested(_))).len()
+    }
+
+    pub fn key_frames(&self) -> Vec<(u32, u64)> {
+        let made = self.encoder.made.iter();
+        made.filter(|(_, made)| made.key_frame).map(|(key, _)| *key).collect()
+    }
+}
+
+pub fn arrives() -> Fate {
+    vec![Duration::ZERO]
+}
+
+pub fn chance(random: &mut Random, percent: u64) -> bool {
+    random.next_u64() % 100 < percent
+}
+
+/// Whether a datagram is RTP or RTCP (RFC 7983).
+pub fn is_media(transmit: &Transmit) -> bool {
+    transmit.bytes.first().is_some_and(|first| (128..192).contains(first))
+}

@@ -1,0 +1,113 @@
+//! What the other side of a live stream says once it is authenticated: data-channel messages, frame extensions,
+//! payloads, page reports, RTCP. The path from a packet to the decoder's door neither panics nor keeps more than its bound.
+#![no_main]
+
+use gameway_codec::h264_payload::{self, MAX_FRAME};
+use gameway_control::{FrameId, SequenceNumber};
+use gameway_fuzz::Input;
+use gameway_session::{FeedbackPacket, Receiver, ReceiverConfig, ReceiverEvent};
+use gameway_stream::control::{self, Hello};
+use gameway_stream::inbox::{Inbox, MOST_BYTES};
+use gameway_units::{Duration, ReceiverInstant};
+use gameway_webrtc::Negotiated;
+use gameway_webrtc::feedback::{ReportReader, frames::FrameReports, write_report};
+use gameway_webrtc::frame_extension::{FrameExtension, MediaPacketReader, SIZE};
+use libfuzzer_sys::fuzz_target;
+
+/// What is said on data channels: read, or refused; what is read says the same again.
+fn messages(data: &[u8]) {
+    if let Some(hello) = Hello::parse(data) {
+        assert_eq!(Hello::parse(&hello.to_bytes()), Some(hello));
+    }
+    if let Some(input) = control::Input::parse(data) {
+        assert_eq!(input.to_bytes(), data);
+    }
+    let _ = FrameReports::parse(data);
+    let mut reader = ReportReader::default();
+    let _ = reader.read(data, &terms(), SequenceNumber(data.len() as u64 * 1_000));
+}
+
+fn terms() -> Negotiated {
+    Negotiated {
+        congestion_control: true,
+        transport_cc: true,
+        arrival_times: true,
+        ..Negotiated::default()
+    }
+}
+
+/// Frames mostly small numbers, so that some become whole; now and then anything.
+fn extension(input: &mut Input<'_>) -> Option<FrameExtension> {
+    if input.any::<u8>() == 0 {
+        let bytes: [u8; SIZE] = std::array::from_fn(|_| input.any());
+        return FrameExtension::parse(&bytes);
+    }
+    let media_packets = input.number(6) as u16;
+    Some(FrameExtension {
+        frame: input.number(300) as u32,
+        index: input.number(8) as u16,
+        media_packets,
+        train_packets: media_packets.wrapping_add(input.number(3) as u16),
+        kind: input.kind(),
+        key_frame: input.any(),
+        last_probe: input.any(),
+        sequence_high: input.any::<u8>() & 15,
+    })
+}
+
+/// A client's way from packets to the decoder, as `client::session` goes it.
+fn packets(data: &[u8]) {
+    let mut input = Input::new(data);
+    let (mut reader, mut inbox) = (MediaPacketReader::default(), Inbox::default());
+    let style =
+        Hello::parse(br#"{"session":0,"frame_interval_ns":16666667,"report_interval_ns":null}"#);
+    let style = style.expect("a hello").style();
+    let mut receiver = Receiver::new(ReceiverConfig::new(style));
+    let (mut report, mut now) = (FeedbackPacket::default(), ReceiverInstant::ZERO);
+    while !input.is_empty() {
+        now = now.saturating_add(input.pause());
+        let Some(extension) = extension(&mut input) else { return };
+        let byte: u8 = input.any();
+        let length =
+            if input.any::<u8>() == 0 { 65_535 } else { usize::from(input.any::<u8>()) * 8 };
+        let packet = reader.read(input.any(), &extension, length);
+        inbox.put(&packet, vec![byte; length]);
+        receiver.on_packet(now, &packet, input.ecn());
+        if receiver.poll_feedback(now, &mut report) {
+            let compounds =
+                write_report(&report, 1, &terms()).expect("a report that the session made");
+            assert!(compounds.iter().all(|compound| compound.len() <= 1_400));
+        }
+        while let Some(event) = receiver.poll_event() {
+            drain(&mut inbox, event);
+        }
+        assert!(inbox.bytes() <= MOST_BYTES, "{} bytes are kept", inbox.bytes());
+    }
+    now = now.saturating_add(Duration::from_secs(1));
+    let _ = receiver.poll_feedback(now, &mut report);
+    receiver.on_undecodable(now);
+}
+
+fn drain(inbox: &mut Inbox, event: ReceiverEvent) {
+    match event {
+        ReceiverEvent::FrameShown { frame, .. } => {
+            let incoming = inbox.take(frame);
+            if let Ok(unit) = h264_payload::depacketize(&incoming.payloads) {
+                assert!(unit.len() <= MAX_FRAME);
+            }
+        }
+        ReceiverEvent::FramesLost { first, last, .. }
+        | ReceiverEvent::FramesUndecodable { first, last, .. } => {
+            let first = first.0.max(last.0.saturating_sub(256));
+            for frame in first..=last.0 {
+                inbox.give_up(FrameId(frame));
+            }
+        }
+        _ => {}
+    }
+}
+
+fuzz_target!(|data: &[u8]| {
+    messages(data);
+    packets(data);
+});

@@ -1,0 +1,183 @@
+"""Headless Chromium plays our own host by WHEP at its frame rate, and its feedback is used.
+
+Needs chromium and a build with x264; no root: all is on loopback.
+"""
+
+from __future__ import annotations
+
+import json
+import shutil
+import socket
+import subprocess
+import sys
+import time
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import IO, TYPE_CHECKING, Any
+
+import polars as pl
+import pytest
+
+import gameway as gw
+from gameway import _core
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+FLAGS = (
+    "--headless --no-sandbox --disable-gpu --disable-quic --no-first-run "
+    "--disable-background-networking --disable-component-update --disable-sync "
+    "--allow-loopback-in-peer-connection --autoplay-policy=no-user-gesture-required"
+)
+TOKEN = "letters-and-digits-only"
+START_BPS = 3e6
+SECONDS = 5.0
+PATIENCE_S = 20.0
+STREAM = """
+title = "A stream"
+duration = "1 s"
+[path]
+capacity = "25 Mb/s"
+base_rtt = "20 ms"
+[[stream]]
+controller = "{controller}"
+start_bitrate = "3 Mb/s"
+max_bitrate = "10 Mb/s"
+"""
+INBOUND = (
+    "connection.getStats().then(all => [...all.values()].find("
+    "it => it.type === 'inbound-rtp' && it.kind === 'video'))"
+)
+
+
+def why_not() -> str:
+    if shutil.which("chromium") is None:
+        return "needs chromium"
+    if not any(name == "x264" for name, _ in _core.encoders()):
+        return "needs a build with x264: make setup"
+    return ""
+
+
+pytestmark = pytest.mark.skipif(bool(why_not()), reason=why_not() or "all is there")
+
+
+@dataclass
+class Browser:
+    """Chromium on its debugging pipe: messages of JSON that end with a zero byte."""
+
+    process: subprocess.Popen[bytes]
+    input: IO[bytes]
+    output: IO[bytes]
+    count: int = 0
+
+    def call(self, method: str, params: dict[str, Any], session: str | None = None) -> Any:
+        self.count += 1
+        message = {"id": self.count, "method": method, "params": params}
+        message |= {} if session is None else {"sessionId": session}
+        self.input.write(json.dumps(message).encode() + b"\0")
+        self.input.flush()
+        while True:
+            answer = json.loads(self._message())
+            if answer.get("id") == self.count:
+                return answer["result"]
+
+    def _message(self) -> bytes:
+        found = bytearray()
+        while (byte := self.output.read(1)) != b"\0":
+            assert byte, "the browser has ended"
+            found += byte
+        return bytes(found)
+
+    def open(self, url: str) -> str:
+        target = self.call("Target.createTarget", {"url": url})["targetId"]
+        attached = self.call("Target.attachToTarget", {"targetId": target, "flatten": True})
+        return str(attached["sessionId"])
+
+    def evaluate(self, session: str, expression: str) -> Any:
+        asked = {"expression": expression, "awaitPromise": True, "returnByValue": True}
+        return self.call("Runtime.evaluate", asked, session)["result"].get("value")
+
+
+@contextmanager
+def browser(profile: Path) -> Iterator[Browser]:
+    line = f"exec chromium {FLAGS} --user-data-dir='{profile}' --remote-debugging-pipe about:blank"
+    line += " 3<&0 4>&1 0</dev/null 1>/dev/null 2>/dev/null"
+    with subprocess.Popen(
+        ["sh", "-c", line], stdin=subprocess.PIPE, stdout=subprocess.PIPE
+    ) as process:
+        assert process.stdin is not None
+        assert process.stdout is not None
+        made = Browser(process, process.stdin, process.stdout)
+        try:
+            yield made
+            made.call("Browser.close", {})
+        finally:
+            try:
+                process.wait(5)
+            except subprocess.TimeoutExpired:
+                process.kill()
+
+
+@contextmanager
+def host(folder: Path, controller: str) -> Iterator[tuple[str, subprocess.Popen[str]]]:
+    with socket.socket() as chosen:
+        chosen.bind(("127.0.0.1", 0))
+        address = f"127.0.0.1:{chosen.getsockname()[1]}"
+    spec = gw.expand(gw.loads(STREAM.format(controller=controller)))[0].spec
+    stream = {"name": "game", **spec["stream"][0]}
+    config = {"stream": stream, "listen": address, "token": TOKEN, "folder": str(folder)}
+    file = folder / "host.json"
+    file.write_text(json.dumps(config), encoding="utf-8")
+    words = [sys.executable, "-m", "gameway.live.part", "host", str(file)]
+    with subprocess.Popen(words, stdout=subprocess.PIPE, text=True) as process:
+        try:
+            assert process.stdout is not None
+            assert process.stdout.readline().strip() == "ready"
+            yield f"http://{address}/?token={TOKEN}", process
+        finally:
+            if process.poll() is None:
+                process.kill()
+
+
+def until_frames(made: Browser, page: str) -> Any:
+    """Give the video's statistics once pictures are shown."""
+    end = time.monotonic() + PATIENCE_S
+    while time.monotonic() < end:
+        found = made.evaluate(page, INBOUND)
+        if found and found.get("framesDecoded", 0) > 30:
+            return found
+        time.sleep(0.2)
+    pytest.fail(f"no pictures: {made.evaluate(page, 'window.gameway')}")
+
+
+@pytest.mark.parametrize("controller", ["gcc", "pudica"])
+def test_chromium_plays_our_host_at_sixty_frames_a_second(tmp_path: Path, controller: str) -> None:
+    with host(tmp_path, controller) as (url, process):
+        with browser(tmp_path / "profile") as made:
+            page = made.open(url)
+            before = until_frames(made, page)
+            time.sleep(SECONDS)
+            after = made.evaluate(page, INBOUND)
+            told = made.evaluate(page, "window.gameway")
+        process.terminate()
+        said, _ = process.communicate(timeout=15)
+    assert process.returncode == 0
+    assert told["connection"] == "connected"
+    assert told["size"] == "1280x720"
+    seconds = (after["timestamp"] - before["timestamp"]) / 1e3
+    rate = (after["framesDecoded"] - before["framesDecoded"]) / seconds
+    assert 57.0 <= rate <= 63.0, after
+    assert after["packetsLost"] == 0
+    assert json.loads(said)["sessions"] == 1
+
+    frames = pl.read_parquet(tmp_path / "host_frames.parquet").sort("frame")
+    targets = frames["target_bps"]
+    # Without transport-wide feedback a controller has nothing to go by and stays where it began.
+    assert targets[0] == START_BPS
+    assert 1.5 * START_BPS < targets[-1] <= 10e6, targets[-1]
+    events = pl.read_parquet(tmp_path / "events.parquet")
+    counts = dict(events.group_by("event").len().iter_rows())
+    received, presented = counts.get("page-received", 0), counts.get("page-presented", 0)
+    assert 0.9 * frames.height - 60 <= received <= frames.height
+    assert 0.6 * frames.height - 60 <= presented <= frames.height
