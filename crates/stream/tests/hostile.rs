@@ -40,7 +40,7 @@ fn shot(world: &World, attack: Attack, random: &mut Random) -> Option<(SocketAdd
     let place = arrived.checked_sub(1 + (random.next_u64() % back.max(1)) as usize)?;
     let (_, from, packet) = wire.get(place)?;
     let elsewhere: SocketAddr = ([203, 0, 113, 7], 4_000).into();
-    let from = if random.next_u64() % 3 == 0 { elsewhere } else { *from };
+    let from = if random.next_u64().is_multiple_of(3) { elsewhere } else { *from };
     let mut packet = packet.clone();
     // Whoever replays may mark as well.
     packet.ecn = Ecn::Ce;

@@ -157,6 +157,8 @@ pub fn timestamp(captured: Instant) -> u32 {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use gameway_codec::capture::{self, Source};
+    use gameway_codec::encoder::EncoderError;
 
     #[test]
     fn time_stamps_count_ninety_a_millisecond() {
@@ -165,6 +167,70 @@ mod tests {
         assert_eq!(timestamp(Instant::from_nanos(1_000_000_000)), 90_000);
         let later = Instant::from_nanos(47_721_858_844_500);
         assert_eq!(timestamp(later), 0, "2^32 ticks are 47721.858... s, rounded down");
+    }
+
+    /// Its third frame kills it; who asks what is written down as it comes.
+    struct Mortal {
+        encoded: u32,
+    }
+
+    impl VideoEncoder for Mortal {
+        fn encode(
+            &mut self,
+            _picture: &Picture,
+            request: encoder::EncodeRequest,
+        ) -> Result<encoder::EncodedFrame, EncoderError> {
+            self.encoded += 1;
+            if self.encoded == 3 {
+                return Err(EncoderError::Failed { encoder: "mortal", reason: "it died".into() });
+            }
+            Ok(encoder::EncodedFrame {
+                data: [&[0, 0, 0, 1][..], &[0x65; 3_000]].concat(),
+                key_frame: request.key_frame,
+                quantizer: None,
+                timestamp: request.timestamp,
+            })
+        }
+
+        fn name(&self) -> &'static str {
+            "mortal"
+        }
+    }
+
+    fn job(frame: u64) -> Job {
+        Job {
+            session: 0,
+            request: EncodeRequest {
+                frame: FrameId(frame),
+                captured: Instant::from_nanos(frame as i64 * 16_666_667),
+                rate: gameway_units::Rate::from_mbps(6),
+                payload: Bytes::new(12_000),
+                key_frame: false,
+            },
+            input: 0,
+            repair_share: Ratio::ZERO,
+            overhead: Overhead::default(),
+        }
+    }
+
+    #[test]
+    fn an_encoder_that_dies_is_replaced_and_the_next_begins_with_a_key_frame() {
+        let size = Size::new(320, 180).expect("a size");
+        let source = capture::open(&Source::Scene { seed: 1 }, size, 60).expect("a scene");
+        let open: OpenEncoder = Box::new(|| Ok(Box::new(Mortal { encoded: 0 })));
+        let interval = Duration::from_nanos(16_666_667);
+        let encoding = Encoding::new(source, open, size, (interval, 60));
+        let (jobs, to_do) = std::sync::mpsc::channel();
+        let (giver, taker) = crate::wake::waking().expect("a descriptor");
+        (0..6).for_each(|frame| jobs.send(job(frame)).expect("somebody listens"));
+        drop(jobs);
+        encoding.run(&to_do, &giver);
+        let made: Vec<Made> = std::iter::from_fn(|| taker.take()).collect();
+        let whole: Vec<bool> = made.iter().map(|made| made.result.is_ok()).collect();
+        assert_eq!(whole, [true, true, false, true, true, false]);
+        let keys: Vec<bool> = made.iter().map(|made| made.key_frame).collect();
+        assert_eq!(keys, [true, false, false, true, false, false]);
+        assert_eq!(made[2].result, Err("mortal failed: it died; make a new one".to_owned()));
     }
 
     #[test]

@@ -137,12 +137,7 @@ impl Host {
             self.turn(now)?;
             self.wait(now)?;
         }
-        if let Some((_, session)) = &mut self.session {
-            session.peer().close(self.clock.now());
-            while let Some(transmit) = session.poll_transmit() {
-                self.socket.send(&transmit).map_err(system("the goodbye"))?;
-            }
-        }
+        self.end_session();
         Ok(())
     }
 
@@ -155,7 +150,14 @@ impl Host {
                 && let Some(why) = session.on_made(now, made)
             {
                 self.failures += 1;
-                tell("the encoder failed and is made anew", &why);
+                // A source that is gone fails at each frame; nobody reads sixty lines a second.
+                if self.failures.is_power_of_two() {
+                    let count = self.failures;
+                    tell(
+                        "no frame was made; the encoder is made anew",
+                        &format!("{why} ({count})"),
+                    );
+                }
             }
         }
         let stop = self.config.stream.stop.map(|text| Instant::ZERO + text.0);
@@ -224,8 +226,14 @@ impl Host {
         Ok(())
     }
 
+    /// Ends the client's stay; it is told, if it is still there.
     fn end_session(&mut self) {
         if let Some((_, mut session)) = self.session.take() {
+            session.peer().close(self.clock.now());
+            while let Some(transmit) = session.poll_transmit() {
+                // The end of a stay that cannot be told is found by silence.
+                let _ = self.socket.send(&transmit);
+            }
             self.refused += session.peer().refused_datagrams();
         }
     }
