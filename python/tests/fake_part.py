@@ -40,15 +40,16 @@ def host(config: dict[str, Any]) -> None:
     print("ready", flush=True)  # noqa: T201 (the contract of a part)
     token, client = own.recvfrom(100)
     assert token.decode() == config["token"]
-    stop, rows = _core.parse_duration(config["stop"] or config["duration"]), []
-    start = _core.parse_duration(config["start"])
+    own_stream = config["stream"]
+    stop, rows = _core.parse_duration(own_stream.get("stop") or config["duration"]), []
+    start = _core.parse_duration(own_stream["start"])
     for frame in range((stop - start) * FRAMES_PER_S // 10**9):
         due = start + frame * 10**9 // FRAMES_PER_S
         time.sleep(max(due - now(config), 0) / 1e9)
         sent = now(config)
         for packet in range(PACKETS):
             own.sendto(HEADER.pack(frame, packet).ljust(SIZE, b"x"), client)
-        stream = config["stream"]["name"]
+        stream = own_stream["name"]
         rows.append({"stream": stream, "frame": frame, "captured_ns": due, "packets": PACKETS,
                      "payload_bytes": PACKETS * SIZE, "wire_bytes": PACKETS * (SIZE + 28),
                      "encode_ns": 4_000_000, "first_sent_ns": sent,
@@ -74,7 +75,7 @@ def client(config: dict[str, Any]) -> None:
     rows = []
     for frame, times in seen.items():
         whole = max(times) if len(times) == PACKETS else None
-        rows.append({"stream": config["stream"]["name"], "frame": frame, "complete_ns": whole,
+        rows.append({"stream": config["stream"], "frame": frame, "complete_ns": whole,
                      "received_packets": len(times), "decoded_ns": whole and whole + 3_000_000,
                      "picture_frame": frame})  # fmt: skip
     write(config, "client_frames", rows, schema.CLIENT_FRAMES)
