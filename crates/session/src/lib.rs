@@ -16,8 +16,10 @@ mod history;
 mod packet;
 mod receiver;
 mod sender;
+mod sender_event;
 
 pub use feedback::{FeedbackPacket, ReceivedPacket};
 pub use packet::MediaPacket;
 pub use receiver::{Receiver, ReceiverConfig, ReceiverEvent};
-pub use sender::{EncodeRequest, Sender, SenderConfig, SenderEvent};
+pub use sender::{EncodeRequest, Sender, SenderConfig};
+pub use sender_event::SenderEvent;

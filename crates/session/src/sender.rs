@@ -27,6 +27,7 @@
 use crate::feedback::FeedbackPacket;
 use crate::history::SentHistory;
 use crate::packet::MediaPacket;
+use crate::sender_event::SenderEvent;
 use gameway_control::{
     FeedbackBatch, FrameId, FrameSent, Pacer, PacerOutput, PacketKind, PacketReport,
     RateController, SentPacket, SequenceNumber, Target,
@@ -80,54 +81,6 @@ pub struct EncodeRequest {
     pub payload: Bytes,
     /// Whether it must be a key frame.
     pub key_frame: bool,
-}
-
-/// Something that happened at the sender.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum SenderEvent {
-    /// A frame was encoded and enters the pacer.
-    FrameEncoded {
-        /// Which frame.
-        frame: FrameId,
-        /// When it was captured.
-        captured: Instant,
-        /// The controller's target bitrate, in bytes on the wire.
-        target: Rate,
-        /// What of it was left for the encoder.
-        encoder_target: Rate,
-        /// Its encoded size.
-        payload: Bytes,
-        /// All its packets, headers and repair included.
-        wire_size: Bytes,
-        /// How many packets that is.
-        packets: u16,
-        /// Whether it is a key frame.
-        key_frame: bool,
-    },
-    /// A frame was not encoded because the pacer, the encoder or the driver was behind.
-    FrameSkipped {
-        /// When it would have been captured.
-        captured: Instant,
-    },
-    /// A frame's first packet left.
-    FrameFirstSent {
-        /// Which frame.
-        frame: FrameId,
-        /// When.
-        at: Instant,
-    },
-    /// A frame's last packet left.
-    FrameLastSent {
-        /// Which frame.
-        frame: FrameId,
-        /// When.
-        at: Instant,
-    },
-    /// The receiver asked for a key frame; the next frame will be one.
-    KeyFrameWanted {
-        /// When the request came.
-        at: Instant,
-    },
 }
 
 /// Where the last demanded key frame is.
