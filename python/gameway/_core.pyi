@@ -4,6 +4,7 @@ from collections.abc import Callable
 from typing import final
 
 __all__ = [
+    "LATENESS_BOUND_NS",
     "SCHEMA_VERSION",
     "VERSION",
     "Frame",
@@ -39,6 +40,7 @@ __all__ = [
     "run",
 ]
 
+LATENESS_BOUND_NS: int
 SCHEMA_VERSION: int
 VERSION: str
 

@@ -18,7 +18,8 @@ import gameway as gw
 from gameway import report
 from gameway.live import LIVE, namespaces, plan, schema
 from gameway.live import run as live_run
-from gameway.live.run import part_command, prepare, run_one
+from gameway.live.process import program
+from gameway.live.run import prepare, run_one
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -227,13 +228,13 @@ interval = "100 ms"
 def test_hosts_and_clients_are_told_what_they_need_and_their_tables_are_joined(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    real = part_command
+    real = program
     fake = str(Path(__file__).parent / "fake_part.py")
 
     def command(kind: str, config: Path) -> list[str]:
         return real(kind, config) if kind == "link" else [sys.executable, fake, kind, str(config)]
 
-    monkeypatch.setattr(live_run, "part_command", command)
+    monkeypatch.setattr(live_run, "program", command)
     results = gw.run(gw.loads(STREAMS), tmp_path / "out", on="live")
     frames = results.frames().collect()
     counts = dict(frames.group_by("stream").len().iter_rows())

@@ -8,8 +8,8 @@ use gameway_events::{DelayHistogram, LatenessRecord, Name, QUEUE_DELAY_WINDOW, T
 use gameway_units::{Duration, Instant};
 use std::path::Path;
 
-/// Largest 99th percentile of lateness of a run that is not in doubt: a tenth of the serialization of ten full
-/// packets at 25 Mb/s, and a sixteenth of a frame at 60 frames/s.
+/// Largest 99th percentile of lateness of a run that is not in doubt: a sixteenth of a frame at 60 frames/s, and the
+/// serialization of two full packets at 25 Mb/s.
 pub const BOUND: Duration = Duration::from_millis(1);
 
 /// Lateness over all of a run.

@@ -39,4 +39,6 @@ mod _core {
     const VERSION: &str = env!("CARGO_PKG_VERSION");
     #[pymodule_export]
     const SCHEMA_VERSION: u32 = gameway_events::SCHEMA_VERSION;
+    #[pymodule_export]
+    const LATENESS_BOUND_NS: i64 = gameway_live::lateness::BOUND.as_nanos();
 }

@@ -12,10 +12,12 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 
+from gameway import _core
+
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-BOUND_NS = 1_000_000
+BOUND_NS = _core.LATENESS_BOUND_NS
 """An edge of the histogram's buckets, so that the verdict is exact."""
 SHARE = 0.99
 EVENT = "late"

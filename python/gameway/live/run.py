@@ -11,7 +11,6 @@ from __future__ import annotations
 import json
 import secrets
 import shutil
-import sys
 import threading
 import time
 from dataclasses import dataclass, field
@@ -23,6 +22,7 @@ from gameway.live.ends import Ends
 from gameway.live.merge import Competition, Parts, merge
 from gameway.live.namespaces import clean
 from gameway.live.plan import CLIENT_PART, HOST, LINK, PING, Place
+from gameway.live.process import program
 from gameway.live.processes import Process, Supervisor, TooLate
 
 if TYPE_CHECKING:
@@ -37,11 +37,6 @@ RAW = "raw"
 """Folder of a run with what its tools printed."""
 PARTS = "parts"
 """Folder of the parts' own tables, removed when they are merged."""
-
-
-def part_command(kind: str, config: Path) -> list[str]:
-    """Give the command of a part: `link`, `host` or `client`."""
-    return [sys.executable, "-m", "gameway.live.part", kind, str(config)]
 
 
 def prepare() -> None:
@@ -171,7 +166,7 @@ class Stage:
         file = self.parts / f"{name}.json"
         file.write_text(json.dumps(config | {"folder": str(own)}, indent=1), encoding="utf-8")
         file.chmod(0o600)
-        command = part_command(kind, file)
+        command = program(kind, file)
         process = self.supervisor.start(name, self.ends.command(where, command))
         self.folders.append(own)
         self.own.append(process)
