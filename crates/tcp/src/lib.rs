@@ -59,11 +59,12 @@ mod windowed_max;
 
 pub use application::{Application, OnOff};
 pub use congestion::{
-    AckEvent, Algorithm, Bbr, Bbr3, Bic, CongestionControl, Cubic, HyStart,
-    INITIAL_WINDOW_SEGMENTS, LostSegment, NewReno, Phase, Prague, TimeoutEvent, Vegas,
+    AckEvent, Algorithm, Bbr, Bbr3, Bic, CongestionControl, Cubic, INITIAL_WINDOW_SEGMENTS,
+    LostSegment, NewReno, Phase, Prague, TimeoutEvent, Vegas,
 };
 pub use delivery_rate::RateSample;
 pub use ecn::{AccurateEcnOption, EcnMode};
+pub use pacer::Burst;
 pub use receiver::{Receiver, ReceiverConfig};
 pub use rtt::RtoFloor;
 pub use segment::{Flags, MAXIMUM_SEGMENT_SIZE, SackBlock, SackBlocks, Segment};

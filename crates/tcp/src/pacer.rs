@@ -1,57 +1,153 @@
-//! Spreads segments over time at the rate that the congestion control asks.
+//! Spreads segments over time at the rate that the congestion control asks, a few at once.
 //!
-//! Source: Linux `net/ipv4/tcp_output.c`, `tcp_update_skb_after_send`.
-//! Model: each segment moves the earliest time of the next by its payload over the rate; a segment
-//! that left late earns back up to half of its own spacing. The first ten segments are not paced.
+//! Source: Linux `net/ipv4/tcp_output.c`: `tcp_update_skb_after_send` (pacing), `tcp_tso_autosize` (bursts).
+//! Model: what is handed down at once is a burst of as many segments as the rate sends in 1/1024 s; over
+//! short paths more. A burst moves the earliest time of the next by its payload over the rate; one that left
+//! late earns back up to half of its own spacing. The first segments are not paced.
+//!
+//! | Constant | Value | Origin |
+//! |---|---|---|
+//! | time of a burst, least | 1/1024 s, 2 segments | `sk_pacing_shift` 10, `tcp_min_tso_segs` |
+//! | largest burst | 65,536 bytes | `GSO_LEGACY_MAX_SIZE` |
+//! | a path is short | that size is halved for each 512 us of its smallest RTT | `tcp_tso_rtt_log` 9 |
+//! | unpaced | the first 9 segments | `tcp_update_skb_after_send`: below 10, this one counted |
 
-use gameway_units::{Bytes, Instant, Rate};
+use gameway_units::{Bytes, Duration, Instant, Rate};
 
-const UNPACED_SEGMENTS: u32 = 10;
+const UNPACED_SEGMENTS: u32 = 9;
+const LARGEST_BURST: u64 = 65_536;
+/// Halves the largest burst once per 2^9 us of RTT.
+const RTT_SHIFT: u32 = 9;
+
+/// How much a paced sender hands down at once.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Burst {
+    /// As many segments as the rate sends in this time.
+    pub time: Duration,
+    /// At least so many.
+    pub least_segments: u32,
+}
+
+impl Burst {
+    /// Linux by default.
+    pub const LINUX: Self =
+        Self { time: Duration::from_nanos(1_000_000_000 / 1024), least_segments: 2 };
+
+    /// Segments of a burst at `rate` over a path of `min_rtt`.
+    pub(crate) fn segments(self, rate: Rate, segment_size: u32, min_rtt: Option<Duration>) -> u32 {
+        let micros = min_rtt.map_or(i64::MAX, |rtt| rtt.as_nanos() / 1000);
+        let short = u32::try_from(micros >> RTT_SHIFT)
+            .ok()
+            .and_then(|shift| LARGEST_BURST.checked_shr(shift))
+            .unwrap_or(0);
+        let bytes = ((rate * self.time).get() + short).min(LARGEST_BURST);
+        let segments = bytes / u64::from(segment_size.max(1));
+        u32::try_from(segments).unwrap_or(u32::MAX).max(self.least_segments)
+    }
+}
 
 /// The clock of departures.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Pacer {
     next: Instant,
     segments: u32,
+    /// When the present burst left, how many more segments belong to it, and what it earned by being late.
+    burst_at: Instant,
+    burst_left: u32,
+    credit: Duration,
 }
 
 impl Pacer {
-    /// The earliest departure of the next segment.
+    /// The earliest departure of the next burst.
     pub(crate) fn next(&self) -> Instant {
         self.next
     }
 
-    pub(crate) fn on_sent(&mut self, now: Instant, payload: u32, rate: Option<Rate>) {
+    /// Whether a segment may leave now: a burst is due, or one is leaving.
+    pub(crate) fn allows(&self, now: Instant) -> bool {
+        now >= self.next || (self.burst_left > 0 && now == self.burst_at)
+    }
+
+    /// A segment leaves now; if a burst begins with it, that has so many segments.
+    pub(crate) fn on_sent(&mut self, now: Instant, payload: u32, rate: Option<Rate>, burst: u32) {
         self.segments = self.segments.saturating_add(1);
         let Some(rate) = rate.filter(|rate| *rate > Rate::ZERO) else { return };
         if self.segments <= UNPACED_SEGMENTS {
             self.next = now;
             return;
         }
+        if self.burst_left == 0 || now != self.burst_at {
+            self.credit = now.saturating_since(self.next);
+            self.next = self.next.max(now);
+            (self.burst_at, self.burst_left) = (now, burst);
+        }
+        self.burst_left = self.burst_left.saturating_sub(1);
         let spacing = rate.time_for(Bytes::new(u64::from(payload)));
-        let credit = now.saturating_since(self.next).min(spacing / 2);
-        self.next = now.saturating_add(spacing - credit);
+        let earned = self.credit.min(spacing / 2);
+        self.credit -= earned;
+        self.next = self.next.saturating_add(spacing - earned);
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use gameway_units::Duration;
+
+    const fn us(micros: i64) -> Duration {
+        Duration::from_micros(micros)
+    }
+
+    /// A pacer past its unpaced segments, at 1 us per byte.
+    fn started() -> (Pacer, Option<Rate>) {
+        let rate = Some(Rate::from_mbps(8));
+        let mut pacer = Pacer::default();
+        (0..9).for_each(|_| pacer.on_sent(Instant::ZERO, 1000, rate, 1));
+        assert_eq!(pacer.next(), Instant::ZERO);
+        (pacer, rate)
+    }
 
     #[test]
     fn spacing_and_credit() {
-        let rate = Some(Rate::from_mbps(8)); // 1 µs per byte
-        let mut pacer = Pacer::default();
-        (0..10).for_each(|_| pacer.on_sent(Instant::ZERO, 1000, rate));
-        assert_eq!(pacer.next(), Instant::ZERO);
-        pacer.on_sent(Instant::ZERO, 1000, rate);
-        assert_eq!(pacer.next(), Instant::ZERO + Duration::from_millis(1));
-        let late = pacer.next() + Duration::from_micros(300);
-        pacer.on_sent(late, 1000, rate);
-        assert_eq!(pacer.next(), late + Duration::from_micros(700));
+        let (mut pacer, rate) = started();
+        pacer.on_sent(Instant::ZERO, 1000, rate, 1);
+        assert_eq!(pacer.next(), Instant::ZERO + us(1000));
+        let late = pacer.next() + us(300);
+        pacer.on_sent(late, 1000, rate, 1);
+        assert_eq!(pacer.next(), late + us(700));
         let very_late = pacer.next() + Duration::from_secs(1);
-        pacer.on_sent(very_late, 1000, rate);
-        assert_eq!(pacer.next(), very_late + Duration::from_micros(500));
+        pacer.on_sent(very_late, 1000, rate, 1);
+        assert_eq!(pacer.next(), very_late + us(500));
+    }
+
+    #[test]
+    fn a_burst_leaves_at_once_and_moves_the_next_by_all_of_it() {
+        let (mut pacer, rate) = started();
+        pacer.on_sent(Instant::ZERO, 1000, rate, 2);
+        assert!(pacer.allows(Instant::ZERO));
+        pacer.on_sent(Instant::ZERO, 1000, rate, 2);
+        assert!(!pacer.allows(Instant::ZERO));
+        assert_eq!(pacer.next(), Instant::ZERO + us(2000));
+        // Late by more than half of its spacing: earns half of the whole burst.
+        let late = pacer.next() + us(1500);
+        pacer.on_sent(late, 1000, rate, 2);
+        pacer.on_sent(late, 1000, rate, 2);
+        assert_eq!(pacer.next(), late + us(1000));
+        // A burst cut short is not continued later.
+        pacer.on_sent(pacer.next(), 1000, rate, 2);
+        assert!(!pacer.allows(pacer.next() - us(1)));
+        assert!(pacer.allows(pacer.next()));
+    }
+
+    /// By hand from `tcp_tso_autosize`: 25 Mb/s / 1024 is 3051 bytes.
+    #[test]
+    fn bursts_as_linux_sizes_them() {
+        let size = |mbps, rtt| Burst::LINUX.segments(Rate::from_mbps(mbps), 1448, Some(us(rtt)));
+        assert_eq!(size(1, 20_000), 2);
+        assert_eq!(size(25, 20_000), 2);
+        assert_eq!(size(100, 20_000), 8);
+        assert_eq!(size(100_000, 20_000), 45);
+        // 2 ms is 3 x 512 us and more: 65,536 / 8 bytes on top.
+        assert_eq!(size(25, 2_000), 7);
+        assert_eq!(Burst::LINUX.segments(Rate::from_mbps(25), 1448, None), 2);
     }
 }

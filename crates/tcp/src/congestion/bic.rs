@@ -214,12 +214,14 @@ mod tests {
             smoothed_rtt: None,
             cwnd_limited: true,
             ack_delayed: false,
+            until_departure: Duration::ZERO,
             rate: None,
         }
     }
 
     fn timeout(first: bool) -> TimeoutEvent {
         TimeoutEvent {
+            next_sequence: 0,
             now: Instant::ZERO,
             prior_in_flight: Bytes::ZERO,
             first,

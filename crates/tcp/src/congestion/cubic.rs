@@ -1,6 +1,6 @@
 //! CUBIC.
 //!
-//! Source: RFC 9438 sections 4.2 to 4.8 and 5.8; slow start by HyStart++ (RFC 9406).
+//! Source: RFC 9438 sections 4.2 to 4.8 and 5.8; slow start by HyStart, as Linux `tcp_cubic.c`.
 //! Model: after a reduction at `w_max` the window follows `C (t - K)^3 + w_max`, steep, flat around
 //! `w_max`, steep again; where a Reno flow of equal loss would be faster, it follows that one.
 //!
@@ -18,15 +18,17 @@
 //! | the reduction starts from the window, not the flight | as Linux; the window does not grow while it is not the limit |
 //! | growth counts bytes per ACK, not ACKs | delayed ACKs would halve it; Linux counts likewise |
 
-use super::{AckEvent, CongestionControl, HyStart, INITIAL_WINDOW_SEGMENTS, Phase, TimeoutEvent};
-use crate::congestion::hystart::SlowStart;
-use gameway_units::{Bytes, Duration, Instant};
+use super::hystart::{HyStart, SlowStartAck};
+use super::{AckEvent, CongestionControl, INITIAL_WINDOW_SEGMENTS, Phase, TimeoutEvent};
+use gameway_units::{Bytes, Duration, Instant, Rate};
 
 const SCALE: f64 = 0.4;
 const BETA: f64 = 0.7;
 const RENO_ALPHA: f64 = 3.0 * (1.0 - BETA) / (1.0 + BETA);
 const LARGEST_GROWTH: f64 = 1.5;
 const LEAST_WINDOW: f64 = 2.0;
+/// Linux `tcp_pacing_ss_ratio`: what HyStart takes for the rate of slow start.
+const SLOW_START_PACING: f64 = 2.0;
 
 /// A congestion avoidance since the last reduction, in segments and seconds.
 #[derive(Debug, Clone, Copy)]
@@ -89,7 +91,7 @@ impl Cubic {
             prior: f64::INFINITY,
             epoch: None,
             last_ack: Instant::ZERO,
-            slow_start: HyStart::new(u64::from(segment_size)),
+            slow_start: HyStart::default(),
             saved: Saved { window, threshold: f64::INFINITY, plateau: 0.0 },
         }
     }
@@ -104,18 +106,21 @@ impl Cubic {
         self.epoch = None;
     }
 
-    fn grow_in_slow_start(&mut self, ack: &AckEvent) {
-        let first = self.threshold.is_infinite();
-        let delivered = ack.newly_delivered.get();
-        // RFC 9406 section 4.3: only the first slow start is watched.
-        let step = if first {
-            self.slow_start.on_ack(ack.acknowledged, ack.next_sequence, delivered, ack.rtt)
-        } else {
-            SlowStart::Grow(delivered)
-        };
-        match step {
-            SlowStart::Grow(bytes) => self.window += bytes as f64 / self.segment_size,
-            SlowStart::Leave => self.threshold = self.window,
+    /// Ends slow start where the pipe is full: also on ACKs that do not let the window grow.
+    fn watch_slow_start(&mut self, ack: &AckEvent) {
+        let Some(rtt) = ack.rtt.filter(|_| self.window < self.threshold) else { return };
+        let smoothed = ack.smoothed_rtt.unwrap_or(rtt).as_secs_f64().max(1e-9);
+        let bits = self.window * self.segment_size * 8.0;
+        let full = self.slow_start.is_full(&SlowStartAck {
+            now: ack.now,
+            acknowledged: ack.acknowledged,
+            next_sequence: ack.next_sequence,
+            rtt,
+            window: self.window,
+            rate: Rate::from_bps_f64(SLOW_START_PACING * bits / smoothed),
+        });
+        if full {
+            self.threshold = self.window;
         }
     }
 
@@ -149,12 +154,17 @@ impl CongestionControl for Cubic {
         "cubic"
     }
 
+    fn on_established(&mut self, now: Instant, _rtt: Option<Duration>) {
+        self.slow_start = HyStart::start(now, 0);
+    }
+
     fn on_ack(&mut self, ack: &AckEvent) {
+        self.watch_slow_start(ack);
         if !ack.cwnd_limited {
             self.pause_epoch(ack.now);
         } else if ack.phase != Phase::Recovery && ack.newly_acknowledged > Bytes::ZERO {
             if self.window < self.threshold {
-                self.grow_in_slow_start(ack);
+                self.window += ack.newly_delivered.as_f64() / self.segment_size;
             } else {
                 self.grow_in_congestion_avoidance(ack);
             }
@@ -175,6 +185,7 @@ impl CongestionControl for Cubic {
         }
         self.window = 1.0;
         self.epoch = None;
+        self.slow_start = HyStart::start(timeout.now, timeout.next_sequence);
     }
 
     fn on_spurious_loss(&mut self, _now: Instant) {
@@ -226,6 +237,7 @@ mod tests {
             smoothed_rtt: Some(Duration::from_millis(1)),
             cwnd_limited: true,
             ack_delayed: false,
+            until_departure: Duration::ZERO,
             rate: None,
         }
     }

@@ -1,134 +1,115 @@
-//! HyStart++: leaves slow start before it overshoots.
+//! HyStart: leaves slow start before it overshoots.
 //!
-//! Source: RFC 9406 section 4.
-//! Model: per round, the smallest RTT of the first samples is compared with that of the round
-//! before. A rise means that a queue builds: conservative slow start follows, growing at a quarter
-//! of the speed. If the RTT falls back the rise was spurious; after five rounds it is believed and
-//! congestion avoidance begins.
+//! Source: Ha and Rhee, "Taming the elephants: New TCP slow start", Computer Networks 2011; Linux
+//! `net/ipv4/tcp_cubic.c`, `hystart_update`.
+//! Model: slow start ends as soon as one of two signs says that the pipe is full. A train of ACKs, each at most
+//! 2 ms behind the one before, has lasted half of the smallest RTT: as much is in flight as fits. Or the smallest
+//! RTT of a round's first samples is above the smallest of all by an eighth: a queue builds.
 //!
 //! | Constant | Value | Origin |
 //! |---|---|---|
-//! | MIN_RTT_THRESH, MAX_RTT_THRESH | 4 ms, 16 ms | RFC 9406 section 4.3 |
-//! | MIN_RTT_DIVISOR | 8 | RFC 9406 section 4.3 |
-//! | N_RTT_SAMPLE | 8 | RFC 9406 section 4.3 |
-//! | CSS_GROWTH_DIVISOR, CSS_ROUNDS | 4, 5 | RFC 9406 section 4.3 |
-//! | L | 8 segments per ACK, no pacing | RFC 9406 section 4.3 |
+//! | least window | 16 segments | `hystart_low_window` |
+//! | gap within a train | 2 ms at most | `hystart_ack_delta_us` |
+//! | allowance for bursts | four largest bursts at the rate of slow start, 1 ms at most | `hystart_ack_delay` |
+//! | samples of a round | 8, then judged | `HYSTART_MIN_SAMPLES` |
+//! | rise of the RTT | an eighth, 4 to 16 ms | `HYSTART_DELAY_THRESH` |
 //!
-//! | Deviation | Why |
-//! |---|---|
-//! | Linux runs the older HyStart (ACK trains and delay) | this is the standard; starts overshoot slightly differently |
+//! RFC 9406 (HyStart++) slows down where this one stops at once; Linux has not taken it over.
 
-use gameway_units::Duration;
+use gameway_units::{Bytes, Duration, Instant, Rate};
 
+const LEAST_WINDOW: f64 = 16.0;
+const TRAIN_GAP: Duration = Duration::from_millis(2);
+const LARGEST_ALLOWANCE: Duration = Duration::from_millis(1);
+const FOUR_BURSTS: Bytes = Bytes::new(4 * 65_536);
+const SAMPLES: u32 = 8;
+const RTT_DIVISOR: i64 = 8;
 const LEAST_RISE: Duration = Duration::from_millis(4);
 const LARGEST_RISE: Duration = Duration::from_millis(16);
-const RTT_DIVISOR: i64 = 8;
-const SAMPLES: u32 = 8;
-const CONSERVATIVE_DIVISOR: u64 = 4;
-const CONSERVATIVE_ROUNDS: u32 = 5;
-const SEGMENTS_PER_ACK: u64 = 8;
 
-/// Where slow start stands.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Stage {
-    Standard,
-    Conservative { baseline: Duration, rounds: u32 },
+/// What an ACK in slow start tells.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct SlowStartAck {
+    pub(super) now: Instant,
+    /// Stream offset below which everything has arrived, and the next new one.
+    pub(super) acknowledged: u64,
+    pub(super) next_sequence: u64,
+    /// RTT of the newest segment that it covers.
+    pub(super) rtt: Duration,
+    /// Window, segments.
+    pub(super) window: f64,
+    /// Two windows per smoothed RTT.
+    pub(super) rate: Rate,
 }
 
 /// The detector of one slow start.
-#[derive(Debug, Clone)]
-pub struct HyStart {
-    segment_size: u64,
-    stage: Stage,
+#[derive(Debug, Clone, Default)]
+pub(super) struct HyStart {
+    found: bool,
+    smallest: Option<Duration>,
+    round_start: Instant,
     round_end: u64,
-    last_round_min: Option<Duration>,
-    this_round_min: Option<Duration>,
+    round_smallest: Option<Duration>,
     samples: u32,
-}
-
-/// What slow start does on an ACK.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum SlowStart {
-    /// Adds this many bytes to the window.
-    Grow(u64),
-    /// Ends: the threshold becomes the present window.
-    Leave,
+    /// Latest ACK of the train that began with the round.
+    last_of_train: Instant,
 }
 
 impl HyStart {
-    /// For segments of `segment_size`.
-    #[must_use]
-    pub fn new(segment_size: u64) -> Self {
-        Self {
-            segment_size,
-            stage: Stage::Standard,
-            round_end: 0,
-            last_round_min: None,
-            this_round_min: None,
-            samples: 0,
-        }
+    /// A slow start begins: of a connection, or after a time-out.
+    pub(super) fn start(now: Instant, next_sequence: u64) -> Self {
+        let mut hystart = Self::default();
+        hystart.start_round(now, next_sequence);
+        hystart
     }
 
-    /// An ACK during slow start: everything below `acknowledged` arrived, `next_sequence` is the
-    /// next new byte, `delivered` bytes are new.
-    pub fn on_ack(
-        &mut self,
-        acknowledged: u64,
-        next_sequence: u64,
-        delivered: u64,
-        rtt: Option<Duration>,
-    ) -> SlowStart {
-        if acknowledged >= self.round_end {
-            self.start_round(next_sequence);
-            if self.conservative_rounds_are_over() {
-                return SlowStart::Leave;
-            }
-        }
-        if let Some(rtt) = rtt {
-            self.on_rtt(rtt);
-        }
-        let capped = delivered.min(SEGMENTS_PER_ACK * self.segment_size);
-        SlowStart::Grow(match self.stage {
-            Stage::Standard => capped,
-            Stage::Conservative { .. } => capped / CONSERVATIVE_DIVISOR,
-        })
-    }
-
-    fn start_round(&mut self, next_sequence: u64) {
+    fn start_round(&mut self, now: Instant, next_sequence: u64) {
+        self.round_start = now;
+        self.last_of_train = now;
         self.round_end = next_sequence;
-        self.last_round_min = self.this_round_min.take();
+        self.round_smallest = None;
         self.samples = 0;
     }
 
-    fn conservative_rounds_are_over(&mut self) -> bool {
-        match &mut self.stage {
-            Stage::Standard => false,
-            Stage::Conservative { rounds, .. } => {
-                *rounds += 1;
-                *rounds >= CONSERVATIVE_ROUNDS
-            }
+    /// Whether slow start has to end now; says so once.
+    pub(super) fn is_full(&mut self, ack: &SlowStartAck) -> bool {
+        let smallest = self.smallest.map_or(ack.rtt, |smallest| smallest.min(ack.rtt));
+        self.smallest = Some(smallest);
+        if self.found {
+            return false;
         }
+        if ack.acknowledged > self.round_end {
+            self.start_round(ack.now, ack.next_sequence);
+        }
+        if ack.window >= LEAST_WINDOW {
+            let train = self.is_train_long(ack, smallest);
+            let rise = self.has_rtt_risen(ack.rtt, smallest);
+            self.found = train || rise;
+        }
+        self.found
     }
 
-    fn on_rtt(&mut self, rtt: Duration) {
-        let minimum = self.this_round_min.map_or(rtt, |minimum| minimum.min(rtt));
-        self.this_round_min = Some(minimum);
-        self.samples += 1;
+    fn is_train_long(&mut self, ack: &SlowStartAck, smallest: Duration) -> bool {
+        if ack.now.saturating_since(self.last_of_train) > TRAIN_GAP {
+            return false;
+        }
+        self.last_of_train = ack.now;
+        let allowance = if ack.rate > Rate::ZERO {
+            ack.rate.time_for(FOUR_BURSTS).min(LARGEST_ALLOWANCE)
+        } else {
+            Duration::ZERO
+        };
+        ack.now.saturating_since(self.round_start) > (smallest + allowance) / 2
+    }
+
+    fn has_rtt_risen(&mut self, rtt: Duration, smallest: Duration) -> bool {
+        let round = self.round_smallest.map_or(rtt, |round| round.min(rtt));
+        self.round_smallest = Some(round);
         if self.samples < SAMPLES {
-            return;
+            self.samples += 1;
+            return false;
         }
-        match (self.stage, self.last_round_min) {
-            (Stage::Standard, Some(last)) => {
-                let rise = (last / RTT_DIVISOR).clamp(LEAST_RISE, LARGEST_RISE);
-                if minimum >= last.saturating_add(rise) {
-                    self.stage = Stage::Conservative { baseline: minimum, rounds: 0 };
-                }
-            }
-            (Stage::Conservative { baseline, .. }, _) if minimum < baseline => {
-                self.stage = Stage::Standard;
-            }
-            _ => {}
-        }
+        round > smallest + (smallest / RTT_DIVISOR).clamp(LEAST_RISE, LARGEST_RISE)
     }
 }
 
@@ -136,38 +117,56 @@ impl HyStart {
 mod tests {
     use super::*;
 
-    const fn ms(millis: i64) -> Duration {
-        Duration::from_millis(millis)
+    const fn us(micros: i64) -> Duration {
+        Duration::from_micros(micros)
     }
 
-    /// A round of ten ACKs of one segment each with the same RTT; returns what each did.
-    fn round(hystart: &mut HyStart, start: u64, rtt: Duration) -> Vec<SlowStart> {
-        (0..10).map(|index| hystart.on_ack(start + index, start + 10, 1000, Some(rtt))).collect()
+    /// A round of ACKs every `gap`, the first at `start`, each with the same RTT and window; the number of the ACK
+    /// that ends slow start.
+    fn round(
+        hystart: &mut HyStart,
+        start: Duration,
+        gap: Duration,
+        rtt: Duration,
+        window: f64,
+    ) -> Option<i64> {
+        let begin = hystart.round_end + 1;
+        (0..20).find(|index| {
+            hystart.is_full(&SlowStartAck {
+                now: Instant::ZERO + start + gap * *index,
+                acknowledged: begin + *index as u64,
+                next_sequence: begin + 20,
+                rtt,
+                window,
+                rate: Rate::from_mbps(30),
+            })
+        })
     }
 
     #[test]
-    fn rise_slows_down_and_five_rounds_end_it() {
-        let mut hystart = HyStart::new(1000);
-        assert_eq!(round(&mut hystart, 0, ms(20)), vec![SlowStart::Grow(1000); 10]);
-        // 20/8 = 2.5 ms is below the least rise of 4 ms: 23 ms is still no queue.
-        assert_eq!(round(&mut hystart, 10, ms(23)), vec![SlowStart::Grow(1000); 10]);
-        let rising = round(&mut hystart, 20, ms(27));
-        assert_eq!(
-            rising[6..9],
-            [SlowStart::Grow(1000), SlowStart::Grow(250), SlowStart::Grow(250)]
-        );
-        for start in [30, 40, 50, 60] {
-            assert_eq!(round(&mut hystart, start, ms(30)), vec![SlowStart::Grow(250); 10]);
-        }
-        assert_eq!(hystart.on_ack(70, 80, 1000, Some(ms(30))), SlowStart::Leave);
+    fn a_train_of_half_the_rtt_ends_it() {
+        let mut hystart = HyStart::start(Instant::ZERO, 0);
+        // Half of 20 ms and of the largest allowance: 10.5 ms, passed by the twelfth ACK after the first.
+        assert_eq!(round(&mut hystart, us(20_000), us(900), us(20_000), 20.0), Some(12));
+        // Once only.
+        assert_eq!(round(&mut hystart, us(50_000), us(900), us(20_000), 20.0), None);
+        let mut sparse = HyStart::start(Instant::ZERO, 0);
+        assert_eq!(round(&mut sparse, us(20_000), us(2_100), us(20_000), 20.0), None);
+        let mut small = HyStart::start(Instant::ZERO, 0);
+        assert_eq!(round(&mut small, us(20_000), us(900), us(20_000), 15.9), None);
     }
 
     #[test]
-    fn spurious_rise_is_taken_back() {
-        let mut hystart = HyStart::new(1000);
-        round(&mut hystart, 0, ms(20));
-        round(&mut hystart, 10, ms(30));
-        let back = round(&mut hystart, 20, ms(21));
-        assert_eq!(back[6..8], [SlowStart::Grow(250), SlowStart::Grow(1000)]);
+    fn a_risen_rtt_ends_it_after_eight_samples() {
+        let mut hystart = HyStart::start(Instant::ZERO, 0);
+        // Gaps of 3 ms: no train. An eighth of 40 ms is 5 ms.
+        assert_eq!(round(&mut hystart, us(40_000), us(3_000), us(40_000), 20.0), None);
+        assert_eq!(round(&mut hystart, us(100_000), us(3_000), us(45_000), 20.0), None);
+        assert_eq!(round(&mut hystart, us(160_000), us(3_000), us(45_001), 20.0), Some(8));
+        // The least rise is 4 ms: an eighth of 16 ms is less.
+        let mut short = HyStart::start(Instant::ZERO, 0);
+        assert_eq!(round(&mut short, us(40_000), us(3_000), us(16_000), 20.0), None);
+        assert_eq!(round(&mut short, us(100_000), us(3_000), us(20_000), 20.0), None);
+        assert_eq!(round(&mut short, us(160_000), us(3_000), us(20_001), 20.0), Some(8));
     }
 }

@@ -20,12 +20,12 @@ pub use bbr::Bbr;
 pub use bbr3::Bbr3;
 pub use bic::Bic;
 pub use cubic::Cubic;
-pub use hystart::HyStart;
 pub use new_reno::NewReno;
 pub use prague::Prague;
 pub use vegas::Vegas;
 
 use crate::delivery_rate::RateSample;
+use crate::pacer::Burst;
 use gameway_units::{Bytes, Duration, Ecn, Instant, Rate};
 use std::fmt::Debug;
 
@@ -83,6 +83,8 @@ pub struct AckEvent {
     pub ack_delayed: bool,
     /// Delivery-rate sample.
     pub rate: Option<RateSample>,
+    /// How long the pacer keeps the next segment back.
+    pub until_departure: Duration,
 }
 
 /// A segment judged lost.
@@ -109,6 +111,8 @@ pub struct LostSegment {
 pub struct TimeoutEvent {
     /// When.
     pub now: Instant,
+    /// Stream offset of the next new byte to send.
+    pub next_sequence: u64,
     /// In flight before everything was declared lost.
     pub prior_in_flight: Bytes,
     /// Whether it is the first for this data: later ones must not lower the threshold again
@@ -177,6 +181,10 @@ pub trait CongestionControl: Debug + Send {
     fn pacing_rate(&self) -> Option<Rate> {
         None
     }
+    /// How much leaves at once where it paces.
+    fn burst(&self) -> Burst {
+        Burst::LINUX
+    }
     /// Whether [`Self::cwnd`] holds during recovery too, in place of proportional rate reduction.
     fn regulates_recovery(&self) -> bool {
         false
@@ -200,7 +208,7 @@ pub trait CongestionControl: Debug + Send {
 /// The algorithms by name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Algorithm {
-    /// CUBIC with HyStart++: the default of most systems.
+    /// CUBIC with HyStart: the default of most systems.
     #[default]
     Cubic,
     /// NewReno.
@@ -251,7 +259,9 @@ impl Algorithm {
     #[must_use]
     pub const fn summary(self) -> &'static str {
         match self {
-            Self::Cubic => "CUBIC, the default of Linux, Windows and macOS; here with HyStart++",
+            Self::Cubic => {
+                "CUBIC, the default of Linux, Windows and macOS; here with the HyStart of Linux"
+            }
             Self::NewReno => "NewReno with SACK: one segment more per RTT, half on loss",
             Self::Bbr => "BBR version 1: follows a model of bottleneck bandwidth and RTT",
             Self::Bbr2 => {
@@ -274,7 +284,7 @@ impl Algorithm {
     #[must_use]
     pub const fn source(self) -> &'static str {
         match self {
-            Self::Cubic => "RFC 9438; RFC 9406",
+            Self::Cubic => "RFC 9438; Linux tcp_cubic.c (HyStart)",
             Self::NewReno => "RFC 5681; RFC 6582; RFC 6675",
             Self::Bbr => "Cardwell et al. 2016; Linux tcp_bbr.c",
             Self::Bbr2 => "Linux google/bbr v2alpha tcp_bbr2.c",

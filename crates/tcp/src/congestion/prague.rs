@@ -15,6 +15,7 @@
 //! | rounds before the RTT counts as virtual | 500 after slow start | draft section 2.4.4; `DEFAULT_RTT_TRANSITION` |
 //! | decrease on loss | 1/2 | `prague_enter_loss` |
 //! | pacing | 1 window per RTT, 2 below half the threshold | `prague_update_pacing_rate` |
+//! | bursts | 1/4096 s of pacing, 1 segment at least | `prague_burst_shift` 12 |
 //! | least window | 2 segments | `MIN_CWND` |
 //! | initial window | 10 segments | RFC 6928 |
 //!
@@ -27,6 +28,7 @@
 //! | the window never falls below two segments in parts | as Linux's whole window; paths here have no RTT below a millisecond |
 
 use super::{AckEvent, CongestionControl, INITIAL_WINDOW_SEGMENTS, Phase, TimeoutEvent};
+use crate::pacer::Burst;
 use gameway_units::{Bytes, Duration, Ecn, Instant, Rate};
 
 const GAIN: f64 = 1.0 / 16.0;
@@ -35,6 +37,7 @@ const ROUNDS_OF_TRUE_RTT: u32 = 500;
 const LOSS_DECREASE: f64 = 0.5;
 const SLOW_START_PACING: f64 = 2.0;
 const LEAST_WINDOW: f64 = 2.0;
+const BURST: Burst = Burst { time: Duration::from_nanos(1_000_000_000 / 4096), least_segments: 1 };
 /// An ACK's two segments may be missing while pacing holds the next.
 const HELD_BY_PACING: u64 = 2;
 
@@ -244,6 +247,10 @@ impl CongestionControl for Prague {
         Bytes::from_f64(self.threshold * self.segment_size)
     }
 
+    fn burst(&self) -> Burst {
+        BURST
+    }
+
     fn pacing_rate(&self) -> Option<Rate> {
         self.pacing_rate
     }
@@ -284,6 +291,7 @@ mod tests {
             smoothed_rtt: Some(Duration::from_millis(10)),
             cwnd_limited: true,
             ack_delayed: false,
+            until_departure: Duration::ZERO,
             rate: None,
         }
     }
@@ -368,6 +376,7 @@ mod tests {
         prague.on_spurious_loss(Instant::ZERO);
         assert_eq!(prague.cwnd(), Bytes::new(100_000));
         let timeout = TimeoutEvent {
+            next_sequence: 0,
             now: Instant::ZERO,
             prior_in_flight: Bytes::ZERO,
             first: true,

@@ -208,6 +208,7 @@ mod tests {
             smoothed_rtt: Some(rtt),
             cwnd_limited: true,
             ack_delayed: false,
+            until_departure: Duration::ZERO,
             rate: None,
         }
     }
@@ -321,6 +322,7 @@ mod tests {
     fn a_time_out_is_renos_and_the_threshold_follows_at_three_quarters() {
         let mut vegas = avoiding(40);
         vegas.on_timeout(&TimeoutEvent {
+            next_sequence: 0,
             now: Instant::ZERO,
             prior_in_flight: Bytes::ZERO,
             first: true,

@@ -16,7 +16,7 @@
 //! | a spurious recovery or time-out is found by timestamps (Eifel) at once; F-RTO and D-SACK are not there | timestamps are always there |
 //! | limited transmit is what RFC 6675's pipe does by itself | selectively acknowledged bytes leave the pipe |
 //! | a second loss of a retransmission does not lower the window again | as Linux |
-//! | segments leave one by one, without TSO; no offload, no qdisc below | the simulated link serves packets |
+//! | without pacing segments leave one by one; no offload, no qdisc below | an ACK of two segments frees two anyway; the simulated link serves packets |
 //! | reneging of SACK is not expected | the peer is this crate's receiver |
 
 mod acknowledge;

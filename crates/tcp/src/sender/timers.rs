@@ -81,6 +81,7 @@ impl Sender {
         self.timers.retransmission = Some(now.saturating_add(self.rtt.timeout()));
         self.congestion.on_timeout(&TimeoutEvent {
             now,
+            next_sequence: self.next,
             prior_in_flight,
             first,
             newly_lost: Bytes::new(newly_lost),

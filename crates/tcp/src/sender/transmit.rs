@@ -44,9 +44,8 @@ impl Sender {
         }
         let choice = self.choose();
         if !matches!(choice, Choice::Wait(_)) && self.congestion.pacing_rate().is_some() {
-            let next = self.pacer.next();
-            if now < next {
-                self.timers.paced = Some(next);
+            if !self.pacer.allows(now) {
+                self.timers.paced = Some(self.pacer.next());
                 self.on_blocked(now, Limit::Pacing);
                 return None;
             }
@@ -153,7 +152,11 @@ impl Sender {
     /// Accounts for a record that leaves, and makes its segment.
     fn emit(&mut self, now: Instant, record: &Record) -> Segment {
         self.prr.on_sent(u64::from(record.length));
-        self.pacer.on_sent(now, record.length, self.congestion.pacing_rate());
+        let rate = self.congestion.pacing_rate();
+        let burst = rate.map_or(1, |rate| {
+            self.congestion.burst().segments(rate, self.config.segment_size, self.rtt.minimum())
+        });
+        self.pacer.on_sent(now, record.length, rate, burst);
         self.last_sent = now;
         self.stats.segments_sent += 1;
         let payload = record.length - u32::from(record.fin);

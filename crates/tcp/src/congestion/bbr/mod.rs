@@ -4,7 +4,8 @@
 //! Model: the path is its largest delivery rate of late and its smallest RTT of late; their product
 //! is what may be in flight without a queue. Pace at that rate times a gain that probes above and
 //! drains below it; keep about twice the product in flight at most; leave only four segments in
-//! flight now and then to see the RTT without a queue.
+//! flight now and then to see the RTT without a queue. Phases end by the flight that there will be when the
+//! pacer lets the next burst leave (`bbr_packets_in_net_at_edt`).
 //!
 //! ```text
 //!   Startup --full pipe--> Drain --flight <= BDP--> ProbeBw <--> ProbeRtt (every 10 s without a new
@@ -26,14 +27,13 @@
 //! | Deviation | Why |
 //! |---|---|
 //! | floats and bytes instead of fixed point and packets | no overflow bounds to keep |
-//! | the quantum counts in the window only; segments leave one by one | no TSO here; bursts of 2 segments at 25 Mb/s are lost |
-//! | flight now, not at the earliest departure time | pacing is inside the sender, nothing waits below it |
 //! | echoes of ECN are ignored | version 1 has no response |
 
 mod long_term;
 
 use super::ack_aggregation::AckAggregation;
 use super::{AckEvent, CongestionControl, INITIAL_WINDOW_SEGMENTS, Phase, TimeoutEvent};
+use crate::pacer::Burst;
 use crate::windowed_max::WindowedMax;
 use gameway_units::{Bytes, Duration, Instant, Rate};
 use long_term::{LongTermRate, Loss};
@@ -51,6 +51,7 @@ const FULL_PIPE_ROUNDS: u32 = 3;
 const PACING_MARGIN: f64 = 0.99;
 /// Linux `sk_pacing_shift` 10: a quantum is 1/1024 s of pacing.
 const QUANTA_PER_SEC: f64 = 1024.0;
+const LARGEST_QUANTUM: f64 = 127.0;
 const SMALL_QUANTUM_BELOW: f64 = 1_200_000.0 / 8.0;
 const RTT_BEFORE_ANY_SAMPLE: Duration = Duration::from_millis(1);
 
@@ -159,11 +160,15 @@ impl Bbr {
         }
     }
 
+    /// Segments that leave at once.
+    fn quantum(&self) -> f64 {
+        let segments = (self.pacing_rate / QUANTA_PER_SEC / self.segment_size).floor();
+        segments.clamp(f64::from(self.burst().least_segments), LARGEST_QUANTUM)
+    }
+
     /// Room for what hosts batch: three quanta, whole pairs, two more segments while probing up.
     fn with_quantization(&self, window: f64) -> f64 {
-        let least = if self.pacing_rate < SMALL_QUANTUM_BELOW { 1.0 } else { 2.0 };
-        let quantum = (self.pacing_rate / QUANTA_PER_SEC / self.segment_size).floor().max(least);
-        let segments = (window / self.segment_size).ceil() + 3.0 * quantum;
+        let segments = (window / self.segment_size).ceil() + 3.0 * self.quantum();
         let pairs = (segments / 2.0).ceil() * 2.0;
         let probing = matches!(self.mode, Mode::ProbeBw { phase: 0, .. });
         (pairs + if probing { 2.0 } else { 0.0 }) * self.segment_size
@@ -171,6 +176,13 @@ impl Bbr {
 
     fn target_flight(&self, gain: f64) -> f64 {
         self.with_quantization(self.bdp(self.bandwidth.get(), gain))
+    }
+
+    /// What will be in flight when the pacer lets the next burst leave; while probing up, with it.
+    fn flight_at_departure(&self, ack: &AckEvent, flight: Bytes) -> f64 {
+        let meanwhile = self.estimate() * ack.until_departure.as_secs_f64() / self.segment_size;
+        let leaving = if self.gains().0 > 1.0 { self.quantum() } else { 0.0 };
+        (flight.as_f64() + (leaving - meanwhile.floor()) * self.segment_size).max(0.0)
     }
 
     fn update_bandwidth(&mut self, ack: &AckEvent) {
@@ -211,7 +223,7 @@ impl Bbr {
     fn update_cycle(&mut self, ack: &AckEvent) {
         let Mode::ProbeBw { phase, since } = self.mode else { return };
         let full_length = ack.now - since > self.min_rtt.unwrap_or(Duration::MAX);
-        let flight = ack.prior_in_flight.as_f64();
+        let flight = self.flight_at_departure(ack, ack.prior_in_flight);
         let (gain, _) = self.gains();
         let next = if gain > 1.0 {
             let lost = ack.newly_lost > Bytes::ZERO;
@@ -253,7 +265,8 @@ impl Bbr {
         if self.mode == Mode::Startup && self.full_pipe.reached {
             self.mode = Mode::Drain;
         }
-        if self.mode == Mode::Drain && ack.in_flight.as_f64() <= self.target_flight(1.0) {
+        let flight = self.flight_at_departure(ack, ack.in_flight);
+        if self.mode == Mode::Drain && flight <= self.target_flight(1.0) {
             self.enter_probe_bw(ack.now);
         }
     }
@@ -458,6 +471,12 @@ impl CongestionControl for Bbr {
         Bytes::MAX
     }
 
+    /// `bbr_min_tso_segs`.
+    fn burst(&self) -> Burst {
+        let slow = self.pacing_rate < SMALL_QUANTUM_BELOW;
+        Burst { least_segments: if slow { 1 } else { 2 }, ..Burst::LINUX }
+    }
+
     fn pacing_rate(&self) -> Option<Rate> {
         Some(Rate::from_bps_f64(self.pacing_rate * 8.0))
     }
@@ -526,6 +545,7 @@ mod tests {
             smoothed_rtt: None,
             cwnd_limited: true,
             ack_delayed: false,
+            until_departure: Duration::ZERO,
             rate: None,
         });
         assert_eq!(bbr.cwnd(), Bytes::new(1448));

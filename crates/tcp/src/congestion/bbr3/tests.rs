@@ -48,6 +48,7 @@ impl Feed {
             smoothed_rtt: Some(self.rtt),
             cwnd_limited: true,
             ack_delayed: false,
+            until_departure: Duration::ZERO,
             rate: Some(RateSample {
                 delivered,
                 interval: self.rtt,
@@ -575,6 +576,7 @@ fn a_probe_rtt_that_ended_while_idle_is_left_on_restart() {
 
 fn timeout(feed: &mut Feed) {
     feed.bbr.on_timeout(&TimeoutEvent {
+        next_sequence: 0,
         now: feed.now,
         prior_in_flight: Bytes::from_f64(BDP),
         first: true,
