@@ -140,3 +140,39 @@ def test_a_mean_of_one_run_has_no_interval() -> None:
     row = Row({}, "download", one, Side(20.0, math.nan, 1), Side(20.5, math.nan, 1))
     assert row.within
     assert row.difference == pytest.approx(0.5)
+
+
+def test_the_twin_has_the_lateness_of_its_live_run_as_jitter(
+    same: gw.Results, tmp_path: Path
+) -> None:
+    live = tmp_path / "live"
+    shutil.copytree(same.path, live)
+    shutil.rmtree(live / twin.FOLDER)
+    runs = sorted((live / "runs").iterdir())
+    late = {"lateness_low_ns": 0, "lateness_high_ns": 1_000_000, "window_start_ns": 0}
+    for index, run in enumerate(runs):
+        rows = [
+            late | {"part": "link", "packets": 75, "sum_ns": 75 * 10_000},
+            late | {"part": "link", "packets": 25, "sum_ns": 25 * (50_000 + index * 40_000)},
+            late | {"part": "host", "packets": 9000, "sum_ns": 9000 * 900_000},
+        ]
+        schema.shaped(pl.DataFrame(rows), schema.LATENESS).write_parquet(run / "lateness.parquet")
+    experiment = gw.loads(TEXT)
+    simulated = twin.simulate(experiment, live)
+    specs = {
+        name: json.loads((simulated.path / "runs" / name / "spec.json").read_text())
+        for name in simulated.finished_ids()
+    }
+    found = {}
+    for name, spec in specs.items():
+        run = twin.live_run(live, name)
+        assert run is not None
+        assert spec["path"]["back"]["jitter"] == spec["path"]["jitter"]
+        found[runs.index(run)] = spec["path"]["jitter"]
+    assert sorted(found) == list(range(len(runs)))
+    assert found[0] == {"kind": "normal", "mean": "20000 ns", "deviation": "17321 ns"}
+    # A quarter of the packets is 40 us later: 10 us more on average.
+    assert found[1]["mean"] == "30000 ns"
+    own = {"jitter": {"deviation": "1 ms"}}
+    assert twin.link_jitter(own, runs[0]) == {}
+    assert twin.link_jitter({}, None) == {}

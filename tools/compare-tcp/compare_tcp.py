@@ -6,8 +6,9 @@ Needs root, iproute2 and iperf3:
     sudo .venv/bin/python tools/compare-tcp/compare_tcp.py cubic 2    # one of them, one size
 
 Kernel TCP (`iperf3 -C`) sends through `gameway link`; the simulator's sends through the same path
-in virtual time. Both write the same tables, and the same bins and windows of them are compared: a
-transfer's rate, its mean queueing delay, and its losses and their share.
+in virtual time, with the lateness that was measured of the live link as jitter. Both write the same
+tables, and the same bins and windows of them are compared: a transfer's rate, its mean queueing
+delay, and its losses and their share.
 """
 
 from __future__ import annotations
@@ -27,6 +28,7 @@ import polars as pl
 
 import gameway as gw
 from gameway import _core
+from gameway.beside import twin
 from gameway.live import namespaces
 from gameway.live.namespaces import DEVICE, Namespaces
 from gameway.live.process import PartProcess
@@ -126,14 +128,15 @@ class _running:  # noqa: N801 (a context like those of contextlib)
         self.process.wait()
 
 
-def simulated(algorithm: str, bdp: float, seconds: int, folder: Path) -> Measured:
-    """Send by the simulator."""
+def simulated(algorithm: str, bdp: float, seconds: int, folder: Path, real: Path) -> Measured:
+    """Send by the simulator; `real` has the tables of the live transfer."""
     flow = gw.Competitor(name="tcp", kind="tcp", congestion_control=ALGORITHMS[algorithm])
     experiment = gw.Experiment(
         duration=f"{seconds} s", path=gw.Path(**path(bdp)), competitor=[flow], ping=False
     )
     (run,) = gw.expand(experiment)
-    _core.run(json.dumps(run.spec), str(folder))
+    added = twin.link_jitter(run.spec["path"], real)
+    _core.run(json.dumps(run.spec | {"path": run.spec["path"] | added}), str(folder))
     return measured(folder, seconds)
 
 
@@ -145,7 +148,7 @@ def compared(algorithm: str, bdp: float, seconds: int, keep: Path | None) -> boo
         for folder in (real, ours):
             folder.mkdir(parents=True, exist_ok=True)
         kernel = live(algorithm, bdp, seconds, real)
-        model = simulated(algorithm, bdp, seconds, ours)
+        model = simulated(algorithm, bdp, seconds, ours, real)
     rate = model.rate / kernel.rate - 1
     delay = model.delay / kernel.delay - 1 if kernel.delay else 0.0
     fits = abs(rate) <= RATE_TOLERANCE and abs(delay) <= DELAY_TOLERANCE

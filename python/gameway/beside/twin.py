@@ -2,16 +2,25 @@
 
 RESULT-live/             live results
 RESULT-live/simulated/   those of the simulator
+
+A simulated link sends each packet at its due time, a live one tens of microseconds later. To most
+that is nothing; BBR, which keeps the highest of ten rounds' rates, makes a standing queue of it. So
+each simulated run is given what the link of its live run was measured to add: the mean and the
+deviation of its lateness, as jitter of both directions (`spec.json` of the run has it). A path that
+has jitter of its own keeps that alone.
 """
 
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
+
+import polars as pl
 
 from gameway import runner
-from gameway.drivers import On
-from gameway.results import MANIFEST, Results
+from gameway.drivers import SIMULATOR, On
+from gameway.live import lateness
+from gameway.results import MANIFEST, RUNS, Results
 
 if TYPE_CHECKING:
     from gameway.experiment import Experiment
@@ -43,8 +52,37 @@ def simulate(
     progress: Progress | None = None,
 ) -> Results:
     """Run the simulated twin of the live results in `out`, or what of it is missing."""
+
+    def run_one(spec: dict[str, Any], recorded: dict[str, Any], target: Path) -> None:
+        added = link_jitter(spec["path"], live_run(Path(out), target.name))
+        SIMULATOR.run_one(_with_path(spec, added), _with_path(recorded, added), target)
+
     own = experiment.with_overrides(scene_videos(experiment))
-    return runner.run(own, Path(out) / FOLDER, jobs=jobs, progress=progress)
+    return runner.run(own, Path(out) / FOLDER, jobs=jobs, progress=progress, run_one=run_one)
+
+
+def _with_path(spec: dict[str, Any], added: dict[str, Any]) -> dict[str, Any]:
+    return spec | {"path": spec["path"] | added}
+
+
+def live_run(live: Path, twin_id: str) -> Path | None:
+    """The live run of the same condition and repeat: its name is the same but for the hash."""
+    condition, _, _ = twin_id.rpartition("_")
+    return next(iter(sorted((live / RUNS).glob(f"{condition}_*"))), None)
+
+
+def link_jitter(path: dict[str, Any], run: Path | None) -> dict[str, Any]:
+    """What a live run's link adds to a path: its lateness as jitter, where there is none yet."""
+    table = None if run is None else run / "lateness.parquet"
+    if table is None or not table.is_file() or "jitter" in path:
+        return {}
+    rows = pl.read_parquet(table).filter(pl.col("part").cast(pl.String) == "link")
+    mean, deviation = lateness.mean_and_deviation_ns(rows)
+    if not round(deviation):
+        return {}
+    jitter = {"kind": "normal", "mean": f"{round(mean)} ns", "deviation": f"{round(deviation)} ns"}
+    back = path.get("back") or {}
+    return {"jitter": jitter, "back": {"jitter": jitter} | back}
 
 
 def scene_videos(experiment: Experiment) -> list[str]:
