@@ -149,12 +149,14 @@ def test_the_twin_has_the_lateness_of_its_live_run_as_jitter(
     shutil.copytree(same.path, live)
     shutil.rmtree(live / twin.FOLDER)
     runs = sorted((live / "runs").iterdir())
-    late = {"lateness_low_ns": 0, "lateness_high_ns": 1_000_000, "window_start_ns": 0}
+    low, high = {"lateness_low_ns": 0}, {"lateness_low_ns": 40_000, "lateness_high_ns": 50_000}
+    low |= {"lateness_high_ns": 10_000, "sum_ns": 0}
     for index, run in enumerate(runs):
         rows = [
-            late | {"part": "link", "packets": 75, "sum_ns": 75 * 10_000},
-            late | {"part": "link", "packets": 25, "sum_ns": 25 * (50_000 + index * 40_000)},
-            late | {"part": "host", "packets": 9000, "sum_ns": 9000 * 900_000},
+            low | {"window_start_ns": 0, "part": "link", "packets": 75},
+            low | {"window_start_ns": 1, "part": "link", "packets": 100},
+            high | {"window_start_ns": 0, "part": "link", "packets": index, "sum_ns": 0},
+            high | {"window_start_ns": 0, "part": "host", "packets": 9000, "sum_ns": 0},
         ]
         schema.shaped(pl.DataFrame(rows), schema.LATENESS).write_parquet(run / "lateness.parquet")
     experiment = gw.loads(TEXT)
@@ -170,9 +172,9 @@ def test_the_twin_has_the_lateness_of_its_live_run_as_jitter(
         assert spec["path"]["back"]["jitter"] == spec["path"]["jitter"]
         found[runs.index(run)] = spec["path"]["jitter"]
     assert sorted(found) == list(range(len(runs)))
-    assert found[0] == {"kind": "normal", "mean": "20000 ns", "deviation": "17321 ns"}
-    # A quarter of the packets is 40 us later: 10 us more on average.
-    assert found[1]["mean"] == "30000 ns"
+    for index, jitter in found.items():
+        buckets = [["0 ns", "10000 ns", 175], ["40000 ns", "50000 ns", index]]
+        assert jitter == {"kind": "histogram", "buckets": buckets}
     own = {"jitter": {"deviation": "1 ms"}}
     assert twin.link_jitter(own, runs[0]) == {}
     assert twin.link_jitter({}, None) == {}

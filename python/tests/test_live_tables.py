@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from typing import TYPE_CHECKING, Any
 
 import polars as pl
@@ -175,15 +174,6 @@ def test_a_run_is_flagged_by_its_99th_percentile(
     found = merged([written(tmp_path / "link", lateness=rows)])
     events = [row for row in found["events"].rows() if row[2] == lateness.EVENT]
     assert events == ([(4 * SECOND, "link", "late", 5.0)] if flagged else [])
-
-
-def test_mean_and_deviation_of_a_histogram() -> None:
-    # 30 packets at 10 us, 10 at 50 us: mean 20 us, deviation sqrt(0.75 x 100 + 0.25 x 900).
-    rows = pl.DataFrame({"packets": [30, 10, 0], "sum_ns": [300_000, 500_000, 0]})
-    mean, deviation = lateness.mean_and_deviation_ns(rows)
-    assert mean == pytest.approx(20_000)
-    assert deviation == pytest.approx(math.sqrt(300) * 1000)
-    assert lateness.mean_and_deviation_ns(rows.clear()) == (0.0, 0.0)
 
 
 def test_the_bound_itself_is_within() -> None:

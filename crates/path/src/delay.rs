@@ -8,9 +8,10 @@ use crate::uniform;
 use gameway_units::{Duration, Instant};
 use rand_xoshiro::Xoshiro256PlusPlus;
 use std::collections::VecDeque;
+use std::sync::Arc;
 
 /// How the one-way delay varies.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Jitter {
     /// Extra delay drawn anew for each packet: normal, cut at zero.
     Normal {
@@ -33,12 +34,47 @@ pub enum Jitter {
         /// From the begin of one such time to the next.
         interval: Duration,
     },
+    /// Extra delay drawn anew for each packet from a measured histogram.
+    Histogram(MeasuredDelays),
+}
+
+/// Measured delays: a bucket is drawn by its count, and in it each delay is as likely as any other.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct MeasuredDelays {
+    /// Low and high edge of each bucket, and how many delays are in it or in those before it.
+    buckets: Arc<[(Duration, Duration, u64)]>,
+}
+
+impl MeasuredDelays {
+    /// Of buckets with low edge, high edge and count; `None` if they count nothing, or an edge is negative or above
+    /// the other.
+    #[must_use]
+    pub fn new(counted: impl IntoIterator<Item = (Duration, Duration, u64)>) -> Option<Self> {
+        let mut sum = 0_u64;
+        let mut buckets = Vec::new();
+        for (low, high, count) in counted {
+            if low < Duration::ZERO || high < low {
+                return None;
+            }
+            sum = sum.checked_add(count)?;
+            buckets.push((low, high, sum));
+        }
+        (sum > 0).then(|| Self { buckets: buckets.into() })
+    }
+
+    fn draw(&self, random: &mut Xoshiro256PlusPlus) -> Duration {
+        let sum = self.buckets.last().map_or(0, |last| last.2);
+        let place = uniform(random) * sum as f64;
+        let index = self.buckets.partition_point(|bucket| bucket.2 as f64 <= place);
+        let Some(&(low, high, _)) = self.buckets.get(index) else { return Duration::ZERO };
+        low + (high - low).mul_f64(uniform(random))
+    }
 }
 
 impl Jitter {
     /// When a packet arrives that would arrive at `due` without jitter.
-    fn arrival(self, due: Instant, random: &mut Xoshiro256PlusPlus) -> Instant {
-        match self {
+    fn arrival(&self, due: Instant, random: &mut Xoshiro256PlusPlus) -> Instant {
+        match *self {
             Self::Normal { mean, deviation } => {
                 due + (mean + deviation.mul_f64(normal(random))).max(Duration::ZERO)
             }
@@ -47,6 +83,7 @@ impl Jitter {
                 let phase = due.as_nanos().rem_euclid(interval.as_nanos().max(1));
                 due + (delay - Duration::from_nanos(phase)).max(Duration::ZERO)
             }
+            Self::Histogram(ref histogram) => due + histogram.draw(random),
         }
     }
 }

@@ -15,7 +15,7 @@ mod trace;
 mod wifi;
 
 pub use bottleneck::{Bottleneck, Transmitted};
-pub use delay::{DelayLine, Jitter};
+pub use delay::{DelayLine, Jitter, MeasuredDelays};
 pub use header::{Dscp, Endpoint, Header, HeaderError, Protocol, Traffic};
 pub use link::{Link, StepsError};
 pub use loss::{Loss, LossModel};

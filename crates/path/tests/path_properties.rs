@@ -4,8 +4,8 @@ mod support;
 
 use gameway_path::{
     Bottleneck, Cake, CakeConfig, Codel, CodelConfig, DelayLine, DropTail, DualPi2, DualPi2Config,
-    FqCodel, FqCodelConfig, Jitter, Limit, Link, Loss, LossModel, PathPacket, Pie, PieConfig,
-    Queue, Verdict,
+    FqCodel, FqCodelConfig, Jitter, Limit, Link, Loss, LossModel, MeasuredDelays, PathPacket, Pie,
+    PieConfig, Queue, Verdict,
 };
 use gameway_units::{Bytes, Duration, Ecn, Instant, QueueSize, Rate, Ratio};
 use proptest::prelude::*;
@@ -210,6 +210,30 @@ fn half_normal_jitter_has_its_moments() {
     let most = delays.iter().copied().fold(0.0, f64::max);
     assert!((3.89..4.0).contains(&mean), "{mean}");
     assert!((14.0..=15.0).contains(&most), "{most}");
+}
+
+/// Shares and means of buckets by count: three quarters from 0 to 10 us, a quarter from 40 us to 60 us.
+#[test]
+fn measured_jitter_has_the_shares_that_were_counted() {
+    let us = Duration::from_micros;
+    let counted = [(us(0), us(10), 3), (us(20), us(30), 0), (us(40), us(60), 1)];
+    let measured = MeasuredDelays::new(counted).unwrap();
+    let mut line =
+        DelayLine::new(Duration::ZERO).with_jitter(Jitter::Histogram(measured), random(3));
+    let delays: Vec<f64> = (0..20_000i64)
+        .map(|number| {
+            let now = Instant::ZERO + Duration::from_millis(number);
+            (line.push(now, ()) - now).as_millis_f64() * 1e3
+        })
+        .collect();
+    let short = delays.iter().filter(|delay| **delay <= 10.0).count() as f64 / 2e4;
+    let mean = delays.iter().sum::<f64>() / 2e4;
+    assert!((0.74..0.76).contains(&short), "{short}");
+    assert!((15.9..16.6).contains(&mean), "0.75 x 5 + 0.25 x 50 us, not {mean}");
+    assert!(delays.iter().all(|delay| *delay <= 10.0 || (40.0..=60.0).contains(delay)));
+    for nothing in [vec![(us(0), us(10), 0)], vec![(us(-1), us(10), 1)], vec![(us(9), us(8), 1)]] {
+        assert_eq!(MeasuredDelays::new(nothing), None);
+    }
 }
 
 #[test]

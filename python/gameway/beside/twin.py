@@ -3,11 +3,11 @@
 RESULT-live/             live results
 RESULT-live/simulated/   those of the simulator
 
-A simulated link sends each packet at its due time, a live one tens of microseconds later. To most
-that is nothing; BBR, which keeps the highest of ten rounds' rates, makes a standing queue of it. So
-each simulated run is given what the link of its live run was measured to add: the mean and the
-deviation of its lateness, as jitter of both directions (`spec.json` of the run has it). A path that
-has jitter of its own keeps that alone.
+A simulated link sends each packet at its due time, a live one tens of microseconds later, now and
+then a millisecond. To most that is nothing; BBR, which keeps the highest of ten rounds' rates,
+makes a standing queue of it. So each simulated run is given what the link of its live run was
+measured to add: the histogram of its lateness, as jitter of both directions (`spec.json` of the run
+has it). A path that has jitter of its own keeps that alone.
 """
 
 from __future__ import annotations
@@ -19,7 +19,6 @@ import polars as pl
 
 from gameway import runner
 from gameway.drivers import SIMULATOR, On
-from gameway.live import lateness
 from gameway.results import MANIFEST, RUNS, Results
 
 if TYPE_CHECKING:
@@ -76,11 +75,13 @@ def link_jitter(path: dict[str, Any], run: Path | None) -> dict[str, Any]:
     table = None if run is None else run / "lateness.parquet"
     if table is None or not table.is_file() or "jitter" in path:
         return {}
-    rows = pl.read_parquet(table).filter(pl.col("part").cast(pl.String) == "link")
-    mean, deviation = lateness.mean_and_deviation_ns(rows)
-    if not round(deviation):
+    link = pl.read_parquet(table).filter(pl.col("part").cast(pl.String) == "link")
+    edges = ("lateness_low_ns", "lateness_high_ns")
+    counted = link.group_by(edges).agg(pl.col("packets").cast(pl.Int64).sum()).sort(edges)
+    if not int(counted["packets"].sum()):
         return {}
-    jitter = {"kind": "normal", "mean": f"{round(mean)} ns", "deviation": f"{round(deviation)} ns"}
+    buckets = [(f"{low} ns", f"{high} ns", count) for low, high, count in counted.rows()]
+    jitter = {"kind": "histogram", "buckets": buckets}
     back = path.get("back") or {}
     return {"jitter": jitter, "back": {"jitter": jitter} | back}
 

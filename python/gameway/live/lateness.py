@@ -8,7 +8,6 @@ kept, and flagged: an event `late` of that part, whose value is the percentile i
 
 from __future__ import annotations
 
-import math
 from typing import TYPE_CHECKING
 
 import polars as pl
@@ -43,22 +42,6 @@ def by_part(histogram: pl.DataFrame, share: float = SHARE) -> Mapping[str, int]:
     parts = histogram["part"].cast(pl.String).unique(maintain_order=True).to_list()
     rows = histogram.with_columns(pl.col("part").cast(pl.String))
     return {part: percentile_ns(rows.filter(pl.col("part") == part), share) for part in parts}
-
-
-def mean_and_deviation_ns(histogram: pl.DataFrame) -> tuple[float, float]:
-    """The mean and the standard deviation over the packets of all rows; (0, 0) of none.
-
-    A bucket's packets count as being at their mean in it.
-    """
-    rows = histogram.filter(pl.col("packets") > 0).select(
-        "packets", at=pl.col("sum_ns") / pl.col("packets")
-    )
-    total = int(rows["packets"].sum())
-    if total == 0:
-        return 0.0, 0.0
-    mean = float((rows["packets"] * rows["at"]).sum()) / total
-    square = float((rows["packets"] * (rows["at"] - mean) ** 2).sum()) / total
-    return mean, math.sqrt(square)
 
 
 def too_late(histogram: pl.DataFrame) -> dict[str, float]:

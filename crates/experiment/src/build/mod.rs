@@ -12,7 +12,7 @@ use crate::spec::{
 };
 use crate::{RunError, random, read};
 use gameway_events::Name;
-use gameway_path::{Jitter, Link, Loss, LossModel, Trace};
+use gameway_path::{Jitter, Link, Loss, LossModel, MeasuredDelays, Trace};
 use gameway_units::{Duration, Instant, QueueSize};
 
 pub use gateways::{gateway, sap_law, voap};
@@ -90,5 +90,15 @@ pub fn jitter(spec: &JitterSpec) -> Jitter {
         JitterSpec::Periodic { delay, interval } => {
             Jitter::Periodic { delay: delay.0, interval: interval.0 }
         }
+        // Checked before: an empty one would be no jitter.
+        JitterSpec::Histogram { buckets } => histogram(buckets)
+            .map_or(Jitter::HalfNormal { deviation: Duration::ZERO }, Jitter::Histogram),
     }
+}
+
+/// `None` if it counts nothing or its edges are no edges.
+pub(crate) fn histogram(
+    buckets: &[(Text<Duration>, Text<Duration>, u64)],
+) -> Option<MeasuredDelays> {
+    MeasuredDelays::new(buckets.iter().map(|bucket| (bucket.0.0, bucket.1.0, bucket.2)))
 }

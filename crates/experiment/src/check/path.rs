@@ -2,7 +2,7 @@
 
 use super::queue::check_queue_of;
 use super::{LONGEST_DELAY, LONGEST_RUN, SHORTEST_INTERVAL, number, positive_rate, rate, span};
-use crate::build::{sap_law, voap, wifi_config};
+use crate::build::{histogram, sap_law, voap, wifi_config};
 use crate::spec::{
     BackSpec, CapacitySpec, ClassifierSpec, GatewaySpec, HopSpec, HtbSpec, JitterSpec, LossSpec,
     PathSpec, QueueSpec, Text, Way, WifiSpec,
@@ -170,6 +170,13 @@ fn check_jitter(field: &str, jitter: Option<&JitterSpec>) -> Result<(), RunError
         span(&format!("{field}.{part}"), delay.0, Duration::ZERO, LONGEST_DELAY)
     };
     match *jitter.map_or(&JitterSpec::HalfNormal { deviation: Text(Duration::ZERO) }, |one| one) {
+        JitterSpec::Histogram { ref buckets } => {
+            buckets.iter().try_for_each(|bucket| delay("buckets", bucket.1))?;
+            histogram(buckets).map(|_| ()).ok_or_else(|| {
+                let why = "counts nothing, or has an edge below zero or above the other".to_owned();
+                spec_error(format!("{field}.buckets"), why)
+            })
+        }
         JitterSpec::Normal { mean, deviation } => {
             delay("mean", mean)?;
             delay("deviation", deviation)

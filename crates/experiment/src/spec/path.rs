@@ -156,6 +156,11 @@ pub enum JitterSpec {
         /// How often.
         interval: Text<Duration>,
     },
+    /// Measured: what the twin of a live run is given. Experiment files have no such kind.
+    Histogram {
+        /// Low and high edge, and count.
+        buckets: Vec<(Text<Duration>, Text<Duration>, u64)>,
+    },
 }
 
 const fn zero() -> Text<Duration> {

@@ -43,12 +43,11 @@ impl Sender {
             return Some(self.segment(now, self.acknowledged.saturating_sub(1), 0));
         }
         let choice = self.choose();
-        if !matches!(choice, Choice::Wait(_)) && self.congestion.pacing_rate().is_some() {
-            if !self.pacer.allows(now) {
-                self.timers.paced = Some(self.pacer.next());
-                self.on_blocked(now, Limit::Pacing);
-                return None;
-            }
+        let paced = !matches!(choice, Choice::Wait(_)) && self.congestion.pacing_rate().is_some();
+        if paced && !self.pacer.allows(now) {
+            self.timers.paced = Some(self.pacer.next());
+            self.on_blocked(now, Limit::Pacing);
+            return None;
         }
         match choice {
             Choice::Retransmission(number) => self.retransmit(now, number),
