@@ -34,7 +34,7 @@ stop = "11 s"
 [ping]
 interval = "200 ms"
 """
-LATE = {"window_start_ns": 0, "part": "link", "sum_ns": 0}
+LATE = {"window_start_ns": 0, "part": "link", "sum_ns": 0, "wake_ups": 0}
 
 
 def made_live(folder: Path, capacity: str, late_ns: int = 50_000) -> gw.Results:
@@ -151,12 +151,13 @@ def test_the_twin_has_the_lateness_of_its_live_run_as_jitter(
     runs = sorted((live / "runs").iterdir())
     low, high = {"lateness_low_ns": 0}, {"lateness_low_ns": 40_000, "lateness_high_ns": 50_000}
     low |= {"lateness_high_ns": 10_000, "sum_ns": 0}
+    high |= {"sum_ns": 0}
     for index, run in enumerate(runs):
         rows = [
-            low | {"window_start_ns": 0, "part": "link", "packets": 75},
-            low | {"window_start_ns": 1, "part": "link", "packets": 100},
-            high | {"window_start_ns": 0, "part": "link", "packets": index, "sum_ns": 0},
-            high | {"window_start_ns": 0, "part": "host", "packets": 9000, "sum_ns": 0},
+            low | {"window_start_ns": 0, "part": "link", "packets": 80, "wake_ups": 75},
+            low | {"window_start_ns": 1, "part": "link", "packets": 900, "wake_ups": 100},
+            high | {"window_start_ns": 0, "part": "link", "packets": 50, "wake_ups": index},
+            high | {"window_start_ns": 0, "part": "host", "packets": 9000, "wake_ups": 8000},
         ]
         schema.shaped(pl.DataFrame(rows), schema.LATENESS).write_parquet(run / "lateness.parquet")
     experiment = gw.loads(TEXT)

@@ -104,13 +104,23 @@ def live(algorithm: str, bdp: float, seconds: int, folder: Path) -> Measured:
         }
         link = stack.enter_context(PartProcess("link", config, spaces.name("router"), folder))
         time.sleep(max(epoch_ns / MONOTONIC_SECOND - time.monotonic(), 0))
+        fastest_ns = _fastest_ping_ns(client)
         sending = ["ip", "netns", "exec", spaces.name("server"), "iperf3", "--client",
                    namespaces.CLIENT_ADDRESS, "--port", str(PORT), "--time", str(seconds + 2),
                    "--congestion", algorithm, "--interval", "0"]  # fmt: skip
         stack.enter_context(_running(sending))
         time.sleep(seconds)
         link.result()
+    pings = pl.DataFrame({"sent_ns": [0], "rtt_ns": [fastest_ns]})
+    pings.write_parquet(folder / "pings.parquet")
     return measured(folder, seconds)
+
+
+def _fastest_ping_ns(client: list[str]) -> int:
+    """Of five through the empty link."""
+    command = [*client, "ping", "-q", "-c", "5", "-i", "0.1", namespaces.server_address(0)]
+    said = subprocess.run(command, capture_output=True, text=True, check=True).stdout  # noqa: S603
+    return int(float(said.split("=")[-1].split("/")[0]) * 1e6)
 
 
 class _running:  # noqa: N801 (a context like those of contextlib)

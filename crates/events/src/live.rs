@@ -109,5 +109,7 @@ record! {
         packets: u64,
         /// Sum of their lateness.
         sum_ns: i64,
+        /// Those of them that were the first after a wake-up: what made them late made those behind them late, too.
+        wake_ups: u64,
     }
 }

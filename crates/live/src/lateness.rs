@@ -6,6 +6,7 @@
 
 use gameway_events::{DelayHistogram, LatenessRecord, Name, QUEUE_DELAY_WINDOW, Table, TableError};
 use gameway_units::{Duration, Instant};
+use std::collections::BTreeMap;
 use std::path::Path;
 
 /// Largest 99th percentile of lateness of a run that is not in doubt: a sixteenth of a frame at 60 frames/s, and the
@@ -34,6 +35,9 @@ pub struct Lateness {
     table: Table<LatenessRecord>,
     window: DelayHistogram,
     window_start: Instant,
+    /// Of the window, the first packets after a wake-up.
+    first: DelayHistogram,
+    woken: bool,
     all: DelayHistogram,
     most: Duration,
 }
@@ -49,15 +53,25 @@ impl Lateness {
             table: Table::create(folder)?,
             window: DelayHistogram::default(),
             window_start: Instant::ZERO,
+            first: DelayHistogram::default(),
+            woken: false,
             all: DelayHistogram::default(),
             most: Duration::ZERO,
         })
+    }
+
+    /// The part begins to do all that is due.
+    pub fn wake_up(&mut self) {
+        self.woken = true;
     }
 
     /// What was due then was done now.
     pub fn add(&mut self, due: Instant, now: Instant) {
         let late = (now - due).max(Duration::ZERO);
         self.window.add(late);
+        if std::mem::take(&mut self.woken) {
+            self.first.add(late);
+        }
         self.most = self.most.max(late);
     }
 
@@ -77,6 +91,8 @@ impl Lateness {
     }
 
     fn write(&mut self) -> Result<(), TableError> {
+        let first: BTreeMap<i64, u64> =
+            self.first.buckets().map(|(low, _, packets, _)| (low, packets)).collect();
         for (lateness_low_ns, lateness_high_ns, packets, sum_ns) in self.window.buckets() {
             self.table.push(&LatenessRecord {
                 window_start_ns: self.window_start.as_nanos(),
@@ -85,10 +101,12 @@ impl Lateness {
                 lateness_high_ns,
                 packets,
                 sum_ns,
+                wake_ups: first.get(&lateness_low_ns).copied().unwrap_or(0),
             })?;
         }
         self.all.merge(&self.window);
         self.window.clear();
+        self.first.clear();
         Ok(())
     }
 

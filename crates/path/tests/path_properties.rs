@@ -217,7 +217,7 @@ fn half_normal_jitter_has_its_moments() {
 fn measured_jitter_has_the_shares_that_were_counted() {
     let us = Duration::from_micros;
     let counted = [(us(0), us(10), 3), (us(20), us(30), 0), (us(40), us(60), 1)];
-    let measured = MeasuredDelays::new(counted).unwrap();
+    let measured = MeasuredDelays::new(counted, 1).unwrap();
     let mut line =
         DelayLine::new(Duration::ZERO).with_jitter(Jitter::Histogram(measured), random(3));
     let delays: Vec<f64> = (0..20_000i64)
@@ -232,7 +232,7 @@ fn measured_jitter_has_the_shares_that_were_counted() {
     assert!((15.9..16.6).contains(&mean), "0.75 x 5 + 0.25 x 50 us, not {mean}");
     assert!(delays.iter().all(|delay| *delay <= 10.0 || (40.0..=60.0).contains(delay)));
     for nothing in [vec![(us(0), us(10), 0)], vec![(us(-1), us(10), 1)], vec![(us(9), us(8), 1)]] {
-        assert_eq!(MeasuredDelays::new(nothing), None);
+        assert_eq!(MeasuredDelays::new(nothing, 1), None);
     }
 }
 

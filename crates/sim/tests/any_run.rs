@@ -44,7 +44,7 @@ fn path() -> impl Strategy<Value = Value> {
         json!({ "mean": "0 s", "deviation": "3 ms" }),
         json!({ "mean": "20 ms", "deviation": "0 s" }),
         json!({ "kind": "half-normal", "deviation": "5 ms" }),
-        json!({ "kind": "histogram", "buckets": [["0 us", "20 us", 9], ["1 ms", "2 ms", 1]] }),
+        json!({ "kind": "histogram", "times": 2, "buckets": [["0 us", "20 us", 9], ["1 ms", "2 ms", 1]] }),
         json!({ "kind": "periodic", "delay": "40 ms", "interval": "100 ms" }),
     ]);
     let loss = choice(vec![

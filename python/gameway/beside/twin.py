@@ -4,10 +4,12 @@ RESULT-live/             live results
 RESULT-live/simulated/   those of the simulator
 
 A simulated link sends each packet at its due time, a live one tens of microseconds later, now and
-then a millisecond. To most that is nothing; BBR, which keeps the highest of ten rounds' rates,
-makes a standing queue of it. So each simulated run is given what the link of its live run was
-measured to add: the histogram of its lateness, as jitter of both directions (`spec.json` of the run
-has it). A path that has jitter of its own keeps that alone.
+then a millisecond, and its devices take some time themselves. To most that is nothing; BBR, which
+keeps the highest of ten rounds' rates, makes a standing queue of it. So each simulated run is given
+what the link of its live run was measured to add: the lateness of its wake-ups, drawn for each
+packet of both directions, and half of what the fastest ping took longer than the path (`spec.json`
+of the run has both). Packets that one late wake-up delayed together count once: drawn one by one
+they would be as many stalls. A path that has jitter of its own keeps that alone.
 """
 
 from __future__ import annotations
@@ -17,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
-from gameway import runner
+from gameway import _core, runner
 from gameway.drivers import SIMULATOR, On
 from gameway.results import MANIFEST, RUNS, Results
 
@@ -27,6 +29,9 @@ if TYPE_CHECKING:
     from gameway.progress import Progress
 
 FOLDER = "simulated"
+MOST_CONSTANT_NS = 500_000
+WAKE_UPS = 2
+"""Of the link, for a packet of a direction: when it arrives, and when it leaves."""
 
 
 def is_live(results: ResultFolder) -> bool:
@@ -71,19 +76,37 @@ def live_run(live: Path, twin_id: str) -> Path | None:
 
 
 def link_jitter(path: dict[str, Any], run: Path | None) -> dict[str, Any]:
-    """What a live run's link adds to a path: its lateness as jitter, where there is none yet."""
+    """What a live run's link adds to a path: jitter of both directions, if there is none yet."""
     table = None if run is None else run / "lateness.parquet"
-    if table is None or not table.is_file() or "jitter" in path:
+    if run is None or table is None or not table.is_file() or "jitter" in path:
         return {}
     link = pl.read_parquet(table).filter(pl.col("part").cast(pl.String) == "link")
     edges = ("lateness_low_ns", "lateness_high_ns")
-    counted = link.group_by(edges).agg(pl.col("packets").cast(pl.Int64).sum()).sort(edges)
-    if not int(counted["packets"].sum()):
+    counted = link.group_by(edges).agg(pl.col("wake_ups").cast(pl.Int64).sum()).sort(edges)
+    if not int(counted["wake_ups"].sum()):
         return {}
-    buckets = [(f"{low} ns", f"{high} ns", count) for low, high, count in counted.rows()]
-    jitter = {"kind": "histogram", "buckets": buckets}
+    constant = constant_ns(path, run, int(counted["lateness_low_ns"][0]))
+    # The last bucket has no high edge.
+    buckets = [
+        (f"{constant + low} ns", f"{constant + min(high, 2 * low or high)} ns", count)
+        for low, high, count in counted.rows()
+    ]
+    jitter = {"kind": "histogram", "buckets": buckets, "times": WAKE_UPS}
     back = path.get("back") or {}
     return {"jitter": jitter, "back": {"jitter": jitter} | back}
+
+
+def constant_ns(path: dict[str, Any], run: Path, least_lateness_ns: int) -> int:
+    """What comes on top of each wake-up: of what the fastest ping took longer than the path.
+
+    A fastest ping that took half a millisecond longer met a queue, and says nothing.
+    """
+    file = run / "pings.parquet"
+    fastest = pl.read_parquet(file)["rtt_ns"].min() if file.is_file() else None
+    if not isinstance(fastest, int):
+        return 0
+    longer = fastest - _core.parse_duration(path["base_rtt"])
+    return max(longer // (2 * WAKE_UPS) - least_lateness_ns, 0) if longer < MOST_CONSTANT_NS else 0
 
 
 def scene_videos(experiment: Experiment) -> list[str]:

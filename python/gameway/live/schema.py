@@ -56,7 +56,7 @@ SIMULATED: Mapping[str, Schema] = {
 
 LATENESS: Schema = {
     "window_start_ns": pl.Int64, "part": NAME, "lateness_low_ns": pl.Int64,
-    "lateness_high_ns": pl.Int64, "packets": pl.UInt64, "sum_ns": pl.Int64,
+    "lateness_high_ns": pl.Int64, "packets": pl.UInt64, "sum_ns": pl.Int64, "wake_ups": pl.UInt64,
 }  # fmt: skip
 CPU: Schema = {"part": NAME, "thread": NAME, "cpu_ns": pl.Int64}
 INPUTS: Schema = {"input": pl.UInt32, "sent_ns": pl.Int64, "picture_ns": pl.Int64}

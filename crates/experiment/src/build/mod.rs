@@ -91,7 +91,7 @@ pub fn jitter(spec: &JitterSpec) -> Jitter {
             Jitter::Periodic { delay: delay.0, interval: interval.0 }
         }
         // Checked before: an empty one would be no jitter.
-        JitterSpec::Histogram { buckets } => histogram(buckets)
+        JitterSpec::Histogram { buckets, times } => histogram(buckets, *times)
             .map_or(Jitter::HalfNormal { deviation: Duration::ZERO }, Jitter::Histogram),
     }
 }
@@ -99,6 +99,7 @@ pub fn jitter(spec: &JitterSpec) -> Jitter {
 /// `None` if it counts nothing or its edges are no edges.
 pub(crate) fn histogram(
     buckets: &[(Text<Duration>, Text<Duration>, u64)],
+    times: u32,
 ) -> Option<MeasuredDelays> {
-    MeasuredDelays::new(buckets.iter().map(|bucket| (bucket.0.0, bucket.1.0, bucket.2)))
+    MeasuredDelays::new(buckets.iter().map(|bucket| (bucket.0.0, bucket.1.0, bucket.2)), times)
 }

@@ -170,9 +170,10 @@ fn check_jitter(field: &str, jitter: Option<&JitterSpec>) -> Result<(), RunError
         span(&format!("{field}.{part}"), delay.0, Duration::ZERO, LONGEST_DELAY)
     };
     match *jitter.map_or(&JitterSpec::HalfNormal { deviation: Text(Duration::ZERO) }, |one| one) {
-        JitterSpec::Histogram { ref buckets } => {
+        JitterSpec::Histogram { ref buckets, times } => {
+            number(&format!("{field}.times"), Some(f64::from(times)), 1.0, 10.0)?;
             buckets.iter().try_for_each(|bucket| delay("buckets", bucket.1))?;
-            histogram(buckets).map(|_| ()).ok_or_else(|| {
+            histogram(buckets, times).map(|_| ()).ok_or_else(|| {
                 let why = "counts nothing, or has an edge below zero or above the other".to_owned();
                 spec_error(format!("{field}.buckets"), why)
             })

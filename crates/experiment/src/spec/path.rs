@@ -160,6 +160,8 @@ pub enum JitterSpec {
     Histogram {
         /// Low and high edge, and count.
         buckets: Vec<(Text<Duration>, Text<Duration>, u64)>,
+        /// How many such delays a packet meets, at most 10.
+        times: u32,
     },
 }
 

@@ -169,6 +169,7 @@ impl Relay {
     fn deliver(&mut self, now: Instant) -> Result<(), LinkError> {
         let mut arrived = std::mem::take(&mut self.arrived);
         self.path.advance(now, &mut arrived)?;
+        self.lateness.wake_up();
         for Arrived { due, packet } in arrived.drain(..) {
             let bytes = self.path.pool.bytes(packet.slot);
             let bytes = &mut bytes[..packet.size.get() as usize];

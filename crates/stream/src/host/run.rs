@@ -170,6 +170,7 @@ impl Host {
             let _ = jobs.send(job);
         }
         let (clock, lateness) = (self.clock, &mut self.lateness);
+        lateness.iter_mut().for_each(Lateness::wake_up);
         session.transmit(now, |due| {
             if let Some(lateness) = lateness {
                 lateness.add(due, clock.now());
