@@ -65,7 +65,11 @@ impl Pacer {
 
     /// Whether a segment may leave now: a burst is due, or one is leaving.
     pub(crate) fn allows(&self, now: Instant) -> bool {
-        now >= self.next || (self.burst_left > 0 && now == self.burst_at)
+        now >= self.next || self.is_within_burst(now)
+    }
+
+    pub(crate) fn is_within_burst(&self, now: Instant) -> bool {
+        self.burst_left > 0 && now == self.burst_at
     }
 
     /// A segment leaves now; if a burst begins with it, that has so many segments.

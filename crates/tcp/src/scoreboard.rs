@@ -130,6 +130,11 @@ impl Scoreboard {
         self.records.is_empty()
     }
 
+    /// When the oldest record that is not acknowledged was last sent.
+    pub(crate) fn oldest_sent(&self) -> Option<Instant> {
+        self.records.front().map(|record| record.sent)
+    }
+
     pub(crate) fn sacked(&self) -> u64 {
         self.sacked
     }

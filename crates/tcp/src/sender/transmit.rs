@@ -1,9 +1,15 @@
 //! Which segment leaves next.
 
 use super::{Sender, State, TailProbe};
+use crate::congestion::Phase;
 use crate::scoreboard::Record;
 use crate::segment::Segment;
-use gameway_units::Instant;
+use gameway_units::{Duration, Instant, Rate};
+
+/// `tcp_tso_win_divisor`: room for a third of the window is used at once.
+const SHARE_NOT_WORTH_WAITING: u64 = 3;
+/// A burst waits only behind another that left at most so long ago.
+const LATELY: Duration = Duration::from_millis(1);
 
 /// The outcome of looking for something to send.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -49,6 +55,10 @@ impl Sender {
             self.on_blocked(now, Limit::Pacing);
             return None;
         }
+        if paced && matches!(choice, Choice::Data(_)) && self.waits_for_whole_burst(now) {
+            self.on_blocked(now, Limit::CongestionWindow);
+            return None;
+        }
         match choice {
             Choice::Retransmission(number) => self.retransmit(now, number),
             Choice::Data(length) => Some(self.send_new(now, length, false)),
@@ -58,6 +68,30 @@ impl Sender {
                 None
             }
         }
+    }
+
+    /// Segments of a burst that begins now.
+    fn burst(&self, rate: Rate) -> u32 {
+        let segment_size = self.config.segment_size;
+        self.congestion.burst().segments(rate, segment_size, self.rtt.minimum())
+    }
+
+    /// Linux `tcp_tso_should_defer`: where the window has room for a part of a burst only, and an ACK will soon make
+    /// more, the burst waits for it. So bursts stay whole, and ACKs of two segments meet them.
+    fn waits_for_whole_burst(&self, now: Instant) -> bool {
+        let Some(rate) = self.congestion.pacing_rate() else { return false };
+        let (Some(oldest), Some(rtt)) = (self.board.oldest_sent(), self.rtt.smoothed()) else {
+            return false;
+        };
+        let whole = u64::from(self.burst(rate)) * u64::from(self.config.segment_size);
+        let window = self.window();
+        let room = window.saturating_sub(self.board.in_flight());
+        let is_part = room < whole && self.writer.written().saturating_sub(self.next) >= whole;
+        let is_small = room < window / SHARE_NOT_WORTH_WAITING;
+        let wrote_lately = now.saturating_since(self.pacer.next()) <= LATELY;
+        let answer_is_near = oldest.saturating_add(rtt / 2) <= now;
+        let in_order = self.phase == Phase::Open && !self.pacer.is_within_burst(now);
+        in_order && is_part && is_small && wrote_lately && answer_is_near
     }
 
     /// NextSeg of RFC 6675, within the windows.
@@ -152,9 +186,7 @@ impl Sender {
     fn emit(&mut self, now: Instant, record: &Record) -> Segment {
         self.prr.on_sent(u64::from(record.length));
         let rate = self.congestion.pacing_rate();
-        let burst = rate.map_or(1, |rate| {
-            self.congestion.burst().segments(rate, self.config.segment_size, self.rtt.minimum())
-        });
+        let burst = rate.map_or(1, |rate| self.burst(rate));
         self.pacer.on_sent(now, record.length, rate, burst);
         self.last_sent = now;
         self.stats.segments_sent += 1;
