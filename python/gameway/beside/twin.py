@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from gameway import runner
-from gameway.drivers import On
-from gameway.results import MANIFEST, Results
+from gameway.drivers import LiveOptions, On
+from gameway.results import MANIFEST, Results, read_manifest
 
 if TYPE_CHECKING:
     from gameway.experiment import Experiment
@@ -42,8 +42,13 @@ def simulate(
     jobs: int | None = None,
     progress: Progress | None = None,
 ) -> Results:
-    """Run the simulated twin of the live results in `out`, or what of it is missing."""
-    own = experiment.with_overrides(scene_videos(experiment))
+    """Run the simulated twin of the live results in `out`, or what of it is missing.
+
+    Beside a game or a video it streams what the experiment says: a recorded game if nothing.
+    """
+    streamed = (read_manifest(Path(out)).get("live") or {}).get("source", LiveOptions.source)
+    scene = streamed == LiveOptions.source
+    own = experiment.with_overrides(scene_videos(experiment)) if scene else experiment
     return runner.run(own, Path(out) / FOLDER, jobs=jobs, progress=progress)
 
 

@@ -78,7 +78,7 @@ def _of_stream(at: At, stream: Stream) -> Iterator[Refusal]:
     yield from _of_controllers((*at, "controller"), stream.controller)
     for index, video in places(stream.video):
         if isinstance(video, dict):
-            hint = "a live stream encodes its own pictures, of the built-in scene: leave this out"
+            hint = "leave this out: what a live run streams is an option, --source file:VIDEO"
             problem = f"has frame sizes but no pictures and {ON_LIVE}"
             yield (*at, "video", *index), problem, video, hint
     for index, drift in places(stream.clock_drift):

@@ -20,6 +20,9 @@ DEVICE = "gw0"
 SIGNALLING_PORT = 8443
 IPERF_PORT = 5201
 
+PCAP = "packets.pcapng"
+"""Of the link's folder: the headers of all packets."""
+
 LINK, HOST, CLIENT_PART = "link", "host", "client"
 
 SECOND = 1_000_000_000
@@ -117,7 +120,7 @@ class Place:
     epoch_ns: int
 
 
-def link_config(plan: Plan, place: Place) -> dict[str, Any]:
+def link_config(plan: Plan, place: Place, *, pcap: bool = False) -> dict[str, Any]:
     """What the link is told."""
     record = plan.spec.get("record") or {}
     return {
@@ -129,5 +132,5 @@ def link_config(plan: Plan, place: Place) -> dict[str, Any]:
         "flows": [{"name": flow.name, "address": flow.address} for flow in plan.flows],
         "server": {"namespace": place.server, "device": DEVICE},
         "client": {"namespace": place.client, "device": DEVICE},
-        "pcap": None,
+        "pcap": PCAP if pcap else None,
     }
