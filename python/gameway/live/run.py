@@ -183,7 +183,7 @@ class Stage:
             process.ended_ns = time.monotonic_ns()
         for process in self.own:
             self.supervisor.finish(process)
-        found = {one["name"]: self._competition(one["name"]) for one in self.plan.competitors}
+        found = {one["name"]: self._competition(one) for one in self.plan.competitors}
         return Parts(self.plan.duration_ns, self.folders, found, self._pongs())
 
     def _part(self, name: str, kind: str, where: str, config: dict[str, Any]) -> Process:
@@ -244,14 +244,17 @@ class Stage:
         inside = self.ends.command("client", command)
         self.pinging = self.supervisor.start(PING, inside)
 
-    def _competition(self, name: str) -> Competition:
-        client = self.clients[name]
-        received = competitors.intervals(client.out)
+    def _competition(self, competitor: dict[str, Any]) -> Competition:
+        """What iperf3 told: its client is the one that was interrupted, and knows when it began."""
+        client, server = (kind[competitor["name"]] for kind in (self.clients, self.servers))
+        at_client = competitors.intervals(client.out)
         ended_ns = (client.ended_ns or time.monotonic_ns()) - self.epoch_ns
-        start_ns = ended_ns - round(received[-1].stop_s * 1e9)
-        self.supervisor.interrupt(self.servers[name])
-        sent = competitors.intervals(self.servers[name].out)
-        return Competition(start_ns, received, sent)
+        start_ns = ended_ns - round(at_client[-1].stop_s * 1e9)
+        self.supervisor.interrupt(server)
+        at_server = competitors.intervals(server.out)
+        if plan.goes_up(competitor):
+            return Competition(start_ns, received=at_server, sent=at_client)
+        return Competition(start_ns, received=at_client, sent=at_server)
 
     def _pongs(self) -> list[pings.Pong]:
         interval = self.plan.ping_interval_ns
