@@ -123,7 +123,9 @@ def test_a_part_that_dies_fails_the_run_with_its_words(
 ) -> None:
     config = plan.link_config
     monkeypatch.setattr(
-        plan, "link_config", lambda *given: config(*given) | {"path": {"capacity": "nonsense"}}
+        plan,
+        "link_config",
+        lambda *given, **named: config(*given, **named) | {"path": {"capacity": "nonsense"}},
     )
     prepare()
     with pytest.raises(gw.GamewayError, match=r"link died \(exit code \d\): error: .*"):
