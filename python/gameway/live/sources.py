@@ -24,7 +24,7 @@ from gameway.errors import InputError
 from gameway.live import offers
 
 OPTION = "--source"
-HINT = 'give scene, x11:COMMAND (for example "x11:crispy-doom -nosound") or file:VIDEO'
+HINT = 'give scene, x11:COMMAND ("x11:crispy-doom -window -geometry 1280x720") or file:VIDEO'
 GAMES = ("/usr/games", "/usr/local/games")
 """Where games are that root's PATH does not name."""
 PACKAGES = {
