@@ -15,16 +15,23 @@ PYTHON_CODE := python $(wildcard tools)
 SUITES := $(foreach suite,pudica rmcat scoreboard feedback pudica-readings classifier ecgp ecgp-cellular voap,$(notdir $(wildcard experiments/$(suite))))
 NAME ?= $(SUITES)
 RESULT := results/demo
+# What the live demo streams: the built-in scene, or a game.
+SOURCE := scene
+LIVE_RESULT = $(RESULT)-live$(if $(filter game,$(SOURCE)),-game)
 
 # What the build takes in beside the simulator: the encoder x264 where its headers are (it is under the GPL, so
 # a module built with it may be given to others under the GPL only), and capture of X11 screens.
 FEATURES = x11$(shell pkg-config --exists x264 2> /dev/null && command -v clang > /dev/null && echo ,x264)
 COMMA := ,
 CARGO_FEATURES = $(foreach feature,$(subst $(COMMA), ,$(FEATURES)),gameway-python/$(feature))
+MATURIN = VIRTUAL_ENV=$(CURDIR)/$(VENV) PIP_QUIET=1 $(BIN)/maturin develop --release --quiet --features $(FEATURES)
 # What a live run needs: PROGRAM=PACKAGE for tools/need.
 LIVE_TOOLS := ip=iproute2 ethtool=ethtool iperf3=iperf3 ping=iputils-ping nft=nftables nsenter=util-linux \
   sysctl=procps cmake=cmake nasm=nasm clang=clang "ls /usr/lib/llvm-*/lib/libclang*.so*"=libclang-dev \
   pkg-config=pkg-config "pkg-config --exists x264"=libx264-dev
+# The game of the live demo, and a screen for it.
+GAME_TOOLS := Xvfb=xvfb "test -x /usr/games/crispy-doom"=crispy-doom \
+  "test -f /usr/share/games/doom/freedoom2.wad"=freedoom
 # What tests look through or compare with.
 TEST_TOOLS := ffmpeg=ffmpeg tshark=tshark tcpdump=tcpdump chromium=chromium xvfb-run=xvfb
 
@@ -33,7 +40,7 @@ TEST_TOOLS := ffmpeg=ffmpeg tshark=tshark tcpdump=tcpdump chromium=chromium xvfb
 help: ## this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 16
 
-setup: $(STAMPS)/develop ## build everything into .venv and target
+setup: $(STAMPS)/develop $(STAMPS)/test-packages ## build everything into .venv and target
 
 demo: $(STAMPS)/develop ## run the demo experiment and write its report
 	@# Results of an older build or of an older demo are not resumed but made anew.
@@ -41,11 +48,15 @@ demo: $(STAMPS)/develop ## run the demo experiment and write its report
 	       ! $(RESULT)/manifest.json -nt experiments/demo/experiment.toml ]]; then rm -rf $(RESULT); fi
 	$(BIN)/gameway run experiments/demo/experiment.toml --out $(RESULT)
 
-demo-live: $(STAMPS)/live ## the same on real packets, with a real encoder and the kernel's TCP; needs root
+# SOURCE=game streams a real game instead of the built-in scene.
+demo-live: ## the same on real packets, with a real encoder and the kernel's TCP; needs root
+	@$(MAKE) --no-print-directory $(STAMPS)/live-tools $(if $(filter game,$(SOURCE)),$(STAMPS)/game)
+	@$(MAKE) --no-print-directory --jobs=2 $(STAMPS)/live
 	@# Of an older build or demo: made anew, as above.
-	@if [[ ! $(RESULT)-live/manifest.json -nt $(STAMPS)/develop || \
-	       ! $(RESULT)-live/manifest.json -nt experiments/demo-live/experiment.toml ]]; then rm -rf $(RESULT)-live; fi
-	$(BIN)/gameway run experiments/demo-live/experiment.toml --on live --out $(RESULT)-live
+	@if [[ ! $(LIVE_RESULT)/manifest.json -nt $(STAMPS)/develop || \
+	       ! $(LIVE_RESULT)/manifest.json -nt experiments/demo-live/experiment.toml ]]; then rm -rf $(LIVE_RESULT); fi
+	$(BIN)/gameway run experiments/demo-live/experiment.toml --on live --out $(LIVE_RESULT) \
+	  $(if $(filter game,$(SOURCE)),--source x11:experiments/demo-live/game)
 
 conformance: $(STAMPS)/live ## the same scenarios on both drivers, side by side; 90 minutes, needs root
 	$(BIN)/gameway run tests/conformance --on live
@@ -56,7 +67,7 @@ reproduce: $(STAMPS)/develop ## run the suites, published beside ours; one exper
 # What fails soonest comes first; pytest comes last, its summary line ends the output.
 test: quick-lint lint rust-test fuzz-smoke python-test ## everything that must hold
 
-quick-lint: $(STAMPS)/venv
+quick-lint: $(STAMPS)/test-packages
 	cargo fmt --all --check
 	$(BIN)/ruff check $(PYTHON_CODE)
 	$(BIN)/ruff format --check $(PYTHON_CODE)
@@ -98,18 +109,36 @@ $(STAMPS)/test-tools: | $(STAMPS)
 	tools/need $(TEST_TOOLS)
 	@touch $@
 
+# What builds comes first, so that packages can be fetched while it does: make --jobs=2.
 $(STAMPS)/venv: requirements.lock | $(STAMPS)/tools
 	$(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet $$(grep '^maturin==' requirements.lock)
+	@touch $@
+
+$(STAMPS)/packages: requirements.lock $(STAMPS)/venv
 	$(BIN)/python -m pip install --quiet --requirement requirements.lock
 	@touch $@
 
-$(STAMPS)/develop: $(STAMPS)/venv pyproject.toml $(RUST)
-	VIRTUAL_ENV=$(CURDIR)/$(VENV) PIP_QUIET=1 $(BIN)/maturin develop --release --quiet --features $(FEATURES)
+$(STAMPS)/test-packages: requirements-test.lock $(STAMPS)/packages
+	$(BIN)/python -m pip install --quiet --requirement requirements-test.lock
+	@touch $@
+
+$(STAMPS)/compiled: $(STAMPS)/venv pyproject.toml $(RUST)
+	$(MATURIN) --skip-install
+	@echo $(FEATURES) > $@
+
+$(STAMPS)/develop: $(STAMPS)/compiled $(STAMPS)/packages
+	$(MATURIN)
 	@echo $(FEATURES) > $@
 
 # A build made before x264 was there is made again with it.
 $(STAMPS)/live: $(STAMPS)/live-tools $(STAMPS)/develop
-	@if [[ $$(< $(STAMPS)/develop) != *x264* ]]; then rm $(STAMPS)/develop; $(MAKE) $(STAMPS)/develop; fi
+	@if [[ $$(< $(STAMPS)/develop) != *x264* ]]; then \
+	  rm $(STAMPS)/compiled $(STAMPS)/develop; $(MAKE) $(STAMPS)/develop; fi
+	@touch $@
+
+$(STAMPS)/game: | $(STAMPS)/live-tools
+	tools/need $(GAME_TOOLS)
 	@touch $@
 
 $(STAMPS)/live-tools: | $(STAMPS)

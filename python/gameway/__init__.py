@@ -13,6 +13,7 @@ from types import ModuleType
 
 from gameway import _core
 from gameway.controller import RateController, Target
+from gameway.drivers import LiveOptions
 from gameway.errors import GamewayError, InputError
 from gameway.experiment import Experiment, load, loads
 from gameway.matrix import Run, expand
@@ -44,6 +45,7 @@ __all__ = [
     "InputError",
     "Interrupted",
     "Jitter",
+    "LiveOptions",
     "Loss",
     "Path",
     "Ping",

@@ -12,7 +12,7 @@ import typer
 
 import gameway
 from gameway import library, tables
-from gameway.drivers import On
+from gameway.drivers import LiveOptions, On
 from gameway.errors import GamewayError
 from gameway.fields import entries
 from gameway.live.command import link_command
@@ -93,6 +93,16 @@ Where = Annotated[
         "the kernel's TCP; needs root. Its report has both side by side.",
     ),
 ]
+Source = Annotated[
+    str,
+    typer.Option(
+        help="What live runs stream: `scene` (built in), `x11:COMMAND` (a program on a screen of "
+        "its own) or `file:VIDEO`."
+    ),
+]
+Pcap = Annotated[
+    bool, typer.Option("--pcap", help="Keep the headers of all packets of live runs: pcapng.")
+]
 NoReport = Annotated[bool, typer.Option("--no-report", help="Leave out the HTML report.")]
 
 
@@ -108,6 +118,8 @@ def run_command(
     jobs: Jobs = None,
     folder: Out = None,
     no_report: NoReport = False,
+    source: Source = LiveOptions.source,
+    pcap: Pcap = False,
 ) -> None:
     """Run an experiment file and write its report.
 
@@ -118,7 +130,8 @@ def run_command(
 
     Next: open the report, or read the tables in Python with `gameway.Results.open("results/try")`.
     """
-    Sweep(file, on, runs, settings, parts, jobs, folder, not no_report).carry_out()
+    live = LiveOptions(source, pcap)
+    Sweep(file, on, runs, settings, parts, jobs, folder, not no_report, live).carry_out()
 
 
 @app.command()
@@ -131,6 +144,8 @@ def reproduce(
     jobs: Jobs = None,
     folder: Out = None,
     no_report: NoReport = False,
+    source: Source = LiveOptions.source,
+    pcap: Pcap = False,
 ) -> None:
     """Run an experiment that comes with Gameway: a paper's matrix, beside its published figures.
 
@@ -142,7 +157,8 @@ def reproduce(
     Next: open the report; published and simulated values stand side by side, with the difference.
     """
     found = library.find(name)
-    Sweep(found, on, runs, settings, parts, jobs, folder, not no_report).carry_out()
+    live = LiveOptions(source, pcap)
+    Sweep(found, on, runs, settings, parts, jobs, folder, not no_report, live).carry_out()
 
 
 @app.command()

@@ -26,6 +26,16 @@ class On(StrEnum):
     live = "live"
 
 
+@dataclass(frozen=True)
+class LiveOptions:
+    """How a live run is done: what an experiment does not say, as it is the same on all drivers."""
+
+    source: str = "scene"
+    """What is streamed: `scene`, `x11:COMMAND` or `file:PATH`."""
+    pcap: bool = False
+    """Whether the headers of all packets are kept, as the link saw them."""
+
+
 def _nothing_more(_experiment: Experiment, _runs: list[Run]) -> None:
     """Refuse nothing."""
 
@@ -53,12 +63,17 @@ class Driver:
 SIMULATOR = Driver(On.sim, folder.run_one)
 
 
-def driver(on: str) -> Driver:
-    """Give a driver by its name."""
+def driver(on: str, live: LiveOptions | None = None) -> Driver:
+    """Give a driver by its name; `live` says how it does live runs."""
     if on == On.sim:
+        if live not in {None, LiveOptions()}:
+            hint = "give --on live, too"
+            raise InputError(
+                "a source and a capture are of live runs", field="on", value=on, hint=hint
+            )
         return SIMULATOR
     if on == On.live:
-        from gameway.live import LIVE  # noqa: PLC0415 (only runs on live need it)
+        from gameway.live import live_driver  # noqa: PLC0415 (only runs on live need it)
 
-        return LIVE
+        return live_driver(live or LiveOptions())
     raise InputError("is no driver", field="on", value=on, hint="known are live, sim")

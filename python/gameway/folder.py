@@ -72,9 +72,10 @@ def _check_driver(folder: Path, found: dict[str, Any], manifest: dict[str, Any])
         problem = f"holds {words.get(before, before)} results, which must not be mixed with others"
         raise InputError(problem, file=folder, hint=OTHER_OUT)
     kept, own = found.get("live") or {}, manifest.get("live") or {}
-    for fact in ("host", "kernel"):
-        if kept.get(fact) != own.get(fact):
-            problem = f"holds results of another {fact} ({kept.get(fact)}), not to be mixed"
+    for fact, unsaid in {"host": None, "kernel": None, "source": "scene"}.items():
+        found_here = kept.get(fact, unsaid)
+        if found_here != own.get(fact, unsaid):
+            problem = f"holds results of another {fact} ({found_here}), not to be mixed"
             raise InputError(problem, file=folder, hint=OTHER_OUT)
 
 

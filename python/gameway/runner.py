@@ -22,7 +22,7 @@ from gameway.progress import Progress, Silent
 from gameway.results import RUNS, Results
 
 if TYPE_CHECKING:
-    from gameway.drivers import Driver, RunOne
+    from gameway.drivers import Driver, LiveOptions, RunOne
     from gameway.experiment import Experiment
 
 SHOWN_FAILURES = 3
@@ -53,6 +53,7 @@ def run(  # noqa: PLR0913 (all but two are named)
     jobs: int | None = None,
     progress: Progress | None = None,
     on: str = "sim",
+    live: LiveOptions | None = None,
     run_one: RunOne | None = None,
 ) -> Results:
     """Run all of an experiment that `out` does not hold yet, and open the results.
@@ -63,6 +64,7 @@ def run(  # noqa: PLR0913 (all but two are named)
         jobs: runs at a time; all cores if not given.
         progress: told of each finished run; silent if not given.
         on: "sim", in virtual time, or "live": on this machine in real time, one run at a time.
+        live: what live runs stream, and whether their packets are kept.
         run_one: computes one run (spec, spec to record, folder) instead of the driver's own way.
 
     Raises:
@@ -70,8 +72,8 @@ def run(  # noqa: PLR0913 (all but two are named)
         Interrupted: Ctrl-C.
         GamewayError: some runs failed; the others are finished and kept.
     """
-    path, own = Path(out), driver(on)
-    runs = check(experiment, on=on)
+    path, own = Path(out), driver(on, live)
+    runs = check(experiment, on=on, live=live)
     with folder.locked(path):
         manifest = _manifest(experiment, runs, own)
         before = folder.check_same(path, manifest)
@@ -91,12 +93,18 @@ def run(  # noqa: PLR0913 (all but two are named)
     return Results.open(path)
 
 
-def check(experiment: Experiment, out: str | Path | None = None, *, on: str = "sim") -> list[Run]:
+def check(
+    experiment: Experiment,
+    out: str | Path | None = None,
+    *,
+    on: str = "sim",
+    live: LiveOptions | None = None,
+) -> list[Run]:
     """Give the runs of an experiment, or refuse what `run` would refuse; nothing is run.
 
     The simulator builds every combination once, so that it refuses none after hours.
     """
-    runs, own = expand(experiment), driver(on)
+    runs, own = expand(experiment), driver(on, live)
     own.check(experiment, runs)
     if out is not None and Path(out).exists():
         folder.check_same(Path(out), _manifest(experiment, runs, own))

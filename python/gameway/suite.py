@@ -23,6 +23,7 @@ from gameway.runner import Interrupted
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
+    from gameway.drivers import LiveOptions
     from gameway.matrix import Run
     from gameway.progress import Progress
     from gameway.report.page import Page
@@ -80,13 +81,14 @@ def load_suite(folder: str | Path) -> Suite:
     return Suite(path.resolve().name, library.suite_title(path), parts)
 
 
-def run(
+def run(  # noqa: PLR0913 (all but two are named)
     suite: Suite,
     out: str | Path,
     *,
     jobs: int | None = None,
     progress: Progress | None = None,
     on: str = "sim",
+    live: LiveOptions | None = None,
 ) -> dict[str, Results]:
     """Run all of a suite that `out` does not hold yet, and open the results of its parts.
 
@@ -96,7 +98,10 @@ def run(
         GamewayError: some runs failed; the others are finished and kept.
     """
     path = Path(out)
-    runs = {name: runner.check(part, path / name, on=on) for name, part in suite.parts.items()}
+    runs = {
+        name: runner.check(part, path / name, on=on, live=live)
+        for name, part in suite.parts.items()
+    }
     _write_file(suite, path)
     total = sum(len(own) for own in runs.values())
     told = _Whole(progress or Silent())
@@ -105,7 +110,7 @@ def run(
     try:
         for name, part in suite.parts.items():
             try:
-                runner.run(part, path / name, jobs=jobs, progress=told, on=on)
+                runner.run(part, path / name, jobs=jobs, progress=told, on=on, live=live)
             except (InputError, Interrupted):
                 raise
             except GamewayError as error:

@@ -13,7 +13,7 @@ from rich.console import Console
 import gameway
 from gameway import library, progress, tables
 from gameway import suite as suites
-from gameway.drivers import On
+from gameway.drivers import LiveOptions, On
 from gameway.results import Results
 
 if TYPE_CHECKING:
@@ -42,6 +42,7 @@ class Sweep:
     jobs: int | None = None
     folder: Path | None = None
     report: bool = True
+    live: LiveOptions | None = None
 
     @property
     def overrides(self) -> list[str]:
@@ -69,7 +70,9 @@ class Sweep:
     def _run(self, experiment: Experiment) -> None:
         target = self.target(experiment.name)
         shown = progress.for_console(err)
-        results = gameway.run(experiment, target, jobs=self.jobs, progress=shown, on=self.on)
+        results = gameway.run(
+            experiment, target, jobs=self.jobs, progress=shown, on=self.on, live=self.live
+        )
         if self.on is On.live:
             self._simulate(experiment, target)
         _print_summary(results)
@@ -84,7 +87,7 @@ class Sweep:
         suite = (whole.only(self.parts) if self.parts else whole).with_overrides(self.overrides)
         target = self.target(suite.name)
         shown = progress.for_console(err)
-        suites.run(suite, target, jobs=self.jobs, progress=shown, on=self.on)
+        suites.run(suite, target, jobs=self.jobs, progress=shown, on=self.on, live=self.live)
         if self.on is On.live:
             for name, part in suite.parts.items():
                 self._simulate(part, target / name)

@@ -123,7 +123,9 @@ def test_missing_tools_are_told_with_their_packages(monkeypatch: pytest.MonkeyPa
 def as_live(monkeypatch: pytest.MonkeyPatch, **facts: str) -> None:
     """Let `on="live"` write little tables, on a machine with these facts."""
     driver = drivers.Driver(drivers.On.live, fake_run_one, facts=lambda: {"live": facts})
-    monkeypatch.setattr(runner, "driver", lambda on: driver if on == "live" else drivers.SIMULATOR)
+    monkeypatch.setattr(
+        runner, "driver", lambda on, _live: driver if on == "live" else drivers.SIMULATOR
+    )
 
 
 def test_live_and_simulated_results_do_not_mix(

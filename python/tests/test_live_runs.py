@@ -123,7 +123,9 @@ def test_a_part_that_dies_fails_the_run_with_its_words(
 ) -> None:
     config = plan.link_config
     monkeypatch.setattr(
-        plan, "link_config", lambda *given: config(*given) | {"path": {"capacity": "nonsense"}}
+        plan,
+        "link_config",
+        lambda *given, **named: config(*given, **named) | {"path": {"capacity": "nonsense"}},
     )
     prepare()
     with pytest.raises(gw.GamewayError, match=r"link died \(exit code \d\): error: .*"):
@@ -202,6 +204,45 @@ def test_what_a_killed_orchestrator_leaves_is_cleaned_by_the_next(tmp_path: Path
     assert LIVE.prepare is not None
     LIVE.prepare()
     assert of_process(process.pid) == []
+
+
+UPLOAD = """
+title = "An upload"
+duration = "5 s"
+[path]
+capacity = "20 Mb/s"
+base_rtt = "20 ms"
+[path.back]
+capacity = "5 Mb/s"
+queue = { kind = "drop-tail", size = "50 kB" }
+[[competitor]]
+name = "upload"
+kind = KIND
+direction = "up"
+start = "1 s"
+stop = "4 s"
+"""
+
+
+@pytest.mark.parametrize(
+    ("kind", "most"), [('"tcp"', 5.0), ('"udp"\nrate = "3 Mb/s"', 3.05)], ids=["tcp", "udp"]
+)
+def test_a_competitor_may_send_upwards(tmp_path: Path, kind: str, most: float) -> None:
+    results = gw.run(gw.loads(UPLOAD.replace("KIND", kind)), tmp_path / "out", on="live")
+    bins = results.bins().collect()
+    steady = pl.col("bin_start_ns").is_between(1_500_000_000, 3_000_000_000)
+    inside = bins.filter(steady & (pl.col("flow") == "upload"))
+    mbps = inside["received_bytes"].sum() * 8 / 2e6
+    assert 0.95 * most < mbps <= 1.01 * most
+    goodput = inside["received_payload_bytes"].sum() * 8 / 2e6
+    assert 0.9 * mbps < goodput < mbps
+    link = results.link().collect().group_by("link").agg(pl.col("busy_ns").sum())
+    busy = {str(name): nanos / 3e9 for name, nanos in link.iter_rows()}
+    # The way back carries it, and what carries downloads is all but idle.
+    assert busy.pop("back") > 0.9 * most / 5
+    assert max(busy.values()) < 0.1
+    window = results.controller().collect().filter(pl.col("variable") == "cwnd_bytes")
+    assert (window.height > 4) == (kind == '"tcp"')
 
 
 STREAMS = """

@@ -78,7 +78,8 @@ def test_flows_have_addresses_in_order() -> None:
     ]  # fmt: skip
     config = plan.link_config(own, plan.Place("/run/netns/s", "/run/netns/c", 7))
     assert config["path"]["capacity"] == "25 Mb/s"
-    assert config["flows"][1] == {"name": "download", "address": "10.77.0.2"}
+    download = {"name": "download", "address": "10.77.0.2", "upwards": False}
+    assert config["flows"][1] == download
 
 
 def test_the_kernel_is_asked_for_its_own_name_and_data_goes_down() -> None:

@@ -114,11 +114,24 @@ fn slices(config: EncoderConfig, pictures: &[Picture]) {
     }
 }
 
+/// The screen of DISPLAY, if there is one: best of the stream's size.
+#[cfg(feature = "x11")]
+fn screen(size: Size) {
+    use gameway_codec::capture::{self, Source};
+    let Ok(mut source) = capture::open(&Source::X11 { display: None }, size, FPS) else { return };
+    let mut canvas = Picture::black(size);
+    cost("capture, X11", FRAMES, |frame| {
+        source.next(Instant::ZERO, frame as u64, &mut canvas).expect("a screen");
+    });
+}
+
 fn main() {
     let size = Size::new(1280, 720).expect("an even size");
     let scene = Scene::new(1, size);
     let mut canvas = Picture::black(size);
     cost("scene", FRAMES, |frame| scene.draw(frame as u64, &mut canvas));
+    #[cfg(feature = "x11")]
+    screen(size);
     let mut pictures: Vec<_> = (0..FRAMES).map(|frame| scene.picture(frame as u64)).collect();
     cost("stamp, write", FRAMES, |frame| {
         let stamp = Stamp { frame: frame as u32, captured: Instant::ZERO, input: 0 };

@@ -42,6 +42,13 @@ impl Clock {
         tv_sec * NANOS_PER_SECOND + tv_nsec
     }
 
+    /// When the epoch is by the clock of the day, in nanoseconds since 1970 (as that clock is set now).
+    #[must_use]
+    pub fn epoch_since_1970_ns(&self) -> i64 {
+        let Timespec { tv_sec, tv_nsec } = clock_gettime(ClockId::Realtime);
+        tv_sec * NANOS_PER_SECOND + tv_nsec - Self::monotonic_ns() + self.epoch_ns
+    }
+
     /// The time since the epoch; before it, negative.
     #[must_use]
     pub fn now(&self) -> Instant {

@@ -28,6 +28,12 @@ pub fn encoders() -> Vec<(&'static str, &'static str)> {
     gameway_stream::encoders()
 }
 
+/// Whether the screen of an X11 server (":0") shows anything: it is not of one colour.
+#[pyfunction]
+pub fn screen_shows(python: Python<'_>, display: &str) -> PyResult<bool> {
+    python.detach(|| gameway_stream::screen_shows(display).map_err(|error| failed(&error)))
+}
+
 /// Serves a stream from a configuration (JSON) until its end, Ctrl-C or SIGTERM; `ready` is called once clients can
 /// come, with what the machine refused in the way of punctuality. Gives what happened as JSON.
 #[pyfunction]

@@ -28,6 +28,7 @@ pub use config::{ClientConfig, EncoderChoice, HostConfig, SourceConfig};
 pub use cpu::ThreadTime;
 pub use error::StreamError;
 pub use gameway_codec::encoder::available as encoders;
+pub use host::screen_shows;
 
 use gameway_media::Overhead;
 use gameway_units::Bytes;

@@ -20,8 +20,8 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 
 from gameway import _core, runner
-from gameway.drivers import SIMULATOR, On
-from gameway.results import MANIFEST, RUNS, Results
+from gameway.drivers import SIMULATOR, LiveOptions, On
+from gameway.results import MANIFEST, RUNS, Results, read_manifest
 
 if TYPE_CHECKING:
     from gameway.experiment import Experiment
@@ -55,13 +55,18 @@ def simulate(
     jobs: int | None = None,
     progress: Progress | None = None,
 ) -> Results:
-    """Run the simulated twin of the live results in `out`, or what of it is missing."""
+    """Run the simulated twin of the live results in `out`, or what of it is missing.
+
+    Beside a game or a video it streams what the experiment says: a recorded game if nothing.
+    """
 
     def run_one(spec: dict[str, Any], recorded: dict[str, Any], target: Path) -> None:
         added = link_jitter(spec["path"], live_run(Path(out), target.name))
         SIMULATOR.run_one(_with_path(spec, added), _with_path(recorded, added), target)
 
-    own = experiment.with_overrides(scene_videos(experiment))
+    streamed = (read_manifest(Path(out)).get("live") or {}).get("source", LiveOptions.source)
+    scene = streamed == LiveOptions.source
+    own = experiment.with_overrides(scene_videos(experiment)) if scene else experiment
     return runner.run(own, Path(out) / FOLDER, jobs=jobs, progress=progress, run_one=run_one)
 
 

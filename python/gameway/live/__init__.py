@@ -9,11 +9,13 @@ docs/live.md says what is measured where, and what such runs need.
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from gameway.drivers import Driver, On
+from gameway.drivers import Driver, LiveOptions, On
 from gameway.live import limits, namespaces, offers
 from gameway.live.plan import plan_of
+from gameway.live.sources import How, Source
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -21,7 +23,7 @@ if TYPE_CHECKING:
     from gameway.experiment import Experiment
     from gameway.matrix import Run
 
-__all__ = ["LIVE"]
+__all__ = ["LIVE", "live_driver"]
 
 ENDING_S = 1.5
 """From the end of a run's time to the next run: tables are written, namespaces are removed."""
@@ -29,9 +31,11 @@ ENDING_S = 1.5
 MINUTE_S = 60
 
 
-def _check(experiment: Experiment, runs: list[Run]) -> None:
+def _check(how: How, experiment: Experiment, runs: list[Run]) -> None:
     """Refuse what cannot run live: of the experiment, then of this machine."""
     limits.check(experiment)
+    if any(run.spec.get("stream") for run in runs):
+        how.source.check()
     namespaces.require()
     competing = any(run.spec.get("competitor") for run in runs)
     pinged = any(run.spec.get("ping") for run in runs)
@@ -39,10 +43,10 @@ def _check(experiment: Experiment, runs: list[Run]) -> None:
     offers.check_tools(needed)
 
 
-def _facts() -> dict[str, Any]:
+def _facts(how: How) -> dict[str, Any]:
     from gameway.live import lateness  # noqa: PLC0415 (as below)
 
-    found = offers.facts() | {"lateness_bound_ns": lateness.BOUND_NS}
+    found = offers.facts() | {"lateness_bound_ns": lateness.BOUND_NS, "source": how.source.fact()}
     return {"live": found}
 
 
@@ -55,10 +59,10 @@ def _expected(runs: list[Run]) -> str:
     return f"{many} in real time: about {told}"
 
 
-def _run_one(spec: dict[str, Any], recorded: dict[str, Any], target: Path) -> None:
+def _run_one(how: How, spec: dict[str, Any], recorded: dict[str, Any], target: Path) -> None:
     from gameway.live.run import run_one  # noqa: PLC0415 (polars is heavy; help must be quick)
 
-    run_one(spec, recorded, target)
+    run_one(spec, recorded, target, how)
 
 
 def _prepare() -> None:
@@ -73,13 +77,20 @@ def _stop() -> None:
     STOPPING.set()
 
 
-LIVE = Driver(
-    On.live,
-    _run_one,
-    check=_check,
-    facts=_facts,
-    most_jobs=1,
-    prepare=_prepare,
-    stop=_stop,
-    expected=_expected,
-)
+def live_driver(options: LiveOptions) -> Driver:
+    """Give the driver of live runs that are done so; InputError if they cannot be."""
+    how = How(Source.parse(options.source), options.pcap)
+    return Driver(
+        On.live,
+        partial(_run_one, how),
+        check=partial(_check, how),
+        facts=partial(_facts, how),
+        most_jobs=1,
+        prepare=_prepare,
+        stop=_stop,
+        expected=_expected,
+    )
+
+
+LIVE = live_driver(LiveOptions())
+"""With the built-in scene, and without a capture."""

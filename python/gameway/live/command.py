@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from enum import StrEnum
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 from rich.console import Console
 
 from gameway.errors import InputError
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
 
 err = Console(stderr=True)
 
@@ -46,6 +49,7 @@ FileOfPath = Annotated[Path | None, _option("The path of an experiment file.", "
 Nat = Annotated[bool, _option("Let the command reach what this machine reaches.", "--nat")]
 Backends = Annotated[Backend, _option("Our path in user space, or the kernel's queues by tc.")]
 Out = Annotated[Path | None, _option("Keep the tables here.", "--out", "-o")]
+Pcap = Annotated[Path | None, _option("Write the headers of all packets here: pcapng.")]
 
 
 def link_command(
@@ -64,6 +68,7 @@ def link_command(
     nat: Nat = False,
     backend: Backends = Backend.user,
     folder: Out = None,
+    pcap: Pcap = None,
 ) -> None:
     """Run a command behind an emulated path, in real time; needs root.
 
@@ -84,25 +89,34 @@ def link_command(
     path = links.path_of(options)
     links.check_command(command or [])
     if backend is Backend.tc:
-        if nat or folder is not None:
-            given = "--nat" if nat else "--out"
-            raise InputError("is not for --backend tc", file=given, hint="leave it out")
+        _refuse_for_tc({"--nat": nat, "--out": folder, "--pcap": pcap})
         code, told = links.run_on_kernel(path, command or [])
         _tell(told)
     else:
-        code = _in_user_space(path, command or [], folder, nat=nat)
+        code = _in_user_space(path, command or [], folder, pcap, nat=nat)
     raise SystemExit(code)
 
 
+def _refuse_for_tc(options: Mapping[str, object]) -> None:
+    for name, value in options.items():
+        if value:
+            raise InputError("is not for --backend tc", file=name, hint="leave it out")
+
+
 def _in_user_space(
-    path: dict[str, object], command: list[str], folder: Path | None, *, nat: bool
+    path: dict[str, object],
+    command: list[str],
+    folder: Path | None,
+    pcap: Path | None,
+    *,
+    nat: bool,
 ) -> int:
     """Run the command behind our path and tell what the link did; give the exit code."""
     from gameway.live import link as links  # noqa: PLC0415 (heavy; help must be quick)
     from gameway.live import summary  # noqa: PLC0415 (heavy; help must be quick)
 
     with links.tables_in(folder) as place:
-        result = links.run(path, command, place, nat=nat)
+        result = links.run(path, command, place, nat=nat, pcap=pcap)
         _tell(summary.lines(place, result.report))
     _tell(summary.warnings(result.report), style="yellow")
     return result.code

@@ -1,9 +1,10 @@
-"""Competitors of a live run: iperf3, whose data the kernel's TCP sends from server to client.
+"""Competitors of a live run: iperf3, whose data the kernel's TCP sends.
 
-Each has a server of its own on its own address. The client asks for the reverse direction (-R), so
-that the data comes from the server. Its connections need about four round trips until data flows
-(control connection, parameters, data connection, go), so a client begins that much earlier; at its
-stop it is interrupted, which resets the connection: what was under way is still delivered.
+Each has a server of its own on its own address. For data that goes down the client asks for the
+reverse direction (-R); with `direction = "up"` it sends itself. Its connections need about four
+round trips until data flows (control connection, parameters, data connection, go), so a client
+begins that much earlier; at its stop it is interrupted, which resets a download: what was under way
+is still delivered. The kernel goes on to send what an interrupted upload had written.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 from gameway import _core
 from gameway.errors import GamewayError
 from gameway.live import offers
-from gameway.live.plan import CLIENT, IPERF_PORT
+from gameway.live.plan import CLIENT, IPERF_PORT, goes_up
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -43,8 +44,9 @@ def server_command(plan: Plan, competitor: dict[str, Any]) -> list[str]:
 def client_command(plan: Plan, competitor: dict[str, Any]) -> list[str]:
     """The command of a competitor's client; it is interrupted at the competitor's stop."""
     command = ["iperf3", "--client", plan.address(competitor["name"]), "--bind", CLIENT,
-               "--port", str(IPERF_PORT), "--reverse", "--json", "--interval", str(INTERVAL_S),
+               "--port", str(IPERF_PORT), "--json", "--interval", str(INTERVAL_S),
                "--pacing-timer", str(PACING_US)]  # fmt: skip
+    command += [] if goes_up(competitor) else ["--reverse"]
     return command + (_udp(competitor) if competitor["kind"] == "udp" else _tcp(competitor))
 
 

@@ -10,15 +10,14 @@ if TYPE_CHECKING:
     from gameway.live.plan import Place, Plan
 
 SIZE = (1280, 720)
-SOURCE = {"kind": "scene"}
-"""A stream's pictures: the built-in moving scene, with the frame's counter and clock in them."""
-
 INPUT_INTERVAL = "250 ms"
 """From input to input of the scripted player: each shows how long its way to a picture is."""
 
 
-def host_config(plan: Plan, stream: dict[str, Any], place: Place, token: str) -> dict[str, Any]:
-    """What the host of a stream is told."""
+def host_config(
+    plan: Plan, stream: dict[str, Any], place: Place, token: str, source: dict[str, Any]
+) -> dict[str, Any]:
+    """What the host of a stream is told; `source` is where its pictures come from."""
     address = plan.address(stream["name"])
     record = plan.spec.get("record") or {}
     return {
@@ -29,7 +28,8 @@ def host_config(plan: Plan, stream: dict[str, Any], place: Place, token: str) ->
         "observe_interval": record.get("controller_interval"),
         "listen": f"{address}:{SIGNALLING_PORT}",
         "token": token,
-        "source": SOURCE,
+        "source": source,
+        "stamped": True,
         "size": list(SIZE),
     }
 

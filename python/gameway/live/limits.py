@@ -78,7 +78,7 @@ def _of_stream(at: At, stream: Stream) -> Iterator[Refusal]:
     yield from _of_controllers((*at, "controller"), stream.controller)
     for index, video in places(stream.video):
         if isinstance(video, dict):
-            hint = "a live stream encodes its own pictures, of the built-in scene: leave this out"
+            hint = "leave this out: what a live run streams is an option, --source file:VIDEO"
             problem = f"has frame sizes but no pictures and {ON_LIVE}"
             yield (*at, "video", *index), problem, video, hint
     for index, drift in places(stream.clock_drift):
@@ -123,10 +123,11 @@ def _of_tcp(at: At, competitor: Competitor) -> Iterator[Refusal]:
 
 
 def _of_way(at: At, flow: Stream | Competitor) -> Iterator[Refusal]:
-    """All flows of a live run share one way, from the server to the client."""
+    """All flows of a live run share one path; streams go from the server to the client."""
     fields = type(flow).model_fields
-    for key in ("via", "direction", "base_rtt", "header"):
+    one_way = ("direction",) if isinstance(flow, Stream) else ()
+    for key in ("via", *one_way, "base_rtt", "header"):
         for index, value in places(getattr(flow, key)):
             if value != fields[key].default:
-                hint = f"all flows share the path, from the server to the client; {SIMULATE}"
+                hint = f"all flows share the path, streams from server to client; {SIMULATE}"
                 yield (*at, key, *index), ON_LIVE, plain(value), hint

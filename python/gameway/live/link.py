@@ -175,7 +175,7 @@ def tables_in(wanted: Path | None) -> Iterator[Path]:
 
 @contextmanager
 def link(
-    path: dict[str, Any], folder: Path, *, nat: bool = False
+    path: dict[str, Any], folder: Path, *, nat: bool = False, pcap: Path | None = None
 ) -> Iterator[tuple[Namespaces, PartProcess, str]]:
     """Set up a link with a namespace behind it: the namespaces, the part, the outside's address."""
     with ExitStack() as stack:
@@ -185,6 +185,7 @@ def link(
         if nat:
             stack.enter_context(outside.nat(own))
         config = config_of(path, folder, spaces, own.device)
+        config["pcap"] = None if pcap is None else str(pcap.absolute())
         part = PartProcess("link", config, spaces.name("router"), folder)
         yield spaces, stack.enter_context(part), own.address
 
@@ -203,10 +204,15 @@ def run_on_kernel(path: dict[str, Any], command: Sequence[str]) -> tuple[int, li
 
 
 def run(
-    path: dict[str, Any], command: Sequence[str], folder: Path, *, nat: bool = False
+    path: dict[str, Any],
+    command: Sequence[str],
+    folder: Path,
+    *,
+    nat: bool = False,
+    pcap: Path | None = None,
 ) -> LinkResult:
-    """Run a command behind a link of this path; tables go to `folder`."""
-    with termination_raises(), link(path, folder, nat=nat) as (spaces, part, address):
+    """Run a command behind a link of this path; tables go to `folder`, packets to `pcap`."""
+    with termination_raises(), link(path, folder, nat=nat, pcap=pcap) as (spaces, part, address):
         environment = {**os.environ, outside.VARIABLE: address}
         code = _command(["ip", "netns", "exec", spaces.name("client"), *command], environment)
         # What is under way arrives: a server outside hears that its connections are closed.

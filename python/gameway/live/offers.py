@@ -44,8 +44,10 @@ TOOLS: Mapping[str, tuple[tuple[str, ...], str]] = {
     "setpriv": (("setpriv", "--version"), "util-linux"),
     "nsenter": (("nsenter", "--version"), "util-linux"),
     "sysctl": (("sysctl", "--version"), "procps"),
+    "Xvfb": ((), "xvfb"),
+    "ffmpeg": (("ffmpeg", "-version"), "ffmpeg"),
 }
-"""How each tool tells its version, and the package of Debian that has it."""
+"""How each tool tells its version, if it does, and the package of Debian that has it."""
 
 
 def algorithms() -> list[str]:
@@ -91,7 +93,7 @@ def facts() -> dict[str, object]:
 @cache
 def versions() -> dict[str, str]:
     """Give the versions of the tools that are there."""
-    found = {name: _version(command) for name, (command, _) in TOOLS.items()}
+    found = {name: _version(command) for name, (command, _) in TOOLS.items() if command}
     return {name: version for name, version in found.items() if version}
 
 

@@ -20,6 +20,9 @@ DEVICE = "gw0"
 SIGNALLING_PORT = 8443
 IPERF_PORT = 5201
 
+PCAP = "packets.pcapng"
+"""Of the link's folder: the headers of all packets."""
+
 LINK, HOST, CLIENT_PART = "link", "host", "client"
 
 SECOND = 1_000_000_000
@@ -37,6 +40,8 @@ class Flow:
 
     name: str
     address: str
+    upwards: bool = False
+    """Whether its data goes from the client to the server."""
 
 
 @dataclass(frozen=True)
@@ -94,12 +99,20 @@ def flows_of(spec: dict[str, Any], kind: str) -> list[dict[str, Any]]:
     return [{"name": DEFAULT_NAMES[kind], **flow} for flow in spec.get(kind) or []]
 
 
+def goes_up(flow: dict[str, Any]) -> bool:
+    """Whether a flow's data goes from the client to the server."""
+    return flow.get("direction") == "up"
+
+
 def plan_of(spec: dict[str, Any]) -> Plan:
     """Make the plan of a run."""
     flows = (*flows_of(spec, "stream"), *flows_of(spec, "competitor"))
-    names = [str(flow["name"]) for flow in flows]
-    names += [PING] if spec.get(PING) else []
-    addressed = tuple(Flow(name, f"{SERVER_NET}{index + 1}") for index, name in enumerate(names))
+    names = [(str(flow["name"]), goes_up(flow)) for flow in flows]
+    names += [(PING, False)] if spec.get(PING) else []
+    addressed = tuple(
+        Flow(name, f"{SERVER_NET}{number}", upwards)
+        for number, (name, upwards) in enumerate(names, start=1)
+    )
     return Plan(
         spec=spec,
         flows=addressed,
@@ -117,7 +130,7 @@ class Place:
     epoch_ns: int
 
 
-def link_config(plan: Plan, place: Place) -> dict[str, Any]:
+def link_config(plan: Plan, place: Place, *, pcap: bool = False) -> dict[str, Any]:
     """What the link is told."""
     record = plan.spec.get("record") or {}
     return {
@@ -126,8 +139,11 @@ def link_config(plan: Plan, place: Place) -> dict[str, Any]:
         "duration": plan.spec["duration"],
         "path": plan.spec["path"],
         "record": record,
-        "flows": [{"name": flow.name, "address": flow.address} for flow in plan.flows],
+        "flows": [
+            {"name": flow.name, "address": flow.address, "upwards": flow.upwards}
+            for flow in plan.flows
+        ],
         "server": {"namespace": place.server, "device": DEVICE},
         "client": {"namespace": place.client, "device": DEVICE},
-        "pcap": None,
+        "pcap": PCAP if pcap else None,
     }

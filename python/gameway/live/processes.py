@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING
 from gameway.errors import GamewayError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Mapping, Sequence
     from pathlib import Path
     from threading import Event
 
@@ -82,7 +82,14 @@ class Supervisor:
     stopping: Event
     processes: list[Process] = field(default_factory=list)
 
-    def start(self, name: str, command: Sequence[str], *, may_end: bool = False) -> Process:
+    def start(
+        self,
+        name: str,
+        command: Sequence[str],
+        *,
+        may_end: bool = False,
+        environment: Mapping[str, str] | None = None,
+    ) -> Process:
         """Start a process; its output goes to NAME.out and NAME.err."""
         out, err = self.logs / f"{name}.out", self.logs / f"{name}.err"
         with out.open("wb") as stdout, err.open("wb") as stderr:
@@ -91,7 +98,7 @@ class Supervisor:
                 stdin=subprocess.DEVNULL,
                 stdout=stdout,
                 stderr=stderr,
-                env=os.environ | {"LC_ALL": "C", "PYTHONUNBUFFERED": "1"},
+                env=os.environ | {"LC_ALL": "C", "PYTHONUNBUFFERED": "1"} | dict(environment or {}),
                 process_group=0,
             )
         started = Process(name, popen, out, err, may_end)

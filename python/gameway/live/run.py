@@ -24,6 +24,8 @@ from gameway.live.namespaces import clean
 from gameway.live.plan import CLIENT_PART, HOST, LINK, PING, Place
 from gameway.live.process import program
 from gameway.live.processes import Process, Supervisor, TooLate
+from gameway.live.screens import Screen, Wanted
+from gameway.live.sources import BUILT_IN, How, Kind
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -45,30 +47,37 @@ def prepare() -> None:
     clean()
 
 
-def run_one(spec: dict[str, Any], recorded: dict[str, Any], target: Path) -> None:
+def run_one(
+    spec: dict[str, Any],
+    recorded: dict[str, Any],
+    target: Path,
+    how: How = BUILT_IN,
+) -> None:
     """Carry out one run into the folder `target`, all or nothing."""
-    folder.whole(recorded, target, lambda partial: _carry_out(plan.plan_of(spec), partial))
+    own = plan.plan_of(spec)
+    folder.whole(recorded, target, lambda partial: _carry_out(own, how, partial))
 
 
-def _carry_out(own: Plan, target: Path) -> None:
+def _carry_out(own: Plan, how: How, target: Path) -> None:
     parts = target / PARTS
     with Ends() as ends:
         ends.connect(len(own.flows))
-        found = _in_time(own, ends, target)
+        found = _in_time(own, how, ends, target)
     for name, table in merge(found).items():
         table.write_parquet(target / f"{name}.parquet")
-    for packets in parts.glob(f"{LINK}/packets.parquet"):
+    for packets in parts.glob(f"{LINK}/packets.*"):
         packets.rename(target / packets.name)
     shutil.rmtree(parts)
 
 
-def _in_time(own: Plan, ends: Ends, target: Path) -> Parts:
+def _in_time(own: Plan, how: How, ends: Ends, target: Path) -> Parts:
     """Let a run go by; where its parts are not ready in time, again with twice the time."""
     for factor in (1, *FACTORS):
         PATIENCE.factor = max(PATIENCE.factor, factor)
         supervisor = Supervisor(fresh(target / RAW), STOPPING)
-        stage = Stage(own, ends, supervisor, fresh(target / PARTS))
+        stage = Stage(own, how, ends, supervisor, fresh(target / PARTS))
         try:
+            stage.show()
             stage.set_up(round(own.setup_ns * PATIENCE.factor))
             stage.play()
             return stage.collect()
@@ -104,6 +113,7 @@ class Stage:
     """The processes of one run, and what is to happen when."""
 
     plan: Plan
+    how: How
     ends: Ends
     supervisor: Supervisor
     parts: Path
@@ -116,14 +126,27 @@ class Stage:
     """Clients of iperf3, by competitor."""
     servers: dict[str, Process] = field(default_factory=dict)
     pinging: Process | None = None
+    screens: dict[str, Screen] = field(default_factory=dict)
+    """Of streams whose pictures a program draws."""
+
+    def show(self) -> None:
+        """Let the programs that are streamed draw: they may take longer than the parts."""
+        if self.how.source.kind is Kind.x11:
+            wanted = Wanted(self.how.source.command, hosts.SIZE)
+            for stream in self.plan.streams:
+                name = stream["name"]
+                own = self._folder(f"screen-{name}")
+                self.screens[name] = Screen.open(self.supervisor, self.ends, name, wanted, own)
 
     def set_up(self, within_ns: int) -> None:
         """Start all that must be there before time zero, which is so long from now."""
         self.epoch_ns = time.monotonic_ns() + within_ns
         place = Place(str(self.ends.path("server")), str(self.ends.path("client")), self.epoch_ns)
-        self._part(LINK, LINK, "router", plan.link_config(self.plan, place))
+        self._part(LINK, LINK, "router", plan.link_config(self.plan, place, pcap=self.how.pcap))
         for stream in self.plan.streams:
-            config = hosts.host_config(self.plan, stream, place, self.token)
+            screen = self.screens.get(stream["name"])
+            source = self.how.source.config(screen.display if screen else None)
+            config = hosts.host_config(self.plan, stream, place, self.token, source)
             host = self._part(f"{HOST}-{stream['name']}", HOST, "server", config)
             host.may_end = bool(stream.get("stop"))
         self._servers()
@@ -136,7 +159,9 @@ class Stage:
     def play(self) -> None:
         """Let the run go by: each thing at its time."""
         self._route_ecn()
-        todo: list[tuple[int, int, Callable[[], None]]] = []
+        todo: list[tuple[int, int, Callable[[], None]]] = [
+            (0, -1 - number, screen.begin) for number, screen in enumerate(self.screens.values())
+        ]
         for one in self.plan.competitors:
             begin, stop = competitors.start_ns(self.plan, one), self.plan.span(one).stop_ns
             todo.append((begin, len(todo), lambda one=one: self._begin(one)))  # type: ignore[misc]
@@ -150,27 +175,34 @@ class Stage:
 
     def collect(self) -> Parts:
         """End the tools, let the parts end, and give what all of them left."""
+        for screen in self.screens.values():
+            screen.end()
         if self.pinging is not None:
             self.supervisor.interrupt(self.pinging)
         for process in self.own:
             process.ended_ns = time.monotonic_ns()
         for process in self.own:
             self.supervisor.finish(process)
-        found = {one["name"]: self._competition(one["name"]) for one in self.plan.competitors}
+        found = {one["name"]: self._competition(one) for one in self.plan.competitors}
         return Parts(self.plan.duration_ns, self.folders, found, self._pongs())
 
     def _part(self, name: str, kind: str, where: str, config: dict[str, Any]) -> Process:
         """Start a part in its namespace."""
-        own = self.parts / name
-        own.mkdir()
+        own = self._folder(name)
         file = self.parts / f"{name}.json"
         file.write_text(json.dumps(config | {"folder": str(own)}, indent=1), encoding="utf-8")
         file.chmod(0o600)
         command = program(kind, file)
         process = self.supervisor.start(name, self.ends.command(where, command))
-        self.folders.append(own)
         self.own.append(process)
         return process
+
+    def _folder(self, name: str) -> Path:
+        """Make the folder of a part, whose tables are merged."""
+        own = self.parts / name
+        own.mkdir()
+        self.folders.append(own)
+        return own
 
     def _wait_ready(self) -> None:
         """Wait until all parts that were started are set up."""
@@ -212,14 +244,17 @@ class Stage:
         inside = self.ends.command("client", command)
         self.pinging = self.supervisor.start(PING, inside)
 
-    def _competition(self, name: str) -> Competition:
-        client = self.clients[name]
-        received = competitors.intervals(client.out)
+    def _competition(self, competitor: dict[str, Any]) -> Competition:
+        """What iperf3 told: its client is the one that was interrupted, and knows when it began."""
+        client, server = (kind[competitor["name"]] for kind in (self.clients, self.servers))
+        at_client = competitors.intervals(client.out)
         ended_ns = (client.ended_ns or time.monotonic_ns()) - self.epoch_ns
-        start_ns = ended_ns - round(received[-1].stop_s * 1e9)
-        self.supervisor.interrupt(self.servers[name])
-        sent = competitors.intervals(self.servers[name].out)
-        return Competition(start_ns, received, sent)
+        start_ns = ended_ns - round(at_client[-1].stop_s * 1e9)
+        self.supervisor.interrupt(server)
+        at_server = competitors.intervals(server.out)
+        if plan.goes_up(competitor):
+            return Competition(start_ns, received=at_server, sent=at_client)
+        return Competition(start_ns, received=at_client, sent=at_server)
 
     def _pongs(self) -> list[pings.Pong]:
         interval = self.plan.ping_interval_ns

@@ -72,6 +72,7 @@ WARNINGS = {
     "dropped_by_kernel": "packets were dropped by the kernel in front of the link",
     "refused_by_kernel": "packets were refused by the kernel behind the link",
     "malformed_packets": "packets were no whole IP packets (an MTU above 2048?)",
+    "not_captured": "packets are not in the capture: the disk was too slow",
     "no_room": "times there was no memory for a packet",
 }
 

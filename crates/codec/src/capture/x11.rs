@@ -11,14 +11,21 @@
 
 use super::{CaptureError, FrameSource};
 use crate::{Picture, Size};
+use dcv_color_primitives::{ColorSpace, ImageFormat, PixelFormat, convert_image};
 use gameway_units::Instant;
 use std::fs::File;
 use std::os::unix::fs::FileExt;
 use x11rb::connection::Connection;
 use x11rb::protocol::shm::{self, ConnectionExt as _};
-use x11rb::protocol::xproto::{ImageFormat, ImageOrder, Window};
+use x11rb::protocol::xproto::{self, ImageOrder, Window};
 use x11rb::rust_connection::RustConnection;
-use yuv::{BufferStoreMut, YuvConversionMode, YuvPlanarImageMut, YuvRange, YuvStandardMatrix};
+
+/// What the server gives.
+const BGRA: ImageFormat =
+    ImageFormat { pixel_format: PixelFormat::Bgra, color_space: ColorSpace::Rgb, num_planes: 1 };
+/// What encoders take.
+const I420: ImageFormat =
+    ImageFormat { pixel_format: PixelFormat::I420, color_space: ColorSpace::Bt709, num_planes: 3 };
 
 /// An X11 screen.
 pub struct X11Screen {
@@ -84,27 +91,25 @@ impl X11Screen {
             (stride / 4) as u16,
             height as u16,
             !0,
-            ImageFormat::Z_PIXMAP.into(),
+            xproto::ImageFormat::Z_PIXMAP.into(),
             self.segment,
             0,
         )?;
         reply.reply()?;
         self.memory.read_exact_at(&mut self.bgra, 0)?;
-        let [luma, blue, red] = self.screen.planes_mut();
-        let (chroma, size) = (width as u32 / 2, (width as u32, height as u32));
-        let mut planar = YuvPlanarImageMut {
-            y_plane: BufferStoreMut::Borrowed(luma),
-            y_stride: size.0,
-            u_plane: BufferStoreMut::Borrowed(blue),
-            u_stride: chroma,
-            v_plane: BufferStoreMut::Borrowed(red),
-            v_stride: chroma,
-            width: size.0,
-            height: size.1,
-        };
-        let (range, matrix) = (YuvRange::Limited, YuvStandardMatrix::Bt709);
-        let mode = YuvConversionMode::Balanced;
-        yuv::bgra_to_yuv420(&mut planar, &self.bgra, stride as u32, range, matrix, mode)?;
+        let size = (width as u32, height as u32);
+        let planes = [width, width / 2, width / 2];
+        convert_image(
+            size.0,
+            size.1,
+            &BGRA,
+            Some(&[stride]),
+            &[&self.bgra],
+            &I420,
+            Some(&planes),
+            &mut self.screen.planes_mut(),
+        )
+        .map_err(|error| error.to_string())?;
         Ok(())
     }
 }

@@ -31,7 +31,7 @@ pub struct LinkConfig {
     pub client: DeviceConfig,
     /// Where the tables go; it must exist.
     pub folder: PathBuf,
-    /// Not here: a capture at the devices is tcpdump's business.
+    /// A capture of the headers of all packets (pcapng), in `folder` if it is no absolute path; none if not given.
     pub pcap: Option<PathBuf>,
 }
 
@@ -78,9 +78,6 @@ impl LinkConfig {
         if self.flows.len() > MOST_FLOWS {
             let why = format!("{} flows; at most {MOST_FLOWS} are told apart", self.flows.len());
             return Err(spec_error("flows", why));
-        }
-        if self.pcap.is_some() {
-            return Err(spec_error("pcap", "run tcpdump on a device of the link instead"));
         }
         self.check_flows()
     }

@@ -1,10 +1,12 @@
 //! `gameway link`: the path of an experiment between two TUN devices, in real time.
 
+mod capture;
 mod config;
 mod flows;
 mod packet;
 mod packet_log;
 mod path;
+mod pcapng;
 mod pool;
 mod relay;
 pub mod wire;

@@ -4,11 +4,13 @@
 //! [`LivePath::advance`] replays what should have happened, and how late each packet was is counted. What
 //! comes is stamped with the time at which it is read.
 
+use super::capture::Capture;
 use super::config::LinkConfig;
 use super::flows::Flows;
 use super::packet::Direction;
 use super::packet_log::PacketLog;
 use super::path::{Arrived, LivePath};
+use super::pcapng::Passed;
 use super::wire;
 use crate::clock::{self, Clock};
 use crate::lateness::{Lateness, LatenessSummary};
@@ -70,18 +72,21 @@ pub struct Counts {
     pub refused_by_kernel: u64,
     /// Packets that found no room in memory.
     pub no_room: u64,
+    /// Packets that passed an end of the path and are not in the capture.
+    pub not_captured: u64,
 }
 
 impl Counts {
     /// Names as in the table of events.
     #[must_use]
-    pub const fn named(&self) -> [(&'static str, u64); 5] {
+    pub const fn named(&self) -> [(&'static str, u64); 6] {
         [
             ("other_packets", self.others),
             ("malformed_packets", self.malformed),
             ("dropped_by_kernel", self.dropped_by_kernel),
             ("refused_by_kernel", self.refused_by_kernel),
             ("no_room", self.no_room),
+            ("not_captured", self.not_captured),
         ]
     }
 }
@@ -97,6 +102,7 @@ pub struct Relay {
     /// Where packets of either direction come from: the server's and the client's.
     devices: [Tun; 2],
     lateness: Lateness,
+    capture: Capture,
     counts: Counts,
     /// What the kernel had dropped before.
     dropped_before: u64,
@@ -126,18 +132,21 @@ impl Relay {
             |one: &super::config::DeviceConfig| Tun::attach(one.namespace.as_deref(), &one.device);
         let mut devices = [attach(&config.server)?, attach(&config.client)?];
         let dropped_before = dropped(&mut devices)?;
+        let clock = config.clock();
+        let pcap = config.pcap.as_ref().map(|file| config.folder.join(file));
         Ok(Self {
-            clock: config.clock(),
+            clock,
             end,
             seed: config.seed,
             path,
             flows,
             devices,
             lateness: Lateness::create(&config.folder, PART)?,
+            capture: Capture::create(pcap.as_deref(), clock.epoch_since_1970_ns())?,
             counts: Counts::default(),
             dropped_before,
             arrived: Vec::new(),
-            woken: config.clock().now(),
+            woken: clock.now(),
         })
     }
 
@@ -176,11 +185,13 @@ impl Relay {
             if packet.ecn == Ecn::Ce {
                 wire::mark(bytes);
             }
-            let device = &self.devices[1 - packet.direction.index()];
-            self.lateness.add(due, self.clock.now());
+            let out = 1 - packet.direction.index();
+            let handed_over = self.clock.now();
+            self.lateness.add(due, handed_over);
             // The kernel refuses what it cannot take now, as an interface does; the link goes on.
-            if device.write(bytes).is_err() {
-                self.counts.refused_by_kernel += 1;
+            match self.devices[out].write(bytes) {
+                Ok(()) => self.capture.add(handed_over, out, Passed::Out, bytes),
+                Err(_) => self.counts.refused_by_kernel += 1,
             }
             self.path.pool.give(packet.slot);
         }
@@ -202,10 +213,15 @@ impl Relay {
                 return Ok(false);
             };
             let bytes = &mut bytes[..length];
-            if self.clock.now() < Instant::ZERO {
+            let now = self.clock.now();
+            self.capture.add(now, direction.index(), Passed::In, bytes);
+            if now < Instant::ZERO {
                 // Before the run, while its parts find each other, the link is a wire.
-                let other = &self.devices[1 - direction.index()];
-                self.counts.refused_by_kernel += u64::from(other.write(bytes).is_err());
+                let out = 1 - direction.index();
+                match self.devices[out].write(bytes) {
+                    Ok(()) => self.capture.add(now, out, Passed::Out, bytes),
+                    Err(_) => self.counts.refused_by_kernel += 1,
+                }
                 self.path.pool.give(slot);
                 continue;
             }
@@ -215,7 +231,6 @@ impl Relay {
                 continue;
             };
             let packet = self.flows.packet(direction, slot, bytes, &parsed);
-            let now = self.clock.now();
             // What was due before this packet came happens before it.
             self.path.advance(now, &mut self.arrived)?;
             self.path.arrive(now, packet)?;
@@ -248,6 +263,7 @@ impl Relay {
         self.counts.dropped_by_kernel =
             dropped(&mut self.devices)?.saturating_sub(self.dropped_before);
         let lateness = self.lateness.finish()?;
+        self.counts.not_captured = self.capture.finish(now)?;
         let counts = self.counts;
         let mut figures: Vec<(&str, f64)> =
             counts.named().map(|(name, count)| (name, count as f64)).into();

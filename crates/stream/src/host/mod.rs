@@ -7,3 +7,4 @@ pub mod session;
 mod sources;
 
 pub use run::{HostReport, run};
+pub use sources::screen_shows;

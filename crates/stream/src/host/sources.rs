@@ -1,9 +1,13 @@
 //! From a configuration to what makes pictures and what encodes them.
 
 use crate::{EncoderChoice, HostConfig, SourceConfig, StreamError};
-use gameway_codec::Size;
-use gameway_codec::capture::{self, FrameSource, Source};
+use gameway_codec::capture::{self, CaptureError, FrameSource, Source};
 use gameway_codec::encoder::{self, EncoderConfig, EncoderError, VideoEncoder};
+use gameway_codec::{Picture, Size};
+use gameway_units::Instant;
+
+/// The size to which a screen is made smaller to see whether it shows anything.
+const LOOKED_AT: (u32, u32) = (320, 180);
 
 /// What opens an encoder, again and again.
 pub type OpenEncoder = Box<dyn FnMut() -> Result<Box<dyn VideoEncoder>, EncoderError> + Send>;
@@ -23,6 +27,21 @@ pub fn source(config: &HostConfig) -> Result<Box<dyn FrameSource>, StreamError> 
     };
     capture::open(&source, size(config)?, config.stream.frame_rate)
         .map_err(|error| refuse("source", error.to_string()))
+}
+
+/// Whether the screen of an X11 server (":0") shows anything: it is not of one colour.
+///
+/// # Errors
+/// If there is no such screen, or this build cannot capture one.
+pub fn screen_shows(display: &str) -> Result<bool, StreamError> {
+    let failed = |error: CaptureError| refuse("source", error.to_string());
+    let size =
+        Size::new(LOOKED_AT.0, LOOKED_AT.1).map_err(|error| refuse("size", error.to_string()))?;
+    let mut screen = capture::open(&Source::X11 { display: Some(display.to_owned()) }, size, 1)
+        .map_err(failed)?;
+    let mut picture = Picture::black(size);
+    screen.next(Instant::ZERO, 0, &mut picture).map_err(failed)?;
+    Ok(picture.planes().iter().any(|plane| plane.iter().any(|sample| *sample != plane[0])))
 }
 
 /// What opens encoders; one is opened to see that it can be.

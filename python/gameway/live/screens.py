@@ -1,0 +1,144 @@
+"""Screens of a live run: for each stream a virtual X server (Xvfb) and a program that draws on it.
+
+Both run in the namespace of the router, which has no way out: a program that looks for servers of
+its own puts no packet among those that are measured, and what it leaves running is found by the
+namespace. The program has a home of its own, so that no user's settings change what is shown.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import polars as pl
+
+from gameway import _core
+from gameway.errors import GamewayError
+from gameway.live import schema, sources
+from gameway.live.processes import Process, Supervisor, TooLate
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from gameway.live.ends import Ends
+
+SHOWN_WITHIN_S = 20.0
+"""Longer no program may take to draw something: a game reads its data first."""
+SERVER_WITHIN_S = 10.0
+DEPTH = 24
+SERVER = ("Xvfb", "-displayfd", "1", "-noreset", "-nolisten", "tcp")
+"""It says its display's number, and stays as it is when a first look at it ends."""
+TICK_NS = 1_000_000_000 // os.sysconf("SC_CLK_TCK")
+ENVIRONMENT = {"SDL_AUDIODRIVER": "dummy", "SDL_VIDEO_WINDOW_POS": "0,0", "SDL_RENDER_VSYNC": "1"}
+"""For games on SDL, as most are: no sound, the window in the corner, and no more pictures than a
+display shows (60 a second), where a virtual screen would let a game draw all that a core can."""
+OF_A_SESSION = ("XAUTHORITY", "WAYLAND_DISPLAY", "DBUS_SESSION_BUS_ADDRESS")
+"""Of the user's own desktop: not for a program on another screen."""
+
+
+@dataclass
+class Screen:
+    """A screen and the program on it."""
+
+    stream: str
+    server: Process
+    program: Process
+    display: str
+    folder: Path
+    _spent_ns: dict[str, int]
+
+    @classmethod
+    def open(
+        cls, supervisor: Supervisor, ends: Ends, stream: str, what: Wanted, folder: Path
+    ) -> Screen:
+        """Make a screen, start the program, and wait until it shows something."""
+        width, height = what.size
+        screen = f"{width}x{height}x{DEPTH}"
+        server = supervisor.start(
+            f"screen-{stream}", ends.command("router", [*SERVER, "-screen", "0", screen])
+        )
+        display = _display(supervisor, server)
+        environment = {**ENVIRONMENT, "DISPLAY": display, "HOME": str(folder)}
+        environment["PATH"] = sources.search_path()
+        inside = ends.command("router", ["env", *_without(), *what.command])
+        program = supervisor.start(f"game-{stream}", inside, environment=environment)
+        _await_picture(supervisor, program, display)
+        return cls(stream, server, program, display, folder, {})
+
+    def begin(self) -> None:
+        """Note the processor time that was spent before the run."""
+        self._spent_ns = self._processor_ns()
+
+    def end(self) -> None:
+        """Write the table `cpu`: what the program and its screen spent in the run."""
+        part = f"screen-{self.stream}"
+        spent = self._processor_ns()
+        rows = [(part, name, ns - self._spent_ns.get(name, 0)) for name, ns in spent.items()]
+        kinds = {name: pl.String if kind is schema.NAME else kind
+                 for name, kind in schema.CPU.items()}  # fmt: skip
+        pl.DataFrame(rows, schema=kinds, orient="row").write_parquet(self.folder / "cpu.parquet")
+
+    def _processor_ns(self) -> dict[str, int]:
+        return {
+            "Xvfb": processor_ns(self.server.popen.pid),
+            "program": processor_ns(self.program.popen.pid),
+        }
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """What is to be on a screen."""
+
+    command: Sequence[str]
+    size: tuple[int, int]
+
+
+def processor_ns(group: int) -> int:
+    """Give the processor time of a group of processes, those that have ended included (proc(5))."""
+    spent = 0
+    for file in Path("/proc").glob("[0-9]*/stat"):
+        try:
+            fields = file.read_text(encoding="utf-8", errors="replace").rpartition(")")[2].split()
+        except OSError:
+            continue
+        # Fields 5 (process group) and 14 to 17 (own time, that of children that were waited for).
+        if int(fields[2]) == group:
+            spent += sum(int(field) for field in fields[11:15])
+    return spent * TICK_NS
+
+
+def _without() -> list[str]:
+    """Give arguments of env(1) that leave out what belongs to the user's own desktop and home."""
+    own = [name for name in os.environ if name.startswith("XDG_")]
+    return [word for name in (*OF_A_SESSION, *own) for word in ("-u", name)]
+
+
+def _display(supervisor: Supervisor, server: Process) -> str:
+    """Wait until the X server says which display it is."""
+
+    def said() -> str:
+        return server.out.read_text(encoding="ascii", errors="replace")
+
+    until_ns = time.monotonic_ns() + round(SERVER_WITHIN_S * 1e9)
+    supervisor.wait_for(lambda: said().endswith("\n"), until_ns, "Xvfb did not start in time")
+    return f":{said().strip()}"
+
+
+def _await_picture(supervisor: Supervisor, program: Process, display: str) -> None:
+    """Wait until the screen is not of one colour any more."""
+
+    def shows() -> bool:
+        try:
+            return _core.screen_shows(display)
+        except ValueError as error:
+            raise GamewayError(str(error)) from None
+
+    until_ns = time.monotonic_ns() + round(SHOWN_WITHIN_S * 1e9)
+    try:
+        supervisor.wait_for(shows, until_ns, "")
+    except TooLate:
+        told = f"{program.name} showed nothing within {SHOWN_WITHIN_S:.0f} s: it said: "
+        raise GamewayError(told + program.last_words()) from None
