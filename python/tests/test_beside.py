@@ -160,6 +160,7 @@ def test_the_twin_has_the_lateness_of_its_live_run_as_jitter(
             high | {"window_start_ns": 0, "part": "host", "packets": 9000, "wake_ups": 8000},
         ]
         schema.shaped(pl.DataFrame(rows), schema.LATENESS).write_parquet(run / "lateness.parquet")
+        (run / "pings.parquet").unlink()
     experiment = gw.loads(TEXT)
     simulated = twin.simulate(experiment, live)
     specs = {
@@ -175,7 +176,26 @@ def test_the_twin_has_the_lateness_of_its_live_run_as_jitter(
     assert sorted(found) == list(range(len(runs)))
     for index, jitter in found.items():
         buckets = [["0 ns", "10000 ns", 175], ["40000 ns", "50000 ns", index]]
-        assert jitter == {"kind": "histogram", "buckets": buckets}
+        assert jitter == {"kind": "histogram", "buckets": buckets, "times": 2}
     own = {"jitter": {"deviation": "1 ms"}}
     assert twin.link_jitter(own, runs[0]) == {}
     assert twin.link_jitter({}, None) == {}
+
+
+@pytest.mark.parametrize(
+    ("rtts_ns", "constant_ns"),
+    [
+        # 20.2 ms instead of 20: a quarter for each of four wake-ups, of which 10 us is lateness.
+        ([20_200_000, 25_000_000, None], 40_000),
+        # Faster than the lateness that all had, or held up by a queue: nothing is known.
+        ([20_020_000], 0),
+        ([20_500_000], 0),
+        ([None], 0),
+    ],
+)
+def test_what_the_devices_take_is_told_by_the_fastest_ping(
+    rtts_ns: list[int | None], constant_ns: int, tmp_path: Path
+) -> None:
+    rows = {"sent_ns": list(range(len(rtts_ns))), "rtt_ns": rtts_ns}
+    pl.DataFrame(rows, schema=schema.PINGS).write_parquet(tmp_path / "pings.parquet")
+    assert twin.constant_ns({"base_rtt": "20 ms"}, tmp_path, 10_000) == constant_ns
