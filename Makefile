@@ -17,8 +17,9 @@ NAME ?= $(SUITES)
 RESULT := results/demo
 
 # What the build takes in beside the simulator: the encoder x264 where its headers are (it is under the GPL, so
-# a module built with it may be given to others under the GPL only), and capture of X11 screens.
-FEATURES = x11$(shell pkg-config --exists x264 2> /dev/null && command -v clang > /dev/null && echo ,x264)
+# a module built with it may be given to others under the GPL only), capture of X11 screens, and the sound's codec
+# Opus where CMake is, which builds it.
+FEATURES = x11$(shell command -v cmake > /dev/null && echo ,opus)$(shell pkg-config --exists x264 2> /dev/null && command -v clang > /dev/null && echo ,x264)
 COMMA := ,
 CARGO_FEATURES = $(foreach feature,$(subst $(COMMA), ,$(FEATURES)),gameway-python/$(feature))
 # What a live run needs: PROGRAM=PACKAGE for tools/need.

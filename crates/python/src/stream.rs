@@ -3,6 +3,7 @@
 use gameway_live::clock;
 use gameway_live::lateness::{BOUND, LatenessSummary};
 use gameway_live::stop::Stop;
+use gameway_stream::client::SoundReport;
 use gameway_stream::{ClientConfig, HostConfig, StreamError, client, host};
 use pyo3::exceptions::{PyOSError, PyValueError};
 use pyo3::prelude::*;
@@ -62,6 +63,7 @@ pub fn live_client(python: Python<'_>, config_json: &str, ready: Py<PyAny>) -> P
         "decoded_frames": report.decoded,
         "frames_not_decoded": report.given_up,
         "stamped_frames": report.stamped,
+        "sound": sound(&report.sound),
         "refused_datagrams": report.refused_datagrams,
         "closed": report.closed.map(|reason| format!("{reason:?}")),
         "cpu": cpu(&report.cpu),
@@ -78,6 +80,24 @@ fn begin() -> PyResult<Stop> {
 fn tell(ready: &Py<PyAny>, refusals: Vec<String>) {
     // Who listens may have gone; the stream goes on.
     let _ = Python::attach(|python| ready.call1(python, (refusals,)));
+}
+
+fn sound(report: &SoundReport) -> Value {
+    let SoundReport { counts, undecodable, delay, beeps, offset } = report;
+    json!({
+        "received": counts.received,
+        "played": counts.played,
+        "concealed": counts.concealed,
+        "left_out": counts.left_out,
+        "late": counts.late,
+        "undecodable": undecodable,
+        "delay_p50_ns": delay.map(|(median, _)| median.as_nanos()),
+        "delay_p99_ns": delay.map(|(_, late)| late.as_nanos()),
+        "beeps": beeps,
+        "offset_min_ns": offset.map(|(least, _, _)| least.as_nanos()),
+        "offset_p50_ns": offset.map(|(_, median, _)| median.as_nanos()),
+        "offset_max_ns": offset.map(|(_, _, most)| most.as_nanos()),
+    })
 }
 
 fn lateness(summary: LatenessSummary) -> Value {

@@ -27,46 +27,15 @@
 use crate::feedback::FeedbackPacket;
 use crate::history::SentHistory;
 use crate::packet::MediaPacket;
+use crate::sender_config::SenderConfig;
 use crate::sender_event::SenderEvent;
 use gameway_control::{
     FeedbackBatch, FrameId, FrameSent, Pacer, PacerOutput, PacketKind, PacketReport,
     RateController, SentPacket, SequenceNumber, Target,
 };
-use gameway_media::{EncoderModel, FrameBudget, MAX_PAYLOAD, Overhead, Train};
-use gameway_units::{Bytes, Duration, Instant, Rate, Ratio, ReceiverInstant};
+use gameway_media::{EncoderModel, FrameBudget, MAX_PAYLOAD, Train};
+use gameway_units::{Bytes, Duration, Instant, Rate, ReceiverInstant};
 use std::collections::VecDeque;
-
-/// How a sender behaves.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct SenderConfig {
-    /// When the first frame is captured.
-    pub start: Instant,
-    /// Time from frame to frame.
-    pub frame_interval: Duration,
-    /// Repair packets per media packet.
-    pub repair_share: Ratio,
-    /// While so many frames wait in the pacer, frames are skipped.
-    pub max_waiting_frames: usize,
-    /// What packets cost beside what they carry.
-    pub overhead: Overhead,
-    /// Payload of a padding packet.
-    pub padding: Bytes,
-}
-
-impl SenderConfig {
-    /// The defaults for a stream with this time from frame to frame.
-    #[must_use]
-    pub fn new(start: Instant, frame_interval: Duration) -> Self {
-        Self {
-            start,
-            frame_interval,
-            repair_share: Ratio::ZERO,
-            max_waiting_frames: 6,
-            overhead: Overhead::default(),
-            padding: MAX_PAYLOAD,
-        }
-    }
-}
 
 /// A frame that is to be encoded.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -284,6 +253,12 @@ impl Sender {
         Some(packet)
     }
 
+    /// A packet beside the frames leaves now, ahead of all that waits; it is not among the packets that reports tell
+    /// of.
+    pub fn pass(&mut self, now: Instant, size: Bytes) {
+        self.pacer.pass(now, size);
+    }
+
     /// When to call [`Self::on_deadline`] and poll for packets next; `None` when the stream was stopped
     /// and all is sent (or waits for feedback).
     #[must_use]
@@ -374,8 +349,9 @@ impl Sender {
 
     /// What is left of the target for a frame's payload after headers and repair.
     fn payload_within(&self, target: &Target) -> Bytes {
-        let SenderConfig { frame_interval, repair_share, overhead, .. } = self.config;
-        FrameBudget { wire: target.bitrate * frame_interval, repair_share, overhead }.payload()
+        let SenderConfig { frame_interval, repair_share, overhead, beside, .. } = self.config;
+        let wire = target.bitrate.saturating_sub(beside) * frame_interval;
+        FrameBudget { wire, repair_share, overhead }.payload()
     }
 
     fn enqueue(&mut self, now: Instant, frame: FrameId, train: &Train, key_frame: bool) {

@@ -4,6 +4,7 @@ pub mod encoding;
 mod log;
 mod run;
 pub mod session;
+pub mod sound;
 mod sources;
 
 pub use run::{HostReport, run};

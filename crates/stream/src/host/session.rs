@@ -8,6 +8,11 @@
 //!    └──────────────── FeedbackPacket ◄── RFC 8888, transport-wide, PLI ◄── RTCP ◄─┘
 //! ```
 //!
+//! Sound does not wait: its packets pass the pacer ahead of frames, since 10 ms more are heard sooner than seen, and since
+//! one takes the time of a seventh of a video packet. What it takes on the wire is off each frame's budget, so that both
+//! together are what the controller's target covers. It has numbers of its own and is in no report: the numbers
+//! that reports and controllers go by are those of video packets, on the wire as inside.
+//!
 //! The sender begins when the client can be told how to report: our own client when it has opened its control
 //! channel, a browser when it is connected.
 //!
@@ -23,6 +28,7 @@
 
 use crate::control::{Hello, Input};
 use crate::host::encoding::{Job, Made};
+use crate::host::sound::{self, SoundPacket};
 use crate::outbox::{Outbox, OutgoingFrame};
 use gameway_control::{PacketKind, RateController, SequenceNumber};
 use gameway_media::Overhead;
@@ -53,6 +59,8 @@ pub struct Terms {
     pub repair_share: Ratio,
     /// The ECN field of media packets.
     pub ecn: Ecn,
+    /// Whether there is sound.
+    pub audio: bool,
     /// What a client of ours is told when it comes.
     pub hello: Hello,
 }
@@ -72,6 +80,17 @@ pub enum SessionEvent {
     Closed(CloseReason),
 }
 
+/// The stream of sound.
+#[derive(Debug, Clone, Copy, Default)]
+struct SoundOut {
+    /// When it begins; `None` if there is none, or none any more.
+    from: Option<Instant>,
+    /// Packets that left.
+    packets: u64,
+    /// What each has on the wire beside its payload.
+    overhead: Bytes,
+}
+
 /// See the module's head.
 pub struct Session {
     number: u32,
@@ -86,6 +105,7 @@ pub struct Session {
     newest_sent: SequenceNumber,
     /// When that left.
     last_sent: Instant,
+    sound: SoundOut,
     /// One past the newest packet that a report told of.
     reported_end: u64,
     events: Vec<SessionEvent>,
@@ -107,6 +127,7 @@ impl Session {
             reports: ReportReader::default(),
             newest_sent: SequenceNumber(0),
             last_sent: Instant::ZERO,
+            sound: SoundOut::default(),
             reported_end: 0,
             events: Vec::new(),
         }
@@ -181,8 +202,42 @@ impl Session {
         }
     }
 
+    /// Whether sound would be sent now.
+    #[must_use]
+    pub fn wants_sound(&self, now: Instant) -> bool {
+        self.sound.from.is_some_and(|from| from <= now) && !self.is_held()
+    }
+
+    /// Hands a packet of sound to the peer, ahead of all that the pacer holds.
+    pub fn send_sound(&mut self, now: Instant, packet: &SoundPacket) {
+        let wanted = self.wants_sound(now);
+        let negotiated = self.peer.negotiated();
+        let (Some(sender), Some(payload_type)) = (&mut self.sender, negotiated.audio) else {
+            return;
+        };
+        if !wanted {
+            return;
+        }
+        let header = RtpHeader {
+            payload_type,
+            // The first after silence (RFC 7587 section 4.1).
+            marker: self.sound.packets == 0,
+            sequence_number: self.sound.packets as u16,
+            timestamp: sound::timestamp(packet.captured),
+            ssrc: negotiated.audio_ssrc,
+        };
+        let size = self.sound.overhead + Bytes::new(packet.payload.len() as u64);
+        self.sound.packets += 1;
+        sender.pass(now, size);
+        let (extensions, payload) = (Extensions::default(), &packet.payload);
+        // Not sent is lost. Nobody reports its marks, so that it may not bear any (RFC 6679).
+        let packet = RtpPacket { header, extensions, payload, padding: 0 };
+        let _ = self.peer.send_rtp(&packet, Ecn::NotEct);
+    }
+
     /// Captures no more frames; what waits still leaves.
     pub fn stop(&mut self, now: Instant) {
+        self.sound.from = None;
         if let Some(sender) = &mut self.sender {
             sender.stop(now);
         }
@@ -262,6 +317,12 @@ impl Session {
         config.overhead = self.overhead;
         if negotiated.probe.is_none() {
             config.padding = BROWSER_PADDING;
+        }
+        if terms.audio && negotiated.audio.is_some() {
+            let overhead = self.peer.audio_overhead().unwrap_or_default();
+            config.beside = sound::wire_rate(overhead);
+            let overhead = Bytes::new(overhead as u64);
+            self.sound = SoundOut { from: Some(config.start), packets: 0, overhead };
         }
         self.sender = Some(Sender::new(config, terms.controller));
         self.events.push(SessionEvent::Began);

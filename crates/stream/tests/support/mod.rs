@@ -88,6 +88,8 @@ pub struct Setting {
     pub plain_reports: bool,
     pub ecn: Ecn,
     pub seed: u64,
+    /// The host has a packet of sound each 10 ms, of the block's number.
+    pub audio: bool,
 }
 
 impl Default for Setting {
@@ -98,6 +100,7 @@ impl Default for Setting {
             plain_reports: false,
             ecn: Ecn::Ect1,
             seed: 1,
+            audio: false,
         }
     }
 }
@@ -147,6 +150,7 @@ fn terms(setting: &Setting, session: u32, told: &Arc<Mutex<Told>>) -> Terms {
         frame_interval: INTERVAL,
         repair_share: setting.repair_share,
         ecn: setting.ecn,
+        audio: setting.audio,
         hello: Hello { session, frame_interval_ns: INTERVAL.as_nanos(), report_interval_ns: None },
     }
 }
