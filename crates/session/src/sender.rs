@@ -253,6 +253,11 @@ impl Sender {
         Some(packet)
     }
 
+    /// So much leaves beside the frames from now on.
+    pub fn set_beside(&mut self, beside: Rate) {
+        self.config.beside = beside;
+    }
+
     /// A packet beside the frames leaves now, ahead of all that waits; it is not among the packets that reports tell
     /// of.
     pub fn pass(&mut self, now: Instant, size: Bytes) {

@@ -193,7 +193,9 @@ mod tests {
         put(&mut inbox, 10, 30);
         assert_eq!((played(&mut inbox, 39), inbox.next_deadline()), (vec![], Some(at(40))));
         let mut patient = SoundInbox::default();
-        [(7, 0), (9, 20), (8, 39)].map(|(number, millis)| put(&mut patient, number, millis));
+        for (number, millis) in [(7, 0), (9, 20), (8, 39)] {
+            put(&mut patient, number, millis);
+        }
         assert_eq!(played(&mut patient, 39), [Some(7), Some(8), Some(9)], "it came in time");
         assert_eq!(played(&mut inbox, 40), [None, Some(9), Some(10)]);
         put(&mut inbox, 8, 41);

@@ -160,7 +160,11 @@ impl Host {
             match (packet, &mut session) {
                 (Ok(packet), Some(session)) => session.send_sound(now, &packet),
                 (Ok(_), None) => {}
-                (Err(why), _) => tell("no more sound", &why),
+                (Err(why), session) => {
+                    tell("no more sound", &why);
+                    self.sound.has_ended();
+                    session.iter_mut().for_each(|session| session.end_sound());
+                }
             }
         }
         if let Some(session) = session {

@@ -33,7 +33,7 @@ use crate::outbox::{Outbox, OutgoingFrame};
 use gameway_control::{PacketKind, RateController, SequenceNumber};
 use gameway_media::Overhead;
 use gameway_session::{MediaPacket, Sender, SenderConfig, SenderEvent};
-use gameway_units::{Bytes, Duration, Ecn, Instant, Ratio};
+use gameway_units::{Bytes, Duration, Ecn, Instant, Rate, Ratio};
 use gameway_webrtc::feedback::ReportReader;
 use gameway_webrtc::feedback::frames::{self, FrameNews, FrameReports};
 use gameway_webrtc::frame_extension::FrameExtension;
@@ -208,6 +208,14 @@ impl Session {
         self.sound.from.is_some_and(|from| from <= now) && !self.is_held()
     }
 
+    /// There will be no more sound: frames get what it took.
+    pub fn end_sound(&mut self) {
+        self.sound.from = None;
+        if let Some(sender) = &mut self.sender {
+            sender.set_beside(Rate::ZERO);
+        }
+    }
+
     /// Hands a packet of sound to the peer, ahead of all that the pacer holds.
     pub fn send_sound(&mut self, now: Instant, packet: &SoundPacket) {
         let wanted = self.wants_sound(now);
@@ -237,7 +245,7 @@ impl Session {
 
     /// Captures no more frames; what waits still leaves.
     pub fn stop(&mut self, now: Instant) {
-        self.sound.from = None;
+        self.end_sound();
         if let Some(sender) = &mut self.sender {
             sender.stop(now);
         }

@@ -88,6 +88,8 @@ pub(super) struct Sound {
     wanted: Arc<AtomicBool>,
     stop: Arc<AtomicBool>,
     worker: Option<JoinHandle<ThreadTime>>,
+    /// Its source has failed.
+    ended: bool,
 }
 
 impl Sound {
@@ -100,7 +102,7 @@ impl Sound {
     ) -> Result<(Self, Option<String>), StreamError> {
         let (giver, packets) = waking().map_err(system("no wake-up"))?;
         let (wanted, stop) = (Arc::default(), Arc::default());
-        let mut sound = Self { packets, wanted, stop, worker: None };
+        let mut sound = Self { packets, wanted, stop, worker: None, ended: false };
         if !config.audio {
             return Ok((sound, None));
         }
@@ -124,7 +126,12 @@ impl Sound {
 
     /// Whether there is any.
     pub(super) fn is_there(&self) -> bool {
-        self.worker.is_some()
+        self.worker.is_some() && !self.ended
+    }
+
+    /// The source has failed: there will be none any more.
+    pub(super) fn has_ended(&mut self) {
+        self.ended = true;
     }
 
     /// Whether somebody listens.

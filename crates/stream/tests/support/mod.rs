@@ -14,6 +14,7 @@ use gameway_control::{
 use gameway_stream::client::session::{ClientEvent, ClientSession};
 use gameway_stream::control::Hello;
 use gameway_stream::host::session::{Session, SessionEvent, Terms};
+use gameway_stream::host::sound::SoundPacket;
 use gameway_units::{Duration, Ecn, Instant, Rate, Ratio};
 use gameway_webrtc::{ClientConfig, HostConfig, Identity, Peer, Secrets, Transmit};
 use rand_core::{Rng, SeedableRng};
@@ -24,6 +25,8 @@ use std::sync::{Arc, Mutex, OnceLock};
 
 pub const INTERVAL: Duration = Duration::from_nanos(16_666_667);
 pub const ONE_WAY: Duration = Duration::from_millis(10);
+/// A packet of sound holds so much.
+pub const BLOCK: Duration = Duration::from_millis(10);
 pub const SECOND: Duration = Duration::from_secs(1);
 /// More turns at one point of time are a loop without end.
 const MOST_TURNS: u32 = 100_000;
@@ -134,6 +137,8 @@ pub struct World {
     pub host_events: Vec<(Instant, SessionEvent)>,
     /// All that was sent, for those who listen on the wire.
     pub wire: Option<Vec<(Instant, SocketAddr, Transmit)>>,
+    /// When the next block of sound is over.
+    sound_due: Option<Instant>,
     setting: Setting,
     sessions: u32,
     shown: Option<(u32, u64)>,
@@ -202,6 +207,7 @@ impl World {
             client_events: Vec::new(),
             host_events: Vec::new(),
             wire: None,
+            sound_due: setting.audio.then_some(Instant::ZERO + BLOCK),
             setting,
             sessions: 1,
             shown: None,
@@ -229,7 +235,8 @@ impl World {
             self.pump();
             let arrival = self.flying.keys().next().map(|&(at, _)| at);
             let (host, client) = (self.host.next_deadline(), self.client.next_deadline());
-            let next = [arrival, host, client, self.encoder.due()].into_iter().flatten().min();
+            let due = [arrival, host, client, self.encoder.due(), self.sound_due];
+            let next = due.into_iter().flatten().min();
             let Some(next) = next.filter(|&next| next <= end) else { break };
             self.now = self.now.max(next);
             turns = if turns.0 == self.now { (self.now, turns.1 + 1) } else { (self.now, 0) };
@@ -247,6 +254,10 @@ impl World {
             let (from, transmit) = entry.remove();
             self.deliver(from, &transmit);
             self.pump();
+        }
+        if let Some(due) = self.sound_due.filter(|&due| due <= self.now) {
+            self.host.send_sound(self.now, &block(due - BLOCK));
+            self.sound_due = Some(due + BLOCK);
         }
         if let Some(made) = self.encoder.finish(self.now) {
             self.host.on_made(self.now, made);
@@ -355,6 +366,18 @@ impl World {
         let made = self.encoder.made.iter();
         made.filter(|(_, made)| made.key_frame).map(|(key, _)| *key).collect()
     }
+}
+
+/// A block of sound that says when it began.
+pub fn block(captured: Instant) -> SoundPacket {
+    let mut payload = captured.as_nanos().to_be_bytes().to_vec();
+    payload.resize(120, 0);
+    SoundPacket { captured, payload }
+}
+
+/// Whether a datagram is a packet of sound: its payload type is not encrypted.
+pub fn is_sound(transmit: &Transmit) -> bool {
+    is_media(transmit) && transmit.bytes.get(1).is_some_and(|second| second & 127 == 111)
 }
 
 pub fn arrives() -> Fate {
