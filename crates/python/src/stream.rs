@@ -4,6 +4,7 @@ use gameway_live::clock;
 use gameway_live::lateness::{BOUND, LatenessSummary};
 use gameway_live::stop::Stop;
 use gameway_stream::client::SoundReport;
+use gameway_stream::host::page::PageCounts;
 use gameway_stream::{ClientConfig, HostConfig, StreamError, client, host};
 use pyo3::exceptions::{PyOSError, PyValueError};
 use pyo3::prelude::*;
@@ -43,6 +44,7 @@ pub fn live_host(python: Python<'_>, config_json: &str, ready: Py<PyAny>) -> PyR
         "sessions": report.sessions,
         "refused_datagrams": report.refused_datagrams,
         "encoder_failures": report.encoder_failures,
+        "page": page(report.page),
         "lateness": report.lateness.map(lateness),
         "cpu": cpu(&report.cpu),
     });
@@ -82,8 +84,19 @@ fn tell(ready: &Py<PyAny>, refusals: Vec<String>) {
     let _ = Python::attach(|python| ready.call1(python, (refusals,)));
 }
 
+fn page(counts: PageCounts) -> Value {
+    let PageCounts { received, used, strange, presented, requests } = counts;
+    json!({
+        "received": received,
+        "used": used,
+        "strange": strange,
+        "presented": presented,
+        "key_frame_requests": requests,
+    })
+}
+
 fn sound(report: &SoundReport) -> Value {
-    let SoundReport { counts, undecodable, delay, beeps, offset } = report;
+    let SoundReport { counts, undecodable, peak, delay, beeps, offset } = report;
     json!({
         "received": counts.received,
         "played": counts.played,
@@ -91,6 +104,7 @@ fn sound(report: &SoundReport) -> Value {
         "left_out": counts.left_out,
         "late": counts.late,
         "undecodable": undecodable,
+        "peak": peak,
         "delay_p50_ns": delay.map(|(median, _)| median.as_nanos()),
         "delay_p99_ns": delay.map(|(_, late)| late.as_nanos()),
         "beeps": beeps,

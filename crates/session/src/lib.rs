@@ -18,6 +18,7 @@ mod receiver;
 mod sender;
 mod sender_config;
 mod sender_event;
+mod sent_frames;
 
 pub use feedback::{FeedbackPacket, ReceivedPacket};
 pub use packet::MediaPacket;

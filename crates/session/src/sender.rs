@@ -29,8 +29,9 @@ use crate::history::SentHistory;
 use crate::packet::MediaPacket;
 use crate::sender_config::SenderConfig;
 use crate::sender_event::SenderEvent;
+use crate::sent_frames::SentFrames;
 use gameway_control::{
-    FeedbackBatch, FrameId, FrameSent, Pacer, PacerOutput, PacketKind, PacketReport,
+    FeedbackBatch, FrameId, FrameReceived, FrameSent, Pacer, PacerOutput, PacketKind, PacketReport,
     RateController, SentPacket, SequenceNumber, Target,
 };
 use gameway_media::{EncoderModel, FrameBudget, MAX_PAYLOAD, Train};
@@ -76,6 +77,7 @@ pub struct Sender {
     controller: Box<dyn RateController>,
     pacer: Pacer<MediaPacket>,
     history: SentHistory,
+    sent_frames: SentFrames,
     /// When the next frame is captured; `None` once stopped.
     next_capture: Option<Instant>,
     next_frame: FrameId,
@@ -112,6 +114,7 @@ impl Sender {
             controller,
             pacer: Pacer::new(config.frame_interval, padding),
             history: SentHistory::default(),
+            sent_frames: SentFrames::default(),
             next_capture: Some(config.start),
             next_frame: FrameId(0),
             encoding: None,
@@ -212,6 +215,24 @@ impl Sender {
         self.tell_controller(now);
     }
 
+    /// The receiver has all of a frame, which it says ahead of its report on the packets; its last packet arrived then, on
+    /// the clock of reports, where that is known. Gives that packet's number; `None` if no such frame has left.
+    pub fn on_frame_received(
+        &mut self,
+        now: Instant,
+        frame: FrameId,
+        arrival: Option<ReceiverInstant>,
+    ) -> Option<SequenceNumber> {
+        let (first_sent, last) = self.sent_frames.whole(frame)?;
+        self.reported_end = self.reported_end.max(last.sequence.0 + 1);
+        if let Some(arrival) = arrival {
+            let received = FrameReceived { frame, first_sent, last, arrival };
+            self.controller.on_frame_received(now, &received);
+            self.retarget(now);
+        }
+        Some(last.sequence)
+    }
+
     /// The receiver asks for a key frame without saying what it has; the newest report tells.
     pub fn on_key_frame_request(&mut self, now: Instant) {
         self.want_key_frame_after(now, self.reported_end);
@@ -248,6 +269,7 @@ impl Sender {
         self.history.on_sent(sent);
         self.controller.on_sent(now, &sent);
         if packet.is_train() {
+            self.sent_frames.on_sent(&sent);
             self.note_frame_progress(now, &packet);
         }
         Some(packet)

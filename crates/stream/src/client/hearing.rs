@@ -20,6 +20,8 @@ pub(super) struct Heard {
     pub(super) at: Instant,
     /// Where in it silence ended, if it did.
     pub(super) onset: Option<Duration>,
+    /// The loudest of its samples.
+    pub(super) peak: u16,
     /// Whether it could not be decoded.
     pub(super) failed: bool,
 }
@@ -105,8 +107,9 @@ impl Ear {
                 None
             }
         };
+        let peak = samples.iter().map(|sample| sample.unsigned_abs()).max().unwrap_or(0);
         let onset = onset.map(|at| Duration::from_secs(at as i64) / i64::from(SAMPLE_RATE));
-        Heard { packet, at, onset, failed }
+        Heard { packet, at, onset, peak, failed }
     }
 }
 

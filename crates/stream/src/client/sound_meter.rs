@@ -46,6 +46,8 @@ pub struct SoundReport {
     pub counts: crate::client::sound_inbox::SoundCounts,
     /// Packets that could not be decoded.
     pub undecodable: u64,
+    /// The loudest sample, of 32768.
+    pub peak: u16,
     /// From a packet's first sample to its decoding: median and 99th percentile, on the host's clock.
     pub delay: Option<(Duration, Duration)>,
     /// Beeps that were heard.
@@ -73,6 +75,7 @@ pub(super) struct SoundMeter {
     /// The newest capture time in samples.
     newest: Option<u64>,
     undecodable: u64,
+    peak: u16,
     beeps: u64,
 }
 
@@ -89,6 +92,7 @@ impl SoundMeter {
             self.delays.add(heard.at - captured);
         }
         self.undecodable += u64::from(heard.failed);
+        self.peak = self.peak.max(heard.peak);
         let offset = heard.onset.and_then(|onset| {
             self.beeps += 1;
             Some(offset(heard.at + onset, self.picture_age?))
@@ -104,6 +108,7 @@ impl SoundMeter {
         let offset = || Some((of(offsets, 0)?, of(offsets, 50)?, of(offsets, 100)?));
         SoundReport {
             undecodable: self.undecodable,
+            peak: self.peak,
             delay: (|| Some((of(delays, 50)?, of(delays, 99)?)))(),
             beeps: self.beeps,
             offset: offset(),
@@ -139,7 +144,13 @@ mod tests {
 
     fn heard(timestamp: u32, millis: i64, onset: Option<i64>) -> Heard {
         let onset = onset.map(Duration::from_millis);
-        Heard { packet: Some((timestamp, at(millis))), at: at(millis), onset, failed: false }
+        Heard {
+            packet: Some((timestamp, at(millis))),
+            at: at(millis),
+            onset,
+            peak: 0,
+            failed: false,
+        }
     }
 
     #[test]

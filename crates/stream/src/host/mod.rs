@@ -2,6 +2,7 @@
 
 pub mod encoding;
 mod log;
+pub mod page;
 mod run;
 pub mod session;
 pub mod sound;

@@ -4,6 +4,7 @@ use crate::cpu::{self, Meter, ThreadTime};
 use crate::error::system;
 use crate::host::encoding::{Encoding, Job, Made};
 use crate::host::log::HostLog;
+use crate::host::page::PageCounts;
 use crate::host::session::{Session, SessionEvent, Terms};
 use crate::host::sound::Sound;
 use crate::host::sources;
@@ -39,6 +40,8 @@ pub struct HostReport {
     pub refused_datagrams: u64,
     /// Encoders that died.
     pub encoder_failures: u64,
+    /// What the pages of browsers told.
+    pub page: PageCounts,
     /// How late packets left the pacer, if tables are written.
     pub lateness: Option<LatenessSummary>,
     /// What each thread cost.
@@ -74,6 +77,7 @@ struct Host {
     made: Taker<Made>,
     worker: Option<JoinHandle<ThreadTime>>,
     sound: Sound,
+    page: PageCounts,
     log: Option<HostLog>,
     keys: Option<KeyFile>,
     lateness: Option<Lateness>,
@@ -124,6 +128,7 @@ impl Host {
             made,
             worker: Some(worker),
             sound,
+            page: PageCounts::default(),
             log: folder.map(|folder| HostLog::create(folder, name, observe)).transpose()?,
             keys: config.export_keys.as_deref().map(KeyFile::create).transpose()?,
             lateness: folder.map(|folder| Lateness::create(folder, "host")).transpose()?,
@@ -270,6 +275,7 @@ impl Host {
                 let _ = self.socket.send(&transmit);
             }
             self.refused += session.peer().refused_datagrams();
+            self.page = self.page + session.page_counts();
         }
     }
 
@@ -372,6 +378,7 @@ impl Host {
             sessions: self.sessions,
             refused_datagrams: self.refused,
             encoder_failures: self.failures,
+            page: self.page,
             lateness,
             cpu: times,
         })

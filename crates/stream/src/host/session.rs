@@ -13,6 +13,8 @@
 //! together are what the controller's target covers. It has numbers of its own and is in no report: the numbers
 //! that reports and controllers go by are those of video packets, on the wire as inside.
 //!
+//! A browser's page tells of each frame as soon as it is whole: [`crate::host::page`].
+//!
 //! The sender begins when the client can be told how to report: our own client when it has opened its control
 //! channel, a browser when it is connected.
 //!
@@ -28,6 +30,7 @@
 
 use crate::control::{Hello, Input};
 use crate::host::encoding::{Job, Made};
+use crate::host::page::{PageCounts, PageReports};
 use crate::host::sound::{self, SoundPacket};
 use crate::outbox::{Outbox, OutgoingFrame};
 use gameway_control::{PacketKind, RateController, SequenceNumber};
@@ -106,6 +109,7 @@ pub struct Session {
     /// When that left.
     last_sent: Instant,
     sound: SoundOut,
+    page: PageReports,
     /// One past the newest packet that a report told of.
     reported_end: u64,
     events: Vec<SessionEvent>,
@@ -128,6 +132,7 @@ impl Session {
             newest_sent: SequenceNumber(0),
             last_sent: Instant::ZERO,
             sound: SoundOut::default(),
+            page: PageReports::default(),
             reported_end: 0,
             events: Vec::new(),
         }
@@ -284,6 +289,18 @@ impl Session {
         self.peer.poll_transmit()
     }
 
+    /// What a browser's page has told.
+    #[must_use]
+    pub fn page_counts(&self) -> PageCounts {
+        self.page.counts
+    }
+
+    /// By how much the clock of a browser's reports is ahead of its page's, once that is known.
+    #[must_use]
+    pub fn page_offset(&self) -> Option<Duration> {
+        self.page.offset()
+    }
+
     /// What happened since this was last asked.
     pub fn take_events(&mut self) -> Vec<SessionEvent> {
         std::mem::take(&mut self.events)
@@ -342,6 +359,7 @@ impl Session {
         for feedback in self.reports.read(compound, terms, self.newest_sent) {
             let end = feedback.base.0.saturating_add(feedback.packets.len() as u64);
             self.reported_end = self.reported_end.max(end.min(self.newest_sent.0 + 1));
+            self.page.on_report(&feedback);
             if feedback.packets.is_empty() {
                 sender.on_key_frame_request(now);
             } else {
@@ -353,9 +371,21 @@ impl Session {
     /// A browser's page tells what became of frames.
     fn on_page(&mut self, now: Instant, message: &[u8]) {
         let Ok(reports) = FrameReports::parse(message) else { return };
+        let Some(sender) = &mut self.sender else { return };
         for record in reports.records {
-            if let (FrameNews::KeyFrameNeeded, Some(sender)) = (&record.news, &mut self.sender) {
-                sender.on_key_frame_request(now);
+            match record.news {
+                FrameNews::Received { .. } => {
+                    let (stamp, arrival) = (record.rtp_timestamp, record.time);
+                    let found = self.page.on_received(stamp, arrival, reports.generated);
+                    let last = found
+                        .and_then(|(frame, arrival)| sender.on_frame_received(now, frame, arrival));
+                    self.reported_end = self.reported_end.max(last.map_or(0, |last| last.0 + 1));
+                }
+                FrameNews::Presented { .. } => self.page.counts.presented += 1,
+                FrameNews::KeyFrameNeeded => {
+                    self.page.counts.requests += 1;
+                    sender.on_key_frame_request(now);
+                }
             }
             self.events.push(SessionEvent::Page(record));
         }
@@ -366,6 +396,9 @@ impl Session {
         let negotiated = self.peer.negotiated();
         let native = negotiated.frame.is_some();
         let (timestamp, payload) = self.outbox.take(packet);
+        if !native && packet.is_train() {
+            self.page.on_sent(packet, timestamp);
+        }
         let own = match packet.kind {
             PacketKind::Media => negotiated.video,
             PacketKind::Repair => negotiated.repair,

@@ -8,8 +8,8 @@ mod encoder;
 pub use encoder::FakeEncoder;
 
 use gameway_control::{
-    FeedbackBatch, FeedbackStyle, FrameId, FrameSent, Pacing, PacketReport, RateController,
-    SentPacket, Target,
+    FeedbackBatch, FeedbackStyle, FrameId, FrameReceived, FrameSent, Pacing, PacketReport,
+    RateController, SentPacket, Target,
 };
 use gameway_stream::client::session::{ClientEvent, ClientSession};
 use gameway_stream::control::Hello;
@@ -42,7 +42,7 @@ pub fn host_address() -> SocketAddr {
 }
 
 /// Certificates take milliseconds to make; two serve all tests.
-fn identities() -> &'static (Identity, Identity) {
+pub fn identities() -> &'static (Identity, Identity) {
     static BOTH: OnceLock<(Identity, Identity)> = OnceLock::new();
     BOTH.get_or_init(|| (Identity::generate().unwrap(), Identity::generate().unwrap()))
 }
@@ -52,6 +52,8 @@ fn identities() -> &'static (Identity, Identity) {
 pub struct Told {
     pub sent: Vec<SentPacket>,
     pub batches: Vec<(Instant, Vec<PacketReport>)>,
+    /// Frames that the receiver told of ahead of their packets.
+    pub frames: Vec<(Instant, FrameReceived)>,
 }
 
 struct Scripted {
@@ -72,6 +74,9 @@ impl RateController for Scripted {
     }
     fn on_feedback(&mut self, now: Instant, batch: &FeedbackBatch<'_>) {
         self.told.lock().unwrap().batches.push((now, batch.reports.to_vec()));
+    }
+    fn on_frame_received(&mut self, now: Instant, frame: &FrameReceived) {
+        self.told.lock().unwrap().frames.push((now, *frame));
     }
     fn on_timer(&mut self, _now: Instant) {}
     fn next_timer(&self) -> Option<Instant> {
@@ -147,7 +152,7 @@ pub struct World {
     random: Random,
 }
 
-fn terms(setting: &Setting, session: u32, told: &Arc<Mutex<Told>>) -> Terms {
+pub fn terms(setting: &Setting, session: u32, told: &Arc<Mutex<Told>>) -> Terms {
     let target = Target::new(setting.rate, Pacing::FrameMultiplier(1.25));
     Terms {
         controller: Box::new(Scripted { target, told: Arc::clone(told) }),
