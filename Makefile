@@ -108,9 +108,9 @@ $(STAMPS)/develop: $(STAMPS)/venv pyproject.toml $(RUST)
 	VIRTUAL_ENV=$(CURDIR)/$(VENV) PIP_QUIET=1 $(BIN)/maturin develop --release --quiet --features $(FEATURES)
 	@echo $(FEATURES) > $@
 
-# A build made before x264 was there is made again with it.
+# A build made before CMake and x264 were there is made again with what they bring.
 $(STAMPS)/live: $(STAMPS)/live-tools $(STAMPS)/develop
-	@if [[ $$(< $(STAMPS)/develop) != *x264* ]]; then rm $(STAMPS)/develop; $(MAKE) $(STAMPS)/develop; fi
+	@if [[ $$(< $(STAMPS)/develop) != *opus*x264* ]]; then rm $(STAMPS)/develop; $(MAKE) $(STAMPS)/develop; fi
 	@touch $@
 
 $(STAMPS)/live-tools: | $(STAMPS)

@@ -177,8 +177,9 @@ def check_sound(before: dict[str, Any], after: dict[str, Any]) -> None:
     assert 0.9 * 48_000 <= a_second("totalSamplesReceived") <= 1.1 * 48_000
     # Made up because a packet was late for its time, on a machine that is busy.
     assert a_second("concealedSamples") <= 0.2 * 48_000
-    # A tenth of each second at a quarter of full scale: 0.0063 by peaks, half of that by power.
-    assert 0.0015 <= a_second("totalAudioEnergy") <= 0.012
+    # A tenth of each second at a quarter of full scale: 0.006, and up to thrice that since Chromium's level falls
+    # slowly. All of each second would be 0.063, silence nothing.
+    assert 0.004 <= a_second("totalAudioEnergy") <= 0.03
 
 
 @pytest.mark.parametrize(("controller", "audio"), [("gcc", True), ("pudica", False)])
@@ -228,4 +229,3 @@ def test_chromium_plays_our_host_at_sixty_frames_a_second(
     assert page_told["received"] == received
     assert page_told["strange"] <= 0.02 * received + 5
     assert 0.8 * received - 60 <= page_told["used"] < received
-    print(page_told, sound, more_sound)

@@ -30,6 +30,12 @@ pub fn encoders() -> Vec<(&'static str, &'static str)> {
     gameway_stream::encoders()
 }
 
+/// Whether this build has the codec of sound.
+#[pyfunction]
+pub fn has_opus() -> bool {
+    cfg!(feature = "opus")
+}
+
 /// Serves a stream from a configuration (JSON) until its end, Ctrl-C or SIGTERM; `ready` is called once clients can
 /// come, with what the machine refused in the way of punctuality. Gives what happened as JSON.
 #[pyfunction]

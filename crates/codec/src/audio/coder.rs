@@ -44,7 +44,7 @@ pub fn open_decoder(duration: PacketDuration) -> Result<Box<dyn AudioDecoder>, A
 
 #[cfg(not(feature = "opus"))]
 fn missing() -> AudioError {
-    AudioError::Codec("this build is without it; build with the cargo feature `opus`".to_owned())
+    AudioError::Codec("this build is without it; with CMake installed, `make demo-live` builds it in (cargo feature `opus`)".to_owned())
 }
 
 /// Opus at a constant rate.
