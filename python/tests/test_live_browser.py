@@ -122,7 +122,9 @@ def browser(profile: Path) -> Iterator[Browser]:
 
 
 @contextmanager
-def host(folder: Path, controller: str, *, audio: bool) -> Iterator[tuple[str, subprocess.Popen[str]]]:
+def host(
+    folder: Path, controller: str, *, audio: bool
+) -> Iterator[tuple[str, subprocess.Popen[str]]]:
     with socket.socket() as chosen:
         chosen.bind(("127.0.0.1", 0))
         address = f"127.0.0.1:{chosen.getsockname()[1]}"
@@ -177,8 +179,8 @@ def check_sound(before: dict[str, Any], after: dict[str, Any]) -> None:
     assert 0.9 * 48_000 <= a_second("totalSamplesReceived") <= 1.1 * 48_000
     # Made up because a packet was late for its time, on a machine that is busy.
     assert a_second("concealedSamples") <= 0.2 * 48_000
-    # A tenth of each second at a quarter of full scale: 0.006, and up to thrice that since Chromium's level falls
-    # slowly. All of each second would be 0.063, silence nothing.
+    # A tenth of each second at a quarter of full scale: 0.006, and up to thrice that since
+    # Chromium's level falls slowly. All of each second would be 0.063, silence nothing.
     assert 0.004 <= a_second("totalAudioEnergy") <= 0.03
 
 

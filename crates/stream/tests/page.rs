@@ -245,7 +245,7 @@ fn the_controller_hears_of_a_frame_as_soon_as_the_page_has_it() {
             with.next().map(|(at, _)| *at)
         };
         let later = reported(last.sequence).map_or(Duration::ZERO, |at| at - *now);
-        ahead = ahead + later;
+        ahead += later;
     }
     let mean = ahead / told.frames.len() as i64;
     assert!((ms(20)..=ms(45)).contains(&mean), "half of 62 ms: {mean}");

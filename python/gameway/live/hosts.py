@@ -30,6 +30,8 @@ def host_config(plan: Plan, stream: dict[str, Any], place: Place, token: str) ->
         "listen": f"{address}:{SIGNALLING_PORT}",
         "token": token,
         "source": SOURCE,
+        # The simulator's stream has no sound, and the two are to be compared.
+        "audio": False,
         "size": list(SIZE),
     }
 

@@ -88,7 +88,7 @@ def host_command(
     listen: Listen = "0.0.0.0:8443",
     token: Token = None,
     encoder: Encoders = Encoder.auto,
-    audio: Audio = True,  # noqa: FBT002 (an option of the command line)
+    audio: Audio = True,
     duration: Seconds = None,
     folder: Out = None,
 ) -> None:
@@ -107,17 +107,10 @@ def host_command(
         "min_bitrate": min_bitrate, "start_bitrate": start_bitrate, "max_bitrate": max_bitrate,
     }  # fmt: skip
     config: dict[str, Any] = {
-        "stream": stream,
-        "source": _source(source),
-        "size": _size(size),
-        "listen": listen,
-        "token": own,
-        "encoder": encoder.value,
-        "audio": audio,
-        "stamped": source == "scene",
-        "duration": duration,
-        "folder": _folder(folder),
-    }
+        "stream": stream, "listen": listen, "token": own, "audio": audio,
+        "source": _source(source), "size": _size(size), "encoder": encoder.value,
+        "stamped": source == "scene", "duration": duration, "folder": _folder(folder),
+    }  # fmt: skip
 
     def ready(refusals: list[str]) -> None:
         _note(refusals)

@@ -107,12 +107,9 @@ impl Host {
         let socket = MediaSocket::bind(signaling.address(), MonotonicClock::since(epoch_ns))
             .map_err(system(format!("media at {}", signaling.address())))?;
         let clock = Clock::new(epoch_ns);
-        let (pictures, interval) = (Arc::default(), build::frame_interval(&config.stream)?);
+        let pictures = Arc::default();
         let (jobs, made, worker) = start_encoding(&config, Arc::clone(&pictures))?;
-        let (sound, why_silent) = Sound::start(&config, clock, pictures, interval)?;
-        if let Some(why) = why_silent {
-            tell("no sound", &why);
-        }
+        let sound = start_sound(&config, clock, pictures)?;
         let folder = config.folder.as_deref();
         let name = &config.stream.name;
         let observe = config.observe_interval.map_or(BIN, |text| text.0);
@@ -437,6 +434,20 @@ fn terms(config: &HostConfig, session: u32, audio: bool) -> Result<Terms, Stream
         },
         controller,
     })
+}
+
+/// A host without sound still has pictures.
+fn start_sound(
+    config: &HostConfig,
+    clock: Clock,
+    pictures: Arc<AtomicU64>,
+) -> Result<Sound, StreamError> {
+    let interval = build::frame_interval(&config.stream)?;
+    let (sound, why_silent) = Sound::start(config, clock, pictures, interval)?;
+    if let Some(why) = why_silent {
+        tell("no sound", &why);
+    }
+    Ok(sound)
 }
 
 type Worker = (mpsc::Sender<Job>, Taker<Made>, JoinHandle<ThreadTime>);
