@@ -52,11 +52,14 @@ fn sound_waits_for_no_frame() {
     world.run_for(SECOND * 2);
     let plays = plays(&world);
     assert!((185..=200).contains(&plays.len()), "{}", plays.len());
+    let began = world.host_events.iter().find(|(_, event)| *event == SessionEvent::Began);
+    let began = began.map(|(at, _)| *at).expect("it began");
     let mut before = None;
     for (heard, play) in plays {
         let Play::Packet(packet) = play else { panic!("nothing was lost") };
         let captured = captured(packet);
         assert!(before.is_none_or(|before| captured - before == BLOCK), "{captured}");
+        assert!(captured >= began, "{captured} is before {began}");
         before = Some(captured);
         // A frame's packets are spread over 13 ms, from 4 ms after its capture on: sound leaves between them.
         assert_eq!((heard, packet.arrived), (captured + BLOCK + ONE_WAY, heard));

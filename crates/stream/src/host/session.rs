@@ -223,7 +223,9 @@ impl Session {
 
     /// Hands a packet of sound to the peer, ahead of all that the pacer holds.
     pub fn send_sound(&mut self, now: Instant, packet: &SoundPacket) {
-        let wanted = self.wants_sound(now);
+        // What played before the stream's begin is not of it.
+        let of_stream = self.sound.from.is_some_and(|from| packet.captured >= from);
+        let wanted = of_stream && self.wants_sound(now);
         let negotiated = self.peer.negotiated();
         let (Some(sender), Some(payload_type)) = (&mut self.sender, negotiated.audio) else {
             return;
