@@ -226,7 +226,7 @@ def test_chromium_plays_our_host_at_sixty_frames_a_second(
     received, presented = counts.get("page-received", 0), counts.get("page-presented", 0)
     assert 0.9 * frames.height - 60 <= received <= frames.height
     assert 0.6 * frames.height - 60 <= presented <= frames.height
-    # Ahead of the browser's report, once the clocks are compared; a busy page is later than the report.
+    # Ahead of the browser's report, once the clocks are compared; a busy page is later.
     page_told = report["page"]
     assert page_told["received"] == received
     assert page_told["strange"] <= 0.02 * received + 5
