@@ -20,8 +20,9 @@ SOURCE := scene
 LIVE_RESULT = $(RESULT)-live$(if $(filter game,$(SOURCE)),-game)
 
 # What the build takes in beside the simulator: the encoder x264 where its headers are (it is under the GPL, so
-# a module built with it may be given to others under the GPL only), and capture of X11 screens.
-FEATURES = x11$(shell pkg-config --exists x264 2> /dev/null && command -v clang > /dev/null && echo ,x264)
+# a module built with it may be given to others under the GPL only), capture of X11 screens, and the sound's codec
+# Opus where CMake is, which builds it.
+FEATURES = x11$(shell command -v cmake > /dev/null && echo ,opus)$(shell pkg-config --exists x264 2> /dev/null && command -v clang > /dev/null && echo ,x264)
 COMMA := ,
 CARGO_FEATURES = $(foreach feature,$(subst $(COMMA), ,$(FEATURES)),gameway-python/$(feature))
 MATURIN = VIRTUAL_ENV=$(CURDIR)/$(VENV) PIP_QUIET=1 $(BIN)/maturin develop --release --quiet --features $(FEATURES)
@@ -131,9 +132,9 @@ $(STAMPS)/develop: $(STAMPS)/compiled $(STAMPS)/packages
 	$(MATURIN)
 	@echo $(FEATURES) > $@
 
-# A build made before x264 was there is made again with it.
+# A build made before CMake and x264 were there is made again with what they bring.
 $(STAMPS)/live: $(STAMPS)/live-tools $(STAMPS)/develop
-	@if [[ $$(< $(STAMPS)/develop) != *x264* ]]; then \
+	@if [[ $$(< $(STAMPS)/develop) != *opus*x264* ]]; then \
 	  rm $(STAMPS)/compiled $(STAMPS)/develop; $(MAKE) $(STAMPS)/develop; fi
 	@touch $@
 

@@ -1,7 +1,7 @@
 //! Every controller through its trait: any calls in any order with any content.
 #![no_main]
 
-use gameway_control::{FeedbackBatch, FrameSent, PacketReport, SentPacket};
+use gameway_control::{FeedbackBatch, FrameReceived, FrameSent, PacketReport, SentPacket};
 use gameway_fuzz::{Input, check_controller, controller};
 use gameway_units::{Bytes, Instant, Rate};
 use libfuzzer_sys::fuzz_target;
@@ -48,6 +48,12 @@ fuzz_target!(|bytes: &[u8]| {
                 controller.on_timer(now);
                 let next = controller.next_timer();
                 assert!(next.is_none_or(|next| next > now || now == Instant::MAX), "{next:?}");
+            }
+            5 => {
+                let (frame, last) = (input.frame(), packet(&mut input));
+                let (first_sent, arrival) = (input.time(), input.receiver_time());
+                let received = FrameReceived { frame, first_sent, last, arrival };
+                controller.on_frame_received(now, &received);
             }
             _ => {
                 let count = input.any::<u8>() % 12;

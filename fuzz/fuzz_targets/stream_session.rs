@@ -3,12 +3,15 @@
 #![no_main]
 
 use gameway_codec::h264_payload::{self, MAX_FRAME};
-use gameway_control::{FrameId, SequenceNumber};
+use gameway_control::{FrameId, PacketKind, SequenceNumber};
 use gameway_fuzz::Input;
-use gameway_session::{FeedbackPacket, Receiver, ReceiverConfig, ReceiverEvent};
+use gameway_session::{
+    FeedbackPacket, MediaPacket, ReceivedPacket, Receiver, ReceiverConfig, ReceiverEvent,
+};
 use gameway_stream::control::{self, Hello};
+use gameway_stream::host::page::PageReports;
 use gameway_stream::inbox::{Inbox, MOST_BYTES};
-use gameway_units::{Duration, ReceiverInstant};
+use gameway_units::{Duration, Ecn, ReceiverInstant};
 use gameway_webrtc::Negotiated;
 use gameway_webrtc::feedback::{ReportReader, frames::FrameReports, write_report};
 use gameway_webrtc::frame_extension::{FrameExtension, MediaPacketReader, SIZE};
@@ -22,9 +25,41 @@ fn messages(data: &[u8]) {
     if let Some(input) = control::Input::parse(data) {
         assert_eq!(input.to_bytes(), data);
     }
-    let _ = FrameReports::parse(data);
+    if let Ok(reports) = FrameReports::parse(data) {
+        page(&reports);
+    }
     let mut reader = ReportReader::default();
     let _ = reader.read(data, &terms(), SequenceNumber(data.len() as u64 * 1_000));
+}
+
+/// A page's news of frames that are on their way, in any order, before and after a report on their packets.
+fn page(reports: &FrameReports) {
+    let mut page = PageReports::default();
+    for (number, record) in reports.records.iter().enumerate() {
+        let packet = MediaPacket {
+            sequence: SequenceNumber(number as u64),
+            frame: FrameId(number as u64),
+            index: 0,
+            media_packets: 1,
+            train_packets: 1,
+            payload: 1_000,
+            header: 64,
+            kind: PacketKind::Media,
+            key_frame: false,
+            last_probe: false,
+        };
+        page.on_sent(&packet, record.rtp_timestamp ^ (number as u32 & 1));
+    }
+    for (number, record) in reports.records.iter().enumerate() {
+        let told = page.on_received(record.rtp_timestamp, record.time, reports.generated);
+        assert!(told.is_none_or(|(frame, _)| frame.0 < reports.records.len() as u64));
+        let received = Some(ReceivedPacket { arrival: record.time, ecn: Ecn::NotEct });
+        let (base, packets) = (SequenceNumber(number as u64 / 2), vec![received; 3]);
+        let generated = reports.generated;
+        page.on_report(&FeedbackPacket { base, packets, generated, key_frame_request: false });
+    }
+    let counts = page.counts;
+    assert!(counts.used + counts.strange <= counts.received);
 }
 
 fn terms() -> Negotiated {

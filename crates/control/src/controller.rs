@@ -98,6 +98,20 @@ pub struct FrameSent {
     pub packets: u32,
 }
 
+/// That the receiver has all of a frame, told ahead of the report on its packets: a browser reports on packets every
+/// 60 ms or so, its page on each frame.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct FrameReceived {
+    /// Which frame.
+    pub frame: FrameId,
+    /// When its first packet left.
+    pub first_sent: Instant,
+    /// The last packet of its train.
+    pub last: SentPacket,
+    /// When the last of its packets arrived, on the clock of arrivals in reports.
+    pub arrival: ReceiverInstant,
+}
+
 /// How the packets of the stream are spread over time.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Pacing {
@@ -210,6 +224,10 @@ pub trait RateController: Send {
 
     /// A report of the receiver came.
     fn on_feedback(&mut self, now: Instant, batch: &FeedbackBatch<'_>);
+
+    /// The receiver has all of a frame. Its packets are reported by [`Self::on_feedback`] all the same, later; who needs
+    /// to know of each packet has no use for this.
+    fn on_frame_received(&mut self, _now: Instant, _frame: &FrameReceived) {}
 
     /// The time given by [`Self::next_timer`] has come (or passed).
     fn on_timer(&mut self, now: Instant);

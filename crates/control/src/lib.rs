@@ -20,8 +20,8 @@ pub mod sqp;
 
 pub use catalogue::{CATALOGUE, ControllerSpec, OptionError, OptionSpec, build};
 pub use controller::{
-    FeedbackBatch, FeedbackStyle, FrameId, FrameSent, Pacing, PacketKind, PacketReport,
-    ProbeCluster, RateController, RateLimits, SentPacket, SequenceNumber, Target,
+    FeedbackBatch, FeedbackStyle, FrameId, FrameReceived, FrameSent, Pacing, PacketKind,
+    PacketReport, ProbeCluster, RateController, RateLimits, SentPacket, SequenceNumber, Target,
 };
 pub use copa::{Copa, CopaOptions};
 pub use fixed::Fixed;

@@ -229,6 +229,12 @@ impl<T> Pacer<T> {
         }
     }
 
+    /// A packet that waits for nobody has left: sound, which a person hears late sooner than a picture. Under a
+    /// rate, what follows waits for as long as it takes at that rate; frames' own schedules stay as they are.
+    pub fn pass(&mut self, now: Instant, size: Bytes) {
+        self.charge_bucket(now, now, size, now);
+    }
+
     /// When something will be due; `None` if nothing waits or the window is closed (poll after feedback).
     #[must_use]
     pub fn next_deadline(&self, in_flight: Bytes) -> Option<Instant> {

@@ -15,7 +15,9 @@ mod table;
 
 pub use column::Name;
 pub use histogram::DelayHistogram;
-pub use live::{ClientFrameRecord, CpuRecord, HostFrameRecord, InputRecord, LatenessRecord};
+pub use live::{
+    ClientFrameRecord, CpuRecord, HostFrameRecord, InputRecord, LatenessRecord, SoundRecord,
+};
 pub use records::{
     BinRecord, ControllerRecord, EventRecord, FrameRecord, LinkRecord, PacketRecord, PingRecord,
     QueueDelayRecord, RunTables, SummaryRecord,

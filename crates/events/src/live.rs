@@ -80,6 +80,24 @@ record! {
 }
 
 record! {
+    /// One packet of sound as the client heard it.
+    SoundRecord in "sound" {
+        /// The stream.
+        stream: Name,
+        /// The client's stay, from zero.
+        session: u32,
+        /// When its first sample played, on the host's clock; null for what was concealed.
+        captured_ns: Option<i64>,
+        /// When it arrived; null for what was concealed.
+        arrived_ns: Option<i64>,
+        /// When its samples were there.
+        decoded_ns: i64,
+        /// How much later than the picture its beep is, if one begins in it.
+        offset_to_picture_ns: Option<i64>,
+    }
+}
+
+record! {
     /// The processor time of one thread of a part.
     CpuRecord in "cpu" {
         /// "host", "client" or "link", and the stream where it has one: "host/game".

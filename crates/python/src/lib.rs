@@ -26,7 +26,7 @@ mod _core {
     #[pymodule_export]
     use crate::simulator::{check_spec, run};
     #[pymodule_export]
-    use crate::stream::{encoders, live_client, live_host, screen_shows};
+    use crate::stream::{encoders, has_opus, live_client, live_host, screen_shows};
     #[pymodule_export]
     use crate::toml::parse_toml;
     #[pymodule_export]

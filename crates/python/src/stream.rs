@@ -3,6 +3,8 @@
 use gameway_live::clock;
 use gameway_live::lateness::{BOUND, LatenessSummary};
 use gameway_live::stop::Stop;
+use gameway_stream::client::SoundReport;
+use gameway_stream::host::page::PageCounts;
 use gameway_stream::{ClientConfig, HostConfig, StreamError, client, host};
 use pyo3::exceptions::{PyOSError, PyValueError};
 use pyo3::prelude::*;
@@ -34,6 +36,12 @@ pub fn screen_shows(python: Python<'_>, display: &str) -> PyResult<bool> {
     python.detach(|| gameway_stream::screen_shows(display).map_err(|error| failed(&error)))
 }
 
+/// Whether this build has the codec of sound.
+#[pyfunction]
+pub fn has_opus() -> bool {
+    cfg!(feature = "opus")
+}
+
 /// Serves a stream from a configuration (JSON) until its end, Ctrl-C or SIGTERM; `ready` is called once clients can
 /// come, with what the machine refused in the way of punctuality. Gives what happened as JSON.
 #[pyfunction]
@@ -48,6 +56,7 @@ pub fn live_host(python: Python<'_>, config_json: &str, ready: Py<PyAny>) -> PyR
         "sessions": report.sessions,
         "refused_datagrams": report.refused_datagrams,
         "encoder_failures": report.encoder_failures,
+        "page": page(report.page),
         "lateness": report.lateness.map(lateness),
         "cpu": cpu(&report.cpu),
     });
@@ -68,6 +77,7 @@ pub fn live_client(python: Python<'_>, config_json: &str, ready: Py<PyAny>) -> P
         "decoded_frames": report.decoded,
         "frames_not_decoded": report.given_up,
         "stamped_frames": report.stamped,
+        "sound": sound(&report.sound),
         "refused_datagrams": report.refused_datagrams,
         "closed": report.closed.map(|reason| format!("{reason:?}")),
         "cpu": cpu(&report.cpu),
@@ -84,6 +94,36 @@ fn begin() -> PyResult<Stop> {
 fn tell(ready: &Py<PyAny>, refusals: Vec<String>) {
     // Who listens may have gone; the stream goes on.
     let _ = Python::attach(|python| ready.call1(python, (refusals,)));
+}
+
+fn page(counts: PageCounts) -> Value {
+    let PageCounts { received, used, strange, presented, requests } = counts;
+    json!({
+        "received": received,
+        "used": used,
+        "strange": strange,
+        "presented": presented,
+        "key_frame_requests": requests,
+    })
+}
+
+fn sound(report: &SoundReport) -> Value {
+    let SoundReport { counts, undecodable, peak, delay, beeps, offset } = report;
+    json!({
+        "received": counts.received,
+        "played": counts.played,
+        "concealed": counts.concealed,
+        "left_out": counts.left_out,
+        "late": counts.late,
+        "undecodable": undecodable,
+        "peak": peak,
+        "delay_p50_ns": delay.map(|(median, _)| median.as_nanos()),
+        "delay_p99_ns": delay.map(|(_, late)| late.as_nanos()),
+        "beeps": beeps,
+        "offset_min_ns": offset.map(|(least, _, _)| least.as_nanos()),
+        "offset_p50_ns": offset.map(|(_, median, _)| median.as_nanos()),
+        "offset_max_ns": offset.map(|(_, _, most)| most.as_nanos()),
+    })
 }
 
 fn lateness(summary: LatenessSummary) -> Value {

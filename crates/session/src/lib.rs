@@ -16,10 +16,13 @@ mod history;
 mod packet;
 mod receiver;
 mod sender;
+mod sender_config;
 mod sender_event;
+mod sent_frames;
 
 pub use feedback::{FeedbackPacket, ReceivedPacket};
 pub use packet::MediaPacket;
 pub use receiver::{Receiver, ReceiverConfig, ReceiverEvent};
-pub use sender::{EncodeRequest, Sender, SenderConfig};
+pub use sender::{EncodeRequest, Sender};
+pub use sender_config::SenderConfig;
 pub use sender_event::SenderEvent;

@@ -27,46 +27,16 @@
 use crate::feedback::FeedbackPacket;
 use crate::history::SentHistory;
 use crate::packet::MediaPacket;
+use crate::sender_config::SenderConfig;
 use crate::sender_event::SenderEvent;
+use crate::sent_frames::SentFrames;
 use gameway_control::{
-    FeedbackBatch, FrameId, FrameSent, Pacer, PacerOutput, PacketKind, PacketReport,
+    FeedbackBatch, FrameId, FrameReceived, FrameSent, Pacer, PacerOutput, PacketKind, PacketReport,
     RateController, SentPacket, SequenceNumber, Target,
 };
-use gameway_media::{EncoderModel, FrameBudget, MAX_PAYLOAD, Overhead, Train};
-use gameway_units::{Bytes, Duration, Instant, Rate, Ratio, ReceiverInstant};
+use gameway_media::{EncoderModel, FrameBudget, MAX_PAYLOAD, Train};
+use gameway_units::{Bytes, Duration, Instant, Rate, ReceiverInstant};
 use std::collections::VecDeque;
-
-/// How a sender behaves.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct SenderConfig {
-    /// When the first frame is captured.
-    pub start: Instant,
-    /// Time from frame to frame.
-    pub frame_interval: Duration,
-    /// Repair packets per media packet.
-    pub repair_share: Ratio,
-    /// While so many frames wait in the pacer, frames are skipped.
-    pub max_waiting_frames: usize,
-    /// What packets cost beside what they carry.
-    pub overhead: Overhead,
-    /// Payload of a padding packet.
-    pub padding: Bytes,
-}
-
-impl SenderConfig {
-    /// The defaults for a stream with this time from frame to frame.
-    #[must_use]
-    pub fn new(start: Instant, frame_interval: Duration) -> Self {
-        Self {
-            start,
-            frame_interval,
-            repair_share: Ratio::ZERO,
-            max_waiting_frames: 6,
-            overhead: Overhead::default(),
-            padding: MAX_PAYLOAD,
-        }
-    }
-}
 
 /// A frame that is to be encoded.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -107,6 +77,7 @@ pub struct Sender {
     controller: Box<dyn RateController>,
     pacer: Pacer<MediaPacket>,
     history: SentHistory,
+    sent_frames: SentFrames,
     /// When the next frame is captured; `None` once stopped.
     next_capture: Option<Instant>,
     next_frame: FrameId,
@@ -143,6 +114,7 @@ impl Sender {
             controller,
             pacer: Pacer::new(config.frame_interval, padding),
             history: SentHistory::default(),
+            sent_frames: SentFrames::default(),
             next_capture: Some(config.start),
             next_frame: FrameId(0),
             encoding: None,
@@ -243,6 +215,24 @@ impl Sender {
         self.tell_controller(now);
     }
 
+    /// The receiver has all of a frame, which it says ahead of its report on the packets; its last packet arrived then, on
+    /// the clock of reports, where that is known. Gives that packet's number; `None` if no such frame has left.
+    pub fn on_frame_received(
+        &mut self,
+        now: Instant,
+        frame: FrameId,
+        arrival: Option<ReceiverInstant>,
+    ) -> Option<SequenceNumber> {
+        let (first_sent, last) = self.sent_frames.whole(frame)?;
+        self.reported_end = self.reported_end.max(last.sequence.0 + 1);
+        if let Some(arrival) = arrival {
+            let received = FrameReceived { frame, first_sent, last, arrival };
+            self.controller.on_frame_received(now, &received);
+            self.retarget(now);
+        }
+        Some(last.sequence)
+    }
+
     /// The receiver asks for a key frame without saying what it has; the newest report tells.
     pub fn on_key_frame_request(&mut self, now: Instant) {
         self.want_key_frame_after(now, self.reported_end);
@@ -279,9 +269,21 @@ impl Sender {
         self.history.on_sent(sent);
         self.controller.on_sent(now, &sent);
         if packet.is_train() {
+            self.sent_frames.on_sent(&sent);
             self.note_frame_progress(now, &packet);
         }
         Some(packet)
+    }
+
+    /// So much leaves beside the frames from now on.
+    pub fn set_beside(&mut self, beside: Rate) {
+        self.config.beside = beside;
+    }
+
+    /// A packet beside the frames leaves now, ahead of all that waits; it is not among the packets that reports tell
+    /// of.
+    pub fn pass(&mut self, now: Instant, size: Bytes) {
+        self.pacer.pass(now, size);
     }
 
     /// When to call [`Self::on_deadline`] and poll for packets next; `None` when the stream was stopped
@@ -374,8 +376,9 @@ impl Sender {
 
     /// What is left of the target for a frame's payload after headers and repair.
     fn payload_within(&self, target: &Target) -> Bytes {
-        let SenderConfig { frame_interval, repair_share, overhead, .. } = self.config;
-        FrameBudget { wire: target.bitrate * frame_interval, repair_share, overhead }.payload()
+        let SenderConfig { frame_interval, repair_share, overhead, beside, .. } = self.config;
+        let wire = target.bitrate.saturating_sub(beside) * frame_interval;
+        FrameBudget { wire, repair_share, overhead }.payload()
     }
 
     fn enqueue(&mut self, now: Instant, frame: FrameId, train: &Train, key_frame: bool) {

@@ -28,6 +28,9 @@ pub struct HostConfig {
     /// Which encoder makes it.
     #[serde(default)]
     pub encoder: EncoderChoice,
+    /// Whether the source's sound is streamed, too.
+    #[serde(default)]
+    pub audio: bool,
     /// Whether frame number, time and input are written into each picture.
     #[serde(default = "yes")]
     pub stamped: bool,

@@ -8,6 +8,8 @@
 //!   controller ─► Sender ─► pacer ─► RTP ─► Peer ═ UDP ═ Peer ─► Receiver ─► report
 //!        ▲                                    │             │                   │
 //!        └────────── RFC 8888, key frames ◄───┘◄════════════┴◄──────────────────┘
+//!
+//! AudioSource ─► thread of sound ──────► RTP, past the pacer ─► SoundInbox ─► thread of sound ─► onsets of beeps
 //! ```
 //!
 //! [`host::session`] and [`client::session`] decide and are handed the time; [`host::run`] and

@@ -30,6 +30,8 @@ def host_config(
         "token": token,
         "source": source,
         "stamped": True,
+        # The simulator's stream has no sound, and the two are to be compared.
+        "audio": False,
         "size": list(SIZE),
     }
 

@@ -43,6 +43,13 @@ Fec = Annotated[str, _option("Repair packets as a share of media packets; not fo
 Listen = Annotated[str, _option("Address and port: HTTP by TCP, media by UDP.")]
 Token = Annotated[str | None, _option("What a client must know; made anew if not given.")]
 Encoders = Annotated[Encoder, _option("The best that there is, or one by name.")]
+Audio = Annotated[
+    bool,
+    typer.Option(
+        "--audio/--no-audio",
+        help="The scene's beeps, the file's sound, or what PulseAudio plays (needs parec).",
+    ),
+]
 Seconds = Annotated[str | None, _option("How long; until Ctrl-C if not given.", "--duration")]
 Out = Annotated[Path | None, _option("Keep tables here: frames, controller, lateness.", "--out")]
 Url = Annotated[str, typer.Argument(help="The host's, as it says it: http://HOST:PORT/?token=...")]
@@ -81,6 +88,7 @@ def host_command(
     listen: Listen = "0.0.0.0:8443",
     token: Token = None,
     encoder: Encoders = Encoder.auto,
+    audio: Audio = True,
     duration: Seconds = None,
     folder: Out = None,
 ) -> None:
@@ -99,16 +107,10 @@ def host_command(
         "min_bitrate": min_bitrate, "start_bitrate": start_bitrate, "max_bitrate": max_bitrate,
     }  # fmt: skip
     config: dict[str, Any] = {
-        "stream": stream,
-        "source": _source(source),
-        "size": _size(size),
-        "listen": listen,
-        "token": own,
-        "encoder": encoder.value,
-        "stamped": source == "scene",
-        "duration": duration,
-        "folder": _folder(folder),
-    }
+        "stream": stream, "listen": listen, "token": own, "audio": audio,
+        "source": _source(source), "size": _size(size), "encoder": encoder.value,
+        "stamped": source == "scene", "duration": duration, "folder": _folder(folder),
+    }  # fmt: skip
 
     def ready(refusals: list[str]) -> None:
         _note(refusals)
@@ -143,6 +145,7 @@ def client_command(
     report = _carry_out(_core.live_client, config, _note)
     shown, lost = report["decoded_frames"], report["frames_not_decoded"]
     err.print(f"{shown} frames decoded, {lost} not; {report['stamped_frames']} with a stamp")
+    _tell_sound(report["sound"])
     _tell_cpu(report)
 
 
@@ -194,6 +197,16 @@ def _reachable(listen: str) -> str:
 def _note(refusals: list[str]) -> None:
     for refusal in refusals:
         err.print(f"note: {refusal}", style="yellow", highlight=False, markup=False)
+
+
+def _tell_sound(sound: dict[str, Any]) -> None:
+    if sound["received"] == 0:
+        err.print("no sound came")
+        return
+    text = f"{sound['played']} packets of sound played, {sound['concealed']} concealed"
+    if sound["offset_p50_ns"] is not None:
+        text += f"; {sound['beeps']} beeps, {sound['offset_p50_ns'] / 1e6:+.1f} ms to the picture"
+    err.print(text, highlight=False)
 
 
 def _tell_cpu(report: dict[str, Any]) -> None:

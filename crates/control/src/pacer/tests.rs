@@ -204,3 +204,25 @@ proptest! {
         prop_assert_eq!(pacer.queued_bytes(), Bytes::ZERO);
     }
 }
+
+#[test]
+fn what_passes_takes_its_time_of_a_rate_and_none_of_a_frames_schedule() {
+    let gaps = |pacing| {
+        let mut pacer: Pacer<u32> = Pacer::new(Duration::from_millis(16), Bytes::new(1_200));
+        pacer.set_target(Instant::ZERO, &Target::new(Rate::from_mbps(8), pacing));
+        let packets = (0..2).map(|token| (token, Bytes::new(1_000)));
+        let packets = packets.collect::<Vec<_>>().into_iter();
+        pacer.enqueue_frame(Instant::ZERO, FrameId(0), packets);
+        assert!(pacer.poll(Instant::ZERO, Bytes::ZERO).is_some());
+        let before = pacer.next_deadline(Bytes::ZERO).expect("one waits");
+        pacer.pass(Instant::ZERO, Bytes::new(200));
+        (before, pacer.next_deadline(Bytes::ZERO).expect("one waits") - before)
+    };
+    let (alone, later) = gaps(Pacing::Rate(Rate::from_mbps(8)));
+    assert_eq!(
+        (alone, later),
+        (Instant::ZERO + Duration::from_millis(1), Duration::from_micros(200))
+    );
+    let (alone, later) = gaps(Pacing::FrameMultiplier(2.0));
+    assert_eq!((alone, later), (Instant::ZERO + Duration::from_millis(8), Duration::ZERO));
+}

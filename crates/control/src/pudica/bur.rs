@@ -10,7 +10,7 @@
 //! | probes lost or not sent | final when a later frame is complete |
 //! | negative ratio (clock jump) | zero |
 
-use crate::{FrameId, FrameSent, PacketKind, PacketReport, SentPacket};
+use crate::{FrameId, FrameReceived, FrameSent, PacketKind, PacketReport, SentPacket};
 use gameway_units::{Bytes, Duration, Instant, Rate, ReceiverInstant};
 use std::collections::VecDeque;
 
@@ -47,6 +47,8 @@ pub(super) struct FrameInFlight {
     probes_arrived: usize,
     probes_lost: u32,
     complete: bool,
+    /// The receiver was said to have all of it.
+    told: bool,
 }
 
 impl FrameInFlight {
@@ -68,6 +70,7 @@ impl FrameInFlight {
             probes_arrived: 0,
             probes_lost: 0,
             complete: false,
+            told: false,
         }
     }
 
@@ -185,6 +188,20 @@ impl Frames {
         }
     }
 
+    /// The receiver has all of a frame: what is known of it then, once, unless its packets were reported already.
+    pub(super) fn on_received(&mut self, received: &FrameReceived) -> Option<FrameInFlight> {
+        let frame = self.find(received.frame)?;
+        if frame.complete || frame.accounted_for() || std::mem::replace(&mut frame.told, true) {
+            return None;
+        }
+        let last_arrival = Some(received.arrival);
+        Some(FrameInFlight {
+            first_sent: frame.first_sent.or(Some(received.first_sent)),
+            last_arrival,
+            ..frame.clone()
+        })
+    }
+
     /// The next frame whose state has changed, in the order of frames; call until it gives `None`.
     pub(super) fn progress(&mut self) -> Option<Progress> {
         let newest = self.newest_complete?;
@@ -199,7 +216,7 @@ impl Frames {
 
     /// The oldest frame of which something was sent and that is not complete.
     pub(super) fn oldest_unacknowledged(&self) -> Option<(FrameId, Instant)> {
-        let frame = self.frames.iter().find(|frame| !frame.complete)?;
+        let frame = self.frames.iter().find(|frame| !frame.complete && !frame.told)?;
         frame.first_sent.map(|sent| (frame.frame, sent))
     }
 

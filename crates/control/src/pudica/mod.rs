@@ -59,6 +59,10 @@
 //! | smoothing and AI-MD while draining | samples are taken, steps are not | |
 //! | loss | no rule of its own; see `bur` for D of a frame with losses | |
 //!
+//! A browser's page tells of each frame, 60 ms before the report on its packets ([`RateController::on_frame_received`]).
+//! That is enough for eq. 1 and the fallback of one frame, and is used for these; draining needs the bytes received, and the
+//! long-term laws need probes, so that both wait for the packets.
+//!
 //! What the other readings do is tabled at the head of `readings`.
 
 mod bur;
@@ -78,8 +82,8 @@ pub use readings::{
 use crate::catalogue::OptionError;
 use crate::filter::{BaseDelay, WindowedMin};
 use crate::{
-    FeedbackBatch, FeedbackStyle, FrameId, FrameSent, Pacing, PacketKind, RateController,
-    RateLimits, SentPacket, Target,
+    FeedbackBatch, FeedbackStyle, FrameId, FrameReceived, FrameSent, Pacing, PacketKind,
+    RateController, RateLimits, SentPacket, Target,
 };
 use bur::{FrameInFlight, Frames, MOST_PROBES, Progress};
 use estimate::Estimate;
@@ -124,6 +128,8 @@ pub struct Pudica {
     smoothed: SmoothedRatio,
     tau: Tau,
     fallback: Fallback,
+    /// The newest frame above one that was told of ahead of its packets: it has had its fallback.
+    told_ahead: Option<FrameId>,
     draining: Draining,
     /// For the log.
     ratio: f64,
@@ -163,6 +169,7 @@ impl Pudica {
             smoothed: SmoothedRatio::new(options.window, options.scale),
             tau: Tau::new(options.tau_reset),
             fallback: Fallback::default(),
+            told_ahead: None,
             draining: Draining::default(),
             ratio: 0.0,
             newest_final: FrameId::default(),
@@ -262,7 +269,8 @@ impl Pudica {
         match self.draining.on_ratio(&options, &limits, frame, ratio, &situation) {
             Reaction::None => {}
             Reaction::Fallback => {
-                if self.options.fallback {
+                let had = self.told_ahead.is_some_and(|told| frame.frame <= told);
+                if self.options.fallback && !had {
                     self.fallback.request();
                 }
             }
@@ -399,6 +407,16 @@ impl RateController for Pudica {
                 Progress::Complete(frame) => self.on_complete(&frame, batch),
                 Progress::Final(frame) => self.on_final(now, &frame, batch),
             }
+        }
+    }
+
+    fn on_frame_received(&mut self, _now: Instant, received: &FrameReceived) {
+        let Some(frame) = self.frames.on_received(received) else { return };
+        let judges = self.options.bur == Bur::Pudica && self.options.trigger != Trigger::Corrected;
+        let above_one = self.own_ratio_of(&frame).is_some_and(|ratio| ratio > 1.0);
+        if judges && above_one && self.options.fallback && !self.draining.active() {
+            self.told_ahead = self.told_ahead.max(Some(frame.frame));
+            self.fallback.request();
         }
     }
 

@@ -1,9 +1,13 @@
 //! What the client writes down: frames, inputs, events.
 
+use crate::client::hearing::Heard;
+use crate::client::sound_meter::Measured;
 use gameway_codec::Stamp;
 use gameway_control::FrameId;
-use gameway_events::{ClientFrameRecord, EventRecord, InputRecord, Name, Table, TableError};
-use gameway_units::Instant;
+use gameway_events::{
+    ClientFrameRecord, EventRecord, InputRecord, Name, SoundRecord, Table, TableError,
+};
+use gameway_units::{Duration, Instant};
 use std::collections::{BTreeMap, VecDeque};
 use std::path::Path;
 
@@ -23,6 +27,7 @@ pub struct ClientLog {
     waiting: VecDeque<InputRecord>,
     frames: Table<ClientFrameRecord>,
     inputs: Table<InputRecord>,
+    sound: Table<SoundRecord>,
     events: Table<EventRecord>,
 }
 
@@ -39,6 +44,7 @@ impl ClientLog {
             waiting: VecDeque::new(),
             frames: Table::create(folder)?,
             inputs: Table::create(folder)?,
+            sound: Table::create(folder)?,
             events: Table::create(folder)?,
         })
     }
@@ -98,6 +104,21 @@ impl ClientLog {
         self.close(frame)
     }
 
+    /// A packet of sound was decoded, or concealed.
+    ///
+    /// # Errors
+    /// If the table cannot be written.
+    pub(super) fn heard(&mut self, heard: &Heard, measured: &Measured) -> Result<(), TableError> {
+        self.sound.push(&SoundRecord {
+            stream: self.stream.clone(),
+            session: self.session,
+            captured_ns: measured.captured.map(Instant::as_nanos),
+            arrived_ns: heard.packet.map(|(_, arrived)| arrived.as_nanos()),
+            decoded_ns: heard.at.as_nanos(),
+            offset_to_picture_ns: measured.offset.map(Duration::as_nanos),
+        })
+    }
+
     /// An input leaves.
     ///
     /// # Errors
@@ -129,6 +150,7 @@ impl ClientLog {
         }
         self.frames.finish()?;
         self.inputs.finish()?;
+        self.sound.finish()?;
         self.events.finish()
     }
 

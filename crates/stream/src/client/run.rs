@@ -1,8 +1,10 @@
 //! The client's threads, socket and clock.
 
 use crate::client::decoding::{self, Decoded, Job};
+use crate::client::hearing::Hearing;
 use crate::client::log::ClientLog;
 use crate::client::session::{ClientEvent, ClientSession};
+use crate::client::sound_meter::{SoundMeter, SoundReport};
 use crate::cpu::{self, Meter, ThreadTime};
 use crate::error::system;
 use crate::keys::KeyFile;
@@ -36,6 +38,8 @@ pub struct ClientReport {
     pub given_up: u64,
     /// Pictures whose stamp could be read.
     pub stamped: u64,
+    /// What was measured of sound.
+    pub sound: SoundReport,
     /// Datagrams that were no message of the session.
     pub refused_datagrams: u64,
     /// Why it ended, if not by itself.
@@ -67,6 +71,8 @@ struct Client {
     jobs: Option<mpsc::Sender<Job>>,
     decoded: Taker<Decoded>,
     worker: Option<JoinHandle<ThreadTime>>,
+    hearing: Hearing,
+    sound: SoundMeter,
     log: Option<ClientLog>,
     keys: Option<KeyFile>,
     meter: Meter,
@@ -103,6 +109,8 @@ impl Client {
             jobs: Some(jobs),
             decoded,
             worker: Some(worker),
+            hearing: Hearing::start(clock)?,
+            sound: SoundMeter::default(),
             log: folder.map(|folder| ClientLog::create(folder, &config.stream)).transpose()?,
             keys: config.export_keys.as_deref().map(KeyFile::create).transpose()?,
             meter: Meter::new("network"),
@@ -113,6 +121,7 @@ impl Client {
                 decoded: 0,
                 given_up: 0,
                 stamped: 0,
+                sound: SoundReport::default(),
                 refused_datagrams: 0,
                 closed: None,
                 cpu: Vec::new(),
@@ -134,6 +143,7 @@ impl Client {
             self.take_datagrams()?;
             self.session.on_deadline(now);
             self.take_decoded(now)?;
+            self.take_heard()?;
             self.play(now)?;
             self.note(now)?;
             if self.connected
@@ -175,8 +185,22 @@ impl Client {
             self.report.decoded += u64::from(at.is_some());
             self.report.given_up += u64::from(at.is_none());
             self.report.stamped += u64::from(stamp.is_some());
+            if let (Some(at), Some(stamp)) = (at, stamp) {
+                self.sound.see(stamp.captured, at);
+            }
             if let Some(log) = &mut self.log {
                 log.decoded(frame, at, stamp)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn take_heard(&mut self) -> Result<(), StreamError> {
+        self.hearing.bell().hush();
+        while let Some(heard) = self.hearing.take() {
+            let measured = self.sound.hear(&heard);
+            if let Some(log) = &mut self.log {
+                log.heard(&heard, &measured)?;
             }
         }
         Ok(())
@@ -218,6 +242,7 @@ impl Client {
                         log.given_up(frame, received)?;
                     }
                 }
+                ClientEvent::Sound(play) => self.hearing.play(play),
                 ClientEvent::Closed(reason) => self.report.closed = Some(reason),
                 ClientEvent::Session(session) => self.begin(session)?,
                 other => self.write(&other)?,
@@ -260,8 +285,11 @@ impl Client {
         let deadline = [self.session.next_deadline(), input].into_iter().flatten().min();
         let most = deadline.map_or(LOOK, |due| due.saturating_since(now).min(LOOK));
         let passed = self.clock.now().saturating_since(now);
-        let mut descriptors =
-            [PollFd::new(&self.socket, PollFlags::IN), PollFd::new(&self.decoded, PollFlags::IN)];
+        let mut descriptors = [
+            PollFd::new(&self.socket, PollFlags::IN),
+            PollFd::new(&self.decoded, PollFlags::IN),
+            PollFd::new(self.hearing.bell(), PollFlags::IN),
+        ];
         clock::wait(&mut descriptors, most.saturating_sub(passed)).map_err(system("waiting"))
     }
 
@@ -269,9 +297,13 @@ impl Client {
         drop(self.jobs.take());
         let mut times = vec![self.meter.read()];
         times.extend(self.worker.take().and_then(|worker| worker.join().ok()));
+        times.extend(self.hearing.finish());
         times.push(self.meter.others(&times));
         let end = self.clock.now();
         self.take_decoded(end)?;
+        self.take_heard()?;
+        let counts = self.session.sound_counts();
+        self.report.sound = SoundReport { counts, ..self.sound.report() };
         self.report.refused_datagrams = self.session.peer().refused_datagrams();
         self.log.take().map_or(Ok(()), ClientLog::finish)?;
         if let Some(folder) = &config.folder {

@@ -3,6 +3,7 @@
 //! The stream's receiver is the simulator's; here its packets are read from RTP, its reports become RFC 8888
 //! and a picture loss indication, and the payloads of frames are kept until they are to be decoded.
 
+use crate::client::sound_inbox::{Play, SoundCounts, SoundInbox, SoundPacket};
 use crate::control::{Hello, Input};
 use crate::inbox::{Inbox, IncomingFrame};
 use gameway_control::{FeedbackStyle, FrameId};
@@ -28,6 +29,8 @@ pub enum ClientEvent {
     Decode(FrameId, IncomingFrame),
     /// A frame will not be decoded; so many packets of it arrived.
     GivenUp(FrameId, u16),
+    /// Sound is to be decoded, or concealed.
+    Sound(Play),
     /// A key frame was asked for.
     KeyFrameRequested(Instant),
     /// The picture stood still for longer than the stall limit, and moves again.
@@ -42,6 +45,7 @@ pub struct ClientSession {
     receiver: Receiver,
     reader: MediaPacketReader,
     inbox: Inbox,
+    sound: SoundInbox,
     report: FeedbackPacket,
     input_channel: Option<u16>,
     inputs: u32,
@@ -70,6 +74,7 @@ impl ClientSession {
             receiver: Receiver::new(ReceiverConfig::new(FeedbackStyle::PerFrame)),
             reader: MediaPacketReader::default(),
             inbox: Inbox::default(),
+            sound: SoundInbox::default(),
             report: FeedbackPacket::default(),
             input_channel,
             inputs: 0,
@@ -89,6 +94,8 @@ impl ClientSession {
         }
         self.report(now);
         self.drain(now);
+        let sound = &mut self.sound;
+        self.events.extend(std::iter::from_fn(|| sound.poll(now)).map(ClientEvent::Sound));
     }
 
     /// What is due is done.
@@ -103,7 +110,8 @@ impl ClientSession {
     #[must_use]
     pub fn next_deadline(&self) -> Option<Instant> {
         let receiver = self.receiver.next_deadline().map(ours);
-        [receiver, self.peer.next_deadline()].into_iter().flatten().min()
+        let sound = self.sound.next_deadline();
+        [receiver, sound, self.peer.next_deadline()].into_iter().flatten().min()
     }
 
     /// The player does something; its number, if it could be sent.
@@ -113,6 +121,12 @@ impl ClientSession {
         self.peer.send_data(now, channel, &input.to_bytes()).ok()?;
         self.inputs = input.number;
         Some(input.number)
+    }
+
+    /// What became of packets of sound.
+    #[must_use]
+    pub fn sound_counts(&self) -> SoundCounts {
+        self.sound.counts()
     }
 
     /// A frame could not be decoded.
@@ -136,6 +150,14 @@ impl ClientSession {
             Event::Connected => self.events.push(ClientEvent::Connected),
             Event::Rtp { header, extensions, payload, ecn, arrival } => {
                 let negotiated = self.peer.negotiated();
+                if negotiated.audio == Some(header.payload_type)
+                    && header.ssrc == negotiated.audio_ssrc
+                {
+                    let (timestamp, payload) = (header.timestamp, payload.to_vec());
+                    let packet = SoundPacket { timestamp, arrived: arrival, payload };
+                    self.sound.put(header.sequence_number, packet);
+                    return;
+                }
                 let of_video = header.ssrc == negotiated.video_ssrc;
                 let Some(frame) = extensions.frame.filter(|_| of_video) else { return };
                 let packet = self.reader.read(header.sequence_number, &frame, payload.len());

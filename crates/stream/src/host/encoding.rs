@@ -15,6 +15,8 @@ use gameway_control::FrameId;
 use gameway_media::{MAX_PAYLOAD, Overhead, Train, repair_packets};
 use gameway_session::EncodeRequest;
 use gameway_units::{Bytes, Duration, Instant, Ratio};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::Receiver;
 
 const FRAGMENT_HEADER: u64 = 2;
@@ -59,6 +61,8 @@ pub struct Encoding {
     pub frame_interval: Duration,
     /// Whether frame number, time and input are written into each picture.
     pub stamped: bool,
+    /// Counts the pictures taken: a file's sound follows them.
+    pub pictures: Arc<AtomicU64>,
     encoder: Option<Box<dyn VideoEncoder>>,
     picture: Picture,
     budgets: FrameBudgets,
@@ -79,6 +83,7 @@ impl Encoding {
             open,
             frame_interval,
             stamped: true,
+            pictures: Arc::default(),
             encoder: None,
             picture: Picture::black(size),
             budgets: FrameBudgets::new(frame_rate),
@@ -108,6 +113,7 @@ impl Encoding {
         let Job { request, input, repair_share, overhead, .. } = job;
         let drawn = self.source.next(request.captured, request.frame.0, &mut self.picture);
         drawn.map_err(|error| error.to_string())?;
+        self.pictures.fetch_add(1, Ordering::Relaxed);
         if self.stamped {
             let stamp =
                 Stamp { frame: request.frame.0 as u32, captured: request.captured, input: *input };

@@ -2,8 +2,10 @@
 
 pub mod encoding;
 mod log;
+pub mod page;
 mod run;
 pub mod session;
+pub mod sound;
 mod sources;
 
 pub use run::{HostReport, run};

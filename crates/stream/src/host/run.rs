@@ -4,7 +4,9 @@ use crate::cpu::{self, Meter, ThreadTime};
 use crate::error::system;
 use crate::host::encoding::{Encoding, Job, Made};
 use crate::host::log::HostLog;
+use crate::host::page::PageCounts;
 use crate::host::session::{Session, SessionEvent, Terms};
+use crate::host::sound::Sound;
 use crate::host::sources;
 use crate::keys::KeyFile;
 use crate::wake::{Giver, Taker, waking};
@@ -22,6 +24,7 @@ use gameway_webrtc::{Identity, Peer, Secrets};
 use rustix::event::{PollFd, PollFlags};
 use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
+use std::sync::atomic::AtomicU64;
 use std::sync::mpsc::{self, channel};
 use std::thread::JoinHandle;
 
@@ -37,6 +40,8 @@ pub struct HostReport {
     pub refused_datagrams: u64,
     /// Encoders that died.
     pub encoder_failures: u64,
+    /// What the pages of browsers told.
+    pub page: PageCounts,
     /// How late packets left the pacer, if tables are written.
     pub lateness: Option<LatenessSummary>,
     /// What each thread cost.
@@ -71,6 +76,8 @@ struct Host {
     jobs: Option<mpsc::Sender<Job>>,
     made: Taker<Made>,
     worker: Option<JoinHandle<ThreadTime>>,
+    sound: Sound,
+    page: PageCounts,
     log: Option<HostLog>,
     keys: Option<KeyFile>,
     lateness: Option<Lateness>,
@@ -99,12 +106,15 @@ impl Host {
         .map_err(system(format!("signalling at {}", config.listen)))?;
         let socket = MediaSocket::bind(signaling.address(), MonotonicClock::since(epoch_ns))
             .map_err(system(format!("media at {}", signaling.address())))?;
-        let (jobs, made, worker) = start_encoding(&config)?;
+        let clock = Clock::new(epoch_ns);
+        let pictures = Arc::default();
+        let (jobs, made, worker) = start_encoding(&config, Arc::clone(&pictures))?;
+        let sound = start_sound(&config, clock, pictures)?;
         let folder = config.folder.as_deref();
         let name = &config.stream.name;
         let observe = config.observe_interval.map_or(BIN, |text| text.0);
         Ok(Self {
-            clock: Clock::new(epoch_ns),
+            clock,
             end: duration.map_or(Instant::MAX, |duration| Instant::ZERO + duration),
             socket,
             signaling,
@@ -114,6 +124,8 @@ impl Host {
             jobs: Some(jobs),
             made,
             worker: Some(worker),
+            sound,
+            page: PageCounts::default(),
             log: folder.map(|folder| HostLog::create(folder, name, observe)).transpose()?,
             keys: config.export_keys.as_deref().map(KeyFile::create).transpose()?,
             lateness: folder.map(|folder| Lateness::create(folder, "host")).transpose()?,
@@ -141,8 +153,33 @@ impl Host {
         Ok(())
     }
 
+    /// Sound leaves at once, ahead of what the pacer lets go.
+    fn send_sound(&mut self, now: Instant) -> Result<(), StreamError> {
+        self.sound.bell().hush();
+        let mut session = self.session.as_mut().map(|(_, session)| session);
+        self.sound.listen(session.as_ref().is_some_and(|session| session.wants_sound(now)));
+        while let Some(packet) = self.sound.take() {
+            match (packet, &mut session) {
+                (Ok(packet), Some(session)) => session.send_sound(now, &packet),
+                (Ok(_), None) => {}
+                (Err(why), session) => {
+                    tell("no more sound", &why);
+                    self.sound.has_ended();
+                    session.iter_mut().for_each(|session| session.end_sound());
+                }
+            }
+        }
+        if let Some(session) = session {
+            while let Some(transmit) = session.poll_transmit() {
+                self.socket.send(&transmit).map_err(system("a packet"))?;
+            }
+        }
+        Ok(())
+    }
+
     /// One turn: what is due, then what that makes possible.
     fn turn(&mut self, now: Instant) -> Result<(), StreamError> {
+        self.send_sound(now)?;
         self.made.hush();
         let Some((_, session)) = &mut self.session else { return Ok(()) };
         while let Some(made) = self.made.take() {
@@ -236,6 +273,7 @@ impl Host {
                 let _ = self.socket.send(&transmit);
             }
             self.refused += session.peer().refused_datagrams();
+            self.page = self.page + session.page_counts();
         }
     }
 
@@ -272,7 +310,8 @@ impl Host {
                 Ok((
                     peer,
                     answer,
-                    terms(&self.config, self.sessions).map_err(|error| error.to_string())?,
+                    terms(&self.config, self.sessions, self.sound.is_there())
+                        .map_err(|error| error.to_string())?,
                 ))
             });
         match made {
@@ -316,6 +355,7 @@ impl Host {
             PollFd::new(&self.socket, PollFlags::IN),
             PollFd::new(&self.made, PollFlags::IN),
             PollFd::new(&self.bell, PollFlags::IN),
+            PollFd::new(self.sound.bell(), PollFlags::IN),
         ];
         clock::wait(&mut descriptors, most.saturating_sub(passed)).map_err(system("waiting"))
     }
@@ -325,6 +365,7 @@ impl Host {
         drop(self.jobs.take());
         let mut times = vec![self.meter.read()];
         times.extend(self.worker.take().and_then(|worker| worker.join().ok()));
+        times.extend(self.sound.finish());
         times.push(self.meter.others(&times));
         let lateness = self.lateness.map(Lateness::finish).transpose()?;
         self.log.map_or(Ok(()), HostLog::finish)?;
@@ -335,6 +376,7 @@ impl Host {
             sessions: self.sessions,
             refused_datagrams: self.refused,
             encoder_failures: self.failures,
+            page: self.page,
             lateness,
             cpu: times,
         })
@@ -372,7 +414,7 @@ fn controller(config: &HostConfig) -> Result<Box<dyn RateController>, StreamErro
         .map_err(|error| StreamError::Config { field: "stream.controller", why: error.to_string() })
 }
 
-fn terms(config: &HostConfig, session: u32) -> Result<Terms, StreamError> {
+fn terms(config: &HostConfig, session: u32, audio: bool) -> Result<Terms, StreamError> {
     let stream = &config.stream;
     let controller = controller(config)?;
     let frame_interval = build::frame_interval(stream)?;
@@ -385,6 +427,7 @@ fn terms(config: &HostConfig, session: u32) -> Result<Terms, StreamError> {
         frame_interval,
         repair_share: stream.fec.map_or(Ratio::ZERO, |text| text.0),
         ecn: stream.ecn.or_native(controller.ecn()),
+        audio,
         hello: crate::control::Hello {
             session,
             frame_interval_ns: frame_interval.as_nanos(),
@@ -394,10 +437,24 @@ fn terms(config: &HostConfig, session: u32) -> Result<Terms, StreamError> {
     })
 }
 
+/// A host without sound still has pictures.
+fn start_sound(
+    config: &HostConfig,
+    clock: Clock,
+    pictures: Arc<AtomicU64>,
+) -> Result<Sound, StreamError> {
+    let interval = build::frame_interval(&config.stream)?;
+    let (sound, why_silent) = Sound::start(config, clock, pictures, interval)?;
+    if let Some(why) = why_silent {
+        tell("no sound", &why);
+    }
+    Ok(sound)
+}
+
 type Worker = (mpsc::Sender<Job>, Taker<Made>, JoinHandle<ThreadTime>);
 
 #[expect(clippy::disallowed_methods, reason = "the driver owns its threads")]
-fn start_encoding(config: &HostConfig) -> Result<Worker, StreamError> {
+fn start_encoding(config: &HostConfig, pictures: Arc<AtomicU64>) -> Result<Worker, StreamError> {
     let interval = build::frame_interval(&config.stream)?;
     let mut encoding = Encoding::new(
         sources::source(config)?,
@@ -406,6 +463,7 @@ fn start_encoding(config: &HostConfig) -> Result<Worker, StreamError> {
         (interval, config.stream.frame_rate),
     );
     encoding.stamped = config.stamped;
+    encoding.pictures = pictures;
     let (jobs, to_do) = channel();
     let (giver, made): (Giver<Made>, Taker<Made>) = waking().map_err(system("no wake-up"))?;
     let work = move || {

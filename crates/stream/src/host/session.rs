@@ -8,6 +8,13 @@
 //!    └──────────────── FeedbackPacket ◄── RFC 8888, transport-wide, PLI ◄── RTCP ◄─┘
 //! ```
 //!
+//! Sound does not wait: its packets pass the pacer ahead of frames, since 10 ms more are heard sooner than seen, and since
+//! one takes the time of a seventh of a video packet. What it takes on the wire is off each frame's budget, so that both
+//! together are what the controller's target covers. It has numbers of its own and is in no report: the numbers
+//! that reports and controllers go by are those of video packets, on the wire as inside.
+//!
+//! A browser's page tells of each frame as soon as it is whole: [`crate::host::page`].
+//!
 //! The sender begins when the client can be told how to report: our own client when it has opened its control
 //! channel, a browser when it is connected.
 //!
@@ -23,11 +30,13 @@
 
 use crate::control::{Hello, Input};
 use crate::host::encoding::{Job, Made};
+use crate::host::page::{PageCounts, PageReports};
+use crate::host::sound::{self, SoundPacket};
 use crate::outbox::{Outbox, OutgoingFrame};
 use gameway_control::{PacketKind, RateController, SequenceNumber};
 use gameway_media::Overhead;
 use gameway_session::{MediaPacket, Sender, SenderConfig, SenderEvent};
-use gameway_units::{Bytes, Duration, Ecn, Instant, Ratio};
+use gameway_units::{Bytes, Duration, Ecn, Instant, Rate, Ratio};
 use gameway_webrtc::feedback::ReportReader;
 use gameway_webrtc::feedback::frames::{self, FrameNews, FrameReports};
 use gameway_webrtc::frame_extension::FrameExtension;
@@ -53,6 +62,8 @@ pub struct Terms {
     pub repair_share: Ratio,
     /// The ECN field of media packets.
     pub ecn: Ecn,
+    /// Whether there is sound.
+    pub audio: bool,
     /// What a client of ours is told when it comes.
     pub hello: Hello,
 }
@@ -72,6 +83,17 @@ pub enum SessionEvent {
     Closed(CloseReason),
 }
 
+/// The stream of sound.
+#[derive(Debug, Clone, Copy, Default)]
+struct SoundOut {
+    /// When it begins; `None` if there is none, or none any more.
+    from: Option<Instant>,
+    /// Packets that left.
+    packets: u64,
+    /// What each has on the wire beside its payload.
+    overhead: Bytes,
+}
+
 /// See the module's head.
 pub struct Session {
     number: u32,
@@ -86,6 +108,8 @@ pub struct Session {
     newest_sent: SequenceNumber,
     /// When that left.
     last_sent: Instant,
+    sound: SoundOut,
+    page: PageReports,
     /// One past the newest packet that a report told of.
     reported_end: u64,
     events: Vec<SessionEvent>,
@@ -107,6 +131,8 @@ impl Session {
             reports: ReportReader::default(),
             newest_sent: SequenceNumber(0),
             last_sent: Instant::ZERO,
+            sound: SoundOut::default(),
+            page: PageReports::default(),
             reported_end: 0,
             events: Vec::new(),
         }
@@ -181,8 +207,52 @@ impl Session {
         }
     }
 
+    /// Whether sound would be sent now.
+    #[must_use]
+    pub fn wants_sound(&self, now: Instant) -> bool {
+        self.sound.from.is_some_and(|from| from <= now) && !self.is_held()
+    }
+
+    /// There will be no more sound: frames get what it took.
+    pub fn end_sound(&mut self) {
+        self.sound.from = None;
+        if let Some(sender) = &mut self.sender {
+            sender.set_beside(Rate::ZERO);
+        }
+    }
+
+    /// Hands a packet of sound to the peer, ahead of all that the pacer holds.
+    pub fn send_sound(&mut self, now: Instant, packet: &SoundPacket) {
+        // What played before the stream's begin is not of it.
+        let of_stream = self.sound.from.is_some_and(|from| packet.captured >= from);
+        let wanted = of_stream && self.wants_sound(now);
+        let negotiated = self.peer.negotiated();
+        let (Some(sender), Some(payload_type)) = (&mut self.sender, negotiated.audio) else {
+            return;
+        };
+        if !wanted {
+            return;
+        }
+        let header = RtpHeader {
+            payload_type,
+            // The first after silence (RFC 7587 section 4.1).
+            marker: self.sound.packets == 0,
+            sequence_number: self.sound.packets as u16,
+            timestamp: sound::timestamp(packet.captured),
+            ssrc: negotiated.audio_ssrc,
+        };
+        let size = self.sound.overhead + Bytes::new(packet.payload.len() as u64);
+        self.sound.packets += 1;
+        sender.pass(now, size);
+        let (extensions, payload) = (Extensions::default(), &packet.payload);
+        // Not sent is lost. Nobody reports its marks, so that it may not bear any (RFC 6679).
+        let packet = RtpPacket { header, extensions, payload, padding: 0 };
+        let _ = self.peer.send_rtp(&packet, Ecn::NotEct);
+    }
+
     /// Captures no more frames; what waits still leaves.
     pub fn stop(&mut self, now: Instant) {
+        self.end_sound();
         if let Some(sender) = &mut self.sender {
             sender.stop(now);
         }
@@ -219,6 +289,18 @@ impl Session {
     /// The next datagram to send.
     pub fn poll_transmit(&mut self) -> Option<Transmit> {
         self.peer.poll_transmit()
+    }
+
+    /// What a browser's page has told.
+    #[must_use]
+    pub fn page_counts(&self) -> PageCounts {
+        self.page.counts
+    }
+
+    /// By how much the clock of a browser's reports is ahead of its page's, once that is known.
+    #[must_use]
+    pub fn page_offset(&self) -> Option<Duration> {
+        self.page.offset()
     }
 
     /// What happened since this was last asked.
@@ -263,6 +345,12 @@ impl Session {
         if negotiated.probe.is_none() {
             config.padding = BROWSER_PADDING;
         }
+        if terms.audio && negotiated.audio.is_some() {
+            let overhead = self.peer.audio_overhead().unwrap_or_default();
+            config.beside = sound::wire_rate(overhead);
+            let overhead = Bytes::new(overhead as u64);
+            self.sound = SoundOut { from: Some(config.start), packets: 0, overhead };
+        }
         self.sender = Some(Sender::new(config, terms.controller));
         self.events.push(SessionEvent::Began);
     }
@@ -273,6 +361,7 @@ impl Session {
         for feedback in self.reports.read(compound, terms, self.newest_sent) {
             let end = feedback.base.0.saturating_add(feedback.packets.len() as u64);
             self.reported_end = self.reported_end.max(end.min(self.newest_sent.0 + 1));
+            self.page.on_report(&feedback);
             if feedback.packets.is_empty() {
                 sender.on_key_frame_request(now);
             } else {
@@ -284,9 +373,21 @@ impl Session {
     /// A browser's page tells what became of frames.
     fn on_page(&mut self, now: Instant, message: &[u8]) {
         let Ok(reports) = FrameReports::parse(message) else { return };
+        let Some(sender) = &mut self.sender else { return };
         for record in reports.records {
-            if let (FrameNews::KeyFrameNeeded, Some(sender)) = (&record.news, &mut self.sender) {
-                sender.on_key_frame_request(now);
+            match record.news {
+                FrameNews::Received { .. } => {
+                    let (stamp, arrival) = (record.rtp_timestamp, record.time);
+                    let found = self.page.on_received(stamp, arrival, reports.generated);
+                    let last = found
+                        .and_then(|(frame, arrival)| sender.on_frame_received(now, frame, arrival));
+                    self.reported_end = self.reported_end.max(last.map_or(0, |last| last.0 + 1));
+                }
+                FrameNews::Presented { .. } => self.page.counts.presented += 1,
+                FrameNews::KeyFrameNeeded => {
+                    self.page.counts.requests += 1;
+                    sender.on_key_frame_request(now);
+                }
             }
             self.events.push(SessionEvent::Page(record));
         }
@@ -297,6 +398,9 @@ impl Session {
         let negotiated = self.peer.negotiated();
         let native = negotiated.frame.is_some();
         let (timestamp, payload) = self.outbox.take(packet);
+        if !native && packet.is_train() {
+            self.page.on_sent(packet, timestamp);
+        }
         let own = match packet.kind {
             PacketKind::Media => negotiated.video,
             PacketKind::Repair => negotiated.repair,

@@ -8,12 +8,13 @@ mod encoder;
 pub use encoder::FakeEncoder;
 
 use gameway_control::{
-    FeedbackBatch, FeedbackStyle, FrameId, FrameSent, Pacing, PacketReport, RateController,
-    SentPacket, Target,
+    FeedbackBatch, FeedbackStyle, FrameId, FrameReceived, FrameSent, Pacing, PacketReport,
+    RateController, SentPacket, Target,
 };
 use gameway_stream::client::session::{ClientEvent, ClientSession};
 use gameway_stream::control::Hello;
 use gameway_stream::host::session::{Session, SessionEvent, Terms};
+use gameway_stream::host::sound::SoundPacket;
 use gameway_units::{Duration, Ecn, Instant, Rate, Ratio};
 use gameway_webrtc::{ClientConfig, HostConfig, Identity, Peer, Secrets, Transmit};
 use rand_core::{Rng, SeedableRng};
@@ -24,6 +25,8 @@ use std::sync::{Arc, Mutex, OnceLock};
 
 pub const INTERVAL: Duration = Duration::from_nanos(16_666_667);
 pub const ONE_WAY: Duration = Duration::from_millis(10);
+/// A packet of sound holds so much.
+pub const BLOCK: Duration = Duration::from_millis(10);
 pub const SECOND: Duration = Duration::from_secs(1);
 /// More turns at one point of time are a loop without end.
 const MOST_TURNS: u32 = 100_000;
@@ -39,7 +42,7 @@ pub fn host_address() -> SocketAddr {
 }
 
 /// Certificates take milliseconds to make; two serve all tests.
-fn identities() -> &'static (Identity, Identity) {
+pub fn identities() -> &'static (Identity, Identity) {
     static BOTH: OnceLock<(Identity, Identity)> = OnceLock::new();
     BOTH.get_or_init(|| (Identity::generate().unwrap(), Identity::generate().unwrap()))
 }
@@ -49,6 +52,8 @@ fn identities() -> &'static (Identity, Identity) {
 pub struct Told {
     pub sent: Vec<SentPacket>,
     pub batches: Vec<(Instant, Vec<PacketReport>)>,
+    /// Frames that the receiver told of ahead of their packets.
+    pub frames: Vec<(Instant, FrameReceived)>,
 }
 
 struct Scripted {
@@ -70,6 +75,9 @@ impl RateController for Scripted {
     fn on_feedback(&mut self, now: Instant, batch: &FeedbackBatch<'_>) {
         self.told.lock().unwrap().batches.push((now, batch.reports.to_vec()));
     }
+    fn on_frame_received(&mut self, now: Instant, frame: &FrameReceived) {
+        self.told.lock().unwrap().frames.push((now, *frame));
+    }
     fn on_timer(&mut self, _now: Instant) {}
     fn next_timer(&self) -> Option<Instant> {
         None
@@ -88,6 +96,8 @@ pub struct Setting {
     pub plain_reports: bool,
     pub ecn: Ecn,
     pub seed: u64,
+    /// The host has a packet of sound each 10 ms, of the block's number.
+    pub audio: bool,
 }
 
 impl Default for Setting {
@@ -98,6 +108,7 @@ impl Default for Setting {
             plain_reports: false,
             ecn: Ecn::Ect1,
             seed: 1,
+            audio: false,
         }
     }
 }
@@ -131,6 +142,8 @@ pub struct World {
     pub host_events: Vec<(Instant, SessionEvent)>,
     /// All that was sent, for those who listen on the wire.
     pub wire: Option<Vec<(Instant, SocketAddr, Transmit)>>,
+    /// When the next block of sound is over.
+    sound_due: Option<Instant>,
     setting: Setting,
     sessions: u32,
     shown: Option<(u32, u64)>,
@@ -139,7 +152,7 @@ pub struct World {
     random: Random,
 }
 
-fn terms(setting: &Setting, session: u32, told: &Arc<Mutex<Told>>) -> Terms {
+pub fn terms(setting: &Setting, session: u32, told: &Arc<Mutex<Told>>) -> Terms {
     let target = Target::new(setting.rate, Pacing::FrameMultiplier(1.25));
     Terms {
         controller: Box::new(Scripted { target, told: Arc::clone(told) }),
@@ -147,6 +160,7 @@ fn terms(setting: &Setting, session: u32, told: &Arc<Mutex<Told>>) -> Terms {
         frame_interval: INTERVAL,
         repair_share: setting.repair_share,
         ecn: setting.ecn,
+        audio: setting.audio,
         hello: Hello { session, frame_interval_ns: INTERVAL.as_nanos(), report_interval_ns: None },
     }
 }
@@ -198,6 +212,7 @@ impl World {
             client_events: Vec::new(),
             host_events: Vec::new(),
             wire: None,
+            sound_due: setting.audio.then_some(Instant::ZERO + BLOCK),
             setting,
             sessions: 1,
             shown: None,
@@ -225,7 +240,8 @@ impl World {
             self.pump();
             let arrival = self.flying.keys().next().map(|&(at, _)| at);
             let (host, client) = (self.host.next_deadline(), self.client.next_deadline());
-            let next = [arrival, host, client, self.encoder.due()].into_iter().flatten().min();
+            let due = [arrival, host, client, self.encoder.due(), self.sound_due];
+            let next = due.into_iter().flatten().min();
             let Some(next) = next.filter(|&next| next <= end) else { break };
             self.now = self.now.max(next);
             turns = if turns.0 == self.now { (self.now, turns.1 + 1) } else { (self.now, 0) };
@@ -243,6 +259,10 @@ impl World {
             let (from, transmit) = entry.remove();
             self.deliver(from, &transmit);
             self.pump();
+        }
+        if let Some(due) = self.sound_due.filter(|&due| due <= self.now) {
+            self.host.send_sound(self.now, &block(due - BLOCK));
+            self.sound_due = Some(due + BLOCK);
         }
         if let Some(made) = self.encoder.finish(self.now) {
             self.host.on_made(self.now, made);
@@ -351,6 +371,18 @@ impl World {
         let made = self.encoder.made.iter();
         made.filter(|(_, made)| made.key_frame).map(|(key, _)| *key).collect()
     }
+}
+
+/// A block of sound that says when it began.
+pub fn block(captured: Instant) -> SoundPacket {
+    let mut payload = captured.as_nanos().to_be_bytes().to_vec();
+    payload.resize(120, 0);
+    SoundPacket { captured, payload }
+}
+
+/// Whether a datagram is a packet of sound: its payload type is not encrypted.
+pub fn is_sound(transmit: &Transmit) -> bool {
+    is_media(transmit) && transmit.bytes.get(1).is_some_and(|second| second & 127 == 111)
 }
 
 pub fn arrives() -> Fate {

@@ -408,6 +408,12 @@ impl Peer {
         self.srtp.as_ref().map(|srtp| self.negotiated.overhead(srtp.keys().tag))
     }
 
+    /// Bytes beside the payload of each audio packet on the wire over IPv4, once connected.
+    #[must_use]
+    pub fn audio_overhead(&self) -> Option<usize> {
+        self.srtp.as_ref().map(|srtp| Negotiated::audio_overhead(srtp.keys().tag))
+    }
+
     /// The keys of this session, if its configuration exports them. For debugging only: who has them reads
     /// everything.
     #[must_use]

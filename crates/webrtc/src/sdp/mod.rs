@@ -119,4 +119,10 @@ impl Negotiated {
         let block = if elements == 0 { 0 } else { 4 + usize::next_multiple_of(elements, 4) };
         20 + 8 + 12 + block + tag
     }
+
+    /// Bytes that each audio packet has on the wire beside its payload, over IPv4: it has no extensions.
+    #[must_use]
+    pub fn audio_overhead(tag: usize) -> usize {
+        20 + 8 + 12 + tag
+    }
 }

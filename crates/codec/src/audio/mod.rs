@@ -4,17 +4,32 @@
 //! packet's length (section 4.1). Encoding is "restricted low delay" (RFC 6716 section 2.1.9's CELT alone):
 //! 2.5 ms of look-ahead instead of 6.5.
 //!
+//! Sources are asked for a block at a time on the clock of who asks; none makes it wait for longer than a block. What a
+//! device has not delivered by then is silence.
+//!
 //! libopus is under a BSD licence and is built from source by the feature `opus`.
 //!
 //! | constant | value | origin |
 //! |---|---|---|
 //! | sample rate | 48 kHz, two channels, interleaved | RFC 7587 section 4.1; what games and sound servers play |
 //! | largest packet | 1275 B | RFC 6716 section 3.2.1, one frame |
-//! | latency of PulseAudio | 10 ms | a packet's length; less makes `parec` wake too often |
+
+mod beep;
+mod coder;
+mod file;
+#[cfg(feature = "opus")]
+mod opus_coder;
+mod piped;
+mod pulse;
+
+pub use beep::{BEEP_INTERVAL, Beep, OnsetDetector};
+pub use coder::{AudioDecoder, AudioEncoder, open_decoder, open_encoder};
+pub use file::FileSound;
+#[cfg(feature = "opus")]
+pub use opus_coder::{OpusDecoder, OpusEncoder};
+pub use pulse::PulseMonitor;
 
 use gameway_units::{Duration, Instant};
-use std::io::Read;
-use std::process::{Child, ChildStdout, Command, Stdio};
 use thiserror::Error;
 
 /// Samples per second and channel.
@@ -78,7 +93,7 @@ impl PacketDuration {
 
 /// Something that plays.
 pub trait AudioSource: Send {
-    /// Fills `samples` (interleaved) with what follows what it gave before; a real device waits for it.
+    /// Fills `samples` (interleaved) with what plays from `now` on.
     ///
     /// # Errors
     /// [`AudioError::Capture`]; the source is then of no more use.
@@ -103,146 +118,6 @@ impl AudioSource for Tone {
             self.at += 1;
         }
         Ok(())
-    }
-}
-
-/// A PulseAudio (or PipeWire) monitor, read by a child process `parec` (Debian: `pulseaudio-utils`).
-#[derive(Debug)]
-pub struct PulseMonitor {
-    device: String,
-    child: Child,
-    output: ChildStdout,
-}
-
-impl PulseMonitor {
-    /// Starts capturing; the device is a source's name, such as `game.monitor` or `@DEFAULT_MONITOR@`.
-    ///
-    /// # Errors
-    /// [`AudioError::Capture`] when `parec` cannot be started.
-    pub fn open(device: &str) -> Result<Self, AudioError> {
-        let refused = |reason: String| AudioError::Capture { device: device.to_owned(), reason };
-        let mut child = Command::new("parec")
-            .args(["--raw", "--format=s16le", "--rate=48000", "--channels=2", "--latency-msec=10"])
-            .arg(format!("--device={device}"))
-            .stdin(Stdio::null())
-            .stdout(Stdio::piped())
-            .spawn()
-            .map_err(|error| refused(format!("parec: {error}; install pulseaudio-utils")))?;
-        let output =
-            child.stdout.take().ok_or_else(|| refused("parec without output".to_owned()))?;
-        Ok(Self { device: device.to_owned(), child, output })
-    }
-}
-
-impl AudioSource for PulseMonitor {
-    fn next(&mut self, _now: Instant, samples: &mut [i16]) -> Result<(), AudioError> {
-        let mut bytes = vec![0; samples.len() * 2];
-        self.output.read_exact(&mut bytes).map_err(|error| AudioError::Capture {
-            device: self.device.clone(),
-            reason: format!("parec ended ({error}); does `pactl list sources` name the device?"),
-        })?;
-        for (sample, pair) in samples.iter_mut().zip(bytes.chunks_exact(2)) {
-            *sample = i16::from_le_bytes([pair[0], pair[1]]);
-        }
-        Ok(())
-    }
-}
-
-impl Drop for PulseMonitor {
-    fn drop(&mut self) {
-        // It may have ended by itself; either way it must not stay as a zombie.
-        let _ = self.child.kill();
-        let _ = self.child.wait();
-    }
-}
-
-#[cfg(feature = "opus")]
-pub use codec::{OpusDecoder, OpusEncoder};
-
-#[cfg(feature = "opus")]
-mod codec {
-    use super::{AudioError, CHANNELS, PacketDuration, SAMPLE_RATE};
-    use gameway_units::Rate;
-
-    /// One frame of Opus.
-    const LARGEST_PACKET: usize = 1275;
-
-    fn error(error: opus::Error) -> AudioError {
-        AudioError::Codec(error.to_string())
-    }
-
-    /// Samples to packets.
-    pub struct OpusEncoder {
-        encoder: opus::Encoder,
-        duration: PacketDuration,
-    }
-
-    impl OpusEncoder {
-        /// An encoder at a constant rate, so that audio takes a known share of the link.
-        ///
-        /// # Errors
-        /// [`AudioError::Codec`] for a rate that Opus does not have (6 to 510 kb/s).
-        pub fn new(duration: PacketDuration, rate: Rate) -> Result<Self, AudioError> {
-            let application = opus::Application::LowDelay;
-            let mut encoder = opus::Encoder::new(SAMPLE_RATE, opus::Channels::Stereo, application)
-                .map_err(error)?;
-            let bits = i32::try_from(rate.as_bps()).unwrap_or(i32::MAX);
-            if !(6_000..=510_000).contains(&bits) {
-                return Err(AudioError::Codec(format!("{rate}: from 6 kb/s to 510 kb/s")));
-            }
-            encoder.set_bitrate(opus::Bitrate::Bits(bits)).map_err(error)?;
-            encoder.set_vbr(false).map_err(error)?;
-            Ok(Self { encoder, duration })
-        }
-
-        /// Encodes one packet's samples, interleaved.
-        ///
-        /// # Errors
-        /// [`AudioError::Samples`] for another count of samples.
-        pub fn encode(&mut self, samples: &[i16]) -> Result<Vec<u8>, AudioError> {
-            let (got, needed) = (samples.len(), self.duration.interleaved());
-            if got != needed {
-                return Err(AudioError::Samples { got, needed });
-            }
-            self.encoder.encode_vec(samples, LARGEST_PACKET).map_err(error)
-        }
-    }
-
-    /// Packets to samples.
-    pub struct OpusDecoder {
-        decoder: opus::Decoder,
-        duration: PacketDuration,
-    }
-
-    impl OpusDecoder {
-        /// A decoder; lost packets are taken to be of `duration`.
-        ///
-        /// # Errors
-        /// [`AudioError::Codec`].
-        pub fn new(duration: PacketDuration) -> Result<Self, AudioError> {
-            let decoder = opus::Decoder::new(SAMPLE_RATE, opus::Channels::Stereo).map_err(error)?;
-            Ok(Self { decoder, duration })
-        }
-
-        /// Decodes a packet, or conceals one that is lost (`None`); gives interleaved samples.
-        ///
-        /// # Errors
-        /// [`AudioError::Codec`] for what is no Opus packet; the decoder can go on with the next.
-        pub fn decode(&mut self, packet: Option<&[u8]>) -> Result<Vec<i16>, AudioError> {
-            // A packet holds 120 ms at most (RFC 6716 section 3.2.5).
-            let most = if packet.is_some() { 5760 } else { self.duration.samples() };
-            let mut samples = vec![0; most * CHANNELS];
-            // libopus takes an empty packet for a lost one; from a peer it is an error.
-            if packet.is_some_and(<[u8]>::is_empty) {
-                return Err(AudioError::Codec("an empty packet".to_owned()));
-            }
-            let count = self
-                .decoder
-                .decode(packet.unwrap_or_default(), &mut samples, false)
-                .map_err(error)?;
-            samples.truncate(count * CHANNELS);
-            Ok(samples)
-        }
     }
 }
 

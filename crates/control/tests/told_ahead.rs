@@ -1,0 +1,131 @@
+//! Pudica's fallback on a frame of which the receiver tells ahead of its packets, and without that.
+
+mod common;
+
+use common::controller;
+use gameway_control::{
+    Ecn, FeedbackBatch, FrameId, FrameReceived, FrameSent, PacketKind, PacketReport,
+    RateController, SentPacket, SequenceNumber,
+};
+use gameway_units::{Bytes, Duration, Instant, Rate, ReceiverInstant};
+
+const INTERVAL: i64 = 16_667;
+/// One way, the clocks' offset in it.
+const LEAST: i64 = 1_010_000;
+
+fn at(micros: i64) -> Instant {
+    Instant::ZERO + Duration::from_micros(micros)
+}
+
+fn arrival(micros: i64) -> ReceiverInstant {
+    ReceiverInstant::ZERO + Duration::from_micros(micros)
+}
+
+struct Stream {
+    controller: Box<dyn RateController>,
+    frames: u64,
+}
+
+impl Stream {
+    /// Two hundred frames that went through an idle path.
+    fn begun() -> Self {
+        let mut stream = Self { controller: controller("pudica", &[]), frames: 0 };
+        for _ in 0..200 {
+            let packet = stream.send();
+            stream.report(packet, LEAST);
+        }
+        stream
+    }
+
+    /// The next frame, of one packet.
+    fn send(&mut self) -> SentPacket {
+        let sent = at(self.frames as i64 * INTERVAL);
+        let frame = FrameId(self.frames);
+        self.frames += 1;
+        let size = Bytes::new(1_000);
+        let target = self.controller.target().bitrate;
+        self.controller.on_frame(sent, &FrameSent { frame, target, size, packets: 1 });
+        let packet = SentPacket {
+            sequence: SequenceNumber(frame.0),
+            sent,
+            size,
+            kind: PacketKind::Media,
+            frame,
+            first_of_frame: true,
+            last_of_frame: true,
+            probe_cluster: None,
+        };
+        self.controller.on_sent(sent, &packet);
+        packet
+    }
+
+    /// When a packet arrives that takes so long, and when the sender can know.
+    fn times(packet: &SentPacket, one_way: i64) -> (ReceiverInstant, Instant) {
+        let sent = packet.sent.as_nanos() / 1_000;
+        (arrival(sent + one_way), at(sent + one_way - LEAST + 20_000))
+    }
+
+    fn report(&mut self, packet: SentPacket, one_way: i64) {
+        let (arrived, now) = Self::times(&packet, one_way);
+        let reports = [PacketReport { packet, arrival: Some(arrived), ecn: Ecn::NotEct }];
+        let in_flight = Bytes::ZERO;
+        self.controller
+            .on_feedback(now, &FeedbackBatch { reports: &reports, generated: arrived, in_flight });
+    }
+
+    fn tell_ahead(&mut self, packet: SentPacket, one_way: i64) {
+        let (arrival, now) = Self::times(&packet, one_way);
+        let SentPacket { frame, sent: first_sent, .. } = packet;
+        let received = FrameReceived { frame, first_sent, last: packet, arrival };
+        self.controller.on_frame_received(now, &received);
+    }
+
+    fn target(&self) -> Rate {
+        self.controller.target().bitrate
+    }
+}
+
+/// By how much the next frame's target is lower.
+fn lowered(before: Rate, after: Rate) -> f64 {
+    1.0 - after.as_bps_f64() / before.as_bps_f64()
+}
+
+#[test]
+fn a_late_frame_lowers_the_next_as_soon_as_it_is_told_of() {
+    for (late, expected) in [(20_000, 0.15), (10_000, 0.0)] {
+        let mut stream = Stream::begun();
+        let before = stream.target();
+        let packet = stream.send();
+        stream.tell_ahead(packet, LEAST + late);
+        let share = lowered(before, stream.target());
+        assert!((expected - 0.001..=expected + 0.001).contains(&share), "{late} us: {share}");
+        // Its packets say the same later: it has had its fallback, which a frame has served.
+        stream.send();
+        let before = stream.target();
+        stream.report(packet, LEAST + late);
+        assert!(lowered(before, stream.target()) <= 0.02, "{late} us: twice");
+    }
+}
+
+#[test]
+fn without_that_the_packets_lower_it() {
+    let mut stream = Stream::begun();
+    let packet = stream.send();
+    stream.send();
+    let before = stream.target();
+    stream.report(packet, LEAST + 20_000);
+    let share = lowered(before, stream.target());
+    assert!((0.1..=0.2).contains(&share), "{share}");
+}
+
+#[test]
+fn what_was_reported_already_or_never_sent_changes_nothing() {
+    let mut stream = Stream::begun();
+    let packet = stream.send();
+    stream.report(packet, LEAST);
+    let before = stream.target();
+    stream.tell_ahead(packet, LEAST + 50_000);
+    let strange = SentPacket { frame: FrameId(9_999), ..packet };
+    stream.tell_ahead(strange, LEAST + 50_000);
+    assert_eq!(stream.target(), before);
+}

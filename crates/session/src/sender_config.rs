@@ -1,0 +1,39 @@
+//! How a sender behaves.
+
+use gameway_media::{MAX_PAYLOAD, Overhead};
+use gameway_units::{Bytes, Duration, Instant, Rate, Ratio};
+
+/// How a sender behaves.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct SenderConfig {
+    /// When the first frame is captured.
+    pub start: Instant,
+    /// Time from frame to frame.
+    pub frame_interval: Duration,
+    /// Repair packets per media packet.
+    pub repair_share: Ratio,
+    /// While so many frames wait in the pacer, frames are skipped.
+    pub max_waiting_frames: usize,
+    /// What packets cost beside what they carry.
+    pub overhead: Overhead,
+    /// Payload of a padding packet.
+    pub padding: Bytes,
+    /// What leaves beside the frames, on the wire, and is part of the controller's target: sound.
+    pub beside: Rate,
+}
+
+impl SenderConfig {
+    /// The defaults for a stream with this time from frame to frame.
+    #[must_use]
+    pub fn new(start: Instant, frame_interval: Duration) -> Self {
+        Self {
+            start,
+            frame_interval,
+            repair_share: Ratio::ZERO,
+            max_waiting_frames: 6,
+            overhead: Overhead::default(),
+            padding: MAX_PAYLOAD,
+            beside: Rate::ZERO,
+        }
+    }
+}

@@ -1,0 +1,270 @@
+//! A browser's reports on frames reach the controller: a peer that behaves like Chromium, with transport-wide feedback each
+//! 62 ms and a page that tells of each frame, in virtual time. Its two clocks differ, from each other and from ours.
+
+mod support;
+
+use gameway_control::SequenceNumber;
+use gameway_stream::host::session::Session;
+use gameway_units::{Duration, Ecn, Instant, ReceiverInstant};
+use gameway_webrtc::feedback::frames::{self, FrameNews, FrameRecord, FrameReports};
+use gameway_webrtc::feedback::twcc::TransportFeedback;
+use gameway_webrtc::sdp::TRANSPORT_WIDE;
+use gameway_webrtc::{ClientConfig, Delivery, Event, HostConfig, Peer, Secrets, Transmit};
+use std::collections::BTreeMap;
+use std::net::SocketAddr;
+use std::sync::{Arc, Mutex};
+use support::{FakeEncoder, ONE_WAY, SECOND, Setting, Told, host_address, identities, ms, terms};
+
+/// What Chromium does at 60 frames/s.
+const REPORT_INTERVAL: Duration = Duration::from_millis(62);
+const PAGE_AHEAD: Duration = Duration::from_secs(-5_000);
+const REPORT_AHEAD: Duration = Duration::from_secs(123);
+const STEP_NS: i64 = 250_000;
+
+/// What the page says.
+#[derive(Debug, Clone, Copy, PartialEq)]
+enum Page {
+    Silent,
+    True,
+    /// Times that have nothing to do with arrivals.
+    Lies,
+}
+
+struct Browser {
+    peer: Peer,
+    page: Page,
+    channel: u16,
+    /// By transport-wide number, since the last report.
+    arrivals: BTreeMap<u16, Instant>,
+    next_report: Instant,
+    reports: u8,
+}
+
+fn browser_address() -> SocketAddr {
+    SocketAddr::from(([10, 78, 0, 1], 40_000))
+}
+
+/// Our own client's offer, made a browser's.
+fn as_browser(offer: &str) -> String {
+    let own = |line: &&str| !line.contains("x-gameway") && !line.contains("urn:gameway");
+    let lines = offer.lines().filter(own).map(|line| match line {
+        "a=rtcp-fb:* ack ccfb" => {
+            format!("a=rtcp-fb:96 transport-cc\r\na=extmap:4 {TRANSPORT_WIDE}\r\n")
+        }
+        line => format!("{line}\r\n"),
+    });
+    lines.collect()
+}
+
+impl Browser {
+    fn on_event(&mut self, event: Event) {
+        let Event::Rtp { header, extensions, payload, arrival, .. } = event else { return };
+        let Some(number) = extensions.transport_wide else { return };
+        self.arrivals.insert(number, arrival);
+        if !header.marker || self.page == Page::Silent {
+            return;
+        }
+        let ahead = match self.page {
+            Page::Lies => PAGE_AHEAD - ms(i64::from(header.sequence_number) * 7_919 % 500),
+            _ => PAGE_AHEAD,
+        };
+        let on_page = |at: Instant, ahead: Duration| {
+            let micros = (at.as_nanos() + ahead.as_nanos() + 1_000_000_000_000_000) / 1_000;
+            ReceiverInstant::from_nanos(micros * 1_000)
+        };
+        let news = FrameNews::Received { size: payload.len() as u32, key_frame: false };
+        let (rtp_timestamp, time) = (header.timestamp, on_page(arrival, ahead));
+        let record = FrameRecord { rtp_timestamp, time, news };
+        let generated = on_page(arrival, PAGE_AHEAD);
+        let message = FrameReports { generated, records: vec![record] }.to_bytes();
+        // The channel opens after the first frames.
+        let _ = self.peer.send_data(arrival, self.channel, &message);
+    }
+
+    fn report(&mut self, now: Instant) {
+        self.next_report = now + REPORT_INTERVAL;
+        let Some((&base, first)) = self.arrivals.first_key_value() else { return };
+        let steps = |at: &Instant| (*at + REPORT_AHEAD).as_nanos() / STEP_NS;
+        let reference = steps(first) / 256;
+        let mut before = reference * 256;
+        let last = *self.arrivals.keys().last().expect("one at least");
+        let packets = (base..=last).map(|number| {
+            let at = steps(self.arrivals.get(&number)?);
+            let difference = at - before;
+            before = at;
+            Some(difference as i16)
+        });
+        let packets = packets.collect();
+        let ssrc = self.peer.negotiated().video_ssrc;
+        let (reference, count) = (reference as i32, self.reports);
+        let mut bytes = Vec::new();
+        TransportFeedback { sender_ssrc: 1, ssrc, base, reference, count, packets }
+            .write(&mut bytes);
+        self.peer.send_rtcp(&bytes).expect("connected");
+        self.reports = self.reports.wrapping_add(1);
+        self.arrivals.clear();
+    }
+}
+
+struct World {
+    now: Instant,
+    host: Session,
+    browser: Browser,
+    encoder: FakeEncoder,
+    told: Arc<Mutex<Told>>,
+    flying: BTreeMap<(Instant, u64), (SocketAddr, Transmit)>,
+    launched: u64,
+}
+
+impl World {
+    fn new(page: Page) -> Self {
+        let (now, told) = (Instant::ZERO, Arc::default());
+        let client = ClientConfig {
+            identity: identities().1.clone(),
+            arrival_times: false,
+            export_keys: false,
+        };
+        let host = HostConfig {
+            identity: identities().0.clone(),
+            candidates: vec![host_address()],
+            export_keys: false,
+        };
+        let (mut peer, offer) = Peer::offer(now, &client, Secrets::new([1; 32]));
+        let offer = as_browser(&offer);
+        let (host, answer) =
+            Peer::answer(now, &host, Secrets::new([2; 32]), &offer).expect("an answer");
+        peer.accept_answer(now, &answer).expect("a peer");
+        assert!(peer.negotiated().transport_cc && peer.negotiated().frame.is_none());
+        let channel = peer.open_channel(frames::LABEL, Delivery::UNRELIABLE).expect("a channel");
+        Self {
+            now,
+            host: Session::new(0, host, terms(&Setting::default(), 0, &told)),
+            browser: Browser {
+                peer,
+                page,
+                channel,
+                arrivals: BTreeMap::new(),
+                next_report: now + SECOND,
+                reports: 0,
+            },
+            encoder: FakeEncoder::default(),
+            told,
+            flying: BTreeMap::new(),
+            launched: 0,
+        }
+    }
+
+    fn run_for(&mut self, span: Duration) {
+        let end = self.now + span;
+        loop {
+            self.pump();
+            let due = [
+                self.flying.keys().next().map(|&(at, _)| at),
+                self.host.next_deadline(),
+                self.browser.peer.next_deadline(),
+                self.encoder.due(),
+                Some(self.browser.next_report),
+            ];
+            let Some(next) = due.into_iter().flatten().min().filter(|&next| next <= end) else {
+                break;
+            };
+            self.now = self.now.max(next);
+            self.step();
+        }
+        self.now = end;
+    }
+
+    fn step(&mut self) {
+        let now = self.now;
+        while let Some(entry) = self.flying.first_entry().filter(|entry| entry.key().0 <= now) {
+            let (from, Transmit { to, bytes, .. }) = entry.remove();
+            if to == host_address() {
+                self.host.peer().handle_datagram(now, from, to, Ecn::NotEct, &bytes);
+                self.host.advance(now);
+            } else {
+                self.browser.peer.handle_datagram(now, from, to, Ecn::NotEct, &bytes);
+                while let Some(event) = self.browser.peer.poll_event() {
+                    self.browser.on_event(event);
+                }
+            }
+        }
+        if let Some(made) = self.encoder.finish(now) {
+            self.host.on_made(now, made);
+        }
+        self.host.on_deadline(now);
+        if self.browser.peer.next_deadline().is_some_and(|due| due <= now) {
+            self.browser.peer.handle_timeout(now);
+        }
+        if self.browser.next_report <= now {
+            self.browser.report(now);
+        }
+    }
+
+    fn pump(&mut self) {
+        if let Some(job) = self.host.poll_job(0) {
+            self.encoder.begin(self.now, job);
+        }
+        self.host.transmit(self.now, |_| ());
+        self.host.take_events();
+        while let Some(transmit) = self.host.poll_transmit() {
+            self.launch(host_address(), transmit);
+        }
+        while let Some(transmit) = self.browser.peer.poll_transmit() {
+            self.launch(browser_address(), transmit);
+        }
+    }
+
+    fn launch(&mut self, from: SocketAddr, transmit: Transmit) {
+        self.launched += 1;
+        self.flying.insert((self.now + ONE_WAY, self.launched), (from, transmit));
+    }
+}
+
+#[test]
+fn the_controller_hears_of_a_frame_as_soon_as_the_page_has_it() {
+    let mut world = World::new(Page::True);
+    world.run_for(SECOND * 4);
+    let counts = world.host.page_counts();
+    let told = world.told.lock().unwrap();
+    assert!((170..=240).contains(&told.frames.len()), "{}", told.frames.len());
+    assert_eq!(counts.used, told.frames.len() as u64);
+    assert!(counts.received - counts.used <= 80 && counts.strange == 0, "{counts:?}");
+    let mut ahead = Duration::ZERO;
+    for (now, frame) in &told.frames {
+        let last = frame.last;
+        assert!(last.last_of_frame && last.frame == frame.frame);
+        // The last packet's arrival there, and the page's word of it here.
+        let true_one = last.sent + ONE_WAY;
+        assert_eq!(*now, true_one + ONE_WAY);
+        let error = frame.arrival.as_nanos() - (true_one + REPORT_AHEAD).as_nanos();
+        assert!((-STEP_NS..=STEP_NS).contains(&error), "{error} ns");
+        let reported = |sequence: SequenceNumber| {
+            let batches = told.batches.iter();
+            let mut with =
+                batches.filter(|(_, it)| it.iter().any(|it| it.packet.sequence == sequence));
+            with.next().map(|(at, _)| *at)
+        };
+        let later = reported(last.sequence).map_or(Duration::ZERO, |at| at - *now);
+        ahead += later;
+    }
+    let mean = ahead / told.frames.len() as i64;
+    assert!((ms(20)..=ms(45)).contains(&mean), "half of 62 ms: {mean}");
+}
+
+#[test]
+fn without_a_page_and_with_a_page_that_lies_it_hears_of_packets_only() {
+    let mut batches = Vec::new();
+    for page in [Page::Silent, Page::Lies, Page::True] {
+        let mut world = World::new(page);
+        world.run_for(SECOND * 4);
+        let told = world.told.lock().unwrap();
+        assert_eq!(told.frames.is_empty(), page != Page::True, "{page:?}");
+        let reports: usize = told.batches.iter().map(|(_, reports)| reports.len()).sum();
+        batches.push(reports);
+        assert_eq!(world.host.page_offset().is_some(), page == Page::True);
+    }
+    assert!(
+        batches[0] > 1_500 && batches.iter().all(|it| it.abs_diff(batches[0]) <= 40),
+        "{batches:?}"
+    );
+}

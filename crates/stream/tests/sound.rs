@@ -1,0 +1,185 @@
+//! Sound beside the video, through a network in memory: it waits for nobody, its bytes are within the target, and what is
+//! lost is concealed.
+
+mod support;
+
+use gameway_session::SenderEvent;
+use gameway_stream::client::session::ClientEvent;
+use gameway_stream::client::sound_inbox::{Play, SoundPacket, WAIT};
+use gameway_stream::host::session::SessionEvent;
+use gameway_stream::host::sound::timestamp;
+use gameway_units::{Duration, Ecn, Instant, Rate};
+use support::{BLOCK, ONE_WAY, SECOND, Setting, World, arrives, block, chance, is_sound, ms};
+
+fn at(millis: i64) -> Instant {
+    Instant::ZERO + ms(millis)
+}
+
+fn with_sound() -> Setting {
+    Setting { audio: true, ..Setting::default() }
+}
+
+/// What was played, and when.
+fn plays(world: &World) -> Vec<(Instant, &Play)> {
+    let sound = |(at, event): &'_ (Instant, ClientEvent)| match event {
+        ClientEvent::Sound(_) => Some(*at),
+        _ => None,
+    };
+    let events = world.client_events.iter();
+    let played = events.filter_map(|it| Some((sound(it)?, &it.1)));
+    played
+        .filter_map(|(at, event)| match event {
+            ClientEvent::Sound(play) => Some((at, play)),
+            _ => None,
+        })
+        .collect()
+}
+
+/// When a packet's first sample played at the host, as its payload says.
+fn captured(packet: &SoundPacket) -> Instant {
+    let mut bytes = [0; 8];
+    bytes.copy_from_slice(&packet.payload[..8]);
+    let captured = Instant::from_nanos(i64::from_be_bytes(bytes));
+    assert_eq!(packet.timestamp, timestamp(captured));
+    assert_eq!(packet.payload, block(captured).payload);
+    captured
+}
+
+#[test]
+fn sound_waits_for_no_frame() {
+    let mut world = World::new(Setting { rate: Rate::from_mbps(40), ..with_sound() });
+    world.wire = Some(Vec::new());
+    world.run_for(SECOND * 2);
+    let plays = plays(&world);
+    assert!((185..=200).contains(&plays.len()), "{}", plays.len());
+    let began = world.host_events.iter().find(|(_, event)| *event == SessionEvent::Began);
+    let began = began.map(|(at, _)| *at).expect("it began");
+    let mut before = None;
+    for (heard, play) in plays {
+        let Play::Packet(packet) = play else { panic!("nothing was lost") };
+        let captured = captured(packet);
+        assert!(before.is_none_or(|before| captured - before == BLOCK), "{captured}");
+        assert!(captured >= began, "{captured} is before {began}");
+        before = Some(captured);
+        // A frame's packets are spread over 13 ms, from 4 ms after its capture on: sound leaves between them.
+        assert_eq!((heard, packet.arrived), (captured + BLOCK + ONE_WAY, heard));
+    }
+    let wire = world.wire.unwrap_or_default();
+    let sound: Vec<_> = wire.iter().filter(|(_, _, transmit)| is_sound(transmit)).collect();
+    assert!(
+        sound.iter().all(|(_, _, transmit)| transmit.ecn == Ecn::NotEct),
+        "nobody reports marks"
+    );
+    assert!(sound.iter().all(|(_, _, transmit)| transmit.bytes.len() == 12 + 120 + 16));
+}
+
+/// Bits a second of video and of sound on the wire, from 0.5 s to 2.5 s.
+fn rates(setting: Setting) -> (f64, f64) {
+    let mut world = World::new(setting);
+    world.wire = Some(Vec::new());
+    world.run_for(SECOND * 3);
+    let within = |time: &Instant| (at(500)..at(2_500)).contains(time);
+    let video: u64 = world
+        .host_events
+        .iter()
+        .filter_map(|(time, event)| match event {
+            SessionEvent::Sender(SenderEvent::FrameEncoded { wire_size, .. }) if within(time) => {
+                Some(wire_size.get())
+            }
+            _ => None,
+        })
+        .sum();
+    let wire = world.wire.unwrap_or_default();
+    let sound = wire.iter().filter(|(time, _, transmit)| within(time) && is_sound(transmit));
+    let sound: usize = sound.map(|(_, _, transmit)| transmit.bytes.len() + 28).sum();
+    (video as f64 * 4.0, sound as f64 * 4.0)
+}
+
+#[test]
+fn the_target_covers_frames_and_sound() {
+    let (video, sound) = rates(with_sound());
+    let (alone, silence) = rates(Setting::default());
+    assert!((139e3..=142e3).contains(&sound) && silence < 1.0, "{sound} {silence}");
+    // 6 Mb/s; headers' rounding leaves a little of each frame's share.
+    assert!((5.9e6..=6.0e6).contains(&alone), "{alone}");
+    assert!((5.9e6..=6.0e6).contains(&(video + sound)), "{video} {sound}");
+    assert!((120e3..=160e3).contains(&(alone - video)), "{alone} {video}");
+}
+
+#[test]
+fn what_is_lost_is_concealed_and_what_is_late_is_not_played() {
+    let mut world = World::new(with_sound());
+    let lost = std::sync::Arc::new(std::sync::Mutex::new(0_u64));
+    let count = std::sync::Arc::clone(&lost);
+    world.fate = Box::new(move |now, from_host, transmit, random| {
+        if !(from_host && is_sound(transmit) && (at(500)..at(4_500)).contains(&now)) {
+            return arrives();
+        }
+        if chance(random, 10) {
+            *count.lock().unwrap() += 1;
+            return Vec::new();
+        }
+        if chance(random, 20) {
+            // In time, or when it was given up.
+            return vec![if chance(random, 50) { ms(15) } else { ms(60) }];
+        }
+        // SRTP refuses the copy.
+        vec![Duration::ZERO, ms(3)]
+    });
+    world.run_for(SECOND * 5);
+    let counts = world.client.sound_counts();
+    let lost = *lost.lock().unwrap();
+    assert!((20..80).contains(&lost), "{lost}");
+    assert_eq!(counts.concealed + counts.left_out, lost + counts.late, "{counts:?}");
+    assert!((15..70).contains(&counts.late) && counts.concealed > lost, "{counts:?}");
+    let mut before: Option<Instant> = None;
+    for (heard, play) in plays(&world) {
+        let Play::Packet(packet) = play else {
+            before = before.map(|before| before + BLOCK);
+            continue;
+        };
+        let captured = captured(packet);
+        assert!(before.is_none_or(|before| captured > before), "{captured} after {before:?}");
+        before = Some(captured);
+        let age = heard - captured;
+        assert!((BLOCK + ONE_WAY..=BLOCK * 3 + ONE_WAY + WAIT).contains(&age), "{age}");
+    }
+}
+
+#[test]
+fn after_a_blackout_sound_goes_on_with_the_newest() {
+    let mut world = World::new(with_sound());
+    world.fate =
+        Box::new(
+            |now, _, _, _| {
+                if (at(1_000)..at(4_000)).contains(&now) { Vec::new() } else { arrives() }
+            },
+        );
+    world.run_for(SECOND * 5);
+    let counts = world.client.sound_counts();
+    assert_eq!((counts.concealed, counts.left_out), (5, 295), "{counts:?}");
+    let plays = plays(&world);
+    let after = plays.iter().filter(|(heard, _)| *heard > at(4_000)).collect::<Vec<_>>();
+    assert!((95..=105).contains(&after.len()), "{}", after.len());
+    // The first that arrives follows a gap, which is waited for.
+    assert!(after[0].0 <= at(4_000) + BLOCK + ONE_WAY + WAIT, "{}", after[0].0);
+}
+
+#[test]
+fn who_reports_nothing_gets_no_sound_until_a_report_comes() {
+    let mut world = World::new(Setting { rate: Rate::from_mbps(80), ..with_sound() });
+    world.wire = Some(Vec::new());
+    world.fate = Box::new(|now, from_host, _, _| {
+        let silent = !from_host && (at(1_000)..at(6_000)).contains(&now);
+        if silent { Vec::new() } else { arrives() }
+    });
+    world.run_for(SECOND * 8);
+    let wire = world.wire.take().unwrap_or_default();
+    let sent = |from, to| {
+        let within = |time: &Instant| (at(from)..at(to)).contains(time);
+        wire.iter().filter(|(time, _, it)| within(time) && is_sound(it)).count()
+    };
+    // 16384 packets at 80 Mb/s are two seconds.
+    assert_eq!((sent(1_000, 2_000), sent(4_500, 6_000)), (100, 0));
+    assert_eq!(sent(7_000, 8_000), 100);
+}
