@@ -61,6 +61,7 @@ demo-live: ## the same on real packets, with a real encoder and the kernel's TCP
 
 conformance: $(STAMPS)/live ## the same scenarios on both drivers, side by side; 90 minutes, needs root
 	$(BIN)/gameway run tests/conformance --on live
+	$(BIN)/gameway report results/conformance-live --check
 
 reproduce: $(STAMPS)/develop ## run the suites, published beside ours; one experiment: make reproduce NAME=...
 	@for name in $(NAME); do echo "== $$name"; $(BIN)/gameway reproduce $$name; done

@@ -17,7 +17,7 @@ from gameway.errors import GamewayError
 from gameway.fields import entries
 from gameway.live.command import link_command
 from gameway.live.stream_command import client_command, host_command
-from gameway.sweeps import REPORT, Sweep, err, out, print_page, report_folder
+from gameway.sweeps import REPORT, Sweep, err, out, outside, print_page, report_folder
 
 BAD_INPUT = 2
 INTERRUPTED = 130
@@ -173,6 +173,12 @@ def report(
             "`gameway run --on live` left there.",
         ),
     ] = None,
+    check: Annotated[
+        bool,
+        typer.Option(
+            "--check", help="Exit with 1 if a live mean is outside its tolerance of the simulated."
+        ),
+    ] = False,
 ) -> None:
     """Write the report of a result folder anew: one HTML page that needs nothing else.
 
@@ -184,6 +190,8 @@ def report(
     Next: open `results/demo/report.html` in a browser.
     """
     report_folder(folder, simulated)
+    if check and outside(folder, simulated):
+        raise typer.Exit(1)
 
 
 @app.command()

@@ -173,6 +173,21 @@ def _warn_of_missing(results: Results) -> None:
         err.print(text, style="yellow", highlight=False)
 
 
+def outside(folder: Path, beside: Path | None = None) -> int:
+    """Count the means of live results, or of a suite of them, that are outside their tolerance."""
+    from gameway.beside import compare, twin  # noqa: PLC0415 (heavy; help must be quick)
+
+    suite = suites.is_suite_folder(folder)
+    parts = suites.open_parts(folder) if suite else {folder.name: Results.open(folder)}
+    twins = [(results, _simulated(results, beside) or twin.twin_of(results))
+             for results in parts.values()]  # fmt: skip
+    compared = [compare(one, results) for results, one in twins if one is not None]
+    if not any(compared):
+        hint = "simulated results lie there after `gameway run --on live`; others with --beside"
+        raise gameway.InputError("has nothing to check", file=folder, hint=hint)
+    return sum(not row.within for rows in compared for row in rows)
+
+
 def report_folder(folder: Path, beside: Path | None) -> None:
     """Write the report of a result folder anew, or the page of a suite."""
     if suites.is_suite_folder(folder):

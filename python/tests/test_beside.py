@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 import pytest
+from typer.testing import CliRunner
 
 import gameway as gw
-from gameway import report
+from gameway import cli, report, sweeps
 from gameway.beside import TOLERANCES, Row, Side, Tolerance, compare, sections, twin
 from gameway.live import schema
 
@@ -124,6 +125,21 @@ def test_the_page_has_both_sides_and_the_flags(slower: gw.Results, same: gw.Resu
     assert "OUTSIDE" not in clean
     assert "TOO LATE" not in clean
     assert "packets left too late" not in clean
+
+
+def test_a_report_that_checks_fails_where_a_mean_is_outside(
+    same: gw.Results, slower: gw.Results, tmp_path: Path
+) -> None:
+    def code(*arguments: str) -> int:
+        return CliRunner().invoke(cli.app, ["report", *arguments]).exit_code
+
+    assert code(str(same.path), "--check") == 0
+    assert code(str(slower.path)) == 0
+    assert code(str(slower.path), "--check") == 1
+    alone = tmp_path / "alone"
+    shutil.copytree(same.path, alone, ignore=shutil.ignore_patterns(twin.FOLDER))
+    with pytest.raises(gw.InputError, match="has nothing to check"):
+        sweeps.outside(alone)
 
 
 def test_a_report_can_stand_beside_results_of_another_folder(
