@@ -16,6 +16,7 @@
 //! | Deviation | Why |
 //! |---|---|
 //! | the reduction starts from the window, not the flight | as Linux; the window does not grow while it is not the limit |
+//! | before the first loss the window grows by the function alone | not yet as Linux, which grows by at least 5 % per RTT then (`bictcp_update`): deep queues fill seconds later here |
 //! | growth counts bytes per ACK, not ACKs | delayed ACKs would halve it; Linux counts likewise |
 
 use super::hystart::{HyStart, SlowStartAck};
