@@ -1,11 +1,13 @@
-"""Whether this machine can do live runs, for the tests that need them."""
+"""Whether this machine can do live runs, for the tests that need them, and a stream for these."""
 
 from __future__ import annotations
 
 import shutil
+from typing import Any
 
 import pytest
 
+import gameway as gw
 from gameway.errors import GamewayError
 from gameway.live import namespaces
 
@@ -24,3 +26,20 @@ def why_not() -> str:
 
 REASON = why_not()
 needs_live = pytest.mark.skipif(bool(REASON), reason=REASON or "live runs are possible")
+
+ONE_STREAM = """
+title = "A stream"
+duration = "1 s"
+[path]
+capacity = "25 Mb/s"
+base_rtt = "20 ms"
+[[stream]]
+controller = "{controller}"
+"""
+
+
+def one_stream(controller: str, **rates: str) -> dict[str, Any]:
+    """Give the specification of a run with one stream; `rates` are further keys of the stream."""
+    keys = "".join(f'{name} = "{rate}"\n' for name, rate in rates.items())
+    (run,) = gw.expand(gw.loads(ONE_STREAM.format(controller=controller) + keys))
+    return run.spec

@@ -17,8 +17,8 @@ from typing import IO, TYPE_CHECKING, Any
 
 import polars as pl
 import pytest
+from live_fixture import one_stream
 
-import gameway as gw
 from gameway import _core
 
 if TYPE_CHECKING:
@@ -36,17 +36,6 @@ SECONDS = 5.0
 WINDOWS = 3
 """A busy machine gets as many chances to decode all frames for five seconds."""
 PATIENCE_S = 20.0
-STREAM = """
-title = "A stream"
-duration = "1 s"
-[path]
-capacity = "25 Mb/s"
-base_rtt = "20 ms"
-[[stream]]
-controller = "{controller}"
-start_bitrate = "3 Mb/s"
-max_bitrate = "10 Mb/s"
-"""
 INBOUND = (
     "connection.getStats().then(all => [...all.values()].find("
     "it => it.type === 'inbound-rtp' && it.kind === '{kind}') ?? null)"
@@ -128,7 +117,7 @@ def host(
     with socket.socket() as chosen:
         chosen.bind(("127.0.0.1", 0))
         address = f"127.0.0.1:{chosen.getsockname()[1]}"
-    spec = gw.expand(gw.loads(STREAM.format(controller=controller)))[0].spec
+    spec = one_stream(controller, start_bitrate="3 Mb/s", max_bitrate="10 Mb/s")
     stream = {"name": "game", **spec["stream"][0]}
     config = {"stream": stream, "listen": address, "token": TOKEN, "folder": str(folder)}
     config |= {"audio": audio}

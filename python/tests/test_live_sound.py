@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 import pytest
+from live_fixture import one_stream
 
-import gameway as gw
 from gameway import _core
 
 if TYPE_CHECKING:
@@ -24,16 +24,6 @@ if TYPE_CHECKING:
 
 TOKEN = "letters-and-digits-only"
 SECONDS = 6.0
-STREAM = """
-title = "A stream"
-duration = "1 s"
-[path]
-capacity = "25 Mb/s"
-base_rtt = "20 ms"
-[[stream]]
-controller = "fixed"
-start_bitrate = "4 Mb/s"
-"""
 pytestmark = pytest.mark.skipif(
     not (_core.encoders() and _core.has_opus()), reason="needs a build with opus: make setup"
 )
@@ -44,7 +34,7 @@ def play(folder: Path, **more: Any) -> tuple[dict[str, Any], dict[str, Any], pl.
     with socket.socket() as chosen:
         chosen.bind(("127.0.0.1", 0))
         address = f"127.0.0.1:{chosen.getsockname()[1]}"
-    spec = gw.expand(gw.loads(STREAM))[0].spec
+    spec = one_stream("fixed", start_bitrate="4 Mb/s")
     stream = {"name": "game", **spec["stream"][0]}
     common = {"epoch_ns": time.monotonic_ns(), "token": TOKEN}
     host = {"stream": stream, "listen": address, "size": [640, 360], **more, **common}

@@ -17,9 +17,8 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 import pytest
-from live_fixture import REASON
+from live_fixture import REASON, one_stream
 
-import gameway as gw
 from gameway import _core
 from gameway.live.namespaces import DEVICE, LiveError, Namespaces
 from gameway.live.process import PartProcess
@@ -37,17 +36,6 @@ TOKEN = "a token for one test"
 PORT = 8443
 HOST = "10.77.0.1"
 MEDIA = {96: "media", 97: "repair", 98: "probe"}
-STREAM = """
-title = "A stream"
-duration = "1 s"
-[path]
-capacity = "25 Mb/s"
-base_rtt = "20 ms"
-[[stream]]
-controller = "{controller}"
-start_bitrate = "6 Mb/s"
-max_bitrate = "12 Mb/s"
-"""
 
 
 @dataclass
@@ -89,7 +77,7 @@ class Stage:
 @contextmanager
 def stage(folder: Path, controller: str = "fixed", capacity: Any = "25 Mb/s") -> Iterator[Stage]:
     """Set up namespaces, link and host; the run's time zero is two seconds from now."""
-    spec = gw.expand(gw.loads(STREAM.format(controller=controller)))[0].spec
+    spec = one_stream(controller, start_bitrate="6 Mb/s", max_bitrate="12 Mb/s")
     with ExitStack() as stack:
         spaces = stack.enter_context(Namespaces())
         spaces.connect(1)
