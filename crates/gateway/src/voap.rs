@@ -239,7 +239,8 @@ impl Voap {
         if by_backlog && settled && band == Band::Above && count > 0.0 {
             let rtts = self.controlled().filter_map(|data| Control::rtt(data));
             let longest = rtts.max().unwrap_or_default();
-            self.settling_until = now.saturating_add((longest + self.measured) * 2);
+            let round = longest.saturating_add(self.measured);
+            self.settling_until = now.saturating_add(round).saturating_add(round);
         }
     }
 
