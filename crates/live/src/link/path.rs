@@ -133,11 +133,12 @@ impl LivePath {
         self.next().0
     }
 
-    /// Lets happen all that is due by `now`; what has arrived goes to `arrived`, in order.
+    /// Lets happen all that is due by `now` and before the run's end; what has arrived goes to `arrived`, in order.
     ///
     /// # Errors
     /// If a table cannot be written.
     pub fn advance(&mut self, now: Instant, arrived: &mut Vec<Arrived>) -> Result<(), TableError> {
+        let now = now.min(self.recorder.end());
         loop {
             let (due, part) = self.next();
             if due > now {
@@ -173,6 +174,10 @@ impl LivePath {
     /// # Errors
     /// If a table cannot be written.
     pub fn end(&mut self, now: Instant) -> Result<(), TableError> {
+        if self.recorder.next_deadline() > self.recorder.end() {
+            // A driver that woke up late has already come to the end.
+            return Ok(());
+        }
         self.recorder.end_at(now);
         self.tick(now)
     }
@@ -223,11 +228,16 @@ impl LivePath {
         }
     }
 
-    /// A packet comes to the path; all that is due before must have happened.
+    /// A packet comes to the path; all that is due before must have happened. What comes after the run's end, while
+    /// a driver still reads, is none of the run's.
     ///
     /// # Errors
     /// If a table cannot be written.
     pub fn arrive(&mut self, now: Instant, mut packet: Packet) -> Result<(), TableError> {
+        if now > self.recorder.end() {
+            self.pool.give(packet.slot);
+            return Ok(());
+        }
         packet.came = now;
         if packet.returning {
             self.recorder.sent_back(packet.flow, packet.size, self.counts(&packet));

@@ -189,6 +189,22 @@ fn tables_of_a_run_that_was_cut_short_are_whole() {
     }
 }
 
+#[test]
+fn what_comes_after_the_end_is_none_of_the_runs() {
+    let mut bench = bench(PLAIN);
+    let end = END.as_nanos();
+    for _ in 0..5 {
+        bench.send(end - 1, Direction::Down, &bytes_of(1, Direction::Down, 0, 1500));
+    }
+    // The driver reads on and then notices the time.
+    bench.send(end + 3 * MILLI, Direction::Down, &bytes_of(1, Direction::Down, 0, 1500));
+    assert_eq!(bench.advance(end + 4 * MILLI), []);
+    assert_eq!(bench.totals(), (5, 0, 0, 0));
+    assert_eq!((bench.path.pool.used(), bench.inside()), (5, 5));
+    bench.path.end(END).expect("tables can be written");
+    assert_eq!(bench.path.recorder.next_deadline(), Instant::MAX);
+}
+
 proptest! {
     #![proptest_config(ProptestConfig { cases: 48, ..ProptestConfig::default() })]
 
