@@ -133,10 +133,13 @@ $(STAMPS)/develop: $(STAMPS)/compiled $(STAMPS)/packages
 	$(MATURIN)
 	@echo $(FEATURES) > $@
 
-# A build made before CMake and x264 were there is made again with what they bring.
+# A build made before CMake and x264 were there is made again with what they bring. So is a decoder that was built
+# before nasm was there: without its assembly it takes twice as long, and cargo does not see that nasm has come.
 $(STAMPS)/live: $(STAMPS)/live-tools $(STAMPS)/develop
-	@if [[ $$(< $(STAMPS)/develop) != *opus*x264* ]]; then \
-	  rm $(STAMPS)/compiled $(STAMPS)/develop; $(MAKE) $(STAMPS)/develop; fi
+	@if grep -qs 'not using any assembly' target/release/build/openh264-sys2-*/output; then \
+	  cargo clean --quiet --release --package openh264-sys2; rm $(STAMPS)/develop; fi
+	@if [[ ! -f $(STAMPS)/develop || $$(< $(STAMPS)/develop) != *opus*x264* ]]; then \
+	  rm -f $(STAMPS)/compiled $(STAMPS)/develop; $(MAKE) $(STAMPS)/develop; fi
 	@touch $@
 
 $(STAMPS)/game: | $(STAMPS)/live-tools

@@ -25,6 +25,7 @@ SYSCTLS: Mapping[str, str] = {
     "net.ipv4.tcp_rmem": "4096 131072 33554432",
     "net.ipv4.tcp_wmem": "4096 131072 33554432",
     "net.ipv4.tcp_ecn": "2",
+    "net.ipv4.tcp_congestion_control": "reno",
     "net.ipv6.conf.all.disable_ipv6": "1",
 }
 """Set in the namespaces of both ends of each run.
@@ -34,6 +35,9 @@ rmem, wmem        32 MiB: 8 times the product of 1 Gb/s and 30 ms, so that the w
                   congestion control's; the middle is the kernel's own start of autotuning
 ecn               2: agreed to where the other end asks; a flow with ecn = "classic" asks, by its
                   route
+congestion_control
+                  what a connection begins with: iperf3's server chooses a flow's own after it is
+                  made, and a machine whose default is BBR would leave CUBIC and Reno paced
 disable_ipv6      no neighbour or router discovery among what is measured
 """
 TOOLS: Mapping[str, tuple[tuple[str, ...], str]] = {

@@ -77,9 +77,8 @@ class Screen:
         part = f"screen-{self.stream}"
         spent = self._processor_ns()
         rows = [(part, name, ns - self._spent_ns.get(name, 0)) for name, ns in spent.items()]
-        kinds = {name: pl.String if kind is schema.NAME else kind
-                 for name, kind in schema.CPU.items()}  # fmt: skip
-        pl.DataFrame(rows, schema=kinds, orient="row").write_parquet(self.folder / "cpu.parquet")
+        table = pl.DataFrame(rows, schema=schema.CPU, orient="row")
+        table.write_parquet(self.folder / "cpu.parquet")
 
     def _processor_ns(self) -> dict[str, int]:
         return {

@@ -165,6 +165,6 @@ def _longest(times: pl.Series) -> float:
 
 def _column_order(table: pl.DataFrame, keys: list[str]) -> list[str]:
     """Competition first, then the rest as in the catalogue."""
-    front = [name for name in table.columns if name.startswith(("response", "recovery", "adapt"))]
-    taken = {*front, *keys, "runs"}
-    return [*front, *(name for name in table.columns if name not in taken)]
+    others = [name for name in table.columns if name not in {*keys, "runs"}]
+    front = [name for name in others if name.startswith(("response", "recovery", "adapt"))]
+    return [*front, *(name for name in others if name not in front)]
