@@ -5,6 +5,7 @@ The whole of it: `gameway run tests/conformance --on live`, an hour and a half.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +13,8 @@ import pytest
 from live_fixture import needs_live
 
 import gameway as gw
-from gameway.beside import Row, compare, sections, twin
+from gameway.beside import Row, compare, twin
+from gameway.beside.warnings import warning
 from gameway.live import limits
 from gameway.live.run import run_one
 from gameway.suite import load_suite
@@ -28,6 +30,10 @@ JUDGED = {
     "throughput_mbps", "link_utilization_percent", "rtt_mean_ms", "queue_delay_mean_ms",
 }  # fmt: skip
 """Losses of one short run are a matter of luck: the long form has them."""
+WIDER = {"throughput_mbps": 2, "link_utilization_percent": 2}
+"""The tolerances are for quiet machines; here they are as many times as wide, delays four times.
+
+BBR makes a queue of late acknowledgments: with others on this machine half as long again."""
 
 
 def body(name: str) -> gw.Experiment:
@@ -40,11 +46,19 @@ def both(experiment: gw.Experiment, folder: Path, **others: Any) -> list[Row]:
     for attempt in ("first", "second"):
         out = folder / attempt
         live = gw.run(experiment, out, on="live", **others)
-        if not sections.warning(live):
+        if not warning(live):
             simulated = twin.simulate(experiment, out)
             rows = compare(simulated, live)
-            return [row for row in rows if row.tolerance.metric in JUDGED]
-    pytest.skip(sections.warning(live))
+            return [widened(row) for row in rows if row.tolerance.metric in JUDGED]
+    pytest.skip(warning(live))
+
+
+def widened(row: Row) -> Row:
+    """Judge a row with the tolerance of this small form."""
+    by = WIDER.get(row.tolerance.metric, 4)
+    tolerance = row.tolerance
+    wider = replace(tolerance, relative=by * tolerance.relative, absolute=by * tolerance.absolute)
+    return replace(row, tolerance=wider)
 
 
 @needs_live

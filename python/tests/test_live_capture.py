@@ -115,8 +115,9 @@ def test_packets_are_captured_at_both_ends_with_the_paths_delay_between(tmp_path
     times = dict(ends.iter_rows())
     assert [len(times[end]) for end in ("client", "server")] == [20, 20]
     ways = [1000 * (out - into) for into, out in zip(times["client"], times["server"], strict=True)]
-    assert min(ways) > 9.99
-    assert sum(ways) / 20 < 11.0
+    assert 9.99 < min(ways) < 10.7
+    # A busy machine is late with some.
+    assert sum(ways) / 20 < 14.0
 
 
 def test_without_the_option_there_is_none(tmp_path: Path) -> None:

@@ -74,6 +74,7 @@ def test_what_the_link_and_the_kernel_have_is_not_refused(tmp_path: Path) -> Non
          r"further bottleneck"),
         ('kind = "udp"\nrate = "1 Mb/s"', 'kind = "onlive-ut"', r'"onlive-ut" is a traffic model'),
         ('kind = "udp"\nrate = "1 Mb/s"', 'kind = "short-tcp"', r"iperf3 can be"),
+        ('kind = "udp"\nrate = "1 Mb/s"', 'kind = "dash"', r'kind = "dash" is a traffic model'),
         ('rate = "1 Mb/s"', 'rate = "1 Mb/s"\nspacing = "exponential"', r"iperf3 spaces evenly"),
         ('rate = "1 Mb/s"', 'rate = "1 Mb/s"\nreturn_rate = "1 Mb/s"', r"return_rate"),
         ('start = "1 s"', 'start = "1 s"\nbase_rtt = "50 ms"', r"base_rtt = .*share the path"),

@@ -104,7 +104,8 @@ def test_the_rtt_of_an_idle_link_is_that_of_the_path() -> None:
     assert found is not None
     least, mean = float(found[1]), float(found[2])
     assert 20.0 <= least <= 20.7
-    assert 20.0 <= mean <= 21.5
+    # A busy machine is late with some.
+    assert 20.0 <= mean <= 24.0
     assert "lateness" in done.stderr
 
 
@@ -147,7 +148,7 @@ def test_a_packet_takes_its_time_onto_the_wire(tmp_path: Path) -> None:
     assert found is not None
     wanted = 20 + (1400 + 28) * 8 / 1e3
     assert wanted <= float(found[1]) <= wanted + 0.8
-    assert wanted <= float(found[2]) <= wanted + 1.5
+    assert wanted <= float(found[2]) <= wanted + 4.0
 
 
 @needs_root
