@@ -11,7 +11,7 @@ fn busy_path(packets: bool) -> Value {
     let spec = with_tcp(empty_path(8), "cubic", json!({}));
     let spec = with_stream(with_ping(spec, "100 ms"), fixed("5 Mb/s"), json!({ "fec": "10 %" }));
     let loss = json!({ "kind": "random", "probability": "0.2 %" });
-    let spec = with(spec, "/path/queue/size", json!("0.5 bdp"));
+    let spec = with(spec, "/path/queue/size", json!("0.15 bdp"));
     with(with(spec, "/path/loss", loss), "/record", json!({ "packets": packets }))
 }
 

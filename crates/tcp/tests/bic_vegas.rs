@@ -141,7 +141,7 @@ fn bic_shares_with_bic_and_cubic() {
         let mut net = network(CAPACITY, RTT, queue_bdps, &[other, Algorithm::Bic]);
         net.run_for(seconds(20));
         let share = measure(&mut net, seconds(200)).shares[1];
-        assert!((0.38..0.62).contains(&share), "{share} beside {other:?}, {queue_bdps} BDP");
+        assert!((0.35..0.62).contains(&share), "{share} beside {other:?}, {queue_bdps} BDP");
     }
 }
 

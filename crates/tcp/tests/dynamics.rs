@@ -142,7 +142,8 @@ fn new_reno_follows_the_square_root_law() {
     }
 }
 
-/// RFC 9438 section 5.1: with random loss in the Reno-friendly region CUBIC gets what Reno gets.
+/// RFC 9438 section 5.1: with random loss in the Reno-friendly region CUBIC gets what Reno gets; Linux's, which stays
+/// some segments behind its emulated Reno, gets a little less.
 #[test]
 fn cubic_is_reno_friendly_on_short_paths() {
     let rate = |algorithm| {
@@ -155,7 +156,7 @@ fn cubic_is_reno_friendly_on_short_paths() {
         net.flows[0].receiver.received().as_f64()
     };
     let ratio = rate(Algorithm::Cubic) / rate(Algorithm::NewReno);
-    assert!((0.9..1.35).contains(&ratio), "{ratio}");
+    assert!((0.8..1.0).contains(&ratio), "{ratio}");
 }
 
 /// RFC 9438 section 5.1, table 1: average window of `(C (3 + beta) / (4 (1 - beta)))^(1/4) *

@@ -303,7 +303,7 @@ fn accurate_feedback_survives_the_loss_of_acks() {
         net.mark = at_random(probability);
         net.run_until(seconds(1));
         net.ack_loss = 0.4;
-        net.run_until(seconds(20));
+        net.run_until(seconds(30));
         let stop = net.now;
         net.ack_loss = 0.0;
         net.mark = None;

@@ -1,6 +1,7 @@
-//! CUBIC.
+//! CUBIC, as Linux has it.
 //!
-//! Source: RFC 9438 sections 4.2 to 4.8 and 5.8; slow start by HyStart, as Linux `tcp_cubic.c`.
+//! Source: RFC 9438 sections 4.2 to 4.8 and 5.8; Linux `net/ipv4/tcp_cubic.c` (`bictcp_update`, HyStart) and
+//! `tcp_cong_avoid_ai`, which the deviations below follow.
 //! Model: after a reduction at `w_max` the window follows `C (t - K)^3 + w_max`, steep, flat around
 //! `w_max`, steep again; where a Reno flow of equal loss would be faster, it follows that one.
 //!
@@ -8,15 +9,21 @@
 //! |---|---|---|
 //! | C | 0.4 segments/s^3 | RFC 9438 section 5.1 |
 //! | beta | 0.7 | RFC 9438 section 4.6 |
-//! | alpha | 3 (1 - beta) / (1 + beta) = 0.53, then 1 above the former window | RFC 9438 section 4.3 |
-//! | largest target | 1.5 windows | RFC 9438 section 4.2 |
+//! | alpha | 3 (1 - beta) / (1 + beta) = 0.53 | RFC 9438 section 4.3 |
+//! | fastest growth | a segment per 2 acknowledged: half a window per RTT | RFC 9438 section 4.2, `bictcp_update` |
+//! | slowest growth | a segment per 100 windows | `bictcp_update` |
+//! | growth is judged anew | when the window has changed, or after 1/32 s | `bictcp_update` |
 //! | fast convergence | (1 + beta) / 2 | RFC 9438 section 4.7 |
 //! | least threshold | 2 segments | RFC 9438 section 4.6 |
+//! | least growth before the first reduction | a segment per 20 acknowledged: 5 % per RTT | Linux `bictcp_update` |
 //!
 //! | Deviation | Why |
 //! |---|---|
 //! | the reduction starts from the window, not the flight | as Linux; the window does not grow while it is not the limit |
-//! | before the first loss the window grows by the function alone | not yet as Linux, which grows by at least 5 % per RTT then (`bictcp_update`): deep queues fill seconds later here |
+//! | the window grows by whole segments, as ACKs are counted; the Reno flow too | as Linux: behind the Reno flow it lags by two or three segments, which tells where windows are small |
+//! | alpha is not 1 above the window before the last reduction | as Linux |
+//! | the target is the function's value one smallest RTT ahead, not one RTT | as Linux |
+//! | a least growth before the first reduction, and after a time-out until the next | as Linux; no plateau is known then and the function starts flat |
 //! | growth counts bytes per ACK, not ACKs | delayed ACKs would halve it; Linux counts likewise |
 
 use super::hystart::{HyStart, SlowStartAck};
@@ -26,8 +33,12 @@ use gameway_units::{Bytes, Duration, Instant, Rate};
 const SCALE: f64 = 0.4;
 const BETA: f64 = 0.7;
 const RENO_ALPHA: f64 = 3.0 * (1.0 - BETA) / (1.0 + BETA);
-const LARGEST_GROWTH: f64 = 1.5;
 const LEAST_WINDOW: f64 = 2.0;
+/// Segments acknowledged for each by which the window grows.
+const FASTEST: f64 = 2.0;
+const SLOWEST_WINDOWS: f64 = 100.0;
+const SLOWEST_WITHOUT_PLATEAU: f64 = 20.0;
+const JUDGED_ANEW: Duration = Duration::from_nanos(1_000_000_000 / 32);
 /// Linux `tcp_pacing_ss_ratio`: what HyStart takes for the rate of slow start.
 const SLOW_START_PACING: f64 = 2.0;
 
@@ -37,20 +48,62 @@ struct Epoch {
     start: Instant,
     plateau: f64,
     time_to_plateau: f64,
+    /// The Reno flow, and what was acknowledged since it last grew.
     reno_window: f64,
+    reno_acknowledged: f64,
 }
 
 impl Epoch {
     fn new(start: Instant, window: f64, plateau: f64) -> Self {
         let plateau = plateau.max(window);
         let time_to_plateau = libm::cbrt((plateau - window) / SCALE);
-        Self { start, plateau, time_to_plateau, reno_window: window }
+        Self { start, plateau, time_to_plateau, reno_window: window, reno_acknowledged: 0.0 }
     }
 
     /// RFC 9438 equation 1.
     fn window_at(&self, elapsed: Duration) -> f64 {
         let offset = elapsed.as_secs_f64() - self.time_to_plateau;
         SCALE * offset * offset * offset + self.plateau
+    }
+
+    /// Lets the Reno flow grow by alpha a window.
+    fn follow_reno(&mut self, window: f64) {
+        let segment = window / RENO_ALPHA;
+        while self.reno_acknowledged > segment {
+            self.reno_acknowledged -= segment;
+            self.reno_window += 1.0;
+        }
+    }
+}
+
+/// How many acknowledged segments let the window grow by one, since when, and how many are counted.
+#[derive(Debug, Clone, Copy)]
+struct Growth {
+    per_segment: f64,
+    counted: f64,
+    judged: Instant,
+    window: f64,
+}
+
+impl Growth {
+    const NONE: Self = Self { per_segment: 0.0, counted: 0.0, judged: Instant::ZERO, window: 0.0 };
+
+    fn is_fresh(&self, now: Instant, window: f64) -> bool {
+        (self.window - window).abs() < f64::EPSILON
+            && now.saturating_since(self.judged) <= JUDGED_ANEW
+    }
+
+    /// Counts what was acknowledged; by how many segments the window grows (`tcp_cong_avoid_ai`).
+    fn count(&mut self, acknowledged: f64) -> f64 {
+        let mut grown = 0.0;
+        if self.counted >= self.per_segment {
+            self.counted = 0.0;
+            grown = 1.0;
+        }
+        self.counted += acknowledged;
+        let more = (self.counted / self.per_segment).floor();
+        self.counted -= more * self.per_segment;
+        grown + more
     }
 }
 
@@ -70,9 +123,9 @@ pub struct Cubic {
     threshold: f64,
     /// `w_max`: the window at the last reduction, lowered by fast convergence.
     plateau: f64,
-    /// `cwnd_prior`: the window just before the last reduction.
-    prior: f64,
     epoch: Option<Epoch>,
+    growth: Growth,
+    smallest_rtt: Option<Duration>,
     last_ack: Instant,
     slow_start: HyStart,
     saved: Saved,
@@ -89,8 +142,9 @@ impl Cubic {
             window,
             threshold: f64::INFINITY,
             plateau: 0.0,
-            prior: f64::INFINITY,
             epoch: None,
+            growth: Growth::NONE,
+            smallest_rtt: None,
             last_ack: Instant::ZERO,
             slow_start: HyStart::default(),
             saved: Saved { window, threshold: f64::INFINITY, plateau: 0.0 },
@@ -102,9 +156,9 @@ impl Cubic {
             Saved { window: self.window, threshold: self.threshold, plateau: self.plateau };
         let converging = self.window < self.plateau;
         self.plateau = if converging { self.window * (1.0 + BETA) / 2.0 } else { self.window };
-        self.prior = self.window;
-        self.threshold = (self.window * BETA).max(LEAST_WINDOW);
+        self.threshold = (self.window * BETA).floor().max(LEAST_WINDOW);
         self.epoch = None;
+        self.growth.counted = 0.0;
     }
 
     /// Ends slow start where the pipe is full: also on ACKs that do not let the window grow.
@@ -126,19 +180,24 @@ impl Cubic {
     }
 
     fn grow_in_congestion_avoidance(&mut self, ack: &AckEvent) {
+        let acknowledged = ack.newly_delivered.as_f64() / self.segment_size;
         let (window, plateau) = (self.window, self.plateau);
+        let begins = self.epoch.is_none();
         let epoch = self.epoch.get_or_insert_with(|| Epoch::new(ack.now, window, plateau));
-        let acked = ack.newly_delivered.as_f64() / self.segment_size;
-        let alpha = if epoch.reno_window >= self.prior { 1.0 } else { RENO_ALPHA };
-        epoch.reno_window += alpha * acked / window;
-        let elapsed = ack.now - epoch.start;
-        if epoch.window_at(elapsed) < epoch.reno_window {
-            self.window = window.max(epoch.reno_window);
-            return;
+        epoch.reno_acknowledged += acknowledged;
+        if begins || !self.growth.is_fresh(ack.now, window) {
+            let ahead = ack.now - epoch.start + self.smallest_rtt.unwrap_or_default();
+            let target = epoch.window_at(ahead).floor();
+            let slowest =
+                if plateau > 0.0 { SLOWEST_WINDOWS * window } else { SLOWEST_WITHOUT_PLATEAU };
+            epoch.follow_reno(window);
+            let per_segment = slowest
+                .min(segments_until(window, target))
+                .min(segments_until(window, epoch.reno_window))
+                .max(FASTEST);
+            self.growth = Growth { per_segment, judged: ack.now, window, ..self.growth };
         }
-        let rtt = ack.smoothed_rtt.unwrap_or_default();
-        let target = epoch.window_at(elapsed + rtt).clamp(window, window * LARGEST_GROWTH);
-        self.window += (target - window) / window * acked;
+        self.window += self.growth.count(acknowledged);
     }
 
     /// RFC 9438 section 5.8: time in which the window was not the limit does not count.
@@ -148,6 +207,11 @@ impl Cubic {
             epoch.start = epoch.start.saturating_add(idle).min(now);
         }
     }
+}
+
+/// Segments acknowledged for each, so that a window grows to this within an RTT.
+fn segments_until(window: f64, target: f64) -> f64 {
+    if target > window { (window / (target - window)).floor() } else { f64::INFINITY }
 }
 
 impl CongestionControl for Cubic {
@@ -160,6 +224,7 @@ impl CongestionControl for Cubic {
     }
 
     fn on_ack(&mut self, ack: &AckEvent) {
+        self.smallest_rtt = [self.smallest_rtt, ack.rtt].into_iter().flatten().min();
         self.watch_slow_start(ack);
         if !ack.cwnd_limited {
             self.pause_epoch(ack.now);
@@ -276,13 +341,39 @@ mod tests {
     }
 
     #[test]
+    fn before_the_first_reduction_a_round_adds_a_twentieth() {
+        let mut first = Cubic { window: 100.0, threshold: 100.0, ..Cubic::new(SIZE) };
+        let mut later = reduced_at(100.0 / BETA);
+        for step in 1..=10 {
+            for cubic in [&mut first, &mut later] {
+                for _ in 0..20 {
+                    let share = cubic.window / 20.0;
+                    cubic.on_ack(&ack(Instant::from_nanos(step * 10_000_000), share));
+                }
+            }
+        }
+        // Compounded within the round: (1 + 1 / 400)^200. The function itself is flat: 0.0004 in 0.1 s.
+        assert!((first.window - 164.8).abs() < 2.0, "{}", first.window);
+        assert!(later.window < 107.0, "{}", later.window);
+        first.on_congestion_event(Instant::ZERO, Bytes::ZERO);
+        let reduced = first.window;
+        first.on_ack(&ack(Instant::from_nanos(200_000_000), reduced));
+        assert!(first.window - reduced <= 1.0, "{} after {reduced}", first.window);
+    }
+
+    #[test]
     fn small_windows_follow_reno() {
         let mut cubic = reduced_at(20.0);
-        for step in 1..=10 {
-            cubic.on_ack(&ack(Instant::from_nanos(step * 10_000_000), cubic.window));
+        for step in 1..=100 {
+            let acks = (cubic.window / 2.0).ceil();
+            let share = cubic.window / acks;
+            for _ in 0..acks as u32 {
+                cubic.on_ack(&ack(Instant::from_nanos(step * 10_000_000), share));
+            }
         }
-        // Ten rounds of alpha on top of 14: the cubic function still lies at 14.0 to 14.4 there.
-        assert!((cubic.window - (14.0 + 10.0 * RENO_ALPHA)).abs() < 0.1, "{}", cubic.window);
+        // A hundred rounds of alpha on top of 14, two or three segments behind: the cubic function lies below 19 there.
+        let reno = 14.0 + 100.0 * RENO_ALPHA;
+        assert!((reno - 3.0..=reno).contains(&cubic.window), "{} of {reno}", cubic.window);
     }
 
     #[test]
