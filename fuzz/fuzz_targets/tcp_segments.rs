@@ -31,6 +31,7 @@ fn segment(input: &mut Input<'_>) -> Segment {
             syn: bits < 16,
             ack: !(16..32).contains(&bits),
             fin: flag(0) && flag(5),
+            rst: bits == 255,
             ece: flag(1),
             cwr: flag(2),
             ae: flag(3),
@@ -101,7 +102,12 @@ fuzz_target!(|bytes: &[u8]| {
             1 => ends.receiver.set_reading(input.any()),
             2..=4 => ends.sender.on_segment(ends.now, &segment(&mut input)),
             5 | 6 => ends.receiver.on_segment(ends.now, &segment(&mut input)),
-            _ => {}
+            _ => match input.any::<u8>() {
+                0 => ends.receiver.reset(),
+                1..=9 => ends.sender.write(Bytes::new(input.number(100_000))),
+                10..=19 => ends.receiver.acknowledge_now(),
+                _ => {}
+            },
         }
         ends.sender.on_deadline(ends.now);
         ends.receiver.on_deadline(ends.now);

@@ -305,10 +305,10 @@ def main() -> None:
 
 
 def _list_metrics() -> None:
-    from gameway.metrics import METRICS  # noqa: PLC0415 (heavy; help must be quick)
+    from gameway.metrics import METRICS, VIDEO_METRICS  # noqa: PLC0415 (heavy; help must be quick)
 
     rows = [
         {"name": one.name, "unit": one.unit, "summary": one.definition, "source": one.source}
-        for one in METRICS
+        for one in [*METRICS, *VIDEO_METRICS]
     ]
     out.print(tables.catalogue(rows, "unit"))

@@ -18,6 +18,8 @@ from gameway.overrides import DEFAULT_NAMES
 from gameway.source import Source, told
 
 AT_LEAST = "must not be below"
+ADAPTATIONS = ("dynamic", "throughput", "bola")
+"""What chooses the levels of a video."""
 NEEDS_ACCURATE = "needs_accurate_ecn"
 """In the catalogue: a congestion control that works with accurate ECN only."""
 
@@ -281,6 +283,10 @@ class Competitor(KindOf):
         "onlive-ut": ("spacing",),
         "onlive-rome": ("spacing",),
         "video-chat": ("bitrate", "return_bitrate", "frame_rate"),
+        "dash": (
+            "congestion_control", "ecn", "ladder", "segment_length", "size_spread", "video_length",
+            "adaptation", "buffer", "top_buffer",
+        ),
     }  # fmt: skip
 
     name: fields.Name = DEFAULT_NAMES["competitor"]
@@ -308,6 +314,13 @@ class Competitor(KindOf):
     bitrate: fields.RatesOrNone = "1.5 Mb/s"
     return_bitrate: fields.RatesOrNone | None = None
     frame_rate: fields.FrameRates = 30
+    ladder: fields.Ladders | None = None
+    segment_length: fields.SegmentLengths = "4 s"
+    size_spread: fields.Spreads | None = None
+    video_length: fields.Spans | None = None
+    adaptation: Annotated[str | Sequence[str], fields.words("adaptation", ADAPTATIONS)] = "dynamic"
+    buffer: fields.Spans | None = None
+    top_buffer: fields.Spans | None = None
     base_rtt: fields.Spans | None = None
     via: fields.Bottlenecks = "all"
     direction: Directions = "down"
@@ -316,6 +329,8 @@ class Competitor(KindOf):
     @model_validator(mode="after")
     def _check(self) -> Self:
         check_order(self, "start", "stop", _core.parse_duration)
+        for key in ("video_length", "buffer", "top_buffer"):
+            check_order(self, "segment_length", key, _core.parse_duration, AT_LEAST)
         check_order(self, "least_size", "greatest_size", _core.parse_bytes, AT_LEAST)
         if self.on_off is not None and self.rate_limit is not None:
             hint = "a segment comes as fast as TCP can: leave out one of them"

@@ -94,6 +94,15 @@ class Results:
                 raise InputError("has no log of packets", file=self.path, hint=hint)
         return self._scan("packets")
 
+    def segments(self) -> pl.LazyFrame:
+        """One row per request for a segment of a video; InputError where no run has a video."""
+        runs = self.finished_ids()
+        having = [run for run in runs if (self.path / RUNS / run / "segments.parquet").is_file()]
+        if runs and not having:
+            hint = 'give the experiment a competitor of kind = "dash"'
+            raise InputError("has no video", file=self.path, hint=hint)
+        return self._scan("segments", having)
+
     def summary(self) -> pl.LazyFrame:
         """One row per run: packet counts for conservation, events processed."""
         return self._scan("summary")
@@ -121,8 +130,9 @@ class Results:
             schema[name] = pl.String
         return pl.DataFrame(columns, schema=schema)
 
-    def _scan(self, table: str) -> pl.LazyFrame:
-        files = [self.path / RUNS / run / f"{table}.parquet" for run in self.finished_ids()]
+    def _scan(self, table: str, runs: list[str] | None = None) -> pl.LazyFrame:
+        found = self.finished_ids() if runs is None else runs
+        files = [self.path / RUNS / run / f"{table}.parquet" for run in found]
         if not files:
             raise InputError(
                 "no run has finished yet", file=self.path, hint="wait, or run it again"

@@ -135,7 +135,12 @@ def _print_summary(results: Results) -> None:
 
 def _print_beside(results: Results, simulated: Results | None = None) -> None:
     """Print simulated and live means side by side, and whether a run was flagged."""
-    from gameway.beside import compare, sections, twin  # noqa: PLC0415 (heavy; help must be quick)
+    from gameway.beside import (  # noqa: PLC0415 (heavy; help must be quick)
+        compare,
+        sections,
+        twin,
+        warnings,
+    )
 
     other = simulated or twin.twin_of(results)
     if other is not None and (rows := compare(other, results)):
@@ -144,7 +149,7 @@ def _print_beside(results: Results, simulated: Results | None = None) -> None:
         for table in tables.beside(rows):
             out.print(table)
         out.print(sections.statement(rows), highlight=False, markup=False)
-    if warning := sections.warning(results):
+    if warning := warnings.warning(results):
         err.print(warning, style="yellow", highlight=False, markup=False, soft_wrap=True)
 
 

@@ -14,6 +14,7 @@ from typer.testing import CliRunner
 import gameway as gw
 from gameway import cli, report, sweeps
 from gameway.beside import TOLERANCES, Row, Side, Tolerance, compare, sections, twin
+from gameway.beside.warnings import warning
 from gameway.live import schema
 
 if TYPE_CHECKING:
@@ -125,6 +126,23 @@ def test_the_page_has_both_sides_and_the_flags(slower: gw.Results, same: gw.Resu
     assert "OUTSIDE" not in clean
     assert "TOO LATE" not in clean
     assert "packets left too late" not in clean
+
+
+@pytest.mark.parametrize(("slow", "told"), [(1, False), (3, True)])
+def test_encoding_slower_than_the_frames_is_told(
+    same: gw.Results, tmp_path: Path, slow: int, *, told: bool
+) -> None:
+    shutil.copytree(same.path, tmp_path / "live")
+    live = gw.Results.open(tmp_path / "live")
+    # A frame at 60 frames/s has 16.67 ms; 2 in 100 may be slower.
+    times = [17_000_000] * slow + [16_000_000] * (100 - slow)
+    columns = schema.LIVE_ONLY["pictures"]
+    unknown = dict.fromkeys(columns)
+    rows = [unknown | {"stream": "game", "encode_ns": ns} for ns in times]
+    pictures = schema.shaped(pl.DataFrame(rows), columns)
+    pictures.write_parquet(live.path / "runs" / live.finished_ids()[0] / "pictures.parquet")
+    assert ("In 1 of 4 runs encoding took longer" in warning(live)) is told
+    assert ("for up to 3 % of a stream's frames" in warning(live)) is told
 
 
 def test_a_report_that_checks_fails_where_a_mean_is_outside(

@@ -64,6 +64,7 @@ def test_each_bottleneck_carries_the_flows_that_pass_it(
             "download",
             "pages",
             "film",
+            "series",
             "page",
             "rome",
             "voice",
@@ -77,6 +78,7 @@ def test_each_bottleneck_carries_the_flows_that_pass_it(
             "pages",
             "video",
             "film",
+            "series",
             "page",
             "rome",
             "voice",
@@ -124,7 +126,7 @@ def test_each_flow_sends_what_it_says(flows: dict[str, dict[str, Any]]) -> None:
 def test_only_what_can_carry_a_mark_is_marked(flows: dict[str, dict[str, Any]]) -> None:
     assert flows["all"]["marked_packets"] > 0
     assert flows["download"]["marked_packets"] > 0
-    capable = {"all", "limit", "download"}
+    capable = {"all", "limit", "download", "series"}
     assert {name for name, row in flows.items() if row["marked_packets"]} <= capable
 
 
@@ -323,6 +325,17 @@ def test_downloads_are_marked_if_they_agree_to_it(
     assert (row["dropped_packets"] == 0) is marked
     (spec,) = (run.spec["competitor"][0] for run in gw.expand(file.with_overrides(settings)))
     assert spec.get("ecn") == ecn
+
+
+def test_a_video_has_the_levels_and_segments_that_the_file_says(everything: gw.Results) -> None:
+    segments = everything.segments().filter(pl.col("flow") == "series").collect()
+    assert set(zip(segments["level"], segments["bitrate_bps"], strict=True)) <= {
+        (1, 1_000_000), (2, 2_000_000),
+    }  # fmt: skip
+    relative = segments["size_bytes"] / (segments["bitrate_bps"] * 2 / 8)
+    assert 0.8 <= relative.to_numpy().min() < relative.to_numpy().max() <= 1.2
+    shown = segments["displayed_ns"].drop_nulls()
+    assert shown.diff().drop_nulls().to_numpy().min() == 2 * SECOND
 
 
 def test_reports_cost_by_their_interval(tmp_path: Path) -> None:

@@ -153,8 +153,8 @@ CASES = {
         "competitor.0.spacing", "uneven", ["is no spacing", "even, exponential"],
     ),
     "unknown competitor": (
-        'name = "download"', 'name = "download"\nkind = "dash"', 16, "competitor.0.kind", "dash",
-        ["known are onlive-rome, onlive-ut, short-tcp, tcp, udp"],
+        'name = "download"', 'name = "download"\nkind = "hls"', 16, "competitor.0.kind", "hls",
+        ["known are dash, onlive-rome, onlive-ut, short-tcp, tcp, udp"],
     ),
     "unknown feedback": (
         'name = "game"', 'name = "game"\nfeedback = "often"', 12, "stream.0.feedback", "often",
@@ -351,7 +351,8 @@ CASES = {
     ),
     "congestion control of constant traffic": (
         'congestion_control = "cubic"', 'kind = "udp"\ncongestion_control = "bbr"', 17,
-        "competitor.0.congestion_control", "bbr", ['only kind = "tcp" or "short-tcp" has it'],
+        "competitor.0.congestion_control", "bbr",
+        ['only kind = "tcp" or "short-tcp" or "dash" has it'],
     ),
     "feedback that Prague cannot work with": (
         'congestion_control = "cubic"',
@@ -365,7 +366,7 @@ CASES = {
     ),
     "ECN of constant traffic": (
         'congestion_control = "cubic"', 'kind = "udp"\nrate = "1 Mb/s"\necn = "classic"', 18,
-        "competitor.0.ecn", "classic", ['only kind = "tcp" or "short-tcp" has it'],
+        "competitor.0.ecn", "classic", ['only kind = "tcp" or "short-tcp" or "dash" has it'],
     ),
     "constant traffic of no rate": (
         'congestion_control = "cubic"', 'kind = ["tcp", "udp"]', 14, "competitor.0.rate", None,

@@ -24,13 +24,14 @@ ROOT = Path(__file__).resolve().parents[2]
 MOST_LINES_OF_A_FILE = 500
 MOST_LINES_OF_A_FUNCTION = 50
 
-CORE = ("units", "control", "media", "tcp", "path", "gateway", "session")
+CORE = ("units", "control", "media", "tcp", "dash", "path", "gateway", "session")
 # Which crates of ours a crate may know.
 LAYERS: dict[str, set[str]] = {
     "units": set(),
     "control": {"units"},
     "path": {"units"},
     "tcp": {"units"},
+    "dash": {"units"},
     "gateway": {"units", "path"},
     "codec": {"units"},
     "events": {"units"},
@@ -49,6 +50,7 @@ EXTERNAL: dict[str, set[str]] = {
     "control": {"libm", "thiserror"},
     "path": {"libm", "thiserror", "rand_core", "rand_xoshiro"},
     "tcp": {"libm"},
+    "dash": {"libm", "thiserror"},
     "gateway": {"libm"},
     "media": {"thiserror", "rand_core", "rand_xoshiro"},
     "session": set(),
@@ -68,7 +70,8 @@ IMPURE = re.compile(
     r"|std::(?:fs|env|net|thread)\b"
 )
 SOURCE = re.compile(
-    r"\bRFC \d|\bdraft-|libwebrtc|\bLinux\b|\b20\d\d\b|\bsection \d|\beq\. \d|\bbaseline\b"
+    r"\bRFC \d|\bdraft-|libwebrtc|\bLinux\b|\bdash\.js \d|\b20\d\d\b|\bsection \d|\beq\. \d"
+    r"|\bbaseline\b"
 )
 
 
@@ -305,9 +308,10 @@ def algorithm_gaps(label: str, rust: str, head_of_algorithm: str) -> list[str]:
 def test_algorithms_name_sources_and_constants() -> None:
     found = []
     control = [f"crates/control/src/{part}" for part in ("pudica/*.rs", "gcc/*.rs", "fixed.rs")]
-    for file in tracked(*control, "crates/tcp/src/congestion/*.rs"):
+    other = ("crates/tcp/src/congestion/*.rs", "crates/dash/src/rules/*.rs")
+    for file in tracked(*control, *other):
         # The trait and the names of the algorithms are no algorithm.
-        if name(file) == "crates/tcp/src/congestion/mod.rs":
+        if name(file) == "crates/tcp/src/congestion/mod.rs" or is_test(file):
             continue
         mod = file.with_name("mod.rs")
         shared = head(mod.read_text(encoding="utf-8")) if mod.is_file() else ""

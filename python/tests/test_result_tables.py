@@ -16,6 +16,7 @@ duration = "1 s"
 record = { packets = true }
 path = { capacity = "10 Mb/s", base_rtt = "16 ms" }
 stream = [{ controller = "fixed" }]
+competitor = [{ kind = "dash" }]
 """
 
 
@@ -37,7 +38,7 @@ def documented_columns(text: str) -> dict[str, list[tuple[str, str]]]:
 
 KINDS = {
     "i64": pl.Int64, "u64": pl.UInt64, "u32": pl.UInt32, "u16": pl.UInt16, "f64": pl.Float64,
-    "bool": pl.Boolean, "text": pl.Categorical,
+    "bool": pl.Boolean, "text": pl.String,
 }  # fmt: skip
 
 

@@ -1,12 +1,12 @@
 //! How the type of a record's field becomes a column.
 
-use arrow_array::ArrayRef;
-use arrow_array::builder::{
-    ArrayBuilder, BooleanBuilder, Float64Builder, Int64Builder, StringDictionaryBuilder,
-    UInt16Builder, UInt32Builder, UInt64Builder,
+use parquet::basic::{LogicalType, Repetition, Type as Physical};
+use parquet::data_type::{
+    BoolType, ByteArray, ByteArrayType, DataType, DoubleType, Int32Type, Int64Type,
 };
-use arrow_array::types::UInt16Type;
-use arrow_schema::DataType;
+use parquet::errors::ParquetError;
+use parquet::file::writer::SerializedColumnWriter;
+use parquet::schema::types::Type;
 use std::sync::Arc;
 
 /// A name that stands in many rows: a flow, an event, a variable. Stored as a dictionary.
@@ -14,58 +14,126 @@ pub type Name = Arc<str>;
 
 /// A field type that a table can hold.
 pub trait Column {
-    /// The Arrow builder of the column.
-    type Builder: ArrayBuilder + Default;
-    /// Whether the column can hold nulls.
-    const NULLABLE: bool = false;
-    /// The Arrow type of the column.
-    fn data_type() -> DataType;
+    /// Rows of the column that wait to be written.
+    type Rows: Default;
+    /// Its Parquet type.
+    fn describe(name: &str) -> Result<Type, ParquetError>;
     /// Appends this value.
-    fn append(&self, builder: &mut Self::Builder);
-    /// Takes the rows out of the builder.
-    fn finish(builder: &mut Self::Builder) -> ArrayRef {
-        builder.finish()
-    }
+    fn append(&self, rows: &mut Self::Rows);
+    /// Writes the rows and forgets them.
+    fn write(
+        rows: &mut Self::Rows,
+        column: &mut SerializedColumnWriter<'_>,
+    ) -> Result<(), ParquetError>;
 }
 
+fn describe(
+    name: &str,
+    physical: Physical,
+    logical: Option<LogicalType>,
+    repetition: Repetition,
+) -> Result<Type, ParquetError> {
+    Type::primitive_type_builder(name, physical)
+        .with_logical_type(logical)
+        .with_repetition(repetition)
+        .build()
+}
+
+fn write<T: DataType>(
+    values: &mut Vec<T::T>,
+    known: Option<&[i16]>,
+    column: &mut SerializedColumnWriter<'_>,
+) -> Result<(), ParquetError> {
+    column.typed::<T>().write_batch(values, known, None)?;
+    values.clear();
+    Ok(())
+}
+
+/// A number that Parquet stores as it is, or as the signed number of the same bits.
 macro_rules! plain_column {
-    ($type:ty, $builder:ty, $data:expr) => {
+    ($type:ty, $stored:ty, $physical:ident, $logical:expr) => {
         impl Column for $type {
-            type Builder = $builder;
-            fn data_type() -> DataType {
-                $data
+            type Rows = Vec<<$stored as DataType>::T>;
+            fn describe(name: &str) -> Result<Type, ParquetError> {
+                describe(name, Physical::$physical, $logical, Repetition::REQUIRED)
             }
-            fn append(&self, builder: &mut Self::Builder) {
-                builder.append_value(*self);
+            #[allow(
+                clippy::cast_possible_wrap,
+                clippy::cast_lossless,
+                trivial_numeric_casts,
+                reason = "unsigned numbers are stored by their bits"
+            )]
+            fn append(&self, rows: &mut Self::Rows) {
+                rows.push(*self as <$stored as DataType>::T);
+            }
+            fn write(
+                rows: &mut Self::Rows,
+                column: &mut SerializedColumnWriter<'_>,
+            ) -> Result<(), ParquetError> {
+                write::<$stored>(rows, None, column)
             }
         }
     };
 }
-plain_column!(u16, UInt16Builder, DataType::UInt16);
-plain_column!(u32, UInt32Builder, DataType::UInt32);
-plain_column!(u64, UInt64Builder, DataType::UInt64);
-plain_column!(i64, Int64Builder, DataType::Int64);
-plain_column!(f64, Float64Builder, DataType::Float64);
-plain_column!(bool, BooleanBuilder, DataType::Boolean);
+plain_column!(u16, Int32Type, INT32, Some(LogicalType::integer(16, false)));
+plain_column!(u32, Int32Type, INT32, Some(LogicalType::integer(32, false)));
+plain_column!(u64, Int64Type, INT64, Some(LogicalType::integer(64, false)));
+plain_column!(i64, Int64Type, INT64, None);
+plain_column!(f64, DoubleType, DOUBLE, None);
+plain_column!(bool, BoolType, BOOLEAN, None);
+
+/// Numbers some of which are unknown.
+#[derive(Debug, Default)]
+pub struct Optional {
+    known: Vec<i64>,
+    /// Of each row: 1 if it is known.
+    levels: Vec<i16>,
+}
 
 impl Column for Option<i64> {
-    type Builder = Int64Builder;
-    const NULLABLE: bool = true;
-    fn data_type() -> DataType {
-        DataType::Int64
+    type Rows = Optional;
+    fn describe(name: &str) -> Result<Type, ParquetError> {
+        describe(name, Physical::INT64, None, Repetition::OPTIONAL)
     }
-    fn append(&self, builder: &mut Self::Builder) {
-        builder.append_option(*self);
+    fn append(&self, rows: &mut Self::Rows) {
+        rows.known.extend(self);
+        rows.levels.push(i16::from(self.is_some()));
+    }
+    fn write(
+        rows: &mut Self::Rows,
+        column: &mut SerializedColumnWriter<'_>,
+    ) -> Result<(), ParquetError> {
+        write::<Int64Type>(&mut rows.known, Some(&rows.levels), column)?;
+        rows.levels.clear();
+        Ok(())
     }
 }
 
+/// Names by row; a run has a handful, each is copied once.
+#[derive(Debug, Default)]
+pub struct Names {
+    rows: Vec<ByteArray>,
+    met: Vec<(Name, ByteArray)>,
+}
+
 impl Column for Name {
-    type Builder = StringDictionaryBuilder<UInt16Type>;
-    fn data_type() -> DataType {
-        DataType::Dictionary(Box::new(DataType::UInt16), Box::new(DataType::Utf8))
+    type Rows = Names;
+    fn describe(name: &str) -> Result<Type, ParquetError> {
+        describe(name, Physical::BYTE_ARRAY, Some(LogicalType::String), Repetition::REQUIRED)
     }
-    fn append(&self, builder: &mut Self::Builder) {
-        // A run has a handful of names; 65 536 is out of reach.
-        builder.append_value(self.as_ref());
+    fn append(&self, rows: &mut Self::Rows) {
+        let met = rows.met.iter().find(|(name, _)| Self::ptr_eq(name, self) || name == self);
+        let bytes = met.map(|(_, bytes)| bytes.clone()).unwrap_or_else(|| {
+            let bytes = ByteArray::from(self.as_bytes().to_vec());
+            rows.met.push((self.clone(), bytes.clone()));
+            bytes
+        });
+        rows.rows.push(bytes);
+    }
+    fn write(
+        rows: &mut Self::Rows,
+        column: &mut SerializedColumnWriter<'_>,
+    ) -> Result<(), ParquetError> {
+        write::<ByteArrayType>(&mut rows.rows, None, column)
     }
 }

@@ -20,7 +20,7 @@ pub use live::{
 };
 pub use records::{
     BinRecord, ControllerRecord, EventRecord, FrameRecord, LinkRecord, PacketRecord, PingRecord,
-    QueueDelayRecord, RunTables, SummaryRecord,
+    QueueDelayRecord, RunTables, SegmentRecord, SummaryRecord,
 };
 pub use table::{Table, TableError};
 

@@ -4,8 +4,6 @@
 
 use crate::column::{Column, Name};
 use crate::table::Record;
-use arrow_array::ArrayRef;
-use arrow_schema::{Field, Schema};
 
 record! {
     /// One frame as the host knows it, written when its last packet left or it was given up.

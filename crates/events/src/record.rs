@@ -1,7 +1,7 @@
 //! From a struct to a table: one field a column.
 
-/// Declares a record and how its rows become columns; the including module has `Column`, `Record`,
-/// `ArrayRef`, `Field` and `Schema` in scope.
+/// Declares a record and how its rows become columns; the including module has `Column` and
+/// `Record` in scope.
 macro_rules! record {
     ($(#[$doc:meta])* $name:ident in $table:literal {
         $($(#[$field_doc:meta])* $field:ident: $type:ty,)+
@@ -14,28 +14,33 @@ macro_rules! record {
 
         impl Record for $name {
             const TABLE: &'static str = $table;
-            type Builders = ($(<$type as Column>::Builder,)+);
+            type Rows = ($(<$type as Column>::Rows,)+);
 
-            fn schema() -> Schema {
-                Schema::new(vec![$(Field::new(
-                    stringify!($field),
-                    <$type as Column>::data_type(),
-                    <$type as Column>::NULLABLE,
-                )),+])
+            fn rows() -> Self::Rows {
+                ($(<$type as Column>::Rows::default(),)+)
             }
 
-            fn builders() -> Self::Builders {
-                ($(<$type as Column>::Builder::default(),)+)
+            fn columns() -> Result<Vec<::parquet::schema::types::Type>, ::parquet::errors::ParquetError> {
+                Ok(vec![$(<$type as Column>::describe(stringify!($field))?),+])
             }
 
-            fn append(&self, builders: &mut Self::Builders) {
-                let ($($field,)+) = builders;
+            fn append(&self, rows: &mut Self::Rows) {
+                let ($($field,)+) = rows;
                 $(self.$field.append($field);)+
             }
 
-            fn finish(builders: &mut Self::Builders) -> Vec<ArrayRef> {
-                let ($($field,)+) = builders;
-                vec![$(<$type as Column>::finish($field)),+]
+            fn write(
+                rows: &mut Self::Rows,
+                group: &mut ::parquet::file::writer::SerializedRowGroupWriter<'_, ::std::fs::File>,
+            ) -> Result<(), ::parquet::errors::ParquetError> {
+                let ($($field,)+) = rows;
+                $(
+                    if let Some(mut column) = group.next_column()? {
+                        <$type as Column>::write($field, &mut column)?;
+                        column.close()?;
+                    }
+                )+
+                Ok(())
             }
         }
     };

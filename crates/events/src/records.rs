@@ -2,8 +2,6 @@
 
 use crate::column::{Column, Name};
 use crate::table::{Record, Table, TableError};
-use arrow_array::ArrayRef;
-use arrow_schema::{Field, Schema};
 use std::path::Path;
 
 record! {
@@ -172,6 +170,35 @@ record! {
 }
 
 record! {
+    /// One request for a segment of a video, written when its fate is known; only with a video.
+    SegmentRecord in "segments" {
+        /// The video's flow.
+        flow: Name,
+        /// The segment's place in the video, from zero.
+        segment: u32,
+        /// Its quality level, from 1, the lowest.
+        level: u16,
+        /// The level's mean bitrate.
+        bitrate_bps: u64,
+        /// The segment's size.
+        size_bytes: u64,
+        /// How much of it came.
+        received_bytes: u64,
+        /// When it was asked for; null if the end came before.
+        requested_ns: Option<i64>,
+        /// When the answer began to come; null if it never did.
+        first_byte_ns: Option<i64>,
+        /// When all was there; null if never.
+        complete_ns: Option<i64>,
+        /// When it came on the screen; null if never.
+        displayed_ns: Option<i64>,
+        /// "displayed"; "replaced" by another level, or "too late" to replace one itself; "abandoned" or
+        /// "timed out" on the way; at the end "buffered" or "unfinished".
+        fate: Name,
+    }
+}
+
+record! {
     /// The totals of a run, from which conservation can be checked.
     SummaryRecord in "summary" {
         /// Length of the run.
@@ -218,6 +245,8 @@ pub struct RunTables {
     pub summary: Table<SummaryRecord>,
     /// Packets, if they were asked for.
     pub packets: Option<Table<PacketRecord>>,
+    /// Segments of videos, if there is one.
+    pub segments: Option<Table<SegmentRecord>>,
 }
 
 impl RunTables {
@@ -236,7 +265,16 @@ impl RunTables {
             events: Table::create(folder)?,
             summary: Table::create(folder)?,
             packets: packets.then(|| Table::create(folder)).transpose()?,
+            segments: None,
         })
+    }
+
+    /// Creates the file of segments too, in the same folder.
+    ///
+    /// # Errors
+    /// If it cannot be created.
+    pub fn with_segments(self, folder: &Path) -> Result<Self, TableError> {
+        Ok(Self { segments: Some(Table::create(folder)?), ..self })
     }
 
     /// Writes what is left and closes all files.
@@ -252,6 +290,7 @@ impl RunTables {
         self.controller.finish()?;
         self.events.finish()?;
         self.packets.map_or(Ok(()), Table::finish)?;
+        self.segments.map_or(Ok(()), Table::finish)?;
         self.summary.finish()
     }
 }

@@ -1,10 +1,10 @@
 //! A Parquet table that is written row by row.
 
-use arrow_array::{ArrayRef, RecordBatch};
-use arrow_schema::Schema;
-use parquet::arrow::ArrowWriter;
-use parquet::basic::{Compression, Encoding};
+use parquet::basic::{Compression, Encoding, Type as Physical};
+use parquet::errors::ParquetError;
 use parquet::file::properties::WriterProperties;
+use parquet::file::writer::{SerializedFileWriter, SerializedRowGroupWriter};
+use parquet::schema::types::Type;
 use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -19,37 +19,39 @@ pub struct TableError {
     /// The file.
     pub path: PathBuf,
     /// What went wrong.
-    pub source: parquet::errors::ParquetError,
+    pub source: ParquetError,
 }
 
 /// The columns of a record type; made by the `record!` macro.
 pub trait Record {
     /// File name without extension.
     const TABLE: &'static str;
-    /// Builders of all columns.
-    type Builders;
-    /// The schema.
-    fn schema() -> Schema;
-    /// Empty builders.
-    fn builders() -> Self::Builders;
+    /// Rows of all columns.
+    type Rows;
+    /// No rows yet.
+    fn rows() -> Self::Rows;
+    /// The columns' types.
+    fn columns() -> Result<Vec<Type>, ParquetError>;
     /// Appends one row.
-    fn append(&self, builders: &mut Self::Builders);
-    /// Takes all rows as columns.
-    fn finish(builders: &mut Self::Builders) -> Vec<ArrayRef>;
+    fn append(&self, rows: &mut Self::Rows);
+    /// Writes all rows, column by column, and forgets them.
+    fn write(
+        rows: &mut Self::Rows,
+        group: &mut SerializedRowGroupWriter<'_, File>,
+    ) -> Result<(), ParquetError>;
 }
 
 /// A table of records of type `R` that is being written.
 pub struct Table<R: Record> {
     path: PathBuf,
-    builders: R::Builders,
-    rows: usize,
-    schema: Arc<Schema>,
-    writer: ArrowWriter<File>,
+    rows: R::Rows,
+    count: usize,
+    writer: SerializedFileWriter<File>,
 }
 
 impl<R: Record> std::fmt::Debug for Table<R> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Table").field("path", &self.path).field("rows", &self.rows).finish()
+        f.debug_struct("Table").field("path", &self.path).field("count", &self.count).finish()
     }
 }
 
@@ -60,29 +62,33 @@ impl<R: Record> Table<R> {
     /// If the file cannot be created.
     pub fn create(folder: &Path) -> Result<Self, TableError> {
         let path = folder.join(R::TABLE).with_extension("parquet");
-        let schema = Arc::new(R::schema());
+        let writer =
+            Self::open(&path).map_err(|source| TableError { path: path.clone(), source })?;
+        Ok(Self { path, rows: R::rows(), count: 0, writer })
+    }
+
+    fn open(path: &Path) -> Result<SerializedFileWriter<File>, ParquetError> {
+        let columns: Vec<_> = R::columns()?.into_iter().map(Arc::new).collect();
         let properties = WriterProperties::builder()
             .set_compression(Compression::SNAPPY)
-            .set_max_row_group_row_count(Some(ROWS_IN_MEMORY))
             .set_dictionary_enabled(false);
         // Times and counters rise steadily: their differences take a few bits each.
-        let properties = schema.fields().iter().fold(properties, |properties, field| {
-            let column = field.name().as_str().into();
-            match field.data_type() {
-                arrow_schema::DataType::Dictionary(..) => {
-                    properties.set_column_dictionary_enabled(column, true)
-                }
-                kind if kind.is_integer() => {
-                    properties.set_column_encoding(column, Encoding::DELTA_BINARY_PACKED)
+        let properties = columns.iter().fold(properties, |properties, column| {
+            let name = column.name().into();
+            match column.get_physical_type() {
+                Physical::BYTE_ARRAY => properties.set_column_dictionary_enabled(name, true),
+                Physical::INT32 | Physical::INT64 => {
+                    properties.set_column_encoding(name, Encoding::DELTA_BINARY_PACKED)
                 }
                 _ => properties,
             }
         });
-        let writer = File::create(&path)
-            .map_err(Into::into)
-            .and_then(|file| ArrowWriter::try_new(file, schema.clone(), Some(properties.build())))
-            .map_err(|source| TableError { path: path.clone(), source })?;
-        Ok(Self { path, builders: R::builders(), rows: 0, schema, writer })
+        let schema = Type::group_type_builder(R::TABLE).with_fields(columns).build()?;
+        SerializedFileWriter::new(
+            File::create(path)?,
+            Arc::new(schema),
+            Arc::new(properties.build()),
+        )
     }
 
     /// Adds a row.
@@ -90,17 +96,23 @@ impl<R: Record> Table<R> {
     /// # Errors
     /// If rows had to be written and could not be.
     pub fn push(&mut self, record: &R) -> Result<(), TableError> {
-        record.append(&mut self.builders);
-        self.rows += 1;
-        if self.rows >= ROWS_IN_MEMORY { self.write_rows() } else { Ok(()) }
+        record.append(&mut self.rows);
+        self.count += 1;
+        if self.count >= ROWS_IN_MEMORY { self.write_rows() } else { Ok(()) }
     }
 
     fn write_rows(&mut self) -> Result<(), TableError> {
-        self.rows = 0;
-        let columns = R::finish(&mut self.builders);
-        RecordBatch::try_new(self.schema.clone(), columns)
-            .map_err(Into::into)
-            .and_then(|batch| self.writer.write(&batch))
+        if self.count == 0 {
+            return Ok(());
+        }
+        self.count = 0;
+        let rows = &mut self.rows;
+        self.writer
+            .next_row_group()
+            .and_then(|mut group| {
+                R::write(rows, &mut group)?;
+                group.close().map(|_| ())
+            })
             .map_err(|source| TableError { path: self.path.clone(), source })
     }
 

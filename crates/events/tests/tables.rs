@@ -6,7 +6,7 @@ use arrow_array::{Array, RecordBatch};
 use arrow_schema::DataType;
 use gameway_events::{
     BinRecord, ControllerRecord, EventRecord, FrameRecord, LinkRecord, Name, PacketRecord,
-    PingRecord, QueueDelayRecord, RunTables, SummaryRecord, Table,
+    PingRecord, QueueDelayRecord, RunTables, SegmentRecord, SummaryRecord, Table,
 };
 use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
 use parquet::file::metadata::ParquetMetaData;
@@ -41,7 +41,7 @@ fn kind(kind: &DataType) -> &'static str {
         DataType::UInt16 => "u16",
         DataType::Float64 => "f64",
         DataType::Boolean => "bool",
-        DataType::Dictionary(..) => "name",
+        DataType::Utf8 => "name",
         _ => "?",
     }
 }
@@ -55,11 +55,7 @@ fn row_text(batch: &RecordBatch, row: usize) -> String {
         DataType::UInt16 => column.as_primitive::<UInt16Type>().value(row).to_string(),
         DataType::Float64 => column.as_primitive::<Float64Type>().value(row).to_string(),
         DataType::Boolean => column.as_boolean().value(row).to_string(),
-        _ => {
-            let dictionary = column.as_dictionary::<UInt16Type>();
-            let names = dictionary.values().as_string::<i32>();
-            names.value(usize::from(dictionary.keys().value(row))).to_owned()
-        }
+        _ => column.as_string::<i32>().value(row).to_owned(),
     });
     cells.collect::<Vec<_>>().join(" ")
 }
@@ -156,6 +152,20 @@ fn push_one_each(tables: &mut RunTables) {
         arrived_ns: None,
     };
     tables.packets.as_mut().expect("packets were asked for").push(&packet).unwrap();
+    let segment = SegmentRecord {
+        flow: name("video"),
+        segment: 1,
+        level: 2,
+        bitrate_bps: 3,
+        size_bytes: 4,
+        received_bytes: 5,
+        requested_ns: Some(6),
+        first_byte_ns: Some(7),
+        complete_ns: Some(8),
+        displayed_ns: None,
+        fate: name("replaced"),
+    };
+    tables.segments.as_mut().expect("there is a video").push(&segment).unwrap();
     let summary = SummaryRecord {
         duration_ns: 1,
         seed: u64::MAX,
@@ -174,7 +184,7 @@ fn push_one_each(tables: &mut RunTables) {
 #[test]
 fn every_other_table_comes_back() {
     let folder = folder("all");
-    let mut tables = RunTables::create(&folder, true).unwrap();
+    let mut tables = RunTables::create(&folder, true).unwrap().with_segments(&folder).unwrap();
     push_one_each(&mut tables);
     tables.finish().unwrap();
     assert_eq!(dump(&folder, "frames").len(), 2);
@@ -211,6 +221,12 @@ fn every_other_table_comes_back() {
             vec!["game media 2 1248 lost 5 6 7 null"],
         ),
         (
+            "segments",
+            "flow name, segment u32, level u16, bitrate_bps u64, size_bytes u64, received_bytes u64, \
+             requested_ns i64, first_byte_ns i64, complete_ns i64, displayed_ns i64, fate name",
+            vec!["video 1 2 3 4 5 6 7 8 null replaced"],
+        ),
+        (
             "summary",
             "duration_ns i64, seed u64, arrived_packets u64, forwarded_packets u64, \
              dropped_packets u64, queued_packets u64, lost_packets u64, delivered_packets u64, \
@@ -231,6 +247,7 @@ fn a_table_without_rows_can_be_read() {
     RunTables::create(&folder, false).unwrap().finish().unwrap();
     assert_eq!(dump(&folder, "pings"), ["sent_ns i64, rtt_ns i64"]);
     assert!(!folder.join("packets.parquet").exists(), "nobody asked for packets");
+    assert!(!folder.join("segments.parquet").exists(), "there is no video");
 }
 
 fn metadata(folder: &Path, table: &str) -> std::sync::Arc<ParquetMetaData> {

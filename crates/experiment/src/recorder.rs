@@ -2,7 +2,7 @@
 
 use crate::spec::RecordSpec;
 use gameway_events::{
-    BIN, BinRecord, DelayHistogram, EventRecord, LinkRecord, Name, PacketRecord,
+    BIN, BinRecord, ControllerRecord, DelayHistogram, EventRecord, LinkRecord, Name, PacketRecord,
     QUEUE_DELAY_WINDOW, QueueDelayRecord, RunTables, SummaryRecord, TableError,
 };
 use gameway_path::{FlowId, Link, PathPacket};
@@ -167,6 +167,12 @@ impl Recorder {
         })
     }
 
+    /// When the run ends.
+    #[must_use]
+    pub const fn end(&self) -> Instant {
+        self.end
+    }
+
     /// When the current bin ends.
     pub const fn next_deadline(&self) -> Instant {
         self.next_tick
@@ -296,6 +302,22 @@ impl Recorder {
         let Some(bin) = self.flows.get(usize::from(flow.0)) else { return Ok(()) };
         let (flow, event) = (bin.flow.clone(), event.clone());
         self.tables.events.push(&EventRecord { time_ns: now.as_nanos(), flow, event, value })
+    }
+
+    /// A variable of what drives a flow has this value.
+    ///
+    /// # Errors
+    /// If the table cannot be written.
+    pub fn state(
+        &mut self,
+        now: Instant,
+        flow: FlowId,
+        variable: &Name,
+        value: f64,
+    ) -> Result<(), TableError> {
+        let (stream, variable) = (self.name(flow).clone(), variable.clone());
+        let record = ControllerRecord { stream, time_ns: now.as_nanos(), variable, value };
+        self.tables.controller.push(&record)
     }
 
     /// The run ends now, sooner than it was made for; [`Self::tick`] writes what is open.

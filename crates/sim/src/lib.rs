@@ -6,6 +6,7 @@
 mod agenda;
 mod build;
 mod clock;
+mod dash;
 mod datagrams;
 mod flow;
 mod frame_log;

@@ -74,6 +74,22 @@ impl Packet {
     pub fn back(flow: FlowId, size: Bytes, content: Content) -> Self {
         Self { returning: true, ..Self::new(flow, size, content) }
     }
+
+    /// A TCP segment of `flow`, with the ECN field that its end gave it.
+    pub fn of_segment(flow: FlowId, segment: Segment) -> Self {
+        Self { ecn: segment.ecn, ..Self::new(flow, segment.wire_size(), Content::Tcp(segment)) }
+    }
+
+    /// One that its receiver sends back.
+    pub fn back_of_segment(flow: FlowId, segment: Segment) -> Self {
+        Self { returning: true, ..Self::of_segment(flow, segment) }
+    }
+
+    /// Its TCP segment as it arrived: queues mark the packet.
+    pub fn segment(&self) -> Option<Segment> {
+        let Content::Tcp(segment) = &self.content else { return None };
+        Some(Segment { ecn: self.ecn, ..*segment })
+    }
 }
 
 impl Recorded for Packet {

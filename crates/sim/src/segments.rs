@@ -32,7 +32,7 @@ fn on_the_wire(packet: &Packet) -> Option<Segment> {
     let flags = segment.flags;
     Some(Segment {
         header: packet.header,
-        flags: Flags { syn: flags.syn, ack: flags.ack, fin: flags.fin, rst: false },
+        flags: Flags { syn: flags.syn, ack: flags.ack, fin: flags.fin, rst: flags.rst },
         sequence: if flags.syn { own } else { behind_syn(segment.sequence, own) },
         acknowledgment: behind_syn(segment.acknowledgment, others),
         length: segment.length,

@@ -4,7 +4,7 @@ use crate::clock::ReceiverClock;
 use crate::flow::FlowEnds;
 use crate::frame_log::FrameLog;
 use crate::packet::{Content, Packet};
-use gameway_events::{ControllerRecord, Name, TableError};
+use gameway_events::{Name, TableError};
 use gameway_experiment::{Recorder, intern};
 use gameway_media::EncoderModel;
 use gameway_path::FlowId;
@@ -180,16 +180,13 @@ impl Stream {
     }
 
     fn observe(&mut self, now: Instant, log: &mut Recorder) -> Result<(), TableError> {
-        let stream = log.name(self.setup.flow).clone();
         let controller = self.sender.controller();
         let mut values = Vec::new();
         let variables = &mut self.variables;
         controller
             .observe(&mut |variable, value| values.push((intern(variables, variable), value)));
         for (variable, value) in values {
-            let stream = stream.clone();
-            let record = ControllerRecord { stream, time_ns: now.as_nanos(), variable, value };
-            log.tables.controller.push(&record)?;
+            log.state(now, self.setup.flow, &variable, value)?;
         }
         Ok(())
     }

@@ -2,12 +2,12 @@
 
 use crate::flow::FlowEnds;
 use crate::packet::{Content, Packet};
-use gameway_events::{ControllerRecord, Name, TableError};
+use gameway_events::{Name, TableError};
 use gameway_experiment::Recorder;
 use gameway_path::FlowId;
 use gameway_tcp::{
-    Algorithm, Application, EcnMode, MAXIMUM_SEGMENT_SIZE, OnOff, Receiver, ReceiverConfig,
-    Segment, Sender, SenderConfig, SenderStats,
+    Algorithm, Application, EcnMode, MAXIMUM_SEGMENT_SIZE, OnOff, Receiver, ReceiverConfig, Sender,
+    SenderConfig, SenderStats,
 };
 use gameway_units::{Bytes, Duration, Instant, Rate};
 
@@ -130,19 +130,19 @@ impl Tcp {
             (&self.names.pacing, stats.pacing_rate.map(Rate::as_bps_f64)),
         ];
         for (variable, value) in values {
-            let Some(value) = value else { continue };
-            log.tables.controller.push(&ControllerRecord {
-                stream: log.name(self.flow).clone(),
-                time_ns: now.as_nanos(),
-                variable: variable.clone(),
-                value,
-            })?;
+            if let Some(value) = value {
+                log.state(now, self.flow, variable, value)?;
+            }
         }
         Ok(())
     }
 }
 
-fn algorithm(name: &str) -> Result<Algorithm, String> {
+/// The congestion control of this name.
+///
+/// # Errors
+/// If there is none: says which there are.
+pub fn algorithm(name: &str) -> Result<Algorithm, String> {
     Algorithm::from_name(name).ok_or_else(|| {
         let allowed: Vec<&str> = Algorithm::ALL.iter().map(|known| known.name()).collect();
         format!("unknown congestion control \"{name}\"; allowed: {}", allowed.join(", "))
@@ -170,8 +170,7 @@ impl FlowEnds for Tcp {
 
     fn poll_transmit(&mut self, now: Instant) -> Option<Packet> {
         let segment = self.sender.poll_transmit(now)?;
-        let packet = Packet::new(self.flow, segment.wire_size(), Content::Tcp(segment));
-        Some(Packet { ecn: segment.ecn, ..packet })
+        Some(Packet::of_segment(self.flow, segment))
     }
 
     fn on_arrival(
@@ -180,9 +179,8 @@ impl FlowEnds for Tcp {
         packet: &Packet,
         log: &mut Recorder,
     ) -> Result<(), TableError> {
-        let Content::Tcp(segment) = &packet.content else { return Ok(()) };
-        // Queues mark the packet.
-        self.receiver.on_segment(now, &Segment { ecn: packet.ecn, ..*segment });
+        let Some(segment) = packet.segment() else { return Ok(()) };
+        self.receiver.on_segment(now, &segment);
         let received = self.receiver.received();
         log.payload(self.flow, received.saturating_sub(self.received));
         self.received = received;
@@ -201,8 +199,7 @@ impl FlowEnds for Tcp {
     fn poll_return(&mut self, now: Instant) -> Option<Packet> {
         // The receiver would open the connection at once.
         let segment = (now >= self.start).then(|| self.receiver.poll_transmit(now))??;
-        let packet = Packet::back(self.flow, segment.wire_size(), Content::Tcp(segment));
-        Some(Packet { ecn: segment.ecn, ..packet })
+        Some(Packet::back_of_segment(self.flow, segment))
     }
 
     fn on_return(
@@ -211,8 +208,8 @@ impl FlowEnds for Tcp {
         packet: &Packet,
         _log: &mut Recorder,
     ) -> Result<(), TableError> {
-        if let Content::Tcp(segment) = &packet.content {
-            self.sender.on_segment(now, &Segment { ecn: packet.ecn, ..*segment });
+        if let Some(segment) = packet.segment() {
+            self.sender.on_segment(now, &segment);
         }
         Ok(())
     }

@@ -169,7 +169,7 @@ fn stream() -> impl Strategy<Value = Value> {
     )
 }
 
-/// UDP and short transfers.
+/// UDP, short transfers and videos.
 fn other() -> impl Strategy<Value = Value> {
     let udp = json!({ "kind": "udp", "rate": "3 Mb/s", "start": "0.3 s", "stop": "2 s" });
     let short = json!({ "kind": "short-tcp", "congestion_control": "cubic", "mean_gap": "100 ms" });
@@ -178,6 +178,8 @@ fn other() -> impl Strategy<Value = Value> {
         udp,
         with(short.clone(), "/begins", json!("on")),
         with(short, "/stop", json!("1 s")),
+        json!({ "kind": "dash", "congestion_control": "bbr", "segment_length": "100 ms" }),
+        json!({ "kind": "dash", "congestion_control": "cubic", "video_length": "4 s", "stop": "1 s" }),
     ]);
     (flow, way()).prop_map(|(mut flow, way)| {
         flow.as_object_mut().unwrap().extend(way.as_object().unwrap().clone());

@@ -13,6 +13,13 @@ fn whole() -> Value {
     with(spec, "/path/loss", json!({ "kind": "bursty", "probability": "1 %", "burst_length": 2.0 }))
 }
 
+/// A video with these fields.
+fn video(more: Value) -> Value {
+    let mut video = json!({ "kind": "dash", "name": "video", "congestion_control": "cubic" });
+    video.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+    video
+}
+
 #[test]
 fn the_specification_that_the_others_are_made_from_runs() {
     assert!(try_run(&whole(), &Folder::new().0).is_ok());
@@ -96,6 +103,27 @@ fn every_wrong_value_is_refused_with_its_field() {
             json!({ "kind": "short-tcp", "name": "a", "congestion_control": "bbr", "connections": 0 }),
             "connections",
         ),
+        ("/competitor/0", video(json!({ "congestion_control": "best" })), "\"best\""),
+        ("/competitor/0", video(json!({ "adaptation": "guess" })), "guess"),
+        ("/competitor/0", video(json!({ "segment_length": "99 ms" })), "segment_length"),
+        ("/competitor/0", video(json!({ "segment_length": "61 s" })), "segment_length"),
+        ("/competitor/0", video(json!({ "buffer": "3 s" })), "buffer"),
+        ("/competitor/0", video(json!({ "top_buffer": "2 h" })), "top_buffer"),
+        ("/competitor/0", video(json!({ "video_length": "1 s" })), "video_length"),
+        ("/competitor/0", video(json!({ "size_spread": "51 %" })), "size_spread"),
+        ("/competitor/0", video(json!({ "ladder": {} })), "ladder"),
+        (
+            "/competitor/0",
+            video(json!({ "ladder": { "small": "1 Mb/s" } })),
+            "\"small\" is no size",
+        ),
+        ("/competitor/0", video(json!({ "ladder": { "2x2": "0 b/s" } })), "ladder"),
+        (
+            "/competitor/0",
+            video(json!({ "ladder": { "20x20": "1 Mb/s", "10x10": "2 Mb/s" } })),
+            "no fewer pixels",
+        ),
+        ("/competitor/0", video(json!({ "rate": "1 Mb/s" })), "rate"),
         ("/competitor/0/via", json!("nowhere"), "neither \"all\" nor \"path\""),
         ("/competitor/0/direction", json!("sideways"), "sideways"),
         ("/competitor/0/base_rtt", json!("2 h"), "base_rtt"),

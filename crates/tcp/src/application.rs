@@ -6,7 +6,8 @@
 //! room. After an outage it therefore catches up, as iperf does. It looks at no other time, however
 //! often the sender is polled: what it does is what [`Writer::next_write`] announces. On and off, as a player
 //! fetches a video over one connection: a segment exists once it is due and the one before has wholly arrived;
-//! so the connection is idle between two of them, or always busy if the path is too slow.
+//! so the connection is idle between two of them, or always busy if the path is too slow. On demand, as a
+//! server of HTTP: what was asked for exists.
 //!
 //! | Constant | Value | Origin |
 //! |---|---|---|
@@ -27,6 +28,8 @@ pub struct Application {
     pub rate_limit: Option<Rate>,
     /// Segment by segment; a rate limit has no meaning beside it.
     pub on_off: Option<OnOff>,
+    /// Nothing exists but what [`crate::Sender::write`] adds; nothing else but `bytes` has a meaning then.
+    pub on_demand: bool,
     /// How much it writes at once under a rate limit.
     pub block: Bytes,
     /// How much it may have written that is not acknowledged, under a rate limit.
@@ -43,9 +46,9 @@ pub struct OnOff {
 }
 
 impl Application {
-    /// Whether time, not only the path, keeps it from writing.
-    fn is_timed(&self) -> bool {
-        self.rate_limit.is_some() || self.on_off.is_some()
+    /// Whether something else than the path keeps it from writing.
+    fn is_held_back(&self) -> bool {
+        self.rate_limit.is_some() || self.on_off.is_some() || self.on_demand
     }
 }
 
@@ -55,6 +58,7 @@ impl Default for Application {
             bytes: None,
             rate_limit: None,
             on_off: None,
+            on_demand: false,
             block: Bytes::new(128 << 10),
             socket_buffer: Bytes::new(4 << 20),
         }
@@ -74,7 +78,7 @@ pub(crate) struct Writer {
 impl Writer {
     pub(crate) fn new(application: Application) -> Self {
         let end = application.bytes.map(Bytes::get);
-        let written = if application.is_timed() { 0 } else { end.unwrap_or(u64::MAX) };
+        let written = if application.is_held_back() { 0 } else { end.unwrap_or(u64::MAX) };
         Self { application, start: Instant::ZERO, written, end }
     }
 
@@ -94,7 +98,7 @@ impl Writer {
 
     /// No more writes: what exists at `sent` or in the socket buffer is all there will be.
     pub(crate) fn stop(&mut self, sent: u64) {
-        let buffered = if self.application.is_timed() { self.written } else { sent };
+        let buffered = if self.application.is_held_back() { self.written } else { sent };
         self.end = Some(self.end.map_or(buffered, |end| end.min(buffered)));
         self.written = self.written.min(buffered);
     }
@@ -108,6 +112,11 @@ impl Writer {
         while self.next_write(acknowledged).is_some_and(|due| due <= now) {
             self.written = self.written.saturating_add(block).min(self.limit());
         }
+    }
+
+    /// So much more exists.
+    pub(crate) fn add(&mut self, amount: u64) {
+        self.written = self.written.saturating_add(amount).min(self.limit());
     }
 
     fn write_segment(&mut self, now: Instant, acknowledged: u64, on_off: OnOff) {
@@ -204,6 +213,20 @@ mod tests {
         assert_eq!(writer.next_write(200_000), Some(at(8)));
         writer.write(at(9), 200_000);
         assert_eq!((writer.written(), writer.next_write(250_000)), (250_000, None));
+    }
+
+    #[test]
+    fn on_demand_only_what_was_asked_for_exists() {
+        let bytes = Some(Bytes::new(1_000));
+        let mut writer =
+            Writer::new(Application { bytes, on_demand: true, ..Application::default() });
+        writer.write(Instant::ZERO + Duration::from_secs(9), 0);
+        assert_eq!((writer.written(), writer.next_write(0)), (0, None));
+        writer.add(300);
+        writer.add(400);
+        assert_eq!((writer.written(), writer.next_write(0)), (700, None));
+        writer.add(400);
+        assert_eq!(writer.written(), 1_000, "no more than there is");
     }
 
     #[test]

@@ -4,7 +4,8 @@
 //! RFC 7323 section 4.3 (timestamps); Linux `tcp_input.c`. Marks: [`crate::ecn`].
 //! Model: in-order data moves the next expected offset; the rest waits as runs. An ACK leaves at
 //! once for data out of order, a filled gap, a FIN, a mark, or more than one full segment; otherwise
-//! after the delay.
+//! after the delay. An application that closes before the end resets the connection, and data that still
+//! comes is answered by another reset.
 //!
 //! | Constant | Value | Origin |
 //! |---|---|---|
@@ -64,6 +65,8 @@ enum State {
     Established,
     /// The FIN has arrived and everything before it.
     Finished,
+    /// The application has closed it before its end.
+    Reset,
 }
 
 /// The receiving endpoint.
@@ -120,6 +123,10 @@ impl Receiver {
 
     /// A segment from the sender has arrived.
     pub fn on_segment(&mut self, now: Instant, segment: &Segment) {
+        if self.state == State::Reset {
+            self.ack_now = true;
+            return;
+        }
         if segment.flags.syn {
             self.on_syn_ack(segment);
             return;
@@ -225,6 +232,25 @@ impl Receiver {
         self.ack_now.then(|| self.send_ack(now))
     }
 
+    /// The application closes the connection though more may come (RFC 9293 section 3.10.4, ABORT). Then poll.
+    pub fn reset(&mut self) {
+        let was_open = !matches!(self.state, State::SynSent { .. });
+        self.state = State::Reset;
+        self.ack_now = was_open;
+        self.ack_due = None;
+    }
+
+    /// The next segment leaves at once, to carry data of the application or a changed window.
+    pub fn acknowledge_now(&mut self) {
+        self.ack_now = true;
+    }
+
+    /// Whether the sender has answered, and the connection is not reset.
+    #[must_use]
+    pub fn is_open(&self) -> bool {
+        !matches!(self.state, State::SynSent { .. } | State::Reset)
+    }
+
     fn send_syn(&mut self, now: Instant, timeout: Duration) -> Segment {
         let due = now.saturating_add(timeout);
         self.state = State::SynSent { due, timeout: (timeout * 2).min(LARGEST_RTO) };
@@ -249,7 +275,7 @@ impl Receiver {
         let window = (self.announced - self.next) >> self.scale;
         let window = u16::try_from(window).unwrap_or(u16::MAX);
         let mut ack = Segment {
-            flags: Flags { ack: true, ..Flags::default() },
+            flags: Flags { ack: true, rst: self.state == State::Reset, ..Flags::default() },
             acknowledgment: self.next,
             window,
             sack: self.current_blocks(),

@@ -46,6 +46,8 @@ pub struct Flags {
     pub ack: bool,
     /// The sender of this segment has no more data.
     pub fin: bool,
+    /// The connection is no more: what comes of it is answered so.
+    pub rst: bool,
     /// ECN echo: a marked segment has arrived (on SYN and SYN-ACK: ECN is wanted).
     pub ece: bool,
     /// The congestion window was reduced because of an echo.

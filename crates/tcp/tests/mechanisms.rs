@@ -354,3 +354,49 @@ fn limited_transmit_fast_retransmit_and_proportional_reduction() {
     let after: usize = left[3..].iter().map(Vec::len).sum();
     assert!((3..=5).contains(&after) && left.iter().all(|sent| sent.len() <= 2), "{left:?}");
 }
+
+/// RFC 9293 section 3.10.4: the receiver's application goes away; the sender stops at once, and data that was
+/// on the way is answered by a reset, in case the first was lost.
+#[test]
+fn a_reset_ends_the_sender_and_answers_what_still_comes() {
+    let mut receiver = receiver(MSS as u32);
+    receiver.on_segment(at(1), &data(0, MSS as u32));
+    receiver.reset();
+    let reset = receiver.poll_transmit(at(1)).expect("a reset");
+    assert!(reset.flags.rst && !receiver.is_open() && receiver.poll_transmit(at(1)).is_none());
+    receiver.on_segment(at(2), &data(MSS, MSS as u32));
+    assert!(receiver.poll_transmit(at(2)).is_some_and(|again| again.flags.rst));
+    assert_eq!(receiver.received(), Bytes::new(MSS), "what comes late is not taken");
+
+    let (mut sender, ..) = connected(SenderConfig::default());
+    assert!(sender.next_deadline().is_some());
+    let kept = Segment { flags: Flags { rst: false, ..reset.flags }, ..reset };
+    sender.on_segment(at(40), &kept);
+    assert!(!sender.is_finished(), "an ACK without the flag is an ACK");
+    sender.on_segment(at(40), &reset);
+    assert!(sender.is_finished() && sender.next_deadline().is_none());
+    assert!(sender.poll_transmit(at(40)).is_none());
+}
+
+/// A server of HTTP: nothing leaves before it is asked for, all of it then, and the connection stays.
+#[test]
+fn on_demand_the_sender_waits_between_answers() {
+    let application = Application { on_demand: true, ..Application::default() };
+    let (mut sender, mut receiver, sent) =
+        connected(SenderConfig { application, ..SenderConfig::default() });
+    assert!(sent.is_empty() && sender.next_deadline().is_none());
+    for answer in 1..=2_u64 {
+        sender.write(Bytes::new(2_000));
+        let segments: Vec<Segment> =
+            std::iter::from_fn(|| sender.poll_transmit(at(answer as i64 * 1_000))).collect();
+        let sizes: Vec<u32> = segments.iter().map(|segment| segment.length).collect();
+        assert_eq!(sizes, [1448, 552], "nothing waits for an ACK");
+        for segment in segments {
+            receiver.on_segment(at(1), &segment);
+            let ack = receiver.poll_transmit(at(1)).expect("a quick ACK");
+            sender.on_segment(at(answer as i64 * 1_000 + 20), &ack);
+        }
+        assert_eq!(receiver.received(), Bytes::new(2_000 * answer));
+        assert!(!sender.is_finished() && sender.next_deadline().is_none());
+    }
+}

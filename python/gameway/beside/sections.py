@@ -12,10 +12,11 @@ from gameway.beside import Row, Side, compare, frame
 from gameway.beside.figure import over_time
 from gameway.beside.tolerances import TOLERANCES
 from gameway.beside.twin import twin_of
+from gameway.beside.warnings import warning
 from gameway.live import lateness
 from gameway.metrics.source import finished_runs
 from gameway.report.page import Section, Table
-from gameway.report.tables import UNKNOWN, number
+from gameway.report.tables import UNKNOWN, estimate_text, number
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -52,8 +53,8 @@ def of_suite(page: Page, live: Mapping[str, Results]) -> Page:
              for name, results in live.items()]  # fmt: skip
     # What a suite's page has of its own is about controllers: of flows without, it is empty.
     others = [section for section in page.sections if _has_rows(section)]
-    warnings = (page.warning, *(f"{name}: {warning(one)}" for name, one in live.items()
-                                if warning(one)))  # fmt: skip
+    told = {name: warning(one) for name, one in live.items()}
+    warnings = (page.warning, *(f"{name}: {text}" for name, text in told.items() if text))
     return replace(
         page,
         sections=[_overview(compared), *own, *others, *exact],
@@ -91,7 +92,9 @@ def beside(rows: list[Row]) -> Section:
     text = (
         "The same experiment in virtual time and on this machine: means over runs ± half width of "
         "the 95 % interval, while a competitor is there if one is. The verdict is about the means: "
-        "they may differ by the tolerance, which the table below gives the reason for.\n"
+        "they may differ by the tolerance, which the table below gives the reason for. The "
+        "simulated path has the lateness that was measured of the live link's wake-ups, as jitter, "
+        "unless it has jitter of its own.\n"
         f"{statement(rows)}"
     )
     shown = [_shown(row, varied(rows)) for row in rows]
@@ -111,20 +114,6 @@ def statement(rows: list[Row]) -> str:
         first = ", ".join(dict.fromkeys(named[:MOST_NAMED]))
         told += f" Outside: {first}{', ...' if len(named) > MOST_NAMED else ''}."
     return told
-
-
-def warning(live: ResultFolder) -> str:
-    """What a reader must know first: runs in which packets left too late."""
-    late = [(run, parts) for run in finished_runs(live) if (parts := lateness.too_late(_late(run)))]
-    if not late:
-        return ""
-    worst = max(max(parts.values()) for _, parts in late)
-    of = len(finished_runs(live))
-    return (
-        f"In {len(late)} of {of} runs packets left too late: at the 99th percentile by up to "
-        f"{worst:.3g} ms, where {lateness.BOUND_NS / 1e6:g} ms is the bound. This machine was too "
-        "busy: repeat these runs on a quiet one before you rely on them."
-    )
 
 
 def exactness(live: ResultFolder) -> Section:
@@ -184,22 +173,15 @@ def _reasons(rows: list[Row]) -> Table:
 
 def estimate(side: Side) -> str:
     """A mean with the half width of its interval, as text."""
-    if math.isnan(side.mean):
-        return UNKNOWN
-    spread = "" if math.isnan(side.half_width) else f" ± {number(side.half_width)}"
-    return f"{number(side.mean)}{spread}"
+    return estimate_text(side.mean, side.half_width)
 
 
 def _signed(value: float) -> str:
     return UNKNOWN if math.isnan(value) else f"{'+' if value >= 0 else '-'}{number(abs(value))}"
 
 
-def _late(run: Run) -> pl.DataFrame:
-    return run.table("lateness")
-
-
 def _late_rows(run: Run) -> list[dict[str, str]]:
-    table = _late(run)
+    table = run.table("lateness")
     late, middle = lateness.by_part(table), lateness.by_part(table, 0.5)
     beyond = lateness.too_late(table)
     return [

@@ -30,6 +30,7 @@ from gameway.fields.keys import (
     video,
 )
 from gameway.fields.known import catalogue, controller, entries, gateway, queue_of
+from gameway.fields.ladders import ladder
 from gameway.fields.models import refuse_first, table_axis, table_list, table_of
 from gameway.fields.quantities import (
     amount,
@@ -40,8 +41,10 @@ from gameway.fields.quantities import (
     packets,
     rate,
     rate_or_none,
+    segment_length,
     share,
     span,
+    spread,
     whole,
 )
 from gameway.fields.wifi import wired
@@ -120,6 +123,12 @@ TcpEcn = Annotated[
     str | Sequence[str], axis(one_of("ECN mode", lambda: ("off", "classic", "accurate")))
 ]
 """How marks are fed back to a TCP sender."""
+Ladders = Annotated[Table | Sequence[Table], axis(ladder)]
+"""{ 640x360 = "3 Mb/s", 1280x720 = "10 Mb/s" }."""
+Spreads = Annotated[str | Sequence[str], axis(spread)]
+"""A share from 0 to a half: "30 %"."""
+SegmentLengths = Annotated[str | Sequence[str], axis(segment_length)]
+"""A time from 100 ms to 1 min: "4 s"."""
 Bottlenecks = Annotated[str | Sequence[str], axis(text)]
 """all, path, or the name of a further bottleneck."""
 BottleneckName = Annotated[str, PlainValidator(bottleneck_name)]

@@ -61,6 +61,11 @@ interval = unit(_core.parse_duration, _show_duration, "50 ms", lowest=1_000_000)
 moment = unit(_core.parse_duration, _show_duration, "30 s", lowest=0)
 amount = unit(_core.parse_bytes, _core.format_bytes, "10 MB")
 packet_size = unit(_core.parse_bytes, "{} B".format, "1200 B", lowest=64, highest=1500)
+# What a player buffers whole; the simulator has the same bounds.
+segment_length = unit(
+    _core.parse_duration, _show_duration, "4 s", lowest=100_000_000, highest=60_000_000_000
+)
+spread = unit(_core.parse_ratio, _show_ratio, "30 %", lowest=0, highest=500_000)
 share = unit(_core.parse_ratio, _show_ratio, "2 %", lowest=0, highest=1_000_000)
 
 

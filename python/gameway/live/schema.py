@@ -12,8 +12,7 @@ if TYPE_CHECKING:
 
 Schema = dict[str, pl.DataType | type[pl.DataType]]
 
-NAME = pl.Categorical
-"""Names are dictionary-encoded text."""
+NAME = pl.String
 
 FRAMES: Schema = {
     "stream": NAME, "frame": pl.UInt32, "captured_ns": pl.Int64, "target_bps": pl.UInt64,
@@ -94,17 +93,7 @@ def shaped(table: pl.DataFrame, schema: Schema) -> pl.DataFrame:
 
 
 def read(folders: list[Path], name: str, schema: Schema) -> pl.DataFrame:
-    """The rows of one table of several parts, names as text; those without it have none."""
+    """The rows of one table of several parts; those without it have none."""
     files = [folder / f"{name}.parquet" for folder in folders]
-    tables = [plain(pl.read_parquet(file)) for file in files if file.is_file()]
-    return pl.concat([plain(empty(schema)), *(_same(t, schema) for t in tables)])
-
-
-def plain(table: pl.DataFrame) -> pl.DataFrame:
-    """A table with text instead of dictionary columns."""
-    return table.with_columns(pl.col(pl.Categorical, pl.Enum).cast(pl.String))
-
-
-def _same(table: pl.DataFrame, schema: Schema) -> pl.DataFrame:
-    texts = {name: pl.String if kind is NAME else kind for name, kind in schema.items()}
-    return shaped(table, texts)
+    tables = [shaped(pl.read_parquet(file), schema) for file in files if file.is_file()]
+    return pl.concat([empty(schema), *tables])

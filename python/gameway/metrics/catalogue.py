@@ -192,6 +192,29 @@ CONDITION_METRICS: list[Metric] = [
            "run", f"{_XU}, 4.4", scoped=False, higher_is_better=True),
 ]  # fmt: skip
 
+_DASH = "Xu and Claypool, Game Streaming vs DASH"
+# Metrics of a video, of the time in which its player is open: see `gameway.metrics.videos`.
+VIDEO_METRICS: list[Metric] = [
+    Metric("media_throughput_mbps", "Mb/s", "media that came, without headers", f"{_DASH}, IV-A",
+           scoped=False, higher_is_better=True),
+    Metric("quality_level", "1", "mean level of the segments displayed, 1 the lowest",
+           f"{_DASH}, Table I", scoped=False, higher_is_better=True),
+    Metric("quality_mbps", "Mb/s", "mean bitrate of their levels", f"{_DASH}, Table I",
+           scoped=False, higher_is_better=True),
+    Metric("quality_switches", "1", "segments displayed at another level than the one before",
+           f"{_DASH}, V", scoped=False, higher_is_better=False),
+    Metric("interruptions", "1", "how often the picture halted for lack of data, once it played",
+           f"{_DASH}, V", scoped=False, higher_is_better=False),
+    Metric("interrupted_s", "s", "for how long in all", f"{_DASH}, V", scoped=False,
+           higher_is_better=False),
+    Metric("startup_s", "s", "from opening the video to the first picture; NaN = none came",
+           "ours", scoped=False, higher_is_better=False),
+    Metric("buffer_mean_s", "s", "mean of what was buffered, at the times of the table controller",
+           "ours", scoped=False, higher_is_better=None),
+    Metric("media_in_vain_percent", "%", "media that was replaced, too late, abandoned or timed "
+           "out, of that which came", "ours", scoped=False, higher_is_better=False),
+]  # fmt: skip
+
 BY_NAME: dict[str, Metric] = {metric.name: metric for metric in [*METRICS, *CONDITION_METRICS]}
 
 

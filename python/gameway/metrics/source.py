@@ -46,7 +46,7 @@ class Run:
         return windows_of(self.spec)
 
     def table(self, name: str, columns: list[str] | None = None) -> pl.DataFrame:
-        """One of the run's tables, with text instead of dictionary columns."""
+        """One of the run's tables; names as text, which older results have as dictionaries."""
         frame = pl.read_parquet(self.folder / f"{name}.parquet", columns=columns)
         return frame.with_columns(pl.col(pl.Categorical, pl.Enum).cast(pl.String))
 
@@ -90,7 +90,7 @@ def competitors(spec: dict[str, Any]) -> list[dict[str, Any]]:
 
 def yields(competitor: dict[str, Any]) -> bool:
     """Whether a competitor of a spec makes room for others: TCP does, packets by the clock not."""
-    return competitor.get("kind", "tcp") in {"tcp", "short-tcp"}
+    return competitor.get("kind", "tcp") in {"tcp", "short-tcp", "dash"}
 
 
 def streams(spec: dict[str, Any]) -> list[dict[str, Any]]:

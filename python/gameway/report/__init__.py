@@ -12,10 +12,11 @@ from typing import TYPE_CHECKING, Any
 
 from gameway.beside import sections as live_sections
 from gameway.beside.twin import is_live, twin_of
+from gameway.beside.warnings import warning
 from gameway.metrics.summary import summary_table
 from gameway.metrics.table import per_run_table
 from gameway.reference import reference_of
-from gameway.report import tables
+from gameway.report import tables, videos
 from gameway.report.comparison import Comparison, compare
 from gameway.report.export import save_table
 from gameway.report.findings import findings
@@ -70,6 +71,8 @@ def _content(
 ) -> dict[str, Any]:
     table = summary_table(results)
     head = head_of(results)
+    figures = [drawn(figure, folder) for figure in figures_of(results, reference)]
+    ids = [figure["id"] for figure in figures]
     return {
         "kind": "report",
         "title": head.title,
@@ -79,9 +82,9 @@ def _content(
         "head": head,
         "findings": findings(results, comparisons),
         "headline": tables.headline(table),
-        "extra": [],
+        "extra": laid_out(videos.sections(results), folder, {"summary", *ids}),
         "streamed": not table.is_empty(),
-        "figures": [drawn(figure, folder) for figure in figures_of(results, reference)],
+        "figures": figures,
         "comparisons": [_comparison(c, reference) for c in comparisons if reference],
         "reference": reference,
         "summary": tables.summary(table, results.factors),
@@ -97,13 +100,14 @@ def _live(
     folder: Path | None,
 ) -> dict[str, Any]:
     """What a page about live runs has beyond the others."""
-    warnings = (content["warning"], live_sections.warning(results))
+    warnings = (content["warning"], warning(results))
     found = live_sections.sections(results, simulated)
-    anchors = {"summary", *(figure["id"] for figure in content["figures"])}
+    taken = [*content["figures"], *content["extra"]]
+    anchors = {"summary", *(one["id"] for one in taken)}
     return {
         "kind": "live report",
         "warning": " ".join(text for text in warnings if text),
-        "extra": laid_out(found, folder, anchors),
+        "extra": [*content["extra"], *laid_out(found, folder, anchors)],
     }
 
 

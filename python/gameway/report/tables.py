@@ -9,7 +9,12 @@ from typing import TYPE_CHECKING
 import polars as pl
 
 from gameway.figures.conditions import CONTROLLER, dimensions, title_of
-from gameway.metrics.catalogue import CONDITION_METRICS, METRICS, metric_of_column
+from gameway.metrics.catalogue import (
+    CONDITION_METRICS,
+    METRICS,
+    VIDEO_METRICS,
+    metric_of_column,
+)
 from gameway.metrics.quantities import natural_key
 from gameway.report.findings import scope_of
 
@@ -98,7 +103,7 @@ def glossary() -> str:
         + "".join(
             f'<td class="text wrap">{escape(t)}</td>' for t in (m.unit, m.definition, m.source)
         )
-        for m in [*METRICS, *CONDITION_METRICS]
+        for m in [*METRICS, *CONDITION_METRICS, *VIDEO_METRICS]
     ]
     return _table(heads, rows, "Metrics")
 
@@ -117,10 +122,19 @@ def number(value: float | None, digits: int | None = None) -> str:
 
 def estimate(value: float | None, half: float | None) -> str:
     """A mean with the half width of its interval."""
-    text = number(value)
+    text, spread = number(value), _spread(value, half)
+    return f"{text} <small>{spread}</small>" if spread else text
+
+
+def estimate_text(value: float | None, half: float | None) -> str:
+    """The same without markup."""
+    return f"{number(value)} {_spread(value, half)}".rstrip()
+
+
+def _spread(value: float | None, half: float | None) -> str:
     if value is None or half is None or math.isnan(half) or math.isnan(value):
-        return text
-    return f"{text} <small>± {number(half)}</small>"
+        return ""
+    return f"± {number(half)}"
 
 
 def _comparison_row(

@@ -139,6 +139,7 @@ KINDS = {
     "short-tcp": "pages",
     "udp": "voice, telemetry, paced UDP",
     "video-chat": "call with pictures",
+    "dash": "video in segments",
 }
 
 

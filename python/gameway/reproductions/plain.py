@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from typing import TYPE_CHECKING
 
 import polars as pl
@@ -10,7 +9,7 @@ import polars as pl
 from gameway.metrics.catalogue import metric_of_column
 from gameway.metrics.summary import summary_table
 from gameway.report.page import Page, Section, Table
-from gameway.report.tables import number
+from gameway.report.tables import estimate_text
 
 if TYPE_CHECKING:
     from gameway.results import Results
@@ -46,8 +45,5 @@ def _section(name: str, results: Results) -> Section:
 def _estimates(rows: pl.DataFrame, column: str) -> pl.Series:
     """Mean and half width of a metric as texts."""
     pairs = zip(rows[column], rows[f"{column}_ci95"], strict=True)
-    texts = [
-        number(mean) if half is None or math.isnan(half) else f"{number(mean)} ± {number(half)}"
-        for mean, half in pairs
-    ]
+    texts = [estimate_text(mean, half) for mean, half in pairs]
     return pl.Series(metric_of_column(column).label, texts)

@@ -5,6 +5,7 @@ mod htb;
 mod queues;
 mod routes;
 mod streams;
+mod videos;
 mod wifi;
 
 use crate::spec::{
@@ -20,6 +21,7 @@ pub(crate) use htb::check as check_htb;
 pub use queues::{queue, size};
 pub use routes::{BACK, Route, Routes};
 pub use streams::{feedback_style, frame_interval, rate_limits};
+pub use videos::{player_settings, presentation};
 pub use wifi::{config as wifi_config, nominal as wifi_nominal, refused as wifi_refused};
 
 /// The names of all flows, in the order of their numbers.

@@ -2,8 +2,8 @@
 
 use super::{LONGEST_DELAY, LONGEST_RUN, SHORTEST_INTERVAL, number, positive_rate, rate, span};
 use crate::spec::{
-    CompetitorSpec, EcnSpec, FeedbackSpec, HeaderSpec, PathSpec, ShortTcpSpec, StreamSpec,
-    TcpEcnSpec, TcpSpec, Text, UdpSpec, VideoChatSpec, Way, Word, needs_accurate_ecn,
+    CompetitorSpec, DashSpec, EcnSpec, FeedbackSpec, HeaderSpec, PathSpec, ShortTcpSpec,
+    StreamSpec, TcpEcnSpec, TcpSpec, Text, UdpSpec, VideoChatSpec, Way, Word, needs_accurate_ecn,
 };
 use crate::{RunError, spec_error};
 use gameway_control::oracle;
@@ -93,6 +93,7 @@ pub(super) fn check_competitor(competitor: &CompetitorSpec) -> Result<(), RunErr
         CompetitorSpec::ShortTcp(short) => check_short_tcp(&field, short)?,
         CompetitorSpec::Udp(udp) => check_udp(&field, udp)?,
         CompetitorSpec::VideoChat(chat) => check_video_chat(&field, chat)?,
+        CompetitorSpec::Dash(dash) => check_dash(&field, dash)?,
         CompetitorSpec::OnliveUt(_) | CompetitorSpec::OnliveRome(_) => {}
     }
     check_way(&field, &competitor.way())?;
@@ -189,6 +190,32 @@ fn check_video_chat(field: &impl Fn(&str) -> String, chat: &VideoChatSpec) -> Re
     rate(&field("bitrate"), chat.bitrate.0)?;
     rate(&field("return_bitrate"), chat.return_bitrate.unwrap_or(chat.bitrate).0)?;
     number(&field("frame_rate"), Some(f64::from(chat.frame_rate)), 1.0, 1e3)
+}
+
+/// A segment shorter than a few round trips is none; one longer than this no player would buffer.
+const SEGMENTS: std::ops::RangeInclusive<Duration> =
+    Duration::from_millis(100)..=Duration::from_secs(60);
+/// Half of a segment's mean is left at least.
+const MOST_SPREAD: f64 = 0.5;
+
+fn check_dash(field: &impl Fn(&str) -> String, dash: &DashSpec) -> Result<(), RunError> {
+    check_tcp_ecn(field, dash.ecn, &dash.congestion_control)?;
+    let segment = dash.segment_length.0;
+    span(&field("segment_length"), segment, *SEGMENTS.start(), *SEGMENTS.end())?;
+    for bitrate in dash.ladder.iter().flat_map(|ladder| ladder.values()) {
+        positive_rate(field("ladder"), bitrate.0)?;
+    }
+    let spread = dash.size_spread.map(|text| text.0.as_f64());
+    number(&field("size_spread"), spread, 0.0, MOST_SPREAD)?;
+    if let Some(length) = dash.video_length {
+        span(&field("video_length"), length.0, segment, LONGEST_RUN)?;
+    }
+    for (part, buffer) in [("buffer", dash.buffer), ("top_buffer", dash.top_buffer)] {
+        if let Some(buffer) = buffer {
+            span(&field(part), buffer.0, segment, LONGEST_DELAY)?;
+        }
+    }
+    crate::build::presentation(dash, 0).map(drop)
 }
 
 fn check_times(

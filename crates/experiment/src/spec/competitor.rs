@@ -1,6 +1,6 @@
 //! The competing flows of a run.
 
-use super::{Direction, HeaderSpec, Text, Way, all};
+use super::{DashSpec, Direction, HeaderSpec, Text, Way, all};
 use gameway_tcp::{Algorithm, EcnMode};
 use gameway_units::{Bytes, Duration, Rate};
 
@@ -20,6 +20,8 @@ pub enum CompetitorSpec {
     OnliveRome(OnliveSpec),
     /// A call with pictures, both ways.
     VideoChat(VideoChatSpec),
+    /// A video over HTTP.
+    Dash(DashSpec),
 }
 
 /// What every competitor has.
@@ -45,6 +47,7 @@ impl CompetitorSpec {
             ..
         })
         | Self::Udp(UdpSpec { name, start, stop, base_rtt, via, direction, header, .. })
+        | Self::Dash(DashSpec { name, start, stop, base_rtt, via, direction, header, .. })
         | Self::OnliveUt(OnliveSpec {
             name,
             start,

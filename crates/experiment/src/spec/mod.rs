@@ -5,6 +5,7 @@
 //! so that nothing is ever silently ignored.
 
 mod competitor;
+mod dash;
 mod gateway;
 mod header;
 mod htb;
@@ -17,6 +18,7 @@ pub use competitor::{
     Begin, CompetitorSpec, OnOffSpec, OnliveSpec, ShortTcpSpec, Spacing, TcpEcnSpec, TcpSpec,
     UdpSpec, VideoChatSpec, needs_accurate_ecn,
 };
+pub use dash::{AdaptationSpec, DashSpec};
 pub use gateway::{
     FairnessSpec, ForwardSpec, GatewaySpec, LeftoverSpec, SapLawSpec, StepSpec, VoapSpec,
 };

@@ -3,6 +3,7 @@
 use super::BuildController;
 use super::foresight::Known;
 use crate::clock::ReceiverClock;
+use crate::dash::{Dash, DashSetup};
 use crate::datagrams::{self, Datagrams, Source};
 use crate::flow::FlowEnds;
 use crate::headers;
@@ -10,12 +11,12 @@ use crate::network::{Flow, Way};
 use crate::ping::Ping;
 use crate::short_tcp::{ShortTcp, ShortTcpSetup};
 use crate::stream::{Schedule, Stream, StreamSetup};
-use crate::tcp::{Tcp, TcpSetup};
+use crate::tcp::{self, Tcp, TcpSetup};
 use gameway_control::{Oracle, RateController};
 use gameway_events::{BIN, Name};
 use gameway_experiment::build::{self, Route, Routes};
 use gameway_experiment::spec::{
-    self, Begin, CompetitorSpec, HeaderSpec, OnliveSpec, RunSpec, ShortTcpSpec, Spacing,
+    self, Begin, CompetitorSpec, DashSpec, HeaderSpec, OnliveSpec, RunSpec, ShortTcpSpec, Spacing,
     StreamSpec, TcpEcnSpec, TcpSpec, Text, UdpSpec, VideoChatSpec, VideoSpec,
 };
 use gameway_experiment::{RunError, random, read, spec_error};
@@ -220,6 +221,7 @@ impl Parts<'_> {
                 (Protocol::Udp, Box::new(self.onlive(id, game, down)))
             }
             CompetitorSpec::VideoChat(chat) => (Protocol::Udp, Box::new(self.video_chat(id, chat))),
+            CompetitorSpec::Dash(dash) => (Protocol::Tcp, Box::new(self.dash(id, dash)?)),
         };
         self.flow(id, (protocol, competitor.header()), &competitor.way(), ends)
     }
@@ -266,6 +268,24 @@ impl Parts<'_> {
         };
         let random = random::stream(self.spec.seed, &format!("{}/transfers", short.name));
         ShortTcp::new(setup, random).map_err(|why| congestion_control_error(&short.name, why))
+    }
+
+    fn dash(&self, id: FlowId, dash: &DashSpec) -> Result<Dash, RunError> {
+        let name = &dash.congestion_control;
+        let algorithm =
+            tcp::algorithm(name).map_err(|why| congestion_control_error(&dash.name, why))?;
+        let end = Instant::ZERO + self.spec.duration.0;
+        Ok(Dash::new(DashSetup {
+            flow: id,
+            algorithm,
+            ecn: TcpEcnSpec::or_needed(dash.ecn, name),
+            presentation: build::presentation(dash, self.spec.seed)?,
+            settings: build::player_settings(dash),
+            start: start(dash.start),
+            stop: dash.stop.map_or(end, |text| end.min(Instant::ZERO + text.0)),
+            seed: random::number(self.spec.seed, &format!("{}/tcp", dash.name)),
+            observe_interval: self.observe_interval(),
+        }))
     }
 
     fn udp(&self, id: FlowId, udp: &UdpSpec) -> Datagrams {
@@ -350,7 +370,9 @@ fn chat_bitrates(chat: &VideoChatSpec) -> (Rate, Rate) {
 pub fn rates(competitor: &CompetitorSpec) -> (Rate, Rate) {
     let rate = |(size, interval): (Bytes, Duration)| size / interval;
     match competitor {
-        CompetitorSpec::Tcp(_) | CompetitorSpec::ShortTcp(_) => (Rate::ZERO, Rate::ZERO),
+        CompetitorSpec::Tcp(_) | CompetitorSpec::ShortTcp(_) | CompetitorSpec::Dash(_) => {
+            (Rate::ZERO, Rate::ZERO)
+        }
         CompetitorSpec::Udp(udp) => (udp.rate.0, udp.return_rate.map_or(Rate::ZERO, |text| text.0)),
         CompetitorSpec::OnliveUt(_) | CompetitorSpec::OnliveRome(_) => {
             (rate(onlive(competitor)), rate(datagrams::ONLIVE_ACTIONS))

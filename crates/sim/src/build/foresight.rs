@@ -14,7 +14,7 @@ use super::flows::rates;
 use crate::packet::PING_SIZE;
 use gameway_control::Foresight;
 use gameway_experiment::build::{Route, Routes};
-use gameway_experiment::spec::{CompetitorSpec, RunSpec, Text};
+use gameway_experiment::spec::{CompetitorSpec, RunSpec, TcpSpec, Text};
 use gameway_path::Link;
 use gameway_units::{Bytes, Duration, Instant, Rate};
 
@@ -89,10 +89,13 @@ impl Known {
             let (start, stop) = competitor.times();
             let (start, stop) = (time(start, Instant::ZERO), time(stop, Instant::MAX));
             match competitor {
-                CompetitorSpec::Tcp(tcp) if tcp.bytes.is_none() => {
+                // A transfer that ends on its own takes its share for a time that nobody knows beforehand.
+                CompetitorSpec::Tcp(TcpSpec { bytes: Some(_), .. })
+                | CompetitorSpec::ShortTcp(_) => {}
+                // A video adapts to its share, up to its highest level.
+                CompetitorSpec::Tcp(_) | CompetitorSpec::Dash(_) => {
                     self.sharers.push(Sharer { hops, start, stop, pause: None });
                 }
-                CompetitorSpec::Tcp(_) | CompetitorSpec::ShortTcp(_) => {}
                 constant => {
                     let (rate, return_rate) = rates(constant);
                     self.constants.push(Constant { hops, start, stop, rate });

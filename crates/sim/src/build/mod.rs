@@ -11,7 +11,7 @@ use flows::Parts;
 use gameway_control::{OptionError, RateController, RateLimits};
 use gameway_events::{BIN, Name, SummaryRecord};
 use gameway_experiment::build::{self, BACK_QUEUE, Routes, flow_names};
-use gameway_experiment::spec::{ClassifierSpec, QueueSpec, RunSpec};
+use gameway_experiment::spec::{ClassifierSpec, CompetitorSpec, QueueSpec, RunSpec};
 use gameway_experiment::{HomeGateway, Recognition, Recorder, RunError, random};
 use gameway_path::{Bottleneck, Header, Link, Loss};
 use gameway_units::Instant;
@@ -40,7 +40,10 @@ pub fn run_with(
 ) -> Result<SummaryRecord, RunError> {
     let built = built(spec, controllers)?;
     let end = Instant::ZERO + spec.duration.0;
-    let recorder = Recorder::create(folder, built.names, built.links, end, &spec.record)?;
+    let mut recorder = Recorder::create(folder, built.names, built.links, end, &spec.record)?;
+    if spec.competitor.iter().any(|flow| matches!(flow, CompetitorSpec::Dash(_))) {
+        recorder.tables = recorder.tables.with_segments(folder)?;
+    }
     let mut network = Network::new(built.hops, built.losses, built.flows, built.gateway, recorder);
     if spec.path.classifier == ClassifierSpec::Behaviour {
         network.recognise(Recognition::new(random::number(spec.seed, "path/classifier")));

@@ -133,9 +133,7 @@ fn numbers(array: &ArrayRef) -> Vec<Option<f64>> {
 }
 
 fn names(array: &ArrayRef) -> Vec<String> {
-    let dictionary = array.as_dictionary::<UInt16Type>();
-    let values = dictionary.values().as_string::<i32>();
-    dictionary.keys().iter().map(|key| values.value(usize::from(key.unwrap())).to_owned()).collect()
+    array.as_string::<i32>().iter().map(|name| name.unwrap().to_owned()).collect()
 }
 
 impl Table {
@@ -145,7 +143,7 @@ impl Table {
         let mut table = Self::default();
         for field in builder.schema().fields() {
             let name = field.name().clone();
-            if matches!(field.data_type(), DataType::Dictionary(..)) {
+            if field.data_type() == &DataType::Utf8 {
                 table.names.insert(name, Vec::new());
             } else {
                 table.numbers.insert(name, Vec::new());
@@ -156,7 +154,7 @@ impl Table {
             table.rows += batch.num_rows();
             for (field, array) in batch.schema().fields().iter().zip(batch.columns()) {
                 let name = field.name().clone();
-                if matches!(field.data_type(), DataType::Dictionary(..)) {
+                if field.data_type() == &DataType::Utf8 {
                     table.names.entry(name).or_default().extend(names(array));
                 } else {
                     table.numbers.entry(name).or_default().extend(numbers(array));

@@ -27,7 +27,7 @@ impl Sender {
         self.update_phase(now, segment, &outcome, marks);
         self.notify_congestion_control(now, &outcome, marks, prior_in_flight, rtt);
         self.update_timers(now, &outcome);
-        if self.writer.end().is_some_and(|end| self.acknowledged > end) {
+        if self.fin_is_acknowledged() {
             self.state = State::Finished;
             self.timers = super::Timers::default();
         }

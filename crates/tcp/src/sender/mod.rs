@@ -63,6 +63,13 @@ impl Default for SenderConfig {
     }
 }
 
+impl SenderConfig {
+    /// Whether a part of a segment waits (Nagle): servers of HTTP set TCP_NODELAY (nginx: `tcp_nodelay`).
+    const fn is_nagle_on(&self) -> bool {
+        !self.application.on_demand
+    }
+}
+
 /// What a sender has done so far, and where it stands.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct SenderStats {
@@ -208,6 +215,7 @@ impl Sender {
     /// A segment from the receiver has arrived. Then poll.
     pub fn on_segment(&mut self, now: Instant, segment: &Segment) {
         match self.state {
+            State::SynReceived | State::Established if segment.flags.rst => self.on_reset(),
             State::Listen if segment.flags.syn && !segment.flags.ack => self.on_syn(segment),
             State::SynReceived if segment.flags.syn => {
                 self.ecn.on_repeated_syn(segment);
@@ -223,6 +231,13 @@ impl Sender {
             }
             _ => {}
         }
+    }
+
+    /// RFC 9293 section 3.10.7: nothing more is sent or repaired.
+    fn on_reset(&mut self) {
+        self.state = State::Finished;
+        self.timers = Timers::default();
+        self.pending = Pending::default();
     }
 
     fn on_syn(&mut self, syn: &Segment) {
@@ -263,16 +278,25 @@ impl Sender {
         self.congestion.on_established(now, rtt);
     }
 
+    /// The application writes so much, whatever else it is; then poll.
+    pub fn write(&mut self, amount: Bytes) {
+        self.writer.add(amount.get());
+    }
+
     /// The application stops: what is in the socket buffer still leaves, then FIN. An application
     /// without rate limit has nothing in the buffer: what has been sent once is all.
     pub fn stop(&mut self, _now: Instant) {
         self.writer.stop(self.next);
     }
 
-    /// Whether all data and the FIN are acknowledged.
+    /// Whether all data and the FIN are acknowledged, or the receiver has reset the connection.
     #[must_use]
     pub fn is_finished(&self) -> bool {
         self.state == State::Finished
+    }
+
+    fn fin_is_acknowledged(&self) -> bool {
+        self.writer.end().is_some_and(|end| self.acknowledged > end)
     }
 
     /// Bytes that may be in flight now.
@@ -288,7 +312,7 @@ impl Sender {
     #[must_use]
     pub fn stats(&self) -> SenderStats {
         SenderStats {
-            acknowledged: Bytes::new(self.acknowledged - u64::from(self.is_finished())),
+            acknowledged: Bytes::new(self.acknowledged - u64::from(self.fin_is_acknowledged())),
             smoothed_rtt: self.rtt.smoothed(),
             min_rtt: self.rtt.minimum(),
             rto: self.rtt.timeout(),

@@ -128,8 +128,8 @@ impl Sender {
         if length == 0 || (length < full && length < available && !self.board.is_empty()) {
             // Silly-window avoidance: a part of a segment only if nothing else is outstanding.
             Choice::Wait(Limit::ReceiveWindow)
-        } else if length < full && !last && !self.board.is_empty() {
-            // Nagle (RFC 9293 section 3.7.4).
+        } else if length < full && !last && self.config.is_nagle_on() && !self.board.is_empty() {
+            // RFC 9293 section 3.7.4.
             Choice::Wait(Limit::Application)
         } else {
             Choice::Data(length as u32)

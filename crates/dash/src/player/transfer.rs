@@ -1,0 +1,95 @@
+//! One request and its answer so far.
+
+use super::{Fate, Request, Segment};
+use crate::rules::abandon::Progress;
+use gameway_units::{Bytes, Duration, Instant};
+
+/// dash.js `fragmentRequestTimeout`.
+const FAILS_AFTER: Duration = Duration::from_secs(20);
+/// dash.js `retryIntervals` of media and initialization segments.
+pub(super) const REPEATED_AFTER: Duration = Duration::from_secs(1);
+
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Transfer {
+    pub request: Request,
+    /// When it shall be sent.
+    asked: Instant,
+    sent: Option<Instant>,
+    first_byte: Option<Instant>,
+    complete: Option<Instant>,
+    received: Bytes,
+    pub progress: Progress,
+}
+
+impl Transfer {
+    pub(crate) fn new(request: Request, asked: Instant) -> Self {
+        Self {
+            request,
+            asked,
+            sent: None,
+            first_byte: None,
+            complete: None,
+            received: Bytes::ZERO,
+            progress: Progress::default(),
+        }
+    }
+
+    /// When it is to be sent; once it is, when it fails.
+    pub(crate) fn due(&self) -> Instant {
+        self.sent.map_or(self.asked, |sent| sent.saturating_add(FAILS_AFTER))
+    }
+
+    pub(crate) fn send(&mut self, now: Instant) -> Request {
+        self.sent = Some(now);
+        self.request
+    }
+
+    pub(crate) fn is_sent(&self) -> bool {
+        self.sent.is_some()
+    }
+
+    pub(crate) fn sent_at(&self) -> Instant {
+        self.sent.unwrap_or(self.asked)
+    }
+
+    /// So much of the answer is there. Whether a script hears of progress now.
+    pub(crate) fn on_received(&mut self, now: Instant, received: Bytes) -> bool {
+        let Request { download, body, .. } = self.request;
+        self.received = self.received.max(received.min(download));
+        if self.received == Bytes::ZERO {
+            return false;
+        }
+        self.first_byte.get_or_insert(now);
+        if self.is_complete() {
+            self.complete = Some(now);
+        }
+        let headers = download.saturating_sub(body);
+        self.progress.on_received(now, self.received.saturating_sub(headers))
+    }
+
+    pub(crate) fn is_complete(&self) -> bool {
+        self.received >= self.request.download
+    }
+
+    /// All bytes of the answer, and the time from its first to its last.
+    pub(crate) fn timing(&self) -> Option<(Bytes, Duration)> {
+        let time = self.complete?.saturating_since(self.first_byte?);
+        Some((self.request.download, time))
+    }
+
+    /// As a segment whose fate is open.
+    pub(crate) fn segment(&self, index: u64, level: usize) -> Segment {
+        let Request { download, body, number, .. } = self.request;
+        Segment {
+            request: number,
+            index,
+            level,
+            size: body,
+            received: self.received.saturating_sub(download.saturating_sub(body)),
+            requested: self.sent,
+            first_byte: self.first_byte,
+            complete: self.complete,
+            fate: Fate::Unfinished,
+        }
+    }
+}

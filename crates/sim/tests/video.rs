@@ -1,0 +1,187 @@
+//! A video over HTTP: what it asks for and when, what becomes of it, and what the tables say.
+
+#![allow(clippy::float_cmp, reason = "counts and nanoseconds are whole numbers")]
+
+mod support;
+
+use serde_json::{Value, json};
+use support::{Run, empty_path, mean, run, with};
+
+/// A video alone on a link of so many Mb/s with a queue of one BDP and 16 ms.
+fn alone(seconds: u32, capacity: &str, more: Value) -> Value {
+    let spec = with(empty_path(seconds), "/path/capacity", json!(capacity));
+    let spec = with(spec, "/path/base_rtt", json!("16 ms"));
+    let spec = with(spec, "/path/queue", json!({ "kind": "drop-tail", "size": "1 bdp" }));
+    let mut video = json!({ "name": "video", "kind": "dash", "congestion_control": "cubic" });
+    video.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+    with(spec, "/competitor/-", video)
+}
+
+/// Levels on the screen from so many seconds on.
+fn levels(run: &Run, from: f64) -> Vec<f64> {
+    let shown = run.table("segments").only("fate", "displayed");
+    shown.between("displayed_ns", from, 1e9).present("level")
+}
+
+fn bitrates(run: &Run, from: f64) -> f64 {
+    let shown = run.table("segments").only("fate", "displayed");
+    mean(&shown.between("displayed_ns", from, 1e9).present("bitrate_bps")) / 1e6
+}
+
+/// The highest level within 0.9 of what TCP measures; nothing else is on the link.
+#[test]
+fn by_throughput_the_level_is_the_highest_within_nine_tenths() {
+    for (capacity, level) in [("3 Mb/s", 1.0), ("8 Mb/s", 3.0), ("15 Mb/s", 4.0), ("25 Mb/s", 5.0)]
+    {
+        let run = run(&alone(120, capacity, json!({ "adaptation": "throughput" })));
+        let shown = levels(&run, 60.0);
+        assert!(
+            shown.len() >= 14 && shown.iter().all(|one| *one == level),
+            "{capacity}: {shown:?}"
+        );
+        assert_eq!(run.count("video", "interrupted"), 0);
+        assert_eq!(run.count("video", "playback-started"), 1);
+    }
+}
+
+/// DYNAMIC may fetch above that while its buffer is large; on average what the link carries.
+#[test]
+fn the_default_uses_the_link_and_is_not_interrupted() {
+    for (capacity, least, most) in [
+        ("3 Mb/s", 1.9, 2.8),
+        ("8 Mb/s", 4.9, 7.7),
+        ("15 Mb/s", 9.9, 14.5),
+        ("25 Mb/s", 17.4, 17.6),
+    ] {
+        let run = run(&alone(240, capacity, json!({})));
+        let quality = bitrates(&run, 60.0);
+        assert!((least..=most).contains(&quality), "{capacity}: {quality}");
+        assert_eq!(run.count("video", "interrupted"), 0, "{capacity}");
+    }
+}
+
+/// Below the lowest level the picture halts, for what the link lacks; just above it, it does not.
+#[test]
+fn a_link_below_the_lowest_level_interrupts() {
+    let slow = run(&alone(300, "1.5 Mb/s", json!({})));
+    let halts = slow.table("events").only("event", "resumed");
+    let lost = halts.sum("value");
+    // 1.5 of 2 Mb/s, less headers: about 0.28 of the time after the first seconds.
+    assert!((66.0..=95.0).contains(&lost), "{lost} s in {} halts", halts.rows);
+    assert_eq!(slow.count("video", "interrupted"), halts.rows);
+    let enough = run(&alone(300, "2.5 Mb/s", json!({})));
+    assert_eq!(enough.count("video", "interrupted"), 0);
+}
+
+/// What was asked for is what came: sizes, times in order, one request at a time, headers on top.
+#[test]
+fn segments_and_bytes_agree() {
+    let run = run(&alone(120, "10 Mb/s", json!({ "size_spread": "30 %" })));
+    let segments = run.table("segments");
+    let whole = segments.only("fate", "displayed");
+    assert_eq!(whole.present("size_bytes"), whole.present("received_bytes"));
+    for row in 0..whole.rows {
+        let at = |column: &str| whole.column(column)[row].unwrap();
+        let mean = at("bitrate_bps") * 0.5;
+        assert!(
+            (0.7 * mean..=1.3 * mean).contains(&at("size_bytes")),
+            "{}",
+            at("size_bytes") / mean
+        );
+        assert!(
+            at("requested_ns") < at("first_byte_ns") && at("first_byte_ns") < at("complete_ns")
+        );
+        assert!(at("complete_ns") <= at("displayed_ns"));
+    }
+    let displayed = whole.present("displayed_ns");
+    assert!(displayed.windows(2).all(|pair| pair[1] - pair[0] == 4e9), "one each 4 s");
+    let media = segments.sum("received_bytes");
+    let payload = run.table("bins").only("flow", "video").sum("received_payload_bytes");
+    // Manifest, initialization segments and headers: some hundred bytes per request.
+    assert!(
+        payload > media && payload < media + 1_500.0 * (segments.rows as f64 + 3.0),
+        "{payload} {media}"
+    );
+}
+
+/// With a whole buffer it asks each 4 s: TCP begins each answer with a small window, as after any pause.
+#[test]
+fn the_connection_idles_and_begins_slowly() {
+    let run = run(&alone(200, "100 Mb/s", json!({})));
+    let busy = run.table("bins").only("flow", "video").between("bin_start_ns", 100.0, 196.0);
+    let silent =
+        busy.column("received_packets").iter().filter(|count| **count == Some(0.0)).count();
+    // 8.75 MB take 0.7 s and a little; of eight bins of 4 s at least five are silent.
+    assert!((100..=160).contains(&silent), "{silent} of {}", busy.rows);
+    let windows = run.variable("video", "cwnd_bytes", 100.0, 200.0);
+    assert!(windows.iter().all(|window| *window >= 10.0 * 1448.0));
+    let segments =
+        run.table("segments").only("fate", "displayed").between("requested_ns", 100.0, 190.0);
+    let took: Vec<f64> = (0..segments.rows)
+        .map(|row| {
+            (segments.column("complete_ns")[row].unwrap()
+                - segments.column("requested_ns")[row].unwrap())
+                / 1e9
+        })
+        .collect();
+    // At 100 Mb/s without a slow start 0.72 s with headers.
+    assert!(took.iter().all(|one| (0.75..=1.2).contains(one)), "{took:?}");
+}
+
+/// The link falls under a download of the highest level: it is given up, and the connection with it.
+#[test]
+fn a_fall_abandons_and_opens_another_connection() {
+    let steps = json!({ "steps": [["0 s", "30 Mb/s"], ["6 s", "3 Mb/s"]] });
+    let fell = run(&with(alone(60, "30 Mb/s", json!({})), "/path/capacity", steps));
+    let abandoned = fell.table("segments").only("fate", "abandoned");
+    assert!((1..=2).contains(&abandoned.rows), "{}", abandoned.rows);
+    let index = abandoned.present("segment")[0];
+    let again = fell.table("segments").only("fate", "displayed");
+    assert!(again.present("segment").contains(&index), "it came at another level");
+    let stays = run(&alone(60, "30 Mb/s", json!({})));
+    assert_eq!(stays.table("segments").only("fate", "abandoned").rows, 0);
+}
+
+/// A video beside a download on a link with losses and a narrow, lossy way back.
+#[test]
+fn it_survives_losses_both_ways() {
+    let spec = alone(
+        120,
+        "10 Mb/s",
+        json!({ "start": "5 s", "stop": "90 s", "congestion_control": "bbr" }),
+    );
+    let spec = with(spec, "/path/loss", json!({ "kind": "random", "probability": "2 %" }));
+    let back =
+        json!({ "capacity": "500 kb/s", "loss": { "kind": "random", "probability": "5 %" } });
+    let run = run(&with(spec, "/path/back", back));
+    assert!(levels(&run, 20.0).len() >= 14);
+    assert_eq!(run.received_mbps("video", 0.0, 5.0), 0.0);
+    assert_eq!(run.received_mbps("video", 92.0, 120.0), 0.0, "closed");
+    let at_the_end = run.table("segments").only("fate", "buffered").rows;
+    assert!(at_the_end >= 1, "what was buffered was never shown");
+}
+
+#[test]
+fn a_whole_video_ends() {
+    let run = run(&alone(60, "10 Mb/s", json!({ "video_length": "30 s" })));
+    assert_eq!(
+        run.table("segments").only("fate", "displayed").rows,
+        8,
+        "30 s are 8 segments of 4 s"
+    );
+    assert_eq!(run.count("video", "playback-ended"), 1);
+    assert_eq!(run.count("video", "interrupted"), 0);
+}
+
+/// A game stream and a video share a link, and both live.
+#[test]
+fn a_stream_and_a_video_share() {
+    let spec = alone(120, "25 Mb/s", json!({ "start": "20 s" }));
+    let stream = json!({ "name": "game", "controller": "scream", "video": "steady" });
+    let run = run(&with(spec, "/stream/-", stream));
+    let (game, video) =
+        (run.received_mbps("game", 60.0, 120.0), run.received_mbps("video", 60.0, 120.0));
+    assert!((5.0..=18.0).contains(&game) && (5.0..=18.0).contains(&video), "{game} {video}");
+    assert!(game + video <= 25.0);
+    assert_eq!(run.count("video", "interrupted"), 0);
+}
