@@ -67,7 +67,9 @@ impl MeasuredDelays {
         (sum > 0).then(|| Self { buckets: buckets.into(), times })
     }
 
-    fn draw(&self, random: &mut Xoshiro256PlusPlus) -> Duration {
+    /// Draws one delay.
+    #[must_use]
+    pub fn draw(&self, random: &mut Xoshiro256PlusPlus) -> Duration {
         (0..self.times).fold(Duration::ZERO, |sum, _| sum + self.draw_one(random))
     }
 

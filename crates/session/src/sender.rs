@@ -187,13 +187,19 @@ impl Sender {
         }
     }
 
-    /// Has a model encode the frame that is to be encoded now, if any.
+    /// What a model makes of the frame that is to be encoded now, if any, and whether that is a key frame; give it to
+    /// [`Self::on_encoded`] when an encoder would be done.
+    pub fn encode_by(&mut self, encoder: &mut EncoderModel) -> Option<(Train, bool)> {
+        let request = self.poll_encode()?;
+        let encoded = encoder.next_frame(request.rate, request.key_frame);
+        let SenderConfig { repair_share, overhead, .. } = self.config;
+        Some((Train::new(encoded.payload, repair_share, overhead), encoded.key_frame))
+    }
+
+    /// Has a model encode the frame that is to be encoded now, if any, in no time.
     pub fn encode_with(&mut self, now: Instant, encoder: &mut EncoderModel) {
-        if let Some(request) = self.poll_encode() {
-            let encoded = encoder.next_frame(request.rate, request.key_frame);
-            let SenderConfig { repair_share, overhead, .. } = self.config;
-            let train = Train::new(encoded.payload, repair_share, overhead);
-            self.on_encoded(now, &train, encoded.key_frame);
+        if let Some((train, key_frame)) = self.encode_by(encoder) {
+            self.on_encoded(now, &train, key_frame);
         }
     }
 

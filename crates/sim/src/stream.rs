@@ -1,4 +1,7 @@
 //! A game stream in the simulator: its sender and receiver, and the log of its frames.
+//!
+//! A model encodes in no time, unless the stream is the twin of a live one: then a frame is ready after a time that is
+//! drawn from those that the live encoder took. Frames that leave unevenly meet each other in the queue.
 
 use crate::clock::ReceiverClock;
 use crate::flow::FlowEnds;
@@ -6,10 +9,11 @@ use crate::frame_log::FrameLog;
 use crate::packet::{Content, Packet};
 use gameway_events::{Name, TableError};
 use gameway_experiment::{Recorder, intern};
-use gameway_media::EncoderModel;
-use gameway_path::FlowId;
+use gameway_media::{EncoderModel, Train};
+use gameway_path::{FlowId, MeasuredDelays};
 use gameway_session::{FeedbackPacket, Receiver, ReceiverEvent, Sender, SenderEvent};
 use gameway_units::{Duration, Ecn, Instant};
+use rand_xoshiro::Xoshiro256PlusPlus;
 use std::collections::VecDeque;
 
 /// What the simulator needs beside the two ends.
@@ -24,6 +28,21 @@ pub struct StreamSetup {
     pub ecn: Ecn,
     /// How often the controller's state is written.
     pub observe_interval: Duration,
+}
+
+/// How long frames take to encode.
+pub struct EncodeTimes {
+    /// The times, each as likely as it was counted.
+    pub measured: MeasuredDelays,
+    /// From which they are drawn.
+    pub random: Xoshiro256PlusPlus,
+}
+
+/// A frame that is being encoded.
+struct Encoding {
+    done: Instant,
+    train: Train,
+    key_frame: bool,
 }
 
 /// When a stream captures frames.
@@ -49,6 +68,8 @@ pub struct Stream {
     setup: StreamSetup,
     sender: Sender,
     encoder: EncoderModel,
+    encode_times: Option<EncodeTimes>,
+    encoding: Option<Encoding>,
     receiver: Receiver,
     /// Reports that are to leave now.
     to_send: VecDeque<FeedbackPacket>,
@@ -89,7 +110,30 @@ impl Stream {
             setup,
             sender,
             encoder,
+            encode_times: None,
+            encoding: None,
             receiver,
+        }
+    }
+
+    /// The same with an encoder that takes its time.
+    pub fn with_encode_times(self, encode_times: Option<EncodeTimes>) -> Self {
+        Self { encode_times, ..self }
+    }
+
+    fn encode(&mut self, now: Instant) {
+        let Some(times) = &mut self.encode_times else {
+            return self.sender.encode_with(now, &mut self.encoder);
+        };
+        if let Some((train, key_frame)) = self.sender.encode_by(&mut self.encoder) {
+            let done = now + times.measured.draw(&mut times.random);
+            self.encoding = Some(Encoding { done, train, key_frame });
+        }
+    }
+
+    fn finish_encoding(&mut self, now: Instant) {
+        if let Some(one) = self.encoding.take_if(|one| one.done <= now) {
+            self.sender.on_encoded(now, &one.train, one.key_frame);
         }
     }
 
@@ -196,7 +240,8 @@ impl FlowEnds for Stream {
     fn server_deadline(&self) -> Option<Instant> {
         let observation = Some(self.next_observation);
         let change = self.next_change();
-        [self.sender.next_deadline(), change, observation].into_iter().flatten().min()
+        let encoded = self.encoding.as_ref().map(|one| one.done);
+        [self.sender.next_deadline(), change, observation, encoded].into_iter().flatten().min()
     }
 
     fn on_server_deadline(&mut self, now: Instant, log: &mut Recorder) -> Result<(), TableError> {
@@ -205,8 +250,9 @@ impl FlowEnds for Stream {
             self.observe(now, log)?;
             self.next_observation = now + self.setup.observe_interval;
         }
+        self.finish_encoding(now);
         self.sender.on_deadline(now);
-        self.sender.encode_with(now, &mut self.encoder);
+        self.encode(now);
         self.drain_sender(log)
     }
 

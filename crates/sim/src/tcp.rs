@@ -1,7 +1,7 @@
 //! One transfer over TCP in the simulator: its two ends, and the log of its state.
 
 use crate::flow::FlowEnds;
-use crate::packet::{Content, Packet};
+use crate::packet::Packet;
 use gameway_events::{Name, TableError};
 use gameway_experiment::Recorder;
 use gameway_path::FlowId;

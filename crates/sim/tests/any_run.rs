@@ -156,12 +156,17 @@ fn stream() -> impl Strategy<Value = Value> {
         json!(["30 Mb/s", "30 Mb/s"]),
     ]);
     let stop = choice(vec![json!(null), json!("1.7 s")]);
+    // The longest takes as long as several frames: what is due meanwhile is late or skipped.
+    let encode_times =
+        choice(vec![json!(null), json!([["5 ms", "15 ms", 9], ["70 ms", "90 ms", 1]])]);
+    let stop = (stop, encode_times);
     (controller, video, feedback, fec, rate, bounds, stop, more).prop_map(
         |(controller, video, feedback, fec, rate, bounds, stop, (clock, pause, ecn, way))| {
+            let (stop, encode_times) = stop;
             let mut stream = json!({
                 "controller": controller, "video": video, "feedback": feedback, "fec": fec,
                 "frame_rate": rate, "min_bitrate": bounds[0], "max_bitrate": bounds[1],
-                "start": "0.2 s", "stop": stop, "clock_drift": clock, "pause": pause, "ecn": ecn,
+                "start": "0.2 s", "stop": stop, "encode_times": encode_times, "clock_drift": clock, "pause": pause, "ecn": ecn,
             });
             stream.as_object_mut().unwrap().extend(way.as_object().unwrap().clone());
             stream

@@ -52,6 +52,34 @@ fn recorded_frames_fill_most_of_the_link_without_a_queue() {
     assert_near_zero_queueing("doom", 0.88, 0.98);
 }
 
+/// Of each frame, in ms from its capture to its first packet's departure.
+fn ready_after(run: &Run) -> Vec<f64> {
+    let frames = run.table("frames");
+    let [captured, sent] = ["captured_ns", "first_sent_ns"].map(|name| frames.column(name));
+    let times = captured.iter().zip(sent);
+    times.filter_map(|(captured, sent)| Some(((*sent)? - (*captured)?) / 1e6)).collect()
+}
+
+#[test]
+fn frames_that_take_their_time_to_encode_leave_later_and_less_evenly() {
+    let link = |times: Value| {
+        let video = json!({ "video": "steady", "encode_times": times });
+        let spec =
+            with_stream(empty_path(30), json!({ "kind": "fixed", "bitrate": "6 Mb/s" }), video);
+        run(&with(spec, "/path/capacity", json!("20 Mb/s")))
+    };
+    let at_once = ready_after(&link(json!(null)));
+    assert!(at_once.iter().all(|&ms| ms == 0.0));
+    let late = ready_after(&link(json!([["4 ms", "8 ms", 3], ["12 ms", "16 ms", 1]])));
+    assert!((1_798..=1_801).contains(&late.len()), "{}", late.len());
+    assert!(late.iter().all(|&ms| (4.0..=8.0).contains(&ms) || (12.0..=16.0).contains(&ms)));
+    let mean = late.iter().sum::<f64>() / late.len() as f64;
+    assert!((7.7..8.3).contains(&mean), "{mean}");
+    // Longer than from frame to frame: every second picture is not captured.
+    let slow = ready_after(&link(json!([["26 ms", "30 ms", 1]])));
+    assert!((895..=905).contains(&slow.len()), "{}", slow.len());
+}
+
 /// Queueing delays in ms in the two seconds after the capacity halved.
 fn after_halving(controller: Value) -> Vec<f64> {
     let capacity = json!({ "steps": [["0 s", "20 Mb/s"], ["30 s", "10 Mb/s"]] });

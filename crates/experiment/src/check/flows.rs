@@ -1,5 +1,6 @@
 //! Streams and competitors.
 
+use super::path::check_histogram;
 use super::{LONGEST_DELAY, LONGEST_RUN, SHORTEST_INTERVAL, number, positive_rate, rate, span};
 use crate::spec::{
     CompetitorSpec, DashSpec, EcnSpec, FeedbackSpec, HeaderSpec, PathSpec, ShortTcpSpec,
@@ -27,6 +28,9 @@ pub(super) fn check_stream(stream: &StreamSpec) -> Result<(), RunError> {
     if let Some(pause) = &stream.pause {
         span(&field("pause.from"), pause.from.0, Duration::ZERO, LONGEST_RUN)?;
         span(&field("pause.to"), pause.to.0, pause.from.0, LONGEST_RUN)?;
+    }
+    if let Some(times) = &stream.encode_times {
+        check_histogram(&field("encode_times"), times)?;
     }
     check_ecn(&field, stream)?;
     check_way(&field, &stream.way())?;

@@ -165,6 +165,18 @@ fn check_gateway_of(field: &str, gateway: &GatewaySpec) -> Result<(), RunError> 
     }
 }
 
+/// Measured delays: each within bounds, and at least one.
+pub(super) fn check_histogram(
+    field: &str,
+    buckets: &[(Text<Duration>, Text<Duration>, u64)],
+) -> Result<(), RunError> {
+    for bucket in buckets {
+        span(field, bucket.1.0, Duration::ZERO, LONGEST_DELAY)?;
+    }
+    let why = "counts nothing, or has an edge below zero or above the other";
+    histogram(buckets, 1).map(|_| ()).ok_or_else(|| spec_error(field, why))
+}
+
 fn check_jitter(field: &str, jitter: Option<&JitterSpec>) -> Result<(), RunError> {
     let delay = |part, delay: Text<Duration>| {
         span(&format!("{field}.{part}"), delay.0, Duration::ZERO, LONGEST_DELAY)
@@ -172,11 +184,7 @@ fn check_jitter(field: &str, jitter: Option<&JitterSpec>) -> Result<(), RunError
     match *jitter.map_or(&JitterSpec::HalfNormal { deviation: Text(Duration::ZERO) }, |one| one) {
         JitterSpec::Histogram { ref buckets, times } => {
             number(&format!("{field}.times"), Some(f64::from(times)), 1.0, 10.0)?;
-            buckets.iter().try_for_each(|bucket| delay("buckets", bucket.1))?;
-            histogram(buckets, times).map(|_| ()).ok_or_else(|| {
-                let why = "counts nothing, or has an edge below zero or above the other".to_owned();
-                spec_error(format!("{field}.buckets"), why)
-            })
+            check_histogram(&format!("{field}.buckets"), buckets)
         }
         JitterSpec::Normal { mean, deviation } => {
             delay("mean", mean)?;

@@ -132,6 +132,9 @@ pub struct TraceSpec {
     pub trace: PathBuf,
 }
 
+/// Measured delays: low and high edge of each bucket, and how many are in it.
+pub type Buckets = Vec<(Text<Duration>, Text<Duration>, u64)>;
+
 /// See [`gameway_path::Jitter`]; a table without `kind` is of kind "normal".
 #[derive(Debug, Clone, PartialEq, serde::Deserialize)]
 #[serde(tag = "kind", rename_all = "kebab-case", deny_unknown_fields)]
@@ -159,7 +162,7 @@ pub enum JitterSpec {
     /// Measured: what the twin of a live run is given. Experiment files have no such kind.
     Histogram {
         /// Low and high edge, and count.
-        buckets: Vec<(Text<Duration>, Text<Duration>, u64)>,
+        buckets: Buckets,
         /// How many such delays a packet meets, at most 10.
         times: u32,
     },

@@ -1,5 +1,6 @@
 //! A game stream of a run.
 
+use super::path::Buckets;
 use super::{Direction, HeaderSpec, Text, Way, all};
 use gameway_units::{Duration, Ecn, Rate, Ratio};
 use serde::de::{Deserialize, Deserializer, Error};
@@ -17,6 +18,10 @@ pub struct StreamSpec {
     /// Where frame sizes come from.
     #[serde(default)]
     pub video: VideoSpec,
+    /// How long its frames take to encode: what the twin of a live run is given, low and high edge and count.
+    /// Experiment files have no such key.
+    #[serde(default)]
+    pub encode_times: Option<Buckets>,
     /// Frames per second.
     #[serde(default = "default_frame_rate")]
     pub frame_rate: u32,

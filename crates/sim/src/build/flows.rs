@@ -10,7 +10,7 @@ use crate::headers;
 use crate::network::{Flow, Way};
 use crate::ping::Ping;
 use crate::short_tcp::{ShortTcp, ShortTcpSetup};
-use crate::stream::{Schedule, Stream, StreamSetup};
+use crate::stream::{EncodeTimes, Schedule, Stream, StreamSetup};
 use crate::tcp::{self, Tcp, TcpSetup};
 use gameway_control::{Oracle, RateController};
 use gameway_events::{BIN, Name};
@@ -154,8 +154,15 @@ impl Parts<'_> {
             ..ReceiverConfig::new(style)
         });
         let name = self.names[usize::from(id.0)].clone();
-        let ends = Box::new(Stream::new(setup, name, (sender, encoder), receiver));
-        self.flow(id, (Protocol::Udp, &stream.header), &stream.way(), ends)
+        let ends = Stream::new(setup, name, (sender, encoder), receiver)
+            .with_encode_times(self.encode_times(stream));
+        self.flow(id, (Protocol::Udp, &stream.header), &stream.way(), Box::new(ends))
+    }
+
+    fn encode_times(&self, stream: &StreamSpec) -> Option<EncodeTimes> {
+        let measured = build::histogram(stream.encode_times.as_ref()?, 1)?;
+        let random = random::stream(self.spec.seed, &format!("{}/encode-times", stream.name));
+        Some(EncodeTimes { measured, random })
     }
 
     fn schedule(&self, stream: &StreamSpec, frame_interval: Duration) -> Schedule {
