@@ -284,8 +284,8 @@ class Competitor(KindOf):
         "onlive-rome": ("spacing",),
         "video-chat": ("bitrate", "return_bitrate", "frame_rate"),
         "dash": (
-            "congestion_control", "ecn", "ladder", "segment_length", "size_spread", "video_length",
-            "adaptation", "buffer", "top_buffer",
+            "congestion_control", "ecn", "ladder", "segment_length", "size_spread",
+            "segment_sizes", "video_length", "adaptation", "buffer", "top_buffer",
         ),
     }  # fmt: skip
 
@@ -317,6 +317,7 @@ class Competitor(KindOf):
     ladder: fields.Ladders | None = None
     segment_length: fields.SegmentLengths = "4 s"
     size_spread: fields.Spreads | None = None
+    segment_sizes: fields.SegmentSizes | None = None
     video_length: fields.Spans | None = None
     adaptation: Annotated[str | Sequence[str], fields.words("adaptation", ADAPTATIONS)] = "dynamic"
     buffer: fields.Spans | None = None
@@ -338,6 +339,9 @@ class Competitor(KindOf):
         if self.block is not None and self.rate_limit is None:
             hint = "it is what a sender with a rate_limit writes at once: give that, too"
             refuse("has no meaning without rate_limit", plain(self.block), hint, ("block",))
+        if self.segment_sizes is not None and self.size_spread is not None:
+            hint = "the table says how large each segment is: leave out one of them"
+            refuse("has no meaning beside segment_sizes", self.size_spread, hint, ("size_spread",))
         self._check_ecn()
         return self
 

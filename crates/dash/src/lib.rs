@@ -38,6 +38,7 @@ mod playback;
 mod player;
 mod presentation;
 mod rules;
+mod sizes;
 mod throughput;
 
 pub use ladder::{Ladder, LadderError, Level};
@@ -46,4 +47,5 @@ pub use player::{
 };
 pub use presentation::{Presentation, PresentationError, SEGMENT_LENGTH, SegmentSizes};
 pub use rules::Strategy;
+pub use sizes::{SizesError, parse_sizes};
 pub use throughput::Throughput;

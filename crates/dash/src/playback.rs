@@ -64,6 +64,8 @@ pub(crate) struct Playback {
     segment: Duration,
     /// Segments in all.
     count: Option<u64>,
+    /// What is on the screen; where it came again, too late, what came last.
+    shown: Option<Held>,
     /// Those not yet on the screen.
     waiting: VecDeque<Held>,
     /// How many there were from the first on: the end of the buffer.
@@ -81,6 +83,7 @@ impl Playback {
         Self {
             segment,
             count,
+            shown: None,
             waiting: VecDeque::new(),
             end: 0,
             position: Duration::ZERO,
@@ -118,10 +121,11 @@ impl Playback {
         self.count == Some(self.end)
     }
 
-    /// The segment for a media time that is not yet on the screen.
+    /// What was fetched last for a media time, from what is on the screen on.
     pub(crate) fn held_at(&self, time: Duration) -> Option<Held> {
         let index = (time.as_nanos() / self.segment.as_nanos()).unsigned_abs();
-        self.place_of(index).map(|place| self.waiting[place])
+        let shown = self.shown.filter(|held| held.index == index);
+        shown.or_else(|| self.place_of(index).map(|place| self.waiting[place]))
     }
 
     fn place_of(&self, index: u64) -> Option<usize> {
@@ -132,7 +136,10 @@ impl Playback {
     /// A segment is there. Call [`Playback::advance`] with the same time before and after.
     pub(crate) fn append(&mut self, now: Instant, held: Held) -> Appended {
         if held.index < self.end {
-            let Some(place) = self.place_of(held.index) else { return Appended::TooLate };
+            let Some(place) = self.place_of(held.index) else {
+                self.shown = self.shown.map(|old| if old.index == held.index { held } else { old });
+                return Appended::TooLate;
+            };
             return Appended::Replaced(std::mem::replace(&mut self.waiting[place], held));
         }
         self.position = self.position(now);
@@ -164,7 +171,10 @@ impl Playback {
     pub(crate) fn advance(&mut self, now: Instant) -> Option<Passed> {
         let (at, next) = self.next().filter(|(at, _)| *at <= now)?;
         match next {
-            Next::Display => self.waiting.pop_front().map(|held| Passed::Displayed { at, held }),
+            Next::Display => {
+                self.shown = self.waiting.pop_front();
+                self.shown.map(|held| Passed::Displayed { at, held })
+            }
             Next::Empty => {
                 self.empty = true;
                 Some(Passed::Empty)
@@ -254,7 +264,8 @@ mod tests {
         assert_eq!(playback.append(at(5_500), held(2, 2)), Appended::Replaced(held(2, 0)));
         assert_eq!(playback.level(at(5_500)), Duration::from_millis(7_500), "not longer");
         assert_eq!(playback.held_at(Duration::from_secs(9)), Some(held(2, 2)));
-        assert_eq!(playback.held_at(Duration::from_secs(7)), None, "on the screen");
+        assert_eq!(playback.held_at(Duration::from_secs(7)), Some(held(1, 2)), "on the screen");
+        assert_eq!(playback.held_at(Duration::from_secs(3)), None, "it was");
         assert_eq!(playback.held_at(Duration::from_secs(12)), None, "not there");
     }
 

@@ -15,7 +15,7 @@
 //!
 //! | Deviation | Why |
 //! |---|---|
-//! | no sample is taken for one from a cache | with Resource Timing only an answer of no transferred bytes is; nothing is cached here |
+//! | an answer from the cache is known as such | dash.js takes one of no transferred bytes, or of less than 10 ms, for cached (`cacheLoadThresholds`); the latter means nothing here |
 //! | the manifest gives no sample | it has none for video there either |
 
 use gameway_units::{Bytes, Duration};

@@ -85,8 +85,9 @@ fn video(segments: Option<u64>) -> Presentation {
     Presentation::new(Ladder::xu_claypool(), SEGMENT_LENGTH, segments, sizes).expect("a video")
 }
 
+/// Of a player that leaves what is buffered as it is: what rules want is what is shown.
 fn strategy(strategy: Strategy) -> Settings {
-    Settings { strategy, ..Settings::default() }
+    Settings { strategy, fast_switch: false, ..Settings::default() }
 }
 
 /// Plays for so many seconds, with `check` after each tick.
@@ -112,10 +113,9 @@ fn play_and(
                 }
                 Action::Send(request) => {
                     assert!(link.answer.is_none(), "one request at a time");
-                    assert_eq!(
-                        (request.number, request.connection),
-                        (seen.asked.len() as u64, seen.closed)
-                    );
+                    let last = seen.asked.last().map(|(last, _)| last.number);
+                    assert!(last.is_none_or(|last| request.number > last));
+                    assert_eq!(request.connection, seen.closed);
                     seen.asked.push((request, player.state(now)));
                     link.answer = Some((request, now + ROUND_TRIP, 0.0));
                 }
@@ -143,7 +143,7 @@ fn throughput_rule_settles_at_the_highest_level_within_nine_tenths() {
         let seen = play(strategy(Strategy::Throughput), Link::steady(mbps), 120);
         let levels = seen.levels();
         assert_eq!(levels[0], 0, "the first is the lowest");
-        assert!(levels[15..].iter().all(|played| *played == level), "{mbps} Mb/s: {levels:?}");
+        assert!(levels[18..].iter().all(|played| *played == level), "{mbps} Mb/s: {levels:?}");
         assert_eq!(seen.stalls, []);
     }
 }
@@ -208,20 +208,30 @@ fn the_buffer_ends_at_its_target() {
     assert!((56.0..=60.0).contains(&most(40.0, Some(150))), "{}", most(40.0, Some(150)));
 }
 
-/// The link grows: what was buffered low is fetched again, from six seconds ahead on.
+/// The link grows: what was buffered low is fetched again, beginning with what is on the screen, which is too late.
 #[test]
 fn a_rise_replaces_what_is_buffered_lower() {
     let link = || Link {
         capacity: [vec![Rate::from_mbps(4); 60], vec![Rate::from_mbps(40)]].concat(),
         answer: None,
     };
-    let settings = strategy(Strategy::Throughput);
-    let fast = play(settings, link(), 120);
+    let slow = strategy(Strategy::Throughput);
+    let fast = play(Settings { fast_switch: true, ..slow }, link(), 120);
+    let slow = play(slow, link(), 120);
+    let again = |segment: &&Segment| segment.level > 1 && segment.requested > full_at(60);
+    let first = fast.segments.iter().filter(again).min_by_key(|segment| segment.requested);
+    let first = first.expect("it is fetched again");
+    let on_screen = |segment: &&&Segment| match segment.fate {
+        Fate::Displayed(at) => Some(at) <= first.requested,
+        _ => false,
+    };
+    let shown = fast.displayed();
+    assert_eq!(shown.iter().rfind(on_screen).map(|last| last.index), Some(first.index));
+    assert_eq!(first.fate, Fate::TooLate);
     assert!(fast.count(|fate| matches!(fate, Fate::Replaced(_))) >= 1);
-    let slow = play(Settings { fast_switch: false, ..settings }, link(), 120);
     assert_eq!(slow.count(|fate| matches!(fate, Fate::Replaced(_))), 0);
-    let sum = |seen: &Seen| seen.levels().iter().sum::<usize>();
-    assert!(sum(&fast) > sum(&slow), "that is what it is for");
+    let high = |seen: &Seen| seen.levels().iter().position(|level| *level == 4);
+    assert!(high(&fast) < high(&slow), "that is what it is for: {:?}", high(&fast));
 }
 
 /// The link falls while a high level is fetched: the download is given up, on a new connection.
@@ -231,7 +241,7 @@ fn a_fall_abandons_what_is_under_way() {
         capacity: [vec![Rate::from_mbps(30); 3], vec![Rate::from_mbps(mbps)]].concat(),
         answer: None,
     };
-    let fell = play(Settings::default(), falls_to(3), 60);
+    let fell = play(strategy(Strategy::Dynamic), falls_to(3), 60);
     let is_abandoned = |segment: &&Segment| matches!(segment.fate, Fate::Abandoned(_));
     let abandoned: Vec<&Segment> = fell.segments.iter().filter(is_abandoned).collect();
     assert_eq!((abandoned.len(), fell.closed), (1, 1));
@@ -242,7 +252,7 @@ fn a_fall_abandons_what_is_under_way() {
             .any(|segment| segment.level < abandoned[0].level && segment.complete.is_some())
     );
     assert!(abandoned[0].received < abandoned[0].size);
-    let steady = play(Settings::default(), falls_to(30), 60);
+    let steady = play(strategy(Strategy::Dynamic), falls_to(30), 60);
     assert_eq!(steady.count(|fate| matches!(fate, Fate::Abandoned(_))), 0);
 }
 
@@ -254,11 +264,11 @@ fn nothing_is_abandoned_with_a_large_buffer() {
         answer: None,
     };
     // 56 s are there after a minute and a half, and 23 s take the last of the highest level.
-    let full = play(Settings::default(), falls_after(91), 110);
+    let full = play(strategy(Strategy::Dynamic), falls_after(91), 110);
     assert_eq!(full.count(|fate| matches!(fate, Fate::Abandoned(_))), 0);
     let slow = full.segments.iter().filter(|segment| segment.requested > full_at(80)).count();
     assert!(slow >= 1, "one was under way");
-    let small = play(Settings::default(), falls_after(3), 22);
+    let small = play(strategy(Strategy::Dynamic), falls_after(3), 22);
     assert_eq!(small.count(|fate| matches!(fate, Fate::Abandoned(_))), 1);
 }
 
@@ -301,7 +311,8 @@ const STRATEGIES: [Strategy; 3] = [Strategy::Dynamic, Strategy::Throughput, Stra
 #[test]
 fn a_rough_link_segment_by_segment() {
     let told = STRATEGIES.map(|chosen| {
-        let seen = play(strategy(chosen), rough_link(1), 300);
+        let settings = Settings { strategy: chosen, ..Settings::default() };
+        let seen = play(settings, rough_link(1), 300);
         let levels: String = seen.levels().iter().map(|level| (level + 1).to_string()).collect();
         let abandoned = seen.count(|fate| matches!(fate, Fate::Abandoned(_)));
         let replaced = seen.count(|fate| matches!(fate, Fate::Replaced(_)));
@@ -309,12 +320,12 @@ fn a_rough_link_segment_by_segment() {
         format!("{levels} abandoned {abandoned} replaced {replaced} stalled {stalled:.1} s")
     });
     let expected = [
-        "122333113444333333344333311113333455555433111211111111111233334553 \
-         abandoned 3 replaced 27 stalled 35.4 s",
-        "1223331134443333333433333111133334555544333212211111111111233334543 \
-         abandoned 3 replaced 28 stalled 31.4 s",
-        "1223331134442233333443333111133334555553333222221211111111233334541 \
-         abandoned 5 replaced 29 stalled 31.5 s",
+        "111222134411111233333222211121334455543332111111111111111123344555 \
+         abandoned 4 replaced 14 stalled 35.1 s",
+        "111222134411111233333222211121334455543332111111111111111123344555 \
+         abandoned 4 replaced 14 stalled 35.1 s",
+        "1111221221111111333333333111213344555412333222221112111111133345542 \
+         abandoned 2 replaced 14 stalled 31.2 s",
     ];
     assert_eq!(told, expected);
 }
@@ -325,21 +336,23 @@ fn many_rough_links_in_sums() {
     let sums = STRATEGIES.map(|chosen| {
         let mut sums = [0, 0, 0];
         for seed in 2..42 {
-            let seen = play(strategy(chosen), rough_link(seed), 300);
+            let settings = Settings { strategy: chosen, ..Settings::default() };
+            let seen = play(settings, rough_link(seed), 300);
             sums[0] += seen.levels().iter().sum::<usize>();
             sums[1] += seen.count(|fate| matches!(fate, Fate::Abandoned(_)));
             sums[2] += seen.count(|fate| matches!(fate, Fate::Replaced(_)));
         }
         sums
     });
-    assert_eq!(sums, [[4491, 176, 1012], [4197, 157, 1033], [4872, 201, 1030]]);
+    assert_eq!(sums, [[3452, 150, 488], [3251, 145, 495], [3411, 153, 492]]);
 }
 
 /// Nothing comes: after 20 s the request is repeated over a new connection.
 #[test]
 fn a_request_without_answer_is_repeated() {
     let capacity = [vec![Rate::from_mbps(5); 10], vec![Rate::ZERO; 45], vec![Rate::from_mbps(5)]];
-    let seen = play(Settings::default(), Link { capacity: capacity.concat(), answer: None }, 120);
+    let link = Link { capacity: capacity.concat(), answer: None };
+    let seen = play(strategy(Strategy::Dynamic), link, 120);
     let failed = seen.count(|fate| matches!(fate, Fate::TimedOut(_)));
     assert!((2..=3).contains(&failed), "{failed}");
     assert_eq!(seen.stalls.len(), 1);
@@ -376,7 +389,8 @@ fn holds(settings: Settings, capacity: Vec<Rate>) {
     // Each segment that came whole was displayed, replaced, too late, or is there at the end.
     let mut newest = BTreeMap::new();
     for segment in seen.segments.iter().filter(|segment| segment.complete.is_some()) {
-        assert_eq!(segment.received, segment.size);
+        // All of it, or nothing where the browser had it.
+        assert!([segment.size, Bytes::ZERO].contains(&segment.received));
         let kept = matches!(segment.fate, Fate::Displayed(_) | Fate::Buffered);
         *newest.entry(segment.index).or_insert(0) += u32::from(kept);
         if let Fate::Displayed(at) = segment.fate {

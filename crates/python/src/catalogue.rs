@@ -1,6 +1,7 @@
 //! What can be named in an experiment file, and checks of files and options that it names.
 
 use gameway_control::{CATALOGUE, OptionSpec, RateLimits, oracle};
+use gameway_dash::{Ladder, parse_sizes};
 use gameway_experiment::RunError;
 use gameway_experiment::check;
 use gameway_experiment::spec::{GatewaySpec, QueueSpec, WifiSpec};
@@ -179,4 +180,19 @@ pub fn check_trace(path: &str) -> PyResult<String> {
 pub fn check_frame_table(path: &str) -> PyResult<()> {
     let table = FrameTable::parse(&std::fs::read(path)?).map_err(|error| refused(&error))?;
     RecordedVideo::new(&table).map(drop).map_err(|error| refused(&error))
+}
+
+/// Refuses a file that is no table of segments' sizes.
+#[pyfunction]
+pub fn check_segment_sizes(path: &str) -> PyResult<()> {
+    let text = std::fs::read(path)?;
+    parse_sizes(&String::from_utf8_lossy(&text)).map(drop).map_err(|error| refused(&error))
+}
+
+/// The ladder of a video that names none: width, height and bit/s of each level, the lowest first.
+#[pyfunction]
+pub fn default_ladder() -> Vec<(u32, u32, u64)> {
+    let ladder = Ladder::xu_claypool();
+    let levels = ladder.levels().iter();
+    levels.map(|level| (level.width, level.height, level.bitrate.as_bps())).collect()
 }

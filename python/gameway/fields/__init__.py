@@ -25,6 +25,7 @@ from gameway.fields.keys import (
     name,
     pause,
     reference,
+    segment_sizes,
     switch,
     text,
     video,
@@ -125,6 +126,7 @@ TcpEcn = Annotated[
 """How marks are fed back to a TCP sender."""
 Ladders = Annotated[Table | Sequence[Table], axis(ladder)]
 """{ 640x360 = "3 Mb/s", 1280x720 = "10 Mb/s" }."""
+SegmentSizes = Annotated[Table | Sequence[Table], axis(segment_sizes)]
 Spreads = Annotated[str | Sequence[str], axis(spread)]
 """A share from 0 to a half: "30 %"."""
 SegmentLengths = Annotated[str | Sequence[str], axis(segment_length)]

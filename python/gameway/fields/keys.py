@@ -135,6 +135,19 @@ _frame_table = _file_that(
 )
 
 
+_segment_sizes = _file_that(
+    _core.check_segment_sizes,
+    "table of segments' sizes",
+    "CSV with the columns level,segment,bytes: levels from 1, segments from 0",
+)
+
+
+def segment_sizes(value: object, info: ValidationInfo) -> dict[str, Any]:
+    """Check where the sizes of a video's segments are from."""
+    table = as_table(value, "file", only=("file",))
+    return {"file": inside("file", axis_of(_segment_sizes), table["file"], info)}
+
+
 def video(value: object, info: ValidationInfo) -> object:
     """Check a video: its name, or the file of a frame table."""
     if isinstance(value, dict):

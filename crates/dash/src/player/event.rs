@@ -3,7 +3,7 @@
 use gameway_units::{Bytes, Duration, Instant};
 
 /// What is asked for.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum RequestKind {
     /// The manifest.
     Manifest,
@@ -24,7 +24,7 @@ pub enum RequestKind {
 /// A request over HTTP.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Request {
-    /// Numbers rise by one, from 0.
+    /// Numbers rise from 0; those that the browser's cache answers are not sent.
     pub number: u64,
     /// The connection that it goes over, from 0; one more after each [`Action::Close`].
     pub connection: u32,
@@ -77,7 +77,7 @@ pub struct Segment {
     pub level: usize,
     /// Bytes of its body.
     pub size: Bytes,
-    /// Those that came.
+    /// Those that came; none if the browser had it in its cache.
     pub received: Bytes,
     /// When it was asked for; none if the end came before.
     pub requested: Option<Instant>,

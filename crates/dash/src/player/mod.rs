@@ -5,8 +5,9 @@
 //! Model: manifest, initialization segment of the first level, then segments, one request at a time. After
 //! each the next follows at once while the buffer has room for a whole segment below its target, else it
 //! looks again every half second. Before each segment the rules choose the level; a new level needs its
-//! initialization segment, which is not kept. A rise replaces what is buffered at a lower level, from one
-//! and a half segments ahead on ("fast switch"), and goes on from there segment by segment. A download that
+//! initialization segment, which is not kept. A rise replaces what is buffered at a lower level, beginning with the
+//! segment on the screen ("fast switch"), and goes on from there segment by segment; what the browser fetched at that
+//! level before it has from its cache (RFC 9111), at once. A download that
 //! takes too long is abandoned: the browser closes the connection and opens another.
 //!
 //! | Constant | Value | Origin |
@@ -15,12 +16,13 @@
 //! | first level | the highest within 1000 kb/s, else the lowest | `DEFAULT_VIDEO_BITRATE` |
 //! | playback begins with | the first segment | `initialBufferLevel` is not set |
 //! | looks again after | 500 ms | `scheduling.defaultTimeout` |
-//! | replaced from | 1.5 segments ahead | `StreamProcessor._prepareForFastQualitySwitch` |
+//! | replaced from | what is on the screen | `StreamProcessor._prepareForFastQualitySwitch`: it means to go 1.5 segments ahead, but the level that it is given never knows its segments' length (`fragmentDuration` is null), and 1.5 times null is 0. Seen in its log, too |
 //! | no rise after an abandonment for | 10 s | `abandonLoadTimeout` |
 //! | a request fails after, and is repeated after | 20 s, 1 s | `fragmentRequestTimeout`, `retryIntervals` |
 //!
 //! | Deviation | Why |
 //! |---|---|
+//! | the cache keeps all that came whole, for ever | a browser's on disk holds some hundred megabytes, and servers let segments be kept |
 //! | no throughput is known from an earlier video (`lastBitrateCachingInfo`) | each run is a fresh browser |
 //! | what a script does takes no time | some milliseconds per segment are the machine's, not the network's |
 //! | a request may fail any number of times; the manifest's after 20 s, too | after the fourth failure dash.js stops, and a viewer would reload; the manifest's 10 s matter on no link that carries video |
@@ -38,7 +40,7 @@ use crate::rules::{Rules, Situation, abandon};
 use crate::{Presentation, Throughput};
 use gameway_units::{Bytes, Duration, Instant};
 use schedule::Schedule;
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use transfer::Transfer;
 
 /// What a player shows of itself.
@@ -68,6 +70,8 @@ pub struct Player {
     playback: Playback,
     schedule: Schedule,
     transfer: Option<Transfer>,
+    /// What the browser has of it, should it be asked for again.
+    cache: BTreeSet<RequestKind>,
     /// Segments that came and whose fate is open, by request.
     open: BTreeMap<u64, Segment>,
     started: Instant,
@@ -93,6 +97,7 @@ impl Player {
             playback: Playback::new(presentation.segment(), presentation.segments()),
             schedule: Schedule::new(start, first),
             transfer: None,
+            cache: BTreeSet::new(),
             open: BTreeMap::new(),
             started: start,
             stalled: None,
@@ -134,7 +139,10 @@ impl Player {
         let Some(transfer) = self.transfer.as_mut().filter(|transfer| transfer.due() <= now) else {
             return;
         };
-        if !transfer.is_sent() {
+        if !transfer.is_sent() && self.cache.contains(&transfer.request.kind) {
+            transfer.answer_from_cache(now);
+            self.complete(now);
+        } else if !transfer.is_sent() {
             self.actions.push_back(Action::Send(transfer.send(now)));
         } else if let Some(failed) = self.close(now, Fate::TimedOut(now)) {
             let request = failed.request;
@@ -220,6 +228,7 @@ impl Player {
     /// The present request has its whole answer.
     fn complete(&mut self, now: Instant) {
         let Some(transfer) = self.transfer.take() else { return };
+        self.cache.insert(transfer.request.kind);
         match transfer.request.kind {
             RequestKind::Manifest => {}
             RequestKind::Initialization { level } => self.schedule.initialized = Some(level),

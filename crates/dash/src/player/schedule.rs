@@ -144,8 +144,7 @@ impl Player {
     fn change_level(&mut self, now: Instant, level: usize) {
         self.schedule.level = level;
         self.rules.bola.on_quality_change(level);
-        let ahead = self.presentation.segment() * 3 / 2;
-        let from = self.playback.position(now).saturating_add(ahead);
+        let from = self.playback.position(now);
         let buffered_lower = self.playback.held_at(from).is_some_and(|held| held.level < level);
         if self.settings.fast_switch && buffered_lower && self.schedule.is_settled(now) {
             self.schedule.next = Next::At(self.presentation.segment_at(from));

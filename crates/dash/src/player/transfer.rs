@@ -18,6 +18,7 @@ pub(crate) struct Transfer {
     first_byte: Option<Instant>,
     complete: Option<Instant>,
     received: Bytes,
+    cached: bool,
     pub progress: Progress,
 }
 
@@ -30,6 +31,7 @@ impl Transfer {
             first_byte: None,
             complete: None,
             received: Bytes::ZERO,
+            cached: false,
             progress: Progress::default(),
         }
     }
@@ -42,6 +44,13 @@ impl Transfer {
     pub(crate) fn send(&mut self, now: Instant) -> Request {
         self.sent = Some(now);
         self.request
+    }
+
+    /// The browser has the answer from before: it takes no time, and nothing comes over the network.
+    pub(crate) fn answer_from_cache(&mut self, now: Instant) {
+        self.cached = true;
+        self.received = self.request.download;
+        (self.sent, self.first_byte, self.complete) = (Some(now), Some(now), Some(now));
     }
 
     pub(crate) fn is_sent(&self) -> bool {
@@ -71,7 +80,7 @@ impl Transfer {
         self.received >= self.request.download
     }
 
-    /// All bytes of the answer, and the time from its first to its last.
+    /// All bytes of the answer, and the time from its first to its last: none of one from the cache.
     pub(crate) fn timing(&self) -> Option<(Bytes, Duration)> {
         let time = self.complete?.saturating_since(self.first_byte?);
         Some((self.request.download, time))
@@ -80,12 +89,13 @@ impl Transfer {
     /// As a segment whose fate is open.
     pub(crate) fn segment(&self, index: u64, level: usize) -> Segment {
         let Request { download, body, number, .. } = self.request;
+        let received = self.received.saturating_sub(download.saturating_sub(body));
         Segment {
             request: number,
             index,
             level,
             size: body,
-            received: self.received.saturating_sub(download.saturating_sub(body)),
+            received: if self.cached { Bytes::ZERO } else { received },
             requested: self.sent,
             first_byte: self.first_byte,
             complete: self.complete,

@@ -21,7 +21,7 @@ pub(crate) use htb::check as check_htb;
 pub use queues::{queue, size};
 pub use routes::{BACK, Route, Routes};
 pub use streams::{feedback_style, frame_interval, rate_limits};
-pub use videos::{player_settings, presentation};
+pub use videos::{player_settings, presentation, sizes_of};
 pub use wifi::{config as wifi_config, nominal as wifi_nominal, refused as wifi_refused};
 
 /// The names of all flows, in the order of their numbers.
@@ -99,7 +99,8 @@ pub fn jitter(spec: &JitterSpec) -> Jitter {
 }
 
 /// `None` if it counts nothing or its edges are no edges.
-pub(crate) fn histogram(
+#[must_use]
+pub fn histogram(
     buckets: &[(Text<Duration>, Text<Duration>, u64)],
     times: u32,
 ) -> Option<MeasuredDelays> {

@@ -1,9 +1,11 @@
 //! Videos of a specification, as their players take them.
 
 use crate::spec::{AdaptationSpec, DashSpec};
-use crate::{RunError, random, spec_error};
-use gameway_dash::{Ladder, Level, Presentation, SegmentSizes, Settings, Strategy};
+use crate::{RunError, random, read, spec_error};
+use gameway_dash::{Ladder, Level, Presentation, SegmentSizes, Settings, Strategy, parse_sizes};
 use gameway_path::uniform;
+use gameway_units::Bytes;
+use std::path::Path;
 
 /// Segments whose sizes are drawn before they begin again: of 4 s, an hour.
 const DRAWN_SEGMENTS: usize = 900;
@@ -19,12 +21,27 @@ pub fn presentation(dash: &DashSpec, seed: u64) -> Result<Presentation, RunError
         let (length, one) = (length.0.as_nanos().unsigned_abs(), segment.as_nanos().unsigned_abs());
         length.div_ceil(one.max(1))
     });
-    let sizes = dash.size_spread.map_or(SegmentSizes::Constant, |spread| {
-        let mut random = random::stream(seed, &format!("{}/sizes", dash.name));
-        SegmentSizes::varying(DRAWN_SEGMENTS, spread.0.as_f64(), &mut || uniform(&mut random))
-    });
-    Presentation::new(ladder(dash)?, segment, segments, sizes)
-        .map_err(|error| spec_error(field("segment_length"), error.to_string()))
+    let sizes = match (&dash.segment_sizes, dash.size_spread) {
+        (Some(table), _) => SegmentSizes::Table(sizes_of(&table.file)?),
+        (None, Some(spread)) => {
+            let mut random = random::stream(seed, &format!("{}/sizes", dash.name));
+            SegmentSizes::varying(DRAWN_SEGMENTS, spread.0.as_f64(), &mut || uniform(&mut random))
+        }
+        (None, None) => SegmentSizes::Constant,
+    };
+    Presentation::new(ladder(dash)?, segment, segments, sizes).map_err(|error| {
+        let part = if dash.segment_sizes.is_some() { "segment_sizes" } else { "segment_length" };
+        spec_error(field(part), error.to_string())
+    })
+}
+
+/// A file's table of segments' sizes.
+///
+/// # Errors
+/// If it cannot be read or is none; the message names it.
+pub fn sizes_of(file: &Path) -> Result<Vec<Vec<Bytes>>, RunError> {
+    let text = String::from_utf8_lossy(&read(file)?).into_owned();
+    parse_sizes(&text).map_err(|error| spec_error(file.display().to_string(), error.to_string()))
 }
 
 fn ladder(dash: &DashSpec) -> Result<Ladder, RunError> {

@@ -3,6 +3,7 @@
 use super::{Direction, HeaderSpec, TcpEcnSpec, Text, all};
 use gameway_units::{Duration, Rate, Ratio};
 use std::collections::BTreeMap;
+use std::path::PathBuf;
 
 /// A video player and its server; what is not given is as of dash.js 5.
 #[derive(Debug, Clone, PartialEq, serde::Deserialize)]
@@ -24,6 +25,9 @@ pub struct DashSpec {
     /// Sizes of segments are uniform within this share of their mean; all the same if not given.
     #[serde(default)]
     pub size_spread: Option<Text<Ratio>>,
+    /// Sizes of segments as they are: a table of `gameway_dash::parse_sizes`; begins again after its last.
+    #[serde(default)]
+    pub segment_sizes: Option<SizesFile>,
     /// How long the video is; endless if not given.
     #[serde(default)]
     pub video_length: Option<Text<Duration>>,
@@ -54,6 +58,14 @@ pub struct DashSpec {
     /// Addresses, port and DSCP of its packets.
     #[serde(default)]
     pub header: HeaderSpec,
+}
+
+/// A table of segments' sizes.
+#[derive(Debug, Clone, PartialEq, Eq, serde::Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct SizesFile {
+    /// The file.
+    pub file: PathBuf,
 }
 
 /// Which rules choose the level.
