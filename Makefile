@@ -34,14 +34,17 @@ LIVE_TOOLS := ip=iproute2 ethtool=ethtool iperf3=iperf3 ping=iputils-ping nft=nf
 GAME_TOOLS := Xvfb=xvfb "test -x /usr/games/crispy-doom"=crispy-doom \
   "test -f /usr/share/games/doom/freedoom2.wad"=freedoom
 # What tests look through or compare with.
-TEST_TOOLS := ffmpeg=ffmpeg tshark=tshark tcpdump=tcpdump chromium=chromium xvfb-run=xvfb
+TEST_TOOLS := ffmpeg=ffmpeg tshark=tshark tcpdump=tcpdump chromium=chromium xvfb-run=xvfb \
+  "test -x /usr/sbin/nginx"=nginx-light
+# The player of live videos, as the package has it.
+DASH_JS := python/gameway/live/video/dash.js
 
 .PHONY: help setup demo demo-live conformance test lint quick-lint rust-test fuzz-smoke python-test bench reproduce clean
 
 help: ## this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 16
 
-setup: $(STAMPS)/develop $(STAMPS)/test-packages ## build everything into .venv and target
+setup: $(STAMPS)/develop $(STAMPS)/test-packages $(DASH_JS) ## build everything into .venv and target
 
 demo: $(STAMPS)/develop ## run the demo experiment and write its report
 	@# Results of an older build or of an older demo are not resumed but made anew.
@@ -85,7 +88,7 @@ rust-test: lint $(STAMPS)/test-tools
 fuzz-smoke: rust-test
 	fuzz/smoke
 
-python-test: fuzz-smoke $(STAMPS)/live $(STAMPS)/test-tools
+python-test: fuzz-smoke $(STAMPS)/live $(STAMPS)/test-tools $(DASH_JS)
 	$(BIN)/pytest
 
 bench: ## speed and memory of the simulator, then the parts of the packet path
@@ -93,7 +96,8 @@ bench: ## speed and memory of the simulator, then the parts of the packet path
 	cargo bench --workspace
 
 clean: ## remove what was built; results stay
-	rm -rf $(VENV) $(STAMPS) target python/gameway/_core*.so python/gameway/experiments
+	rm -rf $(VENV) $(STAMPS) target python/gameway/_core*.so python/gameway/experiments \
+	  web/player/node_modules $(DASH_JS) $(DASH_JS).LICENSE.md
 
 $(STAMPS):
 	@mkdir -p $@
@@ -141,6 +145,13 @@ $(STAMPS)/live: $(STAMPS)/live-tools $(STAMPS)/develop
 	@if [[ ! -f $(STAMPS)/develop || $$(< $(STAMPS)/develop) != *opus*x264* ]]; then \
 	  rm -f $(STAMPS)/compiled $(STAMPS)/develop; $(MAKE) $(STAMPS)/develop; fi
 	@touch $@
+
+# dash.js, whose licence (BSD) wants to be beside it.
+$(DASH_JS): web/player/package-lock.json
+	@command -v npm > /dev/null || { echo "Node is needed for live videos: https://nodejs.org" >&2; exit 1; }
+	npm ci --prefix web/player --silent --ignore-scripts --no-audit --no-fund
+	cp web/player/node_modules/dashjs/LICENSE.md $@.LICENSE.md
+	cp web/player/node_modules/dashjs/dist/modern/umd/dash.all.min.js $@
 
 $(STAMPS)/game: | $(STAMPS)/live-tools
 	tools/need $(GAME_TOOLS)

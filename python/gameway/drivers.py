@@ -52,8 +52,9 @@ class Driver:
     """What the manifest says of this driver. Results of other `same` must not be mixed."""
     most_jobs: int | None = None
     """Runs at a time, at most."""
-    prepare: Callable[[], None] | None = None
-    """Called before the first run: what an earlier call left behind is removed."""
+    prepare: Callable[[list[Run], Callable[[str], None]], None] | None = None
+    """Called before the first run with those to do: what an earlier call left behind is removed,
+    what takes long is made once, and told of."""
     stop: Callable[[], None] | None = None
     """Ends the runs in flight, which are lost; without it they are finished."""
     expected: Callable[[list[Run]], str] | None = None

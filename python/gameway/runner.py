@@ -130,7 +130,7 @@ def _run_all(sweep: Sweep, jobs: int, progress: Progress, own: Driver) -> None:
     """Run what is to do, `jobs` at a time; on Ctrl-C finish the runs in flight, or end them."""
     progress.start(len(sweep.runs), len(sweep.runs) - len(sweep.todo))
     if own.prepare is not None and sweep.todo:
-        own.prepare()
+        own.prepare(sweep.todo, progress.note)
     if own.expected is not None and sweep.todo:
         progress.note(own.expected(sweep.todo))
     pool = ThreadPoolExecutor(max_workers=jobs, thread_name_prefix="gameway-run")

@@ -16,6 +16,7 @@ from gameway.metrics.presence import presence, within
 from gameway.metrics.series import bitrates_of
 from gameway.metrics.source import competitors, finished_runs, link_of, rows_of_link
 from gameway.metrics.table import per_run_table
+from gameway.metrics.videos import video_metrics, videos
 from gameway.metrics.windows import Window
 
 if TYPE_CHECKING:
@@ -27,6 +28,7 @@ OF_STREAMS = (
     "bitrate_mbps", "queue_delay_mean_ms", "loss_percent", "frame_delay_p50_ms",
     "frame_delay_p95_ms", "displayed_fps", "never_shown_percent",
 )  # fmt: skip
+OF_VIDEOS = ("quality_level", "quality_switches", "interruptions", "startup_s")
 SCHEMA = {"run": pl.String, "flow": pl.String, "metric": pl.String, "value": pl.Float64}
 
 
@@ -55,9 +57,15 @@ def _of_run(run: Run) -> list[tuple[str, str, str, float]]:
             "loss_percent": network.loss_percent(bins, name, own),
         }
         found.append((name, values))
+    found += [(str(one["name"]), _of_video(run, one)) for one in videos(run.spec)]
     return [
         (run.id, flow, metric, value) for flow, values in found for metric, value in values.items()
     ]
+
+
+def _of_video(run: Run, video: dict[str, Any]) -> dict[str, float]:
+    values = video_metrics(run, video)
+    return {name: values[name] for name in OF_VIDEOS}
 
 
 def _of_path(run: Run, link: pl.DataFrame, window: Window) -> dict[str, float]:

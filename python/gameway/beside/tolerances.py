@@ -38,6 +38,7 @@ class Tolerance:
 
 
 _QUEUE = "the queue is the same code; its arrivals are the kernel's, and exact to the lateness"
+_PLAYER = "the rules and the sizes of segments are the same; a browser takes time of its own"
 _ENCODER = "frames of a real encoder scatter otherwise around the same target than recorded ones"
 
 TOLERANCES: tuple[Tolerance, ...] = (
@@ -61,6 +62,13 @@ TOLERANCES: tuple[Tolerance, ...] = (
               "every frame that is complete is decoded in time, or the machine is too slow"),
     Tolerance("never_shown_percent", "frames never shown", "never shown", "%", 0.50, 1.0,
               "follows the losses, frame by frame"),
+    Tolerance("quality_level", "quality of the video", "quality", "level", 0.0, 0.5, _PLAYER),
+    Tolerance("quality_switches", "changes of quality", "switches", "1", 0.30, 1.0,
+              "few in a run; one decision that falls otherwise makes two"),
+    Tolerance("interruptions", "interruptions of the video", "interruptions", "1", 0.0, 0.5,
+              "where the link carries the lowest level with room to spare there are none"),
+    Tolerance("startup_s", "start-up of the video", "start-up", "s", 0.15, 0.3,
+              "round trips, the first segment, and what the browser takes to decode it"),
 )  # fmt: skip
 
 BY_METRIC = {one.metric: one for one in TOLERANCES}

@@ -10,6 +10,10 @@ what the link of its live run was measured to add: the lateness of its wake-ups,
 packet of both directions, and half of what the fastest ping took longer than the path (`spec.json`
 of the run has both). Packets that one late wake-up delayed together count once: drawn one by one
 they would be as many stalls. A path that has jitter of its own keeps that alone.
+
+A real encoder takes its time, a model none. Where that time varies, frames leave unevenly and meet
+each other in the queue; so each stream is given the times that its live encoder took. Likewise each
+video is given the sizes of the segments that were served.
 """
 
 from __future__ import annotations
@@ -21,6 +25,7 @@ import polars as pl
 
 from gameway import _core, runner
 from gameway.drivers import SIMULATOR, LiveOptions, On
+from gameway.live.video.videos import sizes_name
 from gameway.results import MANIFEST, RUNS, Results, read_manifest
 
 if TYPE_CHECKING:
@@ -30,6 +35,7 @@ if TYPE_CHECKING:
 
 FOLDER = "simulated"
 MOST_CONSTANT_NS = 500_000
+ENCODE_BUCKET_NS = 500_000
 WAKE_UPS = 2
 """Of the link, for a packet of a direction: when it arrives, and when it leaves."""
 
@@ -61,8 +67,8 @@ def simulate(
     """
 
     def run_one(spec: dict[str, Any], recorded: dict[str, Any], target: Path) -> None:
-        added = link_jitter(spec["path"], live_run(Path(out), target.name))
-        SIMULATOR.run_one(_with_path(spec, added), _with_path(recorded, added), target)
+        live = live_run(Path(out), target.name)
+        SIMULATOR.run_one(as_measured(spec, live), as_measured(recorded, live), target)
 
     streamed = (read_manifest(Path(out)).get("live") or {}).get("source", LiveOptions.source)
     scene = streamed == LiveOptions.source
@@ -70,8 +76,31 @@ def simulate(
     return runner.run(own, Path(out) / FOLDER, jobs=jobs, progress=progress, run_one=run_one)
 
 
-def _with_path(spec: dict[str, Any], added: dict[str, Any]) -> dict[str, Any]:
-    return spec | {"path": spec["path"] | added}
+def as_measured(spec: dict[str, Any], live: Path | None) -> dict[str, Any]:
+    """Give a spec what the machine of its live run added to it."""
+    streams = [stream | encode_times(stream["name"], live) for stream in spec.get("stream") or []]
+    competitors = [one | segment_sizes(one, live) for one in spec.get("competitor") or []]
+    flows = {"stream": streams, "competitor": competitors}
+    path = spec["path"] | link_jitter(spec["path"], live)
+    return spec | {"path": path} | {key: given for key, given in flows.items() if given}
+
+
+def segment_sizes(competitor: dict[str, Any], run: Path | None) -> dict[str, Any]:
+    """How large the segments of a live video were."""
+    file = None if run is None else run / sizes_name(competitor["name"])
+    return {"segment_sizes": {"file": str(file)}} if file is not None and file.is_file() else {}
+
+
+def encode_times(stream: str, run: Path | None) -> dict[str, Any]:
+    """How long the live encoder of a stream took, in buckets of half a millisecond."""
+    file = None if run is None else run / "pictures.parquet"
+    if file is None or not file.is_file():
+        return {}
+    own = pl.read_parquet(file).filter(pl.col("stream").cast(pl.String) == stream)
+    low = (pl.col("encode_ns") // ENCODE_BUCKET_NS * ENCODE_BUCKET_NS).alias("low")
+    counted = own.drop_nulls("encode_ns").group_by(low).len().sort("low")
+    buckets = [(f"{at} ns", f"{at + ENCODE_BUCKET_NS} ns", count) for at, count in counted.rows()]
+    return {"encode_times": buckets} if buckets else {}
 
 
 def live_run(live: Path, twin_id: str) -> Path | None:

@@ -16,8 +16,10 @@ from gameway.drivers import Driver, LiveOptions, On
 from gameway.live import limits, namespaces, offers
 from gameway.live.plan import plan_of
 from gameway.live.sources import How, Source
+from gameway.live.video import films, player, videos
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from pathlib import Path
 
     from gameway.experiment import Experiment
@@ -37,10 +39,15 @@ def _check(how: How, experiment: Experiment, runs: list[Run]) -> None:
     if any(run.spec.get("stream") for run in runs):
         how.source.check()
     namespaces.require()
-    competing = any(run.spec.get("competitor") for run in runs)
+    plans = [plan_of(run.spec) for run in runs]
+    competing = any(one.transfers for one in plans)
+    filmed = any(one.videos for one in plans)
     pinged = any(run.spec.get("ping") for run in runs)
-    needed = ["ip", "nsenter", "setpriv", "sysctl", *(["iperf3"] * competing), *(["ping"] * pinged)]
+    needed = ["ip", "nsenter", "setpriv", "sysctl", *(["iperf3"] * competing), *(["ping"] * pinged),
+              *(["nginx", "chromium", "ffmpeg"] * filmed)]  # fmt: skip
     offers.check_tools(needed)
+    if filmed:
+        player.check()
 
 
 def _facts(how: How) -> dict[str, Any]:
@@ -65,10 +72,14 @@ def _run_one(how: How, spec: dict[str, Any], recorded: dict[str, Any], target: P
     run_one(spec, recorded, target, how)
 
 
-def _prepare() -> None:
+def _prepare(runs: list[Run], tell: Callable[[str], None]) -> None:
     from gameway.live.run import prepare  # noqa: PLC0415 (as above)
 
     prepare()
+    for run in runs:
+        own = plan_of(run.spec)
+        for video in own.videos:
+            films.make(videos.film_of(own, video), tell)
 
 
 def _stop() -> None:

@@ -9,8 +9,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from gameway import _core
 from gameway.fields import places
 from gameway.live import offers
+from gameway.live.video import films
 from gameway.parts import Competitor, Path, Stream, plain
 
 if TYPE_CHECKING:
@@ -23,8 +25,8 @@ if TYPE_CHECKING:
 
 SIMULATE = "leave out --on live to simulate it"
 ON_LIVE = "cannot run live"
-KINDS = ("tcp", "udp")
-"""Kinds of competitors that iperf3 can be."""
+KINDS = ("tcp", "udp", "dash")
+"""Kinds of competitors that iperf3 can be, and what a browser plays."""
 VIRTUAL_CONTROLLERS = {
     "oracle": "it knows the future of the path and of the traffic, which nobody knows here",
     "python": "a stream's host runs the controllers of the library",
@@ -94,10 +96,12 @@ def _of_stream(at: At, stream: Stream) -> Iterator[Refusal]:
 def _of_competitor(at: At, competitor: Competitor) -> Iterator[Refusal]:
     for index, kind in places(competitor.kind):
         if kind not in KINDS:
-            hint = f'iperf3 can be kind = "tcp" or "udp"; {SIMULATE}'
+            hint = f'there are kind = "tcp", "udp" and "dash"; {SIMULATE}'
             yield (*at, "kind", *index), f"is a traffic model and {ON_LIVE}", kind, hint
-    if "tcp" in competitor.kinds():
+    if {"tcp", "dash"} & set(competitor.kinds()):
         yield from _of_tcp(at, competitor)
+    if "dash" in competitor.kinds():
+        yield from _of_video(at, competitor)
     for key in ("on_off", "return_rate"):
         if getattr(competitor, key) is not None:
             hint = f"iperf3 sends all the time, and one way; {SIMULATE}"
@@ -120,6 +124,26 @@ def _of_tcp(at: At, competitor: Competitor) -> Iterator[Refusal]:
         if mode == "accurate":
             hint = f'the kernel agrees on ecn = "off" or "classic" for one flow; {SIMULATE}'
             yield (*at, "ecn", *index), ON_LIVE, mode, hint
+
+
+def _of_video(at: At, competitor: Competitor) -> Iterator[Refusal]:
+    """A real video is what an encoder made: whole frames, even sizes, segments as they came out."""
+    for key in ("size_spread", "segment_sizes"):
+        if getattr(competitor, key) is not None:
+            hint = f"segments are as large as the encoder makes them: leave this out; {SIMULATE}"
+            yield (*at, key), ON_LIVE, plain(getattr(competitor, key)), hint
+    for index, length in places(competitor.segment_length):
+        if _core.parse_duration(length) * films.FRAME_RATE % 10**9:
+            hint = f"a segment has whole frames at {films.FRAME_RATE} frames/s: try 500 ms or 4 s"
+            yield (*at, "segment_length", *index), ON_LIVE, length, hint
+    for index, ladder in places(competitor.ladder) if competitor.ladder is not None else []:
+        for size in ladder:
+            if any(int(edge) % 2 for edge in size.split("x")):
+                hint = "H.264 with half as many colours as pixels needs even numbers"
+                yield (*at, "ladder", *index, size), ON_LIVE, size, hint
+    if competitor.direction != "down":
+        hint = f"the player is at the client; {SIMULATE}"
+        yield (*at, "direction"), ON_LIVE, plain(competitor.direction), hint
 
 
 def _of_way(at: At, flow: Stream | Competitor) -> Iterator[Refusal]:

@@ -10,6 +10,7 @@ A part's tables lie in a folder of its own. What was measured where:
 | controller | the hosts; of TCP, iperf3's sender (window, smoothed round-trip time) |
 | events | all parts, and what is noted here: `late` |
 | lateness, cpu, inputs | all parts |
+| segments | the players of videos, whose events and state are beside those of the others |
 """
 
 from __future__ import annotations
@@ -37,11 +38,11 @@ COUNTS = [name for name in schema.BINS if name not in {"bin_start_ns", "flow"}]
 
 @dataclass(frozen=True)
 class Competition:
-    """What iperf3 told of one competitor; times are since the run's start."""
+    """What was told of one competitor, by iperf3 or a player; times are since the run's start."""
 
     start_ns: int
     received: list[Interval]
-    """What its client received."""
+    """What its client received; of a video, each segment."""
     sent: list[Interval] = field(default_factory=list)
     """What its server sent, with the state of TCP."""
 
@@ -73,9 +74,15 @@ def merge(parts: Parts) -> dict[str, pl.DataFrame]:
         "pictures": pictures(joined, client),
         "lateness": late,
     }
-    for name in ("link", "queue_delay", "summary", "cpu", "inputs"):
+    there = [name for name in schema.WITH_VIDEOS if has(parts.folders, name)]
+    for name in ("link", "queue_delay", "summary", "cpu", "inputs", *there):
         found[name] = schema.read(parts.folders, name, _schema(name))
     return {name: schema.shaped(table, _schema(name)) for name, table in found.items()}
+
+
+def has(folders: list[Path], name: str) -> bool:
+    """Whether a part left a table of this name."""
+    return any((folder / f"{name}.parquet").is_file() for folder in folders)
 
 
 def frames(joined: pl.DataFrame, duration_ns: int) -> pl.DataFrame:
@@ -204,4 +211,4 @@ def _bin(column: str) -> pl.Expr:
 
 
 def _schema(name: str) -> schema.Schema:
-    return schema.SIMULATED.get(name) or schema.LIVE_ONLY[name]
+    return {**schema.SIMULATED, **schema.LIVE_ONLY, **schema.WITH_VIDEOS}[name]

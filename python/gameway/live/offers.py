@@ -50,6 +50,8 @@ TOOLS: Mapping[str, tuple[tuple[str, ...], str]] = {
     "sysctl": (("sysctl", "--version"), "procps"),
     "Xvfb": ((), "xvfb"),
     "ffmpeg": (("ffmpeg", "-version"), "ffmpeg"),
+    "nginx": (("nginx", "-v"), "nginx-light"),
+    "chromium": (("chromium", "--version"), "chromium"),
 }
 """How each tool tells its version, if it does, and the package of Debian that has it."""
 

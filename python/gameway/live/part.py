@@ -20,10 +20,18 @@ FAILED = 1
 Ready = Callable[[list[str]], None]
 Part = Callable[[str, Ready], str]
 
+
+def _player(config: str, ready: Ready) -> str:
+    from gameway.live.video import player  # noqa: PLC0415 (other parts do without it)
+
+    return player.play(config, ready)
+
+
 PARTS: dict[str, Part] = {
     "link": _core.live_link,
     "host": _core.live_host,
     "client": _core.live_client,
+    "player": _player,
 }
 """What each name runs: it gets its configuration (JSON) and whom to tell that it is set up."""
 

@@ -14,21 +14,26 @@ from gameway.overrides import DEFAULT_NAMES
 
 PING = "ping"
 """The flow of the pings, as in the simulator."""
+VIDEO = "dash"
+"""The kind of competitor that a browser plays."""
 SERVER_NET = "10.77.0."
 CLIENT = "10.78.0.1"
 DEVICE = "gw0"
 SIGNALLING_PORT = 8443
 IPERF_PORT = 5201
+HTTP_PORT = 80
 
 PCAP = "packets.pcapng"
 """Of the link's folder: the headers of all packets."""
 
-LINK, HOST, CLIENT_PART = "link", "host", "client"
+LINK, HOST, CLIENT_PART, PLAYER = "link", "host", "client", "player"
 
 SECOND = 1_000_000_000
 SETUP_NS = 3 * SECOND
 """From the first process to the run's time zero: Python starts in about half a second on a loaded
 machine, and a host and a client start one after the other."""
+BROWSER_SETUP_NS = 5 * SECOND
+"""What a browser needs on top to start and to load a player."""
 SETUP_ROUND_TRIPS = 16
 """Of a stream that is connected before time zero: signalling (two connections of TCP, two
 requests), a connectivity check, and the handshake of DTLS, with as many again for losses."""
@@ -72,6 +77,16 @@ class Plan:
         return flows_of(self.spec, "competitor")
 
     @property
+    def videos(self) -> list[dict[str, Any]]:
+        """Those of them that are videos over HTTP."""
+        return [one for one in self.competitors if one["kind"] == VIDEO]
+
+    @property
+    def transfers(self) -> list[dict[str, Any]]:
+        """Those that iperf3 carries out."""
+        return [one for one in self.competitors if one["kind"] != VIDEO]
+
+    @property
     def ping_interval_ns(self) -> int | None:
         """From ping to ping; None without pings."""
         ping = self.spec.get(PING)
@@ -81,7 +96,7 @@ class Plan:
     def setup_ns(self) -> int:
         """How long before time zero the first process is started."""
         waiting = SETUP_ROUND_TRIPS * self.base_rtt_ns if self.streams else 0
-        return SETUP_NS + waiting
+        return SETUP_NS + waiting + (BROWSER_SETUP_NS if self.videos else 0)
 
     def address(self, flow: str) -> str:
         """The server address of a flow."""

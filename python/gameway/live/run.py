@@ -16,16 +16,19 @@ import time
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+import polars as pl
+
 from gameway import folder
 from gameway.live import competitors, hosts, pings, plan
 from gameway.live.ends import Ends
 from gameway.live.merge import Competition, Parts, merge
 from gameway.live.namespaces import clean
-from gameway.live.plan import CLIENT_PART, HOST, LINK, PING, Place
+from gameway.live.plan import CLIENT_PART, HOST, LINK, PING, PLAYER, Place
 from gameway.live.process import program
 from gameway.live.processes import Process, Supervisor, TooLate
 from gameway.live.screens import Screen, Wanted
 from gameway.live.sources import BUILT_IN, How, Kind
+from gameway.live.video import films, server, videos
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -65,6 +68,8 @@ def _carry_out(own: Plan, how: How, target: Path) -> None:
         found = _in_time(own, how, ends, target)
     for name, table in merge(found).items():
         table.write_parquet(target / f"{name}.parquet")
+    for video in own.videos:
+        videos.write_sizes(videos.film_of(own, video), target / videos.sizes_name(video["name"]))
     for packets in parts.glob(f"{LINK}/packets.*"):
         packets.rename(target / packets.name)
     shutil.rmtree(parts)
@@ -150,6 +155,10 @@ class Stage:
             host = self._part(f"{HOST}-{stream['name']}", HOST, "server", config)
             host.may_end = bool(stream.get("stop"))
         self._servers()
+        for video in self.plan.videos:
+            config = videos.player_config(self.plan, video, place)
+            player = self._part(f"{PLAYER}-{video['name']}", PLAYER, "client", config)
+            player.may_end = bool(video.get("stop"))
         self._wait_ready()
         for stream in self.plan.streams:
             config = hosts.client_config(self.plan, stream, place, self.token)
@@ -162,7 +171,7 @@ class Stage:
         todo: list[tuple[int, int, Callable[[], None]]] = [
             (0, -1 - number, screen.begin) for number, screen in enumerate(self.screens.values())
         ]
-        for one in self.plan.competitors:
+        for one in self.plan.transfers:
             begin, stop = competitors.start_ns(self.plan, one), self.plan.span(one).stop_ns
             todo.append((begin, len(todo), lambda one=one: self._begin(one)))  # type: ignore[misc]
             todo.append((stop, len(todo), lambda one=one: self._stop(one)))  # type: ignore[misc]
@@ -183,7 +192,8 @@ class Stage:
             process.ended_ns = time.monotonic_ns()
         for process in self.own:
             self.supervisor.finish(process)
-        found = {one["name"]: self._competition(one) for one in self.plan.competitors}
+        found = {one["name"]: self._competition(one) for one in self.plan.transfers}
+        found |= {one["name"]: self._watched(one) for one in self.plan.videos}
         return Parts(self.plan.duration_ns, self.folders, found, self._pongs())
 
     def _part(self, name: str, kind: str, where: str, config: dict[str, Any]) -> Process:
@@ -210,13 +220,23 @@ class Stage:
             self.supervisor.wait_ready(process, self.epoch_ns)
 
     def _servers(self) -> None:
-        for one in self.plan.competitors:
+        for one in self.plan.transfers:
             command = competitors.server_command(self.plan, one)
-            inside = self.ends.command("server", command)
-            server = self.supervisor.start(f"{one['name']}-server", inside, may_end=True)
-            self.servers[one["name"]] = server
-        for server in self.servers.values():
-            self.supervisor.wait_listening(server, plan.IPERF_PORT, self.epoch_ns)
+            self._server(one, command, plan.IPERF_PORT, may_end=True)
+        for one in self.plan.videos:
+            own = self._folder(f"{server.NAME}-{one['name']}")
+            film = films.kept(videos.film_of(self.plan, one))
+            for words in server.routes(self.plan, one):
+                self.ends.execute("server", words)
+            self._server(one, server.command(self.plan, one, film, own), plan.HTTP_PORT)
+
+    def _server(
+        self, one: dict[str, Any], command: list[str], port: int, *, may_end: bool = False
+    ) -> None:
+        inside = self.ends.command("server", command)
+        started = self.supervisor.start(f"{one['name']}-server", inside, may_end=may_end)
+        self.servers[one["name"]] = started
+        self.supervisor.wait_listening(started, port, self.epoch_ns)
 
     def _route_ecn(self) -> None:
         for one in self.plan.competitors:
@@ -255,6 +275,12 @@ class Stage:
         if plan.goes_up(competitor):
             return Competition(start_ns, received=at_server, sent=at_client)
         return Competition(start_ns, received=at_client, sent=at_server)
+
+    def _watched(self, video: dict[str, Any]) -> Competition:
+        """What a player told, which has written its own tables."""
+        self.supervisor.interrupt(self.servers[video["name"]])
+        folder = self.parts / f"{PLAYER}-{video['name']}"
+        return Competition(0, videos.received(pl.read_parquet(folder / "segments.parquet")))
 
     def _pongs(self) -> list[pings.Pong]:
         interval = self.plan.ping_interval_ns

@@ -47,11 +47,18 @@ SUMMARY: Schema = {
     "lost_packets": pl.UInt64, "delivered_packets": pl.UInt64, "under_way_packets": pl.UInt64,
     "events_processed": pl.UInt64,
 }  # fmt: skip
+SEGMENTS: Schema = {
+    "flow": NAME, "segment": pl.UInt32, "level": pl.UInt16, "bitrate_bps": pl.UInt64,
+    "size_bytes": pl.UInt64, "received_bytes": pl.UInt64, "requested_ns": pl.Int64,
+    "first_byte_ns": pl.Int64, "complete_ns": pl.Int64, "displayed_ns": pl.Int64, "fate": NAME,
+}  # fmt: skip
 SIMULATED: Mapping[str, Schema] = {
     "frames": FRAMES, "bins": BINS, "link": LINK, "queue_delay": QUEUE_DELAY, "pings": PINGS,
     "controller": CONTROLLER, "events": EVENTS, "summary": SUMMARY,
 }  # fmt: skip
 """The tables that a simulated run has, too."""
+WITH_VIDEOS: Mapping[str, Schema] = {"segments": SEGMENTS}
+"""Those of them that only runs with a video have."""
 
 LATENESS: Schema = {
     "window_start_ns": pl.Int64, "part": NAME, "lateness_low_ns": pl.Int64,

@@ -1,0 +1,130 @@
+"""The player of a video as a part of a live run: dash.js in headless Chromium, by Playwright.
+
+The page and its scripts are given to the browser from this package's files, before the run and past
+the link; what travels is the manifest and the video. The browser is a new one for each run: dash.js
+remembers from one video to the next how fast the network was.
+"""
+
+from __future__ import annotations
+
+import json
+import shutil
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from gameway.errors import GamewayError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from playwright.sync_api import Page, Route
+
+PAGE = "player.html"
+FILES = {"player.html": "text/html", "player.js": "text/javascript", "dash.js": "text/javascript"}
+DASH_JS = Path(__file__).parent / "dash.js"
+WIDTH, HEIGHT = 1920, 1080
+FLAGS = (
+    "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--no-proxy-server",
+    "--disable-background-networking", "--disable-component-update", "--disable-sync",
+    "--autoplay-policy=no-user-gesture-required",
+    # The page comes from no address, the video from a private one.
+    "--disable-features=LocalNetworkAccessChecks",
+)  # fmt: skip
+MISSING = "live videos need {what}; install with: {how}"
+
+
+def why_not() -> list[str]:
+    """What this machine lacks to play videos, each with how to install it."""
+    lacking = []
+    if shutil.which("chromium") is None:
+        lacking.append(MISSING.format(what="chromium", how="apt install chromium"))
+    if not DASH_JS.is_file():
+        lacking.append(MISSING.format(what="dash.js", how="make setup"))
+    try:
+        import playwright  # noqa: F401, PLC0415 (an extra)
+    except ImportError:
+        how = "pip install 'gameway[player]'"
+        lacking.append(MISSING.format(what="Playwright", how=how))
+    return lacking
+
+
+def check() -> None:
+    """Refuse a machine that lacks something; one error names all of it."""
+    if lacking := why_not():
+        raise GamewayError("; ".join(lacking))
+
+
+def play(config_json: str, ready: Callable[[list[str]], None]) -> str:
+    """Run the part: open the video at its start, close it at its stop, write the tables."""
+    from playwright.sync_api import sync_playwright  # noqa: PLC0415 (an extra)
+
+    from gameway.live.video import tables  # noqa: PLC0415 (polars is heavy)
+
+    config = json.loads(config_json)
+    with sync_playwright() as playwright:
+        # A profile of its own, on disk: with the cache that a viewer's browser has.
+        browser = playwright.chromium.launch_persistent_context(
+            f"{config['folder']}/profile",
+            executable_path=_chromium(),
+            args=list(FLAGS),
+            viewport={"width": WIDTH, "height": HEIGHT},
+        )
+        page = browser.pages[0]
+        failures: list[str] = []
+        page.on("pageerror", lambda error: failures.append(str(error)))
+        _load(page, config["address"])
+        ready([])
+        told = _watch(page, config)
+        browser.close()
+    if failures:
+        raise GamewayError(f"the player's page failed: {failures[0]}")
+    clock = tables.Clock(_epoch_wall_ms(config["epoch_ns"]))
+    return json.dumps(tables.write(told, clock, config))
+
+
+def _chromium() -> str:
+    found = shutil.which("chromium")
+    if found is None:
+        raise GamewayError(MISSING.format(what="chromium", how="apt install chromium"))
+    return found
+
+
+def _load(page: Page, address: str) -> None:
+    """Load the page as if the server had it; then let requests go their way untouched."""
+
+    def give(route: Route) -> None:
+        name = route.request.url.rpartition("/")[2]
+        if name in FILES:
+            file = Path(__file__).parent / name
+            route.fulfill(path=file, content_type=FILES[name])
+        else:
+            route.fulfill(status=204)
+
+    page.route("**/*", give)
+    page.goto(f"http://{address}/{PAGE}")
+    page.wait_for_function("window.dashjs !== undefined && typeof gameway === 'object'")
+    page.unroute_all()
+
+
+def _watch(page: Page, config: dict[str, Any]) -> list[dict[str, Any]]:
+    """Let the video be played from its start to its stop; give what the page told."""
+    _wait_until(page, config["epoch_ns"] + config["start_ns"])
+    url = f"http://{config['address']}/{config['manifest']}"
+    words = [url, config["settings"], config["segment_ns"] / 1e9, config["interval_ns"] / 1e6]
+    page.evaluate("words => gameway.open(...words)", words)
+    _wait_until(page, config["epoch_ns"] + config["stop_ns"])
+    page.evaluate("gameway.close()")
+    told: list[dict[str, Any]] = page.evaluate("gameway.take()")
+    return told
+
+
+def _wait_until(page: Page, moment_ns: int) -> None:
+    left_ns = moment_ns - time.monotonic_ns()
+    if left_ns > 0:
+        page.wait_for_timeout(left_ns / 1e6)
+
+
+def _epoch_wall_ms(epoch_ns: int) -> float:
+    """When the run began, in milliseconds since 1970."""
+    return (time.time_ns() - time.monotonic_ns() + epoch_ns) / 1e6
