@@ -56,6 +56,7 @@ def test_what_the_link_and_the_kernel_have_is_not_refused(tmp_path: Path) -> Non
         "competitor.download.ecn=classic",
         "competitor.download.rate_limit=5 Mb/s",
         "stream.game.fec=10 %",
+        "competitor.download.kind=dash",
     ):
         limits.check(experiment.with_overrides([setting]))
 
@@ -73,8 +74,16 @@ def test_what_the_link_and_the_kernel_have_is_not_refused(tmp_path: Path) -> Non
         ('base_rtt = "20 ms"', 'base_rtt = "20 ms"\nhop = [{ name = "x", capacity = "9 Mb/s" }]',
          r"further bottleneck"),
         ('kind = "udp"\nrate = "1 Mb/s"', 'kind = "onlive-ut"', r'"onlive-ut" is a traffic model'),
-        ('kind = "udp"\nrate = "1 Mb/s"', 'kind = "short-tcp"', r"iperf3 can be"),
-        ('kind = "udp"\nrate = "1 Mb/s"', 'kind = "dash"', r'kind = "dash" is a traffic model'),
+        ('kind = "udp"\nrate = "1 Mb/s"', 'kind = "short-tcp"', r'there are kind = "tcp", "udp"'),
+        ('kind = "udp"\nrate = "1 Mb/s"', 'kind = "dash"\nsize_spread = "10 %"',
+         r'size_spread = "10 %" cannot run live; segments are as large'),
+        ('kind = "udp"\nrate = "1 Mb/s"', 'kind = "dash"\nsegment_length = "250 ms"',
+         r'segment_length = "250 ms" cannot run live; it has whole frames'),
+        ('kind = "udp"\nrate = "1 Mb/s"', 'kind = "dash"\nladder = { 641x360 = "1 Mb/s" }',
+         r"ladder\.641x360 = \"641x360\" cannot run live; H\.264"),
+        ('kind = "udp"\nrate = "1 Mb/s"', 'kind = "dash"\ndirection = "up"', r"direction"),
+        ('kind = "udp"\nrate = "1 Mb/s"', 'kind = "dash"\ncongestion_control = "bic"',
+         r'"bic" is not in this kernel'),
         ('rate = "1 Mb/s"', 'rate = "1 Mb/s"\nspacing = "exponential"', r"iperf3 spaces evenly"),
         ('rate = "1 Mb/s"', 'rate = "1 Mb/s"\nreturn_rate = "1 Mb/s"', r"return_rate"),
         ('start = "1 s"', 'start = "1 s"\nbase_rtt = "50 ms"', r"base_rtt = .*share the path"),

@@ -202,7 +202,7 @@ def test_what_a_killed_orchestrator_leaves_is_cleaned_by_the_next(tmp_path: Path
     wait_until(lambda: all(gone(pid) for pid in own))
     assert len(of_process(process.pid)) == 3
     assert LIVE.prepare is not None
-    LIVE.prepare()
+    LIVE.prepare([], print)
     assert of_process(process.pid) == []
 
 

@@ -134,12 +134,12 @@ def _of_video(at: At, competitor: Competitor) -> Iterator[Refusal]:
             yield (*at, key), ON_LIVE, plain(getattr(competitor, key)), hint
     for index, length in places(competitor.segment_length):
         if _core.parse_duration(length) * films.FRAME_RATE % 10**9:
-            hint = f"a segment has whole frames at {films.FRAME_RATE} frames/s: try 500 ms or 4 s"
+            hint = f"it has whole frames at {films.FRAME_RATE} a second, as 500 ms; {SIMULATE}"
             yield (*at, "segment_length", *index), ON_LIVE, length, hint
     for index, ladder in places(competitor.ladder) if competitor.ladder is not None else []:
         for size in ladder:
             if any(int(edge) % 2 for edge in size.split("x")):
-                hint = "H.264 with half as many colours as pixels needs even numbers"
+                hint = f"H.264 with a colour for two pixels needs even numbers; {SIMULATE}"
                 yield (*at, "ladder", *index, size), ON_LIVE, size, hint
     if competitor.direction != "down":
         hint = f"the player is at the client; {SIMULATE}"

@@ -1,0 +1,235 @@
+"""Real videos: a ladder that ffmpeg made, served by nginx, played by dash.js in Chromium.
+
+What the simulated player does on the same link with the same segments is beside it, and a twin on
+another link, which must differ.
+"""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+from typing import TYPE_CHECKING, Any
+from xml.etree import ElementTree as ET
+
+import polars as pl
+import pytest
+from live_fixture import needs_live
+
+import gameway as gw
+from gameway import _core
+from gameway.beside import compare, twin
+from gameway.drivers import SIMULATOR
+from gameway.errors import GamewayError
+from gameway.live.plan import plan_of
+from gameway.live.video import films, player, tables, videos
+from gameway.metrics import video_table
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+FILM = """
+title = "A film alone"
+duration = "30 s"
+[path]
+capacity = "1500 kb/s"
+base_rtt = "16 ms"
+queue = { kind = "drop-tail", size = "1 bdp" }
+[[competitor]]
+name = "film"
+kind = "dash"
+ladder = { 160x90 = "200 kb/s", 320x180 = "500 kb/s", 480x270 = "900 kb/s" }
+segment_length = "1 s"
+start = "1 s"
+stop = "28 s"
+"""
+LEVELS = ((160, 90, 200_000), (320, 180, 500_000), (480, 270, 900_000))
+needs_ffmpeg = pytest.mark.skipif(shutil.which("ffmpeg") is None, reason="ffmpeg is missing")
+LACKING = "; ".join(player.why_not()) or ("" if shutil.which("nginx") else "nginx is missing")
+needs_player = pytest.mark.skipif(bool(LACKING), reason=LACKING or "all is there")
+
+
+@pytest.fixture(scope="module", autouse=True)
+def cache(tmp_path_factory: pytest.TempPathFactory) -> Any:
+    with pytest.MonkeyPatch.context() as patch:
+        folder = tmp_path_factory.mktemp("cache")
+        patch.setenv("XDG_CACHE_HOME", str(folder))
+        yield folder
+
+
+def film() -> films.Film:
+    (run,) = gw.expand(gw.loads(FILM))
+    plan = plan_of(run.spec)
+    return videos.film_of(plan, plan.videos[0])
+
+
+@needs_ffmpeg
+def test_a_film_is_what_the_ladder_says_and_made_once(cache: Path, tmp_path: Path) -> None:
+    wanted = film()
+    assert (wanted.levels, wanted.length_s, wanted.endless) == (LEVELS, 120, True)
+    told: list[str] = []
+    # What an interrupted call left of a level is made anew.
+    part = cache / "gameway" / "films" / wanted.key / "level-1.part.mp4"
+    part.parent.mkdir(parents=True)
+    part.write_bytes(b"half")
+    folder = films.make(wanted, told.append)
+    assert len(told) == 4
+    assert films.make(wanted, told.append) == folder == films.kept(wanted)
+    assert len(told) == 4
+    sizes = films.sizes(wanted)
+    assert [len(row) for row in sizes] == [120, 120, 120]
+    for row, (_, _, rate) in zip(sizes, LEVELS, strict=True):
+        assert 0.9 * rate < sum(row) * 8 / 120 < 1.1 * rate
+        # Busy and calm scenes, and the scene begins again after a minute.
+        assert 1.2 < max(row) / min(row) < 8.0
+        assert abs(row[5] - row[65]) < 0.02 * row[5]
+    root = ET.parse(folder / films.MANIFEST).getroot()
+    space = f"{{{films.NAMESPACE}}}"
+    rates = [int(one.get("bandwidth", "")) for one in root.iter(f"{space}Representation")]
+    assert rates == [rate for _, _, rate in LEVELS]
+    assert root.get("mediaPresentationDuration") == "PT3600S"
+    # Somebody else's reader finds the pictures, and a key frame where each segment begins.
+    joined = tmp_path / "segment.mp4"
+    pieces = [folder / "init-2.mp4", folder / "2" / "00007.m4s"]
+    joined.write_bytes(b"".join(piece.read_bytes() for piece in pieces))
+    shown = subprocess.run(
+        ["ffprobe", "-v", "error", "-show_entries", "stream=width,height:packet=pts_time,flags",
+         "-of", "csv=p=0", str(joined)],
+        capture_output=True, text=True, check=True,
+    ).stdout.split()  # fmt: skip
+    packets, size = shown[:-1], shown[-1]
+    assert size.startswith("480,270")
+    assert len(packets) == 30
+    assert packets[0].startswith("6.000000,K")
+    assert not any("K" in packet for packet in packets[1:])
+
+
+@needs_ffmpeg
+def test_the_table_of_sizes_is_what_the_simulator_takes(tmp_path: Path) -> None:
+    wanted = film()
+    films.make(wanted, print)
+    file = tmp_path / videos.sizes_name("film")
+    videos.write_sizes(wanted, file)
+    _core.check_segment_sizes(str(file))
+    run = gw.run(
+        gw.loads(FILM).with_overrides([f"competitor.film.segment_sizes={{ file = '{file}' }}"]),
+        tmp_path / "out",
+    )
+    seen = run.segments().collect()
+    sizes = films.sizes(wanted)
+    found = {(row["level"], row["segment"]): row["size_bytes"] for row in seen.to_dicts()}
+    assert len(found) > 20
+    assert all(sizes[level - 1][index] == size for (level, index), size in found.items())
+    file.write_text(file.read_text(encoding="utf-8") + "1,5,10\n", encoding="utf-8")
+    with pytest.raises(gw.InputError, match=r"line 362: this level and segment stands there"):
+        gw.loads(FILM).with_overrides([f"competitor.film.segment_sizes={{ file = '{file}' }}"])
+
+
+def test_what_a_page_told_becomes_segments_and_events() -> None:
+    def request(at: float, number: int, segment: int, level: int) -> dict[str, Any]:
+        return {"at": at, "what": "request", "number": number, "segment": segment, "level": level}
+
+    def answer(at: float, number: int, fate: str = "complete", size: int = 10) -> dict[str, Any]:
+        return {"at": at, "what": "answer", "number": number, "first": at - 5, "bytes": size,
+                "fate": fate}  # fmt: skip
+
+    told: list[dict[str, Any]] = [
+        {"at": 1000, "what": "opened"},
+        {"at": 1010, "what": "waiting"},
+        request(1020, 0, 0, 1), answer(1100, 0),
+        {"at": 1150, "what": "playing"},
+        {"at": 1151, "what": "picture", "segment": 0, "height": 90},
+        request(1110, 1, 0, 2), answer(1300, 1),
+        request(1310, 2, 1, 1), answer(1400, 2),
+        {"at": 1500, "what": "state", "buffer": 1.5, "throughput": 0, "level": 2},
+        request(1410, 3, 1, 2), answer(1600, 3, size=0),
+        request(1610, 4, 2, 2), answer(1900, 4, "abandoned", 4),
+        {"at": 2151, "what": "picture", "segment": 1, "height": 180},
+        request(1910, 5, 2, 1), answer(2000, 5),
+        {"at": 3100, "what": "waiting"},
+        {"at": 3600, "what": "closed"},
+        request(3590, 6, 3, 1),
+    ]  # fmt: skip
+    story = tables.read(told, tables.Clock(1000.0), [90, 180])
+    fates = [(one.segment, one.level, one.fate) for one in story.asked.values()]
+    assert fates == [
+        (0, 1, "displayed"), (0, 2, "too late"), (1, 1, "replaced"), (1, 2, "displayed"),
+        (2, 2, "abandoned"), (2, 1, "buffered"), (3, 1, "unfinished"),
+    ]  # fmt: skip
+    assert story.asked[3].displayed_ns == 1_151_000_000
+    assert (story.asked[3].received, story.asked[4].received) == (0, 4)
+    assert story.events == [
+        (150_000_000, "playback-started", 0.15), (2_100_000_000, "interrupted", 0.0),
+        (2_600_000_000, "resumed", 0.5),
+    ]  # fmt: skip
+    # No throughput is known yet.
+    assert [name for _, name, _ in story.states] == ["buffer_level_s", "level"]
+    with pytest.raises(GamewayError, match="pictures 77 high"):
+        tables.read([{"at": 1, "what": "picture", "segment": 0, "height": 77}], tables.Clock(0), [])
+
+
+def test_what_the_file_says_of_the_player_is_set() -> None:
+    assert videos.settings({})["streaming"] == {"buffer": {}, "abr": {"rules": {}}}
+    said = videos.settings({"adaptation": "bola", "buffer": "20 s", "top_buffer": "40 s"})
+    assert said["streaming"]["abr"]["rules"] == {"throughputRule": {"active": False}}
+    buffer = said["streaming"]["buffer"]
+    assert (buffer["bufferTimeDefault"], buffer["bufferTimeAtTopQualityLongForm"]) == (20.0, 40.0)
+
+
+@needs_live
+@needs_ffmpeg
+@needs_player
+def test_the_real_player_does_what_the_simulated_one_does(tmp_path: Path) -> None:
+    experiment = gw.loads(FILM)
+    results = gw.run(experiment, tmp_path / "out", on="live")
+    (seen,) = video_table(results).iter_rows(named=True)
+    assert 2.0 < seen["quality_level"] <= 3.0
+    assert 0.05 < seen["startup_s"] < 4.0
+    segments = results.segments().collect()
+    shown = segments.drop_nulls("displayed_ns").sort("displayed_ns")
+    order = shown["segment"].to_list()
+    assert order == list(range(len(order)))
+    assert 20 <= len(order) <= 27
+    came = segments.drop_nulls("complete_ns")
+    assert (came["complete_ns"] >= came["requested_ns"]).all()
+    # What the page counted is what the link carried, but for headers.
+    bins = results.bins().collect().filter(pl.col("flow") == "film")
+    carried = bins["received_bytes"].sum()
+    assert 0.9 * carried < segments["received_bytes"].sum() < carried
+    state = results.controller().collect()["variable"].unique()
+    assert {"buffer_level_s", "throughput_estimate_mbps", "level"} <= set(state)
+
+    simulated = twin.simulate(experiment, results.path)
+    rows = {row.tolerance.metric: row for row in compare(simulated, results)}
+    for metric in ("quality_level", "interruptions"):
+        assert rows[metric].within, rows[metric]
+
+    def slower(spec: dict[str, Any], recorded: dict[str, Any], target: Path) -> None:
+        path = spec["path"] | {"capacity": "500 kb/s"}
+        SIMULATOR.run_one(spec | {"path": path}, recorded, target)
+
+    twins = gw.run(experiment, tmp_path / "slower", run_one=slower)
+    other = {row.tolerance.metric: row for row in compare(twins, results)}
+    assert not other["quality_level"].within
+
+
+@needs_live
+@needs_ffmpeg
+@needs_player
+def test_a_server_without_the_video_fails_the_run(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    short = gw.loads(FILM.replace('"30 s"', '"6 s"').replace('"28 s"', '"5 s"'))
+    monkeypatch.setattr(films, "MANIFEST", "nothing.mpd")
+    monkeypatch.setattr(films, "kept", lambda wanted: wanted.folder)
+    monkeypatch.setattr(films, "make", lambda wanted, _: wanted.folder)
+    with pytest.raises(gw.GamewayError, match=r"showed nothing: .*nothing\.mpd is not"):
+        gw.run(short, tmp_path / "out", on="live")
+
+
+def test_what_is_missing_is_told_with_how_to_install_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(player, "DASH_JS", tmp_path / "dash.js")
+    monkeypatch.setattr(shutil, "which", lambda _: None)
+    with pytest.raises(GamewayError, match=r"chromium; install with: apt .*dash\.js; .*make setup"):
+        player.check()
