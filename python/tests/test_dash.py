@@ -29,22 +29,22 @@ adaptation = "throughput"
 """
 
 
-def test_alone_the_level_is_what_the_ladder_and_nine_tenths_say(tmp_path: Path) -> None:
+def test_alone_the_level_is_one_below_what_the_ladder_and_nine_tenths_say(tmp_path: Path) -> None:
     results = gw.run(gw.loads(ALONE), tmp_path / "out")
     found = {row["capacity"]: row for row in video_table(results).iter_rows(named=True)}
-    for capacity, mbps in (("3 Mb/s", 2.0), ("8 Mb/s", 5.0), ("15 Mb/s", 10.0), ("25 Mb/s", 17.5)):
+    for capacity, low, high in (
+        ("3 Mb/s", 2.0, 2.0), ("8 Mb/s", 3.0, 5.0), ("15 Mb/s", 5.0, 10.0), ("25 Mb/s", 10.0, 17.5)
+    ):  # fmt: skip
         row = found[capacity]
-        # The first segments are of lower levels, while throughput is not known or believed.
-        assert 0.75 * mbps <= row["quality_mbps"] <= mbps, capacity
+        # The higher one is taken up now and then, fetched from the screen on, and comes too late.
+        assert 0.95 * low <= row["quality_mbps"] <= 0.5 * (low + high), capacity
         assert row["interruptions"] == 0
         assert row["interrupted_s"] == 0.0
         assert 0.1 < row["startup_s"] < 4.0
         assert row["media_throughput_mbps"] < float(capacity.split()[0])
     settled = results.segments().filter(pl.col("displayed_ns") > 75e9).collect()
-    levels = settled.group_by("capacity").agg(pl.col("level").unique())
-    assert dict(levels.rows()) == {
-        "3 Mb/s": [1], "8 Mb/s": [3], "15 Mb/s": [4], "25 Mb/s": [5],
-    }  # fmt: skip
+    levels = settled.group_by("capacity").agg(pl.col("level").mode().first())
+    assert dict(levels.rows()) == {"3 Mb/s": 1, "8 Mb/s": 2, "15 Mb/s": 3, "25 Mb/s": 4}
 
 
 def test_below_the_lowest_level_it_is_interrupted_and_above_it_is_not(tmp_path: Path) -> None:

@@ -6,6 +6,7 @@ another link, which must differ.
 
 from __future__ import annotations
 
+import math
 import shutil
 import subprocess
 from typing import TYPE_CHECKING, Any
@@ -140,6 +141,7 @@ def test_what_a_page_told_becomes_segments_and_events() -> None:
         {"at": 1151, "what": "picture", "segment": 0, "height": 90},
         request(1110, 1, 0, 2), answer(1300, 1),
         request(1310, 2, 1, 1), answer(1400, 2),
+        {"at": 1001, "what": "state"} | dict.fromkeys(("buffer", "throughput", "level"), math.nan),
         {"at": 1500, "what": "state", "buffer": 1.5, "throughput": 0, "level": 2},
         request(1410, 3, 1, 2), answer(1600, 3, size=0),
         request(1610, 4, 2, 2), answer(1900, 4, "abandoned", 4),
@@ -161,7 +163,7 @@ def test_what_a_page_told_becomes_segments_and_events() -> None:
         (150_000_000, "playback-started", 0.15), (2_100_000_000, "interrupted", 0.0),
         (2_600_000_000, "resumed", 0.5),
     ]  # fmt: skip
-    # No throughput is known yet.
+    # Nothing is known at first, and no throughput then.
     assert [name for _, name, _ in story.states] == ["buffer_level_s", "level"]
     with pytest.raises(GamewayError, match="pictures 77 high"):
         tables.read([{"at": 1, "what": "picture", "segment": 0, "height": 77}], tables.Clock(0), [])
@@ -195,6 +197,7 @@ def test_the_real_player_does_what_the_simulated_one_does(tmp_path: Path) -> Non
     bins = results.bins().collect().filter(pl.col("flow") == "film")
     carried = bins["received_bytes"].sum()
     assert 0.9 * carried < segments["received_bytes"].sum() < carried
+    assert 1.0 < seen["buffer_mean_s"] < 20.0
     state = results.controller().collect()["variable"].unique()
     assert {"buffer_level_s", "throughput_estimate_mbps", "level"} <= set(state)
 

@@ -72,9 +72,11 @@ fn frames_that_take_their_time_to_encode_leave_later_and_less_evenly() {
     assert!(at_once.iter().all(|&ms| ms == 0.0));
     let late = ready_after(&link(json!([["4 ms", "8 ms", 3], ["12 ms", "16 ms", 1]])));
     assert!((1_798..=1_801).contains(&late.len()), "{}", late.len());
-    assert!(late.iter().all(|&ms| (4.0..=8.0).contains(&ms) || (12.0..=16.0).contains(&ms)));
+    // One that is ready soon after a late one waits for it in the pacer.
+    assert!(late.iter().all(|&ms| (4.0..=18.0).contains(&ms)));
+    assert!(late.iter().any(|&ms| ms < 4.5) && late.iter().any(|&ms| ms > 15.5));
     let mean = late.iter().sum::<f64>() / late.len() as f64;
-    assert!((7.7..8.3).contains(&mean), "{mean}");
+    assert!((8.0..12.0).contains(&mean), "{mean}");
     // Longer than from frame to frame: every second picture is not captured.
     let slow = ready_after(&link(json!([["26 ms", "30 ms", 1]])));
     assert!((895..=905).contains(&slow.len()), "{}", slow.len());

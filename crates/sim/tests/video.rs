@@ -23,40 +23,27 @@ fn levels(run: &Run, from: f64) -> Vec<f64> {
     shown.between("displayed_ns", from, 1e9).present("level")
 }
 
-fn bitrates(run: &Run, from: f64) -> f64 {
-    let shown = run.table("segments").only("fate", "displayed");
-    mean(&shown.between("displayed_ns", from, 1e9).present("bitrate_bps")) / 1e6
-}
-
-/// The highest level within 0.9 of what TCP measures; nothing else is on the link.
+/// The highest level within 0.9 of what TCP measures would be 1, 3, 4 and 5: it is taken up in the beginning, and from
+/// then on each rise fetches again from the screen on, comes too late, and lets the buffer run low. The real player
+/// shows the same levels (tests/conformance/video-alone.toml).
 #[test]
-fn by_throughput_the_level_is_the_highest_within_nine_tenths() {
-    for (capacity, level) in [("3 Mb/s", 1.0), ("8 Mb/s", 3.0), ("15 Mb/s", 4.0), ("25 Mb/s", 5.0)]
+fn a_steady_link_carries_a_level_below_the_highest_within_nine_tenths() {
+    for (capacity, first, level) in
+        [("3 Mb/s", 1.0, 1.0), ("8 Mb/s", 3.0, 2.0), ("15 Mb/s", 4.0, 3.0), ("25 Mb/s", 5.0, 4.0)]
     {
-        let run = run(&alone(120, capacity, json!({ "adaptation": "throughput" })));
-        let shown = levels(&run, 60.0);
-        assert!(
-            shown.len() >= 14 && shown.iter().all(|one| *one == level),
-            "{capacity}: {shown:?}"
-        );
-        assert_eq!(run.count("video", "interrupted"), 0);
-        assert_eq!(run.count("video", "playback-started"), 1);
-    }
-}
-
-/// DYNAMIC may fetch above that while its buffer is large; on average what the link carries.
-#[test]
-fn the_default_uses_the_link_and_is_not_interrupted() {
-    for (capacity, least, most) in [
-        ("3 Mb/s", 1.9, 2.8),
-        ("8 Mb/s", 4.9, 7.7),
-        ("15 Mb/s", 9.9, 14.5),
-        ("25 Mb/s", 17.4, 17.6),
-    ] {
-        let run = run(&alone(240, capacity, json!({})));
-        let quality = bitrates(&run, 60.0);
-        assert!((least..=most).contains(&quality), "{capacity}: {quality}");
-        assert_eq!(run.count("video", "interrupted"), 0, "{capacity}");
+        for adaptation in ["throughput", "dynamic"] {
+            let run = run(&alone(120, capacity, json!({ "adaptation": adaptation })));
+            let early: Vec<f64> = levels(&run, 0.0).into_iter().take(6).collect();
+            assert_eq!(early.iter().copied().fold(0.0, f64::max), first, "{capacity}: {early:?}");
+            let shown = levels(&run, 60.0);
+            assert!(
+                shown.len() >= 14 && shown.iter().all(|one| [level, level + 1.0].contains(one)),
+                "{capacity}: {shown:?}"
+            );
+            assert!(mean(&shown) < level + 0.5, "{capacity}: {shown:?}");
+            assert_eq!(run.count("video", "interrupted"), 0);
+            assert_eq!(run.count("video", "playback-started"), 1);
+        }
     }
 }
 

@@ -18,7 +18,7 @@ from gameway.errors import GamewayError
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from playwright.sync_api import Page, Route
+    from playwright.sync_api import Page, Playwright, Route
 
 PAGE = "player.html"
 FILES = {"player.html": "text/html", "player.js": "text/javascript", "dash.js": "text/javascript"}
@@ -57,30 +57,41 @@ def check() -> None:
 
 def play(config_json: str, ready: Callable[[list[str]], None]) -> str:
     """Run the part: open the video at its start, close it at its stop, write the tables."""
-    from playwright.sync_api import sync_playwright  # noqa: PLC0415 (an extra)
+    from playwright.sync_api import Error, sync_playwright  # noqa: PLC0415 (an extra)
 
     from gameway.live.video import tables  # noqa: PLC0415 (polars is heavy)
 
     config = json.loads(config_json)
-    with sync_playwright() as playwright:
-        # A profile of its own, on disk: with the cache that a viewer's browser has.
-        browser = playwright.chromium.launch_persistent_context(
-            f"{config['folder']}/profile",
-            executable_path=_chromium(),
-            args=list(FLAGS),
-            viewport={"width": WIDTH, "height": HEIGHT},
-        )
-        page = browser.pages[0]
-        failures: list[str] = []
-        page.on("pageerror", lambda error: failures.append(str(error)))
-        _load(page, config["address"])
-        ready([])
-        told = _watch(page, config)
-        browser.close()
-    if failures:
-        raise GamewayError(f"the player's page failed: {failures[0]}")
+    try:
+        with sync_playwright() as playwright:
+            told = _show(playwright, config, ready)
+    except Error as error:
+        raise GamewayError(f"the browser failed: {error}") from None
     clock = tables.Clock(_epoch_wall_ms(config["epoch_ns"]))
     return json.dumps(tables.write(told, clock, config))
+
+
+def _show(
+    playwright: Playwright, config: dict[str, Any], ready: Callable[[list[str]], None]
+) -> list[dict[str, Any]]:
+    """Open a browser, load the page, let the video be played; give what the page told."""
+    # A profile of its own, on disk: with the cache that a viewer's browser has.
+    browser = playwright.chromium.launch_persistent_context(
+        f"{config['folder']}/profile",
+        executable_path=_chromium(),
+        args=list(FLAGS),
+        viewport={"width": WIDTH, "height": HEIGHT},
+    )
+    page = browser.pages[0]
+    failures: list[str] = []
+    page.on("pageerror", lambda error: failures.append(str(error)))
+    _load(page, config["address"])
+    ready([])
+    told = _watch(page, config)
+    browser.close()
+    if failures:
+        raise GamewayError(f"the player's page failed: {failures[0]}")
+    return told
 
 
 def _chromium() -> str:

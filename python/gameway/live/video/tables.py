@@ -7,6 +7,7 @@ that level; another was replaced, or too late to replace it.
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -122,10 +123,11 @@ def _answer(asked: Asked, told: dict[str, Any], at: int, clock: Clock) -> None:
 def _state(told: dict[str, Any]) -> Iterator[tuple[str, float]]:
     values = {
         "buffer_level_s": told["buffer"],
-        "throughput_estimate_mbps": (told["throughput"] or 0.0) / KBPS_PER_MBPS or None,
+        "throughput_estimate_mbps": (told["throughput"] or math.nan) / KBPS_PER_MBPS,
         "level": told["level"],
     }
-    yield from ((name, float(value)) for name, value in values.items() if value is not None)
+    # Not everything is known from the first moment on.
+    yield from ((name, float(value)) for name, value in values.items() if not math.isnan(value))
 
 
 @dataclass
