@@ -1,7 +1,7 @@
 //! What is outstanding, and what became of it.
 //!
 //! Source: RFC 6675 sections 3 and 4 (IsLost, pipe, NextSeg rules 1 and 2); RFC 8985 section 6.2 for
-//! lost retransmissions.
+//! lost retransmissions and for losses behind which too few segments arrived.
 //! Model: one record per segment sent, in a deque; four byte counters give
 //! `pipe = outstanding - sacked - lost + retransmitted`. The received runs give the offset below
 //! which whatever is missing counts as lost; a cursor marks each record once, so that the work per
@@ -265,6 +265,38 @@ impl Scoreboard {
             number += 1;
         }
         self.judged_below = number;
+    }
+
+    /// Judges what was sent before `newest`, a record that arrived, and so long ago: too few came behind it for
+    /// [`Self::detect_losses`]. When the next would be judged.
+    pub(crate) fn detect_overtaken(
+        &mut self,
+        newest: (Instant, u64),
+        age: Duration,
+        now: Instant,
+        outcome: &mut AckOutcome,
+    ) -> Option<Instant> {
+        let (below, _) = self.received.iter().next_back()?;
+        let mut next: Option<Instant> = None;
+        let mut number = self.judged_below.max(self.front_number);
+        while let Some(record) = self.get_mut(number).filter(|record| record.end() <= below) {
+            let (record, due) = (*record, record.sent.saturating_add(age));
+            let missing = !record.sacked && !record.lost && !record.retransmitted;
+            if missing && (record.sent, record.sequence) < newest {
+                if due <= now {
+                    outcome.newly_lost += self.mark_lost(number, record);
+                } else {
+                    next = Some(next.map_or(due, |next| next.min(due)));
+                }
+            }
+            number += 1;
+        }
+        next
+    }
+
+    /// Whether a proven reordering raised DupThresh.
+    pub(crate) fn has_seen_reordering(&self) -> bool {
+        self.threshold > DUPLICATE_THRESHOLD
     }
 
     fn mark_lost(&mut self, number: u64, record: Record) -> u64 {

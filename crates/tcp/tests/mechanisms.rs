@@ -400,3 +400,43 @@ fn on_demand_the_sender_waits_between_answers() {
         assert!(!sender.is_finished() && sender.next_deadline().is_none());
     }
 }
+
+/// RFC 8985 section 6.2: with one segment behind it, a lost one is found a quarter of the round trip after that is
+/// acknowledged, and not by the time-out. Its twin that arrives a little later is not sent again.
+#[test]
+fn a_loss_just_before_the_end_needs_no_time_out() {
+    for arrives_late in [false, true] {
+        let application = Application { on_demand: true, ..Application::default() };
+        let (mut sender, mut receiver, _) =
+            connected(SenderConfig { application, ..SenderConfig::default() });
+        let round_trip = sender.stats().min_rtt.expect("of the handshake").as_nanos() / 1_000_000;
+        sender.write(Bytes::new(10 * MSS));
+        let sent: Vec<Segment> = std::iter::from_fn(|| sender.poll_transmit(at(1_000))).collect();
+        assert_eq!(sent.len(), 10);
+        let (mut now, mut again) = (1_000 + round_trip, Vec::new());
+        for (index, segment) in sent.iter().enumerate().filter(|(index, _)| *index != 8) {
+            let _ = index;
+            receiver.on_segment(at(now), segment);
+            while let Some(ack) = receiver.poll_transmit(at(now)) {
+                sender.on_segment(at(now), &ack);
+            }
+            again.extend(std::iter::from_fn(|| sender.poll_transmit(at(now))));
+        }
+        assert!(again.is_empty(), "too early: it may be late");
+        if arrives_late {
+            now += round_trip / 5;
+            receiver.on_segment(at(now), &sent[8]);
+            while let Some(ack) = receiver.poll_transmit(at(now)) {
+                sender.on_segment(at(now), &ack);
+            }
+            assert_eq!(sender.next_deadline(), None);
+            continue;
+        }
+        let due = sender.next_deadline().expect("the reordering timer");
+        assert_eq!(due, at(now) + Duration::from_millis(round_trip) / 4);
+        sender.on_deadline(due);
+        let repaired = sender.poll_transmit(due).expect("sent again");
+        assert_eq!((repaired.sequence, repaired.length), (8 * MSS, MSS as u32));
+        assert_eq!((sender.stats().timeouts, sender.stats().recoveries), (0, 1));
+    }
+}

@@ -82,17 +82,55 @@ impl Sender {
         let min_rtt = self.rtt.minimum().unwrap_or_default();
         if let Some(newest) = &outcome.newest {
             // An answer sooner than any RTT is to the original, not to the retransmission.
-            if now.saturating_since(newest.sent) >= min_rtt {
-                self.newest_delivered = self.newest_delivered.max(newest.sent);
+            let round_trip = now.saturating_since(newest.sent);
+            let place = (newest.sent, newest.sequence);
+            if round_trip >= min_rtt && place >= self.newest_delivered {
+                (self.newest_delivered, self.newest_round_trip) = (place, round_trip);
             }
         }
         if outcome.newly_sacked > 0 || (outcome.advanced > 0 && self.board.sacked() > 0) {
             self.board.detect_losses(outcome);
         }
-        self.board.detect_lost_retransmissions(self.newest_delivered, min_rtt / 4, outcome);
+        self.board.detect_lost_retransmissions(self.newest_delivered.0, min_rtt / 4, outcome);
+        self.timers.reordering = None;
+        if self.has_sent_all() {
+            let age = self.newest_round_trip.saturating_add(self.reordering_window(min_rtt));
+            self.timers.reordering =
+                self.board.detect_overtaken(self.newest_delivered, age, now, outcome);
+        }
         if outcome.newly_lost > 0 {
             self.report_losses(now);
         }
+    }
+
+    fn reordering_window(&self, min_rtt: Duration) -> Duration {
+        if self.phase == Phase::Recovery && !self.board.has_seen_reordering() {
+            return Duration::ZERO;
+        }
+        (min_rtt / 4).min(self.rtt.smoothed().unwrap_or_default())
+    }
+
+    /// As Linux `tcp_rack_reo_timeout`: nothing more came behind what is missing, so it is lost; one segment leaves.
+    pub(super) fn on_reordering_timer(&mut self, now: Instant) {
+        let mut outcome = AckOutcome::default();
+        self.judge_losses(now, &mut outcome);
+        if outcome.newly_lost == 0 || self.phase != Phase::Open {
+            return;
+        }
+        self.recovery_on_mark = false;
+        self.enter_recovery(now, &outcome);
+        let one = u64::from(self.config.segment_size);
+        self.reduce(&AckOutcome { delivered: one, ..outcome });
+    }
+
+    fn reduce(&mut self, outcome: &AckOutcome) {
+        self.prr.on_ack(RecoveryAck {
+            delivered: outcome.delivered,
+            in_flight: self.board.in_flight(),
+            target: self.congestion.cwnd().get(),
+            safe: outcome.advanced > 0 && outcome.newly_lost == 0,
+            segment_size: u64::from(self.config.segment_size),
+        });
     }
 
     /// Tells the congestion control of each segment newly judged lost, with what had been lost by then.
@@ -133,13 +171,7 @@ impl Sender {
             self.enter_recovery(now, outcome);
         }
         if self.phase == Phase::Recovery {
-            self.prr.on_ack(RecoveryAck {
-                delivered: outcome.delivered,
-                in_flight: self.board.in_flight(),
-                target: self.congestion.cwnd().get(),
-                safe: outcome.advanced > 0 && outcome.newly_lost == 0,
-                segment_size: u64::from(self.config.segment_size),
-            });
+            self.reduce(outcome);
         }
     }
 

@@ -7,12 +7,12 @@
 //!
 //! | Constant | Value | Origin |
 //! |---|---|---|
-//! | reordering window | a quarter of the smallest RTT | RFC 8985 section 6.2 |
+//! | reordering window | a quarter of the smallest RTT, at most a smoothed one; in recovery none, unless segments were reordered before | RFC 8985 section 6.2; Linux `tcp_rack_reo_wnd` |
 //! | tail probe | 2 smoothed RTTs + 2 ms; + 200 ms if one segment is out | RFC 8985 section 7.2; Linux `tcp_schedule_loss_probe` |
 //!
 //! | Deviation | Why |
 //! |---|---|
-//! | losses are found by RFC 6675; RACK's rule serves lost retransmissions only | the bottleneck keeps order; a proven reordering raises DupThresh |
+//! | losses are found by RFC 6675; by RACK's rule only those of retransmissions, and at a transfer's tail, behind which fewer than DupThresh segments come | the bottleneck keeps order, so that both find the same; a proven reordering raises DupThresh |
 //! | a spurious recovery or time-out is found by timestamps (Eifel) at once; F-RTO and D-SACK are not there | timestamps are always there |
 //! | limited transmit is what RFC 6675's pipe does by itself | selectively acknowledged bytes leave the pipe |
 //! | a second loss of a retransmission does not lower the window again | as Linux |
@@ -161,8 +161,9 @@ pub struct Sender {
     recovery_point: u64,
     /// Whether a mark, and no loss, began the recovery: that proves never spurious.
     recovery_on_mark: bool,
-    /// Send time of the segment sent last among those that arrived (RACK).
-    newest_delivered: Instant,
+    /// Send time and place of the segment sent last among those that arrived, and its round trip (RACK).
+    newest_delivered: (Instant, u64),
+    newest_round_trip: Duration,
     tail_probe: Option<TailProbe>,
     /// Time-outs since the last progress.
     timeouts_in_a_row: u32,
@@ -199,7 +200,8 @@ impl Sender {
             phase: Phase::Open,
             recovery_point: 0,
             recovery_on_mark: false,
-            newest_delivered: Instant::ZERO,
+            newest_delivered: (Instant::ZERO, 0),
+            newest_round_trip: Duration::ZERO,
             tail_probe: None,
             timeouts_in_a_row: 0,
             total_lost: 0,

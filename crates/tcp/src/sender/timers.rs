@@ -13,6 +13,8 @@ const LARGEST_ACK_DELAY: Duration = Duration::from_millis(200);
 pub(super) struct Timers {
     pub(super) retransmission: Option<Instant>,
     pub(super) tail_probe: Option<Instant>,
+    /// What is missing counts as lost then, if it has not come.
+    pub(super) reordering: Option<Instant>,
     pub(super) persist: Option<Instant>,
     /// The last poll found a segment that the pacer holds until then.
     pub(super) paced: Option<Instant>,
@@ -30,6 +32,7 @@ impl Sender {
         // Called after every event: without an iterator over options it costs a third.
         let never = |deadline: Option<Instant>| deadline.unwrap_or(Instant::MAX);
         let repair = never(timers.retransmission).min(never(timers.tail_probe));
+        let repair = repair.min(never(timers.reordering));
         let other = never(timers.persist).min(never(timers.paced)).min(never(write));
         let earliest = repair.min(other);
         (earliest < Instant::MAX).then_some(earliest)
@@ -38,6 +41,10 @@ impl Sender {
     /// Time has passed; harmless when nothing is due. Then poll.
     pub fn on_deadline(&mut self, now: Instant) {
         let due = |deadline: Option<Instant>| deadline.is_some_and(|due| now >= due);
+        if due(self.timers.reordering) {
+            self.timers.reordering = None;
+            self.on_reordering_timer(now);
+        }
         if due(self.timers.tail_probe) {
             self.timers.tail_probe = None;
             self.pending.tail_probe = true;
@@ -78,6 +85,7 @@ impl Sender {
         self.stats.timeouts += 1;
         self.rtt.back_off();
         self.timers.tail_probe = None;
+        self.timers.reordering = None;
         self.timers.retransmission = Some(now.saturating_add(self.rtt.timeout()));
         self.congestion.on_timeout(&TimeoutEvent {
             now,
@@ -95,6 +103,7 @@ impl Sender {
         if self.board.is_empty() {
             self.timers.retransmission = None;
             self.timers.tail_probe = None;
+            self.timers.reordering = None;
         } else if outcome.advanced > 0 || outcome.delivered > 0 {
             self.timers.retransmission = Some(now.saturating_add(self.rtt.timeout()));
             self.arm_tail_probe(now);

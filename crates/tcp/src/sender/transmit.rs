@@ -114,6 +114,11 @@ impl Sender {
         }
     }
 
+    /// Whether nothing waits behind what is out: a transfer's tail.
+    pub(super) fn has_sent_all(&self) -> bool {
+        self.next >= self.writer.written()
+    }
+
     /// New data or FIN as the application and the receiver allow.
     fn next_new(&self) -> Choice {
         let full = u64::from(self.config.segment_size);

@@ -2,7 +2,6 @@ use super::super::Situation;
 use super::super::tests::{at, throughput};
 use super::*;
 use crate::{Settings, Throughput};
-use gameway_units::Bytes;
 
 const SEGMENT: Duration = Duration::from_secs(4);
 
