@@ -13,6 +13,7 @@ import polars as pl
 
 from gameway.metrics.quantities import megabits_per_second
 from gameway.metrics.source import finished_runs, streams
+from gameway.metrics.statistics import half_width
 from gameway.report.page import Page, Section, Table, figure
 from gameway.reproductions import claimed
 from gameway.reproductions.flows import estimate
@@ -131,13 +132,15 @@ def _over_time(results: Results, own: pl.DataFrame) -> Section:
     return Section("Bitrates and fairness", TEXTS["over-time"], (), drawn)
 
 
-def _ratios(found: pl.DataFrame, *keys: str) -> pl.DataFrame:
-    """Means over runs of the difference ratio."""
-    group = [*tables.KEYS, *keys]
-    means = found.group_by(group, maintain_order=True).agg(
-        runs=pl.len(), ci95=pl.col("ratio").std() / pl.len().sqrt(), ratio=pl.col("ratio").mean()
-    )
-    return means.filter(pl.col("ratio").is_not_null())
+def _ratios(found: pl.DataFrame) -> pl.DataFrame:
+    """Means over runs of the difference ratio, with the half widths of their 95 % intervals."""
+    lines = []
+    for key, own in found.group_by(tables.KEYS, maintain_order=True):
+        known = own["ratio"].drop_nulls().to_numpy()
+        if len(known):
+            line = dict(zip(tables.KEYS, key, strict=True))
+            lines.append(line | {"ratio": float(known.mean()), "ci95": half_width(known)})
+    return pl.DataFrame(lines)
 
 
 def _sides(own: pl.DataFrame, alone: Mapping[str, float]) -> Section:
@@ -323,7 +326,20 @@ def _compared(
     keys = (*tables.KEYS, *extra)
     ordered = found.sort(*keys, maintain_order=True) if extra else found
     table = tables.table(ordered, "Both sides of every condition", name, keys)
-    return Section(title, TEXTS[name], [table])
+    return Section(title, TEXTS[name], [table], points=_repaired(found) if extra else ())
+
+
+def _repaired(found: pl.DataFrame) -> list[str]:
+    """For whom each share of repair is enough for a smooth picture in all of the conditions."""
+    keys = ("fec", *tables.KEYS)
+    means = found.group_by(keys, maintain_order=True).agg(pl.col("fps").mean())
+    told = []
+    for (fec,), own in means.group_by("fec", maintain_order=True):
+        least = own.group_by("controller", maintain_order=True).agg(pl.col("fps").min())
+        enough = least.filter(pl.col("fps") >= claims.SMOOTH_FPS)["controller"].to_list()
+        who = ", ".join(enough) or "nobody"
+        told.append(f"{fec} of repair: {claims.SMOOTH_FPS:g} f/s or more in every one: {who}.")
+    return told
 
 
 def _alone(results: Results, own: pl.DataFrame) -> Section:

@@ -41,7 +41,8 @@ ALONE, BESIDE, AFTER = 0, 1, 2
 """Numbers of the phases: without the competitor, with it, and when it has gone."""
 NEAR, DECREASES, RECOVERS, SMOOTH_FPS = 0.85, 0.05, 0.05, 57.0
 FAR_LESS, HALF, SWITCHES, INTERRUPTIONS = 0.5, 0.5, 1.0, 1.0
-SHALLOW, TYPICAL, DEEP = "0.5 bdp", "1 bdp", "7 bdp"
+SHALLOW, TYPICAL, DEEP = QUEUES = "0.5 bdp", "1 bdp", "7 bdp"
+SIGNED = "{:+.2f}".format
 BAD = "15 Mb/s"
 BASE_RTT_MS = 16.0
 
@@ -69,7 +70,7 @@ class Runs:
     def conditions(self) -> list[Condition]:
         """Capacity and queue of each condition, by size."""
         found = self.rows.select("capacity", "queue_label").unique().rows()
-        return sorted(found, key=lambda key: (natural_key(key[0]), natural_key(key[1])))
+        return sorted(found, key=_size)
 
     def values(self, condition: Condition, kind: str, phase: int, column: str) -> pl.Series:
         """A figure of each run, by repeat."""
@@ -188,43 +189,49 @@ def _recovers(runs: Runs) -> Told:
     )
 
 
-def _less_in_deep(runs: Runs) -> Told:
-    return _by_queue(runs, lambda found: found[DEEP] < found[SHALLOW])
+def _less_in_deep(runs: Runs) -> Told | None:
+    return _by_queue(runs, (SHALLOW, DEEP), lambda mbps: mbps[DEEP] < mbps[SHALLOW])
 
 
-def _most_in_typical(runs: Runs) -> Told:
-    return _by_queue(runs, lambda found: found[TYPICAL] > max(found[SHALLOW], found[DEEP]))
+def _most_in_typical(runs: Runs) -> Told | None:
+    return _by_queue(runs, QUEUES, lambda mbps: mbps[TYPICAL] > max(mbps[SHALLOW], mbps[DEEP]))
 
 
-def _by_queue(runs: Runs, holds: Callable[[dict[str, float]], bool]) -> Told:
-    found: dict[str, dict[str, float]] = {}
-    for capacity, queue in runs.conditions():
-        mbps = runs.mean((capacity, queue), GAME, BESIDE, "mbps")
-        found.setdefault(capacity, {})[queue] = mbps
-    return _of_capacities(found, holds, number)
+def _by_queue(
+    runs: Runs, needed: tuple[str, ...], holds: Callable[[dict[str, float]], bool]
+) -> Told | None:
+    """Of the game's bitrate in each queue."""
+    values = {key: runs.mean(key, GAME, BESIDE, "mbps") for key in runs.conditions()}
+    return _of_capacities(values, needed, holds, number)
 
 
-def _luna_shares(runs: Runs) -> Told:
-    return _by_share(runs, lambda found: found[SHALLOW] > 0.0 > found[DEEP])
+def _luna_shares(runs: Runs) -> Told | None:
+    return _of_capacities(
+        runs.ratios(), (SHALLOW, DEEP), lambda ratio: ratio[SHALLOW] > 0.0 > ratio[DEEP], SIGNED
+    )
 
 
-def _geforce_shares(runs: Runs) -> Told:
-    return _by_share(runs, lambda found: found[TYPICAL] > 0.0 > max(found[SHALLOW], found[DEEP]))
-
-
-def _by_share(runs: Runs, holds: Callable[[dict[str, float]], bool]) -> Told:
-    ratios = runs.ratios()
-    found: dict[str, dict[str, float]] = {}
-    for capacity, queue in runs.conditions():
-        found.setdefault(capacity, {})[queue] = ratios[capacity, queue]
-    return _of_capacities(found, holds, "{:+.2f}".format)
+def _geforce_shares(runs: Runs) -> Told | None:
+    return _of_capacities(
+        runs.ratios(),
+        QUEUES,
+        lambda ratio: ratio[TYPICAL] > 0.0 > max(ratio[SHALLOW], ratio[DEEP]),
+        SIGNED,
+    )
 
 
 def _of_capacities(
-    found: dict[str, dict[str, float]],
+    values: dict[Condition, float],
+    needed: tuple[str, ...],
     holds: Callable[[dict[str, float]], bool],
     text: Callable[[float], str],
-) -> Told:
+) -> Told | None:
+    """Whether something holds over queues at every capacity; None without all of the queues."""
+    found: dict[str, dict[str, float]] = {}
+    for (capacity, queue), value in sorted(values.items(), key=lambda item: _size(item[0])):
+        found.setdefault(capacity, {})[queue] = value
+    if any(queue not in by_queue for by_queue in found.values() for queue in needed):
+        return None
     good = [capacity for capacity, by_queue in found.items() if holds(by_queue)]
     queues = ", ".join(next(iter(found.values())))
     told = "; ".join(
@@ -244,16 +251,19 @@ def _smooth(runs: Runs) -> Told:
     )
 
 
-def _longer(runs: Runs) -> Told:
+def _longer(runs: Runs) -> Told | None:
     good, told = [], []
     capacities = sorted({capacity for capacity, _ in runs.conditions()}, key=natural_key)
     for capacity in capacities:
-        deep = runs.values((capacity, DEEP), GAME, BESIDE, "rtt_ms")
-        change = (deep - runs.values((capacity, TYPICAL), GAME, BESIDE, "rtt_ms")).to_numpy()
+        typical, deep = (
+            runs.values((capacity, queue), GAME, BESIDE, "rtt_ms") for queue in (TYPICAL, DEEP)
+        )
+        if typical.is_empty() or deep.is_empty():
+            return None
+        change = (deep - typical).to_numpy()
         half = half_width(change) if len(change) > 1 else 0.0
         good += [capacity] if change.mean() - half > 0.0 else []
-        typical = runs.mean((capacity, TYPICAL), GAME, BESIDE, "rtt_ms")
-        told.append(f"{capacity} {number(typical)} and {number(_mean(deep))} ms")
+        told.append(f"{capacity} {number(_mean(typical))} and {number(_mean(deep))} ms")
     return Told(
         len(good) == len(capacities), f"{_count(good, capacities)} capacities; {'; '.join(told)}."
     )
@@ -367,6 +377,10 @@ def _values(
 def _mean(values: pl.Series) -> float:
     found = values.drop_nans().mean()
     return found if isinstance(found, float) else float("nan")
+
+
+def _size(condition: Condition) -> tuple[object, ...]:
+    return tuple(natural_key(text) for text in condition)
 
 
 def _count(good: list[str] | list[Condition], of: object) -> str:

@@ -16,6 +16,7 @@ from 190 s to 380 s (IV-B). Shorter phases have these times shortened in proport
 | level, quality_mbps | video | means over the segments that came on the screen | 1, Mb/s |
 | switches | video | segments at another level than the one before, per minute | 1/min |
 | interruptions, interrupted_s | video | halts that ended in the phase, and for how long | 1, s |
+| loading_percent | video | time from a request to the end of its answer, of the phase | % |
 
 Those of the game and of the viewer are of the whole phase. Only in a phase that begins with the run
 the game's are from 30 s on: the publication's traces begin when the game is being played.
@@ -50,7 +51,10 @@ PHASE_S, SETTLING_S, LEAVING_S, LEVEL_S = 190.0, 30.0, 10.0, 60.0
 SHORTEST = 0.05
 NAN = float("nan")
 OF_GAME = ("rtt_ms", "loss_percent", "fps", "stall_percent")
-OF_VIDEO = ("level", "quality_mbps", "switches", "interruptions", "interrupted_s", "startup_s")
+OF_VIDEO = (
+    "level", "quality_mbps", "switches", "interruptions", "interrupted_s", "startup_s",
+    "loading_percent",
+)  # fmt: skip
 NUMBERS = ("mbps", "level_mbps", "capacity_mbps", *OF_GAME, *OF_VIDEO)
 
 
@@ -191,8 +195,7 @@ class Viewers:
         """Those of a run; without videos there are none."""
         if all(kind_of(flow) != VIDEO for flow in competitors(run.spec)):
             return cls(pl.DataFrame(), pl.DataFrame())
-        shown = run.table("segments").filter(pl.col("displayed_ns").is_not_null())
-        return cls(shown.sort("displayed_ns"), run.table("events"))
+        return cls(run.table("segments").sort("displayed_ns"), run.table("events"))
 
     def saw(self, video: str, window: Window) -> dict[str, float]:
         """What the viewer of a video saw in a window."""
@@ -200,9 +203,8 @@ class Viewers:
         # A halt that the end of the video cuts off is told at that very time.
         inside = pl.col("flow") == video, pl.col("time_ns").is_between(start, stop)
         events = self.events.filter(*inside)
-        shown = self.segments.filter(
-            pl.col("flow") == video, pl.col("displayed_ns").is_between(start, stop, closed="left")
-        )
+        own = self.segments.filter(pl.col("flow") == video)
+        shown = own.filter(pl.col("displayed_ns").is_between(start, stop, closed="left"))
         halts = events.filter(pl.col("event") == "resumed")["value"]
         begun = events.filter(pl.col("event") == "playback-started")["value"]
         switched = (shown["level"].cast(pl.Int64).diff().drop_nulls() != 0).sum()
@@ -213,7 +215,20 @@ class Viewers:
             "interruptions": float(len(halts)),
             "interrupted_s": float(halts.sum()),
             "startup_s": float(begun[0]) if len(begun) else NAN,
+            "loading_percent": 100.0 * _loading_s(own, window) / window.length_s,
         }
+
+
+def _loading_s(segments: pl.DataFrame, window: Window) -> float:
+    """For how long in a window a video was waiting for data that it had asked for.
+
+    One request is under way at a time. Of one that was given up, it is not told when: not counted.
+    """
+    start, stop = window.nanoseconds
+    last = pl.when(pl.col("fate") == "unfinished").then(stop).otherwise(pl.col("requested_ns"))
+    begin = pl.col("requested_ns").clip(start, stop)
+    end = pl.coalesce("complete_ns", last).clip(start, stop)
+    return float(segments.select((end - begin).sum()).item()) / 1e9
 
 
 def queue_of(run: Run) -> str:

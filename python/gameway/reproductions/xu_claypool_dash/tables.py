@@ -40,6 +40,7 @@ COLUMNS: dict[str, str] = {
     "interruptions": "interruptions",
     "interrupted, s": "interrupted_s",
     "start-up, s": "startup_s",
+    "loading, %": "loading_percent",
     "difference/capacity": "ratio",
 }
 STALLS, HALTS, PAID = "stalls over 100 ms, %", "interruptions", "who paid"
@@ -99,7 +100,7 @@ def games_alone(rows: pl.DataFrame) -> pl.DataFrame:
 
 def _viewers(rows: pl.DataFrame) -> pl.DataFrame:
     """Of each run: the mean over its videos, and all their interruptions."""
-    means = ("quality_mbps", "level", "switches", "startup_s")
+    means = ("quality_mbps", "level", "switches", "startup_s", "loading_percent")
     return rows.filter(kind=VIDEO).group_by("run").agg(
         pl.col(means).fill_nan(None).mean(),
         pl.col("interruptions", "interrupted_s").sum(),
