@@ -67,7 +67,8 @@ TEXTS = {
     ),
     "queues": (
         "The paper's matrix with other queues at the router. SCReAM leaves as ECT(1), and DualPI2 "
-        "gives it the low-latency queue; all others share the classic one with the video."
+        "gives it the low-latency queue; all others share the classic one with the video. Where "
+        "flows have queues of their own, pings wait in none of the game's: its own packets tell."
     ),
     "download": "A download in place of the video, in the same minutes.",
     "repair": "Shallow queues again, with repair packets as a share of each frame's packets.",
@@ -298,9 +299,9 @@ def _queues(own: pl.DataFrame, alone: Mapping[str, float]) -> Section:
 def _by_queue(found: pl.DataFrame) -> Table:
     """Each queue in the mean over controllers and capacities, the stream that is deaf left out."""
     own = found.filter(pl.col("controller") != "fixed")
-    columns = ("game keeps, %", "viewer keeps, %", "RTT, ms", "stalls over 100 ms, %",
+    columns = ("game keeps, %", "viewer keeps, %", "game waits, ms", "stalls over 100 ms, %",
                "frames/s", "interruptions")  # fmt: skip
-    names = ("game_keeps", "video_keeps", "rtt_ms", "stall_percent", "fps", "interruptions")
+    names = ("game_keeps", "video_keeps", "wait_ms", "stall_percent", "fps", "interruptions")
     lines = [
         {"queue": str(queue)}
         | {title: _number(rows[name]) for title, name in zip(columns, names, strict=True)}

@@ -10,6 +10,7 @@ from 190 s to 380 s (IV-B). Shorter phases have these times shortened in proport
 | mbps | all | wire bytes that arrived, in the window above | Mb/s |
 | level_mbps | all | the same in the last 60 s of the phase | Mb/s |
 | rtt_ms | game | mean round-trip time of the pings | ms |
+| wait_ms | game | mean time that its packets waited at the bottleneck | ms |
 | loss_percent | game | packets dropped or lost, of those sent | % |
 | fps | game | frames shown | f/s |
 | stall_percent | game | frames with a delay over 100 ms or never shown | % |
@@ -34,7 +35,12 @@ import polars as pl
 
 from gameway.metrics.frames import COLUMNS, frame_metrics, frames_from
 from gameway.metrics.memo import once_per_results
-from gameway.metrics.network import capacity_mbps, loss_percent, rtt_metrics
+from gameway.metrics.network import (
+    capacity_mbps,
+    loss_percent,
+    queue_delay_metrics,
+    rtt_metrics,
+)
 from gameway.metrics.presence import presence
 from gameway.metrics.series import bitrates_from
 from gameway.metrics.source import competitors, finished_runs, streams
@@ -50,7 +56,7 @@ KINDS = {"dash": VIDEO, "short-tcp": "web", "tcp": "download"}
 PHASE_S, SETTLING_S, LEAVING_S, LEVEL_S = 190.0, 30.0, 10.0, 60.0
 SHORTEST = 0.05
 NAN = float("nan")
-OF_GAME = ("rtt_ms", "loss_percent", "fps", "stall_percent")
+OF_GAME = ("rtt_ms", "wait_ms", "loss_percent", "fps", "stall_percent")
 OF_VIDEO = (
     "level", "quality_mbps", "switches", "interruptions", "interrupted_s", "startup_s",
     "loading_percent",
@@ -172,11 +178,17 @@ class Players:
         """The pings of the run."""
         return self.run.table("pings")
 
+    @cached_property
+    def delays(self) -> pl.DataFrame:
+        """Histograms of the time in the queue."""
+        return self.run.table("queue_delay")
+
     def saw(self, game: str, window: Window) -> dict[str, float]:
         """What the player of a game saw in a window."""
         shown = frame_metrics(self.frames[game], window, window.length_s)
         return {
             "rtt_ms": rtt_metrics(self.pings, window)["rtt_mean_ms"],
+            "wait_ms": queue_delay_metrics(self.delays, game, window)["queue_delay_mean_ms"],
             "loss_percent": loss_percent(self.bins, game, window),
             "fps": shown["displayed_fps"],
             "stall_percent": shown["stall_100ms_percent"],

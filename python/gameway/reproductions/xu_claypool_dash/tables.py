@@ -30,6 +30,7 @@ COLUMNS: dict[str, str] = {
     "keeps, %": "game_keeps",
     "RTT alone, ms": "rtt_alone_ms",
     "RTT, ms": "rtt_ms",
+    "game waits, ms": "wait_ms",
     "lost, %": "loss_percent",
     "frames/s": "fps",
     "stalls over 100 ms, %": "stall_percent",
@@ -69,8 +70,8 @@ def sides(
     flows = pl.col("present").str.count_matches(r"\+")
     fullest = rows.filter(flows == flows.max())
     game = fullest.filter(kind=GAME).select(
-        *keys, "run", "repeat", "phase", "rtt_ms", "loss_percent", "fps", "stall_percent",
-        game_mbps="mbps",
+        *keys, "run", "repeat", "phase", "rtt_ms", "wait_ms", "loss_percent", "fps",
+        "stall_percent", game_mbps="mbps",
     )  # fmt: skip
     own = rows.filter(kind=GAME, present=GAME, phase=0).select(
         "run", game_alone_mbps="mbps", rtt_alone_ms="rtt_ms"
