@@ -121,8 +121,12 @@ def ratios(means: pl.DataFrame) -> Any:
     )
     queues, capacities = ordered(cells["queue"]), ordered(cells["capacity"])[::-1]
     axis = alt.Axis(labelAngle=0, grid=False, domain=False, ticks=False)
+    # A gateway beside the queue gets a line of its own.
+    lines = alt.Axis(
+        labelAngle=0, grid=False, domain=False, ticks=False, labelExpr="split(datum.label, ', ')"
+    )
     base = alt.Chart().encode(
-        alt.X("queue:N", sort=queues, title="Queue", axis=axis),
+        alt.X("queue:N", sort=queues, title="Queue", axis=lines),
         alt.Y("capacity:N", sort=capacities, title=None, axis=axis),
     )
     base = base.properties(width=CELL_WIDTH * len(queues), height=CELL_HEIGHT * len(capacities))
@@ -154,12 +158,13 @@ def kept(means: pl.DataFrame, panel: str, shape: str) -> Any:
     axis = alt.Axis(tickCount=5)
     shapes, panels = ordered(means[shape]), means[panel].unique(maintain_order=True).to_list()
     controllers = means["controller"].unique(maintain_order=True).to_list()
+    told = _wrapped(8) if len(shapes) > 1 else None
     base = alt.Chart().properties(width=WIDTH, height=WIDTH)
     points = base.mark_point(filled=True, size=80, opacity=0.9, clip=True).encode(
         alt.X("game:Q", title="Game keeps (%)", scale=scale, axis=axis),
         alt.Y("video:Q", title="Viewer keeps (%)", scale=scale, axis=axis),
         alt.Color("controller:N", sort=controllers, title=None, legend=_wrapped(8)),
-        alt.Shape(f"{shape}:N", sort=shapes, title=shape.capitalize(), legend=_wrapped(8)),
+        alt.Shape(f"{shape}:N", sort=shapes, title=shape.capitalize(), legend=told),
         tooltip=["controller:N", f"{panel}:N", f"{shape}:N", "game:Q", "video:Q"],
     )
     diagonal = pl.DataFrame({"game": [0.0, most], "video": [0.0, most]})
