@@ -36,11 +36,10 @@ fn a_steady_link_carries_a_level_below_the_highest_within_nine_tenths() {
             let early: Vec<f64> = levels(&run, 0.0).into_iter().take(6).collect();
             assert_eq!(early.iter().copied().fold(0.0, f64::max), first, "{capacity}: {early:?}");
             let shown = levels(&run, 60.0);
-            assert!(
-                shown.len() >= 14 && shown.iter().all(|one| [level, level + 1.0].contains(one)),
-                "{capacity}: {shown:?}"
-            );
-            assert!(mean(&shown) < level + 0.5, "{capacity}: {shown:?}");
+            assert!(shown.len() >= 14, "{capacity}: {shown:?}");
+            assert!(shown.iter().all(|one| (one - level).abs() <= 1.0), "{capacity}: {shown:?}");
+            let off = mean(&shown) - level;
+            assert!((-0.3..0.5).contains(&off), "{capacity}: {shown:?}");
             assert_eq!(run.count("video", "interrupted"), 0);
             assert_eq!(run.count("video", "playback-started"), 1);
         }
