@@ -112,11 +112,11 @@ def test_a_stream_that_does_not_react_leaves_the_video_what_fits(
 ) -> None:
     own = measures.rows(parts["paper"]).filter(controller="fixed", phase=1)
     tight, wide = (own.filter(capacity=capacity) for capacity in ("15 Mb/s", "35 Mb/s"))
-    # 15 - 12 Mb/s carries the lowest level and no other; 35 - 12 every one of them in time.
+    # 15 - 12 Mb/s carries the lowest level and no other; 35 - 12 every one, most of them too late.
     for quality in tight.filter(kind="video")["quality_mbps"]:
         assert 2.0 <= quality < 2.5
     for quality in wide.filter(kind="video")["quality_mbps"]:
-        assert 8.0 < quality <= 17.5
+        assert 6.0 < quality <= 14.0
     for mbps in own.filter(kind="game")["mbps"]:
         assert 10.0 < mbps < 12.5
     ratios = measures.difference_ratio(own).join(own.filter(kind="game"), on="run")

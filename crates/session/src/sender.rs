@@ -11,8 +11,7 @@
 //! A frame is skipped (not encoded, and not numbered) while too many frames wait in the pacer. libwebrtc
 //! bounds that queue to two seconds, for conversation; Pudica's pacing leaves at most one frame behind.
 //! A game frame that waits longer than a stall is worth nothing, so the bound is 100 ms of frames.
-//! A frame that is due while one is being encoded is captured when that is done, if it is half an interval late at
-//! most, and skipped otherwise.
+//! A frame that is due while one is being encoded is captured when that is done, if half an interval late at most.
 //!
 //! # Key frames
 //! At most one request is honoured at a time. One that the receiver made before it could see the last
@@ -152,7 +151,7 @@ impl Sender {
         std::mem::take(&mut self.encode_wanted).then_some(request)
     }
 
-    /// The frame last asked for is encoded, and cut into packets; poll for packets afterwards.
+    /// The frame last asked for is encoded and cut; poll for packets afterwards.
     pub fn on_encoded(&mut self, now: Instant, train: &Train, key_frame: bool) {
         let Some((request, target)) = self.encoding.take() else { return };
         if key_frame {
@@ -187,8 +186,7 @@ impl Sender {
         }
     }
 
-    /// What a model makes of the frame that is to be encoded now, if any, and whether that is a key frame; give it to
-    /// [`Self::on_encoded`] when an encoder would be done.
+    /// What a model makes of the frame that is to be encoded now, if any: for [`Self::on_encoded`], when it is done.
     pub fn encode_by(&mut self, encoder: &mut EncoderModel) -> Option<(Train, bool)> {
         let request = self.poll_encode()?;
         let encoded = encoder.next_frame(request.rate, request.key_frame);
@@ -198,9 +196,8 @@ impl Sender {
 
     /// Has a model encode the frame that is to be encoded now, if any, in no time.
     pub fn encode_with(&mut self, now: Instant, encoder: &mut EncoderModel) {
-        if let Some((train, key_frame)) = self.encode_by(encoder) {
-            self.on_encoded(now, &train, key_frame);
-        }
+        let Some((train, key_frame)) = self.encode_by(encoder) else { return };
+        self.on_encoded(now, &train, key_frame);
     }
 
     /// The receiver has begun anew and knows nothing: the next frame is a key frame.
