@@ -103,6 +103,9 @@ Source = Annotated[
 Pcap = Annotated[
     bool, typer.Option("--pcap", help="Keep the headers of all packets of live runs: pcapng.")
 ]
+Film = Annotated[
+    str, typer.Option(help="What live videos show: `scenes` (generated) or `file:VIDEO`.")
+]
 NoReport = Annotated[bool, typer.Option("--no-report", help="Leave out the HTML report.")]
 
 
@@ -120,6 +123,7 @@ def run_command(
     no_report: NoReport = False,
     source: Source = LiveOptions.source,
     pcap: Pcap = False,
+    film: Film = LiveOptions.film,
 ) -> None:
     """Run an experiment file and write its report.
 
@@ -130,7 +134,7 @@ def run_command(
 
     Next: open the report, or read the tables in Python with `gameway.Results.open("results/try")`.
     """
-    live = LiveOptions(source, pcap)
+    live = LiveOptions(source, pcap, film)
     Sweep(file, on, runs, settings, parts, jobs, folder, not no_report, live).carry_out()
 
 
@@ -146,6 +150,7 @@ def reproduce(
     no_report: NoReport = False,
     source: Source = LiveOptions.source,
     pcap: Pcap = False,
+    film: Film = LiveOptions.film,
 ) -> None:
     """Run an experiment that comes with Gameway: a paper's matrix, beside its published figures.
 
@@ -157,7 +162,7 @@ def reproduce(
     Next: open the report; published and simulated values stand side by side, with the difference.
     """
     found = library.find(name)
-    live = LiveOptions(source, pcap)
+    live = LiveOptions(source, pcap, film)
     Sweep(found, on, runs, settings, parts, jobs, folder, not no_report, live).carry_out()
 
 

@@ -34,6 +34,8 @@ class LiveOptions:
     """What is streamed: `scene`, `x11:COMMAND` or `file:PATH`."""
     pcap: bool = False
     """Whether the headers of all packets are kept, as the link saw them."""
+    film: str = "scenes"
+    """What competitors of kind "dash" show: `scenes` or `file:PATH`."""
 
 
 def _nothing_more(_experiment: Experiment, _runs: list[Run]) -> None:
@@ -70,7 +72,7 @@ def driver(on: str, live: LiveOptions | None = None) -> Driver:
         if live not in {None, LiveOptions()}:
             hint = "give --on live, too"
             raise InputError(
-                "a source and a capture are of live runs", field="on", value=on, hint=hint
+                "a source, a capture and a film are of live runs", field="on", value=on, hint=hint
             )
         return SIMULATOR
     if on == On.live:

@@ -23,6 +23,7 @@ from gameway.drivers import SIMULATOR
 from gameway.errors import GamewayError
 from gameway.live.plan import plan_of
 from gameway.live.video import films, player, tables, videos
+from gameway.live.video.content import Content
 from gameway.metrics import video_table
 
 if TYPE_CHECKING:
@@ -57,10 +58,10 @@ def cache(tmp_path_factory: pytest.TempPathFactory) -> Any:
         yield folder
 
 
-def film() -> films.Film:
+def film(content: Content | None = None) -> films.Film:
     (run,) = gw.expand(gw.loads(FILM))
     plan = plan_of(run.spec)
-    return videos.film_of(plan, plan.videos[0])
+    return videos.film_of(plan, plan.videos[0], content)
 
 
 @needs_ffmpeg
@@ -102,6 +103,31 @@ def test_a_film_is_what_the_ladder_says_and_made_once(cache: Path, tmp_path: Pat
     assert len(packets) == 30
     assert packets[0].startswith("6.000000,K")
     assert not any("K" in packet for packet in packets[1:])
+
+
+@needs_ffmpeg
+def test_a_recording_is_a_film_of_its_own(tmp_path: Path) -> None:
+    recording = tmp_path / "game.mkv"
+    subprocess.run(
+        ["ffmpeg", "-v", "error", "-f", "lavfi", "-i", "testsrc=size=320x240:rate=60:duration=1",
+         "-c:v", "mjpeg", str(recording)],
+        check=True,
+    )  # fmt: skip
+    own = film(Content.parse(f"file:{recording}"))
+    assert own.key != film().key
+    films.make(own, print)
+    sizes = films.sizes(own)
+    assert [len(row) for row in sizes] == [120, 120, 120]
+    # One second again and again: every segment is like the one before, as the scenes' are not.
+    lowest = sizes[0][5:55]
+    assert max(lowest) < 1.5 * min(lowest)
+    recording.write_bytes(b"no video")
+    with pytest.raises(GamewayError, match="ffmpeg made no video"):
+        films.make(film(Content(recording.rename(tmp_path / "broken.mkv"))), print)
+    with pytest.raises(gw.InputError, match=r"--film: .*broken\.mp4.* is no file"):
+        Content.parse(f"file:{tmp_path}/broken.mp4")
+    with pytest.raises(gw.InputError, match=r"is no content; give scenes or file:VIDEO"):
+        Content.parse("bunny")
 
 
 @needs_ffmpeg

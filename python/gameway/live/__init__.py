@@ -17,6 +17,7 @@ from gameway.live import limits, namespaces, offers
 from gameway.live.plan import plan_of
 from gameway.live.sources import How, Source
 from gameway.live.video import films, player, videos
+from gameway.live.video.content import SCENES, Content
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -54,6 +55,8 @@ def _facts(how: How) -> dict[str, Any]:
     from gameway.live import lateness  # noqa: PLC0415 (as below)
 
     found = offers.facts() | {"lateness_bound_ns": lateness.BOUND_NS, "source": how.source.fact()}
+    if how.film is not None:
+        found["film"] = how.film.fact()
     return {"live": found}
 
 
@@ -72,14 +75,14 @@ def _run_one(how: How, spec: dict[str, Any], recorded: dict[str, Any], target: P
     run_one(spec, recorded, target, how)
 
 
-def _prepare(runs: list[Run], tell: Callable[[str], None]) -> None:
+def _prepare(how: How, runs: list[Run], tell: Callable[[str], None]) -> None:
     from gameway.live.run import prepare  # noqa: PLC0415 (as above)
 
     prepare()
     for run in runs:
         own = plan_of(run.spec)
         for video in own.videos:
-            films.make(videos.film_of(own, video), tell)
+            films.make(videos.film_of(own, video, how.film), tell)
 
 
 def _stop() -> None:
@@ -90,14 +93,15 @@ def _stop() -> None:
 
 def live_driver(options: LiveOptions) -> Driver:
     """Give the driver of live runs that are done so; InputError if they cannot be."""
-    how = How(Source.parse(options.source), options.pcap)
+    film = None if options.film == SCENES else Content.parse(options.film)
+    how = How(Source.parse(options.source), options.pcap, film)
     return Driver(
         On.live,
         partial(_run_one, how),
         check=partial(_check, how),
         facts=partial(_facts, how),
         most_jobs=1,
-        prepare=_prepare,
+        prepare=partial(_prepare, how),
         stop=_stop,
         expected=_expected,
     )

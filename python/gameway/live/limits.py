@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from gameway import _core
 from gameway.fields import places
 from gameway.live import offers
-from gameway.live.video import films
+from gameway.live.video.content import FRAME_RATE
 from gameway.parts import Competitor, Path, Stream, plain
 
 if TYPE_CHECKING:
@@ -133,8 +133,8 @@ def _of_video(at: At, competitor: Competitor) -> Iterator[Refusal]:
             hint = f"segments are as large as the encoder makes them: leave this out; {SIMULATE}"
             yield (*at, key), ON_LIVE, plain(getattr(competitor, key)), hint
     for index, length in places(competitor.segment_length):
-        if _core.parse_duration(length) * films.FRAME_RATE % 10**9:
-            hint = f"it has whole frames at {films.FRAME_RATE} a second, as 500 ms; {SIMULATE}"
+        if _core.parse_duration(length) * FRAME_RATE % 10**9:
+            hint = f"it has whole frames at {FRAME_RATE} a second, as 500 ms; {SIMULATE}"
             yield (*at, "segment_length", *index), ON_LIVE, length, hint
     for index, ladder in places(competitor.ladder) if competitor.ladder is not None else []:
         for size in ladder:

@@ -69,7 +69,8 @@ def _carry_out(own: Plan, how: How, target: Path) -> None:
     for name, table in merge(found).items():
         table.write_parquet(target / f"{name}.parquet")
     for video in own.videos:
-        videos.write_sizes(videos.film_of(own, video), target / videos.sizes_name(video["name"]))
+        film = videos.film_of(own, video, how.film)
+        videos.write_sizes(film, target / videos.sizes_name(video["name"]))
     for packets in parts.glob(f"{LINK}/packets.*"):
         packets.rename(target / packets.name)
     shutil.rmtree(parts)
@@ -156,7 +157,8 @@ class Stage:
             host.may_end = bool(stream.get("stop"))
         self._servers()
         for video in self.plan.videos:
-            config = videos.player_config(self.plan, video, place)
+            film = videos.film_of(self.plan, video, self.how.film)
+            config = videos.player_config(self.plan, video, film, place)
             player = self._part(f"{PLAYER}-{video['name']}", PLAYER, "client", config)
             player.may_end = bool(video.get("stop"))
         self._wait_ready()
@@ -225,7 +227,7 @@ class Stage:
             self._server(one, command, plan.IPERF_PORT, may_end=True)
         for one in self.plan.videos:
             own = self._folder(f"{server.NAME}-{one['name']}")
-            film = films.kept(videos.film_of(self.plan, one))
+            film = films.kept(videos.film_of(self.plan, one, self.how.film))
             for words in server.routes(self.plan, one):
                 self.ends.execute("server", words)
             self._server(one, server.command(self.plan, one, film, own), plan.HTTP_PORT)

@@ -18,10 +18,13 @@ import shutil
 from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from gameway.errors import InputError
 from gameway.live import offers
+
+if TYPE_CHECKING:
+    from gameway.live.video.content import Content
 
 OPTION = "--source"
 HINT = 'give scene, x11:COMMAND ("x11:crispy-doom -window -geometry 1280x720") or file:VIDEO'
@@ -73,9 +76,7 @@ class Source:
             self._check_program()
         elif self.path is not None:
             offers.check_tools(["ffmpeg"])
-            if not self.path.is_file():
-                hint = "give the path of a video"
-                raise InputError("is no file", file=OPTION, value=str(self.path), hint=hint)
+            existing_video(OPTION, str(self.path))
 
     def _check_program(self) -> None:
         name = self.command[0]
@@ -90,9 +91,7 @@ class Source:
         if self.kind is Kind.x11:
             return f"x11:{shlex.join(self.command)}"
         if self.path is not None:
-            with self.path.open("rb") as video:
-                digest = hashlib.file_digest(video, "sha256").hexdigest()
-            return f"file:{self.path.name} sha256:{digest}"
+            return video_fact(self.path)
         return self.kind.value
 
     def config(self, display: str | None) -> dict[str, Any]:
@@ -104,6 +103,22 @@ class Source:
         return {"kind": "scene"}
 
 
+def existing_video(option: str, name: str) -> Path:
+    """Give the place of a video that an option names; InputError if there is none."""
+    path = Path(name).absolute()
+    if not path.is_file():
+        hint = "give the path of a video"
+        raise InputError("is no file", file=option, value=str(path), hint=hint)
+    return path
+
+
+def video_fact(path: Path) -> str:
+    """Say which video it is: by its content, so that another of the same name is another."""
+    with path.open("rb") as video:
+        digest = hashlib.file_digest(video, "sha256").hexdigest()
+    return f"file:{path.name} sha256:{digest}"
+
+
 @dataclass(frozen=True)
 class How:
     """What a live run does that is not of its experiment."""
@@ -112,6 +127,8 @@ class How:
     """What is streamed."""
     pcap: bool = False
     """Whether the headers of all packets are kept."""
+    film: Content | None = None
+    """What videos show; the generated scenes if nothing is said."""
 
 
 BUILT_IN = How()

@@ -1,7 +1,7 @@
 """Real videos to be served: encoded once with ffmpeg, cut into segments, and kept in a cache.
 
-A minute of generated scenes, busy and calm by turns, is encoded for each level of a ladder (x264,
-key frames at the segments' borders only). It is repeated, without being encoded again, to the
+A minute of its content is encoded for each level of a ladder (x264, key frames at the segments'
+borders only). It is repeated, without being encoded again, to the
 length that a run needs, and cut into CMAF segments with a manifest (ISO/IEC 23009-1). Each level is
 whole in the cache or not there, so an interrupted call goes on where it was.
 
@@ -25,12 +25,12 @@ from xml.etree import ElementTree as ET  # of a file that ffmpeg wrote
 
 from gameway import _core
 from gameway.errors import GamewayError
+from gameway.live.video.content import FRAME_RATE, GENERATED, Content
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-FRAME_RATE = 30
-SCENE_S = 60
+CONTENT_S = 60
 """What is encoded; longer videos repeat it."""
 LONGEST_BUFFER_S = 60
 """The furthest that a player looks ahead: dash.js at the highest level of a long video."""
@@ -40,12 +40,6 @@ ENDLESS_S = 3600
 """What a manifest says of a video without an end: long, as the simulator's is."""
 MANIFEST = "manifest.mpd"
 NAMESPACE = "urn:mpeg:dash:schema:mpd:2011"
-SCENE = (
-    f"testsrc2=size={{width}}x{{height}}:rate={FRAME_RATE},"
-    "noise=alls=16:allf=t:enable='lt(mod(t,24),12)',"
-    "noise=alls=28:allf=t:enable='gte(mod(t,24),12)'"
-)
-"""Twelve seconds calm, twelve busy: sizes of segments differ, as those of a film do."""
 ENCODING = ("-c:v", "libx264", "-preset", "veryfast", "-pix_fmt", "yuv420p", "-bf", "0",
             "-sc_threshold", "0", "-an")  # fmt: skip
 PEAK = 1.2
@@ -62,9 +56,10 @@ class Film:
     length_s: int
     """Of what there is to fetch."""
     endless: bool
+    content: Content
 
     @classmethod
-    def of(cls, competitor: dict[str, Any], open_ns: int) -> Film:
+    def of(cls, competitor: dict[str, Any], open_ns: int, content: Content) -> Film:
         """What a competitor needs that is open for so long."""
         given = competitor.get("ladder")
         levels = _core.default_ladder() if given is None else [_level(*it) for it in given.items()]
@@ -78,12 +73,13 @@ class Film:
         segments = math.ceil(wanted_s * 1e9 / segment_ns)
         length_s = math.ceil(segments * segment_ns / 1e9)
         ordered = tuple(sorted(levels, key=lambda level: level[2]))
-        return cls(ordered, segment_ns, length_s, endless=length is None)
+        return cls(ordered, segment_ns, length_s, endless=length is None, content=content)
 
     @property
     def key(self) -> str:
         """What its encoded minute is called: the same words, the same pictures."""
-        said = json.dumps([self.levels, self.segment_ns, SCENE, SCENE_S, ENCODING, PEAK])
+        shows = GENERATED if self.content.path is None else self.content.fact()
+        said = json.dumps([self.levels, self.segment_ns, shows, CONTENT_S, ENCODING, PEAK])
         return hashlib.sha256(said.encode()).hexdigest()[:16]
 
     @property
@@ -149,14 +145,14 @@ def sizes(film: Film) -> list[list[int]]:
 
 def _encode(film: Film, level: tuple[int, int, int], target: Path) -> None:
     width, height, rate = level
-    scene = SCENE.format(width=film.levels[-1][0], height=film.levels[-1][1])
+    content = film.content.words(film.levels[-1][:2])
     segment_s = film.segment_ns / 1e9
     frames = round(segment_s * FRAME_RATE)
-    seconds = math.ceil(SCENE_S / segment_s) * segment_s
+    seconds = math.ceil(CONTENT_S / segment_s) * segment_s
     most = round(PEAK * rate)
     part = target.with_suffix(".part.mp4")
     _ffmpeg(
-        "-f", "lavfi", "-i", scene, "-t", str(seconds), "-vf", f"scale={width}:{height}",
+        *content, "-t", str(seconds), "-vf", f"fps={FRAME_RATE},scale={width}:{height}",
         *ENCODING, "-b:v", str(rate), "-maxrate", str(most),
         "-bufsize", str(round(most * segment_s / 4)), "-g", str(frames), "-keyint_min", str(frames),
         "-y", str(part),

@@ -9,6 +9,7 @@ from gameway import _core
 from gameway.live.competitors import Interval
 from gameway.live.plan import HTTP_PORT
 from gameway.live.video import films
+from gameway.live.video.content import Content
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -28,15 +29,17 @@ RULES = {
 SIZES_HEAD = ("level", "segment", "bytes")
 
 
-def film_of(plan: Plan, video: dict[str, Any]) -> films.Film:
+def film_of(plan: Plan, video: dict[str, Any], content: Content | None) -> films.Film:
     """What a video of a run plays."""
     span = plan.span(video)
-    return films.Film.of(video, span.stop_ns - span.start_ns)
+    return films.Film.of(video, span.stop_ns - span.start_ns, content or Content())
 
 
-def player_config(plan: Plan, video: dict[str, Any], place: Place) -> dict[str, Any]:
+def player_config(
+    plan: Plan, video: dict[str, Any], film: films.Film, place: Place
+) -> dict[str, Any]:
     """What the player of a video is told."""
-    film, span = film_of(plan, video), plan.span(video)
+    span = plan.span(video)
     record = plan.spec.get("record") or {}
     interval = record.get("controller_interval") or DEFAULT_INTERVAL
     return {
