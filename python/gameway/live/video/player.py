@@ -44,7 +44,7 @@ def why_not() -> list[str]:
     try:
         import playwright  # noqa: F401, PLC0415 (an extra)
     except ImportError:
-        how = "pip install 'gameway[player]'"
+        how = "pip install playwright"
         lacking.append(MISSING.format(what="Playwright", how=how))
     return lacking
 
