@@ -11,7 +11,7 @@
 //! A frame is skipped (not encoded, and not numbered) while too many frames wait in the pacer. libwebrtc
 //! bounds that queue to two seconds, for conversation; Pudica's pacing leaves at most one frame behind.
 //! A game frame that waits longer than a stall is worth nothing, so the bound is 100 ms of frames.
-//! A frame that is due while one is being encoded is captured when that is done, if half an interval late at most.
+//! A frame due while one is being encoded is captured when that is done; over half an interval late it is skipped.
 //!
 //! # Key frames
 //! At most one request is honoured at a time. One that the receiver made before it could see the last

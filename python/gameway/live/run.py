@@ -223,22 +223,22 @@ class Stage:
 
     def _servers(self) -> None:
         for one in self.plan.transfers:
-            command = competitors.server_command(self.plan, one)
-            self._server(one, command, plan.IPERF_PORT, may_end=True)
+            self._server(one, competitors.server_command(self.plan, one), may_end=True)
         for one in self.plan.videos:
             own = self._folder(f"{server.NAME}-{one['name']}")
             film = films.kept(videos.film_of(self.plan, one, self.how.film))
             for words in server.routes(self.plan, one):
                 self.ends.execute("server", words)
-            self._server(one, server.command(self.plan, one, film, own), plan.HTTP_PORT)
+            self._server(one, server.command(self.plan, one, film, own))
+        ports = dict.fromkeys((one["name"] for one in self.plan.videos), plan.HTTP_PORT)
+        for name, started in self.servers.items():
+            port = ports.get(name, plan.IPERF_PORT)
+            self.supervisor.wait_listening(started, port, self.epoch_ns)
 
-    def _server(
-        self, one: dict[str, Any], command: list[str], port: int, *, may_end: bool = False
-    ) -> None:
+    def _server(self, one: dict[str, Any], command: list[str], *, may_end: bool = False) -> None:
         inside = self.ends.command("server", command)
-        started = self.supervisor.start(f"{one['name']}-server", inside, may_end=may_end)
-        self.servers[one["name"]] = started
-        self.supervisor.wait_listening(started, port, self.epoch_ns)
+        name = one["name"]
+        self.servers[name] = self.supervisor.start(f"{name}-server", inside, may_end=may_end)
 
     def _route_ecn(self) -> None:
         for one in self.plan.competitors:

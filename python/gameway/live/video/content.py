@@ -23,7 +23,7 @@ SCENES = "scenes"
 FILE = "file:"
 FRAME_RATE = 30
 GENERATED = (
-    "testsrc2=size={width}x{height}:rate=30,"
+    f"testsrc2=size={{width}}x{{height}}:rate={FRAME_RATE},"
     "noise=alls=16:allf=t:enable='lt(mod(t,24),12)',"
     "noise=alls=28:allf=t:enable='gte(mod(t,24),12)'"
 )

@@ -57,6 +57,7 @@ def check() -> None:
 
 def play(config_json: str, ready: Callable[[list[str]], None]) -> str:
     """Run the part: open the video at its start, close it at its stop, write the tables."""
+    check()
     from playwright.sync_api import Error, sync_playwright  # noqa: PLC0415 (an extra)
 
     from gameway.live.video import tables  # noqa: PLC0415 (polars is heavy)
@@ -78,7 +79,7 @@ def _show(
     # A profile of its own, on disk: with the cache that a viewer's browser has.
     browser = playwright.chromium.launch_persistent_context(
         f"{config['folder']}/profile",
-        executable_path=_chromium(),
+        executable_path=shutil.which("chromium"),
         args=list(FLAGS),
         viewport={"width": WIDTH, "height": HEIGHT},
     )
@@ -92,13 +93,6 @@ def _show(
     if failures:
         raise GamewayError(f"the player's page failed: {failures[0]}")
     return told
-
-
-def _chromium() -> str:
-    found = shutil.which("chromium")
-    if found is None:
-        raise GamewayError(MISSING.format(what="chromium", how="apt install chromium"))
-    return found
 
 
 def _load(page: Page, address: str) -> None:
