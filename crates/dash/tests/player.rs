@@ -407,7 +407,8 @@ fn holds(settings: Settings, capacity: Vec<Rate>) {
 }
 
 /// Once two segments are there, a level is taken up only if its next segment comes while 0.7 of the buffer
-/// plays: at the moment when its initialization is asked for.
+/// plays: at the moment when its initialization is asked for. One that the browser's cache has is not asked
+/// for here: then the level shows in the next segment only.
 fn rises_leave_time(seen: &Seen) {
     let (mut level, mut segments) = (0, 0);
     for (request, state) in &seen.asked {
@@ -419,7 +420,10 @@ fn rises_leave_time(seen: &Seen) {
                 assert!(new <= level || segments <= 2 || fits, "{new} of {most} kb/s");
                 level = new;
             }
-            RequestKind::Segment { .. } => segments += 1,
+            RequestKind::Segment { level: of_it, .. } => {
+                level = of_it;
+                segments += 1;
+            }
             RequestKind::Manifest => {}
         }
     }
