@@ -11,6 +11,7 @@ mod parse;
 mod queue_size;
 mod rate;
 mod time;
+mod video_codec;
 
 pub use bytes::Bytes;
 pub use ecn::Ecn;
@@ -18,3 +19,4 @@ pub use parse::{Ratio, UnitError};
 pub use queue_size::QueueSize;
 pub use rate::Rate;
 pub use time::{Duration, Instant, ReceiverInstant};
+pub use video_codec::VideoCodec;

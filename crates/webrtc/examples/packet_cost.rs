@@ -2,7 +2,7 @@
 //! of ours; a media packet of 1200 B is written, protected, taken, unprotected and read, without sockets between.
 #![expect(clippy::disallowed_methods, reason = "this program measures real time")]
 
-use gameway_units::{Ecn, Instant};
+use gameway_units::{Ecn, Instant, VideoCodec};
 use gameway_webrtc::{
     ClientConfig, Event, Extensions, HostConfig, Identity, Peer, RtpHeader, RtpPacket, Secrets,
 };
@@ -29,9 +29,10 @@ fn main() -> Result<(), Box<dyn Error>> {
     let (host_address, client_address) = ("10.0.0.1:1".parse()?, "10.0.0.2:2".parse()?);
     let now = Instant::ZERO;
     let identity = Identity::generate()?;
+    let (codec, candidates) = (VideoCodec::H264, vec![host_address]);
     let client_config =
-        ClientConfig { identity: identity.clone(), arrival_times: true, export_keys: true };
-    let host_config = HostConfig { identity, candidates: vec![host_address], export_keys: true };
+        ClientConfig { identity: identity.clone(), codec, arrival_times: true, export_keys: true };
+    let host_config = HostConfig { identity, candidates, h265: false, export_keys: true };
     let (mut client, offer) = Peer::offer(now, &client_config, Secrets::from_system());
     let (mut host, answer) = Peer::answer(now, &host_config, Secrets::from_system(), &offer)?;
     client.accept_answer(now, &answer)?;

@@ -77,6 +77,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     let config = HostConfig {
         identity: Identity::generate()?,
         candidates: vec![socket.address()],
+        h265: false,
         export_keys: false,
     };
     let signaling =

@@ -70,7 +70,10 @@ async fn send(method: &Method, uri: &Uri, token: &str, body: &str) -> io::Result
     let host = uri.host().unwrap_or_default();
     let port = uri.port_u16().unwrap_or(80);
     let host = host.trim_start_matches('[').trim_end_matches(']');
-    let stream = TcpStream::connect((host, port)).await?;
+    let stream = TcpStream::connect((host, port)).await.map_err(|error| {
+        let hint = "is `gameway host` running there, and its port open?";
+        io::Error::new(error.kind(), format!("{uri}: {error}; {hint}"))
+    })?;
     let (mut sender, connection) = hyper::client::conn::http1::handshake(TokioIo::new(stream))
         .await
         .map_err(io::Error::other)?;

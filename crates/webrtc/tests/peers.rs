@@ -4,11 +4,11 @@ mod support;
 
 use gameway_control::{FrameId, PacketKind, SequenceNumber};
 use gameway_session::{FeedbackPacket, MediaPacket, ReceivedPacket};
-use gameway_units::{Duration, Ecn, Instant, ReceiverInstant};
+use gameway_units::{Duration, Ecn, Instant, ReceiverInstant, VideoCodec};
 use gameway_webrtc::feedback::rfc8888::{self, CongestionFeedback, FeedbackReader};
 use gameway_webrtc::frame_extension::{FrameExtension, MediaPacketReader};
-use gameway_webrtc::{Delivery, Event, Extensions, RtpHeader, RtpPacket};
-use support::{Weather, World};
+use gameway_webrtc::{Delivery, Event, Extensions, Peer, RtpHeader, RtpPacket, Secrets};
+use support::{Weather, World, client_config, host_config};
 
 /// The `number`th packet of a stream of frames with 4 packets each.
 fn media_packet(number: u64) -> MediaPacket {
@@ -130,4 +130,40 @@ fn messages_pass_on_channels_of_both_sides() {
     assert_eq!(data(&world.host.events), [("input".to_owned(), b"left".to_vec())]);
     let expected = [("control".to_owned(), vec![]), ("control".to_owned(), vec![9; 40_000])];
     assert_eq!(data(&world.client.events), expected);
+}
+
+#[test]
+fn h265_is_agreed_on_where_the_client_asks_for_it_and_the_host_has_it() {
+    let client = gameway_webrtc::ClientConfig { codec: VideoCodec::H265, ..client_config() };
+    for h265 in [true, false] {
+        let host = gameway_webrtc::HostConfig { h265, ..host_config() };
+        let now = Instant::ZERO;
+        let (mut peer, offer) = Peer::offer(now, &client, Secrets::new([1; 32]));
+        assert!(offer.contains("H265/90000") && !offer.contains("H264"), "{offer}");
+        let (host, answer) = Peer::answer(now, &host, Secrets::new([2; 32]), &offer).unwrap();
+        peer.accept_answer(now, &answer).unwrap();
+        for terms in [host.negotiated(), peer.negotiated()] {
+            let codec = terms.video.map(|_| terms.video_codec);
+            assert_eq!(codec, h265.then_some(VideoCodec::H265), "{answer}");
+        }
+    }
+}
+
+#[test]
+fn who_offers_both_codecs_gets_h264() {
+    let both = |offer: String| {
+        let h264 = "a=rtpmap:96 H264/90000\r\n";
+        offer
+            .replace(" 96 97 98\r\n", " 99 96 97 98\r\n")
+            .replace(h264, &format!("a=rtpmap:99 H265/90000\r\n{h264}"))
+    };
+    let host = gameway_webrtc::HostConfig { h265: true, ..host_config() };
+    let (_, offer) = Peer::offer(Instant::ZERO, &client_config(), Secrets::new([1; 32]));
+    let offer = both(offer);
+    assert!(offer.contains("rtpmap:99 H265"), "{offer}");
+    let (host, _) = Peer::answer(Instant::ZERO, &host, Secrets::new([2; 32]), &offer).unwrap();
+    assert_eq!(
+        (host.negotiated().video, host.negotiated().video_codec),
+        (Some(96), VideoCodec::H264)
+    );
 }

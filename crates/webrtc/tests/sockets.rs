@@ -115,7 +115,7 @@ fn host_loop(
 ) {
     let identity = Identity::generate().unwrap();
     let candidates = vec![socket.address()];
-    let config = HostConfig { identity, candidates, export_keys: false };
+    let config = HostConfig { identity, candidates, h265: false, export_keys: false };
     let mut session: Option<(String, Peer)> = None;
     let (mut next, mut sequence) = (clock.now(), 0_u16);
     while !stop.load(Ordering::Relaxed) {
@@ -189,7 +189,12 @@ impl TestClient {
         let clock = MonotonicClock::starting_now();
         let socket = MediaSocket::bind(any("127.0.0.1"), clock).unwrap();
         let identity = Identity::generate().unwrap();
-        let config = ClientConfig { identity, arrival_times: true, export_keys: false };
+        let config = ClientConfig {
+            identity,
+            codec: gameway_units::VideoCodec::H264,
+            arrival_times: true,
+            export_keys: false,
+        };
         let (mut peer, offer) = Peer::offer(clock.now(), &config, Secrets::from_system());
         let session = post_offer(&host.url(), TOKEN, &offer).unwrap();
         peer.accept_answer(clock.now(), &session.answer).unwrap();

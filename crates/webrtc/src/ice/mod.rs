@@ -1,8 +1,10 @@
 //! ICE (RFC 8445): the host is lite and only answers; the client checks, nominates and keeps asking.
 //!
 //! The host has one socket with known addresses, so there is nothing to gather: it believes who knows
-//! this session's password, and sends to the address from which the newest nomination came. A client
-//! that moves to another address is therefore followed at its next check.
+//! this session's password, and sends to the address from which the newest nomination came. The client asks at all
+//! addresses that the host names, nominates the first that answers, and repeats the nomination until that is answered: before,
+//! the two might send on different ways, and refuse what comes on the other's. A client that moves to another address is
+//! followed at its next check.
 //!
 //! | constant | value | origin |
 //! |---|---|---|
@@ -13,7 +15,7 @@
 //!
 //! | deviation from RFC 8445 | why |
 //! |---|---|
-//! | checks nominate at once | the lite host has one address as a rule; the first that answers is used |
+//! | the first pair that answers is nominated, whatever its priority | waiting for a better one costs start-up time; both lead to the one socket |
 //! | no candidates of the client in its offer | a lite host sends no checks; it learns the address from the check |
 
 pub mod stun;
@@ -74,9 +76,17 @@ struct Checks {
     tie_breaker: u64,
     next: Instant,
     interval: Duration,
-    /// Transactions on their way, newest last.
-    open: VecDeque<(Transaction, SocketAddr)>,
+    /// Checks on their way, newest last.
+    open: VecDeque<Open>,
     secrets: Secrets,
+}
+
+/// A check that was not answered yet.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Open {
+    transaction: Transaction,
+    to: SocketAddr,
+    nominates: bool,
 }
 
 /// One side's ICE.
@@ -125,15 +135,12 @@ impl Ice {
         self.last_consent
     }
 
-    /// Takes a datagram that looks like STUN; the answer to send, if any.
+    /// Takes a datagram that looks like STUN; what to send then, if anything, before all else.
     pub(crate) fn handle(&mut self, now: Instant, pair: Pair, bytes: &[u8]) -> Option<Transmit> {
         let message = Message::parse(bytes)?;
         match message.class {
             Class::Request => self.on_request(now, pair, &message),
-            Class::Success => {
-                self.on_success(now, pair, &message);
-                None
-            }
+            Class::Success => self.on_success(now, pair, &message),
             Class::Indication | Class::Error => None,
         }
     }
@@ -165,20 +172,46 @@ impl Ice {
         Some(pair.transmit(answer, Ecn::NotEct))
     }
 
-    fn on_success(&mut self, now: Instant, pair: Pair, message: &Message<'_>) {
-        let Role::Controlling(checks) = &mut self.role else { return };
-        let asked = (message.transaction, pair.remote);
-        if !checks.open.contains(&asked) || !message.is_from_holder_of(&self.remote.password) {
-            return;
+    fn on_success(&mut self, now: Instant, pair: Pair, message: &Message<'_>) -> Option<Transmit> {
+        let Role::Controlling(checks) = &mut self.role else { return None };
+        let is_it = |open: &Open| open.transaction == message.transaction && open.to == pair.remote;
+        let place = checks.open.iter().position(is_it)?;
+        if !message.is_from_holder_of(&self.remote.password) {
+            return None;
         }
-        checks.open.retain(|open| *open != asked);
-        checks.interval = CONSENT;
-        checks.next = checks.next.max(now.saturating_add(CONSENT));
+        let answered = checks.open.remove(place)?;
         self.last_consent = Some(now);
-        self.local_address = Some(pair.local);
-        if self.selected.is_none() {
-            self.selected = Some(pair);
+        if answered.nominates {
+            self.local_address = Some(pair.local);
+            // What was asked before, here or elsewhere, is of no more interest.
+            checks.open.clear();
+            checks.interval = CONSENT;
+            checks.next = checks.next.max(now.saturating_add(CONSENT));
+            return None;
         }
+        if self.selected.is_some() {
+            return None;
+        }
+        self.local_address = Some(pair.local);
+        self.selected = Some(pair);
+        checks.interval = FIRST_CHECK;
+        checks.next = now.saturating_add(FIRST_CHECK);
+        self.check(pair.remote, true)
+    }
+
+    /// A check of a way, which nominates it or does not.
+    fn check(&mut self, to: SocketAddr, nominates: bool) -> Option<Transmit> {
+        let username = format!("{}:{}", self.remote.name, self.local.name);
+        let Role::Controlling(checks) = &mut self.role else { return None };
+        let transaction = checks.secrets.bytes();
+        let (password, tie_breaker) = (&self.remote.password, checks.tie_breaker);
+        let bytes =
+            stun::request(&transaction, &username, password, PRIORITY, tie_breaker, nominates);
+        if checks.open.len() == REMEMBERED {
+            checks.open.pop_front();
+        }
+        checks.open.push_back(Open { transaction, to, nominates });
+        Some(Transmit { from: self.local_address, to, ecn: Ecn::NotEct, bytes })
     }
 
     pub(crate) fn next_deadline(&self) -> Option<Instant> {
@@ -198,25 +231,100 @@ impl Ice {
         let unanswered = self.selected.is_some() && !checks.open.is_empty();
         checks.interval =
             if unanswered && checks.interval == CONSENT { SLOWEST_CHECK } else { checks.interval };
-        let username = format!("{}:{}", self.remote.name, self.local.name);
+        let interval = checks.interval;
+        checks.next = now.saturating_add(interval);
+        if interval < CONSENT {
+            checks.interval = (interval * 2).min(SLOWEST_CHECK);
+        }
         let targets = match self.selected {
             Some(pair) => vec![pair.remote],
             None => checks.candidates.clone(),
         };
+        let nominates = self.selected.is_some();
         for to in targets {
-            let transaction = checks.secrets.bytes();
-            let password = &self.remote.password;
-            let bytes =
-                stun::request(&transaction, &username, password, PRIORITY, checks.tie_breaker);
-            if checks.open.len() == REMEMBERED {
-                checks.open.pop_front();
+            let check = self.check(to, nominates);
+            out.extend(check);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const MILLISECOND: Duration = Duration::from_millis(1);
+
+    fn host(way: usize) -> SocketAddr {
+        SocketAddr::from(([10, 0, way as u8, 1], 8443))
+    }
+
+    /// The client is at another address on each way.
+    fn client(way: usize) -> SocketAddr {
+        SocketAddr::from(([10, 0, way as u8, 2], 40_000))
+    }
+
+    /// Two ways, each with its delay; the pairs that host and client have chosen after so many milliseconds, and how many
+    /// checks were sent. `lost` says which of the checks are.
+    fn choose(
+        delays: [i64; 2],
+        millis: i64,
+        lost: fn(usize) -> bool,
+    ) -> ([Option<usize>; 2], usize) {
+        let credentials = |name: &str| Credentials { name: name.into(), password: "p".repeat(24) };
+        let (ours, theirs) = (credentials("host"), credentials("client"));
+        let mut lite = Ice::lite(ours.clone(), theirs.clone());
+        let addresses = vec![host(0), host(1)];
+        let secrets = Secrets::new([7; 32]);
+        let mut asking = Ice::controlling(theirs, ours, addresses, Instant::ZERO, secrets);
+        let mut flying: Vec<(Instant, bool, usize, Vec<u8>)> = Vec::new();
+        let mut sent = 0;
+        for step in 0..millis {
+            let now = Instant::ZERO + MILLISECOND * step;
+            let mut out = VecDeque::new();
+            asking.handle_timeout(now, &mut out);
+            let (due, later) = flying.into_iter().partition(|(at, ..)| *at <= now);
+            flying = later;
+            for (_, to_host, way, bytes) in due {
+                if to_host {
+                    let pair = Pair { local: host(way), remote: client(way) };
+                    if let Some(answer) = lite.handle(now, pair, &bytes) {
+                        flying.push((now + MILLISECOND * delays[way], false, way, answer.bytes));
+                    }
+                } else {
+                    let pair = Pair { local: client(way), remote: host(way) };
+                    out.extend(asking.handle(now, pair, &bytes));
+                }
             }
-            checks.open.push_back((transaction, to));
-            out.push_back(Transmit { from: self.local_address, to, ecn: Ecn::NotEct, bytes });
+            for check in out {
+                let way = usize::from(check.to == host(1));
+                sent += 1;
+                if !lost(sent) {
+                    flying.push((now + MILLISECOND * delays[way], true, way, check.bytes));
+                }
+            }
         }
-        checks.next = now.saturating_add(checks.interval);
-        if self.selected.is_none() {
-            checks.interval = (checks.interval * 2).min(SLOWEST_CHECK);
+        let way = |pair: Option<Pair>, address: fn(usize) -> SocketAddr| {
+            pair.and_then(|pair| (0..2).find(|way| address(*way) == pair.remote))
+        };
+        ([way(lite.selected(), client), way(asking.selected(), host)], sent)
+    }
+
+    #[test]
+    fn both_choose_the_way_that_answered_first_whichever_was_asked_last() {
+        for (delays, chosen) in [([5, 5], 0), ([5, 9], 0), ([9, 5], 1), ([30, 2], 1), ([2, 30], 0)]
+        {
+            // Until the other way's check has come, too.
+            let (ways, _) = choose(delays, 100, |_| false);
+            assert_eq!(ways, [Some(chosen); 2], "{delays:?}");
         }
+    }
+
+    #[test]
+    fn a_nomination_that_is_lost_is_repeated_and_then_there_are_only_consents() {
+        // Both first checks come; of the nominations the first two are lost.
+        let (ways, sent) = choose([9, 5], 400, |sent| sent == 3 || sent == 4);
+        assert_eq!((ways, sent), ([Some(1); 2], 5));
+        let (_, sent) = choose([9, 5], 2_900, |sent| sent == 3 || sent == 4);
+        assert_eq!(sent, 6, "after 2.5 s the first consent check");
     }
 }

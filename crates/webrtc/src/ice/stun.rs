@@ -217,7 +217,7 @@ impl Writer {
     }
 }
 
-/// A connectivity check that also nominates (RFC 8445 section 7.1).
+/// A connectivity check (RFC 8445 section 7.1), which may nominate the way that it goes.
 #[must_use]
 pub fn request(
     transaction: &Transaction,
@@ -225,11 +225,14 @@ pub fn request(
     password: &str,
     priority: u32,
     tie_breaker: u64,
+    nominates: bool,
 ) -> Vec<u8> {
     let mut writer = Writer::new(0x0001, transaction);
     writer.attribute(USERNAME, username.as_bytes());
     writer.attribute(ICE_CONTROLLING, &tie_breaker.to_be_bytes());
-    writer.attribute(USE_CANDIDATE, &[]);
+    if nominates {
+        writer.attribute(USE_CANDIDATE, &[]);
+    }
     writer.attribute(PRIORITY, &priority.to_be_bytes());
     writer.finish(password)
 }
@@ -310,7 +313,7 @@ mod tests {
 
     #[test]
     fn any_changed_byte_is_noticed() {
-        let request = request(&[3; 12], "host:client", PASSWORD, 1, 2);
+        let request = request(&[3; 12], "host:client", PASSWORD, 1, 2, true);
         assert!(Message::parse(&request).unwrap().is_from_holder_of(PASSWORD));
         for at in 0..request.len() {
             let mut changed = request.clone();

@@ -9,7 +9,7 @@ use crate::ice::{Credentials, Ice};
 use crate::identity::Identity;
 use crate::sdp::{self, AnswerTerms, Description, Negotiated, OfferTerms};
 use crate::secrets::Secrets;
-use gameway_units::Instant;
+use gameway_units::{Instant, VideoCodec};
 use std::collections::VecDeque;
 use std::net::SocketAddr;
 
@@ -20,6 +20,8 @@ pub struct HostConfig {
     pub identity: Identity,
     /// Where we listen, as clients reach it; the best first.
     pub candidates: Vec<SocketAddr>,
+    /// Whether we can send H.265, too.
+    pub h265: bool,
     /// Lets [`Peer::exported_keys`] tell the keys. For debugging only.
     pub export_keys: bool,
 }
@@ -29,6 +31,8 @@ pub struct HostConfig {
 pub struct ClientConfig {
     /// Our certificate.
     pub identity: Identity,
+    /// How the video is to be coded.
+    pub codec: VideoCodec,
     /// Ask for leave to report arrival times in microseconds.
     pub arrival_times: bool,
     /// Lets [`Peer::exported_keys`] tell the keys. For debugging only.
@@ -39,7 +43,7 @@ impl Peer {
     /// A host's peer for a client's offer, and the answer to give.
     ///
     /// # Errors
-    /// If the offer is not readable, has neither H.264 video nor data, or its `setup` leaves us no role.
+    /// If the offer is not readable, has neither video that we can send nor data, or its `setup` leaves us no role.
     pub fn answer(
         now: Instant,
         config: &HostConfig,
@@ -52,7 +56,8 @@ impl Peer {
                 "a=setup:passive in the offer: the client must be able to begin DTLS (actpass)",
             ));
         }
-        let negotiated = Negotiated::from_offer(&offer, secrets.number(), secrets.number());
+        let numbers = (secrets.number(), secrets.number());
+        let negotiated = Negotiated::from_offer(&offer, numbers, config.h265);
         if negotiated.video.is_none() && !negotiated.data {
             return Err(WebrtcError::description(
                 "neither video in H264/90000 with packetization-mode=1 nor a data channel offered",
@@ -85,6 +90,7 @@ impl Peer {
             credentials: &credentials,
             fingerprint: config.identity.fingerprint(),
             session: secrets.number(),
+            codec: config.codec,
             arrival_times: config.arrival_times,
         });
         let base = TimeBase::new();

@@ -10,6 +10,8 @@ pub use parse::{Description, Extension, Format, Media, MediaKind};
 pub(crate) use write::MAX_MESSAGE;
 pub use write::{AnswerTerms, OfferTerms, answer, offer};
 
+use gameway_units::VideoCodec;
+
 /// Transport-wide sequence number (draft-holmer-rmcat-transport-wide-cc-extensions-01 section 2).
 pub const TRANSPORT_WIDE: &str =
     "http://www.ietf.org/id/draft-holmer-rmcat-transport-wide-cc-extensions-01";
@@ -31,9 +33,11 @@ pub const TRANSPORT_CC: &str = "transport-cc";
 /// What both sides agreed on. An extension's number is `None` if it was not agreed on.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Negotiated {
-    /// Payload type of H.264.
+    /// Payload type of the video.
     pub video: Option<u8>,
-    /// Format parameters of H.264, for the encoder's profile.
+    /// How it is coded.
+    pub video_codec: VideoCodec,
+    /// Its format parameters, for the encoder's profile.
     pub video_parameters: String,
     /// Payload type of Opus.
     pub audio: Option<u8>,
@@ -62,12 +66,16 @@ pub struct Negotiated {
 }
 
 impl Negotiated {
-    /// What an offer and our abilities have in common.
+    /// What an offer and our abilities have in common; `h265` is one of them.
     #[must_use]
-    pub(crate) fn from_offer(offer: &Description, video_ssrc: u32, audio_ssrc: u32) -> Self {
+    pub(crate) fn from_offer(
+        offer: &Description,
+        (video_ssrc, audio_ssrc): (u32, u32),
+        h265: bool,
+    ) -> Self {
         let mut terms = Self { video_ssrc, audio_ssrc, ..Self::default() };
         if let Some(media) = offer.first(MediaKind::Video) {
-            terms.take_video(media);
+            terms.take_video(media, h265);
         }
         if let Some(media) = offer.first(MediaKind::Audio) {
             terms.audio = media.payload_type("opus/48000/2");
@@ -80,12 +88,16 @@ impl Negotiated {
     #[must_use]
     pub(crate) fn from_answer(answer: &Description) -> Self {
         let ssrc = |kind| answer.first(kind).and_then(|media| media.ssrc).unwrap_or(0);
-        Self::from_offer(answer, ssrc(MediaKind::Video), ssrc(MediaKind::Audio))
+        Self::from_offer(answer, (ssrc(MediaKind::Video), ssrc(MediaKind::Audio)), true)
     }
 
-    fn take_video(&mut self, media: &Media) {
-        let Some(format) = media.h264() else { return };
+    fn take_video(&mut self, media: &Media, h265: bool) {
+        let h264 = media.h264().map(|format| (VideoCodec::H264, format));
+        // Who offers both gets H.264, whose encoders are faster.
+        let h265 = || media.h265().filter(|_| h265).map(|format| (VideoCodec::H265, format));
+        let Some((codec, format)) = h264.or_else(h265) else { return };
         self.video = Some(format.payload_type);
+        self.video_codec = codec;
         self.video_parameters = format.parameters.clone();
         self.repair = media.payload_type(&format!("{REPAIR}/90000"));
         self.probe = media.payload_type(&format!("{PROBE}/90000"));

@@ -269,6 +269,12 @@ impl Media {
             .any(|(of, feedback)| of.is_none_or(|of| of == payload_type) && feedback == what)
     }
 
+    /// H.265 (RFC 7798 section 7.1).
+    #[must_use]
+    pub fn h265(&self) -> Option<&Format> {
+        self.formats.iter().find(|format| format.encoding.eq_ignore_ascii_case("H265/90000"))
+    }
+
     /// H.264 in fragments (packetization-mode 1), constrained baseline before others (RFC 6184 section 8).
     #[must_use]
     pub fn h264(&self) -> Option<&Format> {

@@ -7,6 +7,7 @@ use super::{
 };
 use crate::ice::Credentials;
 use crate::identity::Fingerprint;
+use gameway_units::VideoCodec;
 use std::fmt::Write as _;
 use std::net::SocketAddr;
 
@@ -28,6 +29,8 @@ pub struct OfferTerms<'a> {
     pub fingerprint: Fingerprint,
     /// A number of this session.
     pub session: u32,
+    /// How the video is to be coded.
+    pub codec: VideoCodec,
     /// Ask for arrival times in microseconds beside RFC 8888.
     pub arrival_times: bool,
 }
@@ -90,9 +93,11 @@ impl Lines {
         self.line(format_args!("a=fmtp:{payload_type} minptime=10;useinbandfec=1;stereo=1"));
     }
 
-    fn video_format(&mut self, payload_type: u8, parameters: &str) {
-        self.line(format_args!("a=rtpmap:{payload_type} H264/90000"));
-        self.line(format_args!("a=fmtp:{payload_type} {parameters}"));
+    fn video_format(&mut self, payload_type: u8, codec: VideoCodec, parameters: &str) {
+        self.line(format_args!("a=rtpmap:{payload_type} {codec}/90000"));
+        if !parameters.is_empty() {
+            self.line(format_args!("a=fmtp:{payload_type} {parameters}"));
+        }
         self.line(format_args!("a=rtcp-fb:{payload_type} nack pli"));
         self.line(format_args!("a=rtcp-fb:{payload_type} ccm fir"));
     }
@@ -111,8 +116,14 @@ pub fn offer(terms: &OfferTerms<'_>) -> String {
     transport(&mut lines);
     lines.rtp("0", "recvonly");
     lines.line(format_args!("a=extmap:{OFFERED_FRAME} {FRAME}"));
-    let parameters = "level-asymmetry-allowed=1;packetization-mode=1;profile-level-id=42e02a";
-    lines.video_format(OFFERED_VIDEO, parameters);
+    let parameters = match terms.codec {
+        VideoCodec::H264 => {
+            "level-asymmetry-allowed=1;packetization-mode=1;profile-level-id=42e02a"
+        }
+        // Main profile, main tier, level 6.2: 30 of its tenths (RFC 7798 section 7.1).
+        VideoCodec::H265 => "profile-id=1;tier-flag=0;level-id=186;tx-mode=SRST",
+    };
+    lines.video_format(OFFERED_VIDEO, terms.codec, parameters);
     lines.line(format_args!("a=rtpmap:{OFFERED_REPAIR} {REPAIR}/90000"));
     lines.line(format_args!("a=rtpmap:{OFFERED_PROBE} {PROBE}/90000"));
     lines.line(format_args!("a=rtcp-fb:* {CONGESTION_CONTROL}"));
@@ -225,7 +236,7 @@ fn video(lines: &mut Lines, negotiated: &Negotiated) {
         }
     }
     let payload_type = negotiated.video.unwrap_or(OFFERED_VIDEO);
-    lines.video_format(payload_type, &negotiated.video_parameters);
+    lines.video_format(payload_type, negotiated.video_codec, &negotiated.video_parameters);
     for (repair, name) in [(negotiated.repair, REPAIR), (negotiated.probe, PROBE)] {
         if let Some(payload_type) = repair {
             lines.line(format_args!("a=rtpmap:{payload_type} {name}/90000"));

@@ -60,12 +60,18 @@ pub fn host_config() -> HostConfig {
     HostConfig {
         identity: identities().0.clone(),
         candidates: vec![host_address()],
+        h265: false,
         export_keys: true,
     }
 }
 
 pub fn client_config() -> ClientConfig {
-    ClientConfig { identity: identities().1.clone(), arrival_times: true, export_keys: true }
+    ClientConfig {
+        identity: identities().1.clone(),
+        codec: gameway_units::VideoCodec::H264,
+        arrival_times: true,
+        export_keys: true,
+    }
 }
 
 impl World {
