@@ -1,27 +1,8 @@
 //! RTP payloads of H.264 from a peer: a frame or an error, and a frame goes through again unchanged.
 #![no_main]
 
-use gameway_codec::h264_payload::{LEAST_PAYLOAD, depacketize, nal_units, packetize};
-use gameway_fuzz::Input;
+use gameway_fuzz::payload_format;
+use gameway_units::VideoCodec;
 use libfuzzer_sys::fuzz_target;
 
-fuzz_target!(|bytes: &[u8]| {
-    // A byte stream of any kind.
-    for largest in [LEAST_PAYLOAD, 1200] {
-        let payloads = packetize(bytes, largest);
-        assert!(payloads.iter().all(|payload| (1..=largest).contains(&payload.len())));
-    }
-    // Payloads of any kind: each a length and so many bytes.
-    let mut input = Input::new(bytes);
-    let mut payloads = Vec::new();
-    while !input.is_empty() && payloads.len() < 64 {
-        let length = usize::from(input.any::<u8>()).min(input.left());
-        payloads.push((0..length).map(|_| input.any::<u8>()).collect::<Vec<_>>());
-    }
-    let Ok(frame) = depacketize(&payloads) else { return };
-    assert!(frame.len() <= payloads.iter().map(|payload| payload.len() + 4).sum::<usize>() * 4);
-    let units = |frame: &[u8]| nal_units(frame).map(<[u8]>::to_vec).collect::<Vec<_>>();
-    if let Ok(again) = depacketize(packetize(&frame, 100)) {
-        assert_eq!(units(&again), units(&frame));
-    }
-});
+fuzz_target!(|bytes: &[u8]| payload_format::check(VideoCodec::H264, bytes));

@@ -14,7 +14,8 @@ fuzz_target!(|bytes: &[u8]| {
         (0..length).map(|_| input.any::<u8>()).collect::<Vec<_>>()
     };
     let media: Vec<_> = (0..count).map(|_| payload(&mut input)).collect();
-    let coded = RepairEncoder::new().protect(&media, parity.into()).expect("counts and lengths fit");
+    let coded =
+        RepairEncoder::new().protect(&media, parity.into()).expect("counts and lengths fit");
     let mut forged = false;
     let mut train: Vec<_> = media.iter().chain(&coded).cloned().map(Some).collect();
     let mut lost = 0_usize;

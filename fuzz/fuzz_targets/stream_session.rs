@@ -2,7 +2,8 @@
 //! payloads, page reports, RTCP. The path from a packet to the decoder's door neither panics nor keeps more than its bound.
 #![no_main]
 
-use gameway_codec::h264_payload::{self, MAX_FRAME};
+use gameway_codec::h264_payload::MAX_FRAME;
+use gameway_codec::payload;
 use gameway_control::{FrameId, PacketKind, SequenceNumber};
 use gameway_fuzz::Input;
 use gameway_session::{
@@ -11,6 +12,7 @@ use gameway_session::{
 use gameway_stream::control::{self, Hello};
 use gameway_stream::host::page::PageReports;
 use gameway_stream::inbox::{Inbox, MOST_BYTES};
+use gameway_units::VideoCodec::H264;
 use gameway_units::{Duration, Ecn, ReceiverInstant};
 use gameway_webrtc::Negotiated;
 use gameway_webrtc::feedback::{ReportReader, frames::FrameReports, write_report};
@@ -108,6 +110,8 @@ fn packets(data: &[u8]) {
         let packet = reader.read(input.any(), &extension, length);
         inbox.put(&packet, vec![byte; length]);
         receiver.on_packet(now, &packet, input.ecn());
+        let begun = inbox.give(packet.frame, |payload| payload::ends_unit(H264, payload));
+        assert!(begun.last().is_none_or(|payload| payload::ends_unit(H264, payload)));
         if receiver.poll_feedback(now, &mut report) {
             let compounds =
                 write_report(&report, 1, &terms()).expect("a report that the session made");
@@ -127,7 +131,7 @@ fn drain(inbox: &mut Inbox, event: ReceiverEvent) {
     match event {
         ReceiverEvent::FrameShown { frame, .. } => {
             let incoming = inbox.take(frame);
-            if let Ok(unit) = h264_payload::depacketize(&incoming.payloads) {
+            if let Ok(unit) = payload::depacketize(H264, incoming.payloads.unwrap_or_default()) {
                 assert!(unit.len() <= MAX_FRAME);
             }
         }

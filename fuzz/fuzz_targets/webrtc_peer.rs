@@ -14,6 +14,7 @@ fn config() -> &'static HostConfig {
     CONFIG.get_or_init(|| HostConfig {
         identity: Identity::generate().expect("a certificate"),
         candidates: vec![([127, 0, 0, 1], 1).into()],
+        h265: false,
         export_keys: false,
     })
 }

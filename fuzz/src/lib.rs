@@ -1,5 +1,7 @@
 //! What the targets share: typed values out of the fuzzer's bytes.
 
+pub mod payload_format;
+
 use arbitrary::{Arbitrary, Unstructured};
 use gameway_control::{FrameId, PacketKind, RateController, RateLimits, SequenceNumber};
 use gameway_units::{Duration, Ecn, Instant, Rate, ReceiverInstant};

@@ -4,11 +4,12 @@
 #![expect(clippy::disallowed_methods, reason = "a measurement reads the clock")]
 
 use gameway_codec::encoder::{
-    EncodeRequest, EncoderConfig, FrameBudgets, VideoEncoder, available, open,
+    EncodeRequest, EncoderConfig, Hardware, VideoEncoder, available, open,
 };
 use gameway_codec::repair::{Received, RepairDecoder, RepairEncoder};
-use gameway_codec::{Picture, Scene, Size, Stamp, h264_payload};
-use gameway_units::{Instant, Rate};
+use gameway_codec::{Picture, Scene, Size, Stamp, payload};
+use gameway_media::rate_control::FrameBudgets;
+use gameway_units::{Instant, Rate, VideoCodec};
 
 const FRAMES: usize = 240;
 const FPS: u32 = 60;
@@ -51,21 +52,30 @@ fn encode(encoder: &mut dyn VideoEncoder, pictures: &[Picture], rate: Rate) -> V
     })
 }
 
-#[cfg(feature = "openh264")]
-fn decode(frames: &[Vec<u8>], pictures: &[Picture]) {
-    let mut decoder = gameway_codec::decoder::Decoder::new().expect("openh264");
-    let decoded =
-        cost("decode", frames.len(), |frame| decoder.decode(&frames[frame]).expect("a picture"));
+#[cfg(any(feature = "libav", feature = "openh264"))]
+fn decode(codec: VideoCodec, frames: &[Vec<u8>], pictures: &[Picture]) {
+    use gameway_codec::decoder::{Decoder, available};
+    for (name, _) in available(codec) {
+        let mut decoder = Decoder::open(name, codec).expect("a decoder");
+        cost(&format!("decode, {name}"), frames.len(), |frame| {
+            decoder.decode(&frames[frame]).expect("a picture");
+        });
+    }
+    let Ok(mut decoder) = Decoder::new(codec) else { return };
+    let mut decode = |frame: &Vec<u8>| decoder.decode(frame).expect("a picture").clone();
+    let decoded: Vec<Picture> = frames.iter().map(&mut decode).collect();
     cost("stamp, read", decoded.len(), |frame| Stamp::read(&decoded[frame]).expect("a stamp"));
     let psnr: f64 = decoded.iter().zip(pictures).map(|(a, b)| a.luma_psnr(b)).sum();
     println!("{:34} {:7.2} dB", "luma PSNR", psnr / decoded.len() as f64);
 }
 
-fn payloads(frames: &[Vec<u8>]) {
+fn payloads(codec: VideoCodec, frames: &[Vec<u8>]) {
     let cut = cost("packetize, 1200 B", frames.len(), |frame| {
-        h264_payload::packetize(&frames[frame], 1200)
+        payload::packetize(codec, &frames[frame], 1200)
     });
-    cost("depacketize", cut.len(), |frame| h264_payload::depacketize(&cut[frame]).expect("whole"));
+    cost("depacketize", cut.len(), |frame| {
+        payload::depacketize(codec, &cut[frame]).expect("whole")
+    });
     let mut encoder = RepairEncoder::new();
     let parity = cost("repair, a fifth of parity", cut.len(), |frame| {
         encoder.protect(&cut[frame], cut[frame].len().div_ceil(5)).expect("a train")
@@ -105,15 +115,6 @@ fn audio() {
     cost("opus, decode 10 ms", 500, |i| decoder.decode(Some(&packets[i])).expect("samples"));
 }
 
-#[cfg(feature = "x264")]
-fn slices(config: EncoderConfig, pictures: &[Picture]) {
-    use gameway_codec::encoder::{Slices, X264};
-    for (name, slices) in [("one slice", Slices::One), ("two slices", Slices::Threads(2))] {
-        println!("x264, {name}:");
-        encode(&mut X264::new(config, slices).expect("libx264"), pictures, config.rate);
-    }
-}
-
 /// The screen of DISPLAY, if there is one: best of the stream's size.
 #[cfg(feature = "x11")]
 fn screen(size: Size) {
@@ -123,6 +124,14 @@ fn screen(size: Size) {
     cost("capture, X11", FRAMES, |frame| {
         source.next(Instant::ZERO, frame as u64, &mut canvas).expect("a screen");
     });
+}
+
+/// Encoders of this build, and those in hardware that work here.
+fn encoders(codec: VideoCodec, size: Size) -> Vec<(&'static str, &'static str)> {
+    let config = EncoderConfig { size, frames_per_second: FPS, rate: Rate::from_mbps(5) };
+    let names = Hardware::TRIED.map(|hardware| hardware.name(codec)).into_iter();
+    let here = names.filter(|name| open(name, config).is_ok());
+    available(codec).into_iter().chain(here.map(|name| (name, "the driver's"))).collect()
 }
 
 fn main() {
@@ -137,20 +146,20 @@ fn main() {
         let stamp = Stamp { frame: frame as u32, captured: Instant::ZERO, input: 0 };
         stamp.write(&mut pictures[frame]).expect("large enough");
     });
-    for (name, licence) in available() {
-        println!("-- {name} ({licence})");
-        for mbps in [5, 10, 25] {
-            let rate = Rate::from_mbps(mbps);
-            let config = EncoderConfig { size, frames_per_second: FPS, rate };
-            let mut encoder = open(name, config).expect("an encoder");
-            let frames = encode(&mut *encoder, &pictures, rate);
-            #[cfg(feature = "openh264")]
-            decode(&frames, &pictures);
-            payloads(&frames);
+    for codec in [VideoCodec::H264, VideoCodec::H265] {
+        for (name, licence) in encoders(codec, size) {
+            println!("-- {name} ({licence})");
+            for mbps in [5, 10, 25] {
+                let rate = Rate::from_mbps(mbps);
+                let config = EncoderConfig { size, frames_per_second: FPS, rate };
+                let mut encoder = open(name, config).expect("an encoder");
+                let frames = encode(&mut *encoder, &pictures, rate);
+                #[cfg(any(feature = "libav", feature = "openh264"))]
+                decode(codec, &frames, &pictures);
+                payloads(codec, &frames);
+            }
         }
     }
-    #[cfg(feature = "x264")]
-    slices(EncoderConfig { size, frames_per_second: FPS, rate: Rate::from_mbps(10) }, &pictures);
     code_speed();
     #[cfg(feature = "opus")]
     audio();

@@ -22,6 +22,7 @@
 //! | NAL units of type 0 and 24 to 31 inside STAP-A and FU-A are refused, not ignored | nothing honest sends them |
 //! | the forbidden bit is not forwarded | a damaged NAL unit is a lost one here (section 5.3 leaves it open) |
 
+use crate::payload::{Format, Fragment};
 use thiserror::Error;
 
 /// Least bytes that a payload must be allowed to have.
@@ -29,29 +30,48 @@ pub const LEAST_PAYLOAD: usize = 64;
 /// Largest access unit that is put together from payloads.
 pub const MAX_FRAME: usize = 8 << 20;
 
+/// Bytes of a fragment beside the unit's.
+pub(crate) const FRAGMENT_HEADER: usize = 2;
 const STAP_A: u8 = 24;
 const FU_A: u8 = 28;
-const START: u8 = 0x80;
-const END: u8 = 0x40;
+pub(crate) const START: u8 = 0x80;
+pub(crate) const END: u8 = 0x40;
 /// NRI bits of a NAL header: how much its loss matters.
 const IMPORTANCE: u8 = 0x60;
 const KIND: u8 = 0x1f;
 
-/// Why payloads are not those of an H.264 frame.
+/// How payloads are taken apart.
+pub(crate) const FORMAT: Format = Format {
+    header: 1,
+    aggregate: STAP_A,
+    fragment: FU_A,
+    kind,
+    // ITU-T H.264 table 7-1: types 1 to 5 are of a picture's slices.
+    is_slice: |kind| matches!(kind, 1..=5),
+    allows,
+    open_fragment,
+};
+
+/// The NAL unit type that the first byte of a header has.
+pub(crate) const fn kind(first: u8) -> u8 {
+    first & KIND
+}
+
+/// Why payloads are not those of a frame.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Error)]
 pub enum PayloadError {
     /// Nothing in it.
     #[error("payload {0} is empty or shorter than its headers")]
     Short(usize),
-    /// A type that mode 1 does not know, or a damaged NAL unit.
-    #[error("payload {payload} has type {kind}, which packetization mode 1 does not allow there")]
+    /// A type that the payload format does not know, or a damaged NAL unit.
+    #[error("payload {payload} has type {kind}, which the payload format does not allow there")]
     Kind {
         /// Place of the payload in its frame.
         payload: usize,
         /// NAL unit type.
         kind: u8,
     },
-    /// A size inside a STAP-A that is zero or beyond its end.
+    /// A size inside an aggregate that is zero or beyond its end.
     #[error("payload {0} has a NAL unit whose size is zero or beyond the payload's end")]
     Aggregate(usize),
     /// Fragments that do not begin, continue and end.
@@ -149,120 +169,44 @@ fn flush(waiting: &mut Vec<&[u8]>, payloads: &mut Vec<Vec<u8>>) {
 
 /// Splits a NAL unit into fragments whose sizes differ by one byte at most.
 fn fragment(unit: &[u8], largest: usize, payloads: &mut Vec<Vec<u8>>) {
-    let (header, mut rest) = (unit[0], &unit[1..]);
-    let count = rest.len().div_ceil(largest - 2);
-    for index in 0..count {
-        let (now, later) = rest.split_at(rest.len().div_ceil(count - index));
-        rest = later;
-        let start = if index == 0 { START } else { 0 };
-        let end = if index + 1 == count { END } else { 0 };
-        let mut payload = Vec::with_capacity(now.len() + 2);
-        payload.extend_from_slice(&[header & IMPORTANCE | FU_A, start | end | header & KIND]);
-        payload.extend_from_slice(now);
+    let header = unit[0];
+    for (place, part) in even_parts(&unit[1..], largest - FRAGMENT_HEADER) {
+        let mut payload = Vec::with_capacity(part.len() + FRAGMENT_HEADER);
+        payload.extend_from_slice(&[header & IMPORTANCE | FU_A, place | header & KIND]);
+        payload.extend_from_slice(part);
         payloads.push(payload);
     }
 }
 
-/// Puts the payloads of one frame, in order, together to an Annex B access unit.
-///
-/// # Errors
-/// [`PayloadError`] names the payload that is not as it must be.
-pub fn depacketize<P: AsRef<[u8]>>(
-    payloads: impl IntoIterator<Item = P>,
-) -> Result<Vec<u8>, PayloadError> {
-    let mut frame = Vec::new();
-    let mut within: Option<u8> = None;
-    let mut units = 0;
-    for (index, payload) in payloads.into_iter().enumerate() {
-        let payload = payload.as_ref();
-        let header = *payload.first().ok_or(PayloadError::Short(index))?;
-        if within.is_some() && header & KIND != FU_A {
-            return Err(PayloadError::Fragment(index));
-        }
-        match header & KIND {
-            1..=23 => {
-                push_unit(payload, index, &mut frame)?;
-                units += 1;
-            }
-            STAP_A if header & 0x80 == 0 => units += split_aggregate(payload, index, &mut frame)?,
-            FU_A if header & 0x80 == 0 => {
-                units += usize::from(within.is_none());
-                join(payload, index, &mut within, &mut frame)?;
-            }
-            kind => return Err(PayloadError::Kind { payload: index, kind }),
-        }
-        if frame.len() > MAX_FRAME {
-            return Err(PayloadError::TooLarge);
-        }
-    }
-    if within.is_some() || frame.is_empty() {
-        return Err(PayloadError::Unfinished);
-    }
-    // A NAL unit must not smuggle others in (ITU-T H.264 section 7.4.1: no start code inside).
-    if nal_units(&frame).count() == units { Ok(frame) } else { Err(PayloadError::StartCode) }
+/// What fragments carry, at most so much each, with their flags of start and end, which H.264 and H.265 have alike.
+pub(crate) fn even_parts(mut rest: &[u8], most: usize) -> impl Iterator<Item = (u8, &[u8])> {
+    let count = rest.len().div_ceil(most);
+    (0..count).map(move |index| {
+        let (now, later) = rest.split_at(rest.len().div_ceil(count - index));
+        rest = later;
+        let start = if index == 0 { START } else { 0 };
+        let end = if index + 1 == count { END } else { 0 };
+        (start | end, now)
+    })
 }
 
-fn push_unit(unit: &[u8], payload: usize, frame: &mut Vec<u8>) -> Result<(), PayloadError> {
-    let header = unit[0];
-    if header & 0x80 != 0 || !(1..=23).contains(&(header & KIND)) {
-        return Err(PayloadError::Kind { payload, kind: header & KIND });
-    }
-    frame.extend_from_slice(&[0, 0, 0, 1]);
-    frame.extend_from_slice(unit);
-    Ok(())
+/// Whether a unit may be there by its header.
+fn allows(unit: &[u8]) -> bool {
+    unit[0] & 0x80 == 0 && (1..STAP_A).contains(&(unit[0] & KIND))
 }
 
-fn split_aggregate(
-    payload: &[u8],
-    index: usize,
-    frame: &mut Vec<u8>,
-) -> Result<usize, PayloadError> {
-    let mut units = 0;
-    let mut rest = &payload[1..];
-    if rest.is_empty() {
-        return Err(PayloadError::Short(index));
-    }
-    while !rest.is_empty() {
-        let (size, after) = rest.split_first_chunk().ok_or(PayloadError::Aggregate(index))?;
-        let size = usize::from(u16::from_be_bytes(*size));
-        if size == 0 || size > after.len() {
-            return Err(PayloadError::Aggregate(index));
-        }
-        push_unit(&after[..size], index, frame)?;
-        units += 1;
-        rest = &after[size..];
-    }
-    Ok(units)
-}
-
-/// Takes a fragment; `within` is the header of the NAL unit that is being put together.
-fn join(
-    payload: &[u8],
-    index: usize,
-    within: &mut Option<u8>,
-    frame: &mut Vec<u8>,
-) -> Result<(), PayloadError> {
-    let [indicator, flags, data @ ..] = payload else { return Err(PayloadError::Short(index)) };
-    if data.is_empty() {
-        return Err(PayloadError::Short(index));
-    }
-    let header = indicator & IMPORTANCE | flags & KIND;
-    let (starts, ends) = (flags & START != 0, flags & END != 0);
-    // Section 5.8: a fragmented unit needs two fragments at least, so none both starts and ends.
-    if starts != within.is_none() || starts && ends || within.is_some_and(|first| first != header) {
-        return Err(PayloadError::Fragment(index));
-    }
-    if starts {
-        push_unit(&[header], index, frame)?;
-    }
-    frame.extend_from_slice(data);
-    *within = (!ends).then_some(header);
-    Ok(())
+/// Header of the unit that is fragmented, place, and what is carried.
+fn open_fragment(payload: &[u8]) -> Option<Fragment<'_>> {
+    let [indicator, place, data @ ..] = payload else { return None };
+    let header = [indicator & IMPORTANCE | place & KIND, 0];
+    Some(Fragment { header, starts: place & START != 0, ends: place & END != 0, data })
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::payload;
+    use gameway_units::VideoCodec;
     use proptest::prelude::*;
 
     /// A NAL unit without start codes inside, as an encoder's emulation prevention leaves it.
@@ -276,6 +220,12 @@ mod tests {
 
     fn annex_b(units: &[Vec<u8>]) -> Vec<u8> {
         units.iter().flat_map(|unit| [&[0, 0, 0, 1], &unit[..]].concat()).collect()
+    }
+
+    fn depacketize<P: AsRef<[u8]>>(
+        payloads: impl IntoIterator<Item = P>,
+    ) -> Result<Vec<u8>, PayloadError> {
+        payload::depacketize(VideoCodec::H264, payloads)
     }
 
     proptest! {

@@ -41,6 +41,9 @@ pub struct Size {
 }
 
 impl Size {
+    /// The smallest that is taken.
+    pub const SMALLEST: Self = Self { width: 16, height: 16 };
+
     /// Checks a size: both sides even, from 16 to [`MAX_SIDE`].
     ///
     /// # Errors
@@ -95,28 +98,36 @@ impl Picture {
         Self { size, samples }
     }
 
-    /// Copies three planes with their strides, as decoders give them.
+    /// Copies three planes with their strides, as decoders give them, over whatever picture was here.
     ///
     /// # Errors
-    /// [`PictureError::Plane`] where a plane is shorter than its rows.
-    pub fn from_planes(
+    /// [`PictureError::Plane`] where a plane is shorter than its rows; then the picture is as it was.
+    pub fn replace(
+        &mut self,
         size: Size,
         planes: [&[u8]; 3],
         strides: [usize; 3],
-    ) -> Result<Self, PictureError> {
-        let mut samples = Vec::with_capacity(size.luma() + 2 * size.chroma());
-        for (plane, (data, stride)) in planes.into_iter().zip(strides).enumerate() {
+    ) -> Result<(), PictureError> {
+        let shape = |plane: usize| {
             let shift = u32::from(plane > 0);
-            let (width, height) = (size.width() >> shift, size.height() >> shift);
+            (size.width() >> shift, size.height() >> shift)
+        };
+        for (plane, (data, stride)) in planes.into_iter().zip(strides).enumerate() {
+            let (width, height) = shape(plane);
             let needed = stride.saturating_mul(height - 1).saturating_add(width);
             if stride < width || data.len() < needed {
                 return Err(PictureError::Plane { plane, got: data.len(), stride, needed });
             }
+        }
+        self.size = size;
+        self.samples.clear();
+        for (plane, (data, stride)) in planes.into_iter().zip(strides).enumerate() {
+            let (width, height) = shape(plane);
             for row in data.chunks(stride).take(height) {
-                samples.extend_from_slice(&row[..width]);
+                self.samples.extend_from_slice(&row[..width]);
             }
         }
-        Ok(Self { size, samples })
+        Ok(())
     }
 
     /// Its size.
@@ -227,13 +238,17 @@ mod tests {
         let size = Size::new(16, 16).unwrap();
         let luma: Vec<u8> = (0..20 * 16).map(|i| (i % 20) as u8).collect();
         let chroma = [7_u8; 12 * 8];
-        let picture = Picture::from_planes(size, [&luma, &chroma, &chroma], [20, 12, 12]).unwrap();
+        let mut picture = Picture::black(Size::new(640, 360).unwrap());
+        picture.replace(size, [&luma, &chroma, &chroma], [20, 12, 12]).unwrap();
+        assert_eq!((picture.size(), picture.samples().len()), (size, 256 + 2 * 64));
         assert_eq!(&picture.planes()[0][16..32], &luma[20..36]);
         assert_eq!(picture.planes()[2], [7; 64]);
-        let short = Picture::from_planes(size, [&luma, &chroma[..90], &chroma], [20, 12, 12]);
+        let before = picture.clone();
+        let short = picture.replace(size, [&luma, &chroma[..90], &chroma], [20, 12, 12]);
         assert!(matches!(short, Err(PictureError::Plane { plane: 1, needed: 92, .. })));
-        let narrow = Picture::from_planes(size, [&luma, &chroma, &chroma], [15, 12, 12]);
+        let narrow = picture.replace(size, [&luma, &chroma, &chroma], [15, 12, 12]);
         assert!(matches!(narrow, Err(PictureError::Plane { plane: 0, .. })));
+        assert_eq!(picture, before);
     }
 
     #[test]

@@ -5,8 +5,10 @@
 #![cfg(any(feature = "x264", feature = "openh264"))]
 
 use gameway_codec::capture::{self, Source};
-use gameway_codec::encoder::{EncodeRequest, EncoderConfig, FrameBudgets, available, open};
+use gameway_codec::encoder::{EncodeRequest, EncoderConfig, available, open};
 use gameway_codec::{Picture, Size, Stamp};
+use gameway_media::rate_control::FrameBudgets;
+use gameway_units::VideoCodec::H264;
 use gameway_units::{Instant, Rate};
 use std::sync::LazyLock;
 
@@ -107,7 +109,7 @@ fn followed(encoder: &str) -> Vec<Followed> {
 
 #[test]
 fn x264_means_what_is_asked_and_keeps_to_the_budget() {
-    if !available().iter().any(|(name, _)| *name == "x264") {
+    if !available(H264).iter().any(|(name, _)| *name == "x264") {
         eprintln!("skipped: built without the feature x264");
         return;
     }
@@ -127,7 +129,7 @@ fn x264_means_what_is_asked_and_keeps_to_the_budget() {
 /// quantizer is not coarse enough for this scene.
 #[test]
 fn openh264_means_what_is_asked_without_a_bound_for_frames() {
-    if !available().iter().any(|(name, _)| *name == "openh264") {
+    if !available(H264).iter().any(|(name, _)| *name == "openh264") {
         eprintln!("skipped: built without the feature openh264");
         return;
     }
@@ -147,7 +149,7 @@ fn an_unknown_encoder_is_refused_with_the_names_of_those_present() {
     let (size, rate) = (Size::new(64, 64).unwrap(), Rate::from_mbps(1));
     let config = EncoderConfig { size, frames_per_second: 60, rate };
     let message = open("nvenc", config).err().unwrap().to_string();
-    for (name, _) in available() {
+    for (name, _) in available(H264) {
         assert!(message.contains("nvenc") && message.contains(name), "{message}");
     }
 }

@@ -7,6 +7,10 @@
 //! |---|---|---|
 //! | timer slack | 1 us | prctl(2) PR_SET_TIMERSLACK; Linux's default is 50 us |
 //! | priority | 10 | any above 0 precedes all threads of the usual class; kernel threads that matter have 50 and more |
+//!
+//! Threads that encode or decode have no such priority, although it makes their slowest frames faster beside
+//! other work: where they ask for all of a core, the kernel stops every real-time thread on it for 5 % of each
+//! second (sched_rt_runtime_us), and packets leave late.
 
 use crate::sys;
 use gameway_units::{Duration, Instant};

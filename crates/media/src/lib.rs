@@ -12,6 +12,7 @@ mod encoder;
 mod frame_table;
 mod packetizer;
 mod playout;
+pub mod rate_control;
 mod reassembly;
 
 pub use encoder::{

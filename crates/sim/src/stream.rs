@@ -10,10 +10,9 @@ use crate::packet::{Content, Packet};
 use gameway_events::{Name, TableError};
 use gameway_experiment::{Recorder, intern};
 use gameway_media::{EncoderModel, Train};
-use gameway_path::{FlowId, MeasuredDelays};
+use gameway_path::FlowId;
 use gameway_session::{FeedbackPacket, Receiver, ReceiverEvent, Sender, SenderEvent};
 use gameway_units::{Duration, Ecn, Instant};
-use rand_xoshiro::Xoshiro256PlusPlus;
 use std::collections::VecDeque;
 
 /// What the simulator needs beside the two ends.
@@ -30,12 +29,27 @@ pub struct StreamSetup {
     pub observe_interval: Duration,
 }
 
-/// How long frames take to encode.
+/// How long frames take to encode, as it was measured in the course of a run: slow ones come together, when the
+/// machine had other work.
+#[derive(Debug)]
 pub struct EncodeTimes {
-    /// The times, each as likely as it was counted.
-    pub measured: MeasuredDelays,
-    /// From which they are drawn.
-    pub random: Xoshiro256PlusPlus,
+    /// From when on, and how long; the next are behind the ones that hold.
+    measured: VecDeque<(Instant, Duration)>,
+}
+
+impl EncodeTimes {
+    /// Of times that ascend; the first holds before it, too.
+    pub fn new(measured: impl IntoIterator<Item = (Instant, Duration)>) -> Self {
+        Self { measured: measured.into_iter().collect() }
+    }
+
+    /// How long a frame takes that is captured now. Time does not go back.
+    fn at(&mut self, now: Instant) -> Duration {
+        while self.measured.get(1).is_some_and(|(from, _)| *from <= now) {
+            self.measured.pop_front();
+        }
+        self.measured.front().map_or(Duration::ZERO, |(_, took)| *took)
+    }
 }
 
 /// A frame that is being encoded.
@@ -126,7 +140,7 @@ impl Stream {
             return self.sender.encode_with(now, &mut self.encoder);
         };
         if let Some((train, key_frame)) = self.sender.encode_by(&mut self.encoder) {
-            let done = now + times.measured.draw(&mut times.random);
+            let done = now + times.at(now);
             self.encoding = Some(Encoding { done, train, key_frame });
         }
     }

@@ -70,15 +70,22 @@ fn frames_that_take_their_time_to_encode_leave_later_and_less_evenly() {
     };
     let at_once = ready_after(&link(json!(null)));
     assert!(at_once.iter().all(|&ms| ms == 0.0));
-    let late = ready_after(&link(json!([["4 ms", "8 ms", 3], ["12 ms", "16 ms", 1]])));
+    // Quick ones for ten seconds, then every other one slow.
+    let quick = std::iter::once(json!(["0 s", "4 ms"]));
+    let uneven = (0..1_200).map(|frame| {
+        let from = 10_000_000_000_i64 + frame * 16_666_667;
+        json!([format!("{from} ns"), if frame % 2 == 0 { "16 ms" } else { "5 ms" }])
+    });
+    let late = ready_after(&link(quick.chain(uneven).collect()));
     assert!((1_798..=1_801).contains(&late.len()), "{}", late.len());
-    // One that is ready soon after a late one waits for it in the pacer.
-    assert!(late.iter().all(|&ms| (4.0..=18.0).contains(&ms)));
-    assert!(late.iter().any(|&ms| ms < 4.5) && late.iter().any(|&ms| ms > 15.5));
-    let mean = late.iter().sum::<f64>() / late.len() as f64;
-    assert!((8.0..12.0).contains(&mean), "{mean}");
+    assert!(late[..598].iter().all(|&ms| (ms - 4.0).abs() < 1e-9));
+    // One that is ready soon after a late one waits for it in the pacer, which spreads a frame over most of
+    // the interval: instead of after 5 ms it leaves after 13 to 15.
+    assert!(late[602..].iter().all(|&ms| (13.0..=16.5).contains(&ms)));
+    let mean = late[602..].iter().sum::<f64>() / (late.len() - 602) as f64;
+    assert!((14.0..16.0).contains(&mean), "{mean}");
     // Longer than from frame to frame: every second picture is not captured.
-    let slow = ready_after(&link(json!([["26 ms", "30 ms", 1]])));
+    let slow = ready_after(&link(json!([["0 s", "28 ms"]])));
     assert!((895..=905).contains(&slow.len()), "{}", slow.len());
 }
 

@@ -1,7 +1,8 @@
 //! What a host and a client are told when they start: JSON with the keys of this module's structs.
 
+use gameway_codec::encoder::Hardware;
 use gameway_experiment::spec::{StreamSpec, Text};
-use gameway_units::Duration;
+use gameway_units::{Duration, VideoCodec};
 use std::net::SocketAddr;
 use std::path::PathBuf;
 
@@ -25,7 +26,7 @@ pub struct HostConfig {
     /// Width and height of the picture.
     #[serde(default = "default_size")]
     pub size: (u32, u32),
-    /// Which encoder makes it.
+    /// Which encoder makes it; one in software is named for H.264, and H.265 has the best there is.
     #[serde(default)]
     pub encoder: EncoderChoice,
     /// Whether the source's sound is streamed, too.
@@ -69,13 +70,39 @@ pub enum SourceConfig {
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, serde::Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum EncoderChoice {
-    /// The best that this build has.
+    /// The best in software that this build has.
     #[default]
     Auto,
+    /// The first hardware that works here.
+    Hardware,
     /// libx264.
     X264,
     /// OpenH264.
     Openh264,
+    /// NVIDIA's hardware.
+    Nvenc,
+    /// Intel's hardware.
+    Qsv,
+    /// A graphics card by VA-API.
+    Vaapi,
+    /// AMD's hardware.
+    Amf,
+    /// The kernel's memory-to-memory encoders.
+    V4l2m2m,
+}
+
+impl EncoderChoice {
+    /// The hardware that is named, if one is.
+    pub(crate) fn hardware(self) -> Option<Hardware> {
+        match self {
+            Self::Auto | Self::Hardware | Self::X264 | Self::Openh264 => None,
+            Self::Nvenc => Some(Hardware::Nvenc),
+            Self::Qsv => Some(Hardware::Qsv),
+            Self::Vaapi => Some(Hardware::Vaapi),
+            Self::Amf => Some(Hardware::Amf),
+            Self::V4l2m2m => Some(Hardware::V4l2m2m),
+        }
+    }
 }
 
 /// What a client is told.
@@ -95,6 +122,9 @@ pub struct ClientConfig {
     pub token: String,
     /// From input to input of the scripted player; none are sent if not given.
     pub input_interval: Option<Text<Duration>>,
+    /// How the video is to be coded: h264 or h265.
+    #[serde(default)]
+    pub codec: Text<VideoCodec>,
     /// Reports as RFC 8888 has them, without finer times of arrival.
     #[serde(default)]
     pub plain_reports: bool,

@@ -20,13 +20,15 @@ struct Slot {
     payloads: Vec<Option<Vec<u8>>>,
     bytes: usize,
     received: u16,
+    /// How many media packets, from the first on, were given out before the frame was whole.
+    given: usize,
 }
 
 /// What arrived of a frame.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct IncomingFrame {
-    /// Payloads of all its media packets in order; none if they cannot be had.
-    pub payloads: Vec<Vec<u8>>,
+    /// Payloads of its media packets in order, without those that were given out before; `None` if they cannot be had.
+    pub payloads: Option<Vec<Vec<u8>>>,
     /// Different packets that arrived, repair included.
     pub received: u16,
     /// Media packets that repair brought back.
@@ -88,6 +90,19 @@ impl Inbox {
         Some(place)
     }
 
+    /// Copies of the payloads that a frame has of its media packets from its first on, without those that were given out
+    /// before; none while the last of them is not one at which `ends`.
+    pub fn give(&mut self, frame: FrameId, ends: impl Fn(&[u8]) -> bool) -> Vec<Vec<u8>> {
+        let place = frame.0.checked_sub(self.base).and_then(|place| usize::try_from(place).ok());
+        let Some(slot) = place.and_then(|place| self.slots.get_mut(place)) else { return vec![] };
+        let media = slot.payloads.iter().take(usize::from(slot.media_packets));
+        let fresh: Vec<&Vec<u8>> = media.skip(slot.given).map_while(Option::as_ref).collect();
+        let end = fresh.iter().rposition(|payload| ends(payload)).map_or(0, |last| last + 1);
+        let given = fresh[..end].iter().map(|payload| (*payload).clone()).collect();
+        slot.given += end;
+        given
+    }
+
     /// Takes out a frame that is whole, and forgets those before it. Packets of its own that come later are not
     /// kept.
     pub fn take(&mut self, frame: FrameId) -> IncomingFrame {
@@ -104,8 +119,9 @@ impl Inbox {
         for (place, payload) in mended {
             payloads[place] = Some(payload);
         }
-        let whole: Option<Vec<Vec<u8>>> = payloads.into_iter().collect();
-        IncomingFrame { payloads: whole.unwrap_or_default(), received, recovered }
+        let whole = !payloads.is_empty() && payloads.iter().all(Option::is_some);
+        let payloads = whole.then(|| payloads.into_iter().skip(slot.given).flatten().collect());
+        IncomingFrame { payloads, received, recovered }
     }
 
     /// How many different packets of a frame that will not be decoded arrived; forgets it and those before it.
@@ -192,7 +208,7 @@ mod tests {
                 inbox.put(&packet(7, index, media, media + parity), payload);
             }
             let frame = inbox.take(FrameId(7));
-            prop_assert_eq!(&frame.payloads[..], &all[..usize::from(media)]);
+            prop_assert_eq!(frame.payloads.as_deref(), Some(&all[..usize::from(media)]));
             prop_assert_eq!(frame.received, media);
             let lost = indices[usize::from(media)..].iter().filter(|&&index| index < media).count();
             prop_assert_eq!(usize::from(frame.recovered), lost);
@@ -209,8 +225,35 @@ mod tests {
         }
         assert_eq!(
             inbox.take(FrameId(0)),
-            IncomingFrame { payloads: vec![], received: 3, recovered: 0 }
+            IncomingFrame { payloads: None, received: 3, recovered: 0 }
         );
+    }
+
+    #[test]
+    fn what_is_there_in_order_is_given_once_and_the_rest_at_the_end() {
+        let all: Vec<Vec<u8>> = (0..6).map(|index| vec![index; 9]).collect();
+        let repair = RepairEncoder::new().protect(&all, 1).expect("parity");
+        let mut inbox = Inbox::default();
+        let put = |inbox: &mut Inbox, index: u16| {
+            let payload = all.get(usize::from(index)).unwrap_or(&repair[0]).clone();
+            inbox.put(&packet(5, index, 6, 7), payload);
+        };
+        let odd = |payload: &[u8]| payload[0] % 2 == 1;
+        assert!(inbox.give(FrameId(5), odd).is_empty(), "nothing came");
+        put(&mut inbox, 1);
+        assert!(inbox.give(FrameId(5), odd).is_empty(), "the first is missing");
+        put(&mut inbox, 0);
+        put(&mut inbox, 2);
+        assert_eq!(inbox.give(FrameId(5), odd), all[..2], "the third ends nothing");
+        put(&mut inbox, 6);
+        assert!(inbox.give(FrameId(5), odd).is_empty() && inbox.give(FrameId(4), odd).is_empty());
+        for index in [4, 5] {
+            put(&mut inbox, index);
+        }
+        assert!(inbox.give(FrameId(5), odd).is_empty(), "the fourth is missing");
+        let frame = inbox.take(FrameId(5));
+        assert_eq!((frame.payloads.as_deref(), frame.recovered), (Some(&all[2..]), 1));
+        assert!(inbox.give(FrameId(5), odd).is_empty());
     }
 
     #[test]
@@ -221,7 +264,7 @@ mod tests {
         inbox.put(&packet(3, 1, 3, 3), vec![3]);
         inbox.put(&packet(3, 2, 2, 2), vec![4]);
         inbox.put(&packet(3, 1, 2, 2), vec![5]);
-        assert_eq!(inbox.take(FrameId(3)).payloads, [[1], [5]]);
+        assert_eq!(inbox.take(FrameId(3)).payloads, Some(vec![vec![1], vec![5]]));
         inbox.put(&packet(3, 0, 2, 2), vec![6]);
         assert_eq!(inbox.give_up(FrameId(3)), 0, "what comes after the decision is not kept");
         inbox.put(&packet(4, 0, 2, 2), vec![6]);
@@ -239,6 +282,6 @@ mod tests {
         }
         inbox.put(&packet(u64::MAX - 1, 0, 1, 1), vec![0]);
         assert!(inbox.slots.len() as u64 <= WINDOW);
-        assert_eq!(inbox.take(FrameId(u64::MAX - 1)).payloads, [[0]]);
+        assert_eq!(inbox.take(FrameId(u64::MAX - 1)).payloads, Some(vec![vec![0]]));
     }
 }

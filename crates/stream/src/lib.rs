@@ -29,11 +29,17 @@ mod wake;
 pub use config::{ClientConfig, EncoderChoice, HostConfig, SourceConfig};
 pub use cpu::ThreadTime;
 pub use error::StreamError;
-pub use gameway_codec::encoder::available as encoders;
 pub use host::screen_shows;
 
+use gameway_codec::encoder;
 use gameway_media::Overhead;
-use gameway_units::Bytes;
+use gameway_units::{Bytes, VideoCodec};
+
+/// Encoders that this build has, those of H.264 first and the best of each codec first: name and licence.
+#[must_use]
+pub fn encoders() -> Vec<(&'static str, &'static str)> {
+    [VideoCodec::H264, VideoCodec::H265].into_iter().flat_map(encoder::available).collect()
+}
 
 /// What a repair packet carries at most beyond the largest media packet: a length of 2 bytes, and one to make the sum
 /// even ([`gameway_codec::repair::parity_size`]).

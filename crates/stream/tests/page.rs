@@ -121,12 +121,14 @@ impl World {
         let (now, told) = (Instant::ZERO, Arc::default());
         let client = ClientConfig {
             identity: identities().1.clone(),
+            codec: gameway_units::VideoCodec::H264,
             arrival_times: false,
             export_keys: false,
         };
         let host = HostConfig {
             identity: identities().0.clone(),
             candidates: vec![host_address()],
+            h265: false,
             export_keys: false,
         };
         let (mut peer, offer) = Peer::offer(now, &client, Secrets::new([1; 32]));

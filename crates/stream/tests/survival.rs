@@ -26,6 +26,8 @@ fn frames_arrive_byte_by_byte_in_order_and_once() {
     assert_eq!(world.encoder.made.len(), frames.len(), "all that were made");
     assert_eq!(world.key_frames(), [(0, 0)], "the first only");
     assert_eq!(world.requests(), 0);
+    let ahead = world.ahead as usize;
+    assert!(ahead + 2 >= frames.len(), "{ahead} frames went to the decoder before they were whole");
     // Captured, 4 ms encoding, the train over 13.3 ms, 10 ms on the way.
     for played in &world.played {
         let took = played.at - world.encoder.made[&(0, played.frame)].captured;
@@ -55,6 +57,7 @@ fn with_repair_a_stream_goes_on_at_thirty_percent_loss_and_is_whole_again_after(
     assert!(after >= 0.99, "{after} shown after");
     assert!(world.requests() > 20, "{} requests", world.requests());
     assert!(world.played.iter().any(|played| played.recovered > 0), "repair brings packets back");
+    assert!(world.ahead > world.played.len() as u64 / 2, "{} begun before whole", world.ahead);
     let keys = world.key_frames().len();
     assert!((20..=200).contains(&keys), "{keys} key frames");
     // Each frame has one end only.

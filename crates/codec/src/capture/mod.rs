@@ -38,6 +38,10 @@ pub trait FrameSource: Send {
     /// [`CaptureError`]; the source is then of no more use.
     fn next(&mut self, now: Instant, frame: u64, picture: &mut Picture)
     -> Result<(), CaptureError>;
+
+    /// There is time before the `frame`th picture, which is likely the next: what draws its pictures itself may do so
+    /// now, as a game draws before its screen is captured.
+    fn draw_ahead(&mut self, _frame: u64) {}
 }
 
 /// What to capture.
@@ -70,7 +74,7 @@ pub fn open(
     frames_per_second: u32,
 ) -> Result<Box<dyn FrameSource>, CaptureError> {
     match source {
-        Source::Scene { seed } => Ok(Box::new(Scene::new(*seed, size))),
+        Source::Scene { seed } => Ok(Box::new(DrawnScene::new(*seed, size))),
         #[cfg(feature = "x11")]
         Source::X11 { display } => Ok(Box::new(X11Screen::open(display.as_deref())?)),
         #[cfg(not(feature = "x11"))]
@@ -82,14 +86,58 @@ pub fn open(
     }
 }
 
-impl FrameSource for Scene {
+/// The scene, with its next picture.
+struct DrawnScene {
+    scene: Scene,
+    /// What was drawn last: the picture of this number.
+    drawn: Picture,
+    number: Option<u64>,
+}
+
+impl DrawnScene {
+    fn new(seed: u64, size: Size) -> Self {
+        Self { scene: Scene::new(seed, size), drawn: Picture::black(size), number: None }
+    }
+}
+
+impl FrameSource for DrawnScene {
     fn next(
         &mut self,
         _now: Instant,
         frame: u64,
         picture: &mut Picture,
     ) -> Result<(), CaptureError> {
-        self.draw(frame, picture);
+        if self.number.take() == Some(frame) && picture.size() == self.drawn.size() {
+            std::mem::swap(picture, &mut self.drawn);
+        } else {
+            self.scene.draw(frame, picture);
+        }
         Ok(())
+    }
+
+    fn draw_ahead(&mut self, frame: u64) {
+        self.scene.draw(frame, &mut self.drawn);
+        self.number = Some(frame);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_picture_drawn_ahead_is_the_one_drawn_at_its_time() {
+        let size = Size::new(320, 180).unwrap();
+        let mut source = open(&Source::Scene { seed: 3 }, size, 60).unwrap();
+        let scene = Scene::new(3, size);
+        let mut picture = Picture::black(size);
+        // Ahead, not ahead, ahead for another, and twice.
+        for (ahead, frame) in [(Some(5), 5), (None, 6), (Some(7), 9), (Some(10), 10), (None, 10)] {
+            ahead.into_iter().for_each(|ahead| source.draw_ahead(ahead));
+            // What was written into the one before must not come back.
+            picture.samples_mut().fill(0);
+            source.next(Instant::ZERO, frame, &mut picture).unwrap();
+            assert_eq!(picture, scene.picture(frame), "{frame} after {ahead:?}");
+        }
     }
 }

@@ -1,23 +1,31 @@
 //! Encoders behind one trait: a picture and what it may cost go in, an access unit comes out.
 
-mod budget;
-#[cfg(feature = "x264")]
-mod calibrator;
-#[cfg(any(feature = "x264", feature = "openh264"))]
-mod debt;
+#[cfg(any(feature = "x264", feature = "x265"))]
+mod finer;
+mod hardware;
+#[cfg(feature = "libav")]
+mod libav;
 #[cfg(feature = "openh264")]
 mod openh264;
+#[cfg(feature = "libav")]
+mod steps;
 #[cfg(feature = "x264")]
 mod x264;
+#[cfg(feature = "x265")]
+mod x265;
 
-pub use budget::FrameBudgets;
+pub use hardware::{Hardware, open_hardware};
+#[cfg(feature = "libav")]
+pub use libav::Libav;
 #[cfg(feature = "openh264")]
 pub use openh264::OpenH264;
 #[cfg(feature = "x264")]
-pub use x264::{Slices, X264};
+pub use x264::X264;
+#[cfg(feature = "x265")]
+pub use x265::X265;
 
 use crate::{Picture, Size};
-use gameway_units::{Bytes, Instant, Rate};
+use gameway_units::{Bytes, Instant, Rate, VideoCodec};
 use thiserror::Error;
 
 /// How to open an encoder.
@@ -47,7 +55,7 @@ pub struct EncodeRequest {
 /// An access unit.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct EncodedFrame {
-    /// NAL units with start codes (H.264 Annex B).
+    /// NAL units with start codes (Annex B of H.264 and H.265).
     pub data: Vec<u8>,
     /// Whether decoding can begin here.
     pub key_frame: bool,
@@ -102,6 +110,34 @@ pub enum EncoderError {
     },
 }
 
+#[cfg(any(feature = "openh264", feature = "x264", feature = "x265", feature = "libav"))]
+impl EncoderConfig {
+    /// Why `encoder` does not open.
+    fn refused(&self, encoder: &'static str, reason: impl Into<String>) -> EncoderError {
+        let (width, height) = (self.size.width(), self.size.height());
+        EncoderError::Open { encoder, width, height, reason: reason.into() }
+    }
+
+    /// Whether there is such a frame rate.
+    fn check_frame_rate(&self, encoder: &'static str) -> Result<(), EncoderError> {
+        if (1..=1000).contains(&self.frames_per_second) {
+            return Ok(());
+        }
+        Err(self.refused(encoder, "frames per second must be from 1 to 1000"))
+    }
+}
+
+/// Whether a picture has the encoder's size.
+#[cfg(any(feature = "openh264", feature = "x264", feature = "x265", feature = "libav"))]
+fn check_size(
+    encoder: &'static str,
+    expected: Size,
+    picture: &Picture,
+) -> Result<(), EncoderError> {
+    let got = picture.size();
+    if got == expected { Ok(()) } else { Err(EncoderError::Size { encoder, expected, got }) }
+}
+
 /// An encoder that gives one access unit for each picture, without delay.
 pub trait VideoEncoder: Send {
     /// Encodes one picture.
@@ -116,22 +152,34 @@ pub trait VideoEncoder: Send {
 
     /// Its name, for messages and tables.
     fn name(&self) -> &'static str;
+
+    /// Of how many slices a picture is; each ends with a packet that is not full.
+    fn slices(&self) -> u64 {
+        1
+    }
 }
 
-/// Encoders that this binary has, the best first: name, and the licence that a binary with it is under.
+/// Encoders of a codec that this binary has and that need no hardware, the best first: name, and the licence that a
+/// binary with it is under. What the machine's hardware has, [`open_hardware`] finds.
 #[must_use]
-pub fn available() -> Vec<(&'static str, &'static str)> {
-    let mut encoders = Vec::new();
-    if cfg!(feature = "x264") {
-        encoders.push(("x264", "GPL-2.0-or-later"));
-    }
-    if cfg!(feature = "openh264") {
-        encoders.push(("openh264", "BSD-2-Clause"));
-    }
-    encoders
+pub fn available(codec: VideoCodec) -> Vec<(&'static str, &'static str)> {
+    let all = [
+        (VideoCodec::H264, cfg!(feature = "x264"), ("x264", "GPL-2.0-or-later")),
+        (VideoCodec::H264, cfg!(feature = "openh264"), ("openh264", "BSD-2-Clause")),
+        (VideoCodec::H265, cfg!(feature = "x265"), ("x265", "GPL-2.0-or-later")),
+    ];
+    let here = |(of, built, encoder)| (of == codec && built).then_some(encoder);
+    all.into_iter().filter_map(here).collect()
 }
 
-/// Opens an encoder by name.
+/// The names of all encoders that this binary has.
+fn names() -> String {
+    let all = [VideoCodec::H264, VideoCodec::H265].into_iter().flat_map(available);
+    all.map(|(name, _)| name).collect::<Vec<_>>().join(", ")
+}
+
+/// Opens an encoder by name: one of [`available`], or libavcodec's of [`Hardware::name`] (also its `libx264` and
+/// `libx265`, by which tests take hardware's way).
 ///
 /// # Errors
 /// [`EncoderError::Missing`] names what this binary has; [`EncoderError::Open`].
@@ -140,12 +188,13 @@ pub fn open(name: &str, config: EncoderConfig) -> Result<Box<dyn VideoEncoder>, 
     let _ = config;
     match name {
         #[cfg(feature = "x264")]
-        "x264" => Ok(Box::new(X264::new(config, Slices::default())?)),
+        "x264" => Ok(Box::new(X264::new(config)?)),
+        #[cfg(feature = "x265")]
+        "x265" => Ok(Box::new(X265::new(config)?)),
         #[cfg(feature = "openh264")]
         "openh264" => Ok(Box::new(OpenH264::new(config)?)),
-        _ => Err(EncoderError::Missing {
-            name: name.to_owned(),
-            present: available().iter().map(|(name, _)| *name).collect::<Vec<_>>().join(", "),
-        }),
+        #[cfg(feature = "libav")]
+        name if Libav::knows(name) => Ok(Box::new(Libav::new(name, config)?)),
+        _ => Err(EncoderError::Missing { name: name.to_owned(), present: names() }),
     }
 }

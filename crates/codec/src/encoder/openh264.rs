@@ -15,10 +15,9 @@
 //! |---|---|---|
 //! | correction | -30 % to +30 % | wider than x264's, since nothing else bounds its error |
 
-use super::budget::bytes_per_frame;
-use super::debt::Debt;
-use super::{EncodeRequest, EncodedFrame, EncoderConfig, EncoderError, VideoEncoder};
+use super::{EncodeRequest, EncodedFrame, EncoderConfig, EncoderError, VideoEncoder, check_size};
 use crate::{Picture, sys};
+use gameway_media::rate_control::{Debt, bytes_per_frame};
 use gameway_units::Rate;
 use openh264::encoder::{
     BitRate, Complexity, Encoder, FrameRate, FrameType, IntraFramePeriod, Profile, RateControlMode,
@@ -45,6 +44,7 @@ impl OpenH264 {
     /// # Errors
     /// [`EncoderError::Open`].
     pub fn new(config: EncoderConfig) -> Result<Self, EncoderError> {
+        config.check_frame_rate(NAME)?;
         let bits_per_second = bits(config.rate);
         let native = openh264::encoder::EncoderConfig::new()
             .bitrate(BitRate::from_bps(bits_per_second))
@@ -60,10 +60,8 @@ impl OpenH264 {
             .intra_frame_period(IntraFramePeriod::auto())
             .num_threads(1)
             .vui(VuiConfig::bt709());
-        let (width, height) = (config.size.width(), config.size.height());
-        let refused = |reason| EncoderError::Open { encoder: NAME, width, height, reason };
         let encoder = Encoder::with_api_config(OpenH264API::from_source(), native)
-            .map_err(|error| refused(error.to_string()))?;
+            .map_err(|error| config.refused(NAME, error.to_string()))?;
         Ok(Self { encoder, config, bits_per_second, frames: 0, debt: Debt::default() })
     }
 
@@ -81,10 +79,8 @@ impl VideoEncoder for OpenH264 {
         picture: &Picture,
         request: EncodeRequest,
     ) -> Result<EncodedFrame, EncoderError> {
-        let (expected, got) = (self.config.size, picture.size());
-        if expected != got {
-            return Err(EncoderError::Size { encoder: NAME, expected, got });
-        }
+        let size = self.config.size;
+        check_size(NAME, size, picture)?;
         let failed = |reason: String| EncoderError::Failed { encoder: NAME, reason };
         let wanted = bits(self.corrected(request.rate));
         if self.frames > 0 && wanted != self.bits_per_second {
@@ -99,7 +95,7 @@ impl VideoEncoder for OpenH264 {
         let strides = picture.strides();
         let source = YUVSlices::new(
             picture.planes().into(),
-            (expected.width(), expected.height()),
+            (size.width(), size.height()),
             (strides[0], strides[1], strides[2]),
         );
         let millis = self.frames * 1000 / u64::from(self.config.frames_per_second);

@@ -10,10 +10,7 @@ pub(crate) struct Settings {
     pub size: Size,
     pub frames_per_second: u32,
     pub slices: i32,
-    pub threads: i32,
     pub rate: RateSettings,
-    /// Columns and rows of macroblocks in the top-left corner that are encoded finer, and by how much.
-    pub fine: (usize, usize, f32),
 }
 
 /// What may change from frame to frame; libx264 counts in kilobits.
@@ -47,12 +44,13 @@ pub(crate) struct Encoder {
 unsafe impl Send for Encoder {}
 
 impl Encoder {
-    /// Opens an encoder; `None` when libx264 refuses.
-    pub(crate) fn open(settings: Settings) -> Option<Self> {
+    /// Opens an encoder; `None` when libx264 refuses. There is an offset for each 16x16 block.
+    pub(crate) fn open(settings: Settings, offsets: Vec<f32>) -> Option<Self> {
+        let (width, height) = (settings.size.width(), settings.size.height());
+        assert_eq!(offsets.len(), width.div_ceil(16) * height.div_ceil(16), "an offset a block");
         let mut parameters = parameters(settings)?;
         // SAFETY: the parameters were filled by libx264's own defaults and are valid for the call.
         let handle = NonNull::new(unsafe { ffi::x264_encoder_open(&raw mut *parameters) })?;
-        let offsets = offsets(settings);
         Some(Self { handle, parameters, size: settings.size, next: 0, offsets })
     }
 
@@ -115,13 +113,6 @@ impl Drop for Encoder {
     }
 }
 
-fn offsets(settings: Settings) -> Vec<f32> {
-    let (columns, rows) = (settings.size.width().div_ceil(16), settings.size.height().div_ceil(16));
-    let (fine_columns, fine_rows, by) = settings.fine;
-    let fine = |place: usize| place % columns < fine_columns && place / columns < fine_rows;
-    (0..columns * rows).map(|place| if fine(place) { -by } else { 0.0 }).collect()
-}
-
 fn parameters(settings: Settings) -> Option<Box<ffi::x264_param_t>> {
     // SAFETY: the struct is plain data of integers, floats and pointers, for which zero is valid.
     let mut p: Box<ffi::x264_param_t> = Box::new(unsafe { std::mem::zeroed() });
@@ -143,8 +134,8 @@ fn parameters(settings: Settings) -> Option<Box<ffi::x264_param_t>> {
     p.b_repeat_headers = 1;
     p.b_annexb = 1;
     p.b_aud = 0;
-    p.i_threads = settings.threads;
-    p.b_sliced_threads = i32::from(settings.threads > 1);
+    p.i_threads = 1;
+    p.b_sliced_threads = 0;
     p.i_slice_count = settings.slices;
     p.i_log_level = ffi::X264_LOG_NONE;
     p.vui.b_fullrange = 0;

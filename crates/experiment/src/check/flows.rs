@@ -1,6 +1,5 @@
 //! Streams and competitors.
 
-use super::path::check_histogram;
 use super::{LONGEST_DELAY, LONGEST_RUN, SHORTEST_INTERVAL, number, positive_rate, rate, span};
 use crate::spec::{
     CompetitorSpec, DashSpec, EcnSpec, FeedbackSpec, HeaderSpec, PathSpec, ShortTcpSpec,
@@ -30,12 +29,27 @@ pub(super) fn check_stream(stream: &StreamSpec) -> Result<(), RunError> {
         span(&field("pause.to"), pause.to.0, pause.from.0, LONGEST_RUN)?;
     }
     if let Some(times) = &stream.encode_times {
-        check_histogram(&field("encode_times"), times)?;
+        check_encode_times(&field("encode_times"), times)?;
     }
     check_ecn(&field, stream)?;
     check_way(&field, &stream.way())?;
     check_header(&field, &stream.header)?;
     check_times(field, stream.start, stream.stop)
+}
+
+/// Times that ascend, and how long encoding took from each on.
+fn check_encode_times(
+    field: &str,
+    times: &[(Text<Duration>, Text<Duration>)],
+) -> Result<(), RunError> {
+    if times.is_empty() || !times.is_sorted_by(|one, next| one.0.0 < next.0.0) {
+        return Err(spec_error(field.to_owned(), "is empty or does not ascend in time"));
+    }
+    for (from, took) in times {
+        span(field, from.0, Duration::ZERO, LONGEST_RUN)?;
+        span(field, took.0, Duration::ZERO, LONGEST_DELAY)?;
+    }
+    Ok(())
 }
 
 /// A controller that was told which marks to read gets packets that can have them.

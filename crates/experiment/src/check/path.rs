@@ -166,7 +166,7 @@ fn check_gateway_of(field: &str, gateway: &GatewaySpec) -> Result<(), RunError> 
 }
 
 /// Measured delays: each within bounds, and at least one.
-pub(super) fn check_histogram(
+fn check_histogram(
     field: &str,
     buckets: &[(Text<Duration>, Text<Duration>, u64)],
 ) -> Result<(), RunError> {

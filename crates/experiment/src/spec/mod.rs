@@ -42,7 +42,7 @@ use std::fmt::Display;
 use std::str::FromStr;
 
 /// A quantity that stands as text with a unit.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Text<T>(pub T);
 
 impl<'de, T: FromStr<Err: Display>> Deserialize<'de> for Text<T> {

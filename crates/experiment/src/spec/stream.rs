@@ -1,6 +1,5 @@
 //! A game stream of a run.
 
-use super::path::Buckets;
 use super::{Direction, HeaderSpec, Text, Way, all};
 use gameway_units::{Duration, Ecn, Rate, Ratio};
 use serde::de::{Deserialize, Deserializer, Error};
@@ -18,10 +17,10 @@ pub struct StreamSpec {
     /// Where frame sizes come from.
     #[serde(default)]
     pub video: VideoSpec,
-    /// How long its frames take to encode: what the twin of a live run is given, low and high edge and count.
-    /// Experiment files have no such key.
+    /// How long its frames take to encode: what the twin of a live run is given, from which time of the run on
+    /// and how long. Experiment files have no such key.
     #[serde(default)]
-    pub encode_times: Option<Buckets>,
+    pub encode_times: Option<Vec<(Text<Duration>, Text<Duration>)>>,
     /// Frames per second.
     #[serde(default = "default_frame_rate")]
     pub frame_rate: u32,
@@ -201,6 +200,8 @@ pub enum VideoSpec {
     Doom,
     /// Every frame exactly at its target.
     Steady,
+    /// As a live host makes them of the built-in scene: libx264 and the rate control that asks it.
+    Scene,
     /// A frame table of the user's.
     #[serde(untagged)]
     File {

@@ -28,6 +28,12 @@ use gameway_units::{Bytes, Duration, Instant, Rate, Ratio};
 use std::path::Path;
 use std::sync::Arc;
 
+/// What a live run's encoder took, where the stream is its twin.
+fn encode_times(stream: &StreamSpec) -> Option<EncodeTimes> {
+    let measured = stream.encode_times.as_ref()?.iter();
+    Some(EncodeTimes::new(measured.map(|(from, took)| (Instant::ZERO + from.0, took.0))))
+}
+
 /// What is needed to build the flows.
 pub struct Parts<'a> {
     pub spec: &'a RunSpec,
@@ -155,14 +161,8 @@ impl Parts<'_> {
         });
         let name = self.names[usize::from(id.0)].clone();
         let ends = Stream::new(setup, name, (sender, encoder), receiver)
-            .with_encode_times(self.encode_times(stream));
+            .with_encode_times(encode_times(stream));
         self.flow(id, (Protocol::Udp, &stream.header), &stream.way(), Box::new(ends))
-    }
-
-    fn encode_times(&self, stream: &StreamSpec) -> Option<EncodeTimes> {
-        let measured = build::histogram(stream.encode_times.as_ref()?, 1)?;
-        let random = random::stream(self.spec.seed, &format!("{}/encode-times", stream.name));
-        Some(EncodeTimes { measured, random })
     }
 
     fn schedule(&self, stream: &StreamSpec, frame_interval: Duration) -> Schedule {
@@ -187,14 +187,15 @@ impl Parts<'_> {
     }
 
     fn encoder(&self, stream: &StreamSpec, interval: Duration) -> Result<EncoderModel, RunError> {
+        let seed = random::number(self.spec.seed, &format!("{}/video", stream.name));
         let video = match &stream.video {
             // An encoder's noise is no part of the limit.
             _ if is_oracle(stream) => return Ok(EncoderModel::steady(interval)),
             VideoSpec::Steady => return Ok(EncoderModel::steady(interval)),
+            VideoSpec::Scene => return Ok(EncoderModel::constrained(interval, seed)),
             VideoSpec::Doom => RecordedVideo::doom(),
             VideoSpec::File { file } => own_video(file)?,
         };
-        let seed = random::number(self.spec.seed, &format!("{}/video", stream.name));
         Ok(EncoderModel::recorded(video, EncoderCalibration::default(), interval, seed))
     }
 

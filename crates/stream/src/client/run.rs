@@ -10,9 +10,11 @@ use crate::error::system;
 use crate::keys::KeyFile;
 use crate::wake::{Taker, waking};
 use crate::{ClientConfig, StreamError};
+use gameway_codec::decoder;
+use gameway_control::FrameId;
 use gameway_live::clock::{self, Clock};
 use gameway_live::stop::Stop;
-use gameway_units::{Duration, Instant};
+use gameway_units::{Duration, Instant, VideoCodec};
 use gameway_webrtc::socket::{MediaSocket, MonotonicClock, Received};
 use gameway_webrtc::whep_client::post_offer;
 use gameway_webrtc::{CloseReason, Identity, Peer, Secrets};
@@ -92,13 +94,18 @@ impl Client {
         let failed = |error: gameway_webrtc::WebrtcError| StreamError::Host(error.to_string());
         let terms = gameway_webrtc::ClientConfig {
             identity: Identity::generate().map_err(failed)?,
+            codec: config.codec.0,
             arrival_times: !config.plain_reports,
             export_keys: config.export_keys.is_some(),
         };
+        refuse_undecodable(config)?;
         let (mut peer, offer) = Peer::offer(clock.now(), &terms, Secrets::from_system());
         let answer = ask(config, &offer, stop)?;
         peer.accept_answer(clock.now(), &answer).map_err(failed)?;
-        let (jobs, decoded, worker) = start_decoding(clock)?;
+        if peer.negotiated().video.is_none() {
+            return Err(StreamError::Host(format!("it cannot send {}", config.codec.0)));
+        }
+        let (jobs, decoded, worker) = start_decoding(config.codec.0, clock)?;
         let folder = config.folder.as_deref();
         let duration = config.duration.map(|text| text.0);
         Ok(Self {
@@ -226,15 +233,12 @@ impl Client {
                     self.connected = true;
                     self.next_input = now;
                 }
+                ClientEvent::Begin(frame, slices) => self.decode(frame, Some(slices), false),
                 ClientEvent::Decode(frame, incoming) => {
                     if let Some(log) = &mut self.log {
                         log.arrived(frame, incoming.received, incoming.recovered);
                     }
-                    let payloads = incoming.payloads;
-                    if let Some(jobs) = &self.jobs {
-                        // The thread ends with the client only.
-                        let _ = jobs.send(Job { frame, payloads });
-                    }
+                    self.decode(frame, incoming.payloads, true);
                 }
                 ClientEvent::GivenUp(frame, received) => {
                     self.report.given_up += 1;
@@ -249,6 +253,13 @@ impl Client {
             }
         }
         Ok(())
+    }
+
+    fn decode(&self, frame: FrameId, payloads: Option<Vec<Vec<u8>>>, last: bool) {
+        if let Some(jobs) = &self.jobs {
+            // The thread ends with the client only.
+            let _ = jobs.send(Job { frame, payloads, last });
+        }
     }
 
     /// The host counts this stay so.
@@ -343,15 +354,25 @@ fn is_not_there(error: &io::Error) -> bool {
     matches!(error.kind(), ConnectionRefused | HostUnreachable | NetworkUnreachable | TimedOut)
 }
 
+/// What cannot be decoded here is not asked for.
+fn refuse_undecodable(config: &ClientConfig) -> Result<(), StreamError> {
+    let codec = config.codec.0;
+    let why = "this build has no decoder of it; build with FFmpeg's libavcodec (feature libav)";
+    if decoder::available(codec).is_empty() {
+        return Err(StreamError::Config { field: "codec", why: format!("{codec}: {why}") });
+    }
+    Ok(())
+}
+
 type Worker = (mpsc::Sender<Job>, Taker<Decoded>, JoinHandle<ThreadTime>);
 
 #[expect(clippy::disallowed_methods, reason = "the driver owns its threads")]
-fn start_decoding(clock: Clock) -> Result<Worker, StreamError> {
+fn start_decoding(codec: VideoCodec, clock: Clock) -> Result<Worker, StreamError> {
     let (jobs, to_do) = channel();
     let (giver, decoded) = waking().map_err(system("no wake-up"))?;
     let work = move || {
         let meter = Meter::new("decoding");
-        decoding::run(&to_do, &giver, clock);
+        decoding::run(codec, &to_do, &giver, clock);
         meter.read()
     };
     let thread = std::thread::Builder::new().name("decoding".to_owned()).spawn(work);

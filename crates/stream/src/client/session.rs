@@ -6,8 +6,9 @@
 use crate::client::sound_inbox::{Play, SoundCounts, SoundInbox, SoundPacket};
 use crate::control::{Hello, Input};
 use crate::inbox::{Inbox, IncomingFrame};
+use gameway_codec::payload;
 use gameway_control::{FeedbackStyle, FrameId};
-use gameway_session::{FeedbackPacket, Receiver, ReceiverConfig, ReceiverEvent};
+use gameway_session::{FeedbackPacket, MediaPacket, Receiver, ReceiverConfig, ReceiverEvent};
 use gameway_units::{Instant, ReceiverInstant};
 use gameway_webrtc::feedback;
 use gameway_webrtc::frame_extension::MediaPacketReader;
@@ -25,7 +26,9 @@ pub enum ClientEvent {
     Session(u32),
     /// Enough packets of a frame arrived.
     Complete(FrameId, Instant),
-    /// A frame is to be decoded.
+    /// Whole slices of a frame are there, the next in order; more will come.
+    Begin(FrameId, Vec<Vec<u8>>),
+    /// A frame is to be decoded: the rest of it, if it was begun.
     Decode(FrameId, IncomingFrame),
     /// A frame will not be decoded; so many packets of it arrived.
     GivenUp(FrameId, u16),
@@ -45,6 +48,8 @@ pub struct ClientSession {
     receiver: Receiver,
     reader: MediaPacketReader,
     inbox: Inbox,
+    /// The frame that was decoded last.
+    decoded: Option<FrameId>,
     sound: SoundInbox,
     report: FeedbackPacket,
     input_channel: Option<u16>,
@@ -74,6 +79,7 @@ impl ClientSession {
             receiver: Receiver::new(ReceiverConfig::new(FeedbackStyle::PerFrame)),
             reader: MediaPacketReader::default(),
             inbox: Inbox::default(),
+            decoded: None,
             sound: SoundInbox::default(),
             report: FeedbackPacket::default(),
             input_channel,
@@ -163,6 +169,8 @@ impl ClientSession {
                 let packet = self.reader.read(header.sequence_number, &frame, payload.len());
                 self.inbox.put(&packet, payload.to_vec());
                 self.receiver.on_packet(own(arrival), &packet, ecn);
+                self.drain(arrival);
+                self.begin(&packet);
             }
             Event::Data { label, bytes, .. } if label == Hello::CHANNEL => {
                 if let Some(hello) = Hello::parse(&bytes) {
@@ -172,6 +180,20 @@ impl ClientSession {
             }
             Event::Closed(reason) => self.events.push(ClientEvent::Closed(reason)),
             _ => {}
+        }
+    }
+
+    /// What is there of the frame that is decoded next is decoded while the rest is on its way.
+    fn begin(&mut self, packet: &MediaPacket) {
+        let frame = packet.frame;
+        let follows = self.decoded.is_some_and(|decoded| frame.0 == decoded.0 + 1);
+        let decodable = packet.key_frame || follows;
+        if packet.is_train() && decodable && frame == self.receiver.next_undecided() {
+            let codec = self.peer.negotiated().video_codec;
+            let slices = self.inbox.give(frame, |payload| payload::ends_unit(codec, payload));
+            if !slices.is_empty() {
+                self.events.push(ClientEvent::Begin(frame, slices));
+            }
         }
     }
 
@@ -193,6 +215,7 @@ impl ClientSession {
                     ClientEvent::Complete(frame, ours(at))
                 }
                 ReceiverEvent::FrameShown { frame, .. } => {
+                    self.decoded = Some(frame);
                     ClientEvent::Decode(frame, self.inbox.take(frame))
                 }
                 ReceiverEvent::FramesLost { first, last, .. }

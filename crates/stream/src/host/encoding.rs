@@ -2,30 +2,30 @@
 //!
 //! | constant | value | origin |
 //! |---|---|---|
-//! | fragment header | 2 B | RFC 6184 section 5.8: what a fragment carries beside a unit's bytes |
-//! | clock of time stamps | 90 kHz | RFC 6184 section 8.1 |
+//! | clock of time stamps | 90 kHz | RFC 6184 section 8.1, RFC 7798 section 7.1 |
 
-use crate::host::sources::OpenEncoder;
+use crate::host::encoders::OpenEncoder;
 use crate::wake::Giver;
 use gameway_codec::capture::FrameSource;
-use gameway_codec::encoder::{self, FrameBudgets, VideoEncoder};
+use gameway_codec::encoder::{self, VideoEncoder};
 use gameway_codec::repair::RepairEncoder;
-use gameway_codec::{Picture, Size, Stamp, StampError, h264_payload};
+use gameway_codec::{Picture, Size, Stamp, StampError, payload};
 use gameway_control::FrameId;
+use gameway_media::rate_control::FrameBudgets;
 use gameway_media::{MAX_PAYLOAD, Overhead, Train, repair_packets};
 use gameway_session::EncodeRequest;
-use gameway_units::{Bytes, Duration, Instant, Ratio};
+use gameway_units::{Bytes, Duration, Instant, Ratio, VideoCodec};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::Receiver;
-
-const FRAGMENT_HEADER: u64 = 2;
 
 /// A frame to be made.
 #[derive(Debug, Clone, Copy)]
 pub struct Job {
     /// The client's stay.
     pub session: u32,
+    /// What the client takes.
+    pub codec: VideoCodec,
     /// What the sender asks for.
     pub request: EncodeRequest,
     /// Number of the newest input that the game has.
@@ -63,7 +63,7 @@ pub struct Encoding {
     pub stamped: bool,
     /// Counts the pictures taken: a file's sound follows them.
     pub pictures: Arc<AtomicU64>,
-    encoder: Option<Box<dyn VideoEncoder>>,
+    encoder: Option<(VideoCodec, Box<dyn VideoEncoder>)>,
     picture: Picture,
     budgets: FrameBudgets,
     repair: RepairEncoder,
@@ -106,11 +106,12 @@ impl Encoding {
             if !made.give(Made { session, frame: request.frame, timestamp, result, key_frame }) {
                 break;
             }
+            self.source.draw_ahead(request.frame.0 + 1);
         }
     }
 
     fn make(&mut self, job: &Job) -> Result<(Train, Vec<Vec<u8>>, bool), String> {
-        let Job { request, input, repair_share, overhead, .. } = job;
+        let Job { codec, request, input, repair_share, overhead, .. } = job;
         let drawn = self.source.next(request.captured, request.frame.0, &mut self.picture);
         drawn.map_err(|error| error.to_string())?;
         self.pictures.fetch_add(1, Ordering::Relaxed);
@@ -119,8 +120,9 @@ impl Encoding {
                 Stamp { frame: request.frame.0 as u32, captured: request.captured, input: *input };
             stamp.write(&mut self.picture).map_err(|error: StampError| error.to_string())?;
         }
-        let encoded = self.encode(request)?;
-        let mut payloads = h264_payload::packetize(&encoded.data, MAX_PAYLOAD.get() as usize);
+        let encoded = self.encode(job)?;
+        let largest = MAX_PAYLOAD.get() as usize;
+        let mut payloads = payload::packetize(*codec, &encoded.data, largest);
         let media = payloads.len();
         let parity = repair_packets(media as u64, *repair_share) as usize;
         let repair = self.repair.protect(&payloads, parity).map_err(|error| error.to_string())?;
@@ -131,13 +133,19 @@ impl Encoding {
         Ok((train, payloads, encoded.key_frame))
     }
 
-    fn encode(&mut self, request: &EncodeRequest) -> Result<encoder::EncodedFrame, String> {
+    fn encode(&mut self, job: &Job) -> Result<encoder::EncodedFrame, String> {
+        let Job { codec, request, .. } = *job;
+        // A client that takes another codec than the one before has an encoder of its own.
+        self.encoder.take_if(|(of, _)| *of != codec);
         let fresh = self.encoder.is_none();
-        let encoder = match &mut self.encoder {
+        let (_, encoder) = match &mut self.encoder {
             Some(encoder) => encoder,
-            None => self.encoder.insert((self.open)().map_err(|error| error.to_string())?),
+            None => {
+                let opened = (self.open)(codec).map_err(|error| error.to_string())?;
+                self.encoder.insert((codec, opened))
+            }
         };
-        let rate = without_fragments(request.payload) / self.frame_interval;
+        let rate = for_encoder(job, encoder.slices()) / self.frame_interval;
         let asked = encoder::EncodeRequest {
             frame_budget: self.budgets.next(rate),
             rate,
@@ -148,10 +156,19 @@ impl Encoding {
     }
 }
 
-/// What is left of a frame's payload for the encoder's bytes.
-fn without_fragments(payload: Bytes) -> Bytes {
-    let packets = payload.get().div_ceil(MAX_PAYLOAD.get() - FRAGMENT_HEADER);
-    payload.saturating_sub(Bytes::new(packets * FRAGMENT_HEADER)).max(Bytes::new(1))
+/// What is left of a frame's payload for the encoder's bytes: without headers of fragments, and without headers of the
+/// packets that slices cost beyond those of an even cut, half a packet each.
+fn for_encoder(job: &Job, slices: u64) -> Bytes {
+    let Job { codec, overhead, repair_share, .. } = *job;
+    let payload = job.request.payload;
+    let header = payload::fragment_header(codec);
+    let packets = payload.get().div_ceil(MAX_PAYLOAD.get() - header);
+    let fragments = Bytes::new(packets * header);
+    // Slices that are smaller than a packet share some.
+    let boundaries = slices.min(packets).saturating_sub(1);
+    let more = boundaries + repair_packets(boundaries, repair_share);
+    let headers = Bytes::new(overhead.packet.get() * more / 2);
+    payload.saturating_sub(fragments + headers).max(Bytes::new(1))
 }
 
 /// The time of the run in units of 1/90000 s; it wraps, as time stamps do.
@@ -206,6 +223,7 @@ mod tests {
     fn job(frame: u64) -> Job {
         Job {
             session: 0,
+            codec: VideoCodec::H264,
             request: EncodeRequest {
                 frame: FrameId(frame),
                 captured: Instant::from_nanos(frame as i64 * 16_666_667),
@@ -223,7 +241,7 @@ mod tests {
     fn an_encoder_that_dies_is_replaced_and_the_next_begins_with_a_key_frame() {
         let size = Size::new(320, 180).expect("a size");
         let source = capture::open(&Source::Scene { seed: 1 }, size, 60).expect("a scene");
-        let open: OpenEncoder = Box::new(|| Ok(Box::new(Mortal { encoded: 0 })));
+        let open: OpenEncoder = Box::new(|_| Ok(Box::new(Mortal { encoded: 0 })));
         let interval = Duration::from_nanos(16_666_667);
         let encoding = Encoding::new(source, open, size, (interval, 60));
         let (jobs, to_do) = std::sync::mpsc::channel();
@@ -240,8 +258,17 @@ mod tests {
     }
 
     #[test]
-    fn fragments_are_taken_off() {
-        assert_eq!(without_fragments(Bytes::new(12_000)), Bytes::new(12_000 - 11 * 2));
-        assert_eq!(without_fragments(Bytes::new(1)), Bytes::new(1));
+    fn headers_of_fragments_and_of_packets_that_slices_cost_are_taken_off() {
+        use VideoCodec::{H264, H265};
+        let of = |codec, payload, slices| {
+            let mut job = job(0);
+            (job.codec, job.request.payload) = (codec, Bytes::new(payload));
+            for_encoder(&job, slices).get()
+        };
+        assert_eq!(of(H264, 12_000, 1), 12_000 - 11 * 2);
+        assert_eq!(of(H265, 12_000, 1), 12_000 - 11 * 3);
+        assert_eq!(of(H264, 12_000, 4), 12_000 - 11 * 2 - 48 * 3 / 2);
+        assert_eq!(of(H264, 1_300, 4), 1_300 - 2 * 2 - 48 / 2, "two packets have one boundary");
+        assert_eq!(of(H264, 1, 4), 1);
     }
 }

@@ -1,5 +1,6 @@
 //! The host: captures, encodes, paces and sends a stream to one client at a time.
 
+mod encoders;
 pub mod encoding;
 mod log;
 pub mod page;

@@ -2,6 +2,7 @@
 
 use crate::cpu::{self, Meter, ThreadTime};
 use crate::error::system;
+use crate::host::encoders::encoders;
 use crate::host::encoding::{Encoding, Job, Made};
 use crate::host::log::HostLog;
 use crate::host::page::PageCounts;
@@ -76,6 +77,7 @@ struct Host {
     jobs: Option<mpsc::Sender<Job>>,
     made: Taker<Made>,
     worker: Option<JoinHandle<ThreadTime>>,
+    h265: bool,
     sound: Sound,
     page: PageCounts,
     log: Option<HostLog>,
@@ -108,7 +110,7 @@ impl Host {
             .map_err(system(format!("media at {}", signaling.address())))?;
         let clock = Clock::new(epoch_ns);
         let pictures = Arc::default();
-        let (jobs, made, worker) = start_encoding(&config, Arc::clone(&pictures))?;
+        let (jobs, made, worker, h265) = start_encoding(&config, Arc::clone(&pictures))?;
         let sound = start_sound(&config, clock, pictures)?;
         let folder = config.folder.as_deref();
         let name = &config.stream.name;
@@ -124,6 +126,7 @@ impl Host {
             jobs: Some(jobs),
             made,
             worker: Some(worker),
+            h265,
             sound,
             page: PageCounts::default(),
             log: folder.map(|folder| HostLog::create(folder, name, observe)).transpose()?,
@@ -302,6 +305,7 @@ impl Host {
         let config = gameway_webrtc::HostConfig {
             identity: self.identity.clone(),
             candidates: candidates(self.socket.address()),
+            h265: self.h265,
             export_keys: self.config.export_keys.is_some(),
         };
         let made = Peer::answer(now, &config, Secrets::from_system(), offer)
@@ -451,14 +455,17 @@ fn start_sound(
     Ok(sound)
 }
 
-type Worker = (mpsc::Sender<Job>, Taker<Made>, JoinHandle<ThreadTime>);
+/// What gives it work, what it made, itself, and whether it can encode H.265.
+type Worker = (mpsc::Sender<Job>, Taker<Made>, JoinHandle<ThreadTime>, bool);
 
 #[expect(clippy::disallowed_methods, reason = "the driver owns its threads")]
 fn start_encoding(config: &HostConfig, pictures: Arc<AtomicU64>) -> Result<Worker, StreamError> {
+    let encoders = encoders(config)?;
+    encoders.chosen.iter().for_each(|chosen| tell("encoder", chosen));
     let interval = build::frame_interval(&config.stream)?;
     let mut encoding = Encoding::new(
         sources::source(config)?,
-        sources::encoder(config)?,
+        encoders.open,
         sources::size(config)?,
         (interval, config.stream.frame_rate),
     );
@@ -472,7 +479,7 @@ fn start_encoding(config: &HostConfig, pictures: Arc<AtomicU64>) -> Result<Worke
         meter.read()
     };
     let thread = std::thread::Builder::new().name("encoding".to_owned()).spawn(work);
-    Ok((jobs, made, thread.map_err(system("the encoding thread"))?))
+    Ok((jobs, made, thread.map_err(system("the encoding thread"))?, encoders.h265))
 }
 
 /// Says something to whoever runs the host.

@@ -187,7 +187,8 @@ impl Session {
     pub fn poll_job(&mut self, input: u32) -> Option<Job> {
         let request = self.sender.as_mut()?.poll_encode()?;
         let (repair_share, overhead) = (self.repair_share, self.overhead);
-        Some(Job { session: self.number, request, input, repair_share, overhead })
+        let codec = self.peer.negotiated().video_codec;
+        Some(Job { session: self.number, codec, request, input, repair_share, overhead })
     }
 
     /// A frame of this session is made, or could not be; why, if it could not.

@@ -1,16 +1,12 @@
-//! From a configuration to what makes pictures and what encodes them.
+//! From a configuration to what makes pictures.
 
-use crate::{EncoderChoice, HostConfig, SourceConfig, StreamError};
+use crate::{HostConfig, SourceConfig, StreamError};
 use gameway_codec::capture::{self, CaptureError, FrameSource, Source};
-use gameway_codec::encoder::{self, EncoderConfig, EncoderError, VideoEncoder};
 use gameway_codec::{Picture, Size};
 use gameway_units::Instant;
 
 /// The size to which a screen is made smaller to see whether it shows anything.
 const LOOKED_AT: (u32, u32) = (320, 180);
-
-/// What opens an encoder, again and again.
-pub type OpenEncoder = Box<dyn FnMut() -> Result<Box<dyn VideoEncoder>, EncoderError> + Send>;
 
 /// The size of the picture.
 pub fn size(config: &HostConfig) -> Result<Size, StreamError> {
@@ -44,23 +40,6 @@ pub fn screen_shows(display: &str) -> Result<bool, StreamError> {
     Ok(picture.planes().iter().any(|plane| plane.iter().any(|sample| *sample != plane[0])))
 }
 
-/// What opens encoders; one is opened to see that it can be.
-pub fn encoder(config: &HostConfig) -> Result<OpenEncoder, StreamError> {
-    let own = EncoderConfig {
-        size: size(config)?,
-        frames_per_second: config.stream.frame_rate,
-        rate: config.stream.start_bitrate.0,
-    };
-    let name = match config.encoder {
-        EncoderChoice::Auto => encoder::available().first().map_or("any", |(name, _)| *name),
-        EncoderChoice::X264 => "x264",
-        EncoderChoice::Openh264 => "openh264",
-    };
-    let mut open: OpenEncoder = Box::new(move || encoder::open(name, own));
-    open().map_err(|error| refuse("encoder", error.to_string()))?;
-    Ok(open)
-}
-
-fn refuse(field: &'static str, why: String) -> StreamError {
+pub(super) fn refuse(field: &'static str, why: String) -> StreamError {
     StreamError::Config { field, why }
 }

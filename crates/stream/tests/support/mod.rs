@@ -147,6 +147,10 @@ pub struct World {
     setting: Setting,
     sessions: u32,
     shown: Option<(u32, u64)>,
+    /// What came of frames that were begun before they were whole.
+    begun: BTreeMap<(u32, u64), Vec<Vec<u8>>>,
+    /// Frames that were begun before they were whole.
+    pub ahead: u64,
     flying: BTreeMap<(Instant, u64), (SocketAddr, Transmit)>,
     launched: u64,
     random: Random,
@@ -174,12 +178,14 @@ fn pair(
 ) -> (Session, ClientSession) {
     let client = ClientConfig {
         identity: identities().1.clone(),
+        codec: gameway_units::VideoCodec::H264,
         arrival_times: !setting.plain_reports,
         export_keys: false,
     };
     let host = HostConfig {
         identity: identities().0.clone(),
         candidates: vec![host_address()],
+        h265: false,
         export_keys: false,
     };
     let secret = |side: u8| Secrets::new([side + 2 * session as u8; 32]);
@@ -216,6 +222,8 @@ impl World {
             setting,
             sessions: 1,
             shown: None,
+            begun: BTreeMap::new(),
+            ahead: 0,
             flying: BTreeMap::new(),
             launched: 0,
             random: Random::seed_from_u64(setting.seed),
@@ -315,10 +323,17 @@ impl World {
     }
 
     fn play(&mut self, event: &ClientEvent) {
-        let ClientEvent::Decode(frame, incoming) = event else { return };
         let session = self.sessions - 1;
+        if let ClientEvent::Begin(frame, slices) = event {
+            self.begun.entry((session, frame.0)).or_default().extend(slices.clone());
+        }
+        let ClientEvent::Decode(frame, incoming) = event else { return };
         let sent = &self.encoder.made[&(session, frame.0)];
-        assert_eq!(incoming.payloads, sent.payloads, "frame {} is not what was sent", frame.0);
+        let begun = self.begun.remove(&(session, frame.0));
+        self.ahead += u64::from(begun.is_some());
+        let mut payloads = begun.unwrap_or_default();
+        payloads.extend(incoming.payloads.clone().expect("a whole frame"));
+        assert_eq!(payloads, sent.payloads, "frame {} is not what was sent", frame.0);
         let refers_to_shown = self.shown == Some((session, frame.0.wrapping_sub(1)));
         assert!(sent.key_frame || refers_to_shown, "frame {} cannot be decoded", frame.0);
         self.shown = Some((session, frame.0));

@@ -11,18 +11,19 @@ const REPAID_OVER: f64 = 30.0;
 
 /// What the frames of the last second lack of what their rates would have carried.
 #[derive(Debug, Clone, Default)]
-pub(super) struct Debt {
+pub struct Debt {
     lacks: VecDeque<f64>,
 }
 
 impl Debt {
     /// A frame lacked so many bytes; negative where it had too many.
-    pub(super) fn add(&mut self, bytes: f64) {
+    pub fn add(&mut self, bytes: f64) {
         remember(&mut self.lacks, bytes, DEBT_FRAMES);
     }
 
     /// What is to be added to the next frame, as a part of its `share`; at most `most` either way.
-    pub(super) fn repaid(&self, share: f64, most: f64) -> f64 {
+    #[must_use]
+    pub fn repaid(&self, share: f64, most: f64) -> f64 {
         let debt: f64 = self.lacks.iter().sum();
         (debt / REPAID_OVER / share.max(1.0)).clamp(-most, most)
     }

@@ -2,7 +2,7 @@
 //!
 //! | constant | value | origin |
 //! |---|---|---|
-//! | headroom | 1.25 | largest frame of a recorded game whose mean is the rate; the simulator's encoder model has the same (`gameway-media`, `EncoderCalibration::Mean`) |
+//! | headroom | 1.25 | largest frame of a recorded game whose mean is the rate; as [`crate::EncoderCalibration::Mean`] has it |
 //! | decrease | below 0.95 of the highest rate of the last 6 frames | 100 ms at 60 frames/s: a round trip and the time to drain what it built up; smaller steps are a controller's noise |
 
 use gameway_units::{Bytes, Rate};
@@ -13,7 +13,8 @@ const DECREASE: f64 = 0.95;
 const STRICT_FRAMES: usize = 6;
 
 /// Bytes that a rate grants each frame, without rounding.
-pub(super) fn bytes_per_frame(rate: Rate, frames_per_second: u32) -> f64 {
+#[must_use]
+pub fn bytes_per_frame(rate: Rate, frames_per_second: u32) -> f64 {
     rate.as_bps_f64() / 8.0 / f64::from(frames_per_second)
 }
 

@@ -37,7 +37,10 @@
 //! | one frame after a raised target the new budget is filled as usual | measured, that frame fills 0.66 to 0.76 of it, later ones 0.78: within the spread of frame sizes |
 //! | a recorded key frame is passed over unless one is demanded | the recording begins with one and wraps around |
 
+mod constrained;
+
 use crate::{FrameTable, Rung};
+use constrained::Constrained;
 use gameway_units::{Bytes, Duration, Rate};
 use rand_core::{Rng, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
@@ -168,6 +171,8 @@ impl PlayableRung {
 enum Source {
     /// Every frame fills the target exactly.
     Steady,
+    /// As libx264 and a live host's rate control make them of the built-in scene.
+    Constrained(Box<Constrained>),
     Recorded {
         video: Arc<RecordedVideo>,
         calibration: EncoderCalibration,
@@ -206,6 +211,14 @@ impl EncoderModel {
         Self { source: Source::Steady, frame_interval, previous_target: None }
     }
 
+    /// Frames as a live host makes them of the built-in scene: libx264 under a VBV of one frame, which
+    /// the host's rate control asks (`constrained`).
+    #[must_use]
+    pub fn constrained(frame_interval: Duration, seed: u64) -> Self {
+        let source = Source::Constrained(Box::new(Constrained::new(frame_interval, seed)));
+        Self { source, frame_interval, previous_target: None }
+    }
+
     /// Encodes the next frame for a target in payload bits per second.
     pub fn next_frame(&mut self, target: Rate, key_frame: bool) -> EncodedFrame {
         let key_frame = key_frame || self.previous_target.is_none();
@@ -213,6 +226,7 @@ impl EncoderModel {
         self.previous_target = Some(target);
         let payload = match &mut self.source {
             Source::Steady => (target * self.frame_interval).max(Bytes::new(1)),
+            Source::Constrained(encoder) => encoder.next_frame(target, key_frame),
             Source::Recorded { video, calibration, position, random } => {
                 let budget = held_back.as_bps_f64() / 8.0 * self.frame_interval.as_secs_f64();
                 let draw = key_frame.then(|| random.next_u64());

@@ -22,7 +22,7 @@
 //!
 //! | constant | value | origin |
 //! |---|---|---|
-//! | mean fill at first | 0.86 | measured: 0.84 to 0.88 from 1 to 30 Mb/s (`tests/follows_the_target.rs`) |
+//! | mean fill at first | 0.86 | measured: 0.84 to 0.88 from 1 to 30 Mb/s (`follows_the_target` of `gameway-codec`) |
 //! | peak fill | largest of the last 2 s, never below 0.94 | measured: largest of 5 x 240 frames 0.944 |
 //! | weight of a frame in the mean | 1/32 | half a second: spread of the mean 1 % at a spread of a frame of 4 % |
 //! | unlimited | a frame that fills less than 0.6 | an easy picture, not the encoder's reserve; teaches nothing and makes no debt |
@@ -44,7 +44,7 @@ const STEP_MARGIN: f64 = 1.05;
 
 /// Learns how full an encoder's frames are.
 #[derive(Debug, Clone)]
-pub(super) struct Calibrator {
+pub struct Calibrator {
     mean_fill: f64,
     fills: VecDeque<f64>,
     /// Buffer of the last frame.
@@ -52,13 +52,16 @@ pub(super) struct Calibrator {
     debt: Debt,
 }
 
-impl Calibrator {
-    pub(super) fn new() -> Self {
+impl Default for Calibrator {
+    fn default() -> Self {
         Self { mean_fill: FIRST_FILL, fills: VecDeque::new(), last: 0.0, debt: Debt::default() }
     }
+}
 
+impl Calibrator {
     /// The buffer to ask for, in bytes, so that the mean of frames is `share` and none exceeds `budget`.
-    pub(super) fn buffer(&self, share: f64, budget: f64) -> f64 {
+    #[must_use]
+    pub fn buffer(&self, share: f64, budget: f64) -> f64 {
         let repaid = self.debt.repaid(share, MOST_REPAID);
         let peak = self.fills.iter().copied().fold(LEAST_PEAK, f64::max);
         let most = budget / peak;
@@ -67,8 +70,14 @@ impl Calibrator {
         (share / self.mean_fill * (1.0 + repaid)).min(most)
     }
 
+    /// How full frames are at the mean.
+    #[must_use]
+    pub fn mean_fill(&self) -> f64 {
+        self.mean_fill
+    }
+
     /// A frame of `size` came out of a buffer of `buffer` bytes where the rate granted `share`.
-    pub(super) fn on_frame(&mut self, size: f64, buffer: f64, share: f64, key_frame: bool) {
+    pub fn on_frame(&mut self, size: f64, buffer: f64, share: f64, key_frame: bool) {
         let fill = size / buffer.max(1.0);
         self.last = buffer;
         let limited = fill >= UNLIMITED;
@@ -86,7 +95,7 @@ mod tests {
 
     /// An encoder that fills its buffer to 0.70, 0.80 or 0.75, in turn.
     fn run(budget_of_share: f64, frames: usize) -> (f64, f64) {
-        let (mut calibrator, share) = (Calibrator::new(), 10_000.0);
+        let (mut calibrator, share) = (Calibrator::default(), 10_000.0);
         let (mut sum, mut largest) = (0.0, 0.0_f64);
         for frame in 0..frames {
             let buffer = calibrator.buffer(share, share * budget_of_share);
@@ -116,7 +125,7 @@ mod tests {
 
     #[test]
     fn easy_pictures_teach_nothing() {
-        let mut calibrator = Calibrator::new();
+        let mut calibrator = Calibrator::default();
         let before = calibrator.buffer(1000.0, 2000.0);
         (0..500).for_each(|_| calibrator.on_frame(50.0, before, 1000.0, false));
         assert!((calibrator.buffer(1000.0, 2000.0) - before).abs() < 1e-9);
@@ -124,7 +133,7 @@ mod tests {
 
     #[test]
     fn a_frame_above_the_buffer_lowers_what_is_asked() {
-        let mut calibrator = Calibrator::new();
+        let mut calibrator = Calibrator::default();
         calibrator.on_frame(1100.0, 1000.0, 1000.0, false);
         assert!(calibrator.buffer(1000.0, 1000.0) < 1000.0 / 1.09);
     }

@@ -1,0 +1,291 @@
+//! The payload format of a codec, chosen when a stream begins, and what the formats have alike: the way back.
+//!
+//! The payloads of a frame, in order, give its NAL units again. A unit is there to be decoded as soon as its last
+//! payload is: a picture of several slices is decoded while its last packets are on their way.
+
+use crate::h264_payload::{MAX_FRAME, PayloadError, nal_units};
+use crate::{h264_payload, h265_payload};
+use gameway_units::VideoCodec;
+
+/// What tells the formats apart on the way back.
+pub(crate) struct Format {
+    /// Bytes of a NAL unit's header, and of an aggregation packet's.
+    pub header: usize,
+    /// NAL unit type of aggregation packets; those below are NAL units themselves.
+    pub aggregate: u8,
+    /// NAL unit type of fragments.
+    pub fragment: u8,
+    /// NAL unit type by a header's first byte.
+    pub kind: fn(u8) -> u8,
+    /// Whether NAL units of a type carry parts of the picture.
+    pub is_slice: fn(u8) -> bool,
+    /// Whether a NAL unit, which has its whole header, may be there.
+    pub allows: fn(&[u8]) -> bool,
+    /// What a fragment says; `None` if it is shorter than its headers.
+    pub open_fragment: fn(&[u8]) -> Option<Fragment<'_>>,
+}
+
+/// A fragment of a NAL unit.
+pub(crate) struct Fragment<'a> {
+    /// Header of the unit, in as many bytes as the format has.
+    pub header: [u8; 2],
+    pub starts: bool,
+    pub ends: bool,
+    pub data: &'a [u8],
+}
+
+const fn format(codec: VideoCodec) -> &'static Format {
+    match codec {
+        VideoCodec::H264 => &h264_payload::FORMAT,
+        VideoCodec::H265 => &h265_payload::FORMAT,
+    }
+}
+
+/// Bytes that a fragment has beside those of its NAL unit.
+#[must_use]
+pub const fn fragment_header(codec: VideoCodec) -> u64 {
+    match codec {
+        VideoCodec::H264 => h264_payload::FRAGMENT_HEADER as u64,
+        VideoCodec::H265 => h265_payload::FRAGMENT_HEADER as u64,
+    }
+}
+
+/// [`h264_payload::packetize`] or [`h265_payload::packetize`].
+#[must_use]
+pub fn packetize(codec: VideoCodec, annex_b: &[u8], largest: usize) -> Vec<Vec<u8>> {
+    match codec {
+        VideoCodec::H264 => h264_payload::packetize(annex_b, largest),
+        VideoCodec::H265 => h265_payload::packetize(annex_b, largest),
+    }
+}
+
+/// Whether a NAL unit ends with this payload.
+#[must_use]
+pub fn ends_unit(codec: VideoCodec, payload: &[u8]) -> bool {
+    let format = format(codec);
+    match payload.first() {
+        Some(first) if (format.kind)(*first) == format.fragment => {
+            (format.open_fragment)(payload).is_some_and(|fragment| fragment.ends)
+        }
+        first => first.is_some(),
+    }
+}
+
+/// Puts the payloads of one frame, in order, together to an Annex B access unit.
+///
+/// # Errors
+/// [`PayloadError`] names the payload that is not as it must be.
+pub fn depacketize<P: AsRef<[u8]>>(
+    codec: VideoCodec,
+    payloads: impl IntoIterator<Item = P>,
+) -> Result<Vec<u8>, PayloadError> {
+    let mut frame = Depacketizer::new(codec);
+    payloads.into_iter().try_for_each(|payload| frame.push(payload.as_ref()))?;
+    frame.finish().map(<[u8]>::to_vec)
+}
+
+/// Puts the payloads of one frame together as they come.
+pub struct Depacketizer {
+    format: &'static Format,
+    /// The access unit as far as it is there.
+    frame: Vec<u8>,
+    /// How much of it was taken.
+    taken: usize,
+    /// Where the last slice ends that is whole.
+    sliced: usize,
+    /// The header of the NAL unit that is being put together.
+    within: Option<[u8; 2]>,
+    payloads: usize,
+    /// NAL units in what was not taken yet, up to the last slice and behind it.
+    units: [usize; 2],
+}
+
+impl Depacketizer {
+    /// Of a frame that has no payload yet.
+    #[must_use]
+    pub fn new(codec: VideoCodec) -> Self {
+        Self {
+            format: format(codec),
+            frame: Vec::new(),
+            taken: 0,
+            sliced: 0,
+            within: None,
+            payloads: 0,
+            units: [0, 0],
+        }
+    }
+
+    /// Takes the next payload.
+    ///
+    /// # Errors
+    /// [`PayloadError`]; the frame is then of no use.
+    pub fn push(&mut self, payload: &[u8]) -> Result<(), PayloadError> {
+        let (format, index) = (self.format, self.payloads);
+        self.payloads += 1;
+        if payload.len() < format.header {
+            return Err(PayloadError::Short(index));
+        }
+        let kind = (format.kind)(payload[0]);
+        if self.within.is_some() && kind != format.fragment {
+            return Err(PayloadError::Fragment(index));
+        }
+        let is_damaged = payload[0] & 0x80 != 0;
+        if kind < format.aggregate {
+            self.push_unit(payload, index)?;
+        } else if kind == format.aggregate && !is_damaged {
+            self.split_aggregate(&payload[format.header..], index)?;
+        } else if kind == format.fragment && !is_damaged {
+            self.join(payload, index)?;
+        } else {
+            return Err(PayloadError::Kind { payload: index, kind });
+        }
+        if self.frame.len() > MAX_FRAME { Err(PayloadError::TooLarge) } else { Ok(()) }
+    }
+
+    /// What is there of the access unit beyond what was taken, up to its last whole slice; nothing without a slice.
+    ///
+    /// # Errors
+    /// [`PayloadError::StartCode`]; the frame is then of no use.
+    pub fn take(&mut self) -> Result<&[u8], PayloadError> {
+        let part = self.taken..self.sliced.max(self.taken);
+        self.taken = part.end;
+        let units = std::mem::take(&mut self.units[0]);
+        checked(&self.frame[part], units)
+    }
+
+    /// The rest of the access unit, after its last payload; nothing if all was taken.
+    ///
+    /// # Errors
+    /// [`PayloadError`], if there is nothing to the frame or it is not whole.
+    pub fn finish(&mut self) -> Result<&[u8], PayloadError> {
+        if self.within.is_some() || self.frame.is_empty() {
+            return Err(PayloadError::Unfinished);
+        }
+        let part = self.taken..;
+        self.taken = self.frame.len();
+        let units = std::mem::take(&mut self.units).iter().sum();
+        checked(&self.frame[part], units)
+    }
+
+    fn push_unit(&mut self, unit: &[u8], index: usize) -> Result<(), PayloadError> {
+        self.begin_unit(unit, index)?;
+        self.end_unit(unit[0]);
+        Ok(())
+    }
+
+    fn begin_unit(&mut self, unit: &[u8], index: usize) -> Result<(), PayloadError> {
+        let format = self.format;
+        if unit.len() < format.header {
+            return Err(PayloadError::Short(index));
+        }
+        if !(format.allows)(unit) {
+            let kind = (format.kind)(unit[0]);
+            return Err(PayloadError::Kind { payload: index, kind });
+        }
+        self.frame.extend_from_slice(&[0, 0, 0, 1]);
+        self.frame.extend_from_slice(unit);
+        Ok(())
+    }
+
+    fn end_unit(&mut self, first: u8) {
+        self.units[1] += 1;
+        if (self.format.is_slice)((self.format.kind)(first)) {
+            self.sliced = self.frame.len();
+            self.units = [self.units.iter().sum(), 0];
+        }
+    }
+
+    /// Takes what follows the header of an aggregation packet: units behind their sizes.
+    fn split_aggregate(&mut self, mut rest: &[u8], index: usize) -> Result<(), PayloadError> {
+        if rest.is_empty() {
+            return Err(PayloadError::Short(index));
+        }
+        while !rest.is_empty() {
+            let (size, after) = rest.split_first_chunk().ok_or(PayloadError::Aggregate(index))?;
+            let size = usize::from(u16::from_be_bytes(*size));
+            if size == 0 || size > after.len() {
+                return Err(PayloadError::Aggregate(index));
+            }
+            self.push_unit(&after[..size], index)?;
+            rest = &after[size..];
+        }
+        Ok(())
+    }
+
+    fn join(&mut self, payload: &[u8], index: usize) -> Result<(), PayloadError> {
+        let fragment = (self.format.open_fragment)(payload);
+        let Some(Fragment { header, starts, ends, data }) =
+            fragment.filter(|it| !it.data.is_empty())
+        else {
+            return Err(PayloadError::Short(index));
+        };
+        // RFC 6184 section 5.8, RFC 7798 section 4.4.3: a fragmented unit needs two fragments at least, so none
+        // both starts and ends.
+        let follows = self.within.is_none_or(|first| first == header);
+        if starts != self.within.is_none() || starts && ends || !follows {
+            return Err(PayloadError::Fragment(index));
+        }
+        if starts {
+            self.begin_unit(&header[..self.format.header], index)?;
+        }
+        self.frame.extend_from_slice(data);
+        self.within = (!ends).then_some(header);
+        if ends {
+            self.end_unit(header[0]);
+        }
+        Ok(())
+    }
+}
+
+/// A NAL unit must not smuggle others in (ITU-T H.264 section 7.4.1, H.265 section 7.4.2: no start code inside).
+fn checked(part: &[u8], units: usize) -> Result<&[u8], PayloadError> {
+    if nal_units(part).count() == units { Ok(part) } else { Err(PayloadError::StartCode) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    /// A NAL unit of H.264 without start codes inside.
+    fn unit() -> impl Strategy<Value = Vec<u8>> {
+        let body = prop::collection::vec(1_u8.., 0..1500);
+        (prop::sample::select(vec![1_u8, 5, 6, 7, 8]), body).prop_map(|(kind, mut body)| {
+            body.insert(0, 0x60 | kind);
+            body
+        })
+    }
+
+    proptest! {
+        /// Taken after each payload, a frame is the same as put together at its end; a part has a slice at its
+        /// end, and one is there as soon as a payload ends it.
+        #[test]
+        fn parts_are_the_whole(units in prop::collection::vec(unit(), 1..8), largest in 64_usize..1300) {
+            let frame: Vec<u8> =
+                units.iter().flat_map(|unit| [&[0, 0, 0, 1], &unit[..]].concat()).collect();
+            let is_slice = |unit: &[u8]| matches!(unit[0] & 0x1f, 1 | 5);
+            let (mut depacketizer, mut parts) = (Depacketizer::new(VideoCodec::H264), Vec::new());
+            for payload in packetize(VideoCodec::H264, &frame, largest) {
+                depacketizer.push(&payload).unwrap();
+                let part = depacketizer.take().unwrap();
+                if let Some(last) = nal_units(part).last() {
+                    prop_assert!(is_slice(last) && ends_unit(VideoCodec::H264, &payload));
+                }
+                parts.extend_from_slice(part);
+            }
+            let slices = units.iter().filter(|unit| is_slice(unit)).count();
+            prop_assert_eq!(nal_units(&parts).filter(|unit| is_slice(unit)).count(), slices);
+            parts.extend_from_slice(depacketizer.finish().unwrap());
+            prop_assert_eq!(parts, frame);
+            prop_assert!(depacketizer.finish().unwrap().is_empty(), "nothing is given twice");
+        }
+    }
+
+    #[test]
+    fn a_part_must_not_smuggle_units_in() {
+        let mut frame = Depacketizer::new(VideoCodec::H264);
+        frame.push(&[0x65, 1, 0, 0, 1, 0x67]).unwrap();
+        assert_eq!(frame.take(), Err(PayloadError::StartCode));
+        assert!(!ends_unit(VideoCodec::H264, &[]) && !ends_unit(VideoCodec::H264, &[0x7c]));
+    }
+}
