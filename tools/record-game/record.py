@@ -20,11 +20,12 @@ from statistics import fmean
 from typing import Any
 
 import polars as pl
-from capture import CapturePlan, Segment, capture, count_duplicates
 from encode import EncodedRung, EncodePlan, encode_ladder
 from reaction import ReactionPlan, measure
 
+from gameway.errors import GamewayError
 from gameway.frame_table import FrameTable, Rung, read_gwfr, summarise, write_gwfr
+from gameway.live.video.recorder import CapturePlan, Segment, capture, count_duplicates
 
 LADDER_MBIT_PER_S = (2, 4, 7, 12, 18, 26, 37, 50)
 # A halving in the middle of the ladder, one higher up, and a deep fall.
@@ -63,7 +64,6 @@ def run_capture(arguments: argparse.Namespace) -> None:
         height=arguments.height,
         frames_per_second=arguments.frames_per_second,
         clock_speed=arguments.clock_speed,
-        display=arguments.display,
         niceness=arguments.niceness,
     )
     arguments.recording.parent.mkdir(parents=True, exist_ok=True)
@@ -225,7 +225,6 @@ def add_capture(step: argparse.ArgumentParser) -> None:
     step.add_argument("--height", type=int, default=720)
     step.add_argument("--frames-per-second", type=int, default=60)
     step.add_argument("--clock-speed", type=Fraction, default=Fraction(1, 2), metavar="FRACTION")
-    step.add_argument("--display", default=":79", help="a free X display for Xvfb")
     step.add_argument("--niceness", type=int, default=0, help="-15 on a busy machine (as root)")
     step.set_defaults(run=run_capture)
 
@@ -233,7 +232,10 @@ def add_capture(step: argparse.ArgumentParser) -> None:
 def main() -> None:
     """Run the step that the command line names."""
     arguments = parser().parse_args()
-    arguments.run(arguments)
+    try:
+        arguments.run(arguments)
+    except GamewayError as error:
+        sys.exit(f"error: {error}")
 
 
 if __name__ == "__main__":
