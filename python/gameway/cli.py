@@ -104,7 +104,11 @@ Pcap = Annotated[
     bool, typer.Option("--pcap", help="Keep the headers of all packets of live runs: pcapng.")
 ]
 Film = Annotated[
-    str, typer.Option(help="What live videos show: `scenes` (generated) or `file:VIDEO`.")
+    str,
+    typer.Option(
+        help="What live videos show: `scenes` (generated), `game` (recorded at first use) or "
+        "`file:VIDEO`."
+    ),
 ]
 NoReport = Annotated[bool, typer.Option("--no-report", help="Leave out the HTML report.")]
 

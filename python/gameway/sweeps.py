@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import signal
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -126,11 +127,17 @@ def print_page(page: Page) -> None:
 
 
 def _print_summary(results: Results) -> None:
-    from gameway.metrics import summary_table  # noqa: PLC0415 (heavy; help must be quick)
+    from gameway.metrics import (  # noqa: PLC0415 (heavy; help must be quick)
+        summary_table,
+        video_summary_table,
+    )
 
-    rows = summary_table(results)
-    if rows.height:
-        out.print(tables.summary(rows, results.factors))
+    for rows, lay_out in (
+        (summary_table(results), tables.summary),
+        (video_summary_table(results), tables.videos),
+    ):
+        if rows.height:
+            out.print(tables.fitting(out, partial(lay_out, rows, results.factors)))
 
 
 def _print_beside(results: Results, simulated: Results | None = None) -> None:

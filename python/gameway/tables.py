@@ -11,10 +11,10 @@ from rich.table import Table
 from rich.text import Text
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Callable, Iterable, Iterator
 
     import polars as pl
-    from rich.console import JustifyMethod
+    from rich.console import Console, JustifyMethod
 
     from gameway.beside import Row
     from gameway.report.page import Table as PageTable
@@ -33,29 +33,73 @@ SHOWN = (
 """Metric, heading and decimals of the columns of the summary."""
 
 
-def summary(rows: pl.DataFrame, factors: list[str]) -> Table:
+VIDEOS_SHOWN = (
+    ("quality_level", "level", 1),
+    ("quality_switches", "switches", 1),
+    ("interruptions", "inter-\nruptions", 1),
+    ("interrupted_s", "interrupted\ns", 1),
+    ("startup_s", "start-up\ns", 1),
+)
+"""The same of the summary of videos."""
+WIDEST = 1000
+"""Columns in which each table has room."""
+ROOMY, NARROW, NARROWEST = range(3)
+"""How a table of estimates is laid out: in full; intervals below means; conditions below each
+other, too."""
+
+
+def fitting(console: Console, lay_out: Callable[[int], Table]) -> Table:
+    """Give a table of estimates as it fits the console; the narrowest if none does."""
+    room = console.options.update(width=WIDEST)
+    for layout in (ROOMY, NARROW):
+        table = lay_out(layout)
+        if console.measure(table, options=room).maximum <= console.width:
+            return table
+    return lay_out(NARROWEST)
+
+
+def summary(rows: pl.DataFrame, factors: list[str], layout: int = ROOMY) -> Table:
     """Lay out `gameway.metrics.summary_table`: a row per combination of factors and stream."""
-    keys = [name for name in ("stream", *factors) if rows[name].n_unique() > 1]
+    note = "mean ± half width of the 95 % interval over runs, while a competitor is there if one is"
+    return _estimates(rows, ["stream", *factors], SHOWN, note, layout)
+
+
+def videos(rows: pl.DataFrame, factors: list[str], layout: int = ROOMY) -> Table:
+    """Lay out `gameway.metrics.video_summary_table`: a row per combination of factors and video."""
+    note = "mean ± half width of the 95 % interval over runs, of videos; level 1 is the lowest"
+    return _estimates(rows, ["video", *factors], VIDEOS_SHOWN, note, layout)
+
+
+def _estimates(
+    rows: pl.DataFrame,
+    keys: list[str],
+    columns: Iterable[tuple[str, str, int]],
+    note: str,
+    layout: int,
+) -> Table:
+    """Lay out means and intervals of metrics by those keys that have more than one value."""
+    telling = [name for name in keys if rows[name].n_unique() > 1]
+    between = " " if layout == ROOMY else "\n"
     cells = {
-        heading: [_cell(row, metric, decimals) for row in rows.iter_rows(named=True)]
-        for metric, heading, decimals in SHOWN
+        heading: [_cell(row, metric, decimals, between) for row in rows.iter_rows(named=True)]
+        for metric, heading, decimals in columns
     }
     shown = {heading: column for heading, column in cells.items() if set(column) != {NOTHING}}
-    note = "mean ± half width of the 95 % interval over runs, while a competitor is there if one is"
     table = Table(box=box.SIMPLE_HEAD, caption=note, caption_justify="left", pad_edge=False)
-    for name in keys:
-        table.add_column(name.replace("_", "\n"), no_wrap=True)
+    table.collapse_padding = layout != ROOMY
+    heads = [name.replace("_", "\n" if layout != NARROWEST else " ") for name in telling]
+    for name in ["\n".join(heads)] if layout == NARROWEST else heads:
+        table.add_column(name, no_wrap=True)
     for heading in ("runs", *shown):
         table.add_column(heading, justify="right", no_wrap=True)
     for index, row in enumerate(rows.iter_rows(named=True)):
-        factors_of_row = (str(row[name] or NOTHING) for name in keys)
-        table.add_row(
-            *factors_of_row, str(row["runs"]), *(column[index] for column in shown.values())
-        )
+        named = [str(row[name] or NOTHING) for name in telling]
+        first = ["\n".join(named)] if layout == NARROWEST else named
+        table.add_row(*first, str(row["runs"]), *(column[index] for column in shown.values()))
     return table
 
 
-def _cell(row: dict[str, Any], metric: str, decimals: int) -> str:
+def _cell(row: dict[str, Any], metric: str, decimals: int, between: str) -> str:
     """Give mean and interval of a metric: while a competitor was there, else of the whole run."""
     for column in (metric, f"competing_{metric}", f"run_{metric}"):
         mean = row.get(column)
@@ -64,7 +108,7 @@ def _cell(row: dict[str, Any], metric: str, decimals: int) -> str:
         width = row.get(f"{column}_ci95")
         if width is None or math.isnan(width):
             return f"{mean:.{decimals}f}"
-        return f"{mean:.{decimals}f} ± {width:.{decimals}f}"
+        return f"{mean:.{decimals}f}{between}± {width:.{decimals}f}"
     return NOTHING
 
 

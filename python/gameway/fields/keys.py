@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
     from pydantic import ValidationInfo
 
-VIDEOS = ("doom", "steady")
+VIDEOS = ("doom", "steady", "scene")
 FEEDBACK = ("native", "per-frame")
 REPORTS = ("rfc8888", "transport-wide")
 """Formats of reports, each with a clock as coarse as its own."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Any
 
+from gameway import _core
 from gameway.fields.checking import axis_of, inside, refuse
 from gameway.fields.quantities import rate
 
@@ -23,3 +24,15 @@ def ladder(value: object, info: ValidationInfo) -> dict[str, Any]:
         if SIZE.fullmatch(size) is None:
             refuse("is no size of a picture", size, f"write {EXAMPLE}", (size,))
     return {size: inside(size, axis_of(rate), item, info) for size, item in value.items()}
+
+
+def levels_of(video: dict[str, Any]) -> tuple[tuple[int, int, int], ...]:
+    """Levels that a video of a spec has: width, height, bit/s; the lowest first."""
+    given = video.get("ladder")
+    levels = _core.default_ladder() if given is None else [_level(*it) for it in given.items()]
+    return tuple(sorted(levels, key=lambda level: level[2]))
+
+
+def _level(size: str, bitrate: str) -> tuple[int, int, int]:
+    width, height = size.split("x")
+    return int(width), int(height), _core.parse_rate(bitrate)

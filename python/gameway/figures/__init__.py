@@ -12,10 +12,12 @@ from gameway.figures.heatmaps import fairness, recovery_times, response_times
 from gameway.figures.overview import metric_means
 from gameway.figures.series import bitrate_over_time, rtt_over_time
 from gameway.figures.timeline import run_timeline
+from gameway.figures.viewers import both_sides
 
 __all__ = [
     "adaptiveness_and_fairness",
     "bitrate_over_time",
+    "both_sides",
     "fairness",
     "frame_delay_distribution",
     "metric_means",

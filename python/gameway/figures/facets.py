@@ -133,8 +133,14 @@ def width(layout: Layout) -> int:
     return max(min(FIGURE_WIDTH // count - 30, FIGURE_WIDTH), NARROWEST)
 
 
-def zoom(*, x_only: bool = True) -> alt.Parameter:
-    """Drag to pan; shift and wheel to zoom, so that the wheel alone still scrolls the page."""
+def zoom(*, x_only: bool = True, name: str | None = None) -> alt.Parameter:
+    """Drag to pan; shift and wheel to zoom, so that the wheel alone still scrolls the page.
+
+    Charts that may stand in one figure, each with its own, name it.
+    """
     return alt.selection_interval(
-        bind="scales", encodings=["x"] if x_only else ["x", "y"], zoom="wheel![event.shiftKey]"
+        name=name,
+        bind="scales",
+        encodings=["x"] if x_only else ["x", "y"],
+        zoom="wheel![event.shiftKey]",
     )

@@ -31,12 +31,15 @@ from gameway.figures.facets import (
     zoom,
 )
 from gameway.metrics.network import capacity_mbps
+from gameway.metrics.presence import presence
 from gameway.metrics.series import BIN_S
 from gameway.metrics.source import competitors, streams
 from gameway.metrics.summary import Condition, conditions
 from gameway.metrics.table import per_run_table
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from gameway.metrics.source import ResultFolder, Run
 
 # Points of one figure that a browser draws fluently and that keep a report small.
@@ -148,15 +151,28 @@ def _tooltips(base: alt.Chart, time: alt.X, layout: Layout, title: str) -> Any:
 def _rules(lines: pl.DataFrame) -> list[Any]:
     """Dashed lines where competition starts and stops, and at the fair share."""
     times = lines.select(pl.concat_list("start_s", "stop_s").explode()).to_series()
-    found = []
-    for channel, values in (("x", times), ("y", lines["fair_mbps"])):
-        unique = values.drop_nulls().unique().sort().to_list()
-        if unique:
-            rule = alt.Chart(pl.DataFrame({"at": unique})).mark_rule(
-                strokeDash=[5, 4], strokeWidth=1.2
-            )
-            found.append(rule.encode(**{channel: "at:Q"}))
-    return found
+    return [
+        *dashed("x", times.drop_nulls().to_list()),
+        *dashed("y", lines["fair_mbps"].drop_nulls().to_list()),
+    ]
+
+
+def changes(run: Run) -> list[Any]:
+    """Dashed lines where a flow of a run comes or goes."""
+    whole = run.windows.run
+    flows = [*streams(run.spec), *competitors(run.spec)]
+    spans = [span for flow in flows for span in presence(flow, whole)]
+    inside = {time for span in spans for time in (span.start_s, span.stop_s)}
+    return dashed("x", inside - {whole.start_s, whole.stop_s})
+
+
+def dashed(channel: str, values: Iterable[float]) -> list[Any]:
+    """A layer of dashed lines, across the axis of a channel; none without values."""
+    unique = sorted(set(values))
+    if not unique:
+        return []
+    rule = alt.Chart(pl.DataFrame({"at": unique})).mark_rule(strokeDash=[5, 4], strokeWidth=1.2)
+    return [rule.encode(**{channel: "at:Q"})]
 
 
 def _markers(results: ResultFolder, where: Where | None) -> pl.DataFrame:

@@ -1,4 +1,4 @@
-"""One run in detail: bitrates of all flows, and the state of its controllers, over time."""
+"""One run in detail, over time: bitrates, queue, what viewers of videos saw, controllers' state."""
 
 from __future__ import annotations
 
@@ -8,8 +8,11 @@ import altair as alt
 import polars as pl
 
 from gameway.figures.facets import FIGURE_WIDTH, plain, with_theme, zoom
+from gameway.figures.viewers import axis_of
+from gameway.metrics.both_sides import over_time
 from gameway.metrics.series import BIN_S
-from gameway.metrics.source import Run, finished_runs, streams
+from gameway.metrics.source import Run, competitors, finished_runs, streams
+from gameway.metrics.videos import videos
 
 if TYPE_CHECKING:
     from gameway.metrics.source import ResultFolder
@@ -21,7 +24,7 @@ SCALES = {"_bps": (1e-6, "Mb/s"), "_ns": (1e-6, "ms"), "_us": (1e-3, "ms")}
 
 
 def run_timeline(results: ResultFolder, run_id: str) -> alt.TopLevelMixin:
-    """Bitrates, queue and controller state of one run; raises KeyError for an unknown run."""
+    """Bitrates, queue, videos and controllers of one run; raises KeyError for an unknown run."""
     runs = {run.id: run for run in finished_runs(results)}
     return with_theme(timeline(runs[run_id]))
 
@@ -29,7 +32,7 @@ def run_timeline(results: ResultFolder, run_id: str) -> alt.TopLevelMixin:
 def timeline(run: Run) -> Any:
     """The chart of `run_timeline`, without our look."""
     drag = zoom()
-    parts = [_bitrates(run, drag), _queue(run), *_state(run)]
+    parts = [_bitrates(run, drag), _queue(run), *_videos(run), *_state(run)]
     return alt.vconcat(*parts, spacing=14).resolve_scale(x="shared", color="independent")
 
 
@@ -47,7 +50,7 @@ def _bitrates(run: Run, drag: alt.Parameter) -> Any:
     capacity = _base(_changes(link)).mark_line(
         interpolate="step-after", strokeDash=[5, 4], color="#888888", strokeWidth=1.2
     )
-    flows = _base(rows).mark_line().encode(color=alt.Color("flow:N", title="Flow"))
+    flows = _base(rows).mark_line().encode(color=_hue(run))
     encoding = {"x": _time(), "y": alt.Y("mbps:Q", title="Bitrate (Mb/s)")}
     layers = [capacity.encode(**encoding), flows.encode(**encoding).add_params(drag)]
     return alt.layer(*layers).properties(width=FIGURE_WIDTH - 80, height=170)
@@ -68,6 +71,30 @@ def _queue(run: Run) -> Any:
     }
     chart = _base(long).mark_line().encode(**encoding)
     return chart.properties(width=FIGURE_WIDTH - 80, height=110)
+
+
+def _videos(run: Run) -> list[Any]:
+    """Level on the screen and buffer of the run's videos, if it has some."""
+    if not videos(run.spec):
+        return []
+    seen = over_time([run])
+    charts = []
+    for series in ("level", "buffer"):
+        rows = seen.filter(pl.col("series") == series).select("flow", "time_s", "mean")
+        if rows.is_empty():
+            continue
+        y = alt.Y("mean:Q", **axis_of(series, run))
+        steps: Any = "step-after" if series == "level" else "linear"
+        hue = _hue(run, legend=None)
+        line = _base(rows).mark_line(interpolate=steps).encode(_time(), y, color=hue)
+        charts.append(line.properties(width=FIGURE_WIDTH - 80, height=80))
+    return charts
+
+
+def _hue(run: Run, **options: Any) -> alt.Color:
+    """The same colour for a flow in each row."""
+    names = [str(flow["name"]) for flow in [*streams(run.spec), *competitors(run.spec)]]
+    return alt.Color("flow:N", title="Flow", scale=alt.Scale(domain=names), **options)
 
 
 def _state(run: Run) -> list[Any]:

@@ -55,17 +55,14 @@ class Screen:
         cls, supervisor: Supervisor, ends: Ends, stream: str, what: Wanted, folder: Path
     ) -> Screen:
         """Make a screen, start the program, and wait until it shows something."""
-        width, height = what.size
-        screen = f"{width}x{height}x{DEPTH}"
         server = supervisor.start(
-            f"screen-{stream}", ends.command("router", [*SERVER, "-screen", "0", screen])
+            f"screen-{stream}", ends.command("router", server_command(what.size))
         )
-        display = _display(supervisor, server)
-        environment = {**ENVIRONMENT, "DISPLAY": display, "HOME": str(folder)}
-        environment["PATH"] = sources.search_path()
-        inside = ends.command("router", ["env", *_without(), *what.command])
+        display = display_of(supervisor, server)
+        inside = ends.command("router", own_home(what.command))
+        environment = environment_of(display, folder)
         program = supervisor.start(f"game-{stream}", inside, environment=environment)
-        _await_picture(supervisor, program, display)
+        await_picture(supervisor, program, display)
         return cls(stream, server, program, display, folder, {})
 
     def begin(self) -> None:
@@ -109,13 +106,25 @@ def processor_ns(group: int) -> int:
     return spent * TICK_NS
 
 
-def _without() -> list[str]:
-    """Give arguments of env(1) that leave out what belongs to the user's own desktop and home."""
+def server_command(size: tuple[int, int]) -> list[str]:
+    """Give the command of an X server with a screen of this size."""
+    width, height = size
+    return [*SERVER, "-screen", "0", f"{width}x{height}x{DEPTH}"]
+
+
+def own_home(command: Sequence[str]) -> list[str]:
+    """Give a command without what belongs to the user's own desktop and home, by env(1)."""
     own = [name for name in os.environ if name.startswith("XDG_")]
-    return [word for name in (*OF_A_SESSION, *own) for word in ("-u", name)]
+    return ["env", *(word for name in (*OF_A_SESSION, *own) for word in ("-u", name)), *command]
 
 
-def _display(supervisor: Supervisor, server: Process) -> str:
+def environment_of(display: str, home: Path) -> dict[str, str]:
+    """Give the environment of a program on a screen, whose home is this folder."""
+    path = sources.search_path()
+    return {**ENVIRONMENT, "DISPLAY": display, "HOME": str(home), "PATH": path}
+
+
+def display_of(supervisor: Supervisor, server: Process) -> str:
     """Wait until the X server says which display it is."""
 
     def said() -> str:
@@ -126,7 +135,7 @@ def _display(supervisor: Supervisor, server: Process) -> str:
     return f":{said().strip()}"
 
 
-def _await_picture(supervisor: Supervisor, program: Process, display: str) -> None:
+def await_picture(supervisor: Supervisor, program: Process, display: str) -> None:
     """Wait until the screen is not of one colour any more."""
 
     def shows() -> bool:

@@ -91,7 +91,7 @@ class Source:
         if self.kind is Kind.x11:
             return f"x11:{shlex.join(self.command)}"
         if self.path is not None:
-            return video_fact(self.path)
+            return file_fact(self.path)
         return self.kind.value
 
     def config(self, display: str | None) -> dict[str, Any]:
@@ -112,10 +112,10 @@ def existing_video(option: str, name: str) -> Path:
     return path
 
 
-def video_fact(path: Path) -> str:
-    """Say which video it is: by its content, so that another of the same name is another."""
-    with path.open("rb") as video:
-        digest = hashlib.file_digest(video, "sha256").hexdigest()
+def file_fact(path: Path) -> str:
+    """Say which file it is: by its content, so that another of the same name is another."""
+    with path.open("rb") as content:
+        digest = hashlib.file_digest(content, "sha256").hexdigest()
     return f"file:{path.name} sha256:{digest}"
 
 

@@ -23,8 +23,21 @@ class Encoder(StrEnum):
     """What encodes."""
 
     auto = "auto"
+    hardware = "hardware"
     x264 = "x264"
     openh264 = "openh264"
+    nvenc = "nvenc"
+    qsv = "qsv"
+    vaapi = "vaapi"
+    amf = "amf"
+    v4l2m2m = "v4l2m2m"
+
+
+class Codec(StrEnum):
+    """How pictures are coded."""
+
+    h264 = "h264"
+    h265 = "h265"
 
 
 def _option(text: str, *names: str) -> typer.models.OptionInfo:
@@ -42,7 +55,8 @@ Bitrate = Annotated[str, _option('On the wire, with headers and repair: "20 Mb/s
 Fec = Annotated[str, _option("Repair packets as a share of media packets; not for browsers.")]
 Listen = Annotated[str, _option("Address and port: HTTP by TCP, media by UDP.")]
 Token = Annotated[str | None, _option("What a client must know; made anew if not given.")]
-Encoders = Annotated[Encoder, _option("The best that there is, or one by name.")]
+Encoders = Annotated[Encoder, _option("`auto`: software; `hardware`: what works; or one by name.")]
+Codecs = Annotated[Codec, _option("What to ask the host for; h265 if it has an encoder of it.")]
 Audio = Annotated[
     bool,
     typer.Option(
@@ -125,6 +139,7 @@ def host_command(
 def client_command(
     link: Url,
     inputs: Inputs = None,
+    codec: Codecs = Codec.h264,
     duration: Seconds = None,
     folder: Out = None,
 ) -> None:
@@ -139,6 +154,7 @@ def client_command(
         "connect": place.url,
         "token": place.token,
         "input_interval": inputs,
+        "codec": codec.value,
         "duration": duration,
         "folder": _folder(folder),
     }
@@ -147,6 +163,12 @@ def client_command(
     err.print(f"{shown} frames decoded, {lost} not; {report['stamped_frames']} with a stamp")
     _tell_sound(report["sound"])
     _tell_cpu(report)
+    if shown + lost == 0:
+        raise InputError(
+            "answered, but no packet of the stream came", value=place.url,
+            hint="its port must be open for UDP, too; or start `gameway host --listen ADDRESS:PORT`"
+            " with the address at which this machine reaches it",
+        )  # fmt: skip
 
 
 def _carry_out(part: Any, config: dict[str, Any], ready: Any) -> dict[str, Any]:

@@ -82,6 +82,14 @@ def finished_runs(results: ResultFolder) -> list[Run]:
     ]
 
 
+def runs_by_condition(results: ResultFolder) -> list[list[Run]]:
+    """The finished runs of each combination of factors, in the order of the manifest."""
+    found: dict[tuple[str | None, ...], list[Run]] = {}
+    for run in finished_runs(results):
+        found.setdefault(tuple(run.factors.values()), []).append(run)
+    return list(found.values())
+
+
 def competitors(spec: dict[str, Any]) -> list[dict[str, Any]]:
     """The competing flows of a spec, with their names filled in."""
     flows = spec.get("competitor") or []

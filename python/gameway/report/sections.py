@@ -127,7 +127,10 @@ def _overview(results: ResultFolder, table: pl.DataFrame) -> list[Figure]:
 
 
 def _timelines(results: ResultFolder) -> Figure:
-    caption = "One run of each controller in detail: bitrates, queue, state of the controller."
+    caption = (
+        "One run of each controller in detail: bitrates, queue, level and buffer of videos, state "
+        "of the controller."
+    )
     panels = [
         Panel({"run": c.runs[0].id}, timeline(c.runs[0]), f"Time series of run {c.runs[0].id}.")
         for c in _examples(conditions(results))

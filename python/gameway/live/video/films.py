@@ -5,6 +5,7 @@ borders only). It is repeated, without being encoded again, to the
 length that a run needs, and cut into CMAF segments with a manifest (ISO/IEC 23009-1). Each level is
 whole in the cache or not there, so an interrupted call goes on where it was.
 
+    CACHE/films/game-KEY.mkv
     CACHE/films/KEY/level-1.mp4 ...
     CACHE/films/KEY/240-endless/manifest.mpd, init-0.mp4, 0/00001.m4s ...
 """
@@ -25,7 +26,8 @@ from xml.etree import ElementTree as ET  # of a file that ffmpeg wrote
 
 from gameway import _core
 from gameway.errors import GamewayError
-from gameway.live.video.content import FRAME_RATE, GENERATED, Content
+from gameway.fields.ladders import levels_of
+from gameway.live.video.content import FRAME_RATE, GENERATED, SCENES, Content
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -61,8 +63,6 @@ class Film:
     @classmethod
     def of(cls, competitor: dict[str, Any], open_ns: int, content: Content) -> Film:
         """What a competitor needs that is open for so long."""
-        given = competitor.get("ladder")
-        levels = _core.default_ladder() if given is None else [_level(*it) for it in given.items()]
         segment_ns = _core.parse_duration(competitor["segment_length"])
         length = competitor.get("video_length")
         if length is None:
@@ -72,13 +72,14 @@ class Film:
             wanted_s = math.ceil(_core.parse_duration(length) / 1e9)
         segments = math.ceil(wanted_s * 1e9 / segment_ns)
         length_s = math.ceil(segments * segment_ns / 1e9)
-        ordered = tuple(sorted(levels, key=lambda level: level[2]))
-        return cls(ordered, segment_ns, length_s, endless=length is None, content=content)
+        levels = levels_of(competitor)
+        return cls(levels, segment_ns, length_s, endless=length is None, content=content)
 
     @property
     def key(self) -> str:
         """What its encoded minute is called: the same words, the same pictures."""
-        shows = GENERATED if self.content.path is None else self.content.fact()
+        fact = self.content.fact()
+        shows = GENERATED if fact == SCENES else fact
         said = json.dumps([self.levels, self.segment_ns, shows, CONTENT_S, ENCODING, PEAK])
         return hashlib.sha256(said.encode()).hexdigest()[:16]
 
@@ -98,11 +99,6 @@ class Film:
         return f"{self.length_s} s at {heights}"
 
 
-def _level(size: str, bitrate: str) -> tuple[int, int, int]:
-    width, height = size.split("x")
-    return int(width), int(height), _core.parse_rate(bitrate)
-
-
 def cache() -> Path:
     """Where films are kept: XDG_CACHE_HOME, or ~/.cache."""
     base = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
@@ -119,7 +115,7 @@ def make(film: Film, tell: Callable[[str], None]) -> Path:
         target = own / f"level-{number}.mp4"
         if not target.is_file():
             tell(f"encoding level {number} of {len(film.levels)} of a video, once: {target}")
-            _encode(film, level, target)
+            _encode(film, level, target, film.content.words(film.levels[-1][:2], cache(), tell))
     tell(f"cutting a video, once: {film.describe()}: {film.folder}")
     with tempfile.TemporaryDirectory(dir=own, prefix="unfinished-") as made:
         _cut(film, own, Path(made))
@@ -143,9 +139,8 @@ def sizes(film: Film) -> list[list[int]]:
     return [[file.stat().st_size for file in sorted(folder.iterdir())] for folder in folders]
 
 
-def _encode(film: Film, level: tuple[int, int, int], target: Path) -> None:
+def _encode(film: Film, level: tuple[int, int, int], target: Path, content: list[str]) -> None:
     width, height, rate = level
-    content = film.content.words(film.levels[-1][:2])
     segment_s = film.segment_ns / 1e9
     frames = round(segment_s * FRAME_RATE)
     seconds = math.ceil(CONTENT_S / segment_s) * segment_s

@@ -44,6 +44,8 @@ kept by the browser's cache, as those of videos may."""
 def command(plan: Plan, competitor: dict[str, Any], film: Path, folder: Path) -> list[str]:
     """Write the configuration of a video's server; give its command."""
     address = plan.address(competitor["name"])
+    # nginx takes relative paths from its own prefix.
+    folder, film = folder.absolute(), film.absolute()
     words = CONFIGURATION.format(folder=folder, address=address, port=HTTP_PORT, film=film)
     file = folder / "nginx.conf"
     file.write_text(words, encoding="utf-8")

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 
+from gameway.metrics.phases import GAME, VIDEO
 from gameway.metrics.quantities import megabits_per_second
 from gameway.metrics.source import finished_runs, streams
 from gameway.metrics.statistics import half_width
@@ -18,7 +19,7 @@ from gameway.report.page import Page, Section, Table, figure
 from gameway.reproductions import claimed
 from gameway.reproductions.flows import estimate
 from gameway.reproductions.xu_claypool_dash import claims, figures, tables
-from gameway.reproductions.xu_claypool_dash.measures import GAME, VIDEO, rows
+from gameway.reproductions.xu_claypool_dash.measures import rows
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -24,13 +24,14 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 
+from gameway.metrics.phases import GAME, VIDEO
 from gameway.metrics.quantities import megabits_per_second, natural_key
 from gameway.metrics.statistics import half_width
 from gameway.reference import XU_CLAYPOOL_2022
 from gameway.report.page import Table
 from gameway.report.tables import number
 from gameway.reproductions.claimed import Claim
-from gameway.reproductions.xu_claypool_dash.measures import GAME, VIDEO, difference_ratio
+from gameway.reproductions.xu_claypool_dash.measures import difference_ratio
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

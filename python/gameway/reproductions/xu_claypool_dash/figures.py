@@ -11,13 +11,14 @@ import polars as pl
 from gameway.figures import theme
 from gameway.figures.facets import legend, plain
 from gameway.figures.heatmaps import CELL_HEIGHT, CELL_WIDTH, DARK_SHARE, EDGE, signed
+from gameway.figures.series import changes
 from gameway.metrics.memo import once_per_results
-from gameway.metrics.presence import presence
+from gameway.metrics.phases import GAME
 from gameway.metrics.quantities import natural_key
 from gameway.metrics.series import BIN_S, bitrates_of
 from gameway.metrics.source import competitors, finished_runs, streams
 from gameway.metrics.statistics import t_quantile
-from gameway.reproductions.xu_claypool_dash.measures import GAME, queue_of
+from gameway.reproductions.xu_claypool_dash.measures import queue_of
 
 if TYPE_CHECKING:
     from gameway.metrics.source import ResultFolder, Run
@@ -86,27 +87,13 @@ def over_time(results: ResultFolder, controller: str) -> Any:
         time, alt.Y("low:Q", title="Mb/s"), alt.Y2("high:Q"), color=hue
     )
     line = base.mark_line(strokeWidth=1.2).encode(time, alt.Y("mean:Q", title="Mb/s"), color=hue)
-    layers = [band, line, *_changes(results)]
+    layers = [band, line, *changes(finished_runs(results)[0])]
     header = alt.Header(title=None, labelAnchor="start", labelPadding=2)
     return alt.layer(*layers, data=plain(data.drop("controller"))).facet(
         row=alt.Row("flow:N", sort=flows, header=alt.Header(title=None)),
         column=alt.Column("capacity:N", sort=capacities, header=header),
         spacing=12,
     )
-
-
-def _changes(results: ResultFolder) -> list[Any]:
-    """Dashed lines where a flow comes or goes."""
-    run = finished_runs(results)[0]
-    whole = run.windows.run
-    flows = [*streams(run.spec), *competitors(run.spec)]
-    spans = [span for flow in flows for span in presence(flow, whole)]
-    inside = {time for span in spans for time in (span.start_s, span.stop_s)}
-    times = sorted(inside - {whole.start_s, whole.stop_s})
-    if not times:
-        return []
-    rule = alt.Chart(pl.DataFrame({"at": times}))
-    return [rule.mark_rule(strokeDash=[5, 4], strokeWidth=1.2).encode(x="at:Q")]
 
 
 def ratios(means: pl.DataFrame) -> Any:

@@ -13,10 +13,11 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 
+from gameway.metrics.phases import GAME, VIDEO
 from gameway.report.page import Table
 from gameway.report.tables import UNKNOWN, number
 from gameway.reproductions.flows import estimate
-from gameway.reproductions.xu_claypool_dash.measures import GAME, VIDEO, difference_ratio
+from gameway.reproductions.xu_claypool_dash.measures import difference_ratio
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
