@@ -33,7 +33,7 @@ LAYERS: dict[str, set[str]] = {
     "tcp": {"units"},
     "dash": {"units"},
     "gateway": {"units", "path"},
-    "codec": {"units"},
+    "codec": {"units", "media"},
     "events": {"units"},
     "media": {"units", "control"},
     "session": {"units", "control", "media"},

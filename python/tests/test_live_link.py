@@ -9,11 +9,14 @@ import shutil
 import signal
 import subprocess
 import sys
+import tempfile
 import time
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import polars as pl
 import pytest
+from live_fixture import again_where_busy
 
 import gameway as gw
 from gameway import _core
@@ -21,7 +24,6 @@ from gameway.live import kernel, link, namespaces, outside, summary
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
-    from pathlib import Path
 
 CAPACITY = 20e6
 HEADERS = 28
@@ -73,8 +75,7 @@ def send(tmp_path: Path) -> Iterator[Any]:
     """Send UDP at a constant rate through a path, down; give the link's report and tables."""
 
     def sending(path: dict[str, Any], rate: float, *, seconds: int = 4, tos: int = 0) -> Any:
-        folder = tmp_path / "tables"
-        folder.mkdir()
+        folder = Path(tempfile.mkdtemp(dir=tmp_path))
         with link.link(path, folder) as (spaces, part, _):
             there = {**os.environ, "GAMEWAY_TO": client_of(spaces)}
             size = str(PAYLOAD + HEADERS)
@@ -95,6 +96,7 @@ def client_of(spaces: namespaces.Namespaces) -> str:
 
 
 @needs_root
+@again_where_busy
 def test_the_rtt_of_an_idle_link_is_that_of_the_path() -> None:
     command = ["sh", "-c", "ping -q -i 0.1 -c 30 $GAMEWAY_OUTSIDE"]
     done = subprocess.run(
@@ -104,12 +106,12 @@ def test_the_rtt_of_an_idle_link_is_that_of_the_path() -> None:
     assert found is not None
     least, mean = float(found[1]), float(found[2])
     assert 20.0 <= least <= 20.7
-    # A busy machine is late with some.
     assert 20.0 <= mean <= 24.0
     assert "lateness" in done.stderr
 
 
 @needs_root
+@again_where_busy
 def test_an_overloaded_link_delivers_its_capacity_and_its_queue_is_full(send: Any) -> None:
     rate = 1.5 * CAPACITY
     report, folder = send(own_path(), rate)
@@ -138,6 +140,7 @@ def conserved(report: dict[str, Any]) -> None:
 
 
 @needs_root
+@again_where_busy
 def test_a_packet_takes_its_time_onto_the_wire(tmp_path: Path) -> None:
     # 1428 bytes of an echo at 1 Mb/s are 11.4 ms, on the way down only.
     options = ("--capacity", "1 Mb/s", "--rtt", "20 ms", "--set", "path.queue.size=60 kB")
@@ -369,3 +372,21 @@ def test_quantiles_lie_within_their_buckets() -> None:
     assert summary.quantile(buckets, 0.5) == 10
     assert summary.quantile(buckets, 0.745) == 15
     assert summary.quantile(buckets, 1.0) == 40
+
+
+@pytest.mark.parametrize(("good", "tries"), [(1, 1), (3, 3), (4, 3)])
+def test_what_fails_is_tried_three_times_and_no_more(good: int, tries: int, tmp_path: Path) -> None:
+    seen: list[Path] = []
+
+    @again_where_busy
+    def body(tmp_path: Path) -> None:
+        assert not list(tmp_path.iterdir())
+        seen.append(tmp_path)
+        assert len(seen) >= good
+
+    if good > tries:
+        with pytest.raises(AssertionError):
+            body(tmp_path=tmp_path)
+    else:
+        body(tmp_path=tmp_path)
+    assert len(set(seen)) == len(seen) == tries

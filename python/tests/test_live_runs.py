@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 import pytest
-from live_fixture import needs_live
+from live_fixture import again_where_busy, needs_live
 
 import gameway as gw
 from gameway import report
@@ -266,6 +266,7 @@ interval = "100 ms"
 """
 
 
+@again_where_busy
 def test_hosts_and_clients_are_told_what_they_need_and_their_tables_are_joined(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -126,7 +126,7 @@ def test_a_recording_is_a_film_of_its_own(tmp_path: Path) -> None:
         films.make(film(Content(recording.rename(tmp_path / "broken.mkv"))), print)
     with pytest.raises(gw.InputError, match=r"--film: .*broken\.mp4.* is no file"):
         Content.parse(f"file:{tmp_path}/broken.mp4")
-    with pytest.raises(gw.InputError, match=r"is no content; give scenes or file:VIDEO"):
+    with pytest.raises(gw.InputError, match=r"is no content; give scenes, game or file:VIDEO"):
         Content.parse("bunny")
 
 
@@ -206,9 +206,13 @@ def test_what_the_file_says_of_the_player_is_set() -> None:
 @needs_live
 @needs_ffmpeg
 @needs_player
-def test_the_real_player_does_what_the_simulated_one_does(tmp_path: Path) -> None:
+def test_the_real_player_does_what_the_simulated_one_does(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     experiment = gw.loads(FILM)
-    results = gw.run(experiment, tmp_path / "out", on="live")
+    # As from the command line: results/NAME-live, below the folder that one is in.
+    monkeypatch.chdir(tmp_path)
+    results = gw.run(experiment, "out", on="live")
     (seen,) = video_table(results).iter_rows(named=True)
     assert 1.5 < seen["quality_level"] <= 3.0
     assert 0.05 < seen["startup_s"] < 4.0

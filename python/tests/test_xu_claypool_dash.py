@@ -10,7 +10,7 @@ import pytest
 
 import gameway as gw
 from gameway import _core, library, suite
-from gameway.metrics import video_table
+from gameway.metrics import phases, video_table
 from gameway.metrics.source import finished_runs
 from gameway.metrics.windows import Window
 from gameway.reproductions import xu_claypool_dash as dash
@@ -80,15 +80,15 @@ def mixed(tmp_path_factory: pytest.TempPathFactory) -> Results:
 
 
 def test_the_window_is_the_paper_s() -> None:
-    whole = measures.Phase(1, Window(190.0, 380.0), ())
+    whole = phases.Phase(1, Window(190.0, 380.0), ())
     assert (whole.settled, whole.level) == (Window(220.0, 370.0), Window(320.0, 380.0))
-    short = measures.Phase(0, Window(0.0, 95.0), ())
+    short = phases.Phase(0, Window(0.0, 95.0), ())
     assert (short.settled, short.played) == (Window(15.0, 90.0), Window(15.0, 95.0))
 
 
 def test_phases_are_the_spans_in_which_the_same_flows_are_there(mixed: Results) -> None:
     (run,) = finished_runs(mixed)
-    found = measures.phases_of(run)
+    found = phases.phases_of(run)
     assert [(phase.window.start_s, phase.present) for phase in found] == [
         (0.0, "game"),
         (15.0, "game + video"),
@@ -132,8 +132,8 @@ def test_what_phases_tell_of_a_video_adds_up_to_its_metrics(parts: dict[str, Res
     both = added.join(whole, on="run", suffix="_whole")
     assert both.height == 8
     for name in ("interruptions", "interrupted_s"):
-        for phases, video in zip(both[name], both[f"{name}_whole"], strict=True):
-            assert phases == pytest.approx(video)
+        for parts_of, video in zip(both[name], both[f"{name}_whole"], strict=True):
+            assert parts_of == pytest.approx(video)
     started = own.filter(pl.col("startup_s").is_not_nan())
     assert set(started["phase"]) == {0}
 
@@ -200,7 +200,7 @@ def told_rows(shares: dict[str, float], **other: float) -> pl.DataFrame:
                     "capacity": f"{capacity:g} Mb/s", "queue_label": queue,
                     "capacity_mbps": capacity}  # fmt: skip
             found += [keys | row for row in rows]
-    numbers = dict.fromkeys(measures.NUMBERS, pl.Float64)
+    numbers = dict.fromkeys(phases.NUMBERS, pl.Float64)
     return pl.DataFrame(found, schema_overrides=numbers, infer_schema_length=None)
 
 

@@ -1,0 +1,125 @@
+"""`gameway host` and `gameway client` as a user types them: one machine, all its addresses."""
+
+from __future__ import annotations
+
+import re
+import signal
+import socket
+import subprocess
+import sys
+import threading
+import urllib.error
+import urllib.request
+from contextlib import contextmanager
+from http.server import BaseHTTPRequestHandler, HTTPServer
+from typing import TYPE_CHECKING
+
+import pytest
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+GAMEWAY = [sys.executable, "-m", "gameway"]
+SIZE = "320x180"
+
+
+def _free_port() -> int:
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as taken:
+        taken.bind(("127.0.0.1", 0))
+        port: int = taken.getsockname()[1]
+        return port
+
+
+@contextmanager
+def _host() -> Iterator[tuple[int, str]]:
+    """A host that listens everywhere, as it does if it is told nothing: its port and its token."""
+    port = _free_port()
+    words = [*GAMEWAY, "host", "--size", SIZE, "--listen", f"0.0.0.0:{port}", "--duration", "60 s"]
+    with subprocess.Popen(words, stderr=subprocess.PIPE, text=True) as host:
+        try:
+            assert host.stderr is not None
+            told = ""
+            while "token=" not in told:
+                line = host.stderr.readline()
+                assert line, told
+                told += line.strip()
+            found = re.search(r"token=([-_A-Za-z0-9]+)", told)
+            assert found, told
+            yield port, found[1]
+        finally:
+            host.send_signal(signal.SIGINT)
+            host.communicate(timeout=20)
+
+
+def _client(port: int, token: str, *options: str) -> subprocess.CompletedProcess[str]:
+    link = f"http://127.0.0.1:{port}/?token={token}"
+    words = [*GAMEWAY, "client", link, *options]
+    return subprocess.run(words, capture_output=True, text=True, timeout=60, check=False)
+
+
+@pytest.mark.parametrize("codec", ["h264", "h265"])
+def test_a_client_on_the_hosts_machine_sees_the_stream(codec: str) -> None:
+    with _host() as (port, token):
+        ended = _client(port, token, "--codec", codec, "--duration", "4 s")
+    if "no decoder" in ended.stderr or f"cannot send {codec.upper()}" in ended.stderr:
+        pytest.skip(f"this build has no {codec}")
+    assert ended.returncode == 0, ended.stderr
+    found = re.search(r"(\d+) frames decoded, (\d+) not; (\d+) with a stamp", ended.stderr)
+    assert found, ended.stderr
+    decoded, lost, stamped = map(int, found.groups())
+    # Of 240; the first second is for starting up, and x265 has a slow machine for itself only.
+    assert (60 if codec == "h264" else 10) <= decoded <= 245
+    assert stamped == decoded
+    assert lost <= decoded / 10
+
+
+class _WrongPort(BaseHTTPRequestHandler):
+    """Between client and host: the answer names a port at which nobody listens."""
+
+    host: int
+    nobody: int
+
+    def do_POST(self) -> None:
+        body = self.rfile.read(int(self.headers["Content-Length"]))
+        named = {name: self.headers[name] for name in ("Content-Type", "Authorization")}
+        address = f"http://127.0.0.1:{self.host}{self.path}"
+        request = urllib.request.Request(address, body, {k: v for k, v in named.items() if v})
+        try:
+            answer = urllib.request.urlopen(request, timeout=10)
+        except urllib.error.HTTPError as refused:
+            self.send_error(refused.code)
+            return
+        with answer:
+            text = answer.read().decode().replace(f" {self.host} typ", f" {self.nobody} typ")
+            self.send_response(answer.status)
+            self.send_header("Content-Type", "application/sdp")
+            self.send_header("Location", answer.headers["Location"])
+            self.send_header("Content-Length", str(len(text)))
+            self.end_headers()
+            self.wfile.write(text.encode())
+
+    def log_message(self, *_words: object) -> None:
+        pass
+
+
+def test_a_stream_that_never_comes_is_an_error_that_says_what_to_do() -> None:
+    with _host() as (port, token):
+        handler = type("Handler", (_WrongPort,), {"host": port, "nobody": _free_port()})
+        with HTTPServer(("127.0.0.1", 0), handler) as between:
+            threading.Thread(target=between.serve_forever, daemon=True).start()
+            ended = _client(between.server_port, token, "--duration", "2 s")
+            between.shutdown()
+    assert ended.returncode != 0, ended.stderr
+    said = " ".join(ended.stderr.split())
+    assert "no packet of the stream came" in said
+    assert "UDP" in said
+    assert "--listen" in said
+
+
+def test_a_host_that_is_not_there_is_named() -> None:
+    port = _free_port()
+    ended = _client(port, "token", "--duration", "1 s")
+    assert ended.returncode != 0
+    said = " ".join(ended.stderr.split())
+    assert f"127.0.0.1:{port}" in said
+    assert "is `gameway host` running there" in said
