@@ -19,23 +19,25 @@ RESULT := results/demo
 SOURCE := scene
 LIVE_RESULT = $(RESULT)-live$(if $(filter game,$(SOURCE)),-game)
 
-# What the build takes in beside the simulator: the encoder x264 where its headers are (it is under the GPL, so
-# a module built with it may be given to others under the GPL only), capture of X11 screens, and the sound's codec
-# Opus where CMake is, which builds it.
-FEATURES = x11$(shell command -v cmake > /dev/null && echo ,opus)$(shell pkg-config --exists x264 2> /dev/null && command -v clang > /dev/null && echo ,x264)
+# What the build takes in beside the simulator: the encoders x264 and x265 and FFmpeg's decoder where their headers are
+# (all are under the GPL as distributions build them, so a module built with one may be given to others under the GPL only),
+# capture of X11 screens, and the sound's codec Opus where CMake is, which builds it.
+FEATURES = x11$(shell command -v cmake > /dev/null && echo ,opus)$(shell pkg-config --exists x264 2> /dev/null && command -v clang > /dev/null && echo ,x264)$(shell pkg-config --exists libavcodec libavutil 2> /dev/null && command -v clang > /dev/null && echo ,libav)$(shell pkg-config --exists "x265 < 4" 2> /dev/null && command -v clang > /dev/null && echo ,x265)
 COMMA := ,
 CARGO_FEATURES = $(foreach feature,$(subst $(COMMA), ,$(FEATURES)),gameway-python/$(feature))
 MATURIN = VIRTUAL_ENV=$(CURDIR)/$(VENV) PIP_QUIET=1 $(BIN)/maturin develop --release --quiet --features $(FEATURES)
 # What a live run needs: PROGRAM=PACKAGE for tools/need.
 LIVE_TOOLS := ip=iproute2 ethtool=ethtool iperf3=iperf3 ping=iputils-ping nft=nftables nsenter=util-linux \
   sysctl=procps cmake=cmake nasm=nasm clang=clang "ls /usr/lib/llvm-*/lib/libclang*.so*"=libclang-dev \
-  pkg-config=pkg-config "pkg-config --exists x264"=libx264-dev
+  pkg-config=pkg-config "pkg-config --exists x264"=libx264-dev \
+  "pkg-config --exists x265"=libx265-dev \
+  "pkg-config --exists libavcodec"=libavcodec-dev "pkg-config --exists libavutil"=libavutil-dev
 # The game of the live demo, and a screen for it.
 GAME_TOOLS := Xvfb=xvfb "test -x /usr/games/crispy-doom"=crispy-doom \
   "test -f /usr/share/games/doom/freedoom2.wad"=freedoom
 # What tests look through or compare with.
 TEST_TOOLS := ffmpeg=ffmpeg tshark=tshark tcpdump=tcpdump chromium=chromium xvfb-run=xvfb \
-  "test -x /usr/sbin/nginx"=nginx-light
+  "test -x /usr/sbin/nginx"=nginx-light "ls /usr/lib/*/faketime/libfaketimeMT.so.1"=libfaketime $(GAME_TOOLS)
 # The player of live videos, as the package has it.
 DASH_JS := python/gameway/live/video/dash.js
 
@@ -137,12 +139,12 @@ $(STAMPS)/develop: $(STAMPS)/compiled $(STAMPS)/packages
 	$(MATURIN)
 	@echo $(FEATURES) > $@
 
-# A build made before CMake and x264 were there is made again with what they bring. So is a decoder that was built
+# A build made before CMake, x264 and FFmpeg's libraries were there is made again with what they bring. So is a decoder that was built
 # before nasm was there: without its assembly it takes twice as long, and cargo does not see that nasm has come.
 $(STAMPS)/live: $(STAMPS)/live-tools $(STAMPS)/develop
 	@if grep -qs 'not using any assembly' target/release/build/openh264-sys2-*/output; then \
 	  cargo clean --quiet --release --package openh264-sys2; rm $(STAMPS)/develop; fi
-	@if [[ ! -f $(STAMPS)/develop || $$(< $(STAMPS)/develop) != *opus*x264* ]]; then \
+	@if [[ ! -f $(STAMPS)/develop || $$(< $(STAMPS)/develop) != *opus*x264*libav*x265* ]]; then \
 	  rm -f $(STAMPS)/compiled $(STAMPS)/develop; $(MAKE) $(STAMPS)/develop; fi
 	@touch $@
 
