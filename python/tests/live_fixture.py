@@ -3,20 +3,13 @@
 from __future__ import annotations
 
 import shutil
-from functools import wraps
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 
 import gameway as gw
 from gameway.errors import GamewayError
 from gameway.live import namespaces
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-TRIES = 3
-"""Of a test that others' work on a shared machine can make fail; what is wrong fails each time."""
 
 LEAST_FPS = 30
 """Of the 60 that a stream has: what a machine shared with others encodes at 720p at the very least.
@@ -38,26 +31,6 @@ def why_not() -> str:
 
 REASON = why_not()
 needs_live = pytest.mark.skipif(bool(REASON), reason=REASON or "live runs are possible")
-
-
-def again_where_busy(test: Callable[..., None]) -> Callable[..., None]:
-    """Try a test of packets' times again: others' work on the machine can make packets late."""
-
-    @wraps(test)
-    def tried(*args: Any, **fixtures: Any) -> None:
-        folder = fixtures.get("tmp_path")
-        for attempt in range(1, TRIES + 1):
-            if folder is not None:
-                fixtures["tmp_path"] = folder / f"try-{attempt}"
-                fixtures["tmp_path"].mkdir()
-            try:
-                return test(*args, **fixtures)
-            except AssertionError:
-                if attempt == TRIES:
-                    raise
-        return None
-
-    return tried
 
 
 ONE_STREAM = """

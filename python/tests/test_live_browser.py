@@ -50,7 +50,10 @@ def why_not() -> str:
     return ""
 
 
-pytestmark = pytest.mark.skipif(bool(why_not()), reason=why_not() or "all is there")
+pytestmark = [
+    pytest.mark.timed,
+    pytest.mark.skipif(bool(why_not()), reason=why_not() or "all is there"),
+]
 
 
 @dataclass

@@ -63,6 +63,7 @@ def zero_ns(file: Path) -> int:
     return int(comment.partition(b" ")[0])
 
 
+@pytest.mark.timed
 def test_a_capture_has_what_the_link_counted(tmp_path: Path) -> None:
     results = gw.run(gw.loads(FILE), tmp_path / "out", on="live", live=gw.LiveOptions(pcap=True))
     (run,) = results.finished_ids()
@@ -103,6 +104,7 @@ def test_a_capture_has_what_the_link_counted(tmp_path: Path) -> None:
     assert events["value"].to_list() == [0.0]
 
 
+@pytest.mark.timed
 def test_packets_are_captured_at_both_ends_with_the_paths_delay_between(tmp_path: Path) -> None:
     file = tmp_path / "ping.pcapng"
     subprocess.run(

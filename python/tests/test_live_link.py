@@ -16,7 +16,6 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 import pytest
-from live_fixture import again_where_busy
 
 import gameway as gw
 from gameway import _core
@@ -96,7 +95,7 @@ def client_of(spaces: namespaces.Namespaces) -> str:
 
 
 @needs_root
-@again_where_busy
+@pytest.mark.timed
 def test_the_rtt_of_an_idle_link_is_that_of_the_path() -> None:
     command = ["sh", "-c", "ping -q -i 0.1 -c 30 $GAMEWAY_OUTSIDE"]
     done = subprocess.run(
@@ -111,7 +110,7 @@ def test_the_rtt_of_an_idle_link_is_that_of_the_path() -> None:
 
 
 @needs_root
-@again_where_busy
+@pytest.mark.timed
 def test_an_overloaded_link_delivers_its_capacity_and_its_queue_is_full(send: Any) -> None:
     rate = 1.5 * CAPACITY
     report, folder = send(own_path(), rate)
@@ -140,7 +139,7 @@ def conserved(report: dict[str, Any]) -> None:
 
 
 @needs_root
-@again_where_busy
+@pytest.mark.timed
 def test_a_packet_takes_its_time_onto_the_wire(tmp_path: Path) -> None:
     # 1428 bytes of an echo at 1 Mb/s are 11.4 ms, on the way down only.
     options = ("--capacity", "1 Mb/s", "--rtt", "20 ms", "--set", "path.queue.size=60 kB")
@@ -155,6 +154,7 @@ def test_a_packet_takes_its_time_onto_the_wire(tmp_path: Path) -> None:
 
 
 @needs_root
+@pytest.mark.timed
 def test_loss_has_its_share(send: Any) -> None:
     report, _ = send(own_path(loss={"kind": "random", "probability": "10 %"}), CAPACITY / 2)
     count, lost = report["forwarded_packets"], report["lost_packets"]
@@ -166,6 +166,7 @@ def test_loss_has_its_share(send: Any) -> None:
 
 
 @needs_root
+@pytest.mark.timed
 @pytest.mark.parametrize(("tos", "marks"), [(0b10, True), (0b00, False)])
 def test_a_mark_arrives_at_a_real_socket(tmp_path: Path, tos: int, *, marks: bool) -> None:
     queue = {"kind": "drop-tail", "size": "60 kB", "mark_above": "5 ms"}
@@ -372,21 +373,3 @@ def test_quantiles_lie_within_their_buckets() -> None:
     assert summary.quantile(buckets, 0.5) == 10
     assert summary.quantile(buckets, 0.745) == 15
     assert summary.quantile(buckets, 1.0) == 40
-
-
-@pytest.mark.parametrize(("good", "tries"), [(1, 1), (3, 3), (4, 3)])
-def test_what_fails_is_tried_three_times_and_no_more(good: int, tries: int, tmp_path: Path) -> None:
-    seen: list[Path] = []
-
-    @again_where_busy
-    def body(tmp_path: Path) -> None:
-        assert not list(tmp_path.iterdir())
-        seen.append(tmp_path)
-        assert len(seen) >= good
-
-    if good > tries:
-        with pytest.raises(AssertionError):
-            body(tmp_path=tmp_path)
-    else:
-        body(tmp_path=tmp_path)
-    assert len(set(seen)) == len(seen) == tries

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 import pytest
-from live_fixture import again_where_busy, needs_live
+from live_fixture import needs_live
 
 import gameway as gw
 from gameway import report
@@ -84,6 +84,7 @@ def test_a_live_run_has_all_tables_and_leaves_nothing(results: gw.Results) -> No
     assert facts["sysctls"]["net.ipv4.tcp_no_metrics_save"] == "1"
 
 
+@pytest.mark.timed
 def test_what_a_download_has_is_the_capacity(results: gw.Results) -> None:
     bins = results.bins().collect()
     download = bins.filter((pl.col("flow") == "download") & (pl.col("bin_start_ns") >= 10**9))
@@ -96,6 +97,7 @@ def test_what_a_download_has_is_the_capacity(results: gw.Results) -> None:
     assert early["received_bytes"].sum() < 5000
 
 
+@pytest.mark.timed
 def test_pings_meet_the_queue(results: gw.Results) -> None:
     pings = results.pings().collect()
     assert 27 <= pings.height <= 31
@@ -224,6 +226,7 @@ stop = "4 s"
 """
 
 
+@pytest.mark.timed
 @pytest.mark.parametrize(
     ("kind", "most"), [('"tcp"', 5.0), ('"udp"\nrate = "3 Mb/s"', 3.05)], ids=["tcp", "udp"]
 )
@@ -266,7 +269,7 @@ interval = "100 ms"
 """
 
 
-@again_where_busy
+@pytest.mark.timed
 def test_hosts_and_clients_are_told_what_they_need_and_their_tables_are_joined(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -24,9 +24,12 @@ if TYPE_CHECKING:
 
 TOKEN = "letters-and-digits-only"
 SECONDS = 6.0
-pytestmark = pytest.mark.skipif(
-    not (_core.encoders() and _core.has_opus()), reason="needs a build with opus: make setup"
-)
+pytestmark = [
+    pytest.mark.timed,
+    pytest.mark.skipif(
+        not (_core.encoders() and _core.has_opus()), reason="needs a build with opus: make setup"
+    ),
+]
 
 
 def play(folder: Path, **more: Any) -> tuple[dict[str, Any], dict[str, Any], pl.DataFrame]:

@@ -29,7 +29,10 @@ if TYPE_CHECKING:
 
 HAS_X264 = any(name == "x264" for name, _ in _core.encoders())
 WHY_NOT = REASON or ("" if HAS_X264 else "needs a build with x264: make setup")
-pytestmark = pytest.mark.skipif(bool(WHY_NOT), reason=WHY_NOT or "all is there")
+pytestmark = [
+    pytest.mark.timed,
+    pytest.mark.skipif(bool(WHY_NOT), reason=WHY_NOT or "all is there"),
+]
 
 SECOND = 1_000_000_000
 TOKEN = "a token for one test"
@@ -69,6 +72,15 @@ class Stage:
         table = "host_frames" if name == "host" else "client_frames"
         return pl.read_parquet(self.folder / name / f"{table}.parquet")
 
+    def decoded_share(self, name: str, since: float, until: float) -> float:
+        """Of the frames that the host captured between two times, how much a client decoded."""
+        within = pl.col("captured_ns").is_between(since * SECOND, until * SECOND)
+        made = self.frames("host").filter(within)
+        # At the very least, lest a share of nothing be judged.
+        assert made.height > LEAST_FPS * (until - since), made.height
+        decoded = self.frames(name).filter(pl.col("decoded_ns").is_not_null())
+        return made.join(decoded, on="frame", how="semi").height / made.height
+
     def inside(self, part: str, *command: str, **more: Any) -> subprocess.Popen[str]:
         words = ["ip", "netns", "exec", self.spaces.name(part), *command]
         return subprocess.Popen(words, text=True, stdout=subprocess.PIPE, **more)
@@ -99,6 +111,8 @@ def stage(folder: Path, controller: str = "fixed", capacity: Any = "25 Mb/s") ->
         config = {
             **common,
             "stream": {"name": "game", **spec["stream"][0]},
+            # Small, so that a busy machine encodes sixty a second, too.
+            "size": [640, 360],
             "listen": f"{HOST}:{PORT}",
             "token": TOKEN,
             "export_keys": str(folder / "keys"),
@@ -264,15 +278,13 @@ def test_after_four_seconds_of_darkness_pictures_come_within_a_second(tmp_path: 
             client.result()
         made.host.result()
     decoded = made.frames("client")["decoded_ns"].drop_nulls().sort() / SECOND
-    before = decoded.filter(decoded.is_between(0.5, 1.5)).len()
-    assert LEAST_FPS <= before <= 62
+    assert made.decoded_share("client", 0.5, 1.3) > 0.9
     # What was on its way or waits in the queue arrives within its delay.
     assert decoded.filter(decoded.is_between(1.6, 5.5)).len() == 0
     first = decoded.filter(decoded > 5.5).min()
     assert first is not None
     assert 5.5 < first < 6.5, first
-    after = decoded.filter(decoded.is_between(6.9, 7.9)).len()
-    assert LEAST_FPS <= after <= 62
+    assert made.decoded_share("client", 6.9, 7.7) > 0.9
 
 
 def test_who_comes_with_the_token_takes_over_and_the_former_client_is_told(tmp_path: Path) -> None:

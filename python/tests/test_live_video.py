@@ -203,6 +203,7 @@ def test_what_the_file_says_of_the_player_is_set() -> None:
     assert (buffer["bufferTimeDefault"], buffer["bufferTimeAtTopQualityLongForm"]) == (20.0, 40.0)
 
 
+@pytest.mark.timed
 @needs_live
 @needs_ffmpeg
 @needs_player

@@ -57,6 +57,7 @@ def _client(port: int, token: str, *options: str) -> subprocess.CompletedProcess
     return subprocess.run(words, capture_output=True, text=True, timeout=60, check=False)
 
 
+@pytest.mark.timed
 @pytest.mark.parametrize("codec", ["h264", "h265"])
 def test_a_client_on_the_hosts_machine_sees_the_stream(codec: str) -> None:
     with _host() as (port, token):
