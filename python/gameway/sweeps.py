@@ -14,6 +14,7 @@ from rich.console import Console
 import gameway
 from gameway import library, progress, tables
 from gameway import suite as suites
+from gameway.caller import owns
 from gameway.drivers import LiveOptions, On
 from gameway.results import Results
 
@@ -61,15 +62,21 @@ class Sweep:
             # As Ctrl-C: namespaces must not outlive their run.
             signal.signal(signal.SIGTERM, signal.default_int_handler)
         if library.is_suite(self.found):
-            self._run_suite()
+            whole = suites.load_suite(self.found)
+            suite = (whole.only(self.parts) if self.parts else whole).with_overrides(self.overrides)
+            target = self.target(suite.name)
+            with owns(target):
+                self._run_suite(suite, target)
         elif self.parts:
             problem = f"{self.found} is one experiment, it has no parts"
             raise gameway.InputError(problem, file="--part")
         else:
-            self._run(gameway.load(self.found).with_overrides(self.overrides))
+            experiment = gameway.load(self.found).with_overrides(self.overrides)
+            target = self.target(experiment.name)
+            with owns(target):
+                self._run(experiment, target)
 
-    def _run(self, experiment: Experiment) -> None:
-        target = self.target(experiment.name)
+    def _run(self, experiment: Experiment, target: Path) -> None:
         shown = progress.for_console(err)
         results = gameway.run(
             experiment, target, jobs=self.jobs, progress=shown, on=self.on, live=self.live
@@ -83,10 +90,7 @@ class Sweep:
             write_report(results)
         out.print(f"tables: {target}", highlight=False, soft_wrap=True)
 
-    def _run_suite(self) -> None:
-        whole = suites.load_suite(self.found)
-        suite = (whole.only(self.parts) if self.parts else whole).with_overrides(self.overrides)
-        target = self.target(suite.name)
+    def _run_suite(self, suite: suites.Suite, target: Path) -> None:
         shown = progress.for_console(err)
         suites.run(suite, target, jobs=self.jobs, progress=shown, on=self.on, live=self.live)
         if self.on is On.live:

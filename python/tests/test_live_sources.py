@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shlex
 import shutil
 import subprocess
 import sys
@@ -128,6 +129,24 @@ def test_a_moving_program_is_streamed_with_its_stamps_and_leaves_nothing(tmp_pat
     )  # type: ignore[operator]
     with pytest.raises(gw.InputError, match="another source"):
         measured(STILL, tmp_path / "moving")
+
+
+@needs_live
+@needs_screens
+def test_a_program_is_not_root_if_sudo_was_called_by_somebody(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("SUDO_UID", "65534")
+    monkeypatch.setenv("SUDO_GID", "65534")
+    script = 'id -u >&2; touch "$HOME/mine" && echo "$HOME" >&2; exec ' + MOVING
+    results = measured(f"sh -c {shlex.quote(script)}", tmp_path / "out", seconds=1)
+    (run,) = results.finished_ids()
+    place = results.path / "runs" / run
+    user, home, *_ = (place / "raw" / "game-game.err").read_text("utf-8").split()
+    assert user == "65534"
+    assert not Path(home).exists()
+    pictures = pl.read_parquet(place / "pictures.parquet")
+    assert pictures["decoded_ns"].drop_nulls().len() > 5
 
 
 @needs_live

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import math
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import polars as pl
@@ -22,11 +22,14 @@ from metrics_fixture import (
 from gameway.metrics import METRICS, per_run_table, summary_table
 from gameway.metrics.adaptation import adaptation, adaptiveness
 from gameway.metrics.catalogue import CONDITION_METRICS, metric_columns, metric_of_column
-from gameway.metrics.frames import GRACE_S
+from gameway.metrics.frames import COLUMNS, GRACE_S, frame_metrics, frames_from
 from gameway.metrics.quantities import natural_key, seconds
 from gameway.metrics.statistics import half_width, jain_index
 from gameway.metrics.table import METRICS_FILE, frame_delay_table
 from gameway.metrics.windows import Window, windows_of
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 RUNS = 5
 OFFSET = 0.1
@@ -207,6 +210,38 @@ def test_frames(summary: dict[str, dict[str, Any]]) -> None:
     assert row["competing_frame_delay_mean_ms"] == pytest.approx(mean)
     assert row["competing_first_packet_queue_p50_ms"] == pytest.approx(22.5)
     assert row["competing_first_packet_queue_p99_ms"] == pytest.approx(120.0)
+    assert row["competing_target_met_percent"] == 100.0
+
+
+@pytest.mark.parametrize(
+    ("share", "expected"),
+    [
+        (lambda _: 1.0, 100.0),
+        (lambda _: 1.049, 100.0),
+        (lambda _: 1.051, 0.0),
+        (lambda _: 0.951, 100.0),
+        (lambda _: 0.949, 0.0),
+        # Trembling that a second evens out.
+        (lambda number: 1.0 + 0.3 * (-1) ** number, 100.0),
+        # Less from 3 s on: the sixth such frame of 60 takes the second's mean below 95 %. That
+        # leaves 125 of the 240 frames from 1 s to 5 s.
+        (lambda number: 1.0 if number < 180 else 0.45, 100.0 * 125 / 240),
+    ],
+)
+def test_a_target_is_met_by_what_a_second_sends(
+    share: Callable[[int], float], expected: float
+) -> None:
+    number = np.arange(360)
+    target = 10e6 + 5e6 * (number % 3)
+    table = pl.DataFrame({name: np.full(360, np.nan) for name in COLUMNS if name != "stream"})
+    wire = [float(target[at] / 8 / 60 * share(at)) for at in number]
+    captured = pl.Series(number * 1_000_000_000 // 60)
+    table = table.with_columns(captured_ns=captured, target_bps=target, wire_bytes=pl.Series(wire))
+    found = frame_metrics(frames_from(table, 6.0), Window(1.0, 6.0), 5.0)
+    assert found["target_met_percent"] == pytest.approx(expected)
+    # The first second says nothing.
+    early = frame_metrics(frames_from(table, 6.0), Window(0.0, 0.9), 0.9)
+    assert math.isnan(early["target_met_percent"])
 
 
 def test_last_frames_of_a_run_are_not_judged(tmp_path: Path) -> None:

@@ -14,6 +14,7 @@ from gameway.beside.tolerances import TOLERANCES
 from gameway.beside.twin import twin_of
 from gameway.beside.warnings import warning
 from gameway.live import lateness
+from gameway.metrics.frames import frame_metrics, frames_from
 from gameway.metrics.source import finished_runs
 from gameway.report.page import Section, Table
 from gameway.report.tables import UNKNOWN, estimate_text, number
@@ -132,7 +133,10 @@ def exactness(live: ResultFolder) -> Section:
         tables.append(Table("Processor time per second of the run", _cpu_table(cpu), "cpu"))
     ages = [row for run in runs for row in _age_rows(run)]
     if ages:
-        caption = "From capture to the decoded picture, and to encode it"
+        caption = (
+            "From capture to the decoded picture, to encode it, and in how much of the time a "
+            "second's bytes were within 5 % of the controller's target"
+        )
         tables.append(Table(caption, pl.DataFrame(ages), "pictures"))
     return Section("How exact it was", text, tables)
 
@@ -215,10 +219,12 @@ def _cpu_table(rows: list[dict[str, object]]) -> pl.DataFrame:
 
 
 def _age_rows(run: Run) -> list[dict[str, object]]:
-    keys = ["stream", "frame"]
-    table = run.table("pictures").join(run.table("frames"), on=keys, how="inner")
+    frames, whole = run.table("frames"), run.windows.run
+    table = run.table("pictures").join(frames, on=["stream", "frame"], how="inner")
     found = []
     for (stream,), rows in table.group_by("stream", maintain_order=True):
+        own = frames_from(frames.filter(pl.col("stream") == stream), whole.stop_s)
+        met = frame_metrics(own, whole, whole.length_s)["target_met_percent"]
         age = ((rows["decoded_ns"] - rows["captured_ns"]) / 1e6).drop_nulls()
         encode = (rows["encode_ns"] / 1e6).drop_nulls()
         found.append(
@@ -230,6 +236,7 @@ def _age_rows(run: Run) -> list[dict[str, object]]:
                 "latency p95 (ms)": age.quantile(0.95),
                 "encoding p50 (ms)": encode.quantile(0.5),
                 "encoding p99 (ms)": encode.quantile(0.99),
+                "target met (%)": met,
             }
         )
     return found

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 from rich.console import Console
 
+from gameway.caller import owns
 from gameway.errors import InputError
 
 if TYPE_CHECKING:
@@ -115,7 +116,7 @@ def _in_user_space(
     from gameway.live import link as links  # noqa: PLC0415 (heavy; help must be quick)
     from gameway.live import summary  # noqa: PLC0415 (heavy; help must be quick)
 
-    with links.tables_in(folder) as place:
+    with owns(folder, pcap), links.tables_in(folder) as place:
         result = links.run(path, command, place, nat=nat, pcap=pcap)
         _tell(summary.lines(place, result.report))
     _tell(summary.warnings(result.report), style="yellow")

@@ -13,6 +13,7 @@ import secrets
 import shutil
 import threading
 import time
+from contextlib import ExitStack
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -26,7 +27,7 @@ from gameway.live.namespaces import clean
 from gameway.live.plan import CLIENT_PART, HOST, LINK, PING, PLAYER, Place
 from gameway.live.process import program
 from gameway.live.processes import Process, Supervisor, TooLate
-from gameway.live.screens import Screen, Wanted
+from gameway.live.screens import Screen, Wanted, home
 from gameway.live.sources import BUILT_IN, How, Kind
 from gameway.live.video import films, server, videos
 
@@ -82,16 +83,17 @@ def _in_time(own: Plan, how: How, ends: Ends, target: Path) -> Parts:
         PATIENCE.factor = max(PATIENCE.factor, factor)
         supervisor = Supervisor(fresh(target / RAW), STOPPING)
         stage = Stage(own, how, ends, supervisor, fresh(target / PARTS))
-        try:
-            stage.show()
-            stage.set_up(round(own.setup_ns * PATIENCE.factor))
-            stage.play()
-            return stage.collect()
-        except TooLate:
-            if factor == FACTORS[-1]:
-                raise
-        finally:
-            supervisor.end_all()
+        with ExitStack() as homes:
+            try:
+                stage.show(homes)
+                stage.set_up(round(own.setup_ns * PATIENCE.factor))
+                stage.play()
+                return stage.collect()
+            except TooLate:
+                if factor == FACTORS[-1]:
+                    raise
+            finally:
+                supervisor.end_all()
     raise AssertionError
 
 
@@ -135,13 +137,14 @@ class Stage:
     screens: dict[str, Screen] = field(default_factory=dict)
     """Of streams whose pictures a program draws."""
 
-    def show(self) -> None:
+    def show(self, homes: ExitStack) -> None:
         """Let the programs that are streamed draw: they may take longer than the parts."""
         if self.how.source.kind is Kind.x11:
-            wanted = Wanted(self.how.source.command, hosts.SIZE)
             for stream in self.plan.streams:
                 name = stream["name"]
                 own = self._folder(f"screen-{name}")
+                place = homes.enter_context(home())
+                wanted = Wanted(self.how.source.command, hosts.SIZE, place)
                 self.screens[name] = Screen.open(self.supervisor, self.ends, name, wanted, own)
 
     def set_up(self, within_ns: int) -> None:

@@ -2,13 +2,16 @@
 
 Both run in the namespace of the router, which has no way out: a program that looks for servers of
 its own puts no packet among those that are measured, and what it leaves running is found by the
-namespace. The program has a home of its own, so that no user's settings change what is shown.
+namespace. The program has a home of its own, so that no user's settings change what is shown, and
+it is not root's: under sudo it runs as the user who called that.
 """
 
 from __future__ import annotations
 
 import os
+import tempfile
 import time
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -16,12 +19,13 @@ from typing import TYPE_CHECKING
 import polars as pl
 
 from gameway import _core
+from gameway.caller import caller
 from gameway.errors import GamewayError
 from gameway.live import schema, sources
 from gameway.live.processes import Process, Supervisor, TooLate
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
     from gameway.live.ends import Ends
 
@@ -54,13 +58,17 @@ class Screen:
     def open(
         cls, supervisor: Supervisor, ends: Ends, stream: str, what: Wanted, folder: Path
     ) -> Screen:
-        """Make a screen, start the program, and wait until it shows something."""
+        """Make a screen, start the program, and wait until it shows something.
+
+        Its table goes to `folder`.
+        """
         server = supervisor.start(
             f"screen-{stream}", ends.command("router", server_command(what.size))
         )
         display = display_of(supervisor, server)
-        inside = ends.command("router", own_home(what.command))
-        environment = environment_of(display, folder)
+        user, words = caller(), own_home(what.command)
+        inside = ends.command("router", user.command(words) if user else words)
+        environment = environment_of(display, what.home)
         program = supervisor.start(f"game-{stream}", inside, environment=environment)
         await_picture(supervisor, program, display)
         return cls(stream, server, program, display, folder, {})
@@ -90,6 +98,18 @@ class Wanted:
 
     command: Sequence[str]
     size: tuple[int, int]
+    home: Path
+    """Where the program may write."""
+
+
+@contextmanager
+def home() -> Iterator[Path]:
+    """Give a folder for the time of a run, which belongs to who called sudo, if anybody did."""
+    with tempfile.TemporaryDirectory(prefix="gameway-home-") as made:
+        user = caller()
+        if user is not None:
+            os.chown(made, user.user, user.group)
+        yield Path(made)
 
 
 def processor_ns(group: int) -> int:

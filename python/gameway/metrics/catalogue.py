@@ -130,6 +130,9 @@ def _frames() -> list[Metric]:
                higher_is_better=False),
         Metric("encoded_mbps", "Mb/s", "encoded video, without headers and repair", _MOS,
                higher_is_better=True),
+        Metric("target_met_percent", "%", "share of frames at which the wire bytes of the last "
+               "second are within 5 % of what the controller's targets granted", "ours",
+               higher_is_better=True),
         Metric("sender_wait_ms", "ms", "mean time from capture of a frame to its first packet "
                "leaving the sender", _PUDICA, higher_is_better=False),
         Metric("frame_delay_mean_ms", "ms", f"mean {delay}", _PUDICA, higher_is_better=False),
@@ -161,6 +164,7 @@ _LABELS = {
     "rtt_sd_ms": "deviation of the round-trip time",
     "loss_percent": "packet loss",
     "displayed_fps": "displayed frame rate",
+    "target_met_percent": "target met",
     "never_shown_percent": "frames never shown",
     "queue_delay_mean_ms": "mean queueing delay",
     "frame_delay_mean_ms": "mean frame delay",

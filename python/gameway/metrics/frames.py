@@ -1,4 +1,4 @@
-"""Frame metrics of one stream in one window: rate shown, frame delay, stalls.
+"""Frame metrics of one stream in one window: rate shown, frame delay, stalls, target met.
 
 Sources: displayed frame rate, Xu and Claypool 2022, Table 6; frame delay (first packet sent to
 last packet needed received), stall rate and the queue that the first packet of a frame meets,
@@ -21,9 +21,12 @@ if TYPE_CHECKING:
 STALL_LIMITS_MS = (50, 100, 200)
 # Frames captured this shortly before the end of a run may still be on their way: not judged.
 GRACE_S = 1.0
+# The mean over this long is what a controller counts on when it sets a target.
+TARGET_S = 1.0
+TARGET_MET = 0.05
 COLUMNS = [
-    "stream", "captured_ns", "payload_bytes", "first_sent_ns", "complete_ns", "shown_ns",
-    "first_packet_queue_delay_ns",
+    "stream", "captured_ns", "target_bps", "payload_bytes", "wire_bytes", "first_sent_ns",
+    "complete_ns", "shown_ns", "first_packet_queue_delay_ns",
 ]  # fmt: skip
 
 # Histogram of frame delays: 40 steps per decade from 0.1 ms to 10 s, relative width 5.9 %.
@@ -40,6 +43,8 @@ class Frames:
     delay_ms: Floats
     sender_wait_ms: Floats
     queue_ms: Floats
+    of_target: Floats
+    """Wire bytes of the last second over what the targets granted; NaN in the first second."""
     judged_until_s: float
 
     def captured_in(self, window: Window) -> Frames:
@@ -53,6 +58,7 @@ class Frames:
             self.delay_ms[keep],
             self.sender_wait_ms[keep],
             self.queue_ms[keep],
+            self.of_target[keep],
             self.judged_until_s,
         )
 
@@ -61,6 +67,7 @@ def frames_from(table: pl.DataFrame, duration_s: float) -> Frames:
     """The arrays of one stream's rows of a `frames` table."""
     captured = _floats(table, "captured_ns")
     first_sent = _floats(table, "first_sent_ns")
+    wire, target = _floats(table, "wire_bytes"), _floats(table, "target_bps")
     return Frames(
         captured_s=captured / 1e9,
         shown_s=_floats(table, "shown_ns") / 1e9,
@@ -68,6 +75,7 @@ def frames_from(table: pl.DataFrame, duration_s: float) -> Frames:
         delay_ms=(_floats(table, "complete_ns") - first_sent) / 1e6,
         sender_wait_ms=(first_sent - captured) / 1e6,
         queue_ms=_floats(table, "first_packet_queue_delay_ns") / 1e6,
+        of_target=_of_target(captured / 1e9, 8.0 * wire, target),
         judged_until_s=max(duration_s - GRACE_S, 0.0),
     )
 
@@ -84,6 +92,8 @@ def frame_metrics(frames: Frames, window: Window, there_s: float) -> dict[str, f
     }
     found |= _quantiles("frame_delay", inside.delay_ms)
     found |= _quantiles("first_packet_queue", inside.queue_ms)
+    judged = inside.of_target[~np.isnan(inside.of_target)]
+    found["target_met_percent"] = percent(np.abs(judged - 1.0) <= TARGET_MET)
     for limit in STALL_LIMITS_MS:
         found[f"stall_{limit}ms_percent"] = percent(never | (inside.delay_ms > limit))
     return found
@@ -114,6 +124,26 @@ def mean(values: Floats) -> float:
     """Mean of what happened; NaN if nothing did."""
     happened = values[~np.isnan(values)]
     return float(happened.mean()) if len(happened) else float("nan")
+
+
+def _of_target(captured_s: Floats, bits: Floats, target_bps: Floats) -> Floats:
+    """For each frame, the bits of the frames of the last second over the integral of their targets.
+
+    A target holds from its frame to the next; a frame that was not encoded has no bits.
+    """
+    if len(captured_s) < 2:  # noqa: PLR2004 (one frame has no next)
+        return np.full(len(captured_s), np.nan)
+    lasted = np.diff(captured_s, append=2 * captured_s[-1] - captured_s[-2])
+    # The last frame before a pause.
+    lasted = np.minimum(lasted, TARGET_S)
+    sent = np.concatenate(([0.0], np.cumsum(np.nan_to_num(bits))))
+    granted = np.concatenate(([0.0], np.cumsum(np.nan_to_num(target_bps) * lasted)))
+    # Half a frame less, so that rounding of times does not add one.
+    first = np.searchsorted(captured_s, captured_s - TARGET_S + lasted / 2)
+    last = np.arange(1, len(captured_s) + 1)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        found: Floats = (sent[last] - sent[first]) / (granted[last] - granted[first])
+    return np.where(captured_s - captured_s[0] >= TARGET_S, found, np.nan)
 
 
 def _quantiles(name: str, values: Floats) -> dict[str, float]:
