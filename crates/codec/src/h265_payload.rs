@@ -100,22 +100,8 @@ fn open_fragment(payload: &[u8]) -> Option<Fragment<'_>> {
 mod tests {
     use super::*;
     use crate::h264_payload::{MAX_FRAME, PayloadError};
-    use crate::payload;
+    use crate::payload::{self, tests::annex_b};
     use gameway_units::VideoCodec;
-    use proptest::prelude::*;
-
-    /// A NAL unit without start codes inside, as an encoder's emulation prevention leaves it.
-    fn unit() -> impl Strategy<Value = Vec<u8>> {
-        let body = prop::collection::vec(1_u8.., 0..5000);
-        (0_u8..AGGREGATE, 0_u8..64, 1_u8..8, body).prop_map(|(kind, layer, temporal, mut body)| {
-            body.splice(0..0, [kind << 1 | layer >> 5, layer << 3 | temporal]);
-            body
-        })
-    }
-
-    fn annex_b(units: &[Vec<u8>]) -> Vec<u8> {
-        units.iter().flat_map(|unit| [&[0, 0, 0, 1], &unit[..]].concat()).collect()
-    }
 
     /// An aggregation packet of these units.
     fn aggregate(units: &[&[u8]]) -> Vec<u8> {
@@ -128,32 +114,6 @@ mod tests {
         payloads: impl IntoIterator<Item = P>,
     ) -> Result<Vec<u8>, PayloadError> {
         payload::depacketize(VideoCodec::H265, payloads)
-    }
-
-    proptest! {
-        #[test]
-        fn frames_come_back(units in prop::collection::vec(unit(), 1..6), largest in LEAST_PAYLOAD..1500) {
-            let frame = annex_b(&units);
-            let payloads = packetize(&frame, largest);
-            prop_assert!(payloads.iter().all(|payload| payload.len() <= largest));
-            prop_assert_eq!(depacketize(&payloads), Ok(frame));
-        }
-
-        #[test]
-        fn fragments_are_even(unit in unit(), largest in LEAST_PAYLOAD..1500) {
-            let payloads = packetize(&annex_b(std::slice::from_ref(&unit)), largest);
-            let sizes = || payloads.iter().map(Vec::len);
-            prop_assert!(sizes().max().unwrap() - sizes().min().unwrap() <= 1);
-            let least = if unit.len() <= largest { 1 } else { (unit.len() - 2).div_ceil(largest - 3) };
-            prop_assert_eq!(payloads.len(), least);
-        }
-
-        #[test]
-        fn any_payloads_are_a_frame_or_an_error(payloads in prop::collection::vec(prop::collection::vec(any::<u8>(), 0..40), 0..6)) {
-            if let Ok(frame) = depacketize(&payloads) {
-                prop_assert!(frame.starts_with(&[0, 0, 0, 1]));
-            }
-        }
     }
 
     #[test]

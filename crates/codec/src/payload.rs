@@ -243,38 +243,83 @@ fn checked(part: &[u8], units: usize) -> Result<&[u8], PayloadError> {
 }
 
 #[cfg(test)]
-mod tests {
+pub(crate) mod tests {
     use super::*;
+    use crate::h264_payload::LEAST_PAYLOAD;
+    use proptest::collection::vec;
     use proptest::prelude::*;
 
-    /// A NAL unit of H.264 without start codes inside.
-    fn unit() -> impl Strategy<Value = Vec<u8>> {
-        let body = prop::collection::vec(1_u8.., 0..1500);
-        (prop::sample::select(vec![1_u8, 5, 6, 7, 8]), body).prop_map(|(kind, mut body)| {
-            body.insert(0, 0x60 | kind);
-            body
-        })
+    /// NAL units with start codes.
+    pub(crate) fn annex_b(units: &[Vec<u8>]) -> Vec<u8> {
+        units.iter().flat_map(|unit| [&[0, 0, 0, 1], &unit[..]].concat()).collect()
+    }
+
+    /// NAL units of either codec without start codes inside, as an encoder's emulation prevention leaves them.
+    fn units(count: std::ops::Range<usize>) -> impl Strategy<Value = (VideoCodec, Vec<Vec<u8>>)> {
+        let h264 = (1_u8..=23, 0_u8..4).prop_map(|(kind, importance)| vec![importance << 5 | kind]);
+        let h265 = (0_u8..48, 0_u8..64, 1_u8..8).prop_map(|(kind, layer, temporal)| {
+            vec![kind << 1 | layer >> 5, layer << 3 | temporal]
+        });
+        let unit = |header: BoxedStrategy<Vec<u8>>| {
+            (header, vec(1_u8.., 0..5000)).prop_map(|(header, body)| [header, body].concat())
+        };
+        prop_oneof![
+            (Just(VideoCodec::H264), vec(unit(h264.boxed()), count.clone())),
+            (Just(VideoCodec::H265), vec(unit(h265.boxed()), count)),
+        ]
+    }
+
+    fn is_slice(codec: VideoCodec, unit: &[u8]) -> bool {
+        let format = format(codec);
+        (format.is_slice)((format.kind)(unit[0]))
     }
 
     proptest! {
+        #[test]
+        fn frames_come_back((codec, units) in units(1..6), largest in LEAST_PAYLOAD..1500) {
+            let frame = annex_b(&units);
+            let payloads = packetize(codec, &frame, largest);
+            prop_assert!(payloads.iter().all(|payload| payload.len() <= largest));
+            prop_assert_eq!(depacketize(codec, &payloads), Ok(frame));
+        }
+
+        #[test]
+        fn fragments_are_even((codec, units) in units(1..2), largest in LEAST_PAYLOAD..1500) {
+            let payloads = packetize(codec, &annex_b(&units), largest);
+            let sizes = || payloads.iter().map(Vec::len);
+            prop_assert!(sizes().max().unwrap() - sizes().min().unwrap() <= 1);
+            let (size, header) = (units[0].len(), format(codec).header);
+            let room = largest - fragment_header(codec) as usize;
+            let least = if size <= largest { 1 } else { (size - header).div_ceil(room) };
+            prop_assert_eq!(payloads.len(), least);
+        }
+
+        #[test]
+        fn any_payloads_are_a_frame_or_an_error(
+            codec in prop::sample::select(vec![VideoCodec::H264, VideoCodec::H265]),
+            payloads in vec(vec(any::<u8>(), 0..40), 0..6),
+        ) {
+            if let Ok(frame) = depacketize(codec, payloads) {
+                prop_assert!(frame.starts_with(&[0, 0, 0, 1]));
+            }
+        }
+
         /// Taken after each payload, a frame is the same as put together at its end; a part has a slice at its
         /// end, and one is there as soon as a payload ends it.
         #[test]
-        fn parts_are_the_whole(units in prop::collection::vec(unit(), 1..8), largest in 64_usize..1300) {
-            let frame: Vec<u8> =
-                units.iter().flat_map(|unit| [&[0, 0, 0, 1], &unit[..]].concat()).collect();
-            let is_slice = |unit: &[u8]| matches!(unit[0] & 0x1f, 1 | 5);
-            let (mut depacketizer, mut parts) = (Depacketizer::new(VideoCodec::H264), Vec::new());
-            for payload in packetize(VideoCodec::H264, &frame, largest) {
+        fn parts_are_the_whole((codec, units) in units(1..8), largest in LEAST_PAYLOAD..1300) {
+            let frame = annex_b(&units);
+            let (mut depacketizer, mut parts) = (Depacketizer::new(codec), Vec::new());
+            for payload in packetize(codec, &frame, largest) {
                 depacketizer.push(&payload).unwrap();
                 let part = depacketizer.take().unwrap();
                 if let Some(last) = nal_units(part).last() {
-                    prop_assert!(is_slice(last) && ends_unit(VideoCodec::H264, &payload));
+                    prop_assert!(is_slice(codec, last) && ends_unit(codec, &payload));
                 }
                 parts.extend_from_slice(part);
             }
-            let slices = units.iter().filter(|unit| is_slice(unit)).count();
-            prop_assert_eq!(nal_units(&parts).filter(|unit| is_slice(unit)).count(), slices);
+            let slices = units.iter().filter(|unit| is_slice(codec, unit)).count();
+            prop_assert_eq!(nal_units(&parts).filter(|unit| is_slice(codec, unit)).count(), slices);
             parts.extend_from_slice(depacketizer.finish().unwrap());
             prop_assert_eq!(parts, frame);
             prop_assert!(depacketizer.finish().unwrap().is_empty(), "nothing is given twice");
