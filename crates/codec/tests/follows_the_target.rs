@@ -1,7 +1,6 @@
 //! Encoders follow a target that moves. `--nocapture` prints the table.
 //!
-//! A mean over a second is held against the rates of its frames, where a *raised* rate counts from the
-//! second frame on: x264 takes one frame for it.
+//! A mean over a second is held against the rates of its frames.
 #![cfg(any(feature = "x264", feature = "openh264"))]
 
 use gameway_codec::capture::{self, Source};
@@ -39,13 +38,18 @@ static PICTURES: LazyLock<Vec<Picture>> = LazyLock::new(|| {
 /// Megabits per second at a frame.
 type Pattern = fn(usize) -> f64;
 
-const PATTERNS: [(&str, Pattern); 6] = [
-    ("constant 1", |_| 1.0),
-    ("constant 10", |_| 10.0),
-    ("constant 30", |_| 30.0),
-    ("steps 5, 25, 3", |frame| [5.0, 25.0, 3.0][frame * 3 / FRAMES]),
-    ("sawtooth 5 to 20", |frame| 5.0 + 15.0 * (frame % 90) as f64 / 90.0),
-    ("trembling 10 +- 8 %", |frame| 10.0 * [1.0, 1.08, 0.92, 1.04][frame / 3 % 4]),
+/// Name, rates, and the least mean over a second of x264: 0.95, where no rise takes its frame from a second that has
+/// little else (five times the rate), and where budgets are not those of falls by 15 and 30 % in five frames.
+const PATTERNS: [(&str, Pattern, f64); 8] = [
+    ("constant 1", |_| 1.0, 0.95),
+    ("constant 10", |_| 10.0, 0.95),
+    ("constant 30", |_| 30.0, 0.95),
+    ("steps 5, 25, 3", |frame| [5.0, 25.0, 3.0][frame * 3 / FRAMES], 0.93),
+    ("sawtooth 5 to 20", |frame| 5.0 + 15.0 * (frame % 90) as f64 / 90.0, 0.95),
+    ("trembling 10 +- 8 %", |frame| 10.0 * [1.0, 1.08, 0.92, 1.04][frame / 3 % 4], 0.95),
+    // As Pudica's targets on a path with 4 ms of jitter, and as Copa's on one of 20 Mb/s.
+    ("trembling 9 +- 15 %", |frame| 10.0 * [1.0, 0.85, 1.0, 0.7, 0.9][frame % 5], 0.92),
+    ("swinging 12 to 30", |frame| 12.0 + 3.0 * (6.0 - (frame % 12) as f64).abs(), 0.95),
 ];
 
 /// What a run gave, as shares of what was asked.
@@ -79,12 +83,9 @@ fn follow(encoder: &str, pattern: Pattern) -> Followed {
         shares.push(rate.as_bps_f64() / 8.0 / FPS as f64);
         limits.push(frame_budget.as_f64());
     }
-    // A higher rate takes one frame: it counts from the second frame on.
-    let taken: Vec<f64> =
-        (0..FRAMES).map(|frame| shares[frame].min(shares[frame.saturating_sub(1)])).collect();
     let mean = |start: usize| {
         let sum = |values: &[f64]| values[start..start + FPS].iter().sum::<f64>();
-        sum(&sizes) / sum(&taken)
+        sum(&sizes) / sum(&shares)
     };
     let means: Vec<f64> = (FPS..=FRAMES - FPS).map(mean).collect();
     let over: Vec<f64> = sizes.iter().zip(&limits).skip(1).map(|(s, l)| s / l).collect();
@@ -99,7 +100,7 @@ fn follow(encoder: &str, pattern: Pattern) -> Followed {
 }
 
 fn followed(encoder: &str) -> Vec<Followed> {
-    let run = |(name, pattern): &(&str, Pattern)| {
+    let run = |(name, pattern, _): &(&str, Pattern, f64)| {
         let followed = follow(encoder, *pattern);
         println!("{encoder:9} {name:20} {followed:.3?}");
         followed
@@ -115,10 +116,10 @@ fn x264_means_what_is_asked_and_keeps_to_the_budget() {
     }
     // A game's frames vary more, and a rate that trembles keeps them under the strict budget longer.
     let game = std::env::var_os("GAMEWAY_VIDEO").is_some();
-    let (least_mean, most_of_share) = if game { (0.93, 1.3) } else { (0.95, 1.2) };
-    for (followed, (name, _)) in followed("x264").iter().zip(PATTERNS) {
+    let (of_least, most_of_share) = if game { (0.98, 1.3) } else { (1.0, 1.25) };
+    for (followed, (name, _, least_mean)) in followed("x264").iter().zip(PATTERNS) {
         let (least, most) = followed.second;
-        assert!(least >= least_mean && most <= 1.05, "{name}: {followed:?}");
+        assert!(least >= least_mean * of_least && most <= 1.05, "{name}: {followed:?}");
         assert_eq!(followed.above_after_decrease, 0, "{name}: {followed:?}");
         assert!(followed.above <= 0.005 && followed.worst <= 1.03, "{name}: {followed:?}");
         assert!(followed.largest <= most_of_share, "{name}: {followed:?}");
@@ -133,7 +134,7 @@ fn openh264_means_what_is_asked_without_a_bound_for_frames() {
         eprintln!("skipped: built without the feature openh264");
         return;
     }
-    for (followed, (name, _)) in followed("openh264").iter().zip(PATTERNS) {
+    for (followed, (name, ..)) in followed("openh264").iter().zip(PATTERNS) {
         let (least, most) = followed.second;
         if name == "constant 1" {
             assert!(least > 1.3 && most < 2.3, "{name}: {followed:?}");

@@ -3,13 +3,13 @@
 //! | constant | value | origin |
 //! |---|---|---|
 //! | headroom | 1.25 | largest frame of a recorded game whose mean is the rate; as [`crate::EncoderCalibration::Mean`] has it |
-//! | decrease | below 0.95 of the highest rate of the last 6 frames | 100 ms at 60 frames/s: a round trip and the time to drain what it built up; smaller steps are a controller's noise |
+//! | decrease | below 0.9 of the mean rate of the last 6 frames | 100 ms at 60 frames/s: a round trip and the time to drain what it built up; smaller steps are a controller's noise, and so is what trembles around a mean that stays |
 
 use gameway_units::{Bytes, Rate};
 use std::collections::VecDeque;
 
 const HEADROOM: f64 = 1.25;
-const DECREASE: f64 = 0.95;
+const DECREASE: f64 = 0.9;
 const STRICT_FRAMES: usize = 6;
 
 /// Bytes that a rate grants each frame, without rounding.
@@ -32,16 +32,17 @@ impl FrameBudgets {
         Self { frames_per_second, recent: VecDeque::with_capacity(STRICT_FRAMES) }
     }
 
-    /// The budget of the next frame: 1.25 of what the rate grants a frame, and exactly that for 6 frames
-    /// after a decrease.
+    /// The budget of the next frame: 1.25 of what the rate grants a frame, and exactly that after a decrease, for 6
+    /// frames if it was to less than 0.6.
     pub fn next(&mut self, rate: Rate) -> Bytes {
-        let highest = self.recent.iter().copied().max().unwrap_or(rate);
+        let frames = self.recent.len().max(1) as f64;
+        let sum: f64 = self.recent.iter().map(|rate| rate.as_bps_f64()).sum();
+        let strict = rate.as_bps_f64() < sum / frames * DECREASE;
         if self.recent.len() == STRICT_FRAMES {
             self.recent.pop_front();
         }
         self.recent.push_back(rate);
         let share = bytes_per_frame(rate, self.frames_per_second);
-        let strict = rate < highest.mul_f64(DECREASE);
         Bytes::from_f64(if strict { share } else { share * HEADROOM })
     }
 }
@@ -54,12 +55,22 @@ mod tests {
     fn budgets_are_strict_for_6_frames_after_a_decrease() {
         let mut budgets = FrameBudgets::new(60);
         let (high, low) = (Rate::from_kbps(9600), Rate::from_kbps(4800));
-        assert_eq!(budgets.next(high), Bytes::new(25_000));
+        (0..6).for_each(|_| assert_eq!(budgets.next(high), Bytes::new(25_000)));
         for _ in 0..6 {
             assert_eq!(budgets.next(low), Bytes::new(10_000));
         }
         assert_eq!(budgets.next(low), Bytes::new(12_500));
         assert_eq!(budgets.next(low.mul_f64(0.96)).get(), 12_000, "noise is no decrease");
         assert_eq!(budgets.next(high), Bytes::new(25_000));
+    }
+
+    #[test]
+    fn what_trembles_is_strict_only_where_it_is_low() {
+        let mut budgets = FrameBudgets::new(60);
+        let strict: Vec<bool> = (0..60)
+            .map(|frame| Rate::from_kbps([10_000, 9_000, 10_000, 7_000][frame % 4]))
+            .map(|rate| budgets.next(rate).as_f64() < bytes_per_frame(rate, 60) * 1.2)
+            .collect();
+        assert!(strict[8..].iter().enumerate().all(|(frame, strict)| *strict == (frame % 4 == 3)));
     }
 }

@@ -7,14 +7,15 @@
 //! buffer, a *mean fill* and a *peak fill*, and with them two buffers:
 //!
 //! ```text
-//! buffer for the mean = rate / frame rate / mean fill * (1 + debt / (30 frames))
+//! buffer for the mean = rate / frame rate / mean fill * (1 + debt / (12 frames))
 //! buffer for the cap  = frame budget / peak fill
 //! asked               = the smaller of both
 //! ```
 //!
-//! Both fills are learnt from the frames. The debt is what the frames of the last second lack of what
-//! the rates would have carried (an integral controller, bounded against wind-up): a strict budget
-//! after a decrease, or the encoder's coarse steps, are made up for.
+//! Both fills are learnt from the frames. What a frame fills is the smaller of its own buffer and of the one before:
+//! the VBV is refilled to that frame's size, so that a rise takes a frame. The debt is what the frames of the last
+//! second lack of what the rates would have carried (an integral controller, bounded against wind-up): a strict budget
+//! after a decrease, a rise that took its frame, or the encoder's coarse steps, are made up for.
 //!
 //! Mean and cap are compatible only if the budget is at least peak / mean fill of rate / frame rate: 1.08 in
 //! the scene, 1.25 in a game. [`super::FrameBudgets`] therefore grants more in the steady state, and nothing above rate / frame
@@ -27,8 +28,9 @@
 //! | weight of a frame in the mean | 1/32 | half a second: spread of the mean 1 % at a spread of a frame of 4 % |
 //! | unlimited | a frame that fills less than 0.6 | an easy picture, not the encoder's reserve; teaches nothing and makes no debt |
 //! | key frames | teach nothing | they have a least size, and other fills |
+//! | a rise | a buffer of which the one before was less than 0.95; teaches nothing | measured: the encoder's reserve is for the larger one, so that it fills 0.86 to 0.97 of the smaller |
 //! | margin of a step | 5 % in a frame whose buffer is below 0.8 of the one before | measured: such a frame filled up to 0.98 |
-//! | debt repaid | over 30 frames, at most 8 % of a frame | half of the 1 s over which the mean is wanted |
+//! | debt repaid | at most 25 % of a frame | what a budget grants beyond the share |
 
 use super::debt::{Debt, remember};
 use std::collections::VecDeque;
@@ -37,8 +39,9 @@ const FIRST_FILL: f64 = 0.86;
 const LEAST_PEAK: f64 = 0.94;
 const WEIGHT: f64 = 1.0 / 32.0;
 const UNLIMITED: f64 = 0.6;
-const MOST_REPAID: f64 = 0.08;
+const MOST_REPAID: f64 = 0.25;
 const PEAK_FRAMES: usize = 120;
+const RISE: f64 = 0.95;
 const STEP: f64 = 0.8;
 const STEP_MARGIN: f64 = 1.05;
 
@@ -78,10 +81,11 @@ impl Calibrator {
 
     /// A frame of `size` came out of a buffer of `buffer` bytes where the rate granted `share`.
     pub fn on_frame(&mut self, size: f64, buffer: f64, share: f64, key_frame: bool) {
-        let fill = size / buffer.max(1.0);
+        let holds = if self.last > 0.0 { buffer.min(self.last) } else { buffer };
+        let fill = size / holds.max(1.0);
         self.last = buffer;
         let limited = fill >= UNLIMITED;
-        if limited && !key_frame {
+        if limited && !key_frame && holds >= buffer * RISE {
             self.mean_fill += WEIGHT * (fill.min(1.2) - self.mean_fill);
             remember(&mut self.fills, fill.min(1.2), PEAK_FRAMES);
         }
@@ -129,6 +133,20 @@ mod tests {
         let before = calibrator.buffer(1000.0, 2000.0);
         (0..500).for_each(|_| calibrator.on_frame(50.0, before, 1000.0, false));
         assert!((calibrator.buffer(1000.0, 2000.0) - before).abs() < 1e-9);
+    }
+
+    #[test]
+    fn a_rise_that_took_a_frame_is_made_up_for_and_teaches_nothing() {
+        let mut calibrator = Calibrator::default();
+        let (low, high) = (calibrator.buffer(1000.0, 1e6), calibrator.buffer(2000.0, 1e6));
+        calibrator.on_frame(1000.0, low, 1000.0, false);
+        let before = calibrator.mean_fill();
+        // All that the buffer before could hold.
+        calibrator.on_frame(low, high, 2000.0, false);
+        assert!((calibrator.mean_fill() - before).abs() < 1e-9);
+        let repaid = calibrator.buffer(2000.0, 1e6) / high;
+        let lacked = (2000.0 - low) / 12.0 / 2000.0;
+        assert!((repaid - 1.0 - lacked).abs() < 1e-9, "{repaid}");
     }
 
     #[test]

@@ -2,12 +2,13 @@
 //!
 //! | constant | value | origin |
 //! |---|---|---|
-//! | debt | of the last 60 frames, repaid over 30 | the mean over 1 s is what a controller counts on |
+//! | debt | of the last 60 frames | the mean over 1 s is what a controller counts on |
+//! | repaid | over 12 frames | what lacks steadily, as where a target trembles, is repaid to 60 / 12 parts of 60 / 12 + 1: five sixths |
 
 use std::collections::VecDeque;
 
 const DEBT_FRAMES: usize = 60;
-const REPAID_OVER: f64 = 30.0;
+const REPAID_OVER: f64 = 12.0;
 
 /// What the frames of the last second lack of what their rates would have carried.
 #[derive(Debug, Clone, Default)]
@@ -44,7 +45,7 @@ mod tests {
     #[test]
     fn a_debt_is_repaid_within_bounds_and_forgotten_after_a_second() {
         let mut debt = Debt::default();
-        debt.add(600.0);
+        debt.add(240.0);
         assert!((debt.repaid(1000.0, 0.05) - 0.02).abs() < 1e-12);
         debt.add(9000.0);
         assert!((debt.repaid(1000.0, 0.05) - 0.05).abs() < 1e-12);
