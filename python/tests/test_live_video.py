@@ -21,7 +21,9 @@ from gameway import _core
 from gameway.beside import compare, twin
 from gameway.drivers import SIMULATOR
 from gameway.errors import GamewayError
+from gameway.live import run as live_run
 from gameway.live.plan import plan_of
+from gameway.live.processes import TooLate
 from gameway.live.video import films, player, tables, videos
 from gameway.live.video.content import Content
 from gameway.metrics import video_table
@@ -246,6 +248,28 @@ def test_the_real_player_does_what_the_simulated_one_does(
     twins = gw.run(experiment, tmp_path / "slower", run_one=slower)
     other = {row.tolerance.metric: row for row in compare(twins, results)}
     assert abs(other["quality_level"].difference) > 0.8
+
+
+@needs_live
+@needs_ffmpeg
+@needs_player
+def test_a_run_that_was_not_ready_in_time_begins_anew(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    real, given = live_run.Stage.set_up, list[int]()
+
+    def late_at_first(stage: live_run.Stage, within_ns: int) -> None:
+        given.append(within_ns)
+        real(stage, within_ns)
+        if len(given) == 1:
+            raise TooLate("the player was not ready in time")
+
+    monkeypatch.setattr(live_run, "PATIENCE", live_run.Patience())
+    monkeypatch.setattr(live_run.Stage, "set_up", late_at_first)
+    short = gw.loads(FILM.replace('"30 s"', '"6 s"').replace('"28 s"', '"5 s"'))
+    results = gw.run(short, tmp_path / "out", on="live")
+    assert given == [given[0], 2 * given[0]]
+    assert results.segments().collect()["displayed_ns"].count() > 0
 
 
 @needs_live

@@ -141,6 +141,8 @@ pub struct ProbeCluster {
 pub struct Target {
     /// Bitrate of the next frame, as bytes on the wire (the session subtracts headers and repair).
     pub bitrate: Rate,
+    /// Whether the next frame alone may have no more than that (Salsify); else frames mean it over a second.
+    pub bounds_frame: bool,
     /// How to spread packets.
     pub pacing: Pacing,
     /// Do not have more than this in flight, if set: packets wait in the pacer.
@@ -160,6 +162,7 @@ impl Target {
     pub const fn new(bitrate: Rate, pacing: Pacing) -> Self {
         Self {
             bitrate,
+            bounds_frame: false,
             pacing,
             window: None,
             probes_per_frame: 0,

@@ -46,6 +46,12 @@ fn a_frame_interval_and_a_round_trip_fill_the_link_without_a_queue_between_frame
 }
 
 #[test]
+fn its_target_is_the_budget_of_one_frame() {
+    assert!(controller("salsify", &[]).target().bounds_frame);
+    assert!(!controller("gcc", &[]).target().bounds_frame);
+}
+
+#[test]
 fn it_starts_and_follows_within_a_few_frames() {
     let mut network = Network::usual();
     network.capacity.push((secs(20.0), Rate::from_mbps(10)));

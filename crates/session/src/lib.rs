@@ -11,6 +11,7 @@
 //! The end's events must be drained too: they are kept until then.
 
 mod arrivals;
+mod encode_request;
 mod feedback;
 mod history;
 mod packet;
@@ -20,9 +21,10 @@ mod sender_config;
 mod sender_event;
 mod sent_frames;
 
+pub use encode_request::EncodeRequest;
 pub use feedback::{FeedbackPacket, ReceivedPacket};
 pub use packet::MediaPacket;
 pub use receiver::{Receiver, ReceiverConfig, ReceiverEvent};
-pub use sender::{EncodeRequest, Sender};
+pub use sender::Sender;
 pub use sender_config::SenderConfig;
 pub use sender_event::SenderEvent;

@@ -23,6 +23,7 @@
 //! | frames in the pacer | 6 | 100 ms at 60 fps: the frame delay that players call a stall (Pudica, section 2) |
 //! | padding packet | 1200 B payload | libwebrtc pads with retransmissions where it can: packets of media size |
 
+use crate::encode_request::EncodeRequest;
 use crate::feedback::FeedbackPacket;
 use crate::history::SentHistory;
 use crate::packet::MediaPacket;
@@ -36,21 +37,6 @@ use gameway_control::{
 use gameway_media::{EncoderModel, FrameBudget, MAX_PAYLOAD, Train};
 use gameway_units::{Bytes, Duration, Instant, Rate, ReceiverInstant};
 use std::collections::VecDeque;
-
-/// A frame that is to be encoded.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct EncodeRequest {
-    /// The number that it gets.
-    pub frame: FrameId,
-    /// When it is captured.
-    pub captured: Instant,
-    /// What the encoder may fill over time.
-    pub rate: Rate,
-    /// What this frame may take.
-    pub payload: Bytes,
-    /// Whether it must be a key frame.
-    pub key_frame: bool,
-}
 
 /// Where the last demanded key frame is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -189,7 +175,11 @@ impl Sender {
     /// What a model makes of the frame that is to be encoded now, if any: for [`Self::on_encoded`], when it is done.
     pub fn encode_by(&mut self, encoder: &mut EncoderModel) -> Option<(Train, bool)> {
         let request = self.poll_encode()?;
-        let encoded = encoder.next_frame(request.rate, request.key_frame);
+        let EncodeRequest { rate, bounded, key_frame, .. } = request;
+        let encoded = match bounded {
+            true => encoder.next_bounded_frame(rate, key_frame),
+            false => encoder.next_frame(rate, key_frame),
+        };
         let SenderConfig { repair_share, overhead, .. } = self.config;
         Some((Train::new(encoded.payload, repair_share, overhead), encoded.key_frame))
     }
@@ -371,6 +361,7 @@ impl Sender {
             captured,
             rate: payload / self.config.frame_interval,
             payload,
+            bounded: target.bounds_frame,
             key_frame: target.key_frame || self.key_frame == KeyFrame::Wanted,
         };
         self.encoding = Some((request, target));

@@ -66,6 +66,9 @@ def _carry_out(own: Plan, how: How, target: Path) -> None:
     parts = target / PARTS
     with Ends() as ends:
         ends.connect(len(own.flows))
+        for video in own.videos:
+            for words in server.routes(own, video):
+                ends.execute("server", words)
         found = _in_time(own, how, ends, target)
     for name, table in merge(found).items():
         table.write_parquet(target / f"{name}.parquet")
@@ -230,8 +233,6 @@ class Stage:
         for one in self.plan.videos:
             own = self._folder(f"{server.NAME}-{one['name']}")
             film = films.kept(videos.film_of(self.plan, one, self.how.film))
-            for words in server.routes(self.plan, one):
-                self.ends.execute("server", words)
             self._server(one, server.command(self.plan, one, film, own))
         ports = dict.fromkeys((one["name"] for one in self.plan.videos), plan.HTTP_PORT)
         for name, started in self.servers.items():

@@ -183,7 +183,8 @@ impl RateController for Salsify {
     }
 
     fn target(&self) -> Target {
-        Target::new(self.bitrate(), Pacing::Rate(self.gap.pacing_rate()))
+        let target = Target::new(self.bitrate(), Pacing::Rate(self.gap.pacing_rate()));
+        Target { bounds_frame: true, ..target }
     }
 
     fn observe(&self, sink: &mut dyn FnMut(&'static str, f64)) {

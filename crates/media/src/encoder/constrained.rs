@@ -37,6 +37,9 @@ const FILL_AFTER_STEP_UP: f64 = 0.97;
 const FILL_DEVIATION: f64 = 0.031;
 const FILL_RANGE: (f64, f64) = (0.72, 0.99);
 
+/// What gives a frame its budget: one of the functions of [`FrameBudgets`].
+pub(super) type NextBudget = fn(&mut FrameBudgets, Rate) -> Bytes;
+
 /// The state of the encoder and of what asks it.
 #[derive(Debug)]
 pub(super) struct Constrained {
@@ -64,9 +67,14 @@ impl Constrained {
     }
 
     /// Bytes of the next frame.
-    pub(super) fn next_frame(&mut self, target: Rate, key_frame: bool) -> Bytes {
+    pub(super) fn next_frame(
+        &mut self,
+        target: Rate,
+        key_frame: bool,
+        budget: NextBudget,
+    ) -> Bytes {
         let share = bytes_per_frame(target, self.frames_per_second);
-        let buffer = self.calibrator.buffer(share, self.budgets.next(target).as_f64());
+        let buffer = self.calibrator.buffer(share, budget(&mut self.budgets, target).as_f64());
         let previous = self.previous.replace(buffer).unwrap_or(buffer);
         let holds = previous.min(buffer);
         let (up, down) = (previous < STEP * buffer, buffer < STEP * previous);
@@ -101,7 +109,8 @@ mod tests {
         let mut encoder = Constrained::new(INTERVAL, 7);
         let one = |frame: usize| {
             let rate = Rate::from_bps_f64(target(frame) * 1e6);
-            encoder.next_frame(rate, frame == 0).as_f64() / bytes_per_frame(rate, 60)
+            let size = encoder.next_frame(rate, frame == 0, FrameBudgets::next);
+            size.as_f64() / bytes_per_frame(rate, 60)
         };
         (0..600).map(one).collect()
     }

@@ -39,8 +39,9 @@
 
 mod constrained;
 
+use crate::rate_control::FrameBudgets;
 use crate::{FrameTable, Rung};
-use constrained::Constrained;
+use constrained::{Constrained, NextBudget};
 use gameway_units::{Bytes, Duration, Rate};
 use rand_core::{Rng, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
@@ -221,12 +222,21 @@ impl EncoderModel {
 
     /// Encodes the next frame for a target in payload bits per second.
     pub fn next_frame(&mut self, target: Rate, key_frame: bool) -> EncodedFrame {
+        self.encode(target, key_frame, FrameBudgets::next)
+    }
+
+    /// The same of a frame that may have no more than the target grants it, where the model knows bounds.
+    pub fn next_bounded_frame(&mut self, target: Rate, key_frame: bool) -> EncodedFrame {
+        self.encode(target, key_frame, FrameBudgets::next_bounded)
+    }
+
+    fn encode(&mut self, target: Rate, key_frame: bool, budget: NextBudget) -> EncodedFrame {
         let key_frame = key_frame || self.previous_target.is_none();
         let held_back = self.previous_target.map_or(target, |previous| previous.min(target));
         self.previous_target = Some(target);
         let payload = match &mut self.source {
             Source::Steady => (target * self.frame_interval).max(Bytes::new(1)),
-            Source::Constrained(encoder) => encoder.next_frame(target, key_frame),
+            Source::Constrained(encoder) => encoder.next_frame(target, key_frame, budget),
             Source::Recorded { video, calibration, position, random } => {
                 let budget = held_back.as_bps_f64() / 8.0 * self.frame_interval.as_secs_f64();
                 let draw = key_frame.then(|| random.next_u64());

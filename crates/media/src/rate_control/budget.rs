@@ -38,12 +38,17 @@ impl FrameBudgets {
         let frames = self.recent.len().max(1) as f64;
         let sum: f64 = self.recent.iter().map(|rate| rate.as_bps_f64()).sum();
         let strict = rate.as_bps_f64() < sum / frames * DECREASE;
+        let share = self.next_bounded(rate);
+        if strict { share } else { Bytes::from_f64(share.as_f64() * HEADROOM) }
+    }
+
+    /// The budget of the next frame where the rate bounds that frame: exactly what it grants.
+    pub fn next_bounded(&mut self, rate: Rate) -> Bytes {
         if self.recent.len() == STRICT_FRAMES {
             self.recent.pop_front();
         }
         self.recent.push_back(rate);
-        let share = bytes_per_frame(rate, self.frames_per_second);
-        Bytes::from_f64(if strict { share } else { share * HEADROOM })
+        Bytes::from_f64(bytes_per_frame(rate, self.frames_per_second))
     }
 }
 
@@ -62,6 +67,15 @@ mod tests {
         assert_eq!(budgets.next(low), Bytes::new(12_500));
         assert_eq!(budgets.next(low.mul_f64(0.96)).get(), 12_000, "noise is no decrease");
         assert_eq!(budgets.next(high), Bytes::new(25_000));
+    }
+
+    #[test]
+    fn a_bounded_frame_has_what_its_rate_grants_and_counts_for_later_ones() {
+        let mut budgets = FrameBudgets::new(60);
+        let (high, low) = (Rate::from_kbps(9600), Rate::from_kbps(4800));
+        assert_eq!(budgets.next_bounded(high), Bytes::new(20_000));
+        assert_eq!(budgets.next_bounded(high), Bytes::new(20_000));
+        assert_eq!(budgets.next(low), Bytes::new(10_000), "a decrease");
     }
 
     #[test]

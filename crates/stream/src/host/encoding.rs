@@ -147,7 +147,10 @@ impl Encoding {
         };
         let rate = for_encoder(job, encoder.slices()) / self.frame_interval;
         let asked = encoder::EncodeRequest {
-            frame_budget: self.budgets.next(rate),
+            frame_budget: match request.bounded {
+                true => self.budgets.next_bounded(rate),
+                false => self.budgets.next(rate),
+            },
             rate,
             key_frame: request.key_frame || fresh,
             timestamp: request.captured,
@@ -229,6 +232,7 @@ mod tests {
                 captured: Instant::from_nanos(frame as i64 * 16_666_667),
                 rate: gameway_units::Rate::from_mbps(6),
                 payload: Bytes::new(12_000),
+                bounded: false,
                 key_frame: false,
             },
             input: 0,
@@ -237,19 +241,61 @@ mod tests {
         }
     }
 
-    #[test]
-    fn an_encoder_that_dies_is_replaced_and_the_next_begins_with_a_key_frame() {
+    /// Its frames are as large as their budgets.
+    struct Greedy;
+
+    impl VideoEncoder for Greedy {
+        fn encode(
+            &mut self,
+            _picture: &Picture,
+            request: encoder::EncodeRequest,
+        ) -> Result<encoder::EncodedFrame, EncoderError> {
+            let unit = vec![0x65; request.frame_budget.get() as usize];
+            Ok(encoder::EncodedFrame {
+                data: [&[0, 0, 0, 1], &unit[..]].concat(),
+                key_frame: request.key_frame,
+                quantizer: None,
+                timestamp: request.timestamp,
+            })
+        }
+
+        fn name(&self) -> &'static str {
+            "greedy"
+        }
+    }
+
+    fn made(open: OpenEncoder, to_do: impl IntoIterator<Item = Job>) -> Vec<Made> {
         let size = Size::new(320, 180).expect("a size");
         let source = capture::open(&Source::Scene { seed: 1 }, size, 60).expect("a scene");
-        let open: OpenEncoder = Box::new(|_| Ok(Box::new(Mortal { encoded: 0 })));
-        let interval = Duration::from_nanos(16_666_667);
-        let encoding = Encoding::new(source, open, size, (interval, 60));
-        let (jobs, to_do) = std::sync::mpsc::channel();
+        let encoding = Encoding::new(source, open, size, (Duration::from_nanos(16_666_667), 60));
+        let (jobs, taken) = std::sync::mpsc::channel();
         let (giver, taker) = crate::wake::waking().expect("a descriptor");
-        (0..6).for_each(|frame| jobs.send(job(frame)).expect("somebody listens"));
+        to_do.into_iter().for_each(|job| jobs.send(job).expect("somebody listens"));
         drop(jobs);
-        encoding.run(&to_do, &giver);
-        let made: Vec<Made> = std::iter::from_fn(|| taker.take()).collect();
+        encoding.run(&taken, &giver);
+        std::iter::from_fn(|| taker.take()).collect()
+    }
+
+    #[test]
+    fn a_bounded_frame_may_have_what_is_left_of_its_payload_and_others_a_quarter_more() {
+        let jobs = [false, true].map(|bounded| {
+            let mut job = job(0);
+            job.request.bounded = bounded;
+            job
+        });
+        let open: OpenEncoder = Box::new(|_| Ok(Box::new(Greedy)));
+        let payloads: Vec<u64> = made(open, jobs)
+            .into_iter()
+            .map(|made| made.result.expect("frames").0.payload().get())
+            .collect();
+        assert!((11_990..=12_000).contains(&payloads[1]), "{payloads:?}");
+        assert!((14_970..=15_010).contains(&payloads[0]), "{payloads:?}");
+    }
+
+    #[test]
+    fn an_encoder_that_dies_is_replaced_and_the_next_begins_with_a_key_frame() {
+        let open: OpenEncoder = Box::new(|_| Ok(Box::new(Mortal { encoded: 0 })));
+        let made = made(open, (0..6).map(job));
         let whole: Vec<bool> = made.iter().map(|made| made.result.is_ok()).collect();
         assert_eq!(whole, [true, true, false, true, true, false]);
         let keys: Vec<bool> = made.iter().map(|made| made.key_frame).collect();

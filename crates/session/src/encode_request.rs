@@ -1,0 +1,21 @@
+//! What a sender asks of an encoder.
+
+use gameway_control::FrameId;
+use gameway_units::{Bytes, Instant, Rate};
+
+/// A frame that is to be encoded.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct EncodeRequest {
+    /// The number that it gets.
+    pub frame: FrameId,
+    /// When it is captured.
+    pub captured: Instant,
+    /// What the encoder may fill over time.
+    pub rate: Rate,
+    /// What this frame may take.
+    pub payload: Bytes,
+    /// Whether it may take no more than that, or may as part of a mean.
+    pub bounded: bool,
+    /// Whether it must be a key frame.
+    pub key_frame: bool,
+}
