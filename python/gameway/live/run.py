@@ -110,11 +110,16 @@ class Patience:
 PATIENCE = Patience()
 """Learnt once: the runs that follow need not fail first."""
 FACTORS = (2, 4, 8)
+ENDED_WITHIN_S = 10.0
+POLL_S = 0.05
 
 
 def fresh(folder: Path) -> Path:
-    """Make a folder anew."""
-    shutil.rmtree(folder, ignore_errors=True)
+    """Make a folder anew; who still writes there, as a browser that ends, has time to end."""
+    until_s = time.monotonic() + ENDED_WITHIN_S
+    while folder.exists() and time.monotonic() < until_s:
+        shutil.rmtree(folder, ignore_errors=True)
+        time.sleep(POLL_S)
     folder.mkdir()
     return folder
 
