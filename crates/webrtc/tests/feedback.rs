@@ -50,7 +50,10 @@ fn joined(reports: &[FeedbackPacket]) -> (u64, Vec<Option<ReceivedPacket>>) {
 
 proptest! {
     #[test]
-    fn a_report_arrives_as_it_left(report in report(3_000), fine: bool, behind in 0..30_000_u64) {
+    fn a_report_arrives_as_it_left(
+        report in report(3_000), fine: bool, behind in 0..30_000_u64, key_frame_request: bool,
+    ) {
+        let report = FeedbackPacket { key_frame_request, ..report };
         let newest = SequenceNumber(report.base.0 + behind);
         let compounds = write_report(&report, 5, &terms(fine)).unwrap();
         let mut reader = ReportReader::default();
@@ -60,6 +63,10 @@ proptest! {
             prop_assert!(compound.len() <= 1_150);
             back.extend(reader.read(compound, &terms(fine), newest));
         }
+        // It counts for what was told of with it: an older part of the report would make it one of before.
+        let asks: Vec<bool> = back.iter().map(|part| part.key_frame_request).collect();
+        let newest_asks = (1..=back.len()).map(|part| key_frame_request && part == back.len());
+        prop_assert_eq!(asks, newest_asks.collect::<Vec<_>>());
         let (base, packets) = joined(&back);
         prop_assert_eq!((base, packets.len()), (report.base.0, report.packets.len()));
         let offset = |time: ReceiverInstant, origin: ReceiverInstant| time.saturating_since(origin);

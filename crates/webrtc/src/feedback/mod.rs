@@ -22,7 +22,7 @@ const DATAGRAM: usize = 1_150;
 const ATTEMPT: usize = 480;
 
 /// The receiver's report as RTCP, for [`crate::Peer::send_rtcp`]: one compound packet as a rule, more after a
-/// long gap. A key frame request is in the first.
+/// long gap or where reports are rare. A key frame request is with the newest packets: it counts for what they tell of.
 ///
 /// # Errors
 /// Never for a report that the session made; a report on more than 16384 packets is refused.
@@ -32,15 +32,16 @@ pub fn write_report(
     terms: &Negotiated,
 ) -> Result<Vec<Vec<u8>>, WebrtcError> {
     let mut compounds = Vec::new();
+    let all = feedback.packets.len();
+    let request = |end: usize| feedback.key_frame_request && end == all;
     let mut from = 0;
-    let mut request = feedback.key_frame_request;
-    while from < feedback.packets.len() || request {
-        let mut count = ATTEMPT.min(feedback.packets.len() - from);
+    while from < all || compounds.is_empty() && request(from) {
+        let mut count = ATTEMPT.min(all - from);
         let mut compound = Vec::new();
         loop {
             let part = part(feedback, from, count);
             compound.clear();
-            if request {
+            if request(from + count) {
                 let pli = rtcp::picture_loss_indication(sender_ssrc, terms.video_ssrc);
                 compound.extend(pli);
             }
@@ -56,7 +57,6 @@ pub fn write_report(
             }
             count /= 2;
         }
-        request = false;
         from += count;
         if !compound.is_empty() {
             compounds.push(compound);
@@ -101,11 +101,11 @@ impl ReportReader {
                 self.malformed += 1;
             }
         }
-        if key_frame {
-            if reports.is_empty() {
-                reports.push(FeedbackPacket::default());
-            }
-            reports[0].key_frame_request = true;
+        if key_frame && reports.is_empty() {
+            reports.push(FeedbackPacket::default());
+        }
+        if let Some(newest) = reports.last_mut() {
+            newest.key_frame_request = key_frame;
         }
         reports
     }
