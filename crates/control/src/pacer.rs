@@ -7,9 +7,12 @@
 //!
 //! | Pacing | Schedule | Source |
 //! |---|---|---|
-//! | `FrameMultiplier(rho)` | packet `i` of `n` at `start + i (L/rho) / (n-1)`; `start` is now, or one gap after the last packet of the frame before if that is not fully sent | Pudica (NSDI'24) 2.1 |
+//! | `FrameMultiplier(rho)` | packet `i` of `n` at `now + i (L/rho) / (n-1)`; behind a frame that is not fully sent, at `start + i (L/rho) / n`, where `start` is `(L/rho) / n` after that one's last packet | Pudica (NSDI'24) 2.1 |
 //! | `Rate(r)` | leaky bucket: a packet keeps the bucket busy for `size/r` | libwebrtc pacing controller |
 //! | `Burst` | at once | |
+//!
+//! So a frame that follows on another takes `L/rho` with the gap behind it. With `n-1` gaps in that time it would take
+//! `n/(n-1)` of it, which is more than `L` at four packets and `rho` of 1.25: who is once late would be so for good.
 //!
 //! Probe packets follow a frame's last packet at multiples of `(1-1/rho) L / (N+1)` (Pudica 4.1). Those
 //! that are left when the next frame's first packet is due are given up: the period that they sense is
@@ -116,7 +119,7 @@ pub struct Pacer<T> {
     queue: VecDeque<Queued<T>>,
     queued_bytes: Bytes,
     frames: VecDeque<FrameInQueue>,
-    /// One gap after the last packet of the newest frame, plus `shift`: if packets of it still wait, the
+    /// One gap after the last packet of the newest frame, before `shift`: if packets of it still wait, the
     /// next frame starts no sooner.
     frames_end: Instant,
     /// How much a closed window has put off everything in the queue.
@@ -200,13 +203,16 @@ impl<T> Pacer<T> {
             }
         };
         let span = self.frame_span();
-        let steps = count.max(2) as i64 - 1;
+        let gaps = count as i64;
+        let follows = start.saturating_add(self.shift) > now;
+        let steps = if follows { gaps } else { (gaps - 1).max(1) };
         for (index, (token, size)) in packets.enumerate() {
             let due = start.saturating_add(fraction(span, index as i64, steps));
             self.queued_bytes = self.queued_bytes.saturating_add(size);
             self.queue.push_back(Queued { token, size, enqueued: now, due });
         }
-        self.frames_end = start.saturating_add(fraction(span, steps + 1, steps));
+        let last = start.saturating_add(fraction(span, gaps - 1, steps));
+        self.frames_end = last.saturating_add(fraction(span, 1, gaps));
         let probe_gap = self.probe_gap(span);
         let probes = if probe_gap > Duration::ZERO { self.probes_per_frame } else { 0 };
         self.frames.push_back(FrameInQueue { frame, packets_left: count, probes, probe_gap });

@@ -83,7 +83,24 @@ fn a_frame_does_not_overtake() {
     let sent = drain(&mut pacer, 60_000);
     let expected = [(0, 0), (4_000, 1), (8_000, 2), (12_000, 3), (16_000, 4)];
     assert_eq!(sent[..5], expected);
-    assert_eq!(sent[5..], [(20_000, 1_000), (36_000, 1_001)]);
+    assert_eq!(sent[5..], [(19_200, 1_000), (27_200, 1_001)]);
+}
+
+#[test]
+fn who_is_late_once_catches_up_however_few_the_packets() {
+    for count in 1..=6 {
+        let mut pacer = pacer(&target(Pacing::FrameMultiplier(1.25)));
+        let mut waits = Vec::new();
+        for frame in 0..30_i64 {
+            // The second frame comes half an interval early: its packets still wait as the third comes.
+            let now = frame * 16_000 - if frame == 1 { 8_000 } else { 0 };
+            let _before = drain(&mut pacer, now);
+            enqueue(&mut pacer, now, frame as u64, count);
+            let behind = pacer.queued_packets() as i64 - i64::from(count);
+            waits.push(behind);
+        }
+        assert_eq!(waits[10..], [0; 20], "{count} packets: {waits:?}");
+    }
 }
 
 #[test]
