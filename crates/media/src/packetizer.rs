@@ -67,7 +67,7 @@ pub struct PacketPlan {
 enum Cut {
     /// So many bytes in so many media packets, whose sizes differ by one byte at most, and repair of the largest.
     Even { payload: u64, media: u16, repair: u16 },
-    /// As an encoder's units had to be cut, and what was coded of them; so many of them media.
+    /// As an encoder's units are to be cut, and what is coded of them; so many of them media.
     Given { payloads: Box<[u16]>, media: u16 },
 }
 
@@ -87,6 +87,27 @@ impl Train {
         let media = payload.div_ceil(MAX_PAYLOAD.get());
         let repair = repair_packets(media, repair_share) as u16;
         Self { cut: Cut::Even { payload, media: media as u16, repair }, overhead }
+    }
+
+    /// Cuts a frame of slices, each these shares of its payload, as RTP payload formats do: a slice larger than a
+    /// packet evenly into several, smaller ones together while they fit.
+    #[must_use]
+    pub fn of_slices(
+        payload: Bytes,
+        shares: &[f64],
+        repair_share: Ratio,
+        overhead: Overhead,
+    ) -> Self {
+        let mut media = cut_slices(payload, shares);
+        if media.is_empty() || media.len() > usize::from(MAX_MEDIA_PACKETS) {
+            return Self::new(payload, repair_share, overhead);
+        }
+        let largest = u64::from(media.iter().copied().max().unwrap_or_default());
+        let count = media.len() as u16;
+        let repair = (largest + overhead.repair.get()) as u16;
+        let repairs = repair_packets(u64::from(count), repair_share) as usize;
+        media.extend(std::iter::repeat_n(repair, repairs));
+        Self { cut: Cut::Given { payloads: media.into(), media: count }, overhead }
     }
 
     /// A frame that was cut already, into packets of these payloads, the first `media` of them media and the
@@ -152,6 +173,42 @@ impl Train {
     fn repair_payload(&self, payload: u64, media: u16) -> u64 {
         payload.div_ceil(u64::from(media)) + self.overhead.repair.get()
     }
+}
+
+/// Payloads of the packets of slices.
+fn cut_slices(payload: Bytes, shares: &[f64]) -> Vec<u16> {
+    let most = MAX_PAYLOAD.get();
+    let (mut payloads, mut waiting) = (Vec::new(), 0);
+    let (mut share, mut cut) = (0.0, 0);
+    for (index, part) in shares.iter().enumerate() {
+        share += part;
+        let is_last = index + 1 == shares.len();
+        let end = if is_last { payload } else { Bytes::from_f64(payload.as_f64() * share) };
+        let slice = end.get().saturating_sub(cut);
+        cut += slice;
+        if waiting > 0 && waiting + slice > most {
+            payloads.push(waiting as u16);
+            waiting = 0;
+        }
+        if slice <= most {
+            waiting += slice;
+            continue;
+        }
+        let count = slice.div_ceil(most);
+        let larger = slice % count;
+        payloads.extend((0..count).map(|at| (slice / count + u64::from(at < larger)) as u16));
+    }
+    payloads.extend((waiting > 0).then_some(waiting as u16));
+    payloads
+}
+
+/// What slices cost in headers beyond an even cut of their frame into `packets`: the packet that each ends with is half
+/// full in the mean. Slices that are smaller than a packet share some.
+#[must_use]
+pub fn headers_of_slices(packets: u64, slices: u64, repair_share: Ratio, header: Bytes) -> Bytes {
+    let boundaries = slices.min(packets).saturating_sub(1);
+    let more = boundaries + repair_packets(boundaries, repair_share);
+    Bytes::new(header.get() * more / 2)
 }
 
 fn sum(payloads: &[u16]) -> u64 {

@@ -74,6 +74,37 @@ proptest! {
     }
 
     #[test]
+    fn slices_end_with_their_packets_and_small_ones_share_some(
+        payload in 1u64..600_000, share in 0u64..=100, cuts in prop::collection::vec(0.01_f64..1.0, 1..6),
+    ) {
+        let whole: f64 = cuts.iter().sum();
+        let shares: Vec<f64> = cuts.iter().map(|cut| cut / whole).collect();
+        let size = Bytes::new(payload);
+        let train = Train::of_slices(size, &shares, percent(share), Overhead::default());
+        let packets: Vec<_> = (0..train.packets()).map(|index| train.packet(index)).collect();
+        let media: Vec<u64> =
+            packets.iter().filter(|p| !p.repair).map(|p| u64::from(p.payload)).collect();
+        prop_assert_eq!(media.iter().sum::<u64>(), payload);
+        prop_assert!(media.iter().all(|&packet| (1..=MAX_PAYLOAD.get()).contains(&packet)));
+        let even = payload.div_ceil(MAX_PAYLOAD.get());
+        prop_assert!((even..even + shares.len() as u64).contains(&(media.len() as u64)));
+        // A large slice ends where a packet does.
+        let (mut end, mut ends) = (0.0, Vec::new());
+        for share in &shares {
+            end += share * payload as f64;
+            ends.extend((share * payload as f64 > 1_202.0).then_some(end));
+        }
+        let mut sent = 0;
+        let after: Vec<u64> = media.iter().map(|packet| { sent += packet; sent }).collect();
+        let met = |end: &f64| after.iter().any(|&at| (at as f64 - end).abs() <= 2.0);
+        prop_assert!(ends.iter().all(met), "{ends:?} {after:?}");
+        let largest = media.iter().max().unwrap();
+        let repair = packets.iter().skip(media.len());
+        prop_assert!(repair.clone().all(|p| p.repair && u64::from(p.payload) == *largest));
+        prop_assert_eq!(repair.count() as u64, (media.len() as u64 * share).div_ceil(100));
+    }
+
+    #[test]
     fn the_budget_is_kept_and_used_up(
         wire in 300u64..300_000,
         share in 0u64..=100,

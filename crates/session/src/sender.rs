@@ -34,7 +34,7 @@ use gameway_control::{
     FeedbackBatch, FrameId, FrameReceived, FrameSent, Pacer, PacerOutput, PacketKind, PacketReport,
     RateController, SentPacket, SequenceNumber, Target,
 };
-use gameway_media::{EncoderModel, FrameBudget, MAX_PAYLOAD, Train};
+use gameway_media::{EncoderModel, FrameBudget, MAX_PAYLOAD, Train, headers_of_slices};
 use gameway_units::{Bytes, Duration, Instant, Rate, ReceiverInstant};
 use std::collections::VecDeque;
 
@@ -175,13 +175,21 @@ impl Sender {
     /// What a model makes of the frame that is to be encoded now, if any: for [`Self::on_encoded`], when it is done.
     pub fn encode_by(&mut self, encoder: &mut EncoderModel) -> Option<(Train, bool)> {
         let request = self.poll_encode()?;
-        let EncodeRequest { rate, bounded, key_frame, .. } = request;
+        let SenderConfig { repair_share, overhead, frame_interval, .. } = self.config;
+        let EncodeRequest { payload, bounded, key_frame, .. } = request;
+        let packets = payload.get().div_ceil(MAX_PAYLOAD.get());
+        let slices = encoder.slices(key_frame).len() as u64;
+        let headers = headers_of_slices(packets, slices, repair_share, overhead.packet);
+        let rate = payload.saturating_sub(headers).max(Bytes::new(1)) / frame_interval;
         let encoded = match bounded {
             true => encoder.next_bounded_frame(rate, key_frame),
             false => encoder.next_frame(rate, key_frame),
         };
-        let SenderConfig { repair_share, overhead, .. } = self.config;
-        Some((Train::new(encoded.payload, repair_share, overhead), encoded.key_frame))
+        let train = match encoded.slices {
+            [] => Train::new(encoded.payload, repair_share, overhead),
+            shares => Train::of_slices(encoded.payload, shares, repair_share, overhead),
+        };
+        Some((train, encoded.key_frame))
     }
 
     /// Has a model encode the frame that is to be encoded now, if any, in no time.

@@ -34,21 +34,28 @@ pub struct StreamSetup {
 #[derive(Debug)]
 pub struct EncodeTimes {
     /// From when on, and how long; the next are behind the ones that hold.
-    measured: VecDeque<(Instant, Duration)>,
+    frames: VecDeque<(Instant, Duration)>,
+    /// The same of key frames; none if they are as others.
+    key_frames: VecDeque<(Instant, Duration)>,
 }
 
 impl EncodeTimes {
-    /// Of times that ascend; the first holds before it, too.
-    pub fn new(measured: impl IntoIterator<Item = (Instant, Duration)>) -> Self {
-        Self { measured: measured.into_iter().collect() }
+    /// Of times that ascend, of frames and of key frames; the first holds before it, too.
+    pub fn new(
+        frames: impl IntoIterator<Item = (Instant, Duration)>,
+        key_frames: impl IntoIterator<Item = (Instant, Duration)>,
+    ) -> Self {
+        Self { frames: frames.into_iter().collect(), key_frames: key_frames.into_iter().collect() }
     }
 
     /// How long a frame takes that is captured now. Time does not go back.
-    fn at(&mut self, now: Instant) -> Duration {
-        while self.measured.get(1).is_some_and(|(from, _)| *from <= now) {
-            self.measured.pop_front();
+    fn at(&mut self, now: Instant, key_frame: bool) -> Duration {
+        let own = key_frame && !self.key_frames.is_empty();
+        let measured = if own { &mut self.key_frames } else { &mut self.frames };
+        while measured.get(1).is_some_and(|(from, _)| *from <= now) {
+            measured.pop_front();
         }
-        self.measured.front().map_or(Duration::ZERO, |(_, took)| *took)
+        measured.front().map_or(Duration::ZERO, |(_, took)| *took)
     }
 }
 
@@ -140,7 +147,7 @@ impl Stream {
             return self.sender.encode_with(now, &mut self.encoder);
         };
         if let Some((train, key_frame)) = self.sender.encode_by(&mut self.encoder) {
-            let done = now + times.at(now);
+            let done = now + times.at(now, key_frame);
             self.encoding = Some(Encoding { done, train, key_frame });
         }
     }

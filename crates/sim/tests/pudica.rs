@@ -84,6 +84,12 @@ fn frames_that_take_their_time_to_encode_leave_later_and_less_evenly() {
     assert!(late[602..].iter().all(|&ms| (13.0..=16.5).contains(&ms)));
     let mean = late[602..].iter().sum::<f64>() / (late.len() - 602) as f64;
     assert!((14.0..16.0).contains(&mean), "{mean}");
+    // Key frames have times of their own.
+    let key_frames = json!({ "video": "steady", "encode_times": [["0 s", "8 ms"]],
+        "key_frame_encode_times": [["0 s", "3 ms"]] });
+    let fixed = json!({ "kind": "fixed", "bitrate": "6 Mb/s" });
+    let both = ready_after(&run(&with_stream(empty_path(30), fixed, key_frames)));
+    assert!((both[0] - 3.0).abs() < 1e-9 && both[1..].iter().all(|&ms| (ms - 8.0).abs() < 1e-9));
     // Longer than from frame to frame: every second picture is not captured.
     let slow = ready_after(&link(json!([["0 s", "28 ms"]])));
     assert!((895..=905).contains(&slow.len()), "{}", slow.len());

@@ -81,6 +81,7 @@ fn every_wrong_value_is_refused_with_its_field() {
         ("/stream/0/encode_times", json!([]), "encode_times"),
         ("/stream/0/encode_times", json!([["1 s", "2 ms"], ["1 s", "3 ms"]]), "encode_times"),
         ("/stream/0/encode_times", json!([["0 s", "-1 ms"]]), "encode_times"),
+        ("/stream/0/key_frame_encode_times", json!([]), "key_frame_encode_times"),
         ("/competitor/0/kind", json!("quic"), "tcp"),
         ("/competitor/0/kind", json!("udp"), "congestion_control"),
         (

@@ -28,8 +28,12 @@ pub(super) fn check_stream(stream: &StreamSpec) -> Result<(), RunError> {
         span(&field("pause.from"), pause.from.0, Duration::ZERO, LONGEST_RUN)?;
         span(&field("pause.to"), pause.to.0, pause.from.0, LONGEST_RUN)?;
     }
-    if let Some(times) = &stream.encode_times {
-        check_encode_times(&field("encode_times"), times)?;
+    let times = [
+        ("encode_times", &stream.encode_times),
+        ("key_frame_encode_times", &stream.key_frame_encode_times),
+    ];
+    for (name, times) in times {
+        times.as_ref().map_or(Ok(()), |times| check_encode_times(&field(name), times))?;
     }
     check_ecn(&field, stream)?;
     check_way(&field, &stream.way())?;

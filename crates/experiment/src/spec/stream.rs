@@ -21,6 +21,10 @@ pub struct StreamSpec {
     /// and how long. Experiment files have no such key.
     #[serde(default)]
     pub encode_times: Option<Vec<(Text<Duration>, Text<Duration>)>>,
+    /// The same of its key frames, for which an encoder does not search the picture before; as other frames if not
+    /// given.
+    #[serde(default)]
+    pub key_frame_encode_times: Option<Vec<(Text<Duration>, Text<Duration>)>>,
     /// Frames per second.
     #[serde(default = "default_frame_rate")]
     pub frame_rate: u32,

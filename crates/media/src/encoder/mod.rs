@@ -59,12 +59,14 @@ pub enum EncoderCalibration {
 }
 
 /// A frame as it left the encoder.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq)]
 pub struct EncodedFrame {
     /// Its encoded bytes.
     pub payload: Bytes,
     /// Whether it can be decoded without any earlier frame.
     pub key_frame: bool,
+    /// The shares of its slices; none if it is one.
+    pub slices: &'static [f64],
 }
 
 /// Why a frame table cannot be played.
@@ -245,7 +247,16 @@ impl EncoderModel {
                 Bytes::from_f64(size.round().max(1.0))
             }
         };
-        EncodedFrame { payload, key_frame }
+        EncodedFrame { payload, key_frame, slices: self.slices(key_frame) }
+    }
+
+    /// The shares of a frame's slices; none if it is one.
+    #[must_use]
+    pub fn slices(&self, key_frame: bool) -> &'static [f64] {
+        match self.source {
+            Source::Constrained(_) => constrained::slices(key_frame),
+            Source::Steady | Source::Recorded { .. } => &[],
+        }
     }
 }
 

@@ -30,8 +30,13 @@ use std::sync::Arc;
 
 /// What a live run's encoder took, where the stream is its twin.
 fn encode_times(stream: &StreamSpec) -> Option<EncodeTimes> {
-    let measured = stream.encode_times.as_ref()?.iter();
-    Some(EncodeTimes::new(measured.map(|(from, took)| (Instant::ZERO + from.0, took.0))))
+    let measured = |times: &Option<Vec<(Text<Duration>, Text<Duration>)>>| {
+        let rows = times.as_deref().unwrap_or_default().iter();
+        rows.map(|(from, took)| (Instant::ZERO + from.0, took.0)).collect::<Vec<_>>()
+    };
+    stream.encode_times.as_ref()?;
+    let frames = measured(&stream.encode_times);
+    Some(EncodeTimes::new(frames, measured(&stream.key_frame_encode_times)))
 }
 
 /// What is needed to build the flows.

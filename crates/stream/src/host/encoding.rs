@@ -12,7 +12,7 @@ use gameway_codec::repair::RepairEncoder;
 use gameway_codec::{Picture, Size, Stamp, StampError, payload};
 use gameway_control::FrameId;
 use gameway_media::rate_control::FrameBudgets;
-use gameway_media::{MAX_PAYLOAD, Overhead, Train, repair_packets};
+use gameway_media::{MAX_PAYLOAD, Overhead, Train, headers_of_slices, repair_packets};
 use gameway_session::EncodeRequest;
 use gameway_units::{Bytes, Duration, Instant, Ratio, VideoCodec};
 use std::sync::Arc;
@@ -159,18 +159,14 @@ impl Encoding {
     }
 }
 
-/// What is left of a frame's payload for the encoder's bytes: without headers of fragments, and without headers of the
-/// packets that slices cost beyond those of an even cut, half a packet each.
+/// What is left of a frame's payload for the encoder's bytes, without headers of fragments and of slices' packets.
 fn for_encoder(job: &Job, slices: u64) -> Bytes {
     let Job { codec, overhead, repair_share, .. } = *job;
     let payload = job.request.payload;
     let header = payload::fragment_header(codec);
     let packets = payload.get().div_ceil(MAX_PAYLOAD.get() - header);
     let fragments = Bytes::new(packets * header);
-    // Slices that are smaller than a packet share some.
-    let boundaries = slices.min(packets).saturating_sub(1);
-    let more = boundaries + repair_packets(boundaries, repair_share);
-    let headers = Bytes::new(overhead.packet.get() * more / 2);
+    let headers = headers_of_slices(packets, slices, repair_share, overhead.packet);
     payload.saturating_sub(fragments + headers).max(Bytes::new(1))
 }
 
