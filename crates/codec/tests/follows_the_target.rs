@@ -39,7 +39,7 @@ static PICTURES: LazyLock<Vec<Picture>> = LazyLock::new(|| {
 type Pattern = fn(usize) -> f64;
 
 /// Name, rates, and the least mean over a second of x264: 0.95, where no rise takes its frame from a second that has
-/// little else (five times the rate), and where budgets are not those of falls by 15 and 30 % in five frames.
+/// little else (five times the rate).
 const PATTERNS: [(&str, Pattern, f64); 8] = [
     ("constant 1", |_| 1.0, 0.95),
     ("constant 10", |_| 10.0, 0.95),
@@ -48,7 +48,7 @@ const PATTERNS: [(&str, Pattern, f64); 8] = [
     ("sawtooth 5 to 20", |frame| 5.0 + 15.0 * (frame % 90) as f64 / 90.0, 0.95),
     ("trembling 10 +- 8 %", |frame| 10.0 * [1.0, 1.08, 0.92, 1.04][frame / 3 % 4], 0.95),
     // As Pudica's targets on a path with 4 ms of jitter, and as Copa's on one of 20 Mb/s.
-    ("trembling 9 +- 15 %", |frame| 10.0 * [1.0, 0.85, 1.0, 0.7, 0.9][frame % 5], 0.92),
+    ("trembling 9 +- 15 %", |frame| 10.0 * [1.0, 0.85, 1.0, 0.7, 0.9][frame % 5], 0.95),
     ("swinging 12 to 30", |frame| 12.0 + 3.0 * (6.0 - (frame % 12) as f64).abs(), 0.95),
 ];
 
@@ -116,7 +116,7 @@ fn x264_means_what_is_asked_and_keeps_to_the_budget() {
     }
     // A game's frames vary more, and a rate that trembles keeps them under the strict budget longer.
     let game = std::env::var_os("GAMEWAY_VIDEO").is_some();
-    let (of_least, most_of_share) = if game { (0.98, 1.3) } else { (1.0, 1.25) };
+    let (of_least, most_of_share) = if game { (0.98, 1.4) } else { (1.0, 1.35) };
     for (followed, (name, _, least_mean)) in followed("x264").iter().zip(PATTERNS) {
         let (least, most) = followed.second;
         assert!(least >= least_mean * of_least && most <= 1.05, "{name}: {followed:?}");
@@ -140,7 +140,7 @@ fn openh264_means_what_is_asked_without_a_bound_for_frames() {
             assert!(least > 1.3 && most < 2.3, "{name}: {followed:?}");
             continue;
         }
-        assert!(least >= 0.94 && most <= 1.06, "{name}: {followed:?}");
+        assert!(least >= 0.93 && most <= 1.06, "{name}: {followed:?}");
         assert!(followed.above <= 0.2 && followed.worst <= 4.0, "{name}: {followed:?}");
     }
 }

@@ -14,7 +14,7 @@
 //!
 //! | constant | value | origin |
 //! |---|---|---|
-//! | far too much | 1.1 | below the 1.25 that a frame's budget grants, above what controllers tremble by (8 %) |
+//! | far too much | 1.1 | below the 1.35 that a frame's budget grants, above what controllers tremble by (8 %) |
 //! | too much | 5 % of a second | what the mean over a second may be off |
 //! | too little | 10 % of a second | twice that: a key frame is paid for in quality, and a low rate hurts nobody else |
 //! | second | 60 frames | as [`gameway_media::rate_control::Debt`] has it |

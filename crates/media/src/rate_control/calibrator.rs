@@ -7,7 +7,7 @@
 //! buffer, a *mean fill* and a *peak fill*, and with them two buffers:
 //!
 //! ```text
-//! buffer for the mean = rate / frame rate / mean fill * (1 + debt / (12 frames))
+//! buffer for the mean = rate / frame rate / mean fill * (1 + debt / (8 frames))
 //! buffer for the cap  = frame budget / peak fill
 //! asked               = the smaller of both
 //! ```
@@ -30,7 +30,7 @@
 //! | key frames | teach nothing | they have a least size, and other fills |
 //! | a rise | a buffer of which the one before was less than 0.95; teaches nothing | measured: the encoder's reserve is for the larger one, so that it fills 0.86 to 0.97 of the smaller |
 //! | margin of a step | 5 % in a frame whose buffer is below 0.8 of the one before | measured: such a frame filled up to 0.98 |
-//! | debt repaid | at most 25 % of a frame | what a budget grants beyond the share |
+//! | debt repaid | at most 35 % of a frame | what a budget grants beyond the share |
 
 use super::debt::{Debt, remember};
 use std::collections::VecDeque;
@@ -39,7 +39,7 @@ const FIRST_FILL: f64 = 0.86;
 const LEAST_PEAK: f64 = 0.94;
 const WEIGHT: f64 = 1.0 / 32.0;
 const UNLIMITED: f64 = 0.6;
-const MOST_REPAID: f64 = 0.25;
+const MOST_REPAID: f64 = 0.35;
 const PEAK_FRAMES: usize = 120;
 const RISE: f64 = 0.95;
 const STEP: f64 = 0.8;
@@ -145,7 +145,7 @@ mod tests {
         calibrator.on_frame(low, high, 2000.0, false);
         assert!((calibrator.mean_fill() - before).abs() < 1e-9);
         let repaid = calibrator.buffer(2000.0, 1e6) / high;
-        let lacked = (2000.0 - low) / 12.0 / 2000.0;
+        let lacked = (2000.0 - low) / 8.0 / 2000.0;
         assert!((repaid - 1.0 - lacked).abs() < 1e-9, "{repaid}");
     }
 

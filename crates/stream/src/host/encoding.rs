@@ -273,7 +273,7 @@ mod tests {
     }
 
     #[test]
-    fn a_bounded_frame_may_have_what_is_left_of_its_payload_and_others_a_quarter_more() {
+    fn a_bounded_frame_may_have_what_is_left_of_its_payload_and_others_a_third_more() {
         let jobs = [false, true].map(|bounded| {
             let mut job = job(0);
             job.request.bounded = bounded;
@@ -285,7 +285,7 @@ mod tests {
             .map(|made| made.result.expect("frames").0.payload().get())
             .collect();
         assert!((11_990..=12_000).contains(&payloads[1]), "{payloads:?}");
-        assert!((14_970..=15_010).contains(&payloads[0]), "{payloads:?}");
+        assert!((16_160..=16_210).contains(&payloads[0]), "{payloads:?}");
     }
 
     #[test]
