@@ -42,7 +42,7 @@ pub struct HostConfig {
     pub export_keys: Option<PathBuf>,
     /// How often the controller's state is written; 0.5 s if not given.
     pub observe_interval: Option<Text<Duration>>,
-    /// Seed of the scene.
+    /// Seed of the scene, and of the part of a frame interval by which the first frame is captured later.
     #[serde(default)]
     pub seed: u64,
 }

@@ -20,7 +20,7 @@ pub use gateways::{gateway, sap_law, voap};
 pub(crate) use htb::check as check_htb;
 pub use queues::{queue, size};
 pub use routes::{BACK, Route, Routes};
-pub use streams::{feedback_style, frame_interval, rate_limits};
+pub use streams::{feedback_style, first_capture, frame_interval, rate_limits};
 pub use videos::{player_settings, presentation, sizes_of};
 pub use wifi::{config as wifi_config, nominal as wifi_nominal, refused as wifi_refused};
 

@@ -1,9 +1,9 @@
 //! From the specification of a stream to what its ends need, whoever drives them.
 
 use crate::spec::{FeedbackSpec, StreamSpec};
-use crate::{RunError, spec_error};
+use crate::{RunError, random, spec_error};
 use gameway_control::{FeedbackStyle, RateController, RateLimits};
-use gameway_units::{Duration, Rate};
+use gameway_units::{Duration, Instant, Rate};
 
 /// Time from frame to frame of a stream.
 ///
@@ -16,6 +16,16 @@ pub fn frame_interval(stream: &StreamSpec) -> Result<Duration, RunError> {
         return Err(spec_error(field, why));
     }
     Ok(Duration::from_secs(1) / i64::from(stream.frame_rate))
+}
+
+/// When a stream of a run with this seed captures its first frame: at its start, plus a part of the frame interval that
+/// the seed draws, so that several streams neither meet each other in step nor always at the same place of a trace.
+#[must_use]
+pub fn first_capture(stream: &StreamSpec, frame_interval: Duration, seed: u64) -> Instant {
+    let bound = frame_interval.as_nanos().unsigned_abs().max(1);
+    let phase = random::below(seed, &format!("{}/phase", stream.name), bound);
+    let start = stream.start.map_or(Duration::ZERO, |text| text.0);
+    Instant::ZERO + start + Duration::from_nanos(phase as i64)
 }
 
 /// The bounds of a stream's controller.

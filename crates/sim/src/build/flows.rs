@@ -171,10 +171,9 @@ impl Parts<'_> {
     }
 
     fn schedule(&self, stream: &StreamSpec, frame_interval: Duration) -> Schedule {
-        let phase = self.below(&stream.name, "phase", frame_interval);
         let pause = stream.pause.as_ref();
         Schedule {
-            start: start(stream.start) + phase,
+            start: build::first_capture(stream, frame_interval, self.spec.seed),
             stop: stream.stop.map(|text| Instant::ZERO + text.0),
             pause: pause.map(|pause| (Instant::ZERO + pause.from.0, Instant::ZERO + pause.to.0)),
         }

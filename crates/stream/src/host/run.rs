@@ -427,7 +427,7 @@ fn terms(config: &HostConfig, session: u32, audio: bool) -> Result<Terms, Stream
         FeedbackStyle::Interval(interval) => Some(interval.as_nanos()),
     };
     Ok(Terms {
-        start: Instant::ZERO + stream.start.map_or(Duration::ZERO, |text| text.0),
+        start: build::first_capture(stream, frame_interval, config.seed),
         frame_interval,
         repair_share: stream.fec.map_or(Ratio::ZERO, |text| text.0),
         ecn: stream.ecn.or_native(controller.ecn()),
