@@ -1,4 +1,5 @@
-//! Encoders follow a target that moves. `--nocapture` prints the table.
+//! Encoders follow a target that moves. `--nocapture` prints the table. `GAMEWAY_SCENE` is the seed of another scene than
+//! the first.
 //!
 //! A mean over a second is held against the rates of its frames.
 #![cfg(any(feature = "x264", feature = "openh264"))]
@@ -19,7 +20,8 @@ const FRAMES: usize = 480;
 static PICTURES: LazyLock<Vec<Picture>> = LazyLock::new(|| {
     let size = Size::new(1280, 720).unwrap();
     let path = std::env::var_os("GAMEWAY_VIDEO").map(Into::into);
-    let source = path.map_or(Source::Scene { seed: 1 }, |path| Source::File { path });
+    let seed = std::env::var("GAMEWAY_SCENE").map_or(1, |seed| seed.parse().expect("a seed"));
+    let source = path.map_or(Source::Scene { seed }, |path| Source::File { path });
     let mut source = capture::open(&source, size, FPS as u32).unwrap();
     let stamp = |frame: usize| Stamp {
         frame: frame as u32,
