@@ -52,6 +52,29 @@ fn encode(encoder: &mut dyn VideoEncoder, pictures: &[Picture], rate: Rate) -> V
     })
 }
 
+/// When the slices of a frame are made, as shares of the time that encoding it takes: medians.
+fn slices(encoder: &mut dyn VideoEncoder, pictures: &[Picture], rate: Rate) {
+    let mut budgets = FrameBudgets::new(FPS);
+    let mut shares: Vec<Vec<f64>> = Vec::new();
+    for (frame, picture) in pictures.iter().enumerate() {
+        let (frame_budget, key_frame) = (budgets.next(rate), frame == 0);
+        let request = EncodeRequest { frame_budget, rate, key_frame, timestamp: Instant::ZERO };
+        let (start, mut made) = (std::time::Instant::now(), Vec::new());
+        let encoded =
+            encoder.encode_in_parts(picture, request, &mut |_| made.push(start.elapsed()));
+        encoded.expect("the encoder lives");
+        let took = start.elapsed();
+        shares.push(made.iter().map(|at| at.as_secs_f64() / took.as_secs_f64()).collect());
+    }
+    let median = |slice: usize| {
+        let mut of: Vec<f64> = shares.iter().map(|shares| shares[slice]).collect();
+        of.sort_by(f64::total_cmp);
+        of[of.len() / 2]
+    };
+    let medians: Vec<f64> = (0..encoder.slices() as usize).map(median).collect();
+    println!("{:34} {medians:.2?} of the time", format!("slices, {} at {rate}", encoder.name()));
+}
+
 #[cfg(any(feature = "libav", feature = "openh264"))]
 fn decode(codec: VideoCodec, frames: &[Vec<u8>], pictures: &[Picture]) {
     use gameway_codec::decoder::{Decoder, available};
@@ -157,6 +180,7 @@ fn main() {
                 #[cfg(any(feature = "libav", feature = "openh264"))]
                 decode(codec, &frames, &pictures);
                 payloads(codec, &frames);
+                slices(&mut *open(name, config).expect("an encoder"), &pictures, rate);
             }
         }
     }

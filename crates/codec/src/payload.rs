@@ -59,6 +59,44 @@ pub fn packetize(codec: VideoCodec, annex_b: &[u8], largest: usize) -> Vec<Vec<u
     }
 }
 
+/// Cuts an access unit that is made in parts, the same as [`packetize`] cuts it when it is whole: small NAL units at the
+/// end of a part wait for those that may share a payload with them.
+#[derive(Debug)]
+pub struct Packetizer {
+    codec: VideoCodec,
+    largest: usize,
+    waiting: Vec<u8>,
+}
+
+impl Packetizer {
+    /// Of payloads of at most `largest` bytes.
+    #[must_use]
+    pub fn new(codec: VideoCodec, largest: usize) -> Self {
+        Self { codec, largest, waiting: Vec::new() }
+    }
+
+    /// The payloads that the next part, NAL units with start codes, makes ready.
+    pub fn push(&mut self, part: &[u8]) -> Vec<Vec<u8>> {
+        self.waiting.extend_from_slice(part);
+        let mut payloads = packetize(self.codec, &self.waiting, self.largest);
+        self.waiting.clear();
+        let format = format(self.codec);
+        let fragment = |payload: &Vec<u8>| (format.kind)(payload[0]) == format.fragment;
+        let last = payloads.last().filter(|last| !fragment(last));
+        if let Some(Ok(units)) = last.map(|last| depacketize(self.codec, [last])) {
+            self.waiting = units;
+            payloads.pop();
+        }
+        payloads
+    }
+
+    /// The payload that is left after the last part, if there is one.
+    pub fn finish(&mut self) -> Vec<Vec<u8>> {
+        let waiting = std::mem::take(&mut self.waiting);
+        packetize(self.codec, &waiting, self.largest)
+    }
+}
+
 /// Whether a NAL unit ends with this payload.
 #[must_use]
 pub fn ends_unit(codec: VideoCodec, payload: &[u8]) -> bool {
@@ -281,6 +319,23 @@ pub(crate) mod tests {
             let payloads = packetize(codec, &frame, largest);
             prop_assert!(payloads.iter().all(|payload| payload.len() <= largest));
             prop_assert_eq!(depacketize(codec, &payloads), Ok(frame));
+        }
+
+        #[test]
+        fn an_access_unit_in_parts_is_cut_as_a_whole_one(
+            (codec, units) in units(1..9),
+            parts in vec(1_usize..4, 9),
+            largest in LEAST_PAYLOAD..1500,
+        ) {
+            let (mut packetizer, mut payloads) = (Packetizer::new(codec, largest), Vec::new());
+            let mut left = &units[..];
+            for part in parts {
+                let (now, later) = left.split_at(part.min(left.len()));
+                payloads.extend(packetizer.push(&annex_b(now)));
+                left = later;
+            }
+            payloads.extend(packetizer.finish());
+            prop_assert_eq!(payloads, packetize(codec, &annex_b(&units), largest));
         }
 
         #[test]

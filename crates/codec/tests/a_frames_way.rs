@@ -100,6 +100,39 @@ fn counter_and_clock_arrive_in_every_picture() {
 }
 
 #[test]
+fn slices_are_given_as_they_are_made_and_are_the_whole() {
+    let (size, rate) = (Size::new(640, 360).unwrap(), Rate::from_mbps(4));
+    let scene = Scene::new(1, size);
+    let (mut encoder, mut budgets) = (open(size, rate), FrameBudgets::new(FPS));
+    for frame in 0..8 {
+        let (picture, stamp) = stamped(&scene, frame);
+        let (frame_budget, timestamp) = (budgets.next(rate), stamp.captured);
+        let request = EncodeRequest { frame_budget, rate, key_frame: frame == 5, timestamp };
+        let mut parts: Vec<Vec<u8>> = Vec::new();
+        let encoded =
+            encoder.encode_in_parts(&picture, request, &mut |part| parts.push(part.to_vec()));
+        let encoded = encoded.unwrap();
+        assert_eq!(parts.concat(), encoded.data);
+        assert_eq!(parts.len() as u64, encoder.slices());
+        let is_key = frame == 0 || frame == 5;
+        for (index, part) in parts.iter().enumerate() {
+            // ITU-T H.264 table 7-1: 7 and 8 are parameter sets, 5 and 1 slices of key frames and of others, 6 is
+            // information that x264 adds.
+            let kinds = nal_units(part).map(|unit| unit[0] & 31);
+            let kinds: Vec<u8> = kinds.filter(|kind| *kind != 6).collect();
+            let expected: &[u8] = match (is_key, index) {
+                (true, 0) => &[7, 8, 5],
+                (true, _) => &[5],
+                (false, _) => &[1],
+            };
+            assert_eq!(kinds, expected, "part {index} of frame {frame}");
+        }
+    }
+    let tiny = open(Size::new(64, 32).unwrap(), rate);
+    assert_eq!(tiny.slices(), 2, "as many as rows of macroblocks");
+}
+
+#[test]
 fn stamps_survive_300_kbps() {
     let rate = Rate::from_kbps(300);
     let mut decoder = Decoder::new(H264).unwrap();

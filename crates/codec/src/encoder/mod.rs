@@ -150,10 +150,27 @@ pub trait VideoEncoder: Send {
         request: EncodeRequest,
     ) -> Result<EncodedFrame, EncoderError>;
 
+    /// The same; `part` gets what there is of the access unit as soon as there is more of it: NAL units up to the end of
+    /// a slice, one or more times. After an error, some of a frame that never ends.
+    ///
+    /// # Errors
+    /// As [`Self::encode`].
+    fn encode_in_parts(
+        &mut self,
+        picture: &Picture,
+        request: EncodeRequest,
+        part: &mut dyn FnMut(&[u8]),
+    ) -> Result<EncodedFrame, EncoderError> {
+        let frame = self.encode(picture, request)?;
+        part(&frame.data);
+        Ok(frame)
+    }
+
     /// Its name, for messages and tables.
     fn name(&self) -> &'static str;
 
-    /// Of how many slices a picture is; each ends with a packet that is not full.
+    /// Of how many slices a picture is; each ends with a packet that is not full. [`Self::encode_in_parts`] gives as many
+    /// parts.
     fn slices(&self) -> u64 {
         1
     }

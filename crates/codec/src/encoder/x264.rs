@@ -5,9 +5,9 @@
 //! the GPL's terms. Without the feature, nothing of it is needed or linked.
 //!
 //! # Model
-//! One thread, and slices one after the other, so that a client decodes the first while the last is on its way; a
-//! VBV of one frame bounds each frame, and the average rate is
-//! set to the VBV's, so that the VBV alone decides (x264's `single_frame_vbv`). The rate may change before
+//! One thread, and slices one after the other, each given out as soon as it is made: the first is on its way while the
+//! others are encoded, and decoded while the last is on its way. A VBV of one frame bounds each frame, and the average
+//! rate is set to the VBV's, so that the VBV alone decides (x264's `single_frame_vbv`). The rate may change before
 //! every frame: a lower one holds from the same frame on. There is no periodic key frame; one on request
 //! carries its parameter sets. How large a VBV is asked for, [`Calibrator`] says.
 //!
@@ -62,6 +62,15 @@ impl VideoEncoder for X264 {
         picture: &Picture,
         request: EncodeRequest,
     ) -> Result<EncodedFrame, EncoderError> {
+        self.encode_in_parts(picture, request, &mut |_| {})
+    }
+
+    fn encode_in_parts(
+        &mut self,
+        picture: &Picture,
+        request: EncodeRequest,
+        part: &mut dyn FnMut(&[u8]),
+    ) -> Result<EncodedFrame, EncoderError> {
         check_size(NAME, self.settings.size, picture)?;
         let failed =
             |reason: &str| EncoderError::Failed { encoder: NAME, reason: reason.to_owned() };
@@ -76,7 +85,7 @@ impl VideoEncoder for X264 {
         }
         let unit = self
             .encoder
-            .encode(picture, request.key_frame)
+            .encode(picture, request.key_frame, part)
             .ok_or_else(|| failed("libx264 gave no frame"))?;
         self.calibrator.on_frame(unit.data.len() as f64, buffer, share, unit.key_frame);
         Ok(EncodedFrame {
@@ -92,7 +101,8 @@ impl VideoEncoder for X264 {
     }
 
     fn slices(&self) -> u64 {
-        SLICES as u64
+        // libx264 makes no more than there are rows of macroblocks.
+        (SLICES as u64).min(self.settings.size.height().div_ceil(16) as u64)
     }
 }
 

@@ -1,8 +1,14 @@
 //! libx264 behind a safe face.
 
 use crate::{Picture, Size};
+use std::ffi::c_void;
 use std::ptr::NonNull;
 use x264_sys as ffi;
+
+/// What a NAL unit may grow by when start code and emulation prevention come into it, as libx264 asks for it.
+const fn room_for(payload: usize) -> usize {
+    payload * 3 / 2 + 5 + 64
+}
 
 /// What an encoder is opened with.
 #[derive(Debug, Clone, Copy)]
@@ -27,6 +33,14 @@ pub(crate) struct Unit {
     pub data: Vec<u8>,
     pub key_frame: bool,
     pub quantizer: u8,
+}
+
+/// The NAL units of a picture, as libx264 gives them.
+struct Units<'a> {
+    data: Vec<u8>,
+    /// How much of that was given to `part`.
+    given: usize,
+    part: &'a mut dyn FnMut(&[u8]),
 }
 
 /// An open encoder.
@@ -61,17 +75,25 @@ impl Encoder {
         unsafe { ffi::x264_encoder_reconfig(self.handle.as_ptr(), &raw mut *self.parameters) == 0 }
     }
 
-    /// Encodes a picture of the encoder's size; `None` when libx264 fails or holds the frame back.
-    pub(crate) fn encode(&mut self, picture: &Picture, key_frame: bool) -> Option<Unit> {
+    /// Encodes a picture of the encoder's size; `part` gets each slice as soon as it is made, and what goes before it.
+    /// `None` when libx264 fails or holds the frame back.
+    pub(crate) fn encode(
+        &mut self,
+        picture: &Picture,
+        key_frame: bool,
+        part: &mut dyn FnMut(&[u8]),
+    ) -> Option<Unit> {
         assert_eq!(picture.size(), self.size, "libx264 reads as many samples as it was opened for");
         // SAFETY: all fields of these plain structs are integers or pointers, so zero is valid.
         let (mut input, mut output): (ffi::x264_picture_t, ffi::x264_picture_t) =
             unsafe { (std::mem::zeroed(), std::mem::zeroed()) };
         // SAFETY: initializes the struct in place.
         unsafe { ffi::x264_picture_init(&raw mut input) };
+        let mut units = Units { data: Vec::new(), given: 0, part };
         input.i_type =
             if key_frame { ffi::X264_TYPE_IDR as i32 } else { ffi::X264_TYPE_AUTO as i32 };
         input.i_pts = self.next;
+        input.opaque = (&raw mut units).cast();
         input.img.i_csp = ffi::X264_CSP_I420 as i32;
         input.img.i_plane = 3;
         for (plane, (samples, stride)) in
@@ -84,7 +106,8 @@ impl Encoder {
         let (mut nals, mut count) = (std::ptr::null_mut(), 0);
         // SAFETY: the handle is open; the input's planes have the size of the encoder (checked above),
         // and there is an offset for each macroblock; all are only read, and copied before the call
-        // returns, since without lookahead no picture is kept; the outputs are local.
+        // returns, since without lookahead no picture is kept, so that `units` is used in this call only; the
+        // outputs are local.
         let size = unsafe {
             ffi::x264_encoder_encode(
                 self.handle.as_ptr(),
@@ -95,14 +118,38 @@ impl Encoder {
             )
         };
         self.next += 1;
-        if size <= 0 || count <= 0 || nals.is_null() {
+        if size <= 0 || units.data.is_empty() || units.given < units.data.len() {
             return None;
         }
-        // SAFETY: libx264 guarantees that the payloads of all NAL units of a call lie one after the
-        // other, `size` bytes in all, valid until the next call.
-        let data = unsafe { std::slice::from_raw_parts((*nals).p_payload, size as usize) }.to_vec();
         let quantizer = output.i_qpplus1.saturating_sub(1).clamp(0, 51) as u8;
-        Some(Unit { data, key_frame: output.b_keyframe != 0, quantizer })
+        Some(Unit { data: units.data, key_frame: output.b_keyframe != 0, quantizer })
+    }
+}
+
+/// libx264 has made a NAL unit.
+unsafe extern "C" fn on_unit(
+    handle: *mut ffi::x264_t,
+    nal: *mut ffi::x264_nal_t,
+    opaque: *mut c_void,
+) {
+    // SAFETY: this is what `encode` gave libx264 for the picture; it lives until the call that we are in returns, and
+    // nobody else uses it meanwhile. There is one thread, so no two of these calls overlap.
+    let units = unsafe { &mut *opaque.cast::<Units<'_>>() };
+    // SAFETY: libx264 gives a valid unit.
+    let (payload, kind) = unsafe { ((*nal).i_payload, (*nal).i_type) };
+    let start = units.data.len();
+    units.data.resize(start + room_for(usize::try_from(payload).unwrap_or_default()), 0);
+    // SAFETY: there is as much room behind `start` as libx264 asks for; it tells the unit's new size in `nal`.
+    let size = unsafe {
+        ffi::x264_nal_encode(handle, units.data[start..].as_mut_ptr(), nal);
+        (*nal).i_payload
+    };
+    units.data.truncate(start + usize::try_from(size).unwrap_or_default());
+    // ITU-T H.264 table 7-1.
+    let is_slice = matches!(kind, 1 | 5);
+    if is_slice {
+        (units.part)(&units.data[units.given..]);
+        units.given = units.data.len();
     }
 }
 
@@ -137,6 +184,7 @@ fn parameters(settings: Settings) -> Option<Box<ffi::x264_param_t>> {
     p.i_threads = 1;
     p.b_sliced_threads = 0;
     p.i_slice_count = settings.slices;
+    p.nalu_process = Some(on_unit);
     p.i_log_level = ffi::X264_LOG_NONE;
     p.vui.b_fullrange = 0;
     // ITU-T H.264 tables E-3 to E-5: 1 is BT.709.
