@@ -85,7 +85,7 @@ impl FeedbackBatch<'_> {
     }
 }
 
-/// A frame that was just encoded, before its packets enter the pacer.
+/// A frame that was just encoded, before its packets enter the pacer (of a frame in parts, the last of them).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct FrameSent {
     /// Its number.
@@ -217,6 +217,14 @@ pub trait RateController: Send {
     /// The ECN field with which its packets are to leave; not ECN-capable unless it reads the marks.
     fn ecn(&self) -> Ecn {
         Ecn::NotEct
+    }
+
+    /// Whether a frame's first packets may leave while the rest of it is being encoded, which saves the time that this
+    /// takes. Then [`Self::on_sent`], and on a short way even [`Self::on_feedback`], may tell of packets before
+    /// [`Self::on_frame`] tells of their frame, but never of its last one. Not for who reads the spread of a frame's
+    /// packets as that of one train.
+    fn sends_in_parts(&self) -> bool {
+        false
     }
 
     /// A frame was encoded with the bitrate that [`Self::target`] gave.

@@ -59,6 +59,10 @@ impl RateController for Fixed {
     fn feedback_style(&self) -> FeedbackStyle {
         FeedbackStyle::PerFrame
     }
+    fn sends_in_parts(&self) -> bool {
+        true
+    }
+
     fn on_frame(&mut self, _now: Instant, _frame: &FrameSent) {}
     fn on_sent(&mut self, _now: Instant, _packet: &SentPacket) {}
     fn on_feedback(&mut self, _now: Instant, _batch: &FeedbackBatch<'_>) {}

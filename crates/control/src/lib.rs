@@ -29,7 +29,7 @@ pub use gameway_units::Ecn;
 pub use gcc::Gcc;
 pub use nada::{Nada, NadaOptions};
 pub use oracle::{Foresight, Oracle};
-pub use pacer::{Pacer, PacerOutput};
+pub use pacer::{FramePart, Pacer, PacerOutput};
 pub use pudica::{Pudica, PudicaOptions};
 pub use salsify::{Salsify, SalsifyOptions};
 pub use scream::{Scream, ScreamOptions};

@@ -14,6 +14,10 @@
 //! So a frame that follows on another takes `L/rho` with the gap behind it. With `n-1` gaps in that time it would take
 //! `n/(n-1)` of it, which is more than `L` at four packets and `rho` of 1.25: who is once late would be so for good.
 //!
+//! A frame that comes in parts, as its slices are encoded, begins with the first of them: [`Pacer::enqueue_part`]. `n` is
+//! what is expected until the last part tells; what waits then is spread anew, to end when the frame was to end. A part
+//! that comes late makes up for that at twice the frame's pace at most.
+//!
 //! Probe packets follow a frame's last packet at multiples of `(1-1/rho) L / (N+1)` (Pudica 4.1). Those
 //! that are left when the next frame's first packet is due are given up: the period that they sense is
 //! over. A probe cluster (GCC) starts with the next media packet, takes media out of the queue at the
@@ -30,14 +34,19 @@
 //! | Cluster packets leave one by one, not in bursts of 1 to 2 ms | a simulated clock has no granularity to hide |
 //! | A late cluster is not given up | lateness is a property of the driver, which reports it |
 
+mod schedule;
+
 use crate::{FrameId, Pacing, ProbeCluster, Target};
 use gameway_units::{Bytes, Duration, Instant, Rate};
+use schedule::FrameInQueue;
 use std::collections::VecDeque;
 
 const QUEUE_TIME_LIMIT: Duration = Duration::from_secs(2);
 const CLUSTER_TIMEOUT: Duration = Duration::from_secs(5);
 /// A multiplier beyond this is a burst for any practical purpose.
 const MAX_MULTIPLIER: f64 = 1_000.0;
+/// Of a packet that has just been queued.
+const NO_DUE: Instant = Instant::MAX;
 
 /// Something that leaves now.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -77,12 +86,13 @@ struct Queued<T> {
     due: Instant,
 }
 
-/// A frame of which packets wait, oldest first.
-struct FrameInQueue {
-    frame: FrameId,
-    packets_left: usize,
-    probes: u32,
-    probe_gap: Duration,
+/// Where packets stand that are a part of a frame.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct FramePart {
+    /// How many packets the frame will have, as far as that is known.
+    pub expected: usize,
+    /// Whether these are its last ones.
+    pub last: bool,
 }
 
 /// Probe packets to come after a frame that has left.
@@ -185,38 +195,49 @@ impl<T> Pacer<T> {
         frame: FrameId,
         packets: impl ExactSizeIterator<Item = (T, Bytes)>,
     ) {
+        if packets.len() > 0 {
+            let part = FramePart { expected: packets.len(), last: true };
+            self.enqueue_part(now, frame, part, packets);
+        }
+    }
+
+    /// Queues the next packets of a frame that is still being made. The next frame's come after its last part, which may
+    /// be empty if the frame breaks off: then no probes follow it.
+    pub fn enqueue_part(
+        &mut self,
+        now: Instant,
+        frame: FrameId,
+        part: FramePart,
+        packets: impl ExactSizeIterator<Item = (T, Bytes)>,
+    ) {
         let count = packets.len();
-        if count == 0 {
+        if !self.frames.back().is_some_and(|newest| newest.open && newest.frame == frame) {
+            if count == 0 {
+                return;
+            }
+            self.begin_frame(now, frame);
+        }
+        let Some(newest) = self.frames.back_mut() else { return };
+        newest.queued += count;
+        newest.packets_left += count;
+        newest.open = !part.last;
+        if newest.packets_left == 0 {
+            if part.last {
+                self.frames.pop_back();
+            }
             return;
         }
-        let start = match self.queue.back() {
-            None => {
-                self.shift = Duration::ZERO;
-                now
-            }
-            Some(last) => {
-                let free = match self.pacing {
-                    Pacing::FrameMultiplier(_) => self.frames_end,
-                    Pacing::Rate(_) | Pacing::Burst => last.due,
-                };
-                free.max(now.saturating_sub(self.shift))
-            }
-        };
-        let span = self.frame_span();
-        let gaps = count as i64;
-        let follows = start.saturating_add(self.shift) > now;
-        let steps = if follows { gaps } else { (gaps - 1).max(1) };
-        for (index, (token, size)) in packets.enumerate() {
-            let due = start.saturating_add(fraction(span, index as i64, steps));
+        for (token, size) in packets {
             self.queued_bytes = self.queued_bytes.saturating_add(size);
-            self.queue.push_back(Queued { token, size, enqueued: now, due });
+            self.queue.push_back(Queued { token, size, enqueued: now, due: NO_DUE });
         }
-        let last = start.saturating_add(fraction(span, gaps - 1, steps));
-        self.frames_end = last.saturating_add(fraction(span, 1, gaps));
-        let probe_gap = self.probe_gap(span);
-        let probes = if probe_gap > Duration::ZERO { self.probes_per_frame } else { 0 };
-        self.frames.push_back(FrameInQueue { frame, packets_left: count, probes, probe_gap });
+        self.spread(now, part.expected);
         self.start_cluster(now);
+    }
+
+    /// What waits, oldest first.
+    pub fn waiting_mut(&mut self) -> impl DoubleEndedIterator<Item = &mut T> {
+        self.queue.iter_mut().map(|packet| &mut packet.token)
     }
 
     /// Gives something that is due by `now`, if there is anything; poll until it gives `None`.
@@ -265,6 +286,53 @@ impl<T> Pacer<T> {
         self.queue.front().map(|packet| packet.enqueued)
     }
 
+    /// A frame's first packets are to be queued.
+    fn begin_frame(&mut self, now: Instant, frame: FrameId) {
+        let start = match self.queue.back() {
+            None => {
+                self.shift = Duration::ZERO;
+                now
+            }
+            Some(last) => {
+                let free = match self.pacing {
+                    Pacing::FrameMultiplier(_) => self.frames_end,
+                    Pacing::Rate(_) | Pacing::Burst => last.due,
+                };
+                free.max(now.saturating_sub(self.shift))
+            }
+        };
+        let span = self.frame_span();
+        let probe_gap = self.probe_gap(span);
+        let probes = if probe_gap > Duration::ZERO { self.probes_per_frame } else { 0 };
+        let follows = start.saturating_add(self.shift) > now;
+        self.frames.push_back(FrameInQueue {
+            frame,
+            probes,
+            probe_gap,
+            start,
+            span,
+            follows,
+            packets_left: 0,
+            queued: 0,
+            open: true,
+        });
+    }
+
+    /// Says when the packets of the newest frame that wait are due.
+    fn spread(&mut self, now: Instant, expected: usize) {
+        let Some(frame) = self.frames.back() else { return };
+        let first = self.queue.len() - frame.packets_left;
+        let earliest = now.saturating_sub(self.shift);
+        // Those that were queued before have a place already, from which the others follow.
+        let head = self.queue.get(first).map(|head| head.due).filter(|due| *due < NO_DUE);
+        let places = frame.places(head, earliest, expected);
+        for (index, packet) in self.queue.range_mut(first..).enumerate() {
+            let place = places.of(index);
+            packet.due = if packet.due == NO_DUE { place.max(earliest) } else { place };
+        }
+        self.frames_end = places.end();
+    }
+
     /// Time from a frame's first to its last packet.
     fn frame_span(&self) -> Duration {
         match self.pacing {
@@ -301,7 +369,11 @@ impl<T> Pacer<T> {
             && let Some(started) = run.started
         {
             let due = started.saturating_add(run.cluster.rate.time_for(run.sent_bytes));
-            return (!blocked).then_some((due, Source::Cluster));
+            // The rest of a frame is about to come: it serves as well as padding.
+            let more = self.queue.is_empty() && self.frames.back().is_some_and(|frame| frame.open);
+            let since = self.queue.front().map_or(self.last_due, |head| head.enqueued);
+            let due = due.max(since);
+            return (!blocked && !more).then_some((due, Source::Cluster));
         }
         let media = self.head_due().map(|due| (due, Source::Media));
         let probe = self.probes.as_ref().map(|train| (train.next, Source::Probe));
@@ -337,7 +409,7 @@ impl<T> Pacer<T> {
         self.probes = None;
         if let Some(frame) = self.frames.front_mut() {
             frame.packets_left -= 1;
-            if frame.packets_left == 0 {
+            if frame.packets_left == 0 && !frame.open {
                 self.probes = (frame.probes > 0).then(|| ProbeTrain {
                     frame: frame.frame,
                     left: frame.probes,
@@ -406,16 +478,6 @@ impl<T> Pacer<T> {
             self.cluster = None;
         }
     }
-}
-
-/// `span * part / whole` without drift and without overflow.
-fn fraction(span: Duration, part: i64, whole: i64) -> Duration {
-    // A 64-bit division is several times faster than a 128-bit one, and every packet needs one.
-    if let Some(product) = span.as_nanos().checked_mul(part) {
-        return Duration::from_nanos(product / whole);
-    }
-    let nanos = i128::from(span.as_nanos()) * i128::from(part) / i128::from(whole);
-    Duration::from_nanos(i64::try_from(nanos).unwrap_or(i64::MAX))
 }
 
 #[cfg(test)]

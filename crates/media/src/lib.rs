@@ -21,7 +21,7 @@ pub use encoder::{
 pub use frame_table::{FrameTable, FrameTableError, RecordedFrame, Rung};
 pub use packetizer::{
     FrameBudget, HEADER, MAX_MEDIA_PACKETS, MAX_PAYLOAD, MAX_TRAIN_PACKETS, Overhead, PacketPlan,
-    Train, headers_of_slices, repair_packets,
+    Train, headers_of_slices, packets_after_slices, repair_packets,
 };
 pub use playout::{FrameOutcome, Playout, PlayoutConfig, PlayoutEvent};
 pub use reassembly::{Admission, FrameProgress, PacketPlace, Reassembly};

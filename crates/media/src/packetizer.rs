@@ -98,7 +98,7 @@ impl Train {
         repair_share: Ratio,
         overhead: Overhead,
     ) -> Self {
-        let mut media = cut_slices(payload, shares);
+        let (mut media, _) = cut_slices(payload, shares);
         if media.is_empty() || media.len() > usize::from(MAX_MEDIA_PACKETS) {
             return Self::new(payload, repair_share, overhead);
         }
@@ -175,10 +175,18 @@ impl Train {
     }
 }
 
-/// Payloads of the packets of slices.
-fn cut_slices(payload: Bytes, shares: &[f64]) -> Vec<u16> {
+/// How many packets of [`Train::of_slices`] can leave after each slice, while the next one is being encoded: what is
+/// smaller than a packet waits for that.
+#[must_use]
+pub fn packets_after_slices(payload: Bytes, shares: &[f64]) -> Vec<u16> {
+    cut_slices(payload, shares).1
+}
+
+/// Payloads of the packets of slices, and how many of them are cut after each slice.
+fn cut_slices(payload: Bytes, shares: &[f64]) -> (Vec<u16>, Vec<u16>) {
     let most = MAX_PAYLOAD.get();
     let (mut payloads, mut waiting) = (Vec::new(), 0);
+    let mut after = Vec::with_capacity(shares.len());
     let (mut share, mut cut) = (0.0, 0);
     for (index, part) in shares.iter().enumerate() {
         share += part;
@@ -192,14 +200,17 @@ fn cut_slices(payload: Bytes, shares: &[f64]) -> Vec<u16> {
         }
         if slice <= most {
             waiting += slice;
-            continue;
+        } else {
+            let count = slice.div_ceil(most);
+            let larger = slice % count;
+            payloads.extend((0..count).map(|at| (slice / count + u64::from(at < larger)) as u16));
         }
-        let count = slice.div_ceil(most);
-        let larger = slice % count;
-        payloads.extend((0..count).map(|at| (slice / count + u64::from(at < larger)) as u16));
+        if is_last {
+            payloads.extend((waiting > 0).then_some(waiting as u16));
+        }
+        after.push(payloads.len() as u16);
     }
-    payloads.extend((waiting > 0).then_some(waiting as u16));
-    payloads
+    (payloads, after)
 }
 
 /// What slices cost in headers beyond an even cut of their frame into `packets`: the packet that each ends with is half

@@ -7,6 +7,9 @@
 //! seen. A late packet that does arrive renews the patience: it shows reordering, not loss. Whether a
 //! doubtful frame is lost is for the playout to decide.
 //!
+//! Packets that leave while the frame is still being encoded do not say how many it has; the last ones do. Until one
+//! that says it has come, the frame cannot be whole, and places that are missing make no doubt: repair may follow.
+//!
 //! A window of frames is kept; whatever a peer sends, memory stays at
 //! 256 frames of at most [`MAX_TRAIN_PACKETS`] bits.
 //!
@@ -32,12 +35,23 @@ pub struct PacketPlace {
     pub frame: FrameId,
     /// Its place in the frame's train, from zero.
     pub index: u16,
-    /// How many packets make the frame whole.
+    /// How many packets make the frame whole; zero if that was not known when it left.
     pub media_packets: u16,
     /// How many packets the train has, repair included.
     pub train_packets: u16,
     /// Whether the frame is a key frame.
     pub key_frame: bool,
+}
+
+impl PacketPlace {
+    fn is_consistent(&self) -> bool {
+        if self.media_packets == 0 {
+            return self.index < MAX_MEDIA_PACKETS;
+        }
+        self.media_packets <= MAX_MEDIA_PACKETS.min(self.train_packets)
+            && self.train_packets <= MAX_TRAIN_PACKETS
+            && self.index < self.train_packets
+    }
 }
 
 /// What a packet did.
@@ -77,10 +91,11 @@ pub enum FrameProgress {
 /// A frame being put together.
 #[derive(Debug, Clone, Default)]
 struct Slot {
-    /// From the first packet of it; zero while none has come.
+    /// From the first packet of it that tells; zero while none has come.
     media_packets: u16,
     train_packets: u16,
-    key_frame: bool,
+    /// From the first packet of it.
+    key_frame: Option<bool>,
     received: u16,
     highest_index: u16,
     doubtful_since: Option<ReceiverInstant>,
@@ -98,22 +113,25 @@ impl Slot {
         *self = Self { arrived, ..Self::default() };
     }
 
-    /// Whether this packet agrees with those of the frame that came before; the first one defines it.
+    /// Whether this packet agrees with those of the frame that came before; the first ones define it.
     fn agrees(&mut self, place: &PacketPlace) -> bool {
-        if self.media_packets == 0 {
+        if *self.key_frame.get_or_insert(place.key_frame) != place.key_frame {
+            return false;
+        }
+        if place.media_packets == 0 {
+            return self.media_packets == 0 || place.index < self.train_packets;
+        }
+        if self.media_packets == 0 && self.highest_index < place.train_packets {
             self.media_packets = place.media_packets;
             self.train_packets = place.train_packets;
-            self.key_frame = place.key_frame;
-            self.arrived.resize(usize::from(place.train_packets).div_ceil(64), 0);
         }
-        self.media_packets == place.media_packets
-            && self.train_packets == place.train_packets
-            && self.key_frame == place.key_frame
+        self.media_packets == place.media_packets && self.train_packets == place.train_packets
     }
 
     /// Marks a packet as arrived; false if it had been before.
     fn mark(&mut self, now: ReceiverInstant, index: u16) -> bool {
         let (word, bit) = (usize::from(index / 64), 1u64 << (index % 64));
+        self.arrived.resize(self.arrived.len().max(word + 1), 0);
         let fresh = self.arrived[word] & bit == 0;
         if fresh {
             self.arrived[word] |= bit;
@@ -128,8 +146,9 @@ impl Slot {
     fn judge(&mut self, now: ReceiverInstant, index: u16) {
         let late = self.overtaken || index < self.highest_index;
         let highest = self.highest_index.max(index);
-        let to_come = self.train_packets - 1 - highest;
-        if !self.overtaken && self.received + to_come >= self.media_packets {
+        let enough = self.media_packets == 0
+            || self.received + (self.train_packets - 1 - highest) >= self.media_packets;
+        if !self.overtaken && enough {
             self.doubtful_since = None;
         } else if late || self.doubtful_since.is_none() {
             self.doubtful_since = Some(now);
@@ -169,11 +188,7 @@ impl Reassembly {
 
     /// A media or repair packet arrived.
     pub fn on_packet(&mut self, now: ReceiverInstant, place: &PacketPlace) -> Admission {
-        let consistent = place.media_packets >= 1
-            && place.media_packets <= MAX_MEDIA_PACKETS.min(place.train_packets)
-            && place.train_packets <= MAX_TRAIN_PACKETS
-            && place.index < place.train_packets;
-        if !consistent || !self.plausible(place.frame) {
+        if !place.is_consistent() || !self.plausible(place.frame) {
             return Admission::Implausible;
         }
         if place.frame.0 < self.base {
@@ -191,9 +206,9 @@ impl Reassembly {
         if slot.completed.is_some() {
             return Admission::Counted;
         }
-        if slot.received >= slot.media_packets {
+        if slot.media_packets > 0 && slot.received >= slot.media_packets {
             slot.completed = Some(now);
-            if slot.key_frame {
+            if slot.key_frame == Some(true) {
                 self.newest_key_frame = self.newest_key_frame.max(Some(place.frame));
             }
             return Admission::Completed;
@@ -216,7 +231,7 @@ impl Reassembly {
         match slot {
             None => FrameProgress::Unseen,
             Some(Slot { completed: Some(at), key_frame, .. }) => {
-                FrameProgress::Complete { at: *at, key_frame: *key_frame }
+                FrameProgress::Complete { at: *at, key_frame: *key_frame == Some(true) }
             }
             Some(slot) => FrameProgress::Incomplete { doubtful_since: slot.doubtful_since },
         }

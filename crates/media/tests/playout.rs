@@ -105,12 +105,38 @@ fn duplicates_do_not_stand_in_for_missing_packets() {
     assert_eq!(frames.progress(FrameId(0)), FrameProgress::Incomplete { doubtful_since: None });
 }
 
+/// A packet that left before anybody knew how many the frame has.
+fn early(frame: u64, index: u16) -> PacketPlace {
+    PacketPlace { media_packets: 0, train_packets: 0, ..place(frame, index) }
+}
+
+#[test]
+fn a_frame_is_whole_when_it_is_known_how_many_packets_make_it_so() {
+    let mut frames = Reassembly::new();
+    assert_eq!(frames.on_packet(at(0), &early(0, 0)), Admission::Counted);
+    assert_eq!(frames.on_packet(at(1), &early(0, 2)), Admission::Counted);
+    let undoubted = FrameProgress::Incomplete { doubtful_since: None };
+    assert_eq!(frames.progress(FrameId(0)), undoubted, "repair may stand in for the second");
+    assert_eq!(frames.on_packet(at(2), &early(0, 2)), Admission::Duplicate);
+    assert_eq!(frames.on_packet(at(3), &place(0, 3)), Admission::Completed);
+    // None tells: the next frame's first packet does.
+    assert_eq!(frames.on_packet(at(16), &early(1, 0)), Admission::Counted);
+    assert_eq!(frames.on_packet(at(32), &early(2, 0)), Admission::Counted);
+    let doubtful = FrameProgress::Incomplete { doubtful_since: Some(at(32)) };
+    assert_eq!(frames.progress(FrameId(1)), doubtful);
+    // What contradicts what came before it is not of the frame.
+    assert_eq!(frames.on_packet(at(33), &early(2, 7)), Admission::Counted);
+    assert_eq!(frames.on_packet(at(34), &place(2, 1)), Admission::Implausible);
+    assert_eq!(frames.on_packet(at(35), &place(3, 0)), Admission::Counted);
+    assert_eq!(frames.on_packet(at(36), &early(3, 4)), Admission::Implausible);
+}
+
 #[test]
 fn headers_that_contradict_are_refused() {
     let mut frames = Reassembly::new();
     let good = place(0, 0);
     for bad in [
-        PacketPlace { media_packets: 0, ..good },
+        PacketPlace { media_packets: 0, index: 4096, ..good },
         PacketPlace { media_packets: 5, ..good },
         PacketPlace { index: 4, ..good },
         PacketPlace { train_packets: u16::MAX, ..good },

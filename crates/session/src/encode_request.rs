@@ -18,4 +18,6 @@ pub struct EncodeRequest {
     pub bounded: bool,
     /// Whether it must be a key frame.
     pub key_frame: bool,
+    /// Whether parts of it may leave while the rest is being encoded ([`crate::Sender::on_encoded_part`]).
+    pub in_parts: bool,
 }

@@ -25,6 +25,6 @@ pub use encode_request::EncodeRequest;
 pub use feedback::{FeedbackPacket, ReceivedPacket};
 pub use packet::MediaPacket;
 pub use receiver::{Receiver, ReceiverConfig, ReceiverEvent};
-pub use sender::Sender;
+pub use sender::{ModelFrame, Sender};
 pub use sender_config::SenderConfig;
 pub use sender_event::SenderEvent;

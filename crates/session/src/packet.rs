@@ -13,9 +13,11 @@ pub struct MediaPacket {
     pub frame: FrameId,
     /// Its place in the frame's train; for a probe, among the frame's probes. From zero.
     pub index: u16,
-    /// How many packets make the frame whole; zero for a probe or padding.
+    /// How many packets make the frame whole; zero for a probe or padding, and for a packet that left before its frame
+    /// was encoded to the end.
     pub media_packets: u16,
-    /// How many packets the frame's train has, repair included; zero for a probe or padding.
+    /// How many packets the frame's train has, repair included; zero where `media_packets` is, but in the last packet of
+    /// a frame that breaks off.
     pub train_packets: u16,
     /// Payload in bytes.
     pub payload: u16,

@@ -6,6 +6,7 @@
 //! [`Sender::poll_encode`] asks for the frame. The driver gives it back with [`Sender::on_encoded`]: at once
 //! from a model, later from an encoder that works meanwhile. The frame's packets enter the pacer; each gets
 //! its transport-wide number when it leaves, so numbers are in order of departure whatever the pacer does.
+//! An encoder that makes one slice after the other gives parts of a frame before: [`Sender::on_encoded_part`].
 //!
 //! # When the pacer falls behind
 //! A frame is skipped (not encoded, and not numbered) while too many frames wait in the pacer. libwebrtc
@@ -23,6 +24,8 @@
 //! | frames in the pacer | 6 | 100 ms at 60 fps: the frame delay that players call a stall (Pudica, section 2) |
 //! | padding packet | 1200 B payload | libwebrtc pads with retransmissions where it can: packets of media size |
 
+mod encoded;
+
 use crate::encode_request::EncodeRequest;
 use crate::feedback::FeedbackPacket;
 use crate::history::SentHistory;
@@ -30,11 +33,13 @@ use crate::packet::MediaPacket;
 use crate::sender_config::SenderConfig;
 use crate::sender_event::SenderEvent;
 use crate::sent_frames::SentFrames;
+use encoded::Begun;
+pub use encoded::ModelFrame;
 use gameway_control::{
-    FeedbackBatch, FrameId, FrameReceived, FrameSent, Pacer, PacerOutput, PacketKind, PacketReport,
+    FeedbackBatch, FrameId, FrameReceived, Pacer, PacerOutput, Pacing, PacketKind, PacketReport,
     RateController, SentPacket, SequenceNumber, Target,
 };
-use gameway_media::{EncoderModel, FrameBudget, MAX_PAYLOAD, Train, headers_of_slices};
+use gameway_media::{FrameBudget, MAX_PAYLOAD};
 use gameway_units::{Bytes, Duration, Instant, Rate, ReceiverInstant};
 use std::collections::VecDeque;
 
@@ -70,6 +75,8 @@ pub struct Sender {
     encoding: Option<(EncodeRequest, Target)>,
     /// Whether that is still to be asked for.
     encode_wanted: bool,
+    /// What of it is in the pacer, or has left.
+    begun: Option<Begun>,
     /// The frame that was due while that one was being encoded.
     late: Option<Instant>,
     /// For each frame that waits in the pacer, how many probes are to follow it.
@@ -104,6 +111,7 @@ impl Sender {
             next_frame: FrameId(0),
             encoding: None,
             encode_wanted: false,
+            begun: None,
             late: None,
             waiting: VecDeque::new(),
             newest_sent: FrameId(0),
@@ -135,67 +143,6 @@ impl Sender {
     pub fn poll_encode(&mut self) -> Option<EncodeRequest> {
         let (request, _) = self.encoding?;
         std::mem::take(&mut self.encode_wanted).then_some(request)
-    }
-
-    /// The frame last asked for is encoded and cut; poll for packets afterwards.
-    pub fn on_encoded(&mut self, now: Instant, train: &Train, key_frame: bool) {
-        let Some((request, target)) = self.encoding.take() else { return };
-        if key_frame {
-            self.key_frame = KeyFrame::UnderWay;
-        }
-        let frame = self.next_frame;
-        self.next_frame.0 += 1;
-        let (wire_size, packets) = (train.wire_size(), train.packets());
-        let sent =
-            FrameSent { frame, target: target.bitrate, size: wire_size, packets: packets.into() };
-        self.controller.on_frame(now, &sent);
-        self.enqueue(now, frame, train, key_frame);
-        self.waiting.push_back(target.probes_per_frame);
-        self.events.push_back(SenderEvent::FrameEncoded {
-            frame,
-            captured: request.captured,
-            target: target.bitrate,
-            encoder_target: request.rate,
-            payload: train.payload(),
-            wire_size,
-            packets,
-            key_frame,
-        });
-        self.capture_late(now);
-    }
-
-    /// The frame last asked for cannot be encoded. The next one is a key frame: a new encoder knows no other.
-    pub fn on_encoder_failed(&mut self) {
-        if let Some((request, _)) = self.encoding.take() {
-            self.key_frame = KeyFrame::Wanted;
-            self.events.push_back(SenderEvent::FrameSkipped { captured: request.captured });
-        }
-    }
-
-    /// What a model makes of the frame that is to be encoded now, if any: for [`Self::on_encoded`], when it is done.
-    pub fn encode_by(&mut self, encoder: &mut EncoderModel) -> Option<(Train, bool)> {
-        let request = self.poll_encode()?;
-        let SenderConfig { repair_share, overhead, frame_interval, .. } = self.config;
-        let EncodeRequest { payload, bounded, key_frame, .. } = request;
-        let packets = payload.get().div_ceil(MAX_PAYLOAD.get());
-        let slices = encoder.slices(key_frame).len() as u64;
-        let headers = headers_of_slices(packets, slices, repair_share, overhead.packet);
-        let rate = payload.saturating_sub(headers).max(Bytes::new(1)) / frame_interval;
-        let encoded = match bounded {
-            true => encoder.next_bounded_frame(rate, key_frame),
-            false => encoder.next_frame(rate, key_frame),
-        };
-        let train = match encoded.slices {
-            [] => Train::new(encoded.payload, repair_share, overhead),
-            shares => Train::of_slices(encoded.payload, shares, repair_share, overhead),
-        };
-        Some((train, encoded.key_frame))
-    }
-
-    /// Has a model encode the frame that is to be encoded now, if any, in no time.
-    pub fn encode_with(&mut self, now: Instant, encoder: &mut EncoderModel) {
-        let Some((train, key_frame)) = self.encode_by(encoder) else { return };
-        self.on_encoded(now, &train, key_frame);
     }
 
     /// The receiver has begun anew and knows nothing: the next frame is a key frame.
@@ -371,6 +318,7 @@ impl Sender {
             payload,
             bounded: target.bounds_frame,
             key_frame: target.key_frame || self.key_frame == KeyFrame::Wanted,
+            in_parts: self.controller.sends_in_parts() && target.pacing != Pacing::Burst,
         };
         self.encoding = Some((request, target));
         self.encode_wanted = true;
@@ -383,42 +331,29 @@ impl Sender {
         FrameBudget { wire, repair_share, overhead }.payload()
     }
 
-    fn enqueue(&mut self, now: Instant, frame: FrameId, train: &Train, key_frame: bool) {
-        let (media_packets, train_packets) = (train.media_packets(), train.packets());
-        let header = self.header();
-        let packets = (0..train_packets).map(|index| {
-            let plan = train.packet(index);
-            let packet = MediaPacket {
-                sequence: SequenceNumber(0),
-                frame,
-                index,
-                media_packets,
-                train_packets,
-                payload: plan.payload,
-                header,
-                kind: if plan.repair { PacketKind::Repair } else { PacketKind::Media },
-                key_frame,
-                last_probe: false,
-            };
-            (packet, packet.wire_size())
-        });
-        self.pacer.enqueue_frame(now, frame, packets);
-    }
-
     fn note_frame_progress(&mut self, now: Instant, packet: &MediaPacket) {
         let frame = packet.frame;
         if packet.is_first_of_frame() {
             self.newest_sent = frame;
-            self.events.push_back(SenderEvent::FrameFirstSent { frame, at: now });
+            // It is told of when it is encoded.
+            match self.begun.as_mut().filter(|_| frame == self.next_frame) {
+                Some(begun) => begun.first_sent = Some(now),
+                None => self.events.push_back(SenderEvent::FrameFirstSent { frame, at: now }),
+            }
         }
         if packet.is_last_of_frame() {
-            let expected = self.waiting.pop_front().unwrap_or(0);
-            self.probes = ProbeCount { expected, sent: 0 };
+            self.frame_is_over();
             if packet.key_frame {
                 self.key_frame_left(packet.sequence);
             }
             self.events.push_back(SenderEvent::FrameLastSent { frame, at: now });
         }
+    }
+
+    /// The oldest frame in the pacer has no more packets; probes follow.
+    fn frame_is_over(&mut self) {
+        let expected = self.waiting.pop_front().unwrap_or(0);
+        self.probes = ProbeCount { expected, sent: 0 };
     }
 
     fn key_frame_left(&mut self, last: SequenceNumber) {

@@ -508,7 +508,7 @@ fn when_an_encoder_dies_the_next_frame_is_a_key_frame_of_the_same_number() {
         let request = sender.poll_encode().unwrap();
         requests.push((request.frame.0, request.key_frame));
         if dies {
-            sender.on_encoder_failed();
+            sender.on_encoder_failed(now);
         } else {
             sender.on_encoded(now, &train, request.key_frame);
         }

@@ -13,10 +13,18 @@ const MOST_OPEN: usize = 4096;
 
 struct OpenFrame {
     record: FrameRecord,
-    /// Packets that have neither arrived nor been lost.
-    outstanding: u16,
+    /// Packets that have arrived or are gone for good.
+    accounted: u16,
+    /// Whether it is encoded: a frame in parts leaves before.
+    encoded: bool,
     /// Whether the receiver has shown it or given it up.
     decided: bool,
+}
+
+impl OpenFrame {
+    fn is_closed(&self) -> bool {
+        self.decided && self.encoded && self.accounted >= self.record.packets
+    }
 }
 
 /// Frames whose fate is not fully known, in order.
@@ -38,6 +46,31 @@ impl FrameLog {
         self.open.get_mut(usize::try_from(index).ok()?)
     }
 
+    /// The frame, opened if it is the next one.
+    fn get_or_open(&mut self, frame: FrameId) -> Option<&mut OpenFrame> {
+        if frame.0 == self.first + self.open.len() as u64 {
+            let record = FrameRecord {
+                stream: self.stream.clone(),
+                frame: frame.0 as u32,
+                captured_ns: 0,
+                target_bps: 0,
+                payload_bytes: 0,
+                wire_bytes: 0,
+                packets: 0,
+                key_frame: false,
+                first_sent_ns: None,
+                last_sent_ns: None,
+                complete_ns: None,
+                shown_ns: None,
+                lost_packets: 0,
+                first_packet_queue_delay_ns: None,
+            };
+            let (accounted, encoded, decided) = (0, false, false);
+            self.open.push_back(OpenFrame { record, accounted, encoded, decided });
+        }
+        self.get(frame)
+    }
+
     /// The sender encoded a frame or sent packets of one.
     pub fn on_sender_event(&mut self, event: &SenderEvent) {
         match *event {
@@ -50,26 +83,16 @@ impl FrameLog {
                 packets,
                 key_frame,
                 ..
-            } => self.open.push_back(OpenFrame {
-                record: FrameRecord {
-                    stream: self.stream.clone(),
-                    frame: frame.0 as u32,
-                    captured_ns: captured.as_nanos(),
-                    target_bps: target.as_bps(),
-                    payload_bytes: payload.get() as u32,
-                    wire_bytes: wire_size.get() as u32,
-                    packets,
-                    key_frame,
-                    first_sent_ns: None,
-                    last_sent_ns: None,
-                    complete_ns: None,
-                    shown_ns: None,
-                    lost_packets: 0,
-                    first_packet_queue_delay_ns: None,
-                },
-                outstanding: packets,
-                decided: false,
-            }),
+            } => {
+                let Some(open) = self.get_or_open(frame) else { return };
+                open.encoded = true;
+                open.record.captured_ns = captured.as_nanos();
+                open.record.target_bps = target.as_bps();
+                open.record.payload_bytes = payload.get() as u32;
+                open.record.wire_bytes = wire_size.get() as u32;
+                open.record.packets = packets;
+                open.record.key_frame = key_frame;
+            }
             SenderEvent::FrameFirstSent { frame, at } => {
                 if let Some(open) = self.get(frame) {
                     open.record.first_sent_ns = Some(at.as_nanos());
@@ -86,7 +109,7 @@ impl FrameLog {
 
     /// A packet of a frame left the bottleneck after waiting so long.
     pub fn met_queue(&mut self, frame: FrameId, queueing: Duration) {
-        if let Some(open) = self.get(frame) {
+        if let Some(open) = self.get_or_open(frame) {
             open.record.first_packet_queue_delay_ns.get_or_insert(queueing.as_nanos());
         }
     }
@@ -96,8 +119,8 @@ impl FrameLog {
         if !packet.is_train() {
             return;
         }
-        if let Some(open) = self.get(packet.frame) {
-            open.outstanding = open.outstanding.saturating_sub(1);
+        if let Some(open) = self.get_or_open(packet.frame) {
+            open.accounted = open.accounted.saturating_add(1);
             open.record.lost_packets += u16::from(gone);
         }
     }
@@ -131,9 +154,7 @@ impl FrameLog {
     /// # Errors
     /// If the table cannot be written.
     pub fn write_closed(&mut self, log: &mut Recorder) -> Result<(), TableError> {
-        while self.open.front().is_some_and(|open| open.decided && open.outstanding == 0)
-            || self.open.len() > MOST_OPEN
-        {
+        while self.open.front().is_some_and(OpenFrame::is_closed) || self.open.len() > MOST_OPEN {
             self.write_front(log)?;
         }
         Ok(())
@@ -153,7 +174,10 @@ impl FrameLog {
     fn write_front(&mut self, log: &mut Recorder) -> Result<(), TableError> {
         if let Some(open) = self.open.pop_front() {
             self.first += 1;
-            log.tables.frames.push(&open.record)?;
+            // One that the run's end finds in the encoder is no frame, though packets of it may have left.
+            if open.encoded {
+                log.tables.frames.push(&open.record)?;
+            }
         }
         Ok(())
     }

@@ -8,6 +8,7 @@ mod build;
 mod clock;
 mod dash;
 mod datagrams;
+mod encoding;
 mod flow;
 mod frame_log;
 mod headers;

@@ -1,15 +1,17 @@
 //! A game stream in the simulator: its sender and receiver, and the log of its frames.
 //!
 //! A model encodes in no time, unless the stream is the twin of a live one: then a frame is ready after a time that is
-//! drawn from those that the live encoder took. Frames that leave unevenly meet each other in the queue.
+//! drawn from those that the live encoder took ([`crate::encoding`]). Frames that leave unevenly meet each other in the
+//! queue.
 
 use crate::clock::ReceiverClock;
+use crate::encoding::{EncodeTimes, Encoding};
 use crate::flow::FlowEnds;
 use crate::frame_log::FrameLog;
 use crate::packet::{Content, Packet};
 use gameway_events::{Name, TableError};
 use gameway_experiment::{Recorder, intern};
-use gameway_media::{EncoderModel, Train};
+use gameway_media::EncoderModel;
 use gameway_path::FlowId;
 use gameway_session::{FeedbackPacket, Receiver, ReceiverEvent, Sender, SenderEvent};
 use gameway_units::{Duration, Ecn, Instant};
@@ -27,43 +29,6 @@ pub struct StreamSetup {
     pub ecn: Ecn,
     /// How often the controller's state is written.
     pub observe_interval: Duration,
-}
-
-/// How long frames take to encode, as it was measured in the course of a run: slow ones come together, when the
-/// machine had other work.
-#[derive(Debug)]
-pub struct EncodeTimes {
-    /// From when on, and how long; the next are behind the ones that hold.
-    frames: VecDeque<(Instant, Duration)>,
-    /// The same of key frames; none if they are as others.
-    key_frames: VecDeque<(Instant, Duration)>,
-}
-
-impl EncodeTimes {
-    /// Of times that ascend, of frames and of key frames; the first holds before it, too.
-    pub fn new(
-        frames: impl IntoIterator<Item = (Instant, Duration)>,
-        key_frames: impl IntoIterator<Item = (Instant, Duration)>,
-    ) -> Self {
-        Self { frames: frames.into_iter().collect(), key_frames: key_frames.into_iter().collect() }
-    }
-
-    /// How long a frame takes that is captured now. Time does not go back.
-    fn at(&mut self, now: Instant, key_frame: bool) -> Duration {
-        let own = key_frame && !self.key_frames.is_empty();
-        let measured = if own { &mut self.key_frames } else { &mut self.frames };
-        while measured.get(1).is_some_and(|(from, _)| *from <= now) {
-            measured.pop_front();
-        }
-        measured.front().map_or(Duration::ZERO, |(_, took)| *took)
-    }
-}
-
-/// A frame that is being encoded.
-struct Encoding {
-    done: Instant,
-    train: Train,
-    key_frame: bool,
 }
 
 /// When a stream captures frames.
@@ -146,15 +111,18 @@ impl Stream {
         let Some(times) = &mut self.encode_times else {
             return self.sender.encode_with(now, &mut self.encoder);
         };
-        if let Some((train, key_frame)) = self.sender.encode_by(&mut self.encoder) {
-            let done = now + times.at(now, key_frame);
-            self.encoding = Some(Encoding { done, train, key_frame });
+        if let Some(frame) = self.sender.encode_by(&mut self.encoder) {
+            let took = times.at(now, frame.key_frame);
+            let slices = self.encoder.slices_made();
+            self.encoding = Some(Encoding::new(frame, now, took, slices));
         }
     }
 
-    fn finish_encoding(&mut self, now: Instant) {
-        if let Some(one) = self.encoding.take_if(|one| one.done <= now) {
-            self.sender.on_encoded(now, &one.train, one.key_frame);
+    fn go_on_encoding(&mut self, now: Instant) {
+        if let Some(one) = &mut self.encoding
+            && one.advance(now, &mut self.sender)
+        {
+            self.encoding = None;
         }
     }
 
@@ -261,7 +229,7 @@ impl FlowEnds for Stream {
     fn server_deadline(&self) -> Option<Instant> {
         let observation = Some(self.next_observation);
         let change = self.next_change();
-        let encoded = self.encoding.as_ref().map(|one| one.done);
+        let encoded = self.encoding.as_ref().map(Encoding::next);
         [self.sender.next_deadline(), change, observation, encoded].into_iter().flatten().min()
     }
 
@@ -271,7 +239,7 @@ impl FlowEnds for Stream {
             self.observe(now, log)?;
             self.next_observation = now + self.setup.observe_interval;
         }
-        self.finish_encoding(now);
+        self.go_on_encoding(now);
         self.sender.on_deadline(now);
         self.encode(now);
         self.drain_sender(log)

@@ -16,12 +16,32 @@ pub const MOST_BYTES: usize = 32 << 20;
 /// A frame's payloads by index.
 #[derive(Debug, Default)]
 struct Slot {
+    /// Zero until a packet tells: those that leave while the frame is being encoded do not.
     media_packets: u16,
+    /// As many as the train has packets, once a packet tells.
     payloads: Vec<Option<Vec<u8>>>,
     bytes: usize,
     received: u16,
     /// How many media packets, from the first on, were given out before the frame was whole.
     given: usize,
+}
+
+impl Slot {
+    /// Whether a packet goes with those before it: the first that tells says how the train is. Makes room for it.
+    fn agrees(&mut self, packet: &MediaPacket) -> bool {
+        let (index, train) = (usize::from(packet.index), usize::from(packet.train_packets));
+        if packet.media_packets == 0 {
+            if self.media_packets == 0 {
+                self.payloads.resize(self.payloads.len().max(index + 1), None);
+            }
+            return true;
+        }
+        if self.media_packets == 0 && self.payloads.len() <= train {
+            self.media_packets = packet.media_packets;
+            self.payloads.resize(train, None);
+        }
+        self.media_packets == packet.media_packets && self.payloads.len() == train
+    }
 }
 
 /// What arrived of a frame.
@@ -49,16 +69,10 @@ impl Inbox {
     pub fn put(&mut self, packet: &MediaPacket, payload: Vec<u8>) {
         let Some(place) = self.place(packet) else { return };
         let slot = &mut self.slots[place];
-        if slot.payloads.is_empty() {
-            slot.media_packets = packet.media_packets;
-            slot.payloads.resize(usize::from(packet.train_packets), None);
-        }
-        // The first packet of a frame says how its train is; others that contradict it are not of it.
-        let agrees = slot.media_packets == packet.media_packets
-            && slot.payloads.len() == usize::from(packet.train_packets);
-        let Some(kept) = slot.payloads.get_mut(usize::from(packet.index)).filter(|_| agrees) else {
+        if !slot.agrees(packet) {
             return;
-        };
+        }
+        let Some(kept) = slot.payloads.get_mut(usize::from(packet.index)) else { return };
         if kept.is_none() {
             slot.bytes += payload.len();
             slot.received += 1;
@@ -73,9 +87,14 @@ impl Inbox {
     /// Where the packet's frame is, if it can have one.
     fn place(&mut self, packet: &MediaPacket) -> Option<usize> {
         let plausible = packet.is_train()
-            && packet.index < packet.train_packets
-            && (1..=packet.train_packets).contains(&packet.media_packets)
-            && packet.train_packets <= gameway_media::MAX_TRAIN_PACKETS;
+            && match packet.media_packets {
+                0 => packet.index < gameway_media::MAX_MEDIA_PACKETS,
+                media => {
+                    packet.index < packet.train_packets
+                        && media <= packet.train_packets
+                        && packet.train_packets <= gameway_media::MAX_TRAIN_PACKETS
+                }
+            };
         let frame = packet.frame.0;
         if !plausible || frame < self.base || frame == u64::MAX {
             return None;
@@ -95,7 +114,12 @@ impl Inbox {
     pub fn give(&mut self, frame: FrameId, ends: impl Fn(&[u8]) -> bool) -> Vec<Vec<u8>> {
         let place = frame.0.checked_sub(self.base).and_then(|place| usize::try_from(place).ok());
         let Some(slot) = place.and_then(|place| self.slots.get_mut(place)) else { return vec![] };
-        let media = slot.payloads.iter().take(usize::from(slot.media_packets));
+        // While nobody tells how many media packets there are, there is no repair.
+        let media = match slot.media_packets {
+            0 => slot.payloads.len(),
+            known => usize::from(known),
+        };
+        let media = slot.payloads.iter().take(media);
         let fresh: Vec<&Vec<u8>> = media.skip(slot.given).map_while(Option::as_ref).collect();
         let end = fresh.iter().rposition(|payload| ends(payload)).map_or(0, |last| last + 1);
         let given = fresh[..end].iter().map(|payload| (*payload).clone()).collect();

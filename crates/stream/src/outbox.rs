@@ -22,9 +22,12 @@ pub struct Outbox {
 }
 
 impl Outbox {
-    /// Keeps a frame that was given to the pacer.
-    pub fn put(&mut self, frame: OutgoingFrame) {
-        self.frames.push_back(frame);
+    /// Keeps a frame, or the next part of one, that was given to the pacer.
+    pub fn put(&mut self, part: OutgoingFrame) {
+        match self.frames.back_mut().filter(|newest| newest.frame == part.frame) {
+            Some(newest) => newest.payloads.extend(part.payloads),
+            None => self.frames.push_back(part),
+        }
     }
 
     /// Time stamp and payload of a packet that leaves now. Trains leave in order: older frames are let go. A
@@ -91,6 +94,9 @@ mod tests {
         assert_eq!(outbox.take(&packet(0, 0, PacketKind::Padding)), (100, vec![0; 4]));
         assert_eq!(outbox.len(), 2);
         assert_eq!(outbox.take(&packet(1, 1, PacketKind::Media)), (101, vec![1, 1]));
+        assert_eq!(outbox.len(), 1);
+        outbox.put(OutgoingFrame { payloads: vec![vec![7]], ..frame(1) });
+        assert_eq!(outbox.take(&packet(1, 3, PacketKind::Media)), (101, vec![7]));
         assert_eq!(outbox.len(), 1);
     }
 }

@@ -190,8 +190,28 @@ fn a_client_that_was_killed_and_comes_again_gets_a_key_frame_and_pictures() {
 }
 
 #[test]
-fn an_encoder_that_dies_is_followed_by_a_key_frame() {
+fn an_encoder_that_dies_amid_a_frame_is_followed_by_a_key_frame() {
     let mut world = World::new(Setting::default());
+    world.run_for(SECOND);
+    let before = world.encoder.made.len() as u64;
+    world.encoder.dies = true;
+    world.run_for(SECOND);
+    assert_eq!(world.encoder.died.len(), 1);
+    // The frame that broke off was on its way and keeps its number.
+    let keys = world.key_frames();
+    assert!(keys.len() == 2 && (before + 1..=before + 2).contains(&keys[1].1), "{keys:?}");
+    let gap = world.encoder.made[&keys[1]].captured - world.encoder.died[0];
+    assert!(gap <= INTERVAL * 2, "{gap}");
+    let frames: Vec<u64> = world.played.iter().map(|played| played.frame).collect();
+    let broken = keys[1].1 - 1;
+    let others = (0..frames.len() as u64 + 1).filter(|frame| *frame != broken);
+    assert_eq!(frames, others.collect::<Vec<_>>());
+    assert!(world.requests() <= 1, "the key frame is on its way when the frame is given up");
+}
+
+#[test]
+fn an_encoder_that_dies_is_followed_by_a_key_frame() {
+    let mut world = World::new(Setting { in_parts: false, ..Setting::default() });
     world.run_for(SECOND);
     let before = world.encoder.made.len() as u64;
     world.encoder.dies = true;

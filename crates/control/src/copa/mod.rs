@@ -203,6 +203,8 @@ fn sample(
 #[derive(Debug, Clone, Default)]
 struct Backlog {
     waiting: Bytes,
+    /// What left of a frame that is still being encoded.
+    sent_ahead: Bytes,
     /// The newest frame: when it came and its size.
     newest: Option<FrameSent>,
     since: Instant,
@@ -213,12 +215,17 @@ struct Backlog {
 impl Backlog {
     fn on_frame(&mut self, now: Instant, frame: &FrameSent, interval: Duration) {
         (self.newest, self.since) = (Some(*frame), now);
-        self.waiting = self.waiting.saturating_add(frame.size);
+        let ahead = std::mem::take(&mut self.sent_ahead);
+        self.waiting = self.waiting.saturating_add(frame.size.saturating_sub(ahead));
         self.update(now, interval);
     }
 
     fn on_sent(&mut self, now: Instant, packet: &SentPacket, interval: Duration) {
         if !matches!(packet.kind, PacketKind::Media | PacketKind::Repair) {
+            return;
+        }
+        if self.newest.is_some_and(|newest| packet.frame > newest.frame) {
+            self.sent_ahead = self.sent_ahead.saturating_add(packet.size);
             return;
         }
         self.waiting = self.waiting.saturating_sub(packet.size);
@@ -243,6 +250,10 @@ impl RateController for Copa {
 
     fn feedback_style(&self) -> FeedbackStyle {
         FeedbackStyle::Interval(FEEDBACK_INTERVAL)
+    }
+
+    fn sends_in_parts(&self) -> bool {
+        true
     }
 
     fn on_frame(&mut self, now: Instant, frame: &FrameSent) {

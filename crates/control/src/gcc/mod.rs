@@ -256,6 +256,10 @@ impl RateController for Gcc {
         FeedbackStyle::Interval(FEEDBACK_INTERVAL)
     }
 
+    fn sends_in_parts(&self) -> bool {
+        true
+    }
+
     fn on_frame(&mut self, now: Instant, _frame: &FrameSent) {
         self.next_process.get_or_insert(now.saturating_add(PROCESS_INTERVAL));
         self.probes.begin(now, &mut self.probe_estimator);

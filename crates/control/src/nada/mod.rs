@@ -176,6 +176,8 @@ pub struct Nada {
     /// What waits in the shaping buffer.
     buffer: Bytes,
     newest_frame: FrameId,
+    /// Of a frame that is still being encoded.
+    sent_ahead: Bytes,
 }
 
 impl Nada {
@@ -199,6 +201,7 @@ impl Nada {
             last_update: None,
             buffer: Bytes::ZERO,
             newest_frame: FrameId(0),
+            sent_ahead: Bytes::ZERO,
         }
     }
 
@@ -259,13 +262,22 @@ impl RateController for Nada {
         FeedbackStyle::Interval(DELTA)
     }
 
+    fn sends_in_parts(&self) -> bool {
+        true
+    }
+
     fn on_frame(&mut self, _now: Instant, frame: &FrameSent) {
-        self.buffer = self.buffer.saturating_add(frame.size);
+        let ahead = std::mem::take(&mut self.sent_ahead);
+        self.buffer = self.buffer.saturating_add(frame.size.saturating_sub(ahead));
         self.newest_frame = frame.frame;
     }
 
     fn on_sent(&mut self, _now: Instant, packet: &SentPacket) {
         if !matches!(packet.kind, PacketKind::Media | PacketKind::Repair) {
+            return;
+        }
+        if packet.frame > self.newest_frame {
+            self.sent_ahead = self.sent_ahead.saturating_add(packet.size);
             return;
         }
         let emptied = packet.last_of_frame && packet.frame >= self.newest_frame;

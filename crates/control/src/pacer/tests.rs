@@ -243,3 +243,125 @@ fn what_passes_takes_its_time_of_a_rate_and_none_of_a_frames_schedule() {
     let (alone, later) = gaps(Pacing::FrameMultiplier(2.0));
     assert_eq!((alone, later), (Instant::ZERO + Duration::from_millis(8), Duration::ZERO));
 }
+
+/// Queues the next packets of a frame that is expected to have so many.
+fn enqueue_part(pacer: &mut Pacer<u32>, now: i64, packets: std::ops::Range<u32>, part: FramePart) {
+    let packets: Vec<_> = packets.map(|token| (token, Bytes::new(1_000))).collect();
+    pacer.enqueue_part(at(now), FrameId(0), part, packets.into_iter());
+}
+
+#[test]
+fn parts_in_time_leave_as_the_whole_would() {
+    let mut wanted = target(Pacing::FrameMultiplier(2.0));
+    wanted.probes_per_frame = 3;
+    let mut in_parts = pacer(&wanted);
+    let part = |last| FramePart { expected: 5, last };
+    enqueue_part(&mut in_parts, 0, 0..2, part(false));
+    let mut times = drain(&mut in_parts, 3_000);
+    enqueue_part(&mut in_parts, 3_000, 2..4, part(false));
+    enqueue_part(&mut in_parts, 3_500, 4..5, part(true));
+    times.extend(drain(&mut in_parts, 16_000));
+    let mut whole = pacer(&wanted);
+    enqueue(&mut whole, 0, 0, 5);
+    assert_eq!(times, drain(&mut whole, 16_000));
+}
+
+#[test]
+fn a_frame_larger_than_expected_ends_when_it_was_to_end() {
+    let mut pacer = pacer(&target(Pacing::FrameMultiplier(2.0)));
+    enqueue_part(&mut pacer, 0, 0..2, FramePart { expected: 5, last: false });
+    let mut times = drain(&mut pacer, 1_000);
+    enqueue_part(&mut pacer, 1_000, 2..9, FramePart { expected: 9, last: true });
+    times.extend(drain(&mut pacer, 16_000));
+    let expected = [0, 2_000, 2_857, 3_714, 4_571, 5_428, 6_285, 7_142, 8_000];
+    let times: Vec<i64> = times.into_iter().map(|(time, _)| time).collect();
+    assert!(times.iter().zip(expected).all(|(a, b)| (a - b).abs() <= 1), "{times:?}");
+}
+
+#[test]
+fn a_late_part_makes_up_at_twice_the_pace_at_most() {
+    let mut wanted = target(Pacing::FrameMultiplier(2.0));
+    wanted.probes_per_frame = 1;
+    let mut pacer = pacer(&wanted);
+    enqueue_part(&mut pacer, 0, 0..2, FramePart { expected: 8, last: false });
+    let mut times = drain(&mut pacer, 6_900);
+    // Without the rest there is neither another frame nor a probe.
+    assert_eq!((times.len(), pacer.next_deadline(Bytes::ZERO)), (2, None));
+    enqueue_part(&mut pacer, 7_000, 2..8, FramePart { expected: 8, last: true });
+    times.extend(drain(&mut pacer, 16_000));
+    let last = [7_000, 7_500, 8_000, 8_500, 9_000, 9_500];
+    assert!(times[2..8].iter().map(|(time, _)| *time).eq(last), "{times:?}");
+    assert_eq!(times[8], (13_500, 9_999));
+}
+
+#[test]
+fn a_frame_that_breaks_off_makes_way() {
+    let mut wanted = target(Pacing::FrameMultiplier(2.0));
+    wanted.probes_per_frame = 1;
+    for left in [0, 2_000] {
+        let mut pacer = pacer(&wanted);
+        enqueue_part(&mut pacer, 0, 0..2, FramePart { expected: 5, last: false });
+        let before = drain(&mut pacer, left).len();
+        enqueue_part(&mut pacer, 2_500, 0..0, FramePart { expected: 2, last: true });
+        enqueue(&mut pacer, 16_000, 1, 1);
+        let after: Vec<u32> = drain(&mut pacer, 16_000).iter().map(|(_, token)| *token).collect();
+        let rest: &[u32] = if before == 2 { &[1_000] } else { &[1, 9_999, 1_000] };
+        assert_eq!(after, rest, "{before} had left");
+    }
+}
+
+#[test]
+fn a_cluster_waits_for_the_rest_of_a_frame() {
+    let mut wanted = target(Pacing::Rate(Rate::from_mbps(8)));
+    let cluster = ProbeCluster {
+        id: 1,
+        rate: Rate::from_mbps(80),
+        min_bytes: Bytes::new(4_000),
+        min_packets: 4,
+    };
+    wanted.probe_cluster = Some(cluster);
+    let mut pacer = pacer(&wanted);
+    enqueue_part(&mut pacer, 0, 0..2, FramePart { expected: 3, last: false });
+    assert_eq!(drain(&mut pacer, 1_000), [(0, 0), (100, 1)]);
+    enqueue_part(&mut pacer, 1_000, 2..3, FramePart { expected: 3, last: true });
+    assert_eq!(drain(&mut pacer, 2_000), [(1_000, 2), (1_000, 8_888)]);
+}
+
+proptest! {
+    /// However parts come, packets leave once and in order, none before its part is there nor before it is due, and a
+    /// frame whose parts come in time takes no longer than a whole one.
+    #[test]
+    fn packets_of_parts_leave_once_and_in_order(
+        frames in prop::collection::vec(
+            (prop::collection::vec((0..6_000_i64, 1_u32..6), 1..5), 0_usize..20, 1.0..4.0_f64),
+            1..20,
+        ),
+    ) {
+        let mut pacer = pacer(&target(Pacing::Burst));
+        let (mut now, mut next) = (0, 0_u32);
+        let mut left: Vec<(i64, u32)> = Vec::new();
+        for (number, (parts, expected, multiplier)) in frames.into_iter().enumerate() {
+            pacer.set_target(at(now), &target(Pacing::FrameMultiplier(multiplier)));
+            let count = parts.len();
+            for (index, (wait, packets)) in parts.into_iter().enumerate() {
+                now += wait;
+                left.extend(drain(&mut pacer, now));
+                let tokens: Vec<_> = (next..next + packets).map(|t| (t, Bytes::new(1_000))).collect();
+                next += packets;
+                let part = FramePart { expected, last: index + 1 == count };
+                pacer.enqueue_part(at(now), FrameId(number as u64), part, tokens.into_iter());
+                prop_assert!(pacer.next_deadline(Bytes::ZERO).is_some());
+                let from = left.len();
+                left.extend(drain(&mut pacer, now));
+                prop_assert!(left[from..].iter().all(|(due, _)| *due <= now));
+            }
+        }
+        let waits = pacer.queued_packets() as i64;
+        left.extend(drain(&mut pacer, i64::MAX / 2_000));
+        prop_assert!(left.iter().map(|(_, token)| *token).eq(0..next));
+        prop_assert!(left.windows(2).all(|pair| pair[0].0 <= pair[1].0));
+        // A gap is a frame interval at most.
+        prop_assert!(left.last().is_none_or(|(due, _)| *due <= now + 16_000 * (waits + 1)));
+        prop_assert_eq!(pacer.queued_bytes(), Bytes::ZERO);
+    }
+}

@@ -9,6 +9,7 @@
 //! | nothing arrived | no ratio |
 //! | probes lost or not sent | final when a later frame is complete |
 //! | negative ratio (clock jump) | zero |
+//! | a frame in parts whose encoder took longer than the pacer | begun so long before its last packet as the pacer takes: what its own sender was late is nobody else's load |
 
 use crate::{FrameId, FrameReceived, FrameSent, PacketKind, PacketReport, SentPacket};
 use gameway_units::{Bytes, Duration, Instant, Rate, ReceiverInstant};
@@ -49,6 +50,10 @@ pub(super) struct FrameInFlight {
     complete: bool,
     /// The receiver was said to have all of it.
     told: bool,
+    /// The pacer's time for it, if its first packets left while it was being encoded.
+    in_parts: Option<Duration>,
+    /// Whether its last packet left.
+    left: bool,
 }
 
 impl FrameInFlight {
@@ -71,7 +76,28 @@ impl FrameInFlight {
             probes_lost: 0,
             complete: false,
             told: false,
+            in_parts: None,
+            left: false,
         }
+    }
+
+    /// A frame of which a packet leaves before it is encoded.
+    fn begun(packet: &SentPacket, spread: Duration) -> Self {
+        let (target, size, packets) = (Rate::ZERO, Bytes::ZERO, u32::MAX);
+        let sent = FrameSent { frame: packet.frame, target, size, packets };
+        Self { in_parts: Some(spread), ..Self::new(&sent, 0, Duration::ZERO) }
+    }
+
+    fn is_being_encoded(&self) -> bool {
+        self.packets == u32::MAX
+    }
+
+    fn on_sent(&mut self, packet: &SentPacket) {
+        let begun = *self.first_sent.get_or_insert(packet.sent);
+        if let (true, Some(spread)) = (packet.last_of_frame, self.in_parts) {
+            self.first_sent = Some(begun.max(packet.sent.saturating_sub(spread)));
+        }
+        self.left |= packet.last_of_frame;
     }
 
     fn accounted_for(&self) -> bool {
@@ -91,7 +117,7 @@ impl FrameInFlight {
                 self.first_arrival.get_or_insert((arrival, received_bytes));
                 self.last_arrival =
                     Some(self.last_arrival.map_or(arrival, |last| last.max(arrival)));
-                self.first_sent = Some(self.first_sent.map_or(packet.sent, |s| s.min(packet.sent)));
+                self.first_sent.get_or_insert(packet.sent);
                 self.last_packet_arrived |= packet.last_of_frame;
             }
             (PacketKind::Media | PacketKind::Repair, None) => {
@@ -157,21 +183,39 @@ impl Frames {
 
     /// A frame was encoded; numbers must grow, others are ignored.
     pub(super) fn on_frame(&mut self, sent: &FrameSent, probes: u32, probe_gap: Duration) {
+        if let Some(begun) = self.frames.back_mut().filter(|newest| newest.frame == sent.frame)
+            && begun.is_being_encoded()
+        {
+            (begun.target, begun.size, begun.packets) = (sent.target, sent.size, sent.packets);
+            (begun.probes_asked, begun.probe_gap) = (probes, probe_gap);
+            return;
+        }
         if self.frames.back().is_some_and(|newest| newest.frame >= sent.frame) {
             return;
         }
+        self.push(FrameInFlight::new(sent, probes, probe_gap));
+    }
+
+    /// A packet left; its frame takes the pacer so long.
+    pub(super) fn on_sent(&mut self, packet: &SentPacket, spread: Duration) {
+        if !matches!(packet.kind, PacketKind::Media | PacketKind::Repair) {
+            return;
+        }
+        if packet.first_of_frame
+            && self.frames.back().is_none_or(|newest| newest.frame < packet.frame)
+        {
+            self.push(FrameInFlight::begun(packet, spread));
+        }
+        if let Some(frame) = self.find(packet.frame) {
+            frame.on_sent(packet);
+        }
+    }
+
+    fn push(&mut self, frame: FrameInFlight) {
         if self.frames.len() >= MOST_FRAMES {
             self.frames.pop_front();
         }
-        self.frames.push_back(FrameInFlight::new(sent, probes, probe_gap));
-    }
-
-    pub(super) fn on_sent(&mut self, packet: &SentPacket) {
-        if matches!(packet.kind, PacketKind::Media | PacketKind::Repair)
-            && let Some(frame) = self.find(packet.frame)
-        {
-            frame.first_sent.get_or_insert(packet.sent);
-        }
+        self.frames.push_back(frame);
     }
 
     /// Notes a report. Packets of forgotten frames count for the receiving rate only.
@@ -216,7 +260,9 @@ impl Frames {
 
     /// The oldest frame of which something was sent and that is not complete.
     pub(super) fn oldest_unacknowledged(&self) -> Option<(FrameId, Instant)> {
-        let frame = self.frames.iter().find(|frame| !frame.complete && !frame.told)?;
+        let is_open = |frame: &FrameInFlight| frame.in_parts.is_some() && !frame.left;
+        let mut frames = self.frames.iter();
+        let frame = frames.find(|frame| !frame.complete && !frame.told && !is_open(frame))?;
         frame.first_sent.map(|sent| (frame.frame, sent))
     }
 
@@ -295,6 +341,36 @@ mod tests {
         let correction = frame.correction(Duration::from_millis(1_010), L);
         assert!((correction - 3.0 / 16.0).abs() < 1e-12, "{correction}");
         assert!(frames.progress().is_none());
+    }
+
+    #[test]
+    fn what_its_own_encoder_was_late_is_no_load() {
+        // The pacer's time is 8 ms; the last of four packets leaves 8 ms after the first, or 14 ms.
+        for (last_left, begun) in [(8, 0), (14, 6)] {
+            let mut frames = Frames::new();
+            let spread = Duration::from_millis(8);
+            let arrives = |left: i64| (left, Some(1_010 + left));
+            let packet = |left: i64, last: bool| {
+                let one = report(0, PacketKind::Media, arrives(left), last).packet;
+                SentPacket { first_of_frame: left == 0, ..one }
+            };
+            frames.on_sent(&packet(0, false), spread);
+            frames.on_sent(&packet(2, false), spread);
+            frames.record(&report(0, PacketKind::Media, arrives(0), false));
+            assert!(frames.progress().is_none() && frames.oldest_unacknowledged().is_none());
+            frames.on_frame(&sent(0, 4), 0, Duration::ZERO);
+            frames.on_sent(&packet(4, false), spread);
+            assert!(frames.oldest_unacknowledged().is_none(), "its last has not left");
+            frames.on_sent(&packet(last_left, true), spread);
+            assert_eq!(frames.oldest_unacknowledged(), Some((FrameId(0), at(begun))));
+            for left in [2, 4, last_left] {
+                frames.record(&report(0, PacketKind::Media, arrives(left), left == last_left));
+            }
+            let progress = frames.progress();
+            let Some(Progress::Complete(frame)) = &progress else { panic!("not complete") };
+            assert_eq!((frame.size, frame.target), (Bytes::new(4_000), Rate::from_mbps(5)));
+            assert_eq!(ratio_of(progress), Some(0.5));
+        }
     }
 
     #[test]

@@ -387,6 +387,11 @@ impl RateController for Pudica {
         FeedbackStyle::PerFrame
     }
 
+    /// The ratios of SQP and Salsify are those of trains.
+    fn sends_in_parts(&self) -> bool {
+        self.options.bur == Bur::Pudica
+    }
+
     fn on_frame(&mut self, _now: Instant, frame: &FrameSent) {
         if self.gate == Gate::UntilEncoded && !self.fallback.pending() {
             self.gate = Gate::UntilFeedback(frame.frame);
@@ -397,7 +402,8 @@ impl RateController for Pudica {
     }
 
     fn on_sent(&mut self, _now: Instant, packet: &SentPacket) {
-        self.frames.on_sent(packet);
+        let spread = self.frame_interval().mul_f64(1.0 / self.pace_multiplier);
+        self.frames.on_sent(packet, spread);
     }
 
     fn on_feedback(&mut self, now: Instant, batch: &FeedbackBatch<'_>) {

@@ -279,6 +279,10 @@ impl RateController for Scream {
         }
     }
 
+    fn sends_in_parts(&self) -> bool {
+        true
+    }
+
     fn on_frame(&mut self, now: Instant, frame: &FrameSent) {
         self.media.on_frame(now, frame);
     }

@@ -250,6 +250,16 @@ impl EncoderModel {
         EncodedFrame { payload, key_frame, slices: self.slices(key_frame) }
     }
 
+    /// When its slices are made, as shares of the time that a frame takes from capture until it is encoded; none if it
+    /// is one.
+    #[must_use]
+    pub fn slices_made(&self) -> &'static [f64] {
+        match self.source {
+            Source::Constrained(_) => constrained::slices_made(),
+            Source::Steady | Source::Recorded { .. } => &[],
+        }
+    }
+
     /// The shares of a frame's slices; none if it is one.
     #[must_use]
     pub fn slices(&self, key_frame: bool) -> &'static [f64] {

@@ -51,13 +51,15 @@ impl Told {
 /// Wants always the same.
 pub struct Scripted {
     pub target: Target,
+    /// Whether frames leave while they are being encoded.
+    pub in_parts: bool,
     told: Arc<Mutex<Told>>,
 }
 
 impl Scripted {
     pub fn new(target: Target) -> (Self, Arc<Mutex<Told>>) {
         let told = Arc::new(Mutex::new(Told::default()));
-        (Self { target, told: Arc::clone(&told) }, told)
+        (Self { target, in_parts: false, told: Arc::clone(&told) }, told)
     }
     fn told(&self) -> MutexGuard<'_, Told> {
         self.told.lock().unwrap()
@@ -70,6 +72,9 @@ impl RateController for Scripted {
     }
     fn feedback_style(&self) -> FeedbackStyle {
         FeedbackStyle::PerFrame
+    }
+    fn sends_in_parts(&self) -> bool {
+        self.in_parts
     }
     fn on_frame(&mut self, _now: Instant, frame: &FrameSent) {
         self.told().frames.push(*frame);

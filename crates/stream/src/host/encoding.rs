@@ -1,4 +1,5 @@
-//! The thread that makes pictures and encodes them: one frame at a time, as the sender asks.
+//! The thread that makes pictures and encodes them: one frame at a time, as the sender asks. Where the encoder makes one
+//! slice after the other and the sender takes parts, the first slices are on their way before the last is encoded.
 //!
 //! | constant | value | origin |
 //! |---|---|---|
@@ -36,19 +37,28 @@ pub struct Job {
     pub overhead: Overhead,
 }
 
-/// A frame that was made.
+/// A frame that was made, or a part of one.
 #[derive(Debug)]
 pub struct Made {
     /// The client's stay.
     pub session: u32,
-    /// Its number.
+    /// The frame's number.
     pub frame: FrameId,
     /// When it was captured, as a time stamp on the wire.
     pub timestamp: u32,
-    /// Its packets and their payloads, media and repair; why there are none, if it could not be made.
-    pub result: Result<(Train, Vec<Vec<u8>>), String>,
+    /// What is new of it; why there is no more, if it could not be made.
+    pub result: Result<Part, String>,
     /// Whether it refers to no other.
     pub key_frame: bool,
+}
+
+/// The next packets of a frame.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Part {
+    /// Their payloads.
+    pub payloads: Vec<Vec<u8>>,
+    /// All packets of the frame, if these are its last: media that is left, and repair.
+    pub train: Option<Train>,
 }
 
 /// What makes a frame of a picture.
@@ -95,22 +105,31 @@ impl Encoding {
     pub fn run(mut self, jobs: &Receiver<Job>, made: &Giver<Made>) {
         for job in jobs {
             let Job { session, request, .. } = job;
-            let (result, key_frame) = match self.make(&job) {
-                Ok((train, payloads, key_frame)) => (Ok((train, payloads)), key_frame),
-                Err(why) => {
-                    self.encoder = None;
-                    (Err(why), false)
-                }
+            let (frame, timestamp) = (request.frame, timestamp(request.captured));
+            let give = |result, key_frame| {
+                made.give(Made { session, frame, timestamp, result, key_frame })
             };
-            let timestamp = timestamp(request.captured);
-            if !made.give(Made { session, frame: request.frame, timestamp, result, key_frame }) {
+            let last = self.make(&job, &mut |part, key_frame| {
+                // Who does not listen any more is found out at the end.
+                give(Ok(part), key_frame);
+            });
+            if last.is_err() {
+                self.encoder = None;
+            }
+            let key_frame = last.as_ref().is_ok_and(|(_, key_frame)| *key_frame);
+            if !give(last.map(|(part, _)| part), key_frame) {
                 break;
             }
             self.source.draw_ahead(request.frame.0 + 1);
         }
     }
 
-    fn make(&mut self, job: &Job) -> Result<(Train, Vec<Vec<u8>>, bool), String> {
+    /// Makes a frame; gives its last part, after `give` got those before and whether they are of a key frame.
+    fn make(
+        &mut self,
+        job: &Job,
+        give: &mut dyn FnMut(Part, bool),
+    ) -> Result<(Part, bool), String> {
         let Job { codec, request, input, repair_share, overhead, .. } = job;
         let drawn = self.source.next(request.captured, request.frame.0, &mut self.picture);
         drawn.map_err(|error| error.to_string())?;
@@ -120,20 +139,36 @@ impl Encoding {
                 Stamp { frame: request.frame.0 as u32, captured: request.captured, input: *input };
             stamp.write(&mut self.picture).map_err(|error: StampError| error.to_string())?;
         }
-        let encoded = self.encode(job)?;
-        let largest = MAX_PAYLOAD.get() as usize;
-        let mut payloads = payload::packetize(*codec, &encoded.data, largest);
+        let mut packetizer = payload::Packetizer::new(*codec, MAX_PAYLOAD.get() as usize);
+        let (mut payloads, mut given) = (Vec::new(), 0);
+        let encoded = self.encode(job, &mut |slice, is_last, key_frame| {
+            payloads.extend(packetizer.push(slice));
+            if request.in_parts && !is_last && payloads.len() > given {
+                give(Part { payloads: payloads[given..].to_vec(), train: None }, key_frame);
+                given = payloads.len();
+            }
+        })?;
+        payloads.extend(packetizer.finish());
         let media = payloads.len();
+        if given == media {
+            return Err("the encoder made fewer slices than it said".to_owned());
+        }
         let parity = repair_packets(media as u64, *repair_share) as usize;
         let repair = self.repair.protect(&payloads, parity).map_err(|error| error.to_string())?;
         payloads.extend(repair);
         let sizes = payloads.iter().map(|payload| payload.len() as u16).collect();
         let train = Train::of_packets(sizes, media, *overhead)
             .ok_or_else(|| format!("{} bytes do not fit a frame's packets", encoded.data.len()))?;
-        Ok((train, payloads, encoded.key_frame))
+        let part = Part { payloads: payloads.split_off(given), train: Some(train) };
+        Ok((part, encoded.key_frame))
     }
 
-    fn encode(&mut self, job: &Job) -> Result<encoder::EncodedFrame, String> {
+    /// `slice` gets the access unit as it is made, whether this is all of it, and whether it is a key frame.
+    fn encode(
+        &mut self,
+        job: &Job,
+        slice: &mut dyn FnMut(&[u8], bool, bool),
+    ) -> Result<encoder::EncodedFrame, String> {
         let Job { codec, request, .. } = *job;
         // A client that takes another codec than the one before has an encoder of its own.
         self.encoder.take_if(|(of, _)| *of != codec);
@@ -155,7 +190,13 @@ impl Encoding {
             key_frame: request.key_frame || fresh,
             timestamp: request.captured,
         };
-        encoder.encode(&self.picture, asked).map_err(|error| error.to_string())
+        let mut to_come = encoder.slices();
+        let encoded = encoder.encode_in_parts(&self.picture, asked, &mut |data| {
+            to_come = to_come.saturating_sub(1);
+            // There is no key frame but on request.
+            slice(data, to_come == 0, asked.key_frame);
+        });
+        encoded.map_err(|error| error.to_string())
     }
 }
 
@@ -230,6 +271,7 @@ mod tests {
                 payload: Bytes::new(12_000),
                 bounded: false,
                 key_frame: false,
+                in_parts: false,
             },
             input: 0,
             repair_share: Ratio::ZERO,
@@ -282,10 +324,88 @@ mod tests {
         let open: OpenEncoder = Box::new(|_| Ok(Box::new(Greedy)));
         let payloads: Vec<u64> = made(open, jobs)
             .into_iter()
-            .map(|made| made.result.expect("frames").0.payload().get())
+            .map(|made| made.result.expect("frames").train.expect("a whole").payload().get())
             .collect();
         assert!((11_990..=12_000).contains(&payloads[1]), "{payloads:?}");
         assert!((16_160..=16_210).contains(&payloads[0]), "{payloads:?}");
+    }
+
+    /// Its frames have three slices, each given as it is made; it dies of its fourth frame, after the first.
+    struct InSlices {
+        encoded: u8,
+    }
+
+    impl VideoEncoder for InSlices {
+        fn encode(
+            &mut self,
+            _picture: &Picture,
+            _request: encoder::EncodeRequest,
+        ) -> Result<encoder::EncodedFrame, EncoderError> {
+            unreachable!("a host takes parts")
+        }
+
+        fn encode_in_parts(
+            &mut self,
+            _picture: &Picture,
+            request: encoder::EncodeRequest,
+            part: &mut dyn FnMut(&[u8]),
+        ) -> Result<encoder::EncodedFrame, EncoderError> {
+            self.encoded += 1;
+            let mut data = Vec::new();
+            for size in [2_500, 300, 1_500] {
+                let slice = [&[0, 0, 0, 1, 0x65][..], &vec![self.encoded; size]].concat();
+                part(&slice);
+                data.extend(slice);
+                if self.encoded == 4 {
+                    let reason = "it died".into();
+                    return Err(EncoderError::Failed { encoder: "slicing", reason });
+                }
+            }
+            let (key_frame, timestamp) = (request.key_frame, request.timestamp);
+            Ok(encoder::EncodedFrame { data, key_frame, quantizer: None, timestamp })
+        }
+
+        fn name(&self) -> &'static str {
+            "slicing"
+        }
+
+        fn slices(&self) -> u64 {
+            3
+        }
+    }
+
+    #[test]
+    fn slices_leave_as_they_are_made_if_they_may() {
+        let jobs = (0..4).map(|frame| {
+            let mut job = job(frame);
+            job.request.in_parts = frame > 0;
+            job.repair_share = Ratio::from_ppm(200_000);
+            job
+        });
+        let open: OpenEncoder = Box::new(|_| Ok(Box::new(InSlices { encoded: 0 })));
+        let mut made = made(open, jobs).into_iter();
+        let mut next = || made.next().map(|made| (made.frame.0, made.key_frame, made.result));
+        let (frame, _, whole) = next().expect("a frame");
+        let whole = whole.expect("it lives").payloads;
+        // Three fragments, a small one and two fragments; a fifth of them repair.
+        assert_eq!((frame, whole.len()), (0, 8));
+        let sizes: Vec<usize> = whole.iter().map(Vec::len).collect();
+        for number in [1, 2] {
+            let (mut parts, mut trains) = (Vec::new(), Vec::new());
+            for _ in 0..2 {
+                let (frame, key_frame, part) = next().expect("a part");
+                assert_eq!((frame, key_frame), (number, false));
+                let part = part.expect("it lives");
+                parts.push(part.payloads.iter().map(Vec::len).collect::<Vec<_>>());
+                trains.extend(part.train);
+            }
+            // The small slice waits for what may share a packet with it.
+            assert_eq!(parts, [&sizes[..3], &sizes[3..]]);
+            assert_eq!((trains.len(), trains[0].media_packets(), trains[0].packets()), (1, 6, 8));
+        }
+        let (frame, _, part) = next().expect("a part");
+        assert_eq!((frame, part.map(|part| part.train)), (3, Ok(None)));
+        assert!(matches!(next(), Some((3, false, Err(_)))) && next().is_none());
     }
 
     #[test]

@@ -29,7 +29,7 @@
 //! | interval while held | 100 ms | a report is back so much later than it could be |
 
 use crate::control::{Hello, Input};
-use crate::host::encoding::{Job, Made};
+use crate::host::encoding::{Job, Made, Part};
 use crate::host::page::{PageCounts, PageReports};
 use crate::host::sound::{self, SoundPacket};
 use crate::outbox::{Outbox, OutgoingFrame};
@@ -191,18 +191,22 @@ impl Session {
         Some(Job { session: self.number, codec, request, input, repair_share, overhead })
     }
 
-    /// A frame of this session is made, or could not be; why, if it could not.
+    /// A frame of this session is made, or a part of it, or could not be; why, if it could not.
     pub fn on_made(&mut self, now: Instant, made: Made) -> Option<String> {
         let sender = self.sender.as_mut()?;
         match made.result {
-            Ok((train, payloads)) => {
+            Ok(Part { payloads, train }) => {
                 let (frame, timestamp) = (made.frame, made.timestamp);
+                let sizes: Vec<u16> = payloads.iter().map(|one| one.len() as u16).collect();
                 self.outbox.put(OutgoingFrame { frame, timestamp, payloads });
-                sender.on_encoded(now, &train, made.key_frame);
+                match train {
+                    Some(train) => sender.on_encoded(now, &train, made.key_frame),
+                    None => sender.on_encoded_part(now, &sizes, made.key_frame),
+                }
                 None
             }
             Err(why) => {
-                sender.on_encoder_failed();
+                sender.on_encoder_failed(now);
                 Some(why)
             }
         }

@@ -1,8 +1,9 @@
-//! An encoder whose frames are random bytes as large as they may be, ready after a while.
+//! An encoder whose frames are random bytes as large as they may be, ready after a while: a third after the other, if
+//! they may come in parts.
 
 use gameway_codec::repair::RepairEncoder;
 use gameway_media::{MAX_PAYLOAD, Train, repair_packets};
-use gameway_stream::host::encoding::{Job, Made, timestamp};
+use gameway_stream::host::encoding::{Job, Made, Part, timestamp};
 use gameway_units::{Duration, Instant};
 use rand_core::{Rng, SeedableRng};
 use std::collections::BTreeMap;
@@ -18,6 +19,23 @@ pub struct MadeFrame {
     pub captured: Instant,
 }
 
+/// A frame in the making.
+struct Busy {
+    done: Instant,
+    job: Job,
+    payloads: Vec<Vec<u8>>,
+    /// How many of them are given out.
+    given: usize,
+    /// How many parts are still to come before the last.
+    parts: i64,
+}
+
+impl Busy {
+    fn due(&self) -> Instant {
+        self.done - TAKES / 3 * self.parts
+    }
+}
+
 #[derive(Default)]
 pub struct FakeEncoder {
     /// By session and frame.
@@ -28,43 +46,57 @@ pub struct FakeEncoder {
     pub died: Vec<Instant>,
     /// A new one knows no other frame.
     is_new: bool,
-    busy: Option<(Instant, Job)>,
+    busy: Option<Busy>,
     repair: RepairEncoder,
 }
 
 impl FakeEncoder {
-    /// When a frame is ready.
+    /// When a frame or a part of it is ready.
     pub fn due(&self) -> Option<Instant> {
-        self.busy.map(|(due, _)| due)
+        self.busy.as_ref().map(Busy::due)
     }
 
     pub fn begin(&mut self, now: Instant, job: Job) {
-        self.busy = Some((now + TAKES, job));
+        let parts = if job.request.in_parts { 2 } else { 0 };
+        let payloads = payloads(&job);
+        self.busy = Some(Busy { done: now + TAKES, job, payloads, given: 0, parts });
     }
 
-    /// The frame that is ready now, if any.
+    /// The frame or the part that is ready now, if any. It dies of a frame after its first part, if there are parts.
     pub fn finish(&mut self, now: Instant) -> Option<Made> {
-        let (_, job) = self.busy.take_if(|(due, _)| *due <= now)?;
-        let Job { session, request, .. } = job;
+        let busy = self.busy.as_mut().filter(|busy| busy.due() <= now)?;
+        let Job { session, request, .. } = busy.job;
         let timestamp = timestamp(request.captured);
-        let failed = Made {
+        let made = |result, key_frame| Made {
             session,
             frame: request.frame,
             timestamp,
-            result: Err("it died".to_owned()),
-            key_frame: false,
+            result,
+            key_frame,
         };
-        if std::mem::take(&mut self.dies) {
+        if self.dies && busy.parts < 2 {
+            (self.busy, self.dies) = (None, false);
             self.died.push(now);
             self.is_new = true;
-            return Some(failed);
+            return Some(made(Err("it died".to_owned()), false));
         }
-        let key_frame = std::mem::take(&mut self.is_new) || request.key_frame;
-        let payloads = payloads(&job);
+        let key_frame = self.is_new || request.key_frame;
+        if busy.parts > 0 {
+            busy.parts -= 1;
+            let all = busy.payloads.len();
+            let ready = (all * (2 - busy.parts as usize) / 3).min(all - 1);
+            let payloads = busy.payloads[busy.given..ready].to_vec();
+            busy.given = ready;
+            return Some(made(Ok(Part { payloads, train: None }), key_frame));
+        }
+        self.is_new = false;
+        let Busy { job, payloads, given, .. } = self.busy.take()?;
         let captured = request.captured;
         let kept = MadeFrame { payloads: payloads.clone(), key_frame, captured };
         self.made.insert((session, request.frame.0), kept);
-        Some(Made { result: Ok(self.protect(payloads, &job)), key_frame, ..failed })
+        let (train, mut payloads) = self.protect(payloads, &job);
+        let payloads = payloads.split_off(given);
+        Some(made(Ok(Part { payloads, train: Some(train) }), key_frame))
     }
 
     fn protect(&mut self, mut payloads: Vec<Vec<u8>>, job: &Job) -> (Train, Vec<Vec<u8>>) {

@@ -58,6 +58,7 @@ pub struct Told {
 
 struct Scripted {
     target: Target,
+    in_parts: bool,
     told: Arc<Mutex<Told>>,
 }
 
@@ -67,6 +68,9 @@ impl RateController for Scripted {
     }
     fn feedback_style(&self) -> FeedbackStyle {
         FeedbackStyle::PerFrame
+    }
+    fn sends_in_parts(&self) -> bool {
+        self.in_parts
     }
     fn on_frame(&mut self, _now: Instant, _frame: &FrameSent) {}
     fn on_sent(&mut self, _now: Instant, packet: &SentPacket) {
@@ -98,6 +102,8 @@ pub struct Setting {
     pub seed: u64,
     /// The host has a packet of sound each 10 ms, of the block's number.
     pub audio: bool,
+    /// Whether frames leave while they are being encoded.
+    pub in_parts: bool,
 }
 
 impl Default for Setting {
@@ -109,6 +115,7 @@ impl Default for Setting {
             ecn: Ecn::Ect1,
             seed: 1,
             audio: false,
+            in_parts: true,
         }
     }
 }
@@ -159,7 +166,11 @@ pub struct World {
 pub fn terms(setting: &Setting, session: u32, told: &Arc<Mutex<Told>>) -> Terms {
     let target = Target::new(setting.rate, Pacing::FrameMultiplier(1.25));
     Terms {
-        controller: Box::new(Scripted { target, told: Arc::clone(told) }),
+        controller: Box::new(Scripted {
+            target,
+            in_parts: setting.in_parts,
+            told: Arc::clone(told),
+        }),
         start: Instant::ZERO,
         frame_interval: INTERVAL,
         repair_share: setting.repair_share,
