@@ -389,7 +389,7 @@ impl<T> Pacer<T> {
     fn track_window(&mut self, now: Instant, in_flight: Bytes) {
         let Some(due) = self.head_due() else { return };
         if self.window_blocks(in_flight) {
-            self.blocked_by_window |= due <= now;
+            self.blocked_by_window = true;
         } else if std::mem::take(&mut self.blocked_by_window) && due < now {
             self.shift = self.shift.saturating_add(now.saturating_since(due));
         }

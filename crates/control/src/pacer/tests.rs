@@ -136,16 +136,32 @@ fn no_packet_waits_longer_than_the_queue_limit() {
 fn a_closed_window_holds_packets_and_time() {
     let mut wanted = target(Pacing::FrameMultiplier(1.0));
     wanted.window = Some(Bytes::new(1_500));
+    // Looked at before the next packet is due, which nobody has a reason to do again then, and after.
+    for looked_at in [[500, 1_000], [4_000, 9_000]] {
+        let mut pacer = pacer(&wanted);
+        enqueue(&mut pacer, 0, 0, 5);
+        let full = Bytes::new(1_000);
+        assert_eq!(pacer.poll(at(0), Bytes::ZERO).map(|out| described(out).1), Some(0));
+        assert_eq!(pacer.next_deadline(full), None);
+        for time in looked_at {
+            assert_eq!(pacer.poll(at(time), full), None);
+        }
+        assert_eq!(pacer.poll(at(10_000), Bytes::ZERO).map(described), Some((10_000, 1)));
+        assert_eq!(pacer.poll(at(10_000), Bytes::ZERO), None); // no burst
+        assert_eq!(pacer.next_deadline(Bytes::ZERO), Some(at(14_000)));
+    }
+}
+
+#[test]
+fn a_window_that_opens_in_time_moves_nothing() {
+    let mut wanted = target(Pacing::FrameMultiplier(1.0));
+    wanted.window = Some(Bytes::new(1_500));
     let mut pacer = pacer(&wanted);
     enqueue(&mut pacer, 0, 0, 5);
-    let full = Bytes::new(1_000);
-    assert_eq!(pacer.poll(at(0), Bytes::ZERO).map(|out| described(out).1), Some(0));
-    assert_eq!(pacer.next_deadline(full), None);
-    assert_eq!(pacer.poll(at(4_000), full), None);
-    assert_eq!(pacer.poll(at(9_000), full), None);
-    assert_eq!(pacer.poll(at(10_000), Bytes::ZERO).map(described), Some((10_000, 1)));
-    assert_eq!(pacer.poll(at(10_000), Bytes::ZERO), None); // no burst
-    assert_eq!(pacer.next_deadline(Bytes::ZERO), Some(at(14_000)));
+    assert!(pacer.poll(at(0), Bytes::ZERO).is_some());
+    assert_eq!(pacer.poll(at(1_000), Bytes::new(1_000)), None);
+    assert_eq!(pacer.poll(at(2_000), Bytes::ZERO), None);
+    assert_eq!(pacer.poll(at(4_500), Bytes::ZERO).map(described), Some((4_000, 1)));
 }
 
 #[test]
