@@ -227,7 +227,11 @@ pub trait RateController: Send {
         false
     }
 
-    /// A frame was encoded with the bitrate that [`Self::target`] gave.
+    /// A frame is captured: it is encoded with what [`Self::target`] gives now, whatever that gives until
+    /// [`Self::on_frame`] comes.
+    fn on_capture(&mut self, _now: Instant) {}
+
+    /// A frame was encoded with the bitrate that [`Self::target`] gave when it was captured.
     fn on_frame(&mut self, now: Instant, frame: &FrameSent);
 
     /// A packet left the pacer.

@@ -91,6 +91,25 @@ fn lowered(before: Rate, after: Rate) -> f64 {
 }
 
 #[test]
+fn a_frame_that_is_being_encoded_serves_no_fallback_that_is_called_for_meanwhile() {
+    let mut stream = Stream::begun();
+    let before = stream.target();
+    let late = stream.send();
+    let capture = |stream: &mut Stream| {
+        let now = at(stream.frames as i64 * INTERVAL);
+        stream.controller.on_capture(now);
+    };
+    capture(&mut stream);
+    stream.tell_ahead(late, LEAST + 20_000);
+    stream.send();
+    let share = lowered(before, stream.target());
+    assert!((0.149..0.151).contains(&share), "it was captured with the old target: {share}");
+    capture(&mut stream);
+    stream.send();
+    assert!(lowered(before, stream.target()) < 0.001, "this one was captured with the lowered");
+}
+
+#[test]
 fn a_late_frame_lowers_the_next_as_soon_as_it_is_told_of() {
     for (late, expected) in [(20_000, 0.15), (10_000, 0.0)] {
         let mut stream = Stream::begun();

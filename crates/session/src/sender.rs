@@ -309,6 +309,7 @@ impl Sender {
 
     fn ask_for_frame(&mut self, now: Instant, captured: Instant) {
         let target = self.controller.target();
+        self.controller.on_capture(now);
         self.pacer.set_target(now, &target);
         let payload = self.payload_within(&target);
         let request = EncodeRequest {

@@ -99,6 +99,15 @@ const BURST_PACE: f64 = 1_000.0;
 /// A receiver that holds reports for longer is broken or lies.
 const MOST_REPORT_DELAY: Duration = Duration::from_secs(1);
 
+/// What the frame that is being encoded was asked for with.
+#[derive(Debug, Clone, Copy)]
+struct Captured {
+    /// The newest bitrate, not lowered.
+    has_bitrate: bool,
+    /// What all requests for a fallback called for.
+    is_lowered: bool,
+}
+
 /// When the next step of the bitrate may be taken (section 4.2: not before feedback of the last one).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Gate {
@@ -117,6 +126,7 @@ pub struct Pudica {
     bitrate: Rate,
     pace_multiplier: f64,
     gate: Gate,
+    captured: Option<Captured>,
     frames: Frames,
     estimate: Estimate,
     /// Least one-way delay, with the clocks' offset.
@@ -160,6 +170,7 @@ impl Pudica {
                 Pace::Adaptive | Pace::Native => options.gamma_p.max(1.0),
             },
             gate: Gate::Open,
+            captured: None,
             frames: Frames::new(),
             estimate: Estimate::new(options.bur, &limits),
             least_delay: BaseDelay::new(LEAST_DELAY_WINDOW),
@@ -271,7 +282,7 @@ impl Pudica {
             Reaction::Fallback => {
                 let had = self.told_ahead.is_some_and(|told| frame.frame <= told);
                 if self.options.fallback && !had {
-                    self.fallback.request();
+                    self.request_fallback();
                 }
             }
             Reaction::Drain(bitrate) | Reaction::Recover(bitrate) => self.set_bitrate(bitrate),
@@ -332,7 +343,19 @@ impl Pudica {
         if self.options.hold.is_none() {
             self.bitrate = self.limits.clamp(bitrate);
             self.gate = Gate::UntilEncoded;
+            self.captured.iter_mut().for_each(|captured| captured.has_bitrate = false);
         }
+    }
+
+    /// The next frame is to be lowered: the one that is being encoded was asked for before.
+    fn request_fallback(&mut self) {
+        self.fallback.request();
+        self.captured.iter_mut().for_each(|captured| captured.is_lowered = false);
+    }
+
+    fn captured_now(&self) -> Captured {
+        let is_lowered = self.fallback.pending();
+        Captured { has_bitrate: !is_lowered, is_lowered }
     }
 
     fn note_times(&mut self, now: Instant, batch: &FeedbackBatch<'_>) {
@@ -392,11 +415,18 @@ impl RateController for Pudica {
         self.options.bur == Bur::Pudica
     }
 
+    fn on_capture(&mut self, _now: Instant) {
+        self.captured = Some(self.captured_now());
+    }
+
     fn on_frame(&mut self, _now: Instant, frame: &FrameSent) {
-        if self.gate == Gate::UntilEncoded && !self.fallback.pending() {
+        let captured = self.captured.take().unwrap_or_else(|| self.captured_now());
+        if self.gate == Gate::UntilEncoded && captured.has_bitrate {
             self.gate = Gate::UntilFeedback(frame.frame);
         }
-        self.fallback.served();
+        if captured.is_lowered {
+            self.fallback.served();
+        }
         self.estimate.on_frame(frame);
         self.frames.on_frame(frame, self.options.probes, self.probe_gap());
     }
@@ -422,7 +452,7 @@ impl RateController for Pudica {
         let above_one = self.own_ratio_of(&frame).is_some_and(|ratio| ratio > 1.0);
         if judges && above_one && self.options.fallback && !self.draining.active() {
             self.told_ahead = self.told_ahead.max(Some(frame.frame));
-            self.fallback.request();
+            self.request_fallback();
         }
     }
 
@@ -431,6 +461,7 @@ impl RateController for Pudica {
             && deadline <= now
         {
             self.fallback.on_late(frame);
+            self.request_fallback();
         }
     }
 
