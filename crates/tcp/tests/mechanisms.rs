@@ -76,14 +76,14 @@ fn acks_are_delayed_after_the_start_for_one_segment_and_at_most_40_ms() {
         receiver.poll_transmit(at(millis)).map(|ack| ack.acknowledgment)
     };
     let quick = (1..30).take_while(|millis| arrive(&mut receiver, *millis).is_some()).count();
-    assert_eq!(quick, 15, "16 quick ACKs, one went to the handshake");
-    assert_eq!(arrive(&mut receiver, 17), Some(17 * MSS));
-    assert_eq!(arrive(&mut receiver, 20), None);
-    assert_eq!(receiver.next_deadline(), Some(at(60)));
-    receiver.on_deadline(at(59));
-    assert_eq!(receiver.poll_transmit(at(59)), None);
-    receiver.on_deadline(at(60));
-    assert_eq!(receiver.poll_transmit(at(60)).map(|ack| ack.acknowledgment), Some(18 * MSS));
+    assert_eq!(quick, 22);
+    assert_eq!(arrive(&mut receiver, 24), Some(24 * MSS));
+    assert_eq!(arrive(&mut receiver, 27), None);
+    assert_eq!(receiver.next_deadline(), Some(at(67)));
+    receiver.on_deadline(at(66));
+    assert_eq!(receiver.poll_transmit(at(66)), None);
+    receiver.on_deadline(at(67));
+    assert_eq!(receiver.poll_transmit(at(67)).map(|ack| ack.acknowledgment), Some(25 * MSS));
     assert_eq!(receiver.next_deadline(), None);
 }
 

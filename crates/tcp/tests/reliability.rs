@@ -228,11 +228,17 @@ fn losses_alone_are_never_taken_back() {
 
 #[test]
 fn reordering_alone_is_taken_back() {
-    let chaos = Chaos { loss: 0.0, duplicate: 0.0, reorder: 0.05, seed: 3 };
-    let stats = transfer(Algorithm::Cubic, 20_000_000, 6_000_000, chaos).stats();
-    assert!(stats.spurious > 0, "{stats:?}");
-    assert_eq!(stats.timeouts, 0);
-    assert_eq!(stats.spurious, stats.recoveries, "all of them");
-    // The threshold adapts: few of the some 700 late segments are sent again.
-    assert!(stats.retransmissions < 200, "{stats:?}");
+    let (mut spurious, mut recoveries) = (0, 0);
+    for seed in 1..=6 {
+        let chaos = Chaos { loss: 0.0, duplicate: 0.0, reorder: 0.05, seed };
+        let stats = transfer(Algorithm::Cubic, 20_000_000, 6_000_000, chaos).stats();
+        assert!(stats.spurious > 0, "{stats:?}");
+        assert_eq!(stats.timeouts, 0);
+        spurious += stats.spurious;
+        recoveries += stats.recoveries;
+        // The threshold adapts: few of the some 700 late segments are sent again.
+        assert!(stats.retransmissions < 200, "{stats:?}");
+    }
+    // An ACK that comes when both copies have arrived proves nothing.
+    assert!(spurious * 4 >= recoveries * 3 && spurious <= recoveries, "{spurious} of {recoveries}");
 }
