@@ -107,6 +107,7 @@ class Target:
         window_bytes: int | None = None,
         probes_per_frame: int = 0,
         key_frame: bool = False,
+        bounds_frame: bool = False,
     ) -> Target: ...
 
 def run(spec_json: str, out_dir: str) -> str: ...

@@ -34,10 +34,13 @@ class RateController:
         limits: bounds that the stream sets: `min_bps`, `max_bps`, `start_bps`, `frame_interval_ns`.
         feedback: when the receiver is to report: "per-frame", or an interval such as "50 ms".
         ecn: the ECN field with which packets leave: "none", "ect0" or "ect1".
+        sends_in_parts: whether a live frame's first packets may leave while the rest of it is being
+            encoded. Then `on_sent` may tell of packets before `on_frame` tells of their frame.
     """
 
     feedback = "per-frame"
     ecn = "none"
+    sends_in_parts = False
 
     def __init__(self, limits: Limits) -> None:
         self.limits = limits

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import polars as pl
 import pytest
 
 import gameway as gw
+from gameway import runner
+from gameway.drivers import SIMULATOR
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -118,6 +120,60 @@ def test_a_class_hears_of_everything_and_its_exception_is_raised(tmp_path: Path)
     with pytest.raises(gw.GamewayError, match="all is as it should be"):
         gw.run(experiment, tmp_path / "out")
     assert gw.Results.open(tmp_path / "out").missing == 1
+
+
+STEADY = """
+import gameway as gw
+
+class Steady(gw.RateController):
+    def __init__(self, limits, bounds="", parts=""):
+        super().__init__(limits)
+        self.sends_in_parts, self.bounds = bool(parts), bool(bounds)
+        self.frames, self.ahead = 0, 0
+
+    def on_frame(self, now_ns, frame):
+        self.frames += 1
+        if self.frames == 200:
+            raise ArithmeticError(f"{self.ahead} packets ahead of their frames")
+
+    def on_sent(self, now_ns, packet):
+        self.ahead += packet.frame >= self.frames
+
+    def target(self):
+        return gw.Target(10e6, pace_multiplier=1.25, bounds_frame=self.bounds)
+"""
+
+
+def _in_slices(folder: Path, more: str, duration: str = "5 s") -> gw.Results:
+    """Run the steady controller in a stream whose frames take 10 ms to encode."""
+
+    def run_one(spec: dict[str, Any], recorded: dict[str, Any], target: Path) -> None:
+        SIMULATOR.run_one(_slow(spec), _slow(recorded), target)
+
+    experiment = written(folder, STEADY, "Steady", more)
+    overrides = ["runs=1", "stream.game.video=scene", f"duration={duration}"]
+    return runner.run(experiment.with_overrides(overrides), folder / "out", run_one=run_one)
+
+
+def _slow(spec: dict[str, Any]) -> dict[str, Any]:
+    return spec | {"stream": [spec["stream"][0] | {"encode_times": [["0 s", "10 ms"]]}]}
+
+
+@pytest.mark.parametrize(("more", "ahead"), [("", False), (', parts = "yes"', True)])
+def test_packets_leave_before_their_frame_is_encoded_if_they_may(
+    tmp_path: Path, more: str, *, ahead: bool
+) -> None:
+    with pytest.raises(gw.GamewayError, match="packets ahead of their frames") as raised:
+        _in_slices(tmp_path, more)
+    assert ("ArithmeticError: 0 packets" in str(raised.value)) != ahead
+
+
+@pytest.mark.parametrize(("more", "above"), [("", (20, 100)), (', bounds = "yes"', (0, 0))])
+def test_a_target_may_bound_each_frame(tmp_path: Path, more: str, above: tuple[int, int]) -> None:
+    frames = _in_slices(tmp_path, more, "3 s").frames().collect()
+    granted = frames["target_bps"] / 8 / 60
+    excess = (frames["wire_bytes"] > granted).sum()
+    assert above[0] <= excess <= above[1]
 
 
 @pytest.mark.parametrize(

@@ -74,7 +74,7 @@ impl Wanted {
     /// Bitrate on the wire, and one way of pacing or none for bursts.
     #[new]
     #[pyo3(signature = (bitrate_bps, *, pace_multiplier=None, pacing_bps=None, window_bytes=None,
-                        probes_per_frame=0, key_frame=false))]
+                        probes_per_frame=0, key_frame=false, bounds_frame=false))]
     fn new(
         bitrate_bps: f64,
         pace_multiplier: Option<f64>,
@@ -82,6 +82,7 @@ impl Wanted {
         window_bytes: Option<u64>,
         probes_per_frame: u32,
         key_frame: bool,
+        bounds_frame: bool,
     ) -> PyResult<Self> {
         let pacing = match (pace_multiplier, pacing_bps) {
             (None, None) => Pacing::Burst,
@@ -101,6 +102,7 @@ impl Wanted {
                 window: window_bytes.map(Bytes::new),
                 probes_per_frame,
                 key_frame,
+                bounds_frame,
                 ..Target::new(Rate::from_bps_f64(bitrate_bps), pacing)
             },
         })
@@ -142,6 +144,7 @@ pub struct Controller {
     limits: RateLimits,
     style: FeedbackStyle,
     ecn: Ecn,
+    in_parts: bool,
     /// Whether it wants to hear of each packet that leaves.
     hears_of_packets: bool,
     target: Target,
@@ -220,6 +223,7 @@ impl Controller {
         let mut controller = Self {
             style: style_of(&object.getattr("feedback")?.extract::<String>()?)?,
             ecn: ecn_of(&object.getattr("ecn")?.extract::<String>()?)?,
+            in_parts: object.getattr("sends_in_parts")?.extract()?,
             object: object.unbind(),
             limits,
             hears_of_packets,
@@ -316,6 +320,10 @@ impl RateController for Controller {
 
     fn ecn(&self) -> Ecn {
         self.ecn
+    }
+
+    fn sends_in_parts(&self) -> bool {
+        self.in_parts
     }
 
     fn on_frame(&mut self, now: Instant, frame: &FrameSent) {
