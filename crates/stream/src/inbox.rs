@@ -281,6 +281,31 @@ mod tests {
     }
 
     #[test]
+    fn what_left_before_the_frame_was_whole_is_given_and_mended() {
+        let all = train(5, 2);
+        let mut inbox = Inbox::default();
+        let mut put = |index: u16, known: bool| {
+            let (media, train) = if known { (5, 7) } else { (0, 0) };
+            inbox.put(&packet(2, index, media, train), all[usize::from(index)].clone());
+            inbox.give(FrameId(2), |_| true)
+        };
+        assert_eq!(put(0, false), all[..1]);
+        assert!(put(2, false).is_empty(), "the second is missing");
+        assert!(put(6, true).is_empty() && put(5, true).is_empty(), "repair is not given");
+        assert!(put(3, true).is_empty());
+        let frame = inbox.take(FrameId(2));
+        assert_eq!((frame.payloads.as_deref(), frame.recovered), (Some(&all[1..5]), 2));
+        // Nobody says how many there are, or what is said contradicts what was there before.
+        inbox.put(&packet(3, 4, 0, 0), vec![1]);
+        inbox.put(&packet(3, 1, 2, 2), vec![2]);
+        inbox.put(&packet(3, 4095, 0, 0), vec![3]);
+        inbox.put(&packet(3, 4096, 0, 0), vec![4]);
+        assert_eq!((inbox.slots[0].payloads.len(), inbox.slots[0].received), (4096, 2));
+        assert_eq!(inbox.take(FrameId(3)).payloads, None);
+        assert_eq!(inbox.bytes, 0);
+    }
+
+    #[test]
     fn copies_and_contradictions_are_not_kept() {
         let mut inbox = Inbox::default();
         inbox.put(&packet(3, 0, 2, 2), vec![1]);

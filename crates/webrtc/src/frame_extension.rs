@@ -10,6 +10,9 @@
 //! |         train packets         |kind|k|l|seq 16-19|
 //! ```
 //!
+//! Both counts are zero in packets that leave before their frame is encoded to the end; those of its last slice, at
+//! least the frame's last, have them.
+//!
 //! Eleven bytes, so that header and element are three words exactly. `kind` has 2 bits (media, repair,
 //! probe, padding), `k` is a key frame, `l` the last of a frame's probes. The transport-wide number's low 16
 //! bits are RTP's own sequence number; four more travel here, so that a gap of half a million packets is
