@@ -44,7 +44,9 @@ pub struct PacketPlace {
 }
 
 impl PacketPlace {
-    fn is_consistent(&self) -> bool {
+    /// Whether there can be such a packet, whatever its frame's others say.
+    #[must_use]
+    pub fn is_consistent(&self) -> bool {
         if self.media_packets == 0 {
             return self.index < MAX_MEDIA_PACKETS;
         }

@@ -57,7 +57,8 @@ impl MediaPacket {
     }
 
     /// Where it belongs, for reassembly.
-    pub(crate) fn place(&self) -> PacketPlace {
+    #[must_use]
+    pub fn place(&self) -> PacketPlace {
         PacketPlace {
             frame: self.frame,
             index: self.index,

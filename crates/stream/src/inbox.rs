@@ -86,15 +86,7 @@ impl Inbox {
 
     /// Where the packet's frame is, if it can have one.
     fn place(&mut self, packet: &MediaPacket) -> Option<usize> {
-        let plausible = packet.is_train()
-            && match packet.media_packets {
-                0 => packet.index < gameway_media::MAX_MEDIA_PACKETS,
-                media => {
-                    packet.index < packet.train_packets
-                        && media <= packet.train_packets
-                        && packet.train_packets <= gameway_media::MAX_TRAIN_PACKETS
-                }
-            };
+        let plausible = packet.is_train() && packet.place().is_consistent();
         let frame = packet.frame.0;
         if !plausible || frame < self.base || frame == u64::MAX {
             return None;
