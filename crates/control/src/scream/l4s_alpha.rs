@@ -30,7 +30,11 @@
 //! | update interval | 10 ms, or the smoothed RTT if shorter | the same |
 //! | start | 0 | draft (C++: 0.1) |
 //!
-//! No deviations from the draft: packets are counted, not bytes, as it asks.
+//! | Deviation | Why |
+//! |---|---|
+//! | An update is due an interval after the last was due, not after it was made | reports come every 5 ms: with any jitter half of the second ones after an update are a microsecond early, and the update would wait for a third. On 50 Mb/s beside CUBIC in a DualPI2 that alone gave 16 in place of 14 Mb/s |
+//!
+//! Packets are counted, not bytes, as the draft asks.
 
 use gameway_units::{Duration, Instant};
 
@@ -56,7 +60,7 @@ pub(super) struct L4sAlpha {
     alpha: f64,
     delivered: u64,
     marked: u64,
-    last_update: Option<Instant>,
+    last_due: Option<Instant>,
 }
 
 impl L4sAlpha {
@@ -79,8 +83,8 @@ impl L4sAlpha {
         self.delivered += delivered;
         self.marked += marked;
         let interval = UPDATE_INTERVAL.min(smoothed_rtt);
-        let waited = self.last_update.is_none_or(|last| now.saturating_since(last) >= interval);
-        if !waited || self.delivered == 0 {
+        let due = self.last_due.map_or(now, |last| last.saturating_add(interval));
+        if now < due || self.delivered == 0 {
             return;
         }
         let share = self.marked as f64 / self.delivered as f64;
@@ -92,7 +96,8 @@ impl L4sAlpha {
             AlphaFilter::FastAttack => self.alpha * (1.0 - GAIN_DOWN),
         };
         (self.delivered, self.marked) = (0, 0);
-        self.last_update = Some(now);
+        // Behind by more than an interval, it begins anew.
+        self.last_due = Some(if now < due.saturating_add(interval) { due } else { now });
     }
 }
 
@@ -121,6 +126,19 @@ mod tests {
         // A lower share decays it all the same, however much lower it is.
         alpha.on_report(at(20), RTT, 100, 1);
         close(alpha.get(), high * 127.0 / 128.0);
+    }
+
+    /// Where a report is a little early, the next one is the first that an interval since the last update lets through.
+    #[test]
+    fn jitter_of_reports_does_not_make_updates_rarer() {
+        let mut alpha = L4sAlpha::default();
+        alpha.on_report(at(0), RTT, 1, 1);
+        for report in 1..=200 {
+            let early = Duration::from_micros([0, 100, 50][report as usize % 3]);
+            alpha.on_report(at(5 * report) - early, RTT, 1, 0);
+        }
+        let updates = libm::log(alpha.get() * 8.0) / libm::log(127.0 / 128.0);
+        assert!((98.5..=100.5).contains(&updates), "{updates} in a second");
     }
 
     #[test]
