@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from gameway import _core, folder, machine
+from gameway.caller import owns
 from gameway.drivers import driver
 from gameway.errors import GamewayError, InputError
 from gameway.matrix import Run, canonical, expand, file_digests
@@ -74,7 +75,7 @@ def run(  # noqa: PLR0913 (all but two are named)
     """
     path, own = Path(out), driver(on, live)
     runs = check(experiment, on=on, live=live)
-    with folder.locked(path):
+    with owns(path), folder.locked(path):
         manifest = _manifest(experiment, runs, own)
         before = folder.check_same(path, manifest)
         folder.remove_partial(path)

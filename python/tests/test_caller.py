@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+import gameway as gw
 from gameway import caller, cli
 from gameway.caller import Caller, owns
 
@@ -95,13 +96,15 @@ def test_without_sudo_all_stays_roots(tmp_path: Path, monkeypatch: pytest.Monkey
 
 @needs_root
 @pytest.mark.usefixtures("by_sudo")
-def test_results_of_a_command_are_the_callers(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+@pytest.mark.parametrize("way", ["command", "python"])
+def test_results_are_the_callers(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, way: str) -> None:
     text = 'duration = "1 s"\n[path]\ncapacity = "5 Mb/s"\nbase_rtt = "20 ms"\n[[stream]]\n'
     (tmp_path / "mine.toml").write_text(text + 'controller = "fixed"\n', encoding="utf-8")
     monkeypatch.chdir(tmp_path)
-    cli.app(["run", "mine.toml", "--no-report"], standalone_mode=False)
+    if way == "command":
+        cli.app(["run", "mine.toml", "--no-report"], standalone_mode=False)
+    else:
+        gw.run(gw.load("mine.toml"), "results/mine")
     made = [tmp_path / "results", *(tmp_path / "results").rglob("*")]
     assert len(made) > 10
     assert {owner(place) for place in made} == {(USER, GROUP)}

@@ -12,7 +12,8 @@ use std::time::Duration;
 const FLAGS: &str = "--headless --no-sandbox --disable-gpu --disable-quic --no-first-run \
     --disable-background-networking --disable-component-update --disable-sync \
     --allow-loopback-in-peer-connection --autoplay-policy=no-user-gesture-required";
-const SECONDS: u64 = 6;
+/// How long the page is watched from its first picture on.
+const SECONDS: u64 = 4;
 
 fn is_there(program: &str) -> bool {
     Command::new(program).arg("--version").output().is_ok()
@@ -156,15 +157,14 @@ fn play(name: &str, extra: &str) -> Option<(Value, Value, String)> {
     let (host, url, mut output) = host(&video(&folder.0));
     let mut browser = Browser::start(&folder.0, extra);
     let session = browser.open(&url);
-    std::thread::sleep(Duration::from_secs(2));
     let statistics = "connection.getStats().then(all => [...all.values()].find(\
                       it => it.type === 'inbound-rtp' && it.kind === 'video'))";
-    let before = browser.evaluate(&session, statistics);
-    std::thread::sleep(Duration::from_secs(SECONDS - 2));
+    let before = first_pictures(&mut browser, &session, statistics);
+    std::thread::sleep(Duration::from_secs(SECONDS));
     let page = browser.evaluate(&session, "window.gameway");
     let mut video = browser.evaluate(&session, statistics);
     browser.close();
-    let grown = |name: &str| video[name].as_f64().unwrap() - before[name].as_f64().unwrap_or(0.0);
+    let grown = |name: &str| video[name].as_f64().unwrap() - before[name].as_f64().unwrap();
     // Milliseconds.
     let rate = 1_000.0 * grown("framesDecoded") / grown("timestamp");
     video["rate"] = json!(rate);
@@ -176,6 +176,20 @@ fn play(name: &str, extra: &str) -> Option<(Value, Value, String)> {
     Some((page, video, last))
 }
 
+/// The statistics once the page plays: on a busy machine a browser takes its time to start.
+fn first_pictures(browser: &mut Browser, session: &str, statistics: &str) -> Value {
+    for _ in 0..200 {
+        // There is no connection yet while the page is being loaded.
+        let expression = format!("typeof connection === 'undefined' ? null : {statistics}");
+        let video = browser.evaluate(session, &expression);
+        if video["framesDecoded"].as_f64().is_some_and(|decoded| decoded >= 1.0) {
+            return video;
+        }
+        std::thread::sleep(Duration::from_millis(100));
+    }
+    panic!("no picture in twenty seconds");
+}
+
 #[test]
 fn chromium_plays_sixty_frames_a_second_and_reports() {
     let Some((page, video, host)) = play("browser", "") else { return };
@@ -184,9 +198,8 @@ fn chromium_plays_sixty_frames_a_second_and_reports() {
     assert_eq!(video["packetsLost"], json!(0), "{video}");
     let decoded = video["framesDecoded"].as_f64().unwrap();
     let rate = video["rate"].as_f64().unwrap();
-    // The page is loaded and connected within two seconds, also on a busy machine.
-    let (least, most) = (60.0 * (SECONDS as f64 - 2.0), 60.0 * SECONDS as f64 + 5.0);
-    assert!((least..=most).contains(&decoded), "{decoded} frames decoded");
+    let least = 57.0 * SECONDS as f64;
+    assert!(decoded >= least, "{decoded} frames decoded");
     assert!((57.0..=63.0).contains(&rate), "{rate} frames/s");
     assert!(number(&host, "received_frames") as f64 > 0.8 * least, "{host}");
     assert!(number(&host, "presented_frames") as f64 > 0.6 * least, "{host}");
