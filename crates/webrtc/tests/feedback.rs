@@ -63,6 +63,8 @@ proptest! {
             prop_assert!(compound.len() <= 1_150);
             back.extend(reader.read(compound, &terms(fine), newest));
         }
+        // In one piece, however many datagrams it took.
+        prop_assert!(!fine || back.len() == 1, "{} reports", back.len());
         // It counts for what was told of with it: an older part of the report would make it one of before.
         let asks: Vec<bool> = back.iter().map(|part| part.key_frame_request).collect();
         let newest_asks = (1..=back.len()).map(|part| key_frame_request && part == back.len());
@@ -120,7 +122,7 @@ proptest! {
         let mut bytes = bytes;
         if bytes.len() >= 12 {
             // Most inputs should get beyond the first check.
-            let head: &[u8] = match kind { 0 => &[0x8B, 205], 1 => &[0x8F, 205], _ => &[0x80, 204] };
+            let head: &[u8] = match kind { 0 => &[0x8B, 205], 1 => &[0x8F, 205], _ => &[0x81, 204] };
             bytes[..2].copy_from_slice(head);
             if kind == 2 { bytes[8..12].copy_from_slice(b"GWAT"); }
         }
@@ -187,6 +189,44 @@ fn chunks_of_all_three_kinds_are_read() {
     let last = read.packets.last().unwrap().unwrap();
     assert_eq!(last.arrival.as_nanos(), 128_000_000 + (4 + 8 + 12 - 4) * 250_000);
     assert_eq!(read.generated.as_nanos(), 128_000_000 + 24 * 250_000);
+}
+
+/// A report on the `packets` from `base` on, made at this second.
+fn report_of(base: u64, packets: usize, second: i64) -> FeedbackPacket {
+    let generated = ReceiverInstant::from_nanos(second * 1_000_000_000);
+    let packet = ReceivedPacket { arrival: generated, ecn: Ecn::NotEct };
+    let packets = vec![Some(packet); packets];
+    FeedbackPacket { base: SequenceNumber(base), packets, generated, key_frame_request: false }
+}
+
+/// What a reader makes of these datagrams: where each report begins, and on how many packets it is.
+fn read_all(datagrams: &[&Vec<u8>]) -> Vec<(u64, usize)> {
+    let mut reader = ReportReader::default();
+    let mut read = Vec::new();
+    for datagram in datagrams {
+        read.extend(reader.read(datagram, &terms(true), SequenceNumber(3_000)));
+    }
+    read.iter().map(|report| (report.base.0, report.packets.len())).collect()
+}
+
+#[test]
+fn a_report_of_which_a_part_is_missing_comes_with_the_next() {
+    let whole = |report| write_report(&report, 5, &terms(true)).unwrap();
+    let (first, second) = (whole(report_of(0, 700, 1)), whole(report_of(700, 10, 2)));
+    let [a, b, c] = &first[..] else { panic!("{} datagrams", first.len()) };
+    let [next] = &second[..] else { panic!("{} datagrams", second.len()) };
+    let parts: Vec<usize> = [a, b, c].iter().map(|part| read_all(&[part, next])[0].1).collect();
+    assert_eq!(parts.iter().sum::<usize>(), 700);
+    assert_eq!(read_all(&[a, b, c, next]), [(0, 700), (700, 10)]);
+    assert_eq!(read_all(&[a, b]), [], "more is to come");
+    assert_eq!(read_all(&[a, b, next]), [(0, parts[0] + parts[1]), (700, 10)]);
+    let rest = ((700 - parts[2]) as u64, parts[2]);
+    assert_eq!(read_all(&[a, c, next]), [(0, parts[0]), rest, (700, 10)]);
+    // What comes out of order is no continuation.
+    assert_eq!(read_all(&[b, a, c]), [(parts[0] as u64, parts[1]), (0, parts[0]), rest]);
+    // Nor is a report of another time that begins where the one before broke off.
+    let later = whole(report_of(parts[0] as u64, 10, 2));
+    assert_eq!(read_all(&[a, &later[0]]), [(0, parts[0]), (parts[0] as u64, 10)]);
 }
 
 #[test]

@@ -3,7 +3,7 @@
 //! simulator's. An application-defined RTCP packet (RFC 3550 section 6.7) named `GWAT`:
 //!
 //! ```text
-//! |V=2|P| subtype=0 |   PT = 204    |          length             |
+//! |V=2|P| subtype   |   PT = 204    |          length             |
 //! |                 SSRC of the stream                            |
 //! |                 "GWAT"                                        |
 //! |                 report time in µs (64 bits)                   |
@@ -13,6 +13,9 @@
 //!
 //! For each packet that the RFC 8888 packet says has arrived, in its order: the difference of its arrival to the one
 //! before (of the first, to the report), zigzag (0, -1, 1, -2, ...), so that most take one or two bytes.
+//!
+//! Subtype 1 says that the report goes on in the next datagram, 0 that it ends with this one: a controller that takes
+//! one report in a while must not take the older half of it.
 
 use crate::error::WebrtcError;
 use crate::rtcp::APPLICATION;
@@ -21,6 +24,9 @@ use gameway_units::ReceiverInstant;
 
 const NAME: &[u8; 4] = b"GWAT";
 const HEAD: usize = 24;
+/// The report's last part, or all of it.
+pub(super) const LAST: u8 = 0;
+pub(super) const MORE: u8 = 1;
 /// RFC 8888's limit.
 const MAX_ARRIVALS: usize = 16_384;
 
@@ -35,6 +41,8 @@ pub struct ArrivalTimes {
     pub generated: ReceiverInstant,
     /// When each packet that arrived did, to the microsecond.
     pub arrivals: Vec<ReceiverInstant>,
+    /// Whether another part of the report is to come.
+    pub more: bool,
 }
 
 fn malformed(problem: &'static str) -> WebrtcError {
@@ -46,11 +54,12 @@ fn micros(time: ReceiverInstant) -> i64 {
 }
 
 impl ArrivalTimes {
-    /// Of a session's report.
+    /// Of a session's report, or of a part of it of which `more` is to come.
     #[must_use]
-    pub fn of(feedback: &FeedbackPacket, ssrc: u32) -> Self {
+    pub fn of(feedback: &FeedbackPacket, ssrc: u32, more: bool) -> Self {
         Self {
             ssrc,
+            more,
             begin: feedback.base.0 as u16,
             generated: feedback.generated,
             arrivals: feedback.packets.iter().flatten().map(|it| it.arrival).collect(),
@@ -60,7 +69,8 @@ impl ArrivalTimes {
     /// Appends the packet to `bytes`.
     pub fn write(&self, bytes: &mut Vec<u8>) {
         let start = bytes.len();
-        bytes.extend([0x80, APPLICATION, 0, 0]);
+        let subtype = if self.more { MORE } else { LAST };
+        bytes.extend([0x80 | subtype, APPLICATION, 0, 0]);
         bytes.extend(self.ssrc.to_be_bytes());
         bytes.extend(NAME);
         bytes.extend(micros(self.generated).to_be_bytes());
@@ -105,6 +115,7 @@ impl ArrivalTimes {
             begin: u16::from_be_bytes([head[20], head[21]]),
             generated: time(generated)?,
             arrivals,
+            more: head[0] & 31 == MORE,
         })
     }
 

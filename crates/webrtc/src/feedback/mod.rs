@@ -10,7 +10,7 @@ pub mod twcc;
 use crate::error::WebrtcError;
 use crate::rtcp::{self, RtcpPacket};
 use crate::sdp::Negotiated;
-use arrival_times::ArrivalTimes;
+use arrival_times::{ArrivalTimes, LAST, MORE};
 use gameway_control::SequenceNumber;
 use gameway_session::FeedbackPacket;
 use rfc8888::{CongestionFeedback, FeedbackReader};
@@ -22,7 +22,8 @@ const DATAGRAM: usize = 1_150;
 const ATTEMPT: usize = 480;
 
 /// The receiver's report as RTCP, for [`crate::Peer::send_rtcp`]: one compound packet as a rule, more after a
-/// long gap or where reports are rare. A key frame request is with the newest packets: it counts for what they tell of.
+/// long gap or where reports are rare; each says then whether it is the last, if arrival times were agreed on. A key
+/// frame request is with the newest packets: it counts for what they tell of.
 ///
 /// # Errors
 /// Never for a report that the session made; a report on more than 16384 packets is refused.
@@ -49,7 +50,8 @@ pub fn write_report(
                 let packet = rfc8888::from_session(&part, sender_ssrc, terms.video_ssrc);
                 packet.write(&mut compound)?;
                 if terms.arrival_times {
-                    ArrivalTimes::of(&part, terms.video_ssrc).write(&mut compound);
+                    let more = from + count < all;
+                    ArrivalTimes::of(&part, terms.video_ssrc, more).write(&mut compound);
                 }
             }
             if compound.len() <= DATAGRAM || count <= 1 {
@@ -80,13 +82,16 @@ fn part(feedback: &FeedbackPacket, from: usize, count: usize) -> FeedbackPacket 
 pub struct ReportReader {
     rfc8888: FeedbackReader,
     transport: TransportFeedbackReader,
+    /// What came of a report of which more is to come.
+    begun: Option<FeedbackPacket>,
     /// Packets of feedback that could not be read.
     malformed: u64,
 }
 
 impl ReportReader {
     /// The reports in a compound packet; `newest_sent` is the transport-wide number of the newest packet sent. A key
-    /// frame request without a report comes as a report on no packets.
+    /// frame request without a report comes as a report on no packets. A report that says that it goes on in the next
+    /// datagram comes when all of it is there, or what there is of it with the report after.
     pub fn read(
         &mut self,
         compound: &[u8],
@@ -94,12 +99,17 @@ impl ReportReader {
         newest_sent: SequenceNumber,
     ) -> Vec<FeedbackPacket> {
         let mut reports: Vec<FeedbackPacket> = Vec::new();
-        let mut key_frame = false;
+        let (mut key_frame, mut more) = (false, false);
         for packet in rtcp::packets(compound) {
             key_frame |= rtcp::asks_for_key_frame(&packet, terms.video_ssrc);
-            if let Err(_malformed) = self.take(&packet, terms, newest_sent, &mut reports) {
-                self.malformed += 1;
+            match self.take(&packet, terms, newest_sent, &mut reports) {
+                Ok(goes_on) => more |= goes_on,
+                Err(_malformed) => self.malformed += 1,
             }
+        }
+        self.join(&mut reports);
+        if more {
+            self.begun = reports.pop();
         }
         if key_frame && reports.is_empty() {
             reports.push(FeedbackPacket::default());
@@ -116,13 +126,31 @@ impl ReportReader {
         self.malformed
     }
 
+    /// Puts what has begun before the reports that came, as one with the first if that goes on with it.
+    fn join(&mut self, reports: &mut Vec<FeedbackPacket>) {
+        let Some(first) = reports.first_mut() else { return };
+        let Some(mut begun) = self.begun.take() else { return };
+        let goes_on = begun.base.0.saturating_add(begun.packets.len() as u64) == first.base.0
+            && begun.generated == first.generated
+            && begun.packets.len() + first.packets.len() <= FeedbackPacket::MAX_PACKETS;
+        if goes_on {
+            first.base = begun.base;
+            begun.packets.append(&mut first.packets);
+            first.packets = begun.packets;
+        } else {
+            reports.insert(0, begun);
+        }
+    }
+
+    /// Adds a packet's report to `reports`; whether it goes on in the next datagram.
     fn take(
         &mut self,
         packet: &RtcpPacket<'_>,
         terms: &Negotiated,
         newest_sent: SequenceNumber,
         reports: &mut Vec<FeedbackPacket>,
-    ) -> Result<(), WebrtcError> {
+    ) -> Result<bool, WebrtcError> {
+        let mut more = false;
         match (packet.packet_type, packet.format) {
             (rtcp::TRANSPORT_FEEDBACK, rfc8888::FORMAT) if terms.congestion_control => {
                 let parsed = CongestionFeedback::parse(packet.bytes)?;
@@ -132,15 +160,16 @@ impl ReportReader {
                 let parsed = TransportFeedback::parse(packet.bytes)?;
                 reports.push(self.transport.to_session(&parsed, newest_sent));
             }
-            (rtcp::APPLICATION, 0) if terms.arrival_times => {
+            (rtcp::APPLICATION, LAST | MORE) if terms.arrival_times => {
                 let times = ArrivalTimes::parse(packet.bytes)?;
                 if let Some(report) = reports.last_mut().filter(|_| times.ssrc == terms.video_ssrc)
                 {
                     times.refine(report);
+                    more = times.more;
                 }
             }
             _ => {}
         }
-        Ok(())
+        Ok(more)
     }
 }
