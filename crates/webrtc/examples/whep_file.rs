@@ -1,7 +1,8 @@
-//! Streams an H.264 file to a browser or to our client: `whep_file FILE.h264 [LISTEN] [TOKEN]`.
+//! Streams an H.264 file to a browser or to our client: `whep_file FILE.h264 [LISTEN] [TOKEN] [LOSE]`.
 //!
 //! A small model of a host: one thread that sleeps on the media socket, signalling on another. Each frame's packets
 //! are spread evenly over half a frame interval; there is no congestion control. The file starts again at its end.
+//! Packet number LOSE is never sent, to see what the receiver does about it.
 //! Make one with
 //! `ffmpeg -f lavfi -i testsrc2=s=1280x720:r=60 -t 20 -c:v libx264 -preset ultrafast -tune zerolatency
 //! -profile:v baseline -bf 0 -g 600 video.h264`
@@ -58,16 +59,19 @@ struct Host {
     sequence: u16,
     waiting: VecDeque<Waiting>,
     sent: u64,
+    lose: Option<u64>,
     reader: ReportReader,
     statistics: Statistics,
 }
 
 fn main() -> Result<(), Box<dyn Error>> {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
-    let file = arguments.first().ok_or("which file? whep_file FILE.h264 [LISTEN] [TOKEN]")?;
+    let file =
+        arguments.first().ok_or("which file? whep_file FILE.h264 [LISTEN] [TOKEN] [LOSE]")?;
     let listen = arguments.get(1).map_or("127.0.0.1:8443", String::as_str);
     let listen: SocketAddr = listen.parse()?;
     let token = arguments.get(2).map_or("test", String::as_str).to_owned();
+    let lose = arguments.get(3).map(|number| number.parse()).transpose()?;
     let units = access_units(&std::fs::read(file)?);
     if units.is_empty() {
         return Err(format!("{file}: no H.264 pictures in it (Annex B byte stream)").into());
@@ -96,6 +100,7 @@ fn main() -> Result<(), Box<dyn Error>> {
         sequence: 0,
         waiting: VecDeque::new(),
         sent: 0,
+        lose,
         reader: ReportReader::default(),
         statistics: Statistics::default(),
     };
@@ -235,7 +240,9 @@ impl Host {
                 frame: None,
             };
             let rtp = RtpPacket { header, extensions, payload: &packet.payload, padding: 0 };
-            peer.send_rtp(&rtp, Ecn::Ect1)?;
+            if self.lose != Some(self.sent) {
+                peer.send_rtp(&rtp, Ecn::Ect1)?;
+            }
             self.sequence = self.sequence.wrapping_add(1);
             self.sent += 1;
         }

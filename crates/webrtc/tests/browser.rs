@@ -6,6 +6,7 @@ use serde_json::{Value, json};
 use std::io::{BufRead, BufReader, Read, Write};
 use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
+use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
 /// Draws nothing on a screen, asks nobody outside.
@@ -14,6 +15,7 @@ const FLAGS: &str = "--headless --no-sandbox --disable-gpu --disable-quic --no-f
     --allow-loopback-in-peer-connection --autoplay-policy=no-user-gesture-required";
 /// How long the page is watched from its first picture on.
 const SECONDS: u64 = 4;
+static ALONE: Mutex<()> = Mutex::new(());
 
 fn is_there(program: &str) -> bool {
     Command::new(program).arg("--version").output().is_ok()
@@ -124,13 +126,14 @@ fn video(folder: &Path) -> PathBuf {
 }
 
 /// The example that streams a file, and the page's address.
-fn host(video: &Path) -> (Running, String, BufReader<ChildStdout>) {
+fn host(video: &Path, lose: Option<u64>) -> (Running, String, BufReader<ChildStdout>) {
     let tests = std::env::current_exe().unwrap();
     let example = tests.parent().unwrap().parent().unwrap().join("examples/whep_file");
     assert!(example.exists(), "build the example first: cargo build -p gameway-webrtc --examples");
     let mut process = Command::new(example)
         .arg(video)
         .args(["127.0.0.1:0", "secret"])
+        .args(lose.map(|number| number.to_string()))
         .stdout(Stdio::piped())
         .spawn()
         .unwrap();
@@ -148,13 +151,15 @@ fn number(line: &str, name: &str) -> u64 {
 }
 
 /// The page's statistics, the browser's of the video, and what the host says at its end.
-fn play(name: &str, extra: &str) -> Option<(Value, Value, String)> {
+fn play(name: &str, extra: &str, lose: Option<u64>) -> Option<(Value, Value, String)> {
     if !is_there("chromium") || !is_there("ffmpeg") {
         eprintln!("skipped: chromium or ffmpeg is not installed");
         return None;
     }
+    // Two cores hold one browser at 60 frames/s.
+    let _alone = ALONE.lock().unwrap_or_else(PoisonError::into_inner);
     let folder = Folder::new(name);
-    let (host, url, mut output) = host(&video(&folder.0));
+    let (host, url, mut output) = host(&video(&folder.0), lose);
     let mut browser = Browser::start(&folder.0, extra);
     let session = browser.open(&url);
     let statistics = "connection.getStats().then(all => [...all.values()].find(\
@@ -192,7 +197,7 @@ fn first_pictures(browser: &mut Browser, session: &str, statistics: &str) -> Val
 
 #[test]
 fn chromium_plays_sixty_frames_a_second_and_reports() {
-    let Some((page, video, host)) = play("browser", "") else { return };
+    let Some((page, video, host)) = play("browser", "", None) else { return };
     assert_eq!(page["connection"], "connected", "{page}");
     assert_eq!(page["size"], "1280x720");
     assert_eq!(video["packetsLost"], json!(0), "{video}");
@@ -208,9 +213,20 @@ fn chromium_plays_sixty_frames_a_second_and_reports() {
 }
 
 #[test]
+fn a_frame_that_is_lost_costs_the_page_a_moment() {
+    // Amid the second second: 2 400 packets make four.
+    let Some((_, video, host)) = play("browser-loss", "", Some(900)) else { return };
+    assert_eq!(video["packetsLost"], json!(1), "{video}");
+    assert!((1..=3).contains(&number(&host, "key_frame_requests")), "{host}");
+    let frozen = video["totalFreezesDuration"].as_f64().unwrap();
+    // Two looks of the page; the browser alone asks after three seconds.
+    assert!((0.1..=2.0).contains(&frozen), "{frozen} s without a picture");
+}
+
+#[test]
 fn chromium_reports_ecn_by_rfc_8888_where_it_may() {
     let trial = "--force-fieldtrials=WebRTC-RFC8888CongestionControlFeedback/Enabled,offer:true/";
-    let Some((_, video, host)) = play("browser-ccfb", trial) else { return };
+    let Some((_, video, host)) = play("browser-ccfb", trial, None) else { return };
     let packets = video["packetsReceived"].as_u64().unwrap();
     let reported = number(&host, "reported_packets");
     // The host's last line is up to a second older than the browser's figure.
