@@ -384,14 +384,15 @@ impl<T> Pacer<T> {
         }
     }
 
-    /// While the window holds the head back, time stands still for the queue: it must not leave in one
-    /// burst when the window opens.
+    /// While the window holds the head back, time stands still for the queue and for the bucket: what waits must not
+    /// leave in one burst when the window opens.
     fn track_window(&mut self, now: Instant, in_flight: Bytes) {
         let Some(due) = self.head_due() else { return };
         if self.window_blocks(in_flight) {
             self.blocked_by_window = true;
         } else if std::mem::take(&mut self.blocked_by_window) && due < now {
             self.shift = self.shift.saturating_add(now.saturating_since(due));
+            self.bucket_free = self.bucket_free.max(now);
         }
     }
 

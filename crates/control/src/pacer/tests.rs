@@ -153,6 +153,19 @@ fn a_closed_window_holds_packets_and_time() {
 }
 
 #[test]
+fn a_closed_window_holds_the_bucket() {
+    let mut wanted = target(Pacing::Rate(Rate::from_mbps(8)));
+    wanted.window = Some(Bytes::new(1_500));
+    let mut pacer = pacer(&wanted);
+    enqueue(&mut pacer, 0, 0, 5);
+    assert_eq!(pacer.poll(at(0), Bytes::ZERO).map(|out| described(out).1), Some(0));
+    assert_eq!(pacer.poll(at(4_000), Bytes::new(1_000)), None);
+    assert_eq!(pacer.poll(at(10_000), Bytes::ZERO).map(described), Some((10_000, 1)));
+    assert_eq!(pacer.poll(at(10_000), Bytes::ZERO), None); // no burst
+    assert_eq!(drain(&mut pacer, 20_000), [(11_000, 2), (12_000, 3), (13_000, 4)]);
+}
+
+#[test]
 fn a_window_that_opens_in_time_moves_nothing() {
     let mut wanted = target(Pacing::FrameMultiplier(1.0));
     wanted.window = Some(Bytes::new(1_500));
