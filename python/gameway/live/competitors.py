@@ -1,10 +1,11 @@
 """Competitors of a live run: iperf3, whose data the kernel's TCP sends.
 
 Each has a server of its own on its own address. For data that goes down the client asks for the
-reverse direction (-R); with `direction = "up"` it sends itself. Its connections need about four
-round trips until data flows (control connection, parameters, data connection, go), so a client
-begins that much earlier; at its stop it is interrupted, which resets a download: what was under way
-is still delivered. The kernel goes on to send what an interrupted upload had written.
+reverse direction (-R); with `direction = "up"` it sends itself. A client begins earlier than the
+competitor, by what it takes until its data connection's SYN leaves, with which a simulated TCP
+begins (control connection, parameters, streams), or until its datagrams flow; at its stop it is
+interrupted, which resets a download: what was under way is still delivered. The kernel goes on to
+send what an interrupted upload had written.
 """
 
 from __future__ import annotations
@@ -31,7 +32,10 @@ INTERVAL_S = 0.5
 """Intervals of iperf3's own report, as the bins."""
 PACING_US = 100
 """How often iperf3 looks whether it may send, where a rate bounds it."""
-OPENING_ROUND_TRIPS = 4
+UDP_OPENING_ROUND_TRIPS = 4
+TCP_OPENING_ROUND_TRIPS = 3
+TCP_OPENING_NS = 15_000_000
+"""7 ms until the process sends its first SYN, 8 ms in the queue behind a stream, as measured."""
 
 
 def server_command(plan: Plan, competitor: dict[str, Any]) -> list[str]:
@@ -51,8 +55,11 @@ def client_command(plan: Plan, competitor: dict[str, Any]) -> list[str]:
 
 
 def start_ns(plan: Plan, competitor: dict[str, Any]) -> int:
-    """When a competitor's client is started, so that its data flows at the competitor's start."""
-    opening = OPENING_ROUND_TRIPS * plan.base_rtt_ns
+    """When a competitor's client is started, so that it opens at the competitor's start."""
+    if competitor["kind"] == "udp":
+        opening = UDP_OPENING_ROUND_TRIPS * plan.base_rtt_ns
+    else:
+        opening = TCP_OPENING_ROUND_TRIPS * plan.base_rtt_ns + TCP_OPENING_NS
     return plan.span(competitor).start_ns - opening
 
 
