@@ -93,7 +93,7 @@ def test_what_a_download_has_is_the_capacity(results: gw.Results) -> None:
     goodput = download["received_payload_bytes"].sum() * 8 / 2e6
     assert 0.93 * mbps < goodput < mbps
     early = bins.filter((pl.col("flow") == "download") & (pl.col("bin_start_ns") == 0))
-    # The control connection of iperf3 only: it begins four round trips before the download.
+    # The control connection of iperf3 only: it begins three round trips before the download.
     assert early["received_bytes"].sum() < 5000
 
 

@@ -15,6 +15,7 @@ const FLAGS: &str = "--headless --no-sandbox --disable-gpu --disable-quic --no-f
     --allow-loopback-in-peer-connection --autoplay-policy=no-user-gesture-required";
 /// How long the page is watched from its first picture on.
 const SECONDS: u64 = 4;
+/// Two cores hold one browser at 60 frames/s.
 static ALONE: Mutex<()> = Mutex::new(());
 
 fn is_there(program: &str) -> bool {
@@ -156,7 +157,6 @@ fn play(name: &str, extra: &str, lose: Option<u64>) -> Option<(Value, Value, Str
         eprintln!("skipped: chromium or ffmpeg is not installed");
         return None;
     }
-    // Two cores hold one browser at 60 frames/s.
     let _alone = ALONE.lock().unwrap_or_else(PoisonError::into_inner);
     let folder = Folder::new(name);
     let (host, url, mut output) = host(&video(&folder.0), lose);
@@ -214,7 +214,7 @@ fn chromium_plays_sixty_frames_a_second_and_reports() {
 
 #[test]
 fn a_frame_that_is_lost_costs_the_page_a_moment() {
-    // Amid the second second: 2 400 packets make four.
+    // Amid the second second: four seconds are 2 400 packets.
     let Some((_, video, host)) = play("browser-loss", "", Some(900)) else { return };
     assert_eq!(video["packetsLost"], json!(1), "{video}");
     assert!((1..=3).contains(&number(&host, "key_frame_requests")), "{host}");
