@@ -23,7 +23,7 @@ fn fates(run: &Run, fate: &str) -> u64 {
 fn every_packet_whose_fate_is_known_has_a_row() {
     let run = run(&busy_path(true));
     let all = &run.summary;
-    assert!(all.dropped_packets > 10 && all.lost_packets > 10, "{all:?}");
+    assert!(all.dropped_packets > 5 && all.lost_packets > 5, "{all:?}");
     assert_eq!(fates(&run, "dropped"), all.dropped_packets);
     assert_eq!(fates(&run, "lost"), all.lost_packets);
     assert_eq!(fates(&run, "delivered"), all.delivered_packets + all.under_way_packets);

@@ -51,6 +51,7 @@ mod prr;
 mod ranges;
 mod receiver;
 mod rtt;
+mod sack_compression;
 mod scoreboard;
 mod segment;
 mod sender;

@@ -267,8 +267,8 @@ impl Scoreboard {
         self.judged_below = number;
     }
 
-    /// Judges what was sent before `newest`, a record that arrived, and so long ago: too few came behind it for
-    /// [`Self::detect_losses`]. When the next would be judged.
+    /// Judges what was sent before `newest`, a record that arrived, and so long ago (RACK), though too few came behind
+    /// it for [`Self::detect_losses`]. When the next would be judged.
     pub(crate) fn detect_overtaken(
         &mut self,
         newest: (Instant, u64),

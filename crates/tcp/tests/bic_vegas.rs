@@ -273,6 +273,6 @@ fn vegas_yields_to_those_who_fill_the_queue() {
             shares.push(measured.shares[1]);
         }
         assert!(shares.is_sorted_by(|shallow, deep| shallow > deep), "{rival:?}: {shares:?}");
-        assert!(shares[0] < 0.25 && shares[3] < 0.04, "{rival:?}: {shares:?}");
+        assert!(shares[0] < 1.0 / 3.0 && shares[3] < 0.04, "{rival:?}: {shares:?}");
     }
 }

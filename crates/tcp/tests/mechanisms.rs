@@ -440,3 +440,25 @@ fn a_loss_just_before_the_end_needs_no_time_out() {
         assert_eq!((sender.stats().timeouts, sender.stats().recoveries), (0, 1));
     }
 }
+
+/// The same in the middle of a transfer, where new segments leave meanwhile but none comes behind the loss in time.
+#[test]
+fn where_the_window_is_small_age_finds_a_loss_before_three_segments_do() {
+    let (mut sender, ..) = connected(SenderConfig::default());
+    let mut ack = Segment {
+        flags: Flags { ack: true, ..Flags::default() },
+        window: 1 << 13,
+        ..Segment::default()
+    };
+    ack.sack.push(SackBlock { start: MSS, end: 2 * MSS });
+    sender.on_segment(at(40), &ack);
+    let new: Vec<u64> = std::iter::from_fn(|| sender.poll_transmit(at(40)))
+        .map(|segment| segment.sequence / MSS)
+        .collect();
+    assert_eq!(new, [10], "limited transmit, no repair yet");
+    assert_eq!(run_deadlines(&mut sender, at(44)), []);
+    let repaired = run_deadlines(&mut sender, at(45));
+    assert_eq!(repaired.len(), 1);
+    assert_eq!((repaired[0].0, repaired[0].1.sequence), (at(45), 0));
+    assert_eq!((sender.stats().recoveries, sender.stats().timeouts), (1, 0));
+}

@@ -9,7 +9,7 @@
 //! |---|---|---|
 //! | C | 0.4 segments/s^3 | RFC 9438 section 5.1 |
 //! | beta | 0.7 | RFC 9438 section 4.6 |
-//! | alpha | 3 (1 - beta) / (1 + beta) = 0.53 | RFC 9438 section 4.3 |
+//! | alpha | 8/15: 3 (1 - beta) / (1 + beta) = 0.529 in whole eighths | RFC 9438 section 4.3; Linux `beta_scale` |
 //! | fastest growth | a segment per 2 acknowledged: half a window per RTT | RFC 9438 section 4.2, `bictcp_update` |
 //! | slowest growth | a segment per 100 windows | `bictcp_update` |
 //! | growth is judged anew | when the window has changed, or after 1/32 s | `bictcp_update` |
@@ -21,6 +21,7 @@
 //! |---|---|
 //! | the reduction starts from the window, not the flight | as Linux; the window does not grow while it is not the limit |
 //! | the window grows by whole segments, as ACKs are counted; the Reno flow too | as Linux: behind the Reno flow it lags by two or three segments, which tells where windows are small |
+//! | the distance from the plateau is cut to whole segments, so that below it the target is rounded up | as Linux: a window of two becomes three with the next ACK |
 //! | alpha is not 1 above the window before the last reduction | as Linux |
 //! | the target is the function's value one smallest RTT ahead, not one RTT | as Linux |
 //! | a least growth before the first reduction, and after a time-out until the next | as Linux; no plateau is known then and the function starts flat |
@@ -32,7 +33,8 @@ use gameway_units::{Bytes, Duration, Instant, Rate};
 
 const SCALE: f64 = 0.4;
 const BETA: f64 = 0.7;
-const RENO_ALPHA: f64 = 3.0 * (1.0 - BETA) / (1.0 + BETA);
+/// 1 / alpha, in eighths.
+const SEGMENTS_PER_WINDOW_OF_RENO: f64 = 15.0 / 8.0;
 const LEAST_WINDOW: f64 = 2.0;
 /// Segments acknowledged for each by which the window grows.
 const FASTEST: f64 = 2.0;
@@ -66,9 +68,14 @@ impl Epoch {
         SCALE * offset * offset * offset + self.plateau
     }
 
+    /// Whole segments of it: the distance from the plateau is rounded down, on either side.
+    fn target_at(&self, elapsed: Duration) -> f64 {
+        self.plateau + (self.window_at(elapsed) - self.plateau).trunc()
+    }
+
     /// Lets the Reno flow grow by alpha a window.
     fn follow_reno(&mut self, window: f64) {
-        let segment = window / RENO_ALPHA;
+        let segment = (window * SEGMENTS_PER_WINDOW_OF_RENO).floor();
         while self.reno_acknowledged > segment {
             self.reno_acknowledged -= segment;
             self.reno_window += 1.0;
@@ -155,7 +162,8 @@ impl Cubic {
         self.saved =
             Saved { window: self.window, threshold: self.threshold, plateau: self.plateau };
         let converging = self.window < self.plateau;
-        self.plateau = if converging { self.window * (1.0 + BETA) / 2.0 } else { self.window };
+        let converged = (self.window * (1.0 + BETA) / 2.0).floor();
+        self.plateau = if converging { converged } else { self.window };
         self.threshold = (self.window * BETA).floor().max(LEAST_WINDOW);
         self.epoch = None;
         self.growth.counted = 0.0;
@@ -187,7 +195,7 @@ impl Cubic {
         epoch.reno_acknowledged += acknowledged;
         if begins || !self.growth.is_fresh(ack.now, window) {
             let ahead = ack.now - epoch.start + self.smallest_rtt.unwrap_or_default();
-            let target = epoch.window_at(ahead).floor();
+            let target = epoch.target_at(ahead);
             let slowest =
                 if plateau > 0.0 { SLOWEST_WINDOWS * window } else { SLOWEST_WITHOUT_PLATEAU };
             epoch.follow_reno(window);
@@ -371,9 +379,26 @@ mod tests {
                 cubic.on_ack(&ack(Instant::from_nanos(step * 10_000_000), share));
             }
         }
-        // A hundred rounds of alpha on top of 14, two or three segments behind: the cubic function lies below 19 there.
-        let reno = 14.0 + 100.0 * RENO_ALPHA;
-        assert!((reno - 3.0..=reno).contains(&cubic.window), "{} of {reno}", cubic.window);
+        // A hundred rounds of alpha on top of 14, three or four segments behind: the cubic function lies below 19 there.
+        let reno = 14.0 + 100.0 / SEGMENTS_PER_WINDOW_OF_RENO;
+        assert!((reno - 4.0..=reno).contains(&cubic.window), "{} of {reno}", cubic.window);
+    }
+
+    /// By hand from `bictcp_update`: reduced at 4 to 2 the function is 1.9 below its plateau one RTT ahead, in whole
+    /// segments 1, so that the target is 3 at once. It is 4 only 0.35 s later; the Reno flow gets its third segment when
+    /// more than 5 are acknowledged, its fourth when more than 10 are.
+    #[test]
+    fn a_window_of_two_becomes_three_with_the_next_ack() {
+        let mut cubic = reduced_at(4.0);
+        let rtt = Duration::from_millis(20);
+        let windows: Vec<f64> = (1..=6)
+            .map(|round| {
+                let now = Instant::ZERO + rtt * round;
+                cubic.on_ack(&AckEvent { rtt: Some(rtt), ..ack(now, 2.0) });
+                cubic.window
+            })
+            .collect();
+        assert_eq!(windows, [3.0, 3.0, 3.0, 3.0, 3.0, 4.0]);
     }
 
     #[test]
@@ -381,7 +406,7 @@ mod tests {
         let mut cubic = reduced_at(100.0);
         assert!((cubic.plateau - 100.0).abs() < 1e-9 && (cubic.window - 70.0).abs() < 1e-9);
         cubic.on_congestion_event(Instant::ZERO, Bytes::ZERO);
-        assert!((cubic.plateau - 59.5).abs() < 1e-9 && (cubic.window - 49.0).abs() < 1e-9);
+        assert!((cubic.plateau - 59.0).abs() < 1e-9 && (cubic.window - 49.0).abs() < 1e-9);
         cubic.on_spurious_loss(Instant::ZERO);
         assert!((cubic.plateau - 100.0).abs() < 1e-9 && (cubic.window - 70.0).abs() < 1e-9);
     }

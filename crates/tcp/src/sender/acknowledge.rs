@@ -93,7 +93,7 @@ impl Sender {
         }
         self.board.detect_lost_retransmissions(self.newest_delivered.0, min_rtt / 4, outcome);
         self.timers.reordering = None;
-        if self.has_sent_all() {
+        if self.has_sent_all() || !self.board.has_seen_reordering() {
             let age = self.newest_round_trip.saturating_add(self.reordering_window(min_rtt));
             self.timers.reordering =
                 self.board.detect_overtaken(self.newest_delivered, age, now, outcome);
@@ -110,7 +110,7 @@ impl Sender {
         (min_rtt / 4).min(self.rtt.smoothed().unwrap_or_default())
     }
 
-    /// As Linux `tcp_rack_reo_timeout`: nothing more came behind what is missing, so it is lost; one segment leaves.
+    /// As Linux `tcp_rack_reo_timeout`: what is missing is too old, so it is lost; one segment leaves.
     pub(super) fn on_reordering_timer(&mut self, now: Instant) {
         let mut outcome = AckOutcome::default();
         self.judge_losses(now, &mut outcome);

@@ -12,7 +12,8 @@
 //!
 //! | Deviation | Why |
 //! |---|---|
-//! | losses are found by RFC 6675; by RACK's rule only those of retransmissions, and at a transfer's tail, behind which fewer than DupThresh segments come | the bottleneck keeps order, so that both find the same; a proven reordering raises DupThresh |
+//! | losses are found by RFC 6675 and by RACK's rule, whichever is first | as Linux, which ends RACK's wait at DupThresh; where windows are small three segments behind a loss are long in coming |
+//! | on a path that was seen to reorder, RACK's rule is for a transfer's tail only | Linux widens its window by what D-SACK tells; here DupThresh is raised |
 //! | a spurious recovery or time-out is found by timestamps (Eifel) at once; F-RTO and D-SACK are not there | timestamps are always there |
 //! | limited transmit is what RFC 6675's pipe does by itself | selectively acknowledged bytes leave the pipe |
 //! | a second loss of a retransmission does not lower the window again | as Linux |

@@ -1,0 +1,113 @@
+//! How the receiver acknowledges around a gap: when at once, when together, and what comes after.
+//!
+//! Expected is what Linux 6.18 does (`__tcp_ack_snd_check`), as a capture of a kernel's download shows it.
+
+use gameway_tcp::{Flags, Receiver, ReceiverConfig, Segment};
+use gameway_units::{Duration, Instant};
+
+const MSS: u64 = 1448;
+const RTT: Duration = Duration::from_millis(10);
+
+const fn micros(micros: i64) -> Instant {
+    Instant::from_nanos(1_000_000_000 + micros * 1_000)
+}
+
+fn segment(index: u64, now: Instant) -> Segment {
+    Segment {
+        sequence: index * MSS,
+        length: MSS as u32,
+        timestamp_value: now - RTT / 2,
+        timestamp_echo: now - RTT,
+        ..Segment::default()
+    }
+}
+
+/// A receiver that has acknowledged 40 segments, past its quick ACKs, on a path of [`RTT`].
+fn receiver() -> Receiver {
+    let mut receiver = Receiver::new(ReceiverConfig::default(), micros(-100_000));
+    receiver.poll_transmit(micros(-100_000)).expect("SYN");
+    let flags = Flags { syn: true, ack: true, ..Flags::default() };
+    receiver.on_segment(micros(-90_000), &Segment { flags, ..Segment::default() });
+    receiver.poll_transmit(micros(-90_000)).expect("ACK of the handshake");
+    for index in 0..40 {
+        let now = micros(-80_000 + index * 100);
+        receiver.on_segment(now, &segment(index as u64, now));
+        receiver.poll_transmit(now);
+    }
+    receiver.on_deadline(micros(-10_000));
+    receiver.poll_transmit(micros(-10_000));
+    assert_eq!(receiver.next_deadline(), None);
+    receiver
+}
+
+/// Segments that arrive `spacing` apart: the times of the ACKs, in microseconds after the first.
+fn acks(receiver: &mut Receiver, indices: &[u64], spacing: i64) -> Vec<i64> {
+    let mut times = Vec::new();
+    for (count, index) in indices.iter().enumerate() {
+        let arrival = count as i64 * spacing;
+        while let Some(due) = receiver.next_deadline().filter(|due| *due < micros(arrival)) {
+            receiver.on_deadline(due);
+            receiver.poll_transmit(due).expect("an ACK that was due");
+            times.push((due - micros(0)).as_nanos() / 1_000);
+        }
+        receiver.on_segment(micros(arrival), &segment(*index, micros(arrival)));
+        if receiver.poll_transmit(micros(arrival)).is_some() {
+            times.push(arrival);
+        }
+    }
+    times
+}
+
+#[test]
+fn three_segments_behind_a_gap_are_answered_at_once_and_more_together() {
+    // A twentieth of 10 ms and the timer's slack: 0.6 ms after the first that waits.
+    let times = acks(&mut receiver(), &(41..61).collect::<Vec<_>>(), 100);
+    assert_eq!(times, [0, 100, 200, 900, 1600]);
+}
+
+#[test]
+fn segments_further_apart_than_the_wait_are_answered_one_by_one() {
+    let times = acks(&mut receiver(), &(41..49).collect::<Vec<_>>(), 1200);
+    assert_eq!(times, [0, 1200, 2400, 4200, 5400, 6600, 7800]);
+}
+
+#[test]
+fn forty_four_segments_wait_for_one_ack_and_no_more() {
+    let times = acks(&mut receiver(), &(41..141).collect::<Vec<_>>(), 10);
+    // Three at once, then 44 that wait, then the next at once: 48 segments.
+    assert_eq!(times, [0, 10, 20, 470, 920]);
+}
+
+#[test]
+fn a_second_gap_has_its_own_three_once_the_first_is_filled() {
+    let indices: Vec<u64> = (41..46).chain([40]).chain(47..51).collect();
+    let times = acks(&mut receiver(), &indices, 100);
+    // 44 and 45 wait; 40 fills the gap, which is told at once, as are 47, 48 and 49.
+    assert_eq!(times, [0, 100, 200, 500, 600, 700, 800]);
+}
+
+#[test]
+fn behind_a_filled_gap_every_second_segment_is_acknowledged() {
+    let indices: Vec<u64> = (41..43).chain([40]).chain(43..51).collect();
+    let times = acks(&mut receiver(), &indices, 100);
+    assert_eq!(times, [0, 100, 200, 400, 600, 800, 1000]);
+}
+
+#[test]
+fn old_data_brings_back_quick_acks() {
+    let indices: Vec<u64> = [3].into_iter().chain(40..64).collect();
+    let times = acks(&mut receiver(), &indices, 100);
+    let expected: Vec<i64> = (0..16).chain([17, 19, 21, 23]).map(|count| count * 100).collect();
+    assert_eq!(times, expected);
+}
+
+#[test]
+fn a_reset_leaves_nothing_due() {
+    let mut receiver = receiver();
+    acks(&mut receiver, &[41, 42, 43, 44, 45], 100);
+    assert_eq!(receiver.next_deadline(), Some(micros(900)));
+    receiver.reset();
+    let reset = receiver.poll_transmit(micros(500)).expect("a reset");
+    assert!(reset.flags.rst);
+    assert_eq!(receiver.next_deadline(), None);
+}
