@@ -64,7 +64,7 @@ demo-live: ## the same on real packets, with a real encoder and the kernel's TCP
 	$(BIN)/gameway run experiments/demo-live/experiment.toml --on live --out $(LIVE_RESULT) \
 	  $(if $(filter game,$(SOURCE)),--source x11:experiments/demo-live/game)
 
-conformance: $(STAMPS)/live ## the same scenarios on both drivers, side by side; 90 minutes, needs root
+conformance: $(STAMPS)/live ## the same scenarios on both drivers, side by side; 100 minutes, needs root
 	$(BIN)/gameway run tests/conformance --on live
 	$(BIN)/gameway report results/conformance-live --check
 

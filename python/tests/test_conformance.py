@@ -1,6 +1,6 @@
 """Simulated and live runs agree: a small form of tests/conformance, and a twin that must fail.
 
-The whole of it: `gameway run tests/conformance --on live`, an hour and a half.
+The whole of it: `gameway run tests/conformance --on live`, an hour and three quarters.
 """
 
 from __future__ import annotations
