@@ -118,8 +118,11 @@ def test_a_stream_that_never_comes_is_an_error_that_says_what_to_do() -> None:
 
 
 def test_a_host_that_is_not_there_is_named() -> None:
-    port = _free_port()
-    ended = _client(port, "token", "--duration", "1 s")
+    # Bound, so that nobody else gets the port, but nobody listens.
+    with socket.socket() as silent:
+        silent.bind(("127.0.0.1", 0))
+        port = silent.getsockname()[1]
+        ended = _client(port, "token", "--duration", "1 s")
     assert ended.returncode != 0
     said = " ".join(ended.stderr.split())
     assert f"127.0.0.1:{port}" in said

@@ -60,20 +60,36 @@ fn exchange(method: &Method, url: &str, token: &str, body: &str) -> io::Result<A
         return Err(io::Error::other(format!("{url}: must be http://HOST:PORT/whep")));
     }
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+    let named = |error: io::Error| io::Error::new(error.kind(), format!("{url}: {error}"));
     runtime.block_on(async {
         let exchange = tokio::time::timeout(PATIENCE, send(method, &uri, token, body));
-        exchange.await.map_err(|_| io::Error::other(format!("{url}: no answer within 10 s")))?
+        let late = |_| Err(io::Error::other("no answer within 10 s"));
+        exchange.await.unwrap_or_else(late).map_err(named)
     })
+}
+
+async fn connect(host: &str, port: u16) -> io::Result<TcpStream> {
+    let stream = TcpStream::connect((host, port)).await.and_then(refuse_itself);
+    stream.map_err(|error| {
+        let hint = "is `gameway host` running there, and its port open?";
+        io::Error::new(error.kind(), format!("{error}; {hint}"))
+    })
+}
+
+/// A connection to a port of this machine that nobody listens on may be given that very port for its own. It then
+/// meets itself (RFC 9293 section 3.5, simultaneous open), and what it says comes back.
+fn refuse_itself(stream: TcpStream) -> io::Result<TcpStream> {
+    if stream.local_addr()? == stream.peer_addr()? {
+        return Err(io::ErrorKind::ConnectionRefused.into());
+    }
+    Ok(stream)
 }
 
 async fn send(method: &Method, uri: &Uri, token: &str, body: &str) -> io::Result<Answer> {
     let host = uri.host().unwrap_or_default();
     let port = uri.port_u16().unwrap_or(80);
     let host = host.trim_start_matches('[').trim_end_matches(']');
-    let stream = TcpStream::connect((host, port)).await.map_err(|error| {
-        let hint = "is `gameway host` running there, and its port open?";
-        io::Error::new(error.kind(), format!("{uri}: {error}; {hint}"))
-    })?;
+    let stream = connect(host, port).await?;
     let (mut sender, connection) = hyper::client::conn::http1::handshake(TokioIo::new(stream))
         .await
         .map_err(io::Error::other)?;
@@ -95,4 +111,28 @@ async fn send(method: &Method, uri: &Uri, token: &str, body: &str) -> io::Result
     let bytes = limited.collect().await.map_err(io::Error::other)?.to_bytes();
     driver.abort();
     Ok((status, location, String::from_utf8_lossy(&bytes).into_owned()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use tokio::net::{TcpListener, TcpSocket};
+
+    #[tokio::test(flavor = "current_thread")]
+    async fn a_connection_that_met_itself_is_refused() {
+        let socket = TcpSocket::new_v4().expect("socket");
+        socket.bind("127.0.0.1:0".parse().expect("address")).expect("bind");
+        let own = socket.local_addr().expect("address");
+        let itself = socket.connect(own).await.expect("simultaneous open");
+        let refused = refuse_itself(itself).expect_err("nobody else is there");
+        assert_eq!(refused.kind(), io::ErrorKind::ConnectionRefused);
+    }
+
+    #[tokio::test(flavor = "current_thread")]
+    async fn a_connection_to_somebody_is_not() {
+        let listener = TcpListener::bind("127.0.0.1:0").await.expect("bind");
+        let address = listener.local_addr().expect("address");
+        let stream = TcpStream::connect(address).await.expect("somebody listens");
+        refuse_itself(stream).expect("another end");
+    }
 }
