@@ -3,14 +3,14 @@
 //! Source: Linux `net/ipv4/tcp_output.c`: `tcp_update_skb_after_send` (pacing), `tcp_tso_autosize` (bursts).
 //! Model: what is handed down at once is a burst of as many segments as the rate sends in 1/1024 s; over
 //! short paths more. A burst moves the earliest time of the next by its payload over the rate; one that left
-//! late earns back up to half of its own spacing. The first segments are not paced.
+//! late earns back up to half of its own spacing. The first bursts are not paced.
 //!
 //! | Constant | Value | Origin |
 //! |---|---|---|
 //! | time of a burst, least | 1/1024 s, 2 segments | `sk_pacing_shift` 10, `tcp_min_tso_segs` |
 //! | largest burst | 65,536 bytes | `GSO_LEGACY_MAX_SIZE` |
 //! | a path is short | that size is halved for each 512 us of its smallest RTT | `tcp_tso_rtt_log` 9 |
-//! | unpaced | the first 9 segments | `tcp_update_skb_after_send`: below 10, this one counted |
+//! | unpaced | bursts that end within the first 9 segments | `tcp_update_skb_after_send`: below 10, this one counted |
 
 use gameway_units::{Bytes, Duration, Instant, Rate};
 
@@ -51,9 +51,8 @@ impl Burst {
 pub(crate) struct Pacer {
     next: Instant,
     segments: u32,
-    /// When the present burst left, how many more segments belong to it, and what it earned by being late.
-    burst_at: Instant,
-    burst_left: u32,
+    /// Whether the present burst is paced, and what it earned by being late.
+    paced: bool,
     credit: Duration,
 }
 
@@ -63,29 +62,17 @@ impl Pacer {
         self.next
     }
 
-    /// Whether a segment may leave now: a burst is due, or one is leaving.
-    pub(crate) fn allows(&self, now: Instant) -> bool {
-        now >= self.next || self.is_within_burst(now)
+    /// A burst of so many segments begins to leave.
+    pub(crate) fn on_burst(&mut self, now: Instant, segments: u32) {
+        self.paced = self.segments.saturating_add(segments) > UNPACED_SEGMENTS;
+        self.credit = now.saturating_since(self.next);
+        self.next = self.next.max(now);
     }
 
-    pub(crate) fn is_within_burst(&self, now: Instant) -> bool {
-        self.burst_left > 0 && now == self.burst_at
-    }
-
-    /// A segment leaves now; if a burst begins with it, that has so many segments.
-    pub(crate) fn on_sent(&mut self, now: Instant, payload: u32, rate: Option<Rate>, burst: u32) {
+    /// A segment of the burst leaves.
+    pub(crate) fn on_sent(&mut self, payload: u32, rate: Option<Rate>) {
         self.segments = self.segments.saturating_add(1);
-        let Some(rate) = rate.filter(|rate| *rate > Rate::ZERO) else { return };
-        if self.segments <= UNPACED_SEGMENTS {
-            self.next = now;
-            return;
-        }
-        if self.burst_left == 0 || now != self.burst_at {
-            self.credit = now.saturating_since(self.next);
-            self.next = self.next.max(now);
-            (self.burst_at, self.burst_left) = (now, burst);
-        }
-        self.burst_left = self.burst_left.saturating_sub(1);
+        let Some(rate) = rate.filter(|rate| *rate > Rate::ZERO && self.paced) else { return };
         let spacing = rate.time_for(Bytes::new(u64::from(payload)));
         let earned = self.credit.min(spacing / 2);
         self.credit -= earned;
@@ -105,41 +92,45 @@ mod tests {
     fn started() -> (Pacer, Option<Rate>) {
         let rate = Some(Rate::from_mbps(8));
         let mut pacer = Pacer::default();
-        (0..9).for_each(|_| pacer.on_sent(Instant::ZERO, 1000, rate, 1));
+        (0..9).for_each(|_| burst(&mut pacer, Instant::ZERO, 1, rate));
         assert_eq!(pacer.next(), Instant::ZERO);
         (pacer, rate)
+    }
+
+    fn burst(pacer: &mut Pacer, now: Instant, segments: u32, rate: Option<Rate>) {
+        pacer.on_burst(now, segments);
+        (0..segments).for_each(|_| pacer.on_sent(1000, rate));
     }
 
     #[test]
     fn spacing_and_credit() {
         let (mut pacer, rate) = started();
-        pacer.on_sent(Instant::ZERO, 1000, rate, 1);
+        burst(&mut pacer, Instant::ZERO, 1, rate);
         assert_eq!(pacer.next(), Instant::ZERO + us(1000));
         let late = pacer.next() + us(300);
-        pacer.on_sent(late, 1000, rate, 1);
+        burst(&mut pacer, late, 1, rate);
         assert_eq!(pacer.next(), late + us(700));
         let very_late = pacer.next() + Duration::from_secs(1);
-        pacer.on_sent(very_late, 1000, rate, 1);
+        burst(&mut pacer, very_late, 1, rate);
         assert_eq!(pacer.next(), very_late + us(500));
     }
 
     #[test]
-    fn a_burst_leaves_at_once_and_moves_the_next_by_all_of_it() {
+    fn a_burst_moves_the_next_by_all_of_it() {
         let (mut pacer, rate) = started();
-        pacer.on_sent(Instant::ZERO, 1000, rate, 2);
-        assert!(pacer.allows(Instant::ZERO));
-        pacer.on_sent(Instant::ZERO, 1000, rate, 2);
-        assert!(!pacer.allows(Instant::ZERO));
+        burst(&mut pacer, Instant::ZERO, 2, rate);
         assert_eq!(pacer.next(), Instant::ZERO + us(2000));
         // Late by more than half of its spacing: earns half of the whole burst.
         let late = pacer.next() + us(1500);
-        pacer.on_sent(late, 1000, rate, 2);
-        pacer.on_sent(late, 1000, rate, 2);
+        burst(&mut pacer, late, 2, rate);
         assert_eq!(pacer.next(), late + us(1000));
-        // A burst cut short is not continued later.
-        pacer.on_sent(pacer.next(), 1000, rate, 2);
-        assert!(!pacer.allows(pacer.next() - us(1)));
-        assert!(pacer.allows(pacer.next()));
+    }
+
+    #[test]
+    fn without_a_rate_the_next_may_leave_when_the_last_did() {
+        let (mut pacer, _) = started();
+        burst(&mut pacer, Instant::ZERO + us(500), 2, None);
+        assert_eq!(pacer.next(), Instant::ZERO + us(500));
     }
 
     /// By hand from `tcp_tso_autosize`: 25 Mb/s / 1024 is 3051 bytes.

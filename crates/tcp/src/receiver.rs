@@ -3,8 +3,8 @@
 //! Source: RFC 9293 section 3.10, RFC 5681 section 4.2 (delayed ACKs), RFC 2018 section 4 (SACK),
 //! RFC 7323 section 4.3 (timestamps); Linux `tcp_input.c`. Marks: [`crate::ecn`].
 //! Model: in-order data moves the next expected offset; the rest waits as runs. An ACK leaves at
-//! once for a filled gap, a FIN, a mark, or more than one full segment; for data out of order as
-//! [`crate::sack_compression`] has it; otherwise after the delay. An application that closes before the end resets the connection, and data that still
+//! once for a filled gap, a FIN, a mark, more than one full segment, or the end of what was pushed, which the
+//! application reads at once; for data out of order as [`crate::sack_compression`] has it; otherwise after the delay. An application that closes before the end resets the connection, and data that still
 //! comes is answered by another reset.
 //!
 //! | Constant | Value | Origin |
@@ -12,6 +12,7 @@
 //! | delay of a lone ACK | 40 ms | Linux `TCP_DELACK_MIN`; RFC 9293 allows 500 ms |
 //! | quick ACKs | of the first 22 segments | Linux `TCP_MAX_QUICKACKS`, 16, of which none is used up while `tcp_grow_window` opens the first window; 22 measured on Linux 6.18 |
 //! | quick ACKs after old data | 16 | Linux `tcp_send_dupack`, `tcp_data_queue`; there are none after data out of order |
+//! | quick ACKs after silence | 16, if nothing came in order for longer than the time-out of an own segment | Linux `tcp_event_data_recv` |
 //! | receive buffer | 6 MiB | Linux `tcp_rmem`, largest |
 //! | time-out of SYN | 1 s, doubled | RFC 6298 section 2.1 |
 //!
@@ -19,12 +20,13 @@
 //! |---|---|
 //! | the window is the free buffer; it is not tuned from small to large | a download of Linux is never limited by the tuning either |
 //! | and so brings no quick ACKs later, as tuning does in Linux (of segments 33 to 63 at 10 Mb/s) | HyStart has judged by then |
-//! | PSH is not answered at once | Linux's sender sends in pairs, of which the second has PSH and the second is answered anyway: 1.97 segments to an ACK live, 2.00 here |
+//! | the own time-out is that of the handshake's RTT | it sends nothing that would tell more |
 //! | no D-SACK | the sender proves spurious retransmissions by timestamps |
 //! | one ACK answers all segments handed in before [`Receiver::poll_transmit`] | as after GRO; poll after each segment for one ACK each |
 
 use crate::ecn::{EcnMode, EcnReceiver};
 use crate::ranges::RangeSet;
+use crate::rtt::{RtoFloor, RttEstimator};
 use crate::sack_compression::SackCompression;
 use crate::segment::{Flags, LARGEST_SCALE, MAXIMUM_SEGMENT_SIZE, SackBlock, SackBlocks, Segment};
 use gameway_units::{Bytes, Duration, Instant};
@@ -94,6 +96,9 @@ pub struct Receiver {
     ack_now: bool,
     ack_due: Option<Instant>,
     quick_acks: u32,
+    /// When data last came in order, and after how much silence ACKs are quick again.
+    last_in_order: Instant,
+    silence: Duration,
     compression: SackCompression,
     timestamp_recent: Instant,
     ecn: EcnReceiver,
@@ -122,6 +127,8 @@ impl Receiver {
             ack_now: false,
             ack_due: None,
             quick_acks: FIRST_QUICK_ACKS,
+            last_in_order: now,
+            silence: INITIAL_RTO,
             compression: SackCompression::default(),
             timestamp_recent: Instant::ZERO,
             ecn: EcnReceiver::new(config.ecn),
@@ -136,7 +143,7 @@ impl Receiver {
             return;
         }
         if segment.flags.syn {
-            self.on_syn_ack(segment);
+            self.on_syn_ack(now, segment);
             return;
         }
         if matches!(self.state, State::SynSent { .. }) {
@@ -163,7 +170,7 @@ impl Receiver {
         self.accept(now, segment, end);
     }
 
-    fn on_syn_ack(&mut self, segment: &Segment) {
+    fn on_syn_ack(&mut self, now: Instant, segment: &Segment) {
         if !segment.flags.ack {
             return;
         }
@@ -172,6 +179,9 @@ impl Receiver {
         if first {
             self.state = State::Established;
             self.timestamp_recent = segment.timestamp_value;
+            let mut rtt = RttEstimator::new(RtoFloor::default());
+            rtt.on_sample(now.saturating_since(segment.timestamp_echo));
+            (self.silence, self.last_in_order) = (rtt.timeout(), now);
         }
         self.ack_now = true;
     }
@@ -190,11 +200,15 @@ impl Receiver {
             self.acknowledge_out_of_order(now);
         } else {
             self.duplicate_bytes += self.next - segment.sequence;
-            self.advance(now, end);
+            if now.saturating_since(self.last_in_order) > self.silence {
+                self.quick_acks = self.quick_acks.max(QUICK_ACKS);
+            }
+            self.last_in_order = now;
+            self.advance(now, end, segment.flags.psh);
         }
     }
 
-    fn advance(&mut self, now: Instant, end: u64) {
+    fn advance(&mut self, now: Instant, end: u64, pushed: bool) {
         let gap_before = !self.out_of_order.is_empty();
         let before = self.next;
         self.next = self.out_of_order.take_front_from(end).unwrap_or(end);
@@ -205,7 +219,8 @@ impl Receiver {
             self.state = State::Finished;
         }
         let filled = gap_before && self.out_of_order.is_empty();
-        self.schedule_ack(now, filled || finished);
+        let read = pushed && self.unread == 0;
+        self.schedule_ack(now, filled || finished || read);
     }
 
     fn keep_out_of_order(&mut self, start: u64, end: u64) {

@@ -14,7 +14,7 @@
 //! | Deviation | Why |
 //! |---|---|
 //! | NextSeg rules 3 and 4 are left out | the tail-loss probe does their work, as in Linux |
-//! | a retransmission counts as lost when a segment sent later by more than the reordering window arrived | RFC 6675 leaves that to the time-out, which stalls in a full drop-tail queue |
+//! | a retransmission counts as lost by RACK's rule | RFC 6675 leaves that to the time-out, which stalls in a full drop-tail queue |
 //! | the peer must support SACK | every stack of interest does |
 
 use crate::delivery_rate::Snapshot;
@@ -299,6 +299,11 @@ impl Scoreboard {
         self.threshold > DUPLICATE_THRESHOLD
     }
 
+    /// Whether as many have arrived behind a gap as prove a loss.
+    pub(crate) fn has_reached_threshold(&self) -> bool {
+        self.sacked >= u64::from(self.threshold) * u64::from(self.segment_size)
+    }
+
     fn mark_lost(&mut self, number: u64, record: Record) -> u64 {
         self.losses.push_back(number);
         if let Some(record) = self.get_mut(number) {
@@ -311,30 +316,37 @@ impl Scoreboard {
         u64::from(record.length)
     }
 
-    /// Judges retransmissions that segments sent more than `reordering` later have overtaken.
+    /// Judges retransmissions by the same rule: RFC 6675 leaves them to the time-out. When the next would be judged.
     pub(crate) fn detect_lost_retransmissions(
         &mut self,
-        newest_delivered: Instant,
-        reordering: Duration,
+        newest: (Instant, u64),
+        age: Duration,
+        now: Instant,
         outcome: &mut AckOutcome,
-    ) {
+    ) -> Option<Instant> {
         while let Some(&(number, sent)) = self.retransmissions.front() {
-            if sent.saturating_add(reordering) >= newest_delivered {
-                return;
-            }
-            self.retransmissions.pop_front();
-            let Some(record) = self.get_mut(number) else { continue };
-            if !record.retransmitted || record.sent != sent {
+            let retransmission = |record: &&mut Record| record.retransmitted && record.sent == sent;
+            let Some(record) = self.get_mut(number).filter(retransmission) else {
+                self.retransmissions.pop_front();
                 continue;
+            };
+            if (sent, record.sequence) >= newest {
+                return None;
+            }
+            let due = sent.saturating_add(age);
+            if due > now {
+                return Some(due);
             }
             let (bytes, known) = (u64::from(record.length), record.lost);
             (record.retransmitted, record.lost) = (false, true);
+            self.retransmissions.pop_front();
             self.retransmitted -= bytes;
             self.lost += if known { 0 } else { bytes };
             self.to_retransmit_again.push_back(number);
             self.losses.push_back(number);
             outcome.newly_lost += bytes;
         }
+        None
     }
 
     /// A time-out: whatever has not arrived is to be sent again (RFC 6675 section 5.1, SACK kept).
@@ -477,7 +489,7 @@ mod tests {
         board.retransmit(0, Instant::from_nanos(100), Snapshot::default());
         let mut outcome = AckOutcome::default();
         let overtaken = Instant::from_nanos(101);
-        board.detect_lost_retransmissions(overtaken, Duration::ZERO, &mut outcome);
+        board.detect_lost_retransmissions((overtaken, 0), Duration::ZERO, overtaken, &mut outcome);
         assert_eq!(board.take_lost().map(|record| record.sequence), Some(0));
         board.mark_all_lost();
         let rest = std::iter::from_fn(|| board.take_lost()).map(|record| record.sequence / 1000);
@@ -501,12 +513,20 @@ mod tests {
     fn an_overtaken_retransmission_is_lost_again() {
         let mut board = board(10);
         sack(&mut board, 1, 4);
-        board.retransmit(0, Instant::from_nanos(100), Snapshot::default());
+        let sent = Instant::from_nanos(100);
+        board.retransmit(0, sent, Snapshot::default());
         let mut outcome = AckOutcome::default();
-        let reordering = Duration::from_nanos(10);
-        board.detect_lost_retransmissions(Instant::from_nanos(110), reordering, &mut outcome);
-        assert_eq!((outcome.newly_lost, board.next_retransmission()), (0, None));
-        board.detect_lost_retransmissions(Instant::from_nanos(111), reordering, &mut outcome);
+        let age = Duration::from_nanos(10);
+        let due = sent + age;
+        // What arrived left before it; then one that left after it, but too soon; then late enough.
+        for (newest, now, next) in [((sent, 0), 120, None), ((sent, 4000), 109, Some(due))] {
+            let now = Instant::from_nanos(now);
+            let judged = board.detect_lost_retransmissions(newest, age, now, &mut outcome);
+            assert_eq!(judged, next);
+            assert_eq!((outcome.newly_lost, board.next_retransmission()), (0, None));
+        }
+        let judged = board.detect_lost_retransmissions((sent, 4000), age, due, &mut outcome);
+        assert_eq!(judged, None);
         assert_eq!((outcome.newly_lost, board.next_retransmission()), (1000, Some((0, SIZE))));
     }
 

@@ -48,6 +48,8 @@ pub struct Flags {
     pub fin: bool,
     /// The connection is no more: what comes of it is answered so.
     pub rst: bool,
+    /// The sender does not send more at once: the last segment of a burst.
+    pub psh: bool,
     /// ECN echo: a marked segment has arrived (on SYN and SYN-ACK: ECN is wanted).
     pub ece: bool,
     /// The congestion window was reduced because of an echo.

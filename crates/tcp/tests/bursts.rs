@@ -1,18 +1,19 @@
-//! A paced sender hands segments down as Linux does: a few at once, and whole bursts only.
+//! Segments leave as Linux hands them down: a few at once, whole bursts if the next ACK is near, PSH on their last.
 
 use gameway_tcp::{
-    AckEvent, CongestionControl, Flags, Receiver, ReceiverConfig, Segment, Sender, SenderConfig,
-    TimeoutEvent,
+    AckEvent, Application, CongestionControl, Flags, Receiver, ReceiverConfig, Segment, Sender,
+    SenderConfig, TimeoutEvent,
 };
 use gameway_units::{Bytes, Duration, Instant, Rate};
 
 const MSS: u64 = 1448;
 const PACE: Rate = Rate::from_mbps(20);
 
-/// A window of so many segments, paced at 20 Mb/s: a burst is two segments, 1.158 ms.
+/// A window of so many segments; paced at 20 Mb/s a burst is two segments, 1.158 ms.
 #[derive(Debug)]
 struct Fixed {
     segments: u64,
+    pace: Option<Rate>,
 }
 
 impl CongestionControl for Fixed {
@@ -30,7 +31,7 @@ impl CongestionControl for Fixed {
         Bytes::MAX
     }
     fn pacing_rate(&self) -> Option<Rate> {
-        Some(PACE)
+        self.pace
     }
 }
 
@@ -39,8 +40,12 @@ const fn at(micros: i64) -> Instant {
 }
 
 /// Connected over 20 ms, with a window of `segments`.
-fn connected(segments: u64) -> Sender {
-    let mut sender = Sender::new(SenderConfig::default(), Box::new(Fixed { segments }));
+fn connected(segments: u64, pace: Option<Rate>) -> Sender {
+    connected_as(SenderConfig::default(), Fixed { segments, pace })
+}
+
+fn connected_as(config: SenderConfig, congestion: Fixed) -> Sender {
+    let mut sender = Sender::new(config, Box::new(congestion));
     let mut receiver = Receiver::new(ReceiverConfig::default(), at(0));
     sender.on_segment(at(0), &receiver.poll_transmit(at(0)).expect("SYN"));
     receiver.on_segment(at(10_000), &sender.poll_transmit(at(0)).expect("SYN-ACK"));
@@ -67,7 +72,7 @@ fn leave(sender: &mut Sender, now: Instant) -> usize {
 
 #[test]
 fn after_the_first_nine_segments_pairs_leave_at_the_pace() {
-    let mut sender = connected(1000);
+    let mut sender = connected(1000, Some(PACE));
     let mut sizes = vec![];
     let mut times = vec![];
     let mut now = at(20_000);
@@ -76,33 +81,77 @@ fn after_the_first_nine_segments_pairs_leave_at_the_pace() {
         times.push(now);
         now = sender.next_deadline().expect("paced");
     }
-    // The tenth is the first that is paced, and the first of a pair.
-    assert_eq!(sizes, [11, 2, 2, 2, 2, 2]);
+    // The tenth is the second of a pair, which is the first that is paced.
+    assert_eq!(sizes, [10, 2, 2, 2, 2, 2]);
     let pair = PACE.time_for(Bytes::new(2 * MSS));
     assert!(times.windows(2).all(|two| two[1] - two[0] == pair), "{times:?} not {pair:?} apart");
 }
 
 #[test]
-fn room_for_half_a_burst_waits_for_the_ack_that_makes_more() {
-    // Eleven segments leave at once, and fill the window but for one.
-    let mut sender = connected(12);
-    assert_eq!(leave(&mut sender, at(20_000)), 11);
-    let due = at(20_000) + PACE.time_for(Bytes::new(2 * MSS));
-    // No answer is near: the half leaves.
-    assert_eq!(leave(&mut sender, due), 1);
+fn room_for_half_a_burst_waits_for_an_ack_that_is_near() {
+    let pair = PACE.time_for(Bytes::new(2 * MSS));
+    let mut sender = connected(11, Some(PACE));
+    assert_eq!(leave(&mut sender, at(20_000)), 10);
+    // The first answer is 19 ms away: the half leaves.
+    assert_eq!(leave(&mut sender, at(20_000) + pair), 1);
 
-    let mut sender = connected(12);
-    assert_eq!(leave(&mut sender, at(20_000)), 11);
-    // From half an RTT on the answer is near. The last write must not be long ago, so a burst has to leave then: the
-    // first two are answered, which makes room for three.
+    let mut sender = connected(12, Some(PACE));
+    assert_eq!(leave(&mut sender, at(20_000)), 10);
+    assert_eq!(leave(&mut sender, at(20_000) + pair), 2, "the window is full");
     sender.on_segment(at(40_000), &ack(2, at(40_000), at(20_000)));
     assert_eq!(leave(&mut sender, at(40_000)), 2);
+    sender.on_segment(at(40_100), &ack(3, at(40_100), at(20_000)));
+    assert_eq!(leave(&mut sender, at(40_100)), 0, "paced");
+    // The third's answer came, so that the fourth's is due.
     let due = sender.next_deadline().expect("paced");
     assert_eq!(leave(&mut sender, due), 0, "one segment of room waits");
-    sender.on_segment(due, &ack(3, due, at(20_000)));
+    sender.on_segment(due, &ack(4, due, at(20_000)));
     assert_eq!(leave(&mut sender, due), 2);
-    // Two milliseconds after the pace allowed the next, it waits no more.
-    assert_eq!(leave(&mut sender, due + Duration::from_millis(4)), 0, "the window is full");
-    sender.on_segment(due + Duration::from_millis(4), &ack(4, due, at(20_000)));
-    assert_eq!(leave(&mut sender, due + Duration::from_millis(4)), 1);
+    // More than a millisecond after the pace allowed the next, it waits no more.
+    let later = due + pair + Duration::from_micros(1_100);
+    sender.on_segment(later, &ack(5, later, at(20_000)));
+    assert_eq!(leave(&mut sender, later), 1);
+}
+
+#[test]
+fn without_pacing_half_a_burst_waits_only_if_something_left_just_before() {
+    for (since, expected) in [(900, 0), (1_100, 1)] {
+        let mut sender = connected(12, None);
+        assert_eq!(leave(&mut sender, at(20_000)), 12);
+        sender.on_segment(at(40_000), &ack(2, at(40_000), at(20_000)));
+        assert_eq!(leave(&mut sender, at(40_000)), 2);
+        let now = at(40_000 + since);
+        sender.on_segment(now, &ack(3, now, at(20_000)));
+        assert_eq!(leave(&mut sender, now), expected, "{since} us after the last left");
+    }
+}
+
+#[test]
+fn a_third_of_a_small_window_does_not_wait() {
+    for (window, expected) in [(3, 1), (4, 0)] {
+        let mut sender = connected(window, None);
+        assert_eq!(leave(&mut sender, at(20_000)), window as usize);
+        sender.on_segment(at(40_000), &ack(2, at(40_000), at(20_000)));
+        assert_eq!(leave(&mut sender, at(40_000)), 2);
+        sender.on_segment(at(40_100), &ack(3, at(40_100), at(20_000)));
+        assert_eq!(leave(&mut sender, at(40_100)), expected, "of {window}");
+    }
+}
+
+#[test]
+fn the_last_of_a_burst_and_of_what_was_written_has_psh() {
+    let mut sender = connected(7, None);
+    let pushed = |sender: &mut Sender, now| {
+        let pushes = std::iter::from_fn(|| sender.poll_transmit(now)).map(|s| s.flags.psh);
+        pushes.collect::<Vec<_>>()
+    };
+    // Three pairs and one alone, of a stream without end.
+    let alone = [false, true, false, true, false, true, false];
+    assert_eq!(pushed(&mut sender, at(20_000)), alone);
+
+    let application = Application { bytes: Some(Bytes::new(3 * MSS)), ..Application::default() };
+    let config = SenderConfig { application, ..SenderConfig::default() };
+    let mut sender = connected_as(config, Fixed { segments: 7, pace: None });
+    // A pair, the rest of the data, FIN.
+    assert_eq!(pushed(&mut sender, at(20_000)), [false, true, true, false]);
 }

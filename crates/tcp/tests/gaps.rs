@@ -27,7 +27,8 @@ fn receiver() -> Receiver {
     let mut receiver = Receiver::new(ReceiverConfig::default(), micros(-100_000));
     receiver.poll_transmit(micros(-100_000)).expect("SYN");
     let flags = Flags { syn: true, ack: true, ..Flags::default() };
-    receiver.on_segment(micros(-90_000), &Segment { flags, ..Segment::default() });
+    let timestamp_echo = micros(-100_000);
+    receiver.on_segment(micros(-90_000), &Segment { flags, timestamp_echo, ..Segment::default() });
     receiver.poll_transmit(micros(-90_000)).expect("ACK of the handshake");
     for index in 0..40 {
         let now = micros(-80_000 + index * 100);
@@ -99,6 +100,36 @@ fn old_data_brings_back_quick_acks() {
     let times = acks(&mut receiver(), &indices, 100);
     let expected: Vec<i64> = (0..16).chain([17, 19, 21, 23]).map(|count| count * 100).collect();
     assert_eq!(times, expected);
+}
+
+#[test]
+fn a_lone_segment_is_acknowledged_at_once_if_it_was_pushed() {
+    for (psh, at_once) in [(true, true), (false, false)] {
+        let mut receiver = receiver();
+        let lone = segment(40, micros(0));
+        let flags = Flags { psh, ..lone.flags };
+        receiver.on_segment(micros(0), &Segment { flags, ..lone });
+        assert_eq!(receiver.poll_transmit(micros(0)).is_some(), at_once);
+        let due = receiver.next_deadline().map(|due| due - micros(0));
+        assert_eq!(due, (!at_once).then_some(Duration::from_millis(40)));
+    }
+}
+
+#[test]
+fn silence_of_a_time_out_brings_back_quick_acks() {
+    // The handshake took 10 ms: a time-out is 210 ms. The last segment came at -76.1 ms.
+    for (after, quick) in [(100_000, 1), (133_000, 1), (134_000, 16)] {
+        let mut receiver = receiver();
+        let answered = (0..17).filter(|count| {
+            let now = micros(after + count);
+            receiver.on_segment(now, &segment(40 + *count as u64, now));
+            receiver.poll_transmit(now).is_some()
+        });
+        // Without quick ACKs every second.
+        let expected: Vec<i64> =
+            if quick > 1 { (0..16).collect() } else { (1..17).step_by(2).collect() };
+        assert_eq!(answered.collect::<Vec<_>>(), expected, "{after} us");
+    }
 }
 
 #[test]

@@ -318,21 +318,41 @@ fn stop_ends_with_a_fin_and_delivers_all_that_was_sent() {
     assert!(!net.step(at(60_000)), "and then nothing happens any more");
 }
 
-#[test]
-fn sack_of_the_whole_flight_but_the_first_is_one_loss() {
-    let (mut sender, _, sent) = connected(SenderConfig::default());
+/// Segments from the second to before this one have arrived.
+fn all_but_the_first(end: u64) -> Segment {
     let mut ack = Segment {
         flags: Flags { ack: true, ..Flags::default() },
         window: 1 << 13,
         ..Segment::default()
     };
-    ack.sack.push(SackBlock { start: MSS, end: sent.len() as u64 * MSS });
-    sender.on_segment(at(40), &ack);
+    ack.sack.push(SackBlock { start: MSS, end: end * MSS });
+    ack
+}
+
+#[test]
+fn sack_of_the_whole_flight_but_the_first_is_one_loss() {
+    let (mut sender, _, sent) = connected(SenderConfig::default());
+    sender.on_segment(at(40), &all_but_the_first(sent.len() as u64));
     let first = sender.poll_transmit(at(40)).expect("the fast retransmit");
     assert_eq!((first.sequence, sender.stats().phase), (0, Phase::Recovery));
     assert_eq!(sender.stats().ssthresh, Bytes::new(7 * MSS));
     // Flight 1 (the retransmission), target 7, 9 delivered: PRR allows up to the target.
     assert_eq!(std::iter::from_fn(|| sender.poll_transmit(at(40))).count(), 6);
+}
+
+/// In recovery RACK's reordering window is nothing (Linux `tcp_rack_reo_wnd`): what left right behind a retransmission
+/// and arrives before it proves that lost, and nothing waits for a time-out.
+#[test]
+fn what_left_right_behind_a_retransmission_finds_its_loss() {
+    let (mut sender, _, sent) = connected(SenderConfig::default());
+    let flight = sent.len() as u64;
+    sender.on_segment(at(40), &all_but_the_first(flight));
+    let left = std::iter::from_fn(|| sender.poll_transmit(at(40))).count();
+    assert_eq!(left, 7, "the retransmission and six new ones");
+    sender.on_segment(at(60), &all_but_the_first(flight + 1));
+    let again = sender.poll_transmit(at(60)).expect("the retransmission was lost");
+    assert_eq!((again.sequence, sender.stats().retransmissions), (0, 2));
+    assert_eq!((sender.stats().recoveries, sender.stats().timeouts), (1, 0));
 }
 
 /// Ten outstanding, the first lost: two selective ACKs let two new segments out (RFC 3042), the third
@@ -343,11 +363,10 @@ fn limited_transmit_fast_retransmit_and_proportional_reduction() {
     let (mut sender, ..) = connected(SenderConfig::default());
     let mut left = Vec::new();
     for arrived in 1..10 {
-        let flags = Flags { ack: true, ..Flags::default() };
-        let mut ack = Segment { flags, window: 1 << 13, ..Segment::default() };
-        ack.sack.push(SackBlock { start: MSS, end: (1 + arrived) * MSS });
-        sender.on_segment(at(40), &ack);
-        let sent = std::iter::from_fn(|| sender.poll_transmit(at(40)));
+        // So far apart that none waits for the next; so soon that age finds nothing.
+        let now = at(40) + Duration::from_micros(1_100) * arrived as i64;
+        sender.on_segment(now, &all_but_the_first(1 + arrived));
+        let sent = std::iter::from_fn(|| sender.poll_transmit(now));
         left.push(sent.map(|segment| segment.sequence / MSS).collect::<Vec<_>>());
     }
     assert_eq!(left[..3], [vec![10], vec![11], vec![0]], "{left:?}");
@@ -401,8 +420,8 @@ fn on_demand_the_sender_waits_between_answers() {
     }
 }
 
-/// RFC 8985 section 6.2: with one segment behind it, a lost one is found a quarter of the round trip after that is
-/// acknowledged, and not by the time-out. Its twin that arrives a little later is not sent again.
+/// RFC 8985 section 6.2: with one segment behind it, a lost one is found a quarter of the round trip, and the least time
+/// of a timer, after that is acknowledged, and not by the time-out. Its twin that arrives a little later is not sent again.
 #[test]
 fn a_loss_just_before_the_end_needs_no_time_out() {
     for arrives_late in [false, true] {
@@ -433,7 +452,7 @@ fn a_loss_just_before_the_end_needs_no_time_out() {
             continue;
         }
         let due = sender.next_deadline().expect("the reordering timer");
-        assert_eq!(due, at(now) + Duration::from_millis(round_trip) / 4);
+        assert_eq!(due, at(now + 2) + Duration::from_millis(round_trip) / 4);
         sender.on_deadline(due);
         let repaired = sender.poll_transmit(due).expect("sent again");
         assert_eq!((repaired.sequence, repaired.length), (8 * MSS, MSS as u32));
@@ -445,20 +464,14 @@ fn a_loss_just_before_the_end_needs_no_time_out() {
 #[test]
 fn where_the_window_is_small_age_finds_a_loss_before_three_segments_do() {
     let (mut sender, ..) = connected(SenderConfig::default());
-    let mut ack = Segment {
-        flags: Flags { ack: true, ..Flags::default() },
-        window: 1 << 13,
-        ..Segment::default()
-    };
-    ack.sack.push(SackBlock { start: MSS, end: 2 * MSS });
-    sender.on_segment(at(40), &ack);
+    sender.on_segment(at(40), &all_but_the_first(2));
     let new: Vec<u64> = std::iter::from_fn(|| sender.poll_transmit(at(40)))
         .map(|segment| segment.sequence / MSS)
         .collect();
     assert_eq!(new, [10], "limited transmit, no repair yet");
-    assert_eq!(run_deadlines(&mut sender, at(44)), []);
-    let repaired = run_deadlines(&mut sender, at(45));
+    assert_eq!(run_deadlines(&mut sender, at(46)), []);
+    let repaired = run_deadlines(&mut sender, at(47));
     assert_eq!(repaired.len(), 1);
-    assert_eq!((repaired[0].0, repaired[0].1.sequence), (at(45), 0));
+    assert_eq!((repaired[0].0, repaired[0].1.sequence), (at(47), 0));
     assert_eq!((sender.stats().recoveries, sender.stats().timeouts), (1, 0));
 }

@@ -158,7 +158,7 @@ prop_compose! {
         let flag = |bit: u8| bits & (1 << bit) != 0;
         Segment {
             // SYN rarely and ACK mostly, so that connections get established.
-            flags: Flags { syn: bits < 16, ack: !(16..32).contains(&bits), fin: flag(0), rst: bits == 255, ece: flag(1), cwr: flag(2), ae: flag(4) },
+            flags: Flags { syn: bits < 16, ack: !(16..32).contains(&bits), fin: flag(0), rst: bits == 255, psh: flag(3), ece: flag(1), cwr: flag(2), ae: flag(4) },
             ecn: if flag(3) { Ecn::Ce } else { Ecn::Ect0 },
             window_scale, length, sequence, acknowledgment, window, sack,
             accurate_ecn: AccurateEcnOption { fields, ect0, ect1, ce },

@@ -187,8 +187,17 @@ impl Cubic {
         }
     }
 
-    fn grow_in_congestion_avoidance(&mut self, ack: &AckEvent) {
+    /// Slow start goes up to the threshold; what is acknowledged beyond counts for congestion avoidance.
+    fn grow(&mut self, ack: &AckEvent) {
         let acknowledged = ack.newly_delivered.as_f64() / self.segment_size;
+        let slow_start = acknowledged.min((self.threshold - self.window).max(0.0));
+        self.window += slow_start;
+        if acknowledged > slow_start {
+            self.grow_in_congestion_avoidance(ack, acknowledged - slow_start);
+        }
+    }
+
+    fn grow_in_congestion_avoidance(&mut self, ack: &AckEvent, acknowledged: f64) {
         let (window, plateau) = (self.window, self.plateau);
         let begins = self.epoch.is_none();
         let epoch = self.epoch.get_or_insert_with(|| Epoch::new(ack.now, window, plateau));
@@ -237,11 +246,7 @@ impl CongestionControl for Cubic {
         if !ack.cwnd_limited {
             self.pause_epoch(ack.now);
         } else if ack.phase != Phase::Recovery && ack.newly_acknowledged > Bytes::ZERO {
-            if self.window < self.threshold {
-                self.window += ack.newly_delivered.as_f64() / self.segment_size;
-            } else {
-                self.grow_in_congestion_avoidance(ack);
-            }
+            self.grow(ack);
         }
         self.last_ack = ack.now;
     }
@@ -254,9 +259,10 @@ impl CongestionControl for Cubic {
     fn on_timeout(&mut self, timeout: &TimeoutEvent) {
         if timeout.first {
             self.reduce();
-            // RFC 9438 section 4.8: the next congestion avoidance starts on its own plateau.
-            self.plateau = 0.0;
         }
+        // RFC 9438 section 4.8: the next congestion avoidance starts on its own plateau. Linux `bictcp_reset`.
+        self.plateau = 0.0;
+        self.smallest_rtt = None;
         self.window = 1.0;
         self.epoch = None;
         self.slow_start = HyStart::start(timeout.now, timeout.next_sequence);
@@ -399,6 +405,29 @@ mod tests {
             })
             .collect();
         assert_eq!(windows, [3.0, 3.0, 3.0, 3.0, 3.0, 4.0]);
+    }
+
+    /// By hand from `tcp_slow_start`: of the first five acknowledged four make the window from 1 to the threshold, 5; the
+    /// other one and six more are less than congestion avoidance asks for.
+    #[test]
+    fn slow_start_goes_to_the_threshold_and_no_further() {
+        let mut cubic = Cubic { window: 8.0, threshold: 8.0, ..Cubic::new(SIZE) };
+        cubic.on_timeout(&TimeoutEvent {
+            now: Instant::ZERO,
+            next_sequence: 0,
+            prior_in_flight: Bytes::ZERO,
+            first: true,
+            newly_lost: Bytes::ZERO,
+            total_delivered: Bytes::ZERO,
+            total_lost: Bytes::ZERO,
+        });
+        let windows: Vec<f64> = [2.0, 3.0, 6.0]
+            .map(|acknowledged| {
+                cubic.on_ack(&ack(Instant::from_nanos(20_000_000), acknowledged));
+                cubic.window
+            })
+            .into();
+        assert_eq!(windows, [3.0, 5.0, 5.0]);
     }
 
     #[test]

@@ -1,5 +1,6 @@
 //! What an ACK changes: scoreboard, round-trip time, recovery, congestion control.
 
+use super::timers::LEAST_TIMER;
 use super::{Sender, State, TailProbe};
 use crate::congestion::{AckEvent, LostSegment, Phase};
 use crate::ecn::Marks;
@@ -91,20 +92,22 @@ impl Sender {
         if outcome.newly_sacked > 0 || (outcome.advanced > 0 && self.board.sacked() > 0) {
             self.board.detect_losses(outcome);
         }
-        self.board.detect_lost_retransmissions(self.newest_delivered.0, min_rtt / 4, outcome);
-        self.timers.reordering = None;
+        let age = self.newest_round_trip.saturating_add(self.reordering_window(min_rtt));
+        let newest = self.newest_delivered;
+        let mut due = self.board.detect_lost_retransmissions(newest, age, now, outcome);
         if self.has_sent_all() || !self.board.has_seen_reordering() {
-            let age = self.newest_round_trip.saturating_add(self.reordering_window(min_rtt));
-            self.timers.reordering =
-                self.board.detect_overtaken(self.newest_delivered, age, now, outcome);
+            let next = self.board.detect_overtaken(newest, age, now, outcome);
+            due = due.into_iter().chain(next).min();
         }
+        self.timers.reordering = due.map(|due| due.saturating_add(LEAST_TIMER));
         if outcome.newly_lost > 0 {
             self.report_losses(now);
         }
     }
 
     fn reordering_window(&self, min_rtt: Duration) -> Duration {
-        if self.phase == Phase::Recovery && !self.board.has_seen_reordering() {
+        let proven = self.phase != Phase::Open || self.board.has_reached_threshold();
+        if proven && !self.board.has_seen_reordering() {
             return Duration::ZERO;
         }
         (min_rtt / 4).min(self.rtt.smoothed().unwrap_or_default())

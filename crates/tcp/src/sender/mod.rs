@@ -7,7 +7,8 @@
 //!
 //! | Constant | Value | Origin |
 //! |---|---|---|
-//! | reordering window | a quarter of the smallest RTT, at most a smoothed one; in recovery none, unless segments were reordered before | RFC 8985 section 6.2; Linux `tcp_rack_reo_wnd` |
+//! | reordering window | a quarter of the smallest RTT, at most a smoothed one; in recovery and from three segments behind a gap on none, unless segments were reordered before | RFC 8985 section 6.2; Linux `tcp_rack_reo_wnd` |
+//! | its timer | 2 ms later | Linux `tcp_rack_mark_lost` |
 //! | tail probe | 2 smoothed RTTs + 2 ms; + 200 ms if one segment is out | RFC 8985 section 7.2; Linux `tcp_schedule_loss_probe` |
 //!
 //! | Deviation | Why |
@@ -17,7 +18,8 @@
 //! | a spurious recovery or time-out is found by timestamps (Eifel) at once; F-RTO and D-SACK are not there | timestamps are always there |
 //! | limited transmit is what RFC 6675's pipe does by itself | selectively acknowledged bytes leave the pipe |
 //! | a second loss of a retransmission does not lower the window again | as Linux |
-//! | without pacing segments leave one by one; no offload, no qdisc below | an ACK of two segments frees two anyway; the simulated link serves packets |
+//! | a burst leaves as segments, without offload or a qdisc below | the simulated link serves packets |
+//! | what is sent again has no PSH | in Linux, too, where it leaves one by one, as it mostly does |
 //! | reneging of SACK is not expected | the peer is this crate's receiver |
 
 mod acknowledge;
@@ -36,6 +38,7 @@ use crate::segment::{LARGEST_SCALE, MAXIMUM_SEGMENT_SIZE, Segment};
 use crate::window_usage::WindowUsage;
 use gameway_units::{Bytes, Duration, Ecn, Instant, Rate};
 use timers::Timers;
+use transmit::Departing;
 
 /// Options of a sender.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -147,6 +150,7 @@ pub struct Sender {
     rate: DeliveryRate,
     rtt: RttEstimator,
     pacer: Pacer,
+    departing: Departing,
     usage: WindowUsage,
     prr: ProportionalRateReduction,
     timers: Timers,
@@ -189,6 +193,7 @@ impl Sender {
             rate: DeliveryRate::default(),
             rtt: RttEstimator::new(config.rto_floor),
             pacer: Pacer::default(),
+            departing: Departing::default(),
             usage: WindowUsage::default(),
             prr: ProportionalRateReduction::default(),
             timers: Timers::default(),

@@ -8,8 +8,22 @@ use gameway_units::{Duration, Instant, Rate};
 
 /// `tcp_tso_win_divisor`: room for a third of the window is used at once.
 const SHARE_NOT_WORTH_WAITING: u64 = 3;
-/// A burst waits only behind another that left at most so long ago.
-const LATELY: Duration = Duration::from_millis(1);
+/// A burst waits only behind another that left at most so long ago, and for an ACK that is at most so far.
+const NEAR: Duration = Duration::from_millis(1);
+/// Linux `tcp_pacing_ss_ratio`, `tcp_pacing_ca_ratio`: windows per smoothed RTT, by which bursts are sized where the
+/// congestion control does not pace.
+const SLOW_START_RATIO: f64 = 2.0;
+const CONGESTION_AVOIDANCE_RATIO: f64 = 1.2;
+
+/// Segments that are handed down together: the rest of them leaves now.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct Departing {
+    at: Instant,
+    left: u32,
+    retransmission: bool,
+    /// New data of more than one segment: the last has PSH.
+    pushes: bool,
+}
 
 /// The outcome of looking for something to send.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -49,49 +63,74 @@ impl Sender {
             return Some(self.segment(now, self.acknowledged.saturating_sub(1), 0));
         }
         let choice = self.choose();
-        let paced = !matches!(choice, Choice::Wait(_)) && self.congestion.pacing_rate().is_some();
-        if paced && !self.pacer.allows(now) {
-            self.timers.paced = Some(self.pacer.next());
-            self.on_blocked(now, Limit::Pacing);
+        if let Choice::Wait(limit) = choice {
+            self.on_blocked(now, limit);
             return None;
         }
-        if paced && matches!(choice, Choice::Data(_)) && self.waits_for_whole_burst(now) {
-            self.on_blocked(now, Limit::CongestionWindow);
-            return None;
+        let retransmission = matches!(choice, Choice::Retransmission(_));
+        let leaving = self.departing;
+        if leaving.left == 0 || leaving.at != now || leaving.retransmission != retransmission {
+            self.begin_burst(now, retransmission)?;
         }
         match choice {
             Choice::Retransmission(number) => self.retransmit(now, number),
             Choice::Data(length) => Some(self.send_new(now, length, false)),
             Choice::Fin => Some(self.send_new(now, 1, true)),
-            Choice::Wait(limit) => {
-                self.on_blocked(now, limit);
-                None
-            }
+            Choice::Wait(_) => None,
         }
     }
 
-    /// Segments of a burst that begins now.
-    fn burst(&self, rate: Rate) -> u32 {
+    /// Lets the next burst leave, unless it has to wait.
+    fn begin_burst(&mut self, now: Instant, retransmission: bool) -> Option<()> {
+        if self.congestion.pacing_rate().is_some() && now < self.pacer.next() {
+            self.timers.paced = Some(self.pacer.next());
+            self.on_blocked(now, Limit::Pacing);
+            return None;
+        }
+        let whole = self.whole_burst();
+        let segment_size = u64::from(self.config.segment_size);
+        let room = self.window().saturating_sub(self.board.in_flight()) / segment_size;
+        let written = self.writer.written().saturating_sub(self.next).div_ceil(segment_size);
+        let is_part = room < u64::from(whole) && written >= u64::from(whole);
+        if is_part && !retransmission && self.waits_for_whole_burst(now, room) {
+            self.on_blocked(now, Limit::CongestionWindow);
+            return None;
+        }
+        let left = if retransmission { whole } else { whole.min(room.min(written).max(1) as u32) };
+        self.departing =
+            Departing { at: now, left, retransmission, pushes: !retransmission && left > 1 };
+        self.pacer.on_burst(now, left);
+        Some(())
+    }
+
+    /// Segments of a whole burst now.
+    fn whole_burst(&self) -> u32 {
+        let rate = self.congestion.pacing_rate().unwrap_or_else(|| self.rate_of_window());
         let segment_size = self.config.segment_size;
         self.congestion.burst().segments(rate, segment_size, self.rtt.minimum())
     }
 
-    /// Linux `tcp_tso_should_defer`: where the window has room for a part of a burst only, and an ACK will soon make
-    /// more, the burst waits for it. So bursts stay whole, and ACKs of two segments meet them.
-    fn waits_for_whole_burst(&self, now: Instant) -> bool {
-        let Some(rate) = self.congestion.pacing_rate() else { return false };
+    /// Linux `tcp_update_pacing_rate`.
+    fn rate_of_window(&self) -> Rate {
+        let (cwnd, threshold) = (self.congestion.cwnd(), self.congestion.ssthresh());
+        let slow_start = cwnd.get() < threshold.get() / 2;
+        let ratio = if slow_start { SLOW_START_RATIO } else { CONGESTION_AVOIDANCE_RATIO };
+        let bits = 8.0 * cwnd.get().max(self.board.outstanding()) as f64;
+        let rtt = self.rtt.smoothed().unwrap_or(NEAR).as_secs_f64();
+        Rate::from_bps_f64(ratio * bits / rtt)
+    }
+
+    /// Linux `tcp_tso_should_defer` (since 6.18): where the window has room for a part of a burst only, and an ACK
+    /// will very soon make more, the burst waits for it. So bursts stay whole, and ACKs of two segments meet them.
+    fn waits_for_whole_burst(&self, now: Instant, room: u64) -> bool {
         let (Some(oldest), Some(rtt)) = (self.board.oldest_sent(), self.rtt.smoothed()) else {
             return false;
         };
-        let whole = u64::from(self.burst(rate)) * u64::from(self.config.segment_size);
-        let window = self.window();
-        let room = window.saturating_sub(self.board.in_flight());
-        let is_part = room < whole && self.writer.written().saturating_sub(self.next) >= whole;
-        let is_small = room < window / SHARE_NOT_WORTH_WAITING;
-        let wrote_lately = now.saturating_since(self.pacer.next()) <= LATELY;
-        let answer_is_near = oldest.saturating_add(rtt / 2) <= now;
-        let in_order = self.phase == Phase::Open && !self.pacer.is_within_burst(now);
-        in_order && is_part && is_small && wrote_lately && answer_is_near
+        let window = self.window() / u64::from(self.config.segment_size);
+        let is_small = SHARE_NOT_WORTH_WAITING * room < window;
+        let wrote_lately = now.saturating_since(self.pacer.next()) <= NEAR;
+        let until_ack = oldest.saturating_add(rtt).saturating_since(now);
+        self.phase == Phase::Open && is_small && wrote_lately && until_ack <= NEAR.min(rtt / 2)
     }
 
     /// NextSeg of RFC 6675, within the windows.
@@ -190,20 +229,22 @@ impl Sender {
     /// Accounts for a record that leaves, and makes its segment.
     fn emit(&mut self, now: Instant, record: &Record) -> Segment {
         self.prr.on_sent(u64::from(record.length));
-        let rate = self.congestion.pacing_rate();
-        let burst = rate.map_or(1, |rate| self.burst(rate));
-        self.pacer.on_sent(now, record.length, rate, burst);
+        self.pacer.on_sent(record.length, self.congestion.pacing_rate());
+        self.departing.left = self.departing.left.saturating_sub(1);
         self.last_sent = now;
         self.stats.segments_sent += 1;
         let payload = record.length - u32::from(record.fin);
         let mut segment = self.segment(now, record.sequence, payload);
         segment.flags.fin = record.fin;
+        let ends_burst = self.departing.pushes && self.departing.left == 0;
+        segment.flags.psh = ends_burst || record.end() == self.writer.written();
         segment
     }
 
     /// RFC 8985 section 7.3: new data if there is any, else the last segment again.
     fn send_tail_probe(&mut self, now: Instant) -> Option<Segment> {
         let last = self.board.last()?;
+        self.departing = Departing::default();
         self.stats.tail_probes += 1;
         let new = self.next_new();
         let segment = match new {
