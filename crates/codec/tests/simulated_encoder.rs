@@ -1,5 +1,5 @@
 //! The simulator's model of libx264 against libx264, asked alike: the same targets give the same mean, after
-//! a rise and after a fall, too.
+//! a rise and after a fall, and of key frames, too.
 #![cfg(feature = "x264")]
 
 use gameway_codec::encoder::{EncodeRequest, EncoderConfig, open};
@@ -12,6 +12,10 @@ const FPS: u32 = 60;
 const FRAMES: usize = 360;
 /// Until the calibrator knows its encoder.
 const LEARNT: usize = 60;
+/// No key frame but the first.
+const NEVER: usize = FRAMES;
+/// As often as a stream asks for them that loses packets of every tenth frame.
+const OFTEN: usize = 12;
 
 /// Megabits per second at a frame.
 type Pattern = fn(usize) -> f64;
@@ -29,7 +33,8 @@ fn rate(pattern: Pattern, frame: usize) -> Rate {
     Rate::from_bps_f64(pattern(frame) * 1e6)
 }
 
-fn real(pattern: Pattern) -> Vec<f64> {
+/// A key frame each so many frames.
+fn real(pattern: Pattern, key_frames: usize) -> Vec<f64> {
     let size = Size::new(640, 360).unwrap();
     let (scene, mut picture) = (Scene::new(1, size), Picture::black(size));
     let config = EncoderConfig { size, frames_per_second: FPS, rate: rate(pattern, 0) };
@@ -43,7 +48,7 @@ fn real(pattern: Pattern) -> Vec<f64> {
         let request = EncodeRequest {
             frame_budget: budgets.next(rate),
             rate,
-            key_frame: frame == 0,
+            key_frame: frame % key_frames == 0,
             timestamp: Instant::ZERO,
         };
         encoder.encode(&picture, request).unwrap().data.len() as f64
@@ -51,16 +56,23 @@ fn real(pattern: Pattern) -> Vec<f64> {
     (0..FRAMES).map(frame).collect()
 }
 
-fn simulated(pattern: Pattern) -> Vec<f64> {
+fn simulated(pattern: Pattern, key_frames: usize) -> Vec<f64> {
     let interval = Duration::from_nanos(1_000_000_000 / i64::from(FPS));
     let mut model = EncoderModel::constrained(interval, 1);
-    let frame = |frame| model.next_frame(rate(pattern, frame), frame == 0).payload.as_f64();
+    let frame = |frame: usize| {
+        model.next_frame(rate(pattern, frame), frame % key_frames == 0).payload.as_f64()
+    };
     (0..FRAMES).map(frame).collect()
 }
 
 /// Mean of frame over share, of frames whose target is so much of the one before.
 fn mean(sizes: &[f64], pattern: Pattern, step: Step) -> f64 {
-    let frames = (LEARNT..FRAMES).filter(|&frame| step(pattern(frame) / pattern(frame - 1)));
+    mean_of(sizes, pattern, |frame| step(pattern(frame) / pattern(frame - 1)))
+}
+
+/// The same of these frames.
+fn mean_of(sizes: &[f64], pattern: Pattern, which: impl Fn(usize) -> bool) -> f64 {
+    let frames = (LEARNT..FRAMES).filter(|&frame| which(frame));
     let parts: Vec<f64> =
         frames.map(|frame| sizes[frame] * 8.0 * f64::from(FPS) / pattern(frame) / 1e6).collect();
     parts.iter().sum::<f64>() / parts.len().max(1) as f64
@@ -69,7 +81,7 @@ fn mean(sizes: &[f64], pattern: Pattern, step: Step) -> f64 {
 #[test]
 fn frames_are_as_large_as_libx264_makes_them() {
     for (name, pattern) in PATTERNS {
-        let (real, simulated) = (real(pattern), simulated(pattern));
+        let (real, simulated) = (real(pattern, NEVER), simulated(pattern, NEVER));
         let steps: [(&str, Step); 3] =
             [("all", |_| true), ("rises", |step| step > 1.05), ("falls", |step| step < 0.95)];
         for (which, step) in steps {
@@ -80,10 +92,30 @@ fn frames_are_as_large_as_libx264_makes_them() {
     }
 }
 
+/// A key frame, that behind it, and those from the fourth on: 0.03 apart and more, so that a model to which all are
+/// alike fails.
+#[test]
+fn key_frames_and_those_behind_them_are_as_large_as_libx264_makes_them() {
+    let (_, pattern) = PATTERNS[0];
+    let (real, simulated) = (real(pattern, OFTEN), simulated(pattern, OFTEN));
+    let kinds: [(&str, fn(usize) -> bool); 3] = [
+        ("key frames", |frame| frame % OFTEN == 0),
+        ("behind one", |frame| frame % OFTEN == 1),
+        ("others", |frame| frame % OFTEN > 3),
+    ];
+    let means = kinds.map(|(name, which)| {
+        let [real, simulated] = [&real, &simulated].map(|sizes| mean_of(sizes, pattern, which));
+        println!("{name:12} libx264 {real:.3} simulated {simulated:.3}");
+        assert!((real - simulated).abs() <= 0.015, "{name}: {real} and {simulated}");
+        real
+    });
+    assert!(means[0] > means[2] + 0.025 && means[2] > means[1] + 0.025, "{means:?}");
+}
+
 /// The twin that must fail: an encoder that follows at once is not what libx264 does.
 #[test]
 fn an_encoder_without_lag_is_not_libx264() {
     let (_, pattern) = PATTERNS[3];
-    let after_rises = mean(&real(pattern), pattern, |step| step > 1.05);
+    let after_rises = mean(&real(pattern, NEVER), pattern, |step| step > 1.05);
     assert!(after_rises < 0.85, "{after_rises}");
 }
