@@ -219,18 +219,31 @@ def test_the_twin_has_the_lateness_of_its_live_run_as_jitter(
 
 
 def test_the_twin_takes_for_key_frames_what_key_frames_took(tmp_path: Path) -> None:
-    rows = [(0, 0, True, 15), (1, 16, False, 9), (2, 33, True, 6), (3, 50, False, None)]
-    frames = [
-        {"stream": "game", "frame": frame, "captured_ns": at, "key_frame": key}
-        for frame, at, key, _ in rows
+    # The second waited in the pacer, the fourth never left, the fifth was not encoded.
+    rows = [
+        (0, 0, True, 5, 15),
+        (1, 16, False, 28, 9),
+        (2, 33, True, 36, 6),
+        (3, 50, False, None, 8),
+        (4, 66, False, None, None),
     ]
-    pictures = [{"stream": "game", "frame": frame, "encode_ns": took} for frame, _, _, took in rows]
+    frames = [
+        {"stream": "game", "frame": frame, "captured_ns": at, "key_frame": key, "first_sent_ns": sent}
+        for frame, at, key, sent, _ in rows
+    ]
+    pictures = [
+        {"stream": "game", "frame": frame, "encode_ns": took} for frame, _, _, _, took in rows
+    ]
     pl.DataFrame(frames).write_parquet(tmp_path / "frames.parquet")
     pl.DataFrame(pictures).write_parquet(tmp_path / "pictures.parquet")
     # The first frame opened the encoder, which no later key frame does.
     assert twin.encode_times("game", tmp_path) == {
-        "encode_times": [["0 ns", "15 ns"], ["16 ns", "9 ns"]],
-        "key_frame_encode_times": [["33 ns", "6 ns"]],
+        "encode_times": [
+            ["0 ns", "5 ns", "15 ns"],
+            ["16 ns", "9 ns", "9 ns"],
+            ["50 ns", "8 ns", "8 ns"],
+        ],
+        "key_frame_encode_times": [["33 ns", "3 ns", "6 ns"]],
     }
     pl.DataFrame(frames[:2]).write_parquet(tmp_path / "frames.parquet")
     assert list(twin.encode_times("game", tmp_path)) == ["encode_times"]

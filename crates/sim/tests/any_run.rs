@@ -157,8 +157,10 @@ fn stream() -> impl Strategy<Value = Value> {
     ]);
     let stop = choice(vec![json!(null), json!("1.7 s")]);
     // The longest takes as long as several frames: what is due meanwhile is late or skipped.
-    let encode_times =
-        choice(vec![json!(null), json!([["0 s", "9 ms"], ["0.7 s", "80 ms"], ["1 s", "15 ms"]])]);
+    let encode_times = choice(vec![
+        json!(null),
+        json!([["0 s", "4 ms", "9 ms"], ["0.7 s", "20 ms", "80 ms"], ["1 s", "15 ms", "15 ms"]]),
+    ]);
     let stop = (stop, encode_times);
     (controller, video, feedback, fec, rate, bounds, stop, more).prop_map(
         |(controller, video, feedback, fec, rate, bounds, stop, (clock, pause, ecn, way))| {

@@ -71,10 +71,11 @@ fn frames_that_take_their_time_to_encode_leave_later_and_less_evenly() {
     let at_once = ready_after(&link(json!(null)));
     assert!(at_once.iter().all(|&ms| ms == 0.0));
     // Quick ones for ten seconds, then every other one slow.
-    let quick = std::iter::once(json!(["0 s", "4 ms"]));
+    let quick = std::iter::once(json!(["0 s", "4 ms", "4 ms"]));
     let uneven = (0..1_200).map(|frame| {
         let from = 10_000_000_000_i64 + frame * 16_666_667;
-        json!([format!("{from} ns"), if frame % 2 == 0 { "16 ms" } else { "5 ms" }])
+        let took = if frame % 2 == 0 { "16 ms" } else { "5 ms" };
+        json!([format!("{from} ns"), took, took])
     });
     let late = ready_after(&link(quick.chain(uneven).collect()));
     assert!((1_798..=1_801).contains(&late.len()), "{}", late.len());
@@ -85,13 +86,18 @@ fn frames_that_take_their_time_to_encode_leave_later_and_less_evenly() {
     let mean = late[602..].iter().sum::<f64>() / (late.len() - 602) as f64;
     assert!((14.0..16.0).contains(&mean), "{mean}");
     // Key frames have times of their own.
-    let key_frames = json!({ "video": "steady", "encode_times": [["0 s", "8 ms"]],
-        "key_frame_encode_times": [["0 s", "3 ms"]] });
+    let key_frames = json!({ "video": "steady", "encode_times": [["0 s", "8 ms", "8 ms"]],
+        "key_frame_encode_times": [["0 s", "3 ms", "3 ms"]] });
     let fixed = json!({ "kind": "fixed", "bitrate": "6 Mb/s" });
     let both = ready_after(&run(&with_stream(empty_path(30), fixed, key_frames)));
     assert!((both[0] - 3.0).abs() < 1e-9 && both[1..].iter().all(|&ms| (ms - 8.0).abs() < 1e-9));
+    // Slices leave before the rest is made.
+    let slices = json!({ "video": "scene", "encode_times": [["0 s", "3 ms", "8 ms"]] });
+    let fixed = json!({ "kind": "fixed", "bitrate": "6 Mb/s" });
+    let sliced = ready_after(&run(&with_stream(empty_path(30), fixed, slices)));
+    assert!(sliced.iter().all(|&ms| (ms - 3.0).abs() < 1e-9), "{:?}", &sliced[..9]);
     // Longer than from frame to frame: every second picture is not captured.
-    let slow = ready_after(&link(json!([["0 s", "28 ms"]])));
+    let slow = ready_after(&link(json!([["0 s", "28 ms", "28 ms"]])));
     assert!((895..=905).contains(&slow.len()), "{}", slow.len());
 }
 

@@ -2,8 +2,9 @@
 
 use super::{LONGEST_DELAY, LONGEST_RUN, SHORTEST_INTERVAL, number, positive_rate, rate, span};
 use crate::spec::{
-    CompetitorSpec, DashSpec, EcnSpec, FeedbackSpec, HeaderSpec, PathSpec, ShortTcpSpec,
-    StreamSpec, TcpEcnSpec, TcpSpec, Text, UdpSpec, VideoChatSpec, Way, Word, needs_accurate_ecn,
+    CompetitorSpec, DashSpec, EcnSpec, EncodeTimeSpec, FeedbackSpec, HeaderSpec, PathSpec,
+    ShortTcpSpec, StreamSpec, TcpEcnSpec, TcpSpec, Text, UdpSpec, VideoChatSpec, Way, Word,
+    needs_accurate_ecn,
 };
 use crate::{RunError, spec_error};
 use gameway_control::oracle;
@@ -42,16 +43,14 @@ pub(super) fn check_stream(stream: &StreamSpec) -> Result<(), RunError> {
 }
 
 /// Times that ascend, and how long encoding took from each on.
-fn check_encode_times(
-    field: &str,
-    times: &[(Text<Duration>, Text<Duration>)],
-) -> Result<(), RunError> {
+fn check_encode_times(field: &str, times: &[EncodeTimeSpec]) -> Result<(), RunError> {
     if times.is_empty() || !times.is_sorted_by(|one, next| one.0.0 < next.0.0) {
         return Err(spec_error(field.to_owned(), "is empty or does not ascend in time"));
     }
-    for (from, took) in times {
+    for EncodeTimeSpec(from, first, whole) in times {
         span(field, from.0, Duration::ZERO, LONGEST_RUN)?;
-        span(field, took.0, Duration::ZERO, LONGEST_DELAY)?;
+        span(field, whole.0, Duration::ZERO, LONGEST_DELAY)?;
+        span(field, first.0, Duration::ZERO, whole.0)?;
     }
     Ok(())
 }

@@ -33,7 +33,9 @@ pub use queue::{
     DualPi2Spec, FqCodelSpec, IsolationSpec, MarkingSpec, PieSpec, QueueSpec, SchedulerSpec,
     Switch,
 };
-pub use stream::{ControllerSpec, Drift, EcnSpec, FeedbackSpec, PauseSpec, StreamSpec, VideoSpec};
+pub use stream::{
+    ControllerSpec, Drift, EcnSpec, EncodeTimeSpec, FeedbackSpec, PauseSpec, StreamSpec, VideoSpec,
+};
 pub use wifi::{Megahertz, WifiName, WifiSpec};
 
 use gameway_units::Duration;

@@ -6,6 +6,11 @@ use serde::de::{Deserialize, Deserializer, Error};
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
+/// How long frames took to encode from some time of the run on: that time; from capture until the first slice was made;
+/// and until all were.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Deserialize)]
+pub struct EncodeTimeSpec(pub Text<Duration>, pub Text<Duration>, pub Text<Duration>);
+
 /// A game stream.
 #[derive(Debug, Clone, PartialEq, serde::Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -17,14 +22,13 @@ pub struct StreamSpec {
     /// Where frame sizes come from.
     #[serde(default)]
     pub video: VideoSpec,
-    /// How long its frames take to encode: what the twin of a live run is given, from which time of the run on
-    /// and how long. Experiment files have no such key.
+    /// How long its frames take to encode: what the twin of a live run is given. Experiment files have no such key.
     #[serde(default)]
-    pub encode_times: Option<Vec<(Text<Duration>, Text<Duration>)>>,
+    pub encode_times: Option<Vec<EncodeTimeSpec>>,
     /// The same of its key frames, for which an encoder does not search the picture before; as other frames if not
     /// given.
     #[serde(default)]
-    pub key_frame_encode_times: Option<Vec<(Text<Duration>, Text<Duration>)>>,
+    pub key_frame_encode_times: Option<Vec<EncodeTimeSpec>>,
     /// Frames per second.
     #[serde(default = "default_frame_rate")]
     pub frame_rate: u32,

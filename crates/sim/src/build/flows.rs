@@ -5,7 +5,7 @@ use super::foresight::Known;
 use crate::clock::ReceiverClock;
 use crate::dash::{Dash, DashSetup};
 use crate::datagrams::{self, Datagrams, Source};
-use crate::encoding::EncodeTimes;
+use crate::encoding::{EncodeTime, EncodeTimes};
 use crate::flow::FlowEnds;
 use crate::headers;
 use crate::network::{Flow, Way};
@@ -17,8 +17,9 @@ use gameway_control::{Oracle, RateController};
 use gameway_events::{BIN, Name};
 use gameway_experiment::build::{self, Route, Routes};
 use gameway_experiment::spec::{
-    self, Begin, CompetitorSpec, DashSpec, HeaderSpec, OnliveSpec, RunSpec, ShortTcpSpec, Spacing,
-    StreamSpec, TcpEcnSpec, TcpSpec, Text, UdpSpec, VideoChatSpec, VideoSpec,
+    self, Begin, CompetitorSpec, DashSpec, EncodeTimeSpec, HeaderSpec, OnliveSpec, RunSpec,
+    ShortTcpSpec, Spacing, StreamSpec, TcpEcnSpec, TcpSpec, Text, UdpSpec, VideoChatSpec,
+    VideoSpec,
 };
 use gameway_experiment::{RunError, random, read, spec_error};
 use gameway_media::{EncoderCalibration, EncoderModel, FrameTable, RecordedVideo};
@@ -31,9 +32,12 @@ use std::sync::Arc;
 
 /// What a live run's encoder took, where the stream is its twin.
 fn encode_times(stream: &StreamSpec) -> Option<EncodeTimes> {
-    let measured = |times: &Option<Vec<(Text<Duration>, Text<Duration>)>>| {
+    let measured = |times: &Option<Vec<EncodeTimeSpec>>| {
         let rows = times.as_deref().unwrap_or_default().iter();
-        rows.map(|(from, took)| (Instant::ZERO + from.0, took.0)).collect::<Vec<_>>()
+        let one = |&EncodeTimeSpec(from, first, whole): &EncodeTimeSpec| {
+            (Instant::ZERO + from.0, EncodeTime { first: first.0, whole: whole.0 })
+        };
+        rows.map(one).collect::<Vec<_>>()
     };
     stream.encode_times.as_ref()?;
     let frames = measured(&stream.encode_times);
