@@ -228,7 +228,13 @@ def test_the_twin_takes_for_key_frames_what_key_frames_took(tmp_path: Path) -> N
         (4, 66, False, None, None),
     ]
     frames = [
-        {"stream": "game", "frame": frame, "captured_ns": at, "key_frame": key, "first_sent_ns": sent}
+        {
+            "stream": "game",
+            "frame": frame,
+            "captured_ns": at,
+            "key_frame": key,
+            "first_sent_ns": sent,
+        }
         for frame, at, key, sent, _ in rows
     ]
     pictures = [

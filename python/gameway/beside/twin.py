@@ -95,9 +95,9 @@ def segment_sizes(competitor: dict[str, Any], run: Path | None) -> dict[str, Any
 def encode_times(stream: str, run: Path | None) -> dict[str, Any]:
     """How long the live encoder of a stream took, frame by frame: slow ones come together.
 
-    A frame's first slice was made when its first packet left, or before, if the pacer held that. Key
-    frames are quicker, and so meet more of the frame before in the queue. The first of all also opens
-    the encoder, which no other does.
+    A frame's first slice was made when its first packet left, or before, if the pacer held that.
+    Key frames are quicker, and so meet more of the frame before in the queue. The first of all also
+    opens the encoder, which no other does.
     """
     file = None if run is None else run / "pictures.parquet"
     if run is None or file is None or not file.is_file():
