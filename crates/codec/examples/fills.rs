@@ -41,7 +41,7 @@ fn summary(of: &[(f64, f64)]) -> String {
     let count = of.len().max(1) as f64;
     let size = of.iter().map(|one| one.0).sum::<f64>() / count;
     let mean = of.iter().map(|one| one.1).sum::<f64>() / count;
-    let square = of.iter().map(|one| (one.1 - mean).powi(2)).sum::<f64>() / count;
+    let square = of.iter().map(|one| (one.1 - mean) * (one.1 - mean)).sum::<f64>() / count;
     format!("{mean:.3} ± {:.3} ({size:6.0} B)", square.sqrt())
 }
 
