@@ -26,7 +26,7 @@ fn fills(pictures: &[Picture], rate: Rate, key_frames: usize) -> Vec<(f64, f64)>
     let mut calibrator = Calibrator::default();
     let share = bytes_per_frame(rate, FPS);
     let one = |(frame, picture): (usize, &Picture)| {
-        let (frame_budget, key_frame) = (budgets.next(rate), frame % key_frames == 0);
+        let (frame_budget, key_frame) = (budgets.next(rate), frame.is_multiple_of(key_frames));
         let buffer = calibrator.buffer(share, frame_budget.as_f64());
         let request = EncodeRequest { frame_budget, rate, key_frame, timestamp: Instant::ZERO };
         let encoded = encoder.encode(picture, request).expect("the encoder lives");

@@ -19,6 +19,8 @@ const OFTEN: usize = 12;
 
 /// Megabits per second at a frame.
 type Pattern = fn(usize) -> f64;
+/// Which frames, by their number.
+type Which = fn(usize) -> bool;
 /// Which frames, by their target as a part of the one before.
 type Step = fn(f64) -> bool;
 
@@ -48,7 +50,7 @@ fn real(pattern: Pattern, key_frames: usize) -> Vec<f64> {
         let request = EncodeRequest {
             frame_budget: budgets.next(rate),
             rate,
-            key_frame: frame % key_frames == 0,
+            key_frame: frame.is_multiple_of(key_frames),
             timestamp: Instant::ZERO,
         };
         encoder.encode(&picture, request).unwrap().data.len() as f64
@@ -60,7 +62,7 @@ fn simulated(pattern: Pattern, key_frames: usize) -> Vec<f64> {
     let interval = Duration::from_nanos(1_000_000_000 / i64::from(FPS));
     let mut model = EncoderModel::constrained(interval, 1);
     let frame = |frame: usize| {
-        model.next_frame(rate(pattern, frame), frame % key_frames == 0).payload.as_f64()
+        model.next_frame(rate(pattern, frame), frame.is_multiple_of(key_frames)).payload.as_f64()
     };
     (0..FRAMES).map(frame).collect()
 }
@@ -98,8 +100,8 @@ fn frames_are_as_large_as_libx264_makes_them() {
 fn key_frames_and_those_behind_them_are_as_large_as_libx264_makes_them() {
     let (_, pattern) = PATTERNS[0];
     let (real, simulated) = (real(pattern, OFTEN), simulated(pattern, OFTEN));
-    let kinds: [(&str, fn(usize) -> bool); 3] = [
-        ("key frames", |frame| frame % OFTEN == 0),
+    let kinds: [(&str, Which); 3] = [
+        ("key frames", |frame| frame.is_multiple_of(OFTEN)),
         ("behind one", |frame| frame % OFTEN == 1),
         ("others", |frame| frame % OFTEN > 3),
     ];
