@@ -12,6 +12,9 @@ const FPS: u32 = 60;
 const FRAMES: usize = 360;
 /// Until the calibrator knows its encoder.
 const LEARNT: usize = 60;
+/// What steps do does not hang on the picture's size; what key frames do hangs on the bits for each pixel.
+const SMALL: (u32, u32) = (640, 360);
+const OF_LIVE_RUNS: (u32, u32) = (1280, 720);
 /// No key frame but the first.
 const NEVER: usize = FRAMES;
 /// As often as a stream asks for them that loses packets of every tenth frame.
@@ -36,8 +39,8 @@ fn rate(pattern: Pattern, frame: usize) -> Rate {
 }
 
 /// A key frame each so many frames.
-fn real(pattern: Pattern, key_frames: usize) -> Vec<f64> {
-    let size = Size::new(640, 360).unwrap();
+fn real(pattern: Pattern, key_frames: usize, (width, height): (u32, u32)) -> Vec<f64> {
+    let size = Size::new(width, height).unwrap();
     let (scene, mut picture) = (Scene::new(1, size), Picture::black(size));
     let config = EncoderConfig { size, frames_per_second: FPS, rate: rate(pattern, 0) };
     let mut encoder = open("x264", config).unwrap();
@@ -83,7 +86,7 @@ fn mean_of(sizes: &[f64], pattern: Pattern, which: impl Fn(usize) -> bool) -> f6
 #[test]
 fn frames_are_as_large_as_libx264_makes_them() {
     for (name, pattern) in PATTERNS {
-        let (real, simulated) = (real(pattern, NEVER), simulated(pattern, NEVER));
+        let (real, simulated) = (real(pattern, NEVER, SMALL), simulated(pattern, NEVER));
         let steps: [(&str, Step); 3] =
             [("all", |_| true), ("rises", |step| step > 1.05), ("falls", |step| step < 0.95)];
         for (which, step) in steps {
@@ -99,7 +102,7 @@ fn frames_are_as_large_as_libx264_makes_them() {
 #[test]
 fn key_frames_and_those_behind_them_are_as_large_as_libx264_makes_them() {
     let (_, pattern) = PATTERNS[0];
-    let (real, simulated) = (real(pattern, OFTEN), simulated(pattern, OFTEN));
+    let (real, simulated) = (real(pattern, OFTEN, OF_LIVE_RUNS), simulated(pattern, OFTEN));
     let kinds: [(&str, Which); 3] = [
         ("key frames", |frame| frame.is_multiple_of(OFTEN)),
         ("behind one", |frame| frame % OFTEN == 1),
@@ -108,7 +111,7 @@ fn key_frames_and_those_behind_them_are_as_large_as_libx264_makes_them() {
     let means = kinds.map(|(name, which)| {
         let [real, simulated] = [&real, &simulated].map(|sizes| mean_of(sizes, pattern, which));
         println!("{name:12} libx264 {real:.3} simulated {simulated:.3}");
-        assert!((real - simulated).abs() <= 0.015, "{name}: {real} and {simulated}");
+        assert!((real - simulated).abs() <= 0.02, "{name}: {real} and {simulated}");
         real
     });
     assert!(means[0] > means[2] + 0.025 && means[2] > means[1] + 0.025, "{means:?}");
@@ -118,6 +121,6 @@ fn key_frames_and_those_behind_them_are_as_large_as_libx264_makes_them() {
 #[test]
 fn an_encoder_without_lag_is_not_libx264() {
     let (_, pattern) = PATTERNS[3];
-    let after_rises = mean(&real(pattern, NEVER), pattern, |step| step > 1.05);
+    let after_rises = mean(&real(pattern, NEVER, SMALL), pattern, |step| step > 1.05);
     assert!(after_rises < 0.85, "{after_rises}");
 }

@@ -16,7 +16,7 @@
 //! |---|---|---|
 //! | fill | 0.858, deviation 0.031, within 0.72 to 0.99 | measured: libx264 (ultrafast, zerolatency) on the built-in scene, 5 x 480 frames at 3 to 30 Mb/s: means 0.856 to 0.861, deviations 0.026 to 0.035, after a fall 0.83 to 0.87 |
 //! | shares of slices | 0.15, 0.17, 0.30, 0.38; of a key frame 0.23, 0.27, 0.25, 0.25 | measured: x264's four slices of the scene, means of 540 frames at each of 2, 5, 10 and 20 Mb/s, within 0.04 |
-//! | fill of a key frame | 0.895, deviation 0.005 | measured, as those behind it, at 5 to 30 Mb/s with a key frame each 5, 15 or 60 frames (`examples/fills.rs` of `gameway-codec`): 0.893 to 0.898 |
+//! | fill of a key frame | 0.895, deviation 0.005 | measured, as those behind it, at 1280x720 and 5 to 30 Mb/s with a key frame each 5, 15 or 60 frames (`examples/fills.rs` of `gameway-codec`): 0.893 to 0.898 |
 //! | fills of the three behind it | 0.82, 0.86, 0.873; deviations 0.009, 0.016, 0.018 | measured: 0.81 to 0.82, 0.84 to 0.88, 0.86 to 0.89, more at higher rates |
 //! | slices made | after 0.38, 0.60, 0.79 and all of the time from capture on | measured: medians of x264's own time 0.37, 0.60, 0.79 at 10 Mb/s (`examples/costs.rs` of `gameway-codec`); of the time from capture live, the first 0.37 and 0.38 |
 //! | least key frame | 5500 B | measured: 5.2 kB at 1 Mb/s and 5.6 kB at 2 Mb/s and 1280x720, where x264's coarsest quantizer is reached |
