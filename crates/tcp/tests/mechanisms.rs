@@ -240,8 +240,9 @@ fn a_window_counts_in_units_of_its_sender() {
         // Eight are outstanding, eleven and a half are allowed, in whole units still eleven.
         let window = (11 * MSS + 724) >> syn.window_scale;
         sender.on_segment(at(40), &Segment { window: window as u16, ..ack });
-        let more = std::iter::from_fn(|| sender.poll_transmit(at(40))).count();
-        assert_eq!(more, 3, "{shift}");
+        // The third is half a burst, which waits for the next ACK, but not for long.
+        let more = [40, 42].map(|ms| std::iter::from_fn(|| sender.poll_transmit(at(ms))).count());
+        assert_eq!(more, [2, 1], "{shift}");
     }
 }
 

@@ -89,11 +89,15 @@ impl Sender {
         }
         let whole = self.whole_burst();
         let segment_size = u64::from(self.config.segment_size);
-        let room = self.window().saturating_sub(self.board.in_flight()) / segment_size;
+        let announced = self.right_edge.saturating_sub(self.next);
+        let allowed = self.window().saturating_sub(self.board.in_flight());
+        let room = allowed.min(announced) / segment_size;
         let written = self.writer.written().saturating_sub(self.next).div_ceil(segment_size);
         let is_part = room < u64::from(whole) && written >= u64::from(whole);
         if is_part && !retransmission && self.waits_for_whole_burst(now, room) {
-            self.on_blocked(now, Limit::CongestionWindow);
+            let receiver = announced < allowed;
+            let limit = if receiver { Limit::ReceiveWindow } else { Limit::CongestionWindow };
+            self.on_blocked(now, limit);
             return None;
         }
         let left = if retransmission { whole } else { whole.min(room.min(written).max(1) as u32) };
@@ -126,7 +130,8 @@ impl Sender {
         let (Some(oldest), Some(rtt)) = (self.board.oldest_sent(), self.rtt.smoothed()) else {
             return false;
         };
-        let window = self.window() / u64::from(self.config.segment_size);
+        let announced = self.right_edge.saturating_sub(self.acknowledged);
+        let window = self.window().min(announced) / u64::from(self.config.segment_size);
         let is_small = SHARE_NOT_WORTH_WAITING * room < window;
         let wrote_lately = now.saturating_since(self.pacer.next()) <= NEAR;
         let until_ack = oldest.saturating_add(rtt).saturating_since(now);
