@@ -32,6 +32,7 @@ fn segment(input: &mut Input<'_>) -> Segment {
             ack: !(16..32).contains(&bits),
             fin: flag(0) && flag(5),
             rst: bits == 255,
+            psh: flag(6),
             ece: flag(1),
             cwr: flag(2),
             ae: flag(3),
