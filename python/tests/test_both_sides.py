@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 HOME = """
 duration = "60 s"
 runs = 2
+seed = 2
 controller = "pudica"
 [path]
 capacity = "12 Mb/s"
