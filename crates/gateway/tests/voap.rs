@@ -127,7 +127,8 @@ fn what_a_slow_server_does_not_use_is_taken_up() {
 }
 
 /// Twenty downloads have five segments each. One segment more or less for each of them is 17 ms of queue:
-/// as published the queue runs dry between two steps, and a fortieth is lost; bounded by what fits, nearly all is used.
+/// as published the queue runs dry between two steps, and a fifteenth is lost (a ninth with the kernel's TCP, which has
+/// 11.7 Mb/s); bounded by what fits, nearly all is used.
 #[test]
 fn twenty_downloads() {
     let twenty = |config| {
@@ -136,7 +137,7 @@ fn twenty_downloads() {
         run(downloads.collect(), voap(config), 60.0)
     };
     let paper = twenty(PAPER());
-    within(paper.total(30.0, 60.0), 12.6..13.1);
+    within(paper.total(30.0, 60.0), 11.5..12.5);
     within(paper.wait(0.98, 30.0, 60.0), 10.0..25.0);
     let mended = twenty(mended());
     within(mended.total(30.0, 60.0), 12.9..13.3);
@@ -172,9 +173,8 @@ fn downloads_at_different_distances() {
     let mean = rates.total(50.0, 90.0) / 4.0;
     (1..4).for_each(|flow| within(rates.goodput(flow, 50.0, 90.0) / mean, 0.95..1.3));
     within(rates.goodput(0, 50.0, 90.0) / mean, 0.4..0.8);
-    // A window of fewer than three segments is often one alone, which waits for the receiver's timer.
-    for (home, least) in [(windows, 12.9), (rates, 12.5)] {
-        within(home.total(50.0, 90.0), least..13.3);
+    for home in [windows, rates] {
+        within(home.total(50.0, 90.0), 12.9..13.3);
         within(home.wait(0.98, 50.0, 90.0), 2.0..20.0);
     }
 }

@@ -150,6 +150,8 @@ pub struct Sender {
     rate: DeliveryRate,
     rtt: RttEstimator,
     pacer: Pacer,
+    /// Behind the last segment that was not full: Linux `snd_sml`.
+    small_end: u64,
     departing: Departing,
     usage: WindowUsage,
     prr: ProportionalRateReduction,
@@ -193,6 +195,7 @@ impl Sender {
             rate: DeliveryRate::default(),
             rtt: RttEstimator::new(config.rto_floor),
             pacer: Pacer::default(),
+            small_end: 0,
             departing: Departing::default(),
             usage: WindowUsage::default(),
             prr: ProportionalRateReduction::default(),

@@ -91,7 +91,8 @@ impl Sender {
         let segment_size = u64::from(self.config.segment_size);
         let announced = self.right_edge.saturating_sub(self.next);
         let allowed = self.window().saturating_sub(self.board.in_flight());
-        let room = allowed.min(announced) / segment_size;
+        let part = u64::from(self.may_cut_segment() && !announced.is_multiple_of(segment_size));
+        let room = (allowed / segment_size).min(announced / segment_size + part);
         let written = self.writer.written().saturating_sub(self.next).div_ceil(segment_size);
         let is_part = room < u64::from(whole) && written >= u64::from(whole);
         if is_part && !retransmission && self.waits_for_whole_burst(now, room) {
@@ -174,15 +175,22 @@ impl Sender {
         let announced = self.right_edge.saturating_sub(self.next);
         let length = full.min(available).min(announced);
         let last = self.writer.end() == Some(self.next.saturating_add(length));
-        if length == 0 || (length < full && length < available && !self.board.is_empty()) {
-            // Silly-window avoidance: a part of a segment only if nothing else is outstanding.
+        let is_cut = length < available && length < full;
+        let is_rest = length == available && length < full && !last;
+        if length == 0 || (is_cut && !self.may_cut_segment()) {
             Choice::Wait(Limit::ReceiveWindow)
-        } else if length < full && !last && self.config.is_nagle_on() && !self.board.is_empty() {
+        } else if is_rest && self.config.is_nagle_on() && !self.board.is_empty() {
             // RFC 9293 section 3.7.4.
             Choice::Wait(Limit::Application)
         } else {
             Choice::Data(length as u32)
         }
+    }
+
+    /// Whether a segment may be cut at the end of the receiver's window: as Linux (`tcp_mss_split_point`), if no other
+    /// small one is outstanding (Minshall's form of Nagle's rule): a receiver's window is used whole.
+    fn may_cut_segment(&self) -> bool {
+        !self.config.is_nagle_on() || self.small_end <= self.acknowledged
     }
 
     /// Notes why sending stops for now: for window validation, rate samples and the persist timer.
@@ -222,6 +230,9 @@ impl Sender {
         let record = Record::new(self.next, length, fin, now, snapshot);
         self.board.push(record);
         self.next += u64::from(length);
+        if length < self.config.segment_size {
+            self.small_end = self.next;
+        }
         let mut segment = self.emit(now, &record);
         self.ecn.stamp(&mut segment);
         if self.timers.retransmission.is_none() {
