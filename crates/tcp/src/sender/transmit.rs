@@ -175,11 +175,16 @@ impl Sender {
         let announced = self.right_edge.saturating_sub(self.next);
         let length = full.min(available).min(announced);
         let last = self.writer.end() == Some(self.next.saturating_add(length));
-        let is_cut = length < available && length < full;
-        let is_rest = length == available && length < full && !last;
+        let is_small = length < full;
+        let is_cut = is_small && length < available;
         if length == 0 || (is_cut && !self.may_cut_segment()) {
             Choice::Wait(Limit::ReceiveWindow)
-        } else if is_rest && self.config.is_nagle_on() && !self.board.is_empty() {
+        } else if is_small
+            && !is_cut
+            && !last
+            && self.config.is_nagle_on()
+            && !self.board.is_empty()
+        {
             // RFC 9293 section 3.7.4.
             Choice::Wait(Limit::Application)
         } else {
