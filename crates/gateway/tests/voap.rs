@@ -159,7 +159,9 @@ fn one_download_at_any_distance() {
 }
 
 /// Equal windows are unequal rates: the nearest takes 15 times what the farthest gets. Equal rates are an
-/// option, but for the nearest, whose share is a window of fewer than three segments.
+/// option, but for the nearest, whose share is a window of fewer than three segments: it gets 0.81 to 0.84 of the mean
+/// with the kernel's TCP, the others 0.98 to 1.12
+/// (`tools/compare-tcp/distances.py`).
 #[test]
 fn downloads_at_different_distances() {
     let rtts = [10, 40, 80, 200];
@@ -171,8 +173,8 @@ fn downloads_at_different_distances() {
     within(windows.goodput(0, 50.0, 90.0) / windows.goodput(3, 50.0, 90.0), 10.0..20.0);
     let rates = four(VoapConfig { fairness: Fairness::Rates, ..mended() });
     let mean = rates.total(50.0, 90.0) / 4.0;
-    (1..4).for_each(|flow| within(rates.goodput(flow, 50.0, 90.0) / mean, 0.95..1.3));
-    within(rates.goodput(0, 50.0, 90.0) / mean, 0.4..0.8);
+    (1..4).for_each(|flow| within(rates.goodput(flow, 50.0, 90.0) / mean, 0.95..1.2));
+    within(rates.goodput(0, 50.0, 90.0) / mean, 0.75..0.9);
     for home in [windows, rates] {
         within(home.total(50.0, 90.0), 12.9..13.3);
         within(home.wait(0.98, 50.0, 90.0), 2.0..20.0);

@@ -19,7 +19,7 @@
 //! | limited transmit is what RFC 6675's pipe does by itself | selectively acknowledged bytes leave the pipe |
 //! | a second loss of a retransmission does not lower the window again | as Linux |
 //! | a burst leaves as segments, without offload or a qdisc below | the simulated link serves packets |
-//! | a segment cut at the end of the receiver's window may leave alone, and makes a burst whole | Linux sends it behind a whole one only (`tcp_snd_wnd_test`), and lets both wait (`tcp_tso_should_defer`) |
+//! | where nothing is out, a cut segment leaves at once | Linux lets it wait for the persist timer; its peer never lets a window be less than two segments |
 //! | what is sent again has no PSH | in Linux, too, where it leaves one by one, as it mostly does |
 //! | reneging of SACK is not expected | the peer is this crate's receiver |
 

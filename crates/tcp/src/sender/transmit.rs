@@ -23,6 +23,8 @@ pub(super) struct Departing {
     retransmission: bool,
     /// New data of more than one segment: the last has PSH.
     pushes: bool,
+    /// The last is cut at the end of the receiver's window.
+    ends_cut: bool,
 }
 
 /// The outcome of looking for something to send.
@@ -62,14 +64,16 @@ impl Sender {
             // As Linux: an old, empty segment, which the receiver must answer.
             return Some(self.segment(now, self.acknowledged.saturating_sub(1), 0));
         }
+        if self.departing.at != now {
+            self.departing = Departing::default();
+        }
         let choice = self.choose();
         if let Choice::Wait(limit) = choice {
             self.on_blocked(now, limit);
             return None;
         }
         let retransmission = matches!(choice, Choice::Retransmission(_));
-        let leaving = self.departing;
-        if leaving.left == 0 || leaving.at != now || leaving.retransmission != retransmission {
+        if self.departing.left == 0 || self.departing.retransmission != retransmission {
             self.begin_burst(now, retransmission)?;
         }
         match choice {
@@ -91,8 +95,7 @@ impl Sender {
         let segment_size = u64::from(self.config.segment_size);
         let announced = self.right_edge.saturating_sub(self.next);
         let allowed = self.window().saturating_sub(self.board.in_flight());
-        let part = u64::from(self.may_cut_segment() && !announced.is_multiple_of(segment_size));
-        let room = (allowed / segment_size).min(announced / segment_size + part);
+        let room = allowed.min(announced) / segment_size;
         let written = self.writer.written().saturating_sub(self.next).div_ceil(segment_size);
         let is_part = room < u64::from(whole) && written >= u64::from(whole);
         if is_part && !retransmission && self.waits_for_whole_burst(now, room) {
@@ -101,9 +104,15 @@ impl Sender {
             self.on_blocked(now, limit);
             return None;
         }
-        let left = if retransmission { whole } else { whole.min(room.min(written).max(1) as u32) };
-        self.departing =
-            Departing { at: now, left, retransmission, pushes: !retransmission && left > 1 };
+        let ends_cut = !retransmission
+            && (1..u64::from(whole)).contains(&room)
+            && room < written
+            && room < allowed / segment_size
+            && self.may_cut_segment(announced);
+        let fits = room.min(written).max(1) as u32 + u32::from(ends_cut);
+        let left = if retransmission { whole } else { whole.min(fits) };
+        let pushes = !retransmission && left > 1;
+        self.departing = Departing { at: now, left, retransmission, pushes, ends_cut };
         self.pacer.on_burst(now, left);
         Some(())
     }
@@ -177,7 +186,9 @@ impl Sender {
         let last = self.writer.end() == Some(self.next.saturating_add(length));
         let is_small = length < full;
         let is_cut = is_small && length < available;
-        if length == 0 || (is_cut && !self.may_cut_segment()) {
+        let ends_burst = self.departing.ends_cut && self.departing.left == 1;
+        if length == 0 || (is_cut && !ends_burst && !self.board.is_empty()) {
+            // As Linux (`tcp_snd_wnd_test`): a cut segment leaves behind a whole one, or if nothing else is out.
             Choice::Wait(Limit::ReceiveWindow)
         } else if is_small
             && !is_cut
@@ -192,10 +203,11 @@ impl Sender {
         }
     }
 
-    /// Whether a segment may be cut at the end of the receiver's window: as Linux (`tcp_mss_split_point`), if no other
-    /// small one is outstanding (Minshall's form of Nagle's rule): a receiver's window is used whole.
-    fn may_cut_segment(&self) -> bool {
-        !self.config.is_nagle_on() || self.small_end <= self.acknowledged
+    /// Whether a burst goes on to the end of the receiver's window, which cuts a segment: Linux `tcp_mss_split_point`, by
+    /// Minshall's form of Nagle's rule, if no other small segment is outstanding.
+    fn may_cut_segment(&self, announced: u64) -> bool {
+        let is_cut = !announced.is_multiple_of(u64::from(self.config.segment_size));
+        is_cut && (!self.config.is_nagle_on() || self.small_end <= self.acknowledged)
     }
 
     /// Notes why sending stops for now: for window validation, rate samples and the persist timer.
