@@ -177,7 +177,7 @@ def test_a_video_is_streamed(tmp_path: Path) -> None:
     assert LEAST_FPS < frames["shown_ns"].drop_nulls().len() <= 120
     simulated = twin.simulate(experiment, tmp_path / "out")
     # Of a video the twin streams what the file says, a recorded game; of the scene, even frames.
-    assert simulated.manifest["overrides"] == []
+    assert simulated.manifest["overrides"] == ["runs=4"]
 
 
 def test_processor_time_is_that_of_a_whole_group() -> None:

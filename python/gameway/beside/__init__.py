@@ -2,7 +2,8 @@
 
 from gameway import Results, beside
 
-beside.compare(Results.open("results/mine"), Results.open("results/mine-live"))
+live = Results.open("results/mine-live")
+beside.compare(beside.twin.twin_of(live), live)
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 
+from gameway.beside import twin
 from gameway.beside.measures import measured
 from gameway.beside.tolerances import BY_METRIC, TOLERANCES, Tolerance
 from gameway.metrics.statistics import half_width
@@ -22,7 +24,7 @@ if TYPE_CHECKING:
 
     from gameway.metrics.source import ResultFolder
 
-__all__ = ["TOLERANCES", "Row", "Side", "Tolerance", "compare", "frame"]
+__all__ = ["TOLERANCES", "Row", "Side", "Tolerance", "compare", "frame", "twin"]
 
 
 @dataclass(frozen=True)

@@ -28,6 +28,7 @@ import polars as pl
 from gameway import _core, runner
 from gameway.drivers import SIMULATOR, LiveOptions, On
 from gameway.live.video.videos import sizes_name
+from gameway.matrix import expand
 from gameway.results import MANIFEST, RUNS, Results, read_manifest
 
 if TYPE_CHECKING:
@@ -36,6 +37,9 @@ if TYPE_CHECKING:
     from gameway.progress import Progress
 
 FOLDER = "simulated"
+RUNS_TO_A_LIVE_ONE = 4
+"""A mean of three runs beside a controller is by chance 5 to 30 % off (docs/live.md), and simulated
+runs cost little: with four to a live one, the chance in a verdict is mostly the live runs'."""
 MOST_CONSTANT_NS = 500_000
 WAKE_UPS = 2
 """Of the link, for a packet of a direction: when it arrives, and when it leaves."""
@@ -64,16 +68,19 @@ def simulate(
 ) -> Results:
     """Run the simulated twin of the live results in `out`, or what of it is missing.
 
-    Beside a game or a video it streams what the experiment says: a recorded game if nothing.
+    It has four runs to each live one, which differ in their seeds. Beside a game or a video it
+    streams what the experiment says: a recorded game if nothing.
     """
-
-    def run_one(spec: dict[str, Any], recorded: dict[str, Any], target: Path) -> None:
-        live = live_run(Path(out), target.name)
-        SIMULATOR.run_one(as_measured(spec, live), as_measured(recorded, live), target)
-
     streamed = (read_manifest(Path(out)).get("live") or {}).get("source", LiveOptions.source)
     scene = streamed == LiveOptions.source
-    own = experiment.with_overrides(scene_videos(experiment)) if scene else experiment
+    more = f"runs={RUNS_TO_A_LIVE_ONE * experiment.runs}"
+    own = experiment.with_overrides([*(scene_videos(experiment) if scene else []), more])
+    of = live_runs(Path(out), own)
+
+    def run_one(spec: dict[str, Any], recorded: dict[str, Any], target: Path) -> None:
+        live = of.get(target.name)
+        SIMULATOR.run_one(as_measured(spec, live), as_measured(recorded, live), target)
+
     return runner.run(own, Path(out) / FOLDER, jobs=jobs, progress=progress, run_one=run_one)
 
 
@@ -124,10 +131,23 @@ def encode_times(stream: str, run: Path | None) -> dict[str, Any]:
     )
 
 
-def live_run(live: Path, twin_id: str) -> Path | None:
-    """The live run of the same condition and repeat: its name is the same but for the hash."""
-    condition, _, _ = twin_id.rpartition("_")
-    return next(iter(sorted((live / RUNS).glob(f"{condition}_*"))), None)
+def live_runs(live: Path, twin: Experiment) -> dict[str, Path]:
+    """The live run of each simulated one, by its id: of the same condition, by turns.
+
+    The first repeats have the live run of their own number. Where there is none, none is given.
+    """
+    simulated = expand(twin)
+    there = [run for run in read_manifest(live)["runs"] if (live / RUNS / run["id"]).is_dir()]
+    common = {name for run in simulated for name in run.factors}
+
+    def condition(factors: dict[str, str]) -> frozenset[tuple[str, str]]:
+        return frozenset(pair for pair in factors.items() if pair[0] in common)
+
+    of: dict[frozenset[tuple[str, str]], list[Path]] = {}
+    for run in sorted(there, key=lambda run: run["repeat"]):
+        of.setdefault(condition(run["factors"]), []).append(live / RUNS / run["id"])
+    same = {run.id: (run.repeat, of.get(condition(run.factors))) for run in simulated}
+    return {name: found[repeat % len(found)] for name, (repeat, found) in same.items() if found}
 
 
 def link_jitter(path: dict[str, Any], run: Path | None) -> dict[str, Any]:
