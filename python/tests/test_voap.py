@@ -53,8 +53,8 @@ def parts(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Results]:
     out: Path = tmp_path_factory.mktemp("voap")
     short = SUITE.only(["delays", "fair", "redistribution"]).with_overrides(
         [
-            "runs=1", 'delays:competitor.game.kind="onlive-ut"',
-            'delays:competitor.download.congestion_control="cubic"',
+            "runs=1", "delays:runs=8", 'delays:competitor.game.kind="onlive-ut"',
+            'delays:competitor.download.congestion_control="newreno"',
             'redistribution:competitor.limited.block="1448 B"',
         ]
     )  # fmt: skip
@@ -63,13 +63,16 @@ def parts(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Results]:
 
 def test_the_gateway_takes_the_queue_away_at_no_cost(parts: dict[str, Results]) -> None:
     rows = measures.rows(parts["delays"])
-    late = dict(rows.select("gateway", "delay_p98_ms").iter_rows())
+    late = dict(rows.group_by("gateway").agg(pl.col("delay_p98_ms").max()).iter_rows())
     assert late["voap"] < 20.0
     assert late["voap, mended"] < 20.0
-    assert 80.0 < late["none"] < 130.0, "the twin"
-    change = measures.change_percent(rows, "throughput_mbps", "voap")
-    assert change.pairs == 1
-    assert -1.0 < change.mean < 5.0
+    least = rows.filter(gateway="none")["delay_p98_ms"].min()
+    assert 80.0 < least < late["none"] < 130.0, "the twin"
+    for gateway in ("voap", "voap, mended"):
+        # Of eight: after a deep cut a download can leave the link idle once in a round trip.
+        change = measures.change_percent(rows, "throughput_mbps", gateway)
+        assert change.pairs == 8
+        assert -1.0 < change.mean < 1.0
     found = claims.of_delays(rows, ("game", "tcp"))
     assert len(found) == 4
     assert all(claim.holds for claim in found)
@@ -92,7 +95,7 @@ def test_downloads_share_and_take_up_what_is_left(parts: dict[str, Results]) -> 
 
 
 def test_windows_are_told_and_only_lowered(parts: dict[str, Results]) -> None:
-    (run,) = [r for r in finished_runs(parts["delays"]) if measures.gateway_of(r) == "voap"]
+    run, *_ = [r for r in finished_runs(parts["delays"]) if measures.gateway_of(r) == "voap"]
     states = run.table("controller").filter(pl.col("stream") == "download")
     told = set(states["variable"].unique())
     assert {"cwnd_bytes", "advertised_window_bytes", "estimated_cwnd_bytes", "voap_active"} <= told
@@ -105,7 +108,7 @@ def test_the_page_has_the_figures_of_the_paper(parts: dict[str, Results]) -> Non
     ]  # fmt: skip
     table = made.sections[1].tables[0].frame
     (none,) = table.filter(gateway="none")["peak, ms"].to_list()
-    assert none.endswith("(82.0)")
+    assert none.endswith("(121)")
     names = [one.id for one in made.sections[1].figures]
     assert names == ["delays", "throughput", "windows", "distributions"]
 
