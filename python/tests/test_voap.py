@@ -120,4 +120,8 @@ def test_percentiles_of_a_histogram_are_those_of_its_delays() -> None:
     assert delays.percentile_ms(50.0) == pytest.approx(1.0)
     assert delays.percentile_ms(65.0) == pytest.approx(1.5)
     assert delays.over_percent(2.0) == pytest.approx(20.0)
+    # A queue that is full at 108 ms: evenly spread over its bucket the percentile would be 119.
+    waits = np.random.default_rng(1).triangular(100.0, 100.0, 108.0, 4000)
+    full = Delays(*np.array([[100.0], [125.0], [4000.0], [waits.mean()]]))
+    assert full.percentile_ms(75.0) == pytest.approx(np.percentile(waits, 75.0), rel=0.02)
     assert np.isnan(Delays(low[:0], low[:0], low[:0], low[:0]).percentile_ms(98.0))

@@ -9,7 +9,8 @@
 | utilization | bytes that arrived, of those that the bottleneck could have carried | % |
 
 Percentiles and the deviation come from the histogram: within a bucket (a tenth of a decade) a
-percentile is interpolated, and for the deviation each packet has the mean of its bucket.
+percentile is interpolated so that the bucket keeps its mean; for the deviation each packet has that
+mean.
 """
 
 from __future__ import annotations
@@ -90,7 +91,16 @@ class Delays:
         bucket = int(np.searchsorted(upto, wanted))
         share = (wanted - (upto[bucket] - self.packets[bucket])) / self.packets[bucket]
         low, high = self.low_ms[bucket], self.high_ms[bucket]
-        return float(low + share * (high - low))
+        return float(low + (high - low) * share ** self._bend(bucket))
+
+    def _bend(self, bucket: int) -> float:
+        """The power of the share by which delays rise in a bucket, so that its mean is kept.
+
+        1 where they are spread evenly; a queue that ends in the bucket leaves its upper part empty.
+        """
+        low, high = self.low_ms[bucket], self.high_ms[bucket]
+        above = float(np.clip((self.mean_of_bucket_ms[bucket] - low) / (high - low), 0.001, 0.999))
+        return 1.0 / above - 1.0
 
     def over_percent(self, limit_ms: float) -> float:
         """Share of packets that waited so long or longer; the limit is an edge of the buckets."""
