@@ -90,7 +90,7 @@ def received(log: Path) -> float:
     """Read what an iperf3 client read in the measured span, Mb/s."""
     rows = [one["sum"] for one in json.loads(log.read_text())["intervals"]]
     span = [row for row in rows if row["start"] >= MEASURED_FROM - 0.5]
-    return sum(row["bytes"] for row in span) * BITS / sum(row["seconds"] for row in span)
+    return float(sum(row["bytes"] for row in span) * BITS / sum(row["seconds"] for row in span))
 
 
 def main() -> None:
