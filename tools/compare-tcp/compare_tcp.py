@@ -90,7 +90,7 @@ def live(algorithm: str, bdp: float, seconds: int, folder: Path) -> Measured:
         spaces.connect(flows=1)
         client = ["ip", "netns", "exec", spaces.name("client")]
         listening = [*client, "iperf3", "--server", "--one-off", "--port", str(PORT)]
-        stack.enter_context(_running(listening))
+        stack.enter_context(running(listening))
         epoch_ns = time.monotonic_ns() + MONOTONIC_SECOND
         config = {
             "epoch_ns": epoch_ns,
@@ -108,7 +108,7 @@ def live(algorithm: str, bdp: float, seconds: int, folder: Path) -> Measured:
         sending = ["ip", "netns", "exec", spaces.name("server"), "iperf3", "--client",
                    namespaces.CLIENT_ADDRESS, "--port", str(PORT), "--time", str(seconds + 2),
                    "--congestion", algorithm, "--interval", "0"]  # fmt: skip
-        stack.enter_context(_running(sending))
+        stack.enter_context(running(sending))
         time.sleep(seconds)
         link.result()
     pings = pl.DataFrame({"sent_ns": [0], "rtt_ns": [fastest_ns]})
@@ -123,7 +123,7 @@ def _fastest_ping_ns(client: list[str]) -> int:
     return int(float(said.split("=")[-1].split("/")[0]) * 1e6)
 
 
-class _running:  # noqa: N801 (a context like those of contextlib)
+class running:  # noqa: N801 (a context like those of contextlib)
     """A program that is ended with its context."""
 
     def __init__(self, command: list[str]) -> None:
@@ -134,7 +134,7 @@ class _running:  # noqa: N801 (a context like those of contextlib)
         self.process = subprocess.Popen(self.command, stdout=quiet, stderr=quiet)  # noqa: S603
 
     def __exit__(self, *_: object) -> None:
-        self.process.kill()
+        self.process.terminate()
         self.process.wait()
 
 

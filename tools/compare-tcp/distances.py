@@ -14,17 +14,14 @@ from __future__ import annotations
 
 import json
 import shlex
-import signal
 import subprocess
 import sys
 import tempfile
 import time
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack
 from pathlib import Path
-from typing import TYPE_CHECKING
 
-if TYPE_CHECKING:
-    from collections.abc import Iterator
+from compare_tcp import running
 
 GAMEWAY = str(Path(sys.executable).with_name("gameway"))
 RTTS_MS = (10, 40, 80, 200)
@@ -38,18 +35,6 @@ SHARING = {"windows": 'kind = "voap"', "rates": f'{VOAP}, fairness = "rates"'}
 BITS = 8e-6
 
 
-@contextmanager
-def started(command: list[str]) -> Iterator[None]:
-    """Run a command as long as the context lasts."""
-    quiet = subprocess.DEVNULL
-    process = subprocess.Popen(command, stdout=quiet, stderr=quiet)  # noqa: S603
-    try:
-        yield
-    finally:
-        process.send_signal(signal.SIGTERM)
-        process.wait()
-
-
 def server_behind(rtt_ms: int, folder: Path, stack: ExitStack) -> str:
     """Start a server of iperf3 that is so far away, and return its address."""
     told = folder / f"address-{rtt_ms}"
@@ -58,7 +43,7 @@ def server_behind(rtt_ms: int, folder: Path, stack: ExitStack) -> str:
         f"mv {shlex.quote(str(told))}.new {shlex.quote(str(told))}; exec iperf3 --server"
     )
     link = [GAMEWAY, "link", "--capacity", "1 Gb/s", "--rtt", f"{rtt_ms - HOME_RTT_MS} ms"]
-    stack.enter_context(started([*link, "--", "sh", "-c", script]))
+    stack.enter_context(running([*link, "--", "sh", "-c", script]))
     deadline = time.monotonic() + 20
     while not told.is_file():
         if time.monotonic() > deadline:
@@ -72,7 +57,7 @@ def downloads(gateway: str, folder: Path) -> list[float]:
     logs = [folder / f"{rtt_ms}.json" for rtt_ms in RTTS_MS]
     with ExitStack() as stack:
         addresses = [server_behind(rtt_ms, folder, stack) for rtt_ms in RTTS_MS]
-        stack.enter_context(started(["iperf3", "--server", "--port", str(GAME_PORT)]))
+        stack.enter_context(running(["iperf3", "--server", "--port", str(GAME_PORT)]))
         receive = f"iperf3 --reverse --time {SECONDS} --json --client"
         each = [
             f"{receive} {address} --congestion cubic --logfile {shlex.quote(str(log))} &"

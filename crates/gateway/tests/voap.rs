@@ -127,8 +127,8 @@ fn what_a_slow_server_does_not_use_is_taken_up() {
 }
 
 /// Twenty downloads have five segments each. One segment more or less for each of them is 17 ms of queue:
-/// as published the queue runs dry between two steps, and a fifteenth is lost (a ninth with the kernel's TCP, which has
-/// 11.7 Mb/s); bounded by what fits, nearly all is used.
+/// as published the queue runs dry between two steps, and a tenth is lost (11.9 Mb/s; 11.7 with the kernel's TCP);
+/// bounded by what fits, nearly all is used.
 #[test]
 fn twenty_downloads() {
     let twenty = |config| {
@@ -160,8 +160,7 @@ fn one_download_at_any_distance() {
 
 /// Equal windows are unequal rates: the nearest takes 15 times what the farthest gets. Equal rates are an
 /// option, but for the nearest, whose share is a window of fewer than three segments: it gets 0.81 to 0.84 of the mean
-/// with the kernel's TCP, the others 0.98 to 1.12
-/// (`tools/compare-tcp/distances.py`).
+/// with the kernel's TCP, the others 0.98 to 1.12 (`tools/compare-tcp/distances.py`).
 #[test]
 fn downloads_at_different_distances() {
     let rtts = [10, 40, 80, 200];
