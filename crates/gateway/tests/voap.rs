@@ -159,7 +159,7 @@ fn one_download_at_any_distance() {
 }
 
 /// Equal windows are unequal rates: the nearest takes 15 times what the farthest gets. Equal rates are an
-/// option, but for the nearest, whose share is a window of fewer than three segments: it gets 0.81 to 0.84 of the mean
+/// option, but for the nearest, whose share is a window of fewer than three segments: it gets 0.80 to 0.84 of the mean
 /// with the kernel's TCP, the others 0.98 to 1.12 (`tools/compare-tcp/distances.py`).
 #[test]
 fn downloads_at_different_distances() {
