@@ -44,8 +44,8 @@ VIDEOS_SHOWN = (
 WIDEST = 1000
 """Columns in which each table has room."""
 ROOMY, NARROW, NARROWEST = range(3)
-"""How a table of estimates is laid out: in full; intervals below means; conditions below each
-other, too."""
+"""How a table of estimates is laid out: in full; intervals below means, and of the conditions only
+what tells them apart; that below each other, too."""
 
 
 def fitting(console: Console, lay_out: Callable[[int], Table]) -> Table:
@@ -78,7 +78,8 @@ def _estimates(
     layout: int,
 ) -> Table:
     """Lay out means and intervals of metrics by those keys that have more than one value."""
-    telling = [name for name in keys if rows[name].n_unique() > 1]
+    varied = [name for name in keys if rows[name].n_unique() > 1]
+    telling = varied if layout == ROOMY else _telling_apart(rows, varied)
     between = " " if layout == ROOMY else "\n"
     cells = {
         heading: [_cell(row, metric, decimals, between) for row in rows.iter_rows(named=True)]
@@ -97,6 +98,18 @@ def _estimates(
         first = ["\n".join(named)] if layout == NARROWEST else named
         table.add_row(*first, str(row["runs"]), *(column[index] for column in shown.values()))
     return table
+
+
+def _telling_apart(rows: pl.DataFrame, keys: list[str]) -> list[str]:
+    """Choose few of the keys that tell the rows apart as well as all do, in their order."""
+
+    def told(chosen: list[str]) -> int:
+        return rows.select(chosen).n_unique()
+
+    chosen: list[str] = []
+    while keys and (not chosen or told(chosen) < told(keys)):
+        chosen.append(max(keys, key=lambda name: told([*dict.fromkeys([*chosen, name])])))
+    return [name for name in keys if name in chosen]
 
 
 def _cell(row: dict[str, Any], metric: str, decimals: int, between: str) -> str:
@@ -163,7 +176,7 @@ def page_table(table: PageTable, heading: str) -> Table:
 
 def beside(rows: list[Row]) -> Iterator[Table]:
     """Lay out simulated and live means: a table for each condition, all with the same columns."""
-    from gameway.beside.sections import OUTSIDE, WITHIN, estimate, varied  # noqa: PLC0415 (heavy)
+    from gameway.beside.sections import OUTSIDE, estimate, varied, verdict  # noqa: PLC0415 (heavy)
 
     telling = varied(rows)
     heads = ("flow", "metric", "simulated", "live", "allowed", "verdict")
@@ -174,7 +187,7 @@ def beside(rows: list[Row]) -> Iterator[Table]:
             estimate(row.simulated),
             estimate(row.live),
             f"± {row.tolerance.allowed(row.simulated.mean):.3g}",
-            WITHIN if row.within else OUTSIDE,
+            verdict(row),
         )
         for row in rows
     }
@@ -186,8 +199,8 @@ def beside(rows: list[Row]) -> Iterator[Table]:
         for name, width in zip(heads, widths, strict=True):
             laid.add_column(name, no_wrap=True, min_width=width)
         for row in own:
-            *cells, verdict = every[id(row)]
-            laid.add_row(*cells, Text(verdict, style="" if row.within else "bold red"))
+            *cells, told = every[id(row)]
+            laid.add_row(*cells, Text(told, style="bold red" if told == OUTSIDE else ""))
         yield laid
 
 

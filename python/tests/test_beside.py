@@ -181,6 +181,37 @@ def test_a_mean_of_one_run_has_no_interval() -> None:
     assert row.difference == pytest.approx(0.5)
 
 
+def side(mean: float, deviation: float, runs: int) -> Side:
+    return Side(mean, math.nan, runs, deviation)
+
+
+@pytest.mark.parametrize(
+    ("simulated", "live", "verdict"),
+    [
+        # 5 % of 20 Mb/s are allowed, 1.0.
+        (side(20.0, 0.1, 4), side(20.9, 0.1, 3), sections.WITHIN),
+        (side(20.0, 0.1, 4), side(21.5, 0.1, 3), sections.OUTSIDE),
+        # t has 3 degrees of freedom: 3.18 * 0.5 * sqrt(1/4 + 1) is 1.78, with 0.1 it is 0.36.
+        (side(20.0, 0.5, 4), side(22.7, math.nan, 1), sections.UNDECIDED),
+        (side(20.0, 0.5, 4), side(22.9, math.nan, 1), sections.OUTSIDE),
+        (side(20.0, 0.1, 4), side(18.5, math.nan, 1), sections.OUTSIDE),
+        # What scatters may be within by chance alone, too: the verdict is about the means.
+        (side(20.0, 5.0, 4), side(20.9, 5.0, 3), sections.WITHIN),
+        (side(20.0, math.nan, 1), side(21.5, math.nan, 1), sections.UNDECIDED),
+        (side(20.0, 0.0, 4), side(21.5, 0.0, 3), sections.OUTSIDE),
+        (side(20.0, 5.0, 4), side(math.nan, math.nan, 0), sections.OUTSIDE),
+    ],
+)
+def test_outside_by_less_than_chance_is_undecided(
+    simulated: Side, live: Side, verdict: str
+) -> None:
+    row = Row({}, "download", TOLERANCES[0], simulated, live)
+    assert sections.verdict(row) == verdict
+    told = sections.statement([row])
+    assert ("Outside: " in told) is (verdict == sections.OUTSIDE)
+    assert ("more runs" in told) is (verdict == sections.UNDECIDED)
+
+
 def test_the_twin_has_the_lateness_of_its_live_run_as_jitter(
     same: gw.Results, tmp_path: Path
 ) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 from io import StringIO
 from typing import TYPE_CHECKING, Any
@@ -252,8 +253,12 @@ def test_the_table_of_videos_fits_a_terminal(columns: int, factors: int, home: g
     printed = StringIO()
     console = Console(width=columns, file=printed)
     names = [f"factor_{number}" for number in range(factors)]
-    made_up = [pl.Series(name, [f"{name} a", f"{name} b"]) for name in names]
-    rows = video_summary_table(home).with_columns(made_up)
+    own = video_summary_table(home)
+    made_up = (
+        {name: pl.lit(f"{name} {value}") for name, value in zip(names, values, strict=True)}
+        for values in itertools.product("ab", repeat=factors)
+    )
+    rows = pl.concat([own.with_columns(**values) for values in made_up])
     console.print(tables.fitting(console, lambda layout: tables.videos(rows, names, layout)))
     text = printed.getvalue()
     assert "…" not in text
@@ -271,3 +276,31 @@ def test_the_table_of_videos_fits_a_terminal(columns: int, factors: int, home: g
     mean, half = (rows[name][0] for name in ("quality_level", "quality_level_ci95"))
     assert f"{mean:.1f}" in text
     assert f"± {half:.1f}" in text
+
+
+@pytest.mark.parametrize(("columns", "there"), [(80, False), (200, True)])
+def test_a_narrow_table_leaves_out_what_follows_from_another_factor(
+    columns: int, there: bool, home: gw.Results
+) -> None:
+    printed = StringIO()
+    console = Console(width=columns, file=printed)
+    kinds, rtts = ("codel", "htb", "pie"), ("10 ms", "20 ms")
+    own = video_summary_table(home)
+    rows = pl.concat(
+        own.with_columns(
+            rtt=pl.lit(rtt),
+            size=pl.lit(f"{len(kind)} packets"),
+            kind=pl.lit(kind),
+            ceil_of_the_first_class=pl.lit("20 Mb/s" if kind == "htb" else None, pl.String),
+        )
+        for kind, rtt in itertools.product(kinds, rtts)
+    )
+    names = ["rtt", "size", "kind", "ceil_of_the_first_class"]
+    console.print(tables.fitting(console, lambda layout: tables.videos(rows, names, layout)))
+    text = printed.getvalue()
+    assert max(map(len, text.splitlines())) <= columns
+    for told in ("film", *kinds, *rtts):
+        assert told in text
+    # The kind of queue tells what else there is of it.
+    for told in ("packets", "20 Mb/s"):
+        assert (told in text) is there

@@ -18,13 +18,14 @@ from metrics_fixture import (
     game_bitrates,
     make_results,
 )
+from scipy import stats
 
 from gameway.metrics import METRICS, per_run_table, summary_table
 from gameway.metrics.adaptation import adaptation, adaptiveness
 from gameway.metrics.catalogue import CONDITION_METRICS, metric_columns, metric_of_column
 from gameway.metrics.frames import COLUMNS, GRACE_S, frame_metrics, frames_from
 from gameway.metrics.quantities import natural_key, seconds
-from gameway.metrics.statistics import half_width, jain_index
+from gameway.metrics.statistics import difference_half_width, half_width, jain_index
 from gameway.metrics.table import METRICS_FILE, frame_delay_table
 from gameway.metrics.windows import Window, windows_of
 
@@ -355,6 +356,20 @@ def test_half_width_of_a_textbook_sample() -> None:
     # Mean 3, deviation sqrt(2.5), five values: 2.776445 * 1.581139 / sqrt(5).
     assert half_width(np.array([1.0, 2.0, 3.0, 4.0, 5.0])) == pytest.approx(1.963243, abs=1e-5)
     assert math.isnan(half_width(np.array([1.0])))
+
+
+def test_the_interval_of_a_difference_is_welchs() -> None:
+    one, other = np.array([20.1, 19.4, 20.6, 20.3]), np.array([21.9, 20.2, 23.0])
+    low, high = stats.ttest_ind(one, other, equal_var=False).confidence_interval(0.95)
+    spreads = float(one.std(ddof=1)), float(other.std(ddof=1))
+    assert difference_half_width(spreads, (4, 3)) == pytest.approx((high - low) / 2.0)
+    # A single run beside four: the interval of a prediction, on either side.
+    ahead = 3.182446 * spreads[0] * math.sqrt(1.25)
+    assert difference_half_width((spreads[0], math.nan), (4, 1)) == pytest.approx(ahead)
+    assert difference_half_width((math.nan, spreads[0]), (1, 4)) == pytest.approx(ahead)
+    assert difference_half_width((0.0, 0.0), (4, 3)) == 0.0
+    assert math.isnan(difference_half_width((math.nan, math.nan), (1, 1)))
+    assert math.isnan(difference_half_width((0.5, math.nan), (4, 0)))
 
 
 def test_quantities() -> None:

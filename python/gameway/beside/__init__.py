@@ -17,7 +17,7 @@ import polars as pl
 from gameway.beside import twin
 from gameway.beside.measures import measured
 from gameway.beside.tolerances import BY_METRIC, TOLERANCES, Tolerance
-from gameway.metrics.statistics import half_width
+from gameway.metrics.statistics import deviation, difference_half_width, half_width
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -34,6 +34,8 @@ class Side:
     mean: float
     half_width: float
     runs: int
+    deviation: float = math.nan
+    """Of single runs; NaN of one alone."""
 
 
 @dataclass(frozen=True)
@@ -54,6 +56,25 @@ class Row:
     def difference(self) -> float:
         """Live less simulated."""
         return self.live.mean - self.simulated.mean
+
+    @property
+    def difference_half_width(self) -> float:
+        """Half the width of the difference's 95 % interval; NaN if both have one run."""
+        sides = (self.simulated, self.live)
+        return difference_half_width(
+            (sides[0].deviation, sides[1].deviation), (sides[0].runs, sides[1].runs)
+        )
+
+    @property
+    def undecided(self) -> bool:
+        """Whether the means are outside, but more runs might have them within.
+
+        The interval of their difference reaches into the tolerance, or there is none.
+        """
+        if self.within or math.isnan(self.difference):
+            return False
+        nearest = abs(self.difference) - self.difference_half_width
+        return not nearest > self.tolerance.allowed(self.simulated.mean)
 
     @property
     def within(self) -> bool:
@@ -101,8 +122,10 @@ def frame(rows: list[Row]) -> pl.DataFrame:
                 "live_ci95": row.live.half_width,
                 "live_runs": row.live.runs,
                 "difference": row.difference,
+                "difference_ci95": row.difference_half_width,
                 "allowed": row.tolerance.allowed(row.simulated.mean),
                 "within": row.within,
+                "undecided": row.undecided,
             }
             for row in rows
         ],
@@ -128,4 +151,4 @@ def _side(values: object) -> Side:
     column = pl.Series(values, dtype=pl.Float64).drop_nulls().drop_nans().to_numpy()  # type: ignore[arg-type]
     if len(column) == 0:
         return Side(math.nan, math.nan, 0)
-    return Side(float(column.mean()), half_width(column), len(column))
+    return Side(float(column.mean()), half_width(column), len(column), deviation(column))

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from gameway.report.page import Page
     from gameway.results import Results
 
-WITHIN, OUTSIDE = "within", "OUTSIDE"
+WITHIN, OUTSIDE, UNDECIDED = "within", "OUTSIDE", "outside?"
 MOST_NAMED = 3
 NS_PER_US = 1e3
 
@@ -73,14 +73,13 @@ def _overview(compared: Mapping[str, list[Row]]) -> Section:
     """How many means of each part agree."""
     rows = []
     for name, own in compared.items():
-        outside = [row for row in own if not row.within]
-        named = dict.fromkeys(f"{row.tolerance.label} of {row.flow}" for row in outside)
         rows.append(
             {
                 "part": name,
                 "means": str(len(own)),
-                "within": str(len(own) - len(outside)),
-                "outside": "; ".join(named) or "none",
+                "within": str(sum(row.within for row in own)),
+                "outside": "; ".join(_named(own, OUTSIDE)) or "none",
+                "outside, but undecided": "; ".join(_named(own, UNDECIDED)) or "none",
             }
         )
     table = Table("", pl.DataFrame(rows), "overview", main=True)
@@ -93,28 +92,48 @@ def beside(rows: list[Row]) -> Section:
     text = (
         "The same experiment in virtual time and on this machine: means over runs ± half width of "
         "the 95 % interval, while a competitor is there if one is. The verdict is about the means: "
-        "they may differ by the tolerance, which the table below gives the reason for. The "
+        "they may differ by the tolerance, which the table below gives the reason for. Where they "
+        f"differ by more, but the interval of the difference reaches into it, it is {UNDECIDED}: "
+        "more runs would tell. The interval of a side with one run has the other's scatter. The "
         "simulated path has the lateness that was measured of the live link's wake-ups, as jitter, "
         "unless it has jitter of its own.\n"
         f"{statement(rows)}"
     )
     shown = [_shown(row, varied(rows)) for row in rows]
-    outside = frozenset((index, "verdict") for index, row in enumerate(rows) if not row.within)
+    outside = frozenset(
+        (index, "verdict") for index, row in enumerate(rows) if verdict(row) == OUTSIDE
+    )
     table = Table("", pl.DataFrame(shown), "beside", frame(rows), marked=outside)
     return Section("Simulated and live", text, [table, _reasons(rows)])
 
 
 def statement(rows: list[Row]) -> str:
     """How many means agree, and which do not, in a sentence."""
-    outside = [row for row in rows if not row.within]
     if not rows:
         return "Simulated and live runs have nothing in common that could be compared."
-    told = f"{len(rows) - len(outside)} of {len(rows)} means are within their tolerance."
-    if outside:
-        named = [f"{row.tolerance.label} of {row.flow}" for row in outside]
-        first = ", ".join(dict.fromkeys(named[:MOST_NAMED]))
-        told += f" Outside: {first}{', ...' if len(named) > MOST_NAMED else ''}."
+    told = f"{sum(row.within for row in rows)} of {len(rows)} means are within their tolerance."
+    if outside := _first(_named(rows, OUTSIDE)):
+        told += f" Outside: {outside}."
+    if undecided := _first(_named(rows, UNDECIDED)):
+        told += f" Outside, but more runs may have them within: {undecided}."
     return told
+
+
+def verdict(row: Row) -> str:
+    """Within, outside, or outside with an interval that reaches into the tolerance."""
+    if row.within:
+        return WITHIN
+    return UNDECIDED if row.undecided else OUTSIDE
+
+
+def _named(rows: list[Row], which: str) -> list[str]:
+    """The metrics and flows of the rows with this verdict, each once."""
+    found = (f"{row.tolerance.label} of {row.flow}" for row in rows if verdict(row) == which)
+    return list(dict.fromkeys(found))
+
+
+def _first(named: list[str]) -> str:
+    return ", ".join([*named[:MOST_NAMED], *(["..."] if len(named) > MOST_NAMED else [])])
 
 
 def exactness(live: ResultFolder) -> Section:
@@ -154,9 +173,9 @@ def _shown(row: Row, factors: list[str]) -> dict[str, str]:
         "metric": f"{one.label} ({one.unit})",
         "simulated": estimate(row.simulated),
         "live": estimate(row.live),
-        "difference": _signed(row.difference),
+        "difference": _difference(row),
         "tolerance": f"± {number(one.allowed(row.simulated.mean))}",
-        "verdict": WITHIN if row.within else OUTSIDE,
+        "verdict": verdict(row),
     }
 
 
@@ -180,8 +199,11 @@ def estimate(side: Side) -> str:
     return estimate_text(side.mean, side.half_width)
 
 
-def _signed(value: float) -> str:
-    return UNKNOWN if math.isnan(value) else f"{'+' if value >= 0 else '-'}{number(abs(value))}"
+def _difference(row: Row) -> str:
+    if math.isnan(row.difference):
+        return UNKNOWN
+    sign = "+" if row.difference >= 0 else "-"
+    return f"{sign}{estimate_text(abs(row.difference), row.difference_half_width)}"
 
 
 def _late_rows(run: Run) -> list[dict[str, str]]:

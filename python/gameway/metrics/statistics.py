@@ -27,11 +27,38 @@ def t_quantile(samples: int) -> float:
     return float(stats.t.ppf(0.5 + CONFIDENCE / 2.0, samples - 1))
 
 
+def deviation(values: Floats) -> float:
+    """The standard deviation of a population of which `values` are known; NaN below two values."""
+    return float(np.std(values, ddof=1)) if len(values) >= FEWEST_FOR_SPREAD else math.nan
+
+
 def half_width(values: Floats) -> float:
     """Half the width of the 95 % t-interval of the mean of `values`; NaN below two values."""
     if len(values) < FEWEST_FOR_SPREAD:
         return math.nan
-    return t_quantile(len(values)) * float(np.std(values, ddof=1)) / math.sqrt(len(values))
+    return t_quantile(len(values)) * deviation(values) / math.sqrt(len(values))
+
+
+def difference_half_width(deviations: tuple[float, float], runs: tuple[int, int]) -> float:
+    """Half the width of the 95 % interval of the difference of two independent means.
+
+    `deviations` are the standard deviations over the `runs` of both. A single run has none, and is
+    taken to scatter as the other side's do. NaN if both sides have one run, or one has none.
+
+    Source: Welch 1947, "The generalization of 'Student's' problem when several different population
+    variances are involved".
+    """
+    if min(runs) < 1 or max(runs) < FEWEST_FOR_SPREAD:
+        return math.nan
+    if 1 in runs:
+        known = deviations[runs.index(max(runs))]
+        return t_quantile(max(runs)) * known * math.sqrt(1.0 / runs[0] + 1.0 / runs[1])
+    errors = [own * own / count for own, count in zip(deviations, runs, strict=True)]
+    if sum(errors) == 0.0:
+        return 0.0
+    shares = [error * error / (count - 1) for error, count in zip(errors, runs, strict=True)]
+    freedom = sum(errors) ** 2 / sum(shares)
+    return float(stats.t.ppf(0.5 + CONFIDENCE / 2.0, freedom)) * math.sqrt(sum(errors))
 
 
 def wilson_interval(count: int, of: int) -> tuple[float, float]:
