@@ -16,7 +16,7 @@ from typer.testing import CliRunner
 
 import gameway as gw
 from gameway import cli, report, sweeps
-from gameway.beside import TOLERANCES, Row, Side, Tolerance, compare, sections, twin
+from gameway.beside import TOLERANCES, Row, Side, Tolerance, compare, sections, testbed, twin
 from gameway.beside.measures import OF_VIDEOS
 from gameway.beside.warnings import warning
 from gameway.live import schema
@@ -212,7 +212,7 @@ def test_outside_by_less_than_chance_is_undecided(
     assert ("more runs" in told) is (verdict == sections.UNDECIDED)
 
 
-def test_the_twin_has_the_lateness_of_its_live_run_as_jitter(
+def test_the_twin_has_the_lateness_of_its_live_run_as_jitter_and_stalls(
     same: gw.Results, tmp_path: Path
 ) -> None:
     live = tmp_path / "live"
@@ -222,12 +222,15 @@ def test_the_twin_has_the_lateness_of_its_live_run_as_jitter(
     low, high = {"lateness_low_ns": 0}, {"lateness_low_ns": 40_000, "lateness_high_ns": 50_000}
     low |= {"lateness_high_ns": 10_000, "sum_ns": 0}
     high |= {"sum_ns": 0}
+    stall = {"lateness_low_ns": 800_000, "lateness_high_ns": 1_000_000, "sum_ns": 0}
     for index, run in enumerate(runs):
         rows = [
             low | {"window_start_ns": 0, "part": "link", "packets": 80, "wake_ups": 75},
             low | {"window_start_ns": 1, "part": "link", "packets": 900, "wake_ups": 100},
             high | {"window_start_ns": 0, "part": "link", "packets": 50, "wake_ups": index},
             high | {"window_start_ns": 0, "part": "host", "packets": 9000, "wake_ups": 8000},
+            stall | {"window_start_ns": 1, "part": "link", "packets": 99, "wake_ups": 5 * index},
+            stall | {"window_start_ns": 0, "part": "host", "packets": 99, "wake_ups": 99},
         ]
         schema.shaped(pl.DataFrame(rows), schema.LATENESS).write_parquet(run / "lateness.parquet")
         (run / "pings.parquet").unlink()
@@ -247,11 +250,24 @@ def test_the_twin_has_the_lateness_of_its_live_run_as_jitter(
         buckets = [["0 ns", "10000 ns", 175], ["40000 ns", "50000 ns", runs.index(own)]]
         jitter = {"kind": "histogram", "buckets": buckets, "times": 2}
         assert spec["path"]["jitter"] == spec["path"]["back"]["jitter"] == jitter
+        # In 12 s; longer than they were seen by half the time from wake-up to wake-up.
+        wake_ups = 175 + 6 * runs.index(own)
+        longer = 12_000_000_000 // (2 * wake_ups)
+        lengths = [[f"{800_000 + longer} ns", f"{1_000_000 + longer} ns", 5 * runs.index(own)]]
+        assert spec["path"].get("stalls") == (
+            {
+                "interval": f"{12_000_000_000 // (5 * runs.index(own))} ns",
+                "lengths": lengths,
+                "connections": "50 %",
+            }
+            if runs.index(own)
+            else None
+        )
         found[own] += 1
     assert found == dict.fromkeys(runs, twin.RUNS_TO_A_LIVE_ONE)
-    jittery = {"jitter": {"deviation": "1 ms"}}
-    assert twin.link_jitter(jittery, runs[0]) == {}
-    assert twin.link_jitter({}, None) == {}
+    jittery = {"duration": "12 s", "path": {"jitter": {"deviation": "1 ms"}}}
+    assert testbed.added_to_path(jittery, runs[1]) == {}
+    assert testbed.added_to_path({"path": {}}, None) == {}
 
 
 def test_the_example_of_docs_live_md_finds_its_names() -> None:
@@ -315,4 +331,4 @@ def test_what_the_devices_take_is_told_by_the_fastest_ping(
 ) -> None:
     rows = {"sent_ns": list(range(len(rtts_ns))), "rtt_ns": rtts_ns}
     pl.DataFrame(rows, schema=schema.PINGS).write_parquet(tmp_path / "pings.parquet")
-    assert twin.constant_ns({"base_rtt": "20 ms"}, tmp_path, 10_000) == constant_ns
+    assert testbed.constant_ns({"base_rtt": "20 ms"}, tmp_path, 10_000) == constant_ns

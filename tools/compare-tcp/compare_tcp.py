@@ -6,9 +6,9 @@ Needs root, iproute2 and iperf3:
     sudo .venv/bin/python tools/compare-tcp/compare_tcp.py cubic 2    # one of them, one size
 
 Kernel TCP (`iperf3 -C`) sends through `gameway link`; the simulator's sends through the same path
-in virtual time, with the lateness that was measured of the live link as jitter. Both write the same
-tables, and the same bins and windows of them are compared: a transfer's rate, its mean queueing
-delay, and its losses and their share.
+in virtual time, with the lateness that was measured of the live link as jitter and stalls. Both
+write the same tables, and the same bins and windows of them are compared: a transfer's rate, its
+mean queueing delay, and its losses and their share.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ import polars as pl
 
 import gameway as gw
 from gameway import _core
-from gameway.beside import twin
+from gameway.beside import testbed
 from gameway.live import namespaces
 from gameway.live.namespaces import DEVICE, Namespaces
 from gameway.live.process import PartProcess
@@ -145,7 +145,7 @@ def simulated(algorithm: str, bdp: float, seconds: int, folder: Path, real: Path
         duration=f"{seconds} s", path=gw.Path(**path(bdp)), competitor=[flow], ping=False
     )
     (run,) = gw.expand(experiment)
-    added = twin.link_jitter(run.spec["path"], real)
+    added = testbed.added_to_path(run.spec, real)
     _core.run(json.dumps(run.spec | {"path": run.spec["path"] | added}), str(folder))
     return measured(folder, seconds)
 

@@ -4,7 +4,7 @@
 //! |---|---|
 //! | packets that jitter squeezes arrive together, where RFC 8868 section 4.5 keeps their serialization at the slowest link between them | a line does not know the links before it; at 20 Mb/s the difference is 0.5 ms a packet |
 
-use crate::uniform;
+use crate::{Stalls, uniform};
 use gameway_units::{Duration, Instant};
 use rand_xoshiro::Xoshiro256PlusPlus;
 use std::collections::VecDeque;
@@ -121,6 +121,7 @@ fn truncated(random: &mut Xoshiro256PlusPlus) -> f64 {
 pub struct DelayLine<P> {
     delay: Duration,
     jitter: Option<(Jitter, Xoshiro256PlusPlus)>,
+    stalls: Option<Stalls>,
     under_way: VecDeque<(Instant, P)>,
 }
 
@@ -128,7 +129,7 @@ impl<P> DelayLine<P> {
     /// A line of constant delay.
     #[must_use]
     pub fn new(delay: Duration) -> Self {
-        Self { delay, jitter: None, under_way: VecDeque::new() }
+        Self { delay, jitter: None, stalls: None, under_way: VecDeque::new() }
     }
 
     /// The same with jitter.
@@ -138,9 +139,17 @@ impl<P> DelayLine<P> {
         self
     }
 
+    /// The same with times in which nothing arrives.
+    #[must_use]
+    pub fn with_stalls(mut self, stalls: Stalls) -> Self {
+        self.stalls = Some(stalls);
+        self
+    }
+
     /// Takes a packet that has left the link, and says when it will arrive.
     pub fn push(&mut self, now: Instant, packet: P) -> Instant {
         let due = now + self.delay;
+        let due = self.stalls.as_ref().map_or(due, |stalls| stalls.held(due));
         let due = match &mut self.jitter {
             Some((jitter, random)) => jitter.arrival(due, random),
             None => due,

@@ -11,6 +11,7 @@ mod link;
 mod loss;
 mod packet;
 mod queue;
+mod stalls;
 mod trace;
 mod wifi;
 
@@ -27,6 +28,7 @@ pub use queue::{
     LowLatencyMarking, Pie, PieConfig, PortRange, Prefix, QUEUES, Queue, QueueKind, QueueOption,
     Rule, Scheduler, Verdict,
 };
+pub use stalls::Stalls;
 pub use trace::{Trace, TraceError};
 pub use wifi::{
     Aggregation, Countdown, DataRate, Generation, GuardInterval, Medium, Spatial, Timing,

@@ -5,7 +5,7 @@ mod support;
 use gameway_path::{
     Bottleneck, Cake, CakeConfig, Codel, CodelConfig, DelayLine, DropTail, DualPi2, DualPi2Config,
     FqCodel, FqCodelConfig, Jitter, Limit, Link, Loss, LossModel, MeasuredDelays, PathPacket, Pie,
-    PieConfig, Queue, Verdict,
+    PieConfig, Queue, Stalls, Verdict,
 };
 use gameway_units::{Bytes, Duration, Ecn, Instant, QueueSize, Rate, Ratio};
 use proptest::prelude::*;
@@ -233,6 +233,36 @@ fn measured_jitter_has_the_shares_that_were_counted() {
     assert!(delays.iter().all(|delay| *delay <= 10.0 || (40.0..=60.0).contains(delay)));
     for nothing in [vec![(us(0), us(10), 0)], vec![(us(-1), us(10), 1)], vec![(us(9), us(8), 1)]] {
         assert_eq!(MeasuredDelays::new(nothing, 1), None);
+    }
+}
+
+/// 100 s of stalls of 1 to 3 ms, 98 ms apart in the mean.
+#[test]
+fn stalls_have_their_number_and_lengths_and_hold_all_lines_alike() {
+    let ms = Duration::from_millis;
+    let lengths = MeasuredDelays::new([(ms(1), ms(3), 1)], 1).unwrap();
+    let until = Instant::ZERO + Duration::from_secs(100);
+    let stalls = Stalls::draw(ms(98), &lengths, until, &mut random(3));
+    let step = Duration::from_micros(10);
+    let at = |number: i64| Instant::ZERO + step * number;
+    let held: Vec<Duration> =
+        (0..10_000_000).map(|number| stalls.held(at(number)) - at(number)).collect();
+    let stalled = held.iter().filter(|wait| **wait > Duration::ZERO).count() as f64 / 1e7;
+    // 2 ms of each 100 ms; a stall's first wait is all of it, to within a step.
+    assert!((0.018..0.022).contains(&stalled), "{stalled}");
+    let begins = held.windows(2).filter(|pair| pair[0] == Duration::ZERO && pair[1] > ms(0));
+    let first: Vec<f64> = begins.map(|pair| pair[1].as_millis_f64()).collect();
+    assert!((900..1100).contains(&first.len()), "{}", first.len());
+    assert!(first.iter().all(|wait| (0.99..=3.0).contains(wait)));
+    let mean = first.iter().sum::<f64>() / first.len() as f64;
+    assert!((1.9..2.1).contains(&mean), "{mean}");
+    // What is due in a stall arrives at its end, whatever the line's delay.
+    let mut near = DelayLine::new(Duration::ZERO).with_stalls(stalls.clone());
+    let mut far = DelayLine::new(ms(7)).with_stalls(stalls.clone());
+    for number in 0..100_000 {
+        let now = at(number);
+        assert_eq!(near.push(now, ()), stalls.held(now));
+        assert_eq!(far.push(now, ()), stalls.held(now + ms(7)));
     }
 }
 

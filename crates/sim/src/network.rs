@@ -21,7 +21,7 @@ use gameway_events::TableError;
 use gameway_experiment::{Fate, HomeGateway, Recognition, Recorder};
 use gameway_gateway::Passage;
 use gameway_gateway::classifier::Direction;
-use gameway_path::{DelayLine, Dropped, Header, Link, Loss, Transmitted};
+use gameway_path::{DelayLine, Dropped, Header, Link, Loss, Stalls, Transmitted};
 use gameway_units::Instant;
 
 const RECORDER: usize = 0;
@@ -58,6 +58,8 @@ pub struct Flow {
     pub header: Header,
     /// Whether its data goes up: then its server stands in the home.
     pub upwards: bool,
+    /// Times in which its ends do nothing by themselves: where they run on the machine that forwards.
+    pub stalls: Option<Stalls>,
     /// From server to client.
     pub forward: Way,
     /// From client to server.
@@ -68,6 +70,10 @@ impl Flow {
     /// Where a packet goes.
     fn direction(&self, packet: &Packet) -> Direction {
         if packet.returning == self.upwards { Direction::Down } else { Direction::Up }
+    }
+
+    fn held(&self, due: Instant) -> Instant {
+        self.stalls.as_ref().map_or(due, |stalls| stalls.held(due))
     }
 
     /// Whether what comes down passes the gateway.
@@ -366,12 +372,12 @@ impl Network {
 
     fn refresh_client(&mut self, flow: usize) {
         let client = self.flows[flow].ends.client_deadline();
-        self.set(flow, CLIENT, client);
+        self.set(flow, CLIENT, client.map(|due| self.flows[flow].held(due)));
     }
 
     fn refresh_ends(&mut self, flow: usize) {
         let server = self.flows[flow].ends.server_deadline();
-        self.set(flow, SERVER, server);
+        self.set(flow, SERVER, server.map(|due| self.flows[flow].held(due)));
         self.refresh_client(flow);
     }
 

@@ -70,11 +70,19 @@ fn path() -> impl Strategy<Value = Value> {
     let path = (capacity(), rtt, queue, jitter, loss);
     (path, back(), hops(), gateway()).prop_map(|(path, back, hops, gateway)| {
         let (capacity, rtt, queue, jitter, loss) = path;
+        // As a twin has them: both or neither.
+        let stalls = match jitter["kind"].as_str() {
+            Some("histogram") => {
+                json!({ "interval": "20 ms", "lengths": [["0 s", "50 ms", 1]], "connections": "50 %" })
+            }
+            _ => json!(null),
+        };
         json!({
             "capacity": capacity,
             "base_rtt": rtt,
             "queue": queue,
             "jitter": jitter,
+            "stalls": stalls,
             "loss": loss,
             "back": back,
             "hop": hops,

@@ -4,9 +4,11 @@
 
 mod support;
 
+use gameway_experiment::build;
+use gameway_units::Instant;
 use serde_json::{Value, json};
 use support::{
-    Folder, Run, deviation, empty_path, fixed, mean, most, quantile, run, with, with_ping,
+    Folder, Run, Table, deviation, empty_path, fixed, mean, most, quantile, run, with, with_ping,
     with_stream, with_tcp,
 };
 
@@ -97,6 +99,43 @@ fn jitter_does_not_reorder() {
     assert!(lossy.count("download", "fast-recovery") > 50);
     let frames = lossy.table("frames").between("captured_ns", 0.0, 29.5);
     assert!(frames.present("shown_ns").len() < frames.rows * 9 / 10);
+}
+
+/// What a stalled processor does: nothing arrives, and a connection of TCP on it sends nothing either. A host's own
+/// pacer goes on.
+#[test]
+fn in_a_stall_nothing_arrives_and_tcp_sends_nothing() {
+    let spec = with_stream(empty_path(20), fixed("6 Mb/s"), json!({}));
+    let spec = with_tcp(spec, "bbr", json!({ "rate_limit": "8 Mb/s" }));
+    let stalls = |connections: &str| json!({ "interval": "40 ms", "lengths": [["1 ms", "4 ms", 1]], "connections": connections });
+    let spec = with(spec, "/record", json!({ "packets": true }));
+    let sent_in_stalls = |spec: &Value| {
+        let stalling = with(spec.clone(), "/path/stalls", stalls("0 %"));
+        let stalls = build::stalls(&serde_json::from_value(stalling).unwrap()).unwrap();
+        let is_held = |at: &f64| {
+            let at = Instant::from_nanos(*at as i64);
+            stalls.held(at) != at
+        };
+        let packets = run(spec).table("packets").only("fate", "delivered");
+        let share = |packets: &Table, column: &str| {
+            let times = packets.present(column);
+            times.iter().filter(|at| is_held(at)).count() as f64 / times.len() as f64
+        };
+        let of = |kind: &str| packets.only("kind", kind);
+        [
+            share(&of("tcp"), "came_ns"),
+            share(&of("media"), "came_ns"),
+            share(&packets, "arrived_ns"),
+        ]
+    };
+    let both = sent_in_stalls(&with(spec.clone(), "/path/stalls", stalls("100 %")));
+    let link_only = sent_in_stalls(&with(spec.clone(), "/path/stalls", stalls("0 %")));
+    assert_eq!((both[0], both[2], link_only[2]), (0.0, 0.0, 0.0));
+    // 2.5 ms of each 42.5 ms: 5.9 %. The twin has no stalls: in those times as much is sent and arrives as in any.
+    let [tcp, media, arrived] = sent_in_stalls(&spec);
+    for share in [both[1], link_only[0], link_only[1], tcp, media, arrived] {
+        assert!((0.02..=0.1).contains(&share), "{share}");
+    }
 }
 
 /// 40 s of 12 Mb/s in full packets through this loss: some 48 000 packets.

@@ -166,6 +166,21 @@ fn every_wrong_value_is_refused_with_its_field() {
         ),
         ("/path/jitter", json!({ "kind": "periodic", "delay": "2 s", "interval": "1 s" }), "delay"),
         (
+            "/path/stalls",
+            json!({ "interval": "0 s", "lengths": [["1 ms", "2 ms", 1]], "connections": "1 %" }),
+            "path.stalls.interval",
+        ),
+        (
+            "/path/stalls",
+            json!({ "interval": "1 s", "lengths": [], "connections": "1 %" }),
+            "path.stalls.lengths",
+        ),
+        (
+            "/path/stalls",
+            json!({ "interval": "1 s", "lengths": [["1 ms", "2 ms", 1]], "connections": "101 %" }),
+            "path.stalls.connections",
+        ),
+        (
             "/path/hop",
             json!([{ "name": "back", "capacity": "1 Mb/s", "queue": { "kind": "drop-tail", "size": "1 bdp" } }]),
             "path.hop.name",

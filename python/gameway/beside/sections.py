@@ -95,8 +95,8 @@ def beside(rows: list[Row]) -> Section:
         "they may differ by the tolerance, which the table below gives the reason for. Where they "
         f"differ by more, but the interval of the difference reaches into it, it is {UNDECIDED}: "
         "more runs would tell. The interval of a side with one run has the other's scatter. The "
-        "simulated path has the lateness that was measured of the live link's wake-ups, as jitter, "
-        "unless it has jitter of its own.\n"
+        "simulated path has the lateness that was measured of the live link's wake-ups, as jitter "
+        "and, above 250 µs, as stalls, unless it has jitter of its own.\n"
         f"{statement(rows)}"
     )
     shown = [_shown(row, varied(rows)) for row in rows]

@@ -3,13 +3,8 @@
 RESULT-live/             live results
 RESULT-live/simulated/   those of the simulator
 
-A simulated link sends each packet at its due time, a live one tens of microseconds later, now and
-then a millisecond, and its devices take some time themselves. To most that is nothing; BBR, which
-keeps the highest of ten rounds' rates, makes a standing queue of it. So each simulated run is given
-what the link of its live run was measured to add: the lateness of its wake-ups, drawn for each
-packet of both directions, and half of what the fastest ping took longer than the path (`spec.json`
-of the run has both). Packets that one late wake-up delayed together count once: drawn one by one
-they would be as many stalls. A path that has jitter of its own keeps that alone.
+Each simulated run is given what the machine of its live run added to the path
+(`gameway.beside.testbed`; `spec.json` of the run has it).
 
 A real encoder takes its time, a model none. Where that time varies, frames leave unevenly and meet
 each other in the queue; so each stream is given the times that its live encoder took in the course
@@ -25,7 +20,8 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
-from gameway import _core, runner
+from gameway import runner
+from gameway.beside import testbed
 from gameway.drivers import SIMULATOR, LiveOptions, On
 from gameway.live.video.videos import sizes_name
 from gameway.matrix import expand
@@ -40,9 +36,6 @@ FOLDER = "simulated"
 RUNS_TO_A_LIVE_ONE = 4
 """A mean of three runs beside a controller is by chance 5 to 30 % off (docs/live.md), and simulated
 runs cost little: with four to a live one, the chance in a verdict is mostly the live runs'."""
-MOST_CONSTANT_NS = 500_000
-WAKE_UPS = 2
-"""Of the link, for a packet of a direction: when it arrives, and when it leaves."""
 
 
 def is_live(results: ResultFolder) -> bool:
@@ -89,7 +82,7 @@ def as_measured(spec: dict[str, Any], live: Path | None) -> dict[str, Any]:
     streams = [stream | encode_times(stream["name"], live) for stream in spec.get("stream") or []]
     competitors = [one | segment_sizes(one, live) for one in spec.get("competitor") or []]
     flows = {"stream": streams, "competitor": competitors}
-    path = spec["path"] | link_jitter(spec["path"], live)
+    path = spec["path"] | testbed.added_to_path(spec, live)
     return spec | {"path": path} | {key: given for key, given in flows.items() if given}
 
 
@@ -148,40 +141,6 @@ def live_runs(live: Path, twin: Experiment) -> dict[str, Path]:
         of.setdefault(condition(run["factors"]), []).append(live / RUNS / run["id"])
     same = {run.id: (run.repeat, of.get(condition(run.factors))) for run in simulated}
     return {name: found[repeat % len(found)] for name, (repeat, found) in same.items() if found}
-
-
-def link_jitter(path: dict[str, Any], run: Path | None) -> dict[str, Any]:
-    """What a live run's link adds to a path: jitter of both directions, if there is none yet."""
-    table = None if run is None else run / "lateness.parquet"
-    if run is None or table is None or not table.is_file() or "jitter" in path:
-        return {}
-    link = pl.read_parquet(table).filter(pl.col("part").cast(pl.String) == "link")
-    edges = ("lateness_low_ns", "lateness_high_ns")
-    counted = link.group_by(edges).agg(pl.col("wake_ups").cast(pl.Int64).sum()).sort(edges)
-    if not int(counted["wake_ups"].sum()):
-        return {}
-    constant = constant_ns(path, run, int(counted["lateness_low_ns"][0]))
-    # The last bucket has no high edge.
-    buckets = [
-        (f"{constant + low} ns", f"{constant + min(high, 2 * low or high)} ns", count)
-        for low, high, count in counted.rows()
-    ]
-    jitter = {"kind": "histogram", "buckets": buckets, "times": WAKE_UPS}
-    back = path.get("back") or {}
-    return {"jitter": jitter, "back": {"jitter": jitter} | back}
-
-
-def constant_ns(path: dict[str, Any], run: Path, least_lateness_ns: int) -> int:
-    """What comes on top of each wake-up: of what the fastest ping took longer than the path.
-
-    A fastest ping that took half a millisecond longer met a queue, and says nothing.
-    """
-    file = run / "pings.parquet"
-    fastest = pl.read_parquet(file)["rtt_ns"].min() if file.is_file() else None
-    if not isinstance(fastest, int):
-        return 0
-    longer = fastest - _core.parse_duration(path["base_rtt"])
-    return max(longer // (2 * WAKE_UPS) - least_lateness_ns, 0) if longer < MOST_CONSTANT_NS else 0
 
 
 def scene_videos(experiment: Experiment) -> list[str]:

@@ -9,11 +9,12 @@ mod videos;
 mod wifi;
 
 use crate::spec::{
-    CapacitySpec, DropTailSpec, JitterSpec, LossSpec, PathSpec, QueueSpec, RunSpec, Text,
+    CapacitySpec, DropTailSpec, JitterSpec, LossSpec, PathSpec, QueueSpec, RunSpec, StallsSpec,
+    Text,
 };
 use crate::{RunError, random, read};
 use gameway_events::Name;
-use gameway_path::{Jitter, Link, Loss, LossModel, MeasuredDelays, Trace};
+use gameway_path::{Jitter, Link, Loss, LossModel, MeasuredDelays, Stalls, Trace, uniform};
 use gameway_units::{Duration, Instant, QueueSize};
 
 pub use gateways::{gateway, sap_law, voap};
@@ -96,6 +97,25 @@ pub fn jitter(spec: &JitterSpec) -> Jitter {
         JitterSpec::Histogram { buckets, times } => histogram(buckets, *times)
             .map_or(Jitter::HalfNormal { deviation: Duration::ZERO }, Jitter::Histogram),
     }
+}
+
+/// Those of a run, if it has any.
+#[must_use]
+pub fn stalls(spec: &RunSpec) -> Option<Stalls> {
+    let StallsSpec { interval, lengths, .. } = spec.path.stalls.as_ref()?;
+    let until = Instant::ZERO + spec.duration.0;
+    let random = &mut random::stream(spec.seed, "stalls");
+    Some(Stalls::draw(interval.0, &histogram(lengths, 1)?, until, random))
+}
+
+/// Whether the connection called so stalls, too.
+#[must_use]
+pub fn stalls_too(spec: &RunSpec, connection: &str) -> bool {
+    let draw = |share| {
+        let random = &mut random::stream(spec.seed, &format!("{connection}/stalls"));
+        uniform(random) < share
+    };
+    spec.path.stalls.as_ref().is_some_and(|stalls| draw(stalls.connections.0.as_f64()))
 }
 
 /// `None` if it counts nothing or its edges are no edges.

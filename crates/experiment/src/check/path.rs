@@ -19,6 +19,12 @@ pub(super) fn check_path(path: &PathSpec) -> Result<(), RunError> {
     }
     check_queue_of("path.queue", &path.queue)?;
     check_jitter("path.jitter", path.jitter.as_ref())?;
+    if let Some(stalls) = &path.stalls {
+        span("path.stalls.interval", stalls.interval.0, SHORTEST_INTERVAL, LONGEST_DELAY)?;
+        check_histogram("path.stalls.lengths", &stalls.lengths)?;
+        let connections = stalls.connections.0.as_f64();
+        number("path.stalls.connections", Some(connections), 0.0, 1.0)?;
+    }
     check_loss("path.loss", path.loss.as_ref())?;
     check_shared(path)?;
     if let Some(gateway) = &path.gateway {

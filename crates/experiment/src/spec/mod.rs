@@ -25,8 +25,8 @@ pub use gateway::{
 pub use header::{HeaderSpec, Word};
 pub use htb::{ClassSpec, EcnWord, HtbSpec, MatchSpec, RuleSpec};
 pub use path::{
-    BackSpec, CapacitySpec, ClassifierSpec, HopSpec, JitterSpec, LossSpec, PathSpec, StepsSpec,
-    TraceSpec,
+    BackSpec, CapacitySpec, ClassifierSpec, HopSpec, JitterSpec, LossSpec, PathSpec, StallsSpec,
+    StepsSpec, TraceSpec,
 };
 pub use queue::{
     CakeSpec, CellsSpec, CodelSpec, DecisionSpec, DelayInputSpec, DiffservSpec, DropTailSpec,

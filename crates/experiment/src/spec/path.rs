@@ -25,6 +25,9 @@ pub struct PathSpec {
     pub jitter: Option<JitterSpec>,
     /// Loss towards the client, behind the bottlenecks.
     pub loss: Option<LossSpec>,
+    /// Times in which nothing arrives, neither way: what the twin of a live run is given. Experiment files have
+    /// none.
+    pub stalls: Option<StallsSpec>,
     /// Bottlenecks behind the path's own, in order towards the clients.
     #[serde(default)]
     pub hop: Vec<HopSpec>,
@@ -166,6 +169,18 @@ pub enum JitterSpec {
         /// How many such delays a packet meets, at most 10.
         times: u32,
     },
+}
+
+/// See [`gameway_path::Stalls`].
+#[derive(Debug, Clone, PartialEq, serde::Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct StallsSpec {
+    /// Mean time from the end of one to the start of the next.
+    pub interval: Text<Duration>,
+    /// How long they are.
+    pub lengths: Buckets,
+    /// Chance that a connection of TCP stalls, too: that its timers run on the processor that does.
+    pub connections: Text<Ratio>,
 }
 
 const fn zero() -> Text<Duration> {

@@ -23,7 +23,7 @@ use gameway_experiment::spec::{
 };
 use gameway_experiment::{RunError, random, read, spec_error};
 use gameway_media::{EncoderCalibration, EncoderModel, FrameTable, RecordedVideo};
-use gameway_path::{DelayLine, FlowId, Link, Protocol};
+use gameway_path::{DelayLine, FlowId, Link, Protocol, Stalls};
 use gameway_session::{Receiver, ReceiverConfig, Sender, SenderConfig};
 use gameway_tcp::OnOff;
 use gameway_units::{Bytes, Duration, Instant, Rate, Ratio};
@@ -51,6 +51,7 @@ pub struct Parts<'a> {
     pub routes: &'a Routes,
     pub links: &'a [Link],
     pub names: Vec<Name>,
+    pub stalls: Option<Stalls>,
 }
 
 /// From server to client and back.
@@ -89,10 +90,12 @@ impl Parts<'_> {
         let (forward, back) = self.delays(way);
         let Route { forward: forward_hops, forward_loss, back: back_hops, back_loss } = route;
         let line = |delay, loss| self.line(name, delay, loss);
+        let stalls_too = protocol == Protocol::Tcp && build::stalls_too(self.spec, name);
         Ok(Flow {
             ends,
             header: headers::of(id, protocol, header),
             upwards: way.direction == spec::Direction::Up,
+            stalls: self.stalls.clone().filter(|_| stalls_too),
             forward: Way {
                 hops: forward_hops,
                 loss: forward_loss,
@@ -118,11 +121,14 @@ impl Parts<'_> {
                 format!("{flow}/back-jitter"),
             )
         };
+        let seed = self.spec.seed;
         let line = DelayLine::new(delay);
+        let line = match self.stalls.clone() {
+            Some(stalls) => line.with_stalls(stalls),
+            None => line,
+        };
         match jitter {
-            Some(spec) => {
-                line.with_jitter(build::jitter(spec), random::stream(self.spec.seed, &part))
-            }
+            Some(spec) => line.with_jitter(build::jitter(spec), random::stream(seed, &part)),
             None => line,
         }
     }

@@ -84,8 +84,15 @@ fn built(spec: &RunSpec, controllers: &BuildController<'_>) -> Result<Built, Run
     gameway_experiment::check::check(spec)?;
     let routes = Routes::new(&spec.path);
     let links = build::links(&spec.path)?;
-    let parts =
-        Parts { spec, controllers, routes: &routes, links: &links, names: flow_names(spec) };
+    let stalls = build::stalls(spec);
+    let parts = Parts {
+        spec,
+        controllers,
+        routes: &routes,
+        links: &links,
+        names: flow_names(spec),
+        stalls,
+    };
     let flows = parts.flows()?;
     let names = parts.names;
     let back = spec.path.back.as_ref().and_then(|back| back.loss.as_ref());
