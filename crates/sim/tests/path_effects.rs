@@ -107,7 +107,10 @@ fn jitter_does_not_reorder() {
 fn in_a_stall_nothing_arrives_and_tcp_sends_nothing() {
     let spec = with_stream(empty_path(20), fixed("6 Mb/s"), json!({}));
     let spec = with_tcp(spec, "bbr", json!({ "rate_limit": "8 Mb/s" }));
-    let stalls = |connections: &str| json!({ "interval": "40 ms", "lengths": [["1 ms", "4 ms", 1]], "connections": connections });
+    let stalls = |connections: &str| {
+        let lengths = [("1 ms", "4 ms", 1)];
+        json!({ "interval": "40 ms", "lengths": lengths, "connections": connections })
+    };
     let spec = with(spec, "/record", json!({ "packets": true }));
     let sent_in_stalls = |spec: &Value| {
         let stalling = with(spec.clone(), "/path/stalls", stalls("0 %"));
