@@ -239,6 +239,16 @@ fn prague_is_refused_without_accurate_ecn() {
 }
 
 #[test]
+fn stalls_that_would_fill_memory_are_refused() {
+    let stalls =
+        json!({ "interval": "1 ms", "lengths": [["1 ms", "2 ms", 1]], "connections": "1 %" });
+    let spec = with(whole(), "/path/stalls", stalls);
+    assert!(try_run(&spec, &Folder::new().0).is_ok());
+    let refused = try_run(&with(spec, "/duration", json!("1 h")), &Folder::new().0).unwrap_err();
+    assert!(refused.contains("path.stalls.interval: 1 ms is not between 3.6 ms"), "{refused}");
+}
+
+#[test]
 fn a_folder_that_does_not_exist_is_named() {
     let missing = Folder::new().0.join("missing");
     let message = try_run(&whole(), &missing).err();

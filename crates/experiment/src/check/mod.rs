@@ -21,6 +21,8 @@ const LONGEST_RUN: Duration = Duration::from_secs(366 * 24 * 3600);
 const LONGEST_DELAY: Duration = Duration::from_secs(3600);
 /// What repeats at a shorter interval fills tables, or keeps a run from ever advancing.
 const SHORTEST_INTERVAL: Duration = Duration::from_millis(1);
+/// They are drawn before a run.
+const MOST_STALLS: i64 = 1_000_000;
 const HIGHEST_RATE: Rate = Rate::from_mbps(1_000_000);
 /// Flows are numbered with 16 bits; a table's names too.
 const MOST_FLOWS: usize = 1_000;
@@ -32,6 +34,10 @@ const MOST_FLOWS: usize = 1_000;
 pub fn check(spec: &RunSpec) -> Result<(), RunError> {
     span("duration", spec.duration.0, Duration::from_nanos(1), LONGEST_RUN)?;
     check_path(&spec.path)?;
+    if let Some(stalls) = &spec.path.stalls {
+        let least = spec.duration.0 / MOST_STALLS;
+        span("path.stalls.interval", stalls.interval.0, least, LONGEST_RUN)?;
+    }
     check_record(&spec.record)?;
     let count = spec.stream.len() + spec.competitor.len();
     if count > MOST_FLOWS {
