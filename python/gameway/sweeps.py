@@ -155,7 +155,8 @@ def _print_beside(results: Results, simulated: Results | None = None) -> None:
 
     other = simulated or twin.twin_of(results)
     if other is not None and (rows := compare(other, results)):
-        told = "Simulated and live: means ± half width of the 95 % interval over runs"
+        runs = sections.runs_told(rows)
+        told = f"Simulated and live: means ± half width of the 95 % interval over {runs}"
         out.print(told, highlight=False)
         for table in tables.beside(rows):
             out.print(table)

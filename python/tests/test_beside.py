@@ -171,7 +171,9 @@ def test_a_report_can_stand_beside_results_of_another_folder(
     # What the slower link had as its runs, taken as simulated: it lies beside the quicker one.
     for other, outside in ((same, False), (slower, True)):
         page = report.write(same, tmp_path / "x.html", save_files=False, beside=other)
-        assert ("OUTSIDE" in page.read_text(encoding="utf-8")) is outside
+        text = page.read_text(encoding="utf-8")
+        assert ("OUTSIDE" in text) is outside
+        assert "means over 2 simulated and 2 live runs of each condition" in text
 
 
 def test_a_mean_of_one_run_has_no_interval() -> None:

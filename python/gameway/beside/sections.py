@@ -90,10 +90,11 @@ def _overview(compared: Mapping[str, list[Row]]) -> Section:
 def beside(rows: list[Row]) -> Section:
     """Simulated and live means with intervals, difference, tolerance and verdict."""
     text = (
-        "The same experiment in virtual time and on this machine: means over runs ± half width of "
-        "the 95 % interval, while a competitor is there if one is. The verdict is about the means: "
-        "they may differ by the tolerance, which the table below gives the reason for. Where they "
-        f"differ by more, but the interval of the difference reaches into it, it is {UNDECIDED}: "
+        "The same experiment in virtual time and on this machine: means over "
+        f"{runs_told(rows)} of each condition ± half width of the 95 % interval, while a "
+        "competitor is there if one is. The verdict is about the means: they may differ by the "
+        "tolerance, which the table below gives the reason for. Where they differ by more, but the "
+        f"interval of the difference reaches into it, it is {UNDECIDED}: "
         "more runs would tell. The interval of a side with one run has the other's scatter. The "
         "simulated path has the lateness that was measured of the live link's wake-ups, as jitter "
         "and, above 250 µs, as stalls, unless it has jitter of its own.\n"
@@ -105,6 +106,13 @@ def beside(rows: list[Row]) -> Section:
     )
     table = Table("", pl.DataFrame(shown), "beside", frame(rows), marked=outside)
     return Section("Simulated and live", text, [table, _reasons(rows)])
+
+
+def runs_told(rows: list[Row]) -> str:
+    """How many runs the means are of, at most."""
+    sides = [(row.simulated.runs, row.live.runs) for row in rows]
+    simulated, live = (max(counts) for counts in zip(*sides, strict=True)) if sides else (0, 0)
+    return f"{simulated} simulated and {live} live runs"
 
 
 def statement(rows: list[Row]) -> str:
