@@ -94,7 +94,7 @@ def beside(rows: list[Row]) -> Section:
         f"{runs_told(rows)} of each condition ± half width of the 95 % interval, while a "
         "competitor is there if one is. The verdict is about the means: they may differ by the "
         "tolerance, which the table below gives the reason for. Where they differ by more, but the "
-        f"interval of the difference reaches into it, it is {UNDECIDED}: "
+        f'interval of the difference reaches into it, it is "{UNDECIDED}": '
         "more runs would tell. The interval of a side with one run has the other's scatter. The "
         "simulated path has the lateness that was measured of the live link's wake-ups, as jitter "
         "and, above 250 µs, as stalls, unless it has jitter of its own.\n"
