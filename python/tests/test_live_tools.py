@@ -127,5 +127,8 @@ def test_a_report_of_an_interrupted_test_is_read_each_interval_once(tmp_path: Pa
 
 def test_a_report_without_data_is_an_error_that_says_why(tmp_path: Path) -> None:
     file = report(tmp_path, intervals=[], error="unable to connect to server: No route to host")
-    with pytest.raises(gw.GamewayError, match=r"download\.out: iperf3: unable to connect"):
+    with pytest.raises(gw.GamewayError, match=r"download\.out: iperf3: unable to .* host$"):
+        competitors.intervals(file)
+    file = report(tmp_path, intervals=[], error="interrupt - the client has terminated")
+    with pytest.raises(gw.GamewayError, match="terminated; let the competitor stay for a second"):
         competitors.intervals(file)

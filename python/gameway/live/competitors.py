@@ -87,6 +87,10 @@ def _udp(competitor: dict[str, Any]) -> list[str]:
     return ["--udp", "--bitrate", str(rate), "--length", str(payload), "--time", "0"]
 
 
+ENDED = "interrupt"
+"""How the error begins that iperf3 reports where we ended it."""
+
+
 @dataclass(frozen=True)
 class Interval:
     """One interval of iperf3's report; times are since the test's start."""
@@ -110,7 +114,9 @@ def intervals(report: Path) -> list[Interval]:
         raise GamewayError(f"{report.name}: iperf3 left no report") from None
     rows = [_interval(item) for item in found.get("intervals", []) if item.get("streams")]
     if not rows:
-        raise GamewayError(f"{report.name}: iperf3: {found.get('error', 'it moved no data')}")
+        why = str(found.get("error", "it moved no data"))
+        hint = "; let the competitor stay for a second or longer" if why.startswith(ENDED) else ""
+        raise GamewayError(f"{report.name}: iperf3: {why}{hint}")
     # The last interval stands there twice where it was the last when the test was ended.
     starts = [None, *(row.start_s for row in rows)]
     return [row for row, before in zip(rows, starts, strict=False) if row.start_s != before]
