@@ -330,7 +330,7 @@ def _pings(condition: Condition, timing: Timing) -> pl.DataFrame:
 
 def _controller(behaviour: Behaviour, timing: Timing) -> pl.DataFrame:
     times, game = game_bitrates(behaviour, timing)
-    values = {"target_bps": game * 1e6, "bandwidth_utilization_ratio": 0.8 + 0.1 * np.sin(times)}
+    values = {"target_bps": game * 1e6, "bur": 0.8 + 0.1 * np.sin(times)}
     parts = [
         pl.DataFrame(
             {

@@ -8,6 +8,7 @@ import altair as alt
 import numpy as np
 import polars as pl
 
+from gameway.figures.facets import STEPS
 from gameway.metrics.series import bitrates_of, mean_over_runs
 from gameway.metrics.source import Run, competitors, finished_runs, streams
 from gameway.report.page import Figure, figure
@@ -71,10 +72,14 @@ def _chart(sides: list[list[Run]]) -> alt.TopLevelMixin:
     scale, title = alt.Scale(domainMin=0), "Bitrate (Mb/s)"
     layers: list[Any] = []
     if (table["high"] > table["low"]).any():
-        band = base.mark_area(opacity=0.22, clip=True)
+        band = base.mark_area(interpolate=STEPS, opacity=0.22, clip=True)
         limits = {"y": alt.Y("low:Q", title=title, scale=scale), "y2": "high:Q"}
         layers.append(band.encode(time, color=hue, **limits))
-    layers.append(base.mark_line().encode(time, alt.Y("mean:Q", title=title, scale=scale), hue))
+    layers.append(
+        base.mark_line(interpolate=STEPS).encode(
+            time, alt.Y("mean:Q", title=title, scale=scale), hue
+        )
+    )
     told = [alt.Tooltip(f"{name}:{kind}", title=words) for name, kind, words in (
         ("flow", "N", "Flow"), ("time_s", "Q", "Time (s)"), ("mean", "Q", title))]  # fmt: skip
     points = base.transform_filter(f"datum.time_s % {TOOLTIP_EVERY} == 0").mark_point(opacity=0)

@@ -61,6 +61,14 @@ def joined(panels: list[Panel]) -> alt.TopLevelMixin:
     return with_theme(whole)
 
 
+STEPS: Any = "step-after"
+"""How lines over time are drawn: what was measured from a time on stands from there to the next.
+
+Means of bins have the bin's start as their time, samples the time at which they were taken. A line
+that joins them would show a change before it was there.
+"""
+
+
 def with_theme(chart: alt.TopLevelMixin, mode: theme.Mode = "light") -> alt.TopLevelMixin:
     """The chart with our look."""
     copy: Any = chart.copy()  # type: ignore[attr-defined]

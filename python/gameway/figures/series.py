@@ -21,6 +21,7 @@ from gameway.figures.conditions import (
     matches,
 )
 from gameway.figures.facets import (
+    STEPS,
     Panel,
     colour,
     faceted,
@@ -32,7 +33,8 @@ from gameway.figures.facets import (
 )
 from gameway.metrics.network import capacity_mbps
 from gameway.metrics.presence import presence
-from gameway.metrics.series import BIN_S
+from gameway.metrics.quantities import seconds
+from gameway.metrics.series import BIN_S, MeanSeries, bitrates_of, mean_over_runs, wider
 from gameway.metrics.source import competitors, streams
 from gameway.metrics.summary import Condition, conditions
 from gameway.metrics.table import per_run_table
@@ -44,9 +46,8 @@ if TYPE_CHECKING:
 
 # Points of one figure that a browser draws fluently and that keep a report small.
 MOST_POINTS = 30_000
-# Of these points, one in so many carries a tooltip.
+# Of these points, those of the first bin in so many seconds carry a tooltip.
 TOOLTIP_EVERY = 6
-RTT_WINDOW_S = 5.0
 PLACES = {"column": CONTROLLER, "row": COMPETITOR, "color": QUEUE}
 FREE = ("color", "column", "row")
 HEIGHT = 200
@@ -61,18 +62,19 @@ def bitrate_over_time(results: ResultFolder, where: Where | None = None) -> alt.
 
 
 def rtt_over_time(results: ResultFolder, where: Where | None = None) -> alt.TopLevelMixin:
-    """Mean ping RTT over time in windows of 5 s, one line per queue size."""
+    """Mean RTT of the pings that were sent together over time, one line per queue size."""
     return joined(rtt_panels(results, where))
 
 
 def bitrate_panels(results: ResultFolder, where: Where | None = None) -> list[Panel]:
     """One chart per condition that has no place in a single one."""
     table = bitrate_table(results, where)
-    step = _step(table)
-    thin = table.filter((pl.col("time_s") / BIN_S).round().cast(pl.Int64) % step == 0)
+    each = -(-table.height // MOST_POINTS)
+    if each > 1:
+        table = bitrate_table(results, where, each)
     lines = _markers(results, where)
     titles = ("Bitrate (Mb/s)", "Bitrate of the stream over time")
-    return _panels(_layout(results, where), thin, lines, *titles)
+    return _panels(_layout(results, where), table, lines, *titles)
 
 
 def rtt_panels(results: ResultFolder, where: Where | None = None) -> list[Panel]:
@@ -95,11 +97,14 @@ def _panels(
     return panel_charts(layout, draw)
 
 
-def bitrate_table(results: ResultFolder, where: Where | None = None) -> pl.DataFrame:
-    """Mean bitrate of each condition in 0.5 s bins, Mb/s, with its 95 % interval over runs."""
+def bitrate_table(results: ResultFolder, where: Where | None = None, each: int = 1) -> pl.DataFrame:
+    """Mean bitrate of each condition, Mb/s, with its 95 % interval over runs.
+
+    One row for `each` bins of 0.5 s together; `time_s` is the start of the first of them.
+    """
     parts = []
     for condition in _conditions(results, where):
-        series = condition.bitrates
+        series = condition.bitrates if each == 1 else _wide(condition, each)
         half = np.nan_to_num(series.half_width)
         columns = {"mean": series.mean, "low": series.mean - half, "high": series.mean + half}
         parts.append(_keyed(pl.DataFrame({"time_s": series.times_s, **columns}), condition))
@@ -107,15 +112,36 @@ def bitrate_table(results: ResultFolder, where: Where | None = None) -> pl.DataF
 
 
 def rtt_table(results: ResultFolder, where: Where | None = None) -> pl.DataFrame:
-    """Mean ping RTT of each condition in windows of 5 s, ms, over all its runs."""
-    window = (pl.col("sent_ns") / 1e9 / RTT_WINDOW_S).floor() * RTT_WINDOW_S
+    """Mean RTT, ms, over all runs of a condition, of the pings that were sent together.
+
+    Together are those of one interval of the ping, at least 0.5 s; `time_s` is the mean of the
+    times at which they were sent.
+    """
     parts = []
     for condition in _conditions(results, where):
         pings = pl.concat([run.table("pings", ["sent_ns", "rtt_ns"]) for run in condition.runs])
-        rows = pings.drop_nulls().group_by(window.alias("time_s")).agg(mean=_ms("rtt_ns").mean())
+        together = pl.col("sent_ns") // round(_together_s(condition) * 1e9)
+        rows = (
+            pings.drop_nulls()
+            .group_by(together.alias("together"))
+            .agg(time_s=(pl.col("sent_ns").mean() / 1e9).round(3), mean=_ms("rtt_ns").mean())
+        )
         columns = {"low": pl.col("mean"), "high": pl.col("mean")}
-        parts.append(_keyed(rows.sort("time_s").with_columns(**columns), condition))
+        rows = rows.sort("time_s").drop("together").with_columns(**columns)
+        parts.append(_keyed(rows, condition))
     return pl.concat(parts) if parts else pl.DataFrame()
+
+
+def _wide(condition: Condition, each: int) -> MeanSeries:
+    """The mean bitrate of a condition in wider bins."""
+    runs = [wider(bitrates_of(run), each) for run in condition.runs]
+    return mean_over_runs(runs, str(condition.keys["stream"]))
+
+
+def _together_s(condition: Condition) -> float:
+    """Pings sent within so many seconds have one mean: their interval, at least one bin."""
+    ping = condition.runs[0].spec.get("ping") or {}
+    return max(BIN_S, seconds(str(ping.get("interval", "1 s"))))
 
 
 def _time_chart(rows: pl.DataFrame, layout: Layout, lines: pl.DataFrame, title: str) -> Any:
@@ -130,8 +156,9 @@ def _time_chart(rows: pl.DataFrame, layout: Layout, lines: pl.DataFrame, title: 
     layers: list[Any] = []
     if data.select((pl.col("high") > pl.col("low")).any()).item():
         limits = {"y": alt.Y("low:Q", title=title, scale=scale), "y2": "high:Q"}
-        layers.append(base.mark_area(opacity=0.22, clip=True).encode(time, color=hue, **limits))
-    line = base.mark_line(interpolate="linear").encode(
+        band = base.mark_area(interpolate=STEPS, opacity=0.22, clip=True)
+        layers.append(band.encode(time, color=hue, **limits))
+    line = base.mark_line(interpolate=STEPS).encode(
         time, alt.Y("mean:Q", title=title, scale=scale), color=hue
     )
     layers += [line, _tooltips(base, time, layout, title), *_rules(lines)]
@@ -144,7 +171,7 @@ def _tooltips(base: alt.Chart, time: alt.X, layout: Layout, title: str) -> Any:
     shown = [alt.Tooltip(field(d), type="nominal", title=d.title) for d in layout.places.values()]
     shown += [alt.Tooltip("time_s:Q", title="Time (s)"), alt.Tooltip("mean:Q", title=title)]
     shown += [alt.Tooltip("low:Q", title="95 % from"), alt.Tooltip("high:Q", title="95 % to")]
-    points = base.transform_filter(f"datum.time_s % {TOOLTIP_EVERY} == 0")
+    points = base.transform_filter(f"datum.time_s % {TOOLTIP_EVERY} < {BIN_S}")
     return points.mark_point(opacity=0, size=80).encode(time, alt.Y("mean:Q"), tooltip=shown)
 
 
@@ -212,11 +239,6 @@ def _conditions(results: ResultFolder, where: Where | None) -> list[Condition]:
 def _layout(results: ResultFolder, where: Where | None) -> Layout:
     table = per_run_table(results).filter(matches(where or {}))
     return arrange(dimensions(table, results.factors), PLACES, FREE)
-
-
-def _step(table: pl.DataFrame) -> int:
-    """Draw every so many bins, so that a figure stays within its points."""
-    return max(1, -(-table.height // MOST_POINTS))
 
 
 def _keyed(frame: pl.DataFrame, condition: Condition) -> pl.DataFrame:

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any
 import altair as alt
 import polars as pl
 
-from gameway.figures.facets import FIGURE_WIDTH, plain, with_theme, zoom
+from gameway.figures.decisions import decisions
+from gameway.figures.facets import FIGURE_WIDTH, STEPS, plain, with_theme, zoom
 from gameway.figures.viewers import axis_of
 from gameway.metrics.both_sides import over_time
 from gameway.metrics.series import BIN_S
@@ -17,10 +18,7 @@ from gameway.metrics.videos import videos
 if TYPE_CHECKING:
     from gameway.metrics.source import ResultFolder
 
-MOST_VARIABLES = 12
 PING = "ping"
-# Bits to megabits and nanoseconds to milliseconds, by the ending of a variable's name.
-SCALES = {"_bps": (1e-6, "Mb/s"), "_ns": (1e-6, "ms"), "_us": (1e-3, "ms")}
 
 
 def run_timeline(results: ResultFolder, run_id: str) -> alt.TopLevelMixin:
@@ -32,7 +30,7 @@ def run_timeline(results: ResultFolder, run_id: str) -> alt.TopLevelMixin:
 def timeline(run: Run) -> Any:
     """The chart of `run_timeline`, without our look."""
     drag = zoom()
-    parts = [_bitrates(run, drag), _queue(run), *_videos(run), *_state(run)]
+    parts = [_bitrates(run, drag), _queue(run), *_videos(run), *decisions(run)]
     return alt.vconcat(*parts, spacing=14).resolve_scale(x="shared", color="independent")
 
 
@@ -48,9 +46,9 @@ def _bitrates(run: Run, drag: alt.Parameter) -> Any:
         (pl.col("capacity_bytes") * 8e-6 / BIN_S).round(3).alias("mbps"),
     )
     capacity = _base(_changes(link)).mark_line(
-        interpolate="step-after", strokeDash=[5, 4], color="#888888", strokeWidth=1.2
+        interpolate=STEPS, strokeDash=[5, 4], color="#888888", strokeWidth=1.2
     )
-    flows = _base(rows).mark_line().encode(color=_hue(run))
+    flows = _base(rows).mark_line(interpolate=STEPS).encode(color=_hue(run))
     encoding = {"x": _time(), "y": alt.Y("mbps:Q", title="Bitrate (Mb/s)")}
     layers = [capacity.encode(**encoding), flows.encode(**encoding).add_params(drag)]
     return alt.layer(*layers).properties(width=FIGURE_WIDTH - 80, height=170)
@@ -69,7 +67,7 @@ def _queue(run: Run) -> Any:
         "y": alt.Y("value:Q", title="Queue (kB)"),
         "color": alt.Color("queue:N", title="Queue"),
     }
-    chart = _base(long).mark_line().encode(**encoding)
+    chart = _base(long).mark_line(interpolate=STEPS).encode(**encoding)
     return chart.properties(width=FIGURE_WIDTH - 80, height=110)
 
 
@@ -84,9 +82,8 @@ def _videos(run: Run) -> list[Any]:
         if rows.is_empty():
             continue
         y = alt.Y("mean:Q", **axis_of(series, run))
-        steps: Any = "step-after" if series == "level" else "linear"
         hue = _hue(run, legend=None)
-        line = _base(rows).mark_line(interpolate=steps).encode(_time(), y, color=hue)
+        line = _base(rows).mark_line(interpolate=STEPS).encode(_time(), y, color=hue)
         charts.append(line.properties(width=FIGURE_WIDTH - 80, height=80))
     return charts
 
@@ -95,38 +92,6 @@ def _hue(run: Run, **options: Any) -> alt.Color:
     """The same colour for a flow in each row."""
     names = [str(flow["name"]) for flow in [*streams(run.spec), *competitors(run.spec)]]
     return alt.Color("flow:N", title="Flow", scale=alt.Scale(domain=names), **options)
-
-
-def _state(run: Run) -> list[Any]:
-    """One small chart per variable of the streams' controllers."""
-    names = [str(stream["name"]) for stream in streams(run.spec)]
-    state = run.table("controller").filter(pl.col("stream").is_in(names))
-    variables = state["variable"].unique(maintain_order=True).to_list()[:MOST_VARIABLES]
-    several = state["stream"].n_unique() > 1
-    charts = []
-    for variable in variables:
-        factor, unit = _scale(variable)
-        rows = state.filter(pl.col("variable") == variable).select(
-            "stream",
-            (pl.col("time_ns") / 1e9).round(3).alias("time_s"),
-            (pl.col("value") * factor).round_sig_figs(5).alias("value"),
-        )
-        name = variable.removesuffix("_" + variable.rsplit("_", 1)[-1]) if unit else variable
-        title = name.replace("_", " ") + (f" ({unit})" if unit else "")
-        y = alt.Y("value:Q", title=unit or None, scale=alt.Scale(zero=False))
-        encoding = {"x": _time(), "y": y}
-        colour = alt.Color("stream:N", legend=alt.Legend() if several else None)
-        chart = _base(rows).mark_line().encode(**encoding, color=colour)
-        heading = alt.Title(title, fontSize=12, fontWeight=500, offset=4)
-        charts.append(chart.properties(width=FIGURE_WIDTH - 80, height=80, title=heading))
-    return charts
-
-
-def _scale(variable: str) -> tuple[float, str]:
-    for ending, (factor, unit) in SCALES.items():
-        if variable.endswith(ending):
-            return factor, unit
-    return 1.0, ""
 
 
 def _changes(link: pl.DataFrame) -> pl.DataFrame:

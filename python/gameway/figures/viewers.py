@@ -9,7 +9,7 @@ import polars as pl
 
 from gameway.fields.ladders import levels_of
 from gameway.figures.conditions import CONTROLLER, dimensions
-from gameway.figures.facets import FIGURE_WIDTH, Panel, joined, legend, plain, zoom
+from gameway.figures.facets import FIGURE_WIDTH, STEPS, Panel, joined, legend, plain, zoom
 from gameway.figures.series import changes
 from gameway.metrics.both_sides import INTERRUPTED, STARTUP, halts, over_time
 from gameway.metrics.source import competitors, runs_by_condition, streams
@@ -90,17 +90,16 @@ def _chart(runs: list[Run], drag: str) -> Any:
 
 def _row(rows: pl.DataFrame, series: str, hues: alt.Scale, axis: Axis, lines: list[Any]) -> Any:
     data = rows.drop("series").with_columns(pl.col("mean", "low", "high").round(2))
-    steps: Any = "step-after" if series == "level" else "linear"
     # All rows give a flow the same colour; the first one's legend has them all.
     key = legend() if series == next(iter(ROWS)) else None
     hue = alt.Color("flow:N", scale=hues, title="Flow", legend=key)
     base = alt.Chart(plain(data))
-    line = base.mark_line(interpolate=steps, clip=True).encode(
+    line = base.mark_line(interpolate=STEPS, clip=True).encode(
         _time(), alt.Y("mean:Q", **axis), color=hue
     )
     band: list[Any] = []
     if data.select((pl.col("high") > pl.col("low")).any()).item():
-        area = base.mark_area(interpolate=steps, opacity=0.22, clip=True)
+        area = base.mark_area(interpolate=STEPS, opacity=0.22, clip=True)
         band = [area.encode(_time(), alt.Y("low:Q", **axis), alt.Y2("high:Q"), color=hue)]
     height = ROWS[series][1]
     return alt.layer(*band, line, *lines).properties(width=WIDTH, height=height)

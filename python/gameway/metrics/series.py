@@ -89,6 +89,16 @@ def bitrates_from(bins: pl.DataFrame, duration_s: float) -> Bitrates:
     return Bitrates(times, by_flow)
 
 
+def wider(bitrates: Bitrates, each: int) -> Bitrates:
+    """Means over `each` bins; what is left at the end is not among them."""
+    count = len(bitrates.times_s) // each
+    by_flow = {
+        name: values[: count * each].reshape(count, each).mean(axis=1)
+        for name, values in bitrates.by_flow.items()
+    }
+    return Bitrates(bitrates.times_s[: count * each : each], by_flow)
+
+
 @dataclass(frozen=True)
 class MeanSeries:
     """The mean over runs of a series, with the half width of its 95 % interval in each bin."""

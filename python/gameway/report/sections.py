@@ -96,7 +96,10 @@ def _competition(results: ResultFolder, reference: Reference | None) -> list[Fig
 
 
 def _rtt(results: ResultFolder) -> Figure:
-    caption = "Mean of all pings of a condition in windows of 5 s."
+    caption = (
+        "Mean over the runs of a condition of the pings that were sent together, drawn from the "
+        "time at which they were sent."
+    )
     return Figure("rtt", "Round-trip time", caption, rtt_panels(results))
 
 
@@ -128,8 +131,9 @@ def _overview(results: ResultFolder, table: pl.DataFrame) -> list[Figure]:
 
 def _timelines(results: ResultFolder) -> Figure:
     caption = (
-        "One run of each controller in detail: bitrates, queue, level and buffer of videos, state "
-        "of the controller."
+        "One run of each controller in detail: bitrates, queue, level and buffer of videos, and "
+        "what the controller's decisions rested on. All that it logged is in the run's table "
+        "controller.parquet."
     )
     panels = [
         Panel({"run": c.runs[0].id}, timeline(c.runs[0]), f"Time series of run {c.runs[0].id}.")

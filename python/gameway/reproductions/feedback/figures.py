@@ -8,7 +8,7 @@ import altair as alt
 import numpy as np
 import polars as pl
 
-from gameway.figures.facets import legend, plain
+from gameway.figures.facets import STEPS, legend, plain
 from gameway.metrics.series import BIN_S, bitrates_of
 from gameway.metrics.source import finished_runs, streams
 from gameway.report.page import Figure
@@ -71,10 +71,12 @@ def rates(results: Results, kinds: tuple[str, ...]) -> Any:
     x = alt.X("time_s:Q", title="Time (s)", scale=alt.Scale(nice=False))
     base = alt.Chart().properties(width=WIDTH, height=HEIGHT)
     dashed = base.mark_line(
-        interpolate="step-after", strokeDash=[4, 3], color=GREY, strokeWidth=1.2
+        interpolate=STEPS, strokeDash=[4, 3], color=GREY, strokeWidth=1.2
     ).encode(x, alt.Y("capacity:Q", title="Mb/s"))
     hue = alt.Color("feedback:N", sort=list(kinds), title=None, legend=legend())
-    lines = base.mark_line(strokeWidth=1.3).encode(x, alt.Y("mbps:Q", title="Mb/s"), hue)
+    lines = base.mark_line(interpolate=STEPS, strokeWidth=1.3).encode(
+        x, alt.Y("mbps:Q", title="Mb/s"), hue
+    )
     whole = alt.layer(dashed, lines, data=plain(data))
     return whole.facet(_facet(panels), columns=COLUMNS, spacing=12)
 

@@ -8,7 +8,7 @@ import altair as alt
 import numpy as np
 import polars as pl
 
-from gameway.figures.facets import legend, plain
+from gameway.figures.facets import STEPS, legend, plain
 from gameway.metrics.series import BIN_S
 from gameway.metrics.source import competitors, finished_runs
 from gameway.reproductions.pudica.sessions import frames_of
@@ -120,7 +120,7 @@ def estimates(rows: pl.DataFrame, panels: Sequence[str]) -> Any:
 
 def _distribution(table: pl.DataFrame, column: str, title: str, order: Sequence[str]) -> Any:
     rows = pl.concat([_cumulative(table, column, name) for name in order])
-    chart = alt.Chart(plain(rows)).mark_line(interpolate="step-after")
+    chart = alt.Chart(plain(rows)).mark_line(interpolate=STEPS)
     whole = chart.encode(
         alt.X("value:Q", title=title, scale=alt.Scale(zero=False)),
         alt.Y("share:Q", title="Sessions (%)", scale=alt.Scale(domain=[0, 100])),
@@ -181,10 +181,12 @@ def _bitrate_rows(bitrate: pl.DataFrame, capacity: pl.DataFrame, order: list[str
     y = alt.Y("mbps:Q", title="Mb/s", axis=alt.Axis(tickCount=4))
     base = alt.Chart().properties(width=LEFT, height=ROW)
     dashed = base.mark_line(
-        interpolate="step-after", strokeDash=[5, 4], color=GREY, strokeWidth=1.2
+        interpolate=STEPS, strokeDash=[5, 4], color=GREY, strokeWidth=1.2
     ).encode(_time(), alt.Y("capacity:Q", title="Mb/s"))
     dashed = dashed.transform_filter("isValid(datum.capacity)")
-    lines = base.transform_filter("isValid(datum.flow)").mark_line(strokeWidth=1.3)
+    lines = base.transform_filter("isValid(datum.flow)").mark_line(
+        interpolate=STEPS, strokeWidth=1.3
+    )
     whole = alt.layer(dashed, lines.encode(_time(), y, hue), data=plain(data))
     return whole.facet(row=_rows(order)).properties(title=_title("Bitrate"))
 
@@ -194,7 +196,7 @@ def _delay_rows(delays: pl.DataFrame, order: list[str], hue: Any, from_ms: float
     scale = alt.Scale(type="log", domainMin=from_ms, nice=False)
     y = alt.Y("delay_ms:Q", title="ms", scale=scale, axis=alt.Axis(values=ticks))
     base = alt.Chart().properties(width=RIGHT, height=ROW)
-    lines = base.mark_line(strokeWidth=1.2).encode(_time(), y, hue)
+    lines = base.mark_line(interpolate=STEPS, strokeWidth=1.2).encode(_time(), y, hue)
     whole = alt.layer(lines, data=plain(delays)).facet(row=_rows(order))
     return whole.properties(title=_title("Frame delay"))
 

@@ -8,7 +8,7 @@ import altair as alt
 import numpy as np
 import polars as pl
 
-from gameway.figures.facets import legend, plain
+from gameway.figures.facets import STEPS, legend, plain
 from gameway.metrics.presence import presence
 from gameway.metrics.series import BIN_S, bitrates_of
 from gameway.metrics.source import competitors, streams
@@ -42,10 +42,12 @@ def timelines(rows: Sequence[Row]) -> Any:
     base = alt.Chart().properties(width=WIDTH, height=HEIGHT)
     capacity = (
         base.transform_filter("datum.kind == 'capacity'")
-        .mark_line(interpolate="step-after", strokeDash=[4, 3], color=GREY, strokeWidth=1.2)
+        .mark_line(interpolate=STEPS, strokeDash=[4, 3], color=GREY, strokeWidth=1.2)
         .encode(x, y, detail="flow:N")
     )
-    rates = base.transform_filter("datum.kind == 'rate'").mark_line(strokeWidth=1.2)
+    rates = base.transform_filter("datum.kind == 'rate'").mark_line(
+        interpolate=STEPS, strokeWidth=1.2
+    )
     whole = alt.layer(capacity, rates.encode(x, y, hue), data=plain(data))
     header = alt.Header(title=None, labelAnchor="start", labelPadding=2)
     facet = alt.Facet("controller:N", sort=order, header=header)

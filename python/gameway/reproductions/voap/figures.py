@@ -8,8 +8,8 @@ import altair as alt
 import numpy as np
 import polars as pl
 
-from gameway.figures.facets import legend, plain
-from gameway.metrics.series import bitrates_of
+from gameway.figures.facets import STEPS, legend, plain
+from gameway.metrics.series import bitrates_of, wider
 from gameway.metrics.source import finished_runs
 from gameway.reproductions.flows import Delays
 from gameway.reproductions.voap.measures import (
@@ -31,7 +31,8 @@ WIDTH, HEIGHT = 260, 130
 TITLES = {
     NONE: "no gateway", "voap": "VoAP", "voap, mended": "VoAP mended", "sap-law": "SAP-LAW"
 }  # fmt: skip
-SMOOTH_S = 2.0
+WIDE_BINS = 4
+"""Bitrates are means of two seconds: bins of 0.5 s show the timing of single segments."""
 LONGEST_MS = 150.0
 
 
@@ -60,10 +61,10 @@ def windows(results: Results, game: str) -> Any:
 
 def flows_over_time(run: Run) -> Any:
     """The bitrate of each download of a run."""
-    rates = bitrates_of(run)
+    rates = wider(bitrates_of(run), WIDE_BINS)
     parts = [
         pl.DataFrame(
-            {"time_s": rates.times_s, "value": _smooth(rates.series(flow["name"])),
+            {"time_s": rates.times_s, "value": rates.series(flow["name"]),
              "flow": [flow["name"]] * len(rates.times_s)}
         )
         for flow in downloads(run)
@@ -71,7 +72,7 @@ def flows_over_time(run: Run) -> Any:
     data = pl.concat(parts).with_columns(pl.col("value").round(3))
     return (
         alt.Chart(plain(data))
-        .mark_line(strokeWidth=1.3)
+        .mark_line(interpolate=STEPS, strokeWidth=1.3)
         .encode(
             alt.X("time_s:Q", title="Time (s)", scale=alt.Scale(nice=False)),
             alt.Y("value:Q", title="Mb/s"),
@@ -152,7 +153,7 @@ def _over_time(
     )
     chart = (
         alt.Chart(plain(data))
-        .mark_line(strokeWidth=1.0)
+        .mark_line(interpolate=STEPS, strokeWidth=1.0)
         .encode(
             alt.X("time_s:Q", title="Time (s)", scale=alt.Scale(nice=False)),
             alt.Y("value:Q", title=title),
@@ -179,9 +180,9 @@ def _longest(run: Run, flow: str) -> pl.DataFrame:
 
 
 def _bitrate(run: Run) -> pl.DataFrame:
-    rates = bitrates_of(run)
+    rates = wider(bitrates_of(run), WIDE_BINS)
     name = downloads(run)[0]["name"]
-    return pl.DataFrame({"time_s": rates.times_s, "value": _smooth(rates.series(name))})
+    return pl.DataFrame({"time_s": rates.times_s, "value": rates.series(name)})
 
 
 def _window(run: Run) -> pl.DataFrame:
@@ -195,9 +196,3 @@ def _window(run: Run) -> pl.DataFrame:
         value=pl.col("value") / 1e3,
         window=pl.col("variable").replace(names),
     )
-
-
-def _smooth(series: np.typing.NDArray[np.float64]) -> np.typing.NDArray[np.float64]:
-    """The mean of two seconds, so that bins of 0.5 s do not show the timing of single segments."""
-    count = round(SMOOTH_S / 0.5)
-    return np.convolve(series, np.ones(count) / count, mode="same")

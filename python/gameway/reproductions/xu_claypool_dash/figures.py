@@ -9,7 +9,7 @@ import numpy as np
 import polars as pl
 
 from gameway.figures import theme
-from gameway.figures.facets import legend, plain
+from gameway.figures.facets import STEPS, legend, plain
 from gameway.figures.heatmaps import CELL_HEIGHT, CELL_WIDTH, DARK_SHARE, EDGE, signed
 from gameway.figures.series import changes
 from gameway.metrics.memo import once_per_results
@@ -56,7 +56,7 @@ def series(results: ResultFolder) -> pl.DataFrame:
             if len(runs) > 1:
                 half = t_quantile(len(runs)) * stacked.std(axis=0, ddof=1) / np.sqrt(len(runs))
             columns = {
-                "time_s": np.arange(len(mean)) * SHOWN_S + SHOWN_S / 2.0,
+                "time_s": np.arange(len(mean)) * SHOWN_S,
                 "mean": mean.round(2),
                 "low": np.maximum(mean - half, 0.0).round(2),
                 "high": (mean + half).round(2),
@@ -83,10 +83,12 @@ def over_time(results: ResultFolder, controller: str) -> Any:
     hue = alt.Color("queue:N", sort=ordered(data["queue"]), title="Queue", legend=legend())
     base = alt.Chart().properties(width=WIDTH, height=HEIGHT)
     time = alt.X("time_s:Q", title="Time (s)", scale=alt.Scale(nice=False))
-    band = base.mark_area(opacity=0.22, clip=True).encode(
+    band = base.mark_area(interpolate=STEPS, opacity=0.22, clip=True).encode(
         time, alt.Y("low:Q", title="Mb/s"), alt.Y2("high:Q"), color=hue
     )
-    line = base.mark_line(strokeWidth=1.2).encode(time, alt.Y("mean:Q", title="Mb/s"), color=hue)
+    line = base.mark_line(interpolate=STEPS, strokeWidth=1.2).encode(
+        time, alt.Y("mean:Q", title="Mb/s"), color=hue
+    )
     layers = [band, line, *changes(finished_runs(results)[0])]
     header = alt.Header(title=None, labelAnchor="start", labelPadding=2)
     return alt.layer(*layers, data=plain(data.drop("controller"))).facet(
