@@ -109,8 +109,10 @@ def page(html: str) -> Page:
 
 
 def test_sections_of_a_paper_matrix(page: Page) -> None:
-    wanted = [*ALWAYS, *COMPETITION, *COMPARED, "findings", "reference", "summary", "about"]
-    assert sorted(page.sections) == sorted(wanted)
+    written = ["statement", "findings", "reference", "summary", "about"]
+    assert sorted(page.sections) == sorted([*ALWAYS, *COMPETITION, *COMPARED, *written])
+    # Sentences, then a picture, then numbers.
+    assert page.sections[:3] == ["statement", "bitrate", "findings"]
 
 
 def test_nothing_is_loaded_from_anywhere(page: Page, html: str) -> None:
@@ -326,7 +328,7 @@ def test_times_in_heat_maps_have_the_interval_over_runs(results: FolderResults) 
 
 def test_timeline_of_a_run(results: FolderResults) -> None:
     spec = figures.run_timeline(results, results.runs["id"][0]).to_dict()
-    assert "bandwidth utilization ratio" in json.dumps(spec)
+    assert "Bandwidth utilization ratio (BUR)" in json.dumps(spec)
     with pytest.raises(KeyError):
         figures.run_timeline(results, "no such run")
 

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from gameway.compare.measures import DELAY_95, JAIN, MOS, UTILIZATION
 from gameway.report.tables import UNKNOWN, number
+from gameway.report.words import listed
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -66,7 +67,7 @@ def _sentence(verdict: Verdict, ranking: Ranking) -> str:
     others = [name for name in ranking.shared if name != best]
     if others:
         each = [f"{name} ({_gap(ranking, name)})" for name in others]
-        text += f"; {_listed(each)} {'is' if len(each) == 1 else 'are'} not worse"
+        text += f"; {listed(each)} {'is' if len(each) == 1 else 'are'} not worse"
     following = next((name for name in ranking.order if name not in ranking.shared), None)
     if following is not None:
         joint = "; then comes" if others else ", before"
@@ -100,7 +101,7 @@ def _front(verdict: Verdict) -> str:
     ]
     return (
         f'In "{verdict.scenario.name}", nobody has both more utilization and less 95th percentile '
-        f"frame delay than {_listed(each, 'or')}."
+        f"frame delay than {listed(each, 'or')}."
     )
 
 
@@ -146,7 +147,3 @@ def _unit(verdict: Verdict, one: Measure) -> str:
     if one is UTILIZATION:
         return "% of its fair share" if verdict.scenario.competes else "% of the capacity"
     return one.unit
-
-
-def _listed(items: Sequence[str], last: str = "and") -> str:
-    return items[0] if len(items) == 1 else f"{', '.join(items[:-1])} {last} {items[-1]}"

@@ -24,6 +24,7 @@ from gameway.report.head import head_of
 from gameway.report.page import laid_out
 from gameway.report.render import FILES, drawn, write_page
 from gameway.report.sections import figures_of
+from gameway.report.statement import statement
 
 if TYPE_CHECKING:
     from gameway.metrics.source import ResultFolder
@@ -80,6 +81,7 @@ def _content(
         "warning": head.warning,
         "first": "findings",
         "head": head,
+        "statement": statement(results, table),
         "findings": findings(results, comparisons),
         "headline": tables.headline(table),
         "extra": laid_out(videos.sections(results), folder, {"summary", *ids}),

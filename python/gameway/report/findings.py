@@ -98,6 +98,11 @@ def duel(results: ResultFolder, column: str, first: str, second: str) -> Duel:
     return Duel(signs.count(1), signs.count(-1), signs.count(0))
 
 
+def clear_of(found: Duel) -> bool:
+    """Whether the first one is clearly better in most conditions and clearly worse in none."""
+    return 2 * found.better > found.conditions and found.worse == 0
+
+
 def _sign(differences: np.typing.NDArray[np.float64]) -> int:
     """1 or -1 if the mean difference is surely above or below zero, else 0."""
     known = differences[~np.isnan(differences)]

@@ -13,6 +13,7 @@ from gameway.figures.viewers import shown_conditions
 from gameway.metrics.paid import compared, held_more, joined_spans, paid_by_run, paid_table
 from gameway.metrics.phases import GAME, VIDEO, kind_of
 from gameway.report.tables import estimate_text, number
+from gameway.report.words import listed
 
 if TYPE_CHECKING:
     from gameway.figures.conditions import Where
@@ -47,7 +48,7 @@ def _sentence(results: ResultFolder, table: pl.DataFrame, where: Where, runs: li
     if len(own) > 1:
         first, *others = [(row["flow"], f"{_estimate(row, 'held_percent')} %") for row in own]
         held = [f"{first[0]} holds {first[1]}", *(f"{flow} {held}" for flow, held in others)]
-        clauses.append(f"of an equal share of the link {_listed(held)}")
+        clauses.append(f"of an equal share of the link {listed(held)}")
     verdict = _verdict(own, held_more(paid_by_run(results, runs)))
     return f"{label}{verdict}{_beside(pair)}, {'; '.join(clauses)}."
 
@@ -78,8 +79,8 @@ def _beside(pair: Compared) -> str:
     kinds = {name: kind_of(flow) for name, flow in pair.flows.items()}
     films = [name for name, kind in kinds.items() if kind == VIDEO]
     others = [name for name, kind in kinds.items() if kind not in {GAME, VIDEO}]
-    also = f", beside {_listed(others)}" if others else ""
-    return f"With {_listed(films, 'or')} ({_times(pair.beside)}){also}"
+    also = f", beside {listed(others)}" if others else ""
+    return f"With {listed(films, 'or')} ({_times(pair.beside)}){also}"
 
 
 def _player(row: dict[str, Any], pair: Compared) -> str:
@@ -119,9 +120,4 @@ def _estimate(row: dict[str, Any], name: str) -> str:
 
 
 def _times(phases: list[Phase]) -> str:
-    return f"{_listed([f'{one.start_s:g} to {one.stop_s:g}' for one in joined_spans(phases)])} s"
-
-
-def _listed(names: list[str], word: str = "and") -> str:
-    *first, last = names
-    return f"{', '.join(first)} {word} {last}" if first else last
+    return f"{listed([f'{one.start_s:g} to {one.stop_s:g}' for one in joined_spans(phases)])} s"
