@@ -20,7 +20,6 @@ from gameway.live.stream_command import client_command, host_command
 from gameway.sweeps import REPORT, Sweep, err, out, outside, print_page, report_folder
 
 BAD_INPUT = 2
-INTERRUPTED = 130
 
 app = typer.Typer(
     name="gameway",
@@ -304,7 +303,7 @@ def main() -> None:
         app()
     except gameway.Interrupted as interruption:
         err.print(str(interruption), style="yellow", highlight=False, markup=False, soft_wrap=True)
-        raise SystemExit(INTERRUPTED) from None
+        raise SystemExit(interruption.code) from None
     except GamewayError as error:
         if os.environ.get("GAMEWAY_DEBUG") == "1":
             raise

@@ -21,6 +21,7 @@ from gameway.matrix import Run, canonical, expand, file_digests
 from gameway.parts import plain
 from gameway.progress import Progress, Silent
 from gameway.results import RUNS, Results
+from gameway.signals import exit_code
 
 if TYPE_CHECKING:
     from gameway.drivers import Driver, LiveOptions, RunOne
@@ -32,7 +33,12 @@ ANSWER_S = 0.2
 
 
 class Interrupted(GamewayError):
-    """Ctrl-C: what is finished is kept, the rest was not begun."""
+    """Ctrl-C, or a signal that counts as it: what is finished is kept, the rest was not begun."""
+
+    def __init__(self, told: str, code: int) -> None:
+        """Keep what is told, and the exit code that a shell has for a program that ended so."""
+        self.code = code
+        super().__init__(told)
 
 
 @dataclass
@@ -144,7 +150,7 @@ def _run_all(sweep: Sweep, jobs: int, progress: Progress, own: Driver) -> None:
             for future in wait(flying, ANSWER_S, return_when=FIRST_COMPLETED).done:
                 _land(future, flying.pop(future), sweep, progress)
                 _launch(pool, flying, waiting, sweep, own.run_one)
-    except KeyboardInterrupt:
+    except KeyboardInterrupt as interruption:
         if own.stop is None:
             progress.note(f"stopping: {len(flying)} runs in flight are being finished")
         else:
@@ -156,7 +162,8 @@ def _run_all(sweep: Sweep, jobs: int, progress: Progress, own: Driver) -> None:
         finished = sum((sweep.out / RUNS / run.id).is_dir() for run in sweep.runs)
         raise Interrupted(
             f"stopped: {finished} of {len(sweep.runs)} runs are finished and kept in {sweep.out}; "
-            "the same command runs the rest"
+            "the same command runs the rest",
+            exit_code(interruption),
         ) from None
     finally:
         pool.shutdown(wait=True, cancel_futures=True)

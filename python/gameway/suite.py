@@ -115,10 +115,11 @@ def run(  # noqa: PLR0913 (all but two are named)
                 raise
             except GamewayError as error:
                 failures.append(f"{name}: {error}")
-    except Interrupted:
+    except Interrupted as interruption:
         raise Interrupted(
             f"stopped: {_finished(path, runs)} of {total} runs are finished and kept in {path}; "
-            "the same command runs the rest"
+            "the same command runs the rest",
+            interruption.code,
         ) from None
     finally:
         told.end()

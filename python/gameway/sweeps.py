@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import signal
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -17,6 +16,7 @@ from gameway import suite as suites
 from gameway.caller import owns
 from gameway.drivers import LiveOptions, On
 from gameway.results import Results
+from gameway.signals import exits_as_shells_do
 
 if TYPE_CHECKING:
     from gameway.experiment import Experiment
@@ -58,9 +58,10 @@ class Sweep:
 
     def carry_out(self) -> None:
         """Run it, print what it says, and write its page."""
-        if self.on is On.live:
-            # As Ctrl-C: namespaces must not outlive their run.
-            signal.signal(signal.SIGTERM, signal.default_int_handler)
+        with exits_as_shells_do():
+            self._carry_out()
+
+    def _carry_out(self) -> None:
         if library.is_suite(self.found):
             whole = suites.load_suite(self.found)
             suite = (whole.only(self.parts) if self.parts else whole).with_overrides(self.overrides)

@@ -6,7 +6,6 @@ import json
 import os
 import re
 import shutil
-import signal
 import subprocess
 import sys
 import tempfile
@@ -194,13 +193,6 @@ def test_a_mark_arrives_at_a_real_socket(tmp_path: Path, tos: int, *, marks: boo
 
 
 @needs_root
-@pytest.mark.parametrize("code", [0, 7])
-def test_the_exit_code_is_that_of_the_command(code: int) -> None:
-    words = gateway_link(*PATH, command=["sh", "-c", f"exit {code}"])
-    assert subprocess.run(words, capture_output=True, timeout=60, check=False).returncode == code
-
-
-@needs_root
 @pytest.mark.skipif(shutil.which("ethtool") is None, reason="needs ethtool")
 def test_the_kernels_queues_carry_the_capacity_too() -> None:
     options = ("--capacity", "20 Mb/s", "--rtt", "10 us", "--size", "60 kB", "--backend", "tc")
@@ -237,64 +229,6 @@ def test_tc_is_asked_for_what_the_path_is() -> None:
     queue = {"kind": "fq-codel", "size": "100 packets", "target": "5 ms", "ecn": "off"}
     words = kernel.plan(own_path(queue=queue)).down.queue
     assert words == ["fq_codel", "target", "5000us", "noecn", "limit", "100"]
-
-
-def ours(process: int) -> list[str]:
-    """Name the namespaces and devices of a process."""
-    spaces = [place.name for place in namespaces.RUN.iterdir()] if namespaces.RUN.exists() else []
-    shown = json.loads(namespaces.ip("-json", "link", "show"))
-    devices = [device["ifname"] for device in shown]
-    own = f"gw{outside.base36(process)}-"
-    named = [space for space in spaces if space.startswith(f"gw-{process}-")]
-    return named + [device for device in devices if device.startswith(own)]
-
-
-@pytest.fixture
-def sleeping(tmp_path: Path) -> Iterator[subprocess.Popen[bytes]]:
-    """Give a link whose command sleeps."""
-    command = ["sh", "-c", f"touch {tmp_path / 'up'}; sleep 60"]
-    errors = (tmp_path / "errors").open("wb")
-    # Ctrl-C counts even where the tests themselves were started to ignore it.
-    process = subprocess.Popen(
-        gateway_link(*PATH, command=command),
-        stderr=errors,
-        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),  # noqa: PLW1509
-    )
-    end = time.monotonic() + 20
-    while not (tmp_path / "up").exists() and time.monotonic() < end:
-        time.sleep(0.05)
-    assert len(ours(process.pid)) == 3
-    yield process
-    process.kill()
-    process.wait()
-    errors.close()
-
-
-@needs_root
-@pytest.mark.parametrize("sent", [signal.SIGTERM, signal.SIGINT])
-def test_a_signal_leaves_nothing(sleeping: subprocess.Popen[bytes], sent: signal.Signals) -> None:
-    sleeping.send_signal(sent)
-    assert sleeping.wait(30) != 0
-    assert ours(sleeping.pid) == []
-
-
-@needs_root
-def test_what_a_killed_owner_left_is_removed_at_the_next_start(
-    sleeping: subprocess.Popen[bytes],
-) -> None:
-    sleeping.kill()
-    sleeping.wait()
-    assert len(ours(sleeping.pid)) == 3
-    words = gateway_link(*PATH, command=["true"])
-    subprocess.run(words, check=True, timeout=60, capture_output=True)
-    assert ours(sleeping.pid) == []
-
-
-@needs_root
-def test_a_running_owner_keeps_its_own(sleeping: subprocess.Popen[bytes]) -> None:
-    namespaces.clean()
-    outside.clean()
-    assert len(ours(sleeping.pid)) == 3
 
 
 def test_options_give_the_path_of_an_experiment_file(tmp_path: Path) -> None:
@@ -368,8 +302,26 @@ def test_names_tell_their_owner() -> None:
     assert outside._is_left(f"gw{outside.base36(os.getpid())}-{outside.base36(start + 1)}")
 
 
-def test_quantiles_lie_within_their_buckets() -> None:
-    buckets = [(0, 10, 50), (10, 20, 49), (20, 40, 1)]
+BUCKETS = [(0, 10, 50), (10, 20, 49), (20, 40, 1)]
+
+
+@pytest.mark.parametrize("buckets", [BUCKETS, BUCKETS * 3])
+def test_quantiles_lie_within_their_buckets(buckets: list[tuple[int, int, int]]) -> None:
     assert summary.quantile(buckets, 0.5) == 10
-    assert summary.quantile(buckets, 0.745) == 15
+    assert summary.quantile(buckets, 0.745) == pytest.approx(15)
     assert summary.quantile(buckets, 1.0) == 40
+
+
+def test_quantiles_over_windows_rise_with_their_share() -> None:
+    # Windows of 5 s: the same two buckets in each, with other counts.
+    windows = [(0, 10, 900), (40, 50, 100), (0, 10, 990), (40, 50, 10), (0, 10, 1000)]
+    found = [summary.quantile(windows, share / 1000) for share in range(1, 1001)]
+    assert found == sorted(found)
+    # 2890 of 3000 are in the first bucket, and 110 in the second.
+    assert summary.quantile(windows, 0.95) == pytest.approx(10 * 2850 / 2890)
+    assert summary.quantile(windows, 0.99) == pytest.approx(40 + 10 * (2970 - 2890) / 110)
+
+
+def test_a_bucket_without_an_end_gives_a_delay_that_can_be() -> None:
+    last = (80_000_000_000, 2**63 - 1, 10)
+    assert 80e9 <= summary.quantile([last], 0.99) <= 160e9

@@ -11,6 +11,7 @@ from rich.console import Console
 
 from gameway.caller import owns
 from gameway.errors import InputError
+from gameway.signals import exits_as_shells_do
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -89,12 +90,13 @@ def link_command(
     )  # fmt: skip
     path = links.path_of(options)
     links.check_command(command or [])
-    if backend is Backend.tc:
-        _refuse_for_tc({"--nat": nat, "--out": folder, "--pcap": pcap})
-        code, told = links.run_on_kernel(path, command or [])
-        _tell(told)
-    else:
-        code = _in_user_space(path, command or [], folder, pcap, nat=nat)
+    with exits_as_shells_do():
+        if backend is Backend.tc:
+            _refuse_for_tc({"--nat": nat, "--out": folder, "--pcap": pcap})
+            code, told = links.run_on_kernel(path, command or [])
+            _tell(told)
+        else:
+            code = _in_user_space(path, command or [], folder, pcap, nat=nat)
     raise SystemExit(code)
 
 

@@ -23,7 +23,7 @@ class Ends(Namespaces):
             for part in ("server", "client"):
                 self.execute(part, ["sysctl", "-q", "-w", *settings])
         except BaseException:
-            self.remove()
+            self.__exit__()
             raise
         return entered
 

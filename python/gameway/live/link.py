@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import os
 import secrets
-import signal
 import subprocess
 import tempfile
 import time
@@ -22,8 +21,9 @@ from gameway import _core
 from gameway.errors import InputError
 from gameway.fields import entries
 from gameway.live import kernel, outside
-from gameway.live.namespaces import DEVICE, LiveError, Namespaces, Terminated, termination_raises
+from gameway.live.namespaces import DEVICE, LiveError, Namespaces
 from gameway.live.process import PartProcess
+from gameway.signals import BY_SIGNAL, Terminated, exit_code, termination_raises
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -195,7 +195,7 @@ def run_on_kernel(path: dict[str, Any], command: Sequence[str]) -> tuple[int, li
     with termination_raises(), kernel.kernel_link(path, here=True) as made:
         environment = {**os.environ, outside.VARIABLE: made.address}
         client = made.spaces.name("client")
-        code = _command(["ip", "netns", "exec", client, *command], environment)
+        code = _command(client, command, environment)
         told = [
             f"{one['kind']}: {one['packets']} packets sent, {one['drops']} dropped"
             for one in made.qdiscs()
@@ -214,35 +214,46 @@ def run(
     """Run a command behind a link of this path; tables go to `folder`, packets to `pcap`."""
     with termination_raises(), link(path, folder, nat=nat, pcap=pcap) as (spaces, part, address):
         environment = {**os.environ, outside.VARIABLE: address}
-        code = _command(["ip", "netns", "exec", spaces.name("client"), *command], environment)
+        code = _command(spaces.name("client"), command, environment)
         # What is under way arrives: a server outside hears that its connections are closed.
         rtt = _core.parse_duration(path["base_rtt"]) / 1e9
         time.sleep(min(DRAIN_RTTS * rtt + DRAIN_SECONDS, WAIT_SECONDS))
         return LinkResult(code, part.result(), folder)
 
 
-def _command(command: list[str], environment: dict[str, str]) -> int:
-    """Run the command; Ctrl-C and SIGTERM reach it too, and its exit code is given."""
-    process = subprocess.Popen(command, env=environment)  # noqa: S603 (the user's own)
+def _command(space: str, command: Sequence[str], environment: dict[str, str]) -> int:
+    """Run the command in a namespace; give its exit code, or that of the signal that ended it.
+
+    Ctrl-C, SIGTERM and SIGHUP reach it too.
+    """
+    # A shell says what cannot be run: 127 for what is not there, 126 for what is no program.
+    inside = ["ip", "netns", "exec", space, "/bin/sh", "-c", 'exec "$@"', "gameway link", *command]
+    process = subprocess.Popen(inside, env=environment)  # noqa: S603 (the user's own)
     try:
-        code = process.wait()
+        # Not reaped here: a signal at the same time would lose its exit code.
+        os.waitid(os.P_PID, process.pid, os.WEXITED | os.WNOWAIT)
+    except Terminated as ended:
+        process.send_signal(ended.number)
+        _ended(process)
+        return exit_code(ended)
     except KeyboardInterrupt:
-        # The terminal has told the command, too.
-        code = _ended(process, signal.SIGINT)
-    except Terminated:
-        process.terminate()
-        _ended(process, signal.SIGTERM)
-        raise
-    return code if code >= 0 else 128 - code
+        # The terminal has told the command, too; some, as ping, then end well.
+        return _as_shell(_ended(process))
+    return _as_shell(process.wait())
 
 
-def _ended(process: subprocess.Popen[bytes], asked_by: signal.Signals) -> int:
+def _as_shell(code: int) -> int:
+    """Give what a shell has for an exit code of Python's: a signal is a negative one there."""
+    return code if code >= 0 else BY_SIGNAL - code
+
+
+def _ended(process: subprocess.Popen[bytes]) -> int:
+    """Wait for a command that was asked to end, for a time."""
     try:
         return process.wait(WAIT_SECONDS)
     except subprocess.TimeoutExpired:
         process.kill()
-        process.wait()
-        return -int(asked_by)
+        return process.wait()
 
 
 def check_command(command: Sequence[str]) -> None:

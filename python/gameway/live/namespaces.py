@@ -2,8 +2,9 @@
 
 A run has namespaces `gw-PID-TIME-server`, `-router` and `-client`: PID is the process that owns
 them, TIME the tick at which it started, so that a number that was given again is told from its
-first bearer. They are removed when the context ends: after an exception, Ctrl-C or SIGTERM too.
-What a crash leaves is found by its owner being gone, and removed at the next start.
+first bearer. They are removed when the context ends: after an exception, Ctrl-C, SIGTERM or SIGHUP
+too. What a killed owner leaves, its warden removes (`gameway.live.warden`); what is left where that
+was killed, too, is found by its owner being gone, and removed at the next start.
 
 iproute2 does the work, called as a program: its words are those that a reader of `ip(8)` knows and
 can type to look inside, it is on every machine that has namespaces, and it says what it refuses.
@@ -17,16 +18,14 @@ import re
 import shutil
 import signal
 import subprocess
-from contextlib import contextmanager, suppress
+import time
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Self
+from typing import Self
 
 from gameway.errors import GamewayError
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from types import FrameType
+from gameway.live.warden import Warden
 
 RUN = Path("/run/netns")
 """Where `ip netns` keeps namespaces."""
@@ -42,6 +41,9 @@ MOST_FLOWS = 250
 NAME = re.compile(r"gw-(\d+)-(\d+)-(server|router|client)")
 SECONDS = 20
 """Longer no call of `ip` may take."""
+KILLS = 100
+KILL_INTERVAL_S = 0.01
+"""How often the processes of a namespace are ended: one that forks can have a child meanwhile."""
 NEEDED = (
     "live runs need root (or CAP_NET_ADMIN and CAP_SYS_ADMIN): sudo {program}; "
     "in a container also --cap-add NET_ADMIN --cap-add SYS_ADMIN --device /dev/net/tun"
@@ -129,10 +131,14 @@ def clean() -> list[str]:
 
 
 def _remove(name: str) -> None:
-    """Remove a namespace; its devices go with it."""
-    for line in ip("netns", "pids", name, check=False).split():
-        if int(line) != os.getpid():
-            _end(int(line))
+    """Remove a namespace with what runs in it; its devices go with it."""
+    for _ in range(KILLS):
+        inside = {int(line) for line in ip("netns", "pids", name, check=False).split()}
+        if not inside - {os.getpid()}:
+            break
+        for process in inside - {os.getpid()}:
+            _end(process)
+        time.sleep(KILL_INTERVAL_S)
     ip("netns", "delete", name, check=False)
 
 
@@ -148,6 +154,7 @@ class Namespaces:
     parts: tuple[str, ...] = ("server", "router", "client")
     """Which are made."""
     made: list[str] = field(default_factory=list)
+    _warden: Warden = field(default_factory=Warden, repr=False)
 
     def name(self, part: str) -> str:
         """Give the name of the namespace of a part: server, router or client."""
@@ -161,15 +168,17 @@ class Namespaces:
     def __enter__(self) -> Self:
         require()
         clean()
+        self._warden.watch()
         try:
             self._make()
         except BaseException:
-            self.remove()
+            self.__exit__()
             raise
         return self
 
     def __exit__(self, *_: object) -> None:
         self.remove()
+        self._warden.dismiss()
 
     def _make(self) -> None:
         for part in self.parts:
@@ -205,28 +214,6 @@ class Namespaces:
         for name in reversed(self.made):
             _remove(name)
         self.made.clear()
-
-
-class Terminated(BaseException):
-    """SIGTERM came; a context that catches it as any exception cleans up and goes on its way."""
-
-
-@contextmanager
-def termination_raises() -> Iterator[None]:
-    """Let SIGTERM raise Terminated here, so that contexts are left as they are by Ctrl-C.
-
-    Ctrl-C interrupts waiting here: set anew, its handler has no SA_RESTART, which libraries add.
-    """
-
-    def raise_it(_signal: int, _frame: FrameType | None) -> None:
-        raise Terminated
-
-    before = signal.signal(signal.SIGTERM, raise_it)
-    signal.signal(signal.SIGINT, signal.getsignal(signal.SIGINT))
-    try:
-        yield
-    finally:
-        signal.signal(signal.SIGTERM, before)
 
 
 def offloads_off(space: str | None, device: str) -> None:

@@ -1,7 +1,7 @@
 """The outside of `gameway link`: a TUN device in the caller's namespace, and NAT if asked for.
 
-Its name holds the process that owns it and when that started, in base 36, so that what a crash
-leaves is found and removed at the next start, as namespaces are.
+Its name holds the process that owns it and when that started, in base 36, so that what a killed
+owner leaves is found and removed, as namespaces are.
 """
 
 from __future__ import annotations
@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import os
 import re
+import shutil
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -26,6 +27,8 @@ NAME = re.compile(r"gw([0-9a-z]+)-([0-9a-z]+)")
 """As long as Linux allows: 15 characters hold any process and 24 years of ticks since the boot."""
 MOST_LINKS = 256
 FORWARDING = Path("/proc/sys/net/ipv4/ip_forward")
+WAS_OFF = "forwarding_was_off"
+"""An empty chain of this name in a table of NAT says so: the last link with NAT ends it again."""
 
 
 def base36(number: int) -> str:
@@ -53,14 +56,27 @@ def clean() -> None:
     for device in _devices():
         if _is_left(device["ifname"]):
             ip("link", "delete", device["ifname"], check=False)
-    try:
-        tables = call("nft", "--json", "list", "tables", check=False)
-    except LiveError:
-        return  # No nft, no NAT.
-    for entry in json.loads(tables or '{"nftables": []}')["nftables"]:
-        name = entry.get("table", {}).get("name", "")
+    for name in _tables_of_nat():
         if _is_left(name):
-            call("nft", "delete", "table", "inet", name, check=False)
+            _end_nat(name)
+
+
+def _tables_of_nat() -> dict[str, bool]:
+    """Name the tables of NAT of all links, each with whether forwarding was off before."""
+    if shutil.which("nft") is None:
+        return {}
+    listed = json.loads(call("nft", "--json", "list", "chains", check=False) or "{}")
+    chains = [entry["chain"] for entry in listed.get("nftables", []) if "chain" in entry]
+    found = {chain["table"]: False for chain in chains if NAME.fullmatch(chain["table"])}
+    return found | {one["table"]: True for one in chains if one["name"] == WAS_OFF}
+
+
+def _end_nat(name: str) -> None:
+    """Remove a table of NAT; the last one ends forwarding if it was off before the first."""
+    others = _tables_of_nat()
+    if others.pop(name, False) and not others:
+        FORWARDING.write_text("0\n", encoding="ascii")
+    call("nft", "delete", "table", "inet", name, check=False)
 
 
 @dataclass
@@ -130,19 +146,19 @@ class Outside:
 @contextmanager
 def nat(own: Outside) -> Iterator[None]:
     """Let what is behind the link reach what this machine reaches, under this machine's address."""
+    off = FORWARDING.read_text(encoding="ascii").strip() == "0" or any(_tables_of_nat().values())
     rules = f"""
 table inet {own.device} {{
+  {f"chain {WAS_OFF} {{ }}" if off else ""}
   chain postrouting {{
     type nat hook postrouting priority srcnat;
     ip saddr {own.client_address} oifname != "{own.device}" masquerade
   }}
 }}
 """
-    before = FORWARDING.read_text(encoding="ascii")
     call("nft", "--file", "-", text=rules)
     try:
         FORWARDING.write_text("1\n", encoding="ascii")
         yield
     finally:
-        FORWARDING.write_text(before, encoding="ascii")
-        call("nft", "delete", "table", "inet", own.device, check=False)
+        _end_nat(own.device)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import TYPE_CHECKING, Any
 
 import polars as pl
@@ -16,12 +17,20 @@ BITS = 8
 
 
 def quantile(buckets: Sequence[tuple[int, int, int]], share: float) -> float:
-    """Give a quantile of a histogram of (low, high, count), evenly spread within a bucket."""
-    wanted = share * sum(count for _, _, count in buckets)
+    """Give a quantile of a histogram of (low, high, count), evenly spread within a bucket.
+
+    A bucket may come several times, as those of several windows do: it counts as one.
+    """
+    counts: Counter[tuple[int, int]] = Counter()
+    for low, high, count in buckets:
+        counts[low, high] += count
+    wanted = share * counts.total()
     before = 0
-    for low, high, count in sorted(buckets):
+    for (low, high), count in sorted(counts.items()):
         if before + count >= wanted:
-            return low + (high - low) * (wanted - before) / count
+            # The last bucket has no end.
+            width = min(high, 2 * low or high) - low
+            return low + width * (wanted - before) / count
         before += count
     return 0.0
 
