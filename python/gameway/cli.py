@@ -294,7 +294,8 @@ def frames(
 
 app.command(name="host")(host_command)
 app.command(name="client")(client_command)
-app.command(name="link", context_settings={"ignore_unknown_options": True})(link_command)
+# What follows the command is the command's, with or without a "--".
+app.command(name="link", context_settings={"allow_interspersed_args": False})(link_command)
 
 
 def main() -> None:

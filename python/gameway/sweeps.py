@@ -26,8 +26,8 @@ REPORT = "report.html"
 WIDTH_OF_FILES = 160
 """Columns of a table that is not written to a terminal."""
 
-out = Console()
-err = Console(stderr=True)
+out = Console(emoji=False)
+err = Console(stderr=True, emoji=False)
 if not out.is_terminal and "COLUMNS" not in os.environ:
     out.width = WIDTH_OF_FILES
 

@@ -260,17 +260,59 @@ def test_options_give_the_path_of_an_experiment_file(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("options", "told"),
     [
-        ({"capacity": "fast", "rtt": "20 ms"}, "path.capacity"),
-        ({"capacity": "25 Mb/s", "rtt": "20"}, "path.base_rtt"),
-        ({"rtt": "20 ms"}, "path.capacity"),
-        ({"capacity": "25 Mb/s", "rtt": "20 ms", "queue": "dualpi3"}, "dual-pi2"),
-        ({"capacity": "1 Mb/s", "steps": "0 s: 2 Mb/s", "rtt": "20 ms"}, "exclude"),
-        ({"steps": "2 Mb/s", "rtt": "20 ms"}, "TIME: CAPACITY"),
+        (
+            {"capacity": "fast"},
+            '--capacity: "fast" has no number in front; write for example "25 Mb/s"',
+        ),
+        ({"rtt": "20"}, '--rtt: "20" has nothing as unit'),
+        ({"capacity": None}, '--capacity is missing; give --capacity "25 Mb/s"'),
+        ({"rtt": None}, '--rtt is missing; give --rtt "16 ms"'),
+        (
+            {"queue": "dualpi3"},
+            '--queue: "dualpi3" is no queue; did you mean "dual-pi2"?',
+        ),
+        ({"size": "large"}, '--size: "large" has no number in front; write for example "2 bdp"'),
+        ({"loss": "200 %"}, '--loss: "200 %" must be at most 100 %'),
+        ({"jitter": "x"}, '--jitter: "x" has no number'),
+        ({"up_capacity": "5"}, '--up-capacity: "5" has nothing as unit'),
+        ({"capacity": None, "trace": Path("no.trace")}, '--trace: "no.trace" names no file'),
+        ({"steps": "0 s: 2 Mb/s"}, "exclude"),
+        ({"capacity": None, "steps": "2 Mb/s"}, "TIME: CAPACITY"),
+        ({"capacity": None, "steps": "0 s: x"}, '--steps: "0 s: x": "x" has no number'),
+        (
+            {"settings": ("path.queue.depth=2",)},
+            "--set path.queue.depth=2: path.queue.depth = 2 is",
+        ),
     ],
 )
-def test_a_slip_is_told(options: dict[str, Any], told: str) -> None:
-    with pytest.raises(gw.InputError, match=told):
-        link.path_of(link.LinkOptions(**options))
+def test_a_slip_is_told_as_it_was_typed(options: dict[str, Any], told: str) -> None:
+    with pytest.raises(gw.InputError) as error:
+        link.path_of(link.LinkOptions(**{"capacity": "25 Mb/s", "rtt": "20 ms", **options}))
+    assert told in str(error.value)
+    # What a person typed is no key of a file.
+    assert "path." not in str(error.value) or "settings" in options
+
+
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        (["--capcity", "1 Mb/s", "--", "true"], "No such option: --capcity"),
+        ([*PATH, "--out", "/proc/none", "--", "true"], '--out: "/proc/none" cannot be made'),
+        ([*PATH, "--pcap", "/proc/none", "--", "true"], '--pcap: "/proc/none" cannot be written'),
+        ([*PATH, "--backend", "tc", "--jitter", "3ms", "--", "true"], '--jitter: "3ms" is not for'),
+    ],
+)
+def test_an_option_that_cannot_be_is_named(words: list[str], told: str) -> None:
+    command = [sys.executable, "-m", "gameway", "link", *words]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
+    assert done.returncode == 2
+    assert told in " ".join(done.stderr.split())
+
+
+@needs_root
+def test_what_follows_the_command_is_the_commands() -> None:
+    words = [sys.executable, "-m", "gameway", "link", *PATH, "sh", "-c", "exit 3"]
+    assert subprocess.run(words, capture_output=True, timeout=60, check=False).returncode == 3
 
 
 @pytest.mark.parametrize(

@@ -32,7 +32,7 @@ def unit(
         try:
             amount = parse(value)
         except ValueError as error:
-            refuse(str(error), value, f'write for example "{example}"')
+            refuse(_problem(error), value, f'write for example "{example}"')
         if amount < lowest:
             bounds = {0: "must not be negative", 1: "must be above zero"}
             problem = bounds.get(lowest, f"must be at least {show(lowest)}")
@@ -92,7 +92,12 @@ def queue_size(value: object, _: ValidationInfo) -> str:
     try:
         return _core.check_queue_size(value)
     except ValueError as error:
-        refuse(str(error), value, hint)
+        refuse(_problem(error), value, hint)
+
+
+def _problem(error: ValueError) -> str:
+    """Give what is wrong with a quantity, without the example that each key has of its own."""
+    return str(error).partition("; write for example")[0]
 
 
 def whole(lowest: int, highest: int) -> Check:

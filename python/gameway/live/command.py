@@ -11,12 +11,13 @@ from rich.console import Console
 
 from gameway.caller import owns
 from gameway.errors import InputError
+from gameway.live.options import writable
 from gameway.signals import exits_as_shells_do
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-err = Console(stderr=True)
+err = Console(stderr=True, emoji=False)
 
 
 class Backend(StrEnum):
@@ -93,7 +94,8 @@ def link_command(
     with exits_as_shells_do():
         if backend is Backend.tc:
             _refuse_for_tc({"--nat": nat, "--out": folder, "--pcap": pcap})
-            code, told = links.run_on_kernel(path, command or [])
+            with options.as_typed():
+                code, told = links.run_on_kernel(path, command or [])
             _tell(told)
         else:
             code = _in_user_space(path, command or [], folder, pcap, nat=nat)
@@ -119,6 +121,7 @@ def _in_user_space(
     from gameway.live import summary  # noqa: PLC0415 (heavy; help must be quick)
 
     with owns(folder, pcap), links.tables_in(folder) as place:
+        writable("--pcap", pcap)
         result = links.run(path, command, place, nat=nat, pcap=pcap)
         _tell(summary.lines(place, result.report))
     _tell(summary.warnings(result.report), style="yellow")

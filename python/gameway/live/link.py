@@ -11,7 +11,7 @@ import secrets
 import subprocess
 import tempfile
 import time
-from contextlib import ExitStack, contextmanager
+from contextlib import AbstractContextManager, ExitStack, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -22,6 +22,8 @@ from gameway.errors import InputError
 from gameway.fields import entries
 from gameway.live import kernel, outside
 from gameway.live.namespaces import DEVICE, LiveError, Namespaces
+from gameway.live.options import folder as made_folder
+from gameway.live.options import told_as_typed
 from gameway.live.process import PartProcess
 from gameway.signals import BY_SIGNAL, Terminated, exit_code, termination_raises
 
@@ -36,6 +38,12 @@ DRAIN_RTTS = 3
 DRAIN_SECONDS = 0.1
 """So long the link goes on after its command has ended."""
 SEED_BITS = 32
+OPTIONS = {
+    "path.base_rtt": "--rtt", "path.queue.kind": "--queue", "path.queue.size": "--size",
+    "path.loss": "--loss", "path.jitter": "--jitter",
+    "path.back.capacity": "--up-capacity",
+}  # fmt: skip
+"""The option of each key that has one, beside that of the capacity."""
 
 
 @dataclass(frozen=True)
@@ -54,6 +62,22 @@ class LinkOptions:
     settings: Sequence[str] = field(default_factory=tuple)
     experiment: Path | None = None
 
+    def typed(self) -> dict[str, object]:
+        """Give what was typed, by option."""
+        found = {
+            "--capacity": self.capacity, "--rtt": self.rtt, "--queue": self.queue,
+            "--size": self.size, "--loss": self.loss, "--jitter": self.jitter,
+            "--trace": None if self.trace is None else str(self.trace), "--steps": self.steps,
+            "--up-capacity": self.up_capacity,
+        }  # fmt: skip
+        return {option: value for option, value in found.items() if value is not None}
+
+    def as_typed(self) -> AbstractContextManager[None]:
+        """Tell errors of the path with the option that was typed."""
+        typed = self.typed()
+        capacity = next((one for one in ("--trace", "--steps") if one in typed), "--capacity")
+        return told_as_typed(OPTIONS | {"path.capacity": capacity}, typed)
+
 
 def path_of(options: LinkOptions) -> dict[str, Any]:
     """Give the path that the options describe, as a run's specification has it.
@@ -61,21 +85,19 @@ def path_of(options: LinkOptions) -> dict[str, Any]:
     It is checked as that of an experiment file is, with the same words.
     """
     path: dict[str, Any] = {}
-    base = None
     if options.experiment is not None:
         source = gw.load(options.experiment).source
-        path, base = dict(source.document["path"]), source.base
+        path = _absolute(dict(source.document["path"]), source.base)
     path.update(_given(options))
-    if base is not None:
-        path = _absolute(path, base)
     document: dict[str, Any] = {
         "title": "link",
         "duration": "1 s",
         "path": path,
         "competitor": [{"kind": "tcp", "congestion_control": "cubic"}],
     }
-    experiment = gw.experiment.from_source(gw.source.Source(document))
-    runs = gw.expand(experiment.with_overrides(list(options.settings)))
+    with options.as_typed():
+        experiment = gw.experiment.from_source(gw.source.Source(document))
+        runs = gw.expand(experiment.with_overrides(list(options.settings)))
     if len(runs) != 1:
         hint = "give one value, not a list"
         raise InputError("a link has one path, and these are several", file="link", hint=hint)
@@ -166,7 +188,7 @@ class LinkResult:
 def tables_in(wanted: Path | None) -> Iterator[Path]:
     """Give the folder for tables: the one that is wanted, or one for the time of the context."""
     if wanted is not None:
-        wanted.mkdir(parents=True, exist_ok=True)
+        made_folder("--out", wanted)
         yield wanted
         return
     with tempfile.TemporaryDirectory(prefix="gameway-link-") as name:
