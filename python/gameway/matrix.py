@@ -25,6 +25,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from gameway.errors import InputError
+from gameway.factor_names import names_of
 from gameway.fields import resolve
 from gameway.fields.known import PYTHON
 from gameway.parts import plain
@@ -208,8 +209,8 @@ def _factors(combinations: list[dict[str, Any]]) -> list[dict[str, str]]:
     varying = [path for path in paths if _varies(leaf.get(path) for leaf in leaves)]
     factors = []
     for combination, leaf in zip(combinations, leaves, strict=True):
-        named = {_short(path, combination): labels[path][canonical(leaf[path])]
-                 for path in varying if path in leaf}  # fmt: skip
+        names = names_of(combination, [path for path in varying if path in leaf])
+        named = {name: labels[path][canonical(leaf[path])] for path, name in names.items()}
         factors.append(
             named | {name: text for name, text in _usual(leaf, labels) if name not in named}
         )
@@ -257,23 +258,6 @@ def _usual(leaf: Leaves, labels: dict[str, dict[str, str]]) -> Iterator[tuple[st
             labels[path][canonical(leaf[path])] for path in leaf if re.fullmatch(pattern, path)
         ]
         yield name, "+".join(dict.fromkeys(found)) or "none"
-
-
-def _short(path: str, combination: dict[str, Any]) -> str:
-    """Give a short name for the value at `path`, for a column of a table."""
-    part, _, rest = path.partition(".")
-    if part == "path":
-        hop, _, key = rest.removeprefix("hop.").partition(".")
-        if rest.startswith("hop."):
-            rest = f"{combination['path']['hop'][int(hop)]['name']}.{key}"
-        return rest.replace(".", "_")
-    if part not in {"stream", "competitor"}:
-        return path.replace(".", "_")
-    index, _, rest = rest.partition(".")
-    flows = combination[part]
-    short = rest.replace(".", "_")
-    ambiguous = rest in {"start", "stop", "kind"} or len(flows) > 1
-    return f"{flows[int(index)]['name']}_{short}" if ambiguous else short
 
 
 def _labels_at(path: str, found: list[Any]) -> dict[str, str]:

@@ -116,6 +116,33 @@ def test_two_streams_have_their_names_in_front() -> None:
     assert factors[2]["a_controller"] == "gcc"
 
 
+def test_two_axes_of_one_key_have_two_names() -> None:
+    stream = {"controller": "fixed", "base_rtt": ["10 ms", "20 ms"], "frame_rate": [30, 60]}
+    call = {"name": "call", "kind": "video-chat", "frame_rate": [15, 30]}
+    runs = gw.expand(
+        experiment(
+            path=path(base_rtt=["16 ms", "32 ms"]), stream=[stream], competitor=[call], runs=1
+        )
+    )
+    assert len({tuple(run.factors.items()) for run in runs}) == len(runs) == 16
+    assert {"base_rtt", "game_base_rtt", "game_frame_rate", "call_frame_rate"} < set(
+        runs[0].factors
+    )
+
+
+def test_a_hop_that_is_called_as_a_part_of_the_path_has_its_place_in_its_name() -> None:
+    hop = {"name": "gateway", "capacity": ["9 Mb/s", "8 Mb/s"]}
+    gateway = {"kind": "sap-law", "capacity": ["9 Mb/s", "10 Mb/s"]}
+    runs = gw.expand(experiment(path=path(gateway=gateway, hop=[hop]), runs=1))
+    assert {"gateway_capacity", "path_hop_0_capacity"} < set(runs[0].factors)
+
+
+def test_a_factor_is_not_called_as_a_column_of_a_table() -> None:
+    stream = {"controller": "fixed", "video": ["doom", "steady"]}
+    runs = gw.expand(experiment(stream=[stream], runs=1))
+    assert [run.factors["game_video"] for run in runs] == ["doom", "steady"]
+
+
 def test_alternatives_inside_alternatives() -> None:
     controllers = ["gcc", {"kind": "fixed", "pace_multiplier": [2, 3]}]
     queues = [{"kind": "drop-tail", "size": ["1 bdp", "2 bdp"]}, "drop-tail"]

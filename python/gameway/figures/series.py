@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING, Any
 
 import altair as alt
@@ -224,7 +225,9 @@ def _fair_share(run: Run) -> float | None:
         return None
     link = run.link()
     window = run.windows.competing or run.windows.run
-    return round(capacity_mbps(link, window) / flows, 3)
+    capacity = capacity_mbps(link, window)
+    # A window shorter than a bin has no capacity that was measured.
+    return None if math.isnan(capacity) else round(capacity / flows, 3)
 
 
 def _conditions(results: ResultFolder, where: Where | None) -> list[Condition]:
