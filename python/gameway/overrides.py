@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 from gameway import _core
@@ -11,6 +12,8 @@ from gameway.errors import InputError
 
 DEFAULT_NAMES = {"stream": "game", "competitor": "download"}
 """Names of the flows whose tables give none."""
+FILE_KEYS = ("trace", "file")
+"""Keys whose texts are names of files."""
 
 
 @dataclass(frozen=True)
@@ -35,7 +38,7 @@ class Override:
             place = place.setdefault(found, {}) if isinstance(place, dict) else place[found]
             path.append(str(found))
         last = _key_of(text, place, keys[-1], path)
-        place[last] = _value(value.strip())
+        place[last] = _from_here(_value(value.strip()), keys[-1])
         path.append(str(last))
         return cls(text, ".".join(path))
 
@@ -67,5 +70,32 @@ def _value(text: str) -> Any:
     except ValueError:
         pass
     if text.startswith("[") and text.endswith("]"):
-        return [_value(item.strip()) for item in text[1:-1].split(",") if item.strip()]
+        return [_value(item) for item in _items(text[1:-1])]
     return text
+
+
+def _items(text: str) -> list[str]:
+    """Split a list at its own commas, not at those of tables, lists and texts in it."""
+    items, depth, quote = [""], 0, ""
+    for letter in text:
+        if quote:
+            quote = "" if letter == quote else quote
+        elif letter in "\"'":
+            quote = letter
+        depth += (letter in "[{") - (letter in "]}") if not quote else 0
+        if letter == "," and depth == 0 and not quote:
+            items.append("")
+        else:
+            items[-1] += letter
+    return [item.strip() for item in items if item.strip()]
+
+
+def _from_here(value: Any, key: str) -> Any:
+    """Files of a setting that are in the working directory, where it was typed, by their place."""
+    if isinstance(value, dict):
+        return {name: _from_here(item, name) for name, item in value.items()}
+    if isinstance(value, list):
+        return [_from_here(item, key) for item in value]
+    if key in FILE_KEYS and isinstance(value, str) and Path(value).expanduser().is_file():
+        return str(Path(value).expanduser().resolve())
+    return value

@@ -1,0 +1,283 @@
+"""Every command of README and docs is run, in small, or named here with a test or a reason.
+
+Three sorts, in the order of how much they prove:
+
+- run: the command itself runs here, on a tenth of the data where it says how much;
+- begun: everything runs up to the first packet (options, files, settings, matrix, checks);
+  the suite itself runs in small in the test that is named for it;
+- named: another test or target runs it, or it cannot run here and the reason is given.
+"""
+
+from __future__ import annotations
+
+import re
+import shlex
+import shutil
+import subprocess
+import sys
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from doc_commands import ROOT, all_commands, commands
+from live_fixture import needs_live
+from typer.testing import CliRunner
+
+import gameway as gw
+from gameway import cli, library, runner
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+COMMANDS = all_commands()
+TESTS = ROOT / "python" / "tests"
+README_EXAMPLE = re.compile(r"^```toml\n(.*?)^```$", re.DOTALL | re.MULTILINE)
+
+
+@dataclass(frozen=True)
+class Named:
+    """A command that is not run here: by which test, or why not."""
+
+    pattern: str
+    reason: str
+    test: str = ""
+    """`file::function` of the test that runs it, if one does."""
+
+
+QUIET = "measures for minutes, on a machine that does nothing else"
+NAMED = (
+    Named(r"gameway( run FILE( --on live)?| run \.\.\. .*| run --on live| link| frames| client)?$",
+          "names the command, and is none that can be typed"),
+    Named(r"gameway link .* COMMAND\.\.\.$", "a form; its like with a command are run below"),
+    Named(r"gameway client (--out|--codec h265)$", "names an option; a client needs its host",
+          "test_stream_command.py::test_a_client_on_the_hosts_machine_sees_the_stream"),
+    Named(r"gameway (host|client \"http.*)$", "runs until it is ended",
+          "test_stream_command.py::test_a_client_on_the_hosts_machine_sees_the_stream"),
+    Named(r"gameway report .* --check$", "needs live results",
+          "test_beside.py::test_a_report_that_checks_fails_where_a_mean_is_outside"),
+    Named(r"gameway report .* --beside .*", "needs live results",
+          "test_beside.py::test_a_report_can_stand_beside_results_of_another_folder"),
+    Named(r"gameway host --encoder hardware$", "needs a graphics card"),
+    Named(r"gameway --install-completion$", "changes the shell of whoever runs it"),
+    Named(r"gameway run --film game$", "names an option; records a game for a minute",
+          "test_live_game.py::test_a_recording_is_made_once_and_films_are_cut_from_it"),
+    Named(r"make test$", "runs this test"),
+    Named(r"make (demo|demo-live|conformance)( SOURCE=game)?$", "installs and builds for minutes"),
+    Named(r"cargo (bench|run --release) .*", QUIET),
+    Named(r"cargo test -p .*", "is part of `make test`"),
+    Named(r"cargo fuzz run .*", "runs until it is ended, on a nightly compiler"),
+    Named(r"fuzz/smoke$", "is part of `make test`"),
+    Named(r"tools/.*", QUIET),
+    Named(r"python make_trace\.py .*", "is run as a module",
+          "test_cellular_trace.py::test_the_committed_trace_is_what_the_seed_makes"),
+    Named(r"python record\.py .*", "records a game for a quarter of an hour"),
+    Named(r"python -m gameway\.live\.part link .*", "is what `gameway link` starts",
+          "test_live_link.py::test_the_rtt_of_an_idle_link_is_that_of_the_path"),
+    Named(r"python -m gameway\.reproductions\.pudica\.paths$", "writes the suite's files anew"),
+    Named(r"sudo apt install .*", "installs packages"),
+)  # fmt: skip
+
+BEGUN = {
+    r"gameway reproduce .*": "python/tests has the short form of each suite",
+    r"gameway run (experiments|tests)/.*": "the same experiments, named by file",
+    r"gameway run my-link\.toml --on live.*": "test_live_runs.py runs such files",
+}
+LISTS = r"gameway list (controllers|queues|gateways|competitors|metrics)$"
+RUNS = r"gameway run my-link\.toml( --set .*)?$"
+READS = r"gameway (compare results/.*|report results/[\w-]+)"
+FRAMES = r"gameway frames recording\.mp4 .*"
+LINK = r"gameway link (?!.*COMMAND\.\.\.).+"
+RUN = (LISTS, RUNS, READS, FRAMES, LINK)
+
+
+def sorts_of(command: str) -> list[str]:
+    """The patterns that a command fits, of whatever sort."""
+    patterns = [*(one.pattern for one in NAMED), *BEGUN, *RUN]
+    return [pattern for pattern in patterns if re.fullmatch(pattern.removesuffix("$"), command)]
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_a_command_is_of_one_sort(command: str) -> None:
+    assert len(sorts_of(command)) == 1, f"{COMMANDS[command]}: {command}"
+
+
+def test_no_rule_is_left_over() -> None:
+    used = {pattern for command in COMMANDS for pattern in sorts_of(command)}
+    assert {*(one.pattern for one in NAMED), *BEGUN, *RUN} - used == set()
+
+
+def test_a_new_command_has_no_sort() -> None:
+    (found,) = commands("    gameway teleport now   # somewhere\n")
+    assert sorts_of(found) == []
+
+
+@pytest.mark.parametrize("named", [one for one in NAMED if one.test], ids=lambda one: one.pattern)
+def test_the_test_that_is_named_exists(named: Named) -> None:
+    file, function = named.test.split("::")
+    assert f"def {function}(" in (TESTS / file).read_text("utf-8")
+
+
+def of(*patterns: str) -> list[str]:
+    return [c for c in COMMANDS if any(p in sorts_of(c) for p in patterns)]
+
+
+class Begun(BaseException):
+    """The first packet would be sent now."""
+
+
+@pytest.mark.parametrize("command", of(*BEGUN))
+def test_a_long_command_begins(
+    command: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def begin(*_arguments: Any) -> None:
+        raise Begun
+
+    for name in ("my.trace", "TMobile-LTE-short.down"):
+        shutil.copy(ROOT / "experiments" / "cellular" / "cellular.trace", tmp_path / name)
+    for name in ("experiments", "tests"):
+        (tmp_path / name).symlink_to(ROOT / name)
+    (tmp_path / "my-link.toml").write_text(example(), "utf-8")
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(runner, "_run_all", begin)
+    with pytest.raises(Begun):
+        CliRunner().invoke(cli.app, shlex.split(command)[1:])
+
+
+def test_a_command_with_a_slip_does_not_begin(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(runner, "_run_all", lambda *_arguments: None)
+    result = CliRunner().invoke(cli.app, ["reproduce", "rmcat", "--part", "5.1-gambling"])
+    assert isinstance(result.exception, gw.GamewayError)
+
+
+def test_every_experiment_has_its_command() -> None:
+    told = {shlex.split(c)[2] for c in COMMANDS if c.startswith("gameway reproduce ")}
+    by_file = {c.split("/")[1] for c in COMMANDS if c.startswith("gameway run experiments/")}
+    made = {"demo", "demo-live"}
+    assert set(library.names()) - told - by_file - made == set()
+
+
+@pytest.mark.parametrize("command", of(LISTS))
+def test_lists_are_printed(command: str) -> None:
+    result = CliRunner().invoke(cli.app, shlex.split(command)[1:])
+    assert result.exit_code == 0
+    assert result.output.count("\n") > 3
+
+
+def example() -> str:
+    """The experiment of the README."""
+    found = README_EXAMPLE.search((ROOT / "README.md").read_text("utf-8"))
+    assert found is not None
+    return found.group(1)
+
+
+def shortened() -> str:
+    """The same in a fortieth of the time."""
+    return re.sub(r'"(120|80|40) s"', lambda time: f'"{int(time[1]) // 40} s"', example())
+
+
+@pytest.fixture(scope="module")
+def worked(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder in which a reader has run what the README says."""
+    folder: Path = tmp_path_factory.mktemp("reader")
+    (folder / "my-link.toml").write_text(shortened(), "utf-8")
+    for command in of(RUNS):
+        finished(command, folder)
+    return folder
+
+
+def finished(command: str, folder: Path, *, within: int = 100) -> str:
+    """Run a command as a reader does; give what it printed."""
+    words = [sys.executable, "-m", "gameway", *shlex.split(command)[1:]]
+    done = subprocess.run(
+        words, cwd=folder, capture_output=True, text=True, check=False, timeout=within
+    )
+    assert done.returncode == 0, f"{command}\n{done.stdout}\n{done.stderr}"
+    return done.stdout
+
+
+def test_the_readmes_runs_leave_their_reports(worked: Path) -> None:
+    assert len(of(RUNS)) == 2
+    for name, repeats in (("my-link", 5), ("again", 15)):
+        results = gw.Results.open(worked / "results" / name)
+        assert results.missing == 0
+        assert results.runs["repeat"].n_unique() == repeats
+        assert (worked / "results" / name / "report.html").is_file()
+
+
+@pytest.mark.parametrize("command", of(READS))
+def test_results_are_compared_and_told_anew(command: str, worked: Path, tmp_path: Path) -> None:
+    (tmp_path / "results").mkdir()
+    for name in re.findall(r"results/([\w-]+)", command):
+        (tmp_path / "results" / name).symlink_to(worked / "results" / "my-link")
+    finished(command, tmp_path)
+
+
+@pytest.mark.parametrize("command", of(FRAMES))
+def test_a_recording_becomes_a_frame_table(command: str, tmp_path: Path) -> None:
+    pytest.importorskip("av")
+    source = "testsrc2=size=320x180:rate=60:duration=2"
+    recording = tmp_path / "recording.mp4"
+    subprocess.run(
+        ["ffmpeg", "-loglevel", "error", "-f", "lavfi", "-i", source, str(recording)], check=True
+    )
+    finished(command, tmp_path)
+    assert (tmp_path / "my.gwfr").stat().st_size > 120
+
+
+PACKET_EACH_MS = "".join(f"{ms}\n" for ms in range(1, 1001))
+"""A packet of 1500 B each millisecond: 12 Mb/s."""
+MATTERS: dict[str, Callable[[str], bool]] = {
+    "ping": lambda told: " 0% packet loss" in told,
+    "iperf3": lambda told: "receiver" in told,
+}
+
+
+@needs_live
+@pytest.mark.parametrize("command", of(LINK))
+def test_a_link_is_passed(command: str, tmp_path: Path) -> None:
+    for name in ("UP", "DOWN"):
+        (tmp_path / name).write_text(PACKET_EACH_MS, "utf-8")
+    spoken = command.replace("-- CMD", "-- ping -c 3 -i 0.2 $GAMEWAY_OUTSIDE")
+    spoken = spoken.replace("-t 10", "-t 2").replace("ping -c 5 ", "ping -c 5 -i 0.2 ")
+    if "sh -c" not in spoken:
+        spoken = re.sub(r"-- (.*)", r"-- sh -c '\1'", spoken)
+    told = passed(spoken, tmp_path)
+    assert all(seen(told) for word, seen in MATTERS.items() if word in spoken), told
+
+
+@needs_live
+def test_mahimahis_link_carries_its_trace(tmp_path: Path) -> None:
+    # With a queue of one packet CUBIC had a sixth of it.
+    (row,) = [c for c in of(LINK) if "--trace DOWN" in c]
+    for name in ("UP", "DOWN"):
+        (tmp_path / name).write_text(PACKET_EACH_MS, "utf-8")
+    download = "sh -c 'iperf3 -c $GAMEWAY_OUTSIDE -R -t 4 --json'"
+    told = passed(row.replace("CMD", download), tmp_path)
+    bits = float(re.findall(r'"bits_per_second":\s*([\d.]+)', told)[-1])
+    # 40 of 1500 B are headers, and slow start is part of the four seconds.
+    assert 0.85 * 12e6 < bits < 12e6
+
+
+FRAGMENT = re.compile(r"\| `(--[^`]+)` \|$", re.MULTILINE)
+FRAGMENTS = FRAGMENT.findall((ROOT / "docs" / "link.md").read_text("utf-8"))
+
+
+@needs_live
+@pytest.mark.parametrize("options", FRAGMENTS)
+def test_options_for_those_who_come_from_elsewhere(options: str, tmp_path: Path) -> None:
+    rest = [f'{name} "10 Mb/s"' for name in ("--capacity",) if name not in options]
+    rest += ['--rtt "2 ms"'] if "--rtt" not in options else []
+    finished(f"gameway link {' '.join(rest)} {options} -- true", tmp_path)
+
+
+def passed(command: str, folder: Path) -> str:
+    """What a command behind a link prints; iperf3 listens outside where it is used."""
+    if "iperf3" not in command:
+        return finished(command, folder)
+    server = subprocess.Popen(["iperf3", "-s"], stdout=subprocess.DEVNULL)
+    try:
+        return finished(command, folder)
+    finally:
+        server.terminate()
+        server.wait()
