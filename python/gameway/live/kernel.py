@@ -19,7 +19,17 @@ from typing import TYPE_CHECKING, Any
 from gameway import _core
 from gameway.errors import InputError
 from gameway.live import outside
-from gameway.live.namespaces import LiveError, Namespaces, call, ip, offloads_off, require
+from gameway.live.namespaces import (
+    LiveError,
+    Namespaces,
+    add_address,
+    call,
+    family_of,
+    has_ipv6,
+    ip,
+    offloads_off,
+    require,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -134,8 +144,18 @@ class KernelLink:
     """A path of the kernel, set up."""
 
     spaces: Namespaces
-    address: str
-    client_address: str
+    ends: outside.Outside
+    """Its addresses, those outside and those behind it."""
+
+    @property
+    def address(self) -> str:
+        """That of the outside."""
+        return self.ends.address
+
+    @property
+    def client_address(self) -> str:
+        """That behind it."""
+        return self.ends.client_address
 
     def qdiscs(self) -> list[dict[str, Any]]:
         """Give the statistics of the qdiscs towards the command, as `tc -s -json` has them."""
@@ -182,34 +202,56 @@ def kernel_link(path: dict[str, Any], *, here: bool = False) -> Iterator[KernelL
         ends = outside.Outside.named() if here else outside.Outside("gw0")
         router, client = spaces.name("router"), spaces.name("client")
         server = None if here else spaces.name("server")
-        _connect(router, "client", client, "gw0", ends.client_address)
-        _connect(router, "server", server, ends.device, ends.address)
-        ip("-n", client, "route", "add", "default", "dev", "gw0")
-        ip(*_within(server), "route", "add", f"{ends.client_address}/32", "dev", ends.device)
-        settings = ["net.ipv4.ip_forward=1"]
-        for device in ("server", "client"):
-            settings += [f"net.ipv4.conf.{device}.proxy_arp=1"]
-            settings += [f"net.ipv4.neigh.{device}.proxy_delay=0"]
-        call("ip", "netns", "exec", router, "sysctl", "-q", "-w", *settings)
+        _connect(router, "client", client, "gw0")
+        _connect(router, "server", server, ends.device)
+        call("ip", "netns", "exec", router, "sysctl", "-q", "-w", *_forwarding())
+        for own, behind in ends.pairs:
+            _place(router, "client", client, "gw0", behind)
+            _place(router, "server", server, ends.device, own)
+            ip("-n", client, family_of(own), "route", "add", "default", "dev", "gw0")
+            ip(*_within(server), family_of(own), "route", "add", behind, "dev", ends.device)
+        if has_ipv6():
+            # The router answers for the address on its other side, as proxy ARP does of itself.
+            for port, address in (("client", ends.address6), ("server", ends.client_address6)):
+                ip("-n", router, "-6", "neigh", "add", "proxy", address, "dev", port)
         _shape(router, "client", wanted.down)
         if wanted.up is not None:
             _shape(router, "server", wanted.up)
         _delay(server, ends.device, wanted.delays_ns[0])
         _delay(client, "gw0", wanted.delays_ns[1])
-        yield KernelLink(spaces, ends.address, ends.client_address)
+        yield KernelLink(spaces, ends)
+
+
+def _forwarding() -> list[str]:
+    """Give the settings of the router."""
+    settings = ["net.ipv4.ip_forward=1"]
+    for device in ("server", "client"):
+        settings += [
+            f"net.ipv4.conf.{device}.proxy_arp=1",
+            f"net.ipv4.neigh.{device}.proxy_delay=0",
+        ]
+        if has_ipv6():
+            settings += [f"net.ipv6.conf.{device}.disable_ipv6=0"]
+            settings += [f"net.ipv6.conf.{device}.proxy_ndp=1"]
+            settings += [f"net.ipv6.neigh.{device}.proxy_delay=0"]
+    return settings + (["net.ipv6.conf.all.forwarding=1"] if has_ipv6() else [])
 
 
 def _within(space: str | None) -> tuple[str, ...]:
     return () if space is None else ("-n", space)
 
 
-def _connect(router: str, port: str, space: str | None, device: str, address: str) -> None:
-    """Join a namespace (None: the caller's) to the router by a veth, with this address."""
+def _connect(router: str, port: str, space: str | None, device: str) -> None:
+    """Join a namespace (None: the caller's) to the router by a veth."""
     target = str(os.getpid()) if space is None else space
     ip("-n", router, "link", "add", port, "type", "veth", "peer", device, "netns", target)
     ip("-n", router, "link", "set", port, "up")
     ip(*_within(space), "link", "set", device, "up")
-    ip(*_within(space), "address", "add", f"{address}/32", "dev", device)
-    ip("-n", router, "route", "add", f"{address}/32", "dev", port)
     offloads_off(router, port)
     offloads_off(space, device)
+
+
+def _place(router: str, port: str, space: str | None, device: str, address: str) -> None:
+    """Give the end of a veth an address, and the router the way there."""
+    add_address(space, address, device)
+    ip("-n", router, family_of(address), "route", "add", address, "dev", port)

@@ -198,24 +198,24 @@ def tables_in(wanted: Path | None) -> Iterator[Path]:
 @contextmanager
 def link(
     path: dict[str, Any], folder: Path, *, nat: bool = False, pcap: Path | None = None
-) -> Iterator[tuple[Namespaces, PartProcess, str]]:
-    """Set up a link with a namespace behind it: the namespaces, the part, the outside's address."""
+) -> Iterator[tuple[Namespaces, PartProcess, outside.Outside]]:
+    """Set up a link with a namespace behind it: the namespaces, the part, the outside."""
     with ExitStack() as stack:
         spaces = stack.enter_context(Namespaces(parts=("router", "client")))
         own = stack.enter_context(outside.Outside())
-        spaces.tun("client", [f"{own.client_address}/32"])
+        spaces.tun("client", [client for _, client in own.pairs])
         if nat:
             stack.enter_context(outside.nat(own))
         config = config_of(path, folder, spaces, own.device)
         config["pcap"] = None if pcap is None else str(pcap.absolute())
         part = PartProcess("link", config, spaces.name("router"), folder)
-        yield spaces, stack.enter_context(part), own.address
+        yield spaces, stack.enter_context(part), own
 
 
 def run_on_kernel(path: dict[str, Any], command: Sequence[str]) -> tuple[int, list[str]]:
     """Run a command behind the kernel's own queues; give its exit code and what they counted."""
     with termination_raises(), kernel.kernel_link(path, here=True) as made:
-        environment = {**os.environ, outside.VARIABLE: made.address}
+        environment = {**os.environ, **made.ends.environment()}
         client = made.spaces.name("client")
         code = _command(client, command, environment)
         told = [
@@ -234,8 +234,8 @@ def run(
     pcap: Path | None = None,
 ) -> LinkResult:
     """Run a command behind a link of this path; tables go to `folder`, packets to `pcap`."""
-    with termination_raises(), link(path, folder, nat=nat, pcap=pcap) as (spaces, part, address):
-        environment = {**os.environ, outside.VARIABLE: address}
+    with termination_raises(), link(path, folder, nat=nat, pcap=pcap) as (spaces, part, own):
+        environment = {**os.environ, **own.environment()}
         code = _command(spaces.name("client"), command, environment)
         # What is under way arrives: a server outside hears that its connections are closed.
         rtt = _core.parse_duration(path["base_rtt"]) / 1e9

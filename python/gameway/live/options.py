@@ -1,4 +1,4 @@
-"""Options that are keys of an experiment file: checked as those are, and told as they were typed."""
+"""Options that are keys of an experiment file: checked as those are, told as they were typed."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ TO_FILE = "relative to the experiment file"
 
 
 def checked(option: str, check: Any, value: Any) -> Any:
-    """Check an option's value by the check of a key (`gameway.fields`), and name it in the error."""
+    """Check an option's value by the check of a key (`gameway.fields`); errors name the option."""
     try:
         return check(value, None)
     except PydanticCustomError as refusal:

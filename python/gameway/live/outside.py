@@ -6,6 +6,7 @@ owner leaves is found and removed, as namespaces are.
 
 from __future__ import annotations
 
+import ipaddress
 import json
 import os
 import re
@@ -15,13 +16,26 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
-from gameway.live.namespaces import MTU, QUEUE_LENGTH, LiveError, call, ip, start_of
+from gameway.live.namespaces import (
+    MTU,
+    QUEUE_LENGTH,
+    LiveError,
+    add_address,
+    call,
+    family_of,
+    has_ipv6,
+    ip,
+    start_of,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
 VARIABLE = "GAMEWAY_OUTSIDE"
-"""Where a command behind a link finds the address of the outside."""
+VARIABLE6 = "GAMEWAY_OUTSIDE6"
+"""Where a command behind a link finds the addresses of the outside: of IPv4 and of IPv6."""
+NETWORK6 = "fd5c:9e3a:b147"
+"""Drawn once (RFC 4193 section 3.2): a prefix that no other network is likely to have."""
 DIGITS = "0123456789abcdefghijklmnopqrstuvwxyz"
 NAME = re.compile(r"gw([0-9a-z]+)-([0-9a-z]+)")
 """As long as Linux allows: 15 characters hold any process and 24 years of ticks since the boot."""
@@ -97,6 +111,29 @@ class Outside:
         """Of the device behind the link."""
         return f"10.78.{self.number}.1"
 
+    @property
+    def address6(self) -> str:
+        """The same of IPv6."""
+        return str(ipaddress.ip_address(f"{NETWORK6}:{self.number:x}::1"))
+
+    @property
+    def client_address6(self) -> str:
+        """The same of IPv6."""
+        return str(ipaddress.ip_address(f"{NETWORK6}:{self.number:x}::2"))
+
+    @property
+    def pairs(self) -> list[tuple[str, str]]:
+        """The addresses here and behind the link, of each family that this kernel has."""
+        pairs = [(f"{self.address}/32", f"{self.client_address}/32")]
+        if has_ipv6():
+            pairs.append((f"{self.address6}/128", f"{self.client_address6}/128"))
+        return pairs
+
+    def environment(self) -> dict[str, str]:
+        """What a command behind the link is told."""
+        found = {VARIABLE: self.address}
+        return found | ({VARIABLE6: self.address6} if has_ipv6() else {})
+
     def __enter__(self) -> Self:
         named = self.named()
         self.device, self.number = named.device, named.number
@@ -106,9 +143,10 @@ class Outside:
             ip("link", "set", "dev", self.device, "addrgenmode", "none")
             length = str(QUEUE_LENGTH)
             ip("link", "set", "dev", self.device, "mtu", str(MTU), "txqueuelen", length, "up")
-            ip("address", "add", f"{self.address}/32", "dev", self.device)
-            route = (f"{self.client_address}/32", "dev", self.device, "src", self.address)
-            ip("route", "add", *route)
+            for own, client in self.pairs:
+                add_address(None, own, self.device)
+                source = ("src", own.partition("/")[0])
+                ip(family_of(own), "route", "add", client, "dev", self.device, *source)
         except BaseException:
             self.remove()
             raise
