@@ -3,7 +3,7 @@
 use gameway_control::OptionError;
 use gameway_events::TableError;
 use gameway_media::{FrameTableError, RecordedVideoError};
-use gameway_path::{StepsError, TraceError};
+use gameway_path::{StepsError, ThroughputError, TraceError};
 use std::path::{Path, PathBuf};
 
 /// Why a run cannot be done; the message names the field and what is allowed.
@@ -35,6 +35,14 @@ pub enum RunError {
         path: PathBuf,
         /// Why.
         source: TraceError,
+    },
+    /// A table of rates is wrong.
+    #[error("{}: {source}", path.display())]
+    Throughput {
+        /// The file.
+        path: PathBuf,
+        /// Why.
+        source: ThroughputError,
     },
     /// A frame table is wrong.
     #[error("{}: {source}", path.display())]

@@ -12,6 +12,7 @@ mod loss;
 mod packet;
 mod queue;
 mod stalls;
+mod throughput;
 mod trace;
 mod wifi;
 
@@ -29,6 +30,7 @@ pub use queue::{
     Rule, Scheduler, Verdict,
 };
 pub use stalls::Stalls;
+pub use throughput::{Columns, ThroughputError, ThroughputTable};
 pub use trace::{Trace, TraceError};
 pub use wifi::{
     Aggregation, Countdown, DataRate, Generation, GuardInterval, Medium, Spatial, Timing,

@@ -1,10 +1,11 @@
 //! Links: how long a packet takes onto the wire when the capacity is constant, changes in steps, or
-//! follows a recorded trace.
+//! follows a recorded trace or table of rates.
 //!
 //! Model: a link sends one packet at a time. [`Link::transmit`] is told when a transmission starts and
 //! answers when its last bit has left, exact to the nanosecond (rounded up); a change of capacity
 //! applies to the bits that are sent after it, also within a packet.
 
+use crate::throughput::ThroughputTable;
 use crate::trace::{Trace, TraceCursor};
 use gameway_units::{Bytes, Duration, Instant, Rate};
 
@@ -43,6 +44,7 @@ enum Capacity {
     Constant(Rate),
     Steps(Vec<(Instant, Rate)>),
     Trace(TraceCursor),
+    Throughput(ThroughputTable),
 }
 
 impl Link {
@@ -81,13 +83,20 @@ impl Link {
         Self { capacity: Capacity::Trace(TraceCursor::new(trace)) }
     }
 
+    /// Recorded rates, repeated for ever.
+    #[must_use]
+    pub fn throughput(table: ThroughputTable) -> Self {
+        Self { capacity: Capacity::Throughput(table) }
+    }
+
     /// When the last bit of a packet of `size` leaves if its transmission starts at `start`. Starts must
     /// not go back in time.
     pub fn transmit(&mut self, start: Instant, size: Bytes) -> Instant {
         match &mut self.capacity {
             Capacity::Constant(rate) => start + rate.time_for(size),
-            Capacity::Steps(steps) => transmit_through(steps, start, size),
+            Capacity::Steps(steps) => Segments::once(steps, start).transmit(size),
             Capacity::Trace(cursor) => cursor.transmit(start, size),
+            Capacity::Throughput(table) => table.segments(start).transmit(size),
         }
     }
 
@@ -99,6 +108,7 @@ impl Link {
             Capacity::Constant(rate) => *rate,
             Capacity::Steps(steps) => steps[index_at(steps, now)].1,
             Capacity::Trace(cursor) => cursor.trace().mean_capacity(),
+            Capacity::Throughput(table) => table.mean_capacity(),
         }
     }
 
@@ -107,7 +117,7 @@ impl Link {
     pub fn next_change(&self, now: Instant) -> Option<Instant> {
         match &self.capacity {
             Capacity::Steps(steps) => steps.get(index_at(steps, now) + 1).map(|(at, _)| *at),
-            Capacity::Constant(_) | Capacity::Trace(_) => None,
+            Capacity::Constant(_) | Capacity::Trace(_) | Capacity::Throughput(_) => None,
         }
     }
 
@@ -116,8 +126,9 @@ impl Link {
     pub fn capacity_between(&self, from: Instant, to: Instant) -> Bytes {
         match &self.capacity {
             Capacity::Constant(rate) => *rate * (to - from),
-            Capacity::Steps(steps) => carried_by(steps, from, to),
+            Capacity::Steps(steps) => Segments::once(steps, from).carried_until(to),
             Capacity::Trace(cursor) => cursor.trace().capacity_between(from, to),
+            Capacity::Throughput(table) => table.capacity_between(from, to),
         }
     }
 }
@@ -127,37 +138,84 @@ fn index_at(steps: &[(Instant, Rate)], now: Instant) -> usize {
     steps.partition_point(|(at, _)| *at <= now).saturating_sub(1)
 }
 
-fn transmit_through(steps: &[(Instant, Rate)], start: Instant, size: Bytes) -> Instant {
-    let mut index = index_at(steps, start);
-    let mut at = start;
-    let mut left = u128::from(size.get()) * NANOBITS_PER_BYTE;
-    loop {
-        let rate = u128::from(steps[index].1.as_bps());
-        let Some((change, _)) = steps.get(index + 1) else {
-            return at + nanos(left.div_ceil(rate));
-        };
-        let carried = rate * (*change - at).as_nanos() as u128;
-        if carried >= left {
-            return at + nanos(left.div_ceil(rate));
+/// The rates in force from a time on, one after the other, each with when it ends.
+#[derive(Debug, Clone)]
+pub(crate) struct Segments<'a> {
+    steps: &'a [(Instant, Rate)],
+    /// How long until the steps begin anew, and how often they did.
+    round: Option<(Duration, i64)>,
+    index: usize,
+    at: Instant,
+}
+
+impl<'a> Segments<'a> {
+    /// Of steps of which the last one holds for ever.
+    fn once(steps: &'a [(Instant, Rate)], at: Instant) -> Self {
+        Self { steps, round: None, index: index_at(steps, at), at }
+    }
+
+    /// Of steps that begin anew after each `period`.
+    pub(crate) fn repeating(steps: &'a [(Instant, Rate)], period: Duration, at: Instant) -> Self {
+        let (rounds, rest) = (
+            at.as_nanos().div_euclid(period.as_nanos()),
+            at.as_nanos().rem_euclid(period.as_nanos()),
+        );
+        let index = index_at(steps, Instant::from_nanos(rest));
+        Self { steps, round: Some((period, rounds)), index, at }
+    }
+
+    /// The rate in force, and when it ends.
+    fn current(&self) -> (Rate, Option<Instant>) {
+        let begun = self.round.map_or(Duration::ZERO, |(period, rounds)| period * rounds);
+        let next = self.steps.get(self.index + 1).map(|(next, _)| *next);
+        let end = next.or_else(|| self.round.map(|(period, _)| Instant::ZERO + period));
+        (self.steps[self.index].1, end.map(|end| end + begun))
+    }
+
+    /// Goes on to the rate that begins at `end`.
+    fn advance(&mut self, end: Instant) {
+        self.at = end;
+        self.index += 1;
+        if let Some((_, rounds)) = &mut self.round
+            && self.index == self.steps.len()
+        {
+            self.index = 0;
+            *rounds += 1;
         }
-        left -= carried;
-        at = *change;
-        index += 1;
+    }
+
+    /// When the last bit of `size` has left that begins to leave now.
+    fn transmit(mut self, size: Bytes) -> Instant {
+        let mut left = u128::from(size.get()) * NANOBITS_PER_BYTE;
+        loop {
+            let (rate, end) = self.current();
+            let rate = u128::from(rate.as_bps());
+            let Some(end) = end else { return self.at + nanos(left.div_ceil(rate)) };
+            let carried = rate * (end - self.at).as_nanos() as u128;
+            if carried >= left {
+                return self.at + nanos(left.div_ceil(rate));
+            }
+            left -= carried;
+            self.advance(end);
+        }
+    }
+
+    /// What can leave until `to`, rounded down.
+    pub(crate) fn carried_until(mut self, to: Instant) -> Bytes {
+        let mut nanobits: u128 = 0;
+        while self.at < to {
+            let (rate, end) = self.current();
+            let until = end.map_or(to, |end| end.min(to));
+            nanobits += u128::from(rate.as_bps()) * (until - self.at).as_nanos() as u128;
+            self.advance(until);
+            if end != Some(until) {
+                break;
+            }
+        }
+        Bytes::new(u64::try_from(nanobits / NANOBITS_PER_BYTE).unwrap_or(u64::MAX))
     }
 }
 
 fn nanos(count: u128) -> Duration {
     Duration::from_nanos(i64::try_from(count).unwrap_or(i64::MAX))
-}
-
-fn carried_by(steps: &[(Instant, Rate)], from: Instant, to: Instant) -> Bytes {
-    let nanobits: u128 = (index_at(steps, from)..steps.len())
-        .take_while(|&index| steps[index].0 < to)
-        .map(|index| {
-            let begin = steps[index].0.max(from);
-            let end = steps.get(index + 1).map_or(to, |next| next.0.min(to));
-            u128::from(steps[index].1.as_bps()) * (end - begin).as_nanos().max(0) as u128
-        })
-        .sum();
-    Bytes::new(u64::try_from(nanobits / NANOBITS_PER_BYTE).unwrap_or(u64::MAX))
 }

@@ -3,11 +3,12 @@
 use gameway_control::{CATALOGUE, OptionSpec, RateLimits, oracle};
 use gameway_dash::{Ladder, parse_sizes};
 use gameway_experiment::RunError;
+use gameway_experiment::build::Recorded;
 use gameway_experiment::check;
-use gameway_experiment::spec::{GatewaySpec, QueueSpec, WifiSpec};
+use gameway_experiment::spec::{GatewaySpec, QueueSpec, TraceSpec, WifiSpec};
 use gameway_gateway::{GATEWAYS, GatewayOption};
 use gameway_media::{FrameTable, RecordedVideo};
-use gameway_path::{Dscp, PortRange, Prefix, Protocol, QUEUES, QueueOption, Trace, Traffic};
+use gameway_path::{Dscp, PortRange, Prefix, Protocol, QUEUES, QueueOption, Traffic};
 use gameway_tcp::Algorithm;
 use gameway_units::{Duration, Rate};
 use pyo3::exceptions::PyValueError;
@@ -162,16 +163,25 @@ fn refused(error: &dyn Display) -> PyErr {
     PyValueError::new_err(error.to_string())
 }
 
-/// Reads a trace file and says how long it is and what it carries, as JSON.
+/// Reads the file of a capacity's table (`trace`, and the columns of a table of rates), and says how long it
+/// is and what it carries, as JSON.
 #[pyfunction]
-pub fn check_trace(path: &str) -> PyResult<String> {
-    let text = std::fs::read(path)?;
-    let trace = Trace::parse(&text).map_err(|error| PyValueError::new_err(error.to_string()))?;
-    let described = json!({
-        "duration_ns": trace.period().as_nanos(),
-        "opportunities": trace.opportunities(),
-        "mean_bps": trace.mean_capacity().as_bps(),
-    });
+pub fn check_trace(table: &str) -> PyResult<String> {
+    let spec: TraceSpec = serde_json::from_str(table).map_err(|error| refused(&error))?;
+    let recorded = Recorded::read(&spec).map_err(|error| match error {
+        RunError::Trace { source, .. } => refused(&source),
+        RunError::Throughput { source, .. } => refused(&source),
+        RunError::Read { source, .. } => refused(&source),
+        other => refused(&other),
+    })?;
+    let (period, lines, mean) = match recorded {
+        Recorded::Opportunities(trace) => {
+            (trace.period(), trace.opportunities(), trace.mean_capacity())
+        }
+        Recorded::Rates(table) => (table.period(), table.rows(), table.mean_capacity()),
+    };
+    let described =
+        json!({"duration_ns": period.as_nanos(), "lines": lines, "mean_bps": mean.as_bps()});
     Ok(described.to_string())
 }
 

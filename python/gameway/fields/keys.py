@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import json
 from typing import TYPE_CHECKING, Any, cast
 
 from pydantic_core import PydanticCustomError
@@ -77,8 +78,45 @@ def capacity(value: object, info: ValidationInfo) -> object:
     if "steps" in value:
         table = as_table(value, "steps", only=("steps",))
         return {"steps": inside("steps", _steps, table["steps"], info)}
-    table = as_table(value, "trace", only=("trace", "steps", "wifi"))
-    return {"trace": inside("trace", axis_of(_trace), table["trace"], info)}
+    table = as_table(value, "trace", only=("trace", "steps", "wifi", *COLUMNS))
+    columns = {key: inside(key, COLUMNS[key], table[key], info) for key in COLUMNS if key in table}
+    file = inside("trace", axis_of(_recorded(columns)), table["trace"], info)
+    return {"trace": file, **columns}
+
+
+def _recorded(columns: dict[str, object]) -> Check:
+    """Check the name of a file of recorded capacity, whose table has these columns."""
+
+    def passes(path: str) -> object:
+        return _core.check_trace(json.dumps({"trace": path, **columns}))
+
+    hint = (
+        "one time in whole milliseconds per line, never falling (Mahimahi's format), or a table of "
+        "times and rates: see `trace` in docs/experiment-file.md"
+    )
+    return _file_that(passes, "trace", hint)
+
+
+def _unit_of(parse: Callable[[str], int], example: str) -> Check:
+    """Check the name of a unit."""
+
+    def check(value: object, _: ValidationInfo) -> str:
+        try:
+            parse(f"1 {value}")
+        except ValueError:
+            refuse("is no unit", value, f'write for example "{example}"')
+        return str(value)
+
+    return check
+
+
+COLUMNS: dict[str, Check] = {
+    "time": text,
+    "rate": text,
+    "time_unit": _unit_of(_core.parse_duration, "ms"),
+    "rate_unit": _unit_of(_core.parse_rate, "kb/s"),
+}
+"""What may be said of the columns of a table of recorded rates."""
 
 
 def _steps(value: object, info: ValidationInfo) -> list[list[str]]:
@@ -123,11 +161,6 @@ def _file_that(passes: Callable[[str], object], kind: str, hint: str) -> Check:
     return check
 
 
-_trace = _file_that(
-    _core.check_trace,
-    "trace",
-    "one time in whole milliseconds per line, never falling (Mahimahi's format)",
-)
 _frame_table = _file_that(
     _core.check_frame_table,
     "frame table",

@@ -41,7 +41,9 @@ Queue = Annotated[str | None, _option("See `gameway list queues`.")]
 Size = Annotated[str | None, _option('Of the queue: "2 bdp", "64 KiB", "100 packets".')]
 Loss = Annotated[str | None, _option('Share of packets: "1 %".')]
 Jitter = Annotated[str | None, _option("Standard deviation of the delay.")]
-Trace = Annotated[Path | None, _option("A capacity that follows a Mahimahi trace.")]
+Trace = Annotated[
+    Path | None, _option("A capacity that follows a recording: Mahimahi's format or a table.")
+]
 Steps = Annotated[str | None, _option('A capacity in steps: "0 s: 20 Mb/s, 40 s: 10 Mb/s".')]
 UpCapacity = Annotated[str | None, _option("From the command.")]
 Sets = Annotated[

@@ -3,6 +3,7 @@
 mod gateways;
 mod htb;
 mod queues;
+mod recorded;
 mod routes;
 mod streams;
 mod videos;
@@ -12,14 +13,15 @@ use crate::spec::{
     CapacitySpec, DropTailSpec, JitterSpec, LossSpec, PathSpec, QueueSpec, RunSpec, StallsSpec,
     Text,
 };
-use crate::{RunError, random, read};
+use crate::{RunError, random};
 use gameway_events::Name;
-use gameway_path::{Jitter, Link, Loss, LossModel, MeasuredDelays, Stalls, Trace, uniform};
+use gameway_path::{Jitter, Link, Loss, LossModel, MeasuredDelays, Stalls, uniform};
 use gameway_units::{Duration, Instant, QueueSize};
 
 pub use gateways::{gateway, sap_law, voap};
 pub(crate) use htb::check as check_htb;
 pub use queues::{queue, size};
+pub use recorded::Recorded;
 pub use routes::{BACK, Route, Routes};
 pub use streams::{feedback_style, first_capture, frame_interval, rate_limits};
 pub use videos::{player_settings, presentation, sizes_of};
@@ -56,11 +58,7 @@ pub fn link(capacity: &CapacitySpec) -> Result<Link, RunError> {
             Link::steps(steps.collect())?
         }
         CapacitySpec::Wifi(spec) => wifi::nominal(spec)?,
-        CapacitySpec::Trace(file) => {
-            let path = file.trace.clone();
-            let trace = Trace::parse(&read(&path)?);
-            Link::trace(trace.map_err(|source| RunError::Trace { path, source })?)
-        }
+        CapacitySpec::Trace(file) => Recorded::read(file)?.link(),
     })
 }
 

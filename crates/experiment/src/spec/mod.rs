@@ -54,6 +54,17 @@ impl<'de, T: FromStr<Err: Display>> Deserialize<'de> for Text<T> {
     }
 }
 
+/// A unit that stands as its name alone: "ms".
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Unit<T>(pub T);
+
+impl<'de, T: FromStr<Err: Display>> Deserialize<'de> for Unit<T> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let name = std::borrow::Cow::<'de, str>::deserialize(deserializer)?;
+        format!("1 {name}").parse().map(Self).map_err(Error::custom)
+    }
+}
+
 /// One run.
 #[derive(Debug, Clone, PartialEq, serde::Deserialize)]
 #[serde(deny_unknown_fields)]

@@ -1,6 +1,6 @@
 //! The path of a run.
 
-use super::{GatewaySpec, QueueSpec, Text, WifiSpec};
+use super::{GatewaySpec, QueueSpec, Text, Unit, WifiSpec};
 use gameway_units::{Duration, Rate, Ratio};
 use serde::de::{Deserialize, Deserializer, Error};
 use std::path::PathBuf;
@@ -82,7 +82,7 @@ pub enum CapacitySpec {
     Constant(Text<Rate>),
     /// Each from its time on.
     Steps(StepsSpec),
-    /// A trace in Mahimahi's format.
+    /// A trace in Mahimahi's format, or a table of rates.
     Trace(TraceSpec),
     /// A medium that both ways share.
     Wifi(Box<WifiSpec>),
@@ -133,6 +133,14 @@ pub struct StepsSpec {
 pub struct TraceSpec {
     /// The file.
     pub trace: PathBuf,
+    /// Name of the column of times, of a table.
+    pub time: Option<String>,
+    /// Name of the column of rates, of a table.
+    pub rate: Option<String>,
+    /// What a time of 1 is in a table; a second if not given.
+    pub time_unit: Option<Unit<Duration>>,
+    /// What a rate of 1 is in a table; 1 Mb/s if not given.
+    pub rate_unit: Option<Unit<Rate>>,
 }
 
 /// Measured delays: low and high edge of each bucket, and how many are in it.
