@@ -22,6 +22,7 @@ fuzz_target!(|file: &[u8]| {
     let seed = file.len() as u64;
     let mut encoder = EncoderModel::recorded(video, EncoderCalibration::default(), interval, seed);
     for (index, megabits) in [5, 50, 2, 2, 1_000, 0, 20, 20].into_iter().enumerate() {
+        let _ = encoder.pass_absent();
         let frame = encoder.next_frame(Rate::from_mbps(megabits), index % 5 == 0);
         assert!(frame.payload > Bytes::ZERO);
     }

@@ -6,17 +6,20 @@
 //! | field | type | |
 //! |---|---|---|
 //! | magic | 4 B | `GWFR` |
-//! | version | u16 | 1 |
+//! | version | u16 | 1, or 2 if pictures are absent |
 //! | rungs | u16 | at least 1, ascending by asked bitrate |
 //! | frame rate | u32, u32 | numerator, denominator; frames per second |
 //! | width, height | u16, u16 | pixels |
 //! | frames | u32 | per rung, at least 1 |
 //! | *per rung:* asked, produced | u64, u64 | b/s: what the encoder was set to; what came out |
-//! | sizes | frames x u32 | bytes; bit 31 marks a key frame |
+//! | sizes | frames x u32 | bytes; bit 31 marks a key frame; in version 2 zero where there was no picture |
 //! | forced key frames | u32, count x u32 | sizes in bytes of key frames that were demanded mid-stream |
 //! | *at the end:* meta | u32, bytes | UTF-8 JSON: how it was recorded |
 //!
-//! The parser is strict (no unknown version, no trailing bytes, no empty frame) and allocates nothing
+//! Places are as far apart as the frame rate says. A recording that lacks pictures at some times, because they were
+//! dropped or nothing changed, has places without one: the same in all rungs.
+//!
+//! The parser is strict (no unknown version, no trailing bytes, no empty frame in version 1) and allocates nothing
 //! that the input's length does not warrant, so it can be given any file.
 
 use gameway_units::{Bytes, Rate};
@@ -26,14 +29,21 @@ use thiserror::Error;
 
 const MAGIC: [u8; 4] = *b"GWFR";
 const VERSION: u16 = 1;
+/// The same, but that pictures may be absent.
+const VERSION_WITH_ABSENT: u16 = 2;
 const KEY_FRAME_BIT: u32 = 1 << 31;
 
-/// Size and type of one recorded frame.
+/// Size and type of one recorded frame, or that there is none.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct RecordedFrame(u32);
 
 impl RecordedFrame {
-    /// Its encoded size.
+    /// Whether there was no picture at its time.
+    #[must_use]
+    pub fn is_absent(self) -> bool {
+        self.0 == 0
+    }
+    /// Its encoded size; zero if it is absent.
     #[must_use]
     pub fn size(self) -> Bytes {
         Bytes::new(u64::from(self.0 & !KEY_FRAME_BIT))
@@ -85,7 +95,9 @@ pub enum FrameTableError {
         found: [u8; 4],
     },
     /// Written by a later program.
-    #[error("frame table version {found}: this program reads version {VERSION}")]
+    #[error(
+        "frame table version {found}: this program reads versions {VERSION} and {VERSION_WITH_ABSENT}"
+    )]
     Version {
         /// The file's version.
         found: u16,
@@ -152,7 +164,7 @@ impl FrameTable {
     /// # Errors
     /// If the bytes are not exactly one well-formed frame table.
     pub fn parse(bytes: &[u8]) -> Result<Self, FrameTableError> {
-        let mut reader = Reader { bytes, offset: 0, rung: None };
+        let mut reader = Reader { bytes, offset: 0, rung: None, may_lack: false };
         reader.header()?;
         let rung_count = reader.u16("rungs")?;
         reader.require(rung_count > 0, "rungs", 2, rung_count, "there must be at least one")?;
@@ -164,8 +176,7 @@ impl FrameTable {
         let mut rungs: Vec<Rung> = Vec::new();
         for index in 0..rung_count {
             reader.rung = Some(index);
-            let above = rungs.last().map_or(Rate::ZERO, |below| below.asked);
-            rungs.push(reader.rung(frames, above)?);
+            rungs.push(reader.rung(frames, rungs.last())?);
         }
         reader.rung = None;
         let meta = reader.meta()?;
@@ -185,7 +196,7 @@ impl FrameTable {
         &DOOM
     }
 
-    /// How many frames each rung has.
+    /// How many places for frames each rung has.
     #[must_use]
     pub fn frames(&self) -> usize {
         self.rungs[0].frames.len()
@@ -197,6 +208,8 @@ struct Reader<'a> {
     bytes: &'a [u8],
     offset: usize,
     rung: Option<u16>,
+    /// Whether pictures may be absent.
+    may_lack: bool,
 }
 
 impl Reader<'_> {
@@ -268,21 +281,45 @@ impl Reader<'_> {
             return Err(FrameTableError::Magic { found });
         }
         match self.u16("version")? {
-            VERSION => Ok(()),
+            found @ (VERSION | VERSION_WITH_ABSENT) => {
+                self.may_lack = found == VERSION_WITH_ABSENT;
+                Ok(())
+            }
             found => Err(FrameTableError::Version { found }),
         }
     }
 
-    fn rung(&mut self, frames: u32, below: Rate) -> Result<Rung, FrameTableError> {
+    fn rung(&mut self, frames: u32, below: Option<&Rung>) -> Result<Rung, FrameTableError> {
         let asked = self.rate("asked bitrate")?;
         let must = "rungs must ascend by asked bitrate";
-        self.require(asked > below, "asked bitrate", 8, asked.as_bps(), must)?;
+        let ascends = below.is_none_or(|below| asked > below.asked);
+        self.require(ascends, "asked bitrate", 8, asked.as_bps(), must)?;
         let produced = self.rate("produced bitrate")?;
-        let frames = self.sizes("frame sizes", frames)?;
+        let frames = self.sizes("frame sizes", frames, self.may_lack)?;
+        below.map_or(Ok(()), |below| self.require_same_absent(&below.frames, &frames))?;
         let count = self.u32("forced key frames")?;
-        let forced = self.sizes("forced key frame sizes", count)?;
+        let forced = self.sizes("forced key frame sizes", count, false)?;
         let forced_key_frames = forced.into_iter().map(RecordedFrame::size).collect();
         Ok(Rung { asked, produced, frames, forced_key_frames })
+    }
+
+    /// What one rung lacks all of them lack: a picture that was never taken.
+    fn require_same_absent(
+        &self,
+        one: &[RecordedFrame],
+        other: &[RecordedFrame],
+    ) -> Result<(), FrameTableError> {
+        let differs =
+            one.iter().zip(other).position(|(one, other)| one.is_absent() != other.is_absent());
+        match differs {
+            None => Ok(()),
+            Some(index) => Err(FrameTableError::Value {
+                place: self.place("frame sizes"),
+                offset: self.offset - 4 * (other.len() - index),
+                found: other[index].size().get(),
+                must: "a picture must be absent in all rungs or in none",
+            }),
+        }
     }
 
     /// Reads sizes; the input's length is checked before memory is asked for.
@@ -290,12 +327,15 @@ impl Reader<'_> {
         &mut self,
         field: &'static str,
         count: u32,
+        may_lack: bool,
     ) -> Result<Vec<RecordedFrame>, FrameTableError> {
         let (place, start) = (self.place(field), self.offset);
         let sizes = self.take(field, u64::from(count) * 4)?.chunks_exact(4);
         let frames = sizes.map(|size| u32::from_le_bytes([size[0], size[1], size[2], size[3]]));
         let frames: Vec<RecordedFrame> = frames.map(RecordedFrame).collect();
-        match frames.iter().position(|frame| frame.size() == Bytes::ZERO) {
+        let is_wrong =
+            |frame: &RecordedFrame| frame.size() == Bytes::ZERO && !(may_lack && frame.is_absent());
+        match frames.iter().position(is_wrong) {
             None => Ok(frames),
             Some(index) => Err(FrameTableError::Value {
                 place,

@@ -31,6 +31,11 @@ fn sizes(encoder: &mut EncoderModel, target: Rate, count: usize) -> Vec<u64> {
     (0..count).map(frame).collect()
 }
 
+/// The same, once its first frame, a key frame, is paid for.
+fn settled_sizes(encoder: &mut EncoderModel, target: Rate, count: usize) -> Vec<u64> {
+    sizes(encoder, target, count + 60).split_off(60)
+}
+
 fn mean_rate(sizes: &[u64]) -> f64 {
     sizes.iter().sum::<u64>() as f64 * 8.0 / (sizes.len() as f64 * INTERVAL.as_secs_f64())
 }
@@ -39,7 +44,8 @@ fn mean_rate(sizes: &[u64]) -> f64 {
 fn calibrated_to_the_mean_it_meets_any_target() {
     for kilobits in [500, 2_000, 3_300, 7_000, 20_000, 28_100, 50_000, 90_000] {
         let target = Rate::from_kbps(kilobits);
-        let mean = mean_rate(&sizes(&mut encoder(EncoderCalibration::Mean, 1), target, FRAMES));
+        let mut encoder = encoder(EncoderCalibration::Mean, 1);
+        let mean = mean_rate(&settled_sizes(&mut encoder, target, FRAMES));
         let ratio = mean / target.as_bps_f64();
         // Rounding to whole bytes is half a byte of 1000 at the smallest target.
         assert!((0.999..1.001).contains(&ratio), "{target}: produces {ratio} of it");
@@ -130,12 +136,113 @@ fn key_frames_come_when_demanded_and_have_a_forced_key_frames_size() {
     assert!(!encoder.next_frame(target, false).key_frame);
 }
 
+/// Sizes as parts of what a target of 20 Mb/s grants a frame, with a key frame in so many frames.
+fn parts_with_key_frames(video: &Arc<RecordedVideo>, one_in: usize, count: usize) -> Vec<f64> {
+    let mut encoder =
+        EncoderModel::recorded(Arc::clone(video), EncoderCalibration::Mean, INTERVAL, 1);
+    let target = Rate::from_mbps(20);
+    let share = target.as_bps_f64() / 8.0 * INTERVAL.as_secs_f64();
+    let frame = |index| encoder.next_frame(target, index % one_in == 0).payload.as_f64() / share;
+    (0..count).map(frame).collect()
+}
+
+fn mean(parts: &[f64]) -> f64 {
+    parts.iter().sum::<f64>() / parts.len() as f64
+}
+
+#[test]
+fn key_frames_twenty_times_as_large_are_bounded_and_paid_for() {
+    let mut rungs = ladder(FRAMES);
+    for rung in &mut rungs {
+        let mean = rung.sizes[1..].iter().sum::<u32>() / (FRAMES as u32 - 1);
+        rung.forced = vec![20 * mean];
+    }
+    let video = video(&rungs);
+    for one_in in [1, 2, 4, 15, 60, 400] {
+        let parts = parts_with_key_frames(&video, one_in, 4 * FRAMES);
+        let mean = mean(&parts);
+        // What lacks steadily is repaid to seven eighths: of 35 % of each frame 4 % stay.
+        assert!((0.99..1.035).contains(&mean), "one in {one_in}: {mean} of the target");
+        let largest = parts.iter().copied().fold(0.0, f64::max);
+        assert!((1.2..1.3501).contains(&largest), "one in {one_in}: a frame of {largest} shares");
+        for second in parts.windows(60).skip(60) {
+            let mean = self::mean(second);
+            assert!((0.9..1.1).contains(&mean), "one in {one_in}: a second of {mean}");
+        }
+    }
+}
+
+#[test]
+fn a_key_frame_takes_what_it_takes_more_from_the_eight_frames_behind_it() {
+    let video = RecordedVideo::doom();
+    let (with, without) =
+        (parts_with_key_frames(&video, 300, 600), parts_with_key_frames(&video, 1_000, 600));
+    let more = |range: std::ops::Range<usize>| {
+        with[range.clone()].iter().sum::<f64>() - without[range].iter().sum::<f64>()
+    };
+    let key_frame = more(300..301);
+    assert!((0.05..0.5).contains(&key_frame), "{key_frame}");
+    let paid = -more(301..309) / key_frame;
+    assert!(
+        (0.6..0.7).contains(&paid),
+        "an eighth of the rest each: 1 - (7/8)^8 = 0.66, not {paid}"
+    );
+    assert!(more(300..360).abs() < 0.001, "all of it within a second");
+}
+
+#[test]
+fn a_recording_that_is_quiet_and_then_busy_leads_by_a_second_at_most() {
+    let mut rungs = ladder(1_200);
+    for rung in &mut rungs {
+        for size in &mut rung.sizes[600..] {
+            *size *= 10;
+        }
+    }
+    let parts = parts_with_key_frames(&video(&rungs), 10_000, 3_600);
+    let mut lead = 0.0_f64;
+    let mut most_lead = 0.0_f64;
+    for part in &parts {
+        assert!(*part <= 1.3501, "{part}");
+        lead = (lead + part - 1.0).max(0.0);
+        most_lead = most_lead.max(lead);
+    }
+    assert!((50.0..60.5).contains(&most_lead), "{most_lead} frames' worth");
+    let mean = mean(&parts);
+    assert!((0.75..1.0).contains(&mean), "quiet parts lack: {mean}");
+}
+
+#[test]
+fn places_without_a_picture_are_passed_over() {
+    let mut rungs = ladder(40);
+    for rung in &mut rungs {
+        for place in [5, 6, 20] {
+            rung.sizes[place] = 0;
+        }
+    }
+    let table = FrameTable::parse(&support::file_of_version(2, (60, 1), &rungs, "{}")).unwrap();
+    let video = Arc::new(RecordedVideo::new(&table).unwrap());
+    let mut encoder = EncoderModel::recorded(video, EncoderCalibration::Mean, INTERVAL, 1);
+    let target = Rate::from_mbps(10);
+    let mut played: Vec<Option<u64>> = Vec::new();
+    for _ in 0..160 {
+        let absent = encoder.pass_absent();
+        played.push((!absent).then(|| encoder.next_frame(target, false).payload.get()));
+    }
+    assert_eq!(played.iter().filter(|frame| frame.is_none()).count(), 4 * 3);
+    let gap = played.windows(2).position(|pair| pair == [None, None]).unwrap();
+    let at = |place: usize| played[gap + place].is_none();
+    assert!((0..80).all(|place| at(place) == [0, 1, 15].contains(&(place % 40))), "as recorded");
+    let sizes: Vec<u64> = played[80..].iter().copied().flatten().collect();
+    let ratio = mean_rate(&sizes) / target.as_bps_f64();
+    assert!((0.99..1.01).contains(&ratio), "frames are as large as without gaps: {ratio}");
+}
+
 #[test]
 fn a_stream_at_half_the_frame_rate_has_frames_of_twice_the_budget() {
     let half = Duration::from_nanos(33_333_333);
     let video = video(&ladder(FRAMES));
     let mut slow = EncoderModel::recorded(video, EncoderCalibration::Mean, half, 1);
-    let sizes = sizes(&mut slow, Rate::from_mbps(10), FRAMES);
+    let sizes = settled_sizes(&mut slow, Rate::from_mbps(10), FRAMES);
     let mean = sizes.iter().sum::<u64>() as f64 / FRAMES as f64;
     assert!((mean - 41_667.0).abs() < 42.0, "mean frame of {mean} bytes");
 }

@@ -5,7 +5,7 @@ mod support;
 use gameway_media::{FrameTable, FrameTableError, RecordedVideo, RecordedVideoError};
 use gameway_units::{Bytes, Rate};
 use proptest::prelude::*;
-use support::{KEY, RungContent, file, ladder};
+use support::{KEY, RungContent, file, file_of_version, ladder};
 
 /// Where the first rung begins: after magic, version, rungs, frame rate, dimensions and frames.
 const RUNGS_AT: usize = 4 + 2 + 2 + 8 + 4 + 4;
@@ -49,7 +49,7 @@ fn messages_name_field_and_offset() {
         patched(0, b"RIFF"),
         "not a frame table: starts with [52, 49, 46, 46] instead of \"GWFR\""
     );
-    assert_eq!(patched(4, &[2, 0]), "frame table version 2: this program reads version 1");
+    assert_eq!(patched(4, &[3, 0]), "frame table version 3: this program reads versions 1 and 2");
     assert_eq!(patched(6, &[0, 0]), "rungs, byte 6: 0, but there must be at least one");
     assert_eq!(patched(12, &[0; 4]), "frame rate denominator, byte 12: 0, but it must be positive");
     assert_eq!(patched(20, &[0; 4]), "frames, byte 20: 0, but it must be positive");
@@ -66,6 +66,24 @@ fn messages_name_field_and_offset() {
     assert_eq!(patched(good.len() - 2, &[b'{', 0xff]), "meta, byte 93: not UTF-8");
     let trailing = [good.as_slice(), b"xyz"].concat();
     assert_eq!(error(&trailing), "byte 94: 3 bytes after the end of the table");
+}
+
+#[test]
+fn version_2_may_lack_pictures_in_all_rungs_alike() {
+    let mut rungs = small();
+    rungs[0].sizes[1] = 0;
+    let written = |version, rungs: &[RungContent]| file_of_version(version, (60, 1), rungs, "{}");
+    assert!(error(&written(1, &rungs)).ends_with("0, but a frame must have a size"));
+    assert_eq!(
+        error(&written(2, &rungs)),
+        "rung 1: frame sizes, byte 76: 11, but a picture must be absent in all rungs or in none"
+    );
+    rungs[1].sizes[1] = 0;
+    let table = FrameTable::parse(&written(2, &rungs)).unwrap();
+    assert!(!table.rungs[0].frames[0].is_absent() && table.rungs[0].frames[1].is_absent());
+    assert_eq!(RecordedVideo::new(&table).err(), Some(RecordedVideoError::KeyFramesOnly));
+    rungs[0].sizes[1] = KEY;
+    assert!(error(&written(2, &rungs)).ends_with("0, but a frame must have a size"));
 }
 
 #[test]

@@ -5,10 +5,12 @@
 //! | headroom | 1.35 | 1.25 for the largest frame of a recorded game whose mean is the rate, as [`crate::EncoderCalibration::Mean`] has it, and a tenth for what frames under a strict budget lacked: without it (measured) a second of a target that falls by 15 and 30 % in five frames has 0.93 of it, with it 0.97 |
 //! | decrease | below 0.9 of the mean rate of the last 6 frames | 100 ms at 60 frames/s: a round trip and the time to drain what it built up; smaller steps are a controller's noise, and so is what trembles around a mean that stays |
 
-use gameway_units::{Bytes, Rate};
+use crate::packetizer::{MAX_MEDIA_PACKETS, MAX_PAYLOAD};
+use gameway_units::{Bytes, Duration, Rate};
 use std::collections::VecDeque;
 
-const HEADROOM: f64 = 1.35;
+/// What a frame may have of its share of the rate, but after a decrease.
+pub(crate) const HEADROOM: f64 = 1.35;
 const DECREASE: f64 = 0.9;
 const STRICT_FRAMES: usize = 6;
 
@@ -16,6 +18,14 @@ const STRICT_FRAMES: usize = 6;
 #[must_use]
 pub fn bytes_per_frame(rate: Rate, frames_per_second: u32) -> f64 {
     rate.as_bps_f64() / 8.0 / f64::from(frames_per_second)
+}
+
+/// The highest rate of a stream, on the wire: at it, a frame that takes all that it may beyond its share still fits
+/// [`MAX_MEDIA_PACKETS`].
+#[must_use]
+pub fn highest_rate(frame_interval: Duration) -> Rate {
+    let largest = MAX_PAYLOAD * u64::from(MAX_MEDIA_PACKETS);
+    Bytes::from_f64(largest.as_f64() / HEADROOM) / frame_interval
 }
 
 /// Budgets of frames from the rates that a controller sets.
@@ -67,6 +77,17 @@ mod tests {
         assert_eq!(budgets.next(low), Bytes::new(13_500));
         assert_eq!(budgets.next(low.mul_f64(0.96)).get(), 12_960, "noise is no decrease");
         assert_eq!(budgets.next(high), Bytes::new(27_000));
+    }
+
+    #[test]
+    fn at_the_highest_rate_the_largest_frame_just_fits_its_packets() {
+        for frames_per_second in [1_u32, 60, 1000] {
+            let interval = Duration::from_secs(1) / i64::from(frames_per_second);
+            let largest = |rate| bytes_per_frame(rate, frames_per_second) * HEADROOM;
+            let holds = (MAX_PAYLOAD * u64::from(MAX_MEDIA_PACKETS)).as_f64();
+            let highest = highest_rate(interval);
+            assert!((0.999..=1.0).contains(&(largest(highest) / holds)), "{highest}");
+        }
     }
 
     #[test]

@@ -7,6 +7,8 @@ mod budget;
 mod calibrator;
 mod debt;
 
-pub use budget::{FrameBudgets, bytes_per_frame};
+pub(crate) use budget::HEADROOM;
+pub use budget::{FrameBudgets, bytes_per_frame, highest_rate};
 pub use calibrator::Calibrator;
+pub(crate) use calibrator::MOST_REPAID;
 pub use debt::Debt;

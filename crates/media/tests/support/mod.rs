@@ -13,9 +13,19 @@ pub const KEY: u32 = 1 << 31;
 
 /// The file, at `rate` frames per second.
 pub fn file(rate: (u32, u32), rungs: &[RungContent], meta: &str) -> Vec<u8> {
+    file_of_version(1, rate, rungs, meta)
+}
+
+/// The same in another version of the format.
+pub fn file_of_version(
+    version: u16,
+    rate: (u32, u32),
+    rungs: &[RungContent],
+    meta: &str,
+) -> Vec<u8> {
     let frames = rungs.first().map_or(0, |rung| rung.sizes.len()) as u32;
     let mut bytes = b"GWFR".to_vec();
-    bytes.extend(1u16.to_le_bytes());
+    bytes.extend(version.to_le_bytes());
     bytes.extend((rungs.len() as u16).to_le_bytes());
     bytes.extend(rate.0.to_le_bytes());
     bytes.extend(rate.1.to_le_bytes());

@@ -120,6 +120,10 @@ impl Sender {
     /// What a model makes of the frame that is to be encoded now, if any: for [`Self::on_encoded`], when it is done.
     pub fn encode_by(&mut self, encoder: &mut EncoderModel) -> Option<ModelFrame> {
         let request = self.poll_encode()?;
+        if encoder.pass_absent() {
+            self.encoding = None;
+            return None;
+        }
         let SenderConfig { repair_share, overhead, frame_interval, .. } = self.config;
         let EncodeRequest { payload, bounded, key_frame, in_parts, .. } = request;
         let packets = payload.get().div_ceil(MAX_PAYLOAD.get());

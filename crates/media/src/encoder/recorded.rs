@@ -1,0 +1,77 @@
+//! Playback of a recording under the rate control of a live host.
+//!
+//! # Model
+//! What a key frame has beyond the frame in whose place it stands, the frames behind it lack: the host's rate control
+//! ([`Debt`]) asks for less until it is paid, a part of at most 35 % of each frame. Sizes beyond their share otherwise
+//! come from the recording. They too end: after a lead of 60 frames' worth no frame is larger than its share. So a stream
+//! sends in any span of time at most its target and what 60 frames of it hold, and asking for key frames changes no mean.
+//!
+//! | constant | value | origin |
+//! |---|---|---|
+//! | repaid | over 8 frames, at most 35 % of a frame | that of a live host's rate control ([`crate::rate_control`]) |
+//! | lead | 60 frames | as many as [`Debt`] counts: the mean over 1 s is what a controller counts on; the recording that comes with the program leads by 35 at most |
+
+use super::{EncoderCalibration, RecordedVideo};
+use crate::rate_control::{Debt, MOST_REPAID};
+use rand_core::{Rng, SeedableRng};
+use rand_xoshiro::Xoshiro256PlusPlus;
+use std::sync::Arc;
+
+/// Frames' worth that a stream may be ahead of what its targets granted.
+const MOST_LEAD: f64 = 60.0;
+
+/// The place in a recording and what is owed.
+pub(super) struct Recorded {
+    video: Arc<RecordedVideo>,
+    calibration: EncoderCalibration,
+    place: usize,
+    random: Xoshiro256PlusPlus,
+    debt: Debt,
+    /// What was sent beyond the shares, in frames' worth; what was sent less does not count for later.
+    lead: f64,
+}
+
+impl Recorded {
+    /// Begins at a frame that `seed` chooses.
+    pub(super) fn new(
+        video: Arc<RecordedVideo>,
+        calibration: EncoderCalibration,
+        seed: u64,
+    ) -> Self {
+        let mut random = Xoshiro256PlusPlus::seed_from_u64(seed);
+        // The bias of the remainder is negligible at 64 bits.
+        let place = (random.next_u64() % video.frames() as u64) as usize;
+        Self { video, calibration, place, random, debt: Debt::default(), lead: 0.0 }
+    }
+
+    /// Whether the recording has no picture at this place; then it goes on to the next.
+    pub(super) fn pass_absent(&mut self) -> bool {
+        let absent = self.video.is_absent(self.place);
+        self.place = if absent { self.next_place() } else { self.place };
+        absent
+    }
+
+    /// Bytes of the next frame, which may have `budget` of them in the mean.
+    pub(super) fn next_frame(&mut self, budget: f64, key_frame: bool) -> f64 {
+        let ordinary = self.video.frame(self.calibration, self.place, budget);
+        let wanted = match key_frame {
+            true => self.video.key_frame(self.calibration, self.random.next_u64(), budget),
+            false => ordinary,
+        };
+        let repaid = match self.calibration {
+            // What no frame exceeds is met by no mean: nobody asks for less.
+            EncoderCalibration::Budget => 0.0,
+            EncoderCalibration::Mean => self.debt.repaid(budget, MOST_REPAID),
+        };
+        let most = budget * self.calibration.most().min((1.0 + MOST_LEAD - self.lead).max(1.0));
+        let size = (wanted * (1.0 + repaid)).min(most);
+        self.debt.add(ordinary.min(most) - size);
+        self.lead = (self.lead + size / budget.max(1.0) - 1.0).max(0.0);
+        self.place = self.next_place();
+        size
+    }
+
+    fn next_place(&self) -> usize {
+        (self.place + 1) % self.video.frames()
+    }
+}
