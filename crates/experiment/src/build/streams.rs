@@ -3,6 +3,8 @@
 use crate::spec::{FeedbackSpec, StreamSpec};
 use crate::{RunError, random, spec_error};
 use gameway_control::{FeedbackStyle, RateController, RateLimits};
+use gameway_media::MAX_MEDIA_PACKETS;
+use gameway_media::rate_control::highest_rate;
 use gameway_units::{Duration, Instant, Rate};
 
 /// Time from frame to frame of a stream.
@@ -31,12 +33,22 @@ pub fn first_capture(stream: &StreamSpec, frame_interval: Duration, seed: u64) -
 /// The bounds of a stream's controller.
 ///
 /// # Errors
-/// If they contradict.
+/// If they contradict, or let a frame be larger than its packets can hold.
 pub fn rate_limits(stream: &StreamSpec, frame_interval: Duration) -> Result<RateLimits, RunError> {
     let (min, max) = (stream.min_bitrate.0, stream.max_bitrate.0);
     if min == Rate::ZERO || min > max {
         let field = format!("stream \"{}\": min_bitrate", stream.name);
         let why = format!("{min} is not between 1 b/s and max_bitrate ({max})");
+        return Err(spec_error(field, why));
+    }
+    let highest = highest_rate(frame_interval);
+    if max > highest {
+        let field = format!("stream \"{}\": max_bitrate", stream.name);
+        let why = format!(
+            "at {} frames/s a frame of {max} can need more than {MAX_MEDIA_PACKETS} packets; set it to {} Mb/s or less, or raise frame_rate",
+            stream.frame_rate,
+            highest.as_bps() / 1_000_000,
+        );
         return Err(spec_error(field, why));
     }
     let start = stream.start_bitrate.0.clamp(min, max);

@@ -8,8 +8,12 @@ use crate::spec::{
 };
 use crate::{RunError, spec_error};
 use gameway_control::oracle;
-use gameway_units::{Bytes, Duration, Ratio};
+use gameway_media::{HEADER, MAX_PAYLOAD};
+use gameway_units::{Bytes, Duration, Rate, Ratio};
 use std::net::IpAddr;
+
+/// The most packets that a report covers (RFC 8888 section 3.1).
+const MOST_REPORTED: u64 = 16_384;
 
 pub(super) fn check_stream(stream: &StreamSpec) -> Result<(), RunError> {
     let field = |name: &str| format!("stream \"{}\": {name}", stream.name);
@@ -24,6 +28,7 @@ pub(super) fn check_stream(stream: &StreamSpec) -> Result<(), RunError> {
     | FeedbackSpec::TransportWide(interval) = stream.feedback
     {
         span(&field("feedback"), interval, SHORTEST_INTERVAL, LONGEST_DELAY)?;
+        check_report(&field("feedback"), interval, stream.max_bitrate.0)?;
     }
     if let Some(pause) = &stream.pause {
         span(&field("pause.from"), pause.from.0, Duration::ZERO, LONGEST_RUN)?;
@@ -40,6 +45,18 @@ pub(super) fn check_stream(stream: &StreamSpec) -> Result<(), RunError> {
     check_way(&field, &stream.way())?;
     check_header(&field, &stream.header)?;
     check_times(field, stream.start, stream.stop)
+}
+
+/// A report has room for what came since the one before it.
+fn check_report(field: &str, interval: Duration, most: Rate) -> Result<(), RunError> {
+    let packets = (most * interval).get() / (MAX_PAYLOAD + HEADER).get();
+    if packets <= MOST_REPORTED {
+        return Ok(());
+    }
+    let why = format!(
+        "{packets} packets come in {interval} at max_bitrate ({most}), and a report tells of at most {MOST_REPORTED}: report more often, or lower max_bitrate"
+    );
+    Err(spec_error(field, why))
 }
 
 /// Times that ascend, and how long encoding took from each on.
