@@ -261,14 +261,27 @@ def list_command(
 
 @app.command()
 def frames(
-    video: Annotated[Path, typer.Argument(help="A video file: H.264, H.265 or AV1.")],
+    video: Annotated[
+        Path, typer.Argument(help="A video file: H.264, H.265, AV1, VP8, VP9 or MPEG-2.")
+    ],
     csv: Annotated[bool, typer.Option("--csv", help="Every frame, as CSV.")] = False,
     json: Annotated[bool, typer.Option("--json", help="Every frame, as JSON.")] = False,
     table: Annotated[
         Path | None, typer.Option("--table", metavar="OUT.gwfr", help="Write a frame table.")
     ] = None,
+    frame_rate: Annotated[
+        str | None,
+        typer.Option(
+            "--frame-rate",
+            metavar="RATE",
+            help="Frames per second, as 60 or 60000/1001: of a raw stream that states none, and of "
+            "the places of a table; read from the video if not given.",
+        ),
+    ] = None,
 ) -> None:
     """Read the size of every frame of a recorded video; or make a frame table to stream from.
+
+    Frames keep their times: where a recorder dropped some, the table has places without a frame.
 
     Example: `gameway frames game.mp4 --table game.gwfr`
 
@@ -277,7 +290,8 @@ def frames(
     from gameway import video as videos  # noqa: PLC0415 (only this command needs it)
     from gameway.frame_table import summarise  # noqa: PLC0415 (only this command needs it)
 
-    sizes = videos.frame_sizes(video)
+    rate = None if frame_rate is None else videos.parse_frame_rate(frame_rate)
+    sizes = videos.frame_sizes(video, frame_rate=rate)
     if csv:
         sys.stdout.write(sizes.write_csv())
     elif json:
@@ -288,8 +302,8 @@ def frames(
         )
         out.print(tables.frame(figures))
     if table is not None:
-        videos.frame_table_from_videos([video], table)
-        err.print(f"wrote {table}", highlight=False)
+        places = videos.frame_table_from_videos([video], table, frame_rate=rate)
+        err.print(f"wrote {table}: {places.told()}", highlight=False, soft_wrap=True)
 
 
 app.command(name="host")(host_command)

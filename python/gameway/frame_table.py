@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 
 from gameway.errors import InputError
+from gameway.frame_places import NANOSECONDS_PER_SECOND, Places, places_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -25,20 +26,9 @@ SCHEMA = pl.Schema(
     {"frame": pl.UInt32, "pts_ns": pl.Int64, "size_bytes": pl.UInt32, "key_frame": pl.Boolean}
 )
 
-NANOSECONDS_PER_SECOND = 1_000_000_000
-
-# Time stamps in whole milliseconds (Matroska) hide the exact rate, so it is snapped to one in use.
-_COMMON_FRAME_RATES = tuple(
-    Fraction(rate, divisor)
-    for rate, divisor in (
-        (24000, 1001), (24, 1), (25, 1), (30000, 1001), (30, 1), (48, 1), (50, 1),
-        (60000, 1001), (60, 1), (72, 1), (90, 1), (100, 1), (120, 1), (144, 1), (240, 1),
-    )
-)  # fmt: skip
-_SNAP_RELATIVE = Fraction(2, 1000)
-
 GWFR_MAGIC = b"GWFR"
 GWFR_VERSION = 1
+GWFR_VERSION_WITH_EMPTY = 2
 # magic, version, rungs, frame rate numerator, denominator, width, height, frames
 _GWFR_HEADER = struct.Struct("<4sHHIIHHI")
 _GWFR_RATES = struct.Struct("<QQ")
@@ -72,16 +62,22 @@ class FrameTable:
 
 
 def summarise(frames: pl.DataFrame) -> pl.DataFrame:
-    """Describe a `frame_sizes` table in one row: rate, spread and key frames."""
+    """Describe a `frame_sizes` table in one row: times, rate, spread and key frames.
+
+    `frame_rate` counts places for frames, of which `empty_places` have none: the recording dropped
+    frames there, or its picture did not change. A table lasts until its last frame's place ends.
+    """
     if frames.is_empty():
         raise InputError("a summary needs at least one frame", field="frames", value=0)
     size = pl.col("size_bytes").cast(pl.Float64)
     key_size = size.filter(pl.col("key_frame"))
-    seconds = _seconds(frames, _frame_rate_of(frames)) if frames.height > 1 else None
-    produced = None if seconds is None else float(_total_bytes(frames) * 8 / seconds)
+    places = places_of(frames) if frames.height > 1 else None
+    produced = None if places is None else float(_total_bytes(frames) * 8 / places.seconds)
     return frames.select(
         frames=pl.len().cast(pl.UInt32),
-        duration_s=pl.lit(None if seconds is None else float(seconds), pl.Float64),
+        frame_rate=pl.lit(None if places is None else float(places.rate), pl.Float64),
+        empty_places=pl.lit(None if places is None else places.empty, pl.UInt32),
+        duration_s=pl.lit(None if places is None else float(places.seconds), pl.Float64),
         produced_bits_per_s=pl.lit(produced, pl.Float64),
         mean_bytes=size.mean(),
         sd_bytes=size.std(),
@@ -102,25 +98,27 @@ def write_gwfr(  # noqa: PLR0913 -- these are what the file's header states
     height: int,
     frame_rate: Fraction | None = None,
     meta: Mapping[str, Any] | None = None,
-) -> None:
+) -> Places:
     """Write a frame table that the simulator uses: one rung, or several of the same recording.
 
-    Rungs are sorted by asked rate, which must differ. Without `frame_rate` it is read from the
-    presentation times, which must then be evenly spaced. The file appears whole or not at all.
+    Rungs are sorted by asked rate, which must differ. Frames keep the times of the first rung, on
+    an even grid (`gameway.frame_places`, which tells what it became); its rate is `frame_rate`, or
+    is read from the times. The file appears whole or not at all.
     """
     entries = [frames] if isinstance(frames, pl.DataFrame | Rung) else list(frames)
     rungs = [Rung(entry) if isinstance(entry, pl.DataFrame) else entry for entry in entries]
     _check_rungs(rungs, path)
-    rate = frame_rate if frame_rate is not None else _even_frame_rate(rungs[0].frames, path)
-    header = _packed_header(path, rungs, rate, width, height)
-    rungs.sort(key=lambda rung: _asked_bits_per_s(rung, rate))
+    places = places_of(rungs[0].frames, frame_rate, path)
+    header = _packed_header(path, rungs, places, width, height)
+    rungs.sort(key=lambda rung: _asked_bits_per_s(rung, places))
     for lower, higher in pairwise(rungs):
-        if _asked_bits_per_s(lower, rate) == (same := _asked_bits_per_s(higher, rate)):
+        if _asked_bits_per_s(lower, places) == (same := _asked_bits_per_s(higher, places)):
             problem = "two rungs of the same rate"
             raise InputError(problem, file=path, field="asked_bits_per_s", value=same)
-    body = b"".join(_packed_rung(rung, rate) for rung in rungs)
+    body = b"".join(_packed_rung(rung, places) for rung in rungs)
     blob = json.dumps(dict(meta or {}), ensure_ascii=False, sort_keys=True).encode()
     _write_atomically(Path(path), header + body + _GWFR_COUNT.pack(len(blob)) + blob)
+    return places
 
 
 def read_gwfr(path: str | Path) -> FrameTable:
@@ -136,8 +134,9 @@ def read_gwfr(path: str | Path) -> FrameTable:
     if magic != GWFR_MAGIC:
         problem = f"not a frame table, which starts with {GWFR_MAGIC!r}"
         raise InputError(problem, file=path, field="magic", value=magic)
-    if version != GWFR_VERSION:
-        hint = f"this Gameway reads version {GWFR_VERSION}; make the table anew"
+    if version not in (GWFR_VERSION, GWFR_VERSION_WITH_EMPTY):
+        known = f"{GWFR_VERSION} and {GWFR_VERSION_WITH_EMPTY}"
+        hint = f"this Gameway reads versions {known}; make the table anew"
         raise InputError(file=path, field="version", value=version, hint=hint)
     if not (numerator and denominator and count and frames):
         value = f"{numerator}/{denominator}, {count} rungs, {frames} frames"
@@ -154,45 +153,8 @@ def frame_time_ns(number: int, rate: Fraction) -> int:
     return int(number * NANOSECONDS_PER_SECOND / rate)
 
 
-# Frame rates
-
-
-def _frame_rate_of(frames: pl.DataFrame) -> Fraction:
-    """Compute the mean frame rate, snapped to one in use where time stamps are coarse."""
-    span_ns = _span_ns(frames)
-    if span_ns <= 0:
-        problem = "a frame rate needs two frames at different times"
-        raise InputError(problem, field="pts_ns", value=span_ns, hint="give frame_rate")
-    measured = Fraction((frames.height - 1) * NANOSECONDS_PER_SECOND, span_ns)
-    nearest = min(_COMMON_FRAME_RATES, key=lambda rate: abs(rate - measured))
-    if abs(nearest - measured) <= _SNAP_RELATIVE * nearest:
-        return nearest
-    return measured.limit_denominator(1001)
-
-
-def _span_ns(frames: pl.DataFrame) -> int:
-    times = frames["pts_ns"].sort()
-    return int(times[-1]) - int(times[0])
-
-
 def _total_bytes(frames: pl.DataFrame) -> int:
     return sum(frames["size_bytes"].to_list())
-
-
-def _seconds(frames: pl.DataFrame, rate: Fraction) -> Fraction:
-    return frames.height / rate
-
-
-def _even_frame_rate(frames: pl.DataFrame, path: str | Path) -> Fraction:
-    """Refuse uneven frames: a table plays at a constant rate, which would falsify them."""
-    rate = _frame_rate_of(frames)
-    longest_ns = max(frames["pts_ns"].sort().diff().drop_nulls().to_list())
-    # One and a half intervals leaves room for time stamps that are rounded to milliseconds.
-    if longest_ns * rate > Fraction(3, 2) * NANOSECONDS_PER_SECOND:
-        problem = f"frames lie up to {longest_ns} ns apart at {float(rate):.2f} frames/s on average"
-        hint = "encode at a constant rate, or give frame_rate to play them at an even one"
-        raise InputError(problem, file=path, field="pts_ns", hint=hint)
-    return rate
 
 
 # Frame tables
@@ -218,32 +180,34 @@ def _check_rungs(rungs: Sequence[Rung], path: str | Path) -> None:
 
 
 def _packed_header(
-    path: str | Path, rungs: Sequence[Rung], rate: Fraction, width: int, height: int
+    path: str | Path, rungs: Sequence[Rung], places: Places, width: int, height: int
 ) -> bytes:
-    frames = rungs[0].frames.height
+    rate, frames = places.rate, places.count
     fields = (len(rungs), rate.numerator, rate.denominator, width, height, frames)
     limits = (_U16_MOST, _U32_MOST, _U32_MOST, _U16_MOST, _U16_MOST, _U32_MOST)
     if any(not 0 < field <= most for field, most in zip(fields, limits, strict=True)):
         value = f"{len(rungs)} rungs, {rate} frames/s, {width}x{height}, {frames} frames"
         hint = f"rungs, width and height must be from 1 to {_U16_MOST}, the rate positive"
         raise InputError("does not fit", file=path, field="header", value=value, hint=hint)
-    return _GWFR_HEADER.pack(GWFR_MAGIC, GWFR_VERSION, *fields)
+    version = GWFR_VERSION_WITH_EMPTY if places.empty else GWFR_VERSION
+    return _GWFR_HEADER.pack(GWFR_MAGIC, version, *fields)
 
 
-def _produced_bits_per_s(rung: Rung, rate: Fraction) -> int:
-    return round(_total_bytes(rung.frames) * 8 / _seconds(rung.frames, rate))
+def _produced_bits_per_s(rung: Rung, places: Places) -> int:
+    return round(_total_bytes(rung.frames) * 8 / places.seconds)
 
 
-def _asked_bits_per_s(rung: Rung, rate: Fraction) -> int:
-    return rung.asked_bits_per_s or _produced_bits_per_s(rung, rate)
+def _asked_bits_per_s(rung: Rung, places: Places) -> int:
+    return rung.asked_bits_per_s or _produced_bits_per_s(rung, places)
 
 
-def _packed_rung(rung: Rung, rate: Fraction) -> bytes:
-    rates = (_asked_bits_per_s(rung, rate), _produced_bits_per_s(rung, rate))
+def _packed_rung(rung: Rung, places: Places) -> bytes:
+    rates = (_asked_bits_per_s(rung, places), _produced_bits_per_s(rung, places))
     key_bit = pl.col("key_frame").cast(pl.UInt32) * _KEY_FRAME_BIT
     packed = rung.frames.select(pl.col("size_bytes").cast(pl.UInt32) + key_bit).to_series()
     forced = rung.forced_key_frame_bytes
-    sizes = struct.pack(f"<{packed.len()}I", *packed.to_list())
+    at = dict(zip(places.of_frames, packed.to_list(), strict=True))
+    sizes = struct.pack(f"<{places.count}I", *(at.get(place, 0) for place in range(places.count)))
     key_frames = _GWFR_COUNT.pack(len(forced)) + struct.pack(f"<{len(forced)}I", *forced)
     return _GWFR_RATES.pack(*rates) + sizes + key_frames
 
@@ -285,11 +249,12 @@ def _read_rung(reader: _Reader, frames: int, rate: Fraction) -> Rung:
     packed = reader.numbers(frames, "sizes")
     (count,) = reader.unpack(_GWFR_COUNT, "forced key frames")
     forced = reader.numbers(count, "forced key frames")
+    present = [(place, size) for place, size in enumerate(packed) if size]
     columns = {
-        "frame": range(frames),
-        "pts_ns": [frame_time_ns(number, rate) for number in range(frames)],
-        "size_bytes": [size & ~_KEY_FRAME_BIT for size in packed],
-        "key_frame": [bool(size & _KEY_FRAME_BIT) for size in packed],
+        "frame": range(len(present)),
+        "pts_ns": [frame_time_ns(place, rate) for place, _ in present],
+        "size_bytes": [size & ~_KEY_FRAME_BIT for _, size in present],
+        "key_frame": [bool(size & _KEY_FRAME_BIT) for _, size in present],
     }
     return Rung(pl.DataFrame(columns, schema=SCHEMA), asked, forced)
 

@@ -1,4 +1,4 @@
-"""Frame sizes of a user's own video: H.264, H.265 or AV1.
+"""Frame sizes of a user's own video: H.264, H.265, AV1, VP8, VP9 or MPEG-2.
 
 `frame_sizes` reads the compressed size of every frame of a file; `frame_table_from_videos` writes
 what it read as a frame table that a stream can be simulated with (`gameway.frame_table`).
@@ -19,7 +19,8 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 
 from gameway.errors import GamewayError, InputError
-from gameway.frame_table import NANOSECONDS_PER_SECOND, SCHEMA, frame_time_ns, write_gwfr
+from gameway.frame_places import NANOSECONDS_PER_SECOND, Places
+from gameway.frame_table import SCHEMA, frame_time_ns, write_gwfr
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -29,11 +30,15 @@ if TYPE_CHECKING:
     from av.video.stream import VideoStream
 
     AnyPacket = Packet[Any]
+    _Row = tuple[int, int, int, bool]
 
-_WANTED = "give a whole H.264, H.265 or AV1 video"
-_CODECS = ("h264", "hevc", "av1")
+_WANTED = "give a whole H.264, H.265, AV1, VP8, VP9 or MPEG-2 video"
+_CODECS = ("h264", "hevc", "av1", "vp8", "vp9", "mpeg2video")
 # Formats without a container: FFmpeg invents their time stamps (25 frames/s) and misses a cut end.
-_RAW_FORMATS = ("h264", "hevc", "obu")
+_RAW_FORMATS = ("h264", "hevc", "obu", "mpegvideo")
+_VP8_SHOWN = 1 << 4
+MOST_FRAME_RATE = 1000
+"""As of a stream."""
 _MICROSECONDS_PER_SECOND = 1_000_000
 
 
@@ -49,14 +54,16 @@ def frame_sizes(path: str | Path, *, frame_rate: Fraction | None = None) -> pl.D
 
     Columns: `frame` (position in coding order, which is the order in which a stream sends),
     `pts_ns` (presentation time), `size_bytes`, `key_frame`. A size is that of the container's
-    packet: what `ffprobe -show_packets` prints.
+    packet: what `ffprobe -show_packets` prints. A frame of VP8 that is never shown is sent with
+    the one that follows, and counts as part of it.
 
-    A raw stream (`.h264`, `.h265`, `.obu`) carries no time stamps; its frames are spaced by
+    A raw stream (`.h264`, `.h265`, `.obu`, `.m2v`) carries no time stamps; its frames are spaced by
     `frame_rate` or, without that, by the rate in the stream's own header. It is decoded as well,
     since nothing but decoding shows that a raw stream was cut off. `frame_rate` changes nothing
     for a container, whose time stamps are kept.
 
-    Raises `InputError` if this is not a whole H.264, H.265 or AV1 video.
+    Raises `InputError` if this is not a whole video of one of these codecs. Program and transport
+    streams (`.mpg`, `.ts`) state no length: where one of them was cut off cannot be seen.
     """
     return _read_video(Path(path), frame_rate).frames
 
@@ -67,10 +74,12 @@ def frame_table_from_videos(
     *,
     frame_rate: Fraction | None = None,
     meta: Mapping[str, Any] | None = None,
-) -> None:
+) -> Places:
     """Write a frame table from a user's own recording, encoded at one or several bitrates.
 
     Every file is one rung; all must show the same frames, so they must agree in count and size.
+    A video whose frames are not evenly spaced keeps their times: see `gameway.frame_places`, which
+    is what this gives back.
     """
     if not videos:
         raise InputError(field="videos", value=[], hint="give at least one video file")
@@ -84,7 +93,7 @@ def frame_table_from_videos(
                 hint=f"encode it at {read[0].width}x{read[0].height} like {videos[0]}",
             )
     sources = {"sources": [Path(video).name for video in videos]}
-    write_gwfr(
+    return write_gwfr(
         [video.frames for video in read],
         path,
         width=read[0].width,
@@ -92,6 +101,18 @@ def frame_table_from_videos(
         frame_rate=frame_rate,
         meta=sources | dict(meta or {}),
     )
+
+
+def parse_frame_rate(text: str) -> Fraction:
+    """Read a frame rate as people write it: 60, 59.94 or 60000/1001."""
+    try:
+        rate = Fraction(text)
+    except (ValueError, ZeroDivisionError):
+        rate = Fraction(0)
+    if not 0 < rate <= MOST_FRAME_RATE:
+        hint = f"write frames per second, at most {MOST_FRAME_RATE}: 60, or 60000/1001"
+        raise InputError("is no frame rate", field="--frame-rate", value=text, hint=hint)
+    return rate
 
 
 def _read_video(path: Path, frame_rate: Fraction | None) -> _Video:
@@ -105,8 +126,7 @@ def _read_video(path: Path, frame_rate: Fraction | None) -> _Video:
             packets = _decoded_packets(path, container, stream)
             rows = [_row(n, frame_time_ns(n, rate), packet) for n, packet in packets]
         else:
-            packets = _whole_packets(path, container, stream)
-            rows = [_row(n, _packet_time_ns(path, packet), packet) for n, packet in packets]
+            rows = _shown_rows(path, stream, _whole_packets(path, container, stream))
         size = (stream.codec_context.width, stream.codec_context.height)
     if not rows:
         raise InputError("the video stream is empty", file=path, field="frames", value=0)
@@ -154,10 +174,30 @@ def _stated_frame_rate(path: Path, stream: VideoStream) -> Fraction:
     """Take the rate from a raw stream's header: FFmpeg's others fall back to an invented 25."""
     rate = stream.codec_context.framerate
     if not rate:
-        hint = "give frame_rate, say Fraction(60)"
+        hint = "give frame_rate, say Fraction(60), or --frame-rate 60"
         problem = "a raw stream that states no frame rate"
         raise InputError(problem, file=path, field="frame_rate", hint=hint)
     return Fraction(rate)
+
+
+def _shown_rows(
+    path: Path, stream: VideoStream, packets: Iterator[tuple[int, AnyPacket]]
+) -> list[_Row]:
+    """Give the rows of frames that are shown; what is hidden counts with the frame behind it."""
+    vp8 = stream.codec_context.codec.canonical_name == "vp8"
+    rows: list[_Row] = []
+    hidden_bytes = 0
+    for _, packet in packets:
+        # RFC 6386, section 9.1: bit 4 of the first byte. VP9 and AV1 pack both into one packet.
+        if vp8 and not bytes(packet)[0] & _VP8_SHOWN:
+            hidden_bytes += packet.size
+            continue
+        number, pts_ns, size_bytes, key_frame = _row(
+            len(rows), _packet_time_ns(path, packet), packet
+        )
+        rows.append((number, pts_ns, size_bytes + hidden_bytes, key_frame))
+        hidden_bytes = 0
+    return rows
 
 
 def _whole_packets(
@@ -262,7 +302,7 @@ def _truncated(path: Path, found: str) -> InputError:
     return InputError(problem, file=path, hint="copy or record it again")
 
 
-def _row(number: int, pts_ns: int, packet: AnyPacket) -> tuple[int, int, int, bool]:
+def _row(number: int, pts_ns: int, packet: AnyPacket) -> _Row:
     return number, pts_ns, packet.size, packet.is_keyframe
 
 
