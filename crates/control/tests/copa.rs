@@ -1,9 +1,12 @@
 //! Copa on a simulated bottleneck, as two-sided bounds.
 
 mod common;
+mod copa_model;
 
-use common::{Network, controller, fairness, secs};
-use gameway_units::Rate;
+use common::{FRAME_INTERVAL, Network, controller, controller_with, fairness, secs};
+use copa_model::{Model, Source};
+use gameway_control::RateLimits;
+use gameway_units::{Bytes, Duration, Rate};
 
 /// Packets of 1248 B that 20 Mb/s carry in a millisecond.
 const PACKETS_PER_MS: f64 = 20e6 / 8.0 / 1_248.0 / 1e3;
@@ -89,4 +92,35 @@ fn the_mode_switch_keeps_its_share_from_a_flow_that_fills_the_queue() {
     let (constant, switching) = (share("default"), share("competitive"));
     assert!((0.15..0.35).contains(&constant), "{constant}");
     assert!((0.4..0.65).contains(&switching), "{switching}");
+}
+
+/// Utilization, and the queue that the first packets of frames meet on average as a multiple of 1.25/delta packets.
+fn steady_frames(mbps: u64, rtt_ms: i64) -> (f64, f64) {
+    let [min, max, start] = [2, 80, 5].map(Rate::from_mbps);
+    let limits = RateLimits { min, max, start, frame_interval: FRAME_INTERVAL };
+    let queue = Bytes::new(mbps * 25_000); // 200 ms
+    let rtt = Duration::from_millis(rtt_ms);
+    let mut network = Network::new(Rate::from_mbps(mbps), rtt, queue);
+    network.add(controller_with("copa", &[], limits), 0.0, 0.0);
+    network.run_until(60.0);
+    let flow = &network.flows[0];
+    let met = flow.frames.iter().filter(|frame| frame.captured > secs(20.0));
+    let met: Vec<_> = met.filter_map(|frame| frame.first_queueing).collect();
+    let mean = met.iter().map(|wait| wait.as_secs_f64()).sum::<f64>() / met.len() as f64;
+    (flow.received_mbps(20.0, 60.0) / mbps as f64, mean * mbps as f64 * 1e6 / 8.0 / 1_248.0 / 12.5)
+}
+
+/// The paper's sender always has data. One that makes frames of window / smoothed round trip leaves a window that grows
+/// unfilled for a round trip: the same rules swing then, and the controller would.
+#[test]
+fn a_window_that_is_kept_full_rests_at_long_round_trips_and_another_swings() {
+    let rests = |(utilization, packets): (f64, f64)| utilization >= 0.98 && packets <= 2.0;
+    for (mbps, rtt_ms) in [(20, 20), (20, 120), (35, 40), (35, 80), (35, 100), (35, 120)] {
+        let (found, model) =
+            (steady_frames(mbps, rtt_ms), Model::new(Source::Backlogged, mbps, rtt_ms).run());
+        assert!(rests(found) && found.1 > 0.5, "{mbps} Mb/s, {rtt_ms} ms: {found:?}");
+        assert!(rests(model) && model.1 > 0.5, "{mbps} Mb/s, {rtt_ms} ms: {model:?}");
+    }
+    let frames = Model::new(Source::Frames, 35, 120).run();
+    assert!(!rests(frames), "{frames:?}");
 }

@@ -74,7 +74,7 @@ fn halving(variant: Variant) -> Result<(), String> {
     network.add(controller(variant.0, variant.1), 0.0, 0.0);
     network.run_until(16.0);
     let flow = &network.flows[0];
-    within("Mb/s before", 14.0..23.0, flow.target_at(10.0))?;
+    within("Mb/s before", 14.0..24.5, flow.target_at(10.0))?;
     let below = |rate: Rate| rate < Rate::from_mbps(10);
     let noticed = flow.targets.iter().find(|(at, rate)| *at > secs(10.0) && below(*rate));
     let noticed = noticed.ok_or("never noticed")?.0 - secs(10.0);

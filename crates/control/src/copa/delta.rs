@@ -3,7 +3,6 @@
 use super::round_trip::RoundTrips;
 use gameway_units::{Duration, Instant};
 
-const NEARLY_EMPTY: f64 = 0.1;
 const EMPTY_WITHIN: i64 = 5;
 
 /// The weight of delay: constant, or additive increase and multiplicative decrease of its inverse while
@@ -43,9 +42,8 @@ impl Delta {
     /// After each sample of the round-trip time.
     pub(super) fn on_sample(&mut self, at: Instant, trips: &RoundTrips) {
         let Some(smoothed) = trips.smoothed().filter(|_| self.switching) else { return };
-        let threshold = trips.longest_queue().mul_f64(NEARLY_EMPTY);
-        let (last, queue) = (self.last_empty, trips.standing_queue());
-        if last.is_none() || queue < threshold || queue == Duration::ZERO {
+        let last = self.last_empty;
+        if last.is_none() || trips.is_nearly_empty() {
             self.last_empty = Some(at);
         }
         let waited = last.map_or(Duration::ZERO, |last| at.saturating_since(last));

@@ -9,6 +9,7 @@ use std::collections::VecDeque;
 
 const MIN_WINDOW: Duration = Duration::from_secs(10);
 const LONGEST_WINDOW: i64 = 4;
+const NEARLY_EMPTY: f64 = 0.1;
 /// A moving window is cut into this many steps: its memory is bounded by this, not by packets.
 const STEPS: i64 = 64;
 
@@ -99,8 +100,14 @@ impl RoundTrips {
         (self.standing() - self.least()).max(Duration::ZERO)
     }
 
+    /// Section 2.2: less than a tenth of the longest queue of the last four round trips.
+    pub(super) fn is_nearly_empty(&self) -> bool {
+        let queue = self.standing_queue();
+        queue < self.longest_queue().mul_f64(NEARLY_EMPTY) || queue == Duration::ZERO
+    }
+
     /// The longest queueing delay of the last four round trips.
-    pub(super) fn longest_queue(&self) -> Duration {
+    fn longest_queue(&self) -> Duration {
         (-self.longest.get() - self.least()).max(Duration::ZERO)
     }
 }

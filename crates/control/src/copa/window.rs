@@ -49,6 +49,12 @@ impl Window {
         *self = Self { packets: 0.0, ..Self::new() };
     }
 
+    /// Shrinks at once, as a change of direction.
+    pub(super) fn reduce(&mut self, factor: f64) {
+        (self.packets, self.slow_start) = (self.packets * factor, false);
+        self.turn(false);
+    }
+
     pub(super) fn clamp(&mut self, least: f64, most: f64) {
         self.packets = self.packets.min(most).max(least);
     }
