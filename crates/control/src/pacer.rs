@@ -280,12 +280,6 @@ impl<T> Pacer<T> {
         self.queue.len()
     }
 
-    /// Since when the oldest packet waits.
-    #[must_use]
-    pub fn oldest_enqueued(&self) -> Option<Instant> {
-        self.queue.front().map(|packet| packet.enqueued)
-    }
-
     /// A frame's first packets are to be queued.
     fn begin_frame(&mut self, now: Instant, frame: FrameId) {
         let start = match self.queue.back() {

@@ -145,11 +145,6 @@ impl Sender {
         std::mem::take(&mut self.encode_wanted).then_some(request)
     }
 
-    /// The receiver has begun anew and knows nothing: the next frame is a key frame.
-    pub fn on_receiver_restarted(&mut self) {
-        self.key_frame = KeyFrame::Wanted;
-    }
-
     /// A report of the receiver came; poll for packets afterwards.
     pub fn on_feedback(&mut self, now: Instant, feedback: &FeedbackPacket) {
         self.last_generated = feedback.generated;

@@ -390,12 +390,6 @@ impl Peer {
         self.ice.last_consent()
     }
 
-    /// Where media goes.
-    #[must_use]
-    pub fn remote_address(&self) -> Option<SocketAddr> {
-        self.ice.selected().map(|pair| pair.remote)
-    }
-
     /// How many datagrams were no message of this session: garbage, forged, replayed, from elsewhere.
     #[must_use]
     pub fn refused_datagrams(&self) -> u64 {
