@@ -33,7 +33,7 @@ fn one_and_a_quarter_over_delta_packets_wait_at_any_round_trip() {
     }
 }
 
-/// `cargo test --release -p gameway-sim --test copa -- --ignored --nocapture` prints the table.
+/// `cargo test -p gameway-sim --test copa -- --ignored --nocapture` prints the table of `experiments/scoreboard/README.md`.
 #[test]
 #[ignore = "36 runs"]
 fn the_whole_table() {
