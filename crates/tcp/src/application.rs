@@ -13,7 +13,7 @@
 //! |---|---|---|
 //! | block | 128 KiB | iperf 3, default length for TCP |
 //! | tick | 1 ms | iperf 3, `--pacing-timer` |
-//! | socket buffer | 4 MiB | Linux `tcp_wmem`, largest |
+//! | socket buffer | 32 MiB | Linux `tcp_wmem`, largest, as live runs set it (4 MiB if nobody does) |
 
 use gameway_units::{Bytes, Duration, Instant, Rate};
 
@@ -60,7 +60,7 @@ impl Default for Application {
             on_off: None,
             on_demand: false,
             block: Bytes::new(128 << 10),
-            socket_buffer: Bytes::new(4 << 20),
+            socket_buffer: Bytes::new(32 << 20),
         }
     }
 }
@@ -266,7 +266,7 @@ mod tests {
         assert_eq!((writer.written(), writer.next_write(0)), (25_000, None));
         let mut full = limited(None);
         full.write(Instant::ZERO + Duration::from_secs(60), 0);
-        assert_eq!(full.written(), (4 << 20) / 10_000 * 10_000 + 10_000);
+        assert_eq!(full.written(), (32 << 20) / 10_000 * 10_000 + 10_000);
         // Full: nothing to wake up for until something is acknowledged.
         assert_eq!(full.next_write(0), None);
         assert!(full.next_write(20_000).is_some());

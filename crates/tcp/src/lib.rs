@@ -49,6 +49,7 @@ mod ecn;
 mod pacer;
 mod prr;
 mod ranges;
+mod receive_window;
 mod receiver;
 mod rtt;
 mod sack_compression;
@@ -66,6 +67,7 @@ pub use congestion::{
 pub use delivery_rate::RateSample;
 pub use ecn::{AccurateEcnOption, EcnMode};
 pub use pacer::Burst;
+pub use receive_window::ReceiveWindow;
 pub use receiver::{Receiver, ReceiverConfig};
 pub use rtt::RtoFloor;
 pub use segment::{Flags, MAXIMUM_SEGMENT_SIZE, SackBlock, SackBlocks, Segment};

@@ -1,7 +1,7 @@
 //! The downloading end: opens the connection, puts the stream together, acknowledges.
 //!
 //! Source: RFC 9293 section 3.10, RFC 5681 section 4.2 (delayed ACKs), RFC 2018 section 4 (SACK),
-//! RFC 7323 section 4.3 (timestamps); Linux `tcp_input.c`. Marks: [`crate::ecn`].
+//! RFC 7323 section 4.3 (timestamps); Linux `tcp_input.c`. Marks: [`crate::ecn`]. The window: [`crate::receive_window`].
 //! Model: in-order data moves the next expected offset; the rest waits as runs. An ACK leaves at
 //! once for a filled gap, a FIN, a mark, more than one full segment, or the end of what was pushed, which the
 //! application reads at once; for data out of order as [`crate::sack_compression`] has it; otherwise after the delay. An application that closes before the end resets the connection, and data that still
@@ -13,22 +13,21 @@
 //! | quick ACKs | of the first 22 segments | Linux `TCP_MAX_QUICKACKS`, 16, of which none is used up while `tcp_grow_window` opens the first window; 22 measured on Linux 6.18 |
 //! | quick ACKs after old data | 16 | Linux `tcp_send_dupack`, `tcp_data_queue`; there are none after data out of order |
 //! | quick ACKs after silence | 16, if nothing came in order for longer than the time-out of an own segment | Linux `tcp_event_data_recv` |
-//! | receive buffer | 6 MiB | Linux `tcp_rmem`, largest |
 //! | time-out of SYN | 1 s, doubled | RFC 6298 section 2.1 |
 //!
 //! | Deviation | Why |
 //! |---|---|
-//! | the window is the free buffer; it is not tuned from small to large | a download of Linux is never limited by the tuning either |
-//! | and so brings no quick ACKs later, as tuning does in Linux (of segments 33 to 63 at 10 Mb/s) | HyStart has judged by then |
+//! | a window that opens brings no quick ACKs later, as in Linux (of segments 33 to 63 at 10 Mb/s) | HyStart has judged by then |
 //! | the own time-out is that of the handshake's RTT | it sends nothing that would tell more |
 //! | no D-SACK | the sender proves spurious retransmissions by timestamps |
 //! | one ACK answers all segments handed in before [`Receiver::poll_transmit`] | as after GRO; poll after each segment for one ACK each |
 
 use crate::ecn::{EcnMode, EcnReceiver};
 use crate::ranges::RangeSet;
+use crate::receive_window::{ReceiveWindow, WindowTuning};
 use crate::rtt::{RtoFloor, RttEstimator};
 use crate::sack_compression::SackCompression;
-use crate::segment::{Flags, LARGEST_SCALE, MAXIMUM_SEGMENT_SIZE, SackBlock, SackBlocks, Segment};
+use crate::segment::{Flags, MAXIMUM_SEGMENT_SIZE, SackBlock, SackBlocks, Segment};
 use gameway_units::{Bytes, Duration, Instant};
 
 const DELAYED_ACK: Duration = Duration::from_millis(40);
@@ -37,13 +36,12 @@ const QUICK_ACKS: u32 = 16;
 const FIRST_QUICK_ACKS: u32 = 22 + 1;
 const INITIAL_RTO: Duration = Duration::from_secs(1);
 const LARGEST_RTO: Duration = Duration::from_secs(120);
-const LARGEST_UNSCALED: u64 = 65_535;
 
 /// Options of a receiver.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ReceiverConfig {
-    /// Largest receive window; also the buffer for data that the application does not read.
-    pub receive_buffer: Bytes,
+    /// What it announces.
+    pub receive_window: ReceiveWindow,
     /// Payload of a full segment.
     pub segment_size: u32,
     /// How long a lone ACK waits.
@@ -55,7 +53,7 @@ pub struct ReceiverConfig {
 impl Default for ReceiverConfig {
     fn default() -> Self {
         Self {
-            receive_buffer: Bytes::new(6 << 20),
+            receive_window: ReceiveWindow::Auto,
             segment_size: MAXIMUM_SEGMENT_SIZE,
             delayed_ack: DELAYED_ACK,
             ecn: EcnMode::Off,
@@ -81,11 +79,13 @@ enum State {
 #[derive(Debug, Clone)]
 pub struct Receiver {
     config: ReceiverConfig,
+    window: WindowTuning,
     scale: u8,
     state: State,
     next: u64,
     fin: Option<u64>,
     out_of_order: RangeSet,
+    out_of_order_bytes: u64,
     recent: SackBlocks,
     reading: bool,
     unread: u64,
@@ -109,15 +109,15 @@ impl Receiver {
     /// A receiver that opens the connection at its first [`Self::poll_transmit`].
     #[must_use]
     pub fn new(config: ReceiverConfig, now: Instant) -> Self {
-        let buffer = config.receive_buffer.get();
-        let scale = (0..LARGEST_SCALE).find(|scale| buffer >> scale <= LARGEST_UNSCALED);
         Self {
             config,
-            scale: scale.unwrap_or(LARGEST_SCALE),
+            window: WindowTuning::new(config.receive_window, config.segment_size),
+            scale: config.receive_window.scale(),
             state: State::SynSent { due: now, timeout: INITIAL_RTO },
             next: 0,
             fin: None,
             out_of_order: RangeSet::default(),
+            out_of_order_bytes: 0,
             recent: SackBlocks::default(),
             reading: true,
             unread: 0,
@@ -167,6 +167,7 @@ impl Receiver {
         if segment.length >= self.config.segment_size {
             self.compression.on_echo(now, segment.timestamp_echo);
         }
+        self.window.on_segment(now, segment.length, segment.timestamp_echo, self.unread == 0);
         self.accept(now, segment, end);
     }
 
@@ -182,6 +183,7 @@ impl Receiver {
             let mut rtt = RttEstimator::new(RtoFloor::default());
             rtt.on_sample(now.saturating_since(segment.timestamp_echo));
             (self.silence, self.last_in_order) = (rtt.timeout(), now);
+            self.window.on_established(now);
         }
         self.ack_now = true;
     }
@@ -212,12 +214,16 @@ impl Receiver {
         let gap_before = !self.out_of_order.is_empty();
         let before = self.next;
         self.next = self.out_of_order.take_front_from(end).unwrap_or(end);
+        if gap_before {
+            self.out_of_order_bytes = self.out_of_order.iter().map(|run| run.1 - run.0).sum();
+        }
         self.unacknowledged += self.next - before;
         self.unread += if self.reading { 0 } else { self.next - before };
         let finished = self.fin.is_some_and(|fin| self.next > fin);
         if finished {
             self.state = State::Finished;
         }
+        self.window.on_read(now, self.next - self.unread, self.span_out_of_order());
         let filled = gap_before && self.out_of_order.is_empty();
         let read = pushed && self.unread == 0;
         self.schedule_ack(now, filled || finished || read);
@@ -227,6 +233,8 @@ impl Receiver {
         let mut new = 0;
         let run = self.out_of_order.insert(start, end, |gap| new += gap.1 - gap.0);
         self.duplicate_bytes += (end - start) - new;
+        self.out_of_order_bytes += new;
+        self.window.on_out_of_order(self.span_out_of_order());
         // RFC 2018 section 4: the block of the newest arrival first, then earlier first blocks.
         let mut blocks = SackBlocks::default();
         blocks.push(SackBlock { start: run.0, end: run.1 });
@@ -253,10 +261,15 @@ impl Receiver {
         self.ack_now |= self.quick_acks > 0 || self.compression.answers_at_once(now, self.next);
     }
 
+    /// How far behind the next byte in order the last one lies that is here.
+    fn span_out_of_order(&self) -> u64 {
+        self.out_of_order.iter().next_back().map_or(0, |run| run.1.saturating_sub(self.next))
+    }
+
     /// Right edge of the window that the free buffer allows.
     fn right_edge(&self) -> u64 {
-        let free = self.config.receive_buffer.get().saturating_sub(self.unread);
-        self.next.saturating_add(free >> self.scale << self.scale)
+        let free = self.window.free(self.unread, self.out_of_order_bytes);
+        self.next.saturating_add(free)
     }
 
     /// Hands over the next segment to send, if any: call until `None`.
@@ -290,7 +303,7 @@ impl Receiver {
     fn send_syn(&mut self, now: Instant, timeout: Duration) -> Segment {
         let due = now.saturating_add(timeout);
         self.state = State::SynSent { due, timeout: (timeout * 2).min(LARGEST_RTO) };
-        let window = self.config.receive_buffer.get().min(LARGEST_UNSCALED);
+        let window = self.window.first();
         self.announced = window;
         Segment {
             flags: self.ecn.syn_flags(),
@@ -370,7 +383,8 @@ impl Receiver {
             // RFC 9293 section 3.8.6.2.2: announce a window that has opened by a segment or more.
             let opened = self.right_edge().saturating_sub(self.announced);
             let worthwhile = u64::from(self.config.segment_size);
-            self.ack_now |= opened >= worthwhile.min(self.config.receive_buffer.get() / 2);
+            let half = self.window.free(0, 0) / 2;
+            self.ack_now |= opened >= worthwhile.min(half);
         }
     }
 

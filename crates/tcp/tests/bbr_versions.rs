@@ -4,7 +4,9 @@
 mod common;
 
 use common::{Flow, Network};
-use gameway_tcp::{Algorithm, Application, Receiver, ReceiverConfig, Sender, SenderConfig};
+use gameway_tcp::{
+    Algorithm, Application, ReceiveWindow, Receiver, ReceiverConfig, Sender, SenderConfig,
+};
 use gameway_units::{Bytes, Duration, Instant, Rate};
 
 const RTT: Duration = Duration::from_millis(20);
@@ -12,8 +14,10 @@ const CAPACITY: Rate = Rate::from_mbps(25);
 
 fn flow(algorithm: Algorithm, seed: u64) -> Flow {
     let config = SenderConfig { application: Application::default(), ..SenderConfig::default() };
-    let buffer =
-        ReceiverConfig { receive_buffer: Bytes::new(50_000_000), ..ReceiverConfig::default() };
+    let buffer = ReceiverConfig {
+        receive_window: ReceiveWindow::Fixed(Bytes::new(50_000_000)),
+        ..ReceiverConfig::default()
+    };
     let sender = Sender::new(config, algorithm.build(config.segment_size, seed));
     Flow::new(sender, Receiver::new(buffer, Instant::ZERO))
 }

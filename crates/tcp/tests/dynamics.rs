@@ -166,7 +166,7 @@ fn cubic_follows_its_response_function_on_long_paths() {
     let (capacity, rtt, loss) = (Rate::from_mbps(4000), Duration::from_millis(200), 1e-5);
     let flow = Flow::bulk(Algorithm::Cubic);
     let config = gameway_tcp::ReceiverConfig {
-        receive_buffer: Bytes::new(200_000_000),
+        receive_window: gameway_tcp::ReceiveWindow::Fixed(Bytes::new(200_000_000)),
         ..gameway_tcp::ReceiverConfig::default()
     };
     let receiver = gameway_tcp::Receiver::new(config, Instant::ZERO);

@@ -2,8 +2,8 @@
 //!
 //! Expected is what Linux 6.18 does (`__tcp_ack_snd_check`), as a capture of a kernel's download shows it.
 
-use gameway_tcp::{Flags, Receiver, ReceiverConfig, Segment};
-use gameway_units::{Duration, Instant};
+use gameway_tcp::{Flags, ReceiveWindow, Receiver, ReceiverConfig, Segment};
+use gameway_units::{Bytes, Duration, Instant};
 
 const MSS: u64 = 1448;
 const RTT: Duration = Duration::from_millis(10);
@@ -22,9 +22,11 @@ fn segment(index: u64, now: Instant) -> Segment {
     }
 }
 
-/// A receiver that has acknowledged 40 segments, past its quick ACKs, on a path of [`RTT`].
+/// A receiver that has acknowledged 40 segments, past its quick ACKs, on a path of [`RTT`], with room for more.
 fn receiver() -> Receiver {
-    let mut receiver = Receiver::new(ReceiverConfig::default(), micros(-100_000));
+    let receive_window = ReceiveWindow::Fixed(Bytes::new(6 << 20));
+    let config = ReceiverConfig { receive_window, ..ReceiverConfig::default() };
+    let mut receiver = Receiver::new(config, micros(-100_000));
     receiver.poll_transmit(micros(-100_000)).expect("SYN");
     let flags = Flags { syn: true, ack: true, ..Flags::default() };
     let timestamp_echo = micros(-100_000);

@@ -4,8 +4,8 @@ mod common;
 
 use common::{Flow, Network};
 use gameway_tcp::{
-    Algorithm, Application, EcnMode, Flags, Phase, Receiver, ReceiverConfig, RtoFloor, SackBlock,
-    Segment, Sender, SenderConfig,
+    Algorithm, Application, EcnMode, Flags, Phase, ReceiveWindow, Receiver, ReceiverConfig,
+    RtoFloor, SackBlock, Segment, Sender, SenderConfig,
 };
 use gameway_units::{Bytes, Duration, Ecn, Instant, Rate};
 
@@ -180,7 +180,10 @@ fn spurious_time_out_is_undone_by_the_echo_of_an_original() {
 #[test]
 fn closed_window_is_probed_and_reopens() {
     let receive_buffer = Bytes::new(20 * MSS);
-    let config = ReceiverConfig { receive_buffer, ..ReceiverConfig::default() };
+    let config = ReceiverConfig {
+        receive_window: ReceiveWindow::Fixed(receive_buffer),
+        ..ReceiverConfig::default()
+    };
     let sender = SenderConfig::default();
     let flow = Flow::new(
         Sender::new(sender, Algorithm::Cubic.build(sender.segment_size, 1)),
@@ -208,15 +211,15 @@ fn closed_window_is_probed_and_reopens() {
 #[test]
 fn a_gateway_that_lowers_the_window_is_obeyed() {
     let (mut sender, mut receiver, sent) = connected(SenderConfig::default());
-    // 6 MiB need a shift of 7: 102 units are 9 segments and a bit.
+    // 32 MiB of memory need a shift of 10: 13 units are 9 segments and a bit.
     for segment in &sent[..2] {
         receiver.on_segment(at(30), segment);
     }
     let ack = receiver.poll_transmit(at(30)).expect("ACK");
-    sender.on_segment(at(40), &Segment { window: 102, ..ack });
+    sender.on_segment(at(40), &Segment { window: 13, ..ack });
     // 2 acknowledged, 8 outstanding, 9 allowed: one, and with it the bit, as Linux.
     let lengths = std::iter::from_fn(|| sender.poll_transmit(at(40)).map(|sent| sent.length));
-    assert_eq!(lengths.collect::<Vec<_>>(), [MSS as u32, (102 * 128 - 9 * MSS) as u32]);
+    assert_eq!(lengths.collect::<Vec<_>>(), [MSS as u32, (13 * 1024 - 9 * MSS) as u32]);
 }
 
 /// RFC 7323 section 2.3: each side's windows are shifted by what its own SYN said, at most by 14.
@@ -224,7 +227,10 @@ fn a_gateway_that_lowers_the_window_is_obeyed() {
 fn a_window_counts_in_units_of_its_sender() {
     for shift in [0u8, 1, 7, 14] {
         let buffer = (65_535u64 << shift).min(1 << 29);
-        let config = ReceiverConfig { receive_buffer: Bytes::new(buffer), ..Default::default() };
+        let config = ReceiverConfig {
+            receive_window: ReceiveWindow::Fixed(Bytes::new(buffer)),
+            ..Default::default()
+        };
         let mut receiver = Receiver::new(config, at(0));
         let mut sender = Sender::new(SenderConfig::default(), Algorithm::Cubic.build(1448, 1));
         let syn = receiver.poll_transmit(at(0)).expect("SYN");

@@ -5,8 +5,8 @@ mod common;
 
 use common::Random;
 use gameway_tcp::{
-    AccurateEcnOption, Algorithm, Application, EcnMode, Flags, Receiver, ReceiverConfig, SackBlock,
-    SackBlocks, Segment, Sender, SenderConfig,
+    AccurateEcnOption, Algorithm, Application, EcnMode, Flags, ReceiveWindow, Receiver,
+    ReceiverConfig, SackBlock, SackBlocks, Segment, Sender, SenderConfig,
 };
 use gameway_units::{Bytes, Duration, Ecn, Instant};
 use proptest::prelude::*;
@@ -49,7 +49,13 @@ fn transfer(algorithm: Algorithm, bytes: u64, receive_buffer: u64, chaos: Chaos)
     let mut sender = Sender::new(config, algorithm.build(config.segment_size, chaos.seed));
     let mut now = Instant::ZERO;
     let receive_buffer = Bytes::new(receive_buffer);
-    let mut receiver = Receiver::new(ReceiverConfig { receive_buffer, ..Default::default() }, now);
+    let mut receiver = Receiver::new(
+        ReceiverConfig {
+            receive_window: ReceiveWindow::Fixed(receive_buffer),
+            ..Default::default()
+        },
+        now,
+    );
     let random = Random(chaos.seed);
     let mut path = Path { chaos, random, order: 0, events: BTreeMap::new() };
     let (mut highest_sent, mut highest_edge, mut scale) = (0, u64::from(u16::MAX), 0);

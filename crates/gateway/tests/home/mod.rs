@@ -10,7 +10,7 @@ use gameway_path::{
     Bottleneck, DropTail, Dscp, Endpoint, FlowId, Header, Link, PathPacket, Protocol,
 };
 use gameway_tcp::{
-    Algorithm, Application, Receiver, ReceiverConfig, Segment, Sender, SenderConfig,
+    Algorithm, Application, ReceiveWindow, Receiver, ReceiverConfig, Segment, Sender, SenderConfig,
 };
 use gameway_units::{Bytes, Duration, Ecn, Instant, QueueSize, Rate};
 use std::collections::BTreeMap;
@@ -125,7 +125,10 @@ impl Flow {
         let config = SenderConfig { application, ..SenderConfig::default() };
         let congestion = download.algorithm.build(config.segment_size, 7 + number as u64);
         let buffer = Bytes::new(download.receive_buffer);
-        let receive = ReceiverConfig { receive_buffer: buffer, ..ReceiverConfig::default() };
+        let receive = ReceiverConfig {
+            receive_window: ReceiveWindow::Fixed(buffer),
+            ..ReceiverConfig::default()
+        };
         Self {
             sender: Sender::new(config, congestion),
             receiver: Receiver::new(receive, at(download.start)),

@@ -104,6 +104,8 @@ pub struct SenderStats {
     pub rto: Duration,
     /// Window in force: of the congestion control, or of the recovery.
     pub window: Bytes,
+    /// Window of the receiver, as it announced it last.
+    pub announced: Bytes,
     /// Window of the congestion control.
     pub cwnd: Bytes,
     /// Slow-start threshold.
@@ -329,6 +331,7 @@ impl Sender {
             min_rtt: self.rtt.minimum(),
             rto: self.rtt.timeout(),
             window: Bytes::new(self.window()),
+            announced: Bytes::new(self.right_edge.saturating_sub(self.acknowledged)),
             cwnd: self.congestion.cwnd(),
             ssthresh: self.congestion.ssthresh(),
             pacing_rate: self.congestion.pacing_rate(),
