@@ -7,7 +7,8 @@ combination.
 
 The seed of a run depends on the experiment's seed and on the repeat, not on the factors: repeat 3
 of one controller meets the same random loss, jitter and start times as repeat 3 of another (common
-random numbers), and a difference between factors can be tested pair by pair.
+random numbers), and a difference between factors can be tested pair by pair. With `base_rtt_spread`
+each repeat has a base RTT of its own (`gameway.distances`).
 
 A run's id is a readable slug and ten hexadecimal digits of the SHA-256 of its spec in canonical
 JSON, where the content of a trace or frame table stands for its name. The same run has the same id
@@ -24,6 +25,7 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from gameway.distances import own_distance
 from gameway.errors import InputError
 from gameway.factor_names import names_of
 from gameway.fields import resolve
@@ -87,7 +89,7 @@ def expand(experiment: Experiment) -> list[Run]:
     for repeat in range(runs):
         seed = run_seed(base_seed, repeat)
         for spec, named in zip(specs, factors, strict=True):
-            recorded = {"seed": seed, **spec}
+            recorded = own_distance({"seed": seed, **spec}, base_seed, repeat)
             run = _make(recorded, named, repeat, source, digests)
             found.setdefault(run.id, run)
     return list(found.values())

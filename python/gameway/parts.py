@@ -20,6 +20,8 @@ from gameway.source import Source, told
 AT_LEAST = "must not be below"
 ADAPTATIONS = ("dynamic", "throughput", "bola")
 """What chooses the levels of a video."""
+TRANSPORT = ("congestion_control", "ecn", "receive_window", "mss")
+"""Keys of everything that flows over TCP."""
 NEEDS_ACCURATE = "needs_accurate_ecn"
 """In the catalogue: a congestion control that works with accurate ECN only."""
 
@@ -172,6 +174,7 @@ class Path(Part):
 
     capacity: fields.Capacities = Field(examples=["25 Mb/s"])
     base_rtt: fields.Spans = Field(examples=["16 ms"])
+    base_rtt_spread: fields.Spreads | None = None
     forward_delay: fields.Moments | None = None
     queue: fields.Queues = Field(
         default_factory=lambda: {"kind": "drop-tail", "size": "2 bdp"}, examples=["drop-tail"]
@@ -224,6 +227,7 @@ class Stream(Part):
     max_bitrate: fields.Rates = "50 Mb/s"
     start_bitrate: fields.Rates = "5 Mb/s"
     fec: fields.Shares = "0 %"
+    mtu: fields.Mtus | None = None
     feedback: fields.Feedbacks = "native"
     ecn: Annotated[
         str | Sequence[str], fields.words("use of ECN", ("native", "none", "ect0", "ect1"))
@@ -274,9 +278,9 @@ class Competitor(KindOf):
 
     NEEDED = {"udp": {"rate": '"1 Mb/s"'}}
     OPTIONAL = {
-        "tcp": ("congestion_control", "ecn", "bytes", "rate_limit", "block", "on_off"),
+        "tcp": (*TRANSPORT, "bytes", "rate_limit", "block", "on_off"),
         "short-tcp": (
-            "congestion_control", "ecn", "least_size", "greatest_size", "connections", "mean_gap",
+            *TRANSPORT, "least_size", "greatest_size", "connections", "mean_gap",
             "begins",
         ),
         "udp": ("packet_size", "spacing", "return_rate", "return_packet_size"),
@@ -284,7 +288,7 @@ class Competitor(KindOf):
         "onlive-rome": ("spacing",),
         "video-chat": ("bitrate", "return_bitrate", "frame_rate"),
         "dash": (
-            "congestion_control", "ecn", "ladder", "segment_length", "size_spread",
+            *TRANSPORT, "ladder", "segment_length", "size_spread",
             "segment_sizes", "video_length", "adaptation", "buffer", "top_buffer",
         ),
     }  # fmt: skip
@@ -293,6 +297,8 @@ class Competitor(KindOf):
     kind: Annotated[str | Sequence[str], fields.words("kind of competitor", OPTIONAL)] = "tcp"
     congestion_control: fields.CongestionControls = "cubic"
     ecn: fields.TcpEcn | None = None
+    receive_window: fields.ReceiveWindows = "auto"
+    mss: fields.SegmentSizeLimits = "1460 B"
     start: fields.Moments = "0 s"
     stop: fields.Spans | None = None
     bytes: fields.Amounts | None = None

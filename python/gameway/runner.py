@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from gameway import _core, folder, machine
 from gameway.caller import owns
+from gameway.distances import own_base_rtt
 from gameway.drivers import driver
 from gameway.errors import GamewayError, InputError
 from gameway.matrix import Run, canonical, expand, file_digests
@@ -236,6 +237,7 @@ def _manifest(experiment: Experiment, runs: list[Run], own: Driver) -> dict[str,
         "files_sha256": digests,
         "runs": [
             {"id": run.id, "factors": run.factors, "repeat": run.repeat, "seed": run.seed}
+            | own_base_rtt(run.spec)
             for run in runs
         ],
     }

@@ -102,6 +102,9 @@ def test_each_bottleneck_carries_the_flows_that_pass_it(
 def test_each_flow_sends_what_it_says(flows: dict[str, dict[str, Any]]) -> None:
     assert flows["call"]["sent_bytes"] == pytest.approx(1e6 / 8 * 8, rel=0.001)
     assert flows["call"]["sent_bytes"] == flows["call"]["sent_packets"] * 200
+    # At most 1000 B each, in frames of a few packets that are cut evenly; 1248 B without the key.
+    assert 850 < flows["near"]["sent_bytes"] / flows["near"]["sent_packets"] <= 1000
+    assert 1050 < flows["all"]["sent_bytes"] / flows["all"]["sent_packets"] <= 1248
     assert flows["video"]["sent_bytes"] == pytest.approx(2e6 / 8 * 3, rel=0.01)
     assert flows["download"]["received_payload_bytes"] == pytest.approx(1e6, rel=0.01)
     # An application writes in blocks of 64 KiB.

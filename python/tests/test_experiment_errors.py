@@ -377,6 +377,23 @@ CASES = {
         'kind = "udp"\nrate = "1 Mb/s"\npacket_size = "1501 B"', 18, "competitor.0.packet_size",
         "1501 B", ["at most 1500 B"],
     ),
+    "a window that no TCP has": (
+        'congestion_control = "cubic"', 'receive_window = ["auto", "4 kB"]', 16,
+        "competitor.0.receive_window.1", "4 kB", ["must be at least 4 KiB"],
+    ),
+    "an MSS above that of Ethernet": (
+        'congestion_control = "cubic"', 'mss = "1461 B"', 16, "competitor.0.mss", "1461 B",
+        ["at most 1460 B"],
+    ),
+    "an MTU above that of Ethernet": (
+        'controller = "pudica"', 'controller = "pudica"\nmtu = "9 kB"', 13, "stream.0.mtu", "9 kB",
+        ["at most 1500 B"],
+    ),
+    "a window of constant traffic": (
+        'congestion_control = "cubic"', 'kind = "udp"\nrate = "1 Mb/s"\nreceive_window = "1 MB"',
+        18, "competitor.0.receive_window", "1 MB",
+        ['only kind = "tcp" or "short-tcp" or "dash" has it'],
+    ),
     "least above greatest": (
         'congestion_control = "cubic"', 'kind = "short-tcp"\nleast_size = "60 kB"', 14,
         "competitor.0.greatest_size", "50 kB", ["below least_size = 60 kB"],

@@ -98,6 +98,17 @@ def test_a_limited_competitor_writes_blocks_as_the_simulated_one() -> None:
     assert command[command.index("--length") + 1] == "131072"
 
 
+def test_windows_and_segments_are_set_of_the_sockets() -> None:
+    own = planned(RUN, "competitor.0.receive_window=1 MiB", "competitor.0.mss=1000 B")
+    command = competitors.client_command(own, own.competitors[0])
+    assert command[command.index("--set-mss") + 1] == "1000"
+    # 988 B of payload in 2304 B of memory are 109 parts of 256; the kernel doubles what it is told.
+    buffer = int(command[command.index("--window") + 1])
+    assert buffer == pytest.approx(2**20 * 256 / 109 / 2, abs=1)
+    plain = competitors.client_command(planned(RUN), planned(RUN).competitors[0])
+    assert not {"--set-mss", "--window"} & set(plain)
+
+
 def test_udp_counts_its_headers() -> None:
     text = RUN.replace('congestion_control = "newreno"', 'kind = "udp"\nrate = "3 Mb/s"')
     own = planned(text)

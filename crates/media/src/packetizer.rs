@@ -18,7 +18,7 @@
 
 use gameway_units::{Bytes, Ratio};
 
-/// Largest payload of a packet.
+/// Largest payload of a packet, where nobody says otherwise.
 pub const MAX_PAYLOAD: Bytes = Bytes::new(1200);
 /// Bytes of headers on every packet: IPv4 20, UDP 8, RTP 12, RTP header extension 8.
 pub const HEADER: Bytes = Bytes::new(20 + 8 + 12 + 8);
@@ -35,19 +35,30 @@ pub fn repair_packets(media: u64, share: Ratio) -> u64 {
     (media * share.as_ppm().min(PPM)).div_ceil(PPM)
 }
 
-/// What packets cost beside what they carry.
+/// What packets carry at most, and what they cost beside that.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Overhead {
     /// Headers and trailers of every packet.
     pub packet: Bytes,
     /// What a repair packet carries at most beyond the largest media packet of its train.
     pub repair: Bytes,
+    /// The most that a media packet carries.
+    pub payload: Bytes,
+}
+
+impl Overhead {
+    /// Of packets that have at most `mtu` on the wire, repair included; that carry [`MAX_PAYLOAD`] if nobody says.
+    #[must_use]
+    pub fn new(packet: Bytes, repair: Bytes, mtu: Option<Bytes>) -> Self {
+        let room = |mtu: Bytes| mtu.saturating_sub(packet + repair).max(Bytes::new(1));
+        Self { packet, repair, payload: mtu.map_or(MAX_PAYLOAD, room) }
+    }
 }
 
 impl Default for Overhead {
-    /// [`HEADER`], and repair that is only counted.
+    /// [`HEADER`], [`MAX_PAYLOAD`], and repair that is only counted.
     fn default() -> Self {
-        Self { packet: HEADER, repair: Bytes::ZERO }
+        Self::new(HEADER, Bytes::ZERO, None)
     }
 }
 
@@ -83,8 +94,9 @@ impl Train {
     /// An empty frame still takes a packet; one larger than [`MAX_MEDIA_PACKETS`] hold is cut off there.
     #[must_use]
     pub fn new(payload: Bytes, repair_share: Ratio, overhead: Overhead) -> Self {
-        let payload = payload.get().clamp(1, u64::from(MAX_MEDIA_PACKETS) * MAX_PAYLOAD.get());
-        let media = payload.div_ceil(MAX_PAYLOAD.get());
+        let most = overhead.payload.get();
+        let payload = payload.get().clamp(1, u64::from(MAX_MEDIA_PACKETS) * most);
+        let media = payload.div_ceil(most);
         let repair = repair_packets(media, repair_share) as u16;
         Self { cut: Cut::Even { payload, media: media as u16, repair }, overhead }
     }
@@ -98,7 +110,7 @@ impl Train {
         repair_share: Ratio,
         overhead: Overhead,
     ) -> Self {
-        let (mut media, _) = cut_slices(payload, shares);
+        let (mut media, _) = cut_slices(payload, shares, overhead.payload);
         if media.is_empty() || media.len() > usize::from(MAX_MEDIA_PACKETS) {
             return Self::new(payload, repair_share, overhead);
         }
@@ -178,13 +190,13 @@ impl Train {
 /// How many packets of [`Train::of_slices`] can leave after each slice, while the next one is being encoded: what is
 /// smaller than a packet waits for that.
 #[must_use]
-pub fn packets_after_slices(payload: Bytes, shares: &[f64]) -> Vec<u16> {
-    cut_slices(payload, shares).1
+pub fn packets_after_slices(payload: Bytes, shares: &[f64], overhead: Overhead) -> Vec<u16> {
+    cut_slices(payload, shares, overhead.payload).1
 }
 
 /// Payloads of the packets of slices, and how many of them are cut after each slice.
-fn cut_slices(payload: Bytes, shares: &[f64]) -> (Vec<u16>, Vec<u16>) {
-    let most = MAX_PAYLOAD.get();
+fn cut_slices(payload: Bytes, shares: &[f64], most: Bytes) -> (Vec<u16>, Vec<u16>) {
+    let most = most.get();
     let (mut payloads, mut waiting) = (Vec::new(), 0);
     let mut after = Vec::with_capacity(shares.len());
     let (mut share, mut cut) = (0.0, 0);
@@ -242,7 +254,7 @@ impl FrameBudget {
     /// cannot be empty, even where the headers alone exceed the budget.
     #[must_use]
     pub fn payload(&self) -> Bytes {
-        let full = (MAX_PAYLOAD + self.overhead.packet).get();
+        let full = (self.overhead.payload + self.overhead.packet).get();
         // So many full packets and their repair take all the budget: a bound on the count from above,
         // which the rounding of the repair count lowers by one or two.
         let packets = (self.wire.get() / full).min(u64::from(MAX_TRAIN_PACKETS)) + 1;
@@ -251,7 +263,7 @@ impl FrameBudget {
         let fits = |media: u64| {
             let payload = self.payload_in(media);
             // What fits fewer packets is cut into fewer.
-            (payload > (media - 1) * MAX_PAYLOAD.get()).then_some(payload)
+            (payload > (media - 1) * self.overhead.payload.get()).then_some(payload)
         };
         Bytes::new(counts.into_iter().find_map(fits).unwrap_or(1))
     }
@@ -263,8 +275,8 @@ impl FrameBudget {
         let fixed = packets * self.overhead.packet.get() + repair * self.overhead.repair.get();
         let Some(payload) = self.wire.get().checked_sub(fixed) else { return 0 };
         let (each, left) = (payload / packets, payload % packets);
-        if each >= MAX_PAYLOAD.get() {
-            return media * MAX_PAYLOAD.get();
+        if each >= self.overhead.payload.get() {
+            return media * self.overhead.payload.get();
         }
         // What is left makes some media packets a byte larger, and then every repair packet too.
         media * each + left.saturating_sub(repair).min(media)

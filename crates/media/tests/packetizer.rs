@@ -31,7 +31,7 @@ fn a_header_is_48_bytes() {
 
 #[test]
 fn a_frame_cut_elsewhere_keeps_its_packets() {
-    let overhead = Overhead { packet: Bytes::new(70), repair: Bytes::new(2) };
+    let overhead = Overhead::new(Bytes::new(70), Bytes::new(2), None);
     let train = Train::of_packets(vec![1_200, 30, 800, 1_202, 1_202], 3, overhead).unwrap();
     let payloads: Vec<_> = (0..train.packets()).map(|index| train.packet(index).payload).collect();
     assert_eq!(payloads, [1_200, 30, 800, 1_202, 1_202]);
@@ -110,7 +110,7 @@ proptest! {
         share in 0u64..=100,
         (packet, repair) in (28u64..100, 0u64..4),
     ) {
-        let overhead = Overhead { packet: Bytes::new(packet), repair: Bytes::new(repair) };
+        let overhead = Overhead::new(Bytes::new(packet), Bytes::new(repair), None);
         let repair_share = percent(share);
         let payload = FrameBudget { wire: Bytes::new(wire), repair_share, overhead }.payload();
         let used = |payload: Bytes| Train::new(payload, repair_share, overhead).wire_size().get();
@@ -132,4 +132,28 @@ fn without_repair_the_budget_is_used_to_the_byte_unless_a_header_does_not_fit() 
         let used = Train::new(budget.payload(), repair_share, overhead).wire_size().get();
         assert!(wire - used <= HEADER.get(), "{used} of {wire}");
     }
+}
+
+#[test]
+fn packets_keep_to_an_mtu_with_headers_and_repair() {
+    let (header, repair) = (Bytes::new(61), Bytes::new(3));
+    for (mtu, payload) in [(256, 192), (1000, 936), (1500, 1436)] {
+        let overhead = Overhead::new(header, repair, Some(Bytes::new(mtu)));
+        assert_eq!(overhead.payload, Bytes::new(payload));
+        let frame = Bytes::new(50_000);
+        let even = Train::new(frame, percent(20), overhead);
+        let sliced = Train::of_slices(frame, &[0.3, 0.3, 0.4], percent(20), overhead);
+        for train in [&even, &sliced] {
+            let sizes = (0..train.packets())
+                .map(|index| u64::from(train.packet(index).payload) + header.get());
+            let largest = sizes.max().unwrap();
+            assert!((mtu * 9 / 10..=mtu).contains(&largest), "{largest} of {mtu}");
+        }
+        assert_eq!(u64::from(even.media_packets()), 50_000_u64.div_ceil(payload));
+        let budget = FrameBudget { wire: even.wire_size(), repair_share: percent(20), overhead };
+        assert!(budget.payload() >= frame, "{}", budget.payload());
+        let fits = Train::new(budget.payload(), percent(20), overhead);
+        assert!(fits.wire_size() <= budget.wire);
+    }
+    assert_eq!(Overhead::new(header, repair, None).payload, MAX_PAYLOAD);
 }

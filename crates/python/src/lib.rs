@@ -33,7 +33,7 @@ mod _core {
     #[pymodule_export]
     use crate::units::{
         check_queue_size, format_bytes, format_duration, format_rate, parse_bytes, parse_duration,
-        parse_rate, parse_ratio, queue_bytes,
+        parse_rate, parse_ratio, queue_bytes, receive_buffer,
     };
 
     #[pymodule_export]

@@ -1,5 +1,7 @@
 //! Texts with units to integers and back.
 
+use gameway_experiment::spec::{Mss, Text};
+use gameway_tcp::ReceiveWindow;
 use gameway_units::{Bytes, Duration, QueueSize, Rate, Ratio, UnitError};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
@@ -55,6 +57,13 @@ pub fn format_duration(nanos: i64) -> String {
 #[pyfunction]
 pub fn format_bytes(amount: u64) -> String {
     Bytes::new(amount).to_string()
+}
+
+/// What SO_RCVBUF has to be for a receive window of that size and an MSS of that: the kernel doubles it.
+#[pyfunction]
+pub fn receive_buffer(window: &str, mss: &str) -> PyResult<u64> {
+    let segment_size = Mss(Text(parse(mss)?)).segment_size();
+    Ok(ReceiveWindow::memory(parse(window)?, segment_size).get().div_ceil(2))
 }
 
 /// The size of a queue in bytes at a capacity and base RTT; None where it counts packets.

@@ -39,7 +39,7 @@ use gameway_control::{
     FeedbackBatch, FrameId, FrameReceived, Pacer, PacerOutput, Pacing, PacketKind, PacketReport,
     RateController, SentPacket, SequenceNumber, Target,
 };
-use gameway_media::{FrameBudget, MAX_PAYLOAD};
+use gameway_media::FrameBudget;
 use gameway_units::{Bytes, Duration, Instant, Rate, ReceiverInstant};
 use std::collections::VecDeque;
 
@@ -100,7 +100,7 @@ impl Sender {
     /// A sender that captures its first frame at the configured start.
     #[must_use]
     pub fn new(config: SenderConfig, controller: Box<dyn RateController>) -> Self {
-        let padding = config.padding.min(MAX_PAYLOAD) + config.overhead.packet;
+        let padding = config.padding.min(config.overhead.payload) + config.overhead.packet;
         Self {
             config,
             controller,
@@ -370,7 +370,7 @@ impl Sender {
 
     fn padding(&self, wire_size: Bytes) -> MediaPacket {
         let room = wire_size.saturating_sub(self.config.overhead.packet);
-        let payload = room.min(self.config.padding).min(MAX_PAYLOAD).get() as u16;
+        let payload = room.min(self.config.padding).min(self.config.overhead.payload).get() as u16;
         MediaPacket { payload, ..self.without_frame_data(PacketKind::Padding, self.newest_sent) }
     }
 

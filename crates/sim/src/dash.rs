@@ -26,8 +26,8 @@ use gameway_events::{Name, SegmentRecord, TableError};
 use gameway_experiment::{Recorder, intern};
 use gameway_path::FlowId;
 use gameway_tcp::{
-    Algorithm, Application, EcnMode, MAXIMUM_SEGMENT_SIZE, Receiver, ReceiverConfig, Segment,
-    Sender, SenderConfig,
+    Algorithm, Application, EcnMode, ReceiveWindow, Receiver, ReceiverConfig, Segment, Sender,
+    SenderConfig,
 };
 use gameway_units::{Bytes, Duration, Instant};
 use std::collections::VecDeque;
@@ -47,6 +47,10 @@ pub struct DashSetup {
     pub presentation: Presentation,
     /// The player.
     pub settings: Settings,
+    /// What the client announces.
+    pub receive_window: ReceiveWindow,
+    /// Payload of a full segment.
+    pub segment_size: u32,
     /// When it opens the video.
     pub start: Instant,
     /// When it closes it; the end of the run at the latest.
@@ -86,14 +90,16 @@ struct Connection {
 
 impl Connection {
     fn new(setup: &DashSetup, number: u32, now: Instant) -> Self {
-        let ecn = setup.ecn;
+        let DashSetup { ecn, receive_window, segment_size, .. } = *setup;
         let application = Application { on_demand: true, ..Application::default() };
-        let config = SenderConfig { application, ecn, ..SenderConfig::default() };
+        let config = SenderConfig { application, ecn, segment_size, ..SenderConfig::default() };
+        let receive =
+            ReceiverConfig { ecn, receive_window, segment_size, ..ReceiverConfig::default() };
         let seed = setup.seed.wrapping_add(u64::from(number));
         Self {
             number,
-            sender: Sender::new(config, setup.algorithm.build(MAXIMUM_SEGMENT_SIZE, seed)),
-            receiver: Receiver::new(ReceiverConfig { ecn, ..ReceiverConfig::default() }, now),
+            sender: Sender::new(config, setup.algorithm.build(segment_size, seed)),
+            receiver: Receiver::new(receive, now),
             opened: now,
             round_trip: None,
             asked: None,

@@ -6,7 +6,7 @@ use gameway_events::{Name, TableError};
 use gameway_experiment::Recorder;
 use gameway_path::FlowId;
 use gameway_tcp::{
-    Algorithm, Application, EcnMode, MAXIMUM_SEGMENT_SIZE, OnOff, Receiver, ReceiverConfig, Sender,
+    Algorithm, Application, EcnMode, OnOff, ReceiveWindow, Receiver, ReceiverConfig, Sender,
     SenderConfig, SenderStats,
 };
 use gameway_units::{Bytes, Duration, Instant, Rate};
@@ -20,6 +20,10 @@ pub struct TcpSetup {
     pub congestion_control: String,
     /// Which ECN its ends agree on.
     pub ecn: EcnMode,
+    /// What the client announces.
+    pub receive_window: ReceiveWindow,
+    /// Payload of a full segment.
+    pub segment_size: u32,
     /// When the client opens the connection.
     pub start: Instant,
     /// When the server's application stops sending.
@@ -79,16 +83,14 @@ impl Tcp {
             on_off: setup.on_off,
             ..Application::default()
         };
-        let ecn = setup.ecn;
-        let config = SenderConfig { application, ecn, ..SenderConfig::default() };
-        let sender = Sender::new(config, algorithm.build(MAXIMUM_SEGMENT_SIZE, setup.seed));
+        let TcpSetup { ecn, receive_window, segment_size, .. } = setup;
+        let config = SenderConfig { application, ecn, segment_size, ..SenderConfig::default() };
+        let receive =
+            ReceiverConfig { ecn, receive_window, segment_size, ..ReceiverConfig::default() };
         Ok(Self {
             flow: setup.flow,
-            sender,
-            receiver: Receiver::new(
-                ReceiverConfig { ecn, ..ReceiverConfig::default() },
-                setup.start,
-            ),
+            sender: Sender::new(config, algorithm.build(segment_size, setup.seed)),
+            receiver: Receiver::new(receive, setup.start),
             start: setup.start,
             stop: setup.stop,
             observe_interval: setup.observe_interval,

@@ -154,3 +154,39 @@ fn a_download_delays_the_game_by_its_queue() {
     assert!((20.0..=32.0).contains(&delay), "{delay}");
     assert_eq!(quantile(&beside(None), 1.0), 0.0);
 }
+
+#[test]
+fn a_receive_window_bounds_a_download_and_an_mss_its_packets() {
+    let far = |more: Value| {
+        let spec = with(empty_path(12), "/path/base_rtt", json!("200 ms"));
+        run(&with_tcp(spec, "cubic", more))
+    };
+    // 100 kB each 200 ms are 4 Mb/s of 25; on the wire 1500 B for 1448 of them.
+    let bounded = far(json!({ "receive_window": "100 kB" })).received_mbps("download", 4.0, 12.0);
+    assert!((0.96..=1.001).contains(&(bounded / (4.0 * WIRE))), "{bounded}");
+    let tuned = far(json!({ "receive_window": "auto" })).received_mbps("download", 4.0, 12.0);
+    assert!((20.0..=25.01).contains(&tuned), "{tuned}");
+    // 500 B and 40 B of headers.
+    let small = far(json!({ "mss": "500 B", "receive_window": "100 kB" }));
+    let bins = small.table("bins").only("flow", "download").between("bin_start_ns", 4.0, 12.0);
+    let size = bins.sum("received_bytes") / bins.sum("received_packets");
+    assert!((530.0..=540.0).contains(&size), "{size}");
+}
+
+/// What `bdp` means is the nominal round-trip time; what packets meet is the run's own.
+#[test]
+fn a_run_has_its_own_distance_and_the_nominal_queue() {
+    let at = |rtt: &str| {
+        let spec = with(empty_path(6), "/path/nominal_rtt", json!("16 ms"));
+        let spec = with(spec, "/path/base_rtt", json!(rtt));
+        run(&with_ping(with_tcp(spec, "cubic", json!({})), "20 ms"))
+    };
+    for (rtt, own) in [("12 ms", 0.012), ("24 ms", 0.024)] {
+        let run = at(rtt);
+        // The first ping meets an empty path, two packets' times at most.
+        let first = run.rtts(0.0, 0.03)[0];
+        assert!((own..own + 0.001).contains(&first), "{first}");
+        let queue = most(&run.table("link").present("queue_max_bytes"));
+        assert!((98_000.0..=100_000.0).contains(&queue), "{rtt}: {queue}");
+    }
+}

@@ -45,7 +45,7 @@ pub fn encoders() -> Vec<(&'static str, &'static str)> {
 /// even ([`gameway_codec::repair::parity_size`]).
 const REPAIR_LENGTH: Bytes = Bytes::new(3);
 
-/// What packets cost on the wire of a session whose headers and trailers take `packet` bytes.
-pub(crate) fn overhead(packet: u64) -> Overhead {
-    Overhead { packet: Bytes::new(packet), repair: REPAIR_LENGTH }
+/// What packets carry and cost on the wire of a session whose headers and trailers take `packet` bytes.
+pub(crate) fn overhead(packet: u64, mtu: Option<Bytes>) -> Overhead {
+    Overhead::new(Bytes::new(packet), REPAIR_LENGTH, mtu)
 }

@@ -10,11 +10,12 @@ A real encoder takes its time, a model none. Where that time varies, frames leav
 each other in the queue; so each stream is given the times that its live encoder took in the course
 of the run. Slow ones come together; drawn one by one they would make more of a queue (three streams
 of Pudica on a busy machine: the second had 7.5 Mb/s instead of 9.2). Likewise each video is given
-the sizes of the segments that were served.
+the sizes of the segments that were served, and a run the base RTT that the live one had.
 """
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -22,7 +23,9 @@ import polars as pl
 
 from gameway import runner
 from gameway.beside import testbed
+from gameway.distances import DISTANCES, NOMINAL
 from gameway.drivers import SIMULATOR, LiveOptions, On
+from gameway.folder import SPEC
 from gameway.live.video.videos import sizes_name
 from gameway.matrix import expand
 from gameway.results import MANIFEST, RUNS, Results, read_manifest
@@ -82,8 +85,18 @@ def as_measured(spec: dict[str, Any], live: Path | None) -> dict[str, Any]:
     streams = [stream | encode_times(stream["name"], live) for stream in spec.get("stream") or []]
     competitors = [one | segment_sizes(one, live) for one in spec.get("competitor") or []]
     flows = {"stream": streams, "competitor": competitors}
+    spec = spec | {"path": spec["path"] | distance(live)}
     path = spec["path"] | testbed.added_to_path(spec, live)
     return spec | {"path": path} | {key: given for key, given in flows.items() if given}
+
+
+def distance(run: Path | None) -> dict[str, Any]:
+    """How far apart the ends of a live run were, where each run has a base RTT of its own."""
+    file = None if run is None else run / SPEC
+    if file is None or not file.is_file():
+        return {}
+    path: dict[str, Any] = json.loads(file.read_text(encoding="utf-8"))["path"]
+    return {key: path[key] for key in DISTANCES if key in path} if NOMINAL in path else {}
 
 
 def segment_sizes(competitor: dict[str, Any], run: Path | None) -> dict[str, Any]:

@@ -38,10 +38,13 @@ from gameway.fields.quantities import (
     clock_drift,
     interval,
     moment,
+    mss,
+    mtu,
     packet_size,
     packets,
     rate,
     rate_or_none,
+    receive_window,
     segment_length,
     share,
     span,
@@ -116,6 +119,12 @@ Drifts = Annotated[str | Sequence[str], axis(clock_drift)]
 """How fast a clock runs: "50 ppm"."""
 PacketSizes = Annotated[str | Sequence[str], axis(packet_size)]
 """A packet on the wire: "1200 B"."""
+Mtus = Annotated[str | Sequence[str], axis(mtu)]
+"""The most that a packet of a stream has on the wire: "1200 B"."""
+ReceiveWindows = Annotated[str | Sequence[str], axis(receive_window)]
+"""auto, or the largest window that a receiver announces: "1 MiB"."""
+SegmentSizeLimits = Annotated[str | Sequence[str], axis(mss)]
+"""The MSS that both ends of a connection announce: "1460 B"."""
 CongestionControls = Annotated[
     str | Sequence[str], axis(one_of("congestion control", lambda: entries("competitors")))
 ]

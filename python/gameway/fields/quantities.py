@@ -61,6 +61,19 @@ interval = unit(_core.parse_duration, _show_duration, "50 ms", lowest=1_000_000)
 moment = unit(_core.parse_duration, _show_duration, "30 s", lowest=0)
 amount = unit(_core.parse_bytes, _core.format_bytes, "10 MB")
 packet_size = unit(_core.parse_bytes, "{} B".format, "1200 B", lowest=64, highest=1500)
+# The simulator has the same bounds.
+mtu = unit(_core.parse_bytes, "{} B".format, "1200 B", lowest=256, highest=1500)
+# Linux's least MSS to that of packets of 1500 B; the simulator has these bounds, too, and those of
+# windows.
+mss = unit(_core.parse_bytes, "{} B".format, "1460 B", lowest=88, highest=1460)
+_window = unit(_core.parse_bytes, _core.format_bytes, "1 MiB", lowest=4096, highest=65_535 << 14)
+
+
+def receive_window(value: object, info: ValidationInfo) -> str:
+    """Check a receive window: auto, or the largest that is announced."""
+    return "auto" if value == "auto" else _window(value, info)
+
+
 # What a player buffers whole; the simulator has the same bounds.
 segment_length = unit(
     _core.parse_duration, _show_duration, "4 s", lowest=100_000_000, highest=60_000_000_000

@@ -18,6 +18,7 @@ from gameway import _core
 from gameway.errors import GamewayError
 from gameway.live import offers
 from gameway.live.plan import CLIENT, IPERF_PORT, goes_up
+from gameway.parts import Competitor
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -26,6 +27,8 @@ if TYPE_CHECKING:
 
 IP_UDP_BYTES = 28
 """Headers of IPv4 and UDP: a UDP competitor's rate and size count them, iperf3's do not."""
+AUTO = "auto"
+"""A receive window that the kernel tunes."""
 DEFAULT_BLOCK = "128 KiB"
 """What the simulated sender with a rate limit writes at once."""
 INTERVAL_S = 0.5
@@ -72,12 +75,23 @@ def _tcp(competitor: dict[str, Any]) -> list[str]:
     algorithm = offers.kernel_name(competitor["congestion_control"])
     size = competitor.get("bytes")
     length = ["--bytes", str(_core.parse_bytes(size))] if size else ["--time", "0"]
-    command = ["--congestion", algorithm, *length]
+    command = ["--congestion", algorithm, *length, *_sockets(competitor)]
     limit = competitor.get("rate_limit")
     if limit:
         block = _core.parse_bytes(competitor.get("block") or DEFAULT_BLOCK)
         command += ["--bitrate", str(_core.parse_rate(limit)), "--length", str(block)]
     return command
+
+
+def _sockets(competitor: dict[str, Any]) -> list[str]:
+    """What iperf3 sets of the sockets at both ends: TCP_MAXSEG, SO_RCVBUF and SO_SNDBUF."""
+    default = {key: str(Competitor.model_fields[key].default) for key in ("mss", "receive_window")}
+    given = default | {key: competitor[key] for key in default if key in competitor}
+    mss, window = given["mss"], given["receive_window"]
+    words = [] if mss == default["mss"] else ["--set-mss", str(_core.parse_bytes(mss))]
+    if window == AUTO:
+        return words
+    return [*words, "--window", str(_core.receive_buffer(window, mss))]
 
 
 def _udp(competitor: dict[str, Any]) -> list[str]:

@@ -123,6 +123,7 @@ def plan(path: dict[str, Any]) -> Plan:
     left = dict(path)
     capacity, queue, base_rtt = left.pop("capacity"), left.pop("queue"), left.pop("base_rtt")
     rtt = _core.parse_duration(base_rtt)
+    nominal_rtt = left.pop("nominal_rtt", base_rtt)
     forward = left.pop("forward_delay", None)
     down = rtt // 2 if forward is None else _core.parse_duration(forward)
     back = dict(left.pop("back", None) or {})
@@ -134,9 +135,9 @@ def plan(path: dict[str, Any]) -> Plan:
     up = None
     if back.get("capacity") is not None:
         own = back.pop("queue", None) or {"kind": "drop-tail", "size": "300 ms"}
-        up = shaper("path.back", back.pop("capacity"), own, base_rtt)
+        up = shaper("path.back", back.pop("capacity"), own, nominal_rtt)
     refuse("path.back", {key: value for key, value in back.items() if value})
-    return Plan(shaper("path", capacity, queue, base_rtt), up, (down, rtt - down))
+    return Plan(shaper("path", capacity, queue, nominal_rtt), up, (down, rtt - down))
 
 
 @dataclass(frozen=True)

@@ -10,8 +10,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from gameway import _core
-from gameway.fields import places
+from gameway.fields import places, values
 from gameway.live import offers
+from gameway.live.competitors import AUTO
 from gameway.live.video.content import FRAME_RATE
 from gameway.parts import Competitor, Path, Stream, plain
 
@@ -101,6 +102,7 @@ def _of_competitor(at: At, competitor: Competitor) -> Iterator[Refusal]:
     if {"tcp", "dash"} & set(competitor.kinds()):
         yield from _of_tcp(at, competitor)
     if "dash" in competitor.kinds():
+        yield from _of_browser(at, competitor)
         yield from _of_video(at, competitor)
     for key in ("on_off", "return_rate"):
         if getattr(competitor, key) is not None:
@@ -110,6 +112,8 @@ def _of_competitor(at: At, competitor: Competitor) -> Iterator[Refusal]:
         if spacing != "even":
             hint = f'iperf3 spaces evenly: spacing = "even"; {SIMULATE}'
             yield (*at, "spacing", *index), ON_LIVE, spacing, hint
+    if "tcp" in competitor.kinds():
+        yield from _of_window(at, competitor)
     yield from _of_way(at, competitor)
 
 
@@ -124,6 +128,27 @@ def _of_tcp(at: At, competitor: Competitor) -> Iterator[Refusal]:
         if mode == "accurate":
             hint = f'the kernel agrees on ecn = "off" or "classic" for one flow; {SIMULATE}'
             yield (*at, "ecn", *index), ON_LIVE, mode, hint
+
+
+def _of_window(at: At, competitor: Competitor) -> Iterator[Refusal]:
+    """A buffer that is set by hand is bounded by the kernel for all namespaces."""
+    for index, window in places(competitor.receive_window):
+        for mss in values(competitor.mss):
+            least = 0 if window == AUTO else _core.receive_buffer(window, mss)
+            for name, most in offers.buffer_limits().items():
+                if least > most:
+                    hint = (
+                        f"it needs {name} = {least} or more: sysctl -w {name}={least}; {SIMULATE}"
+                    )
+                    yield (*at, "receive_window", *index), ON_LIVE, window, hint
+
+
+def _of_browser(at: At, competitor: Competitor) -> Iterator[Refusal]:
+    for key in ("receive_window", "mss"):
+        for index, value in places(getattr(competitor, key)):
+            if value != Competitor.model_fields[key].default:
+                hint = f"the browser's connections are as the kernel makes them; {SIMULATE}"
+                yield (*at, key, *index), ON_LIVE, value, hint
 
 
 def _of_video(at: At, competitor: Competitor) -> Iterator[Refusal]:

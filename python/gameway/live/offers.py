@@ -6,6 +6,7 @@ import platform
 import re
 import shutil
 import subprocess
+from contextlib import suppress
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -15,7 +16,8 @@ from gameway.errors import GamewayError
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-AVAILABLE = Path("/proc/sys/net/ipv4/tcp_available_congestion_control")
+PROC = Path("/proc/sys")
+AVAILABLE = PROC / "net/ipv4/tcp_available_congestion_control"
 VERSION_SECONDS = 10
 KERNEL_NAMES: Mapping[str, str] = {"newreno": "reno"}
 """What Linux calls a congestion control that an experiment file calls otherwise."""
@@ -31,8 +33,10 @@ SYSCTLS: Mapping[str, str] = {
 """Set in the namespaces of both ends of each run.
 
 no_metrics_save   a connection must not begin with what an earlier one learnt of the path
-rmem, wmem        32 MiB: 8 times the product of 1 Gb/s and 30 ms, so that the window is the
-                  congestion control's; the middle is the kernel's own start of autotuning
+rmem, wmem        32 MiB of memory, Linux's own limit of receiving since 6.16: with packets of 1500
+                  B a window of 20 MiB, up to which the kernel tunes it (receive_window = "auto");
+                  as much for sending, where Linux's own limit is 4 MiB, so that the receiver or
+                  the congestion control limits what is in flight; the middle is where tuning starts
 ecn               2: agreed to where the other end asks; a flow with ecn = "classic" asks, by its
                   route
 congestion_control
@@ -54,6 +58,15 @@ TOOLS: Mapping[str, tuple[tuple[str, ...], str]] = {
     "chromium": (("chromium", "--version"), "chromium"),
 }
 """How each tool tells its version, if it does, and the package of Debian that has it."""
+
+
+def buffer_limits() -> dict[str, int]:
+    """Give what a program may set of a socket's buffers at most; empty where nobody tells."""
+    found = {}
+    for name in ("net.core.rmem_max", "net.core.wmem_max"):
+        with suppress(OSError, ValueError):
+            found[name] = int((PROC / name.replace(".", "/")).read_text(encoding="ascii"))
+    return found
 
 
 def algorithms() -> list[str]:

@@ -48,6 +48,9 @@ class Metric:
 
 def _competition() -> list[Metric]:
     return [
+        Metric("base_rtt_ms", "ms", "round-trip time of the stream's empty path, without sending "
+               "times; with `base_rtt_spread` each run has its own", "experiment file",
+               scoped=False),
         Metric("original_mbps", "Mb/s", "mean bitrate in the 60 s before the competitor starts",
                f"{_XU}, 4.2", scoped=False),
         Metric("adjusted_mbps", "Mb/s", "mean bitrate in the last 60 s of the competition",

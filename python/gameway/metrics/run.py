@@ -65,6 +65,7 @@ def run_metrics(run: Run) -> RunMetrics:
         keys: dict[str, Any] = {"run": run.id, "stream": name}
         found: dict[str, Any] = dict.fromkeys(metric_columns(), NAN)
         there = presence(stream, run.windows.run)
+        found["base_rtt_ms"] = seconds(stream.get("base_rtt") or run.spec["path"]["base_rtt"]) * 1e3
         found |= _competition(run, tables, stream, there)
         found["convergence_s"] = convergence_s(*tables.bitrates.while_there(name, there), there)
         for scope, window in run.windows.scopes().items():

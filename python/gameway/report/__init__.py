@@ -22,6 +22,7 @@ from gameway.report.export import save_table
 from gameway.report.findings import findings
 from gameway.report.head import head_of
 from gameway.report.page import laid_out
+from gameway.report.phase import one_phase_warning
 from gameway.report.render import FILES, drawn, write_page
 from gameway.report.sections import figures_of
 from gameway.report.statement import statement
@@ -78,7 +79,7 @@ def _content(
         "kind": "report",
         "title": head.title,
         "lead": [head.runs],
-        "warning": head.warning,
+        "warning": " ".join(filter(None, (head.warning, one_phase_warning(results)))),
         "first": "findings",
         "head": head,
         "statement": statement(results, table),

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from gameway import _core
 from gameway.figures.conditions import dimensions, title_of
 from gameway.metrics.summary import summary_table
 from gameway.metrics.table import METRICS_VERSION
@@ -74,6 +75,7 @@ def _facts(results: ResultFolder, finished: int) -> list[tuple[str, str]]:
         "Overrides": ", ".join(map(str, manifest.get("overrides") or [])),
         "Runs": f"{finished} of {results.runs.height} finished",
         "Seeds": _few(seeds),
+        "Base RTT": _distances(manifest.get("runs") or []),
         "Gameway": manifest.get("gameway_version"),
         "Commit": _commit(manifest.get("commit")),
         "Machine": _machine(manifest.get("machine")),
@@ -117,6 +119,15 @@ def _few(seeds: list[Any]) -> str:
     texts = [str(seed) for seed in seeds]
     shown = ", ".join(texts[:SEEDS_SHOWN])
     return shown if len(texts) <= SEEDS_SHOWN else f"{shown}, ... ({len(texts)})"
+
+
+def _distances(runs: list[dict[str, Any]]) -> str:
+    """Between which base RTTs runs were that have one of their own."""
+    given = [run["base_rtt"] for run in runs if "base_rtt" in run]
+    if not given:
+        return ""
+    ordered = sorted(set(given), key=_core.parse_duration)
+    return f"each repeat its own, {ordered[0]} to {ordered[-1]}; queues in BDP by the nominal one"
 
 
 def _commit(commit: Any) -> str:

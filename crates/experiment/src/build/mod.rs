@@ -23,7 +23,7 @@ pub(crate) use htb::check as check_htb;
 pub use queues::{queue, size};
 pub use recorded::Recorded;
 pub use routes::{BACK, Route, Routes};
-pub use streams::{feedback_style, first_capture, frame_interval, rate_limits};
+pub use streams::{feedback_style, first_capture, frame_interval, overhead, rate_limits};
 pub use videos::{player_settings, presentation, sizes_of};
 pub use wifi::{config as wifi_config, nominal as wifi_nominal, refused as wifi_refused};
 

@@ -3,9 +3,9 @@
 use crate::spec::{FeedbackSpec, StreamSpec};
 use crate::{RunError, random, spec_error};
 use gameway_control::{FeedbackStyle, RateController, RateLimits};
-use gameway_media::MAX_MEDIA_PACKETS;
 use gameway_media::rate_control::highest_rate;
-use gameway_units::{Duration, Instant, Rate};
+use gameway_media::{HEADER, MAX_MEDIA_PACKETS, Overhead};
+use gameway_units::{Bytes, Duration, Instant, Rate};
 
 /// Time from frame to frame of a stream.
 ///
@@ -30,6 +30,12 @@ pub fn first_capture(stream: &StreamSpec, frame_interval: Duration, seed: u64) -
     Instant::ZERO + start + Duration::from_nanos(phase as i64)
 }
 
+/// What packets of a simulated stream carry and cost.
+#[must_use]
+pub fn overhead(stream: &StreamSpec) -> Overhead {
+    Overhead::new(HEADER, Bytes::ZERO, stream.mtu.map(|text| text.0))
+}
+
 /// The bounds of a stream's controller.
 ///
 /// # Errors
@@ -41,7 +47,7 @@ pub fn rate_limits(stream: &StreamSpec, frame_interval: Duration) -> Result<Rate
         let why = format!("{min} is not between 1 b/s and max_bitrate ({max})");
         return Err(spec_error(field, why));
     }
-    let highest = highest_rate(frame_interval);
+    let highest = highest_rate(frame_interval, overhead(stream).payload);
     if max > highest {
         let field = format!("stream \"{}\": max_bitrate", stream.name);
         let why = format!(

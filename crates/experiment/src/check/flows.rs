@@ -2,18 +2,20 @@
 
 use super::{LONGEST_DELAY, LONGEST_RUN, SHORTEST_INTERVAL, number, positive_rate, rate, span};
 use crate::spec::{
-    CompetitorSpec, DashSpec, EcnSpec, EncodeTimeSpec, FeedbackSpec, HeaderSpec, PathSpec,
-    ShortTcpSpec, StreamSpec, TcpEcnSpec, TcpSpec, Text, UdpSpec, VideoChatSpec, Way, Word,
-    needs_accurate_ecn,
+    CompetitorSpec, DashSpec, EcnSpec, EncodeTimeSpec, FeedbackSpec, HeaderSpec, Mss, PathSpec,
+    ReceiveWindowSpec, ShortTcpSpec, StreamSpec, TcpEcnSpec, TcpSpec, Text, UdpSpec, VideoChatSpec,
+    Way, Word, needs_accurate_ecn,
 };
 use crate::{RunError, spec_error};
 use gameway_control::oracle;
-use gameway_media::{HEADER, MAX_PAYLOAD};
-use gameway_units::{Bytes, Duration, Rate, Ratio};
+use gameway_tcp::ReceiveWindow;
+use gameway_units::{Bytes, Duration, Ratio};
 use std::net::IpAddr;
 
 /// The most packets that a report covers (RFC 8888 section 3.1).
 const MOST_REPORTED: u64 = 16_384;
+/// From what leaves media more room than headers to Ethernet's.
+const MTUS: std::ops::RangeInclusive<Bytes> = Bytes::new(256)..=Bytes::new(1500);
 
 pub(super) fn check_stream(stream: &StreamSpec) -> Result<(), RunError> {
     let field = |name: &str| format!("stream \"{}\": {name}", stream.name);
@@ -23,12 +25,16 @@ pub(super) fn check_stream(stream: &StreamSpec) -> Result<(), RunError> {
     {
         return Err(spec_error(field("fec"), format!("{} is more than 100 %", fec.0)));
     }
+    if let Some(mtu) = stream.mtu.filter(|mtu| !MTUS.contains(&mtu.0)) {
+        let why = format!("{} is not between {} and {}", mtu.0, MTUS.start(), MTUS.end());
+        return Err(spec_error(field("mtu"), why));
+    }
     if let FeedbackSpec::Interval(interval)
     | FeedbackSpec::Rfc8888(interval)
     | FeedbackSpec::TransportWide(interval) = stream.feedback
     {
         span(&field("feedback"), interval, SHORTEST_INTERVAL, LONGEST_DELAY)?;
-        check_report(&field("feedback"), interval, stream.max_bitrate.0)?;
+        check_report(&field("feedback"), interval, stream)?;
     }
     if let Some(pause) = &stream.pause {
         span(&field("pause.from"), pause.from.0, Duration::ZERO, LONGEST_RUN)?;
@@ -48,8 +54,9 @@ pub(super) fn check_stream(stream: &StreamSpec) -> Result<(), RunError> {
 }
 
 /// A report has room for what came since the one before it.
-fn check_report(field: &str, interval: Duration, most: Rate) -> Result<(), RunError> {
-    let packets = (most * interval).get() / (MAX_PAYLOAD + HEADER).get();
+fn check_report(field: &str, interval: Duration, stream: &StreamSpec) -> Result<(), RunError> {
+    let (most, full) = (stream.max_bitrate.0, crate::build::overhead(stream));
+    let packets = (most * interval).get() / (full.payload + full.packet).get();
     if packets <= MOST_REPORTED {
         return Ok(());
     }
@@ -169,7 +176,28 @@ fn check_tcp(field: &impl Fn(&str) -> String, tcp: &TcpSpec) -> Result<(), RunEr
     if tcp.bytes.is_some_and(|bytes| bytes.0 == Bytes::ZERO) {
         return Err(spec_error(field("bytes"), "must be more than 0 B"));
     }
+    check_transport(field, tcp.receive_window, tcp.mss)?;
     check_tcp_ecn(field, tcp.ecn, &tcp.congestion_control)
+}
+
+/// Linux's least buffer (`tcp_rmem`), and what a window can count (RFC 7323 section 2.3).
+const WINDOWS: std::ops::RangeInclusive<Bytes> = Bytes::new(4096)..=Bytes::new(65_535 << 14);
+/// From Linux's least (`TCP_MIN_MSS`) to that of packets of 1500 B.
+const MSS: std::ops::RangeInclusive<Bytes> = Bytes::new(88)..=Bytes::new(1_460);
+
+fn check_transport(
+    field: &impl Fn(&str) -> String,
+    window: ReceiveWindowSpec,
+    mss: Mss,
+) -> Result<(), RunError> {
+    let size = if let ReceiveWindow::Fixed(size) = window.0 { size } else { *WINDOWS.start() };
+    for (part, size, allowed) in [("receive_window", size, WINDOWS), ("mss", mss.0.0, MSS)] {
+        if !allowed.contains(&size) {
+            let why = format!("{size} is not between {} and {}", allowed.start(), allowed.end());
+            return Err(spec_error(field(part), why));
+        }
+    }
+    Ok(())
 }
 
 fn check_tcp_ecn(
@@ -186,6 +214,7 @@ fn check_tcp_ecn(
 }
 
 fn check_short_tcp(field: &impl Fn(&str) -> String, short: &ShortTcpSpec) -> Result<(), RunError> {
+    check_transport(field, short.receive_window, short.mss)?;
     check_tcp_ecn(field, short.ecn, &short.congestion_control)?;
     let (least, greatest) = (short.least_size.0, short.greatest_size.0);
     if least == Bytes::ZERO {
@@ -237,6 +266,7 @@ const SEGMENTS: std::ops::RangeInclusive<Duration> =
 const MOST_SPREAD: f64 = 0.5;
 
 fn check_dash(field: &impl Fn(&str) -> String, dash: &DashSpec) -> Result<(), RunError> {
+    check_transport(field, dash.receive_window, dash.mss)?;
     check_tcp_ecn(field, dash.ecn, &dash.congestion_control)?;
     let segment = dash.segment_length.0;
     span(&field("segment_length"), segment, *SEGMENTS.start(), *SEGMENTS.end())?;

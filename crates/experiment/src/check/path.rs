@@ -14,6 +14,7 @@ use gameway_units::{Duration, Ratio};
 pub(super) fn check_path(path: &PathSpec) -> Result<(), RunError> {
     check_capacity("path.capacity", &path.capacity)?;
     span("path.base_rtt", path.base_rtt.0, Duration::ZERO, LONGEST_DELAY)?;
+    span("path.nominal_rtt", path.nominal_rtt(), Duration::ZERO, LONGEST_DELAY)?;
     if let Some(forward) = path.forward_delay {
         span("path.forward_delay", forward.0, Duration::ZERO, path.base_rtt.0)?;
     }

@@ -1,6 +1,6 @@
 //! The competing flows of a run.
 
-use super::{DashSpec, Direction, HeaderSpec, Text, Way, all};
+use super::{DashSpec, Direction, HeaderSpec, Mss, ReceiveWindowSpec, Text, Way, all};
 use gameway_tcp::{Algorithm, EcnMode};
 use gameway_units::{Bytes, Duration, Rate};
 
@@ -119,6 +119,12 @@ pub struct TcpSpec {
     /// Which ECN its ends agree on: see [`TcpEcnSpec::or_needed`] if not given.
     #[serde(default)]
     pub ecn: Option<TcpEcnSpec>,
+    /// What its receiver announces.
+    #[serde(default)]
+    pub receive_window: ReceiveWindowSpec,
+    /// Its MSS.
+    #[serde(default)]
+    pub mss: Mss,
     /// When the connection is opened.
     #[serde(default)]
     pub start: Option<Text<Duration>>,
@@ -172,6 +178,12 @@ pub struct ShortTcpSpec {
     /// Which ECN its ends agree on: see [`TcpEcnSpec::or_needed`] if not given.
     #[serde(default)]
     pub ecn: Option<TcpEcnSpec>,
+    /// What its receiver announces.
+    #[serde(default)]
+    pub receive_window: ReceiveWindowSpec,
+    /// Its MSS.
+    #[serde(default)]
+    pub mss: Mss,
     /// When the first transfer or gap begins.
     #[serde(default)]
     pub start: Option<Text<Duration>>,

@@ -1,6 +1,6 @@
 //! A video over HTTP that adapts to the network.
 
-use super::{Direction, HeaderSpec, TcpEcnSpec, Text, all};
+use super::{Direction, HeaderSpec, Mss, ReceiveWindowSpec, TcpEcnSpec, Text, all};
 use gameway_units::{Duration, Rate, Ratio};
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -16,6 +16,12 @@ pub struct DashSpec {
     /// Which ECN both ends agree on: see [`TcpEcnSpec::or_needed`] if not given.
     #[serde(default)]
     pub ecn: Option<TcpEcnSpec>,
+    /// What its receiver announces.
+    #[serde(default)]
+    pub receive_window: ReceiveWindowSpec,
+    /// Its MSS.
+    #[serde(default)]
+    pub mss: Mss,
     /// Bitrates by size of the picture, as "1280x720"; those of Xu and Claypool's Table I if not given.
     #[serde(default)]
     pub ladder: Option<BTreeMap<String, Text<Rate>>>,

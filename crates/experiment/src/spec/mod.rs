@@ -12,6 +12,7 @@ mod htb;
 mod path;
 mod queue;
 mod stream;
+mod transport;
 mod wifi;
 
 pub use competitor::{
@@ -36,6 +37,7 @@ pub use queue::{
 pub use stream::{
     ControllerSpec, Drift, EcnSpec, EncodeTimeSpec, FeedbackSpec, PauseSpec, StreamSpec, VideoSpec,
 };
+pub use transport::{Mss, ReceiveWindowSpec};
 pub use wifi::{Megahertz, WifiName, WifiSpec};
 
 use gameway_units::Duration;

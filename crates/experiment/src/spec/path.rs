@@ -13,6 +13,8 @@ pub struct PathSpec {
     pub capacity: CapacitySpec,
     /// Round-trip time of an empty path, without serialization.
     pub base_rtt: Text<Duration>,
+    /// What it was drawn around: queues that are sized in BDP are sized by this; `base_rtt` if not given.
+    pub nominal_rtt: Option<Text<Duration>>,
     /// The part of it towards the client; half if not given.
     pub forward_delay: Option<Text<Duration>>,
     /// The queue at the bottleneck.
@@ -35,6 +37,14 @@ pub struct PathSpec {
     pub back: Option<BackSpec>,
     /// The home gateway at the path's own bottleneck; it only forwards if not given.
     pub gateway: Option<GatewaySpec>,
+}
+
+impl PathSpec {
+    /// The round-trip time of "bdp".
+    #[must_use]
+    pub fn nominal_rtt(&self) -> Duration {
+        self.nominal_rtt.unwrap_or(self.base_rtt).0
+    }
 }
 
 /// How a gateway in front of the path's queue tells games from other flows.

@@ -1,7 +1,7 @@
 //! A game stream of a run.
 
 use super::{Direction, HeaderSpec, Text, Way, all};
-use gameway_units::{Duration, Ecn, Rate, Ratio};
+use gameway_units::{Bytes, Duration, Ecn, Rate, Ratio};
 use serde::de::{Deserialize, Deserializer, Error};
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -44,6 +44,9 @@ pub struct StreamSpec {
     /// Repair packets as a share of media packets.
     #[serde(default)]
     pub fec: Option<Text<Ratio>>,
+    /// The most that a packet has on the wire; payloads of 1200 B if not given.
+    #[serde(default)]
+    pub mtu: Option<Text<Bytes>>,
     /// When and how often the receiver reports.
     #[serde(default)]
     pub feedback: FeedbackSpec,

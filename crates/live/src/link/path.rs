@@ -350,7 +350,7 @@ fn hops(path: &PathSpec, names: &[Name], seed: u64) -> Result<Vec<Hop>, RunError
     let queues = std::iter::once(&path.queue).chain(further).chain(back);
     let parts = build::links(path)?.into_iter().zip(queues).zip(names);
     let hop = |((link, queue), name): ((Link, &QueueSpec), &Name)| {
-        let (size, base_rtt) = (build::size(queue), path.base_rtt.0);
+        let (size, base_rtt) = (build::size(queue), path.nominal_rtt());
         Bottleneck::try_new(link, size, base_rtt, |limit| {
             build::queue(queue, limit, base_rtt, seed, name)
         })

@@ -5,7 +5,7 @@
 //! | headroom | 1.35 | 1.25 for the largest frame of a recorded game whose mean is the rate, as [`crate::EncoderCalibration::Mean`] has it, and a tenth for what frames under a strict budget lacked: without it (measured) a second of a target that falls by 15 and 30 % in five frames has 0.93 of it, with it 0.97 |
 //! | decrease | below 0.9 of the mean rate of the last 6 frames | 100 ms at 60 frames/s: a round trip and the time to drain what it built up; smaller steps are a controller's noise, and so is what trembles around a mean that stays |
 
-use crate::packetizer::{MAX_MEDIA_PACKETS, MAX_PAYLOAD};
+use crate::packetizer::MAX_MEDIA_PACKETS;
 use gameway_units::{Bytes, Duration, Rate};
 use std::collections::VecDeque;
 
@@ -20,11 +20,11 @@ pub fn bytes_per_frame(rate: Rate, frames_per_second: u32) -> f64 {
     rate.as_bps_f64() / 8.0 / f64::from(frames_per_second)
 }
 
-/// The highest rate of a stream, on the wire: at it, a frame that takes all that it may beyond its share still fits
-/// [`MAX_MEDIA_PACKETS`].
+/// The highest rate of a stream whose packets carry `payload` at most, on the wire: at it, a frame that takes all that
+/// it may beyond its share still fits [`MAX_MEDIA_PACKETS`].
 #[must_use]
-pub fn highest_rate(frame_interval: Duration) -> Rate {
-    let largest = MAX_PAYLOAD * u64::from(MAX_MEDIA_PACKETS);
+pub fn highest_rate(frame_interval: Duration, payload: Bytes) -> Rate {
+    let largest = payload * u64::from(MAX_MEDIA_PACKETS);
     Bytes::from_f64(largest.as_f64() / HEADROOM) / frame_interval
 }
 
@@ -84,9 +84,12 @@ mod tests {
         for frames_per_second in [1_u32, 60, 1000] {
             let interval = Duration::from_secs(1) / i64::from(frames_per_second);
             let largest = |rate| bytes_per_frame(rate, frames_per_second) * HEADROOM;
-            let holds = (MAX_PAYLOAD * u64::from(MAX_MEDIA_PACKETS)).as_f64();
-            let highest = highest_rate(interval);
-            assert!((0.999..=1.0).contains(&(largest(highest) / holds)), "{highest}");
+            for payload in [208, 1200] {
+                let payload = Bytes::new(payload);
+                let holds = (payload * u64::from(MAX_MEDIA_PACKETS)).as_f64();
+                let highest = highest_rate(interval, payload);
+                assert!((0.999..=1.0).contains(&(largest(highest) / holds)), "{highest}");
+            }
         }
     }
 

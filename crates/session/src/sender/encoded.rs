@@ -9,9 +9,7 @@ use crate::packet::MediaPacket;
 use crate::sender_config::SenderConfig;
 use crate::sender_event::SenderEvent;
 use gameway_control::{FrameId, FramePart, FrameSent, PacketKind, SequenceNumber, Target};
-use gameway_media::{
-    EncoderModel, MAX_PAYLOAD, PacketPlan, Train, headers_of_slices, packets_after_slices,
-};
+use gameway_media::{EncoderModel, PacketPlan, Train, headers_of_slices, packets_after_slices};
 use gameway_units::{Bytes, Instant};
 
 /// A frame of which packets were given to the pacer before it was whole.
@@ -126,7 +124,7 @@ impl Sender {
         }
         let SenderConfig { repair_share, overhead, frame_interval, .. } = self.config;
         let EncodeRequest { payload, bounded, key_frame, in_parts, .. } = request;
-        let packets = payload.get().div_ceil(MAX_PAYLOAD.get());
+        let packets = payload.get().div_ceil(overhead.payload.get());
         let slices = encoder.slices(key_frame).len() as u64;
         let headers = headers_of_slices(packets, slices, repair_share, overhead.packet);
         let rate = payload.saturating_sub(headers).max(Bytes::new(1)) / frame_interval;
@@ -139,7 +137,7 @@ impl Sender {
             shares => Train::of_slices(encoded.payload, shares, repair_share, overhead),
         };
         let after_slices = match in_parts {
-            true => packets_after_slices(encoded.payload, encoded.slices),
+            true => packets_after_slices(encoded.payload, encoded.slices, overhead),
             false => Vec::new(),
         };
         Some(ModelFrame { train, key_frame: encoded.key_frame, after_slices })

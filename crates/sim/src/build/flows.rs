@@ -158,6 +158,7 @@ impl Parts<'_> {
         let schedule = self.schedule(stream, frame_interval);
         let mut config = SenderConfig::new(schedule.start, frame_interval);
         config.repair_share = stream.fec.map_or(Ratio::ZERO, |text| text.0);
+        config.overhead = build::overhead(stream);
         let setup = StreamSetup {
             flow: id,
             schedule,
@@ -254,6 +255,8 @@ impl Parts<'_> {
             flow: id,
             congestion_control: tcp.congestion_control.clone(),
             ecn: TcpEcnSpec::or_needed(tcp.ecn, &tcp.congestion_control),
+            receive_window: tcp.receive_window.0,
+            segment_size: tcp.mss.segment_size(),
             start: start(tcp.start),
             stop: tcp.stop.map(|text| Instant::ZERO + text.0),
             bytes: tcp.bytes.map(|text| text.0),
@@ -275,6 +278,8 @@ impl Parts<'_> {
                 flow: id,
                 congestion_control: short.congestion_control.clone(),
                 ecn: TcpEcnSpec::or_needed(short.ecn, &short.congestion_control),
+                receive_window: short.receive_window.0,
+                segment_size: short.mss.segment_size(),
                 start: start(short.start),
                 stop: short.stop.map(|text| Instant::ZERO + text.0),
                 bytes: None,
@@ -302,6 +307,8 @@ impl Parts<'_> {
             flow: id,
             algorithm,
             ecn: TcpEcnSpec::or_needed(dash.ecn, name),
+            receive_window: dash.receive_window.0,
+            segment_size: dash.mss.segment_size(),
             presentation: build::presentation(dash, self.spec.seed)?,
             settings: build::player_settings(dash),
             start: start(dash.start),

@@ -144,7 +144,7 @@ fn hops(
         if let Some(medium) = path.capacity.wifi().filter(|_| number == 0) {
             return wifi::hop(medium, path, link, flows, (spec.seed, names));
         }
-        let (size, base_rtt) = (build::size(queue), path.base_rtt.0);
+        let (size, base_rtt) = (build::size(queue), path.nominal_rtt());
         let built = |limit| build::queue(queue, limit, base_rtt, spec.seed, name);
         Bottleneck::try_new(link, size, base_rtt, built).map(Hop::Wired)
     };

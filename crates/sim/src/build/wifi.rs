@@ -44,7 +44,7 @@ pub fn hop(
     let stations = stations(&clients);
     let capacity = nominal.nominal_capacity(Instant::ZERO);
     let queue = |queue: &QueueSpec, part: &str| {
-        let base_rtt = path.base_rtt.0;
+        let base_rtt = path.nominal_rtt();
         let limit = Limit::of(build::size(queue), capacity, base_rtt);
         build::queue(queue, limit, base_rtt, seed, part)
     };

@@ -13,7 +13,7 @@ use gameway_codec::repair::RepairEncoder;
 use gameway_codec::{Picture, Size, Stamp, StampError, payload};
 use gameway_control::FrameId;
 use gameway_media::rate_control::FrameBudgets;
-use gameway_media::{MAX_PAYLOAD, Overhead, Train, headers_of_slices, repair_packets};
+use gameway_media::{Overhead, Train, headers_of_slices, repair_packets};
 use gameway_session::EncodeRequest;
 use gameway_units::{Bytes, Duration, Instant, Ratio, VideoCodec};
 use std::sync::Arc;
@@ -139,7 +139,7 @@ impl Encoding {
                 Stamp { frame: request.frame.0 as u32, captured: request.captured, input: *input };
             stamp.write(&mut self.picture).map_err(|error: StampError| error.to_string())?;
         }
-        let mut packetizer = payload::Packetizer::new(*codec, MAX_PAYLOAD.get() as usize);
+        let mut packetizer = payload::Packetizer::new(*codec, overhead.payload.get() as usize);
         let (mut payloads, mut given) = (Vec::new(), 0);
         let encoded = self.encode(job, &mut |slice, is_last, key_frame| {
             payloads.extend(packetizer.push(slice));
@@ -205,7 +205,7 @@ fn for_encoder(job: &Job, slices: u64) -> Bytes {
     let Job { codec, overhead, repair_share, .. } = *job;
     let payload = job.request.payload;
     let header = payload::fragment_header(codec);
-    let packets = payload.get().div_ceil(MAX_PAYLOAD.get() - header);
+    let packets = payload.get().div_ceil(overhead.payload.get() - header);
     let fragments = Bytes::new(packets * header);
     let headers = headers_of_slices(packets, slices, repair_share, overhead.packet);
     payload.saturating_sub(fragments + headers).max(Bytes::new(1))

@@ -430,6 +430,7 @@ fn terms(config: &HostConfig, session: u32, audio: bool) -> Result<Terms, Stream
         start: build::first_capture(stream, frame_interval, config.seed),
         frame_interval,
         repair_share: stream.fec.map_or(Ratio::ZERO, |text| text.0),
+        mtu: stream.mtu.map(|text| text.0),
         ecn: stream.ecn.or_native(controller.ecn()),
         audio,
         hello: crate::control::Hello {

@@ -60,6 +60,8 @@ pub struct Terms {
     pub frame_interval: Duration,
     /// Repair packets per media packet, for a client that can use them.
     pub repair_share: Ratio,
+    /// The most that a packet of it has on the wire.
+    pub mtu: Option<Bytes>,
     /// The ECN field of media packets.
     pub ecn: Ecn,
     /// Whether there is sound.
@@ -104,6 +106,7 @@ pub struct Session {
     reports: ReportReader,
     ecn: Ecn,
     repair_share: Ratio,
+    mtu: Option<Bytes>,
     overhead: Overhead,
     newest_sent: SequenceNumber,
     /// When that left.
@@ -124,6 +127,7 @@ impl Session {
             peer,
             ecn: terms.ecn,
             repair_share: Ratio::ZERO,
+            mtu: terms.mtu,
             overhead: Overhead::default(),
             terms: Some(terms),
             sender: None,
@@ -339,7 +343,7 @@ impl Session {
 
     fn begin(&mut self, now: Instant) {
         let Some(terms) = self.terms.take() else { return };
-        self.overhead = crate::overhead(self.peer.overhead().unwrap_or_default() as u64);
+        self.overhead = crate::overhead(self.peer.overhead().unwrap_or_default() as u64, self.mtu);
         let negotiated = self.peer.negotiated();
         if negotiated.repair.is_some() {
             self.repair_share = terms.repair_share;

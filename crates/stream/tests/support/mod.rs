@@ -174,6 +174,7 @@ pub fn terms(setting: &Setting, session: u32, told: &Arc<Mutex<Told>>) -> Terms 
         start: Instant::ZERO,
         frame_interval: INTERVAL,
         repair_share: setting.repair_share,
+        mtu: None,
         ecn: setting.ecn,
         audio: setting.audio,
         hello: Hello { session, frame_interval_ns: INTERVAL.as_nanos(), report_interval_ns: None },
