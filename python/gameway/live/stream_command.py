@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-import secrets
+import re
 from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
@@ -14,8 +14,11 @@ from rich.console import Console
 
 from gameway import _core
 from gameway.errors import InputError
+from gameway.live import addresses, tokens
+from gameway.live.options import checked, told_as_typed
+from gameway.live.options import folder as made_folder
 
-err = Console(stderr=True)
+err = Console(stderr=True, emoji=False)
 NANOS = 1e9
 
 
@@ -53,8 +56,16 @@ Size = Annotated[str, _option("Of the picture, in pixels.")]
 FrameRate = Annotated[int, _option("Frames per second.")]
 Bitrate = Annotated[str, _option('On the wire, with headers and repair: "20 Mb/s".')]
 Fec = Annotated[str, _option("Repair packets as a share of media packets; not for browsers.")]
-Listen = Annotated[str, _option("Address and port: HTTP by TCP, media by UDP.")]
-Token = Annotated[str | None, _option("What a client must know; made anew if not given.")]
+Listen = Annotated[
+    str, _option("Port, address or ADDRESS:PORT, for HTTP by TCP and for media by UDP.")
+]
+TokenFile = Annotated[
+    Path | None,
+    _option("Holds what a client must know; else $GAMEWAY_TOKEN, else a new one is made."),
+]
+LinkTokenFile = Annotated[
+    Path | None, _option("Holds the token, if LINK has none; else $GAMEWAY_TOKEN.", "--token-file")
+]
 Encoders = Annotated[Encoder, _option("`auto`: software; `hardware`: what works; or one by name.")]
 Codecs = Annotated[Codec, _option("What to ask the host for; h265 if it has an encoder of it.")]
 Audio = Annotated[
@@ -66,7 +77,10 @@ Audio = Annotated[
 ]
 Seconds = Annotated[str | None, _option("How long; until Ctrl-C if not given.", "--duration")]
 Out = Annotated[Path | None, _option("Keep tables here: frames, controller, lateness.", "--out")]
-Url = Annotated[str, typer.Argument(help="The host's, as it says it: http://HOST:PORT/?token=...")]
+Url = Annotated[
+    str,
+    typer.Argument(metavar="LINK", help="The host's, as it says it: http://HOST:PORT/?token=..."),
+]
 Inputs = Annotated[str | None, _option("From input to input of a scripted player.")]
 
 
@@ -78,15 +92,18 @@ class Place:
     token: str
 
     @classmethod
-    def parse(cls, text: str) -> Place:
+    def parse(cls, text: str, token_file: Path | None = None) -> Place:
         """Read a host's link; InputError if it is none."""
         from urllib.parse import parse_qs, urlsplit  # noqa: PLC0415 (only the client needs it)
 
         parts = urlsplit(text)
-        token = parse_qs(parts.query).get("token", [""])[0]
-        if parts.scheme != "http" or not parts.netloc or not token:
+        if parts.scheme != "http" or not parts.netloc:
             hint = "give the link that `gameway host` prints"
-            raise InputError("is no host's link", value=text, hint=hint)
+            raise InputError("is no host's link", file="LINK", value=text, hint=hint)
+        token = parse_qs(parts.query).get("token", [""])[0] or tokens.given(token_file)
+        if not token:
+            hint = f"add ?token=..., or give {tokens.OPTION}, or set {tokens.VARIABLE}"
+            raise InputError("has no token", file="LINK", value=text, hint=hint)
         return cls(f"http://{parts.netloc}/whep", token)
 
 
@@ -100,7 +117,7 @@ def host_command(
     max_bitrate: Bitrate = "40 Mb/s",
     fec: Fec = "0 %",
     listen: Listen = "0.0.0.0:8443",
-    token: Token = None,
+    token_file: TokenFile = None,
     encoder: Encoders = Encoder.auto,
     audio: Audio = True,
     duration: Seconds = None,
@@ -109,37 +126,59 @@ def host_command(
     """Stream a game, a video or the built-in scene to a browser or to `gameway client`.
 
     It prints a link that holds a token: who has it may watch, one at a time. Media is encrypted;
-    the link itself travels in the clear, so give it out on a network that you trust.
+    the link itself travels in the clear, so give it out on a network that you trust. Its port must
+    be open for TCP and for UDP.
 
     Example: `gameway host --source x11 --controller pudica`
 
     Next: open the link in a browser, or `gameway client LINK`.
     """
-    own = token or secrets.token_urlsafe(12)
     stream = {
         "name": "game", "controller": controller, "frame_rate": frame_rate, "fec": fec,
         "min_bitrate": min_bitrate, "start_bitrate": start_bitrate, "max_bitrate": max_bitrate,
     }  # fmt: skip
+    _check_stream(stream)
+    own = tokens.of_host(token_file)
     config: dict[str, Any] = {
-        "stream": stream, "listen": listen, "token": own, "audio": audio,
+        "stream": stream, "listen": addresses.listen(listen), "token": own, "audio": audio,
         "source": _source(source), "size": _size(size), "encoder": encoder.value,
-        "stamped": source == "scene", "duration": duration, "folder": _folder(folder),
+        "stamped": source == "scene", "duration": _duration("--duration", duration),
+        "folder": _folder(folder),
     }  # fmt: skip
 
     def ready(refusals: list[str]) -> None:
         _note(refusals)
-        err.print(f"watch at http://{_reachable(listen)}/?token={own}", soft_wrap=True)
+        for line in addresses.links(addresses.reachable(config["listen"]), own):
+            err.print(line, soft_wrap=True, highlight=False, markup=False)
 
-    report = _carry_out(_core.live_host, config, ready)
+    typed = {
+        "--listen": listen, "--size": size, "--source": source, "--encoder": encoder.value,
+        "--controller": controller,
+    }  # fmt: skip
+    report = _carry_out(_core.live_host, config, ready, typed)
     if report["sessions"] == 0:
         err.print("nobody came", style="yellow")
     _tell_cpu(report)
+
+
+def _check_stream(stream: dict[str, Any]) -> None:
+    """Refuse what an experiment file would refuse of a stream, in the words of the options."""
+    from gameway import experiment, source  # noqa: PLC0415 (heavy; help must be quick)
+
+    keys = [key for key in stream if key != "name"]
+    options = {f"stream.0.{key}": f"--{key.replace('_', '-')}" for key in keys}
+    typed = {f"--{key.replace('_', '-')}": stream[key] for key in keys}
+    path = {"capacity": "1 Gb/s", "base_rtt": "1 ms"}
+    document = {"title": "host", "duration": "1 s", "path": path, "stream": [stream]}
+    with told_as_typed(options, typed):
+        experiment.from_source(source.Source(document))
 
 
 def client_command(
     link: Url,
     inputs: Inputs = None,
     codec: Codecs = Codec.h264,
+    token_file: LinkTokenFile = None,
     duration: Seconds = None,
     folder: Out = None,
 ) -> None:
@@ -149,16 +188,16 @@ def client_command(
 
     Next: the tables in `--out`: when each frame was whole and decoded, what its picture says.
     """
-    place = Place.parse(link)
+    place = Place.parse(link, token_file)
     config: dict[str, Any] = {
         "connect": place.url,
         "token": place.token,
-        "input_interval": inputs,
+        "input_interval": _duration("--inputs", inputs),
         "codec": codec.value,
-        "duration": duration,
+        "duration": _duration("--duration", duration),
         "folder": _folder(folder),
     }
-    report = _carry_out(_core.live_client, config, _note)
+    report = _carry_out(_core.live_client, config, _note, {"LINK": link})
     shown, lost = report["decoded_frames"], report["frames_not_decoded"]
     err.print(f"{shown} frames decoded, {lost} not; {report['stamped_frames']} with a stamp")
     _tell_sound(report["sound"])
@@ -171,14 +210,41 @@ def client_command(
         )  # fmt: skip
 
 
-def _carry_out(part: Any, config: dict[str, Any], ready: Any) -> dict[str, Any]:
+FIELD = re.compile(r"(?:stream\.)?(\w+): (.*)", re.DOTALL)
+"""How an error of a host's or client's configuration begins."""
+SIGNALLING = re.compile(r"(?:signalling|media) at \S+: (.*)", re.DOTALL)
+"""How the error of a host that cannot listen begins."""
+
+
+def _carry_out(
+    part: Any, config: dict[str, Any], ready: Any, typed: dict[str, str]
+) -> dict[str, Any]:
+    """Run a host or a client; its errors name the option that they are about."""
     try:
         found: dict[str, Any] = json.loads(part(json.dumps(config), ready))
     except ValueError as error:
-        raise InputError(str(error)) from None
+        known = FIELD.fullmatch(str(error))
+        option = f"--{known[1].replace('_', '-')}" if known else ""
+        if known is None or option not in typed:
+            raise InputError(str(error)) from None
+        raise InputError(known[2], file=option, value=typed[option]) from None
     except OSError as error:
-        raise InputError(str(error)) from None
+        known = SIGNALLING.fullmatch(str(error))
+        if known is None:
+            raise InputError(str(error)) from None
+        hint = "give an address of this machine, or another port"
+        option = addresses.OPTION
+        raise InputError(
+            f"cannot be listened at: {known[1]}", file=option, value=typed[option], hint=hint
+        ) from None
     return found
+
+
+def _duration(option: str, text: str | None) -> str | None:
+    """Check a time that may be left out."""
+    from gameway import fields  # noqa: PLC0415 (heavy; help must be quick)
+
+    return None if text is None else str(checked(option, fields.span, text))
 
 
 def _source(text: str) -> dict[str, str | None]:
@@ -198,22 +264,8 @@ def _size(text: str) -> list[int]:
 
 
 def _folder(folder: Path | None) -> str | None:
-    if folder is None:
-        return None
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise InputError(f"cannot be made: {error.strerror}", file=folder) from None
-    return str(folder)
-
-
-def _reachable(listen: str) -> str:
-    """Give the address that a link has: this machine's name for the one that means all."""
-    import socket  # noqa: PLC0415 (only the host needs it)
-
-    address, _, port = listen.rpartition(":")
-    everywhere = address in {"0.0.0.0", "[::]"}  # noqa: S104 (the user chose it)
-    return f"{socket.gethostname()}:{port}" if everywhere else listen
+    made_folder("--out", folder)
+    return None if folder is None else str(folder)
 
 
 def _note(refusals: list[str]) -> None:
