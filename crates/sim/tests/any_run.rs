@@ -157,7 +157,7 @@ fn stream() -> impl Strategy<Value = Value> {
     let pause = choice(vec![json!(null), json!({ "from": "0.5 s", "to": "1.1 s" })]);
     let more = (clock, pause, choice(vec![json!("native"), json!("ect0"), json!("ect1")]), way());
     let fec = choice(vec![json!("0 %"), json!("7 %"), json!("100 %")]);
-    let rate = choice(vec![json!(1), json!(24), json!(60), json!(1000)]);
+    let rate = choice(vec![json!(2), json!(24), json!(60), json!(1000)]);
     let bounds = choice(vec![
         json!(["100 kb/s", "200 kb/s"]),
         json!(["2 Mb/s", "50 Mb/s"]),
