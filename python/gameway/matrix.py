@@ -47,6 +47,8 @@ CONTROLLER = re.compile(r"(stream\.\d+\.)?controller")
 WHOLE = re.compile(r"controller|stream\.\d+\.(controller|feedback|pause)")
 """Paths of what is one value with its options: an option means something to its own kind only."""
 LISTS = {"stream", "competitor", "path.hop", "path.*.hop"}
+VALUES = (".steps", ".levels")
+"""Ends of the paths of lists that are one value."""
 """Paths of lists that are no axes: each of their tables is one more part of the run."""
 
 ALWAYS = ("controller", "congestion_control", "capacity", "queue_size")
@@ -138,14 +140,14 @@ def _make(
 
 
 def _is_axis(path: str, node: object) -> bool:
-    return isinstance(node, list) and path not in LISTS and not path.endswith(".steps")
+    return isinstance(node, list) and path not in LISTS and not path.endswith(VALUES)
 
 
 def _count(node: Any, path: str = "") -> int:
     """Count the combinations below a node."""
     if _is_axis(path, node):
         return sum(_count(item, f"{path}.*") for item in node)
-    if isinstance(node, list) and not path.endswith(".steps"):
+    if isinstance(node, list) and not path.endswith(VALUES):
         return math.prod(_count(item, f"{path}.*") for item in node)
     if isinstance(node, dict):
         return math.prod(_count(item, f"{path}.{name}".strip(".")) for name, item in node.items())
@@ -157,7 +159,7 @@ def _alternatives(node: Any, path: str = "") -> Iterator[Any]:
     if _is_axis(path, node):
         for item in node:
             yield from _alternatives(item, f"{path}.*")
-    elif isinstance(node, list) and not path.endswith(".steps"):
+    elif isinstance(node, list) and not path.endswith(VALUES):
         parts = [list(_alternatives(item, f"{path}.*")) for item in node]
         yield from (list(chosen) for chosen in itertools.product(*parts))
     elif isinstance(node, dict):
@@ -234,7 +236,11 @@ def _leaves(node: Any, path: str = "") -> Iterator[tuple[str, Any]]:
     """Give each single value by its path; a kind of queue or gateway has its table's path."""
     if WHOLE.fullmatch(path):
         yield path, node
-    elif isinstance(node, dict) and path and not {"trace", "file", "steps", "wifi"} & set(node):
+    elif (
+        isinstance(node, dict)
+        and path
+        and not {"trace", "file", "steps", "levels", "wifi"} & set(node)
+    ):
         for name, item in node.items():
             own = name == "kind" and path.endswith((".queue", ".gateway"))
             yield from _leaves(item, path if own else f"{path}.{name}")
@@ -305,20 +311,24 @@ def _labels(found: Iterable[Any]) -> dict[str, str]:
 
 
 def _label(value: Any) -> str:
-    if isinstance(value, dict) and "steps" in value:
-        rates = [rate for _, rate in value["steps"]]
+    return _table_label(value) if isinstance(value, dict) else str(value)
+
+
+def _table_label(table: dict[str, Any]) -> str:
+    if "steps" in table:
+        rates = [rate for _, rate in table["steps"]]
         between = f" … ({len(rates)} steps)" if len(rates) > 3 else ""  # noqa: PLR2004 (short)
         return " → ".join(rates[:3]) + between
-    if isinstance(value, dict) and "wifi" in value:
-        return _wifi_label(value)
-    if isinstance(value, dict) and "kind" in value:
-        return f"{value['kind']} {value['interval']}"
-    if isinstance(value, dict) and "from" in value:
-        return f"{value['from']} to {value['to']}"
-    if isinstance(value, dict):
-        name = str(value.get("trace", value.get("file")))
-        return name.replace("\\", "/").rsplit("/", 1)[-1].rsplit(".", 1)[0]
-    return str(value)
+    if "wifi" in table:
+        return _wifi_label(table)
+    if "levels" in table:
+        return f"{len(table['levels'])} levels to {table['levels'][-1][1]}"
+    if "kind" in table:
+        return f"{table['kind']} {table['interval']}"
+    if "from" in table:
+        return f"{table['from']} to {table['to']}"
+    name = str(table.get("trace", table.get("file")))
+    return name.replace("\\", "/").rsplit("/", 1)[-1].rsplit(".", 1)[0]
 
 
 def _wifi_label(table: dict[str, Any]) -> str:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from gameway import _core
 from gameway.fields import places, values
+from gameway.fields.ladders import pairs
 from gameway.live import offers
 from gameway.live.competitors import AUTO
 from gameway.live.video.content import FRAME_RATE
@@ -162,7 +163,7 @@ def _of_video(at: At, competitor: Competitor) -> Iterator[Refusal]:
             hint = f"it has whole frames at {FRAME_RATE} a second, as 500 ms; {SIMULATE}"
             yield (*at, "segment_length", *index), ON_LIVE, length, hint
     for index, ladder in places(competitor.ladder) if competitor.ladder is not None else []:
-        for size in ladder:
+        for size, _ in pairs(ladder):
             if any(int(edge) % 2 for edge in size.split("x")):
                 hint = f"H.264 with a colour for two pixels needs even numbers; {SIMULATE}"
                 yield (*at, "ladder", *index, size), ON_LIVE, size, hint

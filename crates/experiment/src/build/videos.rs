@@ -47,16 +47,16 @@ pub fn sizes_of(file: &Path) -> Result<Vec<Vec<Bytes>>, RunError> {
 fn ladder(dash: &DashSpec) -> Result<Ladder, RunError> {
     let Some(given) = &dash.ladder else { return Ok(Ladder::xu_claypool()) };
     let refused = |why: String| spec_error(format!("competitor \"{}\": ladder", dash.name), why);
-    let level = |(size, bitrate): (&String, &crate::spec::Text<gameway_units::Rate>)| {
+    let level = |(size, bitrate): (&str, gameway_units::Rate)| {
         let parsed = size
             .split_once('x')
             .and_then(|(width, height)| Some((width.parse().ok()?, height.parse().ok()?)));
         let (width, height) = parsed.ok_or_else(|| {
             refused(format!("\"{size}\" is no size of a picture; write it as \"1280x720\""))
         })?;
-        Ok(Level { width, height, bitrate: bitrate.0 })
+        Ok(Level { width, height, bitrate })
     };
-    let mut levels = given.iter().map(level).collect::<Result<Vec<Level>, RunError>>()?;
+    let mut levels = given.levels().map(level).collect::<Result<Vec<Level>, RunError>>()?;
     levels.sort_by_key(|level| level.bitrate);
     Ladder::new(levels).map_err(|error| refused(error.to_string()))
 }

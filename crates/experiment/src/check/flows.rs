@@ -2,9 +2,9 @@
 
 use super::{LONGEST_DELAY, LONGEST_RUN, SHORTEST_INTERVAL, number, positive_rate, rate, span};
 use crate::spec::{
-    CompetitorSpec, DashSpec, EcnSpec, EncodeTimeSpec, FeedbackSpec, HeaderSpec, Mss, PathSpec,
-    ReceiveWindowSpec, ShortTcpSpec, StreamSpec, TcpEcnSpec, TcpSpec, Text, UdpSpec, VideoChatSpec,
-    Way, Word, needs_accurate_ecn,
+    CompetitorSpec, DashSpec, EcnSpec, EncodeTimeSpec, FeedbackSpec, HeaderSpec, LadderSpec, Mss,
+    PathSpec, ReceiveWindowSpec, ShortTcpSpec, StreamSpec, TcpEcnSpec, TcpSpec, Text, UdpSpec,
+    VideoChatSpec, Way, Word, needs_accurate_ecn,
 };
 use crate::{RunError, spec_error};
 use gameway_control::oracle;
@@ -270,8 +270,8 @@ fn check_dash(field: &impl Fn(&str) -> String, dash: &DashSpec) -> Result<(), Ru
     check_tcp_ecn(field, dash.ecn, &dash.congestion_control)?;
     let segment = dash.segment_length.0;
     span(&field("segment_length"), segment, *SEGMENTS.start(), *SEGMENTS.end())?;
-    for bitrate in dash.ladder.iter().flat_map(|ladder| ladder.values()) {
-        positive_rate(field("ladder"), bitrate.0)?;
+    for (_, bitrate) in dash.ladder.iter().flat_map(LadderSpec::levels) {
+        positive_rate(field("ladder"), bitrate)?;
     }
     let spread = dash.size_spread.map(|text| text.0.as_f64());
     number(&field("size_spread"), spread, 0.0, MOST_SPREAD)?;

@@ -5,6 +5,33 @@ use gameway_units::{Duration, Rate, Ratio};
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
+/// Quality levels: size of the picture, as "1280x720", and bitrate of each.
+#[derive(Debug, Clone, PartialEq, serde::Deserialize)]
+#[serde(untagged)]
+pub enum LadderSpec {
+    /// In a list; levels may be of one size.
+    Levels {
+        /// The levels.
+        levels: Vec<(String, Text<Rate>)>,
+    },
+    /// By size.
+    BySize(BTreeMap<String, Text<Rate>>),
+}
+
+impl LadderSpec {
+    /// Size and bitrate of each level, in no order.
+    pub fn levels(&self) -> Box<dyn Iterator<Item = (&str, Rate)> + '_> {
+        match self {
+            Self::Levels { levels } => {
+                Box::new(levels.iter().map(|(size, bitrate)| (size.as_str(), bitrate.0)))
+            }
+            Self::BySize(table) => {
+                Box::new(table.iter().map(|(size, bitrate)| (size.as_str(), bitrate.0)))
+            }
+        }
+    }
+}
+
 /// A video player and its server; what is not given is as of dash.js 5.
 #[derive(Debug, Clone, PartialEq, serde::Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -22,9 +49,9 @@ pub struct DashSpec {
     /// Its MSS.
     #[serde(default)]
     pub mss: Mss,
-    /// Bitrates by size of the picture, as "1280x720"; those of Xu and Claypool's Table I if not given.
+    /// Its quality levels; those of Xu and Claypool's Table I if not given.
     #[serde(default)]
-    pub ladder: Option<BTreeMap<String, Text<Rate>>>,
+    pub ladder: Option<LadderSpec>,
     /// Length of each segment.
     #[serde(default = "segment_length")]
     pub segment_length: Text<Duration>,

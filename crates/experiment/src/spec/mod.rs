@@ -19,7 +19,7 @@ pub use competitor::{
     Begin, CompetitorSpec, OnOffSpec, OnliveSpec, ShortTcpSpec, Spacing, TcpEcnSpec, TcpSpec,
     UdpSpec, VideoChatSpec, needs_accurate_ecn,
 };
-pub use dash::{AdaptationSpec, DashSpec};
+pub use dash::{AdaptationSpec, DashSpec, LadderSpec};
 pub use gateway::{
     FairnessSpec, ForwardSpec, GatewaySpec, LeftoverSpec, SapLawSpec, StepSpec, VoapSpec,
 };
