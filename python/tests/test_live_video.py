@@ -175,6 +175,12 @@ def test_what_a_page_told_becomes_segments_and_events() -> None:
         request(1610, 4, 2, 2), answer(1900, 4, "abandoned", 4),
         {"at": 2151, "what": "picture", "segment": 1, "height": 180},
         request(1910, 5, 2, 1), answer(2000, 5),
+        # Chunks that came a moment late, and no picture did: nothing stood still.
+        *({"at": 2200 + at, "what": ("waiting", "playing")[at % 2]} for at in range(6)),
+        # One picture did: 0.8 s, however often the element waited meanwhile.
+        {"at": 2400, "what": "waiting"}, {"at": 2405, "what": "playing"},
+        {"at": 2406, "what": "waiting"},
+        {"at": 3000, "what": "stood", "milliseconds": 800.0}, {"at": 3001, "what": "playing"},
         {"at": 3100, "what": "waiting"},
         {"at": 3600, "what": "closed"},
         request(3590, 6, 3, 1),
@@ -188,13 +194,25 @@ def test_what_a_page_told_becomes_segments_and_events() -> None:
     assert story.asked[3].displayed_ns == 1_151_000_000
     assert (story.asked[3].received, story.asked[4].received) == (0, 4)
     assert story.events == [
-        (150_000_000, "playback-started", 0.15), (2_100_000_000, "interrupted", 0.0),
+        (150_000_000, "playback-started", 0.15), (1_200_000_000, "interrupted", 0.0),
+        (2_000_000_000, "resumed", 0.8), (2_100_000_000, "interrupted", 0.0),
         (2_600_000_000, "resumed", 0.5),
     ]  # fmt: skip
     # Nothing is known at first, and no throughput then.
     assert [name for _, name, _ in story.states] == ["buffer_level_s", "level"]
     with pytest.raises(GamewayError, match="pictures 77 high"):
         tables.read([{"at": 1, "what": "picture", "segment": 0, "height": 77}], tables.Clock(0), [])
+
+
+def test_of_two_levels_of_one_size_the_one_that_came_is_shown() -> None:
+    told: list[dict[str, Any]] = [
+        {"at": 0, "what": "opened"},
+        {"at": 10, "what": "request", "number": 0, "segment": 0, "level": 2},
+        {"at": 90, "what": "answer", "number": 0, "first": 20, "bytes": 5, "fate": "complete"},
+        {"at": 100, "what": "picture", "segment": 0, "height": 90},
+    ]  # fmt: skip
+    story = tables.read(told, tables.Clock(0.0), [90, 90, 180])
+    assert [(one.level, one.fate) for one in story.asked.values()] == [(2, "displayed")]
 
 
 def test_what_the_file_says_of_the_player_is_set() -> None:

@@ -5,6 +5,7 @@
 //   request  number segment level   a segment of the video is asked for
 //   answer   number first end bytes fate   it came, or did not: complete, abandoned, failed
 //   picture  segment height         the first picture of a segment is on the screen
+//   stood    milliseconds           this picture came so much later than its place in the video
 //   playing, waiting, ended         of the browser's video element
 //   state    buffer throughput level       at an interval
 "use strict";
@@ -17,6 +18,10 @@ const gameway = (() => {
   let timer = 0;
   let segmentSeconds = 1;
   let onScreen = -1;
+  let shown = null;
+  // A browser tells of waiting at every chunk that comes a moment late, whether a picture waited or
+  // not. Up to three pictures of 60 a second the screen does not stand still for a viewer.
+  const LEAST_HALT_MS = 50;
 
   const now = () => performance.timeOrigin + performance.now();
   const tell = (what, values = {}) => told.push({ at: now(), what, ...values });
@@ -44,9 +49,14 @@ const gameway = (() => {
   // What is on the screen is asked of the pictures themselves.
   function onPicture(_, picture) {
     const segment = Math.floor((picture.mediaTime + 1e-3) / segmentSeconds);
+    const at = performance.timeOrigin + picture.presentationTime;
+    if (shown !== null) {
+      const stood = at - shown.at - 1000 * (picture.mediaTime - shown.mediaTime);
+      if (stood > LEAST_HALT_MS) told.push({ at, what: "stood", milliseconds: stood });
+    }
+    shown = { at, mediaTime: picture.mediaTime };
     if (segment !== onScreen) {
       onScreen = segment;
-      const at = performance.timeOrigin + picture.presentationTime;
       told.push({ at, what: "picture", segment, height: picture.height });
     }
     video.requestVideoFrameCallback(onPicture);
