@@ -240,6 +240,11 @@ pub trait RateController: Send {
     /// A report of the receiver came.
     fn on_feedback(&mut self, now: Instant, batch: &FeedbackBatch<'_>);
 
+    /// RTCP's reports told a round trip (RFC 3550 section 6.4.1), without the time for which the receiver held it. Comes
+    /// about once a second from receivers that send such reports; others' reports on packets say when they were made
+    /// ([`FeedbackBatch::round_trip_time`]).
+    fn on_round_trip(&mut self, _now: Instant, _round_trip: Duration) {}
+
     /// The receiver has all of a frame. Its packets are reported by [`Self::on_feedback`] all the same, later; who needs
     /// to know of each packet has no use for this.
     fn on_frame_received(&mut self, _now: Instant, _frame: &FrameReceived) {}

@@ -3,8 +3,8 @@
 mod common;
 
 use common::{Network, controller, controller_with, limits, secs};
-use gameway_control::RateLimits;
-use gameway_units::Rate;
+use gameway_control::{FeedbackStyle, RateLimits};
+use gameway_units::{Bytes, Duration, Rate};
 
 #[test]
 fn start_probes_reach_the_capacity_within_a_second() {
@@ -67,13 +67,12 @@ fn a_halved_capacity_is_followed_within_a_second() {
 fn a_decrease_leaves_its_share_of_what_arrives() {
     for (backoff, share) in [("0.85", 0.85), ("0.7", 0.7)] {
         let mut network = Network::usual();
-        network.capacity.push((secs(20.0), Rate::from_mbps(10)));
         network.add(controller("gcc", &[("backoff", backoff)]), 0.0, 0.0);
-        network.run_until(21.0);
-        let after = network.flows[0].targets.iter().filter(|(at, _)| *at > secs(20.0));
-        let least = after.map(|(_, rate)| rate.as_mbps_f64()).fold(f64::INFINITY, f64::min);
-        // What arrives is measured over windows of 150 ms, to a few packets.
-        let expected = share * 10.0 - 0.005;
+        network.run_until(60.0);
+        let settled = network.flows[0].targets.iter().filter(|(at, _)| *at > secs(5.0));
+        let least = settled.map(|(_, rate)| rate.as_mbps_f64()).fold(f64::INFINITY, f64::min);
+        // What arrives while the queue grows is what the link carries, but for the packets at a window's ends.
+        let expected = share * 20.0 - 0.005;
         assert!((least / expected - 1.0).abs() < 0.02, "{backoff} {least}");
     }
 }
@@ -90,4 +89,82 @@ fn heavy_loss_lowers_it_and_light_loss_does_not() {
     let (light, heavy) = (run(10_000), run(250_000));
     assert!(light > 12.0, "{light}");
     assert!(heavy < 5.0, "{heavy}");
+}
+
+/// kb/s per second: what `tools/compare-gcc` measured of Chromium 156 through `gameway link` with nothing else running, 4 Mb/s,
+/// 50 ms, a queue of 200 ms; 27.9 and 26.8 on a busy machine, and 28 in another measurement.
+const CHROMIUM_GROWTH: f64 = 27.5;
+
+/// Reports that are rare hold packets back, by up to their interval. That is no round trip: libwebrtc's is that of RTCP
+/// (`OnRoundTripTimeUpdate`), and growth near the known capacity is half a packet per round trip and 100 ms.
+#[test]
+fn it_grows_as_chromium_does_however_often_reports_come() {
+    for interval in [20, 60, 120] {
+        let mut network =
+            Network::new(Rate::from_mbps(4), Duration::from_millis(50), Bytes::new(100_000));
+        network.feedback_style = Some(FeedbackStyle::Interval(Duration::from_millis(interval)));
+        let slow = RateLimits { min: Rate::from_kbps(300), start: Rate::from_mbps(1), ..limits() };
+        network.add(controller_with("gcc", &[], slow), 0.0, 0.0);
+        network.run_until(40.0);
+        let flow = &network.flows[0];
+        let rises = (10..39).map(|second| {
+            (flow.target_at(f64::from(second) + 1.0) - flow.target_at(f64::from(second))) * 1e3
+        });
+        let mut rises: Vec<_> = rises.filter(|rise| *rise > 0.0).collect();
+        rises.sort_unstable_by(f64::total_cmp);
+        let median = rises.get(rises.len() / 2).copied().unwrap_or(0.0);
+        let ratio = median / CHROMIUM_GROWTH;
+        assert!((0.9..1.1).contains(&ratio), "{interval} ms: {median} kb/s per second");
+    }
+}
+
+#[test]
+fn round_trips_of_rtcp_count_before_those_of_reports() {
+    let mut network = Network::usual();
+    network.add(controller("gcc", &[]), 0.0, 0.0);
+    network.run_until(3.0);
+    let flow = &mut network.flows[0];
+    let measured = flow.observed("rtcp_rtt_ms");
+    assert!((20.0..60.0).contains(&measured), "{measured}");
+    flow.controller.on_round_trip(secs(3.0), Duration::from_millis(77));
+    network.run_until(6.0);
+    let told = network.flows[0].observed("rtcp_rtt_ms");
+    assert!((told - 77.0).abs() < 1e-9, "{told}");
+}
+
+/// The robust estimator knows what arrives from ten packets on: the overuse after the start's trains costs a share of that.
+#[test]
+fn with_robust_throughput_the_start_does_not_halve() {
+    let slow = RateLimits { min: Rate::from_kbps(500), start: Rate::from_mbps(1), ..limits() };
+    let mut network = Network::usual();
+    network.add(controller_with("gcc", &[("throughput", "robust")], slow), 0.0, 0.0);
+    network.run_until(30.0);
+    let flow = &network.flows[0];
+    let second = flow.target_at(2.0);
+    assert!((16.0..20.0).contains(&second), "{second}");
+    let utilization = flow.received_mbps(2.0, 30.0) / 20.0;
+    assert!((0.8..1.0).contains(&utilization), "{utilization}");
+}
+
+/// Steady frames, 30 a second, alone, with a browser's reports: Chromium's queue empties. A decrease needs a round trip since
+/// the last change. With the longest time from a packet to the report on it, which has the queue and the holding in it, overuse
+/// was over before that had passed: the queue filled, and stayed full.
+#[test]
+fn no_run_stays_with_a_full_queue() {
+    for run in 0..100 {
+        let mut network =
+            Network::new(Rate::from_mbps(4), Duration::from_millis(50), Bytes::new(100_000));
+        network.frame_interval = Duration::from_nanos(33_333_333);
+        network.feedback_style = Some(FeedbackStyle::Interval(Duration::from_millis(60)));
+        let start = Rate::from_kbps(1_000 + 10 * run);
+        let slow =
+            RateLimits { min: Rate::from_kbps(300), max: Rate::from_mbps(10), start, ..limits() };
+        network.add(controller_with("gcc", &[], slow), 0.0, 0.0);
+        network.run_until(60.0);
+        let flow = &network.flows[0];
+        let standing = flow.first_queueing_ms(40.0, 60.0, 0.5);
+        assert!(standing < 30.0, "run {run}: {standing} ms");
+        let utilization = flow.received_mbps(20.0, 60.0) / 4.0;
+        assert!((0.85..0.99).contains(&utilization), "run {run}: {utilization}");
+    }
 }

@@ -176,6 +176,13 @@ impl Sender {
         Some(last.sequence)
     }
 
+    /// RTCP's reports told a round trip, without the time for which the receiver held it. To be called where reports on
+    /// packets do not say when they were made.
+    pub fn on_round_trip(&mut self, now: Instant, round_trip: Duration) {
+        self.controller.on_round_trip(now, round_trip);
+        self.retarget(now);
+    }
+
     /// The receiver asks for a key frame without saying what it has; the newest report tells.
     pub fn on_key_frame_request(&mut self, now: Instant) {
         self.want_key_frame_after(now, self.reported_end);

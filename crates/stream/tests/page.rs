@@ -38,6 +38,8 @@ struct Browser {
     arrivals: BTreeMap<u16, Instant>,
     next_report: Instant,
     reports: u8,
+    /// When the host's last sender report came, and what it calls itself.
+    heard: Option<(Instant, u32)>,
 }
 
 fn browser_address() -> SocketAddr {
@@ -58,6 +60,11 @@ fn as_browser(offer: &str) -> String {
 
 impl Browser {
     fn on_event(&mut self, event: Event) {
+        if let Event::Rtcp { bytes, arrival } = &event {
+            assert_eq!((bytes[1], bytes.len()), (200, 28), "a sender report");
+            self.heard =
+                Some((*arrival, u32::from_be_bytes([bytes[10], bytes[11], bytes[12], bytes[13]])));
+        }
         let Event::Rtp { header, extensions, payload, arrival, .. } = event else { return };
         let Some(number) = extensions.transport_wide else { return };
         self.arrivals.insert(number, arrival);
@@ -103,6 +110,21 @@ impl Browser {
         self.peer.send_rtcp(&bytes).expect("connected");
         self.reports = self.reports.wrapping_add(1);
         self.arrivals.clear();
+        self.receiver_report(now, ssrc);
+    }
+
+    /// On what the host last said, some hundred milliseconds after it came.
+    fn receiver_report(&mut self, now: Instant, ssrc: u32) {
+        let Some((came, heard)) = self.heard.take_if(|(came, _)| now - *came > ms(300)) else {
+            return;
+        };
+        let held = ((now - came).as_nanos() * 65_536 / 1_000_000_000) as u32;
+        let mut bytes = vec![0x81, 201, 0, 7, 0, 0, 0, 1];
+        bytes.extend(ssrc.to_be_bytes());
+        bytes.extend([0; 12]);
+        bytes.extend(heard.to_be_bytes());
+        bytes.extend(held.to_be_bytes());
+        self.peer.send_rtcp(&bytes).expect("connected");
     }
 }
 
@@ -148,6 +170,7 @@ impl World {
                 arrivals: BTreeMap::new(),
                 next_report: now + SECOND,
                 reports: 0,
+                heard: None,
             },
             encoder: FakeEncoder::default(),
             told,
@@ -269,4 +292,17 @@ fn without_a_page_and_with_a_page_that_lies_it_hears_of_packets_only() {
         batches[0] > 1_500 && batches.iter().all(|it| it.abs_diff(batches[0]) <= 40),
         "{batches:?}"
     );
+}
+
+/// A browser's reports on packets do not say when they were made, those of RTCP for how long it held the host's.
+#[test]
+fn the_controller_hears_the_round_trips_of_rtcp_once_a_second() {
+    let mut world = World::new(Page::Silent);
+    world.run_for(SECOND * 8);
+    let told = world.told.lock().unwrap();
+    assert!((5..=8).contains(&told.round_trips.len()), "{:?}", told.round_trips);
+    for (_, round_trip) in &told.round_trips {
+        let error = *round_trip - ONE_WAY * 2;
+        assert!((ms(-1)..=ms(1)).contains(&error), "{round_trip}");
+    }
 }

@@ -113,6 +113,7 @@ pub mod http;
 pub mod ice;
 mod identity;
 mod peer;
+pub mod reports;
 pub mod rtcp;
 pub mod rtp;
 pub mod sdp;

@@ -108,6 +108,10 @@ impl AimdRate {
         self.capacity.mean_kbps.unwrap_or(0.0) * 1e3
     }
 
+    pub(super) fn rtt(&self) -> Duration {
+        self.rtt
+    }
+
     pub(super) fn set_rtt(&mut self, rtt: Duration) {
         self.rtt = rtt;
     }

@@ -40,7 +40,10 @@ pub(super) struct LossRate {
     rate: Rate,
     /// `None` until the delay-based rate is known, and after a probe has set the rate.
     delay_based: Option<Rate>,
+    /// Of RTCP's reports.
     rtt: Duration,
+    /// The shortest of the last report on packets.
+    propagation: Duration,
     lost: u64,
     expected: u64,
     loss: f64,
@@ -62,6 +65,7 @@ impl LossRate {
             rate: limits.clamp(limits.start),
             delay_based: None,
             rtt: Duration::ZERO,
+            propagation: Duration::ZERO,
             lost: 0,
             expected: 0,
             loss: 0.0,
@@ -88,10 +92,14 @@ impl LossRate {
         self.last_sent = Some(now);
     }
 
-    /// Feedback came.
-    pub(super) fn on_feedback(&mut self, now: Instant, rtt: Option<Duration>) {
+    pub(super) fn set_rtt(&mut self, rtt: Duration) {
+        self.rtt = rtt;
+    }
+
+    /// Feedback came; the shortest round trip in it.
+    pub(super) fn on_feedback(&mut self, now: Instant, propagation: Option<Duration>) {
         self.last_feedback = Some(now);
-        self.rtt = rtt.unwrap_or(self.rtt);
+        self.propagation = propagation.unwrap_or(self.propagation);
     }
 
     /// Counts packets reported; figures are made once a second.
@@ -171,7 +179,7 @@ impl LossRate {
         };
         // Time in which nothing was sent does not count: no feedback was to be expected.
         let silent = now.saturating_since(feedback).saturating_sub(now.saturating_since(sent));
-        if silent.max(Duration::ZERO).saturating_add(self.rtt) <= RTT_LIMIT {
+        if silent.max(Duration::ZERO).saturating_add(self.propagation) <= RTT_LIMIT {
             return false;
         }
         let waited =

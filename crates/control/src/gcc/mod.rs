@@ -1,17 +1,19 @@
 //! Google Congestion Control (GCC), the sender side as in libwebrtc.
 //!
-//! Source: libwebrtc `modules/congestion_controller/goog_cc`, branch m128 (facts and constants; the code
-//! is ours); draft-ietf-rmcat-gcc-02, whose Kalman filter libwebrtc has replaced by a trend line.
+//! Source: libwebrtc `modules/congestion_controller/goog_cc`: branch m128, and where the modules say so what has been the
+//! default since, read in m138 and at the head of 2026 (facts and constants; the code is ours);
+//! draft-ietf-rmcat-gcc-02, whose Kalman filter libwebrtc has replaced by a trend line. `tools/compare-gcc` holds it
+//! against Chromium.
 //!
 //! Model: the trend of one-way delay over groups of packets says normal, overuse or underuse
-//! (`trendline`); a rate grows, shrinks or holds accordingly (`aimd`); loss bounds it (`loss`);
-//! short trains of packets find free capacity fast (`probing`). The pacer sends at 2.5 times the rate.
+//! (`trendline`); a rate grows, shrinks or holds accordingly (`aimd`), by what arrives (`throughput`) and by the round
+//! trips of RTCP (`round_trips`); loss bounds it (`loss`); short trains of packets find free capacity fast (`probing`).
+//! The pacer sends at 2.5 times the rate.
 //!
 //! | Constant | Value | Origin |
 //! |---|---|---|
-//! | pacing factor | 2.5 | `goog_cc_network_control` |
+//! | pacing factor | 2.5 | `goog_cc_network_control` (m128) |
 //! | process interval | 25 ms | the same |
-//! | round-trip time of the AIMD | mean over 32 reports of the longest in each | the same |
 //! | probe result at least | 0.85 of acknowledged, or the present rate | the same |
 //! | stream timeout | 2 s | `delay_based_bwe` |
 //! | feedback interval | 50 ms | transport-wide feedback of libwebrtc: 50 to 250 ms |
@@ -19,8 +21,10 @@
 //! | Deviation | Why |
 //! |---|---|
 //! | Loss rule v1, not the likelihood estimator of newer builds | one is stated in the draft, the other only in code |
+//! | The throughput estimator of that time, not the robust one | they go together (`throughput`); option `throughput` |
 //! | No congestion window, no pushback | off by default upstream |
 //! | No detector of application-limited regions, no periodic probes | the encoder fills its target |
+//! | A frame is spread at the pacing factor; video in libwebrtc has 1.1, of which 40 ms leave in one burst, so that a frame leaves at once | a short queue does not hold a burst; `pacing_factor` = 100 sends frames so |
 //! | Times in nanoseconds, not milliseconds | as newer builds |
 //! | Probe packets count for delay and acknowledged rate | as upstream |
 
@@ -29,6 +33,9 @@ mod aimd;
 mod inter_arrival;
 mod loss;
 mod probing;
+mod robust;
+mod round_trips;
+mod throughput;
 mod trendline;
 
 use crate::catalogue::{OptionError, OptionSpec, OptionValues};
@@ -36,19 +43,19 @@ use crate::{
     FeedbackBatch, FeedbackStyle, FrameSent, Pacing, PacketReport, RateController, RateLimits,
     SentPacket, Target,
 };
-use acknowledged::AcknowledgedBitrate;
 use aimd::AimdRate;
 use gameway_units::{Duration, Instant, Rate};
 use inter_arrival::InterArrival;
 use loss::LossRate;
 use probing::{ProbeController, ProbeEstimator};
-use std::collections::VecDeque;
+use round_trips::RoundTrips;
+pub use throughput::Estimator;
+use throughput::Throughput;
 use trendline::{Trendline, Usage};
 
 const FEEDBACK_INTERVAL: Duration = Duration::from_millis(50);
 const PROCESS_INTERVAL: Duration = Duration::from_millis(25);
 const STREAM_TIMEOUT: Duration = Duration::from_secs(2);
-const RTT_REPORTS: usize = 32;
 const PROBE_DROP_FRACTION: f64 = 0.85;
 
 /// Options of [`Gcc`].
@@ -62,6 +69,12 @@ pub const OPTIONS: &[OptionSpec] = &[
         name: "backoff",
         default: "0.85",
         summary: "share of the acknowledged rate kept at overuse; 0.1 to 1",
+    },
+    OptionSpec {
+        name: "throughput",
+        default: "bayesian",
+        summary: "what arrives is measured by libwebrtc's estimator of the loss rule v1, or by the one that came with v2: \
+                  bayesian, robust",
     },
     OptionSpec {
         name: "startup_probing",
@@ -82,6 +95,8 @@ pub struct GccOptions {
     pub pacing_factor: f64,
     /// Share of the acknowledged rate kept at overuse.
     pub backoff: f64,
+    /// How what arrives is measured.
+    pub throughput: Estimator,
     /// Probe at the start.
     pub startup_probing: bool,
     /// Probe after a large drop.
@@ -90,7 +105,13 @@ pub struct GccOptions {
 
 impl Default for GccOptions {
     fn default() -> Self {
-        Self { pacing_factor: 2.5, backoff: 0.85, startup_probing: true, recovery_probing: true }
+        Self {
+            pacing_factor: 2.5,
+            backoff: 0.85,
+            throughput: Estimator::default(),
+            startup_probing: true,
+            recovery_probing: true,
+        }
     }
 }
 
@@ -101,15 +122,14 @@ pub struct Gcc {
     limits: RateLimits,
     inter_arrival: InterArrival,
     trendline: Trendline,
-    acknowledged: AcknowledgedBitrate,
+    acknowledged: Throughput,
     aimd: AimdRate,
     loss: LossRate,
     probes: ProbeController,
     probe_estimator: ProbeEstimator,
     last_feedback: Option<Instant>,
     next_process: Option<Instant>,
-    /// The longest round trip of each of the last reports.
-    round_trips: VecDeque<Duration>,
+    round_trips: RoundTrips,
     /// Received packets of a batch in order of arrival: kept for its memory.
     sorted: Vec<PacketReport>,
 }
@@ -125,14 +145,14 @@ impl Gcc {
             limits,
             inter_arrival: InterArrival::default(),
             trendline: Trendline::new(),
-            acknowledged: AcknowledgedBitrate::new(),
+            acknowledged: Throughput::new(options.throughput),
             aimd: AimdRate::new(start, limits.min, options.backoff),
             loss: LossRate::new(limits),
             probes: ProbeController::new(start, limits.max, at_start, recovery),
             probe_estimator: ProbeEstimator::new(),
             last_feedback: None,
             next_process: None,
-            round_trips: VecDeque::with_capacity(RTT_REPORTS),
+            round_trips: RoundTrips::default(),
             sorted: Vec::with_capacity(256),
         }
     }
@@ -149,6 +169,10 @@ impl Gcc {
         let options = GccOptions {
             pacing_factor: values.number("pacing_factor", 1.0, 100.0)?,
             backoff: values.number("backoff", 0.1, 1.0)?,
+            throughput: values.choice(
+                "throughput",
+                &[("bayesian", Estimator::Bayesian), ("robust", Estimator::Robust)],
+            )?,
             startup_probing: values.switch("startup_probing")?,
             recovery_probing: values.switch("recovery_probing")?,
         };
@@ -165,28 +189,21 @@ impl Gcc {
         self.sorted.sort_unstable_by_key(|report| (report.arrival, report.packet.sequence));
     }
 
-    /// Round trips as the report shows them: the longest, holding time included, for the AIMD; the
-    /// shortest, holding time excluded, for the loss rule.
-    fn note_round_trips(&mut self, now: Instant) {
-        let newest = self.sorted.last().and_then(|report| report.arrival);
-        let (mut longest, mut shortest) = (None, None);
-        for report in &self.sorted {
-            let Some((newest, arrival)) = newest.zip(report.arrival) else { continue };
-            let elapsed = now.saturating_since(report.packet.sent).max(Duration::ZERO);
-            let without = elapsed.saturating_sub(newest.saturating_since(arrival));
-            longest = longest.max(Some(elapsed));
-            let without = without.max(Duration::ZERO);
-            shortest = Some(shortest.map_or(without, |least: Duration| least.min(without)));
-        }
-        self.loss.on_feedback(now, shortest);
-        let Some(longest) = longest else { return };
-        if self.round_trips.len() == RTT_REPORTS {
-            self.round_trips.pop_front();
-        }
-        // An hour bounds what a jumping clock can do to the sum.
-        self.round_trips.push_back(longest.min(Duration::from_secs(3_600)));
-        let sum: Duration = self.round_trips.iter().copied().sum();
-        self.aimd.set_rtt(sum / self.round_trips.len() as i64);
+    /// The shortest round trip that the batch shows, without the time for which packets waited for the newest: whether
+    /// the path is dead is told by it.
+    fn propagation(&self, now: Instant) -> Option<Duration> {
+        let newest = self.sorted.last()?.arrival?;
+        let of = |report: &PacketReport| {
+            let waited = newest.saturating_since(report.arrival?);
+            let elapsed = now.saturating_since(report.packet.sent);
+            Some(elapsed.saturating_sub(waited).max(Duration::ZERO))
+        };
+        self.sorted.iter().filter_map(of).min()
+    }
+
+    fn set_round_trip(&mut self, round_trip: Duration) {
+        self.aimd.set_rtt(round_trip);
+        self.loss.set_rtt(round_trip);
     }
 
     /// Runs the delay detector over the batch; whether it went from underuse to normal, and what probe
@@ -202,7 +219,7 @@ impl Gcc {
         let (mut recovered, mut probed) = (false, None);
         for report in &self.sorted {
             let Some(arrival) = report.arrival else { continue };
-            self.acknowledged.on_packet(arrival, report.packet.size);
+            self.acknowledged.on_packet(report.packet.sent, arrival, report.packet.size);
             if report.packet.probe_cluster.is_some() {
                 probed = self.probe_estimator.on_packet(report).or(probed);
             }
@@ -277,8 +294,11 @@ impl RateController for Gcc {
         self.sort_by_arrival(batch);
         let reported = batch.reports.len() as u64;
         let lost = reported - self.sorted.len() as u64;
+        if let Some(round_trip) = self.round_trips.on_feedback(now, batch) {
+            self.set_round_trip(round_trip);
+        }
         if !self.sorted.is_empty() {
-            self.note_round_trips(now);
+            self.loss.on_feedback(now, self.propagation(now));
         }
         self.loss.on_packets(now, lost, reported);
         if self.sorted.is_empty() {
@@ -293,6 +313,11 @@ impl RateController for Gcc {
         if recovered && self.trendline.usage() != Usage::Over {
             self.probes.on_recovered(now, &mut self.probe_estimator);
         }
+    }
+
+    fn on_round_trip(&mut self, _now: Instant, round_trip: Duration) {
+        let round_trip = self.round_trips.on_rtcp(round_trip);
+        self.set_round_trip(round_trip);
     }
 
     fn on_timer(&mut self, now: Instant) {
@@ -323,7 +348,6 @@ impl RateController for Gcc {
             Usage::Over => 1.0,
             Usage::Under => -1.0,
         };
-        let round_trip = self.round_trips.back().copied().unwrap_or(Duration::ZERO);
         let acknowledged = self.acknowledged.estimate().map_or(0.0, Rate::as_bps_f64);
         sink("target_bps", self.bitrate().as_bps_f64());
         sink("delay_target_bps", self.aimd.rate().as_bps_f64());
@@ -335,6 +359,6 @@ impl RateController for Gcc {
         sink("threshold_ms", self.trendline.threshold_ms());
         sink("usage", usage);
         sink("loss_ratio", self.loss.loss());
-        sink("longest_rtt_ms", round_trip.as_millis_f64());
+        sink("rtcp_rtt_ms", self.aimd.rtt().as_millis_f64());
     }
 }

@@ -170,6 +170,8 @@ pub struct Network {
     pub mark_ramp: Duration,
     /// In each period of the first length, what would arrive during the second arrives at its end.
     pub jitter: Option<(Duration, Duration)>,
+    /// Time from frame to frame, of all that are added from now on.
+    pub frame_interval: Duration,
     /// Used instead of what controllers ask for.
     pub feedback_style: Option<FeedbackStyle>,
     /// Reports that would arrive in this span are lost.
@@ -196,6 +198,7 @@ impl Network {
             mark_above: None,
             mark_ramp: Duration::ZERO,
             jitter: None,
+            frame_interval: FRAME_INTERVAL,
             feedback_style: None,
             feedback_blackout: None,
             mangle: None,
@@ -211,7 +214,7 @@ impl Network {
         let flow = self.flows.len();
         self.flows.push(Flow {
             controller,
-            pacer: Pacer::new(FRAME_INTERVAL, Bytes::new(PACKET)),
+            pacer: Pacer::new(self.frame_interval, Bytes::new(PACKET)),
             start: secs(start),
             frame_noise,
             next_frame: 0,
@@ -307,7 +310,7 @@ impl Network {
         flow.pacer.set_target(now, &target);
         let frame = FrameId(flow.next_frame);
         let noise = 1.0 + flow.frame_noise * noise(flow.next_frame * 31 + index as u64);
-        let mut left = ((target.bitrate * FRAME_INTERVAL).as_f64() * noise).max(100.0) as u64;
+        let mut left = ((target.bitrate * self.frame_interval).as_f64() * noise).max(100.0) as u64;
         let size = Bytes::new(left);
         let count = left.div_ceil(PACKET);
         let sent = FrameSent { frame, target: target.bitrate, size, packets: count as u32 };
@@ -338,7 +341,7 @@ impl Network {
             delay: None,
         });
         // The schedule of frames has no rounding error either.
-        let nanos = i128::from(FRAME_INTERVAL.as_nanos()) * i128::from(flow.next_frame);
+        let nanos = i128::from(self.frame_interval.as_nanos()) * i128::from(flow.next_frame);
         let next = flow.start + Duration::from_nanos(nanos as i64);
         self.schedule(next, Event::Frame(index));
         self.after_input(index);

@@ -5,6 +5,7 @@ pub mod encoding;
 mod log;
 pub mod page;
 mod run;
+mod sender_reports;
 pub mod session;
 pub mod sound;
 mod sources;

@@ -31,6 +31,7 @@
 use crate::control::{Hello, Input};
 use crate::host::encoding::{Job, Made, Part};
 use crate::host::page::{PageCounts, PageReports};
+use crate::host::sender_reports::SenderReports;
 use crate::host::sound::{self, SoundPacket};
 use crate::outbox::{Outbox, OutgoingFrame};
 use gameway_control::{PacketKind, RateController, SequenceNumber};
@@ -41,6 +42,7 @@ use gameway_webrtc::feedback::ReportReader;
 use gameway_webrtc::feedback::frames::{self, FrameNews, FrameReports};
 use gameway_webrtc::frame_extension::FrameExtension;
 use gameway_webrtc::{CloseReason, Event, Extensions, Peer, RtpHeader, RtpPacket, Transmit};
+use gameway_webrtc::{reports, rtcp};
 
 /// The most that RTP padding can be (RFC 3550 section 5.1): all that a browser takes.
 const BROWSER_PADDING: Bytes = Bytes::new(255);
@@ -112,6 +114,7 @@ pub struct Session {
     /// When that left.
     last_sent: Instant,
     sound: SoundOut,
+    sender_reports: SenderReports,
     page: PageReports,
     /// One past the newest packet that a report told of.
     reported_end: u64,
@@ -136,6 +139,7 @@ impl Session {
             newest_sent: SequenceNumber(0),
             last_sent: Instant::ZERO,
             sound: SoundOut::default(),
+            sender_reports: SenderReports::default(),
             page: PageReports::default(),
             reported_end: 0,
             events: Vec::new(),
@@ -276,7 +280,7 @@ impl Session {
                 late(sender.last_due());
             }
             (self.newest_sent, self.last_sent) = (packet.sequence, now);
-            self.send(&packet);
+            self.send(now, &packet);
         }
         if let Some(sender) = &mut self.sender {
             self.events
@@ -367,6 +371,10 @@ impl Session {
     fn on_rtcp(&mut self, now: Instant, compound: &[u8]) {
         let Some(sender) = &mut self.sender else { return };
         let terms = self.peer.negotiated();
+        let told = |packet| reports::round_trip(&packet, terms.video_ssrc, now);
+        if let Some(round_trip) = rtcp::packets(compound).find_map(told) {
+            sender.on_round_trip(now, round_trip);
+        }
         for feedback in self.reports.read(compound, terms, self.newest_sent) {
             let end = feedback.base.0.saturating_add(feedback.packets.len() as u64);
             self.reported_end = self.reported_end.max(end.min(self.newest_sent.0 + 1));
@@ -403,7 +411,7 @@ impl Session {
     }
 
     /// A packet of the session becomes one of RTP. Probes and padding go to a browser as RTP's own padding.
-    fn send(&mut self, packet: &MediaPacket) {
+    fn send(&mut self, now: Instant, packet: &MediaPacket) {
         let negotiated = self.peer.negotiated();
         let native = negotiated.frame.is_some();
         let (timestamp, payload) = self.outbox.take(packet);
@@ -433,5 +441,10 @@ impl Session {
         let payload = if is_padding { &[][..] } else { &payload };
         // Not sent is lost: the receiver's reports will say so.
         let _ = self.peer.send_rtp(&RtpPacket { header, extensions, payload, padding }, self.ecn);
+        if !native
+            && let Some(report) = self.sender_reports.on_sent(now, header.ssrc, payload.len())
+        {
+            let _ = self.peer.send_rtcp(&report.to_bytes());
+        }
     }
 }

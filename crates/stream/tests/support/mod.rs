@@ -54,6 +54,8 @@ pub struct Told {
     pub batches: Vec<(Instant, Vec<PacketReport>)>,
     /// Frames that the receiver told of ahead of their packets.
     pub frames: Vec<(Instant, FrameReceived)>,
+    /// Round trips of RTCP's reports.
+    pub round_trips: Vec<(Instant, Duration)>,
 }
 
 struct Scripted {
@@ -81,6 +83,9 @@ impl RateController for Scripted {
     }
     fn on_frame_received(&mut self, now: Instant, frame: &FrameReceived) {
         self.told.lock().unwrap().frames.push((now, *frame));
+    }
+    fn on_round_trip(&mut self, now: Instant, round_trip: Duration) {
+        self.told.lock().unwrap().round_trips.push((now, round_trip));
     }
     fn on_timer(&mut self, _now: Instant) {}
     fn next_timer(&self) -> Option<Instant> {
