@@ -17,7 +17,19 @@ from gameway.drivers import LiveOptions
 from gameway.errors import GamewayError, InputError
 from gameway.experiment import Experiment, load, loads
 from gameway.matrix import Run, expand
-from gameway.parts import Back, Competitor, Hop, Jitter, Loss, Path, Ping, Record, Stream
+from gameway.parts import (
+    Back,
+    Competitor,
+    Duplicate,
+    Hop,
+    Jitter,
+    Loss,
+    Path,
+    Ping,
+    Record,
+    Reorder,
+    Stream,
+)
 from gameway.results import Results
 from gameway.runner import Interrupted, run
 
@@ -39,6 +51,7 @@ __all__ = [
     "SCHEMA_VERSION",
     "Back",
     "Competitor",
+    "Duplicate",
     "Experiment",
     "GamewayError",
     "Hop",
@@ -51,6 +64,7 @@ __all__ = [
     "Ping",
     "RateController",
     "Record",
+    "Reorder",
     "Results",
     "Run",
     "Stream",

@@ -139,6 +139,30 @@ class Loss(KindOf):
     burst_length: fields.BurstLengths | None = None
 
 
+class Duplicate(Part):
+    """Packets that come twice, of those that are not lost."""
+
+    probability: fields.Shares = Field(examples=["1 %"])
+    correlation: fields.Shares = "0 %"
+
+
+class Reorder(Part):
+    """Packets that overtake others, or fall behind them, of those that are not lost."""
+
+    probability: fields.Shares = Field(examples=["25 %"])
+    correlation: fields.Shares = "0 %"
+    gap: fields.Gaps = 1
+    earlier: fields.Spans | None = None
+    later: fields.Spans | None = None
+
+    @model_validator(mode="after")
+    def _check_place(self) -> Self:
+        if self.earlier is not None and self.later is not None:
+            hint = "a packet arrives earlier or later: leave out one of them"
+            refuse("has no meaning beside earlier", self.later, hint, ("later",))
+        return self
+
+
 class Back(Part):
     """The way from the client to the servers: feedback, acknowledgements, requests, uploads."""
 
@@ -148,6 +172,10 @@ class Back(Part):
     )
     jitter: Annotated[Jitter | Sequence[Jitter] | None, fields.table_axis(Jitter)] = None
     loss: Annotated[Loss | Sequence[Loss] | None, fields.table_axis(Loss)] = None
+    duplicate: Annotated[Duplicate | Sequence[Duplicate] | None, fields.table_axis(Duplicate)] = (
+        None
+    )
+    reorder: Annotated[Reorder | Sequence[Reorder] | None, fields.table_axis(Reorder)] = None
 
     def idle(self) -> set[str]:
         """Give the queue where there is no bottleneck."""
@@ -184,6 +212,10 @@ class Path(Part):
     ] = "none"
     jitter: Annotated[Jitter | Sequence[Jitter] | None, fields.table_axis(Jitter)] = None
     loss: Annotated[Loss | Sequence[Loss] | None, fields.table_axis(Loss)] = None
+    duplicate: Annotated[Duplicate | Sequence[Duplicate] | None, fields.table_axis(Duplicate)] = (
+        None
+    )
+    reorder: Annotated[Reorder | Sequence[Reorder] | None, fields.table_axis(Reorder)] = None
     back: Annotated[Back | Sequence[Back] | None, fields.table_axis(Back)] = None
     hop: Annotated[Sequence[Hop], fields.table_list(Hop)] = ()
     gateway: fields.Gateways = Field(default_factory=lambda: {"kind": "none"})
@@ -283,7 +315,7 @@ class Competitor(KindOf):
             *TRANSPORT, "least_size", "greatest_size", "connections", "mean_gap",
             "begins",
         ),
-        "udp": ("packet_size", "spacing", "return_rate", "return_packet_size"),
+        "udp": ("packet_size", "spacing", "return_rate", "return_packet_size", "ecn"),
         "onlive-ut": ("spacing",),
         "onlive-rome": ("spacing",),
         "video-chat": ("bitrate", "return_bitrate", "frame_rate"),
@@ -296,7 +328,7 @@ class Competitor(KindOf):
     name: fields.Name = DEFAULT_NAMES["competitor"]
     kind: Annotated[str | Sequence[str], fields.words("kind of competitor", OPTIONAL)] = "tcp"
     congestion_control: fields.CongestionControls = "cubic"
-    ecn: fields.TcpEcn | None = None
+    ecn: fields.CompetitorEcn | None = None
     receive_window: fields.ReceiveWindows = "auto"
     mss: fields.SegmentSizeLimits = "1460 B"
     start: fields.Moments = "0 s"
@@ -352,10 +384,16 @@ class Competitor(KindOf):
         return self
 
     def _check_ecn(self) -> None:
-        """Refuse feedback that tells a congestion control too little, in any combination."""
+        """Refuse what a kind does not have, and what tells a congestion control too little."""
         known = fields.entries("competitors")
         found = [name for name in values(self.congestion_control) if known[name][NEEDS_ACCURATE]]
         given = places(self.ecn) if self.ecn is not None else []
+        for kind in (kind for kind in self.kinds() if "ecn" in self.OPTIONAL[kind]):
+            known_modes = fields.UDP_ECN if kind == "udp" else fields.TCP_ECN
+            for index, mode in given:
+                if mode not in known_modes:
+                    hint = f"it has {', '.join(known_modes)}"
+                    refuse(f'is not possible with kind = "{kind}"', mode, hint, ("ecn", *index))
         for index, mode in given:
             if found and mode != "accurate":
                 problem = f'does not go with congestion_control = "{found[0]}"'

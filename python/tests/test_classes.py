@@ -135,6 +135,14 @@ CASES = {
     "more assured than there is": (
         '"30 Mb/s"', '["30 Mb/s", "31 Mb/s"]', 10, "rate", ["children are assured", "51 Mb/s"],
     ),
+    "more overhead than there is": (
+        'default = "rest"', 'default = "rest"\noverhead = ["40 B", "300 B"]', 12, "overhead.1",
+        ["300 B is not between -64 B and 256 B"],
+    ),
+    "no link layer of that name": (
+        'default = "rest"', 'default = "rest"\nlinklayer = "ptm"', 12, "linklayer",
+        ["ethernet", "atm", "adsl"],
+    ),
     "unknown parent": (
         "priority = 1", 'parent = "gaem"', 16, "class.rest.parent", ["known are rest, game"],
     ),

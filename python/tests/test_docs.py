@@ -28,6 +28,8 @@ TABLES: dict[str, type[BaseModel]] = {
     "`[path]`": gw.Path,
     "`[path.jitter]`": gw.Jitter,
     "`[path.loss]`": gw.Loss,
+    "`[path.duplicate]`": gw.Duplicate,
+    "`[path.reorder]`": gw.Reorder,
     "`[path.back]`": gw.Back,
     "`[[path.hop]]`": gw.Hop,
     "`[[stream]]`": gw.Stream,

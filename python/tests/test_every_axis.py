@@ -46,6 +46,7 @@ def wifi(**medium: Any) -> dict[str, Any]:
 
 DELAYS = {"deviation": "1 ms"}
 LOSS = {"probability": "1 %"}
+LATER = LOSS | {"later": "5 ms"}
 SMALL, LARGE = {"kind": "drop-tail", "size": "20 kB"}, {"kind": "codel"}
 HOP = {"hop": [{"name": "access", "capacity": "9 Mb/s"}]}
 G, N = {"wifi": "802.11g"}, {"wifi": "802.11n"}
@@ -67,6 +68,8 @@ AXES: dict[str, dict[str, tuple[dict[str, Any], str, list[Any]]]] = {
         "classifier": (BASE, "path", ["none", "behaviour"]),
         "jitter": (BASE, "path", [DELAYS, {"kind": "half-normal"} | DELAYS]),
         "loss": (BASE, "path", [LOSS, LOSS | {"kind": "bursty", "burst_length": 2.0}]),
+        "duplicate": (BASE, "path", [LOSS, {"probability": "2 %"}]),
+        "reorder": (BASE, "path", [LOSS, LATER]),
         "back": (BASE, "path", [{}, {"capacity": "1 Mb/s"}]),
         "gateway": (competing(), "path", ["none", "voap"]),
     },
@@ -92,11 +95,24 @@ AXES: dict[str, dict[str, tuple[dict[str, Any], str, list[Any]]]] = {
         "probability": (based({"loss": {}}), "path.loss", ["1 %", "2 %"]),
         "burst_length": (based({"loss": LOSS | {"kind": "bursty"}}), "path.loss", [2.0, 3.0]),
     },
+    "`[path.duplicate]`": {
+        "probability": (based({"duplicate": {}}), "path.duplicate", ["1 %", "2 %"]),
+        "correlation": (based({"duplicate": LOSS}), "path.duplicate", ["0 %", "50 %"]),
+    },
+    "`[path.reorder]`": {
+        "probability": (based({"reorder": {}}), "path.reorder", ["1 %", "2 %"]),
+        "correlation": (based({"reorder": LOSS}), "path.reorder", ["0 %", "50 %"]),
+        "gap": (based({"reorder": LOSS}), "path.reorder", [1, 5]),
+        "earlier": (based({"reorder": LOSS}), "path.reorder", ["1 ms", "2 ms"]),
+        "later": (based({"reorder": LOSS}), "path.reorder", ["1 ms", "2 ms"]),
+    },
     "`[path.back]`": {
         "capacity": (based({"back": {}}), "path.back", ["1 Mb/s", "2 Mb/s"]),
         "queue": (based({"back": {"capacity": "1 Mb/s"}}), "path.back", [SMALL, LARGE]),
         "jitter": (based({"back": {}}), "path.back", [DELAYS, {"deviation": "2 ms"}]),
         "loss": (based({"back": {}}), "path.back", [LOSS, {"probability": "2 %"}]),
+        "duplicate": (based({"back": {}}), "path.back", [LOSS, {"probability": "2 %"}]),
+        "reorder": (based({"back": {}}), "path.back", [LOSS, LATER]),
     },
     "`[[path.hop]]`": {
         "capacity": (based(HOP), "path.hop.0", ["9 Mb/s", "8 Mb/s"]),

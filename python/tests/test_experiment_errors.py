@@ -241,13 +241,50 @@ CASES = {
         '"drop-tail", size = "2 bdp"', '"cake", bandwidth = "9000 Gb/s"', 8, "path.queue.bandwidth",
         "9000 Gb/s", ["is not possible", "9000 Gb/s is not between 512 b/s and 1000 Gb/s"],
     ),
+    "less overhead than tc takes": (
+        '"drop-tail", size = "2 bdp"', '"cake", overhead = "-80 B"', 8, "path.queue.overhead",
+        "-80 B", ["is not possible", "-80 B is not between -64 B and 256 B"],
+    ),
+    "a negative size": (
+        'size = "2 bdp"', 'size = "-18 B"', 8, "path.queue.size", "-18 B", ["negative"],
+    ),
+    "no tins of that name": (
+        '"drop-tail", size = "2 bdp"', '"cake", diffserv = "diffserv5"', 8, "path.queue.diffserv",
+        "diffserv5", ["diffserv4", "diffserv8", "precedence"],
+    ),
+    "no framing of that name": (
+        '"drop-tail", size = "2 bdp"', '"cake", framing = "pppoe-ptm vlan"', 8,
+        "path.queue.framing", "pppoe-ptm vlan", ['"vlan" is no framing', "ether-vlan", "docsis"],
+    ),
+    "no round trip of that name": (
+        '"drop-tail", size = "2 bdp"', '"cake", rtt = "moon"', 8, "path.queue.rtt", "moon",
+        ["is not possible"],
+    ),
+    "reordering earlier and later": (
+        'base_rtt = "16 ms"',
+        'base_rtt = "16 ms"\nreorder = { probability = "1 %", earlier = "1 ms", later = "2 s" }',
+        8, "path.reorder.later", "2 s", ["has no meaning beside earlier"],
+    ),
+    "reordering without a gap": (
+        'base_rtt = "16 ms"', 'base_rtt = "16 ms"\nreorder = { probability = "1 %", gap = 0 }',
+        8, "path.reorder.gap", 0, ["1 to 1000000"],
+    ),
+    "duplication without a share": (
+        'base_rtt = "16 ms"', 'base_rtt = "16 ms"\nduplicate = { correlation = "1 %" }', 8,
+        "path.duplicate.probability", None, ['add probability = "1 %"'],
+    ),
+    "a TCP that says what UDP does": (
+        'congestion_control = "cubic"', 'congestion_control = "cubic"\necn = "ect1"', 17,
+        "competitor.0.ecn", "ect1", ['kind = "tcp"', "off, classic, accurate"],
+    ),
     "no isolation of that name": (
         '"drop-tail", size = "2 bdp"', '"cake", isolation = "none"', 8, "path.queue.isolation",
         "none", ["triple-isolate", "dual-srchost", "flowblind"],
     ),
     "unknown key of the way back": (
         'base_rtt = "16 ms"', 'base_rtt = "16 ms"\nback = { base_rtt = "1 ms" }', 8,
-        "path.back.base_rtt", "1 ms", ["unknown key", "capacity, jitter, loss, queue"],
+        "path.back.base_rtt", "1 ms",
+        ["unknown key", "capacity, duplicate, jitter, loss, queue, reorder"],
     ),
     "queue of a way back without a bottleneck": (
         "[[stream]]", '[path.back]\nqueue = "drop-tail"\n[[stream]]', 11,
@@ -366,7 +403,7 @@ CASES = {
     ),
     "ECN of constant traffic": (
         'congestion_control = "cubic"', 'kind = "udp"\nrate = "1 Mb/s"\necn = "classic"', 18,
-        "competitor.0.ecn", "classic", ['only kind = "tcp" or "short-tcp" or "dash" has it'],
+        "competitor.0.ecn", "classic", ['kind = "udp"', "none, ect0, ect1"],
     ),
     "constant traffic of no rate": (
         'congestion_control = "cubic"', 'kind = ["tcp", "udp"]', 14, "competitor.0.rate", None,

@@ -229,6 +229,15 @@ def test_tc_is_asked_for_what_the_path_is() -> None:
     queue = {"kind": "fq-codel", "size": "100 packets", "target": "5 ms", "ecn": "off"}
     words = kernel.plan(own_path(queue=queue)).down.queue
     assert words == ["fq_codel", "target", "5000us", "noecn", "limit", "100"]
+    queue = {
+        "kind": "cake", "bandwidth": "18 Mb/s", "rtt": "regional", "diffserv": "diffserv4",
+        "framing": "pppoe-ptm ether-vlan", "overhead": "-4 B", "mpu": "64 B", "cells": "none",
+        "ack_filter": "aggressive", "ingress": "on", "wash": "off",
+    }  # fmt: skip
+    assert kernel.plan(own_path(queue=queue)).down.queue == [
+        "cake", "regional", "bandwidth", "18000000bit", "diffserv4", "pppoe-ptm", "ether-vlan",
+        "overhead", "-4", "mpu", "64", "noatm", "ack-filter-aggressive", "ingress", "nowash",
+    ]  # fmt: skip
 
 
 def test_options_give_the_path_of_an_experiment_file(tmp_path: Path) -> None:

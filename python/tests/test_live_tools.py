@@ -116,6 +116,15 @@ def test_udp_counts_its_headers() -> None:
     assert command[command.index("--length") + 1] == "1172"
     assert int(command[command.index("--bitrate") + 1]) == 3_000_000 * 1172 // 1200
     assert competitors.start_ns(own, own.competitors[0]) == 920 * MS
+    assert "--tos" not in command
+
+
+@pytest.mark.parametrize(("ecn", "field"), [("ect0", "2"), ("ect1", "1")])
+def test_udp_says_whether_it_can_be_marked(ecn: str, field: str) -> None:
+    kind = f'kind = "udp"\nrate = "3 Mb/s"\necn = "{ecn}"'
+    own = planned(RUN.replace('congestion_control = "newreno"', kind))
+    command = competitors.client_command(own, own.competitors[0])
+    assert command[command.index("--tos") + 1] == field
 
 
 def report(folder: Path, **found: Any) -> Path:

@@ -307,6 +307,22 @@ def test_every_new_key_reaches_the_spec() -> None:
     }  # fmt: skip
 
 
+def test_odd_packets_and_ecn_of_datagrams_reach_the_spec() -> None:
+    reorder = {"probability": "25 %", "correlation": "50 %", "gap": 5}
+    back = {"reorder": {"probability": "1 %", "later": "3ms"}}
+    datagrams = {"kind": "udp", "rate": "1 Mb/s", "ecn": "ect1"}
+    own = path(duplicate={"probability": "1 %"}, reorder=reorder, back=back)
+    spec = spec_of(path=own, competitor=[datagrams])
+    assert spec["path"]["duplicate"] == {"probability": "1 %", "correlation": "0 %"}
+    assert spec["path"]["reorder"] == reorder
+    assert spec["path"]["back"]["reorder"] == {
+        "probability": "1 %", "correlation": "0 %", "gap": 1, "later": "3 ms",
+    }  # fmt: skip
+    assert spec["competitor"][0]["ecn"] == "ect1"
+    axis = gw.expand(experiment(path=path(reorder=[reorder, {**reorder, "gap": [1, 2]}])))
+    assert [run.spec["path"]["reorder"]["gap"] for run in axis] == [5, 1, 2]
+
+
 def test_a_later_key_at_its_default_leaves_the_run_as_it_was() -> None:
     later = path(jitter={"kind": "normal", "deviation": "1 ms"}, hop=[], back={})
     stream = {

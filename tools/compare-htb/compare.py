@@ -54,6 +54,9 @@ class Case:
     leaves: tuple[Class, ...]
     busy: tuple[int, ...]
     inner: tuple[Class, ...] = ()
+    stab: tuple[str, ...] = ()
+    """Words of tc-stab(8); the kernel's overhead counts from the Ethernet frame on."""
+    payload: int = PAYLOAD
 
 
 CASES = (
@@ -69,6 +72,13 @@ CASES = (
          (Class(4, 8),)),
     Case("an inner class that may not borrow", 8, (Class(1, 3, 0, 0), Class(2, 8)), (0, 1),
          (Class(3, 3),)),
+    Case("ATM cells", 8, (Class(2, 8), Class(6, 8)), (0, 1),
+         stab=("overhead", "10", "linklayer", "atm")),
+    Case("ATM cells, small packets", 2, (Class(1, 2),), (0,),
+         stab=("overhead", "-4", "linklayer", "atm"), payload=100),
+    Case("a least frame", 2, (Class(1, 2),), (0,),
+         stab=("overhead", "24", "mpu", "160"), payload=40),
+    Case("overhead alone", 8, (Class(2, 8), Class(6, 8)), (0, 1), stab=("overhead", "100")),
 )  # fmt: skip
 
 
@@ -85,7 +95,8 @@ def tc(*words: object, check: bool = True) -> None:
 def kernel(case: Case) -> list[float]:
     """Mb/s of each leaf in the kernel."""
     tc("qdisc", "del", "dev", DEVICE, "root", check=False)
-    tc("qdisc", "add", "dev", DEVICE, "root", "handle", "1:", "htb", "default", "fff")
+    stab = ("stab", *case.stab) if case.stab else ()
+    tc("qdisc", "add", "dev", DEVICE, "root", "handle", "1:", *stab, "htb", "default", "fff")
     add_class("1:", "1:1", Class(case.total, case.total))
     for number, one in enumerate(case.inner):
         add_class("1:1", f"1:{10 + number}", one)
@@ -116,7 +127,9 @@ def rates_of_senders(case: Case) -> list[float]:
         receiver.bind(("127.0.0.1", FIRST_PORT + number))
         receiver.settimeout(0.2)
         threads.append(threading.Thread(target=receive, args=(receiver, stop, counts, number)))
-        threads.append(threading.Thread(target=send, args=(FIRST_PORT + number, stop)))
+        threads.append(
+            threading.Thread(target=send, args=(FIRST_PORT + number, case.payload, stop))
+        )
     for thread in threads:
         thread.start()
     time.sleep(1)
@@ -127,7 +140,7 @@ def rates_of_senders(case: Case) -> list[float]:
     for thread in threads:
         thread.join()
     packets = (last - first for first, last in zip(before, after, strict=True))
-    return [count * (PAYLOAD + HEADERS) * 8 / (end - begin) / 1e6 for count in packets]
+    return [count * (case.payload + HEADERS) * 8 / (end - begin) / 1e6 for count in packets]
 
 
 def receive(receiver: socket.socket, stop: threading.Event, counts: list[int], number: int) -> None:
@@ -141,14 +154,14 @@ def receive(receiver: socket.socket, stop: threading.Event, counts: list[int], n
     receiver.close()
 
 
-def send(port: int, stop: threading.Event) -> None:
+def send(port: int, payload: int, stop: threading.Event) -> None:
     """Always have more: a blocking socket waits for room in its buffer of a few packets."""
     sender = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
     sender.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, 32_768)
     sender.settimeout(0.2)
     while not stop.is_set():
         try:
-            sender.sendto(bytes(PAYLOAD), ("127.0.0.1", port))
+            sender.sendto(bytes(payload), ("127.0.0.1", port))
         except TimeoutError:
             continue
     sender.close()
@@ -170,9 +183,12 @@ def simulated(case: Case) -> list[float]:
         "size": "50 packets",
         "class": classes,
     }
+    if case.stab:
+        queue |= link_layer(case.stab)
     flows = [
         gw.Competitor(name=f"flow-{number}", kind="udp", rate=f"{total} Mb/s",
-                      packet_size=f"{PAYLOAD + HEADERS} B", header={"port": FIRST_PORT + number})
+                      packet_size=f"{case.payload + HEADERS} B",
+                      header={"port": FIRST_PORT + number})
         for number in case.busy
     ]  # fmt: skip
     path = gw.Path(capacity="1 Gb/s", base_rtt="1 ms", queue=queue)
@@ -182,6 +198,13 @@ def simulated(case: Case) -> list[float]:
         late = bins.filter(pl.col("bin_start_ns") >= SECOND)
         sums = dict(late.group_by("flow").agg(pl.col("received_bytes").sum()).collect().rows())
     return [sums.get(f"flow-{n}", 0) * 8 / SECONDS / 1e6 for n in range(len(case.leaves))]
+
+
+def link_layer(stab: tuple[str, ...]) -> dict[str, object]:
+    """Give the words of a stab as keys: sizes are here those that tc counts."""
+    words = dict(zip(stab[::2], stab[1::2], strict=True))
+    amounts = {key: f"{words[key]} B" for key in ("overhead", "mpu") if key in words}
+    return amounts | ({"linklayer": words["linklayer"]} if "linklayer" in words else {})
 
 
 def table_of(one: Class, parent: int | None) -> dict[str, object]:

@@ -25,7 +25,7 @@ pub use records::{
 pub use table::{Table, TableError};
 
 /// Version of the result tables; a reader refuses one that it does not know.
-pub const SCHEMA_VERSION: u32 = 2;
+pub const SCHEMA_VERSION: u32 = 3;
 
 /// Length of the bins of `bins.parquet` and `link.parquet` (Xu and Claypool 2022, section 4.1).
 pub const BIN: gameway_units::Duration = gameway_units::Duration::from_millis(500);

@@ -59,6 +59,8 @@ record! {
         dropped_packets: u32,
         /// Packets lost otherwise.
         lost_packets: u32,
+        /// Packets of which a copy was made behind the queue.
+        duplicated_packets: u32,
         /// Packets that the queue marked.
         marked_packets: u32,
         /// Frames shown, of a game stream.
@@ -77,7 +79,7 @@ record! {
         link: Name,
         /// What it could have carried.
         capacity_bytes: u64,
-        /// What it carried (packets whose last bit left within the bin).
+        /// What it carried; a packet that crosses the edge of a bin is split there.
         transmitted_bytes: u64,
         /// Time in which it was sending.
         busy_ns: i64,
@@ -156,7 +158,7 @@ record! {
         number: u64,
         /// Its size on the wire.
         size_bytes: u32,
-        /// "delivered", "dropped" by the queue or "lost" behind it.
+        /// "delivered", "dropped" by the queue, "lost" behind it, or "copied": a second row of one that comes twice.
         fate: Name,
         /// When it came to the queue.
         came_ns: i64,
@@ -215,6 +217,8 @@ record! {
         queued_packets: u64,
         /// Packets lost behind it.
         lost_packets: u64,
+        /// Copies made behind it.
+        duplicated_packets: u64,
         /// Packets that reached the client.
         delivered_packets: u64,
         /// Packets under way to the client at the end.

@@ -109,9 +109,10 @@ fn push_one_each(tables: &mut RunTables) {
         received_packets: 6,
         dropped_packets: 7,
         lost_packets: 8,
-        marked_packets: 9,
-        frames_shown: 10,
-        feedback_bytes: 11,
+        duplicated_packets: 9,
+        marked_packets: 10,
+        frames_shown: 11,
+        feedback_bytes: 12,
     };
     tables.bins.push(&bin).unwrap();
     let link = LinkRecord {
@@ -174,9 +175,10 @@ fn push_one_each(tables: &mut RunTables) {
         dropped_packets: 5,
         queued_packets: 6,
         lost_packets: 7,
-        delivered_packets: 8,
-        under_way_packets: 9,
-        events_processed: 10,
+        duplicated_packets: 8,
+        delivered_packets: 9,
+        under_way_packets: 10,
+        events_processed: 11,
     };
     tables.summary.push(&summary).unwrap();
 }
@@ -193,8 +195,9 @@ fn every_other_table_comes_back() {
             "bins",
             "bin_start_ns i64, flow name, sent_bytes u64, received_bytes u64, \
              received_payload_bytes u64, sent_packets u32, received_packets u32, dropped_packets u32, \
-             lost_packets u32, marked_packets u32, frames_shown u32, feedback_bytes u64",
-            vec!["1 ping 2 3 4 5 6 7 8 9 10 11"],
+             lost_packets u32, duplicated_packets u32, marked_packets u32, frames_shown u32, \
+             feedback_bytes u64",
+            vec!["1 ping 2 3 4 5 6 7 8 9 10 11 12"],
         ),
         (
             "link",
@@ -229,9 +232,9 @@ fn every_other_table_comes_back() {
         (
             "summary",
             "duration_ns i64, seed u64, arrived_packets u64, forwarded_packets u64, \
-             dropped_packets u64, queued_packets u64, lost_packets u64, delivered_packets u64, \
-             under_way_packets u64, events_processed u64",
-            vec!["1 18446744073709551615 3 4 5 6 7 8 9 10"],
+             dropped_packets u64, queued_packets u64, lost_packets u64, duplicated_packets u64, \
+             delivered_packets u64, under_way_packets u64, events_processed u64",
+            vec!["1 18446744073709551615 3 4 5 6 7 8 9 10 11"],
         ),
     ];
     for (table, columns, rows) in expected {

@@ -5,7 +5,7 @@ use gameway_events::{
     BIN, BinRecord, ControllerRecord, DelayHistogram, EventRecord, LinkRecord, Name, PacketRecord,
     QUEUE_DELAY_WINDOW, QueueDelayRecord, RunTables, SummaryRecord, TableError,
 };
-use gameway_path::{FlowId, Link, PathPacket};
+use gameway_path::{FlowId, Link, Meter, PathPacket};
 use gameway_units::{Bytes, Duration, Ecn, Instant};
 use std::path::Path;
 
@@ -35,8 +35,8 @@ pub fn intern(known: &mut Vec<(&'static str, Name)>, name: &'static str) -> Name
 #[derive(Debug)]
 struct LinkCounters {
     name: Name,
-    transmitted_bytes: u64,
-    busy: Duration,
+    /// What it had done when the bin began.
+    before: Meter,
     queue_max: Bytes,
     /// Integral of waiting bytes over time, byte nanoseconds.
     queue_integral: u128,
@@ -48,8 +48,7 @@ impl LinkCounters {
     fn new(name: Name) -> Self {
         Self {
             name,
-            transmitted_bytes: 0,
-            busy: Duration::ZERO,
+            before: Meter::default(),
             queue_max: Bytes::ZERO,
             queue_integral: 0,
             queue_now: Bytes::ZERO,
@@ -69,6 +68,8 @@ pub struct Totals {
     pub dropped: u64,
     /// Packets lost behind them.
     pub lost: u64,
+    /// Copies that were made there.
+    pub duplicated: u64,
     /// Packets that reached the other end.
     pub delivered: u64,
 }
@@ -90,6 +91,13 @@ pub enum Fate {
         /// It arrives then.
         arrived: Instant,
     },
+    /// It is a copy of one, made behind the last bottleneck.
+    Copied {
+        /// The last bit of that one left then.
+        departed: Instant,
+        /// The copy arrives then.
+        arrived: Instant,
+    },
 }
 
 /// The row of a packet of the flow of this name.
@@ -105,6 +113,9 @@ pub fn packet_record(
         Fate::Lost { departed } => ("lost", Some(packet.waited()), Some(departed), None),
         Fate::Delivered { departed, arrived } => {
             ("delivered", Some(packet.waited()), Some(departed), Some(arrived))
+        }
+        Fate::Copied { departed, arrived } => {
+            ("copied", Some(packet.waited()), Some(departed), Some(arrived))
         }
     };
     PacketRecord {
@@ -227,6 +238,14 @@ impl Recorder {
         }
     }
 
+    /// A packet that is not lost comes twice.
+    pub fn duplicated(&mut self, packet: &impl Recorded) {
+        self.totals.duplicated += 1;
+        if let Some(counters) = self.listed(packet.flow()) {
+            counters.duplicated_packets += u32::from(!packet.returning());
+        }
+    }
+
     /// What becomes of a packet is known; written if packets are asked for.
     ///
     /// # Errors
@@ -235,16 +254,6 @@ impl Recorder {
         let Some(table) = &mut self.tables.packets else { return Ok(()) };
         let Some(bin) = self.flows.get(usize::from(packet.flow().0)) else { return Ok(()) };
         table.push(&packet_record(packet, fate, bin.flow.clone(), &mut self.words))
-    }
-
-    /// A bottleneck has transmitted a packet.
-    pub fn transmitted(&mut self, link: usize, size: Bytes) {
-        self.links[link].transmitted_bytes += size.get();
-    }
-
-    /// A bottleneck was sending for this long.
-    pub fn busy(&mut self, link: usize, busy: Duration) {
-        self.links[link].busy += busy;
     }
 
     /// A packet has passed all bottlenecks of its way.
@@ -325,14 +334,15 @@ impl Recorder {
         self.end = now;
     }
 
-    /// Ends the current bin, and the window of delays where that ends too.
+    /// Ends the current bin, and the window of delays where that ends too. Of each bottleneck: its link, and what
+    /// it did until now, so that what crosses the end of a bin is split there.
     ///
     /// # Errors
     /// If a table cannot be written.
-    pub fn tick(&mut self, now: Instant, links: &[&Link]) -> Result<(), TableError> {
-        for (index, link) in links.iter().enumerate() {
+    pub fn tick(&mut self, now: Instant, links: &[(&Link, Meter)]) -> Result<(), TableError> {
+        for (index, (link, done)) in links.iter().enumerate() {
             self.queue_is(index, now, self.links[index].queue_now);
-            self.write_link(index, now, link)?;
+            self.write_link(index, now, link, *done)?;
         }
         self.write_flows()?;
         if now >= self.window_start + self.delay_window || now >= self.end {
@@ -344,9 +354,16 @@ impl Recorder {
         Ok(())
     }
 
-    fn write_link(&mut self, index: usize, now: Instant, link: &Link) -> Result<(), TableError> {
+    fn write_link(
+        &mut self,
+        index: usize,
+        now: Instant,
+        link: &Link,
+        done: Meter,
+    ) -> Result<(), TableError> {
         let span = (now - self.bin_start).as_nanos().max(1);
         let fresh = LinkCounters {
+            before: done,
             queue_now: self.links[index].queue_now,
             queue_max: self.links[index].queue_now,
             queue_since: now,
@@ -357,8 +374,8 @@ impl Recorder {
             bin_start_ns: self.bin_start.as_nanos(),
             link: counters.name,
             capacity_bytes: link.capacity_between(self.bin_start, now).get(),
-            transmitted_bytes: counters.transmitted_bytes,
-            busy_ns: counters.busy.as_nanos(),
+            transmitted_bytes: (done.carried - counters.before.carried).get(),
+            busy_ns: (done.busy - counters.before.busy).as_nanos(),
             queue_max_bytes: counters.queue_max.get(),
             queue_mean_bytes: counters.queue_integral as f64 / span as f64,
         })

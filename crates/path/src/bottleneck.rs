@@ -39,6 +39,17 @@ pub struct Bottleneck<P, Q> {
     /// When a shaper lets the next packet go, while the link is idle.
     release: Option<Instant>,
     dropped: Vec<Dropped<P>>,
+    /// Of the packets that have left.
+    meter: Meter,
+}
+
+/// What a bottleneck did since the start.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Meter {
+    /// Time in which it was sending.
+    pub busy: Duration,
+    /// Bytes on the wire that it sent.
+    pub carried: Bytes,
 }
 
 impl<P: PathPacket + Copy, Q: Queue<P>> Bottleneck<P, Q> {
@@ -71,8 +82,15 @@ impl<P: PathPacket + Copy, Q: Queue<P>> Bottleneck<P, Q> {
             QueueSize::Time(_) => link.next_change(Instant::ZERO).map(|at| (size, base_rtt, at)),
             _ => None,
         };
-        let dropped = Vec::new();
-        Ok(Self { queue, link, resizing, in_transmission: None, release: None, dropped })
+        Ok(Self {
+            queue,
+            link,
+            resizing,
+            in_transmission: None,
+            release: None,
+            dropped: Vec::new(),
+            meter: Meter::default(),
+        })
     }
 
     /// Takes a packet. A packet that is dropped (this one or, in some disciplines, another) is returned.
@@ -118,6 +136,8 @@ impl<P: PathPacket + Copy, Q: Queue<P>> Bottleneck<P, Q> {
             return None;
         }
         let current = self.in_transmission.take_if(|current| current.finished <= now)?;
+        self.meter.busy += current.finished - current.started;
+        self.meter.carried += current.packet.wire_size();
         self.start_next(current.finished);
         Some(current)
     }
@@ -125,6 +145,18 @@ impl<P: PathPacket + Copy, Q: Queue<P>> Bottleneck<P, Q> {
     /// The next packet that the discipline dropped while it waited; to be called until there is none.
     pub fn poll_dropped(&mut self) -> Option<Dropped<P>> {
         self.dropped.pop().or_else(|| self.queue.poll_dropped())
+    }
+
+    /// What it did before `now`, of the packet in transmission the part that has left; all packets that left
+    /// earlier must have been asked for.
+    #[must_use]
+    pub fn meter(&self, now: Instant) -> Meter {
+        let Some(current) = &self.in_transmission else { return self.meter };
+        let (start, size) = (current.started, current.packet.wire_size());
+        Meter {
+            busy: self.meter.busy + (now.min(current.finished) - start),
+            carried: self.meter.carried + self.link.sent_before(start, size, now),
+        }
     }
 
     /// Bytes that wait, without the packet in transmission.

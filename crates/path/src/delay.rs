@@ -1,10 +1,10 @@
-//! Propagation delay with jitter that never reorders.
+//! Propagation delay with jitter that never reorders, and packets that are put elsewhere on purpose.
 //!
 //! | deviation | why |
 //! |---|---|
 //! | packets that jitter squeezes arrive together, where RFC 8868 section 4.5 keeps their serialization at the slowest link between them | a line does not know the links before it; at 20 Mb/s the difference is 0.5 ms a packet |
 
-use crate::{Stalls, uniform};
+use crate::{Displacement, Stalls, uniform};
 use gameway_units::{Duration, Instant};
 use rand_xoshiro::Xoshiro256PlusPlus;
 use std::collections::VecDeque;
@@ -116,12 +116,16 @@ fn truncated(random: &mut Xoshiro256PlusPlus) -> f64 {
 }
 
 /// Packets under way. Each arrives after the propagation delay plus its jitter, but not before the one
-/// ahead of it: jitter squeezes and stretches, it does not reorder.
+/// ahead of it: jitter squeezes and stretches, it does not reorder. Packets that are displaced neither wait for
+/// others nor make them wait.
 #[derive(Debug)]
 pub struct DelayLine<P> {
     delay: Duration,
     jitter: Option<(Jitter, Xoshiro256PlusPlus)>,
     stalls: Option<Stalls>,
+    /// When the last packet arrives that is in its place.
+    in_place: Instant,
+    /// The next to arrive first.
     under_way: VecDeque<(Instant, P)>,
 }
 
@@ -129,7 +133,13 @@ impl<P> DelayLine<P> {
     /// A line of constant delay.
     #[must_use]
     pub fn new(delay: Duration) -> Self {
-        Self { delay, jitter: None, stalls: None, under_way: VecDeque::new() }
+        Self {
+            delay,
+            jitter: None,
+            stalls: None,
+            in_place: Instant::ZERO,
+            under_way: VecDeque::new(),
+        }
     }
 
     /// The same with jitter.
@@ -148,14 +158,36 @@ impl<P> DelayLine<P> {
 
     /// Takes a packet that has left the link, and says when it will arrive.
     pub fn push(&mut self, now: Instant, packet: P) -> Instant {
+        self.push_displaced(now, packet, Displacement::None)
+    }
+
+    /// The same of one that may be put before or behind others.
+    pub fn push_displaced(
+        &mut self,
+        now: Instant,
+        packet: P,
+        displacement: Displacement,
+    ) -> Instant {
         let due = now + self.delay;
         let due = self.stalls.as_ref().map_or(due, |stalls| stalls.held(due));
         let due = match &mut self.jitter {
             Some((jitter, random)) => jitter.arrival(due, random),
             None => due,
         };
-        let due = self.under_way.back().map_or(due, |(ahead, _)| due.max(*ahead));
-        self.under_way.push_back((due, packet));
+        let due = match displacement {
+            Displacement::None => {
+                self.in_place = due.max(self.in_place);
+                self.in_place
+            }
+            Displacement::AtOnce => now,
+            Displacement::Earlier(by) => (due - by).max(now),
+            Displacement::Later(by) => due + by,
+        };
+        let place = match self.under_way.back() {
+            Some((last, _)) if *last > due => self.under_way.partition_point(|(at, _)| *at <= due),
+            _ => self.under_way.len(),
+        };
+        self.under_way.insert(place, (due, packet));
         due
     }
 

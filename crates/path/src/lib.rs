@@ -1,35 +1,40 @@
-//! The network path of an experiment: queue, link, delay, jitter and loss, all sans-IO.
+//! The network path of an experiment: queue, link, delay, jitter, loss, duplication and
+//! reordering, all sans-IO.
 //!
-//! A packet's way through it: [`Bottleneck`] (a [`Queue`] in front of a [`Link`]), then [`Loss`], then
-//! a [`DelayLine`]; a Wi-Fi [`Medium`] takes the place of a bottleneck. Drivers call with `now` and ask for
+//! A packet's way through it: [`Bottleneck`] (a [`Queue`] in front of a [`Link`]), then [`Impairments`],
+//! then a [`DelayLine`]; a Wi-Fi [`Medium`] takes the place of a bottleneck. Drivers call with `now` and ask for
 //! the next deadline; the same parts run under the simulator and under a live emulator.
 
 mod bottleneck;
 mod delay;
 mod header;
+mod impairments;
 mod link;
 mod loss;
 mod packet;
 mod queue;
 mod stalls;
+mod tcp;
 mod throughput;
 mod trace;
 mod wifi;
 
-pub use bottleneck::{Bottleneck, Transmitted};
+pub use bottleneck::{Bottleneck, Meter, Transmitted};
 pub use delay::{DelayLine, Jitter, MeasuredDelays};
 pub use header::{Dscp, Endpoint, Header, HeaderError, Protocol, Traffic};
+pub use impairments::{Chance, Displacement, Duplication, Impairments, ReorderModel, Reordering};
 pub use link::{Link, StepsError};
 pub use loss::{Loss, LossModel};
 pub use packet::{FlowId, PathPacket};
 pub use queue::{
-    Backlog, Cake, CakeConfig, Cells, Classifier, Codel, CodelConfig, Decision, DelayInput,
-    Dequeued, Diffserv, DropReason, DropTail, Dropped, DualPi2, DualPi2Config, FqCodel,
-    FqCodelConfig, Framing, Htb, HtbClass, HtbConfig, HtbError, Isolation, Limit,
-    LowLatencyMarking, Pie, PieConfig, PortRange, Prefix, QUEUES, Queue, QueueKind, QueueOption,
-    Rule, Scheduler, Verdict,
+    AckFilter, Backlog, Cake, CakeConfig, Cells, Classifier, Codel, CodelConfig, Decision,
+    DelayInput, Dequeued, Diffserv, DropReason, DropTail, Dropped, DualPi2, DualPi2Config, FqCodel,
+    FqCodelConfig, Framing, FramingError, Htb, HtbClass, HtbConfig, HtbError, Isolation, Limit,
+    LinkLayer, LowLatencyMarking, Pie, PieConfig, PortRange, Prefix, QUEUES, Queue, QueueKind,
+    QueueOption, RoundTrip, Rule, Scheduler, Verdict,
 };
 pub use stalls::Stalls;
+pub use tcp::{SackRanges, TcpHeader};
 pub use throughput::{Columns, ThroughputError, ThroughputTable};
 pub use trace::{Trace, TraceError};
 pub use wifi::{

@@ -121,7 +121,17 @@ impl Link {
         }
     }
 
-    /// What the link could carry from `from` (exclusive in a trace) to `to` (inclusive), rounded down.
+    /// What of the packet that [`Self::transmit`] was last told of, `size` from `start` on, leaves before `until`;
+    /// rounded down.
+    #[must_use]
+    pub fn sent_before(&self, start: Instant, size: Bytes, until: Instant) -> Bytes {
+        match &self.capacity {
+            Capacity::Trace(cursor) => cursor.sent_before(until, size),
+            _ => self.capacity_between(start, until).min(size),
+        }
+    }
+
+    /// What the link could carry from `from` on and before `to`, rounded down.
     #[must_use]
     pub fn capacity_between(&self, from: Instant, to: Instant) -> Bytes {
         match &self.capacity {

@@ -1,6 +1,7 @@
 //! What the path needs to know of a packet; what it carries is its owner's business.
 
-use crate::header::{Header, Traffic};
+use crate::header::{Dscp, Header, Traffic};
+use crate::tcp::TcpHeader;
 use gameway_units::{Bytes, Ecn};
 
 /// The flow that a packet belongs to, as the experiment numbers them.
@@ -24,6 +25,12 @@ pub trait PathPacket {
     fn ecn(&self) -> Ecn;
     /// Overwrites its ECN field; a queue calls this with [`Ecn::Ce`] on ECN-capable packets only.
     fn set_ecn(&mut self, ecn: Ecn);
+    /// Overwrites its code point.
+    fn set_dscp(&mut self, _dscp: Dscp) {}
+    /// Its TCP header; `None` of a packet that is not TCP, or of which nobody looked.
+    fn tcp(&self) -> Option<TcpHeader> {
+        None
+    }
     /// Marks the packet if it is ECN-capable, and says whether it is.
     fn mark(&mut self) -> bool {
         let capable = self.ecn().is_capable();

@@ -97,18 +97,20 @@ impl Trace {
         Bytes::new(self.millis.len() as u64 * OPPORTUNITY_BYTES) / self.period()
     }
 
-    /// What opportunities in (`from`, `to`] could carry; those at zero count from the start.
+    /// What opportunities from `from` on and before `to` could carry: one at the edge of two spans is of the
+    /// later one, as is the packet that it lets leave.
     pub(crate) fn capacity_between(&self, from: Instant, to: Instant) -> Bytes {
-        let begin = if from <= Instant::ZERO { 0 } else { self.count_until(from) };
-        Bytes::new((self.count_until(to) - begin) * OPPORTUNITY_BYTES)
+        let opportunities = self.count_before(to).saturating_sub(self.count_before(from));
+        Bytes::new(opportunities * OPPORTUNITY_BYTES)
     }
 
-    /// Opportunities at or before `at`.
-    fn count_until(&self, at: Instant) -> u64 {
+    /// Opportunities before `at`.
+    fn count_before(&self, at: Instant) -> u64 {
+        let Some(last) = at.as_nanos().checked_sub(1).filter(|last| *last >= 0) else { return 0 };
         let period = self.period().as_nanos();
-        let (rounds, rest) = (at.as_nanos() / period, at.as_nanos() % period);
+        let (rounds, rest) = (last / period, last % period + 1);
         let within =
-            self.millis.partition_point(|&millis| i64::from(millis) * NANOS_PER_MILLI <= rest);
+            self.millis.partition_point(|&millis| i64::from(millis) * NANOS_PER_MILLI < rest);
         rounds as u64 * self.millis.len() as u64 + within as u64
     }
 
@@ -164,6 +166,14 @@ impl TraceCursor {
         }
         self.left -= unsent;
         self.at
+    }
+
+    /// What of the packet of `size` that was transmitted last leaves before `until`. Only its last opportunity
+    /// can be shared with later packets, so what it has from `until` on is counted back from there.
+    pub(crate) fn sent_before(&self, until: Instant, size: Bytes) -> Bytes {
+        let later = (self.number + 1).saturating_sub(self.trace.count_before(until));
+        let open = if later == 0 { 0 } else { later * OPPORTUNITY_BYTES - self.left };
+        size.saturating_sub(Bytes::new(open))
     }
 
     fn advance(&mut self) {

@@ -3,10 +3,10 @@
 mod support;
 
 use gameway_path::{
-    Backlog, Bottleneck, Cake, CakeConfig, Cells, Diffserv, DropReason, Dscp, Endpoint, Framing,
-    Header, Isolation, Limit, Link, Queue, Verdict,
+    AckFilter, Backlog, Bottleneck, Cake, CakeConfig, Cells, Diffserv, DropReason, Dscp, Endpoint,
+    Framing, Header, Isolation, Limit, Link, Queue, TcpHeader, Verdict,
 };
-use gameway_units::{Bytes, Duration, Ecn, Instant, QueueSize, Rate};
+use gameway_units::{Bytes, Duration, Ecn, Instant, QueueSize, Rate, SignedBytes};
 use proptest::prelude::*;
 use rand_core::SeedableRng;
 use rand_xoshiro::Xoshiro256PlusPlus;
@@ -105,7 +105,7 @@ fn over_a_minute_what_leaves_is_the_bandwidth() {
 #[test]
 fn a_packet_counts_as_the_link_below_frames_it() {
     let next = |size, overhead, least, cells| {
-        let (overhead, least) = (Bytes::new(overhead), Bytes::new(least));
+        let (overhead, least) = (SignedBytes::new(overhead), Bytes::new(least));
         let framing = Framing { overhead, least, cells };
         let bandwidth = Some(Rate::from_mbps(8));
         let mut queue = queue(CakeConfig { bandwidth, framing, ..shares_only() });
@@ -118,6 +118,8 @@ fn a_packet_counts_as_the_link_below_frames_it() {
     assert_eq!(next(1000, 0, 0, Cells::None), 1000);
     assert_eq!(next(1000, 38, 84, Cells::None), 1038);
     assert_eq!(next(40, 38, 84, Cells::None), 84);
+    assert_eq!(next(1000, -14, 0, Cells::None), 986);
+    assert_eq!(next(40, -64, 20, Cells::None), 20);
     // 144 B are three cells, 145 B four.
     assert_eq!(next(100, 44, 0, Cells::Atm), 3 * 53);
     assert_eq!(next(101, 44, 0, Cells::Atm), 4 * 53);
@@ -502,14 +504,31 @@ fn configs() -> impl Strategy<Value = CakeConfig> {
     let bandwidth = prop::sample::select(vec![None, Some(1), Some(10), Some(1000)]);
     let diffserv = prop::sample::select(vec![Diffserv::Three, Diffserv::BestEffort]);
     let cells = prop::sample::select(vec![Cells::None, Cells::Atm, Cells::Ptm]);
-    (bandwidth, isolation, diffserv, 1i64..200, 0u64..60, cells, any::<bool>()).prop_map(
+    (bandwidth, isolation, diffserv, 1i64..200, 0i64..60, cells, any::<bool>()).prop_map(
         |(bandwidth, isolation, diffserv, rtt, overhead, cells, ecn)| CakeConfig {
             bandwidth: bandwidth.map(Rate::from_mbps),
             rtt: Duration::from_millis(rtt),
             isolation,
             diffserv,
-            framing: Framing { overhead: Bytes::new(overhead), least: Bytes::new(64), cells },
+            framing: Framing { overhead: SignedBytes::new(overhead), least: Bytes::new(64), cells },
             ecn,
+            ..CakeConfig::default()
+        },
+    )
+}
+
+/// The same with tins, filters and charges of all kinds.
+fn any_configs() -> impl Strategy<Value = CakeConfig> {
+    use Diffserv::{BestEffort, Eight, Four, Precedence, Three};
+    let diffserv = prop::sample::select(vec![BestEffort, Three, Four, Eight, Precedence]);
+    let filter = prop::sample::select(vec![AckFilter::Off, AckFilter::On, AckFilter::Aggressive]);
+    (configs(), diffserv, filter, any::<bool>(), any::<bool>()).prop_map(
+        |(config, diffserv, ack_filter, ingress, wash)| CakeConfig {
+            diffserv,
+            ack_filter,
+            ingress,
+            wash,
+            ..config
         },
     )
 }
@@ -527,15 +546,28 @@ impl Ledger {
         self.waiting.entry((packet.flow, packet.header.dscp)).or_default().push_back(packet.number);
     }
 
-    /// A packet goes: it is the oldest of its flow, and as it was sent but for a mark.
-    fn go(&mut self, packet: Packet, ecn: bool) -> Result<(), TestCaseError> {
-        let key = (packet.flow, packet.header.dscp);
+    /// A packet that a later one makes needless goes: it does nothing but acknowledge.
+    fn needless(&mut self, packet: Packet) -> Result<(), TestCaseError> {
+        let was = self.sent[packet.number as usize];
+        prop_assert!(was.tcp.is_some_and(|tcp| tcp.is_plain));
+        let queue = self.waiting.entry((was.flow, was.header.dscp)).or_default();
+        let length = queue.len();
+        queue.retain(|number| *number != was.number);
+        prop_assert_eq!(queue.len() + 1, length);
+        Ok(())
+    }
+
+    /// A packet goes: it is the oldest of its flow, and as it was sent but for a mark and a washed code point.
+    fn go(&mut self, packet: Packet, ecn: bool, wash: bool) -> Result<(), TestCaseError> {
+        let was = self.sent[packet.number as usize];
+        let key = (was.flow, was.header.dscp);
         prop_assert_eq!(
             self.waiting.get_mut(&key).and_then(VecDeque::pop_front),
             Some(packet.number)
         );
-        let was = self.sent[packet.number as usize];
-        prop_assert_eq!(packet.with_ecn(was.ecn), was);
+        let dscp = if wash { Dscp(0) } else { was.header.dscp };
+        let expected = was.with_header(Header { dscp, ..was.header });
+        prop_assert_eq!(packet.with_ecn(was.ecn), expected);
         if packet.ecn != was.ecn {
             prop_assert!(ecn && was.ecn.is_capable() && packet.ecn == Ecn::Ce);
         }
@@ -556,7 +588,7 @@ proptest! {
     #[test]
     fn packets_are_conserved_in_order_and_within_bounds(
         steps in steps(),
-        config in configs(),
+        config in any_configs(),
         limit in prop_oneof![
             (3000u64..60_000).prop_map(|most| Limit::Bytes(Bytes::new(most))),
             (1u64..80).prop_map(Limit::Packets),
@@ -574,15 +606,22 @@ proptest! {
             match step {
                 Step::Arrive { flow, dscp, size, ecn } => {
                     let header = Header { dscp: Dscp(dscp), ..between(flow as u8 % 3, flow as u8 % 4, flow, flow > 6) };
-                    let packet = Packet::new(flow, ledger.sent.len() as u64, size).with_ecn(ecn).with_header(header);
+                    let number = ledger.sent.len() as u64;
+                    let tcp = TcpHeader { acknowledges: true, is_plain: size < 1500, acknowledgment: number as u32, ..TcpHeader::default() };
+                    let packet = Packet::new(flow, number, size).with_ecn(ecn).with_header(header).with_tcp(tcp);
                     ledger.arrive(packet);
                     let first = match queue.enqueue(now, packet) {
                         Verdict::Queued => None,
                         Verdict::Dropped(drop) => Some(drop),
                     };
                     for drop in first.into_iter().chain(std::iter::from_fn(|| queue.poll_dropped())) {
+                        if drop.reason == DropReason::Needless {
+                            prop_assert!(config.ack_filter != AckFilter::Off);
+                            ledger.needless(drop.packet)?;
+                            continue;
+                        }
                         prop_assert_eq!(drop.reason, DropReason::Overflow);
-                        ledger.go(drop.packet, false)?;
+                        ledger.go(drop.packet, false, config.wash)?;
                     }
                 }
                 Step::Leave => {
@@ -595,10 +634,10 @@ proptest! {
                     for drop in dropped.drain(..) {
                         prop_assert_eq!(drop.reason, DropReason::Early);
                         // BLUE also drops what CoDel has just marked.
-                        ledger.go(drop.packet, config.ecn)?;
+                        ledger.go(drop.packet, config.ecn, config.wash)?;
                     }
                     if let Some(next) = next {
-                        ledger.go(next.packet, config.ecn)?;
+                        ledger.go(next.packet, config.ecn, config.wash)?;
                     }
                 }
             }
@@ -641,7 +680,7 @@ proptest! {
             let mut bytes = 0;
             for (to, size) in &started[first..] {
                 prop_assert!(Bytes::new(bytes) <= bandwidth * (*to - *from));
-                bytes += size + framing.overhead.get();
+                bytes += size + framing.overhead.get().unsigned_abs();
             }
         }
     }

@@ -70,8 +70,9 @@ fn a_trace_knows_its_capacity() {
     // 4 * 1500 B in 10 ms.
     assert_eq!(trace.mean_capacity(), Rate::from_bps(4_800_000));
     let link = Link::trace(trace);
-    // The opportunity at 0 ms comes again at 10 ms, when the trace repeats.
-    assert_eq!(link.capacity_between(at(0), at(10)), Bytes::new(5 * 1500));
+    assert_eq!(link.capacity_between(at(0), at(10)), Bytes::new(2 * 1500));
+    // Two end the period, and the one at 0 ms comes again at the same time, when the trace repeats.
+    assert_eq!(link.capacity_between(at(10), at(11)), Bytes::new(3 * 1500));
     assert_eq!(link.capacity_between(at(10), at(20)), Bytes::new(6000));
     assert_eq!(link.capacity_between(at(4), at(9)), Bytes::new(1500));
 }

@@ -99,6 +99,11 @@ pub fn check_controller(kind: &str, options: Vec<(String, String)>) -> PyResult<
 pub fn check_queue(kind: &str, option: &str, value: &str) -> PyResult<()> {
     let value: Json = serde_json::from_str(value).map_err(|error| refused(&error))?;
     let mut table = json!({"kind": kind, "size": "100 packets"});
+    if kind == "htb" {
+        // Without classes there is none; this one is never in the way.
+        table["default"] = json!("all");
+        table["class"] = json!({"all": {"rate": "1 b/s"}});
+    }
     table[option] = value;
     let queue: QueueSpec = serde_json::from_value(table).map_err(|error| refused(&error))?;
     check::check_queue(&queue).map_err(|error| refused(&error))

@@ -62,6 +62,7 @@ pub fn summary(summary: &SummaryRecord) -> serde_json::Value {
         "dropped_packets": summary.dropped_packets,
         "queued_packets": summary.queued_packets,
         "lost_packets": summary.lost_packets,
+        "duplicated_packets": summary.duplicated_packets,
         "delivered_packets": summary.delivered_packets,
         "under_way_packets": summary.under_way_packets,
         "events_processed": summary.events_processed,

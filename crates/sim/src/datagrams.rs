@@ -28,7 +28,7 @@ use crate::packet::{Content, Packet};
 use gameway_events::TableError;
 use gameway_experiment::Recorder;
 use gameway_path::{FlowId, uniform};
-use gameway_units::{Bytes, Duration, Instant, Rate};
+use gameway_units::{Bytes, Duration, Ecn, Instant, Rate};
 use rand_xoshiro::Xoshiro256PlusPlus;
 
 /// 20 IPv4 + 8 UDP.
@@ -158,6 +158,7 @@ pub struct Datagrams {
     server: End,
     client: End,
     stop: Instant,
+    ecn: Ecn,
 }
 
 impl Datagrams {
@@ -170,7 +171,13 @@ impl Datagrams {
     ) -> Self {
         let end = |sources| End { sources, sent: 0 };
         let stop = stop.unwrap_or(Instant::MAX);
-        Self { flow, server: end(server), client: end(client), stop }
+        Self { flow, server: end(server), client: end(client), stop, ecn: Ecn::NotEct }
+    }
+
+    /// The same with this ECN field in all packets.
+    #[must_use]
+    pub fn with_ecn(self, ecn: Ecn) -> Self {
+        Self { ecn, ..self }
     }
 }
 
@@ -185,7 +192,7 @@ impl FlowEnds for Datagrams {
 
     fn poll_transmit(&mut self, now: Instant) -> Option<Packet> {
         let (number, size) = self.server.poll(now, self.stop)?;
-        Some(Packet::new(self.flow, size, Content::Udp(number)))
+        Some(Packet { ecn: self.ecn, ..Packet::new(self.flow, size, Content::Udp(number)) })
     }
 
     fn on_arrival(
@@ -194,7 +201,9 @@ impl FlowEnds for Datagrams {
         packet: &Packet,
         log: &mut Recorder,
     ) -> Result<(), TableError> {
-        log.payload(self.flow, packet.size.saturating_sub(HEADER));
+        if !packet.is_copy {
+            log.payload(self.flow, packet.size.saturating_sub(HEADER));
+        }
         Ok(())
     }
 
@@ -208,7 +217,7 @@ impl FlowEnds for Datagrams {
 
     fn poll_return(&mut self, now: Instant) -> Option<Packet> {
         let (number, size) = self.client.poll(now, self.stop)?;
-        Some(Packet::back(self.flow, size, Content::Udp(number)))
+        Some(Packet { ecn: self.ecn, ..Packet::back(self.flow, size, Content::Udp(number)) })
     }
 
     fn on_return(

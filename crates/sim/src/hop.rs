@@ -1,8 +1,10 @@
 //! What packets wait for: a queue in front of a link, or a Wi-Fi medium.
 
 use crate::packet::Packet;
-use gameway_path::{Bottleneck, Dropped, FlowId, Link, Medium, PathPacket, Queue, Transmitted};
-use gameway_units::{Bytes, Duration, Instant};
+use gameway_path::{
+    Bottleneck, Dropped, FlowId, Link, Medium, Meter, PathPacket, Queue, Transmitted,
+};
+use gameway_units::{Bytes, Instant};
 use std::net::IpAddr;
 
 /// Any discipline.
@@ -23,8 +25,8 @@ pub struct Wifi {
     nominal: Link,
     /// Of each flow: its client's address, and the station that has it.
     stations: Vec<(IpAddr, usize)>,
-    /// Airtime that was asked for.
-    reported: Duration,
+    /// Bytes of the packets that arrived, both ways.
+    carried: Bytes,
 }
 
 const ACCESS_POINT: usize = 0;
@@ -36,7 +38,7 @@ impl Wifi {
         nominal: Link,
         stations: Vec<(IpAddr, usize)>,
     ) -> Self {
-        Self { medium, nominal, stations, reported: Duration::ZERO }
+        Self { medium, nominal, stations, carried: Bytes::ZERO }
     }
 
     /// To whose queue a packet comes: down to the access point's, up to its station's.
@@ -46,9 +48,10 @@ impl Wifi {
         if packet.header().destination.address == client { ACCESS_POINT } else { station }
     }
 
-    fn take_busy(&mut self) -> Duration {
-        let airtime = self.medium.airtime();
-        airtime - std::mem::replace(&mut self.reported, airtime)
+    fn poll_delivered(&mut self) -> Option<Transmitted<Packet>> {
+        let done = self.medium.poll_delivered()?;
+        self.carried += done.packet.size;
+        Some(done)
     }
 }
 
@@ -81,7 +84,7 @@ impl Hop {
             Self::Wired(bottleneck) => bottleneck.on_deadline(now),
             Self::Wifi(wifi) => {
                 wifi.medium.on_deadline(now);
-                wifi.medium.poll_delivered()
+                wifi.poll_delivered()
             }
         }
     }
@@ -91,16 +94,15 @@ impl Hop {
     pub fn poll_transmitted(&mut self) -> Option<Transmitted<Packet>> {
         match self {
             Self::Wired(_) => None,
-            Self::Wifi(wifi) => wifi.medium.poll_delivered(),
+            Self::Wifi(wifi) => wifi.poll_delivered(),
         }
     }
 
-    /// For how long it was sending since this was last asked; `done` has just left.
-    #[inline]
-    pub fn busy(&mut self, done: Option<&Transmitted<Packet>>) -> Duration {
+    /// What it did before `now`; of a medium, the bytes of packets that have arrived.
+    pub fn meter(&self, now: Instant) -> Meter {
         match self {
-            Self::Wired(_) => done.map_or(Duration::ZERO, |done| done.finished - done.started),
-            Self::Wifi(wifi) => wifi.take_busy(),
+            Self::Wired(bottleneck) => bottleneck.meter(now),
+            Self::Wifi(wifi) => Meter { busy: wifi.medium.airtime(now), carried: wifi.carried },
         }
     }
 

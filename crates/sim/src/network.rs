@@ -1,9 +1,9 @@
 //! The simulated network: flows through bottlenecks, driven by the agenda.
 //!
 //! ```text
-//! server ──► path ──► further hops ──► Loss ──► forward line ──► client
-//!    ▲                                                             │
-//!    └─── return line ◄── Loss ◄── the way back's bottleneck ◄─────┘
+//! server ──► path ──► further hops ──► loss, copies ──► forward line ──► client
+//!    ▲                                                                     │
+//!    └─── return line ◄── loss, copies ◄── the way back's bottleneck ◄─────┘
 //! ```
 //!
 //! Which bottlenecks a flow passes, and in which direction its data goes, is its own [`Way`]s' business;
@@ -21,7 +21,7 @@ use gameway_events::TableError;
 use gameway_experiment::{Fate, HomeGateway, Recognition, Recorder};
 use gameway_gateway::Passage;
 use gameway_gateway::classifier::Direction;
-use gameway_path::{DelayLine, Dropped, Header, Link, Loss, Stalls, Transmitted};
+use gameway_path::{DelayLine, Dropped, Header, Impairments, Stalls, Transmitted};
 use gameway_units::Instant;
 
 const RECORDER: usize = 0;
@@ -44,8 +44,8 @@ pub const FIRST_CLIENT_PORT: u16 = 49_152;
 pub struct Way {
     /// The bottlenecks on it, by number.
     pub hops: Vec<usize>,
-    /// The loss behind them, by number.
-    pub loss: usize,
+    /// What impairs packets behind them, by number.
+    pub impairments: usize,
     /// Propagation.
     pub line: DelayLine<Packet>,
 }
@@ -111,7 +111,7 @@ pub struct Network {
     agenda: Agenda,
     hops: Vec<Hop>,
     /// Down and up.
-    losses: [Option<Loss>; 2],
+    impairments: [Impairments; 2],
     flows: Vec<Flow>,
     /// What tells games from others, if anything does.
     recognition: Option<Recognition>,
@@ -126,15 +126,23 @@ impl Network {
     /// A network at time zero.
     pub fn new(
         hops: Vec<Hop>,
-        losses: [Option<Loss>; 2],
+        impairments: [Impairments; 2],
         flows: Vec<Flow>,
         gateway: Option<HomeGateway>,
         recorder: Recorder,
     ) -> Self {
         let mut agenda = Agenda::new(FIRST_HOP + hops.len() + flows.len() * SLOTS_PER_FLOW + 1);
         agenda.set(RECORDER, Some(recorder.next_deadline()));
-        let mut network =
-            Self { agenda, hops, losses, flows, gateway, recognition: None, recorder, events: 0 };
+        let mut network = Self {
+            agenda,
+            hops,
+            impairments,
+            flows,
+            gateway,
+            recognition: None,
+            recorder,
+            events: 0,
+        };
         network.refresh_gateway();
         for flow in 0..network.flows.len() {
             network.refresh_ends(flow);
@@ -168,7 +176,7 @@ impl Network {
     }
 
     fn tick(&mut self, now: Instant) -> Result<(), TableError> {
-        let links: Vec<&Link> = self.hops.iter().map(Hop::link).collect();
+        let links: Vec<_> = self.hops.iter().map(|hop| (hop.link(), hop.meter(now))).collect();
         self.recorder.tick(now, &links)
     }
 
@@ -308,9 +316,7 @@ impl Network {
 
     fn on_transmitted(&mut self, hop: usize, now: Instant) -> Result<(), TableError> {
         let mut next = self.hops[hop].on_deadline(now);
-        self.recorder.busy(hop, self.hops[hop].busy(next.as_ref()));
         while let Some(done) = next {
-            self.recorder.transmitted(hop, done.packet.size);
             if let Some(gateway) = &mut self.gateway
                 && hop == PATH
                 && self.hops[PATH].guards(&done.packet)
@@ -340,29 +346,45 @@ impl Network {
         packet: Packet,
         departed: Instant,
     ) -> Result<(), TableError> {
-        let Way { hops, loss, .. } = self.flows[flow].way(packet.returning);
-        let (counted, loss) = (!hops.is_empty() || !packet.returning, *loss);
+        let Way { hops, impairments, .. } = self.flows[flow].way(packet.returning);
+        let (counted, number) = (!hops.is_empty() || !packet.returning, *impairments);
         if counted {
             self.recorder.forwarded(&packet);
         }
         if !packet.returning {
             self.flows[flow].ends.on_forwarded(&packet, packet.waited);
         }
-        if self.losses[loss].as_mut().is_some_and(Loss::loses_next) {
+        if self.impairments[number].loses_next() {
             if counted {
                 self.recorder.lost(&packet);
                 self.recorder.packet(&packet, Fate::Lost { departed })?;
             }
             return self.flows[flow].ends.on_gone(&packet, &mut self.recorder);
         }
-        let way = self.flows[flow].way_mut(packet.returning);
-        let arrived = way.line.push(departed, packet);
-        let due = way.line.next_deadline();
-        self.set(flow, if packet.returning { RETURN } else { FORWARD }, due);
+        let is_twice = self.impairments[number].duplicates_next();
+        let arrived = self.travel(flow, number, packet, departed);
         if counted {
             self.recorder.packet(&packet, Fate::Delivered { departed, arrived })?;
         }
+        if is_twice {
+            let copy = Packet { is_copy: true, ..packet };
+            let arrived = self.travel(flow, number, copy, departed);
+            if counted {
+                self.recorder.duplicated(&copy);
+                self.recorder.packet(&copy, Fate::Copied { departed, arrived })?;
+            }
+        }
         Ok(())
+    }
+
+    /// A packet, or a copy, sets out for the other end; when it arrives.
+    fn travel(&mut self, flow: usize, number: usize, packet: Packet, departed: Instant) -> Instant {
+        let displacement = self.impairments[number].displaces_next();
+        let way = self.flows[flow].way_mut(packet.returning);
+        let arrived = way.line.push_displaced(departed, packet, displacement);
+        let due = way.line.next_deadline();
+        self.set(flow, if packet.returning { RETURN } else { FORWARD }, due);
+        arrived
     }
 
     fn set(&mut self, flow: usize, part: usize, deadline: Option<Instant>) {

@@ -1,8 +1,9 @@
 //! What travels between servers and clients: a packet of any flow, either way.
 
+use crate::segments;
 use gameway_control::PacketKind;
 use gameway_experiment::Recorded;
-use gameway_path::{FlowId, Header, PathPacket, Traffic};
+use gameway_path::{Dscp, FlowId, Header, PathPacket, TcpHeader, Traffic};
 use gameway_session::MediaPacket;
 use gameway_tcp::Segment;
 use gameway_units::{Bytes, Duration, Ecn, Instant};
@@ -29,6 +30,8 @@ pub struct Packet {
     pub connection: u32,
     /// How many bottlenecks of its way it has passed.
     pub hops_passed: u8,
+    /// Whether it is a copy that the path made of another.
+    pub is_copy: bool,
     /// When it came to the first of them.
     pub came: Instant,
     /// How long it waited in their queues so far.
@@ -64,6 +67,7 @@ impl Packet {
             returning: false,
             connection: 0,
             hops_passed: 0,
+            is_copy: false,
             came: Instant::ZERO,
             waited: Duration::ZERO,
             content,
@@ -144,5 +148,14 @@ impl PathPacket for Packet {
     }
     fn set_ecn(&mut self, ecn: Ecn) {
         self.ecn = ecn;
+    }
+    fn set_dscp(&mut self, dscp: Dscp) {
+        self.header.dscp = dscp;
+    }
+    fn tcp(&self) -> Option<TcpHeader> {
+        match &self.content {
+            Content::Tcp(segment) => Some(segments::tcp_header(segment)),
+            _ => None,
+        }
     }
 }

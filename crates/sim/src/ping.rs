@@ -44,8 +44,10 @@ impl Ping {
         arrived: Option<Instant>,
         log: &mut Recorder,
     ) -> Result<(), TableError> {
-        let place = self.open.get_mut((number - self.oldest) as usize);
-        let Some(sent) = place.and_then(Option::take) else { return Ok(()) };
+        // Nothing is open of one whose copy has come already.
+        let place = number.checked_sub(self.oldest);
+        let open = place.and_then(|place| self.open.get_mut(place as usize));
+        let Some(sent) = open.and_then(Option::take) else { return Ok(()) };
         while self.open.front().is_some_and(Option::is_none) {
             self.open.pop_front();
             self.oldest += 1;
@@ -102,7 +104,10 @@ impl FlowEnds for Ping {
         packet: &Packet,
         _log: &mut Recorder,
     ) -> Result<(), TableError> {
-        if let Content::Ping(number) = packet.content {
+        // A host answers a copy, too; what becomes of one answer is enough to know.
+        if let Content::Ping(number) = packet.content
+            && !packet.is_copy
+        {
             self.replies.push_back(number);
         }
         Ok(())

@@ -259,7 +259,9 @@ impl FlowEnds for Stream {
     ) -> Result<(), TableError> {
         let Content::Media(media) = &packet.content else { return Ok(()) };
         self.drain_sender(log)?;
-        self.frames.accounted_for(media, false);
+        if !packet.is_copy {
+            self.frames.accounted_for(media, false);
+        }
         self.receiver.on_packet(self.setup.clock.shows(now), media, packet.ecn);
         self.poll_reports(now);
         self.drain_receiver(now, log)

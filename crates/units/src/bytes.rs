@@ -20,6 +20,26 @@ const PRINT_UNITS: UnitTable = &[("B", 1), ("kB", 1_000), ("MB", 1_000_000), ("G
 /// For amounts that are whole in powers of two only.
 const BINARY_UNITS: UnitTable = &[("KiB", 1 << 10), ("MiB", 1 << 20), ("GiB", 1 << 30)];
 
+/// A difference of amounts of data, in bytes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
+pub struct SignedBytes(i64);
+
+impl SignedBytes {
+    /// None.
+    pub const ZERO: Self = Self(0);
+
+    /// From a count of bytes.
+    #[must_use]
+    pub const fn new(bytes: i64) -> Self {
+        Self(bytes)
+    }
+    /// The count of bytes.
+    #[must_use]
+    pub const fn get(self) -> i64 {
+        self.0
+    }
+}
+
 /// An amount of data in bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
 pub struct Bytes(u64);
@@ -55,6 +75,11 @@ impl Bytes {
     pub const fn saturating_sub(self, other: Self) -> Self {
         Self(self.0.saturating_sub(other.0))
     }
+    /// With a difference, zero where it would be negative; stays at the end.
+    #[must_use]
+    pub const fn saturating_add_signed(self, difference: SignedBytes) -> Self {
+        Self(self.0.saturating_add_signed(difference.0))
+    }
     /// Sum that stays at the end.
     #[must_use]
     pub const fn saturating_add(self, other: Self) -> Self {
@@ -68,10 +93,31 @@ impl FromStr for Bytes {
     /// Parses "64 KiB", "10 kB", "1500 B".
     fn from_str(text: &str) -> Result<Self, UnitError> {
         let bytes = parse_scaled(text, UNITS, "B, kB, MB, GB, KiB, MiB, GiB", "64 KiB")?;
-        u64::try_from(bytes).map(Self).map_err(|_| UnitError::Range {
+        let why = if bytes < 0 {
+            "an amount of data is not negative"
+        } else {
+            "an amount of data is below 2^64 bytes"
+        };
+        u64::try_from(bytes).map(Self).map_err(|_| UnitError::Range { text: text.to_owned(), why })
+    }
+}
+
+impl FromStr for SignedBytes {
+    type Err = UnitError;
+
+    /// Parses "44 B", "-14 B".
+    fn from_str(text: &str) -> Result<Self, UnitError> {
+        let bytes = parse_scaled(text, UNITS, "B, kB, MB, GB, KiB, MiB, GiB", "-14 B")?;
+        i64::try_from(bytes).map(Self).map_err(|_| UnitError::Range {
             text: text.to_owned(),
-            why: "an amount of data is from 0 to 2^64 - 1 bytes",
+            why: "a difference of data is within 2^63 bytes",
         })
+    }
+}
+
+impl fmt::Display for SignedBytes {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&format_scaled(i128::from(self.0), PRINT_UNITS))
     }
 }
 

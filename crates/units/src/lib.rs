@@ -13,7 +13,7 @@ mod rate;
 mod time;
 mod video_codec;
 
-pub use bytes::Bytes;
+pub use bytes::{Bytes, SignedBytes};
 pub use ecn::Ecn;
 pub use parse::{Ratio, UnitError};
 pub use queue_size::QueueSize;

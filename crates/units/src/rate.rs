@@ -98,10 +98,8 @@ impl FromStr for Rate {
     /// Parses "25 Mb/s", "150 kb/s", "1.5 Gb/s".
     fn from_str(text: &str) -> Result<Self, UnitError> {
         let bits = parse_scaled(text, UNITS, "b/s, kb/s, Mb/s, Gb/s", "25 Mb/s")?;
-        u64::try_from(bits).map(Self).map_err(|_| UnitError::Range {
-            text: text.to_owned(),
-            why: "a rate is from 0 to 2^64 - 1 b/s",
-        })
+        let why = if bits < 0 { "a rate is not negative" } else { "a rate is below 2^64 b/s" };
+        u64::try_from(bits).map(Self).map_err(|_| UnitError::Range { text: text.to_owned(), why })
     }
 }
 

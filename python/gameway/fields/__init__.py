@@ -77,6 +77,8 @@ RatesOrNone = Annotated[str | Sequence[str], axis(rate_or_none)]
 """A rate, zero allowed: "0 b/s"."""
 Connections = Annotated[int | Sequence[int], axis(whole(1, 100))]
 """How many connections begin at once."""
+Gaps = Annotated[int | Sequence[int], axis(whole(1, 1_000_000))]
+"""Each so many packets."""
 Spans = Annotated[str | Sequence[str], axis(span)]
 """A span of time above zero: "16 ms"."""
 Intervals = Annotated[str | Sequence[str], axis(interval)]
@@ -129,10 +131,11 @@ CongestionControls = Annotated[
     str | Sequence[str], axis(one_of("congestion control", lambda: entries("competitors")))
 ]
 """The congestion control of a TCP download."""
-TcpEcn = Annotated[
-    str | Sequence[str], axis(one_of("ECN mode", lambda: ("off", "classic", "accurate")))
+TCP_ECN, UDP_ECN = ("off", "classic", "accurate"), ("none", "ect0", "ect1")
+CompetitorEcn = Annotated[
+    str | Sequence[str], axis(one_of("ECN mode", lambda: (*TCP_ECN, *UDP_ECN)))
 ]
-"""How marks are fed back to a TCP sender."""
+"""How marks are fed back to a TCP sender; the ECN field of UDP."""
 Ladders = Annotated[Table | Sequence[Table], axis(ladder)]
 """{ 640x360 = "3 Mb/s", 1280x720 = "10 Mb/s" }."""
 SegmentSizes = Annotated[Table | Sequence[Table], axis(segment_sizes)]

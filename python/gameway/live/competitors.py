@@ -27,6 +27,8 @@ if TYPE_CHECKING:
 
 IP_UDP_BYTES = 28
 """Headers of IPv4 and UDP: a UDP competitor's rate and size count them, iperf3's do not."""
+ECN_FIELDS = {"none": 0b00, "ect0": 0b10, "ect1": 0b01}
+"""The lowest two bits of the traffic class (RFC 3168); iperf3 has its server set them, too."""
 AUTO = "auto"
 """A receive window that the kernel tunes."""
 DEFAULT_BLOCK = "128 KiB"
@@ -98,7 +100,9 @@ def _udp(competitor: dict[str, Any]) -> list[str]:
     packet = _core.parse_bytes(competitor.get("packet_size") or "1200 B")
     payload = packet - IP_UDP_BYTES
     rate = _core.parse_rate(competitor["rate"]) * payload // packet
-    return ["--udp", "--bitrate", str(rate), "--length", str(payload), "--time", "0"]
+    command = ["--udp", "--bitrate", str(rate), "--length", str(payload), "--time", "0"]
+    field = ECN_FIELDS[competitor.get("ecn") or "none"]
+    return command if field == 0 else [*command, "--tos", str(field)]
 
 
 ENDED = "interrupt"

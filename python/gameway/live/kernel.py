@@ -80,7 +80,12 @@ def _queue(field: str, queue: dict[str, Any], capacity: str, base_rtt: str) -> l
     words = [NAMES[queue["kind"]]]
     for option in TIMES:
         if option in given:
+            if not str(given[option])[0].isdigit():
+                words.append(given.pop(option))
+                continue
             words += [option, f"{_core.parse_duration(given.pop(option)) // 1000}us"]
+    if queue["kind"] == "cake":
+        words += _cake(given)
     if "ecn" in given and queue["kind"] != "cake":
         words.append("ecn" if given.pop("ecn") == "on" else "noecn")
     refuse(field, given)
@@ -90,6 +95,40 @@ def _queue(field: str, queue: dict[str, Any], capacity: str, base_rtt: str) -> l
         room = str(byte or int(packets) * PACKET)
         words += ["memlimit", room] if words[0] == "cake" else ["limit", packets]
     return words
+
+
+CAKE_WORDS = ("isolation", "diffserv", "framing")
+"""Options of CAKE whose values are tc's own words."""
+CELLS = {"none": "noatm", "atm": "atm", "ptm": "ptm"}
+ACK_FILTERS = {"off": "no-ack-filter", "on": "ack-filter", "aggressive": "ack-filter-aggressive"}
+SWITCHES = {"ingress": ("egress", "ingress"), "wash": ("nowash", "wash")}
+
+
+def _cake(given: dict[str, Any]) -> list[str]:
+    """Take from a CAKE's options what tc has words for; overhead and cells come after framing."""
+    words = []
+    if "bandwidth" in given:
+        words += ["bandwidth", f"{_core.parse_rate(given.pop('bandwidth'))}bit"]
+    for option in CAKE_WORDS:
+        words += str(given.pop(option, "")).split()
+    if "overhead" in given:
+        words += ["overhead", _bytes_of(given.pop("overhead"))]
+    if "mpu" in given:
+        words += ["mpu", _bytes_of(given.pop("mpu"))]
+    if "cells" in given:
+        words.append(CELLS[given.pop("cells")])
+    if "ack_filter" in given:
+        words.append(ACK_FILTERS[given.pop("ack_filter")])
+    for option, (off, on) in SWITCHES.items():
+        if option in given:
+            words.append(on if given.pop(option) == "on" else off)
+    return words
+
+
+def _bytes_of(text: str) -> str:
+    """Give an amount of data that may be negative as a number of bytes."""
+    sign = "-" if text.strip().startswith("-") else ""
+    return sign + str(_core.parse_bytes(text.strip().lstrip("-")))
 
 
 def _fifo(size: str, capacity: str, base_rtt: str) -> list[str]:

@@ -24,7 +24,8 @@ FRAMES: Schema = {
 BINS: Schema = {
     "bin_start_ns": pl.Int64, "flow": NAME, "sent_bytes": pl.UInt64, "received_bytes": pl.UInt64,
     "received_payload_bytes": pl.UInt64, "sent_packets": pl.UInt32, "received_packets": pl.UInt32,
-    "dropped_packets": pl.UInt32, "lost_packets": pl.UInt32, "marked_packets": pl.UInt32,
+    "dropped_packets": pl.UInt32, "lost_packets": pl.UInt32, "duplicated_packets": pl.UInt32,
+    "marked_packets": pl.UInt32,
     "frames_shown": pl.UInt32, "feedback_bytes": pl.UInt64,
 }  # fmt: skip
 LINK: Schema = {
@@ -44,8 +45,8 @@ EVENTS: Schema = {"time_ns": pl.Int64, "flow": NAME, "event": NAME, "value": pl.
 SUMMARY: Schema = {
     "duration_ns": pl.Int64, "seed": pl.UInt64, "arrived_packets": pl.UInt64,
     "forwarded_packets": pl.UInt64, "dropped_packets": pl.UInt64, "queued_packets": pl.UInt64,
-    "lost_packets": pl.UInt64, "delivered_packets": pl.UInt64, "under_way_packets": pl.UInt64,
-    "events_processed": pl.UInt64,
+    "lost_packets": pl.UInt64, "duplicated_packets": pl.UInt64, "delivered_packets": pl.UInt64,
+    "under_way_packets": pl.UInt64, "events_processed": pl.UInt64,
 }  # fmt: skip
 SEGMENTS: Schema = {
     "flow": NAME, "segment": pl.UInt32, "level": pl.UInt16, "bitrate_bps": pl.UInt64,

@@ -1,10 +1,10 @@
 //! From the classes of an experiment file to an HTB.
 
 use super::queues;
-use crate::spec::{ClassSpec, HtbSpec};
+use crate::spec::{ClassSpec, HtbSpec, LinkLayerSpec};
 use crate::{RunError, spec_error};
 use gameway_path::{
-    Classifier, DropTail, Htb, HtbClass, HtbConfig, Limit, PathPacket, Queue, Rule,
+    Classifier, DropTail, Htb, HtbClass, HtbConfig, Limit, LinkLayer, PathPacket, Queue, Rule,
 };
 use gameway_units::Duration;
 
@@ -45,7 +45,20 @@ pub fn htb<P: PathPacket + Copy + 'static>(
     });
     match failure {
         Some(error) => Err(error),
-        None => made.map_err(|error| spec_error(link, error.to_string())),
+        None => made
+            .map(|queue| queue.with_link_layer(&link_layer(spec)))
+            .map_err(|error| spec_error(link, error.to_string())),
+    }
+}
+
+fn link_layer(spec: &HtbSpec) -> LinkLayer {
+    let default = LinkLayer::default();
+    LinkLayer {
+        overhead: spec.overhead.map_or(default.overhead, |text| text.0),
+        least: spec.mpu.map_or(default.least, |text| text.0),
+        atm: matches!(spec.linklayer, Some(LinkLayerSpec::Atm | LinkLayerSpec::Adsl)),
+        mtu: spec.mtu.map_or(default.mtu, |text| text.0),
+        entries: spec.tsize.unwrap_or(default.entries),
     }
 }
 

@@ -10,13 +10,16 @@ mod videos;
 mod wifi;
 
 use crate::spec::{
-    CapacitySpec, DropTailSpec, JitterSpec, LossSpec, PathSpec, QueueSpec, RunSpec, StallsSpec,
-    Text,
+    CapacitySpec, ChanceSpec, DropTailSpec, JitterSpec, LossSpec, PathSpec, QueueSpec, ReorderSpec,
+    RunSpec, StallsSpec, Text,
 };
 use crate::{RunError, random};
 use gameway_events::Name;
-use gameway_path::{Jitter, Link, Loss, LossModel, MeasuredDelays, Stalls, uniform};
-use gameway_units::{Duration, Instant, QueueSize};
+use gameway_path::{
+    Chance, Displacement, Duplication, Impairments, Jitter, Link, Loss, LossModel, MeasuredDelays,
+    ReorderModel, Reordering, Stalls, uniform,
+};
+use gameway_units::{Duration, Instant, QueueSize, Ratio};
 
 pub use gateways::{gateway, sap_law, voap};
 pub(crate) use htb::check as check_htb;
@@ -68,16 +71,55 @@ pub const BACK_QUEUE: QueueSpec = QueueSpec::DropTail(DropTailSpec {
     mark_above: None,
 });
 
-/// Losses of the part called `part` in a run of this seed.
+/// What happens to packets behind the bottlenecks in a run of this seed: towards the clients, and back.
 #[must_use]
-pub fn loss(loss: &LossSpec, seed: u64, part: &str) -> Loss {
-    let model = match *loss {
+pub fn impairments(path: &PathSpec, seed: u64) -> [Impairments; 2] {
+    let of = |part: &str, (loss, duplicate, reorder): Impaired<'_>| {
+        let random = |what: &str| random::stream(seed, &format!("{part}/{what}"));
+        Impairments {
+            loss: loss.map(|one| Loss::new(loss_model(one), random("loss"))),
+            duplication: duplicate.map(|one| {
+                Duplication::new(chance(one.probability, one.correlation), random("duplicate"))
+            }),
+            reordering: reorder.map(|one| Reordering::new(reorder_model(one), random("reorder"))),
+        }
+    };
+    let PathSpec { loss, duplicate, reorder, .. } = path;
+    let back = path.back.as_ref();
+    let of_back = (
+        back.and_then(|back| back.loss.as_ref()),
+        back.and_then(|back| back.duplicate.as_ref()),
+        back.and_then(|back| back.reorder.as_ref()),
+    );
+    [of("path", (loss.as_ref(), duplicate.as_ref(), reorder.as_ref())), of("back", of_back)]
+}
+
+type Impaired<'a> = (Option<&'a LossSpec>, Option<&'a ChanceSpec>, Option<&'a ReorderSpec>);
+
+fn loss_model(loss: &LossSpec) -> LossModel {
+    match *loss {
         LossSpec::Random { probability } => LossModel::Random { probability: probability.0 },
         LossSpec::Bursty { probability, burst_length } => {
             LossModel::Bursty { probability: probability.0, burst_length }
         }
-    };
-    Loss::new(model, random::stream(seed, part))
+    }
+}
+
+fn chance(probability: Text<Ratio>, correlation: Option<Text<Ratio>>) -> Chance {
+    let correlation = correlation.map_or(Ratio::from_ppm(0), |text| text.0);
+    Chance { probability: probability.0, correlation }
+}
+
+fn reorder_model(spec: &ReorderSpec) -> ReorderModel {
+    ReorderModel {
+        chance: chance(spec.probability, spec.correlation),
+        gap: spec.gap,
+        displacement: match (spec.earlier, spec.later) {
+            (Some(by), _) => Displacement::Earlier(by.0),
+            (None, Some(by)) => Displacement::Later(by.0),
+            (None, None) => Displacement::AtOnce,
+        },
+    }
 }
 
 /// See [`JitterSpec`].

@@ -2,15 +2,15 @@
 
 use super::htb;
 use crate::spec::{
-    CakeSpec, CellsSpec, CodelSpec, DecisionSpec, DelayInputSpec, DiffservSpec, DropTailSpec,
-    DualPi2Spec, FqCodelSpec, IsolationSpec, MarkingSpec, PieSpec, QueueSpec, SchedulerSpec,
-    Switch, Text,
+    AckFilterSpec, CakeSpec, CellsSpec, CodelSpec, DecisionSpec, DelayInputSpec, DiffservSpec,
+    DropTailSpec, DualPi2Spec, FqCodelSpec, IsolationSpec, MarkingSpec, PieSpec, QueueSpec,
+    SchedulerSpec, Switch, Text,
 };
 use crate::{RunError, random};
 use gameway_path::{
-    Cake, CakeConfig, Cells, Codel, CodelConfig, Decision, DelayInput, Diffserv, DropTail, DualPi2,
-    DualPi2Config, FqCodel, FqCodelConfig, Framing, Isolation, Limit, LowLatencyMarking,
-    PathPacket, Pie, PieConfig, Queue, Scheduler,
+    AckFilter, Cake, CakeConfig, Cells, Codel, CodelConfig, Decision, DelayInput, Diffserv,
+    DropTail, DualPi2, DualPi2Config, FqCodel, FqCodelConfig, Framing, Isolation, Limit,
+    LowLatencyMarking, PathPacket, Pie, PieConfig, Queue, Scheduler,
 };
 use gameway_units::{Duration, QueueSize, Ratio};
 
@@ -134,22 +134,39 @@ fn cake(spec: &CakeSpec) -> CakeConfig {
     let default = CakeConfig::default();
     CakeConfig {
         bandwidth: spec.bandwidth.map(|text| text.0),
-        rtt: or(spec.rtt, default.rtt),
+        rtt: spec.rtt.map_or(default.rtt, |text| text.0.0),
         isolation: spec.isolation.map_or(default.isolation, isolation),
         diffserv: match spec.diffserv {
             None | Some(DiffservSpec::Diffserv3) => Diffserv::Three,
+            Some(DiffservSpec::Diffserv4) => Diffserv::Four,
+            Some(DiffservSpec::Diffserv8) => Diffserv::Eight,
+            Some(DiffservSpec::Precedence) => Diffserv::Precedence,
             Some(DiffservSpec::Besteffort) => Diffserv::BestEffort,
         },
-        framing: Framing {
-            overhead: or(spec.overhead, default.framing.overhead),
-            least: or(spec.mpu, default.framing.least),
-            cells: match spec.cells {
-                None | Some(CellsSpec::None) => Cells::None,
-                Some(CellsSpec::Atm) => Cells::Atm,
-                Some(CellsSpec::Ptm) => Cells::Ptm,
-            },
+        framing: framing(spec),
+        ack_filter: match spec.ack_filter {
+            None | Some(AckFilterSpec::Off) => AckFilter::Off,
+            Some(AckFilterSpec::On) => AckFilter::On,
+            Some(AckFilterSpec::Aggressive) => AckFilter::Aggressive,
         },
+        ingress: spec.ingress == Some(Switch::On),
+        wash: spec.wash == Some(Switch::On),
         ecn: spec.ecn.map_or(default.ecn, |switch| switch == Switch::On),
+    }
+}
+
+/// What the words say, but for what is given by itself.
+fn framing(spec: &CakeSpec) -> Framing {
+    let words = or(spec.framing, Framing::default());
+    Framing {
+        overhead: or(spec.overhead, words.overhead),
+        least: or(spec.mpu, words.least),
+        cells: match spec.cells {
+            None => words.cells,
+            Some(CellsSpec::None) => Cells::None,
+            Some(CellsSpec::Atm) => Cells::Atm,
+            Some(CellsSpec::Ptm) => Cells::Ptm,
+        },
     }
 }
 

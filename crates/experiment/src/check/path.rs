@@ -1,11 +1,13 @@
 //! Paths: capacities, media, gateways, jitter, loss.
 
 use super::queue::check_queue_of;
-use super::{LONGEST_DELAY, LONGEST_RUN, SHORTEST_INTERVAL, number, positive_rate, rate, span};
+use super::{
+    LONGEST_DELAY, LONGEST_RUN, SHORTEST_INTERVAL, number, positive_rate, rate, share, span,
+};
 use crate::build::{histogram, sap_law, voap, wifi_config};
 use crate::spec::{
-    BackSpec, CapacitySpec, ClassifierSpec, GatewaySpec, HopSpec, HtbSpec, JitterSpec, LossSpec,
-    PathSpec, QueueSpec, Text, Way, WifiSpec,
+    BackSpec, CapacitySpec, ChanceSpec, ClassifierSpec, GatewaySpec, HopSpec, HtbSpec, JitterSpec,
+    LossSpec, PathSpec, QueueSpec, ReorderSpec, Text, Way, WifiSpec,
 };
 use crate::{RunError, spec_error};
 use gameway_gateway::{SapLawConfig, VoapConfig};
@@ -27,6 +29,8 @@ pub(super) fn check_path(path: &PathSpec) -> Result<(), RunError> {
         number("path.stalls.connections", Some(connections), 0.0, 1.0)?;
     }
     check_loss("path.loss", path.loss.as_ref())?;
+    check_duplicate("path.duplicate", path.duplicate.as_ref())?;
+    check_reorder("path.reorder", path.reorder.as_ref())?;
     check_shared(path)?;
     if let Some(gateway) = &path.gateway {
         check_gateway_of("path.gateway", gateway)?;
@@ -108,7 +112,33 @@ fn check_back(back: &BackSpec) -> Result<(), RunError> {
         check_queue_of("path.back.queue", queue)?;
     }
     check_jitter("path.back.jitter", back.jitter.as_ref())?;
-    check_loss("path.back.loss", back.loss.as_ref())
+    check_loss("path.back.loss", back.loss.as_ref())?;
+    check_duplicate("path.back.duplicate", back.duplicate.as_ref())?;
+    check_reorder("path.back.reorder", back.reorder.as_ref())
+}
+
+fn check_duplicate(field: &str, duplicate: Option<&ChanceSpec>) -> Result<(), RunError> {
+    let Some(ChanceSpec { probability, correlation }) = duplicate else { return Ok(()) };
+    share(&format!("{field}.probability"), Some(*probability))?;
+    share(&format!("{field}.correlation"), *correlation)
+}
+
+fn check_reorder(field: &str, reorder: Option<&ReorderSpec>) -> Result<(), RunError> {
+    let Some(ReorderSpec { probability, correlation, gap, earlier, later }) = reorder else {
+        return Ok(());
+    };
+    share(&format!("{field}.probability"), Some(*probability))?;
+    share(&format!("{field}.correlation"), *correlation)?;
+    number(&format!("{field}.gap"), Some(f64::from(*gap)), 1.0, 1e6)?;
+    if earlier.is_some() && later.is_some() {
+        return Err(spec_error(format!("{field}.later"), "has no meaning beside earlier"));
+    }
+    for (part, by) in [("earlier", earlier), ("later", later)] {
+        if let Some(by) = by {
+            span(&format!("{field}.{part}"), by.0, Duration::from_nanos(1), LONGEST_DELAY)?;
+        }
+    }
+    Ok(())
 }
 
 fn check_capacity(field: &str, capacity: &CapacitySpec) -> Result<(), RunError> {

@@ -3,14 +3,18 @@
 use super::{HIGHEST_RATE, LONGEST_DELAY, SHORTEST_INTERVAL, between, number, rate, share, span};
 use crate::RunError;
 use crate::spec::{DualPi2Spec, HtbSpec, QueueSpec, Text};
-use gameway_units::{Bytes, Duration, Rate};
+use gameway_units::{Bytes, Duration, Rate, SignedBytes};
 
 /// tc's "datacentre" is 100 us; it takes 1 us.
 const LEAST_RTT: Duration = Duration::from_micros(1);
 /// CAKE's own least rate: 64 B/s.
 const LEAST_BANDWIDTH: Rate = Rate::from_bps(512);
-/// tc takes no more.
-const MOST_OVERHEAD: Bytes = Bytes::new(256);
+/// tc-cake(8) takes no less and no more.
+const LEAST_OVERHEAD: SignedBytes = SignedBytes::new(-64);
+const MOST_OVERHEAD: SignedBytes = SignedBytes::new(256);
+const MOST_MPU: Bytes = Bytes::new(256);
+/// A jumbo frame of any kind is shorter.
+const MOST_MTU: Bytes = Bytes::new(65_535);
 
 /// Whether a queue of this specification can be built.
 ///
@@ -50,10 +54,10 @@ pub(super) fn check_queue_of(field: &str, queue: &QueueSpec) -> Result<(), RunEr
         QueueSpec::DualPi2(spec) => check_dual_pi2(&at, &time, spec),
         QueueSpec::Htb(spec) => check_htb(field, spec),
         QueueSpec::Cake(spec) => {
-            time("rtt", spec.rtt, LEAST_RTT)?;
+            time("rtt", spec.rtt.map(|text| Text(text.0.0)), LEAST_RTT)?;
             between(&at("bandwidth"), spec.bandwidth, LEAST_BANDWIDTH, HIGHEST_RATE)?;
-            between(&at("overhead"), spec.overhead, Bytes::ZERO, MOST_OVERHEAD)?;
-            between(&at("mpu"), spec.mpu, Bytes::ZERO, MOST_OVERHEAD)
+            between(&at("overhead"), spec.overhead, LEAST_OVERHEAD, MOST_OVERHEAD)?;
+            between(&at("mpu"), spec.mpu, Bytes::ZERO, MOST_MPU)
         }
     }
 }
@@ -62,6 +66,11 @@ fn check_htb(field: &str, spec: &HtbSpec) -> Result<(), RunError> {
     if let Some(all) = spec.rate {
         rate(&format!("{field}.rate"), all.0)?;
     }
+    let at = |part: &str| format!("{field}.{part}");
+    between(&at("overhead"), spec.overhead, LEAST_OVERHEAD, MOST_OVERHEAD)?;
+    between(&at("mpu"), spec.mpu, Bytes::ZERO, MOST_MPU)?;
+    between(&at("mtu"), spec.mtu, Bytes::new(1), MOST_MTU)?;
+    number(&at("tsize"), spec.tsize.map(f64::from), 1.0, 16_384.0)?;
     for (name, class) in &spec.class {
         let at = |part: &str| format!("{field}.class.{name}.{part}");
         rate(&at("rate"), class.rate.0)?;

@@ -295,6 +295,9 @@ pub struct UdpSpec {
     /// The size of its packets; as the others if not given.
     #[serde(default)]
     pub return_packet_size: Option<Text<Bytes>>,
+    /// The ECN field of its packets, both ways.
+    #[serde(default)]
+    pub ecn: UdpEcnSpec,
     /// When it starts.
     #[serde(default)]
     pub start: Option<Text<Duration>>,
@@ -313,6 +316,19 @@ pub struct UdpSpec {
     /// Addresses, port and DSCP of its packets.
     #[serde(default)]
     pub header: HeaderSpec,
+}
+
+/// The ECN field of packets whose sender does not hear of marks.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, serde::Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum UdpEcnSpec {
+    /// Not ECN-capable.
+    #[default]
+    None,
+    /// ECN-capable, classic.
+    Ect0,
+    /// ECN-capable, L4S.
+    Ect1,
 }
 
 /// The time from a packet to the next.

@@ -2,7 +2,7 @@
 
 use super::{QueueSpec, Text, Word};
 use gameway_path::{Dscp, PortRange, Prefix, Protocol, Rule, Traffic};
-use gameway_units::{Bytes, Ecn, QueueSize, Rate};
+use gameway_units::{Bytes, Ecn, QueueSize, Rate, SignedBytes};
 use serde::de::{Deserialize, Deserializer, Error};
 use std::collections::BTreeMap;
 
@@ -15,10 +15,30 @@ pub struct HtbSpec {
     pub size: Text<QueueSize>,
     /// Rate and ceiling of all classes together.
     pub rate: Option<Text<Rate>>,
+    /// Bytes that a packet is longer on the link below.
+    pub overhead: Option<Text<SignedBytes>>,
+    /// Least length of a packet there.
+    pub mpu: Option<Text<Bytes>>,
+    /// What the link below is.
+    pub linklayer: Option<LinkLayerSpec>,
+    /// Up to which length the table of sizes is exact.
+    pub mtu: Option<Text<Bytes>>,
+    /// Entries of that table.
+    pub tsize: Option<u32>,
     /// The class of what no rule takes.
     pub default: String,
     /// The classes by name.
     pub class: BTreeMap<String, ClassSpec>,
+}
+
+/// A link layer; named as tc-stab(8) does.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Deserialize)]
+#[serde(rename_all = "kebab-case")]
+#[expect(missing_docs, reason = "they say it themselves")]
+pub enum LinkLayerSpec {
+    Ethernet,
+    Atm,
+    Adsl,
 }
 
 /// Linux: a pfifo as long as the device's queue, which is 1000 packets on most.

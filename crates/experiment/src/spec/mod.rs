@@ -17,22 +17,22 @@ mod wifi;
 
 pub use competitor::{
     Begin, CompetitorSpec, OnOffSpec, OnliveSpec, ShortTcpSpec, Spacing, TcpEcnSpec, TcpSpec,
-    UdpSpec, VideoChatSpec, needs_accurate_ecn,
+    UdpEcnSpec, UdpSpec, VideoChatSpec, needs_accurate_ecn,
 };
 pub use dash::{AdaptationSpec, DashSpec, LadderSpec};
 pub use gateway::{
     FairnessSpec, ForwardSpec, GatewaySpec, LeftoverSpec, SapLawSpec, StepSpec, VoapSpec,
 };
 pub use header::{HeaderSpec, Word};
-pub use htb::{ClassSpec, EcnWord, HtbSpec, MatchSpec, RuleSpec};
+pub use htb::{ClassSpec, EcnWord, HtbSpec, LinkLayerSpec, MatchSpec, RuleSpec};
 pub use path::{
-    BackSpec, CapacitySpec, ClassifierSpec, HopSpec, JitterSpec, LossSpec, PathSpec, StallsSpec,
-    StepsSpec, TraceSpec,
+    BackSpec, CapacitySpec, ChanceSpec, ClassifierSpec, HopSpec, JitterSpec, LossSpec, PathSpec,
+    ReorderSpec, StallsSpec, StepsSpec, TraceSpec,
 };
 pub use queue::{
-    CakeSpec, CellsSpec, CodelSpec, DecisionSpec, DelayInputSpec, DiffservSpec, DropTailSpec,
-    DualPi2Spec, FqCodelSpec, IsolationSpec, MarkingSpec, PieSpec, QueueSpec, SchedulerSpec,
-    Switch,
+    AckFilterSpec, CakeSpec, CellsSpec, CodelSpec, DecisionSpec, DelayInputSpec, DiffservSpec,
+    DropTailSpec, DualPi2Spec, FqCodelSpec, IsolationSpec, MarkingSpec, PieSpec, QueueSpec,
+    SchedulerSpec, Switch,
 };
 pub use stream::{
     ControllerSpec, Drift, EcnSpec, EncodeTimeSpec, FeedbackSpec, PauseSpec, StreamSpec, VideoSpec,

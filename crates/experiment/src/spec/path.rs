@@ -27,6 +27,10 @@ pub struct PathSpec {
     pub jitter: Option<JitterSpec>,
     /// Loss towards the client, behind the bottlenecks.
     pub loss: Option<LossSpec>,
+    /// Packets that come twice, of those that are not lost.
+    pub duplicate: Option<ChanceSpec>,
+    /// Packets that change their place, likewise.
+    pub reorder: Option<ReorderSpec>,
     /// Times in which nothing arrives, neither way: what the twin of a live run is given. Experiment files have
     /// none.
     pub stalls: Option<StallsSpec>,
@@ -83,6 +87,10 @@ pub struct BackSpec {
     pub jitter: Option<JitterSpec>,
     /// Loss towards the servers.
     pub loss: Option<LossSpec>,
+    /// As that of the path.
+    pub duplicate: Option<ChanceSpec>,
+    /// As that of the path.
+    pub reorder: Option<ReorderSpec>,
 }
 
 /// Capacity over time.
@@ -211,6 +219,41 @@ fn jitter<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<JitterSpe
     };
     table.entry("kind").or_insert_with(|| "normal".into());
     JitterSpec::deserialize(serde_json::Value::Object(table)).map(Some).map_err(Error::custom)
+}
+
+/// See [`gameway_path::Chance`].
+#[derive(Debug, Clone, PartialEq, serde::Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ChanceSpec {
+    /// How often.
+    pub probability: Text<Ratio>,
+    /// How much of a draw is the one before.
+    #[serde(default)]
+    pub correlation: Option<Text<Ratio>>,
+}
+
+/// See [`gameway_path::ReorderModel`]; without `earlier` and `later` a packet is not delayed at all.
+#[derive(Debug, Clone, PartialEq, serde::Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ReorderSpec {
+    /// How often, of the packets that may be displaced.
+    pub probability: Text<Ratio>,
+    /// How much of a draw is the one before.
+    #[serde(default)]
+    pub correlation: Option<Text<Ratio>>,
+    /// Each so many packets one may be.
+    #[serde(default = "one")]
+    pub gap: u32,
+    /// By how much it arrives earlier.
+    #[serde(default)]
+    pub earlier: Option<Text<Duration>>,
+    /// By how much it arrives later.
+    #[serde(default)]
+    pub later: Option<Text<Duration>>,
+}
+
+const fn one() -> u32 {
+    1
 }
 
 /// See [`gameway_path::LossModel`].

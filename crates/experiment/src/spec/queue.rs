@@ -1,7 +1,8 @@
 //! The queue of a bottleneck. What is not given is as in the discipline's own defaults.
 
 use super::{HtbSpec, Text};
-use gameway_units::{Bytes, Duration, QueueSize, Rate, Ratio};
+use gameway_path::{Framing, RoundTrip};
+use gameway_units::{Bytes, Duration, QueueSize, Rate, Ratio, SignedBytes};
 
 /// A queue discipline with its options; `gameway list queues` says what each does.
 #[derive(Debug, Clone, PartialEq, serde::Deserialize)]
@@ -161,12 +162,16 @@ pub enum DecisionSpec {
 pub struct CakeSpec {
     pub size: Option<Text<QueueSize>>,
     pub bandwidth: Option<Text<Rate>>,
-    pub rtt: Option<Text<Duration>>,
+    pub rtt: Option<Text<RoundTrip>>,
     pub isolation: Option<IsolationSpec>,
     pub diffserv: Option<DiffservSpec>,
-    pub overhead: Option<Text<Bytes>>,
+    pub framing: Option<Text<Framing>>,
+    pub overhead: Option<Text<SignedBytes>>,
     pub mpu: Option<Text<Bytes>>,
     pub cells: Option<CellsSpec>,
+    pub ack_filter: Option<AckFilterSpec>,
+    pub ingress: Option<Switch>,
+    pub wash: Option<Switch>,
     pub ecn: Option<Switch>,
 }
 
@@ -191,7 +196,20 @@ pub enum IsolationSpec {
 #[expect(missing_docs, reason = "described by the discipline")]
 pub enum DiffservSpec {
     Diffserv3,
+    Diffserv4,
+    Diffserv8,
+    Precedence,
     Besteffort,
+}
+
+/// See [`gameway_path::AckFilter`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Deserialize)]
+#[serde(rename_all = "kebab-case")]
+#[expect(missing_docs, reason = "described by the discipline")]
+pub enum AckFilterSpec {
+    Off,
+    On,
+    Aggressive,
 }
 
 /// See [`gameway_path::Cells`].

@@ -3,6 +3,7 @@
 use super::config::FlowConfig;
 use super::packet::{Direction, Packet};
 use super::pool::Slot;
+use super::tcp_header::tcp_header;
 use super::wire::{self, Parsed};
 use gameway_events::{BIN, Name};
 use gameway_experiment::spec::{GatewaySpec, PathSpec};
@@ -82,6 +83,7 @@ impl Flows {
             header,
             ecn,
             tcp,
+            tcp_header: tcp.and_then(|at| tcp_header(&bytes[..size.get() as usize], at)),
             flow: FlowId(flow as u16),
             traffic: None,
             direction,

@@ -9,6 +9,7 @@ mod path;
 mod pcapng;
 mod pool;
 mod relay;
+mod tcp_header;
 pub mod wire;
 
 pub use config::{DeviceConfig, FlowConfig, LinkConfig};

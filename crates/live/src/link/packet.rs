@@ -2,7 +2,7 @@
 
 use super::pool::Slot;
 use gameway_experiment::Recorded;
-use gameway_path::{FlowId, Header, PathPacket, Traffic};
+use gameway_path::{Dscp, FlowId, Header, PathPacket, TcpHeader, Traffic};
 use gameway_units::{Bytes, Duration, Ecn, Instant};
 
 /// Which way something goes.
@@ -35,12 +35,14 @@ pub struct Packet {
     pub slot: Slot,
     /// How many, which is its size on the wire.
     pub size: Bytes,
-    /// Its headers.
+    /// Its headers; the bytes follow a code point that a queue changes when it leaves the path.
     pub header: Header,
     /// Its ECN field, which queues change here; the bytes follow when it leaves the path.
     pub ecn: Ecn,
     /// Where its TCP header begins.
     pub tcp: Option<usize>,
+    /// What that says, for queues that filter acknowledgements.
+    pub tcp_header: Option<TcpHeader>,
     /// Its flow.
     pub flow: FlowId,
     /// What a gateway takes its flow for.
@@ -77,6 +79,12 @@ impl PathPacket for Packet {
     }
     fn set_ecn(&mut self, ecn: Ecn) {
         self.ecn = ecn;
+    }
+    fn set_dscp(&mut self, dscp: Dscp) {
+        self.header.dscp = dscp;
+    }
+    fn tcp(&self) -> Option<TcpHeader> {
+        self.tcp_header
     }
 }
 

@@ -1,9 +1,9 @@
 //! The path between the two devices: the simulator's queues, links, losses and delays, told the time.
 //!
 //! ```text
-//! server ──► path ──► further hops ──► Loss ──► lines ──► client
-//!    ▲                                                      │
-//!    └──── lines ◄──── Loss ◄──── the way back's bottleneck ┘
+//! server ──► path ──► further hops ──► loss, copies ──► lines ──► client
+//!    ▲                                                              │
+//!    └──── lines ◄──── loss, copies ◄──── the way back's bottleneck ┘
 //! ```
 //!
 //! Sans-IO: [`LivePath::arrive`] takes a packet, [`LivePath::advance`] lets happen all that is due, each thing at its own
@@ -13,14 +13,14 @@
 use super::flows::Flows;
 use super::packet::{Direction, Packet};
 use super::packet_log::PacketLog;
-use super::pool::Pool;
+use super::pool::{Pool, SLOT_BYTES};
 use super::wire;
 use gameway_events::{Name, TableError};
 use gameway_experiment::build::{self, BACK_QUEUE, Routes};
 use gameway_experiment::spec::{ClassifierSpec, PathSpec, QueueSpec};
 use gameway_experiment::{Fate, HomeGateway, Recognition, Recorder, RunError, random};
 use gameway_gateway::{Passage, classifier};
-use gameway_path::{Bottleneck, DelayLine, Dropped, Link, Loss, Queue, Transmitted};
+use gameway_path::{Bottleneck, DelayLine, Dropped, Impairments, Link, Queue, Transmitted};
 use gameway_units::{Duration, Instant};
 
 type Hop = Bottleneck<Packet, Box<dyn Queue<Packet>>>;
@@ -51,7 +51,7 @@ pub struct LivePath {
     hops: Vec<Hop>,
     /// The bottlenecks down and up, by number.
     ways: [Vec<usize>; 2],
-    losses: [Option<Loss>; 2],
+    impairments: [Impairments; 2],
     /// Of each flow and of what is of none: down and up.
     lines: Vec<[DelayLine<Packet>; 2]>,
     recognition: Option<Recognition>,
@@ -87,15 +87,11 @@ impl LivePath {
         let names = routes.names();
         let congested = path.back.as_ref().is_some_and(|back| back.capacity.is_some());
         let towards_clients = names.len() - usize::from(congested);
-        let back = path.back.as_ref().and_then(|back| back.loss.as_ref());
         let classified = path.classifier == ClassifierSpec::Behaviour;
         Ok(Self {
             hops: hops(path, &names, seed)?,
             ways: [(0..towards_clients).collect(), (towards_clients..names.len()).collect()],
-            losses: [
-                path.loss.as_ref().map(|one| build::loss(one, seed, "path/loss")),
-                back.map(|one| build::loss(one, seed, "back/loss")),
-            ],
+            impairments: build::impairments(path, seed),
             lines: flows.line_names().map(|flow| lines(path, seed, flow)).collect(),
             recognition: classified
                 .then(|| Recognition::new(random::number(seed, "path/classifier"))),
@@ -165,7 +161,7 @@ impl LivePath {
     }
 
     fn tick(&mut self, now: Instant) -> Result<(), TableError> {
-        let links: Vec<&Link> = self.hops.iter().map(Bottleneck::link).collect();
+        let links: Vec<_> = self.hops.iter().map(|hop| (hop.link(), hop.meter(now))).collect();
         self.recorder.tick(now, &links)
     }
 
@@ -200,6 +196,7 @@ impl LivePath {
             dropped_packets: totals.dropped,
             queued_packets: self.hops.iter().map(Bottleneck::packets_inside).sum(),
             lost_packets: totals.lost,
+            duplicated_packets: totals.duplicated,
             delivered_packets: totals.delivered,
             under_way_packets: self.under_way(),
             events_processed: self.events,
@@ -302,8 +299,6 @@ impl LivePath {
 
     fn on_transmitted(&mut self, hop: usize, now: Instant) -> Result<(), TableError> {
         if let Some(done) = self.hops[hop].on_deadline(now) {
-            self.recorder.busy(hop, done.finished - done.started);
-            self.recorder.transmitted(hop, done.packet.size);
             if let Some(gateway) = self.gateway.as_mut().filter(|_| hop == PATH) {
                 gateway.on_departure(now, done.packet.size, done.queueing_delay());
             }
@@ -327,7 +322,7 @@ impl LivePath {
         if counted {
             self.recorder.forwarded(&packet);
         }
-        if self.losses[way].as_mut().is_some_and(Loss::loses_next) {
+        if self.impairments[way].loses_next() {
             if counted {
                 self.recorder.lost(&packet);
                 self.packet_log.add(&packet, Fate::Lost { departed });
@@ -335,12 +330,37 @@ impl LivePath {
             self.pool.give(packet.slot);
             return Ok(());
         }
-        let flow = usize::from(packet.flow.0);
-        let arrived = self.lines[flow][way].push(departed, packet);
+        let copy = if self.impairments[way].duplicates_next() { self.copy(&packet) } else { None };
+        let arrived = self.travel(departed, packet);
         if counted {
             self.packet_log.add(&packet, Fate::Delivered { departed, arrived });
         }
+        if let Some(copy) = copy {
+            let arrived = self.travel(departed, copy);
+            if counted {
+                self.recorder.duplicated(&copy);
+                self.packet_log.add(&copy, Fate::Copied { departed, arrived });
+            }
+        }
         Ok(())
+    }
+
+    /// The same packet with bytes of its own; `None` if there is no room for them.
+    fn copy(&mut self, packet: &Packet) -> Option<Packet> {
+        let slot = self.pool.take()?;
+        let length = packet.size.get() as usize;
+        let mut bytes = [0; SLOT_BYTES];
+        bytes[..length].copy_from_slice(&self.pool.bytes(packet.slot)[..length]);
+        self.pool.bytes(slot)[..length].copy_from_slice(&bytes[..length]);
+        Some(Packet { slot, ..*packet })
+    }
+
+    /// A packet, or a copy, sets out for the other end; when it arrives.
+    fn travel(&mut self, departed: Instant, packet: Packet) -> Instant {
+        let way = packet.direction.index();
+        let displacement = self.impairments[way].displaces_next();
+        let line = &mut self.lines[usize::from(packet.flow.0)][way];
+        line.push_displaced(departed, packet, displacement)
     }
 }
 

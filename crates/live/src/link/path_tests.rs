@@ -205,6 +205,44 @@ fn what_comes_after_the_end_is_none_of_the_runs() {
     assert_eq!(bench.path.recorder.next_deadline(), Instant::MAX);
 }
 
+#[test]
+fn a_copy_has_bytes_of_its_own_and_is_counted() {
+    let path = PLAIN
+        .replace('{', r#"{"duplicate": {"probability": "100 %"}, "#)
+        .replace(r#""queue": {"duplicate": {"probability": "100 %"}, "#, r#""queue": {"#);
+    let mut bench = bench(&path);
+    let bytes = bytes_of(1, Direction::Down, 0, 1500);
+    bench.send(0, Direction::Down, &bytes);
+    bench.path.advance(END, &mut bench.arrived).expect("tables can be written");
+    assert_eq!(bench.arrived.len(), 2);
+    let slots = [0, 1].map(|number: usize| bench.arrived[number].packet.slot);
+    assert_ne!(slots[0], slots[1]);
+    for slot in slots {
+        assert_eq!(bench.path.pool.bytes(slot)[..1500], bytes[..]);
+    }
+    assert_eq!(bench.totals(), (1, 0, 0, 2));
+    assert_eq!(bench.path.recorder.totals.duplicated, 1);
+}
+
+#[test]
+fn packets_change_their_place_as_they_are_told_to() {
+    let with = |reorder: &str| PLAIN.replacen('{', &format!(r#"{{"reorder": {reorder}, "#), 1);
+    let order = |path: &str| {
+        let mut bench = bench(path);
+        for size in [101, 102, 103, 104] {
+            bench.send(0, Direction::Down, &bytes_of(1, Direction::Down, 0, size));
+        }
+        bench.advance(1_000 * MILLI).into_iter().map(|one| one.1).collect::<Vec<u64>>()
+    };
+    assert_eq!(order(PLAIN), [101, 102, 103, 104]);
+    // Each second one overtakes all that are under way, or falls behind them.
+    assert_eq!(order(&with(r#"{"probability": "100 %", "gap": 2}"#)), [102, 104, 101, 103]);
+    let later = with(r#"{"probability": "100 %", "gap": 2, "later": "1 ms"}"#);
+    assert_eq!(order(&later), [101, 103, 102, 104]);
+    let slightly = with(r#"{"probability": "100 %", "gap": 4, "earlier": "100 us"}"#);
+    assert_eq!(order(&slightly), [101, 102, 104, 103]);
+}
+
 proptest! {
     #![proptest_config(ProptestConfig { cases: 48, ..ProptestConfig::default() })]
 
@@ -218,6 +256,8 @@ proptest! {
             r#"{{"capacity": {{"steps": [["0 s", "10 Mb/s"], ["50 ms", "0 b/s"], ["90 ms", "30 Mb/s"]]}}, "base_rtt": "20 ms",
                 "queue": {{"kind": "{queue}", "size": "20 packets"}},
                 "loss": {{"kind": "random", "probability": "10 %"}},
+                "duplicate": {{"probability": "10 %"}},
+                "reorder": {{"probability": "20 %", "gap": 2}},
                 "jitter": {{"kind": "half-normal", "deviation": "3 ms"}},
                 "back": {{"capacity": "5 Mb/s", "loss": {{"kind": "bursty", "probability": "5 %", "burst_length": 2.0}}}}}}"#
         );
@@ -242,7 +282,8 @@ proptest! {
             all.extend(bench.advance(END.as_nanos() - 1));
             let (arrived, dropped, lost, delivered) = bench.totals();
             prop_assert_eq!(arrived, sends.len() as u64);
-            prop_assert_eq!(arrived, dropped + lost + delivered);
+            let copies = bench.path.recorder.totals.duplicated;
+            prop_assert_eq!(arrived + copies, dropped + lost + delivered);
             prop_assert_eq!(delivered, all.len() as u64);
             prop_assert_eq!(bench.inside(), 0);
             prop_assert!(all.is_sorted_by_key(|one| one.0));

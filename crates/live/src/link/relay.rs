@@ -185,6 +185,7 @@ impl Relay {
             if packet.ecn == Ecn::Ce {
                 wire::mark(bytes);
             }
+            wire::set_dscp(bytes, packet.header.dscp);
             let out = 1 - packet.direction.index();
             let handed_over = self.clock.now();
             self.lateness.add(due, handed_over);

@@ -1,5 +1,5 @@
-//! What stands in the bytes of an IP packet, and the two fields that a path writes: the ECN field and TCP's
-//! window.
+//! What stands in the bytes of an IP packet, and the fields that a path writes: the traffic class (code point and
+//! ECN) and TCP's window.
 //!
 //! Source: RFC 791 section 3.1 (IPv4), RFC 8200 sections 3 and 4 (IPv6 and its extension headers), RFC 3168 section
 //! 5 (ECN field), RFC 9293 section 3.1 (TCP), RFC 7323 sections 2 and 3 (window scale, timestamps), RFC 768 (UDP).
@@ -54,11 +54,11 @@ pub fn parse(packet: &[u8]) -> Option<Parsed> {
     }
 }
 
-fn word(bytes: &[u8], at: usize) -> Option<u16> {
+pub(super) fn word(bytes: &[u8], at: usize) -> Option<u16> {
     Some(u16::from_be_bytes(bytes.get(at..at + 2)?.try_into().ok()?))
 }
 
-fn long(bytes: &[u8], at: usize) -> Option<u32> {
+pub(super) fn long(bytes: &[u8], at: usize) -> Option<u32> {
     Some(u32::from_be_bytes(bytes.get(at..at + 4)?.try_into().ok()?))
 }
 
@@ -171,6 +171,27 @@ pub fn mark(packet: &mut [u8]) {
             put(packet, IPV4_CHECKSUM, mended(checksum, old, new));
         }
         Some(6) if packet.len() > 1 => packet[1] |= 0b11 << 4,
+        _ => {}
+    }
+}
+
+/// Writes the code point of a packet that [`parse`] took.
+pub fn set_dscp(packet: &mut [u8], dscp: Dscp) {
+    match packet.first().map(|first| first >> 4) {
+        Some(4) => {
+            let (Some(old), Some(checksum)) = (word(packet, 0), word(packet, IPV4_CHECKSUM)) else {
+                return;
+            };
+            let new = old & !0xfc | u16::from(dscp.0) << 2;
+            if new != old {
+                put(packet, 0, new);
+                put(packet, IPV4_CHECKSUM, mended(checksum, old, new));
+            }
+        }
+        Some(6) if packet.len() > 1 => {
+            packet[0] = packet[0] & 0xf0 | dscp.0 >> 2;
+            packet[1] = packet[1] & 0x3f | dscp.0 << 6;
+        }
         _ => {}
     }
 }

@@ -118,6 +118,28 @@ fn a_mark_keeps_the_checksum_right_and_all_else_as_it_was() {
 }
 
 #[test]
+fn a_washed_code_point_keeps_the_checksum_right_and_ecn_as_it_was() {
+    for (dscp, new) in [(46, 0), (46, 8), (0, 63), (12, 12)] {
+        for ecn in [0b00, 0b10, 0b11] {
+            let payload = [0x13, 0x8c, 0x20, 0xfb, 0, 8, 0, 0];
+            for before in
+                [ipv4(dscp << 2 | ecn, UDP, &payload), ipv6(dscp << 2 | ecn, UDP, &payload)]
+            {
+                let mut after = before.clone();
+                set_dscp(&mut after, Dscp(new));
+                let (was, is) = (parse(&before).expect("packet"), parse(&after).expect("packet"));
+                assert_eq!((is.header.dscp, is.ecn), (Dscp(new), was.ecn));
+                assert_eq!((is.header.source, is.size), (was.header.source, was.size));
+                assert_eq!(before[12..], after[12..]);
+                if before[0] >> 4 == 4 {
+                    assert_eq!(sum(&after[..20]), 0xffff);
+                }
+            }
+        }
+    }
+}
+
+#[test]
 fn a_lower_window_keeps_the_checksum_right() {
     let mut packet = tcp_over_ipv4();
     assert_eq!(tcp_sum(&packet), 0xffff);

@@ -14,13 +14,15 @@ mod pi;
 mod pie;
 mod store;
 
-pub use cake::{Cake, CakeConfig, Cells, Diffserv, Framing, Isolation};
+pub use cake::{
+    AckFilter, Cake, CakeConfig, Cells, Diffserv, Framing, FramingError, Isolation, RoundTrip,
+};
 pub use codel::{Codel, CodelConfig};
 pub use drop_tail::{DropTail, Limit};
 pub use dual_pi2::{Decision, DelayInput, DualPi2, DualPi2Config, LowLatencyMarking, Scheduler};
 pub use filter::{Classifier, PortRange, Prefix, Rule};
 pub use fq_codel::{FqCodel, FqCodelConfig};
-pub use htb::{Htb, HtbClass, HtbConfig, HtbError};
+pub use htb::{Htb, HtbClass, HtbConfig, HtbError, LinkLayer};
 pub use pie::{Pie, PieConfig};
 
 use gameway_units::{Bytes, Instant};
@@ -67,6 +69,8 @@ pub enum DropReason {
     Overflow,
     /// The discipline's signal of congestion.
     Early,
+    /// An acknowledgement that a later one makes needless.
+    Needless,
     /// Behind the queue: the Wi-Fi medium sent it as often as it may, in vain.
     RetryLimit,
 }

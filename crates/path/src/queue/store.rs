@@ -67,6 +67,34 @@ impl<P: PathPacket> Store<P> {
         Some(packet)
     }
 
+    /// The packets of the queue, from the first on.
+    pub(super) fn iter<'a>(&'a self, chain: &Chain) -> impl Iterator<Item = &'a P> + use<'a, P> {
+        let slot = |index: usize| &self.slots[index];
+        let next = move |&index: &usize| slot(index).next;
+        let all = std::iter::successors(chain.first, next);
+        all.take(chain.backlog.packets as usize)
+            .filter_map(move |index| slot(index).packet.as_ref().map(|waiting| &waiting.packet))
+    }
+
+    /// Takes the packet of the queue that has so many before it.
+    pub(super) fn remove(&mut self, chain: &mut Chain, place: usize) -> Option<Dequeued<P>> {
+        let Some(steps) = place.checked_sub(1) else { return self.pop(chain) };
+        let mut before = chain.first?;
+        for _ in 0..steps {
+            before = self.slots[before].next?;
+        }
+        let index = self.slots[before].next?;
+        let slot = &mut self.slots[index];
+        let packet = slot.packet.take()?;
+        self.slots[before].next = std::mem::replace(&mut self.slots[index].next, self.free);
+        self.free = Some(index);
+        if chain.last == index {
+            chain.last = before;
+        }
+        chain.backlog = chain.backlog.without(packet.packet.wire_size());
+        Some(packet)
+    }
+
     /// When the first of the queue came.
     pub(super) fn oldest(&self, chain: &Chain) -> Option<Instant> {
         self.slots[chain.first?].packet.as_ref().map(|head| head.enqueued)

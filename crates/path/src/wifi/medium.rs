@@ -75,6 +75,7 @@ pub struct Medium<P, Q> {
     dropped: Vec<Dropped<P>>,
     /// To whose queue a packet came last.
     last_arrival: usize,
+    /// Of the exchanges that have ended.
     airtime: Duration,
     collisions: u64,
 }
@@ -327,10 +328,13 @@ impl<P: PathPacket + Copy, Q: Queue<P>> Medium<P, Q> {
         self.nodes.iter().map(Node::packets_inside).sum::<u64>() + self.delivered.len() as u64
     }
 
-    /// Time so far in which frames and acknowledgements were sent, with the pauses inside an exchange.
+    /// Time before `now` in which frames and acknowledgements were sent, with the pauses inside an exchange.
     #[must_use]
-    pub const fn airtime(&self) -> Duration {
-        self.airtime
+    pub fn airtime(&self, now: Instant) -> Duration {
+        match self.air {
+            Air::Idle { .. } => self.airtime,
+            Air::Sending { .. } | Air::Acknowledging { .. } => self.airtime + (now - self.began),
+        }
     }
 
     /// How often frames collided so far.

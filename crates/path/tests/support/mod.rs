@@ -2,7 +2,7 @@
 
 #![allow(dead_code, reason = "each test uses what it needs")]
 
-use gameway_path::{DropReason, Dropped, FlowId, Header, PathPacket, Verdict};
+use gameway_path::{DropReason, Dropped, Dscp, FlowId, Header, PathPacket, TcpHeader, Verdict};
 use gameway_units::{Bytes, Duration, Ecn, Instant};
 
 /// A packet that can be told from all others of its test.
@@ -13,16 +13,21 @@ pub struct Packet {
     pub number: u64,
     pub size: u64,
     pub ecn: Ecn,
+    pub tcp: Option<TcpHeader>,
 }
 
 impl Packet {
     /// Of a flow with a header of its own, not ECN-capable.
     pub const fn new(flow: u16, number: u64, size: u64) -> Self {
-        Self { header: Header::numbered(flow), flow, number, size, ecn: Ecn::NotEct }
+        Self { header: Header::numbered(flow), flow, number, size, ecn: Ecn::NotEct, tcp: None }
     }
 
     pub const fn with_ecn(self, ecn: Ecn) -> Self {
         Self { ecn, ..self }
+    }
+
+    pub const fn with_tcp(self, tcp: TcpHeader) -> Self {
+        Self { tcp: Some(tcp), ..self }
     }
 
     pub const fn with_header(self, header: Header) -> Self {
@@ -45,6 +50,12 @@ impl PathPacket for Packet {
     }
     fn set_ecn(&mut self, ecn: Ecn) {
         self.ecn = ecn;
+    }
+    fn set_dscp(&mut self, dscp: Dscp) {
+        self.header.dscp = dscp;
+    }
+    fn tcp(&self) -> Option<TcpHeader> {
+        self.tcp
     }
 }
 

@@ -50,10 +50,21 @@ fn a_packet_that_finds_the_medium_idle_leaves_at_the_next_slot() {
     assert_eq!(delivered.len(), 1);
     assert_eq!(delivered[0].queueing_delay(), Duration::ZERO);
     assert_eq!(delivered[0].finished, at(1000 + 254));
-    assert_eq!(home.airtime(), Duration::from_micros(298));
+    assert_eq!(home.airtime(at(2000)), Duration::from_micros(298));
     // Long after its back-off has ended, the next one leaves as soon: slots count from 1298 + 28 us.
     home.arrive(at(5000), 0, packet(1, 1));
     assert_eq!(home.next_deadline(), Some(at(1326 + 9 * 409)));
+}
+
+#[test]
+fn an_exchange_that_goes_on_has_airtime_so_far() {
+    let mut home = home(g(), 1, 10, 1);
+    home.arrive(at(1000), 0, packet(0, 1));
+    assert!(run(&mut home, at(1100)).0.is_empty());
+    assert_eq!(home.airtime(at(1100)), Duration::from_micros(100));
+    assert_eq!(run(&mut home, at(1254)).0.len(), 1);
+    // The packet is there, its acknowledgement is not.
+    assert_eq!(home.airtime(at(1260)), Duration::from_micros(260));
 }
 
 #[test]

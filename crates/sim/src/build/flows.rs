@@ -18,15 +18,15 @@ use gameway_events::{BIN, Name};
 use gameway_experiment::build::{self, Route, Routes};
 use gameway_experiment::spec::{
     self, Begin, CompetitorSpec, DashSpec, EncodeTimeSpec, HeaderSpec, OnliveSpec, RunSpec,
-    ShortTcpSpec, Spacing, StreamSpec, TcpEcnSpec, TcpSpec, Text, UdpSpec, VideoChatSpec,
-    VideoSpec,
+    ShortTcpSpec, Spacing, StreamSpec, TcpEcnSpec, TcpSpec, Text, UdpEcnSpec, UdpSpec,
+    VideoChatSpec, VideoSpec,
 };
 use gameway_experiment::{RunError, random, read, spec_error};
 use gameway_media::{EncoderCalibration, EncoderModel, FrameTable, RecordedVideo};
 use gameway_path::{DelayLine, FlowId, Link, Protocol, Stalls};
 use gameway_session::{Receiver, ReceiverConfig, Sender, SenderConfig};
 use gameway_tcp::OnOff;
-use gameway_units::{Bytes, Duration, Instant, Rate, Ratio};
+use gameway_units::{Bytes, Duration, Ecn, Instant, Rate, Ratio};
 use std::path::Path;
 use std::sync::Arc;
 
@@ -98,10 +98,10 @@ impl Parts<'_> {
             stalls: self.stalls.clone().filter(|_| stalls_too),
             forward: Way {
                 hops: forward_hops,
-                loss: forward_loss,
+                impairments: forward_loss,
                 line: line(forward, forward_loss),
             },
-            back: Way { hops: back_hops, loss: back_loss, line: line(back, back_loss) },
+            back: Way { hops: back_hops, impairments: back_loss, line: line(back, back_loss) },
         })
     }
 
@@ -328,7 +328,11 @@ impl Parts<'_> {
             self.packets(name, "return-", (size, rate.0.time_for(size)), *start, *spacing)
         });
         let stop = udp.stop.map(|text| Instant::ZERO + text.0);
-        Datagrams::new(id, vec![down], up.into_iter().collect(), stop)
+        Datagrams::new(id, vec![down], up.into_iter().collect(), stop).with_ecn(match udp.ecn {
+            UdpEcnSpec::None => Ecn::NotEct,
+            UdpEcnSpec::Ect0 => Ecn::Ect0,
+            UdpEcnSpec::Ect1 => Ecn::Ect1,
+        })
     }
 
     fn onlive(&self, id: FlowId, game: &OnliveSpec, down: (Bytes, Duration)) -> Datagrams {

@@ -13,7 +13,7 @@ use gameway_events::{BIN, Name, SummaryRecord};
 use gameway_experiment::build::{self, BACK_QUEUE, Routes, flow_names};
 use gameway_experiment::spec::{ClassifierSpec, CompetitorSpec, QueueSpec, RunSpec};
 use gameway_experiment::{HomeGateway, Recognition, Recorder, RunError, random};
-use gameway_path::{Bottleneck, Header, Link, Loss};
+use gameway_path::{Bottleneck, Header, Impairments, Link};
 use gameway_units::Instant;
 use std::path::Path;
 
@@ -44,7 +44,8 @@ pub fn run_with(
     if spec.competitor.iter().any(|flow| matches!(flow, CompetitorSpec::Dash(_))) {
         recorder.tables = recorder.tables.with_segments(folder)?;
     }
-    let mut network = Network::new(built.hops, built.losses, built.flows, built.gateway, recorder);
+    let mut network =
+        Network::new(built.hops, built.impairments, built.flows, built.gateway, recorder);
     if spec.path.classifier == ClassifierSpec::Behaviour {
         network.recognise(Recognition::new(random::number(spec.seed, "path/classifier")));
     }
@@ -75,7 +76,7 @@ struct Built {
     names: Vec<Name>,
     links: Vec<Name>,
     hops: Vec<Hop>,
-    losses: [Option<Loss>; 2],
+    impairments: [Impairments; 2],
     flows: Vec<Flow>,
     gateway: Option<HomeGateway>,
 }
@@ -95,11 +96,7 @@ fn built(spec: &RunSpec, controllers: &BuildController<'_>) -> Result<Built, Run
     };
     let flows = parts.flows()?;
     let names = parts.names;
-    let back = spec.path.back.as_ref().and_then(|back| back.loss.as_ref());
-    let losses = [
-        spec.path.loss.as_ref().map(|one| build::loss(one, spec.seed, "path/loss")),
-        back.map(|one| build::loss(one, spec.seed, "back/loss")),
-    ];
+    let impairments = build::impairments(&spec.path, spec.seed);
     let link_names = routes.names();
     let hops = hops(spec, &link_names, links, &flows, &names)?;
     let interval = spec.record.controller_interval.map_or(BIN, |text| text.0);
@@ -109,7 +106,7 @@ fn built(spec: &RunSpec, controllers: &BuildController<'_>) -> Result<Built, Run
         let flow_of = move |header: &Header| headers::flow_of(&own_headers, header);
         HomeGateway::new(gateway, interval, Box::new(flow_of))
     });
-    Ok(Built { names, links: link_names, hops, losses, flows, gateway })
+    Ok(Built { names, links: link_names, hops, impairments, flows, gateway })
 }
 
 fn summary(spec: &RunSpec, network: &Network) -> SummaryRecord {
@@ -122,6 +119,7 @@ fn summary(spec: &RunSpec, network: &Network) -> SummaryRecord {
         dropped_packets: totals.dropped,
         queued_packets: network.queued(),
         lost_packets: totals.lost,
+        duplicated_packets: totals.duplicated,
         delivered_packets: totals.delivered,
         under_way_packets: network.under_way(),
         events_processed: network.events,

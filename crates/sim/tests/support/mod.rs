@@ -71,7 +71,7 @@ impl Run {
         let after_queue = all.forwarded_packets + all.dropped_packets + all.queued_packets;
         assert_eq!(all.arrived_packets, after_queue, "{all:?}");
         let after_link = all.lost_packets + all.delivered_packets + all.under_way_packets;
-        assert_eq!(all.forwarded_packets, after_link, "{all:?}");
+        assert_eq!(all.forwarded_packets + all.duplicated_packets, after_link, "{all:?}");
     }
 
     /// Wire bytes of a flow that reached the client in bins that start in `from..to`, as Mb/s.

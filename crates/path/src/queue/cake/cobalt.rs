@@ -12,12 +12,12 @@
 //! | BLUE's step up | 1/256 | | `cake_set_rate`, at an overflow, at most once a target |
 //! | BLUE's step down | 1/4096 | | `cake_set_rate`, at an empty queue, at most once a target |
 //! | least wait | 4 | packet times | `cobalt_should_drop`: waits of less are never too long |
+//! | least wait for each bulk flow | 2 | packet times | likewise, in `ingress` mode |
 //!
 //! | deviation | why |
 //! |---|---|
 //! | interval / √count is the IEEE quotient, cut to 1 ns | the same on every machine; Linux takes a Newton step in 32 bits |
 //! | the first spell of a queue waits an interval | Linux starts with a reciprocal root of zero, so that a queue's first spell ever signals at its second packet; its own comment says an interval, and a router is rarely just booted |
-//! | no `ingress` mode | it multiplies the least wait by the count of bulk flows |
 
 use crate::PathPacket;
 use crate::queue::Dequeued;
@@ -31,6 +31,8 @@ const STEP_UP: u32 = 1 << 24;
 const STEP_DOWN: u32 = 1 << 20;
 /// A wait is not too long before so many full packets could have left.
 const LEAST_WAIT: i64 = 4;
+/// In `ingress` mode so many for each bulk flow.
+const LEAST_WAIT_PER_FLOW: i64 = 2;
 
 /// What the queues of a tin have in common.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -46,8 +48,10 @@ pub(super) struct CobaltParameters {
 }
 
 impl CobaltParameters {
-    fn is_too_long(&self, wait: Duration) -> bool {
-        wait > self.target && wait > self.packet_time * LEAST_WAIT
+    fn is_too_long(&self, wait: Duration, bulk: u32) -> bool {
+        wait > self.target
+            && wait > self.packet_time * LEAST_WAIT
+            && wait > self.packet_time * LEAST_WAIT_PER_FLOW * i64::from(bulk)
     }
 
     /// How long after a signal the next is due.
@@ -73,17 +77,19 @@ pub(super) struct Cobalt {
 }
 
 impl Cobalt {
-    /// Judges a packet that leaves now. It is marked where that will do; `true` says that it must be dropped.
+    /// Judges a packet that leaves now. It is marked where that will do; `true` says that it must be dropped. `bulk`
+    /// flows share the tin, where that counts.
     pub(super) fn judge<P: PathPacket>(
         &mut self,
         parameters: &CobaltParameters,
         now: Instant,
         head: &mut Dequeued<P>,
+        bulk: u32,
         random: &mut Xoshiro256PlusPlus,
     ) -> bool {
         let mut behind = now > self.drop_next;
         let due = self.count > 0 && now >= self.drop_next;
-        self.note(parameters, now, now - head.enqueued);
+        self.note(parameters, now, parameters.is_too_long(now - head.enqueued, bulk));
         let mut drop = false;
         if due && self.dropping {
             drop = !(parameters.ecn && head.packet.mark());
@@ -105,8 +111,7 @@ impl Cobalt {
         drop
     }
 
-    fn note(&mut self, parameters: &CobaltParameters, now: Instant, wait: Duration) {
-        let too_long = parameters.is_too_long(wait);
+    fn note(&mut self, parameters: &CobaltParameters, now: Instant, too_long: bool) {
         if too_long && !self.dropping {
             self.drop_next = now.saturating_add(parameters.spacing(self.count));
         }
@@ -224,7 +229,7 @@ mod tests {
             let now = Instant::from_nanos(nanos);
             let enqueued = now.saturating_sub(Duration::from_millis(wait));
             let mut head = Dequeued { packet: Packet(ecn), enqueued };
-            if self.cobalt.judge(&self.parameters, now, &mut head, &mut self.random) {
+            if self.cobalt.judge(&self.parameters, now, &mut head, 0, &mut self.random) {
                 return Dropped;
             }
             if head.packet.0 == ecn { Passed } else { Marked }

@@ -6,7 +6,9 @@
 //! tins ([`diffserv`]) the last that is below its threshold goes first, else the one that is closest to it;
 //! without a bandwidth tins take turns by weight. In a tin, flows have queues by a set-associative hash
 //! ([`ways`]) and take turns ([`tin`]) that flows of one host share ([`hosts`]), and each queue has a COBALT
-//! ([`cobalt`]). What exceeds the limit costs the longest queue its oldest packet ([`longest`]).
+//! ([`cobalt`]). What exceeds the limit costs the longest queue its oldest packet ([`longest`]). On request needless
+//! acknowledgements are dropped ([`ack_filter`]), code points are cleared behind the tins (`wash`), and what is
+//! dropped counts as what is sent, because it came through the link that is shaped for (`ingress`).
 //!
 //! | constant | value | unit | origin |
 //! |---|---|---|---|
@@ -20,38 +22,42 @@
 //!
 //! | deviation | why |
 //! |---|---|
-//! | lengths and the limit are bytes on the wire with the IP header | packets here have no link header and no kernel memory; Linux counts `truesize` (about 1.5 times) in the limit, and the 14 B of Ethernet unless `overhead` is given |
-//! | no failsafe clock | only packets dropped in `ingress` mode could let the two clocks disagree |
-//! | no `ack-filter`, `autorate-ingress`, `ingress`, `nat`, `wash`, `split-gso`, other `diffserv` modes, negative overhead | not needed for what is simulated here; packets are never merged, addresses not rewritten |
+//! | lengths and the limit are bytes on the wire with the IP header | packets here have no link header and no kernel memory; Linux counts `truesize` (about 1.5 times) in the limit, and the 14 B of Ethernet unless a word or `overhead` is given |
+//! | no `autorate-ingress`, `fwmark`, `nat`, `split-gso` | it guesses a capacity that an experiment knows; there are no firewall marks; addresses are not rewritten; packets are never merged |
 //! | `ecn` can be off | to see what marks do; Linux always marks |
 //! | hosts' addresses are hashed only when a flow gets a queue | as good, and less work for a packet |
 //! | a quantum is divided exactly before the lot | Linux multiplies by 65535 / load |
 
+mod ack_filter;
 mod cobalt;
 mod diffserv;
+mod framing;
 mod hosts;
+mod kind;
 mod lists;
 mod longest;
+mod round_trip;
 mod shaper;
 mod tin;
 mod ways;
 
+pub use ack_filter::AckFilter;
 pub use diffserv::Diffserv;
+pub(super) use framing::in_cells;
+pub use framing::{Cells, Framing, FramingError};
 pub use hosts::Isolation;
-pub use shaper::{Cells, Framing};
+pub(super) use kind::KIND;
+pub use round_trip::RoundTrip;
 
-use super::codel::ECN_OPTION;
 use super::hash::HeaderHash;
 use super::store::Store;
-use super::{
-    Backlog, Dequeued, DropReason, Dropped, Limit, Queue, QueueKind, QueueOption, Verdict,
-};
-use crate::PathPacket;
+use super::{Backlog, Dequeued, DropReason, Dropped, Limit, Queue, Verdict};
+use crate::{Dscp, PathPacket};
 use gameway_units::{Bytes, Duration, Instant, Rate};
 use longest::Longest;
 use rand_core::Rng;
 use rand_xoshiro::Xoshiro256PlusPlus;
-use shaper::Clock;
+use shaper::Shaper;
 use std::collections::VecDeque;
 use tin::Tin;
 use ways::PLACES;
@@ -64,55 +70,6 @@ const LIMIT_RTTS: i64 = 4;
 const LEAST_LIMIT: Bytes = Bytes::new(4 << 20);
 /// Greatest limit: 10 240 packets of 1514 B.
 const GREATEST_LIMIT: Bytes = Bytes::new(10_240 * 1514);
-
-/// How experiment files name it.
-pub(super) const KIND: QueueKind = QueueKind {
-    name: "cake",
-    summary: "a shaper, tins by DSCP, a queue per flow with turns shared by host, and COBALT in each",
-    source: "Linux, sch_cake.c; arXiv 1804.07617",
-    options: &[
-        QueueOption {
-            name: "size",
-            default: "4 rtt at the bandwidth, 4 MiB to 15.5 MB",
-            summary: "what may wait in all queues, as of drop-tail; more costs the longest queue its \
-                      oldest packet",
-        },
-        QueueOption {
-            name: "bandwidth",
-            default: "unlimited",
-            summary: "the rate at which packets leave; above the capacity of the link the queue still \
-                      waits here, but only the link holds packets back",
-        },
-        QueueOption {
-            name: "rtt",
-            default: "100 ms",
-            summary: "COBALT's interval, a long round trip; its target is a twentieth",
-        },
-        QueueOption {
-            name: "isolation",
-            default: "triple-isolate",
-            summary: "what shares the link fairly: triple-isolate, dual-srchost, dual-dsthost, flows, \
-                      hosts, srchost, dsthost or flowblind",
-        },
-        QueueOption {
-            name: "diffserv",
-            default: "diffserv3",
-            summary: "tins: diffserv3 (bulk, best effort, voice) or besteffort (one)",
-        },
-        QueueOption {
-            name: "overhead",
-            default: "0 B",
-            summary: "bytes that a packet is longer on the link that the bandwidth is of",
-        },
-        QueueOption { name: "mpu", default: "0 B", summary: "least length of a packet there" },
-        QueueOption {
-            name: "cells",
-            default: "none",
-            summary: "what packets are cut into there: none, atm or ptm",
-        },
-        ECN_OPTION,
-    ],
-};
 
 /// What can be set.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -127,6 +84,12 @@ pub struct CakeConfig {
     pub diffserv: Diffserv,
     /// How packets are counted.
     pub framing: Framing,
+    /// Which acknowledgements are dropped.
+    pub ack_filter: AckFilter,
+    /// Whether what is dropped counts in the bandwidth.
+    pub ingress: bool,
+    /// Whether code points are cleared.
+    pub wash: bool,
     /// Whether ECN-capable packets are marked instead of dropped.
     pub ecn: bool,
 }
@@ -153,6 +116,9 @@ impl Default for CakeConfig {
             isolation: Isolation::default(),
             diffserv: Diffserv::default(),
             framing: Framing::default(),
+            ack_filter: AckFilter::default(),
+            ingress: false,
+            wash: false,
             ecn: true,
         }
     }
@@ -164,7 +130,10 @@ pub struct Cake<P> {
     isolation: Isolation,
     diffserv: Diffserv,
     framing: Framing,
-    shaper: Option<Clock>,
+    ack_filter: AckFilter,
+    ingress: bool,
+    wash: bool,
+    shaper: Option<Shaper>,
     limit: Limit,
     hash: HeaderHash,
     random: Xoshiro256PlusPlus,
@@ -182,8 +151,8 @@ impl<P: PathPacket> Cake<P> {
     /// Empty queues that hold `limit` together; `random` seeds the hashes and is BLUE's.
     #[must_use]
     pub fn new(config: CakeConfig, limit: Limit, mut random: Xoshiro256PlusPlus) -> Self {
-        let CakeConfig { bandwidth, rtt, isolation, diffserv, framing, ecn } = config;
-        let times = (rtt, config.target(), ecn);
+        let CakeConfig { bandwidth, rtt, isolation, diffserv, framing, .. } = config;
+        let times = (rtt, config.target(), config.ecn);
         let shares = diffserv.shares().iter();
         let tins: Vec<Tin> =
             shares.map(|share| Tin::new(bandwidth, *share, isolation, times)).collect();
@@ -191,7 +160,10 @@ impl<P: PathPacket> Cake<P> {
             isolation,
             diffserv,
             framing,
-            shaper: bandwidth.map(Clock::new),
+            ack_filter: config.ack_filter,
+            ingress: config.ingress,
+            wash: config.wash,
+            shaper: bandwidth.map(Shaper::new),
             limit,
             hash: HeaderHash::new(random.next_u64()),
             random,
@@ -223,8 +195,13 @@ impl<P: PathPacket> Cake<P> {
     }
 
     fn pop(&mut self, tin: usize, queue: usize) -> Option<Dequeued<P>> {
+        self.take(tin, queue, 0)
+    }
+
+    /// The packet of a queue that has so many before it.
+    fn take(&mut self, tin: usize, queue: usize, place: usize) -> Option<Dequeued<P>> {
         let Tin { flows, packets, .. } = &mut self.tins[tin];
-        let packet = self.store.pop(&mut flows[queue].chain)?;
+        let packet = self.store.remove(&mut flows[queue].chain, place)?;
         *packets -= 1;
         self.longest.set(tin * PLACES + queue, flows[queue].chain.backlog());
         self.backlog = self.backlog.without(packet.packet.wire_size());
@@ -238,7 +215,18 @@ impl<P: PathPacket> Cake<P> {
         let Some(Dequeued { packet, enqueued }) = self.pop(tin, queue) else { return };
         let Tin { flows, cobalt, .. } = &mut self.tins[tin];
         flows[queue].cobalt.overflowed(cobalt, now);
+        self.charge_dropped(tin, now, packet.wire_size());
         self.unreported.push_back(Dropped { packet, enqueued, reason: DropReason::Overflow });
+    }
+
+    /// Drops an acknowledgement that the newest packet of a queue, not yet in it, makes needless.
+    fn drop_needless(&mut self, tin: usize, queue: usize, now: Instant, newest: &P) {
+        let chain = &self.tins[tin].flows[queue].chain;
+        let needless = self.ack_filter.needless(self.store.iter(chain), newest);
+        let Some(place) = needless else { return };
+        let Some(Dequeued { packet, enqueued }) = self.take(tin, queue, place) else { return };
+        self.charge_dropped(tin, now, packet.wire_size());
+        self.unreported.push_back(Dropped { packet, enqueued, reason: DropReason::Needless });
     }
 
     /// The tin that goes first; there is one that is active.
@@ -269,45 +257,103 @@ impl<P: PathPacket> Cake<P> {
         }
     }
 
-    /// The next packet of a queue that its COBALT lets pass; the last of a queue always does.
+    /// The next packet of a tin; `None` once a queue is found empty.
+    fn serve(
+        &mut self,
+        tin: usize,
+        first: &mut bool,
+        now: Instant,
+        dropped: &mut Vec<Dropped<P>>,
+    ) -> Option<Dequeued<P>> {
+        loop {
+            let queue = self.tins[tin].turn(*first, &mut self.random)?;
+            *first = false;
+            match self.pass(tin, queue, now, dropped) {
+                Turn::Packet(next) => {
+                    self.charge(tin, queue, now, next.packet.wire_size());
+                    return Some(next);
+                }
+                Turn::Empty => {
+                    self.tins[tin].found_empty(queue, now);
+                    return None;
+                }
+                Turn::Dropped => {}
+            }
+        }
+    }
+
+    /// The next packet of a queue that its COBALT lets pass; the last of a queue always does. In `ingress` mode a
+    /// dropped one has cost the queue some of its turn, and the next is chosen anew.
     fn pass(
         &mut self,
         tin: usize,
         queue: usize,
         now: Instant,
         dropped: &mut Vec<Dropped<P>>,
-    ) -> Option<Dequeued<P>> {
+    ) -> Turn<P> {
         loop {
-            let mut head = self.pop(tin, queue)?;
-            let Tin { flows, cobalt, .. } = &mut self.tins[tin];
+            let Some(mut head) = self.pop(tin, queue) else { return Turn::Empty };
+            let Tin { flows, cobalt, bulk, .. } = &mut self.tins[tin];
             let flow = &mut flows[queue];
-            if !flow.cobalt.judge(cobalt, now, &mut head, &mut self.random) || flow.chain.is_empty()
+            let bulk = if self.ingress { *bulk } else { 0 };
+            if !flow.cobalt.judge(cobalt, now, &mut head, bulk, &mut self.random)
+                || flow.chain.is_empty()
             {
-                return Some(head);
+                return Turn::Packet(head);
             }
             let Dequeued { packet, enqueued } = head;
+            let size = packet.wire_size();
             dropped.push(Dropped { packet, enqueued, reason: DropReason::Early });
+            if self.ingress {
+                let length = self.framing.length(size);
+                self.charge_dropped(tin, now, size);
+                self.tins[tin].charge_turn(queue, length);
+                self.tins[tin].deficit -= length.get() as i64;
+                return Turn::Dropped;
+            }
         }
     }
 
     fn charge(&mut self, tin: usize, queue: usize, now: Instant, size: Bytes) {
         let length = self.framing.length(size);
-        self.tins[tin].charge(queue, now, length);
+        self.tins[tin].charge_turn(queue, length);
+        self.tins[tin].threshold.charge_at_most_one_ahead(now, length);
         match &mut self.shaper {
             Some(shaper) => shaper.charge(length),
             None => self.tins[tin].deficit -= length.get() as i64,
         }
         self.longest.departed();
     }
+
+    /// What is dropped counts in `ingress` mode.
+    fn charge_dropped(&mut self, tin: usize, now: Instant, size: Bytes) {
+        let Some(shaper) = self.shaper.as_mut().filter(|_| self.ingress) else { return };
+        let length = self.framing.length(size);
+        self.tins[tin].threshold.charge_at_most_one_ahead(now, length);
+        shaper.charge_dropped(length);
+    }
+}
+
+/// What the turn of a queue gave.
+enum Turn<P> {
+    Packet(Dequeued<P>),
+    Empty,
+    Dropped,
 }
 
 impl<P: PathPacket> Queue<P> for Cake<P> {
-    fn enqueue(&mut self, now: Instant, packet: P) -> Verdict<P> {
+    fn enqueue(&mut self, now: Instant, mut packet: P) -> Verdict<P> {
         let header = packet.header();
         let tin = self.diffserv.tin(header.dscp);
+        if self.wash {
+            packet.set_dscp(Dscp(0));
+        }
         let key = self.isolation.key(self.hash, &header);
         let queue = key.map_or(0, |key| self.tins[tin].queue_of(key, self.hash, &header));
         self.awaken(tin, now);
+        if self.ack_filter != AckFilter::Off {
+            self.drop_needless(tin, queue, now, &packet);
+        }
         self.append(tin, queue, Dequeued { packet, enqueued: now });
         self.tins[tin].came(queue, &mut self.random);
         while !self.backlog.is_within(self.limit) {
@@ -324,13 +370,9 @@ impl<P: PathPacket> Queue<P> for Cake<P> {
         let mut first = true;
         while self.backlog.packets > 0 {
             let tin = self.choose(now);
-            let queue = self.tins[tin].turn(first, &mut self.random)?;
-            first = false;
-            if let Some(next) = self.pass(tin, queue, now, dropped) {
-                self.charge(tin, queue, now, next.packet.wire_size());
+            if let Some(next) = self.serve(tin, &mut first, now, dropped) {
                 return Some(next);
             }
-            self.tins[tin].found_empty(queue, now);
         }
         None
     }

@@ -5,42 +5,12 @@
 //! queue. So nothing is saved up while the queue is empty, and a departure that was late is made up for
 //! (Linux, `sch_cake.c`, `cake_advance_shaper`). A tin has such a clock at its threshold, which holds nothing
 //! back but says on which side of the threshold the tin is.
+//!
+//! In `ingress` mode dropped packets move the clock too, since they came through the link below. A second clock,
+//! which only packets that leave move, by half as much more, bounds what that may cost: packets leave when either
+//! has come (`failsafe_next_packet`).
 
-use gameway_units::{Bytes, Instant, Rate};
-
-/// Cells or blocks in which the link below carries packets.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum Cells {
-    /// Neither.
-    #[default]
-    None,
-    /// ATM: 48 B of payload in each cell of 53 B, the last one filled up.
-    Atm,
-    /// PTM (64b/65b): a byte for every 64 B or part of it.
-    Ptm,
-}
-
-/// How long a packet is on the link below, which the bandwidth is counted on.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct Framing {
-    /// Bytes that each packet is longer there.
-    pub overhead: Bytes,
-    /// The least length of a frame.
-    pub least: Bytes,
-    /// What frames are cut into.
-    pub cells: Cells,
-}
-
-impl Framing {
-    pub(super) fn length(&self, size: Bytes) -> Bytes {
-        let frame = size.saturating_add(self.overhead).max(self.least);
-        match self.cells {
-            Cells::None => frame,
-            Cells::Atm => Bytes::new(frame.get().div_ceil(48).saturating_mul(53)),
-            Cells::Ptm => frame.saturating_add(Bytes::new(frame.get().div_ceil(64))),
-        }
-    }
-}
+use gameway_units::{Bytes, Duration, Instant, Rate};
 
 /// A clock that runs ahead.
 #[derive(Debug, Clone, Copy)]
@@ -64,11 +34,6 @@ impl Clock {
         self.next
     }
 
-    /// A packet leaves, of those that the shaper holds back.
-    pub(super) fn charge(&mut self, length: Bytes) {
-        self.next = self.next.saturating_add(self.rate.time_for(length));
-    }
-
     /// A packet of a tin leaves. One packet ahead at most: who had more than its share while others had
     /// nothing to send owes nothing.
     pub(super) fn charge_at_most_one_ahead(&mut self, now: Instant, length: Bytes) {
@@ -79,5 +44,44 @@ impl Clock {
         } else if self.next < ahead {
             self.next = ahead;
         }
+    }
+}
+
+/// See the module's head.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Shaper {
+    rate: Rate,
+    next: Instant,
+    failsafe: Instant,
+}
+
+impl Shaper {
+    pub(super) const fn new(rate: Rate) -> Self {
+        Self { rate, next: Instant::ZERO, failsafe: Instant::ZERO }
+    }
+
+    /// A packet comes while none waits.
+    pub(super) fn awaken(&mut self, now: Instant) {
+        if self.next < now {
+            (self.next, self.failsafe) = (now, now);
+        }
+    }
+
+    /// When the next packet may leave.
+    pub(super) fn next(&self) -> Instant {
+        self.next.min(self.failsafe)
+    }
+
+    /// A packet leaves.
+    pub(super) fn charge(&mut self, length: Bytes) {
+        let time = self.charge_dropped(length);
+        self.failsafe = self.failsafe.saturating_add(time + time / 2);
+    }
+
+    /// A packet that came through the link is dropped; how long it took there.
+    pub(super) fn charge_dropped(&mut self, length: Bytes) -> Duration {
+        let time = self.rate.time_for(length);
+        self.next = self.next.saturating_add(time);
+        time
     }
 }

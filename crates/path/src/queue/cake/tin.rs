@@ -64,6 +64,8 @@ pub(super) struct Tin {
     quantum: i64,
     /// Flows that are sparse or bulk.
     active: u32,
+    /// Flows that are bulk.
+    pub(super) bulk: u32,
     /// Packets that wait.
     pub(super) packets: u64,
     /// Bytes of a turn of the tin, and what is left of it; used without a bandwidth.
@@ -92,8 +94,7 @@ impl Tin {
         isolation: Isolation,
         (rtt, target, ecn): (Duration, Duration, bool),
     ) -> Self {
-        let rate = |all: Rate| Rate::from_bps(all.as_bps() >> share.halvings).max(LEAST_RATE);
-        let rate = bandwidth.map(rate);
+        let rate = bandwidth.map(|all| share.of(all).max(LEAST_RATE));
         let quantum = rate.map_or(MTU.get(), |rate| {
             ((rate.as_bps() / 8) >> QUANTUM_SHIFT).clamp(LEAST_QUANTUM, MTU.get())
         });
@@ -106,6 +107,7 @@ impl Tin {
             lists: Lists::new(PLACES as u16),
             quantum: quantum as i64,
             active: 0,
+            bulk: 0,
             packets: 0,
             weight: share.weight,
             deficit: 0,
@@ -150,6 +152,7 @@ impl Tin {
     fn become_bulk(&mut self, queue: usize) {
         let flow = &mut self.flows[queue];
         flow.state = State::Bulk;
+        self.bulk += 1;
         self.hosts.count(flow.hosts);
     }
 
@@ -202,6 +205,7 @@ impl Tin {
             self.active -= 1;
         }
         if flow.state == State::Bulk {
+            self.bulk -= 1;
             self.hosts.discount(flow.hosts);
         }
         if flow.cobalt.is_at_rest(now) {
@@ -213,10 +217,9 @@ impl Tin {
         }
     }
 
-    /// A packet of a queue is sent.
-    pub(super) fn charge(&mut self, queue: usize, now: Instant, length: Bytes) {
+    /// A packet of a queue is sent, or dropped where that counts as much.
+    pub(super) fn charge_turn(&mut self, queue: usize, length: Bytes) {
         self.flows[queue].deficit -= length.get() as i64;
-        self.threshold.charge_at_most_one_ahead(now, length);
     }
 }
 

@@ -6,7 +6,8 @@
 //! those it must wait until it has some. Who sends is looked up level by level: leaves that may send on their
 //! own first, then those that borrow from the level above, and so on; within a level the lowest priority
 //! number first; within a priority by deficit round robin. A packet is charged to the ceilings of its leaf
-//! and all ancestors, and to the rates of the lender and its ancestors.
+//! and all ancestors, and to the rates of the lender and its ancestors, as long as the link below makes it
+//! ([`size_table`]).
 //!
 //! | constant | value | unit | origin |
 //! |---|---|---|---|
@@ -30,15 +31,18 @@
 mod class;
 mod config;
 mod ring;
+mod size_table;
 mod tree;
 
 pub use config::{HtbClass, HtbConfig, HtbError};
+pub use size_table::LinkLayer;
 
 use super::filter::Classifier;
 use super::{Backlog, Dequeued, Dropped, Limit, Queue, QueueKind, QueueOption, Verdict};
 use crate::PathPacket;
 use gameway_units::Instant;
 use ring::members;
+use size_table::SizeTable;
 use tree::{LEVELS, Tree};
 
 /// How experiment files name it.
@@ -64,6 +68,23 @@ pub(super) const KIND: QueueKind = QueueKind {
             summary: "needed: the class of packets that no rule takes",
         },
         QueueOption {
+            name: "overhead",
+            default: "0 B",
+            summary: "bytes that a packet is longer on the link that the rates are of, -64 B to 256 B",
+        },
+        QueueOption { name: "mpu", default: "0 B", summary: "least length of a packet there" },
+        QueueOption {
+            name: "linklayer",
+            default: "ethernet",
+            summary: "what it is: ethernet, or atm or adsl (cells of 53 B that carry 48 B)",
+        },
+        QueueOption {
+            name: "mtu",
+            default: "2047 B",
+            summary: "length up to which the table is exact that atm or mpu make of sizes, as tc-stab has it",
+        },
+        QueueOption { name: "tsize", default: "512", summary: "entries of that table, 1 to 16384" },
+        QueueOption {
             name: "class",
             default: "none",
             summary: "needed: a table of classes by name, each with rate and, as it needs them, ceil, burst, \
@@ -76,6 +97,7 @@ pub(super) const KIND: QueueKind = QueueKind {
 pub struct Htb<P> {
     classifier: Classifier,
     tree: Tree,
+    sizes: SizeTable,
     /// By class; `None` where a class has children.
     leaves: Vec<Option<Leaf<P>>>,
     backlog: Backlog,
@@ -117,9 +139,17 @@ impl<P: PathPacket> Htb<P> {
             classifier,
             leaves: leaves.collect(),
             tree: Tree::new(config),
+            sizes: SizeTable::new(&LinkLayer::default()),
             backlog: Backlog::default(),
             unpolled: 0,
         })
+    }
+
+    /// The same in front of a link on which packets have other lengths.
+    #[must_use]
+    pub fn with_link_layer(mut self, link: &LinkLayer) -> Self {
+        self.sizes = SizeTable::new(link);
+        self
     }
 
     /// What waits in the queue of the class of this number; nothing in a class with children.
@@ -154,7 +184,8 @@ impl<P: PathPacket> Htb<P> {
             leaf.settle(&mut self.backlog);
             if let Some(packet) = next {
                 let is_empty = leaf.backlog.packets == 0;
-                self.tree.sent(class, level, packet.packet.wire_size(), is_empty, now);
+                let length = self.sizes.length(packet.packet.wire_size());
+                self.tree.sent(class, level, length, is_empty, now);
                 return Some(packet);
             }
             // It dropped what it held, or is a shaper itself: the others may send meanwhile.
