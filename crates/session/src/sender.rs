@@ -18,6 +18,8 @@
 //! At most one request is honoured at a time. One that the receiver made before it could see the last
 //! key frame is answered by that key frame already: a request counts only if the report that carries it
 //! covers a packet sent after the last key frame's last packet.
+//! A receiver that can ask only when it has waited for long gets a key frame as soon as a report shows that a frame since
+//! the last one is not whole ([`SenderConfig::key_frame_on_loss`]).
 //!
 //! | constant | default | origin |
 //! |---|---|---|
@@ -85,6 +87,10 @@ pub struct Sender {
     newest_sent: FrameId,
     probes: ProbeCount,
     key_frame: KeyFrame,
+    /// The newest key frame of which a packet left.
+    newest_key_frame: FrameId,
+    /// The newest frame of which a packet is lost.
+    newest_broken: Option<FrameId>,
     /// One past the newest packet that a report told of.
     reported_end: u64,
     /// When the packet that left last was due.
@@ -117,6 +123,8 @@ impl Sender {
             newest_sent: FrameId(0),
             probes: ProbeCount::default(),
             key_frame: KeyFrame::Wanted,
+            newest_key_frame: FrameId(0),
+            newest_broken: None,
             reported_end: 0,
             last_due: config.start,
             last_generated: ReceiverInstant::ZERO,
@@ -338,6 +346,9 @@ impl Sender {
         let frame = packet.frame;
         if packet.is_first_of_frame() {
             self.newest_sent = frame;
+            if packet.key_frame {
+                self.newest_key_frame = frame;
+            }
             // It is told of when it is encoded.
             match self.begun.as_mut().filter(|_| frame == self.next_frame) {
                 Some(begun) => begun.first_sent = Some(now),
@@ -347,7 +358,7 @@ impl Sender {
         if packet.is_last_of_frame() {
             self.frame_is_over();
             if packet.key_frame {
-                self.key_frame_left(packet.sequence);
+                self.key_frame_left(now, packet.sequence);
             }
             self.events.push_back(SenderEvent::FrameLastSent { frame, at: now });
         }
@@ -359,9 +370,27 @@ impl Sender {
         self.probes = ProbeCount { expected, sent: 0 };
     }
 
-    fn key_frame_left(&mut self, last: SequenceNumber) {
+    fn key_frame_left(&mut self, now: Instant, last: SequenceNumber) {
         if self.key_frame != KeyFrame::Wanted {
             self.key_frame = KeyFrame::Sent(last);
+            self.mend_loss(now);
+        }
+    }
+
+    /// Notes which frames are not whole, for a receiver to which each since the last key frame means a new one.
+    fn note_losses(&mut self, now: Instant) {
+        let lost = self.reports.iter().filter(|report| report.arrival.is_none());
+        let frames = lost.filter(|report| report.packet.kind == PacketKind::Media);
+        let newest = frames.map(|report| report.packet.frame).max();
+        self.newest_broken = self.newest_broken.max(newest);
+        self.mend_loss(now);
+    }
+
+    fn mend_loss(&mut self, now: Instant) {
+        let broken = self.newest_broken.is_some_and(|frame| frame >= self.newest_key_frame);
+        if self.config.key_frame_on_loss && broken && matches!(self.key_frame, KeyFrame::Sent(_)) {
+            self.key_frame = KeyFrame::Wanted;
+            self.events.push_back(SenderEvent::KeyFrameWanted { at: now });
         }
     }
 
@@ -401,6 +430,7 @@ impl Sender {
         if self.reports.is_empty() {
             return;
         }
+        self.note_losses(now);
         let batch = FeedbackBatch {
             reports: &self.reports,
             generated: self.last_generated,

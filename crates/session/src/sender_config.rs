@@ -18,6 +18,8 @@ pub struct SenderConfig {
     pub overhead: Overhead,
     /// Payload of a padding packet.
     pub padding: Bytes,
+    /// Whether a frame of which a packet is lost is answered by a key frame, without waiting to be asked.
+    pub key_frame_on_loss: bool,
     /// What leaves beside the frames, on the wire, and is part of the controller's target: sound.
     pub beside: Rate,
 }
@@ -33,6 +35,7 @@ impl SenderConfig {
             max_waiting_frames: 6,
             overhead: Overhead::default(),
             padding: MAX_PAYLOAD,
+            key_frame_on_loss: false,
             beside: Rate::ZERO,
         }
     }
