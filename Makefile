@@ -41,7 +41,7 @@ TEST_TOOLS := ffmpeg=ffmpeg tshark=tshark tcpdump=tcpdump chromium=chromium xvfb
 # The player of live videos, as the package has it.
 DASH_JS := python/gameway/live/video/dash.js
 
-.PHONY: help setup demo demo-live conformance test lint quick-lint rust-test fuzz-smoke python-test bench reproduce clean
+.PHONY: help setup demo demo-live conformance play test lint quick-lint rust-test fuzz-smoke python-test bench reproduce clean
 
 help: ## this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 16
@@ -67,6 +67,9 @@ demo-live: ## the same on real packets, with a real encoder and the kernel's TCP
 conformance: $(STAMPS)/live ## the same scenarios on both drivers, side by side; 100 minutes, needs root
 	$(BIN)/gameway run tests/conformance --on live
 	$(BIN)/gameway report results/conformance-live --check
+
+play: $(STAMPS)/live $(STAMPS)/test-tools ## Chromium plays each controller for a minute at two rates, on a quiet machine; 17 minutes
+	GAMEWAY_PLAY_SECONDS=60 $(BIN)/pytest -q python/tests/test_live_play.py
 
 reproduce: $(STAMPS)/develop ## run the suites, published beside ours; one experiment: make reproduce NAME=...
 	@for name in $(NAME); do echo "== $$name"; $(BIN)/gameway reproduce $$name; done

@@ -5,152 +5,39 @@ Needs chromium and a build with x264; no root: all is on loopback.
 
 from __future__ import annotations
 
-import json
-import shutil
-import socket
-import subprocess
-import sys
 import time
-from contextlib import contextmanager
-from dataclasses import dataclass
-from typing import IO, TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any
 
 import polars as pl
 import pytest
-from live_fixture import LEAST_FPS, one_stream
-
-from gameway import _core
+from browser_fixture import NEEDS_CHROMIUM, browser, end, host, inbound, until_frames
+from live_fixture import LEAST_FPS
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
     from pathlib import Path
 
-FLAGS = (
-    "--headless --no-sandbox --disable-gpu --disable-quic --no-first-run "
-    "--disable-background-networking --disable-component-update --disable-sync "
-    "--allow-loopback-in-peer-connection --autoplay-policy=no-user-gesture-required"
-)
-TOKEN = "letters-and-digits-only"
 START_BPS = 3e6
+RATES = {"start_bitrate": "3 Mb/s", "max_bitrate": "10 Mb/s"}
 SECONDS = 5.0
 WINDOWS = 3
 """A busy machine gets as many chances to decode all frames for five seconds."""
-PATIENCE_S = 20.0
-INBOUND = (
-    "connection.getStats().then(all => [...all.values()].find("
-    "it => it.type === 'inbound-rtp' && it.kind === '{kind}') ?? null)"
-)
 
+LATE_ANSWER = """
+const set = RTCPeerConnection.prototype.setRemoteDescription;
+RTCPeerConnection.prototype.setRemoteDescription = async function (description) {
+  await set.call(this, description);
+  await new Promise((resolve) => setTimeout(resolve, 1000));
+};
+const look = RTCRtpReceiver.prototype.getStats;
+RTCRtpReceiver.prototype.getStats = function () {
+  window.looks = (window.looks ?? 0) + 1;
+  return look.call(this);
+};
+"""
+"""The page hears that its answer is taken a second later, when its data channel is long open, and
+counts how often it looks whether pictures are decoded."""
 
-def why_not() -> str:
-    if shutil.which("chromium") is None:
-        return "needs chromium"
-    if not any(name == "x264" for name, _ in _core.encoders()):
-        return "needs a build with x264: make setup"
-    return ""
-
-
-pytestmark = [
-    pytest.mark.timed,
-    pytest.mark.skipif(bool(why_not()), reason=why_not() or "all is there"),
-]
-
-
-@dataclass
-class Browser:
-    """Chromium on its debugging pipe: messages of JSON that end with a zero byte."""
-
-    process: subprocess.Popen[bytes]
-    input: IO[bytes]
-    output: IO[bytes]
-    count: int = 0
-
-    def call(self, method: str, params: dict[str, Any], session: str | None = None) -> Any:
-        self.count += 1
-        message = {"id": self.count, "method": method, "params": params}
-        message |= {} if session is None else {"sessionId": session}
-        self.input.write(json.dumps(message).encode() + b"\0")
-        self.input.flush()
-        while True:
-            answer = json.loads(self._message())
-            if answer.get("id") == self.count:
-                return answer["result"]
-
-    def _message(self) -> bytes:
-        found = bytearray()
-        while (byte := self.output.read(1)) != b"\0":
-            assert byte, "the browser has ended"
-            found += byte
-        return bytes(found)
-
-    def open(self, url: str) -> str:
-        target = self.call("Target.createTarget", {"url": url})["targetId"]
-        attached = self.call("Target.attachToTarget", {"targetId": target, "flatten": True})
-        return str(attached["sessionId"])
-
-    def evaluate(self, session: str, expression: str) -> Any:
-        asked = {"expression": expression, "awaitPromise": True, "returnByValue": True}
-        return self.call("Runtime.evaluate", asked, session)["result"].get("value")
-
-
-@contextmanager
-def browser(profile: Path) -> Iterator[Browser]:
-    line = f"exec chromium {FLAGS} --user-data-dir='{profile}' --remote-debugging-pipe about:blank"
-    line += " 3<&0 4>&1 0</dev/null 1>/dev/null 2>/dev/null"
-    with subprocess.Popen(
-        ["sh", "-c", line], stdin=subprocess.PIPE, stdout=subprocess.PIPE
-    ) as process:
-        assert process.stdin is not None
-        assert process.stdout is not None
-        made = Browser(process, process.stdin, process.stdout)
-        try:
-            yield made
-            made.call("Browser.close", {})
-        finally:
-            try:
-                process.wait(5)
-            except subprocess.TimeoutExpired:
-                process.kill()
-
-
-@contextmanager
-def host(
-    folder: Path, controller: str, *, audio: bool
-) -> Iterator[tuple[str, subprocess.Popen[str]]]:
-    with socket.socket() as chosen:
-        chosen.bind(("127.0.0.1", 0))
-        address = f"127.0.0.1:{chosen.getsockname()[1]}"
-    spec = one_stream(controller, start_bitrate="3 Mb/s", max_bitrate="10 Mb/s")
-    stream = {"name": "game", **spec["stream"][0]}
-    config = {"stream": stream, "listen": address, "token": TOKEN, "folder": str(folder)}
-    config |= {"audio": audio}
-    file = folder / "host.json"
-    file.write_text(json.dumps(config), encoding="utf-8")
-    words = [sys.executable, "-m", "gameway.live.part", "host", str(file)]
-    with subprocess.Popen(words, stdout=subprocess.PIPE, text=True) as process:
-        try:
-            assert process.stdout is not None
-            assert process.stdout.readline().strip() == "ready"
-            yield f"http://{address}/?token={TOKEN}", process
-        finally:
-            if process.poll() is None:
-                process.kill()
-
-
-def inbound(made: Browser, page: str, kind: str) -> Any:
-    """Give the browser's statistics of what it receives of a kind."""
-    return made.evaluate(page, INBOUND.replace("{kind}", kind))
-
-
-def until_frames(made: Browser, page: str) -> Any:
-    """Give the video's statistics once pictures are shown."""
-    end = time.monotonic() + PATIENCE_S
-    while time.monotonic() < end:
-        found = inbound(made, page, "video")
-        if found and found.get("framesDecoded", 0) > 30:
-            return found
-        time.sleep(0.2)
-    pytest.fail(f"no pictures: {made.evaluate(page, 'window.gameway')}")
+pytestmark = [pytest.mark.timed, NEEDS_CHROMIUM]
 
 
 def rate_of(before: dict[str, Any], after: dict[str, Any]) -> float:
@@ -187,7 +74,7 @@ def check_sound(before: dict[str, Any], after: dict[str, Any]) -> None:
 def test_chromium_plays_our_host_at_sixty_frames_a_second(
     tmp_path: Path, controller: str, *, audio: bool
 ) -> None:
-    with host(tmp_path, controller, audio=audio) as (url, process):
+    with host(tmp_path, controller, RATES, audio=audio) as (url, process):
         with browser(tmp_path / "profile") as made:
             page = made.open(url)
             after = until_frames(made, page)
@@ -200,9 +87,7 @@ def test_chromium_plays_our_host_at_sixty_frames_a_second(
                 rates.append(rate_of(before, after))
             told = made.evaluate(page, "window.gameway")
             more_sound = inbound(made, page, "audio")
-        process.terminate()
-        said, _ = process.communicate(timeout=15)
-    assert process.returncode == 0
+        report = end(process)
     assert told["connection"] == "connected"
     assert told["size"] == "1280x720"
     assert max(rates) <= 63.0, rates
@@ -210,7 +95,6 @@ def test_chromium_plays_our_host_at_sixty_frames_a_second(
     frames = pl.read_parquet(tmp_path / "host_frames.parquet").sort("frame")
     assert max(rates) >= 0.95 * made_a_second(frames), rates
     assert after["packetsLost"] == 0
-    report = json.loads(said)
     assert report["sessions"] == 1
     if audio:
         check_sound(sound, more_sound)
@@ -223,11 +107,20 @@ def test_chromium_plays_our_host_at_sixty_frames_a_second(
     assert 1.5 * START_BPS < targets[-1] <= 10e6, targets[-1]
     events = pl.read_parquet(tmp_path / "events.parquet")
     counts = dict(events.group_by("event").len().iter_rows())
-    received, presented = counts.get("page-received", 0), counts.get("page-presented", 0)
-    assert 0.9 * frames.height - 60 <= received <= frames.height
+    presented = counts.get("page-presented", 0)
     assert 0.6 * frames.height - 60 <= presented <= frames.height
-    # Ahead of the browser's report, once the clocks are compared; a busy page is later.
-    page_told = report["page"]
-    assert page_told["received"] == received
-    assert page_told["strange"] <= 0.02 * received + 5
-    assert 0.6 * received - 60 <= page_told["used"] < received
+    # The browser reports when it is asked, so that no transform has to tell of frames.
+    assert (report["page"]["received"], counts.get("page-received", 0)) == (0, 0)
+
+
+def test_a_channel_that_opens_early_is_watched(tmp_path: Path) -> None:
+    """Else nobody asks for a key frame after a loss, before the browser does after 3 s."""
+    with host(tmp_path, "gcc", RATES) as (url, process):
+        with browser(tmp_path / "profile") as made:
+            page = made.open(url, LATE_ANSWER)
+            until_frames(made, page)
+            time.sleep(2)
+            looks = made.evaluate(page, "window.looks ?? 0")
+        end(process)
+    # One each 300 ms; a busy page is late.
+    assert 2 <= looks <= 60, looks

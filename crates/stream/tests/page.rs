@@ -1,15 +1,18 @@
-//! A browser's reports on frames reach the controller: a peer that behaves like Chromium, with transport-wide feedback each
-//! 62 ms and a page that tells of each frame, in virtual time. Its two clocks differ, from each other and from ours.
+//! A browser's reports reach the controller: a peer that behaves like Chromium, in virtual time. One has transport-wide
+//! feedback each 62 ms and a page that tells of each frame; its two clocks differ, from each other and from ours. The
+//! other, of today, reports when a packet asks for it. What is no part of a frame has numbers of its own with it.
 
 mod support;
 
-use gameway_control::SequenceNumber;
+use gameway_control::{PacketKind, SentPacket, SequenceNumber};
 use gameway_stream::host::session::Session;
 use gameway_units::{Duration, Ecn, Instant, ReceiverInstant};
 use gameway_webrtc::feedback::frames::{self, FrameNews, FrameRecord, FrameReports};
 use gameway_webrtc::feedback::twcc::TransportFeedback;
-use gameway_webrtc::sdp::TRANSPORT_WIDE;
-use gameway_webrtc::{ClientConfig, Delivery, Event, HostConfig, Peer, Secrets, Transmit};
+use gameway_webrtc::sdp::{TRANSPORT_WIDE, TRANSPORT_WIDE_2};
+use gameway_webrtc::{
+    ClientConfig, Delivery, Event, Extensions, HostConfig, Peer, RtpHeader, Secrets, Transmit,
+};
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
 use std::sync::{Arc, Mutex};
@@ -30,8 +33,30 @@ enum Page {
     Lies,
 }
 
+/// Which browser it is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Kind {
+    /// It has neither reports on request nor a stream of retransmissions.
+    Plain,
+    Chromium,
+}
+
+/// As Pudica has it.
+const WITH_PROBES: Setting = Setting {
+    rate: gameway_units::Rate::from_mbps(6),
+    repair_share: gameway_units::Ratio::ZERO,
+    plain_reports: false,
+    ecn: Ecn::Ect1,
+    seed: 1,
+    audio: false,
+    in_parts: false,
+    probes: 3,
+};
+
 struct Browser {
     peer: Peer,
+    /// What came, with the size of its payload.
+    packets: Vec<(RtpHeader, Extensions, usize)>,
     page: Page,
     channel: u16,
     /// By transport-wide number, since the last report.
@@ -47,11 +72,19 @@ fn browser_address() -> SocketAddr {
 }
 
 /// Our own client's offer, made a browser's.
-fn as_browser(offer: &str) -> String {
+fn as_browser(offer: &str, kind: Kind) -> String {
     let own = |line: &&str| !line.contains("x-gameway") && !line.contains("urn:gameway");
+    let more = match kind {
+        Kind::Plain => String::new(),
+        Kind::Chromium => {
+            format!(
+                "a=extmap:12 {TRANSPORT_WIDE_2}\r\na=rtpmap:97 rtx/90000\r\na=fmtp:97 apt=96\r\n"
+            )
+        }
+    };
     let lines = offer.lines().filter(own).map(|line| match line {
         "a=rtcp-fb:* ack ccfb" => {
-            format!("a=rtcp-fb:96 transport-cc\r\na=extmap:4 {TRANSPORT_WIDE}\r\n")
+            format!("a=rtcp-fb:96 transport-cc\r\na=extmap:4 {TRANSPORT_WIDE}\r\n{more}")
         }
         line => format!("{line}\r\n"),
     });
@@ -67,7 +100,13 @@ impl Browser {
         }
         let Event::Rtp { header, extensions, payload, arrival, .. } = event else { return };
         let Some(number) = extensions.transport_wide else { return };
+        self.packets.push((header, extensions, payload.len()));
         self.arrivals.insert(number, arrival);
+        if let Some(count) = extensions.report_on {
+            let first = number.wrapping_sub(count - 1);
+            self.arrivals.retain(|at, _| *at >= first);
+            self.report_now();
+        }
         if !header.marker || self.page == Page::Silent {
             return;
         }
@@ -88,8 +127,17 @@ impl Browser {
         let _ = self.peer.send_data(arrival, self.channel, &message);
     }
 
+    /// By itself, unless it is to be asked.
     fn report(&mut self, now: Instant) {
         self.next_report = now + REPORT_INTERVAL;
+        if !self.peer.negotiated().reports_on_request {
+            self.report_now();
+            self.arrivals.clear();
+        }
+        self.receiver_report(now, self.peer.negotiated().video_ssrc);
+    }
+
+    fn report_now(&mut self) {
         let Some((&base, first)) = self.arrivals.first_key_value() else { return };
         let steps = |at: &Instant| (*at + REPORT_AHEAD).as_nanos() / STEP_NS;
         let reference = steps(first) / 256;
@@ -109,8 +157,6 @@ impl Browser {
             .write(&mut bytes);
         self.peer.send_rtcp(&bytes).expect("connected");
         self.reports = self.reports.wrapping_add(1);
-        self.arrivals.clear();
-        self.receiver_report(now, ssrc);
     }
 
     /// On what the host last said, some hundred milliseconds after it came.
@@ -136,10 +182,16 @@ struct World {
     told: Arc<Mutex<Told>>,
     flying: BTreeMap<(Instant, u64), (SocketAddr, Transmit)>,
     launched: u64,
+    /// Packets of the host that do not arrive, by what the sender says of them.
+    loses: fn(&SentPacket) -> bool,
 }
 
 impl World {
     fn new(page: Page) -> Self {
+        Self::with(page, Kind::Plain, Setting::default())
+    }
+
+    fn with(page: Page, kind: Kind, setting: Setting) -> Self {
         let (now, told) = (Instant::ZERO, Arc::default());
         let client = ClientConfig {
             identity: identities().1.clone(),
@@ -154,7 +206,7 @@ impl World {
             export_keys: false,
         };
         let (mut peer, offer) = Peer::offer(now, &client, Secrets::new([1; 32]));
-        let offer = as_browser(&offer);
+        let offer = as_browser(&offer, kind);
         let (host, answer) =
             Peer::answer(now, &host, Secrets::new([2; 32]), &offer).expect("an answer");
         peer.accept_answer(now, &answer).expect("a peer");
@@ -162,9 +214,10 @@ impl World {
         let channel = peer.open_channel(frames::LABEL, Delivery::UNRELIABLE).expect("a channel");
         Self {
             now,
-            host: Session::new(0, host, terms(&Setting::default(), 0, &told)),
+            host: Session::new(0, host, terms(&setting, 0, &told)),
             browser: Browser {
                 peer,
+                packets: Vec::new(),
                 page,
                 channel,
                 arrivals: BTreeMap::new(),
@@ -176,6 +229,7 @@ impl World {
             told,
             flying: BTreeMap::new(),
             launched: 0,
+            loses: |_| false,
         }
     }
 
@@ -229,10 +283,18 @@ impl World {
         if let Some(job) = self.host.poll_job(0) {
             self.encoder.begin(self.now, job);
         }
+        let before = self.told.lock().unwrap().sent.len();
         self.host.transmit(self.now, |_| ());
         self.host.take_events();
+        // One datagram each, in order; what is not of the stream begins with another byte.
+        let sent: Vec<SentPacket> = self.told.lock().unwrap().sent[before..].into();
+        let mut sent = sent.into_iter();
         while let Some(transmit) = self.host.poll_transmit() {
-            self.launch(host_address(), transmit);
+            let is_rtp = transmit.bytes[0] >= 128 && transmit.bytes[1] & 127 >= 96;
+            let packet = if is_rtp { sent.next() } else { None };
+            if !packet.is_some_and(|packet| (self.loses)(&packet)) {
+                self.launch(host_address(), transmit);
+            }
         }
         while let Some(transmit) = self.browser.peer.poll_transmit() {
             self.launch(browser_address(), transmit);
@@ -305,4 +367,91 @@ fn the_controller_hears_the_round_trips_of_rtcp_once_a_second() {
         let error = *round_trip - ONE_WAY * 2;
         assert!((ms(-1)..=ms(1)).contains(&error), "{round_trip}");
     }
+}
+
+#[test]
+fn a_browser_that_can_be_asked_reports_as_soon_as_a_frame_is_there() {
+    let mut world = World::with(Page::Silent, Kind::Chromium, WITH_PROBES);
+    world.run_for(SECOND * 4);
+    let told = world.told.lock().unwrap();
+    let reported: BTreeMap<u64, Instant> = told
+        .batches
+        .iter()
+        .flat_map(|(at, reports)| reports.iter().map(|it| (it.packet.sequence.0, *at)))
+        .collect();
+    let ends = told.sent.iter().filter(|it| it.last_of_frame);
+    let ends: Vec<_> = ends.filter(|it| it.sent < Instant::ZERO + SECOND * 3).collect();
+    assert!((170..=181).contains(&ends.len()), "{}", ends.len());
+    for end in ends {
+        assert_eq!(reported.get(&end.sequence.0), Some(&(end.sent + ONE_WAY * 2)), "{end:?}");
+    }
+    // Two a frame: at its end, and at that of its probes. The plain one above has one each 62 ms.
+    let batches = told.batches.len();
+    assert!((420..=480).contains(&batches), "{batches}");
+}
+
+#[test]
+fn what_is_no_part_of_a_frame_has_numbers_of_its_own() {
+    for kind in [Kind::Plain, Kind::Chromium] {
+        let mut world = World::with(Page::Silent, kind, WITH_PROBES);
+        world.run_for(SECOND * 2);
+        let video = world.browser.peer.negotiated().video_ssrc;
+        let packets = &world.browser.packets;
+        let frames: Vec<_> = packets.iter().filter(|(it, ..)| it.ssrc == video).collect();
+        let apart: Vec<_> = packets.iter().filter(|(it, ..)| it.ssrc != video).collect();
+        let empty = frames.iter().filter(|(.., size)| *size == 0).count();
+        if kind == Kind::Chromium {
+            // A gap, or a packet without a part of a frame, would make a browser wait.
+            assert_eq!(empty, 0);
+            assert!(apart.iter().all(|(it, _, size)| it.payload_type == 97 && *size == 0));
+            assert!((300..=360).contains(&apart.len()), "{}", apart.len());
+        } else {
+            assert!(apart.is_empty() && (300..=360).contains(&empty), "{empty}");
+        }
+        for stream in [frames, apart] {
+            let numbers = stream.iter().map(|(it, ..)| it.sequence_number);
+            assert!(numbers.eq(0..stream.len() as u16), "{kind:?}");
+        }
+        let numbers = packets.iter().map(|(_, it, _)| it.transport_wide);
+        assert!(numbers.eq((0..packets.len() as u16).map(Some)), "{kind:?}: one order of all");
+    }
+}
+
+/// Frames that depend on no other, and how long after the first loss the next of them was captured.
+fn key_frames(kind: Kind, loses: fn(&SentPacket) -> bool) -> (Vec<u64>, Option<Duration>) {
+    let mut world = World::with(Page::Silent, kind, WITH_PROBES);
+    world.loses = loses;
+    world.run_for(SECOND * 2);
+    let made = &world.encoder.made;
+    let keys = made.iter().filter(|(_, it)| it.key_frame).map(|((_, frame), _)| *frame).collect();
+    let told = world.told.lock().unwrap();
+    let lost = told.sent.iter().find(|it| loses(it)).map(|it| it.sent);
+    let next = made.values().filter(|it| it.key_frame).map(|it| it.captured);
+    let delay = lost.and_then(|lost| next.clone().find(|it| *it > lost).map(|it| it - lost));
+    (keys, delay)
+}
+
+#[test]
+fn a_frame_that_is_lost_is_followed_by_a_key_frame_and_a_probe_is_not() {
+    let of_frame = |packet: &SentPacket| {
+        packet.frame.0 == 50 && packet.kind == PacketKind::Media && !packet.last_of_frame
+    };
+    let of_first_key_frame = |packet: &SentPacket| packet.frame.0 == 0 && packet.first_of_frame;
+    let probe = |packet: &SentPacket| packet.frame.0 == 50 && packet.kind == PacketKind::Probe;
+    let (keys, delay) = key_frames(Kind::Chromium, of_frame);
+    assert_eq!(keys.len(), 2, "{keys:?}");
+    // There and back is 20 ms; the frame takes 13 to leave, and the next capture 17.
+    let delay = delay.expect("a key frame");
+    assert!((ms(20)..=ms(60)).contains(&delay), "{delay}");
+    // By itself a browser reports later.
+    let (keys, delay) = key_frames(Kind::Plain, of_frame);
+    assert!(keys.len() == 2 && (ms(20)..=ms(120)).contains(&delay.unwrap()), "{keys:?}");
+    let (keys, _) = key_frames(Kind::Chromium, of_first_key_frame);
+    assert!(keys.len() == 2 && keys[1] < 8, "{keys:?}");
+    for kind in [Kind::Plain, Kind::Chromium] {
+        let (keys, _) = key_frames(kind, |_| false);
+        assert_eq!(keys, [0], "{kind:?}");
+    }
+    let (keys, _) = key_frames(Kind::Chromium, probe);
+    assert_eq!(keys, [0], "nobody waits for a probe");
 }

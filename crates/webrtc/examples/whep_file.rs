@@ -32,6 +32,8 @@ struct Waiting {
     due: Instant,
     marker: bool,
     timestamp: u32,
+    /// How many packets a report is asked for with it.
+    report_on: Option<u16>,
     payload: Vec<u8>,
 }
 
@@ -56,7 +58,6 @@ struct Host {
     next_unit: usize,
     next_frame: Instant,
     timestamp: u32,
-    sequence: u16,
     waiting: VecDeque<Waiting>,
     sent: u64,
     lose: Option<u64>,
@@ -97,7 +98,6 @@ fn main() -> Result<(), Box<dyn Error>> {
         next_unit: 0,
         next_frame: Instant::MAX,
         timestamp: 0,
-        sequence: 0,
         waiting: VecDeque::new(),
         sent: 0,
         lose,
@@ -148,6 +148,8 @@ impl Host {
                     Ok((peer, answer)) => {
                         reply.accept(answer);
                         self.peer = Some((session, peer));
+                        // Its numbers begin anew.
+                        (self.reader, self.sent) = (ReportReader::default(), 0);
                         self.next_frame = Instant::MAX;
                         self.waiting.clear();
                     }
@@ -227,15 +229,18 @@ impl Host {
             let Some(packet) = self.waiting.pop_front() else { break };
             let terms = peer.negotiated();
             let (Some(payload_type), ssrc) = (terms.video, terms.video_ssrc) else { break };
+            let number = SequenceNumber(self.sent);
             let header = RtpHeader {
                 payload_type,
                 marker: packet.marker,
-                sequence_number: self.sequence,
+                sequence_number: self.reader.number(terms, false, number),
                 timestamp: packet.timestamp,
                 ssrc,
             };
             let extensions = Extensions {
-                transport_wide: Some(self.sequence),
+                transport_wide: Some(self.sent as u16),
+                // Of each frame when its last packet is there, and of the one before again.
+                report_on: packet.report_on,
                 playout_delay: Some((0, 0)),
                 frame: None,
             };
@@ -243,7 +248,6 @@ impl Host {
             if self.lose != Some(self.sent) {
                 peer.send_rtp(&rtp, Ecn::Ect1)?;
             }
-            self.sequence = self.sequence.wrapping_add(1);
             self.sent += 1;
         }
         Ok(())
@@ -260,6 +264,7 @@ impl Host {
                 due,
                 marker: index + 1 == count,
                 timestamp: self.timestamp,
+                report_on: (index + 1 == count).then_some(2 * count as u16),
                 payload,
             });
         }

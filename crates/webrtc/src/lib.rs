@@ -26,9 +26,11 @@
 //!
 //! The tag is 16 bytes under AES-GCM, which our client and current browsers agree on, and 10 under AES-CM with
 //! HMAC-SHA1. A playout delay, on key frames only, adds 4 to an extension block that is there and 8 where there is none.
+//! A packet that asks a browser for a report has 4 more.
 //!
-//! **Numbers.** A video packet's RTP sequence number is the low 16 bits of its transport-wide number, for browsers as for our
-//! client; probes, padding and repair are numbered with media, and go to our client only.
+//! **Numbers.** Our client's packets have the low 16 bits of the transport-wide number as RTP number: probes, padding and
+//! repair are numbered with media. A browser has probes and padding on the SSRC of retransmissions with numbers of their
+//! own ([`feedback::ReportReader::number`]); transport-wide numbers count both.
 //!
 //! # The loop of a host
 //!

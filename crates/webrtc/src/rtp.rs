@@ -7,6 +7,9 @@ use crate::sdp::Negotiated;
 /// Bytes of the fixed header.
 pub const HEADER: usize = 12;
 const ONE_BYTE_PROFILE: u16 = 0xBEDE;
+/// A request for a report: a bit that asks for times, and 15 for the number of packets.
+const WITH_TIMES: u16 = 0x8000;
+const MOST_ON_REQUEST: u16 = 0x7FFF;
 
 /// The header's fields that a sender chooses.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -28,6 +31,9 @@ pub struct RtpHeader {
 pub struct Extensions {
     /// Transport-wide number.
     pub transport_wide: Option<u16>,
+    /// How many packets, up to this one, the receiver is to report on at once; goes with the transport-wide number, where
+    /// that allows it.
+    pub report_on: Option<u16>,
     /// Least and greatest playout delay, in units of 10 ms, 12 bits each; a receiver keeps the last one.
     pub playout_delay: Option<(u16, u16)>,
     /// Place in the frame.
@@ -99,7 +105,14 @@ impl Extensions {
         bytes.extend(ONE_BYTE_PROFILE.to_be_bytes());
         bytes.extend([0, 0]);
         if let (Some(id), Some(number)) = (terms.transport_wide, self.transport_wide) {
-            element(bytes, id, &number.to_be_bytes());
+            let [high, low] = number.to_be_bytes();
+            match self.report_on.filter(|_| terms.reports_on_request) {
+                None => element(bytes, id, &[high, low]),
+                Some(count) => {
+                    let [more, count] = (WITH_TIMES | count.min(MOST_ON_REQUEST)).to_be_bytes();
+                    element(bytes, id, &[high, low, more, count]);
+                }
+            }
         }
         if let (Some(id), Some((least, greatest))) = (terms.playout_delay, self.playout_delay) {
             let value = u32::from(least & 0xFFF) << 12 | u32::from(greatest & 0xFFF);
@@ -121,7 +134,9 @@ impl Extensions {
     fn take(&mut self, terms: &Negotiated, id: u8, value: &[u8]) {
         let id = Some(id);
         if id == terms.transport_wide {
-            self.transport_wide = value.try_into().ok().map(u16::from_be_bytes);
+            let word = |at: usize| Some(u16::from_be_bytes([*value.get(at)?, *value.get(at + 1)?]));
+            self.transport_wide = word(0);
+            self.report_on = word(2).map(|request| request & MOST_ON_REQUEST).filter(|it| *it > 0);
         } else if id == terms.playout_delay {
             if let [high, middle, low] = value {
                 let both = u32::from_be_bytes([0, *high, *middle, *low]);
@@ -198,6 +213,7 @@ mod tests {
     fn terms() -> Negotiated {
         Negotiated {
             transport_wide: Some(3),
+            reports_on_request: true,
             playout_delay: Some(5),
             frame: Some(1),
             ..Negotiated::default()
@@ -225,6 +241,7 @@ mod tests {
         };
         let all = Extensions {
             transport_wide: Some(0xABCD),
+            report_on: Some(0x1234),
             playout_delay: Some((0, 0xFFF)),
             frame: Some(frame),
         };
@@ -246,7 +263,7 @@ mod tests {
         let native = Negotiated { frame: Some(1), ..Negotiated::default() };
         let frame = FrameExtension::parse(&[0; 11]);
         for (terms, stated) in [(browser, 64), (native, 72)] {
-            let extensions = Extensions { transport_wide: Some(1), playout_delay: None, frame };
+            let extensions = Extensions { transport_wide: Some(1), frame, ..Extensions::default() };
             let header = RtpHeader::default();
             let mut bytes = Vec::new();
             let packet = RtpPacket { header, extensions, payload: &[], padding: 0 };

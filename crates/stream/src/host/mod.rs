@@ -4,6 +4,7 @@ mod encoders;
 pub mod encoding;
 mod log;
 pub mod page;
+pub mod requests;
 mod run;
 mod sender_reports;
 pub mod session;

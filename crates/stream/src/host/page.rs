@@ -1,4 +1,5 @@
-//! What a browser's page tells of frames, and what it is worth on the clock of the browser's reports. Sans-IO.
+//! What a browser's page tells of frames, and what it is worth on the clock of the browser's reports. Sans-IO. A page
+//! tells of arrivals only where the browser does not report on request ([`crate::host::requests`]).
 //!
 //! A page says when a frame's last packet came as soon as the frame is whole; the browser's own report tells the same of
 //! that packet some 60 ms later. The page counts from its own zero, the report from another. Both times are of one

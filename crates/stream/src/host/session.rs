@@ -11,9 +11,10 @@
 //! Sound does not wait: its packets pass the pacer ahead of frames, since 10 ms more are heard sooner than seen, and since
 //! one takes the time of a seventh of a video packet. What it takes on the wire is off each frame's budget, so that both
 //! together are what the controller's target covers. It has numbers of its own and is in no report: the numbers
-//! that reports and controllers go by are those of video packets, on the wire as inside.
+//! that reports and controllers go by are those of video packets.
 //!
-//! A browser's page tells of each frame as soon as it is whole: [`crate::host::page`].
+//! A browser is asked for a report as our own client makes them by itself: [`crate::host::requests`]. The page of one that
+//! cannot be asked tells of each frame as soon as it is whole: [`crate::host::page`].
 //!
 //! The sender begins when the client can be told how to report: our own client when it has opened its control
 //! channel, a browser when it is connected.
@@ -31,6 +32,7 @@
 use crate::control::{Hello, Input};
 use crate::host::encoding::{Job, Made, Part};
 use crate::host::page::{PageCounts, PageReports};
+use crate::host::requests::ReportRequests;
 use crate::host::sender_reports::SenderReports;
 use crate::host::sound::{self, SoundPacket};
 use crate::outbox::{Outbox, OutgoingFrame};
@@ -106,6 +108,8 @@ pub struct Session {
     sender: Option<Sender>,
     outbox: Outbox,
     reports: ReportReader,
+    /// For a browser that can be asked for reports.
+    requests: Option<ReportRequests>,
     ecn: Ecn,
     repair_share: Ratio,
     mtu: Option<Bytes>,
@@ -136,6 +140,7 @@ impl Session {
             sender: None,
             outbox: Outbox::default(),
             reports: ReportReader::default(),
+            requests: None,
             newest_sent: SequenceNumber(0),
             last_sent: Instant::ZERO,
             sound: SoundOut::default(),
@@ -358,6 +363,10 @@ impl Session {
         if negotiated.probe.is_none() {
             config.padding = BROWSER_PADDING;
         }
+        self.requests =
+            negotiated.reports_on_request.then(|| ReportRequests::new(terms.hello.style()));
+        // A browser waits for three seconds before it asks (libwebrtc: the longest wait for a frame), its page for a part of one.
+        config.key_frame_on_loss = negotiated.frame.is_none();
         if terms.audio && negotiated.audio.is_some() {
             let overhead = self.peer.audio_overhead().unwrap_or_default();
             config.beside = sound::wire_rate(overhead);
@@ -410,7 +419,9 @@ impl Session {
         }
     }
 
-    /// A packet of the session becomes one of RTP. Probes and padding go to a browser as RTP's own padding.
+    /// A packet of the session becomes one of RTP. Probes and padding go to a browser as RTP's own padding, on the stream
+    /// of retransmissions if it has one: on that of frames they would be lost like frames, and Chromium, which keeps
+    /// frames in an encoded transform but no padding, would lose its place among them.
     fn send(&mut self, now: Instant, packet: &MediaPacket) {
         let negotiated = self.peer.negotiated();
         let native = negotiated.frame.is_some();
@@ -423,25 +434,33 @@ impl Session {
             PacketKind::Repair => negotiated.repair,
             PacketKind::Probe | PacketKind::Padding => negotiated.probe,
         };
-        let Some(payload_type) = own.or(negotiated.video) else { return };
         let is_padding = own.is_none() || (!native && !packet.is_train());
+        let apart = negotiated.padding.filter(|_| is_padding);
+        let Some(payload_type) = apart.or(own).or(negotiated.video) else { return };
+        let ssrc = match apart {
+            Some(_) => negotiated.padding_ssrc,
+            None => negotiated.video_ssrc,
+        };
         let padding = if is_padding { payload.len().clamp(1, 255) as u8 } else { 0 };
         let header = RtpHeader {
             payload_type,
             marker: packet.kind == PacketKind::Media && packet.index + 1 == packet.media_packets,
-            sequence_number: packet.sequence.0 as u16,
+            sequence_number: self.reports.number(negotiated, is_padding, packet.sequence),
             timestamp,
-            ssrc: negotiated.video_ssrc,
+            ssrc,
         };
+        let requests = self.requests.as_mut();
         let extensions = Extensions {
             transport_wide: Some(packet.sequence.0 as u16),
+            report_on: requests.and_then(|requests| requests.on_packet(now, packet)),
             playout_delay: NO_PLAYOUT_DELAY.filter(|_| packet.key_frame),
             frame: native.then(|| FrameExtension::of(packet)),
         };
         let payload = if is_padding { &[][..] } else { &payload };
         // Not sent is lost: the receiver's reports will say so.
         let _ = self.peer.send_rtp(&RtpPacket { header, extensions, payload, padding }, self.ecn);
-        if !native
+        let of_frames = !native && apart.is_none();
+        if of_frames
             && let Some(report) = self.sender_reports.on_sent(now, header.ssrc, payload.len())
         {
             let _ = self.peer.send_rtcp(&report.to_bytes());

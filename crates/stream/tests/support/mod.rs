@@ -109,6 +109,8 @@ pub struct Setting {
     pub audio: bool,
     /// Whether frames leave while they are being encoded.
     pub in_parts: bool,
+    /// Probes after each frame.
+    pub probes: u32,
 }
 
 impl Default for Setting {
@@ -121,6 +123,7 @@ impl Default for Setting {
             seed: 1,
             audio: false,
             in_parts: true,
+            probes: 0,
         }
     }
 }
@@ -169,7 +172,8 @@ pub struct World {
 }
 
 pub fn terms(setting: &Setting, session: u32, told: &Arc<Mutex<Told>>) -> Terms {
-    let target = Target::new(setting.rate, Pacing::FrameMultiplier(1.25));
+    let mut target = Target::new(setting.rate, Pacing::FrameMultiplier(1.25));
+    target.probes_per_frame = setting.probes;
     Terms {
         controller: Box::new(Scripted {
             target,

@@ -5,6 +5,7 @@
 pub mod arrival_times;
 pub mod frames;
 pub mod rfc8888;
+mod streams;
 pub mod twcc;
 
 use crate::error::WebrtcError;
@@ -14,6 +15,7 @@ use arrival_times::{ArrivalTimes, LAST, MORE};
 use gameway_control::SequenceNumber;
 use gameway_session::FeedbackPacket;
 use rfc8888::{CongestionFeedback, FeedbackReader};
+use streams::SentStreams;
 use twcc::{TransportFeedback, TransportFeedbackReader};
 
 /// Bytes of RTCP in one datagram: with IP, UDP and SRTCP below 1280, which each path carries.
@@ -82,6 +84,8 @@ fn part(feedback: &FeedbackPacket, from: usize, count: usize) -> FeedbackPacket 
 pub struct ReportReader {
     rfc8888: FeedbackReader,
     transport: TransportFeedbackReader,
+    /// Of a receiver that has padding on a stream of its own.
+    streams: SentStreams,
     /// What came of a report of which more is to come.
     begun: Option<FeedbackPacket>,
     /// Packets of feedback that could not be read.
@@ -120,6 +124,20 @@ impl ReportReader {
         reports
     }
 
+    /// A packet leaves: its RTP number. That of frames, and that of padding if the receiver has it on a stream of its own,
+    /// count by themselves then; else it is the low 16 bits of the transport-wide number.
+    pub fn number(
+        &mut self,
+        terms: &Negotiated,
+        is_padding: bool,
+        sequence: SequenceNumber,
+    ) -> u16 {
+        match terms.padding {
+            Some(_) => self.streams.on_sent(is_padding, sequence),
+            None => sequence.0 as u16,
+        }
+    }
+
     /// How many packets of feedback could not be read.
     #[must_use]
     pub fn malformed(&self) -> u64 {
@@ -154,7 +172,10 @@ impl ReportReader {
         match (packet.packet_type, packet.format) {
             (rtcp::TRANSPORT_FEEDBACK, rfc8888::FORMAT) if terms.congestion_control => {
                 let parsed = CongestionFeedback::parse(packet.bytes)?;
-                reports.extend(self.rfc8888.to_session(&parsed, terms.video_ssrc, newest_sent));
+                reports.extend(match terms.padding {
+                    Some(_) => self.streams.to_session(&parsed, &mut self.rfc8888, terms),
+                    None => self.rfc8888.to_session(&parsed, terms.video_ssrc, newest_sent),
+                });
             }
             (rtcp::TRANSPORT_FEEDBACK, twcc::FORMAT) if terms.transport_cc => {
                 let parsed = TransportFeedback::parse(packet.bytes)?;

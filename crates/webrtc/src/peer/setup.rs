@@ -56,7 +56,7 @@ impl Peer {
                 "a=setup:passive in the offer: the client must be able to begin DTLS (actpass)",
             ));
         }
-        let numbers = (secrets.number(), secrets.number());
+        let numbers = [secrets.number(), secrets.number(), secrets.number()];
         let negotiated = Negotiated::from_offer(&offer, numbers, config.h265);
         if negotiated.video.is_none() && !negotiated.data {
             return Err(WebrtcError::description(

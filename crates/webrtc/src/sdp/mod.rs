@@ -15,6 +15,9 @@ use gameway_units::VideoCodec;
 /// Transport-wide sequence number (draft-holmer-rmcat-transport-wide-cc-extensions-01 section 2).
 pub const TRANSPORT_WIDE: &str =
     "http://www.ietf.org/id/draft-holmer-rmcat-transport-wide-cc-extensions-01";
+/// The same, by whose packets a sender can ask for a report (libwebrtc, docs/native-code/rtp-hdrext/transport-wide-cc-02).
+pub const TRANSPORT_WIDE_2: &str =
+    "http://www.webrtc.org/experiments/rtp-hdrext/transport-wide-cc-02";
 /// Limits of the receiver's delay, which we set to zero.
 pub const PLAYOUT_DELAY: &str = "http://www.webrtc.org/experiments/rtp-hdrext/playout-delay";
 /// A packet's place in its frame ([`crate::frame_extension`]); only our own client offers it.
@@ -45,12 +48,18 @@ pub struct Negotiated {
     pub repair: Option<u8>,
     /// Payload type of probes and padding; our own client only.
     pub probe: Option<u8>,
+    /// Payload type of retransmissions (RFC 4588) of the video; browsers take probes and padding on their stream.
+    pub padding: Option<u8>,
     /// The video stream's number (SSRC).
     pub video_ssrc: u32,
     /// The audio stream's number (SSRC).
     pub audio_ssrc: u32,
+    /// The number (SSRC) of the stream of retransmissions.
+    pub padding_ssrc: u32,
     /// Number of the transport-wide extension.
     pub transport_wide: Option<u8>,
+    /// Whether it is the one by which a report can be asked for.
+    pub reports_on_request: bool,
     /// Number of the playout delay extension.
     pub playout_delay: Option<u8>,
     /// Number of the frame extension.
@@ -70,10 +79,10 @@ impl Negotiated {
     #[must_use]
     pub(crate) fn from_offer(
         offer: &Description,
-        (video_ssrc, audio_ssrc): (u32, u32),
+        [video_ssrc, audio_ssrc, padding_ssrc]: [u32; 3],
         h265: bool,
     ) -> Self {
-        let mut terms = Self { video_ssrc, audio_ssrc, ..Self::default() };
+        let mut terms = Self { video_ssrc, audio_ssrc, padding_ssrc, ..Self::default() };
         if let Some(media) = offer.first(MediaKind::Video) {
             terms.take_video(media, h265);
         }
@@ -88,7 +97,7 @@ impl Negotiated {
     #[must_use]
     pub(crate) fn from_answer(answer: &Description) -> Self {
         let ssrc = |kind| answer.first(kind).and_then(|media| media.ssrc).unwrap_or(0);
-        Self::from_offer(answer, (ssrc(MediaKind::Video), ssrc(MediaKind::Audio)), true)
+        Self::from_offer(answer, [ssrc(MediaKind::Video), ssrc(MediaKind::Audio), 0], true)
     }
 
     fn take_video(&mut self, media: &Media, h265: bool) {
@@ -101,7 +110,9 @@ impl Negotiated {
         self.video_parameters = format.parameters.clone();
         self.repair = media.payload_type(&format!("{REPAIR}/90000"));
         self.probe = media.payload_type(&format!("{PROBE}/90000"));
-        self.transport_wide = media.extension(TRANSPORT_WIDE);
+        self.padding = media.retransmission(format.payload_type);
+        let on_request = media.extension(TRANSPORT_WIDE_2);
+        self.transport_wide = on_request.or_else(|| media.extension(TRANSPORT_WIDE));
         self.playout_delay = media.extension(PLAYOUT_DELAY);
         self.frame = media.extension(FRAME);
         self.transport_cc =
@@ -115,10 +126,12 @@ impl Negotiated {
             self.transport_cc = false;
             self.transport_wide = None;
         }
+        self.reports_on_request = self.transport_cc && on_request.is_some();
     }
 
     /// Bytes that each video packet has on the wire beside its payload, over IPv4: IP 20, UDP 8, RTP 12,
-    /// the extension block, and `tag` of SRTP. The playout delay, sent on key frames only, is not in it.
+    /// the extension block, and `tag` of SRTP. The playout delay, sent on key frames only, is not in it, nor are the 4 bytes by
+    /// which a packet asks for a report.
     #[must_use]
     pub fn overhead(&self, tag: usize) -> usize {
         let mut elements = 0;

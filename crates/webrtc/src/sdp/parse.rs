@@ -255,6 +255,17 @@ impl Media {
         self.formats.iter().find(same).map(|format| format.payload_type)
     }
 
+    /// The payload type of retransmissions of another (RFC 4588 section 8.1).
+    #[must_use]
+    pub fn retransmission(&self, of: u8) -> Option<u8> {
+        let of = of.to_string();
+        let found = self.formats.iter().find(|format| {
+            format.encoding.eq_ignore_ascii_case("rtx/90000")
+                && parameter(&format.parameters, "apt") == Some(&of)
+        });
+        found.map(|format| format.payload_type)
+    }
+
     /// The number of an extension.
     #[must_use]
     pub fn extension(&self, uri: &str) -> Option<u8> {

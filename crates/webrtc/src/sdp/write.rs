@@ -3,7 +3,7 @@
 use super::parse::{Description, Media, MediaKind};
 use super::{
     ARRIVAL_TIMES, CONGESTION_CONTROL, FRAME, Negotiated, PLAYOUT_DELAY, PROBE, REPAIR,
-    TRANSPORT_CC, TRANSPORT_WIDE,
+    TRANSPORT_CC, TRANSPORT_WIDE, TRANSPORT_WIDE_2,
 };
 use crate::ice::Credentials;
 use crate::identity::Fingerprint;
@@ -196,7 +196,8 @@ fn section(lines: &mut Lines, media: &Media, terms: &AnswerTerms<'_>) {
         |lines: &mut Lines| lines.transport(terms.credentials, terms.fingerprint, "passive");
     match media.kind {
         MediaKind::Video => {
-            let types = [negotiated.video, negotiated.repair, negotiated.probe];
+            let Negotiated { video: own, repair, probe, padding, .. } = *negotiated;
+            let types = [own, repair, probe, padding];
             let types = types.iter().flatten().map(u8::to_string).collect::<Vec<_>>().join(" ");
             lines.line(format_args!("m=video 9 UDP/TLS/RTP/SAVPF {types}"));
             transport(lines);
@@ -225,8 +226,10 @@ fn section(lines: &mut Lines, media: &Media, terms: &AnswerTerms<'_>) {
 }
 
 fn video(lines: &mut Lines, negotiated: &Negotiated) {
+    let transport_wide =
+        if negotiated.reports_on_request { TRANSPORT_WIDE_2 } else { TRANSPORT_WIDE };
     let extensions = [
-        (negotiated.transport_wide, TRANSPORT_WIDE),
+        (negotiated.transport_wide, transport_wide),
         (negotiated.playout_delay, PLAYOUT_DELAY),
         (negotiated.frame, FRAME),
     ];
@@ -252,7 +255,17 @@ fn video(lines: &mut Lines, negotiated: &Negotiated) {
         lines.line(format_args!("a=rtcp-fb:{payload_type} {TRANSPORT_CC}"));
     }
     lines.line(format_args!("a=msid:gameway video"));
-    lines.line(format_args!("a=ssrc:{} cname:gameway", negotiated.video_ssrc));
+    let (video, padding) = (negotiated.video_ssrc, negotiated.padding_ssrc);
+    if let Some(retransmission) = negotiated.padding {
+        lines.line(format_args!("a=rtpmap:{retransmission} rtx/90000"));
+        lines.line(format_args!("a=fmtp:{retransmission} apt={payload_type}"));
+        // RFC 5576 section 4.2: the second stream serves the first.
+        lines.line(format_args!("a=ssrc-group:FID {video} {padding}"));
+        lines.line(format_args!("a=ssrc:{video} cname:gameway"));
+        lines.line(format_args!("a=ssrc:{padding} cname:gameway"));
+    } else {
+        lines.line(format_args!("a=ssrc:{video} cname:gameway"));
+    }
 }
 
 fn candidates(lines: &mut Lines, candidates: &[SocketAddr]) {

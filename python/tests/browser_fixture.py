@@ -1,0 +1,165 @@
+"""Headless Chromium on its debugging pipe, and a host of ours for it on loopback."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import socket
+import subprocess
+import sys
+import time
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import IO, TYPE_CHECKING, Any
+
+import pytest
+from live_fixture import one_stream
+
+from gameway import _core
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+FLAGS = (
+    "--headless --no-sandbox --disable-gpu --disable-quic --no-first-run "
+    "--disable-background-networking --disable-component-update --disable-sync "
+    "--allow-loopback-in-peer-connection --autoplay-policy=no-user-gesture-required"
+)
+TOKEN = "letters-and-digits-only"
+PATIENCE_S = 20.0
+INBOUND = (
+    "connection.getStats().then(all => [...all.values()].find("
+    "it => it.type === 'inbound-rtp' && it.kind === '{kind}') ?? null)"
+)
+
+
+def why_not() -> str:
+    if shutil.which("chromium") is None:
+        return "needs chromium"
+    if not any(name == "x264" for name, _ in _core.encoders()):
+        return "needs a build with x264: make setup"
+    return ""
+
+
+NEEDS_CHROMIUM = pytest.mark.skipif(bool(why_not()), reason=why_not() or "all is there")
+
+
+@dataclass
+class Browser:
+    """Chromium on its debugging pipe: messages of JSON that end with a zero byte."""
+
+    process: subprocess.Popen[bytes]
+    input: IO[bytes]
+    output: IO[bytes]
+    count: int = 0
+
+    def call(self, method: str, params: dict[str, Any], session: str | None = None) -> Any:
+        self.count += 1
+        message = {"id": self.count, "method": method, "params": params}
+        message |= {} if session is None else {"sessionId": session}
+        self.input.write(json.dumps(message).encode() + b"\0")
+        self.input.flush()
+        while True:
+            answer = json.loads(self._message())
+            if answer.get("id") == self.count:
+                return answer["result"]
+
+    def _message(self) -> bytes:
+        found = bytearray()
+        while (byte := self.output.read(1)) != b"\0":
+            assert byte, "the browser has ended"
+            found += byte
+        return bytes(found)
+
+    def open(self, url: str, before: str = "") -> str:
+        """Open a page, in which the script `before` runs ahead of its own."""
+        target = self.call("Target.createTarget", {"url": "about:blank"})["targetId"]
+        attached = self.call("Target.attachToTarget", {"targetId": target, "flatten": True})
+        page = str(attached["sessionId"])
+        self.call("Page.enable", {}, page)
+        self.call("Page.addScriptToEvaluateOnNewDocument", {"source": before}, page)
+        self.call("Page.navigate", {"url": url}, page)
+        return page
+
+    def evaluate(self, session: str, expression: str) -> Any:
+        asked = {"expression": expression, "awaitPromise": True, "returnByValue": True}
+        return self.call("Runtime.evaluate", asked, session)["result"].get("value")
+
+
+@contextmanager
+def browser(profile: Path) -> Iterator[Browser]:
+    line = f"exec chromium {FLAGS} --user-data-dir='{profile}' --remote-debugging-pipe about:blank"
+    line += " 3<&0 4>&1 0</dev/null 1>/dev/null 2>/dev/null"
+    with subprocess.Popen(
+        ["sh", "-c", line], stdin=subprocess.PIPE, stdout=subprocess.PIPE
+    ) as process:
+        assert process.stdin is not None
+        assert process.stdout is not None
+        made = Browser(process, process.stdin, process.stdout)
+        try:
+            yield made
+            made.call("Browser.close", {})
+        finally:
+            try:
+                process.wait(5)
+            except subprocess.TimeoutExpired:
+                process.kill()
+
+
+def free_address() -> str:
+    with socket.socket() as chosen:
+        chosen.bind(("127.0.0.1", 0))
+        return f"127.0.0.1:{chosen.getsockname()[1]}"
+
+
+@contextmanager
+def part(name: str, config: dict[str, Any], file: Path) -> Iterator[subprocess.Popen[str]]:
+    """A part of a live run, once it is ready; killed at the end if it still runs."""
+    file.write_text(json.dumps(config), encoding="utf-8")
+    words = [sys.executable, "-m", "gameway.live.part", name, str(file)]
+    with subprocess.Popen(words, stdout=subprocess.PIPE, text=True) as process:
+        try:
+            assert process.stdout is not None
+            assert process.stdout.readline().strip() == "ready"
+            yield process
+        finally:
+            if process.poll() is None:
+                process.kill()
+
+
+@contextmanager
+def host(
+    folder: Path, controller: str, rates: dict[str, str], **more: Any
+) -> Iterator[tuple[str, subprocess.Popen[str]]]:
+    """A host with one stream of these rates, by its link; `more` are further keys of it."""
+    address = free_address()
+    stream = {"name": "game", **one_stream(controller, **rates)["stream"][0]}
+    config = {"stream": stream, "listen": address, "token": TOKEN, "folder": str(folder), **more}
+    with part("host", config, folder / "host.json") as process:
+        yield f"http://{address}/?token={TOKEN}", process
+
+
+def end(process: subprocess.Popen[str]) -> Any:
+    """Ask a part to end, and give its report."""
+    process.terminate()
+    said, _ = process.communicate(timeout=15)
+    assert process.returncode == 0
+    return json.loads(said)
+
+
+def inbound(made: Browser, page: str, kind: str) -> Any:
+    """Give the browser's statistics of what it receives of a kind, once there is a connection."""
+    statistics = INBOUND.replace("{kind}", kind)
+    return made.evaluate(page, f"typeof connection === 'undefined' ? null : {statistics}")
+
+
+def until_frames(made: Browser, page: str) -> Any:
+    """Give the video's statistics once pictures are shown."""
+    end = time.monotonic() + PATIENCE_S
+    while time.monotonic() < end:
+        found = inbound(made, page, "video")
+        if found and found.get("framesDecoded", 0) > 30:
+            return found
+        time.sleep(0.2)
+    pytest.fail(f"no pictures: {made.evaluate(page, 'window.gameway')}")

@@ -1,0 +1,139 @@
+"""Chromium plays evenly: frames a second, freezes and the jitter buffer, for each controller.
+
+Always: ten seconds of one stream. `make play` takes a minute of every controller at both rates, on
+a quiet machine, and prints a table.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+from dataclasses import dataclass
+from statistics import median
+from typing import TYPE_CHECKING, Any
+
+import polars as pl
+import pytest
+from browser_fixture import (
+    NEEDS_CHROMIUM,
+    TOKEN,
+    browser,
+    end,
+    host,
+    inbound,
+    part,
+    until_frames,
+)
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+SECONDS = float(os.environ.get("GAMEWAY_PLAY_SECONDS", "10"))
+IN_FULL = SECONDS >= 60
+DEFAULT = "40 Mb/s"
+"""What `gameway host` sends at most unless told otherwise."""
+CONTROLLERS = ("pudica", "gcc", "copa", "nada", "salsify", "scream", "sqp")
+CASES = [(name, rate) for rate in (DEFAULT, "10 Mb/s") for name in CONTROLLERS]
+WITNESS_RATES = {"min_bitrate": "1 Mb/s", "start_bitrate": "1 Mb/s", "max_bitrate": "1 Mb/s"}
+LEAST_FPS = 59.5
+MOST_BUFFER_MS = 8.0
+STALL_NS = 100_000_000
+"""What stands still for so long, where nobody but the machine can be the cause, explains a freeze:
+libwebrtc counts one from 150 ms above the mean on."""
+
+pytestmark = [pytest.mark.timed, NEEDS_CHROMIUM]
+
+
+@dataclass(frozen=True)
+class Played:
+    """What a minute of one stream was like."""
+
+    fps: float
+    made_fps: float
+    freezes: int
+    stalls: int
+    buffer_ms: float
+    key_frames: int
+    asked: int
+    lost: int
+
+    def __str__(self) -> str:
+        """Give a row of the table."""
+        return (
+            f"{self.fps:8.1f}{self.made_fps:8.1f}{self.freezes:9}{self.stalls:8}"
+            f"{self.buffer_ms:11.1f}{self.key_frames:12}{self.asked:7}{self.lost:6}"
+        )
+
+
+HEAD = (
+    f"{'controller':10}{'at most':>10}{'shown/s':>8}{'made/s':>8}{'freezes':>9}{'stalls':>8}"
+    f"{'buffer ms':>11}{'key frames':>12}{'asked':>7}{'lost':>6}"
+)
+
+
+def buffer_ms(before: dict[str, Any], after: dict[str, Any]) -> float:
+    """Mean time of a second's frames in the jitter buffer, their packets' spread included."""
+    emitted = after["jitterBufferEmittedCount"] - before["jitterBufferEmittedCount"]
+    return 1e3 * float(after["jitterBufferDelay"] - before["jitterBufferDelay"]) / max(1, emitted)
+
+
+def stalls(times: pl.Series) -> int:
+    """How often nothing came for longer than the machine alone can explain."""
+    return int((times.drop_nulls().sort().diff().drop_nulls() > STALL_NS).sum())
+
+
+def play(folder: Path, controller: str, most: str) -> Played:
+    """Let Chromium play a stream, beside a native client that plays a small one of its own."""
+    watched, witness = folder / "watched", folder / "witness"
+    for one in (watched, witness, witness / "client"):
+        one.mkdir()
+    with (
+        host(witness, "fixed", WITNESS_RATES, size=(320, 180)) as (beside, witnessed),
+        host(watched, controller, {"max_bitrate": most}) as (url, process),
+    ):
+        connect = beside.replace("/?", "/whep?").partition("?")[0]
+        config = {"connect": connect, "token": TOKEN, "folder": str(witness / "client")}
+        with part("client", config, witness / "client.json") as client:
+            with browser(folder / "profile") as made:
+                page = made.open(url)
+                told = [until_frames(made, page)]
+                while (told[-1]["timestamp"] - told[0]["timestamp"]) / 1e3 < SECONDS:
+                    time.sleep(1)
+                    told.append(inbound(made, page, "video"))
+            end(client)
+        report = end(process)
+        end(witnessed)
+    first, last = told[0], told[-1]
+    took = (last["timestamp"] - first["timestamp"]) / 1e3
+    captured = pl.read_parquet(watched / "host_frames.parquet")["captured_ns"].sort()
+    decoded = pl.read_parquet(witness / "client" / "client_frames.parquet")["decoded_ns"]
+    return Played(
+        fps=(last["framesDecoded"] - first["framesDecoded"]) / took,
+        made_fps=(captured.len() - 1) * 1e9 / (captured[-1] - captured[0]),
+        freezes=last["freezeCount"] - first["freezeCount"],
+        stalls=stalls(captured) + stalls(decoded),
+        buffer_ms=median(map(buffer_ms, told[:-1], told[1:])),
+        key_frames=last["keyFramesDecoded"] - first["keyFramesDecoded"],
+        asked=report["page"]["key_frame_requests"] + last["pliCount"],
+        lost=last["packetsLost"],
+    )
+
+
+@pytest.mark.parametrize(("controller", "most"), CASES if IN_FULL else CASES[:1])
+def test_chromium_plays_evenly(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], controller: str, most: str
+) -> None:
+    played = play(tmp_path, controller, most)
+    if IN_FULL:
+        with capsys.disabled():
+            head = HEAD if (controller, most) == CASES[0] else ""
+            print(  # noqa: T201 (the table)
+                f"\n{head}\n{controller:10}{most:>10}{played}".replace("\n\n", "\n")
+            )
+    assert played.lost == 0, HEAD + f"\n{played}"
+    # Probes in the frames' numbers cost one of each each two and a half seconds, with nothing lost.
+    assert played.key_frames <= played.stalls, HEAD + f"\n{played}"
+    assert played.freezes <= played.stalls, HEAD + f"\n{played}"
+    assert played.fps >= (LEAST_FPS if IN_FULL else 0.97 * played.made_fps), HEAD + f"\n{played}"
+    if IN_FULL:
+        assert played.buffer_ms < MOST_BUFFER_MS, HEAD + f"\n{played}"
