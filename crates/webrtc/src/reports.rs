@@ -74,7 +74,7 @@ pub fn round_trip(packet: &RtcpPacket<'_>, ssrc: u32, now: Instant) -> Option<Du
     let since = compact(now).wrapping_sub(word(block, LAST_REPORT));
     // Less than nothing is the grain of both clocks.
     let taken = since.wrapping_sub(word(block, HELD)).cast_signed().max(0);
-    Some(Duration::from_nanos((i128::from(taken) * NANOS >> 16) as i64))
+    Some(Duration::from_nanos(((i128::from(taken) * NANOS) >> 16) as i64))
 }
 
 fn word(block: &[u8], at: usize) -> u32 {
