@@ -110,6 +110,7 @@ const VARIANTS: &[(&str, &str, &str)] = &[
     ("pudica", "trigger", "corrected"),
     ("scream", "ecn", "classic"),
     ("scream", "ecn", "off"),
+    ("scream", "version", "reference"),
 ];
 
 /// A controller of the catalogue with its defaults, or one of its variants.

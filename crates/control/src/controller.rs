@@ -119,6 +119,14 @@ pub enum Pacing {
     FrameMultiplier(f64),
     /// Packets leave a queue at this rate.
     Rate(Rate),
+    /// The same, but in bursts: packets leave at once until they have taken longer than this at that rate, and the next
+    /// burst waits for as long as they take. So do senders whose timers are coarse.
+    Bursts {
+        /// The mean rate.
+        rate: Rate,
+        /// A burst is over when it has taken longer.
+        interval: Duration,
+    },
     /// At once.
     Burst,
 }

@@ -9,6 +9,7 @@
 //! |---|---|---|
 //! | `FrameMultiplier(rho)` | packet `i` of `n` at `now + i (L/rho) / (n-1)`; behind a frame that is not fully sent, at `start + i (L/rho) / n`, where `start` is `(L/rho) / n` after that one's last packet | Pudica (NSDI'24) 2.1 |
 //! | `Rate(r)` | leaky bucket: a packet keeps the bucket busy for `size/r` | libwebrtc pacing controller |
+//! | `Bursts { r, t }` | leaky bucket as well; packets leave at once until they have taken longer than `t`, the next burst waits for the bucket | Ericsson's `scream_sender` (`-microburstinterval`); libwebrtc's burst interval |
 //! | `Burst` | at once | |
 //!
 //! So a frame that follows on another takes `L/rho` with the gap behind it. With `n-1` gaps in that time it would take
@@ -137,6 +138,8 @@ pub struct Pacer<T> {
     blocked_by_window: bool,
     /// When the leaky bucket is empty again.
     bucket_free: Instant,
+    /// When the present burst began.
+    burst_began: Instant,
     /// When the last packet was due: a change of pacing must not put the next one before it.
     last_due: Instant,
     probes: Option<ProbeTrain>,
@@ -161,6 +164,7 @@ impl<T> Pacer<T> {
             shift: Duration::ZERO,
             blocked_by_window: false,
             bucket_free: Instant::ZERO,
+            burst_began: Instant::ZERO,
             last_due: Instant::from_nanos(i64::MIN),
             probes: None,
             cluster: None,
@@ -290,7 +294,7 @@ impl<T> Pacer<T> {
             Some(last) => {
                 let free = match self.pacing {
                     Pacing::FrameMultiplier(_) => self.frames_end,
-                    Pacing::Rate(_) | Pacing::Burst => last.due,
+                    Pacing::Rate(_) | Pacing::Bursts { .. } | Pacing::Burst => last.due,
                 };
                 free.max(now.saturating_sub(self.shift))
             }
@@ -336,7 +340,7 @@ impl<T> Pacer<T> {
                     if multiplier > 1.0 { multiplier.min(MAX_MULTIPLIER) } else { 1.0 };
                 self.frame_interval.mul_f64(1.0 / multiplier)
             }
-            Pacing::Rate(_) | Pacing::Burst => Duration::ZERO,
+            Pacing::Rate(_) | Pacing::Bursts { .. } | Pacing::Burst => Duration::ZERO,
         }
     }
 
@@ -347,7 +351,18 @@ impl<T> Pacer<T> {
 
     fn head_due(&self) -> Option<Instant> {
         let due = self.queue.front()?.due.saturating_add(self.shift).max(self.last_due);
-        Some(if matches!(self.pacing, Pacing::Rate(_)) { due.max(self.bucket_free) } else { due })
+        let Some((_, burst)) = self.bucket() else { return Some(due) };
+        let in_burst = self.bucket_free.saturating_since(self.burst_began) <= burst;
+        Some(if in_burst { due } else { due.max(self.bucket_free) })
+    }
+
+    /// The rate of the leaky bucket, and how long a burst may be.
+    fn bucket(&self) -> Option<(Rate, Duration)> {
+        match self.pacing {
+            Pacing::Rate(rate) => Some((rate, Duration::ZERO)),
+            Pacing::Bursts { rate, interval } => Some((rate, interval)),
+            Pacing::FrameMultiplier(_) | Pacing::Burst => None,
+        }
     }
 
     fn window_blocks(&self, in_flight: Bytes) -> bool {
@@ -448,13 +463,16 @@ impl<T> Pacer<T> {
     }
 
     fn charge_bucket(&mut self, now: Instant, due: Instant, size: Bytes, enqueued: Instant) {
-        let Pacing::Rate(rate) = self.pacing else { return };
+        let Some((rate, _)) = self.bucket() else { return };
         let age = now.saturating_since(enqueued);
         let left = QUEUE_TIME_LIMIT.saturating_sub(age).max(Duration::from_millis(1));
         let needed = rate.time_for(self.queued_bytes) > left;
         let rate = if needed { rate.max(self.queued_bytes / left) } else { rate };
         // The bound keeps a moment of rate zero from closing the bucket for good.
         let full = due.saturating_add(QUEUE_TIME_LIMIT);
+        if due >= self.bucket_free {
+            self.burst_began = due;
+        }
         self.bucket_free = self.bucket_free.max(due).saturating_add(rate.time_for(size)).min(full);
     }
 

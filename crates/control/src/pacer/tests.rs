@@ -117,6 +117,31 @@ fn late_polls_do_not_move_the_schedule() {
 }
 
 #[test]
+fn bursts_take_longer_than_their_interval_and_keep_the_rate() {
+    let pacing =
+        Pacing::Bursts { rate: Rate::from_mbps(8), interval: Duration::from_micros(2_500) };
+    let mut pacer = pacer(&target(pacing));
+    enqueue(&mut pacer, 0, 0, 8);
+    let mut out = Vec::new();
+    for now in (0..10_000).step_by(100) {
+        while let Some(output) = pacer.poll(at(now), Bytes::ZERO) {
+            out.push((now, described(output).0));
+        }
+    }
+    let dues = [0, 0, 0, 3_000, 3_000, 3_000, 6_000, 6_000];
+    assert_eq!(out, dues.map(|due| (due, due)));
+    // A pause earns nothing: the next burst is as long.
+    enqueue(&mut pacer, 20_000, 1, 4);
+    let mut later = Vec::new();
+    for now in (20_000..24_000).step_by(100) {
+        while let Some(output) = pacer.poll(at(now), Bytes::ZERO) {
+            later.push(described(output).0);
+        }
+    }
+    assert_eq!(later, [20_000, 20_000, 20_000, 23_000]);
+}
+
+#[test]
 fn an_idle_bucket_earns_no_credit() {
     let mut pacer = pacer(&target(Pacing::Rate(Rate::from_mbps(8))));
     enqueue(&mut pacer, 50_000, 0, 2);
@@ -210,7 +235,7 @@ proptest! {
     /// never fall, and none is later than the poll that gave it.
     #[test]
     fn packets_are_conserved_in_order(
-        frames in prop::collection::vec((0_i64..40_000, 0_u32..30, 0_u32..3, 0.0_f64..12.0), 1..40),
+        frames in prop::collection::vec((0_i64..40_000, 0_u32..30, 0_u32..4, 0.0_f64..12.0), 1..40),
         late in 0_i64..5_000,
     ) {
         let mut pacer = Pacer::new(L, Bytes::new(1_200));
@@ -221,6 +246,10 @@ proptest! {
             let pacing = match kind {
                 0 => Pacing::FrameMultiplier(number),
                 1 => Pacing::Rate(Rate::from_bps_f64(number * 1e6)),
+                2 => Pacing::Bursts {
+                    rate: Rate::from_bps_f64(number * 1e6),
+                    interval: Duration::from_micros(500),
+                },
                 _ => Pacing::Burst,
             };
             let mut wanted = target(pacing);

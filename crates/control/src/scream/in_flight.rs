@@ -10,30 +10,50 @@
 //! | Constant | Value | Origin |
 //! |---|---|---|
 //! | time-out | 0.5 s since the last departure | C++ (32768 in units of 2^-16 s) |
+//! | maxima kept | 20 rounds | C++ (`kMaxBytesInFlightHistSize`: a second of rounds of 50 ms) |
 //!
 //! | Deviation | Why |
 //! |---|---|
 //! | What the session holds for lost is not in flight, even above the highest acknowledged packet | the session's count; it differs for a few packets while reordering is awaited |
-//! | A round trip lasts at least the virtual RTT | a round shorter than a frame interval may see no frame; libwebrtc's `scream_v2` does the same |
+//! | Draft: a round trip lasts at least the virtual RTT | a round shorter than a frame interval may see no frame; libwebrtc's `scream_v2` does the same |
 
 use super::VIRTUAL_RTT;
 use gameway_units::{Bytes, Duration, Instant};
+use std::collections::VecDeque;
 
 const TIME_OUT: Duration = Duration::from_millis(500);
+/// Of how many rounds the maxima are kept.
+const ROUNDS: usize = 20;
 
 /// See the module.
 #[derive(Debug, Clone, Default)]
 pub(super) struct InFlight {
     bytes: Bytes,
     written_off: Bytes,
+    /// How long a round is; if not given, a round trip.
+    round: Option<Duration>,
     most: Bytes,
-    most_before: Bytes,
+    /// Those of rounds before, newest first.
+    most_before: VecDeque<Bytes>,
     round_began: Option<Instant>,
     last_sent: Option<Instant>,
     check: Option<Instant>,
 }
 
 impl InFlight {
+    pub(super) fn new(round: Option<Duration>) -> Self {
+        Self { round, most_before: VecDeque::with_capacity(ROUNDS), ..Self::default() }
+    }
+
+    fn before(&self) -> Bytes {
+        self.most_before.front().copied().unwrap_or(Bytes::ZERO)
+    }
+
+    /// Of the present round and all that are kept.
+    pub(super) fn most_of_late(&self) -> Bytes {
+        self.most_before.iter().copied().fold(self.most, Bytes::max)
+    }
+
     /// Bytes in flight that count against the window.
     pub(super) fn bytes(&self) -> Bytes {
         self.bytes.saturating_sub(self.written_off)
@@ -46,11 +66,11 @@ impl InFlight {
 
     /// `None` if nothing was in flight then, as in the first round.
     pub(super) fn most_of_previous_round(&self) -> Option<Bytes> {
-        Some(self.most_before).filter(|most| *most > Bytes::ZERO)
+        Some(self.before()).filter(|most| *most > Bytes::ZERO)
     }
 
     pub(super) fn most_of_two_rounds(&self) -> Bytes {
-        self.most.max(self.most_before)
+        self.most.max(self.before())
     }
 
     pub(super) fn on_sent(&mut self, now: Instant, size: Bytes) {
@@ -67,9 +87,10 @@ impl InFlight {
         self.written_off = self.written_off.saturating_sub(gone).min(in_flight);
         self.bytes = in_flight;
         let began = *self.round_began.get_or_insert(now);
-        if now.saturating_since(began) >= smoothed_rtt.max(VIRTUAL_RTT) {
+        if now.saturating_since(began) >= self.round.unwrap_or(smoothed_rtt.max(VIRTUAL_RTT)) {
             self.round_began = Some(now);
-            self.most_before = self.most;
+            self.most_before.truncate(ROUNDS - 1);
+            self.most_before.push_front(self.most);
             self.most = self.bytes();
         }
     }
@@ -102,7 +123,7 @@ mod tests {
 
     #[test]
     fn maxima_are_kept_for_two_round_trips() {
-        let mut flight = InFlight::default();
+        let mut flight = InFlight::new(None);
         flight.on_report(at(0), Bytes::ZERO, RTT);
         flight.on_sent(at(1), Bytes::new(9_000));
         flight.on_report(at(24), Bytes::new(1_000), RTT);
@@ -118,7 +139,7 @@ mod tests {
 
     #[test]
     fn what_is_in_flight_is_written_off_after_half_a_second_without_departures() {
-        let mut flight = InFlight::default();
+        let mut flight = InFlight::new(None);
         assert_eq!(flight.next_timer(), None);
         flight.on_sent(at(0), Bytes::new(1_000));
         flight.on_sent(at(400), Bytes::new(1_000));

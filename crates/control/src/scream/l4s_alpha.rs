@@ -21,18 +21,20 @@
 //!
 //! So about one real mark per round trip stands for two: the filter is meant so, since fast up and slow down is
 //! steadier behind high marking thresholds. Marks in bursts (a step threshold, or the ends of frames)
-//! stand for more still. Ericsson's and libwebrtc's code have the same gains.
+//! stand for more still. Ericsson's code has it since 4 November 2025, before that a symmetric one of 1/16 (5c842c7) or 1/32.
+//! The draft has it from -05 of the individual versions to -01 of the working group's (6 July 2026); the editors' copy of
+//! October 2026, on the way to -02, has a symmetric one of 1/16 again. Of libwebrtc there are copies with either.
 //!
 //! | Constant | Value | Origin |
 //! |---|---|---|
 //! | gain up, gain down | 1/8, 1/128 | draft, Ericsson's C++, libwebrtc |
-//! | gain of the symmetric filter (an option) | 1/16 | DCTCP, RFC 8257 section 3.3 |
+//! | gain of the symmetric filter (an option) | 1/16 | editors' copy of October 2026; DCTCP, RFC 8257 section 3.3 |
 //! | update interval | 10 ms, or the smoothed RTT if shorter | the same |
 //! | start | 0 | draft (C++: 0.1) |
 //!
 //! | Deviation | Why |
 //! |---|---|
-//! | An update is due an interval after the last was due, not after it was made | reports come every 5 ms: with any jitter half of the second ones after an update are a microsecond early, and the update would wait for a third. On 50 Mb/s beside CUBIC in a DualPI2 that alone gave 16 in place of 14 Mb/s |
+//! | Draft: an update is due an interval after the last was due, not after it was made | reports come every 5 ms: with any jitter half of the second ones after an update are a microsecond early, and the update would wait for a third. On 50 Mb/s beside CUBIC in a DualPI2 that alone gave 16 in place of 14 Mb/s |
 //!
 //! Packets are counted, not bytes, as the draft asks.
 
@@ -57,15 +59,24 @@ pub enum AlphaFilter {
 #[derive(Debug, Clone, Default)]
 pub(super) struct L4sAlpha {
     filter: AlphaFilter,
+    /// An update is due an interval after the last one was due, not after it was made.
+    keeps_schedule: bool,
     alpha: f64,
+    /// The share of the last update.
+    share: f64,
     delivered: u64,
     marked: u64,
     last_due: Option<Instant>,
 }
 
 impl L4sAlpha {
-    pub(super) fn new(filter: AlphaFilter) -> Self {
-        Self { filter, ..Self::default() }
+    pub(super) fn new(filter: AlphaFilter, first: f64, keeps_schedule: bool) -> Self {
+        Self { filter, alpha: first, keeps_schedule, ..Self::default() }
+    }
+
+    /// Whether all packets of the last update were marked.
+    pub(super) fn all_marked(&self) -> bool {
+        self.share >= 1.0
     }
 
     pub(super) fn get(&self) -> f64 {
@@ -95,9 +106,11 @@ impl L4sAlpha {
             }
             AlphaFilter::FastAttack => self.alpha * (1.0 - GAIN_DOWN),
         };
+        self.share = share;
         (self.delivered, self.marked) = (0, 0);
         // Behind by more than an interval, it begins anew.
-        self.last_due = Some(if now < due.saturating_add(interval) { due } else { now });
+        let on_time = self.keeps_schedule && now < due.saturating_add(interval);
+        self.last_due = Some(if on_time { due } else { now });
     }
 }
 
@@ -117,7 +130,7 @@ mod tests {
 
     #[test]
     fn it_rises_by_an_eighth_and_decays_by_a_128th() {
-        let mut alpha = L4sAlpha::default();
+        let mut alpha = L4sAlpha::new(AlphaFilter::FastAttack, 0.0, true);
         alpha.on_report(at(0), RTT, 10, 5);
         close(alpha.get(), 0.0625);
         alpha.on_report(at(10), RTT, 10, 5);
@@ -131,7 +144,7 @@ mod tests {
     /// Where a report is a little early, the next one is the first that an interval since the last update lets through.
     #[test]
     fn jitter_of_reports_does_not_make_updates_rarer() {
-        let mut alpha = L4sAlpha::default();
+        let mut alpha = L4sAlpha::new(AlphaFilter::FastAttack, 0.0, true);
         alpha.on_report(at(0), RTT, 1, 1);
         for report in 1..=200 {
             let early = Duration::from_micros([0, 100, 50][report as usize % 3]);
@@ -143,7 +156,7 @@ mod tests {
 
     #[test]
     fn counts_gather_until_the_interval_is_over() {
-        let mut alpha = L4sAlpha::default();
+        let mut alpha = L4sAlpha::new(AlphaFilter::FastAttack, 0.0, true);
         alpha.on_report(at(0), RTT, 1, 0);
         alpha.on_report(at(4), RTT, 6, 0);
         alpha.on_report(at(9), RTT, 1, 1);
@@ -157,7 +170,7 @@ mod tests {
 
     #[test]
     fn nothing_delivered_says_nothing() {
-        let mut alpha = L4sAlpha::default();
+        let mut alpha = L4sAlpha::new(AlphaFilter::FastAttack, 0.0, true);
         alpha.on_report(at(0), RTT, 1, 1);
         alpha.on_report(at(100), RTT, 0, 0);
         close(alpha.get(), 0.125);

@@ -10,39 +10,33 @@
 //!
 //! | Constant | Value | Origin |
 //! |---|---|---|
-//! | segment (MSS) | 1000 B | draft; the C++ measures it |
-//! | least window | 3000 B | draft; C++: 2 or 3 measured segments |
-//! | kept after loss, after a classic mark | 0.7, 0.8 (options) | draft; C++: 0.8, 0.9 |
 //! | virtual RTT | 25 ms | draft, C++; mimics Prague |
-//! | inflection: slope, least, least for damping | 8, 0.1, 0.25 | draft |
-//! | multiplicative increase | 0.02 of the window per round trip | draft; C++: 0.05 |
-//! | cautious after congestion | 100 round trips | draft; C++: 200 |
-//! | headroom over what is in flight | 1.5 | draft; C++: 2 |
-//! | least damping by delay variation | 0.1 | draft, an optional part (an option here) |
-//! | L4S: a long time without reaction | 100 round trips | draft |
+//! | inflection: least damping | 0.25 | draft, C++ |
+//! | least damping of growth by delay variation | 0.1 | draft (an optional part, an option here), C++ |
+//! | L4S: a long time without reaction | 100 round trips | draft, C++ |
+//! | kept after loss, after a classic mark | 0.7, 0.8 (options) | draft; C++: 0.7, 0.9, and both 0.7 in its test tool |
+//! | what differs between the versions | | [`super::version`] |
 //!
 //! | Deviation | Why |
 //! |---|---|
-//! | The inflection point is recorded at the first reaction after any growth, not at most every 10 RTTs | as libwebrtc; the editors' copy has the latter, the C++ waits 0.5 s at losses and one RTT at marks |
-//! | A delay reaction counts as congestion for the caution after it | the draft's prose and libwebrtc; its pseudocode counts loss and marks only |
-//! | Reactions as close as min(25 ms, smoothed RTT) | draft; the C++ keeps 30 ms |
-//! | L4S backoff is damped while the delay is *below* a quarter of the target | as the pseudocode's condition; its comment says the reverse |
-//! | At the largest bitrate the window just stops growing | the draft's further limit by a history of what was in flight is defined in the C++ only |
+//! | Draft: the inflection point is recorded at the first reaction after any growth, not at most every 10 RTTs | as libwebrtc; the editors' copy has the latter |
+//! | Draft: a delay reaction counts as congestion for the caution after it | the draft's prose and libwebrtc; its pseudocode counts loss and marks only |
+//! | L4S backoff is damped while the delay is *below* a quarter of the target | as the pseudocode's condition and the C++; the comment of the former says the reverse |
+//! | Draft: at the largest bitrate the window just stops growing | its further limit by a history of what was in flight is defined in the C++ only |
+//! | Reference: the window grows at each report, not at new frames and reactions only | the sum is the same |
+//! | Reference: 100 round trips without reaction, not without congestion | one clock for both versions; every congestion that it knows is a reaction |
 
 use super::VIRTUAL_RTT;
+use super::inflection::{Inflection, Reacted};
+use super::version::WindowRules;
 use gameway_units::{Duration, Instant};
 
-/// Nominal size of a packet, in bytes.
-pub(super) const SEGMENT: f64 = 1_000.0;
-/// The window is never below, in bytes.
-pub(super) const LEAST_WINDOW: f64 = 3_000.0;
-const INFLECTION_SLOPE: f64 = 8.0;
-const LEAST_INFLECTION_SCALE: f64 = 0.1;
+/// Before a packet tells more, where it does.
+const FIRST_SEGMENT: f64 = 1_000.0;
 const LEAST_INFLECTION_DAMPING: f64 = 0.25;
-const MULTIPLICATIVE_INCREASE: f64 = 0.02;
-const CAUTIOUS_ROUND_TRIPS: f64 = 100.0;
-const IN_FLIGHT_HEADROOM: f64 = 1.5;
 const LEAST_VARIATION_DAMPING: f64 = 0.1;
+/// Without a reaction for longer, the window may be far above what is in flight.
+const LONG_ROUND_TRIPS: f64 = 100.0;
 
 /// How to read a mark "congestion experienced".
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -55,9 +49,9 @@ pub enum EcnMode {
     L4s,
 }
 
-/// What does not change.
+/// What the user sets.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Rules {
+pub(super) struct Settings {
     pub(super) ecn: EcnMode,
     pub(super) loss_beta: f64,
     pub(super) ecn_beta: f64,
@@ -73,6 +67,8 @@ pub(super) struct PathState {
     /// From 1, the delay is calm, to 0.
     pub(super) variation_headroom: f64,
     pub(super) l4s_alpha: f64,
+    /// Every packet of late was marked, but round trips become shorter.
+    pub(super) drains_already: bool,
     /// Most bytes in flight in the previous round trip, if any were.
     pub(super) most_in_flight_before: Option<f64>,
     /// Most bytes in flight in the present and the previous round trip.
@@ -92,10 +88,11 @@ pub(super) enum Reaction {
 /// See the module. Sizes are in bytes.
 #[derive(Debug, Clone)]
 pub(super) struct ReferenceWindow {
-    rules: Rules,
+    rules: WindowRules,
+    settings: Settings,
     window: f64,
-    inflection: f64,
-    grown: bool,
+    segment: f64,
+    inflection: Inflection,
     lost: bool,
     marked: bool,
     last_reaction: Option<Instant>,
@@ -103,17 +100,20 @@ pub(super) struct ReferenceWindow {
 }
 
 impl ReferenceWindow {
-    pub(super) fn new(rules: Rules, window: f64) -> Self {
-        Self {
+    pub(super) fn new(rules: WindowRules, settings: Settings, window: f64) -> Self {
+        let mut made = Self {
             rules,
-            window: window.max(LEAST_WINDOW),
-            inflection: 1.0,
-            grown: true,
+            settings,
+            window,
+            segment: rules.segment.unwrap_or(FIRST_SEGMENT),
+            inflection: Inflection::new(rules.median_inflection),
             lost: false,
             marked: false,
             last_reaction: None,
             last_congestion: None,
-        }
+        };
+        made.keep_least();
+        made
     }
 
     pub(super) fn bytes(&self) -> f64 {
@@ -121,55 +121,93 @@ impl ReferenceWindow {
     }
 
     pub(super) fn inflection(&self) -> f64 {
-        self.inflection
+        self.inflection.point()
+    }
+
+    pub(super) fn segment(&self) -> f64 {
+        self.segment
     }
 
     /// A segment as a part of the window, at most 1.
     pub(super) fn segment_ratio(&self) -> f64 {
-        (SEGMENT / self.window).min(1.0)
+        (self.segment / self.window).min(1.0)
+    }
+
+    /// Packets are as large as this.
+    pub(super) fn on_segment(&mut self, largest: f64) {
+        if self.rules.segment.is_none() {
+            self.segment = largest;
+            self.keep_least();
+        }
+    }
+
+    fn keep_least(&mut self) {
+        let least = self.rules.least_bytes.max(self.rules.least_segments * self.segment);
+        self.window = self.window.max(least);
     }
 
     /// Keeps the rate when the first measured round trip replaces a guess.
     pub(super) fn scale(&mut self, factor: f64) {
-        self.window = (self.window * factor).max(LEAST_WINDOW);
+        self.window *= factor;
+        self.keep_least();
     }
 
-    /// Packets of a report were lost or marked: remembered until the window reacts.
-    pub(super) fn note(&mut self, now: Instant, lost: bool, marked: bool) {
-        let marked = marked && self.rules.ecn != EcnMode::Off;
-        self.lost |= lost;
-        self.marked |= marked;
-        if lost || marked {
-            self.last_congestion = Some(now);
+    /// It is not above this.
+    pub(super) fn bound(&mut self, most: f64) {
+        self.window = self.window.min(most);
+        self.keep_least();
+    }
+
+    /// Packets of a report were lost or marked.
+    pub(super) fn note(&mut self, now: Instant, lost: bool, marked: bool, path: &PathState) {
+        let marked = marked && self.settings.ecn != EcnMode::Off;
+        if self.rules.defers {
+            self.lost |= lost;
+            self.marked |= marked;
+            if lost || marked {
+                self.last_congestion = Some(now);
+            }
+        } else {
+            self.lost = lost && self.reacted_longer_ago(now, path.smoothed_rtt);
+            self.marked = marked;
         }
     }
 
-    /// How far the window is from the inflection point: 0.1 there, 1 an eighth away or more.
-    fn inflection_scale(&self) -> f64 {
-        let distance = INFLECTION_SLOPE * (self.window - self.inflection) / self.inflection;
-        (distance * distance).clamp(LEAST_INFLECTION_SCALE, 1.0)
+    fn reacted_longer_ago(&self, now: Instant, span: Duration) -> bool {
+        self.last_reaction.is_none_or(|last| now.saturating_since(last) >= span)
     }
 
     /// Cuts the window if there is a reason and the last cut is long enough ago.
     pub(super) fn react(&mut self, now: Instant, path: &PathState) -> Option<Reaction> {
-        let interval = VIRTUAL_RTT.min(path.smoothed_rtt);
-        if self.last_reaction.is_some_and(|last| now.saturating_since(last) < interval) {
+        if !self.reacted_longer_ago(now, self.rules.reaction_interval.min(path.smoothed_rtt)) {
             return None;
         }
         let reaction = self.reason(path)?;
-        if std::mem::take(&mut self.grown) {
-            self.inflection = self.window;
+        if reaction == Reaction::Mark && path.drains_already && !self.rules.defers {
+            self.last_reaction = Some(now);
+            return None;
         }
+        let before = self.inflection.scale(self.window);
+        self.inflection.on_reaction(&Reacted {
+            now,
+            window: self.window,
+            lost: reaction == Reaction::Loss,
+            smoothed_rtt: path.smoothed_rtt,
+            last_congestion: self.last_congestion,
+        });
         match reaction {
-            Reaction::Loss => self.window *= self.rules.loss_beta,
-            Reaction::Mark if self.rules.ecn == EcnMode::L4s => self.cut_for_l4s(now, path),
-            Reaction::Mark => self.window *= self.rules.ecn_beta,
+            Reaction::Loss => self.window *= self.settings.loss_beta,
+            Reaction::Mark if self.settings.ecn == EcnMode::L4s => {
+                self.cut_for_l4s(now, before, path);
+            }
+            Reaction::Mark => self.window *= self.settings.ecn_beta,
             Reaction::Delay => {
-                let virtual_alpha = self.virtual_alpha(path);
-                self.window *= 1.0 - virtual_alpha / 2.0 / round_trips_per_virtual(path);
+                let round_trips = self.round_trips_per_reaction(path);
+                let again = if self.rules.divides_delay_cut_twice { round_trips } else { 1.0 };
+                self.window *= 1.0 - self.virtual_alpha(path) / 2.0 / round_trips / again;
             }
         }
-        self.window = self.window.max(LEAST_WINDOW);
+        self.keep_least();
         (self.lost, self.marked) = (false, false);
         (self.last_reaction, self.last_congestion) = (Some(now), Some(now));
         Some(reaction)
@@ -187,18 +225,28 @@ impl ReferenceWindow {
 
     /// The share of marks that an average delay stands for: 0 at half the target, 1 at the target.
     fn virtual_alpha(&self, path: &PathState) -> f64 {
-        let half = self.rules.delay_target_secs / 2.0;
+        let half = self.settings.delay_target_secs / 2.0;
         ((path.average_delay_secs - half) / half).clamp(0.0, 1.0)
     }
 
-    fn cut_for_l4s(&mut self, now: Instant, path: &PathState) {
-        let mut backoff = path.l4s_alpha / 2.0 / round_trips_per_virtual(path);
-        if path.delay_secs < self.rules.delay_target_secs / 4.0 {
-            backoff *= self.inflection_scale_before_cut();
-            backoff *= path.variation_headroom.max(LEAST_VARIATION_DAMPING);
+    /// As several reactions fit into a long round trip, each is the weaker for it.
+    fn round_trips_per_reaction(&self, path: &PathState) -> f64 {
+        (path.smoothed_rtt / self.rules.reaction_interval).max(1.0)
+    }
+
+    fn cut_for_l4s(&mut self, now: Instant, scale_before: f64, path: &PathState) {
+        let mut backoff = path.l4s_alpha / 2.0 / self.round_trips_per_reaction(path);
+        if path.delay_secs < self.settings.delay_target_secs / 4.0 {
+            let scale = if self.rules.median_inflection {
+                scale_before
+            } else {
+                self.inflection.scale(self.window)
+            };
+            backoff *= scale.max(LEAST_INFLECTION_DAMPING);
+            backoff *= path.variation_headroom.max(self.rules.least_damping_of_cut);
         }
         // Long without congestion, the window may be far above what the source puts in flight.
-        if since_in_round_trips(self.last_reaction, now, path) > CAUTIOUS_ROUND_TRIPS
+        if since_in_round_trips(self.last_reaction, now, VIRTUAL_RTT, path) > LONG_ROUND_TRIPS
             && let Some(most) = path.most_in_flight_before
         {
             self.window = self.window.min(most);
@@ -206,25 +254,22 @@ impl ReferenceWindow {
         self.window *= 1.0 - backoff;
     }
 
-    fn inflection_scale_before_cut(&self) -> f64 {
-        self.inflection_scale().max(LEAST_INFLECTION_DAMPING)
-    }
-
     /// Grows by what a report acknowledges, in bytes without a mark.
     pub(super) fn grow(&mut self, now: Instant, acknowledged_unmarked: f64, path: &PathState) {
-        let limit = SEGMENT + IN_FLIGHT_HEADROOM * path.most_in_flight;
+        let limit = self.segment + self.rules.in_flight_headroom * path.most_in_flight;
         let grown = self.window + self.increment(now, acknowledged_unmarked, path);
         if grown > self.window && grown <= limit && !path.at_largest_bitrate {
             self.window = grown;
-            self.grown = true;
+            self.inflection.on_growth();
         }
     }
 
     fn increment(&self, now: Instant, acknowledged: f64, path: &PathState) -> f64 {
-        let inflection_scale = self.inflection_scale();
-        let calm = (since_in_round_trips(self.last_congestion, now, path) / CAUTIOUS_ROUND_TRIPS)
-            .clamp(0.0, 1.0);
-        let multiplicative = MULTIPLICATIVE_INCREASE * self.window / SEGMENT;
+        let rules = &self.rules;
+        let inflection_scale = self.inflection.scale(self.window);
+        let since = since_in_round_trips(self.last_congestion, now, rules.cautious_least_rtt, path);
+        let calm = (since / rules.cautious_round_trips).clamp(0.0, 1.0);
+        let multiplicative = rules.multiplicative_increase * self.window / self.segment;
         acknowledged
             * self.segment_ratio()
             * (path.smoothed_rtt / VIRTUAL_RTT).min(1.0)
@@ -234,14 +279,14 @@ impl ReferenceWindow {
     }
 }
 
-/// As several reactions fit into a long round trip, each is the weaker for it.
-fn round_trips_per_virtual(path: &PathState) -> f64 {
-    (path.smoothed_rtt / VIRTUAL_RTT).max(1.0)
-}
-
-/// Time since an event in round trips (of at least the virtual RTT); without an event, for ever.
-fn since_in_round_trips(event: Option<Instant>, now: Instant, path: &PathState) -> f64 {
-    let round_trip = VIRTUAL_RTT.max(path.smoothed_rtt);
+/// Time since an event in round trips, of at least `least`; without an event, for ever.
+fn since_in_round_trips(
+    event: Option<Instant>,
+    now: Instant,
+    least: Duration,
+    path: &PathState,
+) -> f64 {
+    let round_trip = least.max(path.smoothed_rtt);
     event.map_or(f64::INFINITY, |event| now.saturating_since(event) / round_trip)
 }
 

@@ -43,7 +43,7 @@ fn it_begins_at_the_start_bitrate_whatever_the_first_round_trip() {
     assert_eq!(scream.target().bitrate, Rate::from_mbps(10));
     scream.on_sent(at(0), &report(0, 0, false, Ecn::Ect1).packet);
     feed(&mut scream, 40, &[report(0, 0, false, Ecn::Ect1)]);
-    assert_eq!(scream.smoothed_rtt, Duration::from_millis(40));
+    assert_eq!(scream.smoothed_rtt(), Duration::from_millis(40));
     let target = scream.target().bitrate.as_mbps_f64();
     assert!((9.9..10.3).contains(&target), "{target}");
 }

@@ -734,7 +734,15 @@ pub const ADAPTIVE: &[Variant] = &[
     ("sqp", &[]),
 ];
 
+/// What has no promises in `recovery.rs`: this network reports on whole frames, and SCReAM's reference, whose window may be
+/// less than a frame, is made for a receiver that reports within them, too.
+const OTHERS: &[Variant] = &[
+    ("fixed", &[]),
+    ("scream", &[("version", "reference")]),
+    ("scream", &[("version", "reference"), ("ecn", "off")]),
+];
+
 /// Every controller in its main variants.
 pub fn variants() -> impl Iterator<Item = Variant> {
-    ADAPTIVE.iter().copied().chain([("fixed", &[] as &[_])])
+    ADAPTIVE.iter().chain(OTHERS).copied()
 }

@@ -50,8 +50,18 @@ PARTS = {
     ),
     "readings": (
         "Other readings",
-        "SCReAM's filter of marks and DualPI2's marking: what differences hang on.",
-        ("controller", "queue_marking", "competitor"),
+        "SCReAM's filter of marks and its rules, and DualPI2's marking: what differences hang on.",
+        ("controller", "queue_marking", "competitor", "target"),
+    ),
+    "programs": (
+        "Ericsson's programs",
+        "Steady frames beside Cubic, as Ericsson's programs were measured (README).",
+        ("controller", "queue", "target"),
+    ),
+    "programs-alone": (
+        "Ericsson's programs, alone",
+        "The same without a download.",
+        ("controller",),
     ),
     "ecn": (
         "Downloads that read marks",

@@ -1,4 +1,5 @@
-use super::super::reference_window::{EcnMode, Rules};
+use super::super::ScreamVersion;
+use super::super::reference_window::{EcnMode, Settings};
 use super::*;
 use crate::SequenceNumber;
 use gameway_units::Bytes;
@@ -14,9 +15,14 @@ fn limits() -> RateLimits {
     }
 }
 
+fn made(limits: RateLimits) -> MediaRate {
+    MediaRate::new(ScreamVersion::Draft.rules().media, limits)
+}
+
 fn window(bytes: f64) -> ReferenceWindow {
-    let rules = Rules { ecn: EcnMode::Off, loss_beta: 0.7, ecn_beta: 0.8, delay_target_secs: 0.06 };
-    ReferenceWindow::new(rules, bytes)
+    let settings =
+        Settings { ecn: EcnMode::Off, loss_beta: 0.7, ecn_beta: 0.8, delay_target_secs: 0.06 };
+    ReferenceWindow::new(ScreamVersion::Draft.rules().window, settings, bytes)
 }
 
 fn at(millis: i64) -> Instant {
@@ -56,14 +62,14 @@ fn close(left: f64, right: f64) {
 
 #[test]
 fn the_target_is_the_window_per_round_trip_less_the_corrections() {
-    let mut media = MediaRate::new(limits());
+    let mut media = made(limits());
     let headers = 1_000.0 / 1_020.0;
     let large = target_bps(&mut media, 100_000.0); // 20 Mb/s
     assert!((large - 20e6 * headers / 1.2).abs() < 1.0, "{large}");
     // A segment is a fifth of the window: 10 % less.
     let small = target_bps(&mut media, 10_000.0 / 2.0);
     assert!((small - 1e6).abs() < 1.0, "{small}"); // below the least
-    let mut slow = MediaRate::new(RateLimits { min: Rate::from_kbps(100), ..limits() });
+    let mut slow = made(RateLimits { min: Rate::from_kbps(100), ..limits() });
     let small = target_bps(&mut slow, 5_000.0);
     assert!((small - 1e6 * 0.9 * headers / 1.2).abs() < 1.0, "{small}");
     close(target_bps(&mut media, 1e9), 50e6);
@@ -73,7 +79,7 @@ fn the_target_is_the_window_per_round_trip_less_the_corrections() {
 #[test]
 fn the_start_window_gives_the_start_bitrate() {
     for millis in [1, 5, 20, 100] {
-        let mut media = MediaRate::new(limits());
+        let mut media = made(limits());
         let rtt = Duration::from_millis(millis);
         let start = media.window_for_start(rtt);
         media.update(&window(start), rtt);
@@ -86,7 +92,7 @@ fn the_start_window_gives_the_start_bitrate() {
 
 #[test]
 fn frames_that_wait_lower_the_target() {
-    let mut media = MediaRate::new(limits());
+    let mut media = made(limits());
     media.on_frame(at(0), &frame(0, 1_000));
     // 32 ms in the queue: (32 - 4) / 16 / 16 = 0.109375
     media.on_frame(at(32), &frame(1, 1_000));
@@ -108,7 +114,7 @@ fn frames_that_wait_lower_the_target() {
 
 #[test]
 fn frames_above_their_size_lower_the_target_and_those_below_do_not_raise_it() {
-    let mut media = MediaRate::new(limits());
+    let mut media = made(limits());
     // Nominal: 10 Mb/s x 16 ms / 8 = 20000 B.
     media.on_frame(at(0), &frame(0, 24_000));
     assert!((media.frame_excess() - 0.2 / 64.0).abs() < 1e-12);
@@ -120,12 +126,35 @@ fn frames_above_their_size_lower_the_target_and_those_below_do_not_raise_it() {
 
 #[test]
 fn pacing_is_half_as_fast_again_and_relaxed_near_the_largest_bitrate() {
-    let mut media = MediaRate::new(limits());
+    let mut media = made(limits());
     for (target, paced) in [(10, 15.0), (40, 60.0), (45, 135.0), (49, 294.0), (50, 300.0)] {
         media.target = Rate::from_mbps(target);
-        let rate = media.pacing_rate().as_mbps_f64();
+        let rate = media.paced().as_mbps_f64();
         assert!((rate - paced).abs() < 1e-3, "{target} {rate}");
     }
     media.target = Rate::from_kbps(20);
-    assert_eq!(media.pacing_rate(), Rate::from_kbps(75));
+    assert_eq!(media.paced(), Rate::from_kbps(75));
+}
+
+#[test]
+fn the_reference_divides_by_less_and_paces_large_frames_faster() {
+    let rules = ScreamVersion::Reference.rules().media;
+    let mut media = MediaRate::new(rules, limits());
+    let headers = 1_000.0 / 1_020.0;
+    let target = target_bps(&mut media, 100_000.0);
+    assert!((target - 8e5 / 0.041 * headers / 1.1).abs() < 1.0, "{target}");
+    let nominal = target / 8.0 * FRAME.as_secs_f64();
+    let paced = |share: f64| {
+        let mut media = media.clone();
+        media.on_frame(at(0), &frame(0, (nominal * share) as u64));
+        target_bps(&mut media, 100_000.0);
+        let Pacing::Bursts { rate, interval } = media.pacing() else { panic!("in bursts") };
+        assert_eq!(interval, Duration::from_micros(500));
+        rate.as_bps_f64() / target
+    };
+    for (share, factor) in [(0.5, 1.5), (1.0, 1.5), (1.2, 1.5 * 1.2 * 1.2), (2.0, 1.5 * 1.5 * 2.0)]
+    {
+        let found = paced(share);
+        assert!((found - factor).abs() < 0.01, "{share} {found}");
+    }
 }

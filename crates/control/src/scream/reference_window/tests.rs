@@ -1,11 +1,12 @@
+use super::super::ScreamVersion;
 use super::*;
 
 fn at(millis: i64) -> Instant {
     Instant::ZERO + Duration::from_millis(millis)
 }
 
-fn rules(ecn: EcnMode) -> Rules {
-    Rules { ecn, loss_beta: 0.7, ecn_beta: 0.8, delay_target_secs: 0.06 }
+fn settings(ecn: EcnMode) -> Settings {
+    Settings { ecn, loss_beta: 0.7, ecn_beta: 0.8, delay_target_secs: 0.06 }
 }
 
 /// 40 ms round trip, no queue, plenty in flight.
@@ -16,14 +17,25 @@ fn path() -> PathState {
         average_delay_secs: 0.0,
         variation_headroom: 1.0,
         l4s_alpha: 0.0,
+        drains_already: false,
         most_in_flight_before: Some(1e6),
         most_in_flight: 1e6,
         at_largest_bitrate: false,
     }
 }
 
+fn reacted(window: f64) -> Reacted {
+    Reacted {
+        now: at(0),
+        window,
+        lost: false,
+        smoothed_rtt: path().smoothed_rtt,
+        last_congestion: None,
+    }
+}
+
 fn window(ecn: EcnMode) -> ReferenceWindow {
-    ReferenceWindow::new(rules(ecn), 100_000.0)
+    ReferenceWindow::new(ScreamVersion::Draft.rules().window, settings(ecn), 100_000.0)
 }
 
 fn close(left: f64, right: f64) {
@@ -33,15 +45,15 @@ fn close(left: f64, right: f64) {
 #[test]
 fn loss_keeps_seven_tenths_at_most_once_per_virtual_round_trip() {
     let mut window = window(EcnMode::L4s);
-    window.note(at(0), true, true);
+    window.note(at(0), true, true, &path());
     assert_eq!(window.react(at(0), &path()), Some(Reaction::Loss));
     close(window.bytes(), 70_000.0);
-    window.note(at(24), true, false);
+    window.note(at(24), true, false, &path());
     assert_eq!(window.react(at(24), &path()), None);
     // It is remembered until the interval is over: the shorter of 25 ms and the round trip.
     assert_eq!(window.react(at(25), &path()), Some(Reaction::Loss));
     close(window.bytes(), 49_000.0);
-    window.note(at(34), true, false);
+    window.note(at(34), true, false, &path());
     let short = PathState { smoothed_rtt: Duration::from_millis(10), ..path() };
     assert_eq!(window.react(at(34), &short), None);
     assert_eq!(window.react(at(35), &short), Some(Reaction::Loss));
@@ -51,11 +63,11 @@ fn loss_keeps_seven_tenths_at_most_once_per_virtual_round_trip() {
 #[test]
 fn a_classic_mark_keeps_eight_tenths_and_off_is_deaf() {
     let mut classic = window(EcnMode::Classic);
-    classic.note(at(0), false, true);
+    classic.note(at(0), false, true, &path());
     assert_eq!(classic.react(at(0), &path()), Some(Reaction::Mark));
     close(classic.bytes(), 80_000.0);
     let mut off = window(EcnMode::Off);
-    off.note(at(0), false, true);
+    off.note(at(0), false, true, &path());
     assert_eq!(off.react(at(0), &path()), None);
     close(off.bytes(), 100_000.0);
 }
@@ -64,7 +76,7 @@ fn a_classic_mark_keeps_eight_tenths_and_off_is_deaf() {
 fn an_l4s_mark_takes_half_of_alpha_less_when_the_round_trip_is_long() {
     for (millis, kept) in [(20, 0.8), (25, 0.8), (50, 0.9), (100, 0.95)] {
         let mut window = window(EcnMode::L4s);
-        window.note(at(0), false, true);
+        window.note(at(0), false, true, &path());
         let smoothed_rtt = Duration::from_millis(millis);
         // A queue at a quarter of the target: nothing damps the cut.
         let path = PathState { smoothed_rtt, delay_secs: 0.015, l4s_alpha: 0.4, ..path() };
@@ -82,12 +94,12 @@ fn near_the_inflection_point_a_short_queue_damps_the_l4s_cut() {
         variation_headroom: 0.5,
         ..path()
     };
-    window.note(at(0), false, true);
+    window.note(at(0), false, true, &path);
     window.react(at(0), &path);
     // The inflection point is the window itself: a quarter of the cut, and half of that.
     close(window.bytes(), 100_000.0 * (1.0 - 0.2 * 0.25 * 0.5));
     // No growth since: the inflection point stays, and is 2.5 % above: (8 x 0.025)^2 = 0.04, so 0.25.
-    window.note(at(25), false, true);
+    window.note(at(25), false, true, &path);
     window.react(at(25), &path);
     close(window.inflection(), 100_000.0);
     close(window.bytes(), 97_500.0 * (1.0 - 0.2 * 0.25 * 0.5));
@@ -96,7 +108,7 @@ fn near_the_inflection_point_a_short_queue_damps_the_l4s_cut() {
 #[test]
 fn two_marks_per_round_trip_balance_growth_and_cut() {
     let mut window = window(EcnMode::L4s);
-    window.inflection = 100_000.0;
+    window.inflection.on_reaction(&reacted(100_000.0));
     window.last_congestion = Some(at(0));
     // Two of 100 packets are marked; round trip and virtual round trip are the same.
     let smoothed_rtt = Duration::from_millis(25);
@@ -104,7 +116,7 @@ fn two_marks_per_round_trip_balance_growth_and_cut() {
     window.grow(at(0), 98_000.0, &path);
     let growth = window.bytes() - 100_000.0;
     close(growth, 0.25 * 980.0);
-    window.note(at(0), false, true);
+    window.note(at(0), false, true, &path);
     window.react(at(0), &path);
     let cut = 100_000.0 + growth - window.bytes();
     assert!((0.95..1.05).contains(&(cut / growth)), "{growth} {cut}");
@@ -114,15 +126,15 @@ fn two_marks_per_round_trip_balance_growth_and_cut() {
 fn long_without_reaction_an_l4s_mark_first_brings_the_window_down_to_what_was_in_flight() {
     let mut window = window(EcnMode::L4s);
     let path = PathState { delay_secs: 0.02, l4s_alpha: 0.2, ..path() };
-    window.note(at(0), true, false);
+    window.note(at(0), true, false, &path);
     window.react(at(0), &path);
     close(window.bytes(), 70_000.0);
     let limited = PathState { most_in_flight_before: Some(30_000.0), ..path };
-    window.note(at(4_000), false, true); // exactly 100 round trips of 40 ms
+    window.note(at(4_000), false, true, &path); // exactly 100 round trips of 40 ms
     window.react(at(4_000), &limited);
     let backoff = 0.1 / 1.6;
     close(window.bytes(), 70_000.0 * (1.0 - backoff));
-    window.note(at(8_001), false, true);
+    window.note(at(8_001), false, true, &path);
     window.react(at(8_001), &limited);
     close(window.bytes(), 30_000.0 * (1.0 - backoff));
 }
@@ -142,8 +154,9 @@ fn delay_acts_as_marks_between_half_the_target_and_the_target() {
 
 #[test]
 fn it_is_never_below_3000_bytes() {
-    let mut window = ReferenceWindow::new(rules(EcnMode::L4s), 4_000.0);
-    window.note(at(0), true, false);
+    let mut window =
+        ReferenceWindow::new(ScreamVersion::Draft.rules().window, settings(EcnMode::L4s), 4_000.0);
+    window.note(at(0), true, false, &path());
     window.react(at(0), &path());
     close(window.bytes(), 3_000.0);
 }
@@ -164,7 +177,7 @@ fn without_congestion_it_grows_by_a_segment_and_two_percent_per_round_trip() {
 #[test]
 fn after_congestion_it_grows_additively_and_slowly_near_the_inflection_point() {
     let mut window = window(EcnMode::L4s);
-    window.note(at(0), true, false);
+    window.note(at(0), true, false, &path());
     window.react(at(0), &path());
     // 70 % of the inflection point: (8 x 0.3)^2 > 1, so a whole segment, but none of the 2 % yet.
     window.grow(at(0), 70_000.0, &path());
@@ -185,12 +198,12 @@ fn after_congestion_it_grows_additively_and_slowly_near_the_inflection_point() {
 fn the_inflection_point_moves_at_the_first_reaction_after_growth() {
     let mut window = window(EcnMode::L4s);
     for (time, inflection) in [(0, 100_000.0), (25, 100_000.0)] {
-        window.note(at(time), true, false);
+        window.note(at(time), true, false, &path());
         window.react(at(time), &path());
         close(window.inflection(), inflection);
     }
     window.grow(at(25), 49_000.0, &path()); // at the reaction: nothing multiplicative
-    window.note(at(50), true, false);
+    window.note(at(50), true, false, &path());
     window.react(at(50), &path());
     close(window.inflection(), 50_000.0);
 }
@@ -206,4 +219,61 @@ fn what_the_source_does_not_use_does_not_grow() {
     let enough = PathState { most_in_flight: 68_000.0, ..path() }; // exactly 103000
     window.grow(at(0), 100_000.0, &enough);
     close(window.bytes(), 103_000.0);
+}
+
+fn reference(window: f64) -> ReferenceWindow {
+    let rules = ScreamVersion::Reference.rules().window;
+    let mut made = ReferenceWindow::new(rules, settings(EcnMode::L4s), window);
+    made.on_segment(1_240.0);
+    made
+}
+
+#[test]
+fn in_the_reference_what_comes_too_soon_is_not_answered_later() {
+    let mut window = reference(100_000.0);
+    let marked = PathState { l4s_alpha: 0.4, delay_secs: 0.015, ..path() };
+    window.note(at(0), false, true, &marked);
+    assert_eq!(window.react(at(0), &marked), Some(Reaction::Mark));
+    close(window.bytes(), 100_000.0 * (1.0 - 0.2 / (40.0 / 30.0)));
+    window.note(at(29), true, true, &marked);
+    assert_eq!(window.react(at(29), &marked), None);
+    window.note(at(30), false, false, &marked);
+    assert_eq!(window.react(at(30), &marked), None);
+    // A loss within a round trip of the last reaction is none; a mark beside it is one.
+    window.note(at(31), true, true, &marked);
+    assert_eq!(window.react(at(31), &marked), Some(Reaction::Mark));
+    window.note(at(71), true, true, &marked);
+    assert_eq!(window.react(at(71), &marked), Some(Reaction::Loss));
+}
+
+#[test]
+fn in_the_reference_marks_on_all_are_not_answered_while_the_queue_drains() {
+    let mut window = reference(100_000.0);
+    let drains = PathState { l4s_alpha: 1.0, drains_already: true, ..path() };
+    window.note(at(0), false, true, &drains);
+    assert_eq!(window.react(at(0), &drains), None);
+    close(window.bytes(), 100_000.0);
+}
+
+#[test]
+fn in_the_reference_it_grows_by_the_largest_packet_and_is_two_of_them_at_least() {
+    let mut window = reference(124_000.0);
+    window.note(at(0), true, false, &path());
+    window.react(at(0), &path());
+    close(window.bytes(), 86_800.0);
+    window.grow(at(0), 86_800.0, &path());
+    close(window.bytes(), 86_800.0 + 1_240.0);
+    window.bound(10.0);
+    close(window.bytes(), 2_480.0);
+    close(ReferenceWindow::new(window.rules, window.settings, 10.0).bytes(), 2_000.0);
+}
+
+#[test]
+fn in_the_reference_a_delay_reaction_is_divided_twice() {
+    let mut window = reference(100_000.0);
+    let late =
+        PathState { smoothed_rtt: Duration::from_millis(60), average_delay_secs: 0.06, ..path() };
+    window.note(at(0), false, false, &late);
+    assert_eq!(window.react(at(0), &late), Some(Reaction::Delay));
+    close(window.bytes(), 100_000.0 * (1.0 - 0.5 / 4.0));
 }
