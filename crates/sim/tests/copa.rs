@@ -25,7 +25,8 @@ fn check(mbps: u32, rtt_ms: u32, video: &str) {
     assert!((0.5..2.0).contains(&packets), "{what}");
 }
 
-/// What cycled, and the ends of the rest.
+/// What cycled, and the ends of the rest. With a velocity that doubles after three round trips instead of four, 35 Mb/s and
+/// 120 ms have 0.927 and 5.15 with recorded frames.
 #[test]
 fn one_and_a_quarter_over_delta_packets_wait_at_any_round_trip() {
     for (mbps, rtt) in [(20, 20), (20, 120), (35, 20), (35, 80), (35, 120)] {

@@ -19,7 +19,7 @@
 //! | smoothing | time constant of one round trip | RFC 6298 and RFC 7323 appendix G, see below |
 //! | late bytes are taken off | over 4 frames | ours: over one, x264 loses 2 % to targets that tremble |
 //! | what the window lacks is added | over 2 frames | ours: an encoder follows a rise one frame late |
-//! | velocity doubles | each round trip, after 3 in one direction | section 2.1 |
+//! | velocity doubles | each round trip, after 4 in one direction | mvfst's `checkAndUpdateDirection`; section 2.1 has 3, see below |
 //! | pacing | 2 window / standing round trip | section 2.1 |
 //! | nearly empty | d < 0.1 of the longest queue of 4 round trips, within 5 round trips | section 2.2 |
 //! | first window | 10 packets, or the start rate for a round trip | RFC 6928; the stream's limits |
@@ -32,6 +32,7 @@
 //! | An acknowledgement counts by its bytes | the last packet of a frame is small |
 //! | The round trip is smoothed over time, with a time constant of itself, not by 1/8 per sample | by packets, the bitrate would follow the queue's rise and fall within each frame |
 //! | A wanted direction opposite to that of a velocity above 1 resets it at once | a doubled velocity would be spent in the wrong direction for up to a round trip; mvfst does the same |
+//! | The velocity doubles after 4 round trips in one direction, not 3 | the standing round trip is known half a round trip late, so that a window at rest rises for three round trips and falls for three: one more disturbance, and the velocity doubles on and never stops. From bandwidth-delay products of 280 packets on the flow rested or swung by chance. mvfst has 4 where it compares the standing round trip, and 3 where it compares the newest (`Copa.cpp`, commit 00e67c1) |
 //! | The window at most doubles or halves in a round trip | the bound of the paper's own slow start; velocity alone has none |
 //! | The window stays between what the least and the most bitrate need for a round trip, a frame and a report | the stream can neither stop nor use more |
 //! | What the pacer holds beyond an even schedule is taken off the next frames | window / smoothed round trip alone leaves a queue at the sender as it is, and a frame cannot be encoded twice |

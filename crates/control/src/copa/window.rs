@@ -5,7 +5,7 @@ use gameway_units::{Duration, Instant};
 /// Windows are floats of packets of this size on the wire.
 pub(super) const PACKET_BYTES: f64 = 1_248.0;
 pub(super) const INITIAL_PACKETS: f64 = 10.0;
-const TURNS_BEFORE_DOUBLING: u32 = 3;
+const TURNS_BEFORE_DOUBLING: u32 = 4;
 
 /// See the module.
 #[derive(Debug, Clone)]
@@ -139,15 +139,17 @@ mod tests {
         let mut window = Window { packets: 100.0, slow_start: false, ..Window::new() };
         acknowledge(&mut window, 1, 0, true, 0.5);
         assert!((window.packets() - 102.0).abs() < 0.05, "{}", window.packets());
-        // Judged at the start of each round trip: three times upwards, then doubled.
+        // Judged at the start of each round trip: four times upwards, then doubled.
         acknowledge(&mut window, 2, 1, true, 0.5);
         assert!((window.packets() - 106.0).abs() < 0.2, "{}", window.packets());
-        acknowledge(&mut window, 2, 3, true, 0.5);
-        assert!((window.velocity() - 4.0).abs() < 1e-9);
-        assert!((window.packets() - 118.0).abs() < 0.8, "{}", window.packets());
-        acknowledge(&mut window, 1, 5, false, 0.5);
+        acknowledge(&mut window, 1, 3, true, 0.5);
         assert!((window.velocity() - 1.0).abs() < 1e-9);
-        assert!((window.packets() - 116.0).abs() < 1.0, "{}", window.packets());
+        acknowledge(&mut window, 2, 4, true, 0.5);
+        assert!((window.velocity() - 4.0).abs() < 1e-9);
+        assert!((window.packets() - 120.0).abs() < 0.8, "{}", window.packets());
+        acknowledge(&mut window, 1, 6, false, 0.5);
+        assert!((window.velocity() - 1.0).abs() < 1e-9);
+        assert!((window.packets() - 118.0).abs() < 1.0, "{}", window.packets());
     }
 
     #[test]
