@@ -169,7 +169,7 @@ fn every_wrong_value_is_refused_with_its_field() {
         ("/path/queue", json!({ "kind": "cake", "overhead": "257 B" }), "queue.overhead"),
         ("/path/queue", json!({ "kind": "cake", "mpu": "1 kB" }), "queue.mpu"),
         ("/path/queue", json!({ "kind": "cake", "isolation": "none" }), "flowblind"),
-        ("/path/queue", json!({ "kind": "cake", "diffserv": "diffserv4" }), "besteffort"),
+        ("/path/queue", json!({ "kind": "cake", "diffserv": "diffserv5" }), "besteffort"),
         ("/path/queue", json!({ "kind": "cake", "target": "5 ms" }), "unknown field `target`"),
         ("/path/queue", json!({ "kind": "pie", "size": "1 MB", "alpha": -1.0 }), "queue.alpha"),
         (
