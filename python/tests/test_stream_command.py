@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import os
 import re
 import signal
 import socket
 import subprocess
 import sys
 import threading
+import time
 import urllib.error
 import urllib.request
 from contextlib import contextmanager
@@ -18,6 +20,7 @@ import pytest
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+    from pathlib import Path
 
 GAMEWAY = [sys.executable, "-m", "gameway"]
 SIZE = "320x180"
@@ -115,6 +118,79 @@ def test_a_stream_that_never_comes_is_an_error_that_says_what_to_do() -> None:
     assert "no packet of the stream came" in said
     assert "UDP" in said
     assert "--listen" in said
+
+
+class _Listener(BaseHTTPRequestHandler):
+    """Hears a client's offer, and has no stream."""
+
+    offers: list[bytes]
+
+    def do_POST(self) -> None:
+        self.offers.append(self.rfile.read(int(self.headers["Content-Length"])))
+        self.send_error(503)
+
+    def log_message(self, *_words: object) -> None:
+        pass
+
+
+def _offer_of_nobody() -> bytes:
+    """An offer of a client that will never come."""
+    offers: list[bytes] = []
+    handler = type("Handler", (_Listener,), {"offers": offers})
+    with HTTPServer(("127.0.0.1", 0), handler) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        _client(server.server_port, "token", "--duration", "1 s")
+        server.shutdown()
+    return offers[0]
+
+
+def _started(port: int, token: str, duration: str) -> subprocess.Popen[str]:
+    link = f"http://127.0.0.1:{port}/?token={token}"
+    words = [*GAMEWAY, "client", link, "--duration", duration]
+    return subprocess.Popen(words, stderr=subprocess.PIPE, text=True)
+
+
+def _posted(port: int, token: str, offer: bytes) -> int:
+    named = {"Content-Type": "application/sdp", "Authorization": f"Bearer {token}"}
+    address = f"http://127.0.0.1:{port}/whep"
+    with urllib.request.urlopen(
+        urllib.request.Request(address, offer, named), timeout=10
+    ) as answer:
+        status: int = answer.status
+        return status
+
+
+@pytest.mark.timed
+def test_only_a_client_that_is_connected_takes_over_and_both_sides_are_told(tmp_path: Path) -> None:
+    offer = _offer_of_nobody()
+    told = (tmp_path / "told").open("w+", encoding="utf-8")
+    port, token = _free_port(), "a-token-of-this-test"
+    words = [*GAMEWAY, "host", "--size", SIZE, "--listen", str(port), "--duration", "60 s"]
+    environment = {**os.environ, "GAMEWAY_TOKEN": token}
+    with subprocess.Popen(words, stderr=told, text=True, env=environment) as host:
+        try:
+            while "watch at" not in (tmp_path / "told").read_text(encoding="utf-8"):
+                time.sleep(0.1)
+            first = _started(port, token, "60 s")
+            time.sleep(3)
+            assert _posted(port, token, offer) == 201
+            time.sleep(2)
+            # The offer is good, but nobody is behind it: the stream goes on.
+            assert first.poll() is None
+            second = _client(port, token, "--duration", "2 s")
+            assert second.returncode == 0, second.stderr
+            _, said = first.communicate(timeout=20)
+        finally:
+            host.send_signal(signal.SIGINT)
+            host.wait(timeout=20)
+    assert "another client has taken over, from 127.0.0.1" in said
+    decoded = re.search(r"(\d+) frames decoded", said)
+    assert decoded, said
+    # Over five seconds, of which one is for starting up.
+    assert int(decoded[1]) >= 90
+    lines = (tmp_path / "told").read_text(encoding="utf-8")
+    assert lines.count("127.0.0.1 has the stream, 127.0.0.1 had it") == 1
+    assert f"port {port} must be open for TCP" in lines or "127.0.0.1" in lines
 
 
 def test_a_host_that_is_not_there_is_named() -> None:

@@ -1,6 +1,6 @@
-//! Ctrl-C and SIGTERM as a flag that a driver looks at.
+//! Ctrl-C, SIGTERM and SIGHUP as a flag that a driver looks at.
 
-use signal_hook::consts::{SIGINT, SIGTERM};
+use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use signal_hook::flag;
 use std::io;
 use std::sync::Arc;
@@ -17,13 +17,15 @@ impl Stop {
         Self::default()
     }
 
-    /// One that Ctrl-C (SIGINT) and SIGTERM ask, from now on and for the whole process.
+    /// One that Ctrl-C (SIGINT), SIGTERM and SIGHUP ask, from now on and for the whole process. SIGHUP stays ignored
+    /// where the process was started so (nohup).
     ///
     /// # Errors
     /// If the signals cannot be had.
     pub fn on_signals() -> io::Result<Self> {
         let stop = Self::new();
-        for signal in [SIGINT, SIGTERM] {
+        let hang_up = (!is_ignored(SIGHUP)?).then_some(SIGHUP);
+        for signal in [SIGINT, SIGTERM].into_iter().chain(hang_up) {
             flag::register(signal, stop.0.clone())?;
         }
         Ok(stop)
@@ -39,4 +41,12 @@ impl Stop {
     pub fn is_asked(&self) -> bool {
         self.0.load(Ordering::Relaxed)
     }
+}
+
+/// Whether this process ignores a signal, as proc_pid_status(5) says: bit n - 1 of `SigIgn` is signal n.
+fn is_ignored(signal: i32) -> io::Result<bool> {
+    let status = std::fs::read_to_string("/proc/self/status")?;
+    let mask = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));
+    let mask = mask.and_then(|text| u64::from_str_radix(text.trim(), 16).ok()).unwrap_or(0);
+    Ok(mask >> (signal - 1) & 1 == 1)
 }

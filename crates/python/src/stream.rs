@@ -43,14 +43,19 @@ pub fn has_opus() -> bool {
 }
 
 /// Serves a stream from a configuration (JSON) until its end, Ctrl-C or SIGTERM; `ready` is called once clients can
-/// come, with what the machine refused in the way of punctuality. Gives what happened as JSON.
+/// come, with what the machine refused in the way of punctuality, and with the addresses at which the host is reached.
+/// Gives what happened as JSON.
 #[pyfunction]
 pub fn live_host(python: Python<'_>, config_json: &str, ready: Py<PyAny>) -> PyResult<String> {
     let config: HostConfig = parsed(config_json)?;
     let stop = begin()?;
     let report = python.detach(|| {
-        host::run(config, &stop, &mut |refusals| tell(&ready, refusals))
-            .map_err(|error| failed(&error))
+        host::run(config, &stop, &mut |refusals, addresses| {
+            let addresses: Vec<String> = addresses.iter().map(ToString::to_string).collect();
+            // Who listens may have gone; the stream goes on.
+            let _ = Python::attach(|python| ready.call1(python, (refusals, addresses)));
+        })
+        .map_err(|error| failed(&error))
     })?;
     let all = json!({
         "sessions": report.sessions,
@@ -80,6 +85,7 @@ pub fn live_client(python: Python<'_>, config_json: &str, ready: Py<PyAny>) -> P
         "sound": sound(&report.sound),
         "refused_datagrams": report.refused_datagrams,
         "closed": report.closed.map(|reason| format!("{reason:?}")),
+        "farewell": report.farewell,
         "cpu": cpu(&report.cpu),
     });
     Ok(all.to_string())

@@ -18,8 +18,11 @@ pub struct HostConfig {
     pub stream: StreamSpec,
     /// The address and port of signalling (TCP) and of media (UDP).
     pub listen: SocketAddr,
-    /// What a client must know.
+    /// What a client must know: 16 characters or more, 8 different ones.
     pub token: String,
+    /// The names under which browsers reach the host, beside localhost and its addresses.
+    #[serde(default)]
+    pub names: Vec<String>,
     /// What is streamed.
     #[serde(default)]
     pub source: SourceConfig,

@@ -2,7 +2,7 @@
 //!
 //! | channel | delivery | from | message |
 //! |---|---|---|---|
-//! | `control` | reliable | host | JSON: how to report, how often frames come |
+//! | `control` | reliable | host | JSON: how to report, how often frames come; why the host ends the stream |
 //! | `input` | unordered, not repeated | client | 4 bytes: number of the input, from one, most significant first |
 
 use gameway_control::FeedbackStyle;
@@ -52,6 +52,39 @@ impl Hello {
     }
 }
 
+/// Why the host ends a stay. A browser's page gets the same on its channel `frames`.
+#[derive(Debug, Clone, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Farewell {
+    /// In words.
+    pub ended: String,
+}
+
+/// The longest reason that is believed, in bytes.
+const LONGEST_REASON: usize = 200;
+
+impl Farewell {
+    /// For this reason.
+    #[must_use]
+    pub fn new(why: &str) -> Self {
+        Self { ended: why.to_owned() }
+    }
+
+    /// As it is sent.
+    #[must_use]
+    pub fn to_bytes(&self) -> Vec<u8> {
+        serde_json::to_vec(self).unwrap_or_default()
+    }
+
+    /// As it was received; `None` if it is none. It is for a terminal: other characters than letters are none of it.
+    #[must_use]
+    pub fn parse(bytes: &[u8]) -> Option<Self> {
+        let farewell: Self = serde_json::from_slice(bytes).ok()?;
+        let plain = !farewell.ended.chars().any(char::is_control);
+        (plain && farewell.ended.len() <= LONGEST_REASON).then_some(farewell)
+    }
+}
+
 /// Something that the player did.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Input {
@@ -97,6 +130,16 @@ mod tests {
         for bytes in refused {
             assert_eq!(Hello::parse(bytes), None, "{bytes:?}");
         }
+    }
+
+    #[test]
+    fn a_farewell_comes_back_as_it_was_said_and_moves_no_terminal() {
+        let farewell = Farewell::new("192.0.2.9 took over");
+        assert_eq!(Farewell::parse(&farewell.to_bytes()), Some(farewell));
+        for bytes in [&b"{}"[..], br#"{"ended": "\u001b[2J"}"#, br#"{"ended": "a", "more": 1}"#] {
+            assert_eq!(Farewell::parse(bytes), None, "{bytes:?}");
+        }
+        assert_eq!(Farewell::parse(&Farewell::new(&"a".repeat(201)).to_bytes()), None);
     }
 
     #[test]

@@ -71,7 +71,7 @@ fn main() -> Result<(), Box<dyn Error>> {
         arguments.first().ok_or("which file? whep_file FILE.h264 [LISTEN] [TOKEN] [LOSE]")?;
     let listen = arguments.get(1).map_or("127.0.0.1:8443", String::as_str);
     let listen: SocketAddr = listen.parse()?;
-    let token = arguments.get(2).map_or("test", String::as_str).to_owned();
+    let token = arguments.get(2).map_or("a-test-on-loopback", String::as_str).to_owned();
     let lose = arguments.get(3).map(|number| number.parse()).transpose()?;
     let units = access_units(&std::fs::read(file)?);
     if units.is_empty() {
@@ -85,8 +85,12 @@ fn main() -> Result<(), Box<dyn Error>> {
         h265: false,
         export_keys: false,
     };
-    let signaling =
-        SignalingServer::start(SignalingConfig { listen, token: token.clone(), wake: None })?;
+    let signaling = SignalingServer::start(SignalingConfig {
+        listen,
+        token: token.clone(),
+        names: Vec::new(),
+        wake: None,
+    })?;
     println!("ready http://{}/?token={token} {} pictures", signaling.address(), units.len());
     let host = Host {
         clock,
@@ -143,7 +147,7 @@ impl Host {
 
     fn signal(&mut self, now: Instant) {
         match self.signaling.poll() {
-            Some(SignalingRequest::Offer { session, offer, reply }) => {
+            Some(SignalingRequest::Offer { session, offer, reply, .. }) => {
                 match Peer::answer(now, &self.config, Secrets::from_system(), &offer) {
                     Ok((peer, answer)) => {
                         reply.accept(answer);

@@ -5,19 +5,28 @@
 //!
 //! | constant | value | origin |
 //! |---|---|---|
-//! | connections | 64 | more are closed at once; a session needs one for a moment |
+//! | connections of one source | 8 | a browser opens six at most; one more closes the oldest of them |
+//! | connections | 256 | from 32 sources; one more closes the oldest of all |
 //! | header | 16 KiB, 5 s | browsers send 1 KiB at once; slow ones are cut off |
 //! | whole request | 10 s | connection, body and answer together |
 //! | waiting offers | 4 | the media loop takes them within a frame; the fifth gets 503 |
+//! | token | 16 characters, 8 different | 64 bits at the least of random hexadecimal digits |
+//! | wrong tokens | 10, then one in 10 s of a source | [`crate::guard`]; more get 429 before the token is looked at |
+//!
+//! Who comes last is served, not who holds on: a client needs a connection for a moment, and whoever opens many and says
+//! nothing closes his own.
 
+use crate::guard::{Source, WrongTokens};
 use crate::secrets::Secrets;
-use crate::whep::{self, MAX_BODY, Request, Verdict};
+use crate::whep::{self, MAX_BODY, Request, Terms, Verdict};
 use bytes::Bytes;
+use gameway_units::{Duration as Span, Instant};
 use http_body_util::{BodyExt, Full, Limited};
 use hyper::body::Incoming;
-use hyper::header::{AUTHORIZATION, CONTENT_TYPE};
+use hyper::header::{AUTHORIZATION, CONTENT_SECURITY_POLICY, CONTENT_TYPE, HOST, RETRY_AFTER};
 use hyper::{HeaderMap, Response, StatusCode};
 use hyper_util::rt::{TokioIo, TokioTimer};
+use std::collections::VecDeque;
 use std::convert::Infallible;
 use std::io;
 use std::net::SocketAddr;
@@ -26,13 +35,18 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
 use std::time::Duration;
 use tokio::net::TcpListener;
-use tokio::sync::{Notify, Semaphore, oneshot};
+use tokio::sync::{Notify, oneshot};
+use tokio::task::AbortHandle;
 
-const CONNECTIONS: usize = 64;
+const CONNECTIONS: usize = 256;
+const CONNECTIONS_OF_ONE: usize = 8;
 const HEADER_BYTES: usize = 16_384;
 const HEADER_TIME: Duration = Duration::from_secs(5);
 const REQUEST_TIME: Duration = Duration::from_secs(10);
 const WAITING_OFFERS: usize = 4;
+/// The least characters of a token, and different ones.
+const TOKEN: usize = 16;
+const TOKEN_DIFFERENT: usize = 8;
 
 /// The player page.
 const PAGE: &str = include_str!("../../../web/minimal/index.html");
@@ -40,8 +54,10 @@ const PAGE: &str = include_str!("../../../web/minimal/index.html");
 /// What signalling wants of the media loop.
 #[derive(Debug)]
 pub enum SignalingRequest {
-    /// A client with the token offers: the session before it ends, and this one begins.
+    /// A client with the token offers: the session before it ends when this one is connected.
     Offer {
+        /// From where.
+        from: SocketAddr,
         /// The new session's name.
         session: String,
         /// The offer.
@@ -80,8 +96,10 @@ impl Reply {
 pub struct SignalingConfig {
     /// Where to listen (TCP).
     pub listen: SocketAddr,
-    /// What a client must show.
+    /// What a client must show; see [`check_token`].
     pub token: String,
+    /// The names under which the host is reached, beside localhost and its addresses.
+    pub names: Vec<String>,
     /// Called when a request lies in the channel, for a media loop that sleeps.
     pub wake: Option<Arc<dyn Fn() + Send + Sync>>,
 }
@@ -103,7 +121,9 @@ pub struct SignalingServer {
 
 /// What each connection needs.
 struct Shared {
-    token: String,
+    terms: Terms,
+    began: tokio::time::Instant,
+    wrong: Mutex<WrongTokens>,
     sender: SyncSender<SignalingRequest>,
     wake: Option<Arc<dyn Fn() + Send + Sync>>,
     names: Mutex<Secrets>,
@@ -113,21 +133,19 @@ impl SignalingServer {
     /// Listens and starts its thread.
     ///
     /// # Errors
-    /// If the address is taken or the token is empty.
+    /// If the address is taken or the token can be guessed.
     #[expect(clippy::disallowed_methods, reason = "the driver of signalling owns its thread")]
     #[expect(clippy::disallowed_types, reason = "the driver of signalling owns its socket")]
     pub fn start(config: SignalingConfig) -> io::Result<Self> {
-        if config.token.is_empty() {
-            return Err(io::Error::other(
-                "token: must not be empty, or everyone may take the stream",
-            ));
-        }
+        check_token(&config.token).map_err(io::Error::other)?;
         let listener = std::net::TcpListener::bind(config.listen)?;
         listener.set_nonblocking(true)?;
         let address = listener.local_addr()?;
         let (sender, requests) = sync_channel(WAITING_OFFERS);
         let shared = Arc::new(Shared {
-            token: config.token,
+            terms: Terms { token: config.token, names: config.names },
+            began: tokio::time::Instant::now(),
+            wrong: Mutex::default(),
             sender,
             wake: config.wake,
             names: Mutex::new(Secrets::from_system()),
@@ -170,20 +188,57 @@ impl Drop for SignalingServer {
     }
 }
 
+/// Refuses a token that can be guessed.
+///
+/// # Errors
+/// What a token must be, if this one is not.
+pub fn check_token(token: &str) -> Result<(), String> {
+    let mut different = token.as_bytes().to_vec();
+    different.sort_unstable();
+    different.dedup();
+    if token.len() >= TOKEN && different.len() >= TOKEN_DIFFERENT {
+        return Ok(());
+    }
+    Err(format!(
+        "must have {TOKEN} characters or more, {TOKEN_DIFFERENT} different ones: others guess it"
+    ))
+}
+
+/// The connections that are open, the oldest first.
+#[derive(Default)]
+struct Connections(VecDeque<(Source, AbortHandle)>);
+
+impl Connections {
+    /// Room for one more of this source: where there is none, the oldest closes.
+    fn make_room(&mut self, source: Source) {
+        self.0.retain(|(_, task)| !task.is_finished());
+        let own = |(other, _): &(Source, AbortHandle)| *other == source;
+        let oldest = if self.0.iter().filter(|one| own(one)).count() >= CONNECTIONS_OF_ONE {
+            self.0.iter().position(own)
+        } else {
+            (self.0.len() >= CONNECTIONS).then_some(0)
+        };
+        if let Some((_, task)) = oldest.and_then(|place| self.0.remove(place)) {
+            task.abort();
+        }
+    }
+}
+
 async fn accept(listener: TcpListener, shared: Arc<Shared>) {
-    let places = Arc::new(Semaphore::new(CONNECTIONS));
+    let mut connections = Connections::default();
     loop {
-        let Ok((stream, _)) = listener.accept().await else {
+        let Ok((stream, from)) = listener.accept().await else {
             // Out of descriptors: others must end first.
             tokio::time::sleep(Duration::from_millis(50)).await;
             continue;
         };
-        let Ok(place) = Arc::clone(&places).try_acquire_owned() else { continue };
+        let source = Source::of(from.ip());
+        connections.make_room(source);
         let shared = Arc::clone(&shared);
-        tokio::spawn(async move {
+        let task = tokio::spawn(async move {
             let service = hyper::service::service_fn(move |request| {
                 let shared = Arc::clone(&shared);
-                async move { Ok::<_, Infallible>(answer(&shared, request).await) }
+                async move { Ok::<_, Infallible>(answer(&shared, from, request).await) }
             });
             let connection = hyper::server::conn::http1::Builder::new()
                 .timer(TokioTimer::new())
@@ -192,12 +247,16 @@ async fn accept(listener: TcpListener, shared: Arc<Shared>) {
                 .keep_alive(false)
                 .serve_connection(TokioIo::new(stream), service);
             let _ = tokio::time::timeout(REQUEST_TIME, connection).await;
-            drop(place);
         });
+        connections.0.push_back((source, task.abort_handle()));
     }
 }
 
-async fn answer(shared: &Shared, request: hyper::Request<Incoming>) -> Response<Full<Bytes>> {
+async fn answer(
+    shared: &Shared,
+    from: SocketAddr,
+    request: hyper::Request<Incoming>,
+) -> Response<Full<Bytes>> {
     let (parts, body) = request.into_parts();
     let asked = Request {
         method: parts.method.as_str(),
@@ -205,34 +264,89 @@ async fn answer(shared: &Shared, request: hyper::Request<Incoming>) -> Response<
         query: parts.uri.query().unwrap_or(""),
         authorization: text(&parts.headers, &AUTHORIZATION),
         content_type: text(&parts.headers, &CONTENT_TYPE),
+        host: text(&parts.headers, &HOST),
     };
-    match whep::judge(&asked, &shared.token) {
-        Verdict::Page => respond(200, "text/html; charset=utf-8", PAGE.to_owned()),
+    if let Some(wait) = shared.wait(from).filter(|_| asked.path.starts_with(whep::PATH)) {
+        return later(wait);
+    }
+    match whep::judge(&asked, &shared.terms) {
+        Verdict::Page => page(shared),
         Verdict::Preflight => respond(204, "", String::new()),
-        Verdict::Refuse(status, reason) => refuse(status, reason.to_owned()),
-        Verdict::Offer => offer(shared, body).await,
+        Verdict::Refuse(status, reason) => {
+            if status == 401 {
+                shared.count_wrong(from);
+            }
+            refuse(status, reason.to_owned())
+        }
+        Verdict::Offer => offer(shared, from, body).await,
         Verdict::End(session) => end(shared, session.to_owned()).await,
     }
+}
+
+impl Shared {
+    fn now(&self) -> Instant {
+        Instant::ZERO + Span::from_nanos(self.began.elapsed().as_nanos() as i64)
+    }
+
+    /// How long this address must wait before it may show a token.
+    fn wait(&self, from: SocketAddr) -> Option<Span> {
+        let wrong = self.wrong.lock().unwrap_or_else(PoisonError::into_inner);
+        wrong.wait(Source::of(from.ip()), self.now())
+    }
+
+    fn count_wrong(&self, from: SocketAddr) {
+        let mut wrong = self.wrong.lock().unwrap_or_else(PoisonError::into_inner);
+        wrong.count(Source::of(from.ip()), self.now());
+    }
+
+    /// A word that nobody can guess, for paths and attributes.
+    fn word(&self) -> String {
+        let mut names = self.names.lock().unwrap_or_else(PoisonError::into_inner);
+        names.word::<24>().replace('/', "_").replace('+', "-")
+    }
+}
+
+/// Too many wrong tokens came from there.
+fn later(wait: Span) -> Response<Full<Bytes>> {
+    let seconds = wait.as_secs_f64().ceil();
+    let mut response = refuse(429, format!("too many wrong tokens; wait {seconds} s"));
+    if let Ok(value) = seconds.to_string().parse() {
+        response.headers_mut().insert(RETRY_AFTER, value);
+    }
+    response
+}
+
+/// The player page, which may run its own script and no other, talk to this host alone, and stand in no frame.
+fn page(shared: &Shared) -> Response<Full<Bytes>> {
+    let own = shared.word();
+    let body = ["script", "style"].into_iter().fold(PAGE.to_owned(), |page, element| {
+        page.replace(&format!("<{element}>"), &format!("<{element} nonce=\"{own}\">"))
+    });
+    let mut response = respond(200, "text/html; charset=utf-8", body);
+    let policy = format!(
+        "default-src 'none'; script-src 'nonce-{own}'; style-src 'nonce-{own}'; worker-src blob:; \
+         connect-src 'self'; media-src blob:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+    );
+    if let Ok(policy) = policy.parse() {
+        response.headers_mut().insert(CONTENT_SECURITY_POLICY, policy);
+    }
+    response
 }
 
 fn text<'a>(headers: &'a HeaderMap, name: &hyper::header::HeaderName) -> Option<&'a str> {
     headers.get(name).and_then(|value| value.to_str().ok())
 }
 
-async fn offer(shared: &Shared, body: Incoming) -> Response<Full<Bytes>> {
+async fn offer(shared: &Shared, from: SocketAddr, body: Incoming) -> Response<Full<Bytes>> {
     let Ok(body) = Limited::new(body, MAX_BODY).collect().await else {
         return refuse(413, format!("an offer has at most {MAX_BODY} bytes"));
     };
     let Ok(offer) = String::from_utf8(body.to_bytes().to_vec()) else {
         return refuse(400, "the offer is not UTF-8".to_owned());
     };
-    let names = shared.names.lock();
-    let session = {
-        let word = names.unwrap_or_else(PoisonError::into_inner).word::<24>();
-        word.replace('/', "_").replace('+', "-")
-    };
+    let session = shared.word();
     let name = session.clone();
-    let request = |reply| SignalingRequest::Offer { session, offer, reply };
+    let request = |reply| SignalingRequest::Offer { from, session, offer, reply };
     match ask(shared, request).await {
         Ok(answer) => {
             let mut response = respond(201, "application/sdp", answer);
@@ -274,7 +388,8 @@ fn refuse(status: u16, reason: String) -> Response<Full<Bytes>> {
     response
 }
 
-/// Any page may ask, because it must show the token; nothing is kept by caches.
+/// Any page may ask, because it must show the token; nothing is kept by caches, put into frames, or told to others by
+/// the address of the page, which has the token in it.
 fn respond(status: u16, kind: &str, body: String) -> Response<Full<Bytes>> {
     let mut response = Response::new(Full::new(Bytes::from(body)));
     *response.status_mut() =
@@ -282,6 +397,9 @@ fn respond(status: u16, kind: &str, body: String) -> Response<Full<Bytes>> {
     let headers = [
         ("content-type", kind),
         ("cache-control", "no-store"),
+        ("referrer-policy", "no-referrer"),
+        ("x-content-type-options", "nosniff"),
+        ("content-security-policy", "default-src 'none'; frame-ancestors 'none'"),
         ("access-control-allow-origin", "*"),
         ("access-control-allow-methods", "POST, DELETE, OPTIONS"),
         ("access-control-allow-headers", "authorization, content-type"),

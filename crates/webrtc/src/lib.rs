@@ -42,10 +42,10 @@
 //! use gameway_webrtc::{Event, HostConfig, Identity, Peer, Secrets};
 //!
 //! fn main() -> Result<(), Box<dyn std::error::Error>> {
-//!     let (listen, token) = ("10.77.0.1:8443".parse()?, "a secret".to_owned());
+//!     let (listen, token) = ("10.77.0.1:8443".parse()?, "a secret of ours".to_owned());
 //!     let clock = MonotonicClock::since(0);
 //!     let mut socket = MediaSocket::bind(listen, clock)?; // UDP; signalling has the same port of TCP
-//!     let signaling = SignalingServer::start(SignalingConfig { listen, token, wake: None })?;
+//!     let signaling = SignalingServer::start(SignalingConfig { listen, token, names: vec![], wake: None })?;
 //!     let candidates = vec![socket.address()];
 //!     let config = HostConfig { identity: Identity::generate()?, candidates, h265: false, export_keys: false };
 //!     let mut session: Option<(String, Peer)> = None;
@@ -53,7 +53,7 @@
 //!     loop {
 //!         let now = clock.now();
 //!         match signaling.poll() {
-//!             Some(SignalingRequest::Offer { session: name, offer, reply }) => {
+//!             Some(SignalingRequest::Offer { session: name, offer, reply, .. }) => {
 //!                 match Peer::answer(now, &config, Secrets::from_system(), &offer) {
 //!                     Ok((peer, answer)) => {
 //!                         session = Some((name, peer)); // who has the token takes over
@@ -110,7 +110,9 @@ mod clock;
 pub mod data;
 mod error;
 pub mod feedback;
+mod filter;
 pub mod frame_extension;
+mod guard;
 pub mod http;
 pub mod ice;
 mod identity;

@@ -10,6 +10,9 @@
 //! | buffers | 4 MiB | 0.6 s at 50 Mb/s; beyond the system's limit only with privileges |
 //! | batch | 32 datagrams | `recvmmsg` of quinn-udp |
 //! | datagram | 2048 B | above any Ethernet frame; longer ones are cut and refused by their tag |
+//! | in one turn | 8 batches | 256 datagrams: a third of a second of reports; a flood holds up nothing else |
+//!
+//! The kernel drops what no session can want before it takes room in the buffer: [`crate::filter`].
 
 use crate::transmit::Transmit;
 use gameway_units::{Duration, Ecn, Instant};
@@ -25,6 +28,7 @@ const BUFFERS: usize = 4 << 20;
 const BATCH: usize = quinn_udp::BATCH_SIZE;
 const DATAGRAM: usize = 2_048;
 const PLAUSIBLE: Duration = Duration::from_secs(2);
+const TURN_BATCHES: usize = 8;
 
 /// The clock of a run: CLOCK_MONOTONIC less an epoch.
 #[derive(Debug, Clone, Copy)]
@@ -81,6 +85,8 @@ pub struct MediaSocket {
     clock: MonotonicClock,
     address: SocketAddr,
     buffers: Vec<[u8; DATAGRAM]>,
+    /// From whom the kernel lets all pass; from anybody if nothing was said.
+    known: Option<Vec<SocketAddr>>,
 }
 
 impl MediaSocket {
@@ -97,7 +103,33 @@ impl MediaSocket {
         enlarge(&socket)?;
         socket.set_nonblocking(true)?;
         let address = socket.local_addr()?;
-        Ok(Self { socket, state, clock, address, buffers: vec![[0; DATAGRAM]; BATCH] })
+        Ok(Self { socket, state, clock, address, buffers: vec![[0; DATAGRAM]; BATCH], known: None })
+    }
+
+    /// Takes STUN from anybody and all else from these addresses only, from now on.
+    ///
+    /// # Errors
+    /// If the kernel has no filters.
+    pub fn take_from(&mut self, known: Vec<SocketAddr>) -> io::Result<()> {
+        if self.known.as_ref() == Some(&known) {
+            return Ok(());
+        }
+        socket2::SockRef::from(&self.socket).attach_filter(&crate::filter::program(&known))?;
+        self.known = Some(known);
+        Ok(())
+    }
+
+    /// Hands out what has arrived, at most what belongs into one turn of a loop that has more to do.
+    ///
+    /// # Errors
+    /// If the system refuses to receive.
+    pub fn receive_in_turn(&mut self, mut take: impl FnMut(Received<'_>)) -> io::Result<()> {
+        for _ in 0..TURN_BATCHES {
+            if self.receive(&mut take)? < BATCH {
+                break;
+            }
+        }
+        Ok(())
     }
 
     /// Where it is bound.

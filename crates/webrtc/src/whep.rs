@@ -8,17 +8,21 @@
 //! | `OPTIONS` | 204 with the CORS headers |
 //! | `PATCH` and others | 405: the host is ICE-lite and knows its addresses, so nothing trickles |
 //!
+//! The header `Host` must name this host: an address, localhost, or one of its names. Else 421: a page elsewhere whose
+//! name was made to resolve to this host (DNS rebinding) would be of one origin with it.
+//!
 //! Each request under `/whep` needs the token, as `Authorization: Bearer TOKEN` or `?token=TOKEN` (for a link
 //! that is opened in a browser); it is compared in constant time. Without it the answer is 401 and no more,
 //! before anything of the body is looked at.
 //!
-//! A second client with the token takes over: the first one's session ends. The token is the player, and a
-//! player who opens the stream on another device, or whose client died, wants the picture there at once.
+//! A second client with the token takes over: the first one's session ends once the second is connected. The token is
+//! the player, and a player who opens the stream on another device, or whose client died, wants the picture there.
 //!
 //! Over plain HTTP, token and session description pass in the clear: whoever listens on the local network can
 //! take the stream over. Media is encrypted either way, but then only against those who did not listen
 //! here. Beyond a network that you trust, put a reverse proxy with TLS before the signalling port.
 
+use std::net::IpAddr;
 use subtle::ConstantTimeEq;
 
 /// The most bytes of a body.
@@ -39,6 +43,17 @@ pub struct Request<'a> {
     pub authorization: Option<&'a str>,
     /// The header `Content-Type`.
     pub content_type: Option<&'a str>,
+    /// The header `Host`.
+    pub host: Option<&'a str>,
+}
+
+/// What a host asks of requests.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Terms {
+    /// What a client must show.
+    pub token: String,
+    /// The names under which the host is reached, beside localhost and its addresses.
+    pub names: Vec<String>,
 }
 
 /// What to do with a request.
@@ -58,19 +73,37 @@ pub enum Verdict<'a> {
 
 /// Decides.
 #[must_use]
-pub fn judge<'a>(request: &Request<'a>, token: &str) -> Verdict<'a> {
+pub fn judge<'a>(request: &Request<'a>, terms: &Terms) -> Verdict<'a> {
+    if !request.host.is_some_and(|host| is_served(host, &terms.names)) {
+        return Verdict::Refuse(
+            421,
+            "this name is not served: start the host with --host-name NAME",
+        );
+    }
     let session = request.path.strip_prefix(PATH);
     match (request.method, session) {
         ("OPTIONS", _) => Verdict::Preflight,
         ("GET" | "HEAD", None) if request.path == "/" => Verdict::Page,
         (_, Some(rest)) if rest.is_empty() || rest.starts_with('/') => {
-            if !is_authorized(request, token) {
+            if !is_authorized(request, &terms.token) {
                 return Verdict::Refuse(401, "wrong or missing token");
             }
             resource(request, rest.strip_prefix('/').unwrap_or(""))
         }
         _ => Verdict::Refuse(404, "POST an offer to /whep, or open / in a browser"),
     }
+}
+
+/// Whether a header `Host`, with or without a port, is this host's: DNS rebinding has a name, and no address.
+fn is_served(host: &str, names: &[String]) -> bool {
+    let name = match host.strip_prefix('[') {
+        Some(rest) => rest.split(']').next().unwrap_or(""),
+        None => host.split(':').next().unwrap_or(""),
+    };
+    let name = name.strip_suffix('.').unwrap_or(name);
+    name.parse::<IpAddr>().is_ok()
+        || name.eq_ignore_ascii_case("localhost")
+        || names.iter().any(|own| own.eq_ignore_ascii_case(name))
 }
 
 fn resource<'a>(request: &Request<'a>, session: &'a str) -> Verdict<'a> {
@@ -107,7 +140,21 @@ mod tests {
 
     fn ask<'a>(method: &'a str, path: &'a str, authorization: Option<&'a str>) -> Request<'a> {
         let content_type = Some("application/sdp");
-        Request { method, path, query: "", authorization, content_type }
+        Request {
+            method,
+            path,
+            query: "",
+            authorization,
+            content_type,
+            host: Some("192.0.2.1:8443"),
+        }
+    }
+
+    fn judge<'a>(request: &Request<'a>, token: &str) -> Verdict<'a> {
+        super::judge(
+            request,
+            &Terms { token: token.to_owned(), names: vec!["Game-Box".to_owned()] },
+        )
     }
 
     #[test]
@@ -149,5 +196,31 @@ mod tests {
             ..ask("POST", PATH, Some("Bearer c0rrect"))
         };
         assert!(matches!(judge(&text, TOKEN), Verdict::Refuse(415, _)));
+    }
+
+    #[test]
+    fn a_name_that_is_not_the_host_s_gets_nothing() {
+        let under = |host| judge(&Request { host, ..ask("GET", "/", None) }, TOKEN);
+        let served = [
+            "192.0.2.1",
+            "192.0.2.1:8443",
+            "[2001:db8::1]:8443",
+            "[::1]",
+            "localhost:80",
+            "LOCALHOST",
+            "game-box:8443",
+            "game-box.",
+        ];
+        for host in served {
+            assert_eq!(under(Some(host)), Verdict::Page, "{host}");
+        }
+        let others =
+            ["", "example.org", "game-box.example.org:8443", "192.0.2.1.example.org", "[x]"];
+        for host in others.map(Some).into_iter().chain([None]) {
+            assert!(matches!(under(host), Verdict::Refuse(421, _)), "{host:?}");
+        }
+        let offer =
+            Request { host: Some("example.org"), ..ask("POST", PATH, Some("Bearer c0rrect")) };
+        assert!(matches!(judge(&offer, TOKEN), Verdict::Refuse(421, _)));
     }
 }

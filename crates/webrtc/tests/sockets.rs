@@ -66,7 +66,7 @@ fn waiting_ends_at_its_deadline() {
     assert!(!socket.wait(Instant::from_nanos(0)).unwrap(), "a past deadline does not block");
 }
 
-const TOKEN: &str = "only-me";
+const TOKEN: &str = "only-me-and-no-other";
 
 /// A host that sends 1000 packets/s to whoever is connected; `stop` ends it.
 struct TestHost {
@@ -83,7 +83,8 @@ impl TestHost {
         let clock = MonotonicClock::starting_now();
         let socket = MediaSocket::bind(any("127.0.0.1"), clock).unwrap();
         let listen = any("127.0.0.1");
-        let config = SignalingConfig { listen, token: TOKEN.to_owned(), wake: None };
+        let config =
+            SignalingConfig { listen, token: TOKEN.to_owned(), names: Vec::new(), wake: None };
         let signaling = SignalingServer::start(config).unwrap();
         let address = signaling.address();
         let (stopped, counted) = (Arc::clone(&stop), Arc::clone(&offers));
@@ -121,7 +122,7 @@ fn host_loop(
     while !stop.load(Ordering::Relaxed) {
         let now = clock.now();
         match signaling.poll() {
-            Some(SignalingRequest::Offer { session: name, offer, reply }) => {
+            Some(SignalingRequest::Offer { session: name, offer, reply, .. }) => {
                 offers.fetch_add(1, Ordering::Relaxed);
                 match Peer::answer(now, &config, Secrets::from_system(), &offer) {
                     Ok((peer, answer)) => {
@@ -259,18 +260,186 @@ fn a_session_over_real_sockets_and_a_second_client_takes_over() {
     end_session(&second.location, TOKEN).unwrap();
 }
 
+/// An address of this machine that is not the client's.
+const STRANGER: &str = "127.0.0.2";
+
+/// A connection from an address of this machine.
+fn connect(from: &str, to: SocketAddr) -> TcpStream {
+    let socket = socket2::Socket::new(socket2::Domain::IPV4, socket2::Type::STREAM, None).unwrap();
+    socket.bind(&any(from).into()).unwrap();
+    socket.connect(&to.into()).unwrap();
+    let stream = TcpStream::from(socket);
+    stream.set_read_timeout(Some(std::time::Duration::from_secs(12))).unwrap();
+    stream
+}
+
+/// What a request from there gets, whole.
+fn ask(from: &str, to: SocketAddr, request: &str) -> String {
+    let mut stream = connect(from, to);
+    let _ = stream.write_all(request.as_bytes());
+    let mut answer = Vec::new();
+    let _ = stream.read_to_end(&mut answer);
+    String::from_utf8_lossy(&answer).into_owned()
+}
+
+fn status(answer: &str) -> u16 {
+    answer.split(' ').nth(1).and_then(|word| word.parse().ok()).unwrap_or(0)
+}
+
+const PAGE: &str = "GET / HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n";
+
+fn with_token(token: &str) -> String {
+    format!("DELETE /whep/x HTTP/1.1\r\nHost: localhost:1\r\nAuthorization: Bearer {token}\r\n\r\n")
+}
+
+#[test]
+fn idle_connections_of_one_keep_nobody_out() {
+    let host = TestHost::start();
+    let idle: Vec<TcpStream> = (0..70).map(|_| connect(STRANGER, host.address)).collect();
+    let clock = MonotonicClock::starting_now();
+    // Others are served at once, and the one who holds them as well.
+    for from in ["127.0.0.1", STRANGER] {
+        let began = clock.now();
+        assert_eq!(status(&ask(from, host.address, PAGE)), 200, "{from}");
+        let took = clock.now() - began;
+        assert!(took < Duration::from_secs(2), "{from}: {took}");
+    }
+    drop(idle);
+}
+
+#[test]
+fn who_guesses_tokens_must_wait_and_others_need_not() {
+    let host = TestHost::start();
+    let answers: Vec<String> =
+        (0..40).map(|n| ask(STRANGER, host.address, &with_token(&format!("guess-{n}")))).collect();
+    let wrong = answers.iter().filter(|answer| status(answer) == 401).count();
+    let later = answers.iter().filter(|answer| status(answer) == 429).count();
+    // Ten, and one more for each ten seconds that the forty took.
+    assert!((10..=13).contains(&wrong), "{wrong} were judged");
+    assert_eq!(wrong + later, 40);
+    let last = answers.last().unwrap().to_lowercase();
+    let wait = last.lines().find_map(|line| line.strip_prefix("retry-after: ")).expect("a time");
+    assert!((1..=10).contains(&wait.parse::<u32>().unwrap()), "{wait}");
+    // Not even the right one is looked at, or guessing would go on.
+    assert_eq!(status(&ask(STRANGER, host.address, &with_token(TOKEN))), 429);
+    assert_eq!(status(&ask(STRANGER, host.address, PAGE)), 200, "the page has no secret");
+    assert_eq!(status(&ask("127.0.0.1", host.address, &with_token(TOKEN))), 404);
+}
+
+#[test]
+fn the_page_is_the_host_s_alone() {
+    let host = TestHost::start();
+    let answer = ask("127.0.0.1", host.address, PAGE);
+    let (head, body) = answer.split_once("\r\n\r\n").unwrap();
+    let head = head.to_lowercase();
+    for wanted in [
+        "referrer-policy: no-referrer",
+        "x-content-type-options: nosniff",
+        "frame-ancestors 'none'",
+        "default-src 'none'",
+        "connect-src 'self'",
+    ] {
+        assert!(head.contains(wanted), "{wanted}: {head}");
+    }
+    assert_eq!(head.matches("content-security-policy").count(), 1);
+    let nonce =
+        head.split("script-src 'nonce-").nth(1).and_then(|rest| rest.split('\'').next()).unwrap();
+    assert!(nonce.len() >= 20);
+    assert!(body.to_lowercase().contains(&format!("<script nonce=\"{nonce}\">")));
+    assert!(body.to_lowercase().contains(&format!("<style nonce=\"{nonce}\">")));
+    assert!(!body.contains("<script>"));
+    for (name, wanted) in [("example.org", 421), ("127.0.0.1:80", 200), ("localhost", 200)] {
+        let request = format!("GET / HTTP/1.1\r\nHost: {name}\r\n\r\n");
+        assert_eq!(status(&ask("127.0.0.1", host.address, &request)), wanted, "{name}");
+    }
+    let unnamed = ask("127.0.0.1", host.address, "GET / HTTP/1.0\r\n\r\n");
+    assert!((400..=421).contains(&status(&unnamed)), "{unnamed}");
+}
+
+#[test]
+fn a_token_that_can_be_guessed_is_refused() {
+    for token in ["", "a", "only-me", "aaaaaaaaaaaaaaaaaaaaaaaa", "1212121212121212"] {
+        let listen = any("127.0.0.1");
+        let config =
+            SignalingConfig { listen, token: token.to_owned(), names: Vec::new(), wake: None };
+        let refused = SignalingServer::start(config).expect_err(token).to_string();
+        assert!(refused.contains("16 characters"), "{refused}");
+    }
+}
+
+/// Datagrams that reach the socket, of one from each sender after it takes from the first of them only.
+fn that_pass(listen: &str, senders: [&str; 2]) -> Vec<(usize, u8)> {
+    let clock = MonotonicClock::starting_now();
+    let mut socket = MediaSocket::bind(any(listen), clock).unwrap();
+    let senders = senders.map(|ip| std::net::UdpSocket::bind(any(ip)).unwrap());
+    let addresses: Vec<SocketAddr> = senders.iter().map(|one| one.local_addr().unwrap()).collect();
+    socket.take_from(vec![addresses[0]]).unwrap();
+    let mut stun = vec![0, 1, 0, 0, 0x21, 0x12, 0xA4, 0x42];
+    stun.extend([0; 12]);
+    let kinds = [stun, vec![0; 20], vec![22; 20], vec![0x80; 20], vec![0x80]];
+    for sender in &senders {
+        let target = if sender.local_addr().unwrap().is_ipv4() { "127.0.0.1" } else { "::1" };
+        for kind in &kinds {
+            sender.send_to(kind, (target, socket.address().port())).unwrap();
+        }
+    }
+    std::thread::sleep(std::time::Duration::from_millis(50));
+    let mut got = Vec::new();
+    socket
+        .receive_in_turn(|it| {
+            let who = addresses.iter().position(|address| *address == it.from).unwrap();
+            got.push((who, it.bytes[0]));
+        })
+        .unwrap();
+    got.sort_unstable();
+    got
+}
+
+#[test]
+fn the_kernel_drops_what_nobody_wants() {
+    // All but false STUN of the one that is known, and true STUN of the other.
+    let wanted = [(0, 0), (0, 22), (0, 0x80), (0, 0x80), (1, 0)];
+    for (listen, senders) in [
+        ("127.0.0.1", ["127.0.0.1", "127.0.0.1"]),
+        ("127.0.0.1", ["127.0.0.1", "127.0.0.2"]),
+        ("::1", ["::1", "::1"]),
+        ("0.0.0.0", ["127.0.0.2", "127.0.0.1"]),
+    ] {
+        assert_eq!(that_pass(listen, senders), wanted, "{listen} {senders:?}");
+    }
+}
+
+#[test]
+fn a_flood_is_taken_in_turns() {
+    let clock = MonotonicClock::starting_now();
+    let mut socket = MediaSocket::bind(any("127.0.0.1"), clock).unwrap();
+    let sender = std::net::UdpSocket::bind(any("127.0.0.1")).unwrap();
+    for _ in 0..1_500 {
+        sender.send_to(&[1; 100], socket.address()).unwrap();
+    }
+    let mut turns = Vec::new();
+    while turns.last() != Some(&0) {
+        let mut taken = 0;
+        socket.receive_in_turn(|_| taken += 1).unwrap();
+        turns.push(taken);
+    }
+    assert_eq!(turns.iter().sum::<usize>(), 1_500);
+    assert!(turns.iter().all(|taken| *taken <= 256), "{turns:?}");
+    assert!(turns.len() >= 6);
+}
+
 /// One bogus request; what the server said.
 fn bogus(address: SocketAddr, number: usize) -> String {
-    let Ok(mut stream) = TcpStream::connect(address) else { return String::new() };
+    let mut stream = connect(STRANGER, address);
     stream.set_read_timeout(Some(std::time::Duration::from_secs(12))).unwrap();
     let request: Vec<u8> = match number % 6 {
         0 => vec![number as u8; 2_000],
         1 => format!("GET / HTTP/1.1\r\nX: {}\r\n\r\n", "a".repeat(100_000)).into_bytes(),
-        2 => format!("POST /whep HTTP/1.1\r\nHost: x\r\nContent-Length: 99999999999999999999{number}\r\n\r\n").into(),
-        3 => b"POST /whep HTTP/1.1\r\nHost: x\r\nContent-Type: application/sdp\r\nContent-Length: 3\r\n\r\nv=0".to_vec(),
+        2 => format!("POST /whep HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Length: 99999999999999999999{number}\r\n\r\n").into(),
+        3 => b"POST /whep HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Type: application/sdp\r\nContent-Length: 3\r\n\r\nv=0".to_vec(),
         4 => {
             let body = "a".repeat(70_000);
-            let head = "POST /whep?token=only-me HTTP/1.1\r\nHost: x\r\nContent-Type: application/sdp\r\n";
+            let head = "POST /whep?token=only-me-and-no-other HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Type: application/sdp\r\n";
             format!("{head}Content-Length: {}\r\n\r\n{body}", body.len()).into_bytes()
         }
         _ => b"DELETE /whep/../../x HTTP/1.0\r\nAuthorization: Bearer \xff\xfe\r\n\r\n".to_vec(),
@@ -297,7 +466,7 @@ fn a_thousand_bogus_requests_do_not_disturb_a_session() {
     // Slow ones that never finish their header, all the while.
     let slow: Vec<TcpStream> = (0..20)
         .map(|_| {
-            let mut stream = TcpStream::connect(address).unwrap();
+            let mut stream = connect(STRANGER, address);
             stream.write_all(b"POST /whep HTTP/1.1\r\nHost").unwrap();
             stream
         })
@@ -317,7 +486,9 @@ fn a_thousand_bogus_requests_do_not_disturb_a_session() {
         assert!(refused || answer.is_empty(), "{number}: {answer}");
     }
     let answered = |status: &str| answers.iter().filter(|it| it.contains(status)).count();
-    assert!(answered(" 401 ") >= 300, "{}", answered(" 401 "));
+    let refused = answered(" 401 ") + answered(" 429 ");
+    assert!(refused >= 300, "{refused}");
+    assert!(answered(" 401 ") <= 20, "{}", answered(" 401 "));
     let span = (client.clock.now() - began).as_secs_f64();
     let expected = span * 1_000.0;
     let got = (client.packets.len() - before) as f64;

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import fcntl
 import ipaddress
 import socket
-import struct
 from typing import TYPE_CHECKING
 
 from gameway.errors import InputError
@@ -18,8 +16,6 @@ PORT = 8443
 MOST_PORT = 65535
 EVERYWHERE = "0.0.0.0"  # noqa: S104 (the user chose it)
 HINT = f"write PORT, ADDRESS or ADDRESS:PORT, for example {PORT} or 192.0.2.7:{PORT}"
-SIOCGIFADDR = 0x8915
-"""ioctl(2): the address of an interface."""
 ELSEWHERE = ("192.0.2.1", "2001:db8::1")
 """Addresses for documentation (RFC 5737, RFC 3849): nothing is sent there."""
 
@@ -56,25 +52,6 @@ def _parts(text: str) -> tuple[str, str]:
 def joined(address: str, port: int) -> str:
     """Write an address with a port, as links have them."""
     return f"[{address}]:{port}" if ":" in address else f"{address}:{port}"
-
-
-def reachable(listening: str) -> list[str]:
-    """Give the addresses at which a host is reached that listens there: all of IPv4 for 0.0.0.0."""
-    address, _, port = listening.rpartition(":")
-    if address != EVERYWHERE:
-        return [listening]
-    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as asking:
-        found = [_address_of(asking, name) for _, name in socket.if_nameindex()]
-    return [joined(one, int(port)) for one in dict.fromkeys(found) if one]
-
-
-def _address_of(asking: socket.socket, interface: str) -> str | None:
-    """Give the address of an interface (netdevice(7)); None if it has none."""
-    request = struct.pack("256s", interface.encode())
-    try:
-        return socket.inet_ntoa(fcntl.ioctl(asking, SIOCGIFADDR, request)[20:24])
-    except OSError:
-        return None
 
 
 def links(reachable: Sequence[str], token: str) -> list[str]:

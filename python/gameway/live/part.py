@@ -8,7 +8,7 @@ happened as one line of JSON and exits with 0. A failure is a message on stderr 
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from gameway import _core
@@ -17,7 +17,7 @@ from gameway.errors import GamewayError, InputError
 BAD_INPUT = 2
 FAILED = 1
 
-Ready = Callable[[list[str]], None]
+Ready = Callable[..., None]
 Part = Callable[[str, Ready], str]
 
 
@@ -36,7 +36,7 @@ PARTS: dict[str, Part] = {
 """What each name runs: it gets its configuration (JSON) and whom to tell that it is set up."""
 
 
-def tell_ready(refusals: list[str]) -> None:
+def tell_ready(refusals: list[str], _reachable: Sequence[str] = ()) -> None:
     """Say that the part is set up, and what of punctuality the machine refused."""
     for refusal in refusals:
         print(f"note: {refusal}", file=sys.stderr)  # noqa: T201 (the contract of a part)

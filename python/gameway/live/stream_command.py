@@ -66,6 +66,13 @@ TokenFile = Annotated[
 LinkTokenFile = Annotated[
     Path | None, _option("Holds the token, if LINK has none; else $GAMEWAY_TOKEN.", "--token-file")
 ]
+HostNames = Annotated[
+    list[str] | None,
+    _option(
+        "A name under which browsers reach the host, beside this machine's. May be repeated.",
+        "--host-name",
+    ),
+]
 Encoders = Annotated[Encoder, _option("`auto`: software; `hardware`: what works; or one by name.")]
 Codecs = Annotated[Codec, _option("What to ask the host for; h265 if it has an encoder of it.")]
 Audio = Annotated[
@@ -118,6 +125,7 @@ def host_command(
     fec: Fec = "0 %",
     listen: Listen = "0.0.0.0:8443",
     token_file: TokenFile = None,
+    host_name: HostNames = None,
     encoder: Encoders = Encoder.auto,
     audio: Audio = True,
     duration: Seconds = None,
@@ -141,14 +149,15 @@ def host_command(
     own = tokens.of_host(token_file)
     config: dict[str, Any] = {
         "stream": stream, "listen": addresses.listen(listen), "token": own, "audio": audio,
+        "names": [*_own_names(), *(host_name or [])],
         "source": _source(source), "size": _size(size), "encoder": encoder.value,
         "stamped": source == "scene", "duration": _duration("--duration", duration),
         "folder": _folder(folder),
     }  # fmt: skip
 
-    def ready(refusals: list[str]) -> None:
+    def ready(refusals: list[str], reachable: list[str]) -> None:
         _note(refusals)
-        for line in addresses.links(addresses.reachable(config["listen"]), own):
+        for line in addresses.links(reachable, own):
             err.print(line, soft_wrap=True, highlight=False, markup=False)
 
     typed = {
@@ -172,6 +181,15 @@ def _check_stream(stream: dict[str, Any]) -> None:
     document = {"title": "host", "duration": "1 s", "path": path, "stream": [stream]}
     with told_as_typed(options, typed):
         experiment.from_source(source.Source(document))
+
+
+def _own_names() -> list[str]:
+    """Give the names under which others may know this machine."""
+    import socket  # noqa: PLC0415 (only the host needs it)
+
+    name = socket.gethostname()
+    short = name.partition(".")[0]
+    return list(dict.fromkeys([name, socket.getfqdn(), short, f"{short}.local"]))
 
 
 def client_command(
@@ -202,6 +220,9 @@ def client_command(
     err.print(f"{shown} frames decoded, {lost} not; {report['stamped_frames']} with a stamp")
     _tell_sound(report["sound"])
     _tell_cpu(report)
+    if report["farewell"]:
+        told = f"the host ended the stream: {report['farewell']}"
+        err.print(told, style="yellow", highlight=False, markup=False)
     if shown + lost == 0:
         raise InputError(
             "answered, but no packet of the stream came", value=place.url,

@@ -46,6 +46,8 @@ pub struct ClientReport {
     pub refused_datagrams: u64,
     /// Why it ended, if not by itself.
     pub closed: Option<CloseReason>,
+    /// Why the host ended the stream, in its words.
+    pub farewell: Option<String>,
     /// What each thread cost.
     pub cpu: Vec<ThreadTime>,
 }
@@ -131,6 +133,7 @@ impl Client {
                 sound: SoundReport::default(),
                 refused_datagrams: 0,
                 closed: None,
+                farewell: None,
                 cpu: Vec::new(),
             },
         })
@@ -247,6 +250,7 @@ impl Client {
                     }
                 }
                 ClientEvent::Sound(play) => self.hearing.play(play),
+                ClientEvent::Farewell(why) => self.report.farewell = Some(why),
                 ClientEvent::Closed(reason) => self.report.closed = Some(reason),
                 ClientEvent::Session(session) => self.begin(session)?,
                 other => self.write(&other)?,

@@ -4,7 +4,7 @@
 //! and a picture loss indication, and the payloads of frames are kept until they are to be decoded.
 
 use crate::client::sound_inbox::{Play, SoundCounts, SoundInbox, SoundPacket};
-use crate::control::{Hello, Input};
+use crate::control::{Farewell, Hello, Input};
 use crate::inbox::{Inbox, IncomingFrame};
 use gameway_codec::payload;
 use gameway_control::{FeedbackStyle, FrameId};
@@ -38,6 +38,8 @@ pub enum ClientEvent {
     KeyFrameRequested(Instant),
     /// The picture stood still for longer than the stall limit, and moves again.
     Stall(Instant, gameway_units::Duration),
+    /// The host ends the stream, for this reason.
+    Farewell(String),
     /// It is over.
     Closed(CloseReason),
 }
@@ -176,6 +178,8 @@ impl ClientSession {
                 if let Some(hello) = Hello::parse(&bytes) {
                     self.receiver.report_as(hello.style());
                     self.events.push(ClientEvent::Session(hello.session));
+                } else if let Some(farewell) = Farewell::parse(&bytes) {
+                    self.events.push(ClientEvent::Farewell(farewell.ended));
                 }
             }
             Event::Closed(reason) => self.events.push(ClientEvent::Closed(reason)),

@@ -4,12 +4,14 @@ mod encoders;
 pub mod encoding;
 mod log;
 pub mod page;
+mod reach;
 pub mod requests;
 mod run;
 mod sender_reports;
 pub mod session;
 pub mod sound;
 mod sources;
+pub mod stays;
 
 pub use run::{HostReport, run};
 pub use sources::screen_shows;

@@ -6,9 +6,11 @@ use crate::host::encoders::encoders;
 use crate::host::encoding::{Encoding, Job, Made};
 use crate::host::log::HostLog;
 use crate::host::page::PageCounts;
+use crate::host::reach::candidates;
 use crate::host::session::{Session, SessionEvent, Terms};
 use crate::host::sound::Sound;
 use crate::host::sources;
+use crate::host::stays::{Stay, Stays, Turn};
 use crate::keys::KeyFile;
 use crate::wake::{Giver, Taker, waking};
 use crate::{HostConfig, StreamError};
@@ -19,7 +21,9 @@ use gameway_live::clock::{self, Clock};
 use gameway_live::lateness::{Lateness, LatenessSummary};
 use gameway_live::stop::Stop;
 use gameway_units::{Duration, Instant, Ratio};
-use gameway_webrtc::http::{Reply, SignalingConfig, SignalingRequest, SignalingServer};
+use gameway_webrtc::http::{
+    Reply, SignalingConfig, SignalingRequest, SignalingServer, check_token,
+};
 use gameway_webrtc::socket::{MediaSocket, MonotonicClock};
 use gameway_webrtc::{Identity, Peer, Secrets};
 use rustix::event::{PollFd, PollFlags};
@@ -50,17 +54,17 @@ pub struct HostReport {
 }
 
 /// Serves until the end of its time or until asked to stop. `ready` is called once clients can come, with what the
-/// machine refused in the way of punctuality.
+/// machine refused in the way of punctuality, and with the addresses at which the host is reached.
 ///
 /// # Errors
 /// If the configuration cannot be used, an address is taken, or a table cannot be written.
 pub fn run(
     config: HostConfig,
     stop: &Stop,
-    ready: &mut dyn FnMut(Vec<String>),
+    ready: &mut dyn FnMut(Vec<String>, Vec<SocketAddr>),
 ) -> Result<HostReport, StreamError> {
     let mut host = Host::new(config)?;
-    ready(clock::be_punctual());
+    ready(clock::be_punctual(), candidates(host.socket.address()));
     host.serve(stop)?;
     host.finish()
 }
@@ -73,7 +77,7 @@ struct Host {
     signaling: SignalingServer,
     bell: Taker<()>,
     identity: Identity,
-    session: Option<(String, Session)>,
+    stays: Stays,
     jobs: Option<mpsc::Sender<Job>>,
     made: Taker<Made>,
     worker: Option<JoinHandle<ThreadTime>>,
@@ -94,6 +98,7 @@ impl Host {
     fn new(config: HostConfig) -> Result<Self, StreamError> {
         // Refused here, not when a client comes.
         controller(&config)?;
+        check_token(&config.token).map_err(|why| StreamError::Config { field: "token", why })?;
         let epoch_ns = config.epoch_ns.unwrap_or_else(Clock::monotonic_ns);
         let duration = config.duration.map(|text| text.0);
         let (bell_giver, bell) = waking().map_err(system("no wake-up"))?;
@@ -103,6 +108,7 @@ impl Host {
         let signaling = SignalingServer::start(SignalingConfig {
             listen: config.listen,
             token: config.token.clone(),
+            names: config.names.clone(),
             wake: Some(Arc::new(ring)),
         })
         .map_err(system(format!("signalling at {}", config.listen)))?;
@@ -122,7 +128,7 @@ impl Host {
             signaling,
             bell,
             identity: Identity::generate().map_err(|error| StreamError::Host(error.to_string()))?,
-            session: None,
+            stays: Stays::default(),
             jobs: Some(jobs),
             made,
             worker: Some(worker),
@@ -149,17 +155,18 @@ impl Host {
             }
             self.signal(now);
             self.receive()?;
+            self.take_over(now)?;
             self.turn(now)?;
             self.wait(now)?;
         }
-        self.end_session();
+        self.end_all("the host ends");
         Ok(())
     }
 
     /// Sound leaves at once, ahead of what the pacer lets go.
     fn send_sound(&mut self, now: Instant) -> Result<(), StreamError> {
         self.sound.bell().hush();
-        let mut session = self.session.as_mut().map(|(_, session)| session);
+        let mut session = self.stays.current.as_mut().map(|stay| &mut stay.session);
         self.sound.listen(session.as_ref().is_some_and(|session| session.wants_sound(now)));
         while let Some(packet) = self.sound.take() {
             match (packet, &mut session) {
@@ -184,7 +191,13 @@ impl Host {
     fn turn(&mut self, now: Instant) -> Result<(), StreamError> {
         self.send_sound(now)?;
         self.made.hush();
-        let Some((_, session)) = &mut self.session else { return Ok(()) };
+        if let Some(session) = self.stays.coming() {
+            session.on_deadline(now);
+            while let Some(transmit) = session.poll_transmit() {
+                self.socket.send(&transmit).map_err(system("a packet"))?;
+            }
+        }
+        let Some(Stay { session, .. }) = &mut self.stays.current else { return Ok(()) };
         while let Some(made) = self.made.take() {
             if made.session == session.number()
                 && let Some(why) = session.on_made(now, made)
@@ -224,9 +237,15 @@ impl Host {
 
     /// Writes down what happened.
     fn note(&mut self, now: Instant) -> Result<(), StreamError> {
-        let Some((_, session)) = &mut self.session else { return Ok(()) };
+        let Some(Stay { session, .. }) = &mut self.stays.current else { return Ok(()) };
+        let events = session.take_events();
+        self.note_events(now, events)
+    }
+
+    fn note_events(&mut self, now: Instant, events: Vec<SessionEvent>) -> Result<(), StreamError> {
+        let Some(Stay { session, .. }) = &mut self.stays.current else { return Ok(()) };
         let mut closed = false;
-        for event in session.take_events() {
+        for event in events {
             match event {
                 SessionEvent::Began => {
                     if let Some(log) = &mut self.log {
@@ -261,22 +280,52 @@ impl Host {
         if let Some(lateness) = &mut self.lateness {
             lateness.tick(now)?;
         }
-        if closed {
-            self.end_session();
+        if closed && let Some(stay) = self.stays.current.take() {
+            self.end(stay, "the connection is closed");
         }
         Ok(())
     }
 
-    /// Ends the client's stay; it is told, if it is still there.
-    fn end_session(&mut self) {
-        if let Some((_, mut session)) = self.session.take() {
-            session.peer().close(self.clock.now());
-            while let Some(transmit) = session.poll_transmit() {
-                // The end of a stay that cannot be told is found by silence.
-                let _ = self.socket.send(&transmit);
+    /// A client that has come and is connected has the stream; who had it is told.
+    fn take_over(&mut self, now: Instant) -> Result<(), StreamError> {
+        match self.stays.turn() {
+            None => Ok(()),
+            Some(Turn::Failed(stay, reason)) => {
+                let from = stay.from;
+                tell("a client did not come", &format!("{from} made an offer: {reason:?}"));
+                self.end(stay, "");
+                Ok(())
             }
-            self.refused += session.peer().refused_datagrams();
-            self.page = self.page + session.page_counts();
+            Some(Turn::Over { before, events }) => {
+                self.sessions += 1;
+                self.input = 0;
+                let from = self.stays.current.as_ref().map(|stay| stay.from.to_string());
+                let from = from.unwrap_or_default();
+                if let Some(before) = before {
+                    let who = format!("{from} has the stream, {} had it", before.from);
+                    tell("another client has taken over", &who);
+                    self.end(before, &format!("another client has taken over, from {from}"));
+                }
+                self.note_events(now, events)
+            }
+        }
+    }
+
+    /// Ends a client's stay; it is told why, if it is still there.
+    fn end(&mut self, mut stay: Stay, why: &str) {
+        let session = &mut stay.session;
+        session.end(self.clock.now(), why);
+        while let Some(transmit) = session.poll_transmit() {
+            // The end of a stay that cannot be told is found by silence.
+            let _ = self.socket.send(&transmit);
+        }
+        self.refused += session.peer().refused_datagrams();
+        self.page = self.page + session.page_counts();
+    }
+
+    fn end_all(&mut self, why: &str) {
+        for stay in self.stays.take_all() {
+            self.end(stay, why);
         }
     }
 
@@ -285,12 +334,12 @@ impl Host {
         while self.bell.take().is_some() {}
         while let Some(request) = self.signaling.poll() {
             match request {
-                SignalingRequest::Offer { session, offer, reply } => {
-                    self.on_offer(now, session, &offer, reply);
+                SignalingRequest::Offer { from, session, offer, reply } => {
+                    self.on_offer(now, from.ip().to_canonical(), session, &offer, reply);
                 }
                 SignalingRequest::End { session, reply } => {
-                    if self.session.as_ref().is_some_and(|(name, _)| *name == session) {
-                        self.end_session();
+                    if let Some(stay) = self.stays.take(&session) {
+                        self.end(stay, "the client has left");
                         reply.accept(String::new());
                     } else {
                         reply.refuse(404, "there is no such session".to_owned());
@@ -300,8 +349,8 @@ impl Host {
         }
     }
 
-    /// A client with the token comes: it takes the place of the one before, who may be its former self.
-    fn on_offer(&mut self, now: Instant, name: String, offer: &str, reply: Reply) {
+    /// A client with the token comes: it will take the place of the one before, who may be its former self.
+    fn on_offer(&mut self, now: Instant, from: IpAddr, name: String, offer: &str, reply: Reply) {
         let config = gameway_webrtc::HostConfig {
             identity: self.identity.clone(),
             candidates: candidates(self.socket.address()),
@@ -320,10 +369,10 @@ impl Host {
             });
         match made {
             Ok((peer, answer, terms)) => {
-                self.end_session();
-                self.input = 0;
-                self.session = Some((name, Session::new(self.sessions, peer, terms)));
-                self.sessions += 1;
+                let session = Session::new(self.sessions, peer, terms);
+                if let Some(late) = self.stays.expect(Stay { name, from, session }) {
+                    self.end(late, &format!("another client has come, from {from}"));
+                }
                 reply.accept(answer);
             }
             Err(why) => reply.refuse(400, why),
@@ -331,28 +380,17 @@ impl Host {
     }
 
     fn receive(&mut self) -> Result<(), StreamError> {
-        let (session, refused) = (&mut self.session, &mut self.refused);
-        loop {
-            let count = self
-                .socket
-                .receive(|datagram| match session {
-                    Some((_, session)) => {
-                        let gameway_webrtc::socket::Received { from, to, ecn, arrival, bytes } =
-                            datagram;
-                        session.peer().handle_datagram(arrival, from, to, ecn, bytes);
-                        session.advance(arrival);
-                    }
-                    None => *refused += 1,
-                })
-                .map_err(system("the media socket"))?;
-            if count == 0 {
-                return Ok(());
-            }
-        }
+        let (stays, refused) = (&mut self.stays, &mut self.refused);
+        self.socket
+            .receive_in_turn(|datagram| *refused += u64::from(!stays.handle(&datagram)))
+            .map_err(system("the media socket"))?;
+        // Before ICE is answered: what the client sends then must pass. Without a filter peers refuse the same.
+        let _ = self.socket.take_from(self.stays.addresses());
+        Ok(())
     }
 
     fn wait(&self, now: Instant) -> Result<(), StreamError> {
-        let deadline = self.session.as_ref().and_then(|(_, session)| session.next_deadline());
+        let deadline = self.stays.next_deadline();
         let most = deadline.map_or(LOOK, |due| due.saturating_since(now).min(LOOK));
         let passed = self.clock.now().saturating_since(now);
         let mut descriptors = [
@@ -365,7 +403,6 @@ impl Host {
     }
 
     fn finish(mut self) -> Result<HostReport, StreamError> {
-        self.end_session();
         drop(self.jobs.take());
         let mut times = vec![self.meter.read()];
         times.extend(self.worker.take().and_then(|worker| worker.join().ok()));
@@ -385,27 +422,6 @@ impl Host {
             cpu: times,
         })
     }
-}
-
-/// Where clients may send media: where we listen, or where this machine can be reached if we listen everywhere.
-fn candidates(listening: SocketAddr) -> Vec<SocketAddr> {
-    if !listening.ip().is_unspecified() {
-        return vec![listening];
-    }
-    let interfaces = nix::ifaddrs::getifaddrs().into_iter().flatten();
-    let addresses = interfaces.filter_map(|interface| {
-        let address = interface.address?;
-        let ip = match (address.as_sockaddr_in(), address.as_sockaddr_in6()) {
-            (Some(v4), _) => IpAddr::V4(v4.ip()),
-            (_, Some(v6)) if listening.is_ipv6() && v6.scope_id() == 0 => IpAddr::V6(v6.ip()),
-            _ => return None,
-        };
-        Some(SocketAddr::new(ip, listening.port()))
-    });
-    let mut found: Vec<SocketAddr> = addresses.collect();
-    // A client elsewhere cannot use loopback, and tries in this order.
-    found.sort_by_key(|address| address.ip().is_loopback());
-    found
 }
 
 /// The controller that the stream names.

@@ -29,7 +29,7 @@
 //! | most unreported | 16384 | a quarter of the numbers: 3 s at 60 Mb/s; in flight are at most a few thousand |
 //! | interval while held | 100 ms | a report is back so much later than it could be |
 
-use crate::control::{Hello, Input};
+use crate::control::{Farewell, Hello, Input};
 use crate::host::encoding::{Job, Made, Part};
 use crate::host::page::{PageCounts, PageReports};
 use crate::host::requests::ReportRequests;
@@ -45,6 +45,7 @@ use gameway_webrtc::feedback::frames::{self, FrameNews, FrameReports};
 use gameway_webrtc::frame_extension::FrameExtension;
 use gameway_webrtc::{CloseReason, Event, Extensions, Peer, RtpHeader, RtpPacket, Transmit};
 use gameway_webrtc::{reports, rtcp};
+use std::net::SocketAddr;
 
 /// The most that RTP padding can be (RFC 3550 section 5.1): all that a browser takes.
 const BROWSER_PADDING: Bytes = Bytes::new(255);
@@ -120,6 +121,8 @@ pub struct Session {
     sound: SoundOut,
     sender_reports: SenderReports,
     page: PageReports,
+    /// On which the client is told why it ends.
+    farewell: Option<u16>,
     /// One past the newest packet that a report told of.
     reported_end: u64,
     events: Vec<SessionEvent>,
@@ -146,6 +149,7 @@ impl Session {
             sound: SoundOut::default(),
             sender_reports: SenderReports::default(),
             page: PageReports::default(),
+            farewell: None,
             reported_end: 0,
             events: Vec::new(),
         }
@@ -162,10 +166,31 @@ impl Session {
         &mut self.peer
     }
 
+    /// Whether a datagram is for this session and no other.
+    #[must_use]
+    pub fn peer_claims(&self, from: SocketAddr, bytes: &[u8]) -> bool {
+        self.peer.claims(from, bytes)
+    }
+
+    /// Where its media goes.
+    #[must_use]
+    pub fn remote_address(&self) -> Option<SocketAddr> {
+        self.peer.remote_address()
+    }
+
     /// Its sender, once it has begun.
     #[must_use]
     pub fn sender(&self) -> Option<&Sender> {
         self.sender.as_ref()
+    }
+
+    /// Ends the stay; the client is told why, if it is still there. Send what [`Self::poll_transmit`] gives.
+    pub fn end(&mut self, now: Instant, why: &str) {
+        if let Some(channel) = self.farewell {
+            // A channel that is gone again leaves nobody to tell.
+            let _ = self.peer.send_data(now, channel, &Farewell::new(why).to_bytes());
+        }
+        self.peer.close(now);
     }
 
     /// Handles what the peer has to say; to be called after datagrams and timeouts.
@@ -329,7 +354,11 @@ impl Session {
     fn on_event(&mut self, now: Instant, event: Event) {
         match event {
             Event::Connected if self.peer.negotiated().frame.is_none() => self.begin(now),
+            Event::ChannelOpened { channel, label } if label == frames::LABEL => {
+                self.farewell = Some(channel);
+            }
             Event::ChannelOpened { channel, label } if label == Hello::CHANNEL => {
+                self.farewell = Some(channel);
                 if let Some(terms) = &self.terms {
                     let hello = terms.hello.to_bytes();
                     // A channel that is gone again leaves nobody to tell.

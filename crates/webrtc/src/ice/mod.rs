@@ -135,6 +135,13 @@ impl Ice {
         self.last_consent
     }
 
+    /// Whether a datagram is a request to the one of our name.
+    pub(crate) fn is_named_by(&self, bytes: &[u8]) -> bool {
+        let username = Message::parse(bytes).and_then(|message| message.username);
+        let to = username.and_then(|username| username.split_once(':'));
+        to.is_some_and(|(to, _)| to == self.local.name)
+    }
+
     /// Takes a datagram that looks like STUN; what to send then, if anything, before all else.
     pub(crate) fn handle(&mut self, now: Instant, pair: Pair, bytes: &[u8]) -> Option<Transmit> {
         let message = Message::parse(bytes)?;

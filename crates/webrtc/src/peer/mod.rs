@@ -390,6 +390,22 @@ impl Peer {
         self.ice.last_consent()
     }
 
+    /// Whether a datagram is for this session and no other: a check that names it, or anything from the address that
+    /// ICE has accepted.
+    #[must_use]
+    pub fn claims(&self, from: SocketAddr, bytes: &[u8]) -> bool {
+        match bytes.first() {
+            Some(0..=3) => self.ice.is_named_by(bytes),
+            _ => self.remote_address() == Some(from),
+        }
+    }
+
+    /// Where media goes.
+    #[must_use]
+    pub fn remote_address(&self) -> Option<SocketAddr> {
+        self.ice.selected().map(|pair| pair.remote)
+    }
+
     /// How many datagrams were no message of this session: garbage, forged, replayed, from elsewhere.
     #[must_use]
     pub fn refused_datagrams(&self) -> u64 {

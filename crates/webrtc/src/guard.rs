@@ -1,0 +1,121 @@
+//! What one source may do at the signalling port before it has shown the token. No sockets here.
+//!
+//! A source is an IPv4 address, or the 64 bits of an IPv6 address that a host is given as a whole (RFC 6177 section
+//! 2): more addresses of one network are one source.
+//!
+//! | constant | value | origin |
+//! |---|---|---|
+//! | wrong tokens at once | 10 | slips of a person who types |
+//! | interval of more | 10 s | 3 million a year; the shortest token that is taken has 10^10 at the very least |
+//! | sources remembered | 1024 | 64 KiB; one that is forgotten begins anew |
+
+use gameway_units::{Duration, Instant};
+use std::collections::BTreeMap;
+use std::net::IpAddr;
+
+const AT_ONCE: i64 = 10;
+const INTERVAL: Duration = Duration::from_secs(10);
+const MOST_SOURCES: usize = 1_024;
+
+/// Who asks: see the module's head.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Source(u64);
+
+impl Source {
+    /// That of an address.
+    #[must_use]
+    pub fn of(address: IpAddr) -> Self {
+        match address.to_canonical() {
+            // No network of IPv6 begins with 32 bits of zero (RFC 4291 section 2.5).
+            IpAddr::V4(v4) => Self(u32::from(v4).into()),
+            IpAddr::V6(v6) => Self((u128::from(v6) >> 64) as u64),
+        }
+    }
+}
+
+/// Wrong tokens of each source, as the time until all of them are forgotten (the generic cell rate algorithm).
+#[derive(Debug, Default)]
+pub struct WrongTokens(BTreeMap<Source, Instant>);
+
+impl WrongTokens {
+    /// How long this source must wait before it may show a token; `None` if it may now.
+    #[must_use]
+    pub fn wait(&self, source: Source, now: Instant) -> Option<Duration> {
+        let forgotten = self.0.get(&source)?;
+        let wait = forgotten.saturating_since(now) - INTERVAL * (AT_ONCE - 1);
+        (wait > Duration::ZERO).then_some(wait)
+    }
+
+    /// This source has shown a wrong one.
+    pub fn count(&mut self, source: Source, now: Instant) {
+        if self.0.len() >= MOST_SOURCES {
+            self.make_room(now);
+        }
+        let forgotten = self.0.entry(source).or_insert(now);
+        *forgotten = (*forgotten).max(now).saturating_add(INTERVAL);
+    }
+
+    /// Those whose wrong tokens are forgotten go, or else the one whose are forgotten first.
+    fn make_room(&mut self, now: Instant) {
+        self.0.retain(|_, forgotten| *forgotten > now);
+        if self.0.len() < MOST_SOURCES {
+            return;
+        }
+        let first = self.0.iter().min_by_key(|(_, forgotten)| **forgotten);
+        if let Some(source) = first.map(|(source, _)| *source) {
+            self.0.remove(&source);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn source(text: &str) -> Source {
+        Source::of(text.parse().expect("an address"))
+    }
+
+    fn at(seconds: i64) -> Instant {
+        Instant::ZERO + Duration::from_secs(seconds)
+    }
+
+    #[test]
+    fn a_network_of_ipv6_is_one_source_and_an_address_of_ipv4_is() {
+        assert_eq!(source("2001:db8::1"), source("2001:db8::ffff:1"));
+        assert_ne!(source("2001:db8::1"), source("2001:db8:0:1::1"));
+        assert_ne!(source("192.0.2.1"), source("192.0.2.2"));
+        assert_eq!(source("192.0.2.1"), source("::ffff:192.0.2.1"));
+    }
+
+    #[test]
+    fn ten_wrong_tokens_are_taken_at_once_and_one_each_ten_seconds() {
+        let (mut wrong, guesser) = (WrongTokens::default(), source("192.0.2.1"));
+        let mut taken = 0;
+        // A thousand a second, for a minute.
+        for milli in 0..60_000 {
+            let now = Instant::ZERO + Duration::from_millis(milli);
+            if wrong.wait(guesser, now).is_none() {
+                wrong.count(guesser, now);
+                taken += 1;
+            }
+        }
+        assert_eq!(taken, 15);
+        let wait = wrong.wait(guesser, at(57)).expect("it must wait").as_secs_f64();
+        assert!((2.9..=3.1).contains(&wait), "{wait}");
+        assert_eq!(wrong.wait(source("192.0.2.2"), at(57)), None, "others need not");
+        assert_eq!(wrong.wait(guesser, at(71)), None);
+    }
+
+    #[test]
+    fn many_sources_are_forgotten_and_not_collected() {
+        let mut wrong = WrongTokens::default();
+        let guesser = source("192.0.2.1");
+        (0..12).for_each(|_| wrong.count(guesser, at(1)));
+        for number in 0..5_000_u32 {
+            wrong.count(Source::of(IpAddr::V4((0x0A00_0000 + number).into())), at(2));
+        }
+        assert!(wrong.0.len() <= MOST_SOURCES);
+        assert!(wrong.wait(guesser, at(2)).is_some(), "who guessed most is kept");
+    }
+}
