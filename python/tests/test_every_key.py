@@ -39,7 +39,7 @@ def test_no_packet_is_lost_from_the_books(
     assert total["forwarded_packets"] + total["duplicated_packets"] == (
         total["delivered_packets"] + total["lost_packets"] + under_way
     )
-    assert total["duplicated_packets"] > 50
+    assert 10 < total["duplicated_packets"] < 200
     open_ends = 0
     for row in flows.values():
         gone = row["received_packets"] + row["dropped_packets"] + row["lost_packets"]
@@ -131,7 +131,8 @@ def test_each_flow_sends_what_it_says(flows: dict[str, dict[str, Any]]) -> None:
 def test_only_what_can_carry_a_mark_is_marked(flows: dict[str, dict[str, Any]]) -> None:
     assert flows["all"]["marked_packets"] > 0
     assert flows["download"]["marked_packets"] > 0
-    capable = {"all", "limit", "download", "series"}
+    assert flows["voice"]["marked_packets"] > 0
+    capable = {"all", "limit", "download", "series", "voice"}
     assert {name for name, row in flows.items() if row["marked_packets"]} <= capable
 
 
