@@ -40,6 +40,7 @@ __all__ = [
     "parse_toml",
     "parse_word",
     "queue_bytes",
+    "receive_buffer",
     "run",
     "screen_shows",
 ]

@@ -35,7 +35,7 @@ def own_distance(spec: dict[str, Any], base_seed: int, repeat: int) -> dict[str,
         return spec
     factor = 1.0 + _core.parse_ratio(spread) / WHOLE_PPM * (2.0 * position(base_seed, repeat) - 1.0)
     nominal = path["base_rtt"]
-    flows = {
+    flows: dict[str, Any] = {
         kind: [_scaled(flow, factor) for flow in spec[kind]]
         for kind in ("stream", "competitor")
         if kind in spec

@@ -176,7 +176,7 @@ def simulated(case: Case) -> list[float]:
         rule = {"match": {"port": FIRST_PORT + number}}
         classes[f"leaf-{number}"] = table_of(leaf, leaf.parent) | rule
     rate, total = f"{case.total} Mb/s", case.total + 1
-    queue = {
+    queue: dict[str, object] = {
         "kind": "htb",
         "rate": rate,
         "default": "leaf-0",

@@ -201,8 +201,8 @@ def compared(case: Case, keep: Path | None, *, steps: bool) -> bool:
         f"| {kernel.drops} | {model.drops} | {'' if fits else 'differs'} |",
         flush=True,
     )
-    for name, found in rates.items() if steps else ():
-        print(f"{name}, each {STEP} s: {' '.join(f'{rate:.1f}' for rate in found)}", flush=True)
+    for side, found in rates.items() if steps else ():
+        print(f"{side}, each {STEP} s: {' '.join(f'{rate:.1f}' for rate in found)}", flush=True)
     return fits
 
 

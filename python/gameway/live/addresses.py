@@ -63,7 +63,7 @@ def links(reachable: Sequence[str], token: str) -> list[str]:
     placed = [(address, ipaddress.ip_address(address.rpartition(":")[0].strip("[]")))
               for address in reachable]  # fmt: skip
     placed.sort(key=lambda one: (one[1].is_loopback, str(one[1]) not in primary, one[1].version))
-    told = []
+    told: list[str] = []
     for address, ip in placed:
         start = "or from this machine:" if ip.is_loopback and told else "or" if told else "watch at"
         told.append(f"{start} http://{address}/?token={token}")

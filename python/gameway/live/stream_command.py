@@ -263,9 +263,9 @@ def _carry_out(
 
 def _duration(option: str, text: str | None) -> str | None:
     """Check a time that may be left out."""
-    from gameway import fields  # noqa: PLC0415 (heavy; help must be quick)
+    from gameway.fields import quantities  # noqa: PLC0415 (heavy; help must be quick)
 
-    return None if text is None else str(checked(option, fields.span, text))
+    return None if text is None else str(checked(option, quantities.span, text))
 
 
 def _source(text: str) -> dict[str, str | None]:
