@@ -74,7 +74,8 @@ fn halving(variant: Variant) -> Result<(), String> {
     network.add(controller(variant.0, variant.1), 0.0, 0.0);
     network.run_until(16.0);
     let flow = &network.flows[0];
-    within("Mb/s before", 14.0..24.5, flow.target_at(10.0))?;
+    // Not the target: Copa's is a frame's, which makes up for what the window lacks, and swings about what is received.
+    within("Mb/s before", 14.0..20.1, flow.received_mbps(8.0, 10.0))?;
     let below = |rate: Rate| rate < Rate::from_mbps(10);
     let noticed = flow.targets.iter().find(|(at, rate)| *at > secs(10.0) && below(*rate));
     let noticed = noticed.ok_or("never noticed")?.0 - secs(10.0);
