@@ -133,7 +133,7 @@ fn host(video: &Path, lose: Option<u64>) -> (Running, String, BufReader<ChildStd
     assert!(example.exists(), "build the example first: cargo build -p gameway-webrtc --examples");
     let mut process = Command::new(example)
         .arg(video)
-        .args(["127.0.0.1:0", "secret"])
+        .args(["127.0.0.1:0", "0123456789abcdef"])
         .args(lose.map(|number| number.to_string()))
         .stdout(Stdio::piped())
         .spawn()
