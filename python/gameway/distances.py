@@ -23,6 +23,10 @@ SPREAD = "base_rtt_spread"
 NOMINAL = "nominal_rtt"
 DISTANCES = ("base_rtt", "forward_delay", NOMINAL)
 """Keys of a run's path that say how far apart the ends are."""
+DISTANT = ("base_rtt", "forward_delay")
+"""Keys of a path or a flow that the spread scales."""
+NOMINAL_DIGITS = 3
+"""Digits to which a nominal time can be told from a run's own, which is in whole microseconds."""
 FINEST_NS = 1000
 WHOLE_PPM = 1_000_000
 
@@ -43,6 +47,22 @@ def own_distance(spec: dict[str, Any], base_seed: int, repeat: int) -> dict[str,
     return {**spec, "path": _scaled(path, factor) | {NOMINAL: nominal}, **flows}
 
 
+def named_distance(spec: dict[str, Any]) -> dict[str, Any]:
+    """Give the spec of a run with the round-trip times of its file, alike in all repeats."""
+    path = dict(spec["path"])
+    nominal = path.pop(NOMINAL, None)
+    if nominal is None:
+        return spec
+    factor = _core.parse_duration(nominal) / _core.parse_duration(path["base_rtt"])
+    flows: dict[str, Any] = {
+        kind: [_named(flow, factor) for flow in spec[kind]]
+        for kind in ("stream", "competitor")
+        if kind in spec
+    }
+    named = _named(path, factor) | {"base_rtt": nominal, SPREAD: True}
+    return {**spec, "path": named, **flows}
+
+
 def own_base_rtt(spec: dict[str, Any]) -> dict[str, str]:
     """Give what a manifest says of a run's base RTT, where each run has its own."""
     path = spec["path"]
@@ -57,8 +77,15 @@ def position(base_seed: int, repeat: int) -> float:
 
 
 def _scaled(table: dict[str, Any], factor: float) -> dict[str, Any]:
+    return {key: _times(value, factor) if key in DISTANT else value for key, value in table.items()}
+
+
+def _named(table: dict[str, Any], factor: float) -> dict[str, Any]:
+    """Scale times back, as numbers in nanoseconds that are alike in all repeats."""
     return {
-        key: _times(value, factor) if key in {"base_rtt", "forward_delay"} else value
+        key: f"{_core.parse_duration(value) * factor:.{NOMINAL_DIGITS}g}"
+        if key in DISTANT and value is not None
+        else value
         for key, value in table.items()
     }
 

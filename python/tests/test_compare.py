@@ -429,6 +429,25 @@ def test_folders_with_the_same_work_stand_beside_each_other(links: Path, tmp_pat
     assert len(compare.compare([links / "out", tmp_path / "far-out"]).verdicts) == 4
 
 
+def test_repeats_over_a_spread_of_base_rtts_are_one_scenario(tmp_path: Path) -> None:
+    text = LINKS.replace('"16 ms"', '"16 ms"\nbase_rtt_spread = ["5 %", "10 %"]')
+    text = text.replace('["10 Mb/s", "20 Mb/s"]', '"20 Mb/s"').replace('"6 s"', '"2 s"')
+    text += 'name = "near"\n[[stream]]\nname = "far"\nbase_rtt = "25 ms"\n'
+    gw.run(gw.load(write(tmp_path, "spread", text)), tmp_path / "out")
+    found = compare.compare([tmp_path / "out"])
+    names = [verdict.scenario.name for verdict in found.verdicts]
+    assert names == ["Links, base RTT spread 5 %", "Links, base RTT spread 10 %"]
+    assert found.table["frame_delay_p95_ms_runs"].to_list() == [3] * 6
+    paired = [verdict.difference("gcc", "pudica", DELAY_95).runs for verdict in found.verdicts]
+    assert paired == [3, 3]
+    # One base RTT, or another one of a stream, is another scenario.
+    plain = text.replace('\nbase_rtt_spread = ["5 %", "10 %"]', "")
+    for name, changed in (("plain", plain), ("farther", text.replace("25 ms", "26 ms"))):
+        gw.run(gw.load(write(tmp_path, name, changed)), tmp_path / name)
+        both = compare.compare([tmp_path / "out", tmp_path / name]).verdicts
+        assert len(both) == {"plain": 3, "farther": 4}[name]
+
+
 def test_a_scenario_is_named_by_what_tells_it_from_the_others(tmp_path: Path) -> None:
     text = LINKS.replace(
         'base_rtt = "16 ms"',

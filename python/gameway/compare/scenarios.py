@@ -2,7 +2,7 @@
 
 A scenario is everything that a run's specification says, without controllers and seed. Runs of
 several folders that agree in it stand beside each other, so that a controller can be added later
-in a folder of its own.
+in a folder of its own. Repeats whose base RTTs `base_rtt_spread` draws are of one scenario.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 
 from gameway.compare.measures import MEASURES, MOS, RATED, measure
+from gameway.distances import SPREAD, named_distance
 from gameway.errors import InputError
 from gameway.figures.conditions import title_of
 from gameway.matrix import canonical
@@ -90,7 +91,7 @@ def _gather(name: str, results: Results, found: dict[str, _Gathered]) -> None:
     for run in finished_runs(results):
         if not run.spec.get("stream"):
             continue
-        key = canonical(_without_controller(run.spec, digests))
+        key = canonical([_without_controller(run.spec, digests), run.factors.get(SPREAD)])
         if key not in found:
             factors = {name: run.factors[name] for name in telling if run.factors[name]}
             found[key] = _Gathered(_part(name, results), factors, run.spec)
@@ -135,9 +136,9 @@ def _controller(run: Run) -> str:
 
 
 def _without_controller(spec: dict[str, Any], digests: Mapping[str, str]) -> dict[str, Any]:
-    kept = {name: value for name, value in spec.items() if name not in UNTOLD}
+    kept = {name: value for name, value in named_distance(spec).items() if name not in UNTOLD}
     kept[CONTROLLER] = None
-    kept["stream"] = [{**stream, CONTROLLER: None} for stream in spec["stream"]]
+    kept["stream"] = [{**stream, CONTROLLER: None} for stream in kept["stream"]]
     content: dict[str, Any] = _by_content(kept, digests)
     return content
 

@@ -26,6 +26,7 @@ TITLES = {
     QUEUE: "Queue size",
     "stream": "Stream",
     "base_rtt": "Base RTT",
+    "base_rtt_spread": "Base RTT spread",
     "fec": "FEC",
 }
 # Conditions whose values have no order of size: they stay in the order of the experiment file.
