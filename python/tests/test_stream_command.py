@@ -167,7 +167,7 @@ def test_only_a_client_that_is_connected_takes_over_and_both_sides_are_told(tmp_
     port, token = _free_port(), "a-token-of-this-test"
     words = [*GAMEWAY, "host", "--size", SIZE, "--listen", str(port), "--duration", "60 s"]
     environment = {**os.environ, "GAMEWAY_TOKEN": token}
-    with subprocess.Popen(words, stderr=told, text=True, env=environment) as host:
+    with told, subprocess.Popen(words, stderr=told, text=True, env=environment) as host:
         try:
             while "watch at" not in (tmp_path / "told").read_text(encoding="utf-8"):
                 time.sleep(0.1)

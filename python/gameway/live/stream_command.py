@@ -7,7 +7,7 @@ import re
 from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from rich.console import Console
@@ -17,6 +17,9 @@ from gameway.errors import InputError
 from gameway.live import addresses, tokens
 from gameway.live.options import checked, told_as_typed
 from gameway.live.options import folder as made_folder
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 err = Console(stderr=True, emoji=False)
 NANOS = 1e9
@@ -155,19 +158,25 @@ def host_command(
         "folder": _folder(folder),
     }  # fmt: skip
 
-    def ready(refusals: list[str], reachable: list[str]) -> None:
-        _note(refusals)
-        for line in addresses.links(reachable, own):
-            err.print(line, soft_wrap=True, highlight=False, markup=False)
-
     typed = {
         "--listen": listen, "--size": size, "--source": source, "--encoder": encoder.value,
         "--controller": controller,
     }  # fmt: skip
-    report = _carry_out(_core.live_host, config, ready, typed)
+    report = _carry_out(_core.live_host, config, _links_with(own), typed)
     if report["sessions"] == 0:
         err.print("nobody came", style="yellow")
     _tell_cpu(report)
+
+
+def _links_with(token: str) -> Callable[[list[str], list[str]], None]:
+    """What is printed once a host can be reached."""
+
+    def ready(refusals: list[str], reachable: list[str]) -> None:
+        _note(refusals)
+        for line in addresses.links(reachable, token):
+            err.print(line, soft_wrap=True, highlight=False, markup=False)
+
+    return ready
 
 
 def _check_stream(stream: dict[str, Any]) -> None:

@@ -32,7 +32,7 @@ const PATIENCE: Duration = Duration::from_secs(10);
 const RETRY: Duration = Duration::from_millis(200);
 
 /// What a client did.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct ClientReport {
     /// Frames whose picture was decoded.
     pub decoded: u64,
@@ -126,16 +126,7 @@ impl Client {
             connected: false,
             input_interval: config.input_interval.map(|text| text.0),
             next_input: Instant::MAX,
-            report: ClientReport {
-                decoded: 0,
-                given_up: 0,
-                stamped: 0,
-                sound: SoundReport::default(),
-                refused_datagrams: 0,
-                closed: None,
-                farewell: None,
-                cpu: Vec::new(),
-            },
+            report: ClientReport::default(),
         })
     }
 

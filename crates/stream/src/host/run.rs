@@ -7,20 +7,20 @@ use crate::host::encoding::{Encoding, Job, Made};
 use crate::host::log::HostLog;
 use crate::host::page::PageCounts;
 use crate::host::reach::candidates;
-use crate::host::session::{Session, SessionEvent, Terms};
+use crate::host::session::{Session, SessionEvent};
 use crate::host::sound::Sound;
 use crate::host::sources;
 use crate::host::stays::{Stay, Stays, Turn};
+use crate::host::terms::{controller, terms};
 use crate::keys::KeyFile;
 use crate::wake::{Giver, Taker, waking};
 use crate::{HostConfig, StreamError};
-use gameway_control::{FeedbackStyle, RateController};
 use gameway_events::BIN;
 use gameway_experiment::build;
 use gameway_live::clock::{self, Clock};
 use gameway_live::lateness::{Lateness, LatenessSummary};
 use gameway_live::stop::Stop;
-use gameway_units::{Duration, Instant, Ratio};
+use gameway_units::{Duration, Instant};
 use gameway_webrtc::http::{
     Reply, SignalingConfig, SignalingRequest, SignalingServer, check_token,
 };
@@ -102,16 +102,7 @@ impl Host {
         let epoch_ns = config.epoch_ns.unwrap_or_else(Clock::monotonic_ns);
         let duration = config.duration.map(|text| text.0);
         let (bell_giver, bell) = waking().map_err(system("no wake-up"))?;
-        let ring = move || {
-            bell_giver.give(());
-        };
-        let signaling = SignalingServer::start(SignalingConfig {
-            listen: config.listen,
-            token: config.token.clone(),
-            names: config.names.clone(),
-            wake: Some(Arc::new(ring)),
-        })
-        .map_err(system(format!("signalling at {}", config.listen)))?;
+        let signaling = start_signaling(&config, bell_giver)?;
         let socket = MediaSocket::bind(signaling.address(), MonotonicClock::since(epoch_ns))
             .map_err(system(format!("media at {}", signaling.address())))?;
         let clock = Clock::new(epoch_ns);
@@ -424,38 +415,17 @@ impl Host {
     }
 }
 
-/// The controller that the stream names.
-fn controller(config: &HostConfig) -> Result<Box<dyn RateController>, StreamError> {
-    let stream = &config.stream;
-    let interval = build::frame_interval(stream)?;
-    let limits = build::rate_limits(stream, interval)?;
-    let options = stream.controller.options();
-    gameway_control::build(stream.controller.name(), &options, limits)
-        .map_err(|error| StreamError::Config { field: "stream.controller", why: error.to_string() })
-}
-
-fn terms(config: &HostConfig, session: u32, audio: bool) -> Result<Terms, StreamError> {
-    let stream = &config.stream;
-    let controller = controller(config)?;
-    let frame_interval = build::frame_interval(stream)?;
-    let report_interval_ns = match build::feedback_style(stream, &*controller) {
-        FeedbackStyle::PerFrame => None,
-        FeedbackStyle::Interval(interval) => Some(interval.as_nanos()),
+fn start_signaling(config: &HostConfig, bell: Giver<()>) -> Result<SignalingServer, StreamError> {
+    let ring = move || {
+        bell.give(());
     };
-    Ok(Terms {
-        start: build::first_capture(stream, frame_interval, config.seed),
-        frame_interval,
-        repair_share: stream.fec.map_or(Ratio::ZERO, |text| text.0),
-        mtu: stream.mtu.map(|text| text.0),
-        ecn: stream.ecn.or_native(controller.ecn()),
-        audio,
-        hello: crate::control::Hello {
-            session,
-            frame_interval_ns: frame_interval.as_nanos(),
-            report_interval_ns,
-        },
-        controller,
+    SignalingServer::start(SignalingConfig {
+        listen: config.listen,
+        token: config.token.clone(),
+        names: config.names.clone(),
+        wake: Some(Arc::new(ring)),
     })
+    .map_err(system(format!("signalling at {}", config.listen)))
 }
 
 /// A host without sound still has pictures.
