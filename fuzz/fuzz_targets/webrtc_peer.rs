@@ -24,7 +24,8 @@ fuzz_target!(|data: &[u8]| {
     let now = Instant::ZERO;
     // As an offer, as the head of a request, and as datagrams to a peer with a good offer.
     let _ = Peer::answer(now, config(), Secrets::new([1; 32]), &text);
-    let mut words = text.splitn(4, ' ');
+    let terms = whep::Terms { token: "a token of twenty letters".to_owned(), names: vec![] };
+    let mut words = text.splitn(5, ' ');
     let mut word = || words.next().unwrap_or("");
     let request = whep::Request {
         method: word(),
@@ -32,8 +33,12 @@ fuzz_target!(|data: &[u8]| {
         query: word(),
         authorization: Some(word()),
         content_type: None,
+        host: Some(word()),
     };
-    assert!(!matches!(whep::judge(&request, "a token of twenty letters"), whep::Verdict::Offer));
+    for host in [request.host, Some("localhost")] {
+        let request = whep::Request { host, ..request };
+        assert!(!matches!(whep::judge(&request, &terms), whep::Verdict::Offer));
+    }
     let (mut peer, _) =
         Peer::answer(now, config(), Secrets::new([1; 32]), OFFER).expect("a good offer");
     let (from, to) = (([127, 0, 0, 2], 2).into(), ([127, 0, 0, 1], 1).into());
