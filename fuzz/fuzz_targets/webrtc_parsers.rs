@@ -27,14 +27,14 @@ fn terms() -> Negotiated {
     }
 }
 
-fn rtp(bytes: &[u8]) {
-    let Some(parsed) = ParsedRtp::parse(bytes, &terms()) else { return };
+fn rtp(bytes: &[u8], terms: &Negotiated) {
+    let Some(parsed) = ParsedRtp::parse(bytes, terms) else { return };
     let payload = &bytes[parsed.payload_start..parsed.payload_end];
     let packet =
         RtpPacket { header: parsed.header, extensions: parsed.extensions, payload, padding: 0 };
     let mut again = Vec::new();
-    packet.write(&terms(), &mut again).expect("what was read can be written");
-    let read = ParsedRtp::parse(&again, &terms()).expect("what was written can be read");
+    packet.write(terms, &mut again).expect("what was read can be written");
+    let read = ParsedRtp::parse(&again, terms).expect("what was written can be read");
     assert_eq!((read.header, read.extensions), (parsed.header, parsed.extensions));
     assert_eq!(&again[read.payload_start..read.payload_end], payload);
 }
@@ -65,7 +65,10 @@ fn feedback(bytes: &[u8]) {
 fuzz_target!(|data: &[u8]| {
     let Some((kind, bytes)) = data.split_first() else { return };
     match kind % 6 {
-        0 => rtp(bytes),
+        0 => {
+            rtp(bytes, &terms());
+            rtp(bytes, &Negotiated { reports_on_request: true, ..terms() });
+        }
         1 => feedback(bytes),
         2 => {
             if let Some(message) = stun::Message::parse(bytes) {

@@ -136,7 +136,8 @@ impl Extensions {
         if id == terms.transport_wide {
             let word = |at: usize| Some(u16::from_be_bytes([*value.get(at)?, *value.get(at + 1)?]));
             self.transport_wide = word(0);
-            self.report_on = word(2).map(|request| request & MOST_ON_REQUEST).filter(|it| *it > 0);
+            let asked = word(2).filter(|_| terms.reports_on_request);
+            self.report_on = asked.map(|request| request & MOST_ON_REQUEST).filter(|it| *it > 0);
         } else if id == terms.playout_delay {
             if let [high, middle, low] = value {
                 let both = u32::from_be_bytes([0, *high, *middle, *low]);
@@ -254,6 +255,21 @@ mod tests {
                 assert_eq!((read.header, read.extensions), (header, extensions));
                 assert_eq!(&bytes[read.payload_start..read.payload_end], b"payload");
             }
+        }
+    }
+
+    /// A number with two more bytes asks for a report only where both ends agreed on that.
+    #[test]
+    fn a_request_counts_where_it_was_agreed_on() {
+        let extensions =
+            Extensions { transport_wide: Some(1), report_on: Some(2), ..Extensions::default() };
+        let packet =
+            RtpPacket { header: RtpHeader::default(), extensions, payload: &[], padding: 0 };
+        let mut bytes = Vec::new();
+        packet.write(&terms(), &mut bytes).unwrap();
+        let plain = Negotiated { reports_on_request: false, ..terms() };
+        for (terms, read) in [(terms(), Some(2)), (plain, None)] {
+            assert_eq!(ParsedRtp::parse(&bytes, &terms).unwrap().extensions.report_on, read);
         }
     }
 
