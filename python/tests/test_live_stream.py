@@ -349,7 +349,8 @@ def ask(number):
         "POST /whep HTTP/9.9\\r\\n", "OPTIONS * HTTP/1.1\\r\\n", "\\x16\\x03\\x01\\x02\\x00\\r\\n",
     ])
     body = offer if number % 2 else "x" * 3000
-    words = f"{head}Host: h\\r\\nContent-Type: application/sdp\\r\\n"
+    name = "elsewhere.example" if number % 10 == 0 else f"{host}:{port}"
+    words = f"{head}Host: {name}\\r\\nContent-Type: application/sdp\\r\\n"
     words += f"Content-Length: {len(body)}\\r\\n"
     with socket.create_connection((host, port), 10) as link:
         try:
