@@ -45,6 +45,8 @@ ALGORITHMS = {"cubic": "cubic", "bbr": "bbr", "reno": "newreno"}
 SIZES = (0.5, 2.0, 7.0)
 STEP = 5
 """Seconds of each of the rates that are printed of a path that the caller chose."""
+PING_ROUND_TRIPS = 2
+"""Of the path's RTT, and a second more: time for the pings."""
 PORT = 5201
 MONOTONIC_SECOND = 1_000_000_000
 RATE_TOLERANCE = 0.05
@@ -117,7 +119,8 @@ def live(case: Case, folder: Path) -> Measured:
         client = ["ip", "netns", "exec", spaces.name("client")]
         listening = [*client, "iperf3", "--server", "--one-off", "--port", str(PORT)]
         stack.enter_context(running(listening))
-        epoch_ns = time.monotonic_ns() + MONOTONIC_SECOND
+        before_ns = MONOTONIC_SECOND + PING_ROUND_TRIPS * _core.parse_duration(case.rtt)
+        epoch_ns = time.monotonic_ns() + before_ns
         config = {
             "epoch_ns": epoch_ns,
             "seed": 1,
@@ -129,8 +132,9 @@ def live(case: Case, folder: Path) -> Measured:
             "folder": str(folder),
         }
         link = stack.enter_context(PartProcess("link", config, spaces.name("router"), folder))
-        time.sleep(max(epoch_ns / MONOTONIC_SECOND - time.monotonic(), 0))
+        # Ahead of time zero: the transfer begins with it, as the simulated one does.
         fastest_ns = _fastest_ping_ns(client)
+        time.sleep(max(epoch_ns / MONOTONIC_SECOND - time.monotonic(), 0))
         sending = ["ip", "netns", "exec", spaces.name("server"), "iperf3", "--client",
                    namespaces.CLIENT_ADDRESS, "--port", str(PORT), "--time", str(seconds + 2),
                    "--congestion", case.algorithm, "--interval", "0"]  # fmt: skip

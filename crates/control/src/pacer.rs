@@ -365,7 +365,9 @@ impl<T> Pacer<T> {
         }
     }
 
-    fn window_blocks(&self, in_flight: Bytes) -> bool {
+    /// Whether what waits has no room in the window.
+    #[must_use]
+    pub fn window_blocks(&self, in_flight: Bytes) -> bool {
         let (Some(window), Some(head)) = (self.window, self.queue.front()) else { return false };
         // One packet may always be in flight: a window below a packet must not stop the stream.
         in_flight > Bytes::ZERO && in_flight.saturating_add(head.size) > window

@@ -205,7 +205,7 @@ impl Sender {
     /// The next packet that may leave now; to be called until there is none.
     pub fn poll_transmit(&mut self, now: Instant) -> Option<MediaPacket> {
         let output = self.pacer.poll(now, self.history.in_flight())?;
-        let (mut packet, due, probe_cluster) = match output {
+        let (packet, due, probe_cluster) = match output {
             PacerOutput::Packet { token, due, probe_cluster } => (token, due, probe_cluster),
             PacerOutput::Probe { frame, due } => (self.probe(frame), due, None),
             PacerOutput::Padding { size, due, probe_cluster } => {
@@ -213,7 +213,24 @@ impl Sender {
             }
         };
         self.last_due = due;
-        packet.sequence = self.history.end();
+        Some(self.leave(now, packet, probe_cluster))
+    }
+
+    /// Whether what waits has no room in the window before a report comes.
+    #[must_use]
+    pub fn is_blocked(&self) -> bool {
+        self.pacer.window_blocks(self.history.in_flight())
+    }
+
+    /// A packet of a byte of padding that leaves now whatever window and pacing say, for the report that it brings, as the
+    /// probes of QUIC's senders do (RFC 9002 section 6.2.4).
+    pub fn solicit(&mut self, now: Instant) -> MediaPacket {
+        let least = self.config.overhead.packet + Bytes::new(1);
+        self.leave(now, self.padding(least), None)
+    }
+
+    fn leave(&mut self, now: Instant, packet: MediaPacket, cluster: Option<u32>) -> MediaPacket {
+        let packet = MediaPacket { sequence: self.history.end(), ..packet };
         let sent = SentPacket {
             sequence: packet.sequence,
             sent: now,
@@ -222,7 +239,7 @@ impl Sender {
             frame: packet.frame,
             first_of_frame: packet.is_first_of_frame(),
             last_of_frame: packet.is_last_of_frame(),
-            probe_cluster,
+            probe_cluster: cluster,
         };
         self.history.on_sent(sent);
         self.controller.on_sent(now, &sent);
@@ -230,7 +247,7 @@ impl Sender {
             self.sent_frames.on_sent(&sent);
             self.note_frame_progress(now, &packet);
         }
-        Some(packet)
+        packet
     }
 
     /// So much leaves beside the frames from now on.

@@ -6,7 +6,7 @@ mod support;
 
 use gameway_control::{PacketKind, SentPacket, SequenceNumber};
 use gameway_stream::host::session::Session;
-use gameway_units::{Duration, Ecn, Instant, ReceiverInstant};
+use gameway_units::{Bytes, Duration, Ecn, Instant, ReceiverInstant};
 use gameway_webrtc::feedback::frames::{self, FrameNews, FrameRecord, FrameReports};
 use gameway_webrtc::feedback::twcc::TransportFeedback;
 use gameway_webrtc::sdp::{TRANSPORT_WIDE, TRANSPORT_WIDE_2};
@@ -51,6 +51,8 @@ const WITH_PROBES: Setting = Setting {
     audio: false,
     in_parts: false,
     probes: 3,
+    window: None,
+    report_interval: None,
 };
 
 struct Browser {
@@ -388,6 +390,32 @@ fn a_browser_that_can_be_asked_reports_as_soon_as_a_frame_is_there() {
     // Two a frame: at its end, and at that of its probes. The plain one above has one each 62 ms.
     let batches = told.batches.len();
     assert!((420..=480).contains(&batches), "{batches}");
+}
+
+/// What arrives of video in a second, in Mb/s, through a window of less than half a frame.
+fn through_a_window(report_interval: Option<Duration>, loses: fn(&SentPacket) -> bool) -> f64 {
+    let setting =
+        Setting { window: Some(Bytes::new(6_000)), report_interval, ..Setting::default() };
+    let mut world = World::with(Page::Silent, Kind::Chromium, setting);
+    world.loses = loses;
+    world.run_for(SECOND * 4);
+    let video = world.browser.peer.negotiated().video_ssrc;
+    let packets = world.browser.packets.iter().filter(|(it, ..)| it.ssrc == video);
+    packets.map(|(.., size)| *size as f64 * 8e-6).sum::<f64>() / 4.0
+}
+
+#[test]
+fn a_browser_is_asked_although_the_window_closes_in_the_midst_of_a_frame() {
+    // 6 kB in each round trip of 20 ms are 2.4 Mb/s, less headers; reports take 5 ms more, or 10.
+    let at_an_interval = through_a_window(Some(ms(5)), |_| false);
+    assert!((1.6..2.4).contains(&at_an_interval), "{at_an_interval}");
+    let per_frame = through_a_window(None, |_| false);
+    assert!((1.2..2.4).contains(&per_frame), "{per_frame}");
+    // Where what asks is lost every other time, a window leaves each 280 ms, and not each second
+    // for which packets count as in flight: 0.04 Mb/s.
+    let lost =
+        through_a_window(None, |it| it.kind == PacketKind::Padding && it.sequence.0 % 2 == 0);
+    assert!((0.1..0.5 * per_frame).contains(&lost), "{lost}");
 }
 
 #[test]

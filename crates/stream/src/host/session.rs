@@ -34,7 +34,7 @@ use crate::host::encoding::{Job, Made, Part};
 use crate::host::page::{PageCounts, PageReports};
 use crate::host::requests::ReportRequests;
 use crate::host::sender_reports::SenderReports;
-use crate::host::sound::{self, SoundPacket};
+use crate::host::sound::{self, SoundOut, SoundPacket};
 use crate::outbox::{Outbox, OutgoingFrame};
 use gameway_control::{PacketKind, RateController, SequenceNumber};
 use gameway_media::Overhead;
@@ -88,17 +88,6 @@ pub enum SessionEvent {
     Sender(SenderEvent),
     /// It is over.
     Closed(CloseReason),
-}
-
-/// The stream of sound.
-#[derive(Debug, Clone, Copy, Default)]
-struct SoundOut {
-    /// When it begins; `None` if there is none, or none any more.
-    from: Option<Instant>,
-    /// Packets that left.
-    packets: u64,
-    /// What each has on the wire beside its payload.
-    overhead: Bytes,
 }
 
 /// See the module's head.
@@ -218,7 +207,13 @@ impl Session {
         if self.is_held() {
             sender = sender.map(|due| due.max(self.last_sent.saturating_add(HELD_INTERVAL)));
         }
-        [sender, self.peer.next_deadline()].into_iter().flatten().min()
+        [sender, self.solicit_due(), self.peer.next_deadline()].into_iter().flatten().min()
+    }
+
+    /// When a browser is to be asked for a report that the sender waits for.
+    fn solicit_due(&self) -> Option<Instant> {
+        self.sender.as_ref().filter(|sender| sender.is_blocked())?;
+        self.requests.as_ref()?.due_when_blocked()
     }
 
     /// A frame to make now, if there is one; the game has seen the inputs up to this one.
@@ -309,7 +304,11 @@ impl Session {
             if let Some(sender) = self.sender.as_ref().filter(|_| !self.is_held()) {
                 late(sender.last_due());
             }
-            (self.newest_sent, self.last_sent) = (packet.sequence, now);
+            self.send(now, &packet);
+        }
+        if self.solicit_due().is_some_and(|due| due <= now)
+            && let Some(packet) = self.sender.as_mut().map(|sender| sender.solicit(now))
+        {
             self.send(now, &packet);
         }
         if let Some(sender) = &mut self.sender {
@@ -452,6 +451,7 @@ impl Session {
     /// of retransmissions if it has one: on that of frames they would be lost like frames, and Chromium, which keeps
     /// frames in an encoded transform but no padding, would lose its place among them.
     fn send(&mut self, now: Instant, packet: &MediaPacket) {
+        (self.newest_sent, self.last_sent) = (packet.sequence, now);
         let negotiated = self.peer.negotiated();
         let native = negotiated.frame.is_some();
         let (timestamp, payload) = self.outbox.take(packet);

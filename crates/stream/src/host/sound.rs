@@ -40,6 +40,17 @@ pub struct SoundPacket {
     pub payload: Vec<u8>,
 }
 
+/// A session's stream of sound.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct SoundOut {
+    /// When it begins; `None` if there is none, or none any more.
+    pub(super) from: Option<Instant>,
+    /// Packets that left.
+    pub(super) packets: u64,
+    /// What each has on the wire beside its payload.
+    pub(super) overhead: Bytes,
+}
+
 /// What sound takes on the wire, where a packet has so many bytes beside its payload.
 #[must_use]
 pub fn wire_rate(overhead: usize) -> Rate {

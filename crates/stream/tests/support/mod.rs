@@ -15,7 +15,7 @@ use gameway_stream::client::session::{ClientEvent, ClientSession};
 use gameway_stream::control::Hello;
 use gameway_stream::host::session::{Session, SessionEvent, Terms};
 use gameway_stream::host::sound::SoundPacket;
-use gameway_units::{Duration, Ecn, Instant, Rate, Ratio};
+use gameway_units::{Bytes, Duration, Ecn, Instant, Rate, Ratio};
 use gameway_webrtc::{ClientConfig, HostConfig, Identity, Peer, Secrets, Transmit};
 use rand_core::{Rng, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
@@ -111,6 +111,10 @@ pub struct Setting {
     pub in_parts: bool,
     /// Probes after each frame.
     pub probes: u32,
+    /// The most that may be in flight.
+    pub window: Option<Bytes>,
+    /// How often the client reports; at each frame's end if not given.
+    pub report_interval: Option<Duration>,
 }
 
 impl Default for Setting {
@@ -124,6 +128,8 @@ impl Default for Setting {
             audio: false,
             in_parts: true,
             probes: 0,
+            window: None,
+            report_interval: None,
         }
     }
 }
@@ -174,6 +180,8 @@ pub struct World {
 pub fn terms(setting: &Setting, session: u32, told: &Arc<Mutex<Told>>) -> Terms {
     let mut target = Target::new(setting.rate, Pacing::FrameMultiplier(1.25));
     target.probes_per_frame = setting.probes;
+    target.window = setting.window;
+    let report_interval_ns = setting.report_interval.map(Duration::as_nanos);
     Terms {
         controller: Box::new(Scripted {
             target,
@@ -186,7 +194,7 @@ pub fn terms(setting: &Setting, session: u32, told: &Arc<Mutex<Told>>) -> Terms 
         mtu: None,
         ecn: setting.ecn,
         audio: setting.audio,
-        hello: Hello { session, frame_interval_ns: INTERVAL.as_nanos(), report_interval_ns: None },
+        hello: Hello { session, frame_interval_ns: INTERVAL.as_nanos(), report_interval_ns },
     }
 }
 
