@@ -133,11 +133,14 @@ impl ReferenceWindow {
         (self.segment / self.window).min(1.0)
     }
 
-    /// Packets are as large as this.
-    pub(super) fn on_segment(&mut self, largest: f64) {
+    /// Packets are as large as this, measured anew or not.
+    pub(super) fn on_segment(&mut self, largest: f64, anew: bool) {
         if self.rules.segment.is_none() {
             self.segment = largest;
             self.keep_least();
+        }
+        if anew {
+            self.window = self.window.max(self.rules.least_segments_anew * self.segment);
         }
     }
 

@@ -6,6 +6,8 @@
 //! |---|---|---|
 //! | measured anew each | 1 s | C++ (`kMssUpdateInterval_ntp`) |
 //! | least | 100 B | C++ (`kInitMss`), a packet of sound |
+//!
+//! With each measurement the window is raised to a few segments (`version`), so a window at its least is tried larger.
 
 use gameway_units::{Duration, Instant};
 
@@ -21,15 +23,16 @@ pub(super) struct LargestPacket {
 }
 
 impl LargestPacket {
-    /// A packet of that size left; gives the largest of late.
-    pub(super) fn on_sent(&mut self, now: Instant, size: f64) -> f64 {
+    /// A packet of that size left; gives the largest of late, and whether it is measured anew from this packet on.
+    pub(super) fn on_sent(&mut self, now: Instant, size: f64) -> (f64, bool) {
         let began = *self.began.get_or_insert(now);
-        if now.saturating_since(began) > ROUND {
+        let anew = now.saturating_since(began) > ROUND;
+        if anew {
             self.before = std::mem::take(&mut self.present);
             self.began = Some(now);
         }
         self.present = self.present.max(size);
-        self.present.max(self.before).max(LEAST)
+        (self.present.max(self.before).max(LEAST), anew)
     }
 }
 
@@ -41,12 +44,13 @@ mod tests {
     fn it_is_the_largest_packet_of_this_round_and_the_one_before() {
         let mut largest = LargestPacket::default();
         let mut send = |millis: i64, size: f64| {
-            largest.on_sent(Instant::ZERO + Duration::from_millis(millis), size) as u32
+            let (size, anew) = largest.on_sent(Instant::ZERO + Duration::from_millis(millis), size);
+            (size as u32, anew)
         };
-        assert_eq!(send(0, 60.0), 100);
-        assert_eq!(send(10, 1_240.0), 1_240);
-        assert_eq!(send(1_001, 400.0), 1_240);
-        assert_eq!(send(2_002, 300.0), 400);
-        assert_eq!(send(3_003, 300.0), 300);
+        assert_eq!(send(0, 60.0), (100, false));
+        assert_eq!(send(10, 1_240.0), (1_240, false));
+        assert_eq!(send(1_001, 400.0), (1_240, true));
+        assert_eq!(send(2_002, 300.0), (400, true));
+        assert_eq!(send(3_003, 300.0), (300, true));
     }
 }

@@ -8,7 +8,7 @@
 //! | What | draft | reference | where in the C++ |
 //! |---|---|---|---|
 //! | segment (MSS) | 1000 B | the largest packet of the last one to two seconds | `addTransmitted`, `getMss` |
-//! | least window | 3000 B | 2 segments | `addTransmitted` |
+//! | least window | 3000 B | 2 segments; 3 at each measurement of the segment, once a second | `addTransmitted`, `isOkToTransmit` (`kMinCwndMss`) |
 //! | reactions are apart | 25 ms, or the smoothed RTT if less | 30 ms | `kMinCongestionBackOffInterval_ntp` |
 //! | marks and losses sooner than that | wait for the next reaction | count in alpha only; losses for a whole RTT | `incomingStandardizedFeedback`, `detectLoss` |
 //! | cut for marks and delay at a long RTT | over RTT / 25 ms | over RTT / 30 ms, that for delay twice | `updateCwnd`, `virtualL4sAlpha` |
@@ -52,6 +52,13 @@ impl ScreamVersion {
             Self::Reference => &REFERENCE,
         }
     }
+
+    pub(super) const fn other(self) -> Self {
+        match self {
+            Self::Draft => Self::Reference,
+            Self::Reference => Self::Draft,
+        }
+    }
 }
 
 /// What tells the versions apart.
@@ -86,6 +93,8 @@ pub(super) struct WindowRules {
     /// The least window in bytes, and in segments: the larger holds.
     pub(super) least_bytes: f64,
     pub(super) least_segments: f64,
+    /// The window has at least so many segments whenever the segment is measured anew.
+    pub(super) least_segments_anew: f64,
     /// Least time between reactions, unless a round trip is shorter; cuts are over the RTT in units of this.
     pub(super) reaction_interval: Duration,
     /// What comes sooner waits for the next reaction.
@@ -143,6 +152,7 @@ const DRAFT: Rules = Rules {
         segment: Some(1_000.0),
         least_bytes: 3_000.0,
         least_segments: 0.0,
+        least_segments_anew: 0.0,
         reaction_interval: Duration::from_millis(25),
         defers: true,
         divides_delay_cut_twice: false,
@@ -185,6 +195,7 @@ const REFERENCE: Rules = Rules {
         segment: None,
         least_bytes: 0.0,
         least_segments: 2.0,
+        least_segments_anew: 3.0,
         reaction_interval: Duration::from_millis(30),
         defers: false,
         divides_delay_cut_twice: true,

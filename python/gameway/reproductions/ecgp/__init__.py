@@ -14,7 +14,7 @@ from gameway.reference import graff_2025_ecgp as published
 from gameway.report.page import Page, Section, figure
 from gameway.reproductions import claimed
 from gameway.reproductions.ecgp import claims, figures, tables
-from gameway.reproductions.ecgp.measures import NONE, rows
+from gameway.reproductions.ecgp.measures import NONE, PROGRAMS_SETTLED_S, SETTLED_S, rows
 
 if TYPE_CHECKING:
     from gameway.report.page import Figure
@@ -55,13 +55,18 @@ PARTS = {
     ),
     "programs": (
         "Ericsson's programs",
-        "Steady frames beside Cubic, as Ericsson's programs were measured (README).",
+        "Steady frames beside Cubic, as Ericsson's programs were measured (README), from 20 s on.",
         ("controller", "queue", "target"),
     ),
     "programs-alone": (
         "Ericsson's programs, alone",
-        "The same without a download.",
+        "The same without a download, and with the other version's bursts.",
         ("controller",),
+    ),
+    "rules": (
+        "One rule at a time",
+        "SCReAM's two versions, each with one rule of the other's, from 20 s on.",
+        ("controller", "target"),
     ),
     "ecn": (
         "Downloads that read marks",
@@ -70,13 +75,15 @@ PARTS = {
     ),
 }
 """Title, text and keys of each further part."""
+SETTLED = dict.fromkeys(("programs", "programs-alone", "rules"), PROGRAMS_SETTLED_S)
+"""From when on a part is measured, if not from `SETTLED_S` on."""
 
 
 def page(parts: dict[str, Results]) -> Page:
     """The page, of the parts that are there."""
     sections: list[Section] = []
     told: list[str] = []
-    measured = {name: rows(results) for name, results in parts.items()}
+    measured = {name: rows(part, SETTLED.get(name, SETTLED_S)) for name, part in parts.items()}
     if "matrix" in parts:
         own = measured["matrix"]
         found = claims.of_queues(own)

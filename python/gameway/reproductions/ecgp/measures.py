@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 
 SETTLED_S = 10.0
 """Measured from here on: both flows are there since 5 s, and histograms begin every 5 s."""
+PROGRAMS_SETTLED_S = 20.0
+"""Of the parts that are held against Ericsson's programs, whose stream begins at 1 Mb/s at 5 s."""
 GAME, TCP = "game", "tcp"
 NONE = "none"
 FACTORS = ("controller", "queue", "competitor", "target")
@@ -25,9 +27,10 @@ QUEUES = ("drop-tail", "pie", "fq-codel", "cake", "htb", "dual-pi2")
 """From one queue for all to one of its own, and early signals."""
 
 
-def rows(results: Results) -> pl.DataFrame:
+def rows(results: Results, settled_s: float = SETTLED_S) -> pl.DataFrame:
     """The figures of every run, `game_*`, `tcp_*` and `utilization_percent`, with its condition."""
-    table = pl.DataFrame([_row(run) for run in finished_runs(results)], infer_schema_length=None)
+    found = [_row(run, settled_s) for run in finished_runs(results)]
+    table = pl.DataFrame(found, infer_schema_length=None)
     controllers = _order(table["controller"], CONTROLLERS)
     queues = _order(table["queue"], QUEUES)
     return table.sort(
@@ -43,8 +46,8 @@ def _order(values: pl.Series, known: tuple[str, ...]) -> pl.Enum:
     return pl.Enum([*(v for v in known if v in found), *(v for v in found if v not in known)])
 
 
-def _row(run: Run) -> dict[str, str | float | int | None]:
-    window = Window(SETTLED_S, run.windows.run.stop_s)
+def _row(run: Run, settled_s: float) -> dict[str, str | float | int | None]:
+    window = Window(settled_s, run.windows.run.stop_s)
     row: dict[str, str | float | int | None] = {
         "run": run.id,
         "repeat": run.repeat,

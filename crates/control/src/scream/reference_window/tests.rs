@@ -224,7 +224,7 @@ fn what_the_source_does_not_use_does_not_grow() {
 fn reference(window: f64) -> ReferenceWindow {
     let rules = ScreamVersion::Reference.rules().window;
     let mut made = ReferenceWindow::new(rules, settings(EcnMode::L4s), window);
-    made.on_segment(1_240.0);
+    made.on_segment(1_240.0, false);
     made
 }
 
@@ -266,6 +266,16 @@ fn in_the_reference_it_grows_by_the_largest_packet_and_is_two_of_them_at_least()
     window.bound(10.0);
     close(window.bytes(), 2_480.0);
     close(ReferenceWindow::new(window.rules, window.settings, 10.0).bytes(), 2_000.0);
+    // Once a second, as the segment is measured anew, it is three.
+    window.on_segment(1_240.0, true);
+    close(window.bytes(), 3_720.0);
+    window.on_segment(1_240.0, false);
+    window.bound(10.0);
+    close(window.bytes(), 2_480.0);
+    let mut draft = self::window(EcnMode::L4s);
+    draft.bound(10.0);
+    draft.on_segment(1_240.0, true);
+    close(draft.bytes(), 3_000.0);
 }
 
 #[test]
