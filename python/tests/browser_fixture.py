@@ -90,7 +90,8 @@ class Browser:
 @contextmanager
 def browser(profile: Path, *before: str) -> Iterator[Browser]:
     """Headless Chromium; its command line may have words before it."""
-    line = f"exec {' '.join(before)} chromium {FLAGS} --user-data-dir='{profile}' --remote-debugging-pipe about:blank"
+    line = f"exec {' '.join(before)} chromium {FLAGS} --user-data-dir='{profile}'"
+    line += " --remote-debugging-pipe about:blank"
     line += " 3<&0 4>&1 0</dev/null 1>/dev/null 2>/dev/null"
     with subprocess.Popen(
         ["sh", "-c", line], stdin=subprocess.PIPE, stdout=subprocess.PIPE
