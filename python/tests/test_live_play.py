@@ -25,7 +25,7 @@ from browser_fixture import (
     part,
     until_frames,
 )
-from live_fixture import needs_live, one_stream
+from live_fixture import LEAST_FPS, needs_live, one_stream
 
 from gameway.live.namespaces import DEVICE, Namespaces, server_address
 from gameway.live.process import PartProcess
@@ -40,7 +40,7 @@ DEFAULT = "40 Mb/s"
 CONTROLLERS = ("pudica", "gcc", "copa", "nada", "salsify", "scream", "sqp")
 CASES = [(name, rate) for rate in (DEFAULT, "10 Mb/s") for name in CONTROLLERS]
 WITNESS_RATES = {"min_bitrate": "1 Mb/s", "start_bitrate": "1 Mb/s", "max_bitrate": "1 Mb/s"}
-LEAST_FPS = 59.5
+MIN_FPS = 59.5
 MAX_WAIT_MS = 3.0
 """In the jitter buffer, beyond the time over which the sender paces a frame: that is the
 controller's own choice (NADA's takes the interval of a frame, RFC 8698 section 5.2.2, GCC's two
@@ -124,7 +124,8 @@ def play(folder: Path, controller: str, most: str) -> Played:
         freezes=last["freezeCount"] - first["freezeCount"],
         stalls=stalls(captured) + stalls(decoded),
         buffer_ms=median(map(buffer_ms, told[:-1], told[1:])),
-        paced_ms=median((frames["last_sent_ns"] - frames["first_sent_ns"]).to_list()) / 1e6,
+        paced_ms=median((frames["last_sent_ns"] - frames["first_sent_ns"]).drop_nulls().to_list())
+        / 1e6,
         key_frames=last["keyFramesDecoded"] - first["keyFramesDecoded"],
         asked=report["page"]["key_frame_requests"] + last["pliCount"],
         lost=last["packetsLost"],
@@ -182,7 +183,12 @@ def play_through_loss(folder: Path) -> tuple[float, float, float]:
 @needs_live
 def test_a_loss_costs_no_more_than_the_frames_until_the_next_key_frame(tmp_path: Path) -> None:
     shown, made, frozen = play_through_loss(tmp_path)
-    assert (shown, made, frozen) == (0, 0, 0)
+    # One in 200 of some 1500 packets a second: seven frames break, and each takes those with it
+    # that come before the key frame. Without retransmission not all can be shown.
+    assert made > LEAST_FPS
+    assert 0.4 * made < shown < 0.9 * made, (shown, made, frozen)
+    # A browser that asks by itself waits three seconds: 21 of 26 were frozen.
+    assert frozen < 0.1, (shown, made, frozen)
 
 
 @pytest.mark.parametrize(("controller", "most"), CASES if IN_FULL else CASES[:1])
@@ -200,6 +206,6 @@ def test_chromium_plays_evenly(
     # Probes in the frames' numbers cost one of each each two and a half seconds, with nothing lost.
     assert played.key_frames <= played.stalls, HEAD + f"\n{played}"
     assert played.freezes <= played.stalls, HEAD + f"\n{played}"
-    assert played.fps >= (LEAST_FPS if IN_FULL else 0.97 * played.made_fps), HEAD + f"\n{played}"
+    assert played.fps >= (MIN_FPS if IN_FULL else 0.97 * played.made_fps), HEAD + f"\n{played}"
     if IN_FULL:
         assert 0 <= played.buffer_ms - played.paced_ms < MAX_WAIT_MS, HEAD + f"\n{played}"

@@ -35,6 +35,7 @@
 //! | The velocity doubles after 4 round trips in one direction, not 3 | the standing round trip is known half a round trip late, so that a window at rest rises for three round trips and falls for three: one more disturbance, and the velocity doubles on and never stops. From bandwidth-delay products of 280 packets on the flow rested or swung by chance. mvfst has 4 where it compares the standing round trip, and 3 where it compares the newest (`Copa.cpp`, commit 00e67c1) |
 //! | The window at most doubles or halves in a round trip | the bound of the paper's own slow start; velocity alone has none |
 //! | The window stays between what the least and the most bitrate need for a round trip, a frame and a report | the stream can neither stop nor use more |
+//! | A window that allows the most bitrate holds back no part of a frame | where the base round trip is near zero the window rests at 1/delta packets, and reports each 5 ms would let ten packets pass in that time: on loopback 41 of 60 frames a second at 40 Mb/s. The paper's sender hears of each packet |
 //! | What the pacer holds beyond an even schedule is taken off the next frames | window / smoothed round trip alone leaves a queue at the sender as it is, and a frame cannot be encoded twice |
 //! | What the window lacks is added to the next frames | the paper's sender always fills its window. Window / smoothed round trip fills a grown window a round trip later; the law sees no queue meanwhile, and the velocity doubles on: above 280 packets of bandwidth and delay the window swung between half and twice of that (`tests/copa.rs` has both, beside a model of the paper's sender) |
 //! | After a silence: slow start from the least window, and no window until something arrives | what is in flight is unknown then; a window full of lost packets would stay closed |
@@ -183,11 +184,15 @@ impl Copa {
         // A peer has no say in sizes, but a share beyond a few packets would break the step's bound.
         let share = (size.as_f64() / PACKET_BYTES).min(2.0);
         self.window.on_acknowledged(at, share, below, delta, smoothed);
-        let needed = |rate: Rate, span: Duration| rate.as_bps_f64() * span.as_secs_f64() / 8.0;
-        let span = smoothed + self.limits.frame_interval + FEEDBACK_INTERVAL;
-        let least = if first { self.limits.start } else { self.limits.min };
-        let most = needed(self.limits.max, span) / PACKET_BYTES;
-        self.window.clamp((needed(least, span) / PACKET_BYTES).max(1.0), most.max(1.0));
+        let packets = |rate| (self.needed(rate, smoothed) / PACKET_BYTES).max(1.0);
+        let least = packets(if first { self.limits.start } else { self.limits.min });
+        self.window.clamp(least, packets(self.limits.max));
+    }
+
+    /// Bytes that are in flight or not yet reported at this rate, at most.
+    fn needed(&self, rate: Rate, round_trip: Duration) -> f64 {
+        let span = round_trip + self.limits.frame_interval + FEEDBACK_INTERVAL;
+        rate.as_bps_f64() * span.as_secs_f64() / 8.0
     }
 
     fn silence(&self) -> Duration {
@@ -201,8 +206,12 @@ impl Copa {
 
     fn window_size(&self) -> Bytes {
         let window = Bytes::from_f64(self.window.packets() * PACKET_BYTES);
+        let smoothed = self.trips.smoothed().unwrap_or(Duration::ZERO);
         if !self.probe.is_draining() {
-            return window;
+            let allows_most =
+                self.window_bits() >= self.limits.max.as_bps_f64() * smoothed.as_secs_f64();
+            let needed = Bytes::from_f64(self.needed(self.limits.max, smoothed));
+            return if allows_most { window.max(needed) } else { window };
         }
         let least = (self.limits.min * self.trips.least()).max(Bytes::new(2 * PACKET_BYTES as u64));
         window.min(least)
@@ -363,5 +372,28 @@ mod tests {
         assert_eq!(copa.next_timer(), Some(at(1_020)));
         copa.on_timer(at(1_020));
         assert_eq!((copa.target().bitrate, copa.target().window), (limits.min, None));
+    }
+
+    /// As on loopback: 18 us of least round trip, 61 us that stand, of which the receiver's threads are the larger part.
+    #[test]
+    fn where_the_round_trip_is_near_zero_a_frame_and_a_report_have_room() {
+        let limits = RateLimits {
+            min: Rate::from_mbps(2),
+            max: Rate::from_mbps(40),
+            start: Rate::from_mbps(5),
+            frame_interval: INTERVAL,
+        };
+        let mut copa = Copa::new(CopaOptions::default(), limits);
+        copa.on_received(at(1), Duration::from_micros(18), Bytes::new(1_248));
+        for millis in 2..4_000 {
+            copa.on_received(at(millis), Duration::from_micros(61), Bytes::new(1_248));
+        }
+        // The law's own: 1/delta packets and what the queue's share of the round trip adds.
+        assert!((10.0..16.0).contains(&copa.window.packets()), "{}", copa.window.packets());
+        let target = copa.target();
+        assert_eq!(target.bitrate, limits.max);
+        // 40 Mb/s for 21 ms.
+        let window = target.window.unwrap().get();
+        assert!((105_000..106_000).contains(&window), "{window}");
     }
 }
