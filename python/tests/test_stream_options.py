@@ -130,6 +130,23 @@ def test_a_slip_at_the_client_is_told_as_it_was_typed(options: dict[str, Any], t
     assert str(error.value).startswith(told)
 
 
+@pytest.mark.parametrize("controller", ["pudica", "salsify", "sqp", "copa", "gcc", "fixed"])
+def test_a_hosts_controller_lowers_its_rate_where_much_is_lost(
+    controller: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    given: list[dict[str, Any]] = []
+
+    def carry_out(_part: object, config: dict[str, Any], *_: object) -> dict[str, Any]:
+        given.append(config)
+        return {"sessions": 1, "cpu": []}
+
+    monkeypatch.setattr(stream_command, "_carry_out", carry_out)
+    stream_command.host_command(controller=controller)
+    guarded = controller in ("pudica", "salsify", "sqp", "copa")
+    expected = {"kind": controller, "reduce_on_loss": "on"} if guarded else controller
+    assert given[0]["stream"]["controller"] == expected
+
+
 def test_no_token_is_seen_among_a_programs_arguments() -> None:
     words = [sys.executable, "-m", "gameway", "host", "--token", TOKEN]
     done = subprocess.run(words, capture_output=True, text=True, timeout=60, check=False)

@@ -10,6 +10,8 @@ pub mod copa;
 mod filter;
 pub mod fixed;
 pub mod gcc;
+mod loss_bound;
+mod loss_share;
 pub mod nada;
 pub mod oracle;
 mod pacer;

@@ -145,7 +145,7 @@ def host_command(
     Next: open the link in a browser, or `gameway client LINK`.
     """
     stream = {
-        "name": "game", "controller": controller, "frame_rate": frame_rate, "fec": fec,
+        "name": "game", "controller": _guarded(controller), "frame_rate": frame_rate, "fec": fec,
         "min_bitrate": min_bitrate, "start_bitrate": start_bitrate, "max_bitrate": max_bitrate,
     }  # fmt: skip
     _check_stream(stream)
@@ -177,6 +177,17 @@ def _links_with(token: str) -> Callable[[list[str], list[str]], None]:
             err.print(line, soft_wrap=True, highlight=False, markup=False)
 
     return ready
+
+
+GUARD = "reduce_on_loss"
+"""The option of controllers whose published law may send most of its packets into loss for good."""
+
+
+def _guarded(controller: str) -> str | dict[str, str]:
+    """Give the controller as people stream with it: with that option on, if it has it."""
+    kinds = json.loads(_core.catalogue())["controllers"]
+    options = {kind["name"]: [option["name"] for option in kind["options"]] for kind in kinds}
+    return {"kind": controller, GUARD: "on"} if GUARD in options.get(controller, []) else controller
 
 
 def _check_stream(stream: dict[str, Any]) -> None:

@@ -11,22 +11,18 @@
 //! | low and high loss | 2 %, 10 % |
 //! | increase | 1.08 of the least of the last 1 s, + 1 kb/s |
 //! | decrease | 1 - loss / 2, not before 300 ms + RTT and new loss figures |
-//! | loss figures | each second, from at least 20 packets; valid for 6 s |
+//! | loss figures | `loss_share`; valid for 6 s |
 //! | start phase | 2 s without loss follow the delay-based rate at once |
 //! | round trip above 3 s (no feedback) | times 0.8 each second, down to 5 kb/s |
 
 use crate::RateLimits;
+use crate::loss_bound::{GROWTH, GROWTH_MARGIN_BPS, HIGH_LOSS, LOW_LOSS};
+use crate::loss_share::LossShare;
 use gameway_units::{Duration, Instant, Rate};
 use std::collections::VecDeque;
 
-const LOW_LOSS: f64 = 0.02;
-const HIGH_LOSS: f64 = 0.1;
-const INCREASE: f64 = 1.08;
-const INCREASE_MARGIN_BPS: f64 = 1_000.0;
 const INCREASE_WINDOW: Duration = Duration::from_secs(1);
 const DECREASE_INTERVAL: Duration = Duration::from_millis(300);
-const LOSS_INTERVAL: Duration = Duration::from_secs(1);
-const LEAST_PACKETS: u64 = 20;
 const LOSS_VALID: Duration = Duration::from_secs(6);
 const START_PHASE: Duration = Duration::from_secs(2);
 const RTT_LIMIT: Duration = Duration::from_secs(3);
@@ -44,10 +40,8 @@ pub(super) struct LossRate {
     rtt: Duration,
     /// The shortest of the last report on packets.
     propagation: Duration,
-    lost: u64,
-    expected: u64,
+    share: LossShare,
     loss: f64,
-    next_loss: Option<Instant>,
     last_loss: Option<Instant>,
     first_report: Option<Instant>,
     last_decrease: Option<Instant>,
@@ -66,10 +60,8 @@ impl LossRate {
             delay_based: None,
             rtt: Duration::ZERO,
             propagation: Duration::ZERO,
-            lost: 0,
-            expected: 0,
+            share: LossShare::default(),
             loss: 0.0,
-            next_loss: None,
             last_loss: None,
             first_report: None,
             last_decrease: None,
@@ -104,19 +96,9 @@ impl LossRate {
 
     /// Counts packets reported; figures are made once a second.
     pub(super) fn on_packets(&mut self, now: Instant, lost: u64, reported: u64) {
-        self.lost += lost;
-        self.expected += reported;
-        let due = self.next_loss.is_none_or(|next| now > next);
-        if !due {
-            return;
-        }
-        self.next_loss = Some(now.saturating_add(LOSS_INTERVAL));
         self.first_report.get_or_insert(now);
-        if self.expected < LEAST_PACKETS {
-            return;
-        }
-        self.loss = self.lost as f64 / self.expected as f64;
-        (self.lost, self.expected) = (0, 0);
+        let Some(share) = self.share.on_packets(now, lost, reported) else { return };
+        self.loss = share;
         self.decreased_for_this_loss = false;
         self.last_loss = Some(now);
         self.update(now);
@@ -155,7 +137,7 @@ impl LossRate {
         }
         if self.loss <= LOW_LOSS {
             let least = self.history.front().map_or(self.rate, |(_, rate)| *rate);
-            let raised = least.as_bps_f64() * INCREASE + INCREASE_MARGIN_BPS;
+            let raised = least.as_bps_f64() * GROWTH + GROWTH_MARGIN_BPS;
             self.set(Rate::from_bps_f64(raised));
         } else if self.loss > HIGH_LOSS {
             self.decrease(now);

@@ -57,7 +57,11 @@
 //! | receiving rate | from the first packet of the first frame above one to the newest arrival | |
 //! | recovery | at most the bitrate before the drain | `recovery` |
 //! | smoothing and AI-MD while draining | samples are taken, steps are not | |
-//! | loss | no rule of its own; see `bur` for D of a frame with losses | |
+//! | loss | no rule of its own: section 6 leaves it to further work; see `bur` for D of a frame with losses | `reduce_on_loss` |
+//!
+//! Where something else keeps the queue full for more than the 10 s of D_min, that passes for the empty path, R is small, and MI
+//! goes on to the largest bitrate: 72 % is lost for good beside a flow that fills the link. `reduce_on_loss` bounds the
+//! bitrate there (`loss_bound`); it is off, as the law is published without, and on in `gameway host`.
 //!
 //! A browser's page tells of each frame, 60 ms before the report on its packets ([`RateController::on_frame_received`]).
 //! That is enough for eq. 1 and the fallback of one frame, and is used for these; draining needs the bytes received, and the
@@ -81,6 +85,7 @@ pub use readings::{
 
 use crate::catalogue::OptionError;
 use crate::filter::{BaseDelay, WindowedMin};
+use crate::loss_bound::LossBound;
 use crate::{
     FeedbackBatch, FeedbackStyle, FrameId, FrameReceived, FrameSent, Pacing, PacketKind,
     RateController, RateLimits, SentPacket, Target,
@@ -141,6 +146,7 @@ pub struct Pudica {
     /// The newest frame above one that was told of ahead of its packets: it has had its fallback.
     told_ahead: Option<FrameId>,
     draining: Draining,
+    loss_bound: LossBound,
     /// For the log.
     ratio: f64,
     /// The frame of the corrected ratio.
@@ -182,6 +188,7 @@ impl Pudica {
             fallback: Fallback::default(),
             told_ahead: None,
             draining: Draining::default(),
+            loss_bound: LossBound::new(options.reduce_on_loss),
             ratio: 0.0,
             newest_final: FrameId::default(),
             corrected_ratio: 0.0,
@@ -444,6 +451,7 @@ impl RateController for Pudica {
                 Progress::Final(frame) => self.on_final(now, &frame, batch),
             }
         }
+        self.loss_bound.on_feedback(now, batch, self.bitrate);
     }
 
     fn on_frame_received(&mut self, _now: Instant, received: &FrameReceived) {
@@ -473,14 +481,15 @@ impl RateController for Pudica {
         let lowered = self.fallback.pending() && !self.draining.active();
         let lowered = lowered && self.options.hold.is_none();
         let factor = if lowered { 1.0 - self.options.zeta } else { 1.0 };
+        let bitrate = self.loss_bound.limit(self.bitrate).mul_f64(factor);
         Target {
             probes_per_frame: self.options.probes,
-            ..Target::new(self.limits.clamp(self.bitrate.mul_f64(factor)), self.pacing())
+            ..Target::new(self.limits.clamp(bitrate), self.pacing())
         }
     }
 
     fn observe(&self, sink: &mut dyn FnMut(&'static str, f64)) {
-        sink("target_bps", self.bitrate.as_bps_f64());
+        sink("target_bps", self.loss_bound.limit(self.bitrate).as_bps_f64());
         sink("bur", self.ratio);
         sink("bur_corrected", self.corrected_ratio);
         sink("bur_frame", self.newest_final.0 as f64);

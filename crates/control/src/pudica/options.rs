@@ -6,6 +6,7 @@ use super::readings::{
     LogBase, Pace, PaceRatio, Recovery, TauReset, Trigger,
 };
 use crate::catalogue::{OptionError, OptionSpec, OptionValues};
+use crate::loss_bound;
 use gameway_units::{Duration, Rate};
 
 /// Constants and readings; the default is the paper's, and the recommended reading where it is silent.
@@ -75,6 +76,8 @@ pub struct PudicaOptions {
     pub pace_ratio: PaceRatio,
     /// Bound on the pace multiplier.
     pub max_pace: f64,
+    /// A bound once more than a tenth is lost.
+    pub reduce_on_loss: bool,
 }
 
 impl Default for PudicaOptions {
@@ -112,6 +115,7 @@ impl Default for PudicaOptions {
             frame_bitrate: FrameBitrate::default(),
             pace_ratio: PaceRatio::default(),
             max_pace: 10.0,
+            reduce_on_loss: false,
         }
     }
 }
@@ -166,6 +170,7 @@ pub const OPTIONS: &[OptionSpec] = &[
     option("frame_bitrate", "target", "bitrate of a past frame: target, actual (its size)"),
     option("pace_ratio", "corrected", "ratio that drives the pace: corrected, uncorrected"),
     option("max_pace", "10", "bound on the pace multiplier; 1 to 1000"),
+    loss_bound::OPTION,
 ];
 
 impl PudicaOptions {
@@ -208,6 +213,7 @@ impl PudicaOptions {
             draining: values.switch("draining")?,
             scale: values.switch("scale")?,
             max_pace: values.number("max_pace", 1.0, 1_000.0)?,
+            reduce_on_loss: values.switch("reduce_on_loss")?,
             ..Self::readings(&values)?
         })
     }
@@ -314,6 +320,7 @@ mod tests {
             ("scale", "off"),
             ("frame_bitrate", "actual"),
             ("max_pace", "4"),
+            ("reduce_on_loss", "on"),
         ];
         assert_eq!(other.len(), OPTIONS.len());
         for (name, value) in other {

@@ -8,7 +8,8 @@
 //! Model: the receiver averages the gap between packets, less the sender's pauses between frames
 //! (`arrival_gap`). D/gap packets are what the path delivers within D; less those in flight, that is the
 //! budget of the next frame. Frames leave in packets a fifth of the gap apart, so the gap that comes back
-//! is that of the link, not of the sender. No window, no reaction to loss as such.
+//! is that of the link, not of the sender. No window, no reaction to loss as such; beside a flow that fills the queue whatever
+//! happens, gaps are short and most is lost. The option `reduce_on_loss` bounds the bitrate then (`loss_bound`).
 //!
 //! | Constant | Value | Origin |
 //! |---|---|---|
@@ -33,6 +34,7 @@
 pub(crate) mod arrival_gap;
 
 use crate::catalogue::{OptionError, OptionSpec, OptionValues};
+use crate::loss_bound::{self, LossBound};
 use crate::{
     FeedbackBatch, FeedbackStyle, FrameSent, Pacing, PacketKind, RateController, RateLimits,
     SentPacket, Target,
@@ -45,17 +47,22 @@ const FEEDBACK_INTERVAL: Duration = Duration::from_millis(5);
 const LONGEST_ROUND_TRIP: Duration = Duration::from_secs(60);
 
 /// Options of [`Salsify`].
-pub const OPTIONS: &[OptionSpec] = &[OptionSpec {
-    name: "delay",
-    default: "auto",
-    summary: "what is in flight may take this long to arrive; auto: frame interval and least round trip (as in Pudica); or 1 ms to 1 s (100 ms in Salsify)",
-}];
+pub const OPTIONS: &[OptionSpec] = &[
+    OptionSpec {
+        name: "delay",
+        default: "auto",
+        summary: "what is in flight may take this long to arrive; auto: frame interval and least round trip (as in Pudica); or 1 ms to 1 s (100 ms in Salsify)",
+    },
+    loss_bound::OPTION,
+];
 
 /// Constants that can be set.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub struct SalsifyOptions {
     /// What is in flight may take this long to arrive; `None`: frame interval and least round trip.
     pub delay: Option<Duration>,
+    /// A bound once more than a tenth is lost.
+    pub reduce_on_loss: bool,
 }
 
 /// See the module.
@@ -72,6 +79,7 @@ pub struct Salsify {
     newest_frame: Option<(u64, Instant)>,
     /// What will be in flight when the next frame comes, in packets.
     projected: f64,
+    loss_bound: LossBound,
 }
 
 impl Salsify {
@@ -87,6 +95,7 @@ impl Salsify {
             waiting: Bytes::ZERO,
             newest_frame: None,
             projected: 0.0,
+            loss_bound: LossBound::new(options.reduce_on_loss),
         }
     }
 
@@ -104,7 +113,8 @@ impl Salsify {
             Ok(()) => None,
             Err(_) => Some(values.duration("delay", least, most)?),
         };
-        Ok(Self::new(SalsifyOptions { delay }, limits))
+        let reduce_on_loss = values.switch("reduce_on_loss")?;
+        Ok(Self::new(SalsifyOptions { delay, reduce_on_loss }, limits))
     }
 
     /// D; `None` while nothing is known of the path.
@@ -174,6 +184,7 @@ impl RateController for Salsify {
         }
         self.in_flight = batch.in_flight;
         self.project(now);
+        self.loss_bound.on_feedback(now, batch, self.bitrate());
     }
 
     fn on_timer(&mut self, _now: Instant) {}
@@ -183,13 +194,14 @@ impl RateController for Salsify {
     }
 
     fn target(&self) -> Target {
-        let target = Target::new(self.bitrate(), Pacing::Rate(self.gap.pacing_rate()));
+        let bitrate = self.limits.clamp(self.loss_bound.limit(self.bitrate()));
+        let target = Target::new(bitrate, Pacing::Rate(self.gap.pacing_rate()));
         Target { bounds_frame: true, ..target }
     }
 
     fn observe(&self, sink: &mut dyn FnMut(&'static str, f64)) {
         let least = self.least_round_trip.unwrap_or(Duration::ZERO);
-        sink("target_bps", self.bitrate().as_bps_f64());
+        sink("target_bps", self.target().bitrate.as_bps_f64());
         sink("pacing_bps", self.gap.pacing_rate().as_bps_f64());
         sink("arrival_gap_us", self.gap.secs() * 1e6);
         sink("least_rtt_ms", least.as_millis_f64());

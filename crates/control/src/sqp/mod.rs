@@ -26,7 +26,7 @@
 //! | Start | B = start rate / T; no phase of its own: while a train is not queued S = m B, and B gains 0.75 delta per frame |
 //! | delta at frame rates other than 60 | per frame, not scaled |
 //! | Frames received in part | the bytes that arrived, over the time to the last of them; one of several packets of which less than two arrived tells nothing |
-//! | Loss | no rule of its own |
+//! | Loss | no rule of its own; the option `reduce_on_loss` bounds the bitrate where more than a tenth is lost (`loss_bound`) |
 //!
 //! | Deviation | Why |
 //! |---|---|
@@ -42,6 +42,7 @@
 pub(crate) mod train;
 
 use crate::catalogue::{OptionError, OptionSpec, OptionValues};
+use crate::loss_bound::{self, LossBound};
 use crate::{
     FeedbackBatch, FeedbackStyle, FrameSent, Pacing, RateController, RateLimits, SentPacket, Target,
 };
@@ -70,6 +71,7 @@ pub const OPTIONS: &[OptionSpec] = &[
         default: "0.9",
         summary: "share of the bandwidth estimate that the encoder gets; 0.1 to 1",
     },
+    loss_bound::OPTION,
 ];
 
 /// Constants that can be set.
@@ -83,12 +85,14 @@ pub struct SqpOptions {
     pub reward: f64,
     /// Share T of the estimate that the encoder gets.
     pub target_factor: f64,
+    /// A bound once more than a tenth is lost.
+    pub reduce_on_loss: bool,
 }
 
 impl Default for SqpOptions {
     fn default() -> Self {
         let step = Rate::from_kbps(320);
-        Self { pace_multiplier: 2.0, step, reward: 0.25, target_factor: 0.9 }
+        Self { pace_multiplier: 2.0, step, reward: 0.25, target_factor: 0.9, reduce_on_loss: false }
     }
 }
 
@@ -107,6 +111,7 @@ pub struct Sqp {
     bandwidth: f64,
     /// The newest sample S in bit/s.
     sample: f64,
+    loss_bound: LossBound,
 }
 
 impl Sqp {
@@ -120,6 +125,7 @@ impl Sqp {
             sampler: Sampler::new(limits.frame_interval),
             bandwidth: start / options.target_factor,
             sample: 0.0,
+            loss_bound: LossBound::new(options.reduce_on_loss),
         }
     }
 
@@ -137,8 +143,15 @@ impl Sqp {
             step: values.rate("step")?,
             reward: values.number("reward", 0.0, 10.0)?,
             target_factor: values.number("target_factor", 0.1, 1.0)?,
+            reduce_on_loss: values.switch("reduce_on_loss")?,
         };
         Ok(Self::new(options, limits))
+    }
+
+    /// T B.
+    fn bitrate(&self) -> Rate {
+        let share = self.bandwidth * self.options.target_factor;
+        self.limits.clamp(Rate::from_bps_f64(share))
     }
 
     fn on_sample(&mut self, sample: f64) {
@@ -175,6 +188,7 @@ impl RateController for Sqp {
                 self.on_sample(sample);
             }
         }
+        self.loss_bound.on_feedback(now, batch, self.bitrate());
     }
 
     fn on_timer(&mut self, _now: Instant) {}
@@ -186,7 +200,7 @@ impl RateController for Sqp {
     fn target(&self) -> Target {
         let bandwidth = Rate::from_bps_f64(self.bandwidth);
         Target::new(
-            self.limits.clamp(bandwidth.mul_f64(self.options.target_factor)),
+            self.limits.clamp(self.loss_bound.limit(self.bitrate())),
             Pacing::Rate(bandwidth.mul_f64(self.options.pace_multiplier)),
         )
     }
