@@ -93,8 +93,10 @@ rust-test: lint $(STAMPS)/test-tools
 fuzz-smoke: rust-test
 	fuzz/smoke
 
+# Tests of times have the machine for themselves; the others run on every core, a file's in one process.
 python-test: fuzz-smoke $(STAMPS)/live $(STAMPS)/test-tools $(DASH_JS)
-	$(BIN)/pytest
+	$(BIN)/pytest -m "not timed" --numprocesses=auto --dist=loadfile
+	$(BIN)/pytest -m timed
 
 bench: ## speed and memory of the simulator, then the parts of the packet path
 	cargo run --release --quiet -p gameway-sim --example speed

@@ -186,6 +186,10 @@ impl MediaRate {
         PACING_HEADROOM * self.limits.max.as_bps_f64() / 8.0 * rtt
     }
 
+    pub(super) fn frame_interval(&self) -> Duration {
+        self.limits.frame_interval
+    }
+
     /// How near the target is to the largest bitrate.
     pub(super) fn share_of_largest(&self) -> f64 {
         self.target.as_bps_f64() / self.limits.max.as_bps_f64().max(1.0)

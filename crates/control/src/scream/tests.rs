@@ -103,3 +103,25 @@ fn options_tell_how_to_read_marks() {
     assert!((0.79..0.81).contains(&window_after_mark("classic")));
     assert!((0.97..1.0).contains(&window_after_mark("l4s")));
 }
+
+/// Reports each 5 ms on a path of 0.4 ms: what leaves between two of them has room in the send window.
+#[test]
+fn where_the_round_trip_is_near_zero_the_window_lets_pass_what_leaves_between_reports() {
+    let largest = RateLimits { max: Rate::from_mbps(40), ..limits() };
+    let mut scream = Scream::new(ScreamOptions::default(), largest);
+    for number in 0..2_000_i64 {
+        let sent = Instant::ZERO + Duration::from_micros(5_000 * number);
+        let mut one = report(number as u64, 0, false, Ecn::Ect1);
+        one.packet.sent = sent;
+        let arrival = sent.as_nanos() + 1_000_200_000;
+        one.arrival = Some(ReceiverInstant::from_nanos(arrival));
+        scream.on_sent(sent, &one.packet);
+        let generated = ReceiverInstant::from_nanos(arrival);
+        let batch = FeedbackBatch { reports: &[one], generated, in_flight: Bytes::new(26_000) };
+        scream.on_feedback(sent + Duration::from_micros(400), &batch);
+    }
+    assert_eq!(scream.target().bitrate, largest.max);
+    // 60 Mb/s for 5.4 ms are 40.5 kB; three reference windows are less.
+    let window = scream.send_window().get();
+    assert!((40_000..48_000).contains(&window), "{window}");
+}
