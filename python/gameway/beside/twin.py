@@ -159,8 +159,8 @@ def live_runs(live: Path, twin: Experiment) -> dict[str, Path]:
 def scene_videos(experiment: Experiment) -> list[str]:
     """Set the simulated video to what a live run streams: the built-in scene, by x264.
 
-    The recorded game of the simulator varies by 20 % from frame to frame, the scene by 5 %, and a
-    controller that reads delays has less rate from the game.
+    The recorded game of the simulator varies by 20 % from frame to frame, the scene by 5 %, and
+    controllers that read delays have another rate from it.
     """
     streams = experiment.source.document.get("stream", [])
     return [f"stream.{index}.video=scene" for index in range(len(streams))]
