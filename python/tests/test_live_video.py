@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 import shutil
+import socket
 import subprocess
 from typing import TYPE_CHECKING, Any
 from xml.etree import ElementTree as ET
@@ -302,6 +303,24 @@ def test_a_server_without_the_video_fails_the_run(
     monkeypatch.setattr(films, "make", lambda wanted, _: wanted.folder)
     with pytest.raises(gw.GamewayError, match=r"showed nothing: .*nothing\.mpd is not"):
         gw.run(short, tmp_path / "out", on="live")
+
+
+@needs_player
+def test_no_connection_is_made_before_the_video_is_opened(tmp_path: Path) -> None:
+    # Before the run begins a packet passes the link at once: the shortest round trip of such a
+    # connection is not that of the path.
+    from playwright.sync_api import sync_playwright  # noqa: PLC0415 (an extra)
+
+    with socket.create_server(("127.0.0.1", 0)) as server, sync_playwright() as playwright:
+        server.settimeout(2.0)
+        browser = player.open_browser(playwright, tmp_path)
+        player.load(browser.pages[0], f"127.0.0.1:{server.getsockname()[1]}")
+        with pytest.raises(TimeoutError):
+            server.accept()
+        # Its twin: a request of the page's.
+        browser.pages[0].evaluate("void fetch('/manifest.mpd').catch(() => null)")
+        server.accept()[0].close()
+        browser.close()
 
 
 def test_what_is_missing_is_told_with_how_to_install_it(
