@@ -138,23 +138,24 @@ impl Connection {
         asked.sent = true;
         asked.due = Some(now.saturating_add(asked.timeout));
         let length = asked.request.upload.get() as u32;
-        self.receiver.acknowledge_now();
+        self.receiver.on_request(now);
         let segment = self.receiver.poll_transmit(now)?;
         Some(Segment { sequence: self.uploaded, length, ..segment })
     }
 
     /// How much of the answer is there now, if more is than before.
     fn on_data(&mut self, now: Instant, segment: &Segment) -> Option<Bytes> {
+        let before = self.receiver.received();
         self.receiver.on_segment(now, segment);
         let asked = self.asked.as_mut()?;
-        let answered = self.receiver.received().saturating_sub(asked.before);
-        if answered == Bytes::ZERO {
+        let received = self.receiver.received();
+        if received <= before.max(asked.before) {
             return None;
         }
         if asked.due.take().is_some() {
             self.uploaded += asked.request.upload.get();
         }
-        Some(answered)
+        Some(received.saturating_sub(asked.before))
     }
 
     /// What arrived anew since the last call.

@@ -48,6 +48,7 @@ mod delivery_rate;
 mod ecn;
 mod pacer;
 mod prr;
+mod quick_acks;
 mod ranges;
 mod receive_window;
 mod receiver;

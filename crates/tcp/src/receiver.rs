@@ -2,6 +2,7 @@
 //!
 //! Source: RFC 9293 section 3.10, RFC 5681 section 4.2 (delayed ACKs), RFC 2018 section 4 (SACK),
 //! RFC 7323 section 4.3 (timestamps); Linux `tcp_input.c`. Marks: [`crate::ecn`]. The window: [`crate::receive_window`].
+//! Which ACKs do not wait: [`crate::quick_acks`].
 //! Model: in-order data moves the next expected offset; the rest waits as runs. An ACK leaves at
 //! once for a filled gap, a FIN, a mark, more than one full segment, or the end of what was pushed, which the
 //! application reads at once; for data out of order as [`crate::sack_compression`] has it; otherwise after the delay. An application that closes before the end resets the connection, and data that still
@@ -10,19 +11,15 @@
 //! | Constant | Value | Origin |
 //! |---|---|---|
 //! | delay of a lone ACK | 40 ms | Linux `TCP_DELACK_MIN`; RFC 9293 allows 500 ms |
-//! | quick ACKs | of the first 22 segments | Linux `TCP_MAX_QUICKACKS`, 16, of which none is used up while `tcp_grow_window` opens the first window; 22 measured on Linux 6.18 |
-//! | quick ACKs after old data | 16 | Linux `tcp_send_dupack`, `tcp_data_queue`; there are none after data out of order |
-//! | quick ACKs after silence | 16, if nothing came in order for longer than the time-out of an own segment | Linux `tcp_event_data_recv` |
 //! | time-out of SYN | 1 s, doubled | RFC 6298 section 2.1 |
 //!
 //! | Deviation | Why |
 //! |---|---|
-//! | a window that opens brings no quick ACKs later, as in Linux (of segments 33 to 63 at 10 Mb/s) | HyStart has judged by then |
-//! | the own time-out is that of the handshake's RTT | it sends nothing that would tell more |
 //! | no D-SACK | the sender proves spurious retransmissions by timestamps |
 //! | one ACK answers all segments handed in before [`Receiver::poll_transmit`] | as after GRO; poll after each segment for one ACK each |
 
 use crate::ecn::{EcnMode, EcnReceiver};
+use crate::quick_acks::QuickAcks;
 use crate::ranges::RangeSet;
 use crate::receive_window::{ReceiveWindow, WindowTuning};
 use crate::rtt::{RtoFloor, RttEstimator};
@@ -31,9 +28,6 @@ use crate::segment::{Flags, MAXIMUM_SEGMENT_SIZE, SackBlock, SackBlocks, Segment
 use gameway_units::{Bytes, Duration, Instant};
 
 const DELAYED_ACK: Duration = Duration::from_millis(40);
-const QUICK_ACKS: u32 = 16;
-/// The handshake's is one more.
-const FIRST_QUICK_ACKS: u32 = 22 + 1;
 const INITIAL_RTO: Duration = Duration::from_secs(1);
 const LARGEST_RTO: Duration = Duration::from_secs(120);
 
@@ -95,10 +89,7 @@ pub struct Receiver {
     acknowledged: u64,
     ack_now: bool,
     ack_due: Option<Instant>,
-    quick_acks: u32,
-    /// When data last came in order, and after how much silence ACKs are quick again.
-    last_in_order: Instant,
-    silence: Duration,
+    quick_acks: QuickAcks,
     compression: SackCompression,
     timestamp_recent: Instant,
     ecn: EcnReceiver,
@@ -126,9 +117,7 @@ impl Receiver {
             acknowledged: 0,
             ack_now: false,
             ack_due: None,
-            quick_acks: FIRST_QUICK_ACKS,
-            last_in_order: now,
-            silence: INITIAL_RTO,
+            quick_acks: QuickAcks::new(now, INITIAL_RTO),
             compression: SackCompression::default(),
             timestamp_recent: Instant::ZERO,
             ecn: EcnReceiver::new(config.ecn),
@@ -157,13 +146,16 @@ impl Receiver {
             // Old data, a window probe, or outside the window: answered, not taken.
             self.duplicate_bytes += u64::from(segment.length);
             if segment.length > 0 && end <= self.next {
-                self.quick_acks = self.quick_acks.max(QUICK_ACKS);
+                self.quick_acks.on_old_data();
             }
             self.ack_now = true;
             return;
         }
         // RFC 3168 section 6.1.5: marks of packets outside the window are ignored.
-        self.ack_now |= self.ecn.on_segment(segment);
+        if self.ecn.on_segment(segment) {
+            self.ack_now = true;
+            self.quick_acks.on_interaction_over();
+        }
         if segment.length >= self.config.segment_size {
             self.compression.on_echo(now, segment.timestamp_echo);
         }
@@ -182,7 +174,7 @@ impl Receiver {
             self.timestamp_recent = segment.timestamp_value;
             let mut rtt = RttEstimator::new(RtoFloor::default());
             rtt.on_sample(now.saturating_since(segment.timestamp_echo));
-            (self.silence, self.last_in_order) = (rtt.timeout(), now);
+            self.quick_acks.on_established(now, rtt.timeout());
             self.window.on_established(now);
         }
         self.ack_now = true;
@@ -202,10 +194,7 @@ impl Receiver {
             self.acknowledge_out_of_order(now);
         } else {
             self.duplicate_bytes += self.next - segment.sequence;
-            if now.saturating_since(self.last_in_order) > self.silence {
-                self.quick_acks = self.quick_acks.max(QUICK_ACKS);
-            }
-            self.last_in_order = now;
+            self.quick_acks.on_in_order(now);
             self.advance(now, end, segment.flags.psh);
         }
     }
@@ -225,7 +214,7 @@ impl Receiver {
         }
         self.window.on_read(now, self.next - self.unread, self.span_out_of_order());
         let filled = gap_before && self.out_of_order.is_empty();
-        let read = pushed && self.unread == 0;
+        let read = pushed && self.unread == 0 && self.quick_acks.answers_pushed();
         self.schedule_ack(now, filled || finished || read);
     }
 
@@ -248,7 +237,7 @@ impl Receiver {
 
     fn schedule_ack(&mut self, now: Instant, at_once: bool) {
         let more_than_one = self.unacknowledged > u64::from(self.config.segment_size);
-        if at_once || more_than_one || self.quick_acks > 0 {
+        if at_once || more_than_one || self.quick_acks.is_quick() {
             self.ack_now = true;
         } else if !self.out_of_order.is_empty() {
             self.acknowledge_out_of_order(now);
@@ -258,7 +247,8 @@ impl Receiver {
     }
 
     fn acknowledge_out_of_order(&mut self, now: Instant) {
-        self.ack_now |= self.quick_acks > 0 || self.compression.answers_at_once(now, self.next);
+        self.ack_now |=
+            self.quick_acks.is_quick() || self.compression.answers_at_once(now, self.next);
     }
 
     /// How far behind the next byte in order the last one lies that is here.
@@ -289,8 +279,9 @@ impl Receiver {
         self.compression.on_ack_sent();
     }
 
-    /// The next segment leaves at once, to carry data of the application or a changed window.
-    pub fn acknowledge_now(&mut self) {
+    /// The application sends: the next segment leaves at once and carries its data.
+    pub fn on_request(&mut self, now: Instant) {
+        self.quick_acks.on_request(now, self.config.delayed_ack);
         self.ack_now = true;
     }
 
@@ -320,7 +311,7 @@ impl Receiver {
         self.compression.on_ack_sent();
         self.unacknowledged = 0;
         self.acknowledged = self.next;
-        self.quick_acks = self.quick_acks.saturating_sub(1);
+        self.quick_acks.on_ack_sent();
         self.announced = self.announced.max(self.right_edge());
         let window = (self.announced - self.next) >> self.scale;
         let window = u16::try_from(window).unwrap_or(u16::MAX);
@@ -369,7 +360,11 @@ impl Receiver {
 
     /// Time has passed; harmless when nothing is due. Then poll.
     pub fn on_deadline(&mut self, now: Instant) {
-        if self.ack_due.into_iter().chain(self.compression.due()).any(|due| now >= due) {
+        let waited = self.ack_due.is_some_and(|due| now >= due);
+        if waited {
+            self.quick_acks.on_interaction_over();
+        }
+        if waited || self.compression.due().is_some_and(|due| now >= due) {
             self.ack_now = true;
             self.ack_due = None;
         }

@@ -134,6 +134,58 @@ fn silence_of_a_time_out_brings_back_quick_acks() {
     }
 }
 
+/// A client whose request follows the first segment of an answer by so long: when the segments behind it, 1 ms apart
+/// from 100 ms on, are acknowledged, in milliseconds after the first of them.
+fn acks_after_a_request(pause: i64, count: u64) -> (Receiver, Vec<u64>) {
+    let mut receiver = Receiver::new(ReceiverConfig::default(), micros(-10_000));
+    receiver.poll_transmit(micros(-10_000)).expect("SYN");
+    let flags = Flags { syn: true, ack: true, ..Flags::default() };
+    let timestamp_echo = micros(-10_000);
+    receiver.on_segment(micros(-1_000), &Segment { flags, timestamp_echo, ..Segment::default() });
+    receiver.on_request(micros(-1_000));
+    receiver.poll_transmit(micros(-1_000)).expect("the first request");
+    receiver.on_segment(micros(0), &segment(0, micros(0)));
+    receiver.poll_transmit(micros(0)).expect("a quick ACK");
+    receiver.on_request(micros(pause));
+    receiver.poll_transmit(micros(pause)).expect("the second request");
+    let acknowledged = (0..count).filter(|index| {
+        let now = micros(100_000 + 1_000 * *index as i64);
+        receiver.on_segment(now, &segment(index + 1, now));
+        receiver.poll_transmit(now).is_some()
+    });
+    let acknowledged = acknowledged.collect();
+    (receiver, acknowledged)
+}
+
+/// Linux counts a request as an answer if it follows within the 40 ms that an ACK would have waited for it.
+#[test]
+fn requests_that_answer_end_the_quick_acks() {
+    assert_eq!(acks_after_a_request(39_000, 9).1, [1, 3, 5, 7]);
+    assert_eq!(acks_after_a_request(41_000, 9).1, (0..9).collect::<Vec<_>>());
+}
+
+/// Until an ACK has waited in vain, or old data come.
+#[test]
+fn an_interactive_connection_stays_so_until_an_ack_waits_in_vain() {
+    let pushed = |receiver: &mut Receiver, index: u64, now: Instant| {
+        let flags = Flags { psh: true, ..Flags::default() };
+        receiver.on_segment(now, &Segment { flags, ..segment(index, now) });
+        receiver.poll_transmit(now).is_some()
+    };
+    let (mut receiver, _) = acks_after_a_request(1_000, 8);
+    assert!(!pushed(&mut receiver, 9, micros(110_000)), "what was pushed waits, too");
+    let due = receiver.next_deadline().expect("a delayed ACK");
+    assert_eq!(due, micros(150_000));
+    receiver.on_deadline(due);
+    receiver.poll_transmit(due).expect("the delayed ACK");
+    assert!(pushed(&mut receiver, 10, micros(160_000)));
+    let (mut repeated, _) = acks_after_a_request(1_000, 8);
+    repeated.on_segment(micros(110_000), &segment(3, micros(110_000)));
+    repeated.poll_transmit(micros(110_000)).expect("the answer to old data");
+    repeated.on_segment(micros(111_000), &segment(9, micros(111_000)));
+    assert!(repeated.poll_transmit(micros(111_000)).is_some(), "quick again");
+}
+
 #[test]
 fn a_reset_leaves_nothing_due() {
     let mut receiver = receiver();

@@ -2,7 +2,8 @@
 //!
 //! Source: dash.js 5.2.1 `AbandonRequestsRule` and `HTTPLoader` (progress); XMLHttpRequest (WHATWG Living
 //! Standard), section 3.5.6, for how often progress is told.
-//! Model: from the progress of a segment its rate, without the first report, which has the latency in it.
+//! Model: from the progress of a segment its rate, without the first report, which has the latency in it. A report tells
+//! of more than the one before: while TCP waits for what was lost, and what follows lies behind the gap, there is none.
 //! If at that rate it would take 1.8 of its length or more, and what is left is more than the segment has
 //! at the level that the rate carries, take that level instead. Once per segment, never from the lowest
 //! level, and not with more buffer than the target.
@@ -38,8 +39,10 @@ pub(crate) struct Progress {
 impl Progress {
     /// So much of the body is there. Whether the script hears of it now.
     pub(crate) fn on_received(&mut self, now: Instant, body: Bytes) -> bool {
-        let soon = self.last.is_some_and(|(last, _)| now.saturating_since(last) < REPORT_INTERVAL);
-        if body == Bytes::ZERO || soon {
+        let is_news = self.last.is_none_or(|(told, before)| {
+            body > before && now.saturating_since(told) >= REPORT_INTERVAL
+        });
+        if body == Bytes::ZERO || !is_news {
             return false;
         }
         self.reports += 1;

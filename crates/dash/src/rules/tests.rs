@@ -169,12 +169,13 @@ fn what_takes_too_long_is_abandoned_for_what_the_rate_carries() {
 fn few_reports_are_no_reason() {
     let mut progress = Progress::default();
     for report in 0..5 {
-        assert!(progress.on_received(at(report * 200), Bytes::new(1_000)));
+        assert!(progress.on_received(at(report * 200), Bytes::new(1_000 + report.unsigned_abs())));
     }
     let size = Bytes::new(5_000_000);
     let five = Loading { level: 3, size, progress };
     assert_eq!(abandon::decide(&five, &video(), 3), None);
     assert!(!progress.on_received(at(849), Bytes::new(1_100)), "sooner than 50 ms");
+    assert!(!progress.on_received(at(850), Bytes::new(1_004)), "nothing new");
     assert!(progress.on_received(at(850), Bytes::new(1_200)));
     assert_eq!(abandon::decide(&Loading { level: 3, size, progress }, &video(), 3), Some(0));
     assert_eq!(progress.sample(), Some((Bytes::new(200), Duration::from_millis(850))));
