@@ -49,7 +49,7 @@ const TOKEN: usize = 16;
 const TOKEN_DIFFERENT: usize = 8;
 
 /// The player page.
-const PAGE: &str = include_str!("../../../web/minimal/index.html");
+const PAGE: &str = include_str!("page.html");
 
 /// What signalling wants of the media loop.
 #[derive(Debug)]
