@@ -94,7 +94,7 @@ use bur::{FrameInFlight, Frames, MOST_PROBES, Progress};
 use estimate::Estimate;
 use gameway_units::{Duration, Instant, Rate, ReceiverInstant};
 use rate_law::Tau;
-use short_term::{Draining, Fallback, Reaction, Situation};
+use short_term::{Captured, Draining, Fallback, Reaction, Situation};
 use smoothing::SmoothedRatio;
 
 /// Section 4.1.
@@ -103,15 +103,6 @@ const LEAST_DELAY_WINDOW: Duration = Duration::from_secs(10);
 const BURST_PACE: f64 = 1_000.0;
 /// A receiver that holds reports for longer is broken or lies.
 const MOST_REPORT_DELAY: Duration = Duration::from_secs(1);
-
-/// What the frame that is being encoded was asked for with.
-#[derive(Debug, Clone, Copy)]
-struct Captured {
-    /// The newest bitrate, not lowered.
-    has_bitrate: bool,
-    /// What all requests for a fallback called for.
-    is_lowered: bool,
-}
 
 /// When the next step of the bitrate may be taken (section 4.2: not before feedback of the last one).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -12,6 +12,15 @@ const CONGESTED_FRAMES: u32 = 3;
 /// Section 4.3: the time within which the queue shall be empty.
 const DRAIN_TIME_SECS: f64 = 0.2;
 
+/// What the frame that is being encoded was asked for with.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Captured {
+    /// The newest bitrate, not lowered.
+    pub(super) has_bitrate: bool,
+    /// What all requests for a fallback called for.
+    pub(super) is_lowered: bool,
+}
+
 /// Lowers a single frame.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Fallback {
