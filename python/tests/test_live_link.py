@@ -55,6 +55,9 @@ def _missing() -> str | None:
 needs_root = pytest.mark.skipif(_missing() is not None, reason=_missing() or "")
 
 
+STALLS = {"interval": "1 s", "lengths": [["1 ms", "2 ms", 1]], "connections": "0 %"}
+
+
 def own_path(**given: Any) -> dict[str, Any]:
     queue = {"kind": "drop-tail", "size": "60 kB"}
     return {"capacity": "20 Mb/s", "base_rtt": "20 ms", "queue": queue, **given}
@@ -327,7 +330,10 @@ def test_what_follows_the_command_is_the_commands() -> None:
 @pytest.mark.parametrize(
     ("changed", "told"),
     [
-        ({"path": own_path(capacity={"wifi": "802.11n"})}, "Wi-Fi"),
+        ({"path": own_path(capacity={"wifi": "802.11n", "mcs": 99})}, "mcs"),
+        ({"flows": [{"name": "a", "address": None, "via": "nowhere"}]}, 'flow "a": via'),
+        ({"flows": [{"name": "a", "address": None, "base_rtt": "2 h"}]}, 'flow "a": base_rtt'),
+        ({"path": own_path(stalls=STALLS)}, "duration"),
         ({"flows": [{"name": "a", "address": None}, {"name": "a", "address": "::1"}]}, "two flows"),
         ({"seconds": 5}, "unknown field"),
         ({"path": own_path(base_rtt="2 h")}, "path.base_rtt"),

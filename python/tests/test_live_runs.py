@@ -107,6 +107,60 @@ def test_pings_meet_the_queue(results: gw.Results) -> None:
     assert 30.0 < float(str(later)) / 1e6 < 65.0
 
 
+OWN_WAYS = """
+title = "Flows with ways of their own"
+duration = "2 s"
+[path]
+capacity = "20 Mb/s"
+base_rtt = "20 ms"
+hop = [{ name = "last", capacity = "10 Mb/s" }]
+[[competitor]]
+name = "near"
+kind = "udp"
+rate = "1 Mb/s"
+via = "path"
+[[competitor]]
+name = "far"
+kind = "udp"
+rate = "1 Mb/s"
+base_rtt = "60 ms"
+[record]
+packets = true
+"""
+
+
+def test_flows_have_their_own_bottlenecks_and_round_trip_times(tmp_path: Path) -> None:
+    results = gw.run(gw.loads(OWN_WAYS), tmp_path / "out", on="live")
+    packets = results.packets().collect().filter(pl.col("fate") == "delivered")
+    data = packets.filter((pl.col("kind") == "udp") & (pl.col("size_bytes") > 1000))
+    rest = pl.col("arrived_ns") - pl.col("came_ns") - pl.col("queue_delay_ns")
+    of = {
+        str(flow): (rows["size_bytes"][0], rows.select(rest).to_series())
+        for (flow,), rows in data.group_by("flow")
+    }
+    # Half of its round-trip time, and its time onto the links that it passes: exact to 2 ns.
+    for flow, delay_ns, per_bit_ns in (("near", 10_000_000, 50), ("far", 30_000_000, 50 + 100)):
+        size, found = of[flow]
+        assert found.len() > 100
+        assert found.is_between(delay_ns, delay_ns + size * 8 * per_bit_ns + 2).all()
+        assert found.is_between(delay_ns + size * 8 * per_bit_ns - 2, 2 * delay_ns).all()
+
+
+@pytest.mark.timed
+def test_wifi_carries_live_what_it_carries_simulated(tmp_path: Path) -> None:
+    text = DOWNLOAD.format(seconds=4, runs=1)
+    text = text.replace('"20 Mb/s"', '{ wifi = "802.11g" }')
+    rates = {}
+    for driver in ("live", "sim"):
+        results = gw.run(gw.loads(text), tmp_path / driver, on=driver)
+        bins = results.bins().collect()
+        late = bins.filter((pl.col("flow") == "download") & (pl.col("bin_start_ns") >= 2 * 10**9))
+        rates[driver] = late["received_bytes"].sum() * 8 / 2e6
+    # 54 Mb/s on the air are about 25 with acknowledgements against it.
+    assert 18.0 < rates["sim"] < 30.0
+    assert 0.9 < rates["live"] / rates["sim"] < 1.1
+
+
 def test_packets_are_conserved(results: gw.Results) -> None:
     (row,) = results.summary().collect().iter_rows(named=True)
     assert row["arrived_packets"] > 3000

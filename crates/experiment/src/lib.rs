@@ -3,6 +3,7 @@
 //!
 //! The simulator and the live link are its users; neither clock nor network is here.
 
+mod attached;
 pub mod build;
 pub mod check;
 mod error;
@@ -12,8 +13,9 @@ mod recognition;
 mod recorder;
 pub mod spec;
 
+pub use attached::Attached;
 pub use error::{RunError, read, spec_error};
 pub use gateway::{FlowOf, HomeGateway};
 pub use recognition::Recognition;
-pub use recorder::{Fate, Recorded, Recorder, Totals, intern, packet_record};
+pub use recorder::{Recorded, Recorder, Totals, intern, packet_record};
 pub use spec::RunSpec;

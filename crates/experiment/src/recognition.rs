@@ -3,8 +3,8 @@
 
 use crate::recorder::Recorder;
 use gameway_events::{Name, TableError};
-use gameway_gateway::classifier::{Classifier, Direction};
-use gameway_path::{PathPacket, Traffic};
+use gameway_gateway::classifier::Classifier;
+use gameway_path::{Direction, PathPacket, Traffic};
 use gameway_units::Instant;
 
 /// See the module's head.

@@ -5,18 +5,12 @@ use gameway_events::{
     BIN, BinRecord, ControllerRecord, DelayHistogram, EventRecord, LinkRecord, Name, PacketRecord,
     QUEUE_DELAY_WINDOW, QueueDelayRecord, RunTables, SummaryRecord, TableError,
 };
-use gameway_path::{FlowId, Link, Meter, PathPacket};
+use gameway_path::{Fate, FlowId, Link, Meter, NetworkPacket};
 use gameway_units::{Bytes, Duration, Ecn, Instant};
 use std::path::Path;
 
 /// What is recorded of a packet beyond what the path needs to know.
-pub trait Recorded: PathPacket {
-    /// Whether it goes from the receiver of its flow to the sender.
-    fn returning(&self) -> bool;
-    /// When it came to the first bottleneck of its way.
-    fn came(&self) -> Instant;
-    /// How long it waited in queues so far.
-    fn waited(&self) -> Duration;
+pub trait Recorded: NetworkPacket {
     /// Its kind and number as the log of packets names them.
     fn identity(&self) -> (&'static str, u64);
 }
@@ -74,32 +68,6 @@ pub struct Totals {
     pub delivered: u64,
 }
 
-/// What becomes of a packet at the bottlenecks of its way and behind them.
-#[derive(Debug, Clone, Copy)]
-pub enum Fate {
-    /// A queue dropped it.
-    Dropped,
-    /// It left the last bottleneck and was lost behind it.
-    Lost {
-        /// Its last bit left then.
-        departed: Instant,
-    },
-    /// It reaches the other end.
-    Delivered {
-        /// Its last bit left then.
-        departed: Instant,
-        /// It arrives then.
-        arrived: Instant,
-    },
-    /// It is a copy of one, made behind the last bottleneck.
-    Copied {
-        /// The last bit of that one left then.
-        departed: Instant,
-        /// The copy arrives then.
-        arrived: Instant,
-    },
-}
-
 /// The row of a packet of the flow of this name.
 pub fn packet_record(
     packet: &impl Recorded,
@@ -108,15 +76,15 @@ pub fn packet_record(
     words: &mut Vec<(&'static str, Name)>,
 ) -> PacketRecord {
     let (kind, number) = packet.identity();
+    let journey = packet.journey();
+    let waited = Some(journey.waited);
     let (name, waited, departed, arrived) = match fate {
-        Fate::Dropped => ("dropped", None, None, None),
-        Fate::Lost { departed } => ("lost", Some(packet.waited()), Some(departed), None),
+        Fate::Dropped { .. } => ("dropped", None, None, None),
+        Fate::Lost { departed } => ("lost", waited, Some(departed), None),
         Fate::Delivered { departed, arrived } => {
-            ("delivered", Some(packet.waited()), Some(departed), Some(arrived))
+            ("delivered", waited, Some(departed), Some(arrived))
         }
-        Fate::Copied { departed, arrived } => {
-            ("copied", Some(packet.waited()), Some(departed), Some(arrived))
-        }
+        Fate::Copied { departed, arrived } => ("copied", waited, Some(departed), Some(arrived)),
     };
     PacketRecord {
         flow,
@@ -124,7 +92,7 @@ pub fn packet_record(
         number,
         size_bytes: packet.wire_size().get() as u32,
         fate: intern(words, name),
-        came_ns: packet.came().as_nanos(),
+        came_ns: journey.came.as_nanos(),
         queue_delay_ns: waited.map(Duration::as_nanos),
         departed_ns: departed.map(Instant::as_nanos),
         arrived_ns: arrived.map(Instant::as_nanos),
@@ -200,57 +168,53 @@ impl Recorder {
         self.flows.get_mut(usize::from(flow.0))
     }
 
-    /// A flow's server sent a packet.
-    pub fn sent(&mut self, flow: FlowId, size: Bytes) {
-        self.totals.arrived += 1;
-        if let Some(counters) = self.listed(flow) {
-            counters.sent_bytes += size.get();
-            counters.sent_packets += 1;
-        }
-    }
-
-    /// A flow's client sent a packet back, on a way that has a bottleneck or not.
-    pub fn sent_back(&mut self, flow: FlowId, size: Bytes, congested: bool) {
-        self.totals.arrived += u64::from(congested);
-        if let Some(counters) = self.listed(flow) {
-            counters.feedback_bytes += size.get();
-        }
-    }
-
-    /// What was sent back arrived, on a way that has a bottleneck or not.
-    pub fn returned(&mut self, congested: bool) {
-        self.totals.delivered += u64::from(congested);
-    }
-
-    /// A queue dropped a packet.
-    pub fn dropped(&mut self, packet: &impl Recorded) {
-        self.totals.dropped += 1;
+    /// An end sends a packet.
+    #[inline]
+    pub fn sent(&mut self, packet: &impl Recorded) {
+        let journey = packet.journey();
+        let size = packet.wire_size().get();
+        self.totals.arrived += u64::from(journey.counted);
         if let Some(counters) = self.listed(packet.flow()) {
-            counters.dropped_packets += u32::from(!packet.returning());
+            if journey.returning {
+                counters.feedback_bytes += size;
+            } else {
+                counters.sent_bytes += size;
+                counters.sent_packets += 1;
+            }
         }
     }
 
-    /// A packet was lost behind the bottlenecks of its way.
-    pub fn lost(&mut self, packet: &impl Recorded) {
-        self.totals.lost += 1;
-        if let Some(counters) = self.listed(packet.flow()) {
-            counters.lost_packets += u32::from(!packet.returning());
-        }
-    }
-
-    /// A packet that is not lost comes twice.
-    pub fn duplicated(&mut self, packet: &impl Recorded) {
-        self.totals.duplicated += 1;
-        if let Some(counters) = self.listed(packet.flow()) {
-            counters.duplicated_packets += u32::from(!packet.returning());
-        }
-    }
-
-    /// What becomes of a packet is known; written if packets are asked for.
+    /// What becomes of a packet is known. It is counted if totals count it, and written if packets are asked for.
     ///
     /// # Errors
     /// If the table cannot be written.
-    pub fn packet(&mut self, packet: &impl Recorded, fate: Fate) -> Result<(), TableError> {
+    pub fn fate(&mut self, packet: &impl Recorded, fate: Fate) -> Result<(), TableError> {
+        let journey = packet.journey();
+        if !journey.counted {
+            return Ok(());
+        }
+        let totals = &mut self.totals;
+        let bin = self.flows.get_mut(usize::from(packet.flow().0));
+        let counters = match fate {
+            Fate::Dropped { .. } => {
+                Some((&mut totals.dropped, bin.map(|bin| &mut bin.dropped_packets)))
+            }
+            Fate::Lost { .. } => Some((&mut totals.lost, bin.map(|bin| &mut bin.lost_packets))),
+            Fate::Copied { .. } => {
+                Some((&mut totals.duplicated, bin.map(|bin| &mut bin.duplicated_packets)))
+            }
+            Fate::Delivered { .. } => None,
+        };
+        if let Some((total, of_flow)) = counters {
+            *total += 1;
+            if let Some(count) = of_flow.filter(|_| !journey.returning) {
+                *count += 1;
+            }
+        }
+        self.write_packet(packet, fate)
+    }
+
+    fn write_packet(&mut self, packet: &impl Recorded, fate: Fate) -> Result<(), TableError> {
         let Some(table) = &mut self.tables.packets else { return Ok(()) };
         let Some(bin) = self.flows.get(usize::from(packet.flow().0)) else { return Ok(()) };
         table.push(&packet_record(packet, fate, bin.flow.clone(), &mut self.words))
@@ -258,13 +222,28 @@ impl Recorder {
 
     /// A packet has passed all bottlenecks of its way.
     pub fn forwarded(&mut self, packet: &impl Recorded) {
-        self.totals.forwarded += 1;
-        if packet.returning() {
+        let journey = packet.journey();
+        self.totals.forwarded += u64::from(journey.counted);
+        if journey.returning {
             return;
         }
         if let Some(counters) = self.listed(packet.flow()) {
             counters.marked_packets += u32::from(packet.ecn() == Ecn::Ce);
-            self.delays[usize::from(packet.flow().0)].add(packet.waited());
+            self.delays[usize::from(packet.flow().0)].add(journey.waited);
+        }
+    }
+
+    /// A packet reaches the other end.
+    #[inline]
+    pub fn arrived(&mut self, packet: &impl Recorded) {
+        let journey = packet.journey();
+        self.totals.delivered += u64::from(journey.counted);
+        if journey.returning {
+            return;
+        }
+        if let Some(counters) = self.listed(packet.flow()) {
+            counters.received_bytes += packet.wire_size().get();
+            counters.received_packets += 1;
         }
     }
 
@@ -276,15 +255,6 @@ impl Recorder {
         link.queue_now = bytes;
         link.queue_since = now;
         link.queue_max = link.queue_max.max(bytes);
-    }
-
-    /// A packet with data reached the client.
-    pub fn received(&mut self, flow: FlowId, size: Bytes) {
-        self.totals.delivered += 1;
-        if let Some(counters) = self.listed(flow) {
-            counters.received_bytes += size.get();
-            counters.received_packets += 1;
-        }
     }
 
     /// New payload reached the client.

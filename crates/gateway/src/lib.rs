@@ -36,17 +36,10 @@ pub use sap_law::{SapLaw, SapLawConfig};
 pub use segment::{Flags, LARGEST_SHIFT, Segment, Timestamps};
 pub use voap::{Control, Fairness, Leftover, Step, Voap, VoapConfig};
 
+pub use gameway_path::Passage;
+
 use gameway_path::Header;
 use gameway_units::{Bytes, Duration, Instant};
-
-/// Where a packet passes the gateway.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Passage {
-    /// It comes to the queue that the gateway guards.
-    Queue,
-    /// It goes another way, in general the other direction.
-    Beside,
-}
 
 /// A packet as it passes.
 #[derive(Debug)]

@@ -2,8 +2,9 @@
 //! reordering, all sans-IO.
 //!
 //! A packet's way through it: [`Bottleneck`] (a [`Queue`] in front of a [`Link`]), then [`Impairments`],
-//! then a [`DelayLine`]; a Wi-Fi [`Medium`] takes the place of a bottleneck. Drivers call with `now` and ask for
-//! the next deadline; the same parts run under the simulator and under a live emulator.
+//! then a [`DelayLine`]; a Wi-Fi [`Medium`] takes the place of a bottleneck. A [`Network`] joins these parts and
+//! takes each packet from step to step. Drivers call with `now` and ask for the next deadline; the same network
+//! runs under the simulator and under a live emulator.
 
 mod bottleneck;
 mod delay;
@@ -11,6 +12,7 @@ mod header;
 mod impairments;
 mod link;
 mod loss;
+mod network;
 mod packet;
 mod queue;
 mod stalls;
@@ -25,6 +27,10 @@ pub use header::{Dscp, Endpoint, Header, HeaderError, Protocol, Traffic};
 pub use impairments::{Chance, Displacement, Duplication, Impairments, ReorderModel, Reordering};
 pub use link::{Link, StepsError};
 pub use loss::{Loss, LossModel};
+pub use network::{
+    AnyQueue, Direction, Fate, Hop, Journey, Network, NetworkPacket, Observer, Passage, Slot, Way,
+    Wifi,
+};
 pub use packet::{FlowId, PathPacket};
 pub use queue::{
     AckFilter, Backlog, Cake, CakeConfig, Cells, Classifier, Codel, CodelConfig, Decision,

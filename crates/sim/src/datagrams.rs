@@ -201,7 +201,7 @@ impl FlowEnds for Datagrams {
         packet: &Packet,
         log: &mut Recorder,
     ) -> Result<(), TableError> {
-        if !packet.is_copy {
+        if !packet.journey.is_copy {
             log.payload(self.flow, packet.size.saturating_sub(HEADER));
         }
         Ok(())

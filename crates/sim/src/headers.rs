@@ -1,7 +1,7 @@
 //! Addresses and ports of the flows: each has a client of its own in the home and a server of its own, unless
 //! its specification says otherwise.
 
-use crate::network::{CLIENT_PORTS, FIRST_CLIENT_PORT, Flow};
+use crate::simulation::{CLIENT_PORTS, FIRST_CLIENT_PORT, Flow};
 use gameway_experiment::spec::{HeaderSpec, Word};
 use gameway_path::{Dscp, Endpoint, FlowId, Header, Protocol};
 use std::net::{IpAddr, Ipv4Addr};

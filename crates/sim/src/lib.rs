@@ -3,7 +3,6 @@
 //! [`run`] takes a [`RunSpec`] and a folder, runs it and leaves the result tables there; [`check`] only
 //! says whether it could.
 
-mod agenda;
 mod build;
 mod clock;
 mod dash;
@@ -12,12 +11,11 @@ mod encoding;
 mod flow;
 mod frame_log;
 mod headers;
-mod hop;
-mod network;
 mod packet;
 mod ping;
 mod segments;
 mod short_tcp;
+mod simulation;
 mod stream;
 mod tcp;
 

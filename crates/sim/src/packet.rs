@@ -3,10 +3,10 @@
 use crate::segments;
 use gameway_control::PacketKind;
 use gameway_experiment::Recorded;
-use gameway_path::{Dscp, FlowId, Header, PathPacket, TcpHeader, Traffic};
+use gameway_path::{Dscp, FlowId, Header, Journey, NetworkPacket, PathPacket, TcpHeader, Traffic};
 use gameway_session::MediaPacket;
 use gameway_tcp::Segment;
-use gameway_units::{Bytes, Duration, Ecn, Instant};
+use gameway_units::{Bytes, Ecn};
 
 /// An echo request or reply of the usual `ping`: 20 IPv4 + 8 ICMP + 56 payload.
 pub const PING_SIZE: Bytes = Bytes::new(84);
@@ -24,18 +24,10 @@ pub struct Packet {
     pub header: Header,
     /// What a gateway takes its flow for.
     pub traffic: Option<Traffic>,
-    /// Whether it goes from the receiver of its flow to the sender.
-    pub returning: bool,
     /// Of a flow that opens several connections: which.
     pub connection: u32,
-    /// How many bottlenecks of its way it has passed.
-    pub hops_passed: u8,
-    /// Whether it is a copy that the path made of another.
-    pub is_copy: bool,
-    /// When it came to the first of them.
-    pub came: Instant,
-    /// How long it waited in their queues so far.
-    pub waited: Duration,
+    /// Where it comes from and what it met so far.
+    pub journey: Journey,
     /// What it carries.
     pub content: Content,
 }
@@ -64,19 +56,15 @@ impl Packet {
             ecn: Ecn::NotEct,
             header: Header::numbered(flow.0),
             traffic: None,
-            returning: false,
             connection: 0,
-            hops_passed: 0,
-            is_copy: false,
-            came: Instant::ZERO,
-            waited: Duration::ZERO,
+            journey: Journey::new(false),
             content,
         }
     }
 
     /// A packet of `flow` that its receiver sends back.
     pub fn back(flow: FlowId, size: Bytes, content: Content) -> Self {
-        Self { returning: true, ..Self::new(flow, size, content) }
+        Self { journey: Journey::new(true), ..Self::new(flow, size, content) }
     }
 
     /// A TCP segment of `flow`, with the ECN field that its end gave it.
@@ -86,7 +74,7 @@ impl Packet {
 
     /// One that its receiver sends back.
     pub fn back_of_segment(flow: FlowId, segment: Segment) -> Self {
-        Self { returning: true, ..Self::of_segment(flow, segment) }
+        Self { journey: Journey::new(true), ..Self::of_segment(flow, segment) }
     }
 
     /// Its TCP segment as it arrived: queues mark the packet.
@@ -97,18 +85,6 @@ impl Packet {
 }
 
 impl Recorded for Packet {
-    #[inline]
-    fn returning(&self) -> bool {
-        self.returning
-    }
-    #[inline]
-    fn came(&self) -> Instant {
-        self.came
-    }
-    #[inline]
-    fn waited(&self) -> Duration {
-        self.waited
-    }
     fn identity(&self) -> (&'static str, u64) {
         match &self.content {
             Content::Media(media) => {
@@ -121,12 +97,23 @@ impl Recorded for Packet {
                 (kind, media.sequence.0)
             }
             Content::Report(number) => ("report", *number),
-            Content::Tcp(segment) if self.returning => ("ack", segment.acknowledgment),
+            Content::Tcp(segment) if self.journey.returning => ("ack", segment.acknowledgment),
             Content::Tcp(segment) => ("tcp", segment.sequence),
-            Content::Ping(number) if self.returning => ("request", *number),
+            Content::Ping(number) if self.journey.returning => ("request", *number),
             Content::Ping(number) => ("ping", *number),
             Content::Udp(number) => ("udp", *number),
         }
+    }
+}
+
+impl NetworkPacket for Packet {
+    #[inline]
+    fn journey(&self) -> &Journey {
+        &self.journey
+    }
+    #[inline]
+    fn journey_mut(&mut self) -> &mut Journey {
+        &mut self.journey
     }
 }
 

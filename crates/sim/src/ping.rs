@@ -106,7 +106,7 @@ impl FlowEnds for Ping {
     ) -> Result<(), TableError> {
         // A host answers a copy, too; what becomes of one answer is enough to know.
         if let Content::Ping(number) = packet.content
-            && !packet.is_copy
+            && !packet.journey.is_copy
         {
             self.replies.push_back(number);
         }

@@ -28,7 +28,7 @@ pub fn pass(gateway: &mut HomeGateway, now: Instant, passage: Passage, packet: &
 fn on_the_wire(packet: &Packet) -> Option<Segment> {
     let Content::Tcp(segment) = &packet.content else { return None };
     let [data, other] = INITIAL_NUMBERS;
-    let (own, others) = if packet.returning { (other, data) } else { (data, other) };
+    let (own, others) = if packet.journey.returning { (other, data) } else { (data, other) };
     let behind_syn = |offset: u64, first: u32| (offset as u32).wrapping_add(first).wrapping_add(1);
     let flags = segment.flags;
     Some(Segment {

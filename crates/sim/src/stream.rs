@@ -259,7 +259,7 @@ impl FlowEnds for Stream {
     ) -> Result<(), TableError> {
         let Content::Media(media) = &packet.content else { return Ok(()) };
         self.drain_sender(log)?;
-        if !packet.is_copy {
+        if !packet.journey.is_copy {
             self.frames.accounted_for(media, false);
         }
         self.receiver.on_packet(self.setup.clock.shows(now), media, packet.ecn);

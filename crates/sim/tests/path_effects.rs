@@ -4,7 +4,7 @@
 
 mod support;
 
-use gameway_experiment::build;
+use gameway_experiment::{RunSpec, build};
 use gameway_units::Instant;
 use serde_json::{Value, json};
 use support::{
@@ -144,7 +144,8 @@ fn in_a_stall_nothing_arrives_and_tcp_sends_nothing() {
     let spec = with(spec, "/record", json!({ "packets": true }));
     let sent_in_stalls = |spec: &Value| {
         let stalling = with(spec.clone(), "/path/stalls", stalls("0 %"));
-        let stalls = build::stalls(&serde_json::from_value(stalling).unwrap()).unwrap();
+        let spec_of: RunSpec = serde_json::from_value(stalling).unwrap();
+        let stalls = build::stalls(&spec_of.path, spec_of.seed, spec_of.duration.0).unwrap();
         let is_held = |at: &f64| {
             let at = Instant::from_nanos(*at as i64);
             stalls.held(at) != at

@@ -62,9 +62,9 @@ def client_command(plan: Plan, competitor: dict[str, Any]) -> list[str]:
 def start_ns(plan: Plan, competitor: dict[str, Any]) -> int:
     """When a competitor's client is started, so that it opens at the competitor's start."""
     if competitor["kind"] == "udp":
-        opening = UDP_OPENING_ROUND_TRIPS * plan.base_rtt_ns
+        opening = UDP_OPENING_ROUND_TRIPS * plan.rtt_ns(competitor)
     else:
-        opening = TCP_OPENING_ROUND_TRIPS * plan.base_rtt_ns + TCP_OPENING_NS
+        opening = TCP_OPENING_ROUND_TRIPS * plan.rtt_ns(competitor) + TCP_OPENING_NS
     return plan.span(competitor).start_ns - opening
 
 

@@ -1,8 +1,7 @@
 """What an experiment file may contain but a live run cannot do: refused before anything starts.
 
-A live run has one path, made by the link, on one machine; flows have no ways of their own. Whatever
-needs the future (the oracle), a simulated medium (Wi-Fi) or a simulated sender (traffic models) is
-the simulator's alone.
+The path is the link's, which has what the simulator has, on one machine. Whatever needs the future
+(the oracle) or a simulated sender (traffic models) is the simulator's alone.
 """
 
 from __future__ import annotations
@@ -15,7 +14,7 @@ from gameway.fields.ladders import pairs
 from gameway.live import offers
 from gameway.live.competitors import AUTO
 from gameway.live.video.content import FRAME_RATE
-from gameway.parts import Competitor, Path, Stream, plain
+from gameway.parts import Competitor, Stream, plain
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -49,23 +48,11 @@ def _error(experiment: Experiment, at: At, problem: str, value: object, hint: st
 
 
 def _refusals(experiment: Experiment) -> Iterator[Refusal]:
-    for index, path in places(experiment.path):
-        yield from _of_path(("path", *index), path)
     yield from _of_controllers(("controller",), experiment.controller)
     for number, stream in enumerate(experiment.stream):
         yield from _of_stream(("stream", number), stream)
     for number, competitor in enumerate(experiment.competitor):
         yield from _of_competitor(("competitor", number), competitor)
-
-
-def _of_path(at: At, path: Path) -> Iterator[Refusal]:
-    for index, capacity in places(path.capacity):
-        if isinstance(capacity, dict) and "wifi" in capacity:
-            hint = f'give what the link carries, capacity = "25 Mb/s", steps or a trace; {SIMULATE}'
-            yield (*at, "capacity", *index), f"is a simulated medium and {ON_LIVE}", capacity, hint
-    if path.hop:
-        name, hint = path.hop[0].name, f"the link is one bottleneck: leave out hops; {SIMULATE}"
-        yield (*at, "hop", 0), f"is a further bottleneck and {ON_LIVE}", name, hint
 
 
 def _of_controllers(at: At, given: Any) -> Iterator[Refusal]:
@@ -173,11 +160,12 @@ def _of_video(at: At, competitor: Competitor) -> Iterator[Refusal]:
 
 
 def _of_way(at: At, flow: Stream | Competitor) -> Iterator[Refusal]:
-    """All flows of a live run share one path; streams go from the server to the client."""
+    """Addresses are those of the namespaces; streams go from the server to the client."""
     fields = type(flow).model_fields
-    one_way = ("direction",) if isinstance(flow, Stream) else ()
-    for key in ("via", *one_way, "base_rtt", "header"):
+    hints = {"header": "addresses and ports are those of the namespaces"}
+    if isinstance(flow, Stream):
+        hints["direction"] = "streams go from server to client"
+    for key, hint in hints.items():
         for index, value in places(getattr(flow, key)):
             if value != fields[key].default:
-                hint = f"all flows share the path, streams from server to client; {SIMULATE}"
-                yield (*at, key, *index), ON_LIVE, plain(value), hint
+                yield (*at, key, *index), ON_LIVE, plain(value), f"{hint}; {SIMULATE}"

@@ -6,7 +6,7 @@ Nothing here starts anything.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from gameway import _core
@@ -47,6 +47,8 @@ class Flow:
     address: str
     upwards: bool = False
     """Whether its data goes from the client to the server."""
+    way: dict[str, Any] = field(default_factory=dict)
+    """`via` and `base_rtt`, where they are its own."""
 
 
 @dataclass(frozen=True)
@@ -95,12 +97,18 @@ class Plan:
     @property
     def setup_ns(self) -> int:
         """How long before time zero the first process is started."""
-        waiting = SETUP_ROUND_TRIPS * self.base_rtt_ns if self.streams else 0
+        slowest = max((self.rtt_ns(stream) for stream in self.streams), default=0)
+        waiting = SETUP_ROUND_TRIPS * slowest
         return SETUP_NS + waiting + (BROWSER_SETUP_NS if self.videos else 0)
 
     def address(self, flow: str) -> str:
         """The server address of a flow."""
         return next(one.address for one in self.flows if one.name == flow)
+
+    def rtt_ns(self, flow: dict[str, Any]) -> int:
+        """The base round-trip time of a stream or competitor: its own, or the path's."""
+        own = flow.get("base_rtt")
+        return _core.parse_duration(own) if own else self.base_rtt_ns
 
     def span(self, flow: dict[str, Any]) -> Span:
         """When a stream or competitor is there."""
@@ -119,14 +127,19 @@ def goes_up(flow: dict[str, Any]) -> bool:
     return flow.get("direction") == "up"
 
 
+def way_of(flow: dict[str, Any]) -> dict[str, Any]:
+    """The bottlenecks that a flow passes and its round-trip time, as far as they are its own."""
+    return {key: flow[key] for key in ("via", "base_rtt") if flow.get(key) is not None}
+
+
 def plan_of(spec: dict[str, Any]) -> Plan:
     """Make the plan of a run."""
     flows = (*flows_of(spec, "stream"), *flows_of(spec, "competitor"))
-    names = [(str(flow["name"]), goes_up(flow)) for flow in flows]
-    names += [(PING, False)] if spec.get(PING) else []
+    names = [(str(flow["name"]), goes_up(flow), way_of(flow)) for flow in flows]
+    names += [(PING, False, {})] if spec.get(PING) else []
     addressed = tuple(
-        Flow(name, f"{SERVER_NET}{number}", upwards)
-        for number, (name, upwards) in enumerate(names, start=1)
+        Flow(name, f"{SERVER_NET}{number}", upwards, way)
+        for number, (name, upwards, way) in enumerate(names, start=1)
     )
     return Plan(
         spec=spec,
@@ -155,7 +168,7 @@ def link_config(plan: Plan, place: Place, *, pcap: bool = False) -> dict[str, An
         "path": plan.spec["path"],
         "record": record,
         "flows": [
-            {"name": flow.name, "address": flow.address, "upwards": flow.upwards}
+            {"name": flow.name, "address": flow.address, "upwards": flow.upwards, **flow.way}
             for flow in plan.flows
         ],
         "server": {"namespace": place.server, "device": DEVICE},

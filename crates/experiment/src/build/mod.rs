@@ -2,6 +2,7 @@
 
 mod gateways;
 mod htb;
+mod network;
 mod queues;
 mod recorded;
 mod routes;
@@ -23,6 +24,7 @@ use gameway_units::{Duration, Instant, QueueSize, Ratio};
 
 pub use gateways::{gateway, sap_law, voap};
 pub(crate) use htb::check as check_htb;
+pub use network::{FlowWay, NetworkParts, ways};
 pub use queues::{queue, size};
 pub use recorded::Recorded;
 pub use routes::{BACK, Route, Routes};
@@ -141,10 +143,10 @@ pub fn jitter(spec: &JitterSpec) -> Jitter {
 
 /// Those of a run, if it has any.
 #[must_use]
-pub fn stalls(spec: &RunSpec) -> Option<Stalls> {
-    let StallsSpec { interval, lengths, .. } = spec.path.stalls.as_ref()?;
-    let until = Instant::ZERO + spec.duration.0;
-    let random = &mut random::stream(spec.seed, "stalls");
+pub fn stalls(path: &PathSpec, seed: u64, duration: Duration) -> Option<Stalls> {
+    let StallsSpec { interval, lengths, .. } = path.stalls.as_ref()?;
+    let until = Instant::ZERO + duration;
+    let random = &mut random::stream(seed, "stalls");
     Some(Stalls::draw(interval.0, &histogram(lengths, 1)?, until, random))
 }
 

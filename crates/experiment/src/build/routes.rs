@@ -1,6 +1,7 @@
 //! Which bottlenecks a flow passes, in which order.
 
 use crate::spec::{Direction, PathSpec, Way};
+use crate::{RunError, spec_error};
 use gameway_events::Name;
 
 /// The path's own bottleneck is number zero, further ones follow, and that of the way back comes last.
@@ -16,17 +17,13 @@ pub struct Routes {
     shared: bool,
 }
 
-/// A flow's bottlenecks, and the losses behind them: 0 down, 1 up.
+/// A flow's bottlenecks.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Route {
     /// What its data passes.
     pub forward: Vec<usize>,
-    /// See above.
-    pub forward_loss: usize,
     /// What comes back passes.
     pub back: Vec<usize>,
-    /// See above.
-    pub back_loss: usize,
 }
 
 /// Names that a hop cannot have, beside "all", which names no single one.
@@ -64,6 +61,16 @@ impl Routes {
         Some(vec![place])
     }
 
+    /// The route of the flow called so.
+    ///
+    /// # Errors
+    /// If there is no bottleneck of the name it wants.
+    pub fn wanted(&self, flow: &str, way: &Way<'_>) -> Result<Route, RunError> {
+        let why =
+            || format!("\"{}\" is neither \"all\" nor \"path\" nor a hop of the path", way.via);
+        self.of(way).ok_or_else(|| spec_error(format!("flow \"{flow}\": via"), why()))
+    }
+
     /// The route of a flow; `None` if there is no bottleneck of the name it wants.
     #[must_use]
     pub fn of(&self, way: &Way<'_>) -> Option<Route> {
@@ -74,8 +81,8 @@ impl Routes {
             self.back.into_iter().collect()
         };
         Some(match way.direction {
-            Direction::Down => Route { forward: down, forward_loss: 0, back: up, back_loss: 1 },
-            Direction::Up => Route { forward: up, forward_loss: 1, back: down, back_loss: 0 },
+            Direction::Down => Route { forward: down, back: up },
+            Direction::Up => Route { forward: up, back: down },
         })
     }
 }

@@ -104,7 +104,11 @@ pub(super) fn check_foresight(stream: &StreamSpec, path: &PathSpec) -> Result<()
     Err(spec_error(field, "\"oracle\" cannot foresee what a Wi-Fi medium will carry"))
 }
 
-fn check_way(field: &impl Fn(&str) -> String, way: &Way<'_>) -> Result<(), RunError> {
+/// Whether a flow can go so; whether its bottleneck is there, [`crate::build::Routes`] knows.
+///
+/// # Errors
+/// If its round-trip time is too long; `field` gives the name of a key.
+pub fn check_way(field: &impl Fn(&str) -> String, way: &Way<'_>) -> Result<(), RunError> {
     let base_rtt = way.base_rtt.unwrap_or(Duration::ZERO);
     span(&field("base_rtt"), base_rtt, Duration::ZERO, LONGEST_DELAY)
 }

@@ -7,6 +7,7 @@ mod flows;
 mod path;
 mod queue;
 
+pub use flows::check_way;
 pub use path::{check_gateway, check_wifi};
 pub use queue::check_queue;
 
@@ -34,10 +35,7 @@ const MOST_FLOWS: usize = 1_000;
 pub fn check(spec: &RunSpec) -> Result<(), RunError> {
     span("duration", spec.duration.0, Duration::from_nanos(1), LONGEST_RUN)?;
     check_path(&spec.path)?;
-    if let Some(stalls) = &spec.path.stalls {
-        let least = spec.duration.0 / MOST_STALLS;
-        span("path.stalls.interval", stalls.interval.0, least, LONGEST_RUN)?;
-    }
+    check_stalls(&spec.path, spec.duration.0)?;
     check_record(&spec.record)?;
     let count = spec.stream.len() + spec.competitor.len();
     if count > MOST_FLOWS {
@@ -67,6 +65,15 @@ pub fn check_path(path: &PathSpec) -> Result<(), RunError> {
             Err(spec_error("path.hop.name", why))
         }
     }
+}
+
+/// Whether the stalls of a path can be drawn for a run that lasts so long.
+///
+/// # Errors
+/// If they are too many.
+pub fn check_stalls(path: &PathSpec, duration: Duration) -> Result<(), RunError> {
+    let Some(stalls) = &path.stalls else { return Ok(()) };
+    span("path.stalls.interval", stalls.interval.0, duration / MOST_STALLS, LONGEST_RUN)
 }
 
 /// Whether this can be recorded.

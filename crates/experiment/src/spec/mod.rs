@@ -124,6 +124,15 @@ pub enum Direction {
     Up,
 }
 
+impl From<Direction> for gameway_path::Direction {
+    fn from(direction: Direction) -> Self {
+        match direction {
+            Direction::Down => Self::Down,
+            Direction::Up => Self::Up,
+        }
+    }
+}
+
 /// A flow's own way, where it is not the path's.
 #[derive(Debug, Clone, Copy)]
 pub struct Way<'a> {
@@ -140,6 +149,9 @@ impl Way<'_> {
     pub const ALL: &'static str = "all";
     /// Through the path's own bottleneck only.
     pub const PATH: &'static str = "path";
+    /// That of a flow of which nothing is said.
+    pub const DEFAULT: Way<'static> =
+        Way { base_rtt: None, via: Way::ALL, direction: Direction::Down };
 }
 
 fn all() -> String {

@@ -44,6 +44,7 @@ mod table;
 pub use features::{Features, Missing};
 
 use features::Demand;
+pub use gameway_path::Direction;
 use gameway_path::{Dscp, Header, Protocol, Traffic};
 use gameway_units::{Bytes, Instant};
 use history::History;
@@ -54,15 +55,6 @@ const LOOKS_TO_RECOGNISE: u32 = 3;
 /// The last eight looks are kept, a bit each.
 const LOOKS_TO_DEMOTE: u32 = u8::BITS;
 const FLOWS: usize = 1024;
-
-/// Where a packet goes.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Direction {
-    /// Into the home.
-    Down,
-    /// Out of it.
-    Up,
-}
 
 /// What a packet's flow is taken for, and whether that is new.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

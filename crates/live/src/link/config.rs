@@ -1,7 +1,8 @@
 //! What a link is told.
 
 use crate::clock::Clock;
-use gameway_experiment::spec::{PathSpec, RecordSpec, Text};
+use gameway_experiment::build::Routes;
+use gameway_experiment::spec::{self, PathSpec, RecordSpec, Text, Way};
 use gameway_experiment::{RunError, check, spec_error};
 use gameway_units::Duration;
 use std::net::IpAddr;
@@ -46,6 +47,20 @@ pub struct FlowConfig {
     /// Whether its data goes up.
     #[serde(default)]
     pub upwards: bool,
+    /// Its round-trip time, half each way; that of the path if not given.
+    pub base_rtt: Option<Text<Duration>>,
+    /// Which bottlenecks it passes: "path", the name of a hop, or all if not given.
+    pub via: Option<String>,
+}
+
+impl FlowConfig {
+    /// Where it goes.
+    #[must_use]
+    pub fn way(&self) -> Way<'_> {
+        let direction = if self.upwards { spec::Direction::Up } else { spec::Direction::Down };
+        let via = self.via.as_deref().unwrap_or(Way::ALL);
+        Way { base_rtt: self.base_rtt.map(|text| text.0), via, direction }
+    }
 }
 
 /// A TUN device that is there.
@@ -60,7 +75,7 @@ pub struct DeviceConfig {
 
 /// What is longer is for ever.
 const LONGEST: Duration = Duration::from_secs(366 * 24 * 3600);
-/// Every flow has two lines that are looked at for each packet.
+/// The flow of each packet is looked for among all.
 const MOST_FLOWS: usize = 200;
 
 impl LinkConfig {
@@ -71,10 +86,11 @@ impl LinkConfig {
     pub fn check(&self) -> Result<(), RunError> {
         check::check_path(&self.path)?;
         check::check_record(&self.record)?;
-        if self.path.capacity.wifi().is_some() {
-            let why = "a Wi-Fi medium is only simulated so far; give a rate, steps or a trace";
-            return Err(spec_error("path.capacity", why));
+        if self.path.stalls.is_some() && self.duration.is_none() {
+            let why = "stalls are drawn before the run: say how long it lasts";
+            return Err(spec_error("duration", why));
         }
+        check::check_stalls(&self.path, self.lasts())?;
         if self.flows.len() > MOST_FLOWS {
             let why = format!("{} flows; at most {MOST_FLOWS} are told apart", self.flows.len());
             return Err(spec_error("flows", why));
@@ -83,7 +99,10 @@ impl LinkConfig {
     }
 
     fn check_flows(&self) -> Result<(), RunError> {
+        let routes = Routes::new(&self.path);
         for (number, flow) in self.flows.iter().enumerate() {
+            check::check_way(&|key| format!("flow \"{}\": {key}", flow.name), &flow.way())?;
+            routes.wanted(&flow.name, &flow.way())?;
             for other in &self.flows[..number] {
                 if other.name == flow.name {
                     let why = format!("two flows are called \"{}\"; names must differ", flow.name);

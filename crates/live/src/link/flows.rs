@@ -1,15 +1,16 @@
 //! Which flow a packet belongs to: its server's address says so.
 
 use super::config::FlowConfig;
-use super::packet::{Direction, Packet};
+use super::packet::Packet;
 use super::pool::Slot;
 use super::tcp_header::tcp_header;
 use super::wire::{self, Parsed};
 use gameway_events::{BIN, Name};
-use gameway_experiment::spec::{GatewaySpec, PathSpec};
-use gameway_experiment::{HomeGateway, build};
-use gameway_path::{FlowId, Header};
-use gameway_units::{Duration, Instant};
+use gameway_experiment::FlowOf;
+use gameway_experiment::build::FlowWay;
+use gameway_experiment::spec::Way;
+use gameway_path::{Direction, FlowId, Header, Journey};
+use gameway_units::Duration;
 use std::net::IpAddr;
 
 /// Name of what is of no flow, where its parts need one.
@@ -43,9 +44,18 @@ impl Flows {
         self.flows.iter().map(|flow| Name::from(flow.name.as_str()))
     }
 
-    /// A name for each flow, and last one for what is of none.
-    pub fn line_names(&self) -> impl Iterator<Item = &str> {
-        self.flows.iter().map(|flow| flow.name.as_str()).chain([OTHER])
+    /// Where each flow goes, and last what is of none; each has a client of its own, as in the simulator.
+    #[must_use]
+    pub fn ways(&self) -> Vec<FlowWay<'_>> {
+        let own = self.flows.iter().map(|flow| (flow.name.as_str(), flow.way()));
+        let all = own.chain([(OTHER, Way::DEFAULT)]).zip(1..);
+        all.map(|((name, way), station)| FlowWay { name, way, station }).collect()
+    }
+
+    /// How often controllers and gateways are observed.
+    #[must_use]
+    pub const fn observe_interval(&self) -> Duration {
+        self.observe_interval
     }
 
     /// Packets that were of no flow.
@@ -87,25 +97,20 @@ impl Flows {
             flow: FlowId(flow as u16),
             traffic: None,
             direction,
-            returning,
             number,
-            hops_passed: 0,
-            came: Instant::ZERO,
-            waited: Duration::ZERO,
+            journey: Journey::new(returning),
         }
     }
 
-    /// The home gateway of a path, if it has one that does more than forward.
+    /// What finds the flow of a header that goes either way.
     #[must_use]
-    pub fn gateway(&self, path: &PathSpec) -> Option<HomeGateway> {
-        let gateway = path.gateway.as_ref().and_then(|one: &GatewaySpec| build::gateway(one))?;
+    pub fn by_header(&self) -> FlowOf {
         let flows = self.flows.clone();
-        let flow_of = move |header: &Header| {
+        Box::new(move |header: &Header| {
             let ends = [header.source.address, header.destination.address];
             let known = |address: &IpAddr| flows.iter().any(|flow| flow.address == Some(*address));
             let server = ends.into_iter().find(known).unwrap_or(ends[0]);
             number(&flows, server).map(|number| FlowId(number as u16))
-        };
-        Some(HomeGateway::new(gateway, self.observe_interval, Box::new(flow_of)))
+        })
     }
 }

@@ -2,31 +2,10 @@
 
 use super::pool::Slot;
 use gameway_experiment::Recorded;
-use gameway_path::{Dscp, FlowId, Header, PathPacket, TcpHeader, Traffic};
-use gameway_units::{Bytes, Duration, Ecn, Instant};
-
-/// Which way something goes.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Direction {
-    /// From server to client.
-    Down,
-    /// From client to server.
-    Up,
-}
-
-impl Direction {
-    /// Both.
-    pub const ALL: [Self; 2] = [Self::Down, Self::Up];
-
-    /// Its place among two.
-    #[must_use]
-    pub const fn index(self) -> usize {
-        match self {
-            Self::Down => 0,
-            Self::Up => 1,
-        }
-    }
-}
+use gameway_path::{
+    Direction, Dscp, FlowId, Header, Journey, NetworkPacket, PathPacket, TcpHeader, Traffic,
+};
+use gameway_units::{Bytes, Ecn};
 
 /// See the module's head.
 #[derive(Debug, Clone, Copy)]
@@ -49,16 +28,19 @@ pub struct Packet {
     pub traffic: Option<Traffic>,
     /// Which way it goes.
     pub direction: Direction,
-    /// Whether it goes from the receiver of its flow to the sender.
-    pub returning: bool,
     /// Its TCP sequence or acknowledgment number, or a running number.
     pub number: u64,
-    /// How many bottlenecks of its way it has passed.
-    pub hops_passed: u8,
-    /// When it was read.
-    pub came: Instant,
-    /// How long it waited in queues so far.
-    pub waited: Duration,
+    /// Where it comes from and what it met so far.
+    pub journey: Journey,
+}
+
+impl NetworkPacket for Packet {
+    fn journey(&self) -> &Journey {
+        &self.journey
+    }
+    fn journey_mut(&mut self) -> &mut Journey {
+        &mut self.journey
+    }
 }
 
 impl PathPacket for Packet {
@@ -89,18 +71,9 @@ impl PathPacket for Packet {
 }
 
 impl Recorded for Packet {
-    fn returning(&self) -> bool {
-        self.returning
-    }
-    fn came(&self) -> Instant {
-        self.came
-    }
-    fn waited(&self) -> Duration {
-        self.waited
-    }
     fn identity(&self) -> (&'static str, u64) {
         use gameway_path::Protocol::{Icmp, Tcp, Udp};
-        let kind = match (self.header.protocol, self.returning) {
+        let kind = match (self.header.protocol, self.journey.returning) {
             (Tcp, false) => "tcp",
             (Tcp, true) => "ack",
             (Udp, false) => "udp",

@@ -2,7 +2,8 @@
 
 use super::packet::Packet;
 use gameway_events::{Name, PacketRecord, Table, TableError};
-use gameway_experiment::{Fate, packet_record};
+use gameway_experiment::packet_record;
+use gameway_path::Fate;
 use std::path::Path;
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::thread::JoinHandle;

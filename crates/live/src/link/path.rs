@@ -1,32 +1,20 @@
-//! The path between the two devices: the simulator's queues, links, losses and delays, told the time.
-//!
-//! ```text
-//! server ──► path ──► further hops ──► loss, copies ──► lines ──► client
-//!    ▲                                                              │
-//!    └──── lines ◄──── loss, copies ◄──── the way back's bottleneck ┘
-//! ```
+//! The path between the two devices: the simulator's network, told the time.
 //!
 //! Sans-IO: [`LivePath::arrive`] takes a packet, [`LivePath::advance`] lets happen all that is due, each thing at its own
 //! time however late the call, and gives the packets that have arrived with the time at which they were due. Every
 //! flow has a line of its own either way, as in the simulator, and so has all that is of no flow.
 
 use super::flows::Flows;
-use super::packet::{Direction, Packet};
+use super::packet::Packet;
 use super::packet_log::PacketLog;
 use super::pool::{Pool, SLOT_BYTES};
 use super::wire;
-use gameway_events::{Name, TableError};
-use gameway_experiment::build::{self, BACK_QUEUE, Routes};
-use gameway_experiment::spec::{ClassifierSpec, PathSpec, QueueSpec};
-use gameway_experiment::{Fate, HomeGateway, Recognition, Recorder, RunError, random};
-use gameway_gateway::{Passage, classifier};
-use gameway_path::{Bottleneck, DelayLine, Dropped, Impairments, Link, Queue, Transmitted};
-use gameway_units::{Duration, Instant};
-
-type Hop = Bottleneck<Packet, Box<dyn Queue<Packet>>>;
-
-/// The path's own bottleneck, where the home gateway stands.
-const PATH: usize = 0;
+use gameway_events::{SummaryRecord, TableError};
+use gameway_experiment::build::{self, NetworkParts, Routes};
+use gameway_experiment::spec::PathSpec;
+use gameway_experiment::{Attached, Recorder, RunError};
+use gameway_path::{Fate, Network, NetworkPacket, Observer, Passage, Slot, Transmitted};
+use gameway_units::{Bytes, Duration, Instant};
 
 /// A packet that has reached an end of the path.
 #[derive(Debug, Clone, Copy)]
@@ -37,241 +25,23 @@ pub struct Arrived {
     pub packet: Packet,
 }
 
-/// What wants to act.
-#[derive(Debug, Clone, Copy)]
-enum Part {
-    Recorder,
-    Hop(usize),
-    Line(usize, Direction),
-    Gateway,
-}
-
-/// See the module's head.
-pub struct LivePath {
-    hops: Vec<Hop>,
-    /// The bottlenecks down and up, by number.
-    ways: [Vec<usize>; 2],
-    impairments: [Impairments; 2],
-    /// Of each flow and of what is of none: down and up.
-    lines: Vec<[DelayLine<Packet>; 2]>,
-    recognition: Option<Recognition>,
-    gateway: Option<HomeGateway>,
-    /// The result tables.
-    pub recorder: Recorder,
+/// All that is told of packets: tables and gateway, the log of packets, and the owner of their bytes.
+struct Watch {
+    attached: Attached,
     packet_log: PacketLog,
-    /// The bytes of all packets inside.
-    pub pool: Pool,
-    /// Things that happened.
-    pub events: u64,
+    pool: Pool,
 }
 
-impl std::fmt::Debug for LivePath {
-    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        formatter.debug_struct("LivePath").field("events", &self.events).finish_non_exhaustive()
-    }
-}
+impl Observer<Packet> for Watch {
+    type Error = TableError;
 
-impl LivePath {
-    /// The path of this specification, which has been checked.
-    ///
-    /// # Errors
-    /// If a trace cannot be read, or a part cannot be built.
-    pub fn new(
-        path: &PathSpec,
-        seed: u64,
-        flows: &Flows,
-        recorder: Recorder,
-        packet_log: PacketLog,
-    ) -> Result<Self, RunError> {
-        let routes = Routes::new(path);
-        let names = routes.names();
-        let congested = path.back.as_ref().is_some_and(|back| back.capacity.is_some());
-        let towards_clients = names.len() - usize::from(congested);
-        let classified = path.classifier == ClassifierSpec::Behaviour;
-        Ok(Self {
-            hops: hops(path, &names, seed)?,
-            ways: [(0..towards_clients).collect(), (towards_clients..names.len()).collect()],
-            impairments: build::impairments(path, seed),
-            lines: flows.line_names().map(|flow| lines(path, seed, flow)).collect(),
-            recognition: classified
-                .then(|| Recognition::new(random::number(seed, "path/classifier"))),
-            gateway: flows.gateway(path),
-            recorder,
-            packet_log,
-            pool: Pool::default(),
-            events: 0,
-        })
-    }
-
-    /// What acts next, and when; ties in the order of the simulator.
-    fn next(&self) -> (Instant, Part) {
-        let mut first = (self.recorder.next_deadline(), Part::Recorder);
-        let mut see = |due: Option<Instant>, part| {
-            if let Some(due) = due.filter(|due| *due < first.0) {
-                first = (due, part);
-            }
-        };
-        for (number, hop) in self.hops.iter().enumerate() {
-            see(hop.next_deadline(), Part::Hop(number));
-        }
-        for (flow, lines) in self.lines.iter().enumerate() {
-            for direction in Direction::ALL {
-                see(lines[direction.index()].next_deadline(), Part::Line(flow, direction));
-            }
-        }
-        see(self.gateway.as_ref().map(HomeGateway::next_deadline), Part::Gateway);
-        first
-    }
-
-    /// When something happens next.
-    #[must_use]
-    pub fn next_deadline(&self) -> Instant {
-        self.next().0
-    }
-
-    /// Lets happen all that is due by `now` and before the run's end; what has arrived goes to `arrived`, in order.
-    ///
-    /// # Errors
-    /// If a table cannot be written.
-    pub fn advance(&mut self, now: Instant, arrived: &mut Vec<Arrived>) -> Result<(), TableError> {
-        let now = now.min(self.recorder.end());
-        loop {
-            let (due, part) = self.next();
-            if due > now {
-                return Ok(());
-            }
-            self.events += 1;
-            match part {
-                Part::Recorder => self.tick(due)?,
-                Part::Hop(number) => self.on_transmitted(number, due)?,
-                Part::Line(flow, direction) => {
-                    let line = &mut self.lines[flow][direction.index()];
-                    if let Some(packet) = line.pop(due) {
-                        self.count_arrival(&packet);
-                        arrived.push(Arrived { due, packet });
-                    }
-                }
-                Part::Gateway => {
-                    if let Some(gateway) = &mut self.gateway {
-                        gateway.on_deadline(due, self.hops[PATH].oldest(), &mut self.recorder)?;
-                    }
-                }
-            }
-        }
-    }
-
-    fn tick(&mut self, now: Instant) -> Result<(), TableError> {
-        let links: Vec<_> = self.hops.iter().map(|hop| (hop.link(), hop.meter(now))).collect();
-        self.recorder.tick(now, &links)
-    }
-
-    /// The run ends: what is open is written.
-    ///
-    /// # Errors
-    /// If a table cannot be written.
-    pub fn end(&mut self, now: Instant) -> Result<(), TableError> {
-        if self.recorder.next_deadline() > self.recorder.end() {
-            // A driver that woke up late has already come to the end.
-            return Ok(());
-        }
-        self.recorder.end_at(now);
-        self.tick(now)
-    }
-
-    /// Closes all tables and gives the totals.
-    ///
-    /// # Errors
-    /// If a table cannot be written.
-    pub fn finish(
-        self,
-        now: Instant,
-        seed: u64,
-    ) -> Result<gameway_events::SummaryRecord, TableError> {
-        let totals = &self.recorder.totals;
-        let summary = gameway_events::SummaryRecord {
-            duration_ns: now.as_nanos(),
-            seed,
-            arrived_packets: totals.arrived,
-            forwarded_packets: totals.forwarded,
-            dropped_packets: totals.dropped,
-            queued_packets: self.hops.iter().map(Bottleneck::packets_inside).sum(),
-            lost_packets: totals.lost,
-            duplicated_packets: totals.duplicated,
-            delivered_packets: totals.delivered,
-            under_way_packets: self.under_way(),
-            events_processed: self.events,
-        };
-        self.packet_log.finish()?;
-        self.recorder.finish(&summary)?;
-        Ok(summary)
-    }
-
-    /// Packets in lines whose way the totals count.
-    fn under_way(&self) -> u64 {
-        let lines = self.lines.iter().flatten();
-        lines.flat_map(DelayLine::iter).filter(|packet| self.counts(packet)).count() as u64
-    }
-
-    /// Whether totals count a packet: data always, and what is sent back where it passes a bottleneck.
-    fn counts(&self, packet: &Packet) -> bool {
-        !packet.returning || !self.ways[packet.direction.index()].is_empty()
-    }
-
-    fn count_arrival(&mut self, packet: &Packet) {
-        if packet.returning {
-            self.recorder.returned(self.counts(packet));
-        } else {
-            self.recorder.received(packet.flow, packet.size);
-        }
-    }
-
-    /// A packet comes to the path; all that is due before must have happened. What comes after the run's end, while
-    /// a driver still reads, is none of the run's.
-    ///
-    /// # Errors
-    /// If a table cannot be written.
-    pub fn arrive(&mut self, now: Instant, mut packet: Packet) -> Result<(), TableError> {
-        if now > self.recorder.end() {
-            self.pool.give(packet.slot);
-            return Ok(());
-        }
-        packet.came = now;
-        if packet.returning {
-            self.recorder.sent_back(packet.flow, packet.size, self.counts(&packet));
-        } else {
-            self.recorder.sent(packet.flow, packet.size);
-        }
-        if let Some(recognition) = &mut self.recognition {
-            let direction = match packet.direction {
-                Direction::Down => classifier::Direction::Down,
-                Direction::Up => classifier::Direction::Up,
-            };
-            packet.traffic = recognition.see(now, &packet, direction, &mut self.recorder)?;
-        }
-        self.pass_on(now, packet)
-    }
-
-    /// A packet comes to the next bottleneck of its way, or has passed them all.
-    fn pass_on(&mut self, now: Instant, packet: Packet) -> Result<(), TableError> {
-        let way = &self.ways[packet.direction.index()];
-        let hop = way.get(usize::from(packet.hops_passed)).copied();
-        match (hop, packet.direction) {
-            (Some(PATH), Direction::Down) => self.pass_gateway(now, Passage::Queue, &packet),
-            (None, Direction::Up) => self.pass_gateway(now, Passage::Beside, &packet),
-            _ => {}
-        }
-        let Some(hop) = hop else { return self.propagate(now, packet) };
-        if let Some(dropped) = self.hops[hop].arrive(now, packet) {
-            self.on_dropped(&dropped)?;
-        }
-        self.drain_dropped(hop)?;
-        self.recorder.queue_is(hop, now, self.hops[hop].queued_bytes());
-        Ok(())
+    fn sent(&mut self, packet: &Packet) {
+        self.attached.recorder.sent(packet);
     }
 
     /// The gateway reads a packet's bytes, and may lower the window that is there.
-    fn pass_gateway(&mut self, now: Instant, passage: Passage, packet: &Packet) {
-        let Some(gateway) = &mut self.gateway else { return };
+    fn passes_gateway(&mut self, now: Instant, passage: Passage, packet: &mut Packet) {
+        let Some(gateway) = self.attached.gateway() else { return };
         let Packet { header, size, slot, tcp, .. } = *packet;
         let bytes = self.pool.bytes(slot);
         let mut segment = tcp.and_then(|at| wire::segment(bytes, header, size, at));
@@ -282,71 +52,22 @@ impl LivePath {
         }
     }
 
-    fn on_dropped(&mut self, dropped: &Dropped<Packet>) -> Result<(), TableError> {
-        let packet = &dropped.packet;
-        self.recorder.dropped(packet);
-        self.packet_log.add(packet, Fate::Dropped);
-        self.pool.give(packet.slot);
-        Ok(())
+    fn queue_is(&mut self, now: Instant, hop: usize, bytes: Bytes) {
+        self.attached.recorder.queue_is(hop, now, bytes);
     }
 
-    fn drain_dropped(&mut self, hop: usize) -> Result<(), TableError> {
-        while let Some(dropped) = self.hops[hop].poll_dropped() {
-            self.on_dropped(&dropped)?;
+    fn transmitted(&mut self, _hop: usize, guarded: bool, done: &Transmitted<Packet>) {
+        if guarded {
+            self.attached.departed(done);
         }
-        Ok(())
     }
 
-    fn on_transmitted(&mut self, hop: usize, now: Instant) -> Result<(), TableError> {
-        if let Some(done) = self.hops[hop].on_deadline(now) {
-            if let Some(gateway) = self.gateway.as_mut().filter(|_| hop == PATH) {
-                gateway.on_departure(now, done.packet.size, done.queueing_delay());
-            }
-            self.leave(done)?;
-        }
-        self.drain_dropped(hop)?;
-        self.recorder.queue_is(hop, now, self.hops[hop].queued_bytes());
-        Ok(())
+    fn forwarded(&mut self, packet: &Packet) {
+        self.attached.recorder.forwarded(packet);
     }
 
-    fn leave(&mut self, done: Transmitted<Packet>) -> Result<(), TableError> {
-        let waited = done.packet.waited + done.queueing_delay();
-        let hops_passed = done.packet.hops_passed + 1;
-        self.pass_on(done.finished, Packet { waited, hops_passed, ..done.packet })
-    }
-
-    /// A packet has passed all bottlenecks of its way.
-    fn propagate(&mut self, departed: Instant, packet: Packet) -> Result<(), TableError> {
-        let counted = self.counts(&packet);
-        let way = packet.direction.index();
-        if counted {
-            self.recorder.forwarded(&packet);
-        }
-        if self.impairments[way].loses_next() {
-            if counted {
-                self.recorder.lost(&packet);
-                self.packet_log.add(&packet, Fate::Lost { departed });
-            }
-            self.pool.give(packet.slot);
-            return Ok(());
-        }
-        let copy = if self.impairments[way].duplicates_next() { self.copy(&packet) } else { None };
-        let arrived = self.travel(departed, packet);
-        if counted {
-            self.packet_log.add(&packet, Fate::Delivered { departed, arrived });
-        }
-        if let Some(copy) = copy {
-            let arrived = self.travel(departed, copy);
-            if counted {
-                self.recorder.duplicated(&copy);
-                self.packet_log.add(&copy, Fate::Copied { departed, arrived });
-            }
-        }
-        Ok(())
-    }
-
-    /// The same packet with bytes of its own; `None` if there is no room for them.
-    fn copy(&mut self, packet: &Packet) -> Option<Packet> {
+    /// The same packet with bytes of its own.
+    fn copied(&mut self, packet: &Packet) -> Option<Packet> {
         let slot = self.pool.take()?;
         let length = packet.size.get() as usize;
         let mut bytes = [0; SLOT_BYTES];
@@ -355,44 +76,140 @@ impl LivePath {
         Some(Packet { slot, ..*packet })
     }
 
-    /// A packet, or a copy, sets out for the other end; when it arrives.
-    fn travel(&mut self, departed: Instant, packet: Packet) -> Instant {
-        let way = packet.direction.index();
-        let displacement = self.impairments[way].displaces_next();
-        let line = &mut self.lines[usize::from(packet.flow.0)][way];
-        line.push_displaced(departed, packet, displacement)
+    fn fate(&mut self, packet: &Packet, fate: Fate) -> Result<(), TableError> {
+        self.attached.recorder.fate(packet, fate)?;
+        if packet.journey().counted {
+            self.packet_log.add(packet, fate);
+        }
+        if matches!(fate, Fate::Dropped { .. } | Fate::Lost { .. }) {
+            self.pool.give(packet.slot);
+        }
+        Ok(())
+    }
+
+    fn arrived(&mut self, packet: &Packet) {
+        self.attached.recorder.arrived(packet);
     }
 }
 
-fn hops(path: &PathSpec, names: &[Name], seed: u64) -> Result<Vec<Hop>, RunError> {
-    let further = path.hop.iter().map(|hop| &hop.queue);
-    let back = path.back.iter().map(|back| back.queue.as_ref().unwrap_or(&BACK_QUEUE));
-    let queues = std::iter::once(&path.queue).chain(further).chain(back);
-    let parts = build::links(path)?.into_iter().zip(queues).zip(names);
-    let hop = |((link, queue), name): ((Link, &QueueSpec), &Name)| {
-        let (size, base_rtt) = (build::size(queue), path.nominal_rtt());
-        Bottleneck::try_new(link, size, base_rtt, |limit| {
-            build::queue(queue, limit, base_rtt, seed, name)
-        })
-    };
-    parts.map(hop).collect()
+/// See the module's head.
+pub struct LivePath {
+    network: Network<Packet>,
+    watch: Watch,
+    seed: u64,
 }
 
-/// Propagation of a flow down and up, with the jitter that is there: drawn as the simulator draws it.
-fn lines(path: &PathSpec, seed: u64, flow: &str) -> [DelayLine<Packet>; 2] {
-    let down: Duration = path.forward_delay.map_or(path.base_rtt.0 / 2, |text| text.0);
-    let back = path.back.as_ref().and_then(|back| back.jitter.as_ref());
-    let line = |delay, jitter: Option<_>, part: &str| {
-        let line = DelayLine::new(delay);
-        match jitter {
-            Some(spec) => {
-                let random = random::stream(seed, &format!("{flow}/{part}"));
-                line.with_jitter(build::jitter(spec), random)
+impl std::fmt::Debug for LivePath {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let events = self.watch.attached.events;
+        formatter.debug_struct("LivePath").field("events", &events).finish_non_exhaustive()
+    }
+}
+
+impl LivePath {
+    /// The path of this specification, which has been checked, in a run of this seed that lasts so long at most.
+    ///
+    /// # Errors
+    /// If a trace cannot be read, or a part cannot be built.
+    pub fn new(
+        path: &PathSpec,
+        (seed, lasts): (u64, Duration),
+        flows: &Flows,
+        recorder: Recorder,
+        packet_log: PacketLog,
+    ) -> Result<Self, RunError> {
+        let routes = Routes::new(path);
+        let stalls = build::stalls(path, seed, lasts);
+        let parts = NetworkParts { path, seed, stalls: stalls.as_ref(), flows: &flows.ways() };
+        let mut network = parts.network(&routes, build::links(path)?)?;
+        let (interval, flow_of) = (flows.observe_interval(), flows.by_header());
+        let attached = Attached::new(recorder, (path, seed), interval, flow_of, &mut network);
+        Ok(Self { network, watch: Watch { attached, packet_log, pool: Pool::default() }, seed })
+    }
+
+    /// When something happens next.
+    #[must_use]
+    pub fn next_deadline(&self) -> Instant {
+        self.network.next().1
+    }
+
+    /// The bytes of all packets inside.
+    pub const fn pool(&mut self) -> &mut Pool {
+        &mut self.watch.pool
+    }
+
+    /// The result tables.
+    pub const fn recorder(&mut self) -> &mut Recorder {
+        &mut self.watch.attached.recorder
+    }
+
+    /// Lets happen all that is due by `now` and before the run's end; what has arrived goes to `arrived`, in order.
+    ///
+    /// # Errors
+    /// If a table cannot be written.
+    pub fn advance(&mut self, now: Instant, arrived: &mut Vec<Arrived>) -> Result<(), TableError> {
+        let Self { network, watch, .. } = self;
+        let now = now.min(watch.attached.recorder.end());
+        loop {
+            let (slot, due) = network.next();
+            if due > now {
+                return Ok(());
             }
-            None => line,
+            watch.attached.events += 1;
+            match slot {
+                Slot::Recorder => watch.attached.tick(due, network)?,
+                Slot::Hop(hop) => network.on_hop(hop, due, watch)?,
+                Slot::Line(flow, returning) => {
+                    let packet = network.pop_arrived(flow, returning, due, watch);
+                    arrived.extend(packet.map(|packet| Arrived { due, packet }));
+                }
+                Slot::Gateway => watch.attached.on_gateway(due, network)?,
+                // The ends are programs, and come by themselves.
+                Slot::Server(_) | Slot::Client(_) => network.set(slot, None),
+            }
         }
-    };
-    [line(down, path.jitter.as_ref(), "jitter"), line(path.base_rtt.0 - down, back, "back-jitter")]
+    }
+
+    /// The run ends: what is open is written.
+    ///
+    /// # Errors
+    /// If a table cannot be written.
+    pub fn end(&mut self, now: Instant) -> Result<(), TableError> {
+        let recorder = self.recorder();
+        if recorder.next_deadline() > recorder.end() {
+            // A driver that woke up late has already come to the end.
+            return Ok(());
+        }
+        recorder.end_at(now);
+        self.watch.attached.tick(now, &mut self.network)
+    }
+
+    /// Closes all tables and gives the totals.
+    ///
+    /// # Errors
+    /// If a table cannot be written.
+    pub fn finish(self, now: Instant) -> Result<SummaryRecord, TableError> {
+        let Watch { attached, packet_log, .. } = self.watch;
+        let summary = attached.summary((now - Instant::ZERO, self.seed), &self.network);
+        packet_log.finish()?;
+        attached.recorder.finish(&summary)?;
+        Ok(summary)
+    }
+
+    /// A packet comes to the path; all that is due before must have happened. What comes after the run's end, while
+    /// a driver still reads, is none of the run's.
+    ///
+    /// # Errors
+    /// If a table cannot be written.
+    pub fn arrive(&mut self, now: Instant, mut packet: Packet) -> Result<(), TableError> {
+        let Self { network, watch, .. } = self;
+        if now > watch.attached.recorder.end() {
+            watch.pool.give(packet.slot);
+            return Ok(());
+        }
+        packet.traffic = watch.attached.recognise(now, &packet, network)?;
+        network.send(now, packet, watch)
+    }
 }
 
 #[cfg(test)]

@@ -3,8 +3,10 @@
 use super::super::config::FlowConfig;
 use super::super::wire;
 use super::*;
+use gameway_events::Name;
 use gameway_experiment::check;
 use gameway_experiment::spec::RecordSpec;
+use gameway_path::Direction;
 use gameway_units::Ecn;
 use proptest::prelude::*;
 use std::fs;
@@ -37,20 +39,20 @@ impl Drop for Bench {
 const END: Instant = Instant::from_nanos(3_600_000_000_000);
 
 fn bench(path: &str) -> Bench {
+    bench_of(path, [(None, None); 2])
+}
+
+fn bench_with(path: &str, flows: Vec<FlowConfig>) -> Bench {
     let spec: PathSpec = serde_json::from_str(path).expect("it is a path");
     check::check_path(&spec).expect("it can be built");
-    let one = |name: &str, last| FlowConfig {
-        name: name.to_owned(),
-        address: Some([10, 77, 0, last].into()),
-        upwards: false,
-    };
-    let flows = Flows::new(vec![one("game", 1), one("download", 2)], None);
+    let flows = Flows::new(flows, None);
     let folder = folder();
     let names: Vec<Name> = flows.names().collect();
     let links = Routes::new(&spec).names();
     let recorder = Recorder::create(&folder, names, links, END, &RecordSpec::default());
     let recorder = recorder.expect("the folder can be written");
-    let path = LivePath::new(&spec, 7, &flows, recorder, PacketLog::default()).expect("a path");
+    let run = (7, END - Instant::ZERO);
+    let path = LivePath::new(&spec, run, &flows, recorder, PacketLog::default()).expect("a path");
     Bench { path, flows, folder, arrived: Vec::new() }
 }
 
@@ -72,8 +74,8 @@ fn bytes_of(server: u8, direction: Direction, tos: u8, size: usize) -> Vec<u8> {
 impl Bench {
     fn send(&mut self, now: i64, direction: Direction, bytes: &[u8]) {
         let now = Instant::from_nanos(now);
-        let slot = self.path.pool.take().expect("there is room");
-        self.path.pool.bytes(slot)[..bytes.len()].copy_from_slice(bytes);
+        let slot = self.path.pool().take().expect("there is room");
+        self.path.pool().bytes(slot)[..bytes.len()].copy_from_slice(bytes);
         let parsed = wire::parse(bytes).expect("it is a packet");
         let packet = self.flows.packet(direction, slot, bytes, &parsed);
         self.path.advance(now, &mut self.arrived).expect("tables can be written");
@@ -86,15 +88,13 @@ impl Bench {
         self.arrived.drain(..).map(|one| (one.due.as_nanos(), one.packet.size.get())).collect()
     }
 
-    fn totals(&self) -> (u64, u64, u64, u64) {
-        let totals = &self.path.recorder.totals;
+    fn totals(&mut self) -> (u64, u64, u64, u64) {
+        let totals = &self.path.recorder().totals;
         (totals.arrived, totals.dropped, totals.lost, totals.delivered)
     }
 
     fn inside(&self) -> u64 {
-        let lines = self.path.lines.iter().flatten().map(|line| line.len() as u64);
-        let hops = self.path.hops.iter().map(Bottleneck::packets_inside);
-        lines.chain(hops).sum()
+        self.path.network.inside()
     }
 }
 
@@ -141,7 +141,7 @@ fn a_full_queue_drops_and_its_slots_are_free_again() {
     }
     // One in transmission, ten wait.
     assert_eq!(bench.totals(), (20, 9, 0, 0));
-    assert_eq!((bench.path.pool.used(), bench.inside()), (11, 11));
+    assert_eq!((bench.path.pool().used(), bench.inside()), (11, 11));
     assert_eq!(bench.advance(1_000 * MILLI).len(), 11);
 }
 
@@ -179,9 +179,15 @@ fn tables_of_a_run_that_was_cut_short_are_whole() {
     let spec: PathSpec = serde_json::from_str(PLAIN).expect("it is a path");
     let recorder = Recorder::create(&folder(), Vec::new(), Vec::new(), END, &RecordSpec::default());
     let recorder = recorder.expect("the folder can be written");
-    let other = LivePath::new(&spec, 7, &bench.flows, recorder, PacketLog::default());
+    let other = LivePath::new(
+        &spec,
+        (7, END - Instant::ZERO),
+        &bench.flows,
+        recorder,
+        PacketLog::default(),
+    );
     let path = std::mem::replace(&mut bench.path, other.expect("a path"));
-    let summary = path.finish(end, 7).expect("tables can be written");
+    let summary = path.finish(end).expect("tables can be written");
     assert_eq!((summary.arrived_packets, summary.delivered_packets), (1, 1));
     assert_eq!(summary.duration_ns, 1_700 * MILLI);
     for table in ["bins", "link", "queue_delay", "events", "summary"] {
@@ -200,9 +206,9 @@ fn what_comes_after_the_end_is_none_of_the_runs() {
     bench.send(end + 3 * MILLI, Direction::Down, &bytes_of(1, Direction::Down, 0, 1500));
     assert_eq!(bench.advance(end + 4 * MILLI), []);
     assert_eq!(bench.totals(), (5, 0, 0, 0));
-    assert_eq!((bench.path.pool.used(), bench.inside()), (5, 5));
+    assert_eq!((bench.path.pool().used(), bench.inside()), (5, 5));
     bench.path.end(END).expect("tables can be written");
-    assert_eq!(bench.path.recorder.next_deadline(), Instant::MAX);
+    assert_eq!(bench.path.recorder().next_deadline(), Instant::MAX);
 }
 
 #[test]
@@ -218,10 +224,10 @@ fn a_copy_has_bytes_of_its_own_and_is_counted() {
     let slots = [0, 1].map(|number: usize| bench.arrived[number].packet.slot);
     assert_ne!(slots[0], slots[1]);
     for slot in slots {
-        assert_eq!(bench.path.pool.bytes(slot)[..1500], bytes[..]);
+        assert_eq!(bench.path.pool().bytes(slot)[..1500], bytes[..]);
     }
     assert_eq!(bench.totals(), (1, 0, 0, 2));
-    assert_eq!(bench.path.recorder.totals.duplicated, 1);
+    assert_eq!(bench.path.recorder().totals.duplicated, 1);
 }
 
 #[test]
@@ -251,15 +257,21 @@ proptest! {
     fn packets_are_conserved_and_late_drivers_agree(
         sends in prop::collection::vec((0_i64..3_000_000, any::<bool>(), 1_u8..4, 28_usize..1500, 0_u8..4), 1..200),
         queue in prop::sample::select(vec!["drop-tail", "codel", "fq-codel", "pie", "dual-pi2", "cake"]),
+        wifi in any::<bool>(),
     ) {
+        let (capacity, back) = if wifi {
+            (r#"{"wifi": "802.11n", "error_rate": "20 %", "attempts": 2}"#, "")
+        } else {
+            (r#"{"steps": [["0 s", "10 Mb/s"], ["50 ms", "0 b/s"], ["90 ms", "30 Mb/s"]]}"#, r#""capacity": "5 Mb/s", "#)
+        };
         let path = format!(
-            r#"{{"capacity": {{"steps": [["0 s", "10 Mb/s"], ["50 ms", "0 b/s"], ["90 ms", "30 Mb/s"]]}}, "base_rtt": "20 ms",
+            r#"{{"capacity": {capacity}, "base_rtt": "20 ms",
                 "queue": {{"kind": "{queue}", "size": "20 packets"}},
                 "loss": {{"kind": "random", "probability": "10 %"}},
                 "duplicate": {{"probability": "10 %"}},
                 "reorder": {{"probability": "20 %", "gap": 2}},
                 "jitter": {{"kind": "half-normal", "deviation": "3 ms"}},
-                "back": {{"capacity": "5 Mb/s", "loss": {{"kind": "bursty", "probability": "5 %", "burst_length": 2.0}}}}}}"#
+                "back": {{{back}"loss": {{"kind": "bursty", "probability": "5 %", "burst_length": 2.0}}}}}}"#
         );
         let mut found = Vec::new();
         for late in [false, true] {
@@ -275,14 +287,14 @@ proptest! {
                 bench.send(now, direction, &bytes_of(server, direction, tos, size));
                 let (arrived, dropped, lost, _) = bench.totals();
                 let handed_out = bench.arrived.len() + all.len();
-                prop_assert_eq!(bench.path.pool.used(), bench.inside() as usize + handed_out);
+                prop_assert_eq!(bench.path.pool().used(), bench.inside() as usize + handed_out);
                 prop_assert_eq!(arrived, number as u64 + 1);
                 prop_assert!(dropped + lost <= arrived);
             }
             all.extend(bench.advance(END.as_nanos() - 1));
             let (arrived, dropped, lost, delivered) = bench.totals();
             prop_assert_eq!(arrived, sends.len() as u64);
-            let copies = bench.path.recorder.totals.duplicated;
+            let copies = bench.path.recorder().totals.duplicated;
             prop_assert_eq!(arrived + copies, dropped + lost + delivered);
             prop_assert_eq!(delivered, all.len() as u64);
             prop_assert_eq!(bench.inside(), 0);
@@ -291,4 +303,97 @@ proptest! {
         }
         prop_assert_eq!(&found[0], &found[1]);
     }
+}
+
+/// Two flows with ways of their own.
+fn bench_of(path: &str, ways: [(Option<&str>, Option<&str>); 2]) -> Bench {
+    let text = |(via, rtt): (Option<&str>, Option<&str>), name: &str, last: u8| {
+        let via = via.map_or("null".to_owned(), |via| format!("{via:?}"));
+        let rtt = rtt.map_or("null".to_owned(), |rtt| format!("{rtt:?}"));
+        format!(
+            r#"{{"name": "{name}", "address": "10.77.0.{last}", "via": {via}, "base_rtt": {rtt}}}"#
+        )
+    };
+    let one =
+        |way, name: &str, last| serde_json::from_str(&text(way, name, last)).expect("it is a flow");
+    bench_with(path, vec![one(ways[0], "game", 1), one(ways[1], "download", 2)])
+}
+
+#[test]
+fn a_flow_has_its_own_bottlenecks_and_round_trip_time() {
+    let hop = r#"{"hop": [{"name": "last", "capacity": "6 Mb/s",
+                           "queue": {"kind": "drop-tail", "size": "10 packets"}}], "#;
+    let path = PLAIN.replacen('{', hop, 1);
+    let arrivals = |ways| {
+        let mut bench = bench_of(&path, ways);
+        bench.send(0, Direction::Down, &bytes_of(1, Direction::Down, 0, 1500));
+        bench.send(0, Direction::Down, &bytes_of(2, Direction::Down, 0, 1499));
+        bench.advance(1_000 * MILLI)
+    };
+    // 1 ms onto the path's link, 2 ms onto the hop's, and 12 or 20 ms of propagation.
+    let own = arrivals([(Some("path"), None), (Some("last"), Some("40 ms"))]);
+    let onto_last = (1499 * 8 * MILLI + 5_999) / 6_000;
+    assert_eq!(own, [(13 * MILLI, 1500), (20 * MILLI + onto_last, 1499)]);
+    // Both through both: the second waits for the first at the hop.
+    let shared = arrivals([(None, None), (None, None)]);
+    assert_eq!(shared[0], (15 * MILLI, 1500));
+    assert!((16_990_000..=17 * MILLI).contains(&shared[1].0), "{shared:?}");
+}
+
+#[test]
+fn in_a_stall_nothing_arrives() {
+    let stalls = r#"{"stalls": {"interval": "20 ms", "lengths": [["5 ms", "5 ms", 1]], "connections": "0 %"}, "#;
+    let path = PLAIN.replacen('{', stalls, 1);
+    let spec: PathSpec = serde_json::from_str(&path).expect("it is a path");
+    let drawn = build::stalls(&spec, 7, END - Instant::ZERO).expect("it has stalls");
+    let mut bench = bench(&path);
+    let mut all = Vec::new();
+    for number in 0..500 {
+        let direction = if number % 2 == 0 { Direction::Down } else { Direction::Up };
+        bench.send(number * MILLI, direction, &bytes_of(1, direction, 0, 100));
+        all.extend(bench.advance(number * MILLI));
+    }
+    all.extend(bench.advance(2_000 * MILLI));
+    assert_eq!(all.len(), 500);
+    assert!(all.iter().all(|(due, _)| drawn.held(Instant::from_nanos(*due)).as_nanos() == *due));
+    // A fifth of the time: without stalls, no two of one way would arrive together.
+    let together = all.windows(2).filter(|pair| pair[0].0 == pair[1].0).count();
+    assert!((50..=150).contains(&together), "{together}");
+}
+
+const WIFI: &str = r#"{"capacity": {"wifi": "802.11n"}, "base_rtt": "20 ms",
+                       "queue": {"kind": "drop-tail", "size": "1000 packets"}}"#;
+
+#[test]
+fn flows_of_one_client_address_are_wifi_stations_of_their_own() {
+    let mut bench = bench(WIFI);
+    for _ in 0..30 {
+        for server in [1, 2] {
+            bench.send(0, Direction::Down, &bytes_of(server, Direction::Down, 0, 1500));
+        }
+    }
+    bench.path.advance(END, &mut bench.arrived).expect("tables can be written");
+    let flows: Vec<(Instant, u16)> =
+        bench.arrived.iter().map(|one| (one.due, one.packet.flow.0)).collect();
+    assert_eq!(flows.len(), 60);
+    // A frame has packets of one station; the queue alternates, so that no frame has more than one.
+    assert!(flows.windows(2).all(|pair| pair[0].0 < pair[1].0), "{flows:?}");
+}
+
+#[test]
+fn both_ways_share_a_wifi_medium() {
+    let last = |down, up| {
+        let mut bench = bench(WIFI);
+        for (direction, count) in [(Direction::Down, down), (Direction::Up, up)] {
+            for _ in 0..count {
+                bench.send(0, direction, &bytes_of(1, direction, 0, 1500));
+            }
+        }
+        let all = bench.advance(END.as_nanos() - 1);
+        assert_eq!(all.len(), down + up);
+        assert_eq!(bench.totals(), ((down + up) as u64, 0, 0, (down + up) as u64));
+        all[all.len() - 1].0 - 10 * MILLI
+    };
+    let (down, up, both) = (last(400, 0), last(0, 400), last(400, 400));
+    assert!(both > (down + up) * 9 / 10, "{down} {up} {both}");
 }

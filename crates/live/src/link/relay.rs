@@ -7,7 +7,6 @@
 use super::capture::Capture;
 use super::config::LinkConfig;
 use super::flows::Flows;
-use super::packet::Direction;
 use super::packet_log::PacketLog;
 use super::path::{Arrived, LivePath};
 use super::pcapng::Passed;
@@ -19,6 +18,7 @@ use crate::tun::Tun;
 use gameway_events::{EventRecord, Name, SummaryRecord, TableError};
 use gameway_experiment::build::Routes;
 use gameway_experiment::{Recorder, RunError};
+use gameway_path::Direction;
 use gameway_units::{Duration, Ecn, Instant};
 use rustix::event::{PollFd, PollFlags};
 use std::io;
@@ -96,7 +96,6 @@ impl Counts {
 pub struct Relay {
     clock: Clock,
     end: Instant,
-    seed: u64,
     path: LivePath,
     flows: Flows,
     /// Where packets of either direction come from: the server's and the client's.
@@ -127,7 +126,8 @@ impl Relay {
         let packets = PacketLog::create(&config.folder, names.clone(), record.packets)?;
         record.packets = false;
         let recorder = Recorder::create(&config.folder, names, links, end, &record)?;
-        let path = LivePath::new(&config.path, config.seed, &flows, recorder, packets)?;
+        let path =
+            LivePath::new(&config.path, (config.seed, config.lasts()), &flows, recorder, packets)?;
         let attach =
             |one: &super::config::DeviceConfig| Tun::attach(one.namespace.as_deref(), &one.device);
         let mut devices = [attach(&config.server)?, attach(&config.client)?];
@@ -137,7 +137,6 @@ impl Relay {
         Ok(Self {
             clock,
             end,
-            seed: config.seed,
             path,
             flows,
             devices,
@@ -180,7 +179,7 @@ impl Relay {
         self.path.advance(now, &mut arrived)?;
         self.lateness.wake_up();
         for Arrived { due, packet } in arrived.drain(..) {
-            let bytes = self.path.pool.bytes(packet.slot);
+            let bytes = self.path.pool().bytes(packet.slot);
             let bytes = &mut bytes[..packet.size.get() as usize];
             if packet.ecn == Ecn::Ce {
                 wire::mark(bytes);
@@ -194,7 +193,7 @@ impl Relay {
                 Ok(()) => self.capture.add(handed_over, out, Passed::Out, bytes),
                 Err(_) => self.counts.refused_by_kernel += 1,
             }
-            self.path.pool.give(packet.slot);
+            self.path.pool().give(packet.slot);
         }
         self.arrived = arrived;
         self.lateness.tick(now)?;
@@ -204,13 +203,13 @@ impl Relay {
     /// Reads what goes this way, a batch at most; whether there may be more.
     fn read(&mut self, direction: Direction) -> Result<bool, LinkError> {
         for _ in 0..BATCH {
-            let Some(slot) = self.path.pool.take() else {
+            let Some(slot) = self.path.pool().take() else {
                 self.counts.no_room += 1;
                 return Ok(false);
             };
-            let bytes = self.path.pool.bytes(slot);
+            let bytes = self.path.pool().bytes(slot);
             let Some(length) = self.devices[direction.index()].read(bytes)? else {
-                self.path.pool.give(slot);
+                self.path.pool().give(slot);
                 return Ok(false);
             };
             let bytes = &mut bytes[..length];
@@ -223,12 +222,12 @@ impl Relay {
                     Ok(()) => self.capture.add(now, out, Passed::Out, bytes),
                     Err(_) => self.counts.refused_by_kernel += 1,
                 }
-                self.path.pool.give(slot);
+                self.path.pool().give(slot);
                 continue;
             }
             let Some(parsed) = wire::parse(bytes) else {
                 self.counts.malformed += 1;
-                self.path.pool.give(slot);
+                self.path.pool().give(slot);
                 continue;
             };
             let packet = self.flows.packet(direction, slot, bytes, &parsed);
@@ -272,9 +271,9 @@ impl Relay {
         for (event, value) in figures {
             let (flow, event) = (PART.into(), event.into());
             let record = EventRecord { time_ns: now.as_nanos(), flow, event, value };
-            self.path.recorder.tables.events.push(&record)?;
+            self.path.recorder().tables.events.push(&record)?;
         }
-        let summary = self.path.finish(now, self.seed)?;
+        let summary = self.path.finish(now)?;
         Ok(LinkReport { summary, lateness, counts })
     }
 }

@@ -33,7 +33,7 @@
 use super::config::{Countdown, WifiConfig, WifiError};
 use super::node::{Frame, Node};
 use super::timing::Timing;
-use crate::{Dropped, PathPacket, Queue, Transmitted, Verdict, uniform};
+use crate::{Dropped, FlowId, PathPacket, Queue, Transmitted, Verdict, uniform};
 use gameway_units::{Bytes, Duration, Instant};
 use rand_core::Rng;
 use rand_xoshiro::Xoshiro256PlusPlus;
@@ -53,6 +53,10 @@ enum Air {
     Acknowledging { until: Instant },
 }
 
+fn station_of(stations: &[usize], FlowId(flow): FlowId) -> usize {
+    stations.get(usize::from(flow)).copied().unwrap_or(usize::from(flow))
+}
+
 /// A channel, its access point (node 0) and its stations, each with a queue.
 ///
 /// To be called in the order of time: before anything arrives, what was due by then.
@@ -60,6 +64,8 @@ enum Air {
 pub struct Medium<P, Q> {
     timing: Timing,
     nodes: Vec<Node<P, Q>>,
+    /// Of each flow, the station that has its client.
+    stations: Vec<usize>,
     random: Xoshiro256PlusPlus,
     air: Air,
     /// Number of the slot that begins when an idle medium counts again.
@@ -97,6 +103,7 @@ impl<P: PathPacket + Copy, Q: Queue<P>> Medium<P, Q> {
         Ok(Self {
             timing,
             nodes,
+            stations: Vec::new(),
             random,
             air: Air::Idle { from },
             slot: 0,
@@ -110,6 +117,19 @@ impl<P: PathPacket + Copy, Q: Queue<P>> Medium<P, Q> {
             airtime: Duration::ZERO,
             collisions: 0,
         })
+    }
+
+    /// The same with these stations of the flows, in their order; those of other flows are numbered as the flows are.
+    #[must_use]
+    pub fn with_stations(mut self, stations: Vec<usize>) -> Self {
+        self.stations = stations;
+        self
+    }
+
+    /// The station that has the client of a flow.
+    #[must_use]
+    pub fn station_of(&self, flow: FlowId) -> usize {
+        station_of(&self.stations, flow)
     }
 
     /// A packet comes to `node`: to the access point for a station, to a station for the access point. A
@@ -220,10 +240,10 @@ impl<P: PathPacket + Copy, Q: Queue<P>> Medium<P, Q> {
         self.senders.clear();
         for (index, node) in self.nodes.iter_mut().enumerate() {
             if node.expires == slot && node.contends() {
+                let station = |packet: &P| station_of(&self.stations, packet.flow());
                 let same = |one: &P, other: &P| {
                     // Whatever a station sends, the access point receives.
-                    index != ACCESS_POINT
-                        || one.header().destination.address == other.header().destination.address
+                    index != ACCESS_POINT || station(one) == station(other)
                 };
                 let frame = node.assemble(now, &self.timing, same, &mut self.dropped);
                 self.senders.push((index, frame));

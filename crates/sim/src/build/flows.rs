@@ -8,22 +8,21 @@ use crate::datagrams::{self, Datagrams, Source};
 use crate::encoding::{EncodeTime, EncodeTimes};
 use crate::flow::FlowEnds;
 use crate::headers;
-use crate::network::{Flow, Way};
 use crate::ping::Ping;
 use crate::short_tcp::{ShortTcp, ShortTcpSetup};
+use crate::simulation::Flow;
 use crate::stream::{Schedule, Stream, StreamSetup};
 use crate::tcp::{self, Tcp, TcpSetup};
 use gameway_control::{Oracle, RateController};
 use gameway_events::{BIN, Name};
-use gameway_experiment::build::{self, Route, Routes};
+use gameway_experiment::build::{self, Routes};
 use gameway_experiment::spec::{
-    self, Begin, CompetitorSpec, DashSpec, EncodeTimeSpec, HeaderSpec, OnliveSpec, RunSpec,
-    ShortTcpSpec, Spacing, StreamSpec, TcpEcnSpec, TcpSpec, Text, UdpEcnSpec, UdpSpec,
-    VideoChatSpec, VideoSpec,
+    Begin, CompetitorSpec, DashSpec, EncodeTimeSpec, HeaderSpec, OnliveSpec, RunSpec, ShortTcpSpec,
+    Spacing, StreamSpec, TcpEcnSpec, TcpSpec, Text, UdpEcnSpec, UdpSpec, VideoChatSpec, VideoSpec,
 };
 use gameway_experiment::{RunError, random, read, spec_error};
 use gameway_media::{EncoderCalibration, EncoderModel, FrameTable, RecordedVideo};
-use gameway_path::{DelayLine, FlowId, Link, Protocol, Stalls};
+use gameway_path::{FlowId, Link, Protocol, Stalls};
 use gameway_session::{Receiver, ReceiverConfig, Sender, SenderConfig};
 use gameway_tcp::OnOff;
 use gameway_units::{Bytes, Duration, Ecn, Instant, Rate, Ratio};
@@ -54,9 +53,6 @@ pub struct Parts<'a> {
     pub stalls: Option<Stalls>,
 }
 
-/// From server to client and back.
-type Delays = (Duration, Duration);
-
 impl Parts<'_> {
     pub fn flows(&self) -> Result<Vec<Flow>, RunError> {
         let mut flows = Vec::new();
@@ -67,85 +63,21 @@ impl Parts<'_> {
             flows.push(self.competitor(FlowId(flows.len() as u16), competitor)?);
         }
         if let Some(ping) = &self.spec.ping {
-            flows.push(self.ping(FlowId(flows.len() as u16), ping.interval.0)?);
+            flows.push(self.ping(FlowId(flows.len() as u16), ping.interval.0));
         }
         headers::separate(&mut flows);
         Ok(flows)
     }
 
-    /// The flow with its ways; its name is in errors.
-    fn flow(
-        &self,
-        id: FlowId,
-        (protocol, header): (Protocol, &HeaderSpec),
-        way: &spec::Way<'_>,
-        ends: Box<dyn FlowEnds>,
-    ) -> Result<Flow, RunError> {
+    /// The flow of this number, with these ends.
+    fn flow(&self, id: FlowId, header: (Protocol, &HeaderSpec), ends: Box<dyn FlowEnds>) -> Flow {
+        let (protocol, header) = header;
         let name = &self.names[usize::from(id.0)];
-        let Some(route) = self.routes.of(way) else {
-            let why =
-                format!("\"{}\" is neither \"all\" nor \"path\" nor a hop of the path", way.via);
-            return Err(spec_error(format!("flow \"{name}\": via"), why));
-        };
-        let (forward, back) = self.delays(way);
-        let Route { forward: forward_hops, forward_loss, back: back_hops, back_loss } = route;
-        let line = |delay, loss| self.line(name, delay, loss);
         let stalls_too = protocol == Protocol::Tcp && build::stalls_too(self.spec, name);
-        Ok(Flow {
+        Flow {
             ends,
             header: headers::of(id, protocol, header),
-            upwards: way.direction == spec::Direction::Up,
             stalls: self.stalls.clone().filter(|_| stalls_too),
-            forward: Way {
-                hops: forward_hops,
-                impairments: forward_loss,
-                line: line(forward, forward_loss),
-            },
-            back: Way { hops: back_hops, impairments: back_loss, line: line(back, back_loss) },
-        })
-    }
-
-    /// Propagation down (0) or up (1), with the jitter that is there.
-    fn line(
-        &self,
-        flow: &str,
-        delay: Duration,
-        direction: usize,
-    ) -> DelayLine<crate::packet::Packet> {
-        let path = &self.spec.path;
-        let (jitter, part) = if direction == 0 {
-            (path.jitter.as_ref(), format!("{flow}/jitter"))
-        } else {
-            (
-                path.back.as_ref().and_then(|back| back.jitter.as_ref()),
-                format!("{flow}/back-jitter"),
-            )
-        };
-        let seed = self.spec.seed;
-        let line = DelayLine::new(delay);
-        let line = match self.stalls.clone() {
-            Some(stalls) => line.with_stalls(stalls),
-            None => line,
-        };
-        match jitter {
-            Some(spec) => line.with_jitter(build::jitter(spec), random::stream(seed, &part)),
-            None => line,
-        }
-    }
-
-    /// Propagation of a flow's data and of what comes back.
-    fn delays(&self, way: &spec::Way<'_>) -> Delays {
-        let path = &self.spec.path;
-        let (down, up) = match way.base_rtt {
-            Some(rtt) => (rtt / 2, rtt - rtt / 2),
-            None => {
-                let down = path.forward_delay.map_or(path.base_rtt.0 / 2, |text| text.0);
-                (down, path.base_rtt.0 - down)
-            }
-        };
-        match way.direction {
-            spec::Direction::Down => (down, up),
-            spec::Direction::Up => (up, down),
         }
     }
 
@@ -179,7 +111,7 @@ impl Parts<'_> {
         let name = self.names[usize::from(id.0)].clone();
         let ends = Stream::new(setup, name, (sender, encoder), receiver)
             .with_encode_times(encode_times(stream));
-        self.flow(id, (Protocol::Udp, &stream.header), &stream.way(), Box::new(ends))
+        Ok(self.flow(id, (Protocol::Udp, &stream.header), Box::new(ends)))
     }
 
     fn schedule(&self, stream: &StreamSpec, frame_interval: Duration) -> Schedule {
@@ -247,7 +179,7 @@ impl Parts<'_> {
             CompetitorSpec::VideoChat(chat) => (Protocol::Udp, Box::new(self.video_chat(id, chat))),
             CompetitorSpec::Dash(dash) => (Protocol::Tcp, Box::new(self.dash(id, dash)?)),
         };
-        self.flow(id, (protocol, competitor.header()), &competitor.way(), ends)
+        Ok(self.flow(id, (protocol, competitor.header()), ends))
     }
 
     fn tcp(&self, id: FlowId, tcp: &TcpSpec) -> Result<Tcp, RunError> {
@@ -378,12 +310,10 @@ impl Parts<'_> {
         std::iter::once(sound).chain(picture).collect()
     }
 
-    fn ping(&self, id: FlowId, interval: Duration) -> Result<Flow, RunError> {
+    fn ping(&self, id: FlowId, interval: Duration) -> Flow {
         let first = Instant::ZERO + self.below("ping", "phase", interval);
-        let direction = spec::Direction::Down;
-        let way = spec::Way { base_rtt: None, via: spec::Way::ALL, direction };
         let header = (Protocol::Icmp, &HeaderSpec::default());
-        self.flow(id, header, &way, Box::new(Ping::new(id, interval, first)))
+        self.flow(id, header, Box::new(Ping::new(id, interval, first)))
     }
 }
 

@@ -2,19 +2,19 @@
 
 mod flows;
 mod foresight;
-mod wifi;
 
 use crate::headers;
-use crate::hop::Hop;
-use crate::network::{Flow, Network};
+use crate::packet::Packet;
+use crate::simulation::{Flow, Simulation};
 use flows::Parts;
 use gameway_control::{OptionError, RateController, RateLimits};
 use gameway_events::{BIN, Name, SummaryRecord};
-use gameway_experiment::build::{self, BACK_QUEUE, Routes, flow_names};
-use gameway_experiment::spec::{ClassifierSpec, CompetitorSpec, QueueSpec, RunSpec};
-use gameway_experiment::{HomeGateway, Recognition, Recorder, RunError, random};
-use gameway_path::{Bottleneck, Header, Impairments, Link};
+use gameway_experiment::build::{self, FlowWay, NetworkParts, Routes, flow_names};
+use gameway_experiment::spec::{CompetitorSpec, RunSpec};
+use gameway_experiment::{Attached, Recorder, RunError};
+use gameway_path::{Header, Network};
 use gameway_units::Instant;
+use std::net::IpAddr;
 use std::path::Path;
 
 /// Runs `spec` and writes its tables into `folder`, which must exist. Gives the summary row.
@@ -38,20 +38,20 @@ pub fn run_with(
     folder: &Path,
     controllers: &BuildController<'_>,
 ) -> Result<SummaryRecord, RunError> {
-    let built = built(spec, controllers)?;
+    let Built { names, links, mut network, flows } = built(spec, controllers)?;
     let end = Instant::ZERO + spec.duration.0;
-    let mut recorder = Recorder::create(folder, built.names, built.links, end, &spec.record)?;
+    let mut recorder = Recorder::create(folder, names, links, end, &spec.record)?;
     if spec.competitor.iter().any(|flow| matches!(flow, CompetitorSpec::Dash(_))) {
         recorder.tables = recorder.tables.with_segments(folder)?;
     }
-    let mut network =
-        Network::new(built.hops, built.impairments, built.flows, built.gateway, recorder);
-    if spec.path.classifier == ClassifierSpec::Behaviour {
-        network.recognise(Recognition::new(random::number(spec.seed, "path/classifier")));
-    }
-    network.run_until(end)?;
-    let summary = summary(spec, &network);
-    network.recorder.finish(&summary)?;
+    let interval = spec.record.controller_interval.map_or(BIN, |text| text.0);
+    let headers: Vec<Header> = flows.iter().map(|flow| flow.header).collect();
+    let flow_of = Box::new(move |header: &Header| headers::flow_of(&headers, header));
+    let attached =
+        Attached::new(recorder, (&spec.path, spec.seed), interval, flow_of, &mut network);
+    let (network, attached) = Simulation::new(network, flows, attached).run_until(end)?;
+    let summary = attached.summary((spec.duration.0, spec.seed), &network);
+    attached.recorder.finish(&summary)?;
     Ok(summary)
 }
 
@@ -75,78 +75,48 @@ pub fn check_with(spec: &RunSpec, controllers: &BuildController<'_>) -> Result<(
 struct Built {
     names: Vec<Name>,
     links: Vec<Name>,
-    hops: Vec<Hop>,
-    impairments: [Impairments; 2],
+    network: Network<Packet>,
     flows: Vec<Flow>,
-    gateway: Option<HomeGateway>,
 }
 
 fn built(spec: &RunSpec, controllers: &BuildController<'_>) -> Result<Built, RunError> {
     gameway_experiment::check::check(spec)?;
     let routes = Routes::new(&spec.path);
     let links = build::links(&spec.path)?;
-    let stalls = build::stalls(spec);
+    let stalls = build::stalls(&spec.path, spec.seed, spec.duration.0);
     let parts = Parts {
         spec,
         controllers,
         routes: &routes,
         links: &links,
         names: flow_names(spec),
-        stalls,
+        stalls: stalls.clone(),
     };
     let flows = parts.flows()?;
     let names = parts.names;
-    let impairments = build::impairments(&spec.path, spec.seed);
-    let link_names = routes.names();
-    let hops = hops(spec, &link_names, links, &flows, &names)?;
-    let interval = spec.record.controller_interval.map_or(BIN, |text| text.0);
-    let gateway = spec.path.gateway.as_ref().and_then(build::gateway);
-    let own_headers: Vec<Header> = flows.iter().map(|flow| flow.header).collect();
-    let gateway = gateway.map(|gateway| {
-        let flow_of = move |header: &Header| headers::flow_of(&own_headers, header);
-        HomeGateway::new(gateway, interval, Box::new(flow_of))
-    });
-    Ok(Built { names, links: link_names, hops, impairments, flows, gateway })
+    let clients: Vec<IpAddr> = flows.iter().map(|flow| flow.header.destination.address).collect();
+    let stations = stations(&clients);
+    let ways = build::ways(spec).zip(&names).zip(stations);
+    let ways: Vec<FlowWay<'_>> =
+        ways.map(|((way, name), station)| FlowWay { name, way, station }).collect();
+    let (path, seed, stalls) = (&spec.path, spec.seed, stalls.as_ref());
+    let network = NetworkParts { path, seed, stalls, flows: &ways }.network(&routes, links)?;
+    Ok(Built { names, links: routes.names(), network, flows })
 }
 
-fn summary(spec: &RunSpec, network: &Network) -> SummaryRecord {
-    let totals = &network.recorder.totals;
-    SummaryRecord {
-        duration_ns: spec.duration.0.as_nanos(),
-        seed: spec.seed,
-        arrived_packets: totals.arrived,
-        forwarded_packets: totals.forwarded,
-        dropped_packets: totals.dropped,
-        queued_packets: network.queued(),
-        lost_packets: totals.lost,
-        duplicated_packets: totals.duplicated,
-        delivered_packets: totals.delivered,
-        under_way_packets: network.under_way(),
-        events_processed: network.events,
-    }
-}
-
-fn hops(
-    spec: &RunSpec,
-    links: &[Name],
-    capacities: Vec<Link>,
-    flows: &[Flow],
-    names: &[Name],
-) -> Result<Vec<Hop>, RunError> {
-    let path = &spec.path;
-    let further = path.hop.iter().map(|hop| &hop.queue);
-    let back = path.back.iter().map(|back| back.queue.as_ref().unwrap_or(&BACK_QUEUE));
-    let queues = std::iter::once(&path.queue).chain(further).chain(back);
-    let parts = capacities.into_iter().zip(queues).zip(links).enumerate();
-    let hop = |(number, ((link, queue), name)): (usize, ((Link, &QueueSpec), &Name))| {
-        if let Some(medium) = path.capacity.wifi().filter(|_| number == 0) {
-            return wifi::hop(medium, path, link, flows, (spec.seed, names));
+/// Of a Wi-Fi medium, the station of each flow's client, numbered behind the access point; clients of one address are
+/// one.
+fn stations(clients: &[IpAddr]) -> Vec<usize> {
+    let mut known: Vec<IpAddr> = Vec::new();
+    let mut stations = Vec::with_capacity(clients.len());
+    for client in clients {
+        let place = known.iter().position(|one| one == client);
+        if place.is_none() {
+            known.push(*client);
         }
-        let (size, base_rtt) = (build::size(queue), path.nominal_rtt());
-        let built = |limit| build::queue(queue, limit, base_rtt, spec.seed, name);
-        Bottleneck::try_new(link, size, base_rtt, built).map(Hop::Wired)
-    };
-    parts.map(hop).collect()
+        stations.push(place.map_or(known.len(), |place| place + 1));
+    }
+    stations
 }
 
 #[cfg(test)]
@@ -174,6 +144,13 @@ mod tests {
         let file = folder.join(name);
         fs::write(&file, content).expect("the folder of temporary files can be written");
         file
+    }
+
+    #[test]
+    fn flows_to_one_address_share_a_station() {
+        let client = |last: u8| IpAddr::from([192, 168, 0, last]);
+        let clients = [client(10), client(11), client(10), client(12), client(11)];
+        assert_eq!(stations(&clients), [1, 2, 1, 3, 2]);
     }
 
     #[test]

@@ -30,11 +30,13 @@ impl Agenda {
     }
 
     /// The slot that won below `node`.
+    #[inline]
     fn contender(&self, node: usize) -> u32 {
         if node >= self.leaves { (node - self.leaves) as u32 } else { self.winners[node] }
     }
 
     /// Sets when `slot` is due; `None` for never.
+    #[inline]
     pub fn set(&mut self, slot: usize, deadline: Option<Instant>) {
         let deadline = deadline.unwrap_or(Instant::MAX);
         if self.deadlines[slot] == deadline {
@@ -56,6 +58,7 @@ impl Agenda {
     }
 
     /// The slot that is due first, and when.
+    #[inline]
     #[must_use]
     pub fn next(&self) -> (usize, Instant) {
         let slot = self.winners[1] as usize;

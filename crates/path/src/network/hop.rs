@@ -1,70 +1,65 @@
 //! What packets wait for: a queue in front of a link, or a Wi-Fi medium.
 
-use crate::packet::Packet;
-use gameway_path::{
-    Bottleneck, Dropped, FlowId, Link, Medium, Meter, PathPacket, Queue, Transmitted,
-};
+use crate::{Bottleneck, Direction, Dropped, Link, Medium, Meter, PathPacket, Queue, Transmitted};
 use gameway_units::{Bytes, Instant};
-use std::net::IpAddr;
 
 /// Any discipline.
-pub type AnyQueue = Box<dyn Queue<Packet>>;
+pub type AnyQueue<P> = Box<dyn Queue<P>>;
 
 /// A bottleneck of the network.
-pub enum Hop {
+#[expect(
+    clippy::large_enum_variant,
+    reason = "a network has a few; a box would be a step more for each packet"
+)]
+pub enum Hop<P> {
     /// A link of its own, one way.
-    Wired(Bottleneck<Packet, AnyQueue>),
+    Wired(Bottleneck<P, AnyQueue<P>>),
     /// A channel that both ways share.
-    Wifi(Wifi),
+    Wifi(Wifi<P>),
 }
 
-/// A medium, and who stands where.
-pub struct Wifi {
-    medium: Medium<Packet, AnyQueue>,
+/// A medium, and what it has carried.
+pub struct Wifi<P> {
+    medium: Medium<P, AnyQueue<P>>,
     /// What it carries at best, for tables and queues sized in time.
     nominal: Link,
-    /// Of each flow: its client's address, and the station that has it.
-    stations: Vec<(IpAddr, usize)>,
     /// Bytes of the packets that arrived, both ways.
     carried: Bytes,
 }
 
+/// Of a medium.
 const ACCESS_POINT: usize = 0;
 
-impl Wifi {
-    /// A medium whose stations have the addresses of the flows' clients; `stations` is by flow.
-    pub fn new(
-        medium: Medium<Packet, AnyQueue>,
-        nominal: Link,
-        stations: Vec<(IpAddr, usize)>,
-    ) -> Self {
-        Self { medium, nominal, stations, carried: Bytes::ZERO }
+impl<P: PathPacket + Copy> Wifi<P> {
+    /// A medium of such a nominal capacity.
+    pub fn new(medium: Medium<P, AnyQueue<P>>, nominal: Link) -> Self {
+        Self { medium, nominal, carried: Bytes::ZERO }
     }
 
-    /// To whose queue a packet comes: down to the access point's, up to its station's.
-    fn node_of(&self, packet: &Packet) -> usize {
-        let FlowId(flow) = packet.flow;
-        let (client, station) = self.stations[usize::from(flow)];
-        if packet.header().destination.address == client { ACCESS_POINT } else { station }
+    /// Down it comes to the access point's queue, up to that of its flow's station.
+    fn arrive(&mut self, now: Instant, direction: Direction, packet: P) -> Option<Dropped<P>> {
+        let node = match direction {
+            Direction::Down => ACCESS_POINT,
+            Direction::Up => self.medium.station_of(packet.flow()),
+        };
+        self.medium.arrive(now, node, packet)
     }
 
-    fn poll_delivered(&mut self) -> Option<Transmitted<Packet>> {
+    fn poll_delivered(&mut self) -> Option<Transmitted<P>> {
         let done = self.medium.poll_delivered()?;
-        self.carried += done.packet.size;
+        self.carried += done.packet.wire_size();
         Some(done)
     }
 }
 
-impl Hop {
-    /// Takes a packet. A packet that is dropped (this one or, in some disciplines, another) is returned.
+impl<P: PathPacket + Copy> Hop<P> {
+    /// Takes a packet that goes this way. A packet that is dropped (this one or, in some disciplines, another) is
+    /// returned.
     #[inline]
-    pub fn arrive(&mut self, now: Instant, packet: Packet) -> Option<Dropped<Packet>> {
+    pub fn arrive(&mut self, now: Instant, direction: Direction, packet: P) -> Option<Dropped<P>> {
         match self {
             Self::Wired(bottleneck) => bottleneck.arrive(now, packet),
-            Self::Wifi(wifi) => {
-                let node = wifi.node_of(&packet);
-                wifi.medium.arrive(now, node, packet)
-            }
+            Self::Wifi(wifi) => wifi.arrive(now, direction, packet),
         }
     }
 
@@ -79,7 +74,7 @@ impl Hop {
 
     /// That time has come. The first packet that has left, if any.
     #[inline]
-    pub fn on_deadline(&mut self, now: Instant) -> Option<Transmitted<Packet>> {
+    pub fn on_deadline(&mut self, now: Instant) -> Option<Transmitted<P>> {
         match self {
             Self::Wired(bottleneck) => bottleneck.on_deadline(now),
             Self::Wifi(wifi) => {
@@ -91,7 +86,7 @@ impl Hop {
 
     /// A further packet that has left at the same time.
     #[inline]
-    pub fn poll_transmitted(&mut self) -> Option<Transmitted<Packet>> {
+    pub fn poll_transmitted(&mut self) -> Option<Transmitted<P>> {
         match self {
             Self::Wired(_) => None,
             Self::Wifi(wifi) => wifi.poll_delivered(),
@@ -108,18 +103,18 @@ impl Hop {
 
     /// The next packet that was dropped other than on its arrival.
     #[inline]
-    pub fn poll_dropped(&mut self) -> Option<Dropped<Packet>> {
+    pub fn poll_dropped(&mut self) -> Option<Dropped<P>> {
         match self {
             Self::Wired(bottleneck) => bottleneck.poll_dropped(),
             Self::Wifi(wifi) => wifi.medium.poll_dropped(),
         }
     }
 
-    /// Whether a packet waits where a home gateway stands: of a medium, at its access point.
-    pub fn guards(&self, packet: &Packet) -> bool {
+    /// Whether what goes this way waits where a home gateway stands: of a medium, at its access point.
+    pub fn guards(&self, direction: Direction) -> bool {
         match self {
             Self::Wired(_) => true,
-            Self::Wifi(wifi) => wifi.node_of(packet) == ACCESS_POINT,
+            Self::Wifi(_) => direction == Direction::Down,
         }
     }
 

@@ -1,0 +1,127 @@
+//! What every driver attaches to a network: the tables, the home gateway and the classifier, each at its turn.
+
+use crate::build;
+use crate::gateway::FlowOf;
+use crate::spec::{ClassifierSpec, PathSpec};
+use crate::{HomeGateway, Recognition, Recorder, random};
+use gameway_events::{SummaryRecord, TableError};
+use gameway_path::{Network, NetworkPacket, Slot, Traffic, Transmitted};
+use gameway_units::{Duration, Instant};
+
+/// See the module's head.
+pub struct Attached {
+    /// The result tables.
+    pub recorder: Recorder,
+    /// Events so far.
+    pub events: u64,
+    gateway: Option<HomeGateway>,
+    /// What tells games from others, if anything does.
+    recognition: Option<Recognition>,
+}
+
+impl Attached {
+    /// Attaches what the path has to a network at time zero; controllers and gateways are observed so often, and `flow_of`
+    /// tells a flow by a header.
+    pub fn new<P: NetworkPacket>(
+        recorder: Recorder,
+        (path, seed): (&PathSpec, u64),
+        observe_interval: Duration,
+        flow_of: FlowOf,
+        network: &mut Network<P>,
+    ) -> Self {
+        let gateway = path.gateway.as_ref().and_then(build::gateway);
+        let gateway = gateway.map(|one| HomeGateway::new(one, observe_interval, flow_of));
+        let classified = path.classifier == ClassifierSpec::Behaviour;
+        let recognition =
+            classified.then(|| Recognition::new(random::number(seed, "path/classifier")));
+        network.set(Slot::Recorder, Some(recorder.next_deadline()));
+        network.set(Slot::Gateway, gateway.as_ref().map(HomeGateway::next_deadline));
+        Self { recorder, events: 0, gateway, recognition }
+    }
+
+    /// The bin of the tables ends.
+    ///
+    /// # Errors
+    /// If a table cannot be written.
+    pub fn tick<P: NetworkPacket>(
+        &mut self,
+        now: Instant,
+        network: &mut Network<P>,
+    ) -> Result<(), TableError> {
+        self.recorder.tick(now, &network.meters(now))?;
+        network.set(Slot::Recorder, Some(self.recorder.next_deadline()));
+        Ok(())
+    }
+
+    /// The gateway is due.
+    ///
+    /// # Errors
+    /// If its log cannot be written.
+    pub fn on_gateway<P: NetworkPacket>(
+        &mut self,
+        now: Instant,
+        network: &mut Network<P>,
+    ) -> Result<(), TableError> {
+        if let Some(gateway) = &mut self.gateway {
+            gateway.on_deadline(now, network.oldest(), &mut self.recorder)?;
+        }
+        network.set(Slot::Gateway, self.gateway.as_ref().map(HomeGateway::next_deadline));
+        Ok(())
+    }
+
+    /// The gateway, if there is one that does more than forward.
+    #[inline]
+    pub const fn gateway(&mut self) -> Option<&mut HomeGateway> {
+        self.gateway.as_mut()
+    }
+
+    /// A packet has left the gateway's queue.
+    #[inline]
+    pub fn departed<P: NetworkPacket>(&mut self, done: &Transmitted<P>) {
+        if let Some(gateway) = &mut self.gateway {
+            let size = done.packet.wire_size();
+            gateway.on_departure(done.finished, size, done.queueing_delay());
+        }
+    }
+
+    /// What the classifier takes the flow of a packet for, which an end sends now; it sees what passes the gateway.
+    ///
+    /// # Errors
+    /// If a record cannot be written.
+    #[inline]
+    pub fn recognise<P: NetworkPacket>(
+        &mut self,
+        now: Instant,
+        packet: &P,
+        network: &Network<P>,
+    ) -> Result<Option<Traffic>, TableError> {
+        match &mut self.recognition {
+            Some(recognition) if network.passes_gateway(usize::from(packet.flow().0)) => {
+                recognition.see(now, packet, network.direction(packet), &mut self.recorder)
+            }
+            _ => Ok(None),
+        }
+    }
+
+    /// The totals of a run that ends after `duration`.
+    pub fn summary<P: NetworkPacket>(
+        &self,
+        (duration, seed): (Duration, u64),
+        network: &Network<P>,
+    ) -> SummaryRecord {
+        let totals = &self.recorder.totals;
+        SummaryRecord {
+            duration_ns: duration.as_nanos(),
+            seed,
+            arrived_packets: totals.arrived,
+            forwarded_packets: totals.forwarded,
+            dropped_packets: totals.dropped,
+            queued_packets: network.queued(),
+            lost_packets: totals.lost,
+            duplicated_packets: totals.duplicated,
+            delivered_packets: totals.delivered,
+            under_way_packets: network.under_way(),
+            events_processed: self.events,
+        }
+    }
+}

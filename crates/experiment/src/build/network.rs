@@ -1,0 +1,158 @@
+//! From the specification of a path to its network: bottlenecks, a Wi-Fi medium, and the ways of flows through them.
+
+use super::{BACK_QUEUE, Route, Routes};
+use super::{impairments, jitter, queue, size, wifi_config, wifi_refused};
+use crate::spec::{
+    self, DropTailSpec, JitterSpec, PathSpec, QueueSpec, RunSpec, Text, Way as WaySpec, WifiSpec,
+};
+use crate::{RunError, random};
+use gameway_events::Name;
+use gameway_path::{
+    Bottleneck, DelayLine, Direction, Hop, Limit, Link, Medium, Network, NetworkPacket, Stalls,
+    Way, Wifi,
+};
+use gameway_units::{Duration, Instant, QueueSize};
+
+/// As Linux's `txqueuelen` of an interface: 1000 packets.
+const STATION_QUEUE: QueueSpec =
+    QueueSpec::DropTail(DropTailSpec { size: Text(QueueSize::Packets(1000)), mark_above: None });
+
+/// What a network must know of a flow.
+#[derive(Debug, Clone, Copy)]
+pub struct FlowWay<'a> {
+    /// Its name, after which its random streams are called.
+    pub name: &'a str,
+    /// Where it goes.
+    pub way: WaySpec<'a>,
+    /// Of a Wi-Fi medium, the station that has its client: numbered behind the access point, new ones in order.
+    pub station: usize,
+}
+
+/// What a network is built of.
+#[derive(Debug, Clone, Copy)]
+pub struct NetworkParts<'a> {
+    /// The path, which has been checked.
+    pub path: &'a PathSpec,
+    /// The run's seed.
+    pub seed: u64,
+    /// Times in which nothing arrives.
+    pub stalls: Option<&'a Stalls>,
+    /// The flows, in the order of their numbers.
+    pub flows: &'a [FlowWay<'a>],
+}
+
+/// Where the flows of a run go, in the order of their numbers.
+pub fn ways(spec: &RunSpec) -> impl Iterator<Item = WaySpec<'_>> {
+    let streams = spec.stream.iter().map(spec::StreamSpec::way);
+    let competitors = spec.competitor.iter().map(spec::CompetitorSpec::way);
+    streams.chain(competitors).chain(spec.ping.iter().map(|_| WaySpec::DEFAULT))
+}
+
+impl NetworkParts<'_> {
+    /// The network, with these links of its bottlenecks.
+    ///
+    /// # Errors
+    /// If a part cannot be built, or a flow wants to pass a bottleneck that is not there.
+    pub fn network<P: NetworkPacket + 'static>(
+        &self,
+        routes: &Routes,
+        links: Vec<Link>,
+    ) -> Result<Network<P>, RunError> {
+        let ways = self.flows.iter().map(|flow| self.ways(routes, flow));
+        let ways = ways.collect::<Result<Vec<_>, _>>()?;
+        let hops = self.hops(&routes.names(), links)?;
+        Ok(Network::new(hops, impairments(self.path, self.seed), ways))
+    }
+
+    fn hops<P: NetworkPacket + 'static>(
+        &self,
+        names: &[Name],
+        links: Vec<Link>,
+    ) -> Result<Vec<Hop<P>>, RunError> {
+        let path = self.path;
+        let further = path.hop.iter().map(|hop| &hop.queue);
+        let back = path.back.iter().map(|back| back.queue.as_ref().unwrap_or(&BACK_QUEUE));
+        let queues = std::iter::once(&path.queue).chain(further).chain(back);
+        let parts = links.into_iter().zip(queues).zip(names).enumerate();
+        let hop = |(number, ((link, spec), name)): (usize, ((Link, &QueueSpec), &Name))| {
+            if let Some(medium) = path.capacity.wifi().filter(|_| number == 0) {
+                return self.wifi(medium, link);
+            }
+            let base_rtt = path.nominal_rtt();
+            let built = |limit| queue(spec, limit, base_rtt, self.seed, name);
+            Bottleneck::try_new(link, size(spec), base_rtt, built).map(Hop::Wired)
+        };
+        parts.map(hop).collect()
+    }
+
+    /// The medium with the path's queue at its access point and a station for each client of the flows.
+    fn wifi<P: NetworkPacket + 'static>(
+        &self,
+        spec: &WifiSpec,
+        nominal: Link,
+    ) -> Result<Hop<P>, RunError> {
+        let capacity = nominal.nominal_capacity(Instant::ZERO);
+        let base_rtt = self.path.nominal_rtt();
+        let built = |spec: &QueueSpec, part: &str| {
+            queue(spec, Limit::of(size(spec), capacity, base_rtt), base_rtt, self.seed, part)
+        };
+        let mut all = vec![built(&self.path.queue, WaySpec::PATH)?];
+        for flow in self.flows {
+            // Stations come in order: this is the first flow of a new one.
+            if flow.station == all.len() {
+                let own = spec.station_queue.as_ref().unwrap_or(&STATION_QUEUE);
+                all.push(built(own, &format!("{}/station", flow.name))?);
+            }
+        }
+        let stations = self.flows.iter().map(|flow| flow.station).collect();
+        let random = random::stream(self.seed, "path/wifi");
+        let medium = Medium::new(wifi_config(spec)?, all, random)
+            .map_err(|error| wifi_refused(&error))?
+            .with_stations(stations);
+        Ok(Hop::Wifi(Wifi::new(medium, nominal)))
+    }
+
+    /// A flow's way with its data, and back.
+    fn ways<P>(&self, routes: &Routes, flow: &FlowWay<'_>) -> Result<[Way<P>; 2], RunError> {
+        let Route { forward, back } = routes.wanted(flow.name, &flow.way)?;
+        let (down, up) = self.delays(flow);
+        let way = |direction: Direction, hops| {
+            let delay = if direction == Direction::Down { down } else { up };
+            Way::new(direction, hops, self.line(flow.name, direction, delay))
+        };
+        let direction = Direction::from(flow.way.direction);
+        Ok([way(direction, forward), way(direction.reversed(), back)])
+    }
+
+    /// Propagation down and up.
+    fn delays(&self, flow: &FlowWay<'_>) -> (Duration, Duration) {
+        match flow.way.base_rtt {
+            Some(rtt) => (rtt / 2, rtt - rtt / 2),
+            None => {
+                let rtt = self.path.base_rtt.0;
+                let down = self.path.forward_delay.map_or(rtt / 2, |text| text.0);
+                (down, rtt - down)
+            }
+        }
+    }
+
+    /// Propagation this way, with stalls and the jitter that is there.
+    fn line<P>(&self, flow: &str, direction: Direction, delay: Duration) -> DelayLine<P> {
+        let (given, part): (Option<&JitterSpec>, _) = match direction {
+            Direction::Down => (self.path.jitter.as_ref(), "jitter"),
+            Direction::Up => {
+                (self.path.back.as_ref().and_then(|back| back.jitter.as_ref()), "back-jitter")
+            }
+        };
+        let mut line = DelayLine::new(delay);
+        if let Some(stalls) = self.stalls {
+            line = line.with_stalls(stalls.clone());
+        }
+        match given {
+            Some(spec) => {
+                line.with_jitter(jitter(spec), random::stream(self.seed, &format!("{flow}/{part}")))
+            }
+            None => line,
+        }
+    }
+}
