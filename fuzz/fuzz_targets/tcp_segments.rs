@@ -106,7 +106,7 @@ fuzz_target!(|bytes: &[u8]| {
             _ => match input.any::<u8>() {
                 0 => ends.receiver.reset(),
                 1..=9 => ends.sender.write(Bytes::new(input.number(100_000))),
-                10..=19 => ends.receiver.acknowledge_now(),
+                10..=19 => ends.receiver.on_request(ends.now),
                 _ => {}
             },
         }
