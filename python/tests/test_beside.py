@@ -8,7 +8,7 @@ import shutil
 import subprocess
 import sys
 from collections import Counter
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import polars as pl
 import pytest
@@ -333,4 +333,8 @@ def test_what_the_devices_take_is_told_by_the_fastest_ping(
 ) -> None:
     rows = {"sent_ns": list(range(len(rtts_ns))), "rtt_ns": rtts_ns}
     pl.DataFrame(rows, schema=schema.PINGS).write_parquet(tmp_path / "pings.parquet")
-    assert testbed.constant_ns({"base_rtt": "20 ms"}, tmp_path, 10_000) == constant_ns
+    path: dict[str, Any] = {"capacity": "25 Mb/s", "base_rtt": "20 ms"}
+    assert testbed.constant_ns(path, tmp_path, 10_000) == constant_ns
+    # Over Wi-Fi it is the time of frames on the air, which the twin's medium has itself.
+    path["capacity"] = {"wifi": {"generation": "802.11ac"}}
+    assert testbed.constant_ns(path, tmp_path, 10_000) == 0

@@ -127,7 +127,7 @@ def test_a_recording_is_a_film_of_its_own(tmp_path: Path) -> None:
     recording.write_bytes(b"no video")
     with pytest.raises(GamewayError, match="ffmpeg made no video"):
         films.make(film(Content(recording.rename(tmp_path / "broken.mkv"))), print)
-    with pytest.raises(gw.InputError, match=r"--film: .*broken\.mp4.* is no file"):
+    with pytest.raises(gw.InputError, match=r"--film: .* is no file"):
         Content.parse(f"file:{tmp_path}/broken.mp4")
     with pytest.raises(gw.InputError, match=r"is no content; give scenes, game or file:VIDEO"):
         Content.parse("bunny")
