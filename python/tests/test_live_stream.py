@@ -374,8 +374,9 @@ def test_bogus_requests_garbage_and_replays_cost_no_frame(tmp_path: Path) -> Non
                 made.inside("client", sys.executable, "-c", REPLAY, "1500"),
                 made.inside("server", sys.executable, "-c", REPLAY, "1500"),
             ]
-            # One who has no token, while the other's stream goes on.
-            with pytest.raises(LiveError, match="401"), made.client("stranger", "guessed"):
+            # One who has no token, while the other's stream goes on; 429 if the others have guessed
+            # as often as one address may.
+            with pytest.raises(LiveError, match="401|429"), made.client("stranger", "guessed"):
                 pass
             said = [script.communicate(timeout=30)[0] for script in scripts]
             assert [script.returncode for script in scripts] == [0, 0, 0]
