@@ -376,7 +376,7 @@ def test_bogus_requests_garbage_and_replays_cost_no_frame(tmp_path: Path) -> Non
             ]
             # One who has no token, while the other's stream goes on; 429 if the others have guessed
             # as often as one address may.
-            with pytest.raises(LiveError, match="401|429"), made.client("stranger", "guessed"):
+            with pytest.raises(LiveError, match=r"401|429"), made.client("stranger", "guessed"):
                 pass
             said = [script.communicate(timeout=30)[0] for script in scripts]
             assert [script.returncode for script in scripts] == [0, 0, 0]
@@ -386,7 +386,10 @@ def test_bogus_requests_garbage_and_replays_cost_no_frame(tmp_path: Path) -> Non
         of_host = made.host.result()
     answers = said[0].split()
     assert len(answers) == 1000
-    assert answers.count("401") > 200
+    # Ten wrong tokens are looked at, the others are not.
+    assert 1 <= answers.count("401") <= 10
+    assert answers.count("429") > 190
+    assert answers.count("421") >= 5, "names that are not the host's"
     assert not any(answer.startswith("2") and answer != "204" for answer in answers), answers
     assert all(int(words) > 50 for words in said[1:])
     assert of_host["sessions"] == 1
