@@ -294,8 +294,8 @@ def test_who_comes_with_the_token_takes_over_and_the_former_client_is_told(tmp_p
             # Long before it would find out by silence.
             former.process.wait(5)
             time.sleep(3)
-            # But for the half second that the start takes.
-            assert 2 * LEAST_FPS < latter.result()["decoded_frames"] <= 185
+            # But for half a second that the start takes, and for what comes while the former ends.
+            assert 2 * LEAST_FPS < latter.result()["decoded_frames"] <= 210
         assert former.result()["closed"] == "Remote"
         assert made.host.result()["sessions"] == 2
     assert made.frames("next")["session"].unique().to_list() == [1]
