@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import os
 import time
-from contextlib import ExitStack
 from dataclasses import dataclass
 from statistics import median
 from typing import TYPE_CHECKING, Any
+from urllib.parse import quote
 
 import polars as pl
 import pytest
@@ -25,10 +25,9 @@ from browser_fixture import (
     part,
     until_frames,
 )
-from live_fixture import LEAST_FPS, needs_live, one_stream
-
-from gameway.live.namespaces import DEVICE, Namespaces, server_address
-from gameway.live.process import PartProcess
+from live_fixture import LEAST_FPS, needs_live
+from stage_fixture import HOST, PORT, stage
+from stage_fixture import TOKEN as STAGE_TOKEN
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -45,7 +44,6 @@ MAX_WAIT_MS = 3.0
 """In the jitter buffer, beyond the time over which the sender paces a frame: that is the
 controller's own choice (NADA's takes the interval of a frame, RFC 8698 section 5.2.2, GCC's two
 fifths of it), and the buffer's time begins with a frame's first packet."""
-SECOND_NS = 1_000_000_000
 STALL_NS = 100_000_000
 """What stands still for so long, where nobody but the machine can be the cause, explains a freeze:
 libwebrtc counts one from 150 ms above the mean on."""
@@ -134,43 +132,15 @@ def play(folder: Path, controller: str, most: str) -> Played:
 
 def play_through_loss(folder: Path) -> tuple[float, float, float]:
     """Shown and made frames a second, and seconds frozen in a second, over a path that loses."""
-    with ExitStack() as stack:
-        spaces = stack.enter_context(Namespaces())
-        spaces.connect(1)
-        epoch_ns = time.monotonic_ns() + 2 * SECOND_NS
-        for name in ("link", "host"):
-            (folder / name).mkdir()
-        spec = one_stream("pudica", max_bitrate="40 Mb/s")
-        config: dict[str, Any] = {
-            "epoch_ns": epoch_ns,
-            "seed": 1,
-            "duration": "600 s",
-            "path": {**spec["path"], "loss": {"kind": "random", "probability": "0.5 %"}},
-            "flows": [{"name": "game", "address": server_address(0)}],
-            "server": {"namespace": str(spaces.path("server")), "device": DEVICE},
-            "client": {"namespace": str(spaces.path("client")), "device": DEVICE},
-            "folder": str(folder / "link"),
-        }
-        link = PartProcess("link", config, spaces.name("router"), folder / "link")
-        stack.enter_context(link)
-        listen = f"{server_address(0)}:8443"
-        config = {
-            "epoch_ns": epoch_ns,
-            "seed": 1,
-            "stream": {"name": "game", **spec["stream"][0]},
-            "listen": listen,
-            "token": TOKEN,
-            "folder": str(folder / "host"),
-        }
-        host_process = PartProcess("host", config, spaces.name("server"), folder / "host")
-        stack.enter_context(host_process)
-        inside = ("ip", "netns", "exec", spaces.name("client"))
+    loss = {"kind": "random", "probability": "0.5 %"}
+    with stage(folder, "pudica", {"max_bitrate": DEFAULT}, (1280, 720), loss=loss) as there:
+        inside = ("ip", "netns", "exec", there.spaces.name("client"))
         with browser(folder / "profile", *inside) as made:
-            page = made.open(f"http://{listen}/?token={TOKEN}")
+            page = made.open(f"http://{HOST}:{PORT}/?token={quote(STAGE_TOKEN)}")
             first = until_frames(made, page)
             time.sleep(SECONDS)
             last = inbound(made, page, "video")
-        host_process.result()
+        there.host.result()
     captured = pl.read_parquet(folder / "host" / "host_frames.parquet")["captured_ns"].sort()
     took = (last["timestamp"] - first["timestamp"]) / 1e3
     return (

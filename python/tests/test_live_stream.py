@@ -11,20 +11,19 @@ import struct
 import subprocess
 import sys
 import time
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import polars as pl
 import pytest
-from live_fixture import LEAST_FPS, REASON, one_stream
+from live_fixture import LEAST_FPS, REASON
+from stage_fixture import PORT, SECOND, Stage, stage
 
 from gameway import _core
-from gameway.live.namespaces import DEVICE, LiveError, Namespaces
-from gameway.live.process import PartProcess
+from gameway.live.namespaces import DEVICE, LiveError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
     from pathlib import Path
 
 HAS_X264 = any(name == "x264" for name, _ in _core.encoders())
@@ -34,92 +33,7 @@ pytestmark = [
     pytest.mark.skipif(bool(WHY_NOT), reason=WHY_NOT or "all is there"),
 ]
 
-SECOND = 1_000_000_000
-TOKEN = "a token for one test"
-PORT = 8443
-HOST = "10.77.0.1"
 MEDIA = {96: "media", 97: "repair", 98: "probe"}
-
-
-@dataclass
-class Stage:
-    """A link and a host, and what its clients need."""
-
-    spaces: Namespaces
-    folder: Path
-    epoch_ns: int
-    host: PartProcess
-
-    def now_ns(self) -> int:
-        return time.monotonic_ns() - self.epoch_ns
-
-    def wait_until(self, seconds: float) -> None:
-        time.sleep(max(0.0, seconds - self.now_ns() / SECOND))
-
-    def client(self, name: str, token: str = TOKEN) -> PartProcess:
-        folder = self.folder / name
-        folder.mkdir()
-        config = {
-            "epoch_ns": self.epoch_ns,
-            "stream": "game",
-            "connect": f"http://{HOST}:{PORT}/whep",
-            "token": token,
-            "folder": str(folder),
-        }
-        return PartProcess("client", config, self.spaces.name("client"), folder)
-
-    def frames(self, name: str) -> pl.DataFrame:
-        table = "host_frames" if name == "host" else "client_frames"
-        return pl.read_parquet(self.folder / name / f"{table}.parquet")
-
-    def decoded_share(self, name: str, since: float, until: float) -> float:
-        """Of the frames that the host captured between two times, how much a client decoded."""
-        within = pl.col("captured_ns").is_between(since * SECOND, until * SECOND)
-        made = self.frames("host").filter(within)
-        # At the very least, lest a share of nothing be judged.
-        assert made.height > LEAST_FPS * (until - since), made.height
-        decoded = self.frames(name).filter(pl.col("decoded_ns").is_not_null())
-        return made.join(decoded, on="frame", how="semi").height / made.height
-
-    def inside(self, part: str, *command: str, **more: Any) -> subprocess.Popen[str]:
-        words = ["ip", "netns", "exec", self.spaces.name(part), *command]
-        return subprocess.Popen(words, text=True, stdout=subprocess.PIPE, **more)
-
-
-@contextmanager
-def stage(folder: Path, controller: str = "fixed", capacity: Any = "25 Mb/s") -> Iterator[Stage]:
-    """Set up namespaces, link and host; the run's time zero is two seconds from now."""
-    spec = one_stream(controller, start_bitrate="6 Mb/s", max_bitrate="12 Mb/s")
-    with ExitStack() as stack:
-        spaces = stack.enter_context(Namespaces())
-        spaces.connect(1)
-        epoch_ns = time.monotonic_ns() + 2 * SECOND
-        common = {"epoch_ns": epoch_ns, "seed": 1}
-        for name in ("link", "host"):
-            (folder / name).mkdir()
-        config = {
-            **common,
-            "duration": "60 s",
-            "path": {**spec["path"], "capacity": capacity},
-            "flows": [{"name": "game", "address": HOST}],
-            "server": {"namespace": str(spaces.path("server")), "device": DEVICE},
-            "client": {"namespace": str(spaces.path("client")), "device": DEVICE},
-            "folder": str(folder / "link"),
-        }
-        link = PartProcess("link", config, spaces.name("router"), folder / "link")
-        stack.enter_context(link)
-        config = {
-            **common,
-            "stream": {"name": "game", **spec["stream"][0]},
-            # Small, so that a busy machine encodes sixty a second, too.
-            "size": [640, 360],
-            "listen": f"{HOST}:{PORT}",
-            "token": TOKEN,
-            "export_keys": str(folder / "keys"),
-            "folder": str(folder / "host"),
-        }
-        host = PartProcess("host", config, spaces.name("server"), folder / "host")
-        yield Stage(spaces, folder, epoch_ns, stack.enter_context(host))
 
 
 @dataclass
@@ -272,7 +186,7 @@ def test_others_read_what_was_recorded_with_the_keys(
 
 def test_after_four_seconds_of_darkness_pictures_come_within_a_second(tmp_path: Path) -> None:
     steps = {"steps": [["0 s", "25 Mb/s"], ["1500 ms", "0 b/s"], ["5500 ms", "25 Mb/s"]]}
-    with stage(tmp_path, "gcc", steps) as made:
+    with stage(tmp_path, "gcc", capacity=steps) as made:
         with made.client("client") as client:
             made.wait_until(8.0)
             client.result()
