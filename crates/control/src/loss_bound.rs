@@ -21,15 +21,8 @@
 
 use crate::FeedbackBatch;
 use crate::catalogue::OptionSpec;
-use crate::loss_share::LossShare;
+use crate::loss_share::{GROWTH, GROWTH_MARGIN_BPS, HIGH_LOSS, LOW_LOSS, LossShare};
 use gameway_units::{Instant, Rate};
-
-/// Up to this share lost the bound grows.
-pub(crate) const LOW_LOSS: f64 = 0.02;
-/// Above this share it is lowered.
-pub(crate) const HIGH_LOSS: f64 = 0.1;
-pub(crate) const GROWTH: f64 = 1.08;
-pub(crate) const GROWTH_MARGIN_BPS: f64 = 1_000.0;
 
 /// The option of controllers that can have the bound.
 pub(crate) const OPTION: OptionSpec = OptionSpec {

@@ -1,4 +1,4 @@
-//! The share of packets that are lost, a figure each second.
+//! The share of packets that are lost, a figure each second, and the constants of the loss-based rate that goes by it.
 //!
 //! Source: libwebrtc `send_side_bandwidth_estimation` (m128).
 //!
@@ -6,9 +6,17 @@
 //! |---|---|---|
 //! | a figure each | 1 s | libwebrtc, where RTCP's reports come so |
 //! | from at least | 20 packets | libwebrtc (`kLimitNumPackets`) |
+//! | low and high loss | 2 %, 10 % | draft-ietf-rmcat-gcc-02 section 6; libwebrtc |
+//! | growth | 8 % and 1 kb/s | libwebrtc |
 
 use gameway_units::{Duration, Instant};
 
+/// Up to this share lost the rate grows.
+pub(crate) const LOW_LOSS: f64 = 0.02;
+/// Above this share it is lowered.
+pub(crate) const HIGH_LOSS: f64 = 0.1;
+pub(crate) const GROWTH: f64 = 1.08;
+pub(crate) const GROWTH_MARGIN_BPS: f64 = 1_000.0;
 const INTERVAL: Duration = Duration::from_secs(1);
 const LEAST_PACKETS: u64 = 20;
 

@@ -206,15 +206,16 @@ impl Copa {
 
     fn window_size(&self) -> Bytes {
         let window = Bytes::from_f64(self.window.packets() * PACKET_BYTES);
-        let smoothed = self.trips.smoothed().unwrap_or(Duration::ZERO);
-        if !self.probe.is_draining() {
-            let allows_most =
-                self.window_bits() >= self.limits.max.as_bps_f64() * smoothed.as_secs_f64();
-            let needed = Bytes::from_f64(self.needed(self.limits.max, smoothed));
-            return if allows_most { window.max(needed) } else { window };
+        let RateLimits { min, max, .. } = self.limits;
+        if self.probe.is_draining() {
+            let least = (min * self.trips.least()).max(Bytes::new(2 * PACKET_BYTES as u64));
+            return window.min(least);
         }
-        let least = (self.limits.min * self.trips.least()).max(Bytes::new(2 * PACKET_BYTES as u64));
-        window.min(least)
+        let smoothed = self.trips.smoothed().unwrap_or(Duration::ZERO);
+        if self.window_bits() < max.as_bps_f64() * smoothed.as_secs_f64() {
+            return window;
+        }
+        window.max(Bytes::from_f64(self.needed(max, smoothed)))
     }
 
     fn reduce_on_loss(&mut self, now: Instant, reports: &[PacketReport]) {

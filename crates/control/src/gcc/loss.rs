@@ -16,8 +16,7 @@
 //! | round trip above 3 s (no feedback) | times 0.8 each second, down to 5 kb/s |
 
 use crate::RateLimits;
-use crate::loss_bound::{GROWTH, GROWTH_MARGIN_BPS, HIGH_LOSS, LOW_LOSS};
-use crate::loss_share::LossShare;
+use crate::loss_share::{GROWTH, GROWTH_MARGIN_BPS, HIGH_LOSS, LOW_LOSS, LossShare};
 use gameway_units::{Duration, Instant, Rate};
 use std::collections::VecDeque;
 
