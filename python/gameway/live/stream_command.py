@@ -185,9 +185,11 @@ GUARD = "reduce_on_loss"
 
 def _guarded(controller: str) -> str | dict[str, str]:
     """Give the controller as people stream with it: with that option on, if it has it."""
-    kinds = json.loads(_core.catalogue())["controllers"]
-    options = {kind["name"]: [option["name"] for option in kind["options"]] for kind in kinds}
-    return {"kind": controller, GUARD: "on"} if GUARD in options.get(controller, []) else controller
+    from gameway.fields import known  # noqa: PLC0415 (heavy; help must be quick)
+
+    options = known.entries("controllers").get(controller, {"options": []})["options"]
+    has_guard = any(option["name"] == GUARD for option in options)
+    return {"kind": controller, GUARD: "on"} if has_guard else controller
 
 
 def _check_stream(stream: dict[str, Any]) -> None:
