@@ -14,9 +14,9 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 COLUMNS = frozenset({
-    "condition", "event", "fate", "finished", "flow", "frame", "id", "input", "kind", "level",
-    "link", "metric", "number", "part", "repeat", "run", "runs", "scope", "seed", "segment",
-    "series", "start", "stop", "stream", "thread", "value", "variable", "video",
+    "condition", "drop_reason", "event", "fate", "finished", "flow", "frame", "id", "input", "kind",
+    "level", "link", "metric", "number", "part", "repeat", "run", "runs", "scope", "seed",
+    "segment", "series", "start", "stop", "stream", "thread", "value", "variable", "video",
 })  # fmt: skip
 """Columns of tables, and words that mean nothing without the name of a flow.
 

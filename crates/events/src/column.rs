@@ -116,24 +116,59 @@ pub struct Names {
     met: Vec<(Name, ByteArray)>,
 }
 
+impl Names {
+    fn push(&mut self, name: &Name) {
+        let met = self.met.iter().find(|(one, _)| Name::ptr_eq(one, name) || one == name);
+        let bytes = met.map(|(_, bytes)| bytes.clone()).unwrap_or_else(|| {
+            let bytes = ByteArray::from(name.as_bytes().to_vec());
+            self.met.push((name.clone(), bytes.clone()));
+            bytes
+        });
+        self.rows.push(bytes);
+    }
+}
+
 impl Column for Name {
     type Rows = Names;
     fn describe(name: &str) -> Result<Type, ParquetError> {
         describe(name, Physical::BYTE_ARRAY, Some(LogicalType::String), Repetition::REQUIRED)
     }
     fn append(&self, rows: &mut Self::Rows) {
-        let met = rows.met.iter().find(|(name, _)| Self::ptr_eq(name, self) || name == self);
-        let bytes = met.map(|(_, bytes)| bytes.clone()).unwrap_or_else(|| {
-            let bytes = ByteArray::from(self.as_bytes().to_vec());
-            rows.met.push((self.clone(), bytes.clone()));
-            bytes
-        });
-        rows.rows.push(bytes);
+        rows.push(self);
     }
     fn write(
         rows: &mut Self::Rows,
         column: &mut SerializedColumnWriter<'_>,
     ) -> Result<(), ParquetError> {
         write::<ByteArrayType>(&mut rows.rows, None, column)
+    }
+}
+
+/// Names some of which there are not.
+#[derive(Debug, Default)]
+pub struct OptionalNames {
+    known: Names,
+    /// Of each row: 1 if there is one.
+    levels: Vec<i16>,
+}
+
+impl Column for Option<Name> {
+    type Rows = OptionalNames;
+    fn describe(name: &str) -> Result<Type, ParquetError> {
+        describe(name, Physical::BYTE_ARRAY, Some(LogicalType::String), Repetition::OPTIONAL)
+    }
+    fn append(&self, rows: &mut Self::Rows) {
+        if let Some(name) = self {
+            rows.known.push(name);
+        }
+        rows.levels.push(i16::from(self.is_some()));
+    }
+    fn write(
+        rows: &mut Self::Rows,
+        column: &mut SerializedColumnWriter<'_>,
+    ) -> Result<(), ParquetError> {
+        write::<ByteArrayType>(&mut rows.known.rows, Some(&rows.levels), column)?;
+        rows.levels.clear();
+        Ok(())
     }
 }

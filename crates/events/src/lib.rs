@@ -1,31 +1,35 @@
 //! What happened in a run, as typed records, and the Parquet tables that keep them.
 //!
-//! A driver makes a [`RunTables`] for a folder, pushes records as things happen and finishes it. Rows
-//! leave memory in row groups, so a run's memory does not grow with its length. The columns of each
+//! What makes events gives each as a [`RunEvent`] to a [`Sink`]. [`RunTables`] is the sink that keeps them as Parquet
+//! files. Rows leave memory in row groups, so a run's memory does not grow with its length. The columns of each
 //! table are the fields of its record: units are in the names, times are nanoseconds since the start of
 //! the run. The schema is versioned by [`SCHEMA_VERSION`]; `docs/results.md` describes it for readers.
 
 #[macro_use]
 mod record;
 mod column;
+mod event;
 mod histogram;
 mod live;
 mod records;
 mod table;
+mod tables;
 
 pub use column::Name;
+pub use event::{RunEvent, Sink};
 pub use histogram::DelayHistogram;
 pub use live::{
     ClientFrameRecord, CpuRecord, HostFrameRecord, InputRecord, LatenessRecord, SoundRecord,
 };
 pub use records::{
     BinRecord, ControllerRecord, EventRecord, FrameRecord, LinkRecord, PacketRecord, PingRecord,
-    QueueDelayRecord, RunTables, SegmentRecord, SummaryRecord,
+    QueueDelayRecord, SegmentRecord, SummaryRecord,
 };
 pub use table::{Table, TableError};
+pub use tables::{FurtherTables, RunTables};
 
 /// Version of the result tables; a reader refuses one that it does not know.
-pub const SCHEMA_VERSION: u32 = 3;
+pub const SCHEMA_VERSION: u32 = 4;
 
 /// Length of the bins of `bins.parquet` and `link.parquet` (Xu and Claypool 2022, section 4.1).
 pub const BIN: gameway_units::Duration = gameway_units::Duration::from_millis(500);

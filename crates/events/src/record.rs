@@ -7,7 +7,7 @@ macro_rules! record {
         $($(#[$field_doc:meta])* $field:ident: $type:ty,)+
     }) => {
         $(#[$doc])*
-        #[derive(Debug, Clone, Default, PartialEq)]
+        #[derive(Debug, Clone, Default, PartialEq, ::serde::Serialize)]
         pub struct $name {
             $($(#[$field_doc])* pub $field: $type,)+
         }

@@ -1,8 +1,7 @@
 //! The records of a run: one struct a table, one field a column.
 
 use crate::column::{Column, Name};
-use crate::table::{Record, Table, TableError};
-use std::path::Path;
+use crate::table::Record;
 
 record! {
     /// One frame of a game stream, written when its fate is known.
@@ -55,8 +54,14 @@ record! {
         sent_packets: u32,
         /// Packets that reached the client.
         received_packets: u32,
-        /// Packets that the queue dropped.
+        /// Packets that a queue or a medium dropped, for whatever reason.
         dropped_packets: u32,
+        /// Of these: the queue had no room.
+        overflow_dropped_packets: u32,
+        /// Of these: the queue's discipline dropped them before it was full (AQM).
+        aqm_dropped_packets: u32,
+        /// Of these: the Wi-Fi medium sent them as often as it may, in vain.
+        retry_limit_dropped_packets: u32,
         /// Packets lost otherwise.
         lost_packets: u32,
         /// Packets of which a copy was made behind the queue.
@@ -160,6 +165,8 @@ record! {
         size_bytes: u32,
         /// "delivered", "dropped" by the queue, "lost" behind it, or "copied": a second row of one that comes twice.
         fate: Name,
+        /// Why it was dropped: "overflow", "aqm", "ack-filter" or "retry-limit"; null if it was not.
+        drop_reason: Option<Name>,
         /// When it came to the queue.
         came_ns: i64,
         /// How long it waited until its transmission began; null if it was dropped.
@@ -225,76 +232,5 @@ record! {
         under_way_packets: u64,
         /// Events that the simulator processed.
         events_processed: u64,
-    }
-}
-
-/// All tables of one run.
-#[derive(Debug)]
-pub struct RunTables {
-    /// Frames of game streams.
-    pub frames: Table<FrameRecord>,
-    /// Flows in bins.
-    pub bins: Table<BinRecord>,
-    /// The bottleneck in bins.
-    pub link: Table<LinkRecord>,
-    /// Histograms of queueing delay.
-    pub queue_delay: Table<QueueDelayRecord>,
-    /// Pings.
-    pub pings: Table<PingRecord>,
-    /// Controller state.
-    pub controller: Table<ControllerRecord>,
-    /// Events.
-    pub events: Table<EventRecord>,
-    /// Totals.
-    pub summary: Table<SummaryRecord>,
-    /// Packets, if they were asked for.
-    pub packets: Option<Table<PacketRecord>>,
-    /// Segments of videos, if there is one.
-    pub segments: Option<Table<SegmentRecord>>,
-}
-
-impl RunTables {
-    /// Creates the files in `folder`, which must exist; that of packets only if they are asked for.
-    ///
-    /// # Errors
-    /// If a file cannot be created.
-    pub fn create(folder: &Path, packets: bool) -> Result<Self, TableError> {
-        Ok(Self {
-            frames: Table::create(folder)?,
-            bins: Table::create(folder)?,
-            link: Table::create(folder)?,
-            queue_delay: Table::create(folder)?,
-            pings: Table::create(folder)?,
-            controller: Table::create(folder)?,
-            events: Table::create(folder)?,
-            summary: Table::create(folder)?,
-            packets: packets.then(|| Table::create(folder)).transpose()?,
-            segments: None,
-        })
-    }
-
-    /// Creates the file of segments too, in the same folder.
-    ///
-    /// # Errors
-    /// If it cannot be created.
-    pub fn with_segments(self, folder: &Path) -> Result<Self, TableError> {
-        Ok(Self { segments: Some(Table::create(folder)?), ..self })
-    }
-
-    /// Writes what is left and closes all files.
-    ///
-    /// # Errors
-    /// If a file cannot be written.
-    pub fn finish(self) -> Result<(), TableError> {
-        self.frames.finish()?;
-        self.bins.finish()?;
-        self.link.finish()?;
-        self.queue_delay.finish()?;
-        self.pings.finish()?;
-        self.controller.finish()?;
-        self.events.finish()?;
-        self.packets.map_or(Ok(()), Table::finish)?;
-        self.segments.map_or(Ok(()), Table::finish)?;
-        self.summary.finish()
     }
 }

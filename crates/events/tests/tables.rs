@@ -5,16 +5,21 @@ use arrow_array::types::{Float64Type, Int64Type, UInt16Type, UInt32Type, UInt64T
 use arrow_array::{Array, RecordBatch};
 use arrow_schema::DataType;
 use gameway_events::{
-    BinRecord, ControllerRecord, EventRecord, FrameRecord, LinkRecord, Name, PacketRecord,
-    PingRecord, QueueDelayRecord, RunTables, SegmentRecord, SummaryRecord, Table,
+    BinRecord, ControllerRecord, EventRecord, FrameRecord, FurtherTables, LinkRecord, Name,
+    PacketRecord, PingRecord, QueueDelayRecord, RunEvent, RunTables, SegmentRecord, Sink,
+    SummaryRecord, Table,
 };
 use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
 use parquet::file::metadata::ParquetMetaData;
 use std::fs::File;
 use std::path::{Path, PathBuf};
 
+const ALL: FurtherTables = FurtherTables { packets: true, segments: true };
+
+/// An empty folder.
 fn folder(name: &str) -> PathBuf {
     let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
+    let _ = std::fs::remove_dir_all(&folder);
     std::fs::create_dir_all(&folder).unwrap();
     folder
 }
@@ -96,9 +101,9 @@ fn frames_come_back_with_nulls_names_and_extremes() {
     assert_eq!(dump(&folder, "frames"), [columns, first, second]);
 }
 
-fn push_one_each(tables: &mut RunTables) {
+/// One event for each table, two pings and two packets.
+fn one_each() -> Vec<RunEvent> {
     let name = |text: &str| Name::from(text);
-    tables.frames.push(&frame(1, "game", Some(2))).unwrap();
     let bin = BinRecord {
         bin_start_ns: 1,
         flow: name("ping"),
@@ -108,13 +113,15 @@ fn push_one_each(tables: &mut RunTables) {
         sent_packets: 5,
         received_packets: 6,
         dropped_packets: 7,
-        lost_packets: 8,
-        duplicated_packets: 9,
-        marked_packets: 10,
-        frames_shown: 11,
-        feedback_bytes: 12,
+        overflow_dropped_packets: 8,
+        aqm_dropped_packets: 9,
+        retry_limit_dropped_packets: 10,
+        lost_packets: 11,
+        duplicated_packets: 12,
+        marked_packets: 13,
+        frames_shown: 14,
+        feedback_bytes: 15,
     };
-    tables.bins.push(&bin).unwrap();
     let link = LinkRecord {
         bin_start_ns: 1,
         link: name("path"),
@@ -124,7 +131,6 @@ fn push_one_each(tables: &mut RunTables) {
         queue_max_bytes: 5,
         queue_mean_bytes: 6.25,
     };
-    tables.link.push(&link).unwrap();
     let delay = QueueDelayRecord {
         window_start_ns: 1,
         flow: name("download"),
@@ -133,26 +139,29 @@ fn push_one_each(tables: &mut RunTables) {
         packets: 4,
         sum_ns: 5,
     };
-    tables.queue_delay.push(&delay).unwrap();
-    tables.pings.push(&PingRecord { sent_ns: 1, rtt_ns: None }).unwrap();
-    tables.pings.push(&PingRecord { sent_ns: 2, rtt_ns: Some(16_026_880) }).unwrap();
     let (stream, variable) = (name("game"), name("target_bps"));
     let state = ControllerRecord { stream, time_ns: 1, variable, value: f64::INFINITY };
-    tables.controller.push(&state).unwrap();
     let event = EventRecord { time_ns: 1, flow: name("game"), event: name("stall"), value: 0.5 };
-    tables.events.push(&event).unwrap();
     let packet = PacketRecord {
         flow: name("game"),
         kind: name("media"),
         number: 2,
         size_bytes: 1248,
         fate: name("lost"),
+        drop_reason: None,
         came_ns: 5,
         queue_delay_ns: Some(6),
         departed_ns: Some(7),
         arrived_ns: None,
     };
-    tables.packets.as_mut().expect("packets were asked for").push(&packet).unwrap();
+    let dropped = PacketRecord {
+        number: 3,
+        fate: name("dropped"),
+        drop_reason: Some(name("aqm")),
+        queue_delay_ns: None,
+        departed_ns: None,
+        ..packet.clone()
+    };
     let segment = SegmentRecord {
         flow: name("video"),
         segment: 1,
@@ -166,7 +175,6 @@ fn push_one_each(tables: &mut RunTables) {
         displayed_ns: None,
         fate: name("replaced"),
     };
-    tables.segments.as_mut().expect("there is a video").push(&segment).unwrap();
     let summary = SummaryRecord {
         duration_ns: 1,
         seed: u64::MAX,
@@ -180,14 +188,31 @@ fn push_one_each(tables: &mut RunTables) {
         under_way_packets: 10,
         events_processed: 11,
     };
-    tables.summary.push(&summary).unwrap();
+    let ping = |sent_ns, rtt_ns| RunEvent::Ping(PingRecord { sent_ns, rtt_ns });
+    vec![
+        RunEvent::Frame(frame(1, "game", Some(2))),
+        RunEvent::Bin(bin),
+        RunEvent::Link(link),
+        RunEvent::QueueDelay(delay),
+        ping(1, None),
+        ping(2, Some(16_026_880)),
+        RunEvent::Controller(state),
+        RunEvent::Flow(event),
+        RunEvent::Packet(packet),
+        RunEvent::Packet(dropped),
+        RunEvent::Segment(segment),
+        RunEvent::Summary(summary),
+    ]
 }
 
 #[test]
 fn every_other_table_comes_back() {
     let folder = folder("all");
-    let mut tables = RunTables::create(&folder, true).unwrap().with_segments(&folder).unwrap();
-    push_one_each(&mut tables);
+    let mut tables = Box::new(RunTables::create(&folder, ALL).unwrap());
+    for event in one_each() {
+        tables.take(event);
+    }
+    assert!(!tables.has_failed());
     tables.finish().unwrap();
     assert_eq!(dump(&folder, "frames").len(), 2);
     let expected = [
@@ -195,9 +220,9 @@ fn every_other_table_comes_back() {
             "bins",
             "bin_start_ns i64, flow name, sent_bytes u64, received_bytes u64, \
              received_payload_bytes u64, sent_packets u32, received_packets u32, dropped_packets u32, \
-             lost_packets u32, duplicated_packets u32, marked_packets u32, frames_shown u32, \
+             overflow_dropped_packets u32, aqm_dropped_packets u32, retry_limit_dropped_packets u32, lost_packets u32, duplicated_packets u32, marked_packets u32, frames_shown u32, \
              feedback_bytes u64",
-            vec!["1 ping 2 3 4 5 6 7 8 9 10 11 12"],
+            vec!["1 ping 2 3 4 5 6 7 8 9 10 11 12 13 14 15"],
         ),
         (
             "link",
@@ -219,9 +244,12 @@ fn every_other_table_comes_back() {
         ("events", "time_ns i64, flow name, event name, value f64", vec!["1 game stall 0.5"]),
         (
             "packets",
-            "flow name, kind name, number u64, size_bytes u32, fate name, came_ns i64, \
+            "flow name, kind name, number u64, size_bytes u32, fate name, drop_reason name, came_ns i64, \
              queue_delay_ns i64, departed_ns i64, arrived_ns i64",
-            vec!["game media 2 1248 lost 5 6 7 null"],
+            vec![
+                "game media 2 1248 lost null 5 6 7 null",
+                "game media 3 1248 dropped aqm 5 null null null",
+            ],
         ),
         (
             "segments",
@@ -247,7 +275,7 @@ fn every_other_table_comes_back() {
 #[test]
 fn a_table_without_rows_can_be_read() {
     let folder = folder("empty");
-    RunTables::create(&folder, false).unwrap().finish().unwrap();
+    Box::new(RunTables::create(&folder, FurtherTables::default()).unwrap()).finish().unwrap();
     assert_eq!(dump(&folder, "pings"), ["sent_ns i64, rtt_ns i64"]);
     assert!(!folder.join("packets.parquet").exists(), "nobody asked for packets");
     assert!(!folder.join("segments.parquet").exists(), "there is no video");
@@ -290,6 +318,35 @@ fn rows_leave_memory_in_groups_while_the_run_goes_on() {
 #[test]
 fn a_folder_that_does_not_exist_is_named() {
     let missing = folder("missing-parent").join("nowhere");
-    let error = RunTables::create(&missing, true).err().map(|error| error.to_string());
+    let error = RunTables::create(&missing, ALL).err().map(|error| error.to_string());
     assert!(error.is_some_and(|text| text.contains("nowhere/frames.parquet")));
+}
+
+#[test]
+fn the_first_table_that_cannot_be_written_is_named_at_the_end() {
+    let folder = folder("full");
+    std::os::unix::fs::symlink("/dev/full", folder.join("pings.parquet")).unwrap();
+    let mut tables = Box::new(RunTables::create(&folder, FurtherTables::default()).unwrap());
+    let ping =
+        |sent_ns| RunEvent::Ping(PingRecord { sent_ns, rtt_ns: Some(sent_ns * 7919 % 65_537) });
+    let mut pushed = 0;
+    while !tables.has_failed() && pushed < 1_000_000 {
+        tables.take(ping(pushed));
+        pushed += 1;
+    }
+    // Rows wait in memory until there are enough for a row group.
+    assert!((10_000..1_000_000).contains(&pushed), "{pushed}");
+    let error = tables.finish().unwrap_err().to_string();
+    assert!(error.contains("pings.parquet: ") && error.contains("No space left"), "{error}");
+}
+
+#[test]
+fn an_event_as_text_has_its_table_and_its_row() {
+    for event in one_each() {
+        let text = serde_json::to_value(&event).unwrap();
+        assert_eq!(text["table"], event.table());
+        assert!(text["row"].is_object(), "{text}");
+    }
+    let ping = serde_json::to_string(&one_each()[5]).unwrap();
+    assert_eq!(ping, r#"{"table":"pings","row":{"sent_ns":2,"rtt_ns":16026880}}"#);
 }

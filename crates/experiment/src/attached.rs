@@ -4,13 +4,13 @@ use crate::build;
 use crate::gateway::FlowOf;
 use crate::spec::{ClassifierSpec, PathSpec};
 use crate::{HomeGateway, Recognition, Recorder, random};
-use gameway_events::{SummaryRecord, TableError};
+use gameway_events::SummaryRecord;
 use gameway_path::{Network, NetworkPacket, Slot, Traffic, Transmitted};
 use gameway_units::{Duration, Instant};
 
 /// See the module's head.
 pub struct Attached {
-    /// The result tables.
+    /// What counts packets and tells of them.
     pub recorder: Recorder,
     /// Events so far.
     pub events: u64,
@@ -40,33 +40,17 @@ impl Attached {
     }
 
     /// The bin of the tables ends.
-    ///
-    /// # Errors
-    /// If a table cannot be written.
-    pub fn tick<P: NetworkPacket>(
-        &mut self,
-        now: Instant,
-        network: &mut Network<P>,
-    ) -> Result<(), TableError> {
-        self.recorder.tick(now, &network.meters(now))?;
+    pub fn tick<P: NetworkPacket>(&mut self, now: Instant, network: &mut Network<P>) {
+        self.recorder.tick(now, &network.meters(now));
         network.set(Slot::Recorder, Some(self.recorder.next_deadline()));
-        Ok(())
     }
 
     /// The gateway is due.
-    ///
-    /// # Errors
-    /// If its log cannot be written.
-    pub fn on_gateway<P: NetworkPacket>(
-        &mut self,
-        now: Instant,
-        network: &mut Network<P>,
-    ) -> Result<(), TableError> {
+    pub fn on_gateway<P: NetworkPacket>(&mut self, now: Instant, network: &mut Network<P>) {
         if let Some(gateway) = &mut self.gateway {
-            gateway.on_deadline(now, network.oldest(), &mut self.recorder)?;
+            gateway.on_deadline(now, network.oldest(), &mut self.recorder);
         }
         network.set(Slot::Gateway, self.gateway.as_ref().map(HomeGateway::next_deadline));
-        Ok(())
     }
 
     /// The gateway, if there is one that does more than forward.
@@ -85,21 +69,18 @@ impl Attached {
     }
 
     /// What the classifier takes the flow of a packet for, which an end sends now; it sees what passes the gateway.
-    ///
-    /// # Errors
-    /// If a record cannot be written.
     #[inline]
     pub fn recognise<P: NetworkPacket>(
         &mut self,
         now: Instant,
         packet: &P,
         network: &Network<P>,
-    ) -> Result<Option<Traffic>, TableError> {
+    ) -> Option<Traffic> {
         match &mut self.recognition {
             Some(recognition) if network.passes_gateway(usize::from(packet.flow().0)) => {
                 recognition.see(now, packet, network.direction(packet), &mut self.recorder)
             }
-            _ => Ok(None),
+            _ => None,
         }
     }
 

@@ -4,7 +4,7 @@
 //! the bottlenecks.
 
 use crate::recorder::{Recorder, intern};
-use gameway_events::{ControllerRecord, Name, TableError};
+use gameway_events::{ControllerRecord, Name, RunEvent};
 use gameway_gateway::{Gateway, Observation, Packet, Passage};
 use gameway_path::{FlowId, Header};
 use gameway_units::{Bytes, Duration, Instant};
@@ -59,26 +59,17 @@ impl HomeGateway {
     }
 
     /// That time has come; `oldest`: when what waits longest came to the bottleneck.
-    ///
-    /// # Errors
-    /// If the log cannot be written.
-    pub fn on_deadline(
-        &mut self,
-        now: Instant,
-        oldest: Option<Instant>,
-        log: &mut Recorder,
-    ) -> Result<(), TableError> {
+    pub fn on_deadline(&mut self, now: Instant, oldest: Option<Instant>, log: &mut Recorder) {
         if self.gateway.next_deadline() <= now {
             self.gateway.on_deadline(now, oldest);
         }
         if self.next_observation <= now {
             self.next_observation = now.saturating_add(self.observe_interval);
-            self.observe(now, log)?;
+            self.observe(now, log);
         }
-        Ok(())
     }
 
-    fn observe(&mut self, now: Instant, log: &mut Recorder) -> Result<(), TableError> {
+    fn observe(&mut self, now: Instant, log: &mut Recorder) {
         let found = &mut self.observations;
         self.gateway.observe(&mut |observation| found.push(observation));
         for Observation { flow, variable, value } in self.observations.drain(..) {
@@ -91,8 +82,8 @@ impl HomeGateway {
             };
             let variable = intern(&mut self.words, variable);
             let time_ns = now.as_nanos();
-            log.tables.controller.push(&ControllerRecord { stream, time_ns, variable, value })?;
+            let record = ControllerRecord { stream, time_ns, variable, value };
+            log.tell(RunEvent::Controller(record));
         }
-        Ok(())
     }
 }

@@ -2,7 +2,7 @@
 //! sees what comes to that queue and what goes back, and says of each packet what its flow is taken for.
 
 use crate::recorder::Recorder;
-use gameway_events::{Name, TableError};
+use gameway_events::Name;
 use gameway_gateway::classifier::Classifier;
 use gameway_path::{Direction, PathPacket, Traffic};
 use gameway_units::Instant;
@@ -22,22 +22,19 @@ impl Recognition {
     }
 
     /// A packet with its header comes by; gives what its flow is taken for.
-    ///
-    /// # Errors
-    /// If a record cannot be written.
     pub fn see(
         &mut self,
         now: Instant,
         packet: &impl PathPacket,
         direction: Direction,
         log: &mut Recorder,
-    ) -> Result<Option<Traffic>, TableError> {
+    ) -> Option<Traffic> {
         let judged =
             self.classifier.on_packet(now, &packet.header(), packet.wire_size(), direction);
         if judged.changed {
             let game = judged.traffic == Some(Traffic::Game);
-            log.event(now, packet.flow(), &self.event, f64::from(u8::from(game)))?;
+            log.event(now, packet.flow(), &self.event, f64::from(u8::from(game)));
         }
-        Ok(judged.traffic)
+        judged.traffic
     }
 }

@@ -1,13 +1,12 @@
-//! Counts what flows do and writes it into the result tables, bin by bin.
+//! Counts what flows do, bin by bin, and tells a sink of it as events.
 
 use crate::spec::RecordSpec;
 use gameway_events::{
     BIN, BinRecord, ControllerRecord, DelayHistogram, EventRecord, LinkRecord, Name, PacketRecord,
-    QUEUE_DELAY_WINDOW, QueueDelayRecord, RunTables, SummaryRecord, TableError,
+    QUEUE_DELAY_WINDOW, QueueDelayRecord, RunEvent, Sink, SummaryRecord, TableError,
 };
-use gameway_path::{Fate, FlowId, Link, Meter, NetworkPacket};
+use gameway_path::{DropReason, Fate, FlowId, Link, Meter, NetworkPacket};
 use gameway_units::{Bytes, Duration, Ecn, Instant};
-use std::path::Path;
 
 /// What is recorded of a packet beyond what the path needs to know.
 pub trait Recorded: NetworkPacket {
@@ -68,6 +67,28 @@ pub struct Totals {
     pub delivered: u64,
 }
 
+/// The reason of a drop as tables name it.
+const fn word(reason: DropReason) -> &'static str {
+    match reason {
+        DropReason::Overflow => "overflow",
+        DropReason::Early => "aqm",
+        DropReason::Needless => "ack-filter",
+        DropReason::RetryLimit => "retry-limit",
+    }
+}
+
+/// Counts a drop in a bin.
+const fn count_drop(bin: &mut BinRecord, reason: DropReason) {
+    bin.dropped_packets += 1;
+    match reason {
+        DropReason::Overflow => bin.overflow_dropped_packets += 1,
+        DropReason::Early => bin.aqm_dropped_packets += 1,
+        DropReason::RetryLimit => bin.retry_limit_dropped_packets += 1,
+        // Only acknowledgements are dropped for it.
+        DropReason::Needless => {}
+    }
+}
+
 /// The row of a packet of the flow of this name.
 pub fn packet_record(
     packet: &impl Recorded,
@@ -78,6 +99,10 @@ pub fn packet_record(
     let (kind, number) = packet.identity();
     let journey = packet.journey();
     let waited = Some(journey.waited);
+    let dropped = match fate {
+        Fate::Dropped { reason } => Some(word(reason)),
+        _ => None,
+    };
     let (name, waited, departed, arrived) = match fate {
         Fate::Dropped { .. } => ("dropped", None, None, None),
         Fate::Lost { departed } => ("lost", waited, Some(departed), None),
@@ -92,6 +117,7 @@ pub fn packet_record(
         number,
         size_bytes: packet.wire_size().get() as u32,
         fate: intern(words, name),
+        drop_reason: dropped.map(|reason| intern(words, reason)),
         came_ns: journey.came.as_nanos(),
         queue_delay_ns: waited.map(Duration::as_nanos),
         departed_ns: departed.map(Instant::as_nanos),
@@ -99,11 +125,11 @@ pub fn packet_record(
     }
 }
 
-/// Writes the tables of one run.
+/// Counts one run and tells its sink.
 #[derive(Debug)]
 pub struct Recorder {
-    /// The tables, for records that come ready made.
-    pub tables: RunTables,
+    sink: Box<dyn Sink>,
+    tells_packets: bool,
     /// Totals so far.
     pub totals: Totals,
     /// What each flow did in the current bin.
@@ -120,19 +146,19 @@ pub struct Recorder {
 }
 
 impl Recorder {
-    /// A recorder of a run with these flows and bottlenecks that lasts until `end`; `record` has been checked.
-    ///
-    /// # Errors
-    /// If the tables cannot be created in `folder`.
-    pub fn create(
-        folder: &Path,
+    /// A recorder of a run with these flows and bottlenecks that lasts until `end`, for this sink; `record` has been
+    /// checked.
+    #[must_use]
+    pub fn new(
+        sink: Box<dyn Sink>,
         names: Vec<Name>,
         links: Vec<Name>,
         end: Instant,
         record: &RecordSpec,
-    ) -> Result<Self, TableError> {
-        Ok(Self {
-            tables: RunTables::create(folder, record.packets)?,
+    ) -> Self {
+        Self {
+            sink,
+            tells_packets: record.packets,
             totals: Totals::default(),
             delays: vec![DelayHistogram::default(); names.len()],
             words: Vec::new(),
@@ -143,7 +169,18 @@ impl Recorder {
             delay_window: record.delay_window.map_or(QUEUE_DELAY_WINDOW, |text| text.0),
             next_tick: (Instant::ZERO + BIN).min(end),
             end,
-        })
+        }
+    }
+
+    /// Tells the sink of something that comes ready made.
+    pub fn tell(&mut self, event: RunEvent) {
+        self.sink.take(event);
+    }
+
+    /// Whether the sink can take no more, so that the run can end now; [`Self::finish`] says why.
+    #[must_use]
+    pub fn has_failed(&self) -> bool {
+        self.sink.has_failed()
     }
 
     /// When the run ends.
@@ -184,40 +221,39 @@ impl Recorder {
         }
     }
 
-    /// What becomes of a packet is known. It is counted if totals count it, and written if packets are asked for.
-    ///
-    /// # Errors
-    /// If the table cannot be written.
-    pub fn fate(&mut self, packet: &impl Recorded, fate: Fate) -> Result<(), TableError> {
+    /// What becomes of a packet is known. It is counted if totals count it, and told if packets are asked for.
+    pub fn fate(&mut self, packet: &impl Recorded, fate: Fate) {
         let journey = packet.journey();
         if !journey.counted {
-            return Ok(());
+            return;
         }
         let totals = &mut self.totals;
-        let bin = self.flows.get_mut(usize::from(packet.flow().0));
-        let counters = match fate {
-            Fate::Dropped { .. } => {
-                Some((&mut totals.dropped, bin.map(|bin| &mut bin.dropped_packets)))
+        let mut bin =
+            self.flows.get_mut(usize::from(packet.flow().0)).filter(|_| !journey.returning);
+        match fate {
+            Fate::Dropped { reason } => {
+                totals.dropped += 1;
+                bin.as_mut().into_iter().for_each(|bin| count_drop(bin, reason));
             }
-            Fate::Lost { .. } => Some((&mut totals.lost, bin.map(|bin| &mut bin.lost_packets))),
+            Fate::Lost { .. } => {
+                totals.lost += 1;
+                bin.as_mut().into_iter().for_each(|bin| bin.lost_packets += 1);
+            }
             Fate::Copied { .. } => {
-                Some((&mut totals.duplicated, bin.map(|bin| &mut bin.duplicated_packets)))
+                totals.duplicated += 1;
+                bin.as_mut().into_iter().for_each(|bin| bin.duplicated_packets += 1);
             }
-            Fate::Delivered { .. } => None,
-        };
-        if let Some((total, of_flow)) = counters {
-            *total += 1;
-            if let Some(count) = of_flow.filter(|_| !journey.returning) {
-                *count += 1;
-            }
+            Fate::Delivered { .. } => {}
         }
-        self.write_packet(packet, fate)
+        if self.tells_packets {
+            self.tell_packet(packet, fate);
+        }
     }
 
-    fn write_packet(&mut self, packet: &impl Recorded, fate: Fate) -> Result<(), TableError> {
-        let Some(table) = &mut self.tables.packets else { return Ok(()) };
-        let Some(bin) = self.flows.get(usize::from(packet.flow().0)) else { return Ok(()) };
-        table.push(&packet_record(packet, fate, bin.flow.clone(), &mut self.words))
+    fn tell_packet(&mut self, packet: &impl Recorded, fate: Fate) {
+        let Some(bin) = self.flows.get(usize::from(packet.flow().0)) else { return };
+        let record = packet_record(packet, fate, bin.flow.clone(), &mut self.words);
+        self.tell(RunEvent::Packet(record));
     }
 
     /// A packet has passed all bottlenecks of its way.
@@ -268,69 +304,41 @@ impl Recorder {
     }
 
     /// Something happened to a flow.
-    ///
-    /// # Errors
-    /// If the table cannot be written.
-    pub fn event(
-        &mut self,
-        now: Instant,
-        flow: FlowId,
-        event: &Name,
-        value: f64,
-    ) -> Result<(), TableError> {
-        let Some(bin) = self.flows.get(usize::from(flow.0)) else { return Ok(()) };
-        let (flow, event) = (bin.flow.clone(), event.clone());
-        self.tables.events.push(&EventRecord { time_ns: now.as_nanos(), flow, event, value })
+    pub fn event(&mut self, now: Instant, flow: FlowId, event: &Name, value: f64) {
+        let Some(bin) = self.flows.get(usize::from(flow.0)) else { return };
+        let (time_ns, flow, event) = (now.as_nanos(), bin.flow.clone(), event.clone());
+        self.tell(RunEvent::Flow(EventRecord { time_ns, flow, event, value }));
     }
 
     /// A variable of what drives a flow has this value.
-    ///
-    /// # Errors
-    /// If the table cannot be written.
-    pub fn state(
-        &mut self,
-        now: Instant,
-        flow: FlowId,
-        variable: &Name,
-        value: f64,
-    ) -> Result<(), TableError> {
+    pub fn state(&mut self, now: Instant, flow: FlowId, variable: &Name, value: f64) {
         let (stream, variable) = (self.name(flow).clone(), variable.clone());
-        let record = ControllerRecord { stream, time_ns: now.as_nanos(), variable, value };
-        self.tables.controller.push(&record)
+        let time_ns = now.as_nanos();
+        self.tell(RunEvent::Controller(ControllerRecord { stream, time_ns, variable, value }));
     }
 
-    /// The run ends now, sooner than it was made for; [`Self::tick`] writes what is open.
+    /// The run ends now, sooner than it was made for; [`Self::tick`] tells what is open.
     pub const fn end_at(&mut self, now: Instant) {
         self.end = now;
     }
 
     /// Ends the current bin, and the window of delays where that ends too. Of each bottleneck: its link, and what
     /// it did until now, so that what crosses the end of a bin is split there.
-    ///
-    /// # Errors
-    /// If a table cannot be written.
-    pub fn tick(&mut self, now: Instant, links: &[(&Link, Meter)]) -> Result<(), TableError> {
+    pub fn tick(&mut self, now: Instant, links: &[(&Link, Meter)]) {
         for (index, (link, done)) in links.iter().enumerate() {
             self.queue_is(index, now, self.links[index].queue_now);
-            self.write_link(index, now, link, *done)?;
+            self.tell_link(index, now, link, *done);
         }
-        self.write_flows()?;
+        self.tell_flows();
         if now >= self.window_start + self.delay_window || now >= self.end {
-            self.write_delays()?;
+            self.tell_delays();
             self.window_start = now;
         }
         self.bin_start = now;
         self.next_tick = if now >= self.end { Instant::MAX } else { (now + BIN).min(self.end) };
-        Ok(())
     }
 
-    fn write_link(
-        &mut self,
-        index: usize,
-        now: Instant,
-        link: &Link,
-        done: Meter,
-    ) -> Result<(), TableError> {
+    fn tell_link(&mut self, index: usize, now: Instant, link: &Link, done: Meter) {
         let span = (now - self.bin_start).as_nanos().max(1);
         let fresh = LinkCounters {
             before: done,
@@ -340,7 +348,7 @@ impl Recorder {
             ..LinkCounters::new(self.links[index].name.clone())
         };
         let counters = std::mem::replace(&mut self.links[index], fresh);
-        self.tables.link.push(&LinkRecord {
+        self.tell(RunEvent::Link(LinkRecord {
             bin_start_ns: self.bin_start.as_nanos(),
             link: counters.name,
             capacity_bytes: link.capacity_between(self.bin_start, now).get(),
@@ -348,42 +356,40 @@ impl Recorder {
             busy_ns: (done.busy - counters.before.busy).as_nanos(),
             queue_max_bytes: counters.queue_max.get(),
             queue_mean_bytes: counters.queue_integral as f64 / span as f64,
-        })
+        }));
     }
 
-    fn write_flows(&mut self) -> Result<(), TableError> {
+    fn tell_flows(&mut self) {
         for bin in &mut self.flows {
             bin.bin_start_ns = self.bin_start.as_nanos();
-            self.tables.bins.push(bin)?;
-            *bin = empty_bin(bin.flow.clone());
+            let next = empty_bin(bin.flow.clone());
+            self.sink.take(RunEvent::Bin(std::mem::replace(bin, next)));
         }
-        Ok(())
     }
 
-    fn write_delays(&mut self) -> Result<(), TableError> {
+    fn tell_delays(&mut self) {
         for (bin, delays) in self.flows.iter().zip(&mut self.delays) {
             for (delay_low_ns, delay_high_ns, packets, sum_ns) in delays.buckets() {
-                self.tables.queue_delay.push(&QueueDelayRecord {
+                self.sink.take(RunEvent::QueueDelay(QueueDelayRecord {
                     window_start_ns: self.window_start.as_nanos(),
                     flow: bin.flow.clone(),
                     delay_low_ns,
                     delay_high_ns,
                     packets,
                     sum_ns,
-                })?;
+                }));
             }
             delays.clear();
         }
-        Ok(())
     }
 
-    /// Writes the totals and closes the tables; gives the totals back.
+    /// Tells the totals and ends the stream of events.
     ///
     /// # Errors
-    /// If a table cannot be written.
+    /// If the sink could not keep an event.
     pub fn finish(mut self, summary: &SummaryRecord) -> Result<(), TableError> {
-        self.tables.summary.push(summary)?;
-        self.tables.finish()
+        self.tell(RunEvent::Summary(summary.clone()));
+        self.sink.finish()
     }
 }
 

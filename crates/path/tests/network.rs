@@ -9,7 +9,6 @@ use gameway_path::{
 use gameway_units::{Bytes, Duration, Ecn, Instant, QueueSize, Rate, Ratio};
 use rand_core::SeedableRng;
 use rand_xoshiro::Xoshiro256PlusPlus;
-use std::convert::Infallible;
 
 #[derive(Debug, Clone, Copy)]
 struct Packet {
@@ -57,16 +56,11 @@ impl Lines {
 }
 
 impl Observer<Packet> for Lines {
-    type Error = Infallible;
-
     fn sent(&mut self, packet: &Packet) {
         self.add(packet, &format!("sent {}", ms(packet.journey.came)));
     }
     fn passes_gateway(&mut self, now: Instant, passage: Passage, packet: &mut Packet) {
         self.add(packet, &format!("gateway {passage:?} {}", ms(now)));
-    }
-    fn comes_to_queue(&mut self, now: Instant, hop: usize, packet: &Packet) {
-        self.add(packet, &format!("queue {hop} {}", ms(now)));
     }
     fn transmitted(&mut self, hop: usize, guarded: bool, done: &Transmitted<Packet>) {
         self.add(&done.packet, &format!("transmitted {hop} {guarded} {}", ms(done.finished)));
@@ -77,7 +71,7 @@ impl Observer<Packet> for Lines {
     fn copied(&mut self, packet: &Packet) -> Option<Packet> {
         Some(*packet)
     }
-    fn fate(&mut self, packet: &Packet, fate: Fate) -> Result<(), Infallible> {
+    fn fate(&mut self, packet: &Packet, fate: Fate) {
         let told = match fate {
             Fate::Dropped { reason } => format!("dropped {reason:?}"),
             Fate::Lost { departed } => format!("lost {}", ms(departed)),
@@ -85,7 +79,6 @@ impl Observer<Packet> for Lines {
             Fate::Copied { .. } => "copied".to_owned(),
         };
         self.add(packet, &told);
-        Ok(())
     }
     fn arrived(&mut self, packet: &Packet) {
         self.add(packet, "arrived");
@@ -122,13 +115,13 @@ fn told(mut network: Network<Packet>, sends: &[(i64, bool)]) -> Vec<String> {
         if let Some(at) = next.filter(|at| *at < due) {
             let Some((number, (_, returning))) = sends.next() else { return lines.0 };
             let packet = Packet { number: number as u64, journey: Journey::new(*returning) };
-            let Ok(()) = network.send(at, packet, &mut lines);
+            network.send(at, packet, &mut lines);
             continue;
         }
         match slot {
             _ if due == Instant::MAX => return lines.0,
             Slot::Hop(hop) => {
-                let Ok(()) = network.on_hop(hop, due, &mut lines);
+                network.on_hop(hop, due, &mut lines);
             }
             Slot::Line(flow, returning) => {
                 network.pop_arrived(flow, returning, due, &mut lines);
@@ -143,9 +136,7 @@ fn each_step_of_a_packet_is_told_once_and_at_its_time() {
     let wanted = [
         "0 sent 5",
         "0 gateway Queue 5",
-        "0 queue 0 5",
         "0 transmitted 0 true 6",
-        "0 queue 1 6",
         "0 transmitted 1 false 8",
         "0 forwarded, waited 0 ns",
         "0 8 to 18",

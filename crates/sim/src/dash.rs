@@ -22,7 +22,7 @@ use crate::packet::Packet;
 use gameway_dash::{
     Action, Event, Fate, Player, Presentation, Request, Segment as MediaSegment, Settings,
 };
-use gameway_events::{Name, SegmentRecord, TableError};
+use gameway_events::{Name, RunEvent, SegmentRecord};
 use gameway_experiment::{Recorder, intern};
 use gameway_path::FlowId;
 use gameway_tcp::{
@@ -201,7 +201,7 @@ impl Dash {
     }
 
     /// Does what the player wants and writes what it tells.
-    fn follow(&mut self, now: Instant, log: &mut Recorder) -> Result<(), TableError> {
+    fn follow(&mut self, now: Instant, log: &mut Recorder) {
         while let Some(action) = self.player.poll_action() {
             match action {
                 Action::Send(request) => self.send(now, request),
@@ -213,9 +213,8 @@ impl Dash {
             }
         }
         while let Some(event) = self.player.poll_event() {
-            self.write(event, log)?;
+            self.write(event, log);
         }
-        Ok(())
     }
 
     fn send(&mut self, now: Instant, request: Request) {
@@ -228,7 +227,7 @@ impl Dash {
         }
     }
 
-    fn write(&mut self, event: Event, log: &mut Recorder) -> Result<(), TableError> {
+    fn write(&mut self, event: Event, log: &mut Recorder) {
         let (at, word, value) = match event {
             Event::Started { at, delay } => (at, "playback-started", delay.as_secs_f64()),
             Event::Stalled { at } => (at, "interrupted", 0.0),
@@ -240,11 +239,7 @@ impl Dash {
         log.event(at, self.setup.flow, &word, value)
     }
 
-    fn write_segment(
-        &mut self,
-        segment: MediaSegment,
-        log: &mut Recorder,
-    ) -> Result<(), TableError> {
+    fn write_segment(&mut self, segment: MediaSegment, log: &mut Recorder) {
         let fate = match segment.fate {
             Fate::Displayed(_) => "displayed",
             Fate::Replaced(_) => "replaced",
@@ -271,10 +266,10 @@ impl Dash {
             displayed_ns: displayed.map(Instant::as_nanos),
             fate: intern(&mut self.words, fate),
         };
-        log.tables.segments.as_mut().map_or(Ok(()), |table| table.push(&record))
+        log.tell(RunEvent::Segment(record));
     }
 
-    fn observe(&mut self, now: Instant, log: &mut Recorder) -> Result<(), TableError> {
+    fn observe(&mut self, now: Instant, log: &mut Recorder) {
         let state = self.player.state(now);
         let tcp = self.connections.back().map(|connection| connection.sender.stats());
         let rtt = tcp.and_then(|stats| stats.smoothed_rtt);
@@ -289,10 +284,9 @@ impl Dash {
         ];
         for (variable, value) in values {
             if let Some(value) = value {
-                log.state(now, self.setup.flow, &intern(&mut self.words, variable), value)?;
+                log.state(now, self.setup.flow, &intern(&mut self.words, variable), value);
             }
         }
-        Ok(())
     }
 
     /// The first packet that `poll` finds in any connection.
@@ -309,11 +303,10 @@ impl FlowEnds for Dash {
         self.connections.iter().filter_map(|connection| connection.sender.next_deadline()).min()
     }
 
-    fn on_server_deadline(&mut self, now: Instant, _log: &mut Recorder) -> Result<(), TableError> {
+    fn on_server_deadline(&mut self, now: Instant, _log: &mut Recorder) {
         for connection in &mut self.connections {
             connection.sender.on_deadline(now);
         }
-        Ok(())
     }
 
     fn poll_transmit(&mut self, now: Instant) -> Option<Packet> {
@@ -324,21 +317,15 @@ impl FlowEnds for Dash {
         })
     }
 
-    fn on_arrival(
-        &mut self,
-        now: Instant,
-        packet: &Packet,
-        log: &mut Recorder,
-    ) -> Result<(), TableError> {
-        let Some(segment) = packet.segment() else { return Ok(()) };
-        let Some(connection) = self.connection(packet.connection) else { return Ok(()) };
+    fn on_arrival(&mut self, now: Instant, packet: &Packet, log: &mut Recorder) {
+        let Some(segment) = packet.segment() else { return };
+        let Some(connection) = self.connection(packet.connection) else { return };
         let answered = connection.on_data(now, &segment);
         log.payload(packet.flow, connection.count());
         if let Some(answered) = answered {
             self.player.on_received(now, answered);
-            self.follow(now, log)?;
+            self.follow(now, log);
         }
-        Ok(())
     }
 
     fn client_deadline(&self) -> Option<Instant> {
@@ -348,12 +335,12 @@ impl FlowEnds for Dash {
         connections.chain(player).chain(own).min()
     }
 
-    fn on_client_deadline(&mut self, now: Instant, log: &mut Recorder) -> Result<(), TableError> {
+    fn on_client_deadline(&mut self, now: Instant, log: &mut Recorder) {
         self.player.on_deadline(now);
         if self.setup.stop <= now {
             self.player.stop(now);
         } else if self.next_observation <= now && !self.player.is_finished() {
-            self.observe(now, log)?;
+            self.observe(now, log);
             self.next_observation = now + self.setup.observe_interval;
         }
         for connection in &mut self.connections {
@@ -370,21 +357,15 @@ impl FlowEnds for Dash {
         })
     }
 
-    fn on_return(
-        &mut self,
-        now: Instant,
-        packet: &Packet,
-        _log: &mut Recorder,
-    ) -> Result<(), TableError> {
-        let Some(segment) = packet.segment() else { return Ok(()) };
+    fn on_return(&mut self, now: Instant, packet: &Packet, _log: &mut Recorder) {
+        let Some(segment) = packet.segment() else { return };
         if let Some(connection) = self.connection(packet.connection) {
             connection.on_return(now, &segment);
         }
         self.connections.retain(|connection| !connection.sender.is_finished());
-        Ok(())
     }
 
-    fn finish(&mut self, log: &mut Recorder) -> Result<(), TableError> {
+    fn finish(&mut self, log: &mut Recorder) {
         let end = self.setup.stop;
         self.player.stop(end);
         self.follow(end, log)

@@ -25,7 +25,6 @@
 
 use crate::flow::FlowEnds;
 use crate::packet::{Content, Packet};
-use gameway_events::TableError;
 use gameway_experiment::Recorder;
 use gameway_path::{FlowId, uniform};
 use gameway_units::{Bytes, Duration, Ecn, Instant, Rate};
@@ -186,46 +185,29 @@ impl FlowEnds for Datagrams {
         self.server.deadline(self.stop)
     }
 
-    fn on_server_deadline(&mut self, _now: Instant, _log: &mut Recorder) -> Result<(), TableError> {
-        Ok(())
-    }
+    fn on_server_deadline(&mut self, _now: Instant, _log: &mut Recorder) {}
 
     fn poll_transmit(&mut self, now: Instant) -> Option<Packet> {
         let (number, size) = self.server.poll(now, self.stop)?;
         Some(Packet { ecn: self.ecn, ..Packet::new(self.flow, size, Content::Udp(number)) })
     }
 
-    fn on_arrival(
-        &mut self,
-        _now: Instant,
-        packet: &Packet,
-        log: &mut Recorder,
-    ) -> Result<(), TableError> {
+    fn on_arrival(&mut self, _now: Instant, packet: &Packet, log: &mut Recorder) {
         if !packet.journey.is_copy {
             log.payload(self.flow, packet.size.saturating_sub(HEADER));
         }
-        Ok(())
     }
 
     fn client_deadline(&self) -> Option<Instant> {
         self.client.deadline(self.stop)
     }
 
-    fn on_client_deadline(&mut self, _now: Instant, _log: &mut Recorder) -> Result<(), TableError> {
-        Ok(())
-    }
+    fn on_client_deadline(&mut self, _now: Instant, _log: &mut Recorder) {}
 
     fn poll_return(&mut self, now: Instant) -> Option<Packet> {
         let (number, size) = self.client.poll(now, self.stop)?;
         Some(Packet { ecn: self.ecn, ..Packet::back(self.flow, size, Content::Udp(number)) })
     }
 
-    fn on_return(
-        &mut self,
-        _now: Instant,
-        _packet: &Packet,
-        _log: &mut Recorder,
-    ) -> Result<(), TableError> {
-        Ok(())
-    }
+    fn on_return(&mut self, _now: Instant, _packet: &Packet, _log: &mut Recorder) {}
 }

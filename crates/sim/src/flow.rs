@@ -4,7 +4,6 @@
 //! the data of a stream goes up: then the server stands where the other flows' clients are.
 
 use crate::packet::Packet;
-use gameway_events::TableError;
 use gameway_experiment::Recorder;
 use gameway_units::{Duration, Instant};
 
@@ -17,64 +16,32 @@ pub trait FlowEnds {
     fn server_deadline(&self) -> Option<Instant>;
 
     /// That time has come.
-    ///
-    /// # Errors
-    /// If a record cannot be written.
-    fn on_server_deadline(&mut self, now: Instant, log: &mut Recorder) -> Result<(), TableError>;
+    fn on_server_deadline(&mut self, now: Instant, log: &mut Recorder);
 
     /// The next packet that the server sends now.
     fn poll_transmit(&mut self, now: Instant) -> Option<Packet>;
 
     /// A packet reached the client.
-    ///
-    /// # Errors
-    /// If a record cannot be written.
-    fn on_arrival(
-        &mut self,
-        now: Instant,
-        packet: &Packet,
-        log: &mut Recorder,
-    ) -> Result<(), TableError>;
+    fn on_arrival(&mut self, now: Instant, packet: &Packet, log: &mut Recorder);
 
     /// When the client wants to act.
     fn client_deadline(&self) -> Option<Instant>;
 
     /// That time has come.
-    ///
-    /// # Errors
-    /// If a record cannot be written.
-    fn on_client_deadline(&mut self, now: Instant, log: &mut Recorder) -> Result<(), TableError>;
+    fn on_client_deadline(&mut self, now: Instant, log: &mut Recorder);
 
     /// The next packet that the client sends back now.
     fn poll_return(&mut self, now: Instant) -> Option<Packet>;
 
     /// A packet of the client reached the server.
-    ///
-    /// # Errors
-    /// If a record cannot be written.
-    fn on_return(
-        &mut self,
-        now: Instant,
-        packet: &Packet,
-        log: &mut Recorder,
-    ) -> Result<(), TableError>;
+    fn on_return(&mut self, now: Instant, packet: &Packet, log: &mut Recorder);
 
     /// For the log: data of this flow has passed its bottlenecks after waiting so long.
     fn on_forwarded(&mut self, _packet: &Packet, _queueing: Duration) {}
 
     /// A packet of this flow, either way, will never arrive.
-    ///
-    /// # Errors
-    /// If a record cannot be written.
-    fn on_gone(&mut self, _packet: &Packet, _log: &mut Recorder) -> Result<(), TableError> {
-        Ok(())
-    }
+    fn on_gone(&mut self, _packet: &Packet, _log: &mut Recorder) {}
 
     /// The run is over: write what is still open.
-    ///
-    /// # Errors
-    /// If a record cannot be written.
-    fn finish(&mut self, _log: &mut Recorder) -> Result<(), TableError> {
-        Ok(())
-    }
+    fn finish(&mut self, _log: &mut Recorder) {}
 }

@@ -1,7 +1,7 @@
 //! Puts together what sender, path and receiver know of each frame, and writes it once all is known.
 
 use gameway_control::FrameId;
-use gameway_events::{FrameRecord, Name, TableError};
+use gameway_events::{FrameRecord, Name, RunEvent};
 use gameway_experiment::Recorder;
 use gameway_session::{MediaPacket, SenderEvent};
 use gameway_units::{Bytes, Duration, Instant};
@@ -150,35 +150,26 @@ impl FrameLog {
     }
 
     /// Writes the frames, from the oldest, of which nothing more will be known.
-    ///
-    /// # Errors
-    /// If the table cannot be written.
-    pub fn write_closed(&mut self, log: &mut Recorder) -> Result<(), TableError> {
+    pub fn write_closed(&mut self, log: &mut Recorder) {
         while self.open.front().is_some_and(OpenFrame::is_closed) || self.open.len() > MOST_OPEN {
-            self.write_front(log)?;
+            self.write_front(log);
         }
-        Ok(())
     }
 
     /// Writes all, at the end of the run.
-    ///
-    /// # Errors
-    /// If the table cannot be written.
-    pub fn write_all(&mut self, log: &mut Recorder) -> Result<(), TableError> {
+    pub fn write_all(&mut self, log: &mut Recorder) {
         while !self.open.is_empty() {
-            self.write_front(log)?;
+            self.write_front(log);
         }
-        Ok(())
     }
 
-    fn write_front(&mut self, log: &mut Recorder) -> Result<(), TableError> {
+    fn write_front(&mut self, log: &mut Recorder) {
         if let Some(open) = self.open.pop_front() {
             self.first += 1;
             // One that the run's end finds in the encoder is no frame, though packets of it may have left.
             if open.encoded {
-                log.tables.frames.push(&open.record)?;
+                log.tell(RunEvent::Frame(open.record));
             }
         }
-        Ok(())
     }
 }

@@ -1,7 +1,7 @@
 //! Virtual-time driver: one event queue, seeded, bit-identical for the same spec on any machine.
 //!
-//! [`run`] takes a [`RunSpec`] and a folder, runs it and leaves the result tables there; [`check`] only
-//! says whether it could.
+//! [`run`] takes a [`RunSpec`] and a folder, runs it and leaves the result tables there; [`run_into`] tells a sink of
+//! what happens instead, and [`check`] only says whether a specification could be run.
 
 mod build;
 mod clock;
@@ -19,5 +19,5 @@ mod simulation;
 mod stream;
 mod tcp;
 
-pub use build::{BuildController, check, check_with, run, run_with};
+pub use build::{BuildController, check, check_with, run, run_into, run_with};
 pub use gameway_experiment::{RunError, RunSpec, spec};

@@ -2,7 +2,7 @@
 
 use crate::flow::FlowEnds;
 use crate::packet::{Content, PING_SIZE, Packet};
-use gameway_events::{PingRecord, TableError};
+use gameway_events::{PingRecord, RunEvent};
 use gameway_experiment::Recorder;
 use gameway_path::FlowId;
 use gameway_units::{Duration, Instant};
@@ -38,22 +38,17 @@ impl Ping {
     }
 
     /// Writes the fate of a request. A reply that the queue drops overtakes those that wait in it.
-    fn settle(
-        &mut self,
-        number: u64,
-        arrived: Option<Instant>,
-        log: &mut Recorder,
-    ) -> Result<(), TableError> {
+    fn settle(&mut self, number: u64, arrived: Option<Instant>, log: &mut Recorder) {
         // Nothing is open of one whose copy has come already.
         let place = number.checked_sub(self.oldest);
         let open = place.and_then(|place| self.open.get_mut(place as usize));
-        let Some(sent) = open.and_then(Option::take) else { return Ok(()) };
+        let Some(sent) = open.and_then(Option::take) else { return };
         while self.open.front().is_some_and(Option::is_none) {
             self.open.pop_front();
             self.oldest += 1;
         }
         let rtt_ns = arrived.map(|now| (now - sent).as_nanos());
-        log.tables.pings.push(&PingRecord { sent_ns: sent.as_nanos(), rtt_ns })
+        log.tell(RunEvent::Ping(PingRecord { sent_ns: sent.as_nanos(), rtt_ns }));
     }
 }
 
@@ -62,22 +57,15 @@ impl FlowEnds for Ping {
         None
     }
 
-    fn on_server_deadline(&mut self, _now: Instant, _log: &mut Recorder) -> Result<(), TableError> {
-        Ok(())
-    }
+    fn on_server_deadline(&mut self, _now: Instant, _log: &mut Recorder) {}
 
     fn poll_transmit(&mut self, _now: Instant) -> Option<Packet> {
         let number = self.replies.pop_front()?;
         Some(Packet::new(self.flow, PING_SIZE, Content::Ping(number)))
     }
 
-    fn on_arrival(
-        &mut self,
-        now: Instant,
-        packet: &Packet,
-        log: &mut Recorder,
-    ) -> Result<(), TableError> {
-        let Content::Ping(number) = packet.content else { return Ok(()) };
+    fn on_arrival(&mut self, now: Instant, packet: &Packet, log: &mut Recorder) {
+        let Content::Ping(number) = packet.content else { return };
         self.settle(number, Some(now), log)
     }
 
@@ -85,12 +73,11 @@ impl FlowEnds for Ping {
         Some(self.next)
     }
 
-    fn on_client_deadline(&mut self, now: Instant, _log: &mut Recorder) -> Result<(), TableError> {
+    fn on_client_deadline(&mut self, now: Instant, _log: &mut Recorder) {
         self.open.push_back(Some(now));
         self.request = Some(self.number);
         self.number += 1;
         self.next = now + self.interval;
-        Ok(())
     }
 
     fn poll_return(&mut self, _now: Instant) -> Option<Packet> {
@@ -98,23 +85,17 @@ impl FlowEnds for Ping {
         Some(Packet::back(self.flow, PING_SIZE, Content::Ping(number)))
     }
 
-    fn on_return(
-        &mut self,
-        _now: Instant,
-        packet: &Packet,
-        _log: &mut Recorder,
-    ) -> Result<(), TableError> {
+    fn on_return(&mut self, _now: Instant, packet: &Packet, _log: &mut Recorder) {
         // A host answers a copy, too; what becomes of one answer is enough to know.
         if let Content::Ping(number) = packet.content
             && !packet.journey.is_copy
         {
             self.replies.push_back(number);
         }
-        Ok(())
     }
 
-    fn on_gone(&mut self, packet: &Packet, log: &mut Recorder) -> Result<(), TableError> {
-        let Content::Ping(number) = packet.content else { return Ok(()) };
+    fn on_gone(&mut self, packet: &Packet, log: &mut Recorder) {
+        let Content::Ping(number) = packet.content else { return };
         self.settle(number, None, log)
     }
 }

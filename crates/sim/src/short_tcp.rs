@@ -7,7 +7,7 @@
 use crate::flow::FlowEnds;
 use crate::packet::Packet;
 use crate::tcp::{Tcp, TcpSetup};
-use gameway_events::{Name, TableError};
+use gameway_events::Name;
 use gameway_experiment::Recorder;
 use gameway_path::uniform;
 use gameway_units::{Bytes, Duration, Instant};
@@ -87,9 +87,9 @@ impl ShortTcp {
         }
     }
 
-    fn end_if_finished(&mut self, now: Instant, log: &mut Recorder) -> Result<(), TableError> {
+    fn end_if_finished(&mut self, now: Instant, log: &mut Recorder) {
         if self.current.is_empty() || !self.current.iter().all(Tcp::is_finished) {
-            return Ok(());
+            return;
         }
         self.current.clear();
         self.next = now.saturating_add(self.gap());
@@ -126,10 +126,10 @@ impl FlowEnds for ShortTcp {
         self.current.iter().filter_map(FlowEnds::server_deadline).min()
     }
 
-    fn on_server_deadline(&mut self, now: Instant, log: &mut Recorder) -> Result<(), TableError> {
+    fn on_server_deadline(&mut self, now: Instant, log: &mut Recorder) {
         for tcp in &mut self.current {
             if tcp.server_deadline().is_some_and(|due| due <= now) {
-                tcp.on_server_deadline(now, log)?;
+                tcp.on_server_deadline(now, log);
             }
         }
         self.end_if_finished(now, log)
@@ -139,15 +139,9 @@ impl FlowEnds for ShortTcp {
         self.poll(|tcp| tcp.poll_transmit(now))
     }
 
-    fn on_arrival(
-        &mut self,
-        now: Instant,
-        packet: &Packet,
-        log: &mut Recorder,
-    ) -> Result<(), TableError> {
-        match self.transfer_of(packet) {
-            Some(tcp) => tcp.on_arrival(now, packet, log),
-            None => Ok(()),
+    fn on_arrival(&mut self, now: Instant, packet: &Packet, log: &mut Recorder) {
+        if let Some(tcp) = self.transfer_of(packet) {
+            tcp.on_arrival(now, packet, log)
         }
     }
 
@@ -158,33 +152,27 @@ impl FlowEnds for ShortTcp {
         self.current.iter().filter_map(FlowEnds::client_deadline).min()
     }
 
-    fn on_client_deadline(&mut self, now: Instant, log: &mut Recorder) -> Result<(), TableError> {
+    fn on_client_deadline(&mut self, now: Instant, log: &mut Recorder) {
         if self.current.is_empty() {
             self.begin(now);
         }
-        self.current.iter_mut().try_for_each(|tcp| tcp.on_client_deadline(now, log))
+        self.current.iter_mut().for_each(|tcp| tcp.on_client_deadline(now, log));
     }
 
     fn poll_return(&mut self, now: Instant) -> Option<Packet> {
         self.poll(|tcp| tcp.poll_return(now))
     }
 
-    fn on_return(
-        &mut self,
-        now: Instant,
-        packet: &Packet,
-        log: &mut Recorder,
-    ) -> Result<(), TableError> {
+    fn on_return(&mut self, now: Instant, packet: &Packet, log: &mut Recorder) {
         if let Some(tcp) = self.transfer_of(packet) {
-            tcp.on_return(now, packet, log)?;
+            tcp.on_return(now, packet, log);
         }
         self.end_if_finished(now, log)
     }
 
-    fn on_gone(&mut self, packet: &Packet, log: &mut Recorder) -> Result<(), TableError> {
-        match self.transfer_of(packet) {
-            Some(tcp) => tcp.on_gone(packet, log),
-            None => Ok(()),
+    fn on_gone(&mut self, packet: &Packet, log: &mut Recorder) {
+        if let Some(tcp) = self.transfer_of(packet) {
+            tcp.on_gone(packet, log)
         }
     }
 }

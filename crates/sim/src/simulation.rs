@@ -7,7 +7,6 @@
 use crate::flow::FlowEnds;
 use crate::packet::Packet;
 use crate::segments;
-use gameway_events::TableError;
 use gameway_experiment::Attached;
 use gameway_path::{
     Direction, Fate, Header, Network, NetworkPacket, Observer, Passage, Slot, Stalls, Transmitted,
@@ -58,8 +57,6 @@ struct Watch {
 }
 
 impl Observer<Packet> for Watch {
-    type Error = TableError;
-
     fn sent(&mut self, packet: &Packet) {
         self.attached.recorder.sent(packet);
     }
@@ -92,14 +89,11 @@ impl Observer<Packet> for Watch {
         Some(*packet)
     }
 
-    fn fate(&mut self, packet: &Packet, fate: Fate) -> Result<(), TableError> {
+    fn fate(&mut self, packet: &Packet, fate: Fate) {
         let log = &mut self.attached.recorder;
-        log.fate(packet, fate)?;
-        match fate {
-            Fate::Dropped { .. } | Fate::Lost { .. } => {
-                self.flows[usize::from(packet.flow.0)].ends.on_gone(packet, log)
-            }
-            Fate::Delivered { .. } | Fate::Copied { .. } => Ok(()),
+        log.fate(packet, fate);
+        if matches!(fate, Fate::Dropped { .. } | Fate::Lost { .. }) {
+            self.flows[usize::from(packet.flow.0)].ends.on_gone(packet, log);
         }
     }
 
@@ -124,28 +118,29 @@ impl Simulation {
         simulation
     }
 
-    /// Runs until `end` and writes what is then still open; gives the network at the end and what was attached.
-    ///
-    /// # Errors
-    /// If a table cannot be written.
-    pub fn run_until(mut self, end: Instant) -> Result<(Network<Packet>, Attached), TableError> {
+    /// Runs until `end`, or until nobody can take what it tells, and tells what is then still open; gives the network at
+    /// the end and what was attached.
+    pub fn run_until(mut self, end: Instant) -> (Network<Packet>, Attached) {
         loop {
             let (slot, now) = self.network.next();
             if now >= end {
                 break;
             }
             self.watch.attached.events += 1;
-            self.dispatch(slot, now)?;
+            self.dispatch(slot, now);
+            if slot == Slot::Recorder && self.watch.attached.recorder.has_failed() {
+                break;
+            }
         }
         let Watch { mut flows, mut attached } = self.watch;
-        attached.tick(end, &mut self.network)?;
+        attached.tick(end, &mut self.network);
         for flow in &mut flows {
-            flow.ends.finish(&mut attached.recorder)?;
+            flow.ends.finish(&mut attached.recorder);
         }
-        Ok((self.network, attached))
+        (self.network, attached)
     }
 
-    fn dispatch(&mut self, slot: Slot, now: Instant) -> Result<(), TableError> {
+    fn dispatch(&mut self, slot: Slot, now: Instant) {
         let Self { network, watch } = self;
         match slot {
             Slot::Recorder => watch.attached.tick(now, network),
@@ -153,61 +148,58 @@ impl Simulation {
             Slot::Hop(hop) => network.on_hop(hop, now, watch),
             Slot::Server(flow) => {
                 let log = &mut watch.attached.recorder;
-                watch.flows[flow].ends.on_server_deadline(now, log)?;
-                self.let_send(flow, now)
+                watch.flows[flow].ends.on_server_deadline(now, log);
+                self.let_send(flow, now);
             }
             Slot::Client(flow) => {
                 let log = &mut watch.attached.recorder;
-                watch.flows[flow].ends.on_client_deadline(now, log)?;
-                self.let_send(flow, now)
+                watch.flows[flow].ends.on_client_deadline(now, log);
+                self.let_send(flow, now);
             }
             Slot::Line(flow, returning) => self.on_arrival(flow, returning, now),
         }
     }
 
-    fn on_arrival(&mut self, flow: usize, returning: bool, now: Instant) -> Result<(), TableError> {
+    fn on_arrival(&mut self, flow: usize, returning: bool, now: Instant) {
         let packet = self.network.pop_arrived(flow, returning, now, &mut self.watch);
         let ends = &mut self.watch.flows[flow].ends;
         let log = &mut self.watch.attached.recorder;
         match &packet {
-            Some(packet) if returning => ends.on_return(now, packet, log)?,
-            Some(packet) => ends.on_arrival(now, packet, log)?,
+            Some(packet) if returning => ends.on_return(now, packet, log),
+            Some(packet) => ends.on_arrival(now, packet, log),
             None => {}
         }
         if returning {
             return self.let_send(flow, now);
         }
         // Data does not make a server send: what it answers to comes back to it.
-        self.send_back(flow, now)?;
+        self.send_back(flow, now);
         self.refresh_client(flow);
-        Ok(())
     }
 
     /// Lets the flow's ends send what they may.
-    fn let_send(&mut self, flow: usize, now: Instant) -> Result<(), TableError> {
-        self.send_back(flow, now)?;
+    fn let_send(&mut self, flow: usize, now: Instant) {
+        self.send_back(flow, now);
         while let Some(packet) = self.watch.flows[flow].ends.poll_transmit(now) {
-            self.send(flow, packet, now)?;
+            self.send(flow, packet, now);
         }
         self.refresh_ends(flow);
-        Ok(())
     }
 
     /// Lets the flow's client send what it may.
-    fn send_back(&mut self, flow: usize, now: Instant) -> Result<(), TableError> {
+    fn send_back(&mut self, flow: usize, now: Instant) {
         while let Some(packet) = self.watch.flows[flow].ends.poll_return(now) {
-            self.send(flow, packet, now)?;
+            self.send(flow, packet, now);
         }
-        Ok(())
     }
 
     /// A packet leaves its end: it gets its headers, and what the gateway takes its flow for. The bottleneck
     /// that it comes to first is the gateway's, either way.
-    fn send(&mut self, flow: usize, mut packet: Packet, now: Instant) -> Result<(), TableError> {
+    fn send(&mut self, flow: usize, mut packet: Packet, now: Instant) {
         let Self { network, watch } = self;
         packet.header = watch.flows[flow].header_of(&packet, network.direction(&packet));
-        packet.traffic = watch.attached.recognise(now, &packet, network)?;
-        network.send(now, packet, watch)
+        packet.traffic = watch.attached.recognise(now, &packet, network);
+        network.send(now, packet, watch);
     }
 
     fn refresh_client(&mut self, flow: usize) {

@@ -9,7 +9,7 @@ use crate::encoding::{EncodeTimes, Encoding};
 use crate::flow::FlowEnds;
 use crate::frame_log::FrameLog;
 use crate::packet::{Content, Packet};
-use gameway_events::{Name, TableError};
+use gameway_events::Name;
 use gameway_experiment::{Recorder, intern};
 use gameway_media::EncoderModel;
 use gameway_path::FlowId;
@@ -126,17 +126,16 @@ impl Stream {
         }
     }
 
-    fn drain_sender(&mut self, log: &mut Recorder) -> Result<(), TableError> {
+    fn drain_sender(&mut self, log: &mut Recorder) {
         while let Some(event) = self.sender.poll_event() {
             if let SenderEvent::FrameSkipped { captured } = event {
-                log.event(captured, self.setup.flow, &self.events.skipped, 0.0)?;
+                log.event(captured, self.setup.flow, &self.events.skipped, 0.0);
             }
             self.frames.on_sender_event(&event);
         }
-        Ok(())
     }
 
-    fn drain_receiver(&mut self, now: Instant, log: &mut Recorder) -> Result<(), TableError> {
+    fn drain_receiver(&mut self, now: Instant, log: &mut Recorder) {
         while let Some(event) = self.receiver.poll_event() {
             let flow = self.setup.flow;
             match event {
@@ -156,11 +155,11 @@ impl Stream {
                 }
                 ReceiverEvent::KeyFrameRequested { at } => {
                     let at = self.setup.clock.time_of(at, now);
-                    log.event(at, flow, &self.events.key_frame_request, 0.0)?;
+                    log.event(at, flow, &self.events.key_frame_request, 0.0);
                 }
                 ReceiverEvent::Stall { at, pause } => {
                     let at = self.setup.clock.time_of(at, now);
-                    log.event(at, flow, &self.events.stall, pause.as_millis_f64())?;
+                    log.event(at, flow, &self.events.stall, pause.as_millis_f64());
                 }
             }
         }
@@ -212,16 +211,15 @@ impl Stream {
         }
     }
 
-    fn observe(&mut self, now: Instant, log: &mut Recorder) -> Result<(), TableError> {
+    fn observe(&mut self, now: Instant, log: &mut Recorder) {
         let controller = self.sender.controller();
         let mut values = Vec::new();
         let variables = &mut self.variables;
         controller
             .observe(&mut |variable, value| values.push((intern(variables, variable), value)));
         for (variable, value) in values {
-            log.state(now, self.setup.flow, &variable, value)?;
+            log.state(now, self.setup.flow, &variable, value);
         }
-        Ok(())
     }
 }
 
@@ -233,10 +231,10 @@ impl FlowEnds for Stream {
         [self.sender.next_deadline(), change, observation, encoded].into_iter().flatten().min()
     }
 
-    fn on_server_deadline(&mut self, now: Instant, log: &mut Recorder) -> Result<(), TableError> {
+    fn on_server_deadline(&mut self, now: Instant, log: &mut Recorder) {
         self.follow_schedule(now);
         if self.next_observation <= now {
-            self.observe(now, log)?;
+            self.observe(now, log);
             self.next_observation = now + self.setup.observe_interval;
         }
         self.go_on_encoding(now);
@@ -251,14 +249,9 @@ impl FlowEnds for Stream {
         Some(Packet { ecn: self.setup.ecn, ..packet })
     }
 
-    fn on_arrival(
-        &mut self,
-        now: Instant,
-        packet: &Packet,
-        log: &mut Recorder,
-    ) -> Result<(), TableError> {
-        let Content::Media(media) = &packet.content else { return Ok(()) };
-        self.drain_sender(log)?;
+    fn on_arrival(&mut self, now: Instant, packet: &Packet, log: &mut Recorder) {
+        let Content::Media(media) = &packet.content else { return };
+        self.drain_sender(log);
         if !packet.journey.is_copy {
             self.frames.accounted_for(media, false);
         }
@@ -271,7 +264,7 @@ impl FlowEnds for Stream {
         self.receiver.next_deadline().map(|at| self.setup.clock.own(at))
     }
 
-    fn on_client_deadline(&mut self, now: Instant, log: &mut Recorder) -> Result<(), TableError> {
+    fn on_client_deadline(&mut self, now: Instant, log: &mut Recorder) {
         self.poll_reports(now);
         self.drain_receiver(now, log)
     }
@@ -284,13 +277,8 @@ impl FlowEnds for Stream {
         Some(Packet::back(self.setup.flow, size, Content::Report(number)))
     }
 
-    fn on_return(
-        &mut self,
-        now: Instant,
-        packet: &Packet,
-        log: &mut Recorder,
-    ) -> Result<(), TableError> {
-        let Content::Report(number) = packet.content else { return Ok(()) };
+    fn on_return(&mut self, now: Instant, packet: &Packet, log: &mut Recorder) {
+        let Content::Report(number) = packet.content else { return };
         if let Some(report) = self.take_report(number) {
             self.sender.on_feedback(now, &report);
             self.spare.push(report);
@@ -306,10 +294,10 @@ impl FlowEnds for Stream {
         }
     }
 
-    fn on_gone(&mut self, packet: &Packet, log: &mut Recorder) -> Result<(), TableError> {
+    fn on_gone(&mut self, packet: &Packet, log: &mut Recorder) {
         match &packet.content {
             Content::Media(media) => {
-                self.drain_sender(log)?;
+                self.drain_sender(log);
                 self.frames.accounted_for(media, true);
             }
             Content::Report(number) => {
@@ -318,11 +306,10 @@ impl FlowEnds for Stream {
             }
             _ => {}
         }
-        Ok(())
     }
 
-    fn finish(&mut self, log: &mut Recorder) -> Result<(), TableError> {
-        self.drain_sender(log)?;
+    fn finish(&mut self, log: &mut Recorder) {
+        self.drain_sender(log);
         self.frames.write_all(log)
     }
 }

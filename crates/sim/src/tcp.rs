@@ -2,7 +2,7 @@
 
 use crate::flow::FlowEnds;
 use crate::packet::Packet;
-use gameway_events::{Name, TableError};
+use gameway_events::Name;
 use gameway_experiment::Recorder;
 use gameway_path::FlowId;
 use gameway_tcp::{
@@ -114,13 +114,13 @@ impl Tcp {
         self.sender.is_finished()
     }
 
-    fn observe(&mut self, now: Instant, log: &mut Recorder) -> Result<(), TableError> {
+    fn observe(&mut self, now: Instant, log: &mut Recorder) {
         let stats = self.sender.stats();
         for _ in self.seen.timeouts..stats.timeouts {
-            log.event(now, self.flow, &self.names.timeout, stats.timeouts as f64)?;
+            log.event(now, self.flow, &self.names.timeout, stats.timeouts as f64);
         }
         for _ in self.seen.recoveries..stats.recoveries {
-            log.event(now, self.flow, &self.names.recovery, stats.recoveries as f64)?;
+            log.event(now, self.flow, &self.names.recovery, stats.recoveries as f64);
         }
         self.seen = stats;
         let values = [
@@ -133,10 +133,9 @@ impl Tcp {
         ];
         for (variable, value) in values {
             if let Some(value) = value {
-                log.state(now, self.flow, variable, value)?;
+                log.state(now, self.flow, variable, value);
             }
         }
-        Ok(())
     }
 }
 
@@ -157,17 +156,16 @@ impl FlowEnds for Tcp {
         [self.sender.next_deadline(), self.stop, observation].into_iter().flatten().min()
     }
 
-    fn on_server_deadline(&mut self, now: Instant, log: &mut Recorder) -> Result<(), TableError> {
+    fn on_server_deadline(&mut self, now: Instant, log: &mut Recorder) {
         if self.stop.is_some_and(|stop| stop <= now) {
             self.stop = None;
             self.sender.stop(now);
         }
         if self.next_observation <= now {
-            self.observe(now, log)?;
+            self.observe(now, log);
             self.next_observation = now + self.observe_interval;
         }
         self.sender.on_deadline(now);
-        Ok(())
     }
 
     fn poll_transmit(&mut self, now: Instant) -> Option<Packet> {
@@ -175,27 +173,20 @@ impl FlowEnds for Tcp {
         Some(Packet::of_segment(self.flow, segment))
     }
 
-    fn on_arrival(
-        &mut self,
-        now: Instant,
-        packet: &Packet,
-        log: &mut Recorder,
-    ) -> Result<(), TableError> {
-        let Some(segment) = packet.segment() else { return Ok(()) };
+    fn on_arrival(&mut self, now: Instant, packet: &Packet, log: &mut Recorder) {
+        let Some(segment) = packet.segment() else { return };
         self.receiver.on_segment(now, &segment);
         let received = self.receiver.received();
         log.payload(self.flow, received.saturating_sub(self.received));
         self.received = received;
-        Ok(())
     }
 
     fn client_deadline(&self) -> Option<Instant> {
         self.receiver.next_deadline()
     }
 
-    fn on_client_deadline(&mut self, now: Instant, _log: &mut Recorder) -> Result<(), TableError> {
+    fn on_client_deadline(&mut self, now: Instant, _log: &mut Recorder) {
         self.receiver.on_deadline(now);
-        Ok(())
     }
 
     fn poll_return(&mut self, now: Instant) -> Option<Packet> {
@@ -204,15 +195,9 @@ impl FlowEnds for Tcp {
         Some(Packet::back_of_segment(self.flow, segment))
     }
 
-    fn on_return(
-        &mut self,
-        now: Instant,
-        packet: &Packet,
-        _log: &mut Recorder,
-    ) -> Result<(), TableError> {
+    fn on_return(&mut self, now: Instant, packet: &Packet, _log: &mut Recorder) {
         if let Some(segment) = packet.segment() {
             self.sender.on_segment(now, &segment);
         }
-        Ok(())
     }
 }

@@ -4,7 +4,7 @@
 mod support;
 
 use serde_json::{Value, json};
-use support::{Folder, Run, empty_path, run, try_run, with, with_stream, with_tcp};
+use support::{Run, empty_path, run, try_run, with, with_stream, with_tcp};
 
 /// The game's class and the rest, which may each have all of 50 Mb/s.
 fn game_and_rest() -> Value {
@@ -107,7 +107,7 @@ fn rules_are_asked_in_the_order_that_the_classes_have() {
         let mut spec = scream_and_cubic(&queue);
         spec["duration"] = json!("10 s");
         spec["stream"][0]["header"] = json!({ "port": 5004 });
-        try_run(&spec, &Folder::new().0).map(|_| run(&spec).received_mbps("game", 5.0, 10.0))
+        try_run(&spec).map(|_| run(&spec).received_mbps("game", 5.0, 10.0))
     };
     assert!(rate(2).unwrap() > 5.0);
     // First it takes what the game's rule would take.
@@ -121,7 +121,7 @@ fn refused(pointer: &str, value: &Value) -> String {
     queue["class"]["game"]["rate"] = json!("29 Mb/s");
     let spec = scream_and_cubic(&queue);
     let spec = with(spec, &format!("/path/queue{pointer}"), value.clone());
-    let error = try_run(&with(spec, "/duration", json!("10 ms")), &Folder::new().0).err();
+    let error = try_run(&with(spec, "/duration", json!("10 ms"))).err();
     error.unwrap_or_else(|| panic!("{pointer} = {value} was accepted"))
 }
 
@@ -231,7 +231,7 @@ fn headers_that_cannot_be_are_refused_with_their_field() {
     ];
     for (header, expected) in cases {
         let spec = with(scream_and_cubic(&game_and_rest()), "/stream/0/header", header.clone());
-        let message = try_run(&spec, &Folder::new().0).err();
+        let message = try_run(&spec).err();
         let message = message.unwrap_or_else(|| panic!("{header} was accepted"));
         assert!(message.contains(expected), "{header}: {message}");
     }
@@ -242,7 +242,7 @@ fn a_game_gets_its_class_by_its_behaviour_alone() {
     let mut queue = game_and_rest();
     queue["class"]["game"]["match"] = json!({ "traffic": "game" });
     let by_behaviour = scream_and_cubic(&queue);
-    let refused = try_run(&by_behaviour, &Folder::new().0).unwrap_err();
+    let refused = try_run(&by_behaviour).unwrap_err();
     assert!(
         refused.contains("path.queue.class.game.match: \"traffic\" never matches"),
         "{refused}"

@@ -3,7 +3,7 @@
 mod support;
 
 use serde_json::{Value, json};
-use support::{Folder, empty_path, try_run, with, with_ping, with_stream, with_tcp};
+use support::{empty_path, try_run, with, with_ping, with_stream, with_tcp};
 
 fn whole() -> Value {
     let spec = with_stream(empty_path(1), json!("pudica"), json!({}));
@@ -22,7 +22,7 @@ fn video(more: Value) -> Value {
 
 #[test]
 fn the_specification_that_the_others_are_made_from_runs() {
-    assert!(try_run(&whole(), &Folder::new().0).is_ok());
+    assert!(try_run(&whole()).is_ok());
 }
 
 #[test]
@@ -227,10 +227,9 @@ fn every_wrong_value_is_refused_with_its_field() {
         ("/record/delay_window", json!("0 s"), "record.delay_window"),
         ("/record/delay_window", json!("700 ms"), "record.delay_window"),
     ];
-    let folder = Folder::new();
     for (pointer, value, named) in cases {
         let spec = with(whole(), pointer, value.clone());
-        let refused = try_run(&spec, &folder.0).err();
+        let refused = try_run(&spec).err();
         let message = refused.unwrap_or_else(|| panic!("{pointer} = {value} was accepted"));
         assert!(message.contains(named), "{pointer} = {value}: {message}");
     }
@@ -239,16 +238,15 @@ fn every_wrong_value_is_refused_with_its_field() {
 #[test]
 fn prague_is_refused_without_accurate_ecn() {
     let prague = with(whole(), "/competitor/0/congestion_control", json!("prague"));
-    let folder = Folder::new();
     for (ecn, runs) in [("off", false), ("classic", false), ("accurate", true)] {
         let spec = with(prague.clone(), "/competitor/0/ecn", json!(ecn));
-        let message = try_run(&spec, &folder.0).err().unwrap_or_default();
+        let message = try_run(&spec).err().unwrap_or_default();
         assert_eq!(message.is_empty(), runs, "{ecn}: {message}");
         let told = message.contains("competitor \"download\": ecn")
             && message.contains("congestion_control = \"prague\" needs \"accurate\"");
         assert_eq!(told, !runs, "{message}");
     }
-    assert!(try_run(&prague, &folder.0).is_ok(), "without the key it has what it needs");
+    assert!(try_run(&prague).is_ok(), "without the key it has what it needs");
 }
 
 #[test]
@@ -256,25 +254,17 @@ fn stalls_that_would_fill_memory_are_refused() {
     let stalls =
         json!({ "interval": "1 ms", "lengths": [["1 ms", "2 ms", 1]], "connections": "1 %" });
     let spec = with(whole(), "/path/stalls", stalls);
-    assert!(try_run(&spec, &Folder::new().0).is_ok());
-    let refused = try_run(&with(spec, "/duration", json!("1 h")), &Folder::new().0).unwrap_err();
+    assert!(try_run(&spec).is_ok());
+    let refused = try_run(&with(spec, "/duration", json!("1 h"))).unwrap_err();
     assert!(refused.contains("path.stalls.interval: 1 ms is not between 3.6 ms"), "{refused}");
 }
 
 #[test]
-fn a_folder_that_does_not_exist_is_named() {
-    let missing = Folder::new().0.join("missing");
-    let message = try_run(&whole(), &missing).err();
-    assert!(message.is_some_and(|message| message.contains("missing/frames.parquet")));
-}
-
-#[test]
 fn marks_that_a_controller_is_told_to_read_need_packets_that_can_have_them() {
-    let folder = Folder::new();
     let run = |reads: &str, ecn: &str| {
         let controller = json!({ "kind": "scream", "ecn": reads });
         let spec = with_stream(empty_path(1), controller, json!({ "ecn": ecn }));
-        try_run(&spec, &folder.0).err().unwrap_or_default()
+        try_run(&spec).err().unwrap_or_default()
     };
     for (reads, ecn) in [("l4s", "none"), ("l4s", "ect0"), ("classic", "none")] {
         let message = run(reads, ecn);

@@ -4,8 +4,7 @@ mod support;
 
 use serde_json::{Value, json};
 use support::{
-    Folder, Run, empty_path, fixed, least, most, run, try_run, with, with_ping, with_stream,
-    with_tcp,
+    Run, empty_path, fixed, least, most, run, try_run, with, with_ping, with_stream, with_tcp,
 };
 
 /// 80 ms, an access point with 250 packets, and a wired link in front: Bujari, Massaro and Palazzi, section V.
@@ -183,7 +182,7 @@ fn what_cannot_be_is_refused_with_its_field() {
         (n("/guard_interval", json!("500 ns")), "path.capacity.guard_interval"),
         (n("/aggregate", json!(65)), "path.capacity.aggregate"),
     ];
-    let refused = |spec: &Value| try_run(spec, &Folder::new().0).err();
+    let refused = |spec: &Value| try_run(spec).err();
     for (wifi, named) in cases {
         let message = refused(&home(&wifi, 1)).unwrap_or_else(|| panic!("{wifi} was accepted"));
         assert!(message.contains(named), "{wifi}: {message}");

@@ -24,8 +24,9 @@ FRAMES: Schema = {
 BINS: Schema = {
     "bin_start_ns": pl.Int64, "flow": NAME, "sent_bytes": pl.UInt64, "received_bytes": pl.UInt64,
     "received_payload_bytes": pl.UInt64, "sent_packets": pl.UInt32, "received_packets": pl.UInt32,
-    "dropped_packets": pl.UInt32, "lost_packets": pl.UInt32, "duplicated_packets": pl.UInt32,
-    "marked_packets": pl.UInt32,
+    "dropped_packets": pl.UInt32, "overflow_dropped_packets": pl.UInt32,
+    "aqm_dropped_packets": pl.UInt32, "retry_limit_dropped_packets": pl.UInt32,
+    "lost_packets": pl.UInt32, "duplicated_packets": pl.UInt32, "marked_packets": pl.UInt32,
     "frames_shown": pl.UInt32, "feedback_bytes": pl.UInt64,
 }  # fmt: skip
 LINK: Schema = {

@@ -33,8 +33,6 @@ struct Watch {
 }
 
 impl Observer<Packet> for Watch {
-    type Error = TableError;
-
     fn sent(&mut self, packet: &Packet) {
         self.attached.recorder.sent(packet);
     }
@@ -76,15 +74,14 @@ impl Observer<Packet> for Watch {
         Some(Packet { slot, ..*packet })
     }
 
-    fn fate(&mut self, packet: &Packet, fate: Fate) -> Result<(), TableError> {
-        self.attached.recorder.fate(packet, fate)?;
+    fn fate(&mut self, packet: &Packet, fate: Fate) {
+        self.attached.recorder.fate(packet, fate);
         if packet.journey().counted {
             self.packet_log.add(packet, fate);
         }
         if matches!(fate, Fate::Dropped { .. } | Fate::Lost { .. }) {
             self.pool.give(packet.slot);
         }
-        Ok(())
     }
 
     fn arrived(&mut self, packet: &Packet) {
@@ -138,50 +135,44 @@ impl LivePath {
         &mut self.watch.pool
     }
 
-    /// The result tables.
+    /// What counts packets and tells of them.
     pub const fn recorder(&mut self) -> &mut Recorder {
         &mut self.watch.attached.recorder
     }
 
     /// Lets happen all that is due by `now` and before the run's end; what has arrived goes to `arrived`, in order.
-    ///
-    /// # Errors
-    /// If a table cannot be written.
-    pub fn advance(&mut self, now: Instant, arrived: &mut Vec<Arrived>) -> Result<(), TableError> {
+    pub fn advance(&mut self, now: Instant, arrived: &mut Vec<Arrived>) {
         let Self { network, watch, .. } = self;
         let now = now.min(watch.attached.recorder.end());
         loop {
             let (slot, due) = network.next();
             if due > now {
-                return Ok(());
+                return;
             }
             watch.attached.events += 1;
             match slot {
-                Slot::Recorder => watch.attached.tick(due, network)?,
-                Slot::Hop(hop) => network.on_hop(hop, due, watch)?,
+                Slot::Recorder => watch.attached.tick(due, network),
+                Slot::Hop(hop) => network.on_hop(hop, due, watch),
                 Slot::Line(flow, returning) => {
                     let packet = network.pop_arrived(flow, returning, due, watch);
                     arrived.extend(packet.map(|packet| Arrived { due, packet }));
                 }
-                Slot::Gateway => watch.attached.on_gateway(due, network)?,
+                Slot::Gateway => watch.attached.on_gateway(due, network),
                 // The ends are programs, and come by themselves.
                 Slot::Server(_) | Slot::Client(_) => network.set(slot, None),
             }
         }
     }
 
-    /// The run ends: what is open is written.
-    ///
-    /// # Errors
-    /// If a table cannot be written.
-    pub fn end(&mut self, now: Instant) -> Result<(), TableError> {
+    /// The run ends: what is open is told.
+    pub fn end(&mut self, now: Instant) {
         let recorder = self.recorder();
         if recorder.next_deadline() > recorder.end() {
             // A driver that woke up late has already come to the end.
-            return Ok(());
+            return;
         }
         recorder.end_at(now);
-        self.watch.attached.tick(now, &mut self.network)
+        self.watch.attached.tick(now, &mut self.network);
     }
 
     /// Closes all tables and gives the totals.
@@ -198,17 +189,14 @@ impl LivePath {
 
     /// A packet comes to the path; all that is due before must have happened. What comes after the run's end, while
     /// a driver still reads, is none of the run's.
-    ///
-    /// # Errors
-    /// If a table cannot be written.
-    pub fn arrive(&mut self, now: Instant, mut packet: Packet) -> Result<(), TableError> {
+    pub fn arrive(&mut self, now: Instant, mut packet: Packet) {
         let Self { network, watch, .. } = self;
         if now > watch.attached.recorder.end() {
             watch.pool.give(packet.slot);
-            return Ok(());
+            return;
         }
-        packet.traffic = watch.attached.recognise(now, &packet, network)?;
-        network.send(now, packet, watch)
+        packet.traffic = watch.attached.recognise(now, &packet, network);
+        network.send(now, packet, watch);
     }
 }
 

@@ -3,37 +3,19 @@
 use super::super::config::FlowConfig;
 use super::super::wire;
 use super::*;
-use gameway_events::Name;
+use gameway_events::{Name, RunEvent};
 use gameway_experiment::check;
 use gameway_experiment::spec::RecordSpec;
 use gameway_path::Direction;
 use gameway_units::Ecn;
 use proptest::prelude::*;
-use std::fs;
-use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicU32, Ordering};
-
-/// A folder of its own for each path.
-fn folder() -> PathBuf {
-    static NUMBER: AtomicU32 = AtomicU32::new(0);
-    let number = NUMBER.fetch_add(1, Ordering::Relaxed);
-    let name = format!("gameway-live-path-{}-{number}", std::process::id());
-    let folder = std::env::temp_dir().join(name);
-    fs::create_dir_all(&folder).expect("the folder of temporary files can be written");
-    folder
-}
+use std::sync::mpsc::{Receiver, channel};
 
 struct Bench {
     path: LivePath,
     flows: Flows,
-    folder: PathBuf,
     arrived: Vec<Arrived>,
-}
-
-impl Drop for Bench {
-    fn drop(&mut self) {
-        let _ = fs::remove_dir_all(&self.folder);
-    }
+    events: Receiver<RunEvent>,
 }
 
 const END: Instant = Instant::from_nanos(3_600_000_000_000);
@@ -46,14 +28,13 @@ fn bench_with(path: &str, flows: Vec<FlowConfig>) -> Bench {
     let spec: PathSpec = serde_json::from_str(path).expect("it is a path");
     check::check_path(&spec).expect("it can be built");
     let flows = Flows::new(flows, None);
-    let folder = folder();
+    let (sink, events) = channel();
     let names: Vec<Name> = flows.names().collect();
     let links = Routes::new(&spec).names();
-    let recorder = Recorder::create(&folder, names, links, END, &RecordSpec::default());
-    let recorder = recorder.expect("the folder can be written");
+    let recorder = Recorder::new(Box::new(sink), names, links, END, &RecordSpec::default());
     let run = (7, END - Instant::ZERO);
     let path = LivePath::new(&spec, run, &flows, recorder, PacketLog::default()).expect("a path");
-    Bench { path, flows, folder, arrived: Vec::new() }
+    Bench { path, flows, arrived: Vec::new(), events }
 }
 
 /// An IPv4 packet between a server with this last number and the client.
@@ -78,13 +59,13 @@ impl Bench {
         self.path.pool().bytes(slot)[..bytes.len()].copy_from_slice(bytes);
         let parsed = wire::parse(bytes).expect("it is a packet");
         let packet = self.flows.packet(direction, slot, bytes, &parsed);
-        self.path.advance(now, &mut self.arrived).expect("tables can be written");
-        self.path.arrive(now, packet).expect("tables can be written");
+        self.path.advance(now, &mut self.arrived);
+        self.path.arrive(now, packet);
     }
 
     fn advance(&mut self, now: i64) -> Vec<(i64, u64)> {
         let now = Instant::from_nanos(now);
-        self.path.advance(now, &mut self.arrived).expect("tables can be written");
+        self.path.advance(now, &mut self.arrived);
         self.arrived.drain(..).map(|one| (one.due.as_nanos(), one.packet.size.get())).collect()
     }
 
@@ -153,7 +134,7 @@ fn a_mark_of_the_queue_is_known_when_the_packet_leaves() {
     for tos in [0b10, 0b10, 0b10, 0b00] {
         bench.send(0, Direction::Down, &bytes_of(1, Direction::Down, tos, 1500));
     }
-    bench.path.advance(END, &mut bench.arrived).expect("tables can be written");
+    bench.path.advance(END, &mut bench.arrived);
     let ecn: Vec<Ecn> = bench.arrived.iter().map(|one| one.packet.ecn).collect();
     assert_eq!(ecn, [Ecn::Ect0, Ecn::Ect0, Ecn::Ce, Ecn::NotEct]);
 }
@@ -170,29 +151,21 @@ fn flows_and_what_is_of_none_are_counted() {
 }
 
 #[test]
-fn tables_of_a_run_that_was_cut_short_are_whole() {
+fn a_run_that_was_cut_short_tells_all_until_then() {
     let mut bench = bench(PLAIN);
     bench.send(0, Direction::Down, &bytes_of(1, Direction::Down, 0, 1500));
     let end = Instant::from_nanos(1_700 * MILLI);
-    bench.path.advance(end, &mut bench.arrived).expect("tables can be written");
-    bench.path.end(end).expect("tables can be written");
-    let spec: PathSpec = serde_json::from_str(PLAIN).expect("it is a path");
-    let recorder = Recorder::create(&folder(), Vec::new(), Vec::new(), END, &RecordSpec::default());
-    let recorder = recorder.expect("the folder can be written");
-    let other = LivePath::new(
-        &spec,
-        (7, END - Instant::ZERO),
-        &bench.flows,
-        recorder,
-        PacketLog::default(),
-    );
-    let path = std::mem::replace(&mut bench.path, other.expect("a path"));
-    let summary = path.finish(end).expect("tables can be written");
+    bench.path.advance(end, &mut bench.arrived);
+    bench.path.end(end);
+    let summary = bench.path.finish(end).expect("a channel keeps all");
     assert_eq!((summary.arrived_packets, summary.delivered_packets), (1, 1));
     assert_eq!(summary.duration_ns, 1_700 * MILLI);
-    for table in ["bins", "link", "queue_delay", "events", "summary"] {
-        assert!(Path::new(&bench.folder).join(table).with_extension("parquet").is_file());
-    }
+    let events: Vec<RunEvent> = bench.events.try_iter().collect();
+    let rows = |table: &str| events.iter().filter(|event| event.table() == table).count();
+    // Bins of 0.5 s: three whole ones and one that was cut, for both flows.
+    assert_eq!((rows("bins"), rows("link")), (8, 4));
+    let last = events.last();
+    assert!(matches!(last, Some(RunEvent::Summary(told)) if *told == summary), "{last:?}");
 }
 
 #[test]
@@ -207,7 +180,7 @@ fn what_comes_after_the_end_is_none_of_the_runs() {
     assert_eq!(bench.advance(end + 4 * MILLI), []);
     assert_eq!(bench.totals(), (5, 0, 0, 0));
     assert_eq!((bench.path.pool().used(), bench.inside()), (5, 5));
-    bench.path.end(END).expect("tables can be written");
+    bench.path.end(END);
     assert_eq!(bench.path.recorder().next_deadline(), Instant::MAX);
 }
 
@@ -219,7 +192,7 @@ fn a_copy_has_bytes_of_its_own_and_is_counted() {
     let mut bench = bench(&path);
     let bytes = bytes_of(1, Direction::Down, 0, 1500);
     bench.send(0, Direction::Down, &bytes);
-    bench.path.advance(END, &mut bench.arrived).expect("tables can be written");
+    bench.path.advance(END, &mut bench.arrived);
     assert_eq!(bench.arrived.len(), 2);
     let slots = [0, 1].map(|number: usize| bench.arrived[number].packet.slot);
     assert_ne!(slots[0], slots[1]);
@@ -372,7 +345,7 @@ fn flows_of_one_client_address_are_wifi_stations_of_their_own() {
             bench.send(0, Direction::Down, &bytes_of(server, Direction::Down, 0, 1500));
         }
     }
-    bench.path.advance(END, &mut bench.arrived).expect("tables can be written");
+    bench.path.advance(END, &mut bench.arrived);
     let flows: Vec<(Instant, u16)> =
         bench.arrived.iter().map(|one| (one.due, one.packet.flow.0)).collect();
     assert_eq!(flows.len(), 60);

@@ -15,7 +15,9 @@ use crate::clock::{self, Clock};
 use crate::lateness::{Lateness, LatenessSummary};
 use crate::stop::Stop;
 use crate::tun::Tun;
-use gameway_events::{EventRecord, Name, SummaryRecord, TableError};
+use gameway_events::{
+    EventRecord, FurtherTables, Name, RunEvent, RunTables, SummaryRecord, TableError,
+};
 use gameway_experiment::build::Routes;
 use gameway_experiment::{Recorder, RunError};
 use gameway_path::Direction;
@@ -125,7 +127,8 @@ impl Relay {
         let mut record = config.record.clone();
         let packets = PacketLog::create(&config.folder, names.clone(), record.packets)?;
         record.packets = false;
-        let recorder = Recorder::create(&config.folder, names, links, end, &record)?;
+        let tables = RunTables::create(&config.folder, FurtherTables::default())?;
+        let recorder = Recorder::new(Box::new(tables), names, links, end, &record);
         let path =
             LivePath::new(&config.path, (config.seed, config.lasts()), &flows, recorder, packets)?;
         let attach =
@@ -157,7 +160,7 @@ impl Relay {
         // Of each direction: whether its device has packets.
         let mut waiting = [true; 2];
         let mut now = self.clock.now();
-        while now < self.end && !stop.is_asked() {
+        while now < self.end && !stop.is_asked() && !self.path.recorder().has_failed() {
             self.deliver(now)?;
             for direction in Direction::ALL {
                 if waiting[direction.index()] {
@@ -176,7 +179,7 @@ impl Relay {
     /// Hands out all that is due by `now`.
     fn deliver(&mut self, now: Instant) -> Result<(), LinkError> {
         let mut arrived = std::mem::take(&mut self.arrived);
-        self.path.advance(now, &mut arrived)?;
+        self.path.advance(now, &mut arrived);
         self.lateness.wake_up();
         for Arrived { due, packet } in arrived.drain(..) {
             let bytes = self.path.pool().bytes(packet.slot);
@@ -232,8 +235,8 @@ impl Relay {
             };
             let packet = self.flows.packet(direction, slot, bytes, &parsed);
             // What was due before this packet came happens before it.
-            self.path.advance(now, &mut self.arrived)?;
-            self.path.arrive(now, packet)?;
+            self.path.advance(now, &mut self.arrived);
+            self.path.arrive(now, packet);
         }
         Ok(true)
     }
@@ -258,7 +261,7 @@ impl Relay {
     }
 
     fn finish(mut self, now: Instant) -> Result<LinkReport, LinkError> {
-        self.path.end(now)?;
+        self.path.end(now);
         self.counts.others = self.flows.others();
         self.counts.dropped_by_kernel =
             dropped(&mut self.devices)?.saturating_sub(self.dropped_before);
@@ -271,7 +274,7 @@ impl Relay {
         for (event, value) in figures {
             let (flow, event) = (PART.into(), event.into());
             let record = EventRecord { time_ns: now.as_nanos(), flow, event, value };
-            self.path.recorder().tables.events.push(&record)?;
+            self.path.recorder().tell(RunEvent::Flow(record));
         }
         let summary = self.path.finish(now)?;
         Ok(LinkReport { summary, lateness, counts })

@@ -199,30 +199,17 @@ impl<P: NetworkPacket> Network<P> {
     }
 
     /// An end sends a packet, of which the flow and `returning` are set; all that is due before must have happened.
-    ///
-    /// # Errors
-    /// If the observer cannot take what it is told.
-    pub fn send<O: Observer<P>>(
-        &mut self,
-        now: Instant,
-        mut packet: P,
-        observer: &mut O,
-    ) -> Result<(), O::Error> {
+    pub fn send<O: Observer<P>>(&mut self, now: Instant, mut packet: P, observer: &mut O) {
         let has_hops = !self.way(&packet).hops.is_empty();
         let journey = packet.journey_mut();
         journey.came = now;
         journey.counted = has_hops || !journey.returning;
         observer.sent(&packet);
-        self.pass_on(now, packet, observer)
+        self.pass_on(now, packet, observer);
     }
 
     /// A packet comes to the next bottleneck of its way, or has passed them all.
-    fn pass_on<O: Observer<P>>(
-        &mut self,
-        now: Instant,
-        mut packet: P,
-        observer: &mut O,
-    ) -> Result<(), O::Error> {
+    fn pass_on<O: Observer<P>>(&mut self, now: Instant, mut packet: P, observer: &mut O) {
         let way = self.way(&packet);
         let (guarded, direction) = (way.guarded, way.direction);
         let hop = way.hops.get(usize::from(packet.journey().hops_passed)).copied();
@@ -234,66 +221,42 @@ impl<P: NetworkPacket> Network<P> {
         let Some(hop) = hop else {
             return self.propagate(now, packet, observer);
         };
-        observer.comes_to_queue(now, hop, &packet);
         if let Some(dropped) = self.hops[hop].arrive(now, direction, packet) {
-            on_dropped(&dropped, observer)?;
+            on_dropped(&dropped, observer);
         }
-        self.settle(hop, now, observer)
+        self.settle(hop, now, observer);
     }
 
     /// A bottleneck has changed: packets that its queue dropped beside the one that came or went are told.
-    fn settle<O: Observer<P>>(
-        &mut self,
-        hop: usize,
-        now: Instant,
-        observer: &mut O,
-    ) -> Result<(), O::Error> {
+    fn settle<O: Observer<P>>(&mut self, hop: usize, now: Instant, observer: &mut O) {
         while let Some(dropped) = self.hops[hop].poll_dropped() {
-            on_dropped(&dropped, observer)?;
+            on_dropped(&dropped, observer);
         }
         observer.queue_is(now, hop, self.hops[hop].queued_bytes());
         self.agenda.set(FIRST_HOP + hop, self.hops[hop].next_deadline());
-        Ok(())
     }
 
     /// A bottleneck is due: what has left it goes on.
-    ///
-    /// # Errors
-    /// If the observer cannot take what it is told.
-    pub fn on_hop<O: Observer<P>>(
-        &mut self,
-        hop: usize,
-        now: Instant,
-        observer: &mut O,
-    ) -> Result<(), O::Error> {
+    pub fn on_hop<O: Observer<P>>(&mut self, hop: usize, now: Instant, observer: &mut O) {
         let mut next = self.hops[hop].on_deadline(now);
         while let Some(done) = next {
             observer.transmitted(hop, hop == PATH && self.way(&done.packet).guarded, &done);
-            self.leave(done, observer)?;
+            self.leave(done, observer);
             next = self.hops[hop].poll_transmitted();
         }
-        self.settle(hop, now, observer)
+        self.settle(hop, now, observer);
     }
 
-    fn leave<O: Observer<P>>(
-        &mut self,
-        done: Transmitted<P>,
-        observer: &mut O,
-    ) -> Result<(), O::Error> {
+    fn leave<O: Observer<P>>(&mut self, done: Transmitted<P>, observer: &mut O) {
         let mut packet = done.packet;
         let journey = packet.journey_mut();
         journey.waited += done.queueing_delay();
         journey.hops_passed += 1;
-        self.pass_on(done.finished, packet, observer)
+        self.pass_on(done.finished, packet, observer);
     }
 
     /// A packet has passed all bottlenecks of its way.
-    fn propagate<O: Observer<P>>(
-        &mut self,
-        departed: Instant,
-        packet: P,
-        observer: &mut O,
-    ) -> Result<(), O::Error> {
+    fn propagate<O: Observer<P>>(&mut self, departed: Instant, packet: P, observer: &mut O) {
         observer.forwarded(&packet);
         let direction = self.direction(&packet);
         let impairments = &mut self.impairments[direction.index()];
@@ -303,13 +266,12 @@ impl<P: NetworkPacket> Network<P> {
         let is_twice = impairments.duplicates_next();
         let copy = if is_twice { observer.copied(&packet) } else { None };
         let arrived = self.travel(departed, packet);
-        observer.fate(&packet, Fate::Delivered { departed, arrived })?;
+        observer.fate(&packet, Fate::Delivered { departed, arrived });
         if let Some(mut copy) = copy {
             copy.journey_mut().is_copy = true;
             let arrived = self.travel(departed, copy);
-            observer.fate(&copy, Fate::Copied { departed, arrived })?;
+            observer.fate(&copy, Fate::Copied { departed, arrived });
         }
-        Ok(())
     }
 
     /// A packet, or a copy, sets out for the other end; when it arrives.
@@ -374,6 +336,6 @@ impl<P: NetworkPacket> Network<P> {
     }
 }
 
-fn on_dropped<P, O: Observer<P>>(dropped: &Dropped<P>, observer: &mut O) -> Result<(), O::Error> {
-    observer.fate(&dropped.packet, Fate::Dropped { reason: dropped.reason })
+fn on_dropped<P, O: Observer<P>>(dropped: &Dropped<P>, observer: &mut O) {
+    observer.fate(&dropped.packet, Fate::Dropped { reason: dropped.reason });
 }

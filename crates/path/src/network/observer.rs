@@ -77,17 +77,11 @@ pub enum Passage {
 
 /// What is told of a network. Each method is called at the packet's own time, however late the driver.
 pub trait Observer<P> {
-    /// Why it cannot take what it is told.
-    type Error;
-
     /// An end sends a packet.
     fn sent(&mut self, _packet: &P) {}
 
     /// A packet passes the home gateway, which may change what it carries.
     fn passes_gateway(&mut self, _now: Instant, _passage: Passage, _packet: &mut P) {}
-
-    /// A packet comes to a bottleneck, whose queue may drop it.
-    fn comes_to_queue(&mut self, _now: Instant, _hop: usize, _packet: &P) {}
 
     /// So many bytes wait at a bottleneck now.
     fn queue_is(&mut self, _now: Instant, _hop: usize, _bytes: Bytes) {}
@@ -102,12 +96,7 @@ pub trait Observer<P> {
     fn copied(&mut self, packet: &P) -> Option<P>;
 
     /// What becomes of a packet is known: it was dropped or lost now, or sets out for the other end.
-    ///
-    /// # Errors
-    /// If the observer cannot take it.
-    fn fate(&mut self, _packet: &P, _fate: Fate) -> Result<(), Self::Error> {
-        Ok(())
-    }
+    fn fate(&mut self, _packet: &P, _fate: Fate) {}
 
     /// A packet reaches the other end now.
     fn arrived(&mut self, _packet: &P) {}

@@ -8,7 +8,7 @@ use crate::packet::Packet;
 use crate::simulation::{Flow, Simulation};
 use flows::Parts;
 use gameway_control::{OptionError, RateController, RateLimits};
-use gameway_events::{BIN, Name, SummaryRecord};
+use gameway_events::{BIN, FurtherTables, Name, RunTables, Sink, SummaryRecord};
 use gameway_experiment::build::{self, FlowWay, NetworkParts, Routes, flow_names};
 use gameway_experiment::spec::{CompetitorSpec, RunSpec};
 use gameway_experiment::{Attached, Recorder, RunError};
@@ -38,18 +38,31 @@ pub fn run_with(
     folder: &Path,
     controllers: &BuildController<'_>,
 ) -> Result<SummaryRecord, RunError> {
-    let Built { names, links, mut network, flows } = built(spec, controllers)?;
+    let built = built(spec, controllers)?;
+    let segments = spec.competitor.iter().any(|flow| matches!(flow, CompetitorSpec::Dash(_)));
+    let further = FurtherTables { packets: spec.record.packets, segments };
+    let tables = RunTables::create(folder, further)?;
+    run_built(spec, built, Box::new(tables))
+}
+
+/// Runs `spec` and tells `sink` of all that happens. Gives the summary, which the sink hears last.
+///
+/// # Errors
+/// If the specification is wrong, a file it names cannot be read, or the sink fails.
+pub fn run_into(spec: &RunSpec, sink: Box<dyn Sink>) -> Result<SummaryRecord, RunError> {
+    run_built(spec, built(spec, &gameway_control::build)?, sink)
+}
+
+fn run_built(spec: &RunSpec, built: Built, sink: Box<dyn Sink>) -> Result<SummaryRecord, RunError> {
+    let Built { names, links, mut network, flows } = built;
     let end = Instant::ZERO + spec.duration.0;
-    let mut recorder = Recorder::create(folder, names, links, end, &spec.record)?;
-    if spec.competitor.iter().any(|flow| matches!(flow, CompetitorSpec::Dash(_))) {
-        recorder.tables = recorder.tables.with_segments(folder)?;
-    }
+    let recorder = Recorder::new(sink, names, links, end, &spec.record);
     let interval = spec.record.controller_interval.map_or(BIN, |text| text.0);
     let headers: Vec<Header> = flows.iter().map(|flow| flow.header).collect();
     let flow_of = Box::new(move |header: &Header| headers::flow_of(&headers, header));
     let attached =
         Attached::new(recorder, (&spec.path, spec.seed), interval, flow_of, &mut network);
-    let (network, attached) = Simulation::new(network, flows, attached).run_until(end)?;
+    let (network, attached) = Simulation::new(network, flows, attached).run_until(end);
     let summary = attached.summary((spec.duration.0, spec.seed), &network);
     attached.recorder.finish(&summary)?;
     Ok(summary)

@@ -1,19 +1,15 @@
-//! Runs a specification and reads its result tables back.
+//! Runs a specification and keeps what it tells.
 #![allow(dead_code, reason = "every test file uses a part")]
 
-use arrow_array::cast::AsArray;
-use arrow_array::types::{Float64Type, Int64Type, UInt16Type, UInt32Type, UInt64Type};
-use arrow_array::{Array, ArrayRef};
-use arrow_schema::DataType;
-use gameway_events::SummaryRecord;
+use gameway_events::{RunEvent, SummaryRecord};
 use gameway_sim::{RunError, RunSpec};
-use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::mpsc::channel;
 
-/// A folder for one run's tables, removed with the value.
+/// A folder of its own, removed with the value.
 pub struct Folder(pub PathBuf);
 
 impl Folder {
@@ -25,13 +21,6 @@ impl Folder {
         std::fs::create_dir_all(&path).unwrap();
         Self(path)
     }
-
-    /// The bytes of every file by name.
-    pub fn files(&self) -> BTreeMap<String, Vec<u8>> {
-        let entries = std::fs::read_dir(&self.0).unwrap().map(|entry| entry.unwrap().path());
-        let name = |path: &Path| path.file_name().unwrap().to_str().unwrap().to_owned();
-        entries.map(|path| (name(&path), std::fs::read(&path).unwrap())).collect()
-    }
 }
 
 impl Drop for Folder {
@@ -42,28 +31,47 @@ impl Drop for Folder {
 
 /// A finished run.
 pub struct Run {
-    pub folder: Folder,
     pub summary: SummaryRecord,
+    pub events: Vec<RunEvent>,
 }
 
 /// Runs what must be a right specification; every run must conserve packets.
 #[track_caller]
 pub fn run(spec: &Value) -> Run {
-    let folder = Folder::new();
-    let summary = try_run(spec, &folder.0).unwrap_or_else(|error| panic!("{error}\n{spec:#}"));
-    let run = Run { folder, summary };
+    let run = told(spec).unwrap_or_else(|error| panic!("{error}\n{spec:#}"));
     run.assert_conserved();
     run
 }
 
-pub fn try_run(spec: &Value, folder: &Path) -> Result<SummaryRecord, String> {
-    let spec: RunSpec = serde_json::from_value(spec.clone()).map_err(|error| error.to_string())?;
-    gameway_sim::run(&spec, folder).map_err(|error: RunError| error.to_string())
+/// Runs a specification that may be refused.
+pub fn try_run(spec: &Value) -> Result<SummaryRecord, String> {
+    told(spec).map(|run| run.summary)
+}
+
+fn told(spec: &Value) -> Result<Run, String> {
+    let (sink, events) = channel();
+    let summary = gameway_sim::run_into(&parse(spec)?, Box::new(sink));
+    let summary = summary.map_err(|error: RunError| error.to_string())?;
+    Ok(Run { summary, events: events.try_iter().collect() })
+}
+
+/// Runs a specification and leaves its tables in a folder.
+pub fn write(spec: &Value, folder: &Path) -> Result<SummaryRecord, String> {
+    gameway_sim::run(&parse(spec)?, folder).map_err(|error: RunError| error.to_string())
+}
+
+fn parse(spec: &Value) -> Result<RunSpec, String> {
+    serde_json::from_value(spec.clone()).map_err(|error| error.to_string())
 }
 
 impl Run {
+    /// The events that are rows of this table.
     pub fn table(&self, name: &str) -> Table {
-        Table::read(&self.folder.0.join(name).with_extension("parquet"))
+        let mut table = Table::default();
+        for event in self.events.iter().filter(|event| event.table() == name) {
+            table.push(event);
+        }
+        table
     }
 
     fn assert_conserved(&self) {
@@ -104,7 +112,7 @@ impl Run {
     }
 }
 
-/// A result table: its numbers (nanoseconds of any run fit a double exactly) and its names.
+/// Events of one kind as a table: its numbers (nanoseconds of any run fit a double exactly) and its names.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Table {
     pub rows: usize,
@@ -112,56 +120,30 @@ pub struct Table {
     pub names: BTreeMap<String, Vec<String>>,
 }
 
-fn numbers(array: &ArrayRef) -> Vec<Option<f64>> {
-    match array.data_type() {
-        DataType::Int64 => {
-            array.as_primitive::<Int64Type>().iter().map(|v| v.map(|v| v as f64)).collect()
-        }
-        DataType::UInt64 => {
-            array.as_primitive::<UInt64Type>().iter().map(|v| v.map(|v| v as f64)).collect()
-        }
-        DataType::UInt32 => {
-            array.as_primitive::<UInt32Type>().iter().map(|v| v.map(f64::from)).collect()
-        }
-        DataType::UInt16 => {
-            array.as_primitive::<UInt16Type>().iter().map(|v| v.map(f64::from)).collect()
-        }
-        DataType::Float64 => array.as_primitive::<Float64Type>().iter().collect(),
-        DataType::Boolean => array.as_boolean().iter().map(|v| v.map(f64::from)).collect(),
-        other => panic!("no test knows columns of {other}"),
-    }
-}
-
-fn names(array: &ArrayRef) -> Vec<String> {
-    array.as_string::<i32>().iter().map(|name| name.unwrap().to_owned()).collect()
-}
+/// Columns of names of which a row may have none.
+const OPTIONAL_NAMES: [&str; 1] = ["drop_reason"];
 
 impl Table {
-    pub fn read(path: &Path) -> Self {
-        let file = std::fs::File::open(path).unwrap();
-        let builder = ParquetRecordBatchReaderBuilder::try_new(file).unwrap();
-        let mut table = Self::default();
-        for field in builder.schema().fields() {
-            let name = field.name().clone();
-            if field.data_type() == &DataType::Utf8 {
-                table.names.insert(name, Vec::new());
-            } else {
-                table.numbers.insert(name, Vec::new());
-            }
-        }
-        for batch in builder.build().unwrap() {
-            let batch = batch.unwrap();
-            table.rows += batch.num_rows();
-            for (field, array) in batch.schema().fields().iter().zip(batch.columns()) {
-                let name = field.name().clone();
-                if field.data_type() == &DataType::Utf8 {
-                    table.names.entry(name).or_default().extend(names(array));
-                } else {
-                    table.numbers.entry(name).or_default().extend(numbers(array));
+    fn push(&mut self, event: &RunEvent) {
+        let Ok(Value::Object(mut event)) = serde_json::to_value(event) else {
+            panic!("{event:?} is an object")
+        };
+        let Some(Value::Object(row)) = event.remove("row") else { panic!("{event:?} has a row") };
+        for (column, value) in row {
+            match value {
+                Value::String(name) => self.names.entry(column).or_default().push(name),
+                Value::Null if OPTIONAL_NAMES.contains(&column.as_str()) => {
+                    self.names.entry(column).or_default().push(String::new());
                 }
+                Value::Bool(set) => self.push_number(column, Some(f64::from(set))),
+                number => self.push_number(column, number.as_f64()),
             }
         }
-        table
+        self.rows += 1;
+    }
+
+    fn push_number(&mut self, column: String, value: Option<f64>) {
+        self.numbers.entry(column).or_default().push(value);
     }
 
     fn keep(&self, wanted: impl Fn(usize) -> bool) -> Self {
@@ -193,8 +175,13 @@ impl Table {
         })
     }
 
+    /// A column; one without rows if there are none.
     pub fn column(&self, name: &str) -> &[Option<f64>] {
-        &self.numbers[name]
+        match self.numbers.get(name) {
+            Some(values) => values,
+            None if self.rows == 0 => &[],
+            None => panic!("no column {name}"),
+        }
     }
 
     /// The values of a column that are not null.
