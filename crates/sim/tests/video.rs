@@ -193,20 +193,25 @@ fn first_segment(base_rtt: &str, queue: &str) -> Run {
 
 /// At 600 kb/s the first segment, of 900 kb/s, comes in 6.4 s, and is given up where that looks like 7.2: what TCP loses
 /// at the start decides. Until that is there again the browser tells of nothing, and then of all that lay behind it.
-/// Expected are a live run's bytes by then and its start-up.
+/// Expected are a live run's bytes by then, how far from them they may be, and its start-up. Bytes come in steps of what lay
+/// behind a gap, which at 80 ms and 2 BDP is up to a queue of 12 kB; elsewhere both see the same gaps.
+/// At 40 ms and 2 BDP only the decision of the live run is known; the start-up is that of 20 ms.
 #[test]
 fn the_first_segment_is_given_up_where_the_real_player_does() {
     for (base_rtt, queue, received, startup) in [
         ("20 ms", "2 bdp", None, 6.6),
-        ("20 ms", "100 ms", Some(34_440.0), 2.5),
-        ("40 ms", "500 ms", Some(70_640.0), 3.8),
-        ("80 ms", "2 bdp", Some(30_096.0), 3.0),
-        ("80 ms", "200 ms", Some(34_440.0), 3.1),
-        ("80 ms", "500 ms", Some(76_432.0), 4.2),
+        ("20 ms", "100 ms", Some((34_440.0, 3_000.0)), 2.5),
+        ("40 ms", "2 bdp", None, 6.6),
+        ("40 ms", "500 ms", Some((70_640.0, 3_000.0)), 3.8),
+        ("80 ms", "2 bdp", Some((30_096.0, 12_000.0)), 3.0),
+        ("80 ms", "200 ms", Some((34_440.0, 3_000.0)), 3.1),
+        ("80 ms", "500 ms", Some((76_432.0, 3_000.0)), 4.2),
     ] {
         let run = first_segment(base_rtt, queue);
         let given_up = run.table("segments").only("fate", "abandoned").present("received_bytes");
-        let near = |bytes: &f64| received.is_some_and(|real: f64| (bytes - real).abs() < 6_000.0);
+        let near = |bytes: &f64| {
+            received.is_some_and(|(real, apart): (f64, f64)| (bytes - real).abs() < apart)
+        };
         assert_eq!(given_up.len(), usize::from(received.is_some()), "{base_rtt}, {queue}");
         assert!(given_up.iter().all(near), "{base_rtt}, {queue}: {given_up:?}");
         let level = if received.is_some() { 1.0 } else { 3.0 };

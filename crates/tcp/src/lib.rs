@@ -49,6 +49,7 @@ mod ecn;
 mod pacer;
 mod prr;
 mod quick_acks;
+mod rack;
 mod ranges;
 mod receive_window;
 mod receiver;

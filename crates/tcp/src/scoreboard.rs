@@ -18,6 +18,7 @@
 //! | the peer must support SACK | every stack of interest does |
 
 use crate::delivery_rate::Snapshot;
+use crate::rack::Evidence;
 use crate::ranges::{RangeSet, Run};
 use gameway_units::{Duration, Instant};
 use std::collections::VecDeque;
@@ -36,7 +37,7 @@ pub(crate) struct Record {
     sacked: bool,
     lost: bool,
     retransmitted: bool,
-    ever_retransmitted: bool,
+    pub(crate) ever_retransmitted: bool,
     /// When it was first sent again since the last time-out.
     first_retransmission: Option<Instant>,
 }
@@ -77,6 +78,8 @@ pub(crate) struct AckOutcome {
     pub(crate) first_retransmission: Option<Instant>,
     /// Records that newly arrived, and whether the only one was short: its ACK may have been delayed.
     pub(crate) records: u32,
+    /// What RACK takes from it.
+    pub(crate) evidence: Evidence,
 }
 
 impl AckOutcome {
@@ -189,6 +192,9 @@ impl Scoreboard {
                 record.length -= bytes as u32;
                 break;
             }
+            if !front.sacked {
+                outcome.evidence.on_acknowledged(&front);
+            }
             self.records.pop_front();
             self.front_number += 1;
         }
@@ -226,6 +232,7 @@ impl Scoreboard {
             self.sacked += bytes;
             outcome.newly_sacked += bytes;
             outcome.deliver(&before, bytes);
+            outcome.evidence.on_sacked(&before);
         }
     }
 

@@ -5,7 +5,7 @@ mod common;
 use common::{Flow, Network};
 use gameway_tcp::{
     Algorithm, Application, EcnMode, Flags, Phase, ReceiveWindow, Receiver, ReceiverConfig,
-    RtoFloor, SackBlock, Segment, Sender, SenderConfig,
+    RtoFloor, SackBlock, SackBlocks, Segment, Sender, SenderConfig,
 };
 use gameway_units::{Bytes, Duration, Ecn, Instant, Rate};
 
@@ -488,4 +488,38 @@ fn where_the_window_is_small_age_finds_a_loss_before_three_segments_do() {
     assert_eq!(repaired.len(), 1);
     assert_eq!((repaired[0].0, repaired[0].1.sequence), (at(47), 0));
     assert_eq!((sender.stats().recoveries, sender.stats().timeouts), (1, 0));
+}
+
+/// Linux `tcp_rack_advance`: what is too old follows from the round trip of the segment that an ACK tells of last, and the
+/// cumulative part comes behind the SACK blocks. Of three segments 10 ms apart the second is lost: an ACK of both others
+/// has the first's round trip, two ACKs end with the third's, by which the second is too old.
+#[test]
+fn an_ack_that_moves_forward_and_sacks_leaves_the_longer_round_trip() {
+    for at_once in [true, false] {
+        let application = Application { on_demand: true, ..Application::default() };
+        let (mut sender, ..) = connected(SenderConfig { application, ..SenderConfig::default() });
+        assert_eq!(sender.stats().min_rtt, Some(Duration::from_millis(20)));
+        for millis in [1_000, 1_010, 1_020] {
+            sender.write(Bytes::new(MSS));
+            assert!(sender.poll_transmit(at(millis)).is_some());
+        }
+        let mut ack = Segment { acknowledgment: MSS, ..all_but_the_first(1) };
+        ack.sack = SackBlocks::default();
+        if !at_once {
+            sender.on_segment(at(1_044), &ack);
+        }
+        ack.sack.push(SackBlock { start: 2 * MSS, end: 3 * MSS });
+        sender.on_segment(at(1_045), &ack);
+        let left: Vec<_> = std::iter::from_fn(|| sender.poll_transmit(at(1_045))).collect();
+        let repaired = if at_once {
+            assert_eq!(left, []);
+            run_deadlines(&mut sender, at(1_100))
+        } else {
+            left.into_iter().map(|segment| (at(1_045), segment)).collect()
+        };
+        let expected = if at_once { at(1_010 + 45 + 5 + 2) } else { at(1_045) };
+        let times: Vec<_> = repaired.iter().map(|(when, s)| (*when, s.sequence)).collect();
+        assert_eq!(times, [(expected, MSS)], "{at_once}");
+        assert_eq!((sender.stats().recoveries, sender.stats().timeouts), (1, 0));
+    }
 }

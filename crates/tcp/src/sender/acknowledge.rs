@@ -5,6 +5,7 @@ use super::{Sender, State, TailProbe};
 use crate::congestion::{AckEvent, LostSegment, Phase};
 use crate::ecn::Marks;
 use crate::prr::{ProportionalRateReduction, RecoveryAck};
+use crate::rack::Evidence;
 use crate::scoreboard::AckOutcome;
 use crate::segment::Segment;
 use gameway_units::{Bytes, Duration, Instant};
@@ -19,7 +20,7 @@ impl Sender {
         self.peer_timestamp = self.peer_timestamp.max(segment.timestamp_value);
         self.update_receive_window(segment);
         let prior_in_flight = self.board.in_flight();
-        let mut outcome = self.update_scoreboard(segment);
+        let mut outcome = self.update_scoreboard(now, segment);
         self.rate.on_delivered(now, outcome.delivered);
         let rtt = self.update_rtt(now, segment, &outcome);
         self.judge_losses(now, &mut outcome);
@@ -45,8 +46,9 @@ impl Sender {
         }
     }
 
-    fn update_scoreboard(&mut self, segment: &Segment) -> AckOutcome {
-        let mut outcome = AckOutcome::default();
+    fn update_scoreboard(&mut self, now: Instant, segment: &Segment) -> AckOutcome {
+        let evidence = Evidence::new(now, self.rtt.minimum(), segment.timestamp_echo);
+        let mut outcome = AckOutcome { evidence, ..AckOutcome::default() };
         if segment.acknowledgment > self.acknowledged {
             self.acknowledged = segment.acknowledgment;
             self.board.acknowledge(segment.acknowledgment, &mut outcome);
@@ -80,43 +82,44 @@ impl Sender {
     }
 
     fn judge_losses(&mut self, now: Instant, outcome: &mut AckOutcome) {
-        let min_rtt = self.rtt.minimum().unwrap_or_default();
-        if let Some(newest) = &outcome.newest {
-            // An answer sooner than any RTT is to the original, not to the retransmission.
-            let round_trip = now.saturating_since(newest.sent);
-            let place = (newest.sent, newest.sequence);
-            if round_trip >= min_rtt && place >= self.newest_delivered {
-                (self.newest_delivered, self.newest_round_trip) = (place, round_trip);
-            }
-        }
+        let advanced = self.rack.advance(now, &outcome.evidence);
         if outcome.newly_sacked > 0 || (outcome.advanced > 0 && self.board.sacked() > 0) {
             self.board.detect_losses(outcome);
         }
-        let age = self.newest_round_trip.saturating_add(self.reordering_window(min_rtt));
-        let newest = self.newest_delivered;
+        if advanced {
+            self.judge_by_age(now, outcome);
+        }
+        if outcome.newly_lost > 0 {
+            self.report_losses(now);
+        }
+    }
+
+    /// RACK, and its timer for what may yet come.
+    fn judge_by_age(&mut self, now: Instant, outcome: &mut AckOutcome) {
+        let age = self.rack.round_trip.saturating_add(self.reordering_window());
+        let newest = self.rack.newest;
         let mut due = self.board.detect_lost_retransmissions(newest, age, now, outcome);
         if self.has_sent_all() || !self.board.has_seen_reordering() {
             let next = self.board.detect_overtaken(newest, age, now, outcome);
             due = due.into_iter().chain(next).min();
         }
         self.timers.reordering = due.map(|due| due.saturating_add(LEAST_TIMER));
-        if outcome.newly_lost > 0 {
-            self.report_losses(now);
-        }
     }
 
-    fn reordering_window(&self, min_rtt: Duration) -> Duration {
+    fn reordering_window(&self) -> Duration {
         let proven = self.phase != Phase::Open || self.board.has_reached_threshold();
         if proven && !self.board.has_seen_reordering() {
             return Duration::ZERO;
         }
+        let min_rtt = self.rtt.minimum().unwrap_or_default();
         (min_rtt / 4).min(self.rtt.smoothed().unwrap_or_default())
     }
 
     /// As Linux `tcp_rack_reo_timeout`: what is missing is too old, so it is lost; one segment leaves.
     pub(super) fn on_reordering_timer(&mut self, now: Instant) {
         let mut outcome = AckOutcome::default();
-        self.judge_losses(now, &mut outcome);
+        self.judge_by_age(now, &mut outcome);
+        self.report_losses(now);
         if outcome.newly_lost == 0 || self.phase != Phase::Open {
             return;
         }

@@ -1,7 +1,8 @@
 //! The serving end: accepts the connection, sends the stream, repairs it.
 //!
 //! Source: RFC 9293 section 3.10, RFC 6675 (recovery), RFC 9937 (PRR), RFC 6298 (time-out),
-//! RFC 8985 section 7 (tail-loss probe), RFC 4015 (Eifel response). Marks: [`crate::ecn`].
+//! RFC 8985 section 7 (tail-loss probe), RFC 4015 (Eifel response). Marks: [`crate::ecn`]; what RACK goes by:
+//! [`crate::rack`].
 //! Model: [`acknowledge`] digests ACKs, [`transmit`] chooses the next segment, [`timers`] holds the
 //! deadlines; this module holds the state that they share.
 //!
@@ -33,6 +34,7 @@ use crate::delivery_rate::DeliveryRate;
 use crate::ecn::{EcnMode, EcnSender};
 use crate::pacer::Pacer;
 use crate::prr::ProportionalRateReduction;
+use crate::rack::Rack;
 use crate::rtt::{RtoFloor, RttEstimator};
 use crate::scoreboard::Scoreboard;
 use crate::segment::{LARGEST_SCALE, MAXIMUM_SEGMENT_SIZE, Segment};
@@ -171,9 +173,7 @@ pub struct Sender {
     recovery_point: u64,
     /// Whether a mark, and no loss, began the recovery: that proves never spurious.
     recovery_on_mark: bool,
-    /// Send time and place of the segment sent last among those that arrived, and its round trip (RACK).
-    newest_delivered: (Instant, u64),
-    newest_round_trip: Duration,
+    rack: Rack,
     tail_probe: Option<TailProbe>,
     /// Time-outs since the last progress.
     timeouts_in_a_row: u32,
@@ -212,8 +212,7 @@ impl Sender {
             phase: Phase::Open,
             recovery_point: 0,
             recovery_on_mark: false,
-            newest_delivered: (Instant::ZERO, 0),
-            newest_round_trip: Duration::ZERO,
+            rack: Rack::default(),
             tail_probe: None,
             timeouts_in_a_row: 0,
             total_lost: 0,
