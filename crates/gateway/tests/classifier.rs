@@ -7,8 +7,8 @@ use gameway_gateway::classifier::{Classifier, Evidence, Missing};
 use gameway_path::{Protocol, Traffic};
 use proptest::prelude::*;
 use traffic::{
-    Packet, both, bulk, bytes, frames, game, header, instant, jittered, later, steady, windows,
-    without,
+    Packet, both, bulk, by_share, bytes, frames, game, header, instant, jittered, later, steady,
+    windows, without,
 };
 
 /// What a flow became, and when it did: each change with its time.
@@ -52,6 +52,23 @@ fn games_of_any_rate_and_frame_rate_are_found_within_two_seconds() {
                 let at = recognised(&game(mbps, hertz, share, 6.0));
                 assert!((1.5..2.0).contains(&at), "{mbps} Mb/s, {hertz} Hz: {at}");
             }
+        }
+    }
+}
+
+/// Frames of a sender whose window is always full leave by acknowledgements: no frame shows, and the rate is the link's share.
+#[test]
+fn a_game_that_its_window_paces_is_found_where_its_share_doubles_and_not_where_it_grows_fourfold() {
+    for hertz in [30.0, 60.0, 120.0] {
+        for mbps in [4.0, 8.0] {
+            let paced = |times| {
+                let sent = frames(mbps * (1.0 + times) / 2.0, hertz, 1.0, Down, 6.0);
+                let picture = by_share(sent, mbps, times);
+                both(picture, steady(90, 0.008, Up, 6.0))
+            };
+            let at = recognised(&paced(2.0));
+            assert!((1.5..2.0).contains(&at), "{mbps} Mb/s, {hertz} Hz: {at}");
+            other(&paced(4.0), Protocol::Udp, Missing::RHYTHM);
         }
     }
 }

@@ -31,6 +31,28 @@ fn streams_of_any_controller_and_frame_rate_are_found_within_two_seconds() {
     }
 }
 
+/// Copa keeps its window full, so that its packets leave by acknowledgements from its first second on, and FQ-CoDel's share
+/// of the link changes with what else is there.
+#[test]
+fn a_stream_that_its_window_paces_on_a_full_path_is_found_within_two_seconds() {
+    let path = with(empty_path(9), "/path/capacity", json!("15 Mb/s"));
+    let path = with(path, "/path/base_rtt", json!("24 ms"));
+    let path = with(path, "/path/queue", json!({ "kind": "fq-codel", "size": "100 ms" }));
+    let film = json!({ "name": "film", "on_off": { "segment": "4 s", "bitrate": "3 Mb/s" } });
+    let pages = json!({ "name": "pages", "kind": "short-tcp", "connections": 6, "mean_gap": "3 s",
+        "begins": "on", "least_size": "20 kB", "greatest_size": "200 kB" });
+    let busy =
+        with_tcp(with_tcp(with_tcp(path, "cubic", json!({})), "cubic", film), "cubic", pages);
+    for frame_rate in [30, 60, 120] {
+        let more = json!({ "video": "doom", "frame_rate": frame_rate, "max_bitrate": "30 Mb/s", "start": "5 s" });
+        let found = events(&watched(with_stream(busy.clone(), json!("copa"), more)), "game");
+        assert!(
+            matches!(found[..], [(at, 1.0)] if (6.5..7.0).contains(&at)),
+            "{frame_rate}: {found:?}"
+        );
+    }
+}
+
 #[test]
 fn a_stream_that_goes_up_is_found() {
     let more = json!({ "direction": "up", "video": "doom" });

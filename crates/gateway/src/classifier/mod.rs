@@ -12,7 +12,7 @@
 //! 2. what it sends, it has just made: an elastic sender always has more and fills every packet, a
 //!    frame ends where it ends, so packets are not all full;
 //! 3. pictures come by a clock, 30 to 144 a second: its bytes have a line in their spectrum there (or
-//!    are so evenly paced that no line is left, and then most packets are not full);
+//!    are so evenly paced, by a rate or by acknowledgements, that no line is left, and then most packets are not full);
 //! 4. the player answers all the time, with little: inputs and reports, not pictures, and not the bare
 //!    acknowledgements of TCP.
 //!

@@ -48,6 +48,18 @@ pub fn frames(
     packets
 }
 
+/// The same packets one behind the other at a rate of `mbps` for half of each second, and `times` as much in the other
+/// half: a congestion window that is always full on a link whose share changes.
+pub fn by_share(packets: Vec<Packet>, mbps: f64, times: f64) -> Vec<Packet> {
+    let mut now = 0.0_f64;
+    let leave = |(_, size, direction): Packet| {
+        let share = if now.fract() < 0.5 { mbps } else { mbps * times };
+        now += size as f64 * 8.0 / share / 1e6;
+        (now, size, direction)
+    };
+    packets.into_iter().map(leave).collect()
+}
+
 /// A game: its picture, and inputs of 90 B at 125 Hz.
 pub fn game(mbps: f64, hertz: f64, share: f64, seconds: f64) -> Vec<Packet> {
     both(frames(mbps, hertz, share, Down, seconds), steady(90, 0.008, Up, seconds))
