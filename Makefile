@@ -25,7 +25,9 @@ LIVE_RESULT = $(RESULT)-live$(if $(filter game,$(SOURCE)),-game)
 FEATURES = x11$(shell command -v cmake > /dev/null && echo ,opus)$(shell pkg-config --exists x264 2> /dev/null && command -v clang > /dev/null && echo ,x264)$(shell pkg-config --exists libavcodec libavutil 2> /dev/null && command -v clang > /dev/null && echo ,libav)$(shell pkg-config --exists "x265 < 4" 2> /dev/null && command -v clang > /dev/null && echo ,x265)
 COMMA := ,
 CARGO_FEATURES = $(foreach feature,$(subst $(COMMA), ,$(FEATURES)),gameway-python/$(feature))
-MATURIN = VIRTUAL_ENV=$(CURDIR)/$(VENV) PIP_QUIET=1 $(BIN)/maturin develop --release --quiet --features $(FEATURES)
+MATURIN = VIRTUAL_ENV=$(CURDIR)/$(VENV) PIP_QUIET=1 $(BIN)/maturin develop --release --quiet
+# What simulates: the whole build where there is one, else one without live streams, which takes half as long.
+SIMULATOR := $(if $(wildcard $(STAMPS)/compiled),$(STAMPS)/develop,$(STAMPS)/simulator)
 # What a live run needs: PROGRAM=PACKAGE for tools/need.
 LIVE_TOOLS := ip=iproute2 ethtool=ethtool iperf3=iperf3 ping=iputils-ping nft=nftables nsenter=util-linux \
   sysctl=procps cmake=cmake nasm=nasm clang=clang "ls /usr/lib/llvm-*/lib/libclang*.so*"=libclang-dev \
@@ -38,19 +40,22 @@ GAME_TOOLS := Xvfb=xvfb "test -x /usr/games/crispy-doom"=crispy-doom \
 # What tests look through or compare with.
 TEST_TOOLS := ffmpeg=ffmpeg tshark=tshark tcpdump=tcpdump chromium=chromium xvfb-run=xvfb \
   "test -x /usr/sbin/nginx"=nginx-light "ls /usr/lib/*/faketime/libfaketimeMT.so.1"=libfaketime $(GAME_TOOLS)
+# Crates that could be published: who uses one needs none of the others' parts of this program.
+CORE := $(addprefix --package=gameway-,units control media session tcp dash path gateway events experiment sim)
 # The player of live videos, as the package has it.
 DASH_JS := python/gameway/live/video/dash.js
 
-.PHONY: help setup demo demo-live conformance play test lint quick-lint rust-test fuzz-smoke python-test bench reproduce clean
+.PHONY: help setup demo demo-live conformance play packages test lint quick-lint rust-test fuzz-smoke python-test bench reproduce clean
 
 help: ## this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 16
 
 setup: $(STAMPS)/develop $(STAMPS)/test-packages $(DASH_JS) ## build everything into .venv and target
 
-demo: $(STAMPS)/develop ## run the demo experiment and write its report
+demo: ## run the demo experiment and write its report
+	@$(MAKE) --no-print-directory --jobs=2 $(SIMULATOR)
 	@# Results of an older build or of an older demo are not resumed but made anew.
-	@if [[ ! $(RESULT)/manifest.json -nt $(STAMPS)/develop || \
+	@if [[ ! $(RESULT)/manifest.json -nt $(SIMULATOR) || \
 	       ! $(RESULT)/manifest.json -nt experiments/demo/experiment.toml ]]; then rm -rf $(RESULT); fi
 	$(BIN)/gameway run experiments/demo/experiment.toml --out $(RESULT)
 
@@ -71,7 +76,11 @@ conformance: $(STAMPS)/live ## the same scenarios on both drivers, side by side;
 play: $(STAMPS)/live $(STAMPS)/test-tools ## Chromium plays each controller for a minute at two rates, on a quiet machine; 17 minutes
 	GAMEWAY_PLAY_SECONDS=60 $(BIN)/pytest -q python/tests/test_live_play.py
 
-reproduce: $(STAMPS)/develop ## run the suites, published beside ours; one experiment: make reproduce NAME=...
+packages: $(STAMPS)/develop $(STAMPS)/test-packages $(DASH_JS) ## the packages that users install, as they get them: from nothing; needs a package index
+	$(BIN)/pytest -q python/tests/packages_by_pip.py
+	cargo package --no-metadata --allow-dirty --quiet --target-dir target/packages $(CORE)
+
+reproduce: $(SIMULATOR) ## run the suites, published beside ours; one experiment: make reproduce NAME=...
 	@for name in $(NAME); do echo "== $$name"; $(BIN)/gameway reproduce $$name; done
 
 # What fails soonest comes first; pytest comes last, its summary line ends the output.
@@ -84,6 +93,9 @@ quick-lint: $(STAMPS)/test-packages
 
 lint: quick-lint $(STAMPS)/live ## formatting, lints, types, stubs
 	cargo clippy --workspace --all-targets --quiet --features "$(CARGO_FEATURES)" -- -D warnings
+	cargo check --quiet --package gameway-python --no-default-features
+	RUSTDOCFLAGS="-D warnings" cargo doc --no-deps --quiet $(CORE)
+	cargo package --no-verify --no-metadata --allow-dirty --quiet $(CORE)
 	$(BIN)/mypy python/gameway $(wildcard tools)
 	$(BIN)/python -m mypy.stubtest gameway._core --concise
 
@@ -136,12 +148,20 @@ $(STAMPS)/test-packages: requirements-test.lock $(STAMPS)/packages
 	$(BIN)/python -m pip install --quiet --requirement requirements-test.lock
 	@touch $@
 
+$(STAMPS)/simulator-compiled: $(STAMPS)/venv pyproject.toml $(RUST)
+	$(MATURIN) --no-default-features --skip-install
+	@touch $@
+
+$(STAMPS)/simulator: $(STAMPS)/simulator-compiled $(STAMPS)/packages
+	$(MATURIN) --no-default-features
+	@touch $@
+
 $(STAMPS)/compiled: $(STAMPS)/venv pyproject.toml $(RUST)
-	$(MATURIN) --skip-install
+	$(MATURIN) --features $(FEATURES) --skip-install
 	@echo $(FEATURES) > $@
 
 $(STAMPS)/develop: $(STAMPS)/compiled $(STAMPS)/packages
-	$(MATURIN)
+	$(MATURIN) --features $(FEATURES)
 	@echo $(FEATURES) > $@
 
 # A build made before CMake, x264 and FFmpeg's libraries were there is made again with what they bring. So is a decoder that was built

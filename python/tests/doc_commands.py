@@ -11,12 +11,13 @@ STARTS = re.compile(
     r"python \S*\.py|python -m gameway)"
 )
 FENCE = "```"
+ROOMS = ("experiments", "tools", "crates")
 
 
 def documents() -> list[Path]:
     """Every page that tells a reader what to type."""
     found = [ROOT / "README.md", ROOT / "ARCHITECTURE.md"]
-    for pattern in ("docs/*.md", "experiments/*/README.md", "tools/*/README.md"):
+    for pattern in ("docs/*.md", *(f"{room}/*/README.md" for room in ROOMS)):
         found += sorted(ROOT.glob(pattern))
     return [*found, ROOT / "fuzz" / "README.md", ROOT / "tests" / "conformance" / "README.md"]
 

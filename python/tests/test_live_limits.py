@@ -9,7 +9,7 @@ import pytest
 from conftest import fake_run_one
 
 import gameway as gw
-from gameway import drivers, runner
+from gameway import _core, drivers, runner
 from gameway.live import limits, namespaces, offers
 
 if TYPE_CHECKING:
@@ -129,6 +129,15 @@ def test_without_root_it_is_said_what_to_do(
 ) -> None:
     monkeypatch.setattr(namespaces, "_may", lambda: False)
     with pytest.raises(gw.GamewayError, match=r"need root.*sudo"):
+        gw.run(load(tmp_path, GOOD), tmp_path / "out", on="live")
+    assert not (tmp_path / "out").exists()
+
+
+def test_a_build_that_only_simulates_says_so(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(_core, "encoders", list)
+    with pytest.raises(gw.GamewayError, match="no live streams: `make setup`"):
         gw.run(load(tmp_path, GOOD), tmp_path / "out", on="live")
     assert not (tmp_path / "out").exists()
 

@@ -6,6 +6,10 @@ mod catalogue;
 mod controller;
 mod link;
 mod simulator;
+#[cfg(feature = "stream")]
+mod stream;
+#[cfg(not(feature = "stream"))]
+#[path = "no_stream.rs"]
 mod stream;
 mod toml;
 mod units;

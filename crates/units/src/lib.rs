@@ -4,6 +4,16 @@
 //! parse the notation of experiment files ("25 Mb/s", "16 ms", "64 KiB", "2 bdp") and print it back.
 //! Operators are exact and panic on overflow (a bug); where a value comes from a peer use the
 //! `saturating_*` forms.
+//!
+//! # Examples
+//! ```
+//! use gameway_units::{Bytes, Duration, Rate};
+//!
+//! let rate: Rate = "12 Mb/s".parse()?;
+//! assert_eq!(rate.time_for(Bytes::new(1500)), Duration::from_millis(1));
+//! assert_eq!((rate * Duration::from_millis(20)).to_string(), "30 kB");
+//! # Ok::<(), gameway_units::UnitError>(())
+//! ```
 
 mod bytes;
 mod ecn;

@@ -12,6 +12,7 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
+from gameway import _core
 from gameway.drivers import Driver, LiveOptions, On
 from gameway.live import limits, namespaces, offers
 from gameway.live.plan import plan_of
@@ -34,10 +35,18 @@ ENDING_S = 1.5
 MINUTE_S = 60
 
 
+def _require_streams() -> None:
+    """Refuse, with what to do, where the build only simulates."""
+    if not _core.encoders():
+        told = "this build has no live streams: `make setup` makes one that has"
+        raise namespaces.LiveError(told)
+
+
 def _check(how: How, experiment: Experiment, runs: list[Run]) -> None:
     """Refuse what cannot run live: of the experiment, then of this machine."""
     limits.check(experiment)
     if any(run.spec.get("stream") for run in runs):
+        _require_streams()
         how.source.check()
     namespaces.require()
     plans = [plan_of(run.spec) for run in runs]

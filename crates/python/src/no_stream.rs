@@ -1,0 +1,41 @@
+//! What a build without live streams says of them: it simulates and emulates links, and takes half as long to make.
+
+use pyo3::exceptions::PyOSError;
+use pyo3::prelude::*;
+
+fn absent<T>() -> PyResult<T> {
+    Err(PyOSError::new_err("this build has no live streams: `make setup` makes one that has"))
+}
+
+/// None.
+#[pyfunction]
+pub fn encoders() -> Vec<(&'static str, &'static str)> {
+    Vec::new()
+}
+
+/// Refused.
+#[pyfunction]
+pub fn screen_shows(display: &str) -> PyResult<bool> {
+    let _ = display;
+    absent()
+}
+
+/// No.
+#[pyfunction]
+pub fn has_opus() -> bool {
+    false
+}
+
+/// Refused.
+#[pyfunction]
+pub fn live_host(config_json: &str, ready: Py<PyAny>) -> PyResult<String> {
+    let _ = (config_json, ready);
+    absent()
+}
+
+/// Refused.
+#[pyfunction]
+pub fn live_client(config_json: &str, ready: Py<PyAny>) -> PyResult<String> {
+    let _ = (config_json, ready);
+    absent()
+}
