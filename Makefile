@@ -26,7 +26,7 @@ FEATURES = x11$(shell command -v cmake > /dev/null && echo ,opus)$(shell pkg-con
 COMMA := ,
 CARGO_FEATURES = $(foreach feature,$(subst $(COMMA), ,$(FEATURES)),gameway-python/$(feature))
 MATURIN = VIRTUAL_ENV=$(CURDIR)/$(VENV) PIP_QUIET=1 $(BIN)/maturin develop --release --quiet
-# What simulates: the whole build where there is one, else one without live streams, which takes half as long.
+# What simulates: the whole build where there is one, else one without live streams, of less than half the work.
 SIMULATOR := $(if $(wildcard $(STAMPS)/compiled),$(STAMPS)/develop,$(STAMPS)/simulator)
 # What a live run needs: PROGRAM=PACKAGE for tools/need.
 LIVE_TOOLS := ip=iproute2 ethtool=ethtool iperf3=iperf3 ping=iputils-ping nft=nftables nsenter=util-linux \

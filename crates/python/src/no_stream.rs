@@ -1,4 +1,4 @@
-//! What a build without live streams says of them: it simulates and emulates links, and takes half as long to make.
+//! What a build without live streams says of them: it simulates and emulates links.
 
 use pyo3::exceptions::PyOSError;
 use pyo3::prelude::*;
