@@ -142,8 +142,15 @@ def catalogue(entries: Iterable[dict[str, Any]], between: str | None = None) -> 
         _catalogue_row(table, Text(entry["name"], "bold"), entry, between, about)
         for option in entry.get("options", []):
             name = Text(f"  {option['name']}")
-            _catalogue_row(table, name, option, between, Text(option["summary"]))
+            about = Text.assemble(option["summary"], (_allowed(option), "dim"))
+            _catalogue_row(table, name, option, between, about)
     return table
+
+
+def _allowed(option: dict[str, Any]) -> str:
+    """Say between which values an option may be, where it is declared."""
+    least, most = option.get("min"), option.get("max")
+    return f" ({least} to {most})" if least is not None and most is not None else ""
 
 
 def _catalogue_row(

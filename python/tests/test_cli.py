@@ -35,7 +35,7 @@ def test_every_command_teaches(command: str) -> None:
 
 
 def test_version() -> None:
-    assert gameway("--version").stdout == f"gameway {gw.__version__} (result schema 3)\n"
+    assert gameway("--version").stdout == f"gameway {gw.__version__} (result schema 4)\n"
 
 
 @pytest.mark.parametrize(

@@ -11,6 +11,7 @@ mod gateway;
 pub mod random;
 mod recognition;
 mod recorder;
+mod registry;
 pub mod spec;
 
 pub use attached::Attached;
@@ -18,4 +19,5 @@ pub use error::{RunError, read, spec_error};
 pub use gateway::{FlowOf, HomeGateway};
 pub use recognition::Recognition;
 pub use recorder::{Recorded, Recorder, Totals, intern, packet_record};
+pub use registry::Registry;
 pub use spec::RunSpec;

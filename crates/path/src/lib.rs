@@ -34,10 +34,11 @@ pub use network::{
 pub use packet::{FlowId, PathPacket};
 pub use queue::{
     AckFilter, Backlog, Cake, CakeConfig, Cells, Classifier, Codel, CodelConfig, Decision,
-    DelayInput, Dequeued, Diffserv, DropReason, DropTail, Dropped, DualPi2, DualPi2Config, FqCodel,
-    FqCodelConfig, Framing, FramingError, Htb, HtbClass, HtbConfig, HtbError, Isolation, Limit,
-    LinkLayer, LowLatencyMarking, Pie, PieConfig, PortRange, Prefix, QUEUES, Queue, QueueKind,
-    QueueOption, RoundTrip, Rule, Scheduler, Verdict,
+    DelayInput, Dequeued, Diffserv, Discipline, DisciplineInfo, Disciplines, DropReason, DropTail,
+    DropTailConfig, Dropped, DualPi2, DualPi2Config, FqCodel, FqCodelConfig, Framing, FramingError,
+    Htb, HtbClass, HtbConfig, HtbError, Isolation, Limit, LinkLayer, LowLatencyMarking,
+    OptionError, Options, Pie, PieConfig, PortRange, Prefix, Queue, Rule, Scheduler, SizeOption,
+    Verdict,
 };
 pub use stalls::Stalls;
 pub use tcp::{SackRanges, TcpHeader};

@@ -11,6 +11,9 @@ use rand_core::SeedableRng;
 use rand_xoshiro::Xoshiro256PlusPlus;
 use support::{Packet, millis};
 
+/// No packet.
+const NONE: [u64; 0] = [];
+
 /// COBALT that never acts, one tin, 8 Mb/s: a byte takes a microsecond.
 fn config() -> CakeConfig {
     CakeConfig {
@@ -125,11 +128,11 @@ fn aggressive(headers: &[TcpHeader]) -> Vec<u64> {
 #[test]
 fn of_needless_acknowledgements_one_stays_or_in_the_aggressive_mode_none() {
     let five: Vec<TcpHeader> = (1..=5).map(ack).collect();
-    assert_eq!(filtered(AckFilter::Off, &five), []);
+    assert_eq!(filtered(AckFilter::Off, &five), NONE);
     // The third finds two that it makes needless.
     assert_eq!(on(&five), [0, 1, 2]);
     assert_eq!(aggressive(&five), [0, 1, 2, 3]);
-    assert_eq!(on(&five[..2]), []);
+    assert_eq!(on(&five[..2]), NONE);
     // Numbers wrap.
     assert_eq!(on(&[u32::MAX - 1, u32::MAX, 3].map(ack)), [0]);
 }
@@ -137,12 +140,12 @@ fn of_needless_acknowledgements_one_stays_or_in_the_aggressive_mode_none() {
 #[test]
 fn what_says_more_than_the_newest_is_kept() {
     // Duplicates: they tell of a loss.
-    assert_eq!(aggressive(&[5, 5, 5, 5].map(ack)), []);
+    assert_eq!(aggressive(&[5, 5, 5, 5].map(ack)), NONE);
     // An older number behind a newer one.
-    assert_eq!(aggressive(&[ack(9), ack(8), ack(7)]), []);
+    assert_eq!(aggressive(&[ack(9), ack(8), ack(7)]), NONE);
     // Other flags, options or payload; the newest itself may be data.
     let data = |number| TcpHeader { is_plain: false, ..ack(number) };
-    assert_eq!(aggressive(&[data(1), data(2), data(3)]), []);
+    assert_eq!(aggressive(&[data(1), data(2), data(3)]), NONE);
     assert_eq!(aggressive(&[ack(1), data(2)]), [0]);
     let opening = TcpHeader { acknowledges: false, ..ack(9) };
     assert_eq!(aggressive(&[ack(1), ack(2), opening]), [0]);
@@ -158,25 +161,25 @@ fn selective_acknowledgements_go_only_where_the_newest_covers_them() {
     let one = sacked(10, &[(20, 30)]);
     let (grown, other) = (sacked(10, &[(20, 40)]), sacked(10, &[(50, 60)]));
     assert_eq!(aggressive(&[one, grown]), [0]);
-    assert_eq!(aggressive(&[one, other]), []);
+    assert_eq!(aggressive(&[one, other]), NONE);
     assert_eq!(aggressive(&[one, sacked(10, &[(50, 60), (20, 30)])]), [0]);
     // The hole is filled: the newest has no blocks any more.
-    assert_eq!(aggressive(&[one, ack(30)]), []);
+    assert_eq!(aggressive(&[one, ack(30)]), NONE);
     assert_eq!(aggressive(&[ack(10), one]), [0]);
-    assert_eq!(aggressive(&[one, one]), []);
+    assert_eq!(aggressive(&[one, one]), NONE);
     assert_eq!(aggressive(&[one, sacked(11, &[(20, 30)])]), [0]);
     // A duplicate (RFC 2883) is below the number.
-    assert_eq!(aggressive(&[sacked(10, &[(5, 8)]), sacked(11, &[(5, 8)])]), []);
+    assert_eq!(aggressive(&[sacked(10, &[(5, 8)]), sacked(11, &[(5, 8)])]), NONE);
 }
 
 #[test]
 fn an_echo_of_a_mark_is_never_lost() {
     let echo = |number| TcpHeader { echoes: 1, ..ack(number) };
-    assert_eq!(aggressive(&[ack(1), echo(2)]), []);
-    assert_eq!(aggressive(&[echo(1), ack(2)]), []);
+    assert_eq!(aggressive(&[ack(1), echo(2)]), NONE);
+    assert_eq!(aggressive(&[echo(1), ack(2)]), NONE);
     assert_eq!(aggressive(&[echo(1), echo(2)]), [0]);
     // Behind a change the search begins anew.
-    assert_eq!(on(&[ack(1), echo(2), ack(3)]), []);
+    assert_eq!(on(&[ack(1), echo(2), ack(3)]), NONE);
     assert_eq!(on(&[echo(1), ack(2), ack(3), ack(4)]), [1]);
 }
 

@@ -163,8 +163,7 @@ proptest! {
         steps in prop::collection::vec((0i64..5_000, 0usize..4, 4u64..150, prop::bool::weighted(0.6)), 1..1000),
         time_shifted in any::<bool>(),
     ) {
-        let shift = Duration::from_millis(30);
-        let scheduler = if time_shifted { Scheduler::TimeShifted { shift } } else { DualPi2Config::default().scheduler };
+        let scheduler = if time_shifted { Scheduler::TimeShifted } else { Scheduler::Weighted };
         let config = DualPi2Config { scheduler, ..DualPi2Config::default() };
         let mut queue = DualPi2::new(config, Limit::Packets(10_000), random(0));
         let mut reference = Reference::new(time_shifted.then_some(30_000));
@@ -253,8 +252,8 @@ proptest! {
         sizes in prop::collection::vec((40u64..1500, 40u64..1500), 2000..2001),
         percent in 1u64..100,
     ) {
-        let scheduler = Scheduler::Weighted { classic: Ratio::from_ppm(percent * 10_000) };
-        let config = DualPi2Config { scheduler, ..DualPi2Config::default() };
+        let classic_weight = Ratio::from_ppm(percent * 10_000);
+        let config = DualPi2Config { classic_weight, ..DualPi2Config::default() };
         let mut queue = DualPi2::new(config, Limit::Packets(10_000), random(0));
         for (number, &(low, classic)) in sizes.iter().enumerate() {
             let number = number as u64;
@@ -375,7 +374,7 @@ fn the_low_latency_queue_marks_by_its_own_delay() {
         assert!(range.contains(&count), "{waited} us: {count}");
     }
     assert_eq!(marked(ramp, 5000, true), 0, "alone");
-    let step = LowLatencyMarking::Step { above: Duration::from_millis(1) };
+    let step = LowLatencyMarking::Step;
     assert_eq!(marked(step, 1000, false), 0);
     assert!(marked(step, 1001, false) >= 99);
     assert!(marked(step, 1001, true) >= 99, "the step asks for no company");
@@ -394,8 +393,8 @@ fn low_latency_packets_pass_classic_ones() {
 #[test]
 fn a_time_shift_lets_classic_packets_wait_that_much_longer() {
     let first = |gap| {
-        let scheduler = Scheduler::TimeShifted { shift: Duration::from_millis(30) };
-        let config = DualPi2Config { scheduler, ..DualPi2Config::default() };
+        let config =
+            DualPi2Config { scheduler: Scheduler::TimeShifted, ..DualPi2Config::default() };
         let mut queue = DualPi2::new(config, Limit::Packets(9), random(1));
         queue.enqueue(Instant::ZERO, segment(0, Ecn::NotEct));
         queue.enqueue(millis(gap), segment(1, Ecn::Ect1));

@@ -13,6 +13,9 @@ use rand_xoshiro::Xoshiro256PlusPlus;
 use std::collections::VecDeque;
 use support::{Packet, millis, number_of};
 
+/// As Linux has it.
+const LIMIT: Limit = Limit::Packets(10_240);
+
 /// CoDel that never acts, to see the turns alone.
 fn turns_only() -> FqCodelConfig {
     let codel = CodelConfig { target: Duration::from_secs(3600), ..CodelConfig::default() };
@@ -25,7 +28,7 @@ fn seeded(config: FqCodelConfig, limit: Limit, seed: u64) -> FqCodel<Packet> {
 
 /// With seed 1 the few flows of these tests are in queues of their own.
 fn queue(config: FqCodelConfig) -> FqCodel<Packet> {
-    seeded(config, FqCodelConfig::LIMIT, 1)
+    seeded(config, LIMIT, 1)
 }
 
 fn packet(flow: u16, number: u64, size: u64) -> Packet {
@@ -286,7 +289,7 @@ fn a_queue_of_one_packet_is_spared_however_much_waits_elsewhere() {
 fn the_seed_decides_which_flows_meet() {
     let config = FqCodelConfig { flows: 2, ..turns_only() };
     let meet = |seed| {
-        let mut queue = seeded(config, FqCodelConfig::LIMIT, seed);
+        let mut queue = seeded(config, LIMIT, seed);
         fill(&mut queue, 1, 0..9, 1500);
         fill(&mut queue, 2, 0..1, 1500);
         // In a queue of its own it leaves after the first quantum of flow 1.
@@ -327,7 +330,7 @@ proptest! {
     #[test]
     fn one_flow_sees_plain_codel(steps in steps(1), ecn in any::<bool>(), seed in any::<u64>()) {
         let codel = CodelConfig { ecn, ..CodelConfig::default() };
-        let limit = FqCodelConfig::LIMIT;
+        let limit = LIMIT;
         let mut fair = seeded(FqCodelConfig { codel, ..FqCodelConfig::default() }, limit, seed);
         let mut plain = Codel::new(codel, limit);
         let (mut now, mut number) = (Instant::ZERO, 0);

@@ -2,15 +2,16 @@
 
 use gameway_control::{CATALOGUE, OptionSpec, RateLimits, oracle};
 use gameway_dash::{Ladder, parse_sizes};
-use gameway_experiment::RunError;
 use gameway_experiment::build::Recorded;
 use gameway_experiment::check;
 use gameway_experiment::spec::{GatewaySpec, QueueSpec, TraceSpec, WifiSpec};
+use gameway_experiment::{Registry, RunError};
 use gameway_gateway::{GATEWAYS, GatewayOption};
 use gameway_media::{FrameTable, RecordedVideo};
-use gameway_path::{Dscp, PortRange, Prefix, Protocol, QUEUES, QueueOption, Traffic};
+use gameway_path::{DisciplineInfo, Dscp, PortRange, Prefix, Protocol, Traffic};
+use gameway_sim::Packet;
 use gameway_tcp::Algorithm;
-use gameway_units::{Duration, Rate};
+use gameway_units::{Duration, Rate, declared};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use serde_json::{Value as Json, json};
@@ -40,11 +41,17 @@ fn controllers() -> Vec<Json> {
 }
 
 fn queues() -> Vec<Json> {
-    let option = |option: &QueueOption| entry_option(option.name, option.default, option.summary);
-    QUEUES
+    let listed =
+        |info: &DisciplineInfo| declared::list(&info.schema).into_iter().map(|one| json!(one));
+    known_queues()
         .iter()
-        .map(|kind| entry(kind.name, kind.summary, kind.source, kind.options.iter().map(option)))
+        .map(|info| entry(info.name, info.summary, info.source, listed(info)))
         .collect()
+}
+
+/// The queues that the simulator can build.
+fn known_queues() -> Vec<DisciplineInfo> {
+    Registry::<Packet>::standard().queues().to_vec()
 }
 
 fn gateways() -> Vec<Json> {
@@ -106,14 +113,17 @@ pub fn check_queue(kind: &str, option: &str, value: &str) -> PyResult<()> {
     }
     table[option] = value;
     let queue: QueueSpec = serde_json::from_value(table).map_err(|error| refused(&error))?;
-    check::check_queue(&queue).map_err(|error| refused(&error))
+    check::check_queue(&known_queues(), &queue).map_err(|error| match error {
+        RunError::Spec { why, .. } => refused(&why),
+        other => refused(&other),
+    })
 }
 
 /// Where and why a whole queue (a table as JSON) cannot be; `None` if it can.
 #[pyfunction]
 pub fn check_queue_table(table: &str) -> PyResult<Option<(String, String)>> {
     let queue: QueueSpec = serde_json::from_str(table).map_err(|error| refused(&error))?;
-    match check::check_queue(&queue) {
+    match check::check_queue(&known_queues(), &queue) {
         Ok(()) => Ok(None),
         Err(RunError::Spec { field, why }) => {
             Ok(Some((field.strip_prefix("queue.").unwrap_or(&field).to_owned(), why)))
@@ -146,7 +156,7 @@ fn word<T: FromStr<Err: Display> + Display>(text: &str) -> PyResult<String> {
 #[pyfunction]
 pub fn check_wifi(table: &str) -> PyResult<()> {
     let wifi: WifiSpec = serde_json::from_str(table).map_err(|error| refused(&error))?;
-    check::check_wifi(&wifi).map_err(|error| match error {
+    check::check_wifi(&known_queues(), &wifi).map_err(|error| match error {
         RunError::Spec { field, why } => {
             let key = field.trim_start_matches("path.capacity.");
             PyValueError::new_err(format!("{key}: {why}"))

@@ -3,7 +3,7 @@
 use crate::controller::{self, Controller, Failure};
 use gameway_control::{OptionError, RateController, RateLimits};
 use gameway_events::SummaryRecord;
-use gameway_sim::RunSpec;
+use gameway_sim::{Registry, RunSpec};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use serde_json::json;
@@ -16,7 +16,10 @@ pub fn run(python: Python<'_>, spec_json: &str, out_dir: &str) -> PyResult<Strin
     let spec = parsed(spec_json)?;
     let failure = Failure::default();
     let controllers = builder(&failure);
-    let done = python.detach(|| gameway_sim::run_with(&spec, Path::new(out_dir), &controllers));
+    let done = python.detach(|| {
+        let registry = Registry { controllers: &controllers, ..Registry::standard() };
+        gameway_sim::run_with(&spec, Path::new(out_dir), &registry)
+    });
     if let Some(error) = failure.get() {
         return Err(error.clone_ref(python));
     }
@@ -42,7 +45,11 @@ pub fn check_spec(python: Python<'_>, spec_json: &str) -> PyResult<()> {
     let spec = parsed(spec_json)?;
     let failure = Failure::default();
     let controllers = builder(&failure);
-    python.detach(|| gameway_sim::check_with(&spec, &controllers)).map_err(refused)
+    let checked = python.detach(|| {
+        let registry = Registry { controllers: &controllers, ..Registry::standard() };
+        gameway_sim::check_with(&spec, &registry)
+    });
+    checked.map_err(refused)
 }
 
 fn parsed(spec_json: &str) -> PyResult<RunSpec> {

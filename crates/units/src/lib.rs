@@ -16,10 +16,12 @@
 //! ```
 
 mod bytes;
+pub mod declared;
 mod ecn;
 mod parse;
 mod queue_size;
 mod rate;
+mod text;
 mod time;
 mod video_codec;
 

@@ -77,7 +77,11 @@ mod tests {
     fn a_fall_is_followed_at_once_and_a_rise_after_half_a_second() {
         assert_eq!(changes(120, |frame| if frame < 60 { 10.0 } else { 5.0 }), [60]);
         assert_eq!(changes(120, |frame| if frame < 10 { 5.0 } else { 10.0 }), [29]);
-        assert_eq!(changes(120, |frame| if frame < 60 { 9.5 } else { 10.0 }), [], "half a tenth");
+        assert_eq!(
+            changes(120, |frame| if frame < 60 { 9.5 } else { 10.0 }),
+            [0_usize; 0],
+            "half a tenth"
+        );
     }
 
     #[test]
@@ -89,7 +93,7 @@ mod tests {
     #[test]
     fn trembling_costs_one_key_frame_at_most() {
         let tremble = |frame: usize| 10.0 * [1.0, 1.08, 0.92, 1.04][frame / 3 % 4];
-        assert_eq!(changes(600, tremble), []);
+        assert_eq!(changes(600, tremble), [0_usize; 0]);
         assert_eq!(changes(600, |frame| tremble(frame + 3)), [3], "down to the lower edge");
     }
 

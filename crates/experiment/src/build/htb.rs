@@ -2,11 +2,11 @@
 
 use super::queues;
 use crate::spec::{ClassSpec, HtbSpec, LinkLayerSpec};
-use crate::{RunError, spec_error};
+use crate::{Registry, RunError, spec_error};
 use gameway_path::{
     Classifier, DropTail, Htb, HtbClass, HtbConfig, Limit, LinkLayer, PathPacket, Queue, Rule,
 };
-use gameway_units::Duration;
+use gameway_units::{Duration, QueueSize};
 
 /// The most bytes of a burst or a quantum: what is more is a slip of the pen.
 const MOST_BYTES: u64 = 1_000_000_000;
@@ -25,19 +25,20 @@ pub fn check(field: &str, spec: &HtbSpec) -> Result<(), RunError> {
 
 /// The queue of the bottleneck called `link` in a run of this seed.
 pub fn htb<P: PathPacket + Copy + 'static>(
-    spec: &HtbSpec,
-    base_rtt: Duration,
-    seed: u64,
+    registry: &Registry<P>,
+    (spec, class_size): (&HtbSpec, QueueSize),
+    (base_rtt, seed): (Duration, u64),
     link: &str,
 ) -> Result<Htb<P>, RunError> {
     let Plan { classes, config, classifier } = plan(link, spec)?;
     let mut failure = None;
     let made = Htb::new(&config, classifier, |number, class| -> Box<dyn Queue<P>> {
         let (name, own) = classes[number];
-        let size = own.queue.as_ref().map_or(spec.size.0, |queue| queues::size(queue));
+        let size = own.queue.as_ref().map_or(class_size, |queue| queues::size(registry, queue));
         let limit = Limit::of(size, class.rate, base_rtt);
         let Some(queue) = &own.queue else { return Box::new(DropTail::new(limit)) };
-        let made = queues::queue(queue, limit, base_rtt, seed, &format!("{link}/{name}"));
+        let part = format!("{link}/{name}");
+        let made = queues::queue(registry, queue, limit, (base_rtt, seed), &part);
         made.unwrap_or_else(|error| {
             failure = Some(error);
             Box::new(DropTail::new(limit))
@@ -54,10 +55,10 @@ pub fn htb<P: PathPacket + Copy + 'static>(
 fn link_layer(spec: &HtbSpec) -> LinkLayer {
     let default = LinkLayer::default();
     LinkLayer {
-        overhead: spec.overhead.map_or(default.overhead, |text| text.0),
-        least: spec.mpu.map_or(default.least, |text| text.0),
-        atm: matches!(spec.linklayer, Some(LinkLayerSpec::Atm | LinkLayerSpec::Adsl)),
-        mtu: spec.mtu.map_or(default.mtu, |text| text.0),
+        overhead: spec.overhead.unwrap_or(default.overhead),
+        least: spec.mpu.unwrap_or(default.least),
+        atm: matches!(spec.linklayer, LinkLayerSpec::Atm | LinkLayerSpec::Adsl),
+        mtu: spec.mtu.unwrap_or(default.mtu),
         entries: spec.tsize.unwrap_or(default.entries),
     }
 }
@@ -68,8 +69,7 @@ fn plan<'a>(field: &str, spec: &'a HtbSpec) -> Result<Plan<'a>, RunError> {
     classes.sort_by_key(|&(name, class)| (class.order, name));
     let tree = Names { field, classes: &classes };
     let made = classes.iter().map(|&(name, class)| tree.class(name, class));
-    let config =
-        HtbConfig { rate: spec.rate.map(|text| text.0), classes: made.collect::<Result<_, _>>()? };
+    let config = HtbConfig { rate: spec.rate, classes: made.collect::<Result<_, _>>()? };
     config.check().map_err(|error| match error.class {
         Some(name) => tree.refuse(&name, error.field, error.why),
         None => spec_error(format!("{field}.{}", error.field), error.why),

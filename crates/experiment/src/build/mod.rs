@@ -11,8 +11,8 @@ mod videos;
 mod wifi;
 
 use crate::spec::{
-    CapacitySpec, ChanceSpec, DropTailSpec, JitterSpec, LossSpec, PathSpec, QueueSpec, ReorderSpec,
-    RunSpec, StallsSpec, Text,
+    CapacitySpec, ChanceSpec, JitterSpec, LossSpec, PathSpec, QueueSpec, ReorderSpec, RunSpec,
+    StallsSpec, Text,
 };
 use crate::{RunError, random};
 use gameway_events::Name;
@@ -68,10 +68,10 @@ pub fn link(capacity: &CapacitySpec) -> Result<Link, RunError> {
 }
 
 /// RFC 8867 section 4: the queue of a bottleneck of which nothing else is said.
-pub const BACK_QUEUE: QueueSpec = QueueSpec::DropTail(DropTailSpec {
-    size: Text(QueueSize::Time(Duration::from_millis(300))),
-    mark_above: None,
-});
+#[must_use]
+pub fn back_queue() -> QueueSpec {
+    QueueSpec::drop_tail(QueueSize::Time(Duration::from_millis(300)))
+}
 
 /// What happens to packets behind the bottlenecks in a run of this seed: towards the clients, and back.
 #[must_use]

@@ -1,11 +1,9 @@
 //! From the specification of a path to its network: bottlenecks, a Wi-Fi medium, and the ways of flows through them.
 
-use super::{BACK_QUEUE, Route, Routes};
-use super::{impairments, jitter, queue, size, wifi_config, wifi_refused};
-use crate::spec::{
-    self, DropTailSpec, JitterSpec, PathSpec, QueueSpec, RunSpec, Text, Way as WaySpec, WifiSpec,
-};
-use crate::{RunError, random};
+use super::{Route, Routes};
+use super::{back_queue, impairments, jitter, queue, size, wifi_config, wifi_refused};
+use crate::spec::{self, JitterSpec, PathSpec, QueueSpec, RunSpec, Way as WaySpec, WifiSpec};
+use crate::{Registry, RunError, random};
 use gameway_events::Name;
 use gameway_path::{
     Bottleneck, DelayLine, Direction, Hop, Limit, Link, Medium, Network, NetworkPacket, Stalls,
@@ -13,9 +11,8 @@ use gameway_path::{
 };
 use gameway_units::{Duration, Instant, QueueSize};
 
-/// As Linux's `txqueuelen` of an interface: 1000 packets.
-const STATION_QUEUE: QueueSpec =
-    QueueSpec::DropTail(DropTailSpec { size: Text(QueueSize::Packets(1000)), mark_above: None });
+/// As Linux's `txqueuelen` of an interface.
+const STATION_QUEUE: QueueSize = QueueSize::Packets(1000);
 
 /// What a network must know of a flow.
 #[derive(Debug, Clone, Copy)]
@@ -30,7 +27,9 @@ pub struct FlowWay<'a> {
 
 /// What a network is built of.
 #[derive(Debug, Clone, Copy)]
-pub struct NetworkParts<'a> {
+pub struct NetworkParts<'a, P> {
+    /// What queues can be built.
+    pub registry: &'a Registry<P>,
     /// The path, which has been checked.
     pub path: &'a PathSpec,
     /// The run's seed.
@@ -48,30 +47,23 @@ pub fn ways(spec: &RunSpec) -> impl Iterator<Item = WaySpec<'_>> {
     streams.chain(competitors).chain(spec.ping.iter().map(|_| WaySpec::DEFAULT))
 }
 
-impl NetworkParts<'_> {
+impl<P: NetworkPacket + 'static> NetworkParts<'_, P> {
     /// The network, with these links of its bottlenecks.
     ///
     /// # Errors
     /// If a part cannot be built, or a flow wants to pass a bottleneck that is not there.
-    pub fn network<P: NetworkPacket + 'static>(
-        &self,
-        routes: &Routes,
-        links: Vec<Link>,
-    ) -> Result<Network<P>, RunError> {
+    pub fn network(&self, routes: &Routes, links: Vec<Link>) -> Result<Network<P>, RunError> {
         let ways = self.flows.iter().map(|flow| self.ways(routes, flow));
         let ways = ways.collect::<Result<Vec<_>, _>>()?;
         let hops = self.hops(&routes.names(), links)?;
         Ok(Network::new(hops, impairments(self.path, self.seed), ways))
     }
 
-    fn hops<P: NetworkPacket + 'static>(
-        &self,
-        names: &[Name],
-        links: Vec<Link>,
-    ) -> Result<Vec<Hop<P>>, RunError> {
+    fn hops(&self, names: &[Name], links: Vec<Link>) -> Result<Vec<Hop<P>>, RunError> {
         let path = self.path;
         let further = path.hop.iter().map(|hop| &hop.queue);
-        let back = path.back.iter().map(|back| back.queue.as_ref().unwrap_or(&BACK_QUEUE));
+        let otherwise = back_queue();
+        let back = path.back.iter().map(|back| back.queue.as_ref().unwrap_or(&otherwise));
         let queues = std::iter::once(&path.queue).chain(further).chain(back);
         let parts = links.into_iter().zip(queues).zip(names).enumerate();
         let hop = |(number, ((link, spec), name)): (usize, ((Link, &QueueSpec), &Name))| {
@@ -79,28 +71,27 @@ impl NetworkParts<'_> {
                 return self.wifi(medium, link);
             }
             let base_rtt = path.nominal_rtt();
-            let built = |limit| queue(spec, limit, base_rtt, self.seed, name);
-            Bottleneck::try_new(link, size(spec), base_rtt, built).map(Hop::Wired)
+            let built = |limit| queue(self.registry, spec, limit, (base_rtt, self.seed), name);
+            let size = size(self.registry, spec);
+            Bottleneck::try_new(link, size, base_rtt, built).map(Hop::Wired)
         };
         parts.map(hop).collect()
     }
 
     /// The medium with the path's queue at its access point and a station for each client of the flows.
-    fn wifi<P: NetworkPacket + 'static>(
-        &self,
-        spec: &WifiSpec,
-        nominal: Link,
-    ) -> Result<Hop<P>, RunError> {
+    fn wifi(&self, spec: &WifiSpec, nominal: Link) -> Result<Hop<P>, RunError> {
         let capacity = nominal.nominal_capacity(Instant::ZERO);
         let base_rtt = self.path.nominal_rtt();
         let built = |spec: &QueueSpec, part: &str| {
-            queue(spec, Limit::of(size(spec), capacity, base_rtt), base_rtt, self.seed, part)
+            let limit = Limit::of(size(self.registry, spec), capacity, base_rtt);
+            queue(self.registry, spec, limit, (base_rtt, self.seed), part)
         };
+        let otherwise = QueueSpec::drop_tail(STATION_QUEUE);
         let mut all = vec![built(&self.path.queue, WaySpec::PATH)?];
         for flow in self.flows {
             // Stations come in order: this is the first flow of a new one.
             if flow.station == all.len() {
-                let own = spec.station_queue.as_ref().unwrap_or(&STATION_QUEUE);
+                let own = spec.station_queue.as_ref().unwrap_or(&otherwise);
                 all.push(built(own, &format!("{}/station", flow.name))?);
             }
         }
@@ -113,7 +104,7 @@ impl NetworkParts<'_> {
     }
 
     /// A flow's way with its data, and back.
-    fn ways<P>(&self, routes: &Routes, flow: &FlowWay<'_>) -> Result<[Way<P>; 2], RunError> {
+    fn ways(&self, routes: &Routes, flow: &FlowWay<'_>) -> Result<[Way<P>; 2], RunError> {
         let Route { forward, back } = routes.wanted(flow.name, &flow.way)?;
         let (down, up) = self.delays(flow);
         let way = |direction: Direction, hops| {
@@ -137,7 +128,7 @@ impl NetworkParts<'_> {
     }
 
     /// Propagation this way, with stalls and the jitter that is there.
-    fn line<P>(&self, flow: &str, direction: Direction, delay: Duration) -> DelayLine<P> {
+    fn line(&self, flow: &str, direction: Direction, delay: Duration) -> DelayLine<P> {
         let (given, part): (Option<&JitterSpec>, _) = match direction {
             Direction::Down => (self.path.jitter.as_ref(), "jitter"),
             Direction::Up => {

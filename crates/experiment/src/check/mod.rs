@@ -10,13 +10,14 @@ mod queue;
 pub use flows::check_way;
 pub use path::{check_gateway, check_wifi};
 pub use queue::check_queue;
+pub(crate) use queue::refused;
 
 use crate::spec::{PathSpec, RecordSpec, RunSpec, Text};
 use crate::{RunError, spec_error};
 use flows::{check_competitor, check_foresight, check_stream};
 use gameway_events::BIN;
+use gameway_path::DisciplineInfo;
 use gameway_units::{Duration, Rate, Ratio};
-use std::fmt::Display;
 
 const LONGEST_RUN: Duration = Duration::from_secs(366 * 24 * 3600);
 const LONGEST_DELAY: Duration = Duration::from_secs(3600);
@@ -28,13 +29,13 @@ const HIGHEST_RATE: Rate = Rate::from_mbps(1_000_000);
 /// Flows are numbered with 16 bits; a table's names too.
 const MOST_FLOWS: usize = 1_000;
 
-/// Whether `spec` can be run.
+/// Whether `spec` can be run with the queues that are known.
 ///
 /// # Errors
 /// The first field that is wrong, and what is allowed.
-pub fn check(spec: &RunSpec) -> Result<(), RunError> {
+pub fn check(known: &[DisciplineInfo], spec: &RunSpec) -> Result<(), RunError> {
     span("duration", spec.duration.0, Duration::from_nanos(1), LONGEST_RUN)?;
-    check_path(&spec.path)?;
+    check_path(known, &spec.path)?;
     check_stalls(&spec.path, spec.duration.0)?;
     check_record(&spec.record)?;
     let count = spec.stream.len() + spec.competitor.len();
@@ -54,8 +55,8 @@ pub fn check(spec: &RunSpec) -> Result<(), RunError> {
 ///
 /// # Errors
 /// The first field that is wrong, and what is allowed.
-pub fn check_path(path: &PathSpec) -> Result<(), RunError> {
-    path::check_path(path)?;
+pub fn check_path(known: &[DisciplineInfo], path: &PathSpec) -> Result<(), RunError> {
+    path::check_path(known, path)?;
     let mut hops: Vec<&str> = path.hop.iter().map(|hop| hop.name.as_str()).collect();
     hops.sort_unstable();
     match hops.windows(2).find(|pair| pair[0] == pair[1]) {
@@ -105,20 +106,6 @@ fn rate(field: &str, rate: Rate) -> Result<(), RunError> {
         return Ok(());
     }
     Err(spec_error(field, format!("{rate} is more than {HIGHEST_RATE}")))
-}
-
-fn between<T: PartialOrd + Display>(
-    field: &str,
-    given: Option<Text<T>>,
-    least: T,
-    most: T,
-) -> Result<(), RunError> {
-    match given {
-        Some(Text(value)) if value < least || value > most => {
-            Err(spec_error(field, format!("{value} is not between {least} and {most}")))
-        }
-        _ => Ok(()),
-    }
 }
 
 fn number(field: &str, given: Option<f64>, least: f64, most: f64) -> Result<(), RunError> {

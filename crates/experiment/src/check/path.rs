@@ -1,6 +1,6 @@
 //! Paths: capacities, media, gateways, jitter, loss.
 
-use super::queue::check_queue_of;
+use super::queue::{check_queue_of, refused};
 use super::{
     LONGEST_DELAY, LONGEST_RUN, SHORTEST_INTERVAL, number, positive_rate, rate, share, span,
 };
@@ -11,16 +11,17 @@ use crate::spec::{
 };
 use crate::{RunError, spec_error};
 use gameway_gateway::{SapLawConfig, VoapConfig};
+use gameway_path::DisciplineInfo;
 use gameway_units::{Duration, Ratio};
 
-pub(super) fn check_path(path: &PathSpec) -> Result<(), RunError> {
-    check_capacity("path.capacity", &path.capacity)?;
+pub(super) fn check_path(known: &[DisciplineInfo], path: &PathSpec) -> Result<(), RunError> {
+    check_capacity(known, "path.capacity", &path.capacity)?;
     span("path.base_rtt", path.base_rtt.0, Duration::ZERO, LONGEST_DELAY)?;
     span("path.nominal_rtt", path.nominal_rtt(), Duration::ZERO, LONGEST_DELAY)?;
     if let Some(forward) = path.forward_delay {
         span("path.forward_delay", forward.0, Duration::ZERO, path.base_rtt.0)?;
     }
-    check_queue_of("path.queue", &path.queue)?;
+    check_queue_of(known, "path.queue", &path.queue)?;
     check_jitter("path.jitter", path.jitter.as_ref())?;
     if let Some(stalls) = &path.stalls {
         span("path.stalls.interval", stalls.interval.0, SHORTEST_INTERVAL, LONGEST_DELAY)?;
@@ -36,8 +37,8 @@ pub(super) fn check_path(path: &PathSpec) -> Result<(), RunError> {
         check_gateway_of("path.gateway", gateway)?;
     }
     check_recognition(path)?;
-    path.hop.iter().try_for_each(check_hop)?;
-    path.back.as_ref().map_or(Ok(()), check_back)
+    path.hop.iter().try_for_each(|hop| check_hop(known, hop))?;
+    path.back.as_ref().map_or(Ok(()), |back| check_back(known, back))
 }
 
 /// A rule on what a flow is needs something that tells.
@@ -51,21 +52,23 @@ fn check_recognition(path: &PathSpec) -> Result<(), RunError> {
     for (field, queue) in
         own.chain(hops).chain(back.map(|queue| ("path.back.queue".to_owned(), queue)))
     {
-        if let QueueSpec::Htb(htb) = queue {
-            check_rules(&field, htb)?;
-        }
+        check_rules(&field, queue)?;
     }
     Ok(())
 }
 
-fn check_rules(field: &str, htb: &HtbSpec) -> Result<(), RunError> {
+fn check_rules(field: &str, queue: &QueueSpec) -> Result<(), RunError> {
+    if queue.kind != HtbSpec::NAME {
+        return Ok(());
+    }
+    let htb = HtbSpec::read(&queue.options).map_err(|error| refused(field, error))?;
     for (name, class) in &htb.class {
         let field = format!("{field}.class.{name}");
         if class.rules.0.values().any(|rule| rule.traffic.is_some()) {
             let why = "\"traffic\" never matches: nothing tells what a flow is; set path.classifier = \"behaviour\"";
             return Err(spec_error(format!("{field}.match"), why));
         }
-        if let Some(QueueSpec::Htb(inner)) = class.queue.as_deref() {
+        if let Some(inner) = &class.queue {
             check_rules(&format!("{field}.queue"), inner)?;
         }
     }
@@ -90,18 +93,18 @@ fn check_shared(path: &PathSpec) -> Result<(), RunError> {
     Ok(())
 }
 
-fn check_hop(hop: &HopSpec) -> Result<(), RunError> {
+fn check_hop(known: &[DisciplineInfo], hop: &HopSpec) -> Result<(), RunError> {
     if [Way::ALL, Way::PATH, crate::build::BACK].contains(&hop.name.as_str()) {
         return Err(spec_error("path.hop.name", format!("\"{}\" means something else", hop.name)));
     }
     let field = |part: &str| format!("path.hop \"{}\": {part}", hop.name);
-    check_capacity(&field("capacity"), &hop.capacity)?;
-    check_queue_of(&field("queue"), &hop.queue)
+    check_capacity(known, &field("capacity"), &hop.capacity)?;
+    check_queue_of(known, &field("queue"), &hop.queue)
 }
 
-fn check_back(back: &BackSpec) -> Result<(), RunError> {
+fn check_back(known: &[DisciplineInfo], back: &BackSpec) -> Result<(), RunError> {
     if let Some(capacity) = &back.capacity {
-        check_capacity("path.back.capacity", capacity)?;
+        check_capacity(known, "path.back.capacity", capacity)?;
     } else if back.queue.is_some() {
         return Err(spec_error(
             "path.back.queue",
@@ -109,7 +112,7 @@ fn check_back(back: &BackSpec) -> Result<(), RunError> {
         ));
     }
     if let Some(queue) = &back.queue {
-        check_queue_of("path.back.queue", queue)?;
+        check_queue_of(known, "path.back.queue", queue)?;
     }
     check_jitter("path.back.jitter", back.jitter.as_ref())?;
     check_loss("path.back.loss", back.loss.as_ref())?;
@@ -141,7 +144,11 @@ fn check_reorder(field: &str, reorder: Option<&ReorderSpec>) -> Result<(), RunEr
     Ok(())
 }
 
-fn check_capacity(field: &str, capacity: &CapacitySpec) -> Result<(), RunError> {
+fn check_capacity(
+    known: &[DisciplineInfo],
+    field: &str,
+    capacity: &CapacitySpec,
+) -> Result<(), RunError> {
     match capacity {
         CapacitySpec::Constant(capacity) => rate(field, capacity.0),
         CapacitySpec::Steps(list) => list.steps.iter().try_for_each(|(at, capacity)| {
@@ -149,7 +156,7 @@ fn check_capacity(field: &str, capacity: &CapacitySpec) -> Result<(), RunError> 
             rate(field, capacity.0)
         }),
         CapacitySpec::Trace(_) => Ok(()),
-        CapacitySpec::Wifi(wifi) => check_wifi(wifi),
+        CapacitySpec::Wifi(wifi) => check_wifi(known, wifi),
     }
 }
 
@@ -157,7 +164,7 @@ fn check_capacity(field: &str, capacity: &CapacitySpec) -> Result<(), RunError> 
 ///
 /// # Errors
 /// The first key that is wrong, and what is allowed.
-pub fn check_wifi(wifi: &WifiSpec) -> Result<(), RunError> {
+pub fn check_wifi(known: &[DisciplineInfo], wifi: &WifiSpec) -> Result<(), RunError> {
     let field = |key: &str| format!("path.capacity.{key}");
     let (shortest, longest) = (Duration::from_micros(1), Duration::from_millis(10));
     if let Some(slot) = wifi.slot {
@@ -168,7 +175,7 @@ pub fn check_wifi(wifi: &WifiSpec) -> Result<(), RunError> {
     }
     number(&field("attempts"), wifi.attempts.map(f64::from), 1.0, 255.0)?;
     if let Some(queue) = &wifi.station_queue {
-        check_queue_of(&field("station_queue"), queue)?;
+        check_queue_of(known, &field("station_queue"), queue)?;
     }
     wifi_config(wifi).map(drop)
 }

@@ -1,106 +1,51 @@
 //! Queues and their options.
 
-use super::{HIGHEST_RATE, LONGEST_DELAY, SHORTEST_INTERVAL, between, number, rate, share, span};
-use crate::RunError;
-use crate::spec::{DualPi2Spec, HtbSpec, QueueSpec, Text};
-use gameway_units::{Bytes, Duration, Rate, SignedBytes};
+use super::rate;
+use crate::spec::{HtbSpec, QueueSpec};
+use crate::{RunError, spec_error};
+use gameway_path::{DisciplineInfo, OptionError};
+use gameway_units::Rate;
 
-/// tc's "datacentre" is 100 us; it takes 1 us.
-const LEAST_RTT: Duration = Duration::from_micros(1);
-/// CAKE's own least rate: 64 B/s.
-const LEAST_BANDWIDTH: Rate = Rate::from_bps(512);
-/// tc-cake(8) takes no less and no more.
-const LEAST_OVERHEAD: SignedBytes = SignedBytes::new(-64);
-const MOST_OVERHEAD: SignedBytes = SignedBytes::new(256);
-const MOST_MPU: Bytes = Bytes::new(256);
-/// A jumbo frame of any kind is shorter.
-const MOST_MTU: Bytes = Bytes::new(65_535);
-
-/// Whether a queue of this specification can be built.
+/// Whether a queue of this specification can be built of what is known.
 ///
 /// # Errors
 /// The first option that is wrong, and what is allowed.
-pub fn check_queue(queue: &QueueSpec) -> Result<(), RunError> {
-    check_queue_of("queue", queue)
+pub fn check_queue(known: &[DisciplineInfo], queue: &QueueSpec) -> Result<(), RunError> {
+    check_queue_of(known, "queue", queue)
 }
 
-pub(super) fn check_queue_of(field: &str, queue: &QueueSpec) -> Result<(), RunError> {
-    let at = |option: &str| format!("{field}.{option}");
-    let time = |option, given: Option<Text<Duration>>, least| match given {
-        Some(text) => span(&at(option), text.0, least, LONGEST_DELAY),
-        None => Ok(()),
+pub(super) fn check_queue_of(
+    known: &[DisciplineInfo],
+    field: &str,
+    queue: &QueueSpec,
+) -> Result<(), RunError> {
+    let Some(info) = known.iter().find(|one| one.name == queue.kind) else {
+        let names: Vec<&str> = known.iter().map(|one| one.name).collect();
+        let why = format!("unknown queue \"{}\"; known are {}", queue.kind, names.join(", "));
+        return Err(spec_error(format!("{field}.kind"), why));
     };
-    let (any, some) = (Duration::ZERO, SHORTEST_INTERVAL);
-    match queue {
-        QueueSpec::DropTail(spec) => time("mark_above", spec.mark_above, any),
-        QueueSpec::Codel(spec) => {
-            time("target", spec.target, any)?;
-            time("interval", spec.interval, some)
-        }
-        QueueSpec::FqCodel(spec) => {
-            time("target", spec.target, any)?;
-            time("interval", spec.interval, some)?;
-            number(&at("flows"), spec.flows.map(f64::from), 1.0, 65_536.0)?;
-            number(&at("quantum"), spec.quantum.map(|text| text.0.as_f64()), 1.0, 1e9)
-        }
-        QueueSpec::Pie(spec) => {
-            time("target", spec.target, some)?;
-            time("update_interval", spec.update_interval, some)?;
-            time("burst_allowance", spec.burst_allowance, any)?;
-            number(&at("alpha"), spec.alpha, 0.0, 1e3)?;
-            number(&at("beta"), spec.beta, 0.0, 1e3)?;
-            share(&at("mark_below"), spec.mark_below)
-        }
-        QueueSpec::DualPi2(spec) => check_dual_pi2(&at, &time, spec),
-        QueueSpec::Htb(spec) => check_htb(field, spec),
-        QueueSpec::Cake(spec) => {
-            time("rtt", spec.rtt.map(|text| Text(text.0.0)), LEAST_RTT)?;
-            between(&at("bandwidth"), spec.bandwidth, LEAST_BANDWIDTH, HIGHEST_RATE)?;
-            between(&at("overhead"), spec.overhead, LEAST_OVERHEAD, MOST_OVERHEAD)?;
-            between(&at("mpu"), spec.mpu, Bytes::ZERO, MOST_MPU)
-        }
+    (info.default_size)(&queue.options).map_err(|error| refused(field, error))?;
+    if queue.kind == HtbSpec::NAME {
+        let spec = HtbSpec::read(&queue.options).map_err(|error| refused(field, error))?;
+        check_htb(known, field, &spec)?;
     }
+    Ok(())
 }
 
-fn check_htb(field: &str, spec: &HtbSpec) -> Result<(), RunError> {
-    if let Some(all) = spec.rate {
-        rate(&format!("{field}.rate"), all.0)?;
-    }
-    let at = |part: &str| format!("{field}.{part}");
-    between(&at("overhead"), spec.overhead, LEAST_OVERHEAD, MOST_OVERHEAD)?;
-    between(&at("mpu"), spec.mpu, Bytes::ZERO, MOST_MPU)?;
-    between(&at("mtu"), spec.mtu, Bytes::new(1), MOST_MTU)?;
-    number(&at("tsize"), spec.tsize.map(f64::from), 1.0, 16_384.0)?;
+/// The error of an option as one of a specification.
+pub(crate) fn refused(field: &str, error: OptionError) -> RunError {
+    let option = error.option.map_or_else(String::new, |option| format!(".{option}"));
+    spec_error(format!("{field}{option}"), error.why)
+}
+
+fn check_htb(known: &[DisciplineInfo], field: &str, spec: &HtbSpec) -> Result<(), RunError> {
     for (name, class) in &spec.class {
         let at = |part: &str| format!("{field}.class.{name}.{part}");
         rate(&at("rate"), class.rate.0)?;
         rate(&at("ceil"), class.ceil.map_or(Rate::ZERO, |ceil| ceil.0))?;
         if let Some(queue) = &class.queue {
-            check_queue_of(&at("queue"), queue)?;
+            check_queue_of(known, &at("queue"), queue)?;
         }
     }
     crate::build::check_htb(field, spec)
-}
-
-fn check_dual_pi2(
-    at: &impl Fn(&str) -> String,
-    time: &impl Fn(&'static str, Option<Text<Duration>>, Duration) -> Result<(), RunError>,
-    spec: &DualPi2Spec,
-) -> Result<(), RunError> {
-    let (any, some) = (Duration::ZERO, SHORTEST_INTERVAL);
-    time("target", spec.target, some)?;
-    time("update_interval", spec.update_interval, some)?;
-    for (option, given) in [
-        ("step_above", spec.step_above),
-        ("ramp_from", spec.ramp_from),
-        ("ramp_range", spec.ramp_range),
-        ("time_shift", spec.time_shift),
-    ] {
-        time(option, given, any)?;
-    }
-    number(&at("alpha"), spec.alpha, 0.0, 1e3)?;
-    number(&at("beta"), spec.beta, 0.0, 1e3)?;
-    number(&at("coupling"), spec.coupling, 0.0, 1e3)?;
-    share(&at("most_classic"), spec.most_classic)?;
-    share(&at("classic_weight"), spec.classic_weight)
 }

@@ -1,49 +1,94 @@
 //! The classes of an HTB, and the rules that lead to them.
 
 use super::{QueueSpec, Text, Word};
-use gameway_path::{Dscp, PortRange, Prefix, Protocol, Rule, Traffic};
-use gameway_units::{Bytes, Ecn, QueueSize, Rate, SignedBytes};
-use serde::de::{Deserialize, Deserializer, Error};
+use gameway_path::{
+    DisciplineInfo, Dscp, OptionError, Options, PortRange, Prefix, Protocol, Rule, SizeOption,
+    Traffic,
+};
+use gameway_units::{Bytes, Ecn, QueueSize, Rate, SignedBytes, declared};
+use schemars::{JsonSchema, Schema};
+use serde::de::{Deserializer, Error};
+use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
 /// See [`gameway_path::Htb`].
-#[derive(Debug, Clone, PartialEq, serde::Deserialize)]
-#[serde(deny_unknown_fields)]
+#[derive(Debug, Clone, Default, PartialEq, Deserialize, Serialize, JsonSchema)]
+#[serde(default)]
 pub struct HtbSpec {
-    /// Of the queue of each class that names none.
-    #[serde(default = "size")]
-    pub size: Text<QueueSize>,
-    /// Rate and ceiling of all classes together.
-    pub rate: Option<Text<Rate>>,
-    /// Bytes that a packet is longer on the link below.
-    pub overhead: Option<Text<SignedBytes>>,
-    /// Least length of a packet there.
-    pub mpu: Option<Text<Bytes>>,
-    /// What the link below is.
-    pub linklayer: Option<LinkLayerSpec>,
-    /// Up to which length the table of sizes is exact.
-    pub mtu: Option<Text<Bytes>>,
-    /// Entries of that table.
+    /// rate and ceiling of all classes together: what classes without a parent borrow from
+    #[schemars(extend("x-min" = "0 b/s", "x-max" = "1000 Gb/s"))]
+    pub rate: Option<Rate>,
+    /// bytes that a packet is longer on the link that the rates are of
+    #[schemars(extend("x-min" = "-64 B", "x-max" = "256 B", "x-none" = "0 B"))]
+    pub overhead: Option<SignedBytes>,
+    /// least length of a packet there
+    #[schemars(extend("x-min" = "0 B", "x-max" = "256 B", "x-none" = "0 B"))]
+    pub mpu: Option<Bytes>,
+    /// what it is: ethernet, or atm or adsl (cells of 53 B that carry 48 B)
+    pub linklayer: LinkLayerSpec,
+    /// length up to which the table is exact that atm or mpu make of sizes, as tc-stab has it
+    #[schemars(extend("x-min" = "1 B", "x-max" = "65535 B", "x-none" = "2047 B"))]
+    pub mtu: Option<Bytes>,
+    /// entries of that table
+    #[schemars(range(min = 1, max = 16384), extend("x-none" = "512"))]
     pub tsize: Option<u32>,
-    /// The class of what no rule takes.
+    /// needed: the class of packets that no rule takes
+    #[schemars(extend("default" = null))]
     pub default: String,
-    /// The classes by name.
+    /// needed: a table of classes by name, each with rate and, as it needs them, ceil, burst, cburst, priority, quantum, parent,
+    /// queue and match
+    #[serde(skip_serializing)]
+    #[schemars(with = "BTreeMap<String, serde_json::Value>")]
     pub class: BTreeMap<String, ClassSpec>,
 }
 
 /// A link layer; named as tc-stab(8) does.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Deserialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 #[expect(missing_docs, reason = "they say it themselves")]
 pub enum LinkLayerSpec {
+    #[default]
     Ethernet,
     Atm,
     Adsl,
 }
 
-/// Linux: a pfifo as long as the device's queue, which is 1000 packets on most.
-const fn size() -> Text<QueueSize> {
-    Text(QueueSize::Packets(1000))
+impl HtbSpec {
+    /// Its name in experiment files.
+    pub const NAME: &'static str = "htb";
+
+    /// Linux: a pfifo as long as the device's queue, which is 1000 packets on most.
+    pub const CLASS_SIZE: QueueSize = QueueSize::Packets(1000);
+
+    const SIZE: SizeOption = SizeOption {
+        default: Some("1000 packets"),
+        summary: "of the drop-tail queue of each class that names no queue of its own; times and bdp are at the class's \
+                  rate",
+    };
+
+    fn schema() -> Schema {
+        Self::SIZE.declared_in(declared::schema::<Self>())
+    }
+
+    /// That of these options.
+    ///
+    /// # Errors
+    /// The first option that is wrong, and what is allowed.
+    pub fn read(options: &Options) -> Result<Self, OptionError> {
+        declared::read_as(&Self::schema(), options)
+    }
+
+    /// What is known of it; it is not among the other disciplines because its classes have queues of their own.
+    #[must_use]
+    pub fn info() -> DisciplineInfo {
+        DisciplineInfo {
+            name: Self::NAME,
+            summary: "classes with an assured rate each, which lend each other what they leave, in a tree",
+            source: "Linux net/sched/sch_htb.c; Devera 2002",
+            schema: Self::schema(),
+            default_size: |options| Self::read(options).map(|_| Self::CLASS_SIZE),
+        }
+    }
 }
 
 /// See [`gameway_path::HtbClass`].
@@ -65,7 +110,7 @@ pub struct ClassSpec {
     /// The class that it borrows from.
     pub parent: Option<String>,
     /// Its queue; drop-tail of the HTB's `size` if not given.
-    pub queue: Option<Box<QueueSpec>>,
+    pub queue: Option<QueueSpec>,
     /// What leads to it.
     #[serde(rename = "match", default)]
     pub rules: MatchSpec,

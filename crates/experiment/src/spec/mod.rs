@@ -29,11 +29,7 @@ pub use path::{
     BackSpec, CapacitySpec, ChanceSpec, ClassifierSpec, HopSpec, JitterSpec, LossSpec, PathSpec,
     ReorderSpec, StallsSpec, StepsSpec, TraceSpec,
 };
-pub use queue::{
-    AckFilterSpec, CakeSpec, CellsSpec, CodelSpec, DecisionSpec, DelayInputSpec, DiffservSpec,
-    DropTailSpec, DualPi2Spec, FqCodelSpec, IsolationSpec, MarkingSpec, PieSpec, QueueSpec,
-    SchedulerSpec, Switch,
-};
+pub use queue::{QueueSpec, Switch};
 pub use stream::{
     ControllerSpec, Drift, EcnSpec, EncodeTimeSpec, FeedbackSpec, PauseSpec, StreamSpec, VideoSpec,
 };

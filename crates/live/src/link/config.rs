@@ -1,9 +1,10 @@
 //! What a link is told.
 
+use super::packet::Packet;
 use crate::clock::Clock;
 use gameway_experiment::build::Routes;
 use gameway_experiment::spec::{self, PathSpec, RecordSpec, Text, Way};
-use gameway_experiment::{RunError, check, spec_error};
+use gameway_experiment::{Registry, RunError, check, spec_error};
 use gameway_units::Duration;
 use std::net::IpAddr;
 use std::path::PathBuf;
@@ -84,7 +85,7 @@ impl LinkConfig {
     /// # Errors
     /// The first field that is wrong, and what is allowed.
     pub fn check(&self) -> Result<(), RunError> {
-        check::check_path(&self.path)?;
+        check::check_path(Registry::<Packet>::standard().queues(), &self.path)?;
         check::check_record(&self.record)?;
         if self.path.stalls.is_some() && self.duration.is_none() {
             let why = "stalls are drawn before the run: say how long it lasts";

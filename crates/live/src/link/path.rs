@@ -12,7 +12,7 @@ use super::wire;
 use gameway_events::{SummaryRecord, TableError};
 use gameway_experiment::build::{self, NetworkParts, Routes};
 use gameway_experiment::spec::PathSpec;
-use gameway_experiment::{Attached, Recorder, RunError};
+use gameway_experiment::{Attached, Recorder, Registry, RunError};
 use gameway_path::{Fate, Network, NetworkPacket, Observer, Passage, Slot, Transmitted};
 use gameway_units::{Bytes, Duration, Instant};
 
@@ -117,7 +117,9 @@ impl LivePath {
     ) -> Result<Self, RunError> {
         let routes = Routes::new(path);
         let stalls = build::stalls(path, seed, lasts);
-        let parts = NetworkParts { path, seed, stalls: stalls.as_ref(), flows: &flows.ways() };
+        let registry = &Registry::standard();
+        let (ways, stalls) = (flows.ways(), stalls.as_ref());
+        let parts = NetworkParts { registry, path, seed, stalls, flows: &ways };
         let mut network = parts.network(&routes, build::links(path)?)?;
         let (interval, flow_of) = (flows.observe_interval(), flows.by_header());
         let attached = Attached::new(recorder, (path, seed), interval, flow_of, &mut network);

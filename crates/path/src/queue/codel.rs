@@ -22,11 +22,14 @@
 //! | `ecn` is on by default | the packet's own field decides; Linux has it off here and on in FQ-CoDel |
 //! | a packet that does not fit is dropped at the tail | not part of the algorithm; as Linux |
 
-use super::{
-    Backlog, Dequeued, DropReason, Dropped, Limit, Queue, QueueKind, QueueOption, Verdict,
-};
+use super::discipline::{Discipline, SizeOption};
+use super::{Backlog, Dequeued, DropReason, Dropped, Limit, Queue, Verdict};
 use crate::PathPacket;
+use gameway_units::declared::on_off;
 use gameway_units::{Bytes, Duration, Instant};
+use rand_xoshiro::Xoshiro256PlusPlus;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 use std::collections::VecDeque;
 
 /// A backlog of no more than this never makes CoDel drop: it is what keeps the link busy.
@@ -34,57 +37,23 @@ const MTU: Bytes = Bytes::new(1500);
 /// For so many intervals after the last drop was due, a new spell resumes the rate of the last one.
 const RESUME_INTERVALS: i64 = 16;
 
-/// How experiment files name the target; the same in every discipline that runs CoDel.
-pub(super) const TARGET_OPTION: QueueOption = QueueOption {
-    name: "target",
-    default: "5 ms",
-    summary: "the wait, as a time, that packets may have for good",
-};
-/// How experiment files name the interval.
-pub(super) const INTERVAL_OPTION: QueueOption = QueueOption {
-    name: "interval",
-    default: "100 ms",
-    summary: "for how long, as a time, packets may wait more than the target: a long round trip",
-};
-/// How experiment files name marking.
-pub(super) const ECN_OPTION: QueueOption = QueueOption {
-    name: "ecn",
-    default: "on",
-    summary: "ECN-capable packets are marked instead of dropped (on) or not (off)",
-};
-
-/// How experiment files name it.
-pub(super) const KIND: QueueKind = QueueKind {
-    name: "codel",
-    summary: "first in, first out; drops or marks ever faster while packets wait longer than a target",
-    source: "RFC 8289",
-    options: &[
-        QueueOption {
-            name: "size",
-            default: "1000 packets",
-            summary: "what may wait, as of drop-tail; what does not fit is dropped",
-        },
-        TARGET_OPTION,
-        INTERVAL_OPTION,
-        ECN_OPTION,
-    ],
-};
-
 /// What can be set.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(default)]
 pub struct CodelConfig {
-    /// The wait that packets may have for good.
+    /// the wait that packets may have for good
+    #[schemars(extend("x-min" = "0 ns", "x-max" = "1 h"))]
     pub target: Duration,
-    /// For how long they may wait more.
+    /// for how long packets may wait more than the target: a long round trip
+    #[schemars(extend("x-min" = "1 ms", "x-max" = "1 h"))]
     pub interval: Duration,
-    /// Whether ECN-capable packets are marked instead of dropped.
+    /// ECN-capable packets are marked instead of dropped (on) or not (off)
+    #[serde(with = "on_off")]
+    #[schemars(with = "on_off::Switch")]
     pub ecn: bool,
 }
 
 impl CodelConfig {
-    /// What may wait if an experiment does not say.
-    pub const LIMIT: Limit = Limit::Packets(1000);
-
     /// Marks `packet`, or says that it must be dropped instead.
     fn mark<P: PathPacket>(&self, packet: &mut P) -> bool {
         self.ecn && packet.mark()
@@ -101,6 +70,25 @@ impl CodelConfig {
 impl Default for CodelConfig {
     fn default() -> Self {
         Self { target: Duration::from_millis(5), interval: Duration::from_millis(100), ecn: true }
+    }
+}
+
+impl Discipline for CodelConfig {
+    const NAME: &'static str = "codel";
+    const SUMMARY: &'static str =
+        "first in, first out; drops or marks ever faster while packets wait longer than a target";
+    const SOURCE: &'static str = "RFC 8289";
+    const SIZE: SizeOption = SizeOption {
+        default: Some("1000 packets"),
+        summary: "what may wait, as of drop-tail; what does not fit is dropped",
+    };
+
+    fn build<P: PathPacket + Copy + 'static>(
+        self,
+        limit: Limit,
+        _random: Xoshiro256PlusPlus,
+    ) -> Box<dyn Queue<P>> {
+        Box::new(Codel::new(self, limit))
     }
 }
 

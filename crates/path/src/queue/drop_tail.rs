@@ -8,30 +8,41 @@
 //!
 //! Deviations: none. As in Linux's bfifo and pfifo, the packet being transmitted does not count.
 
-use super::{Backlog, Dequeued, DropReason, Dropped, Queue, QueueKind, QueueOption, Verdict};
+use super::discipline::{Discipline, SizeOption};
+use super::{Backlog, Dequeued, DropReason, Dropped, Queue, Verdict};
 use crate::PathPacket;
 use gameway_units::{Bytes, Duration, Ecn, Instant, QueueSize, Rate};
+use rand_xoshiro::Xoshiro256PlusPlus;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 use std::collections::VecDeque;
 
-/// How experiment files name it.
-pub(super) const KIND: QueueKind = QueueKind {
-    name: "drop-tail",
-    summary: "first in, first out; a packet that finds no room is dropped",
-    source: "RFC 2309, section 2; as Linux's bfifo and pfifo",
-    options: &[
-        QueueOption {
-            name: "size",
-            default: "2 bdp",
-            summary: "what may wait: \"2 bdp\" (capacity times base_rtt), \"64 KiB\", \"100 packets\" \
-                      or \"300 ms\" (at the capacity)",
-        },
-        QueueOption {
-            name: "mark_above",
-            default: "never",
-            summary: "ECN-capable packets that waited longer than this time are marked",
-        },
-    ],
-};
+/// What can be set.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(default)]
+pub struct DropTailConfig {
+    /// ECN-capable packets that waited longer than this are marked
+    #[schemars(extend("x-min" = "0 ns", "x-max" = "1 h", "x-none" = "never"))]
+    pub mark_above: Option<Duration>,
+}
+
+impl Discipline for DropTailConfig {
+    const NAME: &'static str = "drop-tail";
+    const SUMMARY: &'static str = "first in, first out; a packet that finds no room is dropped";
+    const SOURCE: &'static str = "RFC 2309, section 2; as Linux's bfifo and pfifo";
+    const SIZE: SizeOption = SizeOption {
+        default: Some("2 bdp"),
+        summary: "what may wait: \"2 bdp\" (capacity times base_rtt), \"64 KiB\", \"100 packets\" or \"300 ms\" (at the capacity)",
+    };
+
+    fn build<P: PathPacket + Copy + 'static>(
+        self,
+        limit: Limit,
+        _random: Xoshiro256PlusPlus,
+    ) -> Box<dyn Queue<P>> {
+        Box::new(DropTail::new(limit).with_marking(self.mark_above))
+    }
+}
 
 /// The most that a queue holds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -28,115 +28,32 @@
 //! | the limit is the experiment's `size` | the RFC has 250 ms at the link's rate, Linux 10 000 packets |
 //! | early drops are made when a packet leaves | as in the RFC and, by default, in Linux |
 
-use super::pi::{Gains, Updates, alpha_option, beta_option, head_delay, update_interval_option};
-use super::{
-    Backlog, Dequeued, DropReason, Dropped, Limit, Queue, QueueKind, QueueOption, Verdict,
-};
+use super::discipline::{Discipline, SizeOption};
+use super::pi::{Gains, Updates, head_delay};
+use super::{Backlog, Dequeued, DropReason, Dropped, Limit, Queue, Verdict};
 use crate::{PathPacket, uniform};
 use gameway_units::{Bytes, Duration, Ecn, Instant, Ratio};
 use rand_xoshiro::Xoshiro256PlusPlus;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 use std::collections::VecDeque;
-
-/// How experiment files name it.
-pub(super) const KIND: QueueKind = QueueKind {
-    name: "dual-pi2",
-    summary: "a low-latency and a classic queue, coupled so that L4S and classic flows share fairly",
-    source: "RFC 9332, appendix A; Linux sch_dualpi2",
-    options: &[
-        QueueOption {
-            name: "size",
-            default: "2 bdp",
-            summary: "what may wait in both queues together, as for drop-tail",
-        },
-        QueueOption {
-            name: "target",
-            default: "15 ms",
-            summary: "the queueing delay that the classic queue is held at",
-        },
-        update_interval_option("16 ms"),
-        alpha_option("0.16"),
-        beta_option("3.2"),
-        QueueOption {
-            name: "coupling",
-            default: "2",
-            summary: "marking probability of L4S packets over the square root of that of classic ones",
-        },
-        QueueOption {
-            name: "most_classic",
-            default: "25 %",
-            summary: "classic packets are marked up to this probability; from it on all are dropped instead",
-        },
-        QueueOption {
-            name: "marking",
-            default: "ramp",
-            summary: "how the low-latency queue marks by itself: \"ramp\" (RFC) or \"step\" (Linux)",
-        },
-        QueueOption {
-            name: "step_above",
-            default: "1 ms",
-            summary: "with marking \"step\": L4S packets that waited longer than this are marked",
-        },
-        QueueOption {
-            name: "ramp_from",
-            default: "800 us",
-            summary: "with marking \"ramp\": the delay above which L4S packets begin to be marked",
-        },
-        QueueOption {
-            name: "ramp_range",
-            default: "400 us",
-            summary: "with marking \"ramp\": how much further all are",
-        },
-        QueueOption {
-            name: "delay_input",
-            default: "both",
-            summary: "the delay that is held at the target: the longer of \"both\" queues (RFC A.2, Linux) \
-                      or that of the \"classic\" one (RFC A.1)",
-        },
-        QueueOption {
-            name: "scheduler",
-            default: "weighted",
-            summary: "\"weighted\" round robin or \"time-shifted\" first in, first out",
-        },
-        QueueOption {
-            name: "classic_weight",
-            default: "10 %",
-            summary: "with scheduler \"weighted\": the classic queue's share while both are busy",
-        },
-        QueueOption {
-            name: "time_shift",
-            default: "30 ms",
-            summary: "with scheduler \"time-shifted\": how much longer a classic packet waits",
-        },
-        QueueOption {
-            name: "decision",
-            default: "recurring",
-            summary: "how a probability becomes marks: \"recurring\" evenly (RFC) or at \"random\" (Linux)",
-        },
-    ],
-};
 
 /// The packet for which Linux's first credit is reckoned.
 const MTU: i64 = 1500;
 
 /// How the low-latency queue marks by its own delay.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
 pub enum LowLatencyMarking {
-    /// None up to `from`, all from `from + range`, linear between; none while the packet is alone.
-    Ramp {
-        /// The delay up to which none is marked.
-        from: Duration,
-        /// How much further all are.
-        range: Duration,
-    },
-    /// All that waited longer.
-    Step {
-        /// The longest delay without a mark.
-        above: Duration,
-    },
+    /// None up to `ramp_from`, all from `ramp_range` more on, linear between; none while the packet is alone (RFC 9332 appendix A.1).
+    Ramp,
+    /// All that waited longer than `step_above` (Linux).
+    Step,
 }
 
 /// The delay that is held at the target.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
 pub enum DelayInput {
     /// The longer of both queues' (RFC 9332 appendix A.2; Linux).
     Both,
@@ -145,51 +62,69 @@ pub enum DelayInput {
 }
 
 /// Which queue sends next while both have something.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
 pub enum Scheduler {
-    /// Each gets its share of the bytes.
-    Weighted {
-        /// The share of the classic queue.
-        classic: Ratio,
-    },
-    /// The packet that came first, counting low-latency packets as if they had come earlier.
-    TimeShifted {
-        /// By how much.
-        shift: Duration,
-    },
+    /// Each gets its share of the bytes: `classic_weight`.
+    Weighted,
+    /// The packet that came first, counting low-latency packets as if they had come `time_shift` earlier.
+    TimeShifted,
 }
 
 /// How a probability becomes decisions.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
 pub enum Decision {
-    /// Probabilities are added up, and each whole is a yes: evenly spaced.
+    /// Probabilities are added up, and each whole is a yes: evenly spaced (RFC).
     Recurring,
-    /// Each is drawn on its own.
+    /// Each is drawn on its own (Linux).
     Random,
 }
 
 /// What can be set; the defaults are the RFC's.
-#[derive(Debug, Clone, Copy, PartialEq)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default)]
 pub struct DualPi2Config {
-    /// The queueing delay that the classic queue is held at.
+    /// the queueing delay that the classic queue is held at
+    #[schemars(extend("x-min" = "1 ms", "x-max" = "1 h"))]
     pub target: Duration,
-    /// How often the probability is computed.
+    /// how often the probability is computed; alpha and beta are for this interval
+    #[schemars(extend("x-min" = "1 ms", "x-max" = "1 h"))]
     pub update_interval: Duration,
-    /// Integral gain in Hz.
+    /// Hz: what a second above the target adds to the probability per update
+    #[schemars(range(min = 0.0, max = 1e3))]
     pub alpha: f64,
-    /// Proportional gain in Hz.
+    /// Hz: what a second more than at the update before adds to it
+    #[schemars(range(min = 0.0, max = 1e3))]
     pub beta: f64,
-    /// Marking probability of L over the base probability.
+    /// marking probability of L4S packets over the square root of that of classic ones
+    #[schemars(range(min = 0.0, max = 1e3))]
     pub coupling: f64,
-    /// From this probability on, classic packets are dropped even if they could be marked.
+    /// classic packets are marked up to this probability; from it on all are dropped instead
+    #[schemars(extend("x-min" = "0 %", "x-max" = "100 %"))]
     pub most_classic: Ratio,
-    /// How L marks by itself.
+    /// how the low-latency queue marks by itself: "ramp" (RFC) or "step" (Linux)
     pub marking: LowLatencyMarking,
-    /// The delay that is controlled.
+    /// with marking "step": L4S packets that waited longer than this are marked
+    #[schemars(extend("x-min" = "0 ns", "x-max" = "1 h"))]
+    pub step_above: Duration,
+    /// with marking "ramp": the delay above which L4S packets begin to be marked
+    #[schemars(extend("x-min" = "0 ns", "x-max" = "1 h"))]
+    pub ramp_from: Duration,
+    /// with marking "ramp": how much further all are
+    #[schemars(extend("x-min" = "0 ns", "x-max" = "1 h"))]
+    pub ramp_range: Duration,
+    /// the delay that is held at the target: the longer of "both" queues (RFC A.2, Linux) or that of the "classic" one (RFC A.1)
     pub delay_input: DelayInput,
-    /// Which queue sends next.
+    /// "weighted" round robin or "time-shifted" first in, first out
     pub scheduler: Scheduler,
-    /// How a probability becomes decisions.
+    /// with scheduler "weighted": the classic queue's share while both are busy
+    #[schemars(extend("x-min" = "0 %", "x-max" = "100 %"))]
+    pub classic_weight: Ratio,
+    /// with scheduler "time-shifted": how much longer a classic packet waits
+    #[schemars(extend("x-min" = "0 ns", "x-max" = "1 h"))]
+    pub time_shift: Duration,
+    /// how a probability becomes marks: "recurring" evenly (RFC) or at "random" (Linux)
     pub decision: Decision,
 }
 
@@ -202,12 +137,14 @@ impl Default for DualPi2Config {
             beta: 3.2,
             coupling: 2.0,
             most_classic: Ratio::from_ppm(250_000),
-            marking: LowLatencyMarking::Ramp {
-                from: Duration::from_micros(800),
-                range: Duration::from_micros(400),
-            },
+            marking: LowLatencyMarking::Ramp,
+            step_above: Duration::from_millis(1),
+            ramp_from: Duration::from_micros(800),
+            ramp_range: Duration::from_micros(400),
             delay_input: DelayInput::Both,
-            scheduler: Scheduler::Weighted { classic: Ratio::from_ppm(100_000) },
+            scheduler: Scheduler::Weighted,
+            classic_weight: Ratio::from_ppm(100_000),
+            time_shift: Duration::from_millis(30),
             decision: Decision::Recurring,
         }
     }
@@ -217,8 +154,26 @@ impl DualPi2Config {
     /// As Linux has it: a step of 1 ms, and random decisions.
     #[must_use]
     pub fn linux() -> Self {
-        let marking = LowLatencyMarking::Step { above: Duration::from_millis(1) };
-        Self { marking, decision: Decision::Random, ..Self::default() }
+        Self { marking: LowLatencyMarking::Step, decision: Decision::Random, ..Self::default() }
+    }
+}
+
+impl Discipline for DualPi2Config {
+    const NAME: &'static str = "dual-pi2";
+    const SUMMARY: &'static str =
+        "a low-latency and a classic queue, coupled so that L4S and classic flows share fairly";
+    const SOURCE: &'static str = "RFC 9332, appendix A; Linux sch_dualpi2";
+    const SIZE: SizeOption = SizeOption {
+        default: Some("2 bdp"),
+        summary: "what may wait in both queues together, as for drop-tail",
+    };
+
+    fn build<P: PathPacket + Copy + 'static>(
+        self,
+        limit: Limit,
+        random: Xoshiro256PlusPlus,
+    ) -> Box<dyn Queue<P>> {
+        Box::new(DualPi2::new(self, limit, random))
     }
 }
 
@@ -303,7 +258,7 @@ impl<P: PathPacket> DualPi2<P> {
             classic: Lane::new(),
             base: 0.0,
             delay: Duration::ZERO,
-            credit: first_credit(config.scheduler),
+            credit: first_credit(&config),
         }
     }
 
@@ -348,9 +303,9 @@ impl<P: PathPacket> DualPi2<P> {
 
     fn contend(&self, low_latency: &Dequeued<P>, classic: &Dequeued<P>) -> Side {
         let low_latency_first = match self.config.scheduler {
-            Scheduler::Weighted { .. } => self.credit <= 0,
-            Scheduler::TimeShifted { shift } => {
-                low_latency.enqueued.saturating_sub(shift) <= classic.enqueued
+            Scheduler::Weighted => self.credit <= 0,
+            Scheduler::TimeShifted => {
+                low_latency.enqueued.saturating_sub(self.config.time_shift) <= classic.enqueued
             }
         };
         if low_latency_first { Side::LowLatency } else { Side::Classic }
@@ -358,9 +313,11 @@ impl<P: PathPacket> DualPi2<P> {
 
     /// Only what is sent while the other side waits counts; what is dropped takes no time of the link.
     fn account(&mut self, side: Side, size: Bytes) {
-        let Scheduler::Weighted { classic } = self.config.scheduler else { return };
+        if self.config.scheduler != Scheduler::Weighted {
+            return;
+        }
         let size = i64::try_from(size.get()).unwrap_or(MTU);
-        let classic = ppm(classic);
+        let classic = ppm(self.config.classic_weight);
         match side {
             Side::LowLatency if !self.classic.waiting.is_empty() => self.credit += size * classic,
             Side::Classic if !self.low_latency.waiting.is_empty() => {
@@ -391,15 +348,16 @@ impl<P: PathPacket> DualPi2<P> {
     }
 
     fn native_probability(&self, waited: Duration) -> f64 {
-        match self.config.marking {
+        let DualPi2Config { marking, step_above, ramp_from, ramp_range, .. } = self.config;
+        match marking {
             // Alone: what it waited for has left, and a mark would tell of the link's speed.
-            LowLatencyMarking::Ramp { .. } if self.low_latency.waiting.is_empty() => 0.0,
-            LowLatencyMarking::Ramp { from, .. } if waited <= from => 0.0,
-            LowLatencyMarking::Ramp { from, range } if waited < from + range => {
-                (waited - from) / range
+            LowLatencyMarking::Ramp if self.low_latency.waiting.is_empty() => 0.0,
+            LowLatencyMarking::Ramp if waited <= ramp_from => 0.0,
+            LowLatencyMarking::Ramp if waited < ramp_from + ramp_range => {
+                (waited - ramp_from) / ramp_range
             }
-            LowLatencyMarking::Ramp { .. } => 1.0,
-            LowLatencyMarking::Step { above } => f64::from(u8::from(waited > above)),
+            LowLatencyMarking::Ramp => 1.0,
+            LowLatencyMarking::Step => f64::from(u8::from(waited > step_above)),
         }
     }
 
@@ -439,9 +397,11 @@ fn ppm(share: Ratio) -> i64 {
     i64::try_from(share.as_ppm()).unwrap_or(i64::MAX).min(1_000_000)
 }
 
-fn first_credit(scheduler: Scheduler) -> i64 {
-    let Scheduler::Weighted { classic } = scheduler else { return 0 };
-    MTU * (2 * ppm(classic) - 1_000_000)
+fn first_credit(config: &DualPi2Config) -> i64 {
+    match config.scheduler {
+        Scheduler::Weighted => MTU * (2 * ppm(config.classic_weight) - 1_000_000),
+        Scheduler::TimeShifted => 0,
+    }
 }
 
 impl<P: PathPacket> Queue<P> for DualPi2<P> {
@@ -467,7 +427,7 @@ impl<P: PathPacket> Queue<P> for DualPi2<P> {
                 Err(drop) => dropped.push(drop),
             }
         }
-        self.credit = first_credit(self.config.scheduler);
+        self.credit = first_credit(&self.config);
         None
     }
 
@@ -483,29 +443,5 @@ impl<P: PathPacket> Queue<P> for DualPi2<P> {
 
     fn set_limit(&mut self, limit: Limit) {
         self.limit = limit;
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn the_catalogue_tells_the_defaults() {
-        let default = DualPi2Config::default();
-        let told = |name| KIND.options.iter().find(|option| option.name == name).unwrap().default;
-        let time = |name| told(name).parse::<Duration>().unwrap();
-        assert_eq!(time("target"), default.target);
-        assert_eq!(time("update_interval"), default.update_interval);
-        assert_eq!(told("alpha").parse(), Ok(default.alpha));
-        assert_eq!(told("beta").parse(), Ok(default.beta));
-        assert_eq!(told("coupling").parse(), Ok(default.coupling));
-        assert_eq!(told("most_classic").parse(), Ok(default.most_classic));
-        let (from, range) = (time("ramp_from"), time("ramp_range"));
-        assert_eq!(default.marking, LowLatencyMarking::Ramp { from, range });
-        let above = time("step_above");
-        assert_eq!(DualPi2Config::linux().marking, LowLatencyMarking::Step { above });
-        let classic = told("classic_weight").parse().unwrap();
-        assert_eq!(default.scheduler, Scheduler::Weighted { classic });
     }
 }

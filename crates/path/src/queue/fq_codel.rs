@@ -23,16 +23,17 @@
 //! | CoDel spares the last MTU of each queue | section 4.2 gives each queue its own CoDel; Linux spares the last MTU of all queues together |
 //! | a batch does not raise CoDel's count | not in the RFC; Linux does so |
 
-use super::codel::{CodelState, ECN_OPTION, Fifo, INTERVAL_OPTION, TARGET_OPTION};
+use super::codel::{CodelState, Fifo};
+use super::discipline::{Discipline, SizeOption};
 use super::hash::HeaderHash;
 use super::store::{Chain, Store};
-use super::{
-    Backlog, Dequeued, DropReason, Dropped, Limit, Queue, QueueKind, QueueOption, Verdict,
-};
+use super::{Backlog, Dequeued, DropReason, Dropped, Limit, Queue, Verdict};
 use crate::{CodelConfig, PathPacket};
 use gameway_units::{Bytes, Instant};
 use rand_core::Rng;
 use rand_xoshiro::Xoshiro256PlusPlus;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 use std::collections::VecDeque;
 
 /// Most packets dropped at once from the fattest queue.
@@ -40,48 +41,38 @@ const BATCH: u64 = 64;
 /// As many queues as there can be flows.
 const MOST_QUEUES: usize = 1 << 16;
 
-/// How experiment files name it.
-pub(super) const KIND: QueueKind = QueueKind {
-    name: "fq-codel",
-    summary: "a queue per flow, served in turn by bytes, each with CoDel; sparse flows go first",
-    source: "RFC 8290",
-    options: &[
-        QueueOption {
-            name: "size",
-            default: "10240 packets",
-            summary: "what may wait in all queues, as of drop-tail; more costs the fattest queue its \
-                      oldest packets",
-        },
-        TARGET_OPTION,
-        INTERVAL_OPTION,
-        ECN_OPTION,
-        QueueOption {
-            name: "flows",
-            default: "1024",
-            summary: "queues that flows are hashed to, from 1 to 65536",
-        },
-        QueueOption {
-            name: "quantum",
-            default: "1514 B",
-            summary: "bytes that each queue may send in its turn",
-        },
-    ],
-};
-
 /// What can be set.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(default)]
 pub struct FqCodelConfig {
     /// Of the CoDel in each queue.
+    #[serde(flatten)]
     pub codel: CodelConfig,
-    /// Number of queues, from 1 to 65 536; what is outside counts as the nearest of these.
+    /// queues that flows are hashed to
+    #[schemars(range(min = 1, max = 65536))]
     pub flows: usize,
-    /// Bytes that each queue may send in its turn, at least one.
+    /// bytes that each queue may send in its turn
+    #[schemars(extend("x-min" = "1 B", "x-max" = "1 GB"))]
     pub quantum: Bytes,
 }
 
-impl FqCodelConfig {
-    /// What may wait if an experiment does not say.
-    pub const LIMIT: Limit = Limit::Packets(10_240);
+impl Discipline for FqCodelConfig {
+    const NAME: &'static str = "fq-codel";
+    const SUMMARY: &'static str =
+        "a queue per flow, served in turn by bytes, each with CoDel; sparse flows go first";
+    const SOURCE: &'static str = "RFC 8290";
+    const SIZE: SizeOption = SizeOption {
+        default: Some("10240 packets"),
+        summary: "what may wait in all queues, as of drop-tail; more costs the fattest queue its oldest packets",
+    };
+
+    fn build<P: PathPacket + Copy + 'static>(
+        self,
+        limit: Limit,
+        random: Xoshiro256PlusPlus,
+    ) -> Box<dyn Queue<P>> {
+        Box::new(FqCodel::new(self, limit, random))
+    }
 }
 
 impl Default for FqCodelConfig {

@@ -4,6 +4,7 @@
 
 mod cake;
 mod codel;
+mod discipline;
 mod drop_tail;
 mod dual_pi2;
 mod filter;
@@ -14,11 +15,10 @@ mod pi;
 mod pie;
 mod store;
 
-pub use cake::{
-    AckFilter, Cake, CakeConfig, Cells, Diffserv, Framing, FramingError, Isolation, RoundTrip,
-};
+pub use cake::{AckFilter, Cake, CakeConfig, Cells, Diffserv, Framing, FramingError, Isolation};
 pub use codel::{Codel, CodelConfig};
-pub use drop_tail::{DropTail, Limit};
+pub use discipline::{Discipline, DisciplineInfo, Disciplines, OptionError, Options, SizeOption};
+pub use drop_tail::{DropTail, DropTailConfig, Limit};
 pub use dual_pi2::{Decision, DelayInput, DualPi2, DualPi2Config, LowLatencyMarking, Scheduler};
 pub use filter::{Classifier, PortRange, Prefix, Rule};
 pub use fq_codel::{FqCodel, FqCodelConfig};
@@ -26,41 +26,6 @@ pub use htb::{Htb, HtbClass, HtbConfig, HtbError, LinkLayer};
 pub use pie::{Pie, PieConfig};
 
 use gameway_units::{Bytes, Instant};
-
-/// A queue discipline that can be named in an experiment file.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct QueueKind {
-    /// Its name in experiment files.
-    pub name: &'static str,
-    /// What it is, in one line.
-    pub summary: &'static str,
-    /// Where it comes from.
-    pub source: &'static str,
-    /// What can be set.
-    pub options: &'static [QueueOption],
-}
-
-/// An option of a queue discipline.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct QueueOption {
-    /// Its name in experiment files.
-    pub name: &'static str,
-    /// The value if not given, as it would be written.
-    pub default: &'static str,
-    /// What it does, with unit and allowed values.
-    pub summary: &'static str,
-}
-
-/// All queue disciplines, in alphabetical order.
-pub const QUEUES: &[QueueKind] = &[
-    cake::KIND,
-    codel::KIND,
-    drop_tail::KIND,
-    dual_pi2::KIND,
-    fq_codel::KIND,
-    htb::KIND,
-    pie::KIND,
-];
 
 /// Why a queue dropped a packet.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -5,28 +5,12 @@
 //! comes or goes, so the updates due since then are caught up at the next packet, each with the delay that the
 //! head packet had at its time: the same as if a timer had run them.
 
-use super::{Dequeued, QueueOption};
+use super::Dequeued;
 use gameway_units::{Duration, Instant};
 
 /// The most updates caught up at once. After about 1000 (15 s) with nothing coming or going, the
 /// probability has arrived at 0 (empty) or 1 (standing); what lies between them and the last two is left out.
 const MOST_AT_ONCE: i64 = 1024;
-
-/// How experiment files name the interval, and what it is if they do not.
-pub(super) const fn update_interval_option(default: &'static str) -> QueueOption {
-    let summary = "how often the probability is computed; alpha and beta are for this interval";
-    QueueOption { name: "update_interval", default, summary }
-}
-/// How experiment files name the gain of the distance from the target.
-pub(super) const fn alpha_option(default: &'static str) -> QueueOption {
-    let summary = "Hz: what a second above the target adds to the probability per update";
-    QueueOption { name: "alpha", default, summary }
-}
-/// How experiment files name the gain of the change.
-pub(super) const fn beta_option(default: &'static str) -> QueueOption {
-    let summary = "Hz: what a second more than at the update before adds to it";
-    QueueOption { name: "beta", default, summary }
-}
 
 /// The gains of the controller.
 #[derive(Debug, Clone, Copy)]

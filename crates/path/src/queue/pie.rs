@@ -25,38 +25,15 @@
 //! | updates are caught up at packets, [`super::pi`] | no timer; the outcome is that of a timer |
 //! | always on; drops are independent | switching itself off (section 5.3) and de-randomized drops (section 5.4) are optional |
 
-use super::pi::{Gains, Updates, alpha_option, beta_option, head_delay, update_interval_option};
-use super::{
-    Backlog, Dequeued, DropReason, Dropped, Limit, Queue, QueueKind, QueueOption, Verdict,
-};
+use super::discipline::{Discipline, SizeOption};
+use super::pi::{Gains, Updates, head_delay};
+use super::{Backlog, Dequeued, DropReason, Dropped, Limit, Queue, Verdict};
 use crate::{PathPacket, uniform};
 use gameway_units::{Bytes, Duration, Ecn, Instant, Ratio};
 use rand_xoshiro::Xoshiro256PlusPlus;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 use std::collections::VecDeque;
-
-/// How experiment files name it.
-pub(super) const KIND: QueueKind = QueueKind {
-    name: "pie",
-    summary: "drops or marks at random so that the queueing delay settles at a target",
-    source: "RFC 8033",
-    options: &[
-        QueueOption { name: "size", default: "2 bdp", summary: "what may wait, as for drop-tail" },
-        QueueOption { name: "target", default: "15 ms", summary: "the queueing delay it aims at" },
-        update_interval_option("15 ms"),
-        alpha_option("0.125"),
-        beta_option("1.25"),
-        QueueOption {
-            name: "burst_allowance",
-            default: "150 ms",
-            summary: "how long after a quiet time nothing is dropped early",
-        },
-        QueueOption {
-            name: "mark_below",
-            default: "10 %",
-            summary: "ECN-capable packets are marked, not dropped, below this probability; 0 % never marks",
-        },
-    ],
-};
 
 const LEAST_BACKLOG: Bytes = Bytes::new(2 * 1500);
 const SHORT_QUEUE_BELOW: f64 = 0.2;
@@ -71,19 +48,26 @@ const LADDER: [(f64, f64); 6] =
     [(1e-6, 2048.0), (1e-5, 512.0), (1e-4, 128.0), (1e-3, 32.0), (1e-2, 8.0), (1e-1, 2.0)];
 
 /// What can be set; the defaults are the RFC's.
-#[derive(Debug, Clone, Copy, PartialEq)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default)]
 pub struct PieConfig {
-    /// The queueing delay it aims at.
+    /// the queueing delay it aims at
+    #[schemars(extend("x-min" = "1 ms", "x-max" = "1 h"))]
     pub target: Duration,
-    /// How often the probability is computed.
+    /// how often the probability is computed; alpha and beta are for this interval
+    #[schemars(extend("x-min" = "1 ms", "x-max" = "1 h"))]
     pub update_interval: Duration,
-    /// Integral gain in Hz.
+    /// Hz: what a second above the target adds to the probability per update
+    #[schemars(range(min = 0.0, max = 1e3))]
     pub alpha: f64,
-    /// Proportional gain in Hz.
+    /// Hz: what a second more than at the update before adds to it
+    #[schemars(range(min = 0.0, max = 1e3))]
     pub beta: f64,
-    /// How long after a quiet time nothing is dropped early.
+    /// how long after a quiet time nothing is dropped early
+    #[schemars(extend("x-min" = "0 ns", "x-max" = "1 h"))]
     pub burst_allowance: Duration,
-    /// ECN-capable packets are marked, not dropped, below this probability.
+    /// ECN-capable packets are marked, not dropped, below this probability; 0 % never marks
+    #[schemars(extend("x-min" = "0 %", "x-max" = "100 %"))]
     pub mark_below: Ratio,
 }
 
@@ -97,6 +81,23 @@ impl Default for PieConfig {
             burst_allowance: Duration::from_millis(150),
             mark_below: Ratio::from_ppm(100_000),
         }
+    }
+}
+
+impl Discipline for PieConfig {
+    const NAME: &'static str = "pie";
+    const SUMMARY: &'static str =
+        "drops or marks at random so that the queueing delay settles at a target";
+    const SOURCE: &'static str = "RFC 8033";
+    const SIZE: SizeOption =
+        SizeOption { default: Some("2 bdp"), summary: "what may wait, as for drop-tail" };
+
+    fn build<P: PathPacket + Copy + 'static>(
+        self,
+        limit: Limit,
+        random: Xoshiro256PlusPlus,
+    ) -> Box<dyn Queue<P>> {
+        Box::new(Pie::new(self, limit, random))
     }
 }
 
@@ -256,18 +257,6 @@ impl<P: PathPacket> Queue<P> for Pie<P> {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn the_catalogue_tells_the_defaults() {
-        let default = PieConfig::default();
-        let told = |name| KIND.options.iter().find(|option| option.name == name).unwrap().default;
-        assert_eq!(told("target").parse(), Ok(default.target));
-        assert_eq!(told("update_interval").parse(), Ok(default.update_interval));
-        assert_eq!(told("alpha").parse(), Ok(default.alpha));
-        assert_eq!(told("beta").parse(), Ok(default.beta));
-        assert_eq!(told("burst_allowance").parse(), Ok(default.burst_allowance));
-        assert_eq!(told("mark_below").parse(), Ok(default.mark_below));
-    }
 
     /// Each rung divides the same step; above the ladder, a step up is capped and one down is not.
     #[test]

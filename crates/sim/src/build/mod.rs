@@ -12,7 +12,7 @@ use gameway_events::{BIN, FurtherTables, Name, RunTables, Sink, SummaryRecord};
 use gameway_experiment::build::{self, FlowWay, NetworkParts, Routes, flow_names};
 use gameway_experiment::spec::{CompetitorSpec, RunSpec};
 use gameway_experiment::{Attached, Recorder, RunError};
-use gameway_path::{Header, Network};
+use gameway_path::{Discipline, Header, Network};
 use gameway_units::Instant;
 use std::net::IpAddr;
 use std::path::Path;
@@ -22,23 +22,50 @@ use std::path::Path;
 /// # Errors
 /// If the specification is wrong, a file it names cannot be read, or a table cannot be written.
 pub fn run(spec: &RunSpec, folder: &Path) -> Result<SummaryRecord, RunError> {
-    run_with(spec, folder, &gameway_control::build)
+    run_with(spec, folder, &Registry::standard())
+}
+
+/// What a run can name, with what the caller has added.
+pub struct Registry<'a> {
+    /// Asked for each controller but the oracle.
+    pub controllers: &'a BuildController<'a>,
+    /// Queue disciplines.
+    pub queues: gameway_experiment::Registry<Packet>,
+}
+
+impl Registry<'static> {
+    /// What this repository has.
+    #[must_use]
+    pub fn standard() -> Self {
+        Self {
+            controllers: &gameway_control::build,
+            queues: gameway_experiment::Registry::standard(),
+        }
+    }
+}
+
+impl Registry<'_> {
+    /// This and a queue discipline of one's own; it takes the place of one of the same name.
+    #[must_use]
+    pub fn with_queue<C: Discipline>(self) -> Self {
+        Self { queues: self.queues.with_queue::<C>(), ..self }
+    }
 }
 
 /// What builds a controller from its name, its options as text and its bounds.
 pub type BuildController<'a> = dyn Fn(&str, &[(String, String)], RateLimits) -> Result<Box<dyn RateController>, OptionError>
     + 'a;
 
-/// [`run`] with controllers of one's own: `controllers` is asked for each one but the oracle.
+/// [`run`] with controllers and queues of one's own.
 ///
 /// # Errors
 /// As of [`run`].
 pub fn run_with(
     spec: &RunSpec,
     folder: &Path,
-    controllers: &BuildController<'_>,
+    registry: &Registry<'_>,
 ) -> Result<SummaryRecord, RunError> {
-    let built = built(spec, controllers)?;
+    let built = built(spec, registry)?;
     let segments = spec.competitor.iter().any(|flow| matches!(flow, CompetitorSpec::Dash(_)));
     let further = FurtherTables { packets: spec.record.packets, segments };
     let tables = RunTables::create(folder, further)?;
@@ -50,7 +77,7 @@ pub fn run_with(
 /// # Errors
 /// If the specification is wrong, a file it names cannot be read, or the sink fails.
 pub fn run_into(spec: &RunSpec, sink: Box<dyn Sink>) -> Result<SummaryRecord, RunError> {
-    run_built(spec, built(spec, &gameway_control::build)?, sink)
+    run_built(spec, built(spec, &Registry::standard())?, sink)
 }
 
 fn run_built(spec: &RunSpec, built: Built, sink: Box<dyn Sink>) -> Result<SummaryRecord, RunError> {
@@ -73,15 +100,15 @@ fn run_built(spec: &RunSpec, built: Built, sink: Box<dyn Sink>) -> Result<Summar
 /// # Errors
 /// If the specification is wrong, or a file it names cannot be read or is damaged.
 pub fn check(spec: &RunSpec) -> Result<(), RunError> {
-    check_with(spec, &gameway_control::build)
+    check_with(spec, &Registry::standard())
 }
 
 /// Whether [`run_with`] can do `spec`.
 ///
 /// # Errors
 /// As of [`check`].
-pub fn check_with(spec: &RunSpec, controllers: &BuildController<'_>) -> Result<(), RunError> {
-    built(spec, controllers).map(drop)
+pub fn check_with(spec: &RunSpec, registry: &Registry<'_>) -> Result<(), RunError> {
+    built(spec, registry).map(drop)
 }
 
 /// What a specification describes, ready to run.
@@ -92,14 +119,14 @@ struct Built {
     flows: Vec<Flow>,
 }
 
-fn built(spec: &RunSpec, controllers: &BuildController<'_>) -> Result<Built, RunError> {
-    gameway_experiment::check::check(spec)?;
+fn built(spec: &RunSpec, registry: &Registry<'_>) -> Result<Built, RunError> {
+    gameway_experiment::check::check(registry.queues.queues(), spec)?;
     let routes = Routes::new(&spec.path);
     let links = build::links(&spec.path)?;
     let stalls = build::stalls(&spec.path, spec.seed, spec.duration.0);
     let parts = Parts {
         spec,
-        controllers,
+        controllers: registry.controllers,
         routes: &routes,
         links: &links,
         names: flow_names(spec),
@@ -113,7 +140,9 @@ fn built(spec: &RunSpec, controllers: &BuildController<'_>) -> Result<Built, Run
     let ways: Vec<FlowWay<'_>> =
         ways.map(|((way, name), station)| FlowWay { name, way, station }).collect();
     let (path, seed, stalls) = (&spec.path, spec.seed, stalls.as_ref());
-    let network = NetworkParts { path, seed, stalls, flows: &ways }.network(&routes, links)?;
+    let registry = &registry.queues;
+    let parts = NetworkParts { registry, path, seed, stalls, flows: &ways };
+    let network = parts.network(&routes, links)?;
     Ok(Built { names, links: routes.names(), network, flows })
 }
 

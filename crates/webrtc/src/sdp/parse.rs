@@ -244,7 +244,7 @@ impl Media {
     }
 
     fn format_mut(&mut self, payload_type: &str) -> Option<&mut Format> {
-        let payload_type = payload_type.parse().ok()?;
+        let payload_type: u8 = payload_type.parse().ok()?;
         self.formats.iter_mut().find(|format| format.payload_type == payload_type)
     }
 

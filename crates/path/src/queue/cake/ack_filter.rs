@@ -9,10 +9,13 @@
 
 use crate::tcp::{TcpHeader, is_after};
 use crate::{Header, PathPacket};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 use std::cmp::Ordering;
 
 /// Which acknowledgements are dropped.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
 pub enum AckFilter {
     /// None.
     #[default]

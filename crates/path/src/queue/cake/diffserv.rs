@@ -25,20 +25,27 @@
 
 use crate::Dscp;
 use gameway_units::Rate;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 
 /// How many tins there are.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 pub enum Diffserv {
     /// Bulk, best effort and voice.
     #[default]
+    #[serde(rename = "diffserv3")]
     Three,
     /// Bulk, best effort, video and voice.
+    #[serde(rename = "diffserv4")]
     Four,
     /// Eight kinds of traffic.
+    #[serde(rename = "diffserv8")]
     Eight,
     /// Eight by the upper three bits.
+    #[serde(rename = "precedence")]
     Precedence,
     /// One: DSCPs do not matter.
+    #[serde(rename = "besteffort")]
     BestEffort,
 }
 

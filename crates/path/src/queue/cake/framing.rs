@@ -24,10 +24,14 @@
 //! | a packet is never below 0 B | Linux: a length below zero wraps to 4 GB |
 
 use gameway_units::{Bytes, SignedBytes};
+use schemars::JsonSchema;
+use serde::de::{Deserializer, Error};
+use serde::{Deserialize, Serialize};
 use std::str::FromStr;
 
 /// Cells or blocks in which the link below carries packets.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
 pub enum Cells {
     /// Neither.
     #[default]
@@ -93,6 +97,12 @@ impl Framing {
             cells: cells.unwrap_or(self.cells),
         })
     }
+}
+
+/// Reads words.
+pub(super) fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Framing, D::Error> {
+    let text = std::borrow::Cow::<'de, str>::deserialize(deserializer)?;
+    text.parse().map_err(D::Error::custom)
 }
 
 /// Words that are none, or too many.

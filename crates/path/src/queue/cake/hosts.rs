@@ -7,26 +7,36 @@
 use super::ways::{PLACES, Ways};
 use crate::Header;
 use crate::queue::hash::HeaderHash;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 
 /// What shares the link fairly.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 pub enum Isolation {
     /// Hosts on either side, and the flows of each.
     #[default]
+    #[serde(rename = "triple-isolate")]
     Triple,
     /// Sending hosts, and the flows of each.
+    #[serde(rename = "dual-srchost")]
     DualSource,
     /// Receiving hosts, and the flows of each.
+    #[serde(rename = "dual-dsthost")]
     DualDestination,
     /// Flows.
+    #[serde(rename = "flows")]
     Flows,
     /// Pairs of hosts, each in one queue.
+    #[serde(rename = "hosts")]
     Hosts,
     /// Sending hosts, each in one queue.
+    #[serde(rename = "srchost")]
     SourceHosts,
     /// Receiving hosts, each in one queue.
+    #[serde(rename = "dsthost")]
     DestinationHosts,
     /// Nothing: all is in one queue.
+    #[serde(rename = "flowblind")]
     Blind,
 }
 

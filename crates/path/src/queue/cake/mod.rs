@@ -33,7 +33,6 @@ mod cobalt;
 mod diffserv;
 mod framing;
 mod hosts;
-mod kind;
 mod lists;
 mod longest;
 mod round_trip;
@@ -46,17 +45,19 @@ pub use diffserv::Diffserv;
 pub(super) use framing::in_cells;
 pub use framing::{Cells, Framing, FramingError};
 pub use hosts::Isolation;
-pub(super) use kind::KIND;
-pub use round_trip::RoundTrip;
 
+use super::discipline::{Discipline, SizeOption};
 use super::hash::HeaderHash;
 use super::store::Store;
 use super::{Backlog, Dequeued, DropReason, Dropped, Limit, Queue, Verdict};
 use crate::{Dscp, PathPacket};
-use gameway_units::{Bytes, Duration, Instant, Rate};
+use gameway_units::declared::on_off;
+use gameway_units::{Bytes, Duration, Instant, QueueSize, Rate, SignedBytes};
 use longest::Longest;
 use rand_core::Rng;
 use rand_xoshiro::Xoshiro256PlusPlus;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 use shaper::Shaper;
 use std::collections::VecDeque;
 use tin::Tin;
@@ -71,27 +72,77 @@ const LEAST_LIMIT: Bytes = Bytes::new(4 << 20);
 /// Greatest limit: 10 240 packets of 1514 B.
 const GREATEST_LIMIT: Bytes = Bytes::new(10_240 * 1514);
 
-/// What can be set.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+/// What can be set; with the words of tc-cake(8).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(default)]
 pub struct CakeConfig {
-    /// The rate of the shaper; `None` for no shaper.
+    /// the rate at which packets leave; above the capacity of the link the queue still waits here, but only the link holds
+    /// packets back
+    #[schemars(extend("x-min" = "512 b/s", "x-max" = "1000 Gb/s", "x-none" = "unlimited"))]
     pub bandwidth: Option<Rate>,
-    /// COBALT's interval; the target is a twentieth.
+    /// COBALT's interval, a long round trip; its target is a twentieth; or datacentre (100 us), lan (1 ms), metro (10 ms),
+    /// regional (30 ms), internet (100 ms), oceanic (300 ms), satellite (1 s), interplanetary (1000 s)
+    #[serde(deserialize_with = "round_trip::deserialize")]
+    #[schemars(with = "Duration", extend("x-min" = "1 us", "x-max" = "1 h"))]
     pub rtt: Duration,
-    /// What shares the link fairly.
+    /// what shares the link fairly
     pub isolation: Isolation,
-    /// Which tins there are.
+    /// tins: diffserv3 (bulk, best effort, voice), diffserv4 (video too), diffserv8, precedence (eight by the upper three bits)
+    /// or besteffort (one)
     pub diffserv: Diffserv,
-    /// How packets are counted.
+    /// overhead, mpu and cells by tc's words, several with spaces between them: raw, conservative, ethernet, ether-vlan, docsis,
+    /// pppoe-ptm, bridged-ptm, pppoa-vcmux, pppoa-llc, pppoe-vcmux, pppoe-llcsnap, bridged-vcmux, bridged-llcsnap, ipoa-vcmux,
+    /// ipoa-llcsnap, via-ethernet; overhead, mpu and cells, if given, take the place of what they say
+    #[serde(skip_serializing, deserialize_with = "framing::deserialize")]
+    #[schemars(with = "String", extend("default" = "raw"))]
     pub framing: Framing,
-    /// Which acknowledgements are dropped.
+    /// bytes that a packet is longer on the link that the bandwidth is of
+    #[schemars(extend("x-min" = "-64 B", "x-max" = "256 B", "x-none" = "as framing says"))]
+    pub overhead: Option<SignedBytes>,
+    /// least length of a packet there
+    #[schemars(extend("x-min" = "0 B", "x-max" = "256 B", "x-none" = "as framing says"))]
+    pub mpu: Option<Bytes>,
+    /// what packets are cut into there
+    #[schemars(extend("x-none" = "as framing says"))]
+    pub cells: Option<Cells>,
+    /// off, on (of two acknowledgements that a later one makes needless one is dropped) or aggressive (also a single one)
     pub ack_filter: AckFilter,
-    /// Whether what is dropped counts in the bandwidth.
+    /// on: what is dropped counts in the bandwidth, as it has come through the link already
+    #[serde(with = "on_off")]
+    #[schemars(with = "on_off::Switch")]
     pub ingress: bool,
-    /// Whether code points are cleared.
+    /// on: DSCPs are cleared when the tin is chosen; ECN is kept
+    #[serde(with = "on_off")]
+    #[schemars(with = "on_off::Switch")]
     pub wash: bool,
-    /// Whether ECN-capable packets are marked instead of dropped.
+    /// ECN-capable packets are marked instead of dropped (on) or not (off)
+    #[serde(with = "on_off")]
+    #[schemars(with = "on_off::Switch")]
     pub ecn: bool,
+}
+
+impl Discipline for CakeConfig {
+    const NAME: &'static str = "cake";
+    const SUMMARY: &'static str =
+        "a shaper, tins by DSCP, a queue per flow with turns shared by host, and COBALT in each";
+    const SOURCE: &'static str = "Linux, sch_cake.c; arXiv 1804.07617";
+    const SIZE: SizeOption = SizeOption {
+        default: None,
+        summary: "what may wait in all queues, as of drop-tail; more costs the longest queue its oldest packet; if not \
+                  given 4 rtt at the bandwidth, 4 MiB to 15.5 MB",
+    };
+
+    fn default_size(&self) -> QueueSize {
+        QueueSize::Bytes(self.limit())
+    }
+
+    fn build<P: PathPacket + Copy + 'static>(
+        self,
+        limit: Limit,
+        random: Xoshiro256PlusPlus,
+    ) -> Box<dyn Queue<P>> {
+        Box::new(Cake::new(self, limit, random))
+    }
 }
 
 impl CakeConfig {
@@ -101,6 +152,15 @@ impl CakeConfig {
         let span = Duration::from_nanos(self.rtt.as_nanos().saturating_mul(LIMIT_RTTS));
         let wanted = self.bandwidth.map_or(GREATEST_LIMIT, |rate| rate * span);
         wanted.clamp(LEAST_LIMIT, GREATEST_LIMIT)
+    }
+
+    /// What the words say, but for what is given by itself.
+    fn framing(&self) -> Framing {
+        Framing {
+            overhead: self.overhead.unwrap_or(self.framing.overhead),
+            least: self.mpu.unwrap_or(self.framing.least),
+            cells: self.cells.unwrap_or(self.framing.cells),
+        }
     }
 
     fn target(&self) -> Duration {
@@ -116,6 +176,9 @@ impl Default for CakeConfig {
             isolation: Isolation::default(),
             diffserv: Diffserv::default(),
             framing: Framing::default(),
+            overhead: None,
+            mpu: None,
+            cells: None,
             ack_filter: AckFilter::default(),
             ingress: false,
             wash: false,
@@ -151,7 +214,7 @@ impl<P: PathPacket> Cake<P> {
     /// Empty queues that hold `limit` together; `random` seeds the hashes and is BLUE's.
     #[must_use]
     pub fn new(config: CakeConfig, limit: Limit, mut random: Xoshiro256PlusPlus) -> Self {
-        let CakeConfig { bandwidth, rtt, isolation, diffserv, framing, .. } = config;
+        let CakeConfig { bandwidth, rtt, isolation, diffserv, .. } = config;
         let times = (rtt, config.target(), config.ecn);
         let shares = diffserv.shares().iter();
         let tins: Vec<Tin> =
@@ -159,7 +222,7 @@ impl<P: PathPacket> Cake<P> {
         Self {
             isolation,
             diffserv,
-            framing,
+            framing: config.framing(),
             ack_filter: config.ack_filter,
             ingress: config.ingress,
             wash: config.wash,
@@ -404,16 +467,6 @@ impl<P: PathPacket> Queue<P> for Cake<P> {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn the_catalogue_tells_the_defaults() {
-        let default = CakeConfig::default();
-        let told = |name| KIND.options.iter().find(|option| option.name == name).unwrap().default;
-        assert_eq!(told("rtt").parse(), Ok(default.rtt));
-        assert_eq!(told("overhead").parse(), Ok(default.framing.overhead));
-        assert_eq!(told("mpu").parse(), Ok(default.framing.least));
-        assert_eq!(default.target(), Duration::from_millis(5));
-    }
 
     #[test]
     fn the_limit_is_four_round_trips_within_bounds() {

@@ -1,6 +1,7 @@
 //! The round trip that COBALT reckons with, by the words of tc-cake(8) (iproute2, `tc/q_cake.c`, `presets`).
 
 use gameway_units::{Duration, UnitError};
+use serde::de::{Deserialize, Deserializer, Error};
 use std::str::FromStr;
 
 const NAMED: [(&str, Duration); 8] = [
@@ -16,7 +17,7 @@ const NAMED: [(&str, Duration); 8] = [
 
 /// A time, or a word for one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct RoundTrip(pub Duration);
+pub(super) struct RoundTrip(Duration);
 
 impl FromStr for RoundTrip {
     type Err = UnitError;
@@ -25,6 +26,14 @@ impl FromStr for RoundTrip {
         let named = NAMED.iter().find(|(word, _)| *word == text.trim());
         named.map_or_else(|| text.parse().map(Self), |(_, time)| Ok(Self(*time)))
     }
+}
+
+/// Reads a time, or a word for one.
+pub(super) fn deserialize<'de, D: Deserializer<'de>>(
+    deserializer: D,
+) -> Result<Duration, D::Error> {
+    let text = std::borrow::Cow::<'de, str>::deserialize(deserializer)?;
+    text.parse().map(|RoundTrip(time)| time).map_err(D::Error::custom)
 }
 
 #[cfg(test)]

@@ -38,60 +38,12 @@ pub use config::{HtbClass, HtbConfig, HtbError};
 pub use size_table::LinkLayer;
 
 use super::filter::Classifier;
-use super::{Backlog, Dequeued, Dropped, Limit, Queue, QueueKind, QueueOption, Verdict};
+use super::{Backlog, Dequeued, Dropped, Limit, Queue, Verdict};
 use crate::PathPacket;
 use gameway_units::Instant;
 use ring::members;
 use size_table::SizeTable;
 use tree::{LEVELS, Tree};
-
-/// How experiment files name it.
-pub(super) const KIND: QueueKind = QueueKind {
-    name: "htb",
-    summary: "classes with an assured rate each, which lend each other what they leave, in a tree",
-    source: "Linux net/sched/sch_htb.c; Devera 2002",
-    options: &[
-        QueueOption {
-            name: "size",
-            default: "1000 packets",
-            summary: "of the drop-tail queue of each class that names no queue of its own; times and bdp \
-                      are at the class's rate",
-        },
-        QueueOption {
-            name: "rate",
-            default: "none",
-            summary: "rate and ceiling of all classes together: what classes without a parent borrow from",
-        },
-        QueueOption {
-            name: "default",
-            default: "none",
-            summary: "needed: the class of packets that no rule takes",
-        },
-        QueueOption {
-            name: "overhead",
-            default: "0 B",
-            summary: "bytes that a packet is longer on the link that the rates are of, -64 B to 256 B",
-        },
-        QueueOption { name: "mpu", default: "0 B", summary: "least length of a packet there" },
-        QueueOption {
-            name: "linklayer",
-            default: "ethernet",
-            summary: "what it is: ethernet, or atm or adsl (cells of 53 B that carry 48 B)",
-        },
-        QueueOption {
-            name: "mtu",
-            default: "2047 B",
-            summary: "length up to which the table is exact that atm or mpu make of sizes, as tc-stab has it",
-        },
-        QueueOption { name: "tsize", default: "512", summary: "entries of that table, 1 to 16384" },
-        QueueOption {
-            name: "class",
-            default: "none",
-            summary: "needed: a table of classes by name, each with rate and, as it needs them, ceil, burst, \
-                      cburst, priority, quantum, parent, queue and match",
-        },
-    ],
-};
 
 /// The queue; see the module's head.
 pub struct Htb<P> {

@@ -1,0 +1,58 @@
+//! What disciplines declare of their options holds for what they build.
+
+mod support;
+
+use gameway_path::{Disciplines, Limit, Options};
+use gameway_units::declared::{self, Declared};
+use rand_core::SeedableRng;
+use rand_xoshiro::Xoshiro256PlusPlus;
+use serde_json::Value;
+use support::Packet;
+
+fn random() -> Xoshiro256PlusPlus {
+    Xoshiro256PlusPlus::seed_from_u64(1)
+}
+
+/// What an option can be set to by its declaration: the default, the bounds and the words.
+fn allowed(option: &Declared) -> Vec<Value> {
+    let number = |text: &str| match option.kind.as_str() {
+        "integer" => text.parse().map(|number: u64| Value::from(number)).ok(),
+        _ => text.parse().map(|number: f64| Value::from(number)).ok(),
+    };
+    let is_number = ["number", "integer"].contains(&option.kind.as_str());
+    let words = option.kind.split(", ").filter(|_| option.kind.contains(", "));
+    // A default that is nothing has a word of its own, which cannot be written.
+    let nothing = ["never", "unlimited", "as framing says"];
+    let default = Some(option.default.as_str()).filter(|text| !nothing.contains(text));
+    let texts = [default, option.min.as_deref(), option.max.as_deref()].into_iter().flatten();
+    let texts = texts.chain(words);
+    texts.filter_map(|text| if is_number { number(text) } else { Some(text.into()) }).collect()
+}
+
+#[test]
+fn each_option_takes_what_its_declaration_allows() {
+    let known = Disciplines::<Packet>::standard();
+    let mut taken = 0;
+    for info in known.known() {
+        let options = declared::list(&info.schema);
+        for option in options.iter().filter(|option| option.name != "size") {
+            let place = format!("{}.{}", info.name, option.name);
+            assert!(option.summary.len() > 8, "{place}: {}", option.summary);
+            for value in allowed(option) {
+                let options = Options::from_iter([(option.name.clone(), value.clone())]);
+                let built = known.build(info.name, &options, Limit::Packets(10), random());
+                assert!(built.is_some_and(|built| built.is_ok()), "{place} = {value}");
+                taken += 1;
+            }
+        }
+    }
+    assert!(taken > 100, "{taken}");
+}
+
+#[test]
+fn there_is_none_of_another_name() {
+    let known = Disciplines::<Packet>::standard();
+    assert!(known.build("red", &Options::new(), Limit::Packets(10), random()).is_none());
+    let names: Vec<&str> = known.known().iter().map(|one| one.name).collect();
+    assert_eq!(names, ["cake", "codel", "drop-tail", "dual-pi2", "fq-codel", "pie"]);
+}

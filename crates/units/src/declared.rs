@@ -1,0 +1,332 @@
+//! Options that are declared once, as the fields of a struct: read from a file, checked, listed and described alike.
+//!
+//! The struct derives serde's traits and schemars' [`JsonSchema`]. A field's type says what it is and in which unit, its
+//! documentation what it does, and [`Default`] what it is if a file does not say. Bounds are attributes:
+//! `#[schemars(range(min = 0.0, max = 1e3))]` of a number, `#[schemars(extend("x-min" = "1 ms", "x-max" = "1 h"))]` of a
+//! quantity. `"x-none"` is the word for a default that is nothing.
+
+use crate::{Bytes, Duration, Rate, Ratio, SignedBytes};
+use schemars::{JsonSchema, Schema, SchemaGenerator, generate::SchemaSettings};
+use serde::{Deserialize, Serialize, de::DeserializeOwned};
+use serde_json::{Map, Value};
+use std::str::FromStr;
+
+/// Keyword of a schema that says which quantity a text is.
+pub const QUANTITY: &str = "x-quantity";
+/// Keyword of a schema: the least value of a quantity, as text with a unit.
+pub const MIN: &str = "x-min";
+/// Keyword of a schema: the greatest value of a quantity, as text with a unit.
+pub const MAX: &str = "x-max";
+/// Keyword of a schema: the word for a default that is nothing.
+pub const NONE: &str = "x-none";
+
+/// Options as a file has them.
+pub type Options = Map<String, Value>;
+
+/// Why options cannot be.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{}{why}", option.as_ref().map_or_else(String::new, |option| format!("{option}: ")))]
+pub struct OptionError {
+    /// Which one; `None` where it is none in particular.
+    pub option: Option<String>,
+    /// What is wrong with it, and what is allowed.
+    pub why: String,
+}
+
+/// An option, for lists and pages.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Declared {
+    /// Its name in files.
+    pub name: String,
+    /// The value if a file does not say, as it would be written.
+    pub default: String,
+    /// What it does.
+    pub summary: String,
+    /// What it is: "duration", "rate", "number", "on or off", or the words that it can be.
+    pub kind: String,
+    /// The least value.
+    pub min: Option<String>,
+    /// The greatest value.
+    pub max: Option<String>,
+}
+
+/// The schema of options, with nothing referred to.
+#[must_use]
+pub fn schema<T: JsonSchema>() -> Schema {
+    let settings = SchemaSettings::default().with(|settings| settings.inline_subschemas = true);
+    let mut schema = SchemaGenerator::new(settings).into_root_schema_for::<T>();
+    schema.insert("additionalProperties".to_owned(), false.into());
+    schema
+}
+
+/// Options of this type.
+///
+/// # Errors
+/// The first option that is unknown, of the wrong type or out of bounds, and what is allowed.
+pub fn read<T: DeserializeOwned + JsonSchema>(options: &Options) -> Result<T, OptionError> {
+    read_as(&schema::<T>(), options)
+}
+
+/// [`read`] by a schema that may know more options, which are for somebody else.
+///
+/// # Errors
+/// As of [`read`].
+pub fn read_as<T: DeserializeOwned>(schema: &Schema, options: &Options) -> Result<T, OptionError> {
+    check(schema, options)?;
+    let parse = |options: Options| serde_json::from_value::<T>(Value::Object(options));
+    parse(options.clone()).map_err(|error| {
+        // Which one it is shows when each is read alone.
+        let alone = |(name, value): (&String, &Value)| {
+            let why = parse(Options::from_iter([(name.clone(), value.clone())])).err()?.to_string();
+            Some(OptionError { option: Some(name.clone()), why })
+        };
+        let found = options.iter().find_map(alone);
+        found.unwrap_or_else(|| OptionError { option: None, why: error.to_string() })
+    })
+}
+
+/// Whether each option is known, and within its bounds if it is a number or a quantity.
+///
+/// # Errors
+/// The first that is not.
+fn check(schema: &Schema, options: &Options) -> Result<(), OptionError> {
+    let Some(known) = properties(schema) else { return Ok(()) };
+    for (name, value) in options {
+        let Some(declared) = known.get(name) else {
+            let all: Vec<&str> = known.keys().map(String::as_str).collect();
+            let why = format!("is no option; known are {}", all.join(", "));
+            return Err(OptionError { option: Some(name.clone()), why });
+        };
+        let (min, max) = bounds(declared);
+        if is_outside(declared, value, min.as_ref(), max.as_ref()) {
+            let shown = |bound: Option<Value>| bound.as_ref().map_or_else(String::new, written);
+            let why = match (shown(min), shown(max)) {
+                (min, max) if max.is_empty() => format!("{} is less than {min}", written(value)),
+                (min, max) if min.is_empty() => format!("{} is more than {max}", written(value)),
+                (min, max) => format!("{} is not between {min} and {max}", written(value)),
+            };
+            return Err(OptionError { option: Some(name.clone()), why });
+        }
+    }
+    Ok(())
+}
+
+/// The options of a schema by name.
+#[must_use]
+pub fn list(schema: &Schema) -> Vec<Declared> {
+    let options = properties(schema).into_iter().flatten();
+    options
+        .map(|(name, declared)| {
+            let (min, max) = bounds(declared);
+            Declared {
+                name: name.clone(),
+                default: default(declared),
+                summary: text(declared, "description").replace('\n', " "),
+                kind: kind(declared),
+                min: min.as_ref().map(written),
+                max: max.as_ref().map(written),
+            }
+        })
+        .collect()
+}
+
+fn properties(schema: &Schema) -> Option<&Map<String, Value>> {
+    schema.get("properties").and_then(Value::as_object)
+}
+
+fn text(declared: &Value, keyword: &str) -> String {
+    declared.get(keyword).and_then(Value::as_str).unwrap_or_default().to_owned()
+}
+
+fn bounds(declared: &Value) -> (Option<Value>, Option<Value>) {
+    let either =
+        |quantity, number| declared.get(quantity).or_else(|| declared.get(number)).cloned();
+    (either(MIN, "minimum"), either(MAX, "maximum"))
+}
+
+fn default(declared: &Value) -> String {
+    match declared.get("default") {
+        None | Some(Value::Null) => match text(declared, NONE) {
+            word if word.is_empty() => "none".to_owned(),
+            word => word,
+        },
+        Some(value) => written(value),
+    }
+}
+
+/// A value as a file has it, without quotation marks.
+fn written(value: &Value) -> String {
+    match value {
+        Value::String(text) => text.clone(),
+        // A whole number is written without its point.
+        Value::Number(number) => match number.as_f64() {
+            Some(float) if number.is_f64() => float.to_string(),
+            _ => number.to_string(),
+        },
+        other => other.to_string(),
+    }
+}
+
+fn kind(declared: &Value) -> String {
+    let words = words(declared);
+    if !words.is_empty() {
+        return words.join(", ");
+    }
+    match text(declared, QUANTITY) {
+        quantity if quantity.is_empty() => {
+            let kinds = declared.get("type");
+            let first = kinds.and_then(|kinds| kinds.as_array()?.first()).or(kinds);
+            first.and_then(Value::as_str).unwrap_or("table").to_owned()
+        }
+        quantity => quantity,
+    }
+}
+
+/// The words that an option can be: a list, or one of several schemas.
+fn words(declared: &Value) -> Vec<String> {
+    let listed = declared.get("enum").and_then(Value::as_array).into_iter().flatten();
+    let own = listed.chain(declared.get("const")).filter_map(Value::as_str).map(str::to_owned);
+    let several = ["oneOf", "anyOf"].into_iter().filter_map(|one| declared.get(one)?.as_array());
+    own.chain(several.flatten().flat_map(words)).collect()
+}
+
+fn is_outside(declared: &Value, value: &Value, min: Option<&Value>, max: Option<&Value>) -> bool {
+    if let Some(number) = value.as_f64() {
+        let bound = |value: Option<&Value>| value.and_then(Value::as_f64);
+        return bound(min).is_some_and(|min| number < min)
+            || bound(max).is_some_and(|max| number > max);
+    }
+    let (Some(value), quantity) = (value.as_str(), text(declared, QUANTITY)) else { return false };
+    let (min, max) = (min.and_then(Value::as_str), max.and_then(Value::as_str));
+    match quantity.as_str() {
+        "duration" => quantity_is_outside::<Duration>(value, min, max),
+        "rate" => quantity_is_outside::<Rate>(value, min, max),
+        "bytes" => quantity_is_outside::<Bytes>(value, min, max),
+        "signed bytes" => quantity_is_outside::<SignedBytes>(value, min, max),
+        "share" => quantity_is_outside::<Ratio>(value, min, max),
+        _ => false,
+    }
+}
+
+/// What is no quantity is not outside: it is refused where it is read. A bound that is none lets nothing pass, so that the
+/// default of its option shows the mistake.
+fn quantity_is_outside<T: FromStr + PartialOrd>(
+    value: &str,
+    min: Option<&str>,
+    max: Option<&str>,
+) -> bool {
+    let Ok(value) = value.parse::<T>() else { return false };
+    let breaks = |bound: &str, is_beyond: fn(&T, &T) -> bool| {
+        bound.parse::<T>().map_or(true, |bound| is_beyond(&value, &bound))
+    };
+    min.is_some_and(|min| breaks(min, |value, min| value < min))
+        || max.is_some_and(|max| breaks(max, |value, max| value > max))
+}
+
+/// Something that is on or off, for fields that are `bool`: `#[serde(with = "on_off")]`.
+pub mod on_off {
+    use super::{Deserialize, JsonSchema, Serialize};
+    use serde::{Deserializer, Serializer};
+
+    /// How it is written.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+    #[serde(rename_all = "kebab-case")]
+    #[expect(missing_docs, reason = "they say it themselves")]
+    pub enum Switch {
+        On,
+        Off,
+    }
+
+    /// Writes "on" or "off".
+    ///
+    /// # Errors
+    /// As the serializer's.
+    pub fn serialize<S: Serializer>(is_on: &bool, serializer: S) -> Result<S::Ok, S::Error> {
+        if *is_on { Switch::On } else { Switch::Off }.serialize(serializer)
+    }
+
+    /// Reads "on" or "off".
+    ///
+    /// # Errors
+    /// If it is neither.
+    pub fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<bool, D::Error> {
+        Ok(Switch::deserialize(deserializer)? == Switch::On)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    /// A thing with options.
+    #[derive(Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+    #[serde(default)]
+    struct Thing {
+        /// The wait that is
+        /// aimed at.
+        #[schemars(extend("x-min" = "1 ms", "x-max" = "1 h"))]
+        target: Duration,
+        /// Hz.
+        #[schemars(range(min = 0.0, max = 1e3))]
+        gain: f64,
+        /// From it on.
+        #[schemars(extend("x-none" = "never"))]
+        above: Option<Duration>,
+        /// Whether it marks.
+        #[serde(with = "on_off")]
+        #[schemars(with = "on_off::Switch")]
+        ecn: bool,
+    }
+
+    impl Default for Thing {
+        fn default() -> Self {
+            Self { target: Duration::from_millis(15), gain: 0.5, above: None, ecn: true }
+        }
+    }
+
+    fn read_thing(options: Value) -> Result<Thing, String> {
+        let Value::Object(options) = options else { panic!("options are a table") };
+        read(&options).map_err(|error| error.to_string())
+    }
+
+    #[test]
+    fn what_is_not_given_is_the_default() {
+        assert_eq!(read_thing(json!({})), Ok(Thing::default()));
+        let given = json!({ "target": "20 ms", "gain": 1, "above": "1 ms", "ecn": "off" });
+        let (target, above) = (Duration::from_millis(20), Some(Duration::from_millis(1)));
+        assert_eq!(read_thing(given), Ok(Thing { target, gain: 1.0, above, ecn: false }));
+    }
+
+    #[test]
+    fn what_is_wrong_is_named_with_what_is_allowed() {
+        for (given, told) in [
+            (json!({ "target": "0.5 ms" }), "target: 0.5 ms is not between 1 ms and 1 h"),
+            (json!({ "target": "61 min" }), "target: 61 min is not between 1 ms and 1 h"),
+            (json!({ "target": "1 m" }), "target: \"1 m\" has \"m\" as unit; allowed are"),
+            (json!({ "gain": 1000.5 }), "gain: 1000.5 is not between 0 and 1000"),
+            (json!({ "gain": "1" }), "gain: invalid type: string \"1\", expected f64"),
+            (json!({ "ecn": "yes" }), "ecn: unknown variant `yes`, expected `on` or `off`"),
+            (json!({ "aim": 1 }), "aim: is no option; known are above, ecn, gain, target"),
+        ] {
+            let refused = read_thing(given.clone()).unwrap_err();
+            assert!(refused.contains(told), "{given}: {refused}");
+        }
+    }
+
+    #[test]
+    fn a_list_has_defaults_sentences_and_bounds() {
+        let listed = list(&schema::<Thing>());
+        let of = |name: &str| listed.iter().find(|one| one.name == name).unwrap().clone();
+        let target = of("target");
+        assert_eq!((target.default.as_str(), target.kind.as_str()), ("15 ms", "duration"));
+        assert_eq!(target.summary, "The wait that is aimed at.");
+        assert_eq!((target.min.as_deref(), target.max.as_deref()), (Some("1 ms"), Some("1 h")));
+        assert_eq!(
+            (of("above").default.as_str(), of("above").kind.as_str()),
+            ("never", "duration")
+        );
+        assert_eq!((of("ecn").default.as_str(), of("ecn").kind.as_str()), ("on", "on, off"));
+        assert_eq!((of("gain").default.as_str(), of("gain").max.as_deref()), ("0.5", Some("1000")));
+    }
+}
