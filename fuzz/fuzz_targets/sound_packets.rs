@@ -4,12 +4,12 @@
 
 use gameway_codec::audio::{self, PacketDuration};
 use gameway_fuzz::Input;
-use gameway_stream::client::sound_inbox::{MOST_KEPT, Play, SoundInbox, SoundPacket};
+use gameway_stream::client::sound_inbox::{MAX_KEPT, Play, SoundInbox, SoundPacket};
 use gameway_units::Instant;
 use libfuzzer_sys::fuzz_target;
 
 /// RFC 6716 section 3.2.5: 120 ms, of two channels.
-const MOST_SAMPLES: usize = 5_760 * 2;
+const MAX_SAMPLES: usize = 5_760 * 2;
 
 fuzz_target!(|data: &[u8]| {
     let mut input = Input::new(data);
@@ -29,11 +29,11 @@ fuzz_target!(|data: &[u8]| {
             };
             concealed += u64::from(play == Play::Concealment);
             if let Ok(samples) = decoded {
-                assert!(samples.len() <= MOST_SAMPLES && samples.len() % audio::CHANNELS == 0);
+                assert!(samples.len() <= MAX_SAMPLES && samples.len() % audio::CHANNELS == 0);
             }
         }
         let counts = inbox.counts();
-        assert!(inbox.len() <= MOST_KEPT);
+        assert!(inbox.len() <= MAX_KEPT);
         assert_eq!(counts.received, counts.played + counts.late + inbox.len() as u64);
         assert_eq!(counts.concealed, concealed);
     }

@@ -11,7 +11,7 @@ use gameway_session::{
 };
 use gameway_stream::control::{self, Hello};
 use gameway_stream::host::page::PageReports;
-use gameway_stream::inbox::{Inbox, MOST_BYTES};
+use gameway_stream::inbox::{Inbox, MAX_BYTES};
 use gameway_units::VideoCodec::H264;
 use gameway_units::{Duration, Ecn, ReceiverInstant};
 use gameway_webrtc::Negotiated;
@@ -120,7 +120,7 @@ fn packets(data: &[u8]) {
         while let Some(event) = receiver.poll_event() {
             drain(&mut inbox, event);
         }
-        assert!(inbox.bytes() <= MOST_BYTES, "{} bytes are kept", inbox.bytes());
+        assert!(inbox.bytes() <= MAX_BYTES, "{} bytes are kept", inbox.bytes());
     }
     now = now.saturating_add(Duration::from_secs(1));
     let _ = receiver.poll_feedback(now, &mut report);

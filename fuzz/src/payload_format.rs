@@ -2,14 +2,14 @@
 //! through again unchanged.
 
 use crate::Input;
-use gameway_codec::h264_payload::{LEAST_PAYLOAD, nal_units};
+use gameway_codec::h264_payload::{MIN_PAYLOAD, nal_units};
 use gameway_codec::payload;
 use gameway_units::VideoCodec;
 
 /// Cuts any byte stream, and puts any payloads together.
 pub fn check(codec: VideoCodec, bytes: &[u8]) {
     // A byte stream of any kind.
-    for largest in [LEAST_PAYLOAD, 1200] {
+    for largest in [MIN_PAYLOAD, 1200] {
         let payloads = payload::packetize(codec, bytes, largest);
         assert!(payloads.iter().all(|payload| (1..=largest).contains(&payload.len())));
     }

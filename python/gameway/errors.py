@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from pathlib import Path
 
-LONGEST_VALUE = 80
+MAX_VALUE = 80
 
 
 class GamewayError(Exception):
@@ -66,4 +66,4 @@ def _shown(value: object) -> str:
         text = json.dumps(value, ensure_ascii=False)
     except TypeError:
         text = repr(value)
-    return text if len(text) <= LONGEST_VALUE else f"{text[:LONGEST_VALUE]}..."
+    return text if len(text) <= MAX_VALUE else f"{text[:MAX_VALUE]}..."

@@ -127,8 +127,8 @@ def _snapped(measured: Fraction) -> Fraction:
 
 def _even_rate(times: Times) -> Fraction | None:
     rate = mean_rate(times)
-    longest_ns = int(np.diff(times).max())
-    return rate if longest_ns * rate <= _EVEN * NANOSECONDS_PER_SECOND else None
+    max_ns = int(np.diff(times).max())
+    return rate if max_ns * rate <= _EVEN * NANOSECONDS_PER_SECOND else None
 
 
 def _grid_rate(times: Times) -> Fraction:

@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     from gameway.experiment import Experiment
     from gameway.source import Source
 
-MOST_RUNS = 100_000
+MAX_RUNS = 100_000
 SLUG_LENGTH = 80
 CONTROLLER = re.compile(r"(stream\.\d+\.)?controller")
 """Path of a controller in the tree of a run: of one stream, or of all that name none."""
@@ -173,9 +173,9 @@ def _alternatives(node: Any, path: str = "") -> Iterator[Any]:
 
 def _check_size(tree: dict[str, Any], runs: int, experiment: Experiment) -> None:
     total = _count(tree) * runs
-    if total > MOST_RUNS:
+    if total > MAX_RUNS:
         raise InputError(
-            f"the matrix has {total} runs, at most {MOST_RUNS} are possible",
+            f"the matrix has {total} runs, at most {MAX_RUNS} are possible",
             file=experiment.source.file,
             hint="shorten its lists, or split it into several experiments",
         )

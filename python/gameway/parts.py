@@ -312,7 +312,7 @@ class Competitor(KindOf):
     OPTIONAL = {
         "tcp": (*TRANSPORT, "bytes", "rate_limit", "block", "on_off"),
         "short-tcp": (
-            *TRANSPORT, "least_size", "greatest_size", "connections", "mean_gap",
+            *TRANSPORT, "min_size", "max_size", "connections", "mean_gap",
             "begins",
         ),
         "udp": ("packet_size", "spacing", "return_rate", "return_packet_size", "ecn"),
@@ -337,8 +337,8 @@ class Competitor(KindOf):
     rate_limit: fields.Rates | None = None
     block: fields.Amounts | None = None
     on_off: Annotated[OnOff | Sequence[OnOff] | None, fields.table_axis(OnOff)] = None
-    least_size: fields.Amounts = "30 kB"
-    greatest_size: fields.Amounts = "50 kB"
+    min_size: fields.Amounts = "30 kB"
+    max_size: fields.Amounts = "50 kB"
     connections: fields.Connections = 1
     mean_gap: fields.Spans = "10 s"
     begins: Annotated[str | Sequence[str], fields.words("beginning", ("off", "on"))] = "off"
@@ -370,7 +370,7 @@ class Competitor(KindOf):
         check_order(self, "start", "stop", _core.parse_duration)
         for key in ("video_length", "buffer", "top_buffer"):
             check_order(self, "segment_length", key, _core.parse_duration, AT_LEAST)
-        check_order(self, "least_size", "greatest_size", _core.parse_bytes, AT_LEAST)
+        check_order(self, "min_size", "max_size", _core.parse_bytes, AT_LEAST)
         if self.on_off is not None and self.rate_limit is not None:
             hint = "a segment comes as fast as TCP can: leave out one of them"
             refuse("has no meaning beside rate_limit", plain(self.on_off), hint, ("on_off",))

@@ -11,7 +11,7 @@ import gameway as gw
 from gameway.errors import GamewayError
 from gameway.live import namespaces
 
-LEAST_FPS = 30
+MIN_LIVE_FPS = 30
 """Of the 60 that a stream has: what a machine shared with others encodes at 720p at the very least.
 
 That it is 60 on a quiet one is measured (docs/live.md), not tested."""

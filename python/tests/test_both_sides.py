@@ -99,7 +99,7 @@ def test_a_level_is_the_last_that_came_on_the_screen(home: gw.Results) -> None:
 def test_long_runs_have_longer_steps(home: gw.Results, monkeypatch: pytest.MonkeyPatch) -> None:
     run = finished_runs(home)[0]
     fine = of(both_sides.over_time([run]), "bitrate", "film")
-    monkeypatch.setattr(both_sides, "MOST_STEPS", 30)
+    monkeypatch.setattr(both_sides, "MAX_STEPS", 30)
     coarse = of(both_sides.over_time([run]), "bitrate", "film")
     assert (fine.height, coarse.height) == (80, 20)
     assert coarse["mean"].mean() == pytest.approx(fine["mean"].mean())

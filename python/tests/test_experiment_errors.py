@@ -433,7 +433,7 @@ CASES = {
     ),
     "least above greatest": (
         'congestion_control = "cubic"', 'kind = "short-tcp"\nleast_size = "60 kB"', 14,
-        "competitor.0.greatest_size", "50 kB", ["below least_size = 60 kB"],
+        "competitor.0.max_size", "50 kB", ["below min_size = 60 kB"],
     ),
     "nothing to run": (
         GOOD[GOOD.index("[[stream]]"):], "", None, "stream", None, ["nothing would be sent"],

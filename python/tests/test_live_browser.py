@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 import pytest
 from browser_fixture import NEEDS_CHROMIUM, browser, end, host, inbound, until_frames
-from live_fixture import LEAST_FPS
+from live_fixture import MIN_LIVE_FPS
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -49,7 +49,7 @@ def rate_of(before: dict[str, Any], after: dict[str, Any]) -> float:
 def made_a_second(frames: pl.DataFrame) -> float:
     """Frames a second that the host made from its first to its last."""
     made = (frames.height - 1) * 1e9 / (frames["captured_ns"][-1] - frames["captured_ns"][0])
-    assert LEAST_FPS <= made <= 62.0, made
+    assert MIN_LIVE_FPS <= made <= 62.0, made
     return float(made)
 
 

@@ -25,7 +25,7 @@ from browser_fixture import (
     part,
     until_frames,
 )
-from live_fixture import LEAST_FPS, needs_live
+from live_fixture import MIN_LIVE_FPS, needs_live
 from stage_fixture import HOST, PORT, stage
 from stage_fixture import TOKEN as STAGE_TOKEN
 
@@ -160,7 +160,7 @@ def test_a_loss_costs_no_more_than_the_frames_until_the_next_key_frame(
             print(f"\n0.5 % lost: {shown:.1f} of {made:.1f} frames/s, frozen {frozen:.1%}")  # noqa: T201
     # One in 200 of some 1500 packets a second: seven frames break, and each takes those with it
     # that come before the key frame. Without retransmission not all can be shown.
-    assert made > LEAST_FPS
+    assert made > MIN_LIVE_FPS
     assert 0.4 * made < shown < 0.9 * made, (shown, made, frozen)
     # A browser that asks by itself waits three seconds: 21 of 26 were frozen.
     assert frozen < 0.1, (shown, made, frozen)

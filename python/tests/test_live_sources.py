@@ -11,7 +11,7 @@ from pathlib import Path
 
 import polars as pl
 import pytest
-from live_fixture import LEAST_FPS, needs_live
+from live_fixture import MIN_LIVE_FPS, needs_live
 
 import gameway as gw
 from gameway.beside import twin
@@ -109,7 +109,7 @@ def test_a_moving_program_is_streamed_with_its_stamps_and_leaves_nothing(tmp_pat
     pictures = pl.read_parquet(place / "pictures.parquet")
     decoded = pictures.filter(pl.col("decoded_ns").is_not_null())
     # At both ends some are under way or came before anybody looked.
-    assert 2 * LEAST_FPS < decoded.height <= 180
+    assert 2 * MIN_LIVE_FPS < decoded.height <= 180
     stamped = decoded.filter(pl.col("picture_frame") == pl.col("frame"))
     assert stamped.height == decoded.height
     latency_ms = (decoded["decoded_ns"] - decoded["picture_captured_ns"]) / 1e6
@@ -174,7 +174,7 @@ def test_a_video_is_streamed(tmp_path: Path) -> None:
     experiment = gw.loads(FILE.format(seconds=2))
     results = gw.run(experiment, tmp_path / "out", on="live", live=gw.LiveOptions(f"file:{video}"))
     frames = results.frames().collect()
-    assert LEAST_FPS < frames["shown_ns"].drop_nulls().len() <= 120
+    assert MIN_LIVE_FPS < frames["shown_ns"].drop_nulls().len() <= 120
     simulated = twin.simulate(experiment, tmp_path / "out")
     # Of a video the twin streams what the file says, a recorded game; of the scene, even frames.
     assert simulated.manifest["overrides"] == ["runs=4"]

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 import pytest
-from live_fixture import LEAST_FPS, REASON
+from live_fixture import MIN_LIVE_FPS, REASON
 from stage_fixture import PORT, SECOND, Stage, stage
 
 from gameway import _core
@@ -209,7 +209,7 @@ def test_who_comes_with_the_token_takes_over_and_the_former_client_is_told(tmp_p
             former.process.wait(5)
             time.sleep(3)
             # But for half a second that the start takes, and for what comes while the former ends.
-            assert 2 * LEAST_FPS < latter.result()["decoded_frames"] <= 210
+            assert 2 * MIN_LIVE_FPS < latter.result()["decoded_frames"] <= 210
         assert former.result()["closed"] == "Remote"
         assert made.host.result()["sessions"] == 2
     assert made.frames("next")["session"].unique().to_list() == [1]
@@ -316,5 +316,5 @@ def test_bogus_requests_garbage_and_replays_cost_no_frame(tmp_path: Path) -> Non
     lost = sent.join(decoded, on="frame", how="anti")
     assert lost.height == 0, lost
     seconds = end_ns / SECOND
-    assert sent.height > LEAST_FPS * seconds
+    assert sent.height > MIN_LIVE_FPS * seconds
     assert sent["key_frame"].sum() <= 1

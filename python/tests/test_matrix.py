@@ -346,11 +346,11 @@ def test_a_queue_is_as_in_the_default_where_it_names_nothing_else() -> None:
 
 def test_competitors_have_the_keys_of_their_kind() -> None:
     common = {"name": "download", "start": "0 s"}
-    short = spec_of(competitor=[{"kind": "short-tcp", "least_size": "20 kB", "begins": "on"}])
+    short = spec_of(competitor=[{"kind": "short-tcp", "min_size": "20 kB", "begins": "on"}])
     assert short["competitor"] == [
         common | {
-            "kind": "short-tcp", "congestion_control": "cubic", "least_size": "20 kB",
-            "greatest_size": "50 kB", "mean_gap": "10 s", "begins": "on",
+            "kind": "short-tcp", "congestion_control": "cubic", "min_size": "20 kB",
+            "max_size": "50 kB", "mean_gap": "10 s", "begins": "on",
         }
     ]  # fmt: skip
     constant = spec_of(competitor=[{"kind": "udp", "rate": "1 Mb/s", "via": "path"}])

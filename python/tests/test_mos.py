@@ -11,8 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gameway.metrics.mos import (
-    HIGHEST_MOS,
-    LOWEST_MOS,
+    MAX_MOS,
+    MIN_MOS,
     GameClass,
     StreamQuality,
     impairments,
@@ -88,13 +88,13 @@ def test_planning_mode_by_hand() -> None:
 @pytest.mark.parametrize(
     ("rating", "score"),
     [
-        (-5.0, LOWEST_MOS),
-        (0.0, LOWEST_MOS),
+        (-5.0, MIN_MOS),
+        (0.0, MIN_MOS),
         (50.0, 1.3 + 1.67 - 7e-6 * 50 * 10 * 50),
         (60.0, 1.3 + 3.34 * 0.6),
         (80.0, 1.3 + 3.34 * 0.8 + 7e-6 * 80 * 20 * 20),
-        (100.0, HIGHEST_MOS),
-        (120.0, HIGHEST_MOS),
+        (100.0, MAX_MOS),
+        (120.0, MAX_MOS),
     ],
 )
 def test_score_of_a_rating(rating: float, score: float) -> None:
@@ -104,9 +104,9 @@ def test_score_of_a_rating(rating: float, score: float) -> None:
 def test_the_ends_of_the_scale_are_reached() -> None:
     worst = StreamQuality(0.3, 10.0, 400.0, 100.0)
     best = StreamQuality(50.0, 60.0, 0.0, 0.0)
-    assert opinion_score(worst).overall == LOWEST_MOS
-    assert 4.5 < opinion_score(best).overall <= HIGHEST_MOS
-    assert opinion_score(best).frames == HIGHEST_MOS
+    assert opinion_score(worst).overall == MIN_MOS
+    assert 4.5 < opinion_score(best).overall <= MAX_MOS
+    assert opinion_score(best).frames == MAX_MOS
 
 
 def test_inputs_beyond_the_model_are_brought_to_its_ends() -> None:
@@ -161,5 +161,5 @@ def test_scores_stay_on_the_scale(
 ) -> None:
     score = opinion_score(quality(frame_loss_percent=loss, delay_ms=delay), interaction, video)
     for value in (score.overall, score.coding, score.temporal, score.frames, score.delay):
-        assert LOWEST_MOS <= value <= HIGHEST_MOS
+        assert MIN_MOS <= value <= MAX_MOS
     assert score.overall <= min(score.coding, score.delay) + 1.2

@@ -74,7 +74,7 @@ class Listening(gw.RateController):
         assert (limits.min_bps, limits.max_bps, limits.start_bps) == (2000000, 50000000, 5000000)
         assert limits.frame_interval_ns == 16_666_666
         self.frames = self.sent = self.arrived = self.lost = self.marked = self.ticks = 0
-        self.least_rtt = None
+        self.min_rtt = None
         self.due = None
 
     def on_frame(self, now_ns, frame):
@@ -92,7 +92,7 @@ class Listening(gw.RateController):
         self.lost += sum(report.arrival_ns is None for report in reports)
         self.marked += sum(report.congestion_experienced for report in reports)
         if rtt_ns is not None:
-            self.least_rtt = min(rtt_ns, self.least_rtt or rtt_ns)
+            self.min_rtt = min(rtt_ns, self.min_rtt or rtt_ns)
 
     def next_timer(self):
         return self.due
@@ -105,7 +105,7 @@ class Listening(gw.RateController):
             assert 230 < self.frames < 250
             assert 0.9 * self.sent < self.arrived + self.lost <= self.sent
             assert self.marked > 0.3 * self.arrived
-            assert 20_000_000 < self.least_rtt < 21_500_000
+            assert 20_000_000 < self.min_rtt < 21_500_000
             raise ArithmeticError("all is as it should be")
 
     def target(self):

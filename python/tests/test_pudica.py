@@ -17,7 +17,7 @@ from gameway.metrics.series import Bitrates
 from gameway.reference import wang_2024_pudica as published
 from gameway.reproductions import pudica
 from gameway.reproductions.pudica import laws, paths
-from gameway.reproductions.pudica.claims import drains_in_time, is_fair, least_delay
+from gameway.reproductions.pudica.claims import drains_in_time, is_fair, min_delay
 from gameway.reproductions.pudica.drains import drain_of, drains
 from gameway.reproductions.pudica.estimates import estimate_groups
 from gameway.reproductions.pudica.phases import trajectories
@@ -377,11 +377,11 @@ def test_claims_do_not_hold_by_themselves(parts: dict[str, Results]) -> None:
     )
     two = rows.filter(pl.col("controller").is_in(["pudica", "copa"]))
     # Two paths are too few for an interval: nothing is clear, so nothing may be claimed.
-    assert not any(claim.holds for claim in least_delay("x", two)[:2])
+    assert not any(claim.holds for claim in min_delay("x", two)[:2])
     many = pl.concat([two.with_columns(pl.col("pair") + str(n)) for n in range(5)])
-    assert [claim.holds for claim in least_delay("x", many)[:2]] == [True, True]
+    assert [claim.holds for claim in min_delay("x", many)[:2]] == [True, True]
     swapped = many.with_columns(pl.col("controller").replace({"pudica": "copa", "copa": "pudica"}))
-    assert not any(claim.holds for claim in least_delay("x", swapped)[:2])
+    assert not any(claim.holds for claim in min_delay("x", swapped)[:2])
 
 
 # A small form of the readings.

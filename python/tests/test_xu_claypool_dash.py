@@ -167,7 +167,7 @@ def test_the_page_has_both_figures_and_all_verdicts(parts: dict[str, Results]) -
     assert {"yes", "no"} <= set(matrix.frame["fixed"])
 
 
-MOST_MBPS = 27.5
+MAX_MBPS = 27.5
 LUNA = {"0.5 bdp": 0.6, "1 bdp": 0.5, "7 bdp": 0.3}
 GEFORCE = {"0.5 bdp": 0.3, "1 bdp": 0.6, "7 bdp": 0.3}
 
@@ -177,7 +177,7 @@ def told_rows(shares: dict[str, float], **other: float) -> pl.DataFrame:
     found = []
     for capacity in (15.0, 25.0, 35.0):
         for queue, share in shares.items():
-            alone = 0.95 * min(capacity, MOST_MBPS)
+            alone = 0.95 * min(capacity, MAX_MBPS)
             after = alone * other.get("after", 1.0)
             rtt = other.get("deep_rtt_ms", 80.0) if queue == "7 bdp" else 25.0
             game: dict[str, Any] = {"kind": "game", "fps": other.get("fps", 59.5), "rtt_ms": rtt}
@@ -205,7 +205,7 @@ def told_rows(shares: dict[str, float], **other: float) -> pl.DataFrame:
 
 
 def verdicts(rows: pl.DataFrame, download: pl.DataFrame | None = None) -> dict[str, bool]:
-    return {claim.text: claim.holds for claim in claims.of_paper(rows, MOST_MBPS, download)}
+    return {claim.text: claim.holds for claim in claims.of_paper(rows, MAX_MBPS, download)}
 
 
 def of(found: dict[str, bool], begin: str) -> bool:

@@ -56,16 +56,16 @@ SECOND_NS = 1_000_000_000
 SKIP_S = 20
 """Left out: the start, and until GCC knows the capacity."""
 FEEDBACK = {"kind": "transport-wide", "interval": "60 ms"}
-MOST_BPS = 10_000_000
+MAX_BPS = 10_000_000
 START_BPS = 1_000_000
-LEAST_BPS = 300_000
+MIN_BPS = 300_000
 FRAME_RATE = 30
 """At which Chromium shows a film to a page."""
 PORT = 5201
 SAMPLE_MS = 100
 SPAN_S = 5.0
 """Chromium says a new estimate each 200 to 330 ms only."""
-LARGEST_RISE = 1.2
+MAX_RISE = 1.2
 """In a span: 8 % a second are the growth before a capacity is known."""
 STANDING = 0.75
 """Share of the queue."""
@@ -143,7 +143,7 @@ def growth(samples: list[tuple[float, float]], case: Case) -> float:
             end += 1
         span = [value for _, value in inside[start : end + 1]]
         whole = end < len(inside) and all(b >= a for a, b in pairwise(span))
-        if whole and span[-1] < LARGEST_RISE * rate:
+        if whole and span[-1] < MAX_RISE * rate:
             found.append((span[-1] - rate) / (inside[end][0] - from_s) / 1e3)
     return median(found) if found else float("nan")
 
@@ -260,7 +260,7 @@ def browser(playwright: Playwright, space: str, folder: Path) -> Iterator[Page]:
 
 def connect(sender: Page, receiver: Page) -> None:
     """Carry offer and answer between two pages; only the stream's address is in them."""
-    rates = {"most": MOST_BPS, "start": START_BPS, "least": LEAST_BPS, "frameRate": FRAME_RATE}
+    rates = {"most": MAX_BPS, "start": START_BPS, "least": MIN_BPS, "frameRate": FRAME_RATE}
     offer = sender.evaluate("rates => peer.offer(rates)", rates)
     answer = receiver.evaluate(
         "offer => peer.answer(offer)", only(offer, namespaces.server_address(0))
@@ -281,8 +281,8 @@ def stream(feedback: Any, video: str) -> gw.Stream:
     """Give our stream, with Chromium's bounds."""
     return gw.Stream(
         name="game", controller="gcc", video=video, feedback=feedback, frame_rate=FRAME_RATE,
-        start_bitrate=f"{START_BPS} b/s", min_bitrate=f"{LEAST_BPS} b/s",
-        max_bitrate=f"{MOST_BPS} b/s",
+        start_bitrate=f"{START_BPS} b/s", min_bitrate=f"{MIN_BPS} b/s",
+        max_bitrate=f"{MAX_BPS} b/s",
     )  # fmt: skip
 
 

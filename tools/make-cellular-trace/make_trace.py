@@ -36,8 +36,8 @@ class Model:
     duration_ms: int = 100_000
     # Median of the capacity outside outages, and its bounds.
     median_bits_per_s: int = 18_000_000
-    least_bits_per_s: int = 2_000_000
-    most_bits_per_s: int = 45_000_000
+    min_bits_per_s: int = 2_000_000
+    max_bits_per_s: int = 45_000_000
     # Shadowing and cell load: slow, seconds.
     slow_log_deviation: float = 0.55
     slow_time_constant_ms: float = 3000.0
@@ -114,7 +114,7 @@ def capacities_bits_per_s(model: Model, draw: Generator) -> Iterator[int]:
     for _ in range(model.duration_ms):
         log_gain = slow.advance_1_ms() + fast.advance_1_ms()
         capacity = round(model.median_bits_per_s * math.exp(log_gain))
-        bounded = min(max(capacity, model.least_bits_per_s), model.most_bits_per_s)
+        bounded = min(max(capacity, model.min_bits_per_s), model.max_bits_per_s)
         yield model.outage_bits_per_s if outage.advance_1_ms() else bounded
 
 
@@ -161,7 +161,7 @@ class TraceStatistics:
     falls_over_half_within_100_ms: float
     share_below_1_mbit_per_s: float
     mean_outage_ms: float
-    longest_outage_ms: float
+    max_outage_ms: float
 
 
 def read_opportunities(path: Path) -> list[int]:
@@ -244,7 +244,7 @@ def statistics_of(opportunities: Sequence[int]) -> TraceStatistics:
         falls_over_half_within_100_ms=falls_over_half(rates),
         share_below_1_mbit_per_s=fmean(rate < 1 for rate in rates),
         mean_outage_ms=fmean(outages) if outages else 0.0,
-        longest_outage_ms=float(max(outages, default=0)),
+        max_outage_ms=float(max(outages, default=0)),
     )
 
 

@@ -26,7 +26,7 @@ use crate::payload::{Format, Fragment};
 use thiserror::Error;
 
 /// Least bytes that a payload must be allowed to have.
-pub const LEAST_PAYLOAD: usize = 64;
+pub const MIN_PAYLOAD: usize = 64;
 /// Largest access unit that is put together from payloads.
 pub const MAX_FRAME: usize = 8 << 20;
 
@@ -127,10 +127,10 @@ fn find_start_code(bytes: &[u8]) -> Option<usize> {
 /// Cuts an access unit into RTP payloads of at most `largest` bytes; all but the last go without marker.
 ///
 /// # Panics
-/// If `largest` is below [`LEAST_PAYLOAD`].
+/// If `largest` is below [`MIN_PAYLOAD`].
 #[must_use]
 pub fn packetize(annex_b: &[u8], largest: usize) -> Vec<Vec<u8>> {
-    assert!(largest >= LEAST_PAYLOAD, "payloads of at least {LEAST_PAYLOAD} bytes");
+    assert!(largest >= MIN_PAYLOAD, "payloads of at least {MIN_PAYLOAD} bytes");
     let units: Vec<&[u8]> = nal_units(annex_b).collect();
     let size: usize = units.iter().map(|unit| unit.len()).sum();
     let mut payloads = Vec::with_capacity(size / largest + units.len() + 1);

@@ -20,7 +20,7 @@
 //! | NAL units of type 48 to 63 inside of aggregates and fragments, and PACI packets (type 50), are refused, not ignored | nothing honest sends them here |
 //! | the forbidden bit is not forwarded | a damaged NAL unit is a lost one here (section 1.1.4 leaves it open) |
 
-use crate::h264_payload::{END, LEAST_PAYLOAD, START, even_parts, nal_units};
+use crate::h264_payload::{END, MIN_PAYLOAD, START, even_parts, nal_units};
 use crate::payload::{Format, Fragment};
 
 const AGGREGATE: u8 = 48;
@@ -53,10 +53,10 @@ const fn with_kind(first: u8, kind: u8) -> u8 {
 /// Cuts an access unit into RTP payloads of at most `largest` bytes; all but the last go without marker.
 ///
 /// # Panics
-/// If `largest` is below [`LEAST_PAYLOAD`].
+/// If `largest` is below [`MIN_PAYLOAD`].
 #[must_use]
 pub fn packetize(annex_b: &[u8], largest: usize) -> Vec<Vec<u8>> {
-    assert!(largest >= LEAST_PAYLOAD, "payloads of at least {LEAST_PAYLOAD} bytes");
+    assert!(largest >= MIN_PAYLOAD, "payloads of at least {MIN_PAYLOAD} bytes");
     let mut payloads = Vec::with_capacity(annex_b.len() / largest + 4);
     for unit in nal_units(annex_b) {
         match unit {

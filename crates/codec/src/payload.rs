@@ -283,7 +283,7 @@ fn checked(part: &[u8], units: usize) -> Result<&[u8], PayloadError> {
 #[cfg(test)]
 pub(crate) mod tests {
     use super::*;
-    use crate::h264_payload::LEAST_PAYLOAD;
+    use crate::h264_payload::MIN_PAYLOAD;
     use proptest::collection::vec;
     use proptest::prelude::*;
 
@@ -314,7 +314,7 @@ pub(crate) mod tests {
 
     proptest! {
         #[test]
-        fn frames_come_back((codec, units) in units(1..6), largest in LEAST_PAYLOAD..1500) {
+        fn frames_come_back((codec, units) in units(1..6), largest in MIN_PAYLOAD..1500) {
             let frame = annex_b(&units);
             let payloads = packetize(codec, &frame, largest);
             prop_assert!(payloads.iter().all(|payload| payload.len() <= largest));
@@ -325,7 +325,7 @@ pub(crate) mod tests {
         fn an_access_unit_in_parts_is_cut_as_a_whole_one(
             (codec, units) in units(1..9),
             parts in vec(1_usize..4, 9),
-            largest in LEAST_PAYLOAD..1500,
+            largest in MIN_PAYLOAD..1500,
         ) {
             let (mut packetizer, mut payloads) = (Packetizer::new(codec, largest), Vec::new());
             let mut left = &units[..];
@@ -339,7 +339,7 @@ pub(crate) mod tests {
         }
 
         #[test]
-        fn fragments_are_even((codec, units) in units(1..2), largest in LEAST_PAYLOAD..1500) {
+        fn fragments_are_even((codec, units) in units(1..2), largest in MIN_PAYLOAD..1500) {
             let payloads = packetize(codec, &annex_b(&units), largest);
             let sizes = || payloads.iter().map(Vec::len);
             prop_assert!(sizes().max().unwrap() - sizes().min().unwrap() <= 1);
@@ -362,7 +362,7 @@ pub(crate) mod tests {
         /// Taken after each payload, a frame is the same as put together at its end; a part has a slice at its
         /// end, and one is there as soon as a payload ends it.
         #[test]
-        fn parts_are_the_whole((codec, units) in units(1..8), largest in LEAST_PAYLOAD..1300) {
+        fn parts_are_the_whole((codec, units) in units(1..8), largest in MIN_PAYLOAD..1300) {
             let frame = annex_b(&units);
             let (mut depacketizer, mut parts) = (Depacketizer::new(codec), Vec::new());
             for payload in packetize(codec, &frame, largest) {

@@ -119,9 +119,9 @@ fn x264_means_what_is_asked_and_keeps_to_the_budget() {
     // A game's frames vary more, and a rate that trembles keeps them under the strict budget longer.
     let game = std::env::var_os("GAMEWAY_VIDEO").is_some();
     let (of_least, most_of_share) = if game { (0.98, 1.4) } else { (1.0, 1.35) };
-    for (followed, (name, _, least_mean)) in followed("x264").iter().zip(PATTERNS) {
+    for (followed, (name, _, min_mean)) in followed("x264").iter().zip(PATTERNS) {
         let (least, most) = followed.second;
-        assert!(least >= least_mean * of_least && most <= 1.05, "{name}: {followed:?}");
+        assert!(least >= min_mean * of_least && most <= 1.05, "{name}: {followed:?}");
         assert_eq!(followed.above_after_decrease, 0, "{name}: {followed:?}");
         assert!(followed.above <= 0.005 && followed.worst <= 1.03, "{name}: {followed:?}");
         assert!(followed.largest <= most_of_share, "{name}: {followed:?}");

@@ -18,7 +18,7 @@ pub(crate) const HIGH_LOSS: f64 = 0.1;
 pub(crate) const GROWTH: f64 = 1.08;
 pub(crate) const GROWTH_MARGIN_BPS: f64 = 1_000.0;
 const INTERVAL: Duration = Duration::from_secs(1);
-const LEAST_PACKETS: u64 = 20;
+const MIN_PACKETS: u64 = 20;
 
 /// See the module.
 #[derive(Debug, Clone, Default)]
@@ -37,7 +37,7 @@ impl LossShare {
             return None;
         }
         self.next = Some(now.saturating_add(INTERVAL));
-        if self.reported < LEAST_PACKETS {
+        if self.reported < MIN_PACKETS {
             return None;
         }
         let share = self.lost as f64 / self.reported as f64;

@@ -59,15 +59,15 @@ fn lost_share(mut network: Network) -> (f64, f64) {
     (lost / (lost + received), received)
 }
 
-fn check(network: Network, least_mbps: f64) -> Result<(), String> {
+fn check(network: Network, min_mbps: f64) -> Result<(), String> {
     let (share, received) = lost_share(network);
-    let right = share < 0.35 && received >= least_mbps;
+    let right = share < 0.35 && received >= min_mbps;
     if right { Ok(()) } else { Err(format!("{share:.2} lost, {received:.2} Mb/s arrive")) }
 }
 
-fn failures(network: fn(&str, &[(&str, &str)]) -> Network, least_mbps: f64) -> Vec<String> {
+fn failures(network: fn(&str, &[(&str, &str)]) -> Network, min_mbps: f64) -> Vec<String> {
     let told = |(name, options): &(&'static str, Options)| {
-        let found = check(network(name, options), least_mbps);
+        let found = check(network(name, options), min_mbps);
         found.err().map(|why| format!("{name} {options:?} {why}"))
     };
     shipped().iter().filter_map(told).collect()

@@ -40,7 +40,7 @@ fn a_frame_interval_and_a_round_trip_fill_the_link_without_a_queue_between_frame
         // The last packet waits for its whole frame.
         let delay = flow.delay_ms(10.0, 120.0, 0.5);
         assert!((25.0..31.0).contains(&delay), "{delay}");
-        assert!((flow.observed("least_rtt_ms") - 20.5).abs() < 0.2);
+        assert!((flow.observed("min_rtt_ms") - 20.5).abs() < 0.2);
         assert_eq!(flow.lost_packets, 0);
     }
 }

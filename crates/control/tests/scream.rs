@@ -11,7 +11,7 @@ use gameway_units::{Bytes, Duration, Instant, Rate, ReceiverInstant};
 
 #[test]
 fn alone_it_fills_the_link_with_a_queue_of_about_half_its_target() {
-    for (noise, most_ms) in [(0.0, 32.0), (0.1, 36.0)] {
+    for (noise, max_ms) in [(0.0, 32.0), (0.1, 36.0)] {
         let mut network = Network::usual();
         network.add(controller("scream", &[]), 0.0, noise);
         network.run_until(60.0);
@@ -19,20 +19,20 @@ fn alone_it_fills_the_link_with_a_queue_of_about_half_its_target() {
         let utilization = flow.received_mbps(10.0, 60.0) / 20.0;
         assert!((0.97..1.001).contains(&utilization), "{utilization}");
         let queueing = flow.first_queueing_ms(10.0, 60.0, 0.95);
-        assert!((22.0..most_ms).contains(&queueing), "{queueing}");
+        assert!((22.0..max_ms).contains(&queueing), "{queueing}");
         assert_eq!(flow.lost_packets, 0);
     }
 }
 
 #[test]
 fn the_queue_follows_the_delay_target() {
-    for (target, least_ms, most_ms) in [("20 ms", 4.0, 13.0), ("120 ms", 50.0, 70.0)] {
+    for (target, min_ms, max_ms) in [("20 ms", 4.0, 13.0), ("120 ms", 50.0, 70.0)] {
         let mut network = Network::usual();
         network.add(controller("scream", &[("queue_delay_target", target)]), 0.0, 0.0);
         network.run_until(40.0);
         let flow = &network.flows[0];
         let queueing = flow.first_queueing_ms(10.0, 40.0, 0.95);
-        assert!((least_ms..most_ms).contains(&queueing), "{target} {queueing}");
+        assert!((min_ms..max_ms).contains(&queueing), "{target} {queueing}");
         let utilization = flow.received_mbps(10.0, 40.0) / 20.0;
         assert!((0.9..1.001).contains(&utilization), "{target} {utilization}");
     }

@@ -105,7 +105,7 @@ impl Ladder {
 
     /// The highest level with at most this bitrate in kb/s; the lowest if there is none.
     #[must_use]
-    pub fn highest_within(&self, kbps: f64) -> usize {
+    pub fn max_within(&self, kbps: f64) -> usize {
         (0..self.0.len()).rev().find(|level| self.kbps(*level) <= kbps).unwrap_or(0)
     }
 }
@@ -122,7 +122,7 @@ mod tests {
     fn the_highest_level_within_a_bitrate() {
         let ladder = Ladder::xu_claypool();
         let found = [0.0, 1_999.0, 2_000.0, 4_999.9, 5_000.0, 17_499.0, 17_500.0, 1e9]
-            .map(|kbps| ladder.highest_within(kbps));
+            .map(|kbps| ladder.max_within(kbps));
         assert_eq!(found, [0, 0, 0, 1, 2, 3, 4, 4]);
     }
 

@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 
 const HEAD: &str = "level,segment,bytes";
 /// As many as a video of a day has in segments of 100 ms, at ten levels: more is no table of sizes.
-const MOST_ROWS: usize = 10_000_000;
+const MAX_ROWS: usize = 10_000_000;
 
 /// Why something is no table of sizes; lines count from 1.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -23,7 +23,7 @@ pub enum SizesError {
     #[error("line {0}: this level and segment stands there before")]
     Twice(usize),
     /// There are too many lines.
-    #[error("there are more than {MOST_ROWS} lines")]
+    #[error("there are more than {MAX_ROWS} lines")]
     TooLong,
     /// A level has other segments than the first.
     #[error("level {level} has not the segments 0 to {last}, each")]
@@ -50,7 +50,7 @@ pub fn parse_sizes(text: &str) -> Result<Vec<Vec<Bytes>>, SizesError> {
     let mut found: BTreeMap<(u16, u32), Bytes> = BTreeMap::new();
     for (index, line) in lines.enumerate() {
         let number = index + 2;
-        if index >= MOST_ROWS {
+        if index >= MAX_ROWS {
             return Err(SizesError::TooLong);
         }
         let (level, segment, bytes) = row(line).ok_or(SizesError::Row(number))?;

@@ -160,7 +160,7 @@ fn every_strategy_uses_a_steady_link_and_never_stalls() {
             let seen = play(strategy(chosen), Link::steady(mbps), 300);
             let quality = mean(&seen.levels()[10..]);
             let ladder = Ladder::xu_claypool();
-            let carried = ladder.kbps(ladder.highest_within(mbps * 900.0)) / 1e3;
+            let carried = ladder.kbps(ladder.max_within(mbps * 900.0)) / 1e3;
             assert!(quality >= 0.95 * carried && quality <= mbps, "{chosen:?} {mbps}: {quality}");
             assert_eq!(seen.stalls, [], "{chosen:?} at {mbps} Mb/s");
         }

@@ -38,11 +38,11 @@
 
 use crate::history::AckHistory;
 use crate::loop_time::{LoopTime, Probe};
-use crate::segment::{LARGEST_SHIFT, Segment, ahead, latest};
+use crate::segment::{MAX_SHIFT, Segment, ahead, latest};
 use gameway_units::{Duration, Instant};
 
 /// The least that a window leaves a flow.
-const LEAST_SEGMENTS: u64 = 2;
+const MIN_SEGMENTS: u64 = 2;
 /// Numbers further apart do not belong together: the largest window (RFC 7323 section 2.3).
 const FURTHEST: i32 = 1 << 30;
 
@@ -178,7 +178,7 @@ impl<S> Direction<S> {
     fn bound_shift(&mut self, end: u32, sent_knowing: Instant) {
         let Shift::AtLeast(mut shift) = self.shift else { return };
         let slack = i32::try_from(self.segment_size).unwrap_or(FURTHEST);
-        while self.settled && shift < LARGEST_SHIFT {
+        while self.settled && shift < MAX_SHIFT {
             let edge = self.history.furthest_edge(sent_knowing, shift);
             if edge.is_none_or(|edge| ahead(end, edge) <= slack) {
                 break;
@@ -231,8 +231,7 @@ impl<S> Direction<S> {
         }
         let Some(wanted) = wanted else { return segment.window };
         let used = self.highest.map_or(0, |highest| ahead(highest, segment.acknowledgment).max(0));
-        let least =
-            u64::from(used.unsigned_abs()).max(LEAST_SEGMENTS * u64::from(self.segment_size));
+        let least = u64::from(used.unsigned_abs()).max(MIN_SEGMENTS * u64::from(self.segment_size));
         let shift = self.shift.least();
         let units = (wanted >> shift).max(least.div_ceil(1 << shift)).max(1);
         u16::try_from(units).unwrap_or(u16::MAX)

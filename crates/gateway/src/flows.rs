@@ -17,12 +17,12 @@
 //! connection that is first seen in its middle.
 
 use crate::direction::{Direction, Shift};
-use crate::segment::{LARGEST_SHIFT, Segment};
+use crate::segment::{MAX_SHIFT, Segment};
 use gameway_path::{Endpoint, Header};
 use gameway_units::{Duration, Instant};
 use std::collections::BTreeMap;
 
-const MOST_CONNECTIONS: usize = 1024;
+const MAX_CONNECTIONS: usize = 1024;
 const ESTABLISHED_IDLE: Duration = Duration::from_secs(7440);
 const TRANSITORY_IDLE: Duration = Duration::from_secs(240);
 
@@ -116,7 +116,7 @@ impl<S: Default> Connection<S> {
         segment: &Segment,
         opener: Option<Option<u8>>,
     ) {
-        let known = |scale: u8| Shift::Known(scale.min(LARGEST_SHIFT));
+        let known = |scale: u8| Shift::Known(scale.min(MAX_SHIFT));
         let (own, others) = match (segment.window_scale, opener) {
             (None, _) | (_, Some(None)) => (known(0), known(0)),
             (Some(own), Some(Some(opener))) => (known(own), known(opener)),
@@ -145,7 +145,7 @@ pub struct FlowTable<S> {
 
 impl<S: Default> Default for FlowTable<S> {
     fn default() -> Self {
-        Self::with_capacity(MOST_CONNECTIONS)
+        Self::with_capacity(MAX_CONNECTIONS)
     }
 }
 

@@ -33,7 +33,7 @@ pub use catalogue::{GATEWAYS, GatewayKind, GatewayOption};
 pub use direction::{Direction, Shift};
 pub use flows::FlowTable;
 pub use sap_law::{SapLaw, SapLawConfig};
-pub use segment::{Flags, LARGEST_SHIFT, Segment, Timestamps};
+pub use segment::{Flags, MAX_SHIFT, Segment, Timestamps};
 pub use voap::{Control, Fairness, Leftover, Step, Voap, VoapConfig};
 
 pub use gameway_path::Passage;

@@ -14,7 +14,7 @@
 use gameway_path::Header;
 
 /// Largest shift of a window.
-pub const LARGEST_SHIFT: u8 = 14;
+pub const MAX_SHIFT: u8 = 14;
 
 /// The flags of the header that matter here.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]

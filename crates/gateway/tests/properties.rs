@@ -2,7 +2,7 @@
 //! packets give the same windows.
 
 use gameway_gateway::{
-    Fairness, Flags, FlowTable, Gateway, LARGEST_SHIFT, Leftover, Packet, Passage, SapLaw,
+    Fairness, Flags, FlowTable, Gateway, Leftover, MAX_SHIFT, Packet, Passage, SapLaw,
     SapLawConfig, Segment, Shift, Step, Timestamps, Voap, VoapConfig,
 };
 use gameway_path::{Header, Protocol};
@@ -134,7 +134,7 @@ proptest! {
     /// The bound of an unknown shift is never above the truth while both ends do as they should.
     #[test]
     fn an_unknown_shift_is_never_taken_for_more(
-        shift in 0..=LARGEST_SHIFT,
+        shift in 0..=MAX_SHIFT,
         window in 2u16..2000,
         steps in prop::collection::vec((1u32..30, 0u64..40, prop::option::of(1u64..60)), 20..200),
     ) {

@@ -13,7 +13,7 @@
 //! | UDP header | 8 B | RFC 768 |
 //! | RTP header | 12 B | RFC 3550 section 5.1, no contributing sources |
 //! | RTP extension | 8 B | RFC 8285 section 4.2: 4 B block header; 1 B id, 2 B transport-wide sequence number, 1 B padding |
-//! | media packets | at most 4096 per frame | 4.9 MB: a tenth of a second at 390 Mb/s; bounds what a receiver keeps; a stream whose frames can be larger is refused ([`crate::rate_control::highest_rate`]) |
+//! | media packets | at most 4096 per frame | 4.9 MB: a tenth of a second at 390 Mb/s; bounds what a receiver keeps; a stream whose frames can be larger is refused ([`crate::rate_control::max_rate`]) |
 //! | repair packets | at most as many as media packets | a share above 1 costs more than sending twice |
 
 use gameway_units::{Bytes, Ratio};

@@ -99,7 +99,7 @@ struct Slot {
     /// From the first packet of it.
     key_frame: Option<bool>,
     received: u16,
-    highest_index: u16,
+    max_index: u16,
     doubtful_since: Option<ReceiverInstant>,
     /// A packet sent after its train has arrived.
     overtaken: bool,
@@ -123,7 +123,7 @@ impl Slot {
         if place.media_packets == 0 {
             return self.media_packets == 0 || place.index < self.train_packets;
         }
-        if self.media_packets == 0 && self.highest_index < place.train_packets {
+        if self.media_packets == 0 && self.max_index < place.train_packets {
             self.media_packets = place.media_packets;
             self.train_packets = place.train_packets;
         }
@@ -139,15 +139,15 @@ impl Slot {
             self.arrived[word] |= bit;
             self.received += 1;
             self.judge(now, index);
-            self.highest_index = self.highest_index.max(index);
+            self.max_index = self.max_index.max(index);
         }
         fresh
     }
 
     /// Casts, renews or ends doubt about the frame, now that a packet of it arrived.
     fn judge(&mut self, now: ReceiverInstant, index: u16) {
-        let late = self.overtaken || index < self.highest_index;
-        let highest = self.highest_index.max(index);
+        let late = self.overtaken || index < self.max_index;
+        let highest = self.max_index.max(index);
         let enough = self.media_packets == 0
             || self.received + (self.train_packets - 1 - highest) >= self.media_packets;
         if !self.overtaken && enough {

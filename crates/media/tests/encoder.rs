@@ -200,13 +200,13 @@ fn a_recording_that_is_quiet_and_then_busy_leads_by_a_second_at_most() {
     }
     let parts = parts_with_key_frames(&video(&rungs), 10_000, 3_600);
     let mut lead = 0.0_f64;
-    let mut most_lead = 0.0_f64;
+    let mut max_lead = 0.0_f64;
     for part in &parts {
         assert!(*part <= 1.3501, "{part}");
         lead = (lead + part - 1.0).max(0.0);
-        most_lead = most_lead.max(lead);
+        max_lead = max_lead.max(lead);
     }
-    assert!((50.0..60.5).contains(&most_lead), "{most_lead} frames' worth");
+    assert!((50.0..60.5).contains(&max_lead), "{max_lead} frames' worth");
     let mean = mean(&parts);
     assert!((0.75..1.0).contains(&mean), "quiet parts lack: {mean}");
 }

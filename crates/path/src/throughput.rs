@@ -10,12 +10,12 @@ use gameway_units::{Bytes, Duration, Instant, Rate};
 use std::sync::Arc;
 
 /// A line may have so many columns.
-const MOST_COLUMNS: usize = 1000;
+const MAX_COLUMNS: usize = 1000;
 /// Ten years: times of a clock since 1970 are taken from the first, and a longer span is a mistake.
-const LONGEST_SECS: f64 = 3.2e8;
+const MAX_SECS: f64 = 3.2e8;
 /// A packet of 1500 B leaves within 12 s of rates, so within 12 000 repetitions.
-const LEAST_MEAN: Rate = Rate::from_kbps(1);
-const LEAST_PERIOD: Duration = Duration::from_millis(1);
+const MIN_MEAN: Rate = Rate::from_kbps(1);
+const MIN_PERIOD: Duration = Duration::from_millis(1);
 /// So much of a line's text is quoted in an error.
 const QUOTED: usize = 40;
 
@@ -124,7 +124,7 @@ impl ThroughputTable {
             let (secs, bps) = scaled(time, rate, columns, line)?;
             let since = secs - *start.get_or_insert(secs);
             let at = Instant::ZERO + Duration::from_secs_f64(since);
-            if since > LONGEST_SECS || steps.last().is_some_and(|(before, _)| at <= *before) {
+            if since > MAX_SECS || steps.last().is_some_and(|(before, _)| at <= *before) {
                 return Err(ThroughputError::Order { line, text: quoted(time) });
             }
             steps.push((at, Rate::from_bps_f64(bps)));
@@ -137,12 +137,12 @@ impl ThroughputTable {
             return Err(ThroughputError::TooShort(steps.len()));
         };
         let period = (last - Instant::ZERO) + (last - before);
-        if period < LEAST_PERIOD {
+        if period < MIN_PERIOD {
             return Err(ThroughputError::TooShortATime(period));
         }
         let table = Self { steps: steps.into(), period };
         let mean = table.mean_capacity();
-        if mean < LEAST_MEAN { Err(ThroughputError::NothingLeaves(mean)) } else { Ok(table) }
+        if mean < MIN_MEAN { Err(ThroughputError::NothingLeaves(mean)) } else { Ok(table) }
     }
 
     /// How long until it repeats.
@@ -185,8 +185,8 @@ fn rows(text: &str) -> impl Iterator<Item = (usize, &str)> {
 fn fields(line: &str) -> impl Iterator<Item = &str> {
     let separator = [',', ';', '\t'].into_iter().find(|separator| line.contains(*separator));
     let parts: Vec<&str> = match separator {
-        Some(separator) => line.split(separator).take(MOST_COLUMNS).collect(),
-        None => line.split_whitespace().take(MOST_COLUMNS).collect(),
+        Some(separator) => line.split(separator).take(MAX_COLUMNS).collect(),
+        None => line.split_whitespace().take(MAX_COLUMNS).collect(),
     };
     parts.into_iter().map(|part| part.trim().trim_matches('"'))
 }

@@ -13,7 +13,7 @@ use std::sync::Arc;
 const OPPORTUNITY_BYTES: u64 = 1500;
 const NANOS_PER_MILLI: i64 = 1_000_000;
 /// One day: a longer period is a mistake in the file.
-const LONGEST_MILLIS: u64 = 86_400_000;
+const MAX_MILLIS: u64 = 86_400_000;
 
 /// Why a file is not a trace; the message names the line.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -129,7 +129,7 @@ fn parse_millis(raw: &[u8]) -> Option<u32> {
         return None;
     }
     let value = digits.iter().fold(0u64, |sum, digit| sum * 10 + u64::from(digit - b'0'));
-    (value <= LONGEST_MILLIS).then_some(value as u32)
+    (value <= MAX_MILLIS).then_some(value as u32)
 }
 
 /// A place in a trace that is being played.

@@ -92,7 +92,7 @@ fn a_new_queue_that_runs_empty_must_wait_for_the_old_ones() {
 
 /// The longest wait, in departures, of a flow that sends a packet of `size` every `gap` departures next
 /// to one that always has a hundred full packets.
-fn longest_wait(config: FqCodelConfig, size: u64, gap: usize) -> usize {
+fn max_wait(config: FqCodelConfig, size: u64, gap: usize) -> usize {
     let mut queue = queue(config);
     let (mut sent, mut waits, mut longest) = (0, VecDeque::new(), 0);
     fill(&mut queue, 1, 0..103, 1500);
@@ -117,12 +117,12 @@ fn longest_wait(config: FqCodelConfig, size: u64, gap: usize) -> usize {
 fn a_sparse_flow_never_waits_behind_bulk() {
     let one_queue = FqCodelConfig { flows: 1, ..turns_only() };
     for (size, gap) in [(200, 20), (1200, 20), (200, 4), (1500, 4)] {
-        assert_eq!(longest_wait(turns_only(), size, gap), 0, "{size} B every {gap}");
+        assert_eq!(max_wait(turns_only(), size, gap), 0, "{size} B every {gap}");
         // The twin with one queue for both: behind all of the bulk.
-        assert!(longest_wait(one_queue, size, gap) >= 99);
+        assert!(max_wait(one_queue, size, gap) >= 99);
     }
     // What asks for more than half is not sparse: its own packets pile up.
-    assert!(longest_wait(turns_only(), 1500, 1) > 1000);
+    assert!(max_wait(turns_only(), 1500, 1) > 1000);
 }
 
 #[test]

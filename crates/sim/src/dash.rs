@@ -32,8 +32,8 @@ use gameway_tcp::{
 use gameway_units::{Bytes, Duration, Instant};
 use std::collections::VecDeque;
 
-const LEAST_REPEAT: Duration = Duration::from_millis(200);
-const MOST_REPEAT: Duration = Duration::from_secs(120);
+const MIN_REPEAT: Duration = Duration::from_millis(200);
+const MAX_REPEAT: Duration = Duration::from_secs(120);
 
 /// What is played, and over what.
 pub struct DashSetup {
@@ -111,7 +111,7 @@ impl Connection {
 
     fn ask(&mut self, request: Request) {
         let before = self.receiver.received();
-        let timeout = LEAST_REPEAT;
+        let timeout = MIN_REPEAT;
         self.asked = Some(Asked { request, before, due: None, sent: false, timeout });
     }
 
@@ -132,8 +132,8 @@ impl Connection {
         let Some(asked) = due else { return self.receiver.poll_transmit(now) };
         let round_trip = *self.round_trip.get_or_insert(now.saturating_since(self.opened));
         asked.timeout = match asked.sent {
-            true => (asked.timeout * 2).min(MOST_REPEAT),
-            false => round_trip + LEAST_REPEAT.max(round_trip * 2),
+            true => (asked.timeout * 2).min(MAX_REPEAT),
+            false => round_trip + MIN_REPEAT.max(round_trip * 2),
         };
         asked.sent = true;
         asked.due = Some(now.saturating_add(asked.timeout));

@@ -40,11 +40,11 @@ pub const ONLIVE_ROME: (Bytes, Duration) = (Bytes::new(914), Duration::from_micr
 pub const ONLIVE_ACTIONS: (Bytes, Duration) = (Bytes::new(150), Duration::from_millis(12));
 /// See the module's head.
 pub const SOUND: (Bytes, Duration) = (Bytes::new(120), Duration::from_millis(20));
-const LARGEST_PACKET: u64 = 1_200;
-const LEAST_FRAME: f64 = 64.0;
+const MAX_PACKET: u64 = 1_200;
+const MIN_FRAME: f64 = 64.0;
 const FRAME_SCALE: f64 = 0.15;
 /// No two packets of one source leave at the same time for ever.
-const LEAST_INTERVAL: Duration = Duration::from_nanos(1);
+const MIN_INTERVAL: Duration = Duration::from_nanos(1);
 
 /// What sends packets by the clock.
 pub struct Source {
@@ -75,7 +75,7 @@ impl Source {
         first: Instant,
         random: Option<Xoshiro256PlusPlus>,
     ) -> Self {
-        let interval = interval.max(LEAST_INTERVAL);
+        let interval = interval.max(MIN_INTERVAL);
         Self { pattern: Pattern::Packets { size, interval, random }, next: first }
     }
 
@@ -86,7 +86,7 @@ impl Source {
         first: Instant,
         random: Xoshiro256PlusPlus,
     ) -> Self {
-        let interval = interval.max(LEAST_INTERVAL);
+        let interval = interval.max(MIN_INTERVAL);
         let pattern = Pattern::Frames { mean: rate * interval, interval, random, left: (0, 0) };
         Self { pattern, next: first }
     }
@@ -96,7 +96,7 @@ impl Source {
         match &mut self.pattern {
             Pattern::Packets { size, interval, random } => {
                 let gap = random.as_mut().map_or(*interval, |random| {
-                    interval.mul_f64(exponential(random)).max(LEAST_INTERVAL)
+                    interval.mul_f64(exponential(random)).max(MIN_INTERVAL)
                 });
                 self.next = self.next.saturating_add(gap);
                 *size
@@ -123,9 +123,9 @@ fn exponential(random: &mut Xoshiro256PlusPlus) -> f64 {
 /// Bytes and packets of a frame.
 fn frame(mean: Bytes, random: &mut Xoshiro256PlusPlus) -> (u64, u64) {
     let laplacian = exponential(random) - exponential(random);
-    let size = (mean.as_f64() * (1.0 + FRAME_SCALE * laplacian)).max(LEAST_FRAME);
+    let size = (mean.as_f64() * (1.0 + FRAME_SCALE * laplacian)).max(MIN_FRAME);
     let size = Bytes::from_f64(size).get();
-    (size, size.div_ceil(LARGEST_PACKET))
+    (size, size.div_ceil(MAX_PACKET))
 }
 
 /// The sources at one end.

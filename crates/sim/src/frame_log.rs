@@ -9,7 +9,7 @@ use std::collections::VecDeque;
 
 /// Frames that may be open at once: beyond it the oldest is written as it is, so that memory is bounded
 /// also where a blackout keeps packets for minutes.
-const MOST_OPEN: usize = 4096;
+const MAX_OPEN: usize = 4096;
 
 struct OpenFrame {
     record: FrameRecord,
@@ -151,7 +151,7 @@ impl FrameLog {
 
     /// Writes the frames, from the oldest, of which nothing more will be known.
     pub fn write_closed(&mut self, log: &mut Recorder) {
-        while self.open.front().is_some_and(OpenFrame::is_closed) || self.open.len() > MOST_OPEN {
+        while self.open.front().is_some_and(OpenFrame::is_closed) || self.open.len() > MAX_OPEN {
             self.write_front(log);
         }
     }

@@ -83,7 +83,7 @@ fn a_flow_that_does_not_pass_the_gateway_is_left_alone() {
 #[test]
 fn short_transfers_come_under_control_and_go() {
     let pages = json!({ "name": "pages", "kind": "short-tcp", "congestion_control": "cubic",
-        "mean_gap": "300 ms", "least_size": "2 MB", "greatest_size": "2 MB" });
+        "mean_gap": "300 ms", "min_size": "2 MB", "max_size": "2 MB" });
     let run = run(&with(home(backlog()), "/competitor/-", pages));
     let active = run.variable("pages", "voap_active", 0.0, 40.0);
     assert!(active.contains(&1.0) && active.contains(&0.0), "{active:?}");

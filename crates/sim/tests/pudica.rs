@@ -31,10 +31,10 @@ fn assert_every_frame_takes_its_serialization(run: &Run, nanos_per_byte: f64) {
     }
 }
 
-fn assert_near_zero_queueing(video: &str, least_utilization: f64, most_utilization: f64) {
+fn assert_near_zero_queueing(video: &str, min_utilization: f64, max_utilization: f64) {
     let run = alone(json!("pudica"), video, json!("20 Mb/s"));
     let used = run.utilization(10.0, 60.0);
-    assert!((least_utilization..=most_utilization).contains(&used), "{video} {used}");
+    assert!((min_utilization..=max_utilization).contains(&used), "{video} {used}");
     let delay = quantile(&queueing(&run, 10.0, 60.0), 0.95);
     assert!((0.0..5.0).contains(&delay), "{video} {delay} ms");
     assert_every_frame_takes_its_serialization(&run, 400.0);

@@ -40,7 +40,7 @@ fn a_stream_that_its_window_paces_on_a_full_path_is_found_within_two_seconds() {
     let path = with(path, "/path/queue", json!({ "kind": "fq-codel", "size": "100 ms" }));
     let film = json!({ "name": "film", "on_off": { "segment": "4 s", "bitrate": "3 Mb/s" } });
     let pages = json!({ "name": "pages", "kind": "short-tcp", "connections": 6, "mean_gap": "3 s",
-        "begins": "on", "least_size": "20 kB", "greatest_size": "200 kB" });
+        "begins": "on", "min_size": "20 kB", "max_size": "200 kB" });
     let busy =
         with_tcp(with_tcp(with_tcp(path, "cubic", json!({})), "cubic", film), "cubic", pages);
     for frame_rate in [30, 60, 120] {

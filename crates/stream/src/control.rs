@@ -21,7 +21,7 @@ pub struct Hello {
 }
 
 /// Longest interval that a client believes.
-const LONGEST_NS: i64 = 10_000_000_000;
+const MAX_NS: i64 = 10_000_000_000;
 
 impl Hello {
     /// The channel on which it is said.
@@ -37,7 +37,7 @@ impl Hello {
     #[must_use]
     pub fn parse(bytes: &[u8]) -> Option<Self> {
         let hello: Self = serde_json::from_slice(bytes).ok()?;
-        let sane = |nanos: i64| (1..=LONGEST_NS).contains(&nanos);
+        let sane = |nanos: i64| (1..=MAX_NS).contains(&nanos);
         let fine = sane(hello.frame_interval_ns) && hello.report_interval_ns.is_none_or(sane);
         fine.then_some(hello)
     }
@@ -61,7 +61,7 @@ pub struct Farewell {
 }
 
 /// The longest reason that is believed, in bytes.
-const LONGEST_REASON: usize = 200;
+const MAX_REASON: usize = 200;
 
 impl Farewell {
     /// For this reason.
@@ -81,7 +81,7 @@ impl Farewell {
     pub fn parse(bytes: &[u8]) -> Option<Self> {
         let farewell: Self = serde_json::from_slice(bytes).ok()?;
         let plain = !farewell.ended.chars().any(char::is_control);
-        (plain && farewell.ended.len() <= LONGEST_REASON).then_some(farewell)
+        (plain && farewell.ended.len() <= MAX_REASON).then_some(farewell)
     }
 }
 

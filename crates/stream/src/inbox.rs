@@ -11,7 +11,7 @@ use std::collections::VecDeque;
 /// As many frames as a receiver's window (`gameway_media::Reassembly`).
 pub(crate) const WINDOW: u64 = 256;
 /// Bytes that are kept at most: a second at 256 Mb/s. A peer cannot make the client keep more.
-pub const MOST_BYTES: usize = 32 << 20;
+pub const MAX_BYTES: usize = 32 << 20;
 
 /// A frame's payloads by index.
 #[derive(Debug, Default)]
@@ -79,7 +79,7 @@ impl Inbox {
             self.bytes += payload.len();
             *kept = Some(payload);
         }
-        while self.bytes > MOST_BYTES {
+        while self.bytes > MAX_BYTES {
             self.forget_front();
         }
     }
@@ -319,7 +319,7 @@ mod tests {
             for index in 0..40 {
                 inbox.put(&packet(frame, index, 41, 41), vec![0; 60_000]);
             }
-            assert!(inbox.bytes <= MOST_BYTES && inbox.slots.len() as u64 <= WINDOW);
+            assert!(inbox.bytes <= MAX_BYTES && inbox.slots.len() as u64 <= WINDOW);
         }
         inbox.put(&packet(u64::MAX - 1, 0, 1, 1), vec![0]);
         assert!(inbox.slots.len() as u64 <= WINDOW);

@@ -11,7 +11,7 @@ use std::collections::VecDeque;
 
 const CAPACITY: Rate = Rate::from_mbps(20);
 const ONE_WAY: Duration = Duration::from_millis(20);
-const LONGEST_WAIT: Duration = Duration::from_millis(50);
+const MAX_WAIT: Duration = Duration::from_millis(50);
 const FILE: Bytes = Bytes::new(20_000_000);
 
 /// The way from the server: packets leave a drop-tail queue one after the other, and arrive in this order.
@@ -24,7 +24,7 @@ struct Link {
 impl Link {
     fn send(&mut self, now: Instant, segment: Segment) {
         let start = self.free.max(now);
-        if start - now <= LONGEST_WAIT {
+        if start - now <= MAX_WAIT {
             self.free = start + CAPACITY.time_for(segment.wire_size());
             self.on_the_way.push_back((self.free + ONE_WAY, segment));
         }

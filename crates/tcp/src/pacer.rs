@@ -15,7 +15,7 @@
 use gameway_units::{Bytes, Duration, Instant, Rate};
 
 const UNPACED_SEGMENTS: u32 = 9;
-const LARGEST_BURST: u64 = 65_536;
+const MAX_BURST: u64 = 65_536;
 /// Halves the largest burst once per 2^9 us of RTT.
 const RTT_SHIFT: u32 = 9;
 
@@ -25,24 +25,24 @@ pub struct Burst {
     /// As many segments as the rate sends in this time.
     pub time: Duration,
     /// At least so many.
-    pub least_segments: u32,
+    pub min_segments: u32,
 }
 
 impl Burst {
     /// Linux by default.
     pub const LINUX: Self =
-        Self { time: Duration::from_nanos(1_000_000_000 / 1024), least_segments: 2 };
+        Self { time: Duration::from_nanos(1_000_000_000 / 1024), min_segments: 2 };
 
     /// Segments of a burst at `rate` over a path of `min_rtt`.
     pub(crate) fn segments(self, rate: Rate, segment_size: u32, min_rtt: Option<Duration>) -> u32 {
         let micros = min_rtt.map_or(i64::MAX, |rtt| rtt.as_nanos() / 1000);
         let short = u32::try_from(micros >> RTT_SHIFT)
             .ok()
-            .and_then(|shift| LARGEST_BURST.checked_shr(shift))
+            .and_then(|shift| MAX_BURST.checked_shr(shift))
             .unwrap_or(0);
-        let bytes = ((rate * self.time).get() + short).min(LARGEST_BURST);
+        let bytes = ((rate * self.time).get() + short).min(MAX_BURST);
         let segments = bytes / u64::from(segment_size.max(1));
-        u32::try_from(segments).unwrap_or(u32::MAX).max(self.least_segments)
+        u32::try_from(segments).unwrap_or(u32::MAX).max(self.min_segments)
     }
 }
 

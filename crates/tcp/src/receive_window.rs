@@ -23,11 +23,11 @@
 //! | clocks are exact, where Linux reads milliseconds from timestamps | round trips here are longer |
 //! | no ACKs are quick again while the window opens | HyStart has judged by then |
 
-use crate::segment::LARGEST_SCALE;
+use crate::segment::MAX_SCALE;
 use gameway_units::{Bytes, Duration, Instant};
 
 const FIRST_BUFFER: u64 = 131_072;
-const LARGEST_BUFFER: u64 = 32 << 20;
+const MAX_BUFFER: u64 = 32 << 20;
 const FIRST_GROWTH_SEGMENTS: u64 = 10;
 const HEADROOM: u64 = 64;
 const CACHE_LINE: u64 = 64;
@@ -39,7 +39,7 @@ const HEADERS: u64 = 40;
 const TIMESTAMPS: u64 = 12;
 /// Linux counts the share of payload in so many parts (`TCP_RMEM_TO_WIN_SCALE`).
 const PARTS: u64 = 256;
-const LARGEST_UNSCALED: u64 = 65_535;
+const MAX_UNSCALED: u64 = 65_535;
 /// Of a window's 16 those that Linux uses for the size of the largest buffer (`tcp_select_initial_window`).
 const SIGNED_BITS: u8 = 15;
 
@@ -59,7 +59,7 @@ impl ReceiveWindow {
     #[must_use]
     pub fn largest(self, segment_size: u32) -> Bytes {
         match self {
-            Self::Auto => Bytes::new(LARGEST_BUFFER * payload_parts(segment_size) / PARTS),
+            Self::Auto => Bytes::new(MAX_BUFFER * payload_parts(segment_size) / PARTS),
             Self::Fixed(size) => size,
         }
     }
@@ -74,9 +74,9 @@ impl ReceiveWindow {
 
     /// Shift of the announced windows (RFC 7323 section 2.3): Linux provides for all memory it may have.
     pub(crate) fn scale(self) -> u8 {
-        let Self::Fixed(size) = self else { return LARGEST_BUFFER.ilog2() as u8 - SIGNED_BITS };
-        let fits = (0..LARGEST_SCALE).find(|scale| size.get() >> scale <= LARGEST_UNSCALED);
-        fits.unwrap_or(LARGEST_SCALE)
+        let Self::Fixed(size) = self else { return MAX_BUFFER.ilog2() as u8 - SIGNED_BITS };
+        let fits = (0..MAX_SCALE).find(|scale| size.get() >> scale <= MAX_UNSCALED);
+        fits.unwrap_or(MAX_SCALE)
     }
 }
 
@@ -133,9 +133,9 @@ impl WindowTuning {
         match self.window {
             ReceiveWindow::Auto => {
                 let whole = u64::from(self.segment_size) + TIMESTAMPS;
-                (self.limit() / whole * whole).min(LARGEST_UNSCALED)
+                (self.limit() / whole * whole).min(MAX_UNSCALED)
             }
-            ReceiveWindow::Fixed(size) => size.get().min(LARGEST_UNSCALED),
+            ReceiveWindow::Fixed(size) => size.get().min(MAX_UNSCALED),
         }
     }
 
@@ -198,7 +198,7 @@ impl WindowTuning {
         let growth = u128::from(twice) * u128::from(self.read - before) / u128::from(before.max(1));
         let wanted = u128::from(twice + out_of_order) + 2 * growth;
         let memory = (wanted * u128::from(PARTS)).div_ceil(u128::from(self.parts));
-        let memory = u64::try_from(memory).unwrap_or(u64::MAX).min(LARGEST_BUFFER);
+        let memory = u64::try_from(memory).unwrap_or(u64::MAX).min(MAX_BUFFER);
         self.buffer = self.buffer.max(memory);
     }
 

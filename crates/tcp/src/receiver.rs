@@ -29,7 +29,7 @@ use gameway_units::{Bytes, Duration, Instant};
 
 const DELAYED_ACK: Duration = Duration::from_millis(40);
 const INITIAL_RTO: Duration = Duration::from_secs(1);
-const LARGEST_RTO: Duration = Duration::from_secs(120);
+const MAX_RTO: Duration = Duration::from_secs(120);
 
 /// Options of a receiver.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -293,7 +293,7 @@ impl Receiver {
 
     fn send_syn(&mut self, now: Instant, timeout: Duration) -> Segment {
         let due = now.saturating_add(timeout);
-        self.state = State::SynSent { due, timeout: (timeout * 2).min(LARGEST_RTO) };
+        self.state = State::SynSent { due, timeout: (timeout * 2).min(MAX_RTO) };
         let window = self.window.first();
         self.announced = window;
         Segment {

@@ -17,10 +17,10 @@
 use gameway_units::{Duration, Instant};
 
 const AT_ONCE: u32 = 3;
-const LONGEST_WAIT: Duration = Duration::from_millis(1);
+const MAX_WAIT: Duration = Duration::from_millis(1);
 const SHARE_OF_RTT: i64 = 20;
 const SLACK: Duration = Duration::from_micros(100);
-const MOST_TOGETHER: u32 = 44;
+const MAX_TOGETHER: u32 = 44;
 const RTT_WEIGHT: i64 = 8;
 
 /// State between two advances of the cumulative acknowledgment.
@@ -52,7 +52,7 @@ impl SackCompression {
 
     /// A segment behind a gap has arrived, the next expected byte is `cumulative`: whether to answer at once.
     pub(crate) fn answers_at_once(&mut self, now: Instant, cumulative: u64) -> bool {
-        if self.waiting >= MOST_TOGETHER {
+        if self.waiting >= MAX_TOGETHER {
             return true;
         }
         if self.cumulative != cumulative {
@@ -64,7 +64,7 @@ impl SackCompression {
             return true;
         }
         self.waiting += 1;
-        let wait = LONGEST_WAIT.min(self.rtt / SHARE_OF_RTT) + SLACK;
+        let wait = MAX_WAIT.min(self.rtt / SHARE_OF_RTT) + SLACK;
         self.due.get_or_insert(now.saturating_add(wait));
         false
     }

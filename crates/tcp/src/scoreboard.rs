@@ -24,7 +24,7 @@ use gameway_units::{Duration, Instant};
 use std::collections::VecDeque;
 
 const DUPLICATE_THRESHOLD: u32 = 3;
-const LARGEST_THRESHOLD: u32 = 300;
+const MAX_THRESHOLD: u32 = 300;
 
 /// A segment that is outstanding. A FIN has length 1.
 #[derive(Debug, Clone, Copy, Default)]
@@ -394,7 +394,7 @@ impl Scoreboard {
         self.records.iter_mut().for_each(|record| record.lost = false);
         self.lost = 0;
         self.judged_below = self.front_number;
-        self.threshold = (self.threshold * 2).min(LARGEST_THRESHOLD);
+        self.threshold = (self.threshold * 2).min(MAX_THRESHOLD);
     }
 
     /// The number of the record to retransmit first, if any (NextSeg rule 1).

@@ -27,7 +27,7 @@ use gameway_units::{Bytes, Ecn, Instant};
 pub const MAXIMUM_SEGMENT_SIZE: u32 = 1448;
 
 /// Largest shift of the window-scale option (RFC 7323 section 2.3).
-pub(crate) const LARGEST_SCALE: u8 = 14;
+pub(crate) const MAX_SCALE: u8 = 14;
 
 const FIXED_HEADERS: u64 = 40;
 const TIMESTAMP_OPTION: u64 = 12;

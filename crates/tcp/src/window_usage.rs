@@ -9,7 +9,7 @@
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct WindowUsage {
     reached: bool,
-    largest_outstanding: u64,
+    max_outstanding: u64,
     until: u64,
 }
 
@@ -17,14 +17,14 @@ impl WindowUsage {
     /// Sending has stopped for now; `reached` tells whether the window stopped it.
     pub(crate) fn update(&mut self, reached: bool, outstanding: u64, acknowledged: u64, next: u64) {
         let new_window = acknowledged >= self.until;
-        let larger = !self.reached && outstanding > self.largest_outstanding;
+        let larger = !self.reached && outstanding > self.max_outstanding;
         if new_window || reached || larger {
-            *self = Self { reached, largest_outstanding: outstanding, until: next };
+            *self = Self { reached, max_outstanding: outstanding, until: next };
         }
     }
 
     pub(crate) fn is_limited(&self, cwnd: u64, slow_start: bool) -> bool {
-        self.reached || (slow_start && cwnd < self.largest_outstanding.saturating_mul(2))
+        self.reached || (slow_start && cwnd < self.max_outstanding.saturating_mul(2))
     }
 }
 

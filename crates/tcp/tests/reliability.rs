@@ -58,20 +58,20 @@ fn transfer(algorithm: Algorithm, bytes: u64, receive_buffer: u64, chaos: Chaos)
     );
     let random = Random(chaos.seed);
     let mut path = Path { chaos, random, order: 0, events: BTreeMap::new() };
-    let (mut highest_sent, mut highest_edge, mut scale) = (0, u64::from(u16::MAX), 0);
+    let (mut max_sent, mut max_edge, mut scale) = (0, u64::from(u16::MAX), 0);
     for _ in 0..2_000_000 {
         while let Some(segment) = receiver.poll_transmit(now) {
             if segment.flags.syn {
                 scale = segment.window_scale;
             } else {
                 let window = u64::from(segment.window) << scale;
-                highest_edge = highest_edge.max(segment.acknowledgment + window);
+                max_edge = max_edge.max(segment.acknowledgment + window);
             }
             path.send(now, false, segment);
         }
         let probes = sender.stats().tail_probes;
         while let Some(segment) = sender.poll_transmit(now) {
-            check_sent(&sender, &segment, probes, &mut highest_sent, highest_edge);
+            check_sent(&sender, &segment, probes, &mut max_sent, max_edge);
             path.send(now, true, segment);
         }
         if sender.is_finished() {

@@ -117,9 +117,9 @@ pub(crate) fn format_scaled(value: i128, units: UnitTable) -> String {
 /// `rest / scale` as decimals, to the last one: at most three if the unit was chosen for it, and as many
 /// as a quantity needs that has only one unit.
 fn fraction_text(mut rest: i128, scale: i128) -> String {
-    const MOST_DIGITS: usize = 18;
+    const MAX_DIGITS: usize = 18;
     let mut text = String::from(".");
-    while rest > 0 && text.len() <= MOST_DIGITS {
+    while rest > 0 && text.len() <= MAX_DIGITS {
         text.push((b'0' + (rest * 10 / scale) as u8) as char);
         rest = rest * 10 % scale;
     }

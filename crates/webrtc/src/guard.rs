@@ -15,7 +15,7 @@ use std::net::IpAddr;
 
 const AT_ONCE: i64 = 10;
 const INTERVAL: Duration = Duration::from_secs(10);
-const MOST_SOURCES: usize = 1_024;
+const MAX_SOURCES: usize = 1_024;
 
 /// Who asks: see the module's head.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -48,7 +48,7 @@ impl WrongTokens {
 
     /// This source has shown a wrong one.
     pub fn count(&mut self, source: Source, now: Instant) {
-        if self.0.len() >= MOST_SOURCES {
+        if self.0.len() >= MAX_SOURCES {
             self.make_room(now);
         }
         let forgotten = self.0.entry(source).or_insert(now);
@@ -58,7 +58,7 @@ impl WrongTokens {
     /// Those whose wrong tokens are forgotten go, or else the one whose are forgotten first.
     fn make_room(&mut self, now: Instant) {
         self.0.retain(|_, forgotten| *forgotten > now);
-        if self.0.len() < MOST_SOURCES {
+        if self.0.len() < MAX_SOURCES {
             return;
         }
         let first = self.0.iter().min_by_key(|(_, forgotten)| **forgotten);
@@ -115,7 +115,7 @@ mod tests {
         for number in 0..5_000_u32 {
             wrong.count(Source::of(IpAddr::V4((0x0A00_0000 + number).into())), at(2));
         }
-        assert!(wrong.0.len() <= MOST_SOURCES);
+        assert!(wrong.0.len() <= MAX_SOURCES);
         assert!(wrong.wait(guesser, at(2)).is_some(), "who guessed most is kept");
     }
 }

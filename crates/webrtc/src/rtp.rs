@@ -9,7 +9,7 @@ pub const HEADER: usize = 12;
 const ONE_BYTE_PROFILE: u16 = 0xBEDE;
 /// A request for a report: a bit that asks for times, and 15 for the number of packets.
 const WITH_TIMES: u16 = 0x8000;
-const MOST_ON_REQUEST: u16 = 0x7FFF;
+const MAX_ON_REQUEST: u16 = 0x7FFF;
 
 /// The header's fields that a sender chooses.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -109,7 +109,7 @@ impl Extensions {
             match self.report_on.filter(|_| terms.reports_on_request) {
                 None => element(bytes, id, &[high, low]),
                 Some(count) => {
-                    let [more, count] = (WITH_TIMES | count.min(MOST_ON_REQUEST)).to_be_bytes();
+                    let [more, count] = (WITH_TIMES | count.min(MAX_ON_REQUEST)).to_be_bytes();
                     element(bytes, id, &[high, low, more, count]);
                 }
             }
@@ -137,7 +137,7 @@ impl Extensions {
             let word = |at: usize| Some(u16::from_be_bytes([*value.get(at)?, *value.get(at + 1)?]));
             self.transport_wide = word(0);
             let asked = word(2).filter(|_| terms.reports_on_request);
-            self.report_on = asked.map(|request| request & MOST_ON_REQUEST).filter(|it| *it > 0);
+            self.report_on = asked.map(|request| request & MAX_ON_REQUEST).filter(|it| *it > 0);
         } else if id == terms.playout_delay {
             if let [high, middle, low] = value {
                 let both = u32::from_be_bytes([0, *high, *middle, *low]);

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from gameway.results import Results
 
 WITHIN, OUTSIDE, UNDECIDED = "within", "OUTSIDE", "outside?"
-MOST_NAMED = 3
+MAX_NAMED = 3
 NS_PER_US = 1e3
 
 
@@ -141,7 +141,7 @@ def _named(rows: list[Row], which: str) -> list[str]:
 
 
 def _first(named: list[str]) -> str:
-    return ", ".join([*named[:MOST_NAMED], *(["..."] if len(named) > MOST_NAMED else [])])
+    return ", ".join([*named[:MAX_NAMED], *(["..."] if len(named) > MAX_NAMED else [])])
 
 
 def exactness(live: ResultFolder) -> Section:

@@ -36,7 +36,7 @@ STALL_NS = 250_000
 99th percentile); an edge of the histogram's buckets."""
 CONNECTIONS = "50 %"
 """Chance that a connection's timers run on the link's processor."""
-MOST_CONSTANT_NS = 500_000
+MAX_CONSTANT_NS = 500_000
 
 Buckets = list[tuple[str, str, int]]
 
@@ -86,7 +86,7 @@ def _buckets(counted: pl.DataFrame, more_ns: int) -> Buckets:
     ]
 
 
-def constant_ns(path: dict[str, Any], run: Path, least_lateness_ns: int) -> int:
+def constant_ns(path: dict[str, Any], run: Path, min_lateness_ns: int) -> int:
     """What comes on top of each wake-up: of what the fastest ping took longer than the path.
 
     A fastest ping that took half a millisecond longer met a queue, and says nothing; over Wi-Fi it
@@ -99,4 +99,4 @@ def constant_ns(path: dict[str, Any], run: Path, least_lateness_ns: int) -> int:
     if not isinstance(fastest, int):
         return 0
     longer = fastest - _core.parse_duration(path["base_rtt"])
-    return max(longer // (2 * WAKE_UPS) - least_lateness_ns, 0) if longer < MOST_CONSTANT_NS else 0
+    return max(longer // (2 * WAKE_UPS) - min_lateness_ns, 0) if longer < MAX_CONSTANT_NS else 0

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 RELEVANT = "what is relevant"
 FRONT = "\N{BLACK DIAMOND}"
-MOST_TABLES_IN_TERMINAL = 4
+MAX_TABLES_IN_TERMINAL = 4
 METHOD = (
     "Mean over runs with its 95 % bootstrap interval (BCa, expanded for few runs, "
     f"{RESAMPLES} resamples). Differences are paired: runs of one seed meet the same frames, "
@@ -35,7 +35,7 @@ METHOD = (
 def page(verdicts: Sequence[Verdict], *, title: str, lead: str = "") -> Page:
     """Make the page of a comparison."""
     several = len(verdicts) > 1
-    show_all = len(verdicts) <= MOST_TABLES_IN_TERMINAL
+    show_all = len(verdicts) <= MAX_TABLES_IN_TERMINAL
     sections = [winners(verdicts)] if several else []
     sections += [
         scenario_section(verdict, main=show_all, with_points=several) for verdict in verdicts

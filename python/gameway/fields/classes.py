@@ -23,8 +23,8 @@ if TYPE_CHECKING:
 
     from pydantic import ValidationInfo
 
-MOST_PORT = 65_535
-MOST_CHECKED = 10_000
+MAX_PORT = 65_535
+MAX_CHECKED = 10_000
 """Combinations of a queue's axes that are checked before a run; the rest when the runs are."""
 NO_CLASS = ("trace", "file", "steps", "kind")
 """Names that mean something else to tables of an experiment."""
@@ -62,7 +62,7 @@ RULE: dict[str, Check] = {
 HEADER: dict[str, Check] = {
     "client": _word("address"),
     "server": _word("address"),
-    "port": whole(1, MOST_PORT),
+    "port": whole(1, MAX_PORT),
     "dscp": _word("dscp"),
 }
 """What can be said of a flow's headers."""
@@ -155,7 +155,7 @@ def _text(value: object, _: ValidationInfo) -> str:
 
 def check_whole(table: dict[str, Any]) -> None:
     """Refuse a queue of which some combination of its axes cannot be, where it stands."""
-    for one, chosen in itertools.islice(_alternatives(table), MOST_CHECKED):
+    for one, chosen in itertools.islice(_alternatives(table), MAX_CHECKED):
         try:
             problem = _core.check_queue_table(json.dumps(one))
         except ValueError as error:

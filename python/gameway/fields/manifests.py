@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 Levels = list[list[str]]
 """Size and bitrate of each level: ["640x360", "3000000 b/s"]."""
 
-LARGEST_BYTES = 16 << 20
+MAX_BYTES = 16 << 20
 PLAYLIST, VARIANT = "#EXTM3U", "#EXT-X-STREAM-INF:"
 ATTRIBUTE = re.compile(r'([A-Z0-9-]+)=("[^"]*"|[^,]*)')
 RESOLUTION = re.compile(r"[1-9][0-9]{0,4}x[1-9][0-9]{0,4}")
@@ -34,7 +34,7 @@ class ManifestError(ValueError):
 
 def levels_in(file: Path) -> Levels:
     """Read the levels of a manifest, the lowest bitrate first; ManifestError if it has none."""
-    if file.stat().st_size > LARGEST_BYTES:
+    if file.stat().st_size > MAX_BYTES:
         raise ManifestError("is larger than 16 MiB")
     text = file.read_bytes().decode("utf-8-sig", errors="replace").lstrip()
     found = sorted(set(_of_playlist(text) if text.startswith(PLAYLIST) else _of_mpd(text)))

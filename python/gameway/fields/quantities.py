@@ -82,17 +82,17 @@ spread = unit(_core.parse_ratio, _show_ratio, "30 %", lowest=0, highest=500_000)
 share = unit(_core.parse_ratio, _show_ratio, "2 %", lowest=0, highest=1_000_000)
 
 
-MOST_DRIFT_PPM = 1000
+MAX_DRIFT_PPM = 1000
 
 
 def clock_drift(value: object, _: ValidationInfo) -> str:
     """Check how fast a clock runs, in whole parts per million."""
-    hint = f'write for example "50 ppm" or "-50 ppm", from -{MOST_DRIFT_PPM} to {MOST_DRIFT_PPM}'
+    hint = f'write for example "50 ppm" or "-50 ppm", from -{MAX_DRIFT_PPM} to {MAX_DRIFT_PPM}'
     found = re.fullmatch(r"([+-]?[0-9]{1,9}) ?ppm", value) if isinstance(value, str) else None
     if found is None:
         refuse("is no drift in whole ppm", value, hint)
     drift = int(found[1])
-    if abs(drift) > MOST_DRIFT_PPM:
+    if abs(drift) > MAX_DRIFT_PPM:
         refuse("is out of range", value, hint)
     return f"{drift} ppm"
 

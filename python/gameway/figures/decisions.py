@@ -20,7 +20,7 @@ from gameway.metrics.source import streams
 if TYPE_CHECKING:
     from gameway.metrics.source import Run
 
-MOST_UNKNOWN = 12
+MAX_UNKNOWN = 12
 """So many variables of a controller that is not known here are drawn."""
 WIDTH, HEIGHT = FIGURE_WIDTH - 80, 90
 # What a variable's unit, the end of its name, is multiplied by, and what it is called then.
@@ -109,7 +109,7 @@ CHARTS: dict[str, list[Chart]] = {
         Chart("Target bitrate, bandwidth estimate and its newest sample", _RATE,
               _TARGET | {"bandwidth_bps": "estimate", "sample_bps": "sample"}),
         Chart("Round-trip time, and the window of the least one-way delay", "Time (ms)",
-              {"smoothed_rtt_ms": "round-trip time", "least_delay_window_ms": "window"}),
+              {"smoothed_rtt_ms": "round-trip time", "min_delay_window_ms": "window"}),
     ],
     "fixed": [Chart("Target bitrate", _RATE, _TARGET)],
     "oracle": [
@@ -141,7 +141,7 @@ def kind_of_controller(stream: dict[str, Any]) -> str:
 
 def _unknown(log: pl.DataFrame) -> list[Chart]:
     """A chart for each variable of a controller that is not known here."""
-    names = log["variable"].unique(maintain_order=True).to_list()[:MOST_UNKNOWN]
+    names = log["variable"].unique(maintain_order=True).to_list()[:MAX_UNKNOWN]
     charts = []
     for name in names:
         words, unit = _words(name), _unit(name)[1]

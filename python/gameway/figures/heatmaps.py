@@ -38,7 +38,7 @@ PLACES = {"x": QUEUE, "y": CAPACITY, "column": CONTROLLER, "row": COMPETITOR}
 FREE = ("x", "y", "column", "row")
 CELL_WIDTH, CELL_HEIGHT = 62, 40
 # Room for the heading of a row of panels, which is turned by a quarter.
-LEAST_HEIGHT = 90
+MIN_HEIGHT = 90
 # Beyond this share of a scale its colours are dark and text on them is white.
 DARK_SHARE = 0.62
 ONLY = "all"
@@ -131,7 +131,7 @@ def _chart(cells: pl.DataFrame, layout: Layout, style: _Style) -> Any:
     base = alt.Chart().encode(_axis(alt.X, x, "_x", descending=False), _axis(alt.Y, y, "_y"))
     base = base.properties(
         width=CELL_WIDTH * (len(x.values) if x else 1),
-        height=max(CELL_HEIGHT * (len(y.values) if y else 1), LEAST_HEIGHT),
+        height=max(CELL_HEIGHT * (len(y.values) if y else 1), MIN_HEIGHT),
     )
     legend = alt.Legend(orient="bottom", gradientLength=260, titleLimit=320)
     tooltip = _tooltip(layout, style)

@@ -46,7 +46,7 @@ if TYPE_CHECKING:
     from gameway.metrics.source import ResultFolder, Run
 
 # Points of one figure that a browser draws fluently and that keep a report small.
-MOST_POINTS = 30_000
+MAX_POINTS = 30_000
 # Of these points, those of the first bin in so many seconds carry a tooltip.
 TOOLTIP_EVERY = 6
 PLACES = {"column": CONTROLLER, "row": COMPETITOR, "color": QUEUE}
@@ -70,7 +70,7 @@ def rtt_over_time(results: ResultFolder, where: Where | None = None) -> alt.TopL
 def bitrate_panels(results: ResultFolder, where: Where | None = None) -> list[Panel]:
     """One chart per condition that has no place in a single one."""
     table = bitrate_table(results, where)
-    each = -(-table.height // MOST_POINTS)
+    each = -(-table.height // MAX_POINTS)
     if each > 1:
         table = bitrate_table(results, where, each)
     lines = _markers(results, where)

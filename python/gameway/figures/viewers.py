@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from gameway.figures.conditions import Where
     from gameway.metrics.source import ResultFolder, Run
 
-MOST_CONDITIONS = 8
+MAX_CONDITIONS = 8
 """More have one shown for each controller: its middle one."""
 WIDTH = FIGURE_WIDTH - 80
 ROWS = {
@@ -62,11 +62,11 @@ def shown_conditions(results: ResultFolder) -> list[tuple[Where, list[Run]]]:
     All if they are few, else the middle one of each controller.
     """
     found = [runs for runs in runs_by_condition(results) if videos(runs[0].spec)]
-    if len(found) > MOST_CONDITIONS:
+    if len(found) > MAX_CONDITIONS:
         by_controller: dict[str | None, list[list[Run]]] = {}
         for runs in found:
             by_controller.setdefault(runs[0].factors.get(CONTROLLER), []).append(runs)
-        found = [group[len(group) // 2] for group in by_controller.values()][:MOST_CONDITIONS]
+        found = [group[len(group) // 2] for group in by_controller.values()][:MAX_CONDITIONS]
     schema = dict.fromkeys([*results.factors, "stream"], pl.String)
     rows = pl.DataFrame([runs[0].factors | {"stream": ""} for runs in found], schema=schema)
     telling = [one.column for one in dimensions(rows, results.factors)]

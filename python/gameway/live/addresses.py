@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 OPTION = "--listen"
 PORT = 8443
-MOST_PORT = 65535
+MAX_PORT = 65535
 EVERYWHERE = "0.0.0.0"  # noqa: S104 (the user chose it)
 HINT = f"write PORT, ADDRESS or ADDRESS:PORT, for example {PORT} or 192.0.2.7:{PORT}"
 ELSEWHERE = ("192.0.2.1", "2001:db8::1")
@@ -23,8 +23,8 @@ ELSEWHERE = ("192.0.2.1", "2001:db8::1")
 def listen(text: str) -> str:
     """Read `--listen`: a port, an address or a name, or both; give address and port."""
     address, port = _parts(text.strip())
-    if not port.isdecimal() or int(port) > MOST_PORT:
-        problem = f"has no port from 0 to {MOST_PORT}"
+    if not port.isdecimal() or int(port) > MAX_PORT:
+        problem = f"has no port from 0 to {MAX_PORT}"
         raise InputError(problem, file=OPTION, value=text, hint=HINT)
     try:
         found = socket.getaddrinfo(address, int(port), type=socket.SOCK_STREAM)

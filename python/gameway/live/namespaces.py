@@ -36,7 +36,7 @@ QUEUE_LENGTH = 10_000
 """Packets that may wait in the kernel for the link to read them: no drop but in our queues."""
 SERVER_NETWORK = "10.77.0"
 CLIENT_ADDRESS = "10.78.0.1"
-MOST_FLOWS = 250
+MAX_FLOWS = 250
 """Addresses of the servers: 10.77.0.1 to 10.77.0.250."""
 NAME = re.compile(r"gw-(\d+)-(\d+)-(server|router|client)")
 SECONDS = 20
@@ -76,8 +76,8 @@ def _may() -> bool:
 
 def server_address(flow: int) -> str:
     """Give the address of the server of a flow, by its number from zero."""
-    if not 0 <= flow < MOST_FLOWS:
-        raise LiveError(f"a live run has at most {MOST_FLOWS} flows")
+    if not 0 <= flow < MAX_FLOWS:
+        raise LiveError(f"a live run has at most {MAX_FLOWS} flows")
     return f"{SERVER_NETWORK}.{flow + 1}"
 
 

@@ -39,7 +39,7 @@ NETWORK6 = "fd5c:9e3a:b147"
 DIGITS = "0123456789abcdefghijklmnopqrstuvwxyz"
 NAME = re.compile(r"gw([0-9a-z]+)-([0-9a-z]+)")
 """As long as Linux allows: 15 characters hold any process and 24 years of ticks since the boot."""
-MOST_LINKS = 256
+MAX_LINKS = 256
 FORWARDING = Path("/proc/sys/net/ipv4/ip_forward")
 WAS_OFF = "forwarding_was_off"
 """An empty chain of this name in a table of NAT says so: the last link with NAT ends it again."""
@@ -175,10 +175,10 @@ class Outside:
         used = {
             address["local"] for device in _devices() for address in device.get("addr_info", [])
         }
-        for number in range(MOST_LINKS):
+        for number in range(MAX_LINKS):
             if f"10.77.{number}.1" not in used:
                 return number
-        raise LiveError(f"{MOST_LINKS} links are there already: end one first")
+        raise LiveError(f"{MAX_LINKS} links are there already: end one first")
 
 
 @contextmanager

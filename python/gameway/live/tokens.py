@@ -20,7 +20,7 @@ OPTION = "--token-file"
 RANDOM_BYTES = 12
 """96 bits, 16 characters: 10^18 years at a thousand guesses a second, which no host allows."""
 LEAST, MOST = 16, 128
-LEAST_DIFFERENT = 8
+MIN_DIFFERENT = 8
 """Characters, and different ones: the host takes none that is easier to guess."""
 LETTERS = re.compile(r"[A-Za-z0-9._~-]+")
 """Those that a link has without escapes (RFC 3986 section 2.3)."""
@@ -47,11 +47,11 @@ def of_host(file: Path | None) -> str:
 
 def _checked(token: str, origin: str) -> str:
     """Refuse a token that can be guessed or that is not for a link; it is not told."""
-    strong = LEAST <= len(token) <= MOST and len(set(token)) >= LEAST_DIFFERENT
+    strong = LEAST <= len(token) <= MOST and len(set(token)) >= MIN_DIFFERENT
     if strong and LETTERS.fullmatch(token):
         return token
     problem = (
-        f"the token must have {LEAST} to {MOST} characters, {LEAST_DIFFERENT} different ones, "
+        f"the token must have {LEAST} to {MOST} characters, {MIN_DIFFERENT} different ones, "
         "letters, digits and ._~- only"
     )
     raise InputError(problem, file=origin, hint=f"make one: {MAKE}")

@@ -94,17 +94,15 @@ def first_within(times_s: Floats, bitrates: Floats, window: Window, goal: Level)
 
 
 def adaptiveness(
-    response_s: float, recovery_s: float, longest_response_s: float, longest_recovery_s: float
+    response_s: float, recovery_s: float, max_response_s: float, max_recovery_s: float
 ) -> float:
     """A = (1 - C/C_max)/2 + (1 - E/E_max)/2: 0 is the least adaptive of those compared, 1 the most.
 
     C_max and E_max are the longest times of everything that is compared; a "never" comes in as
     the length of the window in which it did not happen.
     """
-    return 0.5 * _speed(response_s, longest_response_s) + 0.5 * _speed(
-        recovery_s, longest_recovery_s
-    )
+    return 0.5 * _speed(response_s, max_response_s) + 0.5 * _speed(recovery_s, max_recovery_s)
 
 
-def _speed(time_s: float, longest_s: float) -> float:
-    return 1.0 if longest_s == 0.0 else 1.0 - time_s / longest_s
+def _speed(time_s: float, max_s: float) -> float:
+    return 1.0 if max_s == 0.0 else 1.0 - time_s / max_s

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from gameway.metrics.source import Run
     from gameway.metrics.statistics import Floats
 
-MOST_STEPS = 360
+MAX_STEPS = 360
 """A line has at most so many points: one for two or three pixels of a page."""
 FRAME_DELAY = 0.95
 SERIES = ("bitrate", "frame_delay", "level", "buffer")
@@ -41,7 +41,7 @@ NAN = math.nan
 def step_s(run: Run) -> float:
     """Length of a step: whole bins, as few as there is room for."""
     bins = run.windows.run.stop_s / BIN_S
-    return BIN_S * max(1, math.ceil(bins / MOST_STEPS))
+    return BIN_S * max(1, math.ceil(bins / MAX_STEPS))
 
 
 def over_time(runs: list[Run]) -> pl.DataFrame:

@@ -15,9 +15,9 @@ import math
 from dataclasses import dataclass
 from enum import StrEnum
 
-HIGHEST_RATING = 100.0
-LOWEST_MOS = 1.3
-HIGHEST_MOS = 4.64
+MAX_RATING = 100.0
+MIN_MOS = 1.3
+MAX_MOS = 4.64
 
 # Ranges in which the model is defined; inputs outside are brought to the nearer end.
 BITRATE_MBPS = (0.3, 50.0)
@@ -198,12 +198,12 @@ def opinion_score(
 def mos_of_rating(rating: float) -> float:
     """The opinion score of a rating R of 0..100."""
     if rating <= 0.0:
-        return LOWEST_MOS
-    if rating >= HIGHEST_RATING:
-        return HIGHEST_MOS
-    score = LOWEST_MOS + 3.34 * rating / 100.0
+        return MIN_MOS
+    if rating >= MAX_RATING:
+        return MAX_MOS
+    score = MIN_MOS + 3.34 * rating / 100.0
     score += 7e-6 * rating * (rating - 60.0) * (100.0 - rating)
-    return _clip(score, LOWEST_MOS, HIGHEST_MOS)
+    return _clip(score, MIN_MOS, MAX_MOS)
 
 
 def planned_frame_loss_percent(

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 # Differences beyond this are marked.
 MARK_PERCENT = 20.0
 # A published mean below this (in its unit) is too close to zero for a difference in percent.
-SMALLEST_FOR_PERCENT = 0.05
+MIN_FOR_PERCENT = 0.05
 CELL = ["capacity_mbps", "queue_bdp", "competitor"]
 
 
@@ -62,7 +62,7 @@ class Cell:
     def difference_percent(self) -> float | None:
         """The difference in percent of the published mean; None near zero."""
         published, difference = self.published_mean, self.difference
-        if difference is None or published is None or published < SMALLEST_FOR_PERCENT:
+        if difference is None or published is None or published < MIN_FOR_PERCENT:
             return None
         return 100.0 * difference / published
 

@@ -23,9 +23,9 @@ if TYPE_CHECKING:
     from gameway.reference import Reference
 
 # Runs that are shown in detail: one per controller, at most so many.
-MOST_TIMELINES = 8
+MAX_TIMELINES = 8
 # Metrics that have a figure of their own, at most.
-MOST_OVERVIEWS = 6
+MAX_OVERVIEWS = 6
 
 
 @dataclass(frozen=True)
@@ -123,7 +123,7 @@ def _overview(results: ResultFolder, table: pl.DataFrame) -> list[Figure]:
         Panel(
             {"metric": metric_of_column(column).label} | panel.where, panel.chart, panel.description
         )
-        for column in ranked_columns(table)[:MOST_OVERVIEWS]
+        for column in ranked_columns(table)[:MAX_OVERVIEWS]
         for panel in metric_panels(results, column)
     ]
     return [Figure("metrics", "Metrics by condition", caption, panels)]
@@ -147,4 +147,4 @@ def _examples(found: list[Condition]) -> list[Condition]:
     by_controller: dict[str, list[Condition]] = {}
     for condition in found:
         by_controller.setdefault(str(condition.keys.get("controller")), []).append(condition)
-    return [group[len(group) // 2] for group in by_controller.values()][:MOST_TIMELINES]
+    return [group[len(group) // 2] for group in by_controller.values()][:MAX_TIMELINES]

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 
 from gameway.figures.viewers import both_sides_panels
-from gameway.metrics.both_sides import MOST_STEPS
+from gameway.metrics.both_sides import MAX_STEPS
 from gameway.metrics.paid import paid_table
 from gameway.metrics.series import BIN_S
 from gameway.metrics.summary import summary_table
@@ -71,7 +71,7 @@ def sections(results: ResultFolder) -> list[Section]:
 def _figure(results: ResultFolder) -> Figure:
     caption = (
         f"Means over the runs of a condition with their 95 % intervals, in steps of {BIN_S:g} s, "
-        f"longer where a run has more than {MOST_STEPS} of them. Dashed: a flow comes or goes. "
+        f"longer where a run has more than {MAX_STEPS} of them. Dashed: a flow comes or goes. "
         "The lowest row tells when a video shows no moving picture: the darker, the more of the "
         "runs."
     )

@@ -18,8 +18,8 @@ use std::process::Command;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-const MOST_APART: u64 = SAMPLE_RATE as u64 / 25;
-const MOST_SKIPPED: u64 = SAMPLE_RATE as u64 / 10;
+const MAX_APART: u64 = SAMPLE_RATE as u64 / 25;
+const MAX_SKIPPED: u64 = SAMPLE_RATE as u64 / 10;
 const PATIENCE: Timespec = Timespec { tv_sec: 0, tv_nsec: 5_000_000 };
 
 /// See the module's head.
@@ -72,12 +72,12 @@ impl FileSound {
 impl AudioSource for FileSound {
     fn next(&mut self, _now: Instant, samples: &mut [i16]) -> Result<(), AudioError> {
         let position = self.position();
-        if self.taken > position.saturating_add(MOST_APART) || position == 0 {
+        if self.taken > position.saturating_add(MAX_APART) || position == 0 {
             samples.fill(0);
             return Ok(());
         }
         let needed = samples.len() / CHANNELS;
-        let behind = position.saturating_sub(self.taken + MOST_APART).min(MOST_SKIPPED);
+        let behind = position.saturating_sub(self.taken + MAX_APART).min(MAX_SKIPPED);
         self.pipe.read(behind as usize + needed, PATIENCE)?;
         let skipped = behind.min(self.pipe.kept() as u64);
         self.pipe.skip(skipped as usize);

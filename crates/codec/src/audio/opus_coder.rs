@@ -4,7 +4,7 @@ use super::{AudioDecoder, AudioEncoder, AudioError, CHANNELS, PacketDuration, SA
 use gameway_units::Rate;
 
 /// One frame of Opus.
-const LARGEST_PACKET: usize = 1275;
+const MAX_PACKET: usize = 1275;
 
 fn error(error: opus::Error) -> AudioError {
     AudioError::Codec(error.to_string())
@@ -43,7 +43,7 @@ impl OpusEncoder {
         if got != needed {
             return Err(AudioError::Samples { got, needed });
         }
-        self.encoder.encode_vec(samples, LARGEST_PACKET).map_err(error)
+        self.encoder.encode_vec(samples, MAX_PACKET).map_err(error)
     }
 }
 

@@ -11,7 +11,7 @@ use gameway_units::Instant;
 use rustix::event::Timespec;
 use std::process::Command;
 
-const MOST_KEPT: usize = SAMPLE_RATE as usize / 25;
+const MAX_KEPT: usize = SAMPLE_RATE as usize / 25;
 const PATIENCE: Timespec = Timespec { tv_sec: 0, tv_nsec: 5_000_000 };
 const NONE: Timespec = Timespec { tv_sec: 0, tv_nsec: 0 };
 
@@ -40,10 +40,10 @@ impl AudioSource for PulseMonitor {
     fn next(&mut self, _now: Instant, samples: &mut [i16]) -> Result<(), AudioError> {
         let needed = samples.len() / CHANNELS;
         // All that is there, so that nothing piles up behind it.
-        self.pipe.read(2 * MOST_KEPT, NONE)?;
+        self.pipe.read(2 * MAX_KEPT, NONE)?;
         self.pipe.read(needed, PATIENCE)?;
-        if self.pipe.kept() > MOST_KEPT {
-            self.pipe.skip(self.pipe.kept() - MOST_KEPT / 2);
+        if self.pipe.kept() > MAX_KEPT {
+            self.pipe.skip(self.pipe.kept() - MAX_KEPT / 2);
         }
         // A device that is suspended delivers nothing: that is silence.
         self.pipe.take(samples);

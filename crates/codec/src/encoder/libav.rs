@@ -52,8 +52,8 @@ use std::ffi::{CStr, CString};
 use std::os::unix::ffi::OsStrExt;
 
 const KILOBIT: f64 = 1000.0;
-const LEAST_BUFFER: f64 = 4.0 * KILOBIT;
-const MOST_BUFFER: f64 = 20_000.0 * KILOBIT;
+const MIN_BUFFER: f64 = 4.0 * KILOBIT;
+const MAX_BUFFER: f64 = 20_000.0 * KILOBIT;
 const LOOKS: u32 = 1250;
 
 /// What is behind an encoder's name.
@@ -192,7 +192,7 @@ impl Kind {
 
     /// A buffer of one frame of `bytes`.
     fn rate(self, bytes: f64, frames_per_second: u32) -> RateSettings {
-        let bits = (8.0 * bytes).clamp(LEAST_BUFFER.max(self.grain()), MOST_BUFFER);
+        let bits = (8.0 * bytes).clamp(MIN_BUFFER.max(self.grain()), MAX_BUFFER);
         let buffer = (bits / self.grain()).floor() * self.grain();
         RateSettings {
             bitrate: buffer as i64 * i64::from(frames_per_second),

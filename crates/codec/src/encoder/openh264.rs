@@ -27,7 +27,7 @@ use openh264::formats::YUVSlices;
 use openh264::{OpenH264API, Timestamp};
 
 const NAME: &str = "openh264";
-const MOST_REPAID: f64 = 0.3;
+const MAX_REPAID: f64 = 0.3;
 
 /// An open openh264 encoder.
 pub struct OpenH264 {
@@ -68,7 +68,7 @@ impl OpenH264 {
     /// The rate to ask for, with what the last second lacked.
     fn corrected(&self, rate: Rate) -> Rate {
         let share = bytes_per_frame(rate, self.config.frames_per_second).max(1.0);
-        let repaid = self.debt.repaid(share, MOST_REPAID);
+        let repaid = self.debt.repaid(share, MAX_REPAID);
         rate.mul_f64(1.0 + repaid)
     }
 }

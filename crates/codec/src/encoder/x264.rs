@@ -25,8 +25,8 @@ use gameway_media::rate_control::{Calibrator, bytes_per_frame};
 
 const NAME: &str = "x264";
 const KILOBIT: f64 = 125.0;
-const LEAST_VBV: f64 = 4.0;
-const MOST_VBV: f64 = 20_000.0;
+const MIN_VBV: f64 = 4.0;
+const MAX_VBV: f64 = 20_000.0;
 const SLICES: i32 = 4;
 
 /// An open libx264 encoder.
@@ -108,7 +108,7 @@ impl VideoEncoder for X264 {
 
 /// A VBV of one frame of `buffer` bytes.
 fn rate_settings(buffer: f64, frames_per_second: u32) -> RateSettings {
-    let vbv_size = (buffer / KILOBIT).clamp(LEAST_VBV, MOST_VBV) as i32;
+    let vbv_size = (buffer / KILOBIT).clamp(MIN_VBV, MAX_VBV) as i32;
     let vbv_rate = vbv_size.saturating_mul(frames_per_second as i32);
     RateSettings { bitrate: vbv_rate, vbv_rate, vbv_size }
 }

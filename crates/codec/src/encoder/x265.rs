@@ -38,7 +38,7 @@ const KEY_COMPLEXITY: f64 = 4.0;
 const COMPLEXITY: f64 = 1.0;
 const WEIGHT: f64 = 0.5;
 const ROOM: f64 = 0.9;
-const MOST_REPAID: f64 = 0.3;
+const MAX_REPAID: f64 = 0.3;
 /// Finest and coarsest quantizer (ITU-T H.265 section 7.4.9.10).
 const QUANTIZERS: (f64, f64) = (0.0, 51.0);
 
@@ -75,7 +75,7 @@ impl VideoEncoder for X265 {
     ) -> Result<EncodedFrame, EncoderError> {
         check_size(NAME, self.settings.size, picture)?;
         let share = bytes_per_frame(request.rate, self.settings.frames_per_second).max(1.0);
-        let target = share * (1.0 + self.debt.repaid(share, MOST_REPAID));
+        let target = share * (1.0 + self.debt.repaid(share, MAX_REPAID));
         let target = target.min(ROOM * request.frame_budget.as_f64()).max(1.0);
         let quantizer = quantizer(self.complexity[usize::from(!request.key_frame)], target);
         let unit = self.encoder.encode(picture, quantizer, request.key_frame);

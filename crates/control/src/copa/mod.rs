@@ -71,7 +71,7 @@ const LATE_FRAMES: i64 = 4;
 /// What the window lacks is added over this many.
 const LACKING_FRAMES: i64 = 2;
 /// A sample beyond this is a clock that jumped.
-const LONGEST_ROUND_TRIP: Duration = Duration::from_secs(60);
+const MAX_ROUND_TRIP: Duration = Duration::from_secs(60);
 
 /// Options of [`Copa`].
 pub const OPTIONS: &[OptionSpec] = &[
@@ -260,7 +260,7 @@ fn sample(
     let held = batch.generated.saturating_since(report.arrival?);
     let at = now.saturating_sub(held);
     let trip = at.saturating_since(report.packet.sent);
-    let sane = !held.is_negative() && trip > Duration::ZERO && trip <= LONGEST_ROUND_TRIP;
+    let sane = !held.is_negative() && trip > Duration::ZERO && trip <= MAX_ROUND_TRIP;
     sane.then_some((at, trip))
 }
 
@@ -333,7 +333,7 @@ impl RateController for Copa {
         sink("pacing_bps", self.pacing_rate().as_bps_f64());
         sink("window_bytes", self.window.packets() * PACKET_BYTES);
         sink("smoothed_rtt_ms", smoothed.as_millis_f64());
-        sink("least_rtt_ms", self.trips.least().as_millis_f64());
+        sink("min_rtt_ms", self.trips.least().as_millis_f64());
         sink("standing_queue_ms", self.trips.standing_queue().as_millis_f64());
         sink("velocity", self.window.velocity());
         sink("delta", self.delta.get());

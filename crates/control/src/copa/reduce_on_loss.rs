@@ -6,9 +6,9 @@
 
 use gameway_units::{Duration, Instant};
 
-const MOST_LOST: f64 = 0.3;
+const MAX_LOST: f64 = 0.3;
 const FACTOR: f64 = 0.7;
-const LEAST_PACKETS: u32 = 20;
+const MIN_PACKETS: u32 = 20;
 const ROUND_TRIPS: i64 = 2;
 
 /// See the module.
@@ -29,12 +29,12 @@ impl ReduceOnLoss {
     /// By what the window is to be multiplied now, if by anything.
     pub(super) fn factor(&mut self, now: Instant, smoothed: Duration) -> Option<f64> {
         let since = *self.since.get_or_insert(now);
-        if now.saturating_since(since) <= smoothed * ROUND_TRIPS || self.packets <= LEAST_PACKETS {
+        if now.saturating_since(since) <= smoothed * ROUND_TRIPS || self.packets <= MIN_PACKETS {
             return None;
         }
         let share = f64::from(self.lost) / f64::from(self.packets);
         *self = Self { since: Some(now), ..Self::default() };
-        (share > MOST_LOST).then_some(FACTOR.min(1.0 - share))
+        (share > MAX_LOST).then_some(FACTOR.min(1.0 - share))
     }
 }
 

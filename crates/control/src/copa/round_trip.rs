@@ -8,7 +8,7 @@ use gameway_units::{Duration, Instant};
 use std::collections::VecDeque;
 
 const MIN_WINDOW: Duration = Duration::from_secs(10);
-const LONGEST_WINDOW: i64 = 4;
+const MAX_WINDOW: i64 = 4;
 const NEARLY_EMPTY: f64 = 0.1;
 /// A moving window is cut into this many steps: its memory is bounded by this, not by packets.
 const STEPS: i64 = 64;
@@ -78,7 +78,7 @@ impl RoundTrips {
         self.smoothed = Some(smoothed.max(Duration::from_nanos(1)));
         self.least.insert(acknowledged, sample);
         self.standing.insert(acknowledged, sample, smoothed / 2);
-        self.longest.insert(acknowledged, -sample, smoothed * LONGEST_WINDOW);
+        self.longest.insert(acknowledged, -sample, smoothed * MAX_WINDOW);
     }
 
     /// `None` before the first sample.
@@ -103,11 +103,11 @@ impl RoundTrips {
     /// Section 2.2: less than a tenth of the longest queue of the last four round trips.
     pub(super) fn is_nearly_empty(&self) -> bool {
         let queue = self.standing_queue();
-        queue < self.longest_queue().mul_f64(NEARLY_EMPTY) || queue == Duration::ZERO
+        queue < self.max_queue().mul_f64(NEARLY_EMPTY) || queue == Duration::ZERO
     }
 
     /// The longest queueing delay of the last four round trips.
-    fn longest_queue(&self) -> Duration {
+    fn max_queue(&self) -> Duration {
         (-self.longest.get() - self.least()).max(Duration::ZERO)
     }
 }
@@ -136,7 +136,7 @@ mod tests {
             trips.insert(at(millis), ms(30 + 10 * (millis % 2)));
         }
         assert_eq!((trips.least(), trips.standing()), (ms(20), ms(30)));
-        assert_eq!((trips.standing_queue(), trips.longest_queue()), (ms(10), ms(20)));
+        assert_eq!((trips.standing_queue(), trips.max_queue()), (ms(10), ms(20)));
         let smoothed = trips.smoothed().unwrap_or_default();
         assert!((ms(34)..ms(36)).contains(&smoothed), "{smoothed}");
         // One sample at the floor is forgotten after half a smoothed round trip, and not before.

@@ -20,10 +20,10 @@
 use super::trendline::Usage;
 use gameway_units::{Duration, Instant, Rate};
 
-const LARGEST_MULTIPLICATIVE_SPAN_SECS: f64 = 1.0;
+const MAX_MULTIPLICATIVE_SPAN_SECS: f64 = 1.0;
 const MULTIPLICATIVE_PER_SECOND: f64 = 1.08;
-const LEAST_MULTIPLICATIVE_STEP_BPS: f64 = 1_000.0;
-const LEAST_ADDITIVE_BPS_PER_SECOND: f64 = 4_000.0;
+const MIN_MULTIPLICATIVE_STEP_BPS: f64 = 1_000.0;
+const MIN_ADDITIVE_BPS_PER_SECOND: f64 = 4_000.0;
 const ASSUMED_FRAMES_PER_SECOND: f64 = 30.0;
 const ASSUMED_PACKET_BITS: f64 = 1_200.0 * 8.0;
 const DETECTOR_RESPONSE_SECS: f64 = 0.1;
@@ -31,8 +31,8 @@ const DECREASE_MARGIN: Rate = Rate::from_kbps(5);
 const INCREASE_LIMIT_FACTOR: f64 = 1.5;
 const INCREASE_LIMIT_MARGIN_BPS: f64 = 10_000.0;
 const START_RTT: Duration = Duration::from_millis(200);
-const LEAST_DECREASE_INTERVAL: Duration = Duration::from_millis(10);
-const MOST_DECREASE_INTERVAL: Duration = Duration::from_millis(200);
+const MIN_DECREASE_INTERVAL: Duration = Duration::from_millis(10);
+const MAX_DECREASE_INTERVAL: Duration = Duration::from_millis(200);
 
 /// Mean and deviation of what arrived when the path was overused.
 #[derive(Debug, Clone)]
@@ -44,12 +44,12 @@ struct LinkCapacity {
 
 impl LinkCapacity {
     const GAIN: f64 = 0.05;
-    const LEAST_VARIANCE: f64 = 0.4;
-    const MOST_VARIANCE: f64 = 2.5;
+    const MIN_VARIANCE: f64 = 0.4;
+    const MAX_VARIANCE: f64 = 2.5;
     const DEVIATIONS: f64 = 3.0;
 
     fn new() -> Self {
-        Self { mean_kbps: None, normalised_variance: Self::LEAST_VARIANCE }
+        Self { mean_kbps: None, normalised_variance: Self::MIN_VARIANCE }
     }
 
     fn on_overuse(&mut self, acknowledged: Rate) {
@@ -59,7 +59,7 @@ impl LinkCapacity {
         let error = mean - sample;
         let variance = (1.0 - Self::GAIN) * self.normalised_variance
             + Self::GAIN * error * error / mean.max(1.0);
-        self.normalised_variance = variance.clamp(Self::LEAST_VARIANCE, Self::MOST_VARIANCE);
+        self.normalised_variance = variance.clamp(Self::MIN_VARIANCE, Self::MAX_VARIANCE);
     }
 
     /// The mean, unless `rate` is too far from it on the given side (+1 above, -1 below) to be of the
@@ -124,7 +124,7 @@ impl AimdRate {
 
     /// Whether another decrease is due.
     pub(super) fn may_decrease(&self, now: Instant, acknowledged: Option<Rate>) -> bool {
-        let interval = self.rtt.min(MOST_DECREASE_INTERVAL).max(LEAST_DECREASE_INTERVAL);
+        let interval = self.rtt.min(MAX_DECREASE_INTERVAL).max(MIN_DECREASE_INTERVAL);
         let waited = self.last_change.is_none_or(|last| now.saturating_since(last) >= interval);
         waited || acknowledged.is_none_or(|rate| rate < self.rate.mul_f64(0.5))
     }
@@ -159,9 +159,9 @@ impl AimdRate {
             let step = if self.capacity.mean_kbps.is_some() {
                 self.additive_bps_per_second() * span
             } else {
-                let span = span.min(LARGEST_MULTIPLICATIVE_SPAN_SECS);
+                let span = span.min(MAX_MULTIPLICATIVE_SPAN_SECS);
                 let growth = libm::pow(MULTIPLICATIVE_PER_SECOND, span) - 1.0;
-                (rate * growth).max(LEAST_MULTIPLICATIVE_STEP_BPS)
+                (rate * growth).max(MIN_MULTIPLICATIVE_STEP_BPS)
             };
             self.rate = Rate::from_bps_f64((rate + step).min(limit)).max(self.least);
         }
@@ -194,7 +194,7 @@ impl AimdRate {
         let frame_bits = self.rate.as_bps_f64() / ASSUMED_FRAMES_PER_SECOND;
         let packets = (frame_bits / ASSUMED_PACKET_BITS).ceil().max(1.0);
         let response = 2.0 * (self.rtt.max(Duration::ZERO).as_secs_f64() + DETECTOR_RESPONSE_SECS);
-        (frame_bits / packets / response).max(LEAST_ADDITIVE_BPS_PER_SECOND)
+        (frame_bits / packets / response).max(MIN_ADDITIVE_BPS_PER_SECOND)
     }
 }
 

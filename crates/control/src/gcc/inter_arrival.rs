@@ -10,7 +10,7 @@ use gameway_units::{Duration, Instant, ReceiverInstant};
 
 const GROUP_LENGTH: Duration = Duration::from_millis(5);
 const BURST_GAP: Duration = Duration::from_millis(5);
-const LONGEST_BURST: Duration = Duration::from_millis(100);
+const MAX_BURST: Duration = Duration::from_millis(100);
 /// The receiver's clock has jumped if groups move by more than this against ours.
 const CLOCK_JUMP: Duration = Duration::from_secs(3);
 const REORDERED_GROUPS_BEFORE_RESET: u32 = 3;
@@ -106,7 +106,7 @@ fn belongs(group: &Group, sent: Instant, arrival: ReceiverInstant) -> bool {
     let in_burst = sent_gap == Duration::ZERO
         || (arrival_gap < sent_gap
             && arrival_gap <= BURST_GAP
-            && arrival.saturating_since(group.first_arrival) < LONGEST_BURST);
+            && arrival.saturating_since(group.first_arrival) < MAX_BURST);
     in_burst || sent.saturating_since(group.first_sent) <= GROUP_LENGTH
 }
 

@@ -37,10 +37,10 @@ const DROP_VALID: Duration = Duration::from_secs(5);
 const DROP_PROBE_INTERVAL: Duration = Duration::from_secs(5);
 const DROP_PROBE_FRACTION: f64 = 0.85;
 const DROP_PROBE_UNCERTAINTY: f64 = 0.05;
-const MOST_CLUSTERS: usize = 8;
-const LEAST_RECEIVED_SHARE: f64 = 0.8;
-const LONGEST_INTERVAL: Duration = Duration::from_secs(1);
-const LARGEST_RATIO: f64 = 2.0;
+const MAX_CLUSTERS: usize = 8;
+const MIN_RECEIVED_SHARE: f64 = 0.8;
+const MAX_INTERVAL: Duration = Duration::from_secs(1);
+const MAX_RATIO: f64 = 2.0;
 const FULL_LINK_RATIO: f64 = 0.9;
 const FULL_LINK_UTILIZATION: f64 = 0.95;
 
@@ -80,7 +80,7 @@ impl ProbeController {
             recovery,
             state: if at_start { State::Start } else { State::Complete },
             next_id: 0,
-            asked: VecDeque::with_capacity(MOST_CLUSTERS),
+            asked: VecDeque::with_capacity(MAX_CLUSTERS),
             sent_bytes: Bytes::ZERO,
             sent_packets: 0,
             last_probing: None,
@@ -181,7 +181,7 @@ impl ProbeController {
                 min_packets: TRAIN_PACKETS,
             };
             self.next_id = self.next_id.wrapping_add(1);
-            if self.asked.len() < MOST_CLUSTERS {
+            if self.asked.len() < MAX_CLUSTERS {
                 self.asked.push_back(cluster);
                 estimator.expect(&cluster);
             }
@@ -237,11 +237,11 @@ impl Heard {
 
     fn result(&self) -> Option<Rate> {
         let enough = f64::from(self.packets)
-            >= (f64::from(self.cluster.min_packets) * LEAST_RECEIVED_SHARE).floor()
-            && self.bytes.as_f64() >= self.cluster.min_bytes.as_f64() * LEAST_RECEIVED_SHARE;
+            >= (f64::from(self.cluster.min_packets) * MIN_RECEIVED_SHARE).floor()
+            && self.bytes.as_f64() >= self.cluster.min_bytes.as_f64() * MIN_RECEIVED_SHARE;
         let sending = self.last_sent.saturating_since(self.first_sent);
         let receiving = self.last_arrival.saturating_since(self.first_arrival);
-        let valid = |span: Duration| span > Duration::ZERO && span <= LONGEST_INTERVAL;
+        let valid = |span: Duration| span > Duration::ZERO && span <= MAX_INTERVAL;
         if !enough || !valid(sending) || !valid(receiving) {
             return None;
         }
@@ -249,7 +249,7 @@ impl Heard {
         let sent = (self.bytes.saturating_sub(self.last_sent_size) / sending).as_bps_f64();
         let received =
             (self.bytes.saturating_sub(self.first_arrival_size) / receiving).as_bps_f64();
-        if received > sent * LARGEST_RATIO {
+        if received > sent * MAX_RATIO {
             return None;
         }
         let full = received < sent * FULL_LINK_RATIO;
@@ -266,11 +266,11 @@ pub(super) struct ProbeEstimator {
 
 impl ProbeEstimator {
     pub(super) fn new() -> Self {
-        Self { trains: VecDeque::with_capacity(MOST_CLUSTERS) }
+        Self { trains: VecDeque::with_capacity(MAX_CLUSTERS) }
     }
 
     fn expect(&mut self, cluster: &ProbeCluster) {
-        if self.trains.len() >= MOST_CLUSTERS {
+        if self.trains.len() >= MAX_CLUSTERS {
             self.trains.pop_front();
         }
         self.trains.push_back(Heard::new(*cluster));

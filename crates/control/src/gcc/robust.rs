@@ -20,13 +20,13 @@
 use gameway_units::{Bytes, Duration, Instant, Rate, ReceiverInstant};
 use std::collections::VecDeque;
 
-const LEAST_PACKETS: usize = 20;
-const MOST_PACKETS: usize = 500;
-const LEAST_SPAN: Duration = Duration::from_secs(1);
-const MOST_SPAN: Duration = Duration::from_secs(5);
+const MIN_PACKETS: usize = 20;
+const MAX_PACKETS: usize = 500;
+const MIN_SPAN: Duration = Duration::from_secs(1);
+const MAX_SPAN: Duration = Duration::from_secs(5);
 const REQUIRED_PACKETS: usize = 10;
-const SHORTEST_SPAN: Duration = Duration::from_millis(1);
-const LARGEST_REORDERING: Duration = Duration::from_secs(1);
+const MIN_RATE_SPAN: Duration = Duration::from_millis(1);
+const MAX_REORDERING: Duration = Duration::from_secs(1);
 
 #[derive(Debug, Clone, Copy)]
 struct Received {
@@ -46,7 +46,7 @@ pub(super) struct RobustThroughput {
 
 impl RobustThroughput {
     pub(super) fn new() -> Self {
-        Self { window: VecDeque::with_capacity(MOST_PACKETS + 1), newest_discarded: None }
+        Self { window: VecDeque::with_capacity(MAX_PACKETS + 1), newest_discarded: None }
     }
 
     /// A packet arrived.
@@ -54,7 +54,7 @@ impl RobustThroughput {
         let place = self.window.partition_point(|one| one.arrival <= arrival);
         self.window.insert(place, Received { sent, arrival, size });
         let ahead = self.newest().saturating_since(arrival);
-        if ahead > LARGEST_REORDERING {
+        if ahead > MAX_REORDERING {
             self.window.clear();
             self.newest_discarded = None;
         }
@@ -81,7 +81,7 @@ impl RobustThroughput {
         let Some(oldest) = self.window.front() else { return false };
         let span = self.newest().saturating_since(oldest.arrival);
         let packets = self.window.len();
-        packets > MOST_PACKETS || span > MOST_SPAN || (packets > LEAST_PACKETS && span > LEAST_SPAN)
+        packets > MAX_PACKETS || span > MAX_SPAN || (packets > MIN_PACKETS && span > MIN_SPAN)
     }
 
     /// Of all but the first packet: what it took to receive that one was before the first arrival.
@@ -96,7 +96,7 @@ impl RobustThroughput {
             bytes = bytes.saturating_add(one.size);
         }
         let span = span.saturating_sub(longest).saturating_add(second);
-        bytes / span.max(SHORTEST_SPAN)
+        bytes / span.max(MIN_RATE_SPAN)
     }
 
     /// Of all but the packet that was sent last: what it takes to send that one comes after. Packets that were sent
@@ -112,7 +112,7 @@ impl RobustThroughput {
             packets += 1;
         }
         let (first, last) = ends.filter(|_| packets >= REQUIRED_PACKETS)?;
-        let span = last.sent.saturating_since(first).max(SHORTEST_SPAN);
+        let span = last.sent.saturating_since(first).max(MIN_RATE_SPAN);
         Some(bytes.saturating_sub(last.size) / span)
     }
 }

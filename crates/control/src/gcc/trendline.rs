@@ -23,14 +23,14 @@ use std::collections::VecDeque;
 const WINDOW: usize = 20;
 const SMOOTHING: f64 = 0.9;
 const GAIN: f64 = 4.0;
-const MOST_COUNTED_GROUPS: u32 = 60;
+const MAX_COUNTED_GROUPS: u32 = 60;
 const START_THRESHOLD_MS: f64 = 12.5;
-const LEAST_THRESHOLD_MS: f64 = 6.0;
-const MOST_THRESHOLD_MS: f64 = 600.0;
+const MIN_THRESHOLD_MS: f64 = 6.0;
+const MAX_THRESHOLD_MS: f64 = 600.0;
 const THRESHOLD_GAIN_UP: f64 = 0.0087;
 const THRESHOLD_GAIN_DOWN: f64 = 0.039;
-const LARGEST_EXCESS_MS: f64 = 15.0;
-const LONGEST_STEP_MS: f64 = 100.0;
+const MAX_EXCESS_MS: f64 = 15.0;
+const MAX_STEP_MS: f64 = 100.0;
 const OVERUSE_TIME_MS: f64 = 10.0;
 
 /// What the detector thinks of the path.
@@ -114,7 +114,7 @@ impl Trendline {
         if self.groups < 2 {
             return;
         }
-        let counted = f64::from(self.groups.min(MOST_COUNTED_GROUPS));
+        let counted = f64::from(self.groups.min(MAX_COUNTED_GROUPS));
         self.modified_trend_ms = counted * self.slope * GAIN;
         if self.modified_trend_ms > self.threshold_ms {
             self.above(sent_delta_ms);
@@ -144,14 +144,14 @@ impl Trendline {
     fn adapt_threshold(&mut self, time_ms: f64) {
         let last = self.last_adaptation_ms.replace(time_ms).unwrap_or(time_ms);
         let trend = self.modified_trend_ms.abs();
-        if trend > self.threshold_ms + LARGEST_EXCESS_MS {
+        if trend > self.threshold_ms + MAX_EXCESS_MS {
             return; // a sudden loss of capacity must not raise it
         }
         let below = trend < self.threshold_ms;
         let gain = if below { THRESHOLD_GAIN_DOWN } else { THRESHOLD_GAIN_UP };
-        let step_ms = (time_ms - last).clamp(0.0, LONGEST_STEP_MS);
+        let step_ms = (time_ms - last).clamp(0.0, MAX_STEP_MS);
         let moved = self.threshold_ms + gain * (trend - self.threshold_ms) * step_ms;
-        self.threshold_ms = moved.clamp(LEAST_THRESHOLD_MS, MOST_THRESHOLD_MS);
+        self.threshold_ms = moved.clamp(MIN_THRESHOLD_MS, MAX_THRESHOLD_MS);
     }
 }
 
@@ -230,7 +230,7 @@ mod tests {
         let expected = before - 0.039 * before * 10.0;
         assert!((trendline.threshold_ms() - expected).abs() < 1e-9);
         ramp(&mut trendline, 100, 0.0, &mut time);
-        assert!((trendline.threshold_ms() - LEAST_THRESHOLD_MS).abs() < 1e-9);
+        assert!((trendline.threshold_ms() - MIN_THRESHOLD_MS).abs() < 1e-9);
         // Above by less than 15 ms: upwards, by 0.0087 of the excess per ms.
         trendline.modified_trend_ms = 16.0;
         let last = trendline.last_adaptation_ms.unwrap_or(0.0);

@@ -227,7 +227,7 @@ impl Nada {
         let instantaneous = self.statistics.loss_ratio();
         self.loss_ratio += ALPHA * (instantaneous - self.loss_ratio);
         self.marking_ratio += ALPHA * (self.statistics.marking_ratio() - self.marking_ratio);
-        let built_up = self.statistics.longest_queue_delay().is_none_or(|queue| queue >= self.qeps);
+        let built_up = self.statistics.max_queue_delay().is_none_or(|queue| queue >= self.qeps);
         self.ramping_up = instantaneous == 0.0 && !built_up;
     }
 

@@ -167,7 +167,7 @@ impl Statistics {
     }
 
     /// The longest queueing delay of the window, unfiltered.
-    pub(super) fn longest_queue_delay(&self) -> Option<Duration> {
+    pub(super) fn max_queue_delay(&self) -> Option<Duration> {
         let greatest = Duration::ZERO.saturating_sub(self.greatest.get()?);
         Some(greatest.saturating_sub(self.base.get()?))
     }
@@ -242,7 +242,7 @@ mod tests {
         // The sixteenth pushes out the first: the least is now 31, the baseline still 10.
         feed(&mut statistics, report(15, Some(60)));
         assert_eq!(statistics.queue_delay(), Some(Duration::from_millis(21)));
-        assert_eq!(statistics.longest_queue_delay(), Some(Duration::from_millis(50)));
+        assert_eq!(statistics.max_queue_delay(), Some(Duration::from_millis(50)));
         for index in 16..60 {
             feed(&mut statistics, report(index, Some(40)));
         }

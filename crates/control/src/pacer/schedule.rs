@@ -36,11 +36,11 @@ impl FrameInQueue {
         let begin = head.unwrap_or_else(|| on_time(sent).max(earliest));
         let left = packets - sent;
         // Half of the gap that it would have if it came at once.
-        let least_gap = fraction(self.span, 1, 2 * packets);
+        let min_gap = fraction(self.span, 1, 2 * packets);
         let until_end = on_time(packets - 1).saturating_since(begin);
         let (span, steps) = match sent == 0 && begin == self.start {
             true => (self.span, steps),
-            false => (until_end.max(least_gap * (left - 1)), (left - 1).max(1)),
+            false => (until_end.max(min_gap * (left - 1)), (left - 1).max(1)),
         };
         Places { begin, span, steps, left, gap_behind: fraction(self.span, 1, packets) }
     }

@@ -16,9 +16,9 @@ use gameway_units::{Bytes, Duration, Instant, Rate, ReceiverInstant};
 use std::collections::VecDeque;
 
 /// Bound on frames in flight: half a minute at 60 frames/s. Older ones are given up.
-const MOST_FRAMES: usize = 2_048;
+const MAX_FRAMES: usize = 2_048;
 /// Bound on probe packets per frame.
-pub(super) const MOST_PROBES: usize = 16;
+pub(super) const MAX_PROBES: usize = 16;
 
 /// When and after what one-way delay (with the clocks' offset) a probe packet arrived.
 #[derive(Debug, Clone, Copy, Default)]
@@ -44,7 +44,7 @@ pub(super) struct FrameInFlight {
     received: u32,
     lost: u32,
     last_packet_arrived: bool,
-    probes: [ProbeArrival; MOST_PROBES],
+    probes: [ProbeArrival; MAX_PROBES],
     probes_arrived: usize,
     probes_lost: u32,
     complete: bool,
@@ -71,7 +71,7 @@ impl FrameInFlight {
             received: 0,
             lost: 0,
             last_packet_arrived: false,
-            probes: [ProbeArrival::default(); MOST_PROBES],
+            probes: [ProbeArrival::default(); MAX_PROBES],
             probes_arrived: 0,
             probes_lost: 0,
             complete: false,
@@ -136,19 +136,19 @@ impl FrameInFlight {
     }
 
     /// Eq. 1: the share of the frame interval for which this frame kept the bottleneck busy.
-    pub(super) fn ratio(&self, least_delay: Duration, frame_interval: Duration) -> Option<f64> {
+    pub(super) fn ratio(&self, min_delay: Duration, frame_interval: Duration) -> Option<f64> {
         let delay = self.last_arrival?.one_way_delay_since(self.first_sent?);
-        let busy = delay.saturating_sub(least_delay).max(Duration::ZERO);
+        let busy = delay.saturating_sub(min_delay).max(Duration::ZERO);
         Some(busy / frame_interval)
     }
 
     /// Eq. 4, 5: how much more of the frame interval other flows kept the bottleneck busy, as the probes
     /// felt it.
-    pub(super) fn correction(&self, least_delay: Duration, frame_interval: Duration) -> f64 {
+    pub(super) fn correction(&self, min_delay: Duration, frame_interval: Duration) -> f64 {
         let Some(last_arrival) = self.last_arrival else { return 0.0 };
         let mut waited = Duration::ZERO;
         for probe in &self.probes[..self.probes_arrived] {
-            let queued = probe.one_way_delay.saturating_sub(least_delay);
+            let queued = probe.one_way_delay.saturating_sub(min_delay);
             let after_frame = probe.arrival.saturating_since(last_arrival);
             let wait = queued.min(after_frame).min(self.probe_gap);
             waited = waited.saturating_add(wait.max(Duration::ZERO));
@@ -212,7 +212,7 @@ impl Frames {
     }
 
     fn push(&mut self, frame: FrameInFlight) {
-        if self.frames.len() >= MOST_FRAMES {
+        if self.frames.len() >= MAX_FRAMES {
             self.frames.pop_front();
         }
         self.frames.push_back(frame);

@@ -48,7 +48,7 @@
 //! | B / B_k with cross-traffic | as printed, though it scales the others' share too | `scale` |
 //! | normaliser of the weights | all samples (printed: N_packet) | |
 //! | D_min after the receiver's clock jumped | forgotten if a packet would have been under way for longer than since it was sent | |
-//! | packets of D_min | all, also probes, which a slow link delays less | `least_delay` |
+//! | packets of D_min | all, also probes, which a slow link delays less | `min_delay` |
 //! | which R drives rho | corrected R of the newest final frame | `pace_ratio`, `max_pace` |
 //! | next delay | oldest frame later than least RTT + L + report delay + margin; once for each frame | `fallback`, `next_delay_margin` |
 //! | three frames | consecutive; one at or below one starts the count anew | |
@@ -90,7 +90,7 @@ use crate::{
     FeedbackBatch, FeedbackStyle, FrameId, FrameReceived, FrameSent, Pacing, PacketKind,
     RateController, RateLimits, SentPacket, Target,
 };
-use bur::{FrameInFlight, Frames, MOST_PROBES, Progress};
+use bur::{FrameInFlight, Frames, MAX_PROBES, Progress};
 use estimate::Estimate;
 use gameway_units::{Duration, Instant, Rate, ReceiverInstant};
 use rate_law::Tau;
@@ -98,11 +98,11 @@ use short_term::{Captured, Draining, Fallback, Reaction, Situation};
 use smoothing::SmoothedRatio;
 
 /// Section 4.1.
-const LEAST_DELAY_WINDOW: Duration = Duration::from_secs(10);
+const MIN_DELAY_WINDOW: Duration = Duration::from_secs(10);
 /// The pace multiplier that a burst counts as.
 const BURST_PACE: f64 = 1_000.0;
 /// A receiver that holds reports for longer is broken or lies.
-const MOST_REPORT_DELAY: Duration = Duration::from_secs(1);
+const MAX_REPORT_DELAY: Duration = Duration::from_secs(1);
 
 /// When the next step of the bitrate may be taken (section 4.2: not before feedback of the last one).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -126,8 +126,8 @@ pub struct Pudica {
     frames: Frames,
     estimate: Estimate,
     /// Least one-way delay, with the clocks' offset.
-    least_delay: BaseDelay,
-    least_rtt: WindowedMin,
+    min_delay: BaseDelay,
+    min_rtt: WindowedMin,
     /// Negative of how long the receiver takes to report a frame: a minimum gives the longest.
     report_delay: WindowedMin,
     latest_arrival: ReceiverInstant,
@@ -153,8 +153,8 @@ impl Pudica {
         let frame_interval = limits.frame_interval.max(Duration::from_nanos(1));
         let limits = RateLimits { frame_interval, ..limits };
         // Nothing but Pudica's own estimate has a use for probes.
-        let most_probes = if options.bur == Bur::Pudica { MOST_PROBES as u32 } else { 0 };
-        let probes = options.probes.min(most_probes);
+        let max_probes = if options.bur == Bur::Pudica { MAX_PROBES as u32 } else { 0 };
+        let probes = options.probes.min(max_probes);
         let options = PudicaOptions { probes, pace: estimate::pace(&options), ..options };
         Self {
             options,
@@ -170,9 +170,9 @@ impl Pudica {
             captured: None,
             frames: Frames::new(),
             estimate: Estimate::new(options.bur, &limits),
-            least_delay: BaseDelay::new(LEAST_DELAY_WINDOW),
-            least_rtt: WindowedMin::new(LEAST_DELAY_WINDOW),
-            report_delay: WindowedMin::new(LEAST_DELAY_WINDOW),
+            min_delay: BaseDelay::new(MIN_DELAY_WINDOW),
+            min_rtt: WindowedMin::new(MIN_DELAY_WINDOW),
+            report_delay: WindowedMin::new(MIN_DELAY_WINDOW),
             latest_arrival: ReceiverInstant::from_nanos(i64::MIN),
             smoothed: SmoothedRatio::new(options.window, options.scale),
             tau: Tau::new(options.tau_reset),
@@ -225,8 +225,8 @@ impl Pudica {
     /// A frame's probes have been heard of too: the corrected ratio, and the long-term laws.
     fn on_final(&mut self, now: Instant, frame: &FrameInFlight, batch: &FeedbackBatch<'_>) {
         let Some(ratio) = self.ratio_of(frame) else { return };
-        let least_delay = self.least_delay.get().unwrap_or(Duration::ZERO);
-        let corrected = ratio + frame.correction(least_delay, self.frame_interval());
+        let min_delay = self.min_delay.get().unwrap_or(Duration::ZERO);
+        let corrected = ratio + frame.correction(min_delay, self.frame_interval());
         (self.newest_final, self.corrected_ratio) = (frame.frame, corrected);
         if self.options.pace == Pace::Adaptive {
             self.pace_multiplier = self.pace_for(match self.options.pace_ratio {
@@ -250,7 +250,7 @@ impl Pudica {
     }
 
     fn own_ratio_of(&self, frame: &FrameInFlight) -> Option<f64> {
-        frame.ratio(self.least_delay.get()?, self.frame_interval())
+        frame.ratio(self.min_delay.get()?, self.frame_interval())
     }
 
     fn bitrate_of(&self, frame: &FrameInFlight) -> Rate {
@@ -270,7 +270,7 @@ impl Pudica {
         let situation = Situation {
             bitrate: self.bitrate,
             in_flight: batch.in_flight,
-            least_rtt: self.least_rtt.get().unwrap_or(Duration::ZERO),
+            min_rtt: self.min_rtt.get().unwrap_or(Duration::ZERO),
             received_bytes: self.frames.received_bytes(),
             latest_arrival: self.latest_arrival,
         };
@@ -358,7 +358,7 @@ impl Pudica {
 
     fn note_times(&mut self, now: Instant, batch: &FeedbackBatch<'_>) {
         if let Some(rtt) = batch.round_trip_time(now) {
-            self.least_rtt.insert(now, rtt);
+            self.min_rtt.insert(now, rtt);
             self.estimate.on_round_trip(rtt);
         }
         let mut newest = None;
@@ -368,13 +368,13 @@ impl Pudica {
             let Some(arrival) = report.arrival else { continue };
             newest = newest.max(Some(arrival));
             let counts = matches!(report.packet.kind, PacketKind::Media | PacketKind::Repair)
-                || self.options.least_delay == LeastDelay::AnyPacket;
+                || self.options.min_delay == LeastDelay::AnyPacket;
             if counts {
-                self.least_delay.insert(now, report.packet.sent, arrival);
+                self.min_delay.insert(now, report.packet.sent, arrival);
             }
             if report.packet.last_of_frame {
                 let held = batch.generated.saturating_since(arrival);
-                let held = held.max(Duration::ZERO).min(MOST_REPORT_DELAY);
+                let held = held.max(Duration::ZERO).min(MAX_REPORT_DELAY);
                 self.report_delay.insert(now, -held);
             }
         }
@@ -389,12 +389,12 @@ impl Pudica {
         }
         let oldest = self.frames.oldest_unacknowledged();
         let report_delay = -self.report_delay.get().unwrap_or(Duration::ZERO);
-        let least_rtt = self.least_rtt.get();
+        let min_rtt = self.min_rtt.get();
         let allowed = self
             .frame_interval()
             .saturating_add(report_delay)
             .saturating_add(self.options.next_delay_margin);
-        let deadline = self.fallback.deadline(oldest, least_rtt, allowed);
+        let deadline = self.fallback.deadline(oldest, min_rtt, allowed);
         Some((oldest?.0, deadline?))
     }
 }
@@ -491,7 +491,7 @@ impl RateController for Pudica {
         sink("draining", f64::from(u8::from(self.draining.active())));
         sink("fallback", f64::from(u8::from(self.fallback.pending())));
         sink("receiving_rate_bps", self.draining.receiving_rate().as_bps_f64());
-        let least_rtt = self.least_rtt.get().unwrap_or(Duration::ZERO);
-        sink("least_rtt_ms", least_rtt.as_millis_f64());
+        let min_rtt = self.min_rtt.get().unwrap_or(Duration::ZERO);
+        sink("min_rtt_ms", min_rtt.as_millis_f64());
     }
 }

@@ -67,7 +67,7 @@ pub struct PudicaOptions {
     /// A frame is late when its feedback is overdue by more than this.
     pub next_delay_margin: Duration,
     /// See [`LeastDelay`].
-    pub least_delay: LeastDelay,
+    pub min_delay: LeastDelay,
     /// Scale past ratios by the present bitrate over the one then (eq. 6).
     pub scale: bool,
     /// See [`FrameBitrate`].
@@ -110,7 +110,7 @@ impl Default for PudicaOptions {
             drain_target: DrainTarget::default(),
             recovery: Recovery::default(),
             next_delay_margin: Duration::from_millis(5),
-            least_delay: LeastDelay::default(),
+            min_delay: LeastDelay::default(),
             scale: true,
             frame_bitrate: FrameBitrate::default(),
             pace_ratio: PaceRatio::default(),
@@ -165,7 +165,7 @@ pub const OPTIONS: &[OptionSpec] = &[
     option("drain_target", "every-frame", "bitrate of a drain is computed: every-frame, once"),
     option("recovery", "bounded", "bitrate after a drain: bounded by that before, unbounded"),
     option("next_delay_margin", "5 ms", "a frame is late when overdue by this; 0 s to 1 s"),
-    option("least_delay", "any", "packets that tell the least delay: any, frame (no probes)"),
+    option("min_delay", "any", "packets that tell the least delay: any, frame (no probes)"),
     option("scale", "on", "scale past ratios to the present bitrate (eq. 6): on, off"),
     option("frame_bitrate", "target", "bitrate of a past frame: target, actual (its size)"),
     option("pace_ratio", "corrected", "ratio that drives the pace: corrected, uncorrected"),
@@ -241,7 +241,7 @@ impl PudicaOptions {
             bur: values.choice("bur", &bur)?,
             drain_target: values.choice("drain_target", &drain)?,
             recovery: values.choice("recovery", &recovery)?,
-            least_delay: values.choice("least_delay", &least)?,
+            min_delay: values.choice("min_delay", &least)?,
             pace_ratio: values.choice("pace_ratio", &pace_ratio)?,
             trigger: values.choice("trigger", &trigger)?,
             above_one: values.choice("above_one", &above)?,
@@ -295,7 +295,7 @@ mod tests {
             ("drain_target", "once"),
             ("recovery", "unbounded"),
             ("next_delay_margin", "0 s"),
-            ("least_delay", "frame"),
+            ("min_delay", "frame"),
             ("pace_ratio", "uncorrected"),
             ("alpha", "0.8"),
             ("gamma_mi", "0.2"),

@@ -8,13 +8,13 @@ use gameway_units::{Duration, Instant, Rate};
 /// Section 4.2: tau is cleared each five seconds.
 const TAU_PERIOD: Duration = Duration::from_secs(5);
 /// The logarithm's argument is the bitrate in Mb/s; below this it is held, so that it stays positive.
-const LEAST_LOGARITHM_MBPS: f64 = 2.0;
+const MIN_LOGARITHM_MBPS: f64 = 2.0;
 /// Where the paper's MI would divide by nothing; frames spread at the greatest pace multiplier give more.
-const LEAST_RATIO: f64 = 0.05;
+const MIN_RATIO: f64 = 0.05;
 
 /// MI (eq. 7, 8): the bitrate that brings the ratio a step nearer to `(1 + alpha) / 2`.
 pub(super) fn multiplicative_increase(options: &PudicaOptions, bitrate: Rate, ratio: f64) -> Rate {
-    let ratio = ratio.max(LEAST_RATIO);
+    let ratio = ratio.max(MIN_RATIO);
     let step = options.gamma_mi * ((1.0 + options.alpha) / 2.0 - ratio) / ratio;
     bitrate.mul_f64(1.0 + step)
 }
@@ -34,7 +34,7 @@ pub(super) fn additive_and_multiplicative(
 
 /// `I` of eq. 10 in Mb/s: `(B_max + 2 tau / log B) gamma_MD / 2`.
 fn additive_term_mbps(options: &PudicaOptions, bitrate: Rate, b_max: Rate, tau: u32) -> f64 {
-    let mbps = bitrate.as_mbps_f64().max(LEAST_LOGARITHM_MBPS);
+    let mbps = bitrate.as_mbps_f64().max(MIN_LOGARITHM_MBPS);
     let logarithm = match options.log_base {
         LogBase::Natural => libm::log(mbps),
         LogBase::Two => libm::log2(mbps),

@@ -23,7 +23,7 @@
 //! | `pace = 2`, `probes = 0` | 0.983 | 0.981 | 35 ms | |
 //! | `pace = burst`, `probes = 0` | 0.999 | 1.000 | 43 ms | |
 //!
-//! `ai_term = exponential`, `log_base`, `tau_reset`, `scale`, `frame_bitrate`, `least_delay`, `pace_ratio`,
+//! `ai_term = exponential`, `log_base`, `tau_reset`, `scale`, `frame_bitrate`, `min_delay`, `pace_ratio`,
 //! `drain_target`, `recovery` and `next_delay_margin` change the index by less than 0.01 and the delay by
 //! less than 1 ms there. Above B_max / 2 the term counts: alone on 45 Mb/s, linear uses 0.89 of the link,
 //! exponential 0.96, and exponential without a bound on the step 0.93 with 5 ms more delay. After a

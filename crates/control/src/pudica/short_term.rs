@@ -51,14 +51,14 @@ impl Fallback {
     pub(super) fn deadline(
         &self,
         oldest: Option<(FrameId, Instant)>,
-        least_rtt: Option<Duration>,
+        min_rtt: Option<Duration>,
         allowed: Duration,
     ) -> Option<Instant> {
         let (frame, sent) = oldest?;
         if self.late_frame.is_some_and(|late| frame <= late) {
             return None;
         }
-        Some(sent.saturating_add(least_rtt?.saturating_add(allowed)))
+        Some(sent.saturating_add(min_rtt?.saturating_add(allowed)))
     }
 
     /// The next delay of `frame` is large.
@@ -93,7 +93,7 @@ pub(super) enum Reaction {
 pub(super) struct Situation {
     pub(super) bitrate: Rate,
     pub(super) in_flight: Bytes,
-    pub(super) least_rtt: Duration,
+    pub(super) min_rtt: Duration,
     /// All bytes received so far, and when the newest came.
     pub(super) received_bytes: Bytes,
     pub(super) latest_arrival: ReceiverInstant,
@@ -190,7 +190,7 @@ impl Draining {
 fn drain_rate(options: &PudicaOptions, receiving_rate: Rate, now: &Situation) -> Rate {
     let queued = match options.drain_volume {
         DrainVolume::InFlight => now.in_flight,
-        DrainVolume::AboveBdp => now.in_flight.saturating_sub(receiving_rate * now.least_rtt),
+        DrainVolume::AboveBdp => now.in_flight.saturating_sub(receiving_rate * now.min_rtt),
     };
     Rate::from_bps_f64(queued.as_f64() * 8.0 / DRAIN_TIME_SECS)
 }

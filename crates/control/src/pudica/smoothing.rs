@@ -4,7 +4,7 @@ use gameway_units::{Duration, Instant, Rate};
 use std::collections::VecDeque;
 
 /// Frames of a window of 200 ms at 60 frames/s are 12; this bounds memory at any rate and window.
-const MOST_SAMPLES: usize = 256;
+const MAX_SAMPLES: usize = 256;
 
 #[derive(Debug, Clone, Copy)]
 struct Sample {
@@ -24,12 +24,12 @@ pub(super) struct SmoothedRatio {
 
 impl SmoothedRatio {
     pub(super) fn new(window: Duration, scale: bool) -> Self {
-        Self { window, scale, samples: VecDeque::with_capacity(MOST_SAMPLES) }
+        Self { window, scale, samples: VecDeque::with_capacity(MAX_SAMPLES) }
     }
 
     pub(super) fn insert(&mut self, now: Instant, ratio: f64, bitrate: Rate) {
         let old = |sample: &Sample| now.saturating_since(sample.time) > self.window;
-        while self.samples.front().is_some_and(old) || self.samples.len() >= MOST_SAMPLES {
+        while self.samples.front().is_some_and(old) || self.samples.len() >= MAX_SAMPLES {
             self.samples.pop_front();
         }
         let bitrate_mbps = bitrate.as_mbps_f64().max(0.001);
@@ -90,6 +90,6 @@ mod tests {
         for _ in 0..1_000 {
             smoothed.insert(Instant::ZERO, 0.5, Rate::from_mbps(10));
         }
-        assert!(smoothed.samples.len() <= MOST_SAMPLES);
+        assert!(smoothed.samples.len() <= MAX_SAMPLES);
     }
 }

@@ -9,7 +9,7 @@ const WEIGHT: f64 = 0.1;
 /// Packets leave this many times closer than they arrive, so that the gap is the link's.
 const GAPS_PER_SPACE: f64 = 5.0;
 /// But no further apart than this.
-const LONGEST_SPACE: f64 = 2e-3;
+const MAX_SPACE: f64 = 2e-3;
 /// A gap of zero would be a link of infinite rate.
 const LEAST: f64 = 1e-6;
 /// Nothing longer says more about a link than that it stands still.
@@ -61,7 +61,7 @@ impl ArrivalGap {
 
     /// How fast packets leave.
     pub(crate) fn pacing_rate(&self) -> Rate {
-        let space = (self.secs / GAPS_PER_SPACE).min(LONGEST_SPACE);
+        let space = (self.secs / GAPS_PER_SPACE).min(MAX_SPACE);
         Rate::from_bps_f64(PACKET.as_f64() * 8.0 / space)
     }
 }

@@ -44,7 +44,7 @@ use gameway_units::{Bytes, Duration, Instant, Rate};
 
 const FEEDBACK_INTERVAL: Duration = Duration::from_millis(5);
 /// A round trip beyond this is a clock that jumped.
-const LONGEST_ROUND_TRIP: Duration = Duration::from_secs(60);
+const MAX_ROUND_TRIP: Duration = Duration::from_secs(60);
 
 /// Options of [`Salsify`].
 pub const OPTIONS: &[OptionSpec] = &[
@@ -71,7 +71,7 @@ pub struct Salsify {
     options: SalsifyOptions,
     limits: RateLimits,
     gap: ArrivalGap,
-    least_round_trip: Option<Duration>,
+    min_round_trip: Option<Duration>,
     /// Sent and not reported.
     in_flight: Bytes,
     /// Encoded and not sent.
@@ -90,7 +90,7 @@ impl Salsify {
             options,
             limits,
             gap: ArrivalGap::of_rate(limits.clamp(limits.start)),
-            least_round_trip: None,
+            min_round_trip: None,
             in_flight: Bytes::ZERO,
             waiting: Bytes::ZERO,
             newest_frame: None,
@@ -119,7 +119,7 @@ impl Salsify {
 
     /// D; `None` while nothing is known of the path.
     fn delay(&self) -> Option<Duration> {
-        let least = self.least_round_trip?;
+        let least = self.min_round_trip?;
         Some(self.options.delay.unwrap_or(self.limits.frame_interval + least))
     }
 
@@ -177,9 +177,9 @@ impl RateController for Salsify {
             self.gap.on_packet(&report.packet, arrival);
             let held = batch.generated.saturating_since(arrival);
             let trip = now.saturating_sub(held).saturating_since(report.packet.sent);
-            if !held.is_negative() && trip > Duration::ZERO && trip <= LONGEST_ROUND_TRIP {
-                let least = self.least_round_trip.map_or(trip, |least| least.min(trip));
-                self.least_round_trip = Some(least);
+            if !held.is_negative() && trip > Duration::ZERO && trip <= MAX_ROUND_TRIP {
+                let least = self.min_round_trip.map_or(trip, |least| least.min(trip));
+                self.min_round_trip = Some(least);
             }
         }
         self.in_flight = batch.in_flight;
@@ -200,11 +200,11 @@ impl RateController for Salsify {
     }
 
     fn observe(&self, sink: &mut dyn FnMut(&'static str, f64)) {
-        let least = self.least_round_trip.unwrap_or(Duration::ZERO);
+        let least = self.min_round_trip.unwrap_or(Duration::ZERO);
         sink("target_bps", self.target().bitrate.as_bps_f64());
         sink("pacing_bps", self.gap.pacing_rate().as_bps_f64());
         sink("arrival_gap_us", self.gap.secs() * 1e6);
-        sink("least_rtt_ms", least.as_millis_f64());
+        sink("min_rtt_ms", least.as_millis_f64());
         sink("delay_ms", self.delay().unwrap_or(Duration::ZERO).as_millis_f64());
         sink("projected_packets", self.projected);
         sink("budget_packets", self.budget().unwrap_or(0.0));

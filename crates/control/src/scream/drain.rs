@@ -19,7 +19,7 @@ use gameway_units::{Duration, Instant};
 const FROM_SHARE_OF_TARGET: f64 = 1.0 / 8.0;
 const ONCE_IN: Duration = Duration::from_secs(60);
 const ROUND_TRIPS: f64 = 5.0;
-const LEAST_LENGTH: Duration = Duration::from_millis(100);
+const MIN_LENGTH: Duration = Duration::from_millis(100);
 const SHARE: f64 = 0.5;
 
 /// See the module.
@@ -54,7 +54,7 @@ impl Drain {
             self.halves = true;
             return false;
         }
-        let length = smoothed_rtt.mul_f64(ROUND_TRIPS).max(LEAST_LENGTH);
+        let length = smoothed_rtt.mul_f64(ROUND_TRIPS).max(MIN_LENGTH);
         let over = self.halves && now.saturating_since(began) >= length;
         self.halves &= !over;
         over

@@ -89,7 +89,7 @@ fn exchange(rules: &mut Rules, other: &Rules, rule: ScreamRule) {
             rules.alpha_keeps_schedule = other.alpha_keeps_schedule;
         }
         ScreamRule::Overhead => {
-            rules.most_overhead = other.most_overhead;
+            rules.max_overhead = other.max_overhead;
             rules.overhead_segments = other.overhead_segments;
         }
         ScreamRule::Headroom => {
@@ -100,7 +100,7 @@ fn exchange(rules: &mut Rules, other: &Rules, rule: ScreamRule) {
             rules.media.divisor = other.media.divisor;
             rules.media.corrected = other.media.corrected;
             rules.media.rtt_margin = other.media.rtt_margin;
-            rules.media.most_rtt = other.media.most_rtt;
+            rules.media.max_rtt = other.media.max_rtt;
         }
         _ => exchange_of_window(rules, other, rule),
     }
@@ -122,8 +122,8 @@ fn exchange_of_window(rules: &mut Rules, other: &Rules, rule: ScreamRule) {
         }
         ScreamRule::Segment => {
             window.segment = other.segment;
-            window.least_bytes = other.least_bytes;
-            window.least_segments = other.least_segments;
+            window.min_bytes = other.min_bytes;
+            window.min_segments = other.min_segments;
             window.least_segments_anew = other.least_segments_anew;
         }
         _ => {}

@@ -34,7 +34,7 @@ pub(super) struct InFlight {
     round: Option<Duration>,
     most: Bytes,
     /// Those of rounds before, newest first.
-    most_before: VecDeque<Bytes>,
+    max_before: VecDeque<Bytes>,
     round_began: Option<Instant>,
     last_sent: Option<Instant>,
     check: Option<Instant>,
@@ -42,16 +42,16 @@ pub(super) struct InFlight {
 
 impl InFlight {
     pub(super) fn new(round: Option<Duration>) -> Self {
-        Self { round, most_before: VecDeque::with_capacity(ROUNDS), ..Self::default() }
+        Self { round, max_before: VecDeque::with_capacity(ROUNDS), ..Self::default() }
     }
 
     fn before(&self) -> Bytes {
-        self.most_before.front().copied().unwrap_or(Bytes::ZERO)
+        self.max_before.front().copied().unwrap_or(Bytes::ZERO)
     }
 
     /// Of the present round and all that are kept.
     pub(super) fn most_of_late(&self) -> Bytes {
-        self.most_before.iter().copied().fold(self.most, Bytes::max)
+        self.max_before.iter().copied().fold(self.most, Bytes::max)
     }
 
     /// Bytes in flight that count against the window.
@@ -89,8 +89,8 @@ impl InFlight {
         let began = *self.round_began.get_or_insert(now);
         if now.saturating_since(began) >= self.round.unwrap_or(smoothed_rtt.max(VIRTUAL_RTT)) {
             self.round_began = Some(now);
-            self.most_before.truncate(ROUNDS - 1);
-            self.most_before.push_front(self.most);
+            self.max_before.truncate(ROUNDS - 1);
+            self.max_before.push_front(self.most);
             self.most = self.bytes();
         }
     }

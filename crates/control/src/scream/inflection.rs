@@ -16,7 +16,7 @@
 use gameway_units::{Duration, Instant};
 
 const SLOPE: f64 = 8.0;
-const LEAST_SCALE: f64 = 0.1;
+const MIN_SCALE: f64 = 0.1;
 const LOSSES_APART: Duration = Duration::from_millis(500);
 const LONG_AGO_ROUND_TRIPS: f64 = 5.0;
 
@@ -61,7 +61,7 @@ impl Inflection {
     /// How far a window is from it: 0.1 there, 1 an eighth away or more.
     pub(super) fn scale(&self, window: f64) -> f64 {
         let distance = SLOPE * (window - self.point) / self.point;
-        (distance * distance).clamp(LEAST_SCALE, 1.0)
+        (distance * distance).clamp(MIN_SCALE, 1.0)
     }
 
     pub(super) fn on_growth(&mut self) {

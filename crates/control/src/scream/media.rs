@@ -35,23 +35,23 @@ use gameway_units::{Duration, Instant, Rate};
 use std::collections::VecDeque;
 
 const WAIT_GAIN: f64 = 1.0 / 16.0;
-const MOST_WAIT_ADJUSTMENT: f64 = 0.5;
+const MAX_WAIT_ADJUSTMENT: f64 = 0.5;
 const EXCESS_GAIN: f64 = 1.0 / 64.0;
-const MOST_EXCESS: f64 = 0.2;
+const MAX_EXCESS: f64 = 0.2;
 const PACKET_OVERHEAD: f64 = 20.0;
 const PACING_HEADROOM: f64 = 1.5;
-const LEAST_PACED_BPS: f64 = 50_000.0;
+const MIN_PACED_BPS: f64 = 50_000.0;
 const RELAXED_PACING_FROM: f64 = 0.8;
-const MOST_RELAXED_PACING: f64 = 4.0;
-const MOST_SIZE_PACING: f64 = 1.5;
-const LEAST_RTT: Duration = Duration::from_millis(1);
+const MAX_RELAXED_PACING: f64 = 4.0;
+const MAX_SIZE_PACING: f64 = 1.5;
+const MIN_RTT: Duration = Duration::from_millis(1);
 /// Over how long the bitrate of frames is averaged.
 const AVERAGED_SECS: f64 = 0.2;
 /// As many at 1000 frames a second, the most that an experiment may ask for.
 const AVERAGED_FRAMES: usize = 200;
 const NOMINAL_SEGMENT: f64 = 1_000.0;
 /// Frames that may wait; older ones are forgotten, they stand for a wait beyond any bound.
-const MOST_WAITING: usize = 256;
+const MAX_WAITING: usize = 256;
 
 /// See the module.
 #[derive(Debug, Clone)]
@@ -88,7 +88,7 @@ impl MediaRate {
             size_pacing: 1.0,
             wait_adjustment: 0.0,
             frame_excess: 0.0,
-            waiting: VecDeque::with_capacity(MOST_WAITING),
+            waiting: VecDeque::with_capacity(MAX_WAITING),
         };
         made.pacing = made.paced();
         made
@@ -119,18 +119,18 @@ impl MediaRate {
         let waited = now.saturating_since(oldest).as_secs_f64();
         let error = (waited - self.frame_secs / 4.0) / self.frame_secs;
         self.wait_adjustment =
-            (self.wait_adjustment + WAIT_GAIN * error).clamp(0.0, MOST_WAIT_ADJUSTMENT);
+            (self.wait_adjustment + WAIT_GAIN * error).clamp(0.0, MAX_WAIT_ADJUSTMENT);
         let nominal = (self.target.as_bps_f64() * self.frame_secs / 8.0).max(1.0);
         let excess = ((frame.size.as_f64() - nominal) / nominal).max(0.0);
         self.frame_excess =
-            (self.frame_excess + EXCESS_GAIN * (excess - self.frame_excess)).min(MOST_EXCESS);
-        if self.waiting.len() == MOST_WAITING {
+            (self.frame_excess + EXCESS_GAIN * (excess - self.frame_excess)).min(MAX_EXCESS);
+        if self.waiting.len() == MAX_WAITING {
             self.waiting.pop_front();
         }
         self.waiting.push_back((frame.frame, now));
         self.waiting_bytes += frame.size.as_f64();
         let largest = self.waiting_bytes.max(frame.size.as_f64());
-        self.size_pacing = (largest / nominal).clamp(1.0, MOST_SIZE_PACING);
+        self.size_pacing = (largest / nominal).clamp(1.0, MAX_SIZE_PACING);
         let averaged = (AVERAGED_SECS / self.frame_secs) as usize;
         self.latest.truncate(averaged.clamp(1, AVERAGED_FRAMES) - 1);
         self.latest.push_front(frame.size.as_f64());
@@ -162,8 +162,8 @@ impl MediaRate {
     }
 
     fn reckoned_rtt(&self, smoothed_rtt: Duration) -> f64 {
-        let rtt = smoothed_rtt.saturating_add(self.rules.rtt_margin).min(self.rules.most_rtt);
-        if self.rules.rtt_margin > Duration::ZERO { rtt.max(LEAST_RTT) } else { rtt }.as_secs_f64()
+        let rtt = smoothed_rtt.saturating_add(self.rules.rtt_margin).min(self.rules.max_rtt);
+        if self.rules.rtt_margin > Duration::ZERO { rtt.max(MIN_RTT) } else { rtt }.as_secs_f64()
     }
 
     pub(super) fn update(&mut self, window: &ReferenceWindow, smoothed_rtt: Duration) {
@@ -209,15 +209,15 @@ impl MediaRate {
 
     fn relaxed(&self) -> f64 {
         let beyond = (self.share_of_largest() - RELAXED_PACING_FROM) / (1.0 - RELAXED_PACING_FROM);
-        let slow_down = (1.0 - beyond).clamp(1.0 / MOST_RELAXED_PACING, 1.0);
-        self.target.as_bps_f64().max(LEAST_PACED_BPS) * PACING_HEADROOM / slow_down
+        let slow_down = (1.0 - beyond).clamp(1.0 / MAX_RELAXED_PACING, 1.0);
+        self.target.as_bps_f64().max(MIN_PACED_BPS) * PACING_HEADROOM / slow_down
     }
 
     fn paced_by_size(&self) -> f64 {
         let frames = self.latest.len().max(1) as f64;
         let produced = self.latest.iter().sum::<f64>() * 8.0 / (frames * self.frame_secs);
         let rate = self.target.as_bps_f64().max(produced);
-        (PACING_HEADROOM * self.size_pacing * rate).max(LEAST_PACED_BPS)
+        (PACING_HEADROOM * self.size_pacing * rate).max(MIN_PACED_BPS)
     }
 }
 

@@ -71,7 +71,7 @@ use version::Rules;
 pub use version::ScreamVersion;
 
 const VIRTUAL_RTT: Duration = Duration::from_millis(25);
-const LEAST_OVERHEAD: f64 = 1.5;
+const MIN_OVERHEAD: f64 = 1.5;
 const NEAR_LARGEST: f64 = 0.95;
 
 /// Options of [`Scream`].
@@ -177,9 +177,9 @@ pub struct Scream {
     window: ReferenceWindow,
     media: MediaRate,
     round_trip: RoundTrip,
-    largest_packet: LargestPacket,
+    max_packet: LargestPacket,
     drain: Drain,
-    highest_acknowledged: Option<SequenceNumber>,
+    max_acknowledged: Option<SequenceNumber>,
 }
 
 impl Scream {
@@ -209,9 +209,9 @@ impl Scream {
             window: ReferenceWindow::new(rules.window, settings, first),
             media,
             round_trip,
-            largest_packet: LargestPacket::default(),
+            max_packet: LargestPacket::default(),
             drain: Drain::default(),
-            highest_acknowledged: None,
+            max_acknowledged: None,
         }
     }
 
@@ -246,13 +246,13 @@ impl Scream {
     /// packets included, as the draft wants it.
     fn tally(&mut self, now: Instant, batch: &FeedbackBatch<'_>) -> Tally {
         let mut tally = Tally::default();
-        let before = self.highest_acknowledged;
+        let before = self.max_acknowledged;
         let received = batch.reports.iter().filter(|report| report.arrival.is_some());
-        self.highest_acknowledged = before.max(received.map(|r| r.packet.sequence).max());
+        self.max_acknowledged = before.max(received.map(|r| r.packet.sequence).max());
         for report in batch.reports {
             let marked = report.arrival.is_some() && report.ecn == Ecn::Ce;
             let sequence = Some(report.packet.sequence);
-            if sequence > before && sequence <= self.highest_acknowledged && !self.heeds(marked) {
+            if sequence > before && sequence <= self.max_acknowledged && !self.heeds(marked) {
                 tally.acknowledged_unmarked += report.packet.size.as_f64();
             }
             tally.lost |= report.arrival.is_none();
@@ -287,15 +287,15 @@ impl Scream {
             variation_headroom: self.variation_headroom(),
             l4s_alpha: self.alpha.get(),
             drains_already: self.alpha.all_marked() && self.round_trip.falls(),
-            most_in_flight_before: self.in_flight.most_of_previous_round().map(Bytes::as_f64),
-            most_in_flight: self.in_flight.most_of_two_rounds().as_f64(),
+            max_in_flight_before: self.in_flight.most_of_previous_round().map(Bytes::as_f64),
+            max_in_flight: self.in_flight.most_of_two_rounds().as_f64(),
             at_largest_bitrate: self.media.at_largest(),
         }
     }
 
     /// More than the reference window may be in flight, so that uneven frames need not wait.
     fn overhead(&self) -> f64 {
-        LEAST_OVERHEAD + (self.rules.most_overhead - LEAST_OVERHEAD) * self.queue_delay.headroom()
+        MIN_OVERHEAD + (self.rules.max_overhead - MIN_OVERHEAD) * self.queue_delay.headroom()
     }
 
     /// Near the largest bitrate the window must not run ahead of what is in flight.
@@ -366,7 +366,7 @@ impl RateController for Scream {
 
     fn on_sent(&mut self, now: Instant, packet: &SentPacket) {
         self.in_flight.on_sent(now, packet.size);
-        let (largest, anew) = self.largest_packet.on_sent(now, packet.size.as_f64());
+        let (largest, anew) = self.max_packet.on_sent(now, packet.size.as_f64());
         self.window.on_segment(largest, anew);
         self.media.on_sent(packet);
     }

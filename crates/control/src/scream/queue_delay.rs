@@ -137,12 +137,12 @@ impl QueueDelay {
 
     fn update_variation(&mut self, delay: f64) {
         let beyond = ((delay - self.rules.margin_secs) / self.rules.unit_secs).max(0.0);
-        let sample = match self.rules.most_variation {
+        let sample = match self.rules.max_variation {
             Some(_) => beyond,
             None => beyond.min(self.threshold * 1.5),
         };
         self.variation += VARIATION_GAIN * (sample - self.variation);
-        self.variation = self.variation.min(self.rules.most_variation.unwrap_or(f64::INFINITY));
+        self.variation = self.variation.min(self.rules.max_variation.unwrap_or(f64::INFINITY));
     }
 }
 

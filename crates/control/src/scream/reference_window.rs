@@ -33,8 +33,8 @@ use gameway_units::{Duration, Instant};
 
 /// Before a packet tells more, where it does.
 const FIRST_SEGMENT: f64 = 1_000.0;
-const LEAST_INFLECTION_DAMPING: f64 = 0.25;
-const LEAST_VARIATION_DAMPING: f64 = 0.1;
+const MIN_INFLECTION_DAMPING: f64 = 0.25;
+const MIN_VARIATION_DAMPING: f64 = 0.1;
 /// Without a reaction for longer, the window may be far above what is in flight.
 const LONG_ROUND_TRIPS: f64 = 100.0;
 
@@ -70,9 +70,9 @@ pub(super) struct PathState {
     /// Every packet of late was marked, but round trips become shorter.
     pub(super) drains_already: bool,
     /// Most bytes in flight in the previous round trip, if any were.
-    pub(super) most_in_flight_before: Option<f64>,
+    pub(super) max_in_flight_before: Option<f64>,
     /// Most bytes in flight in the present and the previous round trip.
-    pub(super) most_in_flight: f64,
+    pub(super) max_in_flight: f64,
     /// The source may not go faster.
     pub(super) at_largest_bitrate: bool,
 }
@@ -145,7 +145,7 @@ impl ReferenceWindow {
     }
 
     fn keep_least(&mut self) {
-        let least = self.rules.least_bytes.max(self.rules.least_segments * self.segment);
+        let least = self.rules.min_bytes.max(self.rules.min_segments * self.segment);
         self.window = self.window.max(least);
     }
 
@@ -245,12 +245,12 @@ impl ReferenceWindow {
             } else {
                 self.inflection.scale(self.window)
             };
-            backoff *= scale.max(LEAST_INFLECTION_DAMPING);
+            backoff *= scale.max(MIN_INFLECTION_DAMPING);
             backoff *= path.variation_headroom.max(self.rules.least_damping_of_cut);
         }
         // Long without congestion, the window may be far above what the source puts in flight.
         if since_in_round_trips(self.last_reaction, now, VIRTUAL_RTT, path) > LONG_ROUND_TRIPS
-            && let Some(most) = path.most_in_flight_before
+            && let Some(most) = path.max_in_flight_before
         {
             self.window = self.window.min(most);
         }
@@ -259,7 +259,7 @@ impl ReferenceWindow {
 
     /// Grows by what a report acknowledges, in bytes without a mark.
     pub(super) fn grow(&mut self, now: Instant, acknowledged_unmarked: f64, path: &PathState) {
-        let limit = self.segment + self.rules.in_flight_headroom * path.most_in_flight;
+        let limit = self.segment + self.rules.in_flight_headroom * path.max_in_flight;
         let grown = self.window + self.increment(now, acknowledged_unmarked, path);
         if grown > self.window && grown <= limit && !path.at_largest_bitrate {
             self.window = grown;
@@ -276,8 +276,8 @@ impl ReferenceWindow {
         acknowledged
             * self.segment_ratio()
             * (path.smoothed_rtt / VIRTUAL_RTT).min(1.0)
-            * inflection_scale.max(LEAST_INFLECTION_DAMPING)
-            * path.variation_headroom.max(LEAST_VARIATION_DAMPING)
+            * inflection_scale.max(MIN_INFLECTION_DAMPING)
+            * path.variation_headroom.max(MIN_VARIATION_DAMPING)
             * (1.0 + multiplicative * calm * inflection_scale)
     }
 }

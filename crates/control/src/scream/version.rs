@@ -76,7 +76,7 @@ pub(super) struct Rules {
     /// Maxima in flight are those of such a time; if not given, of a round trip.
     pub(super) in_flight_round: Option<Duration>,
     /// How far what is in flight may exceed the window while the delay is calm.
-    pub(super) most_overhead: f64,
+    pub(super) max_overhead: f64,
     /// And by how many segments more.
     pub(super) overhead_segments: f64,
     /// A standing queue is drained now and then.
@@ -91,8 +91,8 @@ pub(super) struct WindowRules {
     /// A segment, in bytes; if not given, the largest packet of late.
     pub(super) segment: Option<f64>,
     /// The least window in bytes, and in segments: the larger holds.
-    pub(super) least_bytes: f64,
-    pub(super) least_segments: f64,
+    pub(super) min_bytes: f64,
+    pub(super) min_segments: f64,
     /// The window has at least so many segments whenever the segment is measured anew.
     pub(super) least_segments_anew: f64,
     /// Least time between reactions, unless a round trip is shorter; cuts are over the RTT in units of this.
@@ -129,7 +129,7 @@ pub(super) struct DelayRules {
     pub(super) margin_secs: f64,
     /// The variation at the start, and its cap; if no cap is given, each sample is capped.
     pub(super) first_variation: f64,
-    pub(super) most_variation: Option<f64>,
+    pub(super) max_variation: Option<f64>,
 }
 
 /// Of the target bitrate and the pacing.
@@ -140,7 +140,7 @@ pub(super) struct MediaRules {
     pub(super) corrected: bool,
     /// Added to the RTT, and the most that counts then.
     pub(super) rtt_margin: Duration,
-    pub(super) most_rtt: Duration,
+    pub(super) max_rtt: Duration,
     /// Pacing follows the frames' sizes; else it is relaxed near the largest bitrate.
     pub(super) paces_by_size: bool,
     /// Packets of such a time leave at once.
@@ -150,8 +150,8 @@ pub(super) struct MediaRules {
 const DRAFT: Rules = Rules {
     window: WindowRules {
         segment: Some(1_000.0),
-        least_bytes: 3_000.0,
-        least_segments: 0.0,
+        min_bytes: 3_000.0,
+        min_segments: 0.0,
         least_segments_anew: 0.0,
         reaction_interval: Duration::from_millis(25),
         defers: true,
@@ -170,13 +170,13 @@ const DRAFT: Rules = Rules {
         unit_secs: 0.025,
         margin_secs: 0.025 / 4.0,
         first_variation: 0.0,
-        most_variation: None,
+        max_variation: None,
     },
     media: MediaRules {
         divisor: 1.2,
         corrected: true,
         rtt_margin: Duration::ZERO,
-        most_rtt: Duration::MAX,
+        max_rtt: Duration::MAX,
         paces_by_size: false,
         burst: Duration::ZERO,
     },
@@ -184,7 +184,7 @@ const DRAFT: Rules = Rules {
     alpha_keeps_schedule: true,
     rtt_twice: false,
     in_flight_round: None,
-    most_overhead: 3.0,
+    max_overhead: 3.0,
     overhead_segments: 0.0,
     drains: false,
     report_interval: Some(Duration::from_millis(5)),
@@ -193,8 +193,8 @@ const DRAFT: Rules = Rules {
 const REFERENCE: Rules = Rules {
     window: WindowRules {
         segment: None,
-        least_bytes: 0.0,
-        least_segments: 2.0,
+        min_bytes: 0.0,
+        min_segments: 2.0,
         least_segments_anew: 3.0,
         reaction_interval: Duration::from_millis(30),
         defers: false,
@@ -213,13 +213,13 @@ const REFERENCE: Rules = Rules {
         unit_secs: 0.01,
         margin_secs: 0.01,
         first_variation: 0.05,
-        most_variation: Some(0.2),
+        max_variation: Some(0.2),
     },
     media: MediaRules {
         divisor: 1.1,
         corrected: false,
         rtt_margin: Duration::from_millis(1),
-        most_rtt: Duration::from_millis(200),
+        max_rtt: Duration::from_millis(200),
         paces_by_size: true,
         burst: Duration::from_micros(500),
     },
@@ -227,7 +227,7 @@ const REFERENCE: Rules = Rules {
     alpha_keeps_schedule: false,
     rtt_twice: true,
     in_flight_round: Some(Duration::from_millis(50)),
-    most_overhead: 5.0,
+    max_overhead: 5.0,
     overhead_segments: 1.0,
     drains: true,
     report_interval: None,

@@ -209,10 +209,10 @@ impl RateController for Sqp {
         sink("target_bps", self.target().bitrate.as_bps_f64());
         sink("bandwidth_bps", self.bandwidth);
         sink("sample_bps", self.sample);
-        let least_delay = self.sampler.least_delay();
-        let rtt = least_delay.smoothed_rtt().unwrap_or_default();
+        let min_delay = self.sampler.min_delay();
+        let rtt = min_delay.smoothed_rtt().unwrap_or_default();
         sink("smoothed_rtt_ms", rtt.as_millis_f64());
-        sink("least_delay_window_ms", least_delay.window().as_millis_f64());
+        sink("min_delay_window_ms", min_delay.window().as_millis_f64());
     }
 }
 

@@ -23,7 +23,7 @@ const REMEMBERED: usize = 64;
 const DELAYS: usize = 4_096;
 const UNDERSHOOT_MAX: f64 = 10.0;
 const LONE_UNDERSHOOT_MAX: f64 = 2.0;
-const LEAST_SPAN_SECS: f64 = 1e-6;
+const MIN_SPAN_SECS: f64 = 1e-6;
 
 /// The least one-way delay of a window that follows the round-trip time.
 #[derive(Debug, Clone)]
@@ -119,18 +119,18 @@ impl Train {
     /// The bandwidth sample in bit/s: bytes that arrived, over the time from the first sent to the last
     /// received beyond the least delay. A frame smaller than its target is stretched to it at the rate at
     /// which it arrived. `None` if less than two packets' time can be told, unless the frame is just one.
-    pub(super) fn sample(&self, least_delay: Duration, target: Option<Bytes>) -> Option<f64> {
+    pub(super) fn sample(&self, min_delay: Duration, target: Option<Bytes>) -> Option<f64> {
         let (first, last) = self.first_arrival.zip(self.last_arrival)?;
         let spread = last.saturating_since(first).as_secs_f64();
         let delay = last.one_way_delay_since(self.first_sent);
-        let span = delay.saturating_sub(least_delay).as_secs_f64();
+        let span = delay.saturating_sub(min_delay).as_secs_f64();
         let whole = self.sent.as_f64().max(1.0);
         let factor = target.map_or(1.0, |target| target.as_f64() / whole);
         let factor = factor.clamp(1.0, UNDERSHOOT_MAX);
         let bits = self.received.as_f64() * 8.0;
         if self.packets == 1 {
             let tells = factor < LONE_UNDERSHOOT_MAX;
-            return tells.then_some(bits / span.max(LEAST_SPAN_SECS));
+            return tells.then_some(bits / span.max(MIN_SPAN_SECS));
         }
         let time = span + (factor - 1.0) * spread;
         (spread > 0.0 && time > 0.0).then_some(bits * factor / time)
@@ -188,13 +188,13 @@ impl Trains {
 #[derive(Debug, Clone)]
 pub(crate) struct Sampler {
     trains: Trains,
-    least_delay: LeastDelay,
+    min_delay: LeastDelay,
 }
 
 impl Sampler {
     pub(crate) fn new(frame_interval: Duration) -> Self {
         let trains = Trains::new(frame_interval);
-        Self { trains, least_delay: LeastDelay::new(frame_interval) }
+        Self { trains, min_delay: LeastDelay::new(frame_interval) }
     }
 
     pub(crate) fn on_frame(&mut self, frame: &FrameSent) {
@@ -202,11 +202,11 @@ impl Sampler {
     }
 
     pub(crate) fn on_round_trip(&mut self, rtt: Duration) {
-        self.least_delay.on_round_trip(rtt);
+        self.min_delay.on_round_trip(rtt);
     }
 
-    pub(super) fn least_delay(&self) -> &LeastDelay {
-        &self.least_delay
+    pub(super) fn min_delay(&self) -> &LeastDelay {
+        &self.min_delay
     }
 
     /// Takes a report; gives a frame that is through and the bandwidth in bit/s that it showed.
@@ -219,7 +219,7 @@ impl Sampler {
         let overtaken = train.filter(|train| !train.ended).and_then(|train| self.sample(&train));
         if let Some(arrival) = report.arrival {
             let delay = arrival.one_way_delay_since(report.packet.sent);
-            self.least_delay.insert(report.packet.sent, delay);
+            self.min_delay.insert(report.packet.sent, delay);
         }
         let ended = || train.filter(|train| train.ended).and_then(|train| self.sample(&train));
         overtaken.or_else(ended)
@@ -227,7 +227,7 @@ impl Sampler {
 
     fn sample(&self, train: &Train) -> Option<(FrameId, f64)> {
         let target = self.trains.target_of(train.frame);
-        Some((train.frame, train.sample(self.least_delay.get()?, target)?))
+        Some((train.frame, train.sample(self.min_delay.get()?, target)?))
     }
 }
 

@@ -570,17 +570,17 @@ pub fn fairness(rates: &[f64]) -> f64 {
 
 /// Three streams of one kind that begin 20 s apart on 30 Mb/s and 20 ms, seen in seconds 45 to 60.
 pub struct Three {
-    pub least_fairness: f64,
+    pub min_fairness: f64,
     pub mean_fairness: f64,
-    pub least_utilization: f64,
+    pub min_utilization: f64,
     /// Mean over flows and runs of the 95th percentile of the frame delay.
     pub delay_ms: f64,
 }
 
 /// Runs differ in the offsets between the streams' frames.
 pub fn three_staggered(name: &str, options: &[(&str, &str)], runs: u32) -> Three {
-    let (least_fairness, least_utilization) = (1.0, 1.0);
-    let mut seen = Three { least_fairness, mean_fairness: 0.0, least_utilization, delay_ms: 0.0 };
+    let (min_fairness, min_utilization) = (1.0, 1.0);
+    let mut seen = Three { min_fairness, mean_fairness: 0.0, min_utilization, delay_ms: 0.0 };
     for run in 0..runs {
         // Multiples of irrational numbers spread evenly over the frame interval.
         let offset = |factor: f64| (f64::from(run) * factor + 0.3).fract() * 0.016_667;
@@ -592,9 +592,9 @@ pub fn three_staggered(name: &str, options: &[(&str, &str)], runs: u32) -> Three
         network.run_until(60.0);
         let rates: Vec<_> = network.flows.iter().map(|f| f.received_mbps(45.0, 60.0)).collect();
         let delays: f64 = network.flows.iter().map(|flow| flow.delay_ms(45.0, 60.0, 0.95)).sum();
-        seen.least_fairness = seen.least_fairness.min(fairness(&rates));
+        seen.min_fairness = seen.min_fairness.min(fairness(&rates));
         seen.mean_fairness += fairness(&rates) / f64::from(runs);
-        seen.least_utilization = seen.least_utilization.min(rates.iter().sum::<f64>() / 30.0);
+        seen.min_utilization = seen.min_utilization.min(rates.iter().sum::<f64>() / 30.0);
         seen.delay_ms += delays / 3.0 / f64::from(runs);
     }
     seen

@@ -90,7 +90,7 @@ impl Player {
     #[must_use]
     pub fn new(settings: Settings, presentation: Presentation, start: Instant) -> Self {
         let ladder = presentation.ladder();
-        let first = ladder.highest_within(settings.initial_bitrate.as_bps_f64() / 1e3);
+        let first = ladder.max_within(settings.initial_bitrate.as_bps_f64() / 1e3);
         Self {
             throughput: Throughput::default(),
             rules: Rules::new(settings.strategy, ladder, settings.buffer_target),

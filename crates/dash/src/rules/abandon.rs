@@ -23,8 +23,8 @@ use crate::throughput::kbps;
 use crate::{Ladder, Presentation};
 use gameway_units::{Bytes, Duration, Instant};
 
-const LEAST_TIME: Duration = Duration::from_millis(500);
-const LEAST_REPORTS: u32 = 6;
+const MIN_TIME: Duration = Duration::from_millis(500);
+const MIN_REPORTS: u32 = 6;
 const TOO_LONG: f64 = 1.8;
 const REPORT_INTERVAL: Duration = Duration::from_millis(50);
 
@@ -75,7 +75,7 @@ pub(crate) fn decide(
     let Loading { level, size, progress } = *loading;
     let (_, received) = progress.last?;
     let (amount, time) = progress.sample()?;
-    if progress.reports < LEAST_REPORTS || time <= LEAST_TIME || received >= size || current == 0 {
+    if progress.reports < MIN_REPORTS || time <= MIN_TIME || received >= size || current == 0 {
         return None;
     }
     let rate = kbps(amount, time)?;
@@ -83,7 +83,7 @@ pub(crate) fn decide(
     if takes < TOO_LONG * presentation.segment().as_secs_f64() {
         return None;
     }
-    let instead = presentation.ladder().highest_within(rate);
+    let instead = presentation.ladder().max_within(rate);
     let smaller = size.as_f64() * ratio(presentation.ladder(), instead, level);
     (size.saturating_sub(received).as_f64() > smaller).then_some(instead)
 }

@@ -73,12 +73,12 @@ impl Utility {
     }
 
     /// Above this buffer it is better to wait than to fetch this level.
-    fn most_buffer(&self, level: usize) -> f64 {
+    fn max_buffer(&self, level: usize) -> f64 {
         self.v * (self.utilities[level] + self.g)
     }
 
     /// V above the buffer from which on the level wins over all below it.
-    fn least_buffer(&self, level: usize) -> f64 {
+    fn min_buffer(&self, level: usize) -> f64 {
         let (bitrate, utility) = (self.bitrates[level], self.utilities[level]);
         (0..level)
             .map(|lower| {
@@ -134,9 +134,9 @@ impl Bola {
     }
 
     fn startup(&mut self, utility: &Utility, situation: &Situation<'_>, safe: f64) -> Wish {
-        let level = situation.ladder.highest_within(safe);
+        let level = situation.ladder.max_within(safe);
         let buffer = situation.buffer.as_secs_f64();
-        self.placeholder = (utility.least_buffer(level) - buffer).max(0.0);
+        self.placeholder = (utility.min_buffer(level) - buffer).max(0.0);
         self.current = level;
         if self.segment_seen.is_some_and(|length| situation.buffer >= length) {
             self.state = State::Steady;
@@ -153,11 +153,11 @@ impl Bola {
         self.add_waiting_time(situation.now);
         let buffer = situation.buffer.as_secs_f64();
         let mut level = utility.level_for(buffer + self.placeholder);
-        let carried = situation.ladder.highest_within(safe);
+        let carried = situation.ladder.max_within(safe);
         if level > self.current && level > carried {
             level = carried.max(self.current);
         }
-        let excess = (buffer + self.placeholder - utility.most_buffer(level)).max(0.0);
+        let excess = (buffer + self.placeholder - utility.max_buffer(level)).max(0.0);
         let melted = excess.min(self.placeholder);
         self.placeholder -= melted;
         let wait = if level == situation.ladder.top() { 0.0 } else { excess - melted };
@@ -192,7 +192,7 @@ impl Bola {
         self.current = level;
         let (Some(utility), Some((sent, over))) = (&self.utility, self.request) else { return };
         let at_request = situation.buffer + over.saturating_since(sent);
-        let most = (utility.most_buffer(level) - at_request.as_secs_f64()).max(0.0);
+        let most = (utility.max_buffer(level) - at_request.as_secs_f64()).max(0.0);
         self.placeholder = (self.placeholder * PLACEHOLDER_KEPT).min(most);
         if replacement {
             self.placeholder += situation.segment.as_secs_f64();
@@ -212,7 +212,7 @@ impl Bola {
             return;
         };
         let wanted =
-            if self.current > 0 { utility.least_buffer(self.current) } else { MINIMUM_BUFFER };
+            if self.current > 0 { utility.min_buffer(self.current) } else { MINIMUM_BUFFER };
         self.placeholder = self.placeholder.min((wanted - buffer.as_secs_f64()).max(0.0));
     }
 

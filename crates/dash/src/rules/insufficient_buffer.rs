@@ -34,6 +34,6 @@ impl InsufficientBuffer {
         }
         let segments = situation.buffer.as_secs_f64() / situation.segment.as_secs_f64();
         let bitrate = situation.throughput.average()? * SAFETY_FACTOR * segments;
-        (bitrate > 0.0).then(|| Wish(situation.ladder.highest_within(bitrate)))
+        (bitrate > 0.0).then(|| Wish(situation.ladder.max_within(bitrate)))
     }
 }

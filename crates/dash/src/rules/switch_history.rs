@@ -14,7 +14,7 @@ use super::Wish;
 use std::collections::VecDeque;
 
 const SAMPLES: usize = 8;
-const MOST_DROPS: f64 = 0.075;
+const MAX_DROPS: f64 = 0.075;
 
 #[derive(Debug)]
 pub(crate) struct SwitchHistory {
@@ -46,7 +46,7 @@ impl SwitchHistory {
             let here = of_level.clone().filter(|decision| decision.1).count();
             drops += here;
             others += of_level.count() - here;
-            let too_many = drops as f64 > MOST_DROPS * others as f64;
+            let too_many = drops as f64 > MAX_DROPS * others as f64;
             if drops + others >= SAMPLES && too_many {
                 return Some(Wish(if here > 0 { level.saturating_sub(1) } else { level }));
             }

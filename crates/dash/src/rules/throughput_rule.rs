@@ -8,5 +8,5 @@ use super::{Situation, Wish};
 
 pub(crate) fn decide(situation: &Situation<'_>) -> Option<Wish> {
     let safe = situation.throughput.safe()?;
-    (situation.settled && !situation.empty).then(|| Wish(situation.ladder.highest_within(safe)))
+    (situation.settled && !situation.empty).then(|| Wish(situation.ladder.max_within(safe)))
 }

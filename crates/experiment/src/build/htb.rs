@@ -9,7 +9,7 @@ use gameway_path::{
 use gameway_units::{Duration, QueueSize};
 
 /// The most bytes of a burst or a quantum: what is more is a slip of the pen.
-const MOST_BYTES: u64 = 1_000_000_000;
+const MAX_BYTES: u64 = 1_000_000_000;
 
 /// The classes of an HTB in their order, checked, and what its parts are made from.
 struct Plan<'a> {
@@ -116,7 +116,7 @@ impl Names<'_> {
         for (part, bytes) in
             [("burst", spec.burst), ("cburst", spec.cburst), ("quantum", spec.quantum)]
         {
-            if let Some(bytes) = bytes.filter(|bytes| bytes.0.get() > MOST_BYTES) {
+            if let Some(bytes) = bytes.filter(|bytes| bytes.0.get() > MAX_BYTES) {
                 return Err(self.refuse(name, part, format!("{} is more than 1 GB", bytes.0)));
             }
         }

@@ -9,7 +9,7 @@ use std::path::Path;
 
 const GZIP: [u8; 2] = [0x1f, 0x8b];
 /// What a compressed file may become: a day of opportunities at 10 Gb/s has less.
-const MOST_BYTES: u64 = 1 << 30;
+const MAX_BYTES: u64 = 1 << 30;
 
 /// What a file of recorded capacity holds.
 #[derive(Debug, Clone)]
@@ -58,10 +58,10 @@ fn plain(path: &Path, content: Vec<u8>) -> Result<Vec<u8>, RunError> {
     let mut found = Vec::new();
     let refused = |source| RunError::Read { path: path.to_owned(), source };
     MultiGzDecoder::new(&content[..])
-        .take(MOST_BYTES + 1)
+        .take(MAX_BYTES + 1)
         .read_to_end(&mut found)
         .map_err(refused)?;
-    if found.len() as u64 > MOST_BYTES {
+    if found.len() as u64 > MAX_BYTES {
         return Err(refused(std::io::Error::other("is more than 1 GiB when it is not compressed")));
     }
     Ok(found)

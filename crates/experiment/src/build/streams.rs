@@ -3,7 +3,7 @@
 use crate::spec::{FeedbackSpec, StreamSpec};
 use crate::{RunError, random, spec_error};
 use gameway_control::{FeedbackStyle, RateController, RateLimits};
-use gameway_media::rate_control::highest_rate;
+use gameway_media::rate_control::max_rate;
 use gameway_media::{HEADER, MAX_MEDIA_PACKETS, Overhead};
 use gameway_units::{Bytes, Duration, Instant, Rate};
 
@@ -47,7 +47,7 @@ pub fn rate_limits(stream: &StreamSpec, frame_interval: Duration) -> Result<Rate
         let why = format!("{min} is not between 1 b/s and max_bitrate ({max})");
         return Err(spec_error(field, why));
     }
-    let highest = highest_rate(frame_interval, overhead(stream).payload);
+    let highest = max_rate(frame_interval, overhead(stream).payload);
     if max > highest {
         let field = format!("stream \"{}\": max_bitrate", stream.name);
         let why = format!(

@@ -1,6 +1,6 @@
 //! Streams and competitors.
 
-use super::{LONGEST_DELAY, LONGEST_RUN, SHORTEST_INTERVAL, number, positive_rate, rate, span};
+use super::{MAX_DELAY, MAX_RUN, MIN_INTERVAL, number, positive_rate, rate, span};
 use crate::spec::{
     CompetitorSpec, DashSpec, EcnSpec, EncodeTimeSpec, FeedbackSpec, HeaderSpec, LadderSpec, Mss,
     PathSpec, ReceiveWindowSpec, ShortTcpSpec, StreamSpec, TcpEcnSpec, TcpSpec, Text, UdpSpec,
@@ -13,7 +13,7 @@ use gameway_units::{Bytes, Duration, Ratio};
 use std::net::IpAddr;
 
 /// The most packets that a report covers (RFC 8888 section 3.1).
-const MOST_REPORTED: u64 = 16_384;
+const MAX_REPORTED: u64 = 16_384;
 /// From what leaves media more room than headers to Ethernet's.
 const MTUS: std::ops::RangeInclusive<Bytes> = Bytes::new(256)..=Bytes::new(1500);
 
@@ -33,12 +33,12 @@ pub(super) fn check_stream(stream: &StreamSpec) -> Result<(), RunError> {
     | FeedbackSpec::Rfc8888(interval)
     | FeedbackSpec::TransportWide(interval) = stream.feedback
     {
-        span(&field("feedback"), interval, SHORTEST_INTERVAL, LONGEST_DELAY)?;
+        span(&field("feedback"), interval, MIN_INTERVAL, MAX_DELAY)?;
         check_report(&field("feedback"), interval, stream)?;
     }
     if let Some(pause) = &stream.pause {
-        span(&field("pause.from"), pause.from.0, Duration::ZERO, LONGEST_RUN)?;
-        span(&field("pause.to"), pause.to.0, pause.from.0, LONGEST_RUN)?;
+        span(&field("pause.from"), pause.from.0, Duration::ZERO, MAX_RUN)?;
+        span(&field("pause.to"), pause.to.0, pause.from.0, MAX_RUN)?;
     }
     let times = [
         ("encode_times", &stream.encode_times),
@@ -57,11 +57,11 @@ pub(super) fn check_stream(stream: &StreamSpec) -> Result<(), RunError> {
 fn check_report(field: &str, interval: Duration, stream: &StreamSpec) -> Result<(), RunError> {
     let (most, full) = (stream.max_bitrate.0, crate::build::overhead(stream));
     let packets = (most * interval).get() / (full.payload + full.packet).get();
-    if packets <= MOST_REPORTED {
+    if packets <= MAX_REPORTED {
         return Ok(());
     }
     let why = format!(
-        "{packets} packets come in {interval} at max_bitrate ({most}), and a report tells of at most {MOST_REPORTED}: report more often, or lower max_bitrate"
+        "{packets} packets come in {interval} at max_bitrate ({most}), and a report tells of at most {MAX_REPORTED}: report more often, or lower max_bitrate"
     );
     Err(spec_error(field, why))
 }
@@ -72,8 +72,8 @@ fn check_encode_times(field: &str, times: &[EncodeTimeSpec]) -> Result<(), RunEr
         return Err(spec_error(field.to_owned(), "is empty or does not ascend in time"));
     }
     for EncodeTimeSpec(from, first, whole) in times {
-        span(field, from.0, Duration::ZERO, LONGEST_RUN)?;
-        span(field, whole.0, Duration::ZERO, LONGEST_DELAY)?;
+        span(field, from.0, Duration::ZERO, MAX_RUN)?;
+        span(field, whole.0, Duration::ZERO, MAX_DELAY)?;
         span(field, first.0, Duration::ZERO, whole.0)?;
     }
     Ok(())
@@ -110,7 +110,7 @@ pub(super) fn check_foresight(stream: &StreamSpec, path: &PathSpec) -> Result<()
 /// If its round-trip time is too long; `field` gives the name of a key.
 pub fn check_way(field: &impl Fn(&str) -> String, way: &Way<'_>) -> Result<(), RunError> {
     let base_rtt = way.base_rtt.unwrap_or(Duration::ZERO);
-    span(&field("base_rtt"), base_rtt, Duration::ZERO, LONGEST_DELAY)
+    span(&field("base_rtt"), base_rtt, Duration::ZERO, MAX_DELAY)
 }
 
 fn check_header(field: &impl Fn(&str) -> String, header: &HeaderSpec) -> Result<(), RunError> {
@@ -172,7 +172,7 @@ fn check_tcp(field: &impl Fn(&str) -> String, tcp: &TcpSpec) -> Result<(), RunEr
             return Err(spec_error(field("on_off"), "has no meaning beside rate_limit"));
         }
         positive_rate(field("on_off.bitrate"), on_off.bitrate.0)?;
-        span(&field("on_off.segment"), on_off.segment.0, SHORTEST_INTERVAL, LONGEST_DELAY)?;
+        span(&field("on_off.segment"), on_off.segment.0, MIN_INTERVAL, MAX_DELAY)?;
         if on_off.bitrate.0 * on_off.segment.0 == Bytes::ZERO {
             return Err(spec_error(field("on_off"), "a segment must have a byte"));
         }
@@ -220,23 +220,23 @@ fn check_tcp_ecn(
 fn check_short_tcp(field: &impl Fn(&str) -> String, short: &ShortTcpSpec) -> Result<(), RunError> {
     check_transport(field, short.receive_window, short.mss)?;
     check_tcp_ecn(field, short.ecn, &short.congestion_control)?;
-    let (least, greatest) = (short.least_size.0, short.greatest_size.0);
+    let (least, greatest) = (short.min_size.0, short.max_size.0);
     if least == Bytes::ZERO {
-        return Err(spec_error(field("least_size"), "must be more than 0 B"));
+        return Err(spec_error(field("min_size"), "must be more than 0 B"));
     }
     if greatest < least {
-        let why = format!("{greatest} is less than least_size ({least})");
-        return Err(spec_error(field("greatest_size"), why));
+        let why = format!("{greatest} is less than min_size ({least})");
+        return Err(spec_error(field("max_size"), why));
     }
-    if !(1..=MOST_CONNECTIONS).contains(&short.connections) {
-        let why = format!("{} is not between 1 and {MOST_CONNECTIONS}", short.connections);
+    if !(1..=MAX_CONNECTIONS).contains(&short.connections) {
+        let why = format!("{} is not between 1 and {MAX_CONNECTIONS}", short.connections);
         return Err(spec_error(field("connections"), why));
     }
-    span(&field("mean_gap"), short.mean_gap.0, SHORTEST_INTERVAL, LONGEST_RUN)
+    span(&field("mean_gap"), short.mean_gap.0, MIN_INTERVAL, MAX_RUN)
 }
 
 /// More than any browser opens for a page.
-const MOST_CONNECTIONS: u32 = 100;
+const MAX_CONNECTIONS: u32 = 100;
 /// A packet smaller than its headers does not exist; one larger than this no Ethernet carries.
 const PACKET_SIZES: std::ops::RangeInclusive<Bytes> = Bytes::new(29)..=Bytes::new(9_000);
 
@@ -267,7 +267,7 @@ fn check_video_chat(field: &impl Fn(&str) -> String, chat: &VideoChatSpec) -> Re
 const SEGMENTS: std::ops::RangeInclusive<Duration> =
     Duration::from_millis(100)..=Duration::from_secs(60);
 /// Half of a segment's mean is left at least.
-const MOST_SPREAD: f64 = 0.5;
+const MAX_SPREAD: f64 = 0.5;
 
 fn check_dash(field: &impl Fn(&str) -> String, dash: &DashSpec) -> Result<(), RunError> {
     check_transport(field, dash.receive_window, dash.mss)?;
@@ -278,13 +278,13 @@ fn check_dash(field: &impl Fn(&str) -> String, dash: &DashSpec) -> Result<(), Ru
         positive_rate(field("ladder"), bitrate)?;
     }
     let spread = dash.size_spread.map(|text| text.0.as_f64());
-    number(&field("size_spread"), spread, 0.0, MOST_SPREAD)?;
+    number(&field("size_spread"), spread, 0.0, MAX_SPREAD)?;
     if let Some(length) = dash.video_length {
-        span(&field("video_length"), length.0, segment, LONGEST_RUN)?;
+        span(&field("video_length"), length.0, segment, MAX_RUN)?;
     }
     for (part, buffer) in [("buffer", dash.buffer), ("top_buffer", dash.top_buffer)] {
         if let Some(buffer) = buffer {
-            span(&field(part), buffer.0, segment, LONGEST_DELAY)?;
+            span(&field(part), buffer.0, segment, MAX_DELAY)?;
         }
     }
     crate::build::presentation(dash, 0).map(drop)
@@ -296,7 +296,7 @@ fn check_times(
     stop: Option<Text<Duration>>,
 ) -> Result<(), RunError> {
     let start = start.map_or(Duration::ZERO, |text| text.0);
-    span(&field("start"), start, Duration::ZERO, LONGEST_RUN)?;
+    span(&field("start"), start, Duration::ZERO, MAX_RUN)?;
     match stop {
         None => Ok(()),
         Some(Text(stop)) if stop > start => Ok(()),

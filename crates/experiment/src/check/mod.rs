@@ -19,34 +19,34 @@ use gameway_events::BIN;
 use gameway_path::DisciplineInfo;
 use gameway_units::{Duration, Rate, Ratio};
 
-const LONGEST_RUN: Duration = Duration::from_secs(366 * 24 * 3600);
-const LONGEST_DELAY: Duration = Duration::from_secs(3600);
+const MAX_RUN: Duration = Duration::from_secs(366 * 24 * 3600);
+const MAX_DELAY: Duration = Duration::from_secs(3600);
 /// What repeats at a shorter interval fills tables, or keeps a run from ever advancing.
-const SHORTEST_INTERVAL: Duration = Duration::from_millis(1);
+const MIN_INTERVAL: Duration = Duration::from_millis(1);
 /// They are drawn before a run.
-const MOST_STALLS: i64 = 1_000_000;
-const HIGHEST_RATE: Rate = Rate::from_mbps(1_000_000);
+const MAX_STALLS: i64 = 1_000_000;
+const MAX_RATE: Rate = Rate::from_mbps(1_000_000);
 /// Flows are numbered with 16 bits; a table's names too.
-const MOST_FLOWS: usize = 1_000;
+const MAX_FLOWS: usize = 1_000;
 
 /// Whether `spec` can be run with the queues that are known.
 ///
 /// # Errors
 /// The first field that is wrong, and what is allowed.
 pub fn check(known: &[DisciplineInfo], spec: &RunSpec) -> Result<(), RunError> {
-    span("duration", spec.duration.0, Duration::from_nanos(1), LONGEST_RUN)?;
+    span("duration", spec.duration.0, Duration::from_nanos(1), MAX_RUN)?;
     check_path(known, &spec.path)?;
     check_stalls(&spec.path, spec.duration.0)?;
     check_record(&spec.record)?;
     let count = spec.stream.len() + spec.competitor.len();
-    if count > MOST_FLOWS {
-        return Err(spec_error("stream", format!("{count} flows; at most {MOST_FLOWS} can run")));
+    if count > MAX_FLOWS {
+        return Err(spec_error("stream", format!("{count} flows; at most {MAX_FLOWS} can run")));
     }
     spec.stream.iter().try_for_each(check_stream)?;
     spec.stream.iter().try_for_each(|stream| check_foresight(stream, &spec.path))?;
     spec.competitor.iter().try_for_each(check_competitor)?;
     if let Some(ping) = &spec.ping {
-        span("ping.interval", ping.interval.0, SHORTEST_INTERVAL, LONGEST_RUN)?;
+        span("ping.interval", ping.interval.0, MIN_INTERVAL, MAX_RUN)?;
     }
     check_names(spec)
 }
@@ -74,7 +74,7 @@ pub fn check_path(known: &[DisciplineInfo], path: &PathSpec) -> Result<(), RunEr
 /// If they are too many.
 pub fn check_stalls(path: &PathSpec, duration: Duration) -> Result<(), RunError> {
     let Some(stalls) = &path.stalls else { return Ok(()) };
-    span("path.stalls.interval", stalls.interval.0, duration / MOST_STALLS, LONGEST_RUN)
+    span("path.stalls.interval", stalls.interval.0, duration / MAX_STALLS, MAX_RUN)
 }
 
 /// Whether this can be recorded.
@@ -83,7 +83,7 @@ pub fn check_stalls(path: &PathSpec, duration: Duration) -> Result<(), RunError>
 /// The first field that is wrong, and what is allowed.
 pub fn check_record(record: &RecordSpec) -> Result<(), RunError> {
     if let Some(interval) = &record.controller_interval {
-        span("record.controller_interval", interval.0, SHORTEST_INTERVAL, LONGEST_RUN)?;
+        span("record.controller_interval", interval.0, MIN_INTERVAL, MAX_RUN)?;
     }
     if let Some(window) = &record.delay_window
         && (window.0 < BIN || window.0.as_nanos() % BIN.as_nanos() != 0)
@@ -102,10 +102,10 @@ fn span(field: &str, span: Duration, least: Duration, most: Duration) -> Result<
 }
 
 fn rate(field: &str, rate: Rate) -> Result<(), RunError> {
-    if rate <= HIGHEST_RATE {
+    if rate <= MAX_RATE {
         return Ok(());
     }
-    Err(spec_error(field, format!("{rate} is more than {HIGHEST_RATE}")))
+    Err(spec_error(field, format!("{rate} is more than {MAX_RATE}")))
 }
 
 fn number(field: &str, given: Option<f64>, least: f64, most: f64) -> Result<(), RunError> {

@@ -1,9 +1,7 @@
 //! Paths: capacities, media, gateways, jitter, loss.
 
 use super::queue::{check_queue_of, refused};
-use super::{
-    LONGEST_DELAY, LONGEST_RUN, SHORTEST_INTERVAL, number, positive_rate, rate, share, span,
-};
+use super::{MAX_DELAY, MAX_RUN, MIN_INTERVAL, number, positive_rate, rate, share, span};
 use crate::build::{histogram, sap_law, voap, wifi_config};
 use crate::spec::{
     BackSpec, CapacitySpec, ChanceSpec, ClassifierSpec, GatewaySpec, HopSpec, HtbSpec, JitterSpec,
@@ -16,15 +14,15 @@ use gameway_units::{Duration, Ratio};
 
 pub(super) fn check_path(known: &[DisciplineInfo], path: &PathSpec) -> Result<(), RunError> {
     check_capacity(known, "path.capacity", &path.capacity)?;
-    span("path.base_rtt", path.base_rtt.0, Duration::ZERO, LONGEST_DELAY)?;
-    span("path.nominal_rtt", path.nominal_rtt(), Duration::ZERO, LONGEST_DELAY)?;
+    span("path.base_rtt", path.base_rtt.0, Duration::ZERO, MAX_DELAY)?;
+    span("path.nominal_rtt", path.nominal_rtt(), Duration::ZERO, MAX_DELAY)?;
     if let Some(forward) = path.forward_delay {
         span("path.forward_delay", forward.0, Duration::ZERO, path.base_rtt.0)?;
     }
     check_queue_of(known, "path.queue", &path.queue)?;
     check_jitter("path.jitter", path.jitter.as_ref())?;
     if let Some(stalls) = &path.stalls {
-        span("path.stalls.interval", stalls.interval.0, SHORTEST_INTERVAL, LONGEST_DELAY)?;
+        span("path.stalls.interval", stalls.interval.0, MIN_INTERVAL, MAX_DELAY)?;
         check_histogram("path.stalls.lengths", &stalls.lengths)?;
         let connections = stalls.connections.0.as_f64();
         number("path.stalls.connections", Some(connections), 0.0, 1.0)?;
@@ -138,7 +136,7 @@ fn check_reorder(field: &str, reorder: Option<&ReorderSpec>) -> Result<(), RunEr
     }
     for (part, by) in [("earlier", earlier), ("later", later)] {
         if let Some(by) = by {
-            span(&format!("{field}.{part}"), by.0, Duration::from_nanos(1), LONGEST_DELAY)?;
+            span(&format!("{field}.{part}"), by.0, Duration::from_nanos(1), MAX_DELAY)?;
         }
     }
     Ok(())
@@ -152,7 +150,7 @@ fn check_capacity(
     match capacity {
         CapacitySpec::Constant(capacity) => rate(field, capacity.0),
         CapacitySpec::Steps(list) => list.steps.iter().try_for_each(|(at, capacity)| {
-            span(field, at.0, Duration::ZERO, LONGEST_RUN)?;
+            span(field, at.0, Duration::ZERO, MAX_RUN)?;
             rate(field, capacity.0)
         }),
         CapacitySpec::Trace(_) => Ok(()),
@@ -190,21 +188,21 @@ pub fn check_gateway(gateway: &GatewaySpec) -> Result<(), RunError> {
 
 fn check_gateway_of(field: &str, gateway: &GatewaySpec) -> Result<(), RunError> {
     let at = |option: &str| format!("{field}.{option}");
-    let time = |option, time, least| span(&at(option), time, least, LONGEST_DELAY);
+    let time = |option, time, least| span(&at(option), time, least, MAX_DELAY);
     match gateway {
         GatewaySpec::None(_) => Ok(()),
         GatewaySpec::Voap(spec) => {
             let VoapConfig { alpha, beta, period, memory, .. } = voap(spec);
             time("alpha", alpha, Duration::ZERO)?;
             time("beta", beta, alpha)?;
-            time("period", period, SHORTEST_INTERVAL)?;
+            time("period", period, MIN_INTERVAL)?;
             time("memory", memory, Duration::ZERO)
         }
         GatewaySpec::SapLaw(spec) => {
             let SapLawConfig { capacity, rtt, period } = sap_law(spec);
             positive_rate(at("capacity"), capacity)?;
-            time("rtt", rtt.unwrap_or(SHORTEST_INTERVAL), Duration::from_nanos(1))?;
-            time("period", period, SHORTEST_INTERVAL)
+            time("rtt", rtt.unwrap_or(MIN_INTERVAL), Duration::from_nanos(1))?;
+            time("period", period, MIN_INTERVAL)
         }
     }
 }
@@ -215,7 +213,7 @@ fn check_histogram(
     buckets: &[(Text<Duration>, Text<Duration>, u64)],
 ) -> Result<(), RunError> {
     for bucket in buckets {
-        span(field, bucket.1.0, Duration::ZERO, LONGEST_DELAY)?;
+        span(field, bucket.1.0, Duration::ZERO, MAX_DELAY)?;
     }
     let why = "counts nothing, or has an edge below zero or above the other";
     histogram(buckets, 1).map(|_| ()).ok_or_else(|| spec_error(field, why))
@@ -223,7 +221,7 @@ fn check_histogram(
 
 fn check_jitter(field: &str, jitter: Option<&JitterSpec>) -> Result<(), RunError> {
     let delay = |part, delay: Text<Duration>| {
-        span(&format!("{field}.{part}"), delay.0, Duration::ZERO, LONGEST_DELAY)
+        span(&format!("{field}.{part}"), delay.0, Duration::ZERO, MAX_DELAY)
     };
     match *jitter.map_or(&JitterSpec::HalfNormal { deviation: Text(Duration::ZERO) }, |one| one) {
         JitterSpec::Histogram { ref buckets, times } => {
@@ -236,7 +234,7 @@ fn check_jitter(field: &str, jitter: Option<&JitterSpec>) -> Result<(), RunError
         }
         JitterSpec::HalfNormal { deviation } => delay("deviation", deviation),
         JitterSpec::Periodic { delay: held, interval } => {
-            span(&format!("{field}.interval"), interval.0, SHORTEST_INTERVAL, LONGEST_DELAY)?;
+            span(&format!("{field}.interval"), interval.0, MIN_INTERVAL, MAX_DELAY)?;
             span(&format!("{field}.delay"), held.0, Duration::ZERO, interval.0)
         }
     }

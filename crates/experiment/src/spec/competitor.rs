@@ -191,11 +191,11 @@ pub struct ShortTcpSpec {
     #[serde(default)]
     pub stop: Option<Text<Duration>>,
     /// The size of a transfer is uniform from this.
-    #[serde(default = "least_size")]
-    pub least_size: Text<Bytes>,
+    #[serde(default = "min_size")]
+    pub min_size: Text<Bytes>,
     /// To this.
-    #[serde(default = "greatest_size")]
-    pub greatest_size: Text<Bytes>,
+    #[serde(default = "max_size")]
+    pub max_size: Text<Bytes>,
     /// How many begin at once; the gap begins when all of them are done.
     #[serde(default = "one")]
     pub connections: u32,
@@ -262,13 +262,13 @@ pub enum Begin {
     Off,
 }
 
-const fn least_size() -> Text<Bytes> {
+const fn min_size() -> Text<Bytes> {
     Text(Bytes::new(30_000))
 }
 const fn one() -> u32 {
     1
 }
-const fn greatest_size() -> Text<Bytes> {
+const fn max_size() -> Text<Bytes> {
     Text(Bytes::new(50_000))
 }
 const fn mean_gap() -> Text<Duration> {

@@ -27,13 +27,13 @@ const WINDOW_SECS: f64 = BINS as f64 * BIN.as_nanos() as f64 * 1e-9;
 
 const RATE_TO_BECOME: Rate = Rate::from_mbps(2);
 const RATE_TO_REMAIN: Rate = Rate::from_mbps(1);
-const LEAST_BUSY_SPANS: u32 = 15;
-const LEAST_PARTIAL_PER_SEC: f64 = 15.0;
-const MOST_VARIATION: f64 = 0.4;
+const MIN_BUSY_SPANS: u32 = 15;
+const MIN_PARTIAL_PER_SEC: f64 = 15.0;
+const MAX_VARIATION: f64 = 0.4;
 const EVEN_PARTIAL_SHARE: f64 = 0.5;
-const LEAST_ANSWERS_PER_SEC: f64 = 5.0;
-const MOST_ANSWER_SHARE: f64 = 0.2;
-const LARGEST_ACKNOWLEDGEMENT: f64 = 80.0;
+const MIN_ANSWERS_PER_SEC: f64 = 5.0;
+const MAX_ANSWER_SHARE: f64 = 0.2;
+const MAX_ACKNOWLEDGEMENT: f64 = 80.0;
 
 /// What a look saw.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -167,17 +167,17 @@ impl Features {
 
     /// All but the rhythm.
     fn missing(&self, protocol: Protocol, demand: Demand) -> Missing {
-        let least_rate = match demand {
+        let min_rate = match demand {
             Demand::Become => RATE_TO_BECOME,
             Demand::Remain => RATE_TO_REMAIN,
         };
         let mut missing = Missing::default();
-        missing.note(Missing::RATE, self.rate < least_rate);
-        missing.note(Missing::CONTINUITY, self.busy_spans < LEAST_BUSY_SPANS);
-        missing.note(Missing::FRAMES, self.partial_per_sec < LEAST_PARTIAL_PER_SEC);
-        missing.note(Missing::ANSWERS, self.answers_per_sec < LEAST_ANSWERS_PER_SEC);
-        missing.note(Missing::ASYMMETRY, self.answer_share > MOST_ANSWER_SHARE);
-        let bare = protocol == Protocol::Tcp && self.answer_size <= LARGEST_ACKNOWLEDGEMENT;
+        missing.note(Missing::RATE, self.rate < min_rate);
+        missing.note(Missing::CONTINUITY, self.busy_spans < MIN_BUSY_SPANS);
+        missing.note(Missing::FRAMES, self.partial_per_sec < MIN_PARTIAL_PER_SEC);
+        missing.note(Missing::ANSWERS, self.answers_per_sec < MIN_ANSWERS_PER_SEC);
+        missing.note(Missing::ASYMMETRY, self.answer_share > MAX_ANSWER_SHARE);
+        let bare = protocol == Protocol::Tcp && self.answer_size <= MAX_ACKNOWLEDGEMENT;
         missing.note(Missing::INPUTS, bare);
         missing
     }
@@ -185,7 +185,7 @@ impl Features {
     /// Whether a picture may be paced so evenly that no frame is seen. A congestion window that is always full paces, too:
     /// what waits leaves by acknowledgements, and its rate is the link's share.
     fn is_even(&self) -> bool {
-        self.variation <= MOST_VARIATION && self.partial_share >= EVEN_PARTIAL_SHARE
+        self.variation <= MAX_VARIATION && self.partial_share >= EVEN_PARTIAL_SHARE
     }
 }
 

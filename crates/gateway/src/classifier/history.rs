@@ -23,7 +23,7 @@ const EPOCHS: usize = 4;
 const BINS_PER_EPOCH: u64 = (BINS / EPOCHS) as u64;
 /// Of which only the end is walked: three windows, more than demotion takes.
 const LONG_SILENCE: u64 = 3 * BINS as u64;
-const LEAST_FULL: u32 = 1200;
+const MIN_FULL: u32 = 1200;
 const TOLERANCE: u32 = 2;
 
 /// Packets of one way in an epoch or a window.
@@ -56,7 +56,7 @@ struct Lane {
 impl Lane {
     const fn new() -> Self {
         let epochs = [Tally { packets: 0, bytes: 0, partial: 0 }; EPOCHS];
-        Self { bins: [0; BINS], epochs, largest: LEAST_FULL }
+        Self { bins: [0; BINS], epochs, largest: MIN_FULL }
     }
 }
 

@@ -8,7 +8,7 @@ use gameway_units::{Duration, Instant};
 const SLOW_START_GROWTH: f64 = 1.25;
 /// A share that is limited by the flow is larger than its use by this.
 const OVERSIZE: f64 = 1.1;
-const LEAST_SEGMENTS: f64 = 2.0;
+const MIN_SEGMENTS: f64 = 2.0;
 
 /// Where the measured delay lies.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -43,22 +43,22 @@ pub(super) enum Part {
 }
 
 /// The longest memory, in periods.
-const MOST_PERIODS: usize = 16;
+const MAX_PERIODS: usize = 16;
 
 /// Estimates of the last periods.
 #[derive(Debug, Clone, Copy, Default)]
 struct Recent {
-    values: [f64; MOST_PERIODS],
+    values: [f64; MAX_PERIODS],
     next: usize,
 }
 
 impl Recent {
     /// The largest of the last `periods` with this one.
     fn with(&mut self, value: f64, periods: usize) -> f64 {
-        let periods = periods.clamp(1, MOST_PERIODS);
-        self.next = (self.next + 1) % MOST_PERIODS;
+        let periods = periods.clamp(1, MAX_PERIODS);
+        self.next = (self.next + 1) % MAX_PERIODS;
         self.values[self.next] = value;
-        let last = (0..periods).map(|age| (self.next + MOST_PERIODS - age) % MOST_PERIODS);
+        let last = (0..periods).map(|age| (self.next + MAX_PERIODS - age) % MAX_PERIODS);
         last.map(|place| self.values[place]).fold(0.0, f64::max)
     }
 }
@@ -166,7 +166,7 @@ impl Control {
         if band == Band::Within && self.part == Part::Active {
             self.window = self.window.min(self.estimate.unwrap_or(self.window));
         }
-        self.window = (self.window + change).max(LEAST_SEGMENTS * segment);
+        self.window = (self.window + change).max(MIN_SEGMENTS * segment);
     }
 
     /// Lines 2 to 18 of algorithm 4, or algorithm 3; gives what the flow leaves of its share.

@@ -14,7 +14,7 @@ use std::thread::JoinHandle;
 /// What is handed over at a time: some 400 packets.
 const BATCH_BYTES: usize = 64 * 1024;
 /// How many wait for the file at most: 16 MiB, more than a second of full packets at 500 Mb/s both in and out.
-const MOST_BATCHES: usize = 256;
+const MAX_BATCHES: usize = 256;
 /// Names of the interfaces: the ends of the path.
 const INTERFACES: [&str; 2] = ["server", "client"];
 
@@ -47,7 +47,7 @@ impl Capture {
         let told =
             |error: io::Error| io::Error::new(error.kind(), format!("{}: {error}", file.display()));
         let out = File::create(file).map_err(told)?;
-        let (batches, receiver) = sync_channel(MOST_BATCHES);
+        let (batches, receiver) = sync_channel(MAX_BATCHES);
         #[expect(clippy::disallowed_methods, reason = "a driver; files must not hold it up")]
         let thread = std::thread::spawn(move || write(out, &receiver));
         let mut batch = Vec::with_capacity(BATCH_BYTES);

@@ -77,7 +77,7 @@ pub struct DeviceConfig {
 /// What is longer is for ever.
 const LONGEST: Duration = Duration::from_secs(366 * 24 * 3600);
 /// The flow of each packet is looked for among all.
-const MOST_FLOWS: usize = 200;
+const MAX_FLOWS: usize = 200;
 
 impl LinkConfig {
     /// Whether a link can be built of it.
@@ -92,8 +92,8 @@ impl LinkConfig {
             return Err(spec_error("duration", why));
         }
         check::check_stalls(&self.path, self.lasts())?;
-        if self.flows.len() > MOST_FLOWS {
-            let why = format!("{} flows; at most {MOST_FLOWS} are told apart", self.flows.len());
+        if self.flows.len() > MAX_FLOWS {
+            let why = format!("{} flows; at most {MAX_FLOWS} are told apart", self.flows.len());
             return Err(spec_error("flows", why));
         }
         self.check_flows()

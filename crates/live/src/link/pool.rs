@@ -5,7 +5,7 @@ pub const SLOT_BYTES: usize = 2048;
 /// Slots that are made at a time.
 const CHUNK: u32 = 1024;
 /// 512 MB: 6 s of full packets at 500 Mb/s.
-const MOST_SLOTS: u32 = 256 * 1024;
+const MAX_SLOTS: u32 = 256 * 1024;
 
 /// A slot's number.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -29,7 +29,7 @@ impl Default for Pool {
 impl Pool {
     fn grow(&mut self) {
         let first = self.chunks.len() as u32 * CHUNK;
-        if first < MOST_SLOTS {
+        if first < MAX_SLOTS {
             self.chunks.push(vec![0; SLOT_BYTES * CHUNK as usize].into_boxed_slice());
             self.free.extend((first..first + CHUNK).rev().map(Slot));
         }
@@ -69,7 +69,7 @@ mod tests {
     fn slots_are_apart_and_bounded() {
         let mut pool = Pool::default();
         let slots: Vec<Slot> = std::iter::from_fn(|| pool.take()).collect();
-        assert_eq!(slots.len(), MOST_SLOTS as usize);
+        assert_eq!(slots.len(), MAX_SLOTS as usize);
         for (number, slot) in slots.iter().enumerate() {
             pool.bytes(*slot)[..8].copy_from_slice(&(number as u64).to_be_bytes());
         }

@@ -32,7 +32,7 @@ const BATCH: usize = 32;
 /// (tens in a virtual machine), more than a packet does. Packets are late by no more than this for it.
 const MODERATION: Duration = Duration::from_micros(50);
 /// How long the driver sleeps at most: so soon it sees that it was asked to stop.
-const LONGEST_SLEEP: Duration = Duration::from_millis(100);
+const MAX_SLEEP: Duration = Duration::from_millis(100);
 /// Name of the part in tables.
 const PART: &str = "link";
 
@@ -255,7 +255,7 @@ impl Relay {
             PollFd::new(&self.devices[0], PollFlags::IN),
             PollFd::new(&self.devices[1], PollFlags::IN),
         ];
-        clock::wait(&mut ready, most.min(LONGEST_SLEEP))?;
+        clock::wait(&mut ready, most.min(MAX_SLEEP))?;
         self.woken = self.clock.now();
         Ok(ready.map(|one| !one.revents().is_empty()))
     }

@@ -37,7 +37,7 @@ const FRAGMENT: u8 = 44;
 const DESTINATION: u8 = 60;
 
 /// Extension headers that are looked through: hosts send none to three.
-const MOST_EXTENSIONS: usize = 8;
+const MAX_EXTENSIONS: usize = 8;
 
 const IPV4_CHECKSUM: usize = 10;
 const TCP_LEAST: usize = 20;
@@ -92,7 +92,7 @@ fn parse_ipv6(packet: &[u8]) -> Option<Parsed> {
 /// The protocol behind an IPv6 packet's extension headers and where it begins; `None` if it cannot be reached.
 fn behind_extensions(packet: &[u8]) -> Option<(u8, usize)> {
     let (mut kind, mut at) = (packet[6], 40);
-    for _ in 0..MOST_EXTENSIONS {
+    for _ in 0..MAX_EXTENSIONS {
         let length = match kind {
             HOP_BY_HOP | ROUTING | DESTINATION => 8 + 8 * usize::from(*packet.get(at + 1)?),
             FRAGMENT if word(packet, at + 2)? & 0xfff8 == 0 => 8,

@@ -37,7 +37,7 @@ use rand_xoshiro::Xoshiro256PlusPlus;
 const SLICES: [f64; 4] = [0.15, 0.17, 0.30, 0.38];
 const SLICES_OF_KEY_FRAME: [f64; 4] = [0.23, 0.27, 0.25, 0.25];
 const SLICES_MADE: [f64; 4] = [0.38, 0.60, 0.79, 1.0];
-const LEAST_KEY_FRAME: f64 = 5_500.0;
+const MIN_KEY_FRAME: f64 = 5_500.0;
 const FILL: f64 = 0.858;
 const FILL_AFTER_RISE: f64 = 0.90;
 const STEP: f64 = 0.95;
@@ -114,7 +114,7 @@ impl Constrained {
             _ => (FILL, FILL_DEVIATION),
         };
         self.steady = !up && !down;
-        let least = if key_frame { LEAST_KEY_FRAME } else { 1.0 };
+        let least = if key_frame { MIN_KEY_FRAME } else { 1.0 };
         let size = (holds * self.fill(mean, deviation)).round().max(least);
         self.calibrator.on_frame(size, buffer, share, key_frame);
         Bytes::from_f64(size)

@@ -12,13 +12,13 @@
 //! | lead | 60 frames | as many as [`Debt`] counts: the mean over 1 s is what a controller counts on; the recording that comes with the program leads by 35 at most |
 
 use super::{EncoderCalibration, RecordedVideo};
-use crate::rate_control::{Debt, MOST_REPAID};
+use crate::rate_control::{Debt, MAX_REPAID};
 use rand_core::{Rng, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
 use std::sync::Arc;
 
 /// Frames' worth that a stream may be ahead of what its targets granted.
-const MOST_LEAD: f64 = 60.0;
+const MAX_LEAD: f64 = 60.0;
 
 /// The place in a recording and what is owed.
 pub(super) struct Recorded {
@@ -61,9 +61,9 @@ impl Recorded {
         let repaid = match self.calibration {
             // What no frame exceeds is met by no mean: nobody asks for less.
             EncoderCalibration::Budget => 0.0,
-            EncoderCalibration::Mean => self.debt.repaid(budget, MOST_REPAID),
+            EncoderCalibration::Mean => self.debt.repaid(budget, MAX_REPAID),
         };
-        let most = budget * self.calibration.most().min((1.0 + MOST_LEAD - self.lead).max(1.0));
+        let most = budget * self.calibration.most().min((1.0 + MAX_LEAD - self.lead).max(1.0));
         let size = (wanted * (1.0 + repaid)).min(most);
         self.debt.add(ordinary.min(most) - size);
         self.lead = (self.lead + size / budget.max(1.0) - 1.0).max(0.0);

@@ -23,7 +23,7 @@ pub fn bytes_per_frame(rate: Rate, frames_per_second: u32) -> f64 {
 /// The highest rate of a stream whose packets carry `payload` at most, on the wire: at it, a frame that takes all that
 /// it may beyond its share still fits [`MAX_MEDIA_PACKETS`].
 #[must_use]
-pub fn highest_rate(frame_interval: Duration, payload: Bytes) -> Rate {
+pub fn max_rate(frame_interval: Duration, payload: Bytes) -> Rate {
     let largest = payload * u64::from(MAX_MEDIA_PACKETS);
     Bytes::from_f64(largest.as_f64() / HEADROOM) / frame_interval
 }
@@ -87,7 +87,7 @@ mod tests {
             for payload in [208, 1200] {
                 let payload = Bytes::new(payload);
                 let holds = (payload * u64::from(MAX_MEDIA_PACKETS)).as_f64();
-                let highest = highest_rate(interval, payload);
+                let highest = max_rate(interval, payload);
                 assert!((0.999..=1.0).contains(&(largest(highest) / holds)), "{highest}");
             }
         }

@@ -36,10 +36,10 @@ use super::debt::{Debt, remember};
 use std::collections::VecDeque;
 
 const FIRST_FILL: f64 = 0.86;
-const LEAST_PEAK: f64 = 0.96;
+const MIN_PEAK: f64 = 0.96;
 const WEIGHT: f64 = 1.0 / 32.0;
 const UNLIMITED: f64 = 0.6;
-pub(crate) const MOST_REPAID: f64 = 0.35;
+pub(crate) const MAX_REPAID: f64 = 0.35;
 const PEAK_FRAMES: usize = 120;
 const RISE: f64 = 0.95;
 const STEP: f64 = 0.9;
@@ -65,8 +65,8 @@ impl Calibrator {
     /// The buffer to ask for, in bytes, so that the mean of frames is `share` and none exceeds `budget`.
     #[must_use]
     pub fn buffer(&self, share: f64, budget: f64) -> f64 {
-        let repaid = self.debt.repaid(share, MOST_REPAID);
-        let peak = self.fills.iter().copied().fold(LEAST_PEAK, f64::max);
+        let repaid = self.debt.repaid(share, MAX_REPAID);
+        let peak = self.fills.iter().copied().fold(MIN_PEAK, f64::max);
         let most = budget / peak;
         // Far below the last frame's buffer, the encoder's forecast is worse.
         let most = if most < self.last * STEP { most / STEP_MARGIN } else { most };
@@ -123,7 +123,7 @@ mod tests {
     #[test]
     fn the_budget_wins_over_the_mean() {
         let (mean, largest) = run(1.0, 600);
-        assert!(largest <= 0.8 / LEAST_PEAK + 1e-9, "{largest}");
+        assert!(largest <= 0.8 / MIN_PEAK + 1e-9, "{largest}");
         assert!((0.75..0.85).contains(&mean), "{mean}");
     }
 

@@ -8,7 +8,7 @@ mod calibrator;
 mod debt;
 
 pub(crate) use budget::HEADROOM;
-pub use budget::{FrameBudgets, bytes_per_frame, highest_rate};
+pub use budget::{FrameBudgets, bytes_per_frame, max_rate};
 pub use calibrator::Calibrator;
-pub(crate) use calibrator::MOST_REPAID;
+pub(crate) use calibrator::MAX_REPAID;
 pub use debt::Debt;

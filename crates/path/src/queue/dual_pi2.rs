@@ -12,7 +12,7 @@
 //! | `update_interval` | 16 | ms | appendix A.1: the lesser of target and RTT_max / 3; rounded as in Linux |
 //! | `alpha`, `beta` | 0.16, 3.2 | Hz | appendix A.1: 0.1 Tupdate / RTT_max², 0.3 / RTT_max of 100 ms; as in Linux |
 //! | `coupling` (k) | 2 | | appendix A.1 |
-//! | `most_classic` (p_Cmax) | 25 | % | appendix A.1: 1 / k² |
+//! | `max_classic` (p_Cmax) | 25 | % | appendix A.1: 1 / k² |
 //! | ramp | 800 to 1200 | µs | appendix A.1, with more than one packet in L |
 //! | step (option) | 1 | ms | Linux |
 //! | weight of C | 10 | % | Linux; the RFC leaves it to the scheduler |
@@ -102,7 +102,7 @@ pub struct DualPi2Config {
     pub coupling: f64,
     /// classic packets are marked up to this probability; from it on all are dropped instead
     #[schemars(extend("x-min" = "0 %", "x-max" = "100 %"))]
-    pub most_classic: Ratio,
+    pub max_classic: Ratio,
     /// how the low-latency queue marks by itself: "ramp" (RFC) or "step" (Linux)
     pub marking: LowLatencyMarking,
     /// with marking "step": L4S packets that waited longer than this are marked
@@ -136,7 +136,7 @@ impl Default for DualPi2Config {
             alpha: 0.16,
             beta: 3.2,
             coupling: 2.0,
-            most_classic: Ratio::from_ppm(250_000),
+            max_classic: Ratio::from_ppm(250_000),
             marking: LowLatencyMarking::Ramp,
             step_above: Duration::from_millis(1),
             ramp_from: Duration::from_micros(800),
@@ -366,7 +366,7 @@ impl<P: PathPacket> DualPi2<P> {
         if !self.classic.decide(probability, self.config.decision, &mut self.random) {
             return Fate::Pass;
         }
-        let overloaded = probability >= self.config.most_classic.as_f64();
+        let overloaded = probability >= self.config.max_classic.as_f64();
         if ecn.is_capable() && !overloaded { Fate::Mark } else { Fate::Drop }
     }
 

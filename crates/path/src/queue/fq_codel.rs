@@ -39,7 +39,7 @@ use std::collections::VecDeque;
 /// Most packets dropped at once from the fattest queue.
 const BATCH: u64 = 64;
 /// As many queues as there can be flows.
-const MOST_QUEUES: usize = 1 << 16;
+const MAX_QUEUES: usize = 1 << 16;
 
 /// What can be set.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -131,7 +131,7 @@ impl<P: PathPacket> FqCodel<P> {
     /// Empty queues that hold `limit` together; `random` seeds the hash of flows.
     #[must_use]
     pub fn new(config: FqCodelConfig, limit: Limit, mut random: Xoshiro256PlusPlus) -> Self {
-        let flows = config.flows.clamp(1, MOST_QUEUES);
+        let flows = config.flows.clamp(1, MAX_QUEUES);
         Self {
             codel: config.codel,
             quantum: i64::try_from(config.quantum.get()).unwrap_or(i64::MAX).max(1),

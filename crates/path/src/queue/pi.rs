@@ -10,7 +10,7 @@ use gameway_units::{Duration, Instant};
 
 /// The most updates caught up at once. After about 1000 (15 s) with nothing coming or going, the
 /// probability has arrived at 0 (empty) or 1 (standing); what lies between them and the last two is left out.
-const MOST_AT_ONCE: i64 = 1024;
+const MAX_AT_ONCE: i64 = 1024;
 
 /// The gains of the controller.
 #[derive(Debug, Clone, Copy)]
@@ -41,7 +41,7 @@ impl Updates {
         Self { interval, next: Instant::ZERO + interval }
     }
 
-    /// The updates due by `now` that have not been given yet, in order, [`MOST_AT_ONCE`] at most.
+    /// The updates due by `now` that have not been given yet, in order, [`MAX_AT_ONCE`] at most.
     pub fn due(&mut self, now: Instant) -> impl Iterator<Item = Instant> + use<> {
         let behind = now.saturating_since(self.next).as_nanos();
         let interval = self.interval;
@@ -49,10 +49,10 @@ impl Updates {
         let first = self.next;
         let caught_up = interval.as_nanos().saturating_mul(count);
         self.next = first.saturating_add(Duration::from_nanos(caught_up));
-        let left_out = (count - MOST_AT_ONCE).max(0);
+        let left_out = (count - MAX_AT_ONCE).max(0);
         (0..count - left_out).map(move |index| {
             // The last two are kept: the second is compared with the first.
-            let skipped = if index + 2 < MOST_AT_ONCE { 0 } else { left_out };
+            let skipped = if index + 2 < MAX_AT_ONCE { 0 } else { left_out };
             first + interval * (index + skipped)
         })
     }

@@ -35,10 +35,10 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::VecDeque;
 
-const LEAST_BACKLOG: Bytes = Bytes::new(2 * 1500);
+const MIN_BACKLOG: Bytes = Bytes::new(2 * 1500);
 const SHORT_QUEUE_BELOW: f64 = 0.2;
 const LARGE: f64 = 0.1;
-const LARGEST_STEP: f64 = 0.02;
+const MAX_STEP: f64 = 0.02;
 const HIGH_DELAY: Duration = Duration::from_millis(250);
 const HIGH_DELAY_STEP: f64 = 0.02;
 const DECAY: f64 = 0.98;
@@ -131,7 +131,7 @@ impl Control {
         let PieConfig { target, alpha, beta, .. } = self.config;
         let mut step = Gains { target, alpha, beta }.change(delay, previous) / self.divisor();
         if self.probability >= LARGE {
-            step = step.min(LARGEST_STEP);
+            step = step.min(MAX_STEP);
         }
         if delay > HIGH_DELAY {
             step += HIGH_DELAY_STEP;
@@ -156,7 +156,7 @@ impl Control {
     /// Section 4.1: whether chance decides at all.
     fn is_congested(&self, backlog: Bytes) -> bool {
         let short = self.delay < self.config.target / 2 && self.probability < SHORT_QUEUE_BELOW;
-        self.allowance <= Duration::ZERO && !short && backlog > LEAST_BACKLOG
+        self.allowance <= Duration::ZERO && !short && backlog > MIN_BACKLOG
     }
 }
 

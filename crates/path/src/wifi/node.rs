@@ -89,7 +89,7 @@ impl<P: PathPacket + Copy, Q: Queue<P>> Node<P, Q> {
         let mut packets = 0;
         for taken in self.hand.iter_mut().filter(|taken| !taken.received) {
             let with = bytes + timing.aggregated(taken.packet.wire_size());
-            taken.flying = packets == 0 || with <= timing.most_bytes();
+            taken.flying = packets == 0 || with <= timing.max_bytes();
             if !taken.flying {
                 break;
             }
@@ -100,7 +100,7 @@ impl<P: PathPacket + Copy, Q: Queue<P>> Node<P, Q> {
                 break;
             };
             let with = bytes + timing.aggregated(next.packet.wire_size());
-            let fits = with <= timing.most_bytes();
+            let fits = with <= timing.max_bytes();
             if !fits
                 || !self.hand.front().is_some_and(|own| same_receiver(&own.packet, &next.packet))
             {

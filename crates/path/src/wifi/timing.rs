@@ -31,7 +31,7 @@ use super::config::WifiConfig;
 use super::rates::{DataRate, Generation};
 use gameway_units::{Bytes, Duration, Rate};
 
-const LONGEST_SYMBOL: Duration = Duration::from_micros(4);
+const MAX_SYMBOL: Duration = Duration::from_micros(4);
 const LEGACY_PREAMBLE: Duration = Duration::from_micros(20);
 const SERVICE_BITS: u64 = 16;
 const TAIL_BITS: u64 = 6;
@@ -55,7 +55,7 @@ pub struct Timing {
     rts: Duration,
     cts: Duration,
     eifs: Duration,
-    most_bytes: u64,
+    max_bytes: u64,
 }
 
 /// Long training fields for so many streams.
@@ -92,11 +92,11 @@ impl Timing {
             rts: basic(RTS),
             cts: basic(CTS),
             eifs: Duration::ZERO,
-            most_bytes: 0,
+            max_bytes: 0,
             config,
         };
         timing.eifs = sifs + control(6, ACK) + timing.ifs();
-        timing.most_bytes = timing.bytes_within(config.aggregation.time);
+        timing.max_bytes = timing.bytes_within(config.aggregation.time);
         timing
     }
 
@@ -126,7 +126,7 @@ impl Timing {
         let symbols = bits.div_ceil(u64::from(self.config.data.bits_per_symbol()));
         let span = self.config.data.symbol().as_nanos() * symbols as i64;
         // With the short guard interval, a frame ends with a whole symbol of 4 us.
-        let whole = LONGEST_SYMBOL.as_nanos();
+        let whole = MAX_SYMBOL.as_nanos();
         self.preamble + Duration::from_nanos((span + whole - 1) / whole * whole) + self.extension
     }
 
@@ -151,8 +151,8 @@ impl Timing {
 
     /// The most bytes of an aggregate, by size and by time on the air.
     #[must_use]
-    pub fn most_bytes(&self) -> Bytes {
-        Bytes::new(self.most_bytes).min(self.config.aggregation.bytes)
+    pub fn max_bytes(&self) -> Bytes {
+        Bytes::new(self.max_bytes).min(self.config.aggregation.bytes)
     }
 
     fn bytes_within(&self, time: Duration) -> u64 {
@@ -201,7 +201,7 @@ impl Timing {
     #[must_use]
     pub fn saturation(&self, packet: Bytes) -> Rate {
         let each = self.aggregated(packet).get();
-        let fitting = (self.most_bytes().get() / each.max(1)) as usize;
+        let fitting = (self.max_bytes().get() / each.max(1)) as usize;
         let packets = fitting.clamp(1, self.config.aggregation.packets);
         let psdu = if packets > 1 { Bytes::new(each * packets as u64) } else { self.alone(packet) };
         let back_off = self.config.slot * i64::from(self.config.cw_min) / 2;
@@ -219,5 +219,5 @@ const fn subframe(mpdu: u64) -> u64 {
 fn legacy_frame(mbps: u32, psdu: Bytes) -> Duration {
     let bits = SERVICE_BITS + 8 * psdu.get() + TAIL_BITS;
     let symbols = bits.div_ceil(u64::from(mbps) * 4);
-    LEGACY_PREAMBLE + LONGEST_SYMBOL * symbols as i64
+    LEGACY_PREAMBLE + MAX_SYMBOL * symbols as i64
 }

@@ -80,11 +80,11 @@ fn aggregates_of_802_11n_by_hand() {
 #[test]
 fn an_aggregate_ends_where_bytes_or_time_do() {
     let fast = Timing::new(config(DataRate::Ht(spatial(7, 2, 40, true))));
-    assert_eq!(fast.most_bytes(), Bytes::new(65_535));
+    assert_eq!(fast.max_bytes(), Bytes::new(65_535));
     // 5484 - 36 us are 1362 symbols of 26 bits (BPSK 1/2): 35 412 - 22 bits.
     let slow = Timing::new(config(DataRate::Ht(spatial(0, 1, 20, false))));
-    assert_eq!(slow.most_bytes(), Bytes::new(4_423));
-    assert!(slow.data_frame(slow.most_bytes()) <= micros(5_484));
+    assert_eq!(slow.max_bytes(), Bytes::new(4_423));
+    assert!(slow.data_frame(slow.max_bytes()) <= micros(5_484));
     assert!(slow.data_frame(Bytes::new(4_424)) > micros(5_484));
 }
 

@@ -221,7 +221,7 @@ impl Parts<'_> {
                 seed: 0,
                 observe_interval: self.observe_interval(),
             },
-            sizes: (short.least_size.0, short.greatest_size.0),
+            sizes: (short.min_size.0, short.max_size.0),
             connections: short.connections,
             mean_gap: short.mean_gap.0,
             begins_with_transfer: short.begins == Begin::On,

@@ -12,9 +12,9 @@ use std::collections::{BTreeMap, VecDeque};
 use std::path::Path;
 
 /// Frames that may wait for their picture at once.
-const MOST_OPEN: usize = 1024;
+const MAX_OPEN: usize = 1024;
 /// Inputs that may wait for a picture at once.
-const MOST_INPUTS: usize = 1024;
+const MAX_INPUTS: usize = 1024;
 
 /// The tables of a client.
 #[derive(Debug)]
@@ -131,7 +131,7 @@ impl ClientLog {
             sent_ns: sent.as_nanos(),
             picture_ns: None,
         });
-        while self.waiting.len() > MOST_INPUTS {
+        while self.waiting.len() > MAX_INPUTS {
             self.write_input(None)?;
         }
         Ok(())
@@ -182,7 +182,7 @@ impl ClientLog {
         if let Some(record) = self.open.remove(&frame.0) {
             self.frames.push(&record)?;
         }
-        while self.open.len() > MOST_OPEN {
+        while self.open.len() > MAX_OPEN {
             if let Some((_, record)) = self.open.pop_first() {
                 self.frames.push(&record)?;
             }

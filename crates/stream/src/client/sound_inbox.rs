@@ -15,9 +15,9 @@ use std::collections::BTreeMap;
 
 /// How long a missing packet is waited for.
 pub const WAIT: Duration = Duration::from_millis(20);
-const MOST_CONCEALED: u32 = 5;
+const MAX_CONCEALED: u32 = 5;
 /// Packets that are kept at most.
-pub const MOST_KEPT: usize = 64;
+pub const MAX_KEPT: usize = 64;
 /// Numbers have 16 bits.
 const BITS: u32 = 16;
 
@@ -82,7 +82,7 @@ impl SoundInbox {
             return;
         }
         self.waiting.insert(number, packet);
-        if self.waiting.len() > MOST_KEPT {
+        if self.waiting.len() > MAX_KEPT {
             self.leave_out();
         }
     }
@@ -95,7 +95,7 @@ impl SoundInbox {
             if self.next_deadline()? > now {
                 return None;
             }
-            if self.concealed_in_a_row < MOST_CONCEALED {
+            if self.concealed_in_a_row < MAX_CONCEALED {
                 self.next = Some(next + 1);
                 self.concealed_in_a_row += 1;
                 self.counts.concealed += 1;
@@ -225,7 +225,7 @@ mod tests {
                 millis += pause;
                 put(&mut inbox, number, millis);
                 all.extend(played(&mut inbox, millis));
-                prop_assert!(inbox.len() <= MOST_KEPT);
+                prop_assert!(inbox.len() <= MAX_KEPT);
             }
             all.extend(played(&mut inbox, millis + 20));
             prop_assert!(inbox.is_empty());

@@ -9,7 +9,7 @@ use crate::{EncoderChoice, HostConfig, StreamError};
 use gameway_codec::encoder::{self, EncoderConfig, EncoderError, Hardware, VideoEncoder};
 use gameway_units::VideoCodec;
 
-const MOST_DEATHS: u32 = 3;
+const MAX_DEATHS: u32 = 3;
 
 /// What opens an encoder of a codec, again and again.
 pub type OpenEncoder =
@@ -98,7 +98,7 @@ impl Opener {
         let opened = encoder::open(chosen, self.own);
         match software(codec) {
             Some(software) if self.any_hardware && software != chosen => match opened {
-                Ok(encoder) if self.deaths < MOST_DEATHS => Ok(encoder),
+                Ok(encoder) if self.deaths < MAX_DEATHS => Ok(encoder),
                 _ => encoder::open(software, self.own),
             },
             _ => opened,

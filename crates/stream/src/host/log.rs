@@ -9,7 +9,7 @@ use std::collections::VecDeque;
 use std::path::Path;
 
 /// Frames that may be open at once: more than any pacer holds back.
-const MOST_OPEN: usize = 512;
+const MAX_OPEN: usize = 512;
 
 /// The tables of a host.
 #[derive(Debug)]
@@ -110,7 +110,7 @@ impl HostLog {
                     first_sent_ns: None,
                     last_sent_ns: None,
                 });
-                while self.open.len() > MOST_OPEN {
+                while self.open.len() > MAX_OPEN {
                     self.close_front()?;
                 }
                 Ok(())

@@ -20,10 +20,10 @@ use gameway_units::{Duration, ReceiverInstant};
 use std::collections::VecDeque;
 
 const FEWEST_PAIRS: usize = 8;
-const MOST_PAIRS: usize = 31;
+const MAX_PAIRS: usize = 31;
 const DISAGREEMENT: Duration = Duration::from_millis(2);
-const MOST_AGE: Duration = Duration::from_secs(1);
-const MOST_FRAMES: usize = 256;
+const MAX_AGE: Duration = Duration::from_secs(1);
+const MAX_FRAMES: usize = 256;
 
 /// What a page's news came to.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -78,7 +78,7 @@ impl PageReports {
     /// A packet of a frame's train left, with this time stamp.
     pub fn on_sent(&mut self, packet: &MediaPacket, timestamp: u32) {
         if self.frames.back().is_none_or(|newest| newest.frame != packet.frame) {
-            if self.frames.len() == MOST_FRAMES {
+            if self.frames.len() == MAX_FRAMES {
                 self.frames.pop_front();
             }
             let frame = packet.frame;
@@ -122,7 +122,7 @@ impl PageReports {
         frame.by_page = Some(arrival);
         add_pair(&mut self.pairs, frame);
         let age = generated.saturating_since(arrival);
-        let believed = (Duration::ZERO..=MOST_AGE).contains(&age) && reported.is_none();
+        let believed = (Duration::ZERO..=MAX_AGE).contains(&age) && reported.is_none();
         let offset = self.offset().filter(|_| believed);
         self.counts.used += u64::from(offset.is_some());
         Some((id, offset.map(|offset| arrival.saturating_add(offset))))
@@ -148,7 +148,7 @@ impl PageReports {
 /// Both have told of the frame: what their clocks differ by.
 fn add_pair(pairs: &mut VecDeque<Duration>, frame: &Frame) {
     let (Some(by_page), Some(by_report)) = (frame.by_page, frame.by_report) else { return };
-    if pairs.len() == MOST_PAIRS {
+    if pairs.len() == MAX_PAIRS {
         pairs.pop_front();
     }
     pairs.push_back(by_report.saturating_since(by_page));

@@ -52,7 +52,7 @@ const BROWSER_PADDING: Bytes = Bytes::new(255);
 /// Least and greatest playout delay that a browser is told: it shows a frame as soon as it can.
 const NO_PLAYOUT_DELAY: Option<(u16, u16)> = Some((0, 0));
 
-const MOST_UNREPORTED: u64 = 16_384;
+const MAX_UNREPORTED: u64 = 16_384;
 const HELD_INTERVAL: Duration = Duration::from_millis(100);
 
 /// What a session's sender is made of.
@@ -325,7 +325,7 @@ impl Session {
     fn is_held(&self) -> bool {
         let terms = self.peer.negotiated();
         let reports = terms.congestion_control || terms.transport_cc;
-        reports && self.newest_sent.0.saturating_sub(self.reported_end) >= MOST_UNREPORTED
+        reports && self.newest_sent.0.saturating_sub(self.reported_end) >= MAX_UNREPORTED
     }
 
     /// The next datagram to send.

@@ -27,7 +27,7 @@ use std::thread::JoinHandle;
 pub const BLOCK: PacketDuration = PacketDuration::Ten;
 /// Payload.
 pub const RATE: Rate = Rate::from_kbps(96);
-const MOST_LATE: Duration = Duration::from_millis(50);
+const MAX_LATE: Duration = Duration::from_millis(50);
 /// What PulseAudio plays, whatever it is.
 const PULSE_DEVICE: &str = "@DEFAULT_MONITOR@";
 
@@ -82,7 +82,7 @@ impl Blocks {
 
     /// When the block began that is over now; those that are too old are left out.
     fn take(&mut self, now: Instant) -> Instant {
-        if now.saturating_since(self.due()) > MOST_LATE {
+        if now.saturating_since(self.due()) > MAX_LATE {
             self.next = Self::from(now).next - 1;
         }
         let begin = Instant::ZERO + BLOCK.span() * self.next;

@@ -29,7 +29,7 @@ pub const ONE_WAY: Duration = Duration::from_millis(10);
 pub const BLOCK: Duration = Duration::from_millis(10);
 pub const SECOND: Duration = Duration::from_secs(1);
 /// More turns at one point of time are a loop without end.
-const MOST_TURNS: u32 = 100_000;
+const MAX_TURNS: u32 = 100_000;
 
 pub type Random = Xoshiro256PlusPlus;
 
@@ -282,7 +282,7 @@ impl World {
             let Some(next) = next.filter(|&next| next <= end) else { break };
             self.now = self.now.max(next);
             turns = if turns.0 == self.now { (self.now, turns.1 + 1) } else { (self.now, 0) };
-            assert!(turns.1 < MOST_TURNS, "time stands still at {}", self.now);
+            assert!(turns.1 < MAX_TURNS, "time stands still at {}", self.now);
             self.step();
         }
         self.now = end;

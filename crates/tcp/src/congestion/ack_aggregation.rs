@@ -16,8 +16,8 @@ use gameway_units::Instant;
 
 /// Rounds in each half of the window, once the pipe is full.
 pub(super) const ROUNDS: u32 = 5;
-const LARGEST_BONUS_SECS: f64 = 0.1;
-const LONGEST_EPOCH_SEGMENTS: f64 = 1_048_576.0;
+const MAX_BONUS_SECS: f64 = 0.1;
+const MAX_EPOCH_SEGMENTS: f64 = 1_048_576.0;
 
 /// Surplus of acknowledged bytes.
 #[derive(Debug, Clone)]
@@ -67,7 +67,7 @@ impl AckAggregation {
             self.on_round();
         }
         let mut expected = rate * (now - self.epoch_start).as_secs_f64();
-        let longest = LONGEST_EPOCH_SEGMENTS * segment_size;
+        let longest = MAX_EPOCH_SEGMENTS * segment_size;
         if self.epoch_acked <= expected || self.epoch_acked + acked >= longest {
             self.restart(now);
             expected = 0.0;
@@ -89,7 +89,7 @@ impl AckAggregation {
 
     /// Bytes to add to the window at that bandwidth.
     pub(super) fn bonus(&self, rate: f64) -> f64 {
-        self.surplus[0].max(self.surplus[1]).min(rate * LARGEST_BONUS_SECS)
+        self.surplus[0].max(self.surplus[1]).min(rate * MAX_BONUS_SECS)
     }
 }
 

@@ -29,12 +29,12 @@ use gameway_units::{Bytes, Duration, Instant};
 
 const BETA: u64 = 819;
 const BETA_SCALE: u64 = 1024;
-const LARGEST_INCREMENT: u64 = 16;
+const MAX_INCREMENT: u64 = 16;
 const LOW_WINDOW: u64 = 14;
 const DIVISOR: u64 = 4;
 const SMOOTH_PART: u64 = 20;
 const SLOWEST_WITHOUT_MAXIMUM: u64 = 20;
-const LEAST_THRESHOLD: u64 = 2;
+const MIN_THRESHOLD: u64 = 2;
 
 /// State of BIC, in whole segments as in Linux: its divisions truncate, which quickens small windows.
 #[derive(Debug, Clone)]
@@ -111,7 +111,7 @@ impl Bic {
         self.maximum =
             if newcomer { window * (BETA_SCALE + BETA) / (2 * BETA_SCALE) } else { window };
         let kept = if window <= LOW_WINDOW { window / 2 } else { window * BETA / BETA_SCALE };
-        self.threshold = kept.max(LEAST_THRESHOLD);
+        self.threshold = kept.max(MIN_THRESHOLD);
     }
 }
 
@@ -119,7 +119,7 @@ impl Bic {
 const fn search_price(window: u64, below: u64) -> u64 {
     match below / DIVISOR {
         0 | 1 => window * SMOOTH_PART / DIVISOR,
-        increment if increment > LARGEST_INCREMENT => window / LARGEST_INCREMENT,
+        increment if increment > MAX_INCREMENT => window / MAX_INCREMENT,
         increment => window / increment,
     }
 }
@@ -128,10 +128,10 @@ const fn search_price(window: u64, below: u64) -> u64 {
 const fn probe_price(window: u64, above: u64) -> u64 {
     if above < DIVISOR {
         window * SMOOTH_PART / DIVISOR
-    } else if above < LARGEST_INCREMENT * (DIVISOR - 1) {
+    } else if above < MAX_INCREMENT * (DIVISOR - 1) {
         window * (DIVISOR - 1) / above
     } else {
-        window / LARGEST_INCREMENT
+        window / MAX_INCREMENT
     }
 }
 

@@ -35,7 +35,7 @@ const SCALE: f64 = 0.4;
 const BETA: f64 = 0.7;
 /// 1 / alpha, in eighths.
 const SEGMENTS_PER_WINDOW_OF_RENO: f64 = 15.0 / 8.0;
-const LEAST_WINDOW: f64 = 2.0;
+const MIN_WINDOW: f64 = 2.0;
 /// Segments acknowledged for each by which the window grows.
 const FASTEST: f64 = 2.0;
 const SLOWEST_WINDOWS: f64 = 100.0;
@@ -132,7 +132,7 @@ pub struct Cubic {
     plateau: f64,
     epoch: Option<Epoch>,
     growth: Growth,
-    smallest_rtt: Option<Duration>,
+    min_rtt: Option<Duration>,
     last_ack: Instant,
     slow_start: HyStart,
     saved: Saved,
@@ -151,7 +151,7 @@ impl Cubic {
             plateau: 0.0,
             epoch: None,
             growth: Growth::NONE,
-            smallest_rtt: None,
+            min_rtt: None,
             last_ack: Instant::ZERO,
             slow_start: HyStart::default(),
             saved: Saved { window, threshold: f64::INFINITY, plateau: 0.0 },
@@ -164,7 +164,7 @@ impl Cubic {
         let converging = self.window < self.plateau;
         let converged = (self.window * (1.0 + BETA) / 2.0).floor();
         self.plateau = if converging { converged } else { self.window };
-        self.threshold = (self.window * BETA).floor().max(LEAST_WINDOW);
+        self.threshold = (self.window * BETA).floor().max(MIN_WINDOW);
         self.epoch = None;
         self.growth.counted = 0.0;
     }
@@ -203,7 +203,7 @@ impl Cubic {
         let epoch = self.epoch.get_or_insert_with(|| Epoch::new(ack.now, window, plateau));
         epoch.reno_acknowledged += acknowledged;
         if begins || !self.growth.is_fresh(ack.now, window) {
-            let ahead = ack.now - epoch.start + self.smallest_rtt.unwrap_or_default();
+            let ahead = ack.now - epoch.start + self.min_rtt.unwrap_or_default();
             let target = epoch.target_at(ahead);
             let slowest =
                 if plateau > 0.0 { SLOWEST_WINDOWS * window } else { SLOWEST_WITHOUT_PLATEAU };
@@ -241,7 +241,7 @@ impl CongestionControl for Cubic {
     }
 
     fn on_ack(&mut self, ack: &AckEvent) {
-        self.smallest_rtt = [self.smallest_rtt, ack.rtt].into_iter().flatten().min();
+        self.min_rtt = [self.min_rtt, ack.rtt].into_iter().flatten().min();
         self.watch_slow_start(ack);
         if !ack.cwnd_limited {
             self.pause_epoch(ack.now);
@@ -262,7 +262,7 @@ impl CongestionControl for Cubic {
         }
         // RFC 9438 section 4.8: the next congestion avoidance starts on its own plateau. Linux `bictcp_reset`.
         self.plateau = 0.0;
-        self.smallest_rtt = None;
+        self.min_rtt = None;
         self.window = 1.0;
         self.epoch = None;
         self.slow_start = HyStart::start(timeout.now, timeout.next_sequence);

@@ -18,14 +18,14 @@
 
 use gameway_units::{Bytes, Duration, Instant, Rate};
 
-const LEAST_WINDOW: f64 = 16.0;
+const MIN_WINDOW: f64 = 16.0;
 const TRAIN_GAP: Duration = Duration::from_millis(2);
-const LARGEST_ALLOWANCE: Duration = Duration::from_millis(1);
+const MAX_ALLOWANCE: Duration = Duration::from_millis(1);
 const FOUR_BURSTS: Bytes = Bytes::new(4 * 65_536);
 const SAMPLES: u32 = 8;
 const RTT_DIVISOR: i64 = 8;
-const LEAST_RISE: Duration = Duration::from_millis(4);
-const LARGEST_RISE: Duration = Duration::from_millis(16);
+const MIN_RISE: Duration = Duration::from_millis(4);
+const MAX_RISE: Duration = Duration::from_millis(16);
 
 /// What an ACK in slow start tells.
 #[derive(Debug, Clone, Copy)]
@@ -81,7 +81,7 @@ impl HyStart {
         if ack.acknowledged > self.round_end {
             self.start_round(ack.now, ack.next_sequence);
         }
-        if ack.window >= LEAST_WINDOW {
+        if ack.window >= MIN_WINDOW {
             let train = self.is_train_long(ack, smallest);
             let rise = self.has_rtt_risen(ack.rtt, smallest);
             self.found = train || rise;
@@ -95,7 +95,7 @@ impl HyStart {
         }
         self.last_of_train = ack.now;
         let allowance = if ack.rate > Rate::ZERO {
-            ack.rate.time_for(FOUR_BURSTS).min(LARGEST_ALLOWANCE)
+            ack.rate.time_for(FOUR_BURSTS).min(MAX_ALLOWANCE)
         } else {
             Duration::ZERO
         };
@@ -109,7 +109,7 @@ impl HyStart {
             self.samples += 1;
             return false;
         }
-        round > smallest + (smallest / RTT_DIVISOR).clamp(LEAST_RISE, LARGEST_RISE)
+        round > smallest + (smallest / RTT_DIVISOR).clamp(MIN_RISE, MAX_RISE)
     }
 }
 

@@ -36,8 +36,8 @@ const VIRTUAL_RTT: Duration = Duration::from_millis(25);
 const ROUNDS_OF_TRUE_RTT: u32 = 500;
 const LOSS_DECREASE: f64 = 0.5;
 const SLOW_START_PACING: f64 = 2.0;
-const LEAST_WINDOW: f64 = 2.0;
-const BURST: Burst = Burst { time: Duration::from_nanos(1_000_000_000 / 4096), least_segments: 1 };
+const MIN_WINDOW: f64 = 2.0;
+const BURST: Burst = Burst { time: Duration::from_nanos(1_000_000_000 / 4096), min_segments: 1 };
 /// An ACK's two segments may be missing while pacing holds the next.
 const HELD_BY_PACING: u64 = 2;
 
@@ -123,7 +123,7 @@ impl Prague {
         if answered || !open || !self.virtual_rtt_since(self.reduced, ack.now) {
             return;
         }
-        self.exact = (self.exact * (1.0 - self.alpha / 2.0)).max(LEAST_WINDOW);
+        self.exact = (self.exact * (1.0 - self.alpha / 2.0)).max(MIN_WINDOW);
         self.threshold = self.exact;
         (self.reduced_until, self.reduced) = (ack.next_sequence, ack.now);
     }
@@ -173,7 +173,7 @@ impl Prague {
         if self.in_slow_start() {
             self.whole = target;
         } else if self.whole > target {
-            self.whole = (self.whole - 1.0).max(target).max(LEAST_WINDOW);
+            self.whole = (self.whole - 1.0).max(target).max(MIN_WINDOW);
         } else {
             self.whole = (self.whole + 1.0).min(target);
         }
@@ -190,7 +190,7 @@ impl Prague {
 
     fn reduce_on_loss(&mut self) {
         self.before_loss = (self.exact, self.threshold);
-        self.exact = (self.exact * LOSS_DECREASE).max(LEAST_WINDOW);
+        self.exact = (self.exact * LOSS_DECREASE).max(MIN_WINDOW);
         self.threshold = self.exact;
     }
 }

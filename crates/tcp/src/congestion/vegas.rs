@@ -35,20 +35,20 @@ use gameway_units::{Bytes, Duration, Instant};
 const ALPHA: u64 = 2;
 const BETA: u64 = 4;
 const GAMMA: u64 = 1;
-const LEAST_SAMPLES: u32 = 3;
-const LEAST_WINDOW: u64 = 2;
+const MIN_SAMPLES: u32 = 3;
+const MIN_WINDOW: u64 = 2;
 
 /// A window of data: until `end` is acknowledged.
 #[derive(Debug, Clone, Copy)]
 struct Round {
     end: u64,
     samples: u32,
-    smallest_rtt: Duration,
+    min_rtt: Duration,
 }
 
 impl Round {
     const fn until(end: u64) -> Self {
-        Self { end, samples: 0, smallest_rtt: Duration::MAX }
+        Self { end, samples: 0, min_rtt: Duration::MAX }
     }
 }
 
@@ -79,7 +79,7 @@ impl Vegas {
     fn sample(&mut self, rtt: Duration) {
         let rtt = rtt.max(Duration::from_nanos(1));
         self.base_rtt = self.base_rtt.min(rtt);
-        self.round.smallest_rtt = self.round.smallest_rtt.min(rtt);
+        self.round.min_rtt = self.round.min_rtt.min(rtt);
         self.round.samples += 1;
     }
 
@@ -93,7 +93,7 @@ impl Vegas {
 
     /// A round is over, and sampled well enough.
     fn judge(&mut self, ack: &AckEvent) {
-        let (base, rtt) = (self.base_rtt, self.round.smallest_rtt);
+        let (base, rtt) = (self.base_rtt, self.round.min_rtt);
         let backlog = self.scaled_window(rtt - base, base);
         if !self.reno.in_slow_start() {
             self.adjust(backlog, ack.cwnd_limited);
@@ -104,7 +104,7 @@ impl Vegas {
         } else {
             self.reno.on_ack(ack);
         }
-        self.reno.cwnd = self.reno.cwnd.max(LEAST_WINDOW * self.segment_size);
+        self.reno.cwnd = self.reno.cwnd.max(MIN_WINDOW * self.segment_size);
         self.reno.ssthresh = self.reno.ssthresh.max(self.reno.cwnd / 4 * 3);
     }
 
@@ -139,7 +139,7 @@ impl CongestionControl for Vegas {
             self.round = Round::until(ack.next_sequence);
         }
         if ack.acknowledged > self.round.end {
-            if self.round.samples >= LEAST_SAMPLES {
+            if self.round.samples >= MIN_SAMPLES {
                 self.judge(ack);
             } else {
                 self.reno.on_ack(ack);

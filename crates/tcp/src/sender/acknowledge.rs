@@ -1,6 +1,6 @@
 //! What an ACK changes: scoreboard, round-trip time, recovery, congestion control.
 
-use super::timers::LEAST_TIMER;
+use super::timers::MIN_TIMER;
 use super::{Sender, State, TailProbe};
 use crate::congestion::{AckEvent, LostSegment, Phase};
 use crate::ecn::Marks;
@@ -103,7 +103,7 @@ impl Sender {
             let next = self.board.detect_overtaken(newest, age, now, outcome);
             due = due.into_iter().chain(next).min();
         }
-        self.timers.reordering = due.map(|due| due.saturating_add(LEAST_TIMER));
+        self.timers.reordering = due.map(|due| due.saturating_add(MIN_TIMER));
     }
 
     fn reordering_window(&self) -> Duration {

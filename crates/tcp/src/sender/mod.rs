@@ -37,7 +37,7 @@ use crate::prr::ProportionalRateReduction;
 use crate::rack::Rack;
 use crate::rtt::{RtoFloor, RttEstimator};
 use crate::scoreboard::Scoreboard;
-use crate::segment::{LARGEST_SCALE, MAXIMUM_SEGMENT_SIZE, Segment};
+use crate::segment::{MAX_SCALE, MAXIMUM_SEGMENT_SIZE, Segment};
 use crate::window_usage::WindowUsage;
 use gameway_units::{Bytes, Duration, Ecn, Instant, Rate};
 use timers::Timers;
@@ -257,7 +257,7 @@ impl Sender {
         self.state = State::SynReceived;
         self.pending.syn_ack = true;
         self.right_edge = u64::from(syn.window);
-        self.peer_scale = syn.window_scale.min(LARGEST_SCALE);
+        self.peer_scale = syn.window_scale.min(MAX_SCALE);
         self.peer_timestamp = syn.timestamp_value;
         self.ecn.on_syn(syn, self.config.ecn, self.congestion.codepoint());
     }

@@ -6,8 +6,8 @@ use crate::scoreboard::AckOutcome;
 use gameway_units::{Bytes, Duration, Instant};
 
 /// Linux `TCP_TIMEOUT_MIN_US`: what is added to the shortest time-outs.
-pub(super) const LEAST_TIMER: Duration = Duration::from_millis(2);
-const LARGEST_ACK_DELAY: Duration = Duration::from_millis(200);
+pub(super) const MIN_TIMER: Duration = Duration::from_millis(2);
+const MAX_ACK_DELAY: Duration = Duration::from_millis(200);
 
 /// What is due when.
 #[derive(Debug, Clone, Copy, Default)]
@@ -123,7 +123,7 @@ impl Sender {
             && self.tail_probe.is_none();
         let Some(rtt) = self.rtt.smoothed().filter(|_| wanted) else { return };
         let alone = self.board.outstanding() <= u64::from(self.config.segment_size);
-        let slack = if alone { LARGEST_ACK_DELAY } else { LEAST_TIMER };
+        let slack = if alone { MAX_ACK_DELAY } else { MIN_TIMER };
         let due = now.saturating_add(rtt * 2 + slack);
         self.timers.tail_probe = Some(self.timers.retransmission.map_or(due, |rto| due.min(rto)));
     }

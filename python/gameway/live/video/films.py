@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
 CONTENT_S = 60
 """What is encoded; longer videos repeat it."""
-LONGEST_BUFFER_S = 60
+MAX_BUFFER_S = 60
 """The furthest that a player looks ahead: dash.js at the highest level of a long video."""
 STEP_S = 60
 """Lengths are multiples of this, so that similar runs share a film."""
@@ -66,7 +66,7 @@ class Film:
         segment_ns = _core.parse_duration(competitor["segment_length"])
         length = competitor.get("video_length")
         if length is None:
-            ahead_s = LONGEST_BUFFER_S + 2 * segment_ns / 1e9
+            ahead_s = MAX_BUFFER_S + 2 * segment_ns / 1e9
             wanted_s = STEP_S * math.ceil((open_ns / 1e9 + ahead_s) / STEP_S)
         else:
             wanted_s = math.ceil(_core.parse_duration(length) / 1e9)

@@ -21,7 +21,7 @@ const gameway = (() => {
   let shown = null;
   // A browser tells of waiting at every chunk that comes a moment late, whether a picture waited or
   // not. Up to three pictures of 60 a second the screen does not stand still for a viewer.
-  const LEAST_HALT_MS = 50;
+  const MIN_HALT_MS = 50;
 
   const now = () => performance.timeOrigin + performance.now();
   const tell = (what, values = {}) => told.push({ at: now(), what, ...values });
@@ -52,7 +52,7 @@ const gameway = (() => {
     const at = performance.timeOrigin + picture.presentationTime;
     if (shown !== null) {
       const stood = at - shown.at - 1000 * (picture.mediaTime - shown.mediaTime);
-      if (stood > LEAST_HALT_MS) told.push({ at, what: "stood", milliseconds: stood });
+      if (stood > MIN_HALT_MS) told.push({ at, what: "stood", milliseconds: stood });
     }
     shown = { at, mediaTime: picture.mediaTime };
     if (segment !== onScreen) {

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from gameway.results import Results
 
 WIDTH, HEIGHT = 200, 150
-LEAST_MS = 0.01
+MIN_MS = 0.01
 """Shorter delays are drawn here: a logarithmic axis has no zero."""
 
 
@@ -33,7 +33,7 @@ def by_target(rows: pl.DataFrame, column: str, title: str, *, logarithmic: bool 
         .sort("rate", maintain_order=True)
     )
     if logarithmic:
-        means = means.with_columns(pl.col("value").clip(lower_bound=LEAST_MS))
+        means = means.with_columns(pl.col("value").clip(lower_bound=MIN_MS))
     queues = rows["queue"].unique(maintain_order=True).to_list()
     controllers = rows["controller"].unique(maintain_order=True).to_list()
     scale = alt.Scale(type="log", nice=False) if logarithmic else alt.Scale(zero=True)
@@ -83,7 +83,7 @@ def distributions(results: Results, controller: str, competitor: str) -> Any:
         .mark_line(interpolate="step-after", strokeWidth=1.6)
         .encode(
             alt.X("ms:Q", title="Queueing delay (ms)",
-                  scale=alt.Scale(type="log", nice=False, domain=[LEAST_MS, 1000.0]),
+                  scale=alt.Scale(type="log", nice=False, domain=[MIN_MS, 1000.0]),
                   axis=alt.Axis(values=[0.01, 0.1, 1, 10, 100, 1000], format="~g")),
             alt.Y("percent:Q", title="Packets (%)"),
             alt.Color("side:N", title=None, legend=legend()),
@@ -104,7 +104,7 @@ def _cumulative(runs: list[Run], side: str) -> pl.DataFrame:
     edges = np.array(sorted(counts))
     shares = np.cumsum([counts[edge] for edge in edges])
     shares = 100.0 * shares / shares[-1] if len(shares) else shares
-    first = np.concatenate(([LEAST_MS], np.maximum(edges, LEAST_MS), [1000.0]))
+    first = np.concatenate(([MIN_MS], np.maximum(edges, MIN_MS), [1000.0]))
     return pl.DataFrame(
         {"ms": first.round(4), "percent": np.concatenate(([0.0], shares, [100.0])).round(2)}
     )

@@ -51,11 +51,11 @@ class _Parts:
         """Every claim that can be judged."""
         found: list[claims.Claim | None] = []
         if "one-flow" in self.parts:
-            found += claims.least_delay(ONE, _plain(self.one()))
+            found += claims.min_delay(ONE, _plain(self.one()))
         if "three-flows" in self.parts:
-            found += claims.least_delay(THREE, _plain(self.three()))
+            found += claims.min_delay(THREE, _plain(self.three()))
         if "figure-17" in self.parts:
-            found += claims.least_delay(JITTER, _whole(self.parts["figure-17"], SETTLED_S))
+            found += claims.min_delay(JITTER, _whole(self.parts["figure-17"], SETTLED_S))
         if "figure-12" in self.parts:
             found.append(claims.drains_in_time(self.drained()))
         if "figure-13" in self.parts:

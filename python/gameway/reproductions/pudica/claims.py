@@ -51,7 +51,7 @@ class Claim:
         return f"{self.text}: {'holds' if self.holds else 'does not hold'}. {self.figures}"
 
 
-def least_delay(name: str, sessions: pl.DataFrame) -> list[Claim]:
+def min_delay(name: str, sessions: pl.DataFrame) -> list[Claim]:
     """Least delay of all, at no less utilization than Copa and Salsify; of one scenario."""
     others = [c for c in _controllers(sessions) if c not in {PUDICA, ORACLE}]
     if PUDICA not in _controllers(sessions) or not others:

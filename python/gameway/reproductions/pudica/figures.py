@@ -22,10 +22,10 @@ if TYPE_CHECKING:
 
 SLICES = 600
 """Frames are drawn in slices, at most so many: mean bitrate, largest delay."""
-LEAST_SLICE_S = 0.1
+MIN_SLICE_S = 0.1
 LEFT, RIGHT, ROW = 400, 400, 88
 GREY = "#888888"
-MOST_DELAY_MS = 2000.0
+MAX_DELAY_MS = 2000.0
 DISTRIBUTION_POINTS = 60
 QUANTILES = {"p05": 0.05, "p25": 0.25, "p50": 0.5, "p75": 0.75, "p95": 0.95}
 
@@ -37,7 +37,7 @@ def timelines(results: Results, delays_from_ms: float = 10.0) -> Any:
     """
     runs = [run for run in finished_runs(results) if run.repeat == 0]
     names = {run.id: row_name(run, runs) for run in runs}
-    slice_s = max(LEAST_SLICE_S, round(max(run.windows.run.stop_s for run in runs) / SLICES, 1))
+    slice_s = max(MIN_SLICE_S, round(max(run.windows.run.stop_s for run in runs) / SLICES, 1))
     slices = _slices(results, names, slice_s)
     bitrate = pl.concat([slices.select("row", "flow", "time_s", mbps="mbps"), _others(runs, names)])
     order = list(dict.fromkeys(names.values()))
@@ -135,7 +135,7 @@ def _slices(results: Results, names: dict[str, str], slice_s: float) -> pl.DataF
     frames = frames_of(results).filter(pl.col("run").is_in(list(names)))
     rows = frames.group_by("run", "stream", step.alias("time_s")).agg(
         mbps=(pl.col("wire_bytes").sum() * 8e-6 / slice_s).round(2),
-        delay_ms=pl.col("delay_ms").max().clip(upper_bound=MOST_DELAY_MS).round(1),
+        delay_ms=pl.col("delay_ms").max().clip(upper_bound=MAX_DELAY_MS).round(1),
     )
     found = rows.collect().with_columns(
         row=pl.col("run").replace_strict(names), time_s=pl.col("time_s").round(1)

@@ -41,7 +41,7 @@ class Case:
     """What is said of the case beside the expectation."""
 
 
-def greatest_ratio(rates: list[float]) -> float:
+def max_ratio(rates: list[float]) -> float:
     """The greatest of some rates over the least."""
     return max(rates) / min(rates) if min(rates) > 0.0 else math.inf
 
@@ -74,7 +74,7 @@ LOSS = Criterion(
 )  # fmt: skip
 SHARE = Criterion(
     "share", "", "While all are there, the greatest rate is at most three times the least.",
-    RFC_8868, lambda run, _: [greatest_ratio(run.shares())], most=UNFAIREST,
+    RFC_8868, lambda run, _: [max_ratio(run.shares())], most=UNFAIREST,
 )  # fmt: skip
 
 
@@ -145,7 +145,7 @@ def _share_kept(run: Observed, twin: Twin) -> list[float]:
     if twin is None or len(run.media) == 1:
         return [FAIREST]
     # Shares that are within the guideline are good enough.
-    return [greatest_ratio(run.shares()) / max(greatest_ratio(twin.shares()), UNFAIREST)]
+    return [max_ratio(run.shares()) / max(max_ratio(twin.shares()), UNFAIREST)]
 
 
 KEPT = Criterion(

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from gameway.reproductions.rmcat.observed import Observed
 
 OURS, RFC_8868 = "ours", "RFC 8868, 3"
-MOST_SHOWN = 5
+MAX_SHOWN = 5
 INFINITE = "inf"
 
 Measure = Callable[["Observed", "Observed | None"], Sequence[float]]
@@ -101,7 +101,7 @@ class Judged:
     @property
     def text(self) -> str:
         """All figures if they are few, else the worst."""
-        few = self.figures if len(self.figures) <= MOST_SHOWN else (self.worst,)
+        few = self.figures if len(self.figures) <= MAX_SHOWN else (self.worst,)
         return ", ".join(_shown(figure) for figure in few) or UNKNOWN
 
 

@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
     from gameway.metrics.source import Run
 
-SHORTEST_PHASE_S = 10.0
+MIN_PHASE_S = 10.0
 SETTLED = 0.5
 FULL = 100.0
 PERCENTILE = 0.95
@@ -98,7 +98,7 @@ class Observed:
             moments |= {edge for span in presence(flow, self.whole) for edge in _edges(span)}
         times = sorted(moment for moment in moments if moment <= self.whole.stop_s)
         spans = (Window(a, b) for a, b in itertools.pairwise(times))
-        return [span for span in spans if span.length_s >= SHORTEST_PHASE_S]
+        return [span for span in spans if span.length_s >= MIN_PHASE_S]
 
     def there(self, window: Window, link: str) -> list[Flow]:
         """The streams of a bottleneck that are there in a whole window."""

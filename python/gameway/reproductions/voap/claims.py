@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from gameway.reproductions.voap.measures import Change
 
 VOAP = "voap"
-MOST_P98_MS, MOST_LOSS_PERCENT, MOST_UNFAIR_PERCENT, MOST_TAKEN_UP_S = 20.0, 1.0, 5.0, 2.0
+MAX_P98_MS, MAX_LOSS_PERCENT, MAX_UNFAIR_PERCENT, MAX_TAKEN_UP_S = 20.0, 1.0, 5.0, 2.0
 UPSTREAM_P98_MS = 12.0
 BUFFERBLOAT_MS = (80.0, 120.0)
 
@@ -46,16 +46,16 @@ def _of_delay(
     late = _mean(with_it, "delay_p98_ms")
     return [
         Claim(
-            f"The game waits at most {MOST_P98_MS:g} ms at the 98th percentile",
+            f"The game waits at most {MAX_P98_MS:g} ms at the 98th percentile",
             where,
-            late <= MOST_P98_MS,
+            late <= MAX_P98_MS,
             f"{estimate(with_it['delay_p98_ms'])} ms; {estimate(without['delay_p98_ms'])} ms "
             f"without, peak {number(_mean(without, 'delay_peak_ms'))}.",
         ),
         Claim(
-            f"The downloads lose under {MOST_LOSS_PERCENT:g} % of their throughput",
+            f"The downloads lose under {MAX_LOSS_PERCENT:g} % of their throughput",
             where,
-            change.mean > -MOST_LOSS_PERCENT,
+            change.mean > -MAX_LOSS_PERCENT,
             f"{estimate(with_it['throughput_mbps'])} Mb/s; {_change_text(change)}.",
         ),
     ]
@@ -66,9 +66,9 @@ def of_fairness(rows: pl.DataFrame, where: str) -> list[Claim]:
     own = rows.filter(pl.col("gateway").str.starts_with(VOAP))
     return [
         Claim(
-            f"Each download within {MOST_UNFAIR_PERCENT:g} % of an equal share",
+            f"Each download within {MAX_UNFAIR_PERCENT:g} % of an equal share",
             f"{gateway}: {where}, {tcp}",
-            _mean(runs, "unfair_percent") <= MOST_UNFAIR_PERCENT,
+            _mean(runs, "unfair_percent") <= MAX_UNFAIR_PERCENT,
             f"the farthest {estimate(runs['unfair_percent'])} % off, Jain's index "
             f"{number(_mean(runs, 'jain'))}.",
         )
@@ -80,9 +80,9 @@ def of_left_over(times_s: pl.Series, where: str) -> Claim:
     """What a rival leaves is taken up soon; NaN where it never was."""
     known = times_s.to_numpy()
     return Claim(
-        f"What a rival leaves is taken up within {MOST_TAKEN_UP_S:g} s",
+        f"What a rival leaves is taken up within {MAX_TAKEN_UP_S:g} s",
         where,
-        float(known.mean()) <= MOST_TAKEN_UP_S,
+        float(known.mean()) <= MAX_TAKEN_UP_S,
         f"{estimate(times_s)} s, longest {number(float(known.max()))} s, over {len(known)} runs.",
     )
 
@@ -90,9 +90,9 @@ def of_left_over(times_s: pl.Series, where: str) -> Claim:
 def of_unused(percent: pl.Series, where: str) -> Claim:
     """What a limited rival does not use goes to the other."""
     return Claim(
-        f"What a limited rival leaves is used, within {MOST_UNFAIR_PERCENT:g} %",
+        f"What a limited rival leaves is used, within {MAX_UNFAIR_PERCENT:g} %",
         where,
-        float(percent.mean() or 0.0) >= 100.0 - MOST_UNFAIR_PERCENT,  # type: ignore[arg-type]
+        float(percent.mean() or 0.0) >= 100.0 - MAX_UNFAIR_PERCENT,  # type: ignore[arg-type]
         f"both have {estimate(percent)} % of what one has alone, over {len(percent)} runs.",
     )
 

@@ -33,7 +33,7 @@ TITLES = {
 }  # fmt: skip
 WIDE_BINS = 4
 """Bitrates are means of two seconds: bins of 0.5 s show the timing of single segments."""
-LONGEST_MS = 150.0
+MAX_MS = 150.0
 
 
 def shown_runs(results: Results, game: str) -> list[Run]:
@@ -103,7 +103,7 @@ def distributions(results: Results, flow: str = GAME) -> Any:
             alt.X(
                 "ms:Q",
                 title="Queueing delay (ms)",
-                scale=alt.Scale(domain=[0, LONGEST_MS], clamp=True),
+                scale=alt.Scale(domain=[0, MAX_MS], clamp=True),
             ),
             alt.Y("percent:Q", title="Packets (%)"),
             alt.Color("kind:N", title=None, legend=legend()),
@@ -125,7 +125,7 @@ def _cumulative(runs: list[Run], flow: str) -> pl.DataFrame:
     total = shares[-1] if len(shares) else 1.0
     # To the end of the axis, so that no line seems to stop.
     return pl.DataFrame(
-        {"ms": np.concatenate(([0.0], edges, [max(LONGEST_MS, *edges)])),
+        {"ms": np.concatenate(([0.0], edges, [max(MAX_MS, *edges)])),
          "percent": np.concatenate(([0.0], 100.0 * shares / total, [100.0])).round(2)}
     )  # fmt: skip
 

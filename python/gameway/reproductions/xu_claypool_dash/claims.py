@@ -64,7 +64,7 @@ class Runs:
     """The rows of one controller beside the video, and beside a download where those were run."""
 
     rows: pl.DataFrame
-    most_mbps: float
+    max_mbps: float
     """The greatest target of the stream."""
     beside_download: pl.DataFrame | None = None
 
@@ -97,7 +97,7 @@ def limits() -> tuple[float, float]:
 
 
 def of_paper(
-    rows: pl.DataFrame, most_mbps: float, beside_download: pl.DataFrame | None = None
+    rows: pl.DataFrame, max_mbps: float, beside_download: pl.DataFrame | None = None
 ) -> list[Claim]:
     """Every claim, for each controller."""
     found = []
@@ -106,7 +106,7 @@ def of_paper(
             other = (
                 None if beside_download is None else beside_download.filter(controller=controller)
             )
-            told = check(Runs(own, most_mbps, other))
+            told = check(Runs(own, max_mbps, other))
             if told is not None:
                 found.append(Claim(text, str(controller), told.holds, told.figures))
     return found
@@ -149,7 +149,7 @@ def _no_congestion(runs: Runs) -> Told:
 def _near_capacity(runs: Runs) -> Told:
     shares = {
         key: runs.mean(key, GAME, ALONE, "level_mbps")
-        / min(megabits_per_second(key[0]), runs.most_mbps)
+        / min(megabits_per_second(key[0]), runs.max_mbps)
         for key in runs.conditions()
     }
     good = [key for key, share in shares.items() if share >= NEAR]

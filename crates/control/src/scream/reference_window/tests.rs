@@ -18,8 +18,8 @@ fn path() -> PathState {
         variation_headroom: 1.0,
         l4s_alpha: 0.0,
         drains_already: false,
-        most_in_flight_before: Some(1e6),
-        most_in_flight: 1e6,
+        max_in_flight_before: Some(1e6),
+        max_in_flight: 1e6,
         at_largest_bitrate: false,
     }
 }
@@ -129,7 +129,7 @@ fn long_without_reaction_an_l4s_mark_first_brings_the_window_down_to_what_was_in
     window.note(at(0), true, false, &path);
     window.react(at(0), &path);
     close(window.bytes(), 70_000.0);
-    let limited = PathState { most_in_flight_before: Some(30_000.0), ..path };
+    let limited = PathState { max_in_flight_before: Some(30_000.0), ..path };
     window.note(at(4_000), false, true, &path); // exactly 100 round trips of 40 ms
     window.react(at(4_000), &limited);
     let backoff = 0.1 / 1.6;
@@ -211,12 +211,12 @@ fn the_inflection_point_moves_at_the_first_reaction_after_growth() {
 #[test]
 fn what_the_source_does_not_use_does_not_grow() {
     let mut window = window(EcnMode::L4s);
-    let idle = PathState { most_in_flight: 60_000.0, ..path() }; // 1000 + 90000 < 100000
+    let idle = PathState { max_in_flight: 60_000.0, ..path() }; // 1000 + 90000 < 100000
     window.grow(at(0), 100_000.0, &idle);
     close(window.bytes(), 100_000.0);
     window.grow(at(0), 100_000.0, &PathState { at_largest_bitrate: true, ..path() });
     close(window.bytes(), 100_000.0);
-    let enough = PathState { most_in_flight: 68_000.0, ..path() }; // exactly 103000
+    let enough = PathState { max_in_flight: 68_000.0, ..path() }; // exactly 103000
     window.grow(at(0), 100_000.0, &enough);
     close(window.bytes(), 103_000.0);
 }

@@ -59,7 +59,7 @@ fn the_level_has_the_greatest_utility_per_bit() {
 fn the_least_buffer_is_v_above_where_a_level_begins_to_win() {
     let utility = utility();
     for level in 1..5 {
-        let from = utility.least_buffer(level) - utility.v;
+        let from = utility.min_buffer(level) - utility.v;
         assert!(utility.level_for(from + 1e-6) >= level, "level {level} at {from} s");
         assert!(utility.level_for(from - 1e-6) < level, "level {level} below {from} s");
     }
@@ -91,7 +91,7 @@ fn start_up_follows_throughput_and_the_placeholder_keeps_its_level() {
     let first = bola.decide(&situation(&ladder, &fast, (at(0), 2.0), 0));
     assert_eq!(first.0, Some(Wish(3)), "10 Mb/s of 0.9 x 12");
     assert_eq!(bola.state, State::Startup, "no segment yet");
-    let wanted = bola.utility.as_ref().map_or(0.0, |utility| utility.least_buffer(3));
+    let wanted = bola.utility.as_ref().map_or(0.0, |utility| utility.min_buffer(3));
     assert!((bola.placeholder + 2.0 - wanted).abs() < 1e-9);
     // Now in steady state: the same level with a real buffer of 6 s only.
     let mut bola = steady(&ladder, &fast, 6.0);
@@ -123,7 +123,7 @@ fn too_much_buffer_waits_except_at_the_highest_level() {
     let mut bola = steady(&ladder, &slow, 6.0);
     bola.on_empty();
     bola.last_call = None;
-    let most = bola.utility.as_ref().map_or(0.0, |utility| utility.most_buffer(0));
+    let most = bola.utility.as_ref().map_or(0.0, |utility| utility.max_buffer(0));
     let (level, wait) = bola.decide(&situation(&ladder, &slow, (at(1_000), most + 1.5), 0));
     assert_eq!(level, Some(Wish(0)));
     assert!((wait.as_secs_f64() - 1.5).abs() < 1e-6, "{wait}");

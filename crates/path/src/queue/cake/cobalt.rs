@@ -30,9 +30,9 @@ const STEP_UP: u32 = 1 << 24;
 /// 1/4096 in units of 2⁻³².
 const STEP_DOWN: u32 = 1 << 20;
 /// A wait is not too long before so many full packets could have left.
-const LEAST_WAIT: i64 = 4;
+const MIN_WAIT: i64 = 4;
 /// In `ingress` mode so many for each bulk flow.
-const LEAST_WAIT_PER_FLOW: i64 = 2;
+const MIN_WAIT_PER_FLOW: i64 = 2;
 
 /// What the queues of a tin have in common.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -50,8 +50,8 @@ pub(super) struct CobaltParameters {
 impl CobaltParameters {
     fn is_too_long(&self, wait: Duration, bulk: u32) -> bool {
         wait > self.target
-            && wait > self.packet_time * LEAST_WAIT
-            && wait > self.packet_time * LEAST_WAIT_PER_FLOW * i64::from(bulk)
+            && wait > self.packet_time * MIN_WAIT
+            && wait > self.packet_time * MIN_WAIT_PER_FLOW * i64::from(bulk)
     }
 
     /// How long after a signal the next is due.

@@ -68,9 +68,9 @@ const TARGET_PART: i64 = 20;
 /// The limit is what the bandwidth carries in so many rtts.
 const LIMIT_RTTS: i64 = 4;
 /// Least limit.
-const LEAST_LIMIT: Bytes = Bytes::new(4 << 20);
+const MIN_LIMIT: Bytes = Bytes::new(4 << 20);
 /// Greatest limit: 10 240 packets of 1514 B.
-const GREATEST_LIMIT: Bytes = Bytes::new(10_240 * 1514);
+const MAX_LIMIT: Bytes = Bytes::new(10_240 * 1514);
 
 /// What can be set; with the words of tc-cake(8).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -150,8 +150,8 @@ impl CakeConfig {
     #[must_use]
     pub fn limit(&self) -> Bytes {
         let span = Duration::from_nanos(self.rtt.as_nanos().saturating_mul(LIMIT_RTTS));
-        let wanted = self.bandwidth.map_or(GREATEST_LIMIT, |rate| rate * span);
-        wanted.clamp(LEAST_LIMIT, GREATEST_LIMIT)
+        let wanted = self.bandwidth.map_or(MAX_LIMIT, |rate| rate * span);
+        wanted.clamp(MIN_LIMIT, MAX_LIMIT)
     }
 
     /// What the words say, but for what is given by itself.

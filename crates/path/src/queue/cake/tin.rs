@@ -20,11 +20,11 @@ use rand_xoshiro::Xoshiro256PlusPlus;
 /// A full packet on Ethernet.
 const MTU: Bytes = Bytes::new(1514);
 /// Least quantum of a flow, in bytes.
-const LEAST_QUANTUM: u64 = 300;
+const MIN_QUANTUM: u64 = 300;
 /// A flow's quantum is what the tin's rate carries in 1/4096 s.
 const QUANTUM_SHIFT: u32 = 12;
 /// No tin's rate is reckoned with less: 64 B/s.
-const LEAST_RATE: Rate = Rate::from_bps(512);
+const MIN_RATE: Rate = Rate::from_bps(512);
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 enum State {
@@ -94,9 +94,9 @@ impl Tin {
         isolation: Isolation,
         (rtt, target, ecn): (Duration, Duration, bool),
     ) -> Self {
-        let rate = bandwidth.map(|all| share.of(all).max(LEAST_RATE));
+        let rate = bandwidth.map(|all| share.of(all).max(MIN_RATE));
         let quantum = rate.map_or(MTU.get(), |rate| {
-            ((rate.as_bps() / 8) >> QUANTUM_SHIFT).clamp(LEAST_QUANTUM, MTU.get())
+            ((rate.as_bps() / 8) >> QUANTUM_SHIFT).clamp(MIN_QUANTUM, MTU.get())
         });
         Self {
             flows: vec![Flow::default(); PLACES],

@@ -5,15 +5,15 @@ use gameway_units::{Bytes, Duration, Rate};
 use std::cmp::Ordering;
 
 /// Sets of classes are words of 64 bits, and one is for the rate of all together.
-const MOST_CLASSES: usize = 63;
+const MAX_CLASSES: usize = 63;
 /// iproute2's tc/q_htb.c: the largest packet that it reckons with.
 const TC_MTU: Bytes = Bytes::new(1600);
 /// What HZ is the inverse of: /proc/net/psched says 10⁹ of exact timers.
 const TICK: Duration = Duration::from_nanos(1);
 /// tc/q_htb.c: r2q.
 const RATE_TO_QUANTUM: u64 = 10;
-const LEAST_QUANTUM: u64 = 1_000;
-const GREATEST_QUANTUM: u64 = 200_000;
+const MIN_QUANTUM: u64 = 1_000;
+const MAX_QUANTUM: u64 = 200_000;
 
 /// A class.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -62,7 +62,7 @@ impl HtbClass {
     #[must_use]
     pub fn default_quantum(rate: Rate) -> Bytes {
         let bytes = rate.as_bps() / 8 / RATE_TO_QUANTUM;
-        Bytes::new(bytes.clamp(LEAST_QUANTUM, GREATEST_QUANTUM))
+        Bytes::new(bytes.clamp(MIN_QUANTUM, MAX_QUANTUM))
     }
 }
 
@@ -93,8 +93,8 @@ impl HtbConfig {
     /// # Errors
     /// The first class that cannot be, with the rule that it breaks.
     pub fn check(&self) -> Result<(), HtbError> {
-        if self.classes.is_empty() || self.classes.len() > MOST_CLASSES {
-            let why = format!("{} classes; from 1 to {MOST_CLASSES} can be", self.classes.len());
+        if self.classes.is_empty() || self.classes.len() > MAX_CLASSES {
+            let why = format!("{} classes; from 1 to {MAX_CLASSES} can be", self.classes.len());
             return Err(HtbError { class: None, field: "class", why });
         }
         if self.rate == Some(Rate::ZERO) {

@@ -13,7 +13,7 @@ pub const PRIORITIES: usize = 8;
 /// The level of inner classes without a parent.
 pub const TOP: usize = LEVELS - 1;
 /// As in Linux: what is not found by then is not there.
-const MOST_STEPS: usize = 65_535;
+const MAX_STEPS: usize = 65_535;
 
 #[derive(Debug, Clone, Copy, Default)]
 struct Level {
@@ -198,7 +198,7 @@ impl Tree {
             return None;
         }
         // It ends long before: each step goes down, or on in a round.
-        for _ in 0..MOST_STEPS {
+        for _ in 0..MAX_STEPS {
             let ring = self.ring(places[depth], priority);
             let Some(class) = ring.turn() else {
                 // A round is over: the next one at the level above, whose own round may be over, too.

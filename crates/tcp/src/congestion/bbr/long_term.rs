@@ -14,13 +14,13 @@
 
 use gameway_units::{Duration, Instant};
 
-const LEAST_ROUNDS: u32 = 4;
-const MOST_ROUNDS: u32 = 16;
+const MIN_ROUNDS: u32 = 4;
+const MAX_ROUNDS: u32 = 16;
 const LOSS_SHARE: f64 = 50.0 / 256.0;
 const AGREEMENT: f64 = 1.0 / 8.0;
 const AGREEMENT_BYTES_PER_SEC: f64 = 4000.0 / 8.0;
 const ROUNDS_IN_USE: u32 = 48;
-const SHORTEST_INTERVAL: Duration = Duration::from_millis(1);
+const MIN_INTERVAL: Duration = Duration::from_millis(1);
 
 /// What a sample told about loss.
 #[derive(Debug, Clone, Copy)]
@@ -68,9 +68,9 @@ impl LongTermRate {
             return false;
         }
         self.rounds += u32::from(loss.round_starts);
-        if self.rounds > MOST_ROUNDS {
+        if self.rounds > MAX_ROUNDS {
             *self = Self::default();
-        } else if self.rounds >= LEAST_ROUNDS && loss.newly_lost > 0 {
+        } else if self.rounds >= MIN_ROUNDS && loss.newly_lost > 0 {
             self.finish_interval(loss);
         }
         false
@@ -99,7 +99,7 @@ impl LongTermRate {
         let lost = loss.total_lost.saturating_sub(self.lost_at_start) as f64;
         let delivered = loss.total_delivered.saturating_sub(self.delivered_at_start) as f64;
         let span = loss.now - self.start;
-        if delivered <= 0.0 || lost < LOSS_SHARE * delivered || span < SHORTEST_INTERVAL {
+        if delivered <= 0.0 || lost < LOSS_SHARE * delivered || span < MIN_INTERVAL {
             return;
         }
         let rate = delivered / span.as_secs_f64();

@@ -45,13 +45,13 @@ const WINDOW_GAIN: f64 = 2.0;
 const BANDWIDTH_ROUNDS: u64 = 10;
 const MIN_RTT_WINDOW: Duration = Duration::from_secs(10);
 const PROBE_RTT_TIME: Duration = Duration::from_millis(200);
-const LEAST_SEGMENTS: f64 = 4.0;
+const MIN_SEGMENTS: f64 = 4.0;
 const FULL_PIPE_GROWTH: f64 = 1.25;
 const FULL_PIPE_ROUNDS: u32 = 3;
 const PACING_MARGIN: f64 = 0.99;
 /// Linux `sk_pacing_shift` 10: a quantum is 1/1024 s of pacing.
 const QUANTA_PER_SEC: f64 = 1024.0;
-const LARGEST_QUANTUM: f64 = 127.0;
+const MAX_QUANTUM: f64 = 127.0;
 const SMALL_QUANTUM_BELOW: f64 = 1_200_000.0 / 8.0;
 const RTT_BEFORE_ANY_SAMPLE: Duration = Duration::from_millis(1);
 
@@ -163,7 +163,7 @@ impl Bbr {
     /// Segments that leave at once.
     fn quantum(&self) -> f64 {
         let segments = (self.pacing_rate / QUANTA_PER_SEC / self.segment_size).floor();
-        segments.clamp(f64::from(self.burst().least_segments), LARGEST_QUANTUM)
+        segments.clamp(f64::from(self.burst().min_segments), MAX_QUANTUM)
     }
 
     /// Room for what hosts batch: three quanta, whole pairs, two more segments while probing up.
@@ -296,7 +296,7 @@ impl Bbr {
     fn continue_probe_rtt(&mut self, ack: &AckEvent) {
         let Mode::ProbeRtt { done, round_passed } = &mut self.mode else { return };
         match done {
-            None if ack.in_flight.as_f64() <= LEAST_SEGMENTS * self.segment_size => {
+            None if ack.in_flight.as_f64() <= MIN_SEGMENTS * self.segment_size => {
                 *done = Some(ack.now.saturating_add(PROBE_RTT_TIME));
                 *round_passed = false;
                 self.rounds.next_delivered = ack.total_delivered.get();
@@ -355,10 +355,10 @@ impl Bbr {
             } else if self.cwnd < target || ack.total_delivered.as_f64() < initial {
                 self.cwnd += acked;
             }
-            self.cwnd = self.cwnd.max(LEAST_SEGMENTS * self.segment_size);
+            self.cwnd = self.cwnd.max(MIN_SEGMENTS * self.segment_size);
         }
         if matches!(self.mode, Mode::ProbeRtt { .. }) {
-            self.cwnd = self.cwnd.min(LEAST_SEGMENTS * self.segment_size);
+            self.cwnd = self.cwnd.min(MIN_SEGMENTS * self.segment_size);
         }
     }
 
@@ -474,7 +474,7 @@ impl CongestionControl for Bbr {
     /// `bbr_min_tso_segs`.
     fn burst(&self) -> Burst {
         let slow = self.pacing_rate < SMALL_QUANTUM_BELOW;
-        Burst { least_segments: if slow { 1 } else { 2 }, ..Burst::LINUX }
+        Burst { min_segments: if slow { 1 } else { 2 }, ..Burst::LINUX }
     }
 
     fn pacing_rate(&self) -> Option<Rate> {

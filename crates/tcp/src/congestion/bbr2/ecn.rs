@@ -26,9 +26,9 @@ const ALPHA_FIRST: f64 = 1.0;
 const FACTOR: f64 = 1.0 / 3.0;
 const THRESHOLD: f64 = 0.5;
 const STARTUP_ROUNDS: u32 = 2;
-const LONGEST_RTT: Duration = Duration::from_millis(5);
-const MOST_COUNTS: usize = 4096;
-const MOST_REPROBE_ROUNDS: u32 = 30;
+const MAX_RTT: Duration = Duration::from_millis(5);
+const MAX_COUNTS: usize = 4096;
+const MAX_REPROBE_ROUNDS: u32 = 30;
 
 /// What versions 2 and 3 differ in.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -97,7 +97,7 @@ impl EcnResponse {
         }
         self.marked = self.marked.saturating_add(newly_marked);
         self.in_round = true;
-        if self.counts.len() >= MOST_COUNTS {
+        if self.counts.len() >= MAX_COUNTS {
             self.forget_first();
         }
         self.counts.push_back(Count { delivered, marked: self.marked });
@@ -113,7 +113,7 @@ impl EcnResponse {
         if bytes == 0 {
             return false;
         }
-        self.used |= self.marked > 0 && min_rtt.is_some_and(|rtt| rtt <= LONGEST_RTT);
+        self.used |= self.marked > 0 && min_rtt.is_some_and(|rtt| rtt <= MAX_RTT);
         let share = self.marked.saturating_sub(self.round.marked) as f64 / bytes as f64;
         self.alpha = (self.alpha + ALPHA_GAIN * (share - self.alpha)).min(1.0);
         self.round = Count { delivered, marked: self.marked };
@@ -199,7 +199,7 @@ impl EcnResponse {
         let wanted = self.used && self.in_cycle && self.parameters.reprobe_gain > 0.0;
         let growth = longterm * self.parameters.reprobe_gain;
         wanted.then(|| {
-            (0..MOST_REPROBE_ROUNDS).take_while(|n| growth >= (2u64 << n) as f64).count() as u32
+            (0..MAX_REPROBE_ROUNDS).take_while(|n| growth >= (2u64 << n) as f64).count() as u32
         })
     }
 }

@@ -4,13 +4,13 @@
 //! Model: pace at the bandwidth times the gain of the state, one percent less; let the window grow by
 //! what is acknowledged towards the BDP times its gain, and keep it within the bounds of the model.
 
-use super::parameters::{LEAST_SEGMENTS, PACING_MARGIN, UP_PACING_GAIN, WINDOW_GAIN};
+use super::parameters::{MIN_SEGMENTS, PACING_MARGIN, UP_PACING_GAIN, WINDOW_GAIN};
 use super::{AckEvent, Bbr3, INITIAL_WINDOW_SEGMENTS, Phase, ShortTerm, State};
 use gameway_units::Duration;
 
 const QUANTUM_SECS: f64 = 1e-3;
-const LARGEST_QUANTUM: f64 = 65_536.0;
-const SMALLEST_QUANTUM_SEGMENTS: f64 = 2.0;
+const MAX_QUANTUM: f64 = 65_536.0;
+const MIN_QUANTUM_SEGMENTS: f64 = 2.0;
 const QUANTA_IN_FLIGHT: f64 = 3.0;
 
 /// What was true before losses that may prove to be none.
@@ -59,9 +59,9 @@ impl Bbr3 {
 
     /// QuantizationBudget.
     fn with_budget(&self, flight: f64) -> f64 {
-        let smallest = SMALLEST_QUANTUM_SEGMENTS * self.segment_size;
-        let quantum = (self.pacing_rate * QUANTUM_SECS).min(LARGEST_QUANTUM).max(smallest);
-        let least = (QUANTA_IN_FLIGHT * quantum).max(LEAST_SEGMENTS * self.segment_size);
+        let smallest = MIN_QUANTUM_SEGMENTS * self.segment_size;
+        let quantum = (self.pacing_rate * QUANTUM_SECS).min(MAX_QUANTUM).max(smallest);
+        let least = (QUANTA_IN_FLIGHT * quantum).max(MIN_SEGMENTS * self.segment_size);
         let more = if self.state == State::Up { 2.0 * self.segment_size } else { 0.0 };
         flight.max(least) + more
     }
@@ -99,7 +99,7 @@ impl Bbr3 {
         } else if self.cwnd < target || ack.total_delivered.as_f64() < self.initial_window() {
             self.cwnd += acked;
         }
-        let least = LEAST_SEGMENTS * self.segment_size;
+        let least = MIN_SEGMENTS * self.segment_size;
         self.cwnd = self.cwnd.max(least);
         if self.state == State::ProbeRtt {
             self.cwnd = self.cwnd.min(self.probe_rtt_cwnd());

@@ -9,8 +9,8 @@
 
 use super::model::Sample;
 use super::parameters::{
-    HEADROOM, LEAST_SEGMENTS, MOST_PROBE_ROUNDS, MOST_UP_ROUNDS, PROBE_WAIT,
-    PROBE_WAIT_SPREAD_NANOS, UpEnd,
+    HEADROOM, MAX_PROBE_ROUNDS, MAX_UP_ROUNDS, MIN_SEGMENTS, PROBE_WAIT, PROBE_WAIT_SPREAD_NANOS,
+    UpEnd,
 };
 use super::{AckEvent, Bbr3, Phase, ShortTerm, State};
 use crate::congestion::bbr::next_random;
@@ -94,7 +94,7 @@ impl Bbr3 {
     /// Begins to probe; the flight will grow by `2^up_rounds` segments in the first round.
     pub(super) fn start_refill(&mut self, up_rounds: u32) {
         self.short_term = ShortTerm::UNBOUNDED;
-        self.probe.up_rounds = up_rounds.min(MOST_UP_ROUNDS);
+        self.probe.up_rounds = up_rounds.min(MAX_UP_ROUNDS);
         self.probe.up_acked = 0.0;
         self.probe.precautionary = false;
         self.probe.ack_phase = AckPhase::Refilling;
@@ -133,7 +133,7 @@ impl Bbr3 {
             self.start_refill(up_rounds);
             return true;
         }
-        let reno = (self.target_inflight() / self.segment_size).min(MOST_PROBE_ROUNDS);
+        let reno = (self.target_inflight() / self.segment_size).min(MAX_PROBE_ROUNDS);
         let time =
             self.has_elapsed(ack.now, self.probe.wait) || self.rounds.since_probe as f64 >= reno;
         if time {
@@ -176,13 +176,13 @@ impl Bbr3 {
             return longterm;
         }
         let headroom = (HEADROOM * longterm).max(self.segment_size);
-        (longterm - headroom).max(LEAST_SEGMENTS * self.segment_size)
+        (longterm - headroom).max(MIN_SEGMENTS * self.segment_size)
     }
 
     /// RaiseInflightLongtermSlope.
     fn raise_longterm_slope(&mut self) {
         let growth = (1u64 << self.probe.up_rounds) as f64;
-        self.probe.up_rounds = (self.probe.up_rounds + 1).min(MOST_UP_ROUNDS);
+        self.probe.up_rounds = (self.probe.up_rounds + 1).min(MAX_UP_ROUNDS);
         self.probe.up_acked_per_segment = (self.cwnd / growth).max(self.segment_size);
     }
 

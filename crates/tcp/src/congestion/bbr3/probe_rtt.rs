@@ -5,7 +5,7 @@
 //! in which queues drain; 10 s without one replace the estimate by what was seen since.
 
 use super::parameters::{
-    LEAST_SEGMENTS, MIN_RTT_WINDOW, PROBE_RTT_GAIN, PROBE_RTT_INTERVAL, PROBE_RTT_TIME,
+    MIN_RTT_WINDOW, MIN_SEGMENTS, PROBE_RTT_GAIN, PROBE_RTT_INTERVAL, PROBE_RTT_TIME,
 };
 use super::{AckEvent, AckPhase, Bbr3, ShortTerm, State};
 use gameway_units::{Bytes, Duration, Instant};
@@ -103,6 +103,6 @@ impl Bbr3 {
     }
 
     pub(super) fn probe_rtt_cwnd(&self) -> f64 {
-        self.bdp(self.bandwidth(), PROBE_RTT_GAIN).max(LEAST_SEGMENTS * self.segment_size)
+        self.bdp(self.bandwidth(), PROBE_RTT_GAIN).max(MIN_SEGMENTS * self.segment_size)
     }
 }
