@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 COMMANDS = all_commands()
 TESTS = ROOT / "python" / "tests"
-README_EXAMPLE = re.compile(r"^```toml\n(.*?)^```$", re.DOTALL | re.MULTILINE)
+EXAMPLE = re.compile(r"^```toml\n(.*?)^```$", re.DOTALL | re.MULTILINE)
 
 
 @dataclass(frozen=True)
@@ -47,7 +47,7 @@ class Named:
 
 QUIET = "measures for minutes, on a machine that does nothing else"
 NAMED = (
-    Named(r"gameway( run FILE( --on live)?| run \.\.\. .*| run --on live| link| frames| client)?$",
+    Named(r"gameway( (run (FILE( --on live)?|\.\.\. .*|--on live)|link|frames|client|compare))?$",
           "names the command, and is none that can be typed"),
     Named(r"gameway link .* COMMAND\.\.\.$", "a form; its like with a command are run below"),
     Named(r"gameway client (--out|--codec h265)$", "names an option; a client needs its host",
@@ -170,8 +170,8 @@ def test_lists_are_printed(command: str) -> None:
 
 
 def example() -> str:
-    """The experiment of the README."""
-    found = README_EXAMPLE.search((ROOT / "README.md").read_text("utf-8"))
+    """The experiment of the page of commands."""
+    found = EXAMPLE.search((ROOT / "docs" / "commands.md").read_text("utf-8"))
     assert found is not None
     return found.group(1)
 
@@ -183,7 +183,7 @@ def shortened() -> str:
 
 @pytest.fixture(scope="module")
 def worked(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder in which a reader has run what the README says."""
+    """A folder in which a reader has run what the page of commands says."""
     folder: Path = tmp_path_factory.mktemp("reader")
     (folder / "my-link.toml").write_text(shortened(), "utf-8")
     for command in of(RUNS):
@@ -201,7 +201,7 @@ def finished(command: str, folder: Path, *, within: int = 100) -> str:
     return done.stdout
 
 
-def test_the_readmes_runs_leave_their_reports(worked: Path) -> None:
+def test_runs_of_the_page_leave_their_reports(worked: Path) -> None:
     assert len(of(RUNS)) == 2
     for name, repeats in (("my-link", 5), ("again", 15)):
         results = gw.Results.open(worked / "results" / name)
