@@ -47,8 +47,9 @@ class Named:
 
 QUIET = "measures for minutes, on a machine that does nothing else"
 NAMED = (
-    Named(r"gameway( (run (FILE( --on live)?|\.\.\. .*|--on live)|link|frames|client|compare))?$",
+    Named(r"gameway( run FILE( --on live)?| run \.\.\. .*| run --on live| link| frames| client)?$",
           "names the command, and is none that can be typed"),
+    Named(r"gameway (compare|list)$", "names the command; both are run below"),
     Named(r"gameway link .* COMMAND\.\.\.$", "a form; its like with a command are run below"),
     Named(r"gameway client (--out|--codec h265)$", "names an option; a client needs its host",
           "test_stream_command.py::test_a_client_on_the_hosts_machine_sees_the_stream"),
