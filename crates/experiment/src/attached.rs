@@ -1,7 +1,5 @@
 //! What every driver attaches to a network: the tables, the home gateway and the classifier, each at its turn.
 
-use crate::build;
-use crate::gateway::FlowOf;
 use crate::spec::{ClassifierSpec, PathSpec};
 use crate::{HomeGateway, Recognition, Recorder, random};
 use gameway_events::SummaryRecord;
@@ -20,17 +18,13 @@ pub struct Attached {
 }
 
 impl Attached {
-    /// Attaches what the path has to a network at time zero; controllers and gateways are observed so often, and `flow_of`
-    /// tells a flow by a header.
+    /// Attaches what the path has to a network at time zero.
     pub fn new<P: NetworkPacket>(
         recorder: Recorder,
+        gateway: Option<HomeGateway>,
         (path, seed): (&PathSpec, u64),
-        observe_interval: Duration,
-        flow_of: FlowOf,
         network: &mut Network<P>,
     ) -> Self {
-        let gateway = path.gateway.as_ref().and_then(build::gateway);
-        let gateway = gateway.map(|one| HomeGateway::new(one, observe_interval, flow_of));
         let classified = path.classifier == ClassifierSpec::Behaviour;
         let recognition =
             classified.then(|| Recognition::new(random::number(seed, "path/classifier")));

@@ -4,6 +4,8 @@
 //! the bottlenecks.
 
 use crate::recorder::{Recorder, intern};
+use crate::spec::PathSpec;
+use crate::{Known, RunError, build};
 use gameway_events::{ControllerRecord, Name, RunEvent};
 use gameway_gateway::{Gateway, Observation, Packet, Passage};
 use gameway_path::{FlowId, Header};
@@ -40,6 +42,22 @@ impl HomeGateway {
             words: Vec::new(),
             observations: Vec::new(),
         }
+    }
+
+    /// The gateway that a path has, if it has one that does more than forward.
+    ///
+    /// # Errors
+    /// If it cannot be built.
+    pub fn of_path(
+        known: Known<'_>,
+        path: &PathSpec,
+        observe_interval: Duration,
+        flow_of: FlowOf,
+    ) -> Result<Option<Self>, RunError> {
+        let spec = path.gateway.as_ref();
+        let built = spec.map(|spec| build::gateway(known.gateways, "path.gateway", spec));
+        let gateway = built.transpose()?.flatten();
+        Ok(gateway.map(|one| Self::new(one, observe_interval, flow_of)))
     }
 
     /// A packet passes; gives whether the window that it carries is lower now.

@@ -19,5 +19,5 @@ pub use error::{RunError, read, spec_error};
 pub use gateway::{FlowOf, HomeGateway};
 pub use recognition::Recognition;
 pub use recorder::{Recorded, Recorder, Totals, intern, packet_record};
-pub use registry::Registry;
+pub use registry::{Known, Registry};
 pub use spec::RunSpec;

@@ -16,52 +16,62 @@
 //! | a flow of the last two periods counts | one with an RTT near the period would come and go |
 //! | the window counts payload, the rate bytes on the wire | as published; a window 4 % too large |
 
-use crate::catalogue::{GatewayKind, GatewayOption};
+use crate::catalogue::GatewayAlgorithm;
 use crate::flows::FlowTable;
 use crate::{Direction, Gateway, Observation, Packet, Passage};
 use gameway_path::Protocol;
+use gameway_units::declared::OptionError;
 use gameway_units::{Bytes, Duration, Instant, Rate};
-
-/// How experiment files name it.
-pub(crate) const KIND: GatewayKind = GatewayKind {
-    name: "sap-law",
-    summary: "gives each TCP flow its share of a known capacity as advertised window",
-    source: "Palazzi et al., IEEE Transactions on Consumer Electronics 52(4), 2006",
-    options: &[
-        GatewayOption {
-            name: "capacity",
-            default: "must be given",
-            summary: "of the bottleneck, above zero",
-        },
-        GatewayOption {
-            name: "rtt",
-            default: "measured",
-            summary: "of all flows; without it, each flow's own as the gateway sees it",
-        },
-        GatewayOption {
-            name: "period",
-            default: "200 ms",
-            summary: "how often the rate of UDP and the number of TCP flows are measured, at least 1 ms",
-        },
-    ],
-};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 
 /// What can be set.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(default)]
 pub struct SapLawConfig {
-    /// Of the bottleneck.
+    /// of the bottleneck, above zero
+    #[schemars(extend("x-min" = "1 b/s", "x-max" = "1000 Gb/s", "default" = "must be given"))]
     pub capacity: Rate,
-    /// Of all flows; measured for each if not given.
+    /// of all flows; without it, each flow's own as the gateway sees it
+    #[schemars(extend("x-min" = "1 ns", "x-max" = "1 h", "x-none" = "measured"))]
     pub rtt: Option<Duration>,
-    /// How often it measures.
+    /// how often the rate of UDP and the number of TCP flows are measured
+    #[schemars(extend("x-min" = "1 ms", "x-max" = "1 h"))]
     pub period: Duration,
 }
 
 impl SapLawConfig {
     /// The defaults at this capacity.
     #[must_use]
-    pub fn new(capacity: Rate) -> Self {
+    pub const fn new(capacity: Rate) -> Self {
         Self { capacity, rtt: None, period: Duration::from_millis(200) }
+    }
+}
+
+impl Default for SapLawConfig {
+    /// Without a capacity, which [`GatewayAlgorithm::check`] refuses.
+    fn default() -> Self {
+        Self::new(Rate::ZERO)
+    }
+}
+
+impl GatewayAlgorithm for SapLawConfig {
+    const NAME: &'static str = "sap-law";
+    const SUMMARY: &'static str =
+        "gives each TCP flow its share of a known capacity as advertised window";
+    const SOURCE: &'static str =
+        "Palazzi et al., IEEE Transactions on Consumer Electronics 52(4), 2006";
+
+    fn check(&self) -> Result<(), OptionError> {
+        if self.capacity == Rate::ZERO {
+            let why = "must be given, and be more than 0 b/s".to_owned();
+            return Err(OptionError { option: Some("capacity".to_owned()), why });
+        }
+        Ok(())
+    }
+
+    fn build(self) -> Box<dyn Gateway> {
+        Box::new(SapLaw::new(self))
     }
 }
 

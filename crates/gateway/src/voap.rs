@@ -41,67 +41,22 @@
 //! | `memory`, up to 16 periods | the estimate is the largest of so long, not of one period | BBR lets its window down to 4 segments for 200 ms every 10 s (draft-ietf-ccwg-bbr, ProbeRTT): as printed it loses its share, and needs seconds to get it back |
 //! | `fairness = "rates"` | the share is a rate: windows are compared divided by their flows' RTTs | equal windows are unequal rates |
 
-use crate::catalogue::{GatewayKind, GatewayOption};
+use crate::catalogue::GatewayAlgorithm;
 use crate::flows::FlowTable;
 use crate::{Direction, Gateway, Observation, Packet, Passage};
+use gameway_units::declared::{OptionError, on_off};
 use gameway_units::{Bytes, Duration, Instant};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 
 mod control;
 
 pub use control::Control;
 use control::{Band, Part};
 
-/// How experiment files name it.
-pub(crate) const KIND: GatewayKind = GatewayKind {
-    name: "voap",
-    summary: "lowers the advertised windows of TCP flows while packets wait too long at the gateway",
-    source: "Bujari, Massaro, Palazzi: Vegas over Access Point, section IV",
-    options: &[
-        GatewayOption {
-            name: "alpha",
-            default: "5 ms",
-            summary: "windows grow while the longest wait of a period is below this time",
-        },
-        GatewayOption {
-            name: "beta",
-            default: "15 ms",
-            summary: "windows shrink while it is above this time, which is not below alpha",
-        },
-        GatewayOption {
-            name: "period",
-            default: "200 ms",
-            summary: "how often windows change, at least 1 ms",
-        },
-        GatewayOption {
-            name: "memory",
-            default: "one period",
-            summary: "a flow counts with the largest window it used in so long, up to 16 periods",
-        },
-        GatewayOption {
-            name: "step",
-            default: "segment",
-            summary: "\"segment\" (the paper's), or \"backlog\": what waits in excess, at once",
-        },
-        GatewayOption {
-            name: "fairness",
-            default: "windows",
-            summary: "\"windows\" (the paper's) or \"rates\": what is equal between flows",
-        },
-        GatewayOption {
-            name: "redistribution",
-            default: "on",
-            summary: "\"on\" (algorithm 4) or \"off\" (algorithm 3): whether unused shares go to others",
-        },
-        GatewayOption {
-            name: "leftover",
-            default: "handed-on",
-            summary: "\"handed-on\" or \"lost\" (as printed): the share of a flow that ends",
-        },
-    ],
-};
-
 /// By how much windows change.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
 pub enum Step {
     /// One segment of each flow.
     Segment,
@@ -110,7 +65,8 @@ pub enum Step {
 }
 
 /// What is shared equally.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
 pub enum Fairness {
     /// Windows.
     Windows,
@@ -119,7 +75,8 @@ pub enum Fairness {
 }
 
 /// What becomes of the share of a flow that ends.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
 pub enum Leftover {
     /// It goes to the others.
     HandedOn,
@@ -128,24 +85,50 @@ pub enum Leftover {
 }
 
 /// What can be set.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(default)]
 pub struct VoapConfig {
-    /// Windows grow below this delay.
+    /// windows grow while the longest wait of a period is below this time
+    #[schemars(extend("x-min" = "0 ns", "x-max" = "1 h"))]
     pub alpha: Duration,
-    /// They shrink above this.
+    /// windows shrink while it is above this time, which is not below alpha
+    #[schemars(extend("x-min" = "0 ns", "x-max" = "1 h"))]
     pub beta: Duration,
-    /// How often.
+    /// how often windows change
+    #[schemars(extend("x-min" = "1 ms", "x-max" = "1 h"))]
     pub period: Duration,
-    /// For how long a flow counts with the largest window that it used; at least the period.
+    /// a flow counts with the largest window it used in so long, one to 16 periods
+    #[schemars(extend("x-min" = "0 ns", "x-max" = "1 h"))]
     pub memory: Duration,
-    /// By how much.
+    /// "segment" (the paper's), or "backlog": what waits in excess, at once
     pub step: Step,
-    /// What is shared equally.
+    /// "windows" (the paper's) or "rates": what is equal between flows
     pub fairness: Fairness,
-    /// Whether what a flow does not use goes to others.
+    /// "on" (algorithm 4) or "off" (algorithm 3): whether unused shares go to others
+    #[serde(with = "on_off")]
+    #[schemars(with = "on_off::Switch")]
     pub redistribution: bool,
-    /// The share of a flow that ends.
+    /// "handed-on" or "lost" (as printed): the share of a flow that ends
     pub leftover: Leftover,
+}
+
+impl GatewayAlgorithm for VoapConfig {
+    const NAME: &'static str = "voap";
+    const SUMMARY: &'static str =
+        "lowers the advertised windows of TCP flows while packets wait too long at the gateway";
+    const SOURCE: &'static str = "Bujari, Massaro, Palazzi: Vegas over Access Point, section IV";
+
+    fn check(&self) -> Result<(), OptionError> {
+        if self.beta < self.alpha {
+            let why = format!("{} is below alpha, which is {}", self.beta, self.alpha);
+            return Err(OptionError { option: Some("beta".to_owned()), why });
+        }
+        Ok(())
+    }
+
+    fn build(self) -> Box<dyn Gateway> {
+        Box::new(Voap::new(self))
+    }
 }
 
 impl Default for VoapConfig {

@@ -6,14 +6,14 @@ use gameway_experiment::build::Recorded;
 use gameway_experiment::check;
 use gameway_experiment::spec::{GatewaySpec, QueueSpec, TraceSpec, WifiSpec};
 use gameway_experiment::{Registry, RunError};
-use gameway_gateway::{GATEWAYS, GatewayOption};
 use gameway_media::{FrameTable, RecordedVideo};
-use gameway_path::{DisciplineInfo, Dscp, PortRange, Prefix, Protocol, Traffic};
+use gameway_path::{Dscp, PortRange, Prefix, Protocol, Traffic};
 use gameway_sim::Packet;
 use gameway_tcp::Algorithm;
 use gameway_units::{Duration, Rate, declared};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
+use schemars::Schema;
 use serde_json::{Value as Json, json};
 use std::fmt::Display;
 use std::net::IpAddr;
@@ -41,26 +41,27 @@ fn controllers() -> Vec<Json> {
 }
 
 fn queues() -> Vec<Json> {
-    let listed =
-        |info: &DisciplineInfo| declared::list(&info.schema).into_iter().map(|one| json!(one));
-    known_queues()
-        .iter()
-        .map(|info| entry(info.name, info.summary, info.source, listed(info)))
-        .collect()
-}
-
-/// The queues that the simulator can build.
-fn known_queues() -> Vec<DisciplineInfo> {
-    Registry::<Packet>::standard().queues().to_vec()
+    let registry = registry();
+    let known = registry.known().queues.iter();
+    known.map(|one| entry(one.name, one.summary, one.source, listed(&one.schema))).collect()
 }
 
 fn gateways() -> Vec<Json> {
-    let option = |option: &GatewayOption| entry_option(option.name, option.default, option.summary);
+    let registry = registry();
     let forwards = entry("none", "only forwards", "every router", std::iter::empty());
-    let kinds = GATEWAYS
-        .iter()
-        .map(|kind| entry(kind.name, kind.summary, kind.source, kind.options.iter().map(option)));
+    let known = registry.known().gateways.iter();
+    let kinds = known.map(|one| entry(one.name, one.summary, one.source, listed(&one.schema)));
     std::iter::once(forwards).chain(kinds).collect()
+}
+
+/// The options of a schema.
+fn listed(schema: &Schema) -> impl Iterator<Item = Json> {
+    declared::list(schema).into_iter().map(|one| json!(one))
+}
+
+/// What the simulator can build.
+fn registry() -> Registry<Packet> {
+    Registry::standard()
 }
 
 fn competitors() -> Vec<Json> {
@@ -113,7 +114,7 @@ pub fn check_queue(kind: &str, option: &str, value: &str) -> PyResult<()> {
     }
     table[option] = value;
     let queue: QueueSpec = serde_json::from_value(table).map_err(|error| refused(&error))?;
-    check::check_queue(&known_queues(), &queue).map_err(|error| match error {
+    check::check_queue(registry().known(), &queue).map_err(|error| match error {
         RunError::Spec { why, .. } => refused(&why),
         other => refused(&other),
     })
@@ -123,7 +124,7 @@ pub fn check_queue(kind: &str, option: &str, value: &str) -> PyResult<()> {
 #[pyfunction]
 pub fn check_queue_table(table: &str) -> PyResult<Option<(String, String)>> {
     let queue: QueueSpec = serde_json::from_str(table).map_err(|error| refused(&error))?;
-    match check::check_queue(&known_queues(), &queue) {
+    match check::check_queue(registry().known(), &queue) {
         Ok(()) => Ok(None),
         Err(RunError::Spec { field, why }) => {
             Ok(Some((field.strip_prefix("queue.").unwrap_or(&field).to_owned(), why)))
@@ -156,7 +157,7 @@ fn word<T: FromStr<Err: Display> + Display>(text: &str) -> PyResult<String> {
 #[pyfunction]
 pub fn check_wifi(table: &str) -> PyResult<()> {
     let wifi: WifiSpec = serde_json::from_str(table).map_err(|error| refused(&error))?;
-    check::check_wifi(&known_queues(), &wifi).map_err(|error| match error {
+    check::check_wifi(registry().known(), &wifi).map_err(|error| match error {
         RunError::Spec { field, why } => {
             let key = field.trim_start_matches("path.capacity.");
             PyValueError::new_err(format!("{key}: {why}"))
@@ -171,7 +172,7 @@ pub fn check_gateway(kind: &str, options: &str) -> PyResult<()> {
     let mut table: Json = serde_json::from_str(options).map_err(|error| refused(&error))?;
     table["kind"] = kind.into();
     let gateway: GatewaySpec = serde_json::from_value(table).map_err(|error| refused(&error))?;
-    check::check_gateway(&gateway).map_err(|error| refused(&error))
+    check::check_gateway(registry().known(), &gateway).map_err(|error| refused(&error))
 }
 
 fn refused(error: &dyn Display) -> PyErr {

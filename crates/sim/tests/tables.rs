@@ -5,6 +5,7 @@ mod support;
 use arrow_array::cast::AsArray;
 use arrow_array::{Array, RecordBatch};
 use gameway_events::{RunEvent, Sink, TableError};
+use gameway_sim::Registry;
 use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
 use serde_json::{Value, json};
 use std::fs::File;
@@ -92,7 +93,9 @@ impl Sink for Full {
 fn a_run_ends_soon_after_its_sink_has_failed_and_says_why() {
     let spec = serde_json::from_value(with_ping(empty_path(100_000), "100 ms")).unwrap();
     let (heard, events) = std::sync::mpsc::channel();
-    let error = gameway_sim::run_into(&spec, Box::new(Full { room: 50, heard })).unwrap_err();
+    let error =
+        gameway_sim::run_into(&spec, &Registry::standard(), Box::new(Full { room: 50, heard }))
+            .unwrap_err();
     assert!(error.to_string().contains("frames.parquet: "), "{error}");
     assert_eq!(events.try_iter().count(), 50);
 }

@@ -1,57 +1,33 @@
 //! From the specification of a gateway to the gateway.
 
-use crate::spec::{
-    FairnessSpec, GatewaySpec, LeftoverSpec, SapLawSpec, StepSpec, Switch, Text, VoapSpec,
-};
-use gameway_gateway::{Fairness, Gateway, Leftover, SapLaw, SapLawConfig, Step, Voap, VoapConfig};
+use crate::check::refused;
+use crate::spec::GatewaySpec;
+use crate::{RunError, spec_error};
+use gameway_gateway::{Gateway, GatewayInfo};
 
-/// The gateway, if there is one that does more than forward.
-#[must_use]
-pub fn gateway(spec: &GatewaySpec) -> Option<Box<dyn Gateway>> {
-    match spec {
-        GatewaySpec::None(_) => None,
-        GatewaySpec::Voap(spec) => Some(Box::new(Voap::new(voap(spec)))),
-        GatewaySpec::SapLaw(spec) => Some(Box::new(SapLaw::new(sap_law(spec)))),
+/// The gateway of this specification, if it is one that does more than forward.
+///
+/// # Errors
+/// If there is none of this name, or the first option that is wrong.
+pub fn gateway(
+    known: &[GatewayInfo],
+    field: &str,
+    spec: &GatewaySpec,
+) -> Result<Option<Box<dyn Gateway>>, RunError> {
+    if spec.kind == GatewaySpec::NONE {
+        return match spec.options.keys().next() {
+            None => Ok(None),
+            Some(option) => {
+                let why = "a gateway that only forwards has no options";
+                Err(spec_error(format!("{field}.{option}"), why))
+            }
+        };
     }
-}
-
-/// What is given, or `otherwise`.
-fn or<T: Copy>(given: Option<Text<T>>, otherwise: T) -> T {
-    given.map_or(otherwise, |text| text.0)
-}
-
-/// See [`VoapSpec`].
-#[must_use]
-pub fn voap(spec: &VoapSpec) -> VoapConfig {
-    let default = VoapConfig::default();
-    VoapConfig {
-        alpha: or(spec.alpha, default.alpha),
-        beta: or(spec.beta, default.beta),
-        period: or(spec.period, default.period),
-        memory: or(spec.memory, default.memory),
-        step: match spec.step {
-            None | Some(StepSpec::Segment) => Step::Segment,
-            Some(StepSpec::Backlog) => Step::Backlog,
-        },
-        fairness: match spec.fairness {
-            None | Some(FairnessSpec::Windows) => Fairness::Windows,
-            Some(FairnessSpec::Rates) => Fairness::Rates,
-        },
-        redistribution: spec.redistribution != Some(Switch::Off),
-        leftover: match spec.leftover {
-            None | Some(LeftoverSpec::HandedOn) => Leftover::HandedOn,
-            Some(LeftoverSpec::Lost) => Leftover::Lost,
-        },
-    }
-}
-
-/// See [`SapLawSpec`].
-#[must_use]
-pub fn sap_law(spec: &SapLawSpec) -> SapLawConfig {
-    let default = SapLawConfig::new(spec.capacity.0);
-    SapLawConfig {
-        rtt: spec.rtt.map(|text| text.0),
-        period: or(spec.period, default.period),
-        ..default
-    }
+    let Some(info) = known.iter().find(|one| one.name == spec.kind) else {
+        let names: Vec<&str> = known.iter().map(|one| one.name).collect();
+        let (kind, none) = (&spec.kind, GatewaySpec::NONE);
+        let why = format!("unknown gateway \"{kind}\"; known are {none}, {}", names.join(", "));
+        return Err(spec_error(format!("{field}.kind"), why));
+    };
+    info.build(&spec.options).map(Some).map_err(|error| refused(field, error))
 }

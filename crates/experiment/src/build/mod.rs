@@ -22,7 +22,7 @@ use gameway_path::{
 };
 use gameway_units::{Duration, Instant, QueueSize, Ratio};
 
-pub use gateways::{gateway, sap_law, voap};
+pub use gateways::gateway;
 pub(crate) use htb::check as check_htb;
 pub use network::{FlowWay, NetworkParts, ways};
 pub use queues::{queue, size};

@@ -11,7 +11,7 @@ use gameway_units::{Duration, QueueSize};
 #[must_use]
 pub fn size<P: PathPacket + Copy + 'static>(registry: &Registry<P>, spec: &QueueSpec) -> QueueSize {
     let own = || {
-        let info = registry.queues().iter().find(|one| one.name == spec.kind)?;
+        let info = registry.known().queues.iter().find(|one| one.name == spec.kind)?;
         (info.default_size)(&spec.options).ok()
     };
     spec.size.or_else(own).unwrap_or(QueueSize::Packets(1))

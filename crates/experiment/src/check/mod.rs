@@ -13,10 +13,9 @@ pub use queue::check_queue;
 pub(crate) use queue::refused;
 
 use crate::spec::{PathSpec, RecordSpec, RunSpec, Text};
-use crate::{RunError, spec_error};
+use crate::{Known, RunError, spec_error};
 use flows::{check_competitor, check_foresight, check_stream};
 use gameway_events::BIN;
-use gameway_path::DisciplineInfo;
 use gameway_units::{Duration, Rate, Ratio};
 
 const MAX_RUN: Duration = Duration::from_secs(366 * 24 * 3600);
@@ -33,7 +32,7 @@ const MAX_FLOWS: usize = 1_000;
 ///
 /// # Errors
 /// The first field that is wrong, and what is allowed.
-pub fn check(known: &[DisciplineInfo], spec: &RunSpec) -> Result<(), RunError> {
+pub fn check(known: Known<'_>, spec: &RunSpec) -> Result<(), RunError> {
     span("duration", spec.duration.0, Duration::from_nanos(1), MAX_RUN)?;
     check_path(known, &spec.path)?;
     check_stalls(&spec.path, spec.duration.0)?;
@@ -55,7 +54,7 @@ pub fn check(known: &[DisciplineInfo], spec: &RunSpec) -> Result<(), RunError> {
 ///
 /// # Errors
 /// The first field that is wrong, and what is allowed.
-pub fn check_path(known: &[DisciplineInfo], path: &PathSpec) -> Result<(), RunError> {
+pub fn check_path(known: Known<'_>, path: &PathSpec) -> Result<(), RunError> {
     path::check_path(known, path)?;
     let mut hops: Vec<&str> = path.hop.iter().map(|hop| hop.name.as_str()).collect();
     hops.sort_unstable();

@@ -1,18 +1,16 @@
 //! Paths: capacities, media, gateways, jitter, loss.
 
 use super::queue::{check_queue_of, refused};
-use super::{MAX_DELAY, MAX_RUN, MIN_INTERVAL, number, positive_rate, rate, share, span};
-use crate::build::{histogram, sap_law, voap, wifi_config};
+use super::{MAX_DELAY, MAX_RUN, MIN_INTERVAL, number, rate, share, span};
+use crate::build::{self, histogram, wifi_config};
 use crate::spec::{
     BackSpec, CapacitySpec, ChanceSpec, ClassifierSpec, GatewaySpec, HopSpec, HtbSpec, JitterSpec,
     LossSpec, PathSpec, QueueSpec, ReorderSpec, Text, Way, WifiSpec,
 };
-use crate::{RunError, spec_error};
-use gameway_gateway::{SapLawConfig, VoapConfig};
-use gameway_path::DisciplineInfo;
+use crate::{Known, RunError, spec_error};
 use gameway_units::{Duration, Ratio};
 
-pub(super) fn check_path(known: &[DisciplineInfo], path: &PathSpec) -> Result<(), RunError> {
+pub(super) fn check_path(known: Known<'_>, path: &PathSpec) -> Result<(), RunError> {
     check_capacity(known, "path.capacity", &path.capacity)?;
     span("path.base_rtt", path.base_rtt.0, Duration::ZERO, MAX_DELAY)?;
     span("path.nominal_rtt", path.nominal_rtt(), Duration::ZERO, MAX_DELAY)?;
@@ -32,7 +30,7 @@ pub(super) fn check_path(known: &[DisciplineInfo], path: &PathSpec) -> Result<()
     check_reorder("path.reorder", path.reorder.as_ref())?;
     check_shared(path)?;
     if let Some(gateway) = &path.gateway {
-        check_gateway_of("path.gateway", gateway)?;
+        build::gateway(known.gateways, "path.gateway", gateway)?;
     }
     check_recognition(path)?;
     path.hop.iter().try_for_each(|hop| check_hop(known, hop))?;
@@ -91,8 +89,8 @@ fn check_shared(path: &PathSpec) -> Result<(), RunError> {
     Ok(())
 }
 
-fn check_hop(known: &[DisciplineInfo], hop: &HopSpec) -> Result<(), RunError> {
-    if [Way::ALL, Way::PATH, crate::build::BACK].contains(&hop.name.as_str()) {
+fn check_hop(known: Known<'_>, hop: &HopSpec) -> Result<(), RunError> {
+    if [Way::ALL, Way::PATH, build::BACK].contains(&hop.name.as_str()) {
         return Err(spec_error("path.hop.name", format!("\"{}\" means something else", hop.name)));
     }
     let field = |part: &str| format!("path.hop \"{}\": {part}", hop.name);
@@ -100,7 +98,7 @@ fn check_hop(known: &[DisciplineInfo], hop: &HopSpec) -> Result<(), RunError> {
     check_queue_of(known, &field("queue"), &hop.queue)
 }
 
-fn check_back(known: &[DisciplineInfo], back: &BackSpec) -> Result<(), RunError> {
+fn check_back(known: Known<'_>, back: &BackSpec) -> Result<(), RunError> {
     if let Some(capacity) = &back.capacity {
         check_capacity(known, "path.back.capacity", capacity)?;
     } else if back.queue.is_some() {
@@ -142,11 +140,7 @@ fn check_reorder(field: &str, reorder: Option<&ReorderSpec>) -> Result<(), RunEr
     Ok(())
 }
 
-fn check_capacity(
-    known: &[DisciplineInfo],
-    field: &str,
-    capacity: &CapacitySpec,
-) -> Result<(), RunError> {
+fn check_capacity(known: Known<'_>, field: &str, capacity: &CapacitySpec) -> Result<(), RunError> {
     match capacity {
         CapacitySpec::Constant(capacity) => rate(field, capacity.0),
         CapacitySpec::Steps(list) => list.steps.iter().try_for_each(|(at, capacity)| {
@@ -162,7 +156,7 @@ fn check_capacity(
 ///
 /// # Errors
 /// The first key that is wrong, and what is allowed.
-pub fn check_wifi(known: &[DisciplineInfo], wifi: &WifiSpec) -> Result<(), RunError> {
+pub fn check_wifi(known: Known<'_>, wifi: &WifiSpec) -> Result<(), RunError> {
     let field = |key: &str| format!("path.capacity.{key}");
     let (shortest, longest) = (Duration::from_micros(1), Duration::from_millis(10));
     if let Some(slot) = wifi.slot {
@@ -182,29 +176,8 @@ pub fn check_wifi(known: &[DisciplineInfo], wifi: &WifiSpec) -> Result<(), RunEr
 ///
 /// # Errors
 /// The first option that is wrong, and what is allowed.
-pub fn check_gateway(gateway: &GatewaySpec) -> Result<(), RunError> {
-    check_gateway_of("gateway", gateway)
-}
-
-fn check_gateway_of(field: &str, gateway: &GatewaySpec) -> Result<(), RunError> {
-    let at = |option: &str| format!("{field}.{option}");
-    let time = |option, time, least| span(&at(option), time, least, MAX_DELAY);
-    match gateway {
-        GatewaySpec::None(_) => Ok(()),
-        GatewaySpec::Voap(spec) => {
-            let VoapConfig { alpha, beta, period, memory, .. } = voap(spec);
-            time("alpha", alpha, Duration::ZERO)?;
-            time("beta", beta, alpha)?;
-            time("period", period, MIN_INTERVAL)?;
-            time("memory", memory, Duration::ZERO)
-        }
-        GatewaySpec::SapLaw(spec) => {
-            let SapLawConfig { capacity, rtt, period } = sap_law(spec);
-            positive_rate(at("capacity"), capacity)?;
-            time("rtt", rtt.unwrap_or(MIN_INTERVAL), Duration::from_nanos(1))?;
-            time("period", period, MIN_INTERVAL)
-        }
-    }
+pub fn check_gateway(known: Known<'_>, gateway: &GatewaySpec) -> Result<(), RunError> {
+    build::gateway(known.gateways, "gateway", gateway).map(drop)
 }
 
 /// Measured delays: each within bounds, and at least one.

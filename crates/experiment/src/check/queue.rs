@@ -2,25 +2,25 @@
 
 use super::rate;
 use crate::spec::{HtbSpec, QueueSpec};
-use crate::{RunError, spec_error};
-use gameway_path::{DisciplineInfo, OptionError};
+use crate::{Known, RunError, spec_error};
+use gameway_path::OptionError;
 use gameway_units::Rate;
 
 /// Whether a queue of this specification can be built of what is known.
 ///
 /// # Errors
 /// The first option that is wrong, and what is allowed.
-pub fn check_queue(known: &[DisciplineInfo], queue: &QueueSpec) -> Result<(), RunError> {
+pub fn check_queue(known: Known<'_>, queue: &QueueSpec) -> Result<(), RunError> {
     check_queue_of(known, "queue", queue)
 }
 
 pub(super) fn check_queue_of(
-    known: &[DisciplineInfo],
+    known: Known<'_>,
     field: &str,
     queue: &QueueSpec,
 ) -> Result<(), RunError> {
-    let Some(info) = known.iter().find(|one| one.name == queue.kind) else {
-        let names: Vec<&str> = known.iter().map(|one| one.name).collect();
+    let Some(info) = known.queues.iter().find(|one| one.name == queue.kind) else {
+        let names: Vec<&str> = known.queues.iter().map(|one| one.name).collect();
         let why = format!("unknown queue \"{}\"; known are {}", queue.kind, names.join(", "));
         return Err(spec_error(format!("{field}.kind"), why));
     };
@@ -38,7 +38,7 @@ pub(crate) fn refused(field: &str, error: OptionError) -> RunError {
     spec_error(format!("{field}{option}"), error.why)
 }
 
-fn check_htb(known: &[DisciplineInfo], field: &str, spec: &HtbSpec) -> Result<(), RunError> {
+fn check_htb(known: Known<'_>, field: &str, spec: &HtbSpec) -> Result<(), RunError> {
     for (name, class) in &spec.class {
         let at = |part: &str| format!("{field}.class.{name}.{part}");
         rate(&at("rate"), class.rate.0)?;

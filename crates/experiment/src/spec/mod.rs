@@ -20,16 +20,14 @@ pub use competitor::{
     UdpEcnSpec, UdpSpec, VideoChatSpec, needs_accurate_ecn,
 };
 pub use dash::{AdaptationSpec, DashSpec, LadderSpec};
-pub use gateway::{
-    FairnessSpec, ForwardSpec, GatewaySpec, LeftoverSpec, SapLawSpec, StepSpec, VoapSpec,
-};
+pub use gateway::GatewaySpec;
 pub use header::{HeaderSpec, Word};
 pub use htb::{ClassSpec, EcnWord, HtbSpec, LinkLayerSpec, MatchSpec, RuleSpec};
 pub use path::{
     BackSpec, CapacitySpec, ChanceSpec, ClassifierSpec, HopSpec, JitterSpec, LossSpec, PathSpec,
     ReorderSpec, StallsSpec, StepsSpec, TraceSpec,
 };
-pub use queue::{QueueSpec, Switch};
+pub use queue::QueueSpec;
 pub use stream::{
     ControllerSpec, Drift, EcnSpec, EncodeTimeSpec, FeedbackSpec, PauseSpec, StreamSpec, VideoSpec,
 };

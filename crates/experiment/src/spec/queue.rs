@@ -22,12 +22,3 @@ impl QueueSpec {
         Self { kind: "drop-tail".to_owned(), size: Some(size), options: Options::new() }
     }
 }
-
-/// Whether something is done.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Deserialize)]
-#[serde(rename_all = "kebab-case")]
-#[expect(missing_docs, reason = "they say it themselves")]
-pub enum Switch {
-    On,
-    Off,
-}

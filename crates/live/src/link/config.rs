@@ -85,7 +85,7 @@ impl LinkConfig {
     /// # Errors
     /// The first field that is wrong, and what is allowed.
     pub fn check(&self) -> Result<(), RunError> {
-        check::check_path(Registry::<Packet>::standard().queues(), &self.path)?;
+        check::check_path(Registry::<Packet>::standard().known(), &self.path)?;
         check::check_record(&self.record)?;
         if self.path.stalls.is_some() && self.duration.is_none() {
             let why = "stalls are drawn before the run: say how long it lasts";

@@ -12,7 +12,7 @@ use super::wire;
 use gameway_events::{SummaryRecord, TableError};
 use gameway_experiment::build::{self, NetworkParts, Routes};
 use gameway_experiment::spec::PathSpec;
-use gameway_experiment::{Attached, Recorder, Registry, RunError};
+use gameway_experiment::{Attached, HomeGateway, Recorder, Registry, RunError};
 use gameway_path::{Fate, Network, NetworkPacket, Observer, Passage, Slot, Transmitted};
 use gameway_units::{Bytes, Duration, Instant};
 
@@ -122,7 +122,8 @@ impl LivePath {
         let parts = NetworkParts { registry, path, seed, stalls, flows: &ways };
         let mut network = parts.network(&routes, build::links(path)?)?;
         let (interval, flow_of) = (flows.observe_interval(), flows.by_header());
-        let attached = Attached::new(recorder, (path, seed), interval, flow_of, &mut network);
+        let gateway = HomeGateway::of_path(registry.known(), path, interval, flow_of)?;
+        let attached = Attached::new(recorder, gateway, (path, seed), &mut network);
         Ok(Self { network, watch: Watch { attached, packet_log, pool: Pool::default() }, seed })
     }
 

@@ -26,7 +26,7 @@ fn bench(path: &str) -> Bench {
 
 fn bench_with(path: &str, flows: Vec<FlowConfig>) -> Bench {
     let spec: PathSpec = serde_json::from_str(path).expect("it is a path");
-    check::check_path(Registry::<Packet>::standard().queues(), &spec).expect("it can be built");
+    check::check_path(Registry::<Packet>::standard().known(), &spec).expect("it can be built");
     let flows = Flows::new(flows, None);
     let (sink, events) = channel();
     let names: Vec<Name> = flows.names().collect();

@@ -11,7 +11,8 @@ use gameway_control::{OptionError, RateController, RateLimits};
 use gameway_events::{BIN, FurtherTables, Name, RunTables, Sink, SummaryRecord};
 use gameway_experiment::build::{self, FlowWay, NetworkParts, Routes, flow_names};
 use gameway_experiment::spec::{CompetitorSpec, RunSpec};
-use gameway_experiment::{Attached, Recorder, RunError};
+use gameway_experiment::{Attached, HomeGateway, Known, Recorder, RunError};
+use gameway_gateway::GatewayAlgorithm;
 use gameway_path::{Discipline, Header, Network};
 use gameway_units::Instant;
 use std::net::IpAddr;
@@ -29,8 +30,8 @@ pub fn run(spec: &RunSpec, folder: &Path) -> Result<SummaryRecord, RunError> {
 pub struct Registry<'a> {
     /// Asked for each controller but the oracle.
     pub controllers: &'a BuildController<'a>,
-    /// Queue disciplines.
-    pub queues: gameway_experiment::Registry<Packet>,
+    /// Queue disciplines and gateways.
+    pub path: gameway_experiment::Registry<Packet>,
 }
 
 impl Registry<'static> {
@@ -39,7 +40,7 @@ impl Registry<'static> {
     pub fn standard() -> Self {
         Self {
             controllers: &gameway_control::build,
-            queues: gameway_experiment::Registry::standard(),
+            path: gameway_experiment::Registry::standard(),
         }
     }
 }
@@ -48,7 +49,13 @@ impl Registry<'_> {
     /// This and a queue discipline of one's own; it takes the place of one of the same name.
     #[must_use]
     pub fn with_queue<C: Discipline>(self) -> Self {
-        Self { queues: self.queues.with_queue::<C>(), ..self }
+        Self { path: self.path.with_queue::<C>(), ..self }
+    }
+
+    /// This and a gateway of one's own; it takes the place of one of the same name.
+    #[must_use]
+    pub fn with_gateway<A: GatewayAlgorithm>(self) -> Self {
+        Self { path: self.path.with_gateway::<A>(), ..self }
     }
 }
 
@@ -76,19 +83,19 @@ pub fn run_with(
 ///
 /// # Errors
 /// If the specification is wrong, a file it names cannot be read, or the sink fails.
-pub fn run_into(spec: &RunSpec, sink: Box<dyn Sink>) -> Result<SummaryRecord, RunError> {
-    run_built(spec, built(spec, &Registry::standard())?, sink)
+pub fn run_into(
+    spec: &RunSpec,
+    registry: &Registry<'_>,
+    sink: Box<dyn Sink>,
+) -> Result<SummaryRecord, RunError> {
+    run_built(spec, built(spec, registry)?, sink)
 }
 
 fn run_built(spec: &RunSpec, built: Built, sink: Box<dyn Sink>) -> Result<SummaryRecord, RunError> {
-    let Built { names, links, mut network, flows } = built;
+    let Built { names, links, gateway, mut network, flows } = built;
     let end = Instant::ZERO + spec.duration.0;
     let recorder = Recorder::new(sink, names, links, end, &spec.record);
-    let interval = spec.record.controller_interval.map_or(BIN, |text| text.0);
-    let headers: Vec<Header> = flows.iter().map(|flow| flow.header).collect();
-    let flow_of = Box::new(move |header: &Header| headers::flow_of(&headers, header));
-    let attached =
-        Attached::new(recorder, (&spec.path, spec.seed), interval, flow_of, &mut network);
+    let attached = Attached::new(recorder, gateway, (&spec.path, spec.seed), &mut network);
     let (network, attached) = Simulation::new(network, flows, attached).run_until(end);
     let summary = attached.summary((spec.duration.0, spec.seed), &network);
     attached.recorder.finish(&summary)?;
@@ -115,12 +122,13 @@ pub fn check_with(spec: &RunSpec, registry: &Registry<'_>) -> Result<(), RunErro
 struct Built {
     names: Vec<Name>,
     links: Vec<Name>,
+    gateway: Option<HomeGateway>,
     network: Network<Packet>,
     flows: Vec<Flow>,
 }
 
 fn built(spec: &RunSpec, registry: &Registry<'_>) -> Result<Built, RunError> {
-    gameway_experiment::check::check(registry.queues.queues(), spec)?;
+    gameway_experiment::check::check(registry.path.known(), spec)?;
     let routes = Routes::new(&spec.path);
     let links = build::links(&spec.path)?;
     let stalls = build::stalls(&spec.path, spec.seed, spec.duration.0);
@@ -140,10 +148,23 @@ fn built(spec: &RunSpec, registry: &Registry<'_>) -> Result<Built, RunError> {
     let ways: Vec<FlowWay<'_>> =
         ways.map(|((way, name), station)| FlowWay { name, way, station }).collect();
     let (path, seed, stalls) = (&spec.path, spec.seed, stalls.as_ref());
-    let registry = &registry.queues;
+    let registry = &registry.path;
     let parts = NetworkParts { registry, path, seed, stalls, flows: &ways };
     let network = parts.network(&routes, links)?;
-    Ok(Built { names, links: routes.names(), network, flows })
+    let gateway = gateway(spec, registry.known(), &flows)?;
+    Ok(Built { names, links: routes.names(), gateway, network, flows })
+}
+
+/// The home gateway, which tells flows by their headers.
+fn gateway(
+    spec: &RunSpec,
+    known: Known<'_>,
+    flows: &[Flow],
+) -> Result<Option<HomeGateway>, RunError> {
+    let interval = spec.record.controller_interval.map_or(BIN, |text| text.0);
+    let headers: Vec<Header> = flows.iter().map(|flow| flow.header).collect();
+    let flow_of = Box::new(move |header: &Header| headers::flow_of(&headers, header));
+    HomeGateway::of_path(known, &spec.path, interval, flow_of)
 }
 
 /// Of a Wi-Fi medium, the station of each flow's client, numbered behind the access point; clients of one address are

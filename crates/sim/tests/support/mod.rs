@@ -2,7 +2,7 @@
 #![allow(dead_code, reason = "every test file uses a part")]
 
 use gameway_events::{RunEvent, SummaryRecord};
-use gameway_sim::{RunError, RunSpec};
+use gameway_sim::{Registry, RunError, RunSpec};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -50,7 +50,7 @@ pub fn try_run(spec: &Value) -> Result<SummaryRecord, String> {
 
 fn told(spec: &Value) -> Result<Run, String> {
     let (sink, events) = channel();
-    let summary = gameway_sim::run_into(&parse(spec)?, Box::new(sink));
+    let summary = gameway_sim::run_into(&parse(spec)?, &Registry::standard(), Box::new(sink));
     let summary = summary.map_err(|error: RunError| error.to_string())?;
     Ok(Run { summary, events: events.try_iter().collect() })
 }
