@@ -45,13 +45,15 @@ LAYERS: dict[str, set[str]] = {
     "python": {*CORE, "events", "experiment", "sim", "live", "stream"},
 }
 # Which crates of others a core crate may know: none that reads a clock, a file or a socket.
+DECLARED = {"schemars", "serde"}
+"""What options are declared with: derived code and data, nothing of the machine."""
 EXTERNAL: dict[str, set[str]] = {
-    "units": {"thiserror"},
+    "units": {"thiserror", "serde_json"} | DECLARED,
     "control": {"libm", "thiserror"},
-    "path": {"libm", "thiserror", "rand_core", "rand_xoshiro"},
+    "path": {"libm", "thiserror", "rand_core", "rand_xoshiro", "serde_json"} | DECLARED,
     "tcp": {"libm"},
     "dash": {"libm", "thiserror"},
-    "gateway": {"libm"},
+    "gateway": {"libm"} | DECLARED,
     "media": {"thiserror", "rand_core", "rand_xoshiro"},
     "session": set(),
 }
