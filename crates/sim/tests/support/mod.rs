@@ -100,6 +100,13 @@ impl Run {
         pings.present("rtt_ns").into_iter().map(|nanos| nanos / 1e6).collect()
     }
 
+    /// Mean queueing delay in ms of a flow's packets in windows that start in `from..to`.
+    pub fn mean_wait(&self, flow: &str, from: f64, to: f64) -> f64 {
+        let delays = self.table("queue_delay").only("flow", flow);
+        let delays = delays.between("window_start_ns", from, to);
+        delays.sum("sum_ns") / delays.sum("packets") / 1e6
+    }
+
     /// Values of one variable of a controller's state in `from..to`.
     pub fn variable(&self, flow: &str, variable: &str, from: f64, to: f64) -> Vec<f64> {
         let rows = self.table("controller").only("stream", flow).only("variable", variable);

@@ -1,13 +1,8 @@
-//! A small matrix as one readable table: what a change does to results is seen in the diff of a review.
-//!
-//! `UPDATE_GOLDEN=1 cargo test -p gameway-sim --test golden` writes the table anew.
+//! Three controllers, alone and beside two congestion controls, in two queues.
 
-mod support;
-
+use crate::support::{Run, empty_path, fixed, mean, run, with, with_ping, with_stream, with_tcp};
 use serde_json::json;
 use std::fmt::Write;
-use std::path::Path;
-use support::{Run, empty_path, fixed, mean, run, with, with_ping, with_stream, with_tcp};
 
 const HEAD: &str = "\
 25 Mb/s, 16 ms, one download from 10 s to 20 s of 30 s; recorded frames; seed 1. Alone: 5 s to 10 s;
@@ -44,7 +39,7 @@ fn row(controller: &str, congestion_control: &str, queue: &str) -> String {
     )
 }
 
-fn matrix() -> String {
+pub fn table() -> String {
     let mut text = HEAD.to_owned();
     for controller in ["fixed", "gcc", "pudica"] {
         for congestion_control in ["bbr", "cubic"] {
@@ -54,37 +49,4 @@ fn matrix() -> String {
         }
     }
     text
-}
-
-/// Lines that differ, as a diff shows them.
-fn difference(expected: &str, found: &str) -> String {
-    let mut text = String::new();
-    let longest = expected.lines().count().max(found.lines().count());
-    for index in 0..longest {
-        let (old, new) = (expected.lines().nth(index), found.lines().nth(index));
-        if old != new {
-            let lines = [("-", old), ("+", new)];
-            lines.into_iter().filter_map(|(sign, line)| Some((sign, line?))).for_each(
-                |(sign, line)| {
-                    writeln!(text, "{sign} {line}").unwrap();
-                },
-            );
-        }
-    }
-    text
-}
-
-#[test]
-fn the_matrix_is_as_committed() {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/golden/matrix.txt");
-    let found = matrix();
-    if std::env::var_os("UPDATE_GOLDEN").is_some() {
-        std::fs::write(&path, &found).unwrap();
-    }
-    let expected = std::fs::read_to_string(&path).unwrap_or_default();
-    assert!(
-        expected == found,
-        "tests/golden/matrix.txt differs (UPDATE_GOLDEN=1 writes it anew):\n{}",
-        difference(&expected, &found)
-    );
 }

@@ -1,0 +1,99 @@
+//! Every home gateway with its variants, on a wired line and on Wi-Fi.
+
+use crate::support::{
+    Run, empty_path, fixed, mean, quantile, run, with, with_ping, with_stream, with_tcp,
+};
+use gameway_gateway::GatewayInfo;
+use gameway_sim::Registry;
+use gameway_units::declared;
+use serde_json::{Value, json};
+use std::fmt::Write;
+
+const HEAD: &str = "\
+80 ms and a queue of 250 packets; a steady stream of 6 Mb/s; CUBIC downloads: \"far\", \"near\" (40 ms) and a slow one (2 Mb/s
+until 15 s). Wi-Fi is 802.11n with one spatial stream; SAP-LAW is told 25 and 40 Mb/s; variants say what differs from the
+defaults; seed 1. All figures are of 10 s to 30 s. Rates are bytes on the wire at the client, RTTs those of a ping.
+
+                                     rate Mb/s    stream's mean    RTT ms     dropped
+line     gateway  variant             far   near    wait ms      mean    p95  packets
+";
+
+const FROM: f64 = 10.0;
+const TO: f64 = 30.0;
+
+/// A line: its name, its capacity, and the capacity that a gateway is told.
+type Line = (&'static str, fn() -> Value, &'static str);
+
+const LINES: [Line; 2] = [
+    ("25 Mb/s", || json!("25 Mb/s"), "25 Mb/s"),
+    ("Wi-Fi", || json!({ "wifi": "802.11n", "streams": 1 }), "40 Mb/s"),
+];
+
+/// What a gateway is told beside what the row is about.
+fn needed(gateway: &str, capacity: &str) -> Value {
+    match gateway {
+        "sap-law" => json!({ "kind": gateway, "capacity": capacity }),
+        _ => json!({ "kind": gateway }),
+    }
+}
+
+/// Each option that is one of several words, with each word but its default.
+fn variants(gateway: &GatewayInfo) -> Vec<(String, String)> {
+    let mut variants = Vec::new();
+    for option in declared::list(&gateway.schema) {
+        let words: Vec<&str> = option.kind.split(", ").collect();
+        if words.contains(&option.default.as_str()) {
+            let others = words.iter().filter(|word| **word != option.default);
+            variants.extend(others.map(|word| (option.name.clone(), (*word).to_owned())));
+        }
+    }
+    // The order of a schema's options depends on how serde_json is built.
+    variants.sort();
+    variants
+}
+
+fn scenario(capacity: Value, gateway: Value) -> Run {
+    let spec = with(empty_path(30), "/path/capacity", capacity);
+    let spec = with(spec, "/path/base_rtt", json!("80 ms"));
+    let spec = with(spec, "/path/queue/size", json!("250 packets"));
+    let spec = with_stream(spec, fixed("6 Mb/s"), json!({}));
+    let spec = with_tcp(spec, "cubic", json!({ "name": "far" }));
+    let spec = with_tcp(spec, "cubic", json!({ "name": "near", "base_rtt": "40 ms" }));
+    let slow = json!({ "name": "slow", "rate_limit": "2 Mb/s", "stop": "15 s" });
+    let spec = with_tcp(spec, "cubic", slow);
+    run(&with(with_ping(spec, "20 ms"), "/path/gateway", gateway))
+}
+
+fn row(line: &str, (gateway, variant): (&str, &str), run: &Run) -> String {
+    let rtts = run.rtts(FROM, TO);
+    let bins = run.table("bins").between("bin_start_ns", FROM, TO);
+    format!(
+        "{line:<8} {gateway:<8} {variant:<18} {:>5.1} {:>6.1} {:>10.1} {:>9.1} {:>6.1} {:>8}",
+        run.received_mbps("far", FROM, TO),
+        run.received_mbps("near", FROM, TO),
+        run.mean_wait("game", FROM, TO),
+        mean(&rtts),
+        quantile(&rtts, 0.95),
+        bins.sum("dropped_packets"),
+    )
+}
+
+pub fn table() -> String {
+    let mut text = HEAD.to_owned();
+    for (line, capacity, told) in LINES {
+        let mut add = |gateway: &str, variant: &str, options: Value| {
+            let run = scenario(capacity(), options);
+            writeln!(text, "{}", row(line, (gateway, variant), &run)).unwrap();
+        };
+        add("none", "-", needed("none", told));
+        for gateway in Registry::standard().path.known().gateways {
+            let needed = needed(gateway.name, told);
+            add(gateway.name, "-", needed.clone());
+            for (option, word) in variants(gateway) {
+                let chosen = with(needed.clone(), &format!("/{option}"), json!(word));
+                add(gateway.name, &format!("{option} {word}"), chosen);
+            }
+        }
+    }
+    text
+}
