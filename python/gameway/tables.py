@@ -148,9 +148,13 @@ def catalogue(entries: Iterable[dict[str, Any]], between: str | None = None) -> 
 
 
 def _allowed(option: dict[str, Any]) -> str:
-    """Say between which values an option may be, where it is declared."""
+    """Say which values an option may have, unless its sentence says it."""
     least, most = option.get("min"), option.get("max")
-    return f" ({least} to {most})" if least is not None and most is not None else ""
+    if least is not None and most is not None:
+        return f" ({least} to {most})"
+    words = option.get("kind", "").split(", ")
+    is_told = len(words) == 1 or all(word in option["summary"] for word in words)
+    return "" if is_told else f" ({', '.join(words)})"
 
 
 def _catalogue_row(

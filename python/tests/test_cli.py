@@ -43,6 +43,8 @@ def test_version() -> None:
     [
         ("controllers", "pudica"),
         ("queues", "drop-tail"),
+        ("queues", "(512 b/s to"),
+        ("queues", "(none, atm, ptm)"),
         ("competitors", "cubic"),
         ("metrics", "displayed_fps"),
     ],
