@@ -23,8 +23,7 @@ fn backlog() -> Value {
 
 /// Mean queueing delay in ms of a flow's packets after it has settled.
 fn mean_wait(run: &Run, flow: &str) -> f64 {
-    let delays = run.table("queue_delay").only("flow", flow).between("window_start_ns", 20.0, 40.0);
-    delays.sum("sum_ns") / delays.sum("packets") / 1e6
+    run.mean_wait(flow, 20.0, 40.0)
 }
 
 #[test]

@@ -17,8 +17,7 @@ fn queue(kind: &str) -> Value {
 
 /// Mean queueing delay in ms of a flow's packets after the start.
 fn mean_wait(run: &Run, flow: &str) -> f64 {
-    let delays = run.table("queue_delay").only("flow", flow).between("window_start_ns", 10.0, 40.0);
-    delays.sum("sum_ns") / delays.sum("packets") / 1e6
+    run.mean_wait(flow, 10.0, 40.0)
 }
 
 #[test]

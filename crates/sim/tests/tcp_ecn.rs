@@ -29,12 +29,6 @@ fn lost(run: &Run, flow: &str, from: f64, to: f64) -> f64 {
     run.table("bins").only("flow", flow).between("bin_start_ns", from, to).sum("dropped_packets")
 }
 
-/// Mean queueing delay in ms of a flow's packets.
-fn mean_wait(run: &Run, flow: &str, from: f64, to: f64) -> f64 {
-    let delays = run.table("queue_delay").only("flow", flow).between("window_start_ns", from, to);
-    delays.sum("sum_ns") / delays.sum("packets") / 1e6
-}
-
 #[test]
 fn cubic_with_ecn_loses_nothing_and_keeps_its_rate() {
     for kind in ["codel", "pie", "fq-codel", "dual-pi2"] {
@@ -65,7 +59,7 @@ fn prague_and_cubic_share_a_dual_queue() {
         let spec = with_tcp(path("dual-pi2", 70), "prague", json!({ "name": "l4s" }));
         let run = run(&with_tcp(spec, "cubic", download("classic", ecn)));
         let rates = ["l4s", "classic"].map(|flow| run.received_mbps(flow, 20.0, 70.0));
-        let waits = ["l4s", "classic"].map(|flow| mean_wait(&run, flow, 20.0, 70.0));
+        let waits = ["l4s", "classic"].map(|flow| run.mean_wait(flow, 20.0, 70.0));
         let law = 1.35 / 1.22 * (20.0 + waits[1]) / 25.0;
         let ratio = rates[0] / rates[1];
         assert!((0.8..1.25).contains(&(ratio / law)), "{ecn}: {ratio}, by the laws {law}");

@@ -29,8 +29,7 @@ fn with_udp(spec: Value, name: &str, rate: &str, size: u32, direction: &str) -> 
 
 /// Milliseconds that a flow's packets wait on average from 5 s on.
 fn mean_wait(run: &Run, flow: &str) -> f64 {
-    let delays = run.table("queue_delay").only("flow", flow).between("window_start_ns", 5.0, 1e3);
-    delays.sum("sum_ns") / delays.sum("packets") / 1e6
+    run.mean_wait(flow, 5.0, 1e3)
 }
 
 #[test]
