@@ -360,7 +360,7 @@ def test_reports_cost_by_their_interval(tmp_path: Path) -> None:
 def test_short_transfers_have_sizes_and_gaps(tmp_path: Path) -> None:
     short = (
         '[[competitor]]\nkind = "short-tcp"\nname = "pages"\nmean_gap = "300 ms"\n'
-        'min_size = "10 kB"\ngreatest_size = "10 kB"\n'
+        'min_size = "10 kB"\nmax_size = "10 kB"\n'
     )
     results = outcome(tmp_path, "duration=20 s", also=short)
     payload = total(results, "received_payload_bytes", "pages")

@@ -432,7 +432,7 @@ CASES = {
         ['only kind = "tcp" or "short-tcp" or "dash" has it'],
     ),
     "least above greatest": (
-        'congestion_control = "cubic"', 'kind = "short-tcp"\nleast_size = "60 kB"', 14,
+        'congestion_control = "cubic"', 'kind = "short-tcp"\nmin_size = "60 kB"', 14,
         "competitor.0.max_size", "50 kB", ["below min_size = 60 kB"],
     ),
     "nothing to run": (
