@@ -34,5 +34,6 @@ fn check(table: ThroughputTable) {
     assert!(sent <= carried + 1, "{sent} B left where {carried} B could");
     let one = link.capacity_between(Instant::ZERO, Instant::ZERO + table.period()).get();
     let two = link.capacity_between(Instant::ZERO, Instant::ZERO + table.period() * 2).get();
-    assert!(two.abs_diff(2 * one) <= 1, "{one} B in a period, {two} B in two");
+    // More bytes than can be counted are the most that can be.
+    assert!(two.abs_diff(one.saturating_mul(2)) <= 1, "{one} B in a period, {two} B in two");
 }
