@@ -99,17 +99,15 @@ pub fn packet_record(
     let (kind, number) = packet.identity();
     let journey = packet.journey();
     let waited = Some(journey.waited);
-    let dropped = match fate {
-        Fate::Dropped { reason } => Some(word(reason)),
-        _ => None,
-    };
-    let (name, waited, departed, arrived) = match fate {
-        Fate::Dropped { .. } => ("dropped", None, None, None),
-        Fate::Lost { departed } => ("lost", waited, Some(departed), None),
+    let (name, dropped, waited, departed, arrived) = match fate {
+        Fate::Dropped { reason } => ("dropped", Some(word(reason)), None, None, None),
+        Fate::Lost { departed } => ("lost", None, waited, Some(departed), None),
         Fate::Delivered { departed, arrived } => {
-            ("delivered", waited, Some(departed), Some(arrived))
+            ("delivered", None, waited, Some(departed), Some(arrived))
         }
-        Fate::Copied { departed, arrived } => ("copied", waited, Some(departed), Some(arrived)),
+        Fate::Copied { departed, arrived } => {
+            ("copied", None, waited, Some(departed), Some(arrived))
+        }
     };
     PacketRecord {
         flow,
@@ -228,20 +226,25 @@ impl Recorder {
             return;
         }
         let totals = &mut self.totals;
-        let mut bin =
-            self.flows.get_mut(usize::from(packet.flow().0)).filter(|_| !journey.returning);
+        let bin = self.flows.get_mut(usize::from(packet.flow().0)).filter(|_| !journey.returning);
         match fate {
             Fate::Dropped { reason } => {
                 totals.dropped += 1;
-                bin.as_mut().into_iter().for_each(|bin| count_drop(bin, reason));
+                if let Some(bin) = bin {
+                    count_drop(bin, reason);
+                }
             }
             Fate::Lost { .. } => {
                 totals.lost += 1;
-                bin.as_mut().into_iter().for_each(|bin| bin.lost_packets += 1);
+                if let Some(bin) = bin {
+                    bin.lost_packets += 1;
+                }
             }
             Fate::Copied { .. } => {
                 totals.duplicated += 1;
-                bin.as_mut().into_iter().for_each(|bin| bin.duplicated_packets += 1);
+                if let Some(bin) = bin {
+                    bin.duplicated_packets += 1;
+                }
             }
             Fate::Delivered { .. } => {}
         }

@@ -4,6 +4,7 @@ mod support;
 
 use gameway_path::{Disciplines, Limit, Options};
 use gameway_units::declared::{self, Declared};
+use gameway_units::{Bytes, QueueSize};
 use rand_core::SeedableRng;
 use rand_xoshiro::Xoshiro256PlusPlus;
 use serde_json::Value;
@@ -47,6 +48,23 @@ fn each_option_takes_what_its_declaration_allows() {
         }
     }
     assert!(taken > 100, "{taken}");
+}
+
+/// A default that could not be read would make a queue of one packet.
+#[test]
+fn each_size_that_is_declared_is_the_one_that_a_queue_gets() {
+    for info in Disciplines::<Packet>::standard().known() {
+        let options = declared::list(&info.schema);
+        let declared = options.iter().find(|option| option.name == "size").unwrap();
+        let size = (info.default_size)(&Options::new()).unwrap();
+        match declared.default.parse::<QueueSize>() {
+            Ok(written) => assert_eq!(size, written, "{}", info.name),
+            // It follows from the other options: without a bandwidth, the most that CAKE takes.
+            Err(_) => {
+                assert_eq!(size, QueueSize::Bytes(Bytes::new(10_240 * 1514)), "{}", info.name)
+            }
+        }
+    }
 }
 
 #[test]

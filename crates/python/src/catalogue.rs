@@ -18,6 +18,7 @@ use serde_json::{Value as Json, json};
 use std::fmt::Display;
 use std::net::IpAddr;
 use std::str::FromStr;
+use std::sync::LazyLock;
 
 /// Every controller, queue, gateway and competitor as JSON.
 #[pyfunction]
@@ -41,15 +42,13 @@ fn controllers() -> Vec<Json> {
 }
 
 fn queues() -> Vec<Json> {
-    let registry = registry();
-    let known = registry.known().queues.iter();
+    let known = REGISTRY.known().queues.iter();
     known.map(|one| entry(one.name, one.summary, one.source, listed(&one.schema))).collect()
 }
 
 fn gateways() -> Vec<Json> {
-    let registry = registry();
     let forwards = entry("none", "only forwards", "every router", std::iter::empty());
-    let known = registry.known().gateways.iter();
+    let known = REGISTRY.known().gateways.iter();
     let kinds = known.map(|one| entry(one.name, one.summary, one.source, listed(&one.schema)));
     std::iter::once(forwards).chain(kinds).collect()
 }
@@ -59,10 +58,8 @@ fn listed(schema: &Schema) -> impl Iterator<Item = Json> {
     declared::list(schema).into_iter().map(|one| json!(one))
 }
 
-/// What the simulator can build.
-fn registry() -> Registry<Packet> {
-    Registry::standard()
-}
+/// What the simulator can build. An experiment with axes asks for it thousands of times.
+static REGISTRY: LazyLock<Registry<Packet>> = LazyLock::new(Registry::standard);
 
 fn competitors() -> Vec<Json> {
     Algorithm::ALL
@@ -114,7 +111,7 @@ pub fn check_queue(kind: &str, option: &str, value: &str) -> PyResult<()> {
     }
     table[option] = value;
     let queue: QueueSpec = serde_json::from_value(table).map_err(|error| refused(&error))?;
-    check::check_queue(registry().known(), &queue).map_err(|error| match error {
+    check::check_queue(REGISTRY.known(), &queue).map_err(|error| match error {
         RunError::Spec { why, .. } => refused(&why),
         other => refused(&other),
     })
@@ -124,7 +121,7 @@ pub fn check_queue(kind: &str, option: &str, value: &str) -> PyResult<()> {
 #[pyfunction]
 pub fn check_queue_table(table: &str) -> PyResult<Option<(String, String)>> {
     let queue: QueueSpec = serde_json::from_str(table).map_err(|error| refused(&error))?;
-    match check::check_queue(registry().known(), &queue) {
+    match check::check_queue(REGISTRY.known(), &queue) {
         Ok(()) => Ok(None),
         Err(RunError::Spec { field, why }) => {
             Ok(Some((field.strip_prefix("queue.").unwrap_or(&field).to_owned(), why)))
@@ -157,7 +154,7 @@ fn word<T: FromStr<Err: Display> + Display>(text: &str) -> PyResult<String> {
 #[pyfunction]
 pub fn check_wifi(table: &str) -> PyResult<()> {
     let wifi: WifiSpec = serde_json::from_str(table).map_err(|error| refused(&error))?;
-    check::check_wifi(registry().known(), &wifi).map_err(|error| match error {
+    check::check_wifi(REGISTRY.known(), &wifi).map_err(|error| match error {
         RunError::Spec { field, why } => {
             let key = field.trim_start_matches("path.capacity.");
             PyValueError::new_err(format!("{key}: {why}"))
@@ -172,7 +169,7 @@ pub fn check_gateway(kind: &str, options: &str) -> PyResult<()> {
     let mut table: Json = serde_json::from_str(options).map_err(|error| refused(&error))?;
     table["kind"] = kind.into();
     let gateway: GatewaySpec = serde_json::from_value(table).map_err(|error| refused(&error))?;
-    check::check_gateway(registry().known(), &gateway).map_err(|error| refused(&error))
+    check::check_gateway(REGISTRY.known(), &gateway).map_err(|error| refused(&error))
 }
 
 fn refused(error: &dyn Display) -> PyErr {

@@ -1,9 +1,9 @@
 //! Disciplines by name: what a file can say of a queue, and the queue that is built from it.
 //!
 //! A discipline declares its options once, as the fields of its configuration: type and unit are the field's type, the
-//! sentence is its documentation, bounds are attributes, and the default is that of [`Default`]. Reading, checking, lists, the
-//! JSON Schema and the reference pages are made from that ([`Discipline`]). A discipline of another crate joins the known
-//! ones by [`Disciplines::with`].
+//! sentence is its documentation, bounds are attributes, and the default is that of [`Default`]. Reading, checking, lists and the
+//! JSON Schema ([`DisciplineInfo::schema`]) are made from that. A discipline of another crate joins the known ones by
+//! [`Disciplines::with`].
 
 use super::{Limit, Queue, cake, codel, drop_tail, dual_pi2, fq_codel, pie};
 use crate::PathPacket;
