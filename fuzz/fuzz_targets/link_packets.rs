@@ -1,7 +1,7 @@
 //! What comes from a device: any bytes are read, marked and have their window lowered; nothing else changes.
 #![no_main]
 
-use gameway_live::link::wire;
+use gameway_link::link::wire;
 use gameway_units::Ecn;
 use libfuzzer_sys::fuzz_target;
 

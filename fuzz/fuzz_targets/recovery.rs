@@ -4,7 +4,7 @@
 //! there are any (at most 4 s), and then the truth.
 #![no_main]
 
-#[path = "../../crates/control/tests/common/mod.rs"]
+#[path = "../../crates/core/control/tests/common/mod.rs"]
 mod common;
 
 use common::{ADAPTIVE, Mangle, Network, secs};

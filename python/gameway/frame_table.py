@@ -1,7 +1,7 @@
 """Frame tables (`.gwfr`): the frame sizes of a recording at one or several qualities.
 
 The simulator's encoder model plays them back; the layout of the file is documented in
-`crates/media/data/README.md`.
+`crates/core/media/data/README.md`.
 """
 
 from __future__ import annotations

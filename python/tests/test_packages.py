@@ -63,9 +63,9 @@ def test_the_source_package_has_what_the_build_reads(source_package: Path) -> No
 @pytest.mark.parametrize(
     "name",
     [
-        "crates/units/src/rate.rs",
-        "crates/webrtc/src/page.html",
-        "crates/media/data/doom.gwfr",
+        "crates/core/units/src/rate.rs",
+        "crates/product/webrtc/src/page.html",
+        "crates/core/media/data/doom.gwfr",
         "experiments/demo/experiment.toml",
         "python/gameway/py.typed",
         "LICENSE-MIT",

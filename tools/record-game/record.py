@@ -3,8 +3,8 @@
 Four steps, each of which reads what the one before it left:
 
     record.py capture  --recording FOLDER/doom.mkv
-    record.py encode   --recording FOLDER/doom.mkv --table crates/media/data/doom.gwfr
-    record.py react    --recording FOLDER/doom.mkv --csv crates/media/data/reaction.csv
+    record.py encode   --recording FOLDER/doom.mkv --table crates/core/media/data/doom.gwfr
+    record.py react    --recording FOLDER/doom.mkv --csv crates/core/media/data/reaction.csv
     record.py describe --table ... --csv ...        # prints the tables of the data README
 """
 

@@ -1,7 +1,8 @@
 """The page of `gameway reproduce pudica-readings`: what each reading of Pudica's paper does.
 
 Source: Wang et al., "Pudica", NSDI 2024, leaves open what options such as `ai_term` and `trigger`
-choose; the head of `crates/control/src/pudica` tells where. Here each has its other value alone.
+choose; the head of `crates/core/control/src/pudica` tells where. Here each has its other value
+alone.
 """
 
 from __future__ import annotations

@@ -1,0 +1,49 @@
+//! `gameway._core`: what Python needs of the Rust crates, as text and integers. No logic lives here.
+//!
+//! Every error is a `ValueError` whose text is meant for the user.
+
+mod catalogue;
+mod controller;
+mod link;
+mod simulator;
+#[cfg(feature = "stream")]
+mod stream;
+#[cfg(not(feature = "stream"))]
+#[path = "no_stream.rs"]
+mod stream;
+mod toml;
+mod units;
+
+use pyo3::prelude::*;
+
+#[pymodule]
+mod _core {
+    #[pymodule_export]
+    use crate::catalogue::{
+        catalogue, check_controller, check_frame_table, check_gateway, check_queue,
+        check_queue_table, check_segment_sizes, check_trace, check_wifi, default_ladder,
+        parse_word,
+    };
+    #[pymodule_export]
+    use crate::controller::{Frame, Limits, Packet, Report, Wanted};
+    #[pymodule_export]
+    use crate::link::{check_link, live_link};
+    #[pymodule_export]
+    use crate::simulator::{check_spec, run};
+    #[pymodule_export]
+    use crate::stream::{encoders, has_opus, live_client, live_host, screen_shows};
+    #[pymodule_export]
+    use crate::toml::parse_toml;
+    #[pymodule_export]
+    use crate::units::{
+        check_queue_size, format_bytes, format_duration, format_rate, parse_bytes, parse_duration,
+        parse_rate, parse_ratio, queue_bytes, receive_buffer,
+    };
+
+    #[pymodule_export]
+    const VERSION: &str = env!("CARGO_PKG_VERSION");
+    #[pymodule_export]
+    const SCHEMA_VERSION: u32 = gameway_events::SCHEMA_VERSION;
+    #[pymodule_export]
+    const LATENESS_BOUND_NS: i64 = gameway_link::lateness::BOUND.as_nanos();
+}

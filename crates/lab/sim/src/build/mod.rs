@@ -1,0 +1,246 @@
+//! From a specification to a network, and from its end to a summary.
+
+mod flows;
+mod foresight;
+
+use crate::headers;
+use crate::packet::Packet;
+use crate::simulation::{Flow, Simulation};
+use flows::Parts;
+use gameway_control::{OptionError, RateController, RateLimits};
+use gameway_events::{BIN, FurtherTables, Name, RunTables, Sink, SummaryRecord};
+use gameway_experiment::build::{self, FlowWay, NetworkParts, Routes, flow_names};
+use gameway_experiment::spec::{CompetitorSpec, RunSpec};
+use gameway_experiment::{Attached, HomeGateway, Known, Recorder, RunError};
+use gameway_gateway::GatewayAlgorithm;
+use gameway_path::{Discipline, Header, Network};
+use gameway_units::Instant;
+use std::net::IpAddr;
+use std::path::Path;
+
+/// Runs `spec` and writes its tables into `folder`, which must exist. Gives the summary row.
+///
+/// # Errors
+/// If the specification is wrong, a file it names cannot be read, or a table cannot be written.
+pub fn run(spec: &RunSpec, folder: &Path) -> Result<SummaryRecord, RunError> {
+    run_with(spec, folder, &Registry::standard())
+}
+
+/// What a run can name, with what the caller has added.
+pub struct Registry<'a> {
+    /// Asked for each controller but the oracle.
+    pub controllers: &'a BuildController<'a>,
+    /// Queue disciplines and gateways.
+    pub path: gameway_experiment::Registry<Packet>,
+}
+
+impl Registry<'static> {
+    /// What this repository has.
+    #[must_use]
+    pub fn standard() -> Self {
+        Self {
+            controllers: &gameway_control::build,
+            path: gameway_experiment::Registry::standard(),
+        }
+    }
+}
+
+impl Registry<'_> {
+    /// This and a queue discipline of one's own; it takes the place of one of the same name.
+    #[must_use]
+    pub fn with_queue<C: Discipline>(self) -> Self {
+        Self { path: self.path.with_queue::<C>(), ..self }
+    }
+
+    /// This and a gateway of one's own; it takes the place of one of the same name.
+    #[must_use]
+    pub fn with_gateway<A: GatewayAlgorithm>(self) -> Self {
+        Self { path: self.path.with_gateway::<A>(), ..self }
+    }
+}
+
+/// What builds a controller from its name, its options as text and its bounds.
+pub type BuildController<'a> = dyn Fn(&str, &[(String, String)], RateLimits) -> Result<Box<dyn RateController>, OptionError>
+    + 'a;
+
+/// [`run`] with controllers and queues of one's own.
+///
+/// # Errors
+/// As of [`run`].
+pub fn run_with(
+    spec: &RunSpec,
+    folder: &Path,
+    registry: &Registry<'_>,
+) -> Result<SummaryRecord, RunError> {
+    let built = built(spec, registry)?;
+    let segments = spec.competitor.iter().any(|flow| matches!(flow, CompetitorSpec::Dash(_)));
+    let further = FurtherTables { packets: spec.record.packets, segments };
+    let tables = RunTables::create(folder, further)?;
+    run_built(spec, built, Box::new(tables))
+}
+
+/// Runs `spec` and tells `sink` of all that happens. Gives the summary, which the sink hears last.
+///
+/// # Errors
+/// If the specification is wrong, a file it names cannot be read, or the sink fails.
+pub fn run_into(
+    spec: &RunSpec,
+    registry: &Registry<'_>,
+    sink: Box<dyn Sink>,
+) -> Result<SummaryRecord, RunError> {
+    run_built(spec, built(spec, registry)?, sink)
+}
+
+fn run_built(spec: &RunSpec, built: Built, sink: Box<dyn Sink>) -> Result<SummaryRecord, RunError> {
+    let Built { names, links, gateway, mut network, flows } = built;
+    let end = Instant::ZERO + spec.duration.0;
+    let recorder = Recorder::new(sink, names, links, end, &spec.record);
+    let attached = Attached::new(recorder, gateway, (&spec.path, spec.seed), &mut network);
+    let (network, attached) = Simulation::new(network, flows, attached).run_until(end);
+    let summary = attached.summary((spec.duration.0, spec.seed), &network);
+    attached.recorder.finish(&summary)?;
+    Ok(summary)
+}
+
+/// Whether [`run`] can do `spec`: builds all that it would, reads the files it names, runs nothing.
+///
+/// # Errors
+/// If the specification is wrong, or a file it names cannot be read or is damaged.
+pub fn check(spec: &RunSpec) -> Result<(), RunError> {
+    check_with(spec, &Registry::standard())
+}
+
+/// Whether [`run_with`] can do `spec`.
+///
+/// # Errors
+/// As of [`check`].
+pub fn check_with(spec: &RunSpec, registry: &Registry<'_>) -> Result<(), RunError> {
+    built(spec, registry).map(drop)
+}
+
+/// What a specification describes, ready to run.
+struct Built {
+    names: Vec<Name>,
+    links: Vec<Name>,
+    gateway: Option<HomeGateway>,
+    network: Network<Packet>,
+    flows: Vec<Flow>,
+}
+
+fn built(spec: &RunSpec, registry: &Registry<'_>) -> Result<Built, RunError> {
+    gameway_experiment::check::check(registry.path.known(), spec)?;
+    let routes = Routes::new(&spec.path);
+    let links = build::links(&spec.path)?;
+    let stalls = build::stalls(&spec.path, spec.seed, spec.duration.0);
+    let parts = Parts {
+        spec,
+        controllers: registry.controllers,
+        routes: &routes,
+        links: &links,
+        names: flow_names(spec),
+        stalls: stalls.clone(),
+    };
+    let flows = parts.flows()?;
+    let names = parts.names;
+    let clients: Vec<IpAddr> = flows.iter().map(|flow| flow.header.destination.address).collect();
+    let stations = stations(&clients);
+    let ways = build::ways(spec).zip(&names).zip(stations);
+    let ways: Vec<FlowWay<'_>> =
+        ways.map(|((way, name), station)| FlowWay { name, way, station }).collect();
+    let (path, seed, stalls) = (&spec.path, spec.seed, stalls.as_ref());
+    let registry = &registry.path;
+    let parts = NetworkParts { registry, path, seed, stalls, flows: &ways };
+    let network = parts.network(&routes, links)?;
+    let gateway = gateway(spec, registry.known(), &flows)?;
+    Ok(Built { names, links: routes.names(), gateway, network, flows })
+}
+
+/// The home gateway, which tells flows by their headers.
+fn gateway(
+    spec: &RunSpec,
+    known: Known<'_>,
+    flows: &[Flow],
+) -> Result<Option<HomeGateway>, RunError> {
+    let interval = spec.record.controller_interval.map_or(BIN, |text| text.0);
+    let headers: Vec<Header> = flows.iter().map(|flow| flow.header).collect();
+    let flow_of = Box::new(move |header: &Header| headers::flow_of(&headers, header));
+    HomeGateway::of_path(known, &spec.path, interval, flow_of)
+}
+
+/// Of a Wi-Fi medium, the station of each flow's client, numbered behind the access point; clients of one address are
+/// one.
+fn stations(clients: &[IpAddr]) -> Vec<usize> {
+    let mut known: Vec<IpAddr> = Vec::new();
+    let mut stations = Vec::with_capacity(clients.len());
+    for client in clients {
+        let place = known.iter().position(|one| one == client);
+        if place.is_none() {
+            known.push(*client);
+        }
+        stations.push(place.map_or(known.len(), |place| place + 1));
+    }
+    stations
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::fs;
+    use std::path::PathBuf;
+
+    /// What `check` says of a stream with these keys over this capacity.
+    fn checked(capacity: &str, stream: &str) -> String {
+        let text = format!(
+            r#"{{"seed": 1, "duration": "1 s",
+                "path": {{"capacity": {capacity}, "base_rtt": "16 ms",
+                          "queue": {{"kind": "drop-tail", "size": "2 bdp"}}}},
+                "stream": [{{"name": "game", {stream}}}]}}"#
+        );
+        let spec: RunSpec = serde_json::from_str(&text).expect("it is a specification");
+        check(&spec).err().map_or_else(String::new, |error| error.to_string())
+    }
+
+    /// A file of this content, in a folder of its own.
+    fn file(name: &str, content: &[u8]) -> PathBuf {
+        let folder = std::env::temp_dir().join(format!("gameway-check-{}", std::process::id()));
+        fs::create_dir_all(&folder).expect("the folder of temporary files can be written");
+        let file = folder.join(name);
+        fs::write(&file, content).expect("the folder of temporary files can be written");
+        file
+    }
+
+    #[test]
+    fn flows_to_one_address_share_a_station() {
+        let client = |last: u8| IpAddr::from([192, 168, 0, last]);
+        let clients = [client(10), client(11), client(10), client(12), client(11)];
+        assert_eq!(stations(&clients), [1, 2, 1, 3, 2]);
+    }
+
+    #[test]
+    fn check_refuses_what_a_run_would_and_names_it() {
+        let fine = r#""controller": "pudica""#;
+        assert_eq!(checked(r#""25 Mb/s""#, fine), "");
+
+        let unknown = checked(r#""25 Mb/s""#, r#""controller": "pudcia""#);
+        assert!(unknown.contains("stream \"game\"") && unknown.contains("pudcia"), "{unknown}");
+
+        let option = r#""controller": {"kind": "gcc", "backoff": 7}"#;
+        let refused = checked(r#""25 Mb/s""#, option);
+        assert!(refused.contains("\"backoff\"") && refused.contains("0.1 to 1"), "{refused}");
+    }
+
+    #[test]
+    fn check_reads_the_files_that_a_run_would() {
+        let doom = include_bytes!("../../../../core/media/data/doom.gwfr");
+        let whole = file("whole.gwfr", doom);
+        let cut = file("cut.gwfr", &doom[..doom.len() / 2]);
+        let with = |file: &Path| format!(r#""controller": "fixed", "video": {{"file": {file:?}}}"#);
+        assert_eq!(checked(r#""25 Mb/s""#, &with(&whole)), "");
+        let refused = checked(r#""25 Mb/s""#, &with(&cut));
+        assert!(refused.contains("cut.gwfr: ") && refused.contains("sizes"), "{refused}");
+
+        let trace = file("bad.trace", b"1\n2\nthree\n");
+        let refused = checked(&format!(r#"{{"trace": {trace:?}}}"#), r#""controller": "fixed""#);
+        assert!(refused.contains("bad.trace: line 3"), "{refused}");
+    }
+}

@@ -1,0 +1,127 @@
+//! The thread that decodes pictures and reads their stamps, in the order of frames. A frame's first slices are
+//! decoded while its last are on their way, so that little is left when it is whole.
+
+use crate::wake::Giver;
+use gameway_codec::Stamp;
+use gameway_codec::decoder::Decoder;
+use gameway_codec::h264_payload::PayloadError;
+use gameway_codec::payload::Depacketizer;
+use gameway_control::FrameId;
+use gameway_link::clock::Clock;
+use gameway_units::{Instant, VideoCodec};
+use std::sync::mpsc::Receiver;
+
+/// A frame to be decoded, or slices of one of which more will come.
+#[derive(Debug)]
+pub struct Job {
+    /// Its number.
+    pub frame: FrameId,
+    /// The payloads of its media packets, in order, after those that came before; `None` if they cannot be had.
+    pub payloads: Option<Vec<Vec<u8>>>,
+    /// Whether these are the last.
+    pub last: bool,
+}
+
+/// What became of it.
+#[derive(Debug)]
+pub struct Decoded {
+    /// Its number.
+    pub frame: FrameId,
+    /// When its picture was there, and what it says; why there is none, if it could not be decoded.
+    pub result: Result<(Instant, Option<Stamp>), String>,
+}
+
+/// Decodes until nobody gives any more.
+pub fn run(codec: VideoCodec, jobs: &Receiver<Job>, decoded: &Giver<Decoded>, clock: Clock) {
+    let mut decoding = Decoding { codec, decoder: None, begun: None };
+    for job in jobs {
+        if let Some(result) = decoding.take(&job, clock)
+            && !decoded.give(Decoded { frame: job.frame, result })
+        {
+            break;
+        }
+    }
+}
+
+/// A frame of which slices were decoded.
+struct Begun {
+    frame: FrameId,
+    depacketizer: Depacketizer,
+    /// Why its rest cannot be decoded.
+    failed: Option<String>,
+}
+
+struct Decoding {
+    codec: VideoCodec,
+    decoder: Option<Decoder>,
+    begun: Option<Begun>,
+}
+
+impl Decoding {
+    /// Decodes what a job has; what became of the frame, after its last.
+    fn take(
+        &mut self,
+        job: &Job,
+        clock: Clock,
+    ) -> Option<Result<(Instant, Option<Stamp>), String>> {
+        let decoder = match &mut self.decoder {
+            Some(decoder) => decoder,
+            empty => match Decoder::new(self.codec) {
+                Ok(decoder) => empty.insert(decoder),
+                Err(why) => return job.last.then(|| Err(why.to_string())),
+            },
+        };
+        let mut begun = match self.begun.take() {
+            Some(begun) if begun.frame == job.frame => begun,
+            other => {
+                if other.is_some() {
+                    // Its rest never came.
+                    decoder.lose();
+                }
+                let depacketizer = Depacketizer::new(self.codec);
+                Begun { frame: job.frame, depacketizer, failed: None }
+            }
+        };
+        let done = match &begun.failed {
+            Some(why) => Err(why.clone()),
+            None => begun.decode(decoder, job, clock),
+        };
+        if done.is_err() {
+            decoder.lose();
+        }
+        match done {
+            Ok(shown) if job.last => Some(shown.ok_or_else(|| "no picture".to_owned())),
+            Err(why) if job.last => Some(Err(why)),
+            done => {
+                begun.failed = done.err();
+                self.begun = Some(begun);
+                None
+            }
+        }
+    }
+}
+
+impl Begun {
+    /// The picture's time and stamp, after the last of its slices.
+    fn decode(
+        &mut self,
+        decoder: &mut Decoder,
+        job: &Job,
+        clock: Clock,
+    ) -> Result<Option<(Instant, Option<Stamp>)>, String> {
+        let text = |error: PayloadError| error.to_string();
+        let payloads = job.payloads.as_ref().ok_or("packets of it cannot be had")?;
+        payloads.iter().try_for_each(|payload| self.depacketizer.push(payload)).map_err(text)?;
+        if !job.last {
+            let slices = self.depacketizer.take().map_err(text)?;
+            if !slices.is_empty() {
+                decoder.begin(slices).map_err(|error| error.to_string())?;
+            }
+            return Ok(None);
+        }
+        let rest = self.depacketizer.finish().map_err(text)?;
+        let picture = decoder.decode(rest).map_err(|error| error.to_string())?;
+        let at = clock.now();
+        Ok(Some((at, Stamp::read(picture))))
+    }
+}

@@ -1,0 +1,476 @@
+//! The host's threads, sockets and clock.
+
+use crate::cpu::{self, Meter, ThreadTime};
+use crate::error::system;
+use crate::host::encoders::encoders;
+use crate::host::encoding::{Encoding, Job, Made};
+use crate::host::log::HostLog;
+use crate::host::page::PageCounts;
+use crate::host::reach::candidates;
+use crate::host::session::{Session, SessionEvent};
+use crate::host::sound::Sound;
+use crate::host::sources;
+use crate::host::stays::{Stay, Stays, Turn};
+use crate::host::terms::{controller, terms};
+use crate::keys::KeyFile;
+use crate::wake::{Giver, Taker, waking};
+use crate::{HostConfig, StreamError};
+use gameway_events::BIN;
+use gameway_experiment::build;
+use gameway_link::clock::{self, Clock};
+use gameway_link::lateness::{Lateness, LatenessSummary};
+use gameway_link::stop::Stop;
+use gameway_units::{Duration, Instant};
+use gameway_webrtc::http::{
+    Reply, SignalingConfig, SignalingRequest, SignalingServer, check_token,
+};
+use gameway_webrtc::socket::{MediaSocket, MonotonicClock};
+use gameway_webrtc::{Identity, Peer, Secrets};
+use rustix::event::{PollFd, PollFlags};
+use std::net::{IpAddr, SocketAddr};
+use std::sync::Arc;
+use std::sync::atomic::AtomicU64;
+use std::sync::mpsc::{self, channel};
+use std::thread::JoinHandle;
+
+/// How often a host looks whether it shall stop.
+const LOOK: Duration = Duration::from_millis(100);
+
+/// What a host did.
+#[derive(Debug, Clone, PartialEq)]
+pub struct HostReport {
+    /// Clients that connected.
+    pub sessions: u32,
+    /// Datagrams that were no message of a session: garbage, forged, replayed, from elsewhere.
+    pub refused_datagrams: u64,
+    /// Encoders that died.
+    pub encoder_failures: u64,
+    /// What the pages of browsers told.
+    pub page: PageCounts,
+    /// How late packets left the pacer, if tables are written.
+    pub lateness: Option<LatenessSummary>,
+    /// What each thread cost.
+    pub cpu: Vec<ThreadTime>,
+}
+
+/// Serves until the end of its time or until asked to stop. `ready` is called once clients can come, with what the
+/// machine refused in the way of punctuality, and with the addresses at which the host is reached.
+///
+/// # Errors
+/// If the configuration cannot be used, an address is taken, or a table cannot be written.
+pub fn run(
+    config: HostConfig,
+    stop: &Stop,
+    ready: &mut dyn FnMut(Vec<String>, Vec<SocketAddr>),
+) -> Result<HostReport, StreamError> {
+    let mut host = Host::new(config)?;
+    ready(clock::be_punctual(), candidates(host.socket.address()));
+    host.serve(stop)?;
+    host.finish()
+}
+
+struct Host {
+    config: HostConfig,
+    clock: Clock,
+    end: Instant,
+    socket: MediaSocket,
+    signaling: SignalingServer,
+    bell: Taker<()>,
+    identity: Identity,
+    stays: Stays,
+    jobs: Option<mpsc::Sender<Job>>,
+    made: Taker<Made>,
+    worker: Option<JoinHandle<ThreadTime>>,
+    h265: bool,
+    sound: Sound,
+    page: PageCounts,
+    log: Option<HostLog>,
+    keys: Option<KeyFile>,
+    lateness: Option<Lateness>,
+    meter: Meter,
+    input: u32,
+    sessions: u32,
+    refused: u64,
+    failures: u64,
+}
+
+impl Host {
+    fn new(config: HostConfig) -> Result<Self, StreamError> {
+        // Refused here, not when a client comes.
+        controller(&config)?;
+        check_token(&config.token).map_err(|why| StreamError::Config { field: "token", why })?;
+        let epoch_ns = config.epoch_ns.unwrap_or_else(Clock::monotonic_ns);
+        let duration = config.duration.map(|text| text.0);
+        let (bell_giver, bell) = waking().map_err(system("no wake-up"))?;
+        let signaling = start_signaling(&config, bell_giver)?;
+        let socket = MediaSocket::bind(signaling.address(), MonotonicClock::since(epoch_ns))
+            .map_err(system(format!("media at {}", signaling.address())))?;
+        let clock = Clock::new(epoch_ns);
+        let pictures = Arc::default();
+        let (jobs, made, worker, h265) = start_encoding(&config, Arc::clone(&pictures))?;
+        let sound = start_sound(&config, clock, pictures)?;
+        let folder = config.folder.as_deref();
+        let name = &config.stream.name;
+        let observe = config.observe_interval.map_or(BIN, |text| text.0);
+        Ok(Self {
+            clock,
+            end: duration.map_or(Instant::MAX, |duration| Instant::ZERO + duration),
+            socket,
+            signaling,
+            bell,
+            identity: Identity::generate().map_err(|error| StreamError::Host(error.to_string()))?,
+            stays: Stays::default(),
+            jobs: Some(jobs),
+            made,
+            worker: Some(worker),
+            h265,
+            sound,
+            page: PageCounts::default(),
+            log: folder.map(|folder| HostLog::create(folder, name, observe)).transpose()?,
+            keys: config.export_keys.as_deref().map(KeyFile::create).transpose()?,
+            lateness: folder.map(|folder| Lateness::create(folder, "host")).transpose()?,
+            meter: Meter::new("network"),
+            input: 0,
+            sessions: 0,
+            refused: 0,
+            failures: 0,
+            config,
+        })
+    }
+
+    fn serve(&mut self, stop: &Stop) -> Result<(), StreamError> {
+        loop {
+            let now = self.clock.now();
+            if now >= self.end || stop.is_asked() {
+                break;
+            }
+            self.signal(now);
+            self.receive()?;
+            self.take_over(now)?;
+            self.turn(now)?;
+            self.wait(now)?;
+        }
+        self.end_all("the host ends");
+        Ok(())
+    }
+
+    /// Sound leaves at once, ahead of what the pacer lets go.
+    fn send_sound(&mut self, now: Instant) -> Result<(), StreamError> {
+        self.sound.bell().hush();
+        let mut session = self.stays.current.as_mut().map(|stay| &mut stay.session);
+        self.sound.listen(session.as_ref().is_some_and(|session| session.wants_sound(now)));
+        while let Some(packet) = self.sound.take() {
+            match (packet, &mut session) {
+                (Ok(packet), Some(session)) => session.send_sound(now, &packet),
+                (Ok(_), None) => {}
+                (Err(why), session) => {
+                    tell("no more sound", &why);
+                    self.sound.has_ended();
+                    session.iter_mut().for_each(|session| session.end_sound());
+                }
+            }
+        }
+        if let Some(session) = session {
+            while let Some(transmit) = session.poll_transmit() {
+                self.socket.send(&transmit).map_err(system("a packet"))?;
+            }
+        }
+        Ok(())
+    }
+
+    /// One turn: what is due, then what that makes possible.
+    fn turn(&mut self, now: Instant) -> Result<(), StreamError> {
+        self.send_sound(now)?;
+        self.made.hush();
+        if let Some(session) = self.stays.coming() {
+            session.on_deadline(now);
+            while let Some(transmit) = session.poll_transmit() {
+                self.socket.send(&transmit).map_err(system("a packet"))?;
+            }
+        }
+        let Some(Stay { session, .. }) = &mut self.stays.current else { return Ok(()) };
+        while let Some(made) = self.made.take() {
+            if made.session == session.number()
+                && let Some(why) = session.on_made(now, made)
+            {
+                self.failures += 1;
+                // A source that is gone fails at each frame; nobody reads sixty lines a second.
+                if self.failures.is_power_of_two() {
+                    let count = self.failures;
+                    tell(
+                        "no frame was made; the encoder is made anew",
+                        &format!("{why} ({count})"),
+                    );
+                }
+            }
+        }
+        let stop = self.config.stream.stop.map(|text| Instant::ZERO + text.0);
+        if stop.is_some_and(|stop| stop <= now) {
+            session.stop(now);
+        }
+        session.on_deadline(now);
+        if let (Some(job), Some(jobs)) = (session.poll_job(self.input), &self.jobs) {
+            // The thread ends with the host only.
+            let _ = jobs.send(job);
+        }
+        let (clock, lateness) = (self.clock, &mut self.lateness);
+        lateness.iter_mut().for_each(Lateness::wake_up);
+        session.transmit(now, |due| {
+            if let Some(lateness) = lateness {
+                lateness.add(due, clock.now());
+            }
+        });
+        while let Some(transmit) = session.poll_transmit() {
+            self.socket.send(&transmit).map_err(system("a packet"))?;
+        }
+        self.note(now)
+    }
+
+    /// Writes down what happened.
+    fn note(&mut self, now: Instant) -> Result<(), StreamError> {
+        let Some(Stay { session, .. }) = &mut self.stays.current else { return Ok(()) };
+        let events = session.take_events();
+        self.note_events(now, events)
+    }
+
+    fn note_events(&mut self, now: Instant, events: Vec<SessionEvent>) -> Result<(), StreamError> {
+        let Some(Stay { session, .. }) = &mut self.stays.current else { return Ok(()) };
+        let mut closed = false;
+        for event in events {
+            match event {
+                SessionEvent::Began => {
+                    if let Some(log) = &mut self.log {
+                        log.session(now, session.number())?;
+                    }
+                    if let (Some(file), Some(keys)) =
+                        (&mut self.keys, session.peer().exported_keys().cloned())
+                    {
+                        file.add(session.number(), &keys, true)?;
+                    }
+                }
+                SessionEvent::Input(input) => self.input = self.input.max(input.number),
+                SessionEvent::Sender(event) => {
+                    if let Some(log) = &mut self.log {
+                        log.on_sender_event(now, &event)?;
+                    }
+                }
+                SessionEvent::Page(record) => {
+                    if let Some(log) = &mut self.log {
+                        log.on_page(now, &record)?;
+                    }
+                }
+                SessionEvent::Closed(reason) => {
+                    closed = true;
+                    tell("the client has gone", &format!("{reason:?}"));
+                }
+            }
+        }
+        if let (Some(log), Some(sender)) = (&mut self.log, session.sender()) {
+            log.observe(now, sender.controller())?;
+        }
+        if let Some(lateness) = &mut self.lateness {
+            lateness.tick(now)?;
+        }
+        if closed && let Some(stay) = self.stays.current.take() {
+            self.end(stay, "the connection is closed");
+        }
+        Ok(())
+    }
+
+    /// A client that has come and is connected has the stream; who had it is told.
+    fn take_over(&mut self, now: Instant) -> Result<(), StreamError> {
+        match self.stays.turn() {
+            None => Ok(()),
+            Some(Turn::Failed(stay, reason)) => {
+                let from = stay.from;
+                tell("a client did not come", &format!("{from} made an offer: {reason:?}"));
+                self.end(stay, "");
+                Ok(())
+            }
+            Some(Turn::Over { before, events }) => {
+                self.sessions += 1;
+                self.input = 0;
+                let from = self.stays.current.as_ref().map(|stay| stay.from.to_string());
+                let from = from.unwrap_or_default();
+                if let Some(before) = before {
+                    let who = format!("{from} has the stream, {} had it", before.from);
+                    tell("another client has taken over", &who);
+                    self.end(before, &format!("another client has taken over, from {from}"));
+                }
+                self.note_events(now, events)
+            }
+        }
+    }
+
+    /// Ends a client's stay; it is told why, if it is still there.
+    fn end(&mut self, mut stay: Stay, why: &str) {
+        let session = &mut stay.session;
+        session.end(self.clock.now(), why);
+        while let Some(transmit) = session.poll_transmit() {
+            // The end of a stay that cannot be told is found by silence.
+            let _ = self.socket.send(&transmit);
+        }
+        self.refused += session.peer().refused_datagrams();
+        self.page = self.page + session.page_counts();
+    }
+
+    fn end_all(&mut self, why: &str) {
+        for stay in self.stays.take_all() {
+            self.end(stay, why);
+        }
+    }
+
+    fn signal(&mut self, now: Instant) {
+        self.bell.hush();
+        while self.bell.take().is_some() {}
+        while let Some(request) = self.signaling.poll() {
+            match request {
+                SignalingRequest::Offer { from, session, offer, reply } => {
+                    self.on_offer(now, from.ip().to_canonical(), session, &offer, reply);
+                }
+                SignalingRequest::End { session, reply } => {
+                    if let Some(stay) = self.stays.take(&session) {
+                        self.end(stay, "the client has left");
+                        reply.accept(String::new());
+                    } else {
+                        reply.refuse(404, "there is no such session".to_owned());
+                    }
+                }
+            }
+        }
+    }
+
+    /// A client with the token comes: it will take the place of the one before, who may be its former self.
+    fn on_offer(&mut self, now: Instant, from: IpAddr, name: String, offer: &str, reply: Reply) {
+        let config = gameway_webrtc::HostConfig {
+            identity: self.identity.clone(),
+            candidates: candidates(self.socket.address()),
+            h265: self.h265,
+            export_keys: self.config.export_keys.is_some(),
+        };
+        let made = Peer::answer(now, &config, Secrets::from_system(), offer)
+            .map_err(|error| error.to_string())
+            .and_then(|(peer, answer)| {
+                Ok((
+                    peer,
+                    answer,
+                    terms(&self.config, self.sessions, self.sound.is_there())
+                        .map_err(|error| error.to_string())?,
+                ))
+            });
+        match made {
+            Ok((peer, answer, terms)) => {
+                let session = Session::new(self.sessions, peer, terms);
+                if let Some(late) = self.stays.expect(Stay { name, from, session }) {
+                    self.end(late, &format!("another client has come, from {from}"));
+                }
+                reply.accept(answer);
+            }
+            Err(why) => reply.refuse(400, why),
+        }
+    }
+
+    fn receive(&mut self) -> Result<(), StreamError> {
+        let (stays, refused) = (&mut self.stays, &mut self.refused);
+        self.socket
+            .receive_in_turn(|datagram| *refused += u64::from(!stays.handle(&datagram)))
+            .map_err(system("the media socket"))?;
+        // Before ICE is answered: what the client sends then must pass. Without a filter peers refuse the same.
+        let _ = self.socket.take_from(self.stays.addresses());
+        Ok(())
+    }
+
+    fn wait(&self, now: Instant) -> Result<(), StreamError> {
+        let deadline = self.stays.next_deadline();
+        let most = deadline.map_or(LOOK, |due| due.saturating_since(now).min(LOOK));
+        let passed = self.clock.now().saturating_since(now);
+        let mut descriptors = [
+            PollFd::new(&self.socket, PollFlags::IN),
+            PollFd::new(&self.made, PollFlags::IN),
+            PollFd::new(&self.bell, PollFlags::IN),
+            PollFd::new(self.sound.bell(), PollFlags::IN),
+        ];
+        clock::wait(&mut descriptors, most.saturating_sub(passed)).map_err(system("waiting"))
+    }
+
+    fn finish(mut self) -> Result<HostReport, StreamError> {
+        drop(self.jobs.take());
+        let mut times = vec![self.meter.read()];
+        times.extend(self.worker.take().and_then(|worker| worker.join().ok()));
+        times.extend(self.sound.finish());
+        times.push(self.meter.others(&times));
+        let lateness = self.lateness.map(Lateness::finish).transpose()?;
+        self.log.map_or(Ok(()), HostLog::finish)?;
+        if let Some(folder) = &self.config.folder {
+            cpu::write(folder, &format!("host/{}", self.config.stream.name), &times)?;
+        }
+        Ok(HostReport {
+            sessions: self.sessions,
+            refused_datagrams: self.refused,
+            encoder_failures: self.failures,
+            page: self.page,
+            lateness,
+            cpu: times,
+        })
+    }
+}
+
+fn start_signaling(config: &HostConfig, bell: Giver<()>) -> Result<SignalingServer, StreamError> {
+    let ring = move || {
+        bell.give(());
+    };
+    SignalingServer::start(SignalingConfig {
+        listen: config.listen,
+        token: config.token.clone(),
+        names: config.names.clone(),
+        wake: Some(Arc::new(ring)),
+    })
+    .map_err(system(format!("signalling at {}", config.listen)))
+}
+
+/// A host without sound still has pictures.
+fn start_sound(
+    config: &HostConfig,
+    clock: Clock,
+    pictures: Arc<AtomicU64>,
+) -> Result<Sound, StreamError> {
+    let interval = build::frame_interval(&config.stream)?;
+    let (sound, why_silent) = Sound::start(config, clock, pictures, interval)?;
+    if let Some(why) = why_silent {
+        tell("no sound", &why);
+    }
+    Ok(sound)
+}
+
+/// What gives it work, what it made, itself, and whether it can encode H.265.
+type Worker = (mpsc::Sender<Job>, Taker<Made>, JoinHandle<ThreadTime>, bool);
+
+#[expect(clippy::disallowed_methods, reason = "the driver owns its threads")]
+fn start_encoding(config: &HostConfig, pictures: Arc<AtomicU64>) -> Result<Worker, StreamError> {
+    let encoders = encoders(config)?;
+    encoders.chosen.iter().for_each(|chosen| tell("encoder", chosen));
+    let interval = build::frame_interval(&config.stream)?;
+    let mut encoding = Encoding::new(
+        sources::source(config)?,
+        encoders.open,
+        sources::size(config)?,
+        (interval, config.stream.frame_rate),
+    );
+    encoding.stamped = config.stamped;
+    encoding.pictures = pictures;
+    let (jobs, to_do) = channel();
+    let (giver, made): (Giver<Made>, Taker<Made>) = waking().map_err(system("no wake-up"))?;
+    let work = move || {
+        let meter = Meter::new("encoding");
+        encoding.run(&to_do, &giver);
+        meter.read()
+    };
+    let thread = std::thread::Builder::new().name("encoding".to_owned()).spawn(work);
+    Ok((jobs, made, thread.map_err(system("the encoding thread"))?, encoders.h265))
+}
+
+/// Says something to whoever runs the host.
+#[expect(clippy::print_stderr, reason = "a driver's notes go to its standard error")]
+fn tell(what: &str, why: &str) {
+    eprintln!("note: {what}: {why}");
+}
