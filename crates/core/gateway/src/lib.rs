@@ -29,7 +29,7 @@ mod sap_law;
 mod segment;
 mod voap;
 
-pub use catalogue::{GatewayAlgorithm, GatewayInfo, standard};
+pub use catalogue::{GatewayAlgorithm, Gateways};
 pub use direction::{Direction, Shift};
 pub use flows::FlowTable;
 pub use sap_law::{SapLaw, SapLawConfig};

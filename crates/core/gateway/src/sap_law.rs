@@ -20,7 +20,7 @@ use crate::catalogue::GatewayAlgorithm;
 use crate::flows::FlowTable;
 use crate::{Direction, Gateway, Observation, Packet, Passage};
 use gameway_path::Protocol;
-use gameway_units::declared::OptionError;
+use gameway_units::declared::{Configuration, OptionError};
 use gameway_units::{Bytes, Duration, Instant, Rate};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -49,13 +49,13 @@ impl SapLawConfig {
 }
 
 impl Default for SapLawConfig {
-    /// Without a capacity, which [`GatewayAlgorithm::check`] refuses.
+    /// Without a capacity, which [`Configuration::check`] refuses.
     fn default() -> Self {
         Self::new(Rate::ZERO)
     }
 }
 
-impl GatewayAlgorithm for SapLawConfig {
+impl Configuration for SapLawConfig {
     const NAME: &'static str = "sap-law";
     const SUMMARY: &'static str =
         "gives each TCP flow its share of a known capacity as advertised window";
@@ -69,7 +69,9 @@ impl GatewayAlgorithm for SapLawConfig {
         }
         Ok(())
     }
+}
 
+impl GatewayAlgorithm for SapLawConfig {
     fn build(self) -> Box<dyn Gateway> {
         Box::new(SapLaw::new(self))
     }

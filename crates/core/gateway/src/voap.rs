@@ -44,7 +44,7 @@
 use crate::catalogue::GatewayAlgorithm;
 use crate::flows::FlowTable;
 use crate::{Direction, Gateway, Observation, Packet, Passage};
-use gameway_units::declared::{OptionError, on_off};
+use gameway_units::declared::{Configuration, OptionError, on_off};
 use gameway_units::{Bytes, Duration, Instant};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -112,7 +112,7 @@ pub struct VoapConfig {
     pub leftover: Leftover,
 }
 
-impl GatewayAlgorithm for VoapConfig {
+impl Configuration for VoapConfig {
     const NAME: &'static str = "voap";
     const SUMMARY: &'static str =
         "lowers the advertised windows of TCP flows while packets wait too long at the gateway";
@@ -125,7 +125,9 @@ impl GatewayAlgorithm for VoapConfig {
         }
         Ok(())
     }
+}
 
+impl GatewayAlgorithm for VoapConfig {
     fn build(self) -> Box<dyn Gateway> {
         Box::new(Voap::new(self))
     }

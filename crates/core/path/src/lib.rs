@@ -34,7 +34,7 @@ pub use network::{
 pub use packet::{FlowId, PathPacket};
 pub use queue::{
     AckFilter, Backlog, Cake, CakeConfig, Cells, Classifier, Codel, CodelConfig, Decision,
-    DelayInput, Dequeued, Diffserv, Discipline, DisciplineInfo, Disciplines, DropReason, DropTail,
+    DefaultSize, DelayInput, Dequeued, Diffserv, Discipline, Disciplines, DropReason, DropTail,
     DropTailConfig, Dropped, DualPi2, DualPi2Config, FqCodel, FqCodelConfig, Framing, FramingError,
     Htb, HtbClass, HtbConfig, HtbError, Isolation, Limit, LinkLayer, LowLatencyMarking,
     OptionError, Options, Pie, PieConfig, PortRange, Prefix, Queue, Rule, Scheduler, SizeOption,

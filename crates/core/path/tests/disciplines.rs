@@ -3,7 +3,7 @@
 mod support;
 
 use gameway_path::{Disciplines, Limit, Options};
-use gameway_units::declared::{self, Declared};
+use gameway_units::declared::Declared;
 use gameway_units::{Bytes, QueueSize};
 use rand_core::SeedableRng;
 use rand_xoshiro::Xoshiro256PlusPlus;
@@ -34,15 +34,15 @@ fn allowed(option: &Declared) -> Vec<Value> {
 fn each_option_takes_what_its_declaration_allows() {
     let known = Disciplines::<Packet>::standard();
     let mut taken = 0;
-    for info in known.known() {
-        let options = declared::list(&info.schema);
+    for info in known.known().descriptions() {
+        let options = info.options();
         for option in options.iter().filter(|option| option.name != "size") {
             let place = format!("{}.{}", info.name, option.name);
             assert!(option.summary.len() > 8, "{place}: {}", option.summary);
             for value in allowed(option) {
                 let options = Options::from_iter([(option.name.clone(), value.clone())]);
                 let built = known.build(info.name, &options, Limit::Packets(10), random());
-                assert!(built.is_some_and(|built| built.is_ok()), "{place} = {value}");
+                assert!(built.is_ok(), "{place} = {value}");
                 taken += 1;
             }
         }
@@ -53,10 +53,12 @@ fn each_option_takes_what_its_declaration_allows() {
 /// A default that could not be read would make a queue of one packet.
 #[test]
 fn each_size_that_is_declared_is_the_one_that_a_queue_gets() {
-    for info in Disciplines::<Packet>::standard().known() {
-        let options = declared::list(&info.schema);
+    let known = Disciplines::<Packet>::standard().known();
+    for info in known.descriptions() {
+        let options = info.options();
         let declared = options.iter().find(|option| option.name == "size").unwrap();
-        let size = (info.default_size)(&Options::new()).unwrap();
+        let default_size = known.get("queue", info.name).unwrap().functions;
+        let size = default_size(info, &Options::new()).unwrap();
         match declared.default.parse::<QueueSize>() {
             Ok(written) => assert_eq!(size, written, "{}", info.name),
             // It follows from the other options: without a bandwidth, the most that CAKE takes.
@@ -70,7 +72,9 @@ fn each_size_that_is_declared_is_the_one_that_a_queue_gets() {
 #[test]
 fn there_is_none_of_another_name() {
     let known = Disciplines::<Packet>::standard();
-    assert!(known.build("red", &Options::new(), Limit::Packets(10), random()).is_none());
-    let names: Vec<&str> = known.known().iter().map(|one| one.name).collect();
-    assert_eq!(names, ["cake", "codel", "drop-tail", "dual-pi2", "fq-codel", "pie"]);
+    let refused = known.build("red", &Options::new(), Limit::Packets(10), random()).err();
+    assert_eq!(
+        refused.unwrap().to_string(),
+        "kind: unknown queue \"red\"; known are cake, codel, drop-tail, dual-pi2, fq-codel, pie"
+    );
 }

@@ -10,10 +10,10 @@ use gameway_media::{FrameTable, RecordedVideo};
 use gameway_path::{Dscp, PortRange, Prefix, Protocol, Traffic};
 use gameway_sim::Packet;
 use gameway_tcp::Algorithm;
-use gameway_units::{Duration, Rate, declared};
+use gameway_units::declared::Description;
+use gameway_units::{Duration, Rate};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
-use schemars::Schema;
 use serde_json::{Value as Json, json};
 use std::fmt::Display;
 use std::net::IpAddr;
@@ -42,20 +42,17 @@ fn controllers() -> Vec<Json> {
 }
 
 fn queues() -> Vec<Json> {
-    let known = REGISTRY.known().queues.iter();
-    known.map(|one| entry(one.name, one.summary, one.source, listed(&one.schema))).collect()
+    REGISTRY.known().queues.descriptions().map(described).collect()
 }
 
 fn gateways() -> Vec<Json> {
     let forwards = entry("none", "only forwards", "every router", std::iter::empty());
-    let known = REGISTRY.known().gateways.iter();
-    let kinds = known.map(|one| entry(one.name, one.summary, one.source, listed(&one.schema)));
-    std::iter::once(forwards).chain(kinds).collect()
+    let known = REGISTRY.known().gateways.descriptions();
+    std::iter::once(forwards).chain(known.map(described)).collect()
 }
 
-/// The options of a schema.
-fn listed(schema: &Schema) -> impl Iterator<Item = Json> {
-    declared::list(schema).into_iter().map(|one| json!(one))
+fn described(one: &Description) -> Json {
+    entry(one.name, one.summary, one.source, one.options().into_iter().map(|one| json!(one)))
 }
 
 /// What the simulator can build. An experiment with axes asks for it thousands of times.

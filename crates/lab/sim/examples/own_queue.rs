@@ -5,6 +5,7 @@ use gameway_path::{
     Verdict,
 };
 use gameway_sim::{Registry, RunSpec};
+use gameway_units::declared::Configuration;
 use gameway_units::{Duration, Instant};
 use rand_xoshiro::Xoshiro256PlusPlus;
 use schemars::JsonSchema;
@@ -20,10 +21,13 @@ struct HeadDropConfig {
     expire: Option<Duration>,
 }
 
-impl Discipline for HeadDropConfig {
+impl Configuration for HeadDropConfig {
     const NAME: &'static str = "head-drop";
     const SUMMARY: &'static str = "first in, first out; a full queue drops its oldest packet";
     const SOURCE: &'static str = "Lakshman, Neidhardt and Ott, The drop from front strategy, 1996";
+}
+
+impl Discipline for HeadDropConfig {
     const SIZE: SizeOption = SizeOption { default: Some("2 bdp"), summary: "what may wait" };
 
     fn build<P: PathPacket + Copy + 'static>(

@@ -25,7 +25,7 @@
 use super::discipline::{Discipline, SizeOption};
 use super::{Backlog, Dequeued, DropReason, Dropped, Limit, Queue, Verdict};
 use crate::PathPacket;
-use gameway_units::declared::on_off;
+use gameway_units::declared::{Configuration, on_off};
 use gameway_units::{Bytes, Duration, Instant};
 use rand_xoshiro::Xoshiro256PlusPlus;
 use schemars::JsonSchema;
@@ -73,11 +73,14 @@ impl Default for CodelConfig {
     }
 }
 
-impl Discipline for CodelConfig {
+impl Configuration for CodelConfig {
     const NAME: &'static str = "codel";
     const SUMMARY: &'static str =
         "first in, first out; drops or marks ever faster while packets wait longer than a target";
     const SOURCE: &'static str = "RFC 8289";
+}
+
+impl Discipline for CodelConfig {
     const SIZE: SizeOption = SizeOption {
         default: Some("1000 packets"),
         summary: "what may wait, as of drop-tail; what does not fit is dropped",

@@ -2,15 +2,15 @@
 //!
 //! A discipline declares its options once, as the fields of its configuration: type and unit are the field's type, the
 //! sentence is its documentation, bounds are attributes, and the default is that of [`Default`]. Reading, checking, lists and the
-//! JSON Schema ([`DisciplineInfo::schema`]) are made from that. A discipline of another crate joins the known ones by
+//! JSON Schema ([`Description::schema`]) are made from that. A discipline of another crate joins the known ones by
 //! [`Disciplines::with`].
 
 use super::{Limit, Queue, cake, codel, drop_tail, dual_pi2, fq_codel, pie};
 use crate::PathPacket;
-use gameway_units::{QueueSize, declared};
+use gameway_units::QueueSize;
+use gameway_units::declared::{self, Catalogue, Configuration, Description, Entry};
 use rand_xoshiro::Xoshiro256PlusPlus;
-use schemars::{JsonSchema, Schema};
-use serde::{Serialize, de::DeserializeOwned};
+use schemars::Schema;
 use serde_json::{Value, json};
 
 pub use gameway_units::declared::{OptionError, Options};
@@ -42,18 +42,8 @@ impl SizeOption {
     }
 }
 
-fn schema_of<C: Discipline>() -> Schema {
-    C::SIZE.declared_in(declared::schema::<C>())
-}
-
 /// A queue discipline that a file can name, by its configuration.
-pub trait Discipline: Default + Serialize + DeserializeOwned + JsonSchema {
-    /// Its name in files.
-    const NAME: &'static str;
-    /// What it is, in one line.
-    const SUMMARY: &'static str;
-    /// Where it comes from.
-    const SOURCE: &'static str;
+pub trait Discipline: Configuration {
     /// What may wait.
     const SIZE: SizeOption;
 
@@ -70,51 +60,21 @@ pub trait Discipline: Default + Serialize + DeserializeOwned + JsonSchema {
     ) -> Box<dyn Queue<P>>;
 }
 
-/// What is known of a discipline without building one.
-#[derive(Debug, Clone)]
-pub struct DisciplineInfo {
-    /// Its name in files.
-    pub name: &'static str,
-    /// What it is, in one line.
-    pub summary: &'static str,
-    /// Where it comes from.
-    pub source: &'static str,
-    /// Its options, what may wait among them.
-    pub schema: Schema,
-    /// What may wait if the file does not say, with these options; or the first option that is wrong.
-    pub default_size: fn(&Options) -> Result<QueueSize, OptionError>,
-}
+/// What may wait if the file does not say, of a discipline so described with these options; or the first that is wrong.
+pub type DefaultSize = fn(&Description, &Options) -> Result<QueueSize, OptionError>;
 
-impl DisciplineInfo {
-    /// That of a discipline.
-    #[must_use]
-    pub fn of<C: Discipline>() -> Self {
-        Self {
-            name: C::NAME,
-            summary: C::SUMMARY,
-            source: C::SOURCE,
-            schema: schema_of::<C>(),
-            default_size: |options| {
-                Ok(declared::read_as::<C>(&schema_of::<C>(), options)?.default_size())
-            },
-        }
-    }
-}
-
-type Build<P> = fn(&Options, Limit, Xoshiro256PlusPlus) -> Result<Box<dyn Queue<P>>, OptionError>;
+type Build<P> =
+    fn(&Description, &Options, Limit, Xoshiro256PlusPlus) -> Result<Box<dyn Queue<P>>, OptionError>;
 
 /// The disciplines that files can name, for packets of type `P`.
 #[derive(Debug)]
-pub struct Disciplines<P> {
-    known: Vec<DisciplineInfo>,
-    builders: Vec<Build<P>>,
-}
+pub struct Disciplines<P>(Catalogue<(DefaultSize, Build<P>)>);
 
 impl<P: PathPacket + Copy + 'static> Disciplines<P> {
-    /// Those of this crate, in alphabetical order.
+    /// Those of this crate.
     #[must_use]
     pub fn standard() -> Self {
-        Self { known: Vec::new(), builders: Vec::new() }
+        Self(Catalogue::default())
             .with::<cake::CakeConfig>()
             .with::<codel::CodelConfig>()
             .with::<drop_tail::DropTailConfig>()
@@ -125,40 +85,35 @@ impl<P: PathPacket + Copy + 'static> Disciplines<P> {
 
     /// These and another one; it takes the place of one of the same name.
     #[must_use]
-    pub fn with<C: Discipline>(mut self) -> Self {
-        let build: Build<P> = |options, limit, random| {
-            Ok(declared::read_as::<C>(&schema_of::<C>(), options)?.build(limit, random))
+    pub fn with<C: Discipline>(self) -> Self {
+        let mut description = Description::of::<C>();
+        description.schema = C::SIZE.declared_in(description.schema);
+        let default_size: DefaultSize =
+            |description, options| Ok(description.read::<C>(options)?.default_size());
+        let build: Build<P> = |description, options, limit, random| {
+            Ok(description.read::<C>(options)?.build(limit, random))
         };
-        match self.known.iter().position(|one| one.name == C::NAME) {
-            Some(place) => {
-                (self.known[place], self.builders[place]) = (DisciplineInfo::of::<C>(), build)
-            }
-            None => {
-                self.known.push(DisciplineInfo::of::<C>());
-                self.builders.push(build);
-            }
-        }
-        self
+        Self(self.0.with(description, (default_size, build)))
     }
 
     /// What is known of each.
     #[must_use]
-    pub fn known(&self) -> &[DisciplineInfo] {
-        &self.known
+    pub fn known(&self) -> Catalogue<DefaultSize> {
+        self.0.map(|(default_size, _)| *default_size)
     }
 
-    /// A queue of this name with these options; `None` if there is no such discipline.
+    /// A queue of this name with these options.
     ///
     /// # Errors
-    /// The first option that is wrong, and what is allowed.
+    /// If there is no such discipline, or the first option that is wrong; and what is allowed.
     pub fn build(
         &self,
         name: &str,
         options: &Options,
         limit: Limit,
         random: Xoshiro256PlusPlus,
-    ) -> Option<Result<Box<dyn Queue<P>>, OptionError>> {
-        let place = self.known.iter().position(|one| one.name == name)?;
-        Some(self.builders[place](options, limit, random))
+    ) -> Result<Box<dyn Queue<P>>, OptionError> {
+        let Entry { description, functions: (_, build) } = self.0.get("queue", name)?;
+        build(description, options, limit, random)
     }
 }

@@ -11,6 +11,7 @@
 use super::discipline::{Discipline, SizeOption};
 use super::{Backlog, Dequeued, DropReason, Dropped, Queue, Verdict};
 use crate::PathPacket;
+use gameway_units::declared::Configuration;
 use gameway_units::{Bytes, Duration, Ecn, Instant, QueueSize, Rate};
 use rand_xoshiro::Xoshiro256PlusPlus;
 use schemars::JsonSchema;
@@ -26,10 +27,13 @@ pub struct DropTailConfig {
     pub mark_above: Option<Duration>,
 }
 
-impl Discipline for DropTailConfig {
+impl Configuration for DropTailConfig {
     const NAME: &'static str = "drop-tail";
     const SUMMARY: &'static str = "first in, first out; a packet that finds no room is dropped";
     const SOURCE: &'static str = "RFC 2309, section 2; as Linux's bfifo and pfifo";
+}
+
+impl Discipline for DropTailConfig {
     const SIZE: SizeOption = SizeOption {
         default: Some("2 bdp"),
         summary: "what may wait: \"2 bdp\" (capacity times base_rtt), \"64 KiB\", \"100 packets\" or \"300 ms\" (at the capacity)",

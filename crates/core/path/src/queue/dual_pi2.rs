@@ -32,6 +32,7 @@ use super::discipline::{Discipline, SizeOption};
 use super::pi::{Gains, Updates, head_delay};
 use super::{Backlog, Dequeued, DropReason, Dropped, Limit, Queue, Verdict};
 use crate::{PathPacket, uniform};
+use gameway_units::declared::Configuration;
 use gameway_units::{Bytes, Duration, Ecn, Instant, Ratio};
 use rand_xoshiro::Xoshiro256PlusPlus;
 use schemars::JsonSchema;
@@ -158,11 +159,14 @@ impl DualPi2Config {
     }
 }
 
-impl Discipline for DualPi2Config {
+impl Configuration for DualPi2Config {
     const NAME: &'static str = "dual-pi2";
     const SUMMARY: &'static str =
         "a low-latency and a classic queue, coupled so that L4S and classic flows share fairly";
     const SOURCE: &'static str = "RFC 9332, appendix A; Linux sch_dualpi2";
+}
+
+impl Discipline for DualPi2Config {
     const SIZE: SizeOption = SizeOption {
         default: Some("2 bdp"),
         summary: "what may wait in both queues together, as for drop-tail",

@@ -29,6 +29,7 @@ use super::hash::HeaderHash;
 use super::store::{Chain, Store};
 use super::{Backlog, Dequeued, DropReason, Dropped, Limit, Queue, Verdict};
 use crate::{CodelConfig, PathPacket};
+use gameway_units::declared::Configuration;
 use gameway_units::{Bytes, Instant};
 use rand_core::Rng;
 use rand_xoshiro::Xoshiro256PlusPlus;
@@ -56,11 +57,14 @@ pub struct FqCodelConfig {
     pub quantum: Bytes,
 }
 
-impl Discipline for FqCodelConfig {
+impl Configuration for FqCodelConfig {
     const NAME: &'static str = "fq-codel";
     const SUMMARY: &'static str =
         "a queue per flow, served in turn by bytes, each with CoDel; sparse flows go first";
     const SOURCE: &'static str = "RFC 8290";
+}
+
+impl Discipline for FqCodelConfig {
     const SIZE: SizeOption = SizeOption {
         default: Some("10240 packets"),
         summary: "what may wait in all queues, as of drop-tail; more costs the fattest queue its oldest packets",

@@ -17,7 +17,7 @@ mod store;
 
 pub use cake::{AckFilter, Cake, CakeConfig, Cells, Diffserv, Framing, FramingError, Isolation};
 pub use codel::{Codel, CodelConfig};
-pub use discipline::{Discipline, DisciplineInfo, Disciplines, OptionError, Options, SizeOption};
+pub use discipline::{DefaultSize, Discipline, Disciplines, OptionError, Options, SizeOption};
 pub use drop_tail::{DropTail, DropTailConfig, Limit};
 pub use dual_pi2::{Decision, DelayInput, DualPi2, DualPi2Config, LowLatencyMarking, Scheduler};
 pub use filter::{Classifier, PortRange, Prefix, Rule};

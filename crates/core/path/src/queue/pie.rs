@@ -29,6 +29,7 @@ use super::discipline::{Discipline, SizeOption};
 use super::pi::{Gains, Updates, head_delay};
 use super::{Backlog, Dequeued, DropReason, Dropped, Limit, Queue, Verdict};
 use crate::{PathPacket, uniform};
+use gameway_units::declared::Configuration;
 use gameway_units::{Bytes, Duration, Ecn, Instant, Ratio};
 use rand_xoshiro::Xoshiro256PlusPlus;
 use schemars::JsonSchema;
@@ -84,11 +85,14 @@ impl Default for PieConfig {
     }
 }
 
-impl Discipline for PieConfig {
+impl Configuration for PieConfig {
     const NAME: &'static str = "pie";
     const SUMMARY: &'static str =
         "drops or marks at random so that the queueing delay settles at a target";
     const SOURCE: &'static str = "RFC 8033";
+}
+
+impl Discipline for PieConfig {
     const SIZE: SizeOption =
         SizeOption { default: Some("2 bdp"), summary: "what may wait, as for drop-tail" };
 

@@ -3,14 +3,16 @@
 use crate::check::refused;
 use crate::spec::GatewaySpec;
 use crate::{RunError, spec_error};
-use gameway_gateway::{Gateway, GatewayInfo};
+use gameway_gateway::{Gateway, Gateways};
+use gameway_units::declared::unknown;
+use std::iter;
 
 /// The gateway of this specification, if it is one that does more than forward.
 ///
 /// # Errors
 /// If there is none of this name, or the first option that is wrong.
 pub fn gateway(
-    known: &[GatewayInfo],
+    known: &Gateways,
     field: &str,
     spec: &GatewaySpec,
 ) -> Result<Option<Box<dyn Gateway>>, RunError> {
@@ -23,11 +25,11 @@ pub fn gateway(
             }
         };
     }
-    let Some(info) = known.iter().find(|one| one.name == spec.kind) else {
-        let names: Vec<&str> = known.iter().map(|one| one.name).collect();
-        let (kind, none) = (&spec.kind, GatewaySpec::NONE);
-        let why = format!("unknown gateway \"{kind}\"; known are {none}, {}", names.join(", "));
-        return Err(spec_error(format!("{field}.kind"), why));
+    let names = || known.descriptions().map(|one| one.name);
+    let built = if names().any(|name| name == spec.kind) {
+        known.build(&spec.kind, &spec.options)
+    } else {
+        Err(unknown("gateway", &spec.kind, iter::once(GatewaySpec::NONE).chain(names())))
     };
-    info.build(&spec.options).map(Some).map_err(|error| refused(field, error))
+    built.map(Some).map_err(|error| refused(field, error))
 }

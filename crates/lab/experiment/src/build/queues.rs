@@ -2,8 +2,8 @@
 
 use super::htb;
 use crate::check::refused;
-use crate::spec::{HtbSpec, QueueSpec};
-use crate::{Registry, RunError, random, spec_error};
+use crate::spec::QueueSpec;
+use crate::{Registry, RunError, random};
 use gameway_path::{Limit, PathPacket, Queue};
 use gameway_units::{Duration, QueueSize};
 
@@ -11,8 +11,8 @@ use gameway_units::{Duration, QueueSize};
 #[must_use]
 pub fn size<P: PathPacket + Copy + 'static>(registry: &Registry<P>, spec: &QueueSpec) -> QueueSize {
     let own = || {
-        let info = registry.known().queues.iter().find(|one| one.name == spec.kind)?;
-        (info.default_size)(&spec.options).ok()
+        let known = registry.known().queues.get("queue", &spec.kind);
+        known.and_then(|one| (one.functions)(&one.description, &spec.options)).ok()
     };
     spec.size.or_else(own).unwrap_or(QueueSize::Packets(1))
 }
@@ -29,14 +29,11 @@ pub fn queue<P: PathPacket + Copy + 'static>(
     link: &str,
 ) -> Result<Box<dyn Queue<P>>, RunError> {
     let QueueSpec { kind, options, .. } = spec;
-    if kind == HtbSpec::NAME {
-        let spec_of = HtbSpec::read(options).map_err(|error| refused(link, error))?;
+    if let Some(of) = registry.known().htb(spec).map_err(|error| refused(link, error))? {
         let size = size(registry, spec);
-        return Ok(Box::new(htb::htb(registry, (&spec_of, size), (base_rtt, seed), link)?));
+        return Ok(Box::new(htb::htb(registry, (&of, size), (base_rtt, seed), link)?));
     }
     let random = random::stream(seed, &format!("{link}/queue"));
-    match registry.disciplines().build(kind, options, limit, random) {
-        Some(queue) => queue.map_err(|error| refused(link, error)),
-        None => Err(spec_error(format!("{link}.queue.kind"), format!("unknown queue \"{kind}\""))),
-    }
+    let queue = registry.disciplines().build(kind, options, limit, random);
+    queue.map_err(|error| refused(link, error))
 }

@@ -4,8 +4,8 @@ use super::queue::{check_queue_of, refused};
 use super::{MAX_DELAY, MAX_RUN, MIN_INTERVAL, number, rate, share, span};
 use crate::build::{self, histogram, wifi_config};
 use crate::spec::{
-    BackSpec, CapacitySpec, ChanceSpec, ClassifierSpec, GatewaySpec, HopSpec, HtbSpec, JitterSpec,
-    LossSpec, PathSpec, QueueSpec, ReorderSpec, Text, Way, WifiSpec,
+    BackSpec, CapacitySpec, ChanceSpec, ClassifierSpec, GatewaySpec, HopSpec, JitterSpec, LossSpec,
+    PathSpec, QueueSpec, ReorderSpec, Text, Way, WifiSpec,
 };
 use crate::{Known, RunError, spec_error};
 use gameway_units::{Duration, Ratio};
@@ -32,13 +32,13 @@ pub(super) fn check_path(known: Known<'_>, path: &PathSpec) -> Result<(), RunErr
     if let Some(gateway) = &path.gateway {
         build::gateway(known.gateways, "path.gateway", gateway)?;
     }
-    check_recognition(path)?;
+    check_recognition(known, path)?;
     path.hop.iter().try_for_each(|hop| check_hop(known, hop))?;
     path.back.as_ref().map_or(Ok(()), |back| check_back(known, back))
 }
 
 /// A rule on what a flow is needs something that tells.
-fn check_recognition(path: &PathSpec) -> Result<(), RunError> {
+fn check_recognition(known: Known<'_>, path: &PathSpec) -> Result<(), RunError> {
     if path.classifier != ClassifierSpec::None {
         return Ok(());
     }
@@ -48,16 +48,14 @@ fn check_recognition(path: &PathSpec) -> Result<(), RunError> {
     for (field, queue) in
         own.chain(hops).chain(back.map(|queue| ("path.back.queue".to_owned(), queue)))
     {
-        check_rules(&field, queue)?;
+        check_rules(known, &field, queue)?;
     }
     Ok(())
 }
 
-fn check_rules(field: &str, queue: &QueueSpec) -> Result<(), RunError> {
-    if queue.kind != HtbSpec::NAME {
-        return Ok(());
-    }
-    let htb = HtbSpec::read(&queue.options).map_err(|error| refused(field, error))?;
+fn check_rules(known: Known<'_>, field: &str, queue: &QueueSpec) -> Result<(), RunError> {
+    let htb = known.htb(queue).map_err(|error| refused(field, error))?;
+    let Some(htb) = htb else { return Ok(()) };
     for (name, class) in &htb.class {
         let field = format!("{field}.class.{name}");
         if class.rules.0.values().any(|rule| rule.traffic.is_some()) {
@@ -65,7 +63,7 @@ fn check_rules(field: &str, queue: &QueueSpec) -> Result<(), RunError> {
             return Err(spec_error(format!("{field}.match"), why));
         }
         if let Some(inner) = &class.queue {
-            check_rules(&format!("{field}.queue"), inner)?;
+            check_rules(known, &format!("{field}.queue"), inner)?;
         }
     }
     Ok(())

@@ -3,8 +3,8 @@
 use super::rate;
 use crate::spec::{HtbSpec, QueueSpec};
 use crate::{Known, RunError, spec_error};
-use gameway_path::OptionError;
 use gameway_units::Rate;
+use gameway_units::declared::{Entry, OptionError};
 
 /// Whether a queue of this specification can be built of what is known.
 ///
@@ -19,17 +19,14 @@ pub(super) fn check_queue_of(
     field: &str,
     queue: &QueueSpec,
 ) -> Result<(), RunError> {
-    let Some(info) = known.queues.iter().find(|one| one.name == queue.kind) else {
-        let names: Vec<&str> = known.queues.iter().map(|one| one.name).collect();
-        let why = format!("unknown queue \"{}\"; known are {}", queue.kind, names.join(", "));
-        return Err(spec_error(format!("{field}.kind"), why));
-    };
-    (info.default_size)(&queue.options).map_err(|error| refused(field, error))?;
-    if queue.kind == HtbSpec::NAME {
-        let spec = HtbSpec::read(&queue.options).map_err(|error| refused(field, error))?;
-        check_htb(known, field, &spec)?;
+    let entry = known.queues.get("queue", &queue.kind);
+    let Entry { description, functions: default_size } =
+        entry.map_err(|error| refused(field, error))?;
+    default_size(description, &queue.options).map_err(|error| refused(field, error))?;
+    match known.htb(queue).map_err(|error| refused(field, error))? {
+        Some(htb) => check_htb(known, field, &htb),
+        None => Ok(()),
     }
-    Ok(())
 }
 
 /// The error of an option as one of a specification.

@@ -1,12 +1,10 @@
 //! The classes of an HTB, and the rules that lead to them.
 
 use super::{QueueSpec, Text, Word};
-use gameway_path::{
-    DisciplineInfo, Dscp, OptionError, Options, PortRange, Prefix, Protocol, Rule, SizeOption,
-    Traffic,
-};
-use gameway_units::{Bytes, Ecn, QueueSize, Rate, SignedBytes, declared};
-use schemars::{JsonSchema, Schema};
+use gameway_path::{DefaultSize, Dscp, PortRange, Prefix, Protocol, Rule, SizeOption, Traffic};
+use gameway_units::declared::{Configuration, Description};
+use gameway_units::{Bytes, Ecn, QueueSize, Rate, SignedBytes};
+use schemars::JsonSchema;
 use serde::de::{Deserializer, Error};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -53,10 +51,14 @@ pub enum LinkLayerSpec {
     Adsl,
 }
 
-impl HtbSpec {
-    /// Its name in experiment files.
-    pub const NAME: &'static str = "htb";
+impl Configuration for HtbSpec {
+    const NAME: &'static str = "htb";
+    const SUMMARY: &'static str =
+        "classes with an assured rate each, which lend each other what they leave, in a tree";
+    const SOURCE: &'static str = "Linux net/sched/sch_htb.c; Devera 2002";
+}
 
+impl HtbSpec {
     /// Linux: a pfifo as long as the device's queue, which is 1000 packets on most.
     pub const CLASS_SIZE: QueueSize = QueueSize::Packets(1000);
 
@@ -66,28 +68,12 @@ impl HtbSpec {
                   rate",
     };
 
-    fn schema() -> Schema {
-        Self::SIZE.declared_in(declared::schema::<Self>())
-    }
-
-    /// That of these options.
-    ///
-    /// # Errors
-    /// The first option that is wrong, and what is allowed.
-    pub fn read(options: &Options) -> Result<Self, OptionError> {
-        declared::read_as(&Self::schema(), options)
-    }
-
     /// What is known of it; it is not among the other disciplines because its classes have queues of their own.
     #[must_use]
-    pub fn info() -> DisciplineInfo {
-        DisciplineInfo {
-            name: Self::NAME,
-            summary: "classes with an assured rate each, which lend each other what they leave, in a tree",
-            source: "Linux net/sched/sch_htb.c; Devera 2002",
-            schema: Self::schema(),
-            default_size: |options| Self::read(options).map(|_| Self::CLASS_SIZE),
-        }
+    pub fn known() -> (Description, DefaultSize) {
+        let mut description = Description::of::<Self>();
+        description.schema = Self::SIZE.declared_in(description.schema);
+        (description, |known, options| known.read::<Self>(options).map(|_| Self::CLASS_SIZE))
     }
 }
 

@@ -3,9 +3,8 @@
 use crate::support::{
     Run, empty_path, fixed, mean, quantile, run, with, with_ping, with_stream, with_tcp,
 };
-use gameway_gateway::GatewayInfo;
 use gameway_sim::Registry;
-use gameway_units::declared;
+use gameway_units::declared::Description;
 use serde_json::{Value, json};
 use std::fmt::Write;
 
@@ -38,9 +37,9 @@ fn needed(gateway: &str, capacity: &str) -> Value {
 }
 
 /// Each option that is one of several words, with each word but its default.
-fn variants(gateway: &GatewayInfo) -> Vec<(String, String)> {
+fn variants(gateway: &Description) -> Vec<(String, String)> {
     let mut variants = Vec::new();
-    for option in declared::list(&gateway.schema) {
+    for option in gateway.options() {
         let words: Vec<&str> = option.kind.split(", ").collect();
         if words.contains(&option.default.as_str()) {
             let others = words.iter().filter(|word| **word != option.default);
@@ -86,7 +85,7 @@ pub fn table() -> String {
             writeln!(text, "{}", row(line, (gateway, variant), &run)).unwrap();
         };
         add("none", "-", needed("none", told));
-        for gateway in Registry::standard().path.known().gateways {
+        for gateway in Registry::standard().path.known().gateways.descriptions() {
             let needed = needed(gateway.name, told);
             add(gateway.name, "-", needed.clone());
             for (option, word) in variants(gateway) {

@@ -59,9 +59,9 @@ fn row(kind: &str, ecn: &str) -> String {
 
 pub fn table() -> String {
     let mut text = HEAD.to_owned();
-    for queue in Registry::standard().path.known().queues {
+    for queue in Registry::standard().path.known().queues.names() {
         for ecn in ["off", "classic"] {
-            writeln!(text, "{}", row(queue.name, ecn)).unwrap();
+            writeln!(text, "{}", row(queue, ecn)).unwrap();
         }
     }
     text

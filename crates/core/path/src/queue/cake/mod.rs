@@ -51,7 +51,7 @@ use super::hash::HeaderHash;
 use super::store::Store;
 use super::{Backlog, Dequeued, DropReason, Dropped, Limit, Queue, Verdict};
 use crate::{Dscp, PathPacket};
-use gameway_units::declared::on_off;
+use gameway_units::declared::{Configuration, on_off};
 use gameway_units::{Bytes, Duration, Instant, QueueSize, Rate, SignedBytes};
 use longest::Longest;
 use rand_core::Rng;
@@ -121,11 +121,14 @@ pub struct CakeConfig {
     pub ecn: bool,
 }
 
-impl Discipline for CakeConfig {
+impl Configuration for CakeConfig {
     const NAME: &'static str = "cake";
     const SUMMARY: &'static str =
         "a shaper, tins by DSCP, a queue per flow with turns shared by host, and COBALT in each";
     const SOURCE: &'static str = "Linux, sch_cake.c; arXiv 1804.07617";
+}
+
+impl Discipline for CakeConfig {
     const SIZE: SizeOption = SizeOption {
         default: None,
         summary: "what may wait in all queues, as of drop-tail; more costs the longest queue its oldest packet; if not \

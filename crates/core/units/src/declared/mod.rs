@@ -4,6 +4,12 @@
 //! documentation what it does, and [`Default`] what it is if a file does not say. Bounds are attributes:
 //! `#[schemars(range(min = 0.0, max = 1e3))]` of a number, `#[schemars(extend("x-min" = "1 ms", "x-max" = "1 h"))]` of a
 //! quantity. `"x-none"` is the word for a default that is nothing.
+//!
+//! What has options and a name is a [`Configuration`]; what can be named in one place is a [`Catalogue`].
+
+mod catalogue;
+
+pub use catalogue::{Catalogue, Configuration, Description, Entry, unknown};
 
 use crate::{Bytes, Duration, Rate, Ratio, SignedBytes};
 use schemars::{JsonSchema, Schema, SchemaGenerator, generate::SchemaSettings};
