@@ -13,11 +13,10 @@ from types import ModuleType
 
 from gameway import _core
 from gameway.controller import RateController, Target
-from gameway.drivers import LiveOptions
 from gameway.errors import GamewayError, InputError
+from gameway.expansion import Run, expand
 from gameway.experiment import Experiment, load, loads
-from gameway.matrix import Run, expand
-from gameway.parts import (
+from gameway.experiment.tables import (
     Back,
     Competitor,
     Duplicate,
@@ -31,7 +30,8 @@ from gameway.parts import (
     Stream,
 )
 from gameway.results import Results
-from gameway.runner import Interrupted, run
+from gameway.sweep import Interrupted, run
+from gameway.sweep.drivers import LiveOptions
 
 SCHEMA_VERSION = _core.SCHEMA_VERSION
 __version__ = _core.VERSION

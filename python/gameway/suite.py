@@ -12,21 +12,21 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from gameway import library, runner
+from gameway import experiments, sweep
 from gameway.errors import GamewayError, InputError
 from gameway.experiment import Experiment, load
-from gameway.fields import nearest
-from gameway.progress import Silent
+from gameway.experiment.keys import nearest
 from gameway.results import MANIFEST, RUNS, Results
-from gameway.runner import Interrupted
+from gameway.sweep import Interrupted
+from gameway.sweep.progress import Silent
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
-    from gameway.drivers import LiveOptions
-    from gameway.matrix import Run
-    from gameway.progress import Progress
+    from gameway.expansion import Run
     from gameway.report.page import Page
+    from gameway.sweep.drivers import LiveOptions
+    from gameway.sweep.progress import Progress
 
 FILE = "suite.json"
 PAGE = "report.html"
@@ -78,7 +78,7 @@ def load_suite(folder: str | Path) -> Suite:
     if not files:
         raise InputError("has no experiment files (*.toml)", file=path)
     parts = {file.stem: load(file) for file in files}
-    return Suite(path.resolve().name, library.suite_title(path), parts)
+    return Suite(path.resolve().name, experiments.suite_title(path), parts)
 
 
 def run(  # noqa: PLR0913 (all but two are named)
@@ -99,8 +99,7 @@ def run(  # noqa: PLR0913 (all but two are named)
     """
     path = Path(out)
     runs = {
-        name: runner.check(part, path / name, on=on, live=live)
-        for name, part in suite.parts.items()
+        name: sweep.check(part, path / name, on=on, live=live) for name, part in suite.parts.items()
     }
     _write_file(suite, path)
     total = sum(len(own) for own in runs.values())
@@ -110,7 +109,7 @@ def run(  # noqa: PLR0913 (all but two are named)
     try:
         for name, part in suite.parts.items():
             try:
-                runner.run(part, path / name, jobs=jobs, progress=told, on=on, live=live)
+                sweep.run(part, path / name, jobs=jobs, progress=told, on=on, live=live)
             except (InputError, Interrupted):
                 raise
             except GamewayError as error:

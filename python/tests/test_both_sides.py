@@ -12,7 +12,8 @@ import pytest
 from rich.console import Console
 
 import gameway as gw
-from gameway import figures, report, tables
+from gameway import figures, report
+from gameway.cli import terminal
 from gameway.figures.viewers import shown_conditions
 from gameway.metrics import both_sides, video_summary_table, video_table
 from gameway.metrics.paid import compared, joined_spans, paid_table
@@ -260,7 +261,7 @@ def test_the_table_of_videos_fits_a_terminal(columns: int, factors: int, home: g
         for values in itertools.product("ab", repeat=factors)
     )
     rows = pl.concat([own.with_columns(**values) for values in made_up])
-    console.print(tables.fitting(console, lambda layout: tables.videos(rows, names, layout)))
+    console.print(terminal.fitting(console, lambda layout: terminal.videos(rows, names, layout)))
     text = printed.getvalue()
     assert "…" not in text
     assert max(map(len, text.splitlines())) <= columns
@@ -297,7 +298,7 @@ def test_a_narrow_table_leaves_out_what_follows_from_another_factor(
         for kind, rtt in itertools.product(kinds, rtts)
     )
     names = ["rtt", "size", "kind", "ceil_of_the_first_class"]
-    console.print(tables.fitting(console, lambda layout: tables.videos(rows, names, layout)))
+    console.print(terminal.fitting(console, lambda layout: terminal.videos(rows, names, layout)))
     text = printed.getvalue()
     assert max(map(len, text.splitlines())) <= columns
     for told in ("film", *kinds, *rtts):

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 import gameway as gw
-from gameway import _core, library, suite
+from gameway import _core, experiments, suite
 from gameway.metrics.statistics import wilson_interval
 from gameway.metrics.windows import Window
 from gameway.reproductions import classifier
@@ -16,7 +16,7 @@ from gameway.reproductions import classifier
 if TYPE_CHECKING:
     from gameway.results import Results
 
-SUITE = suite.load_suite(library.folder() / "classifier")
+SUITE = suite.load_suite(experiments.folder() / "classifier")
 
 
 @pytest.mark.parametrize("part", SUITE.parts)

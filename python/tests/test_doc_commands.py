@@ -24,7 +24,7 @@ from live_fixture import needs_live
 from typer.testing import CliRunner
 
 import gameway as gw
-from gameway import cli, library, runner
+from gameway import cli, experiments, sweep
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -145,13 +145,13 @@ def test_a_long_command_begins(
         (tmp_path / name).symlink_to(ROOT / name)
     (tmp_path / "my-link.toml").write_text(example(), "utf-8")
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(runner, "_run_all", begin)
+    monkeypatch.setattr(sweep, "_run_all", begin)
     with pytest.raises(Begun):
         CliRunner().invoke(cli.app, shlex.split(command)[1:])
 
 
 def test_a_command_with_a_slip_does_not_begin(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(runner, "_run_all", lambda *_arguments: None)
+    monkeypatch.setattr(sweep, "_run_all", lambda *_arguments: None)
     result = CliRunner().invoke(cli.app, ["reproduce", "rmcat", "--part", "5.1-gambling"])
     assert isinstance(result.exception, gw.GamewayError)
 
@@ -160,7 +160,7 @@ def test_every_experiment_has_its_command() -> None:
     told = {shlex.split(c)[2] for c in COMMANDS if c.startswith("gameway reproduce ")}
     by_file = {c.split("/")[1] for c in COMMANDS if c.startswith("gameway run experiments/")}
     made = {"demo", "demo-live"}
-    assert set(library.names()) - told - by_file - made == set()
+    assert set(experiments.names()) - told - by_file - made == set()
 
 
 @pytest.mark.parametrize("command", of(LISTS))

@@ -13,9 +13,10 @@ from typing import TYPE_CHECKING, Annotated, Any, get_args, get_origin
 import pytest
 
 import gameway as gw
-from gameway import _core, fields
-from gameway.fields.wifi import KEYS as WIFI_KEYS
-from gameway.parts import plain
+from gameway import _core
+from gameway.experiment import keys
+from gameway.experiment.keys.wifi import KEYS as WIFI_KEYS
+from gameway.experiment.tables import plain
 from gameway.reference import REFERENCES
 
 if TYPE_CHECKING:
@@ -174,9 +175,9 @@ def test_a_table_that_went_stale_is_found() -> None:
 
 def test_every_name_that_may_be_written_is_documented() -> None:
     text = text_of("experiment-file.md")
-    catalogue = fields.catalogue()
+    catalogue = keys.catalogue()
     names = [entry["name"] for part in catalogue.values() for entry in part]
-    for name in [*names, *fields.VIDEOS, *fields.FEEDBACK, *fields.REPORTS, *REFERENCES]:
+    for name in [*names, *keys.VIDEOS, *keys.FEEDBACK, *keys.REPORTS, *REFERENCES]:
         assert f'"{name}"' in text, name
 
 

@@ -9,7 +9,7 @@ import polars as pl
 import pytest
 
 import gameway as gw
-from gameway import _core, library, suite
+from gameway import _core, experiments, suite
 from gameway.reference import graff_2025_ecgp as published
 from gameway.reproductions import ecgp, ecgp_cellular
 from gameway.reproductions.ecgp import claims, measures, tables
@@ -19,8 +19,8 @@ if TYPE_CHECKING:
 
     from gameway.results import Results
 
-SUITE = suite.load_suite(library.folder() / "ecgp")
-CELLULAR = suite.load_suite(library.folder() / "ecgp-cellular")
+SUITE = suite.load_suite(experiments.folder() / "ecgp")
+CELLULAR = suite.load_suite(experiments.folder() / "ecgp-cellular")
 
 
 @pytest.mark.parametrize("part", SUITE.parts)

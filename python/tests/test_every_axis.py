@@ -16,10 +16,11 @@ from test_result_tables import DOCUMENT, documented_columns
 from test_video import plain_frames
 
 import gameway as gw
-from gameway import report, runner, tables
-from gameway.frame_table import write_gwfr
+from gameway import report, sweep
+from gameway.cli import terminal
 from gameway.metrics import per_run_table, summary_table, video_summary_table, video_table
 from gameway.metrics.table import frame_delay_table
+from gameway.video.frame_table import write_gwfr
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -270,7 +271,7 @@ def test_every_axis_passes_through_runs_tables_and_report(
         assert len({tuple(run.factors.items()) for run in found}) == len(values), key
         assert not any(own_columns.intersection(run.factors) for run in found), key
         runs += found
-    monkeypatch.setattr(runner, "expand", lambda _: list({run.id: run for run in runs}.values()))
+    monkeypatch.setattr(sweep, "expand", lambda _: list({run.id: run for run in runs}.values()))
     results = gw.run(gw.Experiment(**BASE), tmp_path / "out")
     evaluate(results)
     report.write(results, tmp_path / "report.html", save_files=False)
@@ -282,5 +283,5 @@ def evaluate(results: gw.Results) -> None:
         getattr(results, table)().collect()
     for rows in (per_run_table, video_table, frame_delay_table):
         assert set(results.factors) <= set(rows(results).columns)
-    tables.summary(summary_table(results), results.factors)
-    tables.videos(video_summary_table(results), results.factors)
+    terminal.summary(summary_table(results), results.factors)
+    terminal.videos(video_summary_table(results), results.factors)

@@ -9,7 +9,7 @@ import polars as pl
 import pytest
 
 import gameway as gw
-from gameway import _core, library, suite
+from gameway import _core, experiments, suite
 from gameway.reproductions import feedback
 
 if TYPE_CHECKING:
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from gameway.results import Results
 
-SUITE = suite.load_suite(library.folder() / "feedback")
+SUITE = suite.load_suite(experiments.folder() / "feedback")
 
 
 @pytest.mark.parametrize("part", SUITE.parts)

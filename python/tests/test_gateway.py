@@ -9,7 +9,7 @@ import pytest
 
 import gameway as gw
 from gameway import _core
-from gameway.fields import entries
+from gameway.experiment.keys import entries
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 import gameway as gw
-from gameway import library
+from gameway import experiments
 from gameway.suite import load_suite
 
 if TYPE_CHECKING:
@@ -384,18 +384,18 @@ def experiment_gaps(folder: Path) -> list[str]:
     missing += [] if (folder / "README.md").is_file() else ["README.md"]
     if missing:
         return [f"{folder.name}: no {file}" for file in missing]
-    suite = library.is_suite(folder)
-    experiments = load_suite(folder).parts.values() if suite else [gw.load(folder)]
-    for experiment in experiments:
+    suite = experiments.is_suite(folder)
+    found = load_suite(folder).parts.values() if suite else [gw.load(folder)]
+    for experiment in found:
         gw.expand(experiment)
     text = (folder / "README.md").read_text(encoding="utf-8")
-    published = suite or any(experiment.reference for experiment in experiments)
+    published = suite or any(experiment.reference for experiment in found)
     wanted = ["Question", *(["Published"] if published else []), "Found"]
     return [f"{folder.name}: no {word}" for word in wanted if not re.search(rf"\b{word}\b", text)]
 
 
 def test_experiments_are_told() -> None:
-    folders = sorted(path for path in library.folder().iterdir() if path.is_dir())
+    folders = sorted(path for path in experiments.folder().iterdir() if path.is_dir())
     assert len(folders) >= 5
     assert [gap for folder in folders for gap in experiment_gaps(folder)] == []
 
@@ -405,7 +405,9 @@ def test_an_experiment_that_tells_nothing_is_found(tmp_path: Path) -> None:
     folder.mkdir()
     assert experiment_gaps(folder) == ["mine: no experiment.toml", "mine: no README.md"]
     (folder / "README.md").write_text("# Question\n", encoding="utf-8")
-    text = (library.folder() / "xu-claypool-2022" / "experiment.toml").read_text(encoding="utf-8")
+    text = (experiments.folder() / "xu-claypool-2022" / "experiment.toml").read_text(
+        encoding="utf-8"
+    )
     (folder / "experiment.toml").write_text(text, encoding="utf-8")
     assert experiment_gaps(folder) == ["mine: no Published", "mine: no Found"]
     (folder / "experiment.toml").rename(folder / "part.toml")

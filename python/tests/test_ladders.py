@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 import pytest
 
 import gameway as gw
-from gameway.fields.ladders import levels_of
-from gameway.fields.manifests import levels_in
+from gameway.experiment.keys.ladders import levels_of
+from gameway.experiment.keys.manifests import levels_in
 
 if TYPE_CHECKING:
     from pathlib import Path

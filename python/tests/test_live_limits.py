@@ -9,8 +9,9 @@ import pytest
 from conftest import fake_run_one
 
 import gameway as gw
-from gameway import _core, drivers, runner
+from gameway import _core, sweep
 from gameway.live import limits, namespaces, offers
+from gameway.sweep import drivers
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -113,7 +114,7 @@ def test_what_cannot_run_live_is_told_with_its_place(
     with pytest.raises(gw.InputError, match=told) as caught:
         limits.check(experiment)
     assert "to simulate it" in str(caught.value)
-    runner.check(experiment)
+    sweep.check(experiment)
 
 
 def test_a_frame_table_has_no_pictures(tmp_path: Path) -> None:
@@ -153,7 +154,7 @@ def as_live(monkeypatch: pytest.MonkeyPatch, **facts: str) -> None:
     """Let `on="live"` write little tables, on a machine with these facts."""
     driver = drivers.Driver(drivers.On.live, fake_run_one, facts=lambda: {"live": facts})
     monkeypatch.setattr(
-        runner, "driver", lambda on, _live: driver if on == "live" else drivers.SIMULATOR
+        sweep, "driver", lambda on, _live: driver if on == "live" else drivers.SIMULATOR
     )
 
 

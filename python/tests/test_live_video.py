@@ -20,7 +20,6 @@ from live_fixture import needs_live
 import gameway as gw
 from gameway import _core
 from gameway.beside import compare, twin
-from gameway.drivers import SIMULATOR
 from gameway.errors import GamewayError
 from gameway.live import run as live_run
 from gameway.live.plan import plan_of
@@ -28,6 +27,7 @@ from gameway.live.processes import TooLate
 from gameway.live.video import films, player, tables, videos
 from gameway.live.video.content import Content
 from gameway.metrics import video_table
+from gameway.sweep.drivers import SIMULATOR
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 import gameway as gw
 from gameway import _core
-from gameway.matrix import canonical, run_seed
+from gameway.expansion import canonical, run_seed
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -8,8 +8,8 @@ import polars as pl
 import pytest
 
 import gameway as gw
-from gameway import runner
-from gameway.drivers import SIMULATOR
+from gameway import sweep
+from gameway.sweep.drivers import SIMULATOR
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -152,7 +152,7 @@ def _in_slices(folder: Path, more: str, duration: str = "5 s") -> gw.Results:
 
     experiment = written(folder, STEADY, "Steady", more)
     overrides = ["runs=1", "stream.game.video=scene", f"duration={duration}"]
-    return runner.run(experiment.with_overrides(overrides), folder / "out", run_one=run_one)
+    return sweep.run(experiment.with_overrides(overrides), folder / "out", run_one=run_one)
 
 
 def _slow(spec: dict[str, Any]) -> dict[str, Any]:

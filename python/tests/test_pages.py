@@ -9,7 +9,7 @@ import pytest
 from doc_commands import FENCE, ROOT, documents
 
 import gameway as gw
-from gameway import library
+from gameway import experiments
 from gameway.suite import load_suite
 
 if TYPE_CHECKING:
@@ -74,10 +74,10 @@ def test_pages_agree_on_the_speed_of_the_simulator() -> None:
 
 def runs(name: str) -> int:
     """How many runs an experiment has by its files."""
-    folder = library.folder() / name
-    suite = library.is_suite(folder)
-    experiments = load_suite(folder).parts.values() if suite else [gw.load(folder)]
-    return sum(len(gw.expand(experiment)) for experiment in experiments)
+    folder = experiments.folder() / name
+    suite = experiments.is_suite(folder)
+    found = load_suite(folder).parts.values() if suite else [gw.load(folder)]
+    return sum(len(gw.expand(experiment)) for experiment in found)
 
 
 COUNTED = (

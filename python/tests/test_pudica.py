@@ -12,7 +12,7 @@ import polars as pl
 import pytest
 
 import gameway as gw
-from gameway import _core, library, suite
+from gameway import _core, experiments, suite
 from gameway.metrics.series import Bitrates
 from gameway.reference import wang_2024_pudica as published
 from gameway.reproductions import pudica
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from gameway.report.page import Page
     from gameway.results import Results
 
-SUITE = library.folder() / "pudica"
+SUITE = experiments.folder() / "pudica"
 TWO_PATHS = """
 duration = "3 s"
 runs = 2
@@ -388,7 +388,7 @@ def test_claims_do_not_hold_by_themselves(parts: dict[str, Results]) -> None:
 
 
 def test_readings_differ_where_their_page_says_so(tmp_path: Path) -> None:
-    whole = suite.load_suite(library.folder() / "pudica-readings").with_overrides(
+    whole = suite.load_suite(experiments.folder() / "pudica-readings").with_overrides(
         [
             "runs=1",
             'controller=["pudica", { kind = "pudica", above_one = "hold" }]',

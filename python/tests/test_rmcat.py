@@ -11,7 +11,7 @@ import polars as pl
 import pytest
 
 import gameway as gw
-from gameway import _core, library, suite
+from gameway import _core, experiments, suite
 from gameway.metrics.quantities import megabits_per_second, seconds
 from gameway.reproductions import rmcat
 from gameway.reproductions.rmcat import cases
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
     Rates = Mapping[str, Callable[[float], float]]
 
-SUITE = suite.load_suite(library.folder() / "rmcat")
+SUITE = suite.load_suite(experiments.folder() / "rmcat")
 BASIC = {f"5.{number}" for number in range(1, 9)}
 WIRED = {f"3.1-{letter}" for letter in "abcde"}
 SCALE = 20.0

@@ -17,8 +17,9 @@ import pytest
 from conftest import SMALL, fake_run_one
 
 import gameway as gw
-from gameway import _core, folder
+from gameway import _core
 from gameway.results import Results
+from gameway.sweep import folder
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

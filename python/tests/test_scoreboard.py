@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from gameway import library, suite
+from gameway import experiments, suite
 from gameway.compare import compare_results
 from gameway.compare.measures import DELAY_95, UTILIZATION
 from gameway.reproductions import page_of
@@ -22,7 +22,7 @@ SCENARIOS = 21
 
 @pytest.fixture(scope="module")
 def parts(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Results]:
-    small = suite.load_suite(library.find("scoreboard")).with_overrides(["runs=1"])
+    small = suite.load_suite(experiments.find("scoreboard")).with_overrides(["runs=1"])
     return suite.run(small, tmp_path_factory.mktemp("scoreboard"))
 
 
@@ -40,7 +40,7 @@ def test_every_controller_is_in_every_scenario(comparison: Comparison) -> None:
 
 def test_streams_of_a_kind_have_the_same_controller(parts: dict[str, Results]) -> None:
     for part, streams in (("three-flows", 3), ("late-joiner", 2), ("rtt-unfairness", 2)):
-        runs = suite.load_suite(library.find("scoreboard")).parts[part]
+        runs = suite.load_suite(experiments.find("scoreboard")).parts[part]
         assert len(runs.stream) == streams
         assert parts[part].factor_values("controller")[0] == "pudica"
         assert parts[part].runs.height == len(CONTROLLERS)

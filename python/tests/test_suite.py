@@ -14,7 +14,7 @@ import polars as pl
 import pytest
 
 import gameway as gw
-from gameway import library, reproductions, suite
+from gameway import experiments, reproductions, suite
 from gameway.report import page as pages
 from gameway.report.page import Page, Section, Table
 
@@ -176,11 +176,11 @@ def test_the_library_finds_suites(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
         (tmp_path / name).mkdir()
         (tmp_path / name / file).write_text(ALONE, encoding="utf-8")
     (tmp_path / "notes").mkdir()
-    monkeypatch.setattr(library, "folder", lambda: tmp_path)
-    assert library.names() == ["many", "one"]
-    assert library.find("one") == tmp_path / "one" / "experiment.toml"
-    assert library.find("many") == tmp_path / "many"
-    assert (library.title("one"), library.title("many")) == ("Alone", "many")
+    monkeypatch.setattr(experiments, "folder", lambda: tmp_path)
+    assert experiments.names() == ["many", "one"]
+    assert experiments.find("one") == tmp_path / "one" / "experiment.toml"
+    assert experiments.find("many") == tmp_path / "many"
+    assert (experiments.title("one"), experiments.title("many")) == ("Alone", "many")
 
 
 def test_a_suite_has_the_page_of_its_module_or_the_plain_one() -> None:

@@ -17,9 +17,9 @@ from typer.testing import CliRunner
 import gameway as gw
 from gameway.cli import app
 from gameway.errors import GamewayError, InputError
-from gameway.frame_places import places_of
-from gameway.frame_table import SCHEMA, Rung, read_gwfr, summarise, write_gwfr
 from gameway.video import frame_sizes, frame_table_from_videos, parse_frame_rate
+from gameway.video.frame_table import SCHEMA, Rung, read_gwfr, summarise, write_gwfr
+from gameway.video.places import places_of
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -10,7 +10,7 @@ import polars as pl
 import pytest
 
 import gameway as gw
-from gameway import _core, library, suite
+from gameway import _core, experiments, suite
 from gameway.metrics.source import finished_runs
 from gameway.reference import bujari_voap as published
 from gameway.reproductions import voap
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     from gameway.results import Results
 
-SUITE = suite.load_suite(library.folder() / "voap")
+SUITE = suite.load_suite(experiments.folder() / "voap")
 
 
 @pytest.mark.parametrize("part", SUITE.parts)

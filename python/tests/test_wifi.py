@@ -10,7 +10,7 @@ import pytest
 
 import gameway as gw
 from gameway import _core
-from gameway.fields.wifi import KEYS
+from gameway.experiment.keys.wifi import KEYS
 
 if TYPE_CHECKING:
     from pathlib import Path

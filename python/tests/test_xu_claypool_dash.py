@@ -9,7 +9,7 @@ import polars as pl
 import pytest
 
 import gameway as gw
-from gameway import _core, library, suite
+from gameway import _core, experiments, suite
 from gameway.metrics import phases, video_table
 from gameway.metrics.source import finished_runs
 from gameway.metrics.windows import Window
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from gameway.results import Results
 
-SUITE = suite.load_suite(library.folder() / "xu-claypool-dash")
+SUITE = suite.load_suite(experiments.folder() / "xu-claypool-dash")
 SHORT = [
     "runs=1", "duration=90 s", "competitor.video.start=30 s", "competitor.video.stop=60 s",
     'path.queue.size=["0.5 bdp", "7 bdp"]', 'path.capacity=["35 Mb/s", "15 Mb/s"]',

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 
-from gameway.frame_table import SCHEMA, Rung
+from gameway.video.frame_table import SCHEMA, Rung
 
 if TYPE_CHECKING:
     from fractions import Fraction

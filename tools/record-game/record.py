@@ -24,8 +24,8 @@ from encode import EncodedRung, EncodePlan, encode_ladder
 from reaction import ReactionPlan, measure
 
 from gameway.errors import GamewayError
-from gameway.frame_table import FrameTable, Rung, read_gwfr, summarise, write_gwfr
 from gameway.live.video.recorder import CapturePlan, Segment, capture, count_duplicates
+from gameway.video.frame_table import FrameTable, Rung, read_gwfr, summarise, write_gwfr
 
 LADDER_MBIT_PER_S = (2, 4, 7, 12, 18, 26, 37, 50)
 # A halving in the middle of the ladder, one higher up, and a deep fall.

@@ -21,19 +21,19 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
-from gameway import runner
+from gameway import sweep
 from gameway.beside import testbed
-from gameway.distances import DISTANCES, NOMINAL
-from gameway.drivers import SIMULATOR, LiveOptions, On
-from gameway.folder import SPEC
+from gameway.expansion import expand
+from gameway.expansion.base_rtt import DISTANCES, NOMINAL
 from gameway.live.video.videos import sizes_name
-from gameway.matrix import expand
 from gameway.results import MANIFEST, RUNS, Results, read_manifest
+from gameway.sweep.drivers import SIMULATOR, LiveOptions, On
+from gameway.sweep.folder import SPEC
 
 if TYPE_CHECKING:
     from gameway.experiment import Experiment
     from gameway.metrics.source import ResultFolder
-    from gameway.progress import Progress
+    from gameway.sweep.progress import Progress
 
 FOLDER = "simulated"
 RUNS_TO_A_LIVE_ONE = 4
@@ -77,7 +77,7 @@ def simulate(
         live = of.get(target.name)
         SIMULATOR.run_one(as_measured(spec, live), as_measured(recorded, live), target)
 
-    return runner.run(own, Path(out) / FOLDER, jobs=jobs, progress=progress, run_one=run_one)
+    return sweep.run(own, Path(out) / FOLDER, jobs=jobs, progress=progress, run_one=run_one)
 
 
 def as_measured(spec: dict[str, Any], live: Path | None) -> dict[str, Any]:

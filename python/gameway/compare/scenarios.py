@@ -16,10 +16,10 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 
 from gameway.compare.measures import MEASURES, MOS, RATED, measure
-from gameway.distances import SPREAD, named_distance
 from gameway.errors import InputError
+from gameway.expansion import canonical
+from gameway.expansion.base_rtt import SPREAD, named_distance
 from gameway.figures.conditions import title_of
-from gameway.matrix import canonical
 from gameway.metrics.source import Run, finished_runs
 from gameway.metrics.table import per_run_table
 

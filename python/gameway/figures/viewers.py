@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import altair as alt
 import polars as pl
 
-from gameway.fields.ladders import levels_of
+from gameway.experiment.keys.ladders import levels_of
 from gameway.figures.conditions import CONTROLLER, dimensions
 from gameway.figures.facets import FIGURE_WIDTH, STEPS, Panel, joined, legend, plain, zoom
 from gameway.figures.series import changes

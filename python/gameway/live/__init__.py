@@ -13,19 +13,19 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from gameway import _core
-from gameway.drivers import Driver, LiveOptions, On
 from gameway.live import limits, namespaces, offers
 from gameway.live.plan import plan_of
 from gameway.live.sources import How, Source
 from gameway.live.video import films, player, videos
 from gameway.live.video.content import SCENES, Content
+from gameway.sweep.drivers import Driver, LiveOptions, On
 
 if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
+    from gameway.expansion import Run
     from gameway.experiment import Experiment
-    from gameway.matrix import Run
 
 __all__ = ["LIVE", "live_driver"]
 

@@ -16,9 +16,9 @@ from typing import TYPE_CHECKING, Any
 
 from gameway import _core
 from gameway.errors import GamewayError
+from gameway.experiment.tables import Competitor
 from gameway.live import offers
 from gameway.live.plan import CLIENT, IPERF_PORT, goes_up
-from gameway.parts import Competitor
 
 if TYPE_CHECKING:
     from pathlib import Path

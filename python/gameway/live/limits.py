@@ -9,20 +9,20 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from gameway import _core
-from gameway.fields import places, values
-from gameway.fields.ladders import pairs
+from gameway.experiment.keys import places, values
+from gameway.experiment.keys.ladders import pairs
+from gameway.experiment.tables import Competitor, Stream, plain
 from gameway.live import offers
 from gameway.live.competitors import AUTO
 from gameway.live.video.content import FRAME_RATE
-from gameway.parts import Competitor, Stream, plain
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from gameway.errors import InputError
+    from gameway.expansion import Run
     from gameway.experiment import Experiment
-    from gameway.fields import At
-    from gameway.matrix import Run
+    from gameway.experiment.keys import At
 
 SIMULATE = "leave out --on live to simulate it"
 ON_LIVE = "cannot run live"

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 import gameway as gw
 from gameway import _core
 from gameway.errors import InputError
-from gameway.fields import entries
+from gameway.experiment.keys import entries
 from gameway.live import kernel, outside
 from gameway.live.namespaces import DEVICE, LiveError, Namespaces
 from gameway.live.options import folder as made_folder

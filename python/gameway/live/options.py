@@ -22,7 +22,7 @@ TO_FILE = "relative to the experiment file"
 
 
 def checked(option: str, check: Any, value: Any) -> Any:
-    """Check an option's value by the check of a key (`gameway.fields`); errors name the option."""
+    """Check an option's value as a key's (`gameway.experiment.keys`); errors name the option."""
     try:
         return check(value, None)
     except PydanticCustomError as refusal:

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from gameway import _core
-from gameway.overrides import DEFAULT_NAMES
+from gameway.experiment.overrides import DEFAULT_NAMES
 
 PING = "ping"
 """The flow of the pings, as in the simulator."""

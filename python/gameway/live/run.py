@@ -19,7 +19,6 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
-from gameway import folder
 from gameway.live import competitors, hosts, pings, plan
 from gameway.live.ends import Ends
 from gameway.live.merge import Competition, Parts, merge
@@ -30,6 +29,7 @@ from gameway.live.processes import Process, Supervisor, TooLate
 from gameway.live.screens import Screen, Wanted, home
 from gameway.live.sources import BUILT_IN, How, Kind
 from gameway.live.video import films, server, videos
+from gameway.sweep import folder
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -185,7 +185,7 @@ GUARD = "reduce_on_loss"
 
 def _guarded(controller: str) -> str | dict[str, str]:
     """Give the controller as people stream with it: with that option on, if it has it."""
-    from gameway.fields import known  # noqa: PLC0415 (heavy; help must be quick)
+    from gameway.experiment.keys import known  # noqa: PLC0415 (heavy; help must be quick)
 
     options = known.entries("controllers").get(controller, {"options": []})["options"]
     has_guard = any(option["name"] == GUARD for option in options)
@@ -194,7 +194,8 @@ def _guarded(controller: str) -> str | dict[str, str]:
 
 def _check_stream(stream: dict[str, Any]) -> None:
     """Refuse what an experiment file would refuse of a stream, in the words of the options."""
-    from gameway import experiment, source  # noqa: PLC0415 (heavy; help must be quick)
+    from gameway import experiment  # noqa: PLC0415 (heavy; help must be quick)
+    from gameway.experiment import source  # noqa: PLC0415 (heavy; help must be quick)
 
     keys = [key for key in stream if key != "name"]
     options = {f"stream.0.{key}": f"--{key.replace('_', '-')}" for key in keys}
@@ -285,7 +286,7 @@ def _carry_out(
 
 def _duration(option: str, text: str | None) -> str | None:
     """Check a time that may be left out."""
-    from gameway.fields import quantities  # noqa: PLC0415 (heavy; help must be quick)
+    from gameway.experiment.keys import quantities  # noqa: PLC0415 (heavy; help must be quick)
 
     return None if text is None else str(checked(option, quantities.span, text))
 

@@ -25,7 +25,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import polars as pl
 
-from gameway.fields.ladders import levels_of
+from gameway.experiment.keys.ladders import levels_of
 from gameway.metrics.phases import GAME, VIDEO, kind_of, phases_of, rows
 from gameway.metrics.presence import length_s
 from gameway.metrics.source import runs_by_condition

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
-from gameway.fields.ladders import levels_of
+from gameway.experiment.keys.ladders import levels_of
 from gameway.figures.conditions import label_of
 from gameway.figures.viewers import shown_conditions
 from gameway.metrics.paid import compared, held_more, joined_spans, paid_by_run, paid_table

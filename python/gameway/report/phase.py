@@ -11,7 +11,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from gameway import _core
-from gameway.distances import NOMINAL
+from gameway.expansion.base_rtt import NOMINAL
 from gameway.metrics.quantities import seconds
 from gameway.metrics.source import competitors, runs_by_condition, streams, yields
 from gameway.metrics.table import per_run_table

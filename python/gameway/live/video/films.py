@@ -26,7 +26,7 @@ from xml.etree import ElementTree as ET  # of a file that ffmpeg wrote
 
 from gameway import _core
 from gameway.errors import GamewayError
-from gameway.fields.ladders import levels_of
+from gameway.experiment.keys.ladders import levels_of
 from gameway.live.video.content import FRAME_RATE, GENERATED, SCENES, Content
 
 if TYPE_CHECKING:

@@ -8,7 +8,7 @@ from functools import cache
 from typing import TYPE_CHECKING, Any, cast
 
 from gameway import _core
-from gameway.fields.checking import (
+from gameway.experiment.keys.checking import (
     Check,
     as_table,
     axis_of,
@@ -18,9 +18,9 @@ from gameway.fields.checking import (
     refuse,
     values,
 )
-from gameway.fields.classes import check_whole, classes_of
-from gameway.fields.files import existing_file
-from gameway.fields.quantities import interval, moment, queue_size, rate, span
+from gameway.experiment.keys.classes import check_whole, classes_of
+from gameway.experiment.keys.files import existing_file
+from gameway.experiment.keys.quantities import interval, moment, queue_size, rate, span
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, cast
 from pydantic_core import PydanticCustomError
 
 from gameway import _core
-from gameway.fields.checking import (
+from gameway.experiment.keys.checking import (
     Check,
     as_table,
     axis_of,
@@ -20,9 +20,9 @@ from gameway.fields.checking import (
     refuse,
     values,
 )
-from gameway.fields.files import existing_file, resolve
-from gameway.fields.quantities import interval, moment, rate, rate_or_none
-from gameway.fields.wifi import wifi
+from gameway.experiment.keys.files import existing_file, resolve
+from gameway.experiment.keys.quantities import interval, moment, rate, rate_or_none
+from gameway.experiment.keys.wifi import wifi
 from gameway.reference import REFERENCES
 
 if TYPE_CHECKING:

@@ -13,20 +13,21 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from gameway import _core, folder, machine
+from gameway import _core
 from gameway.caller import owns
-from gameway.distances import own_base_rtt
-from gameway.drivers import driver
 from gameway.errors import GamewayError, InputError
-from gameway.matrix import Run, canonical, expand, file_digests
-from gameway.parts import plain
-from gameway.progress import Progress, Silent
+from gameway.expansion import Run, canonical, expand, file_digests
+from gameway.expansion.base_rtt import own_base_rtt
+from gameway.experiment.tables import plain
 from gameway.results import RUNS, Results
 from gameway.signals import exit_code
+from gameway.sweep import folder, machine
+from gameway.sweep.drivers import driver
+from gameway.sweep.progress import Progress, Silent
 
 if TYPE_CHECKING:
-    from gameway.drivers import Driver, LiveOptions, RunOne
     from gameway.experiment import Experiment
+    from gameway.sweep.drivers import Driver, LiveOptions, RunOne
 
 SHOWN_FAILURES = 3
 ANSWER_S = 0.2

@@ -7,7 +7,7 @@ from decimal import Decimal
 from typing import TYPE_CHECKING
 
 from gameway import _core
-from gameway.fields.checking import Check, refuse
+from gameway.experiment.keys.checking import Check, refuse
 
 if TYPE_CHECKING:
     from collections.abc import Callable

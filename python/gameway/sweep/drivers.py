@@ -8,12 +8,12 @@ from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from gameway import folder
 from gameway.errors import InputError
+from gameway.sweep import folder
 
 if TYPE_CHECKING:
+    from gameway.expansion import Run
     from gameway.experiment import Experiment
-    from gameway.matrix import Run
 
 RunOne = Callable[[dict[str, Any], dict[str, Any], Path], None]
 """Computes one run: its spec, the spec to record, its folder."""

@@ -1,7 +1,7 @@
 """Frame sizes of a user's own video: H.264, H.265, AV1, VP8, VP9 or MPEG-2.
 
 `frame_sizes` reads the compressed size of every frame of a file; `frame_table_from_videos` writes
-what it read as a frame table that a stream can be simulated with (`gameway.frame_table`).
+what it read as a frame table that a stream can be simulated with (`gameway.video.frame_table`).
 
 Reading video needs PyAV, which is an optional extra (`pip install "gameway[video]"`) because its
 wheels bundle FFmpeg with GPL parts.
@@ -19,8 +19,8 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 
 from gameway.errors import GamewayError, InputError
-from gameway.frame_places import NANOSECONDS_PER_SECOND, Places
-from gameway.frame_table import SCHEMA, frame_time_ns, write_gwfr
+from gameway.video.frame_table import SCHEMA, frame_time_ns, write_gwfr
+from gameway.video.places import NANOSECONDS_PER_SECOND, Places
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -78,7 +78,7 @@ def frame_table_from_videos(
     """Write a frame table from a user's own recording, encoded at one or several bitrates.
 
     Every file is one rung; all must show the same frames, so they must agree in count and size.
-    A video whose frames are not evenly spaced keeps their times: see `gameway.frame_places`, which
+    A video whose frames are not evenly spaced keeps their times: see `gameway.video.places`, which
     is what this gives back.
     """
     if not videos:

@@ -12,28 +12,13 @@ from typing import Annotated, Any
 
 from pydantic import PlainValidator
 
-from gameway.fields.checking import At, axis, nearest, one_of, places, refuse, values
-from gameway.fields.classes import header
-from gameway.fields.files import resolve
-from gameway.fields.keys import (
-    FEEDBACK,
-    REPORTS,
-    VIDEOS,
-    bottleneck_name,
-    capacity,
-    feedback,
-    name,
-    pause,
-    reference,
-    segment_sizes,
-    switch,
-    text,
-    video,
-)
-from gameway.fields.known import catalogue, controller, entries, gateway, queue_of
-from gameway.fields.ladders import ladder
-from gameway.fields.models import refuse_first, table_axis, table_list, table_of
-from gameway.fields.quantities import (
+from gameway.experiment.keys.checking import At, axis, nearest, one_of, places, refuse, values
+from gameway.experiment.keys.classes import header
+from gameway.experiment.keys.files import resolve
+from gameway.experiment.keys.known import catalogue, controller, entries, gateway, queue_of
+from gameway.experiment.keys.ladders import ladder
+from gameway.experiment.keys.models import refuse_first, table_axis, table_list, table_of
+from gameway.experiment.keys.quantities import (
     amount,
     clock_drift,
     interval,
@@ -51,7 +36,22 @@ from gameway.fields.quantities import (
     spread,
     whole,
 )
-from gameway.fields.wifi import wired
+from gameway.experiment.keys.single import (
+    FEEDBACK,
+    REPORTS,
+    VIDEOS,
+    bottleneck_name,
+    capacity,
+    feedback,
+    name,
+    pause,
+    reference,
+    segment_sizes,
+    switch,
+    text,
+    video,
+)
+from gameway.experiment.keys.wifi import wired
 
 __all__ = [
     "FEEDBACK",

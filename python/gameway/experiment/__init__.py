@@ -1,8 +1,8 @@
 """Experiment files: what is run, over what path, beside which competitors.
 
 An experiment is read from a TOML file (`load`) or built in Python from the same classes. Every
-value may be a list: a list is an axis of the matrix (see `gameway.matrix`). Anything that cannot be
-run is refused here, before the first run, with file, line, field, value and what is allowed.
+value may be a list: a list is an axis of the matrix (see `gameway.expansion`). Anything that cannot
+be run is refused here, before the first run, with file, line, field, value and what is allowed.
 """
 
 from __future__ import annotations
@@ -16,12 +16,13 @@ from typing import Annotated, Any, Self
 
 from pydantic import Field, PlainValidator, PrivateAttr, ValidationError, model_validator
 
-from gameway import _core, fields
+from gameway import _core
 from gameway.errors import InputError
-from gameway.fields import places, refuse, values
-from gameway.overrides import Override
-from gameway.parts import Competitor, Part, Path, Ping, Record, Stream, plain
-from gameway.source import Source, in_order, told
+from gameway.experiment import keys
+from gameway.experiment.keys import places, refuse, values
+from gameway.experiment.overrides import Override
+from gameway.experiment.source import Source, in_order, told
+from gameway.experiment.tables import Competitor, Part, Path, Ping, Record, Stream, plain
 
 
 def _ping(value: object, info: Any) -> object:
@@ -30,25 +31,23 @@ def _ping(value: object, info: Any) -> object:
         return None
     if value is True:
         return Ping()
-    return fields.table_of(Ping)(value, info)
+    return keys.table_of(Ping)(value, info)
 
 
 class Experiment(Part):
     """One experiment: a matrix of runs, each `duration` of virtual time, repeated `runs` times."""
 
-    title: fields.Title = "Experiment"
-    reference: fields.ReferenceName | None = None
-    duration: fields.Spans = Field(examples=["60 s"])
-    runs: fields.Runs = 1
-    seed: fields.Seed = 1
-    controller: fields.Controllers | None = None
-    path: Annotated[Path | Sequence[Path], fields.table_axis(Path)] = Field(examples=["[path]"])
-    stream: Annotated[Sequence[Stream], fields.table_list(Stream)] = ()
-    competitor: Annotated[Sequence[Competitor], fields.table_list(Competitor)] = ()
+    title: keys.Title = "Experiment"
+    reference: keys.ReferenceName | None = None
+    duration: keys.Spans = Field(examples=["60 s"])
+    runs: keys.Runs = 1
+    seed: keys.Seed = 1
+    controller: keys.Controllers | None = None
+    path: Annotated[Path | Sequence[Path], keys.table_axis(Path)] = Field(examples=["[path]"])
+    stream: Annotated[Sequence[Stream], keys.table_list(Stream)] = ()
+    competitor: Annotated[Sequence[Competitor], keys.table_list(Competitor)] = ()
     ping: Annotated[Ping | bool | None, PlainValidator(_ping)] = Field(default_factory=Ping)
-    record: Annotated[Record, PlainValidator(fields.table_of(Record))] = Field(
-        default_factory=Record
-    )
+    record: Annotated[Record, PlainValidator(keys.table_of(Record))] = Field(default_factory=Record)
 
     _source: Source | None = PrivateAttr(default=None)
 
@@ -86,7 +85,7 @@ class Experiment(Part):
         """Nobody knows what a Wi-Fi medium will carry, for that depends on who else sends."""
         if not any(path.wireless for path in values(self.path)):
             return
-        owners: list[tuple[fields.At, Any]] = [(("controller",), self.controller)]
+        owners: list[tuple[keys.At, Any]] = [(("controller",), self.controller)]
         for number, stream in enumerate(self.stream):
             owners.append((("stream", number, "controller"), stream.controller))
         for at, (index, one) in ((at, place) for at, given in owners for place in places(given)):
@@ -94,13 +93,13 @@ class Experiment(Part):
                 hint = "leave it out where the path is Wi-Fi"
                 refuse("cannot foresee what a Wi-Fi medium will carry", one, hint, (*at, *index))
 
-    def _flows(self) -> Iterator[tuple[fields.At, Stream | Competitor]]:
+    def _flows(self) -> Iterator[tuple[keys.At, Stream | Competitor]]:
         for index, stream in enumerate(self.stream):
             yield ("stream", index), stream
         for index, competitor in enumerate(self.competitor):
             yield ("competitor", index), competitor
 
-    def _check_moments(self, at: fields.At, part: Stream | Competitor) -> None:
+    def _check_moments(self, at: keys.At, part: Stream | Competitor) -> None:
         shortest = min(values(self.duration), key=_core.parse_duration)
         begins = [((*at, "start", *index), start) for index, start in places(part.start)]
         if isinstance(part, Stream) and part.pause is not None:
@@ -113,12 +112,12 @@ class Experiment(Part):
             if _core.parse_duration(start) >= _core.parse_duration(shortest):
                 refuse("is after the end of the run", start, f"the run ends at {shortest}", place)
 
-    def _check_via(self, at: fields.At, part: Stream | Competitor) -> None:
+    def _check_via(self, at: keys.At, part: Stream | Competitor) -> None:
         hops = [[hop.name for hop in path.hop] for path in values(self.path)]
         known = ("all", "path", *(name for name in hops[0] if all(name in own for own in hops)))
         for index, name in places(part.via):
             if name not in known:
-                refuse("is no bottleneck", name, fields.nearest(name, known), (*at, "via", *index))
+                refuse("is no bottleneck", name, keys.nearest(name, known), (*at, "via", *index))
 
     @property
     def source(self) -> Source:

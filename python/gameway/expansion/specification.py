@@ -10,8 +10,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from gameway.fields.known import FORWARDS
-from gameway.parts import Back, Competitor, Jitter, Loss, Part, Path, Stream
+from gameway.experiment.keys.known import FORWARDS
+from gameway.experiment.tables import Back, Competitor, Jitter, Loss, Part, Path, Stream
 
 QUIET: dict[type[Part], tuple[str, ...]] = {
     Path: ("classifier",),

@@ -8,9 +8,17 @@ import re
 from typing import TYPE_CHECKING, Any
 
 from gameway import _core
-from gameway.fields.checking import Check, as_table, axis_of, inside, one_of, places, refuse
-from gameway.fields.known import queue_of
-from gameway.fields.quantities import amount, rate, share, span, whole
+from gameway.experiment.keys.checking import (
+    Check,
+    as_table,
+    axis_of,
+    inside,
+    one_of,
+    places,
+    refuse,
+)
+from gameway.experiment.keys.known import queue_of
+from gameway.experiment.keys.quantities import amount, rate, share, span, whole
 
 if TYPE_CHECKING:
     from pydantic import ValidationInfo

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from gameway.fields.checking import refuse
+from gameway.experiment.keys.checking import refuse
 
 if TYPE_CHECKING:
     from pydantic import ValidationInfo

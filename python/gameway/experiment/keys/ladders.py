@@ -6,10 +6,10 @@ import re
 from typing import TYPE_CHECKING, Any
 
 from gameway import _core
-from gameway.fields.checking import as_table, axis_of, inside, refuse
-from gameway.fields.files import existing_file, resolve
-from gameway.fields.manifests import ManifestError, levels_in
-from gameway.fields.quantities import rate
+from gameway.experiment.keys.checking import as_table, axis_of, inside, refuse
+from gameway.experiment.keys.files import existing_file, resolve
+from gameway.experiment.keys.manifests import ManifestError, levels_in
+from gameway.experiment.keys.quantities import rate
 
 if TYPE_CHECKING:
     from pydantic import ValidationInfo

@@ -8,7 +8,7 @@ combination.
 The seed of a run depends on the experiment's seed and on the repeat, not on the factors: repeat 3
 of one controller meets the same random loss, jitter and start times as repeat 3 of another (common
 random numbers), and a difference between factors can be tested pair by pair. With `base_rtt_spread`
-each repeat has a base RTT of its own (`gameway.distances`).
+each repeat has a base RTT of its own (`gameway.expansion.base_rtt`).
 
 A run's id is a readable slug and ten hexadecimal digits of the SHA-256 of its spec in canonical
 JSON, where the content of a trace or frame table stands for its name. The same run has the same id
@@ -25,20 +25,20 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from gameway.distances import own_distance
 from gameway.errors import InputError
-from gameway.factor_names import names_of
-from gameway.fields import resolve
-from gameway.fields.known import PYTHON
-from gameway.parts import plain
-from gameway.settling import settled, without_defaults
-from gameway.source import in_order
+from gameway.expansion.base_rtt import own_distance
+from gameway.expansion.factor_names import names_of
+from gameway.expansion.specification import settled, without_defaults
+from gameway.experiment.keys import resolve
+from gameway.experiment.keys.known import PYTHON
+from gameway.experiment.source import in_order
+from gameway.experiment.tables import plain
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
     from gameway.experiment import Experiment
-    from gameway.source import Source
+    from gameway.experiment.source import Source
 
 MAX_RUNS = 100_000
 SLUG_LENGTH = 80

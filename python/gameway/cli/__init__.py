@@ -11,13 +11,14 @@ from typing import Annotated
 import typer
 
 import gameway
-from gameway import library, tables
-from gameway.drivers import LiveOptions, On
+from gameway import experiments
+from gameway.cli import terminal
+from gameway.cli.commands import REPORT, Sweep, err, out, outside, print_page, report_folder
 from gameway.errors import GamewayError
-from gameway.fields import entries
+from gameway.experiment.keys import entries
 from gameway.live.command import link_command
 from gameway.live.stream_command import client_command, host_command
-from gameway.sweeps import REPORT, Sweep, err, out, outside, print_page, report_folder
+from gameway.sweep.drivers import LiveOptions, On
 
 BAD_INPUT = 2
 
@@ -164,7 +165,7 @@ def reproduce(
 
     Next: open the report; published and simulated values stand side by side, with the difference.
     """
-    found = library.find(name)
+    found = experiments.find(name)
     live = LiveOptions(source, pcap, film)
     Sweep(found, on, runs, settings, parts, jobs, folder, not no_report, live).carry_out()
 
@@ -251,12 +252,12 @@ def list_command(
     if what is Listed.metrics:
         _list_metrics()
     elif what is Listed.experiments:
-        for name in library.names():
-            out.print(f"{name}: {library.title(name)}", highlight=False, soft_wrap=True)
+        for name in experiments.names():
+            out.print(f"{name}: {experiments.title(name)}", highlight=False, soft_wrap=True)
     else:
         found = entries(what.value).values()
         has_options = any(entry["options"] for entry in found)
-        out.print(tables.catalogue(found, "default" if has_options else None))
+        out.print(terminal.catalogue(found, "default" if has_options else None))
 
 
 @app.command()
@@ -288,7 +289,7 @@ def frames(
     Next: `video = { file = "game.gwfr" }` in a [[stream]] of an experiment file.
     """
     from gameway import video as videos  # noqa: PLC0415 (only this command needs it)
-    from gameway.frame_table import summarise  # noqa: PLC0415 (only this command needs it)
+    from gameway.video.frame_table import summarise  # noqa: PLC0415 (only this command needs it)
 
     rate = None if frame_rate is None else videos.parse_frame_rate(frame_rate)
     sizes = videos.frame_sizes(video, frame_rate=rate)
@@ -300,7 +301,7 @@ def frames(
         figures = summarise(sizes).transpose(
             include_header=True, header_name="figure", column_names=["value"]
         )
-        out.print(tables.frame(figures))
+        out.print(terminal.frame(figures))
     if table is not None:
         places = videos.frame_table_from_videos([video], table, frame_rate=rate)
         err.print(f"wrote {table}: {places.told()}", highlight=False, soft_wrap=True)
@@ -334,4 +335,4 @@ def _list_metrics() -> None:
         {"name": one.name, "unit": one.unit, "summary": one.definition, "source": one.source}
         for one in [*METRICS, *VIDEO_METRICS]
     ]
-    out.print(tables.catalogue(rows, "unit"))
+    out.print(terminal.catalogue(rows, "unit"))

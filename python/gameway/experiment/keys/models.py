@@ -7,7 +7,7 @@ from typing import Any, NoReturn
 
 from pydantic import BaseModel, PlainValidator, ValidationError, ValidationInfo
 
-from gameway.fields.checking import REFUSED, At, Check, axis, inside, nearest, refuse
+from gameway.experiment.keys.checking import REFUSED, At, Check, axis, inside, nearest, refuse
 
 
 def table_of(model: type[BaseModel]) -> Check:

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from gameway.errors import InputError
 from gameway.experiment import load
-from gameway.fields import nearest
+from gameway.experiment.keys import nearest
 
 FILE = "experiment.toml"
 
@@ -20,7 +20,7 @@ def folder() -> Path:
     """Give the folder of the experiments: of the source tree, or of the installed package."""
     package = Path(str(resources.files("gameway")))
     tree = package.parents[1]
-    in_tree = (tree / "crates" / "python" / "Cargo.toml").is_file()
+    in_tree = (tree / "Cargo.toml").is_file() and (tree / "experiments").is_dir()
     return (tree if in_tree else package) / "experiments"
 
 

@@ -12,10 +12,11 @@ from typing import Annotated, Any, ClassVar, Self
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
-from gameway import _core, fields
-from gameway.fields import places, refuse, values
-from gameway.overrides import DEFAULT_NAMES
-from gameway.source import Source, told
+from gameway import _core
+from gameway.experiment import keys
+from gameway.experiment.keys import places, refuse, values
+from gameway.experiment.overrides import DEFAULT_NAMES
+from gameway.experiment.source import Source, told
 
 AT_LEAST = "must not be below"
 ADAPTATIONS = ("dynamic", "throughput", "bola")
@@ -114,11 +115,11 @@ class Jitter(KindOf):
     }
     OPTIONAL = {"normal": ("mean",)}
 
-    kind: Annotated[str | Sequence[str], fields.words("kind of jitter", NEEDED)] = "normal"
-    mean: fields.Moments = "0 s"
-    deviation: fields.Moments | None = None
-    delay: fields.Spans | None = None
-    interval: fields.Spans | None = None
+    kind: Annotated[str | Sequence[str], keys.words("kind of jitter", NEEDED)] = "normal"
+    mean: keys.Moments = "0 s"
+    deviation: keys.Moments | None = None
+    delay: keys.Spans | None = None
+    interval: keys.Spans | None = None
 
     @model_validator(mode="after")
     def _check_period(self) -> Self:
@@ -132,28 +133,28 @@ class Loss(KindOf):
 
     NEEDED = {"bursty": {"burst_length": "3.0"}}
 
-    kind: Annotated[str | Sequence[str], fields.words("kind of loss", ("random", "bursty"))] = (
+    kind: Annotated[str | Sequence[str], keys.words("kind of loss", ("random", "bursty"))] = (
         "random"
     )
-    probability: fields.Shares = Field(examples=["0.1 %"])
-    burst_length: fields.BurstLengths | None = None
+    probability: keys.Shares = Field(examples=["0.1 %"])
+    burst_length: keys.BurstLengths | None = None
 
 
 class Duplicate(Part):
     """Packets that come twice, of those that are not lost."""
 
-    probability: fields.Shares = Field(examples=["1 %"])
-    correlation: fields.Shares = "0 %"
+    probability: keys.Shares = Field(examples=["1 %"])
+    correlation: keys.Shares = "0 %"
 
 
 class Reorder(Part):
     """Packets that overtake others, or fall behind them, of those that are not lost."""
 
-    probability: fields.Shares = Field(examples=["25 %"])
-    correlation: fields.Shares = "0 %"
-    gap: fields.Gaps = 1
-    earlier: fields.Spans | None = None
-    later: fields.Spans | None = None
+    probability: keys.Shares = Field(examples=["25 %"])
+    correlation: keys.Shares = "0 %"
+    gap: keys.Gaps = 1
+    earlier: keys.Spans | None = None
+    later: keys.Spans | None = None
 
     @model_validator(mode="after")
     def _check_place(self) -> Self:
@@ -166,16 +167,12 @@ class Reorder(Part):
 class Back(Part):
     """The way from the client to the servers: feedback, acknowledgements, requests, uploads."""
 
-    capacity: fields.BackCapacities | None = None
-    queue: fields.BackQueues = Field(
-        default_factory=lambda: {"kind": "drop-tail", "size": "300 ms"}
-    )
-    jitter: Annotated[Jitter | Sequence[Jitter] | None, fields.table_axis(Jitter)] = None
-    loss: Annotated[Loss | Sequence[Loss] | None, fields.table_axis(Loss)] = None
-    duplicate: Annotated[Duplicate | Sequence[Duplicate] | None, fields.table_axis(Duplicate)] = (
-        None
-    )
-    reorder: Annotated[Reorder | Sequence[Reorder] | None, fields.table_axis(Reorder)] = None
+    capacity: keys.BackCapacities | None = None
+    queue: keys.BackQueues = Field(default_factory=lambda: {"kind": "drop-tail", "size": "300 ms"})
+    jitter: Annotated[Jitter | Sequence[Jitter] | None, keys.table_axis(Jitter)] = None
+    loss: Annotated[Loss | Sequence[Loss] | None, keys.table_axis(Loss)] = None
+    duplicate: Annotated[Duplicate | Sequence[Duplicate] | None, keys.table_axis(Duplicate)] = None
+    reorder: Annotated[Reorder | Sequence[Reorder] | None, keys.table_axis(Reorder)] = None
 
     def idle(self) -> set[str]:
         """Give the queue where there is no bottleneck."""
@@ -192,33 +189,31 @@ class Back(Part):
 class Hop(Part):
     """One more bottleneck: behind the path's own link, or in front of its Wi-Fi medium."""
 
-    name: fields.BottleneckName = Field(examples=["access"])
-    capacity: fields.HopCapacities = Field(examples=["25 Mb/s"])
-    queue: fields.Queues = Field(default_factory=lambda: {"kind": "drop-tail", "size": "2 bdp"})
+    name: keys.BottleneckName = Field(examples=["access"])
+    capacity: keys.HopCapacities = Field(examples=["25 Mb/s"])
+    queue: keys.Queues = Field(default_factory=lambda: {"kind": "drop-tail", "size": "2 bdp"})
 
 
 class Path(Part):
     """The network path between the servers and the clients, with its bottlenecks."""
 
-    capacity: fields.Capacities = Field(examples=["25 Mb/s"])
-    base_rtt: fields.Spans = Field(examples=["16 ms"])
-    base_rtt_spread: fields.Spreads | None = None
-    forward_delay: fields.Moments | None = None
-    queue: fields.Queues = Field(
+    capacity: keys.Capacities = Field(examples=["25 Mb/s"])
+    base_rtt: keys.Spans = Field(examples=["16 ms"])
+    base_rtt_spread: keys.Spreads | None = None
+    forward_delay: keys.Moments | None = None
+    queue: keys.Queues = Field(
         default_factory=lambda: {"kind": "drop-tail", "size": "2 bdp"}, examples=["drop-tail"]
     )
-    classifier: Annotated[
-        str | Sequence[str], fields.words("classifier", ("none", "behaviour"))
-    ] = "none"
-    jitter: Annotated[Jitter | Sequence[Jitter] | None, fields.table_axis(Jitter)] = None
-    loss: Annotated[Loss | Sequence[Loss] | None, fields.table_axis(Loss)] = None
-    duplicate: Annotated[Duplicate | Sequence[Duplicate] | None, fields.table_axis(Duplicate)] = (
-        None
+    classifier: Annotated[str | Sequence[str], keys.words("classifier", ("none", "behaviour"))] = (
+        "none"
     )
-    reorder: Annotated[Reorder | Sequence[Reorder] | None, fields.table_axis(Reorder)] = None
-    back: Annotated[Back | Sequence[Back] | None, fields.table_axis(Back)] = None
-    hop: Annotated[Sequence[Hop], fields.table_list(Hop)] = ()
-    gateway: fields.Gateways = Field(default_factory=lambda: {"kind": "none"})
+    jitter: Annotated[Jitter | Sequence[Jitter] | None, keys.table_axis(Jitter)] = None
+    loss: Annotated[Loss | Sequence[Loss] | None, keys.table_axis(Loss)] = None
+    duplicate: Annotated[Duplicate | Sequence[Duplicate] | None, keys.table_axis(Duplicate)] = None
+    reorder: Annotated[Reorder | Sequence[Reorder] | None, keys.table_axis(Reorder)] = None
+    back: Annotated[Back | Sequence[Back] | None, keys.table_axis(Back)] = None
+    hop: Annotated[Sequence[Hop], keys.table_list(Hop)] = ()
+    gateway: keys.Gateways = Field(default_factory=lambda: {"kind": "none"})
 
     @model_validator(mode="after")
     def _check(self) -> Self:
@@ -245,33 +240,33 @@ class Path(Part):
                 refuse("has no meaning here", back.capacity, hint, ("back", *index, "capacity"))
 
 
-Directions = Annotated[str | Sequence[str], fields.words("direction", ("down", "up"))]
+Directions = Annotated[str | Sequence[str], keys.words("direction", ("down", "up"))]
 
 
 class Stream(Part):
     """A game stream. Bitrates count bytes on the wire, headers and repair included."""
 
-    name: fields.Name = DEFAULT_NAMES["stream"]
-    controller: fields.Controllers | None = None
-    video: fields.Videos = "doom"
-    frame_rate: fields.FrameRates = 60
-    min_bitrate: fields.Rates = "2 Mb/s"
-    max_bitrate: fields.Rates = "50 Mb/s"
-    start_bitrate: fields.Rates = "5 Mb/s"
-    fec: fields.Shares = "0 %"
-    mtu: fields.Mtus | None = None
-    feedback: fields.Feedbacks = "native"
+    name: keys.Name = DEFAULT_NAMES["stream"]
+    controller: keys.Controllers | None = None
+    video: keys.Videos = "doom"
+    frame_rate: keys.FrameRates = 60
+    min_bitrate: keys.Rates = "2 Mb/s"
+    max_bitrate: keys.Rates = "50 Mb/s"
+    start_bitrate: keys.Rates = "5 Mb/s"
+    fec: keys.Shares = "0 %"
+    mtu: keys.Mtus | None = None
+    feedback: keys.Feedbacks = "native"
     ecn: Annotated[
-        str | Sequence[str], fields.words("use of ECN", ("native", "none", "ect0", "ect1"))
+        str | Sequence[str], keys.words("use of ECN", ("native", "none", "ect0", "ect1"))
     ] = "native"
-    clock_drift: fields.Drifts = "0 ppm"
-    start: fields.Moments = "0 s"
-    stop: fields.Spans | None = None
-    pause: fields.Pauses | None = None
-    base_rtt: fields.Spans | None = None
-    via: fields.Bottlenecks = "all"
+    clock_drift: keys.Drifts = "0 ppm"
+    start: keys.Moments = "0 s"
+    stop: keys.Spans | None = None
+    pause: keys.Pauses | None = None
+    base_rtt: keys.Spans | None = None
+    via: keys.Bottlenecks = "all"
     direction: Directions = "down"
-    header: fields.Headers | None = None
+    header: keys.Headers | None = None
 
     @model_validator(mode="after")
     def _check(self) -> Self:
@@ -289,7 +284,7 @@ class Stream(Part):
             starts = itertools.product(places(self.start), places(pause["to"]))
             for (_, start), (place, to) in starts:
                 if _core.parse_duration(to) <= _core.parse_duration(start):
-                    at: fields.At = ("pause", *index, "to", *place)
+                    at: keys.At = ("pause", *index, "to", *place)
                     refuse(f"must be after start = {start}", to, None, at)
             stops = itertools.product(values(self.stop), places(pause["from"]))
             for stop, (place, begin) in stops:
@@ -301,8 +296,8 @@ class Stream(Part):
 class OnOff(Part):
     """A video that is fetched segment by segment, each as fast as TCP can."""
 
-    segment: fields.Intervals = Field(examples=["4 s"])
-    bitrate: fields.Rates = Field(examples=["5 Mb/s"])
+    segment: keys.Intervals = Field(examples=["4 s"])
+    bitrate: keys.Rates = Field(examples=["5 Mb/s"])
 
 
 class Competitor(KindOf):
@@ -325,45 +320,43 @@ class Competitor(KindOf):
         ),
     }  # fmt: skip
 
-    name: fields.Name = DEFAULT_NAMES["competitor"]
-    kind: Annotated[str | Sequence[str], fields.words("kind of competitor", OPTIONAL)] = "tcp"
-    congestion_control: fields.CongestionControls = "cubic"
-    ecn: fields.CompetitorEcn | None = None
-    receive_window: fields.ReceiveWindows = "auto"
-    mss: fields.SegmentSizeLimits = "1460 B"
-    start: fields.Moments = "0 s"
-    stop: fields.Spans | None = None
-    bytes: fields.Amounts | None = None
-    rate_limit: fields.Rates | None = None
-    block: fields.Amounts | None = None
-    on_off: Annotated[OnOff | Sequence[OnOff] | None, fields.table_axis(OnOff)] = None
-    min_size: fields.Amounts = "30 kB"
-    max_size: fields.Amounts = "50 kB"
-    connections: fields.Connections = 1
-    mean_gap: fields.Spans = "10 s"
-    begins: Annotated[str | Sequence[str], fields.words("beginning", ("off", "on"))] = "off"
-    rate: fields.Rates | None = None
-    packet_size: fields.PacketSizes = "1200 B"
-    spacing: Annotated[str | Sequence[str], fields.words("spacing", ("even", "exponential"))] = (
-        "even"
-    )
-    return_rate: fields.Rates | None = None
-    return_packet_size: fields.PacketSizes | None = None
-    bitrate: fields.RatesOrNone = "1.5 Mb/s"
-    return_bitrate: fields.RatesOrNone | None = None
-    frame_rate: fields.FrameRates = 30
-    ladder: fields.Ladders | None = None
-    segment_length: fields.SegmentLengths = "4 s"
-    size_spread: fields.Spreads | None = None
-    segment_sizes: fields.SegmentSizes | None = None
-    video_length: fields.Spans | None = None
-    adaptation: Annotated[str | Sequence[str], fields.words("adaptation", ADAPTATIONS)] = "dynamic"
-    buffer: fields.Spans | None = None
-    top_buffer: fields.Spans | None = None
-    base_rtt: fields.Spans | None = None
-    via: fields.Bottlenecks = "all"
+    name: keys.Name = DEFAULT_NAMES["competitor"]
+    kind: Annotated[str | Sequence[str], keys.words("kind of competitor", OPTIONAL)] = "tcp"
+    congestion_control: keys.CongestionControls = "cubic"
+    ecn: keys.CompetitorEcn | None = None
+    receive_window: keys.ReceiveWindows = "auto"
+    mss: keys.SegmentSizeLimits = "1460 B"
+    start: keys.Moments = "0 s"
+    stop: keys.Spans | None = None
+    bytes: keys.Amounts | None = None
+    rate_limit: keys.Rates | None = None
+    block: keys.Amounts | None = None
+    on_off: Annotated[OnOff | Sequence[OnOff] | None, keys.table_axis(OnOff)] = None
+    min_size: keys.Amounts = "30 kB"
+    max_size: keys.Amounts = "50 kB"
+    connections: keys.Connections = 1
+    mean_gap: keys.Spans = "10 s"
+    begins: Annotated[str | Sequence[str], keys.words("beginning", ("off", "on"))] = "off"
+    rate: keys.Rates | None = None
+    packet_size: keys.PacketSizes = "1200 B"
+    spacing: Annotated[str | Sequence[str], keys.words("spacing", ("even", "exponential"))] = "even"
+    return_rate: keys.Rates | None = None
+    return_packet_size: keys.PacketSizes | None = None
+    bitrate: keys.RatesOrNone = "1.5 Mb/s"
+    return_bitrate: keys.RatesOrNone | None = None
+    frame_rate: keys.FrameRates = 30
+    ladder: keys.Ladders | None = None
+    segment_length: keys.SegmentLengths = "4 s"
+    size_spread: keys.Spreads | None = None
+    segment_sizes: keys.SegmentSizes | None = None
+    video_length: keys.Spans | None = None
+    adaptation: Annotated[str | Sequence[str], keys.words("adaptation", ADAPTATIONS)] = "dynamic"
+    buffer: keys.Spans | None = None
+    top_buffer: keys.Spans | None = None
+    base_rtt: keys.Spans | None = None
+    via: keys.Bottlenecks = "all"
     direction: Directions = "down"
-    header: fields.Headers | None = None
+    header: keys.Headers | None = None
 
     @model_validator(mode="after")
     def _check(self) -> Self:
@@ -385,11 +378,11 @@ class Competitor(KindOf):
 
     def _check_ecn(self) -> None:
         """Refuse what a kind does not have, and what tells a congestion control too little."""
-        known = fields.entries("competitors")
+        known = keys.entries("competitors")
         found = [name for name in values(self.congestion_control) if known[name][NEEDS_ACCURATE]]
         given = places(self.ecn) if self.ecn is not None else []
         for kind in (kind for kind in self.kinds() if "ecn" in self.OPTIONAL[kind]):
-            known_modes = fields.UDP_ECN if kind == "udp" else fields.TCP_ECN
+            known_modes = keys.UDP_ECN if kind == "udp" else keys.TCP_ECN
             for index, mode in given:
                 if mode not in known_modes:
                     hint = f"it has {', '.join(known_modes)}"
@@ -404,15 +397,15 @@ class Competitor(KindOf):
 class Ping(Part):
     """Pings through the bottleneck, answered by the client: the RTT that a player would see."""
 
-    interval: fields.Intervals = "1 s"
+    interval: keys.Intervals = "1 s"
 
 
 class Record(Part):
     """What is written beyond the standard tables, and how often."""
 
-    controller_interval: fields.Intervals = "500 ms"
-    delay_window: fields.Spans | None = None
-    packets: fields.Switch = False
+    controller_interval: keys.Intervals = "500 ms"
+    delay_window: keys.Spans | None = None
+    packets: keys.Switch = False
 
 
 def plain(value: object) -> Any:

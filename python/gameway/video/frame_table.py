@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 
 from gameway.errors import InputError
-from gameway.frame_places import NANOSECONDS_PER_SECOND, Places, places_of
+from gameway.video.places import NANOSECONDS_PER_SECOND, Places, places_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -102,7 +102,7 @@ def write_gwfr(  # noqa: PLR0913 -- these are what the file's header states
     """Write a frame table that the simulator uses: one rung, or several of the same recording.
 
     Rungs are sorted by asked rate, which must differ. Frames keep the times of the first rung, on
-    an even grid (`gameway.frame_places`, which tells what it became); its rate is `frame_rate`, or
+    an even grid (`gameway.video.places`, which tells what it became); its rate is `frame_rate`, or
     is read from the times. The file appears whole or not at all.
     """
     entries = [frames] if isinstance(frames, pl.DataFrame | Rung) else list(frames)

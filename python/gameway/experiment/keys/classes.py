@@ -7,7 +7,7 @@ import json
 from typing import TYPE_CHECKING, Any
 
 from gameway import _core
-from gameway.fields.checking import (
+from gameway.experiment.keys.checking import (
     At,
     Check,
     axis_of,
@@ -16,7 +16,7 @@ from gameway.fields.checking import (
     one_of,
     refuse,
 )
-from gameway.fields.quantities import amount, rate, whole
+from gameway.experiment.keys.quantities import amount, rate, whole
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

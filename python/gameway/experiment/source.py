@@ -9,15 +9,15 @@ from typing import TYPE_CHECKING, Any
 
 from pydantic_core import PydanticCustomError
 
-from gameway import fields
 from gameway.errors import InputError
+from gameway.experiment import keys
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from pydantic import BaseModel, ValidationError
 
-    from gameway.overrides import Override
+    from gameway.experiment.overrides import Override
 
 
 @dataclass(frozen=True)
@@ -46,7 +46,7 @@ class Source:
             path = path.rpartition(".")[0]
         return None
 
-    def error(self, at: fields.At, problem: str, value: object, hint: str | None) -> InputError:
+    def error(self, at: keys.At, problem: str, value: object, hint: str | None) -> InputError:
         """Make the error for the value that stands at `at`."""
         path = ".".join(str(key) for key in at)
         for override in self.overrides:
@@ -75,7 +75,7 @@ def in_order(tree: Any, positions: Mapping[str, tuple[int, int]], path: str = ""
 def told(error: ValidationError, model: type[BaseModel], source: Source) -> InputError:
     """Make the one error that is told out of pydantic's."""
     try:
-        fields.refuse_first(error, model)
+        keys.refuse_first(error, model)
     except PydanticCustomError as refusal:
         context: dict[str, Any] = dict(refusal.context or {})
         return source.error(context["at"], context["problem"], context["value"], context["hint"])

@@ -11,12 +11,14 @@ from typing import TYPE_CHECKING
 from rich.console import Console
 
 import gameway
-from gameway import library, progress, tables
+from gameway import experiments
 from gameway import suite as suites
 from gameway.caller import owns
-from gameway.drivers import LiveOptions, On
+from gameway.cli import terminal
 from gameway.results import Results
 from gameway.signals import exits_as_shells_do
+from gameway.sweep import progress
+from gameway.sweep.drivers import LiveOptions, On
 
 if TYPE_CHECKING:
     from gameway.experiment import Experiment
@@ -62,7 +64,7 @@ class Sweep:
             self._carry_out()
 
     def _carry_out(self) -> None:
-        if library.is_suite(self.found):
+        if experiments.is_suite(self.found):
             whole = suites.load_suite(self.found)
             suite = (whole.only(self.parts) if self.parts else whole).with_overrides(self.overrides)
             target = self.target(suite.name)
@@ -121,7 +123,7 @@ def print_page(page: Page) -> None:
     for section in page.sections:
         for table in section.tables:
             if table.main:
-                out.print(tables.page_table(table, section.title))
+                out.print(terminal.page_table(table, section.title))
                 if section.text and len(section.tables) == 1:
                     out.print(section.text, style="dim", highlight=False, markup=False)
                     out.print()
@@ -138,11 +140,11 @@ def _print_summary(results: Results) -> None:
     )
 
     for rows, lay_out in (
-        (summary_table(results), tables.summary),
-        (video_summary_table(results), tables.videos),
+        (summary_table(results), terminal.summary),
+        (video_summary_table(results), terminal.videos),
     ):
         if rows.height:
-            out.print(tables.fitting(out, partial(lay_out, rows, results.factors)))
+            out.print(terminal.fitting(out, partial(lay_out, rows, results.factors)))
 
 
 def _print_beside(results: Results, simulated: Results | None = None) -> None:
@@ -159,7 +161,7 @@ def _print_beside(results: Results, simulated: Results | None = None) -> None:
         runs = sections.runs_told(rows)
         told = f"Simulated and live: means ± half width of the 95 % interval over {runs}"
         out.print(told, highlight=False)
-        for table in tables.beside(rows):
+        for table in terminal.beside(rows):
             out.print(table)
         out.print(sections.statement(rows), highlight=False, markup=False)
     if warning := warnings.warning(results):
