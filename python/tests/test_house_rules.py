@@ -39,10 +39,11 @@ LAYERS: dict[str, set[str]] = {
     "session": {"units", "control", "media"},
     "experiment": {*CORE, "events"} - {"session"},
     "sim": {*CORE, "events", "experiment"},
-    "link": {*CORE, "events", "experiment"},
+    "link": {*CORE, "events", "experiment", "runtime"},
+    "runtime": {"units", "events"},
     "webrtc": {"units", "control", "session"},
-    "stream": {*CORE, "codec", "events", "experiment", "link", "webrtc"},
-    "python": {*CORE, "events", "experiment", "sim", "link", "stream"},
+    "stream": {*CORE, "codec", "events", "experiment", "runtime", "webrtc"},
+    "python": {*CORE, "events", "experiment", "sim", "link", "runtime", "stream"},
 }
 # Which crates of others a core crate may know: none that reads a clock, a file or a socket.
 DECLARED = {"schemars", "serde"}

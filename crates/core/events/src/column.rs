@@ -1,5 +1,6 @@
 //! How the type of a record's field becomes a column.
 
+use crate::Name;
 use parquet::basic::{LogicalType, Repetition, Type as Physical};
 use parquet::data_type::{
     BoolType, ByteArray, ByteArrayType, DataType, DoubleType, Int32Type, Int64Type,
@@ -7,10 +8,6 @@ use parquet::data_type::{
 use parquet::errors::ParquetError;
 use parquet::file::writer::SerializedColumnWriter;
 use parquet::schema::types::Type;
-use std::sync::Arc;
-
-/// A name that stands in many rows: a flow, an event, a variable. Stored as a dictionary.
-pub type Name = Arc<str>;
 
 /// A field type that a table can hold.
 pub trait Column {

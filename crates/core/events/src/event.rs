@@ -1,12 +1,33 @@
 //! The events of a run, and who hears them.
 
+use crate::live::{
+    ClientFrameRecord, CpuRecord, HostFrameRecord, InputRecord, LatenessRecord, SoundRecord,
+};
 use crate::records::{
     BinRecord, ControllerRecord, EventRecord, FrameRecord, LinkRecord, PacketRecord, PingRecord,
     QueueDelayRecord, SegmentRecord, SummaryRecord,
 };
-use crate::table::{Record, TableError};
 use serde::Serialize;
+use std::path::{Path, PathBuf};
 use std::sync::mpsc::Sender;
+
+/// Why a table could not be written.
+#[derive(Debug, thiserror::Error)]
+#[error("{}: {source}", path.display())]
+pub struct TableError {
+    /// The file.
+    pub path: PathBuf,
+    /// What went wrong.
+    pub source: Box<dyn std::error::Error + Send + Sync>,
+}
+
+impl TableError {
+    /// This went wrong with that file.
+    #[must_use]
+    pub fn new(path: &Path, source: impl Into<Box<dyn std::error::Error + Send + Sync>>) -> Self {
+        Self { path: path.to_owned(), source: source.into() }
+    }
+}
 
 /// One thing that happened in a run, told when all of it is known.
 ///
@@ -41,6 +62,21 @@ pub enum RunEvent {
     Segment(SegmentRecord),
     /// The run has ended.
     Summary(SummaryRecord),
+    /// The last packet of a frame left a live host, or the frame was given up there.
+    #[serde(rename = "host_frames")]
+    HostFrame(HostFrameRecord),
+    /// A live client knows what became of a frame.
+    #[serde(rename = "client_frames")]
+    ClientFrame(ClientFrameRecord),
+    /// A picture showed the effect of a player's input, or none ever will.
+    #[serde(rename = "inputs")]
+    Input(InputRecord),
+    /// A live client played a packet of sound, or what replaced it.
+    Sound(SoundRecord),
+    /// One bucket of the lateness of a live part in a window that has ended.
+    Lateness(LatenessRecord),
+    /// A thread of a live part has ended.
+    Cpu(CpuRecord),
 }
 
 impl RunEvent {
@@ -58,6 +94,12 @@ impl RunEvent {
             Self::Packet(_) => PacketRecord::TABLE,
             Self::Segment(_) => SegmentRecord::TABLE,
             Self::Summary(_) => SummaryRecord::TABLE,
+            Self::HostFrame(_) => HostFrameRecord::TABLE,
+            Self::ClientFrame(_) => ClientFrameRecord::TABLE,
+            Self::Input(_) => InputRecord::TABLE,
+            Self::Sound(_) => SoundRecord::TABLE,
+            Self::Lateness(_) => LatenessRecord::TABLE,
+            Self::Cpu(_) => CpuRecord::TABLE,
         }
     }
 }
@@ -65,7 +107,7 @@ impl RunEvent {
 /// Who hears the events of a run, in the order in which they become known.
 ///
 /// A sink takes each event and says at the end whether it could keep them, so that nothing that makes events
-/// has to handle the errors of a file. The result tables are one sink ([`crate::RunTables`]); the sending half of
+/// has to handle the errors of a file. The result tables are one sink (`RunTables`); the sending half of
 /// a channel is another, for tests and for whoever follows a run.
 pub trait Sink: std::fmt::Debug {
     /// Takes an event. A sink that has failed ignores it.

@@ -1,22 +1,27 @@
-//! What happened in a run, as typed records, and the Parquet tables that keep them.
+//! What happened in a run, as typed records, and the sinks that keep them.
 //!
-//! What makes events gives each as a [`RunEvent`] to a [`Sink`]. [`RunTables`] is the sink that keeps them as Parquet
-//! files. Rows leave memory in row groups, so a run's memory does not grow with its length. The columns of each
-//! table are the fields of its record: units are in the names, times are nanoseconds since the start of
-//! the run. The schema is versioned by [`SCHEMA_VERSION`]; `docs/results.md` describes it for readers.
+//! What makes events gives each as a [`RunEvent`] to a [`Sink`]. With the feature `parquet`, which is on unless a user
+//! turns it off, `RunTables` and `StreamTables` are sinks that keep them as Parquet files. Rows leave memory in row
+//! groups, so a run's memory does not grow with its length. The columns of each table are the fields of its record: units
+//! are in the names, times are nanoseconds since the start of the run. The schema is versioned by [`SCHEMA_VERSION`];
+//! `docs/results.md` describes it for readers.
 
 #[macro_use]
 mod record;
+#[cfg(feature = "parquet")]
 mod column;
 mod event;
 mod histogram;
 mod live;
 mod records;
+#[cfg(feature = "parquet")]
+mod stream_tables;
+#[cfg(feature = "parquet")]
 mod table;
+#[cfg(feature = "parquet")]
 mod tables;
 
-pub use column::Name;
-pub use event::{RunEvent, Sink};
+pub use event::{RunEvent, Sink, TableError};
 pub use histogram::DelayHistogram;
 pub use live::{
     ClientFrameRecord, CpuRecord, HostFrameRecord, InputRecord, LatenessRecord, SoundRecord,
@@ -25,8 +30,15 @@ pub use records::{
     BinRecord, ControllerRecord, EventRecord, FrameRecord, LinkRecord, PacketRecord, PingRecord,
     QueueDelayRecord, SegmentRecord, SummaryRecord,
 };
-pub use table::{Table, TableError};
+#[cfg(feature = "parquet")]
+pub use stream_tables::StreamTables;
+#[cfg(feature = "parquet")]
+pub use table::Table;
+#[cfg(feature = "parquet")]
 pub use tables::{FurtherTables, RunTables};
+
+/// A name that stands in many rows: a flow, an event, a variable. Stored as a dictionary.
+pub type Name = std::sync::Arc<str>;
 
 /// Version of the result tables; a reader refuses one that it does not know.
 pub const SCHEMA_VERSION: u32 = 4;

@@ -2,8 +2,7 @@
 //! the tables of a run. A *session* is a client's stay: a client that comes back begins another one, and
 //! frames are numbered from zero in each.
 
-use crate::column::{Column, Name};
-use crate::table::Record;
+use crate::Name;
 
 record! {
     /// One frame as the host knows it, written when its last packet left or it was given up.

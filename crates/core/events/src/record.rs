@@ -1,7 +1,6 @@
 //! From a struct to a table: one field a column.
 
-/// Declares a record and how its rows become columns; the including module has `Column` and
-/// `Record` in scope.
+/// Declares a record, and how its rows become columns where tables are kept as Parquet files.
 macro_rules! record {
     ($(#[$doc:meta])* $name:ident in $table:literal {
         $($(#[$field_doc:meta])* $field:ident: $type:ty,)+
@@ -12,21 +11,27 @@ macro_rules! record {
             $($(#[$field_doc])* pub $field: $type,)+
         }
 
-        impl Record for $name {
+        impl $name {
+            /// The name of the table that has such rows.
+            pub const TABLE: &'static str = $table;
+        }
+
+        #[cfg(feature = "parquet")]
+        impl $crate::table::Record for $name {
             const TABLE: &'static str = $table;
-            type Rows = ($(<$type as Column>::Rows,)+);
+            type Rows = ($(<$type as $crate::column::Column>::Rows,)+);
 
             fn rows() -> Self::Rows {
-                ($(<$type as Column>::Rows::default(),)+)
+                ($(<$type as $crate::column::Column>::Rows::default(),)+)
             }
 
             fn columns() -> Result<Vec<::parquet::schema::types::Type>, ::parquet::errors::ParquetError> {
-                Ok(vec![$(<$type as Column>::describe(stringify!($field))?),+])
+                Ok(vec![$(<$type as $crate::column::Column>::describe(stringify!($field))?),+])
             }
 
             fn append(&self, rows: &mut Self::Rows) {
                 let ($($field,)+) = rows;
-                $(self.$field.append($field);)+
+                $($crate::column::Column::append(&self.$field, $field);)+
             }
 
             fn write(
@@ -36,7 +41,7 @@ macro_rules! record {
                 let ($($field,)+) = rows;
                 $(
                     if let Some(mut column) = group.next_column()? {
-                        <$type as Column>::write($field, &mut column)?;
+                        <$type as $crate::column::Column>::write($field, &mut column)?;
                         column.close()?;
                     }
                 )+

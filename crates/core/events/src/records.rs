@@ -1,7 +1,6 @@
 //! The records of a run: one struct a table, one field a column.
 
-use crate::column::{Column, Name};
-use crate::table::Record;
+use crate::Name;
 
 record! {
     /// One frame of a game stream, written when its fate is known.

@@ -1,5 +1,6 @@
 //! A Parquet table that is written row by row.
 
+use crate::TableError;
 use parquet::basic::{Compression, Encoding, Type as Physical};
 use parquet::errors::ParquetError;
 use parquet::file::properties::WriterProperties;
@@ -11,16 +12,6 @@ use std::sync::Arc;
 
 /// Rows that wait in memory before they are written: the bound of a table's memory.
 const ROWS_IN_MEMORY: usize = 32_768;
-
-/// Why a table could not be written.
-#[derive(Debug, thiserror::Error)]
-#[error("{}: {source}", path.display())]
-pub struct TableError {
-    /// The file.
-    pub path: PathBuf,
-    /// What went wrong.
-    pub source: ParquetError,
-}
 
 /// The columns of a record type; made by the `record!` macro.
 pub trait Record {
@@ -62,8 +53,7 @@ impl<R: Record> Table<R> {
     /// If the file cannot be created.
     pub fn create(folder: &Path) -> Result<Self, TableError> {
         let path = folder.join(R::TABLE).with_extension("parquet");
-        let writer =
-            Self::open(&path).map_err(|source| TableError { path: path.clone(), source })?;
+        let writer = Self::open(&path).map_err(|source| TableError::new(&path, source))?;
         Ok(Self { path, rows: R::rows(), count: 0, writer })
     }
 
@@ -113,7 +103,7 @@ impl<R: Record> Table<R> {
                 R::write(rows, &mut group)?;
                 group.close().map(|_| ())
             })
-            .map_err(|source| TableError { path: self.path.clone(), source })
+            .map_err(|source| TableError::new(&self.path, source))
     }
 
     /// Writes what is left and closes the file.
@@ -123,6 +113,6 @@ impl<R: Record> Table<R> {
     pub fn finish(mut self) -> Result<(), TableError> {
         self.write_rows()?;
         let path = self.path;
-        self.writer.close().map(|_| ()).map_err(|source| TableError { path, source })
+        self.writer.close().map(|_| ()).map_err(|source| TableError::new(&path, source))
     }
 }

@@ -1,11 +1,13 @@
 //! The result tables of a run: the sink that keeps its events as Parquet files.
 
+use crate::TableError;
 use crate::event::{RunEvent, Sink};
+use crate::live::LatenessRecord;
 use crate::records::{
     BinRecord, ControllerRecord, EventRecord, FrameRecord, LinkRecord, PacketRecord, PingRecord,
     QueueDelayRecord, SegmentRecord, SummaryRecord,
 };
-use crate::table::{Table, TableError};
+use crate::table::Table;
 use std::path::Path;
 
 /// Which tables a run has beside those that every run has.
@@ -15,6 +17,8 @@ pub struct FurtherTables {
     pub packets: bool,
     /// One row for each segment of a video.
     pub segments: bool,
+    /// How late a driver in real time was.
+    pub lateness: bool,
 }
 
 /// All tables of one run. The first that cannot be written ends the others: what is on the disk by then stays.
@@ -30,6 +34,7 @@ pub struct RunTables {
     summary: Table<SummaryRecord>,
     packets: Option<Table<PacketRecord>>,
     segments: Option<Table<SegmentRecord>>,
+    lateness: Option<Table<LatenessRecord>>,
     failed: Option<TableError>,
 }
 
@@ -50,6 +55,7 @@ impl RunTables {
             summary: Table::create(folder)?,
             packets: further.packets.then(|| Table::create(folder)).transpose()?,
             segments: further.segments.then(|| Table::create(folder)).transpose()?,
+            lateness: further.lateness.then(|| Table::create(folder)).transpose()?,
             failed: None,
         })
     }
@@ -70,6 +76,11 @@ impl RunTables {
             RunEvent::Segment(record) => {
                 self.segments.as_mut().map_or(Ok(()), |table| table.push(record))
             }
+            RunEvent::Lateness(record) => {
+                self.lateness.as_mut().map_or(Ok(()), |table| table.push(record))
+            }
+            // Those of a stream's ends, which keep their own.
+            _ => Ok(()),
         }
     }
 }
@@ -98,6 +109,7 @@ impl Sink for RunTables {
         self.events.finish()?;
         self.packets.map_or(Ok(()), Table::finish)?;
         self.segments.map_or(Ok(()), Table::finish)?;
+        self.lateness.map_or(Ok(()), Table::finish)?;
         self.summary.finish()
     }
 }

@@ -14,7 +14,7 @@ use parquet::file::metadata::ParquetMetaData;
 use std::fs::File;
 use std::path::{Path, PathBuf};
 
-const ALL: FurtherTables = FurtherTables { packets: true, segments: true };
+const ALL: FurtherTables = FurtherTables { packets: true, segments: true, lateness: true };
 
 /// An empty folder.
 fn folder(name: &str) -> PathBuf {

@@ -1,7 +1,7 @@
-//! The two system calls that no safe wrapper offers.
+//! The system call that no safe wrapper offers.
 #![allow(
     unsafe_code,
-    reason = "system calls without a safe wrapper; each block says why it is sound"
+    reason = "a system call without a safe wrapper; the block says why it is sound"
 )]
 
 use rustix::fd::AsFd;
@@ -29,13 +29,4 @@ pub fn attach_tun(descriptor: impl AsFd, name: [u8; NAME_ROOM]) -> io::Result<()
     // pointer to a live, properly aligned value of that size for the time of the call, and keeps nothing.
     unsafe { ioctl(descriptor, Setter::<CODE, InterfaceRequest>::new(request)) }?;
     Ok(())
-}
-
-/// `sched_setscheduler`: this thread runs before all others of the usual class; threads that it starts do not.
-pub fn run_first(priority: i32) -> io::Result<()> {
-    let policy = libc::SCHED_FIFO | libc::SCHED_RESET_ON_FORK;
-    let parameters = libc::sched_param { sched_priority: priority };
-    // SAFETY: the kernel only reads the structure, which lives until the call returns; 0 is this thread.
-    let result = unsafe { libc::sched_setscheduler(0, policy, &raw const parameters) };
-    if result == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
 }

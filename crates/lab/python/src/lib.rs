@@ -45,5 +45,5 @@ mod _core {
     #[pymodule_export]
     const SCHEMA_VERSION: u32 = gameway_events::SCHEMA_VERSION;
     #[pymodule_export]
-    const LATENESS_BOUND_NS: i64 = gameway_link::lateness::BOUND.as_nanos();
+    const LATENESS_BOUND_NS: i64 = gameway_runtime::lateness::BOUND.as_nanos();
 }

@@ -1,10 +1,10 @@
 //! The live link with Python's global lock released.
 
 use crate::simulator::summary;
-use gameway_link::clock;
-use gameway_link::lateness::{BOUND, LatenessSummary};
 use gameway_link::link::{LinkConfig, LinkReport, Relay};
-use gameway_link::stop::Stop;
+use gameway_runtime::clock;
+use gameway_runtime::lateness::{BOUND, LatenessSummary};
+use gameway_runtime::stop::Stop;
 use pyo3::exceptions::{PyOSError, PyValueError};
 use pyo3::prelude::*;
 use serde_json::{Map, Value, json};

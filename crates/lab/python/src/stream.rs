@@ -1,15 +1,18 @@
 //! Host and client of a live stream with Python's global lock released.
 
-use gameway_link::clock;
-use gameway_link::lateness::{BOUND, LatenessSummary};
-use gameway_link::stop::Stop;
+use gameway_events::{Sink, StreamTables, TableError};
+use gameway_runtime::clock;
+use gameway_runtime::lateness::{BOUND, LatenessSummary};
+use gameway_runtime::stop::Stop;
 use gameway_stream::client::SoundReport;
 use gameway_stream::host::page::PageCounts;
 use gameway_stream::{ClientConfig, HostConfig, StreamError, client, host};
 use pyo3::exceptions::{PyOSError, PyValueError};
 use pyo3::prelude::*;
 use serde::de::DeserializeOwned;
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
+use std::net::SocketAddr;
+use std::path::{Path, PathBuf};
 
 fn failed(error: &StreamError) -> PyErr {
     match error {
@@ -20,8 +23,22 @@ fn failed(error: &StreamError) -> PyErr {
     }
 }
 
-fn parsed<T: DeserializeOwned>(config_json: &str) -> PyResult<T> {
-    serde_json::from_str(config_json).map_err(|error| PyValueError::new_err(error.to_string()))
+/// A part's configuration; and where its tables go, if it is to keep any (`folder`).
+fn parsed<T: DeserializeOwned>(config_json: &str) -> PyResult<(T, Option<PathBuf>)> {
+    let refused = |error: serde_json::Error| PyValueError::new_err(error.to_string());
+    let mut config: Map<String, Value> = serde_json::from_str(config_json).map_err(refused)?;
+    let folder = config.remove("folder").unwrap_or_default();
+    let folder = serde_json::from_value(folder).map_err(refused)?;
+    Ok((serde_json::from_value(config.into()).map_err(refused)?, folder))
+}
+
+/// The sink that keeps tables in `folder`, if there is one.
+fn sink(
+    folder: Option<&Path>,
+    tables: fn(&Path) -> Result<StreamTables, TableError>,
+) -> Result<Option<Box<dyn Sink>>, StreamError> {
+    let opened = folder.map(tables).transpose()?;
+    Ok(opened.map(|tables| Box::new(tables) as Box<dyn Sink>))
 }
 
 /// The names of the encoders that this build has, the best first, each with its licence.
@@ -47,15 +64,17 @@ pub fn has_opus() -> bool {
 /// Gives what happened as JSON.
 #[pyfunction]
 pub fn live_host(python: Python<'_>, config_json: &str, ready: Py<PyAny>) -> PyResult<String> {
-    let config: HostConfig = parsed(config_json)?;
+    let (config, folder): (HostConfig, _) = parsed(config_json)?;
     let stop = begin()?;
     let report = python.detach(|| {
-        host::run(config, &stop, &mut |refusals, addresses| {
+        let ready = &mut |refusals, addresses: Vec<SocketAddr>| {
             let addresses: Vec<String> = addresses.iter().map(ToString::to_string).collect();
             // Who listens may have gone; the stream goes on.
             let _ = Python::attach(|python| ready.call1(python, (refusals, addresses)));
-        })
-        .map_err(|error| failed(&error))
+        };
+        sink(folder.as_deref(), StreamTables::of_host)
+            .and_then(|sink| host::run(config, sink, &stop, ready))
+            .map_err(|error| failed(&error))
     })?;
     let all = json!({
         "sessions": report.sessions,
@@ -72,10 +91,12 @@ pub fn live_host(python: Python<'_>, config_json: &str, ready: Py<PyAny>) -> PyR
 /// may flow, with what the machine refused in the way of punctuality. Gives what happened as JSON.
 #[pyfunction]
 pub fn live_client(python: Python<'_>, config_json: &str, ready: Py<PyAny>) -> PyResult<String> {
-    let config: ClientConfig = parsed(config_json)?;
+    let (config, folder): (ClientConfig, _) = parsed(config_json)?;
     let stop = begin()?;
     let report = python.detach(|| {
-        client::run(&config, &stop, &mut |refusals| tell(&ready, refusals))
+        let ready = &mut |refusals| tell(&ready, refusals);
+        sink(folder.as_deref(), StreamTables::of_client)
+            .and_then(|sink| client::run(&config, sink, &stop, ready))
             .map_err(|error| failed(&error))
     })?;
     let all = json!({

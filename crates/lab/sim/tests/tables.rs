@@ -84,8 +84,7 @@ impl Sink for Full {
     }
 
     fn finish(self: Box<Self>) -> Result<(), TableError> {
-        let source = parquet::errors::ParquetError::General("no space left".into());
-        Err(TableError { path: "frames.parquet".into(), source })
+        Err(TableError::new("frames.parquet".as_ref(), "no space left"))
     }
 }
 

@@ -38,8 +38,6 @@ pub struct HostConfig {
     /// Whether frame number, time and input are written into each picture.
     #[serde(default = "yes")]
     pub stamped: bool,
-    /// Where tables go; none are written if not given.
-    pub folder: Option<PathBuf>,
     /// Where the keys of the media go, for a capture to be read: a line a session, `SESSION PROFILE HOST_KEY HOST_SALT
     /// CLIENT_KEY CLIENT_SALT` in hexadecimal. Only for debugging: who has them sees all.
     pub export_keys: Option<PathBuf>,
@@ -131,8 +129,6 @@ pub struct ClientConfig {
     /// Reports as RFC 8888 has them, without finer times of arrival.
     #[serde(default)]
     pub plain_reports: bool,
-    /// Where tables go; none are written if not given.
-    pub folder: Option<PathBuf>,
     /// Where the keys of the media go, for a capture to be read: a line a session, `SESSION PROFILE HOST_KEY HOST_SALT
     /// CLIENT_KEY CLIENT_SALT` in hexadecimal. Only for debugging: who has them sees all.
     pub export_keys: Option<PathBuf>,

@@ -1,10 +1,8 @@
 //! What each thread of a part costs.
 
-use crate::StreamError;
-use gameway_events::{CpuRecord, Table};
+use gameway_events::{CpuRecord, RunEvent, Sink};
 use gameway_units::Duration;
 use rustix::time::{ClockId, clock_gettime};
-use std::path::Path;
 
 /// Processor time of a thread, and how long it was there.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -56,19 +54,14 @@ fn read(clock: ClockId) -> Duration {
     Duration::from_secs(time.tv_sec) + Duration::from_nanos(time.tv_nsec)
 }
 
-/// Writes the table `cpu` of a part.
-///
-/// # Errors
-/// If it cannot be written.
-pub fn write(folder: &Path, part: &str, times: &[ThreadTime]) -> Result<(), StreamError> {
-    let mut table = Table::create(folder)?;
+/// Tells of the threads of a part.
+pub fn tell(sink: &mut dyn Sink, part: &str, times: &[ThreadTime]) {
     for time in times {
-        table.push(&CpuRecord {
+        sink.take(RunEvent::Cpu(CpuRecord {
             part: part.into(),
             thread: time.thread.into(),
             cpu_ns: time.cpu.as_nanos(),
             wall_ns: time.wall.as_nanos(),
-        })?;
+        }));
     }
-    Ok(table.finish()?)
 }

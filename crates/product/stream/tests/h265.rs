@@ -7,7 +7,7 @@
     reason = "a host and a client have threads and sockets"
 )]
 
-use gameway_link::stop::Stop;
+use gameway_runtime::stop::Stop;
 use gameway_stream::client::ClientReport;
 use gameway_stream::{StreamError, client, host};
 use serde_json::{Value, json};
@@ -37,7 +37,7 @@ fn watch(address: &str, codec: &str) -> Result<ClientReport, StreamError> {
         "duration": "4 s",
     });
     let config = serde_json::from_value(config).expect("a client's configuration");
-    client::run(&config, &Stop::new(), &mut |_| ())
+    client::run(&config, None, &Stop::new(), &mut |_| ())
 }
 
 #[test]
@@ -45,7 +45,7 @@ fn each_client_has_the_codec_that_it_asks_for() {
     let (address, stop) = (free_address(), Stop::new());
     let config = serde_json::from_value(host_config(&address)).expect("a host's configuration");
     let asked = stop.clone();
-    let host = thread::spawn(move || host::run(config, &asked, &mut |_, _| ()));
+    let host = thread::spawn(move || host::run(config, None, &asked, &mut |_, _| ()));
     for codec in ["h265", "h264"] {
         let report = watch(&address, codec).expect("a stay");
         // Four seconds at 30 frames/s, less what it takes to connect and what a busy machine leaves out.

@@ -1,10 +1,10 @@
 //! What a link is told.
 
 use super::packet::Packet;
-use crate::clock::Clock;
 use gameway_experiment::build::Routes;
 use gameway_experiment::spec::{self, PathSpec, RecordSpec, Text, Way};
 use gameway_experiment::{Registry, RunError, check, spec_error};
+use gameway_runtime::clock::Clock;
 use gameway_units::Duration;
 use std::net::IpAddr;
 use std::path::PathBuf;

@@ -11,9 +11,6 @@ use super::packet_log::PacketLog;
 use super::path::{Arrived, LivePath};
 use super::pcapng::Passed;
 use super::wire;
-use crate::clock::{self, Clock};
-use crate::lateness::{Lateness, LatenessSummary};
-use crate::stop::Stop;
 use crate::tun::Tun;
 use gameway_events::{
     EventRecord, FurtherTables, Name, RunEvent, RunTables, SummaryRecord, TableError,
@@ -21,6 +18,9 @@ use gameway_events::{
 use gameway_experiment::build::Routes;
 use gameway_experiment::{Recorder, RunError};
 use gameway_path::Direction;
+use gameway_runtime::clock::{self, Clock};
+use gameway_runtime::lateness::{Lateness, LatenessSummary};
+use gameway_runtime::stop::Stop;
 use gameway_units::{Duration, Ecn, Instant};
 use rustix::event::{PollFd, PollFlags};
 use std::io;
@@ -127,7 +127,10 @@ impl Relay {
         let mut record = config.record.clone();
         let packets = PacketLog::create(&config.folder, names.clone(), record.packets)?;
         record.packets = false;
-        let tables = RunTables::create(&config.folder, FurtherTables::default())?;
+        let tables = RunTables::create(
+            &config.folder,
+            FurtherTables { lateness: true, ..FurtherTables::default() },
+        )?;
         let recorder = Recorder::new(Box::new(tables), names, links, end, &record);
         let path =
             LivePath::new(&config.path, (config.seed, config.lasts()), &flows, recorder, packets)?;
@@ -143,7 +146,7 @@ impl Relay {
             path,
             flows,
             devices,
-            lateness: Lateness::create(&config.folder, PART)?,
+            lateness: Lateness::new(PART),
             capture: Capture::create(pcap.as_deref(), clock.epoch_since_1970_ns())?,
             counts: Counts::default(),
             dropped_before,
@@ -199,7 +202,8 @@ impl Relay {
             self.path.pool().give(packet.slot);
         }
         self.arrived = arrived;
-        self.lateness.tick(now)?;
+        let recorder = self.path.recorder();
+        self.lateness.tick(now, &mut |record| recorder.tell(RunEvent::Lateness(record)));
         Ok(())
     }
 
@@ -265,7 +269,9 @@ impl Relay {
         self.counts.others = self.flows.others();
         self.counts.dropped_by_kernel =
             dropped(&mut self.devices)?.saturating_sub(self.dropped_before);
-        let lateness = self.lateness.finish()?;
+        let recorder = self.path.recorder();
+        let lateness =
+            self.lateness.finish(&mut |record| recorder.tell(RunEvent::Lateness(record)));
         self.counts.not_captured = self.capture.finish(now)?;
         let counts = self.counts;
         let mut figures: Vec<(&str, f64)> =

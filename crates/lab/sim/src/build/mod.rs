@@ -74,7 +74,7 @@ pub fn run_with(
 ) -> Result<SummaryRecord, RunError> {
     let built = built(spec, registry)?;
     let segments = spec.competitor.iter().any(|flow| matches!(flow, CompetitorSpec::Dash(_)));
-    let further = FurtherTables { packets: spec.record.packets, segments };
+    let further = FurtherTables { packets: spec.record.packets, segments, lateness: false };
     let tables = RunTables::create(folder, further)?;
     run_built(spec, built, Box::new(tables))
 }

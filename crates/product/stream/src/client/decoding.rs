@@ -7,7 +7,7 @@ use gameway_codec::decoder::Decoder;
 use gameway_codec::h264_payload::PayloadError;
 use gameway_codec::payload::Depacketizer;
 use gameway_control::FrameId;
-use gameway_link::clock::Clock;
+use gameway_runtime::clock::Clock;
 use gameway_units::{Instant, VideoCodec};
 use std::sync::mpsc::Receiver;
 

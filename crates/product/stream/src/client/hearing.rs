@@ -6,7 +6,7 @@ use crate::error::system;
 use crate::wake::{Giver, Taker, waking};
 use crate::{StreamError, host::sound::BLOCK};
 use gameway_codec::audio::{self, AudioDecoder, OnsetDetector, SAMPLE_RATE};
-use gameway_link::clock::Clock;
+use gameway_runtime::clock::Clock;
 use gameway_units::{Duration, Instant};
 use std::sync::mpsc::{self, Receiver, channel};
 use std::thread::JoinHandle;

@@ -5,15 +5,16 @@ use crate::client::hearing::Hearing;
 use crate::client::log::ClientLog;
 use crate::client::session::{ClientEvent, ClientSession};
 use crate::client::sound_meter::{SoundMeter, SoundReport};
-use crate::cpu::{self, Meter, ThreadTime};
+use crate::cpu::{Meter, ThreadTime};
 use crate::error::system;
 use crate::keys::KeyFile;
 use crate::wake::{Taker, waking};
 use crate::{ClientConfig, StreamError};
 use gameway_codec::decoder;
 use gameway_control::FrameId;
-use gameway_link::clock::{self, Clock};
-use gameway_link::stop::Stop;
+use gameway_events::Sink;
+use gameway_runtime::clock::{self, Clock};
+use gameway_runtime::stop::Stop;
 use gameway_units::{Duration, Instant, VideoCodec};
 use gameway_webrtc::socket::{MediaSocket, MonotonicClock, Received};
 use gameway_webrtc::whep_client::post_offer;
@@ -52,19 +53,20 @@ pub struct ClientReport {
     pub cpu: Vec<ThreadTime>,
 }
 
-/// Receives until the end of its time, until the host says goodbye, or until asked to stop. `ready` is called once
-/// media may flow, with what the machine refused in the way of punctuality.
+/// Receives until the end of its time, until the host says goodbye, or until asked to stop, and tells `sink` of it. `ready` is
+/// called once media may flow, with what the machine refused in the way of punctuality.
 ///
 /// # Errors
-/// If there is no host, it refuses, or a table cannot be written.
+/// If there is no host, it refuses, or the sink could not keep an event.
 pub fn run(
     config: &ClientConfig,
+    sink: Option<Box<dyn Sink>>,
     stop: &Stop,
     ready: &mut dyn FnMut(Vec<String>),
 ) -> Result<ClientReport, StreamError> {
-    let mut client = Client::connect(config, stop)?;
+    let mut client = Client::connect(config, sink, stop)?;
     client.receive(stop, ready)?;
-    client.finish(config)
+    client.finish()
 }
 
 struct Client {
@@ -87,7 +89,11 @@ struct Client {
 }
 
 impl Client {
-    fn connect(config: &ClientConfig, stop: &Stop) -> Result<Self, StreamError> {
+    fn connect(
+        config: &ClientConfig,
+        sink: Option<Box<dyn Sink>>,
+        stop: &Stop,
+    ) -> Result<Self, StreamError> {
         let epoch_ns = config.epoch_ns.unwrap_or_else(Clock::monotonic_ns);
         let clock = Clock::new(epoch_ns);
         let any = SocketAddr::new(IpAddr::V4(Ipv4Addr::UNSPECIFIED), 0);
@@ -108,7 +114,6 @@ impl Client {
             return Err(StreamError::Host(format!("it cannot send {}", config.codec.0)));
         }
         let (jobs, decoded, worker) = start_decoding(config.codec.0, clock)?;
-        let folder = config.folder.as_deref();
         let duration = config.duration.map(|text| text.0);
         Ok(Self {
             clock,
@@ -120,7 +125,7 @@ impl Client {
             worker: Some(worker),
             hearing: Hearing::start(clock)?,
             sound: SoundMeter::default(),
-            log: folder.map(|folder| ClientLog::create(folder, &config.stream)).transpose()?,
+            log: sink.map(|sink| ClientLog::new(sink, &config.stream)),
             keys: config.export_keys.as_deref().map(KeyFile::create).transpose()?,
             meter: Meter::new("network"),
             connected: false,
@@ -138,14 +143,16 @@ impl Client {
         let mut refusals = Some(clock::be_punctual());
         loop {
             let now = self.clock.now();
-            if now >= self.end || stop.is_asked() || self.report.closed.is_some() {
+            let failed = self.log.as_ref().is_some_and(ClientLog::has_failed);
+            let closed = self.report.closed.is_some();
+            if now >= self.end || stop.is_asked() || closed || failed {
                 break;
             }
             self.take_datagrams()?;
             self.session.on_deadline(now);
-            self.take_decoded(now)?;
-            self.take_heard()?;
-            self.play(now)?;
+            self.take_decoded(now);
+            self.take_heard();
+            self.play(now);
             self.note(now)?;
             if self.connected
                 && let Some(refusals) = refusals.take()
@@ -173,7 +180,7 @@ impl Client {
         }
     }
 
-    fn take_decoded(&mut self, now: Instant) -> Result<(), StreamError> {
+    fn take_decoded(&mut self, now: Instant) {
         self.decoded.hush();
         while let Some(Decoded { frame, result }) = self.decoded.take() {
             let (at, stamp) = match result {
@@ -190,34 +197,31 @@ impl Client {
                 self.sound.see(stamp.captured, at);
             }
             if let Some(log) = &mut self.log {
-                log.decoded(frame, at, stamp)?;
+                log.decoded(frame, at, stamp);
             }
         }
-        Ok(())
     }
 
-    fn take_heard(&mut self) -> Result<(), StreamError> {
+    fn take_heard(&mut self) {
         self.hearing.bell().hush();
         while let Some(heard) = self.hearing.take() {
             let measured = self.sound.hear(&heard);
             if let Some(log) = &mut self.log {
-                log.heard(&heard, &measured)?;
+                log.heard(&heard, &measured);
             }
         }
-        Ok(())
     }
 
     /// The scripted player acts at even times.
-    fn play(&mut self, now: Instant) -> Result<(), StreamError> {
-        let Some(interval) = self.input_interval else { return Ok(()) };
+    fn play(&mut self, now: Instant) {
+        let Some(interval) = self.input_interval else { return };
         if now < self.next_input {
-            return Ok(());
+            return;
         }
         self.next_input = now + interval;
         if let (Some(number), Some(log)) = (self.session.input(now), &mut self.log) {
-            log.input(number, now)?;
+            log.input(number, now);
         }
-        Ok(())
     }
 
     fn note(&mut self, now: Instant) -> Result<(), StreamError> {
@@ -237,14 +241,14 @@ impl Client {
                 ClientEvent::GivenUp(frame, received) => {
                     self.report.given_up += 1;
                     if let Some(log) = &mut self.log {
-                        log.given_up(frame, received)?;
+                        log.given_up(frame, received);
                     }
                 }
                 ClientEvent::Sound(play) => self.hearing.play(play),
                 ClientEvent::Farewell(why) => self.report.farewell = Some(why),
                 ClientEvent::Closed(reason) => self.report.closed = Some(reason),
                 ClientEvent::Session(session) => self.begin(session)?,
-                other => self.write(&other)?,
+                other => self.write(&other),
             }
         }
         Ok(())
@@ -268,15 +272,14 @@ impl Client {
         }
     }
 
-    fn write(&mut self, event: &ClientEvent) -> Result<(), StreamError> {
-        let Some(log) = &mut self.log else { return Ok(()) };
+    fn write(&mut self, event: &ClientEvent) {
+        let Some(log) = &mut self.log else { return };
         match event {
             ClientEvent::Complete(frame, at) => log.complete(*frame, *at),
-            ClientEvent::KeyFrameRequested(at) => log.event(*at, "key-frame-request", 0.0)?,
-            ClientEvent::Stall(at, pause) => log.event(*at, "stall", pause.as_millis_f64())?,
+            ClientEvent::KeyFrameRequested(at) => log.event(*at, "key-frame-request", 0.0),
+            ClientEvent::Stall(at, pause) => log.event(*at, "stall", pause.as_millis_f64()),
             _ => {}
         }
-        Ok(())
     }
 
     fn send(&mut self) -> Result<(), StreamError> {
@@ -299,22 +302,19 @@ impl Client {
         clock::wait(&mut descriptors, most.saturating_sub(passed)).map_err(system("waiting"))
     }
 
-    fn finish(mut self, config: &ClientConfig) -> Result<ClientReport, StreamError> {
+    fn finish(mut self) -> Result<ClientReport, StreamError> {
         drop(self.jobs.take());
         let mut times = vec![self.meter.read()];
         times.extend(self.worker.take().and_then(|worker| worker.join().ok()));
         times.extend(self.hearing.finish());
         times.push(self.meter.others(&times));
         let end = self.clock.now();
-        self.take_decoded(end)?;
-        self.take_heard()?;
+        self.take_decoded(end);
+        self.take_heard();
         let counts = self.session.sound_counts();
         self.report.sound = SoundReport { counts, ..self.sound.report() };
         self.report.refused_datagrams = self.session.peer().refused_datagrams();
-        self.log.take().map_or(Ok(()), ClientLog::finish)?;
-        if let Some(folder) = &config.folder {
-            cpu::write(folder, &format!("client/{}", config.stream), &times)?;
-        }
+        self.log.take().map_or(Ok(()), |log| log.finish(&times))?;
         self.report.cpu = times;
         Ok(self.report)
     }

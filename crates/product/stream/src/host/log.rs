@@ -1,75 +1,72 @@
-//! What the host writes down: frames, the controller's state, events.
+//! What the host tells of a stream: frames, the controller's state, how late packets left, events.
 
+use crate::cpu::{self, ThreadTime};
 use gameway_control::{FrameId, RateController};
-use gameway_events::{ControllerRecord, EventRecord, HostFrameRecord, Name, Table, TableError};
+use gameway_events::{
+    ControllerRecord, EventRecord, HostFrameRecord, Name, RunEvent, Sink, TableError,
+};
+use gameway_runtime::lateness::{Lateness, LatenessSummary};
 use gameway_session::SenderEvent;
 use gameway_units::{Duration, Instant};
 use gameway_webrtc::feedback::frames::{FrameNews, FrameRecord};
 use std::collections::VecDeque;
-use std::path::Path;
 
 /// Frames that may be open at once: more than any pacer holds back.
 const MAX_OPEN: usize = 512;
 
-/// The tables of a host.
+/// Makes events of what happens, for a sink.
 #[derive(Debug)]
 pub struct HostLog {
+    sink: Box<dyn Sink>,
     stream: Name,
     session: u32,
     open: VecDeque<HostFrameRecord>,
-    frames: Table<HostFrameRecord>,
-    controller: Table<ControllerRecord>,
-    events: Table<EventRecord>,
+    lateness: Lateness,
     next_observation: Instant,
     observe_interval: Duration,
 }
 
 impl HostLog {
-    /// Creates the tables in `folder`, which must exist.
-    ///
-    /// # Errors
-    /// If a table cannot be created.
-    pub fn create(
-        folder: &Path,
-        stream: &str,
-        observe_interval: Duration,
-    ) -> Result<Self, TableError> {
-        Ok(Self {
+    /// Tells `sink`.
+    #[must_use]
+    pub fn new(sink: Box<dyn Sink>, stream: &str, observe_interval: Duration) -> Self {
+        Self {
+            sink,
             stream: stream.into(),
             session: 0,
             open: VecDeque::new(),
-            frames: Table::create(folder)?,
-            controller: Table::create(folder)?,
-            events: Table::create(folder)?,
+            lateness: Lateness::new("host"),
             next_observation: Instant::ZERO,
             observe_interval,
-        })
+        }
+    }
+
+    /// Whether the sink has failed; [`Self::finish`] says why.
+    #[must_use]
+    pub fn has_failed(&self) -> bool {
+        self.sink.has_failed()
+    }
+
+    /// Counts how late packets leave.
+    pub fn lateness(&mut self) -> &mut Lateness {
+        &mut self.lateness
     }
 
     /// A client has come: the frames from now on are of this session.
-    ///
-    /// # Errors
-    /// If the table cannot be written.
-    pub fn session(&mut self, now: Instant, session: u32) -> Result<(), TableError> {
-        self.close_until(None)?;
+    pub fn session(&mut self, now: Instant, session: u32) {
+        self.close_until(None);
         self.session = session;
-        self.event(now, "session", f64::from(session))
+        self.event(now, "session", f64::from(session));
     }
 
     /// Something happened.
-    ///
-    /// # Errors
-    /// If the table cannot be written.
-    pub fn event(&mut self, at: Instant, event: &str, value: f64) -> Result<(), TableError> {
+    pub fn event(&mut self, at: Instant, event: &str, value: f64) {
         let (flow, event) = (self.stream.clone(), event.into());
-        self.events.push(&EventRecord { time_ns: at.as_nanos(), flow, event, value })
+        self.sink.take(RunEvent::Flow(EventRecord { time_ns: at.as_nanos(), flow, event, value }));
     }
 
     /// What a browser's page tells of a frame: its decoding time in ms, or its size in bytes.
-    ///
-    /// # Errors
-    /// If the table cannot be written.
-    pub fn on_page(&mut self, now: Instant, record: &FrameRecord) -> Result<(), TableError> {
+    pub fn on_page(&mut self, now: Instant, record: &FrameRecord) {
         match record.news {
             FrameNews::Received { size, .. } => self.event(now, "page-received", f64::from(size)),
             FrameNews::Presented { decoding } => {
@@ -80,10 +77,7 @@ impl HostLog {
     }
 
     /// What the sender did, as of `now`.
-    ///
-    /// # Errors
-    /// If a table cannot be written.
-    pub fn on_sender_event(&mut self, now: Instant, event: &SenderEvent) -> Result<(), TableError> {
+    pub fn on_sender_event(&mut self, now: Instant, event: &SenderEvent) {
         match *event {
             SenderEvent::FrameEncoded {
                 frame,
@@ -111,15 +105,13 @@ impl HostLog {
                     last_sent_ns: None,
                 });
                 while self.open.len() > MAX_OPEN {
-                    self.close_front()?;
+                    self.close_front();
                 }
-                Ok(())
             }
             SenderEvent::FrameFirstSent { frame, at } => {
                 if let Some(open) = self.open(frame) {
                     open.first_sent_ns = Some(at.as_nanos());
                 }
-                Ok(())
             }
             SenderEvent::FrameLastSent { frame, at } => {
                 if let Some(open) = self.open(frame) {
@@ -132,55 +124,46 @@ impl HostLog {
         }
     }
 
-    /// Writes the controller's state if that is due.
-    ///
-    /// # Errors
-    /// If the table cannot be written.
-    pub fn observe(
-        &mut self,
-        now: Instant,
-        controller: &dyn RateController,
-    ) -> Result<(), TableError> {
-        if now < self.next_observation {
-            return Ok(());
-        }
+    /// Tells of the controller's state and of lateness, if that is due.
+    pub fn observe(&mut self, now: Instant, controller: Option<&dyn RateController>) {
+        let Self { sink, lateness, stream, .. } = self;
+        lateness.tick(now, &mut |record| sink.take(RunEvent::Lateness(record)));
+        let Some(controller) = controller.filter(|_| now >= self.next_observation) else { return };
         self.next_observation = now + self.observe_interval;
-        let mut result = Ok(());
         controller.observe(&mut |variable, value| {
-            let (stream, variable) = (self.stream.clone(), variable.into());
+            let (stream, variable) = (stream.clone(), variable.into());
             let record = ControllerRecord { stream, time_ns: now.as_nanos(), variable, value };
-            if result.is_ok() {
-                result = self.controller.push(&record);
-            }
+            sink.take(RunEvent::Controller(record));
         });
-        result
     }
 
-    /// Writes what is left and closes the tables.
+    /// Tells of what is left and of each thread, and how late packets were.
     ///
     /// # Errors
-    /// If a table cannot be written.
-    pub fn finish(mut self) -> Result<(), TableError> {
-        self.close_until(None)?;
-        self.frames.finish()?;
-        self.controller.finish()?;
-        self.events.finish()
+    /// If the sink could not keep an event.
+    pub fn finish(mut self, threads: &[ThreadTime]) -> Result<LatenessSummary, TableError> {
+        self.close_until(None);
+        let Self { mut sink, lateness, stream, .. } = self;
+        let summary = lateness.finish(&mut |record| sink.take(RunEvent::Lateness(record)));
+        cpu::tell(&mut *sink, &format!("host/{stream}"), threads);
+        sink.finish().map(|()| summary)
     }
 
     fn open(&mut self, frame: FrameId) -> Option<&mut HostFrameRecord> {
         self.open.iter_mut().find(|open| u64::from(open.frame) == frame.0)
     }
 
-    /// Writes the frames up to this one; all of them if none is given.
-    fn close_until(&mut self, frame: Option<FrameId>) -> Result<(), TableError> {
+    /// Closes the frames up to this one; all of them if none is given.
+    fn close_until(&mut self, frame: Option<FrameId>) {
         let last = frame.map_or(u64::MAX, |frame| frame.0);
         while self.open.front().is_some_and(|open| u64::from(open.frame) <= last) {
-            self.close_front()?;
+            self.close_front();
         }
-        Ok(())
     }
 
-    fn close_front(&mut self) -> Result<(), TableError> {
-        self.open.pop_front().map_or(Ok(()), |record| self.frames.push(&record))
+    fn close_front(&mut self) {
+        if let Some(record) = self.open.pop_front() {
+            self.sink.take(RunEvent::HostFrame(record));
+        }
     }
 }

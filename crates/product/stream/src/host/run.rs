@@ -1,6 +1,6 @@
 //! The host's threads, sockets and clock.
 
-use crate::cpu::{self, Meter, ThreadTime};
+use crate::cpu::{Meter, ThreadTime};
 use crate::error::system;
 use crate::host::encoders::encoders;
 use crate::host::encoding::{Encoding, Job, Made};
@@ -15,11 +15,11 @@ use crate::host::terms::{controller, terms};
 use crate::keys::KeyFile;
 use crate::wake::{Giver, Taker, waking};
 use crate::{HostConfig, StreamError};
-use gameway_events::BIN;
+use gameway_events::{BIN, Sink};
 use gameway_experiment::build;
-use gameway_link::clock::{self, Clock};
-use gameway_link::lateness::{Lateness, LatenessSummary};
-use gameway_link::stop::Stop;
+use gameway_runtime::clock::{self, Clock};
+use gameway_runtime::lateness::LatenessSummary;
+use gameway_runtime::stop::Stop;
 use gameway_units::{Duration, Instant};
 use gameway_webrtc::http::{
     Reply, SignalingConfig, SignalingRequest, SignalingServer, check_token,
@@ -47,23 +47,24 @@ pub struct HostReport {
     pub encoder_failures: u64,
     /// What the pages of browsers told.
     pub page: PageCounts,
-    /// How late packets left the pacer, if tables are written.
+    /// How late packets left the pacer, if somebody hears of it.
     pub lateness: Option<LatenessSummary>,
     /// What each thread cost.
     pub cpu: Vec<ThreadTime>,
 }
 
-/// Serves until the end of its time or until asked to stop. `ready` is called once clients can come, with what the
+/// Serves until the end of its time or until asked to stop, and tells `sink` of it. `ready` is called once clients can come, with what the
 /// machine refused in the way of punctuality, and with the addresses at which the host is reached.
 ///
 /// # Errors
-/// If the configuration cannot be used, an address is taken, or a table cannot be written.
+/// If the configuration cannot be used, an address is taken, or the sink could not keep an event.
 pub fn run(
     config: HostConfig,
+    sink: Option<Box<dyn Sink>>,
     stop: &Stop,
     ready: &mut dyn FnMut(Vec<String>, Vec<SocketAddr>),
 ) -> Result<HostReport, StreamError> {
-    let mut host = Host::new(config)?;
+    let mut host = Host::new(config, sink)?;
     ready(clock::be_punctual(), candidates(host.socket.address()));
     host.serve(stop)?;
     host.finish()
@@ -86,7 +87,6 @@ struct Host {
     page: PageCounts,
     log: Option<HostLog>,
     keys: Option<KeyFile>,
-    lateness: Option<Lateness>,
     meter: Meter,
     input: u32,
     sessions: u32,
@@ -95,7 +95,7 @@ struct Host {
 }
 
 impl Host {
-    fn new(config: HostConfig) -> Result<Self, StreamError> {
+    fn new(config: HostConfig, sink: Option<Box<dyn Sink>>) -> Result<Self, StreamError> {
         // Refused here, not when a client comes.
         controller(&config)?;
         check_token(&config.token).map_err(|why| StreamError::Config { field: "token", why })?;
@@ -109,7 +109,6 @@ impl Host {
         let pictures = Arc::default();
         let (jobs, made, worker, h265) = start_encoding(&config, Arc::clone(&pictures))?;
         let sound = start_sound(&config, clock, pictures)?;
-        let folder = config.folder.as_deref();
         let name = &config.stream.name;
         let observe = config.observe_interval.map_or(BIN, |text| text.0);
         Ok(Self {
@@ -126,9 +125,8 @@ impl Host {
             h265,
             sound,
             page: PageCounts::default(),
-            log: folder.map(|folder| HostLog::create(folder, name, observe)).transpose()?,
+            log: sink.map(|sink| HostLog::new(sink, name, observe)),
             keys: config.export_keys.as_deref().map(KeyFile::create).transpose()?,
-            lateness: folder.map(|folder| Lateness::create(folder, "host")).transpose()?,
             meter: Meter::new("network"),
             input: 0,
             sessions: 0,
@@ -141,7 +139,8 @@ impl Host {
     fn serve(&mut self, stop: &Stop) -> Result<(), StreamError> {
         loop {
             let now = self.clock.now();
-            if now >= self.end || stop.is_asked() {
+            let failed = self.log.as_ref().is_some_and(HostLog::has_failed);
+            if now >= self.end || stop.is_asked() || failed {
                 break;
             }
             self.signal(now);
@@ -213,10 +212,12 @@ impl Host {
             // The thread ends with the host only.
             let _ = jobs.send(job);
         }
-        let (clock, lateness) = (self.clock, &mut self.lateness);
-        lateness.iter_mut().for_each(Lateness::wake_up);
+        let (clock, mut lateness) = (self.clock, self.log.as_mut().map(HostLog::lateness));
+        if let Some(lateness) = &mut lateness {
+            lateness.wake_up();
+        }
         session.transmit(now, |due| {
-            if let Some(lateness) = lateness {
+            if let Some(lateness) = &mut lateness {
                 lateness.add(due, clock.now());
             }
         });
@@ -240,7 +241,7 @@ impl Host {
             match event {
                 SessionEvent::Began => {
                     if let Some(log) = &mut self.log {
-                        log.session(now, session.number())?;
+                        log.session(now, session.number());
                     }
                     if let (Some(file), Some(keys)) =
                         (&mut self.keys, session.peer().exported_keys().cloned())
@@ -251,12 +252,12 @@ impl Host {
                 SessionEvent::Input(input) => self.input = self.input.max(input.number),
                 SessionEvent::Sender(event) => {
                     if let Some(log) = &mut self.log {
-                        log.on_sender_event(now, &event)?;
+                        log.on_sender_event(now, &event);
                     }
                 }
                 SessionEvent::Page(record) => {
                     if let Some(log) = &mut self.log {
-                        log.on_page(now, &record)?;
+                        log.on_page(now, &record);
                     }
                 }
                 SessionEvent::Closed(reason) => {
@@ -265,11 +266,8 @@ impl Host {
                 }
             }
         }
-        if let (Some(log), Some(sender)) = (&mut self.log, session.sender()) {
-            log.observe(now, sender.controller())?;
-        }
-        if let Some(lateness) = &mut self.lateness {
-            lateness.tick(now)?;
+        if let Some(log) = &mut self.log {
+            log.observe(now, session.sender().map(|sender| sender.controller()));
         }
         if closed && let Some(stay) = self.stays.current.take() {
             self.end(stay, "the connection is closed");
@@ -399,11 +397,7 @@ impl Host {
         times.extend(self.worker.take().and_then(|worker| worker.join().ok()));
         times.extend(self.sound.finish());
         times.push(self.meter.others(&times));
-        let lateness = self.lateness.map(Lateness::finish).transpose()?;
-        self.log.map_or(Ok(()), HostLog::finish)?;
-        if let Some(folder) = &self.config.folder {
-            cpu::write(folder, &format!("host/{}", self.config.stream.name), &times)?;
-        }
+        let lateness = self.log.map(|log| log.finish(&times)).transpose()?;
         Ok(HostReport {
             sessions: self.sessions,
             refused_datagrams: self.refused,

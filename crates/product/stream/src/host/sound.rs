@@ -17,7 +17,7 @@ use crate::{HostConfig, SourceConfig, StreamError};
 use gameway_codec::audio::{
     self, AudioEncoder, AudioError, AudioSource, Beep, FileSound, PacketDuration, PulseMonitor,
 };
-use gameway_link::clock::{self, Clock};
+use gameway_runtime::clock::{self, Clock};
 use gameway_units::{Bytes, Duration, Instant, Rate};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
