@@ -3,7 +3,7 @@
 #![no_main]
 
 use gameway_codec::decoder::{Decoder, DecoderError, available};
-use gameway_codec::h264_payload::nal_units;
+use gameway_codec::payload::nal_units;
 use gameway_units::VideoCodec;
 use libfuzzer_sys::fuzz_target;
 

@@ -2,7 +2,7 @@
 //! through again unchanged.
 
 use crate::Input;
-use gameway_codec::h264_payload::{MIN_PAYLOAD, nal_units};
+use gameway_codec::payload::{MIN_PAYLOAD, nal_units};
 use gameway_codec::payload;
 use gameway_units::VideoCodec;
 

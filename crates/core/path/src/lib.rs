@@ -15,6 +15,7 @@ mod loss;
 mod network;
 mod packet;
 mod queue;
+mod segments;
 mod stalls;
 mod tcp;
 mod throughput;

@@ -5,7 +5,7 @@
 //! them. Times count from the first one, so that they may be seconds of a clock. Lines that are empty or begin
 //! with `#` are passed over.
 
-use crate::link::Segments;
+use crate::segments::Segments;
 use gameway_units::{Bytes, Duration, Instant, Rate};
 use std::sync::Arc;
 

@@ -63,8 +63,6 @@ pub mod capture;
 #[cfg(any(feature = "libav", feature = "openh264"))]
 pub mod decoder;
 pub mod encoder;
-pub mod h264_payload;
-pub mod h265_payload;
 pub mod payload;
 mod picture;
 pub mod repair;

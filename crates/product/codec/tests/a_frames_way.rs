@@ -5,7 +5,7 @@ mod support;
 
 use gameway_codec::decoder::{Decoder, DecoderError, available};
 use gameway_codec::encoder::{EncodeRequest, EncoderConfig, VideoEncoder, X264};
-use gameway_codec::h264_payload::nal_units;
+use gameway_codec::payload::nal_units;
 use gameway_codec::payload::{Depacketizer, depacketize, packetize};
 use gameway_codec::{Picture, Scene, Size, Stamp};
 use gameway_media::rate_control::FrameBudgets;

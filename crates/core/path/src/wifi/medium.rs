@@ -30,7 +30,8 @@
 //! | aggregates are made in the order of the queue | some access points keep a queue per station |
 //! | a receiver waits for ever for the packet that is missing | it is sent again at once, and given up at the latest with its last attempt |
 
-use super::config::{Countdown, WifiConfig, WifiError};
+use super::config::{Countdown, WifiConfig};
+use super::error::WifiError;
 use super::node::{Frame, Node};
 use super::timing::Timing;
 use crate::{Dropped, FlowId, PathPacket, Queue, Transmitted, Verdict, uniform};

@@ -18,7 +18,7 @@
 //! | equal modulation of all streams, at most four of them | what homes have |
 //! | encoders N_ES = N_DBPS / 1296 (n) or / 2160 (ac), rounded up; the tables differ for few combinations | 6 bits of tail |
 
-use super::config::WifiError;
+use super::error::WifiError;
 use gameway_units::{Duration, Rate};
 
 /// A generation of Wi-Fi.

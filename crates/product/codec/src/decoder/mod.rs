@@ -14,8 +14,7 @@ mod libav;
 #[cfg(feature = "openh264")]
 mod openh264;
 
-use crate::h264_payload::nal_units;
-use crate::h265_payload;
+use crate::payload::{nal_kind, nal_units};
 use crate::picture::{Picture, PictureError, Size};
 use gameway_units::VideoCodec;
 use thiserror::Error;
@@ -227,12 +226,9 @@ fn size<T: TryInto<u32>>(width: T, height: T) -> Result<Size, PictureError> {
 
 /// Whether there are parameter sets of each kind and a slice of a picture at which decoding can begin.
 pub(crate) fn starts_decoding(codec: VideoCodec, access_unit: &[u8]) -> bool {
-    let kind: fn(u8) -> u8 = match codec {
-        VideoCodec::H264 => |first| first & 0x1f,
-        VideoCodec::H265 => h265_payload::kind,
-    };
-    let kinds = nal_units(access_unit)
-        .fold(0_u64, |kinds, nal| kinds | nal.first().map_or(0, |first| 1 << kind(*first)));
+    let kinds = nal_units(access_unit).fold(0_u64, |kinds, nal| {
+        kinds | nal.first().map_or(0, |first| 1 << nal_kind(codec, *first))
+    });
     let has = |kind: u8| kinds & 1 << kind != 0;
     match codec {
         // ITU-T H.264 table 7-1: sequence and picture parameter set, IDR slice.

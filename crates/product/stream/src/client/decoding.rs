@@ -4,8 +4,8 @@
 use crate::wake::Giver;
 use gameway_codec::Stamp;
 use gameway_codec::decoder::Decoder;
-use gameway_codec::h264_payload::PayloadError;
 use gameway_codec::payload::Depacketizer;
+use gameway_codec::payload::PayloadError;
 use gameway_control::FrameId;
 use gameway_runtime::clock::Clock;
 use gameway_units::{Instant, VideoCodec};

@@ -1,8 +1,7 @@
 //! One class: its two buckets and what they let it do.
 
-use super::config::HtbClass;
+use super::config::{HtbClass, LEVELS, PRIORITIES};
 use super::ring::Ring;
-use super::tree::{LEVELS, PRIORITIES};
 use gameway_units::{Bytes, Duration, Instant, Rate};
 
 /// Linux: `mbuffer`.

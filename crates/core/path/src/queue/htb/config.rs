@@ -1,9 +1,14 @@
 //! What can be set, and which trees can be.
 
-use super::tree::{PRIORITIES, TOP};
 use gameway_units::{Bytes, Duration, Rate};
 use std::cmp::Ordering;
 
+/// TC_HTB_MAXDEPTH.
+pub const LEVELS: usize = 8;
+/// TC_HTB_NUMPRIO.
+pub const PRIORITIES: usize = 8;
+/// The level of inner classes without a parent.
+pub const TOP: usize = LEVELS - 1;
 /// Sets of classes are words of 64 bits, and one is for the rate of all together.
 const MAX_CLASSES: usize = 63;
 /// iproute2's tc/q_htb.c: the largest packet that it reckons with.

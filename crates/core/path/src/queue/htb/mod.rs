@@ -43,7 +43,7 @@ use crate::PathPacket;
 use gameway_units::Instant;
 use ring::members;
 use size_table::SizeTable;
-use tree::{LEVELS, Tree};
+use tree::Tree;
 
 /// The queue; see the module's head.
 pub struct Htb<P> {
@@ -180,7 +180,7 @@ impl<P: PathPacket> Queue<P> for Htb<P> {
         if self.backlog.packets == 0 {
             return None;
         }
-        for level in 0..LEVELS {
+        for level in 0..config::LEVELS {
             self.tree.run_events(level, now);
             for priority in members(self.tree.priorities(level)) {
                 if let Some(next) = self.dequeue_at((level, priority), now, dropped) {

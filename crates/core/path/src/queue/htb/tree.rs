@@ -2,16 +2,10 @@
 //! which that changes.
 
 use super::class::{Class, Mode};
-use super::config::{HtbClass, HtbConfig};
+use super::config::{HtbClass, HtbConfig, LEVELS, PRIORITIES, TOP};
 use super::ring::{Ring, members};
 use gameway_units::{Bytes, Duration, Instant};
 
-/// TC_HTB_MAXDEPTH.
-pub const LEVELS: usize = 8;
-/// TC_HTB_NUMPRIO.
-pub const PRIORITIES: usize = 8;
-/// The level of inner classes without a parent.
-pub const TOP: usize = LEVELS - 1;
 /// As in Linux: what is not found by then is not there.
 const MAX_STEPS: usize = 65_535;
 

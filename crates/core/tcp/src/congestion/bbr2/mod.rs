@@ -22,7 +22,7 @@
 //! | marks that are not counted (RFC 3168) | ignored | as loss | `bbr2_main` reads no others |
 //!
 //! The same are loss threshold, beta, headroom, the waits between probes, ProbeRTT and its schedule
-//! and [the response to counted marks](ecn), which acts on paths of at most 5 ms only.
+//! and the response to counted marks (`bbr3/ecn.rs`), which acts on paths of at most 5 ms only.
 //!
 //! | Deviation | Why |
 //! |---|---|
@@ -33,11 +33,7 @@
 //! | Startup: the window has no other floor than the target and the first ten segments | `bbr_set_cwnd` lets it grow to 20 segments in any case; the other counts what is delivered |
 //! | Drain ends at a BDP of the bounded bandwidth; a probe's target carries no quantization | the draft; the difference is below two segments on any path of over 6 segments |
 
-mod ecn;
-
-pub(super) use ecn::{EcnParameters, EcnResponse};
-
-use super::bbr3::{Bbr3, Parameters, UpEnd};
+use super::bbr3::{Bbr3, EcnParameters, Parameters, UpEnd};
 
 const VERSION_2: Parameters = Parameters {
     name: "bbr2",

@@ -3,7 +3,7 @@
 //! Source: Linux google/bbr v2alpha `net/ipv4/tcp_bbr2.c`, and v3 `tcp_bbr.c` where it says so.
 
 use super::super::bbr3::tests::Feed;
-use super::ecn::{EcnParameters, EcnResponse};
+use super::super::bbr3::{EcnParameters, EcnResponse};
 use crate::congestion::{AckEvent, CongestionControl};
 use crate::delivery_rate::RateSample;
 use gameway_units::{Bytes, Duration, Rate};

@@ -39,6 +39,7 @@
 //! | segments leave one by one; PLB is not there | no TSO; no paths to choose from |
 
 mod control;
+mod ecn;
 mod model;
 mod parameters;
 mod probe_bw;
@@ -47,10 +48,10 @@ mod startup;
 #[cfg(test)]
 pub(super) mod tests;
 
+pub(super) use ecn::{EcnParameters, EcnResponse};
 pub(super) use parameters::{Parameters, UpEnd};
 
 use super::ack_aggregation::AckAggregation;
-use super::bbr2::EcnResponse;
 use super::{
     AckEvent, CongestionControl, INITIAL_WINDOW_SEGMENTS, LostSegment, Phase, TimeoutEvent,
 };
@@ -59,6 +60,8 @@ use gameway_units::{Bytes, Duration, Instant, Rate};
 use model::{Latest, Losses, MaxBandwidth, Rounds, Sample, ShortTerm};
 use probe_bw::{AckPhase, Probe};
 use probe_rtt::MinRtt;
+use rand_core::SeedableRng;
+use rand_xoshiro::SplitMix64;
 use startup::FullPipe;
 
 /// The state machine.
@@ -108,7 +111,7 @@ pub struct Bbr3 {
     ecn: EcnResponse,
     undo: Undo,
     idle_restart: bool,
-    random: u64,
+    random: SplitMix64,
 }
 
 impl Bbr3 {
@@ -145,7 +148,7 @@ impl Bbr3 {
             ecn: EcnResponse::new(parameters.ecn),
             undo: Undo::default(),
             idle_restart: false,
-            random: seed,
+            random: SplitMix64::seed_from_u64(seed),
         };
         bbr.enter_startup();
         bbr.start_pacing(parameters::RTT_BEFORE_ANY_SAMPLE);

@@ -14,7 +14,7 @@
 //! | pacing margin | -1 % | section 5.6.2 |
 //! | send quantum | 1 ms of pacing, 2 segments to 64 kB; 3 of them fit in any window | sections 5.6.3, 5.5.8.1 |
 
-use super::super::bbr2::EcnParameters;
+use super::ecn::EcnParameters;
 use gameway_units::Duration;
 
 pub(super) const WINDOW_GAIN: f64 = 2.0;

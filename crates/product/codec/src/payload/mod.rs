@@ -3,59 +3,42 @@
 //! The payloads of a frame, in order, give its NAL units again. A unit is there to be decoded as soon as its last
 //! payload is: a picture of several slices is decoded while its last packets are on their way.
 
-use crate::h264_payload::{MAX_FRAME, PayloadError, nal_units};
-use crate::{h264_payload, h265_payload};
+mod h264;
+mod h265;
+mod nal;
+
+pub use nal::{MAX_FRAME, MIN_PAYLOAD, PayloadError, nal_units};
+
 use gameway_units::VideoCodec;
-
-/// What tells the formats apart on the way back.
-pub(crate) struct Format {
-    /// Bytes of a NAL unit's header, and of an aggregation packet's.
-    pub header: usize,
-    /// NAL unit type of aggregation packets; those below are NAL units themselves.
-    pub aggregate: u8,
-    /// NAL unit type of fragments.
-    pub fragment: u8,
-    /// NAL unit type by a header's first byte.
-    pub kind: fn(u8) -> u8,
-    /// Whether NAL units of a type carry parts of the picture.
-    pub is_slice: fn(u8) -> bool,
-    /// Whether a NAL unit, which has its whole header, may be there.
-    pub allows: fn(&[u8]) -> bool,
-    /// What a fragment says; `None` if it is shorter than its headers.
-    pub open_fragment: fn(&[u8]) -> Option<Fragment<'_>>,
-}
-
-/// A fragment of a NAL unit.
-pub(crate) struct Fragment<'a> {
-    /// Header of the unit, in as many bytes as the format has.
-    pub header: [u8; 2],
-    pub starts: bool,
-    pub ends: bool,
-    pub data: &'a [u8],
-}
+use nal::{Format, Fragment};
 
 const fn format(codec: VideoCodec) -> &'static Format {
     match codec {
-        VideoCodec::H264 => &h264_payload::FORMAT,
-        VideoCodec::H265 => &h265_payload::FORMAT,
+        VideoCodec::H264 => &h264::FORMAT,
+        VideoCodec::H265 => &h265::FORMAT,
     }
+}
+
+/// The type of a NAL unit by the first byte of its header.
+pub(crate) fn nal_kind(codec: VideoCodec, first: u8) -> u8 {
+    (format(codec).kind)(first)
 }
 
 /// Bytes that a fragment has beside those of its NAL unit.
 #[must_use]
 pub const fn fragment_header(codec: VideoCodec) -> u64 {
     match codec {
-        VideoCodec::H264 => h264_payload::FRAGMENT_HEADER as u64,
-        VideoCodec::H265 => h265_payload::FRAGMENT_HEADER as u64,
+        VideoCodec::H264 => h264::FRAGMENT_HEADER as u64,
+        VideoCodec::H265 => h265::FRAGMENT_HEADER as u64,
     }
 }
 
-/// [`h264_payload::packetize`] or [`h265_payload::packetize`].
+/// [`h264::packetize`] or [`h265::packetize`].
 #[must_use]
 pub fn packetize(codec: VideoCodec, annex_b: &[u8], largest: usize) -> Vec<Vec<u8>> {
     match codec {
-        VideoCodec::H264 => h264_payload::packetize(annex_b, largest),
-        VideoCodec::H265 => h265_payload::packetize(annex_b, largest),
+        VideoCodec::H264 => h264::packetize(annex_b, largest),
+        VideoCodec::H265 => h265::packetize(annex_b, largest),
     }
 }
 
@@ -283,7 +266,6 @@ fn checked(part: &[u8], units: usize) -> Result<&[u8], PayloadError> {
 #[cfg(test)]
 pub(crate) mod tests {
     use super::*;
-    use crate::h264_payload::MIN_PAYLOAD;
     use proptest::collection::vec;
     use proptest::prelude::*;
 

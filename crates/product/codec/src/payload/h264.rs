@@ -22,20 +22,12 @@
 //! | NAL units of type 0 and 24 to 31 inside STAP-A and FU-A are refused, not ignored | nothing honest sends them |
 //! | the forbidden bit is not forwarded | a damaged NAL unit is a lost one here (section 5.3 leaves it open) |
 
-use crate::payload::{Format, Fragment};
-use thiserror::Error;
-
-/// Least bytes that a payload must be allowed to have.
-pub const MIN_PAYLOAD: usize = 64;
-/// Largest access unit that is put together from payloads.
-pub const MAX_FRAME: usize = 8 << 20;
+use super::nal::{END, Format, Fragment, MIN_PAYLOAD, START, even_parts, nal_units};
 
 /// Bytes of a fragment beside the unit's.
 pub(crate) const FRAGMENT_HEADER: usize = 2;
 const STAP_A: u8 = 24;
 const FU_A: u8 = 28;
-pub(crate) const START: u8 = 0x80;
-pub(crate) const END: u8 = 0x40;
 /// NRI bits of a NAL header: how much its loss matters.
 const IMPORTANCE: u8 = 0x60;
 const KIND: u8 = 0x1f;
@@ -55,73 +47,6 @@ pub(crate) const FORMAT: Format = Format {
 /// The NAL unit type that the first byte of a header has.
 pub(crate) const fn kind(first: u8) -> u8 {
     first & KIND
-}
-
-/// Why payloads are not those of a frame.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Error)]
-pub enum PayloadError {
-    /// Nothing in it.
-    #[error("payload {0} is empty or shorter than its headers")]
-    Short(usize),
-    /// A type that the payload format does not know, or a damaged NAL unit.
-    #[error("payload {payload} has type {kind}, which the payload format does not allow there")]
-    Kind {
-        /// Place of the payload in its frame.
-        payload: usize,
-        /// NAL unit type.
-        kind: u8,
-    },
-    /// A size inside an aggregate that is zero or beyond its end.
-    #[error("payload {0} has a NAL unit whose size is zero or beyond the payload's end")]
-    Aggregate(usize),
-    /// Fragments that do not begin, continue and end.
-    #[error("payload {0} is a fragment out of order")]
-    Fragment(usize),
-    /// The frame ends in the middle of a NAL unit, or has no payload.
-    #[error("the frame ends in the middle of a NAL unit")]
-    Unfinished,
-    /// A start code inside a NAL unit.
-    #[error("a NAL unit of the frame has a start code inside")]
-    StartCode,
-    /// More than [`MAX_FRAME`].
-    #[error("the frame is larger than {MAX_FRAME} bytes")]
-    TooLarge,
-}
-
-/// The NAL units of an Annex B byte stream, without start codes and trailing zeros.
-pub fn nal_units(annex_b: &[u8]) -> impl Iterator<Item = &[u8]> {
-    let mut rest = after_start_code(annex_b);
-    std::iter::from_fn(move || {
-        loop {
-            let unit = rest?;
-            let end = find_start_code(unit);
-            rest = end.map(|at| &unit[at + 3..]);
-            let unit = &unit[..end.unwrap_or(unit.len())];
-            let zeros = unit.iter().rev().take_while(|byte| **byte == 0).count();
-            let unit = &unit[..unit.len() - zeros];
-            if !unit.is_empty() {
-                return Some(unit);
-            }
-        }
-    })
-}
-
-fn after_start_code(bytes: &[u8]) -> Option<&[u8]> {
-    find_start_code(bytes).map(|at| &bytes[at + 3..])
-}
-
-/// Place of the next 00 00 01.
-fn find_start_code(bytes: &[u8]) -> Option<usize> {
-    let mut at = 2;
-    // The third byte decides how far the next start code can be.
-    while let Some(third) = bytes.get(at) {
-        match *third {
-            0 => at += 1,
-            1 if bytes[at - 1] == 0 && bytes[at - 2] == 0 => return Some(at - 2),
-            _ => at += 3,
-        }
-    }
-    None
 }
 
 /// Cuts an access unit into RTP payloads of at most `largest` bytes; all but the last go without marker.
@@ -178,18 +103,6 @@ fn fragment(unit: &[u8], largest: usize, payloads: &mut Vec<Vec<u8>>) {
     }
 }
 
-/// What fragments carry, at most so much each, with their flags of start and end, which H.264 and H.265 have alike.
-pub(crate) fn even_parts(mut rest: &[u8], most: usize) -> impl Iterator<Item = (u8, &[u8])> {
-    let count = rest.len().div_ceil(most);
-    (0..count).map(move |index| {
-        let (now, later) = rest.split_at(rest.len().div_ceil(count - index));
-        rest = later;
-        let start = if index == 0 { START } else { 0 };
-        let end = if index + 1 == count { END } else { 0 };
-        (start | end, now)
-    })
-}
-
 /// Whether a unit may be there by its header.
 fn allows(unit: &[u8]) -> bool {
     unit[0] & 0x80 == 0 && (1..STAP_A).contains(&(unit[0] & KIND))
@@ -205,7 +118,7 @@ fn open_fragment(payload: &[u8]) -> Option<Fragment<'_>> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::payload::{self, tests::annex_b};
+    use crate::payload::{self, MAX_FRAME, PayloadError, tests::annex_b};
     use gameway_units::VideoCodec;
 
     fn depacketize<P: AsRef<[u8]>>(

@@ -1,7 +1,7 @@
 //! The RTP payload format of H.265 (RFC 7798), one stream on one transport, without decoding order numbers.
 //!
 //! # Model
-//! As in [`crate::h264_payload`], an access unit is cut into payloads of at most `largest` bytes:
+//! As in [`super::h264`], an access unit is cut into payloads of at most `largest` bytes:
 //!
 //! - a NAL unit that fits is sent as it is (section 4.4.1);
 //! - a larger one is split into fragmentation units (section 4.4.3) of sizes that differ by one byte at most.
@@ -20,8 +20,7 @@
 //! | NAL units of type 48 to 63 inside of aggregates and fragments, and PACI packets (type 50), are refused, not ignored | nothing honest sends them here |
 //! | the forbidden bit is not forwarded | a damaged NAL unit is a lost one here (section 1.1.4 leaves it open) |
 
-use crate::h264_payload::{END, MIN_PAYLOAD, START, even_parts, nal_units};
-use crate::payload::{Format, Fragment};
+use super::nal::{END, Format, Fragment, MIN_PAYLOAD, START, even_parts, nal_units};
 
 const AGGREGATE: u8 = 48;
 const FRAGMENT: u8 = 49;
@@ -98,8 +97,8 @@ fn open_fragment(payload: &[u8]) -> Option<Fragment<'_>> {
 
 #[cfg(test)]
 mod tests {
+    use super::super::nal::{MAX_FRAME, PayloadError};
     use super::*;
-    use crate::h264_payload::{MAX_FRAME, PayloadError};
     use crate::payload::{self, tests::annex_b};
     use gameway_units::VideoCodec;
 
