@@ -52,7 +52,7 @@ EXTERNAL: dict[str, set[str]] = {
     "units": {"thiserror", "serde_json"} | DECLARED,
     "control": {"libm", "thiserror"},
     "path": {"libm", "thiserror", "rand_core", "rand_xoshiro", "serde_json"} | DECLARED,
-    "tcp": {"libm"},
+    "tcp": {"libm", "rand_core", "rand_xoshiro"},
     "dash": {"libm", "thiserror"},
     "gateway": {"libm"} | DECLARED,
     "media": {"thiserror", "rand_core", "rand_xoshiro"},

@@ -110,10 +110,15 @@ fn a_longer_path_is_believed_after_ten_seconds() {
     }
 }
 
-/// Utilization of 50 Mb/s with 30 ms and a BDP of 125 segments under random loss.
+/// Utilization of 50 Mb/s with 30 ms and a BDP of 125 segments under random loss: the mean of eight flows that draw
+/// the times of their probes differently.
 fn under_loss(algorithm: Algorithm, loss: f64) -> f64 {
+    (1..=8).map(|seed| one_under_loss(algorithm, loss, seed)).sum::<f64>() / 8.0
+}
+
+fn one_under_loss(algorithm: Algorithm, loss: f64, seed: u64) -> f64 {
     let (capacity, rtt) = (Rate::from_mbps(50), Duration::from_millis(30));
-    let mut net = alone(algorithm, capacity, rtt, capacity * rtt);
+    let mut net = Network::new(capacity, rtt, capacity * rtt, vec![flow(algorithm, seed)]);
     net.loss = loss;
     net.run_for(Duration::from_secs(10));
     let (used, _) = measure(&mut net, Duration::from_secs(40));
@@ -124,14 +129,13 @@ fn under_loss(algorithm: Algorithm, loss: f64) -> f64 {
 }
 
 /// Section 5.3.3.8.3: cruising at a loss rate p costs a share p of the rate each round, for up to 63
-/// rounds; the mean of (1-p)^n is 0.86 at half a percent and 0.75 at one, of which single draws of the
-/// losses are 0.1 apart. Beyond the threshold of 2 % each probe is taken for one that went too far. Version 1 does not care, Cubic cares much earlier.
+/// rounds; the mean of (1-p)^n is 0.86 at half a percent and 0.75 at one. Beyond the threshold of 2 % each probe is taken for one that went too far. Version 1 does not care, Cubic cares much earlier.
 #[test]
 fn random_loss_up_to_one_percent_is_tolerated_and_above_two_it_is_not() {
     for algorithm in [Algorithm::Bbr2, Algorithm::Bbr3] {
         let used = [0.005, 0.01, 0.03, 0.06].map(|loss| under_loss(algorithm, loss));
-        assert!((0.82..0.95).contains(&used[0]), "{algorithm:?} 0.5 %: {}", used[0]);
-        assert!((0.68..0.9).contains(&used[1]), "{algorithm:?} 1 %: {}", used[1]);
+        assert!((0.84..0.93).contains(&used[0]), "{algorithm:?} 0.5 %: {}", used[0]);
+        assert!((0.7..0.87).contains(&used[1]), "{algorithm:?} 1 %: {}", used[1]);
         assert!((0.02..0.25).contains(&used[2]), "{algorithm:?} 3 %: {}", used[2]);
         assert!(used[3] < 0.1, "{algorithm:?} 6 %: {}", used[3]);
     }

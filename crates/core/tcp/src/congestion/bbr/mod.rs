@@ -37,6 +37,8 @@ use crate::pacer::Burst;
 use crate::windowed_max::WindowedMax;
 use gameway_units::{Bytes, Duration, Instant, Rate};
 use long_term::{LongTermRate, Loss};
+use rand_core::{Rng, SeedableRng};
+use rand_xoshiro::SplitMix64;
 
 const HIGH_GAIN: f64 = 739.0 / 256.0;
 const DRAIN_GAIN: f64 = 88.0 / 256.0;
@@ -100,7 +102,7 @@ pub struct Bbr {
     previous_phase: Phase,
     packet_conservation: bool,
     idle_restart: bool,
-    random: u64,
+    random: SplitMix64,
 }
 
 impl Bbr {
@@ -126,7 +128,7 @@ impl Bbr {
             previous_phase: Phase::Open,
             packet_conservation: false,
             idle_restart: false,
-            random: seed,
+            random: SplitMix64::seed_from_u64(seed),
         };
         bbr.start_pacing(RTT_BEFORE_ANY_SAMPLE);
         bbr
@@ -240,8 +242,7 @@ impl Bbr {
 
     /// Any phase but the draining one, at random: flows must not probe in step.
     fn enter_probe_bw(&mut self, now: Instant) {
-        self.random = next_random(self.random);
-        let draw = (((self.random >> 32) * 7) >> 32) as usize;
+        let draw = (((self.random.next_u64() >> 32) * 7) >> 32) as usize;
         let phase = (CYCLE.len() - draw) % CYCLE.len();
         self.mode = Mode::ProbeBw { phase, since: now };
     }
@@ -385,14 +386,6 @@ impl Bbr {
         }
         self.packet_conservation
     }
-}
-
-/// One step of SplitMix64 (Steele, Lea, Flood, OOPSLA 2014).
-pub(super) fn next_random(state: u64) -> u64 {
-    let mixed = state.wrapping_add(0x9E37_79B9_7F4A_7C15);
-    let mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
-    let mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
-    mixed ^ (mixed >> 31)
 }
 
 impl CongestionControl for Bbr {

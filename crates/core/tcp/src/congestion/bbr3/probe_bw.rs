@@ -13,8 +13,8 @@ use super::parameters::{
     UpEnd,
 };
 use super::{AckEvent, Bbr3, Phase, ShortTerm, State};
-use crate::congestion::bbr::next_random;
 use gameway_units::{Duration, Instant};
+use rand_core::Rng;
 
 /// What the ACKs that now arrive say about probing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -114,10 +114,9 @@ impl Bbr3 {
 
     /// PickProbeWait: both bounds drawn at random, so that flows do not probe in step.
     fn pick_probe_wait(&mut self) {
-        self.random = next_random(self.random);
-        self.rounds.since_probe = self.random >> 63;
-        self.random = next_random(self.random);
-        let spread = (u128::from(self.random) * u128::from(PROBE_WAIT_SPREAD_NANOS)) >> 64;
+        self.rounds.since_probe = self.random.next_u64() >> 63;
+        let spread =
+            (u128::from(self.random.next_u64()) * u128::from(PROBE_WAIT_SPREAD_NANOS)) >> 64;
         self.probe.wait = PROBE_WAIT + Duration::from_nanos(spread as i64);
     }
 
