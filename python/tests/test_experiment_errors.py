@@ -391,6 +391,18 @@ CASES = {
         "competitor.0.congestion_control", "bbr",
         ['only kind = "tcp" or "short-tcp" or "dash" has it'],
     ),
+    "option of a congestion control that it does not have": (
+        'congestion_control = "cubic"',
+        'congestion_control = ["bbr", { kind = "cubic", hystat = "off" }]', 16,
+        "competitor.0.congestion_control.1.hystat", "off",
+        ["unknown key of the congestion control cubic", 'did you mean "hystart"'],
+    ),
+    "option of a congestion control that cannot be": (
+        'congestion_control = "cubic"',
+        'congestion_control = { kind = "cubic", hystart = ["on", "none"] }', 16,
+        "competitor.0.congestion_control.hystart.1", "none",
+        ["hystart: unknown variant `none`, expected `on` or `off`"],
+    ),
     "feedback that Prague cannot work with": (
         'congestion_control = "cubic"',
         'congestion_control = ["cubic", "prague"]\necn = ["accurate", "off"]', 17,

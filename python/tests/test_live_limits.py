@@ -78,6 +78,8 @@ def test_what_the_link_and_the_kernel_have_is_not_refused(tmp_path: Path) -> Non
          r"line 7: stream\.0\.controller\.kind\.1 = \"oracle\" cannot run live"),
         ('"cubic", "newreno"', '"cubic", "bbr3"',
          r"line 10: .*control\.1 = \"bbr3\" is not in this kernel; .*has bbr, cubic, newreno;"),
+        ('"cubic", "newreno"', '"cubic", { kind = "cubic", hystart = "off" }',
+         r"control\.1 = .*cannot run live; the kernel's has no options of a connection"),
         ('kind = "udp"\nrate = "1 Mb/s"', 'kind = "onlive-ut"', r'"onlive-ut" is a traffic model'),
         ('kind = "udp"\nrate = "1 Mb/s"', 'kind = "short-tcp"', r'there are kind = "tcp", "udp"'),
         ('kind = "udp"\nrate = "1 Mb/s"', 'kind = "dash"\nsize_spread = "10 %"',

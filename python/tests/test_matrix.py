@@ -344,6 +344,19 @@ def test_a_queue_is_as_in_the_default_where_it_names_nothing_else() -> None:
     }  # fmt: skip
 
 
+def test_a_congestion_control_with_options_is_one_value() -> None:
+    axis = ["bbr", {"kind": "cubic", "hystart": ["on", "off"]}]
+    runs = gw.expand(experiment(competitor=[{"congestion_control": axis}]))
+    assert [run.factors["congestion_control"] for run in runs] == [
+        "bbr", "cubic hystart=on", "cubic hystart=off",
+    ]  # fmt: skip
+    assert runs[2].spec["competitor"][0]["congestion_control"] == {
+        "kind": "cubic", "hystart": "off",
+    }  # fmt: skip
+    for run in runs:
+        _core.check_spec(json.dumps(run.spec))
+
+
 def test_competitors_have_the_keys_of_their_kind() -> None:
     common = {"name": "download", "start": "0 s"}
     short = spec_of(competitor=[{"kind": "short-tcp", "min_size": "20 kB", "begins": "on"}])

@@ -44,7 +44,10 @@ MAX_RUNS = 100_000
 SLUG_LENGTH = 80
 CONTROLLER = re.compile(r"(stream\.\d+\.)?controller")
 """Path of a controller in the tree of a run: of one stream, or of all that name none."""
-WHOLE = re.compile(r"controller|stream\.\d+\.(controller|feedback|pause)")
+CONGESTION_CONTROL = re.compile(r"competitor\.\d+\.congestion_control")
+WHOLE = re.compile(
+    rf"controller|stream\.\d+\.(controller|feedback|pause)|{CONGESTION_CONTROL.pattern}"
+)
 """Paths of what is one value with its options: an option means something to its own kind only."""
 LISTS = {"stream", "competitor", "path.hop", "path.*.hop"}
 VALUES = (".steps", ".levels")
@@ -258,7 +261,7 @@ def _usual(leaf: Leaves, labels: dict[str, dict[str, str]]) -> Iterator[tuple[st
     """Give the factors that every run names."""
     for name, pattern in (
         ("controller", CONTROLLER.pattern),
-        ("congestion_control", r"competitor\.\d+\.congestion_control"),
+        ("congestion_control", CONGESTION_CONTROL.pattern),
         ("capacity", r"path\.capacity"),
         ("queue_size", r"path\.queue\.size"),
     ):
@@ -270,11 +273,12 @@ def _usual(leaf: Leaves, labels: dict[str, dict[str, str]]) -> Iterator[tuple[st
 
 def _labels_at(path: str, found: list[Any]) -> dict[str, str]:
     """Give each different value at `path` a short text."""
-    return _controller_labels(found) if CONTROLLER.fullmatch(path) else _labels(found)
+    algorithms = CONTROLLER.fullmatch(path) or CONGESTION_CONTROL.fullmatch(path)
+    return _algorithm_labels(found) if algorithms else _labels(found)
 
 
-def _controller_labels(found: list[Any]) -> dict[str, str]:
-    """Give each controller its kind, with the options that tell it from others of its kind."""
+def _algorithm_labels(found: list[Any]) -> dict[str, str]:
+    """Give each algorithm its kind, with the options that tell it from others of its kind."""
     tables = {
         canonical(value): value if isinstance(value, dict) else {"kind": value}
         for value in found
@@ -292,9 +296,9 @@ def _controller_labels(found: list[Any]) -> dict[str, str]:
     return labels
 
 
-def _name(controller: dict[str, Any]) -> str:
-    """Give the name of a controller: its kind, or its class where it is one of the user's."""
-    return str(controller["class" if controller["kind"] == PYTHON else "kind"])
+def _name(algorithm: dict[str, Any]) -> str:
+    """Give the name of an algorithm: its kind, or its class where it is one of the user's."""
+    return str(algorithm["class" if algorithm["kind"] == PYTHON else "kind"])
 
 
 def _labels(found: Iterable[Any]) -> dict[str, str]:

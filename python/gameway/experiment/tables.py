@@ -379,7 +379,8 @@ class Competitor(KindOf):
     def _check_ecn(self) -> None:
         """Refuse what a kind does not have, and what tells a congestion control too little."""
         known = keys.entries("competitors")
-        found = [name for name in values(self.congestion_control) if known[name][NEEDS_ACCURATE]]
+        names = keys.names_of(self.congestion_control)
+        found = [name for name in names if known[name][NEEDS_ACCURATE]]
         given = places(self.ecn) if self.ecn is not None else []
         for kind in (kind for kind in self.kinds() if "ecn" in self.OPTIONAL[kind]):
             known_modes = keys.UDP_ECN if kind == "udp" else keys.TCP_ECN

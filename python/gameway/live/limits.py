@@ -109,7 +109,10 @@ def _of_tcp(at: At, competitor: Competitor) -> Iterator[Refusal]:
     offered = offers.algorithms()
     known = ", ".join(offers.file_name(name) for name in offered) or "none"
     for index, name in places(competitor.congestion_control):
-        if offers.kernel_name(name) not in offered:
+        if isinstance(name, dict):
+            hint = f"the kernel's has no options of a connection: write its name; {SIMULATE}"
+            yield (*at, "congestion_control", *index), ON_LIVE, name, hint
+        elif offers.kernel_name(name) not in offered:
             hint = f"this kernel's TCP has {known}; {SIMULATE}"
             yield (*at, "congestion_control", *index), "is not in this kernel", name, hint
     for index, mode in places(competitor.ecn) if competitor.ecn is not None else []:

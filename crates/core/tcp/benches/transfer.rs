@@ -7,11 +7,10 @@ mod common;
 
 use common::{Flow, Network};
 use criterion::{Criterion, Throughput, criterion_group, criterion_main};
-use gameway_tcp::Algorithm;
 use gameway_units::{Duration, Rate};
 
 /// A minute at 100 Mb/s, 20 ms, one BDP of queue: half a million segments with regular recoveries.
-fn minute(algorithm: Algorithm, loss: f64) -> u64 {
+fn minute(algorithm: &str, loss: f64) -> u64 {
     let (capacity, rtt) = (Rate::from_mbps(100), Duration::from_millis(20));
     let mut net = Network::new(capacity, rtt, capacity * rtt, vec![Flow::bulk(algorithm)]);
     net.loss = loss;
@@ -22,10 +21,11 @@ fn minute(algorithm: Algorithm, loss: f64) -> u64 {
 fn transfer(criterion: &mut Criterion) {
     let mut group = criterion.benchmark_group("segment");
     group.sample_size(10);
-    for algorithm in Algorithm::ALL {
+    for algorithm in gameway_tcp::CongestionControls::standard().descriptions().map(|one| one.name)
+    {
         for loss in [0.0, 0.01] {
             group.throughput(Throughput::Elements(minute(algorithm, loss)));
-            group.bench_function(format!("{} loss {loss}", algorithm.name()), |bencher| {
+            group.bench_function(format!("{} loss {loss}", algorithm), |bencher| {
                 bencher.iter(|| minute(algorithm, loss));
             });
         }

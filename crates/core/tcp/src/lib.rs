@@ -8,14 +8,14 @@
 //! # Examples
 //! One megabyte over a link with 10 ms each way:
 //! ```
-//! use gameway_tcp::{Algorithm, Application, Receiver, ReceiverConfig, Segment, Sender, SenderConfig};
+//! use gameway_tcp::{Application, Cubic, Receiver, ReceiverConfig, Segment, Sender, SenderConfig};
 //! use gameway_units::{Bytes, Duration, Instant};
 //! use std::collections::VecDeque;
 //!
 //! let application = Application { bytes: Some(Bytes::new(1_000_000)), ..Application::default() };
 //! let config = SenderConfig { application, ..SenderConfig::default() };
 //! let mut now = Instant::ZERO;
-//! let mut sender = Sender::new(config, Algorithm::Cubic.build(config.segment_size, 1));
+//! let mut sender = Sender::new(config, Box::new(Cubic::new(config.segment_size)));
 //! let mut receiver = Receiver::new(ReceiverConfig::default(), now);
 //! let (mut down, mut up) = (VecDeque::<(Instant, Segment)>::new(), VecDeque::new());
 //! while !sender.is_finished() {
@@ -63,8 +63,9 @@ mod windowed_max;
 
 pub use application::{Application, OnOff};
 pub use congestion::{
-    AckEvent, Algorithm, Bbr, Bbr3, Bic, CongestionControl, Cubic, INITIAL_WINDOW_SEGMENTS,
-    LostSegment, NewReno, Phase, Prague, TimeoutEvent, Vegas,
+    AckEvent, Bbr, Bbr3, Bic, ConfiguredTcp, CongestionControl, CongestionControls, Cubic,
+    CubicConfig, INITIAL_WINDOW_SEGMENTS, LostSegment, NewReno, Phase, Prague, TcpAlgorithm,
+    TimeoutEvent, Vegas, build,
 };
 pub use delivery_rate::RateSample;
 pub use ecn::{AccurateEcnOption, EcnMode};

@@ -4,8 +4,8 @@ mod common;
 
 use common::{Flow, Network};
 use gameway_tcp::{
-    Algorithm, Application, EcnMode, Flags, Phase, ReceiveWindow, Receiver, ReceiverConfig,
-    RtoFloor, SackBlock, SackBlocks, Segment, Sender, SenderConfig,
+    Application, EcnMode, Flags, Phase, ReceiveWindow, Receiver, ReceiverConfig, RtoFloor,
+    SackBlock, SackBlocks, Segment, Sender, SenderConfig,
 };
 use gameway_units::{Bytes, Duration, Ecn, Instant, Rate};
 
@@ -90,7 +90,8 @@ fn acks_are_delayed_after_the_start_for_one_segment_and_at_most_40_ms() {
 #[test]
 fn lost_syn_and_syn_ack_are_repeated() {
     let mut receiver = Receiver::new(ReceiverConfig::default(), at(0));
-    let mut sender = Sender::new(SenderConfig::default(), Algorithm::Cubic.build(1448, 1));
+    let mut sender =
+        Sender::new(SenderConfig::default(), gameway_tcp::build("cubic", 1448, 1).unwrap());
     assert!(receiver.poll_transmit(at(0)).is_some_and(|syn| syn.flags.syn));
     assert_eq!(receiver.next_deadline(), Some(at(1000)));
     let syn = receiver.poll_transmit(at(1000)).expect("the second SYN");
@@ -111,7 +112,8 @@ fn lost_syn_and_syn_ack_are_repeated() {
 
 /// A connected pair over 20 ms; the sender has sent its initial window at `at(20)`.
 fn connected(config: SenderConfig) -> (Sender, Receiver, Vec<Segment>) {
-    let mut sender = Sender::new(config, Algorithm::Cubic.build(config.segment_size, 1));
+    let mut sender =
+        Sender::new(config, gameway_tcp::build("cubic", config.segment_size, 1).unwrap());
     let ecn = config.ecn;
     let mut receiver = Receiver::new(ReceiverConfig { ecn, ..Default::default() }, at(0));
     sender.on_segment(at(0), &receiver.poll_transmit(at(0)).expect("SYN"));
@@ -186,7 +188,7 @@ fn closed_window_is_probed_and_reopens() {
     };
     let sender = SenderConfig::default();
     let flow = Flow::new(
-        Sender::new(sender, Algorithm::Cubic.build(sender.segment_size, 1)),
+        Sender::new(sender, gameway_tcp::build("cubic", sender.segment_size, 1).unwrap()),
         Receiver::new(config, Instant::ZERO),
     );
     let rtt = Duration::from_millis(20);
@@ -232,7 +234,8 @@ fn a_window_counts_in_units_of_its_sender() {
             ..Default::default()
         };
         let mut receiver = Receiver::new(config, at(0));
-        let mut sender = Sender::new(SenderConfig::default(), Algorithm::Cubic.build(1448, 1));
+        let mut sender =
+            Sender::new(SenderConfig::default(), gameway_tcp::build("cubic", 1448, 1).unwrap());
         let syn = receiver.poll_transmit(at(0)).expect("SYN");
         assert_eq!(syn.window, u16::MAX, "not scaled");
         sender.on_segment(at(0), &syn);
@@ -261,7 +264,7 @@ fn a_window_counts_in_units_of_its_sender() {
 
 #[test]
 fn lost_retransmission_is_repaired_without_a_time_out() {
-    let flow = Flow::bulk(Algorithm::NewReno);
+    let flow = Flow::bulk("newreno");
     let rtt = Duration::from_millis(20);
     let mut net = Network::new(Rate::from_mbps(25), rtt, Bytes::new(300_000), vec![flow]);
     let mut copies = 0;
@@ -279,7 +282,7 @@ fn lost_retransmission_is_repaired_without_a_time_out() {
 #[test]
 fn lost_tail_is_repaired_by_the_probe_and_counts_as_congestion() {
     let application = Application { bytes: Some(Bytes::new(5 * MSS)), ..Application::default() };
-    let flow = Flow::with(Algorithm::Cubic, application);
+    let flow = Flow::with("cubic", application);
     let rtt = Duration::from_millis(20);
     let mut net = Network::new(Rate::from_mbps(25), rtt, Bytes::new(300_000), vec![flow]);
     let mut lost = false;
@@ -316,7 +319,7 @@ fn ecn_marks_reduce_once_per_window_and_nothing_is_sent_again() {
 
 #[test]
 fn stop_ends_with_a_fin_and_delivers_all_that_was_sent() {
-    let flow = Flow::bulk(Algorithm::Bbr);
+    let flow = Flow::bulk("bbr");
     let rtt = Duration::from_millis(20);
     let mut net = Network::new(Rate::from_mbps(25), rtt, Bytes::new(60_000), vec![flow]);
     net.loss = 0.01;

@@ -3,7 +3,7 @@
 mod common;
 
 use common::{Flow, Network};
-use gameway_tcp::{Algorithm, ReceiveWindow, Receiver, ReceiverConfig, Sender, SenderConfig};
+use gameway_tcp::{ReceiveWindow, Receiver, ReceiverConfig, Sender, SenderConfig};
 use gameway_units::{Bytes, Duration, Instant, Rate};
 
 const MSS: u32 = 1448;
@@ -17,7 +17,7 @@ fn download(mbps: u64, rtt: Duration, receive_window: ReceiveWindow, segment_siz
     let sender = SenderConfig { segment_size, ..SenderConfig::default() };
     let receiver = ReceiverConfig { receive_window, segment_size, ..ReceiverConfig::default() };
     let flow = Flow::new(
-        Sender::new(sender, Algorithm::Cubic.build(segment_size, 1)),
+        Sender::new(sender, gameway_tcp::build("cubic", segment_size, 1).unwrap()),
         Receiver::new(receiver, Instant::ZERO),
     );
     let capacity = Rate::from_mbps(mbps);

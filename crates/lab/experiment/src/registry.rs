@@ -3,15 +3,18 @@
 use crate::spec::{HtbSpec, QueueSpec};
 use gameway_gateway::{GatewayAlgorithm, Gateways};
 use gameway_path::{DefaultSize, Discipline, Disciplines, PathPacket};
+use gameway_tcp::{CongestionControls, TcpAlgorithm};
 use gameway_units::declared::{Catalogue, Configuration, OptionError};
 
-/// The queues and gateways that can be named.
+/// The queues, gateways and congestion controls that can be named.
 #[derive(Debug, Clone, Copy)]
 pub struct Known<'a> {
     /// Queues.
     pub queues: &'a Catalogue<DefaultSize>,
     /// Gateways, but for the one that only forwards.
     pub gateways: &'a Gateways,
+    /// Congestion controls of TCP.
+    pub congestion_controls: &'a CongestionControls,
 }
 
 impl Known<'_> {
@@ -27,25 +30,33 @@ impl Known<'_> {
     }
 }
 
-/// The queues and gateways that a driver with packets of type `P` can build.
+/// The queues, gateways and congestion controls that a driver with packets of type `P` can build.
 #[derive(Debug)]
 pub struct Registry<P> {
     disciplines: Disciplines<P>,
     queues: Catalogue<DefaultSize>,
     gateways: Gateways,
+    congestion_controls: CongestionControls,
 }
 
 impl<P: PathPacket + Copy + 'static> Registry<P> {
     /// What this repository has.
     #[must_use]
     pub fn standard() -> Self {
-        Self::of(Disciplines::standard(), Gateways::standard())
+        let disciplines = Disciplines::standard();
+        Self {
+            queues: with_htb(&disciplines),
+            disciplines,
+            gateways: Gateways::standard(),
+            congestion_controls: CongestionControls::standard(),
+        }
     }
 
     /// This and a discipline of one's own; it takes the place of one of the same name.
     #[must_use]
     pub fn with_queue<C: Discipline>(self) -> Self {
-        Self::of(self.disciplines.with::<C>(), self.gateways)
+        let disciplines = self.disciplines.with::<C>();
+        Self { queues: with_htb(&disciplines), disciplines, ..self }
     }
 
     /// This and a gateway of one's own; it takes the place of one of the same name.
@@ -54,20 +65,31 @@ impl<P: PathPacket + Copy + 'static> Registry<P> {
         Self { gateways: self.gateways.with::<A>(), ..self }
     }
 
-    fn of(disciplines: Disciplines<P>, gateways: Gateways) -> Self {
-        let (description, default_size) = HtbSpec::known();
-        let queues = disciplines.known().with(description, default_size);
-        Self { disciplines, queues, gateways }
+    /// This and a congestion control of one's own; it takes the place of one of the same name.
+    #[must_use]
+    pub fn with_tcp<A: TcpAlgorithm>(self) -> Self {
+        Self { congestion_controls: self.congestion_controls.with::<A>(), ..self }
     }
 
     /// All that can be named.
     #[must_use]
     pub fn known(&self) -> Known<'_> {
-        Known { queues: &self.queues, gateways: &self.gateways }
+        Known {
+            queues: &self.queues,
+            gateways: &self.gateways,
+            congestion_controls: &self.congestion_controls,
+        }
     }
 
     /// All of them but HTB, whose classes have queues themselves.
     pub(crate) const fn disciplines(&self) -> &Disciplines<P> {
         &self.disciplines
     }
+}
+
+fn with_htb<P: PathPacket + Copy + 'static>(
+    disciplines: &Disciplines<P>,
+) -> Catalogue<DefaultSize> {
+    let (description, default_size) = HtbSpec::known();
+    disciplines.known().with(description, default_size)
 }

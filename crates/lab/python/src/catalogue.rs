@@ -9,8 +9,7 @@ use gameway_experiment::{Registry, RunError};
 use gameway_media::{FrameTable, RecordedVideo};
 use gameway_path::{Dscp, PortRange, Prefix, Protocol, Traffic};
 use gameway_sim::Packet;
-use gameway_tcp::Algorithm;
-use gameway_units::declared::Description;
+use gameway_units::declared::{Description, Options};
 use gameway_units::{Duration, Rate};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
@@ -59,14 +58,15 @@ fn described(one: &Description) -> Json {
 static REGISTRY: LazyLock<Registry<Packet>> = LazyLock::new(Registry::standard);
 
 fn competitors() -> Vec<Json> {
-    Algorithm::ALL
-        .iter()
-        .map(|kind| {
-            let mut told = entry(kind.name(), kind.summary(), kind.source(), std::iter::empty());
-            told["needs_accurate_ecn"] = kind.needs_accurate_ecn().into();
-            told
-        })
-        .collect()
+    let known = REGISTRY.known().congestion_controls;
+    let needs_accurate =
+        |name| known.configure(name, &Options::new()).is_ok_and(|one| one.needs_accurate_ecn());
+    let listed = known.descriptions().map(|one| {
+        let mut told = described(one);
+        told["needs_accurate_ecn"] = needs_accurate(one.name).into();
+        told
+    });
+    listed.collect()
 }
 
 fn entry(name: &str, summary: &str, source: &str, options: impl Iterator<Item = Json>) -> Json {
@@ -167,6 +167,14 @@ pub fn check_gateway(kind: &str, options: &str) -> PyResult<()> {
     table["kind"] = kind.into();
     let gateway: GatewaySpec = serde_json::from_value(table).map_err(|error| refused(&error))?;
     check::check_gateway(REGISTRY.known(), &gateway).map_err(|error| refused(&error))
+}
+
+/// Refuses options that a congestion control does not take; they are a JSON object.
+#[pyfunction]
+pub fn check_congestion_control(kind: &str, options: &str) -> PyResult<()> {
+    let options: Options = serde_json::from_str(options).map_err(|error| refused(&error))?;
+    let configured = REGISTRY.known().congestion_controls.configure(kind, &options);
+    configured.map(drop).map_err(|error| refused(&error))
 }
 
 fn refused(error: &dyn Display) -> PyErr {

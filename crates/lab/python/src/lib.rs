@@ -20,9 +20,9 @@ use pyo3::prelude::*;
 mod _core {
     #[pymodule_export]
     use crate::catalogue::{
-        catalogue, check_controller, check_frame_table, check_gateway, check_queue,
-        check_queue_table, check_segment_sizes, check_trace, check_wifi, default_ladder,
-        parse_word,
+        catalogue, check_congestion_control, check_controller, check_frame_table, check_gateway,
+        check_queue, check_queue_table, check_segment_sizes, check_trace, check_wifi,
+        default_ladder, parse_word,
     };
     #[pymodule_export]
     use crate::controller::{Frame, Limits, Packet, Report, Wanted};

@@ -26,7 +26,7 @@ use gameway_events::{Name, RunEvent, SegmentRecord};
 use gameway_experiment::{Recorder, intern};
 use gameway_path::FlowId;
 use gameway_tcp::{
-    Algorithm, Application, EcnMode, ReceiveWindow, Receiver, ReceiverConfig, Segment, Sender,
+    Application, ConfiguredTcp, EcnMode, ReceiveWindow, Receiver, ReceiverConfig, Segment, Sender,
     SenderConfig,
 };
 use gameway_units::{Bytes, Duration, Instant};
@@ -40,7 +40,7 @@ pub struct DashSetup {
     /// Its flow.
     pub flow: FlowId,
     /// The server's congestion control.
-    pub algorithm: Algorithm,
+    pub congestion_control: ConfiguredTcp,
     /// Which ECN both ends agree on.
     pub ecn: EcnMode,
     /// The video.
@@ -98,7 +98,7 @@ impl Connection {
         let seed = setup.seed.wrapping_add(u64::from(number));
         Self {
             number,
-            sender: Sender::new(config, setup.algorithm.build(segment_size, seed)),
+            sender: Sender::new(config, setup.congestion_control.build(segment_size, seed)),
             receiver: Receiver::new(receive, now),
             opened: now,
             round_trip: None,

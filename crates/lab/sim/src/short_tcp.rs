@@ -43,11 +43,7 @@ pub struct ShortTcp {
 
 impl ShortTcp {
     /// The transfers that `random` draws.
-    ///
-    /// # Errors
-    /// If there is no congestion control of that name: says which there are.
-    pub fn new(setup: ShortTcpSetup, random: Xoshiro256PlusPlus) -> Result<Self, String> {
-        Tcp::new(setup.transfer.clone())?;
+    pub fn new(setup: ShortTcpSetup, random: Xoshiro256PlusPlus) -> Self {
         let next = setup.transfer.start;
         let begins = setup.begins_with_transfer;
         let mut flow = Self {
@@ -61,7 +57,7 @@ impl ShortTcp {
         if !begins {
             flow.next = next.saturating_add(flow.gap());
         }
-        Ok(flow)
+        flow
     }
 
     fn gap(&mut self) -> Duration {
@@ -82,8 +78,7 @@ impl ShortTcp {
             let transfer =
                 TcpSetup { start: now, stop: None, bytes, seed, ..self.setup.transfer.clone() };
             self.connection += 1;
-            // Its congestion control was known when the flow was made.
-            self.current.extend(Tcp::new(transfer).ok());
+            self.current.push(Tcp::new(transfer));
         }
     }
 

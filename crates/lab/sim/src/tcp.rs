@@ -6,7 +6,7 @@ use gameway_events::Name;
 use gameway_experiment::Recorder;
 use gameway_path::FlowId;
 use gameway_tcp::{
-    Algorithm, Application, EcnMode, OnOff, ReceiveWindow, Receiver, ReceiverConfig, Sender,
+    Application, ConfiguredTcp, EcnMode, OnOff, ReceiveWindow, Receiver, ReceiverConfig, Sender,
     SenderConfig, SenderStats,
 };
 use gameway_units::{Bytes, Duration, Instant, Rate};
@@ -16,8 +16,8 @@ use gameway_units::{Bytes, Duration, Instant, Rate};
 pub struct TcpSetup {
     /// Its flow.
     pub flow: FlowId,
-    /// Name of its congestion control.
-    pub congestion_control: String,
+    /// Its congestion control.
+    pub congestion_control: ConfiguredTcp,
     /// Which ECN its ends agree on.
     pub ecn: EcnMode,
     /// What the client announces.
@@ -71,11 +71,7 @@ pub struct Tcp {
 
 impl Tcp {
     /// A transfer.
-    ///
-    /// # Errors
-    /// If there is no congestion control of that name: says which there are.
-    pub fn new(setup: TcpSetup) -> Result<Self, String> {
-        let algorithm = algorithm(&setup.congestion_control)?;
+    pub fn new(setup: TcpSetup) -> Self {
         let application = Application {
             bytes: setup.bytes,
             rate_limit: setup.rate_limit,
@@ -87,9 +83,10 @@ impl Tcp {
         let config = SenderConfig { application, ecn, segment_size, ..SenderConfig::default() };
         let receive =
             ReceiverConfig { ecn, receive_window, segment_size, ..ReceiverConfig::default() };
-        Ok(Self {
+        let congestion = setup.congestion_control.build(segment_size, setup.seed);
+        Self {
             flow: setup.flow,
-            sender: Sender::new(config, algorithm.build(segment_size, setup.seed)),
+            sender: Sender::new(config, congestion),
             receiver: Receiver::new(receive, setup.start),
             start: setup.start,
             stop: setup.stop,
@@ -106,7 +103,7 @@ impl Tcp {
             },
             seen: SenderStats::default(),
             received: Bytes::ZERO,
-        })
+        }
     }
 
     /// Whether all was sent and acknowledged.
@@ -137,17 +134,6 @@ impl Tcp {
             }
         }
     }
-}
-
-/// The congestion control of this name.
-///
-/// # Errors
-/// If there is none: says which there are.
-pub fn algorithm(name: &str) -> Result<Algorithm, String> {
-    Algorithm::from_name(name).ok_or_else(|| {
-        let allowed: Vec<&str> = Algorithm::ALL.iter().map(|known| known.name()).collect();
-        format!("unknown congestion control \"{name}\"; allowed: {}", allowed.join(", "))
-    })
 }
 
 impl FlowEnds for Tcp {

@@ -15,7 +15,15 @@ from pydantic import PlainValidator
 from gameway.experiment.keys.checking import At, axis, nearest, one_of, places, refuse, values
 from gameway.experiment.keys.classes import header
 from gameway.experiment.keys.files import resolve
-from gameway.experiment.keys.known import catalogue, controller, entries, gateway, queue_of
+from gameway.experiment.keys.known import (
+    catalogue,
+    congestion_control,
+    controller,
+    entries,
+    gateway,
+    names_of,
+    queue_of,
+)
 from gameway.experiment.keys.ladders import ladder
 from gameway.experiment.keys.models import refuse_first, table_axis, table_list, table_of
 from gameway.experiment.keys.quantities import (
@@ -60,6 +68,7 @@ __all__ = [
     "At",
     "catalogue",
     "entries",
+    "names_of",
     "nearest",
     "places",
     "refuse",
@@ -127,10 +136,8 @@ ReceiveWindows = Annotated[str | Sequence[str], axis(receive_window)]
 """auto, or the largest window that a receiver announces: "1 MiB"."""
 SegmentSizeLimits = Annotated[str | Sequence[str], axis(mss)]
 """The MSS that both ends of a connection announce: "1460 B"."""
-CongestionControls = Annotated[
-    str | Sequence[str], axis(one_of("congestion control", lambda: entries("competitors")))
-]
-"""The congestion control of a TCP download."""
+CongestionControls = Annotated[str | Table | Sequence[str | Table], axis(congestion_control)]
+"""The congestion control of TCP by name, or { kind = name, options of that one }."""
 TCP_ECN, UDP_ECN = ("off", "classic", "accurate"), ("none", "ect0", "ect1")
 CompetitorEcn = Annotated[
     str | Sequence[str], axis(one_of("ECN mode", lambda: (*TCP_ECN, *UDP_ECN)))

@@ -145,6 +145,35 @@ def controller(value: object, info: ValidationInfo) -> object:
     return one_of("controller", lambda: entries("controllers"))(value, info)
 
 
+def _congestion_control_option(kinds: list[str], name: str) -> Check:
+    """Check one option by configuring the congestion controls with it."""
+
+    def check(value: object, info: ValidationInfo) -> object:
+        written = json.dumps({name: _option(value, info)})
+        for kind in kinds:
+            try:
+                _core.check_congestion_control(kind, written)
+            except ValueError as error:
+                refuse(f"is not possible: {error}", value)
+        return value
+
+    return check
+
+
+def congestion_control(value: object, info: ValidationInfo) -> object:
+    """Check a congestion control of TCP: its name, or a table with options."""
+    kind = "congestion control"
+    if isinstance(value, dict):
+        return with_options(kind, "competitors", _congestion_control_option)(value, info)
+    return one_of(kind, lambda: entries("competitors"))(value, info)
+
+
+def names_of(algorithms: object) -> list[str]:
+    """Give the names of algorithms that stand alone, or in tables with their options."""
+    kinds = (one["kind"] if isinstance(one, dict) else one for one in values(algorithms))
+    return [name for kind in kinds for name in values(kind)]
+
+
 def queue_of(default_size: str) -> Check:
     """Check a queue: its name, or a table with what is not as in the default."""
     check = with_options("queue", "queues", _queue_option)

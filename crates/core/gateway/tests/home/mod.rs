@@ -10,7 +10,7 @@ use gameway_path::{
     Bottleneck, DropTail, Dscp, Endpoint, FlowId, Header, Link, PathPacket, Protocol,
 };
 use gameway_tcp::{
-    Algorithm, Application, ReceiveWindow, Receiver, ReceiverConfig, Segment, Sender, SenderConfig,
+    Application, ReceiveWindow, Receiver, ReceiverConfig, Segment, Sender, SenderConfig,
 };
 use gameway_units::{Bytes, Duration, Ecn, Instant, QueueSize, Rate};
 use std::collections::BTreeMap;
@@ -65,7 +65,7 @@ enum Event {
 
 /// A download, and what a test may change of it.
 pub struct Download {
-    pub algorithm: Algorithm,
+    pub algorithm: &'static str,
     pub start: f64,
     /// The application stops writing.
     pub stop: Option<f64>,
@@ -79,7 +79,7 @@ pub struct Download {
 impl Default for Download {
     fn default() -> Self {
         Self {
-            algorithm: Algorithm::Cubic,
+            algorithm: "cubic",
             start: 0.0,
             stop: None,
             vanish: None,
@@ -123,7 +123,8 @@ impl Flow {
             ..Application::default()
         };
         let config = SenderConfig { application, ..SenderConfig::default() };
-        let congestion = download.algorithm.build(config.segment_size, 7 + number as u64);
+        let congestion =
+            gameway_tcp::build(download.algorithm, config.segment_size, 7 + number as u64).unwrap();
         let buffer = Bytes::new(download.receive_buffer);
         let receive = ReceiverConfig {
             receive_window: ReceiveWindow::Fixed(buffer),

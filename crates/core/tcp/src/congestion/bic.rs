@@ -135,6 +135,14 @@ const fn probe_price(window: u64, above: u64) -> u64 {
     }
 }
 
+without_options! {
+    BicConfig, "bic",
+    "BIC, the default of Linux before CUBIC: searches for the window of the last loss",
+    "Xu et al. 2004; Linux tcp_bic.c",
+    needs_accurate_ecn: false,
+    |segment_size, _seed| Box::new(Bic::new(segment_size))
+}
+
 impl CongestionControl for Bic {
     fn name(&self) -> &'static str {
         "bic"

@@ -28,8 +28,13 @@
 //! | growth counts bytes per ACK, not ACKs | delayed ACKs would halve it; Linux counts likewise |
 
 use super::hystart::{HyStart, SlowStartAck};
-use super::{AckEvent, CongestionControl, INITIAL_WINDOW_SEGMENTS, Phase, TimeoutEvent};
+use super::{
+    AckEvent, CongestionControl, INITIAL_WINDOW_SEGMENTS, Phase, TcpAlgorithm, TimeoutEvent,
+};
+use gameway_units::declared::{Configuration, on_off};
 use gameway_units::{Bytes, Duration, Instant, Rate};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 
 const SCALE: f64 = 0.4;
 const BETA: f64 = 0.7;
@@ -43,6 +48,35 @@ const SLOWEST_WITHOUT_PLATEAU: f64 = 20.0;
 const JUDGED_ANEW: Duration = Duration::from_nanos(1_000_000_000 / 32);
 /// Linux `tcp_pacing_ss_ratio`: what HyStart takes for the rate of slow start.
 const SLOW_START_PACING: f64 = 2.0;
+
+/// What can be set.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(default)]
+pub struct CubicConfig {
+    /// whether HyStart ends slow start before the first loss
+    #[serde(with = "on_off")]
+    #[schemars(with = "on_off::Switch")]
+    pub hystart: bool,
+}
+
+impl Default for CubicConfig {
+    fn default() -> Self {
+        Self { hystart: true }
+    }
+}
+
+impl Configuration for CubicConfig {
+    const NAME: &'static str = "cubic";
+    const SUMMARY: &'static str =
+        "CUBIC, the default of Linux, Windows and macOS; here with the HyStart of Linux";
+    const SOURCE: &'static str = "RFC 9438; Linux tcp_cubic.c (HyStart)";
+}
+
+impl TcpAlgorithm for CubicConfig {
+    fn build(&self, segment_size: u32, _seed: u64) -> Box<dyn CongestionControl> {
+        Box::new(Cubic { config: *self, ..Cubic::new(segment_size) })
+    }
+}
 
 /// A congestion avoidance since the last reduction, in segments and seconds.
 #[derive(Debug, Clone, Copy)]
@@ -125,6 +159,7 @@ struct Saved {
 /// State of CUBIC, in segments.
 #[derive(Debug, Clone)]
 pub struct Cubic {
+    config: CubicConfig,
     segment_size: f64,
     window: f64,
     threshold: f64,
@@ -145,6 +180,7 @@ impl Cubic {
         let segment_size = segment_size.max(1);
         let window = INITIAL_WINDOW_SEGMENTS as f64;
         Self {
+            config: CubicConfig::default(),
             segment_size: f64::from(segment_size),
             window,
             threshold: f64::INFINITY,
@@ -182,7 +218,7 @@ impl Cubic {
             window: self.window,
             rate: Rate::from_bps_f64(SLOW_START_PACING * bits / smoothed),
         });
-        if full {
+        if full && self.config.hystart {
             self.threshold = self.window;
         }
     }

@@ -1,11 +1,41 @@
-//! The contract between the sender and its congestion control, and the algorithms by name.
+//! The contract between the sender and its congestion control, and the algorithms that keep it.
 //!
 //! The sender owns loss detection, recovery, time-outs and round-trip times; an algorithm owns the
 //! congestion window, the slow-start threshold and, if it paces, the rate. During a recovery the
 //! sender lets proportional rate reduction move the flight to [`CongestionControl::cwnd`], unless
 //! the algorithm [regulates recovery](CongestionControl::regulates_recovery) itself.
 
+/// Declares a congestion control that has no options.
+macro_rules! without_options {
+    (
+        $config:ident, $name:literal, $summary:literal, $source:literal,
+        needs_accurate_ecn: $needs_accurate:literal, $build:expr
+    ) => {
+        /// It has no options.
+        #[derive(
+            Debug, Clone, Copy, Default, serde::Serialize, serde::Deserialize, schemars::JsonSchema,
+        )]
+        pub struct $config {}
+
+        impl gameway_units::declared::Configuration for $config {
+            const NAME: &'static str = $name;
+            const SUMMARY: &'static str = $summary;
+            const SOURCE: &'static str = $source;
+        }
+
+        impl super::TcpAlgorithm for $config {
+            const NEEDS_ACCURATE_ECN: bool = $needs_accurate;
+
+            fn build(&self, segment_size: u32, seed: u64) -> Box<dyn super::CongestionControl> {
+                let build: fn(u32, u64) -> Box<dyn super::CongestionControl> = $build;
+                build(segment_size, seed)
+            }
+        }
+    };
+}
+
 mod ack_aggregation;
+mod algorithm;
 mod bbr;
 mod bbr2;
 mod bbr3;
@@ -16,10 +46,11 @@ mod new_reno;
 mod prague;
 mod vegas;
 
+pub use algorithm::{ConfiguredTcp, CongestionControls, TcpAlgorithm, build};
 pub use bbr::Bbr;
 pub use bbr3::Bbr3;
 pub use bic::Bic;
-pub use cubic::Cubic;
+pub use cubic::{Cubic, CubicConfig};
 pub use new_reno::NewReno;
 pub use prague::Prague;
 pub use vegas::Vegas;
@@ -202,125 +233,5 @@ pub trait CongestionControl: Debug + Send {
     /// Whether samples of what is now in flight must not lower its estimate (BBR's ProbeRTT).
     fn samples_are_app_limited(&self) -> bool {
         false
-    }
-}
-
-/// The algorithms by name.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum Algorithm {
-    /// CUBIC with HyStart: the default of most systems.
-    #[default]
-    Cubic,
-    /// NewReno.
-    NewReno,
-    /// BBR version 1.
-    Bbr,
-    /// BBR version 2.
-    Bbr2,
-    /// BBR version 3.
-    Bbr3,
-    /// BIC, the default of Linux before CUBIC.
-    Bic,
-    /// Vegas.
-    Vegas,
-    /// Prague.
-    Prague,
-}
-
-impl Algorithm {
-    /// All of them.
-    pub const ALL: [Self; 8] = [
-        Self::Cubic,
-        Self::NewReno,
-        Self::Bbr,
-        Self::Bbr2,
-        Self::Bbr3,
-        Self::Bic,
-        Self::Vegas,
-        Self::Prague,
-    ];
-
-    /// The name in experiment files.
-    #[must_use]
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Cubic => "cubic",
-            Self::NewReno => "newreno",
-            Self::Bbr => "bbr",
-            Self::Bbr2 => "bbr2",
-            Self::Bbr3 => "bbr3",
-            Self::Bic => "bic",
-            Self::Vegas => "vegas",
-            Self::Prague => "prague",
-        }
-    }
-
-    /// What it is, in one line.
-    #[must_use]
-    pub const fn summary(self) -> &'static str {
-        match self {
-            Self::Cubic => {
-                "CUBIC, the default of Linux, Windows and macOS; here with the HyStart of Linux"
-            }
-            Self::NewReno => "NewReno with SACK: one segment more per RTT, half on loss",
-            Self::Bbr => "BBR version 1: follows a model of bottleneck bandwidth and RTT",
-            Self::Bbr2 => {
-                "BBR version 2 (v2alpha): as version 1, but bounded where losses or marks set in"
-            }
-            Self::Bbr3 => {
-                "BBR version 3 (IETF draft): probes seldom, cruises with an empty queue, heeds losses"
-            }
-            Self::Bic => {
-                "BIC, the default of Linux before CUBIC: searches for the window of the last loss"
-            }
-            Self::Vegas => "Vegas: keeps two to four segments in the queue, judged by the RTT",
-            Self::Prague => {
-                "Prague: answers the share of marked packets; for L4S queues, with ECT(1)"
-            }
-        }
-    }
-
-    /// Where it comes from.
-    #[must_use]
-    pub const fn source(self) -> &'static str {
-        match self {
-            Self::Cubic => "RFC 9438; Linux tcp_cubic.c (HyStart)",
-            Self::NewReno => "RFC 5681; RFC 6582; RFC 6675",
-            Self::Bbr => "Cardwell et al. 2016; Linux tcp_bbr.c",
-            Self::Bbr2 => "Linux google/bbr v2alpha tcp_bbr2.c",
-            Self::Bbr3 => "draft-ietf-ccwg-bbr-06; Linux google/bbr v3 tcp_bbr.c",
-            Self::Bic => "Xu et al. 2004; Linux tcp_bic.c",
-            Self::Vegas => "Brakmo and Peterson 1995; Linux tcp_vegas.c",
-            Self::Prague => {
-                "draft-briscoe-iccrg-prague-congestion-control-04; L4STeam/linux tcp_prague.c"
-            }
-        }
-    }
-
-    /// Whether it needs to know how many packets were marked, and not only that one was.
-    #[must_use]
-    pub const fn needs_accurate_ecn(self) -> bool {
-        matches!(self, Self::Prague)
-    }
-
-    /// The algorithm of that name.
-    #[must_use]
-    pub fn from_name(name: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|algorithm| algorithm.name() == name)
-    }
-
-    /// A fresh instance for segments of `segment_size`; `seed` draws when BBR probes.
-    #[must_use]
-    pub fn build(self, segment_size: u32, seed: u64) -> Box<dyn CongestionControl> {
-        match self {
-            Self::Cubic => Box::new(Cubic::new(segment_size)),
-            Self::NewReno => Box::new(NewReno::new(segment_size)),
-            Self::Bbr => Box::new(Bbr::new(segment_size, seed)),
-            Self::Bbr2 => Box::new(Bbr3::version_2(segment_size, seed)),
-            Self::Bbr3 => Box::new(Bbr3::new(segment_size, seed)),
-            Self::Bic => Box::new(Bic::new(segment_size)),
-            Self::Vegas => Box::new(Vegas::new(segment_size)),
-            Self::Prague => Box::new(Prague::new(segment_size)),
-        }
     }
 }

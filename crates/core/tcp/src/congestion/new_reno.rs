@@ -65,6 +65,14 @@ impl NewReno {
     }
 }
 
+without_options! {
+    NewRenoConfig, "newreno",
+    "NewReno with SACK: one segment more per RTT, half on loss",
+    "RFC 5681; RFC 6582; RFC 6675",
+    needs_accurate_ecn: false,
+    |segment_size, _seed| Box::new(NewReno::new(segment_size))
+}
+
 impl CongestionControl for NewReno {
     fn name(&self) -> &'static str {
         "newreno"

@@ -195,6 +195,14 @@ impl Prague {
     }
 }
 
+without_options! {
+    PragueConfig, "prague",
+    "Prague: answers the share of marked packets; for L4S queues, with ECT(1)",
+    "draft-briscoe-iccrg-prague-congestion-control-04; L4STeam/linux tcp_prague.c",
+    needs_accurate_ecn: true,
+    |segment_size, _seed| Box::new(Prague::new(segment_size))
+}
+
 impl CongestionControl for Prague {
     fn name(&self) -> &'static str {
         "prague"

@@ -123,6 +123,14 @@ impl Vegas {
     }
 }
 
+without_options! {
+    VegasConfig, "vegas",
+    "Vegas: keeps two to four segments in the queue, judged by the RTT",
+    "Brakmo and Peterson 1995; Linux tcp_vegas.c",
+    needs_accurate_ecn: false,
+    |segment_size, _seed| Box::new(Vegas::new(segment_size))
+}
+
 impl CongestionControl for Vegas {
     fn name(&self) -> &'static str {
         "vegas"

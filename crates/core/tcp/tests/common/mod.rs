@@ -5,7 +5,7 @@
 #![allow(dead_code, reason = "not every test file needs all of it")]
 
 use gameway_tcp::{
-    Algorithm, Application, CongestionControl, EcnMode, Receiver, ReceiverConfig, Segment, Sender,
+    Application, CongestionControl, EcnMode, Receiver, ReceiverConfig, Segment, Sender,
     SenderConfig,
 };
 use gameway_units::{Bytes, Duration, Ecn, Instant, Rate};
@@ -41,7 +41,7 @@ impl Flow {
         Self { sender, receiver, deadline: Some(Instant::ZERO), dropped: 0 }
     }
 
-    pub fn bulk(algorithm: Algorithm) -> Self {
+    pub fn bulk(algorithm: &str) -> Self {
         Self::with(algorithm, Application::default())
     }
 
@@ -53,10 +53,10 @@ impl Flow {
         )
     }
 
-    pub fn with(algorithm: Algorithm, application: Application) -> Self {
+    pub fn with(algorithm: &str, application: Application) -> Self {
         let config = SenderConfig { application, ..SenderConfig::default() };
         Self::new(
-            Sender::new(config, algorithm.build(config.segment_size, 7)),
+            Sender::new(config, gameway_tcp::build(algorithm, config.segment_size, 7).unwrap()),
             Receiver::new(ReceiverConfig::default(), Instant::ZERO),
         )
     }

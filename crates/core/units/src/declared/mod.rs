@@ -96,11 +96,16 @@ pub fn read_as<T: DeserializeOwned>(schema: &Schema, options: &Options) -> Resul
 /// # Errors
 /// The first that is not.
 fn check(schema: &Schema, options: &Options) -> Result<(), OptionError> {
-    let Some(known) = properties(schema) else { return Ok(()) };
+    let known = properties(schema);
     for (name, value) in options {
-        let Some(declared) = known.get(name) else {
-            let all: Vec<&str> = known.keys().map(String::as_str).collect();
-            let why = format!("is no option; known are {}", all.join(", "));
+        let Some(declared) = known.and_then(|known| known.get(name)) else {
+            let all: Vec<&str> = known.into_iter().flatten().map(|(key, _)| key.as_str()).collect();
+            let known = if all.is_empty() {
+                "there are none".to_owned()
+            } else {
+                format!("known are {}", all.join(", "))
+            };
+            let why = format!("is no option; {known}");
             return Err(OptionError { option: Some(name.clone()), why });
         };
         let (min, max) = bounds(declared);

@@ -2,11 +2,11 @@
 
 use super::{MAX_DELAY, MAX_RUN, MIN_INTERVAL, number, positive_rate, rate, span};
 use crate::spec::{
-    CompetitorSpec, DashSpec, EcnSpec, EncodeTimeSpec, FeedbackSpec, HeaderSpec, LadderSpec, Mss,
-    PathSpec, ReceiveWindowSpec, ShortTcpSpec, StreamSpec, TcpEcnSpec, TcpSpec, Text, UdpSpec,
-    VideoChatSpec, Way, Word, needs_accurate_ecn,
+    CompetitorSpec, CongestionControlSpec, DashSpec, EcnSpec, EncodeTimeSpec, FeedbackSpec,
+    HeaderSpec, LadderSpec, Mss, PathSpec, ReceiveWindowSpec, ShortTcpSpec, StreamSpec, TcpEcnSpec,
+    TcpSpec, Text, UdpSpec, VideoChatSpec, Way, Word,
 };
-use crate::{RunError, spec_error};
+use crate::{Known, RunError, build, spec_error};
 use gameway_control::oracle;
 use gameway_tcp::ReceiveWindow;
 use gameway_units::{Bytes, Duration, Ratio};
@@ -55,7 +55,7 @@ pub(super) fn check_stream(stream: &StreamSpec) -> Result<(), RunError> {
 
 /// A report has room for what came since the one before it.
 fn check_report(field: &str, interval: Duration, stream: &StreamSpec) -> Result<(), RunError> {
-    let (most, full) = (stream.max_bitrate.0, crate::build::overhead(stream));
+    let (most, full) = (stream.max_bitrate.0, build::overhead(stream));
     let packets = (most * interval).get() / (full.payload + full.packet).get();
     if packets <= MAX_REPORTED {
         return Ok(());
@@ -135,14 +135,17 @@ fn check_header(field: &impl Fn(&str) -> String, header: &HeaderSpec) -> Result<
     Ok(())
 }
 
-pub(super) fn check_competitor(competitor: &CompetitorSpec) -> Result<(), RunError> {
+pub(super) fn check_competitor(
+    known: Known<'_>,
+    competitor: &CompetitorSpec,
+) -> Result<(), RunError> {
     let field = |part: &str| format!("competitor \"{}\": {part}", competitor.name());
     match competitor {
-        CompetitorSpec::Tcp(tcp) => check_tcp(&field, tcp)?,
-        CompetitorSpec::ShortTcp(short) => check_short_tcp(&field, short)?,
+        CompetitorSpec::Tcp(tcp) => check_tcp(known, &field, tcp)?,
+        CompetitorSpec::ShortTcp(short) => check_short_tcp(known, &field, short)?,
         CompetitorSpec::Udp(udp) => check_udp(&field, udp)?,
         CompetitorSpec::VideoChat(chat) => check_video_chat(&field, chat)?,
-        CompetitorSpec::Dash(dash) => check_dash(&field, dash)?,
+        CompetitorSpec::Dash(dash) => check_dash(known, &field, dash)?,
         CompetitorSpec::OnliveUt(_) | CompetitorSpec::OnliveRome(_) => {}
     }
     check_way(&field, &competitor.way())?;
@@ -154,7 +157,11 @@ pub(super) fn check_competitor(competitor: &CompetitorSpec) -> Result<(), RunErr
 /// Up to what iperf3 takes (its `MAX_BLOCKSIZE`).
 const BLOCKS: std::ops::RangeInclusive<Bytes> = Bytes::new(1)..=Bytes::new(1 << 20);
 
-fn check_tcp(field: &impl Fn(&str) -> String, tcp: &TcpSpec) -> Result<(), RunError> {
+fn check_tcp(
+    known: Known<'_>,
+    field: &impl Fn(&str) -> String,
+    tcp: &TcpSpec,
+) -> Result<(), RunError> {
     if let Some(limit) = tcp.rate_limit {
         positive_rate(field("rate_limit"), limit.0)?;
     }
@@ -181,7 +188,7 @@ fn check_tcp(field: &impl Fn(&str) -> String, tcp: &TcpSpec) -> Result<(), RunEr
         return Err(spec_error(field("bytes"), "must be more than 0 B"));
     }
     check_transport(field, tcp.receive_window, tcp.mss)?;
-    check_tcp_ecn(field, tcp.ecn, &tcp.congestion_control)
+    check_congestion_control(known, field, &tcp.congestion_control, tcp.ecn)
 }
 
 /// Linux's least buffer (`tcp_rmem`), and what a window can count (RFC 7323 section 2.3).
@@ -204,22 +211,28 @@ fn check_transport(
     Ok(())
 }
 
-fn check_tcp_ecn(
+fn check_congestion_control(
+    known: Known<'_>,
     field: &impl Fn(&str) -> String,
+    spec: &CongestionControlSpec,
     ecn: Option<TcpEcnSpec>,
-    congestion_control: &str,
 ) -> Result<(), RunError> {
-    if ecn.is_some_and(|ecn| ecn != TcpEcnSpec::Accurate) && needs_accurate_ecn(congestion_control)
+    let congestion_control = build::congestion_control(known, &field("congestion_control"), spec)?;
+    if congestion_control.needs_accurate_ecn() && ecn.is_some_and(|ecn| ecn != TcpEcnSpec::Accurate)
     {
-        let why = format!("congestion_control = \"{congestion_control}\" needs \"accurate\"");
+        let why = format!("congestion_control = \"{}\" needs \"accurate\"", spec.kind);
         return Err(spec_error(field("ecn"), why));
     }
     Ok(())
 }
 
-fn check_short_tcp(field: &impl Fn(&str) -> String, short: &ShortTcpSpec) -> Result<(), RunError> {
+fn check_short_tcp(
+    known: Known<'_>,
+    field: &impl Fn(&str) -> String,
+    short: &ShortTcpSpec,
+) -> Result<(), RunError> {
     check_transport(field, short.receive_window, short.mss)?;
-    check_tcp_ecn(field, short.ecn, &short.congestion_control)?;
+    check_congestion_control(known, field, &short.congestion_control, short.ecn)?;
     let (least, greatest) = (short.min_size.0, short.max_size.0);
     if least == Bytes::ZERO {
         return Err(spec_error(field("min_size"), "must be more than 0 B"));
@@ -269,9 +282,13 @@ const SEGMENTS: std::ops::RangeInclusive<Duration> =
 /// Half of a segment's mean is left at least.
 const MAX_SPREAD: f64 = 0.5;
 
-fn check_dash(field: &impl Fn(&str) -> String, dash: &DashSpec) -> Result<(), RunError> {
+fn check_dash(
+    known: Known<'_>,
+    field: &impl Fn(&str) -> String,
+    dash: &DashSpec,
+) -> Result<(), RunError> {
     check_transport(field, dash.receive_window, dash.mss)?;
-    check_tcp_ecn(field, dash.ecn, &dash.congestion_control)?;
+    check_congestion_control(known, field, &dash.congestion_control, dash.ecn)?;
     let segment = dash.segment_length.0;
     span(&field("segment_length"), segment, *SEGMENTS.start(), *SEGMENTS.end())?;
     for (_, bitrate) in dash.ladder.iter().flat_map(LadderSpec::levels) {
@@ -287,7 +304,7 @@ fn check_dash(field: &impl Fn(&str) -> String, dash: &DashSpec) -> Result<(), Ru
             span(&field(part), buffer.0, segment, MAX_DELAY)?;
         }
     }
-    crate::build::presentation(dash, 0).map(drop)
+    build::presentation(dash, 0).map(drop)
 }
 
 fn check_times(

@@ -28,7 +28,7 @@ const MAX_RATE: Rate = Rate::from_mbps(1_000_000);
 /// Flows are numbered with 16 bits; a table's names too.
 const MAX_FLOWS: usize = 1_000;
 
-/// Whether `spec` can be run with the queues that are known.
+/// Whether `spec` can be run with the queues, gateways and congestion controls that are known.
 ///
 /// # Errors
 /// The first field that is wrong, and what is allowed.
@@ -43,7 +43,7 @@ pub fn check(known: Known<'_>, spec: &RunSpec) -> Result<(), RunError> {
     }
     spec.stream.iter().try_for_each(check_stream)?;
     spec.stream.iter().try_for_each(|stream| check_foresight(stream, &spec.path))?;
-    spec.competitor.iter().try_for_each(check_competitor)?;
+    spec.competitor.iter().try_for_each(|one| check_competitor(known, one))?;
     if let Some(ping) = &spec.ping {
         span("ping.interval", ping.interval.0, MIN_INTERVAL, MAX_RUN)?;
     }

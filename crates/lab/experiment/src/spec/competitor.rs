@@ -1,7 +1,8 @@
 //! The competing flows of a run.
 
-use super::{DashSpec, Direction, HeaderSpec, Mss, ReceiveWindowSpec, Text, Way, all};
-use gameway_tcp::{Algorithm, EcnMode};
+use super::{
+    CongestionControlSpec, DashSpec, Direction, HeaderSpec, Mss, ReceiveWindowSpec, Text, Way, all,
+};
 use gameway_units::{Bytes, Duration, Rate};
 
 /// A competing flow.
@@ -114,9 +115,9 @@ impl CompetitorSpec {
 pub struct TcpSpec {
     /// Its name in tables.
     pub name: String,
-    /// Its name among [`Algorithm::ALL`].
-    pub congestion_control: String,
-    /// Which ECN its ends agree on: see [`TcpEcnSpec::or_needed`] if not given.
+    /// Its congestion control.
+    pub congestion_control: CongestionControlSpec,
+    /// Which ECN its ends agree on: what its congestion control needs if not given.
     #[serde(default)]
     pub ecn: Option<TcpEcnSpec>,
     /// What its receiver announces.
@@ -174,8 +175,8 @@ pub struct ShortTcpSpec {
     /// Its name in tables.
     pub name: String,
     /// As of [`TcpSpec`].
-    pub congestion_control: String,
-    /// Which ECN its ends agree on: see [`TcpEcnSpec::or_needed`] if not given.
+    pub congestion_control: CongestionControlSpec,
+    /// Which ECN its ends agree on: what its congestion control needs if not given.
     #[serde(default)]
     pub ecn: Option<TcpEcnSpec>,
     /// What its receiver announces.
@@ -229,26 +230,6 @@ pub enum TcpEcnSpec {
     Classic,
     /// RFC 9768.
     Accurate,
-}
-
-impl TcpEcnSpec {
-    /// What `given` says, and else what the congestion control needs: nothing, for most.
-    #[must_use]
-    pub fn or_needed(given: Option<Self>, congestion_control: &str) -> EcnMode {
-        match given {
-            Some(Self::Off) => EcnMode::Off,
-            Some(Self::Classic) => EcnMode::Classic,
-            Some(Self::Accurate) => EcnMode::Accurate,
-            None if needs_accurate_ecn(congestion_control) => EcnMode::Accurate,
-            None => EcnMode::Off,
-        }
-    }
-}
-
-/// Whether that congestion control is known and works with accurate ECN only.
-#[must_use]
-pub fn needs_accurate_ecn(congestion_control: &str) -> bool {
-    Algorithm::from_name(congestion_control).is_some_and(Algorithm::needs_accurate_ecn)
 }
 
 /// With what a sequence of transfers and gaps begins.

@@ -1,6 +1,8 @@
 //! A video over HTTP that adapts to the network.
 
-use super::{Direction, HeaderSpec, Mss, ReceiveWindowSpec, TcpEcnSpec, Text, all};
+use super::{
+    CongestionControlSpec, Direction, HeaderSpec, Mss, ReceiveWindowSpec, TcpEcnSpec, Text, all,
+};
 use gameway_units::{Duration, Rate, Ratio};
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -38,9 +40,9 @@ impl LadderSpec {
 pub struct DashSpec {
     /// Its name in tables.
     pub name: String,
-    /// The server's, by its name among `gameway_tcp::Algorithm::ALL`.
-    pub congestion_control: String,
-    /// Which ECN both ends agree on: see [`TcpEcnSpec::or_needed`] if not given.
+    /// The server's.
+    pub congestion_control: CongestionControlSpec,
+    /// Which ECN both ends agree on: what the congestion control needs if not given.
     #[serde(default)]
     pub ecn: Option<TcpEcnSpec>,
     /// What its receiver announces.

@@ -17,7 +17,7 @@ mod wifi;
 
 pub use competitor::{
     Begin, CompetitorSpec, OnOffSpec, OnliveSpec, ShortTcpSpec, Spacing, TcpEcnSpec, TcpSpec,
-    UdpEcnSpec, UdpSpec, VideoChatSpec, needs_accurate_ecn,
+    UdpEcnSpec, UdpSpec, VideoChatSpec,
 };
 pub use dash::{AdaptationSpec, DashSpec, LadderSpec};
 pub use gateway::GatewaySpec;
@@ -31,7 +31,7 @@ pub use queue::QueueSpec;
 pub use stream::{
     ControllerSpec, Drift, EcnSpec, EncodeTimeSpec, FeedbackSpec, PauseSpec, StreamSpec, VideoSpec,
 };
-pub use transport::{Mss, ReceiveWindowSpec};
+pub use transport::{CongestionControlSpec, Mss, ReceiveWindowSpec};
 pub use wifi::{Megahertz, WifiName, WifiSpec};
 
 use gameway_units::Duration;

@@ -3,6 +3,7 @@
 use super::Text;
 use gameway_tcp::{MAXIMUM_SEGMENT_SIZE, ReceiveWindow};
 use gameway_units::Bytes;
+use gameway_units::declared::Options;
 use serde::de::{Deserialize, Deserializer, Error};
 
 /// Of each segment, what the MSS counts and the payload lacks: the timestamps (RFC 6691, RFC 7323 appendix A).
@@ -19,6 +20,34 @@ impl<'de> Deserialize<'de> for ReceiveWindowSpec {
             return Ok(Self(ReceiveWindow::Auto));
         }
         text.parse().map(|size| Self(ReceiveWindow::Fixed(size))).map_err(Error::custom)
+    }
+}
+
+/// A congestion control by name, perhaps with options; `gameway list competitors` says what each does.
+#[derive(Debug, Clone, PartialEq)]
+pub struct CongestionControlSpec {
+    /// The name of the algorithm.
+    pub kind: String,
+    /// Its options, which the algorithm reads.
+    pub options: Options,
+}
+
+impl<'de> Deserialize<'de> for CongestionControlSpec {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        #[derive(serde::Deserialize)]
+        #[serde(untagged)]
+        enum Form {
+            Name(String),
+            Table {
+                kind: String,
+                #[serde(flatten)]
+                options: Options,
+            },
+        }
+        Ok(match Form::deserialize(deserializer)? {
+            Form::Name(kind) => Self { kind, options: Options::new() },
+            Form::Table { kind, options } => Self { kind, options },
+        })
     }
 }
 

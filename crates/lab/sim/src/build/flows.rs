@@ -1,7 +1,7 @@
 //! The flows of a run, each with both ends and its ways.
 
 use super::BuildController;
-use super::foresight::Known;
+use super::foresight::Foreseen;
 use crate::clock::ReceiverClock;
 use crate::dash::{Dash, DashSetup};
 use crate::datagrams::{self, Datagrams, Source};
@@ -12,19 +12,20 @@ use crate::ping::Ping;
 use crate::short_tcp::{ShortTcp, ShortTcpSetup};
 use crate::simulation::Flow;
 use crate::stream::{Schedule, Stream, StreamSetup};
-use crate::tcp::{self, Tcp, TcpSetup};
+use crate::tcp::{Tcp, TcpSetup};
 use gameway_control::{Oracle, RateController};
 use gameway_events::{BIN, Name};
 use gameway_experiment::build::{self, Routes};
 use gameway_experiment::spec::{
-    Begin, CompetitorSpec, DashSpec, EncodeTimeSpec, HeaderSpec, OnliveSpec, RunSpec, ShortTcpSpec,
-    Spacing, StreamSpec, TcpEcnSpec, TcpSpec, Text, UdpEcnSpec, UdpSpec, VideoChatSpec, VideoSpec,
+    Begin, CompetitorSpec, CongestionControlSpec, DashSpec, EncodeTimeSpec, HeaderSpec, OnliveSpec,
+    RunSpec, ShortTcpSpec, Spacing, StreamSpec, TcpSpec, Text, UdpEcnSpec, UdpSpec, VideoChatSpec,
+    VideoSpec,
 };
-use gameway_experiment::{RunError, random, read, spec_error};
+use gameway_experiment::{Known, RunError, random, read};
 use gameway_media::{EncoderCalibration, EncoderModel, FrameTable, RecordedVideo};
 use gameway_path::{FlowId, Link, Protocol, Stalls};
 use gameway_session::{Receiver, ReceiverConfig, Sender, SenderConfig};
-use gameway_tcp::OnOff;
+use gameway_tcp::{ConfiguredTcp, OnOff};
 use gameway_units::{Bytes, Duration, Ecn, Instant, Rate, Ratio};
 use std::path::Path;
 use std::sync::Arc;
@@ -47,6 +48,7 @@ fn encode_times(stream: &StreamSpec) -> Option<EncodeTimes> {
 pub struct Parts<'a> {
     pub spec: &'a RunSpec,
     pub controllers: &'a BuildController<'a>,
+    pub known: Known<'a>,
     pub routes: &'a Routes,
     pub links: &'a [Link],
     pub names: Vec<Name>,
@@ -156,7 +158,7 @@ impl Parts<'_> {
         let limits = build::rate_limits(stream, frame_interval)?;
         let options = stream.controller.options();
         let controller: Result<Box<dyn RateController>, _> = if is_oracle(stream) {
-            let known = Known::new(self.spec, self.routes, self.links, usize::from(id.0));
+            let known = Foreseen::new(self.spec, self.routes, self.links, usize::from(id.0));
             Oracle::from_options(&options, limits, Box::new(known))
                 .map(|oracle| Box::new(oracle) as _)
         } else {
@@ -182,11 +184,21 @@ impl Parts<'_> {
         Ok(self.flow(id, (protocol, competitor.header()), ends))
     }
 
+    fn congestion_control(
+        &self,
+        name: &str,
+        spec: &CongestionControlSpec,
+    ) -> Result<ConfiguredTcp, RunError> {
+        let field = format!("competitor \"{name}\": congestion_control");
+        build::congestion_control(self.known, &field, spec)
+    }
+
     fn tcp(&self, id: FlowId, tcp: &TcpSpec) -> Result<Tcp, RunError> {
+        let congestion_control = self.congestion_control(&tcp.name, &tcp.congestion_control)?;
         let setup = TcpSetup {
             flow: id,
-            congestion_control: tcp.congestion_control.clone(),
-            ecn: TcpEcnSpec::or_needed(tcp.ecn, &tcp.congestion_control),
+            ecn: build::ecn(tcp.ecn, &congestion_control),
+            congestion_control,
             receive_window: tcp.receive_window.0,
             segment_size: tcp.mss.segment_size(),
             start: start(tcp.start),
@@ -201,15 +213,16 @@ impl Parts<'_> {
             seed: random::number(self.spec.seed, &format!("{}/tcp", tcp.name)),
             observe_interval: self.observe_interval(),
         };
-        Tcp::new(setup).map_err(|why| congestion_control_error(&tcp.name, why))
+        Ok(Tcp::new(setup))
     }
 
     fn short_tcp(&self, id: FlowId, short: &ShortTcpSpec) -> Result<ShortTcp, RunError> {
+        let congestion_control = self.congestion_control(&short.name, &short.congestion_control)?;
         let setup = ShortTcpSetup {
             transfer: TcpSetup {
                 flow: id,
-                congestion_control: short.congestion_control.clone(),
-                ecn: TcpEcnSpec::or_needed(short.ecn, &short.congestion_control),
+                ecn: build::ecn(short.ecn, &congestion_control),
+                congestion_control,
                 receive_window: short.receive_window.0,
                 segment_size: short.mss.segment_size(),
                 start: start(short.start),
@@ -227,18 +240,16 @@ impl Parts<'_> {
             begins_with_transfer: short.begins == Begin::On,
         };
         let random = random::stream(self.spec.seed, &format!("{}/transfers", short.name));
-        ShortTcp::new(setup, random).map_err(|why| congestion_control_error(&short.name, why))
+        Ok(ShortTcp::new(setup, random))
     }
 
     fn dash(&self, id: FlowId, dash: &DashSpec) -> Result<Dash, RunError> {
-        let name = &dash.congestion_control;
-        let algorithm =
-            tcp::algorithm(name).map_err(|why| congestion_control_error(&dash.name, why))?;
+        let congestion_control = self.congestion_control(&dash.name, &dash.congestion_control)?;
         let end = Instant::ZERO + self.spec.duration.0;
         Ok(Dash::new(DashSetup {
             flow: id,
-            algorithm,
-            ecn: TcpEcnSpec::or_needed(dash.ecn, name),
+            ecn: build::ecn(dash.ecn, &congestion_control),
+            congestion_control,
             receive_window: dash.receive_window.0,
             segment_size: dash.mss.segment_size(),
             presentation: build::presentation(dash, self.spec.seed)?,
@@ -354,10 +365,6 @@ fn start(text: Option<Text<Duration>>) -> Instant {
 
 fn is_oracle(stream: &StreamSpec) -> bool {
     stream.controller.name() == gameway_control::oracle::SPEC.name
-}
-
-fn congestion_control_error(name: &str, why: String) -> RunError {
-    spec_error(format!("competitor \"{name}\": congestion_control"), why)
 }
 
 fn own_video(file: &Path) -> Result<Arc<RecordedVideo>, RunError> {

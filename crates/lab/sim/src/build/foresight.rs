@@ -38,7 +38,7 @@ struct Constant {
 
 /// What is known of a run; see the module's head.
 #[derive(Debug, Clone)]
-pub struct Known {
+pub struct Foreseen {
     links: Vec<Link>,
     sharers: Vec<Sharer>,
     constants: Vec<Constant>,
@@ -52,7 +52,7 @@ fn time(text: Option<Text<Duration>>, otherwise: Instant) -> Instant {
     text.map_or(otherwise, |text| Instant::ZERO + text.0)
 }
 
-impl Known {
+impl Foreseen {
     /// All that is known of `spec` to its stream number `own`.
     pub fn new(spec: &RunSpec, routes: &Routes, links: &[Link], own: usize) -> Self {
         let mut known = Self {
@@ -177,7 +177,7 @@ impl Sharer {
     }
 }
 
-impl Foresight for Known {
+impl Foresight for Foreseen {
     fn available(&self, from: Instant, to: Instant) -> Bytes {
         let (mut bytes, mut begin) = (0.0, from);
         let later = self.changes.partition_point(|change| *change <= from);
@@ -201,7 +201,7 @@ mod tests {
     use super::*;
     use serde_json::json;
 
-    fn known(own: usize) -> Known {
+    fn known(own: usize) -> Foreseen {
         let stream =
             |name: &str, via: &str| json!({ "name": name, "controller": "oracle", "via": via });
         let spec: RunSpec = serde_json::from_value(json!({
@@ -226,7 +226,7 @@ mod tests {
         .expect("it is a specification");
         let routes = Routes::new(&spec.path);
         let links = gameway_experiment::build::links(&spec.path).expect("the capacities are right");
-        Known::new(&spec, &routes, &links, own)
+        Foreseen::new(&spec, &routes, &links, own)
     }
 
     /// Mb/s of a stream between two seconds.

@@ -14,6 +14,7 @@ use gameway_experiment::spec::{CompetitorSpec, RunSpec};
 use gameway_experiment::{Attached, HomeGateway, Known, Recorder, RunError};
 use gameway_gateway::GatewayAlgorithm;
 use gameway_path::{Discipline, Header, Network};
+use gameway_tcp::TcpAlgorithm;
 use gameway_units::Instant;
 use std::net::IpAddr;
 use std::path::Path;
@@ -30,7 +31,7 @@ pub fn run(spec: &RunSpec, folder: &Path) -> Result<SummaryRecord, RunError> {
 pub struct Registry<'a> {
     /// Asked for each controller but the oracle.
     pub controllers: &'a BuildController<'a>,
-    /// Queue disciplines and gateways.
+    /// Queue disciplines, gateways and congestion controls.
     pub path: gameway_experiment::Registry<Packet>,
 }
 
@@ -57,13 +58,19 @@ impl Registry<'_> {
     pub fn with_gateway<A: GatewayAlgorithm>(self) -> Self {
         Self { path: self.path.with_gateway::<A>(), ..self }
     }
+
+    /// This and a congestion control of one's own; it takes the place of one of the same name.
+    #[must_use]
+    pub fn with_tcp<A: TcpAlgorithm>(self) -> Self {
+        Self { path: self.path.with_tcp::<A>(), ..self }
+    }
 }
 
 /// What builds a controller from its name, its options as text and its bounds.
 pub type BuildController<'a> = dyn Fn(&str, &[(String, String)], RateLimits) -> Result<Box<dyn RateController>, OptionError>
     + 'a;
 
-/// [`run`] with controllers and queues of one's own.
+/// [`run`] with controllers, queues, gateways and congestion controls of one's own.
 ///
 /// # Errors
 /// As of [`run`].
@@ -135,6 +142,7 @@ fn built(spec: &RunSpec, registry: &Registry<'_>) -> Result<Built, RunError> {
     let parts = Parts {
         spec,
         controllers: registry.controllers,
+        known: registry.path.known(),
         routes: &routes,
         links: &links,
         names: flow_names(spec),

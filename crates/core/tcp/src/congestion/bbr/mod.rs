@@ -388,6 +388,14 @@ impl Bbr {
     }
 }
 
+without_options! {
+    BbrConfig, "bbr",
+    "BBR version 1: follows a model of bottleneck bandwidth and RTT",
+    "Cardwell et al. 2016; Linux tcp_bbr.c",
+    needs_accurate_ecn: false,
+    |segment_size, seed| Box::new(Bbr::new(segment_size, seed))
+}
+
 impl CongestionControl for Bbr {
     fn name(&self) -> &'static str {
         "bbr"

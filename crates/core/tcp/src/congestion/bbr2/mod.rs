@@ -63,5 +63,13 @@ impl Bbr3 {
     }
 }
 
+without_options! {
+    Bbr2Config, "bbr2",
+    "BBR version 2 (v2alpha): as version 1, but bounded where losses or marks set in",
+    "Linux google/bbr v2alpha tcp_bbr2.c",
+    needs_accurate_ecn: false,
+    |segment_size, seed| Box::new(Bbr3::version_2(segment_size, seed))
+}
+
 #[cfg(test)]
 mod tests;

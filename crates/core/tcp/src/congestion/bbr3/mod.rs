@@ -205,6 +205,14 @@ impl Bbr3 {
     }
 }
 
+without_options! {
+    Bbr3Config, "bbr3",
+    "BBR version 3 (IETF draft): probes seldom, cruises with an empty queue, heeds losses",
+    "draft-ietf-ccwg-bbr-06; Linux google/bbr v3 tcp_bbr.c",
+    needs_accurate_ecn: false,
+    |segment_size, seed| Box::new(Bbr3::new(segment_size, seed))
+}
+
 impl CongestionControl for Bbr3 {
     fn name(&self) -> &'static str {
         self.parameters.name
