@@ -106,7 +106,7 @@ def stage(
         config = {
             **common,
             "stream": {"name": "game", **spec["stream"][0]},
-            "size": list(size),
+            "size": f"{size[0]}x{size[1]}",
             "listen": f"{HOST}:{PORT}",
             "token": TOKEN,
             "export_keys": str(folder / "keys"),

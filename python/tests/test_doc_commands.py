@@ -68,6 +68,8 @@ NAMED = (
     Named(r"cargo (bench .*|run --release -p gameway-(sim|codec|webrtc) .*)", QUIET),
     Named(r"cargo run --release -p gameway-(tcp|path|control) --example \w+$",
           "has a test beside it, part of `make test`"),
+    Named(r"cargo (build --release -p gameway-stream|install --path crates/product/stream) .*",
+          "builds for minutes; what it builds is run by crates/product/stream/tests/programs.rs"),
     Named(r"make packages$", "builds from nothing for minutes; what `make test` has of it:",
           "test_packages.py::test_the_wheel_runs_the_demo_as_the_checkout_does"),
     Named(r"make play$", QUIET, "test_live_play.py::test_chromium_plays_evenly"),

@@ -42,7 +42,7 @@ LAYERS: dict[str, set[str]] = {
     "link": {*CORE, "events", "experiment", "runtime"},
     "runtime": {"units", "events"},
     "webrtc": {"units", "control", "session"},
-    "stream": {*CORE, "codec", "events", "experiment", "runtime", "webrtc"},
+    "stream": {"units", "control", "media", "session", "codec", "events", "runtime", "webrtc"},
     "python": {*CORE, "events", "experiment", "sim", "link", "runtime", "stream"},
 }
 # Which crates of others a core crate may know: none that reads a clock, a file or a socket.
@@ -225,6 +225,37 @@ def test_wrong_dependencies_are_found() -> None:
     right = [package("gameway-path", "proptest", "dev"), package("gameway-sim", "serde")]
     expected = ["units -> gameway-sim", "path -> tokio", "session -> rand"]
     assert wrong_dependencies([*wrong, *right]) == expected
+
+
+LAB = {
+    f"gameway-{crate}" for crate in ("experiment", "sim", "link", "tcp", "dash", "gateway", "path")
+}
+"""What only experiments need: no program of the product has it."""
+
+
+def crates_of(package: str, *options: str) -> set[str]:
+    """Name all crates that are compiled for a package."""
+    words = ["--package", package, "--edges", "normal", "--prefix", "none", "--format", "{lib}"]
+    command = ["cargo", "tree", "--offline", *words, *options]
+    try:
+        done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True)
+    except FileNotFoundError:
+        pytest.skip("needs cargo")
+    names = (line.split()[0] for line in done.stdout.splitlines() if line.strip())
+    return {name.replace("_", "-") for name in names}
+
+
+def test_the_product_does_not_hang_on_the_lab() -> None:
+    found = crates_of("gameway-stream", "--all-features")
+    assert {"gameway-runtime", "gameway-webrtc", "parquet"} <= found
+    assert found & LAB == set()
+    plain = crates_of("gameway-stream", "--no-default-features", "--features=cli")
+    assert "clap" in plain
+    assert "parquet" not in plain
+
+
+def test_what_the_link_needs_of_the_lab_is_seen() -> None:
+    assert {"gameway-experiment", "gameway-path", "parquet"} <= crates_of("gameway-link")
 
 
 def missing_bans(clippy: Mapping[str, Any]) -> set[str]:

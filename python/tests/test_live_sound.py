@@ -40,7 +40,7 @@ def play(folder: Path, **more: Any) -> tuple[dict[str, Any], dict[str, Any], pl.
     spec = one_stream("fixed", start_bitrate="4 Mb/s")
     stream = {"name": "game", **spec["stream"][0]}
     common = {"epoch_ns": time.monotonic_ns(), "token": TOKEN}
-    host = {"stream": stream, "listen": address, "size": [640, 360], **more, **common}
+    host = {"stream": stream, "listen": address, "size": "640x360", **more, **common}
     client = {"connect": f"http://{address}/whep", "folder": str(folder), **common}
     running = []
     for name, config in (("host", host), ("client", client)):
@@ -97,7 +97,7 @@ def test_a_files_own_sound_is_streamed(tmp_path: Path, volume: float) -> None:
     words += ["-f", "lavfi", "-i", f"aevalsrc={tone}|{tone}:s=44100:d=2"]
     words += ["-c:v", "mpeg4", "-q:v", "5", "-c:a", "pcm_s16le", str(file)]
     subprocess.run(words, check=True, timeout=60)
-    _, client, _ = play(tmp_path, audio=True, source={"kind": "file", "path": str(file)})
+    _, client, _ = play(tmp_path, audio=True, source=str(file))
     sound = client["sound"]
     assert sound["played"] > 300
     # Half of full scale, a fifth more or less by the codec.

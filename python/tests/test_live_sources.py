@@ -47,10 +47,10 @@ def test_sources_are_read_as_they_are_written() -> None:
     game = Source.parse("x11:crispy-doom -iwad 'my wads/a.wad'")
     assert game.command == ("crispy-doom", "-iwad", "my wads/a.wad")
     assert game.fact() == "x11:crispy-doom -iwad 'my wads/a.wad'"
-    assert game.config(":7") == {"kind": "x11", "display": ":7"}
+    assert game.setting(":7") == "x11::7"
     video = Source.parse("file:clip.mkv")
     assert video.kind is Kind.file
-    assert video.config(None) == {"kind": "file", "path": str(Path("clip.mkv").absolute())}
+    assert video.setting(None) == str(Path("clip.mkv").absolute())
 
 
 @pytest.mark.parametrize(

@@ -16,8 +16,8 @@ from gameway.cli import terminal
 from gameway.cli.commands import REPORT, Sweep, err, out, outside, print_page, report_folder
 from gameway.errors import GamewayError
 from gameway.experiment.keys import entries
+from gameway.live import stream_command
 from gameway.live.command import link_command
-from gameway.live.stream_command import client_command, host_command
 from gameway.sweep.drivers import LiveOptions, On
 
 BAD_INPUT = 2
@@ -307,8 +307,7 @@ def frames(
         err.print(f"wrote {table}: {places.told()}", highlight=False, soft_wrap=True)
 
 
-app.command(name="host")(host_command)
-app.command(name="client")(client_command)
+stream_command.add(app)
 # What follows the command is the command's, with or without a "--".
 app.command(name="link", context_settings={"allow_interspersed_args": False})(link_command)
 

@@ -15,7 +15,7 @@ INPUT_INTERVAL = "250 ms"
 
 
 def host_config(
-    plan: Plan, stream: dict[str, Any], place: Place, token: str, source: dict[str, Any]
+    plan: Plan, stream: dict[str, Any], place: Place, token: str, source: str
 ) -> dict[str, Any]:
     """What the host of a stream is told; `source` is where its pictures come from."""
     address = plan.address(stream["name"])
@@ -32,7 +32,7 @@ def host_config(
         "stamped": True,
         # The simulator's stream has no sound, and the two are to be compared.
         "audio": False,
-        "size": list(SIZE),
+        "size": f"{SIZE[0]}x{SIZE[1]}",
     }
 
 

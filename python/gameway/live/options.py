@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import re
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any
-
-from pydantic_core import PydanticCustomError
+from typing import TYPE_CHECKING
 
 from gameway.errors import InputError
 
@@ -19,17 +17,6 @@ ADD = re.compile(r"add \w+ = (.*)")
 
 TO_FILE = "relative to the experiment file"
 """What is told where a file is not there, and what an option does not have."""
-
-
-def checked(option: str, check: Any, value: Any) -> Any:
-    """Check an option's value as a key's (`gameway.experiment.keys`); errors name the option."""
-    try:
-        return check(value, None)
-    except PydanticCustomError as refusal:
-        context: dict[str, Any] = dict(refusal.context or {})
-        raise InputError(
-            context["problem"], file=option, value=value, hint=context["hint"]
-        ) from None
 
 
 @contextmanager

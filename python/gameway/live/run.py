@@ -162,7 +162,7 @@ class Stage:
         self._part(LINK, LINK, "router", plan.link_config(self.plan, place, pcap=self.how.pcap))
         for stream in self.plan.streams:
             screen = self.screens.get(stream["name"])
-            source = self.how.source.config(screen.display if screen else None)
+            source = self.how.source.setting(screen.display if screen else None)
             config = hosts.host_config(self.plan, stream, place, self.token, source)
             host = self._part(f"{HOST}-{stream['name']}", HOST, "server", config)
             host.may_end = bool(stream.get("stop"))

@@ -18,7 +18,7 @@ import shutil
 from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from gameway.errors import InputError
 from gameway.live import offers
@@ -94,13 +94,11 @@ class Source:
             return file_fact(self.path)
         return self.kind.value
 
-    def config(self, display: str | None) -> dict[str, Any]:
+    def setting(self, display: str | None) -> str:
         """What a host is told; `display` is the screen of its program, if it has one."""
         if self.kind is Kind.x11:
-            return {"kind": "x11", "display": display}
-        if self.path is not None:
-            return {"kind": "file", "path": str(self.path)}
-        return {"kind": "scene"}
+            return f"x11:{display or ''}"
+        return self.kind.value if self.path is None else str(self.path)
 
 
 def existing_video(option: str, name: str) -> Path:

@@ -4,7 +4,18 @@ use std::fmt;
 use std::str::FromStr;
 
 /// How pictures are coded.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[derive(
+    Debug,
+    Clone,
+    Copy,
+    PartialEq,
+    Eq,
+    Default,
+    serde::Serialize,
+    serde::Deserialize,
+    schemars::JsonSchema,
+)]
+#[serde(rename_all = "lowercase")]
 pub enum VideoCodec {
     /// ITU-T H.264, which every browser takes.
     #[default]

@@ -4,6 +4,8 @@
 
 mod catalogue;
 mod controller;
+#[cfg(feature = "stream")]
+mod host_config;
 mod link;
 mod simulator;
 #[cfg(feature = "stream")]
@@ -31,7 +33,10 @@ mod _core {
     #[pymodule_export]
     use crate::simulator::{check_spec, run};
     #[pymodule_export]
-    use crate::stream::{encoders, has_opus, live_client, live_host, screen_shows};
+    use crate::stream::{
+        client_command, encoders, has_opus, host_command, live_client, live_host, screen_shows,
+        stream_options,
+    };
     #[pymodule_export]
     use crate::toml::parse_toml;
     #[pymodule_export]

@@ -2,6 +2,7 @@
 
 use pyo3::exceptions::PyOSError;
 use pyo3::prelude::*;
+use std::ffi::OsString;
 
 fn absent<T>() -> PyResult<T> {
     Err(PyOSError::new_err("this build has no live streams: `make setup` makes one that has"))
@@ -24,6 +25,27 @@ pub fn screen_shows(display: &str) -> PyResult<bool> {
 #[pyfunction]
 pub fn has_opus() -> bool {
     false
+}
+
+/// Refused.
+#[pyfunction]
+pub fn host_command(words: Vec<OsString>) -> PyResult<u8> {
+    let _ = words;
+    absent()
+}
+
+/// Refused.
+#[pyfunction]
+pub fn client_command(words: Vec<OsString>) -> PyResult<u8> {
+    let _ = words;
+    absent()
+}
+
+/// None.
+#[pyfunction]
+pub fn stream_options(command: &str) -> Vec<(String, String)> {
+    let _ = command;
+    Vec::new()
 }
 
 /// Refused.

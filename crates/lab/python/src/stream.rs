@@ -1,35 +1,52 @@
 //! Host and client of a live stream with Python's global lock released.
 
+use crate::host_config;
 use gameway_events::{Sink, StreamTables, TableError};
+use gameway_experiment::spec::StreamSpec;
 use gameway_runtime::clock;
 use gameway_runtime::lateness::{BOUND, LatenessSummary};
 use gameway_runtime::stop::Stop;
 use gameway_stream::client::SoundReport;
+use gameway_stream::command::{self, Names};
 use gameway_stream::host::page::PageCounts;
 use gameway_stream::{ClientConfig, HostConfig, StreamError, client, host};
 use pyo3::exceptions::{PyOSError, PyValueError};
 use pyo3::prelude::*;
-use serde::de::DeserializeOwned;
 use serde_json::{Map, Value, json};
+use std::ffi::OsString;
+use std::fmt::Display;
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 
 fn failed(error: &StreamError) -> PyErr {
     match error {
-        StreamError::Config { .. } | StreamError::Spec(_) => {
+        StreamError::Config { .. } | StreamError::Setting(_) => {
             PyValueError::new_err(error.to_string())
         }
         _ => PyOSError::new_err(error.to_string()),
     }
 }
 
-/// A part's configuration; and where its tables go, if it is to keep any (`folder`).
-fn parsed<T: DeserializeOwned>(config_json: &str) -> PyResult<(T, Option<PathBuf>)> {
-    let refused = |error: serde_json::Error| PyValueError::new_err(error.to_string());
-    let mut config: Map<String, Value> = serde_json::from_str(config_json).map_err(refused)?;
-    let folder = config.remove("folder").unwrap_or_default();
-    let folder = serde_json::from_value(folder).map_err(refused)?;
-    Ok((serde_json::from_value(config.into()).map_err(refused)?, folder))
+fn refused(error: impl Display) -> PyErr {
+    PyValueError::new_err(error.to_string())
+}
+
+/// What a part is told; and where its tables go, if it is to keep any (`folder`).
+fn parsed(config_json: &str) -> PyResult<(Map<String, Value>, Option<PathBuf>)> {
+    let mut settings: Map<String, Value> = serde_json::from_str(config_json).map_err(refused)?;
+    settings.retain(|_, value| !value.is_null());
+    let folder = settings.remove("folder").unwrap_or_default();
+    Ok((settings, serde_json::from_value(folder).map_err(refused)?))
+}
+
+/// What a host is told: settings of its own, and the stream as an experiment has it.
+fn host_config(mut settings: Map<String, Value>) -> PyResult<HostConfig> {
+    let stream = settings.remove("stream").unwrap_or_default();
+    let stream: StreamSpec = serde_json::from_value(stream).map_err(refused)?;
+    let mut config = HostConfig::read(&settings).map_err(|error| failed(&error))?;
+    let seed = config.seed;
+    host_config::set(&mut config, &stream, seed).map_err(refused)?;
+    Ok(config)
 }
 
 /// The sink that keeps tables in `folder`, if there is one.
@@ -64,7 +81,8 @@ pub fn has_opus() -> bool {
 /// Gives what happened as JSON.
 #[pyfunction]
 pub fn live_host(python: Python<'_>, config_json: &str, ready: Py<PyAny>) -> PyResult<String> {
-    let (config, folder): (HostConfig, _) = parsed(config_json)?;
+    let (settings, folder) = parsed(config_json)?;
+    let config = host_config(settings)?;
     let stop = begin()?;
     let report = python.detach(|| {
         let ready = &mut |refusals, addresses: Vec<SocketAddr>| {
@@ -91,7 +109,8 @@ pub fn live_host(python: Python<'_>, config_json: &str, ready: Py<PyAny>) -> PyR
 /// may flow, with what the machine refused in the way of punctuality. Gives what happened as JSON.
 #[pyfunction]
 pub fn live_client(python: Python<'_>, config_json: &str, ready: Py<PyAny>) -> PyResult<String> {
-    let (config, folder): (ClientConfig, _) = parsed(config_json)?;
+    let (settings, folder) = parsed(config_json)?;
+    let config = ClientConfig::read(&settings).map_err(|error| failed(&error))?;
     let stop = begin()?;
     let report = python.detach(|| {
         let ready = &mut |refusals| tell(&ready, refusals);
@@ -110,6 +129,26 @@ pub fn live_client(python: Python<'_>, config_json: &str, ready: Py<PyAny>) -> P
         "cpu": cpu(&report.cpu),
     });
     Ok(all.to_string())
+}
+
+const NAMES: Names = Names { host: "gameway host", client: "gameway client" };
+
+/// The command of a host with these arguments; gives its exit code.
+#[pyfunction]
+pub fn host_command(python: Python<'_>, words: Vec<OsString>) -> u8 {
+    python.detach(|| command::host(NAMES, words))
+}
+
+/// The command of a client with these arguments; gives its exit code.
+#[pyfunction]
+pub fn client_command(python: Python<'_>, words: Vec<OsString>) -> u8 {
+    python.detach(|| command::client(NAMES, words))
+}
+
+/// The options of the command "host" or "client", each with its sentence.
+#[pyfunction]
+pub fn stream_options(command: &str) -> Vec<(String, String)> {
+    command::options(command == "host")
 }
 
 fn begin() -> PyResult<Stop> {

@@ -1,7 +1,7 @@
 //! Why a host or a client cannot go on.
 
 use gameway_events::TableError;
-use gameway_experiment::RunError;
+use gameway_units::declared;
 use std::io;
 
 /// Why a host or a client ended before its time.
@@ -15,9 +15,9 @@ pub enum StreamError {
         /// What is wrong, and what to do.
         why: String,
     },
-    /// The stream's specification cannot be used.
+    /// A setting cannot be so.
     #[error(transparent)]
-    Spec(#[from] RunError),
+    Setting(#[from] declared::OptionError),
     /// The system refused.
     #[error("{what}: {source}")]
     System {

@@ -16,7 +16,9 @@
 //! [`client::run`] own sockets, clock and threads. `Sender` and `Receiver` are those of the simulator.
 
 pub mod client;
-mod config;
+#[cfg(feature = "cli")]
+pub mod command;
+pub mod config;
 pub mod control;
 mod cpu;
 mod error;
@@ -26,7 +28,7 @@ mod keys;
 pub mod outbox;
 mod wake;
 
-pub use config::{ClientConfig, EncoderChoice, HostConfig, SourceConfig};
+pub use config::{ClientConfig, ControllerConfig, EncoderChoice, HostConfig, SourceConfig};
 pub use cpu::ThreadTime;
 pub use error::StreamError;
 pub use host::screen_shows;

@@ -24,11 +24,11 @@ fn free_address() -> String {
 
 /// Small pictures: libx265 is slow.
 fn host_config(address: &str) -> Value {
-    let stream = json!({
-        "name": "game", "controller": "fixed", "frame_rate": 30, "fec": "20 %",
-        "min_bitrate": "1 Mb/s", "start_bitrate": "2 Mb/s", "max_bitrate": "4 Mb/s",
-    });
-    json!({ "stream": stream, "listen": address, "token": TOKEN, "size": [320, 180] })
+    json!({
+        "controller": "fixed", "frame_rate": 30, "fec": "20 %", "start_bitrate": "2 Mb/s",
+        "max_bitrate": "4 Mb/s", "listen": address, "token": TOKEN, "size": "320x180",
+        "audio": false,
+    })
 }
 
 fn watch(address: &str, codec: &str) -> Result<ClientReport, StreamError> {

@@ -6,9 +6,11 @@
 mod budget;
 mod calibrator;
 mod debt;
+mod limits;
 
 pub(crate) use budget::HEADROOM;
 pub use budget::{FrameBudgets, bytes_per_frame, max_rate};
 pub use calibrator::Calibrator;
 pub(crate) use calibrator::MAX_REPAID;
 pub use debt::Debt;
+pub use limits::{BitrateError, check_bitrates};

@@ -234,6 +234,38 @@ fn quantity_is_outside<T: FromStr + PartialOrd>(
         || max.is_some_and(|max| breaks(max, |value, max| value > max))
 }
 
+/// Something that is written as text, for fields whose type reads and writes itself so: `#[serde(with = "as_text")]`.
+pub mod as_text {
+    use super::{Deserialize, FromStr};
+    use serde::de::Error;
+    use serde::{Deserializer, Serializer};
+    use std::borrow::Cow;
+    use std::fmt::Display;
+
+    /// Writes it.
+    ///
+    /// # Errors
+    /// As the serializer's.
+    pub fn serialize<T: Display, S: Serializer>(
+        value: &T,
+        serializer: S,
+    ) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(value)
+    }
+
+    /// Reads it.
+    ///
+    /// # Errors
+    /// If the text is none of this type.
+    pub fn deserialize<'de, T, D>(deserializer: D) -> Result<T, D::Error>
+    where
+        T: FromStr<Err: Display>,
+        D: Deserializer<'de>,
+    {
+        Cow::<'de, str>::deserialize(deserializer)?.parse().map_err(D::Error::custom)
+    }
+}
+
 /// Something that is on or off, for fields that are `bool`: `#[serde(with = "on_off")]`.
 pub mod on_off {
     use super::{Deserialize, JsonSchema, Serialize};

@@ -3,9 +3,9 @@
 use crate::spec::{FeedbackSpec, StreamSpec};
 use crate::{RunError, random, spec_error};
 use gameway_control::{FeedbackStyle, RateController, RateLimits};
-use gameway_media::rate_control::max_rate;
-use gameway_media::{HEADER, MAX_MEDIA_PACKETS, Overhead};
-use gameway_units::{Bytes, Duration, Instant, Rate};
+use gameway_media::rate_control::check_bitrates;
+use gameway_media::{HEADER, Overhead};
+use gameway_units::{Bytes, Duration, Instant};
 
 /// Time from frame to frame of a stream.
 ///
@@ -42,21 +42,9 @@ pub fn overhead(stream: &StreamSpec) -> Overhead {
 /// If they contradict, or let a frame be larger than its packets can hold.
 pub fn rate_limits(stream: &StreamSpec, frame_interval: Duration) -> Result<RateLimits, RunError> {
     let (min, max) = (stream.min_bitrate.0, stream.max_bitrate.0);
-    if min == Rate::ZERO || min > max {
-        let field = format!("stream \"{}\": min_bitrate", stream.name);
-        let why = format!("{min} is not between 1 b/s and max_bitrate ({max})");
-        return Err(spec_error(field, why));
-    }
-    let highest = max_rate(frame_interval, overhead(stream).payload);
-    if max > highest {
-        let field = format!("stream \"{}\": max_bitrate", stream.name);
-        let why = format!(
-            "at {} frames/s a frame of {max} can need more than {MAX_MEDIA_PACKETS} packets; set it to {} Mb/s or less, or raise frame_rate",
-            stream.frame_rate,
-            highest.as_bps() / 1_000_000,
-        );
-        return Err(spec_error(field, why));
-    }
+    check_bitrates(min, max, stream.frame_rate, overhead(stream).payload).map_err(|error| {
+        spec_error(format!("stream \"{}\": {}", stream.name, error.key), error.why)
+    })?;
     let start = stream.start_bitrate.0.clamp(min, max);
     Ok(RateLimits { min, max, start, frame_interval })
 }

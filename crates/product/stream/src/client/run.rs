@@ -102,7 +102,7 @@ impl Client {
         let failed = |error: gameway_webrtc::WebrtcError| StreamError::Host(error.to_string());
         let terms = gameway_webrtc::ClientConfig {
             identity: Identity::generate().map_err(failed)?,
-            codec: config.codec.0,
+            codec: config.codec,
             arrival_times: !config.plain_reports,
             export_keys: config.export_keys.is_some(),
         };
@@ -111,13 +111,12 @@ impl Client {
         let answer = ask(config, &offer, stop)?;
         peer.accept_answer(clock.now(), &answer).map_err(failed)?;
         if peer.negotiated().video.is_none() {
-            return Err(StreamError::Host(format!("it cannot send {}", config.codec.0)));
+            return Err(StreamError::Host(format!("it cannot send {}", config.codec)));
         }
-        let (jobs, decoded, worker) = start_decoding(config.codec.0, clock)?;
-        let duration = config.duration.map(|text| text.0);
+        let (jobs, decoded, worker) = start_decoding(config.codec, clock)?;
         Ok(Self {
             clock,
-            end: duration.map_or(Instant::MAX, |duration| Instant::ZERO + duration),
+            end: config.duration.map_or(Instant::MAX, |duration| Instant::ZERO + duration),
             socket,
             session: ClientSession::new(peer).map_err(failed)?,
             jobs: Some(jobs),
@@ -129,7 +128,7 @@ impl Client {
             keys: config.export_keys.as_deref().map(KeyFile::create).transpose()?,
             meter: Meter::new("network"),
             connected: false,
-            input_interval: config.input_interval.map(|text| text.0),
+            input_interval: config.input_interval,
             next_input: Instant::MAX,
             report: ClientReport::default(),
         })
@@ -351,7 +350,7 @@ fn is_not_there(error: &io::Error) -> bool {
 
 /// What cannot be decoded here is not asked for.
 fn refuse_undecodable(config: &ClientConfig) -> Result<(), StreamError> {
-    let codec = config.codec.0;
+    let codec = config.codec;
     let why = "this build has no decoder of it; build with FFmpeg's libavcodec (feature libav)";
     if decoder::available(codec).is_empty() {
         return Err(StreamError::Config { field: "codec", why: format!("{codec}: {why}") });

@@ -29,8 +29,8 @@ pub struct Encoders {
 pub fn encoders(config: &HostConfig) -> Result<Encoders, StreamError> {
     let own = EncoderConfig {
         size: size(config)?,
-        frames_per_second: config.stream.frame_rate,
-        rate: config.stream.start_bitrate.0,
+        frames_per_second: config.frame_rate,
+        rate: config.start_bitrate,
     };
     let h264 = h264(config.encoder, own)?;
     let h265 = h265(config.encoder, own);
@@ -112,13 +112,9 @@ mod tests {
     use serde_json::json;
 
     fn config(encoder: &str) -> HostConfig {
-        let stream = json!({
-            "name": "game", "controller": "fixed", "frame_rate": 60, "fec": "0 %",
-            "min_bitrate": "1 Mb/s", "start_bitrate": "2 Mb/s", "max_bitrate": "4 Mb/s",
-        });
         let config = json!({
-            "stream": stream, "listen": "127.0.0.1:0", "token": "t", "size": [320, 180],
-            "encoder": encoder,
+            "controller": "fixed", "start_bitrate": "2 Mb/s", "max_bitrate": "4 Mb/s",
+            "listen": "127.0.0.1:0", "token": "t", "size": "320x180", "encoder": encoder,
         });
         serde_json::from_value(config).expect("a configuration")
     }
@@ -133,7 +129,7 @@ mod tests {
         let own = EncoderConfig {
             size: size(&config).expect("a size"),
             frames_per_second: 60,
-            rate: config.stream.start_bitrate.0,
+            rate: config.start_bitrate,
         };
         Some(encoder::open_hardware(VideoCodec::H264, own)?.name())
     }
@@ -202,7 +198,7 @@ mod tests {
         let own = EncoderConfig {
             size: size(&config).expect("a size"),
             frames_per_second: 60,
-            rate: config.stream.start_bitrate.0,
+            rate: config.start_bitrate,
         };
         Opener { own, any_hardware, h264, h265: None, last: None, deaths: 0 }
     }

@@ -11,12 +11,11 @@ use crate::host::session::{Session, SessionEvent};
 use crate::host::sound::Sound;
 use crate::host::sources;
 use crate::host::stays::{Stay, Stays, Turn};
-use crate::host::terms::{controller, terms};
+use crate::host::terms::terms;
 use crate::keys::KeyFile;
 use crate::wake::{Giver, Taker, waking};
 use crate::{HostConfig, StreamError};
-use gameway_events::{BIN, Sink};
-use gameway_experiment::build;
+use gameway_events::Sink;
 use gameway_runtime::clock::{self, Clock};
 use gameway_runtime::lateness::LatenessSummary;
 use gameway_runtime::stop::Stop;
@@ -97,23 +96,20 @@ struct Host {
 impl Host {
     fn new(config: HostConfig, sink: Option<Box<dyn Sink>>) -> Result<Self, StreamError> {
         // Refused here, not when a client comes.
-        controller(&config)?;
+        config.build_controller()?;
         check_token(&config.token).map_err(|why| StreamError::Config { field: "token", why })?;
         let epoch_ns = config.epoch_ns.unwrap_or_else(Clock::monotonic_ns);
-        let duration = config.duration.map(|text| text.0);
         let (bell_giver, bell) = waking().map_err(system("no wake-up"))?;
         let signaling = start_signaling(&config, bell_giver)?;
         let socket = MediaSocket::bind(signaling.address(), MonotonicClock::since(epoch_ns))
-            .map_err(system(format!("media at {}", signaling.address())))?;
+            .map_err(|error| not_there(&config, &error))?;
         let clock = Clock::new(epoch_ns);
         let pictures = Arc::default();
         let (jobs, made, worker, h265) = start_encoding(&config, Arc::clone(&pictures))?;
         let sound = start_sound(&config, clock, pictures)?;
-        let name = &config.stream.name;
-        let observe = config.observe_interval.map_or(BIN, |text| text.0);
         Ok(Self {
             clock,
-            end: duration.map_or(Instant::MAX, |duration| Instant::ZERO + duration),
+            end: config.duration.map_or(Instant::MAX, |duration| Instant::ZERO + duration),
             socket,
             signaling,
             bell,
@@ -125,7 +121,7 @@ impl Host {
             h265,
             sound,
             page: PageCounts::default(),
-            log: sink.map(|sink| HostLog::new(sink, name, observe)),
+            log: sink.map(|sink| HostLog::new(sink, &config.name, config.observe_interval)),
             keys: config.export_keys.as_deref().map(KeyFile::create).transpose()?,
             meter: Meter::new("network"),
             input: 0,
@@ -203,7 +199,7 @@ impl Host {
                 }
             }
         }
-        let stop = self.config.stream.stop.map(|text| Instant::ZERO + text.0);
+        let stop = self.config.stop.map(|stop| Instant::ZERO + stop);
         if stop.is_some_and(|stop| stop <= now) {
             session.stop(now);
         }
@@ -414,12 +410,21 @@ fn start_signaling(config: &HostConfig, bell: Giver<()>) -> Result<SignalingServ
         bell.give(());
     };
     SignalingServer::start(SignalingConfig {
-        listen: config.listen,
+        listen: config.listen.0,
         token: config.token.clone(),
         names: config.names.clone(),
         wake: Some(Arc::new(ring)),
     })
-    .map_err(system(format!("signalling at {}", config.listen)))
+    .map_err(|error| not_there(config, &error))
+}
+
+/// Nobody can listen there.
+fn not_there(config: &HostConfig, error: &std::io::Error) -> StreamError {
+    let listen = config.listen;
+    let why = format!(
+        "{listen} cannot be listened at: {error}; give an address of this machine, or another port"
+    );
+    StreamError::Config { field: "listen", why }
 }
 
 /// A host without sound still has pictures.
@@ -428,7 +433,7 @@ fn start_sound(
     clock: Clock,
     pictures: Arc<AtomicU64>,
 ) -> Result<Sound, StreamError> {
-    let interval = build::frame_interval(&config.stream)?;
+    let interval = config.frame_interval();
     let (sound, why_silent) = Sound::start(config, clock, pictures, interval)?;
     if let Some(why) = why_silent {
         tell("no sound", &why);
@@ -443,12 +448,12 @@ type Worker = (mpsc::Sender<Job>, Taker<Made>, JoinHandle<ThreadTime>, bool);
 fn start_encoding(config: &HostConfig, pictures: Arc<AtomicU64>) -> Result<Worker, StreamError> {
     let encoders = encoders(config)?;
     encoders.chosen.iter().for_each(|chosen| tell("encoder", chosen));
-    let interval = build::frame_interval(&config.stream)?;
+    let interval = config.frame_interval();
     let mut encoding = Encoding::new(
         sources::source(config)?,
         encoders.open,
         sources::size(config)?,
-        (interval, config.stream.frame_rate),
+        (interval, config.frame_rate),
     );
     encoding.stamped = config.stamped;
     encoding.pictures = pictures;

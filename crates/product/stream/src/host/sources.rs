@@ -10,8 +10,8 @@ const LOOKED_AT: (u32, u32) = (320, 180);
 
 /// The size of the picture.
 pub fn size(config: &HostConfig) -> Result<Size, StreamError> {
-    let (width, height) = config.size;
-    Size::new(width, height).map_err(|error| refuse("size", error.to_string()))
+    Size::new(config.size.width, config.size.height)
+        .map_err(|error| refuse("size", error.to_string()))
 }
 
 /// Where pictures come from.
@@ -21,7 +21,7 @@ pub fn source(config: &HostConfig) -> Result<Box<dyn FrameSource>, StreamError> 
         SourceConfig::File { path } => Source::File { path: path.clone() },
         SourceConfig::X11 { display } => Source::X11 { display: display.clone() },
     };
-    capture::open(&source, size(config)?, config.stream.frame_rate)
+    capture::open(&source, size(config)?, config.frame_rate)
         .map_err(|error| refuse("source", error.to_string()))
 }
 

@@ -1,0 +1,165 @@
+//! The command of a client.
+
+use super::settings::{self, Setting, settings};
+use super::{End, Names, Refusal, exit_code, tables, tell, tell_refusals, tell_threads, token};
+use crate::ClientConfig;
+use crate::client::{self, ClientReport, SoundReport};
+use clap::{Arg, Command, value_parser};
+use gameway_runtime::stop::Stop;
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+
+const SETTINGS: &[Setting] = settings! {
+    "input_interval" => "inputs",
+    "codec" => "codec",
+    "duration" => "duration",
+};
+
+pub(super) fn command(names: Names) -> Command {
+    let program = names.client;
+    let command = Command::new(program)
+        .about("Receive, decode and measure a stream, without a display.")
+        .after_help(format!(
+            "Example: {program} \"http://192.0.2.7:8443/?token=...\" --duration \"30 s\" --out measured\n\
+             Next: the tables in --out: when each frame was whole and decoded, what its picture says."
+        ))
+        .version(env!("CARGO_PKG_VERSION"));
+    let link = "The host's, as it says it: http://HOST:PORT/?token=...";
+    let token = "Holds the token, if LINK has none; else $GAMEWAY_TOKEN";
+    let out = "Keep tables here: frames, inputs, sound";
+    let path = value_parser!(PathBuf);
+    settings::with::<ClientConfig>(command, SETTINGS)
+        .arg(Arg::new("link").value_name("LINK").required(true).help(link))
+        .arg(
+            Arg::new("token")
+                .long(token::OPTION)
+                .value_name("FILE")
+                .value_parser(path.clone())
+                .help(token),
+        )
+        .arg(Arg::new("out").long("out").value_name("FOLDER").value_parser(path).help(out))
+}
+
+/// Receives until the end of its time, until the host ends the stream, or until it is asked to stop; `words` are the
+/// arguments. Gives the exit code.
+pub fn client(names: Names, words: impl IntoIterator<Item = OsString>) -> u8 {
+    exit_code(run(names, words))
+}
+
+fn run(names: Names, words: impl IntoIterator<Item = OsString>) -> Result<(), Refusal> {
+    let program = OsString::from(names.client);
+    let matches = command(names).try_get_matches_from(std::iter::once(program).chain(words))?;
+    let refused = |error| settings::as_typed(error, SETTINGS);
+    let mut config = ClientConfig::read(&settings::given(&matches, SETTINGS)).map_err(refused)?;
+    let file = matches.get_one::<PathBuf>("token").map(PathBuf::as_path);
+    let link = matches.get_one::<String>("link").map_or("", String::as_str);
+    (config.connect, config.token) = place(names, link, file)?;
+    let sink = tables(matches.get_one::<PathBuf>("out").map(PathBuf::as_path), End::Client)?;
+    let stop = Stop::on_signals().map_err(|error| Refusal::new(format!("signals: {error}")))?;
+    let report = client::run(&config, sink, &stop, &mut |refusals| tell_refusals(&refusals));
+    told(&report.map_err(refused)?, &config, names)
+}
+
+/// Where a host is, and what it asks to know.
+fn place(names: Names, link: &str, file: Option<&Path>) -> Result<(String, String), Refusal> {
+    let rest = link.strip_prefix("http://").unwrap_or_default();
+    let (at, query) = match rest.split_once('?') {
+        Some((at, query)) => (at, query.split('#').next().unwrap_or_default()),
+        None => (rest, ""),
+    };
+    let at = at.split(['/', '#']).next().unwrap_or_default();
+    if at.is_empty() {
+        let host = names.host;
+        let why = format!("LINK: {link:?} is no host's link; give the link that `{host}` prints");
+        return Err(Refusal::new(why));
+    }
+    let own =
+        query.split('&').find_map(|part| part.strip_prefix("token=")).filter(|one| !one.is_empty());
+    let token = match own {
+        Some(token) => Some(token.to_owned()),
+        None => token::given(file)?,
+    };
+    let (option, variable) = (token::OPTION, token::VARIABLE);
+    let missing = format!(
+        "LINK: {link:?} has no token; add ?token=..., or give --{option}, or set {variable}"
+    );
+    token.map(|token| (format!("http://{at}/whep"), token)).ok_or_else(|| Refusal::new(missing))
+}
+
+/// Tells what a client did.
+fn told(report: &ClientReport, config: &ClientConfig, names: Names) -> Result<(), Refusal> {
+    let ClientReport { decoded, given_up, stamped, .. } = report;
+    tell(&format!("{decoded} frames decoded, {given_up} not; {stamped} with a stamp"));
+    tell(&sound(&report.sound));
+    tell_threads(&report.cpu);
+    if let Some(farewell) = &report.farewell {
+        tell(&format!("the host ended the stream: {farewell}"));
+    }
+    if decoded + given_up > 0 {
+        return Ok(());
+    }
+    Err(Refusal::new(format!(
+        "\"{}\" answered, but no packet of the stream came; its port must be open for UDP, too; or start `{} --listen \
+         ADDRESS:PORT` with the address at which this machine reaches it",
+        config.connect, names.host
+    )))
+}
+
+fn sound(report: &SoundReport) -> String {
+    let SoundReport { counts, beeps, offset, .. } = report;
+    if counts.received == 0 {
+        return "no sound came".to_owned();
+    }
+    let played =
+        format!("{} packets of sound played, {} concealed", counts.played, counts.concealed);
+    match offset {
+        Some((_, median, _)) => {
+            format!("{played}; {beeps} beeps, {:+.1} ms to the picture", median.as_millis_f64())
+        }
+        None => played,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_link_says_where_the_host_is_and_its_token() {
+        let read = |link| place(Names::PROGRAMS, link, None).map_err(|refusal| refusal.told);
+        let expected = ("http://192.0.2.7:8443/whep".to_owned(), "a-token".to_owned());
+        for link in [
+            "http://192.0.2.7:8443/?token=a-token",
+            "http://192.0.2.7:8443?token=a-token",
+            "http://192.0.2.7:8443/whep?x=1&token=a-token#end",
+        ] {
+            assert_eq!(read(link), Ok(expected.clone()), "{link}");
+        }
+        for link in ["192.0.2.7:8443", "https://192.0.2.7/?token=a", "http://", "http:///?token=a"]
+        {
+            let told = read(link).expect_err(link);
+            assert!(
+                told.starts_with(&format!("error: LINK: {link:?} is no host's link")),
+                "{told}"
+            );
+        }
+        assert!(place(Names::PROGRAMS, "http://h", Some(Path::new("/none"))).is_err());
+    }
+
+    #[test]
+    fn a_slip_is_told_as_it_was_typed() {
+        command(Names::PROGRAMS).debug_assert();
+        let link = "http://127.0.0.1:1/?token=a-token-of-24-characters";
+        for (typed, told) in [
+            (vec![], "error: the following required arguments were not provided"),
+            (vec![link, "--inputs", "5"], "error: --inputs: \"5\" has nothing as unit"),
+            (vec![link, "--duration", "5x"], "error: --duration: \"5x\" has \"x\" as unit"),
+            (vec![link, "--codec", "vp9"], "error: invalid value 'vp9' for '--codec"),
+        ] {
+            let refusal =
+                run(Names::PROGRAMS, typed.iter().map(OsString::from)).expect_err("a slip");
+            assert!(refusal.told.starts_with(told), "{typed:?}: {}", refusal.told);
+            assert_eq!(refusal.code, super::super::FAILED);
+        }
+    }
+}

@@ -1,0 +1,243 @@
+//! The command of a host.
+
+use super::settings::{self, Setting, settings};
+use super::{End, Names, Refusal, exit_code, tables, tell, tell_refusals, tell_threads, token};
+use crate::host::{self, HostReport};
+use crate::{ControllerConfig, HostConfig, SourceConfig};
+use clap::{Arg, ArgAction, Command, value_parser};
+use gameway_runtime::stop::Stop;
+use std::ffi::OsString;
+use std::net::{IpAddr, SocketAddr};
+use std::path::PathBuf;
+
+const SETTINGS: &[Setting] = settings! {
+    "controller" => "controller",
+    "source" => "source",
+    "size" => "size",
+    "frame_rate" => "frame-rate",
+    "min_bitrate" => "min-bitrate",
+    "start_bitrate" => "start-bitrate",
+    "max_bitrate" => "max-bitrate",
+    "fec" => "fec",
+    "listen" => "listen",
+    "encoder" => "encoder",
+    "audio" => "audio",
+    "duration" => "duration",
+};
+/// The option of controllers whose published law may send most of its packets into loss for good.
+const GUARD: &str = "reduce_on_loss";
+/// Addresses for documentation (RFC 5737, RFC 3849): nothing is sent there.
+const ELSEWHERE: [(&str, &str); 2] = [("0.0.0.0:0", "192.0.2.1:9"), ("[::]:0", "[2001:db8::1]:9")];
+
+pub(super) fn command(names: Names) -> Command {
+    let client = names.client;
+    let command = Command::new(names.host)
+        .about(format!(
+            "Stream a game, a video or the built-in scene to a browser or to `{client}`.\n\n\
+             It prints a link that holds a token: who has it may watch, one at a time. Media is encrypted; the link itself \
+             travels in the clear, so give it out on a network that you trust. Its port must be open for TCP and for UDP."
+        ))
+        .after_help(format!(
+            "Example: {} --source x11 --controller pudica\nNext: open the link in a browser, or {client} LINK.",
+            names.host
+        ))
+        .version(env!("CARGO_PKG_VERSION"));
+    let token = "Holds what a client must know; else $GAMEWAY_TOKEN, else a new one is made";
+    let name = "A name under which browsers reach the host, beside this machine's. May be repeated";
+    let out = "Keep tables here: frames, controller, lateness";
+    let path = value_parser!(PathBuf);
+    settings::with::<HostConfig>(command, SETTINGS)
+        .arg(
+            Arg::new("token")
+                .long(token::OPTION)
+                .value_name("FILE")
+                .value_parser(path.clone())
+                .help(token),
+        )
+        .arg(
+            Arg::new("name")
+                .long("host-name")
+                .value_name("NAME")
+                .action(ArgAction::Append)
+                .help(name),
+        )
+        .arg(Arg::new("out").long("out").value_name("FOLDER").value_parser(path).help(out))
+}
+
+/// Streams until the end of its time or until it is asked to stop; `words` are the arguments. Gives the exit code.
+pub fn host(names: Names, words: impl IntoIterator<Item = OsString>) -> u8 {
+    exit_code(run(names, words))
+}
+
+fn run(names: Names, words: impl IntoIterator<Item = OsString>) -> Result<(), Refusal> {
+    let program = OsString::from(names.host);
+    let matches = command(names).try_get_matches_from(std::iter::once(program).chain(words))?;
+    let refused = |error| settings::as_typed(error, SETTINGS);
+    let mut config = HostConfig::read(&settings::given(&matches, SETTINGS)).map_err(refused)?;
+    config.build_controller().map_err(refused)?;
+    guard(&mut config);
+    let file = matches.get_one::<PathBuf>("token").map(PathBuf::as_path);
+    config.token = token::given(file)?.map_or_else(token::new, Ok)?;
+    config.names = own_names();
+    config.names.extend(matches.get_many::<String>("name").into_iter().flatten().cloned());
+    config.stamped = config.source == SourceConfig::Scene;
+    let sink = tables(matches.get_one::<PathBuf>("out").map(PathBuf::as_path), End::Host)?;
+    let stop = Stop::on_signals().map_err(|error| Refusal::new(format!("signals: {error}")))?;
+    let token = config.token.clone();
+    let report = host::run(config, sink, &stop, &mut |refusals, addresses| {
+        tell_refusals(&refusals);
+        links(&addresses, &token).iter().for_each(|line| tell(line));
+    });
+    let HostReport { sessions, cpu, .. } = report.map_err(refused)?;
+    if sessions == 0 {
+        tell("nobody came");
+    }
+    tell_threads(&cpu);
+    Ok(())
+}
+
+/// The controller as people stream with it: with [`GUARD`] on, if it has that.
+fn guard(config: &mut HostConfig) {
+    let ControllerConfig::Name(kind) = &config.controller else { return };
+    let options = [(GUARD.to_owned(), "on".into())].into();
+    let guarded = ControllerConfig::Options { kind: kind.clone(), options };
+    let before = std::mem::replace(&mut config.controller, guarded);
+    if config.build_controller().is_err() {
+        config.controller = before;
+    }
+}
+
+/// The names under which others may know this machine: its own, with and without a domain, and those that its table of
+/// hosts has beside it.
+fn own_names() -> Vec<String> {
+    let system = rustix::system::uname();
+    let name = system.nodename().to_string_lossy().into_owned();
+    let short = name.split('.').next().unwrap_or_default().to_owned();
+    let table = std::fs::read_to_string("/etc/hosts").unwrap_or_default();
+    let lines = table.lines().map(|line| line.split('#').next().unwrap_or_default());
+    let words = lines.map(|line| line.split_whitespace().skip(1).collect::<Vec<_>>());
+    let own = words.filter(|words| words.contains(&name.as_str())).flatten().map(str::to_owned);
+    let mut names = vec![name.clone(), short.clone(), format!("{short}.local")];
+    names.extend(own);
+    let mut seen = std::collections::BTreeSet::new();
+    names.retain(|name| !name.is_empty() && seen.insert(name.clone()));
+    names
+}
+
+/// What to tell of a host's addresses: a link for each, and what must be open.
+///
+/// The first is that from which this machine reaches others; loopback is for itself.
+fn links(reached: &[SocketAddr], token: &str) -> Vec<String> {
+    let primary = primary();
+    let mut reached = reached.to_vec();
+    reached.sort_by_key(|at| (at.ip().is_loopback(), !primary.contains(&at.ip()), at.is_ipv6()));
+    let mut told: Vec<String> = Vec::new();
+    for address in &reached {
+        let start = match (told.is_empty(), address.ip().is_loopback()) {
+            (true, _) => "watch at",
+            (false, true) => "or from this machine:",
+            (false, false) => "or",
+        };
+        told.push(format!("{start} http://{address}/?token={token}"));
+    }
+    if let Some(open) = reached.iter().find(|address| !address.ip().is_loopback()) {
+        let port = open.port();
+        told.push(format!(
+            "port {port} must be open for TCP (page and signalling) and for UDP (media)"
+        ));
+    }
+    told
+}
+
+/// The addresses that this machine has towards others; to ask for a route sends nothing.
+#[expect(clippy::disallowed_types, reason = "a command asks the system for a route")]
+fn primary() -> Vec<IpAddr> {
+    let own = |(from, to): (&str, &str)| {
+        let socket = std::net::UdpSocket::bind(from).ok()?;
+        socket.connect(to).ok()?;
+        Some(socket.local_addr().ok()?.ip())
+    };
+    ELSEWHERE.into_iter().filter_map(own).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn links_name_what_others_reach_and_which_ports() {
+        let at = |text: &str| text.parse::<SocketAddr>().expect("an address");
+        let told = links(&[at("127.0.0.1:8443"), at("198.51.100.7:8443")], "T");
+        assert_eq!(
+            told,
+            [
+                "watch at http://198.51.100.7:8443/?token=T",
+                "or from this machine: http://127.0.0.1:8443/?token=T",
+                "port 8443 must be open for TCP (page and signalling) and for UDP (media)",
+            ]
+        );
+        assert_eq!(links(&[at("[::1]:80")], "T"), ["watch at http://[::1]:80/?token=T"]);
+    }
+
+    #[test]
+    fn a_controller_lowers_its_rate_where_much_is_lost() {
+        for (name, guarded) in [("pudica", true), ("salsify", true), ("sqp", true), ("copa", true)]
+            .into_iter()
+            .chain([("gcc", false), ("fixed", false)])
+        {
+            let mut config =
+                HostConfig { controller: ControllerConfig::named(name), ..HostConfig::default() };
+            guard(&mut config);
+            assert_eq!(
+                matches!(config.controller, ControllerConfig::Options { .. }),
+                guarded,
+                "{name}"
+            );
+        }
+    }
+
+    #[test]
+    fn every_option_has_its_setting() {
+        command(Names::PROGRAMS).debug_assert();
+        let options = command(Names::PROGRAMS);
+        let options: Vec<&str> = options.get_arguments().filter_map(Arg::get_long).collect();
+        for setting in SETTINGS {
+            assert!(options.contains(&setting.option), "{}", setting.option);
+        }
+    }
+
+    #[test]
+    fn a_slip_is_told_as_it_was_typed() {
+        for (typed, told) in [
+            ("--listen x", "error: --listen: \"x\" has no address \"x\""),
+            ("--duration 5", "error: --duration: \"5\" has nothing as unit"),
+            ("--size large", "error: --size: \"large\" is no size"),
+            ("--frame-rate 0", "error: --frame-rate: 0 is not between 1 and 1000"),
+            ("--frame-rate many", "error: invalid value 'many' for '--frame-rate"),
+            ("--fec 500%", "error: --fec: 500% is not between 0 % and 100 %"),
+            ("--min-bitrate 3", "error: --min-bitrate: \"3\" has nothing as unit"),
+            (
+                "--start-bitrate 60Mb/s",
+                "error: --start-bitrate: 60 Mb/s is not between --min-bitrate",
+            ),
+            ("--controller pudicca", "error: --controller: "),
+            ("--controller oracle", "error: --controller: "),
+            ("--encoder none", "error: invalid value 'none' for '--encoder"),
+            ("--size 99999x99999", "error: --size: "),
+            ("--source /none.mkv", "error: --source: "),
+            ("--listen 192.0.2.1:0", "error: --listen: 192.0.2.1:0 cannot be listened at: "),
+            ("--token-file /none", "error: --token-file: \"/none\" cannot be read: "),
+            ("--token a-token-of-24-characters", "error: unexpected argument '--token' found"),
+        ] {
+            let words =
+                ["--listen=127.0.0.1:0", "--no-audio", "--duration=10ms"].map(str::to_owned);
+            // The last of an option counts, so what is wrong replaces what is good.
+            let (option, _) = typed.split_once(' ').expect("an option");
+            let words = words.into_iter().filter(|word| !word.starts_with(option));
+            let words = words.chain(typed.split(' ').map(str::to_owned)).map(OsString::from);
+            let refusal = run(Names::PROGRAMS, words).expect_err(typed);
+            assert!(refusal.told.starts_with(told), "{typed}: {}", refusal.told);
+            assert_eq!(refusal.code, super::super::FAILED, "{typed}");
+        }
+    }
+}

@@ -1,0 +1,130 @@
+//! The commands of host and client, for the programs `gameway-host` and `gameway-client` and for whoever calls them
+//! under another name.
+//!
+//! An option is a setting of [`crate::HostConfig`] or [`crate::ClientConfig`]: name, default and sentence are declared
+//! there. What only a person needs (where the token is, where tables go) is declared here. Arguments are those behind
+//! the program's name. A command tells on standard error, and gives the exit code: 0, or 2 for what a person can mend.
+
+mod client;
+mod host;
+mod settings;
+mod token;
+
+pub use client::client;
+pub use host::host;
+
+use crate::ThreadTime;
+use gameway_events::Sink;
+use std::path::Path;
+
+/// The exit code where a person can mend what is wrong: another option, another machine.
+pub const FAILED: u8 = 2;
+
+/// What a command is called, and by which words its like is: in texts for people.
+#[derive(Debug, Clone, Copy)]
+pub struct Names {
+    /// The host's command.
+    pub host: &'static str,
+    /// The client's command.
+    pub client: &'static str,
+}
+
+impl Names {
+    /// The programs of this crate.
+    pub const PROGRAMS: Self = Self { host: "gameway-host", client: "gameway-client" };
+}
+
+/// The options of the host's command, or of the client's, each with its sentence: for the completion of shells.
+#[must_use]
+pub fn options(of_host: bool) -> Vec<(String, String)> {
+    let names = Names::PROGRAMS;
+    let command = if of_host { host::command(names) } else { client::command(names) };
+    let told = command.get_arguments().filter_map(|arg| {
+        let help = arg.get_help().map(ToString::to_string).unwrap_or_default();
+        Some((format!("--{}", arg.get_long()?), help))
+    });
+    told.chain([("--help".to_owned(), "Print help".to_owned())]).collect()
+}
+
+/// Why a command ends at once: what to tell, and its exit code.
+#[derive(Debug)]
+struct Refusal {
+    told: String,
+    code: u8,
+}
+
+impl Refusal {
+    fn new(told: impl Into<String>) -> Self {
+        Self { told: format!("error: {}", told.into()), code: FAILED }
+    }
+}
+
+impl From<clap::Error> for Refusal {
+    /// Help and version are no errors, but end a command, too.
+    fn from(error: clap::Error) -> Self {
+        let code = if error.use_stderr() { FAILED } else { 0 };
+        Self { told: error.render().to_string().trim_end().to_owned(), code }
+    }
+}
+
+/// What a command that ended has for an exit code.
+#[expect(clippy::print_stdout, reason = "help goes to standard output")]
+fn exit_code(result: Result<(), Refusal>) -> u8 {
+    match result {
+        Ok(()) => 0,
+        Err(Refusal { told, code: 0 }) => {
+            println!("{told}");
+            0
+        }
+        Err(Refusal { told, code }) => {
+            tell(&told);
+            code
+        }
+    }
+}
+
+#[expect(clippy::print_stderr, reason = "a command tells a person")]
+fn tell(line: &str) {
+    eprintln!("{line}");
+}
+
+fn tell_refusals(refusals: &[String]) {
+    refusals.iter().for_each(|refusal| tell(&format!("note: {refusal}")));
+}
+
+fn tell_threads(threads: &[ThreadTime]) {
+    for ThreadTime { thread, cpu, wall } in threads {
+        let share = 100.0 * cpu.as_nanos() as f64 / wall.as_nanos().max(1) as f64;
+        tell(&format!("{thread}: {share:.1} % of a core"));
+    }
+}
+
+/// Which end of a stream keeps tables.
+#[derive(Debug, Clone, Copy)]
+enum End {
+    Host,
+    Client,
+}
+
+/// The sink that keeps tables in a folder, which is made.
+#[cfg(feature = "tables")]
+fn tables(folder: Option<&Path>, end: End) -> Result<Option<Box<dyn Sink>>, Refusal> {
+    use gameway_events::StreamTables;
+    let Some(folder) = folder else { return Ok(None) };
+    let refused =
+        |why: String| Refusal::new(format!("--out: {:?} {why}", folder.display().to_string()));
+    std::fs::create_dir_all(folder).map_err(|error| refused(format!("cannot be made: {error}")))?;
+    let tables = match end {
+        End::Host => StreamTables::of_host(folder),
+        End::Client => StreamTables::of_client(folder),
+    };
+    let tables = tables.map_err(|error| refused(format!("cannot be written: {error}")))?;
+    Ok(Some(Box::new(tables)))
+}
+
+/// None: this build keeps no tables.
+#[cfg(not(feature = "tables"))]
+fn tables(folder: Option<&Path>, _end: End) -> Result<Option<Box<dyn Sink>>, Refusal> {
+    let why = "--out: this build writes no tables; build it with the feature tables";
+    folder.map_or(Ok(None), |_| Err(Refusal::new(why)))
+}

@@ -1,0 +1,300 @@
+//! What a host and a client are told when they start: each setting with its unit, bounds, default and sentence.
+//!
+//! Programs read it from JSON, and the command line has its options from it ([`gameway_units::declared`]).
+
+mod choices;
+
+pub use choices::{
+    ControllerConfig, EcnConfig, EncoderChoice, Listen, PictureSize, ReportsConfig, SourceConfig,
+};
+
+use crate::StreamError;
+use gameway_control::{RateController, RateLimits};
+use gameway_media::rate_control::check_bitrates;
+use gameway_media::{HEADER, Overhead};
+use gameway_units::declared::{self, as_text};
+use gameway_units::{Bytes, Duration, Rate, Ratio, VideoCodec};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use std::path::PathBuf;
+
+/// What a host is told.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+#[non_exhaustive]
+pub struct HostConfig {
+    /// The stream's name in tables.
+    pub name: String,
+    /// The rate controller: pudica, gcc, scream, ...
+    pub controller: ControllerConfig,
+    /// `scene` (built in), `x11` or `x11:DISPLAY` (a screen), or a video file.
+    #[serde(with = "as_text")]
+    #[schemars(with = "String")]
+    pub source: SourceConfig,
+    /// Of the picture, in pixels.
+    #[serde(with = "as_text")]
+    #[schemars(with = "String")]
+    pub size: PictureSize,
+    /// Frames per second.
+    #[schemars(range(min = 1, max = 1000))]
+    pub frame_rate: u32,
+    /// The least bitrate on the wire, with headers and repair.
+    pub min_bitrate: Rate,
+    /// The bitrate before anything is known of the network.
+    pub start_bitrate: Rate,
+    /// The greatest bitrate on the wire.
+    pub max_bitrate: Rate,
+    /// Repair packets as a share of media packets; not for browsers.
+    #[schemars(extend("x-min" = "0 %", "x-max" = "100 %"))]
+    pub fec: Ratio,
+    /// The most that a packet has on the wire.
+    #[schemars(extend("x-none" = "payloads of 1200 B", "x-min" = "256 B", "x-max" = "1500 B"))]
+    pub mtu: Option<Bytes>,
+    /// The ECN field of media packets.
+    pub ecn: EcnConfig,
+    /// When a client of ours reports: `native` (as the controller asks), `per-frame`, or an interval.
+    #[serde(with = "as_text")]
+    #[schemars(with = "String")]
+    pub reports: ReportsConfig,
+    /// When the first frame is captured, after the epoch.
+    pub start: Duration,
+    /// When the last one is.
+    #[schemars(extend("x-none" = "when the host ends"))]
+    pub stop: Option<Duration>,
+    /// Port, address or ADDRESS:PORT, for HTTP by TCP and for media by UDP.
+    #[serde(with = "as_text")]
+    #[schemars(with = "String")]
+    pub listen: Listen,
+    /// What a client must know: 16 characters or more, 8 different ones.
+    pub token: String,
+    /// The names under which browsers reach the host, beside localhost and its addresses.
+    pub names: Vec<String>,
+    /// `auto`: software; `hardware`: what works; or one by name. H.265 has the best there is.
+    pub encoder: EncoderChoice,
+    /// The scene's beeps, the file's sound, or what PulseAudio plays (needs parec).
+    pub audio: bool,
+    /// Whether frame number, time and input are written into each picture.
+    pub stamped: bool,
+    /// How often the controller's state is told.
+    #[schemars(extend("x-min" = "1 ms"))]
+    pub observe_interval: Duration,
+    /// Seed of the scene.
+    pub seed: u64,
+    /// Where the keys of the media go, for a capture to be read: a line a session, `SESSION PROFILE HOST_KEY HOST_SALT
+    /// CLIENT_KEY CLIENT_SALT` in hexadecimal. Only for debugging: who has them sees all.
+    #[schemars(extend("x-none" = "nowhere"))]
+    pub export_keys: Option<PathBuf>,
+    /// Where time begins, in nanoseconds of CLOCK_MONOTONIC.
+    #[schemars(extend("x-none" = "now"))]
+    pub epoch_ns: Option<i64>,
+    /// How long the host is there.
+    #[schemars(extend("x-none" = "until Ctrl-C"))]
+    pub duration: Option<Duration>,
+}
+
+impl Default for HostConfig {
+    fn default() -> Self {
+        Self {
+            name: "game".to_owned(),
+            controller: ControllerConfig::named("pudica"),
+            source: SourceConfig::Scene,
+            size: PictureSize { width: 1280, height: 720 },
+            frame_rate: 60,
+            min_bitrate: Rate::from_mbps(1),
+            start_bitrate: Rate::from_mbps(5),
+            max_bitrate: Rate::from_mbps(40),
+            fec: Ratio::ZERO,
+            mtu: None,
+            ecn: EcnConfig::Native,
+            reports: ReportsConfig::Native,
+            start: Duration::ZERO,
+            stop: None,
+            listen: Listen::default(),
+            token: String::new(),
+            names: Vec::new(),
+            encoder: EncoderChoice::Auto,
+            audio: true,
+            stamped: true,
+            observe_interval: Duration::from_millis(500),
+            seed: 0,
+            export_keys: None,
+            epoch_ns: None,
+            duration: None,
+        }
+    }
+}
+
+impl HostConfig {
+    /// Reads settings by name.
+    ///
+    /// # Errors
+    /// The first that is unknown or out of bounds; how settings contradict.
+    pub fn read(settings: &declared::Options) -> Result<Self, StreamError> {
+        let config: Self = declared::read(settings)?;
+        config.limits()?;
+        Ok(config)
+    }
+
+    /// Time from frame to frame.
+    #[must_use]
+    pub fn frame_interval(&self) -> Duration {
+        Duration::from_secs(1) / i64::from(self.frame_rate.max(1))
+    }
+
+    /// The bounds of the controller.
+    ///
+    /// # Errors
+    /// If they contradict, or let a frame be larger than its packets can hold.
+    pub fn limits(&self) -> Result<RateLimits, StreamError> {
+        let Self { min_bitrate, start_bitrate, max_bitrate, .. } = *self;
+        let payload = Overhead::new(HEADER, Bytes::ZERO, self.mtu).payload;
+        check_bitrates(min_bitrate, max_bitrate, self.frame_rate, payload)
+            .map_err(|error| StreamError::Config { field: error.key, why: error.why })?;
+        if !(min_bitrate..=max_bitrate).contains(&start_bitrate) {
+            let why = format!(
+                "{start_bitrate} is not between min_bitrate ({min_bitrate}) and max_bitrate ({max_bitrate})"
+            );
+            return Err(StreamError::Config { field: "start_bitrate", why });
+        }
+        Ok(RateLimits {
+            min: min_bitrate,
+            max: max_bitrate,
+            start: start_bitrate,
+            frame_interval: self.frame_interval(),
+        })
+    }
+
+    /// The controller of a session.
+    ///
+    /// # Errors
+    /// If there is none of that name, or not with these options.
+    pub fn build_controller(&self) -> Result<Box<dyn RateController>, StreamError> {
+        let (name, options) = self.controller.parts();
+        gameway_control::build(name, &options, self.limits()?)
+            .map_err(|error| StreamError::Config { field: "controller", why: error.to_string() })
+    }
+}
+
+/// What a client is told.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+#[non_exhaustive]
+pub struct ClientConfig {
+    /// The stream's name in tables.
+    pub stream: String,
+    /// The host's address of signalling: "http://192.0.2.7:8443/whep".
+    pub connect: String,
+    /// What the host asks to know.
+    pub token: String,
+    /// From input to input of a scripted player.
+    #[schemars(extend("x-none" = "no inputs", "x-min" = "1 ms"))]
+    pub input_interval: Option<Duration>,
+    /// What to ask the host for; h265 if it has an encoder of it.
+    pub codec: VideoCodec,
+    /// Reports as RFC 8888 has them, without finer times of arrival.
+    pub plain_reports: bool,
+    /// As a host's.
+    #[schemars(extend("x-none" = "nowhere"))]
+    pub export_keys: Option<PathBuf>,
+    /// Where time begins, in nanoseconds of CLOCK_MONOTONIC.
+    #[schemars(extend("x-none" = "now"))]
+    pub epoch_ns: Option<i64>,
+    /// How long the client is there.
+    #[schemars(extend("x-none" = "until Ctrl-C"))]
+    pub duration: Option<Duration>,
+}
+
+impl Default for ClientConfig {
+    fn default() -> Self {
+        Self {
+            stream: "game".to_owned(),
+            connect: String::new(),
+            token: String::new(),
+            input_interval: None,
+            codec: VideoCodec::H264,
+            plain_reports: false,
+            export_keys: None,
+            epoch_ns: None,
+            duration: None,
+        }
+    }
+}
+
+impl ClientConfig {
+    /// Reads settings by name.
+    ///
+    /// # Errors
+    /// The first that is unknown or out of bounds.
+    pub fn read(settings: &declared::Options) -> Result<Self, StreamError> {
+        Ok(declared::read(settings)?)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    fn read(settings: serde_json::Value) -> Result<HostConfig, String> {
+        let settings = settings.as_object().expect("a table");
+        HostConfig::read(settings).map_err(|error| error.to_string())
+    }
+
+    #[test]
+    fn what_is_not_said_is_the_default_which_is_written_as_it_is_read() {
+        assert_eq!(read(json!({})), Ok(HostConfig::default()));
+        let written = serde_json::to_value(HostConfig::default()).expect("JSON");
+        assert_eq!(read(written), Ok(HostConfig::default()));
+        let client = serde_json::to_value(ClientConfig::default()).expect("JSON");
+        let read = ClientConfig::read(client.as_object().expect("a table"));
+        assert_eq!(read.map_err(|error| error.to_string()), Ok(ClientConfig::default()));
+    }
+
+    #[test]
+    fn a_setting_that_cannot_be_is_named_with_what_is_allowed() {
+        for (settings, told) in [
+            (json!({ "frame_rate": 0 }), "frame_rate: 0 is not between 1 and 1000"),
+            (json!({ "fec": "500 %" }), "fec: 500 % is not between 0 % and 100 %"),
+            (json!({ "min_bitrate": "3" }), "min_bitrate: \"3\" has nothing as unit; allowed are"),
+            (json!({ "min_bitrate": "0 b/s" }), "min_bitrate: 0 b/s is not between 1 b/s and"),
+            (
+                json!({ "start_bitrate": "60 Mb/s" }),
+                "start_bitrate: 60 Mb/s is not between min_bitrate (1 Mb/s) and max_bitrate (40 Mb/s)",
+            ),
+            (
+                json!({ "min_bitrate": "50 Mb/s" }),
+                "min_bitrate: 50 Mb/s is not between 1 b/s and max_bitrate",
+            ),
+            (
+                json!({ "max_bitrate": "100 Gb/s" }),
+                "max_bitrate: at 60 frames/s a frame of 100 Gb/s can need",
+            ),
+            (json!({ "mtu": "200 B" }), "mtu: 200 B is not between 256 B and 1500 B"),
+            (
+                json!({ "encoder": "none" }),
+                "encoder: unknown variant `none`, expected one of `auto`",
+            ),
+            (json!({ "speed": 1 }), "speed: is no option; known are audio, controller,"),
+        ] {
+            let error = read(settings.clone()).expect_err("it cannot be");
+            assert!(error.starts_with(told), "{settings}: {error}");
+        }
+    }
+
+    #[test]
+    fn a_controller_has_options_or_is_refused_by_name() {
+        let build = |controller: serde_json::Value| {
+            let config = read(json!({ "controller": controller })).expect("settings");
+            config.build_controller().map(drop).map_err(|error| error.to_string())
+        };
+        assert_eq!(build(json!("gcc")), Ok(()));
+        assert_eq!(build(json!({ "kind": "pudica", "reduce_on_loss": "on" })), Ok(()));
+        for (controller, named) in [
+            (json!("oracle"), "\"oracle\""),
+            (json!({ "kind": "pudica", "speed": 1 }), "\"speed\""),
+        ] {
+            let error = build(controller).expect_err("it cannot be");
+            assert!(error.starts_with("controller: ") && error.contains(named), "{error}");
+        }
+    }
+}
