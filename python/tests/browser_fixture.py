@@ -137,7 +137,8 @@ def host(
     """A host with one stream of these rates, by its link; `more` are further keys of it."""
     address = free_address()
     stream = {"name": "game", **one_stream(controller, **rates)["stream"][0]}
-    config = {"stream": stream, "listen": address, "token": TOKEN, "folder": str(folder), **more}
+    config = {"stream": stream, "listen": address, "token": TOKEN, "audio": False}
+    config |= {"folder": str(folder), **more}
     with part("host", config, folder / "host.json") as process:
         yield f"http://{address}/?token={TOKEN}", process
 

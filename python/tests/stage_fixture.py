@@ -107,6 +107,7 @@ def stage(
             **common,
             "stream": {"name": "game", **spec["stream"][0]},
             "size": f"{size[0]}x{size[1]}",
+            "audio": False,
             "listen": f"{HOST}:{PORT}",
             "token": TOKEN,
             "export_keys": str(folder / "keys"),

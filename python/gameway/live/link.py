@@ -19,7 +19,9 @@ from typing import TYPE_CHECKING, Any
 import gameway as gw
 from gameway import _core
 from gameway.errors import InputError
+from gameway.experiment import from_source
 from gameway.experiment.keys import entries
+from gameway.experiment.source import Source
 from gameway.live import kernel, outside
 from gameway.live.namespaces import DEVICE, LiveError, Namespaces
 from gameway.live.options import folder as made_folder
@@ -96,7 +98,7 @@ def path_of(options: LinkOptions) -> dict[str, Any]:
         "competitor": [{"kind": "tcp", "congestion_control": "cubic"}],
     }
     with options.as_typed():
-        experiment = gw.experiment.from_source(gw.source.Source(document))
+        experiment = from_source(Source(document))
         runs = gw.expand(experiment.with_overrides(list(options.settings)))
     if len(runs) != 1:
         hint = "give one value, not a list"
