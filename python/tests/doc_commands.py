@@ -11,7 +11,7 @@ STARTS = re.compile(
     r"python \S*\.py|python -m gameway)"
 )
 FENCE = "```"
-ROOMS = ("experiments", "tools", "crates")
+ROOMS = ("experiments", "tools", "crates/*")
 
 
 def documents() -> list[Path]:
