@@ -10,7 +10,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 STAMPS := .make
 RUST := $(shell find crates -type f) Cargo.toml Cargo.lock
-PYTHON_CODE := python $(wildcard tools)
+PYTHON_CODE := python experiments $(wildcard tools)
 # What `make reproduce` runs: the suites that are there.
 SUITES := $(foreach suite,pudica rmcat scoreboard feedback pudica-readings classifier ecgp ecgp-cellular voap xu-claypool-dash,$(notdir $(wildcard experiments/$(suite))))
 NAME ?= $(SUITES)
@@ -97,6 +97,11 @@ lint: quick-lint $(STAMPS)/live ## formatting, lints, types, stubs
 	RUSTDOCFLAGS="-D warnings" cargo doc --no-deps --quiet $(CORE)
 	cargo package --no-verify --no-metadata --allow-dirty --quiet $(CORE)
 	$(BIN)/mypy python/gameway $(wildcard tools)
+	@rm -rf $(STAMPS)/typed; mkdir -p $(STAMPS)/typed/experiments
+	@# The code of experiments, under names that mypy takes: a module's has no hyphen.
+	@for page in experiments/*/page.py; do folder=$${page%/page.py}; name=$${folder##*/}; \
+	  ln -s $(CURDIR)/$$folder $(STAMPS)/typed/experiments/$${name//-/_}; done
+	MYPYPATH=$(STAMPS)/typed $(BIN)/mypy --explicit-package-bases $(STAMPS)/typed/experiments
 	$(BIN)/python -m mypy.stubtest gameway._core --concise
 
 rust-test: lint $(STAMPS)/test-tools

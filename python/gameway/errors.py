@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import difflib
 import json
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
     from pathlib import Path
 
 MAX_VALUE = 80
@@ -58,6 +60,14 @@ class InputError(GamewayError):
         colon = ":" if subject and self.problem.startswith('"') else ""
         clause = f"{subject}{colon} {self.problem}".strip()
         return f"{clause}; {self.hint}" if self.hint else clause
+
+
+def nearest(word: str, known: Iterable[str]) -> str:
+    """Give a hint that names the nearest known word, and all of them."""
+    names = sorted(known)
+    close = difflib.get_close_matches(word, names, n=1, cutoff=0.5)
+    guess = f'did you mean "{close[0]}"? ' if close else ""
+    return f"{guess}known are {', '.join(names)}"
 
 
 def _shown(value: object) -> str:

@@ -1,19 +1,21 @@
 """The experiments that come with Gameway, by name: for `gameway reproduce`.
 
 A folder of an experiment has one `experiment.toml`, or several `*.toml` files: then it is a suite,
-and each file is a part of it.
+and each file is a part of it. What is special to an experiment lies in its folder, too: a suite's
+page (`page.py`), published figures (`gameway.published`), tests. Its code is imported by the
+folder's name: `gameway.experiments.pudica.page`.
 """
 
 from __future__ import annotations
 
+import tomllib
 from importlib import resources
 from pathlib import Path
 
-from gameway.errors import InputError
-from gameway.experiment import load
-from gameway.experiment.keys import nearest
+from gameway.errors import InputError, nearest
 
 FILE = "experiment.toml"
+NO_PART = "published.toml"
 
 
 def folder() -> Path:
@@ -22,6 +24,10 @@ def folder() -> Path:
     tree = package.parents[1]
     in_tree = (tree / "Cargo.toml").is_file() and (tree / "experiments").is_dir()
     return (tree if in_tree else package) / "experiments"
+
+
+__path__ = [str(folder())]
+"""Where Python finds the modules of this package: the folders of the experiments."""
 
 
 def names() -> list[str]:
@@ -40,13 +46,20 @@ def find(name: str) -> Path:
 
 def is_suite(path: Path) -> bool:
     """Whether a folder holds the parts of a suite."""
-    return path.is_dir() and not (path / FILE).is_file() and any(path.glob("*.toml"))
+    return path.is_dir() and not (path / FILE).is_file() and bool(part_files(path))
+
+
+def part_files(suite: Path) -> list[Path]:
+    """Give the experiment files of a suite, in the order of their names."""
+    return sorted(file for file in suite.glob("*.toml") if file.name != NO_PART)
 
 
 def title(name: str) -> str:
     """Give the title of an experiment: of its file, or of a suite's README."""
     found = find(name)
-    return suite_title(found) if found.is_dir() else load(found).title
+    if found.is_dir():
+        return suite_title(found)
+    return str(tomllib.loads(found.read_text("utf-8")).get("title", name))
 
 
 def suite_title(suite: Path) -> str:

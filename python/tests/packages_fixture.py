@@ -66,6 +66,12 @@ def python_package() -> set[str]:
     return {name for name in found if "__pycache__" not in name}
 
 
+def experiments() -> set[str]:
+    """The files of the experiments, without their tests."""
+    found = _files_below([ROOT / "experiments"])
+    return {name for name in found if not {"tests", "__pycache__"} & set(Path(name).parts)}
+
+
 def _files_below(paths: Iterable[Path]) -> set[str]:
     ours = [path for path in paths if not path.is_relative_to(ROOT / "target")]
     below = [file for path in ours for file in (path.rglob("*") if path.is_dir() else [path])]

@@ -13,7 +13,7 @@ import pytest
 from scipy import stats
 
 import gameway as gw
-from gameway import cli, compare, suite
+from gameway import cli, compare
 from gameway.compare import words
 from gameway.compare.bootstrap import interval
 from gameway.compare.measures import (
@@ -29,11 +29,13 @@ from gameway.compare.page import marks
 from gameway.compare.scenarios import SCHEMA, Scenario
 from gameway.compare.shares import max_min, shares_in
 from gameway.compare.verdict import Verdict
+from gameway.experiment.suite import load_suite
 from gameway.figures import theme
 from gameway.figures.labels import LINE, Label, place
 from gameway.figures.tradeoff import colours, within_reach
 from gameway.metrics.source import Run
 from gameway.metrics.windows import Window
+from gameway.sweep import suite
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -469,7 +471,7 @@ def test_a_suite_is_compared_part_by_part(tmp_path: Path) -> None:
     write(tmp_path / "s", "flows", flows)
     beside = LINKS.replace("Links", "Beside").replace('["10 Mb/s", "20 Mb/s"]', '"20 Mb/s"')
     write(tmp_path / "s", "beside", beside + '[[competitor]]\nstart = "2 s"\n')
-    suite.run(suite.load_suite(tmp_path / "s"), tmp_path / "out")
+    suite.run(load_suite(tmp_path / "s"), tmp_path / "out")
     found = {v.scenario.name: v for v in compare.compare([tmp_path / "out"]).verdicts}
     assert list(found) == ["Beside", "Two"]
     assert (found["Two"].scenario.several, found["Beside"].scenario.competes) == (True, True)

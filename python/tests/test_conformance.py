@@ -15,9 +15,9 @@ from live_fixture import needs_live
 import gameway as gw
 from gameway.beside import Row, compare, twin
 from gameway.beside.warnings import warning
+from gameway.experiment.suite import load_suite
 from gameway.live import limits
 from gameway.live.run import run_one
-from gameway.suite import load_suite
 
 SCENARIOS = Path(__file__).resolve().parents[2] / "tests" / "conformance"
 SHORT = ("duration=10 s", "runs=1", "competitor.0.stop=9 s")

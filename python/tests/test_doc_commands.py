@@ -82,12 +82,12 @@ NAMED = (
     Named(r"python record\.py .*", "records a game for a quarter of an hour"),
     Named(r"python -m gameway\.live\.part link .*", "is what `gameway link` starts",
           "test_live_link.py::test_the_rtt_of_an_idle_link_is_that_of_the_path"),
-    Named(r"python -m gameway\.reproductions\.pudica\.paths$", "writes the suite's files anew"),
+    Named(r"python -m gameway\.experiments\.pudica\.paths$", "writes the suite's files anew"),
     Named(r"sudo apt install .*", "installs packages"),
 )  # fmt: skip
 
 BEGUN = {
-    r"gameway reproduce .*": "python/tests has the short form of each suite",
+    r"gameway reproduce .*": "its tests have the short form of each suite",
     r"gameway run (experiments|tests)/.*": "the same experiments, named by file",
     r"gameway run my-link\.toml --on live.*": "test_live_runs.py runs such files",
 }

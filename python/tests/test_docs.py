@@ -17,7 +17,7 @@ from gameway import _core
 from gameway.experiment import keys
 from gameway.experiment.keys.wifi import KEYS as WIFI_KEYS
 from gameway.experiment.tables import plain
-from gameway.reference import REFERENCES
+from gameway.published import references
 
 if TYPE_CHECKING:
     from pydantic import BaseModel
@@ -177,7 +177,7 @@ def test_every_name_that_may_be_written_is_documented() -> None:
     text = text_of("experiment-file.md")
     catalogue = keys.catalogue()
     names = [entry["name"] for part in catalogue.values() for entry in part]
-    for name in [*names, *keys.VIDEOS, *keys.FEEDBACK, *keys.REPORTS, *REFERENCES]:
+    for name in [*names, *keys.VIDEOS, *keys.FEEDBACK, *keys.REPORTS, *references()]:
         assert f'"{name}"' in text, name
 
 

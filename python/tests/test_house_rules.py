@@ -15,7 +15,7 @@ import pytest
 
 import gameway as gw
 from gameway import experiments
-from gameway.suite import load_suite
+from gameway.experiment.suite import load_suite
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping

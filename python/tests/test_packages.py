@@ -17,6 +17,7 @@ from packages_fixture import (
     READ_BY_THE_BUILD,
     demo,
     environment,
+    experiments,
     files,
     install_alone,
     lend,
@@ -53,7 +54,7 @@ def wheel(folder: Path) -> Path:
 
 
 def lacking(there: set[str]) -> set[str]:
-    return (read_by_the_build() | python_package() | BESIDES) - there
+    return (read_by_the_build() | python_package() | experiments() | BESIDES) - there
 
 
 def test_the_source_package_has_what_the_build_reads(source_package: Path) -> None:
@@ -67,6 +68,7 @@ def test_the_source_package_has_what_the_build_reads(source_package: Path) -> No
         "crates/product/webrtc/src/page.html",
         "crates/core/media/data/doom.gwfr",
         "experiments/demo/experiment.toml",
+        "experiments/pudica/page.py",
         "python/gameway/py.typed",
         "LICENSE-MIT",
     ],
@@ -76,11 +78,12 @@ def test_a_file_that_is_not_in_the_source_package_is_found(name: str, source_pac
 
 
 def test_the_wheel_has_the_python_half_and_the_experiments(wheel: Path) -> None:
-    experiments = {name for name in read_by_the_build() if name.startswith("experiments/")}
     with zipfile.ZipFile(wheel) as archive:
         there = {name.removeprefix("gameway/") for name in archive.namelist()}
     python = {name.removeprefix("python/gameway/") for name in python_package()}
-    assert (python | experiments) - there == set()
+    assert (python | experiments()) - there == set()
+    assert "experiments/pudica/page.py" in there
+    assert not any("tests" in Path(name).parts for name in there)
 
 
 def test_the_wheel_runs_the_demo_as_the_checkout_does(wheel: Path, folder: Path) -> None:
@@ -89,7 +92,9 @@ def test_the_wheel_runs_the_demo_as_the_checkout_does(wheel: Path, folder: Path)
     (information,) = packages_of(python).glob("gameway-*.dist-info")
     declared = needed(metadata.PathDistribution(information).requires or [])
     lend(declared, python)
-    where = run(python, "-c", "from gameway import library; print(library.folder())", cwd=folder)
+    where = run(
+        python, "-c", "from gameway import experiments; print(experiments.folder())", cwd=folder
+    )
     assert Path(where.strip()) == packages_of(python) / "gameway" / "experiments"
 
     ours = demo(python, folder / "of-the-wheel")
@@ -97,6 +102,11 @@ def test_the_wheel_runs_the_demo_as_the_checkout_does(wheel: Path, folder: Path)
     assert (folder / "of-the-wheel" / "r" / "report.html").stat().st_size > 100_000
     checkout = OWN / "bin" / "python"
     assert ours == demo(checkout, folder / "of-the-checkout", "--no-report")
+
+    # So is the code of an experiment, and of another one that it uses.
+    page = "from importlib import import_module; import_module('gameway.experiments.%s.page').page"
+    for name in ("xu-claypool-dash", "pudica-readings"):
+        run(python, "-c", page % name, cwd=folder)
 
     # The environment has what is declared and nothing else.
     (packages_of(python) / "jinja2").unlink()

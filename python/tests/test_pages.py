@@ -10,7 +10,7 @@ from doc_commands import FENCE, ROOT, documents
 
 import gameway as gw
 from gameway import experiments
-from gameway.suite import load_suite
+from gameway.experiment.suite import load_suite
 
 if TYPE_CHECKING:
     from pathlib import Path

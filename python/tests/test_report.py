@@ -21,7 +21,7 @@ from metrics_fixture import (
 from gameway import figures, report
 from gameway.figures import theme
 from gameway.figures.conditions import arrange, dimensions
-from gameway.reference import REFERENCES, reference_of
+from gameway.published import reference_of, references
 from gameway.report.comparison import compare
 from gameway.report.findings import duel
 from gameway.report.tables import estimate, number
@@ -169,7 +169,7 @@ def test_published_values_stand_beside_ours(page: Page, results: FolderResults) 
 
 
 def test_loss_near_zero_has_no_percent(results: FolderResults) -> None:
-    reference = REFERENCES["xu-claypool-2022"]
+    reference = references()["xu-claypool-2022"]
     table = next(c for c in compare(results, reference) if c.table.number == 4)
     cell = next(c for c in table.cells if (c.capacity_mbps, c.queue_bdp) == (25.0, 7.0))
     assert cell.difference == pytest.approx(0.4 - 0.01 / 3)
@@ -178,7 +178,7 @@ def test_loss_near_zero_has_no_percent(results: FolderResults) -> None:
 
 
 def test_published_data_is_whole() -> None:
-    values = REFERENCES["xu-claypool-2022"].values()
+    values = references()["xu-claypool-2022"].values()
     counts = dict(values.group_by("table").len().iter_rows())
     # Three systems, nine cells, and two competitors in Tables 3, 5 and 6; Table 3 lacks one cell.
     assert counts == {2: 27, 3: 48, 4: 27, 5: 54, 6: 54}

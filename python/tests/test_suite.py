@@ -14,9 +14,12 @@ import polars as pl
 import pytest
 
 import gameway as gw
-from gameway import experiments, reproductions, suite
+from gameway import experiments
+from gameway.experiment.suite import load_suite
 from gameway.report import page as pages
+from gameway.report import suite as suite_page
 from gameway.report.page import Page, Section, Table
+from gameway.sweep import suite
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -72,19 +75,19 @@ class Told:
 
 def test_a_suite_runs_all_parts_under_one_progress(folder: Path, tmp_path: Path) -> None:
     told = Told()
-    parts = suite.run(suite.load_suite(folder), tmp_path / "out", progress=told)
+    parts = suite.run(load_suite(folder), tmp_path / "out", progress=told)
     assert list(parts) == ["alone", "beside"]
     assert [results.missing for results in parts.values()] == [0, 0]
     assert (told.starts, len(told.runs), told.stops) == ([(RUNS, 0)], RUNS, 1)
     again = Told()
-    suite.run(suite.load_suite(folder), tmp_path / "out", progress=again)
+    suite.run(load_suite(folder), tmp_path / "out", progress=again)
     assert (again.starts, again.runs) == ([(RUNS, RUNS)], [])
 
 
 def test_the_plain_page_has_a_table_for_each_part(folder: Path, tmp_path: Path) -> None:
     out = tmp_path / "out"
-    suite.run(suite.load_suite(folder), out)
-    made, place = suite.write_page(out)
+    suite.run(load_suite(folder), out)
+    made, place = suite_page.write_page(out)
     assert made.title == "A stream alone and beside a download"
     assert [section.title for section in made.sections] == ["alone", "beside"]
     text = place.read_text(encoding="utf-8")
@@ -97,28 +100,28 @@ def test_the_plain_page_has_a_table_for_each_part(folder: Path, tmp_path: Path) 
 
 def test_the_page_says_what_is_missing(folder: Path, tmp_path: Path) -> None:
     out = tmp_path / "out"
-    suite.run(suite.load_suite(folder).only(["alone"]), out)
+    suite.run(load_suite(folder).only(["alone"]), out)
     listed = json.loads((out / suite.FILE).read_text(encoding="utf-8"))
     (out / suite.FILE).write_text(json.dumps({**listed, "parts": ["alone", "beside"]}))
     run = next((out / "alone" / "runs").iterdir())
     run.rename(tmp_path / "taken")
-    warning = suite.page(out).warning
+    warning = suite_page.page(out).warning
     assert "Not run yet: beside." in warning
     assert "alone: 1 of 8 runs are missing." in warning
 
 
 def test_parts_of_several_calls_are_on_one_page(folder: Path, tmp_path: Path) -> None:
     for part in ("beside", "alone"):
-        suite.run(suite.load_suite(folder).only([part]), tmp_path / "out")
+        suite.run(load_suite(folder).only([part]), tmp_path / "out")
     assert list(suite.open_parts(tmp_path / "out")) == ["alone", "beside"]
 
 
 def test_a_setting_reaches_every_part_or_the_one_that_it_names(folder: Path) -> None:
-    found = suite.load_suite(folder).with_overrides(["runs=3", "beside:path.capacity=5 Mb/s"])
+    found = load_suite(folder).with_overrides(["runs=3", "beside:path.capacity=5 Mb/s"])
     assert [part.runs for part in found.parts.values()] == [3, 3]
     capacities = [part.path.capacity for part in found.parts.values()]  # type: ignore[union-attr]
     assert capacities == [["10 Mb/s", "20 Mb/s"], "5 Mb/s"]
-    steps = suite.load_suite(folder).with_overrides(['path.base_rtt="20 ms"'])
+    steps = load_suite(folder).with_overrides(['path.base_rtt="20 ms"'])
     assert {part.path.base_rtt for part in steps.parts.values()} == {"20 ms"}  # type: ignore[union-attr]
 
 
@@ -132,14 +135,14 @@ def test_a_setting_reaches_every_part_or_the_one_that_it_names(folder: Path) -> 
 )
 def test_a_setting_that_does_not_fit_names_the_part(folder: Path, setting: str, told: str) -> None:
     with pytest.raises(gw.InputError) as caught:
-        suite.load_suite(folder).with_overrides([setting])
+        load_suite(folder).with_overrides([setting])
     assert told in str(caught.value)
 
 
 def test_nothing_runs_if_one_part_cannot(folder: Path, tmp_path: Path) -> None:
     out = tmp_path / "out"
-    suite.run(suite.load_suite(folder).only(["beside"]), out)
-    other = suite.load_suite(folder).with_overrides(["beside:seed=7"])
+    suite.run(load_suite(folder).only(["beside"]), out)
+    other = load_suite(folder).with_overrides(["beside:seed=7"])
     with pytest.raises(gw.InputError, match="another experiment"):
         suite.run(other, out)
     assert not (out / "alone").exists()
@@ -149,9 +152,10 @@ def test_ctrl_c_loses_nothing(folder: Path, tmp_path: Path) -> None:
     out = tmp_path / "out"
     script = (
         # Also where the tests run as a background job, which a shell makes deaf to Ctrl-C.
-        "import signal, sys; from gameway import suite\n"
+        "import signal, sys; from gameway.sweep import suite\n"
+        "from gameway.experiment.suite import load_suite\n"
         "signal.signal(signal.SIGINT, signal.default_int_handler)\n"
-        "found = suite.load_suite(sys.argv[1]).with_overrides(['runs=200'])\n"
+        "found = load_suite(sys.argv[1]).with_overrides(['runs=200'])\n"
         "suite.run(found, sys.argv[2], jobs=1)"
     )
     command = [sys.executable, "-c", script, str(folder), str(out)]
@@ -184,9 +188,41 @@ def test_the_library_finds_suites(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
 
 
 def test_a_suite_has_the_page_of_its_module_or_the_plain_one() -> None:
-    assert reproductions.page_of("scoreboard").__module__ == "gameway.reproductions.scoreboard"
-    assert reproductions.page_of("made-up").__module__ == "gameway.reproductions.plain"
-    assert reproductions.page_of("../x").__module__ == "gameway.reproductions.plain"
+    ours = experiments.folder()
+    made = {name: suite_page.page_of(ours / name) for name in ("scoreboard", "pudica-readings")}
+    for name, page in made.items():
+        assert page.__module__ == f"gameway.experiments.{name}.page"
+    assert suite_page.page_of(ours / "made-up") is suite_page.plain_page
+
+
+OWN_PAGE = """
+from gameway.report.page import Page, Section
+
+from .words import TITLE
+
+
+def page(parts):
+    return Page(TITLE, "Mine.", [Section(name) for name in parts])
+"""
+
+
+def test_a_suite_of_your_own_may_have_a_page_of_its_own(folder: Path, tmp_path: Path) -> None:
+    (folder / "page.py").write_text(OWN_PAGE, encoding="utf-8")
+    (folder / "words.py").write_text('TITLE = "Made by me"\n', encoding="utf-8")
+    out = tmp_path / "out"
+    suite.run(load_suite(folder), out)
+    made, place = suite_page.write_page(out, folder)
+    assert (made.title, [section.title for section in made.sections]) == (
+        "Made by me", ["alone", "beside"],
+    )  # fmt: skip
+    assert "Made by me" in place.read_text(encoding="utf-8")
+    # Results alone lead to no code, and do not replace the page.
+    with pytest.raises(gw.InputError, match="give its folder with --page"):
+        suite_page.write_page(out)
+    (folder / "page.py").write_text("pages = 1\n", encoding="utf-8")
+    other = folder.rename(tmp_path / "other")
+    with pytest.raises(gw.InputError, match="has no function `page`"):
+        suite_page.write_page(out, other)
 
 
 def test_a_page_tells_all_that_it_is_given(tmp_path: Path) -> None:

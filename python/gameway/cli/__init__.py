@@ -188,6 +188,14 @@ def report(
             "--check", help="Exit with 1 if a live mean is outside its tolerance of the simulated."
         ),
     ] = False,
+    page: Annotated[
+        Path | None,
+        typer.Option(
+            "--page",
+            metavar="DIR",
+            help="Folder of your own suite, whose `page.py` makes the page.",
+        ),
+    ] = None,
 ) -> None:
     """Write the report of a result folder anew: one HTML page that needs nothing else.
 
@@ -198,7 +206,7 @@ def report(
 
     Next: open `results/demo/report.html` in a browser.
     """
-    report_folder(folder, simulated)
+    report_folder(folder, simulated, page)
     if check and outside(folder, simulated):
         raise typer.Exit(1)
 

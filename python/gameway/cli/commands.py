@@ -12,12 +12,13 @@ from rich.console import Console
 
 import gameway
 from gameway import experiments
-from gameway import suite as suites
 from gameway.caller import owns
 from gameway.cli import terminal
+from gameway.experiment.suite import Suite, load_suite
 from gameway.results import Results
 from gameway.signals import exits_as_shells_do
 from gameway.sweep import progress
+from gameway.sweep import suite as suites
 from gameway.sweep.drivers import LiveOptions, On
 
 if TYPE_CHECKING:
@@ -65,7 +66,7 @@ class Sweep:
 
     def _carry_out(self) -> None:
         if experiments.is_suite(self.found):
-            whole = suites.load_suite(self.found)
+            whole = load_suite(self.found)
             suite = (whole.only(self.parts) if self.parts else whole).with_overrides(self.overrides)
             target = self.target(suite.name)
             with owns(target):
@@ -93,14 +94,14 @@ class Sweep:
             write_report(results)
         out.print(f"tables: {target}", highlight=False, soft_wrap=True)
 
-    def _run_suite(self, suite: suites.Suite, target: Path) -> None:
+    def _run_suite(self, suite: Suite, target: Path) -> None:
         shown = progress.for_console(err)
         suites.run(suite, target, jobs=self.jobs, progress=shown, on=self.on, live=self.live)
         if self.on is On.live:
             for name, part in suite.parts.items():
                 self._simulate(part, target / name)
         if self.report:
-            write_suite_page(target)
+            write_suite_page(target, suite.folder)
         out.print(f"tables: {target}", highlight=False, soft_wrap=True)
 
     def _simulate(self, experiment: Experiment, target: Path) -> None:
@@ -111,9 +112,11 @@ class Sweep:
             twin.simulate(experiment, target, jobs=self.jobs)
 
 
-def write_suite_page(folder: Path) -> None:
-    """Write the page of a suite and print its main tables."""
-    page, place = suites.write_page(folder)
+def write_suite_page(folder: Path, own: Path | None) -> None:
+    """Write the page of a suite, whose own folder may have code for it; print its main tables."""
+    from gameway.report.suite import write_page  # noqa: PLC0415 (heavy; help must be quick)
+
+    page, place = write_page(folder, own)
     print_page(page)
     out.print(f"report: {place}", highlight=False, soft_wrap=True)
 
@@ -208,11 +211,13 @@ def outside(folder: Path, beside: Path | None = None) -> int:
     return sum(not row.within for rows in compared for row in rows)
 
 
-def report_folder(folder: Path, beside: Path | None) -> None:
-    """Write the report of a result folder anew, or the page of a suite."""
+def report_folder(folder: Path, beside: Path | None, own: Path | None) -> None:
+    """Write the report of a result folder anew, or the page of a suite by the code in `own`."""
     if suites.is_suite_folder(folder):
-        write_suite_page(folder)
+        write_suite_page(folder, own)
         return
+    if own is not None:
+        raise gameway.InputError(f"{folder} has the results of no suite", file="--page")
     results = Results.open(folder)
     _warn_of_missing(results)
     other = _simulated(results, beside)

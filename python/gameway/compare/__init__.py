@@ -16,13 +16,13 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 
-from gameway import suite
 from gameway.compare import page as pages
 from gameway.compare.scenarios import Scenario, scenarios_of
 from gameway.compare.verdict import Verdict
 from gameway.report.head import common_facts
 from gameway.report.page import write
 from gameway.results import Results
+from gameway.sweep import suite
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

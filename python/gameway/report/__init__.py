@@ -15,7 +15,7 @@ from gameway.beside.twin import is_live, twin_of
 from gameway.beside.warnings import warning
 from gameway.metrics.summary import summary_table
 from gameway.metrics.table import per_run_table
-from gameway.reference import reference_of
+from gameway.published import reference_of
 from gameway.report import tables, videos
 from gameway.report.comparison import Comparison, compare
 from gameway.report.export import save_table
@@ -30,7 +30,7 @@ from gameway.report.statement import statement
 if TYPE_CHECKING:
     from gameway.metrics.source import ResultFolder
     from gameway.metrics.table import Progress
-    from gameway.reference import Reference
+    from gameway.published import Reference
 
 __all__ = ["write"]
 

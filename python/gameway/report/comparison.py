@@ -15,7 +15,7 @@ from gameway.metrics.table import per_run_table
 
 if TYPE_CHECKING:
     from gameway.metrics.source import ResultFolder
-    from gameway.reference import PublishedTable, Reference
+    from gameway.published import PublishedTable, Reference
 
 # Differences beyond this are marked.
 MARK_PERCENT = 20.0

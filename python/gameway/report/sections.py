@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     import polars as pl
 
     from gameway.metrics.source import ResultFolder
-    from gameway.reference import Reference
+    from gameway.published import Reference
 
 # Runs that are shown in detail: one per controller, at most so many.
 MAX_TIMELINES = 8

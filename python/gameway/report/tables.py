@@ -16,12 +16,13 @@ from gameway.metrics.catalogue import (
     metric_of_column,
 )
 from gameway.metrics.quantities import natural_key
+from gameway.metrics.statistics import half_width
 from gameway.report.findings import scope_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from gameway.reference import Reference
+    from gameway.published import Reference
     from gameway.report.comparison import Cell, Comparison, Estimate
 
 NEVER = "never"
@@ -129,6 +130,15 @@ def estimate(value: float | None, half: float | None) -> str:
 def estimate_text(value: float | None, half: float | None) -> str:
     """The same without markup."""
     return f"{number(value)} {_spread(value, half)}".rstrip()
+
+
+def estimate_of(values: pl.Series) -> str:
+    """Mean and half width of the 95 % interval of what runs have, as text."""
+    known = values.cast(pl.Float64).drop_nulls().drop_nans().to_numpy()
+    if not len(known):
+        return UNKNOWN
+    half = half_width(known)
+    return number(float(known.mean())) + (f" ± {number(half)}" if half > 0.0 else "")
 
 
 def _spread(value: float | None, half: float | None) -> str:

@@ -12,7 +12,8 @@ from typing import Annotated, Any
 
 from pydantic import PlainValidator
 
-from gameway.experiment.keys.checking import At, axis, nearest, one_of, places, refuse, values
+from gameway.errors import nearest
+from gameway.experiment.keys.checking import At, axis, one_of, places, refuse, values
 from gameway.experiment.keys.classes import header
 from gameway.experiment.keys.files import resolve
 from gameway.experiment.keys.known import (

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any, NoReturn, cast
 
 from pydantic import PlainValidator, ValidationInfo
 from pydantic_core import PydanticCustomError
+
+from gameway.errors import nearest
 
 REFUSED = "gameway"
 """Error type, in pydantic's sense, of a value that a check refused."""
@@ -20,14 +21,6 @@ def refuse(problem: str, value: object, hint: str | None = None, at: At = ()) ->
     """Refuse `value`; `at` leads from the field being checked to the part that is wrong."""
     context = {"problem": problem, "value": value, "hint": hint, "at": at}
     raise PydanticCustomError(REFUSED, "{problem}", context)
-
-
-def nearest(word: str, known: Iterable[str]) -> str:
-    """Give a hint that names the nearest known word, and all of them."""
-    names = sorted(known)
-    close = difflib.get_close_matches(word, names, n=1, cutoff=0.5)
-    guess = f'did you mean "{close[0]}"? ' if close else ""
-    return f"{guess}known are {', '.join(names)}"
 
 
 def values(axis: object) -> list[Any]:

@@ -7,12 +7,12 @@ import json
 from typing import TYPE_CHECKING, Any
 
 from gameway import _core
+from gameway.errors import nearest
 from gameway.experiment.keys.checking import (
     At,
     Check,
     axis_of,
     inside,
-    nearest,
     one_of,
     refuse,
 )

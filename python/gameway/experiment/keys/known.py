@@ -8,12 +8,12 @@ from functools import cache
 from typing import TYPE_CHECKING, Any, cast
 
 from gameway import _core
+from gameway.errors import nearest
 from gameway.experiment.keys.checking import (
     Check,
     as_table,
     axis_of,
     inside,
-    nearest,
     one_of,
     refuse,
     values,

@@ -7,7 +7,8 @@ from typing import Any, NoReturn
 
 from pydantic import BaseModel, PlainValidator, ValidationError, ValidationInfo
 
-from gameway.experiment.keys.checking import REFUSED, At, Check, axis, inside, nearest, refuse
+from gameway.errors import nearest
+from gameway.experiment.keys.checking import REFUSED, At, Check, axis, inside, refuse
 
 
 def table_of(model: type[BaseModel]) -> Check:

@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING, Any, cast
 from pydantic_core import PydanticCustomError
 
 from gameway import _core
+from gameway.errors import nearest
 from gameway.experiment.keys.checking import (
     Check,
     as_table,
     axis_of,
     inside,
-    nearest,
     one_of,
     places,
     refuse,
@@ -23,7 +23,7 @@ from gameway.experiment.keys.checking import (
 from gameway.experiment.keys.files import existing_file, resolve
 from gameway.experiment.keys.quantities import interval, moment, rate, rate_or_none
 from gameway.experiment.keys.wifi import wifi
-from gameway.reference import REFERENCES
+from gameway.published import references
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -48,8 +48,8 @@ def switch(value: object) -> bool:
 
 def reference(value: object) -> str:
     """Check the name of a publication."""
-    if not isinstance(value, str) or value not in REFERENCES:
-        refuse("is no known publication", value, nearest(str(value), REFERENCES))
+    if not isinstance(value, str) or value not in references():
+        refuse("is no known publication", value, nearest(str(value), references()))
     return value
 
 
