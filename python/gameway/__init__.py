@@ -36,7 +36,7 @@ from gameway.sweep.drivers import LiveOptions
 SCHEMA_VERSION = _core.SCHEMA_VERSION
 __version__ = _core.VERSION
 
-_LATER = ("compare", "figures", "metrics", "report", "suite")
+_LATER = ("compare", "figures", "metrics", "report")
 """Modules that take a second to load: only when they are asked for."""
 
 

@@ -15,6 +15,7 @@ from live_fixture import needs_live
 import gameway as gw
 from gameway.beside import Row, compare, twin
 from gameway.beside.warnings import warning
+from gameway.experiment import keys
 from gameway.experiment.suite import load_suite
 from gameway.live import limits
 from gameway.live.run import run_one
@@ -99,7 +100,7 @@ def test_scenarios_have_every_queue_and_every_controller() -> None:
     parts = load_suite(SCENARIOS).parts
     runs = [run.spec for part in parts.values() for run in gw.expand(part)]
     queues = {run["path"]["queue"]["kind"] for run in runs}
-    assert queues == set(gw.fields.entries("queues"))
+    assert queues == set(keys.entries("queues"))
     given = (stream["controller"] for run in runs for stream in run["stream"])
     kinds = {one["kind"] if isinstance(one, dict) else one for one in given}
-    assert kinds == set(gw.fields.entries("controllers")) - set(limits.VIRTUAL_CONTROLLERS)
+    assert kinds == set(keys.entries("controllers")) - set(limits.VIRTUAL_CONTROLLERS)

@@ -16,10 +16,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import gameway as gw
 from gameway import _core
 from gameway.errors import InputError
-from gameway.experiment import from_source
+from gameway.expansion import expand
+from gameway.experiment import from_source, load
 from gameway.experiment.keys import entries
 from gameway.experiment.source import Source
 from gameway.live import kernel, outside
@@ -88,7 +88,7 @@ def path_of(options: LinkOptions) -> dict[str, Any]:
     """
     path: dict[str, Any] = {}
     if options.experiment is not None:
-        source = gw.load(options.experiment).source
+        source = load(options.experiment).source
         path = _absolute(dict(source.document["path"]), source.base)
     path.update(_given(options))
     document: dict[str, Any] = {
@@ -99,7 +99,7 @@ def path_of(options: LinkOptions) -> dict[str, Any]:
     }
     with options.as_typed():
         experiment = from_source(Source(document))
-        runs = gw.expand(experiment.with_overrides(list(options.settings)))
+        runs = expand(experiment.with_overrides(list(options.settings)))
     if len(runs) != 1:
         hint = "give one value, not a list"
         raise InputError("a link has one path, and these are several", file="link", hint=hint)
