@@ -45,13 +45,11 @@ fn measure<Q: Queue<Packet>>(mut bottleneck: Bottleneck<Packet, Q>) -> (f64, f64
             let late = left.filter(|packet| packet.enqueued - Instant::ZERO > LENGTH / 2);
             delays.extend(late.map(|packet| packet.queueing_delay().as_millis_f64()));
         } else {
-            dropped += u32::from(bottleneck.arrive(next, Packet).is_some());
+            bottleneck.arrive(next, Packet);
             sent += 1;
             next += SENT.time_for(PACKET);
         }
-        while bottleneck.poll_dropped().is_some() {
-            dropped += 1;
-        }
+        dropped += bottleneck.drain_dropped().count() as u32;
     }
     (delays.iter().sum::<f64>() / delays.len() as f64, f64::from(dropped) / f64::from(sent))
 }

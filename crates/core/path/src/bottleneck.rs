@@ -4,9 +4,10 @@
 //! shapers; all others wait their turn in the queue. Queueing delay is from arrival to the start of transmission;
 //! serialization comes on top and is not part of it.
 
-use crate::{Dequeued, Dropped, Limit, Link, PathPacket, Queue, Verdict};
+use crate::{Dequeued, Dropped, Limit, Link, PathPacket, Queue};
 use gameway_units::{Bytes, Duration, Instant, QueueSize};
 use std::convert::Infallible;
+use std::vec::Drain;
 
 /// A packet whose last bit has left the link.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -38,6 +39,7 @@ pub struct Bottleneck<P, Q> {
     in_transmission: Option<Transmitted<P>>,
     /// When a shaper lets the next packet go, while the link is idle.
     release: Option<Instant>,
+    /// By the queue, and not told yet.
     dropped: Vec<Dropped<P>>,
     /// Of the packets that have left.
     meter: Meter,
@@ -52,7 +54,7 @@ pub struct Meter {
     pub carried: Bytes,
 }
 
-impl<P: PathPacket + Copy, Q: Queue<P>> Bottleneck<P, Q> {
+impl<P: PathPacket, Q: Queue<P>> Bottleneck<P, Q> {
     /// A bottleneck whose queue, made by `queue` from its limit, holds `size`. A size in BDPs is of the
     /// capacity at the start (a router's buffer does not change); one in time follows the capacity.
     pub fn new(
@@ -93,15 +95,14 @@ impl<P: PathPacket + Copy, Q: Queue<P>> Bottleneck<P, Q> {
         })
     }
 
-    /// Takes a packet. A packet that is dropped (this one or, in some disciplines, another) is returned.
-    pub fn arrive(&mut self, now: Instant, packet: P) -> Option<Dropped<P>> {
+    /// Takes a packet.
+    pub fn arrive(&mut self, now: Instant, packet: P) {
         self.resize(now);
         // Also past an idle link through the queue: a discipline sees every packet.
-        let verdict = self.queue.enqueue(now, packet);
+        self.queue.enqueue(now, packet, &mut self.dropped);
         if self.in_transmission.is_none() {
             self.start_next(now);
         }
-        dropped_by(verdict)
     }
 
     fn resize(&mut self, now: Instant) {
@@ -114,7 +115,10 @@ impl<P: PathPacket + Copy, Q: Queue<P>> Bottleneck<P, Q> {
     }
 
     fn start_next(&mut self, now: Instant) {
+        let before = self.dropped.len();
         let next = self.queue.dequeue(now, &mut self.dropped);
+        // Of those dropped at one departure tables have the youngest first.
+        self.dropped[before..].reverse();
         self.in_transmission = next.map(|Dequeued { packet, enqueued }| {
             let finished = self.link.transmit(now, packet.wire_size());
             Transmitted { packet, enqueued, started: now, finished }
@@ -142,9 +146,10 @@ impl<P: PathPacket + Copy, Q: Queue<P>> Bottleneck<P, Q> {
         Some(current)
     }
 
-    /// The next packet that the discipline dropped while it waited; to be called until there is none.
-    pub fn poll_dropped(&mut self) -> Option<Dropped<P>> {
-        self.dropped.pop().or_else(|| self.queue.poll_dropped())
+    /// The packets that the discipline dropped since the last call.
+    #[inline]
+    pub fn drain_dropped(&mut self) -> Drain<'_, Dropped<P>> {
+        self.dropped.drain(..)
     }
 
     /// What it did before `now`, of the packet in transmission the part that has left; all packets that left
@@ -181,12 +186,5 @@ impl<P: PathPacket + Copy, Q: Queue<P>> Bottleneck<P, Q> {
     #[must_use]
     pub const fn link(&self) -> &Link {
         &self.link
-    }
-}
-
-fn dropped_by<P>(verdict: Verdict<P>) -> Option<Dropped<P>> {
-    match verdict {
-        Verdict::Queued => None,
-        Verdict::Dropped(dropped) => Some(dropped),
     }
 }

@@ -168,13 +168,20 @@ impl<P> DelayLine<P> {
         packet: P,
         displacement: Displacement,
     ) -> Instant {
+        let due = self.arrival(now, displacement);
+        self.insert(due, packet);
+        due
+    }
+
+    /// When a packet that leaves the link now arrives; to be asked once for each, and then [`Self::insert`].
+    pub(crate) fn arrival(&mut self, now: Instant, displacement: Displacement) -> Instant {
         let due = now + self.delay;
         let due = self.stalls.as_ref().map_or(due, |stalls| stalls.held(due));
         let due = match &mut self.jitter {
             Some((jitter, random)) => jitter.arrival(due, random),
             None => due,
         };
-        let due = match displacement {
+        match displacement {
             Displacement::None => {
                 self.in_place = due.max(self.in_place);
                 self.in_place
@@ -182,13 +189,16 @@ impl<P> DelayLine<P> {
             Displacement::AtOnce => now,
             Displacement::Earlier(by) => (due - by).max(now),
             Displacement::Later(by) => due + by,
-        };
+        }
+    }
+
+    /// Takes a packet that arrives then.
+    pub(crate) fn insert(&mut self, due: Instant, packet: P) {
         let place = match self.under_way.back() {
             Some((last, _)) if *last > due => self.under_way.partition_point(|(at, _)| *at <= due),
             _ => self.under_way.len(),
         };
         self.under_way.insert(place, (due, packet));
-        due
     }
 
     /// When the next packet arrives.

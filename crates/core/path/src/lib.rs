@@ -39,7 +39,6 @@ pub use queue::{
     DropTailConfig, Dropped, DualPi2, DualPi2Config, FqCodel, FqCodelConfig, Framing, FramingError,
     Htb, HtbClass, HtbConfig, HtbError, Isolation, Limit, LinkLayer, LowLatencyMarking,
     OptionError, Options, Pie, PieConfig, PortRange, Prefix, Queue, Rule, Scheduler, SizeOption,
-    Verdict,
 };
 pub use stalls::Stalls;
 pub use tcp::{SackRanges, TcpHeader};

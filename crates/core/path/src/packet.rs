@@ -40,3 +40,42 @@ pub trait PathPacket {
         capable
     }
 }
+
+impl<P: PathPacket + ?Sized> PathPacket for Box<P> {
+    #[inline]
+    fn wire_size(&self) -> Bytes {
+        (**self).wire_size()
+    }
+    #[inline]
+    fn flow(&self) -> FlowId {
+        (**self).flow()
+    }
+    #[inline]
+    fn header(&self) -> Header {
+        (**self).header()
+    }
+    #[inline]
+    fn traffic(&self) -> Option<Traffic> {
+        (**self).traffic()
+    }
+    #[inline]
+    fn ecn(&self) -> Ecn {
+        (**self).ecn()
+    }
+    #[inline]
+    fn set_ecn(&mut self, ecn: Ecn) {
+        (**self).set_ecn(ecn);
+    }
+    #[inline]
+    fn set_dscp(&mut self, dscp: Dscp) {
+        (**self).set_dscp(dscp);
+    }
+    #[inline]
+    fn tcp(&self) -> Option<TcpHeader> {
+        (**self).tcp()
+    }
+    #[inline]
+    fn mark(&mut self) -> bool {
+        (**self).mark()
+    }
+}

@@ -4,7 +4,7 @@ mod support;
 
 use gameway_path::{
     AckFilter, Backlog, Bottleneck, Cake, CakeConfig, Cells, Diffserv, DropReason, Dscp, Endpoint,
-    Framing, Header, Isolation, Limit, Link, Queue, TcpHeader, Verdict,
+    Framing, Header, Isolation, Limit, Link, Queue, TcpHeader,
 };
 use gameway_units::{Bytes, Duration, Ecn, Instant, QueueSize, Rate, SignedBytes};
 use proptest::prelude::*;
@@ -12,7 +12,7 @@ use rand_core::SeedableRng;
 use rand_xoshiro::Xoshiro256PlusPlus;
 use std::collections::{BTreeMap, VecDeque};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
-use support::{Packet, millis, number_of};
+use support::{Offer, Packet, millis, numbers_of};
 
 const ROOM: Limit = Limit::Packets(1_000_000);
 const VOICE: u8 = 46;
@@ -56,7 +56,7 @@ fn marked(flow: u16, dscp: u8) -> Header {
 fn fill(queue: &mut Cake<Packet>, flow: u16, header: Header, count: u64, size: u64) {
     for number in 0..count {
         let packet = Packet::new(flow, number, size).with_header(header);
-        assert_eq!(queue.enqueue(millis(0), packet), Verdict::Queued);
+        assert_eq!(queue.offer(millis(0), packet), []);
     }
 }
 
@@ -95,7 +95,7 @@ fn over_a_minute_what_leaves_is_the_bandwidth() {
         while now < until {
             bytes += leave(&mut queue, &mut now).unwrap().size;
             let again = Packet::new(1, 0, size);
-            assert_eq!(queue.enqueue(now, again), Verdict::Queued);
+            assert_eq!(queue.offer(now, again), []);
         }
         let rate = bytes as f64 * 8.0 / (now - millis(0)).as_secs_f64() / 1e6;
         assert!((rate / mbps as f64 - 1.0).abs() < 0.001, "{rate} of {mbps} Mb/s");
@@ -136,8 +136,9 @@ fn behind_a_faster_link_packets_leave_at_the_bandwidth_and_without_it_at_the_lin
         let mut path =
             Bottleneck::new(link, size, Duration::ZERO, |limit| seeded(config, limit, 1));
         for number in 0..1001 {
-            assert_eq!(path.arrive(millis(0), Packet::new(1, number, 1250)), None);
+            path.arrive(millis(0), Packet::new(1, number, 1250));
         }
+        assert_eq!(path.drain_dropped().count(), 0);
         let mut last = millis(0);
         while let Some(at) = path.next_deadline() {
             last = path.on_deadline(at).map_or(last, |done| done.finished);
@@ -160,7 +161,7 @@ fn nothing_is_saved_up_while_nothing_waits() {
     leave(&mut queue, &mut now).unwrap();
     // Ten seconds later a burst comes: it leaves a millisecond apart.
     for number in 0..10 {
-        queue.enqueue(millis(10_000), Packet::new(1, number, 1500));
+        queue.offer(millis(10_000), Packet::new(1, number, 1500));
     }
     now = millis(10_000);
     for number in 0..10 {
@@ -168,7 +169,7 @@ fn nothing_is_saved_up_while_nothing_waits() {
         assert_eq!(now, millis(10_000 + number as i64));
     }
     // A packet that comes before the last one's time is over waits for it.
-    queue.enqueue(now, Packet::new(1, 10, 1500));
+    queue.offer(now, Packet::new(1, 10, 1500));
     assert_eq!(queue.next_release(now), Some(millis(10_010)));
 }
 
@@ -287,7 +288,7 @@ fn a_sparse_flow_waits_for_one_packet_at_most() {
             let now = millis(slot);
             // 200 B every 20 ms are less than any share.
             if slot % 20 == 19 {
-                queue.enqueue(now, Packet::new(9, 0, 200));
+                queue.offer(now, Packet::new(9, 0, 200));
                 sparse.push_back(slot);
             }
             let next = queue.dequeue(now, &mut Vec::new());
@@ -357,7 +358,7 @@ fn wait_of_voice(mbps: i64, dscp: u8) -> i64 {
         while due <= now {
             // Of one flow, which so is bulk and not sparse when it has more than its share.
             let packet = Packet::new(99, 0, 1000).with_header(marked(99, dscp));
-            queue.enqueue(due, packet);
+            queue.offer(due, packet);
             due += Duration::from_nanos(gap);
         }
         let next = queue.dequeue(now, &mut Vec::new()).unwrap();
@@ -384,7 +385,7 @@ fn signals(ecn: Ecn, until: i64) -> (Vec<i64>, Vec<i64>) {
     let config = CakeConfig { diffserv: Diffserv::BestEffort, ..CakeConfig::default() };
     let mut queue = queue(config);
     for number in 0..2000 {
-        queue.enqueue(millis(0), Packet::new(1, number, 1500).with_ecn(ecn));
+        queue.offer(millis(0), Packet::new(1, number, 1500).with_ecn(ecn));
     }
     let (mut dropped, mut drops, mut marks) = (Vec::new(), Vec::new(), Vec::new());
     for slot in 0..until {
@@ -422,27 +423,24 @@ fn overload_costs_the_longest_queue_its_oldest_in_whatever_tin() {
     let mut queue = seeded(config, Limit::Bytes(Bytes::new(10_000)), 1);
     let send = |queue: &mut Cake<Packet>, flow, dscp, number, size| {
         let packet = Packet::new(flow, number, size).with_header(marked(flow, dscp));
-        number_of(queue.enqueue(millis(0), packet))
+        numbers_of(&queue.offer(millis(0), packet))
     };
     for number in 0..4 {
-        assert_eq!(send(&mut queue, 1, VOICE, number, 1500), None);
-        assert_eq!(send(&mut queue, 2, 0, number, 900), None);
+        assert_eq!(send(&mut queue, 1, VOICE, number, 1500), []);
+        assert_eq!(send(&mut queue, 2, 0, number, 900), []);
     }
     // 9600 B wait: flow 1 has 6000, flow 2 3600.
-    assert_eq!(send(&mut queue, 3, BULK, 0, 800), Some((1, 0)));
-    assert_eq!(queue.poll_dropped(), None);
-    // 2000 B more cost two.
-    assert_eq!(send(&mut queue, 3, BULK, 1, 2000), Some((1, 1)));
+    assert_eq!(send(&mut queue, 3, BULK, 0, 800), [(1, 0)]);
+    // 10 900 B would wait.
+    assert_eq!(send(&mut queue, 3, BULK, 1, 2000), [(1, 1)]);
     // Now 2 is the longest, with 3600 B, and the next to lose one.
-    assert_eq!(send(&mut queue, 4, 0, 0, 1500), Some((2, 0)));
+    assert_eq!(send(&mut queue, 4, 0, 0, 1500), [(2, 0)]);
     // What is larger than the limit goes itself.
-    let costs = send(&mut queue, 5, 0, 0, 10_001);
-    assert_eq!(costs, Some((5, 0)));
+    assert_eq!(send(&mut queue, 5, 0, 0, 10_001), [(5, 0)]);
     assert!(queue.backlog().bytes <= Bytes::new(10_000));
     queue.set_limit(Limit::Packets(2));
-    send(&mut queue, 4, 0, 1, 100);
-    let polled = std::iter::from_fn(|| queue.poll_dropped()).count();
-    assert!(polled > 0 && queue.backlog().packets == 2);
+    let cost = send(&mut queue, 4, 0, 1, 100).len();
+    assert!(cost > 0 && queue.backlog().packets == 2);
 }
 
 #[test]
@@ -455,7 +453,7 @@ fn a_flow_that_does_not_listen_meets_blue() {
         for slot in 0..8000 {
             for _ in 0..2 {
                 let packet = Packet::new(1, 0, 1500).with_ecn(ecn);
-                overflows += i32::from(queue.enqueue(millis(slot), packet) != Verdict::Queued);
+                overflows += i32::from(!queue.offer(millis(slot), packet).is_empty());
             }
             queue.dequeue(millis(slot), &mut dropped);
             early += dropped.drain(..).filter(|drop| drop.reason == DropReason::Early).count();
@@ -610,11 +608,7 @@ proptest! {
                     let tcp = TcpHeader { acknowledges: true, is_plain: size < 1500, acknowledgment: number as u32, ..TcpHeader::default() };
                     let packet = Packet::new(flow, number, size).with_ecn(ecn).with_header(header).with_tcp(tcp);
                     ledger.arrive(packet);
-                    let first = match queue.enqueue(now, packet) {
-                        Verdict::Queued => None,
-                        Verdict::Dropped(drop) => Some(drop),
-                    };
-                    for drop in first.into_iter().chain(std::iter::from_fn(|| queue.poll_dropped())) {
+                    for drop in queue.offer(now, packet) {
                         if drop.reason == DropReason::Needless {
                             prop_assert!(config.ack_filter != AckFilter::Off);
                             ledger.needless(drop.packet)?;

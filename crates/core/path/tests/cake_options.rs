@@ -4,12 +4,12 @@ mod support;
 
 use gameway_path::{
     AckFilter, Cake, CakeConfig, Diffserv, DropReason, Dscp, Header, Limit, Queue, SackRanges,
-    TcpHeader, Verdict,
+    TcpHeader,
 };
 use gameway_units::{Duration, Ecn, Instant, Rate};
 use rand_core::SeedableRng;
 use rand_xoshiro::Xoshiro256PlusPlus;
-use support::{Packet, millis};
+use support::{Offer, Packet, millis};
 
 /// No packet.
 const NONE: [u64; 0] = [];
@@ -37,7 +37,7 @@ fn shares(diffserv: Diffserv, dscps: &[&str]) -> Vec<f64> {
     for (flow, dscp) in (0..).zip(dscps) {
         let header = Header { dscp: dscp.parse().unwrap(), ..Header::numbered(flow) };
         for number in 0..4000 {
-            queue.enqueue(millis(0), Packet::new(flow, number, 1000).with_header(header));
+            queue.offer(millis(0), Packet::new(flow, number, 1000).with_header(header));
         }
     }
     let mut sent = vec![0.0; dscps.len()];
@@ -101,7 +101,7 @@ fn filtered(filter: AckFilter, headers: &[TcpHeader]) -> Vec<u64> {
     let mut dropped = Vec::new();
     for (number, header) in (0..).zip(headers) {
         let packet = Packet::new(1, number, 52).with_tcp(*header);
-        if let Verdict::Dropped(drop) = queue.enqueue(millis(0), packet) {
+        for drop in queue.offer(millis(0), packet) {
             assert_eq!(drop.reason, DropReason::Needless);
             dropped.push(drop.packet.number);
         }
@@ -190,7 +190,7 @@ fn connections_that_share_a_queue_are_told_apart() {
     let mut queue = queue(CakeConfig { ack_filter: filter, isolation, ..config() }, 1000);
     let mut came = |flow, number| {
         let packet = Packet::new(flow, 0, 52).with_tcp(ack(number));
-        queue.enqueue(millis(0), packet) != Verdict::Queued
+        !queue.offer(millis(0), packet).is_empty()
     };
     assert_eq!([came(1, 1), came(2, 2), came(3, 3), came(3, 4)], [false, false, false, true]);
 }
@@ -201,10 +201,10 @@ fn connections_that_share_a_queue_are_told_apart() {
 /// one, packets of these sizes came.
 fn second(ingress: bool, sizes: &[u64]) -> i64 {
     let mut queue = queue(CakeConfig { ingress, ..config() }, 1);
-    queue.enqueue(millis(0), Packet::new(1, 0, 1000));
+    queue.offer(millis(0), Packet::new(1, 0, 1000));
     queue.dequeue(millis(0), &mut Vec::new()).unwrap();
     for size in sizes {
-        queue.enqueue(millis(0), Packet::new(1, 1, *size));
+        queue.offer(millis(0), Packet::new(1, 1, *size));
     }
     (queue.next_release(millis(0)).unwrap() - millis(0)).as_nanos() / 1000
 }
@@ -228,7 +228,7 @@ fn overloaded(ingress: bool, share: f64) -> [f64; 2] {
     while next < until {
         let free = queue.next_release(next).filter(|at| *at <= next + gap);
         let mut at = next;
-        queue.enqueue(at, Packet::new(1, 0, 1500));
+        queue.offer(at, Packet::new(1, 0, 1500));
         came += u64::from(at >= from);
         if let Some(free) = free {
             at = free;
@@ -263,7 +263,7 @@ fn wash_clears_the_code_point_behind_the_tins_and_keeps_ecn() {
         let header = |dscp: u8| Header { dscp: Dscp(dscp), ..Header::numbered(u16::from(dscp)) };
         for dscp in [0, 46] {
             let packet = Packet::new(u16::from(dscp), 0, 1000).with_header(header(dscp));
-            queue.enqueue(millis(0), packet.with_ecn(Ecn::Ect1));
+            queue.offer(millis(0), packet.with_ecn(Ecn::Ect1));
         }
         let first = queue.dequeue(millis(1), &mut Vec::new()).unwrap().packet;
         // Voice goes first, whatever it is when it leaves.

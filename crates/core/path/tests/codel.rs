@@ -4,12 +4,12 @@
 mod support;
 
 use gameway_path::{
-    Backlog, Codel, CodelConfig, DropReason, DropTail, Dropped, Limit, PathPacket, Queue, Verdict,
+    Backlog, Codel, CodelConfig, DropReason, DropTail, Dropped, Limit, PathPacket, Queue,
 };
 use gameway_units::{Bytes, Duration, Ecn, Instant};
 use proptest::prelude::*;
 use std::collections::VecDeque;
-use support::{Packet, millis};
+use support::{Offer, Packet, millis};
 
 const INTERVAL: i64 = 100_000_000;
 const NANO: Duration = Duration::from_nanos(1);
@@ -37,7 +37,7 @@ impl Bench {
     fn fill(&mut self, now: Instant, count: u64, ecn: Ecn) {
         for _ in 0..count {
             let packet = Packet::new(0, self.sent, 1500).with_ecn(ecn);
-            assert_eq!(self.queue.enqueue(now, packet), Verdict::Queued);
+            assert_eq!(self.queue.offer(now, packet), []);
             self.sent += 1;
         }
     }
@@ -233,13 +233,13 @@ fn the_target_and_the_interval_can_be_set() {
 fn what_does_not_fit_is_dropped_at_the_tail() {
     let packet = |number, size| Packet::new(0, number, size).with_ecn(Ecn::Ect0);
     let mut queue = Codel::new(CodelConfig::default(), Limit::Bytes(Bytes::new(3000)));
-    assert_eq!(queue.enqueue(millis(0), packet(0, 1500)), Verdict::Queued);
-    assert_eq!(queue.enqueue(millis(0), packet(1, 1500)), Verdict::Queued);
+    assert_eq!(queue.offer(millis(0), packet(0, 1500)), []);
+    assert_eq!(queue.offer(millis(0), packet(1, 1500)), []);
     let reason = DropReason::Overflow;
     let refused = Dropped { packet: packet(2, 1), enqueued: millis(1), reason };
-    assert_eq!(queue.enqueue(millis(1), packet(2, 1)), Verdict::Dropped(refused));
+    assert_eq!(queue.offer(millis(1), packet(2, 1)), [refused]);
     queue.set_limit(Limit::Packets(3));
-    assert_eq!(queue.enqueue(millis(1), packet(3, 9000)), Verdict::Queued);
+    assert_eq!(queue.offer(millis(1), packet(3, 9000)), []);
     assert_eq!(queue.backlog(), Backlog { bytes: Bytes::new(12_000), packets: 3 });
 }
 
@@ -266,7 +266,7 @@ fn with_a_responsive_source(queue: &mut dyn Queue<Packet>) -> (f64, f64) {
         while f64::from(in_flight) < window {
             in_flight += 1;
             let packet = Packet::new(0, number as u64, 1500);
-            if let Verdict::Dropped(_) = queue.enqueue(now, packet) {
+            for _ in queue.offer(now, packet) {
                 returning.push_back((number + rtt, true));
             }
         }
@@ -329,9 +329,11 @@ proptest! {
                 Step::Arrive { size, ecn } => {
                     let packet = Packet::new(0, sent.len() as u64, size).with_ecn(ecn);
                     sent.push(packet);
-                    match queue.enqueue(now, packet) {
-                        Verdict::Queued => waiting.push(packet.number),
-                        Verdict::Dropped(drop) => {
+                    let dropped = queue.offer(now, packet);
+                    prop_assert!(dropped.len() <= 1);
+                    match dropped.first() {
+                        None => waiting.push(packet.number),
+                        Some(drop) => {
                             prop_assert_eq!((drop.packet, drop.reason), (packet, DropReason::Overflow));
                             gone.push(packet.number);
                         }

@@ -7,14 +7,14 @@ mod support;
 use closed_loop::{Law, Loop, Record, Source};
 use gameway_path::{
     Backlog, DelayInput, DropReason, Dropped, DualPi2, DualPi2Config, Limit, LowLatencyMarking,
-    Queue, Scheduler, Verdict,
+    Queue, Scheduler,
 };
 use gameway_units::{Bytes, Duration, Ecn, Instant, QueueSize, Rate, Ratio};
 use proptest::prelude::*;
 use rand_core::SeedableRng;
 use rand_xoshiro::Xoshiro256PlusPlus;
 use std::collections::VecDeque;
-use support::{Packet, millis};
+use support::{Offer, Packet, millis};
 
 const CODEPOINTS: [Ecn; 4] = [Ecn::NotEct, Ecn::Ect0, Ecn::Ect1, Ecn::Ce];
 
@@ -174,7 +174,7 @@ proptest! {
             if arrives {
                 let ecn = CODEPOINTS[codepoint];
                 let packet = Packet::new(0, number as u64, tens * 10).with_ecn(ecn);
-                prop_assert_eq!(queue.enqueue(micros(now), packet), Verdict::Queued);
+                prop_assert_eq!(queue.offer(micros(now), packet), []);
                 let low = matches!(ecn, Ecn::Ect1 | Ecn::Ce);
                 let lane = if low { &mut reference.low } else { &mut reference.classic };
                 lane.push_back((now, packet));
@@ -212,7 +212,7 @@ proptest! {
             if arrives {
                 let packet = Packet::new(0, sent.len() as u64, size).with_ecn(CODEPOINTS[codepoint]);
                 sent.push(packet);
-                if let Verdict::Dropped(drop) = queue.enqueue(now, packet) {
+                for drop in queue.offer(now, packet) {
                     prop_assert_eq!((drop.packet, drop.reason), (packet, DropReason::Overflow));
                     overflown.push(packet.number);
                 }
@@ -257,8 +257,8 @@ proptest! {
         let mut queue = DualPi2::new(config, Limit::Packets(10_000), random(0));
         for (number, &(low, classic)) in sizes.iter().enumerate() {
             let number = number as u64;
-            queue.enqueue(Instant::ZERO, Packet::new(1, number, low).with_ecn(Ecn::Ect1));
-            queue.enqueue(Instant::ZERO, Packet::new(0, number, classic));
+            queue.offer(Instant::ZERO, Packet::new(1, number, low).with_ecn(Ecn::Ect1));
+            queue.offer(Instant::ZERO, Packet::new(0, number, classic));
         }
         let (mut total, mut classic) = (0.0, 0.0);
         for _ in 0..1500 {
@@ -275,7 +275,7 @@ proptest! {
 fn the_first_updates_by_hand() {
     let mut queue = DualPi2::new(DualPi2Config::default(), Limit::Packets(1000), random(1));
     let mut at = |now| {
-        queue.enqueue(millis(now), segment(0, Ecn::NotEct));
+        queue.offer(millis(now), segment(0, Ecn::NotEct));
         (queue.coupled_probability(), queue.classic_probability())
     };
     let close = |got: (f64, f64), p: f64| {
@@ -293,7 +293,7 @@ fn the_first_updates_by_hand() {
 fn at_a_fifth(config: DualPi2Config) -> (DualPi2<Packet>, Instant) {
     let config = DualPi2Config { alpha: 0.0, beta: 20.0, ..config };
     let mut queue = DualPi2::new(config, Limit::Packets(1000), random(5));
-    queue.enqueue(millis(150), segment(0, Ecn::NotEct));
+    queue.offer(millis(150), segment(0, Ecn::NotEct));
     queue.dequeue(millis(160), &mut Vec::new());
     (queue, millis(160))
 }
@@ -305,7 +305,7 @@ fn marks_are_evenly_spaced() {
     assert!((queue.coupled_probability() - 0.4).abs() < 1e-12, "{}", queue.coupled_probability());
     let marks: Vec<bool> = (0..8)
         .map(|number| {
-            queue.enqueue(update, segment(number, Ecn::Ect1));
+            queue.offer(update, segment(number, Ecn::Ect1));
             queue.dequeue(update, &mut Vec::new()).unwrap().packet.ecn == Ecn::Ce
         })
         .collect();
@@ -321,7 +321,7 @@ fn shares(config: DualPi2Config) -> (f64, [(f64, f64); 3]) {
     let kinds = [Ecn::NotEct, Ecn::Ect0, Ecn::Ect1].map(|ecn| {
         let (mut marked, mut dropped) = (0, Vec::new());
         for number in 0..20_000 {
-            queue.enqueue(update, segment(number, ecn));
+            queue.offer(update, segment(number, ecn));
             let next = queue.dequeue(update, &mut dropped);
             marked += u32::from(next.is_some_and(|next| next.packet.ecn == Ecn::Ce));
         }
@@ -356,9 +356,9 @@ fn the_low_latency_queue_marks_by_its_own_delay() {
         let count =
             (0..100).scan(DualPi2::new(config, Limit::Packets(9), random(1)), |queue, number| {
                 let came = Instant::ZERO + Duration::from_millis(10) * number;
-                queue.enqueue(came, segment(0, Ecn::Ect1));
+                queue.offer(came, segment(0, Ecn::Ect1));
                 if !alone {
-                    queue.enqueue(came, segment(1, Ecn::Ect1));
+                    queue.offer(came, segment(1, Ecn::Ect1));
                 }
                 let next = queue.dequeue(came + Duration::from_micros(waited), &mut Vec::new());
                 while queue.dequeue(came, &mut Vec::new()).is_some() {}
@@ -384,7 +384,7 @@ fn the_low_latency_queue_marks_by_its_own_delay() {
 fn low_latency_packets_pass_classic_ones() {
     let mut queue = DualPi2::new(DualPi2Config::default(), Limit::Packets(9), random(1));
     for (number, ecn) in CODEPOINTS.into_iter().enumerate() {
-        queue.enqueue(Instant::ZERO, segment(number as u64, ecn));
+        queue.offer(Instant::ZERO, segment(number as u64, ecn));
     }
     let order = std::iter::from_fn(|| queue.dequeue(Instant::ZERO, &mut Vec::new()));
     assert_eq!(order.map(|next| next.packet.number).collect::<Vec<_>>(), [2, 3, 0, 1]);
@@ -396,8 +396,8 @@ fn a_time_shift_lets_classic_packets_wait_that_much_longer() {
         let config =
             DualPi2Config { scheduler: Scheduler::TimeShifted, ..DualPi2Config::default() };
         let mut queue = DualPi2::new(config, Limit::Packets(9), random(1));
-        queue.enqueue(Instant::ZERO, segment(0, Ecn::NotEct));
-        queue.enqueue(millis(gap), segment(1, Ecn::Ect1));
+        queue.offer(Instant::ZERO, segment(0, Ecn::NotEct));
+        queue.offer(millis(gap), segment(1, Ecn::Ect1));
         queue.dequeue(millis(gap), &mut Vec::new()).map(|next| next.packet.number)
     };
     assert_eq!((first(30), first(31)), (Some(1), Some(0)));
@@ -534,10 +534,10 @@ fn the_input_decides_whether_l4s_alone_is_held() {
 #[test]
 fn a_day_of_silence_costs_nothing() {
     let mut queue = DualPi2::new(DualPi2Config::default(), Limit::Packets(9), random(1));
-    queue.enqueue(Instant::ZERO, segment(0, Ecn::NotEct));
-    queue.enqueue(millis(10_000), segment(1, Ecn::NotEct));
+    queue.offer(Instant::ZERO, segment(0, Ecn::NotEct));
+    queue.offer(millis(10_000), segment(1, Ecn::NotEct));
     assert!(queue.classic_probability() >= 1.0);
     while queue.dequeue(millis(10_000), &mut Vec::new()).is_some() {}
-    queue.enqueue(millis(365 * 86_400_000), segment(2, Ecn::NotEct));
+    queue.offer(millis(365 * 86_400_000), segment(2, Ecn::NotEct));
     assert!(queue.classic_probability() <= 0.0);
 }

@@ -3,15 +3,13 @@
 
 mod support;
 
-use gameway_path::{
-    Backlog, Codel, CodelConfig, DropReason, FqCodel, FqCodelConfig, Limit, Queue, Verdict,
-};
+use gameway_path::{Backlog, Codel, CodelConfig, DropReason, FqCodel, FqCodelConfig, Limit, Queue};
 use gameway_units::{Bytes, Duration, Ecn, Instant};
 use proptest::prelude::*;
 use rand_core::SeedableRng;
 use rand_xoshiro::Xoshiro256PlusPlus;
 use std::collections::VecDeque;
-use support::{Packet, millis, number_of};
+use support::{Offer, Packet, millis, numbers_of};
 
 /// As Linux has it.
 const LIMIT: Limit = Limit::Packets(10_240);
@@ -37,7 +35,7 @@ fn packet(flow: u16, number: u64, size: u64) -> Packet {
 
 fn fill(queue: &mut FqCodel<Packet>, flow: u16, numbers: std::ops::Range<u64>, size: u64) {
     for number in numbers {
-        assert_eq!(queue.enqueue(millis(0), packet(flow, number, size)), Verdict::Queued);
+        assert_eq!(queue.offer(millis(0), packet(flow, number, size)), []);
     }
 }
 
@@ -135,7 +133,7 @@ fn greedy_flows_get_the_same_bytes_whatever_their_packets() {
             for (flow, size) in sizes {
                 // Flow 4 offers three times the packets of the others.
                 for _ in 0..if flow == 4 { 3 } else { 1 } {
-                    queue.enqueue(millis(0), packet(flow, round, size));
+                    queue.offer(millis(0), packet(flow, round, size));
                 }
             }
         }
@@ -180,17 +178,14 @@ fn overload_costs_the_fattest_queue_half_of_its_oldest() {
     // Flow 1 has more packets, flow 2 more bytes.
     fill(&mut queue, 1, 0..60, 100);
     fill(&mut queue, 2, 0..40, 1500);
-    assert_eq!(number_of(queue.enqueue(millis(0), packet(1, 60, 100))), Some((2, 0)));
+    let costs = numbers_of(&queue.offer(millis(0), packet(1, 60, 100)));
+    assert_eq!(costs, (0..20).map(|number| (2, number)).collect::<Vec<_>>());
     assert_eq!(queue.backlog(), Backlog { bytes: Bytes::new(61 * 100 + 20 * 1500), packets: 81 });
-    // The next arrival fits, and reports the second; a departure reports the rest.
-    assert_eq!(number_of(queue.enqueue(millis(0), packet(1, 61, 100))), Some((2, 1)));
+    // The next arrival fits, and a departure drops nothing.
+    assert_eq!(queue.offer(millis(0), packet(1, 61, 100)), []);
     let mut dropped = Vec::new();
     let next = queue.dequeue(millis(0), &mut dropped).unwrap().packet;
-    assert_eq!((next.flow, next.number), (1, 0));
-    let rest: Vec<u64> = dropped.iter().map(|drop| drop.packet.number).collect();
-    assert_eq!(rest, (2..20).collect::<Vec<_>>());
-    assert!(dropped.iter().all(|drop| drop.packet.flow == 2));
-    assert_eq!(number_of(queue.enqueue(millis(0), packet(1, 62, 100))), None);
+    assert_eq!((next.flow, next.number, dropped.len()), (1, 0, 0));
 }
 
 #[test]
@@ -198,7 +193,7 @@ fn a_batch_is_64_packets_at_most_and_one_at_least() {
     let costs = |limit: u64, before: u64, size: u64| {
         let mut queue = seeded(turns_only(), Limit::Packets(limit), 1);
         fill(&mut queue, 1, 0..before, 1500);
-        assert!(number_of(queue.enqueue(millis(0), packet(2, 0, size))).is_some());
+        assert!(!queue.offer(millis(0), packet(2, 0, size)).is_empty());
         before + 1 - queue.backlog().packets
     };
     assert_eq!(costs(1000, 1000, 100), 64);
@@ -213,35 +208,31 @@ fn a_limit_in_bytes_holds_when_the_arrival_is_larger_than_a_batch() {
     let mut queue = seeded(turns_only(), Limit::Bytes(Bytes::new(10_000)), 1);
     fill(&mut queue, 1, 0..250, 40);
     // 64 packets of 40 B make room for 2560 B: one batch is not enough for 9000 B.
-    assert_eq!(number_of(queue.enqueue(millis(0), packet(2, 0, 9000))), Some((1, 0)));
+    assert!(numbers_of(&queue.offer(millis(0), packet(2, 0, 9000))).starts_with(&[(1, 0)]));
     assert!(queue.backlog().bytes <= Bytes::new(10_000));
     // A smaller limit holds from the next arrival on.
     queue.set_limit(Limit::Packets(2));
-    queue.enqueue(millis(0), packet(1, 251, 40));
+    queue.offer(millis(0), packet(1, 251, 40));
     assert!(queue.backlog().packets <= 2);
 }
 
-/// During a blackout nothing departs: what is unreported must not pile up.
+/// During a blackout nothing departs: what arrives must tell all that it costs.
 #[test]
 fn arrivals_alone_report_what_they_cost() {
     let mut queue = seeded(turns_only(), Limit::Packets(200), 1);
     let arrivals = 10_000;
-    let drops = (0..arrivals)
-        .filter(|&number| {
-            number_of(queue.enqueue(millis(0), packet((number % 3) as u16, number, 1500))).is_some()
-        })
-        .count() as u64;
-    let mut rest = Vec::new();
-    queue.dequeue(millis(0), &mut rest);
-    assert!(rest.len() < 64, "{}", rest.len());
-    assert_eq!(drops + rest.len() as u64 + queue.backlog().packets + 1, arrivals);
+    let mut dropped = Vec::new();
+    for number in 0..arrivals {
+        queue.enqueue(millis(0), packet((number % 3) as u16, number, 1500), &mut dropped);
+        assert_eq!(dropped.len() as u64 + queue.backlog().packets, number + 1);
+    }
 }
 
 #[test]
 fn each_queue_has_a_codel_of_its_own() {
     let mut queue = queue(FqCodelConfig::default());
     let send = |queue: &mut FqCodel<Packet>, flow, now, ecn| {
-        queue.enqueue(now, Packet::new(flow, 0, 1500).with_ecn(ecn));
+        queue.offer(now, Packet::new(flow, 0, 1500).with_ecn(ecn));
     };
     for _ in 0..400 {
         send(&mut queue, 1, millis(0), Ecn::NotEct);
@@ -275,7 +266,7 @@ fn a_queue_of_one_packet_is_spared_however_much_waits_elsewhere() {
             // Whenever flow 2 has sent, its next packet comes: each waits 10 ms and more.
             if left.flow == 2 {
                 number += 1;
-                queue.enqueue(millis(10 * slot), packet(2, number, 1500));
+                queue.offer(millis(10 * slot), packet(2, number, 1500));
             }
         }
         dropped.iter().filter(|drop| drop.packet.flow == 2).count()
@@ -340,7 +331,7 @@ proptest! {
                 Step::Arrive(packet) => {
                     number += 1;
                     let packet = Packet { number, ..packet };
-                    prop_assert_eq!(fair.enqueue(now, packet), plain.enqueue(now, packet));
+                    prop_assert_eq!(fair.offer(now, packet), plain.offer(now, packet));
                 }
                 Step::Leave => {
                     let (mut from_fair, mut from_plain) = (Vec::new(), Vec::new());
@@ -378,7 +369,7 @@ proptest! {
                 Step::Arrive(packet) => {
                     let packet = Packet { number: sent.len() as u64, ..packet };
                     sent.push(packet);
-                    if let Verdict::Dropped(drop) = queue.enqueue(now, packet) {
+                    for drop in queue.offer(now, packet) {
                         dropped.push(drop);
                     }
                 }

@@ -4,7 +4,7 @@
 use gameway_path::{
     Backlog, Bottleneck, Classifier, Codel, CodelConfig, DropTail, Dropped, DualPi2, DualPi2Config,
     FlowId, FqCodel, FqCodelConfig, Header, Htb, HtbClass, HtbConfig, Limit, Link, PathPacket, Pie,
-    PieConfig, PortRange, Queue, Rule, Verdict,
+    PieConfig, PortRange, Queue, Rule,
 };
 use gameway_units::{Bytes, Duration, Ecn, Instant, QueueSize, Rate};
 use proptest::prelude::*;
@@ -75,7 +75,9 @@ fn class(rate: u64, ceil: u64) -> HtbClass {
 
 fn fill(queue: &mut Htb<Packet>, now: Instant, class: usize, numbers: std::ops::Range<u64>) {
     for number in numbers {
-        assert_eq!(queue.enqueue(now, packet(class, number, 1000)), Verdict::Queued);
+        let mut dropped = Vec::new();
+        queue.enqueue(now, packet(class, number, 1000), &mut dropped);
+        assert_eq!(dropped, []);
     }
 }
 
@@ -117,7 +119,7 @@ fn greedy(classes: &[usize], size: u64) -> impl FnMut(&mut Htb<Packet>, Instant)
     move |queue, now| {
         for &class in &classes {
             while queue.class_backlog(class).packets < 3 {
-                queue.enqueue(now, packet(class, 0, size));
+                queue.enqueue(now, packet(class, 0, size), &mut Vec::new());
             }
         }
     }
@@ -331,9 +333,8 @@ fn a_leaf_that_is_a_shaper_holds_back_only_its_own() {
 struct Shredder(Vec<Packet>);
 
 impl Queue<Packet> for Shredder {
-    fn enqueue(&mut self, _: Instant, packet: Packet) -> Verdict<Packet> {
+    fn enqueue(&mut self, _: Instant, packet: Packet, _: &mut Vec<Dropped<Packet>>) {
         self.0.push(packet);
-        Verdict::Queued
     }
     fn dequeue(
         &mut self,
@@ -387,11 +388,10 @@ fn every_drop_of_a_leaf_is_told() {
         Box::new(FqCodel::new(FqCodelConfig::default(), Limit::Packets(20), random))
     })
     .unwrap();
-    let mut told = 0;
+    let mut told = Vec::new();
     for number in 0..100 {
-        told += u64::from(queue.enqueue(millis(0), packet(0, number, 1000)) != Verdict::Queued);
-        told += std::iter::from_fn(|| queue.poll_dropped()).count() as u64;
-        assert_eq!(told + queue.backlog().packets, number + 1);
+        queue.enqueue(millis(0), packet(0, number, 1000), &mut told);
+        assert_eq!(told.len() as u64 + queue.backlog().packets, number + 1);
     }
 }
 
@@ -455,7 +455,7 @@ fn trees_that_cannot_be_are_refused_by_name_and_rule() {
         let mut queue = Htb::new(&config, to_leaf, |_, _| Box::new(DropTail::new(LIMIT))).unwrap();
         let sent = run(&mut queue, millis(1000), |queue, now| {
             while queue.backlog().packets < 3 {
-                queue.enqueue(now, packet(length - 1, 0, 1000));
+                queue.enqueue(now, packet(length - 1, 0, 1000), &mut Vec::new());
             }
         });
         assert!((124..=127).contains(&sent.len()), "1 Mb/s: {}", sent.len());
@@ -600,17 +600,17 @@ proptest! {
             now += Duration::from_nanos(gap);
             while path.next_deadline().is_some_and(|due| due <= now) {
                 out.extend(path.on_deadline(now));
-                dropped.extend(std::iter::from_fn(|| path.poll_dropped()));
+                dropped.extend(path.drain_dropped());
             }
             let ecn = [Ecn::NotEct, Ecn::Ect0, Ecn::Ect1][usize::from(ecn)];
             let one = Packet { ecn, ..packet(which, number as u64, size) };
-            dropped.extend(path.arrive(now, one));
-            dropped.extend(std::iter::from_fn(|| path.poll_dropped()));
+            path.arrive(now, one);
+            dropped.extend(path.drain_dropped());
             prop_assert!(path.packets_inside() <= 1 + 3 * 31);
         }
         while let Some(due) = path.next_deadline() {
             out.extend(path.on_deadline(due));
-            dropped.extend(std::iter::from_fn(|| path.poll_dropped()));
+            dropped.extend(path.drain_dropped());
         }
         prop_assert_eq!(path.packets_inside(), 0);
         for which in (0..3u16).filter(|&which| kinds[usize::from(which)] < 2) {

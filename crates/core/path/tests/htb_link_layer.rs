@@ -4,7 +4,7 @@ mod support;
 
 use gameway_path::{Classifier, DropTail, Htb, HtbClass, HtbConfig, Limit, LinkLayer, Queue};
 use gameway_units::{Bytes, Instant, Rate, SignedBytes};
-use support::{Packet, millis};
+use support::{Offer, Packet, millis};
 
 /// Mb/s of IP packets of this size that leave two equal classes of an 8 Mb/s link, of each class.
 fn carried(link: Option<LinkLayer>, sizes: [u64; 2]) -> [f64; 2] {
@@ -23,7 +23,7 @@ fn carried(link: Option<LinkLayer>, sizes: [u64; 2]) -> [f64; 2] {
     while now < millis(10_000) {
         for (class, size) in sizes.into_iter().enumerate() {
             while queue.class_backlog(class).packets < 3 {
-                queue.enqueue(now, Packet::new(class as u16 + 1, 0, size));
+                queue.offer(now, Packet::new(class as u16 + 1, 0, size));
             }
         }
         while let Some(next) = queue.dequeue(now, &mut Vec::new()) {

@@ -5,13 +5,13 @@ mod support;
 use gameway_path::{
     Bottleneck, Cake, CakeConfig, Codel, CodelConfig, DelayLine, DropTail, DualPi2, DualPi2Config,
     FqCodel, FqCodelConfig, Jitter, Limit, Link, Loss, LossModel, MeasuredDelays, PathPacket, Pie,
-    PieConfig, Queue, Stalls, Verdict,
+    PieConfig, Queue, Stalls,
 };
 use gameway_units::{Bytes, Duration, Ecn, Instant, QueueSize, Rate, Ratio};
 use proptest::prelude::*;
 use rand_core::SeedableRng;
 use rand_xoshiro::Xoshiro256PlusPlus;
-use support::Packet;
+use support::{Offer, Packet};
 
 fn numbered(number: u64, size: u64) -> Packet {
     Packet::new(0, number, size)
@@ -44,7 +44,8 @@ proptest! {
                 out.push(done.packet.number);
             }
             let packet = numbered(number as u64, size);
-            dropped.extend(path.arrive(now, packet).map(|drop| drop.packet.number));
+            path.arrive(now, packet);
+            dropped.extend(path.drain_dropped().map(|drop| drop.packet.number));
             if let QueueSize::Bytes(bytes) = limit {
                 prop_assert!(path.queued_bytes() <= bytes);
             }
@@ -81,14 +82,10 @@ proptest! {
             if enqueues {
                 let ecn = if low_latency { Ecn::Ect1 } else { Ecn::NotEct };
                 came.push(now);
-                let verdict = queue.enqueue(now, numbered(number as u64, 1500).with_ecn(ecn));
-                if let Verdict::Dropped(drop) = verdict {
-                    dropped.push(drop);
-                }
+                queue.enqueue(now, numbered(number as u64, 1500).with_ecn(ecn), &mut dropped);
             } else if let Some(next) = queue.dequeue(now, &mut dropped) {
                 gone.push(next.enqueued);
             }
-            dropped.extend(std::iter::from_fn(|| queue.poll_dropped()));
             gone.extend(dropped.iter().map(|drop| drop.enqueued));
             let mut waiting = came.clone();
             for time in &gone {
@@ -135,10 +132,10 @@ proptest! {
 fn a_full_queue_takes_what_fits_and_no_more() {
     let mut queue = DropTail::new(Limit::Bytes(Bytes::new(3000)));
     let packet = numbered;
-    assert_eq!(queue.enqueue(Instant::ZERO, packet(0, 1500)), Verdict::Queued);
-    assert_eq!(queue.enqueue(Instant::ZERO, packet(1, 1400)), Verdict::Queued);
-    assert!(matches!(queue.enqueue(Instant::ZERO, packet(2, 101)), Verdict::Dropped(_)));
-    assert_eq!(queue.enqueue(Instant::ZERO, packet(3, 100)), Verdict::Queued);
+    assert_eq!(queue.offer(Instant::ZERO, packet(0, 1500)), []);
+    assert_eq!(queue.offer(Instant::ZERO, packet(1, 1400)), []);
+    assert_eq!(queue.offer(Instant::ZERO, packet(2, 101)).len(), 1);
+    assert_eq!(queue.offer(Instant::ZERO, packet(3, 100)), []);
     assert_eq!(queue.backlog().bytes, Bytes::new(3000));
 }
 
@@ -151,8 +148,8 @@ fn a_queue_sized_in_time_follows_the_capacity() {
         let link = Link::steps(steps.clone()).unwrap();
         let mut path =
             Bottleneck::new(link, size, Duration::from_millis(16), DropTail::<Packet>::new);
-        let kept = (0..100).filter(|&number| path.arrive(at, numbered(number, 1500)).is_none());
-        kept.count()
+        (0..100).for_each(|number| path.arrive(at, numbered(number, 1500)));
+        100 - path.drain_dropped().count()
     };
     // 10 ms at 12 Mb/s are 15 000 B: ten packets wait and one is in transmission; then twice that.
     assert_eq!(fill(Instant::ZERO), 11);
@@ -183,7 +180,7 @@ fn what_waited_too_long_is_marked_if_it_can_be() {
     let millis = |count| Instant::ZERO + Duration::from_millis(count);
     let leaves = |ecn, mark_above, waited| {
         let mut queue = DropTail::new(Limit::Packets(9)).with_marking(mark_above);
-        queue.enqueue(Instant::ZERO, Packet::new(0, 0, 1500).with_ecn(ecn));
+        queue.offer(Instant::ZERO, Packet::new(0, 0, 1500).with_ecn(ecn));
         queue.dequeue(millis(waited), &mut Vec::new()).map(|next| next.packet.ecn)
     };
     let limit = Some(Duration::from_millis(1));

@@ -4,12 +4,12 @@ mod closed_loop;
 mod support;
 
 use closed_loop::{Law, Loop, Record, Source};
-use gameway_path::{DropReason, DropTail, Limit, Pie, PieConfig, Queue, Verdict};
+use gameway_path::{DropReason, DropTail, Limit, Pie, PieConfig, Queue};
 use gameway_units::{Bytes, Duration, Ecn, Instant, QueueSize, Rate, Ratio};
 use proptest::prelude::*;
 use rand_core::SeedableRng;
 use rand_xoshiro::Xoshiro256PlusPlus;
-use support::{Packet, millis};
+use support::{Offer, Packet, millis};
 
 fn random(seed: u64) -> Xoshiro256PlusPlus {
     Xoshiro256PlusPlus::seed_from_u64(seed)
@@ -84,8 +84,7 @@ proptest! {
             now += gap;
             reference.run_timer(now);
             if arrives {
-                let verdict = queue.enqueue(millis(now), segment(number as u64, Ecn::NotEct));
-                if verdict == Verdict::Queued {
+                if queue.offer(millis(now), segment(number as u64, Ecn::NotEct)).is_empty() {
                     reference.arrivals.push(now);
                 } else {
                     prop_assert!(reference.burst == 0, "nothing is dropped in the allowance");
@@ -119,7 +118,7 @@ proptest! {
                 let number = sent.len() as u64;
                 let packet = Packet::new(0, number, size).with_ecn(codepoints[codepoint]);
                 sent.push(packet);
-                if let Verdict::Dropped(drop) = queue.enqueue(now, packet) {
+                for drop in queue.offer(now, packet) {
                     prop_assert_eq!(drop.packet, packet);
                     prop_assert_eq!(drop.enqueued, now);
                     dropped.push(number);
@@ -151,7 +150,7 @@ proptest! {
 fn standing(config: PieConfig) -> Pie<Packet> {
     let mut queue = Pie::new(config, Limit::Packets(100_000), random(1));
     for number in 0..3 {
-        assert_eq!(queue.enqueue(Instant::ZERO, segment(number, Ecn::NotEct)), Verdict::Queued);
+        assert_eq!(queue.offer(Instant::ZERO, segment(number, Ecn::NotEct)), []);
     }
     queue
 }
@@ -160,7 +159,7 @@ fn standing(config: PieConfig) -> Pie<Packet> {
 fn the_first_updates_by_hand() {
     let mut queue = standing(PieConfig::default());
     let mut at = |now| {
-        queue.enqueue(millis(now), segment(9, Ecn::Ect0));
+        queue.offer(millis(now), segment(9, Ecn::Ect0));
         queue.probability()
     };
     let close = |got: f64, want: f64| assert!((got - want).abs() < 1e-12, "{got} {want}");
@@ -186,7 +185,7 @@ fn a_burst_within_the_allowance_is_left_alone() {
         let arrivals =
             (0..14_000).map(|number| (number, Instant::ZERO + Duration::from_micros(10) * number));
         let dropped = arrivals.filter(|&(number, now)| {
-            queue.enqueue(now, segment(number as u64, Ecn::NotEct)) != Verdict::Queued
+            !queue.offer(now, segment(number as u64, Ecn::NotEct)).is_empty()
         });
         dropped.count()
     };
@@ -202,11 +201,9 @@ fn marks_end_where_congestion_is_heavy() {
         let (mut early, mut heavy) = (0, 0);
         for number in 0..60_000 {
             let now = Instant::ZERO + Duration::from_micros(10) * number;
-            let verdict = queue.enqueue(now, segment(number as u64, ecn));
-            let dropped =
-                matches!(verdict, Verdict::Dropped(drop) if drop.reason == DropReason::Early);
+            let dropped = queue.offer(now, segment(number as u64, ecn));
             let count = if queue.probability() < 0.1 { &mut early } else { &mut heavy };
-            *count += u64::from(dropped);
+            *count += dropped.iter().filter(|drop| drop.reason == DropReason::Early).count() as u64;
         }
         let marked = std::iter::from_fn(|| queue.dequeue(millis(601), &mut Vec::new()))
             .filter(|next| next.packet.ecn == Ecn::Ce);
@@ -225,7 +222,7 @@ fn marks_end_where_congestion_is_heavy() {
 fn an_empty_queue_forgets() {
     let full = |idle: i64| {
         let mut queue = standing(PieConfig::default());
-        queue.enqueue(millis(2000), segment(3, Ecn::NotEct));
+        queue.offer(millis(2000), segment(3, Ecn::NotEct));
         while queue.dequeue(millis(2000), &mut Vec::new()).is_some() {}
         assert!(queue.probability() > 0.9);
         queue.dequeue(millis(2000 + idle), &mut Vec::new());

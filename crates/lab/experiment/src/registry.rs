@@ -39,7 +39,7 @@ pub struct Registry<P> {
     congestion_controls: CongestionControls,
 }
 
-impl<P: PathPacket + Copy + 'static> Registry<P> {
+impl<P: PathPacket + 'static> Registry<P> {
     /// What this repository has.
     #[must_use]
     pub fn standard() -> Self {
@@ -87,9 +87,7 @@ impl<P: PathPacket + Copy + 'static> Registry<P> {
     }
 }
 
-fn with_htb<P: PathPacket + Copy + 'static>(
-    disciplines: &Disciplines<P>,
-) -> Catalogue<DefaultSize> {
+fn with_htb<P: PathPacket + 'static>(disciplines: &Disciplines<P>) -> Catalogue<DefaultSize> {
     let (description, default_size) = HtbSpec::known();
     disciplines.known().with(description, default_size)
 }

@@ -2,7 +2,6 @@
 
 use gameway_path::{
     Backlog, Dequeued, Discipline, DropReason, Dropped, Limit, PathPacket, Queue, SizeOption,
-    Verdict,
 };
 use gameway_sim::{Registry, RunSpec};
 use gameway_units::declared::Configuration;
@@ -30,13 +29,13 @@ impl Configuration for HeadDropConfig {
 impl Discipline for HeadDropConfig {
     const SIZE: SizeOption = SizeOption { default: Some("2 bdp"), summary: "what may wait" };
 
-    fn build<P: PathPacket + Copy + 'static>(
+    fn build<P: PathPacket + 'static>(
         self,
         limit: Limit,
         _random: Xoshiro256PlusPlus,
     ) -> Box<dyn Queue<P>> {
-        let (waiting, dropped) = (VecDeque::new(), VecDeque::new());
-        Box::new(HeadDrop { config: self, limit, waiting, dropped, backlog: Backlog::default() })
+        let waiting = VecDeque::new();
+        Box::new(HeadDrop { config: self, limit, waiting, backlog: Backlog::default() })
     }
 }
 
@@ -44,8 +43,6 @@ struct HeadDrop<P> {
     config: HeadDropConfig,
     limit: Limit,
     waiting: VecDeque<Dequeued<P>>,
-    /// Dropped by the last arrival, and not told yet.
-    dropped: VecDeque<Dropped<P>>,
     backlog: Backlog,
 }
 
@@ -69,20 +66,15 @@ fn drop_of<P>(head: Dequeued<P>, reason: DropReason) -> Dropped<P> {
     Dropped { packet: head.packet, enqueued: head.enqueued, reason }
 }
 
-impl<P: PathPacket + Copy> Queue<P> for HeadDrop<P> {
-    fn enqueue(&mut self, now: Instant, packet: P) -> Verdict<P> {
+impl<P: PathPacket> Queue<P> for HeadDrop<P> {
+    fn enqueue(&mut self, now: Instant, packet: P, dropped: &mut Vec<Dropped<P>>) {
         self.backlog.bytes += packet.wire_size();
         self.backlog.packets += 1;
         self.waiting.push_back(Dequeued { packet, enqueued: now });
         while self.is_full() {
             let Some(head) = self.pop() else { break };
-            self.dropped.push_back(drop_of(head, DropReason::Overflow));
+            dropped.push(drop_of(head, DropReason::Overflow));
         }
-        self.dropped.pop_front().map_or(Verdict::Queued, Verdict::Dropped)
-    }
-
-    fn poll_dropped(&mut self) -> Option<Dropped<P>> {
-        self.dropped.pop_front()
     }
 
     fn dequeue(&mut self, now: Instant, dropped: &mut Vec<Dropped<P>>) -> Option<Dequeued<P>> {

@@ -56,12 +56,12 @@ struct Watch {
     attached: Attached,
 }
 
-impl Observer<Packet> for Watch {
-    fn sent(&mut self, packet: &Packet) {
-        self.attached.recorder.sent(packet);
+impl Observer<Box<Packet>> for Watch {
+    fn sent(&mut self, packet: &Box<Packet>) {
+        self.attached.recorder.sent(&**packet);
     }
 
-    fn passes_gateway(&mut self, now: Instant, passage: Passage, packet: &mut Packet) {
+    fn passes_gateway(&mut self, now: Instant, passage: Passage, packet: &mut Box<Packet>) {
         if let Some(gateway) = self.attached.gateway() {
             segments::pass(gateway, now, passage, packet);
         }
@@ -71,46 +71,46 @@ impl Observer<Packet> for Watch {
         self.attached.recorder.queue_is(hop, now, bytes);
     }
 
-    fn transmitted(&mut self, _hop: usize, guarded: bool, done: &Transmitted<Packet>) {
+    fn transmitted(&mut self, _hop: usize, guarded: bool, done: &Transmitted<Box<Packet>>) {
         if guarded {
             self.attached.departed(done);
         }
     }
 
-    fn forwarded(&mut self, packet: &Packet) {
-        self.attached.recorder.forwarded(packet);
+    fn forwarded(&mut self, packet: &Box<Packet>) {
+        self.attached.recorder.forwarded(&**packet);
         let journey = packet.journey();
         if !journey.returning {
             self.flows[usize::from(packet.flow.0)].ends.on_forwarded(packet, journey.waited);
         }
     }
 
-    fn copied(&mut self, packet: &Packet) -> Option<Packet> {
-        Some(*packet)
+    fn copied(&mut self, packet: &Box<Packet>) -> Option<Box<Packet>> {
+        Some(packet.clone())
     }
 
-    fn fate(&mut self, packet: &Packet, fate: Fate) {
+    fn fate(&mut self, packet: &Box<Packet>, fate: Fate) {
         let log = &mut self.attached.recorder;
-        log.fate(packet, fate);
+        log.fate(&**packet, fate);
         if matches!(fate, Fate::Dropped { .. } | Fate::Lost { .. }) {
             self.flows[usize::from(packet.flow.0)].ends.on_gone(packet, log);
         }
     }
 
-    fn arrived(&mut self, packet: &Packet) {
-        self.attached.recorder.arrived(packet);
+    fn arrived(&mut self, packet: &Box<Packet>) {
+        self.attached.recorder.arrived(&**packet);
     }
 }
 
 /// See the module's head.
 pub struct Simulation {
-    network: Network<Packet>,
+    network: Network<Box<Packet>>,
     watch: Watch,
 }
 
 impl Simulation {
     /// A simulation at time zero.
-    pub fn new(network: Network<Packet>, flows: Vec<Flow>, attached: Attached) -> Self {
+    pub fn new(network: Network<Box<Packet>>, flows: Vec<Flow>, attached: Attached) -> Self {
         let mut simulation = Self { network, watch: Watch { flows, attached } };
         for flow in 0..simulation.watch.flows.len() {
             simulation.refresh_ends(flow);
@@ -120,7 +120,7 @@ impl Simulation {
 
     /// Runs until `end`, or until nobody can take what it tells, and tells what is then still open; gives the network at
     /// the end and what was attached.
-    pub fn run_until(mut self, end: Instant) -> (Network<Packet>, Attached) {
+    pub fn run_until(mut self, end: Instant) -> (Network<Box<Packet>>, Attached) {
         loop {
             let (slot, now) = self.network.next();
             if now >= end {
@@ -195,8 +195,9 @@ impl Simulation {
 
     /// A packet leaves its end: it gets its headers, and what the gateway takes its flow for. The bottleneck
     /// that it comes to first is the gateway's, either way.
-    fn send(&mut self, flow: usize, mut packet: Packet, now: Instant) {
+    fn send(&mut self, flow: usize, packet: Packet, now: Instant) {
         let Self { network, watch } = self;
+        let mut packet = Box::new(packet);
         packet.header = watch.flows[flow].header_of(&packet, network.direction(&packet));
         packet.traffic = watch.attached.recognise(now, &packet, network);
         network.send(now, packet, watch);

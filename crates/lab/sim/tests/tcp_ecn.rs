@@ -183,7 +183,7 @@ impl DualQueue {
                 self.up.push_back((self.now + ONE_WAY, OnPath(number as u16, segment)));
             }
         }
-        while self.bottleneck.poll_dropped().is_some() {}
+        self.bottleneck.drain_dropped().for_each(drop);
     }
 
     fn next(&self) -> Instant {

@@ -279,7 +279,8 @@ impl Home {
 
     fn enqueue(&mut self, packet: Queued) {
         self.pass(packet.flow, packet.size, packet.segment.as_ref(), true);
-        self.dropped += u64::from(self.link.arrive(self.now, packet).is_some());
+        self.link.arrive(self.now, packet);
+        self.dropped += self.link.drain_dropped().count() as u64;
     }
 
     fn on_event(&mut self, event: Event) {

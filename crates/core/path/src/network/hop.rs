@@ -2,6 +2,7 @@
 
 use crate::{Bottleneck, Direction, Dropped, Link, Medium, Meter, PathPacket, Queue, Transmitted};
 use gameway_units::{Bytes, Instant};
+use std::vec::Drain;
 
 /// Any discipline.
 pub type AnyQueue<P> = Box<dyn Queue<P>>;
@@ -30,19 +31,19 @@ pub struct Wifi<P> {
 /// Of a medium.
 const ACCESS_POINT: usize = 0;
 
-impl<P: PathPacket + Copy> Wifi<P> {
+impl<P: PathPacket> Wifi<P> {
     /// A medium of such a nominal capacity.
     pub fn new(medium: Medium<P, AnyQueue<P>>, nominal: Link) -> Self {
         Self { medium, nominal, carried: Bytes::ZERO }
     }
 
     /// Down it comes to the access point's queue, up to that of its flow's station.
-    fn arrive(&mut self, now: Instant, direction: Direction, packet: P) -> Option<Dropped<P>> {
+    fn arrive(&mut self, now: Instant, direction: Direction, packet: P) {
         let node = match direction {
             Direction::Down => ACCESS_POINT,
             Direction::Up => self.medium.station_of(packet.flow()),
         };
-        self.medium.arrive(now, node, packet)
+        self.medium.arrive(now, node, packet);
     }
 
     fn poll_delivered(&mut self) -> Option<Transmitted<P>> {
@@ -52,11 +53,10 @@ impl<P: PathPacket + Copy> Wifi<P> {
     }
 }
 
-impl<P: PathPacket + Copy> Hop<P> {
-    /// Takes a packet that goes this way. A packet that is dropped (this one or, in some disciplines, another) is
-    /// returned.
+impl<P: PathPacket> Hop<P> {
+    /// Takes a packet that goes this way.
     #[inline]
-    pub fn arrive(&mut self, now: Instant, direction: Direction, packet: P) -> Option<Dropped<P>> {
+    pub fn arrive(&mut self, now: Instant, direction: Direction, packet: P) {
         match self {
             Self::Wired(bottleneck) => bottleneck.arrive(now, packet),
             Self::Wifi(wifi) => wifi.arrive(now, direction, packet),
@@ -101,12 +101,12 @@ impl<P: PathPacket + Copy> Hop<P> {
         }
     }
 
-    /// The next packet that was dropped other than on its arrival.
+    /// The packets that were dropped since the last call.
     #[inline]
-    pub fn poll_dropped(&mut self) -> Option<Dropped<P>> {
+    pub fn drain_dropped(&mut self) -> Drain<'_, Dropped<P>> {
         match self {
-            Self::Wired(bottleneck) => bottleneck.poll_dropped(),
-            Self::Wifi(wifi) => wifi.medium.poll_dropped(),
+            Self::Wired(bottleneck) => bottleneck.drain_dropped(),
+            Self::Wifi(wifi) => wifi.medium.drain_dropped(),
         }
     }
 

@@ -221,16 +221,14 @@ impl<P: NetworkPacket> Network<P> {
         let Some(hop) = hop else {
             return self.propagate(now, packet, observer);
         };
-        if let Some(dropped) = self.hops[hop].arrive(now, direction, packet) {
-            on_dropped(&dropped, observer);
-        }
+        self.hops[hop].arrive(now, direction, packet);
         self.settle(hop, now, observer);
     }
 
-    /// A bottleneck has changed: packets that its queue dropped beside the one that came or went are told.
+    /// A bottleneck has changed: packets that were dropped are told.
     fn settle<O: Observer<P>>(&mut self, hop: usize, now: Instant, observer: &mut O) {
-        while let Some(dropped) = self.hops[hop].poll_dropped() {
-            on_dropped(&dropped, observer);
+        for Dropped { packet, reason, .. } in self.hops[hop].drain_dropped() {
+            observer.fate(&packet, Fate::Dropped { reason });
         }
         observer.queue_is(now, hop, self.hops[hop].queued_bytes());
         self.agenda.set(FIRST_HOP + hop, self.hops[hop].next_deadline());
@@ -248,9 +246,10 @@ impl<P: NetworkPacket> Network<P> {
     }
 
     fn leave<O: Observer<P>>(&mut self, done: Transmitted<P>, observer: &mut O) {
+        let waited = done.queueing_delay();
         let mut packet = done.packet;
         let journey = packet.journey_mut();
-        journey.waited += done.queueing_delay();
+        journey.waited += waited;
         journey.hops_passed += 1;
         self.pass_on(done.finished, packet, observer);
     }
@@ -265,24 +264,29 @@ impl<P: NetworkPacket> Network<P> {
         }
         let is_twice = impairments.duplicates_next();
         let copy = if is_twice { observer.copied(&packet) } else { None };
-        let arrived = self.travel(departed, packet);
-        observer.fate(&packet, Fate::Delivered { departed, arrived });
+        self.travel(packet, observer, departed, |arrived| Fate::Delivered { departed, arrived });
         if let Some(mut copy) = copy {
             copy.journey_mut().is_copy = true;
-            let arrived = self.travel(departed, copy);
-            observer.fate(&copy, Fate::Copied { departed, arrived });
+            self.travel(copy, observer, departed, |arrived| Fate::Copied { departed, arrived });
         }
     }
 
-    /// A packet, or a copy, sets out for the other end; when it arrives.
-    fn travel(&mut self, departed: Instant, packet: P) -> Instant {
+    /// A packet, or a copy, sets out for the other end.
+    fn travel<O: Observer<P>>(
+        &mut self,
+        packet: P,
+        observer: &mut O,
+        departed: Instant,
+        fate: impl Fn(Instant) -> Fate,
+    ) {
         let (flow, returning) = (usize::from(packet.flow().0), packet.journey().returning);
         let way = &mut self.ways[flow][usize::from(returning)];
         let displacement = self.impairments[way.direction.index()].displaces_next();
-        let arrived = way.line.push_displaced(departed, packet, displacement);
+        let arrived = way.line.arrival(departed, displacement);
+        observer.fate(&packet, fate(arrived));
+        way.line.insert(arrived, packet);
         let due = way.line.next_deadline();
         self.set(Slot::Line(flow, returning), due);
-        arrived
     }
 
     /// The packet of a flow that arrives now.
@@ -334,8 +338,4 @@ impl<P: NetworkPacket> Network<P> {
         let lines = self.ways.iter().flatten().flat_map(|way| way.line.iter());
         lines.filter(|packet| packet.journey().counted).count() as u64
     }
-}
-
-fn on_dropped<P, O: Observer<P>>(dropped: &Dropped<P>, observer: &mut O) {
-    observer.fate(&dropped.packet, Fate::Dropped { reason: dropped.reason });
 }

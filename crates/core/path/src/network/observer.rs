@@ -29,12 +29,23 @@ impl Journey {
     }
 }
 
-/// A packet that a network can carry.
-pub trait NetworkPacket: PathPacket + Copy {
+/// A packet that a network can carry. It is moved from part to part, so a great one should be a box.
+pub trait NetworkPacket: PathPacket {
     /// Of which `returning` is set by the end that sends it, and the rest by the network.
     fn journey(&self) -> &Journey;
     /// The same, for the network.
     fn journey_mut(&mut self) -> &mut Journey;
+}
+
+impl<P: NetworkPacket + ?Sized> NetworkPacket for Box<P> {
+    #[inline]
+    fn journey(&self) -> &Journey {
+        (**self).journey()
+    }
+    #[inline]
+    fn journey_mut(&mut self) -> &mut Journey {
+        (**self).journey_mut()
+    }
 }
 
 /// What becomes of a packet at the bottlenecks of its way and behind them.

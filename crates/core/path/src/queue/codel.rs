@@ -23,7 +23,7 @@
 //! | a packet that does not fit is dropped at the tail | not part of the algorithm; as Linux |
 
 use super::discipline::{Discipline, SizeOption};
-use super::{Backlog, Dequeued, DropReason, Dropped, Limit, Queue, Verdict};
+use super::{Backlog, Dequeued, DropReason, Dropped, Limit, Queue};
 use crate::PathPacket;
 use gameway_units::declared::{Configuration, on_off};
 use gameway_units::{Bytes, Duration, Instant};
@@ -86,7 +86,7 @@ impl Discipline for CodelConfig {
         summary: "what may wait, as of drop-tail; what does not fit is dropped",
     };
 
-    fn build<P: PathPacket + Copy + 'static>(
+    fn build<P: PathPacket + 'static>(
         self,
         limit: Limit,
         _random: Xoshiro256PlusPlus,
@@ -134,7 +134,7 @@ impl CodelState {
             if config.mark(&mut head.packet) {
                 return Some(head);
             }
-            dropped.push(early(head));
+            dropped.push(Dropped::waiting(head, DropReason::Early));
             return self.take(config, now, fifo).map(|(next, _)| next);
         }
         self.dropping = standing;
@@ -145,7 +145,7 @@ impl CodelState {
                 self.schedule(config, self.drop_next);
                 return Some(head);
             }
-            dropped.push(early(head));
+            dropped.push(Dropped::waiting(head, DropReason::Early));
             (head, standing) = self.take(config, now, fifo)?;
             self.dropping = standing;
             if standing {
@@ -193,10 +193,6 @@ impl CodelState {
     }
 }
 
-fn early<P>(Dequeued { packet, enqueued }: Dequeued<P>) -> Dropped<P> {
-    Dropped { packet, enqueued, reason: DropReason::Early }
-}
-
 /// Packets in order of arrival.
 #[derive(Debug)]
 struct Waiting<P> {
@@ -235,15 +231,13 @@ impl<P> Codel<P> {
 }
 
 impl<P: PathPacket> Queue<P> for Codel<P> {
-    fn enqueue(&mut self, now: Instant, packet: P) -> Verdict<P> {
+    fn enqueue(&mut self, now: Instant, packet: P, dropped: &mut Vec<Dropped<P>>) {
         let backlog = self.waiting.backlog.with(packet.wire_size());
         if !backlog.is_within(self.limit) {
-            let reason = DropReason::Overflow;
-            return Verdict::Dropped(Dropped { packet, enqueued: now, reason });
+            return dropped.push(Dropped::on_arrival(now, packet, DropReason::Overflow));
         }
         self.waiting.backlog = backlog;
         self.waiting.packets.push_back(Dequeued { packet, enqueued: now });
-        Verdict::Queued
     }
 
     fn dequeue(&mut self, now: Instant, dropped: &mut Vec<Dropped<P>>) -> Option<Dequeued<P>> {

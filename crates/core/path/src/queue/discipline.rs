@@ -53,7 +53,7 @@ pub trait Discipline: Configuration {
     }
 
     /// An empty queue that holds `limit`; `random` is its own.
-    fn build<P: PathPacket + Copy + 'static>(
+    fn build<P: PathPacket + 'static>(
         self,
         limit: Limit,
         random: Xoshiro256PlusPlus,
@@ -70,7 +70,7 @@ type Build<P> =
 #[derive(Debug)]
 pub struct Disciplines<P>(Catalogue<(DefaultSize, Build<P>)>);
 
-impl<P: PathPacket + Copy + 'static> Disciplines<P> {
+impl<P: PathPacket + 'static> Disciplines<P> {
     /// Those of this crate.
     #[must_use]
     pub fn standard() -> Self {

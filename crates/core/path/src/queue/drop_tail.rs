@@ -9,7 +9,7 @@
 //! Deviations: none. As in Linux's bfifo and pfifo, the packet being transmitted does not count.
 
 use super::discipline::{Discipline, SizeOption};
-use super::{Backlog, Dequeued, DropReason, Dropped, Queue, Verdict};
+use super::{Backlog, Dequeued, DropReason, Dropped, Queue};
 use crate::PathPacket;
 use gameway_units::declared::Configuration;
 use gameway_units::{Bytes, Duration, Ecn, Instant, QueueSize, Rate};
@@ -39,7 +39,7 @@ impl Discipline for DropTailConfig {
         summary: "what may wait: \"2 bdp\" (capacity times base_rtt), \"64 KiB\", \"100 packets\" or \"300 ms\" (at the capacity)",
     };
 
-    fn build<P: PathPacket + Copy + 'static>(
+    fn build<P: PathPacket + 'static>(
         self,
         limit: Limit,
         _random: Xoshiro256PlusPlus,
@@ -106,18 +106,13 @@ impl<P> DropTail<P> {
 }
 
 impl<P: PathPacket> Queue<P> for DropTail<P> {
-    fn enqueue(&mut self, now: Instant, packet: P) -> Verdict<P> {
+    fn enqueue(&mut self, now: Instant, packet: P, dropped: &mut Vec<Dropped<P>>) {
         let size = packet.wire_size();
         if !self.backlog().with(size).is_within(self.limit) {
-            return Verdict::Dropped(Dropped {
-                packet,
-                enqueued: now,
-                reason: DropReason::Overflow,
-            });
+            return dropped.push(Dropped::on_arrival(now, packet, DropReason::Overflow));
         }
         self.bytes += size;
         self.waiting.push_back(Dequeued { packet, enqueued: now });
-        Verdict::Queued
     }
 
     fn dequeue(&mut self, now: Instant, _dropped: &mut Vec<Dropped<P>>) -> Option<Dequeued<P>> {

@@ -30,7 +30,7 @@
 
 use super::discipline::{Discipline, SizeOption};
 use super::pi::{Gains, Updates, head_delay};
-use super::{Backlog, Dequeued, DropReason, Dropped, Limit, Queue, Verdict};
+use super::{Backlog, Dequeued, DropReason, Dropped, Limit, Queue};
 use crate::{PathPacket, uniform};
 use gameway_units::declared::Configuration;
 use gameway_units::{Bytes, Duration, Ecn, Instant, Ratio};
@@ -172,7 +172,7 @@ impl Discipline for DualPi2Config {
         summary: "what may wait in both queues together, as for drop-tail",
     };
 
-    fn build<P: PathPacket + Copy + 'static>(
+    fn build<P: PathPacket + 'static>(
         self,
         limit: Limit,
         random: Xoshiro256PlusPlus,
@@ -385,10 +385,7 @@ impl<P: PathPacket> DualPi2<P> {
     fn send(&mut self, side: Side, now: Instant) -> Option<Result<Dequeued<P>, Dropped<P>>> {
         let mut next = self.lane(side).pop()?;
         match self.judge(side, &next, now) {
-            Fate::Drop => {
-                let Dequeued { packet, enqueued } = next;
-                return Some(Err(Dropped { packet, enqueued, reason: DropReason::Early }));
-            }
+            Fate::Drop => return Some(Err(Dropped::waiting(next, DropReason::Early))),
             Fate::Mark => next.packet.set_ecn(Ecn::Ce),
             Fate::Pass => {}
         }
@@ -409,18 +406,16 @@ fn first_credit(config: &DualPi2Config) -> i64 {
 }
 
 impl<P: PathPacket> Queue<P> for DualPi2<P> {
-    fn enqueue(&mut self, now: Instant, packet: P) -> Verdict<P> {
+    fn enqueue(&mut self, now: Instant, packet: P, dropped: &mut Vec<Dropped<P>>) {
         self.catch_up(now);
         if !self.backlog().with(packet.wire_size()).is_within(self.limit) {
-            let reason = DropReason::Overflow;
-            return Verdict::Dropped(Dropped { packet, enqueued: now, reason });
+            return dropped.push(Dropped::on_arrival(now, packet, DropReason::Overflow));
         }
         let side = match packet.ecn() {
             Ecn::Ect1 | Ecn::Ce => Side::LowLatency,
             Ecn::NotEct | Ecn::Ect0 => Side::Classic,
         };
         self.lane(side).push(Dequeued { packet, enqueued: now });
-        Verdict::Queued
     }
 
     fn dequeue(&mut self, now: Instant, dropped: &mut Vec<Dropped<P>>) -> Option<Dequeued<P>> {

@@ -27,7 +27,7 @@ use super::codel::{CodelState, Fifo};
 use super::discipline::{Discipline, SizeOption};
 use super::hash::HeaderHash;
 use super::store::{Chain, Store};
-use super::{Backlog, Dequeued, DropReason, Dropped, Limit, Queue, Verdict};
+use super::{Backlog, Dequeued, DropReason, Dropped, Limit, Queue};
 use crate::{CodelConfig, PathPacket};
 use gameway_units::declared::Configuration;
 use gameway_units::{Bytes, Instant};
@@ -70,7 +70,7 @@ impl Discipline for FqCodelConfig {
         summary: "what may wait in all queues, as of drop-tail; more costs the fattest queue its oldest packets",
     };
 
-    fn build<P: PathPacket + Copy + 'static>(
+    fn build<P: PathPacket + 'static>(
         self,
         limit: Limit,
         random: Xoshiro256PlusPlus,
@@ -127,8 +127,6 @@ pub struct FqCodel<P> {
     new: VecDeque<usize>,
     old: VecDeque<usize>,
     backlog: Backlog,
-    /// Dropped at arrivals and not yet reported.
-    unreported: VecDeque<Dropped<P>>,
 }
 
 impl<P: PathPacket> FqCodel<P> {
@@ -146,7 +144,6 @@ impl<P: PathPacket> FqCodel<P> {
             new: VecDeque::new(),
             old: VecDeque::new(),
             backlog: Backlog::default(),
-            unreported: VecDeque::new(),
         }
     }
 
@@ -184,14 +181,12 @@ impl<P: PathPacket> FqCodel<P> {
     }
 
     /// Drops a batch from the head of the fattest queue; finding it costs more than dropping.
-    fn drop_batch(&mut self) {
+    fn drop_batch(&mut self, dropped: &mut Vec<Dropped<P>>) {
         let Some(index) = self.fattest() else { return };
         let batch = (self.queues[index].chain.backlog().packets / 2).clamp(1, BATCH);
         for _ in 0..batch {
-            if let Some(Dequeued { packet, enqueued }) = self.pop(index) {
-                let reason = DropReason::Overflow;
-                self.unreported.push_back(Dropped { packet, enqueued, reason });
-            }
+            let oldest = self.pop(index);
+            dropped.extend(oldest.map(|oldest| Dropped::waiting(oldest, DropReason::Overflow)));
         }
     }
 
@@ -211,18 +206,16 @@ impl<P: PathPacket> FqCodel<P> {
 }
 
 impl<P: PathPacket> Queue<P> for FqCodel<P> {
-    fn enqueue(&mut self, now: Instant, packet: P) -> Verdict<P> {
+    fn enqueue(&mut self, now: Instant, packet: P, dropped: &mut Vec<Dropped<P>>) {
         let index = self.queue_of(&packet);
         self.append(index, Dequeued { packet, enqueued: now });
         self.schedule(index);
         while !self.backlog.is_within(self.limit) {
-            self.drop_batch();
+            self.drop_batch(dropped);
         }
-        self.unreported.pop_front().map_or(Verdict::Queued, Verdict::Dropped)
     }
 
     fn dequeue(&mut self, now: Instant, dropped: &mut Vec<Dropped<P>>) -> Option<Dequeued<P>> {
-        dropped.extend(self.unreported.drain(..));
         while let Some((index, is_new)) = self.turn() {
             let queue = &mut self.queues[index];
             if queue.deficit <= 0 {
@@ -246,10 +239,6 @@ impl<P: PathPacket> Queue<P> for FqCodel<P> {
             }
         }
         None
-    }
-
-    fn poll_dropped(&mut self) -> Option<Dropped<P>> {
-        self.unreported.pop_front()
     }
 
     fn backlog(&self) -> Backlog {
@@ -298,12 +287,11 @@ mod tests {
         // Each flow in turn fills all that may wait, in a queue of its own, and overflows.
         for flow in 0..200 {
             for _ in 0..60 {
-                queue.enqueue(Instant::ZERO, Packet(flow));
+                queue.enqueue(Instant::ZERO, Packet(flow), &mut Vec::new());
             }
             while queue.dequeue(Instant::ZERO, &mut Vec::new()).is_some() {}
         }
         assert_eq!(queue.store.slots(), 51, "the limit and the packet that exceeds it");
-        assert!(queue.unreported.capacity() <= 64);
         assert!(queue.new.is_empty() && queue.old.is_empty());
     }
 }

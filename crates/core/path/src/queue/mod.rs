@@ -51,15 +51,6 @@ pub struct Dropped<P> {
     pub reason: DropReason,
 }
 
-/// What became of a packet at [`Queue::enqueue`].
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Verdict<P> {
-    /// It waits.
-    Queued,
-    /// It, or one that waited (the packet named), was dropped.
-    Dropped(Dropped<P>),
-}
-
 /// A packet that leaves the queue for transmission.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Dequeued<P> {
@@ -76,6 +67,18 @@ pub struct Backlog {
     pub bytes: Bytes,
     /// Packets.
     pub packets: u64,
+}
+
+impl<P> Dropped<P> {
+    /// A packet that finds no room.
+    fn on_arrival(now: Instant, packet: P, reason: DropReason) -> Self {
+        Self { packet, enqueued: now, reason }
+    }
+
+    /// A packet that waited.
+    fn waiting(Dequeued { packet, enqueued }: Dequeued<P>, reason: DropReason) -> Self {
+        Self { packet, enqueued, reason }
+    }
 }
 
 impl Backlog {
@@ -99,11 +102,13 @@ impl Backlog {
 }
 
 /// A queue discipline. The packet in transmission is no longer part of it.
+///
+/// What it drops, this packet or others, goes to `dropped`, in the order in which it is dropped, and nowhere else.
 pub trait Queue<P> {
     /// Takes a packet.
-    fn enqueue(&mut self, now: Instant, packet: P) -> Verdict<P>;
+    fn enqueue(&mut self, now: Instant, packet: P, dropped: &mut Vec<Dropped<P>>);
 
-    /// Gives the next packet to transmit; packets that the discipline drops on the way go to `dropped`.
+    /// Gives the next packet to transmit.
     fn dequeue(&mut self, now: Instant, dropped: &mut Vec<Dropped<P>>) -> Option<Dequeued<P>>;
 
     /// What waits now.
@@ -115,11 +120,6 @@ pub trait Queue<P> {
     /// Tells of a new capacity, for disciplines whose size is a time.
     fn set_limit(&mut self, limit: Limit);
 
-    /// Further packets that the last [`Self::enqueue`] dropped; to be called until there is none.
-    fn poll_dropped(&mut self) -> Option<Dropped<P>> {
-        None
-    }
-
     /// When a packet may leave although none may now: a shaper's next tokens. `None` if one may, or none
     /// waits.
     fn next_release(&self, _now: Instant) -> Option<Instant> {
@@ -128,8 +128,8 @@ pub trait Queue<P> {
 }
 
 impl<P, Q: Queue<P> + ?Sized> Queue<P> for Box<Q> {
-    fn enqueue(&mut self, now: Instant, packet: P) -> Verdict<P> {
-        (**self).enqueue(now, packet)
+    fn enqueue(&mut self, now: Instant, packet: P, dropped: &mut Vec<Dropped<P>>) {
+        (**self).enqueue(now, packet, dropped);
     }
     fn dequeue(&mut self, now: Instant, dropped: &mut Vec<Dropped<P>>) -> Option<Dequeued<P>> {
         (**self).dequeue(now, dropped)
@@ -142,9 +142,6 @@ impl<P, Q: Queue<P> + ?Sized> Queue<P> for Box<Q> {
     }
     fn set_limit(&mut self, limit: Limit) {
         (**self).set_limit(limit);
-    }
-    fn poll_dropped(&mut self) -> Option<Dropped<P>> {
-        (**self).poll_dropped()
     }
     fn next_release(&self, now: Instant) -> Option<Instant> {
         (**self).next_release(now)

@@ -27,7 +27,7 @@
 
 use super::discipline::{Discipline, SizeOption};
 use super::pi::{Gains, Updates, head_delay};
-use super::{Backlog, Dequeued, DropReason, Dropped, Limit, Queue, Verdict};
+use super::{Backlog, Dequeued, DropReason, Dropped, Limit, Queue};
 use crate::{PathPacket, uniform};
 use gameway_units::declared::Configuration;
 use gameway_units::{Bytes, Duration, Ecn, Instant, Ratio};
@@ -96,7 +96,7 @@ impl Discipline for PieConfig {
     const SIZE: SizeOption =
         SizeOption { default: Some("2 bdp"), summary: "what may wait, as for drop-tail" };
 
-    fn build<P: PathPacket + Copy + 'static>(
+    fn build<P: PathPacket + 'static>(
         self,
         limit: Limit,
         random: Xoshiro256PlusPlus,
@@ -228,14 +228,13 @@ impl<P: PathPacket> Pie<P> {
 }
 
 impl<P: PathPacket> Queue<P> for Pie<P> {
-    fn enqueue(&mut self, now: Instant, mut packet: P) -> Verdict<P> {
+    fn enqueue(&mut self, now: Instant, mut packet: P, dropped: &mut Vec<Dropped<P>>) {
         self.catch_up(now);
         if let Some(reason) = self.verdict(&mut packet) {
-            return Verdict::Dropped(Dropped { packet, enqueued: now, reason });
+            return dropped.push(Dropped::on_arrival(now, packet, reason));
         }
         self.bytes += packet.wire_size();
         self.waiting.push_back(Dequeued { packet, enqueued: now });
-        Verdict::Queued
     }
 
     fn dequeue(&mut self, now: Instant, _dropped: &mut Vec<Dropped<P>>) -> Option<Dequeued<P>> {

@@ -34,11 +34,12 @@ use super::config::{Countdown, WifiConfig};
 use super::error::WifiError;
 use super::node::{Frame, Node};
 use super::timing::Timing;
-use crate::{Dropped, FlowId, PathPacket, Queue, Transmitted, Verdict, uniform};
+use crate::{Dropped, FlowId, PathPacket, Queue, Transmitted, uniform};
 use gameway_units::{Bytes, Duration, Instant};
 use rand_core::Rng;
 use rand_xoshiro::Xoshiro256PlusPlus;
 use std::collections::VecDeque;
+use std::vec::Drain;
 
 /// Number of the access point.
 const ACCESS_POINT: usize = 0;
@@ -79,15 +80,14 @@ pub struct Medium<P, Q> {
     senders: Vec<(usize, Frame)>,
     began: Instant,
     delivered: VecDeque<Transmitted<P>>,
+    /// By queues or for good, and not told yet.
     dropped: Vec<Dropped<P>>,
-    /// To whose queue a packet came last.
-    last_arrival: usize,
     /// Of the exchanges that have ended.
     airtime: Duration,
     collisions: u64,
 }
 
-impl<P: PathPacket + Copy, Q: Queue<P>> Medium<P, Q> {
+impl<P: PathPacket, Q: Queue<P>> Medium<P, Q> {
     /// A medium with these queues: the access point's, and one for each station.
     ///
     /// # Errors
@@ -114,7 +114,6 @@ impl<P: PathPacket + Copy, Q: Queue<P>> Medium<P, Q> {
             began: Instant::ZERO,
             delivered: VecDeque::new(),
             dropped: Vec::new(),
-            last_arrival: ACCESS_POINT,
             airtime: Duration::ZERO,
             collisions: 0,
         })
@@ -133,16 +132,17 @@ impl<P: PathPacket + Copy, Q: Queue<P>> Medium<P, Q> {
         station_of(&self.stations, flow)
     }
 
-    /// A packet comes to `node`: to the access point for a station, to a station for the access point. A
-    /// packet that is dropped (this one or, in some disciplines, another) is returned.
-    pub fn arrive(&mut self, now: Instant, node: usize, packet: P) -> Option<Dropped<P>> {
-        self.last_arrival = node;
-        let verdict = self.nodes[node].queue.enqueue(now, packet);
+    /// A packet comes to `node`: to the access point for a station, to a station for the access point.
+    pub fn arrive(&mut self, now: Instant, node: usize, packet: P) {
+        self.nodes[node].queue.enqueue(now, packet, &mut self.dropped);
+        let before = self.dropped.len();
         self.take_up(now, node);
-        match verdict {
-            Verdict::Queued => None,
-            Verdict::Dropped(dropped) => Some(dropped),
-        }
+        self.youngest_first(before);
+    }
+
+    /// Of packets dropped at one time other than on an arrival tables have the youngest first.
+    fn youngest_first(&mut self, from: usize) {
+        self.dropped[from..].reverse();
     }
 
     /// A node whose hand is empty takes up a packet, and begins to contend.
@@ -205,8 +205,14 @@ impl<P: PathPacket + Copy, Q: Queue<P>> Medium<P, Q> {
     }
 
     /// Does what is due by `now`, one step: a shaper's packet is taken up, frames leave, arrive or are
-    /// acknowledged. Then [`Self::poll_delivered`] and [`Self::poll_dropped`] may have something.
+    /// acknowledged. Then [`Self::poll_delivered`] and [`Self::drain_dropped`] may have something.
     pub fn on_deadline(&mut self, now: Instant) {
+        let before = self.dropped.len();
+        self.step(now);
+        self.youngest_first(before);
+    }
+
+    fn step(&mut self, now: Instant) {
         if let Some(release) = self.release.filter(|release| *release <= now) {
             self.on_release(release);
             return;
@@ -325,10 +331,10 @@ impl<P: PathPacket + Copy, Q: Queue<P>> Medium<P, Q> {
         self.delivered.pop_front()
     }
 
-    /// The next packet that was dropped other than on its arrival; to be called until there is none.
-    pub fn poll_dropped(&mut self) -> Option<Dropped<P>> {
-        let last = self.last_arrival;
-        self.dropped.pop().or_else(|| self.nodes[last].queue.poll_dropped())
+    /// The packets that queues dropped or that were given up since the last call.
+    #[inline]
+    pub fn drain_dropped(&mut self) -> Drain<'_, Dropped<P>> {
+        self.dropped.drain(..)
     }
 
     /// Bytes that wait at a node, without those that its MAC has taken up.

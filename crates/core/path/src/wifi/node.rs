@@ -6,7 +6,7 @@ use gameway_units::{Bytes, Instant};
 use std::collections::VecDeque;
 
 /// A packet that the MAC has taken up.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug)]
 struct Taken<P> {
     packet: P,
     enqueued: Instant,
@@ -43,7 +43,7 @@ pub(super) struct Frame {
     pub packets: usize,
 }
 
-impl<P: PathPacket + Copy, Q: Queue<P>> Node<P, Q> {
+impl<P: PathPacket, Q: Queue<P>> Node<P, Q> {
     pub fn new(queue: Q, window: u32) -> Self {
         let (hand, aside) = (VecDeque::new(), None);
         Self { queue, hand, aside, expires: 0, window, release: None }
@@ -132,9 +132,8 @@ impl<P: PathPacket + Copy, Q: Queue<P>> Node<P, Q> {
 
     /// The next packet that the receiver passes on: those before it have arrived or been given up.
     pub fn pop_delivered(&mut self, now: Instant) -> Option<Transmitted<P>> {
-        let first = *self.hand.front().filter(|first| first.received)?;
-        self.hand.pop_front();
-        let Taken { packet, enqueued, taken, .. } = first;
+        self.hand.front().filter(|first| first.received)?;
+        let Taken { packet, enqueued, taken, .. } = self.hand.pop_front()?;
         Some(Transmitted { packet, enqueued, started: taken, finished: now })
     }
 
@@ -145,15 +144,17 @@ impl<P: PathPacket + Copy, Q: Queue<P>> Node<P, Q> {
             taken.failures += u32::from(!taken.received);
             taken.flying = false;
         }
-        let before = self.hand.len();
-        self.hand.retain(|&Taken { packet, enqueued, failures, received, .. }| {
-            let given_up = !received && failures >= attempts;
-            if given_up {
-                dropped.push(Dropped { packet, enqueued, reason: DropReason::RetryLimit });
-            }
-            !given_up
-        });
-        self.hand.len() < before
+        let before = dropped.len();
+        let given_up = |taken: &Taken<P>| !taken.received && taken.failures >= attempts;
+        while let Some(place) = self.hand.iter().position(given_up) {
+            let gone = self.hand.remove(place).map(|Taken { packet, enqueued, .. }| Dropped {
+                packet,
+                enqueued,
+                reason: DropReason::RetryLimit,
+            });
+            dropped.extend(gone);
+        }
+        dropped.len() > before
     }
 }
 

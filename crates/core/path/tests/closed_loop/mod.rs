@@ -161,7 +161,8 @@ impl<Q: Queue<Packet>> Loop<Q> {
     }
 
     fn collect_drops(&mut self, now: Instant) {
-        while let Some(drop) = self.path.poll_dropped() {
+        let dropped: Vec<_> = self.path.drain_dropped().collect();
+        for drop in dropped {
             self.lose(now, drop.packet, drop.reason);
         }
     }
@@ -195,9 +196,7 @@ impl<Q: Queue<Packet>> Loop<Q> {
                 let next = now + sender.source.rtt;
                 self.fates.insert((next, packet.flow, number), Fate::Delivered);
             }
-            if let Some(drop) = self.path.arrive(now, packet) {
-                self.lose(now, drop.packet, drop.reason);
-            }
+            self.path.arrive(now, packet);
             self.collect_drops(now);
         }
     }

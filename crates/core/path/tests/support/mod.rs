@@ -2,7 +2,7 @@
 
 #![allow(dead_code, reason = "each test uses what it needs")]
 
-use gameway_path::{DropReason, Dropped, Dscp, FlowId, Header, PathPacket, TcpHeader, Verdict};
+use gameway_path::{DropReason, Dropped, Dscp, FlowId, Header, PathPacket, Queue, TcpHeader};
 use gameway_units::{Bytes, Duration, Ecn, Instant};
 
 /// A packet that can be told from all others of its test.
@@ -59,15 +59,23 @@ impl PathPacket for Packet {
     }
 }
 
-/// Flow and number of the packet that an arrival cost for want of room, if it cost one.
-pub fn number_of(verdict: Verdict<Packet>) -> Option<(u16, u64)> {
-    match verdict {
-        Verdict::Queued => None,
-        Verdict::Dropped(Dropped { packet, reason, .. }) => {
-            assert_eq!(reason, DropReason::Overflow);
-            Some((packet.flow, packet.number))
-        }
+/// What an arrival costs, as a list.
+pub trait Offer<P> {
+    fn offer(&mut self, now: Instant, packet: P) -> Vec<Dropped<P>>;
+}
+
+impl<P, Q: Queue<P> + ?Sized> Offer<P> for Q {
+    fn offer(&mut self, now: Instant, packet: P) -> Vec<Dropped<P>> {
+        let mut dropped = Vec::new();
+        self.enqueue(now, packet, &mut dropped);
+        dropped
     }
+}
+
+/// Flows and numbers of the packets that an arrival cost for want of room.
+pub fn numbers_of(dropped: &[Dropped<Packet>]) -> Vec<(u16, u64)> {
+    assert!(dropped.iter().all(|drop| drop.reason == DropReason::Overflow));
+    dropped.iter().map(|drop| (drop.packet.flow, drop.packet.number)).collect()
 }
 
 /// So many milliseconds after the start.

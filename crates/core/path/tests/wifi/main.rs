@@ -5,7 +5,7 @@ mod bianchi;
 mod medium;
 mod timing;
 
-use gameway_path::{DropTail, FlowId, Header, Limit, Medium, PathPacket, WifiConfig};
+use gameway_path::{DropReason, DropTail, FlowId, Header, Limit, Medium, PathPacket, WifiConfig};
 use gameway_units::{Bytes, Ecn, Instant};
 use rand_core::SeedableRng;
 use rand_xoshiro::Xoshiro256PlusPlus;
@@ -75,7 +75,7 @@ pub fn saturate(
     let packet = |station: usize, number| Packet { number, station: station as u16, size };
     for station in 1..=stations {
         for number in 0..backlog {
-            assert!(home.arrive(Instant::ZERO, station, packet(station, number)).is_none());
+            home.arrive(Instant::ZERO, station, packet(station, number));
         }
     }
     let (mut delivered, mut given_up, mut end) = (vec![0; stations + 1], 0, Instant::ZERO);
@@ -85,11 +85,13 @@ pub fn saturate(
         while let Some(done) = home.poll_delivered() {
             let station = usize::from(done.packet.station);
             delivered[station] += 1;
-            assert!(home.arrive(end, station, packet(station, 0)).is_none());
+            home.arrive(end, station, packet(station, 0));
         }
-        while let Some(lost) = home.poll_dropped() {
+        let lost: Vec<_> = home.drain_dropped().collect();
+        for lost in lost {
+            assert_eq!(lost.reason, DropReason::RetryLimit);
             given_up += 1;
-            assert!(home.arrive(end, usize::from(lost.packet.station), lost.packet).is_none());
+            home.arrive(end, usize::from(lost.packet.station), lost.packet);
         }
     }
     Saturated { home, end, delivered, given_up }

@@ -3,7 +3,7 @@
 use super::{Home, Packet, home, saturate};
 use gameway_path::{
     Backlog, DataRate, Dequeued, DropReason, DropTail, Dropped, GuardInterval, Limit, Medium,
-    Queue, Spatial, Timing, Transmitted, Verdict, WifiConfig,
+    Queue, Spatial, Timing, Transmitted, WifiConfig,
 };
 use gameway_units::{Bytes, Duration, Instant, Ratio};
 use proptest::prelude::*;
@@ -34,7 +34,7 @@ fn run(home: &mut Home, end: Instant) -> (Vec<Transmitted<Packet>>, Vec<Dropped<
     while let Some(due) = home.next_deadline().filter(|due| *due <= end) {
         home.on_deadline(due);
         delivered.extend(std::iter::from_fn(|| home.poll_delivered()));
-        dropped.extend(std::iter::from_fn(|| home.poll_dropped()));
+        dropped.extend(home.drain_dropped());
     }
     (delivered, dropped)
 }
@@ -205,8 +205,8 @@ struct Shaper {
 }
 
 impl Queue<Packet> for Shaper {
-    fn enqueue(&mut self, now: Instant, packet: Packet) -> Verdict<Packet> {
-        self.inner.enqueue(now, packet)
+    fn enqueue(&mut self, now: Instant, packet: Packet, dropped: &mut Vec<Dropped<Packet>>) {
+        self.inner.enqueue(now, packet, dropped);
     }
     fn dequeue(
         &mut self,
@@ -289,7 +289,8 @@ proptest! {
             delivered.extend(some);
             dropped.extend(lost);
             let packet = Packet { number: number as u64, station: arrival.station, size: arrival.size };
-            dropped.extend(home.arrive(now, arrival.node, packet));
+            home.arrive(now, arrival.node, packet);
+            dropped.extend(home.drain_dropped());
             let counted = delivered.len() + dropped.len() + home.packets_inside() as usize;
             prop_assert_eq!(counted, number + 1);
         }

@@ -24,7 +24,7 @@ pub fn check(field: &str, spec: &HtbSpec) -> Result<(), RunError> {
 }
 
 /// The queue of the bottleneck called `link` in a run of this seed.
-pub fn htb<P: PathPacket + Copy + 'static>(
+pub fn htb<P: PathPacket + 'static>(
     registry: &Registry<P>,
     (spec, class_size): (&HtbSpec, QueueSize),
     (base_rtt, seed): (Duration, u64),

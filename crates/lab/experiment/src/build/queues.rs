@@ -9,7 +9,7 @@ use gameway_units::{Duration, QueueSize};
 
 /// How much may wait in a queue of this specification, which has been checked.
 #[must_use]
-pub fn size<P: PathPacket + Copy + 'static>(registry: &Registry<P>, spec: &QueueSpec) -> QueueSize {
+pub fn size<P: PathPacket + 'static>(registry: &Registry<P>, spec: &QueueSpec) -> QueueSize {
     let own = || {
         let known = registry.known().queues.get("queue", &spec.kind);
         known.and_then(|one| (one.functions)(&one.description, &spec.options)).ok()
@@ -21,7 +21,7 @@ pub fn size<P: PathPacket + Copy + 'static>(registry: &Registry<P>, spec: &Queue
 ///
 /// # Errors
 /// If it cannot be built.
-pub fn queue<P: PathPacket + Copy + 'static>(
+pub fn queue<P: PathPacket + 'static>(
     registry: &Registry<P>,
     spec: &QueueSpec,
     limit: Limit,

@@ -32,7 +32,7 @@ pub struct Registry<'a> {
     /// Asked for each controller but the oracle.
     pub controllers: &'a BuildController<'a>,
     /// Queue disciplines, gateways and congestion controls.
-    pub path: gameway_experiment::Registry<Packet>,
+    pub path: gameway_experiment::Registry<Box<Packet>>,
 }
 
 impl Registry<'static> {
@@ -130,7 +130,7 @@ struct Built {
     names: Vec<Name>,
     links: Vec<Name>,
     gateway: Option<HomeGateway>,
-    network: Network<Packet>,
+    network: Network<Box<Packet>>,
     flows: Vec<Flow>,
 }
 

@@ -49,7 +49,7 @@ pub use hosts::Isolation;
 use super::discipline::{Discipline, SizeOption};
 use super::hash::HeaderHash;
 use super::store::Store;
-use super::{Backlog, Dequeued, DropReason, Dropped, Limit, Queue, Verdict};
+use super::{Backlog, Dequeued, DropReason, Dropped, Limit, Queue};
 use crate::{Dscp, PathPacket};
 use gameway_units::declared::{Configuration, on_off};
 use gameway_units::{Bytes, Duration, Instant, QueueSize, Rate, SignedBytes};
@@ -59,7 +59,6 @@ use rand_xoshiro::Xoshiro256PlusPlus;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use shaper::Shaper;
-use std::collections::VecDeque;
 use tin::Tin;
 use ways::PLACES;
 
@@ -139,7 +138,7 @@ impl Discipline for CakeConfig {
         QueueSize::Bytes(self.limit())
     }
 
-    fn build<P: PathPacket + Copy + 'static>(
+    fn build<P: PathPacket + 'static>(
         self,
         limit: Limit,
         random: Xoshiro256PlusPlus,
@@ -209,8 +208,6 @@ pub struct Cake<P> {
     store: Store<P>,
     longest: Longest,
     backlog: Backlog,
-    /// Dropped at arrivals and not yet reported.
-    unreported: VecDeque<Dropped<P>>,
 }
 
 impl<P: PathPacket> Cake<P> {
@@ -238,7 +235,6 @@ impl<P: PathPacket> Cake<P> {
             current: 0,
             store: Store::new(),
             backlog: Backlog::default(),
-            unreported: VecDeque::new(),
         }
     }
 
@@ -275,24 +271,30 @@ impl<P: PathPacket> Cake<P> {
     }
 
     /// Drops the oldest packet of the longest queue.
-    fn drop_one(&mut self, now: Instant) {
+    fn drop_one(&mut self, now: Instant, dropped: &mut Vec<Dropped<P>>) {
         let longest = self.longest.longest();
         let (tin, queue) = (longest / PLACES, longest % PLACES);
-        let Some(Dequeued { packet, enqueued }) = self.pop(tin, queue) else { return };
+        let Some(oldest) = self.pop(tin, queue) else { return };
         let Tin { flows, cobalt, .. } = &mut self.tins[tin];
         flows[queue].cobalt.overflowed(cobalt, now);
-        self.charge_dropped(tin, now, packet.wire_size());
-        self.unreported.push_back(Dropped { packet, enqueued, reason: DropReason::Overflow });
+        self.charge_dropped(tin, now, oldest.packet.wire_size());
+        dropped.push(Dropped::waiting(oldest, DropReason::Overflow));
     }
 
     /// Drops an acknowledgement that the newest packet of a queue, not yet in it, makes needless.
-    fn drop_needless(&mut self, tin: usize, queue: usize, now: Instant, newest: &P) {
+    fn drop_needless(
+        &mut self,
+        (tin, queue): (usize, usize),
+        now: Instant,
+        newest: &P,
+        dropped: &mut Vec<Dropped<P>>,
+    ) {
         let chain = &self.tins[tin].flows[queue].chain;
         let needless = self.ack_filter.needless(self.store.iter(chain), newest);
         let Some(place) = needless else { return };
-        let Some(Dequeued { packet, enqueued }) = self.take(tin, queue, place) else { return };
-        self.charge_dropped(tin, now, packet.wire_size());
-        self.unreported.push_back(Dropped { packet, enqueued, reason: DropReason::Needless });
+        let Some(old) = self.take(tin, queue, place) else { return };
+        self.charge_dropped(tin, now, old.packet.wire_size());
+        dropped.push(Dropped::waiting(old, DropReason::Needless));
     }
 
     /// The tin that goes first; there is one that is active.
@@ -367,9 +369,8 @@ impl<P: PathPacket> Cake<P> {
             {
                 return Turn::Packet(head);
             }
-            let Dequeued { packet, enqueued } = head;
-            let size = packet.wire_size();
-            dropped.push(Dropped { packet, enqueued, reason: DropReason::Early });
+            let size = head.packet.wire_size();
+            dropped.push(Dropped::waiting(head, DropReason::Early));
             if self.ingress {
                 let length = self.framing.length(size);
                 self.charge_dropped(tin, now, size);
@@ -408,7 +409,7 @@ enum Turn<P> {
 }
 
 impl<P: PathPacket> Queue<P> for Cake<P> {
-    fn enqueue(&mut self, now: Instant, mut packet: P) -> Verdict<P> {
+    fn enqueue(&mut self, now: Instant, mut packet: P, dropped: &mut Vec<Dropped<P>>) {
         let header = packet.header();
         let tin = self.diffserv.tin(header.dscp);
         if self.wash {
@@ -418,18 +419,16 @@ impl<P: PathPacket> Queue<P> for Cake<P> {
         let queue = key.map_or(0, |key| self.tins[tin].queue_of(key, self.hash, &header));
         self.awaken(tin, now);
         if self.ack_filter != AckFilter::Off {
-            self.drop_needless(tin, queue, now, &packet);
+            self.drop_needless((tin, queue), now, &packet, dropped);
         }
         self.append(tin, queue, Dequeued { packet, enqueued: now });
         self.tins[tin].came(queue, &mut self.random);
         while !self.backlog.is_within(self.limit) {
-            self.drop_one(now);
+            self.drop_one(now, dropped);
         }
-        self.unreported.pop_front().map_or(Verdict::Queued, Verdict::Dropped)
     }
 
     fn dequeue(&mut self, now: Instant, dropped: &mut Vec<Dropped<P>>) -> Option<Dequeued<P>> {
-        dropped.extend(self.unreported.drain(..));
         if self.next_release(now).is_some() {
             return None;
         }
@@ -441,10 +440,6 @@ impl<P: PathPacket> Queue<P> for Cake<P> {
             }
         }
         None
-    }
-
-    fn poll_dropped(&mut self) -> Option<Dropped<P>> {
-        self.unreported.pop_front()
     }
 
     fn backlog(&self) -> Backlog {

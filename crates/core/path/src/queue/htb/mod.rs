@@ -38,7 +38,7 @@ pub use config::{HtbClass, HtbConfig, HtbError};
 pub use size_table::LinkLayer;
 
 use super::filter::Classifier;
-use super::{Backlog, Dequeued, Dropped, Limit, Queue, Verdict};
+use super::{Backlog, Dequeued, DropReason, Dropped, Limit, Queue};
 use crate::PathPacket;
 use gameway_units::Instant;
 use ring::members;
@@ -53,8 +53,6 @@ pub struct Htb<P> {
     /// By class; `None` where a class has children.
     leaves: Vec<Option<Leaf<P>>>,
     backlog: Backlog,
-    /// Leaves that may have dropped more than their last verdict said.
-    unpolled: u64,
 }
 
 /// The queue of a class without children.
@@ -93,7 +91,6 @@ impl<P: PathPacket> Htb<P> {
             tree: Tree::new(config),
             sizes: SizeTable::new(&LinkLayer::default()),
             backlog: Backlog::default(),
-            unpolled: 0,
         })
     }
 
@@ -161,19 +158,16 @@ impl<P> Leaf<P> {
 }
 
 impl<P: PathPacket> Queue<P> for Htb<P> {
-    fn enqueue(&mut self, now: Instant, packet: P) -> Verdict<P> {
+    fn enqueue(&mut self, now: Instant, packet: P, dropped: &mut Vec<Dropped<P>>) {
         let class = self.classifier.class_of(&packet);
         let Some(leaf) = self.leaves.get_mut(class).and_then(Option::as_mut) else {
-            let reason = super::DropReason::Overflow;
-            return Verdict::Dropped(Dropped { packet, enqueued: now, reason });
+            return dropped.push(Dropped::on_arrival(now, packet, DropReason::Overflow));
         };
-        let verdict = leaf.queue.enqueue(now, packet);
+        leaf.queue.enqueue(now, packet, dropped);
         leaf.settle(&mut self.backlog);
-        self.unpolled |= 1 << class;
         if leaf.backlog.packets > 0 {
             self.tree.activate(class);
         }
-        verdict
     }
 
     fn dequeue(&mut self, now: Instant, dropped: &mut Vec<Dropped<P>>) -> Option<Dequeued<P>> {
@@ -201,18 +195,6 @@ impl<P: PathPacket> Queue<P> for Htb<P> {
 
     /// Nothing: classes have rates of their own, and a leaf whose size is a time has it at its rate.
     fn set_limit(&mut self, _limit: Limit) {}
-
-    fn poll_dropped(&mut self) -> Option<Dropped<P>> {
-        while self.unpolled != 0 {
-            let class = self.unpolled.trailing_zeros() as usize;
-            let leaf = self.leaves[class].as_mut();
-            if let Some(drop) = leaf.and_then(|leaf| leaf.queue.poll_dropped()) {
-                return Some(drop);
-            }
-            self.unpolled &= self.unpolled - 1;
-        }
-        None
-    }
 
     fn next_release(&self, now: Instant) -> Option<Instant> {
         if self.backlog.packets == 0 {
