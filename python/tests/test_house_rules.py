@@ -51,7 +51,7 @@ DECLARED = {"schemars", "serde"}
 EXTERNAL: dict[str, set[str]] = {
     "units": {"thiserror", "serde_json"} | DECLARED,
     "control": {"libm", "thiserror"},
-    "path": {"libm", "thiserror", "rand_core", "rand_xoshiro", "serde_json"} | DECLARED,
+    "path": {"ipnet", "libm", "thiserror", "rand_core", "rand_xoshiro", "serde_json"} | DECLARED,
     "tcp": {"libm", "rand_core", "rand_xoshiro"},
     "dash": {"libm", "thiserror"},
     "gateway": {"libm"} | DECLARED,

@@ -10,45 +10,36 @@ use crate::PathPacket;
 use crate::header::{Dscp, Endpoint, Header, HeaderError, Protocol, Traffic};
 use core::net::IpAddr;
 use gameway_units::Ecn;
+use ipnet::IpNet;
 use std::fmt;
 use std::str::FromStr;
 
 /// The addresses that begin with the same bits.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Prefix {
-    address: IpAddr,
-    bits: u32,
-}
+pub struct Prefix(IpNet);
 
 impl Prefix {
     /// Whether an address is one of these.
     #[must_use]
     pub fn contains(self, address: IpAddr) -> bool {
-        match (self.address, address) {
-            (IpAddr::V4(own), IpAddr::V4(other)) => {
-                let differing = u32::from(own) ^ u32::from(other);
-                differing.checked_shr(32 - self.bits).unwrap_or(0) == 0
-            }
-            (IpAddr::V6(own), IpAddr::V6(other)) => {
-                let differing = u128::from(own) ^ u128::from(other);
-                differing.checked_shr(128 - self.bits).unwrap_or(0) == 0
-            }
-            _ => false,
-        }
+        self.0.contains(&address)
     }
 
     fn covers(self, other: Self) -> bool {
-        self.bits <= other.bits && self.contains(other.address)
+        self.0.contains(&other.0)
+    }
+
+    fn is_ipv4(self) -> bool {
+        self.0.addr().is_ipv4()
     }
 }
 
 impl fmt::Display for Prefix {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let whole = if self.address.is_ipv4() { 32 } else { 128 };
-        if self.bits == whole {
-            return write!(formatter, "{}", self.address);
+        if self.0.prefix_len() == self.0.max_prefix_len() {
+            return write!(formatter, "{}", self.0.addr());
         }
-        write!(formatter, "{}/{}", self.address, self.bits)
+        write!(formatter, "{}", self.0)
     }
 }
 
@@ -57,28 +48,19 @@ impl FromStr for Prefix {
 
     /// Parses "198.18.0.0/16", "2001:db8::/32", or one address.
     fn from_str(word: &str) -> Result<Self, HeaderError> {
-        let refused = || HeaderError {
-            word: word.to_owned(),
-            what: "address or prefix, such as 192.0.2.7, 198.18.0.0/16 or 2001:db8::/32",
+        let refused = |what| HeaderError { word: word.to_owned(), what };
+        let parsed = if word.contains('/') {
+            word.parse().ok()
+        } else {
+            word.parse::<IpAddr>().ok().map(IpNet::from)
         };
-        let (address, bits) =
-            word.split_once('/').map_or((word, None), |(at, bits)| (at, Some(bits)));
-        let address: IpAddr = address.parse().map_err(|_| refused())?;
-        let most = if address.is_ipv4() { 32 } else { 128 };
-        let bits = match bits {
-            None => most,
-            Some(bits) => bits.parse().ok().filter(|&bits| bits <= most).ok_or_else(refused)?,
-        };
-        let beyond = |rest: u128| most > bits && rest & (u128::MAX >> (128 - (most - bits))) != 0;
-        let number = match address {
-            IpAddr::V4(own) => u128::from(u32::from(own)),
-            IpAddr::V6(own) => u128::from(own),
-        };
-        if beyond(number) {
-            let what = "prefix: bits behind its length are set";
-            return Err(HeaderError { word: word.to_owned(), what });
+        let prefix: IpNet = parsed.ok_or_else(|| {
+            refused("address or prefix, such as 192.0.2.7, 198.18.0.0/16 or 2001:db8::/32")
+        })?;
+        if prefix != prefix.trunc() {
+            return Err(refused("prefix: bits behind its length are set"));
         }
-        Ok(Self { address, bits })
+        Ok(Self(prefix))
     }
 }
 
@@ -219,7 +201,7 @@ impl Rule {
             return Some("icmp has no ports");
         }
         let given = [self.address, self.source, self.destination];
-        let mut versions = given.into_iter().flatten().map(|prefix| prefix.address.is_ipv4());
+        let mut versions = given.into_iter().flatten().map(Prefix::is_ipv4);
         let first = versions.next();
         if versions.any(|version| Some(version) != first) {
             return Some("no packet has addresses of IPv4 and of IPv6");
