@@ -54,7 +54,7 @@ EXTERNAL: dict[str, set[str]] = {
     "path": {"ipnet", "libm", "thiserror", "rand_core", "rand_xoshiro", "serde_json"} | DECLARED,
     "tcp": {"libm", "rand_core", "rand_xoshiro"},
     "dash": {"libm", "thiserror"},
-    "gateway": {"libm"} | DECLARED,
+    "gateway": {"libm", "microfft"} | DECLARED,
     "media": {"thiserror", "rand_core", "rand_xoshiro"},
     "session": set(),
 }

@@ -3,8 +3,8 @@
 //! Source: the periodogram of a window, and its distribution without a line (Fisher, "Tests of significance
 //! in harmonic analysis", 1929): each ordinate is exponential about their mean.
 //! Model: the bytes of 512 bins of 2 ms, less their mean, under Hann's window, so that slow changes do not
-//! leak into high frequencies; their Fourier transform by Cooley and Tukey's algorithm. The highest
-//! ordinate among frame rates is a line if it stands above the mean of all, and above all slower ones: a
+//! leak into high frequencies; their Fourier transform is microfft's, which is the same arithmetic on every
+//! machine. The highest ordinate among frame rates is a line if it stands above the mean of all, and above all slower ones: a
 //! train of bursts has its harmonics too, and its own rate is that of the first.
 //!
 //! | Constant | Value | Origin |
@@ -14,6 +14,7 @@
 //! | line above the mean | 12 | chance has it once in 1300 looks: 125 ordinates, each above with exp(-12) |
 
 use super::history::{BIN, BINS};
+use microfft::real::rfft_512;
 
 const LINE: f32 = 12.0;
 const HALF: usize = BINS / 2;
@@ -30,93 +31,56 @@ const SLOWEST: usize = ordinate(5.0);
 const FIRST_FRAME: usize = ordinate(28.0);
 const LAST_FRAME: usize = ordinate(150.0);
 
-/// Tables and room for the transform.
+/// Hann's window, and room for the transform.
 #[derive(Debug)]
 pub struct Spectrum {
-    /// Cosine and minus sine of each multiple of the basic angle.
-    turns: Box<[(f32, f32)]>,
-    hann: Box<[f32]>,
-    real: Box<[f32]>,
-    imaginary: Box<[f32]>,
+    hann: Box<[f32; BINS]>,
+    samples: Box<[f32; BINS]>,
+    /// The periodogram.
+    power: Box<[f32; HALF]>,
 }
 
 impl Spectrum {
     pub fn new() -> Self {
         let angle = |part: usize| std::f64::consts::TAU * part as f64 / BINS as f64;
-        let turn = |part| (libm::cos(angle(part)) as f32, -libm::sin(angle(part)) as f32);
         let hann = |place| (0.5 - 0.5 * libm::cos(angle(place))) as f32;
-        let zeros = vec![0.0; BINS].into_boxed_slice();
         Self {
-            turns: (0..HALF).map(turn).collect(),
-            hann: (0..BINS).map(hann).collect(),
-            real: zeros.clone(),
-            imaginary: zeros,
+            hann: Box::new(std::array::from_fn(hann)),
+            samples: Box::new([0.0; BINS]),
+            power: Box::new([0.0; HALF]),
         }
     }
 
     /// The frame rate at which `bytes` come, in hertz, if they do.
     pub fn line(&mut self, bytes: impl Iterator<Item = u32>) -> Option<f64> {
         self.fill(bytes);
-        self.transform();
+        let ordinates = rfft_512(&mut self.samples);
+        for (power, ordinate) in self.power.iter_mut().zip(ordinates) {
+            *power = ordinate.norm_sqr();
+        }
         let (frames, height) = self.highest(FIRST_FRAME, LAST_FRAME);
         let (_, slower) = self.highest(SLOWEST, FIRST_FRAME - 1);
-        let others = SLOWEST..HALF;
-        let mean = others.clone().map(|at| self.power(at)).sum::<f32>() / others.len() as f32;
+        let others = &self.power[SLOWEST..];
+        let mean = others.iter().sum::<f32>() / others.len() as f32;
         let stands_out = height > LINE * mean && height > slower;
         stands_out.then(|| frames as f64 / WINDOW_SECS)
     }
 
     fn fill(&mut self, bytes: impl Iterator<Item = u32>) {
-        self.imaginary.fill(0.0);
-        for (place, value) in self.real.iter_mut().zip(bytes) {
+        for (place, value) in self.samples.iter_mut().zip(bytes) {
             *place = value as f32;
         }
-        let mean = self.real.iter().sum::<f32>() / BINS as f32;
-        for (value, weight) in self.real.iter_mut().zip(&self.hann) {
+        let mean = self.samples.iter().sum::<f32>() / BINS as f32;
+        for (value, weight) in self.samples.iter_mut().zip(self.hann.iter()) {
             *value = (*value - mean) * weight;
         }
-    }
-
-    fn power(&self, at: usize) -> f32 {
-        self.real[at] * self.real[at] + self.imaginary[at] * self.imaginary[at]
     }
 
     /// The highest ordinate of `first..=last`, and its height.
     fn highest(&self, first: usize, last: usize) -> (usize, f32) {
         (first..=last)
-            .map(|at| (at, self.power(at)))
+            .map(|at| (at, self.power[at]))
             .fold((first, 0.0), |best, one| if one.1 > best.1 { one } else { best })
-    }
-
-    /// The discrete Fourier transform in place, by decimation in time.
-    fn transform(&mut self) {
-        for place in 0..BINS {
-            let reversed = place.reverse_bits() >> (usize::BITS - BINS.trailing_zeros());
-            if place < reversed {
-                self.real.swap(place, reversed);
-                self.imaginary.swap(place, reversed);
-            }
-        }
-        let mut half = 1;
-        while half < BINS {
-            for block in (0..BINS).step_by(2 * half) {
-                for place in 0..half {
-                    self.butterfly(block + place, half, place * (HALF / half));
-                }
-            }
-            half *= 2;
-        }
-    }
-
-    fn butterfly(&mut self, upper: usize, distance: usize, turn: usize) {
-        let (cosine, sine) = self.turns[turn];
-        let lower = upper + distance;
-        let (real, imaginary) = (self.real[lower], self.imaginary[lower]);
-        let turned = (real * cosine - imaginary * sine, real * sine + imaginary * cosine);
-        self.real[lower] = self.real[upper] - turned.0;
-        self.imaginary[lower] = self.imaginary[upper] - turned.1;
-        self.real[upper] += turned.0;
-        self.imaginary[upper] += turned.1;
     }
 }
 
@@ -136,22 +100,6 @@ mod tests {
         let bin =
             |bin: u32| (0..10).map(|tenth| level(f64::from(bin * 10 + tenth) / 10.0)).sum::<f64>();
         (0..512).map(|number| bin(number) as u32).collect()
-    }
-
-    #[test]
-    fn the_transform_is_that_of_the_definition() {
-        let mut spectrum = Spectrum::new();
-        let input: Vec<f32> = (0_u32..512).map(|n| ((n * n * 7 + 3 * n) % 101) as f32).collect();
-        spectrum.real.copy_from_slice(&input);
-        spectrum.transform();
-        for at in [0, 1, 30, 255, 256, 500] {
-            let angle = |n: usize| std::f64::consts::TAU * (n * at % 512) as f64 / 512.0;
-            let sum = |part: &dyn Fn(f64) -> f64| -> f64 {
-                input.iter().enumerate().map(|(n, x)| f64::from(*x) * part(angle(n))).sum()
-            };
-            assert!((f64::from(spectrum.real[at]) - sum(&libm::cos)).abs() < 0.5);
-            assert!((f64::from(spectrum.imaginary[at]) + sum(&libm::sin)).abs() < 0.5);
-        }
     }
 
     #[test]
