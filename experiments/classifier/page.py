@@ -26,13 +26,13 @@ from gameway.metrics.quantities import seconds
 from gameway.metrics.source import competitors, finished_runs, streams
 from gameway.metrics.statistics import wilson_interval
 from gameway.metrics.windows import Window
-from gameway.report.page import Page, Section, Table, figure
+from gameway.page import Page, Section, Table, figure
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from gameway.metrics.source import Run
-    from gameway.report.page import Figure
+    from gameway.page import Figure
     from gameway.results import Results
 
 ALLOWED_S = 2.0

@@ -12,8 +12,8 @@ import polars as pl
 from gameway.metrics.flows import measured
 from gameway.metrics.network import DELAY_LIMITS_MS, link_utilization_percent
 from gameway.metrics.source import finished_runs, streams
-from gameway.report.page import Page, Section, Table
-from gameway.report.tables import UNKNOWN, estimate_of, number
+from gameway.page import Page, Section, Table
+from gameway.page.words import UNKNOWN, estimate_of, number
 
 from ..ecgp import published
 

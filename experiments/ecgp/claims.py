@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from gameway.report.claimed import Claim
-from gameway.report.tables import number
+from gameway.page.claimed import Claim
+from gameway.page.words import number
 
 from .tables import COMPETITORS, of_condition
 

@@ -10,14 +10,13 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 
-from gameway.report import claimed
-from gameway.report.page import Page, Section, figure
+from gameway.page import Page, Section, claimed, figure
 
 from . import claims, figures, published, tables
 from .measures import NONE, PROGRAMS_SETTLED_S, SETTLED_S, rows
 
 if TYPE_CHECKING:
-    from gameway.report.page import Figure
+    from gameway.page import Figure
     from gameway.results import Results
 
 SCREAM = "scream"

@@ -6,14 +6,14 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 
-from gameway.report.page import Table
-from gameway.report.tables import UNKNOWN, estimate_of, number
+from gameway.page import Table
+from gameway.page.words import UNKNOWN, estimate_of, number
 
 from . import published
 from .measures import GAME, TCP
 
 if TYPE_CHECKING:
-    from gameway.report.page import Cell
+    from gameway.page import Cell
 
 QUEUES = {"drop-tail": "droptail", "htb": "htb", "dual-pi2": "l4s"}
 """Ours, and how the publication calls it."""

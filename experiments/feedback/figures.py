@@ -11,7 +11,7 @@ import polars as pl
 from gameway.figures.facets import STEPS, legend, plain
 from gameway.metrics.series import BIN_S, bitrates_of
 from gameway.metrics.source import finished_runs, streams
-from gameway.report.page import Figure
+from gameway.page import Figure
 
 if TYPE_CHECKING:
     from gameway.results import Results

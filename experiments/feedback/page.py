@@ -24,8 +24,8 @@ from gameway.metrics.quantities import seconds
 from gameway.metrics.source import finished_runs
 from gameway.metrics.statistics import half_width
 from gameway.metrics.table import per_run_table
-from gameway.report.page import Page, Section, Table, figure
-from gameway.report.tables import estimate_of, number
+from gameway.page import Page, Section, Table, figure
+from gameway.page.words import estimate_of, number
 
 from . import figures as charts
 

@@ -13,7 +13,7 @@ import altair as alt
 import polars as pl
 
 from gameway.figures.facets import plain
-from gameway.report.page import Page, Section, Table, figure
+from gameway.page import Page, Section, Table, figure
 
 from ..pudica.drains import drains
 from ..pudica.sessions import convergence, sessions

@@ -9,7 +9,7 @@ import numpy as np
 import polars as pl
 
 from gameway.metrics.statistics import half_width
-from gameway.report.page import Table
+from gameway.page import Table
 
 from .statistics import Change, bootstrap, paired_change
 

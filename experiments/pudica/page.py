@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 
-from gameway.report.page import Page, Section
+from gameway.page import Page, Section
 
 from . import claims, published, sections, tables
 from .drains import drains

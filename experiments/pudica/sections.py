@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 
-from gameway.report.page import Figure, Section, Table, figure
+from gameway.page import Figure, Section, Table, figure
 
 from . import figures as charts
 from . import laws, published

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 import polars as pl
 
 from gameway.compare.bootstrap import interval
-from gameway.report.tables import UNKNOWN
+from gameway.page.words import UNKNOWN
 
 if TYPE_CHECKING:
     from gameway.metrics.statistics import Floats

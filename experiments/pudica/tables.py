@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
-from gameway.report.page import Table
-from gameway.report.tables import UNKNOWN, number
+from gameway.page import Table
+from gameway.page.words import UNKNOWN, number
 
 from . import published
 from .statistics import Change, bootstrap, paired_change, verdict

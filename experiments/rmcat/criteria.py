@@ -25,7 +25,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from gameway.report.tables import UNKNOWN, number
+from gameway.page.words import UNKNOWN, number
 
 if TYPE_CHECKING:
     from .observed import Observed

@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from gameway.report.page import Page, Section, figure
+from gameway.page import Page, Section, figure
 
 from . import figures as charts
 from . import tables
@@ -18,7 +18,7 @@ from .rows import SCALES, Row, by_case, marked_rows, rows_of
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from gameway.report.page import Figure
+    from gameway.page import Figure
     from gameway.results import Results
 
     from .cases import Case

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from gameway.figures.theme import CONTROLLERS
 from gameway.metrics.source import Run, finished_runs
-from gameway.report.tables import number
+from gameway.page.words import number
 
 from .cases import CASES, NOT_WORSE, Case
 from .criteria import Judged, mean_of

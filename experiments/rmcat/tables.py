@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 
-from gameway.report.page import Table
-from gameway.report.tables import number
+from gameway.page import Table
+from gameway.page.words import number
 
 from .rows import SCALES
 

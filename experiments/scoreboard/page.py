@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from gameway.compare import compare_results
 
 if TYPE_CHECKING:
-    from gameway.report.page import Page
+    from gameway.page import Page
     from gameway.results import Results
 
 ORDER = (

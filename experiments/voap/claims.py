@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 
-from gameway.report.claimed import Claim
-from gameway.report.page import Table
-from gameway.report.tables import UNKNOWN, estimate_of, number
+from gameway.page import Table
+from gameway.page.claimed import Claim
+from gameway.page.words import UNKNOWN, estimate_of, number
 
 from . import published
 from .measures import NONE, change_percent

@@ -13,9 +13,8 @@ import polars as pl
 from gameway.metrics.flows import Delays
 from gameway.metrics.quantities import seconds
 from gameway.metrics.source import competitors, finished_runs
-from gameway.report import claimed
-from gameway.report.page import Page, Section, Table, figure
-from gameway.report.tables import estimate_of
+from gameway.page import Page, Section, Table, claimed, figure
+from gameway.page.words import estimate_of
 
 from . import claims, figures, published
 from .measures import (
@@ -29,8 +28,8 @@ from .measures import (
 
 if TYPE_CHECKING:
     from gameway.metrics.source import Run
-    from gameway.report.claimed import Claim
-    from gameway.report.page import Figure
+    from gameway.page import Figure
+    from gameway.page.claimed import Claim
     from gameway.results import Results
 
 GAMES = {"onlive-ut": "UT", "onlive-rome": "Rome"}

@@ -27,17 +27,17 @@ import polars as pl
 from gameway.metrics.phases import GAME, VIDEO
 from gameway.metrics.quantities import megabits_per_second, natural_key
 from gameway.metrics.statistics import half_width
+from gameway.page import Table
+from gameway.page.claimed import Claim
+from gameway.page.words import number
 from gameway.published import references
-from gameway.report.claimed import Claim
-from gameway.report.page import Table
-from gameway.report.tables import number
 
 from .measures import difference_ratio
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from gameway.report.page import Cell
+    from gameway.page import Cell
 
 ALONE, BESIDE, AFTER = 0, 1, 2
 """Numbers of the phases: without the competitor, with it, and when it has gone."""

@@ -15,9 +15,8 @@ from gameway.metrics.phases import GAME, VIDEO
 from gameway.metrics.quantities import megabits_per_second
 from gameway.metrics.source import finished_runs, streams
 from gameway.metrics.statistics import half_width
-from gameway.report import claimed
-from gameway.report.page import Page, Section, Table, figure
-from gameway.report.tables import estimate_of
+from gameway.page import Page, Section, Table, claimed, figure
+from gameway.page.words import estimate_of
 
 from . import claims, figures, tables
 from .measures import rows
@@ -25,7 +24,7 @@ from .measures import rows
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from gameway.report.claimed import Claim
+    from gameway.page.claimed import Claim
     from gameway.results import Results
 
 CITATION = (

@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING
 import polars as pl
 
 from gameway.metrics.phases import GAME, VIDEO
-from gameway.report.page import Table
-from gameway.report.tables import UNKNOWN, estimate_of, number
+from gameway.page import Table
+from gameway.page.words import UNKNOWN, estimate_of, number
 
 from .measures import difference_ratio
 

@@ -30,7 +30,8 @@ from gameway.experiment.tables import (
     Stream,
 )
 from gameway.results import Results
-from gameway.sweep import Interrupted, run
+from gameway.running import run
+from gameway.sweep import Interrupted
 from gameway.sweep.drivers import LiveOptions
 
 SCHEMA_VERSION = _core.SCHEMA_VERSION

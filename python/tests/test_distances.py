@@ -10,7 +10,7 @@ import pytest
 import gameway as gw
 from gameway import _core
 from gameway.metrics import per_run_table
-from gameway.report.head import head_of
+from gameway.page.head import head_of
 from gameway.report.phase import one_phase_warning
 
 if TYPE_CHECKING:

@@ -11,7 +11,8 @@ from hypothesis import strategies as st
 
 import gameway as gw
 from gameway import _core
-from gameway.expansion import canonical, run_seed
+from gameway.expansion import run_seed
+from gameway.expansion.specification import canonical
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -21,10 +21,11 @@ from metrics_fixture import (
 from gameway import figures, report
 from gameway.figures import theme
 from gameway.figures.conditions import arrange, dimensions
+from gameway.page.words import number
 from gameway.published import reference_of, references
 from gameway.report.comparison import compare
 from gameway.report.findings import duel
-from gameway.report.tables import estimate, number
+from gameway.report.tables import estimate
 
 if TYPE_CHECKING:
     from pathlib import Path

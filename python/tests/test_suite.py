@@ -15,10 +15,10 @@ import pytest
 
 import gameway as gw
 from gameway import experiments
+from gameway import page as pages
 from gameway.experiment.suite import load_suite
-from gameway.report import page as pages
+from gameway.page import Page, Section, Table
 from gameway.report import suite as suite_page
-from gameway.report.page import Page, Section, Table
 from gameway.sweep import suite
 
 if TYPE_CHECKING:
@@ -196,7 +196,7 @@ def test_a_suite_has_the_page_of_its_module_or_the_plain_one() -> None:
 
 
 OWN_PAGE = """
-from gameway.report.page import Page, Section
+from gameway.page import Page, Section
 
 from .words import TITLE
 

@@ -30,7 +30,7 @@ from gameway.sweep import suite
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from gameway.report.page import Page
+    from gameway.page import Page
     from gameway.results import Results
 
 SUITE = experiments.folder() / "pudica"

@@ -11,7 +11,7 @@ import polars as pl
 from gameway.figures.facets import STEPS
 from gameway.metrics.series import bitrates_of, mean_over_runs
 from gameway.metrics.source import Run, competitors, finished_runs, streams
-from gameway.report.page import Figure, figure
+from gameway.page import Figure, figure
 
 if TYPE_CHECKING:
     from gameway.metrics.source import ResultFolder

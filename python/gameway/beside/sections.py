@@ -16,14 +16,14 @@ from gameway.beside.warnings import warning
 from gameway.live import lateness
 from gameway.metrics.frames import frame_metrics, frames_from
 from gameway.metrics.source import finished_runs
-from gameway.report.page import Section, Table
-from gameway.report.tables import UNKNOWN, estimate_text, number
+from gameway.page import Section, Table
+from gameway.page.words import UNKNOWN, estimate_text, number
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from gameway.metrics.source import ResultFolder, Run
-    from gameway.report.page import Page
+    from gameway.page import Page
     from gameway.results import Results
 
 WITHIN, OUTSIDE, UNDECIDED = "within", "OUTSIDE", "outside?"

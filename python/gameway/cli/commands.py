@@ -16,6 +16,7 @@ from gameway.caller import owns
 from gameway.cli import terminal
 from gameway.experiment.suite import Suite, load_suite
 from gameway.results import Results
+from gameway.running import driver
 from gameway.signals import exits_as_shells_do
 from gameway.sweep import progress
 from gameway.sweep import suite as suites
@@ -23,7 +24,7 @@ from gameway.sweep.drivers import LiveOptions, On
 
 if TYPE_CHECKING:
     from gameway.experiment import Experiment
-    from gameway.report.page import Page
+    from gameway.page import Page
 
 REPORT = "report.html"
 WIDTH_OF_FILES = 160
@@ -96,7 +97,7 @@ class Sweep:
 
     def _run_suite(self, suite: Suite, target: Path) -> None:
         shown = progress.for_console(err)
-        suites.run(suite, target, jobs=self.jobs, progress=shown, on=self.on, live=self.live)
+        suites.run(suite, target, driver(self.on, self.live), jobs=self.jobs, progress=shown)
         if self.on is On.live:
             for name, part in suite.parts.items():
                 self._simulate(part, target / name)

@@ -19,15 +19,15 @@ import polars as pl
 from gameway.compare import page as pages
 from gameway.compare.scenarios import Scenario, scenarios_of
 from gameway.compare.verdict import Verdict
-from gameway.report.head import common_facts
-from gameway.report.page import write
+from gameway.page import write
+from gameway.page.head import common_facts
 from gameway.results import Results
 from gameway.sweep import suite
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from gameway.report.page import Page
+    from gameway.page import Page
 
 __all__ = ["Comparison", "Scenario", "Verdict", "compare", "compare_results", "write"]
 

@@ -11,14 +11,14 @@ from gameway.compare.measures import DELAY_95, DELAY_99, MEASURES, UTILIZATION
 from gameway.compare.verdict import BASELINE, LIMIT, kind
 from gameway.compare.words import TOLD, caution, estimate, overall, sentences
 from gameway.figures.tradeoff import tradeoff, within_reach
-from gameway.report.page import Page, Section, Table, figure
+from gameway.page import Page, Section, Table, figure
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from gameway.compare.measures import Measure
     from gameway.compare.verdict import Verdict
-    from gameway.report.page import Figure
+    from gameway.page import Figure
 
 RELEVANT = "what is relevant"
 FRONT = "\N{BLACK DIAMOND}"

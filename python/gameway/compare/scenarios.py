@@ -17,8 +17,8 @@ import polars as pl
 
 from gameway.compare.measures import MEASURES, MOS, RATED, measure
 from gameway.errors import InputError
-from gameway.expansion import canonical
 from gameway.expansion.base_rtt import SPREAD, named_distance
+from gameway.expansion.specification import canonical
 from gameway.figures.conditions import title_of
 from gameway.metrics.source import Run, finished_runs
 from gameway.metrics.table import per_run_table

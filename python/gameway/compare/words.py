@@ -5,8 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from gameway.compare.measures import DELAY_95, JAIN, MOS, UTILIZATION
-from gameway.report.tables import UNKNOWN, number
-from gameway.report.words import listed
+from gameway.page.words import UNKNOWN, listed, number
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -19,7 +19,6 @@ from __future__ import annotations
 
 import hashlib
 import itertools
-import json
 import math
 import re
 from dataclasses import dataclass
@@ -27,37 +26,24 @@ from typing import TYPE_CHECKING, Any
 
 from gameway.errors import InputError
 from gameway.expansion.base_rtt import own_distance
-from gameway.expansion.factor_names import names_of
-from gameway.expansion.specification import settled, without_defaults
+from gameway.expansion.factors import factors_of
+from gameway.expansion.specification import canonical, settled, without_defaults
 from gameway.experiment.keys import resolve
-from gameway.experiment.keys.known import PYTHON
 from gameway.experiment.source import in_order
 from gameway.experiment.tables import plain
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
+    from collections.abc import Iterator, Mapping
 
     from gameway.experiment import Experiment
     from gameway.experiment.source import Source
 
 MAX_RUNS = 100_000
 SLUG_LENGTH = 80
-CONTROLLER = re.compile(r"(stream\.\d+\.)?controller")
-"""Path of a controller in the tree of a run: of one stream, or of all that name none."""
-CONGESTION_CONTROL = re.compile(r"competitor\.\d+\.congestion_control")
-WHOLE = re.compile(
-    rf"controller|stream\.\d+\.(controller|feedback|pause)|{CONGESTION_CONTROL.pattern}"
-)
-"""Paths of what is one value with its options: an option means something to its own kind only."""
 LISTS = {"stream", "competitor", "path.hop", "path.*.hop"}
+"""Paths of lists that are no axes: each of their tables is one more part of the run."""
 VALUES = (".steps", ".levels")
 """Ends of the paths of lists that are one value."""
-"""Paths of lists that are no axes: each of their tables is one more part of the run."""
-
-ALWAYS = ("controller", "congestion_control", "capacity", "queue_size")
-"""Factors that every run names, whether they vary or not."""
-
-Leaves = dict[str, Any]
 
 
 @dataclass(frozen=True)
@@ -87,7 +73,7 @@ def expand(experiment: Experiment) -> list[Run]:
     tree.pop("reference", None)
     _check_size(tree, runs, experiment)
     combinations = [settled(combination) for combination in _alternatives(tree)]
-    factors = _factors(combinations)
+    factors = factors_of(combinations)
     specs = [without_defaults(_with_controllers(combination)) for combination in combinations]
     digests = file_digests(experiment)
     found: dict[str, Run] = {}
@@ -120,11 +106,6 @@ def file_digests(experiment: Experiment) -> dict[str, str]:
     base = experiment.source.base
     names = sorted(set(_file_names(plain(experiment))))
     return {name: hashlib.sha256(resolve(name, base).read_bytes()).hexdigest() for name in names}
-
-
-def canonical(value: object) -> str:
-    """Give JSON that is the same for equal values: sorted keys, no spaces."""
-    return json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
 
 
 def _make(
@@ -206,138 +187,3 @@ def _with_files(node: Any, name_of: Any) -> Any:
             for name, item in node.items()
         }
     return node
-
-
-def _factors(combinations: list[dict[str, Any]]) -> list[dict[str, str]]:
-    """Name what differs between the combinations, and what is always named."""
-    leaves = [dict(_leaves(combination)) for combination in combinations]
-    paths = list(dict.fromkeys(path for leaf in leaves for path in leaf))
-    labels = {path: _labels_at(path, [leaf.get(path) for leaf in leaves]) for path in paths}
-    varying = [path for path in paths if _varies(leaf.get(path) for leaf in leaves)]
-    factors = []
-    for combination, leaf in zip(combinations, leaves, strict=True):
-        names = names_of(combination, [path for path in varying if path in leaf])
-        named = {name: labels[path][canonical(leaf[path])] for path, name in names.items()}
-        factors.append(
-            named | {name: text for name, text in _usual(leaf, labels) if name not in named}
-        )
-    return _same_order(factors)
-
-
-def _varies(found: Iterable[Any]) -> bool:
-    return len({canonical(value) for value in found}) > 1
-
-
-def _same_order(factors: list[dict[str, str]]) -> list[dict[str, str]]:
-    """Put the usual factors first, in one order for all runs."""
-    names = dict.fromkeys(name for named in factors for name in named)
-    order = [name for name in ALWAYS if name in names] + [n for n in names if n not in ALWAYS]
-    return [{name: named[name] for name in order if name in named} for named in factors]
-
-
-def _leaves(node: Any, path: str = "") -> Iterator[tuple[str, Any]]:
-    """Give each single value by its path; a kind of queue or gateway has its table's path."""
-    if WHOLE.fullmatch(path):
-        yield path, node
-    elif (
-        isinstance(node, dict)
-        and path
-        and not {"trace", "file", "steps", "levels", "wifi"} & set(node)
-    ):
-        for name, item in node.items():
-            own = name == "kind" and path.endswith((".queue", ".gateway"))
-            yield from _leaves(item, path if own else f"{path}.{name}")
-    elif isinstance(node, dict) and not path:
-        for name, item in node.items():
-            yield from _leaves(item, name)
-    elif isinstance(node, list):
-        for index, item in enumerate(node):
-            yield from _leaves(item, f"{path}.{index}")
-    else:
-        yield path, node
-
-
-def _usual(leaf: Leaves, labels: dict[str, dict[str, str]]) -> Iterator[tuple[str, str]]:
-    """Give the factors that every run names."""
-    for name, pattern in (
-        ("controller", CONTROLLER.pattern),
-        ("congestion_control", CONGESTION_CONTROL.pattern),
-        ("capacity", r"path\.capacity"),
-        ("queue_size", r"path\.queue\.size"),
-    ):
-        found = [
-            labels[path][canonical(leaf[path])] for path in leaf if re.fullmatch(pattern, path)
-        ]
-        yield name, "+".join(dict.fromkeys(found)) or "none"
-
-
-def _labels_at(path: str, found: list[Any]) -> dict[str, str]:
-    """Give each different value at `path` a short text."""
-    algorithms = CONTROLLER.fullmatch(path) or CONGESTION_CONTROL.fullmatch(path)
-    return _algorithm_labels(found) if algorithms else _labels(found)
-
-
-def _algorithm_labels(found: list[Any]) -> dict[str, str]:
-    """Give each algorithm its kind, with the options that tell it from others of its kind."""
-    tables = {
-        canonical(value): value if isinstance(value, dict) else {"kind": value}
-        for value in found
-        if value is not None
-    }
-    labels = {}
-    for key, table in tables.items():
-        same_kind = [other for other in tables.values() if _name(other) == _name(table)]
-        telling = [
-            f" {name}={value}"
-            for name, value in table.items()
-            if any(other.get(name) != value for other in same_kind)
-        ]
-        labels[key] = _name(table) + "".join(telling)
-    return labels
-
-
-def _name(algorithm: dict[str, Any]) -> str:
-    """Give the name of an algorithm: its kind, or its class where it is one of the user's."""
-    return str(algorithm["class" if algorithm["kind"] == PYTHON else "kind"])
-
-
-def _labels(found: Iterable[Any]) -> dict[str, str]:
-    """Give each different value a short text of its own, by its canonical JSON."""
-    labels: dict[str, str] = {}
-    for value in found:
-        key = canonical(value)
-        if key in labels:
-            continue
-        text = _label(value)
-        same = sum(label == text or label.startswith(f"{text} #") for label in labels.values())
-        labels[key] = f"{text} #{same + 1}" if same else text
-    return labels
-
-
-def _label(value: Any) -> str:
-    return _table_label(value) if isinstance(value, dict) else str(value)
-
-
-def _table_label(table: dict[str, Any]) -> str:
-    if "steps" in table:
-        rates = [rate for _, rate in table["steps"]]
-        between = f" … ({len(rates)} steps)" if len(rates) > 3 else ""  # noqa: PLR2004 (short)
-        return " → ".join(rates[:3]) + between
-    if "wifi" in table:
-        return _wifi_label(table)
-    if "levels" in table:
-        return f"{len(table['levels'])} levels to {table['levels'][-1][1]}"
-    if "kind" in table:
-        return f"{table['kind']} {table['interval']}"
-    if "from" in table:
-        return f"{table['from']} to {table['to']}"
-    name = str(table.get("trace", table.get("file")))
-    return name.replace("\\", "/").rsplit("/", 1)[-1].rsplit(".", 1)[0]
-
-
-def _wifi_label(table: dict[str, Any]) -> str:
-    """Give the generation of a Wi-Fi medium, and what of it is not the default."""
-    queue = table.get("station_queue")
-    given = table | ({"station_queue": f"{queue['kind']} {queue['size']}"} if queue else {})
-    others = (f", {key} {item}" for key, item in given.items() if key != "wifi")
-    return str(table["wifi"]) + "".join(others)

@@ -7,6 +7,7 @@ that a run that does not use them keeps its id.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
 from typing import Any
 
@@ -69,3 +70,8 @@ def _path(path: dict[str, Any], rule: Rule) -> dict[str, Any]:
     if "back" in found:
         found["back"] = rule(Back, _path(found["back"], rule))
     return {key: value for key, value in found.items() if key not in NOTHING or value}
+
+
+def canonical(value: object) -> str:
+    """Give JSON that is the same for equal values: sorted keys, no spaces."""
+    return json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=False)

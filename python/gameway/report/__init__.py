@@ -15,15 +15,15 @@ from gameway.beside.twin import is_live, twin_of
 from gameway.beside.warnings import warning
 from gameway.metrics.summary import summary_table
 from gameway.metrics.table import per_run_table
+from gameway.page import laid_out
+from gameway.page.export import save_table
+from gameway.page.head import head_of
+from gameway.page.render import FILES, drawn, write_page
 from gameway.published import reference_of
 from gameway.report import tables, videos
 from gameway.report.comparison import Comparison, compare
-from gameway.report.export import save_table
 from gameway.report.findings import findings
-from gameway.report.head import head_of
-from gameway.report.page import laid_out
 from gameway.report.phase import one_phase_warning
-from gameway.report.render import FILES, drawn, write_page
 from gameway.report.sections import figures_of
 from gameway.report.statement import statement
 

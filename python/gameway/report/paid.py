@@ -12,8 +12,7 @@ from gameway.figures.conditions import label_of
 from gameway.figures.viewers import shown_conditions
 from gameway.metrics.paid import compared, held_more, joined_spans, paid_by_run, paid_table
 from gameway.metrics.phases import GAME, VIDEO, kind_of
-from gameway.report.tables import estimate_text, number
-from gameway.report.words import listed
+from gameway.page.words import estimate_text, listed, number
 
 if TYPE_CHECKING:
     from gameway.figures.conditions import Where

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from gameway.figures.delays import frame_delay_panels, queue_delay_panels
-from gameway.figures.facets import Panel
 from gameway.figures.fairness import adaptiveness_panels
 from gameway.figures.heatmaps import duration_panels, fairness_panels
 from gameway.figures.overview import metric_panels
@@ -14,6 +12,7 @@ from gameway.figures.series import bitrate_panels, rtt_panels
 from gameway.figures.timeline import timeline
 from gameway.metrics.catalogue import metric_of_column
 from gameway.metrics.summary import Condition, conditions, summary_table
+from gameway.page import Figure, Panel
 from gameway.report.findings import ranked_columns, scope_of
 
 if TYPE_CHECKING:
@@ -26,17 +25,6 @@ if TYPE_CHECKING:
 MAX_TIMELINES = 8
 # Metrics that have a figure of their own, at most.
 MAX_OVERVIEWS = 6
-
-
-@dataclass(frozen=True)
-class Figure:
-    """One figure of the report."""
-
-    id: str
-    """Its anchor, and the name of its files."""
-    title: str
-    caption: str
-    panels: list[Panel]
 
 
 def figures_of(results: ResultFolder, reference: Reference | None) -> list[Figure]:

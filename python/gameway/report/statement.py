@@ -13,8 +13,8 @@ import polars as pl
 
 from gameway.figures.conditions import CONTROLLER, dimensions, title_of
 from gameway.metrics.source import competitors, finished_runs
+from gameway.page.words import listed, rounded
 from gameway.report.findings import clear_of, duel, scope_of
-from gameway.report.words import listed, rounded
 
 if TYPE_CHECKING:
     from gameway.metrics.source import ResultFolder

@@ -1,7 +1,7 @@
 """The page of a suite: made by the suite's own code, or a table of conditions for each part.
 
 A suite's folder may hold `page.py` with one function: `page` gets the results of the parts that
-have a finished run, by name, and gives the `Page` (`gameway.report.page`). Other modules of that
+have a finished run, by name, and gives the `Page` (`gameway.page`). Other modules of that
 folder are imported relative to it: `from . import figures`.
 """
 
@@ -25,9 +25,9 @@ from gameway.errors import InputError
 from gameway.experiment.suite import PAGE_CODE
 from gameway.metrics.catalogue import metric_of_column
 from gameway.metrics.summary import summary_table
-from gameway.report.head import common_facts
-from gameway.report.page import Page, Section, Table, write
-from gameway.report.tables import estimate_text
+from gameway.page import Page, Section, Table, write
+from gameway.page.head import common_facts
+from gameway.page.words import estimate_text
 from gameway.results import Results
 from gameway.sweep.suite import FILE, open_parts, read_file
 

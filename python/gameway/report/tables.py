@@ -16,7 +16,7 @@ from gameway.metrics.catalogue import (
     metric_of_column,
 )
 from gameway.metrics.quantities import natural_key
-from gameway.metrics.statistics import half_width
+from gameway.page.words import UNKNOWN, number, spread
 from gameway.report.findings import scope_of
 
 if TYPE_CHECKING:
@@ -25,10 +25,6 @@ if TYPE_CHECKING:
     from gameway.published import Reference
     from gameway.report.comparison import Cell, Comparison, Estimate
 
-NEVER = "never"
-UNKNOWN = "\N{EN DASH}"
-# From these sizes on, zero and one decimals make three significant digits.
-FULL_FROM = (99.95, 9.995)
 HEADLINE = (
     "bitrate_mbps", "rtt_mean_ms", "loss_percent", "displayed_fps", "frame_delay_mean_ms",
     "frame_delay_p95_ms", "stall_100ms_percent", "link_utilization_percent", "mos",
@@ -109,42 +105,10 @@ def glossary() -> str:
     return _table(heads, rows, "Metrics")
 
 
-def number(value: float | None, digits: int | None = None) -> str:
-    """A value as text: three significant digits, or `digits` decimals."""
-    if value is None:
-        return NEVER
-    if math.isnan(value):
-        return UNKNOWN
-    if digits is not None:
-        return f"{value:.{digits}f}"
-    places = next((n for n, limit in enumerate(FULL_FROM) if abs(value) >= limit), len(FULL_FROM))
-    return f"{value:.{places}f}"
-
-
 def estimate(value: float | None, half: float | None) -> str:
     """A mean with the half width of its interval."""
-    text, spread = number(value), _spread(value, half)
-    return f"{text} <small>{spread}</small>" if spread else text
-
-
-def estimate_text(value: float | None, half: float | None) -> str:
-    """The same without markup."""
-    return f"{number(value)} {_spread(value, half)}".rstrip()
-
-
-def estimate_of(values: pl.Series) -> str:
-    """Mean and half width of the 95 % interval of what runs have, as text."""
-    known = values.cast(pl.Float64).drop_nulls().drop_nans().to_numpy()
-    if not len(known):
-        return UNKNOWN
-    half = half_width(known)
-    return number(float(known.mean())) + (f" ± {number(half)}" if half > 0.0 else "")
-
-
-def _spread(value: float | None, half: float | None) -> str:
-    if value is None or half is None or math.isnan(half) or math.isnan(value):
-        return ""
-    return f"± {number(half)}"
+    text, half_width = number(value), spread(value, half)
+    return f"{text} <small>{half_width}</small>" if half_width else text
 
 
 def _comparison_row(

@@ -12,9 +12,9 @@ from gameway.metrics.paid import paid_table
 from gameway.metrics.series import BIN_S
 from gameway.metrics.summary import summary_table
 from gameway.metrics.videos import video_summary_table
-from gameway.report.page import Figure, Section, Table
+from gameway.page import Figure, Section, Table
+from gameway.page.words import estimate_text
 from gameway.report.paid import sentences
-from gameway.report.tables import estimate_text
 
 if TYPE_CHECKING:
     from gameway.metrics.source import ResultFolder

@@ -16,18 +16,19 @@ from typing import TYPE_CHECKING, Any
 from gameway import _core
 from gameway.caller import owns
 from gameway.errors import GamewayError, InputError
-from gameway.expansion import Run, canonical, expand, file_digests
+from gameway.expansion import Run, expand, file_digests
 from gameway.expansion.base_rtt import own_base_rtt
+from gameway.expansion.specification import canonical
 from gameway.experiment.tables import plain
 from gameway.results import RUNS, Results
 from gameway.signals import exit_code
 from gameway.sweep import folder, machine
-from gameway.sweep.drivers import driver
+from gameway.sweep.drivers import SIMULATOR
 from gameway.sweep.progress import Progress, Silent
 
 if TYPE_CHECKING:
     from gameway.experiment import Experiment
-    from gameway.sweep.drivers import Driver, LiveOptions, RunOne
+    from gameway.sweep.drivers import Driver, RunOne
 
 SHOWN_FAILURES = 3
 ANSWER_S = 0.2
@@ -58,31 +59,15 @@ class Sweep:
 def run(  # noqa: PLR0913 (all but two are named)
     experiment: Experiment,
     out: str | Path,
+    own: Driver = SIMULATOR,
     *,
     jobs: int | None = None,
     progress: Progress | None = None,
-    on: str = "sim",
-    live: LiveOptions | None = None,
     run_one: RunOne | None = None,
 ) -> Results:
-    """Run all of an experiment that `out` does not hold yet, and open the results.
-
-    Args:
-        experiment: what to run.
-        out: result folder; if it exists it must be of the same experiment and simulator.
-        jobs: runs at a time; all cores if not given.
-        progress: told of each finished run; silent if not given.
-        on: "sim", in virtual time, or "live": on this machine in real time, one run at a time.
-        live: what live runs stream, and whether their packets are kept.
-        run_one: computes one run (spec, spec to record, folder) instead of the driver's own way.
-
-    Raises:
-        InputError: the experiment or the folder cannot be used; nothing was run.
-        Interrupted: Ctrl-C.
-        GamewayError: some runs failed; the others are finished and kept.
-    """
-    path, own = Path(out), driver(on, live)
-    runs = check(experiment, on=on, live=live)
+    """Run on a driver what `out` does not hold yet (see `gameway.running.run`)."""
+    path = Path(out)
+    runs = check(experiment, own)
     with owns(path), folder.locked(path):
         manifest = _manifest(experiment, runs, own)
         before = folder.check_same(path, manifest)
@@ -103,17 +88,13 @@ def run(  # noqa: PLR0913 (all but two are named)
 
 
 def check(
-    experiment: Experiment,
-    out: str | Path | None = None,
-    *,
-    on: str = "sim",
-    live: LiveOptions | None = None,
+    experiment: Experiment, own: Driver = SIMULATOR, out: str | Path | None = None
 ) -> list[Run]:
     """Give the runs of an experiment, or refuse what `run` would refuse; nothing is run.
 
     The simulator builds every combination once, so that it refuses none after hours.
     """
-    runs, own = expand(experiment), driver(on, live)
+    runs = expand(experiment)
     own.check(experiment, runs)
     if out is not None and Path(out).exists():
         folder.check_same(Path(out), _manifest(experiment, runs, own))

@@ -8,7 +8,6 @@ from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from gameway.errors import InputError
 from gameway.sweep import folder
 
 if TYPE_CHECKING:
@@ -64,19 +63,3 @@ class Driver:
 
 
 SIMULATOR = Driver(On.sim, folder.run_one)
-
-
-def driver(on: str, live: LiveOptions | None = None) -> Driver:
-    """Give a driver by its name; `live` says how it does live runs."""
-    if on == On.sim:
-        if live not in {None, LiveOptions()}:
-            hint = "give --on live, too"
-            raise InputError(
-                "a source, a capture and a film are of live runs", field="on", value=on, hint=hint
-            )
-        return SIMULATOR
-    if on == On.live:
-        from gameway.live import live_driver  # noqa: PLC0415 (only runs on live need it)
-
-        return live_driver(live or LiveOptions())
-    raise InputError("is no driver", field="on", value=on, hint="known are live, sim")

@@ -15,6 +15,7 @@ from gameway import sweep
 from gameway.errors import GamewayError, InputError
 from gameway.results import MANIFEST, RUNS, Results
 from gameway.sweep import Interrupted
+from gameway.sweep.drivers import SIMULATOR
 from gameway.sweep.progress import Silent
 
 if TYPE_CHECKING:
@@ -22,20 +23,19 @@ if TYPE_CHECKING:
 
     from gameway.expansion import Run
     from gameway.experiment.suite import Suite
-    from gameway.sweep.drivers import LiveOptions
+    from gameway.sweep.drivers import Driver
     from gameway.sweep.progress import Progress
 
 FILE = "suite.json"
 
 
-def run(  # noqa: PLR0913 (all but two are named)
+def run(
     suite: Suite,
     out: str | Path,
+    driver: Driver = SIMULATOR,
     *,
     jobs: int | None = None,
     progress: Progress | None = None,
-    on: str = "sim",
-    live: LiveOptions | None = None,
 ) -> dict[str, Results]:
     """Run all of a suite that `out` does not hold yet, and open the results of its parts.
 
@@ -45,9 +45,7 @@ def run(  # noqa: PLR0913 (all but two are named)
         GamewayError: some runs failed; the others are finished and kept.
     """
     path = Path(out)
-    runs = {
-        name: sweep.check(part, path / name, on=on, live=live) for name, part in suite.parts.items()
-    }
+    runs = {name: sweep.check(part, driver, path / name) for name, part in suite.parts.items()}
     _write_file(suite, path)
     total = sum(len(own) for own in runs.values())
     told = _Whole(progress or Silent())
@@ -56,7 +54,7 @@ def run(  # noqa: PLR0913 (all but two are named)
     try:
         for name, part in suite.parts.items():
             try:
-                sweep.run(part, path / name, jobs=jobs, progress=told, on=on, live=live)
+                sweep.run(part, path / name, driver, jobs=jobs, progress=told)
             except (InputError, Interrupted):
                 raise
             except GamewayError as error:

@@ -1,6 +1,6 @@
 """Pages about several result folders: sections of text, tables and figures, in the report's style.
 
-from gameway.report.page import Page, Section, Table, figure, write
+from gameway.page import Page, Section, Table, figure, write
 
 write(Page("Title", "A lead.", [Section("Loss", tables=[Table("By queue", frame)])]), "x.html")
 """
@@ -15,10 +15,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from gameway.figures.facets import Panel
-from gameway.report.export import file_name, save_table
-from gameway.report.render import FILES, drawn, write_page
-from gameway.report.sections import Figure
-from gameway.report.tables import UNKNOWN, number
+from gameway.page.export import file_name, save_table
+from gameway.page.render import FILES, drawn, write_page
+from gameway.page.words import UNKNOWN, number
 
 if TYPE_CHECKING:
     import altair as alt
@@ -28,6 +27,17 @@ __all__ = ["Figure", "Page", "Panel", "Section", "Table", "figure", "write"]
 
 Cell = tuple[int, str]
 """A cell of a table: number of the row, name of the column."""
+
+
+@dataclass(frozen=True)
+class Figure:
+    """One figure."""
+
+    id: str
+    """Its anchor, and the name of its files."""
+    title: str
+    caption: str
+    panels: Sequence[Panel]
 
 
 @dataclass(frozen=True)

@@ -13,12 +13,12 @@ import vl_convert
 from gameway import _core
 from gameway.figures import theme
 from gameway.figures.conditions import CAPACITY
-from gameway.report.export import chart_json, file_name, save_chart
+from gameway.page.export import chart_json, file_name, save_chart
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from gameway.report.sections import Figure
+    from gameway.page import Figure
 
 FILES = "report-files"
 """Folder beside a page that has its figures and tables as files."""

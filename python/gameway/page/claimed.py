@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import polars as pl
 
-from gameway.report.page import Table
+from gameway.page import Table
 
 
 @dataclass(frozen=True)
