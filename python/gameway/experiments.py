@@ -15,7 +15,8 @@ from pathlib import Path
 from gameway.errors import InputError, nearest
 
 FILE = "experiment.toml"
-NO_PART = "published.toml"
+PUBLISHED = "published.toml"
+"""Declares the tables of a publication that an experiment is compared with; no part of a suite."""
 
 
 def folder() -> Path:
@@ -35,6 +36,11 @@ def names() -> list[str]:
     return sorted({file.parent.name for file in folder().glob("*/*.toml")})
 
 
+def published() -> list[str]:
+    """List the experiments whose publication others may be compared with, too."""
+    return sorted(file.parent.name for file in folder().glob(f"*/{PUBLISHED}"))
+
+
 def find(name: str) -> Path:
     """Give the file of an experiment by name, or the folder of a suite."""
     if name not in names():
@@ -51,7 +57,7 @@ def is_suite(path: Path) -> bool:
 
 def part_files(suite: Path) -> list[Path]:
     """Give the experiment files of a suite, in the order of their names."""
-    return sorted(file for file in suite.glob("*.toml") if file.name != NO_PART)
+    return sorted(file for file in suite.glob("*.toml") if file.name != PUBLISHED)
 
 
 def title(name: str) -> str:

@@ -19,7 +19,6 @@ from gameway import experiments
 if TYPE_CHECKING:
     from pathlib import Path
 
-DECLARATION = "published.toml"
 VALUES = "published.csv"
 
 
@@ -52,7 +51,7 @@ class Reference:
     @classmethod
     def read(cls, folder: Path) -> Reference:
         """Read the declaration of an experiment's folder."""
-        declared = tomllib.loads((folder / DECLARATION).read_text("utf-8"))
+        declared = tomllib.loads((folder / experiments.PUBLISHED).read_text("utf-8"))
         tables = tuple(PublishedTable(**table) for table in declared["table"])
         return cls(
             folder.name, declared["citation"], folder / VALUES, tables, declared["systems"],
@@ -67,8 +66,7 @@ class Reference:
 @lru_cache(maxsize=1)
 def references() -> dict[str, Reference]:
     """The publications that an experiment may name."""
-    files = sorted(experiments.folder().glob(f"*/{DECLARATION}"))
-    return {file.parent.name: Reference.read(file.parent) for file in files}
+    return {name: Reference.read(experiments.folder() / name) for name in experiments.published()}
 
 
 def reference_of(manifest: dict[str, Any]) -> Reference | None:

@@ -29,8 +29,6 @@ from gameway.expansion.base_rtt import own_distance
 from gameway.expansion.factors import factors_of
 from gameway.expansion.specification import canonical, settled, without_defaults
 from gameway.experiment.keys import resolve
-from gameway.experiment.source import in_order
-from gameway.experiment.tables import plain
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -62,20 +60,43 @@ class Run:
     recorded: dict[str, Any]
 
 
+@dataclass(frozen=True)
+class Expansion:
+    """An experiment as runs, and what makes it itself."""
+
+    runs: list[Run]
+    files_sha256: dict[str, str]
+    """Of each file that it names, by its name as written."""
+    sha256: str
+    """Of all but its title and its number of repeats."""
+
+
 def expand(experiment: Experiment) -> list[Run]:
     """Give the runs of an experiment, striped over its factors."""
+    return expanded(experiment).runs
+
+
+def expanded(experiment: Experiment) -> Expansion:
+    """Give the runs of an experiment with the hashes that tell it from others."""
     source = experiment.source
-    tree = in_order(plain(experiment), source.positions)
+    tree = experiment.in_file_order()
+    digests = _file_digests(tree, source)
     runs = tree.pop("runs")
+    tree.pop("title")
+    identity = hashlib.sha256(canonical([tree, digests]).encode()).hexdigest()
+    return Expansion(_runs_of(tree, runs, source, digests), digests, identity)
+
+
+def _runs_of(
+    tree: dict[str, Any], runs: int, source: Source, digests: Mapping[str, str]
+) -> list[Run]:
     base_seed = tree.pop("seed")
     # What a report says about a run does not change the run.
-    tree.pop("title")
     tree.pop("reference", None)
-    _check_size(tree, runs, experiment)
+    _check_size(tree, runs, source)
     combinations = [settled(combination) for combination in _alternatives(tree)]
     factors = factors_of(combinations)
     specs = [without_defaults(_with_controllers(combination)) for combination in combinations]
-    digests = file_digests(experiment)
     found: dict[str, Run] = {}
     for repeat in range(runs):
         seed = run_seed(base_seed, repeat)
@@ -101,11 +122,10 @@ def run_seed(base_seed: int, repeat: int) -> int:
     return int.from_bytes(digest[:6], "big")
 
 
-def file_digests(experiment: Experiment) -> dict[str, str]:
-    """Give the SHA-256 of each file that the experiment names, by its name as written."""
-    base = experiment.source.base
-    names = sorted(set(_file_names(plain(experiment))))
-    return {name: hashlib.sha256(resolve(name, base).read_bytes()).hexdigest() for name in names}
+def _file_digests(tree: dict[str, Any], source: Source) -> dict[str, str]:
+    """Give the SHA-256 of each file that an experiment names, by its name as written."""
+    files = {name: resolve(name, source.base) for name in sorted(set(_file_names(tree)))}
+    return {name: hashlib.sha256(file.read_bytes()).hexdigest() for name, file in files.items()}
 
 
 def _make(
@@ -155,12 +175,12 @@ def _alternatives(node: Any, path: str = "") -> Iterator[Any]:
         yield node
 
 
-def _check_size(tree: dict[str, Any], runs: int, experiment: Experiment) -> None:
+def _check_size(tree: dict[str, Any], runs: int, source: Source) -> None:
     total = _count(tree) * runs
     if total > MAX_RUNS:
         raise InputError(
             f"the matrix has {total} runs, at most {MAX_RUNS} are possible",
-            file=experiment.source.file,
+            file=source.file,
             hint="shorten its lists, or split it into several experiments",
         )
 

@@ -135,6 +135,11 @@ class Experiment(Part):
             return re.sub(r"[^a-z0-9]+", "-", self.title.lower()).strip("-") or "experiment"
         return file.resolve().parent.name if file.name == "experiment.toml" else file.stem
 
+    def in_file_order(self) -> dict[str, Any]:
+        """Give its values as plain data, the keys of each table in the order of the file."""
+        found: dict[str, Any] = in_order(plain(self), self.source.positions)
+        return found
+
     def with_overrides(self, settings: Sequence[str]) -> Experiment:
         """Give this experiment with some values set anew, as `--set` does.
 

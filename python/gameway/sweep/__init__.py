@@ -6,7 +6,6 @@ alone, so any number of jobs, in any order, gives the same bytes.
 
 from __future__ import annotations
 
-import hashlib
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
@@ -16,10 +15,9 @@ from typing import TYPE_CHECKING, Any
 from gameway import _core
 from gameway.caller import owns
 from gameway.errors import GamewayError, InputError
-from gameway.expansion import Run, expand, file_digests
+from gameway.expansion import Expansion, Run, expanded
 from gameway.expansion.base_rtt import own_base_rtt
 from gameway.expansion.specification import canonical
-from gameway.experiment.tables import plain
 from gameway.results import RUNS, Results
 from gameway.signals import exit_code
 from gameway.sweep import folder, machine
@@ -67,16 +65,16 @@ def run(  # noqa: PLR0913 (all but two are named)
 ) -> Results:
     """Run on a driver what `out` does not hold yet (see `gameway.running.run`)."""
     path = Path(out)
-    runs = check(experiment, own)
+    whole = check(experiment, own)
     with owns(path), folder.locked(path):
-        manifest = _manifest(experiment, runs, own)
+        manifest = _manifest(experiment, whole, own)
         before = folder.check_same(path, manifest)
         folder.remove_partial(path)
         if before is not None:
             manifest["created"] = before["created"]
         folder.write_manifest(path, manifest)
         done = folder.finished(path)
-        sweep = Sweep(path, runs, [run for run in runs if run.id not in done])
+        sweep = Sweep(path, whole.runs, [run for run in whole.runs if run.id not in done])
         if run_one is not None:
             own = replace(own, run_one=run_one)
         _run_all(sweep, _jobs(jobs, own), progress or Silent(), own)
@@ -89,17 +87,17 @@ def run(  # noqa: PLR0913 (all but two are named)
 
 def check(
     experiment: Experiment, own: Driver = SIMULATOR, out: str | Path | None = None
-) -> list[Run]:
+) -> Expansion:
     """Give the runs of an experiment, or refuse what `run` would refuse; nothing is run.
 
     The simulator builds every combination once, so that it refuses none after hours.
     """
-    runs = expand(experiment)
-    own.check(experiment, runs)
+    whole = expanded(experiment)
+    own.check(experiment, whole.runs)
     if out is not None and Path(out).exists():
-        folder.check_same(Path(out), _manifest(experiment, runs, own))
+        folder.check_same(Path(out), _manifest(experiment, whole, own))
     seen: set[str] = set()
-    for run in runs:
+    for run in whole.runs:
         spec = canonical(run.spec | {"seed": 0})
         if spec in seen:
             continue
@@ -108,7 +106,7 @@ def check(
             _core.check_spec(spec)
         except ValueError as error:
             raise InputError(f"{error} (in {run.id})", file=experiment.source.file) from None
-    return runs
+    return whole
 
 
 def _jobs(wanted: int | None, own: Driver) -> int:
@@ -197,9 +195,8 @@ def _failed(sweep: Sweep) -> GamewayError:
     return GamewayError("\n".join(lines))
 
 
-def _manifest(experiment: Experiment, runs: list[Run], own: Driver) -> dict[str, Any]:
+def _manifest(experiment: Experiment, whole: Expansion, own: Driver) -> dict[str, Any]:
     source = experiment.source
-    digests = file_digests(experiment)
     return {
         "schema_version": _core.SCHEMA_VERSION,
         "gameway_version": _core.VERSION,
@@ -215,21 +212,14 @@ def _manifest(experiment: Experiment, runs: list[Run], own: Driver) -> dict[str,
         "experiment_file": None if source.file is None else source.file.name,
         "experiment_text": source.text,
         "overrides": [override.text for override in source.overrides],
-        "experiment_sha256": _identity(experiment, digests),
-        "files_sha256": digests,
+        "experiment_sha256": whole.sha256,
+        "files_sha256": whole.files_sha256,
         "runs": [
             {"id": run.id, "factors": run.factors, "repeat": run.repeat, "seed": run.seed}
             | own_base_rtt(run.spec)
-            for run in runs
+            for run in whole.runs
         ],
     }
-
-
-def _identity(experiment: Experiment, digests: dict[str, str]) -> str:
-    """Hash what makes this experiment itself: all but its title and its number of repeats."""
-    tree = plain(experiment)
-    del tree["title"], tree["runs"]
-    return hashlib.sha256(canonical([tree, digests]).encode()).hexdigest()
 
 
 def _now() -> str:

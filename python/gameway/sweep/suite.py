@@ -45,7 +45,7 @@ def run(
         GamewayError: some runs failed; the others are finished and kept.
     """
     path = Path(out)
-    runs = {name: sweep.check(part, driver, path / name) for name, part in suite.parts.items()}
+    runs = {name: sweep.check(part, driver, path / name).runs for name, part in suite.parts.items()}
     _write_file(suite, path)
     total = sum(len(own) for own in runs.values())
     told = _Whole(progress or Silent())

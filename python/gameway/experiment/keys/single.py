@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 from pydantic_core import PydanticCustomError
 
-from gameway import _core
+from gameway import _core, experiments
 from gameway.errors import nearest
 from gameway.experiment.keys.checking import (
     Check,
@@ -23,7 +23,6 @@ from gameway.experiment.keys.checking import (
 from gameway.experiment.keys.files import existing_file, resolve
 from gameway.experiment.keys.quantities import interval, moment, rate, rate_or_none
 from gameway.experiment.keys.wifi import wifi
-from gameway.published import references
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -48,8 +47,8 @@ def switch(value: object) -> bool:
 
 def reference(value: object) -> str:
     """Check the name of a publication."""
-    if not isinstance(value, str) or value not in references():
-        refuse("is no known publication", value, nearest(str(value), references()))
+    if not isinstance(value, str) or value not in experiments.published():
+        refuse("is no known publication", value, nearest(str(value), experiments.published()))
     return value
 
 
