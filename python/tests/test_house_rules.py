@@ -45,6 +45,18 @@ LAYERS: dict[str, set[str]] = {
     "stream": {"units", "control", "media", "session", "codec", "events", "runtime", "webrtc"},
     "python": {*CORE, "events", "experiment", "sim", "link", "runtime", "stream"},
 }
+# Rooms of the Python package from the ground up: each knows those of lower floors only.
+FLOORS = (
+    ("errors", "controller", "caller", "signals"),
+    ("experiments", "results", "video"),
+    ("experiment", "published"),
+    ("expansion", "metrics"),
+    ("figures", "sweep"),
+    ("page", "live"),
+    ("beside", "compare"),
+    ("report", "running"),
+    ("cli",),
+)
 # Which crates of others a core crate may know: none that reads a clock, a file or a socket.
 DECLARED = {"schemars", "serde"}
 """What options are declared with: derived code and data, nothing of the machine."""
@@ -256,6 +268,43 @@ def test_the_product_does_not_hang_on_the_lab() -> None:
 
 def test_what_the_link_needs_of_the_lab_is_seen() -> None:
     assert {"gameway-experiment", "gameway-path", "parquet"} <= crates_of("gameway-link")
+
+
+def climbing_imports(room: str, python: str) -> list[str]:
+    """The rooms that a module of a room imports though they are not below it."""
+    floor_of = {name: floor for floor, names in enumerate(FLOORS) for name in names}
+    tree = ast.parse(python)
+    typing = [node for node in ast.walk(tree) if isinstance(node, ast.If)]
+    unseen = {id(inner) for node in typing if ast.unparse(node.test) == "TYPE_CHECKING"
+              for inner in ast.walk(node)}  # fmt: skip
+    wanted: set[str] = set()
+    for node in ast.walk(tree):
+        if isinstance(node, ast.ImportFrom) and node.module and id(node) not in unseen:
+            package, _, rest = node.module.partition(".")
+            if package == "gameway":
+                wanted |= {rest.partition(".")[0]} if rest else {name.name for name in node.names}
+    lower = {name for name, floor in floor_of.items() if floor < floor_of[room]}
+    return sorted(wanted - lower - {room, "_core"})
+
+
+def test_rooms_of_the_python_package_know_lower_ones_only() -> None:
+    package = ROOT / "python" / "gameway"
+    found = {}
+    for file in tracked("python/gameway/*.py"):
+        room = file.relative_to(package).parts[0].removesuffix(".py")
+        if room not in {"__init__", "__main__"}:
+            climbing = climbing_imports(room, file.read_text(encoding="utf-8"))
+            found |= {name(file): climbing} if climbing else {}
+    assert found == {}
+
+
+def test_an_import_of_a_higher_room_is_found() -> None:
+    lazy = "def f():\n    from gameway.report import suite\n    from gameway import cli, _core\n"
+    assert climbing_imports("sweep", lazy) == ["cli", "report"]
+    assert climbing_imports("cli", lazy) == []
+    named = "if TYPE_CHECKING:\n    from gameway.report import suite\n"
+    assert climbing_imports("sweep", named) == []
+    assert climbing_imports("figures", "from gameway.sweep import folder") == ["sweep"]
 
 
 def missing_bans(clippy: Mapping[str, Any]) -> set[str]:
