@@ -19,7 +19,6 @@ if TYPE_CHECKING:
 VOAP = "voap"
 MAX_P98_MS, MAX_LOSS_PERCENT, MAX_UNFAIR_PERCENT, MAX_TAKEN_UP_S = 20.0, 1.0, 5.0, 2.0
 UPSTREAM_P98_MS = 12.0
-BUFFERBLOAT_MS = (80.0, 120.0)
 
 
 def of_delays(rows: pl.DataFrame, keys: tuple[str, ...], name: str = "") -> list[Claim]:

@@ -45,11 +45,6 @@ class Interval:
         """Whether the interval has ends."""
         return not math.isnan(self.low)
 
-    @property
-    def excludes_zero(self) -> bool:
-        """Whether all of the interval is on one side of zero."""
-        return self.known and (self.low > 0.0 or self.high < 0.0)
-
 
 NOTHING = Interval(math.nan, math.nan, math.nan, 0)
 

@@ -33,7 +33,6 @@ if TYPE_CHECKING:
 MAX_STEPS = 360
 """A line has at most so many points: one for two or three pixels of a page."""
 FRAME_DELAY = 0.95
-SERIES = ("bitrate", "frame_delay", "level", "buffer")
 STARTUP, INTERRUPTED = "start-up", "interrupted"
 NAN = math.nan
 
