@@ -1,4 +1,4 @@
-"""Pages about several result folders: sections of text, tables and figures, in the report's style.
+"""Pages: sections of text, tables and figures, all in one style.
 
 from gameway.page import Page, Section, Table, figure, write
 
