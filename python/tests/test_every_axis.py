@@ -16,7 +16,7 @@ from test_result_tables import DOCUMENT, documented_columns
 from test_video import plain_frames
 
 import gameway as gw
-from gameway import report, sweep
+from gameway import expansion, report, sweep
 from gameway.cli import terminal
 from gameway.metrics import per_run_table, summary_table, video_summary_table, video_table
 from gameway.metrics.table import frame_delay_table
@@ -271,7 +271,8 @@ def test_every_axis_passes_through_runs_tables_and_report(
         assert len({tuple(run.factors.items()) for run in found}) == len(values), key
         assert not any(own_columns.intersection(run.factors) for run in found), key
         runs += found
-    monkeypatch.setattr(sweep, "expand", lambda _: list({run.id: run for run in runs}.values()))
+    whole = expansion.Expansion(list({run.id: run for run in runs}.values()), {}, "all")
+    monkeypatch.setattr(sweep, "expanded", lambda _: whole)
     results = gw.run(gw.Experiment(**BASE), tmp_path / "out")
     evaluate(results)
     report.write(results, tmp_path / "report.html", save_files=False)

@@ -9,7 +9,7 @@ import pytest
 from conftest import fake_run_one
 
 import gameway as gw
-from gameway import _core, sweep
+from gameway import _core, running, sweep
 from gameway.live import limits, namespaces, offers
 from gameway.sweep import drivers
 
@@ -156,7 +156,7 @@ def as_live(monkeypatch: pytest.MonkeyPatch, **facts: str) -> None:
     """Let `on="live"` write little tables, on a machine with these facts."""
     driver = drivers.Driver(drivers.On.live, fake_run_one, facts=lambda: {"live": facts})
     monkeypatch.setattr(
-        sweep, "driver", lambda on, _live: driver if on == "live" else drivers.SIMULATOR
+        running, "driver", lambda on, _live: driver if on == "live" else drivers.SIMULATOR
     )
 
 
