@@ -3,7 +3,8 @@
 pub mod payload_format;
 
 use arbitrary::{Arbitrary, Unstructured};
-use gameway_control::{FrameId, PacketKind, RateController, RateLimits, SequenceNumber};
+use gameway_control::{Controllers, FrameId, PacketKind, RateController, RateLimits, SequenceNumber};
+use gameway_units::declared::Options;
 use gameway_units::{Duration, Ecn, Instant, Rate, ReceiverInstant};
 
 /// The fuzzer's bytes, read as values. Usual values take a byte or two, so that long sequences of calls
@@ -115,16 +116,17 @@ const VARIANTS: &[(&str, &str, &str)] = &[
 
 /// A controller of the catalogue with its defaults, or one of its variants.
 pub fn controller(choice: u8) -> Box<dyn RateController> {
-    let catalogue = gameway_control::CATALOGUE;
-    let choice = usize::from(choice) % (catalogue.len() + VARIANTS.len());
-    let (name, options) = match catalogue.get(choice) {
-        Some(spec) => (spec.name, vec![]),
+    let known = Controllers::standard();
+    let names: Vec<&str> = known.descriptions().map(|one| one.name).collect();
+    let choice = usize::from(choice) % (names.len() + VARIANTS.len());
+    let (name, options) = match names.get(choice) {
+        Some(name) => (*name, Options::new()),
         None => {
-            let (name, option, value) = VARIANTS[choice - catalogue.len()];
-            (name, vec![(option.to_owned(), value.to_owned())])
+            let (name, option, value) = VARIANTS[choice - names.len()];
+            (name, Options::from_iter([(option.to_owned(), value.into())]))
         }
     };
-    gameway_control::build(name, &options, limits()).expect("options are allowed")
+    known.build(name, &options, limits()).expect("options are allowed")
 }
 
 /// What every controller promises whatever it was told.

@@ -4,9 +4,9 @@ A class derives from `RateController`, lives in a file of yours, and is named in
 
     controller = { kind = "python", file = "mine.py", class = "Mine", gain = 0.9 }
 
-Keys beside these three are given to the class as keyword arguments, as text. Times are whole
-nanoseconds of the sender's clock, but for arrivals, which are of the receiver's: the two differ by
-an unknown offset. Sizes are bytes and rates bits per second on the wire, headers included.
+Keys beside these three are given to the class as keyword arguments: a number stays a number. Times
+are whole nanoseconds of the sender's clock, but for arrivals, which are of the receiver's: the two
+differ by an unknown offset. Sizes are bytes and rates bits per second on the wire, with headers.
 
 Runs share one process, so keep state in the object, not in the module; the same calls must give the
 same targets, or a run cannot be repeated. Python is called for each frame and report: with a report

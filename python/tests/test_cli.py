@@ -42,6 +42,7 @@ def test_version() -> None:
     ("what", "text"),
     [
         ("controllers", "pudica"),
+        ("controllers", "(20 ms to 5 s)"),
         ("queues", "drop-tail"),
         ("queues", "(512 b/s to"),
         ("queues", "(none, atm, ptm)"),

@@ -55,7 +55,7 @@ CASES = {
     ),
     "value of an option": (
         '"pudica"', '{ kind = "fixed", pace_multiplier = [2, 0.5] }', 12,
-        "stream.0.controller.pace_multiplier.1", 0.5, ["a number from 1 to"],
+        "stream.0.controller.pace_multiplier.1", 0.5, ["0.5 is not between 1 and 1000"],
     ),
     "missing key": (
         'duration = "60 s"', "", None, "duration", None, ["is missing", 'duration = "60 s"'],

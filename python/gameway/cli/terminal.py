@@ -150,11 +150,11 @@ def catalogue(entries: Iterable[dict[str, Any]], between: str | None = None) -> 
 def _allowed(option: dict[str, Any]) -> str:
     """Say which values an option may have, unless its sentence says it."""
     least, most = option.get("min"), option.get("max")
-    if least is not None and most is not None:
-        return f" ({least} to {most})"
+    span = "" if least is None or most is None else f"{least} to {most}"
     words = option.get("kind", "").split(", ")
     is_told = len(words) == 1 or all(word in option["summary"] for word in words)
-    return "" if is_told else f" ({', '.join(words)})"
+    told = "; ".join(filter(None, ["" if is_told else ", ".join(words), span]))
+    return f" ({told})" if told else ""
 
 
 def _catalogue_row(

@@ -3,9 +3,10 @@
 
 use criterion::{BatchSize, Criterion, Throughput, criterion_group, criterion_main};
 use gameway_control::{
-    CATALOGUE, Ecn, FeedbackBatch, FrameId, FrameSent, Pacer, Pacing, PacketKind, PacketReport,
-    RateController, RateLimits, SentPacket, SequenceNumber, build,
+    Controllers, Ecn, FeedbackBatch, FrameId, FrameSent, Pacer, Pacing, PacketKind, PacketReport,
+    RateController, RateLimits, SentPacket, SequenceNumber,
 };
+use gameway_units::declared::Options;
 use gameway_units::{Bytes, Duration, Instant, Rate, ReceiverInstant};
 use std::hint::black_box;
 
@@ -72,14 +73,15 @@ fn controllers(criterion: &mut Criterion) {
     let mut group = criterion.benchmark_group("packet report");
     group.throughput(Throughput::Elements(FRAMES * PACKETS));
     let mut reports = Vec::with_capacity(64);
-    let plain = CATALOGUE.iter().map(|spec| (spec.name, spec.name, None));
+    let known = Controllers::standard();
+    let plain = known.descriptions().map(|one| (one.name, one.name, None));
     let variants = VARIANTS.iter().map(|(label, name, option)| (*label, *name, Some(*option)));
     for (label, name, option) in plain.chain(variants) {
-        let options: Vec<_> =
-            option.iter().map(|(key, value)| (key.to_string(), value.to_string())).collect();
+        let options: Options =
+            option.iter().map(|(key, value)| (key.to_string(), (*value).into())).collect();
         group.bench_function(label, |bencher| {
             bencher.iter_batched(
-                || build(name, &options, limits).expect("in the catalogue"),
+                || known.build(name, &options, limits).expect("it is known"),
                 |mut controller| drive(controller.as_mut(), &mut reports),
                 BatchSize::SmallInput,
             );

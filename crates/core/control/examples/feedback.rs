@@ -4,9 +4,10 @@
 //! `cargo run --release -p gameway-control --example feedback`
 
 use gameway_control::{
-    FeedbackBatch, FrameId, FrameSent, PacketKind, PacketReport, RateController, RateLimits,
-    SentPacket, SequenceNumber, build,
+    Controllers, FeedbackBatch, FrameId, FrameSent, PacketKind, PacketReport, RateController,
+    RateLimits, SentPacket, SequenceNumber,
 };
+use gameway_units::declared::Options;
 use gameway_units::{Bytes, Duration, Ecn, Instant, Rate, ReceiverInstant};
 use std::collections::VecDeque;
 
@@ -86,7 +87,8 @@ fn run(name: &str) -> Vec<(f64, f64)> {
         start: Rate::from_mbps(3),
         frame_interval: INTERVAL,
     };
-    let controller = build(name, &[], limits).expect("in the catalogue");
+    let controller =
+        Controllers::standard().build(name, &Options::new(), limits).expect("it is known");
     let (link_free, reports) = (Instant::ZERO, VecDeque::new());
     let mut stream = Stream { controller, packets: 0, link_free, reports, in_flight: Bytes::ZERO };
     let mut seconds = Vec::new();

@@ -1,277 +1,106 @@
-//! Every controller by name: for building from an experiment file, for lists and for error messages.
+//! Controllers by name: what a file can say of one, and the controller that is built from it.
+//!
+//! A controller declares its options once, as the fields of its configuration ([`gameway_units::declared`]).
 
 use crate::{
-    Copa, Fixed, Gcc, Nada, Pudica, RateController, RateLimits, Salsify, Scream, Sqp, copa, fixed,
-    gcc, nada, pudica, salsify, scream, sqp,
+    ControllerAlgorithm, CopaOptions, FixedOptions, GccOptions, NadaOptions, PudicaOptions,
+    RateController, RateLimits, SalsifyOptions, ScreamOptions, SqpOptions,
 };
-use gameway_units::{Duration, Rate};
+use gameway_units::declared::{Catalogue, Description, Entry, OptionError, Options};
+use std::fmt;
+use std::sync::Arc;
 
-/// A controller that can be named in an experiment file.
-#[derive(Debug, Clone, Copy)]
-pub struct ControllerSpec {
-    /// Its name in experiment files.
-    pub name: &'static str,
-    /// What it is, in one line.
-    pub summary: &'static str,
-    /// Where it comes from.
-    pub source: &'static str,
-    /// What can be set.
-    pub options: &'static [OptionSpec],
-}
-
-/// An option of a controller.
-#[derive(Debug, Clone, Copy)]
-pub struct OptionSpec {
-    /// Its name in experiment files.
-    pub name: &'static str,
-    /// The value if not given, as it would be written.
-    pub default: &'static str,
-    /// What it does, with unit and allowed values.
-    pub summary: &'static str,
-}
-
-/// All controllers, in alphabetical order.
-pub const CATALOGUE: &[ControllerSpec] = &[
-    ControllerSpec {
-        name: "copa",
-        summary: "keeps about 1/delta packets in the queue, paced at twice the window's rate",
-        source: "Arun and Balakrishnan, Copa, NSDI 2018",
-        options: copa::OPTIONS,
-    },
-    ControllerSpec {
-        name: "fixed",
-        summary: "constant bitrate, deaf to the network",
-        source: "baseline",
-        options: fixed::OPTIONS,
-    },
-    ControllerSpec {
-        name: "gcc",
-        summary: "Google Congestion Control: trend of one-way delay, loss, and bandwidth probes",
-        source: "libwebrtc goog_cc (branch m128); draft-ietf-rmcat-gcc-02; Carlucci et al. 2017",
-        options: gcc::OPTIONS,
-    },
-    ControllerSpec {
-        name: "nada",
-        summary: "RFC 8698: steers queueing delay, loss and marking to one level that falls with the rate",
-        source: "RFC 8698",
-        options: nada::OPTIONS,
-    },
-    ControllerSpec {
-        name: "pudica",
-        summary: "keeps the queue empty between frames, from the bandwidth utilization ratio of each",
-        source: "Wang et al., Pudica, NSDI 2024",
-        options: pudica::OPTIONS,
-    },
-    ControllerSpec {
-        name: "salsify",
-        summary: "budget of the next frame from the gaps between arrivals; queues up to a set delay",
-        source: "Fouladi et al., Salsify, NSDI 2018; its code, alfalfa",
-        options: salsify::OPTIONS,
-    },
-    ControllerSpec {
-        name: "scream",
-        summary: "SCReAM version 2: a window cut by loss, marks (L4S) and queueing delay",
-        source: "draft-ietf-ccwg-rfc8298bis-screamv2; Ericsson's C++",
-        options: scream::OPTIONS,
-    },
-    ControllerSpec {
-        name: "sqp",
-        summary: "bandwidth from paced frames over a short-lived least delay; fills nine tenths of it",
-        source: "Ray et al., SQP, arXiv 2207.11857",
-        options: sqp::OPTIONS,
-    },
-];
-
-/// Why a controller could not be built; the message names what is allowed.
+/// Why a controller cannot be built.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub enum OptionError {
-    /// No controller has this name.
-    #[error("unknown controller \"{name}\"; allowed: {allowed}")]
-    Controller {
-        /// What was given.
-        name: String,
-        /// The names that exist.
-        allowed: String,
-    },
-    /// The controller has no such option.
-    #[error("controller \"{controller}\" has no option \"{option}\"; allowed: {allowed}")]
+pub enum ControllerError {
+    /// There is none of this name; which there are.
+    #[error("{}", .0.why)]
+    Unknown(OptionError),
+    /// An option cannot be.
+    #[error("controller \"{controller}\": {source}")]
     Option {
         /// The controller.
         controller: &'static str,
-        /// What was given.
-        option: String,
-        /// The options that it has.
-        allowed: String,
-    },
-    /// The option was given twice.
-    #[error("controller \"{controller}\": option \"{option}\" is given twice")]
-    Twice {
-        /// The controller.
-        controller: &'static str,
-        /// The option.
-        option: String,
-    },
-    /// The option does not take this value.
-    #[error("controller \"{controller}\": option \"{option}\" cannot be \"{value}\": {why}")]
-    Value {
-        /// The controller.
-        controller: &'static str,
-        /// The option.
-        option: &'static str,
-        /// What was given.
-        value: String,
-        /// What it takes.
-        why: String,
+        /// Which option, and what is allowed.
+        source: OptionError,
     },
 }
 
-/// Builds a controller by name from options given as text.
-///
-/// # Errors
-/// If the name, an option or a value is not allowed; the message says what is.
-pub fn build(
-    name: &str,
-    options: &[(String, String)],
-    limits: RateLimits,
-) -> Result<Box<dyn RateController>, OptionError> {
-    match name {
-        "copa" => Ok(Box::new(Copa::from_options(options, limits)?)),
-        "fixed" => Ok(Box::new(Fixed::from_options(options, limits)?)),
-        "gcc" => Ok(Box::new(Gcc::from_options(options, limits)?)),
-        "nada" => Ok(Box::new(Nada::from_options(options, limits)?)),
-        "pudica" => Ok(Box::new(Pudica::from_options(options, limits)?)),
-        "salsify" => Ok(Box::new(Salsify::from_options(options, limits)?)),
-        "scream" => Ok(Box::new(Scream::from_options(options, limits)?)),
-        "sqp" => Ok(Box::new(Sqp::from_options(options, limits)?)),
-        _ => Err(OptionError::Controller {
-            name: name.to_owned(),
-            allowed: list(CATALOGUE.iter().map(|spec| spec.name)),
-        }),
+type Built = Result<Box<dyn RateController>, OptionError>;
+type Build = Arc<dyn Fn(&Description, &Options, RateLimits) -> Built + Send + Sync>;
+
+/// The controllers that files can name.
+#[derive(Clone, Default)]
+pub struct Controllers(Catalogue<Build>);
+
+impl fmt::Debug for Controllers {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.debug_list().entries(self.0.names()).finish()
     }
 }
 
-fn list(names: impl Iterator<Item = &'static str>) -> String {
-    names.collect::<Vec<_>>().join(", ")
-}
-
-/// Options given as text, checked against the names that exist; what is not given has its default.
-pub(crate) struct OptionValues<'a> {
-    controller: &'static str,
-    specs: &'static [OptionSpec],
-    given: &'a [(String, String)],
-}
-
-impl<'a> OptionValues<'a> {
-    pub(crate) fn new(
-        controller: &'static str,
-        specs: &'static [OptionSpec],
-        given: &'a [(String, String)],
-    ) -> Result<Self, OptionError> {
-        for (index, (option, _)) in given.iter().enumerate() {
-            if !specs.iter().any(|spec| spec.name == option) {
-                let allowed = list(specs.iter().map(|spec| spec.name));
-                return Err(OptionError::Option { controller, option: option.clone(), allowed });
-            }
-            if given[..index].iter().any(|(earlier, _)| earlier == option) {
-                return Err(OptionError::Twice { controller, option: option.clone() });
-            }
-        }
-        Ok(Self { controller, specs, given })
+impl Controllers {
+    /// Those of this crate.
+    #[must_use]
+    pub fn standard() -> Self {
+        Self::default()
+            .with::<CopaOptions>()
+            .with::<FixedOptions>()
+            .with::<GccOptions>()
+            .with::<NadaOptions>()
+            .with::<PudicaOptions>()
+            .with::<SalsifyOptions>()
+            .with::<ScreamOptions>()
+            .with::<SqpOptions>()
     }
 
-    /// The text given for an option, or its default.
-    fn text(&self, name: &str) -> &str {
-        let given = self.given.iter().find(|(option, _)| option == name);
-        let default = || self.specs.iter().find(|spec| spec.name == name).map_or("", |s| s.default);
-        given.map_or_else(default, |(_, value)| value.trim())
+    /// These and another one; it takes the place of one of the same name.
+    #[must_use]
+    pub fn with<C: ControllerAlgorithm>(self) -> Self {
+        let build = |description: &Description, options: &Options, limits| {
+            Ok(description.read::<C>(options)?.build(limits))
+        };
+        Self(self.0.with(Description::of::<C>(), Arc::new(build)))
     }
 
-    fn refuse(&self, option: &'static str, why: String) -> OptionError {
-        let value = self.text(option).to_owned();
-        OptionError::Value { controller: self.controller, option, value, why }
+    /// These and one whose options nobody but `build` knows.
+    #[must_use]
+    pub fn with_builder(
+        self,
+        description: Description,
+        build: impl Fn(&Options, RateLimits) -> Built + Send + Sync + 'static,
+    ) -> Self {
+        Self(self.0.with(description, Arc::new(move |_, options, limits| build(options, limits))))
     }
 
-    pub(crate) fn number(
+    /// What is known of each.
+    pub fn descriptions(&self) -> impl Iterator<Item = &Description> {
+        self.0.descriptions()
+    }
+
+    /// A controller of this name with these options, for a stream with these limits.
+    ///
+    /// # Errors
+    /// If there is no such controller, or the first option that is wrong; and what is allowed.
+    pub fn build(
         &self,
-        option: &'static str,
-        least: f64,
-        most: f64,
-    ) -> Result<f64, OptionError> {
-        let number = self.text(option).parse::<f64>().ok().filter(|n| (least..=most).contains(n));
-        number.ok_or_else(|| self.refuse(option, format!("a number from {least} to {most}")))
-    }
-
-    pub(crate) fn count(&self, option: &'static str, most: u32) -> Result<u32, OptionError> {
-        let count = self.text(option).parse::<u32>().ok().filter(|count| *count <= most);
-        count.ok_or_else(|| self.refuse(option, format!("a whole number from 0 to {most}")))
-    }
-
-    pub(crate) fn rate(&self, option: &'static str) -> Result<Rate, OptionError> {
-        self.text(option)
-            .parse()
-            .map_err(|error: gameway_units::UnitError| self.refuse(option, error.to_string()))
-    }
-
-    /// A rate, or `otherwise` if the text is `word`.
-    pub(crate) fn rate_or(
-        &self,
-        option: &'static str,
-        word: &str,
-        otherwise: Rate,
-    ) -> Result<Rate, OptionError> {
-        if self.text(option) == word { Ok(otherwise) } else { self.rate(option) }
-    }
-
-    pub(crate) fn duration(
-        &self,
-        option: &'static str,
-        least: Duration,
-        most: Duration,
-    ) -> Result<Duration, OptionError> {
-        let parsed: Result<Duration, gameway_units::UnitError> = self.text(option).parse();
-        let span = parsed.map_err(|error| self.refuse(option, error.to_string()))?;
-        let allowed = (least..=most).contains(&span);
-        allowed
-            .then_some(span)
-            .ok_or_else(|| self.refuse(option, format!("from {least} to {most}")))
-    }
-
-    /// The choice that the text names.
-    pub(crate) fn choice<C: Copy>(
-        &self,
-        option: &'static str,
-        choices: &[(&'static str, C)],
-    ) -> Result<C, OptionError> {
-        let text = self.text(option);
-        let found = choices.iter().find(|(name, _)| *name == text).map(|(_, choice)| *choice);
-        found.ok_or_else(|| self.refuse(option, list(choices.iter().map(|(name, _)| *name))))
-    }
-
-    /// The choice that the text names, or what else it was read as.
-    pub(crate) fn choice_or<C: Copy>(
-        &self,
-        option: &'static str,
-        choices: &[(&'static str, C)],
-        otherwise: Result<C, OptionError>,
-    ) -> Result<C, OptionError> {
-        match (self.choice(option, choices), otherwise) {
-            (Ok(choice), _) | (Err(_), Ok(choice)) => Ok(choice),
-            (Err(OptionError::Value { why: words, .. }), Err(OptionError::Value { why, .. })) => {
-                Err(self.refuse(option, format!("{words}; or {why}")))
-            }
-            (Err(error), Err(_)) => Err(error),
-        }
-    }
-
-    pub(crate) fn switch(&self, option: &'static str) -> Result<bool, OptionError> {
-        // An experiment file's `true` arrives as text too.
-        self.choice(option, &[("on", true), ("off", false), ("true", true), ("false", false)])
+        name: &str,
+        options: &Options,
+        limits: RateLimits,
+    ) -> Result<Box<dyn RateController>, ControllerError> {
+        let entry = self.0.get("controller", name).map_err(ControllerError::Unknown)?;
+        let Entry { description, functions: build } = entry;
+        build(description, options, limits)
+            .map_err(|source| ControllerError::Option { controller: description.name, source })
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use gameway_units::declared::Declared;
+    use gameway_units::{Duration, Rate};
+    use serde_json::{Value, json};
 
     fn limits() -> RateLimits {
         RateLimits {
@@ -282,52 +111,77 @@ mod tests {
         }
     }
 
-    fn error(name: &str, options: &[(&str, &str)]) -> String {
-        let owned: Vec<_> =
-            options.iter().map(|(n, v)| ((*n).to_owned(), (*v).to_owned())).collect();
-        build(name, &owned, limits()).err().map_or_else(String::new, |error| error.to_string())
+    fn error(name: &str, options: Value) -> String {
+        let Value::Object(options) = options else { panic!("options are a table") };
+        let built = Controllers::standard().build(name, &options, limits());
+        built.err().map_or_else(String::new, |error| error.to_string())
     }
 
     #[test]
-    fn messages_say_what_is_allowed() {
-        assert_eq!(
-            error("pudcia", &[]),
-            "unknown controller \"pudcia\"; allowed: copa, fixed, gcc, nada, pudica, salsify, scream, sqp"
-        );
-        assert_eq!(
-            error("fixed", &[("bitrat", "5 Mb/s")]),
-            "controller \"fixed\" has no option \"bitrat\"; allowed: bitrate, pace_multiplier"
-        );
-        assert_eq!(
-            error("fixed", &[("pace_multiplier", "0.5")]),
-            "controller \"fixed\": option \"pace_multiplier\" cannot be \"0.5\": a number from 1 to 1000"
-        );
-        assert_eq!(
-            error("pudica", &[("trigger", "both")]),
-            "controller \"pudica\": option \"trigger\" cannot be \"both\": uncorrected, corrected, own"
-        );
-        assert!(error("gcc", &[("backoff", "0.8"), ("backoff", "0.8")]).contains("given twice"));
-        assert!(error("fixed", &[("bitrate", "5")]).contains("Mb/s"));
-    }
-
-    #[test]
-    fn every_default_is_a_value_that_may_be_written() {
-        for spec in CATALOGUE {
-            for option in spec.options {
-                assert_eq!(
-                    error(spec.name, &[(option.name, option.default)]),
-                    "",
-                    "{}",
-                    option.name
-                );
-            }
-            let built = build(spec.name, &[], limits()).map(|controller| controller.name());
-            assert_eq!(built.ok(), Some(spec.name));
+    fn messages_name_controller_option_and_value_and_what_is_allowed() {
+        for (name, options, told) in [
+            (
+                "pudcia",
+                json!({}),
+                "unknown controller \"pudcia\"; known are copa, fixed, gcc, nada, pudica, salsify, scream, sqp",
+            ),
+            (
+                "fixed",
+                json!({ "bitrat": "5 Mb/s" }),
+                "controller \"fixed\": bitrat: is no option; known are bitrate, pace_multiplier",
+            ),
+            (
+                "fixed",
+                json!({ "pace_multiplier": 0.5 }),
+                "controller \"fixed\": pace_multiplier: 0.5 is not between 1 and 1000",
+            ),
+            (
+                "pudica",
+                json!({ "trigger": "both" }),
+                "controller \"pudica\": trigger: unknown variant `both`, expected one of `uncorrected`, `corrected`, `own`",
+            ),
+            (
+                "pudica",
+                json!({ "pace": "0.5" }),
+                "controller \"pudica\": pace: 0.5 is not between 1 and 1000",
+            ),
+            (
+                "nada",
+                json!({ "xref": "2 s" }),
+                "controller \"nada\": xref: 2 s is not between 0.1 ms and 1 s",
+            ),
+        ] {
+            assert_eq!(error(name, options), told);
         }
+        assert!(error("fixed", json!({ "bitrate": "5" })).contains("Mb/s"));
+        assert!(error("scream", json!({ "exchanged": "all" })).contains("`pacing-rate`"));
+    }
+
+    /// What an option can be set to by its declaration: the default, the bounds and the words.
+    fn allowed(option: &Declared) -> Vec<String> {
+        let words = option.kind.split(", ").filter(|word| !word.starts_with("or "));
+        let words = words.filter(|_| option.kind.contains(", ")).map(str::to_owned);
+        let bounds = option.min.iter().chain(&option.max).cloned();
+        bounds.chain(words).chain([option.default.clone()]).collect()
     }
 
     #[test]
-    fn names_are_sorted() {
-        assert!(CATALOGUE.windows(2).all(|pair| pair[0].name < pair[1].name));
+    fn each_option_takes_what_its_declaration_allows() {
+        let controllers = Controllers::standard();
+        let mut taken = 0;
+        for description in controllers.descriptions() {
+            for option in description.options() {
+                let place = format!("{}.{}", description.name, option.name);
+                assert!(option.summary.len() > 8, "{place}: {}", option.summary);
+                for value in allowed(&option) {
+                    let options = json!({ option.name.clone(): value });
+                    assert_eq!(error(description.name, options), "", "{place} = {value}");
+                    taken += 1;
+                }
+            }
+            let built = controllers.build(description.name, &Options::new(), limits());
+            assert_eq!(built.map(|one| one.name()).ok(), Some(description.name));
+        }
+        assert!(taken > 150, "{taken}");
     }
 }

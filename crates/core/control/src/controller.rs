@@ -5,6 +5,7 @@
 //! leaves the pacer, [`RateController::on_feedback`] for every report of the receiver, and
 //! [`RateController::on_timer`] when [`RateController::next_timer`] is due.
 
+use gameway_units::declared::Configuration;
 use gameway_units::{Bytes, Duration, Ecn, Instant, Rate, ReceiverInstant};
 
 /// Number of a frame, counting from zero.
@@ -269,4 +270,10 @@ pub trait RateController: Send {
     /// Its state for the log: calls `sink` with a name (unit in the name) and a value, always the same
     /// names in the same order.
     fn observe(&self, sink: &mut dyn FnMut(&'static str, f64));
+}
+
+/// A controller that a file can name, by its configuration.
+pub trait ControllerAlgorithm: Configuration {
+    /// A controller for a stream with these limits.
+    fn build(self, limits: RateLimits) -> Box<dyn RateController>;
 }

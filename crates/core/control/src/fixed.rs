@@ -3,25 +3,44 @@
 //! The target is one number for ever; frames are spread over the frame interval divided by a constant
 //! multiplier. No constants from elsewhere, no deviations.
 
-use crate::catalogue::{OptionError, OptionSpec, OptionValues};
 use crate::{
-    FeedbackBatch, FeedbackStyle, FrameSent, Pacing, RateController, RateLimits, SentPacket, Target,
+    ControllerAlgorithm, FeedbackBatch, FeedbackStyle, FrameSent, Pacing, RateController,
+    RateLimits, SentPacket, Target,
 };
+use gameway_units::declared::Configuration;
 use gameway_units::{Instant, Rate};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 
-/// Options of [`Fixed`].
-pub const OPTIONS: &[OptionSpec] = &[
-    OptionSpec {
-        name: "bitrate",
-        default: "start_bitrate",
-        summary: "the constant target, kept within the limits of the stream",
-    },
-    OptionSpec {
-        name: "pace_multiplier",
-        default: "1.25",
-        summary: "each frame is spread over the frame interval divided by this; at least 1",
-    },
-];
+/// What can be set.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default)]
+pub struct FixedOptions {
+    /// the constant target, kept within the limits of the stream
+    #[schemars(extend("x-none" = "start_bitrate"))]
+    pub bitrate: Option<Rate>,
+    /// each frame is spread over the frame interval divided by this
+    #[schemars(range(min = 1.0, max = 1000.0))]
+    pub pace_multiplier: f64,
+}
+
+impl Default for FixedOptions {
+    fn default() -> Self {
+        Self { bitrate: None, pace_multiplier: 1.25 }
+    }
+}
+
+impl Configuration for FixedOptions {
+    const NAME: &'static str = "fixed";
+    const SUMMARY: &'static str = "constant bitrate, deaf to the network";
+    const SOURCE: &'static str = "baseline";
+}
+
+impl ControllerAlgorithm for FixedOptions {
+    fn build(self, limits: RateLimits) -> Box<dyn RateController> {
+        Box::new(Fixed::new(self, limits))
+    }
+}
 
 /// See the module.
 #[derive(Debug, Clone)]
@@ -31,24 +50,11 @@ pub struct Fixed {
 }
 
 impl Fixed {
-    /// A constant `bitrate` within `limits`.
+    /// A constant bitrate within `limits`.
     #[must_use]
-    pub fn new(bitrate: Rate, pace_multiplier: f64, limits: RateLimits) -> Self {
-        let bitrate = limits.clamp(bitrate);
-        Self { bitrate, pace_multiplier: pace_multiplier.max(1.0) }
-    }
-
-    /// From options given as text.
-    ///
-    /// # Errors
-    /// If a name or a value is not allowed.
-    pub fn from_options(
-        options: &[(String, String)],
-        limits: RateLimits,
-    ) -> Result<Self, OptionError> {
-        let values = OptionValues::new("fixed", OPTIONS, options)?;
-        let bitrate = values.rate_or("bitrate", "start_bitrate", limits.start)?;
-        Ok(Self::new(bitrate, values.number("pace_multiplier", 1.0, 1_000.0)?, limits))
+    pub fn new(options: FixedOptions, limits: RateLimits) -> Self {
+        let bitrate = limits.clamp(options.bitrate.unwrap_or(limits.start));
+        Self { bitrate, pace_multiplier: options.pace_multiplier.max(1.0) }
     }
 }
 

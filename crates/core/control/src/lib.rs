@@ -1,8 +1,7 @@
 //! Rate controllers for interactive video, one module each, behind one trait; and the pacer.
 //!
 //! Everything here is sans-IO: time and input come in as arguments, decisions and the next deadline go
-//! out. A controller belongs to one stream; `gameway-session` drives it. [`build`] makes one by name,
-//! [`CATALOGUE`] lists them.
+//! out. A controller belongs to one stream; `gameway-session` drives it. [`Controllers`] lists them and makes one by name.
 
 mod catalogue;
 mod controller;
@@ -20,17 +19,18 @@ pub mod salsify;
 pub mod scream;
 pub mod sqp;
 
-pub use catalogue::{CATALOGUE, ControllerSpec, OptionError, OptionSpec, build};
+pub use catalogue::{ControllerError, Controllers};
 pub use controller::{
-    FeedbackBatch, FeedbackStyle, FrameId, FrameReceived, FrameSent, Pacing, PacketKind,
-    PacketReport, ProbeCluster, RateController, RateLimits, SentPacket, SequenceNumber, Target,
+    ControllerAlgorithm, FeedbackBatch, FeedbackStyle, FrameId, FrameReceived, FrameSent, Pacing,
+    PacketKind, PacketReport, ProbeCluster, RateController, RateLimits, SentPacket, SequenceNumber,
+    Target,
 };
 pub use copa::{Copa, CopaOptions};
-pub use fixed::Fixed;
+pub use fixed::{Fixed, FixedOptions};
 pub use gameway_units::Ecn;
-pub use gcc::Gcc;
+pub use gcc::{Gcc, GccOptions};
 pub use nada::{Nada, NadaOptions};
-pub use oracle::{Foresight, Oracle};
+pub use oracle::{Foresight, Oracle, OracleOptions};
 pub use pacer::{FramePart, Pacer, PacerOutput};
 pub use pudica::{Pudica, PudicaOptions};
 pub use salsify::{Salsify, SalsifyOptions};

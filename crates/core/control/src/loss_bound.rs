@@ -20,16 +20,8 @@
 //! | The law is not told of the bound | as in GCC, where the delay-based rate is not lowered either |
 
 use crate::FeedbackBatch;
-use crate::catalogue::OptionSpec;
 use crate::loss_share::{GROWTH, GROWTH_MARGIN_BPS, HIGH_LOSS, LOW_LOSS, LossShare};
 use gameway_units::{Instant, Rate};
-
-/// The option of controllers that can have the bound.
-pub(crate) const OPTION: OptionSpec = OptionSpec {
-    name: "reduce_on_loss",
-    default: "off",
-    summary: "a bound as GCC's loss-based rate once more than a tenth is lost; not in the paper: on, off",
-};
 
 /// See the module.
 #[derive(Debug, Clone, Default)]

@@ -27,31 +27,51 @@
 //! Its stream is encoded exactly at target (the simulator sees to that): the noise of an encoder is no
 //! part of the limit. Deviation from a true bound: the least bitrate is sent also where nothing fits.
 
-use crate::catalogue::{OptionError, OptionSpec, OptionValues};
 use crate::{
-    ControllerSpec, FeedbackBatch, FeedbackStyle, FrameSent, Pacing, RateController, RateLimits,
+    ControllerError, FeedbackBatch, FeedbackStyle, FrameSent, Pacing, RateController, RateLimits,
     SentPacket, Target,
 };
+use gameway_units::declared::{Configuration, Description, Options};
 use gameway_units::{Bytes, Duration, Instant, Rate};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 
 const PACE_STEP: Duration = Duration::from_millis(1);
 const ONE_PACKET: Bytes = Bytes::new(1_248);
 const LOOK_AHEAD: Duration = Duration::from_secs(60);
 
-/// What the oracle can be told.
-pub const OPTIONS: &[OptionSpec] = &[OptionSpec {
-    name: "share",
-    default: "1",
-    summary: "part of what fits that it uses, 0.01 to 1: below 1 it trades utilization for frame delay",
-}];
+/// What the oracle can be told. It is in no list of controllers that can be built by name alone.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default)]
+pub struct OracleOptions {
+    /// part of what fits that it uses: below 1 it trades utilization for frame delay
+    #[schemars(range(min = 0.01, max = 1.0))]
+    pub share: f64,
+}
 
-/// Its entry in lists of controllers; it is in none that can be built by name alone.
-pub const SPEC: ControllerSpec = ControllerSpec {
-    name: "oracle",
-    summary: "knows the path and the other traffic in advance and sends what fits: simulation only",
-    source: "the limit that others are measured against",
-    options: OPTIONS,
-};
+impl Default for OracleOptions {
+    fn default() -> Self {
+        Self { share: 1.0 }
+    }
+}
+
+impl OracleOptions {
+    /// These options of a file.
+    ///
+    /// # Errors
+    /// The first option that is wrong, and what is allowed.
+    pub fn read(options: &Options) -> Result<Self, ControllerError> {
+        let read = Description::of::<Self>().read(options);
+        read.map_err(|source| ControllerError::Option { controller: Self::NAME, source })
+    }
+}
+
+impl Configuration for OracleOptions {
+    const NAME: &'static str = "oracle";
+    const SUMMARY: &'static str =
+        "knows the path and the other traffic in advance and sends what fits: simulation only";
+    const SOURCE: &'static str = "the limit that others are measured against";
+}
 
 /// What will be there for a stream.
 pub trait Foresight: Send + std::fmt::Debug {
@@ -81,15 +101,8 @@ pub struct Oracle {
 
 impl Oracle {
     /// An oracle that sees what `foresight` sees.
-    ///
-    /// # Errors
-    /// If a name or a value is not allowed.
-    pub fn from_options(
-        options: &[(String, String)],
-        limits: RateLimits,
-        foresight: Box<dyn Foresight>,
-    ) -> Result<Self, OptionError> {
-        let share = check_options(options)?;
+    #[must_use]
+    pub fn new(options: OracleOptions, limits: RateLimits, foresight: Box<dyn Foresight>) -> Self {
         let limits = RateLimits {
             frame_interval: limits.frame_interval.max(Duration::from_nanos(1)),
             ..limits
@@ -97,7 +110,7 @@ impl Oracle {
         let mut oracle = Self {
             foresight,
             limits,
-            share,
+            share: options.share,
             drained: Instant::ZERO,
             next_capture: Instant::ZERO,
             next_step: Instant::ZERO,
@@ -106,7 +119,7 @@ impl Oracle {
             holds: false,
         };
         oracle.look(Instant::ZERO);
-        Ok(oracle)
+        oracle
     }
 
     /// What the next frame may have, and how fast packets may leave now.
@@ -140,14 +153,6 @@ impl Oracle {
         }
         high
     }
-}
-
-/// The option `share`, checked.
-///
-/// # Errors
-/// If a name or a value is not allowed.
-pub fn check_options(options: &[(String, String)]) -> Result<f64, OptionError> {
-    OptionValues::new("oracle", OPTIONS, options)?.number("share", 0.01, 1.0)
 }
 
 impl RateController for Oracle {
@@ -201,15 +206,14 @@ mod tests {
         }
     }
 
-    fn oracle(share: &str) -> Oracle {
+    fn oracle(share: f64) -> Oracle {
         let limits = RateLimits {
             min: Rate::from_mbps(2),
             max: Rate::from_mbps(50),
             start: Rate::from_mbps(5),
             frame_interval: Duration::from_millis(20),
         };
-        let options = [("share".to_owned(), share.to_owned())];
-        Oracle::from_options(&options, limits, Box::new(Outage)).expect("the options are right")
+        Oracle::new(OracleOptions { share }, limits, Box::new(Outage))
     }
 
     fn millis(count: i64) -> Instant {
@@ -224,7 +228,7 @@ mod tests {
 
     #[test]
     fn it_fills_what_is_there_and_no_more() {
-        let mut oracle = oracle("1");
+        let mut oracle = oracle(1.0);
         assert_eq!(
             oracle.target(),
             Target::new(Rate::from_mbps(20), Pacing::Rate(Rate::from_mbps(20)))
@@ -237,13 +241,13 @@ mod tests {
 
     #[test]
     fn a_share_leaves_the_rest_and_keeps_the_pace() {
-        let target = oracle("0.5").target();
+        let target = oracle(0.5).target();
         assert_eq!(target, Target::new(Rate::from_mbps(10), Pacing::Rate(Rate::from_mbps(20))));
     }
 
     #[test]
     fn it_sees_an_outage_and_its_end() {
-        let mut oracle = oracle("1");
+        let mut oracle = oracle(1.0);
         oracle.on_timer(millis(990));
         assert_eq!(oracle.target().bitrate, Rate::from_mbps(10), "half of the interval is left");
         send(&mut oracle, millis(990), 25_000);
@@ -253,15 +257,5 @@ mod tests {
         oracle.on_timer(millis(2_000));
         // Those 25 000 B are to be carried first, within 10 ms of the outage's end.
         assert_eq!(oracle.target().bitrate, Rate::from_mbps(10));
-    }
-
-    #[test]
-    fn options_are_checked() {
-        for (name, value) in [("share", "0"), ("share", "1.1"), ("shares", "1")] {
-            assert!(
-                check_options(&[(name.to_owned(), value.to_owned())]).is_err(),
-                "{name} {value}"
-            );
-        }
     }
 }

@@ -6,7 +6,7 @@
 mod common;
 
 use common::{ADAPTIVE, FRAME_INTERVAL, Network, controller, controller_with};
-use gameway_control::{CATALOGUE, RateLimits};
+use gameway_control::{Controllers, RateLimits};
 use gameway_units::{Bytes, Duration, Rate};
 
 type Options = Vec<(&'static str, &'static str)>;
@@ -19,9 +19,10 @@ const COPA_AS_PUBLISHED: [(&str, &str); 2] = [("probe_rtt", "off"), ("reduce_on_
 
 /// All controllers and their variants, as a host has them.
 fn shipped() -> Vec<(&'static str, Options)> {
+    let known = Controllers::standard();
     let guarded = |name: &str| {
-        let specs = CATALOGUE.iter().filter(|spec| spec.name == name);
-        specs.flat_map(|spec| spec.options).any(|option| option.name == GUARD.0)
+        let mut described = known.descriptions().filter(|one| one.name == name);
+        described.any(|one| one.options().iter().any(|option| option.name == GUARD.0))
     };
     let guard = |(name, options): &common::Variant| {
         let guard = guarded(name).then_some(GUARD);

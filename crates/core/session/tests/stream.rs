@@ -4,12 +4,13 @@
 mod support;
 
 use gameway_control::{
-    CATALOGUE, FeedbackStyle, FrameId, Pacing, PacketKind, RateLimits, Target, build,
+    Controllers, FeedbackStyle, FrameId, Pacing, PacketKind, RateLimits, Target,
 };
 use gameway_media::{HEADER, Overhead, Train};
 use gameway_session::{
     FeedbackPacket, MediaPacket, Receiver, ReceiverConfig, Sender, SenderConfig, SenderEvent,
 };
+use gameway_units::declared::Options;
 use gameway_units::{Bytes, Duration, Ecn, Instant, Rate, Ratio};
 use std::collections::BTreeMap;
 use support::{INTERVAL, Loop, ONE_WAY, Scripted, arrives, lost, ms, plain_target};
@@ -367,8 +368,9 @@ fn every_controller_fills_a_wide_path_and_loses_no_picture() {
         start: Rate::from_mbps(5),
         frame_interval: INTERVAL,
     };
-    for spec in CATALOGUE {
-        let controller = build(spec.name, &[], limits).unwrap();
+    let known = Controllers::standard();
+    for spec in known.descriptions() {
+        let controller = known.build(spec.name, &Options::new(), limits).unwrap();
         let style = controller.feedback_style();
         let config = SenderConfig::new(Instant::ZERO, INTERVAL);
         let mut stream = Loop::controlled(controller, style, config);

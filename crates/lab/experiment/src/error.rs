@@ -1,6 +1,6 @@
 //! Why a run cannot be done.
 
-use gameway_control::OptionError;
+use gameway_control::ControllerError;
 use gameway_events::TableError;
 use gameway_media::{FrameTableError, RecordedVideoError};
 use gameway_path::{StepsError, ThroughputError, TraceError};
@@ -23,7 +23,7 @@ pub enum RunError {
         /// The stream.
         stream: String,
         /// Why.
-        source: OptionError,
+        source: ControllerError,
     },
     /// The capacity steps are wrong.
     #[error("path.capacity: {0}")]

@@ -1,15 +1,15 @@
 //! What can be named in an experiment file, and checks of files and options that it names.
 
-use gameway_control::{CATALOGUE, OptionSpec, RateLimits, oracle};
+use gameway_control::{OracleOptions, RateLimits};
 use gameway_dash::{Ladder, parse_sizes};
+use gameway_experiment::RunError;
 use gameway_experiment::build::Recorded;
 use gameway_experiment::check;
 use gameway_experiment::spec::{GatewaySpec, QueueSpec, TraceSpec, WifiSpec};
-use gameway_experiment::{Registry, RunError};
 use gameway_media::{FrameTable, RecordedVideo};
 use gameway_path::{Dscp, PortRange, Prefix, Protocol, Traffic};
-use gameway_sim::Packet;
-use gameway_units::declared::{Description, Options};
+use gameway_sim::Registry;
+use gameway_units::declared::{Configuration, Description, Options};
 use gameway_units::{Duration, Rate};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
@@ -32,21 +32,17 @@ pub fn catalogue() -> String {
 }
 
 fn controllers() -> Vec<Json> {
-    let option = |option: &OptionSpec| entry_option(option.name, option.default, option.summary);
-    CATALOGUE
-        .iter()
-        .chain(std::iter::once(&oracle::SPEC))
-        .map(|kind| entry(kind.name, kind.summary, kind.source, kind.options.iter().map(option)))
-        .collect()
+    let oracle = Description::of::<OracleOptions>();
+    REGISTRY.controllers.descriptions().chain([&oracle]).map(described).collect()
 }
 
 fn queues() -> Vec<Json> {
-    REGISTRY.known().queues.descriptions().map(described).collect()
+    REGISTRY.path.known().queues.descriptions().map(described).collect()
 }
 
 fn gateways() -> Vec<Json> {
     let forwards = entry("none", "only forwards", "every router", std::iter::empty());
-    let known = REGISTRY.known().gateways.descriptions();
+    let known = REGISTRY.path.known().gateways.descriptions();
     std::iter::once(forwards).chain(known.map(described)).collect()
 }
 
@@ -55,10 +51,10 @@ fn described(one: &Description) -> Json {
 }
 
 /// What the simulator can build. An experiment with axes asks for it thousands of times.
-static REGISTRY: LazyLock<Registry<Packet>> = LazyLock::new(Registry::standard);
+static REGISTRY: LazyLock<Registry> = LazyLock::new(Registry::standard);
 
 fn competitors() -> Vec<Json> {
-    let known = REGISTRY.known().congestion_controls;
+    let known = REGISTRY.path.known().congestion_controls;
     let needs_accurate =
         |name| known.configure(name, &Options::new()).is_ok_and(|one| one.needs_accurate_ecn());
     let listed = known.descriptions().map(|one| {
@@ -74,26 +70,23 @@ fn entry(name: &str, summary: &str, source: &str, options: impl Iterator<Item = 
     json!({"name": name, "summary": summary, "source": source, "options": options})
 }
 
-fn entry_option(name: &str, default: &str, summary: &str) -> Json {
-    json!({"name": name, "default": default, "summary": summary})
-}
-
-/// Refuses options that a controller does not take; the frame rate and bitrates do not matter here.
+/// Refuses an option that a controller does not take; its value is JSON. The frame rate and bitrates do not matter here.
 #[pyfunction]
-#[expect(clippy::needless_pass_by_value, reason = "Python hands over owned lists")]
-pub fn check_controller(kind: &str, options: Vec<(String, String)>) -> PyResult<()> {
+pub fn check_controller(kind: &str, option: &str, value: &str) -> PyResult<()> {
+    let value: Json = serde_json::from_str(value).map_err(|error| refused(&error))?;
+    let options = Options::from_iter([(option.to_owned(), value)]);
     let limits = RateLimits {
         min: Rate::from_mbps(2),
         max: Rate::from_mbps(50),
         start: Rate::from_mbps(5),
         frame_interval: Duration::from_nanos(16_666_667),
     };
-    let checked = if kind == oracle::SPEC.name {
-        oracle::check_options(&options).map(drop)
+    let checked = if kind == OracleOptions::NAME {
+        OracleOptions::read(&options).map(drop)
     } else {
-        gameway_control::build(kind, &options, limits).map(drop)
+        REGISTRY.controllers.build(kind, &options, limits).map(drop)
     };
-    checked.map_err(|error| PyValueError::new_err(error.to_string()))
+    checked.map_err(|error| refused(&error))
 }
 
 /// Refuses an option that a queue does not take; its value is JSON.
@@ -108,7 +101,7 @@ pub fn check_queue(kind: &str, option: &str, value: &str) -> PyResult<()> {
     }
     table[option] = value;
     let queue: QueueSpec = serde_json::from_value(table).map_err(|error| refused(&error))?;
-    check::check_queue(REGISTRY.known(), &queue).map_err(|error| match error {
+    check::check_queue(REGISTRY.path.known(), &queue).map_err(|error| match error {
         RunError::Spec { why, .. } => refused(&why),
         other => refused(&other),
     })
@@ -118,7 +111,7 @@ pub fn check_queue(kind: &str, option: &str, value: &str) -> PyResult<()> {
 #[pyfunction]
 pub fn check_queue_table(table: &str) -> PyResult<Option<(String, String)>> {
     let queue: QueueSpec = serde_json::from_str(table).map_err(|error| refused(&error))?;
-    match check::check_queue(REGISTRY.known(), &queue) {
+    match check::check_queue(REGISTRY.path.known(), &queue) {
         Ok(()) => Ok(None),
         Err(RunError::Spec { field, why }) => {
             Ok(Some((field.strip_prefix("queue.").unwrap_or(&field).to_owned(), why)))
@@ -151,7 +144,7 @@ fn word<T: FromStr<Err: Display> + Display>(text: &str) -> PyResult<String> {
 #[pyfunction]
 pub fn check_wifi(table: &str) -> PyResult<()> {
     let wifi: WifiSpec = serde_json::from_str(table).map_err(|error| refused(&error))?;
-    check::check_wifi(REGISTRY.known(), &wifi).map_err(|error| match error {
+    check::check_wifi(REGISTRY.path.known(), &wifi).map_err(|error| match error {
         RunError::Spec { field, why } => {
             let key = field.trim_start_matches("path.capacity.");
             PyValueError::new_err(format!("{key}: {why}"))
@@ -166,14 +159,14 @@ pub fn check_gateway(kind: &str, options: &str) -> PyResult<()> {
     let mut table: Json = serde_json::from_str(options).map_err(|error| refused(&error))?;
     table["kind"] = kind.into();
     let gateway: GatewaySpec = serde_json::from_value(table).map_err(|error| refused(&error))?;
-    check::check_gateway(REGISTRY.known(), &gateway).map_err(|error| refused(&error))
+    check::check_gateway(REGISTRY.path.known(), &gateway).map_err(|error| refused(&error))
 }
 
 /// Refuses options that a congestion control does not take; they are a JSON object.
 #[pyfunction]
 pub fn check_congestion_control(kind: &str, options: &str) -> PyResult<()> {
     let options: Options = serde_json::from_str(options).map_err(|error| refused(&error))?;
-    let configured = REGISTRY.known().congestion_controls.configure(kind, &options);
+    let configured = REGISTRY.path.known().congestion_controls.configure(kind, &options);
     configured.map(drop).map_err(|error| refused(&error))
 }
 

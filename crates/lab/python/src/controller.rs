@@ -5,13 +5,15 @@
 //! written, and the exception is raised once it is over.
 
 use gameway_control::{
-    Ecn, FeedbackBatch, FeedbackStyle, FrameSent, OptionError, Pacing, PacketKind, PacketReport,
-    RateController, RateLimits, SentPacket, Target,
+    Ecn, FeedbackBatch, FeedbackStyle, FrameSent, Pacing, PacketKind, PacketReport, RateController,
+    RateLimits, SentPacket, Target,
 };
+use gameway_units::declared::{Description, OptionError, Options};
 use gameway_units::{Bytes, Duration, Instant, Rate};
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
-use pyo3::types::{PyDict, PyTuple};
+use pyo3::types::PyTuple;
+use serde_json::Value;
 use std::sync::{Arc, OnceLock};
 
 /// The first exception of any controller of a run.
@@ -152,33 +154,33 @@ pub struct Controller {
     failure: Failure,
 }
 
+/// What is known of such controllers: where the class is, and that it takes options of its own.
+#[must_use]
+pub fn description() -> Description {
+    Description::open(NAME, "a class of your own", "docs/own-controller.md")
+}
+
 /// Where a class is, and the options that it is made with.
 struct Source<'a> {
     file: &'a str,
     class: &'a str,
-    options: Vec<(&'a str, &'a str)>,
+    options: Options,
 }
 
 impl<'a> Source<'a> {
-    fn of(options: &'a [(String, String)]) -> Result<Self, OptionError> {
-        let named = |wanted: &'static str| {
-            let found = options.iter().find(|(name, _)| name == wanted);
-            found.map(|(_, value)| value.as_str()).ok_or_else(|| {
-                refused(
-                    wanted,
-                    "",
-                    r#"write { kind = "python", file = "mine.py", class = "Mine" }"#,
-                )
-            })
+    fn of(given: &'a Options) -> Result<Self, OptionError> {
+        let named = |wanted: &str| {
+            let why = r#"write { kind = "python", file = "mine.py", class = "Mine" }"#;
+            given.get(wanted).and_then(Value::as_str).ok_or_else(|| refused(wanted, why.to_owned()))
         };
-        let rest = options.iter().filter(|(name, _)| name != "file" && name != "class");
-        let options = rest.map(|(name, value)| (name.as_str(), value.as_str())).collect();
+        let mut options = given.clone();
+        options.retain(|name, _| name != "file" && name != "class");
         Ok(Self { file: named("file")?, class: named("class")?, options })
     }
 }
 
-fn refused(option: &'static str, value: &str, why: impl ToString) -> OptionError {
-    OptionError::Value { controller: NAME, option, value: value.to_owned(), why: why.to_string() }
+fn refused(option: &str, why: String) -> OptionError {
+    OptionError { option: Some(option.to_owned()), why }
 }
 
 impl Controller {
@@ -187,7 +189,7 @@ impl Controller {
     /// # Errors
     /// If there is no such class, or it refuses its options; the message is the exception's.
     pub fn from_options(
-        options: &[(String, String)],
+        options: &Options,
         limits: RateLimits,
         failure: Failure,
     ) -> Result<Self, OptionError> {
@@ -195,7 +197,7 @@ impl Controller {
         let made = Python::attach(|python| Self::make(python, &source, limits, failure));
         made.map_err(|error| {
             let shown = Python::attach(|python| error.value(python).to_string());
-            refused("class", source.class, format!("{}: {shown}", source.file))
+            refused("class", format!("{} of {}: {shown}", source.class, source.file))
         })
     }
 
@@ -207,17 +209,16 @@ impl Controller {
     ) -> PyResult<Self> {
         let module = python.import("gameway.controller")?;
         let class = module.call_method1("load_class", (source.file, source.class))?;
-        let given = PyDict::new(python);
-        for (name, value) in &source.options {
-            given.set_item(name, value)?;
-        }
+        // As JSON: a number stays a number.
+        let options = Value::Object(source.options.clone()).to_string();
+        let given = python.import("json")?.call_method1("loads", (options,))?;
         let bounds = Limits {
             min_bps: limits.min.as_bps(),
             max_bps: limits.max.as_bps(),
             start_bps: limits.start.as_bps(),
             frame_interval_ns: limits.frame_interval.as_nanos(),
         };
-        let object = class.call((bounds,), Some(&given))?;
+        let object = class.call((bounds,), Some(given.cast()?))?;
         let base = module.getattr("RateController")?;
         let hears_of_packets = !class.getattr("on_sent")?.is(&base.getattr("on_sent")?);
         let mut controller = Self {

@@ -1,7 +1,6 @@
 //! Running a simulation with Python's global lock released.
 
 use crate::controller::{self, Controller, Failure};
-use gameway_control::{OptionError, RateController, RateLimits};
 use gameway_events::SummaryRecord;
 use gameway_sim::{Registry, RunSpec};
 use pyo3::exceptions::PyValueError;
@@ -15,41 +14,30 @@ use std::path::Path;
 pub fn run(python: Python<'_>, spec_json: &str, out_dir: &str) -> PyResult<String> {
     let spec = parsed(spec_json)?;
     let failure = Failure::default();
-    let controllers = builder(&failure);
-    let done = python.detach(|| {
-        let registry = Registry { controllers: &controllers, ..Registry::standard() };
-        gameway_sim::run_with(&spec, Path::new(out_dir), &registry)
-    });
+    let registry = registry(&failure);
+    let done = python.detach(|| gameway_sim::run_with(&spec, Path::new(out_dir), &registry));
     if let Some(error) = failure.get() {
         return Err(error.clone_ref(python));
     }
     done.map(|done| summary(&done).to_string()).map_err(refused)
 }
 
-/// What builds controllers: those of Rust by name, and those that are classes of Python.
-fn builder(failure: &Failure) -> impl Fn(&str, &[(String, String)], RateLimits) -> Built + Sync {
-    move |name, options, limits| {
-        if name == controller::NAME {
-            let made = Controller::from_options(options, limits, failure.clone())?;
-            return Ok(Box::new(made));
-        }
-        gameway_control::build(name, options, limits)
-    }
+/// What this repository has, and controllers that are classes of Python.
+fn registry(failure: &Failure) -> Registry {
+    let (standard, failure) = (Registry::standard(), failure.clone());
+    let controllers =
+        standard.controllers.with_builder(controller::description(), move |options, limits| {
+            Ok(Box::new(Controller::from_options(options, limits, failure.clone())?))
+        });
+    Registry { controllers, ..standard }
 }
-
-type Built = Result<Box<dyn RateController>, OptionError>;
 
 /// Refuses a spec (JSON) that cannot be run: builds all of it, reads the files it names, runs nothing.
 #[pyfunction]
 pub fn check_spec(python: Python<'_>, spec_json: &str) -> PyResult<()> {
     let spec = parsed(spec_json)?;
-    let failure = Failure::default();
-    let controllers = builder(&failure);
-    let checked = python.detach(|| {
-        let registry = Registry { controllers: &controllers, ..Registry::standard() };
-        gameway_sim::check_with(&spec, &registry)
-    });
-    checked.map_err(refused)
+    let registry = registry(&Failure::default());
+    python.detach(|| gameway_sim::check_with(&spec, &registry)).map_err(refused)
 }
 
 fn parsed(spec_json: &str) -> PyResult<RunSpec> {

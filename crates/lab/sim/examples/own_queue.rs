@@ -113,7 +113,7 @@ pub const SPEC: &str = r#"{
 }"#;
 
 /// What this repository has, and the queue.
-pub fn registry() -> Registry<'static> {
+pub fn registry() -> Registry {
     Registry::standard().with_queue::<HeadDropConfig>()
 }
 

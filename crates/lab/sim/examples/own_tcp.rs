@@ -158,7 +158,7 @@ pub const SPEC: &str = r#"{
 }"#;
 
 /// What this repository has, and the congestion control.
-pub fn registry() -> Registry<'static> {
+pub fn registry() -> Registry {
     Registry::standard().with_tcp::<HighSpeedConfig>()
 }
 

@@ -19,6 +19,6 @@ mod simulation;
 mod stream;
 mod tcp;
 
-pub use build::{BuildController, Registry, check, check_with, run, run_into, run_with};
+pub use build::{Registry, check, check_with, run, run_into, run_with};
 pub use gameway_experiment::{RunError, RunSpec, spec};
 pub use packet::Packet;

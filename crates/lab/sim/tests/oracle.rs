@@ -3,7 +3,7 @@
 
 mod support;
 
-use gameway_control::CATALOGUE;
+use gameway_control::Controllers;
 use serde_json::{Value, json};
 use support::{Run, empty_path, quantile, run, with, with_stream};
 
@@ -72,7 +72,7 @@ fn nothing_beats_the_oracle_on_both_axes() {
         let alone = 10.0 + 1000.0 / 60.0 / scenario.streams as f64;
         let late = if scenario.name == "cellular" { 90.0 } else { 28.0 };
         assert!((alone - 0.5..=late).contains(&delay), "{}: {delay} ms", scenario.name);
-        for spec in CATALOGUE {
+        for spec in Controllers::standard().descriptions() {
             let (used, late) = axes(&play(&scenario, &json!(spec.name)));
             let beats = used > most + 0.002 && late < delay - SLACK_MS;
             assert!(!beats, "{} on {}: {used} {late} ms", spec.name, scenario.name);

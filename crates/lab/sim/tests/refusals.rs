@@ -65,9 +65,13 @@ fn every_wrong_value_is_refused_with_its_field() {
         (
             "/stream/0/controller",
             json!("pudcia"),
-            "unknown controller \"pudcia\"; allowed: copa, fixed",
+            "unknown controller \"pudcia\"; known are copa, fixed",
         ),
-        ("/stream/0/controller", json!({ "kind": "gcc", "x": 1 }), "no option \"x\""),
+        (
+            "/stream/0/controller",
+            json!({ "kind": "gcc", "x": 1 }),
+            "controller \"gcc\": x: is no option; known are backoff",
+        ),
         ("/stream/0/frame_rate", json!(0), "frame_rate"),
         ("/stream/0/frame_rate", json!(1001), "frame_rate"),
         ("/stream/0/min_bitrate", json!("60 Mb/s"), "min_bitrate"),

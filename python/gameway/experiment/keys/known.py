@@ -88,10 +88,10 @@ def _controller_option(kinds: list[str], name: str) -> Check:
     """Check one option by building the controllers with it."""
 
     def check(value: object, info: ValidationInfo) -> object:
-        text = value if isinstance(value, str) else json.dumps(_option(value, info))
+        written = json.dumps(_option(value, info))
         for kind in kinds:
             try:
-                _core.check_controller(kind, [(name, text)])
+                _core.check_controller(kind, name, written)
             except ValueError as error:
                 refuse(f"is not possible: {error}", value)
         return value

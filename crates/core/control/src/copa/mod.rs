@@ -49,17 +49,19 @@ mod reduce_on_loss;
 mod round_trip;
 mod window;
 
-use crate::catalogue::{OptionError, OptionSpec, OptionValues};
 use crate::{
-    FeedbackBatch, FeedbackStyle, FrameSent, Pacing, PacketReport, RateController, RateLimits,
-    SentPacket, Target,
+    ControllerAlgorithm, FeedbackBatch, FeedbackStyle, FrameSent, Pacing, PacketReport,
+    RateController, RateLimits, SentPacket, Target,
 };
 use delta::Delta;
+use gameway_units::declared::{Configuration, on_off};
 use gameway_units::{Bytes, Duration, Instant, Rate};
 use held::Held;
 use probe_rtt::ProbeRtt;
 use reduce_on_loss::ReduceOnLoss;
 use round_trip::RoundTrips;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 use window::{PACKET_BYTES, Window};
 
 const FEEDBACK_INTERVAL: Duration = Duration::from_millis(5);
@@ -73,46 +75,52 @@ const LACKING_FRAMES: i64 = 2;
 /// A sample beyond this is a clock that jumped.
 const MAX_ROUND_TRIP: Duration = Duration::from_secs(60);
 
-/// Options of [`Copa`].
-pub const OPTIONS: &[OptionSpec] = &[
-    OptionSpec {
-        name: "delta",
-        default: "0.1",
-        summary: "weight of delay: about 1/delta packets stand in the queue; 0.001 to 1",
-    },
-    OptionSpec {
-        name: "mode",
-        default: "default",
-        summary: "default: delta is constant; competitive: 1/delta grows while the queue never empties",
-    },
-    OptionSpec {
-        name: "probe_rtt",
-        default: "on",
-        summary: "least window for a round trip where the queue was not empty for 8 s (mvfst's Copa2); off: as published",
-    },
-    OptionSpec {
-        name: "reduce_on_loss",
-        default: "on",
-        summary: "smaller window where more than 0.3 of the packets are lost (genericCC); off: as published",
-    },
-];
+/// What becomes of delta while the queue never empties.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Mode {
+    /// It stays.
+    #[default]
+    Default,
+    /// It gets smaller, so that others' queue is met by one of its own (section 2.2).
+    Competitive,
+}
 
 /// Constants that can be set.
-#[derive(Debug, Clone, Copy, PartialEq)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default)]
 pub struct CopaOptions {
-    /// Weight of delay: about 1/delta packets stand in the queue.
+    /// weight of delay: about 1/delta packets stand in the queue
+    #[schemars(range(min = 0.001, max = 1.0))]
     pub delta: f64,
-    /// Whether a queue that never empties makes delta smaller.
-    pub mode_switch: bool,
-    /// Whether a queue that never empties is drained before the least round trip is forgotten.
+    /// default: delta is constant; competitive: 1/delta grows while the queue never empties
+    pub mode: Mode,
+    /// least window for a round trip where the queue was not empty for 8 s (mvfst's Copa2); off: as published
+    #[serde(with = "on_off")]
+    #[schemars(with = "on_off::Switch")]
     pub probe_rtt: bool,
-    /// Whether the window shrinks where much is lost.
+    /// smaller window where more than 0.3 of the packets are lost (genericCC); off: as published
+    #[serde(with = "on_off")]
+    #[schemars(with = "on_off::Switch")]
     pub reduce_on_loss: bool,
 }
 
 impl Default for CopaOptions {
     fn default() -> Self {
-        Self { delta: 0.1, mode_switch: false, probe_rtt: true, reduce_on_loss: true }
+        Self { delta: 0.1, mode: Mode::Default, probe_rtt: true, reduce_on_loss: true }
+    }
+}
+
+impl Configuration for CopaOptions {
+    const NAME: &'static str = "copa";
+    const SUMMARY: &'static str =
+        "keeps about 1/delta packets in the queue, paced at twice the window's rate";
+    const SOURCE: &'static str = "Arun and Balakrishnan, Copa, NSDI 2018";
+}
+
+impl ControllerAlgorithm for CopaOptions {
+    fn build(self, limits: RateLimits) -> Box<dyn RateController> {
+        Box::new(Copa::new(self, limits))
     }
 }
 
@@ -138,7 +146,7 @@ impl Copa {
         Self {
             limits,
             trips: RoundTrips::new(),
-            delta: Delta::new(options.delta, options.mode_switch),
+            delta: Delta::new(options.delta, options.mode == Mode::Competitive),
             window: Window::new(),
             held: Held::default(),
             probe: ProbeRtt::new(options.probe_rtt),
@@ -147,24 +155,6 @@ impl Copa {
             silent: false,
             next_check: None,
         }
-    }
-
-    /// From options given as text.
-    ///
-    /// # Errors
-    /// If a name or a value is not allowed.
-    pub fn from_options(
-        options: &[(String, String)],
-        limits: RateLimits,
-    ) -> Result<Self, OptionError> {
-        let values = OptionValues::new("copa", OPTIONS, options)?;
-        let options = CopaOptions {
-            delta: values.number("delta", 0.001, 1.0)?,
-            mode_switch: values.choice("mode", &[("default", false), ("competitive", true)])?,
-            probe_rtt: values.switch("probe_rtt")?,
-            reduce_on_loss: values.switch("reduce_on_loss")?,
-        };
-        Ok(Self::new(options, limits))
     }
 
     fn on_received(&mut self, at: Instant, sample: Duration, size: Bytes) {

@@ -38,17 +38,19 @@ mod round_trips;
 mod throughput;
 mod trendline;
 
-use crate::catalogue::{OptionError, OptionSpec, OptionValues};
 use crate::{
-    FeedbackBatch, FeedbackStyle, FrameSent, Pacing, PacketReport, RateController, RateLimits,
-    SentPacket, Target,
+    ControllerAlgorithm, FeedbackBatch, FeedbackStyle, FrameSent, Pacing, PacketReport,
+    RateController, RateLimits, SentPacket, Target,
 };
 use aimd::AimdRate;
+use gameway_units::declared::{Configuration, on_off};
 use gameway_units::{Duration, Instant, Rate};
 use inter_arrival::InterArrival;
 use loss::LossRate;
 use probing::{ProbeController, ProbeEstimator};
 use round_trips::RoundTrips;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 pub use throughput::Estimator;
 use throughput::Throughput;
 use trendline::{Trendline, Usage};
@@ -58,48 +60,26 @@ const PROCESS_INTERVAL: Duration = Duration::from_millis(25);
 const STREAM_TIMEOUT: Duration = Duration::from_secs(2);
 const PROBE_DROP_FRACTION: f64 = 0.85;
 
-/// Options of [`Gcc`].
-pub const OPTIONS: &[OptionSpec] = &[
-    OptionSpec {
-        name: "pacing_factor",
-        default: "2.5",
-        summary: "packets leave at this multiple of the target; 1 to 100",
-    },
-    OptionSpec {
-        name: "backoff",
-        default: "0.85",
-        summary: "share of the acknowledged rate kept at overuse; 0.1 to 1",
-    },
-    OptionSpec {
-        name: "throughput",
-        default: "bayesian",
-        summary: "what arrives is measured by libwebrtc's estimator of the loss rule v1, or by the one that came with v2: \
-                  bayesian, robust",
-    },
-    OptionSpec {
-        name: "startup_probing",
-        default: "on",
-        summary: "probe at 3 and 6 times the start rate, then further: on, off",
-    },
-    OptionSpec {
-        name: "recovery_probing",
-        default: "on",
-        summary: "probe at 0.85 of the rate before a large drop: on, off",
-    },
-];
-
 /// Constants that can be set.
-#[derive(Debug, Clone, Copy, PartialEq)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default)]
 pub struct GccOptions {
-    /// Packets leave at this multiple of the target.
+    /// packets leave at this multiple of the target
+    #[schemars(range(min = 1.0, max = 100.0))]
     pub pacing_factor: f64,
-    /// Share of the acknowledged rate kept at overuse.
+    /// share of the acknowledged rate kept at overuse
+    #[schemars(range(min = 0.1, max = 1.0))]
     pub backoff: f64,
-    /// How what arrives is measured.
+    /// what arrives is measured by libwebrtc's estimator of the loss rule v1 (bayesian), or by the one that came with v2
+    /// (robust)
     pub throughput: Estimator,
-    /// Probe at the start.
+    /// probe at 3 and 6 times the start rate, then further
+    #[serde(with = "on_off")]
+    #[schemars(with = "on_off::Switch")]
     pub startup_probing: bool,
-    /// Probe after a large drop.
+    /// probe at 0.85 of the rate before a large drop
+    #[serde(with = "on_off")]
+    #[schemars(with = "on_off::Switch")]
     pub recovery_probing: bool,
 }
 
@@ -112,6 +92,20 @@ impl Default for GccOptions {
             startup_probing: true,
             recovery_probing: true,
         }
+    }
+}
+
+impl Configuration for GccOptions {
+    const NAME: &'static str = "gcc";
+    const SUMMARY: &'static str =
+        "Google Congestion Control: trend of one-way delay, loss, and bandwidth probes";
+    const SOURCE: &'static str =
+        "libwebrtc goog_cc (branch m128); draft-ietf-rmcat-gcc-02; Carlucci et al. 2017";
+}
+
+impl ControllerAlgorithm for GccOptions {
+    fn build(self, limits: RateLimits) -> Box<dyn RateController> {
+        Box::new(Gcc::new(self, limits))
     }
 }
 
@@ -155,28 +149,6 @@ impl Gcc {
             round_trips: RoundTrips::default(),
             sorted: Vec::with_capacity(256),
         }
-    }
-
-    /// From options given as text.
-    ///
-    /// # Errors
-    /// If a name or a value is not allowed.
-    pub fn from_options(
-        options: &[(String, String)],
-        limits: RateLimits,
-    ) -> Result<Self, OptionError> {
-        let values = OptionValues::new("gcc", OPTIONS, options)?;
-        let options = GccOptions {
-            pacing_factor: values.number("pacing_factor", 1.0, 100.0)?,
-            backoff: values.number("backoff", 0.1, 1.0)?,
-            throughput: values.choice(
-                "throughput",
-                &[("bayesian", Estimator::Bayesian), ("robust", Estimator::Robust)],
-            )?,
-            startup_probing: values.switch("startup_probing")?,
-            recovery_probing: values.switch("recovery_probing")?,
-        };
-        Ok(Self::new(options, limits))
     }
 
     fn bitrate(&self) -> Rate {

@@ -9,9 +9,12 @@
 use super::acknowledged::AcknowledgedBitrate;
 use super::robust::RobustThroughput;
 use gameway_units::{Bytes, Instant, Rate, ReceiverInstant};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 
 /// Which of them.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
 pub enum Estimator {
     /// A Bayesian mean over windows of 150 ms.
     #[default]

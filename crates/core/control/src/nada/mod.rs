@@ -53,12 +53,14 @@
 
 mod statistics;
 
-use crate::catalogue::{OptionError, OptionSpec, OptionValues};
 use crate::{
-    FeedbackBatch, FeedbackStyle, FrameId, FrameSent, Pacing, PacketKind, RateController,
-    RateLimits, SentPacket, Target,
+    ControllerAlgorithm, FeedbackBatch, FeedbackStyle, FrameId, FrameSent, Pacing, PacketKind,
+    RateController, RateLimits, SentPacket, Target,
 };
+use gameway_units::declared::Configuration;
 use gameway_units::{Bytes, Duration, Instant, Rate};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 use statistics::Statistics;
 
 const KAPPA: f64 = 0.5;
@@ -80,33 +82,18 @@ const BETA_S: f64 = 0.1;
 const BETA_V: f64 = 0.1;
 const XMAX_MS: f64 = 500.0;
 
-/// Options of [`Nada`].
-pub const OPTIONS: &[OptionSpec] = &[
-    OptionSpec {
-        name: "xref",
-        default: "10 ms",
-        summary: "reference congestion level: the queue stands at xref * max_bitrate / rate; 0.1 ms to 1 s",
-    },
-    OptionSpec {
-        name: "qeps",
-        default: "10 ms",
-        summary: "ramp up only while all queueing delays are below this, which should be at most xref; 0.1 ms to 1 s",
-    },
-    OptionSpec {
-        name: "priority",
-        default: "1",
-        summary: "weight among NADA flows that share a link; 0.01 to 100",
-    },
-];
-
 /// Constants that can be set.
-#[derive(Debug, Clone, Copy, PartialEq)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default)]
 pub struct NadaOptions {
-    /// Reference congestion level XREF.
+    /// reference congestion level: the queue stands at xref * max_bitrate / rate
+    #[schemars(extend("x-min" = "0.1 ms", "x-max" = "1 s"))]
     pub xref: Duration,
-    /// Queueing delay QEPS from which on there is no accelerated ramp-up.
+    /// ramp up only while all queueing delays are below this, which should be at most xref
+    #[schemars(extend("x-min" = "0.1 ms", "x-max" = "1 s"))]
     pub qeps: Duration,
-    /// Weight PRIO among flows.
+    /// weight among NADA flows that share a link
+    #[schemars(range(min = 0.01, max = 100.0))]
     pub priority: f64,
 }
 
@@ -153,6 +140,19 @@ fn gradual_update(reference: f64, x: f64, x_before: f64, delta_ms: f64, level_ra
     let integral = KAPPA * (delta_ms / TAU_MS) * (offset / TAU_MS);
     let proportional = KAPPA * ETA * (difference / TAU_MS);
     reference - integral * reference - proportional * reference
+}
+
+impl Configuration for NadaOptions {
+    const NAME: &'static str = "nada";
+    const SUMMARY: &'static str =
+        "RFC 8698: steers queueing delay, loss and marking to one level that falls with the rate";
+    const SOURCE: &'static str = "RFC 8698";
+}
+
+impl ControllerAlgorithm for NadaOptions {
+    fn build(self, limits: RateLimits) -> Box<dyn RateController> {
+        Box::new(Nada::new(self, limits))
+    }
 }
 
 /// See the module.
@@ -203,23 +203,6 @@ impl Nada {
             newest_frame: FrameId(0),
             sent_ahead: Bytes::ZERO,
         }
-    }
-
-    /// From options given as text.
-    ///
-    /// # Errors
-    /// If a name or a value is not allowed.
-    pub fn from_options(
-        options: &[(String, String)],
-        limits: RateLimits,
-    ) -> Result<Self, OptionError> {
-        let values = OptionValues::new("nada", OPTIONS, options)?;
-        let options = NadaOptions {
-            xref: values.duration("xref", Duration::from_micros(100), Duration::from_secs(1))?,
-            qeps: values.duration("qeps", Duration::from_micros(100), Duration::from_secs(1))?,
-            priority: values.number("priority", 0.01, 100.0)?,
-        };
-        Ok(Self::new(options, limits))
     }
 
     /// The receiver's part of a report (section 4.2).

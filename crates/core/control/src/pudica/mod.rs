@@ -77,18 +77,17 @@ mod readings;
 mod short_term;
 mod smoothing;
 
-pub use options::{OPTIONS, PudicaOptions};
+pub use options::PudicaOptions;
 pub use readings::{
     AboveOne, AdditiveTerm, Bur, Cadence, DrainTarget, DrainVolume, FrameBitrate, LeastDelay,
     LogBase, Pace, PaceRatio, Recovery, TauReset, Trigger,
 };
 
-use crate::catalogue::OptionError;
 use crate::filter::{BaseDelay, WindowedMin};
 use crate::loss_bound::LossBound;
 use crate::{
-    FeedbackBatch, FeedbackStyle, FrameId, FrameReceived, FrameSent, Pacing, PacketKind,
-    RateController, RateLimits, SentPacket, Target,
+    ControllerAlgorithm, FeedbackBatch, FeedbackStyle, FrameId, FrameReceived, FrameSent, Pacing,
+    PacketKind, RateController, RateLimits, SentPacket, Target,
 };
 use bur::{FrameInFlight, Frames, MAX_PROBES, Progress};
 use estimate::Estimate;
@@ -112,6 +111,12 @@ enum Gate {
     UntilEncoded,
     /// Feedback of this frame is awaited.
     UntilFeedback(FrameId),
+}
+
+impl ControllerAlgorithm for PudicaOptions {
+    fn build(self, limits: RateLimits) -> Box<dyn RateController> {
+        Box::new(Pudica::new(self, limits))
+    }
 }
 
 /// See the module.
@@ -185,17 +190,6 @@ impl Pudica {
             corrected_ratio: 0.0,
             smoothed_ratio: 0.0,
         }
-    }
-
-    /// From options given as text.
-    ///
-    /// # Errors
-    /// If a name or a value is not allowed.
-    pub fn from_options(
-        options: &[(String, String)],
-        limits: RateLimits,
-    ) -> Result<Self, OptionError> {
-        Ok(Self::new(PudicaOptions::from_options(options)?, limits))
     }
 
     fn frame_interval(&self) -> Duration {

@@ -31,8 +31,12 @@
 //! two of eight runs of `experiments/pudica-readings` it never empties it, because the rate was measured too
 //! early.
 
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
 /// Whose estimate gives the utilization ratio (section 5.5).
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
 pub enum Bur {
     /// Pudica's own: how long a frame keeps the link busy, and what its probes meet.
     #[default]
@@ -44,7 +48,11 @@ pub enum Bur {
 }
 
 /// How packets are spread, and so what a frame can tell of the path.
-#[derive(Debug, Clone, Copy, PartialEq, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(
+    rename_all = "kebab-case",
+    expecting = "is neither native nor adaptive nor burst nor a number"
+)]
 pub enum Pace {
     /// As the estimate was made for: adaptive for Pudica, twice the bitrate for SQP, a fifth of the mean
     /// gap apart for Salsify.
@@ -52,14 +60,16 @@ pub enum Pace {
     Native,
     /// Eq. 2: a little faster than the link.
     Adaptive,
-    /// Each frame over the frame interval divided by this.
-    Multiplier(f64),
     /// Each frame at once.
     Burst,
+    /// Each frame over the frame interval divided by this.
+    #[serde(untagged)]
+    Multiplier(f64),
 }
 
 /// Which utilization ratio pulls fallback, draining and recovery.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
 pub enum Trigger {
     /// That of the frame alone. With the correction, a latecomer that merely waits behind another flow's
     /// frame takes it for congestion and starves.
@@ -72,7 +82,8 @@ pub enum Trigger {
 }
 
 /// How the additive term grows with the count of frames tau.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
 pub enum AdditiveTerm {
     /// `2 tau / log B`.
     #[default]
@@ -82,19 +93,24 @@ pub enum AdditiveTerm {
 }
 
 /// Base of the logarithm in the additive term.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
 pub enum LogBase {
     /// e.
     #[default]
+    #[serde(rename = "e")]
     Natural,
     /// 2.
+    #[serde(rename = "2")]
     Two,
     /// 10.
+    #[serde(rename = "10")]
     Ten,
 }
 
 /// How often AI-MD may act.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
 pub enum Cadence {
     /// After feedback of a frame encoded with the last change, as MI.
     #[default]
@@ -104,7 +120,8 @@ pub enum Cadence {
 }
 
 /// What AI-MD does while the smoothed ratio is above one.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
 pub enum AboveOne {
     /// Go on, with tau held at zero (section 4.2).
     #[default]
@@ -114,7 +131,8 @@ pub enum AboveOne {
 }
 
 /// What the period of five seconds that clears tau is counted from.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
 pub enum TauReset {
     /// The stream's own start.
     #[default]
@@ -124,7 +142,8 @@ pub enum TauReset {
 }
 
 /// What stands for the bitrate of a past frame.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
 pub enum FrameBitrate {
     /// The target with which it was encoded.
     #[default]
@@ -134,7 +153,8 @@ pub enum FrameBitrate {
 }
 
 /// What counts as queued data to be drained.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
 pub enum DrainVolume {
     /// Everything in flight.
     #[default]
@@ -144,7 +164,8 @@ pub enum DrainVolume {
 }
 
 /// Which utilization ratio drives the pace multiplier.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
 pub enum PaceRatio {
     /// With what the probes found: the paper says that they guide the pace.
     #[default]
@@ -154,17 +175,21 @@ pub enum PaceRatio {
 }
 
 /// Which packets tell the least one-way delay.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
 pub enum LeastDelay {
     /// All, also the probes: being small, they are through the link sooner than a frame's packets.
     #[default]
+    #[serde(rename = "any")]
     AnyPacket,
     /// Those of frames only.
+    #[serde(rename = "frame")]
     FramePackets,
 }
 
 /// How often the bitrate of a drain is computed.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
 pub enum DrainTarget {
     /// Anew at each congested frame.
     #[default]
@@ -174,7 +199,8 @@ pub enum DrainTarget {
 }
 
 /// The bitrate after a drain.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
 pub enum Recovery {
     /// The receiving rate, but not more than before the drain.
     #[default]

@@ -33,36 +33,46 @@
 
 pub(crate) mod arrival_gap;
 
-use crate::catalogue::{OptionError, OptionSpec, OptionValues};
-use crate::loss_bound::{self, LossBound};
+use crate::loss_bound::LossBound;
 use crate::{
-    FeedbackBatch, FeedbackStyle, FrameSent, Pacing, PacketKind, RateController, RateLimits,
-    SentPacket, Target,
+    ControllerAlgorithm, FeedbackBatch, FeedbackStyle, FrameSent, Pacing, PacketKind,
+    RateController, RateLimits, SentPacket, Target,
 };
 use arrival_gap::{ArrivalGap, PACKET};
+use gameway_units::declared::{Configuration, on_off};
 use gameway_units::{Bytes, Duration, Instant, Rate};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 
 const FEEDBACK_INTERVAL: Duration = Duration::from_millis(5);
 /// A round trip beyond this is a clock that jumped.
 const MAX_ROUND_TRIP: Duration = Duration::from_secs(60);
 
-/// Options of [`Salsify`].
-pub const OPTIONS: &[OptionSpec] = &[
-    OptionSpec {
-        name: "delay",
-        default: "auto",
-        summary: "what is in flight may take this long to arrive; auto: frame interval and least round trip (as in Pudica); or 1 ms to 1 s (100 ms in Salsify)",
-    },
-    loss_bound::OPTION,
-];
-
 /// Constants that can be set.
-#[derive(Debug, Clone, Copy, PartialEq, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(default)]
 pub struct SalsifyOptions {
-    /// What is in flight may take this long to arrive; `None`: frame interval and least round trip.
+    /// what is in flight may take this long to arrive (100 ms in Salsify); auto: frame interval and least round trip, as in
+    /// Pudica
+    #[schemars(extend("x-min" = "1 ms", "x-max" = "1 s", "x-none" = "auto"))]
     pub delay: Option<Duration>,
-    /// A bound once more than a tenth is lost.
+    /// a bound as GCC's loss-based rate once more than a tenth is lost; not in the paper
+    #[serde(with = "on_off")]
+    #[schemars(with = "on_off::Switch")]
     pub reduce_on_loss: bool,
+}
+
+impl Configuration for SalsifyOptions {
+    const NAME: &'static str = "salsify";
+    const SUMMARY: &'static str =
+        "budget of the next frame from the gaps between arrivals; queues up to a set delay";
+    const SOURCE: &'static str = "Fouladi et al., Salsify, NSDI 2018; its code, alfalfa";
+}
+
+impl ControllerAlgorithm for SalsifyOptions {
+    fn build(self, limits: RateLimits) -> Box<dyn RateController> {
+        Box::new(Salsify::new(self, limits))
+    }
 }
 
 /// See the module.
@@ -97,24 +107,6 @@ impl Salsify {
             projected: 0.0,
             loss_bound: LossBound::new(options.reduce_on_loss),
         }
-    }
-
-    /// From options given as text.
-    ///
-    /// # Errors
-    /// If a name or a value is not allowed.
-    pub fn from_options(
-        options: &[(String, String)],
-        limits: RateLimits,
-    ) -> Result<Self, OptionError> {
-        let values = OptionValues::new("salsify", OPTIONS, options)?;
-        let (least, most) = (Duration::from_millis(1), Duration::from_secs(1));
-        let delay = match values.choice("delay", &[("auto", ())]) {
-            Ok(()) => None,
-            Err(_) => Some(values.duration("delay", least, most)?),
-        };
-        let reduce_on_loss = values.switch("reduce_on_loss")?;
-        Ok(Self::new(SalsifyOptions { delay, reduce_on_loss }, limits))
     }
 
     /// D; `None` while nothing is known of the path.
@@ -216,6 +208,7 @@ mod tests {
     use super::*;
     use crate::{Ecn, FrameId, PacketReport, SequenceNumber};
     use gameway_units::ReceiverInstant;
+    use gameway_units::declared::{self, OptionError, Options};
 
     fn limits() -> RateLimits {
         RateLimits {
@@ -227,7 +220,8 @@ mod tests {
     }
 
     fn options(delay: &str) -> Result<Salsify, OptionError> {
-        Salsify::from_options(&[("delay".to_owned(), delay.to_owned())], limits())
+        let options = Options::from_iter([("delay".to_owned(), delay.into())]);
+        declared::read(&options).map(|options| Salsify::new(options, limits()))
     }
 
     /// A hundred packets 1 ms apart, reported at the end with `in_flight` packets of a frame that came

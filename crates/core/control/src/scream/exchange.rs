@@ -1,9 +1,12 @@
 //! One rule of a version exchanged for the other version's: what each of them does ([`super::version`]).
 
 use super::version::{Rules, ScreamVersion};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 
 /// What the versions differ in, by rules that belong together.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
 pub enum ScreamRule {
     /// When the receiver reports.
     Reports,
@@ -42,29 +45,6 @@ pub enum ScreamRule {
     /// Whether a standing queue is drained.
     Drain,
 }
-
-/// All, by the names that experiment files have.
-pub(super) const RULES: &[(&str, Option<ScreamRule>)] = &[
-    ("none", None),
-    ("reports", Some(ScreamRule::Reports)),
-    ("deferral", Some(ScreamRule::Deferral)),
-    ("segment", Some(ScreamRule::Segment)),
-    ("target", Some(ScreamRule::Target)),
-    ("reaction-interval", Some(ScreamRule::ReactionInterval)),
-    ("inflection", Some(ScreamRule::Inflection)),
-    ("bursts", Some(ScreamRule::Bursts)),
-    ("delay-cut", Some(ScreamRule::DelayCut)),
-    ("cut-damping", Some(ScreamRule::CutDamping)),
-    ("increase", Some(ScreamRule::Increase)),
-    ("headroom", Some(ScreamRule::Headroom)),
-    ("bound", Some(ScreamRule::Bound)),
-    ("delay-average", Some(ScreamRule::DelayAverage)),
-    ("pacing-rate", Some(ScreamRule::PacingRate)),
-    ("alpha", Some(ScreamRule::Alpha)),
-    ("round-trip", Some(ScreamRule::RoundTrip)),
-    ("overhead", Some(ScreamRule::Overhead)),
-    ("drain", Some(ScreamRule::Drain)),
-];
 
 /// The rules of a version, with one of them the other version's.
 pub(super) fn rules(version: ScreamVersion, exchanged: Option<ScreamRule>) -> Rules {
@@ -133,18 +113,21 @@ fn exchange_of_window(rules: &mut Rules, other: &Rules, rule: ScreamRule) {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::ScreamOptions;
+    use gameway_units::declared;
 
     #[test]
     fn each_rule_is_the_others_and_all_together_make_the_other_version() {
         let (draft, reference) = (ScreamVersion::Draft, ScreamVersion::Reference);
         let mut all = *draft.rules();
-        for (name, rule) in RULES {
-            let changed = rules(draft, *rule);
-            assert_eq!(changed == *draft.rules(), rule.is_none(), "{name}");
-            if let Some(rule) = rule {
-                exchange(&mut all, reference.rules(), *rule);
-            }
+        let declared = declared::list(&declared::schema::<ScreamOptions>());
+        let exchanged = declared.iter().find(|option| option.name == "exchanged").unwrap();
+        for name in exchanged.kind.split(", ") {
+            let rule: ScreamRule = serde_json::from_value(name.into()).unwrap();
+            assert_ne!(rules(draft, Some(rule)), *draft.rules(), "{name}");
+            exchange(&mut all, reference.rules(), rule);
         }
+        assert_eq!(rules(draft, None), *draft.rules());
         assert_eq!(all, *reference.rules());
     }
 }

@@ -39,6 +39,8 @@
 //! Packets are counted, not bytes, as the draft asks.
 
 use gameway_units::{Duration, Instant};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 
 const GAIN_UP: f64 = 1.0 / 8.0;
 const GAIN_DOWN: f64 = 1.0 / 128.0;
@@ -46,7 +48,8 @@ const GAIN_DCTCP: f64 = 1.0 / 16.0;
 const UPDATE_INTERVAL: Duration = Duration::from_millis(10);
 
 /// How shares become an average.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
 pub enum AlphaFilter {
     /// Up by an eighth of the difference, down by a 128th of itself (the draft).
     #[default]

@@ -50,13 +50,13 @@ mod round_trip;
 mod segment;
 mod version;
 
-use crate::catalogue::{OptionError, OptionSpec, OptionValues};
 use crate::{
-    FeedbackBatch, FeedbackStyle, FrameSent, RateController, RateLimits, SentPacket,
-    SequenceNumber, Target,
+    ControllerAlgorithm, FeedbackBatch, FeedbackStyle, FrameSent, RateController, RateLimits,
+    SentPacket, SequenceNumber, Target,
 };
 use drain::Drain;
 pub use exchange::ScreamRule;
+use gameway_units::declared::{Configuration, on_off};
 use gameway_units::{Bytes, Duration, Ecn, Instant, Rate};
 use in_flight::InFlight;
 pub use l4s_alpha::AlphaFilter;
@@ -66,7 +66,9 @@ use queue_delay::QueueDelay;
 pub use reference_window::EcnMode;
 use reference_window::{PathState, ReferenceWindow, Settings};
 use round_trip::RoundTrip;
+use schemars::JsonSchema;
 use segment::LargestPacket;
+use serde::{Deserialize, Serialize};
 use version::Rules;
 pub use version::ScreamVersion;
 
@@ -74,70 +76,31 @@ const VIRTUAL_RTT: Duration = Duration::from_millis(25);
 const MIN_OVERHEAD: f64 = 1.5;
 const NEAR_LARGEST: f64 = 0.95;
 
-/// Options of [`Scream`].
-pub const OPTIONS: &[OptionSpec] = &[
-    OptionSpec {
-        name: "version",
-        default: "draft",
-        summary: "whose rules: draft, reference (Ericsson's programs)",
-    },
-    OptionSpec {
-        name: "exchanged",
-        default: "none",
-        summary: "one rule is the other version's, to see what it does: none, reports, deferral, segment, target, \
-                  reaction-interval, inflection, bursts, delay-cut, cut-damping, increase, headroom, bound, delay-average, \
-                  pacing-rate, alpha, round-trip, overhead, drain",
-    },
-    OptionSpec {
-        name: "ecn",
-        default: "l4s",
-        summary: "how to read congestion marks: off, classic, l4s",
-    },
-    OptionSpec {
-        name: "queue_delay_target",
-        default: "60 ms",
-        summary: "reactions to queueing delay begin at half of this; 1 ms to 10 s",
-    },
-    OptionSpec {
-        name: "loss_beta",
-        default: "0.7",
-        summary: "share of the window kept after a loss; 0.1 to 1",
-    },
-    OptionSpec {
-        name: "ecn_beta",
-        default: "0.8",
-        summary: "share of the window kept after a classic mark; 0.1 to 1",
-    },
-    OptionSpec {
-        name: "alpha_filter",
-        default: "fast-attack",
-        summary: "average of the share of marks: fast-attack (draft), symmetric (DCTCP)",
-    },
-    OptionSpec {
-        name: "variation_damping",
-        default: "on",
-        summary: "grow and back off less while the delay varies (optional in the draft): on, off",
-    },
-];
-
 /// Constants that can be set.
-#[derive(Debug, Clone, Copy, PartialEq)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default)]
 pub struct ScreamOptions {
-    /// Whose rules.
+    /// whose rules: draft, reference (Ericsson's programs)
     pub version: ScreamVersion,
-    /// The rule that is the other version's.
+    /// one rule is the other version's, to see what it does
+    #[schemars(extend("x-none" = "none"))]
     pub exchanged: Option<ScreamRule>,
-    /// How to read congestion marks.
+    /// how to read congestion marks
     pub ecn: EcnMode,
-    /// Reactions to queueing delay begin at half of this.
+    /// reactions to queueing delay begin at half of this
+    #[schemars(extend("x-min" = "1 ms", "x-max" = "10 s"))]
     pub queue_delay_target: Duration,
-    /// Share of the window kept after a loss.
+    /// share of the window kept after a loss
+    #[schemars(range(min = 0.1, max = 1.0))]
     pub loss_beta: f64,
-    /// Share of the window kept after a classic mark.
+    /// share of the window kept after a classic mark
+    #[schemars(range(min = 0.1, max = 1.0))]
     pub ecn_beta: f64,
-    /// Average of the share of marks.
+    /// average of the share of marks: fast-attack (draft), symmetric (DCTCP)
     pub alpha_filter: AlphaFilter,
-    /// Grow and back off less while the delay varies.
+    /// grow and back off less while the delay varies (optional in the draft)
+    #[serde(with = "on_off")]
+    #[schemars(with = "on_off::Switch")]
     pub variation_damping: bool,
 }
 
@@ -153,6 +116,19 @@ impl Default for ScreamOptions {
             alpha_filter: AlphaFilter::default(),
             variation_damping: true,
         }
+    }
+}
+
+impl Configuration for ScreamOptions {
+    const NAME: &'static str = "scream";
+    const SUMMARY: &'static str =
+        "SCReAM version 2: a window cut by loss, marks (L4S) and queueing delay";
+    const SOURCE: &'static str = "draft-ietf-ccwg-rfc8298bis-screamv2; Ericsson's C++";
+}
+
+impl ControllerAlgorithm for ScreamOptions {
+    fn build(self, limits: RateLimits) -> Box<dyn RateController> {
+        Box::new(Scream::new(self, limits))
     }
 }
 
@@ -213,33 +189,6 @@ impl Scream {
             drain: Drain::default(),
             max_acknowledged: None,
         }
-    }
-
-    /// From options given as text.
-    ///
-    /// # Errors
-    /// If a name or a value is not allowed.
-    pub fn from_options(
-        options: &[(String, String)],
-        limits: RateLimits,
-    ) -> Result<Self, OptionError> {
-        let values = OptionValues::new("scream", OPTIONS, options)?;
-        let modes = [("off", EcnMode::Off), ("classic", EcnMode::Classic), ("l4s", EcnMode::L4s)];
-        let filters =
-            [("fast-attack", AlphaFilter::FastAttack), ("symmetric", AlphaFilter::Symmetric)];
-        let (least, most) = (Duration::from_millis(1), Duration::from_secs(10));
-        let versions = [("draft", ScreamVersion::Draft), ("reference", ScreamVersion::Reference)];
-        let options = ScreamOptions {
-            version: values.choice("version", &versions)?,
-            exchanged: values.choice("exchanged", exchange::RULES)?,
-            ecn: values.choice("ecn", &modes)?,
-            queue_delay_target: values.duration("queue_delay_target", least, most)?,
-            loss_beta: values.number("loss_beta", 0.1, 1.0)?,
-            ecn_beta: values.number("ecn_beta", 0.1, 1.0)?,
-            alpha_filter: values.choice("alpha_filter", &filters)?,
-            variation_damping: values.switch("variation_damping")?,
-        };
-        Ok(Self::new(options, limits))
     }
 
     /// Counts a report. Acknowledged is all that the highest number received has moved past, lost

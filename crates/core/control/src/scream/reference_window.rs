@@ -30,6 +30,8 @@ use super::VIRTUAL_RTT;
 use super::inflection::{Inflection, Reacted};
 use super::version::WindowRules;
 use gameway_units::{Duration, Instant};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 
 /// Before a packet tells more, where it does.
 const FIRST_SEGMENT: f64 = 1_000.0;
@@ -39,7 +41,8 @@ const MIN_VARIATION_DAMPING: f64 = 0.1;
 const LONG_ROUND_TRIPS: f64 = 100.0;
 
 /// How to read a mark "congestion experienced".
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
 pub enum EcnMode {
     /// Ignore it.
     Off,

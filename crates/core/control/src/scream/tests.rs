@@ -91,17 +91,16 @@ fn silence_reopens_the_window() {
 
 #[test]
 fn options_tell_how_to_read_marks() {
-    let window_after_mark = |ecn: &str| {
-        let options = [("ecn".to_owned(), ecn.to_owned())];
-        let mut scream = Scream::from_options(&options, limits()).expect("allowed");
+    let window_after_mark = |ecn| {
+        let mut scream = Scream::new(ScreamOptions { ecn, ..ScreamOptions::default() }, limits());
         feed(&mut scream, 40, &[report(0, 0, false, Ecn::Ect1)]);
         let before = scream.window.bytes();
         feed(&mut scream, 55, &[report(1, 15, false, Ecn::Ce)]);
         scream.window.bytes() / before
     };
-    assert!(window_after_mark("off") >= 1.0);
-    assert!((0.79..0.81).contains(&window_after_mark("classic")));
-    assert!((0.97..1.0).contains(&window_after_mark("l4s")));
+    assert!(window_after_mark(EcnMode::Off) >= 1.0);
+    assert!((0.79..0.81).contains(&window_after_mark(EcnMode::Classic)));
+    assert!((0.97..1.0).contains(&window_after_mark(EcnMode::L4s)));
 }
 
 /// Reports each 5 ms on a path of 0.4 ms: what leaves between two of them has room in the send window.

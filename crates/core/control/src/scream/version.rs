@@ -33,9 +33,12 @@
 //! | reports | each 5 ms | at the end of each frame, and within it | `ScreamRx` |
 
 use gameway_units::Duration;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 
 /// Whose rules a controller keeps.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
 pub enum ScreamVersion {
     /// The draft's.
     #[default]

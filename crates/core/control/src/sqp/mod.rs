@@ -41,51 +41,35 @@
 
 pub(crate) mod train;
 
-use crate::catalogue::{OptionError, OptionSpec, OptionValues};
-use crate::loss_bound::{self, LossBound};
+use crate::loss_bound::LossBound;
 use crate::{
-    FeedbackBatch, FeedbackStyle, FrameSent, Pacing, RateController, RateLimits, SentPacket, Target,
+    ControllerAlgorithm, FeedbackBatch, FeedbackStyle, FrameSent, Pacing, RateController,
+    RateLimits, SentPacket, Target,
 };
+use gameway_units::declared::{Configuration, on_off};
 use gameway_units::{Instant, Rate};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 use train::Sampler;
 
-/// Options of [`Sqp`].
-pub const OPTIONS: &[OptionSpec] = &[
-    OptionSpec {
-        name: "pace_multiplier",
-        default: "2",
-        summary: "packets leave at this multiple of the bandwidth estimate; 1.1 to 100",
-    },
-    OptionSpec {
-        name: "step",
-        default: "320 kb/s",
-        summary: "size delta of the estimate's step per frame",
-    },
-    OptionSpec {
-        name: "reward",
-        default: "0.25",
-        summary: "weight r of the step's linear term, beside the logarithmic one; 0 to 10",
-    },
-    OptionSpec {
-        name: "target_factor",
-        default: "0.9",
-        summary: "share of the bandwidth estimate that the encoder gets; 0.1 to 1",
-    },
-    loss_bound::OPTION,
-];
-
 /// Constants that can be set.
-#[derive(Debug, Clone, Copy, PartialEq)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default)]
 pub struct SqpOptions {
-    /// Packets leave at this multiple m of the estimate.
+    /// packets leave at this multiple m of the bandwidth estimate
+    #[schemars(range(min = 1.1, max = 100.0))]
     pub pace_multiplier: f64,
-    /// Size delta of a step.
+    /// size delta of the estimate's step per frame
     pub step: Rate,
-    /// Weight r of the linear term.
+    /// weight r of the step's linear term, beside the logarithmic one
+    #[schemars(range(min = 0.0, max = 10.0))]
     pub reward: f64,
-    /// Share T of the estimate that the encoder gets.
+    /// share T of the bandwidth estimate that the encoder gets
+    #[schemars(range(min = 0.1, max = 1.0))]
     pub target_factor: f64,
-    /// A bound once more than a tenth is lost.
+    /// a bound as GCC's loss-based rate once more than a tenth is lost; not in the paper
+    #[serde(with = "on_off")]
+    #[schemars(with = "on_off::Switch")]
     pub reduce_on_loss: bool,
 }
 
@@ -99,6 +83,19 @@ impl Default for SqpOptions {
 /// The estimate after a sample: one step of size `delta`.
 fn step(bandwidth: f64, sample: f64, delta: f64, reward: f64) -> f64 {
     bandwidth + delta * (reward * (sample / bandwidth - 1.0) - (bandwidth / sample - 1.0))
+}
+
+impl Configuration for SqpOptions {
+    const NAME: &'static str = "sqp";
+    const SUMMARY: &'static str =
+        "bandwidth from paced frames over a short-lived least delay; fills nine tenths of it";
+    const SOURCE: &'static str = "Ray et al., SQP, arXiv 2207.11857";
+}
+
+impl ControllerAlgorithm for SqpOptions {
+    fn build(self, limits: RateLimits) -> Box<dyn RateController> {
+        Box::new(Sqp::new(self, limits))
+    }
 }
 
 /// See the module.
@@ -127,25 +124,6 @@ impl Sqp {
             sample: 0.0,
             loss_bound: LossBound::new(options.reduce_on_loss),
         }
-    }
-
-    /// From options given as text.
-    ///
-    /// # Errors
-    /// If a name or a value is not allowed.
-    pub fn from_options(
-        options: &[(String, String)],
-        limits: RateLimits,
-    ) -> Result<Self, OptionError> {
-        let values = OptionValues::new("sqp", OPTIONS, options)?;
-        let options = SqpOptions {
-            pace_multiplier: values.number("pace_multiplier", 1.1, 100.0)?,
-            step: values.rate("step")?,
-            reward: values.number("reward", 0.0, 10.0)?,
-            target_factor: values.number("target_factor", 0.1, 1.0)?,
-            reduce_on_loss: values.switch("reduce_on_loss")?,
-        };
-        Ok(Self::new(options, limits))
     }
 
     /// T B.

@@ -4,9 +4,10 @@
 #![allow(dead_code, reason = "each test binary uses its part")]
 
 use gameway_control::{
-    Ecn, FeedbackBatch, FeedbackStyle, FrameId, FrameSent, Pacer, PacerOutput, PacketKind,
-    PacketReport, RateController, RateLimits, SentPacket, SequenceNumber, build,
+    Controllers, Ecn, FeedbackBatch, FeedbackStyle, FrameId, FrameSent, Pacer, PacerOutput,
+    PacketKind, PacketReport, RateController, RateLimits, SentPacket, SequenceNumber,
 };
+use gameway_units::declared::Options;
 use gameway_units::{Bytes, Duration, Instant, Rate, ReceiverInstant};
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
@@ -36,8 +37,8 @@ pub fn controller_with(
     options: &[(&str, &str)],
     limits: RateLimits,
 ) -> Box<dyn RateController> {
-    let options: Vec<_> = options.iter().map(|(n, v)| ((*n).to_owned(), (*v).to_owned())).collect();
-    build(name, &options, limits).expect("a controller of the catalogue")
+    let options: Options = options.iter().map(|(n, v)| ((*n).to_owned(), (*v).into())).collect();
+    Controllers::standard().build(name, &options, limits).expect("a controller of the catalogue")
 }
 
 pub fn secs(secs: f64) -> Instant {

@@ -43,6 +43,12 @@ impl Description {
         Self { name: C::NAME, summary: C::SUMMARY, source: C::SOURCE, schema: schema::<C>() }
     }
 
+    /// That of something whose options nobody declares: it takes any.
+    #[must_use]
+    pub fn open(name: &'static str, summary: &'static str, source: &'static str) -> Self {
+        Self { name, summary, source, schema: Schema::default() }
+    }
+
     /// Its configuration with these options.
     ///
     /// # Errors

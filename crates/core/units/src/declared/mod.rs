@@ -3,7 +3,8 @@
 //! The struct derives serde's traits and schemars' [`JsonSchema`]. A field's type says what it is and in which unit, its
 //! documentation what it does, and [`Default`] what it is if a file does not say. Bounds are attributes:
 //! `#[schemars(range(min = 0.0, max = 1e3))]` of a number, `#[schemars(extend("x-min" = "1 ms", "x-max" = "1 h"))]` of a
-//! quantity. `"x-none"` is the word for a default that is nothing.
+//! quantity. `"x-none"` is the word for nothing: what an `Option` is if it is `None`. A number may be written as text, a word
+//! that is a number without quotation marks, and what is on or off as a truth.
 //!
 //! What has options and a name is a [`Configuration`]; what can be named in one place is a [`Catalogue`].
 
@@ -14,8 +15,8 @@ pub use catalogue::{Catalogue, Configuration, Description, Entry, unknown};
 use crate::{Bytes, Duration, Rate, Ratio, SignedBytes};
 use schemars::{JsonSchema, Schema, SchemaGenerator, generate::SchemaSettings};
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
-use serde_json::{Map, Value};
-use std::str::FromStr;
+use serde_json::{Map, Number, Value};
+use std::{slice, str::FromStr};
 
 /// Keyword of a schema that says which quantity a text is.
 pub const QUANTITY: &str = "x-quantity";
@@ -23,7 +24,7 @@ pub const QUANTITY: &str = "x-quantity";
 pub const MIN: &str = "x-min";
 /// Keyword of a schema: the greatest value of a quantity, as text with a unit.
 pub const MAX: &str = "x-max";
-/// Keyword of a schema: the word for a default that is nothing.
+/// Keyword of a schema: the word for nothing.
 pub const NONE: &str = "x-none";
 
 /// Options as a file has them.
@@ -78,7 +79,8 @@ pub fn read<T: DeserializeOwned + JsonSchema>(options: &Options) -> Result<T, Op
 /// # Errors
 /// As of [`read`].
 pub fn read_as<T: DeserializeOwned>(schema: &Schema, options: &Options) -> Result<T, OptionError> {
-    check(schema, options)?;
+    let options = normal(schema, options);
+    check(schema, &options)?;
     let parse = |options: Options| serde_json::from_value::<T>(Value::Object(options));
     parse(options.clone()).map_err(|error| {
         // Which one it is shows when each is read alone.
@@ -89,6 +91,37 @@ pub fn read_as<T: DeserializeOwned>(schema: &Schema, options: &Options) -> Resul
         let found = options.iter().find_map(alone);
         found.unwrap_or_else(|| OptionError { option: None, why: error.to_string() })
     })
+}
+
+/// Options as their types have them, whichever way they are written.
+fn normal(schema: &Schema, options: &Options) -> Options {
+    let known = properties(schema);
+    let of = |(name, value): (&String, &Value)| {
+        let declared = known.and_then(|known| known.get(name));
+        (name.clone(), declared.map_or_else(|| value.clone(), |one| normal_value(one, value)))
+    };
+    options.iter().map(of).collect()
+}
+
+fn normal_value(declared: &Value, value: &Value) -> Value {
+    if !(value.is_string() || value.is_number() || value.is_boolean()) {
+        return value.clone();
+    }
+    let written = written(value);
+    // A default that is a quantity is read as one.
+    if written == text(declared, NONE) && written.starts_with(char::is_alphabetic) {
+        return Value::Null;
+    }
+    let switched = match written.as_str() {
+        "true" => "on",
+        "false" => "off",
+        other => other,
+    };
+    if words(declared).iter().any(|word| word == switched) {
+        return switched.into();
+    }
+    let number = written.parse::<Number>().ok().filter(|_| is_number(declared));
+    number.map_or_else(|| value.clone(), Value::Number)
 }
 
 /// Whether each option is known, and within its bounds if it is a number or a quantity.
@@ -180,25 +213,40 @@ fn written(value: &Value) -> String {
 
 fn kind(declared: &Value) -> String {
     let words = words(declared);
-    if !words.is_empty() {
-        return words.join(", ");
-    }
     match text(declared, QUANTITY) {
-        quantity if quantity.is_empty() => {
-            let kinds = declared.get("type");
-            let first = kinds.and_then(|kinds| kinds.as_array()?.first()).or(kinds);
-            first.and_then(Value::as_str).unwrap_or("table").to_owned()
+        _ if !words.is_empty() && is_number(declared) => {
+            format!("{}, or a number", words.join(", "))
         }
+        _ if !words.is_empty() => words.join(", "),
+        quantity if quantity.is_empty() => types(declared).next().unwrap_or("table").to_owned(),
         quantity => quantity,
     }
+}
+
+/// The types that JSON Schema has of an option.
+fn types(declared: &Value) -> impl Iterator<Item = &str> {
+    let types = declared.get("type").into_iter();
+    types
+        .flat_map(|one| one.as_array().map_or(slice::from_ref(one), Vec::as_slice))
+        .filter_map(Value::as_str)
+}
+
+/// Whether it may be a number.
+fn is_number(declared: &Value) -> bool {
+    types(declared).any(|one| one == "number" || one == "integer")
+        || several(declared).any(is_number)
+}
+
+/// The schemas of which an option fits one.
+fn several(declared: &Value) -> impl Iterator<Item = &Value> {
+    ["oneOf", "anyOf"].into_iter().filter_map(|one| declared.get(one)?.as_array()).flatten()
 }
 
 /// The words that an option can be: a list, or one of several schemas.
 fn words(declared: &Value) -> Vec<String> {
     let listed = declared.get("enum").and_then(Value::as_array).into_iter().flatten();
     let own = listed.chain(declared.get("const")).filter_map(Value::as_str).map(str::to_owned);
-    let several = ["oneOf", "anyOf"].into_iter().filter_map(|one| declared.get(one)?.as_array());
-    own.chain(several.flatten().flat_map(words)).collect()
+    own.chain(several(declared).flat_map(words)).collect()
 }
 
 fn is_outside(declared: &Value, value: &Value, min: Option<&Value>, max: Option<&Value>) -> bool {
@@ -320,11 +368,24 @@ mod tests {
         #[serde(with = "on_off")]
         #[schemars(with = "on_off::Switch")]
         ecn: bool,
+        /// How fast.
+        #[schemars(extend("minimum" = 1.0))]
+        pace: Pace,
+    }
+
+    #[derive(Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+    #[serde(rename_all = "kebab-case", expecting = "is neither native nor burst nor a number")]
+    enum Pace {
+        Native,
+        Burst,
+        #[serde(untagged)]
+        Multiplier(f64),
     }
 
     impl Default for Thing {
         fn default() -> Self {
-            Self { target: Duration::from_millis(15), gain: 0.5, above: None, ecn: true }
+            let target = Duration::from_millis(15);
+            Self { target, gain: 0.5, above: None, ecn: true, pace: Pace::Native }
         }
     }
 
@@ -338,7 +399,22 @@ mod tests {
         assert_eq!(read_thing(json!({})), Ok(Thing::default()));
         let given = json!({ "target": "20 ms", "gain": 1, "above": "1 ms", "ecn": "off" });
         let (target, above) = (Duration::from_millis(20), Some(Duration::from_millis(1)));
-        assert_eq!(read_thing(given), Ok(Thing { target, gain: 1.0, above, ecn: false }));
+        let read = Thing { target, gain: 1.0, above, ecn: false, pace: Pace::Native };
+        assert_eq!(read_thing(given), Ok(read));
+    }
+
+    #[test]
+    fn what_is_meant_counts_and_not_how_it_is_written() {
+        let thing =
+            Thing { gain: 2.0, ecn: false, pace: Pace::Multiplier(2.0), ..Thing::default() };
+        for given in [
+            json!({ "gain": 2, "ecn": "off", "pace": 2, "above": "never" }),
+            json!({ "gain": "2", "ecn": false, "pace": "2", "above": null }),
+            json!({ "gain": "2.0", "ecn": "false", "pace": 2.0 }),
+        ] {
+            assert_eq!(read_thing(given.clone()).as_ref(), Ok(&thing), "{given}");
+        }
+        assert_eq!(read_thing(json!({ "pace": "burst" })).unwrap().pace, Pace::Burst);
     }
 
     #[test]
@@ -348,9 +424,13 @@ mod tests {
             (json!({ "target": "61 min" }), "target: 61 min is not between 1 ms and 1 h"),
             (json!({ "target": "1 m" }), "target: \"1 m\" has \"m\" as unit; allowed are"),
             (json!({ "gain": 1000.5 }), "gain: 1000.5 is not between 0 and 1000"),
-            (json!({ "gain": "1" }), "gain: invalid type: string \"1\", expected f64"),
+            (json!({ "gain": "-1" }), "gain: -1 is not between 0 and 1000"),
+            (json!({ "gain": "much" }), "gain: invalid type: string \"much\", expected f64"),
+            (json!({ "pace": 0.5 }), "pace: 0.5 is less than 1"),
+            (json!({ "pace": "slow" }), "pace: is neither native nor burst nor a number"),
+            (json!({ "above": "always" }), "above: \"always\" has no number"),
             (json!({ "ecn": "yes" }), "ecn: unknown variant `yes`, expected `on` or `off`"),
-            (json!({ "aim": 1 }), "aim: is no option; known are above, ecn, gain, target"),
+            (json!({ "aim": 1 }), "aim: is no option; known are above, ecn, gain, pace, target"),
         ] {
             let refused = read_thing(given.clone()).unwrap_err();
             assert!(refused.contains(told), "{given}: {refused}");
@@ -370,6 +450,7 @@ mod tests {
             ("never", "duration")
         );
         assert_eq!((of("ecn").default.as_str(), of("ecn").kind.as_str()), ("on", "on, off"));
+        assert_eq!(of("pace").kind, "native, burst, or a number");
         assert_eq!((of("gain").default.as_str(), of("gain").max.as_deref()), ("0.5", Some("1000")));
     }
 }

@@ -7,9 +7,11 @@ use crate::spec::{
     TcpSpec, Text, UdpSpec, VideoChatSpec, Way, Word,
 };
 use crate::{Known, RunError, build, spec_error};
-use gameway_control::oracle;
+use gameway_control::OracleOptions;
 use gameway_tcp::ReceiveWindow;
+use gameway_units::declared::Configuration;
 use gameway_units::{Bytes, Duration, Ratio};
+use serde_json::Value;
 use std::net::IpAddr;
 
 /// The most packets that a report covers (RFC 8888 section 3.1).
@@ -82,8 +84,8 @@ fn check_encode_times(field: &str, times: &[EncodeTimeSpec]) -> Result<(), RunEr
 /// A controller that was told which marks to read gets packets that can have them.
 fn check_ecn(field: &impl Fn(&str) -> String, stream: &StreamSpec) -> Result<(), RunError> {
     let options = stream.controller.options();
-    let Some((_, reads)) = options.iter().find(|(name, _)| name == "ecn") else { return Ok(()) };
-    let needed = match (reads.as_str(), stream.ecn) {
+    let Some(reads) = options.get("ecn").and_then(Value::as_str) else { return Ok(()) };
+    let needed = match (reads, stream.ecn) {
         ("l4s", EcnSpec::None | EcnSpec::Ect0) => "\"ect1\"",
         ("classic", EcnSpec::None) => "\"ect0\" or \"ect1\"",
         // What the controller does not know it refuses itself.
@@ -97,7 +99,7 @@ fn check_ecn(field: &impl Fn(&str) -> String, stream: &StreamSpec) -> Result<(),
 
 /// What a medium carries depends on who else sends: nobody knows that before it happens.
 pub(super) fn check_foresight(stream: &StreamSpec, path: &PathSpec) -> Result<(), RunError> {
-    if path.capacity.wifi().is_none() || stream.controller.name() != oracle::SPEC.name {
+    if path.capacity.wifi().is_none() || stream.controller.name() != OracleOptions::NAME {
         return Ok(());
     }
     let field = format!("stream \"{}\": controller", stream.name);

@@ -1,9 +1,9 @@
 //! A game stream of a run.
 
 use super::{Direction, HeaderSpec, Text, Way, all};
+use gameway_units::declared::Options;
 use gameway_units::{Bytes, Duration, Ecn, Rate, Ratio};
 use serde::de::{Deserialize, Deserializer, Error};
-use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 /// How long frames took to encode from some time of the run on: that time; from capture until the first slice was made;
@@ -173,7 +173,7 @@ pub enum ControllerSpec {
         kind: String,
         /// Options by name.
         #[serde(flatten)]
-        options: BTreeMap<String, serde_json::Value>,
+        options: Options,
     },
 }
 
@@ -186,18 +186,12 @@ impl ControllerSpec {
         }
     }
 
-    /// Its options as text.
+    /// Its options.
     #[must_use]
-    pub fn options(&self) -> Vec<(String, String)> {
-        let text = |value: &serde_json::Value| match value {
-            serde_json::Value::String(text) => text.clone(),
-            other => other.to_string(),
-        };
+    pub fn options(&self) -> Options {
         match self {
-            Self::Name(_) => Vec::new(),
-            Self::Options { options, .. } => {
-                options.iter().map(|(name, value)| (name.clone(), text(value))).collect()
-            }
+            Self::Name(_) => Options::new(),
+            Self::Options { options, .. } => options.clone(),
         }
     }
 }

@@ -1,6 +1,5 @@
 //! The flows of a run, each with both ends and its ways.
 
-use super::BuildController;
 use super::foresight::Foreseen;
 use crate::clock::ReceiverClock;
 use crate::dash::{Dash, DashSetup};
@@ -13,7 +12,7 @@ use crate::short_tcp::{ShortTcp, ShortTcpSetup};
 use crate::simulation::Flow;
 use crate::stream::{Schedule, Stream, StreamSetup};
 use crate::tcp::{Tcp, TcpSetup};
-use gameway_control::{Oracle, RateController};
+use gameway_control::{Controllers, Oracle, OracleOptions, RateController};
 use gameway_events::{BIN, Name};
 use gameway_experiment::build::{self, Routes};
 use gameway_experiment::spec::{
@@ -26,6 +25,7 @@ use gameway_media::{EncoderCalibration, EncoderModel, FrameTable, RecordedVideo}
 use gameway_path::{FlowId, Link, Protocol, Stalls};
 use gameway_session::{Receiver, ReceiverConfig, Sender, SenderConfig};
 use gameway_tcp::{ConfiguredTcp, OnOff};
+use gameway_units::declared::Configuration;
 use gameway_units::{Bytes, Duration, Ecn, Instant, Rate, Ratio};
 use std::path::Path;
 use std::sync::Arc;
@@ -47,7 +47,7 @@ fn encode_times(stream: &StreamSpec) -> Option<EncodeTimes> {
 /// What is needed to build the flows.
 pub struct Parts<'a> {
     pub spec: &'a RunSpec,
-    pub controllers: &'a BuildController<'a>,
+    pub controllers: &'a Controllers,
     pub known: Known<'a>,
     pub routes: &'a Routes,
     pub links: &'a [Link],
@@ -159,10 +159,10 @@ impl Parts<'_> {
         let options = stream.controller.options();
         let controller: Result<Box<dyn RateController>, _> = if is_oracle(stream) {
             let known = Foreseen::new(self.spec, self.routes, self.links, usize::from(id.0));
-            Oracle::from_options(&options, limits, Box::new(known))
-                .map(|oracle| Box::new(oracle) as _)
+            OracleOptions::read(&options)
+                .map(|options| Box::new(Oracle::new(options, limits, Box::new(known))) as _)
         } else {
-            (self.controllers)(stream.controller.name(), &options, limits)
+            self.controllers.build(stream.controller.name(), &options, limits)
         };
         controller.map_err(|source| RunError::Controller { stream: stream.name.clone(), source })
     }
@@ -364,7 +364,7 @@ fn start(text: Option<Text<Duration>>) -> Instant {
 }
 
 fn is_oracle(stream: &StreamSpec) -> bool {
-    stream.controller.name() == gameway_control::oracle::SPEC.name
+    stream.controller.name() == OracleOptions::NAME
 }
 
 fn own_video(file: &Path) -> Result<Arc<RecordedVideo>, RunError> {

@@ -7,7 +7,7 @@ use crate::headers;
 use crate::packet::Packet;
 use crate::simulation::{Flow, Simulation};
 use flows::Parts;
-use gameway_control::{OptionError, RateController, RateLimits};
+use gameway_control::{ControllerAlgorithm, Controllers};
 use gameway_events::{BIN, FurtherTables, Name, RunTables, Sink, SummaryRecord};
 use gameway_experiment::build::{self, FlowWay, NetworkParts, Routes, flow_names};
 use gameway_experiment::spec::{CompetitorSpec, RunSpec};
@@ -28,25 +28,30 @@ pub fn run(spec: &RunSpec, folder: &Path) -> Result<SummaryRecord, RunError> {
 }
 
 /// What a run can name, with what the caller has added.
-pub struct Registry<'a> {
-    /// Asked for each controller but the oracle.
-    pub controllers: &'a BuildController<'a>,
+#[derive(Debug)]
+pub struct Registry {
+    /// Controllers, but for the oracle.
+    pub controllers: Controllers,
     /// Queue disciplines, gateways and congestion controls.
     pub path: gameway_experiment::Registry<Box<Packet>>,
 }
 
-impl Registry<'static> {
+impl Registry {
     /// What this repository has.
     #[must_use]
     pub fn standard() -> Self {
         Self {
-            controllers: &gameway_control::build,
+            controllers: Controllers::standard(),
             path: gameway_experiment::Registry::standard(),
         }
     }
-}
 
-impl Registry<'_> {
+    /// This and a controller of one's own; it takes the place of one of the same name.
+    #[must_use]
+    pub fn with_controller<C: ControllerAlgorithm>(self) -> Self {
+        Self { controllers: self.controllers.with::<C>(), ..self }
+    }
+
     /// This and a queue discipline of one's own; it takes the place of one of the same name.
     #[must_use]
     pub fn with_queue<C: Discipline>(self) -> Self {
@@ -66,10 +71,6 @@ impl Registry<'_> {
     }
 }
 
-/// What builds a controller from its name, its options as text and its bounds.
-pub type BuildController<'a> = dyn Fn(&str, &[(String, String)], RateLimits) -> Result<Box<dyn RateController>, OptionError>
-    + 'a;
-
 /// [`run`] with controllers, queues, gateways and congestion controls of one's own.
 ///
 /// # Errors
@@ -77,7 +78,7 @@ pub type BuildController<'a> = dyn Fn(&str, &[(String, String)], RateLimits) -> 
 pub fn run_with(
     spec: &RunSpec,
     folder: &Path,
-    registry: &Registry<'_>,
+    registry: &Registry,
 ) -> Result<SummaryRecord, RunError> {
     let built = built(spec, registry)?;
     let segments = spec.competitor.iter().any(|flow| matches!(flow, CompetitorSpec::Dash(_)));
@@ -92,7 +93,7 @@ pub fn run_with(
 /// If the specification is wrong, a file it names cannot be read, or the sink fails.
 pub fn run_into(
     spec: &RunSpec,
-    registry: &Registry<'_>,
+    registry: &Registry,
     sink: Box<dyn Sink>,
 ) -> Result<SummaryRecord, RunError> {
     run_built(spec, built(spec, registry)?, sink)
@@ -121,7 +122,7 @@ pub fn check(spec: &RunSpec) -> Result<(), RunError> {
 ///
 /// # Errors
 /// As of [`check`].
-pub fn check_with(spec: &RunSpec, registry: &Registry<'_>) -> Result<(), RunError> {
+pub fn check_with(spec: &RunSpec, registry: &Registry) -> Result<(), RunError> {
     built(spec, registry).map(drop)
 }
 
@@ -134,14 +135,14 @@ struct Built {
     flows: Vec<Flow>,
 }
 
-fn built(spec: &RunSpec, registry: &Registry<'_>) -> Result<Built, RunError> {
+fn built(spec: &RunSpec, registry: &Registry) -> Result<Built, RunError> {
     gameway_experiment::check::check(registry.path.known(), spec)?;
     let routes = Routes::new(&spec.path);
     let links = build::links(&spec.path)?;
     let stalls = build::stalls(&spec.path, spec.seed, spec.duration.0);
     let parts = Parts {
         spec,
-        controllers: registry.controllers,
+        controllers: &registry.controllers,
         known: registry.path.known(),
         routes: &routes,
         links: &links,

@@ -3,7 +3,9 @@
 use crate::support::{
     Run, empty_path, fixed, mean, quantile, run, with, with_ping, with_stream, with_tcp,
 };
-use gameway_control::{CATALOGUE, oracle};
+use gameway_control::OracleOptions;
+use gameway_sim::Registry;
+use gameway_units::declared::Configuration;
 use serde_json::{Value, json};
 use std::fmt::Write;
 
@@ -60,8 +62,10 @@ fn row(path: &str, controller: &str, run: &Run) -> String {
 
 pub fn table() -> String {
     let mut text = HEAD.to_owned();
+    let known = Registry::standard().controllers;
     for (path, spec) in PATHS {
-        for controller in CATALOGUE.iter().chain([&oracle::SPEC]).map(|spec| spec.name) {
+        let names = known.descriptions().map(|one| one.name);
+        for controller in names.chain([OracleOptions::NAME]) {
             let chosen = if controller == "fixed" { fixed("15 Mb/s") } else { json!(controller) };
             writeln!(text, "{}", row(path, controller, &run(&spec(&chosen)))).unwrap();
         }

@@ -6,6 +6,7 @@ use crate::host::{self, HostReport};
 use crate::{ControllerConfig, HostConfig, SourceConfig};
 use clap::{Arg, ArgAction, Command, value_parser};
 use gameway_runtime::stop::Stop;
+use gameway_units::declared::Options;
 use std::ffi::OsString;
 use std::net::{IpAddr, SocketAddr};
 use std::path::PathBuf;
@@ -99,7 +100,7 @@ fn run(names: Names, words: impl IntoIterator<Item = OsString>) -> Result<(), Re
 /// The controller as people stream with it: with [`GUARD`] on, if it has that.
 fn guard(config: &mut HostConfig) {
     let ControllerConfig::Name(kind) = &config.controller else { return };
-    let options = [(GUARD.to_owned(), "on".into())].into();
+    let options = Options::from_iter([(GUARD.to_owned(), "on".into())]);
     let guarded = ControllerConfig::Options { kind: kind.clone(), options };
     let before = std::mem::replace(&mut config.controller, guarded);
     if config.build_controller().is_err() {

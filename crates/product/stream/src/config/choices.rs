@@ -2,10 +2,10 @@
 
 use gameway_codec::encoder::Hardware;
 use gameway_control::FeedbackStyle;
+use gameway_units::declared::Options;
 use gameway_units::{Duration, Ecn};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use std::collections::BTreeMap;
 use std::convert::Infallible;
 use std::fmt;
 use std::net::{Ipv4Addr, SocketAddr, ToSocketAddrs};
@@ -24,7 +24,7 @@ pub enum ControllerConfig {
         kind: String,
         /// Options by name.
         #[serde(flatten)]
-        options: BTreeMap<String, serde_json::Value>,
+        options: Options,
     },
 }
 
@@ -35,17 +35,11 @@ impl ControllerConfig {
         Self::Name(name.to_owned())
     }
 
-    /// Its name, and its options as text.
-    pub(super) fn parts(&self) -> (&str, Vec<(String, String)>) {
-        let text = |value: &serde_json::Value| match value {
-            serde_json::Value::String(text) => text.clone(),
-            other => other.to_string(),
-        };
+    /// Its name, and its options.
+    pub(super) fn parts(&self) -> (&str, Options) {
         match self {
-            Self::Name(name) => (name, Vec::new()),
-            Self::Options { kind, options } => {
-                (kind, options.iter().map(|(name, value)| (name.clone(), text(value))).collect())
-            }
+            Self::Name(name) => (name, Options::new()),
+            Self::Options { kind, options } => (kind, options.clone()),
         }
     }
 }

@@ -9,7 +9,7 @@ pub use choices::{
 };
 
 use crate::StreamError;
-use gameway_control::{RateController, RateLimits};
+use gameway_control::{Controllers, RateController, RateLimits};
 use gameway_media::rate_control::check_bitrates;
 use gameway_media::{HEADER, Overhead};
 use gameway_units::declared::{self, as_text};
@@ -170,7 +170,8 @@ impl HostConfig {
     /// If there is none of that name, or not with these options.
     pub fn build_controller(&self) -> Result<Box<dyn RateController>, StreamError> {
         let (name, options) = self.controller.parts();
-        gameway_control::build(name, &options, self.limits()?)
+        Controllers::standard()
+            .build(name, &options, self.limits()?)
             .map_err(|error| StreamError::Config { field: "controller", why: error.to_string() })
     }
 }
@@ -291,7 +292,7 @@ mod tests {
         assert_eq!(build(json!({ "kind": "pudica", "reduce_on_loss": "on" })), Ok(()));
         for (controller, named) in [
             (json!("oracle"), "\"oracle\""),
-            (json!({ "kind": "pudica", "speed": 1 }), "\"speed\""),
+            (json!({ "kind": "pudica", "speed": 1 }), "controller \"pudica\": speed: is no option"),
         ] {
             let error = build(controller).expect_err("it cannot be");
             assert!(error.starts_with("controller: ") && error.contains(named), "{error}");
