@@ -42,10 +42,12 @@ TEST_TOOLS := ffmpeg=ffmpeg tshark=tshark tcpdump=tcpdump chromium=chromium xvfb
   "test -x /usr/sbin/nginx"=nginx-light "ls /usr/lib/*/faketime/libfaketimeMT.so.1"=libfaketime $(GAME_TOOLS)
 # Crates that could be published: who uses one needs none of the others' parts of this program.
 CORE := $(addprefix --package=gameway-,units control media session tcp dash path gateway events experiment sim)
+# From where on `make mutants` looks at what changed.
+SINCE ?= HEAD~1
 # The player of live videos, as the package has it.
 DASH_JS := python/gameway/live/video/dash.js
 
-.PHONY: help setup demo demo-live conformance play packages test lint quick-lint rust-test fuzz-smoke python-test bench reproduce clean
+.PHONY: help setup demo demo-live conformance play packages mutants test lint quick-lint rust-test fuzz-smoke python-test bench reproduce clean
 
 help: ## this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 16
@@ -115,6 +117,13 @@ python-test: fuzz-smoke $(STAMPS)/live $(STAMPS)/test-tools $(DASH_JS)
 	$(BIN)/pytest -m "not timed" --numprocesses=auto --dist=loadfile
 	$(BIN)/pytest -m timed
 
+# A mutant that survives is a line that no test of its crate holds. Each takes a build and the tests of a crate: seconds in
+# `units`, minutes in `sim`.
+mutants: $(STAMPS)/mutants ## mutation tests of what changed in the core crates since SINCE, the commit before by default
+	@mkdir -p target
+	git diff --relative $(SINCE) -- crates/core > target/mutants.diff
+	PATH="$(CURDIR)/$(STAMPS)/mutants-bin/bin:$$PATH" cargo mutants --in-diff target/mutants.diff --no-shuffle --output target
+
 bench: ## speed and memory of the simulator, then the parts of the packet path
 	cargo run --release --quiet -p gameway-sim --example speed
 	cargo bench --workspace
@@ -132,6 +141,10 @@ $(STAMPS)/tools: | $(STAMPS)
 	@command -v cargo > /dev/null || \
 	  { echo "Rust is needed: https://rustup.rs, then open a new shell" >&2; exit 1; }
 	tools/need "$(PYTHON) -c 'import ensurepip, venv'=python3-venv" cc=build-essential c++=build-essential
+	@touch $@
+
+$(STAMPS)/mutants: | $(STAMPS)/tools
+	cargo install --quiet --locked --root $(STAMPS)/mutants-bin cargo-mutants --version 27.1.0
 	@touch $@
 
 # The reader of users' videos is checked against FFmpeg's own.

@@ -72,6 +72,7 @@ NAMED = (
           "builds for minutes; what it builds is run by crates/product/stream/tests/programs.rs"),
     Named(r"make packages$", "builds from nothing for minutes; what `make test` has of it:",
           "test_packages.py::test_the_wheel_runs_the_demo_as_the_checkout_does"),
+    Named(r"make mutants$", "builds and tests anew for each changed line"),
     Named(r"make play$", QUIET, "test_live_play.py::test_chromium_plays_evenly"),
     Named(r"cargo test( --release)? -p .*", "is part of `make test`, its tables are long"),
     Named(r"cargo fuzz run .*", "runs until it is ended, on a nightly compiler"),
