@@ -2,14 +2,9 @@
 //!
 //! A gateway declares its options once, as the fields of its configuration ([`gameway_units::declared`]).
 
+use crate::algorithm::GatewayAlgorithm;
 use crate::{Gateway, sap_law, voap};
-use gameway_units::declared::{Catalogue, Configuration, Description, Entry, OptionError, Options};
-
-/// A gateway that a file can name, by its configuration.
-pub trait GatewayAlgorithm: Configuration {
-    /// A gateway that has seen nothing yet.
-    fn build(self) -> Box<dyn Gateway>;
-}
+use gameway_units::declared::{Catalogue, Description, Entry, OptionError, Options};
 
 type Build = fn(&Description, &Options) -> Result<Box<dyn Gateway>, OptionError>;
 

@@ -19,6 +19,7 @@
 //! assert!(gateway.next_deadline() > due);
 //! ```
 
+mod algorithm;
 mod catalogue;
 pub mod classifier;
 mod direction;
@@ -29,7 +30,8 @@ mod sap_law;
 mod segment;
 mod voap;
 
-pub use catalogue::{GatewayAlgorithm, Gateways};
+pub use algorithm::GatewayAlgorithm;
+pub use catalogue::Gateways;
 pub use direction::{Direction, Shift};
 pub use flows::FlowTable;
 pub use sap_law::{SapLaw, SapLawConfig};

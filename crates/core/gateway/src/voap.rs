@@ -41,7 +41,7 @@
 //! | `memory`, up to 16 periods | the estimate is the largest of so long, not of one period | BBR lets its window down to 4 segments for 200 ms every 10 s (draft-ietf-ccwg-bbr, ProbeRTT): as printed it loses its share, and needs seconds to get it back |
 //! | `fairness = "rates"` | the share is a rate: windows are compared divided by their flows' RTTs | equal windows are unequal rates |
 
-use crate::catalogue::GatewayAlgorithm;
+use crate::algorithm::GatewayAlgorithm;
 use crate::flows::FlowTable;
 use crate::{Direction, Gateway, Observation, Packet, Passage};
 use gameway_units::declared::{Configuration, OptionError, on_off};

@@ -53,6 +53,7 @@ mod rack;
 mod ranges;
 mod receive_window;
 mod receiver;
+mod record;
 mod rtt;
 mod sack_compression;
 mod scoreboard;

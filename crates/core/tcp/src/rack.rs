@@ -11,7 +11,7 @@
 //! | a segment sent again must have been out for the least RTT before this ACK, not with it | as Linux, whose minimum has this ACK's sample later |
 //! | that an echo older than the segment proves nothing holds for the cumulative part only | as Linux; RFC 8985 has it for both |
 
-use crate::scoreboard::Record;
+use crate::record::Record;
 use gameway_units::{Duration, Instant};
 
 /// Ticks of Linux's timestamps.

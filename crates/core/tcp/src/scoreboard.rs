@@ -20,43 +20,12 @@
 use crate::delivery_rate::Snapshot;
 use crate::rack::Evidence;
 use crate::ranges::{RangeSet, Run};
+use crate::record::Record;
 use gameway_units::{Duration, Instant};
 use std::collections::VecDeque;
 
 const DUPLICATE_THRESHOLD: u32 = 3;
 const MAX_THRESHOLD: u32 = 300;
-
-/// A segment that is outstanding. A FIN has length 1.
-#[derive(Debug, Clone, Copy, Default)]
-pub(crate) struct Record {
-    pub(crate) sequence: u64,
-    pub(crate) length: u32,
-    pub(crate) fin: bool,
-    pub(crate) sent: Instant,
-    pub(crate) snapshot: Snapshot,
-    sacked: bool,
-    lost: bool,
-    retransmitted: bool,
-    pub(crate) ever_retransmitted: bool,
-    /// When it was first sent again since the last time-out.
-    first_retransmission: Option<Instant>,
-}
-
-impl Record {
-    pub(crate) fn new(
-        sequence: u64,
-        length: u32,
-        fin: bool,
-        sent: Instant,
-        snapshot: Snapshot,
-    ) -> Self {
-        Self { sequence, length, fin, sent, snapshot, ..Self::default() }
-    }
-
-    pub(crate) fn end(&self) -> u64 {
-        self.sequence + u64::from(self.length)
-    }
-}
 
 /// What one ACK told about the records.
 #[derive(Debug, Clone, Default)]

@@ -18,6 +18,7 @@ mod short_tcp;
 mod simulation;
 mod stream;
 mod tcp;
+mod tcp_header;
 
 pub use build::{Registry, check, check_with, run, run_into, run_with};
 pub use gameway_experiment::{RunError, RunSpec, spec};

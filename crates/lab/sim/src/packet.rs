@@ -1,6 +1,6 @@
 //! What travels between servers and clients: a packet of any flow, either way.
 
-use crate::segments;
+use crate::tcp_header::tcp_header;
 use gameway_control::PacketKind;
 use gameway_experiment::Recorded;
 use gameway_path::{Dscp, FlowId, Header, Journey, NetworkPacket, PathPacket, TcpHeader, Traffic};
@@ -141,7 +141,7 @@ impl PathPacket for Packet {
     }
     fn tcp(&self) -> Option<TcpHeader> {
         match &self.content {
-            Content::Tcp(segment) => Some(segments::tcp_header(segment)),
+            Content::Tcp(segment) => Some(tcp_header(segment)),
             _ => None,
         }
     }

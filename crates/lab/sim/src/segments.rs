@@ -1,13 +1,12 @@
-//! What the home gateway, and queues that filter acknowledgements, read of a simulated TCP segment.
+//! What the home gateway reads of a simulated TCP segment.
 //!
 //! Streams of bytes are numbered from 0 in the simulator and with 32 bits on the wire: each end's
 //! numbers begin so that those of the data wrap after a megabyte, as they do sooner or later.
 
 use crate::packet::{Content, Packet};
+use crate::tcp_header::ticks;
 use gameway_experiment::HomeGateway;
 use gameway_gateway::{Flags, Passage, Segment, Timestamps};
-use gameway_path::{SackRanges, TcpHeader};
-use gameway_tcp::AccurateEcnOption;
 use gameway_units::Instant;
 
 /// First numbers of the end that sends data and of the other.
@@ -44,30 +43,4 @@ fn on_the_wire(packet: &Packet) -> Option<Segment> {
             echo: ticks(segment.timestamp_echo),
         }),
     })
-}
-
-/// Linux ticks in milliseconds.
-fn ticks(time: Instant) -> u32 {
-    (time.as_nanos() / 1_000_000) as u32
-}
-
-/// What decides whether an acknowledgement may be dropped; numbers wrap as on the wire.
-pub fn tcp_header(segment: &gameway_tcp::Segment) -> TcpHeader {
-    let flags = segment.flags;
-    let others = flags.syn || flags.fin || flags.rst || flags.psh || flags.ae;
-    let mut sack = SackRanges::default();
-    for block in segment.sack.as_slice() {
-        sack.push(block.start as u32, block.end as u32);
-    }
-    TcpHeader {
-        acknowledges: flags.ack && !flags.syn,
-        is_plain: flags.ack
-            && !others
-            && segment.length == 0
-            && segment.accurate_ecn == AccurateEcnOption::default(),
-        echoes: flags.ecn() & 0b11,
-        acknowledgment: segment.acknowledgment as u32,
-        timestamps: Some((ticks(segment.timestamp_value), ticks(segment.timestamp_echo))),
-        sack,
-    }
 }

@@ -9,10 +9,10 @@
 //! Deviations: none. As in Linux's bfifo and pfifo, the packet being transmitted does not count.
 
 use super::discipline::{Discipline, SizeOption};
-use super::{Backlog, Dequeued, DropReason, Dropped, Queue};
+use super::{Backlog, Dequeued, DropReason, Dropped, Limit, Queue};
 use crate::PathPacket;
 use gameway_units::declared::Configuration;
-use gameway_units::{Bytes, Duration, Ecn, Instant, QueueSize, Rate};
+use gameway_units::{Bytes, Duration, Ecn, Instant};
 use rand_xoshiro::Xoshiro256PlusPlus;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -45,31 +45,6 @@ impl Discipline for DropTailConfig {
         _random: Xoshiro256PlusPlus,
     ) -> Box<dyn Queue<P>> {
         Box::new(DropTail::new(limit).with_marking(self.mark_above))
-    }
-}
-
-/// The most that a queue holds.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Limit {
-    /// Bytes on the wire.
-    Bytes(Bytes),
-    /// Packets of any size.
-    Packets(u64),
-}
-
-impl Limit {
-    /// That of a queue of `size` at `capacity` and `base_rtt`; at least one full packet, so that no set-up
-    /// is a black hole.
-    #[must_use]
-    pub fn of(size: QueueSize, capacity: Rate, base_rtt: Duration) -> Self {
-        const ONE_PACKET: Bytes = Bytes::new(1500);
-        match size {
-            QueueSize::Packets(count) => Self::Packets(count),
-            other => {
-                let bytes = other.in_bytes(capacity, base_rtt).unwrap_or(ONE_PACKET);
-                Self::Bytes(bytes.max(ONE_PACKET))
-            }
-        }
     }
 }
 

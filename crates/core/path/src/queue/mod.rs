@@ -3,6 +3,7 @@
 //! Every packet that enters is forwarded, marked or dropped with a reason; none is lost track of.
 
 mod cake;
+mod catalogue;
 mod codel;
 mod discipline;
 mod drop_tail;
@@ -11,18 +12,21 @@ mod filter;
 mod fq_codel;
 mod hash;
 mod htb;
+mod limit;
 mod pi;
 mod pie;
 mod store;
 
 pub use cake::{AckFilter, Cake, CakeConfig, Cells, Diffserv, Framing, FramingError, Isolation};
+pub use catalogue::{DefaultSize, Disciplines, OptionError, Options};
 pub use codel::{Codel, CodelConfig};
-pub use discipline::{DefaultSize, Discipline, Disciplines, OptionError, Options, SizeOption};
-pub use drop_tail::{DropTail, DropTailConfig, Limit};
+pub use discipline::{Discipline, SizeOption};
+pub use drop_tail::{DropTail, DropTailConfig};
 pub use dual_pi2::{Decision, DelayInput, DualPi2, DualPi2Config, LowLatencyMarking, Scheduler};
 pub use filter::{Classifier, PortRange, Prefix, Rule};
 pub use fq_codel::{FqCodel, FqCodelConfig};
 pub use htb::{Htb, HtbClass, HtbConfig, HtbError, LinkLayer};
+pub use limit::Limit;
 pub use pie::{Pie, PieConfig};
 
 use gameway_units::{Bytes, Instant};

@@ -245,7 +245,7 @@ impl Sender {
         let rate =
             newest.and_then(|r| self.rate.sample(r.snapshot, r.sent, min_rtt, self.total_lost));
         let (cwnd, slow_start_below) = (self.congestion.cwnd(), self.congestion.ssthresh());
-        let short = |record: &crate::scoreboard::Record| record.length < self.config.segment_size;
+        let short = |record: &crate::record::Record| record.length < self.config.segment_size;
         let event = AckEvent {
             now,
             phase: self.phase,

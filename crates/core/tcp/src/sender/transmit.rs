@@ -2,7 +2,7 @@
 
 use super::{Sender, State, TailProbe};
 use crate::congestion::Phase;
-use crate::scoreboard::Record;
+use crate::record::Record;
 use crate::segment::Segment;
 use gameway_units::{Duration, Instant, Rate};
 
