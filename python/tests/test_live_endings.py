@@ -95,7 +95,7 @@ def wardens(process: int) -> list[int]:
             words = place.read_bytes().split(b"\0")
         except OSError:
             continue
-        if b"gameway.live.warden" in words and str(process).encode() in words:
+        if b"gameway.live.remains" in words and str(process).encode() in words:
             found.append(int(place.parent.name))
     return found
 

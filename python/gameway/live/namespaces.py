@@ -25,7 +25,7 @@ from pathlib import Path
 from typing import Self
 
 from gameway.errors import GamewayError
-from gameway.live.warden import Warden
+from gameway.live.warden import Warden, start_of
 
 RUN = Path("/run/netns")
 """Where `ip netns` keeps namespaces."""
@@ -97,17 +97,6 @@ def call(*command: str, check: bool = True, text: str | None = None) -> str:
     if check and done.returncode != 0:
         raise LiveError(f"{' '.join(command)}: {done.stderr.strip() or done.stdout.strip()}")
     return done.stdout
-
-
-def start_of(process: int) -> int | None:
-    """Give the tick at which a process started; None if there is none of that number."""
-    try:
-        stat = Path(f"/proc/{process}/stat").read_text(encoding="utf-8", errors="replace")
-    except OSError:
-        return None
-    fields = stat.rpartition(")")[2].split()
-    # Field 22 of proc_pid_stat(5), of which the first two are cut off; a zombie owns nothing.
-    return None if fields[0] in "ZX" else int(fields[19])
 
 
 def leftovers() -> list[str]:

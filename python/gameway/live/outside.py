@@ -25,8 +25,8 @@ from gameway.live.namespaces import (
     family_of,
     has_ipv6,
     ip,
-    start_of,
 )
+from gameway.live.warden import start_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

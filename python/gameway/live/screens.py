@@ -21,7 +21,8 @@ import polars as pl
 from gameway import _core
 from gameway.caller import caller
 from gameway.errors import GamewayError
-from gameway.live import schema, sources
+from gameway.live import schema
+from gameway.live.lookup import search_path
 from gameway.live.processes import Process, Supervisor, TooLate
 
 if TYPE_CHECKING:
@@ -140,7 +141,7 @@ def own_home(command: Sequence[str]) -> list[str]:
 
 def environment_of(display: str, home: Path) -> dict[str, str]:
     """Give the environment of a program on a screen, whose home is this folder."""
-    path = sources.search_path()
+    path = search_path()
     return {**ENVIRONMENT, "DISPLAY": display, "HOME": str(home), "PATH": path}
 
 

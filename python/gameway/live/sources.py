@@ -11,8 +11,6 @@ The frame's number and the clock are written into the pictures of all of them.
 
 from __future__ import annotations
 
-import hashlib
-import os
 import shlex
 import shutil
 from dataclasses import dataclass
@@ -22,14 +20,13 @@ from typing import TYPE_CHECKING
 
 from gameway.errors import InputError
 from gameway.live import offers
+from gameway.live.lookup import existing_video, file_fact, search_path
 
 if TYPE_CHECKING:
     from gameway.live.video.content import Content
 
 OPTION = "--source"
 HINT = 'give scene, x11:COMMAND ("x11:crispy-doom -window -geometry 1280x720") or file:VIDEO'
-GAMES = ("/usr/games", "/usr/local/games")
-"""Where games are that root's PATH does not name."""
 PACKAGES = {
     "crispy-doom": "crispy-doom freedoom",
     "chocolate-doom": "chocolate-doom freedoom",
@@ -101,22 +98,6 @@ class Source:
         return self.kind.value if self.path is None else str(self.path)
 
 
-def existing_video(option: str, name: str) -> Path:
-    """Give the place of a video that an option names; InputError if there is none."""
-    path = Path(name).absolute()
-    if not path.is_file():
-        hint = "give the path of a video"
-        raise InputError("is no file", file=option, value=str(path), hint=hint)
-    return path
-
-
-def file_fact(path: Path) -> str:
-    """Say which file it is: by its content, so that another of the same name is another."""
-    with path.open("rb") as content:
-        digest = hashlib.file_digest(content, "sha256").hexdigest()
-    return f"file:{path.name} sha256:{digest}"
-
-
 @dataclass(frozen=True)
 class How:
     """What a live run does that is not of its experiment."""
@@ -131,11 +112,6 @@ class How:
 
 BUILT_IN = How()
 """The built-in scene, and no capture."""
-
-
-def search_path() -> str:
-    """Where programs are looked for: where the caller looks, and where games are."""
-    return os.pathsep.join([os.environ.get("PATH", os.defpath), *GAMES])
 
 
 def _words(text: str, command: str) -> tuple[str, ...]:

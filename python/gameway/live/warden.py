@@ -1,6 +1,6 @@
 """What removes a run's namespaces when its owner is killed by a signal that nobody can catch.
 
-    owner ── pipe ──► sh: read; then python -m gameway.live.warden OWNER START
+    owner ── pipe ──► sh: read; then python -m gameway.live.remains OWNER START
 
 The shell waits at the end of a pipe whose other end the owner alone holds. A word from the owner
 dismisses it: all is removed. The end of the pipe without a word is the owner's end: the shell
@@ -15,14 +15,24 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
-import time
 from contextlib import suppress
 from dataclasses import dataclass, field
+from pathlib import Path
 
 WAIT = 'trap "" HUP INT TERM; read -r word && exit; exec "$@"'
-OWNER_ENDS_S = 10.0
-"""A process closes its descriptors before it counts as ended: by less than this."""
-POLL_S = 0.01
+REMOVES = "gameway.live.remains"
+"""The program that the shell becomes."""
+
+
+def start_of(process: int) -> int | None:
+    """Give the tick at which a process started; None if there is none of that number."""
+    try:
+        stat = Path(f"/proc/{process}/stat").read_text(encoding="utf-8", errors="replace")
+    except OSError:
+        return None
+    fields = stat.rpartition(")")[2].split()
+    # Field 22 of proc_pid_stat(5), of which the first two are cut off; a zombie owns nothing.
+    return None if fields[0] in "ZX" else int(fields[19])
 
 
 @dataclass
@@ -33,10 +43,8 @@ class Warden:
 
     def watch(self) -> None:
         """Begin to watch this process."""
-        from gameway.live.namespaces import start_of  # noqa: PLC0415 (which uses this module)
-
         own = os.getpid()
-        remove = [sys.executable, "-m", __name__, str(own), str(start_of(own))]
+        remove = [sys.executable, "-m", REMOVES, str(own), str(start_of(own))]
         self.process = subprocess.Popen(  # noqa: S603 (our own program)
             ["/bin/sh", "-c", WAIT, "sh", *remove],
             stdin=subprocess.PIPE,
@@ -52,24 +60,3 @@ class Warden:
         with suppress(OSError):
             self.process.communicate(b"done\n")
         self.process = None
-
-
-def _await_end(owner: int, start: int) -> None:
-    from gameway.live.namespaces import start_of  # noqa: PLC0415 (which uses this module)
-
-    until = time.monotonic() + OWNER_ENDS_S
-    while start_of(owner) == start and time.monotonic() < until:
-        time.sleep(POLL_S)
-
-
-def main(arguments: list[str]) -> None:
-    """Remove what the owner of this number and start leaves, and others that are gone."""
-    from gameway.live import namespaces, outside  # noqa: PLC0415 (which use this module)
-
-    _await_end(int(arguments[0]), int(arguments[1]))
-    namespaces.clean()
-    outside.clean()
-
-
-if __name__ == "__main__":
-    main(sys.argv[1:])

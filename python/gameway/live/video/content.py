@@ -14,7 +14,7 @@ from functools import cache
 from typing import TYPE_CHECKING
 
 from gameway.errors import InputError
-from gameway.live.sources import existing_video, file_fact
+from gameway.live.lookup import existing_video, file_fact
 from gameway.live.video import game
 
 if TYPE_CHECKING:

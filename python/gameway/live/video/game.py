@@ -13,7 +13,7 @@ from fractions import Fraction
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from gameway.live.sources import file_fact
+from gameway.live.lookup import file_fact
 from gameway.live.video import recorder
 
 if TYPE_CHECKING:
