@@ -64,7 +64,7 @@ EXTERNAL: dict[str, set[str]] = {
     "units": {"thiserror", "serde_json"} | DECLARED,
     "control": {"libm", "thiserror"},
     "path": {"ipnet", "libm", "thiserror", "rand_core", "rand_xoshiro", "serde_json"} | DECLARED,
-    "tcp": {"libm", "rand_core", "rand_xoshiro"},
+    "tcp": {"libm", "rand_core", "rand_xoshiro"} | DECLARED,
     "dash": {"libm", "thiserror"},
     "gateway": {"libm", "microfft"} | DECLARED,
     "media": {"thiserror", "rand_core", "rand_xoshiro"},
