@@ -13,7 +13,7 @@ import typer
 import gameway
 from gameway import experiments
 from gameway.cli import terminal
-from gameway.cli.commands import REPORT, Sweep, err, out, outside, print_page, report_folder
+from gameway.cli.commands import REPORT, RunCommand, err, out, outside, print_page, report_folder
 from gameway.errors import GamewayError
 from gameway.experiment.keys import entries
 from gameway.live import stream_command
@@ -139,7 +139,7 @@ def run_command(
     Next: open the report, or read the tables in Python with `gameway.Results.open("results/try")`.
     """
     live = LiveOptions(source, pcap, film)
-    Sweep(file, on, runs, settings, parts, jobs, folder, not no_report, live).carry_out()
+    RunCommand(file, on, runs, settings, parts, jobs, folder, not no_report, live).carry_out()
 
 
 @app.command()
@@ -167,7 +167,7 @@ def reproduce(
     """
     found = experiments.find(name)
     live = LiveOptions(source, pcap, film)
-    Sweep(found, on, runs, settings, parts, jobs, folder, not no_report, live).carry_out()
+    RunCommand(found, on, runs, settings, parts, jobs, folder, not no_report, live).carry_out()
 
 
 @app.command()

@@ -37,7 +37,7 @@ if not out.is_terminal and "COLUMNS" not in os.environ:
 
 
 @dataclass(frozen=True)
-class Sweep:
+class RunCommand:
     """What the command line asks for: an experiment's file or a suite's folder, and how."""
 
     found: Path
