@@ -8,6 +8,7 @@ use parquet::data_type::{
 use parquet::errors::ParquetError;
 use parquet::file::writer::SerializedColumnWriter;
 use parquet::schema::types::Type;
+use std::collections::BTreeMap;
 
 /// A field type that a table can hold.
 pub trait Column {
@@ -106,22 +107,38 @@ impl Column for Option<i64> {
     }
 }
 
-/// Names by row; a run has a handful, each is copied once.
+/// Names by row; each is copied once, however many rows have it.
 #[derive(Debug, Default)]
 pub struct Names {
     rows: Vec<ByteArray>,
     met: Vec<(Name, ByteArray)>,
+    /// Where each is in `met`.
+    places: BTreeMap<Name, usize>,
+    /// That of the last row.
+    last: usize,
 }
 
 impl Names {
     fn push(&mut self, name: &Name) {
-        let met = self.met.iter().find(|(one, _)| Name::ptr_eq(one, name) || one == name);
-        let bytes = met.map(|(_, bytes)| bytes.clone()).unwrap_or_else(|| {
-            let bytes = ByteArray::from(name.as_bytes().to_vec());
-            self.met.push((name.clone(), bytes.clone()));
-            bytes
-        });
-        self.rows.push(bytes);
+        self.last = self.place(name);
+        self.rows.push(self.met[self.last].1.clone());
+    }
+
+    /// Most rows have the name of the row before, or the name that follows it as it did the last time: then nothing
+    /// is searched, and a table of a thousand flows costs no more per row than one of two.
+    fn place(&mut self, name: &Name) -> usize {
+        let next = if self.last + 1 < self.met.len() { self.last + 1 } else { 0 };
+        for place in [self.last, next] {
+            if self.met.get(place).is_some_and(|(one, _)| Name::ptr_eq(one, name)) {
+                return place;
+            }
+        }
+        if let Some(&place) = self.places.get(name) {
+            return place;
+        }
+        self.met.push((name.clone(), ByteArray::from(name.as_bytes().to_vec())));
+        self.places.insert(name.clone(), self.met.len() - 1);
+        self.met.len() - 1
     }
 }
 
@@ -167,5 +184,25 @@ impl Column for Option<Name> {
         write::<ByteArrayType>(&mut rows.known.rows, Some(&rows.levels), column)?;
         rows.levels.clear();
         Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_row_has_its_name_in_whatever_order_they_come() {
+        let name = |number: usize| Name::from(format!("flow {number}"));
+        let known: Vec<Name> = (0..3).map(name).collect();
+        let mut names = Names::default();
+        let order = [0, 1, 2, 0, 1, 2, 2, 0, 2, 1, 1, 0];
+        for (row, number) in order.into_iter().enumerate() {
+            // The same text, now and then in other memory.
+            names.push(&if row % 4 == 3 { name(number) } else { known[number].clone() });
+        }
+        let rows: Vec<&str> = names.rows.iter().filter_map(|row| row.as_utf8().ok()).collect();
+        assert_eq!(rows, order.map(|number| format!("flow {number}")));
+        assert_eq!(names.met.len(), 3);
     }
 }

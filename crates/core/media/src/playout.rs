@@ -152,7 +152,7 @@ impl Playout {
             }
             FrameProgress::Unseen | FrameProgress::Complete { .. } => None,
         };
-        [verdict, self.request_due()].into_iter().flatten().min()
+        ReceiverInstant::first_of([verdict, self.request_due()])
     }
 
     fn request_due(&self) -> Option<ReceiverInstant> {

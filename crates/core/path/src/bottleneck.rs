@@ -146,6 +146,13 @@ impl<P: PathPacket, Q: Queue<P>> Bottleneck<P, Q> {
         Some(current)
     }
 
+    /// Whether the discipline dropped packets since [`Self::drain_dropped`] was called.
+    #[inline]
+    #[must_use]
+    pub const fn has_dropped(&self) -> bool {
+        !self.dropped.is_empty()
+    }
+
     /// The packets that the discipline dropped since the last call.
     #[inline]
     pub fn drain_dropped(&mut self) -> Drain<'_, Dropped<P>> {

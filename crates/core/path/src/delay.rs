@@ -194,11 +194,13 @@ impl<P> DelayLine<P> {
 
     /// Takes a packet that arrives then.
     pub(crate) fn insert(&mut self, due: Instant, packet: P) {
-        let place = match self.under_way.back() {
-            Some((last, _)) if *last > due => self.under_way.partition_point(|(at, _)| *at <= due),
-            _ => self.under_way.len(),
-        };
-        self.under_way.insert(place, (due, packet));
+        match self.under_way.back() {
+            Some((last, _)) if *last > due => {
+                let place = self.under_way.partition_point(|(at, _)| *at <= due);
+                self.under_way.insert(place, (due, packet));
+            }
+            _ => self.under_way.push_back((due, packet)),
+        }
     }
 
     /// When the next packet arrives.

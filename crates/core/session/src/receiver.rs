@@ -148,7 +148,7 @@ impl Receiver {
     #[must_use]
     pub fn next_deadline(&self) -> Option<ReceiverInstant> {
         let playout = self.playout.next_deadline(&self.frames);
-        [self.arrivals.report_due(), playout, self.request_pending].into_iter().flatten().min()
+        ReceiverInstant::first_of([self.arrivals.report_due(), playout, self.request_pending])
     }
 
     /// What happened, oldest first.

@@ -268,7 +268,7 @@ impl Sender {
         let capture = self.next_capture;
         let timer = self.controller.next_timer().filter(|_| capture.is_some());
         let pacer = self.pacer.next_deadline(self.history.in_flight());
-        [capture, timer, pacer, self.history.expiry()].into_iter().flatten().min()
+        Instant::first_of([capture, timer, pacer, self.history.expiry()])
     }
 
     /// Captures no more frames; what is in the pacer still leaves.

@@ -125,8 +125,13 @@ impl Mul<Duration> for Rate {
     /// The data that this rate carries in that span, rounded down; zero if the span is negative.
     type Output = Bytes;
     fn mul(self, span: Duration) -> Bytes {
-        let nanos = span.as_nanos().max(0) as u128;
-        let bytes = u128::from(self.0) * nanos / 8_000_000_000;
+        const NANOBITS_PER_BYTE: u64 = 8_000_000_000;
+        let nanos = span.as_nanos().max(0).unsigned_abs();
+        // As above: most products fit into 64 bits.
+        if let Some(nanobits) = self.0.checked_mul(nanos) {
+            return Bytes::new(nanobits / NANOBITS_PER_BYTE);
+        }
+        let bytes = u128::from(self.0) * u128::from(nanos) / u128::from(NANOBITS_PER_BYTE);
         Bytes::new(u64::try_from(bytes).unwrap_or(u64::MAX))
     }
 }

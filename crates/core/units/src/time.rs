@@ -187,6 +187,17 @@ macro_rules! point_in_time {
             pub fn as_secs_f64(self) -> f64 {
                 self.0 as f64 / 1e9
             }
+            /// The first of these deadlines; `None` if nothing is due, as at [`Self::MAX`]. It is asked for after every
+            /// event, and an iterator over options takes several times as long.
+            #[inline]
+            #[must_use]
+            pub fn first_of<const COUNT: usize>(deadlines: [Option<Self>; COUNT]) -> Option<Self> {
+                let mut first = Self::MAX;
+                for deadline in deadlines {
+                    first = first.min(deadline.unwrap_or(Self::MAX));
+                }
+                (first < Self::MAX).then_some(first)
+            }
             /// Time from `earlier`, staying at the ends; for values from a peer.
             #[must_use]
             pub const fn saturating_since(self, earlier: Self) -> Duration {

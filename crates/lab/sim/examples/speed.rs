@@ -6,7 +6,8 @@
 //! of this process (user and system; not the time on the wall, which others share).
 //!
 //! `speed SECONDS` runs once and for so long, for a profiler; `speed SECONDS QUEUE` with another queue
-//! discipline: `speed 540 cake`.
+//! discipline: `speed 540 cake`; `speed SECONDS QUEUE FLOWS` with so many Cubic downloads and nothing else through
+//! 1 Gb/s: `speed 20 drop-tail 1000`.
 
 use gameway_events::SummaryRecord;
 use gameway_sim::RunSpec;
@@ -14,6 +15,13 @@ use std::path::Path;
 
 /// Simulated seconds, and how many runs share a line.
 const REPEATS: [(u32, u32); 3] = [(54, 30), (540, 5), (5400, 1)];
+
+/// What is measured.
+struct Scenario {
+    queue: String,
+    /// So many downloads alone, instead of the game and one.
+    downloads: Option<u32>,
+}
 
 /// The discipline at its defaults; HTB has none, and gets a class for each of the two flows.
 fn queue_spec(kind: &str) -> serde_json::Value {
@@ -31,22 +39,31 @@ fn queue_spec(kind: &str) -> serde_json::Value {
     queue
 }
 
-fn spec(seconds: u32, queue: &str) -> Result<RunSpec, serde_json::Error> {
-    serde_json::from_value(serde_json::json!({
+/// A download of this name.
+fn download(name: &str) -> serde_json::Value {
+    serde_json::json!({ "name": name, "kind": "tcp", "congestion_control": "cubic" })
+}
+
+fn spec(scenario: &Scenario, seconds: u32) -> Result<RunSpec, serde_json::Error> {
+    let queue = queue_spec(&scenario.queue);
+    let mut spec = serde_json::json!({
         "seed": 1,
         "duration": format!("{seconds} s"),
-        "path": {
-            "capacity": "25 Mb/s",
-            "base_rtt": "16 ms",
-            "queue": queue_spec(queue),
-        },
-        "stream": [{
+        "path": { "capacity": "25 Mb/s", "base_rtt": "16 ms", "queue": queue },
+    });
+    if let Some(flows) = scenario.downloads {
+        spec["path"]["capacity"] = "1 Gb/s".into();
+        spec["competitor"] =
+            (0..flows).map(|number| download(&format!("download {number}"))).collect();
+    } else {
+        spec["stream"] = serde_json::json!([{
             "name": "game",
             "controller": { "kind": "fixed", "bitrate": "12.5 Mb/s" },
             "video": "doom",
-        }],
-        "competitor": [{ "name": "download", "kind": "tcp", "congestion_control": "cubic" }],
-    }))
+        }]);
+        spec["competitor"] = serde_json::json!([download("download")]);
+    }
+    serde_json::from_value(spec)
 }
 
 /// Processor time of this process in seconds: user and system, from `/proc/self/stat` in ticks of 10 ms
@@ -70,11 +87,11 @@ fn peak_megabytes() -> Option<f64> {
 
 /// Runs once: processor time and totals.
 fn measure(
+    scenario: &Scenario,
     seconds: u32,
-    queue: &str,
     folder: &Path,
 ) -> Result<(f64, SummaryRecord), Box<dyn std::error::Error>> {
-    let spec = spec(seconds, queue)?;
+    let spec = spec(scenario, seconds)?;
     let unknown = "processor time is known on Linux only";
     let before = processor_seconds().ok_or(unknown)?;
     let summary = gameway_sim::run(&spec, folder)?;
@@ -85,18 +102,21 @@ fn measure(
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     let folder = std::env::temp_dir().join(format!("gameway-speed-{}", std::process::id()));
     std::fs::create_dir_all(&folder)?;
-    let once = std::env::args().nth(1).map(|text| text.parse::<u32>()).transpose()?;
-    let queue = std::env::args().nth(2).unwrap_or_else(|| "drop-tail".to_owned());
+    let mut arguments = std::env::args().skip(1);
+    let once = arguments.next().map(|text| text.parse::<u32>()).transpose()?;
+    let queue = arguments.next().unwrap_or_else(|| "drop-tail".to_owned());
+    let downloads = arguments.next().map(|text| text.parse::<u32>()).transpose()?;
+    let scenario = Scenario { queue, downloads };
     let repeats = once.map_or(REPEATS.to_vec(), |seconds| vec![(seconds, 1)]);
     // What is read once, such as the recording, is not part of a run.
-    measure(1, &queue, &folder)?;
+    measure(&scenario, 1, &folder)?;
     println!(
         "simulated s  runs   packets   events/packet   CPU s   million packets/CPU s   peak MB"
     );
     for (seconds, runs) in repeats {
         let (mut spent, mut packets, mut events) = (0.0, 0, 0);
         for _ in 0..runs {
-            let (time, summary) = measure(seconds, &queue, &folder)?;
+            let (time, summary) = measure(&scenario, seconds, &folder)?;
             spent += time;
             packets += summary.arrived_packets;
             events += summary.events_processed;

@@ -14,16 +14,16 @@ pub struct ReceiverClock {
 impl ReceiverClock {
     /// What it shows.
     pub fn shows(&self, now: Instant) -> ReceiverInstant {
-        let ahead = i128::from(now.as_nanos()) * i128::from(self.drift_ppm);
-        let ahead = Duration::from_nanos(ahead.div_euclid(1_000_000) as i64);
+        let ahead = scaled(now.as_nanos(), i64::from(self.drift_ppm), 1_000_000);
+        let ahead = Duration::from_nanos(ahead);
         ReceiverInstant::from_nanos((now + self.offset + ahead).as_nanos())
     }
 
     /// The first moment at which it shows `at` or more: what is due by it is due then.
     pub fn own(&self, at: ReceiverInstant) -> Instant {
-        let since = i128::from(at.as_nanos()) - i128::from(self.offset.as_nanos());
-        let speed = 1_000_000 + i128::from(self.drift_ppm);
-        let mut now = Instant::from_nanos((since * 1_000_000).div_euclid(speed) as i64);
+        let since = at.as_nanos().saturating_sub(self.offset.as_nanos());
+        let speed = 1_000_000 + i64::from(self.drift_ppm);
+        let mut now = Instant::from_nanos(scaled(since, 1_000_000, speed));
         while self.shows(now) < at {
             now += Duration::from_nanos(1);
         }
@@ -34,6 +34,18 @@ impl ReceiverClock {
     /// now: a slow clock shows the same for more than one nanosecond.
     pub fn time_of(&self, at: ReceiverInstant, now: Instant) -> Instant {
         if self.shows(now) == at { now } else { self.own(at) }
+    }
+}
+
+/// `value` times `factor` by `divisor`, rounded down. A division of 128 bits takes many times as long as one of 64, and
+/// each event of a stream needs one.
+fn scaled(value: i64, factor: i64, divisor: i64) -> i64 {
+    if factor == divisor {
+        return value;
+    }
+    match value.checked_mul(factor) {
+        Some(product) => product.div_euclid(divisor),
+        None => (i128::from(value) * i128::from(factor)).div_euclid(i128::from(divisor)) as i64,
     }
 }
 

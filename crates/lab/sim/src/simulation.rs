@@ -106,12 +106,16 @@ impl Observer<Box<Packet>> for Watch {
 pub struct Simulation {
     network: Network<Box<Packet>>,
     watch: Watch,
+    /// Of packets that arrived, kept for their memory.
+    #[expect(clippy::vec_box, reason = "the boxes are what is kept")]
+    spare: Vec<Box<Packet>>,
 }
 
 impl Simulation {
     /// A simulation at time zero.
     pub fn new(network: Network<Box<Packet>>, flows: Vec<Flow>, attached: Attached) -> Self {
-        let mut simulation = Self { network, watch: Watch { flows, attached } };
+        let watch = Watch { flows, attached };
+        let mut simulation = Self { network, watch, spare: Vec::new() };
         for flow in 0..simulation.watch.flows.len() {
             simulation.refresh_ends(flow);
         }
@@ -141,7 +145,7 @@ impl Simulation {
     }
 
     fn dispatch(&mut self, slot: Slot, now: Instant) {
-        let Self { network, watch } = self;
+        let Self { network, watch, .. } = self;
         match slot {
             Slot::Recorder => watch.attached.tick(now, network),
             Slot::Gateway => watch.attached.on_gateway(now, network),
@@ -169,6 +173,7 @@ impl Simulation {
             Some(packet) => ends.on_arrival(now, packet, log),
             None => {}
         }
+        self.spare.extend(packet);
         if returning {
             return self.let_send(flow, now);
         }
@@ -196,8 +201,14 @@ impl Simulation {
     /// A packet leaves its end: it gets its headers, and what the gateway takes its flow for. The bottleneck
     /// that it comes to first is the gateway's, either way.
     fn send(&mut self, flow: usize, packet: Packet, now: Instant) {
-        let Self { network, watch } = self;
-        let mut packet = Box::new(packet);
+        let Self { network, watch, spare } = self;
+        let mut packet = match spare.pop() {
+            Some(mut memory) => {
+                *memory = packet;
+                memory
+            }
+            None => Box::new(packet),
+        };
         packet.header = watch.flows[flow].header_of(&packet, network.direction(&packet));
         packet.traffic = watch.attached.recognise(now, &packet, network);
         network.send(now, packet, watch);

@@ -57,6 +57,10 @@ pub struct Stream {
     encode_times: Option<EncodeTimes>,
     encoding: Option<Encoding>,
     receiver: Receiver,
+    /// When the receiver wants to act: asked for far more often than it changes.
+    receiver_due: Option<Instant>,
+    /// Where the receiver writes its next report.
+    report: FeedbackPacket,
     /// Reports that are to leave now.
     to_send: VecDeque<FeedbackPacket>,
     /// Reports under way, oldest first, by number.
@@ -80,6 +84,8 @@ impl Stream {
         receiver: Receiver,
     ) -> Self {
         Self {
+            receiver_due: receiver.next_deadline().map(|at| setup.clock.own(at)),
+            report: FeedbackPacket::default(),
             to_send: VecDeque::new(),
             under_way: VecDeque::new(),
             reports: 0,
@@ -167,12 +173,12 @@ impl Stream {
     }
 
     fn poll_reports(&mut self, now: Instant) {
-        let mut report = self.spare.pop().unwrap_or_default();
-        if self.receiver.poll_feedback(self.setup.clock.shows(now), &mut report) {
-            self.to_send.push_back(report);
-        } else {
-            self.spare.push(report);
+        let clock = &self.setup.clock;
+        if self.receiver.poll_feedback(clock.shows(now), &mut self.report) {
+            let memory = self.spare.pop().unwrap_or_default();
+            self.to_send.push_back(std::mem::replace(&mut self.report, memory));
         }
+        self.receiver_due = self.receiver.next_deadline().map(|at| clock.own(at));
     }
 
     /// Takes a report off the way; those before it that were lost went when they were.
@@ -184,10 +190,7 @@ impl Stream {
     /// When the schedule next changes what the sender does.
     fn next_change(&self) -> Option<Instant> {
         let Schedule { stop, pause, .. } = self.setup.schedule;
-        [stop, pause.map(|(from, to)| if self.paused { to } else { from })]
-            .into_iter()
-            .flatten()
-            .min()
+        Instant::first_of([stop, pause.map(|(from, to)| if self.paused { to } else { from })])
     }
 
     fn follow_schedule(&mut self, now: Instant) {
@@ -228,7 +231,7 @@ impl FlowEnds for Stream {
         let observation = Some(self.next_observation);
         let change = self.next_change();
         let encoded = self.encoding.as_ref().map(Encoding::next);
-        [self.sender.next_deadline(), change, observation, encoded].into_iter().flatten().min()
+        Instant::first_of([self.sender.next_deadline(), change, observation, encoded])
     }
 
     fn on_server_deadline(&mut self, now: Instant, log: &mut Recorder) {
@@ -261,7 +264,7 @@ impl FlowEnds for Stream {
     }
 
     fn client_deadline(&self) -> Option<Instant> {
-        self.receiver.next_deadline().map(|at| self.setup.clock.own(at))
+        self.receiver_due
     }
 
     fn on_client_deadline(&mut self, now: Instant, log: &mut Recorder) {

@@ -139,7 +139,7 @@ impl Tcp {
 impl FlowEnds for Tcp {
     fn server_deadline(&self) -> Option<Instant> {
         let observation = (!self.sender.is_finished()).then_some(self.next_observation);
-        [self.sender.next_deadline(), self.stop, observation].into_iter().flatten().min()
+        Instant::first_of([self.sender.next_deadline(), self.stop, observation])
     }
 
     fn on_server_deadline(&mut self, now: Instant, log: &mut Recorder) {

@@ -101,6 +101,15 @@ impl<P: PathPacket> Hop<P> {
         }
     }
 
+    /// Whether [`Self::drain_dropped`] has something.
+    #[inline]
+    pub const fn has_dropped(&self) -> bool {
+        match self {
+            Self::Wired(bottleneck) => bottleneck.has_dropped(),
+            Self::Wifi(wifi) => wifi.medium.has_dropped(),
+        }
+    }
+
     /// The packets that were dropped since the last call.
     #[inline]
     pub fn drain_dropped(&mut self) -> Drain<'_, Dropped<P>> {

@@ -114,6 +114,8 @@ pub enum Slot {
 /// See the module's head.
 pub struct Network<P> {
     agenda: Agenda,
+    /// Number of the first flow's first slot.
+    first_of_flows: usize,
     hops: Vec<Hop<P>>,
     /// Down and up.
     impairments: [Impairments; 2],
@@ -132,8 +134,9 @@ impl<P: NetworkPacket> Network<P> {
         for way in ways.iter_mut().flatten() {
             way.guarded = way.passes_path() && hops[PATH].guards(way.direction);
         }
-        let agenda = Agenda::new(FIRST_HOP + hops.len() + ways.len() * SLOTS_PER_FLOW + 1);
-        Self { agenda, hops, impairments, ways }
+        let first_of_flows = FIRST_HOP + hops.len();
+        let agenda = Agenda::new(first_of_flows + ways.len() * SLOTS_PER_FLOW + 1);
+        Self { agenda, first_of_flows, hops, impairments, ways }
     }
 
     /// What is due first, and when.
@@ -144,11 +147,12 @@ impl<P: NetworkPacket> Network<P> {
         (self.slot(slot), now)
     }
 
+    #[inline]
     fn slot(&self, number: usize) -> Slot {
         if number == RECORDER {
             return Slot::Recorder;
         }
-        let Some(part) = (number - FIRST_HOP).checked_sub(self.hops.len()) else {
+        let Some(part) = number.checked_sub(self.first_of_flows) else {
             return Slot::Hop(number - FIRST_HOP);
         };
         let flow = part / SLOTS_PER_FLOW;
@@ -161,8 +165,10 @@ impl<P: NetworkPacket> Network<P> {
         }
     }
 
+    /// Always in line: where the kind of slot is known, which is everywhere but here, two additions are left.
+    #[inline(always)]
     fn number(&self, slot: Slot) -> usize {
-        let of_flow = |flow, part| FIRST_HOP + self.hops.len() + flow * SLOTS_PER_FLOW + part;
+        let of_flow = |flow, part| self.first_of_flows + flow * SLOTS_PER_FLOW + part;
         match slot {
             Slot::Recorder => RECORDER,
             Slot::Hop(hop) => FIRST_HOP + hop,
@@ -227,11 +233,14 @@ impl<P: NetworkPacket> Network<P> {
 
     /// A bottleneck has changed: packets that were dropped are told.
     fn settle<O: Observer<P>>(&mut self, hop: usize, now: Instant, observer: &mut O) {
-        for Dropped { packet, reason, .. } in self.hops[hop].drain_dropped() {
-            observer.fate(&packet, Fate::Dropped { reason });
+        let settled = &mut self.hops[hop];
+        if settled.has_dropped() {
+            for Dropped { packet, reason, .. } in settled.drain_dropped() {
+                observer.fate(&packet, Fate::Dropped { reason });
+            }
         }
-        observer.queue_is(now, hop, self.hops[hop].queued_bytes());
-        self.agenda.set(FIRST_HOP + hop, self.hops[hop].next_deadline());
+        observer.queue_is(now, hop, settled.queued_bytes());
+        self.agenda.set(FIRST_HOP + hop, settled.next_deadline());
     }
 
     /// A bottleneck is due: what has left it goes on.

@@ -331,6 +331,13 @@ impl<P: PathPacket, Q: Queue<P>> Medium<P, Q> {
         self.delivered.pop_front()
     }
 
+    /// Whether [`Self::drain_dropped`] has something.
+    #[inline]
+    #[must_use]
+    pub const fn has_dropped(&self) -> bool {
+        !self.dropped.is_empty()
+    }
+
     /// The packets that queues dropped or that were given up since the last call.
     #[inline]
     pub fn drain_dropped(&mut self) -> Drain<'_, Dropped<P>> {
