@@ -156,7 +156,8 @@ impl Browser {
         let (reference, count) = (reference as i32, self.reports);
         let mut bytes = Vec::new();
         TransportFeedback { sender_ssrc: 1, ssrc, base, reference, count, packets }
-            .write(&mut bytes);
+            .write(&mut bytes)
+            .expect("few packets");
         self.peer.send_rtcp(&bytes).expect("connected");
         self.reports = self.reports.wrapping_add(1);
     }

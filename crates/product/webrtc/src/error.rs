@@ -29,7 +29,7 @@ pub enum WebrtcError {
         /// The limit.
         limit: usize,
     },
-    /// DTLS, SRTP or SCTP refused.
+    /// DTLS, SRTP, SCTP or RTCP refused.
     #[error("{layer}: {problem}")]
     Layer {
         /// Which layer.

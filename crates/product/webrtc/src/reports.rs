@@ -1,32 +1,18 @@
 //! Sender and receiver reports (RFC 3550 sections 6.4.1 and 6.4.2), as far as round trips need them.
 //!
-//! ```text
-//! |V=2|P|    RC   |   PT = 200    |          length               |
-//! |                         SSRC of sender                        |
-//! |              NTP timestamp, 64 bits (32.32)                   |
-//! |                         RTP timestamp                         |
-//! |                     sender's packet count                     |
-//! |                      sender's octet count                     |
-//! | report blocks of 24 bytes: SSRC ... last SR | delay since last SR |
-//! ```
-//!
-//! A receiver report (type 201) has the blocks after its SSRC. A block names the sender report that came last by the
-//! middle 32 bits of its NTP timestamp, and for how long it was held, both in 1/65536 s: so the sender knows the round
-//! trip without that time. The NTP timestamp is that of the stream's own clock, which section 4 allows to who has no
-//! wallclock.
+//! A report block names the sender report that came last by the middle 32 bits of its NTP timestamp, and for how long it
+//! was held, both in 1/65536 s: so the sender knows the round trip without that time. The NTP timestamp is that of the
+//! stream's own clock, which section 4 allows to who has no wallclock. rtc-rtcp reads and writes the packets.
 
-use crate::rtcp::RtcpPacket;
+use crate::error::WebrtcError;
+use crate::rtcp::{self, RtcpPacket};
 use gameway_units::{Duration, Instant};
+use rtc_rtcp::{receiver_report, sender_report};
 
 /// Sender report.
 pub const SENDER_REPORT: u8 = 200;
 /// Receiver report.
 pub const RECEIVER_REPORT: u8 = 201;
-const HEAD: usize = 8;
-const SENDER_INFO: usize = 20;
-const BLOCK: usize = 24;
-const LAST_REPORT: usize = 16;
-const HELD: usize = 20;
 const NANOS: i128 = 1_000_000_000;
 
 /// What a sender says of its stream.
@@ -46,16 +32,21 @@ pub struct SenderReport {
 
 impl SenderReport {
     /// The packet, without report blocks.
-    #[must_use]
-    pub fn to_bytes(&self) -> [u8; HEAD + SENDER_INFO] {
-        let mut bytes = [0; HEAD + SENDER_INFO];
-        bytes[..4].copy_from_slice(&[0x80, SENDER_REPORT, 0, 6]);
-        bytes[4..8].copy_from_slice(&self.ssrc.to_be_bytes());
-        bytes[8..16].copy_from_slice(&ntp(self.sent).to_be_bytes());
-        bytes[16..20].copy_from_slice(&self.timestamp.to_be_bytes());
-        bytes[20..24].copy_from_slice(&self.packets.to_be_bytes());
-        bytes[24..].copy_from_slice(&self.bytes.to_be_bytes());
-        bytes
+    ///
+    /// # Errors
+    /// Never: a report without blocks has always room.
+    pub fn to_bytes(&self) -> Result<Vec<u8>, WebrtcError> {
+        let report = sender_report::SenderReport {
+            ssrc: self.ssrc,
+            ntp_time: ntp(self.sent),
+            rtp_time: self.timestamp,
+            packet_count: self.packets,
+            octet_count: self.bytes,
+            ..Default::default()
+        };
+        let mut bytes = Vec::new();
+        rtcp::write(&report, &mut bytes)?;
+        Ok(bytes)
     }
 }
 
@@ -64,21 +55,15 @@ impl SenderReport {
 #[must_use]
 pub fn round_trip(packet: &RtcpPacket<'_>, ssrc: u32, now: Instant) -> Option<Duration> {
     let blocks = match packet.packet_type {
-        SENDER_REPORT => HEAD + SENDER_INFO,
-        RECEIVER_REPORT => HEAD,
+        SENDER_REPORT => packet.read::<sender_report::SenderReport>().ok()?.reports,
+        RECEIVER_REPORT => packet.read::<receiver_report::ReceiverReport>().ok()?.reports,
         _ => return None,
     };
-    let blocks = packet.bytes.get(blocks..)?.chunks_exact(BLOCK).take(usize::from(packet.format));
-    let mut told = blocks.filter(|block| word(block, 0) == ssrc && word(block, LAST_REPORT) != 0);
-    let block = told.next()?;
-    let since = compact(now).wrapping_sub(word(block, LAST_REPORT));
+    let block = blocks.iter().find(|block| block.ssrc == ssrc && block.last_sender_report != 0)?;
+    let since = compact(now).wrapping_sub(block.last_sender_report);
     // Less than nothing is the grain of both clocks.
-    let taken = since.wrapping_sub(word(block, HELD)).cast_signed().max(0);
+    let taken = since.wrapping_sub(block.delay).cast_signed().max(0);
     Some(Duration::from_nanos(((i128::from(taken) * NANOS) >> 16) as i64))
-}
-
-fn word(block: &[u8], at: usize) -> u32 {
-    block[at..at + 4].iter().fold(0, |word, byte| word << 8 | u32::from(*byte))
 }
 
 /// Seconds since the stream's clock began, 32 bits and as many of their fraction.
@@ -116,7 +101,7 @@ mod tests {
 
     fn sent(millis: i64) -> u32 {
         let report = SenderReport { ssrc: 7, sent: at(millis), timestamp: 0, packets: 1, bytes: 2 };
-        let bytes = report.to_bytes();
+        let bytes = report.to_bytes().unwrap();
         assert_eq!(packets(&bytes).count(), 1);
         assert_eq!(told(&bytes, at(millis)), None, "it has no report block");
         // As a receiver does: the middle of the NTP timestamp.

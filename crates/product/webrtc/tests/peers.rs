@@ -5,9 +5,10 @@ mod support;
 use gameway_control::{FrameId, PacketKind, SequenceNumber};
 use gameway_session::{FeedbackPacket, MediaPacket, ReceivedPacket};
 use gameway_units::{Duration, Ecn, Instant, ReceiverInstant, VideoCodec};
-use gameway_webrtc::feedback::rfc8888::{self, CongestionFeedback, FeedbackReader};
+use gameway_webrtc::feedback::rfc8888::{self, CcFeedbackReport, FeedbackReader};
 use gameway_webrtc::frame_extension::{FrameExtension, MediaPacketReader};
 use gameway_webrtc::{Delivery, Event, Extensions, Peer, RtpHeader, RtpPacket, Secrets};
+use rtc_shared::marshal::Marshal;
 use support::{Weather, World, client_config, host_config};
 
 /// The `number`th packet of a stream of frames with 4 packets each.
@@ -86,8 +87,7 @@ fn a_stream_goes_there_and_its_report_comes_back() {
         key_frame_request: false,
     };
     let ssrc = world.client.peer.negotiated().video_ssrc;
-    let mut bytes = Vec::new();
-    rfc8888::from_session(&report, 7, ssrc).write(&mut bytes).unwrap();
+    let bytes = rfc8888::from_session(&report, 7, ssrc).marshal().unwrap();
     world.client.peer.send_rtcp(&bytes).unwrap();
     world.run_for(Duration::from_millis(50));
 
@@ -95,7 +95,9 @@ fn a_stream_goes_there_and_its_report_comes_back() {
         Event::Rtcp { bytes, .. } => Some(bytes.clone()),
         _ => None,
     });
-    let parsed = CongestionFeedback::parse(&rtcp.expect("a report")).unwrap();
+    let compound = rtcp.expect("a report");
+    let packet = gameway_webrtc::rtcp::packets(&compound).next().expect("a packet");
+    let parsed: CcFeedbackReport = packet.read().unwrap();
     let newest = SequenceNumber(7);
     let read = FeedbackReader::default().to_session(&parsed, ssrc, newest).unwrap();
     assert_eq!((read.base, read.packets.len()), (SequenceNumber(0), 8));

@@ -492,7 +492,7 @@ impl Session {
         if of_frames
             && let Some(report) = self.sender_reports.on_sent(now, header.ssrc, payload.len())
         {
-            let _ = self.peer.send_rtcp(&report.to_bytes());
+            let _ = report.to_bytes().and_then(|bytes| self.peer.send_rtcp(&bytes));
         }
     }
 }

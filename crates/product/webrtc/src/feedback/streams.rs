@@ -9,7 +9,7 @@
 //! |---|---|---|
 //! | numbers remembered | 32768 | half of the RTP numbers: what is older cannot be told from what is newer |
 
-use super::rfc8888::{CongestionFeedback, FeedbackReader};
+use super::rfc8888::{CcFeedbackReport, FeedbackReader};
 use crate::sdp::Negotiated;
 use gameway_control::SequenceNumber;
 use gameway_session::{FeedbackPacket, ReceivedPacket};
@@ -63,7 +63,7 @@ impl SentStreams {
     /// What a report says of both streams, in transport-wide numbers; `None` if none arrived that was sent.
     pub(super) fn to_session(
         &self,
-        packet: &CongestionFeedback,
+        packet: &CcFeedbackReport,
         reader: &mut FeedbackReader,
         terms: &Negotiated,
     ) -> Option<FeedbackPacket> {
@@ -100,22 +100,29 @@ fn in_order(
 
 #[cfg(test)]
 mod tests {
-    use super::super::rfc8888::{Block, PacketReport};
+    use super::super::rfc8888::{CcFeedbackMetricBlock, CcFeedbackReportBlock, WireEcn};
     use super::*;
-    use gameway_units::Ecn;
 
     fn terms() -> Negotiated {
         Negotiated { video_ssrc: 7, padding: Some(97), padding_ssrc: 8, ..Negotiated::default() }
     }
 
     /// Of each packet whether it arrived, from RTP number `begin` on.
-    fn block(ssrc: u32, begin: u16, arrived: &[bool]) -> Block {
-        let report = PacketReport { ecn: Ecn::Ect1, offset: 4 };
-        Block { ssrc, begin, reports: arrived.iter().map(|it| it.then_some(report)).collect() }
+    fn block(media_ssrc: u32, begin_sequence: u16, arrived: &[bool]) -> CcFeedbackReportBlock {
+        let metric = |received: &bool| CcFeedbackMetricBlock {
+            received: *received,
+            ecn: WireEcn::Ect1,
+            arrival_time_offset: 4,
+        };
+        let metric_blocks = arrived.iter().map(metric).collect();
+        CcFeedbackReportBlock { media_ssrc, begin_sequence, metric_blocks }
     }
 
-    fn read(streams: &SentStreams, blocks: Vec<Block>) -> Option<(u64, Vec<bool>)> {
-        let packet = CongestionFeedback { sender_ssrc: 1, blocks, timestamp: 65_536 };
+    fn read(
+        streams: &SentStreams,
+        report_blocks: Vec<CcFeedbackReportBlock>,
+    ) -> Option<(u64, Vec<bool>)> {
+        let packet = CcFeedbackReport { sender_ssrc: 1, report_blocks, report_timestamp: 65_536 };
         let report = streams.to_session(&packet, &mut FeedbackReader::default(), &terms())?;
         Some((report.base.0, report.packets.iter().map(Option::is_some).collect()))
     }

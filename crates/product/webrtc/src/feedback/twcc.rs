@@ -1,29 +1,26 @@
 //! Transport-wide congestion control feedback (draft-holmer-rmcat-transport-wide-cc-extensions-01 section 3.1), which
 //! browsers send: of each packet in a range whether it arrived, and when, in steps of 250 µs.
 //!
-//! ```text
-//! |V=2|P| FMT=15  |   PT = 205    |          length               |
-//! |                 SSRC of RTCP packet sender                    |
-//! |                 SSRC of the stream                            |
-//! |      base sequence number     |      packet status count      |
-//! |          reference time (64 ms, signed)       | fb pkt count  |
-//! | chunks of 16 bits: runs, or vectors of 14 one-bit or 7 two-bit symbols | differences |
-//! ```
-//!
-//! A symbol is 0 (not arrived), 1 (difference of one byte), 2 (of two bytes, signed). It carries no ECN field, and
-//! no time of the report itself: the newest arrival stands for it.
+//! rtc-rtcp reads and writes it; here it becomes a flat list. It carries no ECN field, and no time of the report itself:
+//! the newest arrival stands for it.
 
 use crate::error::WebrtcError;
+use crate::rtcp::{self, RtcpPacket};
 use crate::sequence::unwrap_number;
 use gameway_control::SequenceNumber;
 use gameway_session::{FeedbackPacket, ReceivedPacket};
 use gameway_units::{Ecn, ReceiverInstant};
+use rtc_rtcp::transport_feedbacks::transport_layer_cc::{
+    PacketStatusChunk, RecvDelta, StatusChunkTypeTcc, StatusVectorChunk, SymbolSizeTypeTcc,
+    SymbolTypeTcc, TYPE_TCC_DELTA_SCALE_FACTOR as STEP_US, TransportLayerCc,
+};
 
 /// The packet's format; its type is that of transport layer feedback.
 pub const FORMAT: u8 = 15;
 const STEP_NS: i64 = 250_000;
 const REFERENCE_NS: i64 = 64_000_000;
-const HEAD: usize = 20;
+/// Two-bit symbols of a chunk.
+const SYMBOLS: usize = 7;
 
 /// A feedback packet.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -47,107 +44,92 @@ fn malformed(problem: &'static str) -> WebrtcError {
 }
 
 impl TransportFeedback {
-    /// Reads one packet: `bytes` is the whole RTCP packet, header included, without padding.
+    /// Reads one packet of a compound.
     ///
     /// # Errors
     /// If it is another kind of packet or shorter than its own counts.
-    pub fn parse(bytes: &[u8]) -> Result<Self, WebrtcError> {
-        let (head, mut rest) =
-            bytes.split_at_checked(HEAD).ok_or_else(|| malformed("shorter than its head"))?;
-        if head[0] & 31 != FORMAT || head[1] != crate::rtcp::TRANSPORT_FEEDBACK {
-            return Err(malformed("another packet than type 205 format 15"));
-        }
-        let word =
-            |at: usize| u32::from_be_bytes([head[at], head[at + 1], head[at + 2], head[at + 3]]);
-        let status_count = usize::from(word(12) as u16);
-        if status_count == 0 {
+    pub fn parse(packet: &RtcpPacket<'_>) -> Result<Self, WebrtcError> {
+        let packet: TransportLayerCc = packet.read()?;
+        if packet.packet_status_count == 0 {
             return Err(malformed("reports on no packet"));
         }
-        let symbols = symbols(&mut rest, status_count)?;
-        let packets: Result<_, _> = symbols.iter().map(|it| difference(*it, &mut rest)).collect();
+        let mut differences = packet.recv_deltas.iter().map(|it| (it.delta / STEP_US) as i16);
+        let packets: Result<_, _> = symbols(&packet)
+            .into_iter()
+            .map(|symbol| match symbol {
+                SymbolTypeTcc::PacketNotReceived => Ok(None),
+                SymbolTypeTcc::PacketReceivedWithoutDelta => {
+                    Err(malformed("the reserved symbol 3"))
+                }
+                _ => match differences.next() {
+                    None => Err(malformed("fewer arrival times than packets")),
+                    difference => Ok(difference),
+                },
+            })
+            .collect();
         Ok(Self {
-            sender_ssrc: word(4),
-            ssrc: word(8),
-            base: (word(12) >> 16) as u16,
-            reference: (word(16) as i32) >> 8,
-            count: head[19],
+            sender_ssrc: packet.sender_ssrc,
+            ssrc: packet.media_ssrc,
+            base: packet.base_sequence_number,
+            // 24 bits with a sign.
+            reference: (packet.reference_time << 8).cast_signed() >> 8,
+            count: packet.fb_pkt_count,
             packets: packets?,
         })
     }
 
     /// Appends the packet to `bytes`, with vectors of two-bit symbols.
-    pub fn write(&self, bytes: &mut Vec<u8>) {
-        let start = bytes.len();
-        bytes.extend([0x80 | FORMAT, crate::rtcp::TRANSPORT_FEEDBACK, 0, 0]);
-        bytes.extend(self.sender_ssrc.to_be_bytes());
-        bytes.extend(self.ssrc.to_be_bytes());
-        bytes.extend(self.base.to_be_bytes());
-        bytes.extend((self.packets.len() as u16).to_be_bytes());
-        bytes.extend(&self.reference.to_be_bytes()[1..]);
-        bytes.push(self.count);
-        let symbol = |packet: &Option<i16>| match packet {
-            None => 0,
-            Some(0..=255) => 1,
-            Some(_) => 2_u16,
+    ///
+    /// # Errors
+    /// Never for fewer than 65536 packets.
+    pub fn write(&self, bytes: &mut Vec<u8>) -> Result<(), WebrtcError> {
+        let chunk = |packets: &[Option<i16>]| {
+            PacketStatusChunk::StatusVectorChunk(StatusVectorChunk {
+                type_tcc: StatusChunkTypeTcc::StatusVectorChunk,
+                symbol_size: SymbolSizeTypeTcc::TwoBit,
+                symbol_list: packets.iter().map(|packet| symbol(*packet)).collect(),
+            })
         };
-        for seven in self.packets.chunks(7) {
-            let fill = |chunk, (at, packet)| chunk | symbol(packet) << (12 - 2 * at);
-            bytes.extend(seven.iter().enumerate().fold(0xC000, fill).to_be_bytes());
-        }
-        for packet in self.packets.iter().flatten() {
-            match packet {
-                0..=255 => bytes.push(*packet as u8),
-                _ => bytes.extend(packet.to_be_bytes()),
-            }
-        }
-        bytes.resize(start + (bytes.len() - start).next_multiple_of(4), 0);
-        let words = (bytes.len() - start) / 4 - 1;
-        bytes[start + 2..start + 4].copy_from_slice(&(words as u16).to_be_bytes());
+        let delta = |difference: &i16| RecvDelta {
+            type_tcc_packet: symbol(Some(*difference)),
+            delta: i64::from(*difference) * STEP_US,
+        };
+        let packet = TransportLayerCc {
+            sender_ssrc: self.sender_ssrc,
+            media_ssrc: self.ssrc,
+            base_sequence_number: self.base,
+            packet_status_count: self.packets.len() as u16,
+            reference_time: self.reference.cast_unsigned() & 0xFF_FFFF,
+            fb_pkt_count: self.count,
+            packet_chunks: self.packets.chunks(SYMBOLS).map(chunk).collect(),
+            recv_deltas: self.packets.iter().flatten().map(delta).collect(),
+        };
+        rtcp::write(&packet, bytes)
     }
 }
 
-/// The status symbols of `count` packets.
-fn symbols(rest: &mut &[u8], count: usize) -> Result<Vec<u8>, WebrtcError> {
-    let mut symbols = Vec::with_capacity(count.min(8 * rest.len()));
-    while symbols.len() < count {
-        let Some(([high, low], after)) = rest.split_first_chunk() else {
-            return Err(malformed("fewer symbols than packets"));
-        };
-        *rest = after;
-        let chunk = u16::from_be_bytes([*high, *low]);
-        let left = count - symbols.len();
-        let symbol = |shift: usize, mask: u16| (chunk >> shift & mask) as u8;
-        if chunk & 0x8000 == 0 {
-            let run = usize::from(chunk & 0x1FFF).min(left);
-            if run == 0 {
-                return Err(malformed("a run of no packets"));
-            }
-            symbols.resize(symbols.len() + run, symbol(13, 3));
-        } else if chunk & 0x4000 == 0 {
-            symbols.extend((0..14.min(left)).map(|at| symbol(13 - at, 1)));
-        } else {
-            symbols.extend((0..7.min(left)).map(|at| symbol(12 - 2 * at, 3)));
-        }
+fn symbol(packet: Option<i16>) -> SymbolTypeTcc {
+    match packet {
+        None => SymbolTypeTcc::PacketNotReceived,
+        Some(0..=255) => SymbolTypeTcc::PacketReceivedSmallDelta,
+        Some(_) => SymbolTypeTcc::PacketReceivedLargeDelta,
     }
-    Ok(symbols)
 }
 
-fn difference(symbol: u8, rest: &mut &[u8]) -> Result<Option<i16>, WebrtcError> {
-    let cut = || malformed("fewer arrival times than packets");
-    match symbol {
-        0 => Ok(None),
-        1 => {
-            let (first, after) = rest.split_first().ok_or_else(cut)?;
-            *rest = after;
-            Ok(Some(i16::from(*first)))
+/// One of each packet that is reported on.
+fn symbols(packet: &TransportLayerCc) -> Vec<SymbolTypeTcc> {
+    let mut symbols = Vec::new();
+    for chunk in &packet.packet_chunks {
+        match chunk {
+            PacketStatusChunk::RunLengthChunk(run) => {
+                let symbol = run.packet_status_symbol;
+                symbols.extend(std::iter::repeat_n(symbol, usize::from(run.run_length)));
+            }
+            PacketStatusChunk::StatusVectorChunk(vector) => symbols.extend(&vector.symbol_list),
         }
-        2 => {
-            let (bytes, after) = rest.split_first_chunk().ok_or_else(cut)?;
-            *rest = after;
-            Ok(Some(i16::from_be_bytes(*bytes)))
-        }
-        _ => Err(malformed("the reserved symbol 3")),
     }
+    symbols.truncate(usize::from(packet.packet_status_count));
+    symbols
 }
 
 /// Makes session feedback of it on the sender's side: numbers and times are continued.
