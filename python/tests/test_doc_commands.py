@@ -71,6 +71,8 @@ NAMED = (
           "has a test beside it, part of `make test`"),
     Named(r"cargo (build --release -p gameway-stream|install --path crates/product/stream) .*",
           "builds for minutes; what it builds is run by crates/product/stream/tests/programs.rs"),
+    Named(r"cargo build --release -p gameway-link",
+          "builds for minutes; what it builds is run by crates/lab/link/tests/program.rs"),
     Named(r"make packages$", "builds from nothing for minutes; what `make test` has of it:",
           "test_packages.py::test_the_wheel_runs_the_demo_as_the_checkout_does"),
     Named(r"make mutants$", "builds and tests anew for each changed line"),

@@ -2,6 +2,8 @@
 //!
 //! Whatever decides is elsewhere and is handed `now`; here are devices and threads.
 
+#[cfg(feature = "cli")]
+pub mod command;
 pub mod link;
 
 pub mod namespace;

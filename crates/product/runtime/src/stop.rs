@@ -4,11 +4,14 @@ use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use signal_hook::flag;
 use std::io;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicUsize, Ordering};
 
-/// Whether somebody asked to stop.
+/// Whether somebody asked to stop: zero if nobody did, else the number of the signal, or [`BY_CALL`].
 #[derive(Debug, Clone, Default)]
-pub struct Stop(Arc<AtomicBool>);
+pub struct Stop(Arc<AtomicUsize>);
+
+/// In place of the number of a signal.
+const BY_CALL: usize = usize::MAX;
 
 impl Stop {
     /// One that nobody asks but [`Self::ask`].
@@ -26,20 +29,28 @@ impl Stop {
         let stop = Self::new();
         let hang_up = (!is_ignored(SIGHUP)?).then_some(SIGHUP);
         for signal in [SIGINT, SIGTERM].into_iter().chain(hang_up) {
-            flag::register(signal, stop.0.clone())?;
+            let number = usize::try_from(signal).unwrap_or(BY_CALL);
+            flag::register_usize(signal, stop.0.clone(), number)?;
         }
         Ok(stop)
     }
 
     /// Asks to stop.
     pub fn ask(&self) {
-        self.0.store(true, Ordering::Relaxed);
+        self.0.store(BY_CALL, Ordering::Relaxed);
     }
 
     /// Whether somebody has.
     #[must_use]
     pub fn is_asked(&self) -> bool {
-        self.0.load(Ordering::Relaxed)
+        self.0.load(Ordering::Relaxed) != 0
+    }
+
+    /// The signal that asked last, if one did.
+    #[must_use]
+    pub fn signal(&self) -> Option<i32> {
+        let number = self.0.load(Ordering::Relaxed);
+        i32::try_from(number).ok().filter(|number| *number != 0)
     }
 }
 

@@ -118,6 +118,12 @@ impl LinkConfig {
         Ok(())
     }
 
+    /// The queues that a path can have.
+    #[must_use]
+    pub fn queues() -> Vec<&'static str> {
+        Registry::<Packet>::standard().known().queues.names().collect()
+    }
+
     /// See `duration`.
     #[must_use]
     pub fn lasts(&self) -> Duration {

@@ -13,7 +13,7 @@ use super::pcapng::Passed;
 use super::wire;
 use crate::tun::Tun;
 use gameway_events::{
-    EventRecord, FurtherTables, Name, RunEvent, RunTables, SummaryRecord, TableError,
+    EventRecord, FurtherTables, Name, RunEvent, RunTables, Sink, SummaryRecord, TableError,
 };
 use gameway_experiment::build::Routes;
 use gameway_experiment::{Recorder, RunError};
@@ -118,6 +118,15 @@ impl Relay {
     /// # Errors
     /// If the configuration cannot be done, or a device or a table cannot be had.
     pub fn new(config: &LinkConfig) -> Result<Self, LinkError> {
+        let further = FurtherTables { lateness: true, ..FurtherTables::default() };
+        Self::with_sink(config, Box::new(RunTables::create(&config.folder, further)?))
+    }
+
+    /// Attaches to the devices; `sink` is told what happens, in place of tables.
+    ///
+    /// # Errors
+    /// If the configuration cannot be done, or a device cannot be had.
+    pub fn with_sink(config: &LinkConfig, sink: Box<dyn Sink>) -> Result<Self, LinkError> {
         config.check()?;
         let end = Instant::ZERO + config.lasts();
         let interval = config.record.controller_interval.map(|text| text.0);
@@ -127,11 +136,7 @@ impl Relay {
         let mut record = config.record.clone();
         let packets = PacketLog::create(&config.folder, names.clone(), record.packets)?;
         record.packets = false;
-        let tables = RunTables::create(
-            &config.folder,
-            FurtherTables { lateness: true, ..FurtherTables::default() },
-        )?;
-        let recorder = Recorder::new(Box::new(tables), names, links, end, &record);
+        let recorder = Recorder::new(sink, names, links, end, &record);
         let path =
             LivePath::new(&config.path, (config.seed, config.lasts()), &flows, recorder, packets)?;
         let attach =
