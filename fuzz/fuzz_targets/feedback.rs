@@ -1,7 +1,7 @@
 //! Every controller through its trait: any calls in any order with any content.
 #![no_main]
 
-use gameway_control::{FeedbackBatch, FrameReceived, FrameSent, PacketReport, SentPacket};
+use gameway_control::{Notice, FeedbackBatch, FrameReceived, FrameSent, PacketReport, SentPacket};
 use gameway_fuzz::{Input, check_controller, controller};
 use gameway_units::{Bytes, Instant, Rate};
 use libfuzzer_sys::fuzz_target;
@@ -53,7 +53,7 @@ fuzz_target!(|bytes: &[u8]| {
                 let (frame, last) = (input.frame(), packet(&mut input));
                 let (first_sent, arrival) = (input.time(), input.receiver_time());
                 let received = FrameReceived { frame, first_sent, last, arrival };
-                controller.on_frame_received(now, &received);
+                controller.on_notice(now, &Notice::FrameReceived(received));
             }
             _ => {
                 let count = input.any::<u8>() % 12;

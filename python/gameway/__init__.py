@@ -12,7 +12,7 @@ from importlib import import_module
 from types import ModuleType
 
 from gameway import _core
-from gameway.controller import RateController, Target
+from gameway.controller import ProbeCluster, RateController, Target
 from gameway.errors import GamewayError, InputError
 from gameway.expansion import Run, expand
 from gameway.experiment import Experiment, load, loads
@@ -63,6 +63,7 @@ __all__ = [
     "Loss",
     "Path",
     "Ping",
+    "ProbeCluster",
     "RateController",
     "Record",
     "Reorder",

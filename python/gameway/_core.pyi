@@ -8,8 +8,10 @@ __all__ = [
     "SCHEMA_VERSION",
     "VERSION",
     "Frame",
+    "FrameReceived",
     "Limits",
     "Packet",
+    "ProbeCluster",
     "Report",
     "Target",
     "catalogue",
@@ -80,6 +82,8 @@ class Packet:
     def first_of_frame(self) -> bool: ...
     @property
     def last_of_frame(self) -> bool: ...
+    @property
+    def probe_cluster(self) -> int | None: ...
 
 @final
 class Report:
@@ -102,6 +106,31 @@ class Frame:
     def packets(self) -> int: ...
 
 @final
+class FrameReceived:
+    @property
+    def frame(self) -> int: ...
+    @property
+    def first_sent_ns(self) -> int: ...
+    @property
+    def last(self) -> Packet: ...
+    @property
+    def arrival_ns(self) -> int: ...
+
+@final
+class ProbeCluster:
+    def __new__(
+        cls, number: int, *, rate_bps: int, min_bytes: int, min_packets: int
+    ) -> ProbeCluster: ...
+    @property
+    def number(self) -> int: ...
+    @property
+    def rate_bps(self) -> int: ...
+    @property
+    def min_bytes(self) -> int: ...
+    @property
+    def min_packets(self) -> int: ...
+
+@final
 class Target:
     def __new__(
         cls,
@@ -111,6 +140,7 @@ class Target:
         pacing_bps: float | None = None,
         window_bytes: int | None = None,
         probes_per_frame: int = 0,
+        probe_cluster: ProbeCluster | None = None,
         key_frame: bool = False,
         bounds_frame: bool = False,
     ) -> Target: ...

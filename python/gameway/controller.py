@@ -22,9 +22,27 @@ import traceback
 from pathlib import Path
 from typing import Any
 
-from gameway._core import Frame, Limits, Packet, Report, Target
+from gameway._core import (
+    Frame,
+    FrameReceived,
+    Limits,
+    Packet,
+    ProbeCluster,
+    Report,
+    Target,
+)
 
-__all__ = ["Frame", "Limits", "Packet", "RateController", "Report", "Target", "load_class"]
+__all__ = [
+    "Frame",
+    "FrameReceived",
+    "Limits",
+    "Packet",
+    "ProbeCluster",
+    "RateController",
+    "Report",
+    "Target",
+    "load_class",
+]
 
 
 class RateController:
@@ -45,11 +63,18 @@ class RateController:
     def __init__(self, limits: Limits) -> None:
         self.limits = limits
 
+    def on_capture(self, now_ns: int) -> None:
+        """Hear that a frame is captured: it is encoded with the target of now.
+
+        This and `on_sent`, `on_frame_received` and `on_round_trip` are called only where a class
+        overrides them.
+        """
+
     def on_frame(self, now_ns: int, frame: Frame) -> None:
         """Hear of a frame that was encoded: `number`, `target_bps`, `size_bytes`, `packets`."""
 
     def on_sent(self, now_ns: int, packet: Packet) -> None:
-        """Hear of a packet that left the pacer; called only where a class overrides it."""
+        """Hear of a packet that left the pacer."""
 
     def on_feedback(
         self, now_ns: int, reports: list[Report], in_flight_bytes: int, rtt_ns: int | None
@@ -64,6 +89,15 @@ class RateController:
             rtt_ns: round-trip time without the receiver's holding time; None if it is not known.
         """
 
+    def on_frame_received(self, now_ns: int, frame: FrameReceived) -> None:
+        """Hear that the receiver has all of a frame, ahead of the report: from a browser's page.
+
+        It has `frame` (its number), `first_sent_ns`, `last` (its last packet) and `arrival_ns`.
+        """
+
+    def on_round_trip(self, now_ns: int, rtt_ns: int) -> None:
+        """Hear of a round trip that RTCP's reports told, from receivers that send such."""
+
     def on_timer(self, now_ns: int) -> None:
         """Act: the time that `next_timer` gave has come."""
 
@@ -75,13 +109,22 @@ class RateController:
         """Give what it wants from now on; asked for after each call. Kept within `limits`."""
         raise NotImplementedError
 
+    def observe(self) -> dict[str, float]:
+        """Give its state for the table of controllers: names (with the unit in them) and numbers.
+
+        Asked for twice a second, or each `record.controller_interval`. `target_bps` is there
+        already. Give the same names each time.
+        """
+        return {}
+
 
 def describe(error: BaseException) -> str:
-    """Tell an exception in one line: where it happened, what it is, and what it says."""
+    """Tell an exception: where it happened, what it is, what it says, and its traceback."""
     frames = traceback.extract_tb(error.__traceback__)
     place = f"{frames[-1].filename}, line {frames[-1].lineno}: " if frames else ""
     said = f": {error}" if str(error) else ""
-    return f"{place}{type(error).__name__}{said}"
+    whole = "".join(traceback.format_exception(error)).rstrip()
+    return f"{place}{type(error).__name__}{said}\n{whole}"
 
 
 def load_class(file: str, name: str) -> type[RateController]:

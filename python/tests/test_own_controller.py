@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from typing import TYPE_CHECKING, Any
 
 import polars as pl
@@ -120,6 +121,79 @@ def test_a_class_hears_of_everything_and_its_exception_is_raised(tmp_path: Path)
     with pytest.raises(gw.GamewayError, match="all is as it should be"):
         gw.run(experiment, tmp_path / "out")
     assert gw.Results.open(tmp_path / "out").missing == 1
+
+
+TELLING = """
+import gameway as gw
+
+class Telling(gw.RateController):
+    def __init__(self, limits, probing=True):
+        super().__init__(limits)
+        self.probing = probing
+        self.captures = self.frames = self.probed = 0
+
+    def on_capture(self, now_ns):
+        assert self.captures == self.frames
+        self.captures += 1
+
+    def on_frame(self, now_ns, frame):
+        self.frames += 1
+
+    def on_sent(self, now_ns, packet):
+        assert packet.probe_cluster in {None, 7}
+        self.probed += packet.probe_cluster == 7
+
+    def observe(self):
+        return {"captures": self.captures, "probed": self.probed, "half": 0.5}
+
+    def target(self):
+        cluster = gw.ProbeCluster(7, rate_bps=30_000_000, min_bytes=20_000, min_packets=5)
+        wanted = cluster if self.probing else None
+        return gw.Target(10e6, pace_multiplier=1.25, probe_cluster=wanted)
+"""
+
+
+@pytest.mark.parametrize(("more", "probed"), [("", (5, 40)), (", probing = false", (0, 0))])
+def test_a_class_tells_its_state_and_hears_of_captures_and_probes(
+    tmp_path: Path, more: str, probed: tuple[int, int]
+) -> None:
+    experiment = written(tmp_path, TELLING, "Telling", more)
+    results = gw.run(experiment.with_overrides(["runs=1"]), tmp_path / "out")
+    log = results.controller().collect()
+    assert set(log["variable"]) == {"target_bps", "captures", "probed", "half"}
+    last = {
+        name: log.filter(pl.col("variable") == name)["value"][-1] for name in ("captures", "half")
+    }
+    assert 260 <= last["captures"] <= 300
+    assert last["half"] == 0.5
+    assert probed[0] <= log.filter(pl.col("variable") == "probed")["value"].max() <= probed[1]
+
+
+def test_an_exception_ends_its_run_at_once_and_the_others_go_on(tmp_path: Path) -> None:
+    raising = CONSTANT.replace(
+        "    def target",
+        """    def on_frame(self, now_ns, frame):
+        if frame.number == 100 and self.bitrate > 10e6:
+            raise ArithmeticError("too fast")
+
+    def target""",
+    )
+    experiment = written(tmp_path, raising, "Constant", ", mbps = [8, 12]")
+    with pytest.raises(gw.GamewayError, match="2 of 4 runs failed") as raised:
+        gw.run(experiment, tmp_path / "out")
+    told = str(raised.value)
+    assert "mine.py, line" in told
+    assert "ArithmeticError: too fast" in told
+    assert "Traceback (most recent call last)" in told
+    kept = gw.Results.open(tmp_path / "out")
+    assert kept.missing == 2
+    assert kept.factor_values("controller") == ["Constant mbps=8"]
+    # A day takes minutes, to the end.
+    alone = written(tmp_path, raising, "Constant").with_overrides(["runs=1", "duration=24 h"])
+    begun = time.monotonic()
+    with pytest.raises(gw.GamewayError, match="too fast"):
+        gw.run(alone, tmp_path / "day")
+    assert time.monotonic() - begun < 20
 
 
 STEADY = """

@@ -4,8 +4,8 @@
 //! `cargo run --release -p gameway-control --example feedback`
 
 use gameway_control::{
-    Controllers, FeedbackBatch, FrameId, FrameSent, PacketKind, PacketReport, RateController,
-    RateLimits, SentPacket, SequenceNumber,
+    Controllers, FeedbackBatch, FrameId, FrameSent, Notice, PacketKind, PacketReport,
+    RateController, RateLimits, SentPacket, SequenceNumber,
 };
 use gameway_units::declared::Options;
 use gameway_units::{Bytes, Duration, Ecn, Instant, Rate, ReceiverInstant};
@@ -37,7 +37,7 @@ impl Stream {
         let target = self.controller.target().bitrate;
         let count = ((target * INTERVAL).get() / PACKET.get()).max(1);
         let id = FrameId(frame);
-        self.controller.on_capture(now);
+        self.controller.on_notice(now, &Notice::Captured);
         let size = Bytes::new(count * PACKET.get());
         let packets = u32::try_from(count).expect("a frame of a bounded bitrate");
         self.controller.on_frame(now, &FrameSent { frame: id, target, size, packets });

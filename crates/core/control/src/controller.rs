@@ -147,38 +147,75 @@ pub struct ProbeCluster {
 
 /// What the controller wants from now on.
 #[derive(Debug, Clone, Copy, PartialEq)]
+#[non_exhaustive]
 pub struct Target {
     /// Bitrate of the next frame, as bytes on the wire (the session subtracts headers and repair).
     pub bitrate: Rate,
-    /// Whether the next frame alone may have no more than that (Salsify); else frames mean it over a second.
-    pub bounds_frame: bool,
     /// How to spread packets.
     pub pacing: Pacing,
     /// Do not have more than this in flight, if set: packets wait in the pacer.
     pub window: Option<Bytes>,
+    /// What else it asks for.
+    pub requests: Requests,
+}
+
+/// What a controller may ask of its session beside bitrate, pacing and window. Most ask for nothing, which is the default; a
+/// new request is a field here, and no other controller hears of it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[non_exhaustive]
+pub struct Requests {
+    /// Whether the next frame alone may have no more than its share of the bitrate (Salsify); else frames mean it over a second.
+    pub bounds_frame: bool,
     /// How many payload-free probe packets follow each frame, evenly spread over what is left of the
     /// frame interval (Pudica 4.1).
     pub probes_per_frame: u32,
-    /// Start this bandwidth probe now, unless one with this number has been started.
+    /// Start this bandwidth probe now, unless one with this number has been started (GCC).
     pub probe_cluster: Option<ProbeCluster>,
     /// Encode the next frame as a key frame.
     pub key_frame: bool,
 }
 
 impl Target {
-    /// A bitrate and how to spread it, and nothing else: no window, probes or key frame.
+    /// A bitrate and how to spread it, and nothing else: no window and no requests.
     #[must_use]
     pub const fn new(bitrate: Rate, pacing: Pacing) -> Self {
-        Self {
-            bitrate,
+        let requests = Requests {
             bounds_frame: false,
-            pacing,
-            window: None,
             probes_per_frame: 0,
             probe_cluster: None,
             key_frame: false,
-        }
+        };
+        Self { bitrate, pacing, window: None, requests }
     }
+
+    /// The same with no more than this in flight.
+    #[must_use]
+    pub const fn with_window(self, window: Option<Bytes>) -> Self {
+        Self { window, ..self }
+    }
+
+    /// The same, asking for what `ask` says.
+    #[must_use]
+    pub fn asking(mut self, ask: impl FnOnce(&mut Requests)) -> Self {
+        ask(&mut self.requests);
+        self
+    }
+}
+
+/// What a controller is told beside frames, packets and reports: each is for those that make use of it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Notice {
+    /// A frame is captured: it is encoded with what [`RateController::target`] gives now, whatever that gives until
+    /// [`RateController::on_frame`] comes.
+    Captured,
+    /// The receiver has all of a frame. Its packets are reported by [`RateController::on_feedback`] all the same, later; who
+    /// needs to know of each packet has no use for this.
+    FrameReceived(FrameReceived),
+    /// RTCP's reports told a round trip (RFC 3550 section 6.4.1), without the time for which the receiver held it. Comes
+    /// about once a second from receivers that send such reports; others' reports on packets say when they were made
+    /// ([`FeedbackBatch::round_trip_time`]).
+    RoundTrip(Duration),
 }
 
 /// Bounds that the application sets.
@@ -236,10 +273,6 @@ pub trait RateController: Send {
         false
     }
 
-    /// A frame is captured: it is encoded with what [`Self::target`] gives now, whatever that gives until
-    /// [`Self::on_frame`] comes.
-    fn on_capture(&mut self, _now: Instant) {}
-
     /// A frame was encoded with the bitrate that [`Self::target`] gave when it was captured.
     fn on_frame(&mut self, now: Instant, frame: &FrameSent);
 
@@ -249,14 +282,8 @@ pub trait RateController: Send {
     /// A report of the receiver came.
     fn on_feedback(&mut self, now: Instant, batch: &FeedbackBatch<'_>);
 
-    /// RTCP's reports told a round trip (RFC 3550 section 6.4.1), without the time for which the receiver held it. Comes
-    /// about once a second from receivers that send such reports; others' reports on packets say when they were made
-    /// ([`FeedbackBatch::round_trip_time`]).
-    fn on_round_trip(&mut self, _now: Instant, _round_trip: Duration) {}
-
-    /// The receiver has all of a frame. Its packets are reported by [`Self::on_feedback`] all the same, later; who needs
-    /// to know of each packet has no use for this.
-    fn on_frame_received(&mut self, _now: Instant, _frame: &FrameReceived) {}
+    /// Something happened that only some controllers need to hear of.
+    fn on_notice(&mut self, _now: Instant, _notice: &Notice) {}
 
     /// The time given by [`Self::next_timer`] has come (or passed).
     fn on_timer(&mut self, now: Instant);
@@ -269,7 +296,7 @@ pub trait RateController: Send {
 
     /// Its state for the log: calls `sink` with a name (unit in the name) and a value, always the same
     /// names in the same order.
-    fn observe(&self, sink: &mut dyn FnMut(&'static str, f64));
+    fn observe(&self, sink: &mut dyn FnMut(&str, f64));
 }
 
 /// A controller that a file can name, by its configuration.

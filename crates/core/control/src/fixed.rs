@@ -79,7 +79,7 @@ impl RateController for Fixed {
     fn target(&self) -> Target {
         Target::new(self.bitrate, Pacing::FrameMultiplier(self.pace_multiplier))
     }
-    fn observe(&self, sink: &mut dyn FnMut(&'static str, f64)) {
+    fn observe(&self, sink: &mut dyn FnMut(&str, f64)) {
         sink("target_bps", self.bitrate.as_bps_f64());
     }
 }

@@ -21,9 +21,9 @@ pub mod sqp;
 
 pub use catalogue::{ControllerError, Controllers};
 pub use controller::{
-    ControllerAlgorithm, FeedbackBatch, FeedbackStyle, FrameId, FrameReceived, FrameSent, Pacing,
-    PacketKind, PacketReport, ProbeCluster, RateController, RateLimits, SentPacket, SequenceNumber,
-    Target,
+    ControllerAlgorithm, FeedbackBatch, FeedbackStyle, FrameId, FrameReceived, FrameSent, Notice,
+    Pacing, PacketKind, PacketReport, ProbeCluster, RateController, RateLimits, Requests,
+    SentPacket, SequenceNumber, Target,
 };
 pub use copa::{Copa, CopaOptions};
 pub use fixed::{Fixed, FixedOptions};

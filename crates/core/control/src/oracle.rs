@@ -177,9 +177,9 @@ impl RateController for Oracle {
     }
     fn target(&self) -> Target {
         let window = self.holds.then_some(Bytes::ZERO);
-        Target { window, ..Target::new(self.bitrate, Pacing::Rate(self.pace)) }
+        Target::new(self.bitrate, Pacing::Rate(self.pace)).with_window(window)
     }
-    fn observe(&self, sink: &mut dyn FnMut(&'static str, f64)) {
+    fn observe(&self, sink: &mut dyn FnMut(&str, f64)) {
         sink("target_bps", self.bitrate.as_bps_f64());
         sink("pace_bps", self.pace.as_bps_f64());
     }

@@ -177,8 +177,8 @@ impl<T> Pacer<T> {
     pub fn set_target(&mut self, now: Instant, target: &Target) {
         self.pacing = target.pacing;
         self.window = target.window;
-        self.probes_per_frame = target.probes_per_frame;
-        let Some(cluster) = target.probe_cluster else { return };
+        self.probes_per_frame = target.requests.probes_per_frame;
+        let Some(cluster) = target.requests.probe_cluster else { return };
         if self.last_cluster.is_some_and(|last| cluster.id <= last) || cluster.rate == Rate::ZERO {
             return;
         }

@@ -163,7 +163,7 @@ proptest! {
                     frame,
                     first_of_frame: index % 4 == 0,
                     last_of_frame: index % 4 == 3,
-                    probe_cluster: controller.target().probe_cluster.map(|cluster| cluster.id),
+                    probe_cluster: controller.target().requests.probe_cluster.map(|cluster| cluster.id),
                 };
                 controller.on_sent(now, &packet);
                 let arrival = fate.map(ReceiverInstant::from_nanos);
@@ -209,7 +209,7 @@ fn the_state_has_the_same_names_in_the_same_order() {
     for (name, options) in variants() {
         let names = |controller: &dyn RateController| {
             let mut names = Vec::new();
-            controller.observe(&mut |name, _| names.push(name));
+            controller.observe(&mut |name, _| names.push(name.to_owned()));
             names
         };
         let before = names(controller(name, options).as_ref());
@@ -217,6 +217,6 @@ fn the_state_has_the_same_names_in_the_same_order() {
         network.add(controller(name, options), 0.0, 0.1);
         network.run_until(2.0);
         assert_eq!(before, names(network.flows[0].controller.as_ref()));
-        assert_eq!(before.first(), Some(&"target_bps"));
+        assert_eq!(before.first().map(String::as_str), Some("target_bps"));
     }
 }

@@ -3,7 +3,7 @@
 mod common;
 
 use common::{Network, controller, controller_with, limits, secs};
-use gameway_control::{FeedbackStyle, RateLimits};
+use gameway_control::{FeedbackStyle, Notice, RateLimits};
 use gameway_units::{Bytes, Duration, Rate};
 
 #[test]
@@ -126,7 +126,7 @@ fn round_trips_of_rtcp_count_before_those_of_reports() {
     let flow = &mut network.flows[0];
     let measured = flow.observed("rtcp_rtt_ms");
     assert!((20.0..60.0).contains(&measured), "{measured}");
-    flow.controller.on_round_trip(secs(3.0), Duration::from_millis(77));
+    flow.controller.on_notice(secs(3.0), &Notice::RoundTrip(Duration::from_millis(77)));
     network.run_until(6.0);
     let told = network.flows[0].observed("rtcp_rtt_ms");
     assert!((told - 77.0).abs() < 1e-9, "{told}");

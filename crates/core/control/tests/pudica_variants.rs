@@ -51,7 +51,8 @@ fn the_estimate_of_salsify_does_not_see_other_streams() {
 #[test]
 fn each_estimate_has_its_native_pace() {
     let pacing = |options: &[(&str, &str)]| controller("pudica", options).target().pacing;
-    let probes = |options: &[(&str, &str)]| controller("pudica", options).target().probes_per_frame;
+    let probes =
+        |options: &[(&str, &str)]| controller("pudica", options).target().requests.probes_per_frame;
     assert_eq!(pacing(&[]), Pacing::FrameMultiplier(1.25));
     assert_eq!(pacing(&[("bur", "sqp")]), Pacing::FrameMultiplier(2.0));
     // At first a packet of 1248 B at the start rate of 5 Mb/s is the gap; five times faster is 25 Mb/s.

@@ -47,8 +47,8 @@ fn a_frame_interval_and_a_round_trip_fill_the_link_without_a_queue_between_frame
 
 #[test]
 fn its_target_is_the_budget_of_one_frame() {
-    assert!(controller("salsify", &[]).target().bounds_frame);
-    assert!(!controller("gcc", &[]).target().bounds_frame);
+    assert!(controller("salsify", &[]).target().requests.bounds_frame);
+    assert!(!controller("gcc", &[]).target().requests.bounds_frame);
 }
 
 #[test]

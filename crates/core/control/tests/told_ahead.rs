@@ -4,7 +4,7 @@ mod common;
 
 use common::controller;
 use gameway_control::{
-    Ecn, FeedbackBatch, FrameId, FrameReceived, FrameSent, PacketKind, PacketReport,
+    Ecn, FeedbackBatch, FrameId, FrameReceived, FrameSent, Notice, PacketKind, PacketReport,
     RateController, SentPacket, SequenceNumber,
 };
 use gameway_units::{Bytes, Duration, Instant, Rate, ReceiverInstant};
@@ -77,7 +77,7 @@ impl Stream {
         let (arrival, now) = Self::times(&packet, one_way);
         let SentPacket { frame, sent: first_sent, .. } = packet;
         let received = FrameReceived { frame, first_sent, last: packet, arrival };
-        self.controller.on_frame_received(now, &received);
+        self.controller.on_notice(now, &Notice::FrameReceived(received));
     }
 
     fn target(&self) -> Rate {
@@ -97,7 +97,7 @@ fn a_frame_that_is_being_encoded_serves_no_fallback_that_is_called_for_meanwhile
     let late = stream.send();
     let capture = |stream: &mut Stream| {
         let now = at(stream.frames as i64 * INTERVAL);
-        stream.controller.on_capture(now);
+        stream.controller.on_notice(now, &Notice::Captured);
     };
     capture(&mut stream);
     stream.tell_ahead(late, LEAST + 20_000);

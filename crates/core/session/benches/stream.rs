@@ -34,7 +34,7 @@ impl RateController for Constant {
     fn target(&self) -> Target {
         Target::new(Rate::from_mbps(25), Pacing::FrameMultiplier(1.25))
     }
-    fn observe(&self, _sink: &mut dyn FnMut(&'static str, f64)) {}
+    fn observe(&self, _sink: &mut dyn FnMut(&str, f64)) {}
 }
 
 /// Ten seconds of a stream; the packets sent.

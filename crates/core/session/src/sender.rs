@@ -38,8 +38,8 @@ use crate::sent_frames::SentFrames;
 use encoded::Begun;
 pub use encoded::ModelFrame;
 use gameway_control::{
-    FeedbackBatch, FrameId, FrameReceived, Pacer, PacerOutput, Pacing, PacketKind, PacketReport,
-    RateController, SentPacket, SequenceNumber, Target,
+    FeedbackBatch, FrameId, FrameReceived, Notice, Pacer, PacerOutput, Pacing, PacketKind,
+    PacketReport, RateController, SentPacket, SequenceNumber, Target,
 };
 use gameway_media::FrameBudget;
 use gameway_units::{Bytes, Duration, Instant, Rate, ReceiverInstant};
@@ -178,7 +178,7 @@ impl Sender {
         self.reported_end = self.reported_end.max(last.sequence.0 + 1);
         if let Some(arrival) = arrival {
             let received = FrameReceived { frame, first_sent, last, arrival };
-            self.controller.on_frame_received(now, &received);
+            self.controller.on_notice(now, &Notice::FrameReceived(received));
             self.retarget(now);
         }
         Some(last.sequence)
@@ -187,7 +187,7 @@ impl Sender {
     /// RTCP's reports told a round trip, without the time for which the receiver held it. To be called where reports on
     /// packets do not say when they were made.
     pub fn on_round_trip(&mut self, now: Instant, round_trip: Duration) {
-        self.controller.on_round_trip(now, round_trip);
+        self.controller.on_notice(now, &Notice::RoundTrip(round_trip));
         self.retarget(now);
     }
 
@@ -336,7 +336,7 @@ impl Sender {
 
     fn ask_for_frame(&mut self, now: Instant, captured: Instant) {
         let target = self.controller.target();
-        self.controller.on_capture(now);
+        self.controller.on_notice(now, &Notice::Captured);
         self.pacer.set_target(now, &target);
         let payload = self.payload_within(&target);
         let request = EncodeRequest {
@@ -344,8 +344,8 @@ impl Sender {
             captured,
             rate: payload / self.config.frame_interval,
             payload,
-            bounded: target.bounds_frame,
-            key_frame: target.key_frame || self.key_frame == KeyFrame::Wanted,
+            bounded: target.requests.bounds_frame,
+            key_frame: target.requests.key_frame || self.key_frame == KeyFrame::Wanted,
             in_parts: self.controller.sends_in_parts() && target.pacing != Pacing::Burst,
         };
         self.encoding = Some((request, target));

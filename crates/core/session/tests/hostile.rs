@@ -102,7 +102,7 @@ proptest! {
         probes in 0u32..6,
     ) {
         let mut target = plain_target();
-        target.probes_per_frame = probes;
+        target.requests.probes_per_frame = probes;
         let (controller, told) = Scripted::new(target);
         let config = SenderConfig::new(Instant::ZERO, INTERVAL);
         let mut sender = Sender::new(config, Box::new(controller));

@@ -269,7 +269,7 @@ fn a_blackout_ends_with_a_key_frame_and_every_frame_is_accounted_for() {
 
 #[test]
 fn a_window_full_of_lost_packets_opens_again() {
-    let target = Target { window: Some(Bytes::new(20_000)), ..plain_target() };
+    let target = plain_target().with_window(Some(Bytes::new(20_000)));
     let mut stream = Loop::new(target, FeedbackStyle::PerFrame, |_| {});
     let dark = Instant::ZERO + ms(500)..Instant::ZERO + ms(600);
     stream.media_fate =
@@ -286,7 +286,7 @@ fn while_the_pacer_is_behind_frames_are_skipped_and_the_queue_stays_short() {
     // A tenth of what the frames need.
     let pacing = Pacing::Rate(Rate::from_kbps(1_200));
     let mut stream =
-        Loop::new(Target { pacing, ..plain_target() }, FeedbackStyle::PerFrame, |_| {});
+        Loop::new(Target::new(plain_target().bitrate, pacing), FeedbackStyle::PerFrame, |_| {});
     stream.run_until(Instant::ZERO + Duration::from_secs(3));
     assert!(stream.sender.waiting_frames() <= 6);
     let skipped = |event: &&SenderEvent| matches!(event, SenderEvent::FrameSkipped { .. });
@@ -299,7 +299,7 @@ fn while_the_pacer_is_behind_frames_are_skipped_and_the_queue_stays_short() {
 
 #[test]
 fn probes_follow_each_frame_and_the_last_one_makes_a_report() {
-    let target = Target { probes_per_frame: 4, ..plain_target() };
+    let target = plain_target().asking(|requests| requests.probes_per_frame = 4);
     let mut stream = Loop::new(target, FeedbackStyle::PerFrame, |_| {});
     stream.run(Duration::from_secs(1));
     let probes: Vec<&MediaPacket> = stream

@@ -25,7 +25,7 @@ pub struct HomeGateway {
     name: Name,
     flow_of: FlowOf,
     /// Variables, their names made once.
-    words: Vec<(&'static str, Name)>,
+    words: Vec<Name>,
     observations: Vec<Observation>,
 }
 

@@ -15,12 +15,12 @@ pub trait Recorded: NetworkPacket {
 }
 
 /// A name in the form that a table takes, made once.
-pub fn intern(known: &mut Vec<(&'static str, Name)>, name: &'static str) -> Name {
-    if let Some((_, shared)) = known.iter().find(|(text, _)| *text == name) {
+pub fn intern(known: &mut Vec<Name>, name: &str) -> Name {
+    if let Some(shared) = known.iter().find(|shared| shared.as_ref() == name) {
         return shared.clone();
     }
     let shared: Name = name.into();
-    known.push((name, shared.clone()));
+    known.push(shared.clone());
     shared
 }
 
@@ -94,7 +94,7 @@ pub fn packet_record(
     packet: &impl Recorded,
     fate: Fate,
     flow: Name,
-    words: &mut Vec<(&'static str, Name)>,
+    words: &mut Vec<Name>,
 ) -> PacketRecord {
     let (kind, number) = packet.identity();
     let journey = packet.journey();
@@ -134,7 +134,7 @@ pub struct Recorder {
     flows: Vec<BinRecord>,
     delays: Vec<DelayHistogram>,
     /// Kinds and fates of packets in the form that a table takes.
-    words: Vec<(&'static str, Name)>,
+    words: Vec<Name>,
     links: Vec<LinkCounters>,
     bin_start: Instant,
     window_start: Instant,

@@ -1,18 +1,19 @@
 //! A rate controller written in Python: a class whose methods mirror [`RateController`].
 //!
-//! What its methods are told are small immutable values, times in nanoseconds and sizes in bytes. An
-//! exception of the class ends its part: the run goes on with the last target, so that no table is half
-//! written, and the exception is raised once it is over.
+//! What its methods are told are small immutable values, times in nanoseconds and sizes in bytes. An exception of the
+//! class ends the run: nothing is told any more, the sink ([`Watched`]) says that the run can end, and the exception is
+//! raised.
 
 use gameway_control::{
-    Ecn, FeedbackBatch, FeedbackStyle, FrameSent, Pacing, PacketKind, PacketReport, RateController,
-    RateLimits, SentPacket, Target,
+    Ecn, FeedbackBatch, FeedbackStyle, FrameSent, Notice, Pacing, PacketKind, PacketReport,
+    ProbeCluster, RateController, RateLimits, SentPacket, Target,
 };
+use gameway_events::{RunEvent, Sink, TableError};
 use gameway_units::declared::{Description, OptionError, Options};
 use gameway_units::{Bytes, Duration, Instant, Rate};
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
-use pyo3::types::PyTuple;
+use pyo3::types::{PyDict, PyTuple};
 use serde_json::Value;
 use std::sync::{Arc, OnceLock};
 
@@ -43,6 +44,7 @@ pub struct Packet {
     frame: u64,
     first_of_frame: bool,
     last_of_frame: bool,
+    probe_cluster: Option<u32>,
 }
 
 /// What became of a packet.
@@ -64,6 +66,47 @@ pub struct Frame {
     packets: u32,
 }
 
+/// That the receiver has all of a frame.
+#[pyclass(frozen, get_all, name = "FrameReceived", module = "gameway.controller")]
+#[derive(Clone)]
+pub struct Received {
+    frame: u64,
+    first_sent_ns: i64,
+    last: Packet,
+    arrival_ns: i64,
+}
+
+/// A train of packets to be sent at a set rate.
+#[pyclass(frozen, get_all, name = "ProbeCluster", module = "gameway.controller")]
+#[derive(Clone)]
+pub struct Cluster {
+    number: u32,
+    rate_bps: u64,
+    min_bytes: u64,
+    min_packets: u32,
+}
+
+#[pymethods]
+impl Cluster {
+    /// A number that rises from cluster to cluster, the rate, and the least that is sent.
+    #[new]
+    #[pyo3(signature = (number, *, rate_bps, min_bytes, min_packets))]
+    const fn new(number: u32, rate_bps: u64, min_bytes: u64, min_packets: u32) -> Self {
+        Self { number, rate_bps, min_bytes, min_packets }
+    }
+}
+
+impl Cluster {
+    const fn wanted(&self) -> ProbeCluster {
+        ProbeCluster {
+            id: self.number,
+            rate: Rate::from_bps(self.rate_bps),
+            min_bytes: Bytes::new(self.min_bytes),
+            min_packets: self.min_packets,
+        }
+    }
+}
+
 /// What a controller wants.
 #[pyclass(frozen, name = "Target", module = "gameway.controller")]
 #[derive(Clone)]
@@ -76,13 +119,15 @@ impl Wanted {
     /// Bitrate on the wire, and one way of pacing or none for bursts.
     #[new]
     #[pyo3(signature = (bitrate_bps, *, pace_multiplier=None, pacing_bps=None, window_bytes=None,
-                        probes_per_frame=0, key_frame=false, bounds_frame=false))]
+                        probes_per_frame=0, probe_cluster=None, key_frame=false, bounds_frame=false))]
+    #[expect(clippy::too_many_arguments, reason = "they have names in Python")]
     fn new(
         bitrate_bps: f64,
         pace_multiplier: Option<f64>,
         pacing_bps: Option<f64>,
         window_bytes: Option<u64>,
         probes_per_frame: u32,
+        probe_cluster: Option<PyRef<'_, Cluster>>,
         key_frame: bool,
         bounds_frame: bool,
     ) -> PyResult<Self> {
@@ -99,15 +144,15 @@ impl Wanted {
             let why = format!("bitrate_bps = {bitrate_bps} is not a bitrate");
             return Err(PyValueError::new_err(why));
         }
-        Ok(Self {
-            target: Target {
-                window: window_bytes.map(Bytes::new),
-                probes_per_frame,
-                key_frame,
-                bounds_frame,
-                ..Target::new(Rate::from_bps_f64(bitrate_bps), pacing)
-            },
-        })
+        let target = Target::new(Rate::from_bps_f64(bitrate_bps), pacing)
+            .with_window(window_bytes.map(Bytes::new))
+            .asking(|requests| {
+                requests.probes_per_frame = probes_per_frame;
+                requests.probe_cluster = probe_cluster.map(|cluster| cluster.wanted());
+                requests.key_frame = key_frame;
+                requests.bounds_frame = bounds_frame;
+            });
+        Ok(Self { target })
     }
 }
 
@@ -117,6 +162,7 @@ impl Packet {
             sequence: packet.sequence.0,
             sent_ns: packet.sent.as_nanos(),
             size_bytes: packet.size.get(),
+            probe_cluster: packet.probe_cluster,
             kind: match packet.kind {
                 PacketKind::Media => "media",
                 PacketKind::Repair => "repair",
@@ -147,8 +193,8 @@ pub struct Controller {
     style: FeedbackStyle,
     ecn: Ecn,
     in_parts: bool,
-    /// Whether it wants to hear of each packet that leaves.
-    hears_of_packets: bool,
+    /// The methods of those that most have no use for: each call costs.
+    hears: Hears,
     target: Target,
     timer: Option<Instant>,
     failure: Failure,
@@ -158,6 +204,27 @@ pub struct Controller {
 #[must_use]
 pub fn description() -> Description {
     Description::open(NAME, "a class of your own", "docs/own-controller.md")
+}
+
+/// Which of those methods a class has.
+#[derive(Clone, Copy)]
+struct Hears {
+    packets: bool,
+    captures: bool,
+    frames_received: bool,
+    round_trips: bool,
+}
+
+impl Hears {
+    fn of(class: &Bound<'_, PyAny>, base: &Bound<'_, PyAny>) -> PyResult<Self> {
+        let has = |name: &str| Ok::<_, PyErr>(!class.getattr(name)?.is(&base.getattr(name)?));
+        Ok(Self {
+            packets: has("on_sent")?,
+            captures: has("on_capture")?,
+            frames_received: has("on_frame_received")?,
+            round_trips: has("on_round_trip")?,
+        })
+    }
 }
 
 /// Where a class is, and the options that it is made with.
@@ -220,14 +287,13 @@ impl Controller {
         };
         let object = class.call((bounds,), Some(given.cast()?))?;
         let base = module.getattr("RateController")?;
-        let hears_of_packets = !class.getattr("on_sent")?.is(&base.getattr("on_sent")?);
         let mut controller = Self {
             style: style_of(&object.getattr("feedback")?.extract::<String>()?)?,
             ecn: ecn_of(&object.getattr("ecn")?.extract::<String>()?)?,
             in_parts: object.getattr("sends_in_parts")?.extract()?,
             object: object.unbind(),
             limits,
-            hears_of_packets,
+            hears: Hears::of(&class, &base)?,
             target: Target::new(limits.start, Pacing::Burst),
             timer: None,
             failure,
@@ -251,10 +317,25 @@ impl Controller {
             self.refresh(python)
         });
         if let Err(error) = told {
-            let error = Python::attach(|python| with_place(python, error));
-            // Another controller of the run may have been first: its exception is the one to raise.
-            let _ = self.failure.set(error);
+            self.fail(error);
         }
+    }
+
+    fn fail(&self, error: PyErr) {
+        let error = Python::attach(|python| with_place(python, error));
+        // Another controller of the run may have been first: its exception is the one to raise.
+        let _ = self.failure.set(error);
+    }
+
+    /// Its state as its class tells it.
+    fn state(&self) -> PyResult<Vec<(String, f64)>> {
+        Python::attach(|python| {
+            let state = self.object.bind(python).call_method0("observe")?;
+            let state = state.cast::<PyDict>().map_err(|_| {
+                PyTypeError::new_err("observe() must give a dict of names and numbers")
+            })?;
+            state.iter().map(|(name, value)| Ok((name.extract()?, value.extract()?))).collect()
+        })
     }
 
     fn refresh(&mut self, python: Python<'_>) -> PyResult<()> {
@@ -264,7 +345,8 @@ impl Controller {
             .cast::<Wanted>()
             .map_err(|_| PyTypeError::new_err("target() must give a gameway.controller.Target"))?;
         let target = wanted.get().target;
-        self.target = Target { bitrate: self.limits.clamp(target.bitrate), ..target };
+        self.target = target;
+        self.target.bitrate = self.limits.clamp(target.bitrate);
         let timer: Option<i64> = object.call_method0("next_timer")?.extract()?;
         self.timer = timer.map(Instant::from_nanos);
         Ok(())
@@ -338,7 +420,7 @@ impl RateController for Controller {
     }
 
     fn on_sent(&mut self, now: Instant, packet: &SentPacket) {
-        if self.hears_of_packets {
+        if self.hears.packets {
             let packet = Packet::of(packet);
             self.tell("on_sent", |python| (now.as_nanos(), packet).into_pyobject(python));
         }
@@ -351,6 +433,29 @@ impl RateController for Controller {
         self.tell("on_feedback", |python| {
             (now.as_nanos(), reports, in_flight, rtt).into_pyobject(python)
         });
+    }
+
+    fn on_notice(&mut self, now: Instant, notice: &Notice) {
+        let now = now.as_nanos();
+        match notice {
+            Notice::Captured if self.hears.captures => {
+                self.tell("on_capture", |python| (now,).into_pyobject(python));
+            }
+            Notice::FrameReceived(frame) if self.hears.frames_received => {
+                let frame = Received {
+                    frame: frame.frame.0,
+                    first_sent_ns: frame.first_sent.as_nanos(),
+                    last: Packet::of(&frame.last),
+                    arrival_ns: frame.arrival.as_nanos(),
+                };
+                self.tell("on_frame_received", |python| (now, frame).into_pyobject(python));
+            }
+            Notice::RoundTrip(rtt) if self.hears.round_trips => {
+                let rtt = rtt.as_nanos();
+                self.tell("on_round_trip", |python| (now, rtt).into_pyobject(python));
+            }
+            _ => {}
+        }
     }
 
     fn on_timer(&mut self, now: Instant) {
@@ -368,7 +473,35 @@ impl RateController for Controller {
         self.target
     }
 
-    fn observe(&self, sink: &mut dyn FnMut(&'static str, f64)) {
+    fn observe(&self, sink: &mut dyn FnMut(&str, f64)) {
         sink("target_bps", self.target.bitrate.as_bps_f64());
+        if self.failure.get().is_some() {
+            return;
+        }
+        match self.state() {
+            Ok(state) => state.iter().for_each(|(name, value)| sink(name, *value)),
+            Err(error) => self.fail(error),
+        }
+    }
+}
+
+/// Keeps what it is told, and says that the run can end when a class has raised.
+#[derive(Debug)]
+pub struct Watched {
+    pub sink: Box<dyn Sink>,
+    pub failure: Failure,
+}
+
+impl Sink for Watched {
+    fn take(&mut self, event: RunEvent) {
+        self.sink.take(event);
+    }
+
+    fn has_failed(&self) -> bool {
+        self.failure.get().is_some() || self.sink.has_failed()
+    }
+
+    fn finish(self: Box<Self>) -> Result<(), TableError> {
+        self.sink.finish()
     }
 }

@@ -27,7 +27,7 @@ mod _core {
         default_ladder, parse_word,
     };
     #[pymodule_export]
-    use crate::controller::{Frame, Limits, Packet, Report, Wanted};
+    use crate::controller::{Cluster, Frame, Limits, Packet, Received, Report, Wanted};
     #[pymodule_export]
     use crate::link::{check_link, live_link};
     #[pymodule_export]

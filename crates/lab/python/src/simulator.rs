@@ -1,6 +1,6 @@
 //! Running a simulation with Python's global lock released.
 
-use crate::controller::{self, Controller, Failure};
+use crate::controller::{self, Controller, Failure, Watched};
 use gameway_events::SummaryRecord;
 use gameway_sim::{Registry, RunSpec};
 use pyo3::exceptions::PyValueError;
@@ -15,7 +15,11 @@ pub fn run(python: Python<'_>, spec_json: &str, out_dir: &str) -> PyResult<Strin
     let spec = parsed(spec_json)?;
     let failure = Failure::default();
     let registry = registry(&failure);
-    let done = python.detach(|| gameway_sim::run_with(&spec, Path::new(out_dir), &registry));
+    let done = python.detach(|| {
+        let sink = gameway_sim::tables(&spec, Path::new(out_dir))?;
+        let watched = Watched { sink, failure: failure.clone() };
+        gameway_sim::run_into(&spec, &registry, Box::new(watched))
+    });
     if let Some(error) = failure.get() {
         return Err(error.clone_ref(python));
     }

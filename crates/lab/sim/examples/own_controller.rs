@@ -91,7 +91,7 @@ impl RateController for Mine {
         Target::new(self.bitrate, Pacing::FrameMultiplier(1.25))
     }
 
-    fn observe(&self, sink: &mut dyn FnMut(&'static str, f64)) {
+    fn observe(&self, sink: &mut dyn FnMut(&str, f64)) {
         sink("target_bps", self.bitrate.as_bps_f64());
         sink("queueing_ms", self.queueing.as_millis_f64());
     }

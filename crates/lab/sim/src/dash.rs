@@ -181,7 +181,7 @@ pub struct Dash {
     /// The last is in use; those before it are closed, and their servers do not all know it yet.
     connections: VecDeque<Connection>,
     next_observation: Instant,
-    words: Vec<(&'static str, Name)>,
+    words: Vec<Name>,
 }
 
 impl Dash {

@@ -20,6 +20,6 @@ mod stream;
 mod tcp;
 mod tcp_header;
 
-pub use build::{Registry, check, check_with, run, run_into, run_with};
+pub use build::{Registry, check, check_with, run, run_into, run_with, tables};
 pub use gameway_experiment::{RunError, RunSpec, spec};
 pub use packet::Packet;

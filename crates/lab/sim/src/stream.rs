@@ -72,7 +72,7 @@ pub struct Stream {
     paused: bool,
     next_observation: Instant,
     events: EventNames,
-    variables: Vec<(&'static str, Name)>,
+    variables: Vec<Name>,
 }
 
 impl Stream {

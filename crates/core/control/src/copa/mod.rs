@@ -311,13 +311,11 @@ impl RateController for Copa {
 
     fn target(&self) -> Target {
         let known = !self.silent && self.trips.smoothed().is_some();
-        Target {
-            window: known.then_some(self.window_size()),
-            ..Target::new(self.bitrate(), Pacing::Rate(self.pacing_rate()))
-        }
+        Target::new(self.bitrate(), Pacing::Rate(self.pacing_rate()))
+            .with_window(known.then_some(self.window_size()))
     }
 
-    fn observe(&self, sink: &mut dyn FnMut(&'static str, f64)) {
+    fn observe(&self, sink: &mut dyn FnMut(&str, f64)) {
         let smoothed = self.trips.smoothed().unwrap_or(Duration::ZERO);
         sink("target_bps", self.bitrate().as_bps_f64());
         sink("pacing_bps", self.pacing_rate().as_bps_f64());

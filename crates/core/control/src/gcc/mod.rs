@@ -39,7 +39,7 @@ mod throughput;
 mod trendline;
 
 use crate::{
-    ControllerAlgorithm, FeedbackBatch, FeedbackStyle, FrameSent, Pacing, PacketReport,
+    ControllerAlgorithm, FeedbackBatch, FeedbackStyle, FrameSent, Notice, Pacing, PacketReport,
     RateController, RateLimits, SentPacket, Target,
 };
 use aimd::AimdRate;
@@ -287,9 +287,11 @@ impl RateController for Gcc {
         }
     }
 
-    fn on_round_trip(&mut self, _now: Instant, round_trip: Duration) {
-        let round_trip = self.round_trips.on_rtcp(round_trip);
-        self.set_round_trip(round_trip);
+    fn on_notice(&mut self, _now: Instant, notice: &Notice) {
+        if let Notice::RoundTrip(round_trip) = notice {
+            let round_trip = self.round_trips.on_rtcp(*round_trip);
+            self.set_round_trip(round_trip);
+        }
     }
 
     fn on_timer(&mut self, now: Instant) {
@@ -308,13 +310,11 @@ impl RateController for Gcc {
 
     fn target(&self) -> Target {
         let bitrate = self.bitrate();
-        Target {
-            probe_cluster: self.probes.cluster(),
-            ..Target::new(bitrate, Pacing::Rate(bitrate.mul_f64(self.options.pacing_factor)))
-        }
+        Target::new(bitrate, Pacing::Rate(bitrate.mul_f64(self.options.pacing_factor)))
+            .asking(|requests| requests.probe_cluster = self.probes.cluster())
     }
 
-    fn observe(&self, sink: &mut dyn FnMut(&'static str, f64)) {
+    fn observe(&self, sink: &mut dyn FnMut(&str, f64)) {
         let usage = match self.trendline.usage() {
             Usage::Normal => 0.0,
             Usage::Over => 1.0,

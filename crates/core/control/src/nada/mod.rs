@@ -300,7 +300,7 @@ impl RateController for Nada {
         Target::new(self.limits.clamp(video), Pacing::Rate(self.limits.clamp(sending)))
     }
 
-    fn observe(&self, sink: &mut dyn FnMut(&'static str, f64)) {
+    fn observe(&self, sink: &mut dyn FnMut(&str, f64)) {
         sink("target_bps", self.target().bitrate.as_bps_f64());
         sink("reference_bps", self.reference);
         sink("congestion_signal_ms", self.signal);

@@ -53,7 +53,7 @@ fn a_frame_is_spread_over_the_interval_by_the_multiplier() {
 #[test]
 fn probes_share_the_rest_of_the_interval() {
     let mut wanted = target(Pacing::FrameMultiplier(2.0));
-    wanted.probes_per_frame = 3;
+    wanted.requests.probes_per_frame = 3;
     let mut pacer = pacer(&wanted);
     enqueue(&mut pacer, 0, 0, 2);
     assert_eq!(
@@ -65,7 +65,7 @@ fn probes_share_the_rest_of_the_interval() {
 #[test]
 fn probes_end_with_the_next_frame() {
     let mut wanted = target(Pacing::FrameMultiplier(2.0));
-    wanted.probes_per_frame = 3;
+    wanted.requests.probes_per_frame = 3;
     let mut pacer = pacer(&wanted);
     enqueue(&mut pacer, 0, 0, 2);
     assert_eq!(drain(&mut pacer, 11_000).len(), 3);
@@ -214,7 +214,7 @@ fn a_window_below_a_packet_does_not_stop_the_stream() {
 #[test]
 fn a_cluster_takes_media_and_fills_up_with_padding() {
     let mut wanted = target(Pacing::Rate(Rate::from_mbps(8)));
-    wanted.probe_cluster = Some(ProbeCluster {
+    wanted.requests.probe_cluster = Some(ProbeCluster {
         id: 3,
         rate: Rate::from_mbps(16),
         min_bytes: Bytes::new(4_000),
@@ -253,7 +253,7 @@ proptest! {
                 _ => Pacing::Burst,
             };
             let mut wanted = target(pacing);
-            wanted.probes_per_frame = 4;
+            wanted.requests.probes_per_frame = 4;
             pacer.set_target(at(now), &wanted);
             let packets: Vec<_> = (0..count).map(|k| (next + k, Bytes::new(1_000))).collect();
             next += count;
@@ -311,7 +311,7 @@ fn enqueue_part(pacer: &mut Pacer<u32>, now: i64, packets: std::ops::Range<u32>,
 #[test]
 fn parts_in_time_leave_as_the_whole_would() {
     let mut wanted = target(Pacing::FrameMultiplier(2.0));
-    wanted.probes_per_frame = 3;
+    wanted.requests.probes_per_frame = 3;
     let mut in_parts = pacer(&wanted);
     let part = |last| FramePart { expected: 5, last };
     enqueue_part(&mut in_parts, 0, 0..2, part(false));
@@ -339,7 +339,7 @@ fn a_frame_larger_than_expected_ends_when_it_was_to_end() {
 #[test]
 fn a_late_part_makes_up_at_twice_the_pace_at_most() {
     let mut wanted = target(Pacing::FrameMultiplier(2.0));
-    wanted.probes_per_frame = 1;
+    wanted.requests.probes_per_frame = 1;
     let mut pacer = pacer(&wanted);
     enqueue_part(&mut pacer, 0, 0..2, FramePart { expected: 8, last: false });
     let mut times = drain(&mut pacer, 6_900);
@@ -355,7 +355,7 @@ fn a_late_part_makes_up_at_twice_the_pace_at_most() {
 #[test]
 fn a_frame_that_breaks_off_makes_way() {
     let mut wanted = target(Pacing::FrameMultiplier(2.0));
-    wanted.probes_per_frame = 1;
+    wanted.requests.probes_per_frame = 1;
     for left in [0, 2_000] {
         let mut pacer = pacer(&wanted);
         enqueue_part(&mut pacer, 0, 0..2, FramePart { expected: 5, last: false });
@@ -377,7 +377,7 @@ fn a_cluster_waits_for_the_rest_of_a_frame() {
         min_bytes: Bytes::new(4_000),
         min_packets: 4,
     };
-    wanted.probe_cluster = Some(cluster);
+    wanted.requests.probe_cluster = Some(cluster);
     let mut pacer = pacer(&wanted);
     enqueue_part(&mut pacer, 0, 0..2, FramePart { expected: 3, last: false });
     assert_eq!(drain(&mut pacer, 1_000), [(0, 0), (100, 1)]);

@@ -63,7 +63,7 @@
 //! goes on to the largest bitrate: 72 % is lost for good beside a flow that fills the link. `reduce_on_loss` bounds the
 //! bitrate there (`loss_bound`); it is off, as the law is published without, and on in `gameway host`.
 //!
-//! A browser's page tells of each frame, 60 ms before the report on its packets ([`RateController::on_frame_received`]).
+//! A browser's page tells of each frame, 60 ms before the report on its packets ([`Notice::FrameReceived`]).
 //! That is enough for eq. 1 and the fallback of one frame, and is used for these; draining needs the bytes received, and the
 //! long-term laws need probes, so that both wait for the packets.
 //!
@@ -86,8 +86,8 @@ pub use readings::{
 use crate::filter::{BaseDelay, WindowedMin};
 use crate::loss_bound::LossBound;
 use crate::{
-    ControllerAlgorithm, FeedbackBatch, FeedbackStyle, FrameId, FrameReceived, FrameSent, Pacing,
-    PacketKind, RateController, RateLimits, SentPacket, Target,
+    ControllerAlgorithm, FeedbackBatch, FeedbackStyle, FrameId, FrameReceived, FrameSent, Notice,
+    Pacing, PacketKind, RateController, RateLimits, SentPacket, Target,
 };
 use bur::{FrameInFlight, Frames, MAX_PROBES, Progress};
 use estimate::Estimate;
@@ -391,6 +391,16 @@ impl Pudica {
         let deadline = self.fallback.deadline(oldest, min_rtt, allowed);
         Some((oldest?.0, deadline?))
     }
+
+    fn on_frame_received(&mut self, received: &FrameReceived) {
+        let Some(frame) = self.frames.on_received(received) else { return };
+        let judges = self.options.bur == Bur::Pudica && self.options.trigger != Trigger::Corrected;
+        let above_one = self.own_ratio_of(&frame).is_some_and(|ratio| ratio > 1.0);
+        if judges && above_one && self.options.fallback && !self.draining.active() {
+            self.told_ahead = self.told_ahead.max(Some(frame.frame));
+            self.request_fallback();
+        }
+    }
 }
 
 impl RateController for Pudica {
@@ -405,10 +415,6 @@ impl RateController for Pudica {
     /// The ratios of SQP and Salsify are those of trains.
     fn sends_in_parts(&self) -> bool {
         self.options.bur == Bur::Pudica
-    }
-
-    fn on_capture(&mut self, _now: Instant) {
-        self.captured = Some(self.captured_now());
     }
 
     fn on_frame(&mut self, _now: Instant, frame: &FrameSent) {
@@ -439,13 +445,11 @@ impl RateController for Pudica {
         self.loss_bound.on_feedback(now, batch, self.bitrate);
     }
 
-    fn on_frame_received(&mut self, _now: Instant, received: &FrameReceived) {
-        let Some(frame) = self.frames.on_received(received) else { return };
-        let judges = self.options.bur == Bur::Pudica && self.options.trigger != Trigger::Corrected;
-        let above_one = self.own_ratio_of(&frame).is_some_and(|ratio| ratio > 1.0);
-        if judges && above_one && self.options.fallback && !self.draining.active() {
-            self.told_ahead = self.told_ahead.max(Some(frame.frame));
-            self.request_fallback();
+    fn on_notice(&mut self, _now: Instant, notice: &Notice) {
+        match notice {
+            Notice::Captured => self.captured = Some(self.captured_now()),
+            Notice::FrameReceived(received) => self.on_frame_received(received),
+            Notice::RoundTrip(_) => {}
         }
     }
 
@@ -467,13 +471,11 @@ impl RateController for Pudica {
         let lowered = lowered && self.options.hold.is_none();
         let factor = if lowered { 1.0 - self.options.zeta } else { 1.0 };
         let bitrate = self.loss_bound.limit(self.bitrate).mul_f64(factor);
-        Target {
-            probes_per_frame: self.options.probes,
-            ..Target::new(self.limits.clamp(bitrate), self.pacing())
-        }
+        Target::new(self.limits.clamp(bitrate), self.pacing())
+            .asking(|requests| requests.probes_per_frame = self.options.probes)
     }
 
-    fn observe(&self, sink: &mut dyn FnMut(&'static str, f64)) {
+    fn observe(&self, sink: &mut dyn FnMut(&str, f64)) {
         sink("target_bps", self.loss_bound.limit(self.bitrate).as_bps_f64());
         sink("bur", self.ratio);
         sink("bur_corrected", self.corrected_ratio);

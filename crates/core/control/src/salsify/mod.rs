@@ -187,11 +187,11 @@ impl RateController for Salsify {
 
     fn target(&self) -> Target {
         let bitrate = self.limits.clamp(self.loss_bound.limit(self.bitrate()));
-        let target = Target::new(bitrate, Pacing::Rate(self.gap.pacing_rate()));
-        Target { bounds_frame: true, ..target }
+        Target::new(bitrate, Pacing::Rate(self.gap.pacing_rate()))
+            .asking(|requests| requests.bounds_frame = true)
     }
 
-    fn observe(&self, sink: &mut dyn FnMut(&'static str, f64)) {
+    fn observe(&self, sink: &mut dyn FnMut(&str, f64)) {
         let least = self.min_round_trip.unwrap_or(Duration::ZERO);
         sink("target_bps", self.target().bitrate.as_bps_f64());
         sink("pacing_bps", self.gap.pacing_rate().as_bps_f64());

@@ -353,13 +353,11 @@ impl RateController for Scream {
     }
 
     fn target(&self) -> Target {
-        Target {
-            window: Some(self.send_window()),
-            ..Target::new(self.target_bitrate(), self.media.pacing())
-        }
+        Target::new(self.target_bitrate(), self.media.pacing())
+            .with_window(Some(self.send_window()))
     }
 
-    fn observe(&self, sink: &mut dyn FnMut(&'static str, f64)) {
+    fn observe(&self, sink: &mut dyn FnMut(&str, f64)) {
         sink("target_bps", self.target_bitrate().as_bps_f64());
         sink("reference_window_bytes", self.window.bytes());
         sink("inflection_window_bytes", self.window.inflection());

@@ -183,7 +183,7 @@ impl RateController for Sqp {
         )
     }
 
-    fn observe(&self, sink: &mut dyn FnMut(&'static str, f64)) {
+    fn observe(&self, sink: &mut dyn FnMut(&str, f64)) {
         sink("target_bps", self.target().bitrate.as_bps_f64());
         sink("bandwidth_bps", self.bandwidth);
         sink("sample_bps", self.sample);

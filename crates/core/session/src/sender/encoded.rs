@@ -44,7 +44,7 @@ impl Sender {
             return;
         }
         if self.begun.is_none() {
-            self.waiting.push_back(target.probes_per_frame);
+            self.waiting.push_back(target.requests.probes_per_frame);
             self.note_key_frame(key_frame);
         }
         let begun = self.begun.get_or_insert_default();
@@ -72,7 +72,7 @@ impl Sender {
         let begun = self.begun.take();
         if begun.is_none() {
             self.note_key_frame(key_frame);
-            self.waiting.push_back(target.probes_per_frame);
+            self.waiting.push_back(target.requests.probes_per_frame);
         }
         let frame = self.next_frame;
         let size = (train.payload(), train.wire_size(), train.packets());

@@ -92,7 +92,7 @@ impl RateController for Scripted {
     fn target(&self) -> Target {
         self.target
     }
-    fn observe(&self, _sink: &mut dyn FnMut(&'static str, f64)) {}
+    fn observe(&self, _sink: &mut dyn FnMut(&str, f64)) {}
 }
 
 /// 12 Mb/s, spread over 80% of the frame interval: about 21 packets a frame.

@@ -81,10 +81,17 @@ pub fn run_with(
     registry: &Registry,
 ) -> Result<SummaryRecord, RunError> {
     let built = built(spec, registry)?;
+    run_built(spec, built, tables(spec, folder)?)
+}
+
+/// The tables of a run of `spec` in `folder`, which must exist.
+///
+/// # Errors
+/// If they cannot be created.
+pub fn tables(spec: &RunSpec, folder: &Path) -> Result<Box<dyn Sink>, RunError> {
     let segments = spec.competitor.iter().any(|flow| matches!(flow, CompetitorSpec::Dash(_)));
     let further = FurtherTables { packets: spec.record.packets, segments, lateness: false };
-    let tables = RunTables::create(folder, further)?;
-    run_built(spec, built, Box::new(tables))
+    Ok(Box::new(RunTables::create(folder, further)?))
 }
 
 /// Runs `spec` and tells `sink` of all that happens. Gives the summary, which the sink hears last.

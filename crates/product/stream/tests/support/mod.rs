@@ -8,7 +8,7 @@ mod encoder;
 pub use encoder::FakeEncoder;
 
 use gameway_control::{
-    FeedbackBatch, FeedbackStyle, FrameId, FrameReceived, FrameSent, Pacing, PacketReport,
+    FeedbackBatch, FeedbackStyle, FrameId, FrameReceived, FrameSent, Notice, Pacing, PacketReport,
     RateController, SentPacket, Target,
 };
 use gameway_stream::client::session::{ClientEvent, ClientSession};
@@ -81,11 +81,13 @@ impl RateController for Scripted {
     fn on_feedback(&mut self, now: Instant, batch: &FeedbackBatch<'_>) {
         self.told.lock().unwrap().batches.push((now, batch.reports.to_vec()));
     }
-    fn on_frame_received(&mut self, now: Instant, frame: &FrameReceived) {
-        self.told.lock().unwrap().frames.push((now, *frame));
-    }
-    fn on_round_trip(&mut self, now: Instant, round_trip: Duration) {
-        self.told.lock().unwrap().round_trips.push((now, round_trip));
+    fn on_notice(&mut self, now: Instant, notice: &Notice) {
+        let mut told = self.told.lock().unwrap();
+        match *notice {
+            Notice::FrameReceived(frame) => told.frames.push((now, frame)),
+            Notice::RoundTrip(round_trip) => told.round_trips.push((now, round_trip)),
+            _ => {}
+        }
     }
     fn on_timer(&mut self, _now: Instant) {}
     fn next_timer(&self) -> Option<Instant> {
@@ -94,7 +96,7 @@ impl RateController for Scripted {
     fn target(&self) -> Target {
         self.target
     }
-    fn observe(&self, _sink: &mut dyn FnMut(&'static str, f64)) {}
+    fn observe(&self, _sink: &mut dyn FnMut(&str, f64)) {}
 }
 
 /// How the two are set up.
@@ -179,7 +181,7 @@ pub struct World {
 
 pub fn terms(setting: &Setting, session: u32, told: &Arc<Mutex<Told>>) -> Terms {
     let mut target = Target::new(setting.rate, Pacing::FrameMultiplier(1.25));
-    target.probes_per_frame = setting.probes;
+    target.requests.probes_per_frame = setting.probes;
     target.window = setting.window;
     let report_interval_ns = setting.report_interval.map(Duration::as_nanos);
     Terms {
