@@ -14,7 +14,7 @@ import gameway
 from gameway import experiments
 from gameway.cli import terminal
 from gameway.cli.commands import REPORT, RunCommand, err, out, outside, print_page, report_folder
-from gameway.errors import GamewayError
+from gameway.errors import GamewayError, InputError
 from gameway.experiment.keys import entries
 from gameway.live import stream_command
 from gameway.live.command import link_command
@@ -266,6 +266,49 @@ def list_command(
         found = entries(what.value).values()
         has_options = any(entry["options"] for entry in found)
         out.print(terminal.catalogue(found, "default" if has_options else None))
+
+
+Out = Annotated[
+    Path | None, typer.Option("--out", metavar="FILE", help="Write it there, not to the screen.")
+]
+
+
+@app.command("schema")
+def schema_command(file: Out = None) -> None:
+    """Write the JSON Schema of experiment files, for the completion and help of an editor.
+
+    Example: `gameway schema --out gameway.schema.json`
+
+    Next: begin an experiment file with `#:schema ./gameway.schema.json`.
+    """
+    import json as json_text  # noqa: PLC0415 (an option of another command has its name)
+
+    from gameway.experiment.schema import schema  # noqa: PLC0415 (heavy; help must be quick)
+
+    _write(json_text.dumps(schema(), indent=1, ensure_ascii=False) + "\n", file)
+
+
+@app.command("reference")
+def reference_command(file: Out = None) -> None:
+    """Write a page of all options with their types, bounds and defaults, in Markdown.
+
+    Example: `gameway reference --out reference.md`
+    """
+    from gameway.experiment.reference import page  # noqa: PLC0415 (heavy; help must be quick)
+
+    _write(page(), file)
+
+
+def _write(text: str, file: Path | None) -> None:
+    """Write a text to a file, or to the screen as it is."""
+    if file is None:
+        sys.stdout.write(text)
+        return
+    try:
+        file.write_text(text, encoding="utf-8")
+    except OSError as error:
+        raise InputError(f"cannot be written: {error.strerror}", file=file) from None
+    out.print(f"{file} written", highlight=False)
 
 
 @app.command()

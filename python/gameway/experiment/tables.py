@@ -15,14 +15,17 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_valida
 from gameway import _core
 from gameway.experiment import keys
 from gameway.experiment.keys import places, refuse, values
+from gameway.experiment.keys.declared import Declaration
 from gameway.experiment.overrides import DEFAULT_NAMES
 from gameway.experiment.source import Source, told
 
+STREAM = Declaration("stream", ecn="use of ECN", direction="direction")
+COMPETITOR = Declaration(
+    "competitor",
+    begins="beginning", spacing="spacing", adaptation="adaptation", direction="direction",
+)  # fmt: skip
+PING, RECORD = Declaration("ping"), Declaration("record")
 AT_LEAST = "must not be below"
-ADAPTATIONS = ("dynamic", "throughput", "bola")
-"""What chooses the levels of a video."""
-TRANSPORT = ("congestion_control", "ecn", "receive_window", "mss")
-"""Keys of everything that flows over TCP."""
 NEEDS_ACCURATE = "needs_accurate_ecn"
 """In the catalogue: a congestion control that works with accurate ECN only."""
 
@@ -202,7 +205,8 @@ class Path(Part):
     base_rtt_spread: keys.Spreads | None = None
     forward_delay: keys.Moments | None = None
     queue: keys.Queues = Field(
-        default_factory=lambda: {"kind": "drop-tail", "size": "2 bdp"}, examples=["drop-tail"]
+        default_factory=lambda: {"kind": "drop-tail", "size": "2 bdp"},
+        examples=["drop-tail"],
     )
     classifier: Annotated[str | Sequence[str], keys.words("classifier", ("none", "behaviour"))] = (
         "none"
@@ -237,10 +241,12 @@ class Path(Part):
         for index, back in places(self.back):
             if self.wireless and back is not None and back.capacity is not None:
                 hint = "what goes up shares the Wi-Fi medium of path.capacity: leave this out"
-                refuse("has no meaning here", back.capacity, hint, ("back", *index, "capacity"))
-
-
-Directions = Annotated[str | Sequence[str], keys.words("direction", ("down", "up"))]
+                refuse(
+                    "has no meaning here",
+                    back.capacity,
+                    hint,
+                    ("back", *index, "capacity"),
+                )
 
 
 class Stream(Part):
@@ -248,25 +254,25 @@ class Stream(Part):
 
     name: keys.Name = DEFAULT_NAMES["stream"]
     controller: keys.Controllers | None = None
-    video: keys.Videos = "doom"
-    frame_rate: keys.FrameRates = 60
-    min_bitrate: keys.Rates = "2 Mb/s"
-    max_bitrate: keys.Rates = "50 Mb/s"
-    start_bitrate: keys.Rates = "5 Mb/s"
-    fec: keys.Shares = "0 %"
-    mtu: keys.Mtus | None = None
-    feedback: keys.Feedbacks = "native"
-    ecn: Annotated[
-        str | Sequence[str], keys.words("use of ECN", ("native", "none", "ect0", "ect1"))
-    ] = "native"
-    clock_drift: keys.Drifts = "0 ppm"
-    start: keys.Moments = "0 s"
-    stop: keys.Spans | None = None
+    video: keys.Videos = STREAM.default("video")
+    frame_rate: keys.Wholes = STREAM.default("frame_rate")
+    min_bitrate: keys.Texts = STREAM.default("min_bitrate")
+    max_bitrate: keys.Texts = STREAM.default("max_bitrate")
+    start_bitrate: keys.Texts = STREAM.default("start_bitrate")
+    fec: keys.Texts = STREAM.default("fec")
+    mtu: keys.Texts | None = STREAM.default("mtu")
+    feedback: keys.Feedbacks = STREAM.default("feedback")
+    ecn: keys.Texts = STREAM.default("ecn")
+    clock_drift: keys.Drifts = STREAM.default("clock_drift")
+    start: keys.Texts = STREAM.default("start")
+    stop: keys.Texts | None = STREAM.default("stop")
     pause: keys.Pauses | None = None
-    base_rtt: keys.Spans | None = None
-    via: keys.Bottlenecks = "all"
-    direction: Directions = "down"
+    base_rtt: keys.Texts | None = STREAM.default("base_rtt")
+    via: keys.Bottlenecks = STREAM.default("via")
+    direction: keys.Texts = STREAM.default("direction")
     header: keys.Headers | None = None
+
+    _declared = STREAM.validator()
 
     @model_validator(mode="after")
     def _check(self) -> Self:
@@ -303,60 +309,47 @@ class OnOff(Part):
 class Competitor(KindOf):
     """Other traffic beside the game: downloads, videos, pages, calls, UDP at a constant rate."""
 
-    NEEDED = {"udp": {"rate": '"1 Mb/s"'}}
-    OPTIONAL = {
-        "tcp": (*TRANSPORT, "bytes", "rate_limit", "block", "on_off"),
-        "short-tcp": (
-            *TRANSPORT, "min_size", "max_size", "connections", "mean_gap",
-            "begins",
-        ),
-        "udp": ("packet_size", "spacing", "return_rate", "return_packet_size", "ecn"),
-        "onlive-ut": ("spacing",),
-        "onlive-rome": ("spacing",),
-        "video-chat": ("bitrate", "return_bitrate", "frame_rate"),
-        "dash": (
-            *TRANSPORT, "ladder", "segment_length", "size_spread",
-            "segment_sizes", "video_length", "adaptation", "buffer", "top_buffer",
-        ),
-    }  # fmt: skip
+    NEEDED, OPTIONAL = COMPETITOR.keys_by_kind()
 
     name: keys.Name = DEFAULT_NAMES["competitor"]
     kind: Annotated[str | Sequence[str], keys.words("kind of competitor", OPTIONAL)] = "tcp"
-    congestion_control: keys.CongestionControls = "cubic"
+    congestion_control: keys.CongestionControls = COMPETITOR.default("congestion_control")
     ecn: keys.CompetitorEcn | None = None
-    receive_window: keys.ReceiveWindows = "auto"
-    mss: keys.SegmentSizeLimits = "1460 B"
-    start: keys.Moments = "0 s"
-    stop: keys.Spans | None = None
-    bytes: keys.Amounts | None = None
-    rate_limit: keys.Rates | None = None
-    block: keys.Amounts | None = None
+    receive_window: keys.Texts = COMPETITOR.default("receive_window")
+    mss: keys.Texts = COMPETITOR.default("mss")
+    start: keys.Texts = COMPETITOR.default("start")
+    stop: keys.Texts | None = COMPETITOR.default("stop")
+    bytes: keys.Texts | None = COMPETITOR.default("bytes")
+    rate_limit: keys.Texts | None = COMPETITOR.default("rate_limit")
+    block: keys.Texts | None = COMPETITOR.default("block")
     on_off: Annotated[OnOff | Sequence[OnOff] | None, keys.table_axis(OnOff)] = None
-    min_size: keys.Amounts = "30 kB"
-    max_size: keys.Amounts = "50 kB"
-    connections: keys.Connections = 1
-    mean_gap: keys.Spans = "10 s"
-    begins: Annotated[str | Sequence[str], keys.words("beginning", ("off", "on"))] = "off"
-    rate: keys.Rates | None = None
-    packet_size: keys.PacketSizes = "1200 B"
-    spacing: Annotated[str | Sequence[str], keys.words("spacing", ("even", "exponential"))] = "even"
-    return_rate: keys.Rates | None = None
-    return_packet_size: keys.PacketSizes | None = None
-    bitrate: keys.RatesOrNone = "1.5 Mb/s"
-    return_bitrate: keys.RatesOrNone | None = None
-    frame_rate: keys.FrameRates = 30
+    min_size: keys.Texts = COMPETITOR.default("min_size")
+    max_size: keys.Texts = COMPETITOR.default("max_size")
+    connections: keys.Wholes = COMPETITOR.default("connections")
+    mean_gap: keys.Texts = COMPETITOR.default("mean_gap")
+    begins: keys.Texts = COMPETITOR.default("begins")
+    rate: keys.Texts | None = COMPETITOR.default("rate")
+    packet_size: keys.Texts = COMPETITOR.default("packet_size")
+    spacing: keys.Texts = COMPETITOR.default("spacing")
+    return_rate: keys.Texts | None = COMPETITOR.default("return_rate")
+    return_packet_size: keys.Texts | None = COMPETITOR.default("return_packet_size")
+    bitrate: keys.Texts = COMPETITOR.default("bitrate")
+    return_bitrate: keys.Texts | None = COMPETITOR.default("return_bitrate")
+    frame_rate: keys.Wholes = COMPETITOR.default("frame_rate")
     ladder: keys.Ladders | None = None
-    segment_length: keys.SegmentLengths = "4 s"
-    size_spread: keys.Spreads | None = None
+    segment_length: keys.Texts = COMPETITOR.default("segment_length")
+    size_spread: keys.Texts | None = COMPETITOR.default("size_spread")
     segment_sizes: keys.SegmentSizes | None = None
-    video_length: keys.Spans | None = None
-    adaptation: Annotated[str | Sequence[str], keys.words("adaptation", ADAPTATIONS)] = "dynamic"
-    buffer: keys.Spans | None = None
-    top_buffer: keys.Spans | None = None
-    base_rtt: keys.Spans | None = None
-    via: keys.Bottlenecks = "all"
-    direction: Directions = "down"
+    video_length: keys.Texts | None = COMPETITOR.default("video_length")
+    adaptation: keys.Texts = COMPETITOR.default("adaptation")
+    buffer: keys.Texts | None = COMPETITOR.default("buffer")
+    top_buffer: keys.Texts | None = COMPETITOR.default("top_buffer")
+    base_rtt: keys.Texts | None = COMPETITOR.default("base_rtt")
+    via: keys.Bottlenecks = COMPETITOR.default("via")
+    direction: keys.Texts = COMPETITOR.default("direction")
     header: keys.Headers | None = None
+
+    _declared = COMPETITOR.validator()
 
     @model_validator(mode="after")
     def _check(self) -> Self:
@@ -366,13 +359,23 @@ class Competitor(KindOf):
         check_order(self, "min_size", "max_size", _core.parse_bytes, AT_LEAST)
         if self.on_off is not None and self.rate_limit is not None:
             hint = "a segment comes as fast as TCP can: leave out one of them"
-            refuse("has no meaning beside rate_limit", plain(self.on_off), hint, ("on_off",))
+            refuse(
+                "has no meaning beside rate_limit",
+                plain(self.on_off),
+                hint,
+                ("on_off",),
+            )
         if self.block is not None and self.rate_limit is None:
             hint = "it is what a sender with a rate_limit writes at once: give that, too"
             refuse("has no meaning without rate_limit", plain(self.block), hint, ("block",))
         if self.segment_sizes is not None and self.size_spread is not None:
             hint = "the table says how large each segment is: leave out one of them"
-            refuse("has no meaning beside segment_sizes", self.size_spread, hint, ("size_spread",))
+            refuse(
+                "has no meaning beside segment_sizes",
+                self.size_spread,
+                hint,
+                ("size_spread",),
+            )
         self._check_ecn()
         return self
 
@@ -387,7 +390,12 @@ class Competitor(KindOf):
             for index, mode in given:
                 if mode not in known_modes:
                     hint = f"it has {', '.join(known_modes)}"
-                    refuse(f'is not possible with kind = "{kind}"', mode, hint, ("ecn", *index))
+                    refuse(
+                        f'is not possible with kind = "{kind}"',
+                        mode,
+                        hint,
+                        ("ecn", *index),
+                    )
         for index, mode in given:
             if found and mode != "accurate":
                 problem = f'does not go with congestion_control = "{found[0]}"'
@@ -398,15 +406,19 @@ class Competitor(KindOf):
 class Ping(Part):
     """Pings through the bottleneck, answered by the client: the RTT that a player would see."""
 
-    interval: keys.Intervals = "1 s"
+    interval: keys.Texts = PING.default("interval")
+
+    _declared = PING.validator()
 
 
 class Record(Part):
     """What is written beyond the standard tables, and how often."""
 
-    controller_interval: keys.Intervals = "500 ms"
-    delay_window: keys.Spans | None = None
+    controller_interval: keys.Texts = RECORD.default("controller_interval")
+    delay_window: keys.Texts | None = RECORD.default("delay_window")
     packets: keys.Switch = False
+
+    _declared = RECORD.validator()
 
 
 def plain(value: object) -> Any:

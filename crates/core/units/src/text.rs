@@ -7,7 +7,7 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer, de::Error};
 use std::borrow::Cow;
 
 macro_rules! as_text {
-    ($($type:ty: $quantity:literal, $example:literal;)+) => { $(
+    ($($type:ty: $quantity:literal, $example:literal, $units:literal;)+) => { $(
         impl Serialize for $type {
             fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
                 serializer.collect_str(self)
@@ -30,19 +30,22 @@ macro_rules! as_text {
             }
 
             fn json_schema(_: &mut SchemaGenerator) -> Schema {
-                json_schema!({ "type": "string", QUANTITY: $quantity, "examples": [$example] })
+                let pattern = concat!(r"^\s*[+-]?[0-9_]*\.?[0-9_]*\s*(", $units, r")\s*$");
+                json_schema!({
+                    "type": "string", QUANTITY: $quantity, "pattern": pattern, "examples": [$example],
+                })
             }
         }
     )+ };
 }
 
 as_text! {
-    Duration: "duration", "16 ms";
-    Rate: "rate", "25 Mb/s";
-    Bytes: "bytes", "64 KiB";
-    SignedBytes: "signed bytes", "-4 B";
-    Ratio: "share", "2 %";
-    QueueSize: "queue size", "2 bdp";
+    Duration: "duration", "16 ms", "ns|us|µs|ms|s|min|h";
+    Rate: "rate", "25 Mb/s", "[kMG]?b/s|[kMG]?bps";
+    Bytes: "bytes", "64 KiB", "B|[kKMG]B|[KMG]iB";
+    SignedBytes: "signed bytes", "-4 B", "B|[kKMG]B|[KMG]iB";
+    Ratio: "share", "2 %", "%?";
+    QueueSize: "queue size", "2 bdp", "packets?|bdp|BDP|[num]?s|B|[kKMG]B|[KMG]iB";
 }
 
 #[cfg(test)]

@@ -164,7 +164,7 @@ impl Recorder {
             links: links.into_iter().map(LinkCounters::new).collect(),
             bin_start: Instant::ZERO,
             window_start: Instant::ZERO,
-            delay_window: record.delay_window.map_or(QUEUE_DELAY_WINDOW, |text| text.0),
+            delay_window: record.delay_window.unwrap_or(QUEUE_DELAY_WINDOW),
             next_tick: (Instant::ZERO + BIN).min(end),
             end,
         }

@@ -3,13 +3,14 @@
 use gameway_control::{OracleOptions, RateLimits};
 use gameway_dash::{Ladder, parse_sizes};
 use gameway_experiment::RunError;
+use gameway_experiment::RunSpec;
 use gameway_experiment::build::Recorded;
 use gameway_experiment::check;
 use gameway_experiment::spec::{GatewaySpec, QueueSpec, TraceSpec, WifiSpec};
 use gameway_media::{FrameTable, RecordedVideo};
 use gameway_path::{Dscp, PortRange, Prefix, Protocol, Traffic};
 use gameway_sim::Registry;
-use gameway_units::declared::{Configuration, Description, Options};
+use gameway_units::declared::{self, Configuration, Description, Options};
 use gameway_units::{Duration, Rate};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
@@ -47,7 +48,16 @@ fn gateways() -> Vec<Json> {
 }
 
 fn described(one: &Description) -> Json {
-    entry(one.name, one.summary, one.source, one.options().into_iter().map(|one| json!(one)))
+    let options = one.options().into_iter().map(|one| json!(one));
+    let mut told = entry(one.name, one.summary, one.source, options);
+    told["schema"] = json!(one.schema);
+    told
+}
+
+/// The JSON Schema of a run's specification, with nothing referred to: what an experiment file has, every axis resolved.
+#[pyfunction]
+pub fn run_schema() -> String {
+    json!(declared::schema::<RunSpec>()).to_string()
 }
 
 /// What the simulator can build. An experiment with axes asks for it thousands of times.

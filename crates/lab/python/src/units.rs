@@ -1,6 +1,6 @@
 //! Texts with units to integers and back.
 
-use gameway_experiment::spec::{Mss, Text};
+use gameway_experiment::spec::Mss;
 use gameway_tcp::ReceiveWindow;
 use gameway_units::{Bytes, Duration, QueueSize, Rate, Ratio, UnitError};
 use pyo3::exceptions::PyValueError;
@@ -62,7 +62,7 @@ pub fn format_bytes(amount: u64) -> String {
 /// What SO_RCVBUF has to be for a receive window of that size and an MSS of that: the kernel doubles it.
 #[pyfunction]
 pub fn receive_buffer(window: &str, mss: &str) -> PyResult<u64> {
-    let segment_size = Mss(Text(parse(mss)?)).segment_size();
+    let segment_size = Mss(parse(mss)?).segment_size();
     Ok(ReceiveWindow::memory(parse(window)?, segment_size).get().div_ceil(2))
 }
 

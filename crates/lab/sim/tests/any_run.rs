@@ -211,7 +211,7 @@ fn other() -> impl Strategy<Value = Value> {
     let udp = json!({ "kind": "udp", "rate": "3 Mb/s", "start": "0.3 s", "stop": "2 s" });
     let short = json!({ "kind": "short-tcp", "congestion_control": "cubic", "mean_gap": "100 ms" });
     let flow = choice(vec![
-        with(udp.clone(), "/packet_size", json!("29 B")),
+        with(udp.clone(), "/packet_size", json!("64 B")),
         with(udp.clone(), "/ecn", json!("ect1")),
         udp,
         with(short.clone(), "/begins", json!("on")),

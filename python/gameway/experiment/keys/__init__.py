@@ -26,20 +26,18 @@ from gameway.experiment.keys.known import (
     queue_of,
 )
 from gameway.experiment.keys.ladders import ladder
-from gameway.experiment.keys.models import refuse_first, table_axis, table_list, table_of
+from gameway.experiment.keys.models import (
+    refuse_first,
+    table_axis,
+    table_list,
+    table_of,
+)
 from gameway.experiment.keys.quantities import (
-    amount,
     clock_drift,
     interval,
     moment,
-    mss,
-    mtu,
-    packet_size,
     packets,
     rate,
-    rate_or_none,
-    receive_window,
-    segment_length,
     share,
     span,
     spread,
@@ -81,12 +79,12 @@ __all__ = [
     "values",
 ]
 
+Texts = str | Sequence[str]
+"""One text or an axis of them."""
+Wholes = int | Sequence[int]
+"""One whole number or an axis of them."""
 Rates = Annotated[str | Sequence[str], axis(rate)]
 """A rate above zero: "25 Mb/s"."""
-RatesOrNone = Annotated[str | Sequence[str], axis(rate_or_none)]
-"""A rate, zero allowed: "0 b/s"."""
-Connections = Annotated[int | Sequence[int], axis(whole(1, 100))]
-"""How many connections begin at once."""
 Gaps = Annotated[int | Sequence[int], axis(whole(1, 1_000_000))]
 """Each so many packets."""
 Spans = Annotated[str | Sequence[str], axis(span)]
@@ -95,12 +93,8 @@ Intervals = Annotated[str | Sequence[str], axis(interval)]
 """A time from one to the next, at least 1 ms: "50 ms"."""
 Moments = Annotated[str | Sequence[str], axis(moment)]
 """A point in time or a span, zero allowed: "30 s"."""
-Amounts = Annotated[str | Sequence[str], axis(amount)]
-"""An amount of data above zero: "10 MB"."""
 Shares = Annotated[str | Sequence[str], axis(share)]
 """A share from 0 to 1: "2 %"."""
-FrameRates = Annotated[int | Sequence[int], axis(whole(1, 1000))]
-"""Frames per second."""
 BurstLengths = Annotated[float | Sequence[float], axis(packets)]
 """Mean number of packets lost in a row."""
 Table = dict[str, Any]
@@ -129,14 +123,6 @@ Headers = Annotated[Table | Sequence[Table], axis(header)]
 """{ client = "192.168.0.20", server = "198.18.0.5", port = 47998, dscp = "ef" }."""
 Drifts = Annotated[str | Sequence[str], axis(clock_drift)]
 """How fast a clock runs: "50 ppm"."""
-PacketSizes = Annotated[str | Sequence[str], axis(packet_size)]
-"""A packet on the wire: "1200 B"."""
-Mtus = Annotated[str | Sequence[str], axis(mtu)]
-"""The most that a packet of a stream has on the wire: "1200 B"."""
-ReceiveWindows = Annotated[str | Sequence[str], axis(receive_window)]
-"""auto, or the largest window that a receiver announces: "1 MiB"."""
-SegmentSizeLimits = Annotated[str | Sequence[str], axis(mss)]
-"""The MSS that both ends of a connection announce: "1460 B"."""
 CongestionControls = Annotated[str | Table | Sequence[str | Table], axis(congestion_control)]
 """The congestion control of TCP by name, or { kind = name, options of that one }."""
 TCP_ECN, UDP_ECN = ("off", "classic", "accurate"), ("none", "ect0", "ect1")
@@ -149,8 +135,6 @@ Ladders = Annotated[Table | Sequence[Table], axis(ladder)]
 SegmentSizes = Annotated[Table | Sequence[Table], axis(segment_sizes)]
 Spreads = Annotated[str | Sequence[str], axis(spread)]
 """A share from 0 to a half: "30 %"."""
-SegmentLengths = Annotated[str | Sequence[str], axis(segment_length)]
-"""A time from 100 ms to 1 min: "4 s"."""
 Bottlenecks = Annotated[str | Sequence[str], axis(text)]
 """all, path, or the name of a further bottleneck."""
 BottleneckName = Annotated[str, PlainValidator(bottleneck_name)]

@@ -26,7 +26,11 @@ def unit(
 
     def check(value: object, _: ValidationInfo) -> str:
         if isinstance(value, (int, float)) and not isinstance(value, bool):
-            refuse("has no unit", value, f'write it as text with a unit, for example "{example}"')
+            refuse(
+                "has no unit",
+                value,
+                f'write it as text with a unit, for example "{example}"',
+            )
         if not isinstance(value, str):
             refuse("is not a text with a unit", value, f'write for example "{example}"')
         try:
@@ -38,48 +42,37 @@ def unit(
             problem = bounds.get(lowest, f"must be at least {show(lowest)}")
             refuse(problem, value, f'write for example "{example}"')
         if highest is not None and amount > highest:
-            refuse(f"must be at most {show(highest)}", value, f'write for example "{example}"')
+            refuse(
+                f"must be at most {show(highest)}",
+                value,
+                f'write for example "{example}"',
+            )
         return show(amount)
 
     return check
 
 
-def _show_duration(nanos: int) -> str:
+def time_text(nanos: int) -> str:
+    """Write a time."""
     return _core.format_duration(nanos) if nanos else "0 s"
 
 
-def _show_ratio(parts_per_million: int) -> str:
+def ratio_text(parts_per_million: int) -> str:
+    """Write a share."""
     percent = (Decimal(parts_per_million) / 10_000).normalize()
     return f"{percent:f} %"
 
 
 rate = unit(_core.parse_rate, _core.format_rate, "25 Mb/s")
 rate_or_none = unit(_core.parse_rate, _core.format_rate, "25 Mb/s", lowest=0)
-span = unit(_core.parse_duration, _show_duration, "16 ms")
+span = unit(_core.parse_duration, time_text, "16 ms")
 # What repeats more often than this fills tables, or keeps a run from ever advancing.
-interval = unit(_core.parse_duration, _show_duration, "50 ms", lowest=1_000_000)
-moment = unit(_core.parse_duration, _show_duration, "30 s", lowest=0)
+interval = unit(_core.parse_duration, time_text, "50 ms", lowest=1_000_000)
+moment = unit(_core.parse_duration, time_text, "30 s", lowest=0)
 amount = unit(_core.parse_bytes, _core.format_bytes, "10 MB")
-packet_size = unit(_core.parse_bytes, "{} B".format, "1200 B", lowest=64, highest=1500)
-# The simulator has the same bounds.
-mtu = unit(_core.parse_bytes, "{} B".format, "1200 B", lowest=256, highest=1500)
-# Linux's least MSS to that of packets of 1500 B; the simulator has these bounds, too, and those of
-# windows.
-mss = unit(_core.parse_bytes, "{} B".format, "1460 B", lowest=88, highest=1460)
-_window = unit(_core.parse_bytes, _core.format_bytes, "1 MiB", lowest=4096, highest=65_535 << 14)
 
-
-def receive_window(value: object, info: ValidationInfo) -> str:
-    """Check a receive window: auto, or the largest that is announced."""
-    return "auto" if value == "auto" else _window(value, info)
-
-
-# What a player buffers whole; the simulator has the same bounds.
-segment_length = unit(
-    _core.parse_duration, _show_duration, "4 s", lowest=100_000_000, highest=60_000_000_000
-)
-spread = unit(_core.parse_ratio, _show_ratio, "30 %", lowest=0, highest=500_000)
-share = unit(_core.parse_ratio, _show_ratio, "2 %", lowest=0, highest=1_000_000)
+spread = unit(_core.parse_ratio, ratio_text, "30 %", lowest=0, highest=500_000)
+share = unit(_core.parse_ratio, ratio_text, "2 %", lowest=0, highest=1_000_000)
 
 
 MAX_DRIFT_PPM = 1000

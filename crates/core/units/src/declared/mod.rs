@@ -125,22 +125,29 @@ fn normal_value(declared: &Value, value: &Value) -> Value {
 }
 
 /// Whether each option is known, and within its bounds if it is a number or a quantity.
-///
-/// # Errors
-/// The first that is not.
 fn check(schema: &Schema, options: &Options) -> Result<(), OptionError> {
     let known = properties(schema);
-    for (name, value) in options {
-        let Some(declared) = known.and_then(|known| known.get(name)) else {
-            let all: Vec<&str> = known.into_iter().flatten().map(|(key, _)| key.as_str()).collect();
-            let known = if all.is_empty() {
-                "there are none".to_owned()
-            } else {
-                format!("known are {}", all.join(", "))
-            };
-            let why = format!("is no option; {known}");
-            return Err(OptionError { option: Some(name.clone()), why });
+    let is_known = |name: &&String| known.is_some_and(|known| known.contains_key(*name));
+    if let Some(name) = options.keys().find(|name| !is_known(name)) {
+        let all: Vec<&str> = known.into_iter().flatten().map(|(key, _)| key.as_str()).collect();
+        let known = match all.is_empty() {
+            true => "there are none".to_owned(),
+            false => format!("known are {}", all.join(", ")),
         };
+        let why = format!("is no option; {known}");
+        return Err(OptionError { option: Some(name.clone()), why });
+    }
+    check_bounds(schema, options)
+}
+
+/// Whether each option is within the bounds that the schema declares.
+///
+/// # Errors
+/// The first that is not, and its bounds.
+pub fn check_bounds(schema: &Schema, options: &Options) -> Result<(), OptionError> {
+    let Some(known) = properties(schema) else { return Ok(()) };
+    for (name, declared) in known {
+        let Some(value) = options.get(name) else { continue };
         let (min, max) = bounds(declared);
         if is_outside(declared, value, min.as_ref(), max.as_ref()) {
             let shown = |bound: Option<Value>| bound.as_ref().map_or_else(String::new, written);

@@ -111,22 +111,22 @@ impl Names<'_> {
             })?),
         };
         self.check_inner(name, spec)?;
-        let rate = spec.rate.0;
-        let ceil = spec.ceil.map_or(rate, |text| text.0);
+        let rate = spec.rate;
+        let ceil = spec.ceil.unwrap_or(rate);
         for (part, bytes) in
             [("burst", spec.burst), ("cburst", spec.cburst), ("quantum", spec.quantum)]
         {
-            if let Some(bytes) = bytes.filter(|bytes| bytes.0.get() > MAX_BYTES) {
-                return Err(self.refuse(name, part, format!("{} is more than 1 GB", bytes.0)));
+            if let Some(bytes) = bytes.filter(|bytes| bytes.get() > MAX_BYTES) {
+                return Err(self.refuse(name, part, format!("{} is more than 1 GB", bytes)));
             }
         }
         Ok(HtbClass {
             parent,
             ceil,
-            burst: spec.burst.map_or(HtbClass::default_burst(rate), |text| text.0),
-            cburst: spec.cburst.map_or(HtbClass::default_burst(ceil), |text| text.0),
+            burst: spec.burst.unwrap_or(HtbClass::default_burst(rate)),
+            cburst: spec.cburst.unwrap_or(HtbClass::default_burst(ceil)),
             priority: spec.priority.unwrap_or(0),
-            quantum: spec.quantum.map_or(HtbClass::default_quantum(rate), |text| text.0),
+            quantum: spec.quantum.unwrap_or(HtbClass::default_quantum(rate)),
             ..HtbClass::new(name, rate)
         })
     }

@@ -13,7 +13,7 @@ mod wifi;
 
 use crate::spec::{
     CapacitySpec, ChanceSpec, JitterSpec, LossSpec, PathSpec, QueueSpec, ReorderSpec, RunSpec,
-    StallsSpec, Text,
+    StallsSpec,
 };
 use crate::{RunError, random};
 use gameway_events::Name;
@@ -59,9 +59,9 @@ pub fn links(path: &PathSpec) -> Result<Vec<Link>, RunError> {
 /// As of [`links`].
 pub fn link(capacity: &CapacitySpec) -> Result<Link, RunError> {
     Ok(match capacity {
-        CapacitySpec::Constant(rate) => Link::constant(rate.0)?,
+        CapacitySpec::Constant(rate) => Link::constant(*rate)?,
         CapacitySpec::Steps(list) => {
-            let steps = list.steps.iter().map(|(at, rate)| (Instant::ZERO + at.0, rate.0));
+            let steps = list.steps.iter().map(|&(at, rate)| (Instant::ZERO + at, rate));
             Link::steps(steps.collect())?
         }
         CapacitySpec::Wifi(spec) => wifi::nominal(spec)?,
@@ -102,16 +102,16 @@ type Impaired<'a> = (Option<&'a LossSpec>, Option<&'a ChanceSpec>, Option<&'a Re
 
 fn loss_model(loss: &LossSpec) -> LossModel {
     match *loss {
-        LossSpec::Random { probability } => LossModel::Random { probability: probability.0 },
+        LossSpec::Random { probability } => LossModel::Random { probability: probability },
         LossSpec::Bursty { probability, burst_length } => {
-            LossModel::Bursty { probability: probability.0, burst_length }
+            LossModel::Bursty { probability: probability, burst_length }
         }
     }
 }
 
-fn chance(probability: Text<Ratio>, correlation: Option<Text<Ratio>>) -> Chance {
-    let correlation = correlation.map_or(Ratio::from_ppm(0), |text| text.0);
-    Chance { probability: probability.0, correlation }
+fn chance(probability: Ratio, correlation: Option<Ratio>) -> Chance {
+    let correlation = correlation.unwrap_or(Ratio::from_ppm(0));
+    Chance { probability: probability, correlation }
 }
 
 fn reorder_model(spec: &ReorderSpec) -> ReorderModel {
@@ -119,8 +119,8 @@ fn reorder_model(spec: &ReorderSpec) -> ReorderModel {
         chance: chance(spec.probability, spec.correlation),
         gap: spec.gap,
         displacement: match (spec.earlier, spec.later) {
-            (Some(by), _) => Displacement::Earlier(by.0),
-            (None, Some(by)) => Displacement::Later(by.0),
+            (Some(by), _) => Displacement::Earlier(by),
+            (None, Some(by)) => Displacement::Later(by),
             (None, None) => Displacement::AtOnce,
         },
     }
@@ -129,16 +129,12 @@ fn reorder_model(spec: &ReorderSpec) -> ReorderModel {
 /// See [`JitterSpec`].
 #[must_use]
 pub fn jitter(spec: &JitterSpec) -> Jitter {
-    match spec {
-        JitterSpec::Normal { mean, deviation } => {
-            Jitter::Normal { mean: mean.0, deviation: deviation.0 }
-        }
-        JitterSpec::HalfNormal { deviation } => Jitter::HalfNormal { deviation: deviation.0 },
-        JitterSpec::Periodic { delay, interval } => {
-            Jitter::Periodic { delay: delay.0, interval: interval.0 }
-        }
+    match *spec {
+        JitterSpec::Normal { mean, deviation } => Jitter::Normal { mean, deviation },
+        JitterSpec::HalfNormal { deviation } => Jitter::HalfNormal { deviation },
+        JitterSpec::Periodic { delay, interval } => Jitter::Periodic { delay, interval },
         // Checked before: an empty one would be no jitter.
-        JitterSpec::Histogram { buckets, times } => histogram(buckets, *times)
+        JitterSpec::Histogram { ref buckets, times } => histogram(buckets, times)
             .map_or(Jitter::HalfNormal { deviation: Duration::ZERO }, Jitter::Histogram),
     }
 }
@@ -149,7 +145,7 @@ pub fn stalls(path: &PathSpec, seed: u64, duration: Duration) -> Option<Stalls> 
     let StallsSpec { interval, lengths, .. } = path.stalls.as_ref()?;
     let until = Instant::ZERO + duration;
     let random = &mut random::stream(seed, "stalls");
-    Some(Stalls::draw(interval.0, &histogram(lengths, 1)?, until, random))
+    Some(Stalls::draw(*interval, &histogram(lengths, 1)?, until, random))
 }
 
 /// Whether the connection called so stalls, too.
@@ -159,14 +155,11 @@ pub fn stalls_too(spec: &RunSpec, connection: &str) -> bool {
         let random = &mut random::stream(spec.seed, &format!("{connection}/stalls"));
         uniform(random) < share
     };
-    spec.path.stalls.as_ref().is_some_and(|stalls| draw(stalls.connections.0.as_f64()))
+    spec.path.stalls.as_ref().is_some_and(|stalls| draw(stalls.connections.as_f64()))
 }
 
 /// `None` if it counts nothing or its edges are no edges.
 #[must_use]
-pub fn histogram(
-    buckets: &[(Text<Duration>, Text<Duration>, u64)],
-    times: u32,
-) -> Option<MeasuredDelays> {
-    MeasuredDelays::new(buckets.iter().map(|bucket| (bucket.0.0, bucket.1.0, bucket.2)), times)
+pub fn histogram(buckets: &[(Duration, Duration, u64)], times: u32) -> Option<MeasuredDelays> {
+    MeasuredDelays::new(buckets.iter().copied(), times)
 }

@@ -120,8 +120,8 @@ impl<P: NetworkPacket + 'static> NetworkParts<'_, P> {
         match flow.way.base_rtt {
             Some(rtt) => (rtt / 2, rtt - rtt / 2),
             None => {
-                let rtt = self.path.base_rtt.0;
-                let down = self.path.forward_delay.map_or(rtt / 2, |text| text.0);
+                let rtt = self.path.base_rtt;
+                let down = self.path.forward_delay.unwrap_or(rtt / 2);
                 (down, rtt - down)
             }
         }

@@ -26,14 +26,14 @@ pub fn frame_interval(stream: &StreamSpec) -> Result<Duration, RunError> {
 pub fn first_capture(stream: &StreamSpec, frame_interval: Duration, seed: u64) -> Instant {
     let bound = frame_interval.as_nanos().unsigned_abs().max(1);
     let phase = random::below(seed, &format!("{}/phase", stream.name), bound);
-    let start = stream.start.map_or(Duration::ZERO, |text| text.0);
+    let start = stream.start;
     Instant::ZERO + start + Duration::from_nanos(phase as i64)
 }
 
 /// What packets of a simulated stream carry and cost.
 #[must_use]
 pub fn overhead(stream: &StreamSpec) -> Overhead {
-    Overhead::new(HEADER, Bytes::ZERO, stream.mtu.map(|text| text.0))
+    Overhead::new(HEADER, Bytes::ZERO, stream.mtu)
 }
 
 /// The bounds of a stream's controller.
@@ -41,11 +41,11 @@ pub fn overhead(stream: &StreamSpec) -> Overhead {
 /// # Errors
 /// If they contradict, or let a frame be larger than its packets can hold.
 pub fn rate_limits(stream: &StreamSpec, frame_interval: Duration) -> Result<RateLimits, RunError> {
-    let (min, max) = (stream.min_bitrate.0, stream.max_bitrate.0);
+    let (min, max) = (stream.min_bitrate, stream.max_bitrate);
     check_bitrates(min, max, stream.frame_rate, overhead(stream).payload).map_err(|error| {
         spec_error(format!("stream \"{}\": {}", stream.name, error.key), error.why)
     })?;
-    let start = stream.start_bitrate.0.clamp(min, max);
+    let start = stream.start_bitrate.clamp(min, max);
     Ok(RateLimits { min, max, start, frame_interval })
 }
 

@@ -16,16 +16,16 @@ const DRAWN_SEGMENTS: usize = 900;
 /// If the ladder or a length makes no sense; the message names the field.
 pub fn presentation(dash: &DashSpec, seed: u64) -> Result<Presentation, RunError> {
     let field = |part: &str| format!("competitor \"{}\": {part}", dash.name);
-    let segment = dash.segment_length.0;
+    let segment = dash.segment_length;
     let segments = dash.video_length.map(|length| {
-        let (length, one) = (length.0.as_nanos().unsigned_abs(), segment.as_nanos().unsigned_abs());
+        let (length, one) = (length.as_nanos().unsigned_abs(), segment.as_nanos().unsigned_abs());
         length.div_ceil(one.max(1))
     });
     let sizes = match (&dash.segment_sizes, dash.size_spread) {
         (Some(table), _) => SegmentSizes::Table(sizes_of(&table.file)?),
         (None, Some(spread)) => {
             let mut random = random::stream(seed, &format!("{}/sizes", dash.name));
-            SegmentSizes::varying(DRAWN_SEGMENTS, spread.0.as_f64(), &mut || uniform(&mut random))
+            SegmentSizes::varying(DRAWN_SEGMENTS, spread.as_f64(), &mut || uniform(&mut random))
         }
         (None, None) => SegmentSizes::Constant,
     };
@@ -65,14 +65,14 @@ fn ladder(dash: &DashSpec) -> Result<Ladder, RunError> {
 #[must_use]
 pub fn player_settings(dash: &DashSpec) -> Settings {
     let default = Settings::default();
-    let top = dash.top_buffer.map(|text| text.0);
+    let top = dash.top_buffer;
     Settings {
         strategy: match dash.adaptation {
             AdaptationSpec::Dynamic => Strategy::Dynamic,
             AdaptationSpec::Throughput => Strategy::Throughput,
             AdaptationSpec::Bola => Strategy::Bola,
         },
-        buffer_target: dash.buffer.map_or(default.buffer_target, |text| text.0),
+        buffer_target: dash.buffer.unwrap_or(default.buffer_target),
         top_buffer_target: top.unwrap_or(default.top_buffer_target),
         long_buffer_target: top.unwrap_or(default.long_buffer_target),
         ..default

@@ -1,6 +1,6 @@
 //! From the specification of a Wi-Fi medium to its parameters.
 
-use crate::spec::{Text, WifiName, WifiSpec};
+use crate::spec::{WifiName, WifiSpec};
 use crate::{RunError, spec_error};
 use gameway_path::{DataRate, GuardInterval, Link, Spatial, Timing, WifiConfig, WifiError};
 use gameway_units::{Bytes, Duration, Rate};
@@ -22,19 +22,19 @@ pub fn refused(error: &WifiError) -> RunError {
 /// If a key is wrong, or the generation does not have it.
 pub fn config(spec: &WifiSpec) -> Result<WifiConfig, RunError> {
     let mut config = WifiConfig::new(data_rate(spec)?).map_err(|error| refused(&error))?;
-    if let Some(Text(rate)) = spec.basic_rate {
+    if let Some(rate) = spec.basic_rate {
         config.basic_mbps = whole_mbps(rate);
     }
-    config.slot = spec.slot.map_or(config.slot, |text| text.0);
-    config.error_rate = spec.error_rate.map_or(config.error_rate, |text| text.0);
+    config.slot = spec.slot.unwrap_or(config.slot);
+    config.error_rate = spec.error_rate.unwrap_or(config.error_rate);
     config.attempts = spec.attempts.unwrap_or(config.attempts);
     config.cw_min = spec.cw_min.unwrap_or(config.cw_min);
     config.cw_max = spec.cw_max.unwrap_or(config.cw_max);
-    config.rts_above = spec.rts_above.map(|text| text.0);
+    config.rts_above = spec.rts_above;
     if let Some(packets) = spec.aggregate {
         config.aggregation.packets = packets as usize;
     }
-    config.aggregation.time = spec.aggregate_time.map_or(config.aggregation.time, |text| text.0);
+    config.aggregation.time = spec.aggregate_time.unwrap_or(config.aggregation.time);
     config.check().map_err(|error| refused(&error))?;
     Ok(config)
 }
@@ -49,7 +49,7 @@ fn data_rate(spec: &WifiSpec) -> Result<DataRate, RunError> {
     let (data, width): (fn(Spatial) -> DataRate, _) = match spec.wifi {
         WifiName::G => {
             only_by_streams(spec)?;
-            return Ok(DataRate::Ofdm(spec.rate.map_or(54, |text| whole_mbps(text.0))));
+            return Ok(DataRate::Ofdm(spec.rate.map_or(54, whole_mbps)));
         }
         WifiName::N => (DataRate::Ht, 20),
         WifiName::Ac => (DataRate::Vht, 80),
@@ -61,7 +61,7 @@ fn data_rate(spec: &WifiSpec) -> Result<DataRate, RunError> {
     Ok(data(Spatial {
         mcs: spec.mcs.unwrap_or(7),
         streams: spec.streams.unwrap_or(2),
-        width_mhz: spec.width.map_or(width, |text| text.0.0),
+        width_mhz: spec.width.map_or(width, |word| word.0.0),
         guard_interval: guard_interval(spec.guard_interval)?,
     }))
 }
@@ -84,8 +84,8 @@ fn only_by_streams(spec: &WifiSpec) -> Result<(), RunError> {
     }
 }
 
-fn guard_interval(given: Option<Text<Duration>>) -> Result<GuardInterval, RunError> {
-    match given.map(|text| text.0.as_nanos()) {
+fn guard_interval(given: Option<Duration>) -> Result<GuardInterval, RunError> {
+    match given.map(Duration::as_nanos) {
         None | Some(800) => Ok(GuardInterval::Long),
         Some(400) => Ok(GuardInterval::Short),
         Some(_) => {

@@ -1,36 +1,62 @@
 //! Streams and competitors.
 
-use super::{MAX_DELAY, MAX_RUN, MIN_INTERVAL, number, positive_rate, rate, span};
+use super::{MAX_DELAY, MAX_RUN, MIN_INTERVAL, positive_rate, span};
 use crate::spec::{
     CompetitorSpec, CongestionControlSpec, DashSpec, EcnSpec, EncodeTimeSpec, FeedbackSpec,
-    HeaderSpec, LadderSpec, Mss, PathSpec, ReceiveWindowSpec, ShortTcpSpec, StreamSpec, TcpEcnSpec,
-    TcpSpec, Text, UdpSpec, VideoChatSpec, Way, Word,
+    HeaderSpec, LadderSpec, OnOffSpec, OnliveSpec, PathSpec, ShortTcpSpec, StreamSpec, TcpEcnSpec,
+    TcpSpec, UdpSpec, VideoChatSpec, Way, Word,
 };
 use crate::{Known, RunError, build, spec_error};
 use gameway_control::OracleOptions;
-use gameway_tcp::ReceiveWindow;
-use gameway_units::declared::Configuration;
-use gameway_units::{Bytes, Duration, Ratio};
+use gameway_units::declared::{self, Configuration};
+use gameway_units::{Bytes, Duration};
+use schemars::Schema;
+use serde::Serialize;
 use serde_json::Value;
 use std::net::IpAddr;
+use std::sync::LazyLock;
 
 /// The most packets that a report covers (RFC 8888 section 3.1).
 const MAX_REPORTED: u64 = 16_384;
-/// From what leaves media more room than headers to Ethernet's.
-const MTUS: std::ops::RangeInclusive<Bytes> = Bytes::new(256)..=Bytes::new(1500);
+
+/// The bounds that flows declare. Those of a part of a flow are checked beside it.
+struct Declared {
+    stream: Schema,
+    tcp: Schema,
+    short_tcp: Schema,
+    udp: Schema,
+    onlive: Schema,
+    video_chat: Schema,
+    dash: Schema,
+    on_off: Schema,
+}
+
+static DECLARED: LazyLock<Declared> = LazyLock::new(|| Declared {
+    stream: declared::schema::<StreamSpec>(),
+    tcp: declared::schema::<TcpSpec>(),
+    short_tcp: declared::schema::<ShortTcpSpec>(),
+    udp: declared::schema::<UdpSpec>(),
+    onlive: declared::schema::<OnliveSpec>(),
+    video_chat: declared::schema::<VideoChatSpec>(),
+    dash: declared::schema::<DashSpec>(),
+    on_off: declared::schema::<OnOffSpec>(),
+});
+
+fn check_bounds(
+    field: &impl Fn(&str) -> String,
+    schema: &Schema,
+    spec: &impl Serialize,
+) -> Result<(), RunError> {
+    let Ok(Value::Object(options)) = serde_json::to_value(spec) else { return Ok(()) };
+    declared::check_bounds(schema, &options).map_err(|error| {
+        let option = error.option.unwrap_or_default();
+        spec_error(field(&option), error.why)
+    })
+}
 
 pub(super) fn check_stream(stream: &StreamSpec) -> Result<(), RunError> {
     let field = |name: &str| format!("stream \"{}\": {name}", stream.name);
-    rate(&field("max_bitrate"), stream.max_bitrate.0)?;
-    if let Some(fec) = stream.fec
-        && fec.0 > Ratio::ONE
-    {
-        return Err(spec_error(field("fec"), format!("{} is more than 100 %", fec.0)));
-    }
-    if let Some(mtu) = stream.mtu.filter(|mtu| !MTUS.contains(&mtu.0)) {
-        let why = format!("{} is not between {} and {}", mtu.0, MTUS.start(), MTUS.end());
-        return Err(spec_error(field("mtu"), why));
-    }
+    check_bounds(&field, &DECLARED.stream, stream)?;
     if let FeedbackSpec::Interval(interval)
     | FeedbackSpec::Rfc8888(interval)
     | FeedbackSpec::TransportWide(interval) = stream.feedback
@@ -39,8 +65,8 @@ pub(super) fn check_stream(stream: &StreamSpec) -> Result<(), RunError> {
         check_report(&field("feedback"), interval, stream)?;
     }
     if let Some(pause) = &stream.pause {
-        span(&field("pause.from"), pause.from.0, Duration::ZERO, MAX_RUN)?;
-        span(&field("pause.to"), pause.to.0, pause.from.0, MAX_RUN)?;
+        span(&field("pause.from"), pause.from, Duration::ZERO, MAX_RUN)?;
+        span(&field("pause.to"), pause.to, pause.from, MAX_RUN)?;
     }
     let times = [
         ("encode_times", &stream.encode_times),
@@ -50,14 +76,13 @@ pub(super) fn check_stream(stream: &StreamSpec) -> Result<(), RunError> {
         times.as_ref().map_or(Ok(()), |times| check_encode_times(&field(name), times))?;
     }
     check_ecn(&field, stream)?;
-    check_way(&field, &stream.way())?;
     check_header(&field, &stream.header)?;
     check_times(field, stream.start, stream.stop)
 }
 
 /// A report has room for what came since the one before it.
 fn check_report(field: &str, interval: Duration, stream: &StreamSpec) -> Result<(), RunError> {
-    let (most, full) = (stream.max_bitrate.0, build::overhead(stream));
+    let (most, full) = (stream.max_bitrate, build::overhead(stream));
     let packets = (most * interval).get() / (full.payload + full.packet).get();
     if packets <= MAX_REPORTED {
         return Ok(());
@@ -70,13 +95,13 @@ fn check_report(field: &str, interval: Duration, stream: &StreamSpec) -> Result<
 
 /// Times that ascend, and how long encoding took from each on.
 fn check_encode_times(field: &str, times: &[EncodeTimeSpec]) -> Result<(), RunError> {
-    if times.is_empty() || !times.is_sorted_by(|one, next| one.0.0 < next.0.0) {
+    if times.is_empty() || !times.is_sorted_by(|one, next| one.0 < next.0) {
         return Err(spec_error(field.to_owned(), "is empty or does not ascend in time"));
     }
-    for EncodeTimeSpec(from, first, whole) in times {
-        span(field, from.0, Duration::ZERO, MAX_RUN)?;
-        span(field, whole.0, Duration::ZERO, MAX_DELAY)?;
-        span(field, first.0, Duration::ZERO, whole.0)?;
+    for &EncodeTimeSpec(from, first, whole) in times {
+        span(field, from, Duration::ZERO, MAX_RUN)?;
+        span(field, whole, Duration::ZERO, MAX_DELAY)?;
+        span(field, first, Duration::ZERO, whole)?;
     }
     Ok(())
 }
@@ -145,72 +170,37 @@ pub(super) fn check_competitor(
     match competitor {
         CompetitorSpec::Tcp(tcp) => check_tcp(known, &field, tcp)?,
         CompetitorSpec::ShortTcp(short) => check_short_tcp(known, &field, short)?,
-        CompetitorSpec::Udp(udp) => check_udp(&field, udp)?,
-        CompetitorSpec::VideoChat(chat) => check_video_chat(&field, chat)?,
+        CompetitorSpec::Udp(udp) => check_bounds(&field, &DECLARED.udp, udp)?,
+        CompetitorSpec::VideoChat(chat) => check_bounds(&field, &DECLARED.video_chat, chat)?,
         CompetitorSpec::Dash(dash) => check_dash(known, &field, dash)?,
-        CompetitorSpec::OnliveUt(_) | CompetitorSpec::OnliveRome(_) => {}
+        CompetitorSpec::OnliveUt(game) | CompetitorSpec::OnliveRome(game) => {
+            check_bounds(&field, &DECLARED.onlive, game)?;
+        }
     }
-    check_way(&field, &competitor.way())?;
     check_header(&field, competitor.header())?;
     let (start, stop) = competitor.times();
     check_times(field, start, stop)
 }
-
-/// Up to what iperf3 takes (its `MAX_BLOCKSIZE`).
-const BLOCKS: std::ops::RangeInclusive<Bytes> = Bytes::new(1)..=Bytes::new(1 << 20);
 
 fn check_tcp(
     known: Known<'_>,
     field: &impl Fn(&str) -> String,
     tcp: &TcpSpec,
 ) -> Result<(), RunError> {
-    if let Some(limit) = tcp.rate_limit {
-        positive_rate(field("rate_limit"), limit.0)?;
-    }
-    if let Some(block) = tcp.block {
-        if tcp.rate_limit.is_none() {
-            return Err(spec_error(field("block"), "has no meaning without rate_limit"));
-        }
-        if !BLOCKS.contains(&block.0) {
-            let why = format!("{} is not between {} and {}", block.0, BLOCKS.start(), BLOCKS.end());
-            return Err(spec_error(field("block"), why));
-        }
+    check_bounds(field, &DECLARED.tcp, tcp)?;
+    if tcp.block.is_some() && tcp.rate_limit.is_none() {
+        return Err(spec_error(field("block"), "has no meaning without rate_limit"));
     }
     if let Some(on_off) = tcp.on_off {
         if tcp.rate_limit.is_some() {
             return Err(spec_error(field("on_off"), "has no meaning beside rate_limit"));
         }
-        positive_rate(field("on_off.bitrate"), on_off.bitrate.0)?;
-        span(&field("on_off.segment"), on_off.segment.0, MIN_INTERVAL, MAX_DELAY)?;
-        if on_off.bitrate.0 * on_off.segment.0 == Bytes::ZERO {
+        check_bounds(&|part| field(&format!("on_off.{part}")), &DECLARED.on_off, &on_off)?;
+        if on_off.bitrate * on_off.segment == Bytes::ZERO {
             return Err(spec_error(field("on_off"), "a segment must have a byte"));
         }
     }
-    if tcp.bytes.is_some_and(|bytes| bytes.0 == Bytes::ZERO) {
-        return Err(spec_error(field("bytes"), "must be more than 0 B"));
-    }
-    check_transport(field, tcp.receive_window, tcp.mss)?;
     check_congestion_control(known, field, &tcp.congestion_control, tcp.ecn)
-}
-
-/// Linux's least buffer (`tcp_rmem`), and what a window can count (RFC 7323 section 2.3).
-const WINDOWS: std::ops::RangeInclusive<Bytes> = Bytes::new(4096)..=Bytes::new(65_535 << 14);
-/// From Linux's least (`TCP_MIN_MSS`) to that of packets of 1500 B.
-const MSS: std::ops::RangeInclusive<Bytes> = Bytes::new(88)..=Bytes::new(1_460);
-
-fn check_transport(
-    field: &impl Fn(&str) -> String,
-    window: ReceiveWindowSpec,
-    mss: Mss,
-) -> Result<(), RunError> {
-    let size = if let ReceiveWindow::Fixed(size) = window.0 { size } else { *WINDOWS.start() };
-    for (part, size, allowed) in [("receive_window", size, WINDOWS), ("mss", mss.0.0, MSS)] {
-        if !allowed.contains(&size) {
-            let why = format!("{size} is not between {} and {}", allowed.start(), allowed.end());
-            return Err(spec_error(field(part), why));
-        }
-    }
-    Ok(())
 }
 
 fn check_congestion_control(
@@ -233,77 +223,31 @@ fn check_short_tcp(
     field: &impl Fn(&str) -> String,
     short: &ShortTcpSpec,
 ) -> Result<(), RunError> {
-    check_transport(field, short.receive_window, short.mss)?;
-    check_congestion_control(known, field, &short.congestion_control, short.ecn)?;
-    let (least, greatest) = (short.min_size.0, short.max_size.0);
-    if least == Bytes::ZERO {
-        return Err(spec_error(field("min_size"), "must be more than 0 B"));
-    }
-    if greatest < least {
-        let why = format!("{greatest} is less than min_size ({least})");
+    check_bounds(field, &DECLARED.short_tcp, short)?;
+    if short.max_size < short.min_size {
+        let why = format!("{} is less than min_size ({})", short.max_size, short.min_size);
         return Err(spec_error(field("max_size"), why));
     }
-    if !(1..=MAX_CONNECTIONS).contains(&short.connections) {
-        let why = format!("{} is not between 1 and {MAX_CONNECTIONS}", short.connections);
-        return Err(spec_error(field("connections"), why));
-    }
-    span(&field("mean_gap"), short.mean_gap.0, MIN_INTERVAL, MAX_RUN)
+    check_congestion_control(known, field, &short.congestion_control, short.ecn)
 }
-
-/// More than any browser opens for a page.
-const MAX_CONNECTIONS: u32 = 100;
-/// A packet smaller than its headers does not exist; one larger than this no Ethernet carries.
-const PACKET_SIZES: std::ops::RangeInclusive<Bytes> = Bytes::new(29)..=Bytes::new(9_000);
-
-fn check_udp(field: &impl Fn(&str) -> String, udp: &UdpSpec) -> Result<(), RunError> {
-    positive_rate(field("rate"), udp.rate.0)?;
-    packet_size(field("packet_size"), udp.packet_size.0)?;
-    if let Some(size) = udp.return_packet_size {
-        packet_size(field("return_packet_size"), size.0)?;
-    }
-    udp.return_rate.map_or(Ok(()), |rate| positive_rate(field("return_rate"), rate.0))
-}
-
-fn packet_size(field: String, size: Bytes) -> Result<(), RunError> {
-    if PACKET_SIZES.contains(&size) {
-        return Ok(());
-    }
-    let (least, most) = (PACKET_SIZES.start(), PACKET_SIZES.end());
-    Err(spec_error(field, format!("{size} is not between {least} and {most}")))
-}
-
-fn check_video_chat(field: &impl Fn(&str) -> String, chat: &VideoChatSpec) -> Result<(), RunError> {
-    rate(&field("bitrate"), chat.bitrate.0)?;
-    rate(&field("return_bitrate"), chat.return_bitrate.unwrap_or(chat.bitrate).0)?;
-    number(&field("frame_rate"), Some(f64::from(chat.frame_rate)), 1.0, 1e3)
-}
-
-/// A segment shorter than a few round trips is none; one longer than this no player would buffer.
-const SEGMENTS: std::ops::RangeInclusive<Duration> =
-    Duration::from_millis(100)..=Duration::from_secs(60);
-/// Half of a segment's mean is left at least.
-const MAX_SPREAD: f64 = 0.5;
 
 fn check_dash(
     known: Known<'_>,
     field: &impl Fn(&str) -> String,
     dash: &DashSpec,
 ) -> Result<(), RunError> {
-    check_transport(field, dash.receive_window, dash.mss)?;
+    check_bounds(field, &DECLARED.dash, dash)?;
     check_congestion_control(known, field, &dash.congestion_control, dash.ecn)?;
-    let segment = dash.segment_length.0;
-    span(&field("segment_length"), segment, *SEGMENTS.start(), *SEGMENTS.end())?;
+    let segment = dash.segment_length;
     for (_, bitrate) in dash.ladder.iter().flat_map(LadderSpec::levels) {
         positive_rate(field("ladder"), bitrate)?;
     }
-    let spread = dash.size_spread.map(|text| text.0.as_f64());
-    number(&field("size_spread"), spread, 0.0, MAX_SPREAD)?;
     if let Some(length) = dash.video_length {
-        span(&field("video_length"), length.0, segment, MAX_RUN)?;
+        span(&field("video_length"), length, segment, MAX_RUN)?;
     }
     for (part, buffer) in [("buffer", dash.buffer), ("top_buffer", dash.top_buffer)] {
         if let Some(buffer) = buffer {
-            span(&field(part), buffer.0, segment, MAX_DELAY)?;
+            span(&field(part), buffer, segment, MAX_DELAY)?;
         }
     }
     build::presentation(dash, 0).map(drop)
@@ -311,15 +255,13 @@ fn check_dash(
 
 fn check_times(
     field: impl Fn(&str) -> String,
-    start: Option<Text<Duration>>,
-    stop: Option<Text<Duration>>,
+    start: Duration,
+    stop: Option<Duration>,
 ) -> Result<(), RunError> {
-    let start = start.map_or(Duration::ZERO, |text| text.0);
-    span(&field("start"), start, Duration::ZERO, MAX_RUN)?;
     match stop {
         None => Ok(()),
-        Some(Text(stop)) if stop > start => Ok(()),
-        Some(Text(stop)) => {
+        Some(stop) if stop > start => Ok(()),
+        Some(stop) => {
             Err(spec_error(field("stop"), format!("{stop} is not after the start at {start}")))
         }
     }

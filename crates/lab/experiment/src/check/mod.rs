@@ -12,7 +12,7 @@ pub use path::{check_gateway, check_wifi};
 pub use queue::check_queue;
 pub(crate) use queue::refused;
 
-use crate::spec::{PathSpec, RecordSpec, RunSpec, Text};
+use crate::spec::{PathSpec, RecordSpec, RunSpec};
 use crate::{Known, RunError, spec_error};
 use flows::{check_competitor, check_foresight, check_stream};
 use gameway_events::BIN;
@@ -33,9 +33,9 @@ const MAX_FLOWS: usize = 1_000;
 /// # Errors
 /// The first field that is wrong, and what is allowed.
 pub fn check(known: Known<'_>, spec: &RunSpec) -> Result<(), RunError> {
-    span("duration", spec.duration.0, Duration::from_nanos(1), MAX_RUN)?;
+    span("duration", spec.duration, Duration::from_nanos(1), MAX_RUN)?;
     check_path(known, &spec.path)?;
-    check_stalls(&spec.path, spec.duration.0)?;
+    check_stalls(&spec.path, spec.duration)?;
     check_record(&spec.record)?;
     let count = spec.stream.len() + spec.competitor.len();
     if count > MAX_FLOWS {
@@ -45,7 +45,7 @@ pub fn check(known: Known<'_>, spec: &RunSpec) -> Result<(), RunError> {
     spec.stream.iter().try_for_each(|stream| check_foresight(stream, &spec.path))?;
     spec.competitor.iter().try_for_each(|one| check_competitor(known, one))?;
     if let Some(ping) = &spec.ping {
-        span("ping.interval", ping.interval.0, MIN_INTERVAL, MAX_RUN)?;
+        span("ping.interval", ping.interval, MIN_INTERVAL, MAX_RUN)?;
     }
     check_names(spec)
 }
@@ -73,7 +73,7 @@ pub fn check_path(known: Known<'_>, path: &PathSpec) -> Result<(), RunError> {
 /// If they are too many.
 pub fn check_stalls(path: &PathSpec, duration: Duration) -> Result<(), RunError> {
     let Some(stalls) = &path.stalls else { return Ok(()) };
-    span("path.stalls.interval", stalls.interval.0, duration / MAX_STALLS, MAX_RUN)
+    span("path.stalls.interval", stalls.interval, duration / MAX_STALLS, MAX_RUN)
 }
 
 /// Whether this can be recorded.
@@ -81,13 +81,13 @@ pub fn check_stalls(path: &PathSpec, duration: Duration) -> Result<(), RunError>
 /// # Errors
 /// The first field that is wrong, and what is allowed.
 pub fn check_record(record: &RecordSpec) -> Result<(), RunError> {
-    if let Some(interval) = &record.controller_interval {
-        span("record.controller_interval", interval.0, MIN_INTERVAL, MAX_RUN)?;
+    if let Some(interval) = record.controller_interval {
+        span("record.controller_interval", interval, MIN_INTERVAL, MAX_RUN)?;
     }
-    if let Some(window) = &record.delay_window
-        && (window.0 < BIN || window.0.as_nanos() % BIN.as_nanos() != 0)
+    if let Some(window) = record.delay_window
+        && (window < BIN || window.as_nanos() % BIN.as_nanos() != 0)
     {
-        let why = format!("{} is not a multiple of {BIN}, of which the tables have bins", window.0);
+        let why = format!("{} is not a multiple of {BIN}, of which the tables have bins", window);
         return Err(spec_error("record.delay_window", why));
     }
     Ok(())
@@ -116,9 +116,9 @@ fn number(field: &str, given: Option<f64>, least: f64, most: f64) -> Result<(), 
     }
 }
 
-fn share(field: &str, given: Option<Text<Ratio>>) -> Result<(), RunError> {
+fn share(field: &str, given: Option<Ratio>) -> Result<(), RunError> {
     match given {
-        Some(Text(share)) if share > Ratio::ONE => {
+        Some(share) if share > Ratio::ONE => {
             Err(spec_error(field, format!("{share} is more than 100 %")))
         }
         _ => Ok(()),

@@ -5,24 +5,24 @@ use super::{MAX_DELAY, MAX_RUN, MIN_INTERVAL, number, rate, share, span};
 use crate::build::{self, histogram, wifi_config};
 use crate::spec::{
     BackSpec, CapacitySpec, ChanceSpec, ClassifierSpec, GatewaySpec, HopSpec, JitterSpec, LossSpec,
-    PathSpec, QueueSpec, ReorderSpec, Text, Way, WifiSpec,
+    PathSpec, QueueSpec, ReorderSpec, Way, WifiSpec,
 };
 use crate::{Known, RunError, spec_error};
 use gameway_units::{Duration, Ratio};
 
 pub(super) fn check_path(known: Known<'_>, path: &PathSpec) -> Result<(), RunError> {
     check_capacity(known, "path.capacity", &path.capacity)?;
-    span("path.base_rtt", path.base_rtt.0, Duration::ZERO, MAX_DELAY)?;
+    span("path.base_rtt", path.base_rtt, Duration::ZERO, MAX_DELAY)?;
     span("path.nominal_rtt", path.nominal_rtt(), Duration::ZERO, MAX_DELAY)?;
     if let Some(forward) = path.forward_delay {
-        span("path.forward_delay", forward.0, Duration::ZERO, path.base_rtt.0)?;
+        span("path.forward_delay", forward, Duration::ZERO, path.base_rtt)?;
     }
     check_queue_of(known, "path.queue", &path.queue)?;
     check_jitter("path.jitter", path.jitter.as_ref())?;
     if let Some(stalls) = &path.stalls {
-        span("path.stalls.interval", stalls.interval.0, MIN_INTERVAL, MAX_DELAY)?;
+        span("path.stalls.interval", stalls.interval, MIN_INTERVAL, MAX_DELAY)?;
         check_histogram("path.stalls.lengths", &stalls.lengths)?;
-        let connections = stalls.connections.0.as_f64();
+        let connections = stalls.connections.as_f64();
         number("path.stalls.connections", Some(connections), 0.0, 1.0)?;
     }
     check_loss("path.loss", path.loss.as_ref())?;
@@ -131,8 +131,8 @@ fn check_reorder(field: &str, reorder: Option<&ReorderSpec>) -> Result<(), RunEr
         return Err(spec_error(format!("{field}.later"), "has no meaning beside earlier"));
     }
     for (part, by) in [("earlier", earlier), ("later", later)] {
-        if let Some(by) = by {
-            span(&format!("{field}.{part}"), by.0, Duration::from_nanos(1), MAX_DELAY)?;
+        if let Some(by) = *by {
+            span(&format!("{field}.{part}"), by, Duration::from_nanos(1), MAX_DELAY)?;
         }
     }
     Ok(())
@@ -140,10 +140,10 @@ fn check_reorder(field: &str, reorder: Option<&ReorderSpec>) -> Result<(), RunEr
 
 fn check_capacity(known: Known<'_>, field: &str, capacity: &CapacitySpec) -> Result<(), RunError> {
     match capacity {
-        CapacitySpec::Constant(capacity) => rate(field, capacity.0),
-        CapacitySpec::Steps(list) => list.steps.iter().try_for_each(|(at, capacity)| {
-            span(field, at.0, Duration::ZERO, MAX_RUN)?;
-            rate(field, capacity.0)
+        CapacitySpec::Constant(capacity) => rate(field, *capacity),
+        CapacitySpec::Steps(list) => list.steps.iter().try_for_each(|&(at, capacity)| {
+            span(field, at, Duration::ZERO, MAX_RUN)?;
+            rate(field, capacity)
         }),
         CapacitySpec::Trace(_) => Ok(()),
         CapacitySpec::Wifi(wifi) => check_wifi(known, wifi),
@@ -158,10 +158,10 @@ pub fn check_wifi(known: Known<'_>, wifi: &WifiSpec) -> Result<(), RunError> {
     let field = |key: &str| format!("path.capacity.{key}");
     let (shortest, longest) = (Duration::from_micros(1), Duration::from_millis(10));
     if let Some(slot) = wifi.slot {
-        span(&field("slot"), slot.0, shortest, longest)?;
+        span(&field("slot"), slot, shortest, longest)?;
     }
     if let Some(time) = wifi.aggregate_time {
-        span(&field("aggregate_time"), time.0, shortest, longest)?;
+        span(&field("aggregate_time"), time, shortest, longest)?;
     }
     number(&field("attempts"), wifi.attempts.map(f64::from), 1.0, 255.0)?;
     if let Some(queue) = &wifi.station_queue {
@@ -179,22 +179,18 @@ pub fn check_gateway(known: Known<'_>, gateway: &GatewaySpec) -> Result<(), RunE
 }
 
 /// Measured delays: each within bounds, and at least one.
-fn check_histogram(
-    field: &str,
-    buckets: &[(Text<Duration>, Text<Duration>, u64)],
-) -> Result<(), RunError> {
+fn check_histogram(field: &str, buckets: &[(Duration, Duration, u64)]) -> Result<(), RunError> {
     for bucket in buckets {
-        span(field, bucket.1.0, Duration::ZERO, MAX_DELAY)?;
+        span(field, bucket.1, Duration::ZERO, MAX_DELAY)?;
     }
     let why = "counts nothing, or has an edge below zero or above the other";
     histogram(buckets, 1).map(|_| ()).ok_or_else(|| spec_error(field, why))
 }
 
 fn check_jitter(field: &str, jitter: Option<&JitterSpec>) -> Result<(), RunError> {
-    let delay = |part, delay: Text<Duration>| {
-        span(&format!("{field}.{part}"), delay.0, Duration::ZERO, MAX_DELAY)
-    };
-    match *jitter.map_or(&JitterSpec::HalfNormal { deviation: Text(Duration::ZERO) }, |one| one) {
+    let delay =
+        |part, delay: Duration| span(&format!("{field}.{part}"), delay, Duration::ZERO, MAX_DELAY);
+    match *jitter.map_or(&JitterSpec::HalfNormal { deviation: Duration::ZERO }, |one| one) {
         JitterSpec::Histogram { ref buckets, times } => {
             number(&format!("{field}.times"), Some(f64::from(times)), 1.0, 10.0)?;
             check_histogram(&format!("{field}.buckets"), buckets)
@@ -205,8 +201,8 @@ fn check_jitter(field: &str, jitter: Option<&JitterSpec>) -> Result<(), RunError
         }
         JitterSpec::HalfNormal { deviation } => delay("deviation", deviation),
         JitterSpec::Periodic { delay: held, interval } => {
-            span(&format!("{field}.interval"), interval.0, MIN_INTERVAL, MAX_DELAY)?;
-            span(&format!("{field}.delay"), held.0, Duration::ZERO, interval.0)
+            span(&format!("{field}.interval"), interval, MIN_INTERVAL, MAX_DELAY)?;
+            span(&format!("{field}.delay"), held, Duration::ZERO, interval)
         }
     }
 }
@@ -214,8 +210,8 @@ fn check_jitter(field: &str, jitter: Option<&JitterSpec>) -> Result<(), RunError
 fn check_loss(field: &str, loss: Option<&LossSpec>) -> Result<(), RunError> {
     let Some(loss) = loss else { return Ok(()) };
     let (LossSpec::Random { probability } | LossSpec::Bursty { probability, .. }) = *loss;
-    if probability.0 > Ratio::ONE {
-        let why = format!("{} is more than 100 %", probability.0);
+    if probability > Ratio::ONE {
+        let why = format!("{} is more than 100 %", probability);
         return Err(spec_error(format!("{field}.probability"), why));
     }
     let LossSpec::Bursty { burst_length, .. } = *loss else { return Ok(()) };
@@ -225,7 +221,7 @@ fn check_loss(field: &str, loss: Option<&LossSpec>) -> Result<(), RunError> {
     }
     // Between two bursts at least one packet gets through.
     let most = burst_length / (burst_length + 1.0);
-    if probability.0.as_f64() > most {
+    if probability.as_f64() > most {
         let why = format!("bursts of {burst_length} packets lose at most {:.1} %", most * 100.0);
         return Err(spec_error(format!("{field}.probability"), why));
     }

@@ -38,8 +38,8 @@ pub(crate) fn refused(field: &str, error: OptionError) -> RunError {
 fn check_htb(known: Known<'_>, field: &str, spec: &HtbSpec) -> Result<(), RunError> {
     for (name, class) in &spec.class {
         let at = |part: &str| format!("{field}.class.{name}.{part}");
-        rate(&at("rate"), class.rate.0)?;
-        rate(&at("ceil"), class.ceil.map_or(Rate::ZERO, |ceil| ceil.0))?;
+        rate(&at("rate"), class.rate)?;
+        rate(&at("ceil"), class.ceil.unwrap_or(Rate::ZERO))?;
         if let Some(queue) = &class.queue {
             check_queue_of(known, &at("queue"), queue)?;
         }

@@ -1,23 +1,22 @@
 //! A video over HTTP that adapts to the network.
 
-use super::{
-    CongestionControlSpec, Direction, HeaderSpec, Mss, ReceiveWindowSpec, TcpEcnSpec, Text, all,
-};
 use gameway_units::{Duration, Rate, Ratio};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 /// Quality levels: size of the picture, as "1280x720", and bitrate of each.
-#[derive(Debug, Clone, PartialEq, serde::Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(untagged)]
 pub enum LadderSpec {
     /// In a list; levels may be of one size.
     Levels {
         /// The levels.
-        levels: Vec<(String, Text<Rate>)>,
+        levels: Vec<(String, Rate)>,
     },
     /// By size.
-    BySize(BTreeMap<String, Text<Rate>>),
+    BySize(BTreeMap<String, Rate>),
 }
 
 impl LadderSpec {
@@ -25,78 +24,53 @@ impl LadderSpec {
     pub fn levels(&self) -> Box<dyn Iterator<Item = (&str, Rate)> + '_> {
         match self {
             Self::Levels { levels } => {
-                Box::new(levels.iter().map(|(size, bitrate)| (size.as_str(), bitrate.0)))
+                Box::new(levels.iter().map(|(size, bitrate)| (size.as_str(), *bitrate)))
             }
             Self::BySize(table) => {
-                Box::new(table.iter().map(|(size, bitrate)| (size.as_str(), bitrate.0)))
+                Box::new(table.iter().map(|(size, bitrate)| (size.as_str(), *bitrate)))
             }
         }
     }
 }
 
-/// A video player and its server; what is not given is as of dash.js 5.
-#[derive(Debug, Clone, PartialEq, serde::Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct DashSpec {
-    /// Its name in tables.
-    pub name: String,
-    /// The server's.
-    pub congestion_control: CongestionControlSpec,
-    /// Which ECN both ends agree on: what the congestion control needs if not given.
-    #[serde(default)]
-    pub ecn: Option<TcpEcnSpec>,
-    /// What its receiver announces.
-    #[serde(default)]
-    pub receive_window: ReceiveWindowSpec,
-    /// Its MSS.
-    #[serde(default)]
-    pub mss: Mss,
-    /// Its quality levels; those of Xu and Claypool's Table I if not given.
-    #[serde(default)]
-    pub ladder: Option<LadderSpec>,
-    /// Length of each segment.
-    #[serde(default = "segment_length")]
-    pub segment_length: Text<Duration>,
-    /// Sizes of segments are uniform within this share of their mean; all the same if not given.
-    #[serde(default)]
-    pub size_spread: Option<Text<Ratio>>,
-    /// Sizes of segments as they are: a table of `gameway_dash::parse_sizes`; begins again after its last.
-    #[serde(default)]
-    pub segment_sizes: Option<SizesFile>,
-    /// How long the video is; endless if not given.
-    #[serde(default)]
-    pub video_length: Option<Text<Duration>>,
-    /// Which rules choose the level.
-    #[serde(default)]
-    pub adaptation: AdaptationSpec,
-    /// How much shall be buffered below the highest level.
-    #[serde(default)]
-    pub buffer: Option<Text<Duration>>,
-    /// And at the highest level.
-    #[serde(default)]
-    pub top_buffer: Option<Text<Duration>>,
-    /// When the player opens the video.
-    #[serde(default)]
-    pub start: Option<Text<Duration>>,
-    /// When it is closed; at the end of the run if not given.
-    #[serde(default)]
-    pub stop: Option<Text<Duration>>,
-    /// Its own round-trip time; the path's if not given.
-    #[serde(default)]
-    pub base_rtt: Option<Text<Duration>>,
-    /// Which bottlenecks it passes: "all", "path" or the name of a hop.
-    #[serde(default = "all")]
-    pub via: String,
-    /// Where its data goes.
-    #[serde(default)]
-    pub direction: Direction,
-    /// Addresses, port and DSCP of its packets.
-    #[serde(default)]
-    pub header: HeaderSpec,
+tcp_flow_spec! {
+    /// A video player and its server; what is not given is as of dash.js 5.
+    DashSpec {
+        /// its quality levels, a bitrate for each size of the picture
+        #[serde(default)]
+        #[schemars(extend("x-none" = "the five of Xu and Claypool"))]
+        pub ladder: Option<LadderSpec>,
+        /// length of each segment
+        #[serde(default = "segment_length")]
+        #[schemars(extend("x-min" = "100 ms", "x-max" = "1 min"))]
+        pub segment_length: Duration,
+        /// sizes of segments are uniform within this share of their mean
+        #[serde(default)]
+        #[schemars(extend("x-min" = "0 %", "x-max" = "50 %", "x-none" = "all the same"))]
+        pub size_spread: Option<Ratio>,
+        /// sizes of a real ladder's segments: CSV with the columns level,segment,bytes; begins again after its last
+        #[serde(default)]
+        pub segment_sizes: Option<SizesFile>,
+        /// the video's, in whole segments
+        #[serde(default)]
+        #[schemars(extend("x-min" = "100 ms", "x-max" = "8784 h", "x-none" = "endless"))]
+        pub video_length: Option<Duration>,
+        /// what chooses the levels: throughput, bola, or dynamic, the latter while the buffer is large
+        #[serde(default)]
+        pub adaptation: AdaptationSpec,
+        /// how much shall be buffered below the highest level
+        #[serde(default)]
+        #[schemars(extend("x-min" = "100 ms", "x-max" = "1 h", "x-none" = "18 s"))]
+        pub buffer: Option<Duration>,
+        /// and at the highest level
+        #[serde(default)]
+        #[schemars(extend("x-min" = "100 ms", "x-max" = "1 h", "x-none" = "60 s, and 30 s if the video is shorter than 10 min"))]
+        pub top_buffer: Option<Duration>,
+    }
 }
 
 /// A table of segments' sizes.
-#[derive(Debug, Clone, PartialEq, Eq, serde::Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct SizesFile {
     /// The file.
@@ -104,7 +78,7 @@ pub struct SizesFile {
 }
 
 /// Which rules choose the level.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, serde::Deserialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum AdaptationSpec {
     /// Throughput while the buffer is small, BOLA while it is large.
@@ -116,6 +90,6 @@ pub enum AdaptationSpec {
     Bola,
 }
 
-const fn segment_length() -> Text<Duration> {
-    Text(gameway_dash::SEGMENT_LENGTH)
+const fn segment_length() -> Duration {
+    gameway_dash::SEGMENT_LENGTH
 }

@@ -1,7 +1,10 @@
 //! What the headers of a flow's packets say, where it is not what the simulator gives every flow.
 
 use gameway_path::Dscp;
-use serde::de::{Deserialize, Deserializer, Error};
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
+use serde::de::{Deserializer, Error};
+use serde::{Deserialize, Serialize, Serializer};
+use std::borrow::Cow;
 use std::fmt::Display;
 use std::net::IpAddr;
 use std::str::FromStr;
@@ -20,16 +23,37 @@ impl<'de, T: FromStr<Err: Display>> Deserialize<'de> for Word<T> {
     }
 }
 
+impl<T: Display> Serialize for Word<T> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(&self.0)
+    }
+}
+
+impl<T> JsonSchema for Word<T> {
+    fn inline_schema() -> bool {
+        true
+    }
+
+    fn schema_name() -> Cow<'static, str> {
+        "Word".into()
+    }
+
+    fn json_schema(_: &mut SchemaGenerator) -> Schema {
+        json_schema!({ "type": ["string", "integer"] })
+    }
+}
+
 /// Addresses, port and code point of a flow; what is not given is as for any flow.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, serde::Deserialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct HeaderSpec {
-    /// The address of its host in the home.
+    /// address of its host in the home, IPv4 or IPv6
     pub client: Option<Word<IpAddr>>,
-    /// The address of its server.
+    /// address of its server; of the same version as the client's
     pub server: Option<Word<IpAddr>>,
-    /// The server's port.
+    /// the server's port
+    #[schemars(range(min = 1, max = 65535))]
     pub port: Option<u16>,
-    /// The code point of all its packets.
+    /// code point of all its packets: a name as ef, cs1, af41, or a number
     pub dscp: Option<Word<Dscp>>,
 }

@@ -1,6 +1,6 @@
 //! The classes of an HTB, and the rules that lead to them.
 
-use super::{QueueSpec, Text, Word};
+use super::{QueueSpec, Word};
 use gameway_path::{DefaultSize, Dscp, PortRange, Prefix, Protocol, Rule, SizeOption, Traffic};
 use gameway_units::declared::{Configuration, Description};
 use gameway_units::{Bytes, Ecn, QueueSize, Rate, SignedBytes};
@@ -82,17 +82,17 @@ impl HtbSpec {
 #[serde(deny_unknown_fields)]
 pub struct ClassSpec {
     /// What it is assured.
-    pub rate: Text<Rate>,
+    pub rate: Rate,
     /// The most that it gets; its rate if not given.
-    pub ceil: Option<Text<Rate>>,
+    pub ceil: Option<Rate>,
     /// What it may send at once beyond its rate.
-    pub burst: Option<Text<Bytes>>,
+    pub burst: Option<Bytes>,
     /// What it may send at once beyond its ceiling.
-    pub cburst: Option<Text<Bytes>>,
+    pub cburst: Option<Bytes>,
     /// From 0, served first, to 7.
     pub priority: Option<u8>,
     /// Bytes in its turn.
-    pub quantum: Option<Text<Bytes>>,
+    pub quantum: Option<Bytes>,
     /// The class that it borrows from.
     pub parent: Option<String>,
     /// Its queue; drop-tail of the HTB's `size` if not given.

@@ -4,6 +4,11 @@
 //! loader checks files with messages for people; here unknown keys and wrong units are refused as well,
 //! so that nothing is ever silently ignored.
 
+#[macro_use]
+mod flow;
+#[macro_use]
+mod tcp;
+
 mod competitor;
 mod dash;
 mod gateway;
@@ -12,14 +17,11 @@ mod htb;
 mod path;
 mod queue;
 mod stream;
-mod transport;
 mod wifi;
 
-pub use competitor::{
-    Begin, CompetitorSpec, OnOffSpec, OnliveSpec, ShortTcpSpec, Spacing, TcpEcnSpec, TcpSpec,
-    UdpEcnSpec, UdpSpec, VideoChatSpec,
-};
+pub use competitor::{CompetitorSpec, OnliveSpec, Spacing, UdpEcnSpec, UdpSpec, VideoChatSpec};
 pub use dash::{AdaptationSpec, DashSpec, LadderSpec};
+pub use flow::Common;
 pub use gateway::GatewaySpec;
 pub use header::{HeaderSpec, Word};
 pub use htb::{ClassSpec, EcnWord, HtbSpec, LinkLayerSpec, MatchSpec, RuleSpec};
@@ -31,24 +33,19 @@ pub use queue::QueueSpec;
 pub use stream::{
     ControllerSpec, Drift, EcnSpec, EncodeTimeSpec, FeedbackSpec, PauseSpec, StreamSpec, VideoSpec,
 };
-pub use transport::{CongestionControlSpec, Mss, ReceiveWindowSpec};
+pub use tcp::{
+    Begin, CongestionControlSpec, Mss, OnOffSpec, ReceiveWindowSpec, ShortTcpSpec, TcpEcnSpec,
+    TcpSpec,
+};
 pub use wifi::{Megahertz, WifiName, WifiSpec};
 
 use gameway_units::Duration;
-use serde::de::{Deserialize, Deserializer, Error};
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
+use serde::de::{Deserializer, Error};
+use serde::{Deserialize, Serialize};
+use std::borrow::Cow;
 use std::fmt::Display;
 use std::str::FromStr;
-
-/// A quantity that stands as text with a unit.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Text<T>(pub T);
-
-impl<'de, T: FromStr<Err: Display>> Deserialize<'de> for Text<T> {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let text = std::borrow::Cow::<'de, str>::deserialize(deserializer)?;
-        text.parse().map(Self).map_err(Error::custom)
-    }
-}
 
 /// A unit that stands as its name alone: "ms".
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -56,19 +53,43 @@ pub struct Unit<T>(pub T);
 
 impl<'de, T: FromStr<Err: Display>> Deserialize<'de> for Unit<T> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let name = std::borrow::Cow::<'de, str>::deserialize(deserializer)?;
+        let name = Cow::<'de, str>::deserialize(deserializer)?;
         format!("1 {name}").parse().map(Self).map_err(Error::custom)
     }
 }
 
+impl<T> JsonSchema for Unit<T> {
+    fn inline_schema() -> bool {
+        true
+    }
+
+    fn schema_name() -> Cow<'static, str> {
+        "Unit".into()
+    }
+
+    fn json_schema(_: &mut SchemaGenerator) -> Schema {
+        json_schema!({ "type": "string" })
+    }
+}
+
+/// Keyword of a schema: the part of the catalogue that this can be one of, by name or as a table with options.
+pub const CATALOGUE: &str = "x-catalogue";
+/// Keyword of a schema: what may stand in place of a quantity.
+pub const WORDS: &str = "x-words";
+
+/// The pattern of a number with this unit.
+fn number_of(unit: &str) -> String {
+    format!("^[+-]?[0-9]+ ?{unit}$")
+}
+
 /// One run.
-#[derive(Debug, Clone, PartialEq, serde::Deserialize)]
+#[derive(Debug, Clone, PartialEq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct RunSpec {
-    /// Seed of everything random in the run.
+    /// whole number that all random numbers derive from
     pub seed: u64,
-    /// How long it lasts.
-    pub duration: Text<Duration>,
+    /// time that a run simulates
+    pub duration: Duration,
     /// The path that all flows share.
     pub path: PathSpec,
     /// Game streams.
@@ -85,30 +106,33 @@ pub struct RunSpec {
 }
 
 /// A ping from the client to the server; its reply meets the bottleneck queue.
-#[derive(Debug, Clone, PartialEq, serde::Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct PingSpec {
-    /// From request to request.
-    pub interval: Text<Duration>,
+    /// from request to request
+    #[schemars(extend("x-min" = "1 ms", "x-max" = "8784 h", "default" = "1 s"))]
+    pub interval: Duration,
 }
 
 /// What is recorded beyond the standard tables.
-#[derive(Debug, Clone, Default, PartialEq, serde::Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct RecordSpec {
-    /// How often a controller's state is written; 0.5 s if not given.
+    /// how often a controller's state is written
     #[serde(default)]
-    pub controller_interval: Option<Text<Duration>>,
-    /// Length of the windows of the histograms of queueing delay, in whole bins; 5 s if not given.
+    #[schemars(extend("x-min" = "1 ms", "x-max" = "8784 h", "default" = "500 ms"))]
+    pub controller_interval: Option<Duration>,
+    /// length of the windows of the histograms of queueing delay, in whole bins of 0.5 s
     #[serde(default)]
-    pub delay_window: Option<Text<Duration>>,
-    /// Whether each packet is written: about 100 bytes for each.
+    #[schemars(extend("x-min" = "500 ms", "x-none" = "5 s"))]
+    pub delay_window: Option<Duration>,
+    /// whether each packet is written: about 100 bytes for each
     #[serde(default)]
     pub packets: bool,
 }
 
 /// From where to where the data of a flow goes.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, serde::Deserialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Direction {
     /// From server to client, through the path's bottlenecks.

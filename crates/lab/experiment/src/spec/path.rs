@@ -1,45 +1,52 @@
 //! The path of a run.
 
-use super::{GatewaySpec, QueueSpec, Text, Unit, WifiSpec};
+use super::{GatewaySpec, QueueSpec, Unit, WifiSpec};
 use gameway_units::{Duration, Rate, Ratio};
-use serde::de::{Deserialize, Deserializer, Error};
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
+use serde::Deserialize;
+use serde::de::{Deserializer, Error};
+use std::borrow::Cow;
 use std::path::PathBuf;
 
 /// The path.
-#[derive(Debug, Clone, PartialEq, serde::Deserialize)]
+#[derive(Debug, Clone, PartialEq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct PathSpec {
-    /// Capacity of the bottleneck towards the client.
+    /// rate of the bottleneck towards the client; or { steps = ... }, { trace = "file" }, or { wifi = "802.11g" }
     pub capacity: CapacitySpec,
-    /// Round-trip time of an empty path, without serialization.
-    pub base_rtt: Text<Duration>,
+    /// round-trip time of the empty path
+    #[schemars(extend("x-min" = "0 s", "x-max" = "1 h"))]
+    pub base_rtt: Duration,
     /// What it was drawn around: queues that are sized in BDP are sized by this; `base_rtt` if not given.
-    pub nominal_rtt: Option<Text<Duration>>,
-    /// The part of it towards the client; half if not given.
-    pub forward_delay: Option<Text<Duration>>,
-    /// The queue at the bottleneck.
+    #[schemars(skip)]
+    pub nominal_rtt: Option<Duration>,
+    /// its part towards the client, at most base_rtt
+    #[schemars(extend("x-min" = "0 s", "x-max" = "1 h", "x-none" = "half of it"))]
+    pub forward_delay: Option<Duration>,
+    /// discipline and size of the queue
     pub queue: QueueSpec,
-    /// What tells games from other flows in front of that queue.
+    /// behaviour: a gateway in front of this queue tells games from other flows by sizes and times of their packets
     #[serde(default)]
     pub classifier: ClassifierSpec,
-    /// Jitter towards the client.
+    /// variation of the delay towards the client
     #[serde(default, deserialize_with = "jitter")]
     pub jitter: Option<JitterSpec>,
-    /// Loss towards the client, behind the bottlenecks.
+    /// loss behind the bottlenecks
     pub loss: Option<LossSpec>,
-    /// Packets that come twice, of those that are not lost.
+    /// packets that come twice, of those that are not lost
     pub duplicate: Option<ChanceSpec>,
-    /// Packets that change their place, likewise.
+    /// packets that change their place, likewise
     pub reorder: Option<ReorderSpec>,
     /// Times in which nothing arrives, neither way: what the twin of a live run is given. Experiment files have
     /// none.
+    #[schemars(skip)]
     pub stalls: Option<StallsSpec>,
-    /// Bottlenecks behind the path's own, in order towards the clients.
+    /// further bottlenecks, in order towards the clients
     #[serde(default)]
     pub hop: Vec<HopSpec>,
-    /// The way from the clients to the servers; never congested and without loss if not given.
+    /// the way from the clients to the servers; uncongested if not given
     pub back: Option<BackSpec>,
-    /// The home gateway at the path's own bottleneck; it only forwards if not given.
+    /// what the home gateway at this bottleneck does
     pub gateway: Option<GatewaySpec>,
 }
 
@@ -47,12 +54,12 @@ impl PathSpec {
     /// The round-trip time of "bdp".
     #[must_use]
     pub fn nominal_rtt(&self) -> Duration {
-        self.nominal_rtt.unwrap_or(self.base_rtt).0
+        self.nominal_rtt.unwrap_or(self.base_rtt)
     }
 }
 
 /// How a gateway in front of the path's queue tells games from other flows.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, serde::Deserialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum ClassifierSpec {
     /// Not at all.
@@ -63,7 +70,7 @@ pub enum ClassifierSpec {
 }
 
 /// A further bottleneck.
-#[derive(Debug, Clone, PartialEq, serde::Deserialize)]
+#[derive(Debug, Clone, PartialEq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct HopSpec {
     /// Its name in tables, and for flows that pass only this one.
@@ -75,7 +82,7 @@ pub struct HopSpec {
 }
 
 /// The way back.
-#[derive(Debug, Clone, PartialEq, serde::Deserialize)]
+#[derive(Debug, Clone, PartialEq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct BackSpec {
     /// Capacity of its bottleneck; it has none if not given.
@@ -97,7 +104,7 @@ pub struct BackSpec {
 #[derive(Debug, Clone, PartialEq)]
 pub enum CapacitySpec {
     /// Always the same.
-    Constant(Text<Rate>),
+    Constant(Rate),
     /// Each from its time on.
     Steps(StepsSpec),
     /// A trace in Mahimahi's format, or a table of rates.
@@ -120,7 +127,7 @@ impl<'de> Deserialize<'de> for CapacitySpec {
         #[derive(serde::Deserialize)]
         #[serde(untagged)]
         enum Capacity {
-            Constant(Text<Rate>),
+            Constant(Rate),
             Steps(StepsSpec),
             Trace(TraceSpec),
         }
@@ -137,16 +144,28 @@ impl<'de> Deserialize<'de> for CapacitySpec {
     }
 }
 
+impl JsonSchema for CapacitySpec {
+    fn schema_name() -> Cow<'static, str> {
+        "Capacity".into()
+    }
+
+    fn json_schema(generator: &mut SchemaGenerator) -> Schema {
+        let (rate, steps) = (Rate::json_schema(generator), StepsSpec::json_schema(generator));
+        let (trace, wifi) = (TraceSpec::json_schema(generator), WifiSpec::json_schema(generator));
+        json_schema!({ "anyOf": [rate, steps, trace, wifi] })
+    }
+}
+
 /// See [`CapacitySpec::Steps`].
-#[derive(Debug, Clone, PartialEq, serde::Deserialize)]
+#[derive(Debug, Clone, PartialEq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct StepsSpec {
     /// Times and capacities.
-    pub steps: Vec<(Text<Duration>, Text<Rate>)>,
+    pub steps: Vec<(Duration, Rate)>,
 }
 
 /// See [`CapacitySpec::Trace`].
-#[derive(Debug, Clone, PartialEq, serde::Deserialize)]
+#[derive(Debug, Clone, PartialEq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct TraceSpec {
     /// The file.
@@ -162,33 +181,34 @@ pub struct TraceSpec {
 }
 
 /// Measured delays: low and high edge of each bucket, and how many are in it.
-pub type Buckets = Vec<(Text<Duration>, Text<Duration>, u64)>;
+pub type Buckets = Vec<(Duration, Duration, u64)>;
 
 /// See [`gameway_path::Jitter`]; a table without `kind` is of kind "normal".
-#[derive(Debug, Clone, PartialEq, serde::Deserialize)]
+#[derive(Debug, Clone, PartialEq, Deserialize, JsonSchema)]
 #[serde(tag = "kind", rename_all = "kebab-case", deny_unknown_fields)]
 pub enum JitterSpec {
     /// Normal, cut at zero.
     Normal {
         /// Mean.
         #[serde(default = "zero")]
-        mean: Text<Duration>,
+        mean: Duration,
         /// Standard deviation.
-        deviation: Text<Duration>,
+        deviation: Duration,
     },
     /// The absolute value of a normal, truncated at three deviations.
     HalfNormal {
         /// Standard deviation of the normal.
-        deviation: Text<Duration>,
+        deviation: Duration,
     },
     /// Held for a while, again and again.
     Periodic {
         /// How long.
-        delay: Text<Duration>,
+        delay: Duration,
         /// How often.
-        interval: Text<Duration>,
+        interval: Duration,
     },
     /// Measured: what the twin of a live run is given. Experiment files have no such kind.
+    #[schemars(skip)]
     Histogram {
         /// Low and high edge, and count.
         buckets: Buckets,
@@ -198,19 +218,19 @@ pub enum JitterSpec {
 }
 
 /// See [`gameway_path::Stalls`].
-#[derive(Debug, Clone, PartialEq, serde::Deserialize)]
+#[derive(Debug, Clone, PartialEq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct StallsSpec {
     /// Mean time from the end of one to the start of the next.
-    pub interval: Text<Duration>,
+    pub interval: Duration,
     /// How long they are.
     pub lengths: Buckets,
     /// Chance that a connection of TCP stalls, too: that its timers run on the processor that does.
-    pub connections: Text<Ratio>,
+    pub connections: Ratio,
 }
 
-const fn zero() -> Text<Duration> {
-    Text(Duration::ZERO)
+const fn zero() -> Duration {
+    Duration::ZERO
 }
 
 fn jitter<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<JitterSpec>, D::Error> {
@@ -222,34 +242,34 @@ fn jitter<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<JitterSpe
 }
 
 /// See [`gameway_path::Chance`].
-#[derive(Debug, Clone, PartialEq, serde::Deserialize)]
+#[derive(Debug, Clone, PartialEq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ChanceSpec {
     /// How often.
-    pub probability: Text<Ratio>,
+    pub probability: Ratio,
     /// How much of a draw is the one before.
     #[serde(default)]
-    pub correlation: Option<Text<Ratio>>,
+    pub correlation: Option<Ratio>,
 }
 
 /// See [`gameway_path::ReorderModel`]; without `earlier` and `later` a packet is not delayed at all.
-#[derive(Debug, Clone, PartialEq, serde::Deserialize)]
+#[derive(Debug, Clone, PartialEq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ReorderSpec {
     /// How often, of the packets that may be displaced.
-    pub probability: Text<Ratio>,
+    pub probability: Ratio,
     /// How much of a draw is the one before.
     #[serde(default)]
-    pub correlation: Option<Text<Ratio>>,
+    pub correlation: Option<Ratio>,
     /// Each so many packets one may be.
     #[serde(default = "one")]
     pub gap: u32,
     /// By how much it arrives earlier.
     #[serde(default)]
-    pub earlier: Option<Text<Duration>>,
+    pub earlier: Option<Duration>,
     /// By how much it arrives later.
     #[serde(default)]
-    pub later: Option<Text<Duration>>,
+    pub later: Option<Duration>,
 }
 
 const fn one() -> u32 {
@@ -257,18 +277,18 @@ const fn one() -> u32 {
 }
 
 /// See [`gameway_path::LossModel`].
-#[derive(Debug, Clone, PartialEq, serde::Deserialize)]
+#[derive(Debug, Clone, PartialEq, Deserialize, JsonSchema)]
 #[serde(tag = "kind", rename_all = "kebab-case", deny_unknown_fields)]
 pub enum LossSpec {
     /// Each packet by itself.
     Random {
         /// Share of packets.
-        probability: Text<Ratio>,
+        probability: Ratio,
     },
     /// In bursts.
     Bursty {
         /// Share of packets.
-        probability: Text<Ratio>,
+        probability: Ratio,
         /// Mean packets lost in a row.
         burst_length: f64,
     },

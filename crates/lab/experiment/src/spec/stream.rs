@@ -1,105 +1,98 @@
 //! A game stream of a run.
 
-use super::{Direction, HeaderSpec, Text, Way, all};
-use gameway_units::declared::Options;
+use super::{CATALOGUE, Way, number_of};
+use gameway_units::declared::{MAX, MIN, Options, QUANTITY};
 use gameway_units::{Bytes, Duration, Ecn, Rate, Ratio};
-use serde::de::{Deserialize, Deserializer, Error};
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
+use serde::de::{Deserializer, Error};
+use serde::{Deserialize, Serialize, Serializer};
+use std::borrow::Cow;
 use std::path::PathBuf;
 
 /// How long frames took to encode from some time of the run on: that time; from capture until the first slice was made;
 /// and until all were.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Deserialize)]
-pub struct EncodeTimeSpec(pub Text<Duration>, pub Text<Duration>, pub Text<Duration>);
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct EncodeTimeSpec(pub Duration, pub Duration, pub Duration);
 
-/// A game stream.
-#[derive(Debug, Clone, PartialEq, serde::Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct StreamSpec {
-    /// Its name in tables.
-    pub name: String,
-    /// Its rate controller.
-    pub controller: ControllerSpec,
-    /// Where frame sizes come from.
-    #[serde(default)]
-    pub video: VideoSpec,
-    /// How long its frames take to encode: what the twin of a live run is given. Experiment files have no such key.
-    #[serde(default)]
-    pub encode_times: Option<Vec<EncodeTimeSpec>>,
-    /// The same of its key frames, for which an encoder does not search the picture before; as other frames if not
-    /// given.
-    #[serde(default)]
-    pub key_frame_encode_times: Option<Vec<EncodeTimeSpec>>,
-    /// Frames per second.
-    #[serde(default = "default_frame_rate")]
-    pub frame_rate: u32,
-    /// Bounds of the target, on the wire.
-    #[serde(default = "default_min_bitrate")]
-    pub min_bitrate: Text<Rate>,
-    /// See `min_bitrate`.
-    #[serde(default = "default_max_bitrate")]
-    pub max_bitrate: Text<Rate>,
-    /// The target before any feedback.
-    #[serde(default = "default_start_bitrate")]
-    pub start_bitrate: Text<Rate>,
-    /// Repair packets as a share of media packets.
-    #[serde(default)]
-    pub fec: Option<Text<Ratio>>,
-    /// The most that a packet has on the wire; payloads of 1200 B if not given.
-    #[serde(default)]
-    pub mtu: Option<Text<Bytes>>,
-    /// When and how often the receiver reports.
-    #[serde(default)]
-    pub feedback: FeedbackSpec,
-    /// When it starts.
-    #[serde(default)]
-    pub start: Option<Text<Duration>>,
-    /// When it stops; at the end of the run if not given.
-    #[serde(default)]
-    pub stop: Option<Text<Duration>>,
-    /// When it captures nothing for a while.
-    #[serde(default)]
-    pub pause: Option<PauseSpec>,
-    /// The ECN field with which its packets leave.
-    #[serde(default)]
-    pub ecn: EcnSpec,
-    /// By how many millionths the receiver's clock is fast.
-    #[serde(default)]
-    pub clock_drift: Drift,
-    /// Its own round-trip time; the path's if not given.
-    #[serde(default)]
-    pub base_rtt: Option<Text<Duration>>,
-    /// Which bottlenecks it passes: "all", "path" or the name of a hop.
-    #[serde(default = "all")]
-    pub via: String,
-    /// Where its media goes.
-    #[serde(default)]
-    pub direction: Direction,
-    /// Addresses, port and DSCP of its packets.
-    #[serde(default)]
-    pub header: HeaderSpec,
+flow_spec! {
+    /// A game stream. Bitrates count bytes on the wire, headers and repair included.
+    StreamSpec {
+        /// its rate controller, by name or as a table with options
+        pub controller: ControllerSpec,
+        /// where frame sizes come from: doom, a recorded game; steady, every frame as large as its target; scene, as a live host
+        /// makes them of the built-in scene; or a frame table of your own
+        #[serde(default)]
+        pub video: VideoSpec,
+        /// How long its frames take to encode: what the twin of a live run is given. Experiment files have no such key.
+        #[serde(default)]
+        #[schemars(skip)]
+        pub encode_times: Option<Vec<EncodeTimeSpec>>,
+        /// The same of its key frames, for which an encoder does not search the picture before; as other frames if not
+        /// given.
+        #[serde(default)]
+        #[schemars(skip)]
+        pub key_frame_encode_times: Option<Vec<EncodeTimeSpec>>,
+        /// frames per second
+        #[serde(default = "default_frame_rate")]
+        #[schemars(range(min = 1, max = 1000))]
+        pub frame_rate: u32,
+        /// least target
+        #[serde(default = "default_min_bitrate")]
+        #[schemars(extend("x-min" = "1 b/s", "x-max" = "1000 Gb/s"))]
+        pub min_bitrate: Rate,
+        /// greatest target
+        #[serde(default = "default_max_bitrate")]
+        #[schemars(extend("x-min" = "1 b/s", "x-max" = "1000 Gb/s"))]
+        pub max_bitrate: Rate,
+        /// target before any feedback, between these two
+        #[serde(default = "default_start_bitrate")]
+        #[schemars(extend("x-min" = "1 b/s", "x-max" = "1000 Gb/s"))]
+        pub start_bitrate: Rate,
+        /// repair packets as a share of a frame's packets
+        #[serde(default)]
+        #[schemars(extend("x-min" = "0 %", "x-max" = "100 %"))]
+        pub fec: Ratio,
+        /// the most that a packet of it has on the wire
+        #[serde(default)]
+        #[schemars(extend("x-min" = "256 B", "x-max" = "1500 B", "x-unit" = "B", "x-none" = "1200 B of payload and headers"))]
+        pub mtu: Option<Bytes>,
+        /// when and how the client reports: native, as the controller was made for; per-frame; at an interval; or in a format
+        #[serde(default)]
+        pub feedback: FeedbackSpec,
+        /// a span in which no frames are captured
+        #[serde(default)]
+        pub pause: Option<PauseSpec>,
+        /// ECN field of its packets: native, as the controller wants it; none, ect0 or ect1
+        #[serde(default)]
+        pub ecn: EcnSpec,
+        /// by how many millionths the client's clock is fast
+        #[serde(default)]
+        pub clock_drift: Drift,
+    }
 }
 
 impl StreamSpec {
     /// Its way through the network.
     #[must_use]
     pub fn way(&self) -> Way<'_> {
-        let base_rtt = self.base_rtt.map(|text| text.0);
-        Way { base_rtt, via: &self.via, direction: self.direction }
+        self.common().way
     }
 }
 
 /// A pause.
-#[derive(Debug, Clone, PartialEq, serde::Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct PauseSpec {
-    /// When it begins.
-    pub from: Text<Duration>,
-    /// When it ends.
-    pub to: Text<Duration>,
+    /// when it begins
+    #[schemars(extend("x-min" = "0 s", "x-max" = "8784 h"))]
+    pub from: Duration,
+    /// when it ends
+    #[schemars(extend("x-min" = "0 s", "x-max" = "8784 h"))]
+    pub to: Duration,
 }
 
 /// The ECN field with which packets leave.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, serde::Deserialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum EcnSpec {
     /// As the controller asks.
@@ -148,21 +141,41 @@ impl<'de> Deserialize<'de> for Drift {
     }
 }
 
+impl Serialize for Drift {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(&format_args!("{} ppm", self.0))
+    }
+}
+
+impl JsonSchema for Drift {
+    fn inline_schema() -> bool {
+        true
+    }
+
+    fn schema_name() -> Cow<'static, str> {
+        "Drift".into()
+    }
+
+    fn json_schema(_: &mut SchemaGenerator) -> Schema {
+        json_schema!({ "type": "string", QUANTITY: "drift", MIN: "-1000 ppm", MAX: "1000 ppm", "pattern": number_of("ppm") })
+    }
+}
+
 const fn default_frame_rate() -> u32 {
     60
 }
-const fn default_min_bitrate() -> Text<Rate> {
-    Text(Rate::from_mbps(2))
+const fn default_min_bitrate() -> Rate {
+    Rate::from_mbps(2)
 }
-const fn default_max_bitrate() -> Text<Rate> {
-    Text(Rate::from_mbps(50))
+const fn default_max_bitrate() -> Rate {
+    Rate::from_mbps(50)
 }
-const fn default_start_bitrate() -> Text<Rate> {
-    Text(Rate::from_mbps(5))
+const fn default_start_bitrate() -> Rate {
+    Rate::from_mbps(5)
 }
 
 /// A controller by name, perhaps with options.
-#[derive(Debug, Clone, PartialEq, serde::Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(untagged)]
 pub enum ControllerSpec {
     /// With its defaults.
@@ -175,6 +188,16 @@ pub enum ControllerSpec {
         #[serde(flatten)]
         options: Options,
     },
+}
+
+impl JsonSchema for ControllerSpec {
+    fn schema_name() -> Cow<'static, str> {
+        "Controller".into()
+    }
+
+    fn json_schema(_: &mut SchemaGenerator) -> Schema {
+        json_schema!({ CATALOGUE: "controllers", "type": ["string", "object"] })
+    }
 }
 
 impl ControllerSpec {
@@ -197,7 +220,7 @@ impl ControllerSpec {
 }
 
 /// Frame sizes.
-#[derive(Debug, Clone, Default, PartialEq, serde::Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum VideoSpec {
     /// The recorded game that is part of Gameway.
@@ -207,7 +230,7 @@ pub enum VideoSpec {
     Steady,
     /// As a live host makes them of the built-in scene: libx264 and the rate control that asks it.
     Scene,
-    /// A frame table of the user's.
+    /// A frame table of your own.
     #[serde(untagged)]
     File {
         /// The file.
@@ -244,34 +267,72 @@ impl FeedbackSpec {
 }
 
 /// How feedback stands in a specification.
-#[derive(serde::Deserialize)]
+#[derive(Serialize, Deserialize)]
 #[serde(untagged)]
 enum FeedbackForm {
     Word(String),
     Kind(FeedbackKind),
 }
 
-#[derive(serde::Deserialize)]
+#[derive(Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "kind", rename_all = "kebab-case", deny_unknown_fields)]
 enum FeedbackKind {
+    /// arrival times in 1/1024 s, as RFC 8888 has them
     Rfc8888 {
+        /// from report to report
         #[serde(default = "rfc8888_interval")]
-        interval: Text<Duration>,
+        #[schemars(extend("x-min" = "1 ms", "x-max" = "1 h"))]
+        interval: Duration,
     },
+    /// arrival times in 250 us, as browsers send them
     TransportWide {
+        /// from report to report
         #[serde(default = "transport_wide_interval")]
-        interval: Text<Duration>,
+        #[schemars(extend("x-min" = "1 ms", "x-max" = "1 h"))]
+        interval: Duration,
     },
+}
+
+impl From<FeedbackSpec> for FeedbackForm {
+    fn from(spec: FeedbackSpec) -> Self {
+        match spec {
+            FeedbackSpec::Native => Self::Word("native".to_owned()),
+            FeedbackSpec::PerFrame => Self::Word("per-frame".to_owned()),
+            FeedbackSpec::Interval(interval) => Self::Word(interval.to_string()),
+            FeedbackSpec::Rfc8888(interval) => Self::Kind(FeedbackKind::Rfc8888 { interval }),
+            FeedbackSpec::TransportWide(interval) => {
+                Self::Kind(FeedbackKind::TransportWide { interval })
+            }
+        }
+    }
+}
+
+impl Serialize for FeedbackSpec {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        FeedbackForm::from(*self).serialize(serializer)
+    }
+}
+
+impl JsonSchema for FeedbackSpec {
+    fn schema_name() -> Cow<'static, str> {
+        "Feedback".into()
+    }
+
+    fn json_schema(generator: &mut SchemaGenerator) -> Schema {
+        let (interval, kinds) =
+            (Duration::json_schema(generator), FeedbackKind::json_schema(generator));
+        json_schema!({ "anyOf": [{ "type": "string", "enum": ["native", "per-frame"] }, interval, kinds] })
+    }
 }
 
 /// Draft SCReAM v2 asks for at least one report per frame, and more often at high rates.
-const fn rfc8888_interval() -> Text<Duration> {
-    Text(Duration::from_millis(10))
+const fn rfc8888_interval() -> Duration {
+    Duration::from_millis(10)
 }
 
 /// What libwebrtc sends at the rates of a game: its interval is 50 to 250 ms by the share of bandwidth.
-const fn transport_wide_interval() -> Text<Duration> {
-    Text(Duration::from_millis(60))
+const fn transport_wide_interval() -> Duration {
+    Duration::from_millis(60)
 }
 
 impl<'de> Deserialize<'de> for FeedbackSpec {
@@ -279,10 +340,10 @@ impl<'de> Deserialize<'de> for FeedbackSpec {
         let word = match FeedbackForm::deserialize(deserializer)? {
             FeedbackForm::Word(word) => word,
             FeedbackForm::Kind(FeedbackKind::Rfc8888 { interval }) => {
-                return Ok(Self::Rfc8888(interval.0));
+                return Ok(Self::Rfc8888(interval));
             }
             FeedbackForm::Kind(FeedbackKind::TransportWide { interval }) => {
-                return Ok(Self::TransportWide(interval.0));
+                return Ok(Self::TransportWide(interval));
             }
         };
         match (word.as_str(), word.parse::<Duration>()) {

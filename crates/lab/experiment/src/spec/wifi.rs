@@ -1,11 +1,14 @@
 //! A Wi-Fi medium. What is not given is as in the defaults of its generation.
 
-use super::{QueueSpec, Text};
+use super::{QueueSpec, Word};
 use gameway_units::{Bytes, Duration, Rate, Ratio};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use std::fmt;
 use std::str::FromStr;
 
 /// Which generation.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[expect(missing_docs, reason = "they say it themselves")]
 pub enum WifiName {
     #[serde(rename = "802.11g")]
@@ -17,40 +20,55 @@ pub enum WifiName {
 }
 
 /// See [`gameway_path::WifiConfig`].
-#[derive(Debug, Clone, PartialEq, serde::Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct WifiSpec {
     /// Which generation.
     pub wifi: WifiName,
     /// Of 802.11g: the data rate, 54 Mb/s if not given.
-    pub rate: Option<Text<Rate>>,
+    #[schemars(extend("x-min" = "1 b/s", "x-none" = "54 Mb/s"))]
+    pub rate: Option<Rate>,
     /// Of 802.11n and ac: modulation and coding, 7 if not given.
+    #[schemars(range(min = 0, max = 9), extend("x-none" = "7"))]
     pub mcs: Option<u32>,
     /// Of 802.11n and ac: spatial streams, 2 if not given.
+    #[schemars(range(min = 1, max = 4), extend("x-none" = "2"))]
     pub streams: Option<u32>,
     /// Of 802.11n and ac: channel width, 20 or 80 MHz if not given.
-    pub width: Option<Text<Megahertz>>,
+    #[schemars(extend("x-none" = "20 MHz, of ac 80 MHz"))]
+    pub width: Option<Word<Megahertz>>,
     /// Of 802.11n and ac: 800 ns or 400 ns, the former if not given.
-    pub guard_interval: Option<Text<Duration>>,
+    #[schemars(extend("x-none" = "800 ns"))]
+    pub guard_interval: Option<Duration>,
     /// Rate of acknowledgements.
-    pub basic_rate: Option<Text<Rate>>,
+    #[schemars(extend("x-none" = "24 Mb/s"))]
+    pub basic_rate: Option<Rate>,
     /// A slot.
-    pub slot: Option<Text<Duration>>,
+    #[schemars(extend("x-min" = "1 us", "x-max" = "10 ms", "x-none" = "9 us"))]
+    pub slot: Option<Duration>,
     /// Share of packets on the air that the channel damages.
-    pub error_rate: Option<Text<Ratio>>,
+    #[schemars(extend("x-min" = "0 %", "x-max" = "100 %", "x-none" = "0 %"))]
+    pub error_rate: Option<Ratio>,
     /// How often a packet is sent at most.
+    #[schemars(range(min = 1, max = 255), extend("x-none" = "7"))]
     pub attempts: Option<u32>,
     /// The least contention window.
+    #[schemars(range(min = 0, max = 32767), extend("x-none" = "15"))]
     pub cw_min: Option<u32>,
     /// The greatest.
+    #[schemars(range(min = 0, max = 32767), extend("x-none" = "1023"))]
     pub cw_max: Option<u32>,
     /// Longer frames are sent after RTS and CTS.
-    pub rts_above: Option<Text<Bytes>>,
+    #[schemars(extend("x-none" = "never"))]
+    pub rts_above: Option<Bytes>,
     /// The most packets in a frame.
+    #[schemars(range(min = 1, max = 64), extend("x-none" = "64, of g 1"))]
     pub aggregate: Option<u32>,
     /// The longest time of a frame on the air.
-    pub aggregate_time: Option<Text<Duration>>,
+    #[schemars(extend("x-min" = "1 us", "x-max" = "10 ms", "x-none" = "5.484 ms"))]
+    pub aggregate_time: Option<Duration>,
     /// The queue of each station.
+    #[schemars(extend("x-none" = "drop-tail of 1000 packets"))]
     pub station_queue: Option<QueueSpec>,
 }
 
@@ -68,5 +86,11 @@ impl FromStr for Megahertz {
         width
             .map(Self)
             .ok_or_else(|| format!("\"{text}\" is no width; write for example \"20 MHz\""))
+    }
+}
+
+impl fmt::Display for Megahertz {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} MHz", self.0)
     }
 }

@@ -2,7 +2,7 @@
 
 use super::packet::Packet;
 use gameway_experiment::build::Routes;
-use gameway_experiment::spec::{self, PathSpec, RecordSpec, Text, Way};
+use gameway_experiment::spec::{self, PathSpec, RecordSpec, Way};
 use gameway_experiment::{Registry, RunError, check, spec_error};
 use gameway_runtime::clock::Clock;
 use gameway_units::Duration;
@@ -18,7 +18,7 @@ pub struct LinkConfig {
     /// Seed of everything random.
     pub seed: u64,
     /// How long the link lasts; until it is asked to stop if not given.
-    pub duration: Option<Text<Duration>>,
+    pub duration: Option<Duration>,
     /// The path.
     pub path: PathSpec,
     /// What is recorded.
@@ -49,7 +49,7 @@ pub struct FlowConfig {
     #[serde(default)]
     pub upwards: bool,
     /// Its round-trip time, half each way; that of the path if not given.
-    pub base_rtt: Option<Text<Duration>>,
+    pub base_rtt: Option<Duration>,
     /// Which bottlenecks it passes: "path", the name of a hop, or all if not given.
     pub via: Option<String>,
 }
@@ -60,7 +60,7 @@ impl FlowConfig {
     pub fn way(&self) -> Way<'_> {
         let direction = if self.upwards { spec::Direction::Up } else { spec::Direction::Down };
         let via = self.via.as_deref().unwrap_or(Way::ALL);
-        Way { base_rtt: self.base_rtt.map(|text| text.0), via, direction }
+        Way { base_rtt: self.base_rtt, via, direction }
     }
 }
 
@@ -127,7 +127,7 @@ impl LinkConfig {
     /// See `duration`.
     #[must_use]
     pub fn lasts(&self) -> Duration {
-        self.duration.map_or(LONGEST, |text| text.0)
+        self.duration.unwrap_or(LONGEST)
     }
 
     /// The clock of the run.

@@ -129,7 +129,7 @@ impl Relay {
     pub fn with_sink(config: &LinkConfig, sink: Box<dyn Sink>) -> Result<Self, LinkError> {
         config.check()?;
         let end = Instant::ZERO + config.lasts();
-        let interval = config.record.controller_interval.map(|text| text.0);
+        let interval = config.record.controller_interval;
         let flows = Flows::new(config.flows.clone(), interval);
         let names: Vec<Name> = flows.names().collect();
         let links = Routes::new(&config.path).names();

@@ -17,7 +17,7 @@ use gameway_events::{BIN, Name};
 use gameway_experiment::build::{self, Routes};
 use gameway_experiment::spec::{
     Begin, CompetitorSpec, CongestionControlSpec, DashSpec, EncodeTimeSpec, HeaderSpec, OnliveSpec,
-    RunSpec, ShortTcpSpec, Spacing, StreamSpec, TcpSpec, Text, UdpEcnSpec, UdpSpec, VideoChatSpec,
+    RunSpec, ShortTcpSpec, Spacing, StreamSpec, TcpSpec, UdpEcnSpec, UdpSpec, VideoChatSpec,
     VideoSpec,
 };
 use gameway_experiment::{Known, RunError, random, read};
@@ -26,7 +26,7 @@ use gameway_path::{FlowId, Link, Protocol, Stalls};
 use gameway_session::{Receiver, ReceiverConfig, Sender, SenderConfig};
 use gameway_tcp::{ConfiguredTcp, OnOff};
 use gameway_units::declared::Configuration;
-use gameway_units::{Bytes, Duration, Ecn, Instant, Rate, Ratio};
+use gameway_units::{Bytes, Duration, Ecn, Instant, Rate};
 use std::path::Path;
 use std::sync::Arc;
 
@@ -35,7 +35,7 @@ fn encode_times(stream: &StreamSpec) -> Option<EncodeTimes> {
     let measured = |times: &Option<Vec<EncodeTimeSpec>>| {
         let rows = times.as_deref().unwrap_or_default().iter();
         let one = |&EncodeTimeSpec(from, first, whole): &EncodeTimeSpec| {
-            (Instant::ZERO + from.0, EncodeTime { first: first.0, whole: whole.0 })
+            (Instant::ZERO + from, EncodeTime { first: first, whole: whole })
         };
         rows.map(one).collect::<Vec<_>>()
     };
@@ -65,7 +65,7 @@ impl Parts<'_> {
             flows.push(self.competitor(FlowId(flows.len() as u16), competitor)?);
         }
         if let Some(ping) = &self.spec.ping {
-            flows.push(self.ping(FlowId(flows.len() as u16), ping.interval.0));
+            flows.push(self.ping(FlowId(flows.len() as u16), ping.interval));
         }
         headers::separate(&mut flows);
         Ok(flows)
@@ -91,7 +91,7 @@ impl Parts<'_> {
         let encoder = self.encoder(stream, frame_interval)?;
         let schedule = self.schedule(stream, frame_interval);
         let mut config = SenderConfig::new(schedule.start, frame_interval);
-        config.repair_share = stream.fec.map_or(Ratio::ZERO, |text| text.0);
+        config.repair_share = stream.fec;
         config.overhead = build::overhead(stream);
         let setup = StreamSetup {
             flow: id,
@@ -120,13 +120,13 @@ impl Parts<'_> {
         let pause = stream.pause.as_ref();
         Schedule {
             start: build::first_capture(stream, frame_interval, self.spec.seed),
-            stop: stream.stop.map(|text| Instant::ZERO + text.0),
-            pause: pause.map(|pause| (Instant::ZERO + pause.from.0, Instant::ZERO + pause.to.0)),
+            stop: stream.stop.map(|text| Instant::ZERO + text),
+            pause: pause.map(|pause| (Instant::ZERO + pause.from, Instant::ZERO + pause.to)),
         }
     }
 
     fn observe_interval(&self) -> Duration {
-        self.spec.record.controller_interval.map_or(BIN, |text| text.0)
+        self.spec.record.controller_interval.unwrap_or(BIN)
     }
 
     /// A random span below `bound` for a part of a flow.
@@ -201,14 +201,14 @@ impl Parts<'_> {
             congestion_control,
             receive_window: tcp.receive_window.0,
             segment_size: tcp.mss.segment_size(),
-            start: start(tcp.start),
-            stop: tcp.stop.map(|text| Instant::ZERO + text.0),
-            bytes: tcp.bytes.map(|text| text.0),
-            rate_limit: tcp.rate_limit.map(|text| text.0),
-            block: tcp.block.map(|text| text.0),
+            start: Instant::ZERO + tcp.start,
+            stop: tcp.stop.map(|text| Instant::ZERO + text),
+            bytes: tcp.bytes,
+            rate_limit: tcp.rate_limit,
+            block: tcp.block,
             on_off: tcp.on_off.map(|video| OnOff {
-                segment: video.bitrate.0 * video.segment.0,
-                interval: video.segment.0,
+                segment: video.bitrate * video.segment,
+                interval: video.segment,
             }),
             seed: random::number(self.spec.seed, &format!("{}/tcp", tcp.name)),
             observe_interval: self.observe_interval(),
@@ -225,8 +225,8 @@ impl Parts<'_> {
                 congestion_control,
                 receive_window: short.receive_window.0,
                 segment_size: short.mss.segment_size(),
-                start: start(short.start),
-                stop: short.stop.map(|text| Instant::ZERO + text.0),
+                start: Instant::ZERO + short.start,
+                stop: short.stop.map(|text| Instant::ZERO + text),
                 bytes: None,
                 rate_limit: None,
                 block: None,
@@ -234,9 +234,9 @@ impl Parts<'_> {
                 seed: 0,
                 observe_interval: self.observe_interval(),
             },
-            sizes: (short.min_size.0, short.max_size.0),
+            sizes: (short.min_size, short.max_size),
             connections: short.connections,
-            mean_gap: short.mean_gap.0,
+            mean_gap: short.mean_gap,
             begins_with_transfer: short.begins == Begin::On,
         };
         let random = random::stream(self.spec.seed, &format!("{}/transfers", short.name));
@@ -245,7 +245,7 @@ impl Parts<'_> {
 
     fn dash(&self, id: FlowId, dash: &DashSpec) -> Result<Dash, RunError> {
         let congestion_control = self.congestion_control(&dash.name, &dash.congestion_control)?;
-        let end = Instant::ZERO + self.spec.duration.0;
+        let end = Instant::ZERO + self.spec.duration;
         Ok(Dash::new(DashSetup {
             flow: id,
             ecn: build::ecn(dash.ecn, &congestion_control),
@@ -254,8 +254,8 @@ impl Parts<'_> {
             segment_size: dash.mss.segment_size(),
             presentation: build::presentation(dash, self.spec.seed)?,
             settings: build::player_settings(dash),
-            start: start(dash.start),
-            stop: dash.stop.map_or(end, |text| end.min(Instant::ZERO + text.0)),
+            start: Instant::ZERO + dash.start,
+            stop: dash.stop.map_or(end, |text| end.min(Instant::ZERO + text)),
             seed: random::number(self.spec.seed, &format!("{}/tcp", dash.name)),
             observe_interval: self.observe_interval(),
         }))
@@ -263,14 +263,14 @@ impl Parts<'_> {
 
     fn udp(&self, id: FlowId, udp: &UdpSpec) -> Datagrams {
         let UdpSpec { name, packet_size, spacing, start, .. } = udp;
-        let size = packet_size.0;
-        let packets = (size, udp.rate.0.time_for(size));
+        let size = *packet_size;
+        let packets = (size, udp.rate.time_for(size));
         let down = self.packets(name, "", packets, *start, *spacing);
         let up = udp.return_rate.map(|rate| {
-            let size = udp.return_packet_size.unwrap_or(*packet_size).0;
-            self.packets(name, "return-", (size, rate.0.time_for(size)), *start, *spacing)
+            let size = udp.return_packet_size.unwrap_or(*packet_size);
+            self.packets(name, "return-", (size, rate.time_for(size)), *start, *spacing)
         });
-        let stop = udp.stop.map(|text| Instant::ZERO + text.0);
+        let stop = udp.stop.map(|text| Instant::ZERO + text);
         Datagrams::new(id, vec![down], up.into_iter().collect(), stop).with_ecn(match udp.ecn {
             UdpEcnSpec::None => Ecn::NotEct,
             UdpEcnSpec::Ect0 => Ecn::Ect0,
@@ -282,7 +282,7 @@ impl Parts<'_> {
         let OnliveSpec { name, spacing, start, stop, .. } = game;
         let packets = |part, packets| vec![self.packets(name, part, packets, *start, *spacing)];
         let up = packets("return-", datagrams::ONLIVE_ACTIONS);
-        let stop = stop.map(|text| Instant::ZERO + text.0);
+        let stop = stop.map(|text| Instant::ZERO + text);
         Datagrams::new(id, packets("", down), up, stop)
     }
 
@@ -292,18 +292,18 @@ impl Parts<'_> {
         flow: &str,
         part: &str,
         packets: (Bytes, Duration),
-        begin: Option<Text<Duration>>,
+        begin: Duration,
         spacing: Spacing,
     ) -> Source {
         let phase = self.below(flow, &format!("{part}phase"), packets.1);
         let random = (spacing == Spacing::Exponential)
             .then(|| random::stream(self.spec.seed, &format!("{flow}/{part}spacing")));
-        Source::packets(packets, start(begin) + phase, random)
+        Source::packets(packets, Instant::ZERO + begin + phase, random)
     }
 
     fn video_chat(&self, id: FlowId, chat: &VideoChatSpec) -> Datagrams {
         let (rate, return_rate) = chat_bitrates(chat);
-        let stop = chat.stop.map(|text| Instant::ZERO + text.0);
+        let stop = chat.stop.map(|text| Instant::ZERO + text);
         let (down, up) = (self.caller(chat, "", rate), self.caller(chat, "return-", return_rate));
         Datagrams::new(id, down, up, stop)
     }
@@ -316,7 +316,7 @@ impl Parts<'_> {
             let interval = Duration::from_secs(1) / i64::from(chat.frame_rate);
             let phase = self.below(&chat.name, &format!("{part}phase"), interval);
             let random = random::stream(self.spec.seed, &format!("{}/{part}video", chat.name));
-            Source::frames(bitrate, interval, start(chat.start) + phase, random)
+            Source::frames(bitrate, interval, Instant::ZERO + chat.start + phase, random)
         });
         std::iter::once(sound).chain(picture).collect()
     }
@@ -338,7 +338,7 @@ fn onlive(competitor: &CompetitorSpec) -> (Bytes, Duration) {
 
 /// Of the picture, there and back.
 fn chat_bitrates(chat: &VideoChatSpec) -> (Rate, Rate) {
-    (chat.bitrate.0, chat.return_bitrate.unwrap_or(chat.bitrate).0)
+    (chat.bitrate, chat.return_bitrate.unwrap_or(chat.bitrate))
 }
 
 /// The constant rates of a competitor, there and back; zero for one that has none.
@@ -348,7 +348,7 @@ pub fn rates(competitor: &CompetitorSpec) -> (Rate, Rate) {
         CompetitorSpec::Tcp(_) | CompetitorSpec::ShortTcp(_) | CompetitorSpec::Dash(_) => {
             (Rate::ZERO, Rate::ZERO)
         }
-        CompetitorSpec::Udp(udp) => (udp.rate.0, udp.return_rate.map_or(Rate::ZERO, |text| text.0)),
+        CompetitorSpec::Udp(udp) => (udp.rate, udp.return_rate.unwrap_or(Rate::ZERO)),
         CompetitorSpec::OnliveUt(_) | CompetitorSpec::OnliveRome(_) => {
             (rate(onlive(competitor)), rate(datagrams::ONLIVE_ACTIONS))
         }
@@ -357,10 +357,6 @@ pub fn rates(competitor: &CompetitorSpec) -> (Rate, Rate) {
             (there + rate(datagrams::SOUND), back + rate(datagrams::SOUND))
         }
     }
-}
-
-fn start(text: Option<Text<Duration>>) -> Instant {
-    Instant::ZERO + text.map_or(Duration::ZERO, |text| text.0)
 }
 
 fn is_oracle(stream: &StreamSpec) -> bool {

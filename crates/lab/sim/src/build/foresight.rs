@@ -14,7 +14,7 @@ use super::flows::rates;
 use crate::packet::PING_SIZE;
 use gameway_control::Foresight;
 use gameway_experiment::build::{Route, Routes};
-use gameway_experiment::spec::{CompetitorSpec, RunSpec, TcpSpec, Text};
+use gameway_experiment::spec::{CompetitorSpec, RunSpec, TcpSpec};
 use gameway_path::Link;
 use gameway_units::{Bytes, Duration, Instant, Rate};
 
@@ -48,8 +48,8 @@ pub struct Foreseen {
     own: usize,
 }
 
-fn time(text: Option<Text<Duration>>, otherwise: Instant) -> Instant {
-    text.map_or(otherwise, |text| Instant::ZERO + text.0)
+fn time(text: Option<Duration>, otherwise: Instant) -> Instant {
+    text.map_or(otherwise, |text| Instant::ZERO + text)
 }
 
 impl Foreseen {
@@ -73,9 +73,8 @@ impl Foreseen {
         for stream in &spec.stream {
             let hops = routes.of(&stream.way()).map_or_else(Vec::new, |route| route.forward);
             let pause = stream.pause.as_ref();
-            let pause =
-                pause.map(|pause| (Instant::ZERO + pause.from.0, Instant::ZERO + pause.to.0));
-            let start = time(stream.start, Instant::ZERO);
+            let pause = pause.map(|pause| (Instant::ZERO + pause.from, Instant::ZERO + pause.to));
+            let start = Instant::ZERO + stream.start;
             let stop = time(stream.stop, Instant::MAX);
             self.sharers.push(Sharer { hops, start, stop, pause });
         }
@@ -87,7 +86,7 @@ impl Foreseen {
                 continue;
             };
             let (start, stop) = competitor.times();
-            let (start, stop) = (time(start, Instant::ZERO), time(stop, Instant::MAX));
+            let (start, stop) = (Instant::ZERO + start, time(stop, Instant::MAX));
             match competitor {
                 // A transfer that ends on its own takes its share for a time that nobody knows beforehand.
                 CompetitorSpec::Tcp(TcpSpec { bytes: Some(_), .. })
@@ -115,7 +114,7 @@ impl Foreseen {
             hops: (0..self.links.len().min(towards_clients)).collect(),
             start: Instant::ZERO,
             stop: Instant::MAX,
-            rate: PING_SIZE / ping.interval.0,
+            rate: PING_SIZE / ping.interval,
         });
     }
 

@@ -108,11 +108,11 @@ pub fn run_into(
 
 fn run_built(spec: &RunSpec, built: Built, sink: Box<dyn Sink>) -> Result<SummaryRecord, RunError> {
     let Built { names, links, gateway, mut network, flows } = built;
-    let end = Instant::ZERO + spec.duration.0;
+    let end = Instant::ZERO + spec.duration;
     let recorder = Recorder::new(sink, names, links, end, &spec.record);
     let attached = Attached::new(recorder, gateway, (&spec.path, spec.seed), &mut network);
     let (network, attached) = Simulation::new(network, flows, attached).run_until(end);
-    let summary = attached.summary((spec.duration.0, spec.seed), &network);
+    let summary = attached.summary((spec.duration, spec.seed), &network);
     attached.recorder.finish(&summary)?;
     Ok(summary)
 }
@@ -146,7 +146,7 @@ fn built(spec: &RunSpec, registry: &Registry) -> Result<Built, RunError> {
     gameway_experiment::check::check(registry.path.known(), spec)?;
     let routes = Routes::new(&spec.path);
     let links = build::links(&spec.path)?;
-    let stalls = build::stalls(&spec.path, spec.seed, spec.duration.0);
+    let stalls = build::stalls(&spec.path, spec.seed, spec.duration);
     let parts = Parts {
         spec,
         controllers: &registry.controllers,
@@ -177,7 +177,7 @@ fn gateway(
     known: Known<'_>,
     flows: &[Flow],
 ) -> Result<Option<HomeGateway>, RunError> {
-    let interval = spec.record.controller_interval.map_or(BIN, |text| text.0);
+    let interval = spec.record.controller_interval.unwrap_or(BIN);
     let headers: Vec<Header> = flows.iter().map(|flow| flow.header).collect();
     let flow_of = Box::new(move |header: &Header| headers::flow_of(&headers, header));
     HomeGateway::of_path(known, &spec.path, interval, flow_of)
