@@ -124,7 +124,7 @@ impl Behind {
 
     /// So long packets that are under way may take to arrive.
     fn drain(&self) -> Duration {
-        (self.path.base_rtt.0 * DRAIN_RTTS + DRAIN).min(MAX_DRAIN)
+        (self.path.base_rtt * DRAIN_RTTS + DRAIN).min(MAX_DRAIN)
     }
 }
 
