@@ -3,7 +3,7 @@
 use gameway_experiment::spec::{ControllerSpec, EcnSpec, FeedbackSpec, StreamSpec};
 use gameway_experiment::{RunError, build};
 use gameway_stream::config::{ControllerConfig, EcnConfig, HostConfig, ReportsConfig};
-use gameway_units::{Instant, Ratio};
+use gameway_units::Instant;
 
 /// Sets in `config` what `stream` says of a run with this seed.
 pub fn set(config: &mut HostConfig, stream: &StreamSpec, seed: u64) -> Result<(), RunError> {
@@ -20,8 +20,8 @@ pub fn set(config: &mut HostConfig, stream: &StreamSpec, seed: u64) -> Result<()
     config.min_bitrate = limits.min;
     config.start_bitrate = limits.start;
     config.max_bitrate = limits.max;
-    config.fec = stream.fec.map_or(Ratio::ZERO, |text| text.0);
-    config.mtu = stream.mtu.map(|text| text.0);
+    config.fec = stream.fec;
+    config.mtu = stream.mtu;
     config.ecn = match stream.ecn {
         EcnSpec::Native => EcnConfig::Native,
         EcnSpec::None => EcnConfig::None,
@@ -36,6 +36,6 @@ pub fn set(config: &mut HostConfig, stream: &StreamSpec, seed: u64) -> Result<()
         | FeedbackSpec::TransportWide(interval) => ReportsConfig::Interval(interval),
     };
     config.start = build::first_capture(stream, frame_interval, seed) - Instant::ZERO;
-    config.stop = stream.stop.map(|text| text.0);
+    config.stop = stream.stop;
     Ok(())
 }
