@@ -1,4 +1,5 @@
 //! Arithmetic of units against the plain numbers, on values for which no wrong operator gives the same result.
+#![expect(clippy::float_cmp, reason = "these values are exact in a float")]
 
 use gameway_units::{Bytes, Duration, Ecn, Instant, Rate, Ratio, SignedBytes};
 

@@ -1,5 +1,4 @@
 //! The programs of host and client on loopback, as a person starts and ends them.
-#![expect(clippy::disallowed_methods, reason = "a test waits for programs")]
 #![cfg(feature = "cli")]
 
 use std::io::{BufRead, BufReader, Read};

@@ -102,16 +102,16 @@ type Impaired<'a> = (Option<&'a LossSpec>, Option<&'a ChanceSpec>, Option<&'a Re
 
 fn loss_model(loss: &LossSpec) -> LossModel {
     match *loss {
-        LossSpec::Random { probability } => LossModel::Random { probability: probability },
+        LossSpec::Random { probability } => LossModel::Random { probability },
         LossSpec::Bursty { probability, burst_length } => {
-            LossModel::Bursty { probability: probability, burst_length }
+            LossModel::Bursty { probability, burst_length }
         }
     }
 }
 
 fn chance(probability: Ratio, correlation: Option<Ratio>) -> Chance {
     let correlation = correlation.unwrap_or(Ratio::from_ppm(0));
-    Chance { probability: probability, correlation }
+    Chance { probability, correlation }
 }
 
 fn reorder_model(spec: &ReorderSpec) -> ReorderModel {

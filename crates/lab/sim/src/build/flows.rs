@@ -35,7 +35,7 @@ fn encode_times(stream: &StreamSpec) -> Option<EncodeTimes> {
     let measured = |times: &Option<Vec<EncodeTimeSpec>>| {
         let rows = times.as_deref().unwrap_or_default().iter();
         let one = |&EncodeTimeSpec(from, first, whole): &EncodeTimeSpec| {
-            (Instant::ZERO + from, EncodeTime { first: first, whole: whole })
+            (Instant::ZERO + from, EncodeTime { first, whole })
         };
         rows.map(one).collect::<Vec<_>>()
     };
