@@ -32,7 +32,7 @@ fuzz_target!(|text: &[u8]| {
     if reads_files(&spec) {
         return;
     }
-    spec.duration.0 = spec.duration.0.min(Duration::from_millis(2));
+    spec.duration = spec.duration.min(Duration::from_millis(2));
     match gameway_sim::run(&spec, &FOLDER) {
         Ok(total) => {
             let gone = total.forwarded_packets + total.dropped_packets + total.queued_packets;

@@ -268,13 +268,13 @@ def list_command(
         out.print(terminal.catalogue(found, "default" if has_options else None))
 
 
-Out = Annotated[
+Page = Annotated[
     Path | None, typer.Option("--out", metavar="FILE", help="Write it there, not to the screen.")
 ]
 
 
 @app.command("schema")
-def schema_command(file: Out = None) -> None:
+def schema_command(file: Page = None) -> None:
     """Write the JSON Schema of experiment files, for the completion and help of an editor.
 
     Example: `gameway schema --out gameway.schema.json`
@@ -289,7 +289,7 @@ def schema_command(file: Out = None) -> None:
 
 
 @app.command("reference")
-def reference_command(file: Out = None) -> None:
+def reference_command(file: Page = None) -> None:
     """Write a page of all options with their types, bounds and defaults, in Markdown.
 
     Example: `gameway reference --out reference.md`

@@ -72,7 +72,7 @@ def _type(schema: dict[str, Any]) -> str:
     if words:
         return ", ".join(words)
     kind = schema.get("type", "table")
-    first = kind[0] if isinstance(kind, list) else kind
+    first = str(kind[0] if isinstance(kind, list) else kind)
     return {"object": "table", "string": "text"}.get(first, first)
 
 

@@ -40,7 +40,7 @@ macro_rules! flow_spec {
             #[serde(default)]
             #[schemars(extend("x-min" = "1 ns", "x-max" = "1 h", "x-none" = "the path's"))]
             pub base_rtt: Option<gameway_units::Duration>,
-            /// bottlenecks towards the clients that its packets pass: all, path for that of [path] only, or the name of a hop
+            /// bottlenecks towards the clients that its packets pass: all, path for the path's own alone, or the name of a hop
             #[serde(default = "super::all")]
             pub via: String,
             /// down: from server to client; up: from client to server, and what answers comes down
