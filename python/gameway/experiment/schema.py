@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from gameway import experiments
 from gameway.experiment import Experiment, keys
 from gameway.experiment import tables as models
-from gameway.experiment.keys.declared import QUANTITY, WORDS, run_schema
+from gameway.experiment.keys.declared import NONE, QUANTITY, WORDS, run_schema, words_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -48,6 +48,8 @@ DEFAULT_KINDS = {"queues": "drop-tail"}
 """What a table of the catalogue is without a kind."""
 SHORT = 150
 """What is not longer, in characters, is written wherever it stands."""
+NUMBER = r"^[+-]?[0-9][0-9._]*([eE][+-]?[0-9]+)?$"
+"""A number as text."""
 ABOUT = ("description", "default", "examples")
 
 
@@ -206,7 +208,7 @@ def _catalogued(part: str) -> Schema:
     """Make what may be one of the catalogue: its name, or a table with options."""
     entries = keys.entries(part)
     made = {
-        name: {"kind": {}, **{key: _axis(_value(one, "")) for key, one in _options(entry)}}
+        name: {"kind": {}, **{key: _axis(_option(one)) for key, one in _options(entry)}}
         for name, entry in entries.items()
     }
     told = {name: entry["summary"] for name, entry in entries.items()}
@@ -220,6 +222,30 @@ def _catalogued(part: str) -> Schema:
         # A class of the user's has options that nobody here knows.
         table["additionalProperties"] = True
     return {"anyOf": [{"type": "string", "oneOf": names}, table]}
+
+
+def _option(node: Mapping[str, Any]) -> Schema:
+    """Make an option: also the other ways in which it may be written are valid."""
+    made = _value(node, "")
+    words = words_of(node)
+    others: list[Schema] = [{"const": node[NONE]}] if NONE in node else []
+    others += [{"const": float(word)} for word in words if word.isdigit()]
+    if _is_number(node):
+        others.append({"type": "string", "pattern": NUMBER})
+    if set(words) == {"on", "off"}:
+        others.append({"type": "boolean"})
+    if not others:
+        return made
+    bare = {key: one for key, one in made.items() if key not in ABOUT}
+    return _with({"anyOf": [bare, *others]}, made)
+
+
+def _is_number(node: Mapping[str, Any]) -> bool:
+    several = [*node.get("oneOf", ()), *node.get("anyOf", ())]
+    kinds = node.get("type", ())
+    return bool({"number", "integer"} & set([kinds] if isinstance(kinds, str) else kinds)) or any(
+        _is_number(one) for one in several
+    )
 
 
 def _options(entry: Mapping[str, Any]) -> list[tuple[str, Schema]]:

@@ -1,16 +1,17 @@
 //! A rate controller written in Python: a class whose methods mirror [`RateController`].
 //!
-//! What its methods are told are small immutable values, times in nanoseconds and sizes in bytes. An exception of the
+//! An exception of the
 //! class ends the run: nothing is told any more, the sink ([`Watched`]) says that the run can end, and the exception is
 //! raised.
 
+use crate::controller_values::{Frame, Limits, Packet, Received, Report, Wanted};
 use gameway_control::{
-    Ecn, FeedbackBatch, FeedbackStyle, FrameSent, Notice, Pacing, PacketKind, PacketReport,
-    ProbeCluster, RateController, RateLimits, SentPacket, Target,
+    Ecn, FeedbackBatch, FeedbackStyle, FrameSent, Notice, Pacing, RateController, RateLimits,
+    SentPacket, Target,
 };
 use gameway_events::{RunEvent, Sink, TableError};
 use gameway_units::declared::{Description, OptionError, Options};
-use gameway_units::{Bytes, Duration, Instant, Rate};
+use gameway_units::{Duration, Instant};
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyTuple};
@@ -22,169 +23,6 @@ pub type Failure = Arc<OnceLock<PyErr>>;
 
 /// Its name in specifications.
 pub const NAME: &str = "python";
-
-/// Bounds that the stream sets.
-#[pyclass(frozen, get_all, module = "gameway.controller")]
-#[derive(Clone)]
-pub struct Limits {
-    min_bps: u64,
-    max_bps: u64,
-    start_bps: u64,
-    frame_interval_ns: i64,
-}
-
-/// A packet that was sent.
-#[pyclass(frozen, get_all, module = "gameway.controller")]
-#[derive(Clone)]
-pub struct Packet {
-    sequence: u64,
-    sent_ns: i64,
-    size_bytes: u64,
-    kind: &'static str,
-    frame: u64,
-    first_of_frame: bool,
-    last_of_frame: bool,
-    probe_cluster: Option<u32>,
-}
-
-/// What became of a packet.
-#[pyclass(frozen, get_all, module = "gameway.controller")]
-#[derive(Clone)]
-pub struct Report {
-    packet: Packet,
-    arrival_ns: Option<i64>,
-    congestion_experienced: bool,
-}
-
-/// A frame that was encoded.
-#[pyclass(frozen, get_all, module = "gameway.controller")]
-#[derive(Clone)]
-pub struct Frame {
-    number: u64,
-    target_bps: u64,
-    size_bytes: u64,
-    packets: u32,
-}
-
-/// That the receiver has all of a frame.
-#[pyclass(frozen, get_all, name = "FrameReceived", module = "gameway.controller")]
-#[derive(Clone)]
-pub struct Received {
-    frame: u64,
-    first_sent_ns: i64,
-    last: Packet,
-    arrival_ns: i64,
-}
-
-/// A train of packets to be sent at a set rate.
-#[pyclass(frozen, get_all, name = "ProbeCluster", module = "gameway.controller")]
-#[derive(Clone)]
-pub struct Cluster {
-    number: u32,
-    rate_bps: u64,
-    min_bytes: u64,
-    min_packets: u32,
-}
-
-#[pymethods]
-impl Cluster {
-    /// A number that rises from cluster to cluster, the rate, and the least that is sent.
-    #[new]
-    #[pyo3(signature = (number, *, rate_bps, min_bytes, min_packets))]
-    const fn new(number: u32, rate_bps: u64, min_bytes: u64, min_packets: u32) -> Self {
-        Self { number, rate_bps, min_bytes, min_packets }
-    }
-}
-
-impl Cluster {
-    const fn wanted(&self) -> ProbeCluster {
-        ProbeCluster {
-            id: self.number,
-            rate: Rate::from_bps(self.rate_bps),
-            min_bytes: Bytes::new(self.min_bytes),
-            min_packets: self.min_packets,
-        }
-    }
-}
-
-/// What a controller wants.
-#[pyclass(frozen, name = "Target", module = "gameway.controller")]
-#[derive(Clone)]
-pub struct Wanted {
-    target: Target,
-}
-
-#[pymethods]
-impl Wanted {
-    /// Bitrate on the wire, and one way of pacing or none for bursts.
-    #[new]
-    #[pyo3(signature = (bitrate_bps, *, pace_multiplier=None, pacing_bps=None, window_bytes=None,
-                        probes_per_frame=0, probe_cluster=None, key_frame=false, bounds_frame=false))]
-    #[expect(clippy::too_many_arguments, reason = "they have names in Python")]
-    fn new(
-        bitrate_bps: f64,
-        pace_multiplier: Option<f64>,
-        pacing_bps: Option<f64>,
-        window_bytes: Option<u64>,
-        probes_per_frame: u32,
-        probe_cluster: Option<PyRef<'_, Cluster>>,
-        key_frame: bool,
-        bounds_frame: bool,
-    ) -> PyResult<Self> {
-        let pacing = match (pace_multiplier, pacing_bps) {
-            (None, None) => Pacing::Burst,
-            (Some(multiplier), None) if multiplier >= 1.0 => Pacing::FrameMultiplier(multiplier),
-            (None, Some(rate)) if rate >= 1.0 => Pacing::Rate(Rate::from_bps_f64(rate)),
-            (Some(_), Some(_)) => {
-                return Err(PyValueError::new_err("give pace_multiplier or pacing_bps, not both"));
-            }
-            _ => return Err(PyValueError::new_err("pacing must be 1 or more")),
-        };
-        if !bitrate_bps.is_finite() || bitrate_bps < 0.0 {
-            let why = format!("bitrate_bps = {bitrate_bps} is not a bitrate");
-            return Err(PyValueError::new_err(why));
-        }
-        let target = Target::new(Rate::from_bps_f64(bitrate_bps), pacing)
-            .with_window(window_bytes.map(Bytes::new))
-            .asking(|requests| {
-                requests.probes_per_frame = probes_per_frame;
-                requests.probe_cluster = probe_cluster.map(|cluster| cluster.wanted());
-                requests.key_frame = key_frame;
-                requests.bounds_frame = bounds_frame;
-            });
-        Ok(Self { target })
-    }
-}
-
-impl Packet {
-    fn of(packet: &SentPacket) -> Self {
-        Self {
-            sequence: packet.sequence.0,
-            sent_ns: packet.sent.as_nanos(),
-            size_bytes: packet.size.get(),
-            probe_cluster: packet.probe_cluster,
-            kind: match packet.kind {
-                PacketKind::Media => "media",
-                PacketKind::Repair => "repair",
-                PacketKind::Probe => "probe",
-                PacketKind::Padding => "padding",
-            },
-            frame: packet.frame.0,
-            first_of_frame: packet.first_of_frame,
-            last_of_frame: packet.last_of_frame,
-        }
-    }
-}
-
-impl Report {
-    fn of(report: &PacketReport) -> Self {
-        Self {
-            packet: Packet::of(&report.packet),
-            arrival_ns: report.arrival.map(|at| at.as_nanos()),
-            congestion_experienced: report.ecn == Ecn::Ce,
-        }
-    }
-}
 
 /// An object of such a class, as a controller.
 pub struct Controller {

@@ -4,6 +4,7 @@
 
 mod catalogue;
 mod controller;
+mod controller_values;
 #[cfg(feature = "stream")]
 mod host_config;
 mod link;
@@ -27,7 +28,7 @@ mod _core {
         default_ladder, parse_word, run_schema,
     };
     #[pymodule_export]
-    use crate::controller::{Cluster, Frame, Limits, Packet, Received, Report, Wanted};
+    use crate::controller_values::{Cluster, Frame, Limits, Packet, Received, Report, Wanted};
     #[pymodule_export]
     use crate::link::{check_link, live_link};
     #[pymodule_export]
