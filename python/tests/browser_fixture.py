@@ -139,6 +139,8 @@ def host(
     stream = {"name": "game", **one_stream(controller, **rates)["stream"][0]}
     config = {"stream": stream, "listen": address, "token": TOKEN, "audio": False}
     config |= {"folder": str(folder), **more}
+    if "size" in more:
+        config["size"] = "{}x{}".format(*more["size"])
     with part("host", config, folder / "host.json") as process:
         yield f"http://{address}/?token={TOKEN}", process
 

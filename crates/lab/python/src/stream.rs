@@ -114,9 +114,8 @@ pub fn live_client(python: Python<'_>, config_json: &str, ready: Py<PyAny>) -> P
     let stop = begin()?;
     let report = python.detach(|| {
         let ready = &mut |refusals| tell(&ready, refusals);
-        sink(folder.as_deref(), StreamTables::of_client)
-            .and_then(|sink| client::run(&config, sink, &stop, ready))
-            .map_err(|error| failed(&error))
+        let sink = || sink(folder.as_deref(), StreamTables::of_client);
+        client::run(&config, sink, &stop, ready).map_err(|error| failed(&error))
     })?;
     let all = json!({
         "decoded_frames": report.decoded,

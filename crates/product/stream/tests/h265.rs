@@ -37,7 +37,7 @@ fn watch(address: &str, codec: &str) -> Result<ClientReport, StreamError> {
         "duration": "4 s",
     });
     let config = serde_json::from_value(config).expect("a client's configuration");
-    client::run(&config, None, &Stop::new(), &mut |_| ())
+    client::run(&config, || Ok(None), &Stop::new(), &mut |_| ())
 }
 
 #[test]

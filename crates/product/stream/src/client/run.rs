@@ -53,14 +53,15 @@ pub struct ClientReport {
     pub cpu: Vec<ThreadTime>,
 }
 
-/// Receives until the end of its time, until the host says goodbye, or until asked to stop, and tells `sink` of it. `ready` is
-/// called once media may flow, with what the machine refused in the way of punctuality.
+/// Receives until the end of its time, until the host says goodbye, or until asked to stop, and tells the sink of it. `sink` is
+/// called once a host has answered, so that a client that is refused leaves no files. `ready` is called once
+/// media may flow, with what the machine refused in the way of punctuality.
 ///
 /// # Errors
 /// If there is no host, it refuses, or the sink could not keep an event.
 pub fn run(
     config: &ClientConfig,
-    sink: Option<Box<dyn Sink>>,
+    sink: impl FnOnce() -> Result<Option<Box<dyn Sink>>, StreamError>,
     stop: &Stop,
     ready: &mut dyn FnMut(Vec<String>),
 ) -> Result<ClientReport, StreamError> {
@@ -91,7 +92,7 @@ struct Client {
 impl Client {
     fn connect(
         config: &ClientConfig,
-        sink: Option<Box<dyn Sink>>,
+        sink: impl FnOnce() -> Result<Option<Box<dyn Sink>>, StreamError>,
         stop: &Stop,
     ) -> Result<Self, StreamError> {
         let epoch_ns = config.epoch_ns.unwrap_or_else(Clock::monotonic_ns);
@@ -124,7 +125,7 @@ impl Client {
             worker: Some(worker),
             hearing: Hearing::start(clock)?,
             sound: SoundMeter::default(),
-            log: sink.map(|sink| ClientLog::new(sink, &config.stream)),
+            log: sink()?.map(|sink| ClientLog::new(sink, &config.stream)),
             keys: config.export_keys.as_deref().map(KeyFile::create).transpose()?,
             meter: Meter::new("network"),
             connected: false,

@@ -4,6 +4,7 @@ use super::settings::{self, Setting, settings};
 use super::{End, Names, Refusal, exit_code, tables, tell, tell_refusals, tell_threads, token};
 use crate::ClientConfig;
 use crate::client::{self, ClientReport, SoundReport};
+use crate::error::StreamError;
 use clap::{Arg, Command, value_parser};
 use gameway_runtime::stop::Stop;
 use std::ffi::OsString;
@@ -54,7 +55,8 @@ fn run(names: Names, words: impl IntoIterator<Item = OsString>) -> Result<(), Re
     let file = matches.get_one::<PathBuf>("token").map(PathBuf::as_path);
     let link = matches.get_one::<String>("link").map_or("", String::as_str);
     (config.connect, config.token) = place(names, link, file)?;
-    let sink = tables(matches.get_one::<PathBuf>("out").map(PathBuf::as_path), End::Client)?;
+    let out = matches.get_one::<PathBuf>("out").map(PathBuf::as_path);
+    let sink = || tables(out, End::Client).map_err(|error| StreamError::Host(error.told));
     let stop = Stop::on_signals().map_err(|error| Refusal::new(format!("signals: {error}")))?;
     let report = client::run(&config, sink, &stop, &mut |refusals| tell_refusals(&refusals));
     told(&report.map_err(refused)?, &config, names)
