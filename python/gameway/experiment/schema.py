@@ -249,9 +249,8 @@ def _is_number(node: Mapping[str, Any]) -> bool:
 
 
 def _options(entry: Mapping[str, Any]) -> list[tuple[str, Schema]]:
-    if "schema" in entry:
-        return list(entry["schema"].get("properties", {}).items())
-    return [(one["name"], {"description": one["summary"]}) for one in entry["options"]]
+    # What only forwards has no options, and no schema.
+    return list(entry.get("schema", {}).get("properties", {}).items())
 
 
 def _one_of_kinds(
@@ -266,7 +265,7 @@ def _one_of_kinds(
         for key, one in own.items():
             known = properties.setdefault(key, one)
             if known != one and one not in known.get("anyOf", ()):
-                properties[key] = _with({"anyOf": [*known.get("alternatives", [known]), one]}, one)
+                properties[key] = _with({"anyOf": [known, one]}, one)
     properties["kind"] = _axis({"type": "string", "oneOf": names})
     cases = [
         {

@@ -5,7 +5,7 @@ use crate::live::{
     ClientFrameRecord, CpuRecord, HostFrameRecord, InputRecord, LatenessRecord, SoundRecord,
 };
 use crate::records::{ControllerRecord, EventRecord};
-use crate::table::{Record, Table};
+use crate::table::{Table, add};
 use std::path::Path;
 
 /// All tables of a host or a client. The first that cannot be written ends the others.
@@ -77,10 +77,6 @@ impl StreamTables {
             _ => Ok(()),
         }
     }
-}
-
-fn add<R: Record>(table: &mut Option<Table<R>>, record: &R) -> Result<(), TableError> {
-    table.as_mut().map_or(Ok(()), |table| table.push(record))
 }
 
 impl Sink for StreamTables {

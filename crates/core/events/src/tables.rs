@@ -7,7 +7,7 @@ use crate::records::{
     BinRecord, ControllerRecord, EventRecord, FrameRecord, LinkRecord, PacketRecord, PingRecord,
     QueueDelayRecord, SegmentRecord, SummaryRecord,
 };
-use crate::table::Table;
+use crate::table::{Table, add};
 use std::path::Path;
 
 /// Which tables a run has beside those that every run has.
@@ -70,15 +70,9 @@ impl RunTables {
             RunEvent::Controller(record) => self.controller.push(record),
             RunEvent::Flow(record) => self.events.push(record),
             RunEvent::Summary(record) => self.summary.push(record),
-            RunEvent::Packet(record) => {
-                self.packets.as_mut().map_or(Ok(()), |table| table.push(record))
-            }
-            RunEvent::Segment(record) => {
-                self.segments.as_mut().map_or(Ok(()), |table| table.push(record))
-            }
-            RunEvent::Lateness(record) => {
-                self.lateness.as_mut().map_or(Ok(()), |table| table.push(record))
-            }
+            RunEvent::Packet(record) => add(&mut self.packets, record),
+            RunEvent::Segment(record) => add(&mut self.segments, record),
+            RunEvent::Lateness(record) => add(&mut self.lateness, record),
             // Those of a stream's ends, which keep their own.
             _ => Ok(()),
         }

@@ -1,8 +1,7 @@
 //! A rate controller written in Python: a class whose methods mirror [`RateController`].
 //!
-//! An exception of the
-//! class ends the run: nothing is told any more, the sink ([`Watched`]) says that the run can end, and the exception is
-//! raised.
+//! An exception of the class ends the run: nothing is told any more, the sink ([`Watched`]) says that the run can end, and the
+//! exception is raised.
 
 use crate::controller_values::{Frame, Limits, Packet, Received, Report, Wanted};
 use gameway_control::{

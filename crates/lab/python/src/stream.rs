@@ -9,7 +9,7 @@ use gameway_runtime::stop::Stop;
 use gameway_stream::client::SoundReport;
 use gameway_stream::command::{self, Names};
 use gameway_stream::host::page::PageCounts;
-use gameway_stream::{ClientConfig, HostConfig, StreamError, client, host};
+use gameway_stream::{BegunSink, ClientConfig, HostConfig, StreamError, client, host};
 use pyo3::exceptions::{PyOSError, PyValueError};
 use pyo3::prelude::*;
 use serde_json::{Map, Value, json};
@@ -50,10 +50,7 @@ fn host_config(mut settings: Map<String, Value>) -> PyResult<HostConfig> {
 }
 
 /// The sink that keeps tables in `folder`, if there is one.
-fn sink(
-    folder: Option<&Path>,
-    tables: fn(&Path) -> Result<StreamTables, TableError>,
-) -> Result<Option<Box<dyn Sink>>, StreamError> {
+fn sink(folder: Option<&Path>, tables: fn(&Path) -> Result<StreamTables, TableError>) -> BegunSink {
     let opened = folder.map(tables).transpose()?;
     Ok(opened.map(|tables| Box::new(tables) as Box<dyn Sink>))
 }

@@ -1,6 +1,6 @@
 //! Why a host or a client cannot go on.
 
-use gameway_events::TableError;
+use gameway_events::{Sink, TableError};
 use gameway_units::declared;
 use std::io;
 
@@ -33,6 +33,9 @@ pub enum StreamError {
     #[error(transparent)]
     Table(#[from] TableError),
 }
+
+/// A sink once it has begun; `None` where nothing is kept.
+pub type BegunSink = Result<Option<Box<dyn Sink>>, StreamError>;
 
 /// An error of the system while doing `what`.
 pub(crate) fn system(what: impl Into<String>) -> impl FnOnce(io::Error) -> StreamError {

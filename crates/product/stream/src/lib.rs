@@ -30,7 +30,7 @@ mod wake;
 
 pub use config::{ClientConfig, ControllerConfig, EncoderChoice, HostConfig, SourceConfig};
 pub use cpu::ThreadTime;
-pub use error::StreamError;
+pub use error::{BegunSink, StreamError};
 pub use host::screen_shows;
 
 use gameway_codec::encoder;

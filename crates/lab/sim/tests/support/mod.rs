@@ -279,3 +279,14 @@ pub fn with_ping(spec: Value, interval: &str) -> Value {
 pub fn fixed(bitrate: &str) -> Value {
     json!({ "kind": "fixed", "bitrate": bitrate })
 }
+
+/// The first block of Rust in a page has three lines or more, each of which stands in the source.
+pub fn assert_page_shows(page: &str, source: &str) {
+    let block = page.split("```rust\n").nth(1).and_then(|rest| rest.split("```").next()).unwrap();
+    let mut lines = 0;
+    for line in block.lines().map(str::trim).filter(|line| !line.is_empty()) {
+        assert!(source.contains(line), "{line}");
+        lines += 1;
+    }
+    assert!(lines >= 3);
+}

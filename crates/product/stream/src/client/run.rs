@@ -6,13 +6,12 @@ use crate::client::log::ClientLog;
 use crate::client::session::{ClientEvent, ClientSession};
 use crate::client::sound_meter::{SoundMeter, SoundReport};
 use crate::cpu::{Meter, ThreadTime};
-use crate::error::system;
+use crate::error::{BegunSink, system};
 use crate::keys::KeyFile;
 use crate::wake::{Taker, waking};
 use crate::{ClientConfig, StreamError};
 use gameway_codec::decoder;
 use gameway_control::FrameId;
-use gameway_events::Sink;
 use gameway_runtime::clock::{self, Clock};
 use gameway_runtime::stop::Stop;
 use gameway_units::{Duration, Instant, VideoCodec};
@@ -61,7 +60,7 @@ pub struct ClientReport {
 /// If there is no host, it refuses, or the sink could not keep an event.
 pub fn run(
     config: &ClientConfig,
-    sink: impl FnOnce() -> Result<Option<Box<dyn Sink>>, StreamError>,
+    sink: impl FnOnce() -> BegunSink,
     stop: &Stop,
     ready: &mut dyn FnMut(Vec<String>),
 ) -> Result<ClientReport, StreamError> {
@@ -92,7 +91,7 @@ struct Client {
 impl Client {
     fn connect(
         config: &ClientConfig,
-        sink: impl FnOnce() -> Result<Option<Box<dyn Sink>>, StreamError>,
+        sink: impl FnOnce() -> BegunSink,
         stop: &Stop,
     ) -> Result<Self, StreamError> {
         let epoch_ns = config.epoch_ns.unwrap_or_else(Clock::monotonic_ns);

@@ -1,14 +1,14 @@
 //! The command of a client.
 
 use super::settings::{self, Setting, settings};
-use super::{End, Names, Refusal, exit_code, tables, tell, tell_refusals, tell_threads, token};
+use super::{End, Names, Refusal, exit_code, place, placed, tables};
+use super::{tell, tell_refusals, tell_threads, token};
 use crate::ClientConfig;
 use crate::client::{self, ClientReport, SoundReport};
-use crate::error::StreamError;
-use clap::{Arg, Command, value_parser};
+use clap::{Arg, Command};
 use gameway_runtime::stop::Stop;
 use std::ffi::OsString;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 const SETTINGS: &[Setting] = settings! {
     "input_interval" => "inputs",
@@ -28,17 +28,10 @@ pub(super) fn command(names: Names) -> Command {
     let link = "The host's, as it says it: http://HOST:PORT/?token=...";
     let token = "Holds the token, if LINK has none; else $GAMEWAY_TOKEN";
     let out = "Keep tables here: frames, inputs, sound";
-    let path = value_parser!(PathBuf);
     settings::with::<ClientConfig>(command, SETTINGS)
         .arg(Arg::new("link").value_name("LINK").required(true).help(link))
-        .arg(
-            Arg::new("token")
-                .long(token::OPTION)
-                .value_name("FILE")
-                .value_parser(path.clone())
-                .help(token),
-        )
-        .arg(Arg::new("out").long("out").value_name("FOLDER").value_parser(path).help(out))
+        .arg(place("token", token::OPTION, "FILE", token))
+        .arg(place("out", "out", "FOLDER", out))
 }
 
 /// Receives until the end of its time, until the host ends the stream, or until it is asked to stop; `words` are the
@@ -52,18 +45,16 @@ fn run(names: Names, words: impl IntoIterator<Item = OsString>) -> Result<(), Re
     let matches = command(names).try_get_matches_from(std::iter::once(program).chain(words))?;
     let refused = |error| settings::as_typed(error, SETTINGS);
     let mut config = ClientConfig::read(&settings::given(&matches, SETTINGS)).map_err(refused)?;
-    let file = matches.get_one::<PathBuf>("token").map(PathBuf::as_path);
     let link = matches.get_one::<String>("link").map_or("", String::as_str);
-    (config.connect, config.token) = place(names, link, file)?;
-    let out = matches.get_one::<PathBuf>("out").map(PathBuf::as_path);
-    let sink = || tables(out, End::Client).map_err(|error| StreamError::Host(error.told));
+    (config.connect, config.token) = address(names, link, placed(&matches, "token"))?;
+    let sink = tables(placed(&matches, "out"), End::Client).map_err(refused)?;
     let stop = Stop::on_signals().map_err(|error| Refusal::new(format!("signals: {error}")))?;
     let report = client::run(&config, sink, &stop, &mut |refusals| tell_refusals(&refusals));
     told(&report.map_err(refused)?, &config, names)
 }
 
 /// Where a host is, and what it asks to know.
-fn place(names: Names, link: &str, file: Option<&Path>) -> Result<(String, String), Refusal> {
+fn address(names: Names, link: &str, file: Option<&Path>) -> Result<(String, String), Refusal> {
     let rest = link.strip_prefix("http://").unwrap_or_default();
     let (at, query) = match rest.split_once('?') {
         Some((at, query)) => (at, query.split('#').next().unwrap_or_default()),
@@ -128,7 +119,7 @@ mod tests {
 
     #[test]
     fn a_link_says_where_the_host_is_and_its_token() {
-        let read = |link| place(Names::PROGRAMS, link, None).map_err(|refusal| refusal.told);
+        let read = |link| address(Names::PROGRAMS, link, None).map_err(|refusal| refusal.told);
         let expected = ("http://192.0.2.7:8443/whep".to_owned(), "a-token".to_owned());
         for link in [
             "http://192.0.2.7:8443/?token=a-token",
@@ -145,7 +136,7 @@ mod tests {
                 "{told}"
             );
         }
-        assert!(place(Names::PROGRAMS, "http://h", Some(Path::new("/none"))).is_err());
+        assert!(address(Names::PROGRAMS, "http://h", Some(Path::new("/none"))).is_err());
     }
 
     #[test]
@@ -163,5 +154,15 @@ mod tests {
             assert!(refusal.told.starts_with(told), "{typed:?}: {}", refusal.told);
             assert_eq!(refusal.code, super::super::FAILED);
         }
+    }
+
+    /// Nobody listens at that link: what was typed is looked at before a host is asked.
+    #[cfg(feature = "tables")]
+    #[test]
+    fn a_folder_that_cannot_be_is_told_before_a_host_is_asked() {
+        let typed = ["http://127.0.0.1:1/?token=a-token-of-24-characters", "--out", "/proc/none"];
+        let refusal = run(Names::PROGRAMS, typed.map(OsString::from)).expect_err("no folder");
+        let told = "error: --out: \"/proc/none\" cannot be made: ";
+        assert!(refusal.told.starts_with(told), "{}", refusal.told);
     }
 }

@@ -1,15 +1,15 @@
 //! The command of a host.
 
 use super::settings::{self, Setting, settings};
-use super::{End, Names, Refusal, exit_code, tables, tell, tell_refusals, tell_threads, token};
+use super::{End, Names, Refusal, exit_code, place, placed, tables};
+use super::{tell, tell_refusals, tell_threads, token};
 use crate::host::{self, HostReport};
 use crate::{ControllerConfig, HostConfig, SourceConfig};
-use clap::{Arg, ArgAction, Command, value_parser};
+use clap::{Arg, ArgAction, Command};
 use gameway_runtime::stop::Stop;
 use gameway_units::declared::Options;
 use std::ffi::OsString;
 use std::net::{IpAddr, SocketAddr};
-use std::path::PathBuf;
 
 const SETTINGS: &[Setting] = settings! {
     "controller" => "controller",
@@ -46,15 +46,8 @@ pub(super) fn command(names: Names) -> Command {
     let token = "Holds what a client must know; else $GAMEWAY_TOKEN, else a new one is made";
     let name = "A name under which browsers reach the host, beside this machine's. May be repeated";
     let out = "Keep tables here: frames, controller, lateness";
-    let path = value_parser!(PathBuf);
     settings::with::<HostConfig>(command, SETTINGS)
-        .arg(
-            Arg::new("token")
-                .long(token::OPTION)
-                .value_name("FILE")
-                .value_parser(path.clone())
-                .help(token),
-        )
+        .arg(place("token", token::OPTION, "FILE", token))
         .arg(
             Arg::new("name")
                 .long("host-name")
@@ -62,7 +55,7 @@ pub(super) fn command(names: Names) -> Command {
                 .action(ArgAction::Append)
                 .help(name),
         )
-        .arg(Arg::new("out").long("out").value_name("FOLDER").value_parser(path).help(out))
+        .arg(place("out", "out", "FOLDER", out))
 }
 
 /// Streams until the end of its time or until it is asked to stop; `words` are the arguments. Gives the exit code.
@@ -77,12 +70,12 @@ fn run(names: Names, words: impl IntoIterator<Item = OsString>) -> Result<(), Re
     let mut config = HostConfig::read(&settings::given(&matches, SETTINGS)).map_err(refused)?;
     config.build_controller().map_err(refused)?;
     guard(&mut config);
-    let file = matches.get_one::<PathBuf>("token").map(PathBuf::as_path);
-    config.token = token::given(file)?.map_or_else(token::new, Ok)?;
+    config.token = token::given(placed(&matches, "token"))?.map_or_else(token::new, Ok)?;
     config.names = own_names();
     config.names.extend(matches.get_many::<String>("name").into_iter().flatten().cloned());
     config.stamped = config.source == SourceConfig::Scene;
-    let sink = tables(matches.get_one::<PathBuf>("out").map(PathBuf::as_path), End::Host)?;
+    let sink =
+        tables(placed(&matches, "out"), End::Host).and_then(|begin| begin()).map_err(refused)?;
     let stop = Stop::on_signals().map_err(|error| Refusal::new(format!("signals: {error}")))?;
     let token = config.token.clone();
     let report = host::run(config, sink, &stop, &mut |refusals, addresses| {

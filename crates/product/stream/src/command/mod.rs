@@ -13,9 +13,9 @@ mod token;
 pub use client::client;
 pub use host::host;
 
-use crate::ThreadTime;
-use gameway_events::Sink;
-use std::path::Path;
+use crate::{BegunSink, StreamError, ThreadTime};
+use clap::{Arg, ArgMatches, value_parser};
+use std::path::{Path, PathBuf};
 
 /// The exit code where a person can mend what is wrong: another option, another machine.
 pub const FAILED: u8 = 2;
@@ -106,25 +106,44 @@ enum End {
     Client,
 }
 
-/// The sink that keeps tables in a folder, which is made.
+/// Makes the folder of tables, and gives what begins them there: a host or a client does once it is sure to have rows.
 #[cfg(feature = "tables")]
-fn tables(folder: Option<&Path>, end: End) -> Result<Option<Box<dyn Sink>>, Refusal> {
-    use gameway_events::StreamTables;
-    let Some(folder) = folder else { return Ok(None) };
-    let refused =
-        |why: String| Refusal::new(format!("--out: {:?} {why}", folder.display().to_string()));
-    std::fs::create_dir_all(folder).map_err(|error| refused(format!("cannot be made: {error}")))?;
-    let tables = match end {
-        End::Host => StreamTables::of_host(folder),
-        End::Client => StreamTables::of_client(folder),
-    };
-    let tables = tables.map_err(|error| refused(format!("cannot be written: {error}")))?;
-    Ok(Some(Box::new(tables)))
+fn tables(folder: Option<&Path>, end: End) -> Result<impl FnOnce() -> BegunSink, StreamError> {
+    use gameway_events::{Sink, StreamTables};
+    fn refused(folder: &Path, why: &str, source: std::io::Error) -> StreamError {
+        let what = format!("--out: {:?} cannot be {why}", folder.display().to_string());
+        StreamError::System { what, source }
+    }
+    if let Some(folder) = folder {
+        std::fs::create_dir_all(folder).map_err(|error| refused(folder, "made", error))?;
+    }
+    Ok(move || {
+        let Some(folder) = folder else { return Ok(None) };
+        let tables = match end {
+            End::Host => StreamTables::of_host(folder),
+            End::Client => StreamTables::of_client(folder),
+        };
+        let written = |error| refused(folder, "written", std::io::Error::other(error));
+        Ok(Some(Box::new(tables.map_err(written)?) as Box<dyn Sink>))
+    })
 }
 
 /// None: this build keeps no tables.
 #[cfg(not(feature = "tables"))]
-fn tables(folder: Option<&Path>, _end: End) -> Result<Option<Box<dyn Sink>>, Refusal> {
-    let why = "--out: this build writes no tables; build it with the feature tables";
-    folder.map_or(Ok(None), |_| Err(Refusal::new(why)))
+fn tables(folder: Option<&Path>, _end: End) -> Result<impl FnOnce() -> BegunSink, StreamError> {
+    let why = "this build writes no tables; build it with the feature tables".to_owned();
+    if folder.is_some() {
+        return Err(StreamError::Config { field: "--out", why });
+    }
+    Ok(|| Ok(None))
+}
+
+/// An option that names a file or a folder.
+fn place(id: &'static str, option: &'static str, value: &'static str, help: &'static str) -> Arg {
+    Arg::new(id).long(option).value_name(value).value_parser(value_parser!(PathBuf)).help(help)
+}
+
+/// The place that such an option names, if it was given.
+fn placed<'a>(matches: &'a ArgMatches, id: &str) -> Option<&'a Path> {
+    matches.get_one::<PathBuf>(id).map(PathBuf::as_path)
 }
