@@ -4,7 +4,8 @@
 //! there are any (at most 4 s), and then the truth.
 #![no_main]
 
-#[path = "../../crates/core/control/tests/common/mod.rs"]
+#[allow(dead_code, reason = "a part of it is used")]
+#[path = "../../crates/core/control/tests/all/common/mod.rs"]
 mod common;
 
 use common::{ADAPTIVE, Mangle, Network, secs};

@@ -44,7 +44,7 @@
 //! | The shaping buffer is the pacer; its length is reckoned from frames encoded and packets sent | the controller does not own it |
 //!
 //! A level of QTH or more holds only until something is lost: warped delays fall as the queue grows, and the
-//! flow cycles into the buffer and back every five seconds (`tests/nada.rs`). So `PRIO XREF RMAX / rate`
+//! flow cycles into the buffer and back every five seconds (`tests/all/nada.rs`). So `PRIO XREF RMAX / rate`
 //! should stay below 50 ms too.
 //!
 //! For games one wants a smaller `xref`, but `XREF RMAX / rate` must stay above QEPS, also at the highest

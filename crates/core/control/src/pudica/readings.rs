@@ -1,7 +1,7 @@
 //! What can be chosen in Pudica (Wang et al. 2024): variants of the paper's microbenchmarks, and readings of
 //! what the paper leaves open. The tables at the head of the algorithm tell which is which.
 //!
-//! What they do on our test network (`tests/pudica_variants.rs`): three streams that begin 20 s apart share
+//! What they do on our test network (`tests/all/pudica_variants.rs`): three streams that begin 20 s apart share
 //! 30 Mb/s at 20 ms; Jain's index, utilization and the 95th percentile of the frame delay of seconds 45 to
 //! 60, each the mean of four runs with other offsets between the frames.
 //!

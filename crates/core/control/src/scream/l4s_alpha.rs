@@ -7,7 +7,7 @@
 //! at or above the average pulls it up with gain 1/8; a lower one only lets it decay by 1/128.
 //!
 //! Where that rests, at a round trip of 25 ms, with mu marks per round trip, lambda = mu 10/25 per interval
-//! and a = alpha times the packets of an interval (`tests/scream.rs` holds it to all of this):
+//! and a = alpha times the packets of an interval (`tests/all/scream.rs` holds it to all of this):
 //!
 //! - The window: growth is a segment per 25 ms, a reaction takes alpha / 2, so alpha times the window summed
 //!   over reactions is two packets. With r reactions per round trip, `a = 0.8 / r`. A reaction needs a mark

@@ -1,9 +1,7 @@
 //! Pudica's variants: other estimates and other paces (section 5.5, Figure 7), and what the other readings
 //! of the paper do. Each test has the default beside it, or bounds that it would not meet.
 
-mod common;
-
-use common::{Network, Three, controller, secs, three_staggered};
+use crate::common::{Network, Three, controller, three_staggered};
 use gameway_control::Pacing;
 use gameway_units::{Bytes, Duration, Rate};
 use std::collections::BTreeMap;
@@ -73,7 +71,7 @@ fn a_held_bitrate_is_held_and_its_share_of_the_link_is_found() {
         (&[("bur", "salsify")], 0.46, 0.52),
     ] {
         let mut network = Network::usual();
-        network.capacity.push((secs(10.0), Rate::from_mbps(8)));
+        network.set_capacity(10.0, Rate::from_mbps(8));
         let options: Vec<_> = options.iter().copied().chain([("hold", "10 Mb/s")]).collect();
         network.add(controller("pudica", &options), 0.0, 0.0);
         network.run_until(10.0);

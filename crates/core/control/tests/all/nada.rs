@@ -1,8 +1,7 @@
 //! NADA on a simulated bottleneck: the level of its queue in closed form, and two-sided bounds.
 
-mod common;
-
-use common::{Network, controller, fairness, secs};
+use crate::common::{Network, controller, secs};
+use gameway_testbed::fairness;
 use gameway_units::{Bytes, Duration, Rate};
 
 /// The highest rate of the test network's streams.
@@ -63,10 +62,10 @@ fn a_level_at_qth_does_not_survive_a_loss() {
         network.feedback_blackout = Some((secs(10.0), secs(15.0)));
         network.add(controller("nada", &[("priority", priority)]), 0.0, 0.0);
         network.run_until(25.0);
-        let lost = network.flows[0].lost_packets;
+        let lost = network.lost_packets(0);
         network.run_until(60.0);
         let flow = &network.flows[0];
-        (flow.first_queueing_ms(25.0, 60.0, 0.95), flow.lost_packets - lost)
+        (flow.first_queueing_ms(25.0, 60.0, 0.95), network.lost_packets(0) - lost)
     };
     let (queue, lost) = after_losses("1"); // level 25 ms
     assert!((23.5..25.5).contains(&queue) && lost == 0, "{queue} {lost}");
@@ -121,7 +120,7 @@ fn rates_are_as_priorities() {
 #[test]
 fn a_halved_capacity_is_left_and_then_filled() {
     let mut network = Network::usual();
-    network.capacity.push((secs(20.0), Rate::from_mbps(10)));
+    network.set_capacity(20.0, Rate::from_mbps(10));
     network.add(controller("nada", &[]), 0.0, 0.0);
     network.run_until(40.0);
     let flow = &network.flows[0];
@@ -137,7 +136,7 @@ fn light_loss_costs_nothing_and_heavy_loss_much() {
     // level at 10 * 50 / 250 = 2 Mb/s.
     let run = |loss_ppm: u64| {
         let mut network = Network::usual();
-        network.loss_ppm = loss_ppm;
+        network.path.loss_ppm = loss_ppm;
         network.add(controller("nada", &[]), 0.0, 0.0);
         network.run_until(60.0);
         network.flows[0].received_mbps(30.0, 60.0)

@@ -2,13 +2,12 @@
 //!
 //! `allocation-counter` counts the calls of this thread to the global allocator; it is linked here only.
 
-mod common;
-
-use common::{FRAME_INTERVAL, controller, hash, variants};
+use crate::common::{FRAME_INTERVAL, controller, variants};
 use gameway_control::{
     Ecn, FeedbackBatch, FrameId, FrameSent, PacketKind, PacketReport, RateController, SentPacket,
     SequenceNumber,
 };
+use gameway_testbed::hash;
 use gameway_units::{Bytes, Duration, Instant, ReceiverInstant};
 
 /// Media packets of a frame; a probe follows them.

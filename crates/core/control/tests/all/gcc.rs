@@ -1,8 +1,6 @@
 //! GCC on a simulated bottleneck, as two-sided bounds.
 
-mod common;
-
-use common::{Network, controller, controller_with, limits, secs};
+use crate::common::{Network, controller, controller_with, limits, secs};
 use gameway_control::{FeedbackStyle, Notice, RateLimits};
 use gameway_units::{Bytes, Duration, Rate};
 
@@ -53,7 +51,7 @@ fn alone_it_uses_most_of_the_link() {
 #[test]
 fn a_halved_capacity_is_followed_within_a_second() {
     let mut network = Network::usual();
-    network.capacity.push((secs(20.0), Rate::from_mbps(10)));
+    network.set_capacity(20.0, Rate::from_mbps(10));
     network.add(controller("gcc", &[]), 0.0, 0.0);
     network.run_until(30.0);
     let flow = &network.flows[0];
@@ -81,7 +79,7 @@ fn a_decrease_leaves_its_share_of_what_arrives() {
 fn heavy_loss_lowers_it_and_light_loss_does_not() {
     let run = |loss_ppm: u64| {
         let mut network = Network::usual();
-        network.loss_ppm = loss_ppm;
+        network.path.loss_ppm = loss_ppm;
         network.add(controller("gcc", &[]), 0.0, 0.0);
         network.run_until(30.0);
         network.flows[0].target_at(30.0)

@@ -2,11 +2,9 @@
 //! after blackouts of the path or of feedback alone, and after feedback that lied. Each check is passed in
 //! time by the controllers that adapt and failed by constant bitrates.
 
-mod common;
-
-use common::{
-    ADAPTIVE, FRAME_INTERVAL, Flow, LIES, Lie, Network, Variant, controller, controller_with, liar,
-    secs,
+use crate::common::{
+    ADAPTIVE, FRAME_INTERVAL, LIES, Lie, Network, Stream, Variant, controller, controller_with,
+    liar, secs,
 };
 use gameway_control::RateLimits;
 use gameway_units::{Bytes, Duration, Rate};
@@ -46,7 +44,7 @@ fn promise((name, options): Variant) -> Promise {
         "sqp" => (5..17, 0.0..0.5, 0.0..0.5, lies(3.0, 0.6)),
         _ => (1..8, 0.0..1.0, 0.0..1.0, lies(2.0, 0.6)),
     };
-    // A level at QTH is not stable once something was lost (tests/nada.rs): it cycles into the buffer.
+    // A level at QTH is not stable once something was lost (`nada.rs`): it cycles into the buffer.
     let queue = if options.contains(&("priority", "2")) { 200.0 } else { 120.0 };
     Promise { notice, after_path, after_feedback, after_lies, share, queue }
 }
@@ -60,7 +58,7 @@ fn within<T: PartialOrd + std::fmt::Debug>(
 }
 
 /// Seconds from `from` until the mean rate of a second is at least `mbps`; infinite if never.
-fn seconds_until(flow: &Flow, from: f64, mbps: f64) -> f64 {
+fn seconds_until(flow: &Stream, from: f64, mbps: f64) -> f64 {
     let tenths = (flow.received.len() as f64 - from * 10.0) as i64;
     let start = |tenth: i64| from + tenth as f64 * 0.1;
     let found =
@@ -70,7 +68,7 @@ fn seconds_until(flow: &Flow, from: f64, mbps: f64) -> f64 {
 
 fn halving(variant: Variant) -> Result<(), String> {
     let mut network = Network::usual();
-    network.capacity.push((secs(10.0), Rate::from_mbps(10)));
+    network.set_capacity(10.0, Rate::from_mbps(10));
     network.add(controller(variant.0, variant.1), 0.0, 0.0);
     network.run_until(16.0);
     let flow = &network.flows[0];
@@ -91,8 +89,8 @@ fn blackout(variant: Variant, of_feedback: bool) -> Result<(), String> {
     if of_feedback {
         network.feedback_blackout = Some((secs(10.0), secs(15.0)));
     } else {
-        network.capacity.push((secs(10.0), Rate::ZERO));
-        network.capacity.push((secs(15.0), Rate::from_mbps(20)));
+        network.set_capacity(10.0, Rate::ZERO);
+        network.set_capacity(15.0, Rate::from_mbps(20));
     }
     network.add(controller(variant.0, variant.1), 0.0, 0.0);
     let settled = 15.0 + span.end + 10.0;
@@ -141,8 +139,8 @@ fn low_rates((name, options): Variant) -> Result<(), String> {
     let limits = RateLimits { min, max, start, frame_interval: FRAME_INTERVAL };
     let rtt = Duration::from_millis(100);
     let mut network = Network::new(Rate::from_mbps(1), rtt, Bytes::new(37_500));
-    network.capacity.push((secs(40.0), Rate::from_kbps(160)));
-    network.capacity.push((secs(60.0), Rate::from_mbps(1)));
+    network.set_capacity(40.0, Rate::from_kbps(160));
+    network.set_capacity(60.0, Rate::from_mbps(1));
     network.add(controller_with(name, options, limits), 0.0, 0.1);
     network.run_until(120.0);
     let flow = &network.flows[0];

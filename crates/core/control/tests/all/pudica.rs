@@ -1,9 +1,8 @@
 //! Pudica on a simulated bottleneck: what the paper claims, as two-sided bounds.
 
-mod common;
-
-use common::{Network, controller, controller_with, fairness, limits, secs, three_staggered};
+use crate::common::{Network, controller, controller_with, limits, secs, three_staggered};
 use gameway_control::FeedbackStyle;
+use gameway_testbed::fairness;
 use gameway_units::{Bytes, Duration, Rate};
 
 /// Seconds 10 to 30 of one stream: utilization, and the 95th percentile of the queue in ms that a frame's
@@ -54,7 +53,7 @@ fn a_wide_link_is_filled_to_the_maximum_within_seconds() {
 #[test]
 fn a_halved_capacity_is_drained_in_two_hundred_milliseconds() {
     let mut network = Network::usual();
-    network.capacity.push((secs(10.0), Rate::from_mbps(10)));
+    network.set_capacity(10.0, Rate::from_mbps(10));
     network.add(controller("pudica", &[]), 0.0, 0.0);
     network.run_until(15.0);
     let flow = &network.flows[0];
@@ -62,7 +61,7 @@ fn a_halved_capacity_is_drained_in_two_hundred_milliseconds() {
         flow.targets.iter().find(|(at, rate)| *at > secs(10.0) && *rate < Rate::from_mbps(8));
     let started = drain.map_or(f64::NAN, |(at, _)| at.as_secs_f64());
     assert!((10.05..10.16).contains(&started), "{started}");
-    let queue = &network.queue_ms[(started * 100.0) as usize..];
+    let queue = &network.path.queue_ms[(started * 100.0) as usize..];
     assert!(queue[0] > 50.0, "{}", queue[0]);
     let emptied = queue.iter().position(|ms| *ms < 8.0).unwrap_or(usize::MAX);
     assert!((10..=25).contains(&emptied), "{emptied} bins of 10 ms");
@@ -73,7 +72,8 @@ fn a_halved_capacity_is_drained_in_two_hundred_milliseconds() {
 #[test]
 fn a_doubled_capacity_is_filled_within_a_second() {
     let mut network = Network::usual();
-    network.capacity = vec![(secs(0.0), Rate::from_mbps(10)), (secs(10.0), Rate::from_mbps(20))];
+    network.set_capacity(0.0, Rate::from_mbps(10));
+    network.set_capacity(10.0, Rate::from_mbps(20));
     network.add(controller("pudica", &[]), 0.0, 0.0);
     network.run_until(13.0);
     let flow = &network.flows[0];
@@ -109,7 +109,7 @@ fn frames_in_step_are_shared_less_fairly() {
 fn jitter_does_not_cost_bitrate() {
     // Appendix F: 40 ms in each 500 ms.
     let mut network = Network::usual();
-    network.jitter = Some((Duration::from_millis(500), Duration::from_millis(40)));
+    network.path.jitter = Some((Duration::from_millis(500), Duration::from_millis(40)));
     network.add(controller("pudica", &[]), 0.0, 0.0);
     network.run_until(30.0);
     let utilization = network.flows[0].received_mbps(10.0, 30.0) / 20.0;
@@ -141,11 +141,11 @@ fn without_draining_the_queue_stands() {
 #[test]
 fn random_loss_is_no_reason_to_yield() {
     let mut network = Network::usual();
-    network.loss_ppm = 20_000;
+    network.path.loss_ppm = 20_000;
     network.add(controller("pudica", &[]), 0.0, 0.0);
     network.run_until(30.0);
     let flow = &network.flows[0];
-    let lost = flow.lost_packets as f64 / flow.frames.len() as f64;
+    let lost = network.lost_packets(0) as f64 / flow.frames.len() as f64;
     assert!(lost > 0.3, "{lost} packets per frame");
     let utilization = flow.received_mbps(10.0, 30.0) / 20.0;
     assert!((0.85..0.98).contains(&utilization), "{utilization}");

@@ -3,9 +3,7 @@
 //! the gaps between arrivals finds them short. No controller as it is shipped may lose more than a third of its packets for good
 //! because of that. Four laws as published do: they are the twins that must fail.
 
-mod common;
-
-use common::{ADAPTIVE, FRAME_INTERVAL, Network, controller, controller_with};
+use crate::common::{ADAPTIVE, FRAME_INTERVAL, Network, controller, controller_with};
 use gameway_control::{Controllers, RateLimits};
 use gameway_units::{Bytes, Duration, Rate};
 
@@ -24,7 +22,7 @@ fn shipped() -> Vec<(&'static str, Options)> {
         let mut described = known.descriptions().filter(|one| one.name == name);
         described.any(|one| one.options().iter().any(|option| option.name == GUARD.0))
     };
-    let guard = |(name, options): &common::Variant| {
+    let guard = |(name, options): &crate::common::Variant| {
         let guard = guarded(name).then_some(GUARD);
         (*name, options.iter().copied().chain(guard).collect())
     };
@@ -53,9 +51,9 @@ fn beside_what_fills_it(name: &str, options: &[(&str, &str)]) -> Network {
 /// The share of its packets that a flow lost in the last 30 s of a minute and a half, and what arrived in Mb/s.
 fn lost_share(mut network: Network) -> (f64, f64) {
     network.run_until(60.0);
-    let before = network.flows[0].lost_packets;
+    let before = network.lost_packets(0);
     network.run_until(90.0);
-    let lost = (network.flows[0].lost_packets - before) as f64 * 1_248.0 * 8.0 / 30.0 / 1e6;
+    let lost = (network.lost_packets(0) - before) as f64 * 1_248.0 * 8.0 / 30.0 / 1e6;
     let received = network.flows[0].received_mbps(60.0, 90.0);
     (lost / (lost + received), received)
 }
@@ -85,6 +83,7 @@ fn nobody_sends_most_into_loss_where_the_least_bitrate_fills_the_link() {
 fn nobody_does_beside_who_fills_the_queue_whatever_happens() {
     assert_eq!(failures(beside_what_fills_it, 0.0), Vec::<String>::new());
     // GCC's rule goes down to a tenth lost. Salsify's frames leave as bursts and lose more; it is at its least bitrate, 1 Mb/s.
+    // Pudica loses 0.09 to 0.17 by where between its frames those of the other are, and 0.13 here.
     for (name, most) in [("pudica", 0.15), ("salsify", 0.2), ("sqp", 0.2)] {
         let (share, received) = lost_share(beside_what_fills_it(name, &[GUARD]));
         assert!((0.02..most).contains(&share) && received > 0.8, "{name} {share} {received}");

@@ -1,15 +1,14 @@
 //! The rate part of Salsify on a simulated bottleneck, as two-sided bounds.
 
-mod common;
-
-use common::{Flow, Network, controller, fairness, secs};
+use crate::common::{Network, controller};
+use gameway_testbed::fairness;
 use gameway_units::Rate;
 
-fn alone(delay: &str, noise: f64, seconds: f64) -> Flow {
+fn alone(delay: &str, noise: f64, seconds: f64) -> Network {
     let mut network = Network::usual();
     network.add(controller("salsify", &[("delay", delay)]), 0.0, noise);
     network.run_until(seconds);
-    network.flows.remove(0)
+    network
 }
 
 /// With D/gap packets in flight after each frame, all are reported D later: the last packet of a frame
@@ -17,7 +16,7 @@ fn alone(delay: &str, noise: f64, seconds: f64) -> Flow {
 #[test]
 fn what_is_in_flight_arrives_within_the_set_delay() {
     for (delay, millis) in [("60 ms", 60.0), ("100 ms", 100.0)] {
-        let flow = alone(delay, 0.1, 60.0);
+        let flow = &alone(delay, 0.1, 60.0).flows[0];
         let utilization = flow.received_mbps(10.0, 60.0) / 20.0;
         assert!((0.99..1.001).contains(&utilization), "{delay} {utilization}");
         // The first packet of a frame leaves when those before it have: up to a pause later.
@@ -32,7 +31,8 @@ fn what_is_in_flight_arrives_within_the_set_delay() {
 #[test]
 fn a_frame_interval_and_a_round_trip_fill_the_link_without_a_queue_between_frames() {
     for noise in [0.0, 0.1] {
-        let flow = alone("auto", noise, 120.0);
+        let network = alone("auto", noise, 120.0);
+        let flow = &network.flows[0];
         let utilization = flow.received_mbps(10.0, 120.0) / 20.0;
         assert!((0.97..1.001).contains(&utilization), "{utilization}");
         let queueing = flow.first_queueing_ms(10.0, 120.0, 0.95);
@@ -41,7 +41,7 @@ fn a_frame_interval_and_a_round_trip_fill_the_link_without_a_queue_between_frame
         let delay = flow.delay_ms(10.0, 120.0, 0.5);
         assert!((25.0..31.0).contains(&delay), "{delay}");
         assert!((flow.observed("min_rtt_ms") - 20.5).abs() < 0.2);
-        assert_eq!(flow.lost_packets, 0);
+        assert_eq!(network.lost_packets(0), 0);
     }
 }
 
@@ -54,8 +54,8 @@ fn its_target_is_the_budget_of_one_frame() {
 #[test]
 fn it_starts_and_follows_within_a_few_frames() {
     let mut network = Network::usual();
-    network.capacity.push((secs(20.0), Rate::from_mbps(10)));
-    network.capacity.push((secs(30.0), Rate::from_mbps(20)));
+    network.set_capacity(20.0, Rate::from_mbps(10));
+    network.set_capacity(30.0, Rate::from_mbps(20));
     network.add(controller("salsify", &[]), 0.0, 0.1);
     network.run_until(40.0);
     let flow = &network.flows[0];

@@ -1,8 +1,6 @@
 //! What the contract asks of every controller of the catalogue, through the one trait.
 
-mod common;
-
-use common::{FRAME_INTERVAL, Network, controller, limits, secs, variants};
+use crate::common::{FRAME_INTERVAL, Network, controller, limits, secs, variants};
 use gameway_control::{
     Controllers, Ecn, FeedbackBatch, FrameId, FrameSent, PacketKind, PacketReport, RateController,
     SentPacket, SequenceNumber, Target,
@@ -195,7 +193,7 @@ fn every_controller_is_among_the_variants() {
 fn all_lost_is_no_reason_to_break() {
     for (name, options) in variants() {
         let mut network = Network::usual();
-        network.capacity = vec![(secs(0.0), Rate::ZERO)];
+        network.set_capacity(0.0, Rate::ZERO);
         network.add(controller(name, options), 0.0, 0.0);
         network.run_until(10.0);
         let flow = &network.flows[0];

@@ -1,8 +1,6 @@
 //! Pudica's fallback on a frame of which the receiver tells ahead of its packets, and without that.
 
-mod common;
-
-use common::controller;
+use crate::common::controller;
 use gameway_control::{
     Ecn, FeedbackBatch, FrameId, FrameReceived, FrameSent, Notice, PacketKind, PacketReport,
     RateController, SentPacket, SequenceNumber,

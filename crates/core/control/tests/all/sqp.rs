@@ -1,8 +1,7 @@
 //! SQP on a simulated bottleneck: its fixed point in closed form, and two-sided bounds.
 
-mod common;
-
-use common::{FRAME_INTERVAL, Network, controller, fairness, secs};
+use crate::common::{FRAME_INTERVAL, Network, controller};
+use gameway_testbed::fairness;
 use gameway_units::{Bytes, Duration, Rate};
 
 const TARGET_FACTOR: f64 = 0.9;
@@ -66,7 +65,7 @@ fn unhindered_it_grows_by_three_quarters_of_delta_per_frame() {
 #[test]
 fn a_halved_capacity_is_drained_in_a_second() {
     let mut network = Network::usual();
-    network.capacity.push((secs(10.0), Rate::from_mbps(10)));
+    network.set_capacity(10.0, Rate::from_mbps(10));
     network.add(controller("sqp", &[]), 0.0, 0.0);
     network.run_until(20.0);
     let flow = &network.flows[0];
@@ -81,7 +80,7 @@ fn a_halved_capacity_is_drained_in_a_second() {
 #[test]
 fn it_has_no_rule_for_loss() {
     let mut network = Network::usual();
-    network.loss_ppm = 50_000;
+    network.path.loss_ppm = 50_000;
     network.add(controller("sqp", &[]), 0.0, 0.0);
     network.run_until(40.0);
     let rate = network.flows[0].received_mbps(20.0, 40.0);

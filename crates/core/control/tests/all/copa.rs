@@ -1,11 +1,9 @@
 //! Copa on a simulated bottleneck, as two-sided bounds.
 
-mod common;
-mod copa_model;
-
-use common::{FRAME_INTERVAL, Network, controller, controller_with, fairness, secs};
-use copa_model::{Model, Source};
+use crate::common::{FRAME_INTERVAL, Network, controller, controller_with, secs};
+use crate::copa_model::{Model, Source};
 use gameway_control::RateLimits;
+use gameway_testbed::fairness;
 use gameway_units::{Bytes, Duration, Rate};
 
 /// Packets of 1248 B that 20 Mb/s carry in a millisecond.
@@ -43,7 +41,7 @@ fn alone_it_uses_the_link_in_either_mode() {
         let queueing = flow.first_queueing_ms(10.0, 60.0, 0.95);
         assert!((5.0..13.0).contains(&queueing), "{mode} {queueing}");
         assert!(flow.delay_ms(10.0, 60.0, 0.95) < 50.0);
-        assert_eq!(flow.lost_packets, 0);
+        assert_eq!(network.lost_packets(0), 0);
     }
 }
 
@@ -62,7 +60,7 @@ fn two_flows_share_evenly() {
 #[test]
 fn what_waits_at_the_sender_after_a_halving_drains() {
     let mut network = Network::usual();
-    network.capacity.push((secs(20.0), Rate::from_mbps(10)));
+    network.set_capacity(20.0, Rate::from_mbps(10));
     network.add(controller("copa", &[]), 0.0, 0.1);
     let (mut longest, mut sum) = (0.0_f64, 0.0);
     for step in 0..1_900 {

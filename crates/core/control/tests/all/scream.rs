@@ -1,8 +1,6 @@
 //! SCReAM on a simulated bottleneck and on a smooth fluid path, as two-sided bounds.
 
-mod common;
-
-use common::{Network, controller, controller_with, limits, secs};
+use crate::common::{Network, controller, controller_with, limits, secs};
 use gameway_control::{
     Ecn, FeedbackBatch, FrameId, PacketKind, PacketReport, RateController, RateLimits, SentPacket,
     SequenceNumber,
@@ -20,7 +18,7 @@ fn alone_it_fills_the_link_with_a_queue_of_about_half_its_target() {
         assert!((0.97..1.001).contains(&utilization), "{utilization}");
         let queueing = flow.first_queueing_ms(10.0, 60.0, 0.95);
         assert!((22.0..max_ms).contains(&queueing), "{queueing}");
-        assert_eq!(flow.lost_packets, 0);
+        assert_eq!(network.lost_packets(0), 0);
     }
 }
 
@@ -44,17 +42,18 @@ fn the_queue_follows_the_delay_target() {
 fn marks_above_a_threshold_keep_the_queue_below_it() {
     for (threshold, least, most) in [(1, 0.68, 0.8), (4, 0.85, 0.95)] {
         let mut network = Network::usual();
-        network.mark_above = Some(Duration::from_millis(threshold));
+        network.path.mark_above = Some(Duration::from_millis(threshold));
         network.add(controller("scream", &[("ecn", "l4s")]), 0.0, 0.1);
         network.run_until(60.0);
         let flow = &network.flows[0];
         let utilization = flow.received_mbps(10.0, 60.0) / 20.0;
         assert!((least..most).contains(&utilization), "{threshold} {utilization}");
         assert!(flow.first_queueing_ms(10.0, 60.0, 0.95) < 1.0);
-        let longest = network.queue_ms[1_000..].iter().fold(0.0, |most: f64, ms| most.max(*ms));
+        let longest =
+            network.path.queue_ms[1_000..].iter().fold(0.0, |most: f64, ms| most.max(*ms));
         assert!(longest < threshold as f64 + 2.0, "{threshold} {longest}");
         let virtual_rtts = 60.0 / 0.025;
-        let marks = flow.marked.len() as f64 / virtual_rtts;
+        let marks = flow.marked as f64 / virtual_rtts;
         assert!((0.45..0.85).contains(&marks), "{threshold} {marks}");
     }
 }
@@ -63,14 +62,14 @@ fn marks_above_a_threshold_keep_the_queue_below_it() {
 fn frames_are_marked_more_with_the_filter_of_dctcp_and_marks_may_be_random() {
     let marks = |filter: &str, ramp: i64| {
         let mut network = Network::usual();
-        network.mark_above = Some(Duration::from_millis(4));
-        network.mark_ramp = Duration::from_millis(ramp);
+        network.path.mark_above = Some(Duration::from_millis(4));
+        network.path.mark_ramp = Duration::from_millis(ramp);
         network.add(controller("scream", &[("alpha_filter", filter)]), 0.0, 0.1);
         network.run_until(60.0);
         let flow = &network.flows[0];
         let utilization = flow.received_mbps(10.0, 60.0) / 20.0;
         assert!((0.87..0.98).contains(&utilization), "{filter} {ramp} {utilization}");
-        flow.marked.len() as f64 / (60.0 / 0.025)
+        flow.marked as f64 / (60.0 / 0.025)
     };
     for ramp in [0, 8] {
         let (draft, dctcp) = (marks("fast-attack", ramp), marks("symmetric", ramp));
@@ -83,7 +82,7 @@ fn frames_are_marked_more_with_the_filter_of_dctcp_and_marks_may_be_random() {
 fn marks_are_read_as_the_option_says() {
     let run = |ecn: &str| {
         let mut network = Network::usual();
-        network.mark_above = Some(Duration::from_millis(4));
+        network.path.mark_above = Some(Duration::from_millis(4));
         network.add(controller("scream", &[("ecn", ecn)]), 0.0, 0.1);
         network.run_until(40.0);
         let flow = &network.flows[0];
@@ -146,7 +145,7 @@ impl SmoothPath {
     fn report(&mut self, rtt: Duration, marked_share: f64) -> PacketReport {
         self.marks_due += marked_share;
         self.sequence += 1;
-        let random = common::hash(self.sequence) as f64 / u64::MAX as f64;
+        let random = gameway_testbed::hash(self.sequence) as f64 / u64::MAX as f64;
         let marked = if self.random { random < marked_share } else { self.marks_due >= 1.0 };
         if marked {
             self.marks_due -= 1.0;
@@ -266,7 +265,7 @@ fn a_source_below_its_target_does_not_inflate_the_window() {
 #[test]
 fn after_a_long_time_at_the_largest_bitrate_it_still_notices_a_narrow_link() {
     let mut network = Network::usual();
-    network.capacity.push((secs(30.0), Rate::from_mbps(4)));
+    network.set_capacity(30.0, Rate::from_mbps(4));
     let limits = RateLimits { max: Rate::from_mbps(8), ..limits() };
     network.add(controller_with("scream", &[], limits), 0.0, 0.0);
     network.run_until(40.0);
@@ -280,7 +279,7 @@ fn after_a_long_time_at_the_largest_bitrate_it_still_notices_a_narrow_link() {
 fn loss_lowers_it_and_the_option_says_how_much() {
     let run = |loss_ppm: u64, beta: &str| {
         let mut network = Network::usual();
-        network.loss_ppm = loss_ppm;
+        network.path.loss_ppm = loss_ppm;
         network.add(controller("scream", &[("loss_beta", beta)]), 0.0, 0.0);
         network.run_until(40.0);
         network.flows[0].received_mbps(10.0, 40.0)
@@ -299,7 +298,7 @@ fn two_flows_share_the_link() {
     network.add(controller("scream", &[]), 10.0, 0.1);
     network.run_until(90.0);
     let rates = [0, 1].map(|flow: usize| network.flows[flow].received_mbps(60.0, 90.0));
-    let fairness = common::fairness(&rates);
+    let fairness = gameway_testbed::fairness(&rates);
     assert!(fairness > 0.7, "{fairness} {rates:?}");
     assert!((18.5..20.01).contains(&(rates[0] + rates[1])), "{rates:?}");
 }
