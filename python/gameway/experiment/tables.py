@@ -266,6 +266,7 @@ class Stream(Part):
     clock_drift: keys.Drifts = STREAM.default("clock_drift")
     start: keys.Texts = STREAM.default("start")
     stop: keys.Texts | None = STREAM.default("stop")
+    circuit_breaker: keys.Texts = STREAM.default("circuit_breaker")
     pause: keys.Pauses | None = None
     base_rtt: keys.Texts | None = STREAM.default("base_rtt")
     via: keys.Bottlenecks = STREAM.default("via")

@@ -11,6 +11,7 @@
 //! The end's events must be drained too: they are kept until then.
 
 mod arrivals;
+mod circuit_breaker;
 mod encode_request;
 mod feedback;
 mod history;
@@ -21,6 +22,7 @@ mod sender_config;
 mod sender_event;
 mod sent_frames;
 
+pub use circuit_breaker::{BreakerAction, CircuitBreaker, TripCause};
 pub use encode_request::EncodeRequest;
 pub use feedback::{FeedbackPacket, ReceivedPacket};
 pub use packet::MediaPacket;

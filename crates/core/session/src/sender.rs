@@ -26,8 +26,10 @@
 //! | frames in the pacer | 6 | 100 ms at 60 fps: the frame delay that players call a stall (Pudica, section 2) |
 //! | padding packet | 1200 B payload | libwebrtc pads with retransmissions where it can: packets of media size |
 
+mod breaker;
 mod encoded;
 
+use crate::circuit_breaker::CircuitBreaker;
 use crate::encode_request::EncodeRequest;
 use crate::feedback::FeedbackPacket;
 use crate::history::SentHistory;
@@ -67,6 +69,7 @@ struct ProbeCount {
 pub struct Sender {
     config: SenderConfig,
     controller: Box<dyn RateController>,
+    breaker: Option<CircuitBreaker>,
     pacer: Pacer<MediaPacket>,
     history: SentHistory,
     sent_frames: SentFrames,
@@ -107,9 +110,13 @@ impl Sender {
     #[must_use]
     pub fn new(config: SenderConfig, controller: Box<dyn RateController>) -> Self {
         let padding = config.padding.min(config.overhead.payload) + config.overhead.packet;
+        let breaker = config
+            .circuit_breaker
+            .map(|least| CircuitBreaker::new(config.start, config.frame_interval, least));
         Self {
             config,
             controller,
+            breaker,
             pacer: Pacer::new(config.frame_interval, padding),
             history: SentHistory::default(),
             sent_frames: SentFrames::default(),
@@ -137,6 +144,7 @@ impl Sender {
     /// afterwards.
     pub fn on_deadline(&mut self, now: Instant) {
         self.expire_silent_packets(now);
+        self.check_breaker(now);
         if self.controller.next_timer().is_some_and(|due| due <= now) {
             self.controller.on_timer(now);
             self.retarget(now);
@@ -163,6 +171,7 @@ impl Sender {
         }
         self.reports.clear();
         self.history.on_feedback(now, feedback, &mut self.reports);
+        self.breaker.iter_mut().for_each(|one| one.on_report(now, &self.reports));
         self.tell_controller(now);
     }
 
@@ -242,6 +251,7 @@ impl Sender {
             probe_cluster: cluster,
         };
         self.history.on_sent(sent);
+        self.breaker.iter_mut().for_each(|one| one.on_sent(sent.size));
         self.controller.on_sent(now, &sent);
         if packet.is_train() {
             self.sent_frames.on_sent(&sent);
@@ -268,7 +278,7 @@ impl Sender {
         let capture = self.next_capture;
         let timer = self.controller.next_timer().filter(|_| capture.is_some());
         let pacer = self.pacer.next_deadline(self.history.in_flight());
-        Instant::first_of([capture, timer, pacer, self.history.expiry()])
+        Instant::first_of([capture, timer, pacer, self.history.expiry(), self.breaker_deadline()])
     }
 
     /// Captures no more frames; what is in the pacer still leaves.
@@ -276,9 +286,9 @@ impl Sender {
         self.next_capture = None;
     }
 
-    /// Captures again after [`Self::stop`], beginning now.
+    /// Captures again after [`Self::stop`], beginning now, unless the circuit breaker has ended the stream.
     pub fn resume(&mut self, now: Instant) {
-        self.next_capture = Some(now);
+        self.next_capture = (!self.has_ended()).then_some(now);
     }
 
     /// The controller, for its log.
@@ -335,7 +345,7 @@ impl Sender {
     }
 
     fn ask_for_frame(&mut self, now: Instant, captured: Instant) {
-        let target = self.controller.target();
+        let target = self.target();
         self.controller.on_notice(now, &Notice::Captured);
         self.pacer.set_target(now, &target);
         let payload = self.payload_within(&target);
@@ -458,7 +468,7 @@ impl Sender {
     }
 
     fn retarget(&mut self, now: Instant) {
-        let target = self.controller.target();
+        let target = self.target();
         self.pacer.set_target(now, &target);
     }
 

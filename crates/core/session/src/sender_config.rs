@@ -22,6 +22,8 @@ pub struct SenderConfig {
     pub key_frame_on_loss: bool,
     /// What leaves beside the frames, on the wire, and is part of the controller's target: sound.
     pub beside: Rate,
+    /// The rate to which a circuit breaker lets the stream fall; `None` for no circuit breaker.
+    pub circuit_breaker: Option<Rate>,
 }
 
 impl SenderConfig {
@@ -37,6 +39,7 @@ impl SenderConfig {
             padding: MAX_PAYLOAD,
             key_frame_on_loss: false,
             beside: Rate::ZERO,
+            circuit_breaker: None,
         }
     }
 }

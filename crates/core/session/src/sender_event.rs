@@ -1,5 +1,6 @@
 //! What a sender tells its driver.
 
+use crate::circuit_breaker::BreakerAction;
 use gameway_control::FrameId;
 use gameway_units::{Bytes, Instant, Rate};
 
@@ -48,5 +49,14 @@ pub enum SenderEvent {
     KeyFrameWanted {
         /// When the request came.
         at: Instant,
+    },
+    /// The circuit breaker acted: it limits the stream from now on, or does so no longer.
+    CircuitBreaker {
+        /// When.
+        at: Instant,
+        /// What it does.
+        action: BreakerAction,
+        /// The most that the stream may send from now on; `None` if only its controller bounds it.
+        limit: Option<Rate>,
     },
 }

@@ -1,6 +1,8 @@
 //! From the stream of an experiment to what its host is told.
 
-use gameway_experiment::spec::{ControllerSpec, EcnSpec, FeedbackSpec, StreamSpec};
+use gameway_experiment::spec::{
+    CircuitBreakerSpec, ControllerSpec, EcnSpec, FeedbackSpec, StreamSpec,
+};
 use gameway_experiment::{RunError, build};
 use gameway_stream::config::{ControllerConfig, EcnConfig, HostConfig, ReportsConfig};
 use gameway_units::Instant;
@@ -21,6 +23,7 @@ pub fn set(config: &mut HostConfig, stream: &StreamSpec, seed: u64) -> Result<()
     config.start_bitrate = limits.start;
     config.max_bitrate = limits.max;
     config.fec = stream.fec;
+    config.circuit_breaker = stream.circuit_breaker == CircuitBreakerSpec::Rfc8083;
     config.mtu = stream.mtu;
     config.ecn = match stream.ecn {
         EcnSpec::Native => EcnConfig::Native,

@@ -103,7 +103,9 @@ impl FrameLog {
                     open.record.last_sent_ns = Some(at.as_nanos());
                 }
             }
-            SenderEvent::FrameSkipped { .. } | SenderEvent::KeyFrameWanted { .. } => {}
+            SenderEvent::FrameSkipped { .. }
+            | SenderEvent::KeyFrameWanted { .. }
+            | SenderEvent::CircuitBreaker { .. } => {}
         }
     }
 

@@ -14,7 +14,7 @@ use gameway_experiment::{Recorder, intern};
 use gameway_media::EncoderModel;
 use gameway_path::FlowId;
 use gameway_session::{FeedbackPacket, Receiver, ReceiverEvent, Sender, SenderEvent};
-use gameway_units::{Duration, Ecn, Instant};
+use gameway_units::{Duration, Ecn, Instant, Rate};
 use std::collections::VecDeque;
 
 /// What the simulator needs beside the two ends.
@@ -134,8 +134,16 @@ impl Stream {
 
     fn drain_sender(&mut self, log: &mut Recorder) {
         while let Some(event) = self.sender.poll_event() {
-            if let SenderEvent::FrameSkipped { captured } = event {
-                log.event(captured, self.setup.flow, &self.events.skipped, 0.0);
+            let flow = self.setup.flow;
+            match event {
+                SenderEvent::FrameSkipped { captured } => {
+                    log.event(captured, flow, &self.events.skipped, 0.0);
+                }
+                SenderEvent::CircuitBreaker { at, action, limit } => {
+                    let limit = limit.map_or(0.0, Rate::as_bps_f64);
+                    log.event(at, flow, &action.event().into(), limit);
+                }
+                _ => {}
             }
             self.frames.on_sender_event(&event);
         }

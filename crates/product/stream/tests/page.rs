@@ -45,6 +45,7 @@ enum Kind {
 const WITH_PROBES: Setting = Setting {
     rate: gameway_units::Rate::from_mbps(6),
     repair_share: gameway_units::Ratio::ZERO,
+    circuit_breaker: None,
     plain_reports: false,
     ecn: Ecn::Ect1,
     seed: 1,

@@ -31,7 +31,8 @@ pub use path::{
 };
 pub use queue::QueueSpec;
 pub use stream::{
-    ControllerSpec, Drift, EcnSpec, EncodeTimeSpec, FeedbackSpec, PauseSpec, StreamSpec, VideoSpec,
+    CircuitBreakerSpec, ControllerSpec, Drift, EcnSpec, EncodeTimeSpec, FeedbackSpec, PauseSpec,
+    StreamSpec, VideoSpec,
 };
 pub use tcp::{
     Begin, CongestionControlSpec, Mss, OnOffSpec, ReceiveWindowSpec, ShortTcpSpec, TcpEcnSpec,

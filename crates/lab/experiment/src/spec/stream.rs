@@ -59,6 +59,9 @@ flow_spec! {
         /// when and how the client reports: native, as the controller was made for; per-frame; at an interval; or in a format
         #[serde(default)]
         pub feedback: FeedbackSpec,
+        /// what bounds a stream that mostly loses, whatever its controller does: none, or rfc8083
+        #[serde(default)]
+        pub circuit_breaker: CircuitBreakerSpec,
         /// a span in which no frames are captured
         #[serde(default)]
         pub pause: Option<PauseSpec>,
@@ -89,6 +92,25 @@ pub struct PauseSpec {
     /// when it ends
     #[schemars(extend("x-min" = "0 s", "x-max" = "8784 h"))]
     pub to: Duration,
+}
+
+/// What bounds a stream above its controller.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum CircuitBreakerSpec {
+    /// Nothing.
+    #[default]
+    None,
+    /// The RTP circuit breaker of RFC 8083.
+    Rfc8083,
+}
+
+impl CircuitBreakerSpec {
+    /// The rate to which it lets a stream fall, if there is one.
+    #[must_use]
+    pub fn least(self, min_bitrate: Rate) -> Option<Rate> {
+        (self == Self::Rfc8083).then_some(min_bitrate)
+    }
 }
 
 /// The ECN field with which packets leave.

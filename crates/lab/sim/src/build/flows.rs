@@ -93,6 +93,7 @@ impl Parts<'_> {
         let mut config = SenderConfig::new(schedule.start, frame_interval);
         config.repair_share = stream.fec;
         config.overhead = build::overhead(stream);
+        config.circuit_breaker = stream.circuit_breaker.least(stream.min_bitrate);
         let setup = StreamSetup {
             flow: id,
             schedule,

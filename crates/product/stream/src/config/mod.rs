@@ -47,6 +47,8 @@ pub struct HostConfig {
     /// Repair packets as a share of media packets; not for browsers.
     #[schemars(extend("x-min" = "0 %", "x-max" = "100 %"))]
     pub fec: Ratio,
+    /// Whether a stream that mostly loses, or of which no reports come, falls to its least bitrate and at last ends (RFC 8083).
+    pub circuit_breaker: bool,
     /// The most that a packet has on the wire.
     #[schemars(extend("x-none" = "payloads of 1200 B", "x-min" = "256 B", "x-max" = "1500 B"))]
     pub mtu: Option<Bytes>,
@@ -104,6 +106,7 @@ impl Default for HostConfig {
             start_bitrate: Rate::from_mbps(5),
             max_bitrate: Rate::from_mbps(40),
             fec: Ratio::ZERO,
+            circuit_breaker: true,
             mtu: None,
             ecn: EcnConfig::Native,
             reports: ReportsConfig::Native,

@@ -7,7 +7,7 @@ use gameway_events::{
 };
 use gameway_runtime::lateness::{Lateness, LatenessSummary};
 use gameway_session::SenderEvent;
-use gameway_units::{Duration, Instant};
+use gameway_units::{Duration, Instant, Rate};
 use gameway_webrtc::feedback::frames::{FrameNews, FrameRecord};
 use std::collections::VecDeque;
 
@@ -121,6 +121,9 @@ impl HostLog {
             }
             SenderEvent::FrameSkipped { captured } => self.event(captured, "frame-skipped", 0.0),
             SenderEvent::KeyFrameWanted { at } => self.event(at, "key-frame-request", 0.0),
+            SenderEvent::CircuitBreaker { at, action, limit } => {
+                self.event(at, action.event(), limit.map_or(0.0, Rate::as_bps_f64));
+            }
         }
     }
 

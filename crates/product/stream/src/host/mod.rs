@@ -12,7 +12,7 @@ pub mod session;
 pub mod sound;
 mod sources;
 pub mod stays;
-mod terms;
+pub mod terms;
 
 pub use run::{HostReport, run};
 pub use sources::screen_shows;

@@ -19,6 +19,7 @@ use gameway_events::Sink;
 use gameway_runtime::clock::{self, Clock};
 use gameway_runtime::lateness::LatenessSummary;
 use gameway_runtime::stop::Stop;
+use gameway_session::{BreakerAction, SenderEvent};
 use gameway_units::{Duration, Instant};
 use gameway_webrtc::http::{
     Reply, SignalingConfig, SignalingRequest, SignalingServer, check_token,
@@ -250,6 +251,9 @@ impl Host {
                     if let Some(log) = &mut self.log {
                         log.on_sender_event(now, &event);
                     }
+                    if let SenderEvent::CircuitBreaker { action, .. } = event {
+                        closed |= tell_breaker(action);
+                    }
                 }
                 SessionEvent::Page(record) => {
                     if let Some(log) = &mut self.log {
@@ -470,6 +474,20 @@ fn start_encoding(config: &HostConfig, pictures: Arc<AtomicU64>) -> Result<Worke
 
 /// Says something to whoever runs the host.
 #[expect(clippy::print_stderr, reason = "a driver's notes go to its standard error")]
+/// Says what the circuit breaker does; gives whether the stream is over.
+fn tell_breaker(action: BreakerAction) -> bool {
+    match action {
+        BreakerAction::Reduce(cause) => tell("the least bitrate from now on", cause.as_str()),
+        BreakerAction::Close => tell("the bitrate is the controller's again", "the path is well"),
+        BreakerAction::End(cause) => {
+            tell("the stream ends", cause.as_str());
+            return true;
+        }
+        _ => {}
+    }
+    false
+}
+
 fn tell(what: &str, why: &str) {
     eprintln!("note: {what}: {why}");
 }

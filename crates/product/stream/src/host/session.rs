@@ -35,8 +35,9 @@ use crate::host::page::{PageCounts, PageReports};
 use crate::host::requests::ReportRequests;
 use crate::host::sender_reports::SenderReports;
 use crate::host::sound::{self, SoundOut, SoundPacket};
+use crate::host::terms::Terms;
 use crate::outbox::{Outbox, OutgoingFrame};
-use gameway_control::{PacketKind, RateController, SequenceNumber};
+use gameway_control::{PacketKind, SequenceNumber};
 use gameway_media::Overhead;
 use gameway_session::{MediaPacket, Sender, SenderConfig, SenderEvent};
 use gameway_units::{Bytes, Duration, Ecn, Instant, Rate, Ratio};
@@ -54,26 +55,6 @@ const NO_PLAYOUT_DELAY: Option<(u16, u16)> = Some((0, 0));
 
 const MAX_UNREPORTED: u64 = 16_384;
 const HELD_INTERVAL: Duration = Duration::from_millis(100);
-
-/// What a session's sender is made of.
-pub struct Terms {
-    /// Its controller.
-    pub controller: Box<dyn RateController>,
-    /// When the first frame may be captured.
-    pub start: Instant,
-    /// Time from frame to frame.
-    pub frame_interval: Duration,
-    /// Repair packets per media packet, for a client that can use them.
-    pub repair_share: Ratio,
-    /// The most that a packet of it has on the wire.
-    pub mtu: Option<Bytes>,
-    /// The ECN field of media packets.
-    pub ecn: Ecn,
-    /// Whether there is sound.
-    pub audio: bool,
-    /// What a client of ours is told when it comes.
-    pub hello: Hello,
-}
 
 /// What a session tells its driver.
 #[derive(Debug, Clone, PartialEq)]
@@ -388,6 +369,7 @@ impl Session {
         let mut config = SenderConfig::new(terms.start.max(now), terms.frame_interval);
         config.repair_share = self.repair_share;
         config.overhead = self.overhead;
+        config.circuit_breaker = terms.circuit_breaker;
         if negotiated.probe.is_none() {
             config.padding = BROWSER_PADDING;
         }

@@ -1,10 +1,31 @@
 //! What a session is to be, from the configuration of its host.
 
 use crate::control::Hello;
-use crate::host::session::Terms;
 use crate::{HostConfig, StreamError};
-use gameway_control::FeedbackStyle;
-use gameway_units::Instant;
+use gameway_control::{FeedbackStyle, RateController};
+use gameway_units::{Bytes, Duration, Ecn, Instant, Rate, Ratio};
+
+/// What a session's sender is made of.
+pub struct Terms {
+    /// Its controller.
+    pub controller: Box<dyn RateController>,
+    /// When the first frame may be captured.
+    pub start: Instant,
+    /// Time from frame to frame.
+    pub frame_interval: Duration,
+    /// Repair packets per media packet, for a client that can use them.
+    pub repair_share: Ratio,
+    /// The rate to which the circuit breaker lets the stream fall; `None` for no circuit breaker.
+    pub circuit_breaker: Option<Rate>,
+    /// The most that a packet of it has on the wire.
+    pub mtu: Option<Bytes>,
+    /// The ECN field of media packets.
+    pub ecn: Ecn,
+    /// Whether there is sound.
+    pub audio: bool,
+    /// What a client of ours is told when it comes.
+    pub hello: Hello,
+}
 
 pub(super) fn terms(config: &HostConfig, session: u32, audio: bool) -> Result<Terms, StreamError> {
     let controller = config.build_controller()?;
@@ -17,6 +38,7 @@ pub(super) fn terms(config: &HostConfig, session: u32, audio: bool) -> Result<Te
         start: Instant::ZERO + config.start,
         frame_interval,
         repair_share: config.fec,
+        circuit_breaker: config.circuit_breaker.then_some(config.min_bitrate),
         mtu: config.mtu,
         ecn: config.ecn.or_native(controller.ecn()),
         audio,

@@ -13,8 +13,9 @@ use gameway_control::{
 };
 use gameway_stream::client::session::{ClientEvent, ClientSession};
 use gameway_stream::control::Hello;
-use gameway_stream::host::session::{Session, SessionEvent, Terms};
+use gameway_stream::host::session::{Session, SessionEvent};
 use gameway_stream::host::sound::SoundPacket;
+use gameway_stream::host::terms::Terms;
 use gameway_units::{Bytes, Duration, Ecn, Instant, Rate, Ratio};
 use gameway_webrtc::{ClientConfig, HostConfig, Identity, Peer, Secrets, Transmit};
 use rand_core::{Rng, SeedableRng};
@@ -104,6 +105,7 @@ impl RateController for Scripted {
 pub struct Setting {
     pub rate: Rate,
     pub repair_share: Ratio,
+    pub circuit_breaker: Option<Rate>,
     pub plain_reports: bool,
     pub ecn: Ecn,
     pub seed: u64,
@@ -124,6 +126,7 @@ impl Default for Setting {
         Self {
             rate: Rate::from_mbps(6),
             repair_share: Ratio::ZERO,
+            circuit_breaker: None,
             plain_reports: false,
             ecn: Ecn::Ect1,
             seed: 1,
@@ -193,6 +196,7 @@ pub fn terms(setting: &Setting, session: u32, told: &Arc<Mutex<Told>>) -> Terms 
         start: Instant::ZERO,
         frame_interval: INTERVAL,
         repair_share: setting.repair_share,
+        circuit_breaker: setting.circuit_breaker,
         mtu: None,
         ecn: setting.ecn,
         audio: setting.audio,

@@ -1,0 +1,179 @@
+//! The breaker against the equations of RFC 8083, with traffic of a set rate, loss and round trip.
+
+use super::*;
+use gameway_control::{FrameId, PacketKind, SentPacket};
+use gameway_units::{Ecn, ReceiverInstant};
+
+const SIZE: Bytes = Bytes::new(1_200);
+const STEP: Duration = Duration::from_millis(100);
+const LEAST: Rate = Rate::from_mbps(2);
+
+/// What a path does to a stream.
+#[derive(Clone, Copy)]
+struct Path {
+    rate: Rate,
+    /// One packet in so many is lost; zero for none.
+    lost_one_in: u64,
+    round_trip: Duration,
+    reports: bool,
+    arrives: bool,
+}
+
+const CLEAN: Path = Path {
+    rate: Rate::from_mbps(10),
+    lost_one_in: 0,
+    round_trip: Duration::from_millis(20),
+    reports: true,
+    arrives: true,
+};
+
+struct Stream {
+    breaker: CircuitBreaker,
+    now: Instant,
+    next: u64,
+    actions: Vec<(f64, BreakerAction)>,
+}
+
+impl Stream {
+    fn new() -> Self {
+        let frame_interval = Duration::from_micros(16_667);
+        let breaker = CircuitBreaker::new(Instant::ZERO, frame_interval, LEAST);
+        Self { breaker, now: Instant::ZERO, next: 0, actions: Vec::new() }
+    }
+
+    /// Sends for a time; a report comes each tenth of a second.
+    fn pass(&mut self, path: Path, span: Duration) {
+        let end = self.now.saturating_add(span);
+        while self.now < end {
+            let rate = self.breaker.limit().map_or(path.rate, |limit| limit.min(path.rate));
+            let packets = (rate * STEP).get() / SIZE.get();
+            let reports: Vec<PacketReport> = (0..packets).map(|_| self.send(path)).collect();
+            self.now = self.now.saturating_add(STEP);
+            if path.reports {
+                self.breaker.on_report(self.now, if path.arrives { &reports } else { &[] });
+            }
+            let action = self.breaker.on_deadline(self.now);
+            let at = self.now.as_secs_f64();
+            self.actions.extend(action.map(|action| (at, action)));
+        }
+    }
+
+    fn send(&mut self, path: Path) -> PacketReport {
+        self.breaker.on_sent(SIZE);
+        self.next += 1;
+        let lost = path.lost_one_in > 0 && self.next.is_multiple_of(path.lost_one_in);
+        let packet = SentPacket {
+            sequence: SequenceNumber(self.next),
+            sent: self.now.saturating_add(STEP).saturating_sub(path.round_trip),
+            size: SIZE,
+            kind: PacketKind::Media,
+            frame: FrameId(0),
+            first_of_frame: false,
+            last_of_frame: false,
+            probe_cluster: None,
+        };
+        let arrival = (!lost).then_some(ReceiverInstant::ZERO);
+        PacketReport { packet, arrival, ecn: Ecn::NotEct }
+    }
+}
+
+/// The actions of a stream that passes such a path for a minute.
+fn minute(path: Path) -> Vec<(f64, BreakerAction)> {
+    let mut stream = Stream::new();
+    stream.pass(path, Duration::from_secs(60));
+    stream.actions
+}
+
+#[test]
+fn the_equation_gives_what_mathis_et_al_have() {
+    // sqrt(3/2) s / (R sqrt(p)): 1460 B, 100 ms, 1 %.
+    let rate = tcp_throughput(1460.0, Duration::from_millis(100), 0.01);
+    assert!((rate.as_bps_f64() - 1.5_f64.sqrt() * 8.0 * 1460.0 / 0.1 / 0.1).abs() < 1.0);
+}
+
+#[test]
+fn a_stream_may_send_ten_times_what_tcp_would_and_not_more() {
+    // 1200 B, 20 ms and a quarter lost: X is 1.18 Mb/s.
+    for (rate, trips) in [(11_200, false), (12_300, true)] {
+        let path = Path { rate: Rate::from_kbps(rate), lost_one_in: 4, ..CLEAN };
+        let first = minute(path).first().copied();
+        let reduced = Some((3.0, BreakerAction::Reduce(TripCause::Congestion)));
+        assert_eq!(first, if trips { reduced } else { None }, "{rate} kb/s");
+    }
+    assert_eq!(minute(CLEAN), []);
+}
+
+#[test]
+fn more_round_trips_are_waited_for_where_they_are_long() {
+    for (round_trip, after) in [(200, 3.0), (700, 7.0), (2_000, 15.0)] {
+        let round_trip = Duration::from_millis(round_trip);
+        let path = Path { rate: Rate::from_mbps(50), lost_one_in: 2, round_trip, ..CLEAN };
+        assert_eq!(minute(path)[0], (after, BreakerAction::Reduce(TripCause::Congestion)));
+    }
+}
+
+#[test]
+fn a_stream_that_mostly_loses_at_its_least_rate_ends() {
+    // 99 of 100 lost and 400 ms: X is 30 kb/s.
+    let path = Path { rate: Rate::from_mbps(10), round_trip: Duration::from_millis(400), ..CLEAN };
+    let mut stream = Stream::new();
+    for _ in 0..200 {
+        stream.pass(Path { lost_one_in: 1, ..path }, STEP.mul_f64(9.0));
+        stream.pass(path, STEP);
+    }
+    let causes =
+        [BreakerAction::Reduce(TripCause::Congestion), BreakerAction::End(TripCause::Congestion)];
+    let actions: Vec<_> = stream.actions.iter().map(|&(_, action)| action).collect();
+    assert_eq!(actions, causes);
+    assert_eq!(stream.breaker.limit(), Some(Rate::ZERO));
+    assert_eq!(stream.breaker.next_deadline(), None);
+}
+
+#[test]
+fn reports_that_stay_away_reduce_after_three_seconds_and_end_after_six() {
+    let mut stream = Stream::new();
+    stream.pass(CLEAN, Duration::from_secs(10));
+    stream.pass(Path { reports: false, ..CLEAN }, Duration::from_secs(20));
+    let reduced = (13.0, BreakerAction::Reduce(TripCause::RtcpTimeout));
+    assert_eq!(stream.actions, [reduced, (16.0, BreakerAction::End(TripCause::RtcpTimeout))]);
+}
+
+#[test]
+fn a_gap_of_reports_below_three_seconds_does_nothing() {
+    let mut stream = Stream::new();
+    for _ in 0..10 {
+        stream.pass(CLEAN, STEP);
+        stream.pass(Path { reports: false, ..CLEAN }, Duration::from_millis(2_900));
+    }
+    assert_eq!(stream.actions, []);
+}
+
+#[test]
+fn reports_of_which_none_tells_of_an_arrival_reduce_after_five_seconds() {
+    let mut stream = Stream::new();
+    stream.pass(CLEAN, Duration::from_secs(10));
+    stream.pass(Path { arrives: false, ..CLEAN }, Duration::from_secs(7));
+    assert_eq!(stream.actions, [(15.0, BreakerAction::Reduce(TripCause::MediaTimeout))]);
+}
+
+#[test]
+fn a_path_that_is_well_again_gives_the_rate_back_by_doubling() {
+    let mut stream = Stream::new();
+    stream.pass(CLEAN, Duration::from_secs(10));
+    stream.pass(Path { reports: false, ..CLEAN }, Duration::from_secs(4));
+    stream.pass(CLEAN, Duration::from_secs(30));
+    let (times, actions): (Vec<f64>, Vec<BreakerAction>) = stream.actions.into_iter().unzip();
+    let mbps = |rate| BreakerAction::Restore(Rate::from_mbps(rate));
+    let reduced = BreakerAction::Reduce(TripCause::RtcpTimeout);
+    assert_eq!(actions, [reduced, mbps(4), mbps(8), BreakerAction::Close]);
+    // The second in which reports were away does not count as well.
+    assert_eq!(times, [13.0, 17.0, 20.0, 23.0]);
+}
+
+#[test]
+fn a_stream_that_does_not_send_does_not_trip() {
+    let mut stream = Stream::new();
+    stream.pass(CLEAN, Duration::from_secs(5));
+    stream.pass(Path { rate: Rate::ZERO, reports: false, ..CLEAN }, Duration::from_secs(30));
+    assert_eq!(stream.actions, []);
+}
