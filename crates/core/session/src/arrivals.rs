@@ -116,3 +116,95 @@ impl ArrivalLog {
         self.slots.resize((number + 1 - self.base) as usize, None);
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use gameway_units::Ecn;
+
+    const RANGE: u64 = FeedbackPacket::MAX_PACKETS as u64;
+
+    fn at(millis: i64) -> ReceiverInstant {
+        ReceiverInstant::ZERO + Duration::from_millis(millis)
+    }
+
+    fn arrive(log: &mut ArrivalLog, number: u64) {
+        let received = ReceivedPacket { arrival: at(0), ecn: Ecn::NotEct };
+        log.on_packet(SequenceNumber(number), received, false);
+    }
+
+    /// Where the next report begins, where it ends, and how many packets it tells of as received.
+    fn report(log: &mut ArrivalLog) -> (u64, u64, usize) {
+        let mut report = FeedbackPacket::default();
+        log.report(at(1), &mut report);
+        let end = report.base.0 + report.packets.len() as u64;
+        (report.base.0, end, report.packets.iter().flatten().count())
+    }
+
+    /// Three reports about packets before 1000, so that nothing of them is told again.
+    fn with_thousand_reported() -> ArrivalLog {
+        let mut log = ArrivalLog::new(FeedbackStyle::PerFrame);
+        (0..1_000).for_each(|number| arrive(&mut log, number));
+        (0..3).for_each(|_| assert_eq!(report(&mut log), (0, 1_000, 1_000)));
+        log
+    }
+
+    #[test]
+    fn news_are_told_in_three_reports() {
+        let mut log = with_thousand_reported();
+        for (number, base) in [(1_000, 1_000), (1_001, 1_000), (1_002, 1_000), (1_003, 1_001)] {
+            arrive(&mut log, number);
+            assert_eq!(report(&mut log), (base, number + 1, (number + 1 - base) as usize));
+        }
+    }
+
+    #[test]
+    fn a_report_covers_the_newest_16384_packets_and_no_more() {
+        for (more, begin) in [(0, 1_000), (1, 1_001), (500, 1_500)] {
+            let mut log = with_thousand_reported();
+            let end = 1_000 + RANGE + more;
+            (1_000..end).for_each(|number| arrive(&mut log, number));
+            assert_eq!(report(&mut log), (begin, end, RANGE as usize));
+            // What fell out of the range is not told later, and what did not is.
+            arrive(&mut log, begin - 1);
+            assert_eq!(report(&mut log), (begin, end, RANGE as usize));
+        }
+    }
+
+    #[test]
+    fn after_a_gap_longer_than_its_range_a_report_has_nothing_from_before() {
+        let mut log = with_thousand_reported();
+        arrive(&mut log, 1_000);
+        arrive(&mut log, 50_000);
+        assert_eq!(report(&mut log), (50_001 - RANGE, 50_001, 1));
+        // One that is shorter keeps what fits.
+        let mut log = with_thousand_reported();
+        (1_000..1_010).for_each(|number| arrive(&mut log, number));
+        arrive(&mut log, 1_004 + RANGE);
+        assert_eq!(report(&mut log), (1_005, 1_005 + RANGE, 6));
+    }
+
+    #[test]
+    fn a_number_further_ahead_than_a_million_is_not_believed() {
+        let ahead = |jump: u64| {
+            let mut log = with_thousand_reported();
+            arrive(&mut log, 1_000 + jump);
+            report(&mut log).1
+        };
+        assert_eq!(ahead(1 << 20), 1_000 + (1 << 20) + 1);
+        assert_eq!(ahead((1 << 20) + 1), 1_000);
+        assert_eq!(ahead(u64::MAX - 1_000), 1_000);
+    }
+
+    #[test]
+    fn a_change_of_style_counts_at_once() {
+        let mut log = with_thousand_reported();
+        arrive(&mut log, 1_000);
+        assert_eq!(log.report_due(), Some(at(10)));
+        // The last report was at 1 ms.
+        log.report_as(FeedbackStyle::Interval(Duration::from_millis(50)));
+        assert_eq!(log.report_due(), Some(at(51)));
+        log.report_as(FeedbackStyle::PerFrame);
+        assert_eq!(log.report_due(), Some(at(10)));
+    }
+}

@@ -172,3 +172,6 @@ impl SentHistory {
         }
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -68,3 +68,32 @@ impl MediaPacket {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn probes_and_padding_begin_and_end_no_frame() {
+        let first_and_last = |kind| {
+            let packet = MediaPacket {
+                sequence: SequenceNumber(9),
+                frame: FrameId(3),
+                index: 0,
+                media_packets: 1,
+                train_packets: 1,
+                payload: 1_200,
+                header: 48,
+                kind,
+                key_frame: false,
+                last_probe: false,
+            };
+            assert_eq!(packet.wire_size(), Bytes::new(1_248));
+            (packet.is_train(), packet.is_first_of_frame(), packet.is_last_of_frame())
+        };
+        assert_eq!(first_and_last(PacketKind::Media), (true, true, true));
+        assert_eq!(first_and_last(PacketKind::Repair), (true, true, true));
+        assert_eq!(first_and_last(PacketKind::Probe), (false, false, false));
+        assert_eq!(first_and_last(PacketKind::Padding), (false, false, false));
+    }
+}

@@ -194,3 +194,33 @@ impl Receiver {
         });
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use gameway_control::{PacketKind, SequenceNumber};
+
+    #[test]
+    fn a_change_of_style_moves_the_next_report() {
+        let at = |millis| ReceiverInstant::ZERO + Duration::from_millis(millis);
+        let mut receiver = Receiver::new(ReceiverConfig::new(FeedbackStyle::PerFrame));
+        let padding = |sequence| MediaPacket {
+            sequence: SequenceNumber(sequence),
+            frame: FrameId(0),
+            index: 0,
+            media_packets: 0,
+            train_packets: 0,
+            payload: 1_200,
+            header: 48,
+            kind: PacketKind::Padding,
+            key_frame: false,
+            last_probe: false,
+        };
+        receiver.on_packet(at(0), &padding(0), Ecn::NotEct);
+        assert!(receiver.poll_feedback(at(10), &mut FeedbackPacket::default()));
+        receiver.on_packet(at(12), &padding(1), Ecn::NotEct);
+        assert_eq!(receiver.next_deadline(), Some(at(22)), "10 ms later, as no frame has ended");
+        receiver.report_as(FeedbackStyle::Interval(Duration::from_millis(50)));
+        assert_eq!(receiver.next_deadline(), Some(at(60)), "50 ms after the last report");
+    }
+}

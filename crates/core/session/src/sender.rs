@@ -28,6 +28,8 @@
 
 mod breaker;
 mod encoded;
+#[cfg(test)]
+mod tests;
 
 use crate::circuit_breaker::CircuitBreaker;
 use crate::encode_request::EncodeRequest;

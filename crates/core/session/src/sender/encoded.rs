@@ -105,7 +105,8 @@ impl Sender {
         let size = (begun.payload, begun.wire_size, begun.packets);
         let event = self.frame_made((request, target), size, begun.key_frame);
         self.controller.on_frame(now, &event);
-        let last = self.pacer.waiting_mut().next_back().filter(|packet| packet.frame == frame);
+        // Nothing was queued behind it: if packets wait, the newest is its last.
+        let last = self.pacer.waiting_mut().next_back();
         let waits = last.map(|last| last.train_packets = last.index + 1).is_some();
         if !waits {
             self.frame_is_over();
