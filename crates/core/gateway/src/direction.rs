@@ -309,3 +309,6 @@ impl<S> Direction<S> {
         self.told.map(|told| u64::from(told.written) << self.shift.least())
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -238,3 +238,6 @@ fn header(source: Endpoint, destination: Endpoint) -> Header {
     let (protocol, dscp) = (gameway_path::Protocol::Tcp, gameway_path::Dscp::default());
     Header { source, destination, protocol, dscp }
 }
+
+#[cfg(test)]
+mod tests;

@@ -20,6 +20,8 @@
 //! ```
 
 mod algorithm;
+#[cfg(test)]
+mod by_hand;
 mod catalogue;
 pub mod classifier;
 mod direction;

@@ -153,3 +153,6 @@ impl Gateway for SapLaw {
         }
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -50,6 +50,8 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 mod control;
+#[cfg(test)]
+mod tests;
 
 pub use control::Control;
 use control::{Band, Part};

@@ -204,3 +204,6 @@ fn spans(window: impl Iterator<Item = u32>) -> (u32, f64) {
     let squares = spans.iter().map(|bytes| (bytes - mean) * (bytes - mean)).sum::<f64>();
     (busy as u32, share(libm::sqrt(squares / SPANS as f64), mean))
 }
+
+#[cfg(test)]
+mod tests;

@@ -40,6 +40,8 @@ pub mod features;
 mod history;
 mod spectrum;
 mod table;
+#[cfg(test)]
+mod tests;
 
 pub use features::{Features, Missing};
 

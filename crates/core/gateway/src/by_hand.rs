@@ -1,0 +1,103 @@
+//! Downloads played by hand in front of a gateway: each period a burst of each, all of it acknowledged 10 ms later. So
+//! what a flow had in flight is known to the byte.
+
+use crate::{Flags, Gateway, Observation, Packet, Passage, Segment};
+use gameway_path::{Header, Protocol};
+use gameway_units::{Bytes, Duration, Instant};
+
+pub const MSS: u32 = 1448;
+/// From the server to the client of flow 0 and back, 50 ms: to the server 40 ms, to the client 10 ms.
+pub const RTT: Duration = Duration::from_millis(50);
+/// Of flow 1 it is 150 ms.
+const TO_SERVERS: [i64; 2] = [40, 140];
+const PERIOD: i64 = 200;
+const BURST_AT: i64 = 150;
+
+fn segment(flow: usize, down: bool) -> Segment {
+    let header = Header { protocol: Protocol::Tcp, ..Header::numbered(flow as u16 + 1) };
+    Segment {
+        header: if down { header } else { header.reversed() },
+        flags: Flags { ack: true, ..Flags::default() },
+        sequence: 0,
+        acknowledgment: 0,
+        length: 0,
+        window: u16::MAX,
+        window_scale: None,
+        timestamps: None,
+    }
+}
+
+/// A gateway with two downloads, whose windows count bytes.
+pub struct ByHand<G> {
+    pub gateway: G,
+    /// The end of the last period.
+    now: i64,
+    sent: [u32; 2],
+}
+
+impl<G: Gateway> ByHand<G> {
+    /// Both connections have been opened.
+    pub fn new(gateway: G) -> Self {
+        let mut by_hand = Self { gateway, now: 0, sent: [1; 2] };
+        for (flow, to_server) in TO_SERVERS.into_iter().enumerate() {
+            let window_scale = Some(0);
+            let flags = Flags { syn: true, ..Flags::default() };
+            by_hand.pass(0, Segment { flags, window_scale, ..segment(flow, false) });
+            let flags = Flags { syn: true, ack: true, ..flags };
+            let answer = Segment { flags, acknowledgment: 1, window_scale, ..segment(flow, true) };
+            by_hand.pass(to_server, answer);
+            by_hand.pass(to_server, Segment { acknowledgment: 1, ..segment(flow, false) });
+        }
+        by_hand
+    }
+
+    /// The window of a segment when it has passed.
+    fn pass(&mut self, after: i64, mut segment: Segment) -> u16 {
+        let now = self.at(after);
+        let (header, size) = (segment.header, Bytes::new(u64::from(segment.length) + 52));
+        let passage = if segment.length > 0 { Passage::Queue } else { Passage::Beside };
+        let packet = &mut Packet { header, size, segment: Some(&mut segment) };
+        self.gateway.on_packet(now, passage, packet);
+        segment.window
+    }
+
+    /// So long after the last period ended.
+    pub fn at(&self, after: i64) -> Instant {
+        Instant::ZERO + Duration::from_millis(self.now + after)
+    }
+
+    /// A period in which each download has a burst of so many segments; gives the windows that their servers are told.
+    pub fn period(&mut self, bursts: [u32; 2]) -> [u16; 2] {
+        let mut told = [u16::MAX; 2];
+        for (flow, count) in bursts.into_iter().enumerate() {
+            for _ in 0..count {
+                let sequence = self.sent[flow];
+                self.pass(BURST_AT, Segment { sequence, length: MSS, ..segment(flow, true) });
+                self.sent[flow] += MSS;
+            }
+            let acknowledgment = self.sent[flow];
+            if count > 0 {
+                let ack = Segment { acknowledgment, ..segment(flow, false) };
+                told[flow] = self.pass(BURST_AT + 10, ack);
+            }
+        }
+        let due = self.at(PERIOD);
+        assert_eq!(self.gateway.next_deadline(), due);
+        self.gateway.on_deadline(due, None);
+        self.now += PERIOD;
+        told
+    }
+
+    /// What it logs: the flow, if it is of one, and the variable with its value.
+    pub fn observed(&self) -> Vec<(Option<u16>, &'static str, f64)> {
+        let mut all = Vec::new();
+        self.gateway.observe(&mut |Observation { flow, variable, value }| {
+            let number = |header: Header| {
+                let is = |one: &u16| segment(usize::from(*one), true).header == header;
+                (0..2).find(is).expect("of the data, not of what comes back")
+            };
+            all.push((flow.map(number), variable, value));
+        });
+        all
+    }
+}
