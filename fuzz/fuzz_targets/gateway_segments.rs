@@ -64,7 +64,7 @@ fuzz_target!(|bytes: &[u8]| {
         let mut after = before;
         let passage = if input.any() { Passage::Queue } else { Passage::Beside };
         let (header, size) = (before.header, Bytes::new(1500));
-        gateway.on_packet(now, passage, &mut Packet { header, size, segment: Some(&mut after) });
+        gateway.on_packet(now, passage, &mut Packet::new(header, size, Some(&mut after)));
         assert!(after.window <= before.window, "never upwards");
         assert!(after.window > 0 || before.window == 0, "never shut");
         assert_eq!(Segment { window: before.window, ..after }, before, "nothing else");

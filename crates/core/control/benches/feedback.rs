@@ -3,8 +3,8 @@
 
 use criterion::{BatchSize, Criterion, Throughput, criterion_group, criterion_main};
 use gameway_control::{
-    Controllers, Ecn, FeedbackBatch, FrameId, FrameSent, Pacer, Pacing, PacketKind, PacketReport,
-    RateController, RateLimits, SentPacket, SequenceNumber,
+    Controllers, FeedbackBatch, FrameId, FrameSent, Pacer, Pacing, PacketReport, RateController,
+    RateLimits, SentPacket, SequenceNumber,
 };
 use gameway_units::declared::Options;
 use gameway_units::{Bytes, Duration, Instant, Rate, ReceiverInstant};
@@ -25,16 +25,14 @@ const VARIANTS: &[(&str, &str, (&str, &str))] = &[
 fn packet(frame: u64, index: u64) -> SentPacket {
     let sent =
         Instant::ZERO + FRAME_INTERVAL * frame as i64 + Duration::from_micros(600) * index as i64;
-    SentPacket {
-        sequence: SequenceNumber(frame * PACKETS + index),
+    SentPacket::new(
+        SequenceNumber(frame * PACKETS + index),
         sent,
-        size: Bytes::new(1_248),
-        kind: PacketKind::Media,
-        frame: FrameId(frame),
-        first_of_frame: index == 0,
-        last_of_frame: index + 1 == PACKETS,
-        probe_cluster: None,
-    }
+        FrameId(frame),
+        Bytes::new(1_248),
+    )
+    .with_first_of_frame(index == 0)
+    .with_last_of_frame(index + 1 == PACKETS)
 }
 
 fn drive(controller: &mut dyn RateController, reports: &mut Vec<PacketReport>) {
@@ -42,7 +40,7 @@ fn drive(controller: &mut dyn RateController, reports: &mut Vec<PacketReport>) {
         let start = Instant::ZERO + FRAME_INTERVAL * frame as i64;
         let target = controller.target().bitrate;
         let size = Bytes::new(1_248 * PACKETS);
-        controller.on_frame(start, &FrameSent { frame: FrameId(frame), target, size, packets: 20 });
+        controller.on_frame(start, &FrameSent::new(FrameId(frame), target, size, 20));
         reports.clear();
         for index in 0..PACKETS {
             let packet = packet(frame, index);
@@ -51,11 +49,11 @@ fn drive(controller: &mut dyn RateController, reports: &mut Vec<PacketReport>) {
             let wavering = (frame * 7_919 % 5_000 * 1_000) as i64;
             let arrival = packet.sent.as_nanos() + 10_000_000 + wavering;
             let arrival = ReceiverInstant::from_nanos(arrival);
-            reports.push(PacketReport { packet, arrival: Some(arrival), ecn: Ecn::NotEct });
+            reports.push(PacketReport::new(packet, Some(arrival)));
         }
         let now = start + Duration::from_millis(32);
         let generated = ReceiverInstant::from_nanos(now.as_nanos() - 10_000_000);
-        let batch = FeedbackBatch { reports, generated, in_flight: Bytes::new(30_000) };
+        let batch = FeedbackBatch::new(reports, generated, Bytes::new(30_000));
         controller.on_feedback(now, &batch);
         if controller.next_timer().is_some_and(|next| next <= now) {
             controller.on_timer(now);

@@ -4,11 +4,11 @@
 //! `cargo run --release -p gameway-control --example feedback`
 
 use gameway_control::{
-    Controllers, FeedbackBatch, FrameId, FrameSent, Notice, PacketKind, PacketReport,
-    RateController, RateLimits, SentPacket, SequenceNumber,
+    Controllers, FeedbackBatch, FrameId, FrameSent, Notice, PacketReport, RateController,
+    RateLimits, SentPacket, SequenceNumber,
 };
 use gameway_units::declared::Options;
-use gameway_units::{Bytes, Duration, Ecn, Instant, Rate, ReceiverInstant};
+use gameway_units::{Bytes, Duration, Instant, Rate, ReceiverInstant};
 use std::collections::VecDeque;
 
 const PACKET: Bytes = Bytes::new(1200);
@@ -40,25 +40,18 @@ impl Stream {
         self.controller.on_notice(now, &Notice::Captured);
         let size = Bytes::new(count * PACKET.get());
         let packets = u32::try_from(count).expect("a frame of a bounded bitrate");
-        self.controller.on_frame(now, &FrameSent { frame: id, target, size, packets });
+        self.controller.on_frame(now, &FrameSent::new(id, target, size, packets));
         let mut reports = Vec::new();
         for index in 0..count {
             let sent = now + INTERVAL * index as i64 / count as i64;
-            let packet = SentPacket {
-                sequence: SequenceNumber(self.packets),
-                sent,
-                size: PACKET,
-                kind: PacketKind::Media,
-                frame: id,
-                first_of_frame: index == 0,
-                last_of_frame: index + 1 == count,
-                probe_cluster: None,
-            };
+            let packet = SentPacket::new(SequenceNumber(self.packets), sent, id, PACKET)
+                .with_first_of_frame(index == 0)
+                .with_last_of_frame(index + 1 == count);
             self.packets += 1;
             self.controller.on_sent(sent, &packet);
             self.link_free = self.link_free.max(sent) + capacity(sent).time_for(PACKET);
             let arrival = ReceiverInstant::from_nanos((self.link_free + ONE_WAY).as_nanos());
-            reports.push(PacketReport { packet, arrival: Some(arrival), ecn: Ecn::NotEct });
+            reports.push(PacketReport::new(packet, Some(arrival)));
         }
         self.in_flight += size;
         self.reports.push_back((self.link_free + ONE_WAY * 2, reports));
@@ -69,7 +62,7 @@ impl Stream {
         while let Some((at, reports)) = self.reports.front().filter(|(at, _)| *at <= now) {
             self.in_flight -= Bytes::new(PACKET.get() * reports.len() as u64);
             let generated = ReceiverInstant::from_nanos((*at - ONE_WAY).as_nanos());
-            let batch = FeedbackBatch { reports, generated, in_flight: self.in_flight };
+            let batch = FeedbackBatch::new(reports, generated, self.in_flight);
             self.controller.on_feedback(*at, &batch);
             self.reports.pop_front();
         }

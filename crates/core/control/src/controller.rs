@@ -32,6 +32,7 @@ pub enum PacketKind {
 
 /// A packet as it left the pacer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct SentPacket {
     /// Its transport-wide number.
     pub sequence: SequenceNumber,
@@ -51,8 +52,50 @@ pub struct SentPacket {
     pub probe_cluster: Option<u32>,
 }
 
+impl SentPacket {
+    /// A packet of encoded video, neither the first nor the last of its frame.
+    #[must_use]
+    pub const fn new(sequence: SequenceNumber, sent: Instant, frame: FrameId, size: Bytes) -> Self {
+        Self {
+            sequence,
+            sent,
+            size,
+            kind: PacketKind::Media,
+            frame,
+            first_of_frame: false,
+            last_of_frame: false,
+            probe_cluster: None,
+        }
+    }
+
+    /// The same, with something else in it.
+    #[must_use]
+    pub const fn with_kind(self, kind: PacketKind) -> Self {
+        Self { kind, ..self }
+    }
+
+    /// The same, as the first packet of its frame, or not.
+    #[must_use]
+    pub const fn with_first_of_frame(self, first_of_frame: bool) -> Self {
+        Self { first_of_frame, ..self }
+    }
+
+    /// The same, as the last packet of its frame's train, or not.
+    #[must_use]
+    pub const fn with_last_of_frame(self, last_of_frame: bool) -> Self {
+        Self { last_of_frame, ..self }
+    }
+
+    /// The same, for this cluster of a bandwidth probe.
+    #[must_use]
+    pub const fn with_probe_cluster(self, probe_cluster: Option<u32>) -> Self {
+        Self { probe_cluster, ..self }
+    }
+}
+
 /// What became of one packet.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct PacketReport {
     /// The packet as it was sent.
     pub packet: SentPacket,
@@ -62,9 +105,24 @@ pub struct PacketReport {
     pub ecn: Ecn,
 }
 
+impl PacketReport {
+    /// A packet that arrived then, not ECN-capable; `None` if it is taken for lost.
+    #[must_use]
+    pub const fn new(packet: SentPacket, arrival: Option<ReceiverInstant>) -> Self {
+        Self { packet, arrival, ecn: Ecn::NotEct }
+    }
+
+    /// The same, having arrived with this ECN field.
+    #[must_use]
+    pub const fn with_ecn(self, ecn: Ecn) -> Self {
+        Self { ecn, ..self }
+    }
+}
+
 /// One report of the receiver, joined with what was sent: each packet appears once as received or lost,
 /// in order of sequence number. (A packet taken for lost may be reported once more if it arrives late.)
 #[derive(Debug, Clone, Copy)]
+#[non_exhaustive]
 pub struct FeedbackBatch<'a> {
     /// The packets that this report tells of for the first time.
     pub reports: &'a [PacketReport],
@@ -74,7 +132,17 @@ pub struct FeedbackBatch<'a> {
     pub in_flight: Bytes,
 }
 
-impl FeedbackBatch<'_> {
+impl<'a> FeedbackBatch<'a> {
+    /// These reports, made at that time, after which so much is in flight.
+    #[must_use]
+    pub const fn new(
+        reports: &'a [PacketReport],
+        generated: ReceiverInstant,
+        in_flight: Bytes,
+    ) -> Self {
+        Self { reports, generated, in_flight }
+    }
+
     /// Round-trip time at `now` without the receiver's holding time, from the newest packet received.
     #[must_use]
     pub fn round_trip_time(&self, now: Instant) -> Option<Duration> {
@@ -88,6 +156,7 @@ impl FeedbackBatch<'_> {
 
 /// A frame that was just encoded, before its packets enter the pacer (of a frame in parts, the last of them).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct FrameSent {
     /// Its number.
     pub frame: FrameId,
@@ -99,9 +168,18 @@ pub struct FrameSent {
     pub packets: u32,
 }
 
+impl FrameSent {
+    /// A frame that was encoded with this target, and its size on the wire.
+    #[must_use]
+    pub const fn new(frame: FrameId, target: Rate, size: Bytes, packets: u32) -> Self {
+        Self { frame, target, size, packets }
+    }
+}
+
 /// That the receiver has all of a frame, told ahead of the report on its packets: a browser reports on packets every
 /// 60 ms or so, its page on each frame.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct FrameReceived {
     /// Which frame.
     pub frame: FrameId,
@@ -111,6 +189,19 @@ pub struct FrameReceived {
     pub last: SentPacket,
     /// When the last of its packets arrived, on the clock of arrivals in reports.
     pub arrival: ReceiverInstant,
+}
+
+impl FrameReceived {
+    /// A frame whose first packet left then; its last packet, and when its last arrival was.
+    #[must_use]
+    pub const fn new(
+        frame: FrameId,
+        first_sent: Instant,
+        last: SentPacket,
+        arrival: ReceiverInstant,
+    ) -> Self {
+        Self { frame, first_sent, last, arrival }
+    }
 }
 
 /// How the packets of the stream are spread over time.

@@ -222,7 +222,7 @@ mod tests {
 
     fn send(oracle: &mut Oracle, now: Instant, size: u64) {
         let target = oracle.target().bitrate;
-        let frame = FrameSent { frame: FrameId(0), target, size: Bytes::new(size), packets: 1 };
+        let frame = FrameSent::new(FrameId(0), target, Bytes::new(size), 1);
         oracle.on_frame(now, &frame);
     }
 

@@ -12,7 +12,7 @@
 //! use gameway_units::{Bytes, Instant};
 //!
 //! let mut gateway = Voap::new(VoapConfig::default());
-//! let mut game = Packet { header: Header::numbered(1), size: Bytes::new(947), segment: None };
+//! let mut game = Packet::new(Header::numbered(1), Bytes::new(947), None);
 //! assert!(!gateway.on_packet(Instant::ZERO, Passage::Queue, &mut game));
 //! let due = gateway.next_deadline();
 //! gateway.on_deadline(due, Some(Instant::ZERO));
@@ -47,6 +47,7 @@ use gameway_units::{Bytes, Duration, Instant};
 
 /// A packet as it passes.
 #[derive(Debug)]
+#[non_exhaustive]
 pub struct Packet<'a> {
     /// Its headers.
     pub header: Header,
@@ -56,8 +57,17 @@ pub struct Packet<'a> {
     pub segment: Option<&'a mut Segment>,
 }
 
+impl<'a> Packet<'a> {
+    /// A packet of this size on the wire, and its TCP segment.
+    #[must_use]
+    pub const fn new(header: Header, size: Bytes, segment: Option<&'a mut Segment>) -> Self {
+        Self { header, size, segment }
+    }
+}
+
 /// Something that a gateway knows, for its log.
 #[derive(Debug, Clone, Copy, PartialEq)]
+#[non_exhaustive]
 pub struct Observation {
     /// The flow, by the header of its data; `None`: of the gateway itself.
     pub flow: Option<Header>,
@@ -65,6 +75,20 @@ pub struct Observation {
     pub variable: &'static str,
     /// Its value.
     pub value: f64,
+}
+
+impl Observation {
+    /// Of the gateway itself.
+    #[must_use]
+    pub const fn new(variable: &'static str, value: f64) -> Self {
+        Self { flow: None, variable, value }
+    }
+
+    /// The same, of the flow whose data has this header.
+    #[must_use]
+    pub const fn with_flow(self, header: Header) -> Self {
+        Self { flow: Some(header), ..self }
+    }
 }
 
 /// An algorithm of a home gateway.

@@ -143,12 +143,11 @@ impl Gateway for SapLaw {
     }
 
     fn observe(&self, log: &mut dyn FnMut(Observation)) {
-        let (variable, value) = ("tcp_share_bps", self.share.as_bps_f64());
-        log(Observation { flow: None, variable, value });
+        log(Observation::new("tcp_share_bps", self.share.as_bps_f64()));
         for (header, data) in self.table.directions() {
             if let Some(window) = window(data, self.share, self.config.rtt) {
-                let (variable, value) = ("advertised_window_bytes", window as f64);
-                log(Observation { flow: Some(header), variable, value });
+                let observed = Observation::new("advertised_window_bytes", window as f64);
+                log(observed.with_flow(header));
             }
         }
     }

@@ -301,11 +301,10 @@ impl Gateway for Voap {
     }
 
     fn observe(&self, log: &mut dyn FnMut(Observation)) {
-        let (variable, value) = ("queue_delay_max_ms", self.measured.as_millis_f64());
-        log(Observation { flow: None, variable, value });
+        log(Observation::new("queue_delay_max_ms", self.measured.as_millis_f64()));
         for (header, data) in self.table.directions().filter(|(_, data)| data.is_in_queue()) {
             let mut tell =
-                |variable, value| log(Observation { flow: Some(header), variable, value });
+                |variable, value| log(Observation::new(variable, value).with_flow(header));
             tell("voap_active", f64::from(u8::from(data.state.is_active())));
             if let Some(window) = data.state.wanted() {
                 tell("advertised_window_bytes", window as f64);

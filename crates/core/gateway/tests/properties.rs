@@ -83,11 +83,8 @@ fn windows(choice: u8, happenings: &[Happening]) -> Vec<u16> {
         let mut passed = segment;
         let passage = if queued { Passage::Queue } else { Passage::Beside };
         let (header, size) = (segment.header, Bytes::new(1500));
-        let changed = gateway.on_packet(
-            now,
-            passage,
-            &mut Packet { header, size, segment: Some(&mut passed) },
-        );
+        let changed =
+            gateway.on_packet(now, passage, &mut Packet::new(header, size, Some(&mut passed)));
         assert_eq!(changed, passed.window != segment.window);
         assert!(passed.window <= segment.window && (passed.window > 0 || segment.window == 0));
         assert_eq!(Segment { window: segment.window, ..passed }, segment);

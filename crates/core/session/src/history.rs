@@ -105,7 +105,7 @@ impl SentHistory {
                 self.in_flight -= entry.packet.size;
             }
             entry.fate = fate;
-            reports.push(PacketReport { packet: entry.packet, arrival, ecn });
+            reports.push(PacketReport::new(entry.packet, arrival).with_ecn(ecn));
         }
         self.tidy(now);
     }
@@ -117,11 +117,7 @@ impl SentHistory {
             if entry.fate == Fate::InFlight {
                 entry.fate = Fate::Lost;
                 self.in_flight -= entry.packet.size;
-                reports.push(PacketReport {
-                    packet: entry.packet,
-                    arrival: None,
-                    ecn: Ecn::NotEct,
-                });
+                reports.push(PacketReport::new(entry.packet, None));
             }
             self.unresolved_from += 1;
         }

@@ -188,7 +188,7 @@ impl Sender {
         let (first_sent, last) = self.sent_frames.whole(frame)?;
         self.reported_end = self.reported_end.max(last.sequence.0 + 1);
         if let Some(arrival) = arrival {
-            let received = FrameReceived { frame, first_sent, last, arrival };
+            let received = FrameReceived::new(frame, first_sent, last, arrival);
             self.controller.on_notice(now, &Notice::FrameReceived(received));
             self.retarget(now);
         }
@@ -242,16 +242,11 @@ impl Sender {
 
     fn leave(&mut self, now: Instant, packet: MediaPacket, cluster: Option<u32>) -> MediaPacket {
         let packet = MediaPacket { sequence: self.history.end(), ..packet };
-        let sent = SentPacket {
-            sequence: packet.sequence,
-            sent: now,
-            size: packet.wire_size(),
-            kind: packet.kind,
-            frame: packet.frame,
-            first_of_frame: packet.is_first_of_frame(),
-            last_of_frame: packet.is_last_of_frame(),
-            probe_cluster: cluster,
-        };
+        let sent = SentPacket::new(packet.sequence, now, packet.frame, packet.wire_size())
+            .with_kind(packet.kind)
+            .with_first_of_frame(packet.is_first_of_frame())
+            .with_last_of_frame(packet.is_last_of_frame())
+            .with_probe_cluster(cluster);
         self.history.on_sent(sent);
         self.breaker.iter_mut().for_each(|one| one.on_sent(sent.size));
         self.controller.on_sent(now, &sent);
@@ -460,11 +455,8 @@ impl Sender {
             return;
         }
         self.note_losses(now);
-        let batch = FeedbackBatch {
-            reports: &self.reports,
-            generated: self.last_generated,
-            in_flight: self.history.in_flight(),
-        };
+        let batch =
+            FeedbackBatch::new(&self.reports, self.last_generated, self.history.in_flight());
         self.controller.on_feedback(now, &batch);
         self.retarget(now);
     }

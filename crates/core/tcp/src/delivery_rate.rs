@@ -22,7 +22,8 @@ pub(crate) struct Snapshot {
 }
 
 /// How fast the path delivered over the flight of one segment.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[non_exhaustive]
 pub struct RateSample {
     /// Payload delivered over the interval.
     pub delivered: Bytes,

@@ -90,7 +90,7 @@ impl HomeGateway {
     fn observe(&mut self, now: Instant, log: &mut Recorder) {
         let found = &mut self.observations;
         self.gateway.observe(&mut |observation| found.push(observation));
-        for Observation { flow, variable, value } in self.observations.drain(..) {
+        for Observation { flow, variable, value, .. } in self.observations.drain(..) {
             let stream = match flow {
                 None => self.name.clone(),
                 Some(header) => match (self.flow_of)(&header) {

@@ -16,7 +16,7 @@ const INITIAL_NUMBERS: [u32; 2] = [u32::MAX - 1_000_000, 1];
 pub fn pass(gateway: &mut HomeGateway, now: Instant, passage: Passage, packet: &mut Packet) {
     let mut wire = on_the_wire(packet);
     let (header, size) = (packet.header, packet.size);
-    let mut seen = gameway_gateway::Packet { header, size, segment: wire.as_mut() };
+    let mut seen = gameway_gateway::Packet::new(header, size, wire.as_mut());
     gateway.on_packet(now, passage, &mut seen);
     if let (Content::Tcp(segment), Some(wire)) = (&mut packet.content, wire) {
         segment.window = wire.window;

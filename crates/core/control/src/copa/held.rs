@@ -80,20 +80,11 @@ mod tests {
 
     fn frame(number: u64, size: u64) -> FrameSent {
         let size = Bytes::new(size);
-        FrameSent { frame: FrameId(number), target: Rate::ZERO, size, packets: 16 }
+        FrameSent::new(FrameId(number), Rate::ZERO, size, 16)
     }
 
     fn packet(frame: u64, size: u64) -> SentPacket {
-        SentPacket {
-            sequence: SequenceNumber(0),
-            sent: Instant::ZERO,
-            size: Bytes::new(size),
-            kind: PacketKind::Media,
-            frame: FrameId(frame),
-            first_of_frame: false,
-            last_of_frame: false,
-            probe_cluster: None,
-        }
+        SentPacket::new(SequenceNumber(0), Instant::ZERO, FrameId(frame), Bytes::new(size))
     }
 
     /// Sixteen packets of a frame of 16 kB have one millisecond each before they are late.

@@ -288,23 +288,16 @@ impl ProbeEstimator {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Ecn, FrameId, PacketKind, SequenceNumber};
+    use crate::{FrameId, PacketKind, SequenceNumber};
 
     fn at(micros: i64) -> Instant {
         Instant::ZERO + Duration::from_micros(micros)
     }
 
     fn packet(cluster: u32, sent: i64) -> SentPacket {
-        SentPacket {
-            sequence: SequenceNumber(0),
-            sent: at(sent),
-            size: Bytes::new(1_250),
-            kind: PacketKind::Padding,
-            frame: FrameId(0),
-            first_of_frame: false,
-            last_of_frame: false,
-            probe_cluster: Some(cluster),
-        }
+        SentPacket::new(SequenceNumber(0), at(sent), FrameId(0), Bytes::new(1_250))
+            .with_kind(PacketKind::Padding)
+            .with_probe_cluster(Some(cluster))
     }
 
     /// Sends trains until none is asked for; each arrives at the lesser of its rate and `capacity`.
@@ -327,8 +320,7 @@ mod tests {
                 let sent = packet(cluster.id, time);
                 controller.on_sent(&sent);
                 let arrival = ReceiverInstant::from_nanos((begun + index * spread) * 1_000);
-                let report =
-                    PacketReport { packet: sent, arrival: Some(arrival), ecn: Ecn::NotEct };
+                let report = PacketReport::new(sent, Some(arrival));
                 result = estimator.on_packet(&report).or(result);
                 time += gap;
                 index += 1;
@@ -367,8 +359,7 @@ mod tests {
         estimator.expect(&cluster);
         let mut results = (0..10).map(|index| {
             let arrival = Some(ReceiverInstant::from_nanos(index * 1_000_000));
-            let report =
-                PacketReport { packet: packet(7, index * 1_000), arrival, ecn: Ecn::NotEct };
+            let report = PacketReport::new(packet(7, index * 1_000), arrival);
             estimator.on_packet(&report)
         });
         assert!(results.by_ref().take(7).all(|result| result.is_none()));

@@ -383,7 +383,7 @@ mod tests {
         // 25000 bytes at 50 frames a second are 10 Mb/s; a tenth of that is 1 Mb/s.
         let target = nada.target().bitrate;
         let frame = FrameId(0);
-        let sent = FrameSent { frame, target, size: Bytes::new(25_000), packets: 20 };
+        let sent = FrameSent::new(frame, target, Bytes::new(25_000), 20);
         nada.on_frame(Instant::ZERO, &sent);
         assert_eq!(nada.target().bitrate, Rate::from_mbps(9));
         assert_eq!(nada.target().pacing, Pacing::Rate(Rate::from_mbps(11)));

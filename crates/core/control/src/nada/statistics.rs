@@ -202,23 +202,19 @@ impl Statistics {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{FrameId, PacketKind, SentPacket, SequenceNumber};
+    use crate::{FrameId, SentPacket, SequenceNumber};
 
     /// Sent at `sent` ms, arrived with this one-way delay in ms.
     fn report(sent: i64, delay: Option<i64>) -> PacketReport {
-        let packet = SentPacket {
-            sequence: SequenceNumber(sent as u64),
-            sent: Instant::ZERO + Duration::from_millis(sent),
-            size: Bytes::new(1_000),
-            kind: PacketKind::Media,
-            frame: FrameId(0),
-            first_of_frame: false,
-            last_of_frame: false,
-            probe_cluster: None,
-        };
+        let packet = SentPacket::new(
+            SequenceNumber(sent as u64),
+            Instant::ZERO + Duration::from_millis(sent),
+            FrameId(0),
+            Bytes::new(1_000),
+        );
         let arrival =
             delay.map(|delay| ReceiverInstant::from_nanos((5_000 + sent + delay) * 1_000_000));
-        PacketReport { packet, arrival, ecn: Ecn::NotEct }
+        PacketReport::new(packet, arrival)
     }
 
     /// Reported a second after it was sent.
@@ -257,7 +253,7 @@ mod tests {
             let lost = index < 100 && index % 5 == 0;
             let ecn = if index % 10 == 1 { Ecn::Ce } else { Ecn::Ect0 };
             let report = report(index * 10, (!lost).then_some(10));
-            feed(&mut statistics, PacketReport { ecn, ..report });
+            feed(&mut statistics, report.with_ecn(ecn));
             if index == 99 {
                 // 490 to 990 ms: 51 packets, ten lost; five of 41 marked.
                 assert!(near(statistics.loss_ratio(), 10.0 / 51.0));

@@ -33,7 +33,8 @@ pub(super) struct FrameInFlight {
     pub(super) frame: FrameId,
     pub(super) target: Rate,
     pub(super) size: Bytes,
-    packets: u32,
+    /// `None` until it is encoded.
+    packets: Option<u32>,
     /// How many probes were asked for, and their distance.
     probes_asked: u32,
     probe_gap: Duration,
@@ -62,7 +63,7 @@ impl FrameInFlight {
             frame: sent.frame,
             target: sent.target,
             size: sent.size,
-            packets: sent.packets,
+            packets: Some(sent.packets),
             probes_asked,
             probe_gap,
             first_sent: None,
@@ -83,13 +84,13 @@ impl FrameInFlight {
 
     /// A frame of which a packet leaves before it is encoded.
     fn begun(packet: &SentPacket, spread: Duration) -> Self {
-        let (target, size, packets) = (Rate::ZERO, Bytes::ZERO, u32::MAX);
-        let sent = FrameSent { frame: packet.frame, target, size, packets };
-        Self { in_parts: Some(spread), ..Self::new(&sent, 0, Duration::ZERO) }
+        let empty = FrameSent::new(packet.frame, Rate::ZERO, Bytes::ZERO, 0);
+        let in_parts = Some(spread);
+        Self { packets: None, in_parts, ..Self::new(&empty, 0, Duration::ZERO) }
     }
 
     fn is_being_encoded(&self) -> bool {
-        self.packets == u32::MAX
+        self.packets.is_none()
     }
 
     fn on_sent(&mut self, packet: &SentPacket) {
@@ -101,7 +102,9 @@ impl FrameInFlight {
     }
 
     fn accounted_for(&self) -> bool {
-        self.last_packet_arrived || self.received.saturating_add(self.lost) >= self.packets.max(1)
+        let heard_of = self.received.saturating_add(self.lost);
+        let all_heard_of = self.packets.is_some_and(|packets| heard_of >= packets.max(1));
+        self.last_packet_arrived || all_heard_of
     }
 
     fn probes_accounted_for(&self) -> bool {
@@ -186,7 +189,8 @@ impl Frames {
         if let Some(begun) = self.frames.back_mut().filter(|newest| newest.frame == sent.frame)
             && begun.is_being_encoded()
         {
-            (begun.target, begun.size, begun.packets) = (sent.target, sent.size, sent.packets);
+            (begun.target, begun.size) = (sent.target, sent.size);
+            begun.packets = Some(sent.packets);
             (begun.probes_asked, begun.probe_gap) = (probes, probe_gap);
             return;
         }
@@ -286,7 +290,7 @@ impl Frames {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Ecn, SequenceNumber};
+    use crate::SequenceNumber;
 
     const L: Duration = Duration::from_millis(16);
 
@@ -296,22 +300,16 @@ mod tests {
 
     fn sent(frame: u64, packets: u32) -> FrameSent {
         let size = Bytes::new(1_000) * u64::from(packets);
-        FrameSent { frame: FrameId(frame), target: Rate::from_mbps(5), size, packets }
+        FrameSent::new(FrameId(frame), Rate::from_mbps(5), size, packets)
     }
 
     fn report(frame: u64, kind: PacketKind, times: (i64, Option<i64>), last: bool) -> PacketReport {
-        let packet = SentPacket {
-            sequence: SequenceNumber(0),
-            sent: at(times.0),
-            size: Bytes::new(1_000),
-            kind,
-            frame: FrameId(frame),
-            first_of_frame: false,
-            last_of_frame: last,
-            probe_cluster: None,
-        };
+        let packet =
+            SentPacket::new(SequenceNumber(0), at(times.0), FrameId(frame), Bytes::new(1_000))
+                .with_kind(kind)
+                .with_last_of_frame(last);
         let arrival = times.1.map(|m| ReceiverInstant::ZERO + Duration::from_millis(m));
-        PacketReport { packet, arrival, ecn: Ecn::NotEct }
+        PacketReport::new(packet, arrival)
     }
 
     fn ratio_of(progress: Option<Progress>) -> Option<f64> {
@@ -352,7 +350,7 @@ mod tests {
             let arrives = |left: i64| (left, Some(1_010 + left));
             let packet = |left: i64, last: bool| {
                 let one = report(0, PacketKind::Media, arrives(left), last).packet;
-                SentPacket { first_of_frame: left == 0, ..one }
+                one.with_first_of_frame(left == 0)
             };
             frames.on_sent(&packet(0, false), spread);
             frames.on_sent(&packet(2, false), spread);

@@ -69,7 +69,7 @@ impl ArrivalGap {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{FrameId, PacketKind, SequenceNumber};
+    use crate::{FrameId, SequenceNumber};
 
     /// Packets sent in frames of `count` with a pause of 9 ms between; each arrives 10 ms after it was
     /// sent plus what is given by its place in the frame.
@@ -83,16 +83,10 @@ mod tests {
                 } else {
                     Duration::from_micros(spacing)
                 };
-                let packet = SentPacket {
-                    sequence: SequenceNumber(0),
-                    sent,
-                    size: Bytes::new(1_248),
-                    kind: PacketKind::Media,
-                    frame: FrameId(frame),
-                    first_of_frame: place == 0,
-                    last_of_frame: place + 1 == count,
-                    probe_cluster: None,
-                };
+                let packet =
+                    SentPacket::new(SequenceNumber(0), sent, FrameId(frame), Bytes::new(1_248))
+                        .with_first_of_frame(place == 0)
+                        .with_last_of_frame(place + 1 == count);
                 let delay = 10_000_000 + 1_000 * late(place);
                 gap.on_packet(&packet, ReceiverInstant::from_nanos(sent.as_nanos() + delay));
             }

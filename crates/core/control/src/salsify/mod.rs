@@ -206,7 +206,7 @@ impl RateController for Salsify {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Ecn, FrameId, PacketReport, SequenceNumber};
+    use crate::{FrameId, PacketReport, SequenceNumber};
     use gameway_units::ReceiverInstant;
     use gameway_units::declared::{self, OptionError, Options};
 
@@ -228,24 +228,22 @@ mod tests {
     /// 16 ms ago; the way takes 10 ms there and 10 ms back.
     fn steady(mut salsify: Salsify, in_flight: u64) -> Salsify {
         let reports: Vec<_> = (0..100)
-            .map(|index| PacketReport {
-                packet: SentPacket {
-                    sequence: SequenceNumber(index),
-                    sent: Instant::ZERO + Duration::from_millis(index as i64),
-                    size: PACKET,
-                    kind: PacketKind::Media,
-                    frame: FrameId(0),
-                    first_of_frame: index == 0,
-                    last_of_frame: false,
-                    probe_cluster: None,
-                },
-                arrival: Some(ReceiverInstant::from_nanos((index as i64 + 10) * 1_000_000)),
-                ecn: Ecn::NotEct,
+            .map(|index| {
+                PacketReport::new(
+                    SentPacket::new(
+                        SequenceNumber(index),
+                        Instant::ZERO + Duration::from_millis(index as i64),
+                        FrameId(0),
+                        PACKET,
+                    )
+                    .with_first_of_frame(index == 0),
+                    Some(ReceiverInstant::from_nanos((index as i64 + 10) * 1_000_000)),
+                )
             })
             .collect();
         let generated = ReceiverInstant::from_nanos(109_000_000);
         salsify.newest_frame = Some((0, Instant::ZERO + Duration::from_millis(103)));
-        let batch = FeedbackBatch { reports: &reports, generated, in_flight: PACKET * in_flight };
+        let batch = FeedbackBatch::new(&reports, generated, PACKET * in_flight);
         salsify.on_feedback(Instant::ZERO + Duration::from_millis(119), &batch);
         salsify
     }

@@ -1,5 +1,5 @@
 use super::*;
-use crate::{FrameId, PacketKind, PacketReport};
+use crate::{FrameId, PacketReport};
 use gameway_units::{Rate, ReceiverInstant};
 
 fn limits() -> RateLimits {
@@ -17,23 +17,14 @@ fn at(millis: i64) -> Instant {
 
 /// Sent at `sent` ms, 20 ms on the way unless lost; the receiver's clock is a second ahead.
 fn report(sequence: u64, sent: i64, lost: bool, ecn: Ecn) -> PacketReport {
-    let packet = SentPacket {
-        sequence: SequenceNumber(sequence),
-        sent: at(sent),
-        size: Bytes::new(1_000),
-        kind: PacketKind::Media,
-        frame: FrameId(0),
-        first_of_frame: false,
-        last_of_frame: false,
-        probe_cluster: None,
-    };
+    let packet = SentPacket::new(SequenceNumber(sequence), at(sent), FrameId(0), Bytes::new(1_000));
     let arrival = ReceiverInstant::from_nanos(at(1_020 + sent).as_nanos());
-    PacketReport { packet, arrival: (!lost).then_some(arrival), ecn }
+    PacketReport::new(packet, (!lost).then_some(arrival)).with_ecn(ecn)
 }
 
 fn feed(scream: &mut Scream, now: i64, reports: &[PacketReport]) {
     let generated = ReceiverInstant::from_nanos(at(now - 20 + 1_000).as_nanos());
-    let batch = FeedbackBatch { reports, generated, in_flight: Bytes::new(90_000) };
+    let batch = FeedbackBatch::new(reports, generated, Bytes::new(90_000));
     scream.on_feedback(at(now), &batch);
 }
 
@@ -54,12 +45,12 @@ fn lost_packets_are_acknowledged_by_later_ones_and_late_ones_count_once() {
     let lost = report(1, 0, true, Ecn::NotEct);
     let first = [report(0, 0, false, Ecn::Ect1), lost, report(2, 0, false, Ecn::Ce)];
     let generated = ReceiverInstant::ZERO;
-    let whole = FeedbackBatch { reports: &first, generated, in_flight: Bytes::ZERO };
+    let whole = FeedbackBatch::new(&first, generated, Bytes::ZERO);
     let tally = scream.tally(at(40), &whole);
     assert_eq!((tally.received, tally.marked, tally.lost), (2, 1, true));
     assert_eq!(Bytes::from_f64(tally.acknowledged_unmarked), Bytes::new(2_000));
     let late = [report(1, 0, false, Ecn::Ect1)];
-    let late = FeedbackBatch { reports: &late, generated, in_flight: Bytes::ZERO };
+    let late = FeedbackBatch::new(&late, generated, Bytes::ZERO);
     assert_eq!(Bytes::from_f64(scream.tally(at(45), &late).acknowledged_unmarked), Bytes::ZERO);
 }
 
@@ -116,7 +107,8 @@ fn where_the_round_trip_is_near_zero_the_window_lets_pass_what_leaves_between_re
         one.arrival = Some(ReceiverInstant::from_nanos(arrival));
         scream.on_sent(sent, &one.packet);
         let generated = ReceiverInstant::from_nanos(arrival);
-        let batch = FeedbackBatch { reports: &[one], generated, in_flight: Bytes::new(26_000) };
+        let reports = [one];
+        let batch = FeedbackBatch::new(&reports, generated, Bytes::new(26_000));
         scream.on_feedback(sent + Duration::from_micros(400), &batch);
     }
     assert_eq!(scream.target().bitrate, largest.max);

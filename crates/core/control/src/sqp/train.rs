@@ -234,26 +234,23 @@ impl Sampler {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Ecn, SentPacket, SequenceNumber};
+    use crate::{SentPacket, SequenceNumber};
     use gameway_units::Rate;
 
     const ONE_WAY: i64 = 10_000;
 
     /// A packet of 1250 bytes sent at `sent` us and received after the one-way delay and `extra` us.
     fn report(frame: u64, sent: i64, extra: Option<i64>, last: bool) -> PacketReport {
-        let packet = SentPacket {
-            sequence: SequenceNumber(0),
-            sent: Instant::from_nanos(sent * 1_000),
-            size: Bytes::new(1_250),
-            kind: PacketKind::Media,
-            frame: FrameId(frame),
-            first_of_frame: false,
-            last_of_frame: last,
-            probe_cluster: None,
-        };
+        let packet = SentPacket::new(
+            SequenceNumber(0),
+            Instant::from_nanos(sent * 1_000),
+            FrameId(frame),
+            Bytes::new(1_250),
+        )
+        .with_last_of_frame(last);
         let arrival =
             extra.map(|extra| ReceiverInstant::from_nanos((sent + ONE_WAY + extra) * 1_000));
-        PacketReport { packet, arrival, ecn: Ecn::NotEct }
+        PacketReport::new(packet, arrival)
     }
 
     /// A frame of four packets, 500 us apart, that arrive 1000 us apart (10 Mb/s).
@@ -332,7 +329,7 @@ mod tests {
         for frame in 0..100 {
             let target = Rate::from_mbps(8);
             let (frame, size) = (FrameId(frame), Bytes::new(9_000));
-            trains.on_frame(&FrameSent { frame, target, size, packets: 8 });
+            trains.on_frame(&FrameSent::new(frame, target, size, 8));
         }
         assert_eq!(trains.target_of(FrameId(35)), None);
         assert_eq!(trains.target_of(FrameId(36)), Some(Bytes::new(10_000)));

@@ -18,16 +18,15 @@ const MEASURED: u64 = 1_200;
 fn packet(frame: u64, index: u64) -> SentPacket {
     let start = Instant::ZERO + FRAME_INTERVAL * frame as i64;
     let probe = index == PACKETS;
-    SentPacket {
-        sequence: SequenceNumber(frame * (PACKETS + 1) + index),
-        sent: start + Duration::from_micros(600) * index as i64,
-        size: Bytes::new(if probe { 48 } else { 1_248 }),
-        kind: if probe { PacketKind::Probe } else { PacketKind::Media },
-        frame: FrameId(frame),
-        first_of_frame: index == 0,
-        last_of_frame: index + 1 == PACKETS,
-        probe_cluster: None,
-    }
+    SentPacket::new(
+        SequenceNumber(frame * (PACKETS + 1) + index),
+        start + Duration::from_micros(600) * index as i64,
+        FrameId(frame),
+        Bytes::new(if probe { 48 } else { 1_248 }),
+    )
+    .with_kind(if probe { PacketKind::Probe } else { PacketKind::Media })
+    .with_first_of_frame(index == 0)
+    .with_last_of_frame(index + 1 == PACKETS)
 }
 
 /// What became of a packet on a path that wavers by 5 ms, loses one in 500 packets and marks one in 100.
@@ -35,11 +34,8 @@ fn fate(packet: SentPacket) -> PacketReport {
     let random = hash(packet.sequence.0);
     let delay = Duration::from_micros(10_000 + (hash(packet.frame.0) % 5_000) as i64);
     let arrival = ReceiverInstant::from_nanos((packet.sent + delay).as_nanos());
-    PacketReport {
-        packet,
-        arrival: (!random.is_multiple_of(500)).then_some(arrival),
-        ecn: if random % 100 == 1 { Ecn::Ce } else { Ecn::Ect1 },
-    }
+    PacketReport::new(packet, (!random.is_multiple_of(500)).then_some(arrival))
+        .with_ecn(if random % 100 == 1 { Ecn::Ce } else { Ecn::Ect1 })
 }
 
 /// A frame encoded, sent and reported; gives how many targets were positive.
@@ -47,7 +43,7 @@ fn frame(controller: &mut dyn RateController, frame: u64, reports: &mut [PacketR
     let start = Instant::ZERO + FRAME_INTERVAL * frame as i64;
     let target = controller.target().bitrate;
     let size = Bytes::new(1_248 * PACKETS);
-    let sent = FrameSent { frame: FrameId(frame), target, size, packets: PACKETS as u32 };
+    let sent = FrameSent::new(FrameId(frame), target, size, PACKETS as u32);
     controller.on_frame(start, &sent);
     let mut positive = 0;
     for (index, report) in (0..).zip(reports.iter_mut()) {
@@ -58,7 +54,7 @@ fn frame(controller: &mut dyn RateController, frame: u64, reports: &mut [PacketR
     }
     let now = start + Duration::from_millis(32);
     let generated = ReceiverInstant::from_nanos(now.as_nanos() - 10_000_000);
-    let batch = FeedbackBatch { reports, generated, in_flight: Bytes::new(30_000) };
+    let batch = FeedbackBatch::new(reports, generated, Bytes::new(30_000));
     controller.on_feedback(now, &batch);
     if controller.next_timer().is_some_and(|next| next <= now) {
         controller.on_timer(now);

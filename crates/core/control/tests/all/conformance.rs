@@ -45,16 +45,7 @@ prop_compose! {
         sequence in 0_u64..64, sent in nanos(), size in size(), kind in kind(), frame in 0_u64..12,
         flags in any::<(bool, bool)>(), probe_cluster in prop::option::of(0_u32..4),
     ) -> SentPacket {
-        SentPacket {
-            sequence: SequenceNumber(sequence),
-            sent: Instant::from_nanos(sent),
-            size,
-            kind,
-            frame: FrameId(frame),
-            first_of_frame: flags.0,
-            last_of_frame: flags.1,
-            probe_cluster,
-        }
+        SentPacket::new(SequenceNumber(sequence), Instant::from_nanos(sent), FrameId(frame), size).with_kind(kind).with_first_of_frame(flags.0).with_last_of_frame(flags.1).with_probe_cluster(probe_cluster)
     }
 }
 
@@ -67,7 +58,7 @@ prop_compose! {
         packet in packet(), arrival in prop::option::of(nanos()), ecn in ecn(),
     ) -> PacketReport {
         let arrival = arrival.map(ReceiverInstant::from_nanos);
-        PacketReport { packet, arrival, ecn }
+        PacketReport::new(packet, arrival).with_ecn(ecn)
     }
 }
 
@@ -75,7 +66,7 @@ fn call() -> impl Strategy<Value = Call> {
     let frame = (0_u64..14, any::<u64>(), any::<u32>(), size()).prop_map(
         |(frame, target, packets, size)| {
             let target = Rate::from_bps(target);
-            Call::Frame(FrameSent { frame: FrameId(frame), target, size, packets: packets % 20 })
+            Call::Frame(FrameSent::new(FrameId(frame), target, size, packets % 20))
         },
     );
     let feedback = (prop::collection::vec(report(), 0..20), nanos(), any::<u64>()).prop_map(
@@ -106,7 +97,7 @@ fn make(
             Call::Sent(packet) => controller.on_sent(now, packet),
             Call::Feedback(reports, generated, in_flight) => {
                 let in_flight = Bytes::new(*in_flight);
-                let batch = FeedbackBatch { reports, generated: *generated, in_flight };
+                let batch = FeedbackBatch::new(reports, *generated, in_flight);
                 controller.on_feedback(now, &batch);
             }
             Call::Timer => {
@@ -150,26 +141,17 @@ proptest! {
                 let frame = FrameId(index as u64 / 4);
                 if index % 4 == 0 {
                     let target = controller.target().bitrate;
-                    let sent = FrameSent { frame, target, size: Bytes::new(4_000), packets: 4 };
+                    let sent = FrameSent::new(frame, target, Bytes::new(4_000), 4);
                     controller.on_frame(now, &sent);
                 }
-                let packet = SentPacket {
-                    sequence: SequenceNumber(index as u64),
-                    sent: now,
-                    size: Bytes::new(1_000),
-                    kind: PacketKind::Media,
-                    frame,
-                    first_of_frame: index % 4 == 0,
-                    last_of_frame: index % 4 == 3,
-                    probe_cluster: controller.target().requests.probe_cluster.map(|cluster| cluster.id),
-                };
+                let packet = SentPacket::new(SequenceNumber(index as u64), now, frame, Bytes::new(1_000)).with_first_of_frame(index % 4 == 0).with_last_of_frame(index % 4 == 3).with_probe_cluster(controller.target().requests.probe_cluster.map(|cluster| cluster.id));
                 controller.on_sent(now, &packet);
                 let arrival = fate.map(ReceiverInstant::from_nanos);
-                reports.push(PacketReport { packet, arrival, ecn: Ecn::NotEct });
+                reports.push(PacketReport::new(packet, arrival));
                 if index % every == 0 {
                     let generated = arrival.unwrap_or_default();
                     let in_flight = Bytes::new(5_000);
-                    let batch = FeedbackBatch { reports: &reports, generated, in_flight };
+                    let batch = FeedbackBatch::new(&reports, generated, in_flight);
                     controller.on_feedback(now, &batch);
                     reports.clear();
                 }

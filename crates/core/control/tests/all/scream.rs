@@ -2,7 +2,7 @@
 
 use crate::common::{Network, controller, controller_with, limits, secs};
 use gameway_control::{
-    Ecn, FeedbackBatch, FrameId, PacketKind, PacketReport, RateController, RateLimits, SentPacket,
+    Ecn, FeedbackBatch, FrameId, PacketReport, RateController, RateLimits, SentPacket,
     SequenceNumber,
 };
 use gameway_units::{Bytes, Duration, Instant, Rate, ReceiverInstant};
@@ -135,7 +135,7 @@ impl SmoothPath {
         let reports: Vec<_> = (0..count).map(|_| self.report(rtt, marked_share)).collect();
         let in_flight = Bytes::from_f64(bytes_per_sec * rtt.as_secs_f64() - 1e3 * count as f64);
         let generated = ReceiverInstant::from_nanos((self.now - rtt / 2).as_nanos());
-        let batch = FeedbackBatch { reports: &reports, generated, in_flight };
+        let batch = FeedbackBatch::new(&reports, generated, in_flight);
         self.controller.on_feedback(self.now, &batch);
         for report in &reports {
             self.controller.on_sent(self.now, &report.packet);
@@ -151,19 +151,15 @@ impl SmoothPath {
             self.marks_due -= 1.0;
             self.marks += 1;
         }
-        let packet = SentPacket {
-            sequence: SequenceNumber(self.sequence),
-            sent: self.now - rtt,
-            size: Bytes::new(1_000),
-            kind: PacketKind::Media,
-            frame: FrameId(0),
-            first_of_frame: false,
-            last_of_frame: false,
-            probe_cluster: None,
-        };
+        let packet = SentPacket::new(
+            SequenceNumber(self.sequence),
+            self.now - rtt,
+            FrameId(0),
+            Bytes::new(1_000),
+        );
         let arrival = ReceiverInstant::from_nanos((self.now - rtt / 2).as_nanos());
         let ecn = if marked { Ecn::Ce } else { Ecn::Ect1 };
-        PacketReport { packet, arrival: Some(arrival), ecn }
+        PacketReport::new(packet, Some(arrival)).with_ecn(ecn)
     }
 }
 

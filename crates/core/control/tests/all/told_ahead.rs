@@ -2,8 +2,8 @@
 
 use crate::common::controller;
 use gameway_control::{
-    Ecn, FeedbackBatch, FrameId, FrameReceived, FrameSent, Notice, PacketKind, PacketReport,
-    RateController, SentPacket, SequenceNumber,
+    FeedbackBatch, FrameId, FrameReceived, FrameSent, Notice, PacketReport, RateController,
+    SentPacket, SequenceNumber,
 };
 use gameway_units::{Bytes, Duration, Instant, Rate, ReceiverInstant};
 
@@ -42,17 +42,10 @@ impl Stream {
         self.frames += 1;
         let size = Bytes::new(1_000);
         let target = self.controller.target().bitrate;
-        self.controller.on_frame(sent, &FrameSent { frame, target, size, packets: 1 });
-        let packet = SentPacket {
-            sequence: SequenceNumber(frame.0),
-            sent,
-            size,
-            kind: PacketKind::Media,
-            frame,
-            first_of_frame: true,
-            last_of_frame: true,
-            probe_cluster: None,
-        };
+        self.controller.on_frame(sent, &FrameSent::new(frame, target, size, 1));
+        let packet = SentPacket::new(SequenceNumber(frame.0), sent, frame, size)
+            .with_first_of_frame(true)
+            .with_last_of_frame(true);
         self.controller.on_sent(sent, &packet);
         packet
     }
@@ -65,16 +58,15 @@ impl Stream {
 
     fn report(&mut self, packet: SentPacket, one_way: i64) {
         let (arrived, now) = Self::times(&packet, one_way);
-        let reports = [PacketReport { packet, arrival: Some(arrived), ecn: Ecn::NotEct }];
+        let reports = [PacketReport::new(packet, Some(arrived))];
         let in_flight = Bytes::ZERO;
-        self.controller
-            .on_feedback(now, &FeedbackBatch { reports: &reports, generated: arrived, in_flight });
+        self.controller.on_feedback(now, &FeedbackBatch::new(&reports, arrived, in_flight));
     }
 
     fn tell_ahead(&mut self, packet: SentPacket, one_way: i64) {
         let (arrival, now) = Self::times(&packet, one_way);
         let SentPacket { frame, sent: first_sent, .. } = packet;
-        let received = FrameReceived { frame, first_sent, last: packet, arrival };
+        let received = FrameReceived::new(frame, first_sent, packet, arrival);
         self.controller.on_notice(now, &Notice::FrameReceived(received));
     }
 
@@ -142,7 +134,8 @@ fn what_was_reported_already_or_never_sent_changes_nothing() {
     stream.report(packet, LEAST);
     let before = stream.target();
     stream.tell_ahead(packet, LEAST + 50_000);
-    let strange = SentPacket { frame: FrameId(9_999), ..packet };
+    let mut strange = packet;
+    strange.frame = FrameId(9_999);
     stream.tell_ahead(strange, LEAST + 50_000);
     assert_eq!(stream.target(), before);
 }

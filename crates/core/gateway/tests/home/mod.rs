@@ -262,11 +262,7 @@ impl Home {
             let udp = Header { protocol: Protocol::Udp, ..header_of(200) };
             let header = wire.map_or(udp, |wire| wire.header);
             let passage = if down { Passage::Queue } else { Passage::Beside };
-            gateway.on_packet(
-                self.now,
-                passage,
-                &mut Packet { header, size, segment: wire.as_mut() },
-            );
+            gateway.on_packet(self.now, passage, &mut Packet::new(header, size, wire.as_mut()));
         }
         let window = wire.map_or(0, |wire| wire.window);
         let unchanged = before.zip(wire).is_none_or(|(before, after)| {

@@ -1,8 +1,8 @@
 //! The breaker against the equations of RFC 8083, with traffic of a set rate, loss and round trip.
 
 use super::*;
-use gameway_control::{FrameId, PacketKind, SentPacket};
-use gameway_units::{Ecn, ReceiverInstant};
+use gameway_control::{FrameId, SentPacket};
+use gameway_units::ReceiverInstant;
 
 const SIZE: Bytes = Bytes::new(1_200);
 const STEP: Duration = Duration::from_millis(100);
@@ -62,18 +62,14 @@ impl Stream {
         self.breaker.on_sent(SIZE);
         self.next += 1;
         let lost = path.lost_one_in > 0 && self.next.is_multiple_of(path.lost_one_in);
-        let packet = SentPacket {
-            sequence: SequenceNumber(self.next),
-            sent: self.now.saturating_add(STEP).saturating_sub(path.round_trip),
-            size: SIZE,
-            kind: PacketKind::Media,
-            frame: FrameId(0),
-            first_of_frame: false,
-            last_of_frame: false,
-            probe_cluster: None,
-        };
+        let packet = SentPacket::new(
+            SequenceNumber(self.next),
+            self.now.saturating_add(STEP).saturating_sub(path.round_trip),
+            FrameId(0),
+            SIZE,
+        );
         let arrival = (!lost).then_some(ReceiverInstant::ZERO);
-        PacketReport { packet, arrival, ecn: Ecn::NotEct }
+        PacketReport::new(packet, arrival)
     }
 }
 

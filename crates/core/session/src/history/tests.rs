@@ -26,16 +26,7 @@ impl Sent {
     }
 
     fn send(&mut self, now: Instant) {
-        self.history.on_sent(SentPacket {
-            sequence: self.history.end(),
-            sent: now,
-            size: SIZE,
-            kind: PacketKind::Media,
-            frame: FrameId(0),
-            first_of_frame: false,
-            last_of_frame: false,
-            probe_cluster: None,
-        });
+        self.history.on_sent(SentPacket::new(self.history.end(), now, FrameId(0), SIZE));
     }
 
     /// A report that begins with packet `base`: `#` arrived, `.` did not.

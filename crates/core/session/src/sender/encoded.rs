@@ -175,7 +175,7 @@ impl Sender {
             packets,
             key_frame,
         });
-        FrameSent { frame, target: target.bitrate, size: wire_size, packets: packets.into() }
+        FrameSent::new(frame, target.bitrate, wire_size, packets.into())
     }
 
     fn tell_first_sent(&mut self, frame: FrameId, begun: Option<Begun>) {

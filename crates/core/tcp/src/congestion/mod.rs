@@ -76,7 +76,8 @@ pub enum Phase {
 }
 
 /// What an ACK told, after the sender has updated everything else.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone, Copy, Default)]
+#[non_exhaustive]
 pub struct AckEvent {
     /// When it arrived.
     pub now: Instant,
@@ -119,7 +120,8 @@ pub struct AckEvent {
 }
 
 /// A segment judged lost.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone, Copy, Default)]
+#[non_exhaustive]
 pub struct LostSegment {
     /// When it was judged so.
     pub now: Instant,
@@ -138,7 +140,8 @@ pub struct LostSegment {
 }
 
 /// A retransmission time-out.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone, Copy, Default)]
+#[non_exhaustive]
 pub struct TimeoutEvent {
     /// When.
     pub now: Instant,

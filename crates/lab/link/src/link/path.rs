@@ -43,7 +43,7 @@ impl Observer<Packet> for Watch {
         let Packet { header, size, slot, tcp, .. } = *packet;
         let bytes = self.pool.bytes(slot);
         let mut segment = tcp.and_then(|at| wire::segment(bytes, header, size, at));
-        let mut seen = gameway_gateway::Packet { header, size, segment: segment.as_mut() };
+        let mut seen = gameway_gateway::Packet::new(header, size, segment.as_mut());
         let changed = gateway.on_packet(now, passage, &mut seen);
         if let (true, Some(at), Some(segment)) = (changed, tcp, segment) {
             wire::set_window(bytes, at, segment.window);

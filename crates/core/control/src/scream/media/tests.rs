@@ -30,25 +30,13 @@ fn at(millis: i64) -> Instant {
 }
 
 fn frame(number: u64, size: u64) -> FrameSent {
-    FrameSent {
-        frame: FrameId(number),
-        target: Rate::from_mbps(10),
-        size: Bytes::new(size),
-        packets: 1,
-    }
+    FrameSent::new(FrameId(number), Rate::from_mbps(10), Bytes::new(size), 1)
 }
 
 fn sent(number: u64, last: bool) -> SentPacket {
-    SentPacket {
-        sequence: SequenceNumber(number),
-        sent: at(0),
-        size: Bytes::new(1_000),
-        kind: PacketKind::Media,
-        frame: FrameId(number),
-        first_of_frame: true,
-        last_of_frame: last,
-        probe_cluster: None,
-    }
+    SentPacket::new(SequenceNumber(number), at(0), FrameId(number), Bytes::new(1_000))
+        .with_first_of_frame(true)
+        .with_last_of_frame(last)
 }
 
 fn target_bps(media: &mut MediaRate, bytes: f64) -> f64 {

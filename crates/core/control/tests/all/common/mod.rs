@@ -161,17 +161,15 @@ impl Stream {
         let size = (target.bitrate * self.frame_interval).as_f64() * (1.0 + share * noise);
         let mut left = size.max(100.0) as u64;
         let (size, count) = (Bytes::new(left), left.div_ceil(PACKET));
-        let sent = FrameSent { frame, target: target.bitrate, size, packets: count as u32 };
+        let sent = FrameSent::new(frame, target.bitrate, size, count as u32);
         self.controller.on_frame(now, &sent);
         let packets: Vec<_> = (0..count)
             .map(|k| {
                 let size = left.min(PACKET);
                 left -= size;
-                let packet = SentPacket {
-                    first_of_frame: k == 0,
-                    last_of_frame: k + 1 == count,
-                    ..packet(PacketKind::Media, frame, size)
-                };
+                let packet = packet(PacketKind::Media, frame, size)
+                    .with_first_of_frame(k == 0)
+                    .with_last_of_frame(k + 1 == count);
                 (packet, packet.size)
             })
             .collect();
@@ -220,7 +218,7 @@ impl Stream {
         if let Some(mangle) = &mut self.mangle {
             mangle(now, &mut reports, &mut generated, &mut in_flight);
         }
-        let batch = FeedbackBatch { reports: &reports, generated, in_flight };
+        let batch = FeedbackBatch::new(&reports, generated, in_flight);
         self.controller.on_feedback(now, &batch);
         self.targets.push((now, self.controller.target().bitrate));
         self.follow(now);
@@ -309,13 +307,13 @@ impl Ends for Stream {
     fn poll_down(&mut self, now: Instant) -> Option<Data> {
         let mut packet = match self.pacer.poll(now, self.in_flight)? {
             PacerOutput::Packet { token, probe_cluster, .. } => {
-                SentPacket { probe_cluster, ..token }
+                token.with_probe_cluster(probe_cluster)
             }
             PacerOutput::Probe { frame, .. } => packet(PacketKind::Probe, frame, PROBE),
-            PacerOutput::Padding { size, probe_cluster, .. } => SentPacket {
-                probe_cluster: Some(probe_cluster),
-                ..packet(PacketKind::Padding, FrameId(self.next_frame), size.get())
-            },
+            PacerOutput::Padding { size, probe_cluster, .. } => {
+                packet(PacketKind::Padding, FrameId(self.next_frame), size.get())
+                    .with_probe_cluster(Some(probe_cluster))
+            }
         };
         packet.sent = now;
         packet.sequence = SequenceNumber(self.next_sequence);
@@ -347,20 +345,11 @@ fn on_clock(time: Instant) -> ReceiverInstant {
 }
 
 fn report_of(packet: SentPacket, arrival: Option<ReceiverInstant>, marked: bool) -> PacketReport {
-    PacketReport { packet, arrival, ecn: if marked { Ecn::Ce } else { Ecn::NotEct } }
+    PacketReport::new(packet, arrival).with_ecn(if marked { Ecn::Ce } else { Ecn::NotEct })
 }
 
 fn packet(kind: PacketKind, frame: FrameId, size: u64) -> SentPacket {
-    SentPacket {
-        sequence: SequenceNumber(0),
-        sent: Instant::ZERO,
-        size: Bytes::new(size),
-        kind,
-        frame,
-        first_of_frame: false,
-        last_of_frame: false,
-        probe_cluster: None,
-    }
+    SentPacket::new(SequenceNumber(0), Instant::ZERO, frame, Bytes::new(size)).with_kind(kind)
 }
 
 /// The bottleneck of all streams, and the delay behind it and on the way back.
