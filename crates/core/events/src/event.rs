@@ -107,7 +107,7 @@ impl RunEvent {
 /// Who hears the events of a run, in the order in which they become known.
 ///
 /// A sink takes each event and says at the end whether it could keep them, so that nothing that makes events
-/// has to handle the errors of a file. The result tables are one sink (`RunTables`); the sending half of
+/// has to handle the errors of a file. The result tables are one sink (`ResultTables`); the sending half of
 /// a channel is another, for tests and for whoever follows a run.
 pub trait Sink: std::fmt::Debug {
     /// Takes an event. A sink that has failed ignores it.

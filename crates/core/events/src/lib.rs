@@ -1,7 +1,7 @@
 //! What happened in a run, as typed records, and the sinks that keep them.
 //!
 //! What makes events gives each as a [`RunEvent`] to a [`Sink`]. With the feature `parquet`, which is on unless a user
-//! turns it off, `RunTables` and `StreamTables` are sinks that keep them as Parquet files. Rows leave memory in row
+//! turns it off, `ResultTables` is a sink that keeps them as Parquet files. Rows leave memory in row
 //! groups, so a run's memory does not grow with its length. The columns of each table are the fields of its record: units
 //! are in the names, times are nanoseconds since the start of the run. The schema is versioned by [`SCHEMA_VERSION`];
 //! `docs/results.md` describes it for readers.
@@ -14,8 +14,6 @@ mod event;
 mod histogram;
 mod live;
 mod records;
-#[cfg(feature = "parquet")]
-mod stream_tables;
 #[cfg(feature = "parquet")]
 mod table;
 #[cfg(feature = "parquet")]
@@ -31,11 +29,9 @@ pub use records::{
     QueueDelayRecord, SegmentRecord, SummaryRecord,
 };
 #[cfg(feature = "parquet")]
-pub use stream_tables::StreamTables;
-#[cfg(feature = "parquet")]
 pub use table::Table;
 #[cfg(feature = "parquet")]
-pub use tables::{FurtherTables, RunTables};
+pub use tables::{FurtherTables, ResultTables};
 
 /// A name that stands in many rows: a flow, an event, a variable. Stored as a dictionary.
 pub type Name = std::sync::Arc<str>;

@@ -46,11 +46,6 @@ impl<R: Record> std::fmt::Debug for Table<R> {
     }
 }
 
-/// Adds a row to a table that may not be kept.
-pub fn add<R: Record>(table: &mut Option<Table<R>>, record: &R) -> Result<(), TableError> {
-    table.as_mut().map_or(Ok(()), |table| table.push(record))
-}
-
 impl<R: Record> Table<R> {
     /// Creates the table's file in `folder`.
     ///

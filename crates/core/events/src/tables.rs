@@ -1,13 +1,15 @@
-//! The result tables of a run: the sink that keeps its events as Parquet files.
+//! The result tables: the sink that keeps events as Parquet files.
 
 use crate::TableError;
 use crate::event::{RunEvent, Sink};
-use crate::live::LatenessRecord;
+use crate::live::{
+    ClientFrameRecord, CpuRecord, HostFrameRecord, InputRecord, LatenessRecord, SoundRecord,
+};
 use crate::records::{
     BinRecord, ControllerRecord, EventRecord, FrameRecord, LinkRecord, PacketRecord, PingRecord,
     QueueDelayRecord, SegmentRecord, SummaryRecord,
 };
-use crate::table::{Table, add};
+use crate::table::{Record, Table};
 use std::path::Path;
 
 /// Which tables a run has beside those that every run has.
@@ -21,65 +23,117 @@ pub struct FurtherTables {
     pub lateness: bool,
 }
 
-/// All tables of one run. The first that cannot be written ends the others: what is on the disk by then stays.
-#[derive(Debug)]
-pub struct RunTables {
-    frames: Table<FrameRecord>,
-    bins: Table<BinRecord>,
-    link: Table<LinkRecord>,
-    queue_delay: Table<QueueDelayRecord>,
-    pings: Table<PingRecord>,
-    controller: Table<ControllerRecord>,
-    events: Table<EventRecord>,
-    summary: Table<SummaryRecord>,
-    packets: Option<Table<PacketRecord>>,
-    segments: Option<Table<SegmentRecord>>,
-    lateness: Option<Table<LatenessRecord>>,
-    failed: Option<TableError>,
+/// A table for each kind of event, of which a sink keeps some: the struct, where a row goes, and how all end.
+macro_rules! tables {
+    ($($field:ident: $event:ident($record:ty)),* $(,)?) => {
+        /// The tables of a run, or of one end of a live stream. Events of tables that it does not keep are somebody
+        /// else's. The first table that cannot be written ends the others: what is on the disk by then stays.
+        #[derive(Debug, Default)]
+        pub struct ResultTables {
+            $($field: Option<Table<$record>>,)*
+            failed: Option<TableError>,
+        }
+
+        impl ResultTables {
+            fn push(&mut self, event: &RunEvent) -> Result<(), TableError> {
+                match event {
+                    $(RunEvent::$event(record) => {
+                        self.$field.as_mut().map_or(Ok(()), |table| table.push(record))
+                    })*
+                }
+            }
+
+            /// Closes the tables in the order of their list.
+            fn close(self) -> Result<(), TableError> {
+                $(self.$field.map_or(Ok(()), Table::finish)?;)*
+                Ok(())
+            }
+        }
+    };
 }
 
-impl RunTables {
-    /// Creates the files in `folder`, which must exist.
+tables! {
+    frames: Frame(FrameRecord),
+    bins: Bin(BinRecord),
+    link: Link(LinkRecord),
+    queue_delay: QueueDelay(QueueDelayRecord),
+    pings: Ping(PingRecord),
+    host_frames: HostFrame(HostFrameRecord),
+    client_frames: ClientFrame(ClientFrameRecord),
+    inputs: Input(InputRecord),
+    sound: Sound(SoundRecord),
+    controller: Controller(ControllerRecord),
+    events: Flow(EventRecord),
+    packets: Packet(PacketRecord),
+    segments: Segment(SegmentRecord),
+    lateness: Lateness(LatenessRecord),
+    cpu: Cpu(CpuRecord),
+    // The last: a run that has it has the others.
+    summary: Summary(SummaryRecord),
+}
+
+impl ResultTables {
+    /// Creates the files of a run in `folder`, which must exist.
     ///
     /// # Errors
     /// If a file cannot be created.
-    pub fn create(folder: &Path, further: FurtherTables) -> Result<Self, TableError> {
+    pub fn of_run(folder: &Path, further: FurtherTables) -> Result<Self, TableError> {
         Ok(Self {
-            frames: Table::create(folder)?,
-            bins: Table::create(folder)?,
-            link: Table::create(folder)?,
-            queue_delay: Table::create(folder)?,
-            pings: Table::create(folder)?,
-            controller: Table::create(folder)?,
-            events: Table::create(folder)?,
-            summary: Table::create(folder)?,
-            packets: further.packets.then(|| Table::create(folder)).transpose()?,
-            segments: further.segments.then(|| Table::create(folder)).transpose()?,
-            lateness: further.lateness.then(|| Table::create(folder)).transpose()?,
-            failed: None,
+            frames: kept(folder)?,
+            bins: kept(folder)?,
+            link: kept(folder)?,
+            queue_delay: kept(folder)?,
+            pings: kept(folder)?,
+            controller: kept(folder)?,
+            events: kept(folder)?,
+            summary: kept(folder)?,
+            packets: kept_if(further.packets, folder)?,
+            segments: kept_if(further.segments, folder)?,
+            lateness: kept_if(further.lateness, folder)?,
+            ..Self::default()
         })
     }
 
-    fn push(&mut self, event: &RunEvent) -> Result<(), TableError> {
-        match event {
-            RunEvent::Frame(record) => self.frames.push(record),
-            RunEvent::Bin(record) => self.bins.push(record),
-            RunEvent::Link(record) => self.link.push(record),
-            RunEvent::QueueDelay(record) => self.queue_delay.push(record),
-            RunEvent::Ping(record) => self.pings.push(record),
-            RunEvent::Controller(record) => self.controller.push(record),
-            RunEvent::Flow(record) => self.events.push(record),
-            RunEvent::Summary(record) => self.summary.push(record),
-            RunEvent::Packet(record) => add(&mut self.packets, record),
-            RunEvent::Segment(record) => add(&mut self.segments, record),
-            RunEvent::Lateness(record) => add(&mut self.lateness, record),
-            // Those of a stream's ends, which keep their own.
-            _ => Ok(()),
-        }
+    /// Creates the files of a host in `folder`, which must exist.
+    ///
+    /// # Errors
+    /// If a file cannot be created.
+    pub fn of_host(folder: &Path) -> Result<Self, TableError> {
+        Ok(Self {
+            host_frames: kept(folder)?,
+            controller: kept(folder)?,
+            lateness: kept(folder)?,
+            ..Self::of_both_ends(folder)?
+        })
+    }
+
+    /// Creates the files of a client in `folder`, which must exist.
+    ///
+    /// # Errors
+    /// If a file cannot be created.
+    pub fn of_client(folder: &Path) -> Result<Self, TableError> {
+        Ok(Self {
+            client_frames: kept(folder)?,
+            inputs: kept(folder)?,
+            sound: kept(folder)?,
+            ..Self::of_both_ends(folder)?
+        })
+    }
+
+    fn of_both_ends(folder: &Path) -> Result<Self, TableError> {
+        Ok(Self { events: kept(folder)?, cpu: kept(folder)?, ..Self::default() })
     }
 }
 
-impl Sink for RunTables {
+fn kept<R: Record>(folder: &Path) -> Result<Option<Table<R>>, TableError> {
+    Table::create(folder).map(Some)
+}
+
+fn kept_if<R: Record>(wanted: bool, folder: &Path) -> Result<Option<Table<R>>, TableError> {
+    if wanted { kept(folder) } else { Ok(None) }
+}
+
+impl Sink for ResultTables {
     fn take(&mut self, event: RunEvent) {
         if self.failed.is_none() {
             self.failed = self.push(&event).err();
@@ -90,20 +144,7 @@ impl Sink for RunTables {
         self.failed.is_some()
     }
 
-    fn finish(self: Box<Self>) -> Result<(), TableError> {
-        if let Some(error) = self.failed {
-            return Err(error);
-        }
-        self.frames.finish()?;
-        self.bins.finish()?;
-        self.link.finish()?;
-        self.queue_delay.finish()?;
-        self.pings.finish()?;
-        self.controller.finish()?;
-        self.events.finish()?;
-        self.packets.map_or(Ok(()), Table::finish)?;
-        self.segments.map_or(Ok(()), Table::finish)?;
-        self.lateness.map_or(Ok(()), Table::finish)?;
-        self.summary.finish()
+    fn finish(mut self: Box<Self>) -> Result<(), TableError> {
+        self.failed.take().map_or_else(|| self.close(), Err)
     }
 }

@@ -6,7 +6,7 @@ use arrow_array::{Array, RecordBatch};
 use arrow_schema::DataType;
 use gameway_events::{
     BinRecord, ControllerRecord, EventRecord, FrameRecord, FurtherTables, LinkRecord, Name,
-    PacketRecord, PingRecord, QueueDelayRecord, RunEvent, RunTables, SegmentRecord, Sink,
+    PacketRecord, PingRecord, QueueDelayRecord, ResultTables, RunEvent, SegmentRecord, Sink,
     SummaryRecord, Table,
 };
 use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
@@ -208,7 +208,7 @@ fn one_each() -> Vec<RunEvent> {
 #[test]
 fn every_other_table_comes_back() {
     let folder = folder("all");
-    let mut tables = Box::new(RunTables::create(&folder, ALL).unwrap());
+    let mut tables = Box::new(ResultTables::of_run(&folder, ALL).unwrap());
     for event in one_each() {
         tables.take(event);
     }
@@ -275,7 +275,7 @@ fn every_other_table_comes_back() {
 #[test]
 fn a_table_without_rows_can_be_read() {
     let folder = folder("empty");
-    Box::new(RunTables::create(&folder, FurtherTables::default()).unwrap()).finish().unwrap();
+    Box::new(ResultTables::of_run(&folder, FurtherTables::default()).unwrap()).finish().unwrap();
     assert_eq!(dump(&folder, "pings"), ["sent_ns i64, rtt_ns i64"]);
     assert!(!folder.join("packets.parquet").exists(), "nobody asked for packets");
     assert!(!folder.join("segments.parquet").exists(), "there is no video");
@@ -318,7 +318,7 @@ fn rows_leave_memory_in_groups_while_the_run_goes_on() {
 #[test]
 fn a_folder_that_does_not_exist_is_named() {
     let missing = folder("missing-parent").join("nowhere");
-    let error = RunTables::create(&missing, ALL).err().map(|error| error.to_string());
+    let error = ResultTables::of_run(&missing, ALL).err().map(|error| error.to_string());
     assert!(error.is_some_and(|text| text.contains("nowhere/frames.parquet")));
 }
 
@@ -326,7 +326,7 @@ fn a_folder_that_does_not_exist_is_named() {
 fn the_first_table_that_cannot_be_written_is_named_at_the_end() {
     let folder = folder("full");
     std::os::unix::fs::symlink("/dev/full", folder.join("pings.parquet")).unwrap();
-    let mut tables = Box::new(RunTables::create(&folder, FurtherTables::default()).unwrap());
+    let mut tables = Box::new(ResultTables::of_run(&folder, FurtherTables::default()).unwrap());
     let ping =
         |sent_ns| RunEvent::Ping(PingRecord { sent_ns, rtt_ns: Some(sent_ns * 7919 % 65_537) });
     let mut pushed = 0;

@@ -10,7 +10,7 @@ mod told;
 
 use crate::link::{DeviceConfig, FlowConfig, LinkConfig, LinkError, LinkReport, Relay};
 use clap::ArgMatches;
-use gameway_events::{FurtherTables, RunTables, Sink};
+use gameway_events::{FurtherTables, ResultTables, Sink};
 use gameway_experiment::spec::{PathSpec, RecordSpec};
 use gameway_runtime::clock::{self, Clock};
 use gameway_runtime::stop::Stop;
@@ -185,7 +185,7 @@ fn relay(
     ready: &Sender<Vec<String>>,
 ) -> Result<Relay, LinkError> {
     let further = FurtherTables { lateness: true, ..FurtherTables::default() };
-    let tables = folder.map(|folder| RunTables::create(folder, further)).transpose()?;
+    let tables = folder.map(|folder| ResultTables::of_run(folder, further)).transpose()?;
     let tables = tables.map(|tables| Box::new(tables) as Box<dyn Sink>);
     let relay = Relay::with_sink(config, Box::new(Summing::new(sums, tables)))?;
     // Who waits for it is there until it is told.

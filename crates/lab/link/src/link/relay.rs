@@ -13,7 +13,7 @@ use super::pcapng::Passed;
 use super::wire;
 use crate::tun::Tun;
 use gameway_events::{
-    EventRecord, FurtherTables, Name, RunEvent, RunTables, Sink, SummaryRecord, TableError,
+    EventRecord, FurtherTables, Name, ResultTables, RunEvent, Sink, SummaryRecord, TableError,
 };
 use gameway_experiment::build::Routes;
 use gameway_experiment::{Recorder, RunError};
@@ -119,7 +119,7 @@ impl Relay {
     /// If the configuration cannot be done, or a device or a table cannot be had.
     pub fn new(config: &LinkConfig) -> Result<Self, LinkError> {
         let further = FurtherTables { lateness: true, ..FurtherTables::default() };
-        Self::with_sink(config, Box::new(RunTables::create(&config.folder, further)?))
+        Self::with_sink(config, Box::new(ResultTables::of_run(&config.folder, further)?))
     }
 
     /// Attaches to the devices; `sink` is told what happens, in place of tables.

@@ -8,7 +8,7 @@ use crate::packet::Packet;
 use crate::simulation::{Flow, Simulation};
 use flows::Parts;
 use gameway_control::{ControllerAlgorithm, Controllers};
-use gameway_events::{BIN, FurtherTables, Name, RunTables, Sink, SummaryRecord};
+use gameway_events::{BIN, FurtherTables, Name, ResultTables, Sink, SummaryRecord};
 use gameway_experiment::build::{self, FlowWay, NetworkParts, Routes, flow_names};
 use gameway_experiment::spec::{CompetitorSpec, RunSpec};
 use gameway_experiment::{Attached, HomeGateway, Known, Recorder, RunError};
@@ -91,7 +91,7 @@ pub fn run_with(
 pub fn tables(spec: &RunSpec, folder: &Path) -> Result<Box<dyn Sink>, RunError> {
     let segments = spec.competitor.iter().any(|flow| matches!(flow, CompetitorSpec::Dash(_)));
     let further = FurtherTables { packets: spec.record.packets, segments, lateness: false };
-    Ok(Box::new(RunTables::create(folder, further)?))
+    Ok(Box::new(ResultTables::of_run(folder, further)?))
 }
 
 /// Runs `spec` and tells `sink` of all that happens. Gives the summary, which the sink hears last.

@@ -109,7 +109,7 @@ enum End {
 /// Makes the folder of tables, and gives what begins them there: a host or a client does once it is sure to have rows.
 #[cfg(feature = "tables")]
 fn tables(folder: Option<&Path>, end: End) -> Result<impl FnOnce() -> BegunSink, StreamError> {
-    use gameway_events::{Sink, StreamTables};
+    use gameway_events::{ResultTables, Sink};
     fn refused(folder: &Path, why: &str, source: std::io::Error) -> StreamError {
         let what = format!("--out: {:?} cannot be {why}", folder.display().to_string());
         StreamError::System { what, source }
@@ -120,8 +120,8 @@ fn tables(folder: Option<&Path>, end: End) -> Result<impl FnOnce() -> BegunSink,
     Ok(move || {
         let Some(folder) = folder else { return Ok(None) };
         let tables = match end {
-            End::Host => StreamTables::of_host(folder),
-            End::Client => StreamTables::of_client(folder),
+            End::Host => ResultTables::of_host(folder),
+            End::Client => ResultTables::of_client(folder),
         };
         let written = |error| refused(folder, "written", std::io::Error::other(error));
         Ok(Some(Box::new(tables.map_err(written)?) as Box<dyn Sink>))
