@@ -115,10 +115,7 @@ impl<P: PathPacket, Q: Queue<P>> Bottleneck<P, Q> {
     }
 
     fn start_next(&mut self, now: Instant) {
-        let before = self.dropped.len();
         let next = self.queue.dequeue(now, &mut self.dropped);
-        // Of those dropped at one departure tables have the youngest first.
-        self.dropped[before..].reverse();
         self.in_transmission = next.map(|Dequeued { packet, enqueued }| {
             let finished = self.link.transmit(now, packet.wire_size());
             Transmitted { packet, enqueued, started: now, finished }

@@ -3,9 +3,9 @@
 mod support;
 
 use gameway_path::{
-    Bottleneck, Cake, CakeConfig, Codel, CodelConfig, DelayLine, DropTail, DualPi2, DualPi2Config,
-    FqCodel, FqCodelConfig, Jitter, Limit, Link, Loss, LossModel, MeasuredDelays, PathPacket, Pie,
-    PieConfig, Queue, Stalls,
+    Backlog, Bottleneck, Cake, CakeConfig, Codel, CodelConfig, DelayLine, Dequeued, DropReason,
+    DropTail, Dropped, DualPi2, DualPi2Config, FqCodel, FqCodelConfig, Jitter, Limit, Link, Loss,
+    LossModel, MeasuredDelays, PathPacket, Pie, PieConfig, Queue, Stalls,
 };
 use gameway_units::{Bytes, Duration, Ecn, Instant, QueueSize, Rate, Ratio};
 use proptest::prelude::*;
@@ -137,6 +137,48 @@ fn a_full_queue_takes_what_fits_and_no_more() {
     assert_eq!(queue.offer(Instant::ZERO, packet(2, 101)).len(), 1);
     assert_eq!(queue.offer(Instant::ZERO, packet(3, 100)), []);
     assert_eq!(queue.backlog().bytes, Bytes::new(3000));
+}
+
+/// Gives the newest of those that wait, and drops the others.
+struct Newest(DropTail<Packet>);
+
+impl Queue<Packet> for Newest {
+    fn enqueue(&mut self, now: Instant, packet: Packet, dropped: &mut Vec<Dropped<Packet>>) {
+        self.0.enqueue(now, packet, dropped);
+    }
+    fn dequeue(
+        &mut self,
+        now: Instant,
+        dropped: &mut Vec<Dropped<Packet>>,
+    ) -> Option<Dequeued<Packet>> {
+        while self.0.backlog().packets > 1 {
+            let Dequeued { packet, enqueued } = self.0.dequeue(now, dropped)?;
+            dropped.push(Dropped { packet, enqueued, reason: DropReason::Early });
+        }
+        self.0.dequeue(now, dropped)
+    }
+    fn backlog(&self) -> Backlog {
+        self.0.backlog()
+    }
+    fn oldest(&self) -> Option<Instant> {
+        self.0.oldest()
+    }
+    fn set_limit(&mut self, limit: Limit) {
+        self.0.set_limit(limit);
+    }
+}
+
+#[test]
+fn drops_of_one_departure_are_told_in_the_order_of_arrival() {
+    let link = Link::constant(Rate::from_mbps(12)).unwrap();
+    let (size, rtt) = (QueueSize::Packets(100), Duration::ZERO);
+    let mut path = Bottleneck::new(link, size, rtt, |limit| Newest(DropTail::new(limit)));
+    (0..5).for_each(|number| path.arrive(Instant::ZERO, numbered(number, 1500)));
+    assert_eq!(path.drain_dropped().count(), 0, "the first is in transmission, four wait");
+    let due = path.next_deadline().unwrap();
+    assert_eq!(path.on_deadline(due).map(|done| done.packet.number), Some(0));
+    let told: Vec<_> = path.drain_dropped().map(|drop| drop.packet.number).collect();
+    assert_eq!(told, [1, 2, 3]);
 }
 
 #[test]

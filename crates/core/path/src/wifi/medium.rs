@@ -135,14 +135,7 @@ impl<P: PathPacket, Q: Queue<P>> Medium<P, Q> {
     /// A packet comes to `node`: to the access point for a station, to a station for the access point.
     pub fn arrive(&mut self, now: Instant, node: usize, packet: P) {
         self.nodes[node].queue.enqueue(now, packet, &mut self.dropped);
-        let before = self.dropped.len();
         self.take_up(now, node);
-        self.youngest_first(before);
-    }
-
-    /// Of packets dropped at one time other than on an arrival tables have the youngest first.
-    fn youngest_first(&mut self, from: usize) {
-        self.dropped[from..].reverse();
     }
 
     /// A node whose hand is empty takes up a packet, and begins to contend.
@@ -207,12 +200,6 @@ impl<P: PathPacket, Q: Queue<P>> Medium<P, Q> {
     /// Does what is due by `now`, one step: a shaper's packet is taken up, frames leave, arrive or are
     /// acknowledged. Then [`Self::poll_delivered`] and [`Self::drain_dropped`] may have something.
     pub fn on_deadline(&mut self, now: Instant) {
-        let before = self.dropped.len();
-        self.step(now);
-        self.youngest_first(before);
-    }
-
-    fn step(&mut self, now: Instant) {
         if let Some(release) = self.release.filter(|release| *release <= now) {
             self.on_release(release);
             return;
