@@ -32,6 +32,20 @@ fn a_key_frame_request_of_its_own_counts_by_what_was_told_before() {
     }
 }
 
+#[test]
+fn a_frame_of_one_packet_that_arrived_is_enough() {
+    let (mut sender, _) = bursting();
+    frame(&mut sender, 0);
+    sender.on_deadline(at(16));
+    sender.poll_encode().unwrap();
+    let train = Train::of_packets(vec![700], 1, Overhead::default()).unwrap();
+    sender.on_encoded(at(16), &train, false);
+    transmit(&mut sender, at(16));
+    sender.on_frame_received(at(30), FrameId(1), None);
+    sender.on_key_frame_request(at(31));
+    assert_eq!(key_frames_wanted(&mut sender), 1, "its packet followed those of the key frame");
+}
+
 /// What is lost of frame 1 or 2, after a key frame: a media packet or the repair packet behind it.
 fn with_loss(key_frame_on_loss: bool, lost: &str) -> (usize, bool) {
     let (mut sender, _) = sender(target(Pacing::Burst), |config| {
