@@ -9,7 +9,7 @@ pub const MSS: u32 = 1448;
 /// From the server to the client of flow 0 and back, 50 ms: to the server 40 ms, to the client 10 ms.
 pub const RTT: Duration = Duration::from_millis(50);
 /// Of flow 1 it is 150 ms.
-const TO_SERVERS: [i64; 2] = [40, 140];
+const TO_SERVERS: [i64; 3] = [40, 140, 40];
 const PERIOD: i64 = 200;
 const BURST_AT: i64 = 150;
 
@@ -27,19 +27,19 @@ fn segment(flow: usize, down: bool) -> Segment {
     }
 }
 
-/// A gateway with two downloads, whose windows count bytes.
-pub struct ByHand<G> {
+/// A gateway with some downloads, two if nothing else is said, whose windows count bytes.
+pub struct ByHand<G, const FLOWS: usize = 2> {
     pub gateway: G,
     /// The end of the last period.
     now: i64,
-    sent: [u32; 2],
+    sent: [u32; FLOWS],
 }
 
-impl<G: Gateway> ByHand<G> {
+impl<G: Gateway, const FLOWS: usize> ByHand<G, FLOWS> {
     /// Both connections have been opened.
     pub fn new(gateway: G) -> Self {
-        let mut by_hand = Self { gateway, now: 0, sent: [1; 2] };
-        for (flow, to_server) in TO_SERVERS.into_iter().enumerate() {
+        let mut by_hand = Self { gateway, now: 0, sent: [1; FLOWS] };
+        for (flow, to_server) in TO_SERVERS.into_iter().enumerate().take(FLOWS) {
             let window_scale = Some(0);
             let flags = Flags { syn: true, ..Flags::default() };
             by_hand.pass(0, Segment { flags, window_scale, ..segment(flow, false) });
@@ -67,8 +67,8 @@ impl<G: Gateway> ByHand<G> {
     }
 
     /// A period in which each download has a burst of so many segments; gives the windows that their servers are told.
-    pub fn period(&mut self, bursts: [u32; 2]) -> [u16; 2] {
-        let mut told = [u16::MAX; 2];
+    pub fn period(&mut self, bursts: [u32; FLOWS]) -> [u16; FLOWS] {
+        let mut told = [u16::MAX; FLOWS];
         for (flow, count) in bursts.into_iter().enumerate() {
             for _ in 0..count {
                 let sequence = self.sent[flow];
@@ -94,7 +94,7 @@ impl<G: Gateway> ByHand<G> {
         self.gateway.observe(&mut |Observation { flow, variable, value }| {
             let number = |header: Header| {
                 let is = |one: &u16| segment(usize::from(*one), true).header == header;
-                (0..2).find(is).expect("of the data, not of what comes back")
+                (0..FLOWS as u16).find(is).expect("of the data, not of what comes back")
             };
             all.push((flow.map(number), variable, value));
         });

@@ -115,4 +115,22 @@ mod tests {
         probe.start(at(6), 20);
         assert_eq!(probe.reached(at(7), 25), Some(Duration::from_secs(1)));
     }
+
+    #[test]
+    fn a_probe_without_an_answer_is_given_up_after_ten_seconds_or_when_it_is_cancelled() {
+        let answered = |second: i64| {
+            let mut probe = Probe::default();
+            probe.start(at(0), 7);
+            probe.start(at(second), 9);
+            probe.reached(at(30), 9)
+        };
+        assert_eq!(answered(10), Some(Duration::from_secs(30)), "the first is still under way");
+        assert_eq!(answered(11), Some(Duration::from_secs(19)));
+        let mut probe = Probe::default();
+        probe.start(at(0), 7);
+        probe.cancel();
+        assert_eq!(probe.reached(at(1), 7), None);
+        probe.start(at(2), 9);
+        assert_eq!(probe.reached(at(3), 9), Some(Duration::from_secs(1)));
+    }
 }

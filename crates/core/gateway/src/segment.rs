@@ -119,5 +119,14 @@ mod tests {
         segment.flags.fin = true;
         assert_eq!(segment.end(), 1);
         assert!(!segment.is_bare_ack());
+        segment.length = 0;
+        let no = Flags::default();
+        let ack = Flags { ack: true, ..no };
+        let others = [no, Flags { syn: true, ..ack }, Flags { fin: true, ..ack }];
+        for flags in others.into_iter().chain([Flags { rst: true, ..ack }]) {
+            assert!(!Segment { flags, ..segment }.is_bare_ack(), "{flags:?}");
+        }
+        assert!(Segment { flags: ack, ..segment }.is_bare_ack());
+        assert!(!Segment { flags: ack, length: 1, ..segment }.is_bare_ack());
     }
 }

@@ -220,4 +220,16 @@ mod tests {
         assert_eq!(history.tally(Direction::Down).partial, 3);
         assert_eq!(history.tally(Direction::Up).partial, 1);
     }
+
+    #[test]
+    fn a_window_begins_with_its_oldest_bin() {
+        let mut history = History::new(at(0));
+        for bin in 0..640 {
+            while history.advance(at(2 * bin)) {}
+            history.add(Bytes::new(100 + bin as u64), Direction::Up);
+        }
+        assert!(history.advance(at(2 * 640)));
+        assert!(history.window(Direction::Up).eq(100 + 128..100 + 640));
+        assert!(history.window(Direction::Down).all(|bytes| bytes == 0));
+    }
 }

@@ -121,6 +121,25 @@ mod tests {
         }
     }
 
+    /// A tone of so many waves in a window.
+    fn tone(waves: usize) -> impl Iterator<Item = u32> {
+        let angle = move |bin: u32| std::f64::consts::TAU * f64::from(bin) * waves as f64 / 512.0;
+        (0..512).map(move |bin| (5_000.0 + 4_000.0 * libm::sin(angle(bin))) as u32)
+    }
+
+    #[test]
+    fn a_tone_is_a_line_from_the_slowest_frame_rate_to_the_fastest() {
+        let mut spectrum = Spectrum::new();
+        // 28 and 150 Hz, in a window of 1.024 s.
+        for waves in 29..=154 {
+            let line = spectrum.line(tone(waves)).expect("it is one");
+            assert!((line - waves as f64 / 1.024).abs() < 1e-9, "{line} of {waves}");
+        }
+        for waves in [5, 10, 27, 28, 157, 200] {
+            assert_eq!(spectrum.line(tone(waves)), None, "{waves}");
+        }
+    }
+
     #[test]
     fn slow_bursts_and_even_flows_have_none() {
         let mut spectrum = Spectrum::new();

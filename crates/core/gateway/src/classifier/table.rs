@@ -104,8 +104,10 @@ fn fold(state: u64, endpoint: Endpoint) -> u64 {
         IpAddr::V4(address) => u128::from(u32::from(address)),
         IpAddr::V6(address) => u128::from(address),
     };
+    // One after the other: joined, an address and a port could be chosen that collide with others whatever the seed.
     let low = mix(state ^ address as u64);
-    mix(low ^ (address >> 64) as u64 ^ (u64::from(endpoint.port) << 48))
+    let both = mix(low ^ (address >> 64) as u64);
+    mix(both ^ u64::from(endpoint.port))
 }
 
 /// The finalizer of `SplitMix64` (Steele, Lea and Flood 2014, figure 14).
@@ -173,5 +175,65 @@ mod tests {
         assert!(counts.iter().all(|count| (50..150).contains(count)), "{counts:?}");
         let same = (0..1_280).filter(|number| set(3, *number) == set(4, *number)).count();
         assert!((1..40).contains(&same), "{same}");
+    }
+
+    #[test]
+    fn a_flow_that_was_forgotten_takes_its_own_place_again() {
+        let mut table = Table::new(1, 8);
+        put(&mut table, 0, 2);
+        put(&mut table, 1, 4);
+        put(&mut table, 240_000, 4);
+        assert_eq!((table.len(), table.get(&Header::numbered(2))), (2, Some(&2)));
+    }
+
+    #[test]
+    fn each_set_has_its_own_ways() {
+        let mut table = Table::new(1, 64);
+        (0..64).for_each(|number| _ = put(&mut table, 0, number));
+        // Eight sets of eight: some get more than eight flows, and others less.
+        assert!((45..=64).contains(&table.len()), "{}", table.len());
+    }
+
+    /// Steele, Lea and Flood's generator with the seeds 0 and 1234567: its first numbers.
+    #[test]
+    fn mixing_is_that_of_splitmix64() {
+        assert_eq!(mix(0), 0xe220_a839_7b1d_cdaf);
+        assert_eq!(mix(1_234_567), 6_457_827_717_110_365_317);
+        let second = 1_234_567_u64.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        assert_eq!(mix(second), 3_203_168_211_198_807_973);
+    }
+
+    #[test]
+    fn every_bit_of_a_header_and_of_the_seed_counts() {
+        let endpoint = |address: u128, port| Endpoint { address: IpAddr::V6(address.into()), port };
+        let ends = [endpoint(0xabcd << 64 | 77, 443), endpoint(0x1234 << 64 | 99, 50_000)];
+        let header = |[source, destination]: [Endpoint; 2], protocol| Header {
+            source,
+            destination,
+            protocol,
+            ..Header::numbered(0)
+        };
+        let protocols = [Protocol::Icmp, Protocol::Tcp, Protocol::Udp];
+        let mut hashes: Vec<Vec<u64>> = Vec::new();
+        let of = |seed: u64, protocol| hash(seed, &header(ends, protocol));
+        hashes.extend((0..64).map(|seed| protocols.map(|one| of(seed, one)).into()));
+        hashes.extend(protocols.map(|one| (0..64).map(|seed| of(seed, one)).collect()));
+        let mut changed = Vec::new();
+        for end in 0..2 {
+            for bit in 0..144 {
+                let IpAddr::V6(address) = ends[end].address else { unreachable!() };
+                let mut ends = ends;
+                ends[end] = match bit {
+                    0..128 => endpoint(u128::from(address) ^ (1 << bit), ends[end].port),
+                    _ => endpoint(u128::from(address), ends[end].port ^ (1 << (bit - 128))),
+                };
+                changed.push(hash(1, &header(ends, Protocol::Udp)));
+            }
+        }
+        hashes.push(changed);
+        for hashes in hashes {
+            let distinct: std::collections::BTreeSet<_> = hashes.iter().collect();
+            assert_eq!(distinct.len(), hashes.len());
+        }
     }
 }

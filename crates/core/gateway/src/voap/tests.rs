@@ -125,6 +125,23 @@ fn what_a_flow_does_not_use_goes_to_who_could_use_more() {
 }
 
 #[test]
+fn those_who_could_use_more_share_equally_what_is_left() {
+    let mut home = ByHand::<Voap, 3>::new(Voap::new(VoapConfig::default()));
+    // In the third period one uses five: it has the share of its use, two segments more, rounded up.
+    for (wait, last) in [(30, 30), (30, 30), (10, 5)] {
+        let now = home.at(10);
+        home.gateway.on_departure(now, Bytes::ZERO, millis(wait));
+        home.period([30, 30, last]);
+    }
+    let limited = segments(7.0) + 1.0;
+    // The others had 29 segments each.
+    let total = segments(29.0 + 29.0 + 5.0);
+    let each = ((total - limited) / 2.0) as u16;
+    let told = home.period([30, 30, 5]);
+    assert_eq!(told, [each, each, limited as u16]);
+}
+
+#[test]
 fn without_redistribution_all_move_halfway_to_the_mean() {
     let config = VoapConfig { redistribution: false, ..VoapConfig::default() };
     let mut home = Home::take([20, 10], config, 0);
