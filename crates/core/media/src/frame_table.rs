@@ -365,3 +365,54 @@ impl Reader<'_> {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A file of two rungs, at 1000 and 2000 b/s, with these frame sizes and one forced key frame each.
+    fn file(asked: u64, sizes: [[u32; 4]; 2]) -> Vec<u8> {
+        let mut bytes = b"GWFR".to_vec();
+        bytes.extend([VERSION_WITH_ABSENT, 2].iter().flat_map(|value| value.to_le_bytes()));
+        bytes.extend([60_u32, 1].iter().flat_map(|value| value.to_le_bytes()));
+        bytes.extend([1280_u16, 720].iter().flat_map(|value| value.to_le_bytes()));
+        bytes.extend(4_u32.to_le_bytes());
+        for (asked, sizes) in [asked, 2_000].into_iter().zip(sizes) {
+            bytes.extend([asked, 900].iter().flat_map(|value| value.to_le_bytes()));
+            bytes.extend(sizes.iter().flat_map(|value| value.to_le_bytes()));
+            bytes.extend([1_u32, 7].iter().flat_map(|value| value.to_le_bytes()));
+        }
+        bytes.extend([2, 0, 0, 0, b'{', b'}']);
+        bytes
+    }
+
+    fn error(asked: u64, sizes: [[u32; 4]; 2]) -> String {
+        FrameTable::parse(&file(asked, sizes)).unwrap_err().to_string()
+    }
+
+    #[test]
+    fn an_error_names_the_byte_of_the_frame_that_is_wrong() {
+        let plain = [9, 8, 7, 6];
+        assert!(FrameTable::parse(&file(1_000, [plain; 2])).is_ok());
+        assert_eq!(
+            error(0, [plain; 2]),
+            "rung 0: asked bitrate, byte 24: 0, but it must be positive"
+        );
+        // The sizes of the first rung begin at byte 40, those of the second at byte 80.
+        let no_size = [9, 8, 7, KEY_FRAME_BIT];
+        assert_eq!(
+            error(1_000, [no_size, plain]),
+            "rung 0: frame sizes, byte 52: 0, but a frame must have a size"
+        );
+        let must = "but a picture must be absent in all rungs or in none";
+        for (absent, byte) in [(0, 80), (1, 84), (3, 92)] {
+            let mut lacking = plain;
+            lacking[absent] = 0;
+            let found = plain[absent];
+            assert_eq!(
+                error(1_000, [lacking, plain]),
+                format!("rung 1: frame sizes, byte {byte}: {found}, {must}")
+            );
+        }
+    }
+}

@@ -282,3 +282,6 @@ impl FrameBudget {
         media * each + left.saturating_sub(repair).min(media)
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -222,3 +222,42 @@ impl Playout {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::reassembly::PacketPlace;
+
+    #[test]
+    fn after_a_damaged_frame_nothing_is_shown_until_a_key_frame() {
+        let at = |millis| ReceiverInstant::ZERO + Duration::from_millis(millis);
+        let (mut frames, mut playout) = (Reassembly::new(), Playout::new(PlayoutConfig::default()));
+        let mut arrive = |playout: &mut Playout, frame: u64, key_frame| {
+            let (media_packets, train_packets) = (1, 1);
+            let frame = FrameId(frame);
+            let place = PacketPlace { frame, index: 0, media_packets, train_packets, key_frame };
+            let now = at(16 * frame.0 as i64);
+            frames.on_packet(now, &place);
+            playout.on_arrival();
+            let mut events = Vec::new();
+            playout.advance(now, &mut frames, |event| events.push(event));
+            let request = events.contains(&PlayoutEvent::KeyFrameRequested);
+            let outcome = events.into_iter().find_map(|event| match event {
+                PlayoutEvent::Decided { outcome, .. } => Some(outcome),
+                _ => None,
+            });
+            (outcome.expect("it is whole"), request)
+        };
+        assert_eq!(arrive(&mut playout, 0, true), (FrameOutcome::Shown, false));
+        assert_eq!(arrive(&mut playout, 1, false), (FrameOutcome::Shown, false));
+        playout.on_undecodable(at(17));
+        assert_eq!(arrive(&mut playout, 2, false), (FrameOutcome::Undecodable, true));
+        // The next request is due 50 ms after that.
+        for frame in 3..6 {
+            assert_eq!(arrive(&mut playout, frame, false), (FrameOutcome::Undecodable, false));
+        }
+        assert_eq!(arrive(&mut playout, 6, false), (FrameOutcome::Undecodable, true));
+        assert_eq!(arrive(&mut playout, 7, true), (FrameOutcome::Shown, false));
+        assert_eq!(arrive(&mut playout, 8, false), (FrameOutcome::Shown, false));
+    }
+}

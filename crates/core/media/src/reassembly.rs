@@ -288,3 +288,6 @@ impl Reassembly {
         }
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -174,4 +174,95 @@ mod tests {
         let of_target = mean(&bytes.collect::<Vec<_>>()[60..]);
         assert!((0.95..1.01).contains(&of_target), "{of_target}");
     }
+
+    /// Of each frame what it fills of the buffer that bounds it, over 400 seeds: mean and deviation.
+    fn fills(targets: &[f64], key_frame: impl Fn(usize) -> bool) -> Vec<(f64, f64)> {
+        const SEEDS: usize = 400;
+        let mut all = vec![Vec::new(); targets.len()];
+        for seed in 0..SEEDS {
+            let mut encoder = Constrained::new(INTERVAL, seed as u64);
+            for (frame, target) in targets.iter().enumerate() {
+                let before = encoder.previous;
+                let rate = Rate::from_bps_f64(target * 1e6);
+                let size = encoder.next_frame(rate, key_frame(frame), FrameBudgets::next);
+                let buffer = encoder.previous.expect("it was asked for");
+                all[frame].push(size.as_f64() / before.unwrap_or(buffer).min(buffer));
+            }
+        }
+        let spread = |fills: &Vec<f64>| {
+            let mean = mean(fills);
+            let squares: Vec<f64> =
+                fills.iter().map(|fill| (fill - mean) * (fill - mean)).collect();
+            (mean, self::mean(&squares).sqrt())
+        };
+        all.iter().map(spread).collect()
+    }
+
+    #[track_caller]
+    fn near(found: f64, expected: f64) {
+        assert!((found - expected).abs() < 0.006, "{found} and not {expected}");
+    }
+
+    #[test]
+    fn frames_fill_their_buffer_as_measured_from_a_key_frame_on() {
+        let fills = fills(&[10.0; 30], |frame| frame == 0 || frame == 20);
+        let expected = [(0.895, 0.005), (0.82, 0.009), (0.86, 0.016), (0.873, 0.018)];
+        for first in [0, 20] {
+            for (fill, (mean, deviation)) in fills[first..].iter().zip(expected) {
+                near(fill.0, mean);
+                assert!((fill.1 / deviation - 1.0).abs() < 0.15, "{} and not {deviation}", fill.1);
+            }
+        }
+        for (mean, deviation) in fills[5..20].iter().chain(&fills[24..]) {
+            near(*mean, 0.858);
+            assert!((0.027..0.035).contains(deviation), "{deviation}");
+        }
+    }
+
+    #[test]
+    fn a_step_from_steady_buffers_fills_more_and_one_among_others_as_a_rise_does() {
+        let steps = |targets: [f64; 3]| {
+            let fills = fills(&[[10.0; 30].as_slice(), &targets].concat(), |frame| frame == 0);
+            [fills[30].0, fills[31].0, fills[32].0]
+        };
+        let [up, after, _] = steps([15.0, 15.0, 15.0]);
+        // No frame fills more than 0.99, which takes a hundredth off 0.97.
+        assert!((0.95..0.97).contains(&up), "{up}");
+        near(after, 0.858);
+        let [down, up_again, down_again] = steps([5.0, 10.0, 5.0]);
+        near(down, 0.91);
+        near(up_again, 0.90);
+        near(down_again, 0.858);
+        // Of 3 % it is none, either way; of 8 % it is one.
+        let [more, less, _] = steps([10.3, 10.0, 10.0]);
+        near(more, 0.858);
+        near(less, 0.858);
+        assert!((0.95..0.97).contains(&steps([10.8, 10.8, 10.8])[0]));
+        near(steps([9.2, 9.2, 9.2])[0], 0.91);
+    }
+
+    #[test]
+    fn a_key_frame_has_5500_bytes_at_least() {
+        for target in [0.01, 0.5] {
+            let mut encoder = Constrained::new(INTERVAL, 7);
+            let rate = Rate::from_bps_f64(target * 1e6);
+            let mut next = |key_frame| encoder.next_frame(rate, key_frame, FrameBudgets::next);
+            assert_eq!(next(true), Bytes::new(5_500));
+            let share = bytes_per_frame(rate, 60);
+            let plain = next(false).as_f64();
+            assert!((1.0..1.4 * share).contains(&plain), "{plain} of {share}");
+        }
+    }
+
+    #[test]
+    fn slices_make_up_their_frame_and_are_made_one_after_the_other() {
+        for key_frame in [false, true] {
+            let shares = slices(key_frame);
+            assert_eq!(shares.len(), slices_made().len());
+            assert!((shares.iter().sum::<f64>() - 1.0).abs() < 1e-9);
+            assert!(shares.iter().all(|share| (0.1..0.4).contains(share)));
+        }
+        assert!(slices_made().windows(2).all(|pair| pair[0] < pair[1]));
+        assert_eq!(slices_made().first().zip(slices_made().last()), Some((&0.38, &1.0)));
+    }
 }

@@ -111,4 +111,15 @@ mod tests {
             .collect();
         assert!(strict[8..].iter().enumerate().all(|(frame, strict)| *strict == (frame % 4 == 3)));
     }
+
+    #[test]
+    fn a_tenth_less_than_the_mean_is_no_decrease_yet() {
+        let budget = |kbps| {
+            let mut budgets = FrameBudgets::new(60);
+            (0..6).for_each(|_| _ = budgets.next(Rate::from_kbps(9_600)));
+            budgets.next(Rate::from_kbps(kbps)).get()
+        };
+        assert_eq!(budget(8_640), 24_300);
+        assert_eq!(budget(8_639), 17_997, "what the rate grants");
+    }
 }

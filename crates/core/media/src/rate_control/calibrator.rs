@@ -155,4 +155,24 @@ mod tests {
         calibrator.on_frame(1100.0, 1000.0, 1000.0, false);
         assert!(calibrator.buffer(1000.0, 1000.0) < 1000.0 / 1.09);
     }
+
+    #[test]
+    fn it_begins_with_what_encoders_fill_and_learns_a_part_of_what_it_sees() {
+        let mut calibrator = Calibrator::default();
+        assert!((calibrator.mean_fill() - 0.86).abs() < 1e-12);
+        calibrator.on_frame(920.0, 1_000.0, 1_000.0, false);
+        // A thirty-second of the difference.
+        assert!((calibrator.mean_fill() - 0.861_875).abs() < 1e-12);
+    }
+
+    #[test]
+    fn below_nine_tenths_of_the_last_buffer_the_cap_has_a_margin() {
+        let mut calibrator = Calibrator::default();
+        calibrator.on_frame(900.0, 1_000.0, 900.0, false);
+        // The share is far more than the cap allows.
+        let cap = |buffer: f64| calibrator.buffer(1e6, buffer * MIN_PEAK);
+        assert!((cap(901.0) - 901.0).abs() < 1e-9);
+        assert!((cap(899.0) - 899.0 / 1.05).abs() < 1e-9);
+        assert!((cap(100.0) - 100.0 / 1.05).abs() < 1e-9);
+    }
 }
