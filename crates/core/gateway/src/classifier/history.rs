@@ -232,4 +232,15 @@ mod tests {
         assert!(history.window(Direction::Up).eq(100 + 128..100 + 640));
         assert!(history.window(Direction::Down).all(|bytes| bytes == 0));
     }
+
+    #[test]
+    fn what_came_before_a_silence_of_three_windows_is_looked_at_once_more() {
+        let first_look = |millis| {
+            let mut history = History::new(at(0));
+            history.add(Bytes::new(100), Direction::Down);
+            assert!(history.advance(at(millis)));
+            history.tally(Direction::Down).packets
+        };
+        assert_eq!((first_look(3 * 1_024 + 1), first_look(3 * 1_024 + 2)), (1, 0));
+    }
 }

@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::feedback::ReceivedPacket;
-use gameway_control::{FrameId, PacketKind};
+use gameway_control::FrameId;
 use gameway_units::ReceiverInstant;
 
 const SIZE: Bytes = Bytes::new(1_000);
