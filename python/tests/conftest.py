@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 import pytest
-from witness import TRIES, Witness, too_busy
+from witness import TRIES, LateError, Witness, too_busy
 
 import gameway as gw
 
@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 WITNESS = pytest.StashKey[Witness]()
 BEGAN = pytest.StashKey[int]()
 """When the first test of a file began: what its fixtures saw counts for all of its tests."""
+FAULTY = pytest.StashKey[bool]()
+"""Whether something else than a bound on times failed in one of a test's tries."""
 
 SMALL = """
 title = "Small"
@@ -71,7 +73,9 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Try timed tests again: others' work on the machine can make packets late."""
     for item in items:
         if item.get_closest_marker("timed"):
-            again = pytest.mark.flaky(reruns=TRIES - 1, only_rerun=["AssertionError", "Failed"])
+            again = pytest.mark.flaky(
+                reruns=TRIES - 1, only_rerun=["AssertionError", "Failed", "LateError"]
+            )
             item.add_marker(again)
 
 
@@ -91,13 +95,14 @@ def pytest_runtest_setup(item: pytest.Item) -> None:
 def pytest_runtest_makereport(
     item: pytest.Item, call: pytest.CallInfo[None]
 ) -> Generator[None, pytest.TestReport, pytest.TestReport]:
-    """Skip a timed test whose last try failed on a busy machine."""
+    """Skip a timed test whose tries failed on a busy machine for their times alone."""
     report = yield
+    if not report.failed or not item.get_closest_marker("timed"):
+        return report
+    late = call.excinfo is not None and call.excinfo.errisinstance(LateError)
+    item.stash[FAULTY] = item.stash.get(FAULTY, False) or not late
     last = getattr(item, "execution_count", TRIES) >= TRIES
-    judged = call.excinfo is not None and call.excinfo.errisinstance(
-        (AssertionError, pytest.fail.Exception)
-    )
-    if report.failed and last and judged and item.get_closest_marker("timed"):
+    if last and not item.stash[FAULTY]:
         lateness_ms = item.config.stash[WITNESS].lateness_ms(_file_of(item).stash[BEGAN])
         reason = too_busy(lateness_ms)
         if reason:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 from live_fixture import MIN_LIVE_FPS, one_stream
+from witness import of_times
 
 from gameway.live.namespaces import DEVICE, Namespaces
 from gameway.live.process import PartProcess
@@ -63,7 +64,9 @@ class Stage:
         within = pl.col("captured_ns").is_between(since * SECOND, until * SECOND)
         made = self.frames("host").filter(within)
         # At the very least, lest a share of nothing be judged.
-        assert made.height > MIN_LIVE_FPS * (until - since), made.height
+        assert made.height > 0
+        with of_times():
+            assert made.height > MIN_LIVE_FPS * (until - since), made.height
         decoded = self.frames(name).filter(pl.col("decoded_ns").is_not_null())
         return made.join(decoded, on="frame", how="semi").height / made.height
 

@@ -12,6 +12,7 @@ import polars as pl
 import pytest
 from browser_fixture import NEEDS_CHROMIUM, browser, end, host, inbound, until_frames
 from live_fixture import MIN_LIVE_FPS
+from witness import of_times
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -49,7 +50,9 @@ def rate_of(before: dict[str, Any], after: dict[str, Any]) -> float:
 def made_a_second(frames: pl.DataFrame) -> float:
     """Frames a second that the host made from its first to its last."""
     made = (frames.height - 1) * 1e9 / (frames["captured_ns"][-1] - frames["captured_ns"][0])
-    assert MIN_LIVE_FPS <= made <= 62.0, made
+    assert made <= 62.0, made
+    with of_times():
+        assert made >= MIN_LIVE_FPS, made
     return float(made)
 
 
@@ -61,10 +64,12 @@ def check_sound(before: dict[str, Any], after: dict[str, Any]) -> None:
         return float(after[name] - before[name]) / seconds
 
     assert after["packetsLost"] == 0
-    assert 95 <= a_second("packetsReceived") <= 105
-    assert 0.9 * 48_000 <= a_second("totalSamplesReceived") <= 1.1 * 48_000
-    # Made up because a packet was late for its time, on a machine that is busy.
-    assert a_second("concealedSamples") <= 0.2 * 48_000
+    assert after["packetsReceived"] > before["packetsReceived"]
+    with of_times():
+        assert 95 <= a_second("packetsReceived") <= 105
+        assert 0.9 * 48_000 <= a_second("totalSamplesReceived") <= 1.1 * 48_000
+        # Made up because a packet was late for its time, on a machine that is busy.
+        assert a_second("concealedSamples") <= 0.2 * 48_000
     # A tenth of each second at a quarter of full scale: 0.006, and up to thrice that since
     # Chromium's level falls slowly. All of each second would be 0.063, silence nothing.
     assert 0.004 <= a_second("totalAudioEnergy") <= 0.03
@@ -93,7 +98,9 @@ def test_chromium_plays_our_host_at_sixty_frames_a_second(
     assert max(rates) <= 63.0, rates
     # All that the host made of 60: a shared machine encodes fewer, a quiet one does not.
     frames = pl.read_parquet(tmp_path / "host_frames.parquet").sort("frame")
-    assert max(rates) >= 0.95 * made_a_second(frames), rates
+    made_fps = made_a_second(frames)
+    with of_times():
+        assert max(rates) >= 0.95 * made_fps, rates
     assert after["packetsLost"] == 0
     assert report["sessions"] == 1
     if audio:
@@ -104,11 +111,15 @@ def test_chromium_plays_our_host_at_sixty_frames_a_second(
     targets = frames["target_bps"]
     # Without transport-wide feedback a controller has nothing to go by and stays where it began.
     assert targets[0] == START_BPS
-    assert 1.5 * START_BPS < targets[-1] <= 10e6, targets[-1]
+    assert START_BPS < targets.max() <= 10e6
+    with of_times():
+        assert targets[-1] > 1.5 * START_BPS, targets[-1]
     events = pl.read_parquet(tmp_path / "events.parquet")
     counts = dict(events.group_by("event").len().iter_rows())
     presented = counts.get("page-presented", 0)
-    assert 0.6 * frames.height - 60 <= presented <= frames.height
+    assert 0 < presented <= frames.height
+    with of_times():
+        assert presented >= 0.6 * frames.height - 60
     # The browser reports when it is asked, so that no transform has to tell of frames.
     assert (report["page"]["received"], counts.get("page-received", 0)) == (0, 0)
 
@@ -123,4 +134,6 @@ def test_a_channel_that_opens_early_is_watched(tmp_path: Path) -> None:
             looks = made.evaluate(page, "window.looks ?? 0")
         end(process)
     # One each 300 ms; a busy page is late.
-    assert 2 <= looks <= 60, looks
+    assert 1 <= looks <= 60, looks
+    with of_times():
+        assert looks >= 2, looks

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 import polars as pl
 import pytest
 from live_fixture import needs_live
+from witness import of_times
 
 import gameway as gw
 
@@ -99,7 +100,9 @@ def test_a_capture_has_what_the_link_counted(tmp_path: Path) -> None:
     assert seen["kept"].max() == 128
     assert seen.filter(pl.col("size") > 1300).height > 1000
     ping = came.filter(pl.col("from") == "10.77.0.3").height
-    assert 35 <= ping <= 41
+    assert ping <= 41
+    with of_times():
+        assert ping >= 35
     events = results.events().collect().filter(pl.col("event") == "not_captured")
     assert events["value"].to_list() == [0.0]
 
@@ -117,9 +120,11 @@ def test_packets_are_captured_at_both_ends_with_the_paths_delay_between(tmp_path
     times = dict(ends.iter_rows())
     assert [len(times[end]) for end in ("client", "server")] == [20, 20]
     ways = [1000 * (out - into) for into, out in zip(times["client"], times["server"], strict=True)]
-    assert 9.99 < min(ways) < 10.7
-    # A busy machine is late with some.
-    assert sum(ways) / 20 < 14.0
+    assert min(ways) > 9.99
+    with of_times():
+        assert min(ways) < 10.7
+        # A busy machine is late with some.
+        assert sum(ways) / 20 < 14.0
 
 
 def test_without_the_option_there_is_none(tmp_path: Path) -> None:

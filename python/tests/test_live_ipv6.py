@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 import pytest
 from live_fixture import needs_live
+from witness import of_times
 
 from gameway.live import link, namespaces
 
@@ -66,8 +67,10 @@ def test_the_rtt_of_an_idle_link_is_that_of_the_path() -> None:
     done = behind(command="ping -6 -q -i 0.1 -c 20 $GAMEWAY_OUTSIDE6")
     found = re.search(r"= ([\d.]+)/([\d.]+)/", done.stdout)
     assert found is not None, done.stdout
-    assert 20.0 <= float(found[1]) <= 20.7
-    assert 20.0 <= float(found[2]) <= 24.0
+    assert 20.0 <= float(found[1]) <= float(found[2])
+    with of_times():
+        assert float(found[1]) <= 20.7
+        assert float(found[2]) <= 24.0
     # Nothing but the answers to the pings: hosts behind a link have no neighbours to ask for.
     assert "20 packets came, 20 arrived" in done.stderr
 
@@ -85,11 +88,15 @@ def test_a_download_has_the_capacity(tmp_path: Path) -> None:
             s.kill()
     received = json.loads(done.stdout)["end"]["sum_received"]["bits_per_second"]
     # 1428 of 1500 bytes are TCP's payload; the first round trips are slow start.
-    assert 0.85 * CAPACITY * 1428 / 1500 <= received <= 1.01 * CAPACITY * 1428 / 1500
+    assert 0 < received <= 1.01 * CAPACITY * 1428 / 1500
+    with of_times():
+        assert received >= 0.85 * CAPACITY * 1428 / 1500
     bins = pl.read_parquet(tmp_path / "bins.parquet")
     middle = bins.filter(pl.col("bin_start_ns").is_between(1_500_000_000, 3_000_000_000))
     carried = float(middle["received_bytes"].sum()) * 8 / (middle.height * 0.5)
-    assert 0.95 * CAPACITY <= carried <= 1.01 * CAPACITY
+    assert 0 < carried <= 1.01 * CAPACITY
+    with of_times():
+        assert carried >= 0.95 * CAPACITY
 
 
 @pytest.mark.timed
@@ -110,8 +117,10 @@ def test_a_mark_arrives_in_the_traffic_class(tmp_path: Path, ecn: int, *, marks:
     assert {tclass >> 2 for tclass in counts} == {DSCP}
     total, marked = sum(counts.values()), counts.get(DSCP << 2 | 0b11, 0)
     assert total > 1000
-    # At 29 of 20 Mb/s most have waited longer than 5 ms of 24 ms.
-    assert 0.7 <= marked / total <= 0.99 if marks else marked == 0
+    assert (marked > 0) == marks
+    with of_times():
+        # At 29 of 20 Mb/s most have waited longer than 5 ms of 24 ms.
+        assert not marks or 0.7 <= marked / total <= 0.99
 
 
 @pytest.mark.skipif(shutil.which("ethtool") is None, reason="needs ethtool")

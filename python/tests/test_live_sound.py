@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 import pytest
 from live_fixture import one_stream
+from witness import of_times
 
 from gameway import _core
 
@@ -64,14 +65,19 @@ def play(folder: Path, **more: Any) -> tuple[dict[str, Any], dict[str, Any], pl.
 def test_the_scenes_beeps_come_with_its_pictures(tmp_path: Path) -> None:
     _, client, table = play(tmp_path, audio=True)
     sound = client["sound"]
-    assert 0.9 * 100 * SECONDS <= sound["played"] <= 1.1 * 100 * SECONDS + 100
-    lost = sound["concealed"] + sound["left_out"] + sound["late"] + sound["undecodable"]
-    assert lost == 0, sound
-    # A block of 10 ms is over before it leaves; a busy machine may take as much again and more.
-    assert 10e6 <= sound["delay_p50_ns"] <= 40e6, sound
-    assert SECONDS - 2 <= sound["beeps"] <= SECONDS + 2
-    # EBU R 37's tolerance of 40 ms before and 60 ms after the picture.
-    assert -40e6 <= sound["offset_p50_ns"] <= 60e6, sound
+    assert 0 < sound["played"] <= 1.1 * 100 * SECONDS + 100
+    assert sound["undecodable"] == 0, sound
+    # A block of 10 ms is over before it leaves.
+    assert sound["delay_p50_ns"] >= 10e6, sound
+    assert 0 < sound["beeps"] <= SECONDS + 2
+    with of_times():
+        assert sound["played"] >= 0.9 * 100 * SECONDS
+        assert sound["concealed"] + sound["left_out"] + sound["late"] == 0, sound
+        # A busy machine may take as much again and more.
+        assert sound["delay_p50_ns"] <= 40e6, sound
+        assert sound["beeps"] >= SECONDS - 2
+        # EBU R 37's tolerance of 40 ms before and 60 ms after the picture.
+        assert -40e6 <= sound["offset_p50_ns"] <= 60e6, sound
     # A quarter of full scale, which a codec meets roughly.
     assert 7_000 <= sound["peak"] <= 10_000
     captured = table["captured_ns"].drop_nulls()
@@ -83,7 +89,9 @@ def test_the_scenes_beeps_come_with_its_pictures(tmp_path: Path) -> None:
 
 def test_there_is_no_sound_that_was_not_asked_for(tmp_path: Path) -> None:
     _, client, table = play(tmp_path, audio=False)
-    assert client["decoded_frames"] > 100
+    assert client["decoded_frames"] > 0
+    with of_times():
+        assert client["decoded_frames"] > 100
     assert client["sound"]["received"] == 0
     assert table.height == 0
 
@@ -99,7 +107,9 @@ def test_a_files_own_sound_is_streamed(tmp_path: Path, volume: float) -> None:
     subprocess.run(words, check=True, timeout=60)
     _, client, _ = play(tmp_path, audio=True, source=str(file))
     sound = client["sound"]
-    assert sound["played"] > 300
+    assert sound["played"] > 0
+    with of_times():
+        assert sound["played"] > 300
     # Half of full scale, a fifth more or less by the codec.
     if volume:
         assert 0.4 * 32_768 <= sound["peak"] <= 0.6 * 32_768, sound

@@ -12,6 +12,7 @@ from pathlib import Path
 import polars as pl
 import pytest
 from live_fixture import MIN_LIVE_FPS, needs_live
+from witness import of_times
 
 import gameway as gw
 from gameway.beside import twin
@@ -109,11 +110,14 @@ def test_a_moving_program_is_streamed_with_its_stamps_and_leaves_nothing(tmp_pat
     pictures = pl.read_parquet(place / "pictures.parquet")
     decoded = pictures.filter(pl.col("decoded_ns").is_not_null())
     # At both ends some are under way or came before anybody looked.
-    assert 2 * MIN_LIVE_FPS < decoded.height <= 180
+    assert 0 < decoded.height <= 180
     stamped = decoded.filter(pl.col("picture_frame") == pl.col("frame"))
     assert stamped.height == decoded.height
     latency_ms = (decoded["decoded_ns"] - decoded["picture_captured_ns"]) / 1e6
-    assert 10.0 < float(str(latency_ms.median())) < 150.0
+    assert float(str(latency_ms.median())) > 10.0
+    with of_times():
+        assert decoded.height > 2 * MIN_LIVE_FPS
+        assert float(str(latency_ms.median())) < 150.0
     spent = dict(pl.read_parquet(place / "cpu.parquet").select("thread", "cpu_ns").iter_rows())
     assert 0.05e9 < spent["program"] < 6e9
     assert 0 < spent["Xvfb"] < 3e9
@@ -174,7 +178,10 @@ def test_a_video_is_streamed(tmp_path: Path) -> None:
     experiment = gw.loads(FILE.format(seconds=2))
     results = gw.run(experiment, tmp_path / "out", on="live", live=gw.LiveOptions(f"file:{video}"))
     frames = results.frames().collect()
-    assert MIN_LIVE_FPS < frames["shown_ns"].drop_nulls().len() <= 120
+    shown = frames["shown_ns"].drop_nulls().len()
+    assert 0 < shown <= 120
+    with of_times():
+        assert shown > MIN_LIVE_FPS
     simulated = twin.simulate(experiment, tmp_path / "out")
     # Of a video the twin streams what the file says, a recorded game; of the scene, even frames.
     assert simulated.manifest["overrides"] == ["runs=4"]

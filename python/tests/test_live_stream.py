@@ -19,6 +19,7 @@ import polars as pl
 import pytest
 from live_fixture import MIN_LIVE_FPS, REASON
 from stage_fixture import PORT, SECOND, Stage, stage
+from witness import of_times
 
 from gameway import _core
 from gameway.live.namespaces import DEVICE, LiveError
@@ -73,7 +74,9 @@ def test_a_client_that_was_killed_has_pictures_within_two_seconds_of_its_return(
     assert frames["session"].unique().to_list() == [1]
     # From the start of its process, Python's start included, to the first decoded picture.
     took = (frames["decoded_ns"].min() - returned.started_ns) / SECOND
-    assert 0.06 < took < 2.0, took
+    assert took > 0.06, took
+    with of_times():
+        assert took < 2.0, took
     first = frames.sort("frame").row(0, named=True)
     assert first["frame"] == first["picture_frame"] == 0
     sent = returned.stage.frames("host")
@@ -81,7 +84,8 @@ def test_a_client_that_was_killed_has_pictures_within_two_seconds_of_its_return(
     assert sent.filter(pl.col("frame") == 0)["key_frame"].all()
     # What came after the first picture is there in full.
     assert frames["decoded_ns"].null_count() <= 2
-    assert frames.height > 60
+    with of_times():
+        assert frames.height > 60
 
 
 def packets_of(pcap: Path) -> list[tuple[int, int, bytes]]:
@@ -192,13 +196,17 @@ def test_after_four_seconds_of_darkness_pictures_come_within_a_second(tmp_path: 
             client.result()
         made.host.result()
     decoded = made.frames("client")["decoded_ns"].drop_nulls().sort() / SECOND
-    assert made.decoded_share("client", 0.5, 1.3) > 0.9
     # What was on its way or waits in the queue arrives within its delay.
     assert decoded.filter(decoded.is_between(1.6, 5.5)).len() == 0
     first = decoded.filter(decoded > 5.5).min()
     assert first is not None
-    assert 5.5 < first < 6.5, first
-    assert made.decoded_share("client", 6.9, 7.7) > 0.9
+    assert first > 5.5
+    before = made.decoded_share("client", 0.5, 1.3)
+    after = made.decoded_share("client", 6.9, 7.7)
+    assert min(before, after) > 0
+    with of_times():
+        assert first < 6.5, first
+        assert min(before, after) > 0.9, (before, after)
 
 
 def test_who_comes_with_the_token_takes_over_and_the_former_client_is_told(tmp_path: Path) -> None:
@@ -208,10 +216,13 @@ def test_who_comes_with_the_token_takes_over_and_the_former_client_is_told(tmp_p
             # Long before it would find out by silence.
             former.process.wait(5)
             time.sleep(3)
-            # But for half a second that the start takes, and for what comes while the former ends.
-            assert 2 * MIN_LIVE_FPS < latter.result()["decoded_frames"] <= 210
+            decoded = latter.result()["decoded_frames"]
         assert former.result()["closed"] == "Remote"
         assert made.host.result()["sessions"] == 2
+    # But for half a second that the start takes, and for what comes while the former ends.
+    assert 0 < decoded <= 210
+    with of_times():
+        assert decoded > 2 * MIN_LIVE_FPS
     assert made.frames("next")["session"].unique().to_list() == [1]
 
 
@@ -315,6 +326,6 @@ def test_bogus_requests_garbage_and_replays_cost_no_frame(tmp_path: Path) -> Non
     decoded = made.frames("client").filter(pl.col("decoded_ns").is_not_null())
     lost = sent.join(decoded, on="frame", how="anti")
     assert lost.height == 0, lost
-    seconds = end_ns / SECOND
-    assert sent.height > MIN_LIVE_FPS * seconds
     assert sent["key_frame"].sum() <= 1
+    with of_times():
+        assert sent.height > MIN_LIVE_FPS * end_ns / SECOND

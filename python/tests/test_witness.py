@@ -20,11 +20,14 @@ HERE = Path(__file__).parent
 BUSY_MS = 2 * BOUND_MS
 TEST = """
 import pytest
+from witness import of_times
 tries = []
 def test_of_times():
     tries.append(1)
     {body}
 """
+LATE = "with of_times(): assert False"
+LATE_AT_FIRST = "with of_times(): assert len(tries) == 3"
 INI = """
 [pytest]
 markers = timed
@@ -51,13 +54,20 @@ def outcomes(
 @pytest.mark.parametrize(
     ("body", "where", "expected"),
     [
+        (LATE, "timed, quiet", {"failed": 1, "rerun": TRIES - 1}),
+        (LATE, "timed, busy", {"skipped": 1, "rerun": TRIES - 1}),
         ("assert False", "timed, quiet", {"failed": 1, "rerun": TRIES - 1}),
-        ("assert False", "timed, busy", {"skipped": 1, "rerun": TRIES - 1}),
-        ("pytest.fail('late')", "timed, busy", {"skipped": 1, "rerun": TRIES - 1}),
+        # What else is wrong fails on a busy machine, too, in whichever try.
+        ("assert False", "timed, busy", {"failed": 1, "rerun": TRIES - 1}),
+        ("pytest.fail('no pictures')", "timed, busy", {"failed": 1, "rerun": TRIES - 1}),
+        (f"assert len(tries) > 1\n    {LATE}", "timed, busy", {"failed": 1, "rerun": TRIES - 1}),
+        (f"{LATE_AT_FIRST}\n    assert False", "timed, busy", {"failed": 1, "rerun": TRIES - 1}),
         ("assert len(tries) == 3", "timed, quiet", {"passed": 1, "rerun": TRIES - 1}),
+        (LATE_AT_FIRST, "timed, quiet", {"passed": 1, "rerun": TRIES - 1}),
         ("assert True", "timed, busy", {"passed": 1}),
         ("raise KeyError", "timed, busy", {"failed": 1}),
-        ("assert False", "untimed, busy", {"failed": 1}),
+        ("with of_times(): raise KeyError", "timed, busy", {"failed": 1}),
+        (LATE, "untimed, busy", {"failed": 1}),
     ],
 )
 def test_what_fails_three_times_counts_where_the_machine_was_quiet(

@@ -1,9 +1,10 @@
 """A witness of how busy the machine is while tests of packets' and frames' times run.
 
 A process that wants to wake every 5 ms: what makes it late makes hosts, links and players late,
-too. A test marked `timed` is tried three times; one that fails each time on a machine that was too
-busy says nothing of the code and is skipped with the reason. On a quiet machine it fails
-(test_witness.py).
+too. A test marked `timed` is tried three times. A bound that a late process can break stands in
+`with of_times()`. A test in which such a bound and nothing else failed, each time and on a machine
+that was too busy, says nothing of the code and is skipped with the reason. On a quiet machine it
+fails (test_witness.py).
 """
 
 from __future__ import annotations
@@ -13,9 +14,14 @@ import subprocess
 import sys
 import tempfile
 import time
+from contextlib import contextmanager
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
 
 INTERVAL_NS = 5_000_000
 TRIES = 3
@@ -24,6 +30,22 @@ BOUND_MS = 2.0
 """99th percentile of lateness of a machine on which times say something of the code.
 
 Measured on 2 cores: 0.5 ms beside our own stream at 1280x720, 4 ms beside four busy processes."""
+
+
+class LateError(AssertionError):
+    """A bound did not hold that does not hold either if the machine is late."""
+
+
+@contextmanager
+def of_times() -> Iterator[None]:
+    """Assert here what a busy machine can break: an upper bound on delays, a lower one on rates.
+
+    What holds however late a process wakes up is asserted outside.
+    """
+    try:
+        yield
+    except AssertionError as error:
+        raise LateError(*error.args) from error
 
 
 def watch() -> None:
