@@ -14,7 +14,7 @@
 //! # In which sense it is a limit
 //! Alone, or among its like, no controller has more utilization *and* less frame delay: more utilization
 //! than all there is cannot be, and at `share` below one the oracle uses just that share of each frame
-//! interval, in the least time in which the link can carry it. `crates/lab/sim/tests/oracle.rs` holds each
+//! interval, in the least time in which the link can carry it. `crates/lab/sim/tests/all/oracle.rs` holds each
 //! controller against it both ways. Beside a TCP, which fills any queue whatever a stream does, the equal
 //! share is a yardstick and no bound: who takes more than that may see less delay.
 //!

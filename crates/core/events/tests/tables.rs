@@ -1,16 +1,14 @@
 //! What is pushed is what is read back, from every table; and rows leave memory as they come.
 
-use arrow_array::cast::AsArray;
-use arrow_array::types::{Float64Type, Int64Type, UInt16Type, UInt32Type, UInt64Type};
-use arrow_array::{Array, RecordBatch};
-use arrow_schema::DataType;
 use gameway_events::{
     BinRecord, ControllerRecord, EventRecord, FrameRecord, FurtherTables, LinkRecord, Name,
     PacketRecord, PingRecord, QueueDelayRecord, ResultTables, RunEvent, SegmentRecord, Sink,
     SummaryRecord, Table,
 };
-use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
-use parquet::file::metadata::ParquetMetaData;
+use parquet::basic::{ConvertedType, Type};
+use parquet::file::reader::{FileReader, SerializedFileReader};
+use parquet::record::Field;
+use parquet::schema::types::ColumnDescriptor;
 use std::fs::File;
 use std::path::{Path, PathBuf};
 
@@ -26,43 +24,48 @@ fn folder(name: &str) -> PathBuf {
 
 /// The table as text: one line for the columns with their types, one for each row.
 fn dump(folder: &Path, table: &str) -> Vec<String> {
-    let file = File::open(folder.join(table).with_extension("parquet")).unwrap();
-    let builder = ParquetRecordBatchReaderBuilder::try_new(file).unwrap();
-    let fields = builder.schema().fields().iter();
-    let columns = fields.map(|field| format!("{} {}", field.name(), kind(field.data_type())));
+    let reader = reader(folder, table);
+    let columns = reader.metadata().file_metadata().schema_descr().columns().iter();
+    let columns = columns.map(|column| format!("{} {}", column.name(), kind(column)));
     let mut lines = vec![columns.collect::<Vec<_>>().join(", ")];
-    for batch in builder.build().unwrap() {
-        let batch = batch.unwrap();
-        lines.extend((0..batch.num_rows()).map(|row| row_text(&batch, row)));
+    for row in reader.get_row_iter(None).unwrap() {
+        let row = row.unwrap();
+        let cells = row.get_column_iter().map(|(_, field)| text(field));
+        lines.push(cells.collect::<Vec<_>>().join(" "));
     }
     lines
 }
 
-fn kind(kind: &DataType) -> &'static str {
-    match kind {
-        DataType::Int64 => "i64",
-        DataType::UInt64 => "u64",
-        DataType::UInt32 => "u32",
-        DataType::UInt16 => "u16",
-        DataType::Float64 => "f64",
-        DataType::Boolean => "bool",
-        DataType::Utf8 => "name",
+fn reader(folder: &Path, table: &str) -> SerializedFileReader<File> {
+    let file = File::open(folder.join(table).with_extension("parquet")).unwrap();
+    SerializedFileReader::new(file).unwrap()
+}
+
+fn kind(column: &ColumnDescriptor) -> &'static str {
+    match (column.physical_type(), column.converted_type()) {
+        (Type::INT64, ConvertedType::NONE) => "i64",
+        (Type::INT64, ConvertedType::UINT_64) => "u64",
+        (Type::INT32, ConvertedType::UINT_32) => "u32",
+        (Type::INT32, ConvertedType::UINT_16) => "u16",
+        (Type::DOUBLE, ConvertedType::NONE) => "f64",
+        (Type::BOOLEAN, ConvertedType::NONE) => "bool",
+        (Type::BYTE_ARRAY, ConvertedType::UTF8) => "name",
         _ => "?",
     }
 }
 
-fn row_text(batch: &RecordBatch, row: usize) -> String {
-    let cells = batch.columns().iter().map(|column| match column.data_type() {
-        _ if column.is_null(row) => "null".to_owned(),
-        DataType::Int64 => column.as_primitive::<Int64Type>().value(row).to_string(),
-        DataType::UInt64 => column.as_primitive::<UInt64Type>().value(row).to_string(),
-        DataType::UInt32 => column.as_primitive::<UInt32Type>().value(row).to_string(),
-        DataType::UInt16 => column.as_primitive::<UInt16Type>().value(row).to_string(),
-        DataType::Float64 => column.as_primitive::<Float64Type>().value(row).to_string(),
-        DataType::Boolean => column.as_boolean().value(row).to_string(),
-        _ => column.as_string::<i32>().value(row).to_owned(),
-    });
-    cells.collect::<Vec<_>>().join(" ")
+fn text(field: &Field) -> String {
+    match field {
+        Field::Null => "null".to_owned(),
+        Field::Long(value) => value.to_string(),
+        Field::ULong(value) => value.to_string(),
+        Field::UInt(value) => value.to_string(),
+        Field::UShort(value) => value.to_string(),
+        Field::Double(value) => value.to_string(),
+        Field::Bool(value) => value.to_string(),
+        Field::Str(value) => value.clone(),
+        other => panic!("no column has {other:?}"),
+    }
 }
 
 fn frame(number: u32, name: &str, known: Option<i64>) -> FrameRecord {
@@ -281,11 +284,6 @@ fn a_table_without_rows_can_be_read() {
     assert!(!folder.join("segments.parquet").exists(), "there is no video");
 }
 
-fn metadata(folder: &Path, table: &str) -> std::sync::Arc<ParquetMetaData> {
-    let file = File::open(folder.join(table).with_extension("parquet")).unwrap();
-    ParquetRecordBatchReaderBuilder::try_new(file).unwrap().metadata().clone()
-}
-
 #[test]
 fn rows_leave_memory_in_groups_while_the_run_goes_on() {
     let folder = folder("groups");
@@ -300,8 +298,8 @@ fn rows_leave_memory_in_groups_while_the_run_goes_on() {
     let path = folder.join("controller.parquet");
     let on_disk = std::fs::metadata(&path).unwrap().len();
     table.finish().unwrap();
-    let metadata = metadata(&folder, "controller");
-    let groups = metadata.row_groups();
+    let reader = reader(&folder, "controller");
+    let groups = reader.metadata().row_groups();
     let rows: Vec<i64> = groups.iter().map(|group| group.num_rows()).collect();
     assert_eq!(rows, [32_768, 32_768, 32_768, 1_696]);
     // Whole groups were on disk before the table was finished, so what waits is less than a group.

@@ -1,5 +1,5 @@
 //! Runs a specification and keeps what it tells.
-#![allow(dead_code, reason = "every test file uses a part")]
+#![allow(dead_code, reason = "every program of tests uses a part")]
 
 use gameway_events::{RunEvent, SummaryRecord};
 use gameway_sim::{Registry, RunError, RunSpec};

@@ -34,7 +34,7 @@
 //!
 //! | deviation | why |
 //! |---|---|
-//! | the stamp is not encoded finer than the rest | only some of these take regions, and by their drivers; it is read nevertheless, at 1 Mb/s and 640x360 in 120 of 120 frames (`tests/libav_encoder.rs`) |
+//! | the stamp is not encoded finer than the rest | only some of these take regions, and by their drivers; it is read nevertheless, at 1 Mb/s and 640x360 in 120 of 120 frames (`tests/all/libav_encoder.rs`) |
 //! | in steps a frame may be above a budget that is strict after a decrease, by up to a tenth | each step costs a key frame |
 //! | fills of hardware encoders at first, their key frames' sizes, and whether VA-API's drivers keep to a buffer of one frame | cannot be known without the hardware; fills are learnt |
 //! | v4l2m2m waits without end for a driver that gives neither a frame nor its input back | libavcodec does |

@@ -23,7 +23,7 @@
 //! | halving | 6 quantizers | ITU-T H.265 section 8.6.1: the step doubles; sizes follow, measured within 10 % |
 //! | complexity at first | 4 B a pixel in key frames, 1 in others | measured on the built-in scene |
 //! | weight of a frame | 1/2 | the next picture is as the last one |
-//! | room under the budget | 0.9 | measured: the mean of a second is 0.99 of the rate, the largest of 360 frames 1.44 of its budget (`tests/h265.rs`) |
+//! | room under the budget | 0.9 | measured: the mean of a second is 0.99 of the rate, the largest of 360 frames 1.44 of its budget (`tests/all/h265.rs`) |
 //! | correction | -30 % to +30 % | a whole quantizer is 12 % |
 
 use super::finer::offsets;

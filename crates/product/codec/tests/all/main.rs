@@ -1,0 +1,10 @@
+//! All tests in one program: what they use is linked once, and they run side by side.
+
+mod a_frames_way;
+mod captures;
+mod follows_the_target;
+mod h265;
+mod libav_encoder;
+mod simulated_encoder;
+#[path = "../support/mod.rs"]
+mod support;
