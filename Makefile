@@ -112,10 +112,12 @@ rust-test: lint $(STAMPS)/test-tools
 fuzz-smoke: rust-test
 	fuzz/smoke
 
-# Tests of times have the machine for themselves; the others run on every core, a file's in one process.
+# Most tests wait for other processes or for the clock, so there are twice as many at once as cores; a file's are in one process.
+# Tests of times have a core each, or the machine for themselves.
 python-test: fuzz-smoke $(STAMPS)/live $(STAMPS)/test-tools $(DASH_JS)
-	$(BIN)/pytest -m "not timed" --numprocesses=auto --dist=loadfile
-	$(BIN)/pytest -m timed
+	$(BIN)/pytest -m "not timed" --numprocesses=$$((2 * $$(nproc))) --dist=loadfile
+	$(BIN)/pytest -m "timed and not alone" --numprocesses=auto --dist=worksteal
+	$(BIN)/pytest -m "timed and alone"
 
 # A mutant that survives is a line that no test of its crate holds. Each takes a build and the tests of a crate: seconds in
 # `units`, minutes in `sim`.

@@ -38,7 +38,7 @@ RTCRtpReceiver.prototype.getStats = function () {
 """The page hears that its answer is taken a second later, when its data channel is long open, and
 counts how often it looks whether pictures are decoded."""
 
-pytestmark = [pytest.mark.timed, NEEDS_CHROMIUM]
+pytestmark = [pytest.mark.timed, pytest.mark.alone, NEEDS_CHROMIUM]
 
 
 def rate_of(before: dict[str, Any], after: dict[str, Any]) -> float:

@@ -340,6 +340,15 @@ def test_what_follows_the_command_is_the_commands() -> None:
     assert subprocess.run(words, capture_output=True, timeout=60, check=False).returncode == 3
 
 
+@needs_root
+def test_links_that_start_together_have_addresses_of_their_own() -> None:
+    words = gateway_link(*PATH, command=["sh", "-c", "echo $GAMEWAY_OUTSIDE; sleep 2"])
+    links = [subprocess.Popen(words, stdout=subprocess.PIPE, text=True) for _ in range(4)]
+    told = [one.communicate(timeout=60)[0].strip() for one in links]
+    assert [one.returncode for one in links] == [0] * 4
+    assert len(set(told)) == 4, told
+
+
 @pytest.mark.parametrize(
     ("changed", "told"),
     [

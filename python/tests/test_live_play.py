@@ -49,7 +49,7 @@ STALL_NS = 100_000_000
 """What stands still for so long, where nobody but the machine can be the cause, explains a freeze:
 libwebrtc counts one from 150 ms above the mean on."""
 
-pytestmark = [pytest.mark.timed, NEEDS_CHROMIUM]
+pytestmark = [pytest.mark.timed, pytest.mark.alone, NEEDS_CHROMIUM]
 
 
 @dataclass(frozen=True)

@@ -101,6 +101,7 @@ def test_a_simulation_has_no_source(tmp_path: Path) -> None:
 
 
 @pytest.mark.timed
+@pytest.mark.alone
 @needs_live
 @needs_screens
 def test_a_moving_program_is_streamed_with_its_stamps_and_leaves_nothing(tmp_path: Path) -> None:
@@ -166,6 +167,7 @@ def test_a_program_that_ends_or_shows_nothing_fails_the_run(
 
 
 @pytest.mark.timed
+@pytest.mark.alone
 @needs_live
 @pytest.mark.skipif(shutil.which("ffmpeg") is None, reason="ffmpeg is missing")
 def test_a_video_is_streamed(tmp_path: Path) -> None:

@@ -31,6 +31,7 @@ HAS_X264 = any(name == "x264" for name, _ in _core.encoders())
 WHY_NOT = REASON or ("" if HAS_X264 else "needs a build with x264: make setup")
 pytestmark = [
     pytest.mark.timed,
+    pytest.mark.alone,
     pytest.mark.skipif(bool(WHY_NOT), reason=WHY_NOT or "all is there"),
 ]
 
@@ -63,7 +64,9 @@ def returned(tmp_path_factory: pytest.TempPathFactory) -> Returned:
         with made.client("back") as second:
             made.wait_until(started_ns / SECOND + 2.5)
             second.result()
-        made.host.result()
+        sessions = made.host.result()["sessions"]
+    with of_times():
+        assert sessions == 2, "the first client was killed before it had a stream"
     return Returned(made, started_ns, pcap)
 
 

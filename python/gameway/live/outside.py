@@ -6,6 +6,7 @@ owner leaves is found and removed, as namespaces are.
 
 from __future__ import annotations
 
+import fcntl
 import ipaddress
 import json
 import os
@@ -41,6 +42,8 @@ NAME = re.compile(r"gw([0-9a-z]+)-([0-9a-z]+)")
 """As long as Linux allows: 15 characters hold any process and 24 years of ticks since the boot."""
 MAX_LINKS = 256
 FORWARDING = Path("/proc/sys/net/ipv4/ip_forward")
+LOCK = Path("/run/gameway-link.lock")
+"""Held while a link looks for free addresses and takes them."""
 WAS_OFF = "forwarding_was_off"
 """An empty chain of this name in a table of NAT says so: the last link with NAT ends it again."""
 
@@ -135,6 +138,11 @@ class Outside:
         return found | ({VARIABLE6: self.address6} if has_ipv6() else {})
 
     def __enter__(self) -> Self:
+        with LOCK.open("w") as lock:
+            fcntl.flock(lock, fcntl.LOCK_EX)
+            return self._make()
+
+    def _make(self) -> Self:
         named = self.named()
         self.device, self.number = named.device, named.number
         try:
