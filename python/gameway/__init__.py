@@ -9,43 +9,71 @@ gw.figures.bitrate_over_time(results)
 """
 
 from importlib import import_module
-from types import ModuleType
+from typing import TYPE_CHECKING, Any
 
 from gameway import _core
-from gameway.controller import ProbeCluster, RateController, Target
-from gameway.errors import GamewayError, InputError
-from gameway.expansion import Run, expand
-from gameway.experiment import Experiment, load, loads
-from gameway.experiment.tables import (
-    Back,
-    Competitor,
-    Duplicate,
-    Hop,
-    Jitter,
-    Loss,
-    Path,
-    Ping,
-    Record,
-    Reorder,
-    Stream,
-)
-from gameway.results import Results
-from gameway.running import run
-from gameway.sweep import Interrupted
-from gameway.sweep.drivers import LiveOptions
+
+if TYPE_CHECKING:
+    from gameway.controller import ProbeCluster, RateController, Target
+    from gameway.errors import GamewayError, InputError
+    from gameway.expansion import Run, expand
+    from gameway.experiment import Experiment, load, loads
+    from gameway.experiment.tables import (
+        Back,
+        Competitor,
+        Duplicate,
+        Hop,
+        Jitter,
+        Loss,
+        Path,
+        Ping,
+        Record,
+        Reorder,
+        Stream,
+    )
+    from gameway.results import Results
+    from gameway.running import run
+    from gameway.sweep import Interrupted
+    from gameway.sweep.drivers import LiveOptions
 
 SCHEMA_VERSION = _core.SCHEMA_VERSION
 __version__ = _core.VERSION
 
-_LATER = ("compare", "figures", "metrics", "report")
-"""Modules that take a second to load: only when they are asked for."""
+_MODULES = ("compare", "figures", "metrics", "report")
+_HOMES = {
+    "controller": ("ProbeCluster", "RateController", "Target"),
+    "errors": ("GamewayError", "InputError"),
+    "expansion": ("Run", "expand"),
+    "experiment": ("Experiment", "load", "loads"),
+    "experiment.tables": (
+        "Back",
+        "Competitor",
+        "Duplicate",
+        "Hop",
+        "Jitter",
+        "Loss",
+        "Path",
+        "Ping",
+        "Record",
+        "Reorder",
+        "Stream",
+    ),
+    "results": ("Results",),
+    "running": ("run",),
+    "sweep": ("Interrupted",),
+    "sweep.drivers": ("LiveOptions",),
+}
 
 
-def __getattr__(name: str) -> ModuleType:
-    if name not in _LATER:
-        msg = f"module {__name__!r} has no attribute {name!r}"
-        raise AttributeError(msg)
-    return import_module(f"gameway.{name}")
+def __getattr__(name: str) -> Any:
+    """Load what is asked for: all takes half a second, and parts of a live run need none."""
+    if name in _MODULES:
+        return import_module(f"gameway.{name}")
+    for home, names in _HOMES.items():
+        if name in names:
+            return getattr(import_module(f"gameway.{home}"), name)
+    msg = f"module {__name__!r} has no attribute {name!r}"
+    raise AttributeError(msg)
 
 
 __all__ = [

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -152,3 +154,13 @@ def test_a_report_without_data_is_an_error_that_says_why(tmp_path: Path) -> None
     file = report(tmp_path, intervals=[], error="interrupt - the client has terminated")
     with pytest.raises(gw.GamewayError, match="terminated; let the competitor stay for a second"):
         competitors.intervals(file)
+
+
+@pytest.mark.parametrize(("used", "loaded"), [("gameway.live.part", False), ("gameway", True)])
+def test_a_part_of_a_run_starts_without_what_reads_results(used: str, *, loaded: bool) -> None:
+    script = f"import sys, {used}; {loaded} and gameway.run; "
+    script += "print('polars' in sys.modules, 'pydantic' in sys.modules)"
+    done = subprocess.run(
+        [sys.executable, "-c", script], capture_output=True, text=True, check=True
+    )
+    assert done.stdout.split() == [str(loaded)] * 2
