@@ -15,6 +15,8 @@ fn main() -> io::Result<()> {
     }
     // A source package without experiments still builds.
     if experiments.is_dir() {
+        // The folder, so that a file that is new is copied, too. Bytecode that Python writes there costs another copy.
+        println!("cargo::rerun-if-changed={}", experiments.display());
         copy(experiments, &target)
     } else {
         println!("cargo::rerun-if-changed=build.rs");
@@ -22,14 +24,12 @@ fn main() -> io::Result<()> {
     }
 }
 
-/// Copies a folder. Cargo is told of each file, not of folders: Python writes into them.
 fn copy(from: &Path, to: &Path) -> io::Result<()> {
     fs::create_dir_all(to)?;
     for entry in fs::read_dir(from)? {
         let entry = entry?;
         let copied = to.join(entry.file_name());
         if entry.file_type()?.is_file() {
-            println!("cargo::rerun-if-changed={}", entry.path().display());
             fs::copy(entry.path(), copied)?;
         } else if !LEFT_OUT.iter().any(|name| entry.file_name() == *name) {
             copy(&entry.path(), &copied)?;
