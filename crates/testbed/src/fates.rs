@@ -33,6 +33,16 @@ impl<D, U> Fates<D, U> {
     pub fn new(delay: Duration) -> Self {
         Self { delay, down: Box::new(|_, _| arrives()), up: Box::new(|_, _| arrives()) }
     }
+
+    /// Everything is impaired, both ways.
+    pub fn impaired(delay: Duration, impairment: Impairment, seed: u64) -> Self {
+        let [mut down, mut up] = [seed, !seed].map(Random::new);
+        Self {
+            delay,
+            down: Box::new(move |_, _| impairment.fate(&mut down)),
+            up: Box::new(move |_, _| impairment.fate(&mut up)),
+        }
+    }
 }
 
 impl<D: Clone, U: Clone> Path<D, U> for Fates<D, U> {

@@ -2,20 +2,21 @@
 //!
 //! `cargo bench -p gameway-tcp`
 
-#[path = "../tests/common/mod.rs"]
+#[allow(dead_code, reason = "a part of it is used")]
+#[path = "../tests/all/common.rs"]
 mod common;
 
-use common::{Flow, Network};
+use common::{Flow, shared};
 use criterion::{Criterion, Throughput, criterion_group, criterion_main};
 use gameway_units::{Duration, Rate};
 
 /// A minute at 100 Mb/s, 20 ms, one BDP of queue: half a million segments with regular recoveries.
 fn minute(algorithm: &str, loss: f64) -> u64 {
     let (capacity, rtt) = (Rate::from_mbps(100), Duration::from_millis(20));
-    let mut net = Network::new(capacity, rtt, capacity * rtt, vec![Flow::bulk(algorithm)]);
-    net.loss = loss;
+    let mut net = shared(capacity, rtt, capacity * rtt, vec![Flow::bulk(algorithm)]);
+    net.path.loss = loss;
     net.run_for(Duration::from_secs(60));
-    net.segments
+    net.path.queue.transmitted().get() / 1500
 }
 
 fn transfer(criterion: &mut Criterion) {

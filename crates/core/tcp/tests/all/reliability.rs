@@ -1,120 +1,100 @@
 //! Whatever the path does, the stream arrives once, in order, and the exchange ends; whatever a peer
 //! sends, nothing panics.
 
-mod common;
-
-use common::Random;
+use crate::common::Flow;
 use gameway_tcp::{
     AccurateEcnOption, Application, CongestionControls, EcnMode, Flags, ReceiveWindow, Receiver,
     ReceiverConfig, SackBlock, SackBlocks, Segment, Sender, SenderConfig,
 };
+use gameway_testbed::{Ends, Fates, Impairment, Testbed};
 use gameway_units::{Bytes, Duration, Ecn, Instant};
 use proptest::prelude::*;
-use std::collections::BTreeMap;
 
-/// A path that loses, repeats, delays and reorders segments both ways.
-#[derive(Debug, Clone, Copy)]
-struct Chaos {
-    loss: f64,
-    duplicate: f64,
-    reorder: f64,
-    seed: u64,
+/// A flow, and what must hold at every step.
+struct Checked {
+    flow: Flow,
+    /// The end of what was sent.
+    sent: u64,
+    /// The end of what the receiver said that it takes.
+    edge: u64,
+    scale: u8,
 }
 
-struct Path {
-    chaos: Chaos,
-    random: Random,
-    order: u64,
-    events: BTreeMap<(Instant, u64), (bool, Segment)>,
-}
+impl Ends for Checked {
+    type Down = Segment;
+    type Up = Segment;
 
-impl Path {
-    fn send(&mut self, now: Instant, to_receiver: bool, segment: Segment) {
-        let copies = if self.random.unit() < self.chaos.loss { 0 } else { 1 }
-            + usize::from(self.random.unit() < self.chaos.duplicate);
-        for _ in 0..copies {
-            let late =
-                if self.random.unit() < self.chaos.reorder { self.random.unit() } else { 0.0 };
-            let due = now + Duration::from_micros(5_000 + (late * 20_000.0) as i64);
-            self.order += 1;
-            self.events.insert((due, self.order), (to_receiver, segment));
+    fn on_down(&mut self, now: Instant, segment: Segment) {
+        let received = self.flow.receiver.received();
+        self.flow.on_down(now, segment);
+        assert!(self.flow.receiver.received() >= received, "the stream never runs backwards");
+    }
+    fn on_up(&mut self, now: Instant, segment: Segment) {
+        self.flow.on_up(now, segment);
+    }
+    fn next_deadline(&self) -> Option<Instant> {
+        self.flow.next_deadline()
+    }
+    fn on_deadline(&mut self, now: Instant) {
+        self.flow.on_deadline(now);
+    }
+    fn poll_down(&mut self, now: Instant) -> Option<Segment> {
+        let probes = self.flow.sender.stats().tail_probes;
+        let segment = self.flow.poll_down(now)?;
+        let stats = self.flow.sender.stats();
+        if segment.length > 0 && stats.tail_probes == probes {
+            assert!(stats.in_flight <= stats.window, "{} > {}", stats.in_flight, stats.window);
         }
+        if segment.length > 0 {
+            assert!(segment.end() <= self.edge, "beyond the receive window");
+            assert!(segment.sequence <= self.sent, "a gap in what was sent");
+        }
+        self.sent = self.sent.max(segment.end());
+        Some(segment)
+    }
+    fn poll_up(&mut self, now: Instant) -> Option<Segment> {
+        let segment = self.flow.poll_up(now)?;
+        if segment.flags.syn {
+            self.scale = segment.window_scale;
+        } else {
+            let window = u64::from(segment.window) << self.scale;
+            self.edge = self.edge.max(segment.acknowledgment + window);
+        }
+        Some(segment)
     }
 }
 
-/// Runs a transfer to its end and returns the sender; checks what must hold at every step.
-fn transfer(algorithm: &str, bytes: u64, receive_buffer: u64, chaos: Chaos) -> Sender {
+/// What is late comes up to 20 ms late.
+fn chaos(loss: f64, duplicate: f64, late: f64) -> Impairment {
+    Impairment { loss, duplicate, late, max_extra: Duration::from_millis(20) }
+}
+
+/// Runs a transfer over 10 ms to its end and returns the sender; checks what must hold at every step.
+fn transfer(algorithm: &str, bytes: u64, buffer: u64, chaos: Impairment, seed: u64) -> Sender {
     let application = Application { bytes: Some(Bytes::new(bytes)), ..Application::default() };
     let config = SenderConfig { application, ..SenderConfig::default() };
-    let mut sender = Sender::new(
-        config,
-        gameway_tcp::build(algorithm, config.segment_size, chaos.seed).unwrap(),
-    );
-    let mut now = Instant::ZERO;
-    let receive_buffer = Bytes::new(receive_buffer);
-    let mut receiver = Receiver::new(
-        ReceiverConfig {
-            receive_window: ReceiveWindow::Fixed(receive_buffer),
-            ..Default::default()
-        },
-        now,
-    );
-    let random = Random(chaos.seed);
-    let mut path = Path { chaos, random, order: 0, events: BTreeMap::new() };
-    let (mut max_sent, mut max_edge, mut scale) = (0, u64::from(u16::MAX), 0);
+    let congestion = gameway_tcp::build(algorithm, config.segment_size, seed).unwrap();
+    let receive_window = ReceiveWindow::Fixed(Bytes::new(buffer));
+    let receiver = ReceiverConfig { receive_window, ..ReceiverConfig::default() };
+    let flow = Flow {
+        sender: Sender::new(config, congestion),
+        receiver: Receiver::new(receiver, Instant::ZERO),
+    };
+    let checked = Checked { flow, sent: 0, edge: u64::from(u16::MAX), scale: 0 };
+    let path = Fates::impaired(Duration::from_millis(5), chaos, seed);
+    let mut net = Testbed::new(path, vec![checked]);
     for _ in 0..2_000_000 {
-        while let Some(segment) = receiver.poll_transmit(now) {
-            if segment.flags.syn {
-                scale = segment.window_scale;
-            } else {
-                let window = u64::from(segment.window) << scale;
-                max_edge = max_edge.max(segment.acknowledgment + window);
-            }
-            path.send(now, false, segment);
-        }
-        let probes = sender.stats().tail_probes;
-        while let Some(segment) = sender.poll_transmit(now) {
-            check_sent(&sender, &segment, probes, &mut max_sent, max_edge);
-            path.send(now, true, segment);
-        }
-        if sender.is_finished() {
+        if net.flows[0].flow.sender.is_finished() {
             break;
         }
-        let arrival = path.events.first_key_value().map(|(key, _)| key.0);
-        let deadlines = [sender.next_deadline(), receiver.next_deadline()];
-        let next = deadlines.into_iter().flatten().chain(arrival).min();
-        now = next.expect("an unfinished transfer always has something to wait for").max(now);
-        if arrival == Some(now) {
-            let Some((_, (to_receiver, segment))) = path.events.pop_first() else { continue };
-            let received = receiver.received();
-            if to_receiver {
-                receiver.on_segment(now, &segment)
-            } else {
-                sender.on_segment(now, &segment)
-            }
-            assert!(receiver.received() >= received, "the stream never runs backwards");
-        }
-        sender.on_deadline(now);
-        receiver.on_deadline(now);
+        assert!(net.step(Instant::MAX), "an unfinished transfer always has something to wait for");
     }
+    let Flow { sender, receiver } = net.flows.remove(0).flow;
     assert!(sender.is_finished() && receiver.is_finished(), "{:?}", sender.stats());
     assert_eq!(receiver.received(), Bytes::new(bytes));
     assert_eq!(sender.stats().acknowledged, Bytes::new(bytes));
     assert_eq!(sender.stats().in_flight, Bytes::ZERO);
     sender
-}
-
-fn check_sent(sender: &Sender, segment: &Segment, probes: u64, highest: &mut u64, edge: u64) {
-    let stats = sender.stats();
-    let probe = stats.tail_probes > probes;
-    if segment.length > 0 && !probe {
-        assert!(stats.in_flight <= stats.window, "{} > {}", stats.in_flight, stats.window);
-    }
-    if segment.length > 0 {
-        assert!(segment.end() <= edge, "beyond the receive window");
-        assert!(segment.sequence <= *highest, "a gap in what was sent");
-    }
-    *highest = segment.end().max(*highest);
 }
 
 fn names() -> Vec<&'static str> {
@@ -138,7 +118,7 @@ proptest! {
         reorder in prop::sample::select(vec![0.0, 0.02, 0.5]),
         seed in any::<u64>(),
     ) {
-        transfer(algorithm, bytes, receive_buffer, Chaos { loss, duplicate, reorder, seed });
+        transfer(algorithm, bytes, receive_buffer, chaos(loss, duplicate, reorder), seed);
     }
 
     #[test]
@@ -221,9 +201,8 @@ fn survive(algorithm: &str, ecn: EcnMode, segments: &[(Segment, bool, i64)]) {
 
 #[test]
 fn a_clean_path_needs_no_retransmission_whatever_the_algorithm() {
-    let calm = Chaos { loss: 0.0, duplicate: 0.0, reorder: 0.0, seed: 1 };
     for algorithm in names() {
-        let stats = transfer(algorithm, 3_000_000, 6_000_000, calm).stats();
+        let stats = transfer(algorithm, 3_000_000, 6_000_000, Impairment::default(), 1).stats();
         assert_eq!((stats.retransmissions, stats.timeouts, stats.recoveries), (0, 0, 0));
         assert_eq!(stats.segments_sent, 3_000_000 / 1448 + 1 + 1);
     }
@@ -233,8 +212,7 @@ fn a_clean_path_needs_no_retransmission_whatever_the_algorithm() {
 #[test]
 fn losses_alone_are_never_taken_back() {
     for algorithm in names() {
-        let chaos = Chaos { loss: 0.03, duplicate: 0.0, reorder: 0.0, seed: 3 };
-        let stats = transfer(algorithm, 5_000_000, 6_000_000, chaos).stats();
+        let stats = transfer(algorithm, 5_000_000, 6_000_000, chaos(0.03, 0.0, 0.0), 3).stats();
         assert_eq!(stats.spurious, 0, "{algorithm:?} {stats:?}");
         assert!(stats.retransmissions > 50, "{algorithm:?} {stats:?}");
     }
@@ -244,8 +222,7 @@ fn losses_alone_are_never_taken_back() {
 fn reordering_alone_is_taken_back() {
     let (mut spurious, mut recoveries) = (0, 0);
     for seed in 1..=6 {
-        let chaos = Chaos { loss: 0.0, duplicate: 0.0, reorder: 0.05, seed };
-        let stats = transfer("cubic", 20_000_000, 6_000_000, chaos).stats();
+        let stats = transfer("cubic", 20_000_000, 6_000_000, chaos(0.0, 0.0, 0.05), seed).stats();
         assert!(stats.spurious > 0, "{stats:?}");
         assert_eq!(stats.timeouts, 0);
         spurious += stats.spurious;

@@ -1,7 +1,6 @@
 //! Whatever the peer or the path does: no panic, bounded memory, every packet accounted for once.
 
-mod support;
-
+use crate::support::{INTERVAL, Loop, Scripted, ms, plain_target};
 use gameway_control::{FeedbackStyle, FrameId, PacketKind, SequenceNumber};
 use gameway_media::{EncoderModel, PlayoutConfig};
 use gameway_session::{
@@ -10,7 +9,6 @@ use gameway_session::{
 use gameway_units::{Duration, Ecn, Instant, Ratio, ReceiverInstant};
 use proptest::prelude::*;
 use std::collections::BTreeMap;
-use support::{INTERVAL, Loop, Scripted, ms, plain_target};
 
 /// A small number most of the time, any number now and then.
 fn number(usual: u64) -> impl Strategy<Value = u64> {
@@ -144,12 +142,12 @@ proptest! {
             config.repair_share = Ratio::from_ppm(share * 10_000);
         });
         let mut turn = 0;
-        stream.media_fate = Box::new(move |_, _| {
+        stream.0.path.down = Box::new(move |_, _| {
             turn += 1;
             fates[turn % fates.len()].iter().map(|&late| ms(late)).collect()
         });
         let mut turn = 0;
-        stream.feedback_fate = Box::new(move |_, _| {
+        stream.0.path.up = Box::new(move |_, _| {
             turn += 1;
             feedback_fates[turn % feedback_fates.len()].iter().map(|&late| ms(late)).collect()
         });
@@ -166,7 +164,7 @@ proptest! {
 }
 
 /// Received at most once, lost at most once, and never lost after received.
-fn assert_each_packet_resolved_once(told: &support::Told) -> Result<(), TestCaseError> {
+fn assert_each_packet_resolved_once(told: &crate::support::Told) -> Result<(), TestCaseError> {
     let mut received: BTreeMap<SequenceNumber, bool> = BTreeMap::new();
     for report in told.reports() {
         let arrived = report.arrival.is_some();
@@ -184,7 +182,7 @@ fn a_sender_that_hears_nothing_keeps_a_bounded_history() {
     let mut target = plain_target();
     target.bitrate = gameway_units::Rate::from_mbps(2_000);
     let mut stream = Loop::new(target, FeedbackStyle::PerFrame, |_| {});
-    stream.media_fate = Box::new(|_, _| support::lost());
+    stream.0.path.down = Box::new(|_, _| gameway_testbed::lost());
     stream.run_until(Instant::ZERO + ms(400));
     // 32768 packets of at most 1248 B.
     assert!(stream.packets.len() > 60_000, "{}", stream.packets.len());

@@ -1,8 +1,6 @@
 //! Single mechanisms on scripted exchanges: handshake, delayed ACKs, SACK, time-outs, probes, ECN.
 
-mod common;
-
-use common::{Flow, Network};
+use crate::common::{Flow, shared};
 use gameway_tcp::{
     Application, EcnMode, Flags, Phase, ReceiveWindow, Receiver, ReceiverConfig, RtoFloor,
     SackBlock, SackBlocks, Segment, Sender, SenderConfig,
@@ -187,12 +185,12 @@ fn closed_window_is_probed_and_reopens() {
         ..ReceiverConfig::default()
     };
     let sender = SenderConfig::default();
-    let flow = Flow::new(
-        Sender::new(sender, gameway_tcp::build("cubic", sender.segment_size, 1).unwrap()),
-        Receiver::new(config, Instant::ZERO),
-    );
+    let flow = Flow {
+        sender: Sender::new(sender, gameway_tcp::build("cubic", sender.segment_size, 1).unwrap()),
+        receiver: Receiver::new(config, Instant::ZERO),
+    };
     let rtt = Duration::from_millis(20);
-    let mut net = Network::new(Rate::from_mbps(100), rtt, Bytes::new(1_000_000), vec![flow]);
+    let mut net = shared(Rate::from_mbps(100), rtt, Bytes::new(1_000_000), vec![flow]);
     net.flows[0].receiver.set_reading(false);
     net.run_until(at(10_000));
     let received = net.flows[0].receiver.received();
@@ -201,7 +199,7 @@ fn closed_window_is_probed_and_reopens() {
     // Time-outs of about 220 ms that double: 0.22, 0.66, 1.5, 3.3, 6.8 s.
     assert!((4..=7).contains(&probes), "{probes}");
     net.flows[0].receiver.set_reading(true);
-    net.pump_all();
+    net.pump();
     net.run_until(at(20_000));
     // From then on 20 segments per RTT at most.
     let rate = (net.flows[0].receiver.received() - received) / Duration::from_secs(10);
@@ -266,16 +264,16 @@ fn a_window_counts_in_units_of_its_sender() {
 fn lost_retransmission_is_repaired_without_a_time_out() {
     let flow = Flow::bulk("newreno");
     let rtt = Duration::from_millis(20);
-    let mut net = Network::new(Rate::from_mbps(25), rtt, Bytes::new(300_000), vec![flow]);
+    let mut net = shared(Rate::from_mbps(25), rtt, Bytes::new(300_000), vec![flow]);
     let mut copies = 0;
-    net.lose = Some(Box::new(move |segment| {
+    net.path.lose = Some(Box::new(move |segment| {
         let victim = segment.length > 0 && segment.sequence == 100 * MSS;
         copies += u32::from(victim);
         victim && copies <= 3
     }));
     net.run_until(at(3000));
     let stats = net.flows[0].sender.stats();
-    assert_eq!((stats.timeouts, net.flows[0].dropped >= 3), (0, true));
+    assert_eq!((stats.timeouts, net.path.dropped(0) >= 3), (0, true));
     assert!(net.flows[0].receiver.received() > Bytes::new(7_000_000));
 }
 
@@ -284,9 +282,9 @@ fn lost_tail_is_repaired_by_the_probe_and_counts_as_congestion() {
     let application = Application { bytes: Some(Bytes::new(5 * MSS)), ..Application::default() };
     let flow = Flow::with("cubic", application);
     let rtt = Duration::from_millis(20);
-    let mut net = Network::new(Rate::from_mbps(25), rtt, Bytes::new(300_000), vec![flow]);
+    let mut net = shared(Rate::from_mbps(25), rtt, Bytes::new(300_000), vec![flow]);
     let mut lost = false;
-    net.lose = Some(Box::new(move |segment| {
+    net.path.lose = Some(Box::new(move |segment| {
         let hit = segment.flags.fin && !lost;
         lost |= hit;
         hit
@@ -321,12 +319,12 @@ fn ecn_marks_reduce_once_per_window_and_nothing_is_sent_again() {
 fn stop_ends_with_a_fin_and_delivers_all_that_was_sent() {
     let flow = Flow::bulk("bbr");
     let rtt = Duration::from_millis(20);
-    let mut net = Network::new(Rate::from_mbps(25), rtt, Bytes::new(60_000), vec![flow]);
-    net.loss = 0.01;
+    let mut net = shared(Rate::from_mbps(25), rtt, Bytes::new(60_000), vec![flow]);
+    net.path.loss = 0.01;
     net.run_until(at(2000));
     let stopped = net.now;
     net.flows[0].sender.stop(stopped);
-    net.pump_all();
+    net.pump();
     while !net.flows[0].sender.is_finished() {
         assert!(net.step(at(4000)), "it ends within two seconds");
     }

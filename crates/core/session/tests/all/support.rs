@@ -1,7 +1,5 @@
-//! A sender and a receiver joined by a path that does to each packet what a test says, in virtual time;
+//! A sender and a receiver on the test network, whose path does to each packet what a test says;
 //! and a controller that wants what a test says and writes down what it is told.
-
-#![allow(dead_code, reason = "not every test file needs all of it")]
 
 use gameway_control::{
     FeedbackBatch, FeedbackStyle, FrameId, FrameSent, Pacing, PacketReport, RateController,
@@ -12,8 +10,10 @@ use gameway_session::{
     FeedbackPacket, MediaPacket, Receiver, ReceiverConfig, ReceiverEvent, Sender, SenderConfig,
     SenderEvent,
 };
+use gameway_testbed::{Fates, Testbed};
 use gameway_units::{Bytes, Duration, Ecn, Instant, Rate, ReceiverInstant};
 use std::collections::BTreeMap;
+use std::ops::{Deref, DerefMut};
 use std::sync::{Arc, Mutex, MutexGuard};
 
 pub const INTERVAL: Duration = Duration::from_nanos(16_666_667);
@@ -100,42 +100,68 @@ pub fn plain_target() -> Target {
     Target::new(Rate::from_mbps(12), Pacing::FrameMultiplier(1.25))
 }
 
-/// Something under way.
-enum Flying {
-    Media(MediaPacket),
-    Feedback(FeedbackPacket),
-}
-
-/// What becomes of a packet: an entry for each copy that arrives, with its extra delay.
-pub type Fate = Vec<Duration>;
-/// Decides it.
-pub type MediaFate = Box<dyn FnMut(Instant, &MediaPacket) -> Fate>;
-/// Decides it for reports.
-pub type FeedbackFate = Box<dyn FnMut(Instant, &FeedbackPacket) -> Fate>;
-
-pub fn arrives() -> Fate {
-    vec![Duration::ZERO]
-}
-pub fn lost() -> Fate {
-    Vec::new()
-}
-
-/// The loop: sender, path there, receiver, path back.
-pub struct Loop {
+/// Sender and receiver, and what was seen of them.
+pub struct Ends {
     pub sender: Sender,
     encoder: EncoderModel,
     pub receiver: Receiver,
     pub told: Arc<Mutex<Told>>,
-    pub now: Instant,
-    pub one_way: Duration,
-    flying: BTreeMap<(Instant, u64), Flying>,
-    launched: u64,
-    pub media_fate: MediaFate,
-    pub feedback_fate: FeedbackFate,
     pub packets: Vec<(Instant, MediaPacket)>,
     pub feedback: Vec<(Instant, FeedbackPacket)>,
     pub sender_events: Vec<SenderEvent>,
     pub receiver_events: Vec<ReceiverEvent>,
+}
+
+impl gameway_testbed::Ends for Ends {
+    type Down = MediaPacket;
+    type Up = FeedbackPacket;
+
+    fn on_down(&mut self, now: Instant, packet: MediaPacket) {
+        self.receiver.on_packet(on_receiver(now), &packet, Ecn::Ect1);
+    }
+    fn on_up(&mut self, now: Instant, report: FeedbackPacket) {
+        self.sender.on_feedback(now, &report);
+        self.sender.encode_with(now, &mut self.encoder);
+    }
+    fn next_deadline(&self) -> Option<Instant> {
+        let receiver = self.receiver.next_deadline().map(on_sender);
+        Instant::first_of([self.sender.next_deadline(), receiver])
+    }
+    fn on_deadline(&mut self, now: Instant) {
+        self.sender.on_deadline(now);
+        self.sender.encode_with(now, &mut self.encoder);
+    }
+    fn poll_down(&mut self, now: Instant) -> Option<MediaPacket> {
+        let packet = self.sender.poll_transmit(now)?;
+        self.packets.push((now, packet));
+        Some(packet)
+    }
+    fn poll_up(&mut self, now: Instant) -> Option<FeedbackPacket> {
+        self.sender_events.extend(std::iter::from_fn(|| self.sender.poll_event()));
+        let mut report = FeedbackPacket::default();
+        let made = self.receiver.poll_feedback(on_receiver(now), &mut report);
+        self.receiver_events.extend(std::iter::from_fn(|| self.receiver.poll_event()));
+        made.then(|| {
+            self.feedback.push((now, report.clone()));
+            report
+        })
+    }
+}
+
+/// The loop: sender, path there, receiver, path back.
+pub struct Loop(pub Testbed<Ends, Fates<MediaPacket, FeedbackPacket>>);
+
+impl Deref for Loop {
+    type Target = Ends;
+    fn deref(&self) -> &Ends {
+        &self.0.flows[0]
+    }
+}
+
+impl DerefMut for Loop {
+    fn deref_mut(&mut self) -> &mut Ends {
+        &mut self.0.flows[0]
+    }
 }
 
 impl Loop {
@@ -147,7 +173,9 @@ impl Loop {
         let (controller, told) = Scripted::new(target);
         let mut config = SenderConfig::new(Instant::ZERO, INTERVAL);
         configure(&mut config);
-        Self { told, ..Self::controlled(Box::new(controller), style, config) }
+        let mut stream = Self::controlled(Box::new(controller), style, config);
+        stream.told = told;
+        stream
     }
 
     /// With a controller that writes nothing down.
@@ -156,22 +184,17 @@ impl Loop {
         style: FeedbackStyle,
         config: SenderConfig,
     ) -> Self {
-        Self {
+        let ends = Ends {
             sender: Sender::new(config, controller),
             encoder: EncoderModel::steady(INTERVAL),
             receiver: Receiver::new(ReceiverConfig::new(style)),
             told: Arc::default(),
-            now: Instant::ZERO,
-            one_way: ONE_WAY,
-            flying: BTreeMap::new(),
-            launched: 0,
-            media_fate: Box::new(|_, _| arrives()),
-            feedback_fate: Box::new(|_, _| arrives()),
             packets: Vec::new(),
             feedback: Vec::new(),
             sender_events: Vec::new(),
             receiver_events: Vec::new(),
-        }
+        };
+        Self(Testbed::new(Fates::new(ONE_WAY), vec![ends]))
     }
 
     pub fn plain() -> Self {
@@ -180,67 +203,18 @@ impl Loop {
 
     /// Runs so long, then stops the sender and lets everything under way arrive.
     pub fn run(&mut self, span: Duration) {
-        self.run_until(self.now + span);
-        self.sender.stop(self.now);
-        self.run_until(self.now + Duration::from_secs(5));
+        self.0.run_for(span);
+        let now = self.0.now;
+        self.sender.stop(now);
+        self.0.run_for(Duration::from_secs(5));
     }
 
     pub fn run_until(&mut self, end: Instant) {
-        loop {
-            let flying = self.flying.keys().next().map(|&(at, _)| at);
-            let receiver = self.receiver.next_deadline().map(on_sender);
-            let next = [flying, self.sender.next_deadline(), receiver].into_iter().flatten().min();
-            let Some(next) = next.filter(|&next| next <= end) else { break };
-            assert!(next >= self.now || receiver != Some(next), "a deadline in the past: {next}");
-            self.now = self.now.max(next);
-            self.step();
-        }
-        self.now = end;
+        self.0.run_until(end);
     }
+}
 
-    fn step(&mut self) {
-        while let Some(entry) = self.flying.first_entry() {
-            if entry.key().0 > self.now {
-                break;
-            }
-            match entry.remove() {
-                Flying::Media(packet) => {
-                    self.receiver.on_packet(on_receiver(self.now), &packet, Ecn::Ect1);
-                }
-                Flying::Feedback(report) => self.sender.on_feedback(self.now, &report),
-            }
-            self.pump();
-        }
-        self.sender.on_deadline(self.now);
-        self.sender.encode_with(self.now, &mut self.encoder);
-        self.pump();
-    }
-
-    fn pump(&mut self) {
-        while let Some(packet) = self.sender.poll_transmit(self.now) {
-            self.packets.push((self.now, packet));
-            let fate = (self.media_fate)(self.now, &packet);
-            for extra in fate {
-                self.launch(extra, Flying::Media(packet));
-            }
-        }
-        let mut report = FeedbackPacket::default();
-        while self.receiver.poll_feedback(on_receiver(self.now), &mut report) {
-            self.feedback.push((self.now, report.clone()));
-            let fate = (self.feedback_fate)(self.now, &report);
-            for extra in fate {
-                self.launch(extra, Flying::Feedback(report.clone()));
-            }
-        }
-        self.sender_events.extend(std::iter::from_fn(|| self.sender.poll_event()));
-        self.receiver_events.extend(std::iter::from_fn(|| self.receiver.poll_event()));
-    }
-
-    fn launch(&mut self, extra: Duration, what: Flying) {
-        self.launched += 1;
-        self.flying.insert((self.now + self.one_way + extra, self.launched), what);
-    }
-
+impl Ends {
     /// When each frame was captured.
     pub fn captured(&self) -> BTreeMap<FrameId, Instant> {
         let encoded = self.sender_events.iter().filter_map(|event| match *event {

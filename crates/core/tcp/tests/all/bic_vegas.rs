@@ -1,8 +1,6 @@
 //! BIC and Vegas over a shared bottleneck against fluid models and what is known of them.
 
-mod common;
-
-use common::{Flow, Network};
+use crate::common::{Flow, Meter, Network, shared};
 use gameway_tcp::{Phase, Receiver, ReceiverConfig};
 use gameway_units::{Bytes, Duration, Rate};
 
@@ -13,7 +11,7 @@ const WIRE: f64 = 1500.0;
 
 fn network(capacity: Rate, rtt: Duration, queue_bdps: f64, flows: &[&str]) -> Network {
     let queue = Bytes::from_f64((capacity * rtt).as_f64() * queue_bdps);
-    Network::new(capacity, rtt, queue, flows.iter().copied().map(Flow::bulk).collect())
+    shared(capacity, rtt, queue, flows.iter().copied().map(Flow::bulk).collect())
 }
 
 fn seconds(count: i64) -> Duration {
@@ -25,7 +23,7 @@ fn join(net: &mut Network, algorithm: &str) {
     let mut flow = Flow::bulk(algorithm);
     flow.receiver = Receiver::new(ReceiverConfig::default(), net.now);
     net.flows.push(flow);
-    net.pump_all();
+    net.pump();
 }
 
 /// What a stretch of time showed.
@@ -96,7 +94,7 @@ fn bic_saw_tooth_is_that_of_the_fluid_model() {
         let measured = measure(&mut net, seconds(120));
         let losses = (recoveries(&net) - before) as f64 / 120.0;
         let bdp = net.bdp().as_f64() / WIRE;
-        let room = (net.queue_limit.get() / 1500) as f64;
+        let room = (net.path.queue.limit.get() / 1500) as f64;
         let (backlog, per_second) = bic_fluid(bdp, bdp + room);
         // A delayed acknowledgment keeps a packet out of the queue for half of the time.
         let ratio = (measured.backlog + 0.5) / backlog;
@@ -149,19 +147,19 @@ fn believed(window: f64, base: f64, rtt: f64) -> f64 {
 
 /// RTT of a full segment through an empty queue, in seconds.
 fn empty_rtt(net: &Network) -> f64 {
-    (net.one_way * 2).as_secs_f64() + WIRE / net.capacity.as_bps_f64() * 8.0
+    (net.path.one_way * 2).as_secs_f64() + WIRE / net.capacity().as_bps_f64() * 8.0
 }
 
 /// Segments that leave at once: of 1/1024 s at 1.2 times the capacity, at least two.
 fn burst(net: &Network) -> f64 {
-    (1.2 * net.capacity.as_bps_f64() / 8.0 / 1024.0 / WIRE).floor().max(2.0)
+    (1.2 * net.capacity().as_bps_f64() / 8.0 / 1024.0 / WIRE).floor().max(2.0)
 }
 
 /// The smallest RTT of a round, in seconds, from the mean of queue and transmission: segments leave in bursts, the first
 /// of which finds half of the others less.
 fn loaded_rtt(net: &Network, backlog: f64) -> f64 {
     let found = backlog - (burst(net) - 1.0) / 2.0;
-    (net.one_way * 2).as_secs_f64() + found * WIRE / net.capacity.as_bps_f64() * 8.0
+    (net.path.one_way * 2).as_secs_f64() + found * WIRE / net.capacity().as_bps_f64() * 8.0
 }
 
 /// Alone: the window rests where it believes 2 to 5 packets in the queue, and nothing is lost.
@@ -178,7 +176,7 @@ fn vegas_alone_keeps_alpha_to_beta_packets_and_loses_none() {
         let more = burst(&net) / 2.0 - 1.0;
         assert!((2.0 + more..6.0 + more).contains(&measured.backlog), "{}", measured.backlog);
         assert!(measured.utilization > 0.999, "{}", measured.utilization);
-        assert_eq!((net.flows[0].dropped, net.flows[0].sender.stats().timeouts), (0, 0));
+        assert_eq!((net.path.dropped(0), net.flows[0].sender.stats().timeouts), (0, 0));
     }
 }
 
@@ -208,7 +206,7 @@ fn vegas_leaves_slow_start_late_and_comes_down_slowly() {
     // With a queue of one BDP it overflows like Reno.
     let mut net = network(CAPACITY, RTT, 1.0, &["vegas"]);
     net.run_for(seconds(2));
-    assert!(net.flows[0].dropped > 0);
+    assert!(net.path.dropped(0) > 0);
 }
 
 /// Flows that saw the empty path: each believes 2 to 5, hence 2 to 5 of 7 is all that is promised.

@@ -1,8 +1,7 @@
 //! Sender and receiver in a loop: what the player sees under every kind of loss, and what the
 //! controller is told.
 
-mod support;
-
+use crate::support::{INTERVAL, Loop, ONE_WAY, Scripted, ms, plain_target};
 use gameway_control::{
     Controllers, FeedbackStyle, FrameId, Pacing, PacketKind, RateLimits, Target,
 };
@@ -10,10 +9,10 @@ use gameway_media::{HEADER, Overhead, Train};
 use gameway_session::{
     FeedbackPacket, MediaPacket, Receiver, ReceiverConfig, Sender, SenderConfig, SenderEvent,
 };
+use gameway_testbed::{arrives, lost};
 use gameway_units::declared::Options;
 use gameway_units::{Bytes, Duration, Ecn, Instant, Rate, Ratio};
 use std::collections::BTreeMap;
-use support::{INTERVAL, Loop, ONE_WAY, Scripted, arrives, lost, ms, plain_target};
 
 /// Packets of a frame at 12 Mb/s: 25000 B on the wire, at most 1248 B each: 20 full ones.
 const PACKETS: u16 = 20;
@@ -21,7 +20,7 @@ const PACKETS: u16 = 20;
 /// A loop that loses some packets of frame 30.
 fn losing(doomed: fn(&MediaPacket) -> bool) -> Loop {
     let mut stream = Loop::plain();
-    stream.media_fate =
+    stream.0.path.down =
         Box::new(
             move |_, packet| {
                 if packet.frame == FrameId(30) && doomed(packet) { lost() } else { arrives() }
@@ -109,7 +108,7 @@ fn one_repair_packet_saves_a_frame_from_any_single_loss_and_not_from_two() {
             config.repair_share = Ratio::from_ppm(10_000);
         };
         let mut stream = Loop::new(plain_target(), FeedbackStyle::PerFrame, share);
-        stream.media_fate =
+        stream.0.path.down =
             Box::new(move |_, packet| if packet.index < losses { lost() } else { arrives() });
         stream.run(Duration::from_secs(1));
         stream.assert_frames_conserved();
@@ -134,7 +133,7 @@ fn the_controller_hears_of_each_packet_once() {
     }
     for (sent, packet) in &stream.packets {
         let doomed = packet.frame == FrameId(30) && packet.index % 3 == 1;
-        let arrival = (!doomed).then_some(support::on_receiver(*sent + ONE_WAY));
+        let arrival = (!doomed).then_some(crate::support::on_receiver(*sent + ONE_WAY));
         assert_eq!(fates[&packet.sequence], arrival, "{packet:?}");
     }
     for (_, reports, _) in &told.batches {
@@ -167,7 +166,7 @@ fn a_loss_is_known_once_three_later_packets_have_arrived() {
 fn two_of_three_reports_can_be_lost_without_a_packet_taken_for_lost() {
     let mut stream = Loop::plain();
     let mut count = 0;
-    stream.feedback_fate = Box::new(move |_, _| {
+    stream.0.path.up = Box::new(move |_, _| {
         count += 1;
         if count % 3 == 0 { arrives() } else { lost() }
     });
@@ -181,12 +180,12 @@ fn two_of_three_reports_can_be_lost_without_a_packet_taken_for_lost() {
 #[test]
 fn duplicates_and_reordering_change_nothing() {
     let mut stream = Loop::plain();
-    stream.media_fate = Box::new(|_, packet| match packet.sequence.0 % 7 {
+    stream.0.path.down = Box::new(|_, packet| match packet.sequence.0 % 7 {
         0 => vec![Duration::ZERO, ms(3), ms(40)],
         3 => vec![ms(2)],
         _ => arrives(),
     });
-    stream.feedback_fate = Box::new(|_, report| match report.generated.as_nanos() % 3 {
+    stream.0.path.up = Box::new(|_, report| match report.generated.as_nanos() % 3 {
         0 => vec![Duration::ZERO, ms(20)],
         1 => vec![ms(30)],
         _ => arrives(),
@@ -207,7 +206,7 @@ fn duplicates_and_reordering_change_nothing() {
 #[test]
 fn a_packet_that_comes_after_it_was_taken_for_lost_is_reported_again() {
     let mut stream = Loop::plain();
-    stream.media_fate = Box::new(|_, packet| {
+    stream.0.path.down = Box::new(|_, packet| {
         if packet.frame == FrameId(30) && packet.index == 1 { vec![ms(12)] } else { arrives() }
     });
     stream.run(Duration::from_secs(1));
@@ -225,7 +224,7 @@ fn a_packet_that_comes_after_it_was_taken_for_lost_is_reported_again() {
 #[test]
 fn on_a_long_path_repeated_requests_still_make_one_key_frame() {
     let mut stream = losing(|packet| packet.index == 3);
-    stream.one_way = ms(150);
+    stream.0.path.delay = ms(150);
     stream.run(Duration::from_secs(2));
     stream.assert_frames_conserved();
     assert!((6..=8).contains(&stream.requests()), "{}: one in 50 ms", stream.requests());
@@ -235,7 +234,7 @@ fn on_a_long_path_repeated_requests_still_make_one_key_frame() {
 #[test]
 fn a_lost_key_frame_is_asked_for_again() {
     let mut stream = Loop::plain();
-    stream.media_fate = Box::new(|now, packet| {
+    stream.0.path.down = Box::new(|now, packet| {
         let doomed =
             packet.frame == FrameId(30) || (packet.key_frame && now < Instant::ZERO + ms(700));
         if doomed && packet.frame > FrameId(0) { lost() } else { arrives() }
@@ -250,7 +249,7 @@ fn a_lost_key_frame_is_asked_for_again() {
 fn a_blackout_ends_with_a_key_frame_and_every_frame_is_accounted_for() {
     let mut stream = Loop::plain();
     let dark = Instant::ZERO + ms(500)..Instant::ZERO + ms(6_000);
-    stream.media_fate =
+    stream.0.path.down =
         Box::new(move |now, _| if dark.contains(&now) { lost() } else { arrives() });
     stream.run(Duration::from_secs(8));
     stream.assert_frames_conserved();
@@ -272,7 +271,7 @@ fn a_window_full_of_lost_packets_opens_again() {
     let target = plain_target().with_window(Some(Bytes::new(20_000)));
     let mut stream = Loop::new(target, FeedbackStyle::PerFrame, |_| {});
     let dark = Instant::ZERO + ms(500)..Instant::ZERO + ms(600);
-    stream.media_fate =
+    stream.0.path.down =
         Box::new(move |now, _| if dark.contains(&now) { lost() } else { arrives() });
     stream.run(Duration::from_secs(4));
     stream.assert_frames_conserved();
@@ -337,12 +336,12 @@ fn a_lost_last_packet_delays_the_report_by_ten_milliseconds_at_most() {
     let longest = stream.feedback.iter().flat_map(|(at, report)| {
         let oldest = report.packets.iter().flatten().map(|received| received.arrival);
         oldest
-            .filter(move |arrival| support::on_sender(*arrival) <= *at)
+            .filter(move |arrival| crate::support::on_sender(*arrival) <= *at)
             .max()
             .map(|new| (*at, new))
     });
     for (at, newest) in longest {
-        assert!(at - support::on_sender(newest) <= ms(10));
+        assert!(at - crate::support::on_sender(newest) <= ms(10));
     }
     assert!(!stream.feedback.iter().any(|(_, report)| report.packets.is_empty()));
 }
@@ -396,7 +395,7 @@ fn a_coarse_clock_rounds_arrivals_down() {
     stream.run(Duration::from_secs(1));
     let told = stream.told.lock().unwrap();
     for report in told.reports() {
-        let exact = support::on_receiver(report.packet.sent + ONE_WAY);
+        let exact = crate::support::on_receiver(report.packet.sent + ONE_WAY);
         let error = exact - report.arrival.unwrap();
         assert!((Duration::ZERO..resolution).contains(&error), "{error}");
         assert_eq!(report.arrival.unwrap().as_nanos() % resolution.as_nanos(), 0);
@@ -476,7 +475,8 @@ fn a_damaged_frame_is_followed_by_a_key_frame() {
     let mut stream = Loop::plain();
     stream.run_until(Instant::ZERO + ms(500));
     let damaged = *stream.shown().keys().next_back().unwrap();
-    stream.receiver.on_undecodable(support::on_receiver(stream.now));
+    let now = stream.0.now;
+    stream.receiver.on_undecodable(crate::support::on_receiver(now));
     stream.run(ms(500));
     let second = stream.key_frames()[1];
     let shown = stream.shown();
@@ -490,11 +490,14 @@ fn a_damaged_frame_is_followed_by_a_key_frame() {
 fn a_request_without_a_report_is_answered_once_the_key_frame_was_told_of() {
     let mut stream = Loop::plain();
     stream.run_until(Instant::ZERO + ms(5));
-    stream.sender.on_key_frame_request(stream.now);
+    let now = stream.0.now;
+    stream.sender.on_key_frame_request(now);
     stream.run_until(Instant::ZERO + ms(100));
     assert_eq!(stream.key_frames().len(), 1, "the key frame under way is the answer");
-    stream.sender.on_key_frame_request(stream.now);
-    stream.sender.on_key_frame_request(stream.now);
+    let now = stream.0.now;
+    stream.sender.on_key_frame_request(now);
+    let now = stream.0.now;
+    stream.sender.on_key_frame_request(now);
     stream.run_until(Instant::ZERO + ms(200));
     assert_eq!(stream.key_frames().len(), 2);
 }

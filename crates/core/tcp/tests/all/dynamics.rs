@@ -1,8 +1,6 @@
 //! Behaviour over a shared bottleneck against what theory and the specifications say, both sides.
 
-mod common;
-
-use common::{Flow, Network};
+use crate::common::{Flow, Meter, Network, shared};
 use gameway_tcp::{
     Application, CongestionControl, CubicConfig, EcnMode, MAXIMUM_SEGMENT_SIZE, NewReno, Phase,
     TcpAlgorithm,
@@ -14,7 +12,7 @@ const CAPACITY: Rate = Rate::from_mbps(25);
 
 fn network(algorithm: &str, queue_bdps: f64) -> Network {
     let queue = Bytes::from_f64((CAPACITY * RTT).as_f64() * queue_bdps);
-    Network::new(CAPACITY, RTT, queue, vec![Flow::bulk(algorithm)])
+    shared(CAPACITY, RTT, queue, vec![Flow::bulk(algorithm)])
 }
 
 fn seconds(count: i64) -> Instant {
@@ -73,7 +71,7 @@ fn bbr_keeps_the_link_full_and_the_queue_short() {
         let (used, queued) = (net.utilization(), net.mean_backlog() / net.bdp().as_f64());
         assert!((0.93..=1.0).contains(&used), "{queue_bdps} BDP: {used}");
         assert!(queued < 0.5, "{queue_bdps} BDP: mean queue {queued} BDP");
-        let longest = net.backlog_max.as_f64() / net.bdp().as_f64();
+        let longest = net.path.queue.max_backlog().as_f64() / net.bdp().as_f64();
         assert!(longest < 1.35, "{queue_bdps} BDP: longest queue {longest} BDP");
     }
 }
@@ -111,7 +109,7 @@ fn bbr_forgets_a_bandwidth_after_ten_rounds() {
         let mut net = network("bbr", 8.0);
         let start = seconds(5) + Duration::from_millis(25 * phase);
         net.run_until(start);
-        net.capacity = Rate::from_bps(CAPACITY.as_bps() / 2);
+        net.set_capacity(Rate::from_bps(CAPACITY.as_bps() / 2));
         let mut last_believed = start;
         while net.now < start + Duration::from_secs(3) {
             net.run_for(Duration::from_millis(1));
@@ -133,8 +131,8 @@ fn new_reno_follows_the_square_root_law() {
         let capacity = Rate::from_mbps(1000);
         let rtt = Duration::from_millis(50);
         let flow = Flow::bulk("newreno");
-        let mut net = Network::new(capacity, rtt, Bytes::new(10_000_000), vec![flow]);
-        net.loss = loss;
+        let mut net = shared(capacity, rtt, Bytes::new(10_000_000), vec![flow]);
+        net.path.loss = loss;
         net.run_until(seconds(20));
         let before = net.flows[0].receiver.received().as_f64();
         net.run_for(Duration::from_secs(1000));
@@ -153,8 +151,8 @@ fn cubic_is_reno_friendly_on_short_paths() {
         let capacity = Rate::from_mbps(1000);
         let rtt = Duration::from_millis(10);
         let flow = Flow::bulk(algorithm);
-        let mut net = Network::new(capacity, rtt, Bytes::new(10_000_000), vec![flow]);
-        net.loss = 0.002;
+        let mut net = shared(capacity, rtt, Bytes::new(10_000_000), vec![flow]);
+        net.path.loss = 0.002;
         net.run_until(seconds(200));
         net.flows[0].receiver.received().as_f64()
     };
@@ -173,10 +171,10 @@ fn cubic_follows_its_response_function_on_long_paths() {
         ..gameway_tcp::ReceiverConfig::default()
     };
     let receiver = gameway_tcp::Receiver::new(config, Instant::ZERO);
-    let flow = Flow::new(flow.sender, receiver);
-    let mut net = Network::new(capacity, rtt, Bytes::new(100_000_000), vec![flow]);
+    let flow = Flow { receiver, ..flow };
+    let mut net = shared(capacity, rtt, Bytes::new(100_000_000), vec![flow]);
     let mut count = 0u64;
-    net.lose = Some(Box::new(move |segment| {
+    net.path.lose = Some(Box::new(move |segment| {
         count += u64::from(segment.length > 0);
         segment.length > 0 && count.is_multiple_of((1.0 / loss) as u64)
     }));
@@ -194,7 +192,7 @@ fn cubic_follows_its_response_function_on_long_paths() {
 fn hystart_tames_the_overshoot_of_slow_start() {
     let losses = |algorithm: &dyn Fn(u32) -> Box<dyn CongestionControl>| {
         let flow = Flow::ecn(algorithm(MAXIMUM_SEGMENT_SIZE), EcnMode::Off);
-        let mut net = Network::new(
+        let mut net = shared(
             Rate::from_mbps(50),
             Duration::from_millis(40),
             Bytes::new(1_000_000),
@@ -202,7 +200,7 @@ fn hystart_tames_the_overshoot_of_slow_start() {
         );
         net.run_until(seconds(3));
         assert!(net.utilization() > 0.8, "{}", net.utilization());
-        net.flows[0].dropped
+        net.path.dropped(0)
     };
     let cubic = |hystart| move |size| CubicConfig { hystart }.build(size, 1);
     let reno = |size| -> Box<dyn CongestionControl> { Box::new(NewReno::new(size)) };
@@ -217,7 +215,7 @@ fn hystart_tames_the_overshoot_of_slow_start() {
 fn two_cubics_share_fairly_and_bbr_holds_its_own() {
     let share = |first: &str, second: &str| {
         let flows = vec![Flow::bulk(first), Flow::bulk(second)];
-        let mut net = Network::new(CAPACITY, RTT, (CAPACITY * RTT) * 2, flows);
+        let mut net = shared(CAPACITY, RTT, (CAPACITY * RTT) * 2, flows);
         net.run_until(seconds(120));
         let bytes = |index: usize| net.flows[index].receiver.received().as_f64();
         bytes(0) / (bytes(0) + bytes(1))
@@ -234,7 +232,7 @@ fn rate_limited_flow_keeps_its_rate_and_a_small_window() {
     let application =
         Application { rate_limit: Some(Rate::from_mbps(5)), ..Application::default() };
     let flow = Flow::with("cubic", application);
-    let mut net = Network::new(CAPACITY, RTT, (CAPACITY * RTT) * 4, vec![flow]);
+    let mut net = shared(CAPACITY, RTT, (CAPACITY * RTT) * 4, vec![flow]);
     net.run_until(seconds(60));
     let rate = net.flows[0].receiver.received() / Duration::from_secs(60);
     assert!((4.95..5.1).contains(&rate.as_mbps_f64()), "{rate}");
@@ -249,7 +247,7 @@ fn rate_limited_flow_keeps_its_rate_and_a_small_window() {
 #[test]
 fn throughput_and_rtt_are_those_of_the_kernel() {
     for (algorithm, mbps, ping) in [("cubic", 23.9, 97.0), ("bbr", 23.5, 25.0)] {
-        let mut net = Network::new(CAPACITY, RTT, Bytes::new(300_000), vec![Flow::bulk(algorithm)]);
+        let mut net = shared(CAPACITY, RTT, Bytes::new(300_000), vec![Flow::bulk(algorithm)]);
         net.run_until(seconds(60));
         let goodput = (net.flows[0].receiver.received() / Duration::from_secs(60)).as_mbps_f64();
         let queueing = net.mean_backlog() / CAPACITY.as_bps_f64() * 8e3;

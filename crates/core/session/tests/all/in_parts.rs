@@ -1,7 +1,6 @@
 //! Frames that leave while they are being encoded.
 
-mod support;
-
+use crate::support::{INTERVAL, Scripted, Told, ms, on_receiver, plain_target};
 use gameway_control::{FeedbackStyle, FrameId};
 use gameway_media::{Overhead, Train};
 use gameway_session::{
@@ -10,7 +9,6 @@ use gameway_session::{
 use gameway_units::{Bytes, Ecn, Instant};
 use proptest::prelude::*;
 use std::sync::{Arc, Mutex};
-use support::{INTERVAL, Scripted, Told, ms, on_receiver, plain_target};
 
 fn sender() -> (Sender, Arc<Mutex<Told>>) {
     let (mut controller, told) = Scripted::new(plain_target());

@@ -1,11 +1,10 @@
 //! Marks end to end: who may be marked, what is fed back, and what each congestion control makes of it.
 
-mod common;
-
-use common::{Flow, Mark, Network, Random};
+use crate::common::{Flow, Mark, Meter, Network, shared};
 use gameway_tcp::{
     EcnMode, Flags, MAXIMUM_SEGMENT_SIZE, Receiver, ReceiverConfig, Segment, Sender, SenderConfig,
 };
+use gameway_testbed::Random;
 use gameway_units::{Bytes, Duration, Ecn, Instant, Rate};
 use std::cell::RefCell;
 use std::rc::Rc;
@@ -18,7 +17,7 @@ fn flow(algorithm: &str, ecn: EcnMode) -> Flow {
 
 fn network(rtt: Duration, flows: Vec<Flow>) -> Network {
     let queue = Bytes::new((CAPACITY * rtt).get() * 4);
-    Network::new(CAPACITY, rtt, queue, flows)
+    shared(CAPACITY, rtt, queue, flows)
 }
 
 fn seconds(count: i64) -> Instant {
@@ -27,7 +26,7 @@ fn seconds(count: i64) -> Instant {
 
 /// Marks at random, whatever the queue.
 fn at_random(probability: f64) -> Option<Mark> {
-    let mut random = Random(11);
+    let mut random = Random::new(11);
     Some(Box::new(move |_, _| random.unit() < probability))
 }
 
@@ -152,13 +151,13 @@ fn prague_settles_where_a_round_has_some_two_marks_and_short_rounds_count_as_25_
         for p in [0.02, 0.05] {
             let rtt = Duration::from_millis(rtt);
             let mut net = network(rtt, vec![flow("prague", EcnMode::Accurate)]);
-            net.capacity = Rate::from_mbps(1000);
-            net.mark = at_random(p);
+            net.set_capacity(Rate::from_mbps(1000));
+            net.path.mark = at_random(p);
             net.run_until(seconds(20));
-            let marked = net.marked;
+            let marked = net.path.marked;
             net.run_for(Duration::from_secs(60));
             let rounds = 60_000.0 / f64::from(round);
-            let ratio = (net.marked - marked) as f64 / rounds / marks_per_round(p);
+            let ratio = (net.path.marked - marked) as f64 / rounds / marks_per_round(p);
             assert!((0.9..1.05).contains(&ratio), "{rtt}, p = {p}: {ratio} of the closed form");
         }
     }
@@ -171,21 +170,25 @@ fn prague_keeps_the_link_full_and_the_queue_below_the_step() {
     for rtt in [10, 30, 50] {
         let rtt = Duration::from_millis(rtt);
         let mut net = network(rtt, vec![flow("prague", EcnMode::Accurate)]);
-        net.mark = above(CAPACITY * Duration::from_millis(1));
+        net.path.mark = above(CAPACITY * Duration::from_millis(1));
         net.run_until(seconds(20));
-        let marked = net.marked;
+        let marked = net.path.marked;
         net.restart_measurement();
         net.run_for(Duration::from_secs(40));
         let rounds = 40.0 / rtt.as_secs_f64();
         let (per_round, window) =
-            ((net.marked - marked) as f64 / rounds, net.bdp().as_f64() / 1500.0);
+            ((net.path.marked - marked) as f64 / rounds, net.bdp().as_f64() / 1500.0);
         let virtual_rounds = (25.0 / rtt.as_millis_f64()).max(1.0);
         let bounds = 2.0..(2.0 * window).sqrt();
         assert!(bounds.contains(&(per_round * virtual_rounds)), "{rtt}: {per_round} marks");
         let (used, queued) = (net.utilization(), net.mean_backlog() / 5000.0);
         assert!(used > 0.975, "{rtt}: {used} of the capacity");
         assert!((0.2..1.0).contains(&queued), "{rtt}: {queued} ms");
-        assert!(net.backlog_max < CAPACITY * Duration::from_micros(2500), "{}", net.backlog_max);
+        assert!(
+            net.path.queue.max_backlog() < CAPACITY * Duration::from_micros(2500),
+            "{}",
+            net.path.queue.max_backlog()
+        );
         assert_eq!(net.flows[0].sender.stats().retransmissions, 0);
     }
 }
@@ -193,7 +196,7 @@ fn prague_keeps_the_link_full_and_the_queue_below_the_step() {
 #[test]
 fn the_first_mark_ends_slow_start_and_halves() {
     let mut net = network(Duration::from_millis(30), vec![flow("prague", EcnMode::Accurate)]);
-    net.mark = above(CAPACITY * Duration::from_millis(1));
+    net.path.mark = above(CAPACITY * Duration::from_millis(1));
     let mut largest = Bytes::ZERO;
     while net.flows[0].sender.stats().ssthresh > Bytes::new(1 << 40) {
         largest = net.flows[0].sender.stats().cwnd;
@@ -219,10 +222,10 @@ fn only_new_data_is_ecn_capable() {
     ];
     for (algorithm, ecn, expected) in cases {
         let mut net = network(Duration::from_millis(20), vec![flow(algorithm, ecn)]);
-        let (mut highest, mut random, mut repeated) = (0, Random(3), 0);
+        let (mut highest, mut random, mut repeated) = (0, Random::new(3), 0);
         let seen = Rc::new(RefCell::new(0));
         let count = Rc::clone(&seen);
-        net.lose = Some(Box::new(move |segment| {
+        net.path.lose = Some(Box::new(move |segment| {
             let new = segment.length > 0 && segment.sequence >= highest;
             repeated += u32::from(segment.length > 0 && !new);
             assert_eq!(segment.ecn, if new { expected } else { Ecn::NotEct }, "{segment:?}");
@@ -233,7 +236,7 @@ fn only_new_data_is_ecn_capable() {
         net.run_until(seconds(5));
         let stop = net.now;
         net.flows[0].sender.stop(stop);
-        net.pump_all();
+        net.pump();
         net.run_for(Duration::from_secs(5));
         assert!(net.flows[0].sender.is_finished());
         assert!(*seen.borrow() > 10, "{algorithm:?} {ecn:?}: hardly a retransmission");
@@ -246,12 +249,12 @@ fn marks_work_as_losses_do_but_nothing_is_sent_again() {
     for algorithm in ["newreno", "cubic", "bic"] {
         let rate = |ecn| {
             let mut net = network(Duration::from_millis(20), vec![flow(algorithm, ecn)]);
-            net.capacity = Rate::from_mbps(1000);
-            net.queue_limit = Bytes::new(10_000_000);
+            net.set_capacity(Rate::from_mbps(1000));
+            net.path.queue.limit = Bytes::new(10_000_000);
             if ecn == EcnMode::Off {
-                net.loss = 0.002
+                net.path.loss = 0.002
             } else {
-                net.mark = at_random(0.002)
+                net.path.mark = at_random(0.002)
             }
             net.run_until(seconds(10));
             let rate = delivered(&mut net, Duration::from_secs(200));
@@ -272,9 +275,9 @@ fn marks_work_as_losses_do_but_nothing_is_sent_again() {
 fn prague_without_marks_is_reno() {
     let rate = |algorithm| {
         let mut net = network(Duration::from_millis(40), vec![flow(algorithm, EcnMode::Off)]);
-        net.capacity = Rate::from_mbps(1000);
-        net.queue_limit = Bytes::new(10_000_000);
-        net.loss = 0.002;
+        net.set_capacity(Rate::from_mbps(1000));
+        net.path.queue.limit = Bytes::new(10_000_000);
+        net.path.loss = 0.002;
         net.run_until(seconds(20));
         delivered(&mut net, Duration::from_secs(400))
     };
@@ -286,7 +289,7 @@ fn prague_without_marks_is_reno() {
 fn bbr_ignores_marks_and_says_that_it_has_heard() {
     let rate = |marks: f64| {
         let mut net = network(Duration::from_millis(20), vec![flow("bbr", EcnMode::Classic)]);
-        net.mark = at_random(marks);
+        net.path.mark = at_random(marks);
         net.run_until(seconds(20));
         assert_eq!(net.flows[0].sender.stats().recoveries, 0);
         delivered(&mut net, Duration::ZERO) + net.flows[0].receiver.received().as_f64()
@@ -299,18 +302,18 @@ fn bbr_ignores_marks_and_says_that_it_has_heard() {
 fn accurate_feedback_survives_the_loss_of_acks() {
     for (algorithm, probability) in [("prague", 0.3), ("cubic", 0.02)] {
         let mut net = network(Duration::from_millis(20), vec![flow(algorithm, EcnMode::Accurate)]);
-        net.mark = at_random(probability);
+        net.path.mark = at_random(probability);
         net.run_until(seconds(1));
-        net.ack_loss = 0.4;
+        net.path.ack_loss = 0.4;
         net.run_until(seconds(30));
         let stop = net.now;
-        net.ack_loss = 0.0;
-        net.mark = None;
+        net.path.ack_loss = 0.0;
+        net.path.mark = None;
         net.flows[0].sender.stop(stop);
-        net.pump_all();
+        net.pump();
         net.run_for(Duration::from_secs(100));
         assert!(net.flows[0].sender.is_finished());
-        assert!(net.marked > 50, "{algorithm:?}: {}", net.marked);
-        assert_eq!(net.flows[0].sender.stats().marked_packets, net.marked, "{algorithm:?}");
+        assert!(net.path.marked > 50, "{algorithm:?}: {}", net.path.marked);
+        assert_eq!(net.flows[0].sender.stats().marked_packets, net.path.marked, "{algorithm:?}");
     }
 }

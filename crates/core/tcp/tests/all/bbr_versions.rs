@@ -1,9 +1,7 @@
 //! BBR versions 1, 2 and 3 in a closed loop: what the draft promises, what it does not, and how they
 //! differ. Bounds are on both sides of what was measured.
 
-mod common;
-
-use common::{Flow, Network};
+use crate::common::{Flow, Meter, Network, shared};
 use gameway_tcp::{Application, ReceiveWindow, Receiver, ReceiverConfig, Sender, SenderConfig};
 use gameway_units::{Bytes, Duration, Instant, Rate};
 
@@ -18,18 +16,18 @@ fn flow(algorithm: &str, seed: u64) -> Flow {
     };
     let sender =
         Sender::new(config, gameway_tcp::build(algorithm, config.segment_size, seed).unwrap());
-    Flow::new(sender, Receiver::new(buffer, Instant::ZERO))
+    Flow { sender, receiver: Receiver::new(buffer, Instant::ZERO) }
 }
 
 fn alone(algorithm: &str, capacity: Rate, rtt: Duration, queue: Bytes) -> Network {
-    Network::new(capacity, rtt, queue, vec![flow(algorithm, 1)])
+    shared(capacity, rtt, queue, vec![flow(algorithm, 1)])
 }
 
 /// Utilization and mean queueing delay in ms of the next span.
 fn measure(net: &mut Network, span: Duration) -> (f64, f64) {
     net.restart_measurement();
     net.run_for(span);
-    (net.utilization(), net.mean_backlog() * 8e3 / net.capacity.as_bps_f64())
+    (net.utilization(), net.mean_backlog() * 8e3 / net.capacity().as_bps_f64())
 }
 
 /// Section 5.3.4: every 5 s (and the 200 ms of the one before), half a BDP, 200 ms and a round.
@@ -66,7 +64,7 @@ fn more_capacity_is_found_soon() {
     for algorithm in ["bbr2", "bbr3"] {
         let mut net = alone(algorithm, Rate::from_mbps(10), RTT, Bytes::new(250_000));
         net.run_for(Duration::from_secs(10));
-        net.capacity = Rate::from_mbps(50);
+        net.set_capacity(Rate::from_mbps(50));
         let (found, _) = measure(&mut net, Duration::from_millis(100));
         assert!(found < 0.35, "{algorithm:?} cannot know yet: {found}");
         net.run_for(Duration::from_millis(1900));
@@ -82,7 +80,7 @@ fn less_capacity_is_believed_after_two_cycles() {
     for algorithm in ["bbr2", "bbr3"] {
         let mut net = alone(algorithm, CAPACITY, RTT, (CAPACITY * RTT) * 4);
         net.run_for(Duration::from_secs(10));
-        net.capacity = Rate::from_mbps(20);
+        net.set_capacity(Rate::from_mbps(20));
         let (used, queued) = measure(&mut net, Duration::from_secs(2));
         assert!(used > 0.93 && queued > 12.0, "{algorithm:?}, remembered: {used} {queued} ms");
         net.run_for(Duration::from_secs(6));
@@ -99,7 +97,7 @@ fn a_longer_path_is_believed_after_ten_seconds() {
     for algorithm in ["bbr2", "bbr3"] {
         let mut net = alone(algorithm, CAPACITY, RTT, (CAPACITY * RTT) * 4);
         net.run_for(Duration::from_secs(12));
-        net.one_way = RTT;
+        net.path.one_way = RTT;
         let (used, _) = measure(&mut net, Duration::from_secs(8));
         assert!((0.7..0.97).contains(&used), "{algorithm:?}: {used}");
         net.run_for(Duration::from_secs(6));
@@ -117,8 +115,8 @@ fn under_loss(algorithm: &str, loss: f64) -> f64 {
 
 fn one_under_loss(algorithm: &str, loss: f64, seed: u64) -> f64 {
     let (capacity, rtt) = (Rate::from_mbps(50), Duration::from_millis(30));
-    let mut net = Network::new(capacity, rtt, capacity * rtt, vec![flow(algorithm, seed)]);
-    net.loss = loss;
+    let mut net = shared(capacity, rtt, capacity * rtt, vec![flow(algorithm, seed)]);
+    net.path.loss = loss;
     net.run_for(Duration::from_secs(10));
     let (used, _) = measure(&mut net, Duration::from_secs(40));
     if matches!(algorithm, "bbr2" | "bbr3") {
@@ -147,7 +145,7 @@ fn random_loss_up_to_one_percent_is_tolerated_and_above_two_it_is_not() {
 /// Share of the first of two flows in the last 80 of 100 s.
 fn share(algorithm: &str, queue_bdps: u64) -> f64 {
     let flows = vec![flow(algorithm, 1), flow(algorithm, 99)];
-    let mut net = Network::new(CAPACITY, RTT, (CAPACITY * RTT) * queue_bdps, flows);
+    let mut net = shared(CAPACITY, RTT, (CAPACITY * RTT) * queue_bdps, flows);
     net.run_for(Duration::from_secs(20));
     let received = |net: &Network, index: usize| net.flows[index].receiver.received().as_f64();
     let before = [received(&net, 0), received(&net, 1)];
@@ -174,7 +172,7 @@ fn a_limited_application_does_not_lower_the_estimate() {
         let application =
             Application { rate_limit: Some(Rate::from_mbps(5)), ..Application::default() };
         let limited = Flow::with(algorithm, application);
-        let mut net = Network::new(CAPACITY, RTT, (CAPACITY * RTT) * 4, vec![limited]);
+        let mut net = shared(CAPACITY, RTT, (CAPACITY * RTT) * 4, vec![limited]);
         net.run_for(Duration::from_secs(40));
         let stats = net.flows[0].sender.stats();
         let received = (net.flows[0].receiver.received() / Duration::from_secs(40)).as_mbps_f64();

@@ -1,8 +1,6 @@
 //! The window that a receiver announces, against what the kernel's did on the same path.
 
-mod common;
-
-use common::{Flow, Network};
+use crate::common::{Flow, Network, shared};
 use gameway_tcp::{ReceiveWindow, Receiver, ReceiverConfig, Sender, SenderConfig};
 use gameway_units::{Bytes, Duration, Instant, Rate};
 
@@ -16,12 +14,12 @@ fn seconds(seconds: i64) -> Instant {
 fn download(mbps: u64, rtt: Duration, receive_window: ReceiveWindow, segment_size: u32) -> Network {
     let sender = SenderConfig { segment_size, ..SenderConfig::default() };
     let receiver = ReceiverConfig { receive_window, segment_size, ..ReceiverConfig::default() };
-    let flow = Flow::new(
-        Sender::new(sender, gameway_tcp::build("cubic", segment_size, 1).unwrap()),
-        Receiver::new(receiver, Instant::ZERO),
-    );
+    let flow = Flow {
+        sender: Sender::new(sender, gameway_tcp::build("cubic", segment_size, 1).unwrap()),
+        receiver: Receiver::new(receiver, Instant::ZERO),
+    };
     let capacity = Rate::from_mbps(mbps);
-    Network::new(capacity, rtt, capacity * rtt, vec![flow])
+    shared(capacity, rtt, capacity * rtt, vec![flow])
 }
 
 /// Mb/s of payload between two times.

@@ -1,0 +1,12 @@
+//! All tests in one program: what they use is linked once, and they run side by side.
+
+mod bbr_versions;
+mod bic_vegas;
+mod bursts;
+mod common;
+mod dynamics;
+mod ecn;
+mod gaps;
+mod mechanisms;
+mod receive_window;
+mod reliability;
