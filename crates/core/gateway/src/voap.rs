@@ -293,7 +293,6 @@ impl Gateway for Voap {
         }
         self.step(now, Band::of(self.measured, alpha, beta));
         self.share();
-        self.table.directions_mut().for_each(|data| data.state.end_period());
         self.table.forget_idle(now);
         self.left = Bytes::ZERO;
         self.period_start = now;

@@ -192,11 +192,4 @@ impl Control {
     pub(super) fn receive(&mut self, window: f64) {
         self.window = window;
     }
-
-    /// A flow that has left takes no part until it sends again.
-    pub(super) fn end_period(&mut self) {
-        if self.part == Part::Leaving {
-            self.part = Part::None;
-        }
-    }
 }

@@ -125,6 +125,33 @@ fn what_a_flow_does_not_use_goes_to_who_could_use_more() {
 }
 
 #[test]
+fn who_uses_its_window_or_more_than_its_share_could_use_more() {
+    // 9 and 59, half way to 34: 21.5 and 46.5.
+    let taken = || Home::take([10, 60], VoapConfig::default(), 0);
+    let limited = |used: f64| segments(used + 2.0) + 1.0;
+    let mut home = taken();
+    home.period([10, 40], 10, 0);
+    // The share is 25: the second does not use its window, but more than that.
+    home.expect([limited(10.0), segments(50.0) - limited(10.0)]);
+    // A window is used when less than a segment of it is left.
+    for (burst, could_use_more) in [(11, false), (12, true)] {
+        let mut home = taken();
+        home.period([10, 60], 10, 0);
+        let second = segments(56.5) - limited(10.0);
+        home.expect([limited(10.0), second]);
+        home.period([burst, 60], 10, 0);
+        let used = f64::from(burst);
+        let total = segments(used) + second;
+        if could_use_more {
+            let moved = |window| f64::midpoint(window, total / 2.0);
+            home.expect([moved(segments(used)), moved(second)]);
+        } else {
+            home.expect([limited(used), total - limited(used)]);
+        }
+    }
+}
+
+#[test]
 fn those_who_could_use_more_share_equally_what_is_left() {
     let mut home = ByHand::<Voap, 3>::new(Voap::new(VoapConfig::default()));
     // In the third period one uses five: it has the share of its use, two segments more, rounded up.
