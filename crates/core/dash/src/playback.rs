@@ -280,4 +280,20 @@ mod tests {
         assert!(!playback.is_empty());
         assert_eq!(playback.next_deadline(), Some(at(5_000)));
     }
+
+    #[test]
+    fn the_end_of_a_video_is_no_empty_buffer() {
+        let short = |count| {
+            let mut playback = Playback::new(Duration::from_millis(200), count);
+            let _ = playback.append(at(0), held(0, 0));
+            assert!(!playback.has_ended());
+            playback
+        };
+        let (mut whole, endless) = (short(Some(1)), short(None));
+        assert_eq!((whole.is_empty(), endless.is_empty()), (false, true), "0.2 s are left");
+        let _ = passed(&mut whole, at(199));
+        assert!(!whole.has_ended());
+        let _ = passed(&mut whole, at(200));
+        assert!(whole.has_ended());
+    }
 }

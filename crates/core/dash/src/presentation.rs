@@ -222,4 +222,23 @@ mod tests {
         assert_eq!(with(SegmentSizes::Table(vec![vec![Bytes::ZERO]; 5])), size);
         assert_eq!(with(SegmentSizes::Factors(vec![1.0, f64::NAN])), size);
     }
+
+    #[test]
+    fn factors_are_drawn_in_order_from_one_less_to_one_more_than_the_spread() {
+        let mut draws = [0.0, 0.5, 0.75].into_iter();
+        let mut uniform = || draws.next().expect("three are drawn");
+        let SegmentSizes::Factors(factors) = SegmentSizes::varying(3, 0.5, &mut uniform) else {
+            panic!("factors")
+        };
+        assert_eq!(factors, [0.5, 1.0, 1.25]);
+    }
+
+    #[test]
+    fn each_factor_must_be_a_positive_number() {
+        for wrong in [0.0, -1.0, f64::INFINITY, f64::NAN] {
+            let factors = SegmentSizes::Factors(vec![1.0, wrong]);
+            assert_eq!(with(factors), Err(PresentationError::Size), "{wrong}");
+        }
+        assert!(with(SegmentSizes::Factors(vec![1.0, 1e-9])).is_ok());
+    }
 }

@@ -30,6 +30,8 @@
 mod event;
 mod schedule;
 mod settings;
+#[cfg(test)]
+mod tests;
 mod transfer;
 
 pub use event::{Action, Event, Fate, Request, RequestKind, Segment};

@@ -64,6 +64,7 @@ fn insufficient_buffer_leaves_time_for_the_download() {
     assert_eq!((wish(9_999), wish(10_000)), (Some(Wish(3)), Some(Wish(4))));
     let empty = Situation { empty: true, ..situation(&ladder, &fast, 10_000) };
     assert_eq!(rule.decide(&empty), Some(Wish(0)));
+    assert_eq!(rule.decide(&situation(&ladder, &fast, 0)), None, "nothing has played yet");
 }
 
 #[test]
@@ -163,6 +164,8 @@ fn what_takes_too_long_is_abandoned_for_what_the_rate_carries() {
     assert_eq!(decide(4_000, 7_500), None);
     let lowest = abandon::decide(&loading(0, 100, 1_000), &video, 0);
     assert_eq!(lowest, None, "nothing is lower");
+    let left = abandon::decide(&loading(3, 4_000, 1_000), &video, 0);
+    assert_eq!(left, None, "the lowest level is in use already");
 }
 
 #[test]

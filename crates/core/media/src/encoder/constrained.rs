@@ -131,6 +131,7 @@ impl Constrained {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::EncoderModel;
 
     const INTERVAL: Duration = Duration::from_nanos(16_666_667);
 
@@ -262,6 +263,11 @@ mod tests {
             assert!((shares.iter().sum::<f64>() - 1.0).abs() < 1e-9);
             assert!(shares.iter().all(|share| (0.1..0.4).contains(share)));
         }
+        let (model, whole) =
+            (EncoderModel::constrained(INTERVAL, 1), EncoderModel::steady(INTERVAL));
+        assert_eq!((model.slices(true), model.slices(false)), (slices(true), slices(false)));
+        assert_eq!(model.slices_made(), slices_made());
+        assert!(whole.slices(true).is_empty() && whole.slices_made().is_empty());
         assert!(slices_made().windows(2).all(|pair| pair[0] < pair[1]));
         assert_eq!(slices_made().first().zip(slices_made().last()), Some((&0.38, &1.0)));
     }

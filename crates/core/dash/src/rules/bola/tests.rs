@@ -160,6 +160,18 @@ fn replacements_and_waiting_grow_the_placeholder_and_an_abandonment_cuts_it() {
     assert!((bola.placeholder - 1.0).abs() < 1e-9, "10 s are for the lowest level");
 }
 
+/// A segment may be fetched again at once up to V (u + g) of buffer, as it was when that segment was asked for.
+#[test]
+fn the_placeholder_is_no_more_than_what_the_level_may_hold() {
+    let (ladder, fast) = (Ladder::xu_claypool(), throughput(12_000));
+    let mut bola = steady(&ladder, &fast, 8.0);
+    bola.placeholder = 100.0;
+    bola.on_request_over(at(2_000), at(3_000));
+    bola.on_segment(&situation(&ladder, &fast, (at(3_000), 8.0), 3), 1, 3);
+    let most = bola.utility.as_ref().map_or(0.0, |utility| utility.max_buffer(3));
+    assert!((bola.placeholder - (most - 9.0)).abs() < 1e-9, "8 s now were 9 s a second ago");
+}
+
 #[test]
 fn what_happens_before_it_is_asked_is_not_noted() {
     let (ladder, fast) = (Ladder::xu_claypool(), throughput(12_000));
