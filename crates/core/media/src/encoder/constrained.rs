@@ -243,6 +243,20 @@ mod tests {
     }
 
     #[test]
+    fn a_key_frame_fills_as_one_amid_a_step_and_the_frame_behind_it_as_after_the_step() {
+        let fills = |key_frame: usize, target: f64| {
+            let targets = [[10.0; 30].as_slice(), &[target; 2]].concat();
+            fills(&targets, |frame| frame == 0 || frame == key_frame)[30].0
+        };
+        for target in [15.0, 5.0] {
+            near(fills(30, target), 0.895);
+        }
+        near(fills(29, 5.0), 0.91);
+        let up = fills(29, 15.0);
+        assert!((0.95..0.97).contains(&up), "{up}");
+    }
+
+    #[test]
     fn a_key_frame_has_5500_bytes_at_least() {
         for target in [0.01, 0.5] {
             let mut encoder = Constrained::new(INTERVAL, 7);

@@ -205,4 +205,19 @@ mod tests {
     fn what_needs_no_bound_is_divided_by_its_mean() {
         assert!((filled(vec![80.0, 100.0, 120.0], 200.0) - 0.5).abs() < 1e-12);
     }
+
+    #[test]
+    fn key_frames_are_those_that_were_forced_then_the_streams_own_then_plain_ones() {
+        let mut rung = FrameTable::doom().rungs[0].clone();
+        rung.forced_key_frames = vec![Bytes::new(77), Bytes::new(78)];
+        let sizes = |rung: &Rung| PlayableRung::key_frames(rung, &[5.0]);
+        assert_eq!(sizes(&rung), [77.0, 78.0]);
+        rung.forced_key_frames.clear();
+        let own = rung.frames.iter().filter(|frame| frame.is_key());
+        let own: Vec<f64> = own.map(|frame| frame.size().as_f64()).collect();
+        assert!(!own.is_empty());
+        assert_eq!(sizes(&rung), own);
+        rung.frames.retain(|frame| !frame.is_key());
+        assert_eq!(sizes(&rung), [5.0]);
+    }
 }

@@ -35,6 +35,7 @@ fn a_large_frame_is_whole_with_its_last_packet_whatever_the_order() {
             assert_eq!(frames.on_packet(at(0), &packet(0, index, 200)), expected, "{index}");
             assert_eq!(frames.on_packet(at(0), &packet(0, index, 200)), Admission::Duplicate);
         }
+        assert_eq!(frames.slots[0].arrived.len(), 4, "a bit for each packet");
     }
 }
 
