@@ -88,8 +88,8 @@ NAMED = (
     Named(r"python make_trace\.py .*", "is run as a module",
           "test_cellular_trace.py::test_the_committed_trace_is_what_the_seed_makes"),
     Named(r"python record\.py .*", "records a game for a quarter of an hour"),
-    Named(r"python -m gameway\.live\.part link .*", "is what `gameway link` starts",
-          "test_live_link.py::test_the_rtt_of_an_idle_link_is_that_of_the_path"),
+    Named(r"python -m gameway\.live\.part link .*", "is what a live run starts",
+          "test_live_runs.py::test_what_a_download_has_is_the_capacity"),
     Named(r"python -m gameway\.experiments\.pudica\.paths$", "writes the suite's files anew"),
     Named(r"sudo apt install .*", "installs packages"),
 )  # fmt: skip

@@ -8,21 +8,16 @@ import re
 import shutil
 import subprocess
 import sys
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
 
 import polars as pl
 import pytest
-from live_fixture import needs_live
+from live_fixture import LINK, behind_link, needs_live
 from witness import of_times
-
-from gameway.live import link, namespaces
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 pytestmark = [
     needs_live,
-    pytest.mark.skipif(not namespaces.has_ipv6(), reason="this kernel has no IPv6"),
+    pytest.mark.skipif(not Path("/proc/sys/net/ipv6").is_dir(), reason="this kernel has no IPv6"),
 ]
 
 PATH = ("--capacity", "20 Mb/s", "--rtt", "20 ms", "--size", "60 kB")
@@ -58,7 +53,7 @@ DSCP = 0b101110
 
 
 def behind(*options: str, command: str) -> subprocess.CompletedProcess[str]:
-    words = [sys.executable, "-m", "gameway", "link", *PATH, *options, "--", "sh", "-c", command]
+    words = [*LINK, *PATH, *options, "--", "sh", "-c", command]
     return subprocess.run(words, capture_output=True, text=True, timeout=60, check=True)
 
 
@@ -101,19 +96,16 @@ def test_a_download_has_the_capacity(tmp_path: Path) -> None:
 
 @pytest.mark.timed
 @pytest.mark.parametrize(("ecn", "marks"), [(0b10, True), (0b00, False)])
-def test_a_mark_arrives_in_the_traffic_class(tmp_path: Path, ecn: int, *, marks: bool) -> None:
-    queue = {"kind": "drop-tail", "size": "60 kB", "mark_above": "5 ms"}
-    path: dict[str, Any] = {"capacity": "20 Mb/s", "base_rtt": "20 ms", "queue": queue}
-    with link.link(path, tmp_path) as (spaces, part, own):
-        inside = ["ip", "netns", "exec", spaces.name("client"), sys.executable, "-c", RECEIVER]
+def test_a_mark_arrives_in_the_traffic_class(ecn: int, *, marks: bool) -> None:
+    with behind_link(*PATH, "--set", "path.queue.mark_above=5 ms") as own:
+        inside = ["ip", "netns", "exec", own.space, sys.executable, "-c", RECEIVER]
         with subprocess.Popen(inside, stdout=subprocess.PIPE, text=True) as there:
             assert there.stdout is not None
             assert there.stdout.readline().strip() == "bound"
-            environment = {**os.environ, "GAMEWAY_TO": own.client_address6}
+            environment = {**os.environ, "GAMEWAY_TO": own.address6}
             sender = [sys.executable, "-c", SENDER, str(DSCP << 2 | ecn)]
             subprocess.run(sender, env=environment, check=True, timeout=60)
             counts = {int(key): count for key, count in json.loads(there.stdout.read()).items()}
-        part.result()
     assert {tclass >> 2 for tclass in counts} == {DSCP}
     total, marked = sum(counts.values()), counts.get(DSCP << 2 | 0b11, 0)
     assert total > 1000

@@ -39,12 +39,18 @@ def test_what_is_typed_is_passed_on_and_a_slip_is_told(words: list[str], told: s
     assert told in error
 
 
-@pytest.mark.parametrize("command", ["host", "client"])
+def options(command: str) -> list[str]:
+    """Name the options of a program."""
+    known = _core.link_options() if command == "link" else _core.stream_options(command)
+    return [option for option, _ in known]
+
+
+@pytest.mark.parametrize("command", ["host", "client", "link"])
 def test_help_is_the_programs_by_this_name(command: str) -> None:
     code, text, error = said(command, "--help")
     assert (code, error) == (0, "")
     assert f"Usage: gameway {command} [OPTIONS]" in text
-    assert all(option in text for option, _ in _core.stream_options(command))
+    assert all(option in text for option in options(command))
 
 
 def completed(command: str, incomplete: str) -> list[str]:
@@ -56,5 +62,6 @@ def completed(command: str, incomplete: str) -> list[str]:
 
 def test_a_shell_completes_the_options_of_the_program() -> None:
     assert completed("host", "--fr") == ["--frame-rate"]
-    assert completed("client", "--") == [option for option, _ in _core.stream_options("client")]
+    assert completed("client", "--") == options("client")
+    assert completed("link", "--up") == ["--up-capacity"]
     assert completed("client", "--fr") == []

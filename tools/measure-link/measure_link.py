@@ -22,9 +22,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from gameway.live import namespaces
-from gameway.live.kernel import kernel_link
 from gameway.live.namespaces import DEVICE, Namespaces
 from gameway.live.process import PartProcess
+from gameway.live.warden import start_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -40,7 +40,8 @@ TICKS = os.sysconf("SC_CLK_TCK")
 class Bed:
     """Two namespaces with a path between them."""
 
-    server: str
+    server: str | None
+    """None: that of the caller."""
     client: str
     server_address: str
     client_address: str
@@ -82,9 +83,21 @@ def ours(wanted: dict[str, Any]) -> Iterator[Bed]:
 @contextmanager
 def kernels(wanted: dict[str, Any]) -> Iterator[Bed]:
     """Set up the kernel's."""
-    with kernel_link(wanted) as made:
-        server, client = made.spaces.name("server"), made.spaces.name("client")
-        yield Bed(server, client, made.address, made.client_address)
+    path = ("--capacity", wanted["capacity"], "--rtt", wanted["base_rtt"])
+    queue = ("--size", wanted["queue"]["size"], "--backend", "tc")
+    waiting = ("sh", "-c", "echo $GAMEWAY_OUTSIDE; read -r end")
+    words = [sys.executable, "-m", "gameway", "link", *path, *queue, "--", *waiting]
+    pipe = subprocess.PIPE
+    with subprocess.Popen(words, stdin=pipe, stdout=pipe, text=True) as link:  # noqa: S603 (our own)
+        assert link.stdout is not None  # noqa: S101 (it was asked for)
+        address = link.stdout.readline().strip()
+        client = f"gw-{link.pid}-{start_of(link.pid)}-client"
+        yield Bed(None, client, address, address.replace("10.77.", "10.78."))
+
+
+def inside(space: str | None) -> list[str]:
+    """Give what runs a command in a namespace."""
+    return [] if space is None else ["ip", "netns", "exec", space]
 
 
 def iperf(bed: Bed, *words: str) -> dict[str, Any]:
@@ -93,7 +106,7 @@ def iperf(bed: Bed, *words: str) -> dict[str, Any]:
     quiet = subprocess.DEVNULL
     with subprocess.Popen(listening, stdout=quiet) as receiver:  # noqa: S603 (our own)
         time.sleep(0.5)
-        sending = ["ip", "netns", "exec", bed.server, "iperf3", "--json", "--get-server-output",
+        sending = [*inside(bed.server), "iperf3", "--json", "--get-server-output",
                    "-c", bed.client_address, "-p", str(PORT), "-t", str(SECONDS),
                    *words]  # fmt: skip
         done = subprocess.run(  # noqa: S603 (our own)

@@ -16,8 +16,7 @@ from gameway.cli import terminal
 from gameway.cli.commands import REPORT, RunCommand, err, out, outside, print_page, report_folder
 from gameway.errors import GamewayError, InputError
 from gameway.experiment.keys import entries
-from gameway.live import stream_command
-from gameway.live.command import link_command
+from gameway.live import programs
 from gameway.sweep.drivers import LiveOptions, On
 
 BAD_INPUT = 2
@@ -358,9 +357,7 @@ def frames(
         err.print(f"wrote {table}: {places.told()}", highlight=False, soft_wrap=True)
 
 
-stream_command.add(app)
-# What follows the command is the command's, with or without a "--".
-app.command(name="link", context_settings={"allow_interspersed_args": False})(link_command)
+programs.add(app)
 
 
 def main() -> None:

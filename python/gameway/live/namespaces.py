@@ -86,11 +86,11 @@ def ip(*words: str, check: bool = True) -> str:
     return call("ip", *words, check=check)
 
 
-def call(*command: str, check: bool = True, text: str | None = None) -> str:
-    """Call a program, with `text` on its input; LiveError with its own words if it refuses."""
+def call(*command: str, check: bool = True) -> str:
+    """Call a program; LiveError with its own words if it refuses."""
     try:
         done = subprocess.run(  # noqa: S603 (fixed programs)
-            command, input=text, capture_output=True, text=True, timeout=SECONDS, check=False
+            command, capture_output=True, text=True, timeout=SECONDS, check=False
         )
     except (OSError, subprocess.TimeoutExpired) as error:
         raise LiveError(f"{' '.join(command)}: {error}") from None
@@ -195,41 +195,11 @@ class Namespaces:
         length = str(QUEUE_LENGTH)
         ip("-n", name, "link", "set", *device, "mtu", str(MTU), "txqueuelen", length, "up")
         for address in addresses:
-            add_address(name, address, DEVICE)
-        for family in sorted({family_of(address) for address in addresses}):
-            ip("-n", name, family, "route", "add", "default", *device)
+            ip("-n", name, "address", "add", address, *device)
+        ip("-n", name, "route", "add", "default", *device)
 
     def remove(self) -> None:
         """Remove all that was made."""
         for name in reversed(self.made):
             _remove(name)
         self.made.clear()
-
-
-def family_of(address: str) -> str:
-    """Give the option of `ip` for the family of an address."""
-    return "-6" if ":" in address else "-4"
-
-
-def has_ipv6() -> bool:
-    """Whether this kernel has IPv6."""
-    return Path("/proc/sys/net/ipv6").is_dir()
-
-
-def add_address(space: str | None, address: str, device: str) -> None:
-    """Give a device an address, in a namespace or here (None)."""
-    within = () if space is None else ("-n", space)
-    words: tuple[str, ...] = ("address", "add", address, "dev", device)
-    if family_of(address) == "-6":
-        # Of our own device, whatever the machine's default is.
-        enable = ("sysctl", "-q", "-w", f"net.ipv6.conf.{device}.disable_ipv6=0")
-        call(*(() if space is None else ("ip", "netns", "exec", space)), *enable)
-        # Nobody else can have it, and nobody answers to the question.
-        words = (*words, "nodad")
-    ip(*within, *words)
-
-
-def offloads_off(space: str | None, device: str) -> None:
-    """Let a veth carry packets as large as its MTU only: queues count packets of the wire."""
-    inside = () if space is None else ("ip", "netns", "exec", space)
-    call(*inside, "ethtool", "-K", device, "tso", "off", "gso", "off", "gro", "off")

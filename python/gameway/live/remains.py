@@ -8,7 +8,7 @@ from __future__ import annotations
 import sys
 import time
 
-from gameway.live import namespaces, outside
+from gameway.live import namespaces
 from gameway.live.warden import start_of
 
 OWNER_ENDS_S = 10.0
@@ -26,7 +26,6 @@ def main(arguments: list[str]) -> None:
     """Remove what the owner of this number and start leaves, and others that are gone."""
     _await_end(int(arguments[0]), int(arguments[1]))
     namespaces.clean()
-    outside.clean()
 
 
 if __name__ == "__main__":

@@ -4,10 +4,10 @@
 
 The shell waits at the end of a pipe whose other end the owner alone holds. A word from the owner
 dismisses it: all is removed. The end of the pipe without a word is the owner's end: the shell
-becomes the program below, which ends what still runs in the owner's namespaces and removes them,
-with the device outside and its NAT. It is in a session of its own, so that what a terminal or a
-shell sends to the owner's group does not reach it. A shell, because it costs a millisecond and a
-megabyte for each run, which Python would not.
+becomes the program below, which ends what still runs in the owner's namespaces and removes them. It
+is in a session of its own, so that what a terminal or a shell sends to the owner's group does not
+reach it. A shell, because it costs a millisecond and a megabyte for each run, which Python would
+not.
 """
 
 from __future__ import annotations

@@ -1,13 +1,28 @@
-//! The program on real packets, as a person starts and ends it; each needs root, and is left out without.
+//! The program on real packets, as a person starts and ends it, and `gameway link`, which is the same in Python, where
+//! GAMEWAY_PYTHON names one that has it. Each needs root, and is left out without.
 #![cfg(feature = "cli")]
 #![expect(clippy::disallowed_methods, reason = "a test waits for programs")]
 
+use std::os::unix::fs::{MetadataExt as _, lchown};
 use std::path::Path;
 use std::process::{Command, Output, Stdio};
 use std::time::Duration;
 
 const LINK: &str = env!("CARGO_BIN_EXE_gameway-link");
 const PATH: [&str; 6] = ["--capacity", "20 Mb/s", "--rtt", "20 ms", "--size", "60 kB"];
+
+/// The program, and the same in Python.
+fn programs() -> Vec<Vec<String>> {
+    let python = std::env::var("GAMEWAY_PYTHON").ok();
+    let python = python.map(|python| vec![python, "-m".into(), "gameway".into(), "link".into()]);
+    [vec![LINK.to_owned()]].into_iter().chain(python).collect()
+}
+
+fn command(program: &[String], words: &[&str]) -> Command {
+    let mut command = Command::new(&program[0]);
+    command.args(&program[1..]).args(words);
+    command
+}
 
 fn link(words: &[&str]) -> Output {
     Command::new(LINK).args(words).output().expect("the program")
@@ -28,11 +43,28 @@ fn may() -> bool {
     may
 }
 
-/// Namespaces and devices whose names have this number of a process.
+/// Namespaces whose names have this number of a process.
 fn left(process: u32) -> Vec<String> {
     let spaces = std::fs::read_dir("/run/netns").into_iter().flatten().flatten();
     let spaces = spaces.map(|one| one.file_name().to_string_lossy().into_owned());
     spaces.filter(|name| name.starts_with(&format!("gw-{process}-"))).collect()
+}
+
+/// What the calls of a system's programs say, one after the other.
+fn system(calls: &[&str]) -> String {
+    let mut said = String::new();
+    for call in calls {
+        let done = Command::new("sh").args(["-c", call]).output().expect("a shell");
+        assert!(done.status.success(), "{call}: {}", text(&done.stderr));
+        said += &text(&done.stdout);
+    }
+    said
+}
+
+/// The least round-trip time that a ping told, ms.
+fn least(said: &str) -> f64 {
+    let times = said.split_once("min/avg/max/mdev = ").expect("times").1;
+    times.split('/').next().expect("the least").parse().expect("a number")
 }
 
 #[test]
@@ -47,9 +79,7 @@ fn a_command_behind_it_has_the_paths_round_trip_time_and_gives_the_exit_code() {
     let done = link(&[&PATH[..], &["--out", &folder, "sh", "-c", ping]].concat());
     let (said, told) = (text(&done.stdout), text(&done.stderr));
     assert_eq!(done.status.code(), Some(7), "{said}{told}");
-    let times = said.split_once("min/avg/max/mdev = ").expect("times").1;
-    let least: f64 = times.split('/').next().expect("the least").parse().expect("a number");
-    assert!((20.0..23.0).contains(&least), "{said}");
+    assert!((20.0..23.0).contains(&least(&said)), "{said}");
     assert!(told.contains("packets came") && told.contains("lateness, us: median "), "{told}");
     assert!(out.join("bins.parquet").is_file() && out.join("lateness.parquet").is_file());
 }
@@ -74,57 +104,177 @@ fn a_signal_gives_its_exit_code_and_leaves_nothing() {
     if !may() {
         return;
     }
-    for (signal, code) in [("-TERM", Some(143)), ("-HUP", Some(129)), ("-KILL", None)] {
-        let mut process = Command::new(LINK)
-            .args(PATH)
-            .args(["--", "sh", "-c", "echo up; exec sleep 60"])
-            .stdout(Stdio::piped())
-            .stderr(Stdio::null())
-            .spawn()
-            .expect("the program");
-        let mut up = [0; 3];
-        let mut out = process.stdout.take().expect("its output");
-        std::io::Read::read_exact(&mut out, &mut up).expect("the command runs");
-        let number = process.id();
-        assert_eq!(left(number).len(), 1);
-        let told = Command::new("kill").args([signal, &number.to_string()]).status();
-        assert!(told.expect("kill").success());
-        assert_eq!(process.wait().expect("an end").code(), code, "{signal}");
-        // What a killed one leaves goes by itself, soon.
-        for _ in 0..100 {
-            if left(number).is_empty() {
-                break;
+    for program in programs() {
+        for (signal, code) in [("-TERM", Some(143)), ("-HUP", Some(129)), ("-KILL", None)] {
+            let waits = ["--", "sh", "-c", "echo up; exec sleep 60"];
+            let mut process = command(&program, &[&PATH[..], &waits].concat())
+                .stdout(Stdio::piped())
+                .stderr(Stdio::null())
+                .spawn()
+                .expect("the program");
+            let mut up = [0; 3];
+            let mut out = process.stdout.take().expect("its output");
+            std::io::Read::read_exact(&mut out, &mut up).expect("the command runs");
+            let number = process.id();
+            assert_eq!(left(number).len(), 1);
+            system(&[&format!("kill {signal} {number}")]);
+            assert_eq!(process.wait().expect("an end").code(), code, "{signal}");
+            // What a killed one leaves goes by itself, soon.
+            for _ in 0..100 {
+                if left(number).is_empty() {
+                    break;
+                }
+                std::thread::sleep(Duration::from_millis(100));
             }
-            std::thread::sleep(Duration::from_millis(100));
+            assert_eq!(left(number), Vec::<String>::new(), "{signal}");
         }
-        assert_eq!(left(number), Vec::<String>::new(), "{signal}");
+    }
+}
+
+/// A namespace that is the outside of a link, and behind it another that only the first reaches; removed at the end.
+struct World {
+    near: String,
+    far: String,
+}
+
+impl World {
+    fn make() -> Self {
+        let name = |what| format!("test-{}-{what}", std::process::id());
+        let world = Self { near: name("near"), far: name("far") };
+        let Self { near, far } = &world;
+        system(&[
+            &format!("ip netns add {near} && ip netns add {far}"),
+            &format!("ip -n {near} link set lo up"),
+            &format!("ip -n {near} link add out0 type veth peer in0 netns {far}"),
+            &format!("ip -n {near} address add 192.0.2.1/24 dev out0"),
+            &format!("ip -n {far} address add 192.0.2.2/24 dev in0"),
+            &format!("ip -n {near} link set out0 up && ip -n {far} link set in0 up"),
+            &format!("ip netns exec {near} sysctl -q -w net.ipv4.ip_forward=0"),
+        ]);
+        world
+    }
+
+    /// Pings the far end from behind a link.
+    fn ping(&self, program: &[String], nat: &[&str]) -> Output {
+        let inside = ["ip", "netns", "exec", &self.near].map(str::to_owned);
+        let program = [&inside, program].concat();
+        let ping = ["--", "ping", "-q", "-i", "0.2", "-c", "4", "-W", "1", "192.0.2.2"];
+        let done = command(&program, &[&PATH[..], nat, &ping].concat()).output();
+        done.expect("the program")
+    }
+}
+
+impl Drop for World {
+    fn drop(&mut self) {
+        for space in [&self.near, &self.far] {
+            let _ = Command::new("ip").args(["netns", "delete", space]).status();
+        }
+    }
+}
+
+#[test]
+fn with_nat_a_command_reaches_what_the_outside_reaches_and_nothing_is_left_of_it() {
+    let has_nft = Command::new("nft").arg("--version").stdout(Stdio::null()).status().is_ok();
+    if !may() || !has_nft {
+        return;
+    }
+    let world = World::make();
+    let World { near, far } = &world;
+    for program in programs() {
+        // Nobody there knows the way back to the command.
+        let done = world.ping(&program, &[]);
+        assert_eq!(done.status.code(), Some(1), "{}", text(&done.stderr));
+        assert!(text(&done.stdout).contains(" 100% packet loss"), "{}", text(&done.stdout));
+        let count = |chain: &str| {
+            format!(
+                "ip netns exec {far} nft 'add table inet seen; add chain inet seen in {{ type filter hook input priority 0; }}; \
+                 add rule inet seen in ip saddr {chain} counter'"
+            )
+        };
+        system(&[&count("192.0.2.1"), &count("10.78.0.0/16")]);
+        let done = world.ping(&program, &["--nat"]);
+        let said = text(&done.stdout);
+        assert_eq!(done.status.code(), Some(0), "{said}{}", text(&done.stderr));
+        assert!(said.contains(" 0% packet loss"), "{said}");
+        assert!((20.0..23.0).contains(&least(&said)), "{said}");
+        // What arrives there has the address of the outside.
+        let seen = system(&[&format!("ip netns exec {far} nft list table inet seen")]);
+        let packets: Vec<&str> =
+            seen.split("packets ").skip(1).filter_map(|rest| rest.split(' ').next()).collect();
+        assert_eq!(packets, ["4", "0"], "{seen}");
+        let after = system(&[
+            &format!("ip netns exec {far} nft delete table inet seen"),
+            &format!("ip netns exec {near} nft list tables"),
+            &format!("ip netns exec {near} cat /proc/sys/net/ipv4/ip_forward"),
+            &format!("ip -n {near} -oneline link show | grep -c gw || true"),
+        ]);
+        assert_eq!(after, "0\n0\n");
+    }
+}
+
+#[test]
+fn the_kernels_own_queues_carry_the_capacity_and_delay() {
+    let has_ethtool = Command::new("ethtool").arg("--version").stdout(Stdio::null()).status();
+    if !may() || has_ethtool.is_err() {
+        return;
+    }
+    let path = ["--capacity", "20 Mb/s", "--rtt", "10 us", "--size", "60 kB", "--backend", "tc"];
+    let ping = "ping -q -i 0.1 -c 10 $GAMEWAY_OUTSIDE && exit 7";
+    let done = link(&[&path[..], &["--", "sh", "-c", ping]].concat());
+    let (said, told) = (text(&done.stdout), text(&done.stderr));
+    if told.contains("this kernel has no ") {
+        println!("left out: {told}");
+        return;
+    }
+    assert_eq!(done.status.code(), Some(7), "{said}{told}");
+    assert!(said.contains(" 0% packet loss") && least(&said) < 5.0, "{said}");
+    let counted = told.lines().find(|line| line.starts_with("bfifo: ")).expect("what was counted");
+    let packets: u32 = counted.split(' ').nth(1).expect("packets").parse().expect("a number");
+    assert!((10..60).contains(&packets) && counted.ends_with(" 0 dropped"), "{told}");
+}
+
+#[test]
+fn under_sudo_what_it_writes_is_the_callers() {
+    const CALLER: (u32, u32) = (65_534, 65_533);
+    if !may() {
+        return;
+    }
+    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("callers");
+    let _ = std::fs::remove_dir_all(&folder);
+    std::fs::create_dir(&folder).expect("a folder");
+    let (out, pcap) = (folder.join("a/b"), folder.join("all.pcapng"));
+    for (user, owner) in [(Some(CALLER), CALLER), (None, (0, 0))] {
+        let places = [out.display().to_string(), pcap.display().to_string()];
+        let words = ["--out", &places[0], "--pcap", &places[1], "--", "true"];
+        let mut program = command(&programs()[0], &[&PATH[..], &words].concat());
+        program.env_remove("SUDO_UID").env_remove("SUDO_GID").stderr(Stdio::null());
+        if let Some((user, group)) = user {
+            program.env("SUDO_UID", user.to_string()).env("SUDO_GID", group.to_string());
+        }
+        assert!(program.status().expect("the program").success());
+        for made in [folder.join("a"), out.clone(), out.join("bins.parquet"), pcap.clone()] {
+            let found = made.metadata().expect("it was made");
+            assert_eq!((found.uid(), found.gid()), owner, "{}", made.display());
+        }
+        let above = folder.metadata().expect("a folder");
+        assert_eq!(above.uid(), 0, "what was there before stays root's");
+        std::fs::remove_dir_all(folder.join("a")).expect("removed");
+        std::fs::remove_file(&pcap).expect("removed");
+        lchown(&folder, Some(0), Some(0)).expect("root's");
     }
 }
 
 #[test]
 fn what_was_typed_wrong_is_named() {
     for (words, told) in [
-        (
-            &["--capacity", "fast", "--rtt", "20 ms"][..],
-            "error: invalid value 'fast' for '--capacity <RATE>': \"fast\" has no number in front",
-        ),
-        (
-            &["--capacity", "1 Mb/s", "--rtt", "20"],
-            "error: invalid value '20' for '--rtt <TIME>': \"20\" has nothing as unit",
-        ),
-        (&["--capacity", "1 Mb/s", "--rtt", "20 ms", "--queue", "none"], "error: --queue: "),
-        (
-            &["--capacity", "1 Mb/s", "--rtt", "20 ms", "--size", "large"],
-            "error: invalid value 'large' for '--size",
-        ),
-        (&["--capacity", "1 Mb/s", "--rtt", "20 ms", "--loss", "200 %"], "error: --loss: "),
+        (&["--capacity", "1 Mb/s", "--rtt", "20"][..], "error: --rtt: \"20\" has nothing as unit"),
         (
             &["--capacity", "1 Mb/s", "--rtt", "20 ms", "--out", "/proc/none"],
-            "error: --out: \"/proc/none\"",
+            "error: --out: \"/proc/none\" cannot be made",
         ),
         (
-            &["--steps", "0 s: x", "--rtt", "20 ms"],
-            "error: --steps: \"0 s: x\": \"x\" has no number",
+            &["--capacity", "1 Mb/s", "--rtt", "20 ms", "--pcap", "/proc/none"],
+            "error: --pcap: \"/proc/none\" cannot be written",
         ),
         (&["--capcity", "1 Mb/s"], "error: unexpected argument '--capcity' found"),
     ] {

@@ -30,7 +30,7 @@ mod _core {
     #[pymodule_export]
     use crate::controller_values::{Cluster, Frame, Limits, Packet, Received, Report, Wanted};
     #[pymodule_export]
-    use crate::link::{check_link, live_link};
+    use crate::link::{check_link, link_command, link_options, live_link};
     #[pymodule_export]
     use crate::simulator::{check_spec, run};
     #[pymodule_export]

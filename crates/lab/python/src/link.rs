@@ -1,6 +1,7 @@
 //! The live link with Python's global lock released.
 
 use crate::simulator::summary;
+use gameway_link::command;
 use gameway_link::link::{LinkConfig, LinkReport, Relay};
 use gameway_runtime::clock;
 use gameway_runtime::lateness::{BOUND, LatenessSummary};
@@ -8,6 +9,7 @@ use gameway_runtime::stop::Stop;
 use pyo3::exceptions::{PyOSError, PyValueError};
 use pyo3::prelude::*;
 use serde_json::{Map, Value, json};
+use std::ffi::OsString;
 use std::fmt::Display;
 
 fn refused(error: impl Display) -> PyErr {
@@ -43,6 +45,18 @@ pub fn live_link(python: Python<'_>, config_json: &str, ready: Py<PyAny>) -> PyR
         Python::attach(|python| ready.call1(python, (refusals,)))?;
         relay.run(&stop).map(|report| as_json(&report)).map_err(failed)
     })
+}
+
+/// The command of a link with these arguments; gives its exit code.
+#[pyfunction]
+pub fn link_command(python: Python<'_>, words: Vec<OsString>) -> i32 {
+    python.detach(|| command::link("gameway link", words))
+}
+
+/// Its options, each with its sentence.
+#[pyfunction]
+pub fn link_options() -> Vec<(String, String)> {
+    command::options()
 }
 
 fn as_json(report: &LinkReport) -> String {

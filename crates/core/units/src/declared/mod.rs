@@ -9,8 +9,10 @@
 //! What has options and a name is a [`Configuration`]; what can be named in one place is a [`Catalogue`].
 
 mod catalogue;
+mod typed;
 
 pub use catalogue::{Catalogue, Configuration, Description, Entry, unknown};
+pub use typed::as_typed;
 
 use crate::{Bytes, Duration, Rate, Ratio, SignedBytes};
 use schemars::{JsonSchema, Schema, SchemaGenerator, generate::SchemaSettings};

@@ -122,25 +122,20 @@ impl CapacitySpec {
 }
 
 impl<'de> Deserialize<'de> for CapacitySpec {
-    /// A table with the key `wifi` is a medium, and its errors are told as such.
+    /// The keys of a table say what it is, so that its errors are told as such.
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        #[derive(serde::Deserialize)]
-        #[serde(untagged)]
-        enum Capacity {
-            Constant(Rate),
-            Steps(StepsSpec),
-            Trace(TraceSpec),
-        }
         let value = serde_json::Value::deserialize(deserializer)?;
-        if value.get("wifi").is_some() {
-            let wifi = WifiSpec::deserialize(value).map_err(Error::custom)?;
-            return Ok(Self::Wifi(Box::new(wifi)));
-        }
-        Ok(match Capacity::deserialize(value).map_err(Error::custom)? {
-            Capacity::Constant(rate) => Self::Constant(rate),
-            Capacity::Steps(steps) => Self::Steps(steps),
-            Capacity::Trace(trace) => Self::Trace(trace),
-        })
+        let has = |key| value.get(key).is_some();
+        let capacity = if has("wifi") {
+            WifiSpec::deserialize(value).map(|wifi| Self::Wifi(Box::new(wifi)))
+        } else if has("steps") {
+            StepsSpec::deserialize(value).map(Self::Steps)
+        } else if value.is_object() {
+            TraceSpec::deserialize(value).map(Self::Trace)
+        } else {
+            Rate::deserialize(value).map(Self::Constant)
+        };
+        capacity.map_err(Error::custom)
     }
 }
 

@@ -1,6 +1,5 @@
 //! A command behind a link: started in its namespace, heard of its end, told of signals.
 
-use super::setup::Setup;
 use gameway_runtime::clock;
 use gameway_runtime::stop::Stop;
 use gameway_units::Duration;
@@ -17,14 +16,29 @@ const PATIENCE: Duration = Duration::from_secs(5);
 /// How often it is looked whether it has ended.
 const LOOK: Duration = Duration::from_millis(10);
 
+/// A command, and where it runs.
+#[derive(Debug)]
+pub struct Behind<'a> {
+    /// The namespace.
+    pub namespace: &'a str,
+    /// What it is told beside what this process was.
+    pub environment: Vec<(&'static str, String)>,
+    /// Program and arguments.
+    pub words: &'a [OsString],
+    /// Who says what cannot be run.
+    pub name: &'a str,
+}
+
 /// Runs the command until it ends or until a signal comes, which it is told; its exit code as a shell has it.
 ///
 /// # Errors
 /// If it cannot be started. What is no program is no error: a shell says so, with 127 or 126.
-pub fn run(setup: &Setup, words: &[OsString], name: &str, stop: &Stop) -> io::Result<i32> {
+pub fn run(behind: &Behind<'_>, stop: &Stop) -> io::Result<i32> {
     let mut command = Command::new("ip");
-    command.args(["netns", "exec", &setup.namespace, "/bin/sh", "-c", "exec \"$@\"", name]);
-    let mut child = command.args(words).envs(setup.environment()).spawn()?;
+    // A shell says what cannot be run: 127 for what is not there, 126 for what is no program.
+    let shell = ["netns", "exec", behind.namespace, "/bin/sh", "-c", "exec \"$@\"", behind.name];
+    command.args(shell).args(behind.words);
+    let mut child = command.envs(behind.environment.iter().cloned()).spawn()?;
     while !stop.is_asked() {
         if let Some(status) = child.try_wait()? {
             return Ok(as_shell(status));

@@ -4,17 +4,28 @@
 //! a TUN device in the namespace of the caller, the outside.
 
 mod behind;
+mod caller;
+mod document;
+mod kernel;
+mod kernel_setup;
+mod machine;
 mod options;
+mod owned;
 mod setup;
 mod told;
 
+pub use options::listed as options;
+
 use crate::link::{DeviceConfig, FlowConfig, LinkConfig, LinkError, LinkReport, Relay};
+use behind::Behind;
+use caller::Owner;
 use clap::ArgMatches;
 use gameway_events::{FurtherTables, ResultTables, Sink};
 use gameway_experiment::spec::{PathSpec, RecordSpec};
 use gameway_runtime::clock::{self, Clock};
 use gameway_runtime::stop::Stop;
 use gameway_units::Duration;
+use kernel_setup::KernelSetup;
 use setup::{DEVICE, Setup};
 use std::ffi::OsString;
 use std::io;
@@ -33,22 +44,22 @@ const DRAIN_RTTS: i64 = 3;
 const DRAIN: Duration = Duration::from_millis(100);
 const MAX_DRAIN: Duration = Duration::from_secs(5);
 
-/// A link and the command behind it.
+/// A link and the command behind it, as they were asked for.
 #[derive(Debug)]
-pub struct Behind {
-    /// The path.
-    pub path: PathSpec,
+struct Wanted {
+    name: &'static str,
+    path: PathSpec,
     /// Program and arguments.
-    pub command: Vec<OsString>,
-    /// Where tables go, if any are kept; it must exist.
-    pub folder: Option<PathBuf>,
+    command: Vec<OsString>,
+    /// Where tables go, if any are kept.
+    folder: Option<PathBuf>,
     /// A capture of the headers of all packets.
-    pub pcap: Option<PathBuf>,
+    pcap: Option<PathBuf>,
     /// Whether the command reaches what this machine reaches.
-    pub nat: bool,
+    nat: bool,
 }
 
-/// The program `gameway-link` with these arguments; gives its exit code, which is the command's.
+/// The program `gameway-link` by this name with these arguments; gives its exit code, which is the command's.
 pub fn link(name: &'static str, words: impl IntoIterator<Item = OsString>) -> i32 {
     let words = std::iter::once(OsString::from(name)).chain(words);
     let matches = match options::command(name).try_get_matches_from(words) {
@@ -60,41 +71,34 @@ pub fn link(name: &'static str, words: impl IntoIterator<Item = OsString>) -> i3
             return code;
         }
     };
-    let done = behind(&matches).and_then(|behind| {
-        let stop = Stop::on_signals().map_err(|error| error.to_string())?;
-        run(&behind, name, &stop).map_err(|error| error.to_string())
-    });
-    done.unwrap_or_else(|told| {
+    done(name, &matches).unwrap_or_else(|told| {
         tell(&format!("error: {told}"));
         BAD_INPUT
     })
 }
 
-/// What was typed, checked.
-fn behind(matches: &ArgMatches) -> Result<Behind, String> {
-    let path = options::path(matches)?;
-    let path: PathSpec = serde_json::from_value(path).map_err(|error| error.to_string())?;
-    let folder = matches.get_one::<PathBuf>("out").cloned();
-    let pcap = matches.get_one::<PathBuf>("pcap").cloned();
-    let command: Vec<OsString> =
-        matches.get_many("command").into_iter().flatten().cloned().collect();
-    let behind = Behind { path, command, folder, pcap, nat: matches.get_flag("nat") };
-    let checked = behind.config("gw0", Path::new("")).check();
-    checked.map_err(|error| options::as_typed(&error.to_string(), matches))?;
-    if let Some(folder) = &behind.folder {
-        let refused =
-            |error: io::Error| format!("--out: \"{}\" cannot be made: {error}", folder.display());
-        std::fs::create_dir_all(folder).map_err(refused)?;
+fn done(name: &'static str, matches: &ArgMatches) -> Result<i32, String> {
+    let tc = options::is_for_tc(matches)?;
+    let wanted = Wanted {
+        name,
+        path: options::path(matches)?,
+        command: matches.get_many("command").into_iter().flatten().cloned().collect(),
+        folder: matches.get_one::<PathBuf>("out").cloned(),
+        pcap: matches.get_one::<PathBuf>("pcap").cloned(),
+        nat: matches.get_flag("nat"),
+    };
+    let stop = Stop::on_signals().map_err(|error| error.to_string())?;
+    if tc {
+        return wanted.run_on_kernel(&stop).map_err(|error| error.to_string());
     }
-    if let Some(file) = &behind.pcap {
-        let refused =
-            |error: io::Error| format!("--pcap: \"{}\" cannot be written: {error}", file.display());
-        std::fs::OpenOptions::new().append(true).create(true).open(file).map_err(refused)?;
-    }
-    Ok(behind)
+    let places: Vec<&Path> =
+        wanted.folder.iter().chain(&wanted.pcap).map(PathBuf::as_path).collect();
+    let _owner = Owner::of(&places);
+    wanted.make_places()?;
+    wanted.run(&stop).map_err(|error| error.to_string())
 }
 
-impl Behind {
+impl Wanted {
     fn config(&self, device: &str, namespace: &Path) -> LinkConfig {
         let flow = FlowConfig {
             name: FLOW.to_owned(),
@@ -126,27 +130,52 @@ impl Behind {
     fn drain(&self) -> Duration {
         (self.path.base_rtt * DRAIN_RTTS + DRAIN).min(MAX_DRAIN)
     }
-}
 
-/// Runs a command behind a link, and tells on standard error what the link did; the command's exit code.
-///
-/// # Errors
-/// If namespaces or devices cannot be had, or a table cannot be written.
-pub fn run(behind: &Behind, name: &str, stop: &Stop) -> Result<i32, LinkError> {
-    let setup = Setup::make(behind.nat)?;
-    let sums = Arc::new(Mutex::new(Sums::default()));
-    let (config, own) = (behind.config(&setup.device, &setup.place()), Stop::new());
-    let folder = behind.folder.clone();
-    let part = start(config, folder, Arc::clone(&sums), own.clone())?;
-    let code = behind::run(&setup, &behind.command, name, stop);
-    // What is under way arrives: a server outside hears that its connections are closed.
-    clock::sleep(behind.drain());
-    own.ask();
-    let report = part.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))?;
-    drop(setup);
-    let sums = sums.lock().unwrap_or_else(PoisonError::into_inner);
-    sums.lines(&report).iter().chain(&warnings(&report)).for_each(|line| tell(line));
-    Ok(code?)
+    /// Makes the folder of tables, and looks whether a capture can be written.
+    fn make_places(&self) -> Result<(), String> {
+        if let Some(folder) = &self.folder {
+            let refused =
+                |error| format!("--out: \"{}\" cannot be made: {error}", folder.display());
+            std::fs::create_dir_all(folder).map_err(refused)?;
+        }
+        if let Some(file) = &self.pcap {
+            let refused =
+                |error| format!("--pcap: \"{}\" cannot be written: {error}", file.display());
+            std::fs::OpenOptions::new().append(true).create(true).open(file).map_err(refused)?;
+        }
+        Ok(())
+    }
+
+    /// Runs the command behind the path, and tells on standard error what the link did; the command's exit code.
+    fn run(&self, stop: &Stop) -> Result<i32, LinkError> {
+        let setup = Setup::make(self.nat)?;
+        let sums = Arc::new(Mutex::new(Sums::default()));
+        let (config, own) = (self.config(setup.device(), &setup.place()), Stop::new());
+        let part = start(config, self.folder.clone(), Arc::clone(&sums), own.clone())?;
+        let code = self.run_command(&setup.namespace(), setup.ends, stop);
+        // What is under way arrives: a server outside hears that its connections are closed.
+        clock::sleep(self.drain());
+        own.ask();
+        let report = part.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))?;
+        drop(setup);
+        let sums = sums.lock().unwrap_or_else(PoisonError::into_inner);
+        sums.lines(&report).iter().for_each(|line| tell(line));
+        warnings(&report).iter().for_each(|line| tell(&format!("warning: {line}")));
+        Ok(code?)
+    }
+
+    /// Runs the command behind the kernel's own queues, and tells what these counted; the command's exit code.
+    fn run_on_kernel(&self, stop: &Stop) -> Result<i32, LinkError> {
+        let setup = KernelSetup::make(&kernel::plan(&self.path)?)?;
+        let code = self.run_command(&setup.namespace(), setup.ends, stop)?;
+        setup.counted()?.iter().for_each(|line| tell(line));
+        Ok(code)
+    }
+
+    fn run_command(&self, namespace: &str, ends: setup::Ends, stop: &Stop) -> io::Result<i32> {
+        let (environment, words) = (ends.environment(), &self.command[..]);
+        behind::run(&Behind { namespace, environment, words, name: self.name }, stop)
+    }
 }
 
 type Part = JoinHandle<Result<LinkReport, LinkError>>;

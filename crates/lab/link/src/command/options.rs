@@ -1,27 +1,31 @@
 //! What a person types of a link, and the path that it means.
 
+use super::document::{self, Slip};
+use super::kernel;
 use crate::link::LinkConfig;
 use clap::{Arg, ArgAction, ArgMatches, Command, value_parser};
-use gameway_units::{Duration, QueueSize, Rate, Ratio};
+use gameway_experiment::spec::PathSpec;
+use gameway_experiment::{build, spec_error};
+use gameway_units::declared::as_typed;
 use serde_json::{Map, Value, json};
 use std::ffi::OsString;
-use std::fmt::Display;
-use std::path::{Path, PathBuf};
-use std::str::FromStr;
+use std::path::PathBuf;
 
-/// The option of each key of a path that has one, beside that of the capacity; the nearest table counts.
+/// The option of each key of a path that has one, beside that of the capacity.
 const KEYS: [(&str, &str); 6] = [
-    ("path.base_rtt", "--rtt"),
-    ("path.queue.size", "--size"),
-    ("path.queue", "--queue"),
-    ("path.loss", "--loss"),
-    ("path.jitter", "--jitter"),
-    ("path.back.capacity", "--up-capacity"),
+    ("path.base_rtt", "rtt"),
+    ("path.queue.size", "size"),
+    ("path.queue", "queue"),
+    ("path.loss", "loss"),
+    ("path.jitter", "jitter"),
+    ("path.back.capacity", "up-capacity"),
 ];
 /// Options that say how the capacity is; they exclude each other.
 const CAPACITIES: [&str; 3] = ["capacity", "trace", "steps"];
-/// Keys whose texts are names of files.
-const FILE_KEYS: [&str; 2] = ["trace", "file"];
+/// The kernel's own queues.
+const TC: &str = "tc";
+/// What these have not.
+const NOT_FOR_TC: [&str; 3] = ["nat", "out", "pcap"];
 
 /// The command, by this name.
 pub fn command(name: &'static str) -> Command {
@@ -40,18 +44,19 @@ pub fn command(name: &'static str) -> Command {
              Next: --out FOLDER keeps the tables; docs/link.md says what is in them."
         ))
         .version(env!("CARGO_PKG_VERSION"))
-        .arg(text("capacity", "RATE", "Towards the command: \"25 Mb/s\"").value_parser(is::<Rate>))
-        .arg(text("rtt", "TIME", "Of the empty path: \"20 ms\"").value_parser(is::<Duration>))
+        .arg(text("capacity", "RATE", "Towards the command: \"25 Mb/s\""))
+        .arg(text("rtt", "TIME", "Of the empty path: \"20 ms\""))
         .arg(text("queue", "KIND", "The queue's discipline: drop-tail, codel, fq-codel, cake, pie, dual-pi2, ... [default: drop-tail]"))
-        .arg(text("size", "SIZE", "Of the queue: \"2 bdp\", \"64 KiB\", \"100 packets\"").value_parser(is::<QueueSize>))
-        .arg(text("loss", "SHARE", "Share of packets: \"1 %\"").value_parser(is::<Ratio>))
-        .arg(text("jitter", "TIME", "Standard deviation of the delay").value_parser(is::<Duration>))
+        .arg(text("size", "SIZE", "Of the queue: \"2 bdp\", \"64 KiB\", \"100 packets\""))
+        .arg(text("loss", "SHARE", "Share of packets: \"1 %\""))
+        .arg(text("jitter", "TIME", "Standard deviation of the delay"))
         .arg(path(text("trace", "FILE", "A capacity that follows a recording: Mahimahi's format or a table")))
         .arg(text("steps", "STEPS", "A capacity in steps: \"0 s: 20 Mb/s, 40 s: 10 Mb/s\""))
-        .arg(text("up-capacity", "RATE", "From the command").value_parser(is::<Rate>))
+        .arg(text("up-capacity", "RATE", "From the command"))
         .arg(text("set", "KEY=VALUE", "Any other key: --set path.queue.target=\"20 ms\". May be repeated").action(ArgAction::Append))
         .arg(path(text("path", "FILE", "The path of an experiment file")))
         .arg(Arg::new("nat").long("nat").action(ArgAction::SetTrue).help("Let the command reach what this machine reaches"))
+        .arg(text("backend", "BACKEND", "Our path in user space, or the kernel's queues by tc").value_parser(["user", TC]).default_value("user"))
         .arg(path(text("out", "FOLDER", "Keep the tables here").short('o')))
         .arg(path(text("pcap", "FILE", "Write the headers of all packets here: pcapng")))
         .arg(
@@ -65,68 +70,156 @@ pub fn command(name: &'static str) -> Command {
         )
 }
 
-/// The text, if it is a `T`: files have it as it is written.
-fn is<T: FromStr<Err: Display>>(text: &str) -> Result<String, String> {
-    text.parse::<T>().map(|_| text.to_owned()).map_err(|error| error.to_string())
+/// The options, each with its sentence: for the completion of shells.
+#[must_use]
+pub fn listed() -> Vec<(String, String)> {
+    let command = command("gameway-link");
+    let told = command.get_arguments().filter_map(|arg| {
+        let help = arg.get_help().map(ToString::to_string).unwrap_or_default();
+        Some((format!("--{}", arg.get_long()?), help))
+    });
+    told.chain([("--help".to_owned(), "Print help".to_owned())]).collect()
 }
 
 fn typed<'a>(matches: &'a ArgMatches, id: &str) -> Option<&'a str> {
     matches.get_one::<String>(id).map(String::as_str)
 }
 
-/// The path as experiment files have it.
+/// Whether the kernel's own queues are wanted.
 ///
 /// # Errors
-/// What is wrong, with the option.
-pub fn path(matches: &ArgMatches) -> Result<Value, String> {
+/// If what they have not is wanted, too.
+pub fn is_for_tc(matches: &ArgMatches) -> Result<bool, String> {
+    if typed(matches, "backend") != Some(TC) {
+        return Ok(false);
+    }
+    let is_given = |id: &str| match id {
+        "nat" => matches.get_flag(id),
+        place => matches.contains_id(place),
+    };
+    match NOT_FOR_TC.into_iter().find(|id| is_given(id)) {
+        Some(id) => Err(format!("--{id}: is not for --backend tc; leave it out")),
+        None => Ok(true),
+    }
+}
+
+/// The path, checked; errors name the option or the setting.
+///
+/// # Errors
+/// What is wrong, and what is allowed.
+pub fn path(matches: &ArgMatches) -> Result<PathSpec, String> {
+    let of_options = json!({ "path": of_options(matches)? });
+    let settings: Vec<&String> = matches.get_many("set").into_iter().flatten().collect();
+    let with = |count: usize| {
+        let mut whole = of_options.clone();
+        settings[..count].iter().try_for_each(|setting| document::set(&mut whole, setting))?;
+        Ok::<_, String>(whole["path"].take())
+    };
+    let whole = with(settings.len())?;
+    for (key, option, example) in
+        [("capacity", "capacity", "25 Mb/s"), ("base_rtt", "rtt", "20 ms")]
+    {
+        if whole.get(key).is_none() {
+            return Err(format!("--{option} is missing; give --{option} \"{example}\""));
+        }
+    }
+    let tc = is_for_tc(matches)?;
+    checked(whole, tc).map_err(|slip| {
+        // It is of the first setting from which on it is there.
+        let is_there =
+            |count: &usize| with(*count).is_ok_and(|path| checked(path, tc).as_ref() == Err(&slip));
+        match (0..settings.len()).find(is_there) {
+            None if !settings.is_empty() => {
+                format!("--set {}: {}", settings[settings.len() - 1], told(&slip))
+            }
+            Some(count) if count > 0 => format!("--set {}: {}", settings[count - 1], told(&slip)),
+            _ => in_options(&slip, matches),
+        }
+    })
+}
+
+fn told(Slip { field, why }: &Slip) -> String {
+    if field.is_empty() { why.clone() } else { format!("{field}: {why}") }
+}
+
+/// A slip in the words of the options that were typed, or of the file that was.
+fn in_options(slip: &Slip, matches: &ArgMatches) -> String {
+    let capacity = CAPACITIES.into_iter().find(|id| matches.contains_id(id));
+    let options: Vec<(&str, &str)> = KEYS
+        .into_iter()
+        .filter(|(_, id)| matches.contains_id(id))
+        .chain(capacity.map(|id| ("path.capacity", id)))
+        .collect();
+    let told = if slip.field.is_empty() {
+        slip.why.clone()
+    } else {
+        as_typed(&slip.field, &slip.why, &options)
+    };
+    match matches.get_one::<PathBuf>("path") {
+        Some(file) if !told.starts_with("--") => format!("--path: \"{}\": {told}", file.display()),
+        _ => told,
+    }
+}
+
+/// The path that a document means, if a link can have it, by tc or by itself.
+fn checked(path: Value, tc: bool) -> Result<PathSpec, Slip> {
+    let path = document::read(path)?;
+    LinkConfig::check_path(&path)?;
+    if path.stalls.is_some() {
+        return Err(spec_error("path.stalls", "is for live runs and their twins").into());
+    }
+    // Recordings are read, and steps checked.
+    build::links(&path)?;
+    if tc {
+        kernel::plan(&path)?;
+    }
+    Ok(path)
+}
+
+/// The path as options and the file of a path describe it.
+fn of_options(matches: &ArgMatches) -> Result<Map<String, Value>, String> {
     let mut path = match matches.get_one::<PathBuf>("path") {
-        Some(file) => path_of_file(file)?,
+        Some(file) => document::of_file(file)?,
         None => Map::new(),
     };
+    path.extend(capacity(matches)?.map(|capacity| ("capacity".to_owned(), capacity)));
+    let (queue, size) = (typed(matches, "queue"), typed(matches, "size"));
+    if queue.is_some() || size.is_some() {
+        let mut table = json!({ "kind": kind(queue.unwrap_or("drop-tail")) });
+        if let Some(size) = size {
+            table["size"] = size.into();
+        }
+        path.insert("queue".to_owned(), table);
+    }
+    for (id, key, inner) in [
+        ("rtt", "base_rtt", None),
+        ("loss", "loss", Some("probability")),
+        ("jitter", "jitter", Some("deviation")),
+        ("up-capacity", "back", Some("capacity")),
+    ] {
+        if let Some(text) = typed(matches, id) {
+            let value = inner.map_or_else(|| text.into(), |inner| json!({ inner: text }));
+            path.insert(key.to_owned(), value);
+        }
+    }
+    Ok(path)
+}
+
+fn capacity(matches: &ArgMatches) -> Result<Option<Value>, String> {
     let given: Vec<&str> = CAPACITIES.into_iter().filter(|id| matches.contains_id(id)).collect();
     if let [first, second, ..] = given[..] {
         return Err(format!("--{first} and --{second}: exclude each other; give one"));
     }
-    if let Some(capacity) = typed(matches, "capacity") {
-        path.insert("capacity".to_owned(), capacity.into());
-    }
-    if let Some(trace) = matches.get_one::<PathBuf>("trace") {
-        if !trace.is_file() {
-            return Err(format!("--trace: \"{}\" names no file", trace.display()));
-        }
-        path.insert("capacity".to_owned(), json!({ "trace": trace }));
-    }
     if let Some(steps) = typed(matches, "steps") {
-        path.insert("capacity".to_owned(), json!({ "steps": steps_of(steps)? }));
+        return Ok(Some(json!({ "steps": steps_of(steps)? })));
     }
-    path.extend(typed(matches, "rtt").map(|text| ("base_rtt".to_owned(), text.into())));
-    let (queue, size) = (typed(matches, "queue"), typed(matches, "size"));
-    if queue.is_some() || size.is_some() || !path.contains_key("queue") {
-        let mut table =
-            Map::from_iter([("kind".to_owned(), kind(queue.unwrap_or("drop-tail")).into())]);
-        table.extend(size.map(|size| ("size".to_owned(), size.into())));
-        path.insert("queue".to_owned(), table.into());
-    }
-    let random = |loss: &str| ("loss".to_owned(), json!({ "kind": "random", "probability": loss }));
-    path.extend(typed(matches, "loss").map(random));
-    let normal = |deviation: &str| {
-        ("jitter".to_owned(), json!({ "kind": "normal", "deviation": deviation }))
+    let Some(trace) = matches.get_one::<PathBuf>("trace") else {
+        return Ok(typed(matches, "capacity").map(Value::from));
     };
-    path.extend(typed(matches, "jitter").map(normal));
-    let back = |rate: &str| ("back".to_owned(), json!({ "capacity": rate }));
-    path.extend(typed(matches, "up-capacity").map(back));
-    let mut whole = json!({ "path": path });
-    for setting in matches.get_many::<String>("set").into_iter().flatten() {
-        set(&mut whole, setting)?;
+    if !trace.is_file() {
+        return Err(format!("--trace: \"{}\" names no file", trace.display()));
     }
-    for (key, option, example) in
-        [("capacity", "--capacity", "25 Mb/s"), ("base_rtt", "--rtt", "20 ms")]
-    {
-        if whole["path"].get(key).is_none() {
-            return Err(format!("{option} is missing; give {option} \"{example}\""));
-        }
-    }
-    Ok(whole["path"].take())
+    Ok(Some(json!({ "trace": trace })))
 }
 
 /// The name of a queue; tc writes some without the hyphen: dualpi2.
@@ -136,149 +229,154 @@ fn kind(word: &str) -> &str {
 }
 
 /// "0 s: 20 Mb/s, 40 s: 10 Mb/s".
-fn steps_of(text: &str) -> Result<Vec<[&str; 2]>, String> {
+fn steps_of<'a>(text: &'a str) -> Result<Vec<[&'a str; 2]>, String> {
     let wrong = || {
         format!(
             "--steps: {text:?} is no list of steps; write TIME: CAPACITY, for example \"0 s: 20 Mb/s, 40 s: 10 Mb/s\""
         )
     };
-    let mut steps = Vec::new();
-    for one in text.split(',') {
-        let (at, rate) = one.split_once(':').ok_or_else(wrong)?;
-        let known = is::<Duration>(at.trim()).and_then(|_| is::<Rate>(rate.trim()));
-        known.map_err(|error| format!("--steps: {text:?}: {error}"))?;
-        steps.push([at.trim(), rate.trim()]);
-    }
-    Ok(steps)
-}
-
-/// The table `path` of an experiment file, in which files are named from anywhere.
-fn path_of_file(file: &Path) -> Result<Map<String, Value>, String> {
-    let refused = |why: String| format!("--path: \"{}\" {why}", file.display());
-    let text = std::fs::read_to_string(file)
-        .map_err(|error| refused(format!("cannot be read: {error}")))?;
-    let document = toml(&text).map_err(refused)?;
-    let Some(Value::Object(path)) = document.get("path") else {
-        return Err(refused("has no table [path]".to_owned()));
-    };
-    let base = file.parent().map(|base| base.canonicalize().unwrap_or_else(|_| base.to_owned()));
-    let mut path = Value::Object(path.clone());
-    from_anywhere(&mut path, "", &base.unwrap_or_default());
-    match path {
-        Value::Object(path) => Ok(path),
-        _ => Ok(Map::new()),
-    }
-}
-
-fn from_anywhere(value: &mut Value, key: &str, base: &Path) {
-    match value {
-        Value::Object(table) => {
-            table.iter_mut().for_each(|(key, value)| from_anywhere(value, key, base))
-        }
-        Value::Array(list) => list.iter_mut().for_each(|value| from_anywhere(value, key, base)),
-        Value::String(text) if FILE_KEYS.contains(&key) && base.join(&*text).is_file() => {
-            *text = base.join(&*text).display().to_string();
-        }
-        _ => {}
-    }
-}
-
-fn toml(text: &str) -> Result<Value, String> {
-    toml_edit::de::from_str(text).map_err(|error: toml_edit::de::Error| error.to_string())
-}
-
-/// Sets a key: `path.queue.target=20 ms`. A text needs no quotation marks.
-fn set(whole: &mut Value, setting: &str) -> Result<(), String> {
-    let wrong = |why: &str| {
-        format!("--set {setting}: {why}; write KEY=VALUE, for example path.queue.target=\"20 ms\"")
-    };
-    let (keys, text) = setting.split_once('=').ok_or_else(|| wrong("is no setting"))?;
-    let keys: Vec<&str> = keys.split('.').map(str::trim).collect();
-    let (last, way) = keys.split_last().ok_or_else(|| wrong("is no setting"))?;
-    if way.first() != Some(&"path") {
-        return Err(wrong("is no key of a path"));
-    }
-    let mut value = match toml(&format!("value = {text}")) {
-        Ok(mut found) => found["value"].take(),
-        Err(_) => text.trim().into(),
-    };
-    from_anywhere(&mut value, last, Path::new("."));
-    let mut place = whole;
-    for key in way {
-        let table = place.as_object_mut().ok_or_else(|| wrong("leads through what is no table"))?;
-        place = table.entry(*key).or_insert_with(|| json!({}));
-    }
-    let table = place.as_object_mut().ok_or_else(|| wrong("leads through what is no table"))?;
-    table.insert((*last).to_owned(), value);
-    Ok(())
-}
-
-/// An error of a path's key in the words of the options that were typed.
-pub fn as_typed(error: &str, matches: &ArgMatches) -> String {
-    let capacity = CAPACITIES.into_iter().find(|id| matches.contains_id(id)).unwrap_or("capacity");
-    let error = error.replace("path.capacity", &format!("--{capacity}"));
-    let found = KEYS.into_iter().find(|(key, option)| {
-        let id = option.trim_start_matches('-');
-        error.starts_with(key) && matches.contains_id(id)
-    });
-    match found {
-        Some((key, option)) => {
-            let rest = error[key.len()..].split_once(": ").map_or("", |(_, rest)| rest);
-            format!("{option}: {rest}")
-        }
-        None => error,
-    }
+    let step = |one: &'a str| one.split_once(':').map(|(at, rate)| [at.trim(), rate.trim()]);
+    text.split(',').map(|one| step(one).ok_or_else(wrong)).collect()
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn read(words: &[&str]) -> Result<Value, String> {
+    fn read(words: &[&str]) -> Result<PathSpec, String> {
         let words = ["gameway-link"].iter().chain(words).chain(&["--", "true"]);
         let matches = command("gameway-link").try_get_matches_from(words);
         path(&matches.map_err(|error| error.to_string())?)
     }
 
+    fn folder(name: &str) -> PathBuf {
+        let folder = std::env::temp_dir().join(format!("gameway-{name}-{}", std::process::id()));
+        std::fs::create_dir_all(&folder).unwrap();
+        folder.canonicalize().unwrap()
+    }
+
     #[test]
     fn options_give_the_path_of_an_experiment_file() {
         command("gameway-link").debug_assert();
-        let folder = std::env::temp_dir().join(format!("gameway-link-{}", std::process::id()));
-        std::fs::create_dir_all(&folder).unwrap();
-        let folder = folder.canonicalize().unwrap();
+        let folder = folder("options");
         std::fs::write(folder.join("mine.trace"), "1\n2\n").unwrap();
         let file = folder.join("mine.toml");
-        let text = "[path]\ncapacity = { trace = \"mine.trace\" }\nbase_rtt = \"20 ms\"\n\
-            queue = { kind = \"dual-pi2\", size = \"2 bdp\", target = \"20 ms\" }\nback = { capacity = \"5 Mb/s\" }\n";
+        let text = "[path]\ncapacity = { trace = [\"mine.trace\"] }\nbase_rtt = \"20 ms\"\nbase_rtt_spread = \"10 %\"\n\
+            queue = { kind = \"dual-pi2\", size = \"2 bdp\", target = [\"20 ms\"] }\ngateway = \"none\"\n\
+            loss = { probability = \"1 %\" }\njitter = { deviation = \"2 ms\" }\nback = { capacity = \"5 Mb/s\" }\n";
         std::fs::write(&file, text).unwrap();
         let trace = folder.join("mine.trace").display().to_string();
-        let typed = read(&[
-            "--trace",
-            &trace,
-            "--rtt",
-            "20 ms",
-            "--queue",
-            "dualpi2",
-            "--size",
-            "2 bdp",
-            "--set",
-            "path.queue.target=20 ms",
-            "--up-capacity=5 Mb/s",
-        ]);
-        let expected = json!({
+        let mut expected = json!({
             "capacity": { "trace": trace }, "base_rtt": "20 ms", "back": { "capacity": "5 Mb/s" },
             "queue": { "kind": "dual-pi2", "size": "2 bdp", "target": "20 ms" },
+            "loss": { "kind": "random", "probability": "1 %" },
+            "jitter": { "kind": "normal", "deviation": "2 ms" },
         });
-        assert_eq!(typed, Ok(expected.clone()));
-        assert_eq!(read(&["--path", &file.display().to_string()]), Ok(expected));
+        let of = |path: &Value| serde_json::from_value::<PathSpec>(path.clone()).unwrap();
+        let options = [
+            ["--trace", &trace],
+            ["--rtt", "20 ms"],
+            ["--queue", "dualpi2"],
+            ["--size", "2 bdp"],
+            ["--set", "path.queue.target=20 ms"],
+            ["--up-capacity", "5 Mb/s"],
+            ["--loss", "1 %"],
+            ["--jitter", "2 ms"],
+        ];
+        assert_eq!(read(&options.concat()), Ok(of(&expected)));
+        expected["gateway"] = json!({ "kind": "none" });
+        assert_eq!(read(&["--path", &file.display().to_string()]), Ok(of(&expected)));
+        std::fs::remove_dir_all(folder).unwrap();
+    }
+
+    #[test]
+    fn what_is_not_given_has_the_defaults_of_experiment_files() {
+        let folder = folder("defaults");
+        let file = folder.join("experiment.toml");
+        let text = "[path]\ncapacity = \"25 Mb/s\"\nbase_rtt = \"20 ms\"\n\
+            back = { capacity = \"5 Mb/s\", queue = \"drop-tail\", loss = { probability = \"1 %\" } }\n\
+            [[path.hop]]\nname = \"access\"\ncapacity = \"50 Mb/s\"\n";
+        std::fs::write(&file, text).unwrap();
+        let tail = |size: &str| json!({ "kind": "drop-tail", "size": size });
+        let expected = json!({
+            "capacity": "25 Mb/s", "base_rtt": "20 ms", "queue": tail("2 bdp"),
+            "hop": [{ "name": "access", "capacity": "40 Mb/s", "queue": tail("2 bdp") }],
+            "back": {
+                "capacity": "5 Mb/s", "queue": tail("300 ms"),
+                "loss": { "kind": "random", "probability": "1 %" },
+            },
+        });
+        // A folder is that of its experiment, and an item of a list has a name.
+        let words =
+            ["--path", &folder.display().to_string(), "--set=path.hop.access.capacity=40 Mb/s"];
+        assert_eq!(read(&words), Ok(serde_json::from_value(expected).unwrap()));
+        let several = "[path]\ncapacity = [\"25 Mb/s\", \"5 Mb/s\"]\nbase_rtt = \"20 ms\"\n";
+        std::fs::write(&file, several).unwrap();
+        let words = ["--path", &file.display().to_string()];
+        let told = format!(
+            "--path: \"{}\": path.capacity: has 2 values, and a link has one path; give one",
+            file.display()
+        );
+        assert_eq!(read(&words), Err(told));
+        assert!(read(&[&words[..], &["--set", "path.capacity=5 Mb/s"]].concat()).is_ok());
         std::fs::remove_dir_all(folder).unwrap();
     }
 
     #[test]
     fn a_slip_is_told_as_it_was_typed() {
+        let path = ["--capacity", "25 Mb/s", "--rtt", "20 ms"];
+        let back = ["--set", "path.back.capacity={ wifi = \"802.11g\" }"];
         for (words, told) in [
             (&["--rtt", "20 ms"][..], "--capacity is missing; give --capacity \"25 Mb/s\""),
-            (&["--capacity", "1 Mb/s"], "--rtt is missing; give --rtt"),
+            (&["--capacity", "1 Mb/s"], "--rtt is missing; give --rtt \"20 ms\""),
+            (
+                &["--capacity", "fast", "--rtt", "20 ms"],
+                "--capacity: \"fast\" has no number in front",
+            ),
+            (&["--capacity", "1 Mb/s", "--rtt", "20"], "--rtt: \"20\" has nothing as unit"),
+            (
+                &[&path[..], &["--queue", "dualpi3"]].concat(),
+                "--queue: unknown queue \"dualpi3\"; known are",
+            ),
+            (
+                &[&path[..], &["--size", "large"]].concat(),
+                "--size: \"large\" has no number in front",
+            ),
+            (&[&path[..], &["--loss", "200 %"]].concat(), "--loss: 200 % is more than 100 %"),
+            (&[&path[..], &["--jitter", "x"]].concat(), "--jitter: \"x\" has no number"),
+            (
+                &[&path[..], &["--up-capacity", "5"]].concat(),
+                "--up-capacity: \"5\" has nothing as unit",
+            ),
+            (
+                &[&path[..], &["--set", "path.queue.depth=2"]].concat(),
+                "--set path.queue.depth=2: path.queue.depth: is no option; known are",
+            ),
+            (
+                &[&path[..], &["--set", "path.los=2", "--set", "path.loss.probability=1 %"]]
+                    .concat(),
+                "--set path.los=2: path.los: unknown field `los`",
+            ),
+            (
+                &[&path[..], &["--set", "path.loss={ probability = \"x\" }"]].concat(),
+                "--set path.loss={ probability = \"x\" }: path.loss.probability: \"x\" has no number",
+            ),
+            (
+                &[&path[..], &["--set", "path.hop=[{ name = \"a\" }]"]].concat(),
+                "--set path.hop=[{ name = \"a\" }]: path.hop: missing field `capacity`",
+            ),
+            (
+                &[&path[..], &back].concat(),
+                "--set path.back.capacity={ wifi = \"802.11g\" }: path.back.capacity: only --capacity",
+            ),
+            (
+                &[&path[..], &["--backend", "tc", "--jitter", "3ms"]].concat(),
+                "--jitter: is not for --backend tc",
+            ),
+            (
+                &[&path[..], &["--backend", "tc", "--nat"]].concat(),
+                "--nat: is not for --backend tc",
+            ),
             (
                 &["--capacity=1 Mb/s", "--steps=0 s: 1 Mb/s"],
                 "--capacity and --steps: exclude each other",
@@ -287,6 +385,8 @@ mod tests {
                 &["--steps", "2 Mb/s"],
                 "--steps: \"2 Mb/s\" is no list of steps; write TIME: CAPACITY",
             ),
+            (&["--steps", "0 s: x", "--rtt", "20 ms"], "--steps: \"x\" has no number"),
+            (&["--steps", "1 s: 2 Mb/s", "--rtt", "20 ms"], "--steps: "),
             (&["--trace", "no.trace"], "--trace: \"no.trace\" names no file"),
             (&["--path", "/none.toml"], "--path: \"/none.toml\" cannot be read"),
             (&["--set", "path.loss"], "--set path.loss: is no setting"),

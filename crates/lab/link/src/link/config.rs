@@ -1,11 +1,11 @@
 //! What a link is told.
 
 use super::packet::Packet;
-use gameway_experiment::build::Routes;
-use gameway_experiment::spec::{self, PathSpec, RecordSpec, Way};
+use gameway_experiment::build::{self, Routes};
+use gameway_experiment::spec::{self, PathSpec, QueueSpec, RecordSpec, Way};
 use gameway_experiment::{Registry, RunError, check, spec_error};
 use gameway_runtime::clock::Clock;
-use gameway_units::Duration;
+use gameway_units::{Duration, QueueSize};
 use std::net::IpAddr;
 use std::path::PathBuf;
 
@@ -85,7 +85,7 @@ impl LinkConfig {
     /// # Errors
     /// The first field that is wrong, and what is allowed.
     pub fn check(&self) -> Result<(), RunError> {
-        check::check_path(Registry::<Packet>::standard().known(), &self.path)?;
+        Self::check_path(&self.path)?;
         check::check_record(&self.record)?;
         if self.path.stalls.is_some() && self.duration.is_none() {
             let why = "stalls are drawn before the run: say how long it lasts";
@@ -97,6 +97,14 @@ impl LinkConfig {
             return Err(spec_error("flows", why));
         }
         self.check_flows()
+    }
+
+    /// Whether a path can be built.
+    ///
+    /// # Errors
+    /// The first key that is wrong, and what is allowed.
+    pub fn check_path(path: &PathSpec) -> Result<(), RunError> {
+        check::check_path(Registry::<Packet>::standard().known(), path)
     }
 
     fn check_flows(&self) -> Result<(), RunError> {
@@ -122,6 +130,12 @@ impl LinkConfig {
     #[must_use]
     pub fn queues() -> Vec<&'static str> {
         Registry::<Packet>::standard().known().queues.names().collect()
+    }
+
+    /// How much may wait in a queue, which has been checked.
+    #[must_use]
+    pub fn queue_size(queue: &QueueSpec) -> QueueSize {
+        build::size(&Registry::<Packet>::standard(), queue)
     }
 
     /// See `duration`.

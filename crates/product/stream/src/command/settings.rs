@@ -112,13 +112,6 @@ pub fn as_typed(error: StreamError, settings: &[Setting]) -> Refusal {
         },
         other => return Refusal::new(other.to_string()),
     };
-    let option = |key: &str| settings.iter().find(|one| one.key == key).map(|one| one.option);
-    let why = settings
-        .iter()
-        .filter(|one| one.key.contains('_'))
-        .fold(why, |why, one| why.replace(one.key, &format!("--{}", one.option)));
-    Refusal::new(match option(&key) {
-        Some(option) => format!("--{option}: {why}"),
-        None => format!("{key}: {why}"),
-    })
+    let options: Vec<_> = settings.iter().map(|one| (one.key, one.option)).collect();
+    Refusal::new(declared::as_typed(&key, &why, &options))
 }

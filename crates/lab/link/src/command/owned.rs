@@ -1,0 +1,215 @@
+//! What a link makes on this machine, and who removes it.
+//!
+//! Names hold the process that owns them and the tick at which it started, so that what a killed owner left is told from
+//! what is in use: `gw-PID-TIME-client` a namespace, `gwPID-TIME` in base 36 the device outside and its table of NAT. What
+//! was made is removed when [`Owned`] is dropped. A shell in a session of its own, the warden, removes it where the owner
+//! is killed: it waits at the end of a pipe of which the owner alone holds the other. Where the warden was killed as well,
+//! the next link removes it.
+
+use super::machine::{self, call, ip, named};
+use std::fs;
+use std::io::{self, Write as _};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+
+/// Where `ip netns` keeps namespaces.
+const RUN: &str = "/run/netns";
+/// CAP_NET_ADMIN and CAP_SYS_ADMIN (capabilities(7)).
+const NEEDED: u64 = 1 << 12 | 1 << 21;
+/// Removes a device ($1) with its NAT, and namespaces (the rest) with what runs in them; the device may be empty. The last
+/// link with NAT ends forwarding if it was off before the first: an empty chain says so.
+const REMOVE: &str = r#"
+device=$1; shift
+for space; do
+  tries=100
+  while [ $tries -gt 0 ]; do
+    inside=$(ip netns pids "$space" 2> /dev/null)
+    [ -z "$inside" ] && break
+    kill -KILL $inside 2> /dev/null
+    tries=$((tries - 1)); sleep 0.01
+  done
+  ip netns delete "$space" 2> /dev/null
+done
+[ -z "$device" ] && exit 0
+ip link delete "$device" 2> /dev/null
+if table=$(nft list table inet "$device" 2> /dev/null); then
+  nft delete table inet "$device"
+  case $table in
+    *forwarding_was_off*)
+      nft list tables inet | grep -Eq ' gw[0-9a-z]+-[0-9a-z]+$' || echo 0 > /proc/sys/net/ipv4/ip_forward ;;
+  esac
+fi
+exit 0
+"#;
+/// A word dismisses the shell that waits; the end of the pipe without one is the owner's end.
+const WAIT: &str = "trap '' HUP INT TERM; read -r word && exit 0\n";
+
+/// Namespaces of this process and a device outside, until it is dropped.
+#[derive(Debug)]
+pub struct Owned {
+    prefix: String,
+    parts: &'static [&'static str],
+    /// The device outside, and the table of its NAT.
+    pub device: String,
+    warden: Option<Child>,
+}
+
+impl Owned {
+    /// Makes these namespaces, with their loopback up; the device has a name that nobody else has.
+    ///
+    /// # Errors
+    /// What the machine has not, or refuses, and what to do.
+    pub fn make(parts: &'static [&'static str]) -> io::Result<Self> {
+        require()?;
+        clean()?;
+        let process = std::process::id();
+        let start = start_of(process).ok_or_else(|| io::Error::other("/proc is not there"))?;
+        let mut owned = Self {
+            prefix: format!("gw-{process}-{start}"),
+            parts,
+            device: format!("gw{}-{}", base36(process.into()), base36(start)),
+            warden: None,
+        };
+        owned.watch()?;
+        for part in parts {
+            let space = owned.space(part);
+            ip(&["netns", "add", &space])?;
+            ip(&["-n", &space, "link", "set", "lo", "up"])?;
+        }
+        Ok(owned)
+    }
+
+    /// The name of the namespace of a part.
+    #[must_use]
+    pub fn space(&self, part: &str) -> String {
+        format!("{}-{part}", self.prefix)
+    }
+
+    /// Its file.
+    #[must_use]
+    pub fn place(&self, part: &str) -> PathBuf {
+        Path::new(RUN).join(self.space(part))
+    }
+
+    fn spaces(&self) -> Vec<String> {
+        self.parts.iter().map(|part| self.space(part)).collect()
+    }
+
+    fn watch(&mut self) -> io::Result<()> {
+        let mut shell = Command::new("setsid");
+        shell.args(["sh", "-c", &format!("{WAIT}{REMOVE}"), "gameway-link", &self.device]);
+        shell.args(self.spaces()).stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::null());
+        self.warden = Some(shell.spawn().map_err(|error| named("setsid", &error))?);
+        Ok(())
+    }
+}
+
+impl Drop for Owned {
+    fn drop(&mut self) {
+        remove(&self.device, &self.spaces());
+        if let Some(mut warden) = self.warden.take() {
+            // One that is gone needs no word.
+            let _ = warden.stdin.take().map(|mut pipe| pipe.write_all(b"done\n"));
+            let _ = warden.wait();
+        }
+    }
+}
+
+/// Refuses, with what to do, where namespaces cannot be made.
+fn require() -> io::Result<()> {
+    if !Path::new("/dev/net/tun").exists() {
+        return Err(io::Error::other("a link needs /dev/net/tun: load the kernel's module tun"));
+    }
+    let status = fs::read_to_string("/proc/self/status")?;
+    let own = status.lines().find_map(|line| line.strip_prefix("CapEff:"));
+    let own = own.and_then(|text| u64::from_str_radix(text.trim(), 16).ok()).unwrap_or(0);
+    if own & NEEDED == NEEDED {
+        return Ok(());
+    }
+    let why = "a link needs root (or CAP_NET_ADMIN and CAP_SYS_ADMIN): sudo; in a container also --cap-add NET_ADMIN \
+               --cap-add SYS_ADMIN --device /dev/net/tun";
+    Err(io::Error::other(why))
+}
+
+/// Removes what killed links have left.
+fn clean() -> io::Result<()> {
+    for space in namespaces() {
+        let owner = space.strip_prefix("gw-").and_then(|rest| rest.split_once('-'));
+        let owner = owner.and_then(|(process, rest)| Some((process, rest.split_once('-')?.0)));
+        if owner.is_some_and(|(process, start)| is_left(process.parse().ok(), start.parse().ok())) {
+            remove("", &[space]);
+        }
+    }
+    for device in machine::devices()?.into_iter().chain(tables_of_nat()) {
+        let owner = device.strip_prefix("gw").and_then(|rest| rest.split_once('-'));
+        let number = |text: &str| u64::from_str_radix(text, 36).ok();
+        if owner.is_some_and(|(process, start)| is_left(number(process), number(start))) {
+            remove(&device, &[]);
+        }
+    }
+    Ok(())
+}
+
+fn namespaces() -> Vec<String> {
+    let entries = fs::read_dir(RUN).into_iter().flatten().flatten();
+    entries.filter_map(|entry| entry.file_name().into_string().ok()).collect()
+}
+
+/// The tables of links with NAT; none where there is no nftables.
+fn tables_of_nat() -> Vec<String> {
+    let listed = call("nft", &["list", "tables", "inet"]).unwrap_or_default();
+    listed.lines().filter_map(|line| Some(line.rsplit_once(' ')?.1.to_owned())).collect()
+}
+
+/// Whether the owner of this number and start is gone; what has no such numbers is not ours.
+fn is_left(process: Option<u64>, start: Option<u64>) -> bool {
+    let process = process.and_then(|process| u32::try_from(process).ok());
+    process.is_some_and(|process| start.is_some() && start_of(process) != start)
+}
+
+fn remove(device: &str, spaces: &[String]) {
+    let mut shell = Command::new("sh");
+    shell.args(["-c", REMOVE, "gameway-link", device]).args(spaces);
+    // What is left is found by the next link.
+    let _ = shell.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()).status();
+}
+
+/// The tick at which a process started: field 22 of proc_pid_stat(5); a zombie owns nothing.
+fn start_of(process: u32) -> Option<u64> {
+    let stat = fs::read(format!("/proc/{process}/stat")).ok()?;
+    let stat = String::from_utf8_lossy(&stat);
+    let (_, fields) = stat.rsplit_once(')')?;
+    let mut fields = fields.split_whitespace();
+    if fields.next().is_none_or(|state| matches!(state, "Z" | "X")) {
+        return None;
+    }
+    fields.nth(18)?.parse().ok()
+}
+
+/// With digits and letters: 15 characters, as long as a device's name may be, hold any process and 24 years of ticks.
+fn base36(mut number: u64) -> String {
+    let mut digits = Vec::new();
+    while number > 0 || digits.is_empty() {
+        digits.push(char::from_digit((number % 36) as u32, 36).unwrap_or('0'));
+        number /= 36;
+    }
+    digits.iter().rev().collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_tell_their_owner() {
+        let process = std::process::id();
+        let start = start_of(process).expect("/proc");
+        assert!(!is_left(Some(process.into()), Some(start)));
+        // The same number with another start: a process that is gone.
+        assert!(is_left(Some(process.into()), Some(start + 1)));
+        assert!(!is_left(Some(process.into()), None) && !is_left(None, Some(start)));
+        assert_eq!(["0", "z", "10"].map(str::to_owned), [0, 35, 36].map(base36));
+        let longest = format!("gw{}-{}", base36(1 << 22), base36(24 * 366 * 86_400 * 100));
+        assert!(longest.len() <= 15, "{longest}");
+    }
+}
