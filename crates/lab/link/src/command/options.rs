@@ -367,7 +367,7 @@ mod tests {
             ),
             (
                 &[&path[..], &back].concat(),
-                "--set path.back.capacity={ wifi = \"802.11g\" }: path.back.capacity: only --capacity",
+                "--set path.back.capacity={ wifi = \"802.11g\" }: path.back.capacity: only path.capacity",
             ),
             (
                 &[&path[..], &["--backend", "tc", "--jitter", "3ms"]].concat(),
