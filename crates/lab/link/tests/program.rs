@@ -85,6 +85,27 @@ fn a_command_behind_it_has_the_paths_round_trip_time_and_gives_the_exit_code() {
 }
 
 #[test]
+fn links_that_start_together_have_addresses_of_their_own() {
+    if !may() {
+        return;
+    }
+    let start = |program: &Vec<String>| {
+        let words = [&PATH[..], &["--", "sh", "-c", "echo $GAMEWAY_OUTSIDE; sleep 1"]].concat();
+        command(program, &words).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn()
+    };
+    let together: Vec<_> = programs().iter().cycle().take(6).map(start).collect();
+    let mut addresses = Vec::new();
+    for process in together {
+        let done = process.expect("the program").wait_with_output().expect("its output");
+        assert_eq!(done.status.code(), Some(0), "{}", text(&done.stderr));
+        addresses.push(text(&done.stdout));
+    }
+    addresses.sort();
+    addresses.dedup();
+    assert_eq!(addresses.len(), 6, "{addresses:?}");
+}
+
+#[test]
 fn what_cannot_be_run_or_is_ended_gives_what_a_shell_gives() {
     if !may() {
         return;

@@ -8,7 +8,7 @@
 
 use super::kernel::{IP_PACKET, PACKET, Plan, Shaper};
 use super::machine::{
-    Space, add_address, call, call_in, families, family, has_ipv6, ip, ip_in, within,
+    Space, add_address, alone, call, call_in, families, family, has_ipv6, ip, ip_in, within,
 };
 use super::owned::Owned;
 use super::setup::{CLIENT, DEVICE, Ends};
@@ -38,8 +38,11 @@ impl KernelSetup {
     /// # Errors
     /// What the machine has not, or refuses, and what to do.
     pub fn make(plan: &Plan) -> io::Result<Self> {
-        let setup = Self { owned: Owned::make(&[ROUTER, CLIENT])?, ends: Ends::free()? };
+        let owned = Owned::make(&[ROUTER, CLIENT])?;
+        let alone = alone()?;
+        let setup = Self { owned, ends: Ends::free()? };
         setup.wire()?;
+        drop(alone);
         let (client, router) = (setup.namespace(), setup.router());
         shape(&router, CLIENT, &plan.down)?;
         if let Some(up) = &plan.up {

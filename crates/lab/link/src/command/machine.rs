@@ -1,7 +1,10 @@
 //! What the system's programs do for a link: iproute2, sysctl, ethtool, nftables. They say what they refuse, and their
 //! words are those that a reader of `ip(8)` can type to look inside.
 
+use rustix::fs::{FlockOperation, Mode, OFlags, flock, open};
+use rustix::io::Errno;
 use std::io::{self, Write as _};
+use std::os::fd::OwnedFd;
 use std::path::Path;
 use std::process::{Command, Stdio};
 
@@ -17,6 +20,9 @@ const PACKAGES: [(&str, &str); 6] = [
     ("ethtool", "ethtool"),
     ("setsid", "util-linux"),
 ];
+
+/// Whoever holds this file may choose addresses.
+const LOCK: &str = "/run/gameway-link.lock";
 
 /// A network namespace by name, or that of the caller.
 pub type Space<'a> = Option<&'a str>;
@@ -101,6 +107,16 @@ pub fn add_address(space: Space<'_>, address: &str, device: &str) -> io::Result<
         words.push("nodad");
     }
     ip_in(space, &words).map(drop)
+}
+
+/// Waits until no other link is being set up; none is until this is dropped. Two that look for free addresses at the same
+/// time would find the same.
+pub fn alone() -> io::Result<OwnedFd> {
+    let refused = |error: Errno| io::Error::other(format!("{LOCK}: {error}"));
+    let flags = OFlags::RDWR | OFlags::CREATE | OFlags::CLOEXEC;
+    let file = open(LOCK, flags, Mode::RUSR | Mode::WUSR).map_err(refused)?;
+    flock(&file, FlockOperation::LockExclusive).map_err(refused)?;
+    Ok(file)
 }
 
 /// The names of the devices here.

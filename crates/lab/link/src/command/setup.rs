@@ -1,7 +1,7 @@
 //! What a command behind a link needs: a network namespace of its own with a TUN device in it, and one outside.
 
 use super::machine::{
-    add_address, bits, call, call_with, families, family, has_ipv6, ip, ip_in, tun,
+    add_address, alone, bits, call, call_with, families, family, has_ipv6, ip, ip_in, tun,
 };
 use super::owned::Owned;
 use std::fs;
@@ -71,7 +71,9 @@ impl Setup {
     /// # Errors
     /// What the machine has not, or refuses, and what to do.
     pub fn make(nat: bool) -> io::Result<Self> {
-        let setup = Self { owned: Owned::make(&[CLIENT])?, ends: Ends::free()? };
+        let owned = Owned::make(&[CLIENT])?;
+        let _alone = alone()?;
+        let setup = Self { owned, ends: Ends::free()? };
         setup.inside()?;
         setup.outside()?;
         if nat {
