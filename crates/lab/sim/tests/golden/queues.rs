@@ -8,7 +8,9 @@ use std::fmt::Write;
 const HEAD: &str = "\
 25 Mb/s, 16 ms; queues of 100 ms; a GCC stream of recorded frames and a CUBIC download from 2 s on, with and without ECN;
 seed 1. HTB: a class for each, of 12.5 Mb/s with a ceiling of 25. All figures are of 10 s to 25 s. Rates are bytes on the
-wire at the client, waits are queueing delays, the RTT is that of a ping. Drops are by overflow or by the AQM.
+wire at the client, waits are queueing delays, the RTT is that of a ping. Drops are by overflow or by the AQM. CAKE drops from
+a queue that empties between frames (cake/cobalt.rs), which GCC takes for a loss of 2 % and does not answer; each drop costs
+the frames up to the next key frame.
 
                                                                      stream drops  TCP drops    TCP
                      rate Mb/s   mean wait ms  mean RTT      frames    over-        over-       marked

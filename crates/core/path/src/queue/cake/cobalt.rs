@@ -7,6 +7,12 @@
 //! marks or not, with a share that grows when the queue overflows and shrinks when it is found empty: it is
 //! there for flows that do not listen.
 //!
+//! A stream of frames is signalled to although its queue empties between them. The end of each frame waits more than the
+//! target, and a spell that begins sets the next signal anew, so that `count` fades only when a signal is due between two
+//! frames. Once some longer spell has raised `count`, it stays where interval / √count is about a frame interval: (100 /
+//! 16.7)² = 36 of 60 frames/s. CoDel leaves a spell for good there. Linux 6.1 does the same: of the packets of a GCC stream
+//! beside CUBIC on 25 Mb/s, which leave at the same times, its `sch_cake` drops 367 in 15 s, and this module 337.
+//!
 //! | constant | value | unit | origin |
 //! |---|---|---|---|
 //! | BLUE's step up | 1/256 | | `cake_set_rate`, at an overflow, at most once a target |
