@@ -6,7 +6,7 @@ Needs root, iproute2, nftables and iperf3; 100 seconds for each sharing:
 
 A live run gives all its flows one path. Here each server stands behind a delay of its own, so that
 its acknowledgments are as far from the gateway as its data: the bench of `downloads_at_different_
-distances` in `crates/core/gateway/tests/voap.rs`, whose bounds are held against what the kernel
+distances` in `crates/core/gateway/tests/all/voap.rs`, whose bounds are held against what the kernel
 does. A game of 6.3 Mb/s shares the 20 Mb/s.
 """
 

@@ -1,6 +1,7 @@
 //! What a packet costs: of a game, of a download, and of a hundred flows at once.
 
-#[path = "../tests/traffic/mod.rs"]
+#[allow(dead_code, reason = "a part of it is used")]
+#[path = "../tests/all/traffic.rs"]
 mod traffic;
 
 use criterion::{BatchSize, Criterion, Throughput, criterion_group, criterion_main};

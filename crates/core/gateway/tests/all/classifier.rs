@@ -1,15 +1,13 @@
 //! The classifier on made-up traffic: each kind alone, changes of mind, floods.
 
-mod traffic;
-
+use crate::traffic::{
+    Packet, both, bulk, by_share, bytes, frames, game, header, instant, jittered, later, steady,
+    windows, without,
+};
 use gameway_gateway::classifier::Direction::{Down, Up};
 use gameway_gateway::classifier::{Classifier, Evidence, Missing};
 use gameway_path::{Protocol, Traffic};
 use proptest::prelude::*;
-use traffic::{
-    Packet, both, bulk, by_share, bytes, frames, game, header, instant, jittered, later, steady,
-    windows, without,
-};
 
 /// What a flow became, and when it did: each change with its time.
 fn changes(packets: &[Packet], protocol: Protocol) -> (Vec<(f64, Option<Traffic>)>, Evidence) {

@@ -1,7 +1,6 @@
 //! What must hold for every queue and line, whatever comes: nothing is lost track of, order is kept.
 
-mod support;
-
+use crate::support::{Offer, Packet};
 use gameway_path::{
     Backlog, Bottleneck, Cake, CakeConfig, Codel, CodelConfig, DelayLine, Dequeued, DropReason,
     DropTail, Dropped, DualPi2, DualPi2Config, FqCodel, FqCodelConfig, Jitter, Limit, Link, Loss,
@@ -11,7 +10,6 @@ use gameway_units::{Bytes, Duration, Ecn, Instant, QueueSize, Rate, Ratio};
 use proptest::prelude::*;
 use rand_core::SeedableRng;
 use rand_xoshiro::Xoshiro256PlusPlus;
-use support::{Offer, Packet};
 
 fn numbered(number: u64, size: u64) -> Packet {
     Packet::new(0, number, size)

@@ -1,7 +1,6 @@
 //! CAKE as people set it: tins of `diffserv4` and `diffserv8`, the filter of acknowledgements, `ingress`, `wash`.
 
-mod support;
-
+use crate::support::{Offer, Packet, millis};
 use gameway_path::{
     AckFilter, Cake, CakeConfig, Diffserv, DropReason, Dscp, Header, Limit, Queue, SackRanges,
     TcpHeader,
@@ -9,7 +8,6 @@ use gameway_path::{
 use gameway_units::{Duration, Ecn, Instant, Rate};
 use rand_core::SeedableRng;
 use rand_xoshiro::Xoshiro256PlusPlus;
-use support::{Offer, Packet, millis};
 
 /// No packet.
 const NONE: [u64; 0] = [];

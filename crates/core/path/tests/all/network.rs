@@ -1,5 +1,4 @@
 //! A network by hand: what its observer is told of each packet, and when.
-#![allow(missing_docs, reason = "a test")]
 
 use gameway_path::{
     AnyQueue, Bottleneck, DelayLine, Direction, DropReason, DropTail, Fate, FlowId, Header, Hop,

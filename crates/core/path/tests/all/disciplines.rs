@@ -1,14 +1,12 @@
 //! What disciplines declare of their options holds for what they build.
 
-mod support;
-
+use crate::support::Packet;
 use gameway_path::{Disciplines, Limit, Options};
 use gameway_units::declared::Declared;
 use gameway_units::{Bytes, QueueSize};
 use rand_core::SeedableRng;
 use rand_xoshiro::Xoshiro256PlusPlus;
 use serde_json::Value;
-use support::Packet;
 
 fn random() -> Xoshiro256PlusPlus {
     Xoshiro256PlusPlus::seed_from_u64(1)

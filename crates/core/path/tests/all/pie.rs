@@ -1,15 +1,12 @@
 //! PIE against RFC 8033: its pseudo-code run by a timer, its equilibrium, and what holds for every queue.
 
-mod closed_loop;
-mod support;
-
-use closed_loop::{Law, Loop, Record, Source};
+use crate::closed_loop::{Law, Record, Source, mean_of, settle};
+use crate::support::{Offer, Packet, millis};
 use gameway_path::{DropReason, DropTail, Limit, Pie, PieConfig, Queue};
 use gameway_units::{Bytes, Duration, Ecn, Instant, QueueSize, Rate, Ratio};
 use proptest::prelude::*;
 use rand_core::SeedableRng;
 use rand_xoshiro::Xoshiro256PlusPlus;
-use support::{Offer, Packet, millis};
 
 fn random(seed: u64) -> Xoshiro256PlusPlus {
     Xoshiro256PlusPlus::seed_from_u64(seed)
@@ -241,19 +238,10 @@ fn reno(ecn: Ecn) -> Vec<Source> {
     rtts.map(source).to_vec()
 }
 
-fn mean_of(records: &[Record]) -> f64 {
-    let delays: Vec<f64> =
-        records.iter().flat_map(|record| record.delays_millis.iter().copied()).collect();
-    delays.iter().sum::<f64>() / delays.len() as f64
-}
-
 /// 60 s of five Reno flows after 20 s.
 fn settles(config: PieConfig, ecn: Ecn, rate: u64, seed: u64) -> Vec<Record> {
     let size = QueueSize::Time(Duration::from_millis(500));
-    Loop::new(Rate::from_mbps(rate), size, &reno(ecn), |limit| {
-        Pie::new(config, limit, random(seed))
-    })
-    .run(Duration::from_secs(20), Duration::from_secs(80))
+    settle(Rate::from_mbps(rate), size, &reno(ecn), |limit| Pie::new(config, limit, random(seed)))
 }
 
 #[test]
@@ -274,7 +262,6 @@ fn the_delay_of_a_closed_loop_settles_at_the_target() {
     let mean = mean_of(&settles(config, Ecn::NotEct, 20, 3));
     assert!((25.0..36.0).contains(&mean), "{mean}");
     let size = QueueSize::Time(Duration::from_millis(200));
-    let tail = Loop::new(Rate::from_mbps(20), size, &reno(Ecn::NotEct), DropTail::new)
-        .run(Duration::from_secs(20), Duration::from_secs(80));
+    let tail = settle(Rate::from_mbps(20), size, &reno(Ecn::NotEct), DropTail::new);
     assert!(mean_of(&tail) > 80.0, "{}", mean_of(&tail));
 }

@@ -1,5 +1,4 @@
 //! Made-up traffic: packets of one flow, both ways, by time.
-#![allow(dead_code, reason = "every test file uses a part")]
 
 use gameway_gateway::classifier::Direction::{self, Down, Up};
 use gameway_path::{Header, Protocol};

@@ -1,7 +1,5 @@
 //! What tests of queues have in common: a packet, and times.
 
-#![allow(dead_code, reason = "each test uses what it needs")]
-
 use gameway_path::{DropReason, Dropped, Dscp, FlowId, Header, PathPacket, Queue, TcpHeader};
 use gameway_units::{Bytes, Duration, Ecn, Instant};
 

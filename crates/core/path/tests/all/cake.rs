@@ -1,7 +1,6 @@
 //! CAKE: the shaper's rate, shares of hosts, flows and tins, overload, and what must hold whatever comes.
 
-mod support;
-
+use crate::support::{Offer, Packet, millis, numbers_of};
 use gameway_path::{
     AckFilter, Backlog, Bottleneck, Cake, CakeConfig, Cells, Diffserv, DropReason, Dscp, Endpoint,
     Framing, Header, Isolation, Limit, Link, Queue, TcpHeader,
@@ -12,7 +11,6 @@ use rand_core::SeedableRng;
 use rand_xoshiro::Xoshiro256PlusPlus;
 use std::collections::{BTreeMap, VecDeque};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
-use support::{Offer, Packet, millis, numbers_of};
 
 const ROOM: Limit = Limit::Packets(1_000_000);
 const VOICE: u8 = 46;

@@ -1,10 +1,8 @@
 //! HTB in front of a link whose packets have other lengths: what leaves fits it to the cell.
 
-mod support;
-
+use crate::support::{Offer, Packet, millis};
 use gameway_path::{Classifier, DropTail, Htb, HtbClass, HtbConfig, Limit, LinkLayer, Queue};
 use gameway_units::{Bytes, Instant, Rate, SignedBytes};
-use support::{Offer, Packet, millis};
 
 /// Mb/s of IP packets of this size that leave two equal classes of an 8 Mb/s link, of each class.
 fn carried(link: Option<LinkLayer>, sizes: [u64; 2]) -> [f64; 2] {

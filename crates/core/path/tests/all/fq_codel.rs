@@ -1,15 +1,13 @@
 //! FQ-CoDel against RFC 8290: turns stepped by hand, isolation, shares, overload, and what must hold
 //! whatever comes.
 
-mod support;
-
+use crate::support::{Offer, Packet, millis, numbers_of};
 use gameway_path::{Backlog, Codel, CodelConfig, DropReason, FqCodel, FqCodelConfig, Limit, Queue};
 use gameway_units::{Bytes, Duration, Ecn, Instant};
 use proptest::prelude::*;
 use rand_core::SeedableRng;
 use rand_xoshiro::Xoshiro256PlusPlus;
 use std::collections::VecDeque;
-use support::{Offer, Packet, millis, numbers_of};
 
 /// As Linux has it.
 const LIMIT: Limit = Limit::Packets(10_240);

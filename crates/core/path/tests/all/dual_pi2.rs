@@ -1,10 +1,8 @@
 //! DualPI2 against RFC 9332: the pseudo-code of its appendix A.2 run by a timer, its equilibria, its coupling, its
 //! behaviour in overload, and what holds for every queue.
 
-mod closed_loop;
-mod support;
-
-use closed_loop::{Law, Loop, Record, Source};
+use crate::closed_loop::{Law, Record, Source, mean_of, settle};
+use crate::support::{Offer, Packet, millis};
 use gameway_path::{
     Backlog, DelayInput, DropReason, Dropped, DualPi2, DualPi2Config, Limit, LowLatencyMarking,
     Queue, Scheduler,
@@ -14,7 +12,6 @@ use proptest::prelude::*;
 use rand_core::SeedableRng;
 use rand_xoshiro::Xoshiro256PlusPlus;
 use std::collections::VecDeque;
-use support::{Offer, Packet, millis};
 
 const CODEPOINTS: [Ecn; 4] = [Ecn::NotEct, Ecn::Ect0, Ecn::Ect1, Ecn::Ce];
 
@@ -410,16 +407,7 @@ fn source(law: Law, ecn: Ecn, rtt: i64) -> Source {
 /// 60 s after 20 s.
 fn run(config: DualPi2Config, rate: u64, sources: &[Source]) -> Vec<Record> {
     let size = QueueSize::Time(Duration::from_millis(250));
-    Loop::new(Rate::from_mbps(rate), size, sources, |limit| {
-        DualPi2::new(config, limit, random(rate))
-    })
-    .run(Duration::from_secs(20), Duration::from_secs(80))
-}
-
-fn mean_of(records: &[Record]) -> f64 {
-    let delays: Vec<f64> =
-        records.iter().flat_map(|record| record.delays_millis.iter().copied()).collect();
-    delays.iter().sum::<f64>() / delays.len() as f64
+    settle(Rate::from_mbps(rate), size, sources, |limit| DualPi2::new(config, limit, random(rate)))
 }
 
 #[test]

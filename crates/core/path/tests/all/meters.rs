@@ -1,11 +1,9 @@
 //! What a bottleneck did up to a time: a packet that crosses the end of a span is split there.
 
-mod support;
-
+use crate::support::{Packet, millis};
 use gameway_path::{Bottleneck, DropTail, Limit, Link, Meter, Trace};
 use gameway_units::{Bytes, Duration, Instant, QueueSize, Rate};
 use proptest::prelude::*;
-use support::{Packet, millis};
 
 type Simple = Bottleneck<Packet, DropTail<Packet>>;
 

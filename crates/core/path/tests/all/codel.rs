@@ -1,15 +1,13 @@
 //! CoDel against RFC 8289: its pseudo-code stepped by hand, its control law to the nanosecond, and what
 //! must hold whatever comes.
 
-mod support;
-
+use crate::support::{Offer, Packet, millis};
 use gameway_path::{
     Backlog, Codel, CodelConfig, DropReason, DropTail, Dropped, Limit, PathPacket, Queue,
 };
 use gameway_units::{Bytes, Duration, Ecn, Instant};
 use proptest::prelude::*;
 use std::collections::VecDeque;
-use support::{Offer, Packet, millis};
 
 const INTERVAL: i64 = 100_000_000;
 const NANO: Duration = Duration::from_nanos(1);

@@ -1,0 +1,8 @@
+//! All tests in one program: what they use is linked once, and they run side by side.
+
+mod classifier;
+mod home;
+mod properties;
+mod traffic;
+mod voap;
+mod windows;

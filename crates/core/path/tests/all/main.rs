@@ -1,0 +1,19 @@
+//! All tests in one program: what they use is linked once, and they run side by side.
+
+mod cake;
+mod cake_options;
+mod closed_loop;
+mod codel;
+mod disciplines;
+mod dual_pi2;
+mod fq_codel;
+mod htb;
+mod htb_link_layer;
+mod link_closed_forms;
+mod meters;
+mod network;
+mod path_properties;
+mod pie;
+mod support;
+mod throughput;
+mod wifi;
