@@ -1,4 +1,5 @@
 //! The circuit breaker bounds what a controller that hears nothing of losses does to a path.
+#![allow(clippy::float_cmp, reason = "what has ended sends nothing at all")]
 
 use crate::support::{Run, empty_path, fixed, run, with, with_stream};
 use gameway_events::RunEvent;
