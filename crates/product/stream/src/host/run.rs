@@ -472,8 +472,6 @@ fn start_encoding(config: &HostConfig, pictures: Arc<AtomicU64>) -> Result<Worke
     Ok((jobs, made, thread.map_err(system("the encoding thread"))?, encoders.h265))
 }
 
-/// Says something to whoever runs the host.
-#[expect(clippy::print_stderr, reason = "a driver's notes go to its standard error")]
 /// Says what the circuit breaker does; gives whether the stream is over.
 fn tell_breaker(action: BreakerAction) -> bool {
     match action {
@@ -488,6 +486,8 @@ fn tell_breaker(action: BreakerAction) -> bool {
     false
 }
 
+/// Says something to whoever runs the host.
+#[expect(clippy::print_stderr, reason = "a driver's notes go to its standard error")]
 fn tell(what: &str, why: &str) {
     eprintln!("note: {what}: {why}");
 }
