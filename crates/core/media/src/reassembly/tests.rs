@@ -120,3 +120,16 @@ fn to_forget_a_frame_keeps_those_behind_it() {
     assert_eq!(frames.on_packet(at(9), &packet(4, 0, 2)), Admission::Counted);
     assert_eq!(frames.on_packet(at(9), &packet(4, 1, 2)), Admission::Completed);
 }
+
+#[test]
+fn no_frame_has_more_than_4096_packets_and_as_many_of_repair() {
+    let consistent = |index, media_packets, train_packets| {
+        PacketPlace { media_packets, train_packets, ..packet(0, index, 0) }.is_consistent()
+    };
+    assert!(consistent(8_191, 4_096, 8_192));
+    assert!(!consistent(8_191, 4_097, 8_192) && !consistent(0, 4_096, 8_193));
+    assert!(!consistent(8_192, 4_096, 8_192), "it is behind the last");
+    assert!(consistent(0, 1, 1) && !consistent(0, 2, 1));
+    // Repair is not sent before the frame is whole.
+    assert!(consistent(4_095, 0, 0) && !consistent(4_096, 0, 0));
+}
