@@ -40,3 +40,19 @@ impl Gateways {
         build(description, options)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn gateways_are_built_by_name_if_their_options_allow() {
+        let known = Gateways::standard();
+        assert!(known.descriptions().map(|one| one.name).eq(["sap-law", "voap"]));
+        let wrong = |name| known.build(name, &Options::new()).err();
+        assert_eq!(wrong("voap").map(|error| error.why), None);
+        let error = wrong("sap-law").expect("a capacity must be given");
+        assert_eq!(error.option.as_deref(), Some("capacity"));
+        assert!(wrong("none").is_some());
+    }
+}
