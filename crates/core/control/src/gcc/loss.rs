@@ -1,10 +1,11 @@
-//! The loss-based rate, and the backoff when feedback stays away.
+//! The loss-based rate, by thresholds or by the likelihood estimator, and the backoff when feedback stays away.
 //!
-//! Source: libwebrtc `send_side_bandwidth_estimation` (m128, classic loss rule);
-//! draft-ietf-rmcat-gcc-02 section 6.
+//! Source: libwebrtc `send_side_bandwidth_estimation` (m128; main branch of 2025, commit 0b51f0288ec1 of the mirror that
+//! `likelihood` names); draft-ietf-rmcat-gcc-02 section 6 (thresholds).
 //!
-//! Model: up to 2 % lost: at most 8 % above the least rate of the last second; up to 10 %: hold; above:
-//! times (1 - loss / 2), at most once per 300 ms + RTT. Never above the delay-based rate.
+//! Model: never above the delay-based rate. By thresholds: up to 2 % lost: at most 8 % above the least rate of the last second; up
+//! to 10 %: hold; above: times (1 - loss / 2), at most once per 300 ms + RTT. With the estimator the thresholds count until
+//! it has enough observations, from then on its rate.
 //!
 //! | Constant | Value |
 //! |---|---|
@@ -15,9 +16,12 @@
 //! | start phase | 2 s without loss follow the delay-based rate at once |
 //! | round trip above 3 s (no feedback) | times 0.8 each second, down to 5 kb/s |
 
-use crate::RateLimits;
+use super::likelihood::{LossLikelihood, LossState};
 use crate::loss_share::{GROWTH, GROWTH_MARGIN_BPS, HIGH_LOSS, LOW_LOSS, LossShare};
+use crate::{PacketReport, RateLimits};
 use gameway_units::{Duration, Instant, Rate};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 use std::collections::VecDeque;
 
 const INCREASE_WINDOW: Duration = Duration::from_secs(1);
@@ -28,10 +32,22 @@ const RTT_LIMIT: Duration = Duration::from_secs(3);
 const RTT_BACKOFF: f64 = 0.8;
 const RTT_BACKOFF_INTERVAL: Duration = Duration::from_secs(1);
 
+/// How loss limits the rate.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum LossRule {
+    /// By the bandwidth that explains the losses best.
+    #[default]
+    Likelihood,
+    /// By thresholds of 2 % and 10 %.
+    Threshold,
+}
+
 /// See the module.
 #[derive(Debug, Clone)]
 pub(super) struct LossRate {
     limits: RateLimits,
+    likelihood: Option<LossLikelihood>,
     rate: Rate,
     /// `None` until the delay-based rate is known, and after a probe has set the rate.
     delay_based: Option<Rate>,
@@ -52,9 +68,11 @@ pub(super) struct LossRate {
 }
 
 impl LossRate {
-    pub(super) fn new(limits: RateLimits) -> Self {
+    pub(super) fn new(rule: LossRule, limits: RateLimits) -> Self {
+        let likelihood = (rule == LossRule::Likelihood).then(|| LossLikelihood::new(limits));
         Self {
             limits,
+            likelihood,
             rate: limits.clamp(limits.start),
             delay_based: None,
             rtt: Duration::ZERO,
@@ -79,8 +97,21 @@ impl LossRate {
         self.loss
     }
 
+    /// Whether loss keeps the rate below the delay-based one, by the likelihood estimator.
+    pub(super) fn state(&self) -> LossState {
+        self.likelihood.as_ref().map_or(LossState::DelayBased, LossLikelihood::state)
+    }
+
+    /// By the likelihood estimator: the mean loss, and what of it is the path's own.
+    pub(super) fn mean_and_inherent(&self) -> (f64, f64) {
+        let both = |one: &LossLikelihood| (one.mean_loss(), one.inherent_loss());
+        self.likelihood.as_ref().map_or((self.loss, 0.0), both)
+    }
+
     pub(super) fn on_sent(&mut self, now: Instant) {
         self.last_sent = Some(now);
+        // Who never hears of what it sends learns that, too.
+        self.last_feedback.get_or_insert(now);
     }
 
     pub(super) fn set_rtt(&mut self, rtt: Duration) {
@@ -103,6 +134,22 @@ impl LossRate {
         self.update(now);
     }
 
+    /// A report came, after which the delay-based rate was set.
+    pub(super) fn on_reports(
+        &mut self,
+        now: Instant,
+        reports: &[PacketReport],
+        acknowledged: Option<Rate>,
+        application_limited: bool,
+    ) {
+        let Some(likelihood) = &mut self.likelihood else { return };
+        if let Some(rate) = acknowledged {
+            likelihood.set_acknowledged(rate);
+        }
+        likelihood.on_feedback(reports, self.delay_based, application_limited);
+        self.update(now);
+    }
+
     /// The delay-based rate is a bound.
     pub(super) fn set_delay_based(&mut self, rate: Rate) {
         self.delay_based = Some(rate);
@@ -121,7 +168,8 @@ impl LossRate {
         if self.rtt_backoff(now) {
             return;
         }
-        if self.in_start_phase(now) && self.loss <= 0.0 {
+        let likeliest = self.likelihood.as_ref().and_then(LossLikelihood::rate);
+        if likeliest.is_none() && self.in_start_phase(now) && self.loss <= 0.0 {
             let followed = self.delay_based.map_or(self.rate, |rate| rate.max(self.rate));
             if followed != self.rate {
                 self.history.clear();
@@ -130,6 +178,10 @@ impl LossRate {
             }
         }
         self.note_history(now);
+        if let Some(rate) = likeliest.filter(|_| self.last_loss.is_some()) {
+            self.set(rate);
+            return;
+        }
         let valid = self.last_loss.is_some_and(|last| now.saturating_since(last) < LOSS_VALID);
         if !valid {
             return;
@@ -154,13 +206,17 @@ impl LossRate {
     }
 
     /// Whether no feedback has come for so long that the path must be taken for dead.
-    fn rtt_backoff(&mut self, now: Instant) -> bool {
+    pub(super) fn is_silent(&self) -> bool {
         let (Some(feedback), Some(sent)) = (self.last_feedback, self.last_sent) else {
             return false;
         };
         // Time in which nothing was sent does not count: no feedback was to be expected.
-        let silent = now.saturating_since(feedback).saturating_sub(now.saturating_since(sent));
-        if silent.max(Duration::ZERO).saturating_add(self.propagation) <= RTT_LIMIT {
+        let silent = sent.saturating_since(feedback).max(Duration::ZERO);
+        silent.saturating_add(self.propagation) > RTT_LIMIT
+    }
+
+    fn rtt_backoff(&mut self, now: Instant) -> bool {
+        if !self.is_silent() {
             return false;
         }
         let waited =
@@ -207,12 +263,15 @@ mod tests {
     /// Runs ten seconds with this share of 1000 packets a second lost, and gives the rate after each
     /// second.
     fn run(lost_per_second: u64) -> Vec<f64> {
-        let mut loss = LossRate::new(RateLimits {
-            min: Rate::from_kbps(100),
-            max: Rate::from_mbps(50),
-            start: Rate::from_mbps(10),
-            frame_interval: Duration::from_millis(16),
-        });
+        let mut loss = LossRate::new(
+            LossRule::Threshold,
+            RateLimits {
+                min: Rate::from_kbps(100),
+                max: Rate::from_mbps(50),
+                start: Rate::from_mbps(10),
+                frame_interval: Duration::from_millis(16),
+            },
+        );
         loss.set_delay_based(Rate::from_mbps(40));
         let mut rates = Vec::new();
         // Past the start phase before anything is lost.
@@ -258,12 +317,15 @@ mod tests {
 
     #[test]
     fn silence_lowers_it_to_the_minimum() {
-        let mut loss = LossRate::new(RateLimits {
-            min: Rate::from_mbps(2),
-            max: Rate::from_mbps(50),
-            start: Rate::from_mbps(20),
-            frame_interval: Duration::from_millis(16),
-        });
+        let mut loss = LossRate::new(
+            LossRule::Threshold,
+            RateLimits {
+                min: Rate::from_mbps(2),
+                max: Rate::from_mbps(50),
+                start: Rate::from_mbps(20),
+                frame_interval: Duration::from_millis(16),
+            },
+        );
         loss.on_feedback(at(0), Some(Duration::from_millis(20)));
         for step in 0..800 {
             loss.on_sent(at(step * 25));

@@ -1,14 +1,18 @@
 //! Google Congestion Control (GCC), the sender side as in libwebrtc.
 //!
 //! Source: libwebrtc `modules/congestion_controller/goog_cc`: branch m128, and where the modules say so what has been the
-//! default since, read in m138 and at the head of 2026 (facts and constants; the code is ours);
-//! draft-ietf-rmcat-gcc-02, whose Kalman filter libwebrtc has replaced by a trend line. `tools/compare-gcc` holds it
-//! against Chromium.
+//! default since, read in m138, in the main branch of 2025 (`likelihood` names the commits) and at the head of 2026 (facts and
+//! constants; the code is ours); draft-ietf-rmcat-gcc-02, whose Kalman filter libwebrtc has replaced by a trend line.
+//! `tools/compare-gcc` held the delay-based part against Chromium, with loss by thresholds. The likelihood estimator, the
+//! application limit and the occasions for probes are held against libwebrtc's own cases and closed forms, not against Chromium.
 //!
 //! Model: the trend of one-way delay over groups of packets says normal, overuse or underuse
 //! (`trendline`); a rate grows, shrinks or holds accordingly (`aimd`), by what arrives (`throughput`) and by the round
-//! trips of RTCP (`round_trips`); loss bounds it (`loss`); short trains of packets find free capacity fast (`probing`).
-//! The pacer sends at 2.5 times the rate.
+//! trips of RTCP (`round_trips`); loss bounds it (`loss`, `likelihood`); short trains of packets find free capacity fast
+//! (`probing`), most of all where the application sends less than it might (`application_limit`). The pacer sends at 2.5
+//! times the rate.
+//!
+//! `loss = "threshold"` with `throughput = "bayesian"` is the older pair, of which the draft describes the first.
 //!
 //! | Constant | Value | Origin |
 //! |---|---|---|
@@ -20,17 +24,17 @@
 //!
 //! | Deviation | Why |
 //! |---|---|
-//! | Loss rule v1, not the likelihood estimator of newer builds | one is stated in the draft, the other only in code |
-//! | The throughput estimator of that time, not the robust one | they go together (`throughput`); option `throughput` |
 //! | No congestion window, no pushback | off by default upstream |
-//! | No detector of application-limited regions, no periodic probes | the encoder fills its target |
+//! | Figures of loss each second from reports on packets, not from RTCP's | they count in the first second only |
 //! | A frame is spread at the pacing factor; video in libwebrtc has 1.1, of which 40 ms leave in one burst, so that a frame leaves at once | a short queue does not hold a burst; `pacing_factor` = 100 sends frames so |
 //! | Times in nanoseconds, not milliseconds | as newer builds |
 //! | Probe packets count for delay and acknowledged rate | as upstream |
 
 mod acknowledged;
 mod aimd;
+mod application_limit;
 mod inter_arrival;
+mod likelihood;
 mod loss;
 mod probing;
 mod robust;
@@ -43,11 +47,14 @@ use crate::{
     RateController, RateLimits, SentPacket, Target,
 };
 use aimd::AimdRate;
+use application_limit::ApplicationLimit;
 use gameway_units::declared::{Configuration, on_off};
 use gameway_units::{Duration, Instant, Rate};
 use inter_arrival::InterArrival;
+use likelihood::LossState;
 use loss::LossRate;
-use probing::{ProbeController, ProbeEstimator};
+pub use loss::LossRule;
+use probing::{Occasions, ProbeController, ProbeEstimator};
 use round_trips::RoundTrips;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -70,14 +77,21 @@ pub struct GccOptions {
     /// share of the acknowledged rate kept at overuse
     #[schemars(range(min = 0.1, max = 1.0))]
     pub backoff: f64,
-    /// what arrives is measured by libwebrtc's estimator of the loss rule v1 (bayesian), or by the one that came with v2
-    /// (robust)
+    /// what loss does: the bandwidth that explains it best limits the rate (likelihood), or thresholds of 2 % and 10 % do, as
+    /// libwebrtc had it up to 2023 (threshold)
+    pub loss: LossRule,
+    /// what arrives is measured over a second (robust), or by the estimator that libwebrtc had with the loss thresholds
+    /// (bayesian)
     pub throughput: Estimator,
     /// probe at 3 and 6 times the start rate, then further
     #[serde(with = "on_off")]
     #[schemars(with = "on_off::Switch")]
     pub startup_probing: bool,
-    /// probe at 0.85 of the rate before a large drop
+    /// while the stream sends less than two thirds of its target, probe at twice that every 5 s
+    #[serde(with = "on_off")]
+    #[schemars(with = "on_off::Switch")]
+    pub application_limited_probing: bool,
+    /// probe at 0.85 of the rate before any large drop, not only while the stream sends less than it might
     #[serde(with = "on_off")]
     #[schemars(with = "on_off::Switch")]
     pub recovery_probing: bool,
@@ -88,9 +102,11 @@ impl Default for GccOptions {
         Self {
             pacing_factor: 2.5,
             backoff: 0.85,
+            loss: LossRule::default(),
             throughput: Estimator::default(),
             startup_probing: true,
-            recovery_probing: true,
+            application_limited_probing: true,
+            recovery_probing: false,
         }
     }
 }
@@ -99,8 +115,7 @@ impl Configuration for GccOptions {
     const NAME: &'static str = "gcc";
     const SUMMARY: &'static str =
         "Google Congestion Control: trend of one-way delay, loss, and bandwidth probes";
-    const SOURCE: &'static str =
-        "libwebrtc goog_cc (branch m128); draft-ietf-rmcat-gcc-02; Carlucci et al. 2017";
+    const SOURCE: &'static str = "libwebrtc goog_cc (m128 and main branch of 2025); draft-ietf-rmcat-gcc-02; Carlucci et al. 2017";
 }
 
 impl ControllerAlgorithm for GccOptions {
@@ -119,6 +134,7 @@ pub struct Gcc {
     acknowledged: Throughput,
     aimd: AimdRate,
     loss: LossRate,
+    application_limit: ApplicationLimit,
     probes: ProbeController,
     probe_estimator: ProbeEstimator,
     last_feedback: Option<Instant>,
@@ -133,7 +149,11 @@ impl Gcc {
     #[must_use]
     pub fn new(options: GccOptions, limits: RateLimits) -> Self {
         let start = limits.clamp(limits.start);
-        let (at_start, recovery) = (options.startup_probing, options.recovery_probing);
+        let occasions = Occasions {
+            start: options.startup_probing,
+            periodic: options.application_limited_probing,
+            any_recovery: options.recovery_probing,
+        };
         Self {
             options,
             limits,
@@ -141,8 +161,9 @@ impl Gcc {
             trendline: Trendline::new(),
             acknowledged: Throughput::new(options.throughput),
             aimd: AimdRate::new(start, limits.min, options.backoff),
-            loss: LossRate::new(limits),
-            probes: ProbeController::new(start, limits.max, at_start, recovery),
+            loss: LossRate::new(options.loss, limits),
+            application_limit: ApplicationLimit::new(start),
+            probes: ProbeController::new(start, limits.max, occasions),
             probe_estimator: ProbeEstimator::new(),
             last_feedback: None,
             next_process: None,
@@ -181,6 +202,9 @@ impl Gcc {
     /// Runs the delay detector over the batch; whether it went from underuse to normal, and what probe
     /// trains found.
     fn detect(&mut self, now: Instant) -> (bool, Option<Rate>) {
+        if self.sorted.is_empty() {
+            return (false, None);
+        }
         let timed_out =
             self.last_feedback.is_none_or(|last| now.saturating_since(last) > STREAM_TIMEOUT);
         if timed_out {
@@ -230,9 +254,12 @@ impl Gcc {
     }
 
     fn offer_estimate(&mut self, now: Instant) {
-        let calm = self.trendline.usage() == Usage::Normal;
+        let allowed = self.trendline.usage() == Usage::Normal
+            && !self.loss.is_silent()
+            && self.loss.state() == LossState::DelayBased;
         let estimate = self.bitrate();
-        self.probes.on_estimate(now, estimate, calm, &mut self.probe_estimator);
+        self.application_limit.set_estimate(estimate);
+        self.probes.on_estimate(now, estimate, allowed, &mut self.probe_estimator);
     }
 }
 
@@ -256,6 +283,7 @@ impl RateController for Gcc {
 
     fn on_sent(&mut self, now: Instant, packet: &SentPacket) {
         self.loss.on_sent(now);
+        self.application_limit.on_sent(now, packet.size);
         self.probes.on_sent(packet);
     }
 
@@ -273,14 +301,17 @@ impl RateController for Gcc {
             self.loss.on_feedback(now, self.propagation(now));
         }
         self.loss.on_packets(now, lost, reported);
-        if self.sorted.is_empty() {
-            return;
-        }
+        let limited = self.application_limit.since();
+        self.probes.set_application_limited(now, limited);
         let (recovered, probed) = self.detect(now);
-        if self.update_delay_based(now, probed) {
-            self.loss.set_from_probe(self.aimd.rate());
+        if !self.sorted.is_empty() {
+            if self.update_delay_based(now, probed) {
+                self.loss.set_from_probe(self.aimd.rate());
+            }
+            self.loss.set_delay_based(self.aimd.rate());
         }
-        self.loss.set_delay_based(self.aimd.rate());
+        let acknowledged = self.acknowledged.estimate();
+        self.loss.on_reports(now, batch.reports, acknowledged, limited.is_some());
         self.offer_estimate(now);
         if recovered && self.trendline.usage() != Usage::Over {
             self.probes.on_recovered(now, &mut self.probe_estimator);
@@ -300,7 +331,8 @@ impl RateController for Gcc {
         }
         self.next_process = Some(now.saturating_add(PROCESS_INTERVAL));
         self.loss.update(now);
-        self.probes.on_timer(now);
+        self.probes.set_application_limited(now, self.application_limit.since());
+        self.probes.on_timer(now, &mut self.probe_estimator);
         self.offer_estimate(now);
     }
 
@@ -330,7 +362,17 @@ impl RateController for Gcc {
         sink("modified_trend_ms", self.trendline.modified_trend_ms());
         sink("threshold_ms", self.trendline.threshold_ms());
         sink("usage", usage);
+        let (mean_loss, inherent_loss) = self.loss.mean_and_inherent();
         sink("loss_ratio", self.loss.loss());
+        sink("mean_loss_ratio", mean_loss);
+        sink("inherent_loss_ratio", inherent_loss);
+        let state = match self.loss.state() {
+            LossState::DelayBased => 0.0,
+            LossState::Increasing => 1.0,
+            LossState::Decreasing => -1.0,
+        };
+        sink("loss_state", state);
+        sink("application_limited", f64::from(self.application_limit.since().is_some()));
         sink("rtcp_rtt_ms", self.aimd.rtt().as_millis_f64());
     }
 }

@@ -1,10 +1,11 @@
 //! What arrives, by either of the two estimators that libwebrtc has had.
 //!
-//! libwebrtc's default was the Bayesian one together with the loss rule v1, and has been the robust one together with the
+//! libwebrtc's default was the Bayesian one together with the loss thresholds, and has been the robust one together with the
 //! likelihood rule since 2023. They go together: the robust one remembers a second, so that after a fall of the
 //! capacity the rate is lowered in steps until the queue may be full. Then delay grows no more and loss has to
-//! lower it, which the rule v1 does above 10 % only. On 4 Mb/s that fall to 2 Mb/s (50 ms, a queue of 200 ms, steady
-//! frames, reports each 60 ms) it leaves the queue full, with 9 % lost, for as long as the capacity is low.
+//! lower it, which the thresholds do above 10 % only. On 4 Mb/s that fall to 2 Mb/s (50 ms, a queue of 200 ms, steady
+//! frames, reports each 60 ms) the robust one with thresholds leaves the queue full, with 9 % lost, for as long as the capacity
+//! is low.
 
 use super::acknowledged::AcknowledgedBitrate;
 use super::robust::RobustThroughput;
@@ -17,9 +18,9 @@ use serde::{Deserialize, Serialize};
 #[serde(rename_all = "kebab-case")]
 pub enum Estimator {
     /// A Bayesian mean over windows of 150 ms.
-    #[default]
     Bayesian,
     /// The lesser of sending and receiving rate over a second.
+    #[default]
     Robust,
 }
 

@@ -15,11 +15,10 @@ fn start_probes_reach_the_capacity_within_a_second() {
     let (at, rate) = reached.copied().unwrap_or_default();
     assert!(at > secs(0.1) && at < secs(1.0), "{at}");
     assert!(rate < Rate::from_mbps(22), "{rate}");
-    // The last train's queue is taken for overuse before anything is known of what arrives: one halving,
-    // and growth by 8 % a second from there.
+    // What arrives is known from ten packets on: the overuse after the last train costs a share of that.
     let second = flow.target_at(2.0);
-    assert!((9.0..14.0).contains(&second), "{second}");
-    let utilization = flow.received_mbps(10.0, 30.0) / 20.0;
+    assert!((16.0..20.0).contains(&second), "{second}");
+    let utilization = flow.received_mbps(2.0, 30.0) / 20.0;
     assert!((0.8..1.0).contains(&utilization), "{utilization}");
 }
 
@@ -75,18 +74,31 @@ fn a_decrease_leaves_its_share_of_what_arrives() {
     }
 }
 
+/// Mb/s received in the second half of two minutes, with so many packets of a million lost at random.
+fn with_loss(rule: &'static str, loss_ppm: u64) -> f64 {
+    let mut network = Network::usual();
+    network.path.loss_ppm = loss_ppm;
+    network.add(controller("gcc", &[("loss", rule)]), 0.0, 0.0);
+    network.run_until(120.0);
+    network.flows[0].received_mbps(60.0, 120.0)
+}
+
 #[test]
-fn heavy_loss_lowers_it_and_light_loss_does_not() {
-    let run = |loss_ppm: u64| {
-        let mut network = Network::usual();
-        network.path.loss_ppm = loss_ppm;
-        network.add(controller("gcc", &[]), 0.0, 0.0);
-        network.run_until(30.0);
-        network.flows[0].target_at(30.0)
-    };
-    let (light, heavy) = (run(10_000), run(250_000));
-    assert!(light > 12.0, "{light}");
-    assert!(heavy < 5.0, "{heavy}");
+fn by_thresholds_heavy_loss_lowers_it_and_light_loss_does_not() {
+    let (light, heavy) = (with_loss("threshold", 10_000), with_loss("threshold", 250_000));
+    assert!((12.0..20.0).contains(&light), "{light}");
+    assert!((0.5..3.0).contains(&heavy), "{heavy}");
+}
+
+/// The closed form of `gcc/likelihood`: 100 kb/s over what is lost above 5 %, of which the rest arrives; up to there the link.
+#[test]
+fn by_likelihood_loss_above_a_twentieth_limits_it() {
+    for (loss_ppm, range) in [(10_000, 12.0..20.0), (100_000, 1.2..2.4), (250_000, 0.7..1.0)] {
+        let rate = with_loss("likelihood", loss_ppm);
+        assert!(range.contains(&rate), "{loss_ppm}: {rate}");
+    }
+    let between = with_loss("threshold", 90_000) / with_loss("likelihood", 90_000);
+    assert!(between > 2.0, "{between}");
 }
 
 /// kb/s per second: what `tools/compare-gcc` measured of Chromium 156 through `gameway link` with nothing else running, 4 Mb/s,
@@ -112,7 +124,8 @@ fn it_grows_as_chromium_does_however_often_reports_come() {
         rises.sort_unstable_by(f64::total_cmp);
         let median = rises.get(rises.len() / 2).copied().unwrap_or(0.0);
         let ratio = median / CHROMIUM_GROWTH;
-        assert!((0.9..1.1).contains(&ratio), "{interval} ms: {median} kb/s per second");
+        // With no queue at all half a packet per 150 ms is 31.6 kb/s.
+        assert!((0.9..1.16).contains(&ratio), "{interval} ms: {median} kb/s per second");
     }
 }
 
@@ -130,17 +143,18 @@ fn round_trips_of_rtcp_count_before_those_of_reports() {
     assert!((told - 77.0).abs() < 1e-9, "{told}");
 }
 
-/// The robust estimator knows what arrives from ten packets on: the overuse after the start's trains costs a share of that.
+/// The last train's queue is taken for overuse before anything is known of what arrives: one halving, and growth by 8 % a
+/// second from there.
 #[test]
-fn with_robust_throughput_the_start_does_not_halve() {
+fn with_bayesian_throughput_the_start_halves() {
     let slow = RateLimits { min: Rate::from_kbps(500), start: Rate::from_mbps(1), ..limits() };
     let mut network = Network::usual();
-    network.add(controller_with("gcc", &[("throughput", "robust")], slow), 0.0, 0.0);
+    network.add(controller_with("gcc", &[("throughput", "bayesian")], slow), 0.0, 0.0);
     network.run_until(30.0);
     let flow = &network.flows[0];
     let second = flow.target_at(2.0);
-    assert!((16.0..20.0).contains(&second), "{second}");
-    let utilization = flow.received_mbps(2.0, 30.0) / 20.0;
+    assert!((9.0..14.0).contains(&second), "{second}");
+    let utilization = flow.received_mbps(10.0, 30.0) / 20.0;
     assert!((0.8..1.0).contains(&utilization), "{utilization}");
 }
 

@@ -34,7 +34,11 @@ fn promise((name, options): Variant) -> Promise {
         // A least round trip that was a lie lasts for its window of 10 s.
         "copa" => (1..8, 0.0..0.5, 0.0..0.5, lies(12.0, 0.6)),
         // Losses halve it, down to the minimum; then it grows by 8 % a second: 1.08^32 is 12.
-        "gcc" => (15..40, 20.0..40.0, 20.0..40.0, lies(40.0, 0.6)),
+        "gcc" if options.contains(&("loss", "threshold")) => {
+            (15..40, 20.0..40.0, 20.0..40.0, lies(40.0, 0.6))
+        }
+        // What arrived last bounds what the losses say, and after silence the rate is what it was before.
+        "gcc" => (15..40, 1.0..6.0, 1.0..6.0, lies(40.0, 0.6)),
         "nada" => (15..40, 1.0..6.0, 1.0..6.0, lies(6.0, 0.6)),
         "pudica" if options.contains(&("bur", "sqp")) => (1..8, 0.0..1.0, 0.0..0.5, lies(2.0, 0.6)),
         "pudica" => (1..8, 0.0..1.0, 0.0..0.5, lies(11.0, 0.6)),

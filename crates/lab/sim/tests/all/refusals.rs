@@ -68,7 +68,7 @@ fn every_wrong_value_is_refused_with_its_field() {
         (
             "/stream/0/controller",
             json!({ "kind": "gcc", "x": 1 }),
-            "controller \"gcc\": x: is no option; known are backoff",
+            "controller \"gcc\": x: is no option; known are application_limited_probing, backoff",
         ),
         ("/stream/0/frame_rate", json!(0), "frame_rate"),
         ("/stream/0/frame_rate", json!(1001), "frame_rate"),

@@ -658,6 +658,15 @@ pub const ADAPTIVE: &[Variant] = &[
     ("copa", &[]),
     ("copa", &[("mode", "competitive")]),
     ("gcc", &[]),
+    (
+        "gcc",
+        &[
+            ("loss", "threshold"),
+            ("throughput", "bayesian"),
+            ("recovery_probing", "on"),
+            ("application_limited_probing", "off"),
+        ],
+    ),
     ("nada", &[]),
     ("nada", &[("priority", "2")]),
     ("pudica", &[]),

@@ -1,26 +1,34 @@
 //! Bandwidth probes: when to send them, and what they found.
 //!
-//! Source: libwebrtc `probe_controller`, `probe_bitrate_estimator` (m128).
+//! Source: libwebrtc `probe_controller`, `probe_bitrate_estimator` (m128; main branch of 2025, commit 37458ce40a17 of the
+//! mirror that `likelihood` names), cases in `probe_controller_unittest`.
 //!
 //! Model: at the start, trains at 3 and 6 times the start rate; as long as the estimate then exceeds 0.7
-//! of the last train's rate, another at twice the estimate. After a large drop has passed, one train at
-//! 0.85 of the rate before. A train's result is the lower of its sending and receiving rate, or 0.95 of
-//! the receiving rate if that is clearly lower.
+//! of the last train's rate, another at twice the estimate. A stream that its application limits (`application_limit`) sends
+//! one at twice the estimate every 5 s, and after a large drop has passed one at 0.85 of the rate before. None is sent
+//! while queues grow or empty, and while loss limits the rate. A train's result is the lower of its sending and
+//! receiving rate, or 0.95 of the receiving rate if that is clearly lower.
 //!
 //! | Constant | Value |
 //! |---|---|
 //! | start trains; further | 3, 6 of the start rate; 2 of the estimate while above 0.7 of the train |
 //! | length of a train | 15 ms and 5 packets |
 //! | wait for results | 1 s |
-//! | large drop; probe; valid | below 0.66; 0.85 of before; within 5 s, once in 5 s, not within 5 % |
+//! | large drop; probe; valid | below 0.66; 0.85 of before; within 5 s, once in 5 s, not within 5 %, up to 3 s after the limit ended |
+//! | while limited by the application | 2 of the estimate, each 5 s |
 //! | valid result | 80 % of packets and bytes, intervals of at most 1 s, received/sent at most 2 |
 //! | link full; then | received/sent below 0.9; 0.95 of received |
 //!
 //! | Deviation | Why |
 //! |---|---|
-//! | Recovery probes are sent after any large drop | as its rapid-recovery trial; a game stream is never application-limited for long, where upstream allows them |
-//! | No periodic probes of application-limited streams, none on allocation changes | the encoder fills its target |
+//! | Periodic probes by default | upstream's for the content of a screen, and for who asks for them; option `application_limited_probing` |
+//! | Option `recovery_probing`: after any large drop | its rapid-recovery trial |
+//! | No probes on changes of what is allocated | a stream's largest bitrate stays |
+//! | No state of loss that allows probes up to 1.5 of the estimate | its padding of 2 s leaves none |
 //! | Clusters are asked for one after another | a `Target` names one |
+
+#[cfg(test)]
+mod tests;
 
 use crate::{PacketReport, ProbeCluster, SentPacket};
 use gameway_units::{Bytes, Duration, Instant, Rate, ReceiverInstant};
@@ -37,6 +45,9 @@ const DROP_VALID: Duration = Duration::from_secs(5);
 const DROP_PROBE_INTERVAL: Duration = Duration::from_secs(5);
 const DROP_PROBE_FRACTION: f64 = 0.85;
 const DROP_PROBE_UNCERTAINTY: f64 = 0.05;
+const LIMIT_ENDED_VALID: Duration = Duration::from_secs(3);
+const PERIOD: Duration = Duration::from_secs(5);
+const PERIODIC_SCALE: f64 = 2.0;
 const MAX_CLUSTERS: usize = 8;
 const MIN_RECEIVED_SHARE: f64 = 0.8;
 const MAX_INTERVAL: Duration = Duration::from_secs(1);
@@ -54,12 +65,22 @@ enum State {
     Complete,
 }
 
+/// When probes are sent.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Occasions {
+    pub(super) start: bool,
+    /// Every few seconds while limited by the application.
+    pub(super) periodic: bool,
+    /// After a large drop also where the application does not limit.
+    pub(super) any_recovery: bool,
+}
+
 /// Decides on probes.
 #[derive(Debug, Clone)]
 pub(super) struct ProbeController {
     start: Rate,
     most: Rate,
-    recovery: bool,
+    occasions: Occasions,
     state: State,
     next_id: u32,
     /// Not sent yet, oldest first; how much of the oldest has been sent.
@@ -68,25 +89,32 @@ pub(super) struct ProbeController {
     sent_packets: u32,
     last_probing: Option<Instant>,
     estimate: Rate,
+    /// Neither queues nor loss limit the estimate.
+    allowed: bool,
     last_drop: Option<(Instant, Rate)>,
     last_drop_probe: Option<Instant>,
+    application_limited: Option<Instant>,
+    limit_ended: Option<Instant>,
 }
 
 impl ProbeController {
-    pub(super) fn new(start: Rate, most: Rate, at_start: bool, recovery: bool) -> Self {
+    pub(super) fn new(start: Rate, most: Rate, occasions: Occasions) -> Self {
         Self {
             start,
             most,
-            recovery,
-            state: if at_start { State::Start } else { State::Complete },
+            occasions,
+            state: if occasions.start { State::Start } else { State::Complete },
             next_id: 0,
             asked: VecDeque::with_capacity(MAX_CLUSTERS),
             sent_bytes: Bytes::ZERO,
             sent_packets: 0,
             last_probing: None,
             estimate: start,
+            allowed: true,
             last_drop: None,
             last_drop_probe: None,
+            application_limited: None,
+            limit_ended: None,
         }
     }
 
@@ -116,21 +144,29 @@ impl ProbeController {
         }
     }
 
-    /// The estimate has changed; `calm` if the detector is normal.
+    /// Since when the application has limited the stream, if it does.
+    pub(super) fn set_application_limited(&mut self, now: Instant, since: Option<Instant>) {
+        if self.application_limited.is_some() && since.is_none() {
+            self.limit_ended = Some(now);
+        }
+        self.application_limited = since;
+    }
+
+    /// The estimate has changed; `allowed` if neither queues nor loss limit it.
     pub(super) fn on_estimate(
         &mut self,
         now: Instant,
         estimate: Rate,
-        calm: bool,
+        allowed: bool,
         estimator: &mut ProbeEstimator,
     ) {
+        self.allowed = allowed;
         if estimate < self.estimate.mul_f64(DROP_THRESHOLD) {
             self.last_drop = Some((now, self.estimate));
         }
         self.estimate = estimate;
         if let State::Waiting { further_above } = self.state
             && estimate > further_above
-            && calm
         {
             self.probe(now, &[estimate.mul_f64(FURTHER_SCALE)], true, estimator);
         }
@@ -139,7 +175,9 @@ impl ProbeController {
     /// Queues have emptied after overuse.
     pub(super) fn on_recovered(&mut self, now: Instant, estimator: &mut ProbeEstimator) {
         let Some((dropped, before)) = self.last_drop else { return };
-        if !self.recovery || self.state != State::Complete {
+        let lately = |ended| now.saturating_since(ended) < LIMIT_ENDED_VALID;
+        let limited = self.application_limited.is_some() || self.limit_ended.is_some_and(lately);
+        if !(limited || self.occasions.any_recovery) || self.state != State::Complete {
             return;
         }
         let rate = before.mul_f64(DROP_PROBE_FRACTION);
@@ -154,13 +192,19 @@ impl ProbeController {
         }
     }
 
-    /// Gives up waiting for results that do not come.
-    pub(super) fn on_timer(&mut self, now: Instant) {
+    /// Gives up waiting for results that do not come, and probes where it is time to.
+    pub(super) fn on_timer(&mut self, now: Instant, estimator: &mut ProbeEstimator) {
         let waited = self.last_probing.is_some_and(|l| now.saturating_since(l) > RESULT_TIMEOUT);
         if waited && matches!(self.state, State::Waiting { .. }) {
             self.state = State::Complete;
             self.asked.clear();
             (self.sent_bytes, self.sent_packets) = (Bytes::ZERO, 0);
+        }
+        let Some(since) = self.application_limited else { return };
+        let last = self.last_probing.map_or(since, |last| last.max(since));
+        let due = now.saturating_since(last) >= PERIOD;
+        if self.occasions.periodic && due && self.state == State::Complete {
+            self.probe(now, &[self.estimate.mul_f64(PERIODIC_SCALE)], true, estimator);
         }
     }
 
@@ -171,8 +215,11 @@ impl ProbeController {
         mut further: bool,
         estimator: &mut ProbeEstimator,
     ) {
+        if !self.allowed {
+            return;
+        }
         for &rate in rates {
-            further &= rate <= self.most;
+            further &= rate < self.most;
             let rate = rate.min(self.most);
             let cluster = ProbeCluster {
                 id: self.next_id,
@@ -282,102 +329,5 @@ impl ProbeEstimator {
         let train = self.trains.iter_mut().find(|train| train.cluster.id == id)?;
         train.add(report.packet.sent, arrival, report.packet.size);
         train.result()
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::{FrameId, PacketKind, SequenceNumber};
-
-    fn at(micros: i64) -> Instant {
-        Instant::ZERO + Duration::from_micros(micros)
-    }
-
-    fn packet(cluster: u32, sent: i64) -> SentPacket {
-        SentPacket::new(SequenceNumber(0), at(sent), FrameId(0), Bytes::new(1_250))
-            .with_kind(PacketKind::Padding)
-            .with_probe_cluster(Some(cluster))
-    }
-
-    /// Sends trains until none is asked for; each arrives at the lesser of its rate and `capacity`.
-    fn run(capacity: Rate) -> Vec<(u64, u64)> {
-        let (start, most) = (Rate::from_mbps(1), Rate::from_mbps(50));
-        let mut controller = ProbeController::new(start, most, true, true);
-        let mut estimator = ProbeEstimator::new();
-        controller.begin(at(0), &mut estimator);
-        let mut found = Vec::new();
-        let mut time = 0;
-        while let Some(cluster) = controller.cluster() {
-            let (gap, spread) = (
-                cluster.rate.time_for(Bytes::new(1_250)).as_nanos() / 1_000,
-                cluster.rate.min(capacity).time_for(Bytes::new(1_250)).as_nanos() / 1_000,
-            );
-            let mut result = None;
-            let begun = time;
-            let mut index = 0;
-            while controller.cluster() == Some(cluster) {
-                let sent = packet(cluster.id, time);
-                controller.on_sent(&sent);
-                let arrival = ReceiverInstant::from_nanos((begun + index * spread) * 1_000);
-                let report = PacketReport::new(sent, Some(arrival));
-                result = estimator.on_packet(&report).or(result);
-                time += gap;
-                index += 1;
-            }
-            let result = result.unwrap_or(Rate::ZERO);
-            found.push((cluster.rate.as_bps() / 1_000_000, result.as_bps() / 100_000));
-            controller.on_estimate(at(time), result, true, &mut estimator);
-        }
-        found
-    }
-
-    #[test]
-    fn start_probes_double_until_the_link_is_full() {
-        let found = run(Rate::from_mbps(20));
-        let asked: Vec<u64> = found.iter().map(|(asked, _)| *asked).collect();
-        assert_eq!(asked, [3, 6, 12, 24, 38]);
-        assert_eq!(found.last().map(|(_, found)| *found), Some(190)); // 0.95 of 20 Mb/s
-        assert!((29..=30).contains(&found[0].1), "{found:?}");
-    }
-
-    #[test]
-    fn a_wide_link_is_probed_up_to_the_maximum() {
-        let asked: Vec<u64> = run(Rate::from_mbps(200)).iter().map(|(asked, _)| *asked).collect();
-        assert_eq!(asked, [3, 6, 12, 24, 48, 50]);
-    }
-
-    #[test]
-    fn results_need_most_of_the_train() {
-        let cluster = ProbeCluster {
-            id: 7,
-            rate: Rate::from_mbps(10),
-            min_bytes: Bytes::new(12_500),
-            min_packets: 5,
-        };
-        let mut estimator = ProbeEstimator::new();
-        estimator.expect(&cluster);
-        let mut results = (0..10).map(|index| {
-            let arrival = Some(ReceiverInstant::from_nanos(index * 1_000_000));
-            let report = PacketReport::new(packet(7, index * 1_000), arrival);
-            estimator.on_packet(&report)
-        });
-        assert!(results.by_ref().take(7).all(|result| result.is_none()));
-        assert_eq!(results.next(), Some(Some(Rate::from_mbps(10))));
-    }
-
-    #[test]
-    fn one_probe_follows_a_large_drop() {
-        let (start, most) = (Rate::from_mbps(20), Rate::from_mbps(50));
-        let mut controller = ProbeController::new(start, most, false, true);
-        let mut estimator = ProbeEstimator::new();
-        controller.on_estimate(at(0), Rate::from_mbps(14), true, &mut estimator);
-        controller.on_recovered(at(1), &mut estimator);
-        assert_eq!(controller.cluster(), None); // not a large one
-        controller.on_estimate(at(2), Rate::from_mbps(8), true, &mut estimator);
-        controller.on_recovered(at(3), &mut estimator);
-        assert_eq!(controller.cluster().map(|c| c.rate), Some(Rate::from_bps(11_900_000)));
-        controller.on_recovered(at(4), &mut estimator);
-        assert_eq!(controller.asked.len(), 1);
     }
 }
