@@ -1,14 +1,15 @@
 //! Both ends of a game stream with real controllers: any packets, any reports, any clock of the peer.
 #![no_main]
 
-use gameway_control::FeedbackStyle;
+use gameway_control::{FeedbackStyle, PacketKind, SequenceNumber};
 use gameway_fuzz::{Input, check_controller, controller};
 use gameway_media::EncoderModel;
 use gameway_session::{
     FeedbackPacket, MediaPacket, ReceivedPacket, Receiver, ReceiverConfig, Sender, SenderConfig,
 };
-use gameway_units::{Bytes, Duration, Ecn, Instant, ReceiverInstant};
+use gameway_units::{Bytes, Duration, Ecn, Instant, ReceiverInstant, Repair};
 use libfuzzer_sys::fuzz_target;
+use std::collections::BTreeMap;
 
 fn media_packet(input: &mut Input<'_>) -> MediaPacket {
     let flags: u8 = input.any();
@@ -23,6 +24,7 @@ fn media_packet(input: &mut Input<'_>) -> MediaPacket {
         kind: input.kind(),
         key_frame: flags & 1 != 0,
         last_probe: flags & 2 != 0,
+        original: (flags & 4 != 0).then(|| input.sequence()),
     }
 }
 
@@ -35,7 +37,9 @@ fn report(input: &mut Input<'_>) -> FeedbackPacket {
     };
     let packets = (0..count).map(|_| one(input)).collect();
     let (generated, key_frame_request) = (input.receiver_time(), input.any());
-    FeedbackPacket { base, packets, generated, key_frame_request }
+    let asked = input.any::<u8>() % 20;
+    let asked = (0..asked).map(|_| input.sequence()).collect();
+    FeedbackPacket { base, packets, generated, key_frame_request, asked }
 }
 
 /// Takes out all that the receiver has to say.
@@ -51,6 +55,21 @@ fn drain(receiver: &mut Receiver, now: ReceiverInstant, report: &mut FeedbackPac
     let _ = receiver.next_deadline();
 }
 
+/// How often each packet was sent again.
+#[derive(Default)]
+struct Repeated(BTreeMap<SequenceNumber, u32>);
+
+impl Repeated {
+    /// Whatever is asked for, only what has left is sent again, and each packet a bounded number of times.
+    fn check(&mut self, packet: &MediaPacket) {
+        let Some(original) = packet.original else { return };
+        assert!(packet.kind == PacketKind::Retransmission && original < packet.sequence);
+        let times = self.0.entry(original).or_default();
+        *times += 1;
+        assert!(*times <= 10, "{original:?} is sent again {times} times");
+    }
+}
+
 fuzz_target!(|bytes: &[u8]| {
     let mut input = Input::new(bytes);
     let interval = Duration::from_nanos(16_666_667);
@@ -59,10 +78,13 @@ fuzz_target!(|bytes: &[u8]| {
         true => controller.feedback_style(),
         false => FeedbackStyle::Interval(Duration::from_millis(50)),
     };
-    let config = SenderConfig::new(Instant::ZERO, interval);
+    let mut config = SenderConfig::new(Instant::ZERO, interval);
+    config.repair = if input.any() { Repair::Nack } else { Repair::None };
+    let repair = config.repair;
     let mut sender = Sender::new(config, controller);
     let mut encoder = EncoderModel::steady(interval);
-    let mut receiver = Receiver::new(ReceiverConfig::new(style));
+    let mut receiver = Receiver::new(ReceiverConfig { repair, ..ReceiverConfig::new(style) });
+    let mut repeated = Repeated::default();
     let (mut now, mut sent) = (Instant::ZERO, Bytes::ZERO);
     let mut honest = FeedbackPacket::default();
     while !input.is_empty() {
@@ -81,6 +103,7 @@ fuzz_target!(|bytes: &[u8]| {
         sender.encode_with(now, &mut encoder);
         while let Some(packet) = sender.poll_transmit(now) {
             sent += packet.wire_size();
+            repeated.check(&packet);
             if choice & 1 != 0 {
                 receiver.on_packet(arrival, &packet, Ecn::NotEct);
             }

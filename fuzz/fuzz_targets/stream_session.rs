@@ -49,6 +49,7 @@ fn page(reports: &FrameReports) {
             kind: PacketKind::Media,
             key_frame: false,
             last_probe: false,
+            original: None,
         };
         page.on_sent(&packet, record.rtp_timestamp ^ (number as u32 & 1));
     }
@@ -58,7 +59,7 @@ fn page(reports: &FrameReports) {
         let received = Some(ReceivedPacket { arrival: record.time, ecn: Ecn::NotEct });
         let (base, packets) = (SequenceNumber(number as u64 / 2), vec![received; 3]);
         let generated = reports.generated;
-        page.on_report(&FeedbackPacket { base, packets, generated, key_frame_request: false });
+        page.on_report(&FeedbackPacket { base, packets, generated, ..FeedbackPacket::default() });
     }
     let counts = page.counts;
     assert!(counts.used + counts.strange <= counts.received);
@@ -69,6 +70,8 @@ fn terms() -> Negotiated {
         congestion_control: true,
         transport_cc: true,
         arrival_times: true,
+        rtx: Some(99),
+        nack: true,
         ..Negotiated::default()
     }
 }
@@ -89,6 +92,7 @@ fn extension(input: &mut Input<'_>) -> Option<FrameExtension> {
         key_frame: input.any(),
         last_probe: input.any(),
         sequence_high: input.any::<u8>() & 15,
+        again: input.any::<bool>().then(|| input.any()),
     })
 }
 
@@ -100,6 +104,7 @@ fn packets(data: &[u8]) {
         Hello::parse(br#"{"session":0,"frame_interval_ns":16666667,"report_interval_ns":null}"#);
     let style = style.expect("a hello").style();
     let mut receiver = Receiver::new(ReceiverConfig::new(style));
+    receiver.ask_for_missing();
     let (mut report, mut now) = (FeedbackPacket::default(), ReceiverInstant::ZERO);
     while !input.is_empty() {
         now = now.saturating_add(input.pause());
@@ -107,8 +112,12 @@ fn packets(data: &[u8]) {
         let byte: u8 = input.any();
         let length =
             if input.any::<u8>() == 0 { 65_535 } else { usize::from(input.any::<u8>()) * 8 };
-        let packet = reader.read(input.any(), &extension, length);
-        inbox.put(&packet, vec![byte; length]);
+        let payload = vec![byte; length];
+        let (packet, payload) = match reader.read_again(&extension, &payload) {
+            Some(repeated) => repeated,
+            None => (reader.read(input.any(), &extension, length), &payload[..]),
+        };
+        inbox.put(&packet, payload.to_vec());
         receiver.on_packet(now, &packet, input.ecn());
         let begun = inbox.give(packet.frame, |payload| payload::ends_unit(H264, payload));
         assert!(begun.last().is_none_or(|payload| payload::ends_unit(H264, payload)));

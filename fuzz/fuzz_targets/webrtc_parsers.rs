@@ -23,6 +23,8 @@ fn terms() -> Negotiated {
         transport_cc: true,
         congestion_control: true,
         arrival_times: true,
+        rtx: Some(99),
+        nack: true,
         ..Negotiated::default()
     }
 }
@@ -60,6 +62,7 @@ fn feedback(bytes: &[u8]) {
     for newest in [0, 70_000, u64::MAX] {
         for report in reader.read(bytes, &terms(), SequenceNumber(newest)) {
             assert!(report.packets.len() <= 65_535);
+            assert!(report.asked.len() <= 1000);
         }
     }
 }

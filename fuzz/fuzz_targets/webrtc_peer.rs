@@ -15,6 +15,7 @@ fn config() -> &'static HostConfig {
         identity: Identity::generate().expect("a certificate"),
         candidates: vec![([127, 0, 0, 1], 1).into()],
         h265: false,
+        nack: true,
         export_keys: false,
     })
 }

@@ -80,6 +80,7 @@ impl<'a> Input<'a> {
             0 => PacketKind::Repair,
             1 => PacketKind::Probe,
             2 => PacketKind::Padding,
+            3 => PacketKind::Retransmission,
             _ => PacketKind::Media,
         }
     }

@@ -131,10 +131,10 @@ def play(folder: Path, controller: str, most: str) -> Played:
     )
 
 
-def play_through_loss(folder: Path) -> tuple[float, float, float]:
+def play_through_loss(folder: Path, repair: str, **loss: Any) -> tuple[float, float, float]:
     """Shown and made frames a second, and seconds frozen in a second, over a path that loses."""
-    loss = {"kind": "random", "probability": "0.5 %"}
-    with stage(folder, "pudica", {"max_bitrate": DEFAULT}, (1280, 720), loss=loss) as there:
+    keys = {"max_bitrate": DEFAULT, "repair": repair}
+    with stage(folder, "pudica", keys, (1280, 720), loss=loss) as there:
         inside = ("ip", "netns", "exec", there.spaces.name("client"))
         with browser(folder / "profile", *inside) as made:
             page = made.open(f"http://{HOST}:{PORT}/?token={quote(STAGE_TOKEN)}")
@@ -155,7 +155,8 @@ def play_through_loss(folder: Path) -> tuple[float, float, float]:
 def test_a_loss_costs_no_more_than_the_frames_until_the_next_key_frame(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    shown, made, frozen = play_through_loss(tmp_path)
+    loss = {"kind": "random", "probability": "0.5 %"}
+    shown, made, frozen = play_through_loss(tmp_path, "none", **loss)
     if IN_FULL:
         with capsys.disabled():
             print(f"\n0.5 % lost: {shown:.1f} of {made:.1f} frames/s, frozen {frozen:.1%}")  # noqa: T201
@@ -168,6 +169,27 @@ def test_a_loss_costs_no_more_than_the_frames_until_the_next_key_frame(
         assert made > MIN_LIVE_FPS
         assert shown > 0.4 * made, (shown, made, frozen)
         assert frozen < 0.1, (shown, made, frozen)
+
+
+LOSSES = [(share, length) for length in (1, 3) for share in ("0.5 %", "1 %", "2 %", "5 %")]
+
+
+@needs_live
+@pytest.mark.parametrize(("share", "length"), LOSSES if IN_FULL else [("2 %", 1)])
+def test_what_a_browser_asks_for_is_sent_again(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], share: str, length: int
+) -> None:
+    bursts = {"kind": "bursty", "probability": share, "burst_length": length}
+    loss = bursts if length > 1 else {"kind": "random", "probability": share}
+    shown, made, frozen = play_through_loss(tmp_path, "nack", **loss)
+    if IN_FULL:
+        with capsys.disabled():
+            rate = f"{shown:.1f} of {made:.1f} frames/s, frozen {frozen:.1%}"
+            print(f"\n{share} in bursts of {length}: {rate}")  # noqa: T201
+    # Without retransmissions two in three are not shown at 0.5 %.
+    assert made > MIN_LIVE_FPS
+    assert 0.9 * made < shown < 1.03 * made, (shown, made, frozen)
+    assert frozen < 0.1, (shown, made, frozen)
 
 
 @pytest.mark.parametrize(("controller", "most"), CASES if IN_FULL else CASES[:1])

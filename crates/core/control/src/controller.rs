@@ -28,6 +28,8 @@ pub enum PacketKind {
     Probe,
     /// Filler that a bandwidth probe asked for (GCC).
     Padding,
+    /// Media that is sent again since it was lost; it is part of no train, and has a number of its own.
+    Retransmission,
 }
 
 /// A packet as it left the pacer.

@@ -19,6 +19,8 @@
 //! what is expected until the last part tells; what waits then is spread anew, to end when the frame was to end. A part
 //! that comes late makes up for that at twice the frame's pace at most.
 //!
+//! What is sent again ([`Pacer::enqueue_urgent`]) leaves before all that waits, at the same pace.
+//!
 //! Probe packets follow a frame's last packet at multiples of `(1-1/rho) L / (N+1)` (Pudica 4.1). Those
 //! that are left when the next frame's first packet is due are given up: the period that they sense is
 //! over. A probe cluster (GCC) starts with the next media packet, takes media out of the queue at the
@@ -35,12 +37,16 @@
 //! | Cluster packets leave one by one, not in bursts of 1 to 2 ms | a simulated clock has no granularity to hide |
 //! | A late cluster is not given up | lateness is a property of the driver, which reports it |
 
+mod cluster;
 mod schedule;
+mod urgent;
 
-use crate::{FrameId, Pacing, ProbeCluster, Target};
+use crate::{FrameId, Pacing, Target};
+use cluster::ClusterRun;
 use gameway_units::{Bytes, Duration, Instant, Rate};
 use schedule::FrameInQueue;
 use std::collections::VecDeque;
+use urgent::Urgent;
 
 const QUEUE_TIME_LIMIT: Duration = Duration::from_secs(2);
 const CLUSTER_TIMEOUT: Duration = Duration::from_secs(5);
@@ -104,20 +110,12 @@ struct ProbeTrain {
     next: Instant,
 }
 
-/// A bandwidth probe under way, or (without a start) waiting for a media packet.
-struct ClusterRun {
-    cluster: ProbeCluster,
-    asked: Instant,
-    started: Option<Instant>,
-    sent_bytes: Bytes,
-    sent_packets: u32,
-}
-
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Source {
     Media,
     Probe,
     Cluster,
+    Urgent,
 }
 
 /// Schedules the packets of one stream. `T` is whatever the caller wants back.
@@ -129,6 +127,9 @@ pub struct Pacer<T> {
     probes_per_frame: u32,
     queue: VecDeque<Queued<T>>,
     queued_bytes: Bytes,
+    urgent: Urgent<T>,
+    /// The controller's target.
+    bitrate: Rate,
     frames: VecDeque<FrameInQueue>,
     /// One gap after the last packet of the newest frame, before `shift`: if packets of it still wait, the
     /// next frame starts no sooner.
@@ -159,6 +160,8 @@ impl<T> Pacer<T> {
             probes_per_frame: 0,
             queue: VecDeque::new(),
             queued_bytes: Bytes::ZERO,
+            urgent: Urgent::default(),
+            bitrate: Rate::ZERO,
             frames: VecDeque::new(),
             frames_end: Instant::ZERO,
             shift: Duration::ZERO,
@@ -178,18 +181,8 @@ impl<T> Pacer<T> {
         self.pacing = target.pacing;
         self.window = target.window;
         self.probes_per_frame = target.requests.probes_per_frame;
-        let Some(cluster) = target.requests.probe_cluster else { return };
-        if self.last_cluster.is_some_and(|last| cluster.id <= last) || cluster.rate == Rate::ZERO {
-            return;
-        }
-        self.last_cluster = Some(cluster.id);
-        self.cluster = Some(ClusterRun {
-            cluster,
-            asked: now,
-            started: (!self.queue.is_empty()).then_some(now),
-            sent_bytes: Bytes::ZERO,
-            sent_packets: 0,
-        });
+        self.bitrate = target.bitrate;
+        self.take_cluster(now, target);
     }
 
     /// Queues a frame's packets, given with their sizes on the wire, behind everything queued before.
@@ -257,6 +250,7 @@ impl<T> Pacer<T> {
             Source::Media => self.send_media(now, due, None),
             Source::Probe => self.send_probe(due),
             Source::Cluster => self.send_for_cluster(now, due),
+            Source::Urgent => self.send_urgent(now, due),
         }
     }
 
@@ -352,8 +346,11 @@ impl<T> Pacer<T> {
     fn head_due(&self) -> Option<Instant> {
         let due = self.queue.front()?.due.saturating_add(self.shift).max(self.last_due);
         let Some((_, burst)) = self.bucket() else { return Some(due) };
-        let in_burst = self.bucket_free.saturating_since(self.burst_began) <= burst;
-        Some(if in_burst { due } else { due.max(self.bucket_free) })
+        Some(if self.in_burst(burst) { due } else { due.max(self.bucket_free) })
+    }
+
+    fn in_burst(&self, burst: Duration) -> bool {
+        self.bucket_free.saturating_since(self.burst_began) <= burst
     }
 
     /// The rate of the leaky bucket, and how long a burst may be.
@@ -368,14 +365,18 @@ impl<T> Pacer<T> {
     /// Whether what waits has no room in the window.
     #[must_use]
     pub fn window_blocks(&self, in_flight: Bytes) -> bool {
-        let (Some(window), Some(head)) = (self.window, self.queue.front()) else { return false };
+        let head = self.urgent.head_size().or(self.queue.front().map(|head| head.size));
+        let (Some(window), Some(size)) = (self.window, head) else { return false };
         // One packet may always be in flight: a window below a packet must not stop the stream.
-        in_flight > Bytes::ZERO && in_flight.saturating_add(head.size) > window
+        in_flight > Bytes::ZERO && in_flight.saturating_add(size) > window
     }
 
     /// What leaves next, and when.
     fn next(&self, in_flight: Bytes) -> Option<(Instant, Source)> {
         let blocked = self.window_blocks(in_flight);
+        if let Some(due) = self.urgent_due() {
+            return (!blocked).then_some((due, Source::Urgent));
+        }
         if let Some(run) = &self.cluster
             && let Some(started) = run.started
         {
@@ -445,25 +446,6 @@ impl<T> Pacer<T> {
         Some(PacerOutput::Probe { frame, due })
     }
 
-    fn send_for_cluster(&mut self, now: Instant, due: Instant) -> Option<PacerOutput<T>> {
-        let padding = self.padding_packet;
-        let size = self.queue.front().map_or(padding, |head| head.size);
-        let run = self.cluster.as_mut()?;
-        let id = run.cluster.id;
-        run.sent_bytes = run.sent_bytes.saturating_add(size);
-        run.sent_packets = run.sent_packets.saturating_add(1);
-        let enough =
-            run.sent_bytes >= run.cluster.min_bytes && run.sent_packets >= run.cluster.min_packets;
-        if enough {
-            self.cluster = None;
-        }
-        if self.queue.is_empty() {
-            self.charge_bucket(now, due, padding, now);
-            return Some(PacerOutput::Padding { size: padding, due, probe_cluster: id });
-        }
-        self.send_media(now, due, Some(id))
-    }
-
     fn charge_bucket(&mut self, now: Instant, due: Instant, size: Bytes, enqueued: Instant) {
         let Some((rate, _)) = self.bucket() else { return };
         let age = now.saturating_since(enqueued);
@@ -476,22 +458,6 @@ impl<T> Pacer<T> {
             self.burst_began = due;
         }
         self.bucket_free = self.bucket_free.max(due).saturating_add(rate.time_for(size)).min(full);
-    }
-
-    fn start_cluster(&mut self, now: Instant) {
-        if let Some(run) = &mut self.cluster {
-            run.started = run.started.or(Some(now));
-        }
-    }
-
-    fn drop_stale_cluster(&mut self, now: Instant) {
-        if self
-            .cluster
-            .as_ref()
-            .is_some_and(|run| now.saturating_since(run.asked) > CLUSTER_TIMEOUT)
-        {
-            self.cluster = None;
-        }
     }
 }
 

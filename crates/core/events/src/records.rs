@@ -155,7 +155,7 @@ record! {
     PacketRecord in "packets" {
         /// Its flow.
         flow: Name,
-        /// What it carries: "media", "repair", "probe", "padding", "tcp", "udp" or "ping"; on a way back
+        /// What it carries: "media", "repair", "probe", "padding", "retransmission", "tcp", "udp" or "ping"; on a way back
         /// with a bottleneck also "report", "ack" or "request".
         kind: Name,
         /// Its transport-wide number (stream), first offset (TCP) or number (ping).

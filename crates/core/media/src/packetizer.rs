@@ -44,6 +44,8 @@ pub struct Overhead {
     pub repair: Bytes,
     /// The most that a media packet carries.
     pub payload: Bytes,
+    /// What a packet that is sent again has beyond the first time.
+    pub again: Bytes,
 }
 
 impl Overhead {
@@ -51,7 +53,16 @@ impl Overhead {
     #[must_use]
     pub fn new(packet: Bytes, repair: Bytes, mtu: Option<Bytes>) -> Self {
         let room = |mtu: Bytes| mtu.saturating_sub(packet + repair).max(Bytes::new(1));
-        Self { packet, repair, payload: mtu.map_or(MAX_PAYLOAD, room) }
+        let payload = mtu.map_or(MAX_PAYLOAD, room);
+        Self { packet, repair, payload, again: Bytes::ZERO }
+    }
+
+    /// The same where a packet that is sent again has so much more, for which payloads leave room if there is an MTU.
+    #[must_use]
+    pub fn with_again(self, again: Bytes, mtu: Option<Bytes>) -> Self {
+        let room = |mtu: Bytes| mtu.saturating_sub(self.packet + self.repair.max(again));
+        let payload = mtu.map_or(self.payload, room).max(Bytes::new(1)).min(self.payload);
+        Self { payload, again, ..self }
     }
 }
 

@@ -9,6 +9,9 @@
 //! older frames that still lack packets: waiting for those would only make the player see the newer
 //! picture later.
 //!
+//! Where packets are sent again, a doubtful frame is waited for as long as that can help ([`Playout::wait_for_repair`]),
+//! unless it refers to a frame that was not shown: nothing can make that one useful.
+//!
 //! There is no playout buffer: a game frame is shown as soon as it can be.
 //!
 //! | constant | default | origin |
@@ -20,7 +23,6 @@
 //! | deviation | why |
 //! |---|---|
 //! | decoding takes no time, displays show every frame | both depend on the client's machine; they are added where that is modelled |
-//! | no retransmission | at game RTTs a key frame or repair is as quick; a later loss of the same frame would double the delay |
 
 use crate::reassembly::{FrameProgress, Reassembly};
 use gameway_control::FrameId;
@@ -83,6 +85,8 @@ pub enum PlayoutEvent {
 #[derive(Debug)]
 pub struct Playout {
     config: PlayoutConfig,
+    /// How long a doubtful frame is waited for that can still become useful: the grace, or longer.
+    patience: Duration,
     /// The oldest undecided frame.
     next: FrameId,
     /// Whether the frame before `next` was shown, so that one which refers to it can be decoded.
@@ -100,6 +104,7 @@ impl Playout {
     pub fn new(config: PlayoutConfig) -> Self {
         Self {
             config,
+            patience: config.grace,
             next: FrameId(0),
             intact: false,
             last_shown: None,
@@ -112,6 +117,17 @@ impl Playout {
     #[must_use]
     pub fn next(&self) -> FrameId {
         self.next
+    }
+
+    /// Packets are sent again: a doubtful frame is waited for so long from now on, or for the grace if that is longer.
+    pub fn wait_for_repair(&mut self, patience: Duration) {
+        self.patience = patience.max(self.config.grace);
+    }
+
+    /// Whether a packet of a frame that is not whole is of use.
+    #[must_use]
+    pub fn wants(&self, frames: &Reassembly, frame: FrameId) -> bool {
+        frame >= self.next && (self.intact || !frames.refers_to_others(frame))
     }
 
     /// A packet arrived, of whatever kind.
@@ -148,7 +164,7 @@ impl Playout {
     pub fn next_deadline(&self, frames: &Reassembly) -> Option<ReceiverInstant> {
         let verdict = match frames.progress(self.next) {
             FrameProgress::Incomplete { doubtful_since } => {
-                doubtful_since.map(|since| since.saturating_add(self.config.grace))
+                doubtful_since.map(|since| since.saturating_add(self.patience_with_next(frames)))
             }
             FrameProgress::Unseen | FrameProgress::Complete { .. } => None,
         };
@@ -168,12 +184,17 @@ impl Playout {
             }
             FrameProgress::Complete { .. } => Some(FrameOutcome::Undecodable),
             FrameProgress::Incomplete { doubtful_since } => {
-                let expired = doubtful_since
-                    .is_some_and(|since| since.saturating_add(self.config.grace) <= now);
+                let patience = self.patience_with_next(frames);
+                let expired =
+                    doubtful_since.is_some_and(|since| since.saturating_add(patience) <= now);
                 let overtaken = frames.newest_key_frame() > Some(self.next);
                 (expired || overtaken).then_some(FrameOutcome::Lost)
             }
         }
+    }
+
+    fn patience_with_next(&self, frames: &Reassembly) -> Duration {
+        if self.wants(frames, self.next) { self.patience } else { self.config.grace }
     }
 
     fn decide(

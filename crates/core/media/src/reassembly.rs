@@ -130,23 +130,31 @@ impl Slot {
         self.media_packets == place.media_packets && self.train_packets == place.train_packets
     }
 
+    /// Whether packets are missing that repair packets still to come cannot stand in for, as far as is known.
+    fn lacks(&self) -> bool {
+        let hole = self.received > 0 && self.received <= self.max_index;
+        self.completed.is_none()
+            && (self.doubtful_since.is_some() || self.media_packets == 0 && hole)
+    }
+
     /// Marks a packet as arrived; false if it had been before.
-    fn mark(&mut self, now: ReceiverInstant, index: u16) -> bool {
+    fn mark(&mut self, now: ReceiverInstant, index: u16, again: bool) -> bool {
         let (word, bit) = (usize::from(index / 64), 1u64 << (index % 64));
         self.arrived.resize(self.arrived.len().max(word + 1), 0);
         let fresh = self.arrived[word] & bit == 0;
         if fresh {
             self.arrived[word] |= bit;
             self.received += 1;
-            self.judge(now, index);
+            self.judge(now, index, again);
             self.max_index = self.max_index.max(index);
         }
         fresh
     }
 
     /// Casts, renews or ends doubt about the frame, now that a packet of it arrived.
-    fn judge(&mut self, now: ReceiverInstant, index: u16) {
-        let late = self.overtaken || index < self.max_index;
+    fn judge(&mut self, now: ReceiverInstant, index: u16, again: bool) {
+        // What was sent again says nothing about others that are late.
+        let late = !again && (self.overtaken || index < self.max_index);
         let highest = self.max_index.max(index);
         let enough = self.media_packets == 0
             || self.received + (self.train_packets - 1 - highest) >= self.media_packets;
@@ -190,6 +198,15 @@ impl Reassembly {
 
     /// A media or repair packet arrived.
     pub fn on_packet(&mut self, now: ReceiverInstant, place: &PacketPlace) -> Admission {
+        self.admit(now, place, false)
+    }
+
+    /// A media packet arrived that was sent again: it does not renew the patience with others of its frame.
+    pub fn on_repeated(&mut self, now: ReceiverInstant, place: &PacketPlace) -> Admission {
+        self.admit(now, place, true)
+    }
+
+    fn admit(&mut self, now: ReceiverInstant, place: &PacketPlace, again: bool) -> Admission {
         if !place.is_consistent() || !self.plausible(place.frame) {
             return Admission::Implausible;
         }
@@ -202,7 +219,7 @@ impl Reassembly {
         if !slot.agrees(place) {
             return Admission::Implausible;
         }
-        if !slot.mark(now, place.index) {
+        if !slot.mark(now, place.index, again) {
             return Admission::Duplicate;
         }
         if slot.completed.is_some() {
@@ -229,14 +246,30 @@ impl Reassembly {
     /// How far a frame of the window has come; frames outside are [`FrameProgress::Unseen`].
     #[must_use]
     pub fn progress(&self, frame: FrameId) -> FrameProgress {
-        let slot = frame.0.checked_sub(self.base).and_then(|index| self.slots.get(index as usize));
-        match slot {
+        match self.slot(frame) {
             None => FrameProgress::Unseen,
             Some(Slot { completed: Some(at), key_frame, .. }) => {
                 FrameProgress::Complete { at: *at, key_frame: *key_frame == Some(true) }
             }
             Some(slot) => FrameProgress::Incomplete { doubtful_since: slot.doubtful_since },
         }
+    }
+
+    /// Whether a frame of the window lacks packets that repair packets still to come cannot stand in for.
+    #[must_use]
+    pub fn lacks_packets(&self, frame: FrameId) -> bool {
+        self.slot(frame).is_some_and(Slot::lacks)
+    }
+
+    /// Whether a frame of the window is known to be no key frame.
+    #[must_use]
+    pub fn refers_to_others(&self, frame: FrameId) -> bool {
+        self.slot(frame).is_some_and(|slot| slot.key_frame == Some(false))
+    }
+
+    fn slot(&self, frame: FrameId) -> Option<&Slot> {
+        let index = frame.0.checked_sub(self.base)?;
+        self.slots.get(usize::try_from(index).ok()?)
     }
 
     /// The newest key frame that is whole, forgotten or not.

@@ -8,7 +8,7 @@
 //! | deviation from RFC 8888 | why |
 //! |---|---|
 //! | arrival times are as fine as the receiver's clock, unless it is configured coarser | a 13-bit offset in 1/1024 s is a sixteenth of a frame interval; what that does to an algorithm is a question for an experiment, not a premise |
-//! | the key frame request travels inside | saves a second packet; its size is counted as the picture loss indication that it stands for |
+//! | the requests for a key frame and for packets travel inside | saves a second packet; their size is counted as the picture loss indication and the generic NACK that they stand for |
 
 use gameway_control::SequenceNumber;
 use gameway_units::{Bytes, Ecn, ReceiverInstant};
@@ -34,6 +34,8 @@ pub struct FeedbackPacket {
     pub generated: ReceiverInstant,
     /// Whether the receiver asks for a key frame.
     pub key_frame_request: bool,
+    /// Packets that the receiver asks for, in the order of their numbers (RFC 4585 section 6.2.1).
+    pub asked: Vec<SequenceNumber>,
 }
 
 impl FeedbackPacket {
@@ -50,7 +52,25 @@ impl FeedbackPacket {
         const KEY_FRAME_REQUEST: u64 = 12;
         // Two bytes each, padded to a 32-bit word.
         let packets = self.packets.len().div_ceil(2) as u64 * 4;
+        let report = if self.only_asks() { 0 } else { FIXED + packets };
         let request = if self.key_frame_request { KEY_FRAME_REQUEST } else { 0 };
-        Bytes::new(IP_UDP + FIXED + packets + request)
+        Bytes::new(IP_UDP + report + request + self.asked_size())
+    }
+
+    /// Whether it reports nothing, and asks for packets alone.
+    #[must_use]
+    pub fn only_asks(&self) -> bool {
+        self.packets.is_empty() && !self.key_frame_request && !self.asked.is_empty()
+    }
+
+    /// What a generic NACK takes: RTCP header and both SSRCs 12; 4 for a number and the sixteen behind it.
+    fn asked_size(&self) -> u64 {
+        let (mut entries, mut covered) = (0, None);
+        for number in &self.asked {
+            if covered.is_none_or(|end| number.0 > end) {
+                (entries, covered) = (entries + 1, Some(number.0.saturating_add(16)));
+            }
+        }
+        if entries == 0 { 0 } else { 12 + 4 * entries }
     }
 }

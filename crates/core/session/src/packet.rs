@@ -7,7 +7,7 @@ use gameway_units::Bytes;
 /// A packet from sender to receiver.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct MediaPacket {
-    /// Its transport-wide number, in order of departure.
+    /// Its transport-wide number, in order of departure; what is sent again has a new one.
     pub sequence: SequenceNumber,
     /// The frame that it belongs to; for a probe or padding, the frame sent before it.
     pub frame: FrameId,
@@ -29,6 +29,8 @@ pub struct MediaPacket {
     pub key_frame: bool,
     /// Whether it is the last of its frame's probes.
     pub last_probe: bool,
+    /// The packet that it repeats, if it is a retransmission.
+    pub original: Option<SequenceNumber>,
 }
 
 impl MediaPacket {
@@ -38,10 +40,16 @@ impl MediaPacket {
         Bytes::new(u64::from(self.payload) + u64::from(self.header))
     }
 
-    /// Whether it is part of a frame's train, as opposed to a probe or padding.
+    /// Whether it is part of a frame's train, as opposed to a probe, padding, or what is sent again.
     #[must_use]
     pub fn is_train(&self) -> bool {
         matches!(self.kind, PacketKind::Media | PacketKind::Repair)
+    }
+
+    /// Whether it carries a part of a frame, for the first time or again.
+    #[must_use]
+    pub fn is_of_frame(&self) -> bool {
+        self.is_train() || self.kind == PacketKind::Retransmission
     }
 
     /// Whether it is the first packet of its frame's train.
@@ -87,6 +95,7 @@ mod tests {
                 kind,
                 key_frame: false,
                 last_probe: false,
+                original: None,
             };
             assert_eq!(packet.wire_size(), Bytes::new(1_248));
             (packet.is_train(), packet.is_first_of_frame(), packet.is_last_of_frame())

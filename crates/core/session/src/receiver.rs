@@ -2,10 +2,13 @@
 
 use crate::arrivals::ArrivalLog;
 use crate::feedback::{FeedbackPacket, ReceivedPacket};
+use crate::missing::MissingPackets;
 use crate::packet::MediaPacket;
-use gameway_control::{FeedbackStyle, FrameId};
-use gameway_media::{Admission, FrameOutcome, Playout, PlayoutConfig, PlayoutEvent, Reassembly};
-use gameway_units::{Duration, Ecn, ReceiverInstant};
+use gameway_control::{FeedbackStyle, FrameId, PacketKind, SequenceNumber};
+use gameway_media::{
+    Admission, FrameOutcome, FrameProgress, Playout, PlayoutConfig, PlayoutEvent, Reassembly,
+};
+use gameway_units::{Duration, Ecn, ReceiverInstant, Repair};
 use std::collections::VecDeque;
 
 /// How a receiver behaves.
@@ -17,6 +20,8 @@ pub struct ReceiverConfig {
     pub arrival_resolution: Duration,
     /// How it decides about frames.
     pub playout: PlayoutConfig,
+    /// How losses are repaired.
+    pub repair: Repair,
 }
 
 impl ReceiverConfig {
@@ -24,7 +29,8 @@ impl ReceiverConfig {
     #[must_use]
     pub fn new(feedback: FeedbackStyle) -> Self {
         let arrival_resolution = Duration::from_nanos(1);
-        Self { feedback, arrival_resolution, playout: PlayoutConfig::default() }
+        let (playout, repair) = (PlayoutConfig::default(), Repair::None);
+        Self { feedback, arrival_resolution, playout, repair }
     }
 }
 
@@ -82,6 +88,8 @@ pub enum ReceiverEvent {
 pub struct Receiver {
     config: ReceiverConfig,
     arrivals: ArrivalLog,
+    /// If it asks for what is missing.
+    missing: Option<MissingPackets>,
     frames: Reassembly,
     playout: Playout,
     /// A key frame request waits for the next report since then.
@@ -96,6 +104,7 @@ impl Receiver {
         Self {
             config,
             arrivals: ArrivalLog::new(config.feedback),
+            missing: (config.repair == Repair::Nack).then(MissingPackets::default),
             frames: Reassembly::new(),
             playout: Playout::new(config.playout),
             request_pending: None,
@@ -109,6 +118,12 @@ impl Receiver {
         self.arrivals.report_as(style);
     }
 
+    /// Asks for packets that are missing from now on: the sender sends them again.
+    pub fn ask_for_missing(&mut self) {
+        self.config.repair = Repair::Nack;
+        self.missing.get_or_insert_default();
+    }
+
     /// A frame that was to be shown turned out to be damaged: what refers to it cannot be shown either.
     pub fn on_undecodable(&mut self, now: ReceiverInstant) {
         self.playout.on_undecodable(now);
@@ -119,13 +134,17 @@ impl Receiver {
         let ends_frame = packet.last_probe || packet.is_last_of_frame();
         let received = ReceivedPacket { arrival: self.rounded(now), ecn };
         self.arrivals.on_packet(packet.sequence, received, ends_frame);
-        if packet.is_train() {
-            if self.frames.on_packet(now, &packet.place()) == Admission::Completed {
-                self.events
-                    .push_back(ReceiverEvent::FrameComplete { frame: packet.frame, at: now });
+        self.note_missing(now, packet);
+        let admission = match packet.kind {
+            PacketKind::Media | PacketKind::Repair => self.frames.on_packet(now, &packet.place()),
+            PacketKind::Retransmission => self.frames.on_repeated(now, &packet.place()),
+            PacketKind::Probe | PacketKind::Padding => {
+                self.frames.on_packet_after(now, packet.frame);
+                Admission::Counted
             }
-        } else {
-            self.frames.on_packet_after(now, packet.frame);
+        };
+        if admission == Admission::Completed {
+            self.events.push_back(ReceiverEvent::FrameComplete { frame: packet.frame, at: now });
         }
         self.playout.on_arrival();
         self.play(now);
@@ -135,20 +154,34 @@ impl Receiver {
     /// [`Self::next_deadline`].
     pub fn poll_feedback(&mut self, now: ReceiverInstant, report: &mut FeedbackPacket) -> bool {
         self.play(now);
-        let due = self.arrivals.report_due().is_some_and(|due| due <= now);
-        if !due && self.request_pending.is_none() {
-            return false;
+        report.asked.clear();
+        if let Some(missing) = &mut self.missing {
+            let (frames, playout) = (&self.frames, &self.playout);
+            let asked = &mut report.asked;
+            missing.ask(now, useful(frames, playout), still_open(frames, playout), asked);
         }
-        self.arrivals.report(now, report);
-        report.key_frame_request = self.request_pending.take().is_some();
-        true
+        let due = self.arrivals.report_due().is_some_and(|due| due <= now);
+        if due || self.request_pending.is_some() {
+            self.arrivals.report(now, report);
+            report.key_frame_request = self.request_pending.take().is_some();
+            return true;
+        }
+        (report.base, report.generated) = (SequenceNumber(0), now);
+        report.packets.clear();
+        report.key_frame_request = false;
+        !report.asked.is_empty()
     }
 
     /// When [`Self::poll_feedback`] is to be called although no packet came.
     #[must_use]
     pub fn next_deadline(&self) -> Option<ReceiverInstant> {
         let playout = self.playout.next_deadline(&self.frames);
-        ReceiverInstant::first_of([self.arrivals.report_due(), playout, self.request_pending])
+        let (frames, player) = (&self.frames, &self.playout);
+        let ask = self.missing.as_ref().and_then(|missing| {
+            missing.next_deadline(useful(frames, player), still_open(frames, player))
+        });
+        let report = self.arrivals.report_due();
+        ReceiverInstant::first_of([report, playout, self.request_pending, ask])
     }
 
     /// What happened, oldest first.
@@ -160,6 +193,13 @@ impl Receiver {
     #[must_use]
     pub fn next_undecided(&self) -> FrameId {
         self.playout.next()
+    }
+
+    fn note_missing(&mut self, now: ReceiverInstant, packet: &MediaPacket) {
+        if let Some(missing) = &mut self.missing {
+            missing.on_packet(now, packet);
+            self.playout.wait_for_repair(missing.patience());
+        }
     }
 
     fn rounded(&self, now: ReceiverInstant) -> ReceiverInstant {
@@ -195,10 +235,31 @@ impl Receiver {
     }
 }
 
+/// Whether a packet that left with one of the frames from the first to the second is of use. Between them can be a frame of
+/// which nothing came, and among their packets one that was sent again for the frame that the player waits for.
+fn useful<'a>(
+    frames: &'a Reassembly,
+    playout: &'a Playout,
+) -> impl Fn(FrameId, FrameId) -> bool + 'a {
+    move |first, last| {
+        let lacks = |frame| playout.wants(frames, frame) && frames.lacks_packets(frame);
+        let unseen = last.0 - first.0 > 1 && playout.next() < last;
+        let next = playout.next();
+        lacks(first) || lacks(last) || unseen || last >= next && lacks(next)
+    }
+}
+
+/// Whether packets of a frame that are still to come can be of use.
+fn still_open<'a>(frames: &'a Reassembly, playout: &'a Playout) -> impl Fn(FrameId) -> bool + 'a {
+    move |frame| {
+        let whole = matches!(frames.progress(frame), FrameProgress::Complete { .. });
+        playout.wants(frames, frame) && !whole
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
-    use gameway_control::{PacketKind, SequenceNumber};
 
     #[test]
     fn a_change_of_style_moves_the_next_report() {
@@ -215,6 +276,7 @@ mod tests {
             kind: PacketKind::Padding,
             key_frame: false,
             last_probe: false,
+            original: None,
         };
         receiver.on_packet(at(0), &padding(0), Ecn::NotEct);
         assert!(receiver.poll_feedback(at(10), &mut FeedbackPacket::default()));

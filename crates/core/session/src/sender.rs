@@ -28,6 +28,8 @@
 
 mod breaker;
 mod encoded;
+mod fillers;
+mod repeated;
 #[cfg(test)]
 mod tests;
 
@@ -36,6 +38,7 @@ use crate::encode_request::EncodeRequest;
 use crate::feedback::FeedbackPacket;
 use crate::history::SentHistory;
 use crate::packet::MediaPacket;
+use crate::resend::Resend;
 use crate::sender_config::SenderConfig;
 use crate::sender_event::SenderEvent;
 use crate::sent_frames::SentFrames;
@@ -46,7 +49,7 @@ use gameway_control::{
     PacketReport, RateController, SentPacket, SequenceNumber, Target,
 };
 use gameway_media::FrameBudget;
-use gameway_units::{Bytes, Duration, Instant, Rate, ReceiverInstant};
+use gameway_units::{Bytes, Duration, Instant, Rate, ReceiverInstant, Repair};
 use std::collections::VecDeque;
 
 /// Where the last demanded key frame is.
@@ -75,6 +78,8 @@ pub struct Sender {
     pacer: Pacer<MediaPacket>,
     history: SentHistory,
     sent_frames: SentFrames,
+    /// If what is lost is sent again.
+    resend: Option<Resend>,
     /// When the next frame is captured; `None` once stopped.
     next_capture: Option<Instant>,
     next_frame: FrameId,
@@ -122,6 +127,8 @@ impl Sender {
             pacer: Pacer::new(config.frame_interval, padding),
             history: SentHistory::default(),
             sent_frames: SentFrames::default(),
+            resend: (config.repair == Repair::Nack)
+                .then(|| Resend::new(config.frame_interval, config.overhead.again)),
             next_capture: Some(config.start),
             next_frame: FrameId(0),
             encoding: None,
@@ -165,6 +172,10 @@ impl Sender {
 
     /// A report of the receiver came; poll for packets afterwards.
     pub fn on_feedback(&mut self, now: Instant, feedback: &FeedbackPacket) {
+        self.on_asked(now, &feedback.asked);
+        if feedback.only_asks() {
+            return;
+        }
         self.last_generated = feedback.generated;
         let end = feedback.base.0.saturating_add(feedback.packets.len() as u64);
         self.reported_end = self.reported_end.max(end);
@@ -215,16 +226,20 @@ impl Sender {
 
     /// The next packet that may leave now; to be called until there is none.
     pub fn poll_transmit(&mut self, now: Instant) -> Option<MediaPacket> {
-        let output = self.pacer.poll(now, self.history.in_flight())?;
-        let (packet, due, probe_cluster) = match output {
-            PacerOutput::Packet { token, due, probe_cluster } => (token, due, probe_cluster),
-            PacerOutput::Probe { frame, due } => (self.probe(frame), due, None),
-            PacerOutput::Padding { size, due, probe_cluster } => {
-                (self.padding(size), due, Some(probe_cluster))
+        loop {
+            let output = self.pacer.poll(now, self.history.in_flight())?;
+            let (packet, due, probe_cluster) = match output {
+                PacerOutput::Packet { token, due, probe_cluster } => (token, due, probe_cluster),
+                PacerOutput::Probe { frame, due } => (self.probe(frame), due, None),
+                PacerOutput::Padding { size, due, probe_cluster } => {
+                    (self.padding(size), due, Some(probe_cluster))
+                }
+            };
+            if self.is_in_time(now, &packet) {
+                self.last_due = due;
+                return Some(self.leave(now, packet, probe_cluster));
             }
-        };
-        self.last_due = due;
-        Some(self.leave(now, packet, probe_cluster))
+        }
     }
 
     /// Whether what waits has no room in the window before a report comes.
@@ -250,6 +265,9 @@ impl Sender {
         self.history.on_sent(sent);
         self.breaker.iter_mut().for_each(|one| one.on_sent(sent.size));
         self.controller.on_sent(now, &sent);
+        if let Some(resend) = &mut self.resend {
+            resend.on_sent(now, &packet);
+        }
         if packet.is_train() {
             self.sent_frames.on_sent(&sent);
             self.note_frame_progress(now, &packet);
@@ -345,7 +363,7 @@ impl Sender {
         let target = self.target();
         self.controller.on_notice(now, &Notice::Captured);
         self.pacer.set_target(now, &target);
-        let payload = self.payload_within(&target);
+        let payload = self.next_payload(now, &target);
         let request = EncodeRequest {
             frame: self.next_frame,
             captured,
@@ -359,10 +377,11 @@ impl Sender {
         self.encode_wanted = true;
     }
 
-    /// What is left of the target for a frame's payload after headers and repair.
-    fn payload_within(&self, target: &Target) -> Bytes {
+    /// What is left of the target for the next frame's payload after headers, repair, and what was sent again.
+    fn next_payload(&mut self, now: Instant, target: &Target) -> Bytes {
         let SenderConfig { frame_interval, repair_share, overhead, beside, .. } = self.config;
         let wire = target.bitrate.saturating_sub(beside) * frame_interval;
+        let wire = wire - self.take_owed(now, wire);
         FrameBudget { wire, repair_share, overhead }.payload()
     }
 
@@ -401,8 +420,12 @@ impl Sender {
         }
     }
 
-    /// Notes which frames are not whole, for a receiver to which each since the last key frame means a new one.
+    /// Notes which frames are not whole, for a receiver to which each since the last key frame means a new one. Where
+    /// packets are sent again, a frame is broken only when that cannot help any more.
     fn note_losses(&mut self, now: Instant) {
+        if self.resend.is_some() {
+            return;
+        }
         let lost = self.reports.iter().filter(|report| report.arrival.is_none());
         let frames = lost.filter(|report| report.packet.kind == PacketKind::Media);
         let newest = frames.map(|report| report.packet.frame).max();
@@ -416,22 +439,6 @@ impl Sender {
             self.key_frame = KeyFrame::Wanted;
             self.events.push_back(SenderEvent::KeyFrameWanted { at: now });
         }
-    }
-
-    fn probe(&mut self, frame: FrameId) -> MediaPacket {
-        let index = self.probes.sent;
-        self.probes.sent += 1;
-        MediaPacket {
-            index: u16::try_from(index).unwrap_or(u16::MAX),
-            last_probe: self.probes.sent >= self.probes.expected,
-            ..self.without_frame_data(PacketKind::Probe, frame)
-        }
-    }
-
-    fn padding(&self, wire_size: Bytes) -> MediaPacket {
-        let room = wire_size.saturating_sub(self.config.overhead.packet);
-        let payload = room.min(self.config.padding).min(self.config.overhead.payload).get() as u16;
-        MediaPacket { payload, ..self.without_frame_data(PacketKind::Padding, self.newest_sent) }
     }
 
     /// A request of who has been told of everything before `end`.
@@ -454,35 +461,18 @@ impl Sender {
         if self.reports.is_empty() {
             return;
         }
-        self.note_losses(now);
         let batch =
             FeedbackBatch::new(&self.reports, self.last_generated, self.history.in_flight());
+        if let Some(resend) = &mut self.resend {
+            resend.on_reports(now, &batch);
+        }
         self.controller.on_feedback(now, &batch);
+        self.note_losses(now);
         self.retarget(now);
     }
 
     fn retarget(&mut self, now: Instant) {
         let target = self.target();
         self.pacer.set_target(now, &target);
-    }
-
-    fn header(&self) -> u16 {
-        u16::try_from(self.config.overhead.packet.get()).unwrap_or(u16::MAX)
-    }
-
-    /// A packet that carries no part of a frame.
-    fn without_frame_data(&self, kind: PacketKind, frame: FrameId) -> MediaPacket {
-        MediaPacket {
-            sequence: SequenceNumber(0),
-            frame,
-            index: 0,
-            media_packets: 0,
-            train_packets: 0,
-            payload: 0,
-            header: self.header(),
-            kind,
-            key_frame: false,
-            last_probe: false,
-        }
     }
 }

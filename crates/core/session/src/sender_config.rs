@@ -1,7 +1,7 @@
 //! How a sender behaves.
 
 use gameway_media::{MAX_PAYLOAD, Overhead};
-use gameway_units::{Bytes, Duration, Instant, Rate, Ratio};
+use gameway_units::{Bytes, Duration, Instant, Rate, Ratio, Repair};
 
 /// How a sender behaves.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -10,15 +10,18 @@ pub struct SenderConfig {
     pub start: Instant,
     /// Time from frame to frame.
     pub frame_interval: Duration,
-    /// Repair packets per media packet.
+    /// Repair packets per media packet, whatever is lost.
     pub repair_share: Ratio,
+    /// What is done about losses.
+    pub repair: Repair,
     /// While so many frames wait in the pacer, frames are skipped.
     pub max_waiting_frames: usize,
     /// What packets cost beside what they carry.
     pub overhead: Overhead,
     /// Payload of a padding packet.
     pub padding: Bytes,
-    /// Whether a frame of which a packet is lost is answered by a key frame, without waiting to be asked.
+    /// Whether a frame of which a packet is lost, and no longer worth sending again, is answered by a key frame, without
+    /// waiting to be asked.
     pub key_frame_on_loss: bool,
     /// What leaves beside the frames, on the wire, and is part of the controller's target: sound.
     pub beside: Rate,
@@ -34,6 +37,7 @@ impl SenderConfig {
             start,
             frame_interval,
             repair_share: Ratio::ZERO,
+            repair: Repair::None,
             max_waiting_frames: 6,
             overhead: Overhead::default(),
             padding: MAX_PAYLOAD,

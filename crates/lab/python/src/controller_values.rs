@@ -150,6 +150,7 @@ impl Packet {
                 PacketKind::Repair => "repair",
                 PacketKind::Probe => "probe",
                 PacketKind::Padding => "padding",
+                PacketKind::Retransmission => "retransmission",
             },
             frame: packet.frame.0,
             first_of_frame: packet.first_of_frame,

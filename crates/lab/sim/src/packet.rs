@@ -93,6 +93,7 @@ impl Recorded for Packet {
                     PacketKind::Repair => "repair",
                     PacketKind::Probe => "probe",
                     PacketKind::Padding => "padding",
+                    PacketKind::Retransmission => "retransmission",
                 };
                 (kind, media.sequence.0)
             }

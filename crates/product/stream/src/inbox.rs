@@ -86,7 +86,7 @@ impl Inbox {
 
     /// Where the packet's frame is, if it can have one.
     fn place(&mut self, packet: &MediaPacket) -> Option<usize> {
-        let plausible = packet.is_train() && packet.place().is_consistent();
+        let plausible = packet.is_of_frame() && packet.place().is_consistent();
         let frame = packet.frame.0;
         if !plausible || frame < self.base || frame == u64::MAX {
             return None;
@@ -194,6 +194,7 @@ mod tests {
             kind: PacketKind::Media,
             key_frame: false,
             last_probe: false,
+            original: None,
         }
     }
 

@@ -47,7 +47,9 @@ pub fn encoders() -> Vec<(&'static str, &'static str)> {
 /// even ([`gameway_codec::repair::parity_size`]).
 const REPAIR_LENGTH: Bytes = Bytes::new(3);
 
-/// What packets carry and cost on the wire of a session whose headers and trailers take `packet` bytes.
-pub(crate) fn overhead(packet: u64, mtu: Option<Bytes>) -> Overhead {
-    Overhead::new(Bytes::new(packet), REPAIR_LENGTH, mtu)
+/// What packets carry and cost on the wire of a session whose headers and trailers take `packet` bytes, and `again` more when
+/// they are sent again.
+pub(crate) fn overhead(packet: u64, again: u64, mtu: Option<Bytes>) -> Overhead {
+    let overhead = Overhead::new(Bytes::new(packet), REPAIR_LENGTH, mtu);
+    overhead.with_again(Bytes::new(again), mtu)
 }

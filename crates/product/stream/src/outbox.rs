@@ -1,4 +1,9 @@
-//! The packets of encoded frames, kept until the pacer lets them go.
+//! The packets of encoded frames, kept until the pacer lets them go, and longer where they may be sent again.
+//!
+//! | constant | value | origin |
+//! |---|---|---|
+//! | frames kept after they left | 64 | half a second at 120 frames/s, the longest that a packet is worth sending again |
+//! | bytes kept | 8 MiB | as much as the session's sender remembers |
 
 use gameway_control::FrameId;
 use gameway_session::MediaPacket;
@@ -15,13 +20,23 @@ pub struct OutgoingFrame {
     pub payloads: Vec<Vec<u8>>,
 }
 
+const MAX_LEFT: usize = 64;
+const MAX_BYTES: usize = 8 << 20;
+
 /// Frames of which packets wait in the pacer, oldest first.
 #[derive(Debug, Default)]
 pub struct Outbox {
     frames: VecDeque<OutgoingFrame>,
+    /// Those that left, if they may be sent again.
+    left: Option<VecDeque<OutgoingFrame>>,
 }
 
 impl Outbox {
+    /// Keeps frames that left, for [`Self::again`].
+    pub fn keep_left(&mut self) {
+        self.left.get_or_insert_default();
+    }
+
     /// Keeps a frame, or the next part of one, that was given to the pacer.
     pub fn put(&mut self, part: OutgoingFrame) {
         match self.frames.back_mut().filter(|newest| newest.frame == part.frame) {
@@ -34,8 +49,10 @@ impl Outbox {
     /// probe has no payload, padding has zeros; both have the time stamp of the frame before them.
     pub fn take(&mut self, packet: &MediaPacket) -> (u32, Vec<u8>) {
         while self.frames.len() > 1 && self.frames[0].frame < packet.frame {
-            self.frames.pop_front();
+            let left = self.frames.pop_front();
+            self.keep(left);
         }
+        let keeps = self.left.is_some();
         let Some(frame) = self.frames.front_mut() else {
             return (0, vec![0; usize::from(packet.payload)]);
         };
@@ -43,7 +60,29 @@ impl Outbox {
             return (frame.timestamp, vec![0; usize::from(packet.payload)]);
         }
         let payload = frame.payloads.get_mut(usize::from(packet.index));
-        (frame.timestamp, payload.map(std::mem::take).unwrap_or_default())
+        let payload = payload.map(|payload| match keeps {
+            true => payload.clone(),
+            false => std::mem::take(payload),
+        });
+        (frame.timestamp, payload.unwrap_or_default())
+    }
+
+    /// Time stamp and payload of a packet that is sent again; `None` if it is no longer kept.
+    #[must_use]
+    pub fn again(&self, packet: &MediaPacket) -> Option<(u32, &[u8])> {
+        let kept = self.frames.iter().rev().chain(self.left.iter().flatten().rev());
+        let frame = kept.into_iter().find(|frame| frame.frame == packet.frame)?;
+        let payload = frame.payloads.get(usize::from(packet.index))?;
+        Some((frame.timestamp, payload))
+    }
+
+    fn keep(&mut self, frame: Option<OutgoingFrame>) {
+        let Some(left) = &mut self.left else { return };
+        left.extend(frame);
+        let bytes = |frame: &OutgoingFrame| frame.payloads.iter().map(Vec::len).sum::<usize>();
+        while left.len() > MAX_LEFT || left.iter().map(bytes).sum::<usize>() > MAX_BYTES {
+            left.pop_front();
+        }
     }
 
     /// Frames kept; the one that left last among them, for what follows it.
@@ -76,6 +115,7 @@ mod tests {
             kind,
             key_frame: false,
             last_probe: false,
+            original: None,
         }
     }
 

@@ -45,6 +45,7 @@ enum Kind {
 const WITH_PROBES: Setting = Setting {
     rate: gameway_units::Rate::from_mbps(6),
     repair_share: gameway_units::Ratio::ZERO,
+    repair: gameway_units::Repair::None,
     circuit_breaker: None,
     plain_reports: false,
     ecn: Ecn::Ect1,
@@ -76,7 +77,8 @@ fn browser_address() -> SocketAddr {
 
 /// Our own client's offer, made a browser's.
 fn as_browser(offer: &str, kind: Kind) -> String {
-    let own = |line: &&str| !line.contains("x-gameway") && !line.contains("urn:gameway");
+    let ours = ["x-gameway", "urn:gameway", "rtx", "apt=", "rtcp-fb:96 nack"];
+    let own = |line: &&str| !ours.iter().any(|part| line.contains(part)) || line.ends_with("pli");
     let more = match kind {
         Kind::Plain => String::new(),
         Kind::Chromium => {
@@ -207,6 +209,7 @@ impl World {
             identity: identities().0.clone(),
             candidates: vec![host_address()],
             h265: false,
+            nack: false,
             export_keys: false,
         };
         let (mut peer, offer) = Peer::offer(now, &client, Secrets::new([1; 32]));

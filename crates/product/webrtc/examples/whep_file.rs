@@ -83,6 +83,7 @@ fn main() -> Result<(), Box<dyn Error>> {
         identity: Identity::generate()?,
         candidates: vec![socket.address()],
         h265: false,
+        nack: false,
         export_keys: false,
     };
     let signaling = SignalingServer::start(SignalingConfig {

@@ -17,6 +17,10 @@
 //! probe, padding), `k` is a key frame, `l` the last of a frame's probes. The transport-wide number's low 16
 //! bits are RTP's own sequence number; four more travel here, so that a gap of half a million packets is
 //! bridged.
+//!
+//! A packet that is sent again goes on the stream of retransmissions, whose RTP numbers count by themselves (RFC 4588
+//! section 4). There the element has two bytes more: the low 16 bits of the packet's own transport-wide number. Those of the
+//! packet that it repeats stand at the head of its payload, as that RFC has it.
 
 use crate::sequence::unwrap_number;
 use gameway_control::{FrameId, PacketKind, SequenceNumber};
@@ -24,6 +28,10 @@ use gameway_session::MediaPacket;
 
 /// Bytes of the element's value.
 pub const SIZE: usize = 11;
+/// The same in a packet that is sent again.
+pub const SIZE_AGAIN: usize = SIZE + 2;
+/// Bytes of the number in front of the payload of a packet that is sent again.
+const ORIGINAL: usize = 2;
 /// Bits of the transport-wide number that a packet carries.
 const NUMBER_BITS: u32 = 20;
 
@@ -46,6 +54,8 @@ pub struct FrameExtension {
     pub last_probe: bool,
     /// Bits 16 to 19 of the transport-wide number.
     pub sequence_high: u8,
+    /// Of a packet that is sent again, bits 0 to 15 of it.
+    pub again: Option<u16>,
 }
 
 impl FrameExtension {
@@ -61,14 +71,25 @@ impl FrameExtension {
             key_frame: packet.key_frame,
             last_probe: packet.last_probe,
             sequence_high: (packet.sequence.0 >> 16) as u8 & 15,
+            again: packet.original.map(|_| packet.sequence.0 as u16),
         }
     }
 
-    /// As on the wire.
+    /// Bytes on the wire.
     #[must_use]
-    pub fn to_bytes(self) -> [u8; SIZE] {
+    pub fn size(self) -> usize {
+        if self.again.is_some() { SIZE_AGAIN } else { SIZE }
+    }
+
+    /// Appends it as on the wire.
+    pub fn write(self, bytes: &mut Vec<u8>) {
+        bytes.extend(self.place());
+        bytes.extend(self.again.into_iter().flat_map(u16::to_be_bytes));
+    }
+
+    fn place(self) -> [u8; SIZE] {
         let kind = match self.kind {
-            PacketKind::Media => 0,
+            PacketKind::Media | PacketKind::Retransmission => 0,
             PacketKind::Repair => 1,
             PacketKind::Probe => 2,
             PacketKind::Padding => 3,
@@ -89,9 +110,15 @@ impl FrameExtension {
     /// From the wire; `None` if the length is another.
     #[must_use]
     pub fn parse(bytes: &[u8]) -> Option<Self> {
-        let bytes: &[u8; SIZE] = bytes.try_into().ok()?;
+        let (bytes, again) = bytes.split_at_checked(SIZE)?;
+        let again = match *again {
+            [] => None,
+            [high, low] => Some(u16::from_be_bytes([high, low])),
+            _ => return None,
+        };
         let word = |at: usize| u16::from_be_bytes([bytes[at], bytes[at + 1]]);
         let kind = match bytes[10] >> 6 {
+            0 if again.is_some() => PacketKind::Retransmission,
             0 => PacketKind::Media,
             1 => PacketKind::Repair,
             2 => PacketKind::Probe,
@@ -106,6 +133,7 @@ impl FrameExtension {
             key_frame: bytes[10] & 32 != 0,
             last_probe: bytes[10] & 16 != 0,
             sequence_high: bytes[10] & 15,
+            again,
         })
     }
 }
@@ -126,7 +154,30 @@ impl MediaPacketReader {
         extension: &FrameExtension,
         payload: usize,
     ) -> MediaPacket {
-        let low = u64::from(extension.sequence_high) << 16 | u64::from(rtp_sequence);
+        let payload = u16::try_from(payload).unwrap_or(u16::MAX);
+        let packet = self.place(rtp_sequence, extension);
+        MediaPacket { payload, ..packet }
+    }
+
+    /// The packet that an RTP packet of the stream of retransmissions carries, and its payload; `None` if it is none.
+    #[must_use]
+    pub fn read_again<'a>(
+        &mut self,
+        extension: &FrameExtension,
+        payload: &'a [u8],
+    ) -> Option<(MediaPacket, &'a [u8])> {
+        let own = extension.again.filter(|_| extension.kind == PacketKind::Retransmission)?;
+        let (original, payload) = payload.split_first_chunk::<ORIGINAL>()?;
+        let packet = self.place(own, extension);
+        let low = u64::from(u16::from_be_bytes(*original));
+        let original = unwrap_number(packet.sequence.0, low, 16);
+        let original = Some(SequenceNumber(original)).filter(|it| *it < packet.sequence)?;
+        let size = u16::try_from(payload.len()).unwrap_or(u16::MAX);
+        Some((MediaPacket { payload: size, original: Some(original), ..packet }, payload))
+    }
+
+    fn place(&mut self, low: u16, extension: &FrameExtension) -> MediaPacket {
+        let low = u64::from(extension.sequence_high) << 16 | u64::from(low);
         let sequence = unwrap_number(self.newest_sequence, low, NUMBER_BITS);
         let frame = unwrap_number(self.newest_frame, u64::from(extension.frame), 32);
         self.newest_sequence = self.newest_sequence.max(sequence);
@@ -137,12 +188,13 @@ impl MediaPacketReader {
             index: extension.index,
             media_packets: extension.media_packets,
             train_packets: extension.train_packets,
-            payload: u16::try_from(payload).unwrap_or(u16::MAX),
+            payload: 0,
             // What a receiver does not count.
             header: 0,
             kind: extension.kind,
             key_frame: extension.key_frame,
             last_probe: extension.last_probe,
+            original: None,
         }
     }
 }
@@ -170,9 +222,9 @@ mod tests {
         ) {
             let packet = MediaPacket {
                 sequence: SequenceNumber(sequence), frame: FrameId(frame), index, media_packets,
-                train_packets, payload, header: 0, kind, key_frame, last_probe,
+                train_packets, payload, header: 0, kind, key_frame, last_probe, original: None,
             };
-            let read = FrameExtension::parse(&FrameExtension::of(&packet).to_bytes()).unwrap();
+            let read = on_wire(&packet);
             for newest in [sequence.saturating_sub(back), sequence + back] {
                 let mut reader = MediaPacketReader { newest_sequence: newest, newest_frame: frame };
                 let arrived = reader.read(sequence as u16, &read, usize::from(payload));
@@ -181,9 +233,41 @@ mod tests {
         }
     }
 
+    fn on_wire(packet: &MediaPacket) -> FrameExtension {
+        let mut bytes = Vec::new();
+        FrameExtension::of(packet).write(&mut bytes);
+        FrameExtension::parse(&bytes).unwrap()
+    }
+
+    #[test]
+    fn a_packet_that_is_sent_again_says_what_it_was_and_what_it_is() {
+        let packet = MediaPacket {
+            sequence: SequenceNumber(0x0002_0003),
+            frame: FrameId(7),
+            index: 5,
+            media_packets: 20,
+            train_packets: 22,
+            payload: 2,
+            header: 0,
+            kind: PacketKind::Retransmission,
+            key_frame: true,
+            last_probe: false,
+            original: Some(SequenceNumber(0x0001_FFFD)),
+        };
+        let extension = on_wire(&packet);
+        let mut reader = MediaPacketReader { newest_sequence: 0x0001_FFF0, newest_frame: 7 };
+        let read = reader.read_again(&extension, &[0xFF, 0xFD, 8, 9]);
+        assert_eq!(read, Some((packet, &[8, 9][..])));
+        assert_eq!(reader.read_again(&extension, &[0xFF]), None, "no number");
+        let first = FrameExtension { again: None, kind: PacketKind::Media, ..extension };
+        assert_eq!(reader.read_again(&first, &[0, 1, 8, 9]), None, "not sent again");
+        assert_eq!(reader.read_again(&extension, &[0, 3, 8, 9]), None, "of itself");
+    }
+
     #[test]
     fn another_length_is_refused() {
         assert_eq!(FrameExtension::parse(&[0; SIZE - 1]), None);
         assert_eq!(FrameExtension::parse(&[0; SIZE + 1]), None);
+        assert_eq!(FrameExtension::parse(&[0; SIZE_AGAIN + 1]), None);
     }
 }

@@ -119,7 +119,8 @@ impl Extensions {
             element(bytes, id, &value.to_be_bytes()[1..]);
         }
         if let (Some(id), Some(frame)) = (terms.frame, self.frame) {
-            element(bytes, id, &frame.to_bytes());
+            bytes.push(id << 4 | (frame.size() - 1) as u8);
+            frame.write(bytes);
         }
         let length = bytes.len() - start - 4;
         if length == 0 {
@@ -232,6 +233,7 @@ mod tests {
             key_frame: true,
             last_probe: false,
             sequence_high: 9,
+            again: None,
         };
         let header = RtpHeader {
             payload_type: 96,

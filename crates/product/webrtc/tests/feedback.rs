@@ -37,7 +37,7 @@ fn report(most: usize) -> impl Strategy<Value = FeedbackPacket> {
                 base: SequenceNumber(base),
                 packets: ages.map(|age| age.map(received)).collect(),
                 generated,
-                key_frame_request: false,
+                ..FeedbackPacket::default()
             }
         })
 }
@@ -214,7 +214,7 @@ fn report_of(base: u64, packets: usize, second: i64) -> FeedbackPacket {
     let generated = ReceiverInstant::from_nanos(second * 1_000_000_000);
     let packet = ReceivedPacket { arrival: generated, ecn: Ecn::NotEct };
     let packets = vec![Some(packet); packets];
-    FeedbackPacket { base: SequenceNumber(base), packets, generated, key_frame_request: false }
+    FeedbackPacket { base: SequenceNumber(base), packets, generated, ..FeedbackPacket::default() }
 }
 
 /// What a reader makes of these datagrams: where each report begins, and on how many packets it is.

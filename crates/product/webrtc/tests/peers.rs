@@ -24,6 +24,7 @@ fn media_packet(number: u64) -> MediaPacket {
         kind: if number % 4 == 3 { PacketKind::Repair } else { PacketKind::Media },
         key_frame: number < 4,
         last_probe: false,
+        original: None,
     }
 }
 
@@ -84,7 +85,7 @@ fn a_stream_goes_there_and_its_report_comes_back() {
         base: SequenceNumber(0),
         packets: got.iter().map(arrived).collect(),
         generated: ReceiverInstant::from_nanos(world.now.as_nanos()),
-        key_frame_request: false,
+        ..FeedbackPacket::default()
     };
     let ssrc = world.client.peer.negotiated().video_ssrc;
     let bytes = rfc8888::from_session(&report, 7, ssrc).marshal().unwrap();
@@ -156,16 +157,52 @@ fn who_offers_both_codecs_gets_h264() {
     let both = |offer: String| {
         let h264 = "a=rtpmap:96 H264/90000\r\n";
         offer
-            .replace(" 96 97 98\r\n", " 99 96 97 98\r\n")
-            .replace(h264, &format!("a=rtpmap:99 H265/90000\r\n{h264}"))
+            .replace(" 96 97 98 99\r\n", " 100 96 97 98 99\r\n")
+            .replace(h264, &format!("a=rtpmap:100 H265/90000\r\n{h264}"))
     };
     let host = gameway_webrtc::HostConfig { h265: true, ..host_config() };
     let (_, offer) = Peer::offer(Instant::ZERO, &client_config(), Secrets::new([1; 32]));
     let offer = both(offer);
-    assert!(offer.contains("rtpmap:99 H265"), "{offer}");
+    assert!(offer.contains("rtpmap:100 H265"), "{offer}");
     let (host, _) = Peer::answer(Instant::ZERO, &host, Secrets::new([2; 32]), &offer).unwrap();
     assert_eq!(
         (host.negotiated().video, host.negotiated().video_codec),
         (Some(96), VideoCodec::H264)
     );
+}
+
+#[test]
+fn packets_are_sent_again_where_both_sides_want_it() {
+    for nack in [true, false] {
+        let host = gameway_webrtc::HostConfig { nack, ..host_config() };
+        let now = Instant::ZERO;
+        let (mut client, offer) = Peer::offer(now, &client_config(), Secrets::new([1; 32]));
+        for line in ["a=rtcp-fb:96 nack\r\n", "a=rtpmap:99 rtx/90000\r\n", "a=fmtp:99 apt=96\r\n"] {
+            assert!(offer.contains(line), "{offer}");
+        }
+        let (host, answer) = Peer::answer(now, &host, Secrets::new([2; 32]), &offer).unwrap();
+        client.accept_answer(now, &answer).unwrap();
+        for terms in [host.negotiated(), client.negotiated()] {
+            assert_eq!((terms.nack, terms.rtx), (nack, nack.then_some(99)), "{answer}");
+        }
+        assert_eq!(answer.contains("a=rtcp-fb:96 nack\r\n"), nack, "{answer}");
+        let streams = (host.negotiated().video_ssrc, host.negotiated().rtx_ssrc);
+        let group = format!("a=ssrc-group:FID {} {}\r\n", streams.0, streams.1);
+        assert_eq!(answer.contains(&group), nack, "{answer}");
+        let theirs = client.negotiated();
+        assert_eq!(
+            (theirs.video_ssrc, theirs.rtx_ssrc),
+            (streams.0, if nack { streams.1 } else { 0 })
+        );
+        // A client that does not ask is sent nothing again.
+        let silent = offer.replace("a=rtcp-fb:96 nack\r\n", "");
+        let (host, answer) = Peer::answer(
+            now,
+            &gameway_webrtc::HostConfig { nack, ..host_config() },
+            Secrets::new([3; 32]),
+            &silent,
+        )
+        .unwrap();
+        assert!(!host.negotiated().nack && !answer.contains("rtx"), "{answer}");
+    }
 }

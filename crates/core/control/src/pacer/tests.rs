@@ -1,4 +1,5 @@
 use super::*;
+use crate::ProbeCluster;
 use proptest::prelude::*;
 
 const L: Duration = Duration::from_micros(16_000);

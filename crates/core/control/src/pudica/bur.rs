@@ -134,7 +134,7 @@ impl FrameInFlight {
                 }
             }
             (PacketKind::Probe, None) => self.probes_lost = self.probes_lost.saturating_add(1),
-            (PacketKind::Padding, _) => {}
+            (PacketKind::Padding | PacketKind::Retransmission, _) => {}
         }
     }
 

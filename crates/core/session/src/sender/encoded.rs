@@ -203,6 +203,7 @@ fn of_train(
         kind: if plan.repair { PacketKind::Repair } else { PacketKind::Media },
         key_frame,
         last_probe: false,
+        original: None,
     };
     (packet, packet.wire_size())
 }

@@ -6,7 +6,7 @@ use gameway_media::{EncoderModel, PlayoutConfig};
 use gameway_session::{
     FeedbackPacket, MediaPacket, ReceivedPacket, Receiver, ReceiverConfig, Sender, SenderConfig,
 };
-use gameway_units::{Duration, Ecn, Instant, Ratio, ReceiverInstant};
+use gameway_units::{Duration, Ecn, Instant, Ratio, ReceiverInstant, Repair};
 use proptest::prelude::*;
 use std::collections::BTreeMap;
 
@@ -25,10 +25,20 @@ fn any_packet() -> impl Strategy<Value = MediaPacket> {
         Just(PacketKind::Repair),
         Just(PacketKind::Probe),
         Just(PacketKind::Padding),
+        Just(PacketKind::Retransmission),
     ];
     let counts = (0u16..8, 0u16..8, prop_oneof![9 => 0u16..8, 1 => any::<u16>()]);
-    (number(400), number(40), counts, any::<u16>(), kind, any::<(bool, bool)>()).prop_map(
-        |(sequence, frame, (index, media, train), payload, kind, (key_frame, last_probe))| {
+    let again = prop::option::of(number(400).prop_map(SequenceNumber));
+    let flags = (any::<(bool, bool)>(), again);
+    (number(400), number(40), counts, any::<u16>(), kind, flags).prop_map(
+        |(
+            sequence,
+            frame,
+            (index, media, train),
+            payload,
+            kind,
+            ((key_frame, last_probe), original),
+        )| {
             MediaPacket {
                 sequence: SequenceNumber(sequence),
                 frame: FrameId(frame),
@@ -40,6 +50,7 @@ fn any_packet() -> impl Strategy<Value = MediaPacket> {
                 kind,
                 key_frame,
                 last_probe,
+                original,
             }
         },
     )
@@ -50,12 +61,15 @@ fn any_report() -> impl Strategy<Value = FeedbackPacket> {
         arrival: ReceiverInstant::from_nanos(nanos),
         ecn: Ecn::Ce,
     }));
-    (number(300), prop::collection::vec(received, 0..60), any_instant(), any::<bool>()).prop_map(
-        |(base, packets, generated, key_frame_request)| FeedbackPacket {
+    let asked = prop::collection::vec(number(300).prop_map(SequenceNumber), 0..20);
+    let request = (any::<bool>(), asked);
+    (number(300), prop::collection::vec(received, 0..60), any_instant(), request).prop_map(
+        |(base, packets, generated, (key_frame_request, asked))| FeedbackPacket {
             base: SequenceNumber(base),
             packets,
             generated: ReceiverInstant::from_nanos(generated),
             key_frame_request,
+            asked,
         },
     )
 }
@@ -65,6 +79,7 @@ proptest! {
     fn a_receiver_survives_any_packets(
         packets in prop::collection::vec((any_packet(), any_instant()), 0..200),
         per_frame in any::<bool>(),
+        asks in any::<bool>(),
         resolution in 0i64..2_000_000,
     ) {
         let interval = FeedbackStyle::Interval(ms(50));
@@ -73,6 +88,7 @@ proptest! {
             feedback: style,
             arrival_resolution: Duration::from_nanos(resolution),
             playout: PlayoutConfig::default(),
+            repair: if asks { Repair::Nack } else { Repair::None },
         });
         let mut report = FeedbackPacket::default();
         for (packet, nanos) in packets {
@@ -102,7 +118,9 @@ proptest! {
         let mut target = plain_target();
         target.requests.probes_per_frame = probes;
         let (controller, told) = Scripted::new(target);
-        let config = SenderConfig::new(Instant::ZERO, INTERVAL);
+        let mut config = SenderConfig::new(Instant::ZERO, INTERVAL);
+        config.repair = Repair::Nack;
+        config.key_frame_on_loss = probes > 2;
         let mut sender = Sender::new(config, Box::new(controller));
         let mut encoder = EncoderModel::steady(INTERVAL);
         let mut now = Instant::ZERO;
@@ -137,9 +155,11 @@ proptest! {
             5..30,
         ),
         share in 0u64..30,
+        repair in prop_oneof![Just(Repair::None), Just(Repair::Nack)],
     ) {
         let mut stream = Loop::new(plain_target(), FeedbackStyle::PerFrame, |config| {
             config.repair_share = Ratio::from_ppm(share * 10_000);
+            config.repair = repair;
         });
         let mut turn = 0;
         stream.0.path.down = Box::new(move |_, _| {

@@ -2,5 +2,6 @@
 
 mod hostile;
 mod in_parts;
+mod repeated;
 mod stream;
 mod support;

@@ -185,9 +185,12 @@ impl Loop {
         config: SenderConfig,
     ) -> Self {
         let ends = Ends {
-            sender: Sender::new(config, controller),
             encoder: EncoderModel::steady(INTERVAL),
-            receiver: Receiver::new(ReceiverConfig::new(style)),
+            receiver: Receiver::new(ReceiverConfig {
+                repair: config.repair,
+                ..ReceiverConfig::new(style)
+            }),
+            sender: Sender::new(config, controller),
             told: Arc::default(),
             packets: Vec::new(),
             feedback: Vec::new(),

@@ -5,7 +5,10 @@ use crate::{RunError, random, spec_error};
 use gameway_control::{FeedbackStyle, RateController, RateLimits};
 use gameway_media::rate_control::check_bitrates;
 use gameway_media::{HEADER, Overhead};
-use gameway_units::{Bytes, Duration, Instant};
+use gameway_units::{Bytes, Duration, Instant, Repair};
+
+/// What a packet has more when it is sent again: the number that it had (RFC 4588 section 4).
+const ORIGINAL_NUMBER: Bytes = Bytes::new(2);
 
 /// Time from frame to frame of a stream.
 ///
@@ -33,7 +36,11 @@ pub fn first_capture(stream: &StreamSpec, frame_interval: Duration, seed: u64) -
 /// What packets of a simulated stream carry and cost.
 #[must_use]
 pub fn overhead(stream: &StreamSpec) -> Overhead {
-    Overhead::new(HEADER, Bytes::ZERO, stream.mtu)
+    let overhead = Overhead::new(HEADER, Bytes::ZERO, stream.mtu);
+    match stream.repair {
+        Repair::Nack => overhead.with_again(ORIGINAL_NUMBER, stream.mtu),
+        _ => overhead,
+    }
 }
 
 /// The bounds of a stream's controller.

@@ -2,7 +2,7 @@
 
 use super::{CATALOGUE, Way, number_of};
 use gameway_units::declared::{MAX, MIN, Options, QUANTITY};
-use gameway_units::{Bytes, Duration, Ecn, Rate, Ratio};
+use gameway_units::{Bytes, Duration, Ecn, Rate, Ratio, Repair};
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::de::{Deserializer, Error};
 use serde::{Deserialize, Serialize, Serializer};
@@ -52,6 +52,9 @@ flow_spec! {
         #[serde(default)]
         #[schemars(extend("x-min" = "0 %", "x-max" = "100 %"))]
         pub fec: Ratio,
+        /// what is done about losses: none, or nack: the client asks for what is missing, and it is sent again while that is in time
+        #[serde(default)]
+        pub repair: Repair,
         /// the most that a packet of it has on the wire
         #[serde(default)]
         #[schemars(extend("x-min" = "256 B", "x-max" = "1500 B", "x-unit" = "B", "x-none" = "1200 B of payload and headers"))]

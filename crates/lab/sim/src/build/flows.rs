@@ -92,6 +92,7 @@ impl Parts<'_> {
         let schedule = self.schedule(stream, frame_interval);
         let mut config = SenderConfig::new(schedule.start, frame_interval);
         config.repair_share = stream.fec;
+        config.repair = stream.repair;
         config.overhead = build::overhead(stream);
         config.circuit_breaker = stream.circuit_breaker.least(stream.min_bitrate);
         let setup = StreamSetup {
@@ -109,6 +110,7 @@ impl Parts<'_> {
         let resolution = feedback.resolution();
         let receiver = Receiver::new(ReceiverConfig {
             arrival_resolution: resolution,
+            repair: stream.repair,
             ..ReceiverConfig::new(style)
         });
         let name = self.names[usize::from(id.0)].clone();

@@ -20,6 +20,7 @@ mod pudica;
 mod queues;
 mod recognition;
 mod refusals;
+mod repair;
 mod reports;
 mod scream;
 #[path = "../support/mod.rs"]

@@ -12,7 +12,9 @@ use gameway_session::{FeedbackPacket, MediaPacket, Receiver, ReceiverConfig, Rec
 use gameway_units::{Instant, ReceiverInstant};
 use gameway_webrtc::feedback;
 use gameway_webrtc::frame_extension::MediaPacketReader;
-use gameway_webrtc::{CloseReason, Delivery, Event, Peer, Transmit, WebrtcError};
+use gameway_webrtc::{
+    CloseReason, Delivery, Event, Extensions, Peer, RtpHeader, Transmit, WebrtcError,
+};
 
 /// Our number in reports; a host has one client.
 const REPORTER_SSRC: u32 = 1;
@@ -155,7 +157,12 @@ impl ClientSession {
 
     fn on_event(&mut self, event: Event) {
         match event {
-            Event::Connected => self.events.push(ClientEvent::Connected),
+            Event::Connected => {
+                if self.peer.negotiated().nack {
+                    self.receiver.ask_for_missing();
+                }
+                self.events.push(ClientEvent::Connected);
+            }
             Event::Rtp { header, extensions, payload, ecn, arrival } => {
                 let negotiated = self.peer.negotiated();
                 if negotiated.audio == Some(header.payload_type)
@@ -166,9 +173,9 @@ impl ClientSession {
                     self.sound.put(header.sequence_number, packet);
                     return;
                 }
-                let of_video = header.ssrc == negotiated.video_ssrc;
-                let Some(frame) = extensions.frame.filter(|_| of_video) else { return };
-                let packet = self.reader.read(header.sequence_number, &frame, payload.len());
+                let Some((packet, payload)) = self.of_video(&header, &extensions, &payload) else {
+                    return;
+                };
                 self.inbox.put(&packet, payload.to_vec());
                 self.receiver.on_packet(own(arrival), &packet, ecn);
                 self.drain(arrival);
@@ -187,12 +194,27 @@ impl ClientSession {
         }
     }
 
+    /// The packet of a frame that an RTP packet carries, and its payload.
+    fn of_video<'a>(
+        &mut self,
+        header: &RtpHeader,
+        extensions: &Extensions,
+        payload: &'a [u8],
+    ) -> Option<(MediaPacket, &'a [u8])> {
+        let (frame, terms) = (extensions.frame?, self.peer.negotiated());
+        if terms.nack && header.ssrc == terms.rtx_ssrc {
+            return self.reader.read_again(&frame, payload);
+        }
+        let own = header.ssrc == terms.video_ssrc && frame.again.is_none();
+        own.then(|| (self.reader.read(header.sequence_number, &frame, payload.len()), payload))
+    }
+
     /// What is there of the frame that is decoded next is decoded while the rest is on its way.
     fn begin(&mut self, packet: &MediaPacket) {
         let frame = packet.frame;
         let follows = self.decoded.is_some_and(|decoded| frame.0 == decoded.0 + 1);
         let decodable = packet.key_frame || follows;
-        if packet.is_train() && decodable && frame == self.receiver.next_undecided() {
+        if packet.is_of_frame() && decodable && frame == self.receiver.next_undecided() {
             let codec = self.peer.negotiated().video_codec;
             let slices = self.inbox.give(frame, |payload| payload::ends_unit(codec, payload));
             if !slices.is_empty() {

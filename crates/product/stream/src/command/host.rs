@@ -20,6 +20,7 @@ const SETTINGS: &[Setting] = settings! {
     "start_bitrate" => "start-bitrate",
     "max_bitrate" => "max-bitrate",
     "fec" => "fec",
+    "repair" => "repair",
     "circuit_breaker" => "circuit-breaker",
     "listen" => "listen",
     "encoder" => "encoder",

@@ -13,7 +13,7 @@ use gameway_control::{Controllers, RateController, RateLimits};
 use gameway_media::rate_control::check_bitrates;
 use gameway_media::{HEADER, Overhead};
 use gameway_units::declared::{self, as_text};
-use gameway_units::{Bytes, Duration, Rate, Ratio, VideoCodec};
+use gameway_units::{Bytes, Duration, Rate, Ratio, Repair, VideoCodec};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
@@ -44,9 +44,11 @@ pub struct HostConfig {
     pub start_bitrate: Rate,
     /// The greatest bitrate on the wire.
     pub max_bitrate: Rate,
-    /// Repair packets as a share of media packets; not for browsers.
+    /// Repair packets as a share of media packets, whatever is lost; not for browsers.
     #[schemars(extend("x-min" = "0 %", "x-max" = "100 %"))]
     pub fec: Ratio,
+    /// What is done about losses: `nack`, what the client asks for is sent again while that is in time; or `none`.
+    pub repair: Repair,
     /// Whether a stream that mostly loses, or of which no reports come, falls to its least bitrate and at last ends (RFC 8083).
     pub circuit_breaker: bool,
     /// The most that a packet has on the wire.
@@ -106,6 +108,7 @@ impl Default for HostConfig {
             start_bitrate: Rate::from_mbps(5),
             max_bitrate: Rate::from_mbps(40),
             fec: Ratio::ZERO,
+            repair: Repair::Nack,
             circuit_breaker: true,
             mtu: None,
             ecn: EcnConfig::Native,

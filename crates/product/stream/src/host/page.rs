@@ -182,6 +182,7 @@ mod tests {
                 kind: PacketKind::Media,
                 key_frame: false,
                 last_probe: false,
+                original: None,
             };
             reports.on_sent(&packet, number as u32 * 1_500);
         }
@@ -195,7 +196,7 @@ mod tests {
             base: SequenceNumber(2 * number),
             packets: vec![packet; 2],
             generated: arrival,
-            key_frame_request: false,
+            ..FeedbackPacket::default()
         });
     }
 

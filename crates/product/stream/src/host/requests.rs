@@ -93,6 +93,7 @@ mod tests {
             kind: if number % 5 < 3 { PacketKind::Media } else { PacketKind::Probe },
             key_frame: false,
             last_probe: number % 5 == 4,
+            original: None,
         };
         let now = |number: u64| Instant::ZERO + Duration::from_millis(number as i64);
         (0..20).filter_map(|it| Some((it, requests.on_packet(now(it), &packet(it))?))).collect()
@@ -124,6 +125,7 @@ mod tests {
             kind,
             key_frame: false,
             last_probe: false,
+            original: None,
         };
         let interval = FeedbackStyle::Interval(Duration::from_millis(6));
         for (style, first, due) in [(FeedbackStyle::PerFrame, None, 11), (interval, Some(1), 7)] {

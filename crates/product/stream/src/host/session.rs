@@ -29,6 +29,8 @@
 //! | most unreported | 16384 | a quarter of the numbers: 3 s at 60 Mb/s; in flight are at most a few thousand |
 //! | interval while held | 100 ms | a report is back so much later than it could be |
 
+mod send;
+
 use crate::control::{Farewell, Hello, Input};
 use crate::host::encoding::{Job, Made, Part};
 use crate::host::page::{PageCounts, PageReports};
@@ -37,21 +39,18 @@ use crate::host::sender_reports::SenderReports;
 use crate::host::sound::{self, SoundOut, SoundPacket};
 use crate::host::terms::Terms;
 use crate::outbox::{Outbox, OutgoingFrame};
-use gameway_control::{PacketKind, SequenceNumber};
+use gameway_control::SequenceNumber;
 use gameway_media::Overhead;
-use gameway_session::{MediaPacket, Sender, SenderConfig, SenderEvent};
+use gameway_session::{Sender, SenderConfig, SenderEvent};
 use gameway_units::{Bytes, Duration, Ecn, Instant, Rate, Ratio};
 use gameway_webrtc::feedback::ReportReader;
 use gameway_webrtc::feedback::frames::{self, FrameNews, FrameReports};
-use gameway_webrtc::frame_extension::FrameExtension;
 use gameway_webrtc::{CloseReason, Event, Extensions, Peer, RtpHeader, RtpPacket, Transmit};
 use gameway_webrtc::{reports, rtcp};
 use std::net::SocketAddr;
 
 /// The most that RTP padding can be (RFC 3550 section 5.1): all that a browser takes.
 const BROWSER_PADDING: Bytes = Bytes::new(255);
-/// Least and greatest playout delay that a browser is told: it shows a frame as soon as it can.
-const NO_PLAYOUT_DELAY: Option<(u16, u16)> = Some((0, 0));
 
 const MAX_UNREPORTED: u64 = 16_384;
 const HELD_INTERVAL: Duration = Duration::from_millis(100);
@@ -361,14 +360,20 @@ impl Session {
 
     fn begin(&mut self, now: Instant) {
         let Some(terms) = self.terms.take() else { return };
-        self.overhead = crate::overhead(self.peer.overhead().unwrap_or_default() as u64, self.mtu);
         let negotiated = self.peer.negotiated();
+        let again = if negotiated.nack { negotiated.overhead_again() } else { 0 };
+        let packet = self.peer.overhead().unwrap_or_default();
+        self.overhead = crate::overhead(packet as u64, again as u64, self.mtu);
         if negotiated.repair.is_some() {
             self.repair_share = terms.repair_share;
         }
         let mut config = SenderConfig::new(terms.start.max(now), terms.frame_interval);
         config.repair_share = self.repair_share;
         config.overhead = self.overhead;
+        if negotiated.nack {
+            config.repair = terms.repair;
+            self.outbox.keep_left();
+        }
         config.circuit_breaker = terms.circuit_breaker;
         if negotiated.probe.is_none() {
             config.padding = BROWSER_PADDING;
@@ -398,7 +403,9 @@ impl Session {
             let end = feedback.base.0.saturating_add(feedback.packets.len() as u64);
             self.reported_end = self.reported_end.max(end.min(self.newest_sent.0 + 1));
             self.page.on_report(&feedback);
-            if feedback.packets.is_empty() {
+            if feedback.only_asks() {
+                sender.on_asked(now, &feedback.asked);
+            } else if feedback.packets.is_empty() {
                 sender.on_key_frame_request(now);
             } else {
                 sender.on_feedback(now, &feedback);
@@ -426,55 +433,6 @@ impl Session {
                 }
             }
             self.events.push(SessionEvent::Page(record));
-        }
-    }
-
-    /// A packet of the session becomes one of RTP. Probes and padding go to a browser as RTP's own padding, on the stream
-    /// of retransmissions if it has one: on that of frames they would be lost like frames, and Chromium, which keeps
-    /// frames in an encoded transform but no padding, would lose its place among them.
-    fn send(&mut self, now: Instant, packet: &MediaPacket) {
-        (self.newest_sent, self.last_sent) = (packet.sequence, now);
-        let negotiated = self.peer.negotiated();
-        let native = negotiated.frame.is_some();
-        let (timestamp, payload) = self.outbox.take(packet);
-        if !native && packet.is_train() {
-            self.page.on_sent(packet, timestamp);
-        }
-        let own = match packet.kind {
-            PacketKind::Media => negotiated.video,
-            PacketKind::Repair => negotiated.repair,
-            PacketKind::Probe | PacketKind::Padding => negotiated.probe,
-        };
-        let is_padding = own.is_none() || (!native && !packet.is_train());
-        let apart = negotiated.padding.filter(|_| is_padding);
-        let Some(payload_type) = apart.or(own).or(negotiated.video) else { return };
-        let ssrc = match apart {
-            Some(_) => negotiated.padding_ssrc,
-            None => negotiated.video_ssrc,
-        };
-        let padding = if is_padding { payload.len().clamp(1, 255) as u8 } else { 0 };
-        let header = RtpHeader {
-            payload_type,
-            marker: packet.kind == PacketKind::Media && packet.index + 1 == packet.media_packets,
-            sequence_number: self.reports.number(negotiated, is_padding, packet.sequence),
-            timestamp,
-            ssrc,
-        };
-        let requests = self.requests.as_mut();
-        let extensions = Extensions {
-            transport_wide: Some(packet.sequence.0 as u16),
-            report_on: requests.and_then(|requests| requests.on_packet(now, packet)),
-            playout_delay: NO_PLAYOUT_DELAY.filter(|_| packet.key_frame),
-            frame: native.then(|| FrameExtension::of(packet)),
-        };
-        let payload = if is_padding { &[][..] } else { &payload };
-        // Not sent is lost: the receiver's reports will say so.
-        let _ = self.peer.send_rtp(&RtpPacket { header, extensions, payload, padding }, self.ecn);
-        let of_frames = !native && apart.is_none();
-        if of_frames
-            && let Some(report) = self.sender_reports.on_sent(now, header.ssrc, payload.len())
-        {
-            let _ = report.to_bytes().and_then(|bytes| self.peer.send_rtcp(&bytes));
         }
     }
 }

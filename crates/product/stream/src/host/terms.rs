@@ -3,7 +3,7 @@
 use crate::control::Hello;
 use crate::{HostConfig, StreamError};
 use gameway_control::{FeedbackStyle, RateController};
-use gameway_units::{Bytes, Duration, Ecn, Instant, Rate, Ratio};
+use gameway_units::{Bytes, Duration, Ecn, Instant, Rate, Ratio, Repair};
 
 /// What a session's sender is made of.
 pub struct Terms {
@@ -15,6 +15,8 @@ pub struct Terms {
     pub frame_interval: Duration,
     /// Repair packets per media packet, for a client that can use them.
     pub repair_share: Ratio,
+    /// What is done about losses, for a client that agrees.
+    pub repair: Repair,
     /// The rate to which the circuit breaker lets the stream fall; `None` for no circuit breaker.
     pub circuit_breaker: Option<Rate>,
     /// The most that a packet of it has on the wire.
@@ -38,6 +40,7 @@ pub(super) fn terms(config: &HostConfig, session: u32, audio: bool) -> Result<Te
         start: Instant::ZERO + config.start,
         frame_interval,
         repair_share: config.fec,
+        repair: config.repair,
         circuit_breaker: config.circuit_breaker.then_some(config.min_bitrate),
         mtu: config.mtu,
         ecn: config.ecn.or_native(controller.ecn()),

@@ -16,7 +16,7 @@ use gameway_stream::control::Hello;
 use gameway_stream::host::session::{Session, SessionEvent};
 use gameway_stream::host::sound::SoundPacket;
 use gameway_stream::host::terms::Terms;
-use gameway_units::{Bytes, Duration, Ecn, Instant, Rate, Ratio};
+use gameway_units::{Bytes, Duration, Ecn, Instant, Rate, Ratio, Repair};
 use gameway_webrtc::{ClientConfig, HostConfig, Identity, Peer, Secrets, Transmit};
 use rand_core::{Rng, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
@@ -105,6 +105,7 @@ impl RateController for Scripted {
 pub struct Setting {
     pub rate: Rate,
     pub repair_share: Ratio,
+    pub repair: Repair,
     pub circuit_breaker: Option<Rate>,
     pub plain_reports: bool,
     pub ecn: Ecn,
@@ -126,6 +127,7 @@ impl Default for Setting {
         Self {
             rate: Rate::from_mbps(6),
             repair_share: Ratio::ZERO,
+            repair: Repair::None,
             circuit_breaker: None,
             plain_reports: false,
             ecn: Ecn::Ect1,
@@ -196,6 +198,7 @@ pub fn terms(setting: &Setting, session: u32, told: &Arc<Mutex<Told>>) -> Terms 
         start: Instant::ZERO,
         frame_interval: INTERVAL,
         repair_share: setting.repair_share,
+        repair: setting.repair,
         circuit_breaker: setting.circuit_breaker,
         mtu: None,
         ecn: setting.ecn,
@@ -221,6 +224,7 @@ fn pair(
         identity: identities().0.clone(),
         candidates: vec![host_address()],
         h265: false,
+        nack: setting.repair == Repair::Nack,
         export_keys: false,
     };
     let secret = |side: u8| Secrets::new([side + 2 * session as u8; 32]);

@@ -4,6 +4,7 @@
 
 pub mod arrival_times;
 pub mod frames;
+mod nack;
 pub mod rfc8888;
 mod streams;
 pub mod twcc;
@@ -11,6 +12,7 @@ pub mod twcc;
 use crate::error::WebrtcError;
 use crate::rtcp::{self, RtcpPacket};
 use crate::sdp::Negotiated;
+use crate::sequence::unwrap_number;
 use arrival_times::{ArrivalTimes, LAST, MORE};
 use gameway_control::SequenceNumber;
 use gameway_session::FeedbackPacket;
@@ -67,6 +69,7 @@ pub fn write_report(
             compounds.push(compound);
         }
     }
+    nack::write(&feedback.asked, [sender_ssrc, terms.video_ssrc], &mut compounds)?;
     Ok(compounds)
 }
 
@@ -76,7 +79,7 @@ fn part(feedback: &FeedbackPacket, from: usize, count: usize) -> FeedbackPacket 
         base: SequenceNumber(feedback.base.0 + from as u64),
         packets: feedback.packets[from..from + count].to_vec(),
         generated: feedback.generated,
-        key_frame_request: false,
+        ..FeedbackPacket::default()
     }
 }
 
@@ -95,7 +98,8 @@ pub struct ReportReader {
 
 impl ReportReader {
     /// The reports in a compound packet; `newest_sent` is the transport-wide number of the newest packet sent. A key
-    /// frame request without a report comes as a report on no packets. Reports behind one that cannot be read are not read.
+    /// frame request without a report comes as a report on no packets; what is asked for comes as a
+    /// message of its own, the last. Reports behind one that cannot be read are not read.
     /// A report that says that it goes on in the next
     /// datagram comes when all of it is there, or what there is of it with the report after.
     pub fn read(
@@ -119,6 +123,7 @@ impl ReportReader {
             }
         }
         self.join(&mut reports);
+        let asked = self.take_asked(compound, terms, newest_sent);
         if more {
             self.begun = reports.pop();
         }
@@ -128,21 +133,43 @@ impl ReportReader {
         if let Some(newest) = reports.last_mut() {
             newest.key_frame_request = key_frame;
         }
+        if !asked.is_empty() {
+            reports.push(FeedbackPacket { asked, ..FeedbackPacket::default() });
+        }
         reports
     }
 
-    /// A packet leaves: its RTP number. That of frames, and that of padding if the receiver has it on a stream of its own,
-    /// count by themselves then; else it is the low 16 bits of the transport-wide number.
-    pub fn number(
-        &mut self,
-        terms: &Negotiated,
-        is_padding: bool,
-        sequence: SequenceNumber,
-    ) -> u16 {
-        match terms.padding {
-            Some(_) => self.streams.on_sent(is_padding, sequence),
-            None => sequence.0 as u16,
+    /// A packet leaves: its RTP number. Of a browser that has a stream of retransmissions, that of frames and that stream
+    /// each count by themselves; else it is the low 16 bits of the transport-wide number, but on a stream of retransmissions.
+    pub fn number(&mut self, terms: &Negotiated, on_rtx: bool, sequence: SequenceNumber) -> u16 {
+        if on_rtx || has_own_numbers(terms) {
+            self.streams.on_sent(on_rtx, sequence)
+        } else {
+            sequence.0 as u16
         }
+    }
+
+    /// The RTP number that a packet of a frame had when it left; `None` if that is long ago.
+    #[must_use]
+    pub fn original_number(&self, terms: &Negotiated, sequence: SequenceNumber) -> Option<u16> {
+        if has_own_numbers(terms) { self.streams.number(sequence) } else { Some(sequence.0 as u16) }
+    }
+
+    /// The packets that a compound asks for, by transport-wide number.
+    fn take_asked(
+        &mut self,
+        compound: &[u8],
+        terms: &Negotiated,
+        newest_sent: SequenceNumber,
+    ) -> Vec<SequenceNumber> {
+        let whole = |number: u16| match has_own_numbers(terms) {
+            true => self.streams.of_frame(number),
+            false => Some(SequenceNumber(unwrap_number(newest_sent.0, u64::from(number), 16))),
+        };
+        let numbers = rtcp::packets(compound)
+            .filter(|_| terms.nack)
+            .flat_map(|packet| nack::read(&packet, terms.video_ssrc));
+        numbers.filter_map(whole).take(nack::MAX_ASKED).collect()
     }
 
     /// How many packets of feedback could not be read.
@@ -179,9 +206,9 @@ impl ReportReader {
         match (packet.packet_type, packet.format) {
             (rtcp::TRANSPORT_FEEDBACK, rfc8888::FORMAT) if terms.congestion_control => {
                 let parsed: CcFeedbackReport = packet.read()?;
-                reports.extend(match terms.padding {
-                    Some(_) => self.streams.to_session(&parsed, &mut self.rfc8888, terms),
-                    None => self.rfc8888.to_session(&parsed, terms.video_ssrc, newest_sent),
+                reports.extend(match has_own_numbers(terms) {
+                    true => self.streams.to_session(&parsed, &mut self.rfc8888, terms),
+                    false => self.rfc8888.to_session(&parsed, terms.video_ssrc, newest_sent),
                 });
             }
             (rtcp::TRANSPORT_FEEDBACK, twcc::FORMAT) if terms.transport_cc => {
@@ -200,4 +227,9 @@ impl ReportReader {
         }
         Ok(more)
     }
+}
+
+/// Whether the frames' RTP numbers count by themselves: those of a browser that has a stream of retransmissions.
+fn has_own_numbers(terms: &Negotiated) -> bool {
+    terms.rtx.is_some() && !terms.is_native()
 }

@@ -122,7 +122,7 @@ impl FeedbackReader {
             base: SequenceNumber(base),
             packets: block.metric_blocks.iter().map(arrived).collect(),
             generated,
-            key_frame_request: false,
+            ..FeedbackPacket::default()
         })
     }
 }

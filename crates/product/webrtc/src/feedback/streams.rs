@@ -11,6 +11,7 @@
 
 use super::rfc8888::{CcFeedbackReport, FeedbackReader};
 use crate::sdp::Negotiated;
+use crate::sequence::unwrap_number;
 use gameway_control::SequenceNumber;
 use gameway_session::{FeedbackPacket, ReceivedPacket};
 use gameway_units::ReceiverInstant;
@@ -41,6 +42,12 @@ impl Stream {
         SequenceNumber((self.first + self.sent.len() as u64).saturating_sub(1))
     }
 
+    /// The RTP number of a packet of this stream.
+    fn number(&self, sequence: SequenceNumber) -> Option<u16> {
+        let place = self.sent.binary_search(&sequence).ok()?;
+        Some((self.first + place as u64) as u16)
+    }
+
     fn transport_wide(&self, number: u64) -> Option<SequenceNumber> {
         self.sent.get(usize::try_from(number.checked_sub(self.first)?).ok()?).copied()
     }
@@ -60,6 +67,17 @@ impl SentStreams {
         stream.on_sent(sequence)
     }
 
+    /// The RTP number that a packet of a frame had.
+    pub(super) fn number(&self, sequence: SequenceNumber) -> Option<u16> {
+        self.frames.number(sequence)
+    }
+
+    /// The packet of a frame that has this RTP number.
+    pub(super) fn of_frame(&self, number: u16) -> Option<SequenceNumber> {
+        let number = unwrap_number(self.frames.newest().0, u64::from(number), 16);
+        self.frames.transport_wide(number)
+    }
+
     /// What a report says of both streams, in transport-wide numbers; `None` if none arrived that was sent.
     pub(super) fn to_session(
         &self,
@@ -67,7 +85,7 @@ impl SentStreams {
         reader: &mut FeedbackReader,
         terms: &Negotiated,
     ) -> Option<FeedbackPacket> {
-        let streams = [(terms.video_ssrc, &self.frames), (terms.padding_ssrc, &self.padding)];
+        let streams = [(terms.video_ssrc, &self.frames), (terms.rtx_ssrc, &self.padding)];
         let (mut told, mut generated) = (BTreeMap::new(), None);
         for (ssrc, stream) in streams {
             let Some(report) = reader.to_session(packet, ssrc, stream.newest()) else { continue };
@@ -94,7 +112,7 @@ fn in_order(
         base: SequenceNumber(from),
         packets: (from..=last).map(|number| told.get(&number).copied().flatten()).collect(),
         generated,
-        key_frame_request: false,
+        ..FeedbackPacket::default()
     })
 }
 
@@ -104,7 +122,7 @@ mod tests {
     use super::*;
 
     fn terms() -> Negotiated {
-        Negotiated { video_ssrc: 7, padding: Some(97), padding_ssrc: 8, ..Negotiated::default() }
+        Negotiated { video_ssrc: 7, rtx: Some(97), rtx_ssrc: 8, ..Negotiated::default() }
     }
 
     /// Of each packet whether it arrived, from RTP number `begin` on.

@@ -166,7 +166,7 @@ impl TransportFeedbackReader {
             base: SequenceNumber(unwrap_number(newest_sent.0, u64::from(packet.base), 16)),
             packets,
             generated: ReceiverInstant::from_nanos(newest),
-            key_frame_request: false,
+            ..FeedbackPacket::default()
         }
     }
 }

@@ -7,7 +7,7 @@ use crate::data::DataChannels;
 use crate::error::WebrtcError;
 use crate::ice::{Credentials, Ice};
 use crate::identity::Identity;
-use crate::sdp::{self, AnswerTerms, Description, Negotiated, OfferTerms};
+use crate::sdp::{self, Abilities, AnswerTerms, Description, Negotiated, OfferTerms};
 use crate::secrets::Secrets;
 use gameway_units::{Instant, VideoCodec};
 use std::collections::VecDeque;
@@ -22,6 +22,8 @@ pub struct HostConfig {
     pub candidates: Vec<SocketAddr>,
     /// Whether we can send H.265, too.
     pub h265: bool,
+    /// Whether we send packets again that are asked for.
+    pub nack: bool,
     /// Lets [`Peer::exported_keys`] tell the keys. For debugging only.
     pub export_keys: bool,
 }
@@ -57,7 +59,11 @@ impl Peer {
             ));
         }
         let numbers = [secrets.number(), secrets.number(), secrets.number()];
-        let negotiated = Negotiated::from_offer(&offer, numbers, config.h265);
+        let negotiated = Negotiated::from_offer(
+            &offer,
+            numbers,
+            Abilities { h265: config.h265, nack: config.nack },
+        );
         if negotiated.video.is_none() && !negotiated.data {
             return Err(WebrtcError::description(
                 "neither video in H264/90000 with packetization-mode=1 nor a data channel offered",

@@ -33,6 +33,18 @@ pub const CONGESTION_CONTROL: &str = "ack ccfb";
 /// Feedback of the transport-wide draft.
 pub const TRANSPORT_CC: &str = "transport-cc";
 
+/// Feedback that asks for packets (RFC 4585 section 4.2).
+pub const NACK: &str = "nack";
+
+/// What a host can do beyond what each can.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Abilities {
+    /// Send H.265.
+    pub(crate) h265: bool,
+    /// Send packets again.
+    pub(crate) nack: bool,
+}
+
 /// What both sides agreed on. An extension's number is `None` if it was not agreed on.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Negotiated {
@@ -48,14 +60,14 @@ pub struct Negotiated {
     pub repair: Option<u8>,
     /// Payload type of probes and padding; our own client only.
     pub probe: Option<u8>,
-    /// Payload type of retransmissions (RFC 4588) of the video; browsers take probes and padding on their stream.
-    pub padding: Option<u8>,
+    /// Payload type of retransmissions (RFC 4588) of the video; browsers take probes and padding on their stream, too.
+    pub rtx: Option<u8>,
     /// The video stream's number (SSRC).
     pub video_ssrc: u32,
     /// The audio stream's number (SSRC).
     pub audio_ssrc: u32,
     /// The number (SSRC) of the stream of retransmissions.
-    pub padding_ssrc: u32,
+    pub rtx_ssrc: u32,
     /// Number of the transport-wide extension.
     pub transport_wide: Option<u8>,
     /// Whether it is the one by which a report can be asked for.
@@ -64,6 +76,8 @@ pub struct Negotiated {
     pub playout_delay: Option<u8>,
     /// Number of the frame extension.
     pub frame: Option<u8>,
+    /// The receiver asks for packets that are missing (RFC 4585 section 6.2.1), and they are sent again.
+    pub nack: bool,
     /// The receiver sends transport-wide feedback.
     pub transport_cc: bool,
     /// The receiver sends RFC 8888 feedback.
@@ -75,16 +89,16 @@ pub struct Negotiated {
 }
 
 impl Negotiated {
-    /// What an offer and our abilities have in common; `h265` is one of them.
+    /// What an offer and our abilities have in common.
     #[must_use]
     pub(crate) fn from_offer(
         offer: &Description,
-        [video_ssrc, audio_ssrc, padding_ssrc]: [u32; 3],
-        h265: bool,
+        [video_ssrc, audio_ssrc, rtx_ssrc]: [u32; 3],
+        abilities: Abilities,
     ) -> Self {
-        let mut terms = Self { video_ssrc, audio_ssrc, padding_ssrc, ..Self::default() };
+        let mut terms = Self { video_ssrc, audio_ssrc, rtx_ssrc, ..Self::default() };
         if let Some(media) = offer.first(MediaKind::Video) {
-            terms.take_video(media, h265);
+            terms.take_video(media, abilities);
         }
         if let Some(media) = offer.first(MediaKind::Audio) {
             terms.audio = media.payload_type("opus/48000/2");
@@ -97,24 +111,33 @@ impl Negotiated {
     #[must_use]
     pub(crate) fn from_answer(answer: &Description) -> Self {
         let ssrc = |kind| answer.first(kind).and_then(|media| media.ssrc).unwrap_or(0);
-        Self::from_offer(answer, [ssrc(MediaKind::Video), ssrc(MediaKind::Audio), 0], true)
+        let rtx = answer.first(MediaKind::Video).and_then(|media| media.rtx_ssrc).unwrap_or(0);
+        let numbers = [ssrc(MediaKind::Video), ssrc(MediaKind::Audio), rtx];
+        Self::from_offer(answer, numbers, Abilities { h265: true, nack: true })
     }
 
-    fn take_video(&mut self, media: &Media, h265: bool) {
+    fn take_video(&mut self, media: &Media, abilities: Abilities) {
         let h264 = media.h264().map(|format| (VideoCodec::H264, format));
         // Who offers both gets H.264, whose encoders are faster.
-        let h265 = || media.h265().filter(|_| h265).map(|format| (VideoCodec::H265, format));
+        let h265 =
+            || media.h265().filter(|_| abilities.h265).map(|format| (VideoCodec::H265, format));
         let Some((codec, format)) = h264.or_else(h265) else { return };
         self.video = Some(format.payload_type);
         self.video_codec = codec;
         self.video_parameters = format.parameters.clone();
         self.repair = media.payload_type(&format!("{REPAIR}/90000"));
         self.probe = media.payload_type(&format!("{PROBE}/90000"));
-        self.padding = media.retransmission(format.payload_type);
+        self.rtx = media.retransmission(format.payload_type);
         let on_request = media.extension(TRANSPORT_WIDE_2);
         self.transport_wide = on_request.or_else(|| media.extension(TRANSPORT_WIDE));
         self.playout_delay = media.extension(PLAYOUT_DELAY);
         self.frame = media.extension(FRAME);
+        let asks = media.has_feedback(format.payload_type, NACK);
+        self.nack = abilities.nack && asks && self.rtx.is_some();
+        if self.is_native() && !self.nack {
+            // Its probes and padding have a payload type of their own.
+            self.rtx = None;
+        }
         self.transport_cc =
             self.transport_wide.is_some() && media.has_feedback(format.payload_type, TRANSPORT_CC);
         self.congestion_control = media.has_feedback(format.payload_type, CONGESTION_CONTROL);
@@ -127,6 +150,19 @@ impl Negotiated {
             self.transport_wide = None;
         }
         self.reports_on_request = self.transport_cc && on_request.is_some();
+    }
+
+    /// Whether the receiver is a client of ours.
+    #[must_use]
+    pub fn is_native(&self) -> bool {
+        self.frame.is_some()
+    }
+
+    /// Bytes that a packet that is sent again has beyond the first time: the number that it had and, for a client of ours,
+    /// its own transport-wide number, in an extension that grows by a word.
+    #[must_use]
+    pub fn overhead_again(&self) -> usize {
+        if self.is_native() { 2 + 4 } else { 2 }
     }
 
     /// Bytes that each video packet has on the wire beside its payload, over IPv4: IP 20, UDP 8, RTP 12,

@@ -64,6 +64,8 @@ pub struct Media {
     pub feedback: Vec<(Option<u8>, String)>,
     /// The first stream's number.
     pub ssrc: Option<u32>,
+    /// The number of the stream of retransmissions (RFC 5576 section 4.2: the second of a group FID).
+    pub rtx_ssrc: Option<u32>,
 }
 
 /// A session description.
@@ -157,6 +159,7 @@ impl Description {
             extensions: Vec::new(),
             feedback: Vec::new(),
             ssrc: None,
+            rtx_ssrc: None,
         });
         Ok(())
     }
@@ -230,6 +233,9 @@ impl Media {
             }
             "extmap" => self.extend(first, rest),
             "ssrc" if self.ssrc.is_none() => self.ssrc = first.parse().ok(),
+            "ssrc-group" if first == "FID" && self.rtx_ssrc.is_none() => {
+                self.rtx_ssrc = rest.split(' ').nth(1).and_then(|number| number.parse().ok());
+            }
             _ => {}
         }
     }

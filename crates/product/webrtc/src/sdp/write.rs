@@ -2,7 +2,7 @@
 
 use super::parse::{Description, Media, MediaKind};
 use super::{
-    ARRIVAL_TIMES, CONGESTION_CONTROL, FRAME, Negotiated, PLAYOUT_DELAY, PROBE, REPAIR,
+    ARRIVAL_TIMES, CONGESTION_CONTROL, FRAME, NACK, Negotiated, PLAYOUT_DELAY, PROBE, REPAIR,
     TRANSPORT_CC, TRANSPORT_WIDE, TRANSPORT_WIDE_2,
 };
 use crate::ice::Credentials;
@@ -17,6 +17,7 @@ pub(crate) const MAX_MESSAGE: u32 = 65_536;
 const OFFERED_VIDEO: u8 = 96;
 const OFFERED_REPAIR: u8 = 97;
 const OFFERED_PROBE: u8 = 98;
+const OFFERED_RTX: u8 = 99;
 const OFFERED_AUDIO: u8 = 111;
 const OFFERED_FRAME: u8 = 1;
 
@@ -93,6 +94,12 @@ impl Lines {
         self.line(format_args!("a=fmtp:{payload_type} minptime=10;useinbandfec=1;stereo=1"));
     }
 
+    /// Retransmissions of packets of payload type `of` (RFC 4588 section 8.1).
+    fn rtx(&mut self, payload_type: u8, of: u8) {
+        self.line(format_args!("a=rtpmap:{payload_type} rtx/90000"));
+        self.line(format_args!("a=fmtp:{payload_type} apt={of}"));
+    }
+
     fn video_format(&mut self, payload_type: u8, codec: VideoCodec, parameters: &str) {
         self.line(format_args!("a=rtpmap:{payload_type} {codec}/90000"));
         if !parameters.is_empty() {
@@ -111,7 +118,7 @@ pub fn offer(terms: &OfferTerms<'_>) -> String {
     let transport =
         |lines: &mut Lines| lines.transport(terms.credentials, terms.fingerprint, "actpass");
     lines.line(format_args!(
-        "m=video 9 UDP/TLS/RTP/SAVPF {OFFERED_VIDEO} {OFFERED_REPAIR} {OFFERED_PROBE}"
+        "m=video 9 UDP/TLS/RTP/SAVPF {OFFERED_VIDEO} {OFFERED_REPAIR} {OFFERED_PROBE} {OFFERED_RTX}"
     ));
     transport(&mut lines);
     lines.rtp("0", "recvonly");
@@ -126,6 +133,8 @@ pub fn offer(terms: &OfferTerms<'_>) -> String {
     lines.video_format(OFFERED_VIDEO, terms.codec, parameters);
     lines.line(format_args!("a=rtpmap:{OFFERED_REPAIR} {REPAIR}/90000"));
     lines.line(format_args!("a=rtpmap:{OFFERED_PROBE} {PROBE}/90000"));
+    lines.line(format_args!("a=rtcp-fb:{OFFERED_VIDEO} {NACK}"));
+    lines.rtx(OFFERED_RTX, OFFERED_VIDEO);
     lines.line(format_args!("a=rtcp-fb:* {CONGESTION_CONTROL}"));
     if terms.arrival_times {
         lines.line(format_args!("a=rtcp-fb:* {ARRIVAL_TIMES}"));
@@ -196,8 +205,8 @@ fn section(lines: &mut Lines, media: &Media, terms: &AnswerTerms<'_>) {
         |lines: &mut Lines| lines.transport(terms.credentials, terms.fingerprint, "passive");
     match media.kind {
         MediaKind::Video => {
-            let Negotiated { video: own, repair, probe, padding, .. } = *negotiated;
-            let types = [own, repair, probe, padding];
+            let Negotiated { video: own, repair, probe, rtx, .. } = *negotiated;
+            let types = [own, repair, probe, rtx];
             let types = types.iter().flatten().map(u8::to_string).collect::<Vec<_>>().join(" ");
             lines.line(format_args!("m=video 9 UDP/TLS/RTP/SAVPF {types}"));
             transport(lines);
@@ -255,14 +264,16 @@ fn video(lines: &mut Lines, negotiated: &Negotiated) {
         lines.line(format_args!("a=rtcp-fb:{payload_type} {TRANSPORT_CC}"));
     }
     lines.line(format_args!("a=msid:gameway video"));
-    let (video, padding) = (negotiated.video_ssrc, negotiated.padding_ssrc);
-    if let Some(retransmission) = negotiated.padding {
-        lines.line(format_args!("a=rtpmap:{retransmission} rtx/90000"));
-        lines.line(format_args!("a=fmtp:{retransmission} apt={payload_type}"));
+    if negotiated.nack {
+        lines.line(format_args!("a=rtcp-fb:{payload_type} {NACK}"));
+    }
+    let (video, rtx) = (negotiated.video_ssrc, negotiated.rtx_ssrc);
+    if let Some(retransmission) = negotiated.rtx {
+        lines.rtx(retransmission, payload_type);
         // RFC 5576 section 4.2: the second stream serves the first.
-        lines.line(format_args!("a=ssrc-group:FID {video} {padding}"));
+        lines.line(format_args!("a=ssrc-group:FID {video} {rtx}"));
         lines.line(format_args!("a=ssrc:{video} cname:gameway"));
-        lines.line(format_args!("a=ssrc:{padding} cname:gameway"));
+        lines.line(format_args!("a=ssrc:{rtx} cname:gameway"));
     } else {
         lines.line(format_args!("a=ssrc:{video} cname:gameway"));
     }

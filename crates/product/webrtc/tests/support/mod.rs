@@ -61,6 +61,7 @@ pub fn host_config() -> HostConfig {
         identity: identities().0.clone(),
         candidates: vec![host_address()],
         h265: false,
+        nack: true,
         export_keys: true,
     }
 }

@@ -1,0 +1,81 @@
+//! How long both ends hold that a lost packet is worth sending again.
+//!
+//! | constant | value | origin |
+//! |---|---|---|
+//! | least patience | 100 ms | frame delay at which players call the game frozen (Pudica, section 2): until then a late picture is better than none |
+//! | patience | 3 round trips | asked for, lost again, and asked for once more |
+//! | most patience | 500 ms | a key frame is there earlier |
+//! | round trip before any is known | 100 ms | libwebrtc, `kDefaultRtt` of its NACK requester |
+
+use gameway_units::Duration;
+
+const MIN_PATIENCE: Duration = Duration::from_millis(100);
+const MAX_PATIENCE: Duration = Duration::from_millis(500);
+const UNKNOWN_ROUND_TRIP: Duration = Duration::from_millis(100);
+
+/// Nobody waits longer; of a clock that jumps nothing is believed.
+const MAX_SAMPLE: Duration = Duration::from_secs(10);
+
+/// Mean and variation of round trips (RFC 6298 section 2).
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct RoundTrip {
+    /// Mean and mean deviation, once there was a round trip.
+    known: Option<(Duration, Duration)>,
+}
+
+impl RoundTrip {
+    pub(crate) fn on_sample(&mut self, sample: Duration) {
+        let sample = sample.max(Duration::ZERO).min(MAX_SAMPLE);
+        self.known = Some(match self.known {
+            None => (sample, sample / 2),
+            Some((mean, deviation)) => {
+                let off = (mean - sample).max(sample - mean);
+                (mean + (sample - mean) / 8, deviation + (off - deviation) / 4)
+            }
+        });
+    }
+
+    /// The mean.
+    pub(crate) fn mean(&self) -> Duration {
+        self.known.map_or(UNKNOWN_ROUND_TRIP, |(mean, _)| mean)
+    }
+
+    /// After so long an answer is overdue.
+    pub(crate) fn overdue(&self) -> Duration {
+        const LEAST_MARGIN: Duration = Duration::from_millis(2);
+        self.known.map_or(UNKNOWN_ROUND_TRIP, |(mean, deviation)| {
+            mean + (deviation * 4).max(LEAST_MARGIN)
+        })
+    }
+
+    /// How long a frame is worth waiting for.
+    pub(crate) fn patience(&self) -> Duration {
+        (self.mean() * 3).max(MIN_PATIENCE).min(MAX_PATIENCE)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn patience_is_of_three_round_trips_within_bounds() {
+        let of = |millis: i64| {
+            let mut round_trip = RoundTrip::default();
+            round_trip.on_sample(Duration::from_millis(millis));
+            round_trip.patience()
+        };
+        assert_eq!([20, 50, 400].map(of), [100, 150, 500].map(Duration::from_millis));
+        assert_eq!(RoundTrip::default().patience(), Duration::from_millis(300));
+    }
+
+    #[test]
+    fn an_answer_is_overdue_behind_the_usual_deviation() {
+        let mut steady = RoundTrip::default();
+        (0..100).for_each(|_| steady.on_sample(Duration::from_millis(20)));
+        assert_eq!(steady.mean(), Duration::from_millis(20));
+        assert_eq!(steady.overdue(), Duration::from_millis(22));
+        steady.on_sample(Duration::from_millis(60));
+        assert!(steady.overdue() > Duration::from_millis(60), "{}", steady.overdue());
+    }
+}

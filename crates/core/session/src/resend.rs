@@ -1,0 +1,239 @@
+//! What the sender can send again, and whether it may: packets that left, by transport-wide number, without gaps.
+//!
+//! # Model
+//! A packet that is asked for is sent again unless one of these holds: it is no media packet of a frame; a report told
+//! that it, or a repetition of it, arrived; a repetition waits in the pacer, or left less than a round trip ago; it has
+//! been sent again as often as is allowed; it would come when its frame is given up; or the share of the target that
+//! repetitions may take is used up. So whatever a receiver asks for, what it makes the sender send is bounded by the share, and
+//! each packet is sent a bounded number of times.
+//!
+//! Who asks for a repetition asks for what it repeats.
+//!
+//! | constant | value | origin |
+//! |---|---|---|
+//! | share of the target | 1/4, saved up for a second at most | in t seconds at most (t + 1)/4 of the target's bytes: losses of 10 % in bursts fit, and a frame that is lost as a whole; beyond, less must be sent, not more |
+//! | sent again | 10 times | libwebrtc's NACK requester asks as often (`kMaxNackRetries`) |
+//! | age | the receiver's patience and two frame intervals | the receiver counts from when it knows of the gap, later than the packet left |
+//! | packets kept | 8192 | 1.5 s at 50 Mb/s |
+//! | bytes kept | 8 MiB | the payloads, which a live host keeps: 0.5 s at 130 Mb/s |
+//! | numbers of one message looked at | 1000 | as many as the receiver of ours keeps |
+//! | window of the least round trip | 5 to 10 s | a path that becomes longer is believed then; one that becomes shorter is at once |
+
+use crate::packet::MediaPacket;
+use crate::repair_time::RoundTrip;
+use gameway_control::{FeedbackBatch, FrameId, PacketKind, SequenceNumber};
+use gameway_units::{Bytes, Duration, Instant, Rate};
+use std::collections::VecDeque;
+
+const SHARE: u64 = 4;
+const SAVED_FOR: Duration = Duration::from_secs(1);
+const MAX_REPEATED: u8 = 10;
+const MAX_PACKETS: usize = 8192;
+const MAX_BYTES: Bytes = Bytes::new(8 << 20);
+/// Numbers of one message that are looked at.
+pub(crate) const MAX_ASKED: usize = 1000;
+const ROUND_TRIP_WINDOW: Duration = Duration::from_secs(5);
+
+/// A packet that left.
+#[derive(Debug, Clone, Copy)]
+struct Left {
+    /// As it left; of a repetition the one that it repeats is what counts.
+    packet: MediaPacket,
+    sent: Instant,
+    /// When it was repeated last.
+    newest: Option<Instant>,
+    repeated: u8,
+    /// Whether a repetition waits in the pacer.
+    waits: bool,
+    arrived: bool,
+    lost: bool,
+}
+
+/// See the module's head.
+#[derive(Debug, Default)]
+pub(crate) struct Resend {
+    base: u64,
+    left: VecDeque<Left>,
+    bytes: Bytes,
+    frame_interval: Duration,
+    /// What a packet has more when it is sent again.
+    again: u16,
+    round_trip: RoundTrip,
+    /// The least round trip of this window and of the one before.
+    least: [Option<Duration>; 2],
+    window_began: Instant,
+    /// Bytes that may be sent again, and since when they are counted up to.
+    allowed: Bytes,
+    allowed_at: Option<Instant>,
+    /// Bytes that were sent again and are to be taken off frames.
+    owed: Bytes,
+}
+
+impl Resend {
+    /// For a stream with this time from frame to frame, whose packets have so much more when they are sent again.
+    pub(crate) fn new(frame_interval: Duration, again: Bytes) -> Self {
+        let again = again.get() as u16;
+        Self { frame_interval, again, ..Self::default() }
+    }
+
+    /// A packet left; numbers have no gaps.
+    pub(crate) fn on_sent(&mut self, now: Instant, packet: &MediaPacket) {
+        debug_assert_eq!(packet.sequence.0, self.base + self.left.len() as u64);
+        if let Some(original) = packet.original
+            && let Some(repeated) = self.get(original.0)
+        {
+            repeated.newest = Some(now);
+            repeated.repeated = repeated.repeated.saturating_add(1);
+            repeated.waits = false;
+            self.owed = self.owed.saturating_add(packet.wire_size());
+        }
+        self.bytes += packet.wire_size();
+        self.left.push_back(Left {
+            packet: *packet,
+            sent: now,
+            newest: None,
+            repeated: 0,
+            waits: false,
+            arrived: false,
+            lost: false,
+        });
+        while self.left.len() > MAX_PACKETS || self.bytes > MAX_BYTES {
+            self.drop_oldest();
+        }
+    }
+
+    /// A report told of packets.
+    pub(crate) fn on_reports(&mut self, now: Instant, batch: &FeedbackBatch<'_>) {
+        if let Some(round_trip) = batch.round_trip_time(now) {
+            self.on_round_trip(now, round_trip);
+        }
+        for report in batch.reports {
+            let number = report.packet.sequence.0;
+            let number = self.get(number).map_or(number, |left| left.stands_for());
+            if let Some(left) = self.get(number) {
+                left.arrived |= report.arrival.is_some();
+                left.lost |= report.arrival.is_none();
+            }
+        }
+    }
+
+    /// The packet to send again for one that is asked for, if it may be; it then counts as waiting.
+    pub(crate) fn ask(
+        &mut self,
+        now: Instant,
+        asked: SequenceNumber,
+        target: Rate,
+    ) -> Option<MediaPacket> {
+        self.save_up(now, target);
+        let number = self.get(asked.0)?.stands_for();
+        let again = self.again;
+        let (least, max_age, allowed) = (self.least_round_trip(), self.max_age(), self.allowed);
+        let unknown = self.round_trip.mean();
+        let left = self.get(number)?;
+        let header = left.packet.header.saturating_add(again);
+        let packet = MediaPacket {
+            kind: PacketKind::Retransmission,
+            original: Some(SequenceNumber(number)),
+            header,
+            ..left.packet
+        };
+        let size = packet.wire_size();
+        let since = now.saturating_since(left.newest.unwrap_or(left.sent));
+        // Before a report came only the first request is believed at once.
+        let first = if left.repeated == 0 { Duration::ZERO } else { unknown };
+        let least = least.unwrap_or(first);
+        let refused = left.packet.kind != PacketKind::Media
+            || left.arrived
+            || left.waits
+            || left.repeated >= MAX_REPEATED
+            || since < least
+            || now.saturating_since(left.sent) > max_age
+            || size > allowed;
+        if refused {
+            return None;
+        }
+        left.waits = true;
+        self.allowed -= size;
+        Some(packet)
+    }
+
+    /// Whether a repetition that waited in the pacer is still of use; it no longer waits if not.
+    pub(crate) fn is_in_time(&mut self, now: Instant, original: SequenceNumber) -> bool {
+        let max_age = self.max_age();
+        let Some(left) = self.get(original.0) else { return false };
+        let useful = !left.arrived && now.saturating_since(left.sent) <= max_age;
+        left.waits = useful;
+        useful
+    }
+
+    /// Forgets what is too old to be sent again; the newest frame of it that is not whole at the receiver, as far as reports
+    /// tell.
+    pub(crate) fn expire(&mut self, now: Instant) -> Option<FrameId> {
+        let mut broken = None;
+        let max_age = self.max_age();
+        while let Some(oldest) = self.left.front() {
+            if now.saturating_since(oldest.sent) <= max_age {
+                break;
+            }
+            if oldest.packet.kind == PacketKind::Media && oldest.lost && !oldest.arrived {
+                broken = broken.max(Some(oldest.packet.frame));
+            }
+            self.drop_oldest();
+        }
+        broken
+    }
+
+    /// What the next frame gives up for what was sent again: an eighth of it, so that frames change little from one to
+    /// the next, and a quarter of the frame at most.
+    pub(crate) fn take_owed(&mut self, frame: Bytes) -> Bytes {
+        let part = Bytes::new(self.owed.get().div_ceil(8)).min(Bytes::new(frame.get() / SHARE));
+        self.owed -= part;
+        part
+    }
+
+    fn on_round_trip(&mut self, now: Instant, sample: Duration) {
+        self.round_trip.on_sample(sample);
+        if now.saturating_since(self.window_began) >= ROUND_TRIP_WINDOW {
+            (self.least, self.window_began) = ([self.least[1], None], now);
+        }
+        self.least[1] = Some(self.least[1].map_or(sample, |least| least.min(sample)));
+    }
+
+    /// Nobody can have missed a packet that left less than this ago.
+    fn least_round_trip(&self) -> Option<Duration> {
+        self.least.iter().flatten().min().copied()
+    }
+
+    /// So long after it left a packet is of no use.
+    fn max_age(&self) -> Duration {
+        self.round_trip.patience() + self.frame_interval * 2
+    }
+
+    fn save_up(&mut self, now: Instant, target: Rate) {
+        let part = |bytes: Bytes| Bytes::new(bytes.get() / SHARE);
+        let most = part(target * SAVED_FOR);
+        let since = self.allowed_at.replace(now).map(|before| now.saturating_since(before));
+        // Nothing was sent again before the first request.
+        let gained = since.map_or(most, |since| part(target * since.min(SAVED_FOR)));
+        self.allowed = self.allowed.saturating_add(gained).min(most);
+    }
+
+    fn get(&mut self, number: u64) -> Option<&mut Left> {
+        let place = usize::try_from(number.checked_sub(self.base)?).ok()?;
+        self.left.get_mut(place)
+    }
+
+    fn drop_oldest(&mut self) {
+        if let Some(oldest) = self.left.pop_front() {
+            self.bytes -= oldest.packet.wire_size();
+            self.base += 1;
+        }
+    }
+}
+
+impl Left {
+    /// The number of what it repeats, or its own.
+    fn stands_for(&self) -> u64 {
+        self.packet.original.unwrap_or(self.packet.sequence).0
+    }
+}

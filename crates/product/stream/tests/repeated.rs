@@ -1,0 +1,126 @@
+//! Packets that are lost and asked for, on the wire between a host and a client of ours: frames are whole byte by byte, in
+//! time, and a client cannot make the host send more than a share of its target again.
+
+mod support;
+
+use gameway_control::{PacketKind, SentPacket};
+use gameway_units::{Bytes, Duration, Instant, Repair};
+use rand_core::Rng;
+use support::{ONE_WAY, SECOND, Setting, World, arrives, is_media, ms};
+
+/// Of the host's packets these are lost: each so many in ten thousand, `length` in a row.
+fn losing(per_10_000: u64, length: u32, setting: Setting) -> World {
+    let mut world = World::new(setting);
+    let mut left = 0;
+    world.fate = Box::new(move |_, from_host, transmit, random| {
+        if !from_host || !is_media(transmit) {
+            return arrives();
+        }
+        if left == 0 && random.next_u64() % (10_000 * u64::from(length)) < per_10_000 {
+            left = length;
+        }
+        let doomed = left > 0;
+        left -= u32::from(doomed);
+        if doomed { Vec::new() } else { arrives() }
+    });
+    world
+}
+
+fn nack() -> Setting {
+    Setting { repair: Repair::Nack, ..Setting::default() }
+}
+
+fn sent_again(world: &World) -> Vec<SentPacket> {
+    let told = world.told.lock().unwrap();
+    let again = |packet: &&SentPacket| packet.kind == PacketKind::Retransmission;
+    told.sent.iter().filter(again).copied().collect()
+}
+
+#[test]
+fn lost_packets_are_sent_again_and_frames_are_shown_as_they_were_made() {
+    for (per_10_000, length, least) in
+        [(50, 1, 0.999), (200, 1, 0.998), (500, 1, 0.99), (200, 3, 0.98)]
+    {
+        let mut world = losing(per_10_000, length, nack());
+        world.run_for(SECOND * 10);
+        let shown = world.shown_share(Instant::ZERO + SECOND, Instant::ZERO + SECOND * 9);
+        assert!(shown >= least, "{per_10_000} {length}: {shown} shown");
+        assert!(world.requests() <= 1, "{per_10_000} {length}: {} requests", world.requests());
+        assert!(sent_again(&world).len() > 10);
+        // Bytes on the wire of both streams are what the target allows.
+        let bytes: Bytes = world.told.lock().unwrap().sent.iter().map(|it| it.size).sum();
+        let target = Setting::default().rate * SECOND * 10;
+        assert!(bytes <= target && bytes.as_f64() > 0.9 * target.as_f64(), "{bytes} of {target}");
+    }
+}
+
+#[test]
+fn without_it_a_loss_costs_frames_and_nothing_is_sent_again() {
+    let mut world = losing(200, 1, Setting::default());
+    world.run_for(SECOND * 10);
+    let shown = world.shown_share(Instant::ZERO + SECOND, Instant::ZERO + SECOND * 9);
+    assert!(shown < 0.95 && world.requests() > 5, "{shown}, {} requests", world.requests());
+    assert_eq!(sent_again(&world).len(), 0);
+}
+
+#[test]
+fn a_frame_that_needed_one_more_packet_is_a_round_trip_late_and_none_behind_it_by_more() {
+    let mut world = losing(20, 1, nack());
+    world.run_for(SECOND * 20);
+    let late = |played: &support::Played| {
+        let made = &world.encoder.made[&(played.session, played.frame)];
+        played.at - made.captured
+    };
+    let mut delays: Vec<Duration> = world.played.iter().map(late).collect();
+    delays.sort_unstable();
+    let (median, most) = (delays[delays.len() / 2], delays[delays.len() - 1]);
+    assert!(sent_again(&world).len() >= 5);
+    assert!(most <= median + ONE_WAY * 2 + ms(10), "{median}, at most {most}");
+    assert!(most >= median + ONE_WAY, "some were late: {most}");
+}
+
+/// Asks for these packets and the sixteen behind each (RFC 4585 section 6.2.1).
+fn generic_nack(media_ssrc: u32, numbers: &[u16]) -> Vec<u8> {
+    let mut bytes = vec![0x81, 205];
+    bytes.extend((numbers.len() as u16 + 2).to_be_bytes());
+    bytes.extend(1_u32.to_be_bytes());
+    bytes.extend(media_ssrc.to_be_bytes());
+    for number in numbers {
+        bytes.extend(number.to_be_bytes());
+        bytes.extend([0xFF, 0xFF]);
+    }
+    bytes
+}
+
+/// A client that asks a thousand times a second, and what was sent again in `SECONDS`.
+fn harassed(ssrc: u32, numbers: impl Fn(u16) -> Vec<u16>) -> (Vec<SentPacket>, Bytes) {
+    const SECONDS: u64 = 3;
+    let mut world = World::new(nack());
+    world.run_for(SECOND);
+    let media_ssrc = world.client.peer().negotiated().video_ssrc ^ ssrc;
+    for _ in 0..SECONDS * 1000 {
+        world.run_for(ms(1));
+        let newest = world.told.lock().unwrap().sent.len() as u16;
+        let nack = generic_nack(media_ssrc, &numbers(newest));
+        world.client.peer().send_rtcp(&nack).unwrap();
+    }
+    let share = (Setting::default().rate * SECOND * (SECONDS + 1)).get() / 4;
+    (sent_again(&world), Bytes::new(share))
+}
+
+#[test]
+fn a_client_that_asks_for_everything_gets_a_share_of_the_target() {
+    let (again, share) =
+        harassed(0, |newest| (1..60).map(|back| newest.wrapping_sub(17 * back)).collect());
+    let bytes: Bytes = again.iter().map(|packet| packet.size).sum();
+    assert!(bytes <= share, "{bytes} of {share}");
+}
+
+#[test]
+fn packets_never_sent_and_those_of_another_stream_are_not_sent_again() {
+    let ahead = |newest: u16| (0..60).map(|step| newest.wrapping_add(100 + 17 * step)).collect();
+    assert_eq!(harassed(0, ahead).0.len(), 0);
+    let (again, _) =
+        harassed(1, |newest| (1..60).map(|back| newest.wrapping_sub(17 * back)).collect());
+    assert_eq!(again.len(), 0);
+}
