@@ -57,7 +57,7 @@ fn a_stream_whose_path_is_gone_falls_after_three_seconds_and_ends_after_six() {
     for (&(_, at), expected) in told.iter().zip([14.0, 17.0]) {
         assert!((expected - 1.0..=expected + 0.1).contains(&at), "{at} s");
     }
-    assert_eq!(offered_mbps(&run, 20.0, 40.0), 0.0, "what has ended does not begin again");
+    assert!(offered_mbps(&run, 20.0, 40.0) < 1e-6, "what has ended does not begin again");
 }
 
 #[test]
