@@ -55,7 +55,9 @@ def read_by_the_build() -> set[str]:
     """What cargo read of the checkout to build the module: sources, and what they include."""
     _, _, names = READ_BY_THE_BUILD.read_text("utf-8").partition(": ")
     paths = [os.path.normpath(name) for name in names.replace("\\ ", "\0").split()]
-    return _files_below(Path(path.replace("\0", " ")) for path in paths)
+    found = _files_below(Path(path.replace("\0", " ")) for path in paths)
+    # Cargo watches the whole folder of the experiments; their tests and bytecode are not built in.
+    return {name for name in found if not name.startswith("experiments/") or _is_packed(name)}
 
 
 def python_package() -> set[str]:
@@ -68,8 +70,11 @@ def python_package() -> set[str]:
 
 def experiments() -> set[str]:
     """The files of the experiments, without their tests."""
-    found = _files_below([ROOT / "experiments"])
-    return {name for name in found if not {"tests", "__pycache__"} & set(Path(name).parts)}
+    return {name for name in _files_below([ROOT / "experiments"]) if _is_packed(name)}
+
+
+def _is_packed(name: str) -> bool:
+    return not {"tests", "__pycache__"} & set(Path(name).parts)
 
 
 def _files_below(paths: Iterable[Path]) -> set[str]:

@@ -80,7 +80,7 @@ def test_seeds_and_ids_never_change() -> None:
 
 
 PINNED_SEED = 157439343852908
-PINNED_ID = "pudica-none-25-mb-s-2-bdp_r00_46eaae051d"
+PINNED_ID = "pudica-none-25-mb-s-2-bdp_r00_5e674cb753"
 
 
 def test_usual_factors_are_named_even_if_they_do_not_vary() -> None:

@@ -60,7 +60,8 @@ def test_frames_after_the_fall_are_late_for_a_stream_that_does_not_care(
     # It fills the queue at once and until 9 s: 6 s of 10 are late.
     assert min(late["fixed"]) > 5.0
     assert max(late["fixed"]) < 7.0
-    assert max(late["gcc"]) < min(late["fixed"])
+    # GCC cannot empty the queue either: its least rate is what the link has left.
+    assert 5.0 < max(late["gcc"]) <= min(late["fixed"])
     assert rows.height == 2 * 6
 
 

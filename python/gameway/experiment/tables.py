@@ -264,10 +264,10 @@ class Stream(Part):
     mtu: keys.Texts | None = STREAM.default("mtu")
     feedback: keys.Feedbacks = STREAM.default("feedback")
     ecn: keys.Texts = STREAM.default("ecn")
+    circuit_breaker: keys.Texts = STREAM.default("circuit_breaker")
     clock_drift: keys.Drifts = STREAM.default("clock_drift")
     start: keys.Texts = STREAM.default("start")
     stop: keys.Texts | None = STREAM.default("stop")
-    circuit_breaker: keys.Texts = STREAM.default("circuit_breaker")
     pause: keys.Pauses | None = None
     base_rtt: keys.Texts | None = STREAM.default("base_rtt")
     via: keys.Bottlenecks = STREAM.default("via")

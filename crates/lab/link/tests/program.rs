@@ -90,7 +90,7 @@ fn links_that_start_together_have_addresses_of_their_own() {
         return;
     }
     let start = |program: &Vec<String>| {
-        let words = [&PATH[..], &["--", "sh", "-c", "echo $GAMEWAY_OUTSIDE; sleep 1"]].concat();
+        let words = [&PATH[..], &["--", "sh", "-c", "echo $GAMEWAY_OUTSIDE; sleep 6"]].concat();
         command(program, &words).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn()
     };
     let together: Vec<_> = programs().iter().cycle().take(6).map(start).collect();

@@ -18,6 +18,8 @@ const BEHIND: u64 = 16;
 /// Bytes of the packet without entries, and of one.
 const HEAD: usize = 12;
 const ENTRY: usize = 4;
+/// Entries that one packet may have: `rtc-rtcp` refuses more.
+const MAX_ENTRIES: usize = 253;
 
 /// Asks for packets: in the last datagram of a report if that has room, in others behind it if not. `ssrcs` are those of who
 /// asks and of the stream.
@@ -29,7 +31,7 @@ pub(super) fn write(
     let mut nacks = &entries(asked)[..];
     while !nacks.is_empty() {
         let room = compounds.last().map_or(0, |last| DATAGRAM.saturating_sub(last.len()));
-        let fit = room.saturating_sub(HEAD) / ENTRY;
+        let fit = (room.saturating_sub(HEAD) / ENTRY).min(MAX_ENTRIES);
         if fit == 0 || fit < nacks.len() && room < DATAGRAM {
             compounds.push(Vec::new());
             continue;
