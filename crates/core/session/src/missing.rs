@@ -234,10 +234,11 @@ impl MissingPackets {
             }
             return;
         }
-        let left = u64::from(packet.train_packets.saturating_sub(packet.index + 1));
+        // What a packet says of itself is the peer's.
+        let left = u64::from(packet.train_packets.saturating_sub(packet.index.saturating_add(1)));
         let before = self.tail.filter(|tail| tail.frame == packet.frame);
         let gap = before.map_or(Duration::ZERO, |tail| {
-            let gap = now.saturating_since(tail.since).max(Duration::ZERO);
+            let gap = now.saturating_since(tail.since).max(Duration::ZERO).min(REMEMBERED);
             if tail.gap == Duration::ZERO { gap } else { tail.gap + (gap - tail.gap) / 4 }
         });
         let count = if packet.media_packets == 0 { 0 } else { left.min(MAX_MISSING as u64) };
