@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import shutil
-import socket
 import subprocess
 import sys
 import time
@@ -14,6 +13,7 @@ from typing import IO, TYPE_CHECKING, Any
 
 import pytest
 from live_fixture import one_stream
+from ports_fixture import free_port
 
 from gameway import _core
 
@@ -110,9 +110,7 @@ def browser(profile: Path, *before: str) -> Iterator[Browser]:
 
 
 def free_address() -> str:
-    with socket.socket() as chosen:
-        chosen.bind(("127.0.0.1", 0))
-        return f"127.0.0.1:{chosen.getsockname()[1]}"
+    return f"127.0.0.1:{free_port()}"
 
 
 @contextmanager

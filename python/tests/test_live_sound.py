@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import json
 import shutil
-import socket
 import subprocess
 import sys
 import time
@@ -16,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 import pytest
 from live_fixture import one_stream
+from ports_fixture import free_port
 from witness import of_times
 
 from gameway import _core
@@ -35,9 +35,7 @@ pytestmark = [
 
 def play(folder: Path, **more: Any) -> tuple[dict[str, Any], dict[str, Any], pl.DataFrame]:
     """Give the host's report, the client's, and the client's table of sound."""
-    with socket.socket() as chosen:
-        chosen.bind(("127.0.0.1", 0))
-        address = f"127.0.0.1:{chosen.getsockname()[1]}"
+    address = f"127.0.0.1:{free_port()}"
     spec = one_stream("fixed", start_bitrate="4 Mb/s")
     stream = {"name": "game", **spec["stream"][0]}
     common = {"epoch_ns": time.monotonic_ns(), "token": TOKEN}

@@ -17,6 +17,7 @@ from http.server import BaseHTTPRequestHandler, HTTPServer
 from typing import TYPE_CHECKING
 
 import pytest
+from ports_fixture import free_port
 from witness import of_times
 
 if TYPE_CHECKING:
@@ -27,17 +28,10 @@ GAMEWAY = [sys.executable, "-m", "gameway"]
 SIZE = "320x180"
 
 
-def _free_port() -> int:
-    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as taken:
-        taken.bind(("127.0.0.1", 0))
-        port: int = taken.getsockname()[1]
-        return port
-
-
 @contextmanager
 def _host() -> Iterator[tuple[int, str]]:
     """A host that listens everywhere, as it does if it is told nothing: its port and its token."""
-    port = _free_port()
+    port = free_port()
     words = [*GAMEWAY, "host", "--size", SIZE, "--listen", f"0.0.0.0:{port}", "--duration", "60 s"]
     with subprocess.Popen(words, stderr=subprocess.PIPE, text=True) as host:
         try:
@@ -111,7 +105,7 @@ class _WrongPort(BaseHTTPRequestHandler):
 
 def test_a_stream_that_never_comes_is_an_error_that_says_what_to_do() -> None:
     with _host() as (port, token):
-        handler = type("Handler", (_WrongPort,), {"host": port, "nobody": _free_port()})
+        handler = type("Handler", (_WrongPort,), {"host": port, "nobody": free_port()})
         with HTTPServer(("127.0.0.1", 0), handler) as between:
             threading.Thread(target=between.serve_forever, daemon=True).start()
             ended = _client(between.server_port, token, "--duration", "2 s")
@@ -167,7 +161,7 @@ def _posted(port: int, token: str, offer: bytes) -> int:
 def test_only_a_client_that_is_connected_takes_over_and_both_sides_are_told(tmp_path: Path) -> None:
     offer = _offer_of_nobody()
     told = (tmp_path / "told").open("w+", encoding="utf-8")
-    port, token = _free_port(), "a-token-of-this-test"
+    port, token = free_port(), "a-token-of-this-test"
     words = [*GAMEWAY, "host", "--size", SIZE, "--listen", str(port), "--duration", "60 s"]
     environment = {**os.environ, "GAMEWAY_TOKEN": token}
     with told, subprocess.Popen(words, stderr=told, text=True, env=environment) as host:
