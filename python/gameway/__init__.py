@@ -76,6 +76,11 @@ def __getattr__(name: str) -> Any:
     raise AttributeError(msg)
 
 
+def __dir__() -> list[str]:
+    """Name what is loaded on demand, too: an interpreter completes by this."""
+    return sorted({*globals(), *__all__})
+
+
 __all__ = [
     "SCHEMA_VERSION",
     "Back",

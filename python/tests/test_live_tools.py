@@ -164,3 +164,10 @@ def test_a_part_of_a_run_starts_without_what_reads_results(used: str, *, loaded:
         [sys.executable, "-c", script], capture_output=True, text=True, check=True
     )
     assert done.stdout.split() == [str(loaded)] * 2
+
+
+def test_what_is_loaded_on_demand_is_named_and_there() -> None:
+    assert set(gw.__all__) <= set(dir(gw))
+    assert all(getattr(gw, name) is not None for name in gw.__all__)
+    with pytest.raises(AttributeError, match="no attribute 'nothing'"):
+        _ = gw.nothing
