@@ -41,6 +41,8 @@ pub struct FeedbackPacket {
 impl FeedbackPacket {
     /// The most packets that one report covers (RFC 8888 section 3.1).
     pub const MAX_PACKETS: usize = 16_384;
+    /// The most that are asked for at once (libwebrtc's NACK requester, `kMaxNackPackets`).
+    pub const MAX_ASKED: usize = 1000;
 
     /// Its size on the wire over IPv4 and UDP, as a reduced-size RTCP packet (RFC 5506).
     #[must_use]
@@ -63,14 +65,27 @@ impl FeedbackPacket {
         self.packets.is_empty() && !self.key_frame_request && !self.asked.is_empty()
     }
 
-    /// What a generic NACK takes: RTCP header and both SSRCs 12; 4 for a number and the sixteen behind it.
+    /// What a generic NACK takes: RTCP header and both SSRCs 12, and 4 for each entry.
     fn asked_size(&self) -> u64 {
-        let (mut entries, mut covered) = (0, None);
-        for number in &self.asked {
-            if covered.is_none_or(|end| number.0 > end) {
-                (entries, covered) = (entries + 1, Some(number.0.saturating_add(16)));
-            }
-        }
+        let entries = nack_entries(&self.asked).count() as u64;
         if entries == 0 { 0 } else { 12 + 4 * entries }
     }
+}
+
+/// The entries of a generic NACK (RFC 4585 section 6.2.1), as few as cover numbers that ascend: each a number, and a bit for
+/// each of the sixteen behind it that is asked for, too.
+pub fn nack_entries(asked: &[SequenceNumber]) -> impl Iterator<Item = (SequenceNumber, u16)> {
+    const BEHIND: u64 = 16;
+    let mut rest = asked;
+    std::iter::from_fn(move || {
+        let (&first, behind) = rest.split_first()?;
+        let covered = |number: &SequenceNumber| {
+            let bit = number.0.checked_sub(first.0)?.checked_sub(1)?;
+            (bit < BEHIND).then_some(bit)
+        };
+        let bits = behind.iter().map_while(covered);
+        let (count, bitmask) = bits.fold((0, 0), |(count, mask), bit| (count + 1, mask | 1 << bit));
+        rest = &behind[count..];
+        Some((first, bitmask))
+    })
 }

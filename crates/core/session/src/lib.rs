@@ -27,7 +27,7 @@ mod sent_frames;
 
 pub use circuit_breaker::{BreakerAction, CircuitBreaker, TripCause};
 pub use encode_request::EncodeRequest;
-pub use feedback::{FeedbackPacket, ReceivedPacket};
+pub use feedback::{FeedbackPacket, ReceivedPacket, nack_entries};
 pub use packet::MediaPacket;
 pub use receiver::{Receiver, ReceiverConfig, ReceiverEvent};
 pub use sender::{ModelFrame, Sender};

@@ -25,13 +25,14 @@
 //! | reordering is measured in time, not in packets | packets of a frame come at a pace that changes, and between frames none comes |
 //! | a packet that is asked for again has no interval of at least 20 ms | that is the interval of libwebrtc's timer; here a deadline is a deadline |
 
+use crate::feedback::FeedbackPacket;
 use crate::packet::MediaPacket;
 use crate::repair_time::RoundTrip;
 use gameway_control::{FrameId, PacketKind, SequenceNumber};
 use gameway_units::{Duration, ReceiverInstant};
 use std::collections::VecDeque;
 
-const MAX_MISSING: usize = 1000;
+const MAX_MISSING: usize = FeedbackPacket::MAX_ASKED;
 const MAX_ASKED: u8 = 10;
 const REMEMBERED: Duration = Duration::from_secs(1);
 const REORDERING_WINDOW: Duration = Duration::from_secs(10);

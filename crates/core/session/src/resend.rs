@@ -30,8 +30,6 @@ const SAVED_FOR: Duration = Duration::from_secs(1);
 const MAX_REPEATED: u8 = 10;
 const MAX_PACKETS: usize = 8192;
 const MAX_BYTES: Bytes = Bytes::new(8 << 20);
-/// Numbers of one message that are looked at.
-pub(crate) const MAX_ASKED: usize = 1000;
 const ROUND_TRIP_WINDOW: Duration = Duration::from_secs(5);
 
 /// A packet that left.

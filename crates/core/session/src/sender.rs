@@ -184,7 +184,9 @@ impl Sender {
         }
         self.reports.clear();
         self.history.on_feedback(now, feedback, &mut self.reports);
-        self.breaker.iter_mut().for_each(|one| one.on_report(now, &self.reports));
+        if let Some(breaker) = &mut self.breaker {
+            breaker.on_report(now, &self.reports);
+        }
         self.tell_controller(now);
     }
 
@@ -263,7 +265,9 @@ impl Sender {
             .with_last_of_frame(packet.is_last_of_frame())
             .with_probe_cluster(cluster);
         self.history.on_sent(sent);
-        self.breaker.iter_mut().for_each(|one| one.on_sent(sent.size));
+        if let Some(breaker) = &mut self.breaker {
+            breaker.on_sent(sent.size);
+        }
         self.controller.on_sent(now, &sent);
         if let Some(resend) = &mut self.resend {
             resend.on_sent(now, &packet);

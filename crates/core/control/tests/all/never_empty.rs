@@ -9,7 +9,7 @@ use gameway_units::{Bytes, Duration, Rate};
 
 type Options = Vec<(&'static str, &'static str)>;
 
-/// What `gameway host` turns on where a controller has it (`python/gameway/live/stream_command.py`).
+/// What `gameway host` turns on where a controller has it (`crates/product/stream/src/command/host.rs`).
 const GUARD: (&str, &str) = ("reduce_on_loss", "on");
 
 /// Copa's published law, whose end this is (`copa/probe_rtt.rs`).

@@ -1,8 +1,8 @@
 //! What is asked for leaves once more, through the pacer and as a part of the target.
 
 use super::Sender;
+use crate::feedback::FeedbackPacket;
 use crate::packet::MediaPacket;
-use crate::resend::MAX_ASKED;
 use gameway_control::{PacketKind, SequenceNumber};
 use gameway_units::{Bytes, Instant};
 
@@ -15,7 +15,7 @@ impl Sender {
         }
         let target = self.target().bitrate;
         let Some(resend) = &mut self.resend else { return };
-        for number in numbers.iter().take(MAX_ASKED) {
+        for number in numbers.iter().take(FeedbackPacket::MAX_ASKED) {
             let Some(packet) = resend.ask(now, *number, target) else { continue };
             self.pacer.enqueue_urgent(now, packet, packet.wire_size());
         }

@@ -169,7 +169,7 @@ impl ReportReader {
         let numbers = rtcp::packets(compound)
             .filter(|_| terms.nack)
             .flat_map(|packet| nack::read(&packet, terms.video_ssrc));
-        numbers.filter_map(whole).take(nack::MAX_ASKED).collect()
+        numbers.filter_map(whole).take(FeedbackPacket::MAX_ASKED).collect()
     }
 
     /// How many packets of feedback could not be read.

@@ -7,14 +7,11 @@ use super::DATAGRAM;
 use crate::error::WebrtcError;
 use crate::rtcp::{self, RtcpPacket};
 use gameway_control::SequenceNumber;
+use gameway_session::nack_entries;
 use rtc_rtcp::transport_feedbacks::transport_layer_nack::{NackPair, TransportLayerNack};
 
 /// Format of the feedback.
 const FORMAT: u8 = 1;
-/// Numbers that are taken of one datagram: a receiver keeps as many (libwebrtc, `kMaxNackPackets`).
-pub(super) const MAX_ASKED: usize = 1000;
-/// Numbers behind the first that an entry covers.
-const BEHIND: u64 = 16;
 /// Bytes of the packet without entries, and of one.
 const HEAD: usize = 12;
 const ENTRY: usize = 4;
@@ -28,7 +25,8 @@ pub(super) fn write(
     [sender_ssrc, media_ssrc]: [u32; 2],
     compounds: &mut Vec<Vec<u8>>,
 ) -> Result<(), WebrtcError> {
-    let mut nacks = &entries(asked)[..];
+    let nacks = pairs(asked);
+    let mut nacks = &nacks[..];
     while !nacks.is_empty() {
         let room = compounds.last().map_or(0, |last| DATAGRAM.saturating_sub(last.len()));
         let fit = (room.saturating_sub(HEAD) / ENTRY).min(MAX_ENTRIES);
@@ -46,28 +44,20 @@ pub(super) fn write(
     Ok(())
 }
 
+fn pairs(asked: &[SequenceNumber]) -> Vec<NackPair> {
+    let pair = |(first, lost_packets): (SequenceNumber, u16)| NackPair {
+        packet_id: first.0 as u16,
+        lost_packets,
+    };
+    nack_entries(asked).map(pair).collect()
+}
+
 /// The numbers of stream `ssrc` that a packet asks for; none if it is another, or cannot be read.
 pub(super) fn read(packet: &RtcpPacket<'_>, ssrc: u32) -> Vec<u16> {
     let is_nack = (packet.packet_type, packet.format) == (rtcp::TRANSPORT_FEEDBACK, FORMAT);
     let parsed = is_nack.then(|| packet.read::<TransportLayerNack>().ok()).flatten();
     let own = parsed.filter(|parsed| parsed.media_ssrc == ssrc);
     own.map(|own| own.nacks.into_iter().flatten().collect()).unwrap_or_default()
-}
-
-/// As few entries as cover numbers that ascend.
-fn entries(asked: &[SequenceNumber]) -> Vec<NackPair> {
-    let mut entries: Vec<NackPair> = Vec::new();
-    let mut first = 0;
-    for SequenceNumber(number) in asked {
-        match entries.last_mut().filter(|_| *number > first && number - first <= BEHIND) {
-            Some(entry) => entry.lost_packets |= 1 << (number - first - 1),
-            None => {
-                entries.push(NackPair::new(*number as u16));
-                first = *number;
-            }
-        }
-    }
-    entries
 }
 
 #[cfg(test)]
@@ -86,9 +76,9 @@ mod tests {
 
     #[test]
     fn an_entry_has_a_number_and_sixteen_behind_it() {
-        let pairs = entries(&numbers(&[65_535, 65_536, 65_551, 65_552]));
+        let found = pairs(&numbers(&[65_535, 65_536, 65_551, 65_552]));
         let pair = |packet_id, lost_packets| NackPair { packet_id, lost_packets };
-        assert_eq!(pairs, [pair(65_535, 0x8001), pair(16, 0)]);
+        assert_eq!(found, [pair(65_535, 0x8001), pair(16, 0)]);
         let mut compounds = vec![vec![0; DATAGRAM]];
         write(&numbers(&[7, 9]), [1, 2], &mut compounds).unwrap();
         // RFC 4585: version 2, format 1, type 205, three words; both SSRCs; 7 and the second one behind it.
