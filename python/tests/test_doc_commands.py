@@ -74,7 +74,7 @@ NAMED = (
     Named(r"cargo run --release -p gameway-(tcp|path|control) --example \w+$",
           "has a test beside it, part of `make test`"),
     Named(r"cargo (build --release -p gameway-stream|install --path crates/product/stream) .*",
-          "builds for minutes; what it builds is run by crates/product/stream/tests/programs.rs"),
+          "builds for minutes; crates/product/stream/tests/all/programs.rs runs what it builds"),
     Named(r"cargo build --release -p gameway-link",
           "builds for minutes; what it builds is run by crates/lab/link/tests/program.rs"),
     Named(r"make packages$", "builds from nothing for minutes; what `make test` has of it:",

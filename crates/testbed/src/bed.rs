@@ -2,6 +2,7 @@
 
 use crate::Agenda;
 use gameway_units::{Duration, Instant};
+use std::ops::{Deref, DerefMut};
 
 /// More turns at one point of time are a loop without end.
 const MAX_TURNS: u32 = 100_000;
@@ -83,6 +84,20 @@ pub struct Testbed<E: Ends, P> {
     onward: Onward<E::Down, E::Up>,
     deadlines: Vec<Option<Instant>>,
     turns: u32,
+}
+
+/// Most tests have one flow: what is asked of the testbed and is not its own is asked of the first.
+impl<E: Ends, P> Deref for Testbed<E, P> {
+    type Target = E;
+    fn deref(&self) -> &E {
+        &self.flows[0]
+    }
+}
+
+impl<E: Ends, P> DerefMut for Testbed<E, P> {
+    fn deref_mut(&mut self) -> &mut E {
+        &mut self.flows[0]
+    }
 }
 
 impl<E: Ends, P: Path<E::Down, E::Up>> Testbed<E, P> {

@@ -18,6 +18,11 @@ pub const fn lost() -> Fate {
     Vec::new()
 }
 
+/// One of the two.
+pub fn lost_if(condition: bool) -> Fate {
+    if condition { lost() } else { arrives() }
+}
+
 /// A delay that is the same both ways, and fates.
 pub struct Fates<D, U> {
     /// The delay of what has no extra delay.

@@ -30,7 +30,7 @@ mod random;
 
 pub use agenda::Agenda;
 pub use bed::{Ends, Onward, Path, Testbed};
-pub use fates::{Fate, FateOf, Fates, Impairment, arrives, lost};
+pub use fates::{Fate, FateOf, Fates, Impairment, arrives, lost, lost_if};
 pub use queue::{Departed, DropTail};
 pub use random::{Random, hash};
 

@@ -2,7 +2,7 @@
 
 use gameway_testbed::{
     Agenda, DropTail, Ends, Fates, Impairment, Onward, Path, Random, Testbed, arrives, fairness,
-    lost, percentile,
+    lost, lost_if, percentile,
 };
 use gameway_units::{Bytes, Duration, Instant, Rate};
 
@@ -98,7 +98,7 @@ fn packets_arrive_after_the_delay_both_ways_and_fates_lose_copy_and_delay() {
         2 => vec![MILLISECOND * 5],
         _ => arrives(),
     });
-    path.up = Box::new(|_, packet| if *packet == 3 { lost() } else { arrives() });
+    path.up = Box::new(|_, packet| lost_if(*packet == 3));
     let mut bed = Testbed::new(path, vec![echo(4)]);
     bed.run_until(ms(19));
     assert_eq!(bed.flows[0].came, [(11, 1), (12, 1), (13, 3), (17, 2)].map(|(at, n)| (ms(at), n)));

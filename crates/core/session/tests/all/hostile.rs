@@ -162,12 +162,12 @@ proptest! {
             config.repair = repair;
         });
         let mut turn = 0;
-        stream.0.path.down = Box::new(move |_, _| {
+        stream.path.down = Box::new(move |_, _| {
             turn += 1;
             fates[turn % fates.len()].iter().map(|&late| ms(late)).collect()
         });
         let mut turn = 0;
-        stream.0.path.up = Box::new(move |_, _| {
+        stream.path.up = Box::new(move |_, _| {
             turn += 1;
             feedback_fates[turn % feedback_fates.len()].iter().map(|&late| ms(late)).collect()
         });
@@ -202,7 +202,7 @@ fn a_sender_that_hears_nothing_keeps_a_bounded_history() {
     let mut target = plain_target();
     target.bitrate = gameway_units::Rate::from_mbps(2_000);
     let mut stream = Loop::new(target, FeedbackStyle::PerFrame, |_| {});
-    stream.0.path.down = Box::new(|_, _| gameway_testbed::lost());
+    stream.path.down = Box::new(|_, _| gameway_testbed::lost());
     stream.run_until(Instant::ZERO + ms(400));
     // 32768 packets of at most 1248 B.
     assert!(stream.packets.len() > 60_000, "{}", stream.packets.len());

@@ -3,7 +3,7 @@
 use crate::support::{INTERVAL, Loop, ONE_WAY, ms, on_receiver, plain_target};
 use gameway_control::{FeedbackStyle, FrameId, Pacing, PacketKind, SequenceNumber, Target};
 use gameway_session::{FeedbackPacket, MediaPacket, SenderConfig};
-use gameway_testbed::{arrives, lost};
+use gameway_testbed::{arrives, lost, lost_if};
 use gameway_units::{Bytes, Duration, Instant, Rate, Repair};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -19,9 +19,9 @@ fn asking(target: Target) -> Loop {
 /// A loop that loses these packets of frame 30, the first time that they are sent.
 fn losing(doomed: fn(&MediaPacket) -> bool) -> Loop {
     let mut stream = asking(plain_target());
-    stream.0.path.down = Box::new(move |_, packet| {
+    stream.path.down = Box::new(move |_, packet| {
         let first = packet.kind == PacketKind::Media && packet.frame == FrameId(30);
-        if first && doomed(packet) { lost() } else { arrives() }
+        lost_if(first && doomed(packet))
     });
     stream
 }
@@ -81,12 +81,8 @@ fn a_frame_that_lost_a_packet_is_shown_a_round_trip_later_and_none_behind_it_by_
 #[test]
 fn without_repair_nothing_is_asked_for_and_the_loss_costs_a_key_frame() {
     let mut stream = Loop::plain();
-    stream.0.path.down =
-        Box::new(
-            |_, packet| {
-                if packet.frame == FrameId(30) && packet.index == 9 { lost() } else { arrives() }
-            },
-        );
+    stream.path.down =
+        Box::new(|_, packet| lost_if(packet.frame == FrameId(30) && packet.index == 9));
     stream.run(Duration::from_secs(2));
     assert!(stream.feedback.iter().all(|(_, report)| report.asked.is_empty()));
     assert_eq!((repeated(&stream).len(), stream.key_frames().len()), (0, 2));
@@ -104,13 +100,13 @@ fn random_losses_and_bursts_cost_few_pictures_and_no_more_bytes_than_the_target_
     ] {
         let mut stream = asking(plain_target());
         let (mut random, mut left) = (chance(), 0);
-        stream.0.path.down = Box::new(move |_, _| {
+        stream.path.down = Box::new(move |_, _| {
             if left == 0 && random() < share / f64::from(length) {
                 left = length;
             }
             let doomed = left > 0;
             left -= i32::from(doomed);
-            if doomed { lost() } else { arrives() }
+            lost_if(doomed)
         });
         stream.run(Duration::from_secs(10));
         stream.assert_frames_conserved();
@@ -127,11 +123,11 @@ fn random_losses_and_bursts_cost_few_pictures_and_no_more_bytes_than_the_target_
 fn a_retransmission_that_is_lost_is_sent_once_more_within_two_round_trips() {
     let mut stream = losing(|packet| packet.index == 9);
     let mut again = 0;
-    stream.0.path.down = Box::new(move |_, packet| {
+    stream.path.down = Box::new(move |_, packet| {
         let first = packet.kind == PacketKind::Media && packet.frame == FrameId(30);
         again += u32::from(packet.kind == PacketKind::Retransmission);
         let lost_again = packet.kind == PacketKind::Retransmission && again <= 2;
-        if lost_again || first && packet.index == 9 { lost() } else { arrives() }
+        lost_if(lost_again || first && packet.index == 9)
     });
     stream.run(Duration::from_secs(2));
     let repeated = repeated(&stream);
@@ -147,7 +143,7 @@ fn a_retransmission_that_is_lost_is_sent_once_more_within_two_round_trips() {
 fn packets_that_overtake_each_other_are_soon_no_longer_asked_for() {
     let mut stream = asking(plain_target());
     // Every ninth is late by five gaps.
-    stream.0.path.down = Box::new(|_, packet| match packet.sequence.0 % 9 {
+    stream.path.down = Box::new(|_, packet| match packet.sequence.0 % 9 {
         0 => vec![INTERVAL.mul_f64(0.8) * 5 / i64::from(PACKETS)],
         _ => arrives(),
     });
@@ -165,8 +161,7 @@ fn packets_that_overtake_each_other_are_soon_no_longer_asked_for() {
 fn what_would_come_too_late_is_not_sent_again() {
     let mut stream = losing(|packet| packet.index == 9);
     // Requests take a second, and round trips are known to be short.
-    stream.0.path.up =
-        Box::new(|_, report| vec![if report.only_asks() { ms(1000) } else { ms(0) }]);
+    stream.path.up = Box::new(|_, report| vec![if report.only_asks() { ms(1000) } else { ms(0) }]);
     stream.run(Duration::from_secs(3));
     assert_eq!(repeated(&stream).len(), 0);
     assert!(stream.requests() >= 1, "a key frame mends it");
@@ -176,10 +171,9 @@ fn what_would_come_too_late_is_not_sent_again() {
 /// A stream whose receiver asks for these numbers in each of 1000 messages a second, as seen from packet `end`.
 fn harassed(numbers: impl Fn(u64) -> Vec<u64>, reports: bool) -> (Loop, Bytes) {
     let mut stream = asking(plain_target());
-    stream.0.path.down =
-        Box::new(|_, packet| if packet.sequence.0 % 7 == 0 { lost() } else { arrives() });
+    stream.path.down = Box::new(|_, packet| lost_if(packet.sequence.0 % 7 == 0));
     if !reports {
-        stream.0.path.up = Box::new(|_, _| lost());
+        stream.path.up = Box::new(|_, _| lost());
     }
     for step in 0..3000_i64 {
         let now = Instant::ZERO + ms(step);
@@ -245,7 +239,7 @@ fn pacing_by_rate_and_a_window_hold_for_what_is_sent_again() {
     target.window = Some(window);
     let mut stream = asking(target);
     let mut random = chance();
-    stream.0.path.down = Box::new(move |_, _| if random() < 0.1 { lost() } else { arrives() });
+    stream.path.down = Box::new(move |_, _| lost_if(random() < 0.1));
     stream.run(Duration::from_secs(3));
     let mut free = Instant::ZERO;
     for (at, packet) in &stream.packets {

@@ -9,7 +9,7 @@ use gameway_media::{HEADER, Overhead, Train};
 use gameway_session::{
     FeedbackPacket, MediaPacket, Receiver, ReceiverConfig, Sender, SenderConfig, SenderEvent,
 };
-use gameway_testbed::{arrives, lost};
+use gameway_testbed::{arrives, lost_if};
 use gameway_units::declared::Options;
 use gameway_units::{Bytes, Duration, Ecn, Instant, Rate, Ratio};
 use std::collections::BTreeMap;
@@ -20,12 +20,8 @@ const PACKETS: u16 = 20;
 /// A loop that loses some packets of frame 30.
 fn losing(doomed: fn(&MediaPacket) -> bool) -> Loop {
     let mut stream = Loop::plain();
-    stream.0.path.down =
-        Box::new(
-            move |_, packet| {
-                if packet.frame == FrameId(30) && doomed(packet) { lost() } else { arrives() }
-            },
-        );
+    stream.path.down =
+        Box::new(move |_, packet| lost_if(packet.frame == FrameId(30) && doomed(packet)));
     stream
 }
 
@@ -108,8 +104,7 @@ fn one_repair_packet_saves_a_frame_from_any_single_loss_and_not_from_two() {
             config.repair_share = Ratio::from_ppm(10_000);
         };
         let mut stream = Loop::new(plain_target(), FeedbackStyle::PerFrame, share);
-        stream.0.path.down =
-            Box::new(move |_, packet| if packet.index < losses { lost() } else { arrives() });
+        stream.path.down = Box::new(move |_, packet| lost_if(packet.index < losses));
         stream.run(Duration::from_secs(1));
         stream.assert_frames_conserved();
         (stream.captured().len(), stream.shown().len(), stream.requests())
@@ -166,9 +161,9 @@ fn a_loss_is_known_once_three_later_packets_have_arrived() {
 fn two_of_three_reports_can_be_lost_without_a_packet_taken_for_lost() {
     let mut stream = Loop::plain();
     let mut count = 0;
-    stream.0.path.up = Box::new(move |_, _| {
+    stream.path.up = Box::new(move |_, _| {
         count += 1;
-        if count % 3 == 0 { arrives() } else { lost() }
+        lost_if(count % 3 != 0)
     });
     stream.run(Duration::from_secs(2));
     let told = stream.told.lock().unwrap();
@@ -180,12 +175,12 @@ fn two_of_three_reports_can_be_lost_without_a_packet_taken_for_lost() {
 #[test]
 fn duplicates_and_reordering_change_nothing() {
     let mut stream = Loop::plain();
-    stream.0.path.down = Box::new(|_, packet| match packet.sequence.0 % 7 {
+    stream.path.down = Box::new(|_, packet| match packet.sequence.0 % 7 {
         0 => vec![Duration::ZERO, ms(3), ms(40)],
         3 => vec![ms(2)],
         _ => arrives(),
     });
-    stream.0.path.up = Box::new(|_, report| match report.generated.as_nanos() % 3 {
+    stream.path.up = Box::new(|_, report| match report.generated.as_nanos() % 3 {
         0 => vec![Duration::ZERO, ms(20)],
         1 => vec![ms(30)],
         _ => arrives(),
@@ -206,7 +201,7 @@ fn duplicates_and_reordering_change_nothing() {
 #[test]
 fn a_packet_that_comes_after_it_was_taken_for_lost_is_reported_again() {
     let mut stream = Loop::plain();
-    stream.0.path.down = Box::new(|_, packet| {
+    stream.path.down = Box::new(|_, packet| {
         if packet.frame == FrameId(30) && packet.index == 1 { vec![ms(12)] } else { arrives() }
     });
     stream.run(Duration::from_secs(1));
@@ -224,7 +219,7 @@ fn a_packet_that_comes_after_it_was_taken_for_lost_is_reported_again() {
 #[test]
 fn on_a_long_path_repeated_requests_still_make_one_key_frame() {
     let mut stream = losing(|packet| packet.index == 3);
-    stream.0.path.delay = ms(150);
+    stream.path.delay = ms(150);
     stream.run(Duration::from_secs(2));
     stream.assert_frames_conserved();
     assert!((6..=8).contains(&stream.requests()), "{}: one in 50 ms", stream.requests());
@@ -234,10 +229,10 @@ fn on_a_long_path_repeated_requests_still_make_one_key_frame() {
 #[test]
 fn a_lost_key_frame_is_asked_for_again() {
     let mut stream = Loop::plain();
-    stream.0.path.down = Box::new(|now, packet| {
+    stream.path.down = Box::new(|now, packet| {
         let doomed =
             packet.frame == FrameId(30) || (packet.key_frame && now < Instant::ZERO + ms(700));
-        if doomed && packet.frame > FrameId(0) { lost() } else { arrives() }
+        lost_if(doomed && packet.frame > FrameId(0))
     });
     stream.run(Duration::from_secs(2));
     stream.assert_frames_conserved();
@@ -249,8 +244,7 @@ fn a_lost_key_frame_is_asked_for_again() {
 fn a_blackout_ends_with_a_key_frame_and_every_frame_is_accounted_for() {
     let mut stream = Loop::plain();
     let dark = Instant::ZERO + ms(500)..Instant::ZERO + ms(6_000);
-    stream.0.path.down =
-        Box::new(move |now, _| if dark.contains(&now) { lost() } else { arrives() });
+    stream.path.down = Box::new(move |now, _| lost_if(dark.contains(&now)));
     stream.run(Duration::from_secs(8));
     stream.assert_frames_conserved();
     let shown = stream.shown();
@@ -271,8 +265,7 @@ fn a_window_full_of_lost_packets_opens_again() {
     let target = plain_target().with_window(Some(Bytes::new(20_000)));
     let mut stream = Loop::new(target, FeedbackStyle::PerFrame, |_| {});
     let dark = Instant::ZERO + ms(500)..Instant::ZERO + ms(600);
-    stream.0.path.down =
-        Box::new(move |now, _| if dark.contains(&now) { lost() } else { arrives() });
+    stream.path.down = Box::new(move |now, _| lost_if(dark.contains(&now)));
     stream.run(Duration::from_secs(4));
     stream.assert_frames_conserved();
     let resumed = stream.packets.iter().find(|(sent, _)| *sent > Instant::ZERO + ms(600)).unwrap();
@@ -475,7 +468,7 @@ fn a_damaged_frame_is_followed_by_a_key_frame() {
     let mut stream = Loop::plain();
     stream.run_until(Instant::ZERO + ms(500));
     let damaged = *stream.shown().keys().next_back().unwrap();
-    let now = stream.0.now;
+    let now = stream.now;
     stream.receiver.on_undecodable(crate::support::on_receiver(now));
     stream.run(ms(500));
     let second = stream.key_frames()[1];
@@ -490,13 +483,13 @@ fn a_damaged_frame_is_followed_by_a_key_frame() {
 fn a_request_without_a_report_is_answered_once_the_key_frame_was_told_of() {
     let mut stream = Loop::plain();
     stream.run_until(Instant::ZERO + ms(5));
-    let now = stream.0.now;
+    let now = stream.now;
     stream.sender.on_key_frame_request(now);
     stream.run_until(Instant::ZERO + ms(100));
     assert_eq!(stream.key_frames().len(), 1, "the key frame under way is the answer");
-    let now = stream.0.now;
+    let now = stream.now;
     stream.sender.on_key_frame_request(now);
-    let now = stream.0.now;
+    let now = stream.now;
     stream.sender.on_key_frame_request(now);
     stream.run_until(Instant::ZERO + ms(200));
     assert_eq!(stream.key_frames().len(), 2);

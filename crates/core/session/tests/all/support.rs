@@ -149,18 +149,18 @@ impl gameway_testbed::Ends for Ends {
 }
 
 /// The loop: sender, path there, receiver, path back.
-pub struct Loop(pub Testbed<Ends, Fates<MediaPacket, FeedbackPacket>>);
+pub struct Loop(Testbed<Ends, Fates<MediaPacket, FeedbackPacket>>);
 
 impl Deref for Loop {
-    type Target = Ends;
-    fn deref(&self) -> &Ends {
-        &self.0.flows[0]
+    type Target = Testbed<Ends, Fates<MediaPacket, FeedbackPacket>>;
+    fn deref(&self) -> &Self::Target {
+        &self.0
     }
 }
 
 impl DerefMut for Loop {
-    fn deref_mut(&mut self) -> &mut Ends {
-        &mut self.0.flows[0]
+    fn deref_mut(&mut self) -> &mut Self::Target {
+        &mut self.0
     }
 }
 
@@ -206,14 +206,10 @@ impl Loop {
 
     /// Runs so long, then stops the sender and lets everything under way arrive.
     pub fn run(&mut self, span: Duration) {
-        self.0.run_for(span);
-        let now = self.0.now;
+        self.run_for(span);
+        let now = self.now;
         self.sender.stop(now);
-        self.0.run_for(Duration::from_secs(5));
-    }
-
-    pub fn run_until(&mut self, end: Instant) {
-        self.0.run_until(end);
+        self.run_for(Duration::from_secs(5));
     }
 }
 

@@ -4,8 +4,8 @@
 use gameway_codec::repair::RepairEncoder;
 use gameway_media::{MAX_PAYLOAD, Train, repair_packets};
 use gameway_stream::host::encoding::{Job, Made, Part, timestamp};
+use gameway_testbed::Random;
 use gameway_units::{Duration, Instant};
-use rand_core::{Rng, SeedableRng};
 use std::collections::BTreeMap;
 
 /// What x264 takes for a frame of 1280x720.
@@ -111,12 +111,12 @@ impl FakeEncoder {
 /// Random bytes, other ones for each frame of each session.
 fn payloads(job: &Job) -> Vec<Vec<u8>> {
     let seed = u64::from(job.session) << 32 | job.request.frame.0;
-    let mut random = super::Random::seed_from_u64(seed);
+    let mut random = Random::new(seed);
     let mut left = job.request.payload.get().max(1);
     let mut payloads = Vec::new();
     while left > 0 {
         let mut payload = vec![0; left.min(MAX_PAYLOAD.get()) as usize];
-        random.fill_bytes(&mut payload);
+        random.fill(&mut payload);
         left -= payload.len() as u64;
         payloads.push(payload);
     }

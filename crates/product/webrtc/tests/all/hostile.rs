@@ -1,12 +1,11 @@
 //! What a bad network and bad people do: loss, reordering, duplication, replay, garbage, a wrong certificate.
 
-mod support;
-
+use crate::support::{
+    DELAY, SECOND, World, client_address, connect, dark, host_address, impaired, world, world_with,
+};
+use gameway_testbed::{Ends, Fates, Impairment};
 use gameway_units::{Duration, Ecn};
 use gameway_webrtc::{CloseReason, Delivery, Event, Extensions, RtpHeader, RtpPacket};
-use support::{Weather, World, client_address, host_address};
-
-const SECOND: Duration = Duration::from_secs(1);
 
 fn send_numbered(world: &mut World, number: u16) {
     let terms = world.host.peer.negotiated();
@@ -31,11 +30,15 @@ fn numbers(world: &World) -> Vec<u16> {
 
 #[test]
 fn the_handshake_survives_loss_reordering_and_duplication() {
-    let weather = Weather { loss_percent: 30, duplicate_percent: 10, jitter_ms: 30 };
-    let took: Vec<Duration> = (0..40)
-        .map(|seed| World::new(seed, weather).connect(SECOND * 25).expect("connected"))
-        .collect();
-    let mut sorted = took;
+    // Of a datagram that is lost a tenth of the copies arrive: three in ten are gone.
+    let max_extra = Duration::from_millis(30);
+    let impairment = Impairment { loss: 1.0 / 3.0, duplicate: 0.1, late: 1.0, max_extra };
+    let took = |seed| {
+        let mut world = world();
+        world.path = impaired(impairment, seed);
+        connect(&mut world, SECOND * 25).expect("connected")
+    };
+    let mut sorted: Vec<Duration> = (0..40).map(took).collect();
     sorted.sort();
     // Without loss it takes 60 to 120 ms; a flight of DTLS that is lost costs 100 ms, then 200, ...
     assert!(sorted[0] >= Duration::from_millis(40), "{}", sorted[0]);
@@ -45,8 +48,9 @@ fn the_handshake_survives_loss_reordering_and_duplication() {
 
 #[test]
 fn without_a_network_nothing_connects_and_both_give_up() {
-    let mut world = World::new(1, Weather { loss_percent: 100, ..Weather::default() });
-    assert_eq!(world.connect(SECOND * 29), None);
+    let mut world = world();
+    world.path = dark();
+    assert_eq!(connect(&mut world, SECOND * 29), None);
     world.run_for(SECOND * 2);
     for end in [&world.host, &world.client] {
         let (_, last) = end.events.last().unwrap();
@@ -56,9 +60,11 @@ fn without_a_network_nothing_connects_and_both_give_up() {
 
 #[test]
 fn packets_lost_doubled_and_overtaken_arrive_once() {
-    let mut world = World::new(3, Weather::default());
-    world.connect(SECOND).expect("connected");
-    world.weather = Weather { loss_percent: 10, duplicate_percent: 30, jitter_ms: 20 };
+    let mut world = world();
+    connect(&mut world, SECOND).expect("connected");
+    let max_extra = Duration::from_millis(20);
+    let impairment = Impairment { loss: 1.0 / 7.0, duplicate: 0.3, late: 1.0, max_extra };
+    world.path = impaired(impairment, 3);
     // Through two wraps of the sequence number, so that the rollover counter is in it.
     for step in 0..150_000_u32 {
         send_numbered(&mut world, step as u16);
@@ -68,27 +74,28 @@ fn packets_lost_doubled_and_overtaken_arrive_once() {
     }
     world.run_for(SECOND);
     let got = numbers(&world).len();
-    assert!((133_000..137_000).contains(&got), "{got} of 150000 at 10 % loss");
+    // A seventh is lost, and of that three tenths of the copies arrive.
+    assert!((133_000..137_000).contains(&got), "{got} of 150000 where a tenth is gone");
 }
 
 #[test]
 fn a_replayed_packet_is_dropped() {
-    let mut world = World::new(4, Weather::default());
-    world.connect(SECOND).expect("connected");
-    world.record = true;
+    let mut world = world();
+    connect(&mut world, SECOND).expect("connected");
     for number in 0..3_000 {
         send_numbered(&mut world, number);
     }
     world.run_for(SECOND);
     assert_eq!(numbers(&world).len(), 3_000);
     let recorded = std::mem::take(&mut world.wire);
-    let media: Vec<_> = recorded.iter().filter(|(_, it)| it.bytes[0] >= 128).collect();
+    let media: Vec<_> = recorded.iter().filter(|it| it.bytes[0] >= 128).collect();
     assert_eq!(media.len(), 3_000);
     // Both within the window and before it.
-    for (from, transmit) in &media {
-        world.deliver(*from, transmit);
+    for transmit in &media {
+        let now = world.now;
+        world.on_down(now, (*transmit).clone());
     }
-    world.collect();
+    world.pump();
     assert_eq!(numbers(&world).len(), 3_000);
     assert_eq!(world.client.peer.refused_datagrams(), 3_000);
     send_numbered(&mut world, 3_000);
@@ -98,13 +105,12 @@ fn a_replayed_packet_is_dropped() {
 
 #[test]
 fn garbage_changes_nothing() {
-    let mut world = World::new(5, Weather::default());
-    world.connect(SECOND).expect("connected");
+    let mut world = world();
+    connect(&mut world, SECOND).expect("connected");
     send_numbered(&mut world, 0);
-    world.record = true;
     send_numbered(&mut world, 1);
-    world.collect();
-    let genuine = world.wire.pop().unwrap().1.bytes;
+    world.pump();
+    let genuine = world.wire.pop().unwrap().bytes;
     world.run_for(SECOND);
     let before = world.client.events.len();
     for first in 0..=255_u8 {
@@ -143,16 +149,16 @@ fn another_certificate_than_the_description_s_is_refused() {
         let old = text[at..at + 95].to_owned();
         text.replace(&old, &format!("{digit}{}", &old[1..]))
     };
-    let mut host_lies = World::with(6, Weather::default(), |offer| offer, changed);
-    assert_eq!(host_lies.connect(SECOND * 3), None);
+    let mut host_lies = world_with(|offer| offer, changed);
+    assert_eq!(connect(&mut host_lies, SECOND * 3), None);
     let end = |world: &World| {
         let closed = world.client.events.iter().chain(&world.host.events);
         closed.filter(|(_, e)| *e == Event::Closed(CloseReason::WrongFingerprint)).count()
     };
     assert_eq!(end(&host_lies), 1);
     assert!(!host_lies.client.peer.is_connected());
-    let mut client_lies = World::with(7, Weather::default(), changed, |answer| answer);
-    assert_eq!(client_lies.connect(SECOND * 3), None);
+    let mut client_lies = world_with(changed, |answer| answer);
+    assert_eq!(connect(&mut client_lies, SECOND * 3), None);
     assert_eq!(end(&client_lies), 1);
     assert!(!client_lies.host.peer.is_connected());
 }
@@ -163,31 +169,30 @@ fn a_wrong_password_is_not_answered() {
         let line = answer.lines().find(|line| line.starts_with("a=ice-pwd:")).unwrap();
         answer.replace(line, "a=ice-pwd:0123456789012345678901234")
     };
-    let mut world = World::with(8, Weather::default(), |offer| offer, wrong);
-    world.record = true;
-    assert_eq!(world.connect(SECOND * 3), None);
-    assert!(world.wire.iter().all(|(from, _)| *from == client_address()), "the host was silent");
+    let mut world = world_with(|offer| offer, wrong);
+    assert_eq!(connect(&mut world, SECOND * 3), None);
+    assert!(world.wire.iter().all(|it| it.from == Some(client_address())), "the host was silent");
     assert!(world.wire.len() > 5);
 }
 
 #[test]
 fn a_blackout_of_ten_seconds_is_survived_and_silence_for_thirty_is_the_end() {
-    let mut world = World::new(9, Weather::default());
+    let mut world = world();
     let channel = world.client.peer.open_channel("input", Delivery::RELIABLE).unwrap();
-    world.connect(SECOND).expect("connected");
+    connect(&mut world, SECOND).expect("connected");
     world.run_for(SECOND);
-    world.weather.loss_percent = 100;
+    world.path = dark();
     let now = world.now;
     world.client.peer.send_data(now, channel, b"in the dark").unwrap();
     world.run_for(SECOND * 10);
-    world.weather.loss_percent = 0;
+    world.path = Fates::new(DELAY);
     send_numbered(&mut world, 1);
     world.run_for(SECOND * 3);
     assert_eq!(numbers(&world), [1]);
     let heard =
         |(_, event): &&_| matches!(event, Event::Data { bytes, .. } if bytes == b"in the dark");
     assert_eq!(world.host.events.iter().filter(heard).count(), 1);
-    world.weather.loss_percent = 100;
+    world.path = dark();
     world.run_for(SECOND * 34);
     for end in [&world.host, &world.client] {
         let (_, last) = end.events.last().unwrap();
@@ -197,8 +202,8 @@ fn a_blackout_of_ten_seconds_is_survived_and_silence_for_thirty_is_the_end() {
 
 #[test]
 fn goodbye_is_heard() {
-    let mut world = World::new(10, Weather::default());
-    world.connect(SECOND).expect("connected");
+    let mut world = world();
+    connect(&mut world, SECOND).expect("connected");
     let now = world.now;
     world.client.peer.close(now);
     world.run_for(SECOND);
@@ -208,12 +213,14 @@ fn goodbye_is_heard() {
 
 #[test]
 fn channels_of_both_kinds_keep_their_promises_under_loss() {
-    let mut world = World::new(11, Weather::default());
-    world.connect(SECOND).expect("connected");
+    let mut world = world();
+    connect(&mut world, SECOND).expect("connected");
     let reliable = world.client.peer.open_channel("reliable", Delivery::RELIABLE).unwrap();
     let loose = world.client.peer.open_channel("loose", Delivery::UNRELIABLE).unwrap();
     world.run_for(SECOND);
-    world.weather = Weather { loss_percent: 20, duplicate_percent: 5, jitter_ms: 10 };
+    let max_extra = Duration::from_millis(10);
+    let impairment = Impairment { loss: 0.2, duplicate: 0.05, late: 1.0, max_extra };
+    world.path = impaired(impairment, 11);
     for number in 0..200_u8 {
         let now = world.now;
         world.client.peer.send_data(now, reliable, &[number]).unwrap();

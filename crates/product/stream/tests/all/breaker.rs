@@ -1,11 +1,10 @@
 //! A host whose reports stay away, or whose stream mostly loses, bounds itself whatever its controller does.
 
-mod support;
-
+use crate::support::{ONE_WAY, PLAIN, SECOND, Setting, World, ms, world};
 use gameway_session::{BreakerAction, SenderEvent, TripCause};
 use gameway_stream::host::session::SessionEvent;
+use gameway_testbed::lost;
 use gameway_units::{Instant, Rate};
-use support::{ONE_WAY, SECOND, Setting, World, arrives, ms};
 
 const LEAST: Rate = Rate::from_kbps(500);
 
@@ -18,9 +17,9 @@ fn actions(world: &World) -> Vec<(Instant, BreakerAction)> {
 }
 
 fn silenced(circuit_breaker: Option<Rate>) -> World {
-    let mut world = World::new(Setting { circuit_breaker, ..Setting::default() });
+    let mut world = world(Setting { circuit_breaker, ..PLAIN });
     world.run_for(SECOND * 4);
-    world.fate = Box::new(|_, to_client, _, _| if to_client { arrives() } else { Vec::new() });
+    world.path.up = Box::new(|_, _| lost());
     world.run_for(SECOND * 8);
     world
 }

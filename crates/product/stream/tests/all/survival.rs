@@ -1,23 +1,21 @@
 //! What a bad network does to a whole stream: bounds on both sides, and twins that fare worse.
 
-mod support;
-
+use crate::support::{
+    INTERVAL, ONE_WAY, PLAIN, Played, SECOND, Setting, World, at, both_ways, dark, is_media, ms,
+    world,
+};
 use gameway_control::FrameId;
 use gameway_stream::client::session::ClientEvent;
 use gameway_stream::host::session::SessionEvent;
+use gameway_testbed::{Random, arrives, lost_if};
 use gameway_units::{Duration, Ecn, Instant, Rate, Ratio};
-use rand_core::Rng;
-use support::{INTERVAL, ONE_WAY, SECOND, Setting, World, arrives, chance, is_media, ms};
-
-fn at(millis: i64) -> Instant {
-    Instant::ZERO + ms(millis)
-}
 
 #[test]
 fn frames_arrive_byte_by_byte_in_order_and_once() {
-    let mut world = World::new(Setting::default());
+    let mut world = world(PLAIN);
     world.run_for(SECOND * 3);
-    world.host.stop(world.now);
+    let now = world.now;
+    world.host.stop(now);
     world.run_for(SECOND);
     let frames: Vec<u64> = world.played.iter().map(|played| played.frame).collect();
     assert_eq!(frames, (0..frames.len() as u64).collect::<Vec<_>>());
@@ -38,12 +36,9 @@ fn frames_arrive_byte_by_byte_in_order_and_once() {
 /// Ten seconds at 30 % loss both ways, then three without: shares shown of both, and requests for key frames.
 fn under_loss(repair: &str) -> (f64, f64, World) {
     let repair_share: Ratio = repair.parse().unwrap();
-    let mut world = World::new(Setting { repair_share, ..Setting::default() });
+    let mut world = world(Setting { repair_share, ..PLAIN });
     world.run_for(SECOND);
-    world.fate = Box::new(|now, _, _, random| {
-        let lost = now < at(11_000) && chance(random, 30);
-        if lost { Vec::new() } else { arrives() }
-    });
+    world.path = both_ways(|now, random| lost_if(now < at(11_000) && random.chance(0.3)));
     world.run_for(SECOND * 13);
     let during = world.shown_share(at(1_000), at(11_000));
     let after = world.shown_share(at(11_200), at(12_200));
@@ -71,16 +66,16 @@ fn with_repair_a_stream_goes_on_at_thirty_percent_loss_and_is_whole_again_after(
 
 #[test]
 fn packets_that_overtake_each_other_and_come_twice_are_shown_once() {
-    let mut world = World::new(Setting::default());
-    world.fate = Box::new(|_, _, _, random| {
+    let mut world = world(PLAIN);
+    world.path = both_ways(|_, random| {
         // A tenth comes 3 ms late, behind three or four others; a tenth comes twice.
-        let extra = if chance(random, 10) { ms(3) } else { Duration::ZERO };
-        let again =
-            if chance(random, 10) { Some(ms((random.next_u64() % 200) as i64)) } else { None };
+        let extra = if random.chance(0.1) { ms(3) } else { Duration::ZERO };
+        let again = random.chance(0.1).then(|| ms(random.below(200) as i64));
         [extra].into_iter().chain(again).collect()
     });
     world.run_for(SECOND * 4);
-    world.host.stop(world.now);
+    let now = world.now;
+    world.host.stop(now);
     world.run_for(SECOND);
     let frames: Vec<u64> = world.played.iter().map(|played| played.frame).collect();
     assert_eq!(
@@ -95,15 +90,10 @@ fn packets_that_overtake_each_other_and_come_twice_are_shown_once() {
 
 #[test]
 fn after_ten_seconds_of_darkness_pictures_come_within_a_second() {
-    let mut world = World::new(Setting::default());
-    world.fate =
-        Box::new(
-            |now, _, _, _| {
-                if (at(2_000)..at(12_000)).contains(&now) { Vec::new() } else { arrives() }
-            },
-        );
+    let mut world = world(PLAIN);
+    world.path = dark(at(2_000), at(12_000));
     world.run_for(SECOND * 15);
-    let dark = |played: &&support::Played| (at(2_050)..at(12_000)).contains(&played.at);
+    let dark = |played: &&Played| (at(2_050)..at(12_000)).contains(&played.at);
     assert_eq!(world.played.iter().filter(dark).count(), 0);
     let back = world.played.iter().find(|played| played.at >= at(12_000)).expect("pictures");
     assert!(back.key_frame);
@@ -127,13 +117,8 @@ fn after_ten_seconds_of_darkness_pictures_come_within_a_second() {
 fn darkness_longer_than_half_the_sequence_numbers_is_survived() {
     // 58 Mb/s are 5 500 packets/s: sent on, 44 000 of 65 536 numbers would pass in 8 s, so that the next one looked older than
     // the last and the rollover counter of SRTP could not be guessed (RFC 3711 section 3.3.1).
-    let mut world = World::new(Setting { rate: Rate::from_mbps(58), ..Setting::default() });
-    world.fate =
-        Box::new(
-            |now, _, _, _| {
-                if (at(1_000)..at(9_000)).contains(&now) { Vec::new() } else { arrives() }
-            },
-        );
+    let mut world = world(Setting { rate: Rate::from_mbps(58), ..PLAIN });
+    world.path = dark(at(1_000), at(9_000));
     world.run_for(ms(10_500));
     let sent = world.told.lock().unwrap().sent.len();
     let before = world.told.lock().unwrap().sent.iter().filter(|it| it.sent < at(1_000)).count();
@@ -145,12 +130,12 @@ fn darkness_longer_than_half_the_sequence_numbers_is_survived() {
 
 #[test]
 fn sequence_numbers_wrap_without_harm() {
-    let mut world = World::new(Setting { rate: Rate::from_mbps(60), ..Setting::default() });
+    let mut world = world(Setting { rate: Rate::from_mbps(60), ..PLAIN });
     let mut count = 0_u64;
-    world.fate = Box::new(move |_, from_host, _, _| {
+    world.path.down = Box::new(move |_, _| {
         // One packet in a thousand is lost, so that reports have gaps around the wrap, too.
-        count += u64::from(from_host);
-        if from_host && count % 1_000 == 999 { Vec::new() } else { arrives() }
+        count += 1;
+        lost_if(count % 1_000 == 999)
     });
     world.run_for(SECOND * 14);
     let told = world.told.lock().unwrap();
@@ -172,10 +157,10 @@ fn sequence_numbers_wrap_without_harm() {
 
 #[test]
 fn a_client_that_was_killed_and_comes_again_gets_a_key_frame_and_pictures() {
-    let mut world = World::new(Setting::default());
+    let mut world = world(PLAIN);
     world.run_for(SECOND * 2);
-    world.client_comes_back();
     let came = world.now;
+    world.client_comes_back(came);
     world.run_for(SECOND * 3);
     let first = world.played.iter().find(|played| played.session == 1).expect("pictures");
     assert!(first.key_frame);
@@ -191,7 +176,7 @@ fn a_client_that_was_killed_and_comes_again_gets_a_key_frame_and_pictures() {
 
 #[test]
 fn an_encoder_that_dies_amid_a_frame_is_followed_by_a_key_frame() {
-    let mut world = World::new(Setting::default());
+    let mut world = world(PLAIN);
     world.run_for(SECOND);
     let before = world.encoder.made.len() as u64;
     world.encoder.dies = true;
@@ -211,7 +196,7 @@ fn an_encoder_that_dies_amid_a_frame_is_followed_by_a_key_frame() {
 
 #[test]
 fn an_encoder_that_dies_is_followed_by_a_key_frame() {
-    let mut world = World::new(Setting { in_parts: false, ..Setting::default() });
+    let mut world = world(Setting { in_parts: false, ..PLAIN });
     world.run_for(SECOND);
     let before = world.encoder.made.len() as u64;
     world.encoder.dies = true;
@@ -234,13 +219,14 @@ fn an_encoder_that_dies_is_followed_by_a_key_frame() {
 #[test]
 fn marks_of_the_network_reach_the_controller_and_only_they() {
     for ecn in [Ecn::Ect1, Ecn::NotEct] {
-        let mut world = World::new(Setting { ecn, ..Setting::default() });
+        let mut world = world(Setting { ecn, ..PLAIN });
         let mut marked = 0_usize;
         let shared = std::sync::Arc::new(std::sync::Mutex::new(0));
         let count = std::sync::Arc::clone(&shared);
-        world.fate = Box::new(move |now, from_host, transmit, random| {
-            let capable = from_host && is_media(transmit) && transmit.ecn.is_capable();
-            if capable && (at(1_000)..at(2_000)).contains(&now) && chance(random, 20) {
+        let mut random = Random::new(1);
+        world.path.down = Box::new(move |now, transmit| {
+            let capable = is_media(transmit) && transmit.ecn.is_capable();
+            if capable && (at(1_000)..at(2_000)).contains(&now) && random.chance(0.2) {
                 transmit.ecn = Ecn::Ce;
                 marked += 1;
                 *count.lock().unwrap() = marked;
@@ -260,7 +246,7 @@ fn marks_of_the_network_reach_the_controller_and_only_they() {
 
 /// How far reported arrivals are from the true ones at most: those lie the way's delay after the departure.
 fn arrival_error(plain_reports: bool) -> (Duration, usize, f64) {
-    let mut world = World::new(Setting { plain_reports, ..Setting::default() });
+    let mut world = world(Setting { plain_reports, ..PLAIN });
     world.run_for(SECOND * 3);
     let told = world.told.lock().unwrap();
     let sent: Vec<Instant> = told.sent.iter().map(|packet| packet.sent).collect();
@@ -289,10 +275,9 @@ fn reports_without_finer_times_have_those_of_rfc_8888() {
 
 #[test]
 fn a_frame_lost_whole_is_given_up_and_a_key_frame_heals() {
-    let mut world = World::new(Setting::default());
-    world.fate = Box::new(|now, from_host, transmit, _| {
-        let lost = from_host && is_media(transmit) && (at(1_000)..at(1_017)).contains(&now);
-        if lost { Vec::new() } else { arrives() }
+    let mut world = world(PLAIN);
+    world.path.down = Box::new(|now, transmit| {
+        lost_if(is_media(transmit) && (at(1_000)..at(1_017)).contains(&now))
     });
     world.run_for(SECOND * 2);
     assert_eq!(world.key_frames().len(), 2);

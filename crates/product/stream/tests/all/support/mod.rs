@@ -1,7 +1,6 @@
-//! A host's session and a client's, joined by a network in memory in virtual time; an encoder that makes
-//! payloads of random bytes, so that what arrives can be compared with what was sent; a player that knows
-//! which frames can be decoded; and a controller that wants always the same and writes down what it is told.
-#![allow(dead_code, reason = "each test file uses a part of it")]
+//! A host's session and a client's on the test network; an encoder that makes payloads of random bytes, so that
+//! what arrives can be compared with what was sent; a player that knows which frames can be decoded; and a
+//! controller that wants always the same and writes down what it is told.
 
 mod encoder;
 
@@ -16,10 +15,9 @@ use gameway_stream::control::Hello;
 use gameway_stream::host::session::{Session, SessionEvent};
 use gameway_stream::host::sound::SoundPacket;
 use gameway_stream::host::terms::Terms;
-use gameway_units::{Bytes, Duration, Ecn, Instant, Rate, Ratio, Repair};
+use gameway_testbed::{Ends, Fate, Fates, Random, Testbed, lost_if};
+use gameway_units::{Bytes, Duration, Ecn, Instant, Rate, Ratio, Repair, VideoCodec};
 use gameway_webrtc::{ClientConfig, HostConfig, Identity, Peer, Secrets, Transmit};
-use rand_core::{Rng, SeedableRng};
-use rand_xoshiro::Xoshiro256PlusPlus;
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
 use std::sync::{Arc, Mutex, OnceLock};
@@ -29,13 +27,13 @@ pub const ONE_WAY: Duration = Duration::from_millis(10);
 /// A packet of sound holds so much.
 pub const BLOCK: Duration = Duration::from_millis(10);
 pub const SECOND: Duration = Duration::from_secs(1);
-/// More turns at one point of time are a loop without end.
-const MAX_TURNS: u32 = 100_000;
-
-pub type Random = Xoshiro256PlusPlus;
 
 pub fn ms(millis: i64) -> Duration {
     Duration::from_millis(millis)
+}
+
+pub fn at(millis: i64) -> Instant {
+    Instant::ZERO + ms(millis)
 }
 
 pub fn host_address() -> SocketAddr {
@@ -43,9 +41,28 @@ pub fn host_address() -> SocketAddr {
 }
 
 /// Certificates take milliseconds to make; two serve all tests.
-pub fn identities() -> &'static (Identity, Identity) {
+fn identities() -> &'static (Identity, Identity) {
     static BOTH: OnceLock<(Identity, Identity)> = OnceLock::new();
     BOTH.get_or_init(|| (Identity::generate().unwrap(), Identity::generate().unwrap()))
+}
+
+pub fn host_config(nack: bool) -> HostConfig {
+    HostConfig {
+        identity: identities().0.clone(),
+        candidates: vec![host_address()],
+        h265: false,
+        nack,
+        export_keys: false,
+    }
+}
+
+pub fn client_config(arrival_times: bool) -> ClientConfig {
+    ClientConfig {
+        identity: identities().1.clone(),
+        codec: VideoCodec::H264,
+        arrival_times,
+        export_keys: false,
+    }
 }
 
 /// What the controller was told.
@@ -109,7 +126,6 @@ pub struct Setting {
     pub circuit_breaker: Option<Rate>,
     pub plain_reports: bool,
     pub ecn: Ecn,
-    pub seed: u64,
     /// The host has a packet of sound each 10 ms, of the block's number.
     pub audio: bool,
     /// Whether frames leave while they are being encoded.
@@ -122,29 +138,19 @@ pub struct Setting {
     pub report_interval: Option<Duration>,
 }
 
-impl Default for Setting {
-    fn default() -> Self {
-        Self {
-            rate: Rate::from_mbps(6),
-            repair_share: Ratio::ZERO,
-            repair: Repair::None,
-            circuit_breaker: None,
-            plain_reports: false,
-            ecn: Ecn::Ect1,
-            seed: 1,
-            audio: false,
-            in_parts: true,
-            probes: 0,
-            window: None,
-            report_interval: None,
-        }
-    }
-}
-
-/// What becomes of a datagram: an entry for each copy that arrives, with its extra delay.
-pub type Fate = Vec<Duration>;
-/// Decides it: when the datagram leaves, whether the host sent it, the datagram.
-pub type FateOf = Box<dyn FnMut(Instant, bool, &mut Transmit, &mut Random) -> Fate>;
+pub const PLAIN: Setting = Setting {
+    rate: Rate::from_mbps(6),
+    repair_share: Ratio::ZERO,
+    repair: Repair::None,
+    circuit_breaker: None,
+    plain_reports: false,
+    ecn: Ecn::Ect1,
+    audio: false,
+    in_parts: true,
+    probes: 0,
+    window: None,
+    report_interval: None,
+};
 
 /// A frame that went to the decoder.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -156,20 +162,21 @@ pub struct Played {
     pub key_frame: bool,
 }
 
-pub struct World {
-    pub now: Instant,
+/// Host and client, and what was seen of them.
+pub struct Stay {
+    /// When it was polled last.
+    now: Instant,
     pub host: Session,
     pub client: ClientSession,
     pub client_address: SocketAddr,
     pub encoder: FakeEncoder,
     pub told: Arc<Mutex<Told>>,
-    pub fate: FateOf,
     /// Frames that went to the decoder, byte by byte what was sent and after what they refer to.
     pub played: Vec<Played>,
     pub client_events: Vec<(Instant, ClientEvent)>,
     pub host_events: Vec<(Instant, SessionEvent)>,
     /// All that was sent, for those who listen on the wire.
-    pub wire: Option<Vec<(Instant, SocketAddr, Transmit)>>,
+    pub wire: Option<Vec<(Instant, Transmit)>>,
     /// When the next block of sound is over.
     sound_due: Option<Instant>,
     setting: Setting,
@@ -179,9 +186,25 @@ pub struct World {
     begun: BTreeMap<(u32, u64), Vec<Vec<u8>>>,
     /// Frames that were begun before they were whole.
     pub ahead: u64,
-    flying: BTreeMap<(Instant, u64), (SocketAddr, Transmit)>,
-    launched: u64,
-    random: Random,
+}
+
+pub type World = Testbed<Stay, Fates<Transmit, Transmit>>;
+
+/// A network in which chance and the time decide what becomes of a datagram, the same both ways.
+pub fn both_ways(
+    fate: impl Fn(Instant, &mut Random) -> Fate + Copy + 'static,
+) -> Fates<Transmit, Transmit> {
+    let [mut down, mut up] = [1, 2].map(Random::new);
+    Fates {
+        delay: ONE_WAY,
+        down: Box::new(move |now, _| fate(now, &mut down)),
+        up: Box::new(move |now, _| fate(now, &mut up)),
+    }
+}
+
+/// A network that loses all that is sent in a while.
+pub fn dark(from: Instant, until: Instant) -> Fates<Transmit, Transmit> {
+    both_ways(move |now, _| lost_if((from..until).contains(&now)))
 }
 
 pub fn terms(setting: &Setting, session: u32, told: &Arc<Mutex<Told>>) -> Terms {
@@ -214,21 +237,9 @@ fn pair(
     told: &Arc<Mutex<Told>>,
     now: Instant,
 ) -> (Session, ClientSession) {
-    let client = ClientConfig {
-        identity: identities().1.clone(),
-        codec: gameway_units::VideoCodec::H264,
-        arrival_times: !setting.plain_reports,
-        export_keys: false,
-    };
-    let host = HostConfig {
-        identity: identities().0.clone(),
-        candidates: vec![host_address()],
-        h265: false,
-        nack: setting.repair == Repair::Nack,
-        export_keys: false,
-    };
     let secret = |side: u8| Secrets::new([side + 2 * session as u8; 32]);
-    let (mut client, offer) = Peer::offer(now, &client, secret(1));
+    let (mut client, offer) = Peer::offer(now, &client_config(!setting.plain_reports), secret(1));
+    let host = host_config(setting.repair == Repair::Nack);
     let (host, answer) = Peer::answer(now, &host, secret(2), &offer).unwrap();
     client.accept_answer(now, &answer).unwrap();
     (
@@ -237,131 +248,114 @@ fn pair(
     )
 }
 
-fn client_address(session: u32) -> SocketAddr {
+pub fn client_address(session: u32) -> SocketAddr {
     SocketAddr::from(([10, 78, 0, 1], 40_000 + session as u16))
 }
 
-impl World {
-    pub fn new(setting: Setting) -> Self {
-        let told = Arc::default();
-        let (host, client) = pair(&setting, 0, &told, Instant::ZERO);
-        Self {
-            now: Instant::ZERO,
-            host,
-            client,
-            client_address: client_address(0),
-            encoder: FakeEncoder::default(),
-            told,
-            fate: Box::new(|_, _, _, _| arrives()),
-            played: Vec::new(),
-            client_events: Vec::new(),
-            host_events: Vec::new(),
-            wire: None,
-            sound_due: setting.audio.then_some(Instant::ZERO + BLOCK),
-            setting,
-            sessions: 1,
-            shown: None,
-            begun: BTreeMap::new(),
-            ahead: 0,
-            flying: BTreeMap::new(),
-            launched: 0,
-            random: Random::seed_from_u64(setting.seed),
-        }
-    }
+pub fn world(setting: Setting) -> World {
+    let told = Arc::default();
+    let (host, client) = pair(&setting, 0, &told, Instant::ZERO);
+    let stay = Stay {
+        now: Instant::ZERO,
+        host,
+        client,
+        client_address: client_address(0),
+        encoder: FakeEncoder::default(),
+        told,
+        played: Vec::new(),
+        client_events: Vec::new(),
+        host_events: Vec::new(),
+        wire: None,
+        sound_due: setting.audio.then_some(Instant::ZERO + BLOCK),
+        setting,
+        sessions: 1,
+        shown: None,
+        begun: BTreeMap::new(),
+        ahead: 0,
+    };
+    Testbed::new(Fates::new(ONE_WAY), vec![stay])
+}
 
+impl Ends for Stay {
+    type Down = Transmit;
+    type Up = Transmit;
+
+    fn on_down(&mut self, now: Instant, transmit: Transmit) {
+        self.deliver(now, &transmit);
+    }
+    fn on_up(&mut self, now: Instant, transmit: Transmit) {
+        self.deliver(now, &transmit);
+    }
+    fn next_deadline(&self) -> Option<Instant> {
+        let (host, client) = (self.host.next_deadline(), self.client.next_deadline());
+        let due = Instant::first_of([host, client, self.encoder.due(), self.sound_due]);
+        // What a session held back is due at once when it may go on.
+        due.map(|due| due.max(self.now))
+    }
+    fn on_deadline(&mut self, now: Instant) {
+        if let Some(due) = self.sound_due.filter(|&due| due <= now) {
+            self.host.send_sound(now, &block(due - BLOCK));
+            self.sound_due = Some(due + BLOCK);
+        }
+        if let Some(made) = self.encoder.finish(now) {
+            self.host.on_made(now, made);
+        }
+        self.host.on_deadline(now);
+        self.client.on_deadline(now);
+    }
+    fn poll_down(&mut self, now: Instant) -> Option<Transmit> {
+        if let Some(job) = self.host.poll_job(0) {
+            self.encoder.begin(now, job);
+        }
+        self.host.transmit(now, |_| ());
+        let transmit = self.host.poll_transmit();
+        let events = self.host.take_events();
+        self.host_events.extend(events.into_iter().map(|event| (now, event)));
+        self.sent(now, host_address(), transmit)
+    }
+    fn poll_up(&mut self, now: Instant) -> Option<Transmit> {
+        self.now = now;
+        let transmit = self.client.poll_transmit();
+        for event in self.client.take_events() {
+            self.play(now, &event);
+            self.client_events.push((now, event));
+        }
+        self.sent(now, self.client_address, transmit)
+    }
+}
+
+impl Stay {
     /// The client was killed without a word, and comes again: a new socket, a new session.
-    pub fn client_comes_back(&mut self) {
-        let (host, client) = pair(&self.setting, self.sessions, &self.told, self.now);
-        (self.host, self.client) = (host, client);
+    pub fn client_comes_back(&mut self, now: Instant) {
+        (self.host, self.client) = pair(&self.setting, self.sessions, &self.told, now);
         self.client_address = client_address(self.sessions);
         self.sessions += 1;
     }
 
-    pub fn run_for(&mut self, span: Duration) {
-        self.run_until(self.now + span);
+    fn sent(
+        &mut self,
+        now: Instant,
+        from: SocketAddr,
+        transmit: Option<Transmit>,
+    ) -> Option<Transmit> {
+        let transmit = Transmit { from: Some(from), ..transmit? };
+        self.wire.iter_mut().for_each(|wire| wire.push((now, transmit.clone())));
+        Some(transmit)
     }
 
-    pub fn run_until(&mut self, end: Instant) {
-        let mut turns = (self.now, 0);
-        loop {
-            self.pump();
-            let arrival = self.flying.keys().next().map(|&(at, _)| at);
-            let (host, client) = (self.host.next_deadline(), self.client.next_deadline());
-            let due = [arrival, host, client, self.encoder.due(), self.sound_due];
-            let next = due.into_iter().flatten().min();
-            let Some(next) = next.filter(|&next| next <= end) else { break };
-            self.now = self.now.max(next);
-            turns = if turns.0 == self.now { (self.now, turns.1 + 1) } else { (self.now, 0) };
-            assert!(turns.1 < MAX_TURNS, "time stands still at {}", self.now);
-            self.step();
-        }
-        self.now = end;
-    }
-
-    fn step(&mut self) {
-        while let Some(entry) = self.flying.first_entry() {
-            if entry.key().0 > self.now {
-                break;
-            }
-            let (from, transmit) = entry.remove();
-            self.deliver(from, &transmit);
-            self.pump();
-        }
-        if let Some(due) = self.sound_due.filter(|&due| due <= self.now) {
-            self.host.send_sound(self.now, &block(due - BLOCK));
-            self.sound_due = Some(due + BLOCK);
-        }
-        if let Some(made) = self.encoder.finish(self.now) {
-            self.host.on_made(self.now, made);
-        }
-        self.host.on_deadline(self.now);
-        self.client.on_deadline(self.now);
-    }
-
-    /// Hands a datagram to whom it is addressed to, as if it had come `from` there.
-    pub fn deliver(&mut self, from: SocketAddr, transmit: &Transmit) {
-        let Transmit { to, ecn, bytes, .. } = transmit;
+    /// Hands a datagram to whom it is addressed to.
+    pub fn deliver(&mut self, now: Instant, Transmit { from, to, ecn, bytes }: &Transmit) {
+        let from = from.unwrap();
         if *to == host_address() {
-            self.host.peer().handle_datagram(self.now, from, *to, *ecn, bytes);
-            self.host.advance(self.now);
+            self.host.peer().handle_datagram(now, from, *to, *ecn, bytes);
+            self.host.advance(now);
         } else if *to == self.client_address {
-            self.client.peer().handle_datagram(self.now, from, *to, *ecn, bytes);
-            self.client.advance(self.now);
+            self.client.peer().handle_datagram(now, from, *to, *ecn, bytes);
+            self.client.advance(now);
         }
     }
 
-    fn pump(&mut self) {
-        if let Some(job) = self.host.poll_job(0) {
-            self.encoder.begin(self.now, job);
-        }
-        self.host.transmit(self.now, |_| ());
-        while let Some(transmit) = self.host.poll_transmit() {
-            self.launch(host_address(), transmit);
-        }
-        while let Some(transmit) = self.client.poll_transmit() {
-            self.launch(self.client_address, transmit);
-        }
-        let (now, host) = (self.now, self.host.take_events());
-        self.host_events.extend(host.into_iter().map(|event| (now, event)));
-        for event in self.client.take_events() {
-            self.play(&event);
-            self.client_events.push((now, event));
-        }
-    }
-
-    fn launch(&mut self, from: SocketAddr, mut transmit: Transmit) {
-        if let Some(wire) = &mut self.wire {
-            wire.push((self.now, from, transmit.clone()));
-        }
-        let from_host = from == host_address();
-        for extra in (self.fate)(self.now, from_host, &mut transmit, &mut self.random) {
-            self.launched += 1;
-            let key = (self.now + ONE_WAY + extra, self.launched);
-            self.flying.insert(key, (from, transmit.clone()));
-        }
-    }
-
-    fn play(&mut self, event: &ClientEvent) {
+    fn play(&mut self, now: Instant, event: &ClientEvent) {
         let session = self.sessions - 1;
         if let ClientEvent::Begin(frame, slices) = event {
             self.begun.entry((session, frame.0)).or_default().extend(slices.clone());
@@ -379,7 +373,7 @@ impl World {
         self.played.push(Played {
             session,
             frame: frame.0,
-            at: self.now,
+            at: now,
             recovered: incoming.recovered,
             key_frame: sent.key_frame,
         });
@@ -437,14 +431,6 @@ pub fn block(captured: Instant) -> SoundPacket {
 /// Whether a datagram is a packet of sound: its payload type is not encrypted.
 pub fn is_sound(transmit: &Transmit) -> bool {
     is_media(transmit) && transmit.bytes.get(1).is_some_and(|second| second & 127 == 111)
-}
-
-pub fn arrives() -> Fate {
-    vec![Duration::ZERO]
-}
-
-pub fn chance(random: &mut Random, percent: u64) -> bool {
-    random.next_u64() % 100 < percent
 }
 
 /// Whether a datagram is RTP or RTCP (RFC 7983).

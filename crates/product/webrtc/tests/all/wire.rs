@@ -1,8 +1,7 @@
 //! What others say of our packets: libsrtp decrypts a recorded session under the exported keys, and tshark reads it.
 //! Skipped, saying so, where `tshark` or a Python with `pylibsrtp` is missing.
 
-mod support;
-
+use crate::support::{World, connect, host_address, world};
 use gameway_control::SequenceNumber;
 use gameway_session::{FeedbackPacket, ReceivedPacket};
 use gameway_units::{Duration, Ecn, ReceiverInstant};
@@ -10,7 +9,6 @@ use gameway_webrtc::feedback::write_report;
 use gameway_webrtc::{Extensions, RtpHeader, RtpPacket, SrtpKeys};
 use std::path::{Path, PathBuf};
 use std::process::Command;
-use support::{Weather, World, host_address};
 
 /// A Python that has pylibsrtp: of the workspace's environment, of `GAMEWAY_PYTHON`, or the system's.
 fn python() -> Option<PathBuf> {
@@ -40,9 +38,8 @@ fn hex(bytes: &[u8]) -> String {
 
 /// A recorded session: 40 packets of media, 5 reports with arrival times and one request for a key frame.
 fn record() -> (World, Vec<(bool, Vec<u8>)>) {
-    let mut world = World::new(21, Weather::default());
-    world.connect(Duration::from_secs(1)).expect("connected");
-    world.record = true;
+    let mut world = world();
+    connect(&mut world, Duration::from_secs(1)).expect("connected");
     let terms = world.client.peer.negotiated().clone();
     for number in 0..40_u16 {
         let header = RtpHeader {
@@ -80,8 +77,8 @@ fn record() -> (World, Vec<(bool, Vec<u8>)>) {
     }
     world.run_for(Duration::from_millis(100));
     let wire = std::mem::take(&mut world.wire);
-    let media = wire.into_iter().filter(|(_, it)| it.bytes[0] >= 128);
-    let sides = media.map(|(from, it)| (from == host_address(), it.bytes));
+    let media = wire.into_iter().filter(|it| it.bytes[0] >= 128);
+    let sides = media.map(|it| (it.from == Some(host_address()), it.bytes));
     let sides = sides.collect();
     (world, sides)
 }
@@ -96,7 +93,7 @@ fn decrypt(python: &Path, folder: &Path, keys: &SrtpKeys, packets: &[(bool, Vec<
     }
     let (input, pcap) = (folder.join("packets.txt"), folder.join("plain.pcap"));
     std::fs::write(&input, text).unwrap();
-    let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/support/decrypt.py");
+    let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/all/decrypt.py");
     let output = Command::new(python).args([&script, &input, &pcap]).output().unwrap();
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
     pcap

@@ -1,15 +1,14 @@
 //! Two peers of ours over an in-memory network: they connect, and packets, reports and data pass both ways.
 
-mod support;
-
+use crate::support::{World, client_config, connect, host_config, world};
 use gameway_control::{FrameId, PacketKind, SequenceNumber};
 use gameway_session::{FeedbackPacket, MediaPacket, ReceivedPacket};
+use gameway_testbed::arrives;
 use gameway_units::{Duration, Ecn, Instant, ReceiverInstant, VideoCodec};
 use gameway_webrtc::feedback::rfc8888::{self, CcFeedbackReport, FeedbackReader};
 use gameway_webrtc::frame_extension::{FrameExtension, MediaPacketReader};
 use gameway_webrtc::{Delivery, Event, Extensions, Peer, RtpHeader, RtpPacket, Secrets};
 use rtc_shared::marshal::Marshal;
-use support::{Weather, World, client_config, host_config};
 
 /// The `number`th packet of a stream of frames with 4 packets each.
 fn media_packet(number: u64) -> MediaPacket {
@@ -62,11 +61,14 @@ fn received(world: &World) -> Vec<(MediaPacket, Instant, Ecn)> {
 
 #[test]
 fn a_stream_goes_there_and_its_report_comes_back() {
-    let mut world = World::new(1, Weather::default());
-    let took = world.connect(Duration::from_secs(1)).expect("connected");
+    let mut world = world();
+    let took = connect(&mut world, Duration::from_secs(1)).expect("connected");
     // A check, DTLS's two round trips and a half at 20 ms.
     assert!((40..=90).contains(&(took.as_nanos() / 1_000_000)), "{took}");
-    world.marks = true;
+    world.path.down = Box::new(|_, transmit| {
+        transmit.ecn = Ecn::Ce;
+        arrives()
+    });
     for number in 0..8 {
         send(&mut world, number, Ecn::Ect1);
         world.run_for(Duration::from_millis(3));
@@ -112,9 +114,9 @@ fn a_stream_goes_there_and_its_report_comes_back() {
 
 #[test]
 fn messages_pass_on_channels_of_both_sides() {
-    let mut world = World::new(2, Weather::default());
+    let mut world = world();
     let early = world.client.peer.open_channel("input", Delivery::UNRELIABLE).unwrap();
-    world.connect(Duration::from_secs(1)).expect("connected");
+    connect(&mut world, Duration::from_secs(1)).expect("connected");
     world.run_for(Duration::from_millis(100));
     let late = world.host.peer.open_channel("control", Delivery::RELIABLE).unwrap();
     assert_ne!(early % 2, late % 2);

@@ -1,0 +1,9 @@
+//! All tests but the browser's in one program: what they use is linked once, and they run side by side.
+//! A browser needs both cores.
+
+mod feedback;
+mod hostile;
+mod peers;
+mod sockets;
+mod support;
+mod wire;
