@@ -88,22 +88,50 @@ impl AcknowledgedBitrate {
 mod tests {
     use super::*;
 
+    fn feed(acknowledged: &mut AcknowledgedBitrate, bytes: u64, millis: std::ops::Range<i64>) {
+        for milli in millis {
+            let time = ReceiverInstant::ZERO + Duration::from_millis(milli);
+            acknowledged.on_packet(time, Bytes::new(bytes));
+        }
+    }
+
+    fn kbps(acknowledged: &AcknowledgedBitrate) -> f64 {
+        acknowledged.estimate().map_or(0.0, Rate::as_bps_f64) / 1e3
+    }
+
     #[test]
     fn a_steady_stream_is_measured_exactly_and_a_change_is_followed() {
         let mut acknowledged = AcknowledgedBitrate::new();
-        let mut time = ReceiverInstant::ZERO;
-        let mut feed = |acknowledged: &mut AcknowledgedBitrate, bytes: u64, millis: i64| {
-            for _ in 0..millis {
-                acknowledged.on_packet(time, Bytes::new(bytes));
-                time += Duration::from_millis(1);
-            }
-        };
-        feed(&mut acknowledged, 1_250, 500);
+        feed(&mut acknowledged, 1_250, 0..500);
         assert_eq!(acknowledged.estimate(), None);
-        feed(&mut acknowledged, 1_250, 1_000);
+        feed(&mut acknowledged, 1_250, 500..1_500);
         assert_eq!(acknowledged.estimate(), Some(Rate::from_mbps(10)));
-        feed(&mut acknowledged, 625, 3_000);
-        let halved = acknowledged.estimate().map_or(0.0, Rate::as_mbps_f64);
-        assert!((4.99..5.2).contains(&halved), "{halved}");
+        feed(&mut acknowledged, 625, 1_500..4_500);
+        let halved = kbps(&acknowledged);
+        assert!((4_990.0..5_200.0).contains(&halved), "{halved}");
+    }
+
+    /// Each sample is weighed by its variance against that of the estimate, as in a Kalman filter of one state.
+    #[test]
+    fn two_samples_of_half_the_rate_by_hand() {
+        let mut acknowledged = AcknowledgedBitrate::new();
+        feed(&mut acknowledged, 1_250, 0..500);
+        // Variances 10 x 0.5 squared and 50 + 5: (25 x 10000 + 55 x 5000) / 80, which leaves one of 25 x 55 / 80.
+        feed(&mut acknowledged, 625, 500..651);
+        assert!((kbps(&acknowledged) - 6_562.5).abs() < 1e-3, "{}", kbps(&acknowledged));
+        // (10 x 1562.5 / 6562.5) squared is 5.669, and 17.1875 + 5.
+        feed(&mut acknowledged, 625, 651..801);
+        assert!((kbps(&acknowledged) - 5_317.977).abs() < 1e-3, "{}", kbps(&acknowledged));
+    }
+
+    #[test]
+    fn what_was_before_a_pause_of_more_than_a_window_does_not_count() {
+        for (pause, lower) in [(150, true), (300, false)] {
+            let mut acknowledged = AcknowledgedBitrate::new();
+            feed(&mut acknowledged, 1_250, 0..501);
+            feed(&mut acknowledged, 1_250, 500 + pause..651 + pause);
+            let found = kbps(&acknowledged);
+            assert_eq!(found < 9_999.0, lower, "{found}");
+        }
     }
 }

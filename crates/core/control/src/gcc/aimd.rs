@@ -257,7 +257,7 @@ mod tests {
     fn a_far_higher_rate_forgets_the_capacity() {
         let mut rate = aimd();
         rate.update(at(0), Usage::Over, Some(Rate::from_mbps(10)));
-        assert!(rate.capacity_bps() > 0.0);
+        assert!((rate.capacity_bps() - 10e6).abs() < 1e-3);
         // Three deviations are 3 sqrt(0.4 * 10000) = 190 kb/s.
         rate.update(at(100), Usage::Normal, Some(Rate::from_kbps(10_180)));
         assert!(rate.capacity_bps() > 0.0);
@@ -273,5 +273,44 @@ mod tests {
         assert!(!rate.may_decrease(at(49), Some(Rate::from_mbps(18))));
         assert!(rate.may_decrease(at(50), Some(Rate::from_mbps(18))));
         assert!(rate.may_decrease(at(1), Some(Rate::from_mbps(7))));
+        // Less than half of the rate arrives.
+        rate.set_estimate(at(100), Rate::from_mbps(20));
+        assert!(!rate.may_decrease(at(101), Some(Rate::from_mbps(10))));
+        assert!(rate.may_decrease(at(101), Some(Rate::from_bps(9_999_999))));
+    }
+
+    /// Samples move the mean by 0.05, and the variance, as a part of the mean, by as much towards the square of the error.
+    #[test]
+    fn the_capacity_is_a_mean_with_a_variance() {
+        let mut capacity = LinkCapacity::new();
+        capacity.on_overuse(Rate::from_kbps(10_000));
+        capacity.on_overuse(Rate::from_kbps(9_800));
+        assert!((capacity.mean_kbps.unwrap_or(0.0) - 9_990.0).abs() < 1e-9);
+        let variance = 0.95 * 0.4 + 0.05 * 190.0 * 190.0 / 9_990.0;
+        assert!((capacity.normalised_variance - variance).abs() < 1e-12);
+        // The error of 2.8 Mb/s would make it 39.
+        capacity.on_overuse(Rate::from_kbps(7_000));
+        assert!((capacity.normalised_variance - LinkCapacity::MAX_VARIANCE).abs() < 1e-12);
+    }
+
+    #[test]
+    fn overuse_at_a_far_lower_rate_begins_a_new_capacity() {
+        // 190 kb/s below the mean is of the same link, and moves it by a twentieth.
+        for (kbps, capacity) in [(9_815, 9_990_750.0), (9_805, 9_805_000.0)] {
+            let mut rate = aimd();
+            rate.update(at(0), Usage::Over, Some(Rate::from_mbps(10)));
+            rate.update(at(1_000), Usage::Over, Some(Rate::from_kbps(kbps)));
+            assert!((rate.capacity_bps() - capacity).abs() < 1e-3, "{}", rate.capacity_bps());
+        }
+    }
+
+    /// Where more arrives than the rate, as of a probe, 0.85 of that would be no decrease.
+    #[test]
+    fn where_more_arrives_than_the_rate_the_capacity_says_what_to_keep() {
+        let mut rate = aimd();
+        rate.update(at(0), Usage::Over, Some(Rate::from_mbps(4)));
+        rate.set_estimate(at(1_000), Rate::from_mbps(4));
+        rate.update(at(2_000), Usage::Over, Some(Rate::from_mbps(6)));
+        assert_eq!(rate.rate(), Rate::from_kbps(3_400));
     }
 }

@@ -119,4 +119,14 @@ mod tests {
         assert!(!send(&mut limit, &mut now, 60_000, 66));
         assert!(send(&mut limit, &mut now, 60_000, 64));
     }
+
+    /// What was sent too much is made up for first: from minus the bound to 0.8 of it at 0.45 of the estimate takes 1.3 s.
+    #[test]
+    fn a_debt_outlives_a_new_estimate() {
+        let (mut limit, mut now) = (ApplicationLimit::new(ESTIMATE), 0);
+        assert!(!send(&mut limit, &mut now, 3_000, 150));
+        limit.set_estimate(ESTIMATE);
+        assert!(!send(&mut limit, &mut now, 1_280, 20));
+        assert!(send(&mut limit, &mut now, 20, 20));
+    }
 }

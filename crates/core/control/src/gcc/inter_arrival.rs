@@ -70,8 +70,9 @@ impl InterArrival {
             self.current = Some(current);
             return None;
         }
+        let is_first = self.previous.is_none();
         let delta = self.close(&current);
-        if delta.is_none() && self.previous.is_some() {
+        if delta.is_none() && !is_first {
             return None; // reordered, or reset
         }
         self.previous = Some(current);
@@ -142,12 +143,58 @@ mod tests {
     }
 
     #[test]
-    fn reordered_groups_reset_it() {
+    fn an_even_stream_is_cut_into_groups_by_when_it_was_sent() {
         let mut inter = InterArrival::default();
-        feed(&mut inter, 0, 1_000);
-        feed(&mut inter, 20, 500);
-        for k in 2..6 {
-            assert_eq!(feed(&mut inter, k * 20, 500 + k), None);
+        for sent in [0, 4, 8, 12] {
+            assert_eq!(feed(&mut inter, sent, 100 + sent), None);
+        }
+        assert_eq!(feed(&mut inter, 16, 116), Some((8, 8)));
+        // Closer together than they were sent, but more than 5 ms apart, is no burst.
+        let mut inter = InterArrival::default();
+        feed(&mut inter, 0, 100);
+        feed(&mut inter, 40, 120);
+        assert_eq!(feed(&mut inter, 80, 140), Some((40, 20)));
+    }
+
+    #[test]
+    fn a_burst_is_shorter_than_a_tenth_of_a_second() {
+        let mut inter = InterArrival::default();
+        feed(&mut inter, 0, 0);
+        for packet in 0..20 {
+            assert_eq!(feed(&mut inter, 50 + 10 * packet, 100 + 5 * packet), None);
+        }
+        assert_eq!(feed(&mut inter, 250, 200), Some((240, 195)));
+    }
+
+    #[test]
+    fn packets_of_a_group_before_are_left_out_and_those_of_its_first_moment_are_not() {
+        let mut inter = InterArrival::default();
+        for (sent, arrival) in [(0, 100), (16, 118), (16, 119), (10, 125)] {
+            assert_eq!(feed(&mut inter, sent, arrival), None);
+        }
+        assert_eq!(feed(&mut inter, 33, 140), Some((16, 19)));
+    }
+
+    /// As in libwebrtc (`kReorderedResetThreshold`): what follows is measured from a group that comes after the reset.
+    #[test]
+    fn the_third_reordered_group_in_a_row_begins_anew() {
+        let mut inter = InterArrival::default();
+        feed(&mut inter, 0, 100);
+        feed(&mut inter, 20, 120);
+        feed(&mut inter, 30, 90); // a burst whose end lies before the first group
+        for sent in [60, 80, 100, 120, 140] {
+            assert_eq!(feed(&mut inter, sent, 140 + sent), None, "{sent}");
+        }
+        assert_eq!(feed(&mut inter, 160, 300), Some((20, 20)));
+    }
+
+    #[test]
+    fn a_receivers_clock_that_jumps_by_three_seconds_begins_anew() {
+        for (jump, delta) in [(2_999, Some((20, 3_019))), (3_000, None)] {
+            let mut inter = InterArrival::default();
+            feed(&mut inter, 0, 100);
+            feed(&mut inter, 20, 120 + jump);
+            assert_eq!(feed(&mut inter, 40, 140 + jump), delta);
         }
     }
 }

@@ -315,25 +315,102 @@ mod tests {
         }
     }
 
+    /// By thresholds, of at most 50 Mb/s.
+    fn made(min: u64, start: u64) -> LossRate {
+        let limits = RateLimits {
+            min: Rate::from_mbps(min),
+            max: Rate::from_mbps(50),
+            start: Rate::from_mbps(start),
+            frame_interval: Duration::from_millis(16),
+        };
+        LossRate::new(LossRule::Threshold, limits)
+    }
+
+    /// At 10 Mb/s of at most 40, with the start phase behind it.
+    fn at_ten() -> LossRate {
+        let mut loss = made(2, 10);
+        loss.on_packets(at(0), 0, 0);
+        loss.set_delay_based(Rate::from_mbps(40));
+        loss
+    }
+
     #[test]
-    fn silence_lowers_it_to_the_minimum() {
-        let mut loss = LossRate::new(
-            LossRule::Threshold,
-            RateLimits {
-                min: Rate::from_mbps(2),
-                max: Rate::from_mbps(50),
-                start: Rate::from_mbps(20),
-                frame_interval: Duration::from_millis(16),
-            },
-        );
+    fn silence_lowers_it_each_second_down_to_the_minimum() {
+        let mut loss = made(2, 20);
         loss.on_feedback(at(0), Some(Duration::from_millis(20)));
-        for step in 0..800 {
-            loss.on_sent(at(step * 25));
-            loss.update(at(step * 25));
-            if step < 118 {
-                assert_eq!(loss.rate(), Rate::from_mbps(20), "{step}");
+        let mut changes = Vec::new();
+        for now in (0..20_000).step_by(20) {
+            let before = loss.rate();
+            loss.on_sent(at(now));
+            loss.update(at(now));
+            if loss.rate() < before {
+                changes.push((now, loss.rate().as_bps() / 1_000));
             }
         }
-        assert_eq!(loss.rate(), Rate::from_mbps(2));
+        // Silent for more than 3 s less the round trip.
+        assert_eq!(changes[..3], [(3_000, 16_000), (4_000, 12_800), (5_000, 10_240)]);
+        assert_eq!((changes.len(), loss.rate()), (11, Rate::from_mbps(2)));
+    }
+
+    #[test]
+    fn in_its_first_two_seconds_without_loss_it_follows_the_delay_based_rate() {
+        for (millis, lost, followed) in [(1_999, 0, true), (2_000, 0, false), (1_999, 5, false)] {
+            let mut loss = made(2, 10);
+            loss.on_packets(at(0), lost, 100);
+            loss.set_delay_based(Rate::from_mbps(20));
+            loss.update(at(millis));
+            assert_eq!(loss.rate() == Rate::from_mbps(20), followed, "{millis} {}", loss.rate());
+        }
+    }
+
+    #[test]
+    fn it_grows_over_the_least_of_the_last_second_for_six_seconds_after_a_figure() {
+        let mut loss = at_ten();
+        loss.on_packets(at(3_000), 0, 100);
+        assert_eq!(loss.rate(), Rate::from_bps(10_801_000));
+        loss.update(at(3_900));
+        assert_eq!(loss.rate(), Rate::from_bps(10_801_000));
+        loss.update(at(4_500));
+        assert_eq!(loss.rate(), Rate::from_bps(11_666_080));
+        let mut late = loss.clone();
+        loss.update(at(8_999));
+        assert_eq!(loss.rate(), Rate::from_bps(12_600_366));
+        late.update(at(9_000));
+        assert_eq!(late.rate(), Rate::from_bps(11_666_080));
+    }
+
+    #[test]
+    fn up_to_a_tenth_lost_it_holds() {
+        for (lost, kbps) in [(3, 10_000), (10, 10_000), (11, 9_450)] {
+            let mut loss = at_ten();
+            loss.on_packets(at(3_000), lost, 100);
+            assert_eq!(loss.rate(), Rate::from_kbps(kbps));
+            assert_eq!(loss.mean_and_inherent(), (loss.loss(), 0.0));
+            assert!((loss.loss() - lost as f64 / 100.0).abs() < 1e-9, "{}", loss.loss());
+        }
+    }
+
+    #[test]
+    fn a_decrease_comes_300_ms_and_a_round_trip_after_the_last_and_once_for_each_figure() {
+        let mut loss = at_ten();
+        loss.set_rtt(Duration::from_secs(1));
+        for (now, lost, mbps) in [(3_000, 20, 9.0), (4_001, 20, 9.0)] {
+            loss.on_packets(at(now), lost, 100);
+            assert!((loss.rate().as_mbps_f64() - mbps).abs() < 1e-3, "{now} {}", loss.rate());
+        }
+        for (now, mbps) in [(4_299, 9.0), (4_300, 8.1), (5_700, 8.1)] {
+            loss.update(at(now));
+            assert!((loss.rate().as_mbps_f64() - mbps).abs() < 1e-3, "{now} {}", loss.rate());
+        }
+    }
+
+    #[test]
+    fn what_a_probe_found_counts_at_once() {
+        let mut loss = at_ten();
+        loss.set_delay_based(Rate::from_mbps(12));
+        loss.set_from_probe(Rate::from_mbps(30));
+        assert_eq!(loss.rate(), Rate::from_mbps(30));
+        loss.set_delay_based(Rate::from_mbps(20));
+        assert_eq!(loss.rate(), Rate::from_mbps(20));
     }
 }

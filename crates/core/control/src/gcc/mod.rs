@@ -39,6 +39,8 @@ mod loss;
 mod probing;
 mod robust;
 mod round_trips;
+#[cfg(test)]
+mod tests;
 mod throughput;
 mod trendline;
 

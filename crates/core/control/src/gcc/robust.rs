@@ -183,9 +183,20 @@ mod tests {
 
     #[test]
     fn a_clock_that_goes_back_begins_anew() {
-        let mut robust = RobustThroughput::new();
-        feed(&mut robust, 5_000, 20, (1, 1));
-        robust.on_packet(at(6_000), arrival(100), Bytes::new(1_250));
-        assert_eq!(robust.estimate(), None);
+        for (back, known) in [(1_000, true), (1_001, false)] {
+            let mut robust = RobustThroughput::new();
+            feed(&mut robust, 5_000, 20, (1, 1));
+            robust.on_packet(at(6_000), arrival(5_019 - back), Bytes::new(1_250));
+            assert_eq!(robust.estimate().is_some(), known, "{back}");
+        }
+    }
+
+    #[test]
+    fn the_window_is_twenty_packets_and_a_second_and_at_most_500_and_five() {
+        for (spacing, packets) in [(1, 500), (10, 101), (250, 20), (500, 11)] {
+            let mut robust = RobustThroughput::new();
+            feed(&mut robust, 0, 1_000, (spacing, spacing));
+            assert_eq!(robust.window.len(), packets, "{spacing} ms");
+        }
     }
 }

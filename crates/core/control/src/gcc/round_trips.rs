@@ -68,3 +68,47 @@ impl RoundTrips {
 fn bounded(round_trip: Duration) -> Duration {
     round_trip.max(SHORTEST).min(LONGEST)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{FrameId, PacketReport, SentPacket, SequenceNumber};
+    use gameway_units::{Bytes, ReceiverInstant};
+
+    fn at(millis: i64) -> Instant {
+        Instant::ZERO + Duration::from_millis(millis)
+    }
+
+    /// A report at this time on a packet that the receiver held for 30 ms.
+    fn report(trips: &mut RoundTrips, millis: i64, round_trip: i64) -> Option<i64> {
+        let sent = at(millis - 30 - round_trip);
+        let packet = SentPacket::new(SequenceNumber(0), sent, FrameId(0), Bytes::new(1_000));
+        let arrival = ReceiverInstant::from_nanos(1_000_000_000);
+        let reports = [PacketReport::new(packet, Some(arrival))];
+        let generated = arrival + Duration::from_millis(30);
+        let batch = FeedbackBatch::new(&reports, generated, Bytes::ZERO);
+        let found = trips.on_feedback(at(millis), &batch)?;
+        Some(found.as_nanos() / 1_000_000)
+    }
+
+    #[test]
+    fn of_reports_on_packets_one_a_second_counts_and_the_first_after_half_a_second() {
+        let mut trips = RoundTrips::default();
+        assert_eq!(report(&mut trips, 1_000, 40), None);
+        assert_eq!(report(&mut trips, 1_499, 40), None);
+        assert_eq!(report(&mut trips, 1_510, 50), Some(50));
+        assert_eq!(report(&mut trips, 2_509, 60), None);
+        assert_eq!(report(&mut trips, 2_510, 70), Some(70));
+    }
+
+    #[test]
+    fn once_rtcp_tells_one_only_its_own_count() {
+        let mut trips = RoundTrips::default();
+        assert_eq!(report(&mut trips, 0, 40), None);
+        let told = Duration::from_millis(80);
+        assert_eq!(trips.on_rtcp(told), told);
+        assert_eq!(report(&mut trips, 5_000, 40), None);
+        assert_eq!(trips.on_rtcp(Duration::ZERO), SHORTEST);
+        assert_eq!(trips.on_rtcp(LONGEST * 2), LONGEST);
+    }
+}

@@ -192,6 +192,7 @@ mod tests {
         ramp(&mut trendline, 300, 0.5, &mut time);
         assert!((trendline.slope() - 0.5 / 10.5).abs() < 1e-6, "{}", trendline.slope());
         assert_eq!(trendline.usage(), Usage::Over); // 60 * 4 * 0.0476 = 11.4 against at most 12.5
+        assert!((trendline.modified_trend_ms() - 60.0 * 4.0 * 0.5 / 10.5).abs() < 1e-4);
     }
 
     #[test]
@@ -241,5 +242,33 @@ mod tests {
         trendline.modified_trend_ms = held + 15.1;
         trendline.adapt_threshold(last + 20.0);
         assert!((trendline.threshold_ms() - held).abs() < 1e-12);
+    }
+
+    #[test]
+    fn the_slope_is_that_of_least_squares() {
+        // Means 1.5 and 4.5: 5.25 + 0.75 + 0.25 + 6.75 over 2.25 + 0.25 + 0.25 + 2.25.
+        let line = VecDeque::from([(0.0, 1.0), (1.0, 3.0), (2.0, 5.0), (3.0, 9.0)]);
+        assert!((slope(&line).unwrap_or(0.0) - 13.0 / 5.0).abs() < 1e-12);
+        assert_eq!(slope(&VecDeque::from([(2.0, 1.0), (2.0, 3.0)])), None);
+    }
+
+    /// Of the first group half counts.
+    #[test]
+    fn overuse_needs_more_than_ten_milliseconds_two_groups_and_a_trend_that_does_not_fall() {
+        let after = |spans: &[f64], slopes: (f64, f64)| {
+            let mut trendline = Trendline::new();
+            (trendline.previous_slope, trendline.slope) = slopes;
+            spans.iter().for_each(|span| trendline.above(*span));
+            trendline.usage()
+        };
+        for (spans, usage) in [
+            (&[30.0][..], Usage::Normal),
+            (&[30.0, 1.0], Usage::Over),
+            (&[5.0, 7.5], Usage::Normal),
+            (&[5.0, 7.6], Usage::Over),
+        ] {
+            assert_eq!(after(spans, (0.1, 0.1)), usage, "{spans:?}");
+            assert_eq!(after(spans, (0.2, 0.1)), Usage::Normal, "{spans:?}");
+        }
     }
 }

@@ -219,7 +219,7 @@ impl LossLikelihood {
         }
         let Some(present) = self.channel else { return };
         let best = self.best(now, &present, application_limited);
-        let best = Channel { bandwidth: self.allowed_growth(now, &present, &best), ..best };
+        let best = Channel { bandwidth: self.allowed_growth(&present, &best), ..best };
         let bounded = self.bounded(best.bandwidth);
         self.channel = Some(if bounded < best.bandwidth {
             Channel { bandwidth: bounded, inherent_loss: 0.0 }
@@ -272,7 +272,7 @@ impl LossLikelihood {
     }
 
     /// How far the bandwidth may grow.
-    fn allowed_growth(&self, now: Instant, present: &Channel, best: &Channel) -> Rate {
+    fn allowed_growth(&self, present: &Channel, best: &Channel) -> Rate {
         let mut rate = best.bandwidth;
         let inherent = self.mean_loss() <= best.inherent_loss;
         if self.constants.not_above_mean_loss && !inherent {
@@ -280,11 +280,6 @@ impl LossLikelihood {
         }
         if !self.is_limited() {
             return rate;
-        }
-        if let Some((since, limit)) = self.window
-            && now < since.saturating_add(GROWTH_WINDOW)
-        {
-            rate = rate.min(limit);
         }
         let Some(acknowledged) = self.acknowledged.filter(|_| self.grows(present.bandwidth, rate))
         else {

@@ -225,3 +225,96 @@ impl Channel {
         probability.clamp(LEAST_PROBABILITY, 1.0 - LEAST_PROBABILITY)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::TODAY;
+    use super::*;
+    use crate::{FrameId, SentPacket};
+    use gameway_units::{Duration, ReceiverInstant};
+
+    fn near(found: f64, right: f64) {
+        assert!((found - right).abs() < 1e-9, "{found} {right}");
+    }
+
+    /// An observation of 250 ms for each pair: kilobytes lost, and sent.
+    fn observed(all: &[(u64, u64)]) -> Observations {
+        let mut made = Observations::new(TODAY);
+        let packet = |number: u64, millis: i64, kilobytes: u64, arrives: bool| {
+            let sent = Instant::ZERO + Duration::from_millis(millis);
+            let size = Bytes::new(1_000 * kilobytes);
+            let packet = SentPacket::new(SequenceNumber(number), sent, FrameId(0), size);
+            PacketReport::new(packet, arrives.then_some(ReceiverInstant::ZERO))
+        };
+        assert!(!made.on_reports(&[packet(0, 0, 0, true)]));
+        for (index, (lost, sent)) in (1..).zip(all) {
+            let (number, at) = (2 * index as u64, 250 * index);
+            let came = packet(number, at, sent - lost, true);
+            assert!(made.on_reports(&[came, packet(number + 1, at, *lost, false)]));
+        }
+        made
+    }
+
+    fn channel(mbps: u64, inherent_loss: f64) -> Channel {
+        Channel { bandwidth: Rate::from_mbps(mbps), inherent_loss }
+    }
+
+    #[test]
+    fn a_channel_loses_its_share_and_of_the_rest_what_is_above_its_bandwidth() {
+        near(channel(2, 0.1).loss_at(Rate::from_mbps(1)), 0.1);
+        near(channel(2, 0.1).loss_at(Rate::from_mbps(2)), 0.1);
+        near(channel(2, 0.1).loss_at(Rate::from_mbps(8)), 0.1 + 0.9 * 0.75);
+        near(channel(2, 0.0).loss_at(Rate::ZERO), LEAST_PROBABILITY);
+        near(channel(0, 0.0).loss_at(Rate::from_mbps(1)), 1.0 - LEAST_PROBABILITY);
+    }
+
+    #[test]
+    fn the_mean_loss_is_weighed_by_age_and_from_four_observations_on_without_the_extremes() {
+        near(observed(&[]).mean_loss(), 0.0);
+        near(observed(&[(0, 0), (0, 0)]).mean_loss(), 0.0);
+        near(observed(&[(3, 30), (15, 30), (0, 30)]).mean_loss(), (0.81 * 3.0 + 0.9 * 15.0) / 81.3);
+        let (lost, sent) = (0.6561 * 3.0 + 0.9 * 6.0 + 3.0, (0.6561 + 0.9 + 1.0) * 30.0);
+        let five = [(3, 30), (15, 30), (0, 30), (6, 30), (3, 30)];
+        near(observed(&five).mean_loss(), lost / sent);
+    }
+
+    #[test]
+    fn the_median_rate_is_of_observations_in_which_something_was_sent() {
+        let kilobytes =
+            |all: &[(u64, u64)]| observed(all).median_rate() * Duration::from_millis(250);
+        assert_eq!(kilobytes(&[(0, 20), (0, 60), (0, 10)]), Bytes::new(20_000));
+        assert_eq!(kilobytes(&[(0, 20), (0, 60), (0, 10), (0, 30)]), Bytes::new(25_000));
+        assert_eq!(kilobytes(&[(0, 20), (0, 0), (0, 60), (0, 0)]), Bytes::new(40_000));
+    }
+
+    /// A spike of loss is left out, unless twice the median rate was sent then.
+    #[test]
+    fn a_spike_counts_at_twice_the_median_rate() {
+        let with = |sent: u64| {
+            observed(&[(0, 30), (0, 30), (0, 30), (20, sent), (0, 30), (0, 30)]).mean_loss()
+        };
+        near(with(59), 0.0);
+        assert!((0.05..0.15).contains(&with(60)), "{}", with(60));
+    }
+
+    /// Of `lost ln p + came ln (1 - p)`: the derivative over its own derivative.
+    #[test]
+    fn a_newton_step_by_hand() {
+        near(observed(&[]).newton_step(&channel(2, 0.2)), 0.0);
+        // 1 / 0.2 - 9 / 0.8 = -6.25 and 1 / 0.04 + 9 / 0.64 = 39.0625.
+        let one = observed(&[(1, 10)]);
+        near(one.newton_step(&channel(2, 0.2)), -0.16);
+        near(one.newton_step(&channel(2, 0.1)), 0.0);
+        // The older one, 2 of 10 kB lost, is at rest and weighs nine tenths: 50 + 12.5.
+        near(observed(&[(2, 10), (1, 10)]).newton_step(&channel(2, 0.2)), -6.25 / 95.3125);
+    }
+
+    #[test]
+    fn the_preference_grows_with_the_rate_and_turns_at_a_fifth_of_loss() {
+        let at_loss = |mean_loss: f64| Observations { mean_loss, ..Observations::new(TODAY) };
+        let whole = 0.000_2 * 1_000.0 + 0.02 * libm::log(1_001.0);
+        for (loss, sign) in [(0.0, 0.2 / 0.202), (0.2, 0.0), (0.3, -0.1 / 0.102)] {
+            near(at_loss(loss).preference(Rate::from_mbps(1)), sign * whole);
+        }
+    }
+}

@@ -349,6 +349,31 @@ fn increasing_ends_when_nothing_has_grown_for_its_time() {
 }
 
 #[test]
+fn increasing_goes_on_for_its_time_after_the_last_growth() {
+    let mut case = Case::short(|constants| {
+        constants.increasing = Duration::from_secs(1);
+        constants.factors = [1.5, 1.0, 0.95];
+    })
+    .begun(2_500);
+    case.acknowledge(Rate::from_kbps(51)).hear(&half_lost(0));
+    let mut at = case.acknowledge(Rate::from_kbps(45)).recover(250, LossState::Increasing);
+    for kbps in [50, 55, 60] {
+        case.acknowledge(Rate::from_kbps(kbps)).hear(&received(at));
+        assert_eq!((case.kbps() as u64, case.one.state()), (kbps * 6 / 5, LossState::Increasing));
+        at += 750;
+    }
+    let last = at - 500;
+    assert_eq!(case.recover(at, LossState::Decreasing) - 250 - last, 1_000);
+}
+
+#[test]
+fn what_arrives_bounds_growth_only_where_loss_limits() {
+    let mut free = Case::short(|_| {}).below(5_000);
+    free.acknowledge(Rate::from_kbps(300)).hear(&received(0));
+    assert_eq!((free.rate(), free.one.state()), (Rate::from_mbps(5), LossState::DelayBased));
+}
+
+#[test]
 fn what_is_held_is_not_below_what_arrives() {
     let mut case = Case::short(|constants| constants.hold_growth = 10.0).begun(2_500);
     case.hear(&half_lost(0));
@@ -421,8 +446,9 @@ fn a_reordered_packet_is_not_lost() {
     assert!(after(false) < Rate::from_kbps(2_500));
 }
 
-/// A stream that sends what it gets over a channel that loses this share: Mb/s after a minute, of at most 20.
-fn at_rest(share: f64) -> f64 {
+/// A stream that sends what it gets over a channel that loses this share: Mb/s after a minute, of at most 20, and the
+/// inherent loss.
+fn at_rest(share: f64) -> (f64, f64) {
     let mut case = Case::between(100, 50_000, TODAY).below(20_000);
     let mut rate = Rate::from_mbps(20);
     for step in 0..240 {
@@ -435,21 +461,23 @@ fn at_rest(share: f64) -> f64 {
         ]);
         rate = case.one.rate().unwrap_or(rate);
     }
-    rate.as_mbps_f64()
+    (rate.as_mbps_f64(), case.one.inherent_loss())
 }
 
 #[test]
 fn steady_loss_up_to_a_twentieth_costs_nothing() {
     for share in [0.0, 0.005, 0.02, 0.05] {
-        let rate = at_rest(share);
+        let (rate, inherent) = at_rest(share);
         assert!((rate - 20.0).abs() < 1e-6, "{share}: {rate}");
+        // The path's own, but for the rest that one step of Newton's method leaves.
+        assert!((0.7 * share..=share + 1e-9).contains(&inherent), "{share}: {inherent}");
     }
 }
 
 #[test]
 fn steady_loss_above_a_twentieth_ends_at_its_closed_form() {
     for share in [0.06, 0.07, 0.1, 0.2] {
-        let (rate, expected) = (at_rest(share), 0.1 / (share - 0.05));
+        let (rate, expected) = (at_rest(share).0, 0.1 / (share - 0.05));
         assert!((rate / expected - 1.0).abs() < 0.02, "{share}: {rate} {expected}");
     }
 }

@@ -83,6 +83,54 @@ fn results_need_most_of_the_train() {
     assert_eq!(results.next(), Some(Some(Rate::from_mbps(10))));
 }
 
+/// What ten packets of a train show that are sent and arrive so many microseconds apart, in kb/s.
+fn shown(sent_gap: i64, arrival_gap: i64) -> Option<u64> {
+    let (rate, min_bytes) = (Rate::from_mbps(10), Bytes::new(12_500));
+    let mut estimator = ProbeEstimator::new();
+    estimator.expect(&ProbeCluster { id: 7, rate, min_bytes, min_packets: 5 });
+    let results = (0..10).map(|index| {
+        let arrival = Some(ReceiverInstant::from_nanos(index * arrival_gap * 1_000));
+        estimator.on_packet(&PacketReport::new(packet(7, index * sent_gap), arrival))
+    });
+    results.last().flatten().map(|rate| rate.as_bps() / 1_000)
+}
+
+#[test]
+fn a_result_is_the_lesser_rate_or_less_where_the_link_is_full() {
+    assert_eq!(shown(1_000, 1_000), Some(10_000));
+    assert_eq!(shown(1_000, 800), Some(10_000));
+    assert_eq!(shown(1_000, 1_100), Some(9_090));
+    assert_eq!(shown(1_000, 1_250), Some(7_600)); // 0.95 of 8 Mb/s
+}
+
+#[test]
+fn a_train_shows_nothing_if_it_took_no_time_more_than_a_second_or_half_of_what_was_sent() {
+    assert_eq!((shown(0, 1_000), shown(1_000, 0)), (None, None));
+    // Nine intervals of a ninth of a second.
+    assert!(shown(111_111, 111_111).is_some());
+    assert_eq!((shown(111_112, 111_111), shown(111_111, 111_112)), (None, None));
+    assert_eq!((shown(1_000, 500), shown(1_000, 499)), (Some(10_000), None));
+}
+
+#[test]
+fn four_of_five_packets_are_enough_if_they_are_large() {
+    let cluster = ProbeCluster {
+        id: 7,
+        rate: Rate::from_mbps(10),
+        min_bytes: Bytes::new(1_000),
+        min_packets: 5,
+    };
+    let mut estimator = ProbeEstimator::new();
+    estimator.expect(&cluster);
+    let results: Vec<_> = (0..4)
+        .map(|index| {
+            let arrival = Some(ReceiverInstant::from_nanos(index * 1_000_000));
+            estimator.on_packet(&PacketReport::new(packet(7, index * 1_000), arrival)).is_some()
+        })
+        .collect();
+    assert_eq!(results, [false, false, false, true]);
+}
+
 #[test]
 fn one_probe_follows_a_large_drop() {
     let (start, most) = (Rate::from_mbps(20), Rate::from_mbps(50));
@@ -96,6 +144,26 @@ fn one_probe_follows_a_large_drop() {
     assert_eq!(controller.cluster().map(|c| c.rate), Some(Rate::from_bps(11_900_000)));
     controller.on_recovered(at(4), &mut estimator);
     assert_eq!(controller.asked.len(), 1);
+    // It awaits no result, so that it stays asked for; five seconds after it another may follow.
+    controller.on_timer(at(2_000_000), &mut estimator);
+    controller.on_estimate(at(5_000_002), Rate::from_mbps(5), true, &mut estimator);
+    controller.on_recovered(at(5_000_003), &mut estimator);
+    assert_eq!(controller.asked.len(), 1);
+    controller.on_recovered(at(5_000_004), &mut estimator);
+    assert_eq!(controller.asked.len(), 2);
+}
+
+/// 0.85 of 20 Mb/s, less a twentieth.
+#[test]
+fn a_drop_is_not_probed_where_the_rate_has_come_near_to_the_probe() {
+    for (kbps, found) in [(16_149, 1), (16_150, 0)] {
+        let (mut controller, mut estimator) = at_twenty();
+        controller.set_application_limited(at(0), Some(at(0)));
+        controller.on_estimate(at(0), Rate::from_mbps(8), true, &mut estimator);
+        controller.on_estimate(at(1), Rate::from_kbps(kbps), true, &mut estimator);
+        controller.on_recovered(at(2), &mut estimator);
+        assert_eq!(controller.asked.len(), found, "{kbps}");
+    }
 }
 
 /// At 20 Mb/s of at most 50, without probes at the start.
@@ -120,6 +188,7 @@ fn drop_and_recover(limit: impl Fn(&mut ProbeController)) -> Vec<u64> {
 #[test]
 fn a_drop_is_probed_while_the_application_limits_and_shortly_after() {
     assert_eq!(drop_and_recover(|_| {}), [0; 0]);
+    assert_eq!(drop_and_recover(|c| c.set_application_limited(at(0), None)), [0; 0]);
     let limited = |c: &mut ProbeController| c.set_application_limited(at(0), Some(at(0)));
     assert_eq!(drop_and_recover(limited), [17]);
     let ended = |c: &mut ProbeController, micros: i64| {
@@ -185,4 +254,41 @@ fn a_train_at_the_largest_rate_is_the_last() {
     assert_eq!(asked(&controller), [30, 60, 100]);
     controller.on_estimate(at(2), Rate::from_mbps(100), true, &mut estimator);
     assert_eq!(asked(&controller), [30, 60, 100]);
+    // Of at most 60, the second train is at the largest rate.
+    let mut controller = ProbeController::new(start, Rate::from_mbps(60), occasions(true, false));
+    controller.begin(at(0), &mut estimator);
+    controller.on_estimate(at(1), Rate::from_mbps(60), true, &mut estimator);
+    assert_eq!(asked(&controller), [30, 60]);
+}
+
+/// 0.7 of 6 x 1 Mb/s.
+#[test]
+fn a_further_train_needs_more_than_seven_tenths_of_the_last() {
+    let (start, most) = (Rate::from_mbps(1), Rate::from_mbps(50));
+    let mut controller = ProbeController::new(start, most, occasions(true, false));
+    let mut estimator = ProbeEstimator::new();
+    controller.begin(at(0), &mut estimator);
+    controller.on_estimate(at(1), Rate::from_kbps(4_200), true, &mut estimator);
+    assert_eq!(asked(&controller), [3, 6]);
+    controller.on_estimate(at(2), Rate::from_kbps(4_500), true, &mut estimator);
+    assert_eq!(asked(&controller), [3, 6, 9]);
+    // None is sent in the meantime: as many as are kept wait.
+    for estimate in 7..40 {
+        controller.on_estimate(at(3), Rate::from_mbps(estimate), true, &mut estimator);
+    }
+    assert_eq!(asked(&controller).len(), MAX_CLUSTERS);
+}
+
+#[test]
+fn results_are_awaited_for_a_second() {
+    let (start, most) = (Rate::from_mbps(1), Rate::from_mbps(50));
+    let mut controller = ProbeController::new(start, most, occasions(true, false));
+    let mut estimator = ProbeEstimator::new();
+    controller.begin(at(0), &mut estimator);
+    controller.on_timer(at(1_000_000), &mut estimator);
+    assert_eq!(asked(&controller), [3, 6]);
+    controller.on_timer(at(1_000_001), &mut estimator);
+    assert_eq!(asked(&controller), [0; 0]);
+    controller.on_estimate(at(1_000_002), Rate::from_mbps(5), true, &mut estimator);
+    assert_eq!(asked(&controller), [0; 0]);
 }
