@@ -134,6 +134,14 @@ mod tests {
     }
 
     #[test]
+    fn the_bound_may_be_a_share_of_the_bitrate() {
+        let options = PudicaOptions { a_cap_share: 0.02, ..PudicaOptions::default() };
+        let (b_max, at) = (Rate::from_mbps(50), Rate::from_mbps(40));
+        let up = additive_and_multiplicative(&options, at, b_max, 10_000);
+        assert_eq!(up, Rate::from_kbps(40_800));
+    }
+
+    #[test]
     fn two_flows_of_ai_md_approach_fairness() {
         // Appendix C: the multiplicative part takes more from the larger flow at each common step.
         let options = PudicaOptions::default();

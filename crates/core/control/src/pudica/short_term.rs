@@ -194,3 +194,150 @@ fn drain_rate(options: &PudicaOptions, receiving_rate: Rate, now: &Situation) ->
     };
     Rate::from_bps_f64(queued.as_f64() * 8.0 / DRAIN_TIME_SECS)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::bur::{Frames, Progress};
+    use super::*;
+    use crate::{FrameSent, PacketReport, SentPacket, SequenceNumber};
+
+    fn clock(millis: i64) -> ReceiverInstant {
+        ReceiverInstant::ZERO + Duration::from_millis(millis)
+    }
+
+    fn at(millis: i64) -> Instant {
+        Instant::ZERO + Duration::from_millis(millis)
+    }
+
+    /// A frame of one packet of 1000 bytes that arrived then.
+    fn frame(millis: i64) -> FrameInFlight {
+        let (id, size) = (FrameId(0), Bytes::new(1_000));
+        let mut frames = Frames::new();
+        frames.on_frame(&FrameSent::new(id, Rate::from_mbps(20), size, 1), 0, Duration::ZERO);
+        let packet = SentPacket::new(SequenceNumber(0), at(0), id, size).with_last_of_frame(true);
+        frames.record(&PacketReport::new(packet, Some(clock(millis))));
+        let Some(Progress::Complete(frame)) = frames.progress() else { panic!("not complete") };
+        frame
+    }
+
+    fn limits() -> RateLimits {
+        RateLimits {
+            min: Rate::from_mbps(1),
+            max: Rate::from_mbps(50),
+            start: Rate::from_mbps(5),
+            frame_interval: Duration::from_millis(16),
+        }
+    }
+
+    /// At 20 Mb/s, with 12.5 kB in flight and a least round trip of 10 ms: so many kilobytes have arrived until then.
+    fn situation(millis: i64, kilobytes: u64) -> Situation {
+        Situation {
+            bitrate: Rate::from_mbps(20),
+            in_flight: Bytes::new(12_500),
+            min_rtt: Duration::from_millis(10),
+            received_bytes: Bytes::new(1_000 * kilobytes),
+            latest_arrival: clock(millis),
+        }
+    }
+
+    /// Three frames above one, the first of which arrived with the first kilobyte at 100 ms; 10 Mb/s arrive from then on.
+    fn congested(draining: &mut Draining, options: &PudicaOptions) -> [Reaction; 3] {
+        [(100, 1), (116, 21), (132, 41)].map(|(millis, kilobytes)| {
+            let now = situation(millis, kilobytes);
+            draining.on_ratio(options, &limits(), &frame(100), 1.01, &now)
+        })
+    }
+
+    fn judge(
+        draining: &mut Draining,
+        options: &PudicaOptions,
+        ratio: f64,
+        now: &Situation,
+    ) -> Reaction {
+        draining.on_ratio(options, &limits(), &frame(100), ratio, now)
+    }
+
+    const MBPS: fn(u64) -> Rate = Rate::from_mbps;
+
+    /// Eq. 11: alpha times the receiving rate, less what empties the queue within 200 ms: 8.5 Mb/s less 0.5.
+    #[test]
+    fn the_third_frame_above_one_drains_the_queue() {
+        let (mut draining, options) = (Draining::default(), PudicaOptions::default());
+        let reactions = congested(&mut draining, &options);
+        assert_eq!(reactions, [Reaction::Fallback, Reaction::Fallback, Reaction::Drain(MBPS(8))]);
+        assert!(draining.active());
+        assert_eq!(draining.receiving_rate(), MBPS(10));
+        // Anew at each further one, at most what was before; a frame at one is not above it.
+        let now = situation(148, 301);
+        assert_eq!(judge(&mut draining, &options, 1.01, &now), Reaction::Drain(MBPS(20)));
+        let recovered = judge(&mut draining, &options, 1.0, &now);
+        assert_eq!((recovered, draining.active()), (Reaction::Recover(MBPS(20)), false));
+    }
+
+    #[test]
+    fn a_frame_at_one_begins_the_count_anew() {
+        let (mut draining, options) = (Draining::default(), PudicaOptions::default());
+        for _ in 0..3 {
+            for ratio in [1.01, 1.01, 1.0] {
+                let now = situation(116, 21);
+                let expected = if ratio > 1.0 { Reaction::Fallback } else { Reaction::None };
+                assert_eq!(judge(&mut draining, &options, ratio, &now), expected);
+            }
+        }
+    }
+
+    #[test]
+    fn recovery_is_to_the_receiving_rate_and_by_default_not_above_the_bitrate_before() {
+        for (recovery, rate) in [(Recovery::Bounded, MBPS(20)), (Recovery::Unbounded, MBPS(40))] {
+            let mut draining = Draining::default();
+            let options = PudicaOptions { recovery, ..PudicaOptions::default() };
+            congested(&mut draining, &options);
+            // 240 kB in 48 ms.
+            let now = situation(148, 241);
+            assert_eq!(judge(&mut draining, &options, 0.9, &now), Reaction::Recover(rate));
+            assert_eq!(judge(&mut draining, &options, 0.9, &now), Reaction::None);
+        }
+    }
+
+    #[test]
+    fn the_options_say_what_is_drained_how_often_and_whether() {
+        let with = |change: fn(&mut PudicaOptions)| {
+            let (mut draining, mut options) = (Draining::default(), PudicaOptions::default());
+            change(&mut options);
+            let third = congested(&mut draining, &options)[2];
+            (third, judge(&mut draining, &options, 1.01, &situation(148, 61)))
+        };
+        // All in flight is what 10 Mb/s carry in 10 ms: nothing is above that.
+        let above_bdp = with(|options| options.drain_volume = DrainVolume::AboveBdp);
+        assert_eq!(above_bdp.0, Reaction::Drain(Rate::from_kbps(8_500)));
+        let once = with(|options| options.drain_target = DrainTarget::Once);
+        assert_eq!(once, (Reaction::Drain(MBPS(8)), Reaction::None));
+        let off = with(|options| options.draining = false);
+        assert_eq!(off, (Reaction::Fallback, Reaction::Fallback));
+    }
+
+    #[test]
+    fn where_nothing_has_arrived_since_nothing_can_be_drained() {
+        let (mut draining, options) = (Draining::default(), PudicaOptions::default());
+        for _ in 0..4 {
+            let reaction = judge(&mut draining, &options, 1.01, &situation(116, 1));
+            assert_eq!((reaction, draining.active()), (Reaction::Fallback, false));
+        }
+    }
+
+    #[test]
+    fn a_frame_is_late_once_beyond_the_least_round_trip_and_what_is_allowed() {
+        let (rtt, allowed) = (Some(Duration::from_millis(20)), Duration::from_millis(21));
+        let mut fallback = Fallback::default();
+        let oldest = |frame: u64| Some((FrameId(frame), at(100)));
+        assert_eq!(fallback.deadline(None, rtt, allowed), None);
+        assert_eq!(fallback.deadline(oldest(7), None, allowed), None);
+        assert_eq!(fallback.deadline(oldest(7), rtt, allowed), Some(at(141)));
+        fallback.on_late(FrameId(7));
+        assert!(fallback.pending());
+        assert_eq!(fallback.deadline(oldest(7), rtt, allowed), None);
+        assert_eq!(fallback.deadline(oldest(8), rtt, allowed), Some(at(141)));
+        fallback.served();
+        assert!(!fallback.pending());
+    }
+}
