@@ -144,6 +144,8 @@ mod tests {
         flight.on_sent(at(0), Bytes::new(1_000));
         flight.on_sent(at(400), Bytes::new(1_000));
         assert_eq!(flight.next_timer(), Some(at(500)));
+        flight.on_timer(at(499));
+        assert_eq!(flight.next_timer(), Some(at(500)));
         flight.on_timer(at(500));
         assert_eq!(flight.written_off(), Bytes::ZERO);
         assert_eq!(flight.next_timer(), Some(at(900)));
@@ -156,5 +158,20 @@ mod tests {
         flight.on_report(at(950), Bytes::new(1_700), RTT); // 1000 of the old ones resolved
         assert_eq!(flight.written_off(), Bytes::new(1_000));
         assert_eq!(flight.bytes(), Bytes::new(700));
+    }
+
+    #[test]
+    fn the_reference_keeps_the_maxima_of_twenty_rounds() {
+        let mut flight = InFlight::new(Some(Duration::from_millis(50)));
+        flight.on_report(at(0), Bytes::ZERO, RTT);
+        flight.on_sent(at(1), Bytes::new(9_000));
+        assert_eq!(flight.most_of_late(), Bytes::new(9_000));
+        flight.on_report(at(49), Bytes::ZERO, RTT);
+        assert_eq!(flight.most_of_previous_round(), None);
+        for round in 1..=21 {
+            flight.on_report(at(50 * round), Bytes::ZERO, RTT);
+            let most = if round <= 20 { 9_000 } else { 0 };
+            assert_eq!(flight.most_of_late(), Bytes::new(most), "{round}");
+        }
     }
 }

@@ -146,15 +146,17 @@ mod tests {
 
     /// Where a report is a little early, the next one is the first that an interval since the last update lets through.
     #[test]
-    fn jitter_of_reports_does_not_make_updates_rarer() {
-        let mut alpha = L4sAlpha::new(AlphaFilter::FastAttack, 0.0, true);
-        alpha.on_report(at(0), RTT, 1, 1);
-        for report in 1..=200 {
-            let early = Duration::from_micros([0, 100, 50][report as usize % 3]);
-            alpha.on_report(at(5 * report) - early, RTT, 1, 0);
+    fn jitter_of_reports_makes_updates_rarer_unless_they_keep_a_schedule() {
+        for (keeps_schedule, expected) in [(true, 98.5..=100.5), (false, 65.5..=67.0)] {
+            let mut alpha = L4sAlpha::new(AlphaFilter::FastAttack, 0.0, keeps_schedule);
+            alpha.on_report(at(0), RTT, 1, 1);
+            for report in 1..=200 {
+                let early = Duration::from_micros([0, 100, 50][report as usize % 3]);
+                alpha.on_report(at(5 * report) - early, RTT, 1, 0);
+            }
+            let updates = libm::log(alpha.get() * 8.0) / libm::log(127.0 / 128.0);
+            assert!(expected.contains(&updates), "{updates} in a second");
         }
-        let updates = libm::log(alpha.get() * 8.0) / libm::log(127.0 / 128.0);
-        assert!((98.5..=100.5).contains(&updates), "{updates} in a second");
     }
 
     #[test]
@@ -177,5 +179,26 @@ mod tests {
         alpha.on_report(at(0), RTT, 1, 1);
         alpha.on_report(at(100), RTT, 0, 0);
         close(alpha.get(), 0.125);
+    }
+
+    #[test]
+    fn the_symmetric_filter_moves_by_a_sixteenth_either_way() {
+        let mut alpha = L4sAlpha::new(AlphaFilter::Symmetric, 0.0, true);
+        alpha.on_report(at(0), RTT, 10, 5);
+        close(alpha.get(), 0.5 / 16.0);
+        alpha.on_report(at(10), RTT, 10, 5);
+        close(alpha.get(), 0.5 / 16.0 * 15.0 / 16.0 + 0.5 / 16.0);
+        let high = alpha.get();
+        alpha.on_report(at(20), RTT, 10, 0);
+        close(alpha.get(), high * 15.0 / 16.0);
+    }
+
+    #[test]
+    fn it_tells_whether_all_of_the_last_update_were_marked() {
+        let mut alpha = L4sAlpha::new(AlphaFilter::FastAttack, 0.0, true);
+        for (time, marked, all) in [(0, 9, false), (10, 10, true), (15, 0, true), (20, 10, false)] {
+            alpha.on_report(at(time), RTT, 10, marked);
+            assert_eq!(alpha.all_marked(), all, "{time}");
+        }
     }
 }

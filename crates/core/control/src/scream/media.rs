@@ -44,7 +44,6 @@ const MIN_PACED_BPS: f64 = 50_000.0;
 const RELAXED_PACING_FROM: f64 = 0.8;
 const MAX_RELAXED_PACING: f64 = 4.0;
 const MAX_SIZE_PACING: f64 = 1.5;
-const MIN_RTT: Duration = Duration::from_millis(1);
 /// Over how long the bitrate of frames is averaged.
 const AVERAGED_SECS: f64 = 0.2;
 /// As many at 1000 frames a second, the most that an experiment may ask for.
@@ -162,8 +161,7 @@ impl MediaRate {
     }
 
     fn reckoned_rtt(&self, smoothed_rtt: Duration) -> f64 {
-        let rtt = smoothed_rtt.saturating_add(self.rules.rtt_margin).min(self.rules.max_rtt);
-        if self.rules.rtt_margin > Duration::ZERO { rtt.max(MIN_RTT) } else { rtt }.as_secs_f64()
+        smoothed_rtt.saturating_add(self.rules.rtt_margin).min(self.rules.max_rtt).as_secs_f64()
     }
 
     pub(super) fn update(&mut self, window: &ReferenceWindow, smoothed_rtt: Duration) {

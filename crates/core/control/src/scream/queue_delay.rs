@@ -158,11 +158,15 @@ mod tests {
     }
 
     fn feed(delay: &mut QueueDelay, time: i64, one_way_millis: i64) {
+        feed_with_window(delay, time, one_way_millis, 0.01);
+    }
+
+    fn feed_with_window(delay: &mut QueueDelay, time: i64, one_way_millis: i64, ratio: f64) {
         let one_way = Duration::from_millis(one_way_millis);
         let sent = at(time) - Duration::from_secs(2);
         let arrival = ReceiverInstant::from_nanos((sent + one_way).as_nanos());
         delay.on_packet(at(time), sent, arrival);
-        delay.on_report(at(time), one_way, RTT, 0.01);
+        delay.on_report(at(time), one_way, RTT, ratio);
     }
 
     fn close(left: f64, right: f64) {
@@ -209,6 +213,18 @@ mod tests {
         close(delay.headroom(), 0.0);
     }
 
+    /// 0.1 less the part of a segment in the window, 0.05 at least.
+    #[test]
+    fn a_small_window_stands_less_variation() {
+        for (ratio, threshold) in [(0.01, 0.09), (0.04, 0.06), (0.08, 0.05)] {
+            let mut delay = QueueDelay::new(ScreamVersion::Draft.rules().delay);
+            feed_with_window(&mut delay, 0, 10, ratio);
+            // 0.75 ms beyond the margin, in units of 25 ms.
+            feed_with_window(&mut delay, 25, 17, ratio);
+            close(delay.headroom(), 1.0 - 0.03 / 64.0 / threshold);
+        }
+    }
+
     #[test]
     fn the_reference_takes_the_minima_for_the_empty_queue() {
         let mut delay = QueueDelay::new(ScreamVersion::Reference.rules().delay);
@@ -222,8 +238,13 @@ mod tests {
             feed(&mut delay, 30 * step, 26);
         }
         close(delay.minima_secs(), 0.016 / 8.0);
+        let mut later = delay.clone();
         feed(&mut delay, 30 * 269, 26);
         close(delay.average_secs(), 0.014);
+        for step in 269..=402 {
+            feed(&mut later, 30 * step, 26);
+        }
+        close(later.minima_secs(), 0.002 + 0.014 / 8.0);
         delay.forget_base();
         close(delay.minima_secs(), 0.0);
         feed(&mut delay, 30 * 270, 26);

@@ -89,4 +89,13 @@ mod tests {
         let smoothed = after_a_step(true, 7).as_millis_f64();
         assert!((43.0..43.1).contains(&smoothed), "{smoothed}");
     }
+
+    #[test]
+    fn it_falls_while_a_sample_is_below_the_average() {
+        let mut round_trip = RoundTrip::new(true);
+        for (sample, falls) in [(40, false), (40, false), (32, true), (39, false), (50, false)] {
+            round_trip.on_sample(Instant::ZERO, MS * sample); // 39 ms after the third
+            assert_eq!(round_trip.falls(), falls, "{sample}");
+        }
+    }
 }

@@ -49,6 +49,7 @@ mod tests {
         };
         assert_eq!(send(0, 60.0), (100, false));
         assert_eq!(send(10, 1_240.0), (1_240, false));
+        assert_eq!(send(1_000, 300.0), (1_240, false));
         assert_eq!(send(1_001, 400.0), (1_240, true));
         assert_eq!(send(2_002, 300.0), (400, true));
         assert_eq!(send(3_003, 300.0), (300, true));

@@ -11,6 +11,17 @@ fn limits() -> RateLimits {
     }
 }
 
+const REFERENCE: ScreamOptions = ScreamOptions {
+    version: ScreamVersion::Reference,
+    exchanged: None,
+    ecn: EcnMode::L4s,
+    queue_delay_target: Duration::from_millis(60),
+    loss_beta: 0.7,
+    ecn_beta: 0.8,
+    alpha_filter: AlphaFilter::FastAttack,
+    variation_damping: true,
+};
+
 fn at(millis: i64) -> Instant {
     Instant::ZERO + Duration::from_millis(millis)
 }
@@ -52,6 +63,9 @@ fn lost_packets_are_acknowledged_by_later_ones_and_late_ones_count_once() {
     let late = [report(1, 0, false, Ecn::Ect1)];
     let late = FeedbackBatch::new(&late, generated, Bytes::ZERO);
     assert_eq!(Bytes::from_f64(scream.tally(at(45), &late).acknowledged_unmarked), Bytes::ZERO);
+    let again = [report(2, 0, false, Ecn::Ect1)];
+    let again = FeedbackBatch::new(&again, generated, Bytes::ZERO);
+    assert_eq!(Bytes::from_f64(scream.tally(at(46), &again).acknowledged_unmarked), Bytes::ZERO);
 }
 
 #[test]
@@ -66,6 +80,17 @@ fn the_send_window_is_three_windows_when_calm_and_one_and_a_half_when_not() {
         scream.queue_delay.on_report(at(step * 25), late, VIRTUAL_RTT, 0.01);
     }
     assert_eq!(scream.target().window, Some(Bytes::from_f64(1.5 * window)));
+    assert!(scream.variation_headroom().abs() < 1e-9);
+    scream.options.variation_damping = false;
+    assert!((scream.variation_headroom() - 1.0).abs() < 1e-9);
+}
+
+/// The reference's headroom begins at a half: 1.5 + 0.5 x 3.5 windows, and a segment.
+#[test]
+fn the_references_send_window_has_a_segment_more() {
+    let scream = Scream::new(REFERENCE, limits());
+    let expected = Bytes::from_f64(3.25 * scream.window.bytes() + 1_000.0);
+    assert_eq!(scream.target().window, Some(expected));
 }
 
 #[test]
@@ -115,4 +140,92 @@ fn where_the_round_trip_is_near_zero_the_window_lets_pass_what_leaves_between_re
     // 60 Mb/s for 5.4 ms are 40.5 kB; three reference windows are less.
     let window = scream.send_window().get();
     assert!((40_000..48_000).contains(&window), "{window}");
+}
+
+/// A hundred reports, each of a packet of 20 ms on the way, beside which half of the window is in flight.
+fn steady(options: ScreamOptions, largest: Rate) -> Scream {
+    let mut scream = Scream::new(options, RateLimits { max: largest, ..limits() });
+    for number in 0..400 {
+        let one = report(number, 10 * number as i64, false, Ecn::Ect1);
+        scream.on_sent(at(10 * number as i64), &one.packet);
+        feed(&mut scream, 10 * number as i64 + 40, &[one]);
+    }
+    scream
+}
+
+/// 1.5 times the largest bitrate in a round trip, or what was in flight of late if that is more.
+#[test]
+fn near_the_largest_bitrate_the_references_window_is_bounded() {
+    for (mbps, most) in [(10, 90_000.0), (12, 92_250.0)] {
+        let mut scream = steady(REFERENCE, Rate::from_mbps(mbps));
+        scream.window.scale(10.0);
+        let window = scream.window.bytes();
+        scream.media.update(&scream.window, Duration::from_millis(40));
+        scream.bound_window();
+        assert!((scream.window.bytes() - most).abs() < 2_000.0, "{mbps} {}", scream.window.bytes());
+        assert!(window > 2.0 * most);
+    }
+    let mut below = steady(REFERENCE, Rate::from_mbps(50));
+    let window = below.window.bytes();
+    below.bound_window();
+    assert!(below.media.share_of_largest() < 0.95 && below.window.bytes() >= window);
+}
+
+/// A queue of 30 ms that never empties, of which an eighth of the target of 60 ms is a part.
+#[test]
+fn a_standing_queue_halves_the_references_target_after_a_minute() {
+    for (version, halved) in [(ScreamVersion::Draft, false), (ScreamVersion::Reference, true)] {
+        let mut scream = Scream::new(ScreamOptions { version, ..REFERENCE }, limits());
+        feed(&mut scream, 40, &[report(0, 0, false, Ecn::Ect1)]);
+        let mut number = 1;
+        while number < 6_010 && scream.drain.share() >= 1.0 {
+            let mut one = report(number, 10 * number as i64, false, Ecn::Ect1);
+            one.arrival = one.arrival.map(|arrival| arrival + Duration::from_millis(30));
+            feed(&mut scream, 10 * number as i64 + 70, &[one]);
+            number += 1;
+        }
+        assert_eq!(number < 6_010, halved, "{number}");
+        let target = scream.target().bitrate;
+        let share = if halved { 0.5 } else { 1.0 };
+        let expected = scream.media.target().mul_f64(share).max(limits().min);
+        assert_eq!(target, expected);
+        assert!(number > 5_990 && expected < limits().max);
+    }
+}
+
+#[test]
+fn there_is_no_room_between_reports_where_a_round_trip_is_longer_or_the_bitrate_may_grow() {
+    let room = |mbps, rtt| {
+        let mut scream = steady(ScreamOptions::default(), Rate::from_mbps(mbps));
+        scream.round_trip = RoundTrip::new(false);
+        scream.round_trip.on_sample(at(0), rtt);
+        scream.room_between_reports()
+    };
+    assert_eq!(room(10, Duration::from_millis(5)), Bytes::ZERO);
+    assert_eq!(room(100, Duration::from_millis(1)), Bytes::ZERO);
+    // 15 Mb/s for a millisecond and the five between reports.
+    assert_eq!(room(10, Duration::from_millis(1)), Bytes::new(11_250));
+}
+
+#[test]
+fn the_queue_drains_already_where_all_is_marked_and_round_trips_fall() {
+    let drains = |ecn, round_trip: i64| {
+        let mut scream = Scream::new(ScreamOptions::default(), limits());
+        feed(&mut scream, 40, &[report(0, 0, false, Ecn::Ect1)]);
+        let mut one = report(1, 20, false, ecn);
+        one.arrival = Some(ReceiverInstant::from_nanos(at(1_000 + round_trip).as_nanos()));
+        feed(&mut scream, 20 + round_trip, &[one]);
+        scream.path_state().drains_already
+    };
+    assert!(drains(Ecn::Ce, 35));
+    assert!(!drains(Ecn::Ce, 45) && !drains(Ecn::Ect1, 35));
+}
+
+#[test]
+fn packets_are_sent_with_the_codepoint_whose_marks_it_reads() {
+    for (ecn, codepoint) in
+        [(EcnMode::Off, Ecn::NotEct), (EcnMode::Classic, Ecn::Ect0), (EcnMode::L4s, Ecn::Ect1)]
+    {
+        assert_eq!(Scream::new(ScreamOptions { ecn, ..REFERENCE }, limits()).ecn(), codepoint);
+    }
 }

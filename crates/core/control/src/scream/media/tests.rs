@@ -146,3 +146,44 @@ fn the_reference_divides_by_less_and_paces_large_frames_faster() {
         assert!((found - factor).abs() < 0.01, "{share} {found}");
     }
 }
+
+#[test]
+fn what_waits_and_what_frames_exceed_is_added_to_the_divisor() {
+    let mut media = made(limits());
+    (media.wait_adjustment, media.frame_excess) = (0.3, 0.1);
+    let target = target_bps(&mut media, 100_000.0);
+    assert!((target - 20e6 / 1.02 / 1.6).abs() < 1.0, "{target}");
+}
+
+#[test]
+fn no_more_than_so_many_frames_are_known_to_wait() {
+    let mut media = made(limits());
+    for number in 0..300 {
+        media.on_frame(at(0), &frame(number, 1_000));
+    }
+    assert_eq!(media.waiting.len(), MAX_WAITING);
+    assert_eq!(media.waiting.front().map(|(frame, _)| frame.0), Some(44));
+}
+
+/// At 10 Mb/s frames of 20000 bytes: how much faster than that they are paced when these were encoded.
+fn paced_for(sizes: &[u64], sent: usize) -> f64 {
+    let mut media = MediaRate::new(ScreamVersion::Reference.rules().media, limits());
+    for (number, size) in (0..).zip(sizes) {
+        media.on_frame(at(0), &frame(number, *size));
+        if (number as usize) < sent {
+            let packet = SentPacket { size: Bytes::new(*size), ..self::sent(number, true) };
+            media.on_sent(&packet);
+        }
+    }
+    media.paced().as_bps_f64() / 10e6
+}
+
+#[test]
+fn in_the_reference_pacing_follows_the_mean_frame_of_200_ms_and_what_waits() {
+    // Of frames of 16 ms the latest twelve count: six of three times the size make it twice.
+    let sizes: Vec<_> = [20_000; 20].into_iter().chain([60_000; 6]).collect();
+    assert!((paced_for(&sizes, 26) - 1.5 * 1.5 * 2.0).abs() < 1e-6);
+    // Two small ones that wait are as one of 1.2 times the size, unless the first has left.
+    assert!((paced_for(&[12_000, 12_000], 0) - 1.5 * 1.2).abs() < 1e-6);
+    assert!((paced_for(&[12_000, 12_000], 1) - 1.5).abs() < 1e-6);
+}

@@ -61,6 +61,17 @@ fn loss_keeps_seven_tenths_at_most_once_per_virtual_round_trip() {
 }
 
 #[test]
+fn what_waits_for_the_next_reaction_is_congestion_already() {
+    for (lost, marked) in [(true, false), (false, true)] {
+        let mut window = window(EcnMode::L4s);
+        window.note(at(0), true, false, &path());
+        window.react(at(0), &path());
+        window.note(at(24), lost, marked, &path());
+        assert_eq!(window.last_congestion, Some(at(24)));
+    }
+}
+
+#[test]
 fn a_classic_mark_keeps_eight_tenths_and_off_is_deaf() {
     let mut classic = window(EcnMode::Classic);
     classic.note(at(0), false, true, &path());
@@ -286,4 +297,14 @@ fn in_the_reference_a_delay_reaction_is_divided_twice() {
     window.note(at(0), false, false, &late);
     assert_eq!(window.react(at(0), &late), Some(Reaction::Delay));
     close(window.bytes(), 100_000.0 * (1.0 - 0.5 / 4.0));
+}
+
+#[test]
+fn in_the_reference_losses_within_half_a_second_are_one_inflection_point() {
+    let mut window = reference(100_000.0);
+    for time in [0, 400, 800, 1_200] {
+        close(window.inflection(), if time == 0 { 1.0 } else { 100_000.0 });
+        window.note(at(time), true, false, &path());
+        assert_eq!(window.react(at(time), &path()), Some(Reaction::Loss));
+    }
 }
