@@ -235,3 +235,64 @@ impl<P> DelayLine<P> {
         self.under_way.is_empty()
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use rand_core::SeedableRng;
+
+    fn millis(count: i64) -> Instant {
+        Instant::ZERO + Duration::from_millis(count)
+    }
+
+    #[test]
+    fn what_is_displaced_arrives_in_its_new_place_and_moves_nobody_else() {
+        use Displacement::{AtOnce, Earlier, Later, None};
+        let by = Duration::from_millis;
+        let mut line = DelayLine::new(by(10));
+        // Sent in each of these milliseconds: of equal arrivals the one that was sent first is first.
+        let sent = [None, Later(by(5)), None, Earlier(by(3)), Earlier(by(100)), AtOnce];
+        let due = sent.into_iter().enumerate();
+        let due: Vec<Instant> = due
+            .map(|(number, to)| line.push_displaced(millis(number as i64), number, to))
+            .collect();
+        assert_eq!(due, [10, 16, 12, 10, 4, 5].map(millis));
+        assert_eq!(line.iter().copied().collect::<Vec<_>>(), [4, 5, 0, 3, 2, 1]);
+        for (left, (at, number)) in
+            [(4, 4), (5, 5), (10, 0), (10, 3), (12, 2), (16, 1)].iter().enumerate()
+        {
+            assert_eq!((line.len(), line.is_empty()), (6 - left, false));
+            assert_eq!(line.next_deadline(), Some(millis(*at)));
+            assert_eq!(line.pop(millis(*at) - Duration::from_nanos(1)), Option::None, "not yet");
+            assert_eq!(line.pop(millis(*at)), Some(*number));
+        }
+        assert_eq!((line.len(), line.is_empty(), line.next_deadline()), (0, true, Option::None));
+        // The displaced one was not in its place, so the next is not held behind it.
+        assert_eq!(line.push(millis(6), 6), millis(16));
+    }
+
+    /// Of a normal distribution 68.3 % lie within one deviation, 95.4 % within two, and half on each side.
+    #[test]
+    fn normal_jitter_is_normal_and_cut_at_zero() {
+        let delays = |mean: i64| -> Vec<f64> {
+            let (mean, deviation) = (Duration::from_millis(mean), Duration::from_millis(5));
+            let random = Xoshiro256PlusPlus::seed_from_u64(3);
+            let mut line = DelayLine::new(Duration::ZERO)
+                .with_jitter(Jitter::Normal { mean, deviation }, random);
+            let sent = (0..20_000).map(|number| millis(100 * number));
+            sent.map(|now| (line.push(now, ()) - now).as_millis_f64()).collect()
+        };
+        let share = |of: &[f64], holds: &dyn Fn(f64) -> bool| {
+            of.iter().filter(|delay| holds(**delay)).count() as f64 / of.len() as f64
+        };
+        let around = delays(40);
+        let within =
+            |deviations: f64| share(&around, &|delay| (delay - 40.0).abs() < deviations * 5.0);
+        assert!((0.67..0.695).contains(&within(1.0)), "{}", within(1.0));
+        assert!((0.948..0.96).contains(&within(2.0)), "{}", within(2.0));
+        let below = share(&around, &|delay| delay < 40.0);
+        assert!((0.49..0.51).contains(&below), "{below}");
+        let none = share(&delays(0), &|delay| delay <= 0.0);
+        assert!((0.49..0.51).contains(&none), "a mean of zero cuts half of them: {none}");
+    }
+}

@@ -79,3 +79,62 @@ impl<P: PathPacket + ?Sized> PathPacket for Box<P> {
         (**self).mark()
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// One of which all that can be read is something else than a default.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+    struct Packet(Ecn, Dscp);
+
+    impl PathPacket for Packet {
+        fn wire_size(&self) -> Bytes {
+            Bytes::new(700)
+        }
+        fn flow(&self) -> FlowId {
+            FlowId(5)
+        }
+        fn header(&self) -> Header {
+            Header { dscp: self.1, ..Header::numbered(5) }
+        }
+        fn traffic(&self) -> Option<Traffic> {
+            Some(Traffic::Game)
+        }
+        fn ecn(&self) -> Ecn {
+            self.0
+        }
+        fn set_ecn(&mut self, ecn: Ecn) {
+            self.0 = ecn;
+        }
+        fn set_dscp(&mut self, dscp: Dscp) {
+            self.1 = dscp;
+        }
+        fn tcp(&self) -> Option<TcpHeader> {
+            Some(TcpHeader { acknowledgment: 9, ..TcpHeader::default() })
+        }
+    }
+
+    /// All that a queue can read, and the packet after it was marked and given a code point.
+    fn seen(mut packet: impl PathPacket) -> String {
+        let marked = packet.mark();
+        let header = packet.header();
+        packet.set_dscp(Dscp(46));
+        let read = (packet.wire_size(), packet.flow(), header, packet.traffic(), packet.tcp());
+        let after = (packet.ecn(), packet.header().dscp);
+        packet.set_ecn(Ecn::NotEct);
+        format!("{:?}", (marked, read, after, packet.ecn()))
+    }
+
+    #[test]
+    fn a_box_is_the_packet_in_it() {
+        for ecn in [Ecn::NotEct, Ecn::Ect0, Ecn::Ect1, Ecn::Ce] {
+            let packet = Packet(ecn, Dscp(10));
+            assert_eq!(seen(Box::new(packet)), seen(packet));
+        }
+        let mut packet = Packet(Ecn::Ect1, Dscp(10));
+        assert_eq!((packet.mark(), packet.ecn()), (true, Ecn::Ce));
+        packet.set_ecn(Ecn::NotEct);
+        assert_eq!((packet.mark(), packet.ecn()), (false, Ecn::NotEct));
+    }
+}

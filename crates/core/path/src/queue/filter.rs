@@ -391,4 +391,17 @@ mod tests {
         assert_eq!(Dscp(45).to_string(), "45");
         assert_eq!("df".parse(), Ok(Dscp(0)));
     }
+
+    #[test]
+    fn what_is_written_reads_back() {
+        for word in ["icmp", "tcp", "udp"] {
+            assert_eq!(word.parse::<Protocol>().map(|read| read.to_string()), Ok(word.to_owned()));
+        }
+        for word in ["game", "other"] {
+            assert_eq!(word.parse::<Traffic>().map(|read| read.to_string()), Ok(word.to_owned()));
+        }
+        for number in 0..64 {
+            assert_eq!(Dscp(number).to_string().parse(), Ok(Dscp(number)));
+        }
+    }
 }

@@ -38,6 +38,19 @@ fn a_blackout_holds_the_packet_until_capacity_returns() {
 }
 
 #[test]
+fn a_link_tells_when_its_capacity_changes_next() {
+    let steps = vec![(at(0), Rate::from_mbps(10)), (at(5), Rate::from_mbps(5))];
+    let link = Link::steps([steps, vec![(at(9), Rate::from_mbps(7))]].concat()).unwrap();
+    let next = |millis| link.next_change(at(millis));
+    assert_eq!(
+        [0, 4, 5, 8, 9].map(next),
+        [Some(at(5)), Some(at(5)), Some(at(9)), Some(at(9)), None]
+    );
+    let constant = Link::constant(Rate::from_mbps(10)).unwrap();
+    assert_eq!(constant.next_change(at(0)), None);
+}
+
+#[test]
 fn bad_steps_are_refused_by_name() {
     assert_eq!(Link::steps(vec![]).unwrap_err(), StepsError::Empty);
     let late = Link::steps(vec![(at(1), Rate::from_mbps(1))]);

@@ -12,6 +12,7 @@ mod htb_link_layer;
 mod link_closed_forms;
 mod meters;
 mod network;
+mod network_flows;
 mod path_properties;
 mod pie;
 mod support;

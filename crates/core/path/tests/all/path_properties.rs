@@ -213,6 +213,11 @@ fn loss_has_its_probability_and_burst_length() {
     let (share, burst) = count(LossModel::Bursty { probability, burst_length: 4.0 });
     assert!((0.018..0.022).contains(&share), "{share}");
     assert!((3.8..4.2).contains(&burst), "{burst}");
+    // Where much is lost, the times between bursts are short: b (1 - p) / p packets.
+    let often = LossModel::Bursty { probability: Ratio::from_ppm(400_000), burst_length: 3.0 };
+    let (share, burst) = count(often);
+    assert!((0.39..0.41).contains(&share), "{share}");
+    assert!((2.95..3.05).contains(&burst), "{burst}");
 }
 
 #[test]
