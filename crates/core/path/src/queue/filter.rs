@@ -346,6 +346,26 @@ mod tests {
         assert!(!wide.covers(&Rule { source: prefix("198.19.0.5"), ..any }));
     }
 
+    /// Of two values of one part, none is wider than the other; of ranges of ports and prefixes one is if it has all
+    /// of the other.
+    #[test]
+    fn a_rule_covers_its_own_part_alone() {
+        let any = Rule::default();
+        let pairs = [
+            [Protocol::Udp, Protocol::Tcp].map(|one| Rule { protocol: Some(one), ..any }),
+            [Dscp(46), Dscp(8)].map(|one| Rule { dscp: Some(one), ..any }),
+            [Ecn::Ect1, Ecn::Ect0].map(|one| Rule { ecn: Some(one), ..any }),
+            [Traffic::Game, Traffic::Other].map(|one| Rule { traffic: Some(one), ..any }),
+            ["5000-5010", "5005-5020"].map(|one| Rule { port: ports(one), ..any }),
+            ["5000-5010", "4990-5005"].map(|one| Rule { source_port: ports(one), ..any }),
+            ["5000-5010", "5011"].map(|one| Rule { destination_port: ports(one), ..any }),
+            ["198.18.0.0/16", "198.19.0.0/16"].map(|one| Rule { source: prefix(one), ..any }),
+        ];
+        for [one, other] in pairs {
+            assert!(one.covers(&one) && !one.covers(&other) && !other.covers(&one), "{one:?}");
+        }
+    }
+
     #[test]
     fn contradictions_are_told() {
         let any = Rule::default();
@@ -399,6 +419,12 @@ mod tests {
         }
         for word in ["game", "other"] {
             assert_eq!(word.parse::<Traffic>().map(|read| read.to_string()), Ok(word.to_owned()));
+        }
+        for word in ["198.18.0.0/16", "192.0.2.7", "2001:db8::/32", "2001:db8::1"] {
+            assert_eq!(word.parse::<Prefix>().map(|read| read.to_string()), Ok(word.to_owned()));
+        }
+        for word in ["5004", "5000-5100"] {
+            assert_eq!(word.parse::<PortRange>().map(|read| read.to_string()), Ok(word.to_owned()));
         }
         for number in 0..64 {
             assert_eq!(Dscp(number).to_string().parse(), Ok(Dscp(number)));

@@ -75,6 +75,63 @@ fn eight_tins_lend_downwards() {
     near(&eight(&["cs6", "cs1"]), &[control, 16.0 - control]);
 }
 
+#[test]
+fn a_tin_saves_nothing_up_while_it_is_empty() {
+    // Voice has a quarter of 16 Mb/s. It sends, pauses for a second, and then always has packets as the rest has.
+    let bandwidth = Some(Rate::from_mbps(16));
+    let config = CakeConfig { diffserv: Diffserv::Three, bandwidth, ..config() };
+    let mut queue = queue(config, 1_000_000);
+    let header = |dscp: u8| Header { dscp: Dscp(dscp), ..Header::numbered(u16::from(dscp)) };
+    let packet = |dscp: u8| Packet::new(u16::from(dscp), 0, 1000).with_header(header(dscp));
+    (0..10_000).for_each(|_| assert_eq!(queue.offer(millis(0), packet(0)), []));
+    let (mut now, mut voice, mut all) = (millis(0), 0, 0);
+    while now < millis(2000) {
+        let busy = now < millis(100) || now >= millis(1100);
+        // Its next packet is there before the one that leaves.
+        if busy && queue.backlog().packets < 20_000 {
+            assert_eq!(queue.offer(now, packet(46)), []);
+        }
+        let next = queue.dequeue(now, &mut Vec::new()).unwrap().packet;
+        if now >= millis(1100) {
+            voice += u64::from(next.flow == 46);
+            all += 1;
+        }
+        now = queue.next_release(now).unwrap_or(now);
+    }
+    let share = voice as f64 / all as f64;
+    assert!((0.24..0.26).contains(&share), "{voice} of {all}");
+}
+
+/// Packets of best effort, which always has some and is marked, to those of voice, which has more than its share and
+/// loses some to COBALT: of those that were sent, and of all. No bandwidth; the weights are 1024 and 256.
+fn to_one_of_voice(ingress: bool) -> [f64; 2] {
+    let rtt = Duration::from_millis(100);
+    let config =
+        CakeConfig { diffserv: Diffserv::Three, bandwidth: None, ingress, rtt, ..config() };
+    let mut queue = queue(config, 1_000_000);
+    let header = |dscp: u8| Header { dscp: Dscp(dscp), ..Header::numbered(u16::from(dscp)) };
+    let packet = |dscp: u8| Packet::new(u16::from(dscp), 0, 1000).with_header(header(dscp));
+    let (mut sent, mut dropped) = ([0.0, 0.0], [0.0, 0.0]);
+    for slot in 0..20_000 {
+        let mut lost = queue.offer(millis(slot), packet(0).with_ecn(Ecn::Ect0));
+        if slot % 9 < 2 {
+            lost.extend(queue.offer(millis(slot), packet(46)));
+        }
+        let next = queue.dequeue(millis(slot), &mut lost).unwrap().packet;
+        sent[usize::from(next.flow == 46)] += 1.0;
+        lost.iter().for_each(|lost| dropped[usize::from(lost.packet.flow == 46)] += 1.0);
+    }
+    [sent[0] / sent[1], (sent[0] + dropped[0]) / (sent[1] + dropped[1])]
+}
+
+#[test]
+fn what_a_tin_drops_counts_for_its_share_in_ingress_mode() {
+    let [sent, all] = to_one_of_voice(false);
+    assert!((3.99..4.01).contains(&sent) && (3.5..3.7).contains(&all), "{sent} {all}");
+    let [sent, all] = to_one_of_voice(true);
+    assert!((7.0..9.0).contains(&sent) && (3.99..4.01).contains(&all), "{sent} {all}");
+}
+
 // Acknowledgements.
 
 fn ack(number: u32) -> TcpHeader {

@@ -4,8 +4,8 @@
 use crate::closed_loop::{Law, Record, Source, mean_of, settle};
 use crate::support::{Offer, Packet, millis};
 use gameway_path::{
-    Backlog, DelayInput, DropReason, Dropped, DualPi2, DualPi2Config, Limit, LowLatencyMarking,
-    Queue, Scheduler,
+    Backlog, Decision, DelayInput, DropReason, Dropped, DualPi2, DualPi2Config, Limit,
+    LowLatencyMarking, Queue, Scheduler,
 };
 use gameway_units::{Bytes, Duration, Ecn, Instant, QueueSize, Rate, Ratio};
 use proptest::prelude::*;
@@ -528,4 +528,19 @@ fn a_day_of_silence_costs_nothing() {
     while queue.dequeue(millis(10_000), &mut Vec::new()).is_some() {}
     queue.offer(millis(365 * 86_400_000), segment(2, Ecn::NotEct));
     assert!(queue.classic_probability() <= 0.0);
+}
+
+#[test]
+fn linux_marks_by_a_step_and_by_chance() {
+    let config = DualPi2Config::linux();
+    assert_eq!(config.decision, Decision::Random);
+    let leaves = |config: DualPi2Config, micros| {
+        let mut queue = DualPi2::new(config, Limit::Packets(9), random(1));
+        queue.offer(Instant::ZERO, Packet::new(0, 0, 1500).with_ecn(Ecn::Ect1));
+        let now = Instant::ZERO + Duration::from_micros(micros);
+        queue.dequeue(now, &mut Vec::new()).map(|next| next.packet.ecn)
+    };
+    // More than a millisecond, also alone; the RFC spares a packet that is alone.
+    assert_eq!([1000, 1001].map(|micros| leaves(config, micros)), [Some(Ecn::Ect1), Some(Ecn::Ce)]);
+    assert_eq!(leaves(DualPi2Config::default(), 1001), Some(Ecn::Ect1));
 }

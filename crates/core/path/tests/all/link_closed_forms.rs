@@ -80,6 +80,7 @@ fn a_trace_lets_1500_bytes_leave_at_each_opportunity() {
 fn a_trace_knows_its_capacity() {
     let trace = Trace::parse(b"0\n5\n10\r\n10\n\n").unwrap();
     assert_eq!(trace.period(), Duration::from_millis(10));
+    assert_eq!(trace.opportunities(), 4);
     // 4 * 1500 B in 10 ms.
     assert_eq!(trace.mean_capacity(), Rate::from_bps(4_800_000));
     let link = Link::trace(trace);
@@ -88,6 +89,11 @@ fn a_trace_knows_its_capacity() {
     assert_eq!(link.capacity_between(at(10), at(11)), Bytes::new(3 * 1500));
     assert_eq!(link.capacity_between(at(10), at(20)), Bytes::new(6000));
     assert_eq!(link.capacity_between(at(4), at(9)), Bytes::new(1500));
+    // An opportunity is of the span that begins with it.
+    let just_after = at(5) + Duration::from_nanos(1);
+    assert_eq!(link.capacity_between(at(4), at(5)), Bytes::ZERO);
+    assert_eq!(link.capacity_between(at(4), just_after), Bytes::new(1500));
+    assert_eq!(link.capacity_between(just_after, at(9)), Bytes::ZERO);
 }
 
 #[test]
@@ -102,6 +108,12 @@ fn garbage_traces_name_their_line() {
     assert_eq!(Trace::parse(b"0\n0\n").unwrap_err(), TraceError::NoLength);
     assert!(Trace::parse(b"1\n\n2\n").is_err());
     assert!(Trace::parse(b"99999999999999999999\n").is_err());
+    // A day is the longest.
+    assert_eq!(
+        Trace::parse(b"86400000\n").map(|day| day.period()),
+        Ok(Duration::from_secs(86_400))
+    );
+    assert!(Trace::parse(b"86400001\n").is_err());
 }
 
 proptest! {

@@ -19,6 +19,18 @@ fn random(seed: u64) -> Xoshiro256PlusPlus {
     Xoshiro256PlusPlus::seed_from_u64(seed)
 }
 
+/// One of the six disciplines.
+fn discipline(kind: usize, limit: Limit) -> Box<dyn Queue<Packet>> {
+    match kind {
+        0 => Box::new(DropTail::new(limit)),
+        1 => Box::new(Codel::new(CodelConfig::default(), limit)),
+        2 => Box::new(FqCodel::new(FqCodelConfig::default(), limit, random(1))),
+        3 => Box::new(Cake::new(CakeConfig::default(), limit, random(1))),
+        4 => Box::new(Pie::new(PieConfig::default(), limit, random(1))),
+        _ => Box::new(DualPi2::new(DualPi2Config::default(), limit, random(1))),
+    }
+}
+
 proptest! {
     /// Every packet is transmitted or dropped, once, in order, and the queue never exceeds its size.
     #[test]
@@ -64,15 +76,7 @@ proptest! {
         kind in 0usize..6,
         calls in prop::collection::vec((0i64..9_000_000, any::<bool>(), any::<bool>()), 1..200),
     ) {
-        let limit = Limit::Packets(20);
-        let mut queue: Box<dyn Queue<Packet>> = match kind {
-            0 => Box::new(DropTail::new(limit)),
-            1 => Box::new(Codel::new(CodelConfig::default(), limit)),
-            2 => Box::new(FqCodel::new(FqCodelConfig::default(), limit, random(1))),
-            3 => Box::new(Cake::new(CakeConfig::default(), limit, random(1))),
-            4 => Box::new(Pie::new(PieConfig::default(), limit, random(1))),
-            _ => Box::new(DualPi2::new(DualPi2Config::default(), limit, random(1))),
-        };
+        let mut queue = discipline(kind, Limit::Packets(20));
         let (mut now, mut came, mut gone) = (Instant::ZERO, Vec::new(), Vec::new());
         for (number, &(gap, enqueues, low_latency)) in calls.iter().enumerate() {
             now += Duration::from_nanos(gap);
@@ -184,16 +188,43 @@ fn a_queue_sized_in_time_follows_the_capacity() {
     let second = Instant::from_nanos(1_000_000_000);
     let steps = vec![(Instant::ZERO, Rate::from_mbps(12)), (second, Rate::from_mbps(24))];
     let size = QueueSize::Time(Duration::from_millis(10));
-    let fill = |at: Instant| {
+    let most = |kind: usize, at: Instant| {
         let link = Link::steps(steps.clone()).unwrap();
-        let mut path =
-            Bottleneck::new(link, size, Duration::from_millis(16), DropTail::<Packet>::new);
-        (0..100).for_each(|number| path.arrive(at, numbered(number, 1500)));
-        100 - path.drain_dropped().count()
+        let queue = |limit| discipline(kind, limit);
+        let mut path = Bottleneck::new(link, size, Duration::from_millis(16), queue);
+        let inside = (0..100).map(|number| {
+            path.arrive(at, numbered(number, 1500));
+            path.packets_inside()
+        });
+        inside.max()
     };
     // 10 ms at 12 Mb/s are 15 000 B: ten packets wait and one is in transmission; then twice that.
-    assert_eq!(fill(Instant::ZERO), 11);
-    assert_eq!(fill(second), 21);
+    for kind in 0..6 {
+        assert_eq!((most(kind, Instant::ZERO), most(kind, second)), (Some(11), Some(21)), "{kind}");
+    }
+}
+
+#[test]
+fn behind_a_shaper_a_link_stands_idle_until_the_next_release() {
+    // A byte takes a microsecond at the shaper's 8 Mb/s and a tenth of one on the link.
+    let config = CakeConfig { bandwidth: Some(Rate::from_mbps(8)), ..CakeConfig::default() };
+    let queue = |limit| -> Box<dyn Queue<Packet>> { Box::new(Cake::new(config, limit, random(1))) };
+    let link = Link::constant(Rate::from_mbps(80)).unwrap();
+    let mut path = Bottleneck::new(link, QueueSize::Packets(9), Duration::ZERO, queue);
+    (0..3).for_each(|number| path.arrive(Instant::ZERO, numbered(number, 1000)));
+    assert!(!path.has_dropped());
+    let micros = |count| Instant::ZERO + Duration::from_micros(count);
+    let mut waiting = Vec::new();
+    let mut times = Vec::new();
+    while let Some(due) = path.next_deadline() {
+        times.extend(path.on_deadline(due).map(|done| (done.started, done.finished)));
+        waiting.push((path.queued_bytes().get(), path.oldest()));
+    }
+    let expected = [(0, 100), (1000, 1100), (2000, 2100)];
+    assert_eq!(times, expected.map(|(from, to)| (micros(from), micros(to))));
+    // After each of: left, released, left, released, left.
+    let (came, none) = (Some(Instant::ZERO), None);
+    assert_eq!(waiting, [(2000, came), (1000, came), (1000, came), (0, none), (0, none)]);
 }
 
 #[test]

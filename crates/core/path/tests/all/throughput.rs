@@ -99,9 +99,16 @@ fn what_is_no_table_is_refused_with_its_line() {
         ("0 8\nsoon 4\n", "line 2: time \"soon\""),
         ("0 8\n2 4\n1 4\n", "line 3: time \"1\" does not come after"),
         ("0 8\n0 4\n", "line 2: time \"0\""),
+        ("0 8\n1 1e13\n", "line 2: rate \"1e13\""),
+        // Ten years are the most, and 3.2e8 s are a little more.
+        ("0 8\n3.3e8 4\n", "line 2: time \"3.3e8\""),
         ("0 0\n1 0\n", "mean rate of the table is 0 b/s"),
         ("0 8\n0.0001 8\n", "less than 1 ms"),
     ] {
         assert!(refused(text, &columns).contains(told), "{text:?}: {}", refused(text, &columns));
     }
+    // The least and the longest that are tables: a millisecond, a kilobit per second, 3.2e8 s.
+    assert_eq!(table("0 8\n0.0005 8\n").period(), Duration::from_millis(1));
+    assert_eq!(table("0 0.001\n1 0.001\n").mean_capacity(), Rate::from_kbps(1));
+    assert_eq!(table("0 8\n3.2e8 4\n").rows(), 2);
 }
