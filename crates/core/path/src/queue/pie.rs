@@ -288,6 +288,30 @@ mod tests {
         assert!((step(0.5, 15, 15)).abs() < 1e-15, "on target and steady: nothing");
     }
 
+    /// Section 4.4, with the target of 15 ms: the allowance is spent with time, and given back when nothing is dropped
+    /// and this delay and the one before are below half the target.
+    #[test]
+    fn the_allowance_runs_out_and_comes_back() {
+        let mut control = Control::new(PieConfig::default());
+        let spent = (0..12).map(|_| {
+            control.update(Duration::from_millis(20));
+            control.allowance
+        });
+        let left = [135, 120, 105, 90, 75, 60, 45, 30, 15, 0, 0, 0];
+        assert!(spent.eq(left.map(Duration::from_millis)), "15 ms of 150 ms in each interval");
+        let after = |probability, micros: [i64; 2]| {
+            let [previous, delay] = micros.map(Duration::from_micros);
+            let mut control = Control { probability, allowance: Duration::ZERO, ..control };
+            control.spend_allowance(delay, previous);
+            control.allowance
+        };
+        let (whole, none) = (Duration::from_millis(150), Duration::ZERO);
+        assert_eq!(after(0.0, [7499, 7499]), whole);
+        assert_eq!(after(0.0, [7500, 0]), none, "the delay before was half the target");
+        assert_eq!(after(0.0, [0, 7500]), none, "the delay now is");
+        assert_eq!(after(1e-9, [0, 0]), none, "there is still a probability");
+    }
+
     #[test]
     fn what_is_left_alone() {
         let congested = |probability, micros, allowance, backlog| {

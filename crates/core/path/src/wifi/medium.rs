@@ -84,7 +84,6 @@ pub struct Medium<P, Q> {
     dropped: Vec<Dropped<P>>,
     /// Of the exchanges that have ended.
     airtime: Duration,
-    collisions: u64,
 }
 
 impl<P: PathPacket, Q: Queue<P>> Medium<P, Q> {
@@ -115,7 +114,6 @@ impl<P: PathPacket, Q: Queue<P>> Medium<P, Q> {
             delivered: VecDeque::new(),
             dropped: Vec::new(),
             airtime: Duration::ZERO,
-            collisions: 0,
         })
     }
 
@@ -248,8 +246,7 @@ impl<P: PathPacket, Q: Queue<P>> Medium<P, Q> {
     }
 
     /// When the longest of the frames that collide has left.
-    fn collide(&mut self, now: Instant) -> Instant {
-        self.collisions += 1;
+    fn collide(&self, now: Instant) -> Instant {
         let exposed = self.senders.iter().map(|(_, frame)| self.timing.exposed(frame.psdu));
         now + exposed.max().unwrap_or(Duration::ZERO)
     }
@@ -356,12 +353,6 @@ impl<P: PathPacket, Q: Queue<P>> Medium<P, Q> {
             Air::Idle { .. } => self.airtime,
             Air::Sending { .. } | Air::Acknowledging { .. } => self.airtime + (now - self.began),
         }
-    }
-
-    /// How often frames collided so far.
-    #[must_use]
-    pub const fn collisions(&self) -> u64 {
-        self.collisions
     }
 
     /// The times of this medium.

@@ -215,6 +215,24 @@ fn marks_end_where_congestion_is_heavy() {
     assert!(early > 100 && marked == 0, "{early} {marked}");
 }
 
+/// With a probability that a queue of a standing head has grown to, that share of arrivals is dropped.
+#[test]
+fn arrivals_are_dropped_with_the_probability() {
+    let mut queue = standing(PieConfig { burst_allowance: Duration::ZERO, ..PieConfig::default() });
+    let (mut now, mut number) = (Instant::ZERO, 3);
+    while queue.probability() < 0.25 {
+        now += Duration::from_millis(15);
+        queue.offer(now, segment(number, Ecn::NotEct));
+        number += 1;
+    }
+    let (probability, arrivals) = (queue.probability(), 20_000);
+    assert!((0.25..0.3).contains(&probability), "{probability}");
+    // All in one update's interval.
+    let drops = (0..arrivals).filter(|_| !queue.offer(now, segment(9, Ecn::NotEct)).is_empty());
+    let share = drops.count() as f64 / f64::from(arrivals);
+    assert!((share - probability).abs() < 0.01, "{share} of {probability}");
+}
+
 #[test]
 fn an_empty_queue_forgets() {
     let full = |idle: i64| {

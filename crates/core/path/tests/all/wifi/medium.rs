@@ -62,7 +62,12 @@ fn an_exchange_that_goes_on_has_airtime_so_far() {
     home.arrive(at(1000), 0, packet(0, 1));
     assert!(run(&mut home, at(1100)).0.is_empty());
     assert_eq!(home.airtime(at(1100)), Duration::from_micros(100));
+    // A call before something is due changes nothing.
+    home.on_deadline(at(1253));
+    assert_eq!((home.poll_delivered(), home.next_deadline()), (None, Some(at(1254))));
     assert_eq!(run(&mut home, at(1254)).0.len(), 1);
+    home.on_deadline(at(1297));
+    assert_eq!(home.next_deadline(), Some(at(1298)));
     // The packet is there, its acknowledgement is not.
     assert_eq!(home.airtime(at(1260)), Duration::from_micros(260));
 }
