@@ -112,4 +112,17 @@ mod tests {
         assert_eq!(held.lacking(Bytes::new(20_000)), Bytes::new(5_000));
         assert_eq!(held.lacking(Bytes::new(10_000)), Bytes::ZERO);
     }
+
+    #[test]
+    fn with_the_newest_frames_last_packet_nothing_waits_any_more() {
+        let mut held = Held::default();
+        held.on_frame(at(0), &frame(0, 16_000), INTERVAL);
+        held.on_sent(at(1), &packet(1, 3_000), INTERVAL); // of a frame that is being encoded
+        held.on_frame(at(16), &frame(1, 8_000), INTERVAL);
+        assert_eq!(held.waiting, Bytes::new(21_000));
+        held.on_sent(at(17), &packet(0, 1_000).with_last_of_frame(true), INTERVAL);
+        assert_eq!(held.waiting, Bytes::new(20_000));
+        held.on_sent(at(18), &packet(1, 1_000).with_last_of_frame(true), INTERVAL);
+        assert_eq!(held.waiting, Bytes::ZERO);
+    }
 }

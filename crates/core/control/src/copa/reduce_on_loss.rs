@@ -54,6 +54,13 @@ mod tests {
     fn more_than_three_tenths_lost_in_two_round_trips_reduce_it() {
         assert_eq!(factor(100, 30, 41), None);
         assert_eq!((factor(100, 31, 40), factor(20, 15, 41)), (None, None));
+        let mut reduce = ReduceOnLoss { since: Some(Instant::ZERO), ..ReduceOnLoss::default() };
+        let rtt = Duration::from_millis(20);
+        for millis in [41, 82] {
+            (0..100).for_each(|_| reduce.count(true));
+            let now = Instant::ZERO + Duration::from_millis(millis);
+            assert!(reduce.factor(now, rtt).is_some(), "{millis}");
+        }
         assert!(factor(100, 31, 41).is_some_and(|factor| (factor - 0.69).abs() < 1e-12));
         assert!(factor(1_000, 301, 41).is_some_and(|factor| (factor - 0.699).abs() < 1e-12));
         assert!(factor(100, 93, 41).is_some_and(|factor| (factor - 0.07).abs() < 1e-12));

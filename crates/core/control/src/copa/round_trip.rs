@@ -147,6 +147,26 @@ mod tests {
         assert_eq!(trips.standing(), ms(30));
     }
 
+    #[test]
+    fn nearly_empty_is_below_a_tenth_of_the_longest_queue_of_four_round_trips() {
+        // A queue of 20 ms once, on a path of 40 ms; then one that stands.
+        let after = |millis: i64, micros: i64| {
+            let mut trips = RoundTrips::new();
+            for time in 0..1_000 {
+                trips.insert(at(time), ms(40));
+            }
+            trips.insert(at(1_000), ms(60));
+            let standing = ms(40) + Duration::from_micros(micros);
+            for time in 1_001..=1_000 + millis {
+                trips.insert(at(time), standing);
+            }
+            trips.is_nearly_empty()
+        };
+        assert!(after(100, 1_999) && !after(100, 2_000));
+        assert!(after(155, 1_999) && !after(175, 1_999));
+        assert!(after(175, 0));
+    }
+
     proptest! {
         #[test]
         fn a_moving_minimum_is_exact_up_to_a_step(

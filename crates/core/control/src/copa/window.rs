@@ -158,4 +158,28 @@ mod tests {
         acknowledge(&mut window, 1, 0, true, 0.1);
         assert!((window.packets() - 20.0).abs() < 1e-9);
     }
+
+    #[test]
+    fn a_restart_is_slow_start_from_what_is_allowed_and_a_reduction_ends_it() {
+        let mut window = Window { velocity: 8.0, packets: 50.0, ..Window::new() };
+        window.reduce(0.7);
+        assert!((window.packets() - 35.0).abs() < 1e-9 && (window.velocity() - 1.0).abs() < 1e-9);
+        assert!(!window.in_slow_start());
+        window.restart();
+        assert!(window.in_slow_start());
+        window.clamp(4.0, 100.0);
+        assert!((window.packets() - 4.0).abs() < 1e-9);
+        window.clamp(1.0, 3.0);
+        assert!((window.packets() - 3.0).abs() < 1e-9);
+    }
+
+    #[test]
+    fn half_a_packet_counts_half() {
+        let mut window = Window { packets: 100.0, slow_start: false, ..Window::new() };
+        window.on_acknowledged(Instant::ZERO, 0.5, true, 0.5, RTT);
+        assert!((window.packets() - 100.01).abs() < 1e-9); // half of 1 / (0.5 x 100)
+        window.packets = 100.0;
+        window.on_acknowledged(Instant::ZERO, 0.5, false, 0.5, RTT);
+        assert!((window.packets() - 99.99).abs() < 1e-9);
+    }
 }

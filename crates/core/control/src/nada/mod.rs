@@ -317,6 +317,8 @@ impl RateController for Nada {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::{PacketReport, SequenceNumber};
+    use gameway_units::{Ecn, ReceiverInstant};
 
     fn near(value: f64, expected: f64) -> bool {
         (value - expected).abs() <= 1e-9 * expected.abs().max(1.0)
@@ -371,15 +373,19 @@ mod tests {
         assert!(near(gradual_update(20e6, 0.0, 25.0, 100.0, 10.0 * 50e6), 21.1e6));
     }
 
-    #[test]
-    fn the_shaping_buffer_slows_the_encoder_and_speeds_the_pacer() {
+    fn nada() -> Nada {
         let limits = RateLimits {
             min: Rate::from_mbps(1),
             max: Rate::from_mbps(50),
             start: Rate::from_mbps(10),
             frame_interval: Duration::from_millis(20),
         };
-        let mut nada = Nada::new(NadaOptions::default(), limits);
+        Nada::new(NadaOptions::default(), limits)
+    }
+
+    #[test]
+    fn the_shaping_buffer_slows_the_encoder_and_speeds_the_pacer() {
+        let mut nada = nada();
         // 25000 bytes at 50 frames a second are 10 Mb/s; a tenth of that is 1 Mb/s.
         let target = nada.target().bitrate;
         let frame = FrameId(0);
@@ -387,5 +393,79 @@ mod tests {
         nada.on_frame(Instant::ZERO, &sent);
         assert_eq!(nada.target().bitrate, Rate::from_mbps(9));
         assert_eq!(nada.target().pacing, Pacing::Rate(Rate::from_mbps(11)));
+    }
+
+    fn at(millis: i64) -> Instant {
+        Instant::ZERO + Duration::from_millis(millis)
+    }
+
+    fn packet(frame: u64, size: u64) -> SentPacket {
+        SentPacket::new(SequenceNumber(0), at(0), FrameId(frame), Bytes::new(size))
+    }
+
+    /// Packets of a frame that is still being encoded are in no frame that was told of.
+    #[test]
+    fn the_shaping_buffer_has_what_is_encoded_and_has_not_left() {
+        let mut nada = nada();
+        let frame = |nada: &mut Nada, number: u64, size: u64| {
+            let frame = FrameSent::new(FrameId(number), Rate::ZERO, Bytes::new(size), 20);
+            nada.on_frame(at(0), &frame);
+            nada.buffer.get()
+        };
+        let sent = |nada: &mut Nada, packet: SentPacket| {
+            nada.on_sent(at(0), &packet);
+            nada.buffer.get()
+        };
+        assert_eq!(frame(&mut nada, 0, 25_000), 25_000);
+        assert_eq!(sent(&mut nada, packet(0, 1_000)), 24_000);
+        assert_eq!(sent(&mut nada, packet(0, 48).with_kind(PacketKind::Padding)), 24_000);
+        assert_eq!(sent(&mut nada, packet(1, 5_000)), 24_000);
+        assert_eq!(frame(&mut nada, 1, 20_000), 39_000);
+        // The end of an older frame empties nothing but itself, that of the newest everything.
+        assert_eq!(sent(&mut nada, packet(0, 1_000).with_last_of_frame(true)), 38_000);
+        assert_eq!(sent(&mut nada, packet(1, 1_000).with_last_of_frame(true)), 0);
+    }
+
+    /// A report on ten packets, some of them lost, one marked, with so many milliseconds in the queue.
+    fn report(nada: &mut Nada, now: i64, lost: usize, queue: i64) {
+        let clock = |millis: i64| ReceiverInstant::from_nanos(at(millis).as_nanos());
+        let reports: Vec<_> = (0..10)
+            .map(|index| {
+                let packet = SentPacket { sent: at(now - 30 + index as i64), ..packet(0, 1_000) };
+                let arrival = clock(now - 20 + index as i64 + queue);
+                let report = PacketReport::new(packet, (index >= lost).then_some(arrival));
+                if index == 9 { report.with_ecn(Ecn::Ce) } else { report }
+            })
+            .collect();
+        nada.on_feedback(at(now), &FeedbackBatch::new(&reports, clock(now), Bytes::ZERO));
+    }
+
+    /// Section 5.1: the ratios are smoothed with a weight of a tenth.
+    #[test]
+    fn ratios_of_loss_and_marking_are_smoothed_by_a_tenth() {
+        let mut nada = nada();
+        report(&mut nada, 100, 5, 0);
+        assert!(near(nada.loss_ratio, 0.05) && near(nada.marking_ratio, 0.1 * 0.2));
+        assert!(!nada.ramping_up);
+        report(&mut nada, 1_100, 0, 0);
+        assert!(near(nada.loss_ratio, 0.9 * 0.05));
+        assert!(near(nada.marking_ratio, 0.9 * 0.02 + 0.1 * 0.1));
+        // Nothing was lost in the last half second, and no queue was as long as QEPS.
+        assert!(nada.ramping_up);
+        report(&mut nada, 2_100, 0, 9);
+        assert!(nada.ramping_up);
+        report(&mut nada, 3_100, 0, 10);
+        assert!(!nada.ramping_up);
+    }
+
+    #[test]
+    fn it_updates_each_tenth_of_a_second_and_anew_where_the_clock_goes_back() {
+        let mut nada = nada();
+        for (now, updated) in
+            [(1_000, 1_000), (1_089, 1_000), (1_090, 1_090), (300, 300), (389, 300)]
+        {
+            report(&mut nada, now, 0, 0);
+            assert_eq!(nada.last_update, Some(at(updated)), "{now}");
+        }
     }
 }

@@ -491,3 +491,6 @@ impl RateController for Pudica {
         sink("min_rtt_ms", min_rtt.as_millis_f64());
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -107,4 +107,17 @@ mod tests {
         let micros = feed(1, 11, |_| 0, 500);
         assert!((micros - (500.0 + 1_500.0 * 0.348_678)).abs() < 0.1, "{micros}");
     }
+
+    #[test]
+    fn where_nothing_queues_the_senders_pause_is_no_gap() {
+        // 29 gaps of 0.5 ms and one of zero.
+        let micros = feed(100, 30, |_| 0, 500);
+        assert!((470.0..500.0).contains(&micros), "{micros}");
+    }
+
+    #[test]
+    fn the_capacity_is_a_packet_for_each_gap() {
+        let rate = Rate::from_mbps(10);
+        assert!((ArrivalGap::of_rate(rate).capacity().as_mbps_f64() - 10.0).abs() < 1e-4);
+    }
 }

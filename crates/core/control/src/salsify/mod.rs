@@ -256,6 +256,10 @@ mod tests {
                 salsify.ok().and_then(|salsify| salsify.budget()).unwrap_or_default()
             };
             assert!((budget(0) - packets).abs() < 0.01, "{delay} {}", budget(0));
+            let bitrate = options(delay).map(|salsify| steady(salsify, 10).bitrate());
+            let expected = ((packets - 10.0) * 1_248.0 * 8.0 / 16e3).min(50.0);
+            let bitrate = bitrate.map_or(0.0, Rate::as_mbps_f64);
+            assert!((bitrate - expected).abs() < 0.01, "{delay} {bitrate}");
             assert!((budget(20) - packets + 20.0).abs() < 0.01);
             assert!(budget(101).abs() < 1e-9);
         }
@@ -276,5 +280,51 @@ mod tests {
     fn a_delay_is_a_word_or_a_duration() {
         assert!(options("auto").is_ok() && options("50 ms").is_ok());
         assert!(options("50").is_err() && options("2 s").is_err() && options("often").is_err());
+    }
+
+    fn at(millis: i64) -> Instant {
+        Instant::ZERO + Duration::from_millis(millis)
+    }
+
+    fn packet(frame: u64, packets: u64) -> SentPacket {
+        SentPacket::new(SequenceNumber(0), at(0), FrameId(frame), PACKET * packets)
+    }
+
+    /// The link carries a packet a millisecond, and the next frame comes 16 ms after this one.
+    #[test]
+    fn projected_is_what_has_not_arrived_less_what_the_link_carries_until_the_next_frame() {
+        let mut salsify = steady(Salsify::new(SalsifyOptions::default(), limits()), 0);
+        let frame = |number| FrameSent::new(FrameId(number), Rate::ZERO, PACKET * 40, 40);
+        let near = |salsify: &Salsify, expected: f64| {
+            assert!((salsify.projected - expected).abs() < 0.01, "{}", salsify.projected);
+        };
+        salsify.on_frame(at(200), &frame(1));
+        near(&salsify, 24.0);
+        salsify.on_sent(at(204), &packet(1, 1));
+        near(&salsify, 28.0);
+        salsify.on_frame(at(216), &frame(2));
+        near(&salsify, 64.0);
+        // With an older frame's last packet others still wait, with the newest one's nothing.
+        salsify.on_sent(at(216), &packet(1, 1).with_last_of_frame(true));
+        near(&salsify, 64.0);
+        salsify.on_sent(at(216), &packet(2, 1));
+        near(&salsify, 64.0);
+        salsify.on_sent(at(232), &packet(2, 1).with_last_of_frame(true));
+        near(&salsify, 4.0);
+    }
+
+    #[test]
+    fn a_round_trip_is_without_the_receivers_time_and_between_nothing_and_a_minute() {
+        let of = |held: i64, now: i64| {
+            let mut salsify = Salsify::new(SalsifyOptions::default(), limits());
+            let arrival = ReceiverInstant::from_nanos(9_000_000_000);
+            let reports = [PacketReport::new(packet(0, 1), Some(arrival))];
+            let generated = arrival + Duration::from_millis(held);
+            salsify.on_feedback(at(now), &FeedbackBatch::new(&reports, generated, Bytes::ZERO));
+            salsify.min_round_trip
+        };
+        assert_eq!(of(5, 25), Some(Duration::from_millis(20)));
+        assert_eq!((of(-1, 25), of(25, 25), of(26, 25)), (None, None, None));
+        assert_eq!((of(0, 60_000), of(0, 60_001)), (Some(MAX_ROUND_TRIP), None));
     }
 }

@@ -229,3 +229,13 @@ fn packets_are_sent_with_the_codepoint_whose_marks_it_reads() {
         assert_eq!(Scream::new(ScreamOptions { ecn, ..REFERENCE }, limits()).ecn(), codepoint);
     }
 }
+
+#[test]
+fn frames_that_wait_and_exceed_their_size_are_heard_of() {
+    let mut scream = Scream::new(ScreamOptions::default(), limits());
+    for (number, now) in [(0, 0), (1, 32)] {
+        let frame = FrameSent::new(FrameId(number), Rate::from_mbps(10), Bytes::new(40_000), 40);
+        scream.on_frame(at(now), &frame);
+    }
+    assert!(scream.media.wait_adjustment() > 0.1 && scream.media.frame_excess() > 0.01);
+}

@@ -228,4 +228,24 @@ mod tests {
             assert!((bandwidth - 20e6).abs() < 1.0, "{bandwidth}");
         }
     }
+
+    #[test]
+    fn a_sample_is_bounded_by_the_pace_and_the_estimate_by_the_limits() {
+        let limits = RateLimits {
+            min: Rate::from_mbps(1),
+            max: Rate::from_mbps(18),
+            start: Rate::from_mbps(9),
+            frame_interval: gameway_units::Duration::from_millis(16),
+        };
+        let mut sqp = Sqp::new(SqpOptions::default(), limits);
+        // No train shows more than it was sent at: S = 2 B.
+        sqp.on_sample(1e9);
+        assert!(near(sqp.sample, 20e6) && near(sqp.bandwidth, 10.24e6));
+        assert_eq!(sqp.target().bitrate, Rate::from_kbps(9_216));
+        assert_eq!(sqp.target().pacing, Pacing::Rate(Rate::from_kbps(20_480)));
+        (0..100).for_each(|_| sqp.on_sample(1e9));
+        assert!(near(sqp.bandwidth, 20e6));
+        (0..100).for_each(|_| sqp.on_sample(1.0));
+        assert!(near(sqp.bandwidth, 1e6 / 0.9));
+    }
 }

@@ -355,4 +355,52 @@ mod tests {
         least.insert(at(161), ms(30));
         assert_eq!(least.get(), Some(ms(20)));
     }
+
+    /// What a sampler says of trains of four packets, the first of which met so much queue; the fourth may be missing.
+    fn sampled(sampler: &mut Sampler, number: u64, queue: i64, packets: i64) -> Option<(u64, f64)> {
+        let mut found = None;
+        for index in 0..packets {
+            let extra = Some(queue + 500 * index);
+            let report = report(number, 100_000 * number as i64 + 500 * index, extra, index == 3);
+            found = sampler.on_report(&report).or(found);
+        }
+        found.map(|(frame, rate)| (frame.0, rate.round()))
+    }
+
+    #[test]
+    fn a_train_is_judged_by_the_least_delay_of_its_own_packets_and_those_before() {
+        let mut sampler = Sampler::new(Duration::from_millis(100));
+        // The last arrives 3 ms after the first of 4: its own delay counts. The link's 10 Mb/s need an empty queue.
+        assert_eq!(sampled(&mut sampler, 0, 1_000, 4), Some((0, 13_333_333.0)));
+        assert_eq!(sampled(&mut sampler, 1, 0, 4), Some((1, 13_333_333.0)));
+        assert_eq!(sampled(&mut sampler, 2, 1_000, 4), Some((2, 10e6)));
+        // Frames 0 to 2 are forgotten. The packet that ends a train for its last one has no say in it.
+        assert_eq!(sampled(&mut sampler, 6, 1_000, 3), None);
+        assert_eq!(sampled(&mut sampler, 7, 0, 1), Some((6, 15e6)));
+        // Of what is no media nothing is heard.
+        let mut probe = report(9, 900_000, Some(0), true);
+        probe.packet.kind = PacketKind::Probe;
+        assert_eq!(sampler.on_report(&probe), None);
+    }
+
+    #[test]
+    fn a_sampler_stretches_frames_to_their_targets() {
+        let mut sampler = Sampler::new(Duration::from_millis(100));
+        assert_eq!(sampler.min_delay().smoothed_rtt(), None);
+        sampler.on_round_trip(Duration::from_millis(300));
+        assert_eq!(sampler.min_delay().smoothed_rtt(), Some(Duration::from_millis(300)));
+        _ = sampled(&mut sampler, 0, 0, 4);
+        // 10 kB, of which 5 were encoded: 80000 bits in 4 + 3 ms.
+        let (target, size) = (Rate::from_kbps(800), Bytes::new(5_000));
+        sampler.on_frame(&FrameSent::new(FrameId(1), target, size, 4));
+        assert_eq!(sampled(&mut sampler, 1, 1_000, 4), Some((1, 11_428_571.0)));
+    }
+
+    #[test]
+    fn two_packets_that_arrive_together_tell_nothing() {
+        let mut trains = trains();
+        trains.on_packet(&report(0, 0, Some(1_000), false));
+        let train = trains.on_packet(&report(0, 500, Some(500), true));
+        assert!(train.is_some() && sample(train, None) == 0.0);
+    }
 }
