@@ -397,3 +397,28 @@ pub trait ControllerAlgorithm: Configuration {
     /// A controller for a stream with these limits.
     fn build(self, limits: RateLimits) -> Box<dyn RateController>;
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The newest packet that was received tells, and the receiver's own time is not the path's.
+    #[test]
+    fn a_round_trip_is_what_passed_since_the_newest_packet_less_what_the_receiver_held_it() {
+        let at = |millis: i64| Instant::ZERO + Duration::from_millis(millis);
+        let packet = |sent| SentPacket::new(SequenceNumber(0), at(sent), FrameId(0), Bytes::ZERO);
+        let arrival = ReceiverInstant::from_nanos(7_000_000_000);
+        let reports = [
+            PacketReport::new(packet(60), Some(arrival)),
+            PacketReport::new(packet(70), Some(arrival)),
+            PacketReport::new(packet(80), None),
+        ];
+        let of = |held: i64| {
+            let generated = arrival + Duration::from_millis(held);
+            FeedbackBatch::new(&reports, generated, Bytes::ZERO).round_trip_time(at(100))
+        };
+        assert_eq!(of(0), Some(Duration::from_millis(30)));
+        assert_eq!(of(29), Some(Duration::from_millis(1)));
+        assert_eq!((of(30), of(31), of(-1)), (None, None, None));
+    }
+}

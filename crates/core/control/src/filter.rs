@@ -131,6 +131,15 @@ mod tests {
         assert_eq!(filter.get(), Some(Duration::from_millis(20)));
     }
 
+    #[test]
+    fn of_a_step_no_more_than_one_value_is_kept() {
+        let mut filter = WindowedMin::new(Duration::from_millis(1_000));
+        for millis in 0..2_000 {
+            filter.insert(at(millis), Duration::from_millis(millis));
+        }
+        assert!((99..=101).contains(&filter.kept.len()), "{}", filter.kept.len());
+    }
+
     proptest! {
         /// Between the minimum over the window and that over the window less one step.
         #[test]

@@ -65,6 +65,8 @@ impl LossBound {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::{FrameId, PacketReport, SentPacket, SequenceNumber};
+    use gameway_units::{Bytes, ReceiverInstant};
 
     fn after(shares: &[f64]) -> f64 {
         let (mut bound, wanted) = (LossBound::new(true), Rate::from_mbps(20));
@@ -83,5 +85,23 @@ mod tests {
         near(after(&[0.5, 0.2, 0.02]), 14.581);
         near(after(&[0.5, 0.0, 0.0, 0.0, 0.0]), 20.0);
         near(after(&[0.5, 0.0, 0.0, 0.0, 0.0, 0.2]), 18.0);
+    }
+
+    /// A report of which half is lost.
+    #[test]
+    fn it_bounds_only_where_it_is_asked_for() {
+        for (enabled, mbps) in [(true, 15), (false, 20)] {
+            let reports = [0, 1].map(|number| {
+                let (sequence, size) = (SequenceNumber(number), Bytes::new(1_000));
+                let packet = SentPacket::new(sequence, Instant::ZERO, FrameId(0), size);
+                let arrival = (number == 0).then_some(ReceiverInstant::ZERO);
+                PacketReport::new(packet, arrival)
+            });
+            let reports = reports.repeat(20);
+            let batch = FeedbackBatch::new(&reports, ReceiverInstant::ZERO, Bytes::ZERO);
+            let (mut bound, wanted) = (LossBound::new(enabled), Rate::from_mbps(20));
+            bound.on_feedback(Instant::ZERO, &batch, wanted);
+            assert_eq!(bound.limit(wanted), Rate::from_mbps(mbps));
+        }
     }
 }

@@ -51,6 +51,12 @@ mod tests {
     use super::*;
 
     #[test]
+    fn twenty_packets_are_enough() {
+        let figure = |reported| LossShare::default().on_packets(Instant::ZERO, 5, reported);
+        assert_eq!((figure(19), figure(20)), (None, Some(0.25)));
+    }
+
+    #[test]
     fn a_figure_each_second_of_twenty_packets_at_least() {
         let mut share = LossShare::default();
         let mut report = |millis: i64, lost: u64, reported: u64| {

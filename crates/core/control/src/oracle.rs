@@ -250,9 +250,12 @@ mod tests {
         let mut oracle = oracle(1.0);
         oracle.on_timer(millis(990));
         assert_eq!(oracle.target().bitrate, Rate::from_mbps(10), "half of the interval is left");
+        assert_eq!(oracle.target().window, None);
         send(&mut oracle, millis(990), 25_000);
         oracle.on_timer(millis(1_500));
         assert_eq!(oracle.target().bitrate, Rate::from_mbps(2), "the least, where nothing fits");
+        assert_eq!(oracle.target().window, Some(Bytes::ZERO), "nothing of which leaves");
+        assert_eq!(oracle.next_timer(), Some(millis(1_501)));
         send(&mut oracle, millis(1_500), 25_000);
         oracle.on_timer(millis(2_000));
         // Those 25 000 B are to be carried first, within 10 ms of the outage's end.

@@ -76,3 +76,16 @@ fn fraction(span: Duration, part: i64, whole: i64) -> Duration {
     let nanos = i128::from(span.as_nanos()) * i128::from(part) / i128::from(whole);
     Duration::from_nanos(i64::try_from(nanos).unwrap_or(i64::MAX))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_part_of_any_span_is_exact() {
+        let (long, short) = (Duration::MAX, Duration::from_nanos(700));
+        assert_eq!(fraction(short, 3, 7), Duration::from_nanos(300));
+        assert_eq!(fraction(long, 3, 6), Duration::from_nanos(i64::MAX / 2));
+        assert_eq!(fraction(long, 6, 3), Duration::MAX);
+    }
+}

@@ -74,6 +74,12 @@ fn probes_end_with_the_next_frame() {
     let after = drain(&mut pacer, 30_000);
     assert_eq!(after[0], (11_000, 1_000));
     assert_eq!(after.iter().filter(|(_, token)| *token == 9_999).count(), 3);
+    // At the same moment the frame comes first, and then there is nothing left to sense.
+    let mut at_once = self::pacer(&wanted);
+    enqueue(&mut at_once, 0, 0, 2);
+    assert_eq!(drain(&mut at_once, 9_999).len(), 2);
+    enqueue(&mut at_once, 10_000, 1, 1);
+    assert_eq!(drain(&mut at_once, 10_000), [(10_000, 1_000)]);
 }
 
 #[test]
@@ -354,6 +360,15 @@ fn a_late_part_makes_up_at_twice_the_pace_at_most() {
 }
 
 #[test]
+fn a_part_that_comes_after_its_time_leaves_at_once_and_what_waits_keeps_its_place() {
+    let mut pacer = pacer(&target(Pacing::FrameMultiplier(2.0)));
+    enqueue_part(&mut pacer, 0, 0..2, FramePart { expected: 4, last: false });
+    enqueue_part(&mut pacer, 10_000, 2..4, FramePart { expected: 4, last: true });
+    let dues = [(0, 0), (2_666, 1), (10_000, 2), (10_000, 3)];
+    assert_eq!(drain(&mut pacer, 16_000), dues);
+}
+
+#[test]
 fn a_frame_that_breaks_off_makes_way() {
     let mut wanted = target(Pacing::FrameMultiplier(2.0));
     wanted.requests.probes_per_frame = 1;
@@ -366,6 +381,23 @@ fn a_frame_that_breaks_off_makes_way() {
         let after: Vec<u32> = drain(&mut pacer, 16_000).iter().map(|(_, token)| *token).collect();
         let rest: &[u32] = if before == 2 { &[1_000] } else { &[1, 9_999, 1_000] };
         assert_eq!(after, rest, "{before} had left");
+    }
+}
+
+#[test]
+fn a_cluster_has_its_bytes_and_its_packets_and_is_given_up_after_five_seconds() {
+    let cluster = ProbeCluster {
+        id: 1,
+        rate: Rate::from_mbps(16),
+        min_bytes: Bytes::new(2_000),
+        min_packets: 4,
+    };
+    for (begins, packets) in [(4_990_000, 4), (5_000_001, 2)] {
+        let mut wanted = target(Pacing::Rate(Rate::from_mbps(8)));
+        wanted.requests.probe_cluster = Some(cluster);
+        let mut pacer = pacer(&wanted);
+        enqueue(&mut pacer, begins, 0, 2);
+        assert_eq!(drain(&mut pacer, 6_000_000).len(), packets, "{begins}");
     }
 }
 

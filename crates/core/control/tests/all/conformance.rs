@@ -172,6 +172,15 @@ fn every_controller_is_among_the_variants() {
 }
 
 #[test]
+fn frames_leave_in_parts_unless_the_law_reads_their_packets_as_a_train() {
+    for (name, options) in variants() {
+        let reads = |law: &&str| name == *law || options.contains(&("bur", *law));
+        let reads_trains = ["salsify", "sqp"].iter().any(reads);
+        assert_eq!(controller(name, options).sends_in_parts(), !reads_trains, "{name} {options:?}");
+    }
+}
+
+#[test]
 fn all_lost_is_no_reason_to_break() {
     for (name, options) in variants() {
         let mut network = Network::usual();
