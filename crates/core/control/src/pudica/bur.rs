@@ -403,4 +403,74 @@ mod tests {
         let Some(Progress::Complete(frame)) = frames.progress() else { panic!("not complete") };
         assert_eq!(frame.ratio(Duration::ZERO, L), None);
     }
+
+    #[test]
+    fn the_last_packet_completes_a_frame_of_which_one_is_not_heard_of() {
+        let mut frames = Frames::new();
+        frames.on_frame(&sent(0, 3), 0, Duration::ZERO);
+        frames.record(&report(0, PacketKind::Media, (0, Some(1_012)), false));
+        assert!(frames.progress().is_none());
+        frames.record(&report(0, PacketKind::Media, (4, Some(1_014)), true));
+        assert_eq!(ratio_of(frames.progress()), Some(0.25));
+    }
+
+    #[test]
+    fn a_later_frame_that_is_complete_ends_the_wait_for_probes() {
+        let mut frames = Frames::new();
+        let mut seen = Vec::new();
+        for frame in [0, 1] {
+            frames.on_frame(&sent(frame, 1), 4, Duration::from_millis(2));
+            let sent = 16 * frame as i64;
+            frames.record(&report(frame, PacketKind::Media, (sent, Some(1_014 + sent)), true));
+            while let Some(progress) = frames.progress() {
+                seen.push(match progress {
+                    Progress::Complete(one) => ("complete", one.frame.0),
+                    Progress::Final(one) => ("final", one.frame.0),
+                });
+            }
+        }
+        assert_eq!(seen, [("complete", 0), ("final", 0), ("complete", 1)]);
+    }
+
+    #[test]
+    fn numbers_of_frames_grow() {
+        let mut frames = Frames::new();
+        frames.on_frame(&sent(5, 1), 0, Duration::ZERO);
+        let again = FrameSent::new(FrameId(5), Rate::from_mbps(9), Bytes::new(1), 7);
+        frames.on_frame(&again, 0, Duration::ZERO);
+        frames.on_frame(&sent(4, 1), 0, Duration::ZERO);
+        // Nor does a packet begin one that is older, or one whose first packet it is not.
+        for (frame, first) in [(4, true), (6, false)] {
+            let packet = report(frame, PacketKind::Media, (0, None), false).packet;
+            frames.on_sent(&packet.with_first_of_frame(first), Duration::ZERO);
+        }
+        let known: Vec<_> = frames.frames.iter().map(|one| (one.frame.0, one.target)).collect();
+        assert_eq!(known, [(5, Rate::from_mbps(5))]);
+    }
+
+    #[test]
+    fn the_receivers_word_counts_once_and_not_after_the_packets() {
+        let told = |frame: u64| {
+            let packet = report(frame, PacketKind::Media, (7, None), true).packet;
+            let arrival = ReceiverInstant::ZERO + Duration::from_millis(1_022);
+            FrameReceived::new(FrameId(frame), at(4), packet, arrival)
+        };
+        let ratio = |frame: FrameInFlight| frame.ratio(Duration::from_millis(1_010), L);
+        let mut frames = Frames::new();
+        assert!(frames.on_received(&told(0)).is_none());
+        // What is known of its first packet is known better here.
+        for (frame, begun) in [(0, 4), (1, 6)] {
+            frames.on_frame(&sent(frame, 2), 0, Duration::ZERO);
+            if frame == 1 {
+                let first = report(frame, PacketKind::Media, (begun, None), false).packet;
+                frames.on_sent(&first, Duration::ZERO);
+            }
+            let busy = (12 - begun) as f64 / 16.0;
+            assert_eq!(frames.on_received(&told(frame)).and_then(ratio), Some(busy));
+            assert!(frames.on_received(&told(frame)).is_none());
+        }
+        frames.on_frame(&sent(2, 1), 0, Duration::ZERO);
+        frames.record(&report(2, PacketKind::Media, (0, Some(1_012)), true));
+        assert!(frames.on_received(&told(2)).is_none());
+    }
 }

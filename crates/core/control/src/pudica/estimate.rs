@@ -118,3 +118,80 @@ pub(super) fn ratio(bitrate: Rate, bandwidth: f64, pace: Pace) -> f64 {
     let least = if let Pace::Multiplier(multiplier) = pace { 1.0 / multiplier } else { 0.0 };
     (bitrate.as_bps_f64() / bandwidth.max(1.0)).max(least)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{SentPacket, SequenceNumber};
+    use gameway_units::{Bytes, Instant, ReceiverInstant};
+
+    /// Reports on a frame of two packets that leave together and arrive 1 ms apart, after 10 ms.
+    fn reported(estimate: &mut Estimate, frame: u64) {
+        let sent = Instant::ZERO + Duration::from_millis(16 * frame as i64);
+        let (target, size) = (Rate::from_mbps(1), Bytes::new(2_496));
+        estimate.on_frame(&FrameSent::new(FrameId(frame), target, size, 2));
+        for (place, last) in [(0, false), (1, true)] {
+            let packet =
+                SentPacket::new(SequenceNumber(0), sent, FrameId(frame), Bytes::new(1_248));
+            let arrival = sent.as_nanos() + 10_000_000 + place * 1_000_000;
+            let packet = packet.with_last_of_frame(last);
+            let arrival = Some(ReceiverInstant::from_nanos(arrival));
+            estimate.on_report(&PacketReport::new(packet, arrival));
+        }
+    }
+
+    fn made(bur: Bur) -> Estimate {
+        let limits = RateLimits {
+            min: Rate::from_mbps(1),
+            max: Rate::from_mbps(50),
+            start: Rate::from_mbps(10),
+            frame_interval: Duration::from_millis(16),
+        };
+        Estimate::new(bur, &limits)
+    }
+
+    #[test]
+    fn that_of_sqp_is_the_frames_own_and_remembered_for_a_while() {
+        let mut estimate = made(Bur::Sqp);
+        assert!((estimate.newest().abs(), estimate.pacing_rate()) == (0.0, None));
+        (0..70).for_each(|frame| reported(&mut estimate, frame));
+        // 19968 bits in a millisecond.
+        let known: Vec<_> = [5, 6, 69, 70].map(|frame| estimate.bandwidth(FrameId(frame))).into();
+        assert_eq!(known, [None, Some(19_968e3), Some(19_968e3), None]);
+        assert!((estimate.newest() - 19_968e3).abs() < 1e-3);
+    }
+
+    #[test]
+    fn that_of_salsify_is_of_the_gaps_whatever_the_frame() {
+        let mut estimate = made(Bur::Salsify);
+        let known = |estimate: &Estimate| estimate.bandwidth(FrameId(0)).unwrap_or(0.0) / 1e6;
+        assert!((known(&estimate) - 10.0).abs() < 1e-4);
+        // Five packets for each gap, of which one is of 1 ms and one, after a pause, of none.
+        assert!((estimate.pacing_rate().map_or(0.0, Rate::as_mbps_f64) - 50.0).abs() < 1e-3);
+        (0..100).for_each(|frame| reported(&mut estimate, frame));
+        assert!((18.0..22.0).contains(&known(&estimate)), "{}", known(&estimate));
+        assert!((estimate.newest() / 1e6 - known(&estimate)).abs() < 1e-9);
+        assert_eq!(made(Bur::Pudica).bandwidth(FrameId(0)), None);
+        assert!(made(Bur::Pudica).newest().abs() < 1e-9);
+    }
+
+    #[test]
+    fn a_ratio_is_bitrate_over_bandwidth_and_no_less_than_the_pace_can_show() {
+        let of = |bandwidth, pace| ratio(Rate::from_mbps(10), bandwidth, pace);
+        assert!((of(20e6, Pace::Adaptive) - 0.5).abs() < 1e-12);
+        assert!((of(100e6, Pace::Adaptive) - 0.1).abs() < 1e-12);
+        assert!((of(100e6, Pace::Multiplier(4.0)) - 0.25).abs() < 1e-12);
+        assert!((of(20e6, Pace::Multiplier(4.0)) - 0.5).abs() < 1e-12);
+    }
+
+    #[test]
+    fn the_native_pace_is_that_of_the_estimate() {
+        let of = |pace_option, bur| {
+            pace(&PudicaOptions { pace: pace_option, bur, ..PudicaOptions::default() })
+        };
+        assert_eq!(of(Pace::Native, Bur::Pudica), Pace::Adaptive);
+        assert_eq!(of(Pace::Native, Bur::Sqp), Pace::Multiplier(2.0));
+        assert_eq!(of(Pace::Native, Bur::Salsify), Pace::Native);
+        assert_eq!(of(Pace::Burst, Bur::Sqp), Pace::Burst);
+    }
+}

@@ -165,12 +165,24 @@ mod tests {
             tau.on_frame(at(frame * 16), 0.9);
         }
         assert_eq!(tau.frames(), 10);
+        tau.on_frame(at(176), 1.0);
+        assert_eq!(tau.frames(), 11);
         tau.on_frame(at(200), 1.01);
         assert_eq!(tau.frames(), 0);
         tau.on_frame(at(4_999), 0.9);
         assert_eq!(tau.frames(), 1);
         tau.on_frame(at(5_000), 0.9);
         assert_eq!(tau.frames(), 0);
+    }
+
+    #[test]
+    fn a_period_of_its_own_begins_with_its_first_frame() {
+        let mut tau = Tau::new(TauReset::Own);
+        let at = |millis: i64| Instant::ZERO + Duration::from_millis(millis);
+        for (millis, frames) in [(3_000, 0), (5_000, 1), (7_999, 2), (8_000, 0)] {
+            tau.on_frame(at(millis), 0.9);
+            assert_eq!(tau.frames(), frames, "{millis}");
+        }
     }
 
     #[test]
