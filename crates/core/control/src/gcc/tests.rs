@@ -145,7 +145,7 @@ fn who_hears_nothing_sends_no_probe() {
 fn the_path_is_dead_when_silence_and_round_trip_are_more_than_three_seconds() {
     for (silence, kept) in [(2_400, 1.0), (2_401, 0.8)] {
         let mut case = Case::new(GccOptions::default());
-        // Under way and back for 600 ms, the first of which waits for 400 ms; the second takes 900 ms.
+        // The first takes 600 ms there and back and waits 400 ms for the second, which takes 900 ms.
         case.report(1_000, &[(0, 500), (100, 900)]);
         let before = case.gcc.target().bitrate;
         case.now = 1_000 + silence;

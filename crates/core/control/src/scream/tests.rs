@@ -142,7 +142,7 @@ fn where_the_round_trip_is_near_zero_the_window_lets_pass_what_leaves_between_re
     assert!((40_000..48_000).contains(&window), "{window}");
 }
 
-/// A hundred reports, each of a packet of 20 ms on the way, beside which half of the window is in flight.
+/// Reports each 10 ms, each on a packet that was under way for 20 ms.
 fn steady(options: ScreamOptions, largest: Rate) -> Scream {
     let mut scream = Scream::new(options, RateLimits { max: largest, ..limits() });
     for number in 0..400 {

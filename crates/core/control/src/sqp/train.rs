@@ -374,10 +374,11 @@ mod tests {
         assert_eq!(sampled(&mut sampler, 0, 1_000, 4), Some((0, 13_333_333.0)));
         assert_eq!(sampled(&mut sampler, 1, 0, 4), Some((1, 13_333_333.0)));
         assert_eq!(sampled(&mut sampler, 2, 1_000, 4), Some((2, 10e6)));
-        // Frames 0 to 2 are forgotten. The packet that ends a train for its last one has no say in it.
+        // The delays of frames 0 to 2 are forgotten. A packet of the next frame ends a train whose last packet is missing, and
+        // its own delay does not count for it.
         assert_eq!(sampled(&mut sampler, 6, 1_000, 3), None);
         assert_eq!(sampled(&mut sampler, 7, 0, 1), Some((6, 15e6)));
-        // Of what is no media nothing is heard.
+        // A probe packet is no part of a train.
         let mut probe = report(9, 900_000, Some(0), true);
         probe.packet.kind = PacketKind::Probe;
         assert_eq!(sampler.on_report(&probe), None);
