@@ -73,6 +73,9 @@ fn eight_tins_lend_downwards() {
     let control = least * 0.875;
     near(&eight(&["cs6", "ef", "df"]), &[control, least, 16.0 - control - least]);
     near(&eight(&["cs6", "cs1"]), &[control, 16.0 - control]);
+    // By precedence CS7 is the last of eight and 0 the first.
+    let by_precedence = shares(Diffserv::Precedence, &["cs7", "df"]);
+    near(&by_precedence, &[control, 16.0 - control]);
 }
 
 #[test]
@@ -217,6 +220,9 @@ fn selective_acknowledgements_go_only_where_the_newest_covers_them() {
     let (grown, other) = (sacked(10, &[(20, 40)]), sacked(10, &[(50, 60)]));
     assert_eq!(aggressive(&[one, grown]), [0]);
     assert_eq!(aggressive(&[one, other]), NONE);
+    // A longer block that has one end of it only.
+    assert_eq!(aggressive(&[one, sacked(10, &[(25, 60)])]), NONE);
+    assert_eq!(aggressive(&[one, sacked(10, &[(11, 25)])]), NONE);
     assert_eq!(aggressive(&[one, sacked(10, &[(50, 60), (20, 30)])]), [0]);
     // The hole is filled: the newest has no blocks any more.
     assert_eq!(aggressive(&[one, ack(30)]), NONE);

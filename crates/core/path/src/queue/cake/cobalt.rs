@@ -282,6 +282,9 @@ mod tests {
             bench.leave(10 * MS, wait, Ecn::Ect0);
             assert_eq!(bench.cobalt.dropping, too_long, "{wait}");
         }
+        // Where bulk flows count, two packets of each: 12 ms for three.
+        let is_too_long = |millis| slow.is_too_long(Duration::from_millis(millis), 3);
+        assert!(!is_too_long(12) && is_too_long(13));
     }
 
     #[test]

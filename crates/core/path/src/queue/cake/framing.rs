@@ -158,6 +158,7 @@ mod tests {
             ("via-ethernet", 0, 0, None),
             ("pppoe-ptm ether-vlan ether-vlan", 38, 0, Ptm),
             ("docsis conservative", 48, 64, Atm),
+            ("docsis ether-vlan", 22, 64, None),
             ("pppoe-ptm  raw", 0, 0, None),
         ] {
             let expected =

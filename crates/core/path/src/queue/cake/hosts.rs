@@ -138,3 +138,51 @@ impl Hosts {
         sources.max(bulk(&self.destinations, pair.destination)).max(1)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Endpoint;
+    use core::net::{IpAddr, Ipv4Addr};
+    use std::collections::BTreeSet;
+
+    fn header(source: u8, destination: u8) -> Header {
+        let end = |network, host| Endpoint {
+            address: IpAddr::V4(Ipv4Addr::new(10, 0, network, host)),
+            port: 443,
+        };
+        Header { source: end(1, source), destination: end(2, destination), ..Header::numbered(0) }
+    }
+
+    #[test]
+    fn two_hundred_hosts_with_bulk_flows_have_places_of_their_own() {
+        for seed in 0..20 {
+            let hash = HeaderHash::new(seed);
+            let mut hosts = Hosts::new(Isolation::DualSource);
+            let places: BTreeSet<u16> = (0..200)
+                .map(|number| {
+                    let pair = hosts.find(hash, &header(number, 1));
+                    hosts.count(pair);
+                    pair.source
+                })
+                .collect();
+            // With one way 200 of 1024 places would be met twice by 18 hosts.
+            assert_eq!(places.len(), 200);
+        }
+    }
+
+    #[test]
+    fn the_load_of_a_pair_is_that_of_its_busier_host() {
+        let mut hosts = Hosts::new(Isolation::Triple);
+        let hash = HeaderHash::new(1);
+        let pairs = [(1, 1), (1, 2), (1, 3), (2, 3)];
+        let mut find = |(source, destination)| hosts.find(hash, &header(source, destination));
+        let pairs = pairs.map(&mut find);
+        let loads = |hosts: &Hosts| pairs.map(|pair| hosts.load(pair));
+        assert_eq!(loads(&hosts), [1; 4], "nobody's turn is shared among none");
+        pairs.iter().for_each(|pair| hosts.count(*pair));
+        assert_eq!(loads(&hosts), [3, 3, 3, 2]);
+        hosts.discount(pairs[0]);
+        assert_eq!(loads(&hosts), [2, 2, 2, 2]);
+    }
+}

@@ -467,6 +467,17 @@ mod tests {
     use super::*;
 
     #[test]
+    fn words_of_an_experiment_file_are_read() {
+        let text = r#"{ "framing": "pppoe-ptm ether-vlan", "rtt": "regional" }"#;
+        let read: CakeConfig = serde_json::from_str(text).unwrap();
+        let framing = "pppoe-ptm ether-vlan".parse().unwrap();
+        let rtt = Duration::from_millis(30);
+        assert_eq!(read, CakeConfig { framing, rtt, ..CakeConfig::default() });
+        assert!(serde_json::from_str::<CakeConfig>(r#"{ "framing": "pppoe" }"#).is_err());
+        assert!(serde_json::from_str::<CakeConfig>(r#"{ "rtt": "moon" }"#).is_err());
+    }
+
+    #[test]
     fn the_limit_is_four_round_trips_within_bounds() {
         let limit = |mbps: u64, millis| {
             let bandwidth = (mbps > 0).then(|| Rate::from_mbps(mbps));

@@ -227,11 +227,48 @@ impl Tin {
 mod tests {
     use super::*;
     use crate::Diffserv;
+    use rand_core::SeedableRng;
 
     fn tin(bandwidth: Option<Rate>, number: usize) -> Tin {
         let share = Diffserv::Three.shares()[number];
         let times = (Duration::from_millis(100), Duration::from_millis(5), true);
         Tin::new(bandwidth, share, Isolation::Triple, times)
+    }
+
+    /// The queue of a bulk flow of this number, between a pair of hosts.
+    fn bulk_of(tin: &mut Tin, host: u8, number: u64) -> usize {
+        let mut header = Header::numbered(0);
+        header.source.address = [192, 0, 2, host].into();
+        header.destination.address = [198, 51, 100, host].into();
+        let random = &mut Xoshiro256PlusPlus::seed_from_u64(1);
+        // All of one home, which has eight places.
+        let queue = tin.queue_of(PLACES as u64 * (number + 1), HeaderHash::new(1), &header);
+        tin.came(queue, random);
+        if tin.flows[queue].state == State::Sparse {
+            tin.become_bulk(queue);
+        }
+        queue
+    }
+
+    #[test]
+    fn a_queue_that_flows_share_counts_for_the_host_of_the_last() {
+        let mut tin = tin(None, 0);
+        let queues: Vec<usize> = (0..8).map(|number| bulk_of(&mut tin, 1, number)).collect();
+        assert_eq!((tin.bulk, tin.hosts.load(tin.flows[queues[0]].hosts)), (8, 8));
+        // The ninth, of another host, finds no place of its own.
+        let shared = bulk_of(&mut tin, 2, 8);
+        assert!(queues.contains(&shared));
+        let other = queues.iter().find(|queue| **queue != shared).copied().unwrap();
+        let loads = |tin: &Tin| [shared, other].map(|queue| tin.hosts.load(tin.flows[queue].hosts));
+        assert_eq!((tin.bulk, loads(&tin)), (8, [1, 7]));
+        // A packet more of a flow that has its queue changes nothing.
+        let _ = bulk_of(&mut tin, 2, 8);
+        assert_eq!((tin.bulk, loads(&tin)), (8, [1, 7]));
+        // Who is found empty counts no more.
+        tin.found_empty(other, Instant::ZERO);
+        assert_eq!((tin.bulk, tin.active), (7, 7));
+        let third = queues.iter().find(|queue| ![shared, other].contains(queue)).copied().unwrap();
+        assert_eq!(tin.hosts.load(tin.flows[third].hosts), 6);
     }
 
     /// tc-cake(8) shows these three at 100 Mb/s.

@@ -47,6 +47,11 @@ fn slower_rates_and_the_long_slot_take_longer() {
     assert_eq!(mixed.ifs(), micros(50));
     let basic = Timing::new(WifiConfig { basic_mbps: 6, ..config(DataRate::Ofdm(54)) });
     assert_eq!(alone(&basic, 1500).1, micros(254 + 10 + 50));
+    // RTS at 9 Mb/s: 20 B and 22 bits are six symbols of 36 bits, CTS with 134 bits four.
+    let basic = WifiConfig { basic_mbps: 9, rts_above: Some(Bytes::ZERO), ..slow.config().clone() };
+    let pauses = micros(2 * 10);
+    let reserved = micros(20 + 24 + 6) + micros(20 + 16 + 6) + pauses;
+    assert_eq!(Timing::new(basic).reservation(Bytes::new(100)), reserved);
 }
 
 #[test]
@@ -59,6 +64,9 @@ fn rts_and_cts_come_in_front_of_long_frames_only() {
     assert_eq!(timing.exposed(timing.alone(Bytes::new(1500))), micros(34));
     assert_eq!(alone(&timing, 40).1, micros(82));
     assert_eq!(timing.exposed(timing.alone(Bytes::new(40))), micros(38));
+    // Frames longer than the threshold (dot11RTSThreshold), not those as long.
+    assert_eq!(timing.reservation(Bytes::new(500)), Duration::ZERO);
+    assert_eq!(timing.reservation(Bytes::new(501)), reservation);
 }
 
 #[test]
@@ -75,6 +83,24 @@ fn aggregates_of_802_11n_by_hand() {
     // The short guard interval: 24 x 3.6 = 86.4 us, which end with a whole symbol of 4 us.
     let short = Timing::new(config(DataRate::Ht(spatial(7, 2, 20, true))));
     assert_eq!(alone(&short, 1500).0, micros(40 + 88));
+}
+
+#[test]
+fn frames_of_802_11ac_by_hand() {
+    // 36 + 4 us for each long training field, of which three streams need four.
+    let preamble = |streams| {
+        let timing = Timing::new(config(DataRate::Vht(spatial(0, streams, 20, false))));
+        // 22 bits are one symbol.
+        timing.data_frame(Bytes::ZERO) - micros(4)
+    };
+    assert_eq!([1, 2, 3, 4].map(preamble), [40, 44, 52, 52].map(micros));
+    // 468 subcarriers x 8 bits x 5/6 x 2: 6240 bits, which three encoders carry with 18 bits of tail.
+    let timing = Timing::new(config(DataRate::Vht(spatial(9, 2, 160, false))));
+    // 776 B fill a symbol with 16 service bits and the tails; a byte more does not fit.
+    let symbols = |bytes| timing.data_frame(Bytes::new(bytes)) - micros(44);
+    assert_eq!([775, 776].map(symbols), [4, 8].map(micros));
+    // A packet alone is an aggregate: 8 + 30 B around it, to four bytes, and a delimiter.
+    assert_eq!(timing.alone(Bytes::new(1499)), Bytes::new(4 + 1540));
 }
 
 #[test]
