@@ -395,6 +395,20 @@ fn every_drop_of_a_leaf_is_told() {
     }
 }
 
+#[test]
+fn the_oldest_is_that_of_all_leaves() {
+    let mut queue = tree_of(Some(10), 2, vec![class(1, 10), class(2, 10)]);
+    assert_eq!(queue.oldest(), None);
+    fill(&mut queue, millis(5), 1, 0..1);
+    fill(&mut queue, millis(7), 0, 1..2);
+    assert_eq!(queue.oldest(), Some(millis(5)));
+    // The leaves have had no turn yet, and the first class begins.
+    assert_eq!(next(&mut queue, millis(8)), Some((0, 1)));
+    assert_eq!(queue.oldest(), Some(millis(5)));
+    assert_eq!(next(&mut queue, millis(8)), Some((1, 0)));
+    assert_eq!(queue.oldest(), None);
+}
+
 fn refused(rate: Option<u64>, classes: Vec<HtbClass>) -> String {
     let config = HtbConfig { rate: rate.map(Rate::from_mbps), classes };
     config.check().expect_err("it cannot be").to_string()
@@ -418,6 +432,7 @@ fn trees_that_cannot_be_are_refused_by_name_and_rule() {
     told(None, vec![class(0, 0)], &["rate: must be more than 0 b/s"]);
     told(Some(50), vec![], &["class: 0 classes"]);
     told(Some(50), vec![class(1, 1); 64], &["class: 64 classes"]);
+    assert!(HtbConfig { rate: None, classes: vec![class(1, 1); 63] }.check().is_ok());
     told(Some(0), vec![class(1, 1)], &["rate: must be more"]);
     told(
         None,

@@ -121,3 +121,26 @@ impl Class {
         is_over
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Deficit round robin (Shreedhar and Varghese, 1995): what a turn leaves or takes too much is the next one's.
+    #[test]
+    fn a_turn_is_a_quantum_whatever_the_size_of_packets() {
+        for (size, quantum) in [(600, 1500), (1500, 1500), (1499, 1500), (1500, 600), (9000, 1500)]
+        {
+            let config = HtbClass {
+                quantum: Bytes::new(quantum),
+                ..HtbClass::new("class", Rate::from_mbps(1))
+            };
+            let mut class = Class::new(&config, None, 0);
+            let packets = 3000;
+            let turns = (0..packets).filter(|_| class.spend(0, Bytes::new(size))).count() as u64;
+            let expected = (size * packets / quantum).min(packets);
+            assert!(turns.abs_diff(expected) <= 1, "{turns} of {expected} turns of {size} B");
+            assert_eq!(class.deficit[1..], [0; LEVELS - 1], "each level has turns of its own");
+        }
+    }
+}

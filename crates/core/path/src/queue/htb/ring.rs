@@ -24,6 +24,11 @@ impl Ring {
         self.set == 0
     }
 
+    #[cfg(test)]
+    pub fn has(&self, class: usize) -> bool {
+        self.set >> class & 1 == 1
+    }
+
     pub fn insert(&mut self, class: usize) {
         self.set |= 1 << class;
     }

@@ -137,13 +137,10 @@ impl Tree {
         if mode == self.classes[class].mode {
             return wait;
         }
-        if self.classes[class].active != 0 && self.classes[class].mode != Mode::CannotSend {
-            self.detach(class);
-        }
+        // Without packets, or above its ceiling, it has no place to leave and none to take.
+        self.detach(class);
         self.classes[class].mode = mode;
-        if self.classes[class].active != 0 && mode != Mode::CannotSend {
-            self.attach(class);
-        }
+        self.attach(class);
         wait
     }
 
@@ -249,6 +246,88 @@ impl Tree {
         self.forget_event(class);
         if new != Mode::CanSend {
             self.expect_event(class, now, wait);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use gameway_units::Rate;
+    use proptest::prelude::*;
+
+    /// Two inner classes with leaves of several priorities below the rate of all, and a leaf beside them.
+    fn tree() -> Tree {
+        let class = |parent, rate, ceil, priority| HtbClass {
+            parent,
+            ceil: Rate::from_mbps(ceil),
+            priority,
+            ..HtbClass::new("class", Rate::from_mbps(rate))
+        };
+        let leaves = [(5, 1, 3), (5, 1, 0), (5, 2, 3), (6, 1, 0)];
+        let mut classes: Vec<HtbClass> = leaves
+            .iter()
+            .map(|&(parent, rate, priority)| class(Some(parent), rate, 8, priority))
+            .collect();
+        classes.extend([class(None, 1, 10, 3), class(None, 5, 10, 0), class(None, 2, 8, 0)]);
+        Tree::new(&HtbConfig { rate: Some(Rate::from_mbps(10)), classes })
+    }
+
+    /// Each class that may send is in the row of its level, each that may borrow in its parent's feed, for the
+    /// priorities at which it has packets, and nobody else is anywhere.
+    fn check(tree: &Tree) -> Result<(), TestCaseError> {
+        for (number, class) in tree.classes.iter().enumerate() {
+            let children = || tree.classes.iter().filter(|child| child.parent == Some(number));
+            for priority in 0..PRIORITIES {
+                let is_active = class.active >> priority & 1 == 1;
+                let row = &tree.levels[class.level].rows[priority];
+                prop_assert_eq!(row.has(number), is_active && class.mode == Mode::CanSend);
+                let parent = class.parent.map(|parent| &tree.classes[parent]);
+                let borrows = parent.is_some_and(|parent| parent.feeds[priority].has(number));
+                let may_borrow = class.mode == Mode::MayBorrow && parent.is_some();
+                prop_assert_eq!(borrows, is_active && may_borrow);
+                if class.level > 0 {
+                    let waits = |child: &Class| {
+                        child.mode == Mode::MayBorrow && child.active >> priority & 1 == 1
+                    };
+                    prop_assert_eq!(is_active, children().any(waits));
+                }
+            }
+        }
+        for level in &tree.levels {
+            for (priority, row) in level.rows.iter().enumerate() {
+                prop_assert_eq!(level.busy >> priority & 1 == 1, !row.is_empty());
+            }
+        }
+        Ok(())
+    }
+
+    proptest! {
+        #[test]
+        fn each_class_is_where_its_mode_and_its_packets_put_it(
+            steps in prop::collection::vec((0i64..3_000_000, 0usize..5, 0usize..4), 1..300),
+        ) {
+            let (mut tree, mut now, mut held) = (tree(), Instant::ZERO, [0u32; 5]);
+            for (gap, leaf, arrivals) in steps {
+                now += Duration::from_nanos(gap);
+                held[leaf] += arrivals as u32;
+                if held[leaf] > 0 {
+                    tree.activate(leaf);
+                }
+                check(&tree)?;
+                let level = (0..LEVELS).find(|&level| {
+                    tree.run_events(level, now);
+                    tree.priorities(level) != 0
+                });
+                let Some(level) = level else { continue };
+                let priority = members(tree.priorities(level)).next().unwrap();
+                // Of those that may send, whoever has the better priority does.
+                let leaf = tree.next_leaf(level, priority).unwrap();
+                prop_assert!(held[leaf] > 0 && tree.classes[leaf].priority == priority);
+                held[leaf] -= 1;
+                tree.sent(leaf, level, Bytes::new(1500), held[leaf] == 0, now);
+                check(&tree)?;
+            }
         }
     }
 }

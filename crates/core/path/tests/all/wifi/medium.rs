@@ -93,6 +93,29 @@ fn a_packet_that_finds_the_medium_busy_draws_a_back_off() {
     assert!(starts.iter().all(|start| (0..16).contains(start)));
 }
 
+/// A back-off that began behind a station's last packet goes on while it has nothing to send, and stops while another
+/// sends: it is as long as it would have been without, where the other sends at once.
+#[test]
+fn a_count_that_a_busy_medium_stopped_goes_on() {
+    let start = |seed, meanwhile: bool| {
+        let mut home = home(g(), 2, 10, seed);
+        home.arrive(at(1000), 1, packet(0, 1));
+        assert_eq!(run(&mut home, at(1298)).0.len(), 1);
+        if meanwhile {
+            home.arrive(at(1298), 2, packet(1, 2));
+            assert_eq!(run(&mut home, at(1326 + 254)).0.len(), 1);
+        }
+        home.arrive(at(if meanwhile { 1326 + 254 } else { 1298 }), 1, packet(2, 1));
+        let (delivered, _) = run(&mut home, Instant::MAX);
+        (delivered[0].finished - at(1326 + 254)).as_nanos() / 1000
+    };
+    let slots: Vec<i64> = (0..100).map(|seed| start(seed, false) / 9).collect();
+    assert!((0..16).all(|slot| slots.contains(&slot)), "{slots:?}");
+    for (seed, slots) in (0..).zip(slots).filter(|(_, slots)| *slots >= 1) {
+        assert_eq!(start(seed, true), 298 + 28 + 9 * slots, "{slots}");
+    }
+}
+
 #[test]
 fn the_queueing_delay_ends_when_the_mac_takes_a_packet_up() {
     let mut home = home(g(), 1, 10, 1);

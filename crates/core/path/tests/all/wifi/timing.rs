@@ -48,7 +48,7 @@ fn slower_rates_and_the_long_slot_take_longer() {
     let basic = Timing::new(WifiConfig { basic_mbps: 6, ..config(DataRate::Ofdm(54)) });
     assert_eq!(alone(&basic, 1500).1, micros(254 + 10 + 50));
     // RTS at 9 Mb/s: 20 B and 22 bits are six symbols of 36 bits, CTS with 134 bits four.
-    let basic = WifiConfig { basic_mbps: 9, rts_above: Some(Bytes::ZERO), ..slow.config().clone() };
+    let basic = WifiConfig { basic_mbps: 9, rts_above: Some(Bytes::ZERO), ..*slow.config() };
     let pauses = micros(2 * 10);
     let reserved = micros(20 + 24 + 6) + micros(20 + 16 + 6) + pauses;
     assert_eq!(Timing::new(basic).reservation(Bytes::new(100)), reserved);
