@@ -90,6 +90,25 @@ mod tests {
         assert_eq!(&sent[..6], &[1, 0, 1, 0, 1, 0]);
     }
 
+    /// Section 6: room for the fast retransmit in any case, and then nothing for an ACK that delivers nothing.
+    #[test]
+    fn an_ack_that_delivers_nothing_lets_the_first_segment_leave_and_no_other() {
+        let nothing = |in_flight| RecoveryAck { delivered: 0, ..ack(in_flight, 10, true) };
+        for in_flight in [10, 15] {
+            let mut prr = ProportionalRateReduction::start(20);
+            prr.on_ack(nothing(in_flight));
+            assert_eq!(prr.window(), in_flight + 1);
+            prr.on_sent(1);
+            prr.on_ack(nothing(in_flight - 5));
+            assert_eq!(prr.window(), in_flight + 1, "as it was");
+        }
+        // With as much in flight as is wanted, nothing more leaves, however much was delivered.
+        let mut prr = ProportionalRateReduction::start(20);
+        prr.on_sent(1);
+        prr.on_ack(RecoveryAck { delivered: 9, ..ack(10, 10, true) });
+        assert_eq!(prr.window(), 10);
+    }
+
     /// So many losses that the flight is below target: conserve packets, grow only on safe ACKs.
     #[test]
     fn heavy_loss_conserves_packets_unless_acks_are_safe() {

@@ -136,5 +136,9 @@ mod tests {
         assert_eq!(linux.timeout(), MAXIMUM_RTO);
         linux.on_progress();
         assert_eq!(linux.timeout(), ms(220));
+        // A deviation of half the first sample is more than Linux's floor, four times.
+        let mut far = RttEstimator::new(RtoFloor::default());
+        far.on_sample(ms(600));
+        assert_eq!(far.timeout(), ms(600 + 4 * 300));
     }
 }

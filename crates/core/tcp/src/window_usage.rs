@@ -39,9 +39,24 @@ mod tests {
         assert!(usage.is_limited(10, false));
         usage.update(false, 3, 5, 12);
         assert!(usage.is_limited(10, false), "still the same window of data");
+        usage.update(false, 20, 6, 12);
+        assert!(
+            usage.is_limited(1000, false),
+            "that it was reached says more than how much is out"
+        );
         usage.update(false, 3, 10, 13);
         assert!(!usage.is_limited(10, false));
         assert!(!usage.is_limited(10, true));
         assert!(usage.is_limited(5, true), "3 of 5 is more than half");
+        assert!(!usage.is_limited(6, true), "half is not");
+        // The most of a window of data: more counts at once, less when the next one begins.
+        usage.update(false, 5, 11, 15);
+        assert!(usage.is_limited(9, true));
+        usage.update(false, 2, 14, 16);
+        assert!(usage.is_limited(9, true));
+        usage.update(false, 2, 15, 17);
+        assert!(!usage.is_limited(9, true) && usage.is_limited(3, true));
+        usage.update(true, 2, 16, 18);
+        assert!(usage.is_limited(9, false));
     }
 }
