@@ -101,11 +101,73 @@ fn lost_syn_and_syn_ack_are_repeated() {
     let syn_ack = sender.poll_transmit(at(2010)).expect("the second SYN-ACK");
     receiver.on_segment(at(2020), &syn_ack);
     let ack = receiver.poll_transmit(at(2020)).expect("the third segment");
+    assert_eq!((syn_ack.window, syn_ack.timestamp_value), (u16::MAX, at(2010)));
+    // RFC 6298 section 5.5: twice as long now.
+    assert_eq!(sender.next_deadline(), Some(at(2010 + 2000)));
+    let burst = std::iter::from_fn(|| sender.poll_transmit(at(2029))).count();
+    assert_eq!(burst, 0, "nobody has acknowledged it");
     sender.on_segment(at(2030), &ack);
     // Karn: the SYN-ACK was sent twice and gives no sample.
     assert_eq!(sender.stats().smoothed_rtt, None);
     let burst = std::iter::from_fn(|| sender.poll_transmit(at(2030))).count();
     assert_eq!(burst, 10, "the initial window of RFC 6928");
+}
+
+/// RFC 9293 section 3.10.7: only a SYN opens, a second SYN is answered again, only an ACK completes, and what has neither
+/// or both says nothing to a connection.
+#[test]
+fn a_handshake_takes_the_segments_that_belong_to_it() {
+    let config = SenderConfig::default();
+    let mut sender = Sender::new(config, gameway_tcp::build("cubic", 1448, 1).unwrap());
+    let window = u16::MAX;
+    let with = |syn, ack| Segment {
+        flags: Flags { syn, ack, ..Flags::default() },
+        window,
+        ..Segment::default()
+    };
+    let mut answers = |segment: Segment| {
+        sender.on_segment(at(1), &segment);
+        let sent: Vec<Segment> = std::iter::from_fn(|| sender.poll_transmit(at(1))).collect();
+        let opens = sent.iter().any(|sent| sent.flags.syn && sent.flags.ack);
+        (opens, sent.iter().filter(|sent| sent.length > 0).count())
+    };
+    let [syn, ack, both, neither] =
+        [(true, false), (false, true), (true, true), (false, false)].map(|(s, a)| with(s, a));
+    let nothing = (false, 0);
+    assert_eq!([ack, both, neither].map(&mut answers), [nothing; 3], "nobody has asked yet");
+    assert_eq!([syn, syn, neither].map(&mut answers), [(true, 0), (true, 0), nothing]);
+    assert_eq!(answers(ack), (false, 10), "the initial window of RFC 6928");
+    let progress = |segment: Segment| Segment { acknowledgment: 2 * MSS, ..segment };
+    assert_eq!([syn, both, neither].map(progress).map(&mut answers), [nothing; 3]);
+    assert!(answers(progress(ack)).1 > 0);
+}
+
+/// RFC 9293 section 3.7.4 (Nagle): a part of a segment waits until nothing is out, or more is written.
+#[test]
+fn a_part_of_a_segment_waits_for_the_acknowledgment_of_what_is_out() {
+    // 2000 bytes in every 2 ms: a segment and a part of one.
+    let application = Application {
+        rate_limit: Some(Rate::from_mbps(8)),
+        block: Bytes::new(2000),
+        bytes: Some(Bytes::new(8000)),
+        ..Application::default()
+    };
+    let (mut sender, _, sent) = connected(SenderConfig { application, ..SenderConfig::default() });
+    let sizes = |sent: &[Segment]| sent.iter().map(|segment| segment.length).collect::<Vec<_>>();
+    assert_eq!(sizes(&sent), [1448]);
+    let later = run_deadlines(&mut sender, at(24));
+    let later: Vec<Segment> = later.into_iter().map(|(_, segment)| segment).collect();
+    // 552 and 2000 more, 1104 and 2000 more: 208 bytes wait.
+    assert_eq!(sizes(&later), [1448; 3]);
+    let ack = Segment {
+        flags: Flags { ack: true, ..Flags::default() },
+        acknowledgment: 4 * MSS,
+        window: u16::MAX,
+        ..Segment::default()
+    };
+    sender.on_segment(at(25), &ack);
+    let rest: Vec<Segment> = std::iter::from_fn(|| sender.poll_transmit(at(25))).collect();
+    assert_eq!(sizes(&rest), [208], "nothing is out any more");
 }
 
 /// A connected pair over 20 ms; the sender has sent its initial window at `at(20)`.
