@@ -490,4 +490,89 @@ mod tests {
         unused.on_ack(&ack(second(8), 1.0));
         assert!((used.window - unused.window).abs() < 1e-6);
     }
+
+    fn time_out(cubic: &mut Cubic, first: bool) {
+        cubic.on_timeout(&TimeoutEvent {
+            now: Instant::ZERO,
+            next_sequence: 0,
+            prior_in_flight: Bytes::ZERO,
+            first,
+            newly_lost: Bytes::ZERO,
+            total_delivered: Bytes::ZERO,
+            total_lost: Bytes::ZERO,
+        });
+    }
+
+    fn windows(cubic: &Cubic) -> (u64, u64) {
+        let segments = |bytes: Bytes| bytes.get() / u64::from(SIZE);
+        (segments(cubic.cwnd()), segments(cubic.ssthresh()))
+    }
+
+    /// Section 4.8: a window of one segment, a threshold of 0.7 of the one before once for the same data, and then a
+    /// plateau of its own: Linux's least growth.
+    #[test]
+    fn a_time_out_forgets_the_plateau() {
+        let mut cubic = reduced_at(100.0);
+        time_out(&mut cubic, true);
+        assert_eq!(windows(&cubic), (1, 49));
+        time_out(&mut cubic, false);
+        assert_eq!(windows(&cubic), (1, 49));
+        cubic.on_ack(&ack(Instant::ZERO, 48.0));
+        assert_eq!(windows(&cubic), (49, 49));
+        // A twentieth in a window.
+        for _ in 0..49 {
+            cubic.on_ack(&ack(Instant::from_nanos(1_000_000), 1.0));
+        }
+        assert_eq!(windows(&cubic), (51, 49));
+    }
+
+    #[test]
+    fn the_least_threshold_is_two_segments_and_an_idle_time_leaves_the_first_window() {
+        assert_eq!(windows(&reduced_at(2.0)), (2, 2));
+        for (idle, expected) in [(Some(Duration::from_secs(1)), 10), (None, 70)] {
+            let mut cubic = reduced_at(100.0);
+            cubic.on_transmit_start(Instant::ZERO, idle);
+            assert_eq!(windows(&cubic).0, expected);
+        }
+    }
+
+    #[test]
+    fn what_proves_no_room_lets_the_window_be() {
+        let second = Instant::from_nanos(1_000_000_000);
+        for still in [
+            AckEvent { phase: Phase::Recovery, ..ack(second, 8.0) },
+            AckEvent { cwnd_limited: false, ..ack(second, 8.0) },
+            AckEvent { newly_acknowledged: Bytes::ZERO, ..ack(second, 8.0) },
+        ] {
+            let mut cubic = Cubic::new(SIZE);
+            cubic.on_ack(&still);
+            assert_eq!(windows(&cubic).0, 10);
+        }
+        let mut cubic = Cubic::new(SIZE);
+        cubic.on_ack(&ack(second, 8.0));
+        assert_eq!(windows(&cubic).0, 18);
+    }
+
+    /// HyStart says when, and the option whether slow start then ends.
+    #[test]
+    fn hystart_ends_slow_start_where_it_is_on() {
+        let threshold = |hystart| {
+            let config = CubicConfig { hystart };
+            let mut cubic = Cubic { config, window: 20.0, ..Cubic::new(SIZE) };
+            cubic.on_established(Instant::ZERO, None);
+            // A train of ACKs a millisecond apart, all of the first round.
+            for millis in 1..=15 {
+                let now = Instant::from_nanos(millis * 1_000_000);
+                let rtt = Some(Duration::from_millis(20));
+                cubic.on_ack(&AckEvent { rtt, smoothed_rtt: rtt, ..ack(now, 1.0) });
+            }
+            windows(&cubic)
+        };
+        let (window, end) = threshold(true);
+        // Half of 20 ms and of the 1 ms that bursts are allowed: the eleventh finds a window of 30, and in congestion
+        // avoidance five make a segment at most.
+        assert_eq!(end, 30);
+        assert!((30..=31).contains(&window), "{window}");
+        assert_eq!(threshold(false).0, 35);
+    }
 }

@@ -121,3 +121,129 @@ impl CongestionControl for NewReno {
         Bytes::new(self.ssthresh)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const SIZE: u64 = 1000;
+
+    fn ack(segments: u64) -> AckEvent {
+        let bytes = Bytes::new(segments * SIZE);
+        AckEvent {
+            now: Instant::ZERO,
+            phase: Phase::Open,
+            acknowledged: 0,
+            next_sequence: 0,
+            newly_delivered: bytes,
+            newly_acknowledged: bytes,
+            newly_lost: Bytes::ZERO,
+            newly_marked: Bytes::ZERO,
+            prior_in_flight: Bytes::ZERO,
+            in_flight: Bytes::ZERO,
+            total_delivered: Bytes::ZERO,
+            total_lost: Bytes::ZERO,
+            rtt: None,
+            smoothed_rtt: None,
+            cwnd_limited: true,
+            ack_delayed: false,
+            rate: None,
+            until_departure: Duration::ZERO,
+        }
+    }
+
+    /// After a loss at this window, segments.
+    fn reduced_at(segments: u64) -> NewReno {
+        let mut reno = NewReno { cwnd: segments * SIZE, ..NewReno::new(SIZE as u32) };
+        reno.on_congestion_event(Instant::ZERO, Bytes::ZERO);
+        reno
+    }
+
+    fn time_out(reno: &mut NewReno, first: bool) {
+        reno.on_timeout(&TimeoutEvent {
+            now: Instant::ZERO,
+            next_sequence: 0,
+            prior_in_flight: Bytes::ZERO,
+            first,
+            newly_lost: Bytes::ZERO,
+            total_delivered: Bytes::ZERO,
+            total_lost: Bytes::ZERO,
+        });
+    }
+
+    fn windows(reno: &NewReno) -> (u64, u64) {
+        (reno.cwnd().get() / SIZE, reno.ssthresh().get() / SIZE)
+    }
+
+    /// RFC 6928 section 2, RFC 3465 section 2.2.
+    #[test]
+    fn slow_start_adds_what_is_acknowledged_up_to_two_segments() {
+        let mut reno = NewReno::new(SIZE as u32);
+        let mut after = |segments| {
+            reno.on_ack(&ack(segments));
+            reno.cwnd().get() / SIZE
+        };
+        assert_eq!([1, 2, 3, 9].map(&mut after), [11, 13, 15, 17]);
+    }
+
+    /// RFC 5681 section 3.1: a segment for each window that is acknowledged.
+    #[test]
+    fn congestion_avoidance_adds_a_segment_a_window() {
+        let mut reno = reduced_at(8);
+        let grown: Vec<u64> = (0..16)
+            .map(|_| {
+                reno.on_ack(&ack(1));
+                reno.cwnd().get() / SIZE
+            })
+            .collect();
+        // Four for the fifth, five for the sixth, six for the seventh.
+        assert_eq!(grown, [4, 4, 4, 5, 5, 5, 5, 5, 6, 6, 6, 6, 6, 6, 7, 7]);
+    }
+
+    #[test]
+    fn a_loss_halves_and_a_time_out_begins_anew_from_one_segment() {
+        assert_eq!(windows(&reduced_at(20)), (10, 10));
+        assert_eq!(windows(&reduced_at(3)), (2, 2), "equation (4)");
+        let mut reno = reduced_at(20);
+        time_out(&mut reno, true);
+        assert_eq!(windows(&reno), (1, 5));
+        assert!(reno.in_slow_start());
+        time_out(&mut reno, false);
+        assert_eq!(windows(&reno), (1, 5), "the threshold falls once for the same data");
+        (0..4).for_each(|_| reno.on_ack(&ack(1)));
+        assert_eq!(windows(&reno), (5, 5));
+        assert!(!reno.in_slow_start());
+    }
+
+    #[test]
+    fn what_proves_no_room_lets_the_window_be() {
+        for still in [
+            AckEvent { phase: Phase::Recovery, ..ack(2) },
+            AckEvent { cwnd_limited: false, ..ack(2) },
+            AckEvent { newly_acknowledged: Bytes::ZERO, ..ack(2) },
+        ] {
+            let mut reno = NewReno::new(SIZE as u32);
+            reno.on_ack(&still);
+            assert_eq!(windows(&reno).0, 10);
+        }
+    }
+
+    #[test]
+    fn a_loss_that_was_none_gives_back_what_it_took() {
+        let mut reno = reduced_at(40);
+        reno.on_congestion_event(Instant::ZERO, Bytes::ZERO);
+        assert_eq!(windows(&reno), (10, 10));
+        reno.on_spurious_loss(Instant::ZERO);
+        assert_eq!(windows(&reno), (20, 20));
+    }
+
+    /// RFC 5681 section 4.1.
+    #[test]
+    fn after_an_idle_time_the_window_is_the_first_at_most() {
+        for (segments, idle, expected) in [(40, true, 10), (12, true, 6), (40, false, 20)] {
+            let mut reno = reduced_at(segments);
+            reno.on_transmit_start(Instant::ZERO, idle.then_some(Duration::from_secs(1)));
+            assert_eq!(windows(&reno).0, expected);
+        }
+    }
+}
