@@ -165,6 +165,11 @@ fn near_the_largest_bitrate_the_references_window_is_bounded() {
         assert!((scream.window.bytes() - most).abs() < 2_000.0, "{mbps} {}", scream.window.bytes());
         assert!(window > 2.0 * most);
     }
+    let mut draft = steady(ScreamOptions::default(), Rate::from_mbps(10));
+    draft.window.scale(10.0);
+    let window = draft.window.bytes();
+    draft.bound_window();
+    assert!(draft.window.bytes() >= window);
     let mut below = steady(REFERENCE, Rate::from_mbps(50));
     let window = below.window.bytes();
     below.bound_window();

@@ -188,7 +188,7 @@ fn drop_and_recover(limit: impl Fn(&mut ProbeController)) -> Vec<u64> {
 #[test]
 fn a_drop_is_probed_while_the_application_limits_and_shortly_after() {
     assert_eq!(drop_and_recover(|_| {}), [0; 0]);
-    assert_eq!(drop_and_recover(|c| c.set_application_limited(at(0), None)), [0; 0]);
+    assert_eq!(drop_and_recover(|c| c.set_application_limited(at(3_000_000), None)), [0; 0]);
     let limited = |c: &mut ProbeController| c.set_application_limited(at(0), Some(at(0)));
     assert_eq!(drop_and_recover(limited), [17]);
     let ended = |c: &mut ProbeController, micros: i64| {
@@ -272,11 +272,19 @@ fn a_further_train_needs_more_than_seven_tenths_of_the_last() {
     assert_eq!(asked(&controller), [3, 6]);
     controller.on_estimate(at(2), Rate::from_kbps(4_500), true, &mut estimator);
     assert_eq!(asked(&controller), [3, 6, 9]);
-    // None is sent in the meantime: as many as are kept wait.
-    for estimate in 7..40 {
-        controller.on_estimate(at(3), Rate::from_mbps(estimate), true, &mut estimator);
+}
+
+#[test]
+fn no_more_trains_wait_than_are_kept() {
+    let (start, most) = (Rate::from_mbps(1), Rate::from_mbps(1_000_000));
+    let mut controller = ProbeController::new(start, most, occasions(true, false));
+    let mut estimator = ProbeEstimator::new();
+    controller.begin(at(0), &mut estimator);
+    for doublings in 0..12 {
+        let estimate = Rate::from_mbps(6 << doublings);
+        controller.on_estimate(at(1), estimate, true, &mut estimator);
     }
-    assert_eq!(asked(&controller).len(), MAX_CLUSTERS);
+    assert_eq!(asked(&controller), [3, 6, 12, 24, 48, 96, 192, 384]);
 }
 
 #[test]
