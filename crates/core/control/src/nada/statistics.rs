@@ -286,4 +286,14 @@ mod tests {
         let (current, mean) = feed(0, 0).unwrap_or_default();
         assert!(near(current, 1.0) && near(mean, 6.0), "{mean}");
     }
+
+    #[test]
+    fn the_intervals_between_losses_are_those_of_the_reports() {
+        let mut statistics = Statistics::new();
+        assert_eq!(statistics.loss_intervals(), None);
+        for index in 0..=10 {
+            feed(&mut statistics, report(index, (index % 10 != 0).then_some(10)));
+        }
+        assert_eq!(statistics.loss_intervals(), Some((1.0, 10.0)));
+    }
 }

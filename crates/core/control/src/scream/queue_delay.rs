@@ -222,6 +222,8 @@ mod tests {
             // 0.75 ms beyond the margin, in units of 25 ms.
             feed_with_window(&mut delay, 25, 17, ratio);
             close(delay.headroom(), 1.0 - 0.03 / 64.0 / threshold);
+            feed_with_window(&mut delay, 50, 17, ratio);
+            close(delay.headroom(), 1.0 - 0.03 / 64.0 * (2.0 - 1.0 / 64.0) / threshold);
         }
     }
 

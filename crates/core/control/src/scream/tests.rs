@@ -200,16 +200,20 @@ fn a_standing_queue_halves_the_references_target_after_a_minute() {
 
 #[test]
 fn there_is_no_room_between_reports_where_a_round_trip_is_longer_or_the_bitrate_may_grow() {
-    let room = |mbps, rtt| {
-        let mut scream = steady(ScreamOptions::default(), Rate::from_mbps(mbps));
+    let room_of = |options, mbps, rtt| {
+        let mut scream = steady(options, Rate::from_mbps(mbps));
         scream.round_trip = RoundTrip::new(false);
         scream.round_trip.on_sample(at(0), rtt);
         scream.room_between_reports()
     };
+    let room = |mbps, rtt| room_of(ScreamOptions::default(), mbps, rtt);
     assert_eq!(room(10, Duration::from_millis(5)), Bytes::ZERO);
     assert_eq!(room(100, Duration::from_millis(1)), Bytes::ZERO);
     // 15 Mb/s for a millisecond and the five between reports.
     assert_eq!(room(10, Duration::from_millis(1)), Bytes::new(11_250));
+    // The reference's receiver reports at the end of frames; it reckons with a millisecond more.
+    assert_eq!(room_of(REFERENCE, 10, Duration::from_millis(10)).get(), 51_875);
+    assert_eq!(room_of(REFERENCE, 10, Duration::from_millis(17)), Bytes::ZERO);
 }
 
 #[test]

@@ -186,4 +186,10 @@ fn in_the_reference_pacing_follows_the_mean_frame_of_200_ms_and_what_waits() {
     // Two small ones that wait are as one of 1.2 times the size, unless the first has left.
     assert!((paced_for(&[12_000, 12_000], 0) - 1.5 * 1.2).abs() < 1e-6);
     assert!((paced_for(&[12_000, 12_000], 1) - 1.5).abs() < 1e-6);
+    // Half of the first has left.
+    let mut media = MediaRate::new(ScreamVersion::Reference.rules().media, limits());
+    media.on_frame(at(0), &frame(0, 16_000));
+    media.on_sent(&SentPacket { size: Bytes::new(8_000), ..sent(0, false) });
+    media.on_frame(at(0), &frame(1, 16_000));
+    assert!((media.paced().as_bps_f64() / 10e6 - 1.5 * 1.2).abs() < 1e-6);
 }
