@@ -1,7 +1,7 @@
 # What Python needs of the Rust crates. Every ValueError carries a message for the user.
 
 from collections.abc import Callable
-from typing import final
+from typing import Self, final
 
 __all__ = [
     "LATENESS_BOUND_NS",
@@ -10,6 +10,7 @@ __all__ = [
     "Frame",
     "FrameReceived",
     "Limits",
+    "Namespaces",
     "Packet",
     "ProbeCluster",
     "Report",
@@ -27,6 +28,7 @@ __all__ = [
     "check_spec",
     "check_trace",
     "check_wifi",
+    "clean_namespaces",
     "client_command",
     "default_ladder",
     "encoders",
@@ -48,9 +50,11 @@ __all__ = [
     "parse_word",
     "queue_bytes",
     "receive_buffer",
+    "require_namespaces",
     "run",
     "run_schema",
     "screen_shows",
+    "start_of_process",
     "stream_options",
 ]
 
@@ -68,6 +72,13 @@ class Limits:
     def start_bps(self) -> int: ...
     @property
     def frame_interval_ns(self) -> int: ...
+
+@final
+class Namespaces:
+    def __new__(cls) -> Self: ...
+    def name(self, part: str) -> str: ...
+    def connect(self, part: str, device: str, addresses: list[str]) -> None: ...
+    def remove(self) -> None: ...
 
 @final
 class Packet:
@@ -185,4 +196,7 @@ def link_command(words: list[str]) -> int: ...
 def link_options() -> list[tuple[str, str]]: ...
 def live_host(config_json: str, ready: Callable[[list[str], list[str]], object]) -> str: ...
 def live_client(config_json: str, ready: Callable[[list[str]], object]) -> str: ...
+def require_namespaces() -> None: ...
+def clean_namespaces() -> None: ...
+def start_of_process(process: int) -> int | None: ...
 def live_link(config_json: str, ready: Callable[[list[str]], object]) -> str: ...

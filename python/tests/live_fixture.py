@@ -13,6 +13,7 @@ import polars as pl
 import pytest
 
 import gameway as gw
+from gameway import _core
 from gameway.errors import GamewayError
 from gameway.live import namespaces
 
@@ -25,7 +26,7 @@ MIN_LIVE_FPS = 30
 
 That it is 60 on a quiet one is measured (docs/live.md), not tested."""
 
-TOOLS = ("iperf3", "ping", "setpriv", "nsenter", "sysctl")
+TOOLS = ("ip", "iperf3", "ping", "setpriv", "nsenter", "sysctl")
 
 
 def why_not() -> str:
@@ -90,7 +91,7 @@ def behind_link(*options: str) -> Iterator[Behind]:
         assert link.stdin is not None
         assert link.stdout is not None
         outside = link.stdout.readline().split(".")
-        start = namespaces.start_of(link.pid)
+        start = _core.start_of_process(link.pid)
         yield Behind(f"gw-{link.pid}-{start}-client", int(outside[2]))
         link.stdin.close()
         assert link.wait(30) == 0

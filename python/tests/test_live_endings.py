@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 import pytest
 from live_fixture import LINK, needs_live
 
+from gameway import _core
 from gameway.live import namespaces
 
 if TYPE_CHECKING:
@@ -43,7 +44,7 @@ def base36(name: str) -> int | None:
 def ours(process: int) -> list[str]:
     """Name the namespaces and devices of a process."""
     spaces = [place.name for place in namespaces.RUN.iterdir()] if namespaces.RUN.exists() else []
-    shown = json.loads(namespaces.ip("-json", "link", "show"))
+    shown = json.loads(namespaces.call("ip", "-json", "link", "show"))
     named = [space for space in spaces if space.startswith(f"gw-{process}-")]
     return named + [one["ifname"] for one in shown if base36(one["ifname"]) == process]
 
@@ -131,7 +132,7 @@ def test_a_signal_leaves_nothing_and_gives_its_exit_code(
     assert sleeping.wait(PATIENCE_S) == 128 + sent
     assert ours(sleeping.pid) == []
     assert wardens(sleeping.pid) == []
-    assert namespaces.start_of(child(tmp_path)) is None
+    assert _core.start_of_process(child(tmp_path)) is None
     said = (tmp_path / "errors").read_text(encoding="utf-8")
     assert "Traceback" not in said
     # What it had measured is told.
@@ -144,7 +145,7 @@ def test_what_a_killed_link_leaves_goes_by_itself(
     sleeping.kill()
     sleeping.wait()
     assert comes(lambda: ours(sleeping.pid) == [])
-    assert comes(lambda: namespaces.start_of(child(tmp_path)) is None)
+    assert comes(lambda: _core.start_of_process(child(tmp_path)) is None)
     assert comes(lambda: wardens(sleeping.pid) == [])
 
 
@@ -158,7 +159,7 @@ def test_where_the_warden_is_killed_too_the_next_start_removes_what_is_left(
     assert len(ours(sleeping.pid)) == MADE
     subprocess.run(gateway_link(command=["true"]), check=True, timeout=60, capture_output=True)
     assert ours(sleeping.pid) == []
-    assert namespaces.start_of(child(tmp_path)) is None
+    assert _core.start_of_process(child(tmp_path)) is None
 
 
 def test_a_running_owner_keeps_its_own(sleeping: subprocess.Popen[bytes]) -> None:

@@ -16,7 +16,7 @@ from live_fixture import needs_live
 from witness import of_times
 
 import gameway as gw
-from gameway import report
+from gameway import _core, report
 from gameway.live import namespaces, plan, schema
 from gameway.live import run as live_run
 from gameway.live.process import program
@@ -237,7 +237,7 @@ def children(process: int) -> list[int]:
 
 
 def gone(process: int) -> bool:
-    return namespaces.start_of(process) is None
+    return _core.start_of_process(process) is None
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])

@@ -21,10 +21,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from gameway import _core
 from gameway.live import namespaces
 from gameway.live.namespaces import DEVICE, Namespaces
 from gameway.live.process import PartProcess
-from gameway.live.warden import start_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -91,7 +91,7 @@ def kernels(wanted: dict[str, Any]) -> Iterator[Bed]:
     with subprocess.Popen(words, stdin=pipe, stdout=pipe, text=True) as link:  # noqa: S603 (our own)
         assert link.stdout is not None  # noqa: S101 (it was asked for)
         address = link.stdout.readline().strip()
-        client = f"gw-{link.pid}-{start_of(link.pid)}-client"
+        client = f"gw-{link.pid}-{_core.start_of_process(link.pid)}-client"
         yield Bed(None, client, address, address.replace("10.77.", "10.78."))
 
 

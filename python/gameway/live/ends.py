@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Self
 
 from gameway.live import offers
@@ -12,7 +11,6 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 
-@dataclass
 class Ends(Namespaces):
     """Namespaces whose ends are set as `offers.SYSCTLS` says."""
 

@@ -8,6 +8,7 @@ mod controller_values;
 #[cfg(feature = "stream")]
 mod host_config;
 mod link;
+mod namespaces;
 mod simulator;
 #[cfg(feature = "stream")]
 mod stream;
@@ -31,6 +32,8 @@ mod _core {
     use crate::controller_values::{Cluster, Frame, Limits, Packet, Received, Report, Wanted};
     #[pymodule_export]
     use crate::link::{check_link, link_command, link_options, live_link};
+    #[pymodule_export]
+    use crate::namespaces::{Namespaces, clean_namespaces, require_namespaces, start_of_process};
     #[pymodule_export]
     use crate::simulator::{check_spec, run};
     #[pymodule_export]

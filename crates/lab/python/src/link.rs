@@ -16,7 +16,7 @@ fn refused(error: impl Display) -> PyErr {
     PyValueError::new_err(error.to_string())
 }
 
-fn failed(error: impl Display) -> PyErr {
+pub fn failed(error: impl Display) -> PyErr {
     PyOSError::new_err(error.to_string())
 }
 

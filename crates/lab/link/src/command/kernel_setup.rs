@@ -6,6 +6,7 @@
 //!
 //! The router, a namespace, has the qdiscs of either way at its two ports, which are called as the ends that they lead to.
 
+use super::WHO;
 use super::kernel::{IP_PACKET, PACKET, Plan, Shaper};
 use super::machine::{
     Space, add_address, alone, call, call_in, families, family, has_ipv6, ip, ip_in, within,
@@ -38,7 +39,7 @@ impl KernelSetup {
     /// # Errors
     /// What the machine has not, or refuses, and what to do.
     pub fn make(plan: &Plan) -> io::Result<Self> {
-        let owned = Owned::make(&[ROUTER, CLIENT])?;
+        let owned = Owned::make(WHO, &[ROUTER, CLIENT])?;
         let alone = alone()?;
         let setup = Self { owned, ends: Ends::free()? };
         setup.wire()?;

@@ -15,6 +15,7 @@ mod setup;
 mod told;
 
 pub use options::listed as options;
+pub use owned::{Owned, clean, require, start_of};
 
 use crate::link::{DeviceConfig, FlowConfig, LinkConfig, LinkError, LinkReport, Relay};
 use behind::Behind;
@@ -35,6 +36,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
 use told::{Summing, Sums, warnings};
 
+/// Who refuses what a machine has not.
+const WHO: &str = "a link needs";
 /// The one flow of the tables: all that the command sends and gets.
 const FLOW: &str = "traffic";
 /// The exit code where a person can mend what is wrong.

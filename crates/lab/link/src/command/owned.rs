@@ -1,12 +1,12 @@
-//! What a link makes on this machine, and who removes it.
+//! What a link or a live run makes on this machine, and who removes it.
 //!
 //! Names hold the process that owns them and the tick at which it started, so that what a killed owner left is told from
-//! what is in use: `gw-PID-TIME-client` a namespace, `gwPID-TIME` in base 36 the device outside and its table of NAT. What
-//! was made is removed when [`Owned`] is dropped. A shell in a session of its own, the warden, removes it where the owner
-//! is killed: it waits at the end of a pipe of which the owner alone holds the other. Where the warden was killed as well,
-//! the next link removes it.
+//! what is in use: `gw-PID-TIME-client` a namespace, `gwPID-TIME` in base 36 the device outside and its table of NAT. A
+//! shell in a session of its own, the warden, removes what was made: it waits at the end of a pipe of which the owner alone
+//! holds the other, for a word, which it gets when [`Owned`] is dropped, or for the owner's end. No signal to the owner's
+//! group reaches it. Where it was killed, the owner removes, or, where that was killed as well, the next link.
 
-use super::machine::{self, call, ip, named};
+use super::machine::{self, add_address, call, family, ip, ip_in, named, tun};
 use std::fs;
 use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
@@ -41,8 +41,8 @@ if table=$(nft list table inet "$device" 2> /dev/null); then
 fi
 exit 0
 "#;
-/// A word dismisses the shell that waits; the end of the pipe without one is the owner's end.
-const WAIT: &str = "trap '' HUP INT TERM; read -r word && exit 0\n";
+/// A word and the end of the pipe say the same: nobody needs it any more.
+const WAIT: &str = "trap '' HUP INT TERM; read -r word\n";
 
 /// Namespaces of this process and a device outside, until it is dropped.
 #[derive(Debug)]
@@ -55,12 +55,13 @@ pub struct Owned {
 }
 
 impl Owned {
-    /// Makes these namespaces, with their loopback up; the device has a name that nobody else has.
+    /// Makes these namespaces, with their loopback up; the device has a name that nobody else has. `who` is as in
+    /// [`require`].
     ///
     /// # Errors
     /// What the machine has not, or refuses, and what to do.
-    pub fn make(parts: &'static [&'static str]) -> io::Result<Self> {
-        require()?;
+    pub fn make(who: &str, parts: &'static [&'static str]) -> io::Result<Self> {
+        require(who)?;
         clean()?;
         let process = std::process::id();
         let start = start_of(process).ok_or_else(|| io::Error::other("/proc is not there"))?;
@@ -91,6 +92,25 @@ impl Owned {
         Path::new(RUN).join(self.space(part))
     }
 
+    /// Makes a TUN device in the namespace of a part, with these addresses; everything goes through it.
+    ///
+    /// # Errors
+    /// What the machine refuses.
+    pub fn connect(&self, part: &str, device: &str, addresses: &[String]) -> io::Result<()> {
+        let space = self.space(part);
+        let space = Some(space.as_str());
+        tun(space, device)?;
+        for address in addresses {
+            add_address(space, address, device)?;
+        }
+        for six in [false, true] {
+            if addresses.iter().any(|address| address.contains(':') == six) {
+                ip_in(space, &[family(six), "route", "add", "default", "dev", device])?;
+            }
+        }
+        Ok(())
+    }
+
     fn spaces(&self) -> Vec<String> {
         self.parts.iter().map(|part| self.space(part)).collect()
     }
@@ -106,19 +126,23 @@ impl Owned {
 
 impl Drop for Owned {
     fn drop(&mut self) {
-        remove(&self.device, &self.spaces());
-        if let Some(mut warden) = self.warden.take() {
-            // One that is gone needs no word.
-            let _ = warden.stdin.take().map(|mut pipe| pipe.write_all(b"done\n"));
-            let _ = warden.wait();
+        let Some(mut warden) = self.warden.take() else { return };
+        // One that was killed hears no word.
+        let _ = warden.stdin.take().map(|mut pipe| pipe.write_all(b"done\n"));
+        if !warden.wait().is_ok_and(|status| status.success()) {
+            remove(&self.device, &self.spaces());
         }
     }
 }
 
-/// Refuses, with what to do, where namespaces cannot be made.
-fn require() -> io::Result<()> {
+/// Refuses, with what to do, where namespaces cannot be made; `who` is "a link needs" or whoever needs them.
+///
+/// # Errors
+/// What is missing.
+pub fn require(who: &str) -> io::Result<()> {
+    let refused = |what: &str| Err(io::Error::other(format!("{who} {what}")));
     if !Path::new("/dev/net/tun").exists() {
-        return Err(io::Error::other("a link needs /dev/net/tun: load the kernel's module tun"));
+        return refused("/dev/net/tun: load the kernel's module tun");
     }
     let status = fs::read_to_string("/proc/self/status")?;
     let own = status.lines().find_map(|line| line.strip_prefix("CapEff:"));
@@ -126,13 +150,17 @@ fn require() -> io::Result<()> {
     if own & NEEDED == NEEDED {
         return Ok(());
     }
-    let why = "a link needs root (or CAP_NET_ADMIN and CAP_SYS_ADMIN): sudo; in a container also --cap-add NET_ADMIN \
-               --cap-add SYS_ADMIN --device /dev/net/tun";
-    Err(io::Error::other(why))
+    refused(
+        "root (or CAP_NET_ADMIN and CAP_SYS_ADMIN): sudo; in a container also --cap-add NET_ADMIN \
+         --cap-add SYS_ADMIN --device /dev/net/tun",
+    )
 }
 
-/// Removes what killed links have left.
-fn clean() -> io::Result<()> {
+/// Removes what killed links and live runs have left.
+///
+/// # Errors
+/// If the machine does not say what is there.
+pub fn clean() -> io::Result<()> {
     for space in namespaces() {
         let owner = space.strip_prefix("gw-").and_then(|rest| rest.split_once('-'));
         let owner = owner.and_then(|(process, rest)| Some((process, rest.split_once('-')?.0)));
@@ -175,7 +203,8 @@ fn remove(device: &str, spaces: &[String]) {
 }
 
 /// The tick at which a process started: field 22 of proc_pid_stat(5); a zombie owns nothing.
-fn start_of(process: u32) -> Option<u64> {
+#[must_use]
+pub fn start_of(process: u32) -> Option<u64> {
     let stat = fs::read(format!("/proc/{process}/stat")).ok()?;
     let stat = String::from_utf8_lossy(&stat);
     let (_, fields) = stat.rsplit_once(')')?;

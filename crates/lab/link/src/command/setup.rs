@@ -1,7 +1,8 @@
 //! What a command behind a link needs: a network namespace of its own with a TUN device in it, and one outside.
 
+use super::WHO;
 use super::machine::{
-    add_address, alone, bits, call, call_with, families, family, has_ipv6, ip, ip_in, tun,
+    add_address, alone, bits, call, call_with, families, family, has_ipv6, ip, tun,
 };
 use super::owned::Owned;
 use std::fs;
@@ -71,7 +72,7 @@ impl Setup {
     /// # Errors
     /// What the machine has not, or refuses, and what to do.
     pub fn make(nat: bool) -> io::Result<Self> {
-        let owned = Owned::make(&[CLIENT])?;
+        let owned = Owned::make(WHO, &[CLIENT])?;
         let _alone = alone()?;
         let setup = Self { owned, ends: Ends::free()? };
         setup.inside()?;
@@ -101,14 +102,8 @@ impl Setup {
     }
 
     fn inside(&self) -> io::Result<()> {
-        let namespace = self.namespace();
-        let space = Some(namespace.as_str());
-        tun(space, DEVICE)?;
-        for six in families() {
-            add_address(space, &self.ends.behind(six), DEVICE)?;
-            ip_in(space, &[family(six), "route", "add", "default", "dev", DEVICE])?;
-        }
-        Ok(())
+        let addresses: Vec<String> = families().map(|six| self.ends.behind(six)).collect();
+        self.owned.connect(CLIENT, DEVICE, &addresses)
     }
 
     fn outside(&self) -> io::Result<()> {
