@@ -139,6 +139,16 @@ def test_a_signal_leaves_nothing_and_gives_its_exit_code(
     assert "packets came" in said
 
 
+def test_who_presses_ctrl_c_again_and_again_leaves_nothing(
+    sleeping: subprocess.Popen[bytes],
+) -> None:
+    while sleeping.poll() is None:
+        os.killpg(sleeping.pid, signal.SIGINT)
+        time.sleep(0.002)
+    assert comes(lambda: ours(sleeping.pid) == [])
+    assert comes(lambda: wardens(sleeping.pid) == [])
+
+
 def test_what_a_killed_link_leaves_goes_by_itself(
     sleeping: subprocess.Popen[bytes], tmp_path: Path
 ) -> None:
