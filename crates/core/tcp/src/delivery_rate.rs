@@ -148,10 +148,38 @@ mod tests {
         assert_eq!((sample.tx_in_flight, sample.lost), (Bytes::new(2000), Bytes::new(300)));
     }
 
+    /// The draft's section 3.3: over less than the least RTT a sample says nothing, nor over no time at all. Where
+    /// sending took longer than acknowledging, that is the interval.
+    #[test]
+    fn a_sample_is_what_was_delivered_over_the_longer_of_two_times() {
+        let after = |sent: i64, acknowledged: i64, min_rtt| {
+            let mut rate = DeliveryRate::default();
+            rate.on_delivered(at(0), 700);
+            let _ = rate.on_send(at(0), true, 1000, 0);
+            let last = rate.on_send(at(sent), false, 2000, 0);
+            rate.on_delivered(at(acknowledged), 3000);
+            assert_eq!(rate.delivered(), 3700);
+            let sample = rate.sample(last, at(sent), Duration::from_millis(min_rtt), 0);
+            // The next one's sending time counts from the segment of this one.
+            assert_eq!(rate.on_send(at(90), false, 1, 0).first_sent, at(sent));
+            sample.map(|sample| {
+                assert_eq!(sample.prior_delivered, Bytes::new(700));
+                sample.rate()
+            })
+        };
+        assert_eq!(after(10, 30, 20), Some(Bytes::new(3000) / Duration::from_millis(30)));
+        assert_eq!(after(40, 30, 20), Some(Bytes::new(3000) / Duration::from_millis(40)));
+        assert_eq!(after(10, 20, 20), Some(Bytes::new(3000) / Duration::from_millis(20)));
+        assert_eq!(after(10, 20, 21), None);
+        assert_eq!(after(0, 0, 0), None);
+    }
+
     #[test]
     fn app_limited_marks_the_flight_and_then_ends() {
         let mut rate = DeliveryRate::default();
+        assert!(!rate.is_app_limited());
         rate.on_app_limited(1000);
+        assert!(rate.is_app_limited());
         assert!(rate.on_send(at(0), true, 1, 0).app_limited);
         rate.on_delivered(at(5), 1000);
         assert!(rate.on_send(at(5), false, 1, 0).app_limited);

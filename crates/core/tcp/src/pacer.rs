@@ -124,6 +124,12 @@ mod tests {
         let late = pacer.next() + us(1500);
         burst(&mut pacer, late, 2, rate);
         assert_eq!(pacer.next(), late + us(1000));
+        // Late by less: the first segment earns half of its spacing, the second what is left.
+        let late = pacer.next() + us(700);
+        burst(&mut pacer, late, 2, rate);
+        assert_eq!(pacer.next(), late + us(500 + 800));
+        burst(&mut pacer, late + us(1300), 1, Some(Rate::ZERO));
+        assert_eq!(pacer.next(), late + us(1300), "no rate is no pace");
     }
 
     #[test]

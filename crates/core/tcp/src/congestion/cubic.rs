@@ -553,6 +553,23 @@ mod tests {
         assert_eq!(windows(&cubic).0, 18);
     }
 
+    /// `bictcp_update`: how fast the window grows is judged anew when it has changed, or after 1/32 s.
+    #[test]
+    fn growth_is_judged_anew_with_another_window_or_after_a_32nd_of_a_second() {
+        let at = |nanos| Instant::from_nanos(10_000_000_000 + nanos);
+        let (before, after) = (JUDGED_ANEW.as_nanos(), JUDGED_ANEW.as_nanos() + 1);
+        for (nanos, window, anew) in [(before, 70.0, false), (after, 70.0, true), (1, 71.0, true)] {
+            let mut cubic = reduced_at(100.0);
+            cubic.on_ack(&ack(at(0), 0.25));
+            assert_eq!((cubic.growth.judged, cubic.growth.window), (at(0), 70.0));
+            cubic.window = window;
+            cubic.on_ack(&ack(at(nanos), 0.25));
+            assert_eq!(cubic.growth.judged == at(nanos), anew, "{nanos} {window}");
+        }
+        let built = CubicConfig { hystart: false }.build(SIZE, 1);
+        assert_eq!((built.name(), built.cwnd()), ("cubic", Bytes::new(10_000)));
+    }
+
     /// HyStart says when, and the option whether slow start then ends.
     #[test]
     fn hystart_ends_slow_start_where_it_is_on() {

@@ -157,6 +157,30 @@ mod tests {
     }
 
     #[test]
+    fn a_train_begins_with_its_round_and_without_a_rate_has_no_allowance() {
+        let ack = |now: Duration, rate| SlowStartAck {
+            now: Instant::ZERO + now,
+            acknowledged: 0,
+            next_sequence: 20,
+            rtt: us(20_000),
+            window: 20.0,
+            rate,
+        };
+        // A slow start at 5 s: its first train has lasted 2 ms, not 5 s.
+        let mut later = HyStart::start(Instant::ZERO + us(5_000_000), 0);
+        assert!(!later.is_full(&ack(us(5_002_000), Rate::ZERO)));
+        // Half of the RTT, to the microsecond; the bursts of a fast flow make it longer: four of them last 0.4 ms.
+        for (rate, half) in [(Rate::ZERO, 10_000), (Rate::from_bps(5_242_880_000), 10_200)] {
+            let ends = |last| {
+                let mut hystart = HyStart::start(Instant::ZERO, 0);
+                let times = (1..=5).map(|step| step * 1_990).chain([last]);
+                times.map(us).any(|now| hystart.is_full(&ack(now, rate)))
+            };
+            assert!(!ends(half) && ends(half + 1), "{rate}");
+        }
+    }
+
+    #[test]
     fn a_risen_rtt_ends_it_after_eight_samples() {
         let mut hystart = HyStart::start(Instant::ZERO, 0);
         // Gaps of 3 ms: no train. An eighth of 40 ms is 5 ms.
