@@ -619,6 +619,13 @@ fn a_spurious_loss_is_taken_back_with_what_it_did() {
     feed.bbr.on_spurious_loss(feed.now);
     assert_eq!((feed.bbr.state, feed.bbr.inflight_longterm), (State::Refill, f64::INFINITY));
 
+    // ProbeRTT goes on.
+    let mut feed = Feed::probing(version_3());
+    feed.lose(4, BDP);
+    feed.bbr.state = State::ProbeRtt;
+    feed.bbr.on_spurious_loss(feed.now);
+    assert_eq!(feed.bbr.state, State::ProbeRtt);
+
     let mut feed = Feed::new(version_3(), RTT);
     feed.round(RATE);
     feed.lose(6, BDP);
@@ -654,6 +661,82 @@ fn the_window_keeps_headroom_while_cruising_only() {
     feed.cruise_on();
     feed.round(RATE);
     assert!(close(feed.bbr.cwnd, 120_000.0), "{}", feed.bbr.cwnd);
+}
+
+/// Sections 5.6.3 and 5.5.8.1: a window holds three quanta of a millisecond, each of two segments to 64 kB; two segments
+/// more while probing.
+#[test]
+fn a_flight_has_room_for_three_quanta() {
+    let mut bbr = Feed::cruising(version_3(), RTT).bbr;
+    let mut flight = |pacing: f64, bytes: f64| {
+        bbr.pacing_rate = pacing;
+        bbr.inflight(bytes / RTT.as_secs_f64(), 1.0)
+    };
+    assert!(close(flight(5e6, 1e3), 15_000.0) && close(flight(5e6, 20_000.0), 20_000.0));
+    assert!(close(flight(5e4, 1e3), 6.0 * SEGMENT));
+    assert!(close(flight(1e9, 1e3), 3.0 * 65_536.0));
+    let mut probing = Feed::probing(version_3()).bbr;
+    probing.pacing_rate = 5e6;
+    assert!(close(probing.inflight(1e6, 1.0), 20_000.0 + 2.0 * SEGMENT));
+}
+
+/// Section 5.6.4.6: until the pipe was full the window grows by what is delivered, while it is below its target or less
+/// than the initial window was delivered; then it is the target at most.
+#[test]
+fn the_window_of_startup_grows_until_it_is_past_its_target() {
+    let windows = |rate: f64, limited: bool| -> Vec<f64> {
+        let mut feed = Feed::new(version_3(), RTT);
+        let rounds = (0..6).map(|_| {
+            feed.round_with(rate, |event, sample| {
+                (event.in_flight, sample.app_limited) = (Bytes::MAX, limited);
+            });
+            feed.bbr.cwnd / SEGMENT
+        });
+        rounds.collect()
+    };
+    let is = |found: Vec<f64>, expected: [f64; 6]| {
+        assert!(found.iter().zip(expected).all(|(one, other)| close(*one, other)), "{found:?}");
+    };
+    // Two BDPs, and one that comes in one ACK (section 5.5.9).
+    is(windows(RATE, true), [110.0, 210.0, 310.0, 310.0, 310.0, 310.0]);
+    is(windows(RATE, false), [110.0, 210.0, 310.0, 300.0, 300.0, 300.0]);
+    // Two segments a round: the target is six, and the initial window is ten.
+    is(windows(RATE / 50.0, true), [12.0, 14.0, 16.0, 18.0, 18.0, 18.0]);
+}
+
+/// Section 5.5.9: what comes ahead of the bandwidth is added to the window's target.
+#[test]
+fn acks_that_come_together_widen_the_window() {
+    for together in [0, 1, 20] {
+        let mut feed = Feed::cruising(version_3(), RTT);
+        (0..together).for_each(|_| feed.more());
+        feed.round(RATE);
+        assert!(close(feed.bbr.cwnd, 3.0 * BDP + together as f64 * SEGMENT), "{}", feed.bbr.cwnd);
+    }
+}
+
+/// Section 5.6.4.4: the window to return to is the one before recovery and ProbeRTT cut it.
+#[test]
+fn a_window_that_is_cut_already_is_not_the_one_to_return_to() {
+    for state in [State::Cruise, State::ProbeRtt] {
+        let mut bbr = Feed::cruising(version_3(), RTT).bbr;
+        bbr.cwnd = 100.0 * SEGMENT;
+        bbr.save_cwnd();
+        bbr.cwnd = 150.0 * SEGMENT;
+        bbr.save_cwnd();
+        assert!(close(bbr.prior_cwnd, 150.0 * SEGMENT));
+        bbr.cwnd = 80.0 * SEGMENT;
+        bbr.save_cwnd();
+        assert!(close(bbr.prior_cwnd, 80.0 * SEGMENT), "undisturbed it is what it is");
+        (bbr.state, bbr.cwnd) = (state, 40.0 * SEGMENT);
+        if state != State::ProbeRtt {
+            bbr.phase = Phase::Recovery;
+        }
+        bbr.save_cwnd();
+        assert!(close(bbr.prior_cwnd, 80.0 * SEGMENT));
+        bbr.restore_cwnd();
+        assert!(close(bbr.cwnd, 80.0 * SEGMENT));
+    }
 }
 
 #[test]
