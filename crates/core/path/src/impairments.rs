@@ -201,5 +201,10 @@ mod tests {
         let twice = (0..100_000).filter(|_| one.duplicates_next()).count();
         assert!((920..=1080).contains(&twice), "{twice}");
         assert!(!one.loses_next() && one.displaces_next() == Displacement::None);
+        let displacement = Displacement::Later(Duration::from_millis(5));
+        let model = ReorderModel { chance: chance(100, 0), gap: 2, displacement };
+        one.reordering = Some(Reordering::new(model, random()));
+        let places = [Displacement::None, displacement, Displacement::None, displacement];
+        assert_eq!(places.map(|_| one.displaces_next()), places);
     }
 }

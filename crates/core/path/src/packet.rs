@@ -126,6 +126,30 @@ mod tests {
         format!("{:?}", (marked, read, after, packet.ecn()))
     }
 
+    /// One of which nobody looked into the headers.
+    struct Opaque;
+
+    impl PathPacket for Opaque {
+        fn wire_size(&self) -> Bytes {
+            Bytes::new(40)
+        }
+        fn flow(&self) -> FlowId {
+            FlowId(0)
+        }
+        fn header(&self) -> Header {
+            Header::numbered(0)
+        }
+        fn ecn(&self) -> Ecn {
+            Ecn::NotEct
+        }
+        fn set_ecn(&mut self, _: Ecn) {}
+    }
+
+    #[test]
+    fn what_nobody_looked_at_is_not_known() {
+        assert_eq!((Opaque.tcp(), Opaque.traffic(), Opaque.mark()), (None, None, false));
+    }
+
     #[test]
     fn a_box_is_the_packet_in_it() {
         for ecn in [Ecn::NotEct, Ecn::Ect0, Ecn::Ect1, Ecn::Ce] {

@@ -2,9 +2,9 @@
 
 use gameway_path::{
     AnyQueue, Bottleneck, Chance, DataRate, DelayLine, Direction, DropTail, Duplication, Fate,
-    FlowId, Header, Hop, Impairments, Journey, Limit, Link, Loss, LossModel, Medium, Meter,
-    Network, NetworkPacket, Observer, Passage, PathPacket, Slot, Transmitted, Way, Wifi,
-    WifiConfig,
+    FlowId, GuardInterval, Header, Hop, Impairments, Journey, Limit, Link, Loss, LossModel, Medium,
+    Meter, Network, NetworkPacket, Observer, Passage, PathPacket, Slot, Spatial, Transmitted, Way,
+    Wifi, WifiConfig,
 };
 use gameway_units::{Bytes, Duration, Ecn, Instant, QueueSize, Rate, Ratio};
 use rand_core::{Rng, SeedableRng};
@@ -94,14 +94,19 @@ impl Observer<Parcel> for Counts {
             Fate::Dropped { .. } => self.dropped += 1,
             Fate::Lost { .. } => self.lost += 1,
             Fate::Delivered { .. } | Fate::Copied { .. } => {
-                self.counted += u64::from(packet.journey.counted);
+                self.counted += u64::from(is_counted(packet));
             }
         }
     }
     fn arrived(&mut self, packet: &Parcel) {
         self.arrived += 1;
-        self.counted_arrived += u64::from(packet.journey.counted);
+        self.counted_arrived += u64::from(is_counted(packet));
     }
+}
+
+/// Data, and what goes back through a bottleneck: all but the first flow's way back.
+fn is_counted(packet: &Packet) -> bool {
+    packet.flow != 0 || !packet.journey.returning
 }
 
 fn queue(limit: Limit) -> AnyQueue<Parcel> {
@@ -116,7 +121,9 @@ fn wired(packets: u64) -> Hop<Parcel> {
 
 /// A medium with two stations; the clients of all flows are at the second.
 fn wifi(packets: u64) -> Hop<Parcel> {
-    let config = WifiConfig::new(DataRate::Ofdm(54)).unwrap();
+    let guard_interval = GuardInterval::Long;
+    let spatial = Spatial { mcs: 7, streams: 1, width_mhz: 20, guard_interval };
+    let config = WifiConfig::new(DataRate::Ht(spatial)).unwrap();
     let queues = (0..3).map(|_| queue(Limit::Packets(packets)));
     let medium = Medium::new(config, queues, Xoshiro256PlusPlus::seed_from_u64(5)).unwrap();
     let nominal = Link::constant(Rate::from_mbps(30)).unwrap();
