@@ -162,4 +162,45 @@ mod tests {
         feed(&mut long_term, 100, 5_000);
         assert_eq!(long_term.rate_in_use(), None);
     }
+
+    /// An interval of so many rounds of 10 ms, with a loss before it and one at its end; the rate that it is taken for.
+    fn interval(rounds: u32, delivered: u64, lost: u64, app_limited: bool) -> (LongTermRate, bool) {
+        let mut long_term = LongTermRate::default();
+        let loss = |round: u32, newly_lost: u64| Loss {
+            now: Instant::from_nanos(i64::from(round) * 10_000_000),
+            newly_lost,
+            total_lost: if round > 0 { newly_lost } else { 0 },
+            total_delivered: if round == rounds { delivered } else { 0 },
+            app_limited: app_limited && round == 1,
+            round_starts: true,
+            probing: true,
+        };
+        long_term.on_sample(&loss(0, 1));
+        (1..rounds).for_each(|round| assert!(!long_term.on_sample(&loss(round, 0))));
+        long_term.on_sample(&loss(rounds, lost));
+        let found = long_term.rate.is_some();
+        (long_term, found)
+    }
+
+    /// `bbr_lt_intvl_min_rtts` and its fourfold; `bbr_lt_loss_thresh`, 50 of 256.
+    #[test]
+    fn an_interval_has_four_to_sixteen_rounds_and_a_fifth_lost() {
+        for (rounds, found) in [(3, false), (4, true), (16, true), (17, false)] {
+            assert_eq!(interval(rounds, 256_000, 50_000, false).1, found, "{rounds} rounds");
+        }
+        assert!(!interval(8, 256_000, 49_999, false).1);
+        assert!(!interval(8, 0, 50_000, false).1, "nothing was delivered");
+        assert!(!interval(8, 256_000, 50_000, true).1, "the application was the limit");
+        let (long_term, _) = interval(8, 256_000, 50_000, false);
+        assert!((long_term.rate.unwrap_or_default() - 256_000.0 / 0.08).abs() < 1.0);
+        assert_eq!((long_term.rounds, long_term.delivered_at_start), (0, 256_000));
+    }
+
+    /// Within an eighth of the one before, or 4 kb/s.
+    #[test]
+    fn intervals_agree_within_an_eighth_or_four_kilobits() {
+        assert!(agree(1.125e6, 1e6) && !agree(1.126e6, 1e6));
+        assert!(agree(0.875e6, 1e6) && !agree(0.874e6, 1e6));
+        assert!(agree(1500.0, 1000.0) && !agree(1501.0, 1000.0));
+    }
 }
