@@ -81,6 +81,8 @@ mod tests {
     use super::*;
     use crate::{Dscp, Endpoint};
     use core::net::{Ipv4Addr, Ipv6Addr};
+    use rand_core::{Rng, SeedableRng};
+    use rand_xoshiro::SplitMix64;
     use std::collections::BTreeSet;
 
     fn header(from: IpAddr, to: IpAddr, ports: (u16, u16), protocol: Protocol) -> Header {
@@ -119,6 +121,15 @@ mod tests {
             }
         }
         all
+    }
+
+    #[test]
+    fn the_mixer_is_that_of_splitmix64() {
+        const GOLDEN_GAMMA: u64 = 0x9e37_79b9_7f4a_7c15;
+        for state in [0, 1, 7, 1 << 40, u64::MAX] {
+            let expected = SplitMix64::seed_from_u64(state).next_u64();
+            assert_eq!(mixed(state.wrapping_add(GOLDEN_GAMMA)), expected);
+        }
     }
 
     #[test]

@@ -237,6 +237,11 @@ fn what_waits_is_told_with_its_bytes_and_its_age() {
         assert_eq!(counts.waiting, [Bytes::new(3000), Bytes::ZERO]);
         assert_eq!(network.oldest(), Some(Instant::ZERO + Duration::from_micros(6)));
     }
+    // What comes from a station waits there.
+    let mut network = network(wifi(4), [Impairments::default(), Impairments::default()]);
+    let mut counts = Counts::default();
+    (0..3).for_each(|_| network.send(Instant::ZERO, parcel(1, false), &mut counts));
+    assert_eq!((counts.waiting[0], network.oldest(), network.queued()), (Bytes::ZERO, None, 3));
 }
 
 #[test]

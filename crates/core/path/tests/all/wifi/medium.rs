@@ -2,8 +2,8 @@
 
 use super::{Home, Packet, home, saturate};
 use gameway_path::{
-    Backlog, DataRate, Dequeued, DropReason, DropTail, Dropped, GuardInterval, Limit, Medium,
-    Queue, Spatial, Timing, Transmitted, WifiConfig,
+    Backlog, DataRate, Dequeued, DropReason, DropTail, Dropped, FlowId, GuardInterval, Limit,
+    Medium, Queue, Spatial, Timing, Transmitted, WifiConfig,
 };
 use gameway_units::{Bytes, Duration, Instant, Ratio};
 use proptest::prelude::*;
@@ -54,6 +54,12 @@ fn a_packet_that_finds_the_medium_idle_leaves_at_the_next_slot() {
     // Long after its back-off has ended, the next one leaves as soon: slots count from 1298 + 28 us.
     home.arrive(at(5000), 0, packet(1, 1));
     assert_eq!(home.next_deadline(), Some(at(1326 + 9 * 409)));
+}
+
+#[test]
+fn flows_of_one_client_are_at_its_station() {
+    let home = home(g(), 2, 10, 1).with_stations(vec![2, 1, 2]);
+    assert_eq!([0, 1, 2, 5].map(|flow| home.station_of(FlowId(flow))), [2, 1, 2, 5]);
 }
 
 #[test]

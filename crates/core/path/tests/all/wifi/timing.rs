@@ -161,6 +161,10 @@ fn what_the_standard_does_not_have_is_refused() {
     let wrong = |config: WifiConfig| config.check().unwrap_err();
     let windows = WifiConfig { cw_min: 31, cw_max: 15, ..g };
     assert_eq!(wrong(windows), WifiError::Windows { cw_min: 31, cw_max: 15 });
+    let longest = WifiConfig { cw_max: 32_767, ..g };
+    assert_eq!(longest.check(), Ok(()));
+    let longer = WifiError::Windows { cw_min: 15, cw_max: 65_535 };
+    assert_eq!(wrong(WifiConfig { cw_max: 65_535, ..g }), longer);
     assert_eq!(wrong(WifiConfig { basic_mbps: 11, ..g }), WifiError::BasicRate(11));
     assert_eq!(wrong(WifiConfig { attempts: 0, ..g }), WifiError::Attempts);
     let always = WifiConfig { error_rate: Ratio::ONE, ..g };
