@@ -107,6 +107,40 @@ def test_what_is_wrong_is_refused(validator: Draft7Validator, old: str, new: str
     assert problems(validator, GOOD.replace(old, new))
 
 
+CLASSES = """
+duration = "60 s"
+[path]
+capacity = "50 Mb/s"
+base_rtt = "16 ms"
+[path.queue]
+kind = "htb"
+default = "rest"
+[path.queue.class.game]
+rate = ["30 Mb/s", "20 Mb/s"]
+queue = { kind = "codel", target = "5 ms" }
+match = { ours = { port = 5004 }, others = { dscp = "ef" } }
+[path.queue.class.rest]
+rate = "20 Mb/s"
+match = { traffic = "other" }
+[[stream]]
+"""
+
+
+def test_classes_of_a_queue_are_completed_and_checked(validator: Draft7Validator) -> None:
+    assert problems(validator, CLASSES) == []
+    for old, new in [
+        ('rate = "20 Mb/s"', 'ceil = "20 Mb/s"'),
+        ('"30 Mb/s"', '"30"'),
+        ('"codel"', '"codl"'),
+        ("port", "prt"),
+        ("dscp", "tos"),
+        ("traffic", "trafic"),
+        ("rate = [", 'burts = "1 kB"\nrate = ['),
+    ]:
+        assert old in CLASSES
+        assert problems(validator, CLASSES.replace(old, new)), new
+
+
 def test_sentences_and_defaults_reach_the_editor() -> None:
     made = schema()
     text = json.dumps(made)

@@ -2,22 +2,22 @@
 
 from __future__ import annotations
 
+import json
 from typing import TYPE_CHECKING, Any
 
+from gameway import _core
 from gameway.experiment import keys
-from gameway.experiment.keys.declared import MAX, MIN, NONE, QUANTITY, WORDS, words_of
-from gameway.experiment.tables import COMPETITOR, PING, RECORD, STREAM
+from gameway.experiment.keys.declared import forms_of, tables_of
+from gameway.experiment.tables import COMPETITOR
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
-
-    from gameway.experiment.keys.declared import Declaration
 
 HEAD = """\
 # Reference of options
 
 Made by `gameway reference --out docs/reference.md` from what the program declares and checks.
-[experiment-file.md](experiment-file.md) says how the keys go together, and has those of paths.
+[experiment-file.md](experiment-file.md) says how the keys go together.
 """
 CATALOGUE = {
     "queues": "Queues",
@@ -26,54 +26,53 @@ CATALOGUE = {
     "controllers": "Controllers",
 }
 """Parts of the catalogue, with their headings."""
+HTB = "htb"
+"""The queue that has classes."""
+KINDS = ("jitter", "loss")
+"""Tables of a path that have kinds."""
 
 
 def page() -> str:
     """Give the page, in Markdown."""
-    return "\n".join([HEAD, *_flows(), *_catalogue()]).rstrip() + "\n"
+    return "\n".join([HEAD, *_paths(), *_flows(), *_catalogue()]).rstrip() + "\n"
+
+
+def _paths() -> Iterator[str]:
+    yield "## Path\n"
+    yield from map(_of_table, tables_of("path"))
+    for key in ("capacity", "hop", "back", "jitter", "loss", "duplicate", "reorder"):
+        for table in tables_of(f"path.{key}"):
+            yield f"### {_heading(key, table)}\n"
+            if key in KINDS:
+                yield f"{_sentence(table['description'])}.\n"
+            yield _of_table(table)
+
+
+def _heading(key: str, table: dict[str, Any]) -> str:
+    kind = table["properties"].get("kind", {}).get("const")
+    if kind is not None:
+        return f'`{key} = {{ kind = "{kind}" }}`'
+    if key == "capacity":
+        return f"`capacity = {{ {table['required'][0]} = ... }}`"
+    return f"`{key}`"
 
 
 def _flows() -> Iterator[str]:
     yield "## Streams\n"
-    yield _of_table(STREAM)
+    yield from map(_of_table, tables_of("stream"))
     yield "## Competitors\n"
     for kind, table in COMPETITOR.kinds.items():
         yield f'### `kind = "{kind}"`\n'
         yield f"{_sentence(table['description'])}.\n"
-        yield _of_table(COMPETITOR, kind)
-    for name, declaration in (("Ping", PING), ("Record", RECORD)):
-        yield f"## {name}\n"
-        yield _of_table(declaration)
+        yield _of_table(table)
+    for name in ("ping", "record"):
+        yield f"## {name.capitalize()}\n"
+        yield from map(_of_table, tables_of(name))
 
 
-def _of_table(declaration: Declaration, kind: str | None = None) -> str:
-    names = [key for key in declaration.properties(kind) if key != "kind"]
-    rows = ([key, *_told(declaration, key, kind)] for key in names)
-    return _rows("key", rows)
-
-
-def _told(declaration: Declaration, key: str, kind: str | None) -> list[str]:
-    """Give type, bounds, default and sentence of a key."""
-    schema = declaration.properties(kind)[key]
-    default = declaration.default(key, kind)
-    word = "" if default is None else str(default)
-    if key in declaration.required(kind) and default is None:
-        word = "required"
-    bounds = (schema.get(name, "") for name in (MIN if MIN in schema else "minimum",
-                                                MAX if MAX in schema else "maximum"))  # fmt: skip
-    return [_type(schema), *map(str, bounds), word or schema.get(NONE, "none"),
-            schema["description"]]  # fmt: skip
-
-
-def _type(schema: dict[str, Any]) -> str:
-    words = words_of(schema)
-    if QUANTITY in schema:
-        return " or ".join([*schema.get(WORDS, ()), schema[QUANTITY]])
-    if words:
-        return ", ".join(words)
-    kind = schema.get("type", "table")
-    first = str(kind[0] if isinstance(kind, list) else kind)
-    return {"object": "table", "string": "text"}.get(first, first)
+def _of_table(table: dict[str, Any]) -> str:
+    declared = json.loads(_core.declared_keys(json.dumps(table)))
+    return _rows("key", (_of_option(one) for one in declared if one["name"] != "kind"))
 
 
 def _catalogue() -> Iterator[str]:
@@ -84,6 +83,17 @@ def _catalogue() -> Iterator[str]:
             yield f"{_sentence(entry['summary'])}. Source: {entry['source']}.\n"
             if entry["options"]:
                 yield _rows("option", map(_of_option, entry["options"]))
+            if name == HTB:
+                yield from _of_classes(entry["schema"]["properties"]["class"])
+
+
+def _of_classes(classes: dict[str, Any]) -> Iterator[str]:
+    """Give the tables of a class, and of a rule that leads to it."""
+    table = classes["additionalProperties"]
+    yield f"#### `class.NAME` of `{HTB}`\n"
+    yield _of_table(table)
+    yield f"#### `class.NAME.match` of `{HTB}`\n"
+    yield from map(_of_table, forms_of(table["properties"]["match"]))
 
 
 def _of_option(option: dict[str, Any]) -> list[str]:

@@ -71,12 +71,6 @@ def schema() -> Schema:
             "description": "controller of every stream that names none of its own",
         },
     }  # fmt: skip
-    run["properties"]["path"]["properties"] |= {
-        "base_rtt_spread": {
-            **models.COMPETITOR.schema("size_spread"), "default": None,
-            "description": "share of base_rtt: each repeat has a base RTT of its own within it",
-        },
-    }  # fmt: skip
     made = _table(run, "")
     ladder = made["properties"]["competitor"]["items"]["properties"]["ladder"]
     _allow(ladder, {"type": "object", "properties": {"file": {"type": "string"}},
@@ -87,7 +81,8 @@ def schema() -> Schema:
     )
     definitions: dict[str, str] = {}
     shared = _share(made, definitions)
-    parts = {name: json.loads(text) for text, name in definitions.items()}
+    catalogue = {part: _share(_catalogued(part), definitions) for part in keys.catalogue()}
+    parts = catalogue | {name: json.loads(text) for text, name in definitions.items()}
     return {"$schema": DRAFT, "title": "Gameway experiment", **shared, "definitions": parts}
 
 
@@ -117,7 +112,8 @@ def _value(node: Mapping[str, Any], path: str) -> Schema:
     """Make of a declared value what an editor needs."""
     about = {key: node[key] for key in ABOUT if node.get(key) is not None}
     if CATALOGUE in node:
-        return {**about, **_catalogued(node[CATALOGUE])}
+        # The queue of a class of a queue is one of the same.
+        return {**about, "$ref": f"#/definitions/{node[CATALOGUE]}"}
     several = [one for one in node.get("oneOf", node.get("anyOf", ())) if one.get("type") != "null"]
     if several and all("kind" in one.get("properties", {}) for one in several):
         kinds = {one["properties"]["kind"]["const"]: one for one in several}
@@ -146,7 +142,8 @@ def _single(node: Mapping[str, Any], path: str) -> Schema:
     if isinstance(node.get("items"), dict):
         kept["items"] = _value(node["items"], path)
     if isinstance(node.get("additionalProperties"), dict):
-        kept["additionalProperties"] = _axis(_value(node["additionalProperties"], path))
+        value = _value(node["additionalProperties"], path)
+        kept["additionalProperties"] = value if "properties" in value else _axis(value)
     if WORDS in node and QUANTITY in node:
         return {"anyOf": [{"enum": node[WORDS]}, kept]}
     return kept
@@ -193,15 +190,14 @@ def _with(made: Schema, about: Mapping[str, Any]) -> Schema:
 
 def _kinds(kinds: Mapping[str, Mapping[str, Any]], path: str) -> Schema:
     """Make one table of several kinds: all keys, and by its kind which of them it has."""
-    model = MODELS.get(path)
-    default = model.model_fields["kind"].default if model is not None else None
     made = {kind: _table(one, path)["properties"] for kind, one in kinds.items()}
     told = {kind: one.get("description", "") for kind, one in kinds.items()}
     needed = {
         kind: [key for key in one.get("required", ()) if key not in {"kind", "name"}]
         for kind, one in kinds.items()
     }
-    return _one_of_kinds(made, told, needed, default)
+    # A table that names no kind is of the first.
+    return _one_of_kinds(made, told, needed, next(iter(kinds)))
 
 
 def _catalogued(part: str) -> Schema:
@@ -226,7 +222,7 @@ def _catalogued(part: str) -> Schema:
 
 def _option(node: Mapping[str, Any]) -> Schema:
     """Make an option: also the other ways in which it may be written are valid."""
-    made = _value(node, "")
+    made = _value(node, "option")
     words = words_of(node)
     others: list[Schema] = [{"const": node[NONE]}] if NONE in node else []
     others += [{"const": float(word)} for word in words if word.isdigit()]

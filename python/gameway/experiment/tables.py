@@ -15,16 +15,22 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_valida
 from gameway import _core
 from gameway.experiment import keys
 from gameway.experiment.keys import places, refuse, values
-from gameway.experiment.keys.declared import Declaration
+from gameway.experiment.keys.declared import Declaration, tables_of
 from gameway.experiment.overrides import DEFAULT_NAMES
 from gameway.experiment.source import Source, told
 
-STREAM = Declaration("stream", ecn="use of ECN", direction="direction")
+PATH = Declaration(tables_of("path"), classifier="classifier")
+HOP, BACK = Declaration(tables_of("path.hop")), Declaration(tables_of("path.back"))
+JITTER, LOSS = Declaration(tables_of("path.jitter")), Declaration(tables_of("path.loss"))
+DUPLICATE = Declaration(tables_of("path.duplicate"))
+REORDER = Declaration(tables_of("path.reorder"))
+STREAM = Declaration(tables_of("stream"), ecn="use of ECN", direction="direction")
 COMPETITOR = Declaration(
-    "competitor",
+    tables_of("competitor"),
     begins="beginning", spacing="spacing", adaptation="adaptation", direction="direction",
 )  # fmt: skip
-PING, RECORD = Declaration("ping"), Declaration("record")
+ON_OFF = Declaration(tables_of("competitor.on_off"))
+PING, RECORD = Declaration(tables_of("ping")), Declaration(tables_of("record"))
 AT_LEAST = "must not be below"
 NEEDS_ACCURATE = "needs_accurate_ecn"
 """In the catalogue: a congestion control that works with accurate ECN only."""
@@ -111,18 +117,15 @@ class KindOf(Part):
 class Jitter(KindOf):
     """Variation of a one-way delay, cut at zero; packets are not reordered."""
 
-    NEEDED = {
-        "normal": {"deviation": '"2 ms"'},
-        "half-normal": {"deviation": '"5 ms"'},
-        "periodic": {"delay": '"40 ms"', "interval": '"500 ms"'},
-    }
-    OPTIONAL = {"normal": ("mean",)}
+    NEEDED, OPTIONAL = JITTER.keys_by_kind()
 
-    kind: Annotated[str | Sequence[str], keys.words("kind of jitter", NEEDED)] = "normal"
-    mean: keys.Moments = "0 s"
-    deviation: keys.Moments | None = None
-    delay: keys.Spans | None = None
-    interval: keys.Spans | None = None
+    kind: Annotated[str | Sequence[str], keys.words("kind of jitter", OPTIONAL)] = JITTER.kind
+    mean: keys.Texts = JITTER.default("mean")
+    deviation: keys.Texts | None = None
+    delay: keys.Texts | None = None
+    interval: keys.Texts | None = None
+
+    _declared = JITTER.validator()
 
     @model_validator(mode="after")
     def _check_period(self) -> Self:
@@ -134,30 +137,34 @@ class Jitter(KindOf):
 class Loss(KindOf):
     """Loss behind a bottleneck: each packet alone, or in bursts of a mean length in packets."""
 
-    NEEDED = {"bursty": {"burst_length": "3.0"}}
+    NEEDED, OPTIONAL = LOSS.keys_by_kind()
 
-    kind: Annotated[str | Sequence[str], keys.words("kind of loss", ("random", "bursty"))] = (
-        "random"
-    )
-    probability: keys.Shares = Field(examples=["0.1 %"])
-    burst_length: keys.BurstLengths | None = None
+    kind: Annotated[str | Sequence[str], keys.words("kind of loss", OPTIONAL)] = LOSS.kind
+    probability: keys.Texts = LOSS.field("probability")
+    burst_length: keys.Numbers | None = None
+
+    _declared = LOSS.validator()
 
 
 class Duplicate(Part):
     """Packets that come twice, of those that are not lost."""
 
-    probability: keys.Shares = Field(examples=["1 %"])
-    correlation: keys.Shares = "0 %"
+    probability: keys.Texts = DUPLICATE.field("probability")
+    correlation: keys.Texts = DUPLICATE.default("correlation")
+
+    _declared = DUPLICATE.validator()
 
 
 class Reorder(Part):
     """Packets that overtake others, or fall behind them, of those that are not lost."""
 
-    probability: keys.Shares = Field(examples=["25 %"])
-    correlation: keys.Shares = "0 %"
-    gap: keys.Gaps = 1
-    earlier: keys.Spans | None = None
-    later: keys.Spans | None = None
+    probability: keys.Texts = REORDER.field("probability")
+    correlation: keys.Texts = REORDER.default("correlation")
+    gap: keys.Wholes = REORDER.default("gap")
+    earlier: keys.Texts | None = None
+    later: keys.Texts | None = None
+
+    _declared = REORDER.validator()
 
     @model_validator(mode="after")
     def _check_place(self) -> Self:
@@ -171,7 +178,7 @@ class Back(Part):
     """The way from the client to the servers: feedback, acknowledgements, requests, uploads."""
 
     capacity: keys.BackCapacities | None = None
-    queue: keys.BackQueues = Field(default_factory=lambda: {"kind": "drop-tail", "size": "300 ms"})
+    queue: keys.BackQueues = BACK.field("queue")
     jitter: Annotated[Jitter | Sequence[Jitter] | None, keys.table_axis(Jitter)] = None
     loss: Annotated[Loss | Sequence[Loss] | None, keys.table_axis(Loss)] = None
     duplicate: Annotated[Duplicate | Sequence[Duplicate] | None, keys.table_axis(Duplicate)] = None
@@ -194,30 +201,27 @@ class Hop(Part):
 
     name: keys.BottleneckName = Field(examples=["access"])
     capacity: keys.HopCapacities = Field(examples=["25 Mb/s"])
-    queue: keys.Queues = Field(default_factory=lambda: {"kind": "drop-tail", "size": "2 bdp"})
+    queue: keys.Queues = HOP.field("queue")
 
 
 class Path(Part):
     """The network path between the servers and the clients, with its bottlenecks."""
 
     capacity: keys.Capacities = Field(examples=["25 Mb/s"])
-    base_rtt: keys.Spans = Field(examples=["16 ms"])
-    base_rtt_spread: keys.Spreads | None = None
-    forward_delay: keys.Moments | None = None
-    queue: keys.Queues = Field(
-        default_factory=lambda: {"kind": "drop-tail", "size": "2 bdp"},
-        examples=["drop-tail"],
-    )
-    classifier: Annotated[str | Sequence[str], keys.words("classifier", ("none", "behaviour"))] = (
-        "none"
-    )
+    base_rtt: keys.Texts = PATH.field("base_rtt")
+    base_rtt_spread: keys.Texts | None = None
+    forward_delay: keys.Texts | None = None
+    queue: keys.Queues = PATH.field("queue")
+    classifier: keys.Texts = PATH.default("classifier")
     jitter: Annotated[Jitter | Sequence[Jitter] | None, keys.table_axis(Jitter)] = None
     loss: Annotated[Loss | Sequence[Loss] | None, keys.table_axis(Loss)] = None
     duplicate: Annotated[Duplicate | Sequence[Duplicate] | None, keys.table_axis(Duplicate)] = None
     reorder: Annotated[Reorder | Sequence[Reorder] | None, keys.table_axis(Reorder)] = None
     back: Annotated[Back | Sequence[Back] | None, keys.table_axis(Back)] = None
     hop: Annotated[Sequence[Hop], keys.table_list(Hop)] = ()
-    gateway: keys.Gateways = Field(default_factory=lambda: {"kind": "none"})
+    gateway: keys.Gateways = PATH.field("gateway")
+
+    _declared = PATH.validator()
 
     @model_validator(mode="after")
     def _check(self) -> Self:
@@ -304,8 +308,10 @@ class Stream(Part):
 class OnOff(Part):
     """A video that is fetched segment by segment, each as fast as TCP can."""
 
-    segment: keys.Intervals = Field(examples=["4 s"])
-    bitrate: keys.Rates = Field(examples=["5 Mb/s"])
+    segment: keys.Texts = ON_OFF.field("segment")
+    bitrate: keys.Texts = ON_OFF.field("bitrate")
+
+    _declared = ON_OFF.validator()
 
 
 class Competitor(KindOf):
@@ -314,7 +320,9 @@ class Competitor(KindOf):
     NEEDED, OPTIONAL = COMPETITOR.keys_by_kind()
 
     name: keys.Name = DEFAULT_NAMES["competitor"]
-    kind: Annotated[str | Sequence[str], keys.words("kind of competitor", OPTIONAL)] = "tcp"
+    kind: Annotated[str | Sequence[str], keys.words("kind of competitor", OPTIONAL)] = (
+        COMPETITOR.kind
+    )
     congestion_control: keys.CongestionControls = COMPETITOR.default("congestion_control")
     ecn: keys.CompetitorEcn | None = None
     receive_window: keys.Texts = COMPETITOR.default("receive_window")

@@ -91,16 +91,16 @@ pub enum Leftover {
 #[serde(default)]
 pub struct VoapConfig {
     /// windows grow while the longest wait of a period is below this time
-    #[schemars(extend("x-min" = "0 ns", "x-max" = "1 h"))]
+    #[schemars(extend("x-min" = "0 s", "x-max" = "1 h"))]
     pub alpha: Duration,
     /// windows shrink while it is above this time, which is not below alpha
-    #[schemars(extend("x-min" = "0 ns", "x-max" = "1 h"))]
+    #[schemars(extend("x-min" = "0 s", "x-max" = "1 h"))]
     pub beta: Duration,
     /// how often windows change
     #[schemars(extend("x-min" = "1 ms", "x-max" = "1 h"))]
     pub period: Duration,
     /// a flow counts with the largest window it used in so long, one to 16 periods
-    #[schemars(extend("x-min" = "0 ns", "x-max" = "1 h"))]
+    #[schemars(extend("x-min" = "0 s", "x-max" = "1 h"))]
     pub memory: Duration,
     /// "segment" (the paper's), or "backlog": what waits in excess, at once
     pub step: Step,

@@ -103,6 +103,9 @@ impl FromStr for Duration {
 
 impl fmt::Display for Duration {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if self.0 == 0 {
+            return f.write_str("0 s");
+        }
         f.write_str(&format_scaled(i128::from(self.0), PRINT_UNITS))
     }
 }

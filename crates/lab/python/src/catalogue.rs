@@ -14,6 +14,7 @@ use gameway_units::declared::{self, Configuration, Description, Options};
 use gameway_units::{Duration, Rate};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
+use schemars::Schema;
 use serde_json::{Value as Json, json};
 use std::fmt::Display;
 use std::net::IpAddr;
@@ -58,6 +59,13 @@ fn described(one: &Description) -> Json {
 #[pyfunction]
 pub fn run_schema() -> String {
     json!(declared::schema::<RunSpec>()).to_string()
+}
+
+/// What a table of [`run_schema`] declares, key by key, as JSON.
+#[pyfunction]
+pub fn declared_keys(table: &str) -> PyResult<String> {
+    let table: Schema = serde_json::from_str(table).map_err(|error| refused(&error))?;
+    Ok(json!(declared::list(&table)).to_string())
 }
 
 /// What the simulator can build. An experiment with axes asks for it thousands of times.

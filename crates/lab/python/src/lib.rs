@@ -26,7 +26,7 @@ mod _core {
     use crate::catalogue::{
         catalogue, check_congestion_control, check_controller, check_frame_table, check_gateway,
         check_queue, check_queue_table, check_segment_sizes, check_trace, check_wifi,
-        default_ladder, parse_word, run_schema,
+        declared_keys, default_ladder, parse_word, run_schema,
     };
     #[pymodule_export]
     use crate::controller_values::{Cluster, Frame, Limits, Packet, Received, Report, Wanted};

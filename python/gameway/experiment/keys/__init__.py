@@ -15,12 +15,11 @@ from pydantic import PlainValidator
 from gameway.errors import nearest
 from gameway.experiment.keys.checking import At, axis, one_of, places, refuse, values
 from gameway.experiment.keys.classes import header
+from gameway.experiment.keys.declared import catalogue, entries, key_schema
 from gameway.experiment.keys.files import resolve
 from gameway.experiment.keys.known import (
-    catalogue,
     congestion_control,
     controller,
-    entries,
     gateway,
     names_of,
     queue_of,
@@ -34,13 +33,7 @@ from gameway.experiment.keys.models import (
 )
 from gameway.experiment.keys.quantities import (
     clock_drift,
-    interval,
-    moment,
-    packets,
-    rate,
-    share,
     span,
-    spread,
     whole,
 )
 from gameway.experiment.keys.single import (
@@ -83,20 +76,10 @@ Texts = str | Sequence[str]
 """One text or an axis of them."""
 Wholes = int | Sequence[int]
 """One whole number or an axis of them."""
-Rates = Annotated[str | Sequence[str], axis(rate)]
-"""A rate above zero: "25 Mb/s"."""
-Gaps = Annotated[int | Sequence[int], axis(whole(1, 1_000_000))]
-"""Each so many packets."""
+Numbers = float | Sequence[float]
+"""One number or an axis of them."""
 Spans = Annotated[str | Sequence[str], axis(span)]
 """A span of time above zero: "16 ms"."""
-Intervals = Annotated[str | Sequence[str], axis(interval)]
-"""A time from one to the next, at least 1 ms: "50 ms"."""
-Moments = Annotated[str | Sequence[str], axis(moment)]
-"""A point in time or a span, zero allowed: "30 s"."""
-Shares = Annotated[str | Sequence[str], axis(share)]
-"""A share from 0 to 1: "2 %"."""
-BurstLengths = Annotated[float | Sequence[float], axis(packets)]
-"""Mean number of packets lost in a row."""
 Table = dict[str, Any]
 Capacities = Annotated[str | Table | Sequence[str | Table], axis(capacity)]
 """A rate, { steps = [...] }, { trace = "file" } or { wifi = "802.11g" }."""
@@ -105,9 +88,14 @@ BackCapacities = Annotated[
     str | Table | Sequence[str | Table], axis(wired(capacity, "the way back"))
 ]
 """The same without Wi-Fi."""
-Queues = Annotated[str | Table | Sequence[str | Table], axis(queue_of("2 bdp"))]
+Queues = Annotated[
+    str | Table | Sequence[str | Table], axis(queue_of(key_schema("path.queue")["default"]["size"]))
+]
 """{ kind = "drop-tail", size = "2 bdp" } and the options of that kind."""
-BackQueues = Annotated[str | Table | Sequence[str | Table], axis(queue_of("300 ms"))]
+BackQueues = Annotated[
+    str | Table | Sequence[str | Table],
+    axis(queue_of(key_schema("path.back.queue")["default"]["size"])),
+]
 """The same, with the default size of the way back."""
 Gateways = Annotated[str | Table | Sequence[str | Table], axis(gateway)]
 """A gateway by name, or { kind = name, options of that gateway }."""
@@ -133,8 +121,6 @@ CompetitorEcn = Annotated[
 Ladders = Annotated[Table | Sequence[Table], axis(ladder)]
 """{ 640x360 = "3 Mb/s", 1280x720 = "10 Mb/s" }."""
 SegmentSizes = Annotated[Table | Sequence[Table], axis(segment_sizes)]
-Spreads = Annotated[str | Sequence[str], axis(spread)]
-"""A share from 0 to a half: "30 %"."""
 Bottlenecks = Annotated[str | Sequence[str], axis(text)]
 """all, path, or the name of a further bottleneck."""
 BottleneckName = Annotated[str, PlainValidator(bottleneck_name)]

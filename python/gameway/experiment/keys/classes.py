@@ -16,7 +16,8 @@ from gameway.experiment.keys.checking import (
     one_of,
     refuse,
 )
-from gameway.experiment.keys.quantities import amount, rate, whole
+from gameway.experiment.keys.declared import Declaration, entries
+from gameway.experiment.keys.quantities import whole
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -46,6 +47,9 @@ def _word(kind: str) -> Check:
     return check
 
 
+CLASS = Declaration(
+    [entries("queues")["htb"]["schema"]["properties"]["class"]["additionalProperties"]]
+)
 RULE: dict[str, Check] = {
     "protocol": _word("protocol"),
     "port": _word("ports"),
@@ -113,16 +117,10 @@ def _name(name: str) -> str:
 def class_of(queue: Check) -> Check:
     """Check a class whose queue passes the check `queue`."""
     known: dict[str, Check] = {
-        "rate": rate,
-        "ceil": rate,
-        "burst": amount,
-        "cburst": amount,
-        "priority": whole(0, 7),
-        "quantum": amount,
+        **CLASS.checks(),
         "parent": _text,
         "queue": queue,
         "match": match,
-        "order": whole(0, 100_000),
     }
 
     def check(value: object, info: ValidationInfo) -> dict[str, Any]:

@@ -2,24 +2,25 @@
 
 from __future__ import annotations
 
+import copy
 import json
 from functools import cache
 from typing import TYPE_CHECKING, Any, cast
 
-from pydantic import ValidationInfo, field_validator
+from pydantic import Field, ValidationInfo, field_validator
 
 from gameway import _core
 from gameway.experiment.keys.checking import Check, axis_of, one_of
-from gameway.experiment.keys.quantities import ratio_text, time_text, unit, whole
+from gameway.experiment.keys.quantities import number, ratio_text, unit, whole
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Iterator, Mapping, Sequence
 
 QUANTITY, MIN, MAX, NONE = "x-quantity", "x-min", "x-max", "x-none"
 UNIT, WORDS = "x-unit", "x-words"
 """Keywords of the schema beside JSON Schema's own."""
 QUANTITIES: dict[str, tuple[Callable[[str], int], Callable[[int], str]]] = {
-    "duration": (_core.parse_duration, time_text),
+    "duration": (_core.parse_duration, _core.format_duration),
     "rate": (_core.parse_rate, _core.format_rate),
     "bytes": (_core.parse_bytes, _core.format_bytes),
     "share": (_core.parse_ratio, ratio_text),
@@ -29,51 +30,83 @@ QUANTITIES: dict[str, tuple[Callable[[str], int], Callable[[int], str]]] = {
 
 @cache
 def run_schema() -> dict[str, Any]:
-    """Give the JSON Schema of a run: what an experiment has, every axis resolved."""
-    return cast("dict[str, Any]", json.loads(_core.run_schema()))
+    """Give the JSON Schema of a run, with the one key of a path that makes runs differ."""
+    run = cast("dict[str, Any]", json.loads(_core.run_schema()))
+    run["properties"]["path"]["properties"]["base_rtt_spread"] = SPREAD
+    return run
 
 
-def table_schema(path: str) -> dict[str, Any]:
-    """Give the schema of a table, or of one of a list of tables: "stream", "path.jitter"."""
-    found = run_schema()
-    for part in path.split("."):
-        found = found["properties"][part]
-        found = found.get("items", found)
-    return found if "properties" in found or "oneOf" in found else found["anyOf"][0]
+SPREAD: dict[str, Any] = {
+    "type": "string", QUANTITY: "share", MIN: "0 %", MAX: "50 %", "examples": ["30 %"],
+    "description": "share of base_rtt: each repeat has a base RTT of its own within it",
+}  # fmt: skip
+
+
+@cache
+def catalogue() -> dict[str, Any]:
+    """Give the controllers, queues and competitors that this build of the simulator knows."""
+    return cast("dict[str, Any]", json.loads(_core.catalogue()))
+
+
+def entries(part: str) -> dict[str, dict[str, Any]]:
+    """Give one part of the catalogue by name."""
+    return {entry["name"]: entry for entry in catalogue()[part]}
+
+
+def key_schema(path: str) -> dict[str, Any]:
+    """Give the schema of a key by its path; of a list of tables, that of one: "path.hop"."""
+    *above, key = path.split(".")
+    table = tables_of(".".join(above))[0] if above else run_schema()
+    found = cast("dict[str, Any]", table["properties"][key])
+    return cast("dict[str, Any]", found.get("items", found))
+
+
+def tables_of(path: str) -> list[dict[str, Any]]:
+    """Give the schemas that a key can be as a table: one, or one for each kind or form."""
+    return list(forms_of(key_schema(path)))
+
+
+def forms_of(schema: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
+    """Give the schemas of the tables among the forms of a value."""
+    if "properties" in schema:
+        yield cast("dict[str, Any]", schema)
+    for one in schema.get("oneOf", schema.get("anyOf", ())):
+        yield from forms_of(one)
 
 
 class Declaration:
     """What is declared of a table's keys; `words` says of each key that is a word what it is."""
 
-    def __init__(self, path: str, **words: str) -> None:
-        table = table_schema(path)
-        self.kinds = {one["properties"]["kind"]["const"]: one for one in table.get("oneOf", ())}
-        self._tables = list(self.kinds.values()) or [table]
+    def __init__(self, tables: Sequence[dict[str, Any]], **words: str) -> None:
+        kinds = ((one["properties"].get("kind", {}).get("const"), one) for one in tables)
+        self.kinds: dict[str, dict[str, Any]] = {kind: one for kind, one in kinds if kind}
+        self._tables = tables
         self._words = words
+
+    @property
+    def kind(self) -> str:
+        """The kind of a table that names none: the first."""
+        return next(iter(self.kinds))
 
     def schema(self, key: str) -> dict[str, Any]:
         """Give the schema of a key; where kinds differ, that of the first one that has it."""
         return next(one["properties"][key] for one in self._tables if key in one["properties"])
 
-    def properties(self, kind: str | None = None) -> dict[str, dict[str, Any]]:
-        """Give the schema of each key, of a kind where there are kinds."""
-        table = self._tables[0] if kind is None else self.kinds[kind]
-        return cast("dict[str, dict[str, Any]]", table["properties"])
-
-    def required(self, kind: str | None = None) -> list[str]:
-        """Give the keys that must be there."""
-        table = self._tables[0] if kind is None else self.kinds[kind]
-        return list(table.get("required", ()))
-
-    def default(self, key: str, kind: str | None = None) -> Any:
+    def default(self, key: str) -> Any:
         """Give the default of a key in normal form; None where there is none."""
-        schema = self.schema(key) if kind is None else self.properties(kind)[key]
-        value = schema.get("default")
+        schema = self.schema(key)
+        value = copy.deepcopy(schema.get("default"))
         if isinstance(value, dict) and all(item is None for item in value.values()):
             return None
         if value is not None and self._is_checked(key):
             return self._check_of(key)(value, cast("ValidationInfo", None))
         return value
+
+    def field(self, key: str) -> Any:
+        """Give the field of a model: with the default, or, where it must be there, an example."""
+        if all(key in one.get("required", ()) for one in self._tables):
+            return Field(examples=self.schema(key)["examples"])
+        return Field(default_factory=lambda: self.default(key))
 
     def keys_by_kind(
         self,
@@ -93,10 +126,8 @@ class Declaration:
         return needed, optional
 
     def validator(self) -> Any:
-        """Give what checks all keys of a model that are a quantity, a whole number or a word."""
-        keys = dict.fromkeys(key for one in self._tables for key in one["properties"])
-        checked = [key for key in keys if self._is_checked(key)]
-        checks = {key: axis_of(self._check_of(key)) for key in checked}
+        """Give what checks all keys of a model that are a quantity, a number or a word."""
+        checks = {key: axis_of(check) for key, check in self.checks().items()}
 
         def check(value: object, info: ValidationInfo) -> object:
             key = cast("str", info.field_name)
@@ -104,7 +135,12 @@ class Declaration:
                 return None
             return checks[key](value, info)
 
-        return field_validator(*checked, mode="plain")(check)
+        return field_validator(*checks, mode="plain")(check)
+
+    def checks(self) -> dict[str, Check]:
+        """Give the check of each key that is a quantity, a number or a word."""
+        keys = dict.fromkeys(key for one in self._tables for key in one["properties"])
+        return {key: self._check_of(key) for key in keys if self._is_checked(key)}
 
     def _is_checked(self, key: str) -> bool:
         schema = self.schema(key)
@@ -113,10 +149,11 @@ class Declaration:
     def _check_of(self, key: str) -> Check:
         schema = self.schema(key)
         if QUANTITY in schema:
-            return _quantity(schema)
+            return quantity(schema)
         if key in self._words:
             return one_of(self._words[key], lambda: words_of(schema))
-        return whole(int(schema["minimum"]), int(schema["maximum"]))
+        kind = number if schema["type"] == "number" else whole
+        return kind(int(schema["minimum"]), int(schema["maximum"]))
 
 
 def words_of(schema: Mapping[str, Any]) -> list[str]:
@@ -131,7 +168,8 @@ def words_of(schema: Mapping[str, Any]) -> list[str]:
     ]
 
 
-def _quantity(schema: Mapping[str, Any]) -> Check:
+def quantity(schema: Mapping[str, Any]) -> Check:
+    """Check a quantity by its declaration."""
     parse, show = QUANTITIES[schema[QUANTITY]]
     if schema.get(UNIT) == "B":
         show = "{} B".format

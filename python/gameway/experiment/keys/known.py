@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import itertools
 import json
-from functools import cache
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 
 from gameway import _core
 from gameway.errors import nearest
@@ -19,6 +18,7 @@ from gameway.experiment.keys.checking import (
     values,
 )
 from gameway.experiment.keys.classes import check_whole, classes_of
+from gameway.experiment.keys.declared import entries, key_schema
 from gameway.experiment.keys.files import existing_file
 from gameway.experiment.keys.quantities import interval, moment, queue_size, rate, span
 
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
     from pydantic import ValidationInfo
 
-DEFAULT_QUEUE = "drop-tail"
+DEFAULT_QUEUE = key_schema("path.queue")["default"]["kind"]
 QUEUE_QUANTITIES: dict[str, Check] = {"size": queue_size, "mark_above": moment}
 """Options of queues whose values have a normal form."""
 HTB = "htb"
@@ -43,17 +43,6 @@ FORWARDS = {"kind": "none"}
 """A gateway that does nothing."""
 PYTHON = "python"
 """The kind of a controller that is a class of the user's."""
-
-
-@cache
-def catalogue() -> dict[str, Any]:
-    """Give the controllers, queues and competitors that this build of the simulator knows."""
-    return cast("dict[str, Any]", json.loads(_core.catalogue()))
-
-
-def entries(part: str) -> dict[str, dict[str, Any]]:
-    """Give one part of the catalogue by name."""
-    return {entry["name"]: entry for entry in catalogue()[part]}
 
 
 def with_options(kind: str, part: str, option: Callable[[list[str], str], Check]) -> Check:
@@ -208,11 +197,10 @@ def _class_name(value: object, _: ValidationInfo) -> str:
 
 
 def _leaf_queue(value: object, info: ValidationInfo) -> object:
-    return queue_of(CLASS_SIZE)(value, info)
+    size = entries("queues")[HTB]["schema"]["properties"]["size"]
+    return queue_of(size["default"])(value, info)
 
 
-CLASS_SIZE = "1000 packets"
-"""The size of a drop-tail queue of a class: Linux's pfifo."""
 HTB_OPTIONS: dict[str, Check] = {
     "rate": rate,
     "default": _class_name,

@@ -52,11 +52,6 @@ def unit(
     return check
 
 
-def time_text(nanos: int) -> str:
-    """Write a time."""
-    return _core.format_duration(nanos) if nanos else "0 s"
-
-
 def ratio_text(parts_per_million: int) -> str:
     """Write a share."""
     percent = (Decimal(parts_per_million) / 10_000).normalize()
@@ -64,15 +59,10 @@ def ratio_text(parts_per_million: int) -> str:
 
 
 rate = unit(_core.parse_rate, _core.format_rate, "25 Mb/s")
-rate_or_none = unit(_core.parse_rate, _core.format_rate, "25 Mb/s", lowest=0)
-span = unit(_core.parse_duration, time_text, "16 ms")
+span = unit(_core.parse_duration, _core.format_duration, "16 ms")
 # What repeats more often than this fills tables, or keeps a run from ever advancing.
-interval = unit(_core.parse_duration, time_text, "50 ms", lowest=1_000_000)
-moment = unit(_core.parse_duration, time_text, "30 s", lowest=0)
-amount = unit(_core.parse_bytes, _core.format_bytes, "10 MB")
-
-spread = unit(_core.parse_ratio, ratio_text, "30 %", lowest=0, highest=500_000)
-share = unit(_core.parse_ratio, ratio_text, "2 %", lowest=0, highest=1_000_000)
+interval = unit(_core.parse_duration, _core.format_duration, "50 ms", lowest=1_000_000)
+moment = unit(_core.parse_duration, _core.format_duration, "30 s", lowest=0)
 
 
 MAX_DRIFT_PPM = 1000
@@ -119,10 +109,14 @@ def whole(lowest: int, highest: int) -> Check:
     return check
 
 
-def packets(value: object, _: ValidationInfo) -> float:
-    """Check a mean number of packets."""
-    if not isinstance(value, (int, float)) or isinstance(value, bool):
-        refuse("must be a number of packets", value, "for example 3.0")
-    if not 1 <= value <= 1_000_000:  # noqa: PLR2004 (a burst is at least one packet)
-        refuse("is out of range", value, "a burst has from 1 to 1000000 packets on average")
-    return float(value)
+def number(lowest: int, highest: int) -> Check:
+    """Check a number between two bounds."""
+
+    def check(value: object, _: ValidationInfo) -> float:
+        if not isinstance(value, (int, float)) or isinstance(value, bool):
+            refuse("must be a number", value, f"from {lowest} to {highest}")
+        if not lowest <= value <= highest:
+            refuse("is out of range", value, f"from {lowest} to {highest}")
+        return float(value)
+
+    return check

@@ -20,8 +20,9 @@ from gameway.experiment.keys.checking import (
     refuse,
     values,
 )
+from gameway.experiment.keys.declared import key_schema, quantity
 from gameway.experiment.keys.files import existing_file, resolve
-from gameway.experiment.keys.quantities import interval, moment, rate, rate_or_none
+from gameway.experiment.keys.quantities import interval, moment
 from gameway.experiment.keys.wifi import wifi
 
 if TYPE_CHECKING:
@@ -34,6 +35,9 @@ FEEDBACK = ("native", "per-frame")
 REPORTS = ("rfc8888", "transport-wide")
 """Formats of reports, each with a clock as coarse as its own."""
 TRANSPORT_WIDE_INTERVAL = "60 ms"
+RATE = quantity(key_schema("path.capacity")["anyOf"][0])
+STEP = [quantity(one) for one in key_schema("path.capacity.steps")["prefixItems"]]
+"""Checks of a capacity that stays, and of the time and the capacity of a step."""
 BOTTLENECKS = ("all", "path", "back")
 """Names that no further bottleneck may have."""
 
@@ -71,7 +75,7 @@ def name(value: object, _: ValidationInfo) -> str:
 def capacity(value: object, info: ValidationInfo) -> object:
     """Check a capacity: a rate, steps, a trace, or a Wi-Fi medium."""
     if not isinstance(value, dict):
-        return rate(value, info)
+        return RATE(value, info)
     if "wifi" in value:
         return wifi(value, info)
     if "steps" in value:
@@ -126,7 +130,7 @@ def _steps(value: object, info: ValidationInfo) -> list[list[str]]:
     for index, step in enumerate(value):
         if not isinstance(step, (list, tuple)) or len(step) != 2:  # noqa: PLR2004 (time, rate)
             refuse("must be a time and a rate", step, hint, (index,))
-        pair = zip((0, 1), (moment, rate_or_none), step, strict=True)
+        pair = zip((0, 1), STEP, step, strict=True)
         try:
             steps.append([inside(place, check, part, info) for place, check, part in pair])
         except PydanticCustomError as error:

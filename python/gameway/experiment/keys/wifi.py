@@ -13,17 +13,19 @@ from gameway.experiment.keys.checking import (
     as_table,
     axis_of,
     inside,
-    one_of,
     places,
     refuse,
 )
+from gameway.experiment.keys.declared import Declaration, tables_of
 from gameway.experiment.keys.known import queue_of
-from gameway.experiment.keys.quantities import amount, rate, share, span, whole
 
 if TYPE_CHECKING:
     from pydantic import ValidationInfo
 
-GENERATIONS = ("802.11g", "802.11n", "802.11ac")
+WIFI = Declaration(
+    [one for one in tables_of("path.capacity") if "wifi" in one["properties"]],
+    wifi="generation of Wi-Fi",
+)
 
 
 def _width(value: object, _: ValidationInfo) -> str:
@@ -34,22 +36,9 @@ def _width(value: object, _: ValidationInfo) -> str:
 
 
 KEYS: dict[str, Check] = {
-    "wifi": one_of("generation of Wi-Fi", lambda: GENERATIONS),
-    "rate": rate,
-    "mcs": whole(0, 9),
-    "streams": whole(1, 4),
+    **WIFI.checks(),
     "width": _width,
-    "guard_interval": span,
-    "basic_rate": rate,
-    "slot": span,
-    "error_rate": share,
-    "attempts": whole(1, 255),
-    "cw_min": whole(0, 32_767),
-    "cw_max": whole(0, 32_767),
-    "rts_above": amount,
-    "aggregate": whole(1, 64),
-    "aggregate_time": span,
-    "station_queue": queue_of("1000 packets"),
+    "station_queue": queue_of(WIFI.default("station_queue")["size"]),
 }
 """Each key of the table; every one may be an axis."""
 

@@ -42,7 +42,7 @@ const RESUME_INTERVALS: i64 = 16;
 #[serde(default)]
 pub struct CodelConfig {
     /// the wait that packets may have for good
-    #[schemars(extend("x-min" = "0 ns", "x-max" = "1 h"))]
+    #[schemars(extend("x-min" = "0 s", "x-max" = "1 h"))]
     pub target: Duration,
     /// for how long packets may wait more than the target: a long round trip
     #[schemars(extend("x-min" = "1 ms", "x-max" = "1 h"))]

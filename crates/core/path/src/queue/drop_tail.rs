@@ -23,7 +23,7 @@ use std::collections::VecDeque;
 #[serde(default)]
 pub struct DropTailConfig {
     /// ECN-capable packets that waited longer than this are marked
-    #[schemars(extend("x-min" = "0 ns", "x-max" = "1 h", "x-none" = "never"))]
+    #[schemars(extend("x-min" = "0 s", "x-max" = "1 h", "x-none" = "never"))]
     pub mark_above: Option<Duration>,
 }
 

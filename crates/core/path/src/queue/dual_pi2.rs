@@ -107,13 +107,13 @@ pub struct DualPi2Config {
     /// how the low-latency queue marks by itself: "ramp" (RFC) or "step" (Linux)
     pub marking: LowLatencyMarking,
     /// with marking "step": L4S packets that waited longer than this are marked
-    #[schemars(extend("x-min" = "0 ns", "x-max" = "1 h"))]
+    #[schemars(extend("x-min" = "0 s", "x-max" = "1 h"))]
     pub step_above: Duration,
     /// with marking "ramp": the delay above which L4S packets begin to be marked
-    #[schemars(extend("x-min" = "0 ns", "x-max" = "1 h"))]
+    #[schemars(extend("x-min" = "0 s", "x-max" = "1 h"))]
     pub ramp_from: Duration,
     /// with marking "ramp": how much further all are
-    #[schemars(extend("x-min" = "0 ns", "x-max" = "1 h"))]
+    #[schemars(extend("x-min" = "0 s", "x-max" = "1 h"))]
     pub ramp_range: Duration,
     /// the delay that is held at the target: the longer of "both" queues (RFC A.2, Linux) or that of the "classic" one (RFC A.1)
     pub delay_input: DelayInput,
@@ -123,7 +123,7 @@ pub struct DualPi2Config {
     #[schemars(extend("x-min" = "0 %", "x-max" = "100 %"))]
     pub classic_weight: Ratio,
     /// with scheduler "time-shifted": how much longer a classic packet waits
-    #[schemars(extend("x-min" = "0 ns", "x-max" = "1 h"))]
+    #[schemars(extend("x-min" = "0 s", "x-max" = "1 h"))]
     pub time_shift: Duration,
     /// how a probability becomes marks: "recurring" evenly (RFC) or at "random" (Linux)
     pub decision: Decision,

@@ -65,7 +65,7 @@ pub struct PieConfig {
     #[schemars(range(min = 0.0, max = 1e3))]
     pub beta: f64,
     /// how long after a quiet time nothing is dropped early
-    #[schemars(extend("x-min" = "0 ns", "x-max" = "1 h"))]
+    #[schemars(extend("x-min" = "0 s", "x-max" = "1 h"))]
     pub burst_allowance: Duration,
     /// ECN-capable packets are marked, not dropped, below this probability; 0 % never marks
     #[schemars(extend("x-min" = "0 %", "x-max" = "100 %"))]

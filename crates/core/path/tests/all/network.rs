@@ -137,7 +137,7 @@ fn each_step_of_a_packet_is_told_once_and_at_its_time() {
         "0 gateway Queue 5",
         "0 transmitted 0 true 6",
         "0 transmitted 1 false 8",
-        "0 forwarded, waited 0 ns",
+        "0 forwarded, waited 0 s",
         "0 8 to 18",
         "0 arrived",
     ];
@@ -146,7 +146,7 @@ fn each_step_of_a_packet_is_told_once_and_at_its_time() {
 
 #[test]
 fn what_goes_back_passes_the_gateway_beside_its_queue() {
-    let wanted = ["0 sent 5", "0 gateway Beside 5", "0 forwarded, waited 0 ns", "0 5 to 15"];
+    let wanted = ["0 sent 5", "0 gateway Beside 5", "0 forwarded, waited 0 s", "0 5 to 15"];
     assert_eq!(told(network(0), &[(5, true)])[..4], wanted);
 }
 
@@ -158,7 +158,7 @@ fn what_is_dropped_has_its_reason_and_waiting_is_summed_over_bottlenecks() {
     let overflow = format!("dropped {:?}", DropReason::Overflow);
     assert_eq!(of(&overflow), [&format!("2 {overflow}"), &format!("3 {overflow}")]);
     // The second waits 1 ms at the first bottleneck, and 1 ms at the second.
-    assert_eq!(of("forwarded"), ["0 forwarded, waited 0 ns", "1 forwarded, waited 2 ms"]);
+    assert_eq!(of("forwarded"), ["0 forwarded, waited 0 s", "1 forwarded, waited 2 ms"]);
     assert_eq!(of(" to "), ["0 3 to 13", "1 5 to 15"]);
 }
 

@@ -66,7 +66,7 @@ fn a_bound_on_one_side_is_named_alone() {
 fn what_has_no_default_and_no_word_for_it_says_none() {
     let listed = list(&schema::<Bounded>());
     let of = |name: &str| listed.iter().find(|one| one.name == name).cloned().expect("declared");
-    assert_eq!((of("word").default.as_str(), of("word").kind.as_str()), ("none", "string"));
+    assert_eq!((of("word").default.as_str(), of("word").kind.as_str()), ("none", "text"));
     assert_eq!((of("count").default.as_str(), of("count").kind.as_str()), ("0", "integer"));
     assert_eq!(of("rate").kind, "rate");
 }

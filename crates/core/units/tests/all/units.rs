@@ -42,7 +42,7 @@ fn values_print_in_the_notation_that_parses() {
     assert_eq!(Bytes::new(65_536).to_string(), "64 KiB");
     assert_eq!(Bytes::new(64_000).to_string(), "64 kB");
     assert_eq!(QueueSize::Bdp(Ratio::from_ppm(500_000)).to_string(), "0.5 bdp");
-    assert_eq!(Duration::ZERO.to_string(), "0 ns");
+    assert_eq!(Duration::ZERO.to_string(), "0 s");
 }
 
 #[test]

@@ -8,9 +8,6 @@ use gameway_path::{
 };
 use gameway_units::{Duration, QueueSize};
 
-/// The most bytes of a burst or a quantum: what is more is a slip of the pen.
-const MAX_BYTES: u64 = 1_000_000_000;
-
 /// The classes of an HTB in their order, checked, and what its parts are made from.
 struct Plan<'a> {
     classes: Vec<(&'a str, &'a ClassSpec)>,
@@ -113,13 +110,6 @@ impl Names<'_> {
         self.check_inner(name, spec)?;
         let rate = spec.rate;
         let ceil = spec.ceil.unwrap_or(rate);
-        for (part, bytes) in
-            [("burst", spec.burst), ("cburst", spec.cburst), ("quantum", spec.quantum)]
-        {
-            if let Some(bytes) = bytes.filter(|bytes| bytes.get() > MAX_BYTES) {
-                return Err(self.refuse(name, part, format!("{} is more than 1 GB", bytes)));
-            }
-        }
         Ok(HtbClass {
             parent,
             ceil,

@@ -12,8 +12,8 @@ mod videos;
 mod wifi;
 
 use crate::spec::{
-    CapacitySpec, ChanceSpec, JitterSpec, LossSpec, PathSpec, QueueSpec, ReorderSpec, RunSpec,
-    StallsSpec,
+    CapacitySpec, ChanceSpec, JitterSpec, LossSpec, PathSpec, ReorderSpec, RunSpec, StallsSpec,
+    StepSpec,
 };
 use crate::{RunError, random};
 use gameway_events::Name;
@@ -21,7 +21,7 @@ use gameway_path::{
     Chance, Displacement, Duplication, Impairments, Jitter, Link, Loss, LossModel, MeasuredDelays,
     ReorderModel, Reordering, Stalls, uniform,
 };
-use gameway_units::{Duration, Instant, QueueSize, Ratio};
+use gameway_units::{Duration, Instant};
 
 pub use gateways::gateway;
 pub(crate) use htb::check as check_htb;
@@ -61,18 +61,12 @@ pub fn link(capacity: &CapacitySpec) -> Result<Link, RunError> {
     Ok(match capacity {
         CapacitySpec::Constant(rate) => Link::constant(*rate)?,
         CapacitySpec::Steps(list) => {
-            let steps = list.steps.iter().map(|&(at, rate)| (Instant::ZERO + at, rate));
+            let steps = list.steps.iter().map(|&StepSpec(at, rate)| (Instant::ZERO + at, rate));
             Link::steps(steps.collect())?
         }
         CapacitySpec::Wifi(spec) => wifi::nominal(spec)?,
         CapacitySpec::Trace(file) => Recorded::read(file)?.link(),
     })
-}
-
-/// RFC 8867 section 4: the queue of a bottleneck of which nothing else is said.
-#[must_use]
-pub fn back_queue() -> QueueSpec {
-    QueueSpec::drop_tail(QueueSize::Time(Duration::from_millis(300)))
 }
 
 /// What happens to packets behind the bottlenecks in a run of this seed: towards the clients, and back.
@@ -83,7 +77,8 @@ pub fn impairments(path: &PathSpec, seed: u64) -> [Impairments; 2] {
         Impairments {
             loss: loss.map(|one| Loss::new(loss_model(one), random("loss"))),
             duplication: duplicate.map(|one| {
-                Duplication::new(chance(one.probability, one.correlation), random("duplicate"))
+                let ChanceSpec { probability, correlation } = *one;
+                Duplication::new(Chance { probability, correlation }, random("duplicate"))
             }),
             reordering: reorder.map(|one| Reordering::new(reorder_model(one), random("reorder"))),
         }
@@ -109,14 +104,9 @@ fn loss_model(loss: &LossSpec) -> LossModel {
     }
 }
 
-fn chance(probability: Ratio, correlation: Option<Ratio>) -> Chance {
-    let correlation = correlation.unwrap_or(Ratio::from_ppm(0));
-    Chance { probability, correlation }
-}
-
 fn reorder_model(spec: &ReorderSpec) -> ReorderModel {
     ReorderModel {
-        chance: chance(spec.probability, spec.correlation),
+        chance: Chance { probability: spec.probability, correlation: spec.correlation },
         gap: spec.gap,
         displacement: match (spec.earlier, spec.later) {
             (Some(by), _) => Displacement::Earlier(by),

@@ -1,7 +1,7 @@
 //! From the specification of a path to its network: bottlenecks, a Wi-Fi medium, and the ways of flows through them.
 
 use super::{Route, Routes};
-use super::{back_queue, impairments, jitter, queue, size, wifi_config, wifi_refused};
+use super::{impairments, jitter, queue, size, wifi_config, wifi_refused};
 use crate::spec::{self, JitterSpec, PathSpec, QueueSpec, RunSpec, Way as WaySpec, WifiSpec};
 use crate::{Registry, RunError, random};
 use gameway_events::Name;
@@ -9,10 +9,7 @@ use gameway_path::{
     Bottleneck, DelayLine, Direction, Hop, Limit, Link, Medium, Network, NetworkPacket, Stalls,
     Way, Wifi,
 };
-use gameway_units::{Duration, Instant, QueueSize};
-
-/// As Linux's `txqueuelen` of an interface.
-const STATION_QUEUE: QueueSize = QueueSize::Packets(1000);
+use gameway_units::{Duration, Instant};
 
 /// What a network must know of a flow.
 #[derive(Debug, Clone, Copy)]
@@ -62,7 +59,7 @@ impl<P: NetworkPacket + 'static> NetworkParts<'_, P> {
     fn hops(&self, names: &[Name], links: Vec<Link>) -> Result<Vec<Hop<P>>, RunError> {
         let path = self.path;
         let further = path.hop.iter().map(|hop| &hop.queue);
-        let otherwise = back_queue();
+        let otherwise = QueueSpec::of_back();
         let back = path.back.iter().map(|back| back.queue.as_ref().unwrap_or(&otherwise));
         let queues = std::iter::once(&path.queue).chain(further).chain(back);
         let parts = links.into_iter().zip(queues).zip(names).enumerate();
@@ -86,7 +83,7 @@ impl<P: NetworkPacket + 'static> NetworkParts<'_, P> {
             let limit = Limit::of(size(self.registry, spec), capacity, base_rtt);
             queue(self.registry, spec, limit, (base_rtt, self.seed), part)
         };
-        let otherwise = QueueSpec::drop_tail(STATION_QUEUE);
+        let otherwise = QueueSpec::of_leaf();
         let mut all = vec![built(&self.path.queue, WaySpec::PATH)?];
         for flow in self.flows {
             // Stations come in order: this is the first flow of a new one.

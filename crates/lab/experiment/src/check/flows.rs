@@ -1,6 +1,6 @@
 //! Streams and competitors.
 
-use super::{MAX_DELAY, MAX_RUN, MIN_INTERVAL, positive_rate, span};
+use super::{MAX_DELAY, MAX_RUN, MIN_INTERVAL, check_bounds, positive_rate, span};
 use crate::spec::{
     CompetitorSpec, CongestionControlSpec, DashSpec, EcnSpec, EncodeTimeSpec, FeedbackSpec,
     HeaderSpec, LadderSpec, OnOffSpec, OnliveSpec, PathSpec, ShortTcpSpec, StreamSpec, TcpEcnSpec,
@@ -11,7 +11,6 @@ use gameway_control::OracleOptions;
 use gameway_units::declared::{self, Configuration};
 use gameway_units::{Bytes, Duration};
 use schemars::Schema;
-use serde::Serialize;
 use serde_json::Value;
 use std::net::IpAddr;
 use std::sync::LazyLock;
@@ -41,18 +40,6 @@ static DECLARED: LazyLock<Declared> = LazyLock::new(|| Declared {
     dash: declared::schema::<DashSpec>(),
     on_off: declared::schema::<OnOffSpec>(),
 });
-
-fn check_bounds(
-    field: &impl Fn(&str) -> String,
-    schema: &Schema,
-    spec: &impl Serialize,
-) -> Result<(), RunError> {
-    let Ok(Value::Object(options)) = serde_json::to_value(spec) else { return Ok(()) };
-    declared::check_bounds(schema, &options).map_err(|error| {
-        let option = error.option.unwrap_or_default();
-        spec_error(field(&option), error.why)
-    })
-}
 
 pub(super) fn check_stream(stream: &StreamSpec) -> Result<(), RunError> {
     let field = |name: &str| format!("stream \"{}\": {name}", stream.name);

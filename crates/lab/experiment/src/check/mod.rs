@@ -8,7 +8,7 @@ mod path;
 mod queue;
 
 pub use flows::check_way;
-pub use path::{check_gateway, check_wifi};
+pub use path::{check_gateway, check_path_document, check_wifi};
 pub use queue::check_queue;
 pub(crate) use queue::refused;
 
@@ -16,7 +16,11 @@ use crate::spec::{PathSpec, RecordSpec, RunSpec};
 use crate::{Known, RunError, spec_error};
 use flows::{check_competitor, check_foresight, check_stream};
 use gameway_events::BIN;
-use gameway_units::{Duration, Rate, Ratio};
+use gameway_units::declared;
+use gameway_units::{Duration, Rate};
+use schemars::Schema;
+use serde::Serialize;
+use serde_json::Value;
 
 const MAX_RUN: Duration = Duration::from_secs(366 * 24 * 3600);
 const MAX_DELAY: Duration = Duration::from_secs(3600);
@@ -93,6 +97,19 @@ pub fn check_record(record: &RecordSpec) -> Result<(), RunError> {
     Ok(())
 }
 
+/// Whether what a table says is within the bounds that its type declares; `field` gives the name of a key.
+fn check_bounds(
+    field: &impl Fn(&str) -> String,
+    schema: &Schema,
+    spec: &impl Serialize,
+) -> Result<(), RunError> {
+    let Ok(Value::Object(options)) = serde_json::to_value(spec) else { return Ok(()) };
+    declared::check_bounds(schema, &options).map_err(|error| {
+        let option = error.option.unwrap_or_default();
+        spec_error(field(&option), error.why)
+    })
+}
+
 fn span(field: &str, span: Duration, least: Duration, most: Duration) -> Result<(), RunError> {
     if (least..=most).contains(&span) {
         return Ok(());
@@ -111,15 +128,6 @@ fn number(field: &str, given: Option<f64>, least: f64, most: f64) -> Result<(), 
     match given {
         Some(value) if !(least..=most).contains(&value) => {
             Err(spec_error(field, format!("{value} is not between {least} and {most}")))
-        }
-        _ => Ok(()),
-    }
-}
-
-fn share(field: &str, given: Option<Ratio>) -> Result<(), RunError> {
-    match given {
-        Some(share) if share > Ratio::ONE => {
-            Err(spec_error(field, format!("{share} is more than 100 %")))
         }
         _ => Ok(()),
     }

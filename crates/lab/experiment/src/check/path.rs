@@ -1,23 +1,40 @@
 //! Paths: capacities, media, gateways, jitter, loss.
 
-use super::queue::{check_queue_of, refused};
-use super::{MAX_DELAY, MAX_RUN, MIN_INTERVAL, number, rate, share, span};
+use super::queue::{Queues, refused};
+use super::{MAX_DELAY, MIN_INTERVAL, check_bounds, number, span};
 use crate::build::{self, histogram, wifi_config};
 use crate::spec::{
-    BackSpec, CapacitySpec, ChanceSpec, ClassifierSpec, GatewaySpec, HopSpec, JitterSpec, LossSpec,
-    PathSpec, QueueSpec, ReorderSpec, Way, WifiSpec,
+    BackSpec, CapacitySpec, ClassifierSpec, GatewaySpec, HopSpec, JitterSpec, LossSpec, PathSpec,
+    ReorderSpec, Way, WifiSpec,
 };
 use crate::{Known, RunError, spec_error};
-use gameway_units::{Duration, Ratio};
+use gameway_units::Duration;
+use gameway_units::declared::{self, Options};
+use schemars::Schema;
+use std::sync::LazyLock;
+
+/// The bounds that a path and its tables declare.
+static DECLARED: LazyLock<Schema> = LazyLock::new(declared::schema::<PathSpec>);
+
+/// Whether a path of a file, with one value for each key, says what can be said of one.
+///
+/// # Errors
+/// The first key that is unknown, missing or of the wrong type, unit or size, and what is allowed.
+pub fn check_path_document(path: &Options) -> Result<(), RunError> {
+    declared::check_document(&DECLARED, path).map_err(|error| refused("path", error))
+}
 
 pub(super) fn check_path(known: Known<'_>, path: &PathSpec) -> Result<(), RunError> {
-    check_capacity(known, "path.capacity", &path.capacity)?;
-    span("path.base_rtt", path.base_rtt, Duration::ZERO, MAX_DELAY)?;
+    check_bounds(&|key| format!("path.{key}"), &DECLARED, path)?;
     span("path.nominal_rtt", path.nominal_rtt(), Duration::ZERO, MAX_DELAY)?;
     if let Some(forward) = path.forward_delay {
         span("path.forward_delay", forward, Duration::ZERO, path.base_rtt)?;
     }
-    check_queue_of(known, "path.queue", &path.queue)?;
+    let queues = Queues { known, tells: path.classifier != ClassifierSpec::None };
+    queues.check("path.queue", &path.queue)?;
+    if let CapacitySpec::Wifi(wifi) = &path.capacity {
+        check_medium(queues, wifi)?;
+    }
     check_jitter("path.jitter", path.jitter.as_ref())?;
     if let Some(stalls) = &path.stalls {
         span("path.stalls.interval", stalls.interval, MIN_INTERVAL, MAX_DELAY)?;
@@ -26,47 +43,13 @@ pub(super) fn check_path(known: Known<'_>, path: &PathSpec) -> Result<(), RunErr
         number("path.stalls.connections", Some(connections), 0.0, 1.0)?;
     }
     check_loss("path.loss", path.loss.as_ref())?;
-    check_duplicate("path.duplicate", path.duplicate.as_ref())?;
     check_reorder("path.reorder", path.reorder.as_ref())?;
     check_shared(path)?;
     if let Some(gateway) = &path.gateway {
         build::gateway(known.gateways, "path.gateway", gateway)?;
     }
-    check_recognition(known, path)?;
-    path.hop.iter().try_for_each(|hop| check_hop(known, hop))?;
-    path.back.as_ref().map_or(Ok(()), |back| check_back(known, back))
-}
-
-/// A rule on what a flow is needs something that tells.
-fn check_recognition(known: Known<'_>, path: &PathSpec) -> Result<(), RunError> {
-    if path.classifier != ClassifierSpec::None {
-        return Ok(());
-    }
-    let hops = path.hop.iter().map(|hop| (format!("path.hop \"{}\": queue", hop.name), &hop.queue));
-    let back = path.back.iter().filter_map(|back| back.queue.as_ref());
-    let own = [("path.queue".to_owned(), &path.queue)].into_iter();
-    for (field, queue) in
-        own.chain(hops).chain(back.map(|queue| ("path.back.queue".to_owned(), queue)))
-    {
-        check_rules(known, &field, queue)?;
-    }
-    Ok(())
-}
-
-fn check_rules(known: Known<'_>, field: &str, queue: &QueueSpec) -> Result<(), RunError> {
-    let htb = known.htb(queue).map_err(|error| refused(field, error))?;
-    let Some(htb) = htb else { return Ok(()) };
-    for (name, class) in &htb.class {
-        let field = format!("{field}.class.{name}");
-        if class.rules.0.values().any(|rule| rule.traffic.is_some()) {
-            let why = "\"traffic\" never matches: nothing tells what a flow is; set path.classifier = \"behaviour\"";
-            return Err(spec_error(format!("{field}.match"), why));
-        }
-        if let Some(inner) = &class.queue {
-            check_rules(known, &format!("{field}.queue"), inner)?;
-        }
-    }
-    Ok(())
+    path.hop.iter().try_for_each(|hop| check_hop(queues, hop))?;
+    path.back.as_ref().map_or(Ok(()), |back| check_back(queues, back))
 }
 
 /// A medium is the path's own bottleneck, and carries both ways.
@@ -87,67 +70,33 @@ fn check_shared(path: &PathSpec) -> Result<(), RunError> {
     Ok(())
 }
 
-fn check_hop(known: Known<'_>, hop: &HopSpec) -> Result<(), RunError> {
+fn check_hop(queues: Queues<'_>, hop: &HopSpec) -> Result<(), RunError> {
     if [Way::ALL, Way::PATH, build::BACK].contains(&hop.name.as_str()) {
         return Err(spec_error("path.hop.name", format!("\"{}\" means something else", hop.name)));
     }
-    let field = |part: &str| format!("path.hop \"{}\": {part}", hop.name);
-    check_capacity(known, &field("capacity"), &hop.capacity)?;
-    check_queue_of(known, &field("queue"), &hop.queue)
+    queues.check(&format!("path.hop \"{}\": queue", hop.name), &hop.queue)
 }
 
-fn check_back(known: Known<'_>, back: &BackSpec) -> Result<(), RunError> {
-    if let Some(capacity) = &back.capacity {
-        check_capacity(known, "path.back.capacity", capacity)?;
-    } else if back.queue.is_some() {
+fn check_back(queues: Queues<'_>, back: &BackSpec) -> Result<(), RunError> {
+    if back.capacity.is_none() && back.queue.is_some() {
         return Err(spec_error(
             "path.back.queue",
             "needs path.back.capacity: nothing waits without",
         ));
     }
     if let Some(queue) = &back.queue {
-        check_queue_of(known, "path.back.queue", queue)?;
+        queues.check("path.back.queue", queue)?;
     }
     check_jitter("path.back.jitter", back.jitter.as_ref())?;
     check_loss("path.back.loss", back.loss.as_ref())?;
-    check_duplicate("path.back.duplicate", back.duplicate.as_ref())?;
     check_reorder("path.back.reorder", back.reorder.as_ref())
 }
 
-fn check_duplicate(field: &str, duplicate: Option<&ChanceSpec>) -> Result<(), RunError> {
-    let Some(ChanceSpec { probability, correlation }) = duplicate else { return Ok(()) };
-    share(&format!("{field}.probability"), Some(*probability))?;
-    share(&format!("{field}.correlation"), *correlation)
-}
-
 fn check_reorder(field: &str, reorder: Option<&ReorderSpec>) -> Result<(), RunError> {
-    let Some(ReorderSpec { probability, correlation, gap, earlier, later }) = reorder else {
-        return Ok(());
-    };
-    share(&format!("{field}.probability"), Some(*probability))?;
-    share(&format!("{field}.correlation"), *correlation)?;
-    number(&format!("{field}.gap"), Some(f64::from(*gap)), 1.0, 1e6)?;
-    if earlier.is_some() && later.is_some() {
+    if reorder.is_some_and(|one| one.earlier.is_some() && one.later.is_some()) {
         return Err(spec_error(format!("{field}.later"), "has no meaning beside earlier"));
     }
-    for (part, by) in [("earlier", earlier), ("later", later)] {
-        if let Some(by) = *by {
-            span(&format!("{field}.{part}"), by, Duration::from_nanos(1), MAX_DELAY)?;
-        }
-    }
     Ok(())
-}
-
-fn check_capacity(known: Known<'_>, field: &str, capacity: &CapacitySpec) -> Result<(), RunError> {
-    match capacity {
-        CapacitySpec::Constant(capacity) => rate(field, *capacity),
-        CapacitySpec::Steps(list) => list.steps.iter().try_for_each(|&(at, capacity)| {
-            span(field, at, Duration::ZERO, MAX_RUN)?;
-            rate(field, capacity)
-        }),
-        CapacitySpec::Trace(_) => Ok(()),
-        CapacitySpec::Wifi(wifi) => check_wifi(known, wifi),
-    }
 }
 
 /// Whether a Wi-Fi medium of this specification can be built.
@@ -155,17 +104,14 @@ fn check_capacity(known: Known<'_>, field: &str, capacity: &CapacitySpec) -> Res
 /// # Errors
 /// The first key that is wrong, and what is allowed.
 pub fn check_wifi(known: Known<'_>, wifi: &WifiSpec) -> Result<(), RunError> {
-    let field = |key: &str| format!("path.capacity.{key}");
-    let (shortest, longest) = (Duration::from_micros(1), Duration::from_millis(10));
-    if let Some(slot) = wifi.slot {
-        span(&field("slot"), slot, shortest, longest)?;
-    }
-    if let Some(time) = wifi.aggregate_time {
-        span(&field("aggregate_time"), time, shortest, longest)?;
-    }
-    number(&field("attempts"), wifi.attempts.map(f64::from), 1.0, 255.0)?;
+    static DECLARED: LazyLock<Schema> = LazyLock::new(declared::schema::<WifiSpec>);
+    check_bounds(&|key| format!("path.capacity.{key}"), &DECLARED, wifi)?;
+    check_medium(Queues { known, tells: true }, wifi)
+}
+
+fn check_medium(queues: Queues<'_>, wifi: &WifiSpec) -> Result<(), RunError> {
     if let Some(queue) = &wifi.station_queue {
-        check_queue_of(known, &field("station_queue"), queue)?;
+        queues.check("path.capacity.station_queue", queue)?;
     }
     wifi_config(wifi).map(drop)
 }
@@ -188,37 +134,20 @@ fn check_histogram(field: &str, buckets: &[(Duration, Duration, u64)]) -> Result
 }
 
 fn check_jitter(field: &str, jitter: Option<&JitterSpec>) -> Result<(), RunError> {
-    let delay =
-        |part, delay: Duration| span(&format!("{field}.{part}"), delay, Duration::ZERO, MAX_DELAY);
-    match *jitter.map_or(&JitterSpec::HalfNormal { deviation: Duration::ZERO }, |one| one) {
-        JitterSpec::Histogram { ref buckets, times } => {
-            number(&format!("{field}.times"), Some(f64::from(times)), 1.0, 10.0)?;
+    match jitter {
+        Some(JitterSpec::Histogram { buckets, times }) => {
+            number(&format!("{field}.times"), Some(f64::from(*times)), 1.0, 10.0)?;
             check_histogram(&format!("{field}.buckets"), buckets)
         }
-        JitterSpec::Normal { mean, deviation } => {
-            delay("mean", mean)?;
-            delay("deviation", deviation)
+        Some(JitterSpec::Periodic { delay, interval }) => {
+            span(&format!("{field}.delay"), *delay, Duration::ZERO, *interval)
         }
-        JitterSpec::HalfNormal { deviation } => delay("deviation", deviation),
-        JitterSpec::Periodic { delay: held, interval } => {
-            span(&format!("{field}.interval"), interval, MIN_INTERVAL, MAX_DELAY)?;
-            span(&format!("{field}.delay"), held, Duration::ZERO, interval)
-        }
+        _ => Ok(()),
     }
 }
 
 fn check_loss(field: &str, loss: Option<&LossSpec>) -> Result<(), RunError> {
-    let Some(loss) = loss else { return Ok(()) };
-    let (LossSpec::Random { probability } | LossSpec::Bursty { probability, .. }) = *loss;
-    if probability > Ratio::ONE {
-        let why = format!("{} is more than 100 %", probability);
-        return Err(spec_error(format!("{field}.probability"), why));
-    }
-    let LossSpec::Bursty { burst_length, .. } = *loss else { return Ok(()) };
-    if !(1.0..=1e6).contains(&burst_length) {
-        let why = format!("{burst_length} packets is not between 1 and 1000000");
-        return Err(spec_error(format!("{field}.burst_length"), why));
-    }
+    let Some(&LossSpec::Bursty { probability, burst_length }) = loss else { return Ok(()) };
     // Between two bursts at least one packet gets through.
     let most = burst_length / (burst_length + 1.0);
     if probability.as_f64() > most {

@@ -3,10 +3,12 @@
 use gameway_units::declared::Options;
 
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
+use serde::de::{Deserializer, Error};
+use serde::{Deserialize, Serialize};
 use std::borrow::Cow;
 
 /// A gateway with its options; `gameway list gateways` says what each does.
-#[derive(Debug, Clone, PartialEq, serde::Serialize, serde::Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct GatewaySpec {
     /// The name of the algorithm.
     pub kind: String,
@@ -18,6 +20,30 @@ pub struct GatewaySpec {
 impl GatewaySpec {
     /// The name of a gateway that only forwards, and has no options.
     pub const NONE: &'static str = "none";
+
+    /// One that only forwards.
+    #[must_use]
+    pub fn none() -> Self {
+        Self { kind: Self::NONE.to_owned(), options: Options::new() }
+    }
+}
+
+impl<'de> Deserialize<'de> for GatewaySpec {
+    /// A name, or a table with options.
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        #[derive(Deserialize)]
+        struct Table {
+            kind: String,
+            #[serde(flatten)]
+            options: Options,
+        }
+        match serde_json::Value::deserialize(deserializer)? {
+            serde_json::Value::String(kind) => Ok(Self { kind, options: Options::new() }),
+            table => Table::deserialize(table)
+                .map(|Table { kind, options }| Self { kind, options })
+                .map_err(Error::custom),
+        }
+    }
 }
 
 impl JsonSchema for GatewaySpec {

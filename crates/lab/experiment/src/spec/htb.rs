@@ -1,12 +1,13 @@
 //! The classes of an HTB, and the rules that lead to them.
 
-use super::{QueueSpec, Word};
+use super::{QueueSpec, Word, queue};
 use gameway_path::{DefaultSize, Dscp, PortRange, Prefix, Protocol, Rule, SizeOption, Traffic};
 use gameway_units::declared::{Configuration, Description};
 use gameway_units::{Bytes, Ecn, QueueSize, Rate, SignedBytes};
-use schemars::JsonSchema;
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::de::{Deserializer, Error};
 use serde::{Deserialize, Serialize};
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 
 /// See [`gameway_path::Htb`].
@@ -33,10 +34,8 @@ pub struct HtbSpec {
     /// needed: the class of packets that no rule takes
     #[schemars(extend("default" = null))]
     pub default: String,
-    /// needed: a table of classes by name, each with rate and, as it needs them, ceil, burst, cburst, priority, quantum, parent,
-    /// queue and match
+    /// needed: a table of classes by name
     #[serde(skip_serializing)]
-    #[schemars(with = "BTreeMap<String, serde_json::Value>")]
     pub class: BTreeMap<String, ClassSpec>,
 }
 
@@ -59,49 +58,57 @@ impl Configuration for HtbSpec {
 }
 
 impl HtbSpec {
-    /// Linux: a pfifo as long as the device's queue, which is 1000 packets on most.
-    pub const CLASS_SIZE: QueueSize = QueueSize::Packets(1000);
-
     const SIZE: SizeOption = SizeOption {
         default: Some("1000 packets"),
         summary: "of the drop-tail queue of each class that names no queue of its own; times and bdp are at the class's \
                   rate",
     };
 
-    /// What is known of it; it is not among the other disciplines because its classes have queues of their own.
+    /// What is known of it; it is not among the other disciplines because its classes have queues of their own. Whoever wants
+    /// to know its size has read it.
     #[must_use]
     pub fn known() -> (Description, DefaultSize) {
         let mut description = Description::of::<Self>();
         description.schema = Self::SIZE.declared_in(description.schema);
-        (description, |known, options| known.read::<Self>(options).map(|_| Self::CLASS_SIZE))
+        (description, |_, _| Ok(QueueSpec::of_leaf().size.unwrap_or(QueueSize::Packets(1))))
     }
 }
 
 /// See [`gameway_path::HtbClass`].
-#[derive(Debug, Clone, PartialEq, serde::Deserialize)]
+#[derive(Debug, Clone, PartialEq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ClassSpec {
-    /// What it is assured.
+    /// what it is assured
+    #[schemars(extend("x-min" = "1 b/s", "x-max" = "1000 Gb/s", "examples" = ["30 Mb/s"]))]
     pub rate: Rate,
-    /// The most that it gets; its rate if not given.
+    /// the most that it gets
+    #[schemars(extend("x-min" = "1 b/s", "x-max" = "1000 Gb/s", "x-none" = "its rate"))]
     pub ceil: Option<Rate>,
-    /// What it may send at once beyond its rate.
+    /// what it may send at once beyond its rate
+    #[schemars(extend("x-min" = "1 B", "x-max" = "1 GB", "x-none" = "1600 B"))]
     pub burst: Option<Bytes>,
-    /// What it may send at once beyond its ceiling.
+    /// what it may send at once beyond its ceiling
+    #[schemars(extend("x-min" = "1 B", "x-max" = "1 GB", "x-none" = "1600 B"))]
     pub cburst: Option<Bytes>,
-    /// From 0, served first, to 7.
+    /// whose turn it is among those that may send, or borrow, at the same level; 0 first
+    #[schemars(range(min = 0, max = 7), extend("x-none" = "0"))]
     pub priority: Option<u8>,
-    /// Bytes in its turn.
+    /// bytes in its turn among equals
+    #[schemars(extend("x-min" = "1 B", "x-max" = "1 GB", "x-none" = "rate / 10, in bytes per second: 1 kB to 200 kB"))]
     pub quantum: Option<Bytes>,
-    /// The class that it borrows from.
+    /// the class from which it borrows
+    #[schemars(extend("x-none" = "the queue itself, if it has a rate"))]
     pub parent: Option<String>,
-    /// Its queue; drop-tail of the HTB's `size` if not given.
+    /// its queue
+    #[serde(default, deserialize_with = "queue::of_leaf")]
+    #[schemars(extend("x-none" = "drop-tail of the HTB's size"))]
     pub queue: Option<QueueSpec>,
-    /// What leads to it.
+    /// what leads to it: a rule, or several by name, each of which is enough
     #[serde(rename = "match", default)]
     pub rules: MatchSpec,
-    /// Its place among the classes: rules of the first are asked first. Equals stand as their names.
+    /// its place among the classes: rules of the first are asked first; equals stand as their names
     #[serde(default)]
+    #[schemars(range(min = 0, max = 100_000), extend("default" = null, "x-none" = "as they stand in the file"))]
     pub order: u32,
 }
 
@@ -123,25 +130,45 @@ impl<'de> Deserialize<'de> for MatchSpec {
     }
 }
 
-/// See [`gameway_path::Rule`].
-#[derive(Debug, Clone, Copy, Default, PartialEq, serde::Deserialize)]
+impl JsonSchema for MatchSpec {
+    fn schema_name() -> Cow<'static, str> {
+        "Match".into()
+    }
+
+    fn json_schema(generator: &mut SchemaGenerator) -> Schema {
+        let rule = RuleSpec::json_schema(generator);
+        json_schema!({ "anyOf": [{ "type": "object", "additionalProperties": rule }, rule] })
+    }
+}
+
+/// See [`gameway_path::Rule`]: all that is given must be so.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-#[expect(missing_docs, reason = "described by the rule")]
 pub struct RuleSpec {
+    /// udp, tcp or icmp
     pub protocol: Option<Word<Protocol>>,
+    /// address of either end, or a prefix: 198.18.0.0/16
     pub address: Option<Word<Prefix>>,
+    /// address of the sender
     pub source: Option<Word<Prefix>>,
+    /// address of the receiver
     pub destination: Option<Word<Prefix>>,
+    /// port of either end, or a range: 5000-5100
     pub port: Option<Word<PortRange>>,
+    /// port of the sender
     pub source_port: Option<Word<PortRange>>,
+    /// port of the receiver
     pub destination_port: Option<Word<PortRange>>,
+    /// code point: a name as ef, cs1, af41, or a number
     pub dscp: Option<Word<Dscp>>,
+    /// ECN field
     pub ecn: Option<EcnWord>,
+    /// what the path's classifier takes the flow for: game or other
     pub traffic: Option<Word<Traffic>>,
 }
 
 /// An ECN field.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 #[expect(missing_docs, reason = "they say it themselves")]
 pub enum EcnWord {

@@ -27,7 +27,7 @@ pub use header::{HeaderSpec, Word};
 pub use htb::{ClassSpec, EcnWord, HtbSpec, LinkLayerSpec, MatchSpec, RuleSpec};
 pub use path::{
     BackSpec, CapacitySpec, ChanceSpec, ClassifierSpec, HopSpec, JitterSpec, LossSpec, PathSpec,
-    ReorderSpec, StallsSpec, StepsSpec, TraceSpec,
+    ReorderSpec, StallsSpec, StepSpec, StepsSpec, TraceSpec,
 };
 pub use queue::QueueSpec;
 pub use stream::{
@@ -43,7 +43,7 @@ pub use wifi::{Megahertz, WifiName, WifiSpec};
 use gameway_units::Duration;
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::de::{Deserializer, Error};
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Serialize, Serializer};
 use std::borrow::Cow;
 use std::fmt::Display;
 use std::str::FromStr;
@@ -56,6 +56,12 @@ impl<'de, T: FromStr<Err: Display>> Deserialize<'de> for Unit<T> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let name = Cow::<'de, str>::deserialize(deserializer)?;
         format!("1 {name}").parse().map(Self).map_err(Error::custom)
+    }
+}
+
+impl<T: Display> Serialize for Unit<T> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(self.0.to_string().trim_start_matches("1 "))
     }
 }
 
@@ -75,8 +81,6 @@ impl<T> JsonSchema for Unit<T> {
 
 /// Keyword of a schema: the part of the catalogue that this can be one of, by name or as a table with options.
 pub const CATALOGUE: &str = "x-catalogue";
-/// Keyword of a schema: what may stand in place of a quantity.
-pub const WORDS: &str = "x-words";
 
 /// The pattern of a number with this unit.
 fn number_of(unit: &str) -> String {

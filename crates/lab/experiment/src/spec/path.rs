@@ -1,21 +1,21 @@
 //! The path of a run.
 
-use super::{GatewaySpec, QueueSpec, Unit, WifiSpec};
-use gameway_units::{Duration, Rate, Ratio};
+use super::{GatewaySpec, QueueSpec, Unit, WifiSpec, queue};
+use gameway_units::{Duration, Rate, Ratio, declared};
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
-use serde::Deserialize;
-use serde::de::{Deserializer, Error};
+use serde::de::{DeserializeOwned, Deserializer, Error};
+use serde::{Deserialize, Serialize};
 use std::borrow::Cow;
 use std::path::PathBuf;
 
 /// The path.
-#[derive(Debug, Clone, PartialEq, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct PathSpec {
     /// rate of the bottleneck towards the client; or { steps = ... }, { trace = "file" }, or { wifi = "802.11g" }
     pub capacity: CapacitySpec,
     /// round-trip time of the empty path
-    #[schemars(extend("x-min" = "0 s", "x-max" = "1 h"))]
+    #[schemars(extend("x-min" = "1 ns", "x-max" = "1 h"))]
     pub base_rtt: Duration,
     /// What it was drawn around: queues that are sized in BDP are sized by this; `base_rtt` if not given.
     #[schemars(skip)]
@@ -24,6 +24,7 @@ pub struct PathSpec {
     #[schemars(extend("x-min" = "0 s", "x-max" = "1 h", "x-none" = "half of it"))]
     pub forward_delay: Option<Duration>,
     /// discipline and size of the queue
+    #[serde(default = "QueueSpec::of_path", deserialize_with = "queue::of_path")]
     pub queue: QueueSpec,
     /// behaviour: a gateway in front of this queue tells games from other flows by sizes and times of their packets
     #[serde(default)]
@@ -32,6 +33,7 @@ pub struct PathSpec {
     #[serde(default, deserialize_with = "jitter")]
     pub jitter: Option<JitterSpec>,
     /// loss behind the bottlenecks
+    #[serde(default, deserialize_with = "loss")]
     pub loss: Option<LossSpec>,
     /// packets that come twice, of those that are not lost
     pub duplicate: Option<ChanceSpec>,
@@ -47,6 +49,7 @@ pub struct PathSpec {
     /// the way from the clients to the servers; uncongested if not given
     pub back: Option<BackSpec>,
     /// what the home gateway at this bottleneck does
+    #[schemars(extend("default" = GatewaySpec::none()))]
     pub gateway: Option<GatewaySpec>,
 }
 
@@ -59,7 +62,7 @@ impl PathSpec {
 }
 
 /// How a gateway in front of the path's queue tells games from other flows.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum ClassifierSpec {
     /// Not at all.
@@ -70,38 +73,44 @@ pub enum ClassifierSpec {
 }
 
 /// A further bottleneck.
-#[derive(Debug, Clone, PartialEq, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct HopSpec {
-    /// Its name in tables, and for flows that pass only this one.
+    /// its name in tables, and for flows that pass only this one
     pub name: String,
-    /// Its capacity.
+    /// as that of the path; no Wi-Fi medium
     pub capacity: CapacitySpec,
-    /// Its queue.
+    /// its queue
+    #[serde(default = "QueueSpec::of_path", deserialize_with = "queue::of_path")]
     pub queue: QueueSpec,
 }
 
 /// The way back.
-#[derive(Debug, Clone, PartialEq, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct BackSpec {
-    /// Capacity of its bottleneck; it has none if not given.
+    /// capacity of its bottleneck
+    #[schemars(extend("x-none" = "it has none"))]
     pub capacity: Option<CapacitySpec>,
-    /// The queue at that bottleneck; 300 ms of drop-tail if not given (RFC 8867 section 4).
+    /// the queue at that bottleneck (RFC 8867 section 4)
+    #[serde(default, deserialize_with = "queue::of_back")]
+    #[schemars(extend("default" = QueueSpec::of_back()))]
     pub queue: Option<QueueSpec>,
-    /// Jitter towards the servers.
+    /// variation of the delay towards the servers
     #[serde(default, deserialize_with = "jitter")]
     pub jitter: Option<JitterSpec>,
-    /// Loss towards the servers.
+    /// loss towards the servers, behind the bottleneck
+    #[serde(default, deserialize_with = "loss")]
     pub loss: Option<LossSpec>,
-    /// As that of the path.
+    /// packets that come twice, of those that are not lost
     pub duplicate: Option<ChanceSpec>,
-    /// As that of the path.
+    /// packets that change their place, likewise
     pub reorder: Option<ReorderSpec>,
 }
 
 /// Capacity over time.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[serde(untagged)]
 pub enum CapacitySpec {
     /// Always the same.
     Constant(Rate),
@@ -145,61 +154,77 @@ impl JsonSchema for CapacitySpec {
     }
 
     fn json_schema(generator: &mut SchemaGenerator) -> Schema {
-        let (rate, steps) = (Rate::json_schema(generator), StepsSpec::json_schema(generator));
+        let (mut rate, steps) = (Rate::json_schema(generator), StepsSpec::json_schema(generator));
         let (trace, wifi) = (TraceSpec::json_schema(generator), WifiSpec::json_schema(generator));
+        rate.insert(declared::MIN.to_owned(), "1 b/s".into());
+        rate.insert(declared::MAX.to_owned(), "1000 Gb/s".into());
         json_schema!({ "anyOf": [rate, steps, trace, wifi] })
     }
 }
 
 /// See [`CapacitySpec::Steps`].
-#[derive(Debug, Clone, PartialEq, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct StepsSpec {
-    /// Times and capacities.
-    pub steps: Vec<(Duration, Rate)>,
+    /// pairs of a time, the first of 0 s, and the capacity from then on
+    pub steps: Vec<StepSpec>,
 }
 
+/// A time, and the capacity from then on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct StepSpec(
+    #[schemars(extend("x-min" = "0 s", "x-max" = "8784 h"))] pub Duration,
+    #[schemars(extend("x-min" = "0 b/s", "x-max" = "1000 Gb/s"))] pub Rate,
+);
+
 /// See [`CapacitySpec::Trace`].
-#[derive(Debug, Clone, PartialEq, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct TraceSpec {
-    /// The file.
+    /// the file: a trace in Mahimahi's format, or a table of rates
     pub trace: PathBuf,
-    /// Name of the column of times, of a table.
+    /// of a table: the column of times
     pub time: Option<String>,
-    /// Name of the column of rates, of a table.
+    /// of a table: the column of rates
     pub rate: Option<String>,
-    /// What a time of 1 is in a table; a second if not given.
+    /// of a table: what a time of 1 is
+    #[schemars(extend("enum" = ["ns", "us", "ms", "s", "min", "h"], "x-none" = "s"))]
     pub time_unit: Option<Unit<Duration>>,
-    /// What a rate of 1 is in a table; 1 Mb/s if not given.
+    /// of a table: what a rate of 1 is
+    #[schemars(extend("enum" = ["b/s", "kb/s", "Mb/s", "Gb/s", "bps", "kbps", "Mbps", "Gbps"], "x-none" = "Mb/s"))]
     pub rate_unit: Option<Unit<Rate>>,
 }
 
 /// Measured delays: low and high edge of each bucket, and how many are in it.
 pub type Buckets = Vec<(Duration, Duration, u64)>;
 
-/// See [`gameway_path::Jitter`]; a table without `kind` is of kind "normal".
-#[derive(Debug, Clone, PartialEq, Deserialize, JsonSchema)]
+/// See [`gameway_path::Jitter`]; a table without `kind` is of the first.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "kind", rename_all = "kebab-case", deny_unknown_fields)]
 pub enum JitterSpec {
-    /// Normal, cut at zero.
+    /// a normal variable, cut at zero
     Normal {
-        /// Mean.
-        #[serde(default = "zero")]
+        /// its mean
+        #[serde(default)]
+        #[schemars(extend("x-min" = "0 s", "x-max" = "1 h"))]
         mean: Duration,
-        /// Standard deviation.
+        /// its standard deviation
+        #[schemars(extend("x-min" = "0 s", "x-max" = "1 h", "examples" = ["2 ms"]))]
         deviation: Duration,
     },
-    /// The absolute value of a normal, truncated at three deviations.
+    /// the absolute value of a normal variable, truncated at three deviations
     HalfNormal {
-        /// Standard deviation of the normal.
+        /// standard deviation of that variable
+        #[schemars(extend("x-min" = "0 s", "x-max" = "1 h", "examples" = ["5 ms"]))]
         deviation: Duration,
     },
-    /// Held for a while, again and again.
+    /// packets are held for a while, again and again
     Periodic {
-        /// How long.
+        /// how long, less than the interval
+        #[schemars(extend("x-min" = "1 ns", "x-max" = "1 h", "examples" = ["40 ms"]))]
         delay: Duration,
-        /// How often.
+        /// from one time to the next
+        #[schemars(extend("x-min" = "1 ms", "x-max" = "1 h", "examples" = ["500 ms"]))]
         interval: Duration,
     },
     /// Measured: what the twin of a live run is given. Experiment files have no such kind.
@@ -213,7 +238,7 @@ pub enum JitterSpec {
 }
 
 /// See [`gameway_path::Stalls`].
-#[derive(Debug, Clone, PartialEq, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct StallsSpec {
     /// Mean time from the end of one to the start of the next.
@@ -224,46 +249,61 @@ pub struct StallsSpec {
     pub connections: Ratio,
 }
 
-const fn zero() -> Duration {
-    Duration::ZERO
+fn jitter<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<JitterSpec>, D::Error> {
+    of_a_kind(deserializer, "normal")
 }
 
-fn jitter<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<JitterSpec>, D::Error> {
-    let Some(mut table) = Option::<serde_json::Map<_, _>>::deserialize(deserializer)? else {
+fn loss<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<LossSpec>, D::Error> {
+    of_a_kind(deserializer, "random")
+}
+
+/// A table of one of several kinds; one without `kind` is of the first.
+fn of_a_kind<'de, T: DeserializeOwned, D: Deserializer<'de>>(
+    deserializer: D,
+    first: &str,
+) -> Result<Option<T>, D::Error> {
+    let Some(mut table) = Option::<declared::Options>::deserialize(deserializer)? else {
         return Ok(None);
     };
-    table.entry("kind").or_insert_with(|| "normal".into());
-    JitterSpec::deserialize(serde_json::Value::Object(table)).map(Some).map_err(Error::custom)
+    table.entry("kind").or_insert_with(|| first.into());
+    T::deserialize(serde_json::Value::Object(table)).map(Some).map_err(Error::custom)
 }
 
 /// See [`gameway_path::Chance`].
-#[derive(Debug, Clone, PartialEq, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ChanceSpec {
-    /// How often.
+    /// share of packets
+    #[schemars(extend("x-min" = "0 %", "x-max" = "100 %", "examples" = ["1 %"]))]
     pub probability: Ratio,
-    /// How much of a draw is the one before.
+    /// how much of a draw is the one before
     #[serde(default)]
-    pub correlation: Option<Ratio>,
+    #[schemars(extend("x-min" = "0 %", "x-max" = "100 %"))]
+    pub correlation: Ratio,
 }
 
 /// See [`gameway_path::ReorderModel`]; without `earlier` and `later` a packet is not delayed at all.
-#[derive(Debug, Clone, PartialEq, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ReorderSpec {
-    /// How often, of the packets that may be displaced.
+    /// share of the packets that may be displaced
+    #[schemars(extend("x-min" = "0 %", "x-max" = "100 %", "examples" = ["25 %"]))]
     pub probability: Ratio,
-    /// How much of a draw is the one before.
+    /// how much of a draw is the one before
     #[serde(default)]
-    pub correlation: Option<Ratio>,
-    /// Each so many packets one may be.
+    #[schemars(extend("x-min" = "0 %", "x-max" = "100 %"))]
+    pub correlation: Ratio,
+    /// one in so many packets may be displaced
     #[serde(default = "one")]
+    #[schemars(range(min = 1, max = 1_000_000))]
     pub gap: u32,
-    /// By how much it arrives earlier.
+    /// by how much it arrives earlier
     #[serde(default)]
+    #[schemars(extend("x-min" = "1 ns", "x-max" = "1 h"))]
     pub earlier: Option<Duration>,
-    /// By how much it arrives later.
+    /// by how much it arrives later; without both it is not delayed at all
     #[serde(default)]
+    #[schemars(extend("x-min" = "1 ns", "x-max" = "1 h"))]
     pub later: Option<Duration>,
 }
 
@@ -271,20 +311,23 @@ const fn one() -> u32 {
     1
 }
 
-/// See [`gameway_path::LossModel`].
-#[derive(Debug, Clone, PartialEq, Deserialize, JsonSchema)]
+/// See [`gameway_path::LossModel`]; a table without `kind` is of the first.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "kind", rename_all = "kebab-case", deny_unknown_fields)]
 pub enum LossSpec {
-    /// Each packet by itself.
+    /// each packet by itself
     Random {
-        /// Share of packets.
+        /// share of packets
+        #[schemars(extend("x-min" = "0 %", "x-max" = "100 %", "examples" = ["0.1 %"]))]
         probability: Ratio,
     },
-    /// In bursts.
+    /// several packets in a row
     Bursty {
-        /// Share of packets.
+        /// share of packets, at most what bursts of this length lose with one packet between two
+        #[schemars(extend("x-min" = "0 %", "x-max" = "100 %", "examples" = ["0.1 %"]))]
         probability: Ratio,
-        /// Mean packets lost in a row.
+        /// mean of the packets that are lost in a row
+        #[schemars(range(min = 1.0, max = 1e6), extend("examples" = [3.0]))]
         burst_length: f64,
     },
 }

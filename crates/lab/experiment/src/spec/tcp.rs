@@ -1,7 +1,7 @@
 //! Flows over TCP, and what they have in common.
 
 use gameway_tcp::{MAXIMUM_SEGMENT_SIZE, ReceiveWindow};
-use gameway_units::declared::{Options, QUANTITY};
+use gameway_units::declared::{self, Options, QUANTITY};
 use gameway_units::{Bytes, Duration, Rate};
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::de::{Deserializer, Error};
@@ -64,10 +64,10 @@ tcp_flow_spec! {
 #[serde(deny_unknown_fields)]
 pub struct OnOffSpec {
     /// how long a segment plays: the next is due after so long
-    #[schemars(extend("x-min" = "1 ms", "x-max" = "1 h"))]
+    #[schemars(extend("x-min" = "1 ms", "x-max" = "1 h", "examples" = ["4 s"]))]
     pub segment: Duration,
     /// its bitrate
-    #[schemars(extend("x-min" = "1 b/s", "x-max" = "1000 Gb/s"))]
+    #[schemars(extend("x-min" = "1 b/s", "x-max" = "1000 Gb/s", "examples" = ["5 Mb/s"]))]
     pub bitrate: Rate,
 }
 
@@ -228,7 +228,7 @@ impl JsonSchema for ReceiveWindowSpec {
     }
 
     fn json_schema(_: &mut SchemaGenerator) -> Schema {
-        json_schema!({ "type": "string", QUANTITY: "bytes", super::WORDS: [Self::AUTO], "examples": ["1 MiB"] })
+        json_schema!({ "type": "string", QUANTITY: "bytes", declared::WORDS: [Self::AUTO], "examples": ["1 MiB"] })
     }
 }
 

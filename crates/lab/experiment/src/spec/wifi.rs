@@ -1,6 +1,6 @@
 //! A Wi-Fi medium. What is not given is as in the defaults of its generation.
 
-use super::{QueueSpec, Word};
+use super::{QueueSpec, Word, queue};
 use gameway_units::{Bytes, Duration, Rate, Ratio};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -23,52 +23,53 @@ pub enum WifiName {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct WifiSpec {
-    /// Which generation.
+    /// the generation
     pub wifi: WifiName,
-    /// Of 802.11g: the data rate, 54 Mb/s if not given.
-    #[schemars(extend("x-min" = "1 b/s", "x-none" = "54 Mb/s"))]
+    /// of 802.11g: the data rate, in whole Mb/s
+    #[schemars(extend("x-min" = "1 Mb/s", "x-max" = "1000 Gb/s", "x-none" = "54 Mb/s"))]
     pub rate: Option<Rate>,
-    /// Of 802.11n and ac: modulation and coding, 7 if not given.
+    /// of 802.11n and ac: modulation and coding
     #[schemars(range(min = 0, max = 9), extend("x-none" = "7"))]
     pub mcs: Option<u32>,
-    /// Of 802.11n and ac: spatial streams, 2 if not given.
+    /// of 802.11n and ac: spatial streams
     #[schemars(range(min = 1, max = 4), extend("x-none" = "2"))]
     pub streams: Option<u32>,
-    /// Of 802.11n and ac: channel width, 20 or 80 MHz if not given.
+    /// of 802.11n and ac: width of the channel
     #[schemars(extend("x-none" = "20 MHz, of ac 80 MHz"))]
     pub width: Option<Word<Megahertz>>,
-    /// Of 802.11n and ac: 800 ns or 400 ns, the former if not given.
-    #[schemars(extend("x-none" = "800 ns"))]
+    /// of 802.11n and ac: 800 ns or 400 ns
+    #[schemars(extend("x-min" = "400 ns", "x-max" = "800 ns", "x-none" = "800 ns"))]
     pub guard_interval: Option<Duration>,
-    /// Rate of acknowledgements.
-    #[schemars(extend("x-none" = "24 Mb/s"))]
+    /// rate of acknowledgements
+    #[schemars(extend("x-min" = "1 b/s", "x-max" = "1000 Gb/s", "x-none" = "24 Mb/s"))]
     pub basic_rate: Option<Rate>,
-    /// A slot.
+    /// a slot
     #[schemars(extend("x-min" = "1 us", "x-max" = "10 ms", "x-none" = "9 us"))]
     pub slot: Option<Duration>,
-    /// Share of packets on the air that the channel damages.
+    /// share of packets on the air that the channel damages
     #[schemars(extend("x-min" = "0 %", "x-max" = "100 %", "x-none" = "0 %"))]
     pub error_rate: Option<Ratio>,
-    /// How often a packet is sent at most.
+    /// how often a packet is sent at most
     #[schemars(range(min = 1, max = 255), extend("x-none" = "7"))]
     pub attempts: Option<u32>,
-    /// The least contention window.
+    /// the least contention window
     #[schemars(range(min = 0, max = 32767), extend("x-none" = "15"))]
     pub cw_min: Option<u32>,
-    /// The greatest.
+    /// the greatest contention window
     #[schemars(range(min = 0, max = 32767), extend("x-none" = "1023"))]
     pub cw_max: Option<u32>,
-    /// Longer frames are sent after RTS and CTS.
-    #[schemars(extend("x-none" = "never"))]
+    /// longer frames are sent after RTS and CTS
+    #[schemars(extend("x-min" = "1 B", "x-none" = "never"))]
     pub rts_above: Option<Bytes>,
-    /// The most packets in a frame.
+    /// the most packets in a frame
     #[schemars(range(min = 1, max = 64), extend("x-none" = "64, of g 1"))]
     pub aggregate: Option<u32>,
-    /// The longest time of a frame on the air.
+    /// the longest time of a frame on the air
     #[schemars(extend("x-min" = "1 us", "x-max" = "10 ms", "x-none" = "5.484 ms"))]
     pub aggregate_time: Option<Duration>,
-    /// The queue of each station.
-    #[schemars(extend("x-none" = "drop-tail of 1000 packets"))]
+    /// the queue of each station
+    #[serde(default, deserialize_with = "queue::of_leaf")]
+    #[schemars(extend("default" = QueueSpec::of_leaf()))]
     pub station_queue: Option<QueueSpec>,
 }
 

@@ -1,7 +1,7 @@
 //! The path of a link as experiment files write it: read from a file, changed by settings, brought into one form.
 
-use gameway_experiment::RunError;
 use gameway_experiment::spec::PathSpec;
+use gameway_experiment::{RunError, check};
 use serde_json::{Map, Value, json};
 use std::path::{Path, PathBuf};
 
@@ -9,13 +9,6 @@ use std::path::{Path, PathBuf};
 const FILE_KEYS: [&str; 2] = ["trace", "file"];
 /// Keys whose values are lists, whatever they say.
 const LISTS: [&str; 2] = ["steps", "hop"];
-/// The size of a drop-tail queue of which none is given: of the path and of a hop, of the way back, and of a class or a
-/// station (Linux's `txqueuelen`).
-const SIZE: &str = "2 bdp";
-const BACK_SIZE: &str = "300 ms";
-const LEAF_SIZE: &str = "1000 packets";
-/// How an error begins that is of a key that is not there.
-const MISSING: &str = "missing field ";
 /// What is wrong with a path.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Slip {
@@ -134,8 +127,12 @@ fn within<'a>(place: &'a mut Value, key: &str) -> Option<&'a mut Value> {
 /// The first key that cannot be so.
 pub fn read(mut path: Value) -> Result<PathSpec, Slip> {
     one_value_each(&mut path, "path")?;
-    normal(&mut path);
-    serde_json::from_value(path.clone()).map_err(|error| located(&path, &error))
+    if let Value::Object(table) = &mut path {
+        // It spreads repeats, and a link has none.
+        table.remove("base_rtt_spread");
+        check::check_path_document(table)?;
+    }
+    serde_json::from_value(path).map_err(|error| Slip::new("path", error.to_string()))
 }
 
 /// Takes the value out of lists of one, which are axes of an experiment.
@@ -158,84 +155,4 @@ fn one_value_each(value: &mut Value, field: &str) -> Result<(), Slip> {
             .try_for_each(|(key, value)| one_value_each(value, &format!("{field}.{key}"))),
         _ => Ok(()),
     }
-}
-
-/// Brings a path into the form of a run's specification: what is a name becomes a table, and defaults are written out.
-fn normal(path: &mut Value) {
-    let Value::Object(table) = path else { return };
-    // It spreads repeats, and a link has none.
-    table.remove("base_rtt_spread");
-    queue(table.entry("queue").or_insert(Value::Null), SIZE);
-    if let Some(gateway @ Value::String(_)) = table.get_mut("gateway") {
-        *gateway = json!({ "kind": gateway.take() });
-    }
-    if let Some(station) = table.get_mut("capacity").and_then(|one| one.get_mut("station_queue")) {
-        queue(station, LEAF_SIZE);
-    }
-    for hop in table.get_mut("hop").and_then(Value::as_array_mut).into_iter().flatten() {
-        if let Value::Object(hop) = hop {
-            queue(hop.entry("queue").or_insert(Value::Null), SIZE);
-        }
-    }
-    loss(table);
-    if let Some(Value::Object(back)) = table.get_mut("back") {
-        loss(back);
-        if let Some(own) = back.get_mut("queue") {
-            queue(own, BACK_SIZE);
-        }
-    }
-}
-
-fn loss(table: &mut Map<String, Value>) {
-    if let Some(Value::Object(loss)) = table.get_mut("loss") {
-        loss.entry("kind").or_insert("random".into());
-    }
-}
-
-fn queue(queue: &mut Value, size: &str) {
-    if let Value::Null = queue {
-        *queue = json!({});
-    }
-    if let Value::String(kind) = queue {
-        *queue = json!({ "kind": kind });
-    }
-    let Value::Object(table) = queue else { return };
-    let kind = table.entry("kind").or_insert("drop-tail".into());
-    if kind == "drop-tail" {
-        table.entry("size").or_insert(size.into());
-    }
-    let classes = table.get_mut("class").and_then(Value::as_object_mut);
-    for class in classes.into_iter().flat_map(Map::values_mut) {
-        if let Some(inner) = class.get_mut("queue") {
-            self::queue(inner, LEAF_SIZE);
-        }
-    }
-}
-
-/// Which key an error is of: without that, there is none or another.
-fn located(path: &Value, error: &serde_json::Error) -> Slip {
-    let why = error.to_string();
-    let mut pointer = String::new();
-    let is_it = |place: &str| {
-        let mut rest = path.clone();
-        let (table, key) = place.rsplit_once('/').unwrap_or_default();
-        rest.pointer_mut(table).and_then(Value::as_object_mut).map(|table| table.remove(key));
-        let other = serde_json::from_value::<PathSpec>(rest).err().map(|error| error.to_string());
-        // Fields that are missing are told last: all others are as they should be. A table is of no kind without `kind`.
-        let is_last = |other: &str| match other.strip_prefix(MISSING) {
-            Some(field) => {
-                key != "kind" && !why.starts_with(MISSING) && field == format!("`{key}`")
-            }
-            None => true,
-        };
-        other.is_none_or(|other| other != why && is_last(&other))
-    };
-    while let Some(Value::Object(table)) = path.pointer(&pointer) {
-        let inner = table.keys().map(|key| format!("{pointer}/{key}")).find(|place| is_it(place));
-        match inner {
-            Some(place) => pointer = place,
-            None => break,
-        }
-    }
-    Slip::new(&format!("path{}", pointer.replace('/', ".")), why)
 }

@@ -97,7 +97,7 @@ fn up(back: &BackSpec, nominal: Duration) -> Result<Option<Shaper>, RunError> {
     ];
     refuse_given(&given)?;
     let Some(capacity) = &back.capacity else { return Ok(None) };
-    let queue = back.queue.clone().unwrap_or_else(gameway_experiment::build::back_queue);
+    let queue = back.queue.clone().unwrap_or_else(QueueSpec::of_back);
     shaper("path.back", capacity, &queue, nominal).map(Some)
 }
 

@@ -4,8 +4,8 @@ use super::document::{self, Slip};
 use super::kernel;
 use crate::link::LinkConfig;
 use clap::{Arg, ArgAction, ArgMatches, Command, value_parser};
+use gameway_experiment::build;
 use gameway_experiment::spec::PathSpec;
-use gameway_experiment::{build, spec_error};
 use gameway_units::declared::as_typed;
 use serde_json::{Map, Value, json};
 use std::ffi::OsString;
@@ -165,9 +165,6 @@ fn in_options(slip: &Slip, matches: &ArgMatches) -> String {
 fn checked(path: Value, tc: bool) -> Result<PathSpec, Slip> {
     let path = document::read(path)?;
     LinkConfig::check_path(&path)?;
-    if path.stalls.is_some() {
-        return Err(spec_error("path.stalls", "is for live runs and their twins").into());
-    }
     // Recordings are read, and steps checked.
     build::links(&path)?;
     if tc {
@@ -342,7 +339,10 @@ mod tests {
                 &[&path[..], &["--size", "large"]].concat(),
                 "--size: \"large\" has no number in front",
             ),
-            (&[&path[..], &["--loss", "200 %"]].concat(), "--loss: 200 % is more than 100 %"),
+            (
+                &[&path[..], &["--loss", "200 %"]].concat(),
+                "--loss: 200 % is not between 0 % and 100 %",
+            ),
             (&[&path[..], &["--jitter", "x"]].concat(), "--jitter: \"x\" has no number"),
             (
                 &[&path[..], &["--up-capacity", "5"]].concat(),
@@ -355,7 +355,7 @@ mod tests {
             (
                 &[&path[..], &["--set", "path.los=2", "--set", "path.loss.probability=1 %"]]
                     .concat(),
-                "--set path.los=2: path.los: unknown field `los`",
+                "--set path.los=2: path.los: is no option; known are back, base_rtt, capacity",
             ),
             (
                 &[&path[..], &["--set", "path.loss={ probability = \"x\" }"]].concat(),
@@ -363,7 +363,7 @@ mod tests {
             ),
             (
                 &[&path[..], &["--set", "path.hop=[{ name = \"a\" }]"]].concat(),
-                "--set path.hop=[{ name = \"a\" }]: path.hop: missing field `capacity`",
+                "--set path.hop=[{ name = \"a\" }]: path.hop \"a\": capacity: is missing",
             ),
             (
                 &[&path[..], &back].concat(),

@@ -28,7 +28,7 @@ fn capacity() -> impl Strategy<Value = Value> {
 }
 
 fn path() -> impl Strategy<Value = Value> {
-    let rtt = choice(vec![json!("0 s"), json!("1 us"), json!("16 ms"), json!("600 ms")]);
+    let rtt = choice(vec![json!("1 ns"), json!("1 us"), json!("16 ms"), json!("600 ms")]);
     let size = choice(vec![
         json!("1 packet"),
         json!("1 B"),
