@@ -73,6 +73,9 @@ fn mbps(rate: Rate, expected: f64) {
 #[test]
 fn the_bitrate_makes_up_in_two_frames_for_what_the_window_lacks_and_in_four_for_what_is_late() {
     let mut copa = after(20);
+    copa.observe(&mut |name, value| {
+        assert!(name != "window_bytes" || (value - 25_625.0).abs() < 1e-6, "{value}");
+    });
     mbps(copa.bitrate(), 10.25 + 25_625.0 * 8.0 / 32e3);
     mbps(copa.pacing_rate(), 2.0 * 10.25);
     let frame = FrameSent::new(FrameId(0), copa.bitrate(), Bytes::new(25_625), 21);

@@ -473,4 +473,22 @@ mod tests {
         frames.record(&report(2, PacketKind::Media, (0, Some(1_012)), true));
         assert!(frames.on_received(&told(2)).is_none());
     }
+
+    #[test]
+    fn numbers_of_frames_may_have_gaps() {
+        let mut frames = Frames::new();
+        for frame in [3, 5, 6] {
+            frames.on_frame(&sent(frame, 1), 0, Duration::ZERO);
+        }
+        frames.record(&report(4, PacketKind::Media, (0, Some(1_012)), true));
+        assert!(frames.progress().is_none());
+        frames.record(&report(5, PacketKind::Media, (0, Some(1_012)), true));
+        let complete: Vec<_> = std::iter::from_fn(|| frames.progress())
+            .filter_map(|progress| match progress {
+                Progress::Complete(frame) => Some((frame.frame.0, frame.last_arrival.is_some())),
+                Progress::Final(_) => None,
+            })
+            .collect();
+        assert_eq!(complete, [(3, false), (5, true)]);
+    }
 }
