@@ -135,6 +135,20 @@ fn what_a_tin_drops_counts_for_its_share_in_ingress_mode() {
     assert!((7.0..9.0).contains(&sent) && (3.99..4.01).contains(&all), "{sent} {all}");
 }
 
+#[test]
+fn a_flow_that_has_used_up_its_quantum_waits_for_its_next_turn() {
+    let mut queue = queue(CakeConfig { bandwidth: None, ..config() }, 1000);
+    for number in 0..10 {
+        for flow in [1, 2] {
+            queue.offer(millis(0), Packet::new(flow, number, 1514));
+        }
+    }
+    let left = (0..20).map(|_| queue.dequeue(millis(0), &mut Vec::new()).unwrap().packet.flow);
+    let left: Vec<u16> = left.collect();
+    // A packet of a quantum each.
+    assert!(left.chunks(2).all(|pair| pair[0] != pair[1]), "{left:?}");
+}
+
 // Acknowledgements.
 
 fn ack(number: u32) -> TcpHeader {

@@ -271,6 +271,17 @@ mod tests {
         assert_eq!(tin.hosts.load(tin.flows[third].hosts), 6);
     }
 
+    #[test]
+    fn a_host_with_eight_flows_gives_each_an_eighth_of_a_quantum_in_the_mean() {
+        let mut tin = tin(None, 0);
+        let queues: Vec<usize> = (0..8).map(|number| bulk_of(&mut tin, 1, number)).collect();
+        let random = &mut Xoshiro256PlusPlus::seed_from_u64(3);
+        let draws: Vec<i64> = (0..4000).map(|_| tin.quantum_of(queues[0], random)).collect();
+        assert!(draws.iter().all(|draw| [189, 190].contains(draw)));
+        let mean = draws.iter().sum::<i64>() as f64 / 4000.0;
+        assert!((mean - 1514.0 / 8.0).abs() < 0.03, "{mean}");
+    }
+
     /// tc-cake(8) shows these three at 100 Mb/s.
     #[test]
     fn quanta_are_as_tc_shows_them() {

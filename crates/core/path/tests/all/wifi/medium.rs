@@ -71,7 +71,10 @@ fn an_exchange_that_goes_on_has_airtime_so_far() {
     // A call before something is due changes nothing.
     home.on_deadline(at(1253));
     assert_eq!((home.poll_delivered(), home.next_deadline()), (None, Some(at(1254))));
-    assert_eq!(run(&mut home, at(1254)).0.len(), 1);
+    home.on_deadline(at(1254));
+    assert_eq!((home.packets_inside(), home.has_dropped()), (1, false), "until it is polled");
+    assert!(home.poll_delivered().is_some());
+    assert_eq!(home.packets_inside(), 0);
     home.on_deadline(at(1297));
     assert_eq!(home.next_deadline(), Some(at(1298)));
     // The packet is there, its acknowledgement is not.
