@@ -549,6 +549,9 @@ mod tests {
         assert_eq!(outcome.newest.map(|record| record.sequence), Some(0), "sent again at 100 ns");
         assert_eq!(nanos(outcome.first_retransmission), Some(100));
         assert_eq!((outcome.records, outcome.delivered, outcome.advanced), (3, 3000, 6000));
+        let mut outcome = AckOutcome::default();
+        self::board(3).acknowledge(3000, &mut outcome);
+        assert_eq!(outcome.newest.map(|record| record.sequence), Some(2000));
     }
 
     #[test]

@@ -142,6 +142,32 @@ fn a_handshake_takes_the_segments_that_belong_to_it() {
     assert!(answers(progress(ack)).1 > 0);
 }
 
+#[test]
+fn a_connection_tells_where_it_stands_and_its_segments_what_is_on_the_wire() {
+    let (sender, receiver, sent) = connected(SenderConfig::default());
+    let stats = sender.stats();
+    let rtt = Duration::from_millis(20);
+    assert_eq!((stats.smoothed_rtt, stats.min_rtt), (Some(rtt), Some(rtt)));
+    // Linux's floor of 200 ms under the deviation.
+    assert_eq!((stats.rto, stats.pacing_rate), (Duration::from_millis(220), None));
+    assert_eq!((stats.in_flight, stats.cwnd), (Bytes::new(10 * MSS), Bytes::new(10 * MSS)));
+    assert!(stats.announced >= Bytes::new(10 * MSS), "{}", stats.announced);
+    assert_eq!(receiver.received(), Bytes::ZERO);
+    for (number, segment) in (0..).zip(&sent) {
+        assert_eq!((segment.sequence, segment.length), (number * MSS, MSS as u32));
+        assert!(segment.flags.ack && !segment.flags.syn && segment.window == u16::MAX);
+        assert_eq!((segment.timestamp_value, segment.timestamp_echo), (at(20), at(10)));
+        assert_eq!(segment.ecn, Ecn::NotEct);
+    }
+    let bbr = gameway_tcp::build("bbr", 1448, 1).unwrap();
+    let mut paced = Sender::new(SenderConfig::default(), bbr);
+    let mut receiver = Receiver::new(ReceiverConfig::default(), at(3));
+    paced.on_segment(at(5), &receiver.poll_transmit(at(3)).expect("SYN"));
+    let syn_ack = paced.poll_transmit(at(5)).expect("SYN-ACK");
+    assert_eq!((syn_ack.timestamp_value, syn_ack.timestamp_echo), (at(5), at(3)));
+    assert!(paced.stats().pacing_rate.is_some());
+}
+
 /// RFC 9293 section 3.7.4 (Nagle): a part of a segment waits until nothing is out, or more is written.
 #[test]
 fn a_part_of_a_segment_waits_for_the_acknowledgment_of_what_is_out() {

@@ -213,6 +213,11 @@ fn drain_ends_at_the_target() {
     assert_eq!(feed.bbr.mode, Mode::Drain);
     // What leaves the link until the pacer lets the next burst go: 1 ms are five segments.
     feed.round(RATE, |event, sample| {
+        in_flight(target + 6.0 * SEGMENT)(event, sample);
+        event.until_departure = Duration::from_millis(1);
+    });
+    assert_eq!(feed.bbr.mode, Mode::Drain);
+    feed.round(RATE, |event, sample| {
         in_flight(target + 5.0 * SEGMENT)(event, sample);
         event.until_departure = Duration::from_millis(1);
     });
@@ -239,6 +244,12 @@ fn the_gain_cycle_moves_on_by_time_flight_and_loss() {
     }
     assert_eq!([after(0, 1.01, low, 0), after(0, 1.0, high, 0)], [Some(0), Some(0)]);
     assert_eq!([after(0, 1.01, high, 0), after(0, 1.01, low, 1)], [Some(1), Some(1)]);
+    // While probing up, the burst that leaves next counts as in flight.
+    let mut feed = Feed::cycling(0);
+    let enough = feed.bbr.target_flight(1.25) - feed.bbr.quantum() * SEGMENT;
+    assert_eq!([after(0, 1.01, enough, 0), after(0, 1.01, enough - 1.0, 0)], [Some(1), Some(0)]);
+    feed.bbr.min_rtt = None;
+    assert!(close(feed.bbr.bdp(RATE, 2.0), 10.0 * SEGMENT), "the initial window without an RTT");
     assert_eq!([after(1, 0.5, high, 0), after(1, 1.01, high, 0)], [Some(1), Some(2)]);
     assert_eq!(after(1, 0.5, low, 0), Some(2), "the queue is gone");
     let gains: Vec<f64> = (0..8).map(|phase| Feed::cycling(phase).bbr.gains().0).collect();
@@ -370,6 +381,30 @@ fn the_window_grows_by_what_is_delivered_towards_its_target() {
     assert!(close(window, (200.0 + 100.0 + 12.0) * SEGMENT), "{window}");
 }
 
+/// `bbr_update_bw`: the largest sample of ten rounds; one of an application that was the limit counts if it is as large.
+#[test]
+fn the_bandwidth_is_the_largest_of_ten_rounds() {
+    let mut feed = Feed::cycling(2);
+    (0..9).for_each(|_| feed.round(0.8 * RATE, |_, _| {}));
+    assert!(close(feed.bbr.estimate(), RATE));
+    (0..2).for_each(|_| feed.round(0.8 * RATE, |_, _| {}));
+    assert!(close(feed.bbr.estimate(), 0.8 * RATE), "{}", feed.bbr.estimate());
+    (0..20).for_each(|_| feed.round(0.5 * RATE, |_, sample| sample.app_limited = true));
+    assert!(close(feed.bbr.estimate(), 0.8 * RATE), "{}", feed.bbr.estimate());
+    feed.round(0.9 * RATE, |_, sample| sample.app_limited = true);
+    assert!(close(feed.bbr.estimate(), 0.9 * RATE), "{}", feed.bbr.estimate());
+}
+
+#[test]
+fn a_lower_rtt_is_the_minimum_at_once_and_a_higher_one_only_when_that_is_old() {
+    let mut feed = Feed::cycling(2);
+    for (rtt, expected) in [(21, 20), (19, 19), (20, 19)] {
+        feed.round(RATE, |event, _| event.rtt = Some(Duration::from_millis(rtt)));
+        assert_eq!(feed.bbr.min_rtt, Some(Duration::from_millis(expected)));
+    }
+    assert_eq!(feed.now - feed.bbr.min_rtt_at, RTT);
+}
+
 /// `bbr_lt_bw_sampling`: what a policer lets through is the bandwidth, and is not probed beyond.
 #[test]
 fn a_policers_rate_is_used_without_probing() {
@@ -379,7 +414,10 @@ fn a_policers_rate_is_used_without_probing() {
             event.newly_lost = Bytes::from_f64(if round % 4 == 3 { 0.5 * BDP } else { 0.0 });
         });
     }
-    assert_eq!(feed.bbr.gains(), (1.0, WINDOW_GAIN));
+    for phase in [0, 1, 2] {
+        feed.bbr.mode = Mode::ProbeBw { phase, since: feed.now };
+        assert_eq!(feed.bbr.gains(), (1.0, WINDOW_GAIN));
+    }
     assert!(close(feed.bbr.estimate(), RATE / 2.0));
     feed.bbr.on_spurious_loss(feed.now);
     assert_eq!(feed.bbr.long_term.rate_in_use(), None, "the losses were none");
