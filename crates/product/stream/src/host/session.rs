@@ -45,8 +45,9 @@ use gameway_session::{Sender, SenderConfig, SenderEvent};
 use gameway_units::{Bytes, Duration, Ecn, Instant, Rate, Ratio};
 use gameway_webrtc::feedback::ReportReader;
 use gameway_webrtc::feedback::frames::{self, FrameNews, FrameReports};
+use gameway_webrtc::reports::{self, ReferenceTime};
+use gameway_webrtc::rtcp;
 use gameway_webrtc::{CloseReason, Event, Extensions, Peer, RtpHeader, RtpPacket, Transmit};
-use gameway_webrtc::{reports, rtcp};
 use std::net::SocketAddr;
 
 /// The most that RTP padding can be (RFC 3550 section 5.1): all that a browser takes.
@@ -345,7 +346,10 @@ impl Session {
                 }
                 self.begin(now);
             }
-            Event::Rtcp { bytes, .. } => self.on_rtcp(now, &bytes),
+            Event::Rtcp { bytes, arrival } => {
+                self.on_rtcp(now, &bytes);
+                self.answer_reference_time(now, &bytes, arrival);
+            }
             Event::Data { label, bytes, .. } if label == Input::CHANNEL => {
                 self.events.extend(Input::parse(&bytes).map(SessionEvent::Input));
             }
@@ -410,6 +414,17 @@ impl Session {
             } else {
                 sender.on_feedback(now, &feedback);
             }
+        }
+    }
+
+    /// A receiver that says its time knows the round trip by the answer. One for each datagram.
+    fn answer_reference_time(&mut self, now: Instant, compound: &[u8], arrival: Instant) {
+        let told = rtcp::packets(compound).find_map(|packet| ReferenceTime::of(&packet));
+        let ssrc = self.peer.negotiated().video_ssrc;
+        let answer = told.map(|told| told.answer(ssrc, now.saturating_since(arrival)));
+        if let Some(Ok(bytes)) = answer {
+            // Not sent is lost: the receiver says its time again.
+            let _ = self.peer.send_rtcp(&bytes);
         }
     }
 

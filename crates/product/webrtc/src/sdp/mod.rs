@@ -35,6 +35,8 @@ pub const TRANSPORT_CC: &str = "transport-cc";
 
 /// Feedback that asks for packets (RFC 4585 section 4.2).
 pub const NACK: &str = "nack";
+/// The receiver says its time and is answered (RFC 3611 section 4.4), by libwebrtc's name.
+pub const REFERENCE_TIME: &str = "rrtr";
 
 /// What a host can do beyond what each can.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -78,6 +80,8 @@ pub struct Negotiated {
     pub frame: Option<u8>,
     /// The receiver asks for packets that are missing (RFC 4585 section 6.2.1), and they are sent again.
     pub nack: bool,
+    /// The receiver says its time, to know the round trip.
+    pub reference_time: bool,
     /// The receiver sends transport-wide feedback.
     pub transport_cc: bool,
     /// The receiver sends RFC 8888 feedback.
@@ -134,6 +138,7 @@ impl Negotiated {
         self.frame = media.extension(FRAME);
         let asks = media.has_feedback(format.payload_type, NACK);
         self.nack = abilities.nack && asks && self.rtx.is_some();
+        self.reference_time = media.has_feedback(format.payload_type, REFERENCE_TIME);
         if self.is_native() && !self.nack {
             // Its probes and padding have a payload type of their own.
             self.rtx = None;

@@ -2,8 +2,8 @@
 
 use super::parse::{Description, Media, MediaKind};
 use super::{
-    ARRIVAL_TIMES, CONGESTION_CONTROL, FRAME, NACK, Negotiated, PLAYOUT_DELAY, PROBE, REPAIR,
-    TRANSPORT_CC, TRANSPORT_WIDE, TRANSPORT_WIDE_2,
+    ARRIVAL_TIMES, CONGESTION_CONTROL, FRAME, NACK, Negotiated, PLAYOUT_DELAY, PROBE,
+    REFERENCE_TIME, REPAIR, TRANSPORT_CC, TRANSPORT_WIDE, TRANSPORT_WIDE_2,
 };
 use crate::ice::Credentials;
 use crate::identity::Fingerprint;
@@ -264,8 +264,10 @@ fn video(lines: &mut Lines, negotiated: &Negotiated) {
         lines.line(format_args!("a=rtcp-fb:{payload_type} {TRANSPORT_CC}"));
     }
     lines.line(format_args!("a=msid:gameway video"));
-    if negotiated.nack {
-        lines.line(format_args!("a=rtcp-fb:{payload_type} {NACK}"));
+    for (agreed, name) in [(negotiated.nack, NACK), (negotiated.reference_time, REFERENCE_TIME)] {
+        if agreed {
+            lines.line(format_args!("a=rtcp-fb:{payload_type} {name}"));
+        }
     }
     let (video, rtx) = (negotiated.video_ssrc, negotiated.rtx_ssrc);
     if let Some(retransmission) = negotiated.rtx {

@@ -208,3 +208,15 @@ fn packets_are_sent_again_where_both_sides_want_it() {
         assert!(!host.negotiated().nack && !answer.contains("rtx"), "{answer}");
     }
 }
+
+#[test]
+fn a_receivers_time_is_answered_where_it_offers_to_say_it() {
+    let now = Instant::ZERO;
+    let (_, silent) = Peer::offer(now, &client_config(), Secrets::new([1; 32]));
+    let line = "a=rtcp-fb:96 rrtr\r\n";
+    let asking = silent.replace("a=rtcp-fb:96 nack\r\n", &format!("a=rtcp-fb:96 nack\r\n{line}"));
+    for (offer, agreed) in [(silent, false), (asking, true)] {
+        let (_, answer) = Peer::answer(now, &host_config(), Secrets::new([2; 32]), &offer).unwrap();
+        assert_eq!(answer.contains(line), agreed, "{answer}");
+    }
+}
