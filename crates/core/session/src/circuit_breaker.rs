@@ -24,11 +24,11 @@
 //! | deviation | why |
 //! |---|---|
 //! | losses are those of the stream's own reports, which come several times in an interval | they say of each packet what a report block says of their number |
-//! | the round-trip time includes the time for which the receiver holds a report | at most a report's interval, and it makes the breaker stricter |
+//! | the round-trip time of a receiver that does not say when it made a report includes the time for which it held that | at most a report's interval, and it makes the breaker stricter |
 //! | a stream falls to its least rate and not to a tenth | section 4.5 allows a reduction once; the least rate is what its user said is worth sending |
 //! | a timeout reduces first, too, and a reduced stream may grow again | a player whose radio is away for four seconds keeps the session; at the least rate nothing is endangered |
 
-use gameway_control::{PacketReport, SequenceNumber};
+use gameway_control::{FeedbackBatch, SequenceNumber};
 use gameway_units::{Bytes, Duration, Instant, Rate};
 use std::collections::VecDeque;
 
@@ -175,19 +175,19 @@ impl CircuitBreaker {
     }
 
     /// A report of the receiver came, which told this.
-    pub fn on_report(&mut self, now: Instant, reports: &[PacketReport]) {
+    pub fn on_report(&mut self, now: Instant, batch: &FeedbackBatch<'_>) {
         self.now.heard = true;
-        let arrived = reports.iter().filter(|report| report.arrival.is_some());
-        self.now.received += arrived.clone().count() as u64;
-        self.now.lost += reports.iter().filter(|report| report.arrival.is_none()).count() as u64;
-        let Some(newest) = arrived.map(|report| report.packet).max_by_key(|packet| packet.sequence)
-        else {
+        let arrived = batch.reports.iter().filter(|report| report.arrival.is_some());
+        let received = arrived.clone().count();
+        self.now.received += received as u64;
+        self.now.lost += (batch.reports.len() - received) as u64;
+        let Some(newest) = arrived.map(|report| report.packet.sequence).max() else { return };
+        if self.newest_arrived.is_some_and(|known| newest <= known) {
             return;
-        };
-        if self.newest_arrived.is_none_or(|known| newest.sequence > known) {
-            self.newest_arrived = Some(newest.sequence);
-            self.now.advanced = true;
-            let sample = now.saturating_since(newest.sent);
+        }
+        self.newest_arrived = Some(newest);
+        self.now.advanced = true;
+        if let Some(sample) = batch.round_trip_time(now) {
             let smoothed = self.round_trip.map_or(sample, |old| {
                 old.mul_f64(1.0 - NEW_ROUND_TRIP).saturating_add(sample.mul_f64(NEW_ROUND_TRIP))
             });

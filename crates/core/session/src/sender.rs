@@ -185,7 +185,9 @@ impl Sender {
         self.reports.clear();
         self.history.on_feedback(now, feedback, &mut self.reports);
         if let Some(breaker) = &mut self.breaker {
-            breaker.on_report(now, &self.reports);
+            let in_flight = self.history.in_flight();
+            let batch = FeedbackBatch::new(&self.reports, self.last_generated, in_flight);
+            breaker.on_report(now, &batch);
         }
         self.tell_controller(now);
     }

@@ -1,11 +1,13 @@
 //! The breaker against the equations of RFC 8083, with traffic of a set rate, loss and round trip.
 
 use super::*;
-use gameway_control::{FrameId, SentPacket};
+use gameway_control::{FrameId, PacketReport, SentPacket};
 use gameway_units::ReceiverInstant;
 
 const SIZE: Bytes = Bytes::new(1_200);
 const STEP: Duration = Duration::from_millis(100);
+/// For how long the receiver holds what arrives before it reports: no part of the round trip.
+const HELD: Duration = Duration::from_millis(40);
 const LEAST: Rate = Rate::from_mbps(2);
 
 /// What a path does to a stream.
@@ -50,7 +52,10 @@ impl Stream {
             let reports: Vec<PacketReport> = (0..packets).map(|_| self.send(path)).collect();
             self.now = self.now.saturating_add(STEP);
             if path.reports {
-                self.breaker.on_report(self.now, if path.arrives { &reports } else { &[] });
+                let reports = if path.arrives { &reports[..] } else { &[] };
+                let generated = ReceiverInstant::ZERO + HELD;
+                let batch = FeedbackBatch::new(reports, generated, Bytes::ZERO);
+                self.breaker.on_report(self.now, &batch);
             }
             let action = self.breaker.on_deadline(self.now);
             let at = self.now.as_secs_f64();
@@ -64,7 +69,7 @@ impl Stream {
         let lost = path.lost_one_in > 0 && self.next.is_multiple_of(path.lost_one_in);
         let packet = SentPacket::new(
             SequenceNumber(self.next),
-            self.now.saturating_add(STEP).saturating_sub(path.round_trip),
+            self.now.saturating_add(STEP).saturating_sub(path.round_trip).saturating_sub(HELD),
             FrameId(0),
             SIZE,
         );
