@@ -93,10 +93,11 @@ quick-lint: $(STAMPS)/test-packages
 	$(BIN)/ruff check $(PYTHON_CODE)
 	$(BIN)/ruff format --check $(PYTHON_CODE)
 
+# All with --release: libraries in C, build scripts and macros are then those of the module, and are not built a second time.
 lint: quick-lint $(STAMPS)/live ## formatting, lints, types, stubs
-	cargo clippy --workspace --all-targets --quiet --features "$(CARGO_FEATURES)" -- -D warnings
-	cargo check --quiet --package gameway-python --no-default-features
-	RUSTDOCFLAGS="-D warnings" cargo doc --no-deps --quiet $(CORE)
+	cargo clippy --release --workspace --all-targets --quiet --features "$(CARGO_FEATURES)" -- -D warnings
+	cargo check --release --quiet --package gameway-python --no-default-features
+	RUSTDOCFLAGS="-D warnings" cargo doc --release --no-deps --quiet $(CORE)
 	cargo package --no-verify --no-metadata --allow-dirty --quiet $(CORE)
 	$(BIN)/mypy python/gameway $(wildcard tools)
 	@rm -rf $(STAMPS)/typed; mkdir -p $(STAMPS)/typed/experiments
@@ -107,7 +108,7 @@ lint: quick-lint $(STAMPS)/live ## formatting, lints, types, stubs
 	$(BIN)/python -m mypy.stubtest gameway._core --concise
 
 rust-test: lint $(STAMPS)/test-tools
-	GAMEWAY_PYTHON=$(CURDIR)/$(BIN)/python cargo test --workspace --quiet --features "$(CARGO_FEATURES)"
+	GAMEWAY_PYTHON=$(CURDIR)/$(BIN)/python cargo test --release --workspace --quiet --features "$(CARGO_FEATURES)"
 
 fuzz-smoke: rust-test
 	fuzz/smoke

@@ -70,7 +70,7 @@ impl SentHistory {
 
     /// Notes a departure; the packet's number must be [`Self::end`].
     pub(crate) fn on_sent(&mut self, packet: SentPacket) {
-        debug_assert_eq!(packet.sequence, self.end());
+        assert_eq!(packet.sequence, self.end());
         if self.entries.len() >= MAX_PACKETS {
             self.drop_oldest();
         }

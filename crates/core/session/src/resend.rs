@@ -76,7 +76,7 @@ impl Resend {
 
     /// A packet left; numbers have no gaps.
     pub(crate) fn on_sent(&mut self, now: Instant, packet: &MediaPacket) {
-        debug_assert_eq!(packet.sequence.0, self.base + self.left.len() as u64);
+        assert_eq!(packet.sequence.0, self.base + self.left.len() as u64);
         if let Some(original) = packet.original
             && let Some(repeated) = self.get(original.0)
         {

@@ -29,7 +29,7 @@ impl RangeSet {
     /// Adds `start..end`; calls `newly` for each part that was not in the set, then returns the run
     /// that now contains it.
     pub(crate) fn insert(&mut self, start: u64, end: u64, mut newly: impl FnMut(Run)) -> Run {
-        debug_assert!(start < end);
+        assert!(start < end);
         let first = self.first_touching(start);
         let (mut last, mut covered, mut merged) = (first, start, (start, end));
         while let Some(&(run_start, run_end)) = self.runs.get(last).filter(|run| run.0 <= end) {
