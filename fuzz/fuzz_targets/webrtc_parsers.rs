@@ -2,6 +2,7 @@
 #![no_main]
 
 use gameway_control::SequenceNumber;
+use gameway_units::{Duration, Instant};
 use gameway_webrtc::data::parse_open;
 use gameway_webrtc::feedback::ReportReader;
 use gameway_webrtc::feedback::arrival_times::ArrivalTimes;
@@ -9,6 +10,7 @@ use gameway_webrtc::feedback::frames::FrameReports;
 use gameway_webrtc::feedback::rfc8888::CcFeedbackReport;
 use gameway_webrtc::feedback::twcc::TransportFeedback;
 use gameway_webrtc::ice::stun;
+use gameway_webrtc::reports::{self, ReferenceTime};
 use gameway_webrtc::rtp::{ParsedRtp, RtpPacket};
 use gameway_webrtc::sdp::Description;
 use gameway_webrtc::{Fingerprint, Negotiated, rtcp};
@@ -57,6 +59,11 @@ fn feedback(bytes: &[u8]) {
             assert_eq!(TransportFeedback::parse(&again).ok(), Some(read));
         }
         let _ = ArrivalTimes::parse(packet.bytes());
+        let _ = reports::round_trip(&packet, 1, Instant::ZERO);
+        if let Some(told) = ReferenceTime::of(&packet) {
+            let answer = told.answer(1, Duration::from_millis(1)).expect("one block has room");
+            assert_eq!(answer.len(), 24);
+        }
     }
     let mut reader = ReportReader::default();
     for newest in [0, 70_000, u64::MAX] {
