@@ -566,6 +566,12 @@ mod tests {
             cubic.on_ack(&ack(at(nanos), 0.25));
             assert_eq!(cubic.growth.judged == at(nanos), anew, "{nanos} {window}");
         }
+        // Above the function's value and the Reno flow: a segment in a hundred windows.
+        let mut cubic = reduced_at(100.0);
+        cubic.on_ack(&ack(at(0), 0.25));
+        cubic.window = 150.0;
+        cubic.on_ack(&ack(at(1), 0.25));
+        assert!((cubic.growth.per_segment - 15_000.0).abs() < 1e-9);
         let built = CubicConfig { hystart: false }.build(SIZE, 1);
         assert_eq!((built.name(), built.cwnd()), ("cubic", Bytes::new(10_000)));
     }
@@ -573,13 +579,14 @@ mod tests {
     /// HyStart says when, and the option whether slow start then ends.
     #[test]
     fn hystart_ends_slow_start_where_it_is_on() {
+        let start = Instant::from_nanos(5_000_000_000);
         let threshold = |hystart| {
             let config = CubicConfig { hystart };
             let mut cubic = Cubic { config, window: 20.0, ..Cubic::new(SIZE) };
-            cubic.on_established(Instant::ZERO, None);
+            cubic.on_established(start, None);
             // A train of ACKs a millisecond apart, all of the first round.
             for millis in 1..=15 {
-                let now = Instant::from_nanos(millis * 1_000_000);
+                let now = start + Duration::from_millis(millis);
                 let rtt = Some(Duration::from_millis(20));
                 cubic.on_ack(&AckEvent { rtt, smoothed_rtt: rtt, ..ack(now, 1.0) });
             }
@@ -591,5 +598,17 @@ mod tests {
         assert_eq!(end, 30);
         assert!((30..=31).contains(&window), "{window}");
         assert_eq!(threshold(false).0, 35);
+        // 20 000 segments in 20 ms are 8 Gb/s: in slow start, at twice that, four bursts of 64 kB take 0.13 ms.
+        let ends = |micros| {
+            let mut cubic = Cubic { window: 20_000.0, ..Cubic::new(SIZE) };
+            cubic.on_established(start, None);
+            for micros in (1..=10).map(|millis| millis * 1000).chain([micros]) {
+                let rtt = Some(Duration::from_millis(20));
+                let now = start + Duration::from_micros(micros);
+                cubic.on_ack(&AckEvent { rtt, smoothed_rtt: rtt, ..ack(now, 1.0) });
+            }
+            cubic.threshold.is_finite()
+        };
+        assert!(!ends(10_060) && ends(10_071));
     }
 }

@@ -198,6 +198,13 @@ mod tests {
             .collect();
         // Four for the fifth, five for the sixth, six for the seventh.
         assert_eq!(grown, [4, 4, 4, 5, 5, 5, 5, 5, 6, 6, 6, 6, 6, 6, 7, 7]);
+        // What is left of a window counts for the next.
+        let mut reno = reduced_at(8);
+        let mut after = |segments| {
+            reno.on_ack(&ack(segments));
+            reno.cwnd().get() / SIZE
+        };
+        assert_eq!([3, 3, 3].map(&mut after), [4, 5, 6]);
     }
 
     #[test]

@@ -405,6 +405,45 @@ fn a_lower_rtt_is_the_minimum_at_once_and_a_higher_one_only_when_that_is_old() {
     assert_eq!(feed.now - feed.bbr.min_rtt_at, RTT);
 }
 
+/// `bbr_set_pacing_rate`: the bandwidth times the gain, one percent less; not lower until the pipe was full.
+#[test]
+fn the_pace_is_the_bandwidth_times_the_gain() {
+    for (phase, gain) in [(0, 1.25), (1, 0.75), (2, 1.0)] {
+        let mut feed = Feed::cycling(phase);
+        feed.ack(SEGMENT, RATE, in_flight(1.2 * BDP));
+        assert_eq!(feed.phase(), Some(phase));
+        assert!(close(feed.bbr.pacing_rate, 0.99 * gain * RATE), "{}", feed.bbr.pacing_rate);
+    }
+    let mut feed = Feed::new();
+    let first = feed.bbr.pacing_rate;
+    feed.round(1e5, in_flight(1e9));
+    assert!(close(feed.bbr.pacing_rate, first), "less than the first window per RTT");
+    feed.round(RATE, in_flight(1e9));
+    assert!(close(feed.bbr.pacing_rate, 0.99 * HIGH_GAIN * RATE));
+    assert!(feed.bbr.regulates_recovery() && feed.bbr.ssthresh() == Bytes::MAX);
+}
+
+/// `bbr_save_cwnd`: the window to return to is the one before recovery and ProbeRTT cut it.
+#[test]
+fn a_window_that_is_cut_already_is_not_the_one_to_return_to() {
+    let probing = Mode::ProbeRtt { done: None, round_passed: false };
+    let cycle = Mode::ProbeBw { phase: 2, since: Instant::ZERO };
+    for (mode, phase) in [(cycle, Phase::Recovery), (cycle, Phase::Loss), (probing, Phase::Open)] {
+        let mut bbr = Feed::cycling(2).bbr;
+        for window in [150.0, 80.0] {
+            bbr.cwnd = window * SEGMENT;
+            bbr.save_cwnd();
+            assert!(close(bbr.prior_cwnd, window * SEGMENT), "undisturbed it is what it is");
+        }
+        (bbr.mode, bbr.previous_phase, bbr.cwnd) = (mode, phase, 40.0 * SEGMENT);
+        bbr.save_cwnd();
+        assert!(close(bbr.prior_cwnd, 80.0 * SEGMENT));
+        bbr.cwnd = 90.0 * SEGMENT;
+        bbr.save_cwnd();
+        assert!(close(bbr.prior_cwnd, 90.0 * SEGMENT));
+    }
+}
+
 /// `bbr_lt_bw_sampling`: what a policer lets through is the bandwidth, and is not probed beyond.
 #[test]
 fn a_policers_rate_is_used_without_probing() {

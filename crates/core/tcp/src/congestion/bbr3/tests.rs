@@ -166,6 +166,15 @@ fn startup_doubles_and_ends_at_the_third_round_without_growth() {
     let mut feed = Feed::new(version_3(), RTT);
     // Section 5.6.2: the initial window per RTT times 2.77.
     assert!((pacing(&feed.bbr) / (2.77 * 10.0 * SEGMENT / 0.020) - 1.0).abs() < 1e-6);
+    // Without an RTT from the handshake the first sample tells it, and no later one.
+    let mut bbr = version_3();
+    bbr.on_established(Instant::ZERO, None);
+    let mut unmeasured = Feed { bbr, ..Feed::new(version_3(), RTT) };
+    for _ in 0..2 {
+        unmeasured.round_with(1e3, |_, sample| sample.app_limited = true);
+        assert!(close(unmeasured.bbr.pacing_rate, 2.77 * 10.0 * SEGMENT / 0.020));
+        unmeasured.rtt = RTT * 2;
+    }
     let mut rate = 1e6;
     for _ in 0..4 {
         feed.round_with(rate, |event, _| event.in_flight = Bytes::MAX);
@@ -515,7 +524,7 @@ fn probe_rtt_comes_every_five_seconds_and_halves_the_flight() {
         feed.round_with(RATE, higher);
     }
     assert!(feed.now > Instant::ZERO + Duration::from_secs(5));
-    assert!(feed.bbr.samples_are_app_limited());
+    assert!(feed.bbr.samples_are_app_limited() && feed.bbr.regulates_recovery());
     assert!(close(feed.bbr.cwnd, 0.5 * BDP), "{}", feed.bbr.cwnd);
     let entered = feed.now;
     let small = |event: &mut AckEvent, _: &mut RateSample| event.in_flight = Bytes::from_f64(5e4);
@@ -525,6 +534,7 @@ fn probe_rtt_comes_every_five_seconds_and_halves_the_flight() {
     let stayed = (feed.now - entered).as_millis_f64();
     assert!((200.0..=260.0).contains(&stayed), "{stayed} ms");
     assert_eq!(feed.bbr.state, State::Cruise);
+    assert!(!feed.bbr.samples_are_app_limited());
     assert!(feed.bbr.cwnd >= 1.9 * BDP, "the window is restored: {}", feed.bbr.cwnd);
     // The next one is due 5 s later.
     let left = feed.now;
