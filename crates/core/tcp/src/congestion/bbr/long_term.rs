@@ -196,6 +196,40 @@ mod tests {
         assert_eq!((long_term.rounds, long_term.delivered_at_start), (0, 256_000));
     }
 
+    /// `bbr_lt_bw_max_rtts`: 48 rounds of probing, and then anew; two intervals that do not agree tell nothing.
+    #[test]
+    fn a_rate_is_used_for_48_rounds_of_probing() {
+        let round = |now: i64, probing, round_starts| Loss {
+            now: Instant::from_nanos(now),
+            newly_lost: 0,
+            total_lost: 0,
+            total_delivered: 0,
+            app_limited: false,
+            round_starts,
+            probing,
+        };
+        let mut used = LongTermRate::default();
+        feed(&mut used, 12, 10_000);
+        for (probing, starts) in [(false, true), (true, false)] {
+            (0..100).for_each(|now| assert!(!used.on_sample(&round(now, probing, starts))));
+        }
+        let over: Vec<bool> = (0..48).map(|now| used.on_sample(&round(now, true, true))).collect();
+        assert_eq!(over.iter().position(|over| *over), Some(47));
+        assert_eq!(used.rate_in_use(), None);
+
+        let mut other = interval(4, 40_000, 20_000, false).0;
+        for number in 5..=8 {
+            other.on_sample(&Loss {
+                newly_lost: if number == 8 { 20_000 } else { 0 },
+                total_lost: 40_000,
+                total_delivered: 100_000,
+                ..round(number * 10_000_000, true, true)
+            });
+        }
+        assert_eq!(other.rate_in_use(), None, "1 MB/s, and then 1.5");
+        assert!((other.rate.unwrap_or_default() - 1.5e6).abs() < 1.0);
+    }
+
     /// Within an eighth of the one before, or 4 kb/s.
     #[test]
     fn intervals_agree_within_an_eighth_or_four_kilobits() {

@@ -106,3 +106,47 @@ impl Bbr3 {
         self.bdp(self.bandwidth(), PROBE_RTT_GAIN).max(MIN_SEGMENTS * self.segment_size)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::tests::Feed;
+    use super::*;
+
+    const fn ms(count: i64) -> Duration {
+        Duration::from_millis(count)
+    }
+
+    /// Section 5.5.7 with ACKs at these milliseconds, of these RTTs; the minimum after each, and when the next ProbeRTT is
+    /// due. 20 ms were seen at the start.
+    fn filtered(acks: &[(i64, i64, bool)]) -> Vec<(Option<Duration>, i64)> {
+        let mut filter = MinRtt::new(Instant::ZERO, Some(ms(20)));
+        let event = Feed::new(Bbr3::new(1000, 1), ms(20)).event(1e6);
+        let of = |&(at, rtt, ack_delayed): &(i64, i64, bool)| {
+            let now = Instant::ZERO + ms(at);
+            filter.update(&AckEvent { now, rtt: Some(ms(rtt)), ack_delayed, ..event });
+            (filter.value, filter.probe_stamp.as_nanos() / 1_000_000 + 5000)
+        };
+        acks.iter().map(of).collect()
+    }
+
+    #[test]
+    fn the_minimum_is_of_ten_seconds_and_what_asks_for_a_probe_of_five() {
+        let is = |acks: &[(i64, i64, bool)], expected: &[(i64, i64)]| {
+            let expected: Vec<_> =
+                expected.iter().map(|&(rtt, due)| (Some(ms(rtt)), due)).collect();
+            assert_eq!(filtered(acks), expected);
+        };
+        // A lower one at once, one as low not.
+        is(&[(100, 20, false), (200, 19, false)], &[(20, 5000), (19, 5200)]);
+        // A higher one is the five seconds' when they are over, and the ten seconds' when those are.
+        is(
+            &[(5000, 30, false), (5001, 30, false), (10_000, 30, false), (10_001, 30, false)],
+            &[(20, 5000), (20, 10_001), (20, 10_001), (30, 10_001)],
+        );
+        // With a delayed ACK in it none is taken but a lower one.
+        is(
+            &[(5001, 30, true), (5002, 18, true), (5003, 18, true)],
+            &[(20, 5000), (18, 10_002), (18, 10_002)],
+        );
+    }
+}
