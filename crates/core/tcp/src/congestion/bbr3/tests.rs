@@ -749,6 +749,29 @@ fn a_window_that_is_cut_already_is_not_the_one_to_return_to() {
     }
 }
 
+/// Section 5.5.10: 15 % of the flight, a segment at least, are left to others, and four segments are kept.
+#[test]
+fn headroom_is_a_share_of_the_flight_and_a_segment_at_least() {
+    let mut bbr = version_3();
+    let flights = [(120.0, 102.0), (5.0, 4.0), (6.0, 5.0), (3.0, 4.0)];
+    for (longterm, expected) in flights {
+        bbr.inflight_longterm = longterm * SEGMENT;
+        assert!(close(bbr.inflight_with_headroom(), expected * SEGMENT), "{longterm}");
+    }
+    bbr.inflight_longterm = f64::INFINITY;
+    assert!(bbr.inflight_with_headroom().is_infinite());
+}
+
+/// Section 5.3.3.4: ACKs within the round do not end it.
+#[test]
+fn refill_lasts_until_the_next_round_starts() {
+    let mut feed = Feed::refilling(version_3());
+    (0..10).for_each(|_| feed.more());
+    assert_eq!(feed.bbr.state, State::Refill);
+    feed.round(RATE);
+    assert_eq!(feed.bbr.state, State::Up);
+}
+
 #[test]
 fn two_percent_are_not_more_than_two_percent() {
     assert!(!too_lossy(2000.0, 100_000.0));
