@@ -47,7 +47,7 @@ SINCE ?= HEAD~1
 # The player of live videos, as the package has it.
 DASH_JS := python/gameway/live/video/dash.js
 
-.PHONY: help setup demo demo-live conformance play packages mutants test lint quick-lint rust-test fuzz-smoke python-test bench reproduce clean
+.PHONY: help setup demo demo-live conformance play packages mutants test ready lint quick-lint rust-test fuzz-smoke python-test bench reproduce clean
 
 help: ## this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 16
@@ -86,7 +86,11 @@ reproduce: $(SIMULATOR) ## run the suites, published beside ours; one experiment
 	@for name in $(NAME); do echo "== $$name"; $(BIN)/gameway reproduce $$name; done
 
 # What fails soonest comes first; pytest comes last, its summary line ends the output.
-test: quick-lint lint rust-test fuzz-smoke python-test ## everything that must hold
+test: quick-lint ready lint rust-test fuzz-smoke python-test ## everything that must hold
+
+# From nothing, the system's packages for tests and the player come while the module is compiled.
+ready: $(STAMPS)/live-tools
+	@$(MAKE) --no-print-directory --jobs=3 $(STAMPS)/live $(STAMPS)/test-tools $(DASH_JS)
 
 quick-lint: $(STAMPS)/test-packages
 	cargo fmt --all --check
