@@ -149,9 +149,19 @@ impl<'a> FeedbackBatch<'a> {
     #[must_use]
     pub fn round_trip_time(&self, now: Instant) -> Option<Duration> {
         let newest = self.reports.iter().rev().find(|report| report.arrival.is_some())?;
-        let held = self.generated.saturating_since(newest.arrival?);
-        let elapsed = now.saturating_since(newest.packet.sent);
-        let rtt = elapsed.saturating_sub(held);
+        self.round_trip_of(now, newest)
+    }
+
+    /// The least of the round-trip times of all packets received, as [`Self::round_trip_time`]: the last packet of a frame
+    /// waits for those before it, the first one does not.
+    #[must_use]
+    pub fn min_round_trip_time(&self, now: Instant) -> Option<Duration> {
+        self.reports.iter().filter_map(|report| self.round_trip_of(now, report)).min()
+    }
+
+    fn round_trip_of(&self, now: Instant, report: &PacketReport) -> Option<Duration> {
+        let held = self.generated.saturating_since(report.arrival?);
+        let rtt = now.saturating_since(report.packet.sent).saturating_sub(held);
         (!held.is_negative() && rtt > Duration::ZERO).then_some(rtt)
     }
 }
@@ -420,5 +430,23 @@ mod tests {
         assert_eq!(of(0), Some(Duration::from_millis(30)));
         assert_eq!(of(29), Some(Duration::from_millis(1)));
         assert_eq!((of(30), of(31), of(-1)), (None, None, None));
+    }
+    /// Three packets at once through a link that takes 5 ms for each, on a path of 30 ms.
+    #[test]
+    fn the_first_packet_of_a_train_has_the_least_round_trip() {
+        let at = |millis: i64| Instant::ZERO + Duration::from_millis(millis);
+        let arrival = |millis: i64| ReceiverInstant::from_nanos(7_000_000_000 + millis * 1_000_000);
+        let reports = [5, 10, 15].map(|arrived| {
+            let packet = SentPacket::new(SequenceNumber(0), at(60), FrameId(0), Bytes::ZERO);
+            PacketReport::new(packet, Some(arrival(arrived)))
+        });
+        let batch = FeedbackBatch::new(&reports, arrival(15), Bytes::ZERO);
+        let now = at(60 + 15 + 30);
+        assert_eq!(batch.round_trip_time(now), Some(Duration::from_millis(45)));
+        assert_eq!(batch.min_round_trip_time(now), Some(Duration::from_millis(35)));
+        assert_eq!(
+            FeedbackBatch::new(&[], arrival(15), Bytes::ZERO).min_round_trip_time(now),
+            None
+        );
     }
 }

@@ -103,7 +103,10 @@ impl Resend {
     /// A report told of packets.
     pub(crate) fn on_reports(&mut self, now: Instant, batch: &FeedbackBatch<'_>) {
         if let Some(round_trip) = batch.round_trip_time(now) {
-            self.on_round_trip(now, round_trip);
+            self.round_trip.on_sample(round_trip);
+        }
+        if let Some(least) = batch.min_round_trip_time(now) {
+            self.on_least_round_trip(now, least);
         }
         for report in batch.reports {
             let number = report.packet.sequence.0;
@@ -189,8 +192,7 @@ impl Resend {
         part
     }
 
-    fn on_round_trip(&mut self, now: Instant, sample: Duration) {
-        self.round_trip.on_sample(sample);
+    fn on_least_round_trip(&mut self, now: Instant, sample: Duration) {
         if now.saturating_since(self.window_began) >= ROUND_TRIP_WINDOW {
             (self.least, self.window_began) = ([self.least[1], None], now);
         }

@@ -53,7 +53,8 @@ fn nearly_all_frames_are_shown_with_repair_and_far_fewer_without() {
 
 #[test]
 fn a_repaired_frame_is_a_round_trip_late_and_none_behind_it_by_more() {
-    for controller in [fixed("15 Mb/s"), json!("pudica")] {
+    let names = ["pudica", "gcc", "copa", "nada", "salsify", "scream", "sqp"];
+    for controller in names.map(|name| json!(name)).into_iter().chain([fixed("15 Mb/s")]) {
         let spec = with(empty_path(SECONDS), "/path/base_rtt", json!("20 ms"));
         let loss = json!({ "kind": "random", "probability": "0.1 %" });
         let spec = with(with(spec, "/path/loss", loss), "/record", json!({ "packets": true }));
@@ -61,13 +62,14 @@ fn a_repaired_frame_is_a_round_trip_late_and_none_behind_it_by_more() {
         let run = run(&with_stream(spec, controller.clone(), more));
         let frames = run.table("frames").between("captured_ns", 5.0, 19.0);
         let (sent, shown) = (frames.column("last_sent_ns"), frames.column("shown_ns"));
-        // Beyond the path and the wait for its own last packet.
-        let late: Vec<f64> = sent
+        // Beyond the path and the usual wait behind the frame's own packets.
+        let mut late: Vec<f64> = sent
             .iter()
             .zip(shown)
             .filter_map(|(s, t)| Some((t.as_ref()? - s.as_ref()?) / 1e6 - 10.0))
             .collect();
-        let worst = most(&late);
+        late.sort_by(f64::total_cmp);
+        let worst = most(&late) - late[late.len() / 2];
         let lost = frames.present("lost_packets").iter().filter(|&&lost| lost > 0.0).count();
         eprintln!("{controller}: {lost} frames lost packets, the latest {worst} ms late");
         assert!(lost > 5, "{controller}: {lost}");
