@@ -200,43 +200,13 @@ impl CongestionControl for Bic {
 
 #[cfg(test)]
 mod tests {
+    use super::super::quiet_events;
     use super::*;
 
     const SIZE: u64 = 1000;
 
     fn ack(segments: u64) -> AckEvent {
-        AckEvent {
-            now: Instant::ZERO,
-            phase: Phase::Open,
-            acknowledged: 0,
-            next_sequence: 0,
-            newly_delivered: Bytes::new(segments * SIZE),
-            newly_acknowledged: Bytes::new(segments * SIZE),
-            newly_lost: Bytes::ZERO,
-            newly_marked: Bytes::ZERO,
-            prior_in_flight: Bytes::ZERO,
-            in_flight: Bytes::ZERO,
-            total_delivered: Bytes::ZERO,
-            total_lost: Bytes::ZERO,
-            rtt: None,
-            smoothed_rtt: None,
-            cwnd_limited: true,
-            ack_delayed: false,
-            until_departure: Duration::ZERO,
-            rate: None,
-        }
-    }
-
-    fn timeout(first: bool) -> TimeoutEvent {
-        TimeoutEvent {
-            next_sequence: 0,
-            now: Instant::ZERO,
-            prior_in_flight: Bytes::ZERO,
-            first,
-            newly_lost: Bytes::ZERO,
-            total_delivered: Bytes::ZERO,
-            total_lost: Bytes::ZERO,
-        }
+        quiet_events::ack(Bytes::new(segments * SIZE))
     }
 
     fn at(window: u64, maximum: u64) -> Bic {
@@ -371,9 +341,9 @@ mod tests {
     #[test]
     fn a_time_out_forgets_the_maximum() {
         let mut bic = at(400, 500);
-        bic.on_timeout(&timeout(true));
+        bic.on_timeout(&quiet_events::timeout(true));
         assert_eq!((bic.window, bic.threshold, bic.maximum), (1, 319, 0));
-        bic.on_timeout(&timeout(false));
+        bic.on_timeout(&quiet_events::timeout(false));
         assert_eq!((bic.window, bic.threshold, bic.maximum), (1, 319, 0));
     }
 

@@ -331,6 +331,7 @@ impl CongestionControl for Cubic {
 
 #[cfg(test)]
 mod tests {
+    use super::super::quiet_events;
     use super::*;
 
     const SIZE: u32 = 1000;
@@ -338,23 +339,8 @@ mod tests {
     fn ack(now: Instant, window: f64) -> AckEvent {
         AckEvent {
             now,
-            phase: Phase::Open,
-            acknowledged: 0,
-            next_sequence: 0,
-            newly_delivered: Bytes::from_f64(window * f64::from(SIZE)),
-            newly_acknowledged: Bytes::from_f64(window * f64::from(SIZE)),
-            newly_lost: Bytes::ZERO,
-            newly_marked: Bytes::ZERO,
-            prior_in_flight: Bytes::ZERO,
-            in_flight: Bytes::ZERO,
-            total_delivered: Bytes::ZERO,
-            total_lost: Bytes::ZERO,
-            rtt: None,
             smoothed_rtt: Some(Duration::from_millis(1)),
-            cwnd_limited: true,
-            ack_delayed: false,
-            until_departure: Duration::ZERO,
-            rate: None,
+            ..quiet_events::ack(Bytes::from_f64(window * f64::from(SIZE)))
         }
     }
 
@@ -448,15 +434,7 @@ mod tests {
     #[test]
     fn slow_start_goes_to_the_threshold_and_no_further() {
         let mut cubic = Cubic { window: 8.0, threshold: 8.0, ..Cubic::new(SIZE) };
-        cubic.on_timeout(&TimeoutEvent {
-            now: Instant::ZERO,
-            next_sequence: 0,
-            prior_in_flight: Bytes::ZERO,
-            first: true,
-            newly_lost: Bytes::ZERO,
-            total_delivered: Bytes::ZERO,
-            total_lost: Bytes::ZERO,
-        });
+        cubic.on_timeout(&quiet_events::timeout(true));
         let windows: Vec<f64> = [2.0, 3.0, 6.0]
             .map(|acknowledged| {
                 cubic.on_ack(&ack(Instant::from_nanos(20_000_000), acknowledged));
@@ -492,15 +470,7 @@ mod tests {
     }
 
     fn time_out(cubic: &mut Cubic, first: bool) {
-        cubic.on_timeout(&TimeoutEvent {
-            now: Instant::ZERO,
-            next_sequence: 0,
-            prior_in_flight: Bytes::ZERO,
-            first,
-            newly_lost: Bytes::ZERO,
-            total_delivered: Bytes::ZERO,
-            total_lost: Bytes::ZERO,
-        });
+        cubic.on_timeout(&quiet_events::timeout(first));
     }
 
     fn windows(cubic: &Cubic) -> (u64, u64) {

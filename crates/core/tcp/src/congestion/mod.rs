@@ -44,6 +44,8 @@ mod cubic;
 mod hystart;
 mod new_reno;
 mod prague;
+#[cfg(test)]
+mod quiet_events;
 mod vegas;
 
 pub use algorithm::{ConfiguredTcp, CongestionControls, TcpAlgorithm, build};

@@ -124,32 +124,14 @@ impl CongestionControl for NewReno {
 
 #[cfg(test)]
 mod tests {
+    use super::super::quiet_events;
     use super::*;
 
     const SIZE: u64 = 1000;
 
     fn ack(segments: u64) -> AckEvent {
         let bytes = Bytes::new(segments * SIZE);
-        AckEvent {
-            now: Instant::ZERO,
-            phase: Phase::Open,
-            acknowledged: 0,
-            next_sequence: 0,
-            newly_delivered: bytes,
-            newly_acknowledged: bytes,
-            newly_lost: Bytes::ZERO,
-            newly_marked: Bytes::ZERO,
-            prior_in_flight: Bytes::ZERO,
-            in_flight: Bytes::ZERO,
-            total_delivered: Bytes::ZERO,
-            total_lost: Bytes::ZERO,
-            rtt: None,
-            smoothed_rtt: None,
-            cwnd_limited: true,
-            ack_delayed: false,
-            rate: None,
-            until_departure: Duration::ZERO,
-        }
+        quiet_events::ack(bytes)
     }
 
     /// After a loss at this window, segments.
@@ -160,15 +142,7 @@ mod tests {
     }
 
     fn time_out(reno: &mut NewReno, first: bool) {
-        reno.on_timeout(&TimeoutEvent {
-            now: Instant::ZERO,
-            next_sequence: 0,
-            prior_in_flight: Bytes::ZERO,
-            first,
-            newly_lost: Bytes::ZERO,
-            total_delivered: Bytes::ZERO,
-            total_lost: Bytes::ZERO,
-        });
+        reno.on_timeout(&quiet_events::timeout(first));
     }
 
     fn windows(reno: &NewReno) -> (u64, u64) {

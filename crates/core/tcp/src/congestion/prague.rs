@@ -274,6 +274,7 @@ impl CongestionControl for Prague {
 
 #[cfg(test)]
 mod tests {
+    use super::super::quiet_events;
     use super::*;
 
     const SIZE: u32 = 1000;
@@ -284,23 +285,13 @@ mod tests {
         let bytes = |segments: u64| Bytes::new(segments * u64::from(SIZE));
         AckEvent {
             now: Instant::from_nanos(millis * 1_000_000),
-            phase: Phase::Open,
             acknowledged: bytes(acknowledged).get(),
             next_sequence: bytes(acknowledged + WINDOW).get(),
-            newly_delivered: bytes(delivered),
-            newly_acknowledged: bytes(delivered),
-            newly_lost: Bytes::ZERO,
             newly_marked: bytes(marked),
             prior_in_flight: bytes(WINDOW),
             in_flight: bytes(WINDOW),
-            total_delivered: Bytes::ZERO,
-            total_lost: Bytes::ZERO,
-            rtt: None,
             smoothed_rtt: Some(Duration::from_millis(10)),
-            cwnd_limited: true,
-            ack_delayed: false,
-            until_departure: Duration::ZERO,
-            rate: None,
+            ..quiet_events::ack(bytes(delivered))
         }
     }
 
@@ -383,15 +374,7 @@ mod tests {
         assert_eq!((prague.cwnd(), prague.ssthresh()), (Bytes::new(50_000), Bytes::new(50_000)));
         prague.on_spurious_loss(Instant::ZERO);
         assert_eq!(prague.cwnd(), Bytes::new(100_000));
-        let timeout = TimeoutEvent {
-            next_sequence: 0,
-            now: Instant::ZERO,
-            prior_in_flight: Bytes::ZERO,
-            first: true,
-            newly_lost: Bytes::ZERO,
-            total_delivered: Bytes::ZERO,
-            total_lost: Bytes::ZERO,
-        };
+        let timeout = quiet_events::timeout(true);
         prague.on_timeout(&timeout);
         assert_eq!((prague.cwnd(), prague.ssthresh()), (Bytes::new(1000), Bytes::new(50_000)));
         prague.on_spurious_loss(Instant::ZERO);

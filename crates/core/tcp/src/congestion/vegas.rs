@@ -190,6 +190,7 @@ impl CongestionControl for Vegas {
 
 #[cfg(test)]
 mod tests {
+    use super::super::quiet_events;
     use super::*;
 
     const SIZE: u64 = 1000;
@@ -200,24 +201,11 @@ mod tests {
 
     fn ack(acknowledged: u64, next_sequence: u64, rtt: Duration) -> AckEvent {
         AckEvent {
-            now: Instant::ZERO,
-            phase: Phase::Open,
             acknowledged: acknowledged * SIZE,
             next_sequence: next_sequence * SIZE,
-            newly_delivered: Bytes::new(SIZE),
-            newly_acknowledged: Bytes::new(SIZE),
-            newly_lost: Bytes::ZERO,
-            newly_marked: Bytes::ZERO,
-            prior_in_flight: Bytes::ZERO,
-            in_flight: Bytes::ZERO,
-            total_delivered: Bytes::ZERO,
-            total_lost: Bytes::ZERO,
             rtt: Some(rtt),
             smoothed_rtt: Some(rtt),
-            cwnd_limited: true,
-            ack_delayed: false,
-            until_departure: Duration::ZERO,
-            rate: None,
+            ..quiet_events::ack(Bytes::new(SIZE))
         }
     }
 
@@ -329,15 +317,7 @@ mod tests {
     #[test]
     fn a_time_out_is_renos_and_the_threshold_follows_at_three_quarters() {
         let mut vegas = avoiding(40);
-        vegas.on_timeout(&TimeoutEvent {
-            next_sequence: 0,
-            now: Instant::ZERO,
-            prior_in_flight: Bytes::ZERO,
-            first: true,
-            newly_lost: Bytes::ZERO,
-            total_delivered: Bytes::ZERO,
-            total_lost: Bytes::ZERO,
-        });
+        vegas.on_timeout(&quiet_events::timeout(true));
         assert_eq!((vegas.reno.cwnd, vegas.reno.ssthresh), (SIZE, 20 * SIZE));
         vegas.on_ack(&AckEvent { phase: Phase::Loss, ..ack(1, 2, ms(300)) });
         assert_eq!(vegas.reno.cwnd, 2 * SIZE, "slow start, whatever the RTT");

@@ -1,6 +1,7 @@
 //! The machine of Linux's `tcp_bbr.c`, step by step.
 
 use super::*;
+use crate::congestion::quiet_events;
 use crate::delivery_rate::RateSample;
 
 const SEGMENT: f64 = 1000.0;
@@ -35,23 +36,15 @@ impl Feed {
         };
         let mut event = AckEvent {
             now: self.now,
-            phase: Phase::Open,
             acknowledged: self.delivered + delivered.get(),
             next_sequence: self.delivered + 2 * delivered.get(),
-            newly_delivered: delivered,
-            newly_acknowledged: delivered,
-            newly_lost: Bytes::ZERO,
-            newly_marked: Bytes::ZERO,
             prior_in_flight: Bytes::from_f64(BDP),
             in_flight: Bytes::from_f64(BDP),
             total_delivered: Bytes::new(self.delivered + delivered.get()),
             total_lost: Bytes::new(self.lost),
             rtt: Some(RTT),
             smoothed_rtt: Some(RTT),
-            cwnd_limited: true,
-            ack_delayed: false,
-            until_departure: Duration::ZERO,
-            rate: None,
+            ..quiet_events::ack(delivered)
         };
         change(&mut event, &mut sample);
         event.rate = Some(sample);
@@ -138,20 +131,9 @@ fn recovery_never_leaves_less_than_a_segment() {
         phase: Phase::Recovery,
         acknowledged: 1,
         next_sequence: 1448,
-        newly_delivered: one,
-        newly_acknowledged: one,
-        newly_lost: Bytes::ZERO,
-        newly_marked: Bytes::ZERO,
         prior_in_flight: one,
-        in_flight: Bytes::ZERO,
         total_delivered: one,
-        total_lost: Bytes::ZERO,
-        rtt: None,
-        smoothed_rtt: None,
-        cwnd_limited: true,
-        ack_delayed: false,
-        until_departure: Duration::ZERO,
-        rate: None,
+        ..quiet_events::ack(one)
     });
     assert_eq!(bbr.cwnd(), Bytes::new(1448));
 }
@@ -340,12 +322,11 @@ fn a_time_out_leaves_one_segment_until_the_loss_is_over() {
     let window = feed.bbr.cwnd;
     feed.bbr.on_timeout(&TimeoutEvent {
         now: feed.now,
-        next_sequence: 0,
         prior_in_flight: Bytes::from_f64(BDP),
-        first: true,
         newly_lost: Bytes::from_f64(BDP),
         total_delivered: Bytes::new(feed.delivered),
         total_lost: Bytes::from_f64(BDP),
+        ..quiet_events::timeout(true)
     });
     assert_eq!(feed.bbr.cwnd(), Bytes::from_f64(SEGMENT));
     feed.ack(SEGMENT, RATE, |event, _| event.phase = Phase::Loss);

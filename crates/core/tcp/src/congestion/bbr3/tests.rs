@@ -4,6 +4,7 @@
 
 use super::model::too_lossy;
 use super::*;
+use crate::congestion::quiet_events;
 use crate::delivery_rate::RateSample;
 use proptest::prelude::*;
 
@@ -33,22 +34,14 @@ impl Feed {
         let delivered = Bytes::from_f64(rate * self.rtt.as_secs_f64());
         AckEvent {
             now: self.now,
-            phase: Phase::Open,
             acknowledged: self.delivered + delivered.get(),
             next_sequence: self.delivered + 2 * delivered.get(),
-            newly_delivered: delivered,
-            newly_acknowledged: delivered,
-            newly_lost: Bytes::ZERO,
-            newly_marked: Bytes::ZERO,
             prior_in_flight: delivered,
             in_flight: delivered,
             total_delivered: Bytes::new(self.delivered + delivered.get()),
             total_lost: Bytes::new(self.lost),
             rtt: Some(self.rtt),
             smoothed_rtt: Some(self.rtt),
-            cwnd_limited: true,
-            ack_delayed: false,
-            until_departure: Duration::ZERO,
             rate: Some(RateSample {
                 delivered,
                 interval: self.rtt,
@@ -57,6 +50,7 @@ impl Feed {
                 tx_in_flight: delivered,
                 lost: Bytes::ZERO,
             }),
+            ..quiet_events::ack(delivered)
         }
     }
 
@@ -586,13 +580,12 @@ fn a_probe_rtt_that_ended_while_idle_is_left_on_restart() {
 
 fn timeout(feed: &mut Feed) {
     feed.bbr.on_timeout(&TimeoutEvent {
-        next_sequence: 0,
         now: feed.now,
         prior_in_flight: Bytes::from_f64(BDP),
-        first: true,
         newly_lost: Bytes::from_f64(BDP),
         total_delivered: Bytes::new(feed.delivered),
         total_lost: Bytes::new(feed.lost),
+        ..quiet_events::timeout(true)
     });
 }
 
