@@ -1,44 +1,13 @@
 //! A network by hand: what its observer is told of each packet, and when.
 
+use crate::support::Packet;
 use gameway_path::{
-    AnyQueue, Bottleneck, DelayLine, Direction, DropReason, DropTail, Fate, FlowId, Header, Hop,
-    Impairments, Journey, Limit, Link, Loss, LossModel, Network, NetworkPacket, Observer, Passage,
-    PathPacket, Slot, Transmitted, Way,
+    AnyQueue, Bottleneck, DelayLine, Direction, DropReason, DropTail, Fate, Hop, Impairments,
+    Limit, Link, Loss, LossModel, Network, Observer, Passage, Slot, Transmitted, Way,
 };
-use gameway_units::{Bytes, Duration, Ecn, Instant, QueueSize, Rate, Ratio};
+use gameway_units::{Duration, Instant, QueueSize, Rate, Ratio};
 use rand_core::SeedableRng;
 use rand_xoshiro::Xoshiro256PlusPlus;
-
-#[derive(Debug, Clone, Copy)]
-struct Packet {
-    number: u64,
-    journey: Journey,
-}
-
-impl PathPacket for Packet {
-    fn wire_size(&self) -> Bytes {
-        Bytes::new(1500)
-    }
-    fn flow(&self) -> FlowId {
-        FlowId(0)
-    }
-    fn header(&self) -> Header {
-        Header::numbered(0)
-    }
-    fn ecn(&self) -> Ecn {
-        Ecn::NotEct
-    }
-    fn set_ecn(&mut self, _: Ecn) {}
-}
-
-impl NetworkPacket for Packet {
-    fn journey(&self) -> &Journey {
-        &self.journey
-    }
-    fn journey_mut(&mut self) -> &mut Journey {
-        &mut self.journey
-    }
-}
 
 /// All that is told, a line each: times in milliseconds.
 #[derive(Default)]
@@ -113,7 +82,7 @@ fn told(mut network: Network<Packet>, sends: &[(i64, bool)]) -> Vec<String> {
         let next = sends.peek().map(|(_, (at, _))| Instant::from_nanos(at * 1_000_000));
         if let Some(at) = next.filter(|at| *at < due) {
             let Some((number, (_, returning))) = sends.next() else { return lines.0 };
-            let packet = Packet { number: number as u64, journey: Journey::new(*returning) };
+            let packet = Packet::new(0, number as u64, 1500).with_direction(*returning);
             network.send(at, packet, &mut lines);
             continue;
         }

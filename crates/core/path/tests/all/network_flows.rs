@@ -1,52 +1,20 @@
 //! A network of several flows: nothing is lost track of, whichever way and through whichever bottlenecks it goes.
 
+use crate::support::Packet;
 use gameway_path::{
     AnyQueue, Bottleneck, Chance, DataRate, DelayLine, Direction, DropTail, Duplication, Fate,
-    FlowId, GuardInterval, Header, Hop, Impairments, Journey, Limit, Link, Loss, LossModel, Medium,
-    Meter, Network, NetworkPacket, Observer, Passage, PathPacket, Slot, Spatial, Transmitted, Way,
-    Wifi, WifiConfig,
+    GuardInterval, Hop, Impairments, Limit, Link, Loss, LossModel, Medium, Meter, Network,
+    Observer, Passage, PathPacket, Slot, Spatial, Transmitted, Way, Wifi, WifiConfig,
 };
-use gameway_units::{Bytes, Duration, Ecn, Instant, QueueSize, Rate, Ratio};
+use gameway_units::{Bytes, Duration, Instant, QueueSize, Rate, Ratio};
 use rand_core::{Rng, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
-
-#[derive(Debug, Clone, Copy)]
-struct Packet {
-    flow: u16,
-    size: u64,
-    journey: Journey,
-}
-
-impl PathPacket for Packet {
-    fn wire_size(&self) -> Bytes {
-        Bytes::new(self.size)
-    }
-    fn flow(&self) -> FlowId {
-        FlowId(self.flow)
-    }
-    fn header(&self) -> Header {
-        Header::numbered(self.flow)
-    }
-    fn ecn(&self) -> Ecn {
-        Ecn::NotEct
-    }
-    fn set_ecn(&mut self, _: Ecn) {}
-}
-
-impl NetworkPacket for Packet {
-    fn journey(&self) -> &Journey {
-        &self.journey
-    }
-    fn journey_mut(&mut self) -> &mut Journey {
-        &mut self.journey
-    }
-}
 
 type Parcel = Box<Packet>;
 
 /// A packet of 1500 bytes that goes with the data of its flow, or back.
 fn parcel(flow: u16, returning: bool) -> Parcel {
-    Box::new(Packet { flow, size: 1500, journey: Journey::new(returning) })
+    Box::new(Packet::new(flow, 0, 1500).with_direction(returning))
 }
 
 /// What was told, counted.
@@ -195,8 +163,9 @@ fn conserves(first: Hop<Parcel>, micros: u64) -> (Vec<Meter>, Counts, Instant) {
             check(&network, &counts);
         }
         let (flow, size) = (random.next_u64() % 3, 40 + random.next_u64() % 1461);
-        let journey = Journey::new(random.next_u64().is_multiple_of(3));
-        network.send(now, Box::new(Packet { flow: flow as u16, size, journey }), &mut counts);
+        let returning = random.next_u64().is_multiple_of(3);
+        let packet = Packet::new(flow as u16, 0, size).with_direction(returning);
+        network.send(now, Box::new(packet), &mut counts);
         check(&network, &counts);
     }
     while step(&mut network, Instant::MAX, &mut counts) {}

@@ -1,6 +1,8 @@
-//! What tests of queues have in common: a packet, and times.
+//! What tests of queues and networks have in common: a packet, and times.
 
-use gameway_path::{DropReason, Dropped, Dscp, FlowId, Header, PathPacket, Queue, TcpHeader};
+use gameway_path::{
+    DropReason, Dropped, Dscp, FlowId, Header, Journey, NetworkPacket, PathPacket, Queue, TcpHeader,
+};
 use gameway_units::{Bytes, Duration, Ecn, Instant};
 
 /// A packet that can be told from all others of its test.
@@ -12,12 +14,14 @@ pub struct Packet {
     pub size: u64,
     pub ecn: Ecn,
     pub tcp: Option<TcpHeader>,
+    pub journey: Journey,
 }
 
 impl Packet {
     /// Of a flow with a header of its own, not ECN-capable.
     pub const fn new(flow: u16, number: u64, size: u64) -> Self {
-        Self { header: Header::numbered(flow), flow, number, size, ecn: Ecn::NotEct, tcp: None }
+        let (header, journey) = (Header::numbered(flow), Journey::new(false));
+        Self { header, flow, number, size, ecn: Ecn::NotEct, tcp: None, journey }
     }
 
     pub const fn with_ecn(self, ecn: Ecn) -> Self {
@@ -26,6 +30,11 @@ impl Packet {
 
     pub const fn with_tcp(self, tcp: TcpHeader) -> Self {
         Self { tcp: Some(tcp), ..self }
+    }
+
+    /// With the data of its flow, or back.
+    pub const fn with_direction(self, returning: bool) -> Self {
+        Self { journey: Journey::new(returning), ..self }
     }
 
     pub const fn with_header(self, header: Header) -> Self {
@@ -54,6 +63,15 @@ impl PathPacket for Packet {
     }
     fn tcp(&self) -> Option<TcpHeader> {
         self.tcp
+    }
+}
+
+impl NetworkPacket for Packet {
+    fn journey(&self) -> &Journey {
+        &self.journey
+    }
+    fn journey_mut(&mut self) -> &mut Journey {
+        &mut self.journey
     }
 }
 
