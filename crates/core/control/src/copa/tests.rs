@@ -8,14 +8,15 @@ fn at(millis: i64) -> Instant {
     Instant::ZERO + Duration::from_millis(millis)
 }
 
+/// Of a stream of between so many megabits a second, which begins with 5.
+fn limits(min: u64, max: u64) -> RateLimits {
+    let [min, max, start] = [min, max, 5].map(Rate::from_mbps);
+    RateLimits { min, max, start, frame_interval: INTERVAL }
+}
+
 #[test]
 fn a_second_of_silence_opens_the_window_at_the_least_rate() {
-    let limits = RateLimits {
-        min: Rate::from_mbps(1),
-        max: Rate::from_mbps(50),
-        start: Rate::from_mbps(5),
-        frame_interval: INTERVAL,
-    };
+    let limits = limits(1, 50);
     let mut copa = Copa::new(CopaOptions::default(), limits);
     assert_eq!((copa.target().bitrate, copa.target().window), (limits.start, None));
     copa.on_received(at(20), Duration::from_millis(20), Bytes::new(1_248));
@@ -32,12 +33,7 @@ fn a_second_of_silence_opens_the_window_at_the_least_rate() {
 /// As on loopback: 18 us of least round trip, 61 us that stand, of which the receiver's threads are the larger part.
 #[test]
 fn where_the_round_trip_is_near_zero_a_frame_and_a_report_have_room() {
-    let limits = RateLimits {
-        min: Rate::from_mbps(2),
-        max: Rate::from_mbps(40),
-        start: Rate::from_mbps(5),
-        frame_interval: INTERVAL,
-    };
+    let limits = limits(2, 40);
     let mut copa = Copa::new(CopaOptions::default(), limits);
     copa.on_received(at(1), Duration::from_micros(18), Bytes::new(1_248));
     for millis in 2..4_000 {
@@ -54,12 +50,7 @@ fn where_the_round_trip_is_near_zero_a_frame_and_a_report_have_room() {
 
 /// Of at most 50 Mb/s, after a first round trip: the window is what 5 Mb/s need for that, a frame and a report.
 fn after(round_trip: i64) -> Copa {
-    let limits = RateLimits {
-        min: Rate::from_mbps(1),
-        max: Rate::from_mbps(50),
-        start: Rate::from_mbps(5),
-        frame_interval: INTERVAL,
-    };
+    let limits = limits(1, 50);
     let mut copa = Copa::new(CopaOptions::default(), limits);
     copa.on_received(at(round_trip), Duration::from_millis(round_trip), Bytes::new(1_248));
     copa
