@@ -104,8 +104,8 @@ impl ReferenceTime {
     /// # Errors
     /// Never: one block has always room.
     pub fn answer(&self, ssrc: u32, held: Duration) -> Result<Vec<u8>, WebrtcError> {
-        let held = (i128::from(held.as_nanos().max(0)) << 16) / NANOS;
-        let report = DLRRReport { ssrc: self.ssrc, last_rr: self.compact, dlrr: held as u32 };
+        let dlrr = compact(Instant::ZERO.saturating_add(held.max(Duration::ZERO)));
+        let report = DLRRReport { ssrc: self.ssrc, last_rr: self.compact, dlrr };
         let block = DLRRReportBlock { reports: vec![report] };
         let packet = ExtendedReport { sender_ssrc: ssrc, reports: vec![Box::new(block)] };
         let mut bytes = Vec::new();
