@@ -331,8 +331,8 @@ impl CongestionControl for Cubic {
 
 #[cfg(test)]
 mod tests {
-    use super::super::quiet_events;
     use super::*;
+    use crate::congestion::tests::quiet_events;
 
     const SIZE: u32 = 1000;
 

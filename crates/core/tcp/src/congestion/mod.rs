@@ -44,8 +44,6 @@ mod cubic;
 mod hystart;
 mod new_reno;
 mod prague;
-#[cfg(test)]
-mod quiet_events;
 mod vegas;
 
 pub use algorithm::{ConfiguredTcp, CongestionControls, TcpAlgorithm, build};
@@ -239,4 +237,9 @@ pub trait CongestionControl: Debug + Send {
     fn samples_are_app_limited(&self) -> bool {
         false
     }
+}
+
+#[cfg(test)]
+mod tests {
+    pub(super) mod quiet_events;
 }

@@ -124,8 +124,8 @@ impl CongestionControl for NewReno {
 
 #[cfg(test)]
 mod tests {
-    use super::super::quiet_events;
     use super::*;
+    use crate::congestion::tests::quiet_events;
 
     const SIZE: u64 = 1000;
 

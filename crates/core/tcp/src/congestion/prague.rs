@@ -274,8 +274,8 @@ impl CongestionControl for Prague {
 
 #[cfg(test)]
 mod tests {
-    use super::super::quiet_events;
     use super::*;
+    use crate::congestion::tests::quiet_events;
 
     const SIZE: u32 = 1000;
     const WINDOW: u64 = 100;

@@ -1,7 +1,7 @@
 //! The machine of Linux's `tcp_bbr.c`, step by step.
 
 use super::*;
-use crate::congestion::quiet_events;
+use crate::congestion::tests::quiet_events;
 use crate::delivery_rate::RateSample;
 
 const SEGMENT: f64 = 1000.0;

@@ -4,7 +4,7 @@
 
 use super::model::too_lossy;
 use super::*;
-use crate::congestion::quiet_events;
+use crate::congestion::tests::quiet_events;
 use crate::delivery_rate::RateSample;
 use proptest::prelude::*;
 

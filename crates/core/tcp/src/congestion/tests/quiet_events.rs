@@ -1,10 +1,10 @@
 //! Events for the tests of congestion controls: what a test does not say is zero or unknown.
 
-use super::{AckEvent, Phase, TimeoutEvent};
+use crate::congestion::{AckEvent, Phase, TimeoutEvent};
 use gameway_units::{Bytes, Duration, Instant};
 
 /// An ACK of so many bytes with the window in full use, in an open state.
-pub(super) fn ack(bytes: Bytes) -> AckEvent {
+pub(in crate::congestion) fn ack(bytes: Bytes) -> AckEvent {
     AckEvent {
         now: Instant::ZERO,
         phase: Phase::Open,
@@ -28,7 +28,7 @@ pub(super) fn ack(bytes: Bytes) -> AckEvent {
 }
 
 /// A timeout that finds nothing in flight; `first` as in [`TimeoutEvent`].
-pub(super) fn timeout(first: bool) -> TimeoutEvent {
+pub(in crate::congestion) fn timeout(first: bool) -> TimeoutEvent {
     TimeoutEvent {
         now: Instant::ZERO,
         next_sequence: 0,
