@@ -62,6 +62,8 @@ def widened(row: Row) -> Row:
     return replace(row, tolerance=wider)
 
 
+@pytest.mark.timed
+@pytest.mark.alone
 @needs_live
 @pytest.mark.parametrize("name", BODIES)
 def test_the_kernel_and_the_simulator_agree(name: str, tmp_path: Path) -> None:
@@ -76,6 +78,8 @@ def test_the_kernel_and_the_simulator_agree(name: str, tmp_path: Path) -> None:
     assert apart == []
 
 
+@pytest.mark.timed
+@pytest.mark.alone
 @needs_live
 def test_a_live_link_of_20_is_not_a_simulated_one_of_25(tmp_path: Path) -> None:
     def slower(spec: dict[str, Any], recorded: dict[str, Any], target: Path) -> None:
