@@ -80,3 +80,23 @@ impl SackCompression {
         self.due = None;
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Linux `tcp_rcv_rtt_update`: the first sample as it is, then an eighth of each, one for each echo.
+    #[test]
+    fn the_wait_is_a_twentieth_of_a_smoothed_round_trip() {
+        let at = |millis: i64| Instant::from_nanos(millis * 1_000_000);
+        let mut compression = SackCompression::default();
+        for (echo, arrival, micros) in [(100, 108, 400), (200, 216, 450), (200, 299, 450)] {
+            compression.on_echo(at(arrival), at(echo));
+            (0..4).for_each(|_| _ = compression.answers_at_once(at(300), arrival as u64));
+            // The timer's slack is 100 us.
+            let expected = at(300) + Duration::from_micros(micros + 100);
+            assert_eq!(compression.due(), Some(expected), "{arrival}");
+            compression.on_ack_sent();
+        }
+    }
+}

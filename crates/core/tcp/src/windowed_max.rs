@@ -88,4 +88,39 @@ mod tests {
         filter.update(11, 50.0);
         assert!(filter.get() < 51.0);
     }
+
+    /// Linux `minmax_subwin_update` by hand, with a window of 8: a successor is taken beyond a quarter of it, another
+    /// beyond half, and not one that came just then.
+    #[test]
+    fn the_best_leaves_its_place_to_successors_of_later_parts_of_the_window() {
+        let after = |samples: &[(u64, f64)], more: &[(u64, f64)]| {
+            let mut filter = WindowedMax::new(8);
+            samples.iter().chain(more).for_each(|(time, value)| filter.update(*time, *value));
+            filter.get() as u64
+        };
+        let first = [
+            (0, 100.0),
+            (1, 10.0),
+            (2, 60.0), // just a quarter
+            (3, 30.0), // the second best
+            (4, 29.0), // just half
+            (5, 25.0), // the third best
+            (6, 28.0), // better than that
+            (8, 1.0),
+        ];
+        assert_eq!(after(&first, &[]), 100);
+        assert_eq!(after(&first, &[(9, 2.0)]), 30);
+        assert_eq!(after(&first, &[(9, 2.0), (11, 1.0)]), 30);
+        assert_eq!(after(&first, &[(9, 2.0), (12, 1.0)]), 28);
+        assert_eq!(after(&first, &[(9, 2.0), (12, 1.0), (15, 0.0)]), 2);
+        // The second has left the window with the first, or not yet.
+        assert_eq!(after(&first, &[(9, 2.0), (14, 1.0)]), 28);
+        assert_eq!(after(&first[..7], &[(11, 1.0)]), 30);
+        assert_eq!(after(&first[..7], &[(12, 1.0)]), 28);
+        // Nothing for more than a window forgets all; a better one forgets what was less.
+        let silence = [(0, 100.0), (8, 1.0)];
+        assert_eq!(after(&silence, &[]), 100);
+        assert_eq!(after(&silence, &[(17, 0.0)]), 0);
+        assert_eq!(after(&first, &[(8, 40.0), (9, 2.0)]), 40);
+    }
 }

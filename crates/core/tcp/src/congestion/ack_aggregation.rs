@@ -113,4 +113,42 @@ mod tests {
         }
         assert!(aggregation.bonus(1e6) < 2001.0);
     }
+
+    const SEGMENT: f64 = 1000.0;
+    const FAST: f64 = 1e12;
+
+    #[test]
+    fn a_surplus_is_remembered_for_one_to_two_halves_of_the_window() {
+        for half in [ROUNDS, 1] {
+            let mut aggregation = AckAggregation::default();
+            if half != ROUNDS {
+                aggregation.set_half_window(half);
+            }
+            let at = |tenths: u32| Instant::from_nanos(i64::from(tenths) * 100_000_000);
+            aggregation.on_ack(at(1), false, 10.0 * SEGMENT, 1e6, 1e9, SEGMENT);
+            for round in 1..=2 * half {
+                aggregation.on_ack(at(1 + round), true, SEGMENT, 1e6, 1e9, SEGMENT);
+                let expected = if round < 2 * half { 10.0 } else { 1.0 };
+                let found = aggregation.bonus(FAST) / SEGMENT;
+                assert!((found - expected).abs() < 1e-9, "round {round} of {half}: {found}");
+            }
+        }
+    }
+
+    /// `bbr_ack_epoch_acked_reset_thresh`: an epoch ends before it has 2^20 segments. And a surplus is no more than a window.
+    #[test]
+    fn an_epoch_ends_before_2_to_the_20_segments_and_a_surplus_at_a_window() {
+        let segments = |count: f64, cwnd: f64| {
+            let mut aggregation = AckAggregation::default();
+            aggregation.restart(Instant::ZERO);
+            for acked in [524_288.0, count] {
+                let acked = acked * SEGMENT;
+                aggregation.on_ack(Instant::ZERO, false, acked, 1e6, cwnd * SEGMENT, SEGMENT);
+            }
+            (aggregation.bonus(FAST) / SEGMENT) as u64
+        };
+        assert_eq!(segments(524_287.0, 1e9), 1_048_575);
+        assert_eq!(segments(524_288.0, 1e9), 524_288);
+        assert_eq!(segments(524_287.0, 700_000.0), 700_000);
+    }
 }

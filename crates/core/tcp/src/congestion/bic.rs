@@ -78,18 +78,12 @@ impl Bic {
         price.clamp(1, slowest)
     }
 
-    /// Returns what slow start did not use of `delivered` because it reached the threshold.
+    /// Returns what slow start did not use: a part of a segment, or what came after it reached the threshold.
     fn slow_start(&mut self, delivered: u64) -> u64 {
-        let available = self.credit + delivered;
+        let available = std::mem::take(&mut self.credit) + delivered;
         let used = (available / self.segment_size).min(self.threshold - self.window);
         self.window += used;
-        let left = available - used * self.segment_size;
-        if self.window < self.threshold {
-            self.credit = left;
-            return 0;
-        }
-        self.credit = 0;
-        left
+        available - used * self.segment_size
     }
 
     /// As Linux `tcp_cong_avoid_ai`: credit saved up at a higher price buys one segment, not more.
@@ -239,6 +233,7 @@ mod tests {
             (1030, 1000, 103), // 30 * 1/3 = 10 per RTT
             (1047, 1000, 66),  // 47/3 = 15.7 per RTT
             (1048, 1000, 65),  // 48 above: 16 per RTT
+            (1060, 1000, 66),  // and no more: 60/3 = 20
             (5000, 1000, 312),
             (320, 0, 20),  // no maximum known: 16 per RTT
             (1000, 0, 20), // but at least a twentieth
@@ -316,6 +311,23 @@ mod tests {
         assert_eq!((bic.window, bic.maximum), (639, 719));
         bic.on_spurious_loss(Instant::ZERO);
         assert_eq!((bic.window, bic.threshold, bic.maximum), (799, 799, 719));
+        assert_eq!((bic.cwnd(), bic.ssthresh()), (Bytes::new(799_000), Bytes::new(799_000)));
+        let mut reached = at(1000, 1000);
+        reached.on_congestion_event(Instant::ZERO, Bytes::ZERO);
+        assert_eq!(reached.maximum, 1000, "no newcomer keeps it from what it had");
+    }
+
+    /// RFC 5681 section 4.1.
+    #[test]
+    fn after_an_idle_time_the_window_is_the_first_at_most() {
+        let mut bic = at(400, 500);
+        for (idle, expected) in [(None, 400), (Some(Duration::from_secs(1)), 10)] {
+            bic.on_transmit_start(Instant::ZERO, idle);
+            assert_eq!(bic.window, expected);
+        }
+        let mut small = at(4, 500);
+        small.on_transmit_start(Instant::ZERO, Some(Duration::from_secs(1)));
+        assert_eq!(small.window, 4);
     }
 
     #[test]
@@ -325,6 +337,12 @@ mod tests {
         assert_eq!((bic.window, bic.credit), (12, 3 * SIZE));
         bic.on_ack(&ack(9));
         assert_eq!((bic.window, bic.credit), (13, 0));
+        // A part of a segment waits for the rest of it.
+        let mut parts = Bic::new(SIZE as u32);
+        for expected in [10, 11, 12] {
+            parts.on_ack(&quiet_events::ack(Bytes::new(SIZE * 7 / 10)));
+            assert_eq!(parts.window, expected);
+        }
     }
 
     #[test]

@@ -280,18 +280,21 @@ mod tests {
     const SIZE: u32 = 1000;
     const WINDOW: u64 = 100;
 
+    const fn bytes(segments: u64) -> u64 {
+        segments * SIZE as u64
+    }
+
     /// An ACK at `millis` of everything up to segment `acknowledged`, when a window more is out.
     fn ack(millis: i64, acknowledged: u64, delivered: u64, marked: u64) -> AckEvent {
-        let bytes = |segments: u64| Bytes::new(segments * u64::from(SIZE));
         AckEvent {
             now: Instant::from_nanos(millis * 1_000_000),
-            acknowledged: bytes(acknowledged).get(),
-            next_sequence: bytes(acknowledged + WINDOW).get(),
-            newly_marked: bytes(marked),
-            prior_in_flight: bytes(WINDOW),
-            in_flight: bytes(WINDOW),
+            acknowledged: bytes(acknowledged),
+            next_sequence: bytes(acknowledged + WINDOW),
+            newly_marked: Bytes::new(bytes(marked)),
+            prior_in_flight: Bytes::new(bytes(WINDOW)),
+            in_flight: Bytes::new(bytes(WINDOW)),
             smoothed_rtt: Some(Duration::from_millis(10)),
-            ..quiet_events::ack(bytes(delivered))
+            ..quiet_events::ack(Bytes::new(bytes(delivered)))
         }
     }
 
@@ -390,5 +393,107 @@ mod tests {
         let mut fresh = Prague::new(SIZE);
         fresh.on_ack(&ack(10, 1, 1, 0));
         assert!((rate(&fresh) / (2.0 * 11.0 * 0.8) - 1.0).abs() < 0.001, "{}", rate(&fresh));
+    }
+
+    /// Draft section 2.4.4: beyond 500 rounds of congestion avoidance short round trips count as 25 ms, also between two
+    /// answers to marks; before, and in slow start, they are what they are.
+    #[test]
+    fn after_500_rounds_marks_are_answered_every_25_ms() {
+        for (rounds, answers) in [(0, 6), (ROUNDS_OF_TRUE_RTT - 1, 2), (ROUNDS_OF_TRUE_RTT, 2)] {
+            let mut prague = Prague { alpha: 0.1, ..settled(rounds) };
+            let mut answered = 0;
+            for round in 1..=6 {
+                let before = prague.exact;
+                prague.on_ack(&ack(100 + 10 * round, WINDOW * round as u64, 1, 1));
+                answered += u32::from(prague.exact < before);
+            }
+            assert_eq!(answered, answers, "after {rounds} rounds");
+        }
+        let mut slow_start = Prague { threshold: f64::INFINITY, ..settled(ROUNDS_OF_TRUE_RTT) };
+        slow_start.on_ack(&ack(10, WINDOW, 1, 0));
+        assert_eq!(slow_start.rounds, ROUNDS_OF_TRUE_RTT, "a round of slow start is not counted");
+        slow_start.on_ack(&ack(11, WINDOW + 1, 1, 1));
+        assert_eq!(slow_start.reduced_until, bytes(2 * WINDOW + 1), "at once");
+    }
+
+    #[test]
+    fn alpha_is_of_whole_rounds_with_data() {
+        let mut prague = settled(0);
+        prague.round.end = bytes(WINDOW);
+        prague.on_ack(&ack(5, 40, 40, 40));
+        assert!((prague.alpha() - 1.0).abs() < 1e-12, "the round is not over");
+        prague.on_ack(&ack(10, WINDOW, 60, 10));
+        assert!((prague.alpha() - (15.0 + 0.5) / 16.0).abs() < 1e-12, "{}", prague.alpha());
+        let alpha = prague.alpha();
+        prague.on_ack(&ack(20, 2 * WINDOW, 0, 0));
+        assert!((prague.alpha() - alpha).abs() < 1e-12, "nothing says how many are marked");
+        // A counter of marked bytes may be ahead of what is acknowledged.
+        prague.on_ack(&ack(30, 3 * WINDOW, 10, 30));
+        assert!((prague.alpha() - (15.0 * alpha + 1.0) / 16.0).abs() < 1e-12);
+    }
+
+    #[test]
+    fn slow_start_adds_what_is_not_marked_and_ends_at_the_threshold() {
+        let mut prague = Prague { threshold: 25.0, ..Prague::new(SIZE) };
+        prague.on_ack(&ack(10, 1, 6, 0));
+        assert_eq!(prague.cwnd(), Bytes::new(16_000));
+        prague.on_ack(&ack(11, 2, 60, 0));
+        assert_eq!(prague.cwnd(), Bytes::new(25_000));
+        // 5 of 25 segments are a fifth of a window: a fifth of a segment, in force as a whole one.
+        prague.on_ack(&ack(12, 3, 5, 0));
+        assert!((prague.exact - 25.2).abs() < 1e-9, "{}", prague.exact);
+        assert_eq!(prague.cwnd(), Bytes::new(26_000));
+    }
+
+    #[test]
+    fn a_window_grows_by_what_moves_forward_where_it_is_full_and_nothing_is_repaired() {
+        let grown = |event: AckEvent| {
+            let mut prague = settled(0);
+            prague.on_ack(&event);
+            prague.exact - WINDOW as f64
+        };
+        let full = ack(100, WINDOW - 1, 100, 0);
+        let nothing = [
+            AckEvent { phase: Phase::Recovery, ..full },
+            AckEvent { newly_acknowledged: Bytes::ZERO, ..full },
+        ];
+        assert!(nothing.into_iter().all(|event| grown(event).abs() < 1e-9));
+        assert!((grown(AckEvent { phase: Phase::Loss, ..full }) - 1.0).abs() < 1e-9);
+        // Pacing may hold two segments; the sender knows more.
+        let short = AckEvent { cwnd_limited: false, prior_in_flight: Bytes::new(98_000), ..full };
+        assert!((grown(short) - 1.0).abs() < 1e-9);
+        let told = AckEvent { cwnd_limited: true, prior_in_flight: Bytes::ZERO, ..full };
+        assert!((grown(told) - 1.0).abs() < 1e-9);
+    }
+
+    #[test]
+    fn marks_of_a_recovery_are_not_answered_and_two_segments_remain() {
+        let mut repairing = settled(0);
+        let marked = ack(10, WINDOW, 1, 1);
+        repairing.on_ack(&AckEvent { phase: Phase::Recovery, ..marked });
+        assert!((repairing.exact - 100.0).abs() < 1e-9, "{}", repairing.exact);
+        let small = || Prague { exact: 3.0, whole: 3.0, threshold: 3.0, ..settled(0) };
+        let mut marked_small = small();
+        marked_small.on_ack(&marked);
+        let mut lossy = small();
+        lossy.on_congestion_event(Instant::ZERO, Bytes::ZERO);
+        for prague in [marked_small, lossy] {
+            assert_eq!((prague.cwnd(), prague.ssthresh()), (Bytes::new(2000), Bytes::new(2000)));
+        }
+    }
+
+    /// RFC 5681 sections 3.1 and 4.1.
+    #[test]
+    fn the_threshold_falls_once_and_after_an_idle_time_the_window_is_the_first() {
+        let mut prague = settled(0);
+        prague.on_timeout(&quiet_events::timeout(false));
+        assert_eq!((prague.cwnd(), prague.ssthresh()), (Bytes::new(1000), Bytes::new(100_000)));
+        let mut paused = settled(0);
+        for (idle, expected) in [(None, 100_000), (Some(Duration::from_secs(1)), 10_000)] {
+            paused.on_transmit_start(Instant::ZERO, idle);
+            assert_eq!(paused.cwnd(), Bytes::new(expected));
+        }
+        prague.on_transmit_start(Instant::ZERO, Some(Duration::from_secs(1)));
+        assert_eq!(prague.cwnd(), Bytes::new(1000), "a smaller one stays");
     }
 }

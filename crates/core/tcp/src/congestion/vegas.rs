@@ -312,6 +312,8 @@ mod tests {
         vegas.on_ack(&ack(40, 60, ms(300)));
         assert_eq!((vegas.round.samples, vegas.round.end), (0, 60 * SIZE));
         assert_eq!(vegas.reno.cwnd, 20 * SIZE);
+        vegas.on_spurious_loss(Instant::ZERO);
+        assert_eq!((vegas.reno.cwnd, vegas.reno.ssthresh), (40 * SIZE, 40 * SIZE));
     }
 
     #[test]

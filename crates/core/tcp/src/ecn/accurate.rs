@@ -55,7 +55,7 @@ impl AccurateEcnOption {
 
     /// Marked bytes modulo 2^24, if the option has that field.
     fn marked(&self) -> Option<u64> {
-        (self.fields >= 2).then_some(u64::from(self.ce) % OPTION_MODULUS)
+        (self.fields >= 2).then_some(self.ce.into())
     }
 }
 
@@ -260,6 +260,10 @@ mod tests {
         assert_eq!(counters.take_option().length(), 11);
         counters.on_packet(Ecn::Ce, 0);
         assert_eq!((counters.ace(), counters.take_option().length()), (7, 0));
+        let mut classic = ReceivedCounters::default();
+        classic.on_packet(Ecn::Ect0, SIZE);
+        let option = classic.take_option();
+        assert_eq!((option.fields, option.ect0, option.length()), (1, 1461, 5));
     }
 
     /// Data arrives, each packet marked or not; ACKs leave after some packets each, and some are lost.

@@ -129,6 +129,13 @@ mod tests {
     }
 
     #[test]
+    fn a_name_is_that_of_its_mode_alone() {
+        assert_eq!([Off, Classic, Accurate].map(EcnMode::name), ["off", "classic", "accurate"]);
+        assert!(EcnMode::ALL.iter().all(|mode| EcnMode::from_name(mode.name()) == Some(*mode)));
+        assert_eq!(EcnMode::from_name("on"), None);
+    }
+
+    #[test]
     fn unused_flags_mean_what_the_tables_say() {
         // Section 3.1.2: whatever is neither 000 nor 011 asks for accurate ECN.
         for flags in [0b001, 0b010, 0b100, 0b101, 0b110, 0b111] {

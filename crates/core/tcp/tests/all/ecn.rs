@@ -2,13 +2,15 @@
 
 use crate::common::{Flow, Mark, Meter, Network, shared};
 use gameway_tcp::{
-    EcnMode, Flags, MAXIMUM_SEGMENT_SIZE, Receiver, ReceiverConfig, Segment, Sender, SenderConfig,
+    EcnMode, Flags, MAXIMUM_SEGMENT_SIZE, Receiver, ReceiverConfig, SackBlock, Segment, Sender,
+    SenderConfig,
 };
 use gameway_testbed::Random;
 use gameway_units::{Bytes, Duration, Ecn, Instant, Rate};
 use std::cell::RefCell;
 use std::rc::Rc;
 
+const SIZE: u64 = MAXIMUM_SEGMENT_SIZE as u64;
 const CAPACITY: Rate = Rate::from_mbps(40);
 
 fn flow(algorithm: &str, ecn: EcnMode) -> Flow {
@@ -41,10 +43,15 @@ const fn at(millis: i64) -> Instant {
 
 /// Both ends after a handshake over 20 ms, in which SYN and SYN-ACK arrive as given; with the flags of
 /// the SYN-ACK and of its ACK.
-fn handshake(ecn: (EcnMode, EcnMode), syn: Ecn, syn_ack: Ecn) -> (Sender, Receiver, [u8; 2]) {
+fn handshake(
+    algorithm: &str,
+    ecn: (EcnMode, EcnMode),
+    syn: Ecn,
+    syn_ack: Ecn,
+) -> (Sender, Receiver, [u8; 2]) {
     let config = SenderConfig { ecn: ecn.1, ..SenderConfig::default() };
     let mut sender =
-        Sender::new(config, gameway_tcp::build("cubic", config.segment_size, 1).unwrap());
+        Sender::new(config, gameway_tcp::build(algorithm, config.segment_size, 1).unwrap());
     let config = ReceiverConfig { ecn: ecn.0, ..ReceiverConfig::default() };
     let mut receiver = Receiver::new(config, at(0));
     let first = receiver.poll_transmit(at(0)).expect("SYN");
@@ -75,16 +82,20 @@ fn the_handshake_agrees_and_tells_how_it_arrived() {
         (Off, Accurate, Ecn::NotEct, Ecn::NotEct, [0b000, 0b000], Ecn::NotEct),
     ];
     for (client, server, syn, syn_ack, flags, codepoint) in cases {
-        let (mut sender, mut receiver, found) = handshake((client, server), syn, syn_ack);
+        let (mut sender, mut receiver, found) = handshake("cubic", (client, server), syn, syn_ack);
         assert_eq!(found, flags, "{client:?} to {server:?}, {syn:?}, {syn_ack:?}");
         let data = sender.poll_transmit(at(30)).expect("data");
         assert_eq!(data.ecn, codepoint, "{client:?} to {server:?}, {syn:?}, {syn_ack:?}");
+        // Nothing that the server receives is ECN-capable.
+        let agreed = client == Accurate && server == Accurate;
+        assert_eq!(data.flags.ecn(), if agreed { 5 } else { 0 }, "{client:?} to {server:?}");
         // The counter starts at 5, and a marked SYN-ACK was the first mark.
         receiver.on_segment(at(40), &data);
-        let ace = receiver.poll_transmit(at(40)).expect("a quick ACK").flags.ecn();
-        let agreed = client == Accurate && server == Accurate;
+        let ack = receiver.poll_transmit(at(40)).expect("a quick ACK");
         let expected = if !agreed { 0 } else { 5 + u8::from(syn_ack == Ecn::Ce) };
-        assert_eq!(ace, expected, "{client:?} to {server:?}, {syn_ack:?}");
+        assert_eq!(ack.flags.ecn(), expected, "{client:?} to {server:?}, {syn_ack:?}");
+        sender.on_segment(at(50), &ack);
+        assert_eq!(sender.stats().marked_packets, 0, "that of the handshake is known");
     }
 }
 
@@ -102,11 +113,107 @@ fn feedback_of_zeros_ends_ecn() {
     assert_eq!(sender.poll_transmit(at(20)).expect("data").ecn, Ecn::NotEct);
 }
 
+/// Each SYN-ACK tells of the SYN that it answers.
+#[test]
+fn a_repeated_syn_is_answered_by_how_it_arrived() {
+    let config = SenderConfig { ecn: EcnMode::Accurate, ..SenderConfig::default() };
+    let mut sender = Sender::new(config, gameway_tcp::build("cubic", 1448, 1).unwrap());
+    let flags = Flags { syn: true, ..Flags::default() }.with_ecn(0b111);
+    for (arrived, expected) in [(Ecn::NotEct, 0b010), (Ecn::Ce, 0b110), (Ecn::Ect0, 0b100)] {
+        sender.on_segment(at(0), &Segment { flags, ecn: arrived, ..Segment::default() });
+        let answer = sender.poll_transmit(at(0)).expect("SYN-ACK");
+        assert_eq!(answer.flags.ecn(), expected, "{arrived:?}");
+    }
+}
+
+/// RFC 9768 sections 3.2.2.1 and 3.2.2.5: the counter is read from every ACK that may tell of data and that no other has
+/// superseded. A mark is answered as a loss, but by what answers marks itself.
+#[test]
+fn the_counter_counts_on_the_newest_ack_whatever_that_delivers() {
+    for (algorithm, recoveries) in [("cubic", 1), ("prague", 0)] {
+        let accurate = (EcnMode::Accurate, EcnMode::Accurate);
+        let (mut sender, ..) = handshake(algorithm, accurate, Ecn::NotEct, Ecn::NotEct);
+        let sent = std::iter::from_fn(|| sender.poll_transmit(at(30))).count();
+        assert_eq!(sent, 10);
+        let mut marks_after = |millis, ace, (acknowledgment, blocks): (u64, &[u64])| {
+            let flags = Flags { ack: true, ..Flags::default() }.with_ecn(ace);
+            let timestamp_value = at(millis);
+            let mut ack = Segment { flags, window: 100, timestamp_value, ..Segment::default() };
+            ack.acknowledgment = acknowledgment * SIZE;
+            for block in blocks {
+                ack.sack.push(SackBlock { start: block * SIZE, end: (block + 1) * SIZE });
+            }
+            sender.on_segment(at(60), &ack);
+            sender.stats().marked_packets
+        };
+        assert_eq!(marks_after(40, 0b110, (0, &[])), 0, "the handshake's again");
+        assert_eq!(marks_after(41, 6, (0, &[1])), 1, "the first of all is missing");
+        assert_eq!(marks_after(45, 7, (1, &[1])), 2);
+        assert_eq!(marks_after(46, 0, (1, &[1])), 3, "a marked one arrived again");
+        assert_eq!(marks_after(43, 7, (1, &[1])), 3, "an older ACK comes late");
+        assert_eq!(marks_after(46, 1, (3, &[])), 4);
+        assert_eq!(sender.stats().recoveries, recoveries, "{algorithm}");
+    }
+}
+
+/// Segments of 100 bytes, as they are marked: after which of them an ACK leaves, once no ACK is quick.
+fn acks_after(ecn: EcnMode, marks: &[Ecn]) -> Vec<usize> {
+    let (mut sender, mut receiver, _) = handshake("cubic", (ecn, ecn), Ecn::NotEct, Ecn::NotEct);
+    let first = sender.poll_transmit(at(30)).expect("data");
+    let small = |number: usize, ecn| Segment {
+        sequence: number as u64 * 100,
+        length: 100,
+        ecn,
+        flags: Flags { psh: false, ..first.flags },
+        ..first
+    };
+    for number in 0..40 {
+        receiver.on_segment(at(40), &small(number, Ecn::Ect0));
+        receiver.poll_transmit(at(40));
+    }
+    receiver.on_deadline(at(80));
+    receiver.poll_transmit(at(80));
+    let mut after = Vec::new();
+    for (number, mark) in marks.iter().enumerate() {
+        receiver.on_segment(at(90), &small(40 + number, *mark));
+        after.extend(receiver.poll_transmit(at(90)).map(|_| number));
+    }
+    after
+}
+
+/// RFC 9768 section 3.2.2.5.1: at the first of several marks, and at each second; Linux `tcp_ecn_check_ce`: at the first
+/// that the echo tells of.
+#[test]
+fn marks_are_told_at_once() {
+    let (ect, ce) = (Ecn::Ect0, Ecn::Ce);
+    let marks = [ect, ce, ce, ce, ce, ect, ect, ce, ect, ce];
+    assert_eq!(acks_after(EcnMode::Accurate, &marks), [1, 3, 7, 9]);
+    assert_eq!(acks_after(EcnMode::Classic, &marks), [1]);
+    assert_eq!(acks_after(EcnMode::Off, &marks), [0; 0]);
+}
+
+/// RFC 9768 section 3.2.3.3: the option is worth more than a third block.
+#[test]
+fn the_option_takes_the_place_of_the_third_block() {
+    let accurate = (EcnMode::Accurate, EcnMode::Accurate);
+    let (mut sender, mut receiver, _) = handshake("cubic", accurate, Ecn::NotEct, Ecn::NotEct);
+    let sent: Vec<Segment> = std::iter::from_fn(|| sender.poll_transmit(at(30))).collect();
+    let mut told = |number: usize, ecn| {
+        receiver.on_segment(at(40), &Segment { ecn, ..sent[number] });
+        let ack = receiver.poll_transmit(at(40)).expect("an ACK");
+        (ack.accurate_ecn.fields, ack.sack.as_slice().len())
+    };
+    let found = [1, 3, 5].map(|number| told(number, Ecn::Ect0));
+    assert_eq!(found, [(1, 1), (1, 2), (1, 2)]);
+    // What is sent again moves no counter.
+    assert_eq!(told(7, Ecn::NotEct), (0, 3));
+}
+
 /// RFC 3168 section 6.1.3: until CWR arrives each ACK echoes; a lost CWR costs one more reduction.
 #[test]
 fn the_echo_goes_on_until_the_sender_says_that_it_has_reduced() {
     let modes = (EcnMode::Classic, EcnMode::Classic);
-    let (mut sender, mut receiver, _) = handshake(modes, Ecn::NotEct, Ecn::NotEct);
+    let (mut sender, mut receiver, _) = handshake("cubic", modes, Ecn::NotEct, Ecn::NotEct);
     let mut now = at(30);
     let (mut lost, mut echoes, mut reductions) = (false, 0, 0);
     for round in 0..6 {
