@@ -264,7 +264,7 @@ impl Sender {
             cwnd_limited: self.usage.is_limited(cwnd.get(), cwnd < slow_start_below),
             ack_delayed: outcome.records == 1 && newest.is_some_and(short),
             rate,
-            until_departure: self.pacer.next().saturating_since(now),
+            until_departure: self.pacer.next().saturating_since(now).max(Duration::ZERO),
         };
         self.congestion.on_ack(&event);
         if self.congestion.samples_are_app_limited() {
