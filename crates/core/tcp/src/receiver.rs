@@ -353,7 +353,6 @@ impl Receiver {
     pub fn next_deadline(&self) -> Option<Instant> {
         match self.state {
             State::SynSent { due, .. } => Some(due),
-            _ if self.ack_now => None,
             _ => self.ack_due.into_iter().chain(self.compression.due()).min(),
         }
     }

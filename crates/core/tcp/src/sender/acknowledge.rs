@@ -83,15 +83,13 @@ impl Sender {
 
     fn judge_losses(&mut self, now: Instant, outcome: &mut AckOutcome) {
         let advanced = self.rack.advance(now, &outcome.evidence);
-        if outcome.newly_sacked > 0 || (outcome.advanced > 0 && self.board.sacked() > 0) {
+        if self.board.sacked() > 0 {
             self.board.detect_losses(outcome);
         }
         if advanced {
             self.judge_by_age(now, outcome);
         }
-        if outcome.newly_lost > 0 {
-            self.report_losses(now);
-        }
+        self.report_losses(now);
     }
 
     /// RACK, and its timer for what may yet come.
@@ -169,7 +167,7 @@ impl Sender {
         if self.phase != Phase::Open && self.acknowledged >= self.recovery_point {
             self.phase = Phase::Open;
         }
-        let probe_repaired = self.settle_tail_probe(segment, outcome);
+        let probe_repaired = self.settle_tail_probe(segment);
         let marked = self.is_answered_mark(segment, marks);
         let lost = self.board.lost() > 0 || probe_repaired;
         if self.phase == Phase::Open && (lost || marked) {
@@ -201,12 +199,11 @@ impl Sender {
 
     /// Whether the tail-loss probe repaired a loss that nothing else has seen (RFC 8985 section
     /// 7.4, with timestamps in place of D-SACK).
-    fn settle_tail_probe(&mut self, segment: &Segment, outcome: &AckOutcome) -> bool {
+    fn settle_tail_probe(&mut self, segment: &Segment) -> bool {
         let answered = |probe: &TailProbe| segment.acknowledgment >= probe.end;
         let Some(probe) = self.tail_probe.filter(answered) else { return false };
         self.tail_probe = None;
         probe.retransmission
-            && outcome.advanced > 0
             && segment.timestamp_echo >= probe.sent
             && !self.congestion.regulates_recovery()
     }

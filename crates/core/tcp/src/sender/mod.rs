@@ -39,7 +39,7 @@ use crate::rtt::{RtoFloor, RttEstimator};
 use crate::scoreboard::Scoreboard;
 use crate::segment::{MAX_SCALE, MAXIMUM_SEGMENT_SIZE, Segment};
 use crate::window_usage::WindowUsage;
-use gameway_units::{Bytes, Duration, Ecn, Instant, Rate};
+use gameway_units::{Bytes, Duration, Instant, Rate};
 use timers::Timers;
 use transmit::Departing;
 
@@ -350,7 +350,6 @@ impl Sender {
     fn segment(&self, now: Instant, sequence: u64, length: u32) -> Segment {
         Segment {
             flags: self.ecn.flags(),
-            ecn: Ecn::NotEct,
             sequence,
             length,
             window: u16::MAX,

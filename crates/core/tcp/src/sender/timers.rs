@@ -105,12 +105,13 @@ impl Sender {
             self.timers.retransmission = None;
             self.timers.tail_probe = None;
             self.timers.reordering = None;
-        } else if outcome.advanced > 0 || outcome.delivered > 0 {
+        } else if outcome.delivered > 0 {
             self.timers.retransmission = Some(now.saturating_add(self.rtt.timeout()));
             self.arm_tail_probe(now);
         }
-        if self.right_edge > self.next {
-            self.timers.persist = None;
+        if self.right_edge > self.next && self.timers.persist.take().is_some() {
+            // As Linux `tcp_ack_probe`: what leaves now has not waited yet.
+            self.rtt.on_progress();
         }
     }
 

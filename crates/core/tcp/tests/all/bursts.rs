@@ -1,56 +1,14 @@
 //! Segments leave as Linux hands them down: a few at once, whole bursts if the next ACK is near, PSH on their last.
 
-use gameway_tcp::{
-    AckEvent, Application, CongestionControl, Flags, Receiver, ReceiverConfig, Segment, Sender,
-    SenderConfig, TimeoutEvent,
-};
+use crate::scripted::{Fixed, MSS, Script, at};
+use gameway_tcp::{Application, Flags, Segment, Sender, SenderConfig};
 use gameway_units::{Bytes, Duration, Instant, Rate};
 
-const MSS: u64 = 1448;
 const PACE: Rate = Rate::from_mbps(20);
 
-/// A window of so many segments; paced at 20 Mb/s a burst is two segments, 1.158 ms.
-#[derive(Debug)]
-struct Fixed {
-    segments: u64,
-    pace: Option<Rate>,
-}
-
-impl CongestionControl for Fixed {
-    fn name(&self) -> &'static str {
-        "fixed"
-    }
-    fn on_ack(&mut self, _ack: &AckEvent) {}
-    fn on_congestion_event(&mut self, _now: Instant, _in_flight: Bytes) {}
-    fn on_timeout(&mut self, _timeout: &TimeoutEvent) {}
-    fn on_spurious_loss(&mut self, _now: Instant) {}
-    fn cwnd(&self) -> Bytes {
-        Bytes::new(self.segments * MSS)
-    }
-    fn ssthresh(&self) -> Bytes {
-        Bytes::MAX
-    }
-    fn pacing_rate(&self) -> Option<Rate> {
-        self.pace
-    }
-}
-
-const fn at(micros: i64) -> Instant {
-    Instant::from_nanos(micros * 1_000)
-}
-
-/// Connected over 20 ms, with a window of `segments`.
+/// Connected over 20 ms, with a window of `segments`; paced at 20 Mb/s a burst is two segments, 1.158 ms.
 fn connected(segments: u64, pace: Option<Rate>) -> Sender {
-    connected_as(SenderConfig::default(), Fixed { segments, pace })
-}
-
-fn connected_as(config: SenderConfig, congestion: Fixed) -> Sender {
-    let mut sender = Sender::new(config, Box::new(congestion));
-    let mut receiver = Receiver::new(ReceiverConfig::default(), at(0));
-    sender.on_segment(at(0), &receiver.poll_transmit(at(0)).expect("SYN"));
-    receiver.on_segment(at(10_000), &sender.poll_transmit(at(0)).expect("SYN-ACK"));
-    sender.on_segment(at(20_000), &receiver.poll_transmit(at(10_000)).expect("ACK"));
-    sender
+    Script::new(SenderConfig::default(), Fixed::new(segments).paced(pace)).sender
 }
 
 fn ack(of: u64, now: Instant, sent: Instant) -> Segment {
@@ -131,10 +89,44 @@ fn a_third_of_a_small_window_does_not_wait() {
     for (window, expected) in [(3, 1), (4, 0)] {
         let mut sender = connected(window, None);
         assert_eq!(leave(&mut sender, at(20_000)), window as usize);
-        sender.on_segment(at(40_000), &ack(2, at(40_000), at(20_000)));
-        assert_eq!(leave(&mut sender, at(40_000)), 2);
-        sender.on_segment(at(40_100), &ack(3, at(40_100), at(20_000)));
+        // All but two, then one of the two: it left a round trip ago, so that the other's answer is near.
+        sender.on_segment(at(40_000), &ack(window - 2, at(40_000), at(20_000)));
+        assert_eq!(leave(&mut sender, at(40_000)), window as usize - 2);
+        sender.on_segment(at(40_100), &ack(window - 1, at(40_100), at(20_000)));
         assert_eq!(leave(&mut sender, at(40_100)), expected, "of {window}");
+    }
+}
+
+/// Linux `tcp_tso_should_defer`: over a millisecond the ACK for which it is worth to wait is half a round trip away at most.
+#[test]
+fn over_a_short_path_a_burst_waits_for_half_a_round_trip_at_most() {
+    for (since, expected) in [(400, 3), (600, 0)] {
+        let application = Application { on_demand: true, ..Application::default() };
+        let config = SenderConfig { application, ..SenderConfig::default() };
+        let path = Duration::from_millis(1);
+        let mut script = Script::over(path, config, Fixed::avoiding(12));
+        script.sender.write(Bytes::new(9 * MSS));
+        assert_eq!(script.sent(20_000).len(), 9);
+        script.sender.write(Bytes::new(100 * MSS));
+        assert_eq!(script.sent(20_000 + since).len(), expected, "{since} us after");
+    }
+}
+
+/// Linux `tcp_update_pacing_rate`, `tcp_tso_autosize`: twice the window per round trip in slow start below half of the
+/// threshold, 1.2 times else; of that 1/1024 s. 100 segments in 20 ms are 7.24 MB/s: 14.1 and 8.5 kB.
+#[test]
+fn without_pacing_the_window_sizes_the_bursts() {
+    let window = Bytes::new(100 * MSS);
+    let sizes =
+        [(Bytes::MAX, 9), (window + window + Bytes::new(2), 9), (window + window, 5), (window, 5)];
+    for (threshold, expected) in sizes {
+        let congestion = Fixed::new(100).with_threshold(threshold);
+        let mut script = Script::new(SenderConfig::default(), congestion);
+        let sent = script.sent(20_000);
+        let pushed = sent.iter().enumerate().filter(|(_, segment)| segment.flags.psh);
+        let ends: Vec<usize> = pushed.map(|(place, _)| place + 1).collect();
+        let whole: Vec<usize> = (1..=100 / expected).map(|burst| burst * expected).collect();
+        assert_eq!(ends, whole, "{threshold}");
     }
 }
 
@@ -151,7 +143,7 @@ fn the_last_of_a_burst_and_of_what_was_written_has_psh() {
 
     let application = Application { bytes: Some(Bytes::new(3 * MSS)), ..Application::default() };
     let config = SenderConfig { application, ..SenderConfig::default() };
-    let mut sender = connected_as(config, Fixed { segments: 7, pace: None });
+    let mut sender = Script::new(config, Fixed::new(7)).sender;
     // A pair, the rest of the data, FIN.
     assert_eq!(pushed(&mut sender, at(20_000)), [false, true, true, false]);
 }

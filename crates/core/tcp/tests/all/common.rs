@@ -2,7 +2,7 @@
 //! a link that is never full.
 
 use gameway_tcp::{
-    Application, CongestionControl, EcnMode, Receiver, ReceiverConfig, Segment, Sender,
+    Application, CongestionControl, EcnMode, Flags, Receiver, ReceiverConfig, Segment, Sender,
     SenderConfig,
 };
 use gameway_testbed::{DropTail, Ends, Onward, Path, Random, Testbed};
@@ -37,6 +37,16 @@ impl Flow {
             receiver: Receiver::new(ReceiverConfig::default(), Instant::ZERO),
         }
     }
+}
+
+/// A receiver past a handshake that took no time.
+pub fn opened(config: ReceiverConfig) -> Receiver {
+    let mut receiver = Receiver::new(config, Instant::ZERO);
+    receiver.poll_transmit(Instant::ZERO).expect("SYN");
+    let flags = Flags { syn: true, ack: true, ..Flags::default() };
+    receiver.on_segment(Instant::ZERO, &Segment { flags, ..Segment::default() });
+    receiver.poll_transmit(Instant::ZERO).expect("ACK of the handshake");
+    receiver
 }
 
 impl Ends for Flow {

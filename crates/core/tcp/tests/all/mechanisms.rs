@@ -1,6 +1,6 @@
 //! Single mechanisms on scripted exchanges: handshake, delayed ACKs, SACK, time-outs, probes, ECN.
 
-use crate::common::{Flow, shared};
+use crate::common::{Flow, opened, shared};
 use gameway_tcp::{
     Application, EcnMode, Flags, Phase, ReceiveWindow, Receiver, ReceiverConfig, RtoFloor,
     SackBlock, SackBlocks, Segment, Sender, SenderConfig,
@@ -13,15 +13,9 @@ const fn at(millis: i64) -> Instant {
     Instant::from_nanos(millis * 1_000_000)
 }
 
-/// A receiver past the handshake and past its first quick ACKs.
+/// A receiver past the handshake.
 fn receiver(segment_size: u32) -> Receiver {
-    let config = ReceiverConfig { segment_size, ..ReceiverConfig::default() };
-    let mut receiver = Receiver::new(config, at(0));
-    receiver.poll_transmit(at(0)).expect("SYN");
-    let flags = Flags { syn: true, ack: true, ..Flags::default() };
-    receiver.on_segment(at(0), &Segment { flags, ..Segment::default() });
-    receiver.poll_transmit(at(0)).expect("ACK of the handshake");
-    receiver
+    opened(ReceiverConfig { segment_size, ..ReceiverConfig::default() })
 }
 
 fn data(sequence: u64, length: u32) -> Segment {
