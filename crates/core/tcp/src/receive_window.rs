@@ -231,6 +231,9 @@ mod tests {
     fn memory_of_packets_is_that_of_linux() {
         assert_eq!(payload_parts(MSS), 1448 * 256 / 2304);
         assert_eq!(payload_parts(536), 536 * 256 / 1280);
+        // 1612 B with 116 of headers and headroom are 27 lines, and 2048 B with what is shared; one more begins a line.
+        assert_eq!(payload_parts(1612), 1612 * 256 / (2048 + 256));
+        assert_eq!(payload_parts(1613), 1613 * 256 / (4096 + 256));
         assert_eq!(ReceiveWindow::Auto.largest(MSS), Bytes::new(20 << 20));
         assert_eq!(ReceiveWindow::memory(Bytes::new(20 << 20), MSS), Bytes::new(32 << 20));
         assert_eq!(ReceiveWindow::Auto.scale(), 10);
@@ -250,5 +253,46 @@ mod tests {
         assert_eq!(sample(300, 380, false), 40_000_000, "the application was slow");
         assert_eq!(sample(400, 480, true), 45_000_000);
         assert_eq!(sample(400, 980, true), 45_000_000, "one echo, one sample");
+    }
+
+    /// Linux `tcp_grow_window`: two segments for each that arrives, up to what the buffer holds: 160 parts of 256.
+    #[test]
+    fn a_window_opens_by_two_segments_for_each_that_arrives() {
+        let mut tuning = WindowTuning::new(ReceiveWindow::Auto, MSS);
+        let free = |tuning: &WindowTuning| tuning.free(0, 0);
+        for opened in [64_088u64, 66_984, 69_880, 72_776, 75_672, 78_568, 81_464, 81_920, 81_920] {
+            assert_eq!(tuning.opened, opened);
+            assert_eq!(free(&tuning), opened.next_multiple_of(1024));
+            tuning.on_segment(at(1), MSS, Instant::ZERO, true);
+        }
+        // What waits and what is out of order take their parts.
+        assert_eq!(tuning.free(10_240, 5_120), 81_920 - 15_360);
+        assert_eq!(tuning.free(81_920, 1), 0);
+    }
+
+    /// Linux `tcp_rcv_space_adjust`, `tcp_rcvbuf_grow` by hand, with 160 parts of payload: nothing in the first round trip; of
+    /// 28960 bytes in the next, where it was 14480, twice that and twice as much again for the growth, 173760 in 278016.
+    #[test]
+    fn a_buffer_grows_once_in_a_round_trip_by_what_was_read() {
+        let grown = |out_of_order: u64| {
+            let mut tuning = WindowTuning::new(ReceiveWindow::Auto, MSS);
+            tuning.on_established(at(1_000));
+            tuning.on_segment(at(1_010), MSS, at(990), true);
+            let mut buffers = Vec::new();
+            for (millis, read) in
+                [(1_019, 28_960), (1_020, 28_960), (1_039, 99_999), (1_040, 57_920)]
+            {
+                tuning.on_read(at(millis), read, out_of_order);
+                buffers.push(tuning.buffer);
+            }
+            (buffers, tuning.read)
+        };
+        assert_eq!(grown(0), (vec![131_072, 278_016, 278_016, 278_016], 28_960));
+        assert_eq!(grown(10_000).0[1], 278_016 + 16_000);
+        // Out of order alone: 2 * 14480 + 100000 of payload.
+        let mut behind = WindowTuning::new(ReceiveWindow::Auto, MSS);
+        behind.on_segment(at(1), MSS, Instant::ZERO, true);
+        behind.on_out_of_order(100_000);
+        assert_eq!(behind.buffer, 128_960 * 256 / 160);
     }
 }
