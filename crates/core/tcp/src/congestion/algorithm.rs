@@ -119,6 +119,9 @@ mod tests {
     fn each_is_built_by_its_name_and_has_no_other_option_than_it_declares() {
         let known = CongestionControls::standard();
         for one in known.descriptions() {
+            let configured = known.configure(one.name, &Options::new()).unwrap();
+            assert_eq!(configured.name(), one.name);
+            assert_eq!(format!("{configured:?}"), format!("ConfiguredTcp({})", one.name));
             assert_eq!(build(one.name, 1448, 1).unwrap().name(), one.name);
             let unknown = Options::from_iter([("aim".to_owned(), json!(1))]);
             let refused = known.configure(one.name, &unknown).unwrap_err().to_string();

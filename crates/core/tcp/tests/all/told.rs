@@ -43,6 +43,12 @@ fn an_ack_tells_what_arrived_and_what_is_still_out() {
     let smoothed = Duration::from_micros(20_625);
     assert_eq!((ack.rtt, ack.smoothed_rtt), (Some(RTT + RTT / 4), Some(smoothed)));
     assert_eq!(ack.rate.map(|rate| rate.delivered), Some(segments(3)));
+    // What leaves now has nine in flight with it, and no application limits it.
+    assert_eq!(script.places(45_000), [10, 11]);
+    script.ack(65_000, 12, &[]);
+    let rate = script.told_of_ack().rate.expect("a round trip");
+    assert_eq!((rate.tx_in_flight, rate.app_limited), (segments(9), false));
+    assert_eq!((rate.delivered, rate.prior_delivered), (segments(9), segments(3)));
 }
 
 /// RFC 9293 section 3.10.7.4.
