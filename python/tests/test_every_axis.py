@@ -8,6 +8,7 @@ are run into one folder, which is evaluated and shown at once.
 from __future__ import annotations
 
 import copy
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -17,6 +18,7 @@ from test_video import plain_frames
 
 import gameway as gw
 from gameway import expansion, report, sweep
+from gameway.beside.twin import as_measured
 from gameway.cli import terminal
 from gameway.metrics import per_run_table, summary_table, video_summary_table, video_table
 from gameway.metrics.table import frame_delay_table
@@ -27,6 +29,8 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 STREAM = {"controller": "fixed", "start_bitrate": "3 Mb/s"}
+GCC = {"controller": "gcc"}
+BROWSER = {"controller": "gcc", "kind": "chromium"}
 PATH = {"capacity": "10 Mb/s", "base_rtt": "16 ms"}
 GROUP = 3
 BASE = {"duration": "500 ms", "path": PATH, "stream": [STREAM]}
@@ -121,6 +125,7 @@ AXES: dict[str, dict[str, tuple[dict[str, Any], str, list[Any]]]] = {
         "queue": (based(HOP), "path.hop.0", [SMALL, LARGE]),
     },
     "`[[stream]]`": {
+        "kind": (based(stream=[GCC]), "stream.0", ["gameway", "chromium"]),
         "controller": (BASE, "stream.0", ["gcc", {"kind": "gcc", "backoff": 0.9}]),
         "video": (competing(kind="dash"), "stream.0", ["doom", {"file": "own.gwfr"}]),
         "frame_rate": (BASE, "stream.0", [30, 60]),
@@ -133,6 +138,8 @@ AXES: dict[str, dict[str, tuple[dict[str, Any], str, list[Any]]]] = {
         "feedback": (BASE, "stream.0", ["per-frame", {"kind": "transport-wide"}]),
         "ecn": (BASE, "stream.0", ["none", "ect1"]),
         "circuit_breaker": (BASE, "stream.0", ["none", "rfc8083"]),
+        "picture_size": (based(stream=[BROWSER]), "stream.0", ["320x180", "640x360"]),
+        "field_trials": (based(stream=[BROWSER]), "stream.0", ["One/Enabled/", "Other/Enabled/"]),
         "clock_drift": (BASE, "stream.0", ["0 ppm", "50 ppm"]),
         "start": (BASE, "stream.0", ["0 s", "50 ms"]),
         "stop": (BASE, "stream.0", ["400 ms", "450 ms"]),
@@ -272,7 +279,8 @@ def test_every_axis_passes_through_runs_tables_and_report(
         assert len({run.id for run in found}) == len(values), key
         assert len({tuple(run.factors.items()) for run in found}) == len(values), key
         assert not any(own_columns.intersection(run.factors) for run in found), key
-        runs += found
+        # A browser is not simulated, but what stands for it in a twin is.
+        runs += [replace(run, spec=as_measured(run.spec, None)) for run in found]
     whole = expansion.Expansion(list({run.id: run for run in runs}.values()), {}, "all")
     monkeypatch.setattr(sweep, "expanded", lambda _: whole)
     results = gw.run(gw.Experiment(**BASE), tmp_path / "out")

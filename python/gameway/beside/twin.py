@@ -25,9 +25,10 @@ from gameway import sweep
 from gameway.beside import testbed
 from gameway.expansion import expand
 from gameway.expansion.base_rtt import DISTANCES, NOMINAL
+from gameway.experiment.tables import CHROMIUM
 from gameway.live.video.videos import sizes_name
 from gameway.results import MANIFEST, RUNS, Results, read_manifest
-from gameway.sweep.drivers import SIMULATOR, LiveOptions, On
+from gameway.sweep.drivers import TWIN, LiveOptions, On
 from gameway.sweep.folder import SPEC
 
 if TYPE_CHECKING:
@@ -36,6 +37,13 @@ if TYPE_CHECKING:
     from gameway.sweep.progress import Progress
 
 FOLDER = "simulated"
+OF_BROWSERS = ("kind", "picture_size", "field_trials")
+"""What a specification says of a browser only."""
+MODEL: dict[str, Any] = {
+    "controller": "gcc", "video": "steady", "repair": "nack",
+    "feedback": {"kind": "transport-wide", "interval": "60 ms"},
+}  # fmt: skip
+"""What stands for a browser in a simulation."""
 RUNS_TO_A_LIVE_ONE = 4
 """A mean of three runs beside a controller is by chance 5 to 30 % off (docs/live.md), and simulated
 runs cost little: with four to a live one, the chance in a verdict is mostly the live runs'."""
@@ -75,19 +83,32 @@ def simulate(
 
     def run_one(spec: dict[str, Any], recorded: dict[str, Any], target: Path) -> None:
         live = of.get(target.name)
-        SIMULATOR.run_one(as_measured(spec, live), as_measured(recorded, live), target)
+        TWIN.run_one(as_measured(spec, live), as_measured(recorded, live), target)
 
-    return sweep.run(own, Path(out) / FOLDER, jobs=jobs, progress=progress, run_one=run_one)
+    return sweep.run(own, Path(out) / FOLDER, TWIN, jobs=jobs, progress=progress, run_one=run_one)
 
 
 def as_measured(spec: dict[str, Any], live: Path | None) -> dict[str, Any]:
     """Give a spec what the machine of its live run added to it."""
-    streams = [stream | encode_times(stream["name"], live) for stream in spec.get("stream") or []]
+    streams = [
+        model_of(stream) | encode_times(stream["name"], live) for stream in spec.get("stream") or []
+    ]
     competitors = [one | segment_sizes(one, live) for one in spec.get("competitor") or []]
     flows = {"stream": streams, "competitor": competitors}
     spec = spec | {"path": spec["path"] | distance(live)}
     path = spec["path"] | testbed.added_to_path(spec, live)
     return spec | {"path": path} | {key: given for key, given in flows.items() if given}
+
+
+def model_of(stream: dict[str, Any]) -> dict[str, Any]:
+    """Our GCC where live a browser sends by its own: with its limits, repair and reports.
+
+    Its frames are as large as their target: nothing of the browser's scene can be predicted.
+    """
+    if stream.get("kind") != CHROMIUM:
+        return stream
+    common = {key: value for key, value in stream.items() if key not in OF_BROWSERS}
+    return common | MODEL
 
 
 def distance(run: Path | None) -> dict[str, Any]:
@@ -162,5 +183,5 @@ def scene_videos(experiment: Experiment) -> list[str]:
     The recorded game of the simulator varies by 20 % from frame to frame, the scene by 5 %, and
     controllers that read delays have another rate from it.
     """
-    streams = experiment.source.document.get("stream", [])
-    return [f"stream.{index}.video=scene" for index in range(len(streams))]
+    streams = enumerate(experiment.stream)
+    return [f"stream.{index}.video=scene" for index, one in streams if one.kinds() != [CHROMIUM]]

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import polars as pl
 
 from gameway.live import lateness
+from gameway.live.chromium.streams import CPU_LIMITED, ENCODER_SHORT
 from gameway.metrics.source import finished_runs, streams
 
 if TYPE_CHECKING:
@@ -15,12 +16,13 @@ if TYPE_CHECKING:
 SLOW_SHARE = 0.02
 """Of the frames: as far as a live displayed frame rate may differ from the simulated one."""
 NS_PER_S = 1e9
+LIMITED = (CPU_LIMITED, ENCODER_SHORT)
 
 
 def warning(live: ResultFolder) -> str:
     """Runs in which packets left too late, or encoding was slower than the frames came; or ""."""
     runs = finished_runs(live)
-    told = (_of_packets(runs), _of_encoding(runs))
+    told = (_of_packets(runs), _of_encoding(runs), _of_browsers(runs))
     if not any(told):
         return ""
     advice = "This machine was too busy: repeat these runs on a quiet one before you rely on them."
@@ -46,6 +48,19 @@ def _of_encoding(runs: list[Run]) -> str:
         f"In {len(slow)} of {len(runs)} runs encoding took longer than the time from frame to "
         f"frame, for up to {100 * max(slow):.3g} % of a stream's frames: frames that are missing "
         "there were never captured."
+    )
+
+
+def _of_browsers(runs: list[Run]) -> str:
+    """Streams that a browser sends, where its encoder and not its controller was the limit."""
+    events = [run.table("events").filter(pl.col("event").cast(pl.String).is_in(LIMITED))
+              for run in runs]  # fmt: skip
+    limited = sum(one.height > 0 for one in events)
+    if not limited:
+        return ""
+    return (
+        f"In {limited} of {len(runs)} runs a browser's encoder gave less than it was asked for, or "
+        "the browser found the processor too slow: its controller was not the limit there."
     )
 
 

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from gameway.expansion.specification import canonical
 from gameway.experiment.keys.known import PYTHON
+from gameway.experiment.tables import Stream
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -32,6 +33,7 @@ NAMED = ("stream.", "competitor.", "path.hop.")
 """What has a name of its own, and so a longer name for its keys."""
 CONTROLLER = re.compile(r"(stream\.\d+\.)?controller")
 """Path of a controller in the tree of a run: of one stream, or of all that name none."""
+OF_A_STREAM = re.compile(r"stream\.\d+\.(\w+)")
 CONGESTION_CONTROL = re.compile(r"competitor\.\d+\.congestion_control")
 WHOLE = re.compile(
     rf"controller|stream\.\d+\.(controller|feedback|pause)|{CONGESTION_CONTROL.pattern}"
@@ -48,7 +50,7 @@ def factors_of(combinations: list[dict[str, Any]]) -> list[dict[str, str]]:
     leaves = [dict(_leaves(combination)) for combination in combinations]
     paths = list(dict.fromkeys(path for leaf in leaves for path in leaf))
     labels = {path: _labels_at(path, [leaf.get(path) for leaf in leaves]) for path in paths}
-    varying = [path for path in paths if _varies(leaf.get(path) for leaf in leaves)]
+    varying = [path for path in paths if _varies(_found(path, leaves))]
     factors = []
     for combination, leaf in zip(combinations, leaves, strict=True):
         names = _names_of(combination, [path for path in varying if path in leaf])
@@ -57,6 +59,14 @@ def factors_of(combinations: list[dict[str, Any]]) -> list[dict[str, str]]:
             named | {name: text for name, text in _usual(leaf, labels) if name not in named}
         )
     return _same_order(factors)
+
+
+def _found(path: str, leaves: list[Leaves]) -> list[Any]:
+    """Give what is found at a path; of a key that some kinds of streams have, by those alone."""
+    own = OF_A_STREAM.match(path)
+    if own is not None and Stream.kinds_with(own[1]):
+        return [leaf[path] for leaf in leaves if path in leaf]
+    return [leaf.get(path) for leaf in leaves]
 
 
 def _varies(found: Iterable[Any]) -> bool:

@@ -22,7 +22,19 @@ from gameway.experiment import keys
 from gameway.experiment.keys import places, refuse, values
 from gameway.experiment.overrides import Override
 from gameway.experiment.source import Source, in_order, told
-from gameway.experiment.tables import Competitor, Part, Path, Ping, Record, Stream, plain
+from gameway.experiment.tables import (
+    CHROMIUM,
+    Competitor,
+    Part,
+    Path,
+    Ping,
+    Record,
+    Stream,
+    plain,
+)
+
+BROWSERS_CONTROLLER = "gcc"
+"""The controller of a stream that a browser sends, by its name in an experiment file."""
 
 
 def _ping(value: object, info: Any) -> object:
@@ -61,6 +73,7 @@ class Experiment(Part):
                 ("stream",),
             )
         self._check_controllers()
+        self._check_browsers()
         self._check_foresight()
         seen: set[str] = set()
         for at, part in self._flows():
@@ -80,6 +93,16 @@ class Experiment(Part):
         if self.controller is not None and not followers:
             hint = "every stream names its own" if self.stream else "there is no stream"
             refuse("has no meaning here", self.controller, hint, ("controller",))
+
+    def _check_browsers(self) -> None:
+        """A browser has a controller of its own."""
+        for number, stream in enumerate(self.stream):
+            given = self.controller if stream.controller is None else stream.controller
+            at: keys.At = () if stream.controller is None else ("stream", number)
+            for index, one in places(given) if CHROMIUM in stream.kinds() else []:
+                if one != BROWSERS_CONTROLLER:
+                    hint = f'{CHROMIUM} has a GCC of its own: write "{BROWSERS_CONTROLLER}"'
+                    refuse("is not what a browser has", one, hint, (*at, "controller", *index))
 
     def _check_foresight(self) -> None:
         """Nobody knows what a Wi-Fi medium will carry, for that depends on who else sends."""

@@ -72,7 +72,9 @@ def _flows() -> Iterator[str]:
 
 def _of_table(table: dict[str, Any]) -> str:
     declared = json.loads(_core.declared_keys(json.dumps(table)))
-    return _rows("key", (_of_option(one) for one in declared if one["name"] != "kind"))
+    # The heading says what a table of one kind is.
+    named = {"kind"} if "const" in table["properties"].get("kind", {}) else set()
+    return _rows("key", (_of_option(one) for one in declared if one["name"] not in named))
 
 
 def _catalogue() -> Iterator[str]:

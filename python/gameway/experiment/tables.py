@@ -31,6 +31,9 @@ COMPETITOR = Declaration(
 )  # fmt: skip
 ON_OFF = Declaration(tables_of("competitor.on_off"))
 PING, RECORD = Declaration(tables_of("ping")), Declaration(tables_of("record"))
+CHROMIUM = "chromium"
+"""The kind of a stream that a browser sends."""
+MAX_DRAWN_RATE = 60
 AT_LEAST = "must not be below"
 NEEDS_ACCURATE = "needs_accurate_ecn"
 """In the catalogue: a congestion control that works with accurate ECN only."""
@@ -253,10 +256,15 @@ class Path(Part):
                 )
 
 
-class Stream(Part):
+class Stream(KindOf):
     """A game stream. Bitrates count bytes on the wire, headers and repair included."""
 
+    OPTIONAL = STREAM.keys_of_words()
+
     name: keys.Name = DEFAULT_NAMES["stream"]
+    kind: Annotated[str | Sequence[str], keys.words("kind of stream", OPTIONAL)] = STREAM.default(
+        "kind"
+    )
     controller: keys.Controllers | None = None
     video: keys.Videos = STREAM.default("video")
     frame_rate: keys.Wholes = STREAM.default("frame_rate")
@@ -269,6 +277,8 @@ class Stream(Part):
     feedback: keys.Feedbacks = STREAM.default("feedback")
     ecn: keys.Texts = STREAM.default("ecn")
     circuit_breaker: keys.Texts = STREAM.default("circuit_breaker")
+    picture_size: keys.PictureSizes = STREAM.default("picture_size")
+    field_trials: keys.FieldTrials | None = None
     clock_drift: keys.Drifts = STREAM.default("clock_drift")
     start: keys.Texts = STREAM.default("start")
     stop: keys.Texts | None = STREAM.default("stop")
@@ -287,7 +297,15 @@ class Stream(Part):
         check_order(self, "min_bitrate", "start_bitrate", _core.parse_rate, AT_LEAST)
         check_order(self, "start", "stop", _core.parse_duration)
         self._check_pause()
+        self._check_drawn()
         return self
+
+    def _check_drawn(self) -> None:
+        """Refuse more pictures than a browser draws."""
+        for index, rate in places(self.frame_rate) if CHROMIUM in self.kinds() else []:
+            if rate > MAX_DRAWN_RATE:
+                hint = f"{CHROMIUM} draws at most {MAX_DRAWN_RATE} a second, two cores 30"
+                refuse("is too much for a browser", rate, hint, ("frame_rate", *index))
 
     def _check_pause(self) -> None:
         """Refuse a pause of what is not there."""

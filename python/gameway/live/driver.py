@@ -6,9 +6,11 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from gameway import _core
+from gameway.errors import InputError
 from gameway.live import limits, namespaces, offers
+from gameway.live.chromium import streams
 from gameway.live.plan import plan_of
-from gameway.live.sources import How, Source
+from gameway.live.sources import OPTION, How, Source
 from gameway.live.video import films, player, videos
 from gameway.live.video.content import SCENES, Content
 from gameway.sweep.drivers import Driver, LiveOptions, On
@@ -33,22 +35,35 @@ def _require_streams() -> None:
         raise namespaces.LiveError(told)
 
 
+def _check_scene(how: How) -> None:
+    """Refuse other pictures than those that a browser draws."""
+    if how.source != Source():
+        hint = f"{streams.WHO} draw a scene of their own: leave this out"
+        raise InputError(
+            "is not what a browser shows", file=OPTION, value=how.source.fact(), hint=hint
+        )
+
+
 def _check(how: How, experiment: Experiment, runs: list[Run]) -> None:
     """Refuse what cannot run live: of the experiment, then of this machine."""
     limits.check(experiment)
-    if any(run.spec.get("stream") for run in runs):
+    plans = [plan_of(run.spec) for run in runs]
+    if any(one.hosted for one in plans):
         _require_streams()
         how.source.check()
     namespaces.require()
-    plans = [plan_of(run.spec) for run in runs]
     competing = any(one.transfers for one in plans)
     filmed = any(one.videos for one in plans)
+    browsed = any(one.browsed for one in plans)
     pinged = any(run.spec.get("ping") for run in runs)
     needed = ["ip", "nsenter", "setpriv", "sysctl", *(["iperf3"] * competing), *(["ping"] * pinged),
               *(["nginx", "chromium", "ffmpeg"] * filmed)]  # fmt: skip
     offers.check_tools(needed)
     if filmed:
         player.check()
+    if browsed:
+        _check_scene(how)
+        streams.check()
 
 
 def _facts(how: How) -> dict[str, Any]:

@@ -27,11 +27,18 @@ def _player(config: str, ready: Ready) -> str:
     return player.play(config, ready)
 
 
+def _browsers(config: str, ready: Ready) -> str:
+    from gameway.live.chromium import pages  # noqa: PLC0415 (as above)
+
+    return pages.stream(config, ready)
+
+
 PARTS: dict[str, Part] = {
     "link": _core.live_link,
     "host": _core.live_host,
     "client": _core.live_client,
     "player": _player,
+    "browsers": _browsers,
 }
 """What each name runs: it gets its configuration (JSON) and whom to tell that it is set up."""
 

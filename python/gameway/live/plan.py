@@ -11,6 +11,7 @@ from typing import Any
 
 from gameway import _core
 from gameway.experiment.overrides import DEFAULT_NAMES
+from gameway.experiment.tables import CHROMIUM
 
 PING = "ping"
 """The flow of the pings, as in the simulator."""
@@ -27,13 +28,15 @@ PCAP = "packets.pcapng"
 """Of the link's folder: the headers of all packets."""
 
 LINK, HOST, CLIENT_PART, PLAYER = "link", "host", "client", "player"
+BROWSERS = "browsers"
+"""The part that drives both ends of a stream that a browser sends."""
 
 SECOND = 1_000_000_000
 SETUP_NS = 3 * SECOND
 """From the first process to the run's time zero: Python starts in about half a second on a loaded
 machine, and a host and a client start one after the other."""
 BROWSER_SETUP_NS = 5 * SECOND
-"""What a browser needs on top to start and to load a player."""
+"""What browsers need on top to start and to load their pages."""
 SETUP_ROUND_TRIPS = 16
 """Of a stream that is connected before time zero: signalling (two connections of TCP, two
 requests), a connectivity check, and the handshake of DTLS, with as many again for losses."""
@@ -74,6 +77,16 @@ class Plan:
         return flows_of(self.spec, "stream")
 
     @property
+    def hosted(self) -> list[dict[str, Any]]:
+        """Those that a host of this project sends."""
+        return [one for one in self.streams if one.get("kind") != CHROMIUM]
+
+    @property
+    def browsed(self) -> list[dict[str, Any]]:
+        """Those that a browser sends."""
+        return [one for one in self.streams if one.get("kind") == CHROMIUM]
+
+    @property
     def competitors(self) -> list[dict[str, Any]]:
         """The competing flows of the run."""
         return flows_of(self.spec, "competitor")
@@ -99,7 +112,8 @@ class Plan:
         """How long before time zero the first process is started."""
         slowest = max((self.rtt_ns(stream) for stream in self.streams), default=0)
         waiting = SETUP_ROUND_TRIPS * slowest
-        return SETUP_NS + waiting + (BROWSER_SETUP_NS if self.videos else 0)
+        browsers = len(self.browsed) + bool(self.videos)
+        return SETUP_NS + waiting + browsers * BROWSER_SETUP_NS
 
     def address(self, flow: str) -> str:
         """The server address of a flow."""

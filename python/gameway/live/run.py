@@ -20,10 +20,11 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 
 from gameway.live import competitors, hosts, pings, plan
+from gameway.live.chromium import packets, streams
 from gameway.live.ends import Ends
 from gameway.live.merge import Competition, Parts, merge
 from gameway.live.namespaces import clean
-from gameway.live.plan import CLIENT_PART, HOST, LINK, PING, PLAYER, Place
+from gameway.live.plan import BROWSERS, CLIENT_PART, HOST, LINK, PING, PLAYER, Place
 from gameway.live.process import program
 from gameway.live.processes import Process, Supervisor, TooLate
 from gameway.live.screens import Screen, Wanted, home
@@ -75,8 +76,9 @@ def _carry_out(own: Plan, how: How, target: Path) -> None:
     for video in own.videos:
         film = videos.film_of(own, video, how.film)
         videos.write_sizes(film, target / videos.sizes_name(video["name"]))
-    for packets in parts.glob(f"{LINK}/packets.*"):
-        packets.rename(target / packets.name)
+    for kept in parts.glob(f"{LINK}/packets.*"):
+        if how.pcap or kept.name != plan.PCAP:
+            kept.rename(target / kept.name)
     shutil.rmtree(parts)
 
 
@@ -148,7 +150,7 @@ class Stage:
     def show(self, homes: ExitStack) -> None:
         """Let the programs that are streamed draw: they may take longer than the parts."""
         if self.how.source.kind is Kind.x11:
-            for stream in self.plan.streams:
+            for stream in self.plan.hosted:
                 name = stream["name"]
                 own = self._folder(f"screen-{name}")
                 place = homes.enter_context(home())
@@ -159,8 +161,10 @@ class Stage:
         """Start all that must be there before time zero, which is so long from now."""
         self.epoch_ns = time.monotonic_ns() + within_ns
         place = Place(str(self.ends.path("server")), str(self.ends.path("client")), self.epoch_ns)
-        self._part(LINK, LINK, "router", plan.link_config(self.plan, place, pcap=self.how.pcap))
-        for stream in self.plan.streams:
+        # What a browser does not tell of its packets, the link's capture does.
+        pcap = self.how.pcap or bool(self.plan.browsed)
+        self._part(LINK, LINK, "router", plan.link_config(self.plan, place, pcap=pcap))
+        for stream in self.plan.hosted:
             screen = self.screens.get(stream["name"])
             source = self.how.source.setting(screen.display if screen else None)
             config = hosts.host_config(self.plan, stream, place, self.token, source)
@@ -172,8 +176,11 @@ class Stage:
             config = videos.player_config(self.plan, video, film, place)
             player = self._part(f"{PLAYER}-{video['name']}", PLAYER, "client", config)
             player.may_end = bool(video.get("stop"))
+        for stream in self.plan.browsed:
+            config = streams.part_config(self.plan, stream, place)
+            self._part(f"{BROWSERS}-{stream['name']}", BROWSERS, "client", config)
         self._wait_ready()
-        for stream in self.plan.streams:
+        for stream in self.plan.hosted:
             config = hosts.client_config(self.plan, stream, place, self.token)
             self._part(f"{CLIENT_PART}-{stream['name']}", CLIENT_PART, "client", config)
         self._wait_ready()
@@ -205,6 +212,10 @@ class Stage:
             process.ended_ns = time.monotonic_ns()
         for process in self.own:
             self.supervisor.finish(process)
+        for stream in self.plan.browsed:
+            name = stream["name"]
+            own, capture = self.parts / f"{BROWSERS}-{name}", self.parts / LINK / plan.PCAP
+            packets.add(own, capture, self.plan.address(name))
         found = {one["name"]: self._competition(one) for one in self.plan.transfers}
         found |= {one["name"]: self._watched(one) for one in self.plan.videos}
         return Parts(self.plan.duration_ns, self.folders, found, self._pongs())

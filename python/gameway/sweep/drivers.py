@@ -8,11 +8,14 @@ from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from gameway.experiment.keys import places
+from gameway.experiment.tables import CHROMIUM
 from gameway.sweep import folder
 
 if TYPE_CHECKING:
     from gameway.expansion import Run
     from gameway.experiment import Experiment
+    from gameway.experiment.keys import At
 
 RunOne = Callable[[dict[str, Any], dict[str, Any], Path], None]
 """Computes one run: its spec, the spec to record, its folder."""
@@ -62,4 +65,16 @@ class Driver:
     """Says beforehand how long the runs will take."""
 
 
-SIMULATOR = Driver(On.sim, folder.run_one)
+def _refuse_browsers(experiment: Experiment, _runs: list[Run]) -> None:
+    """Refuse streams that a browser sends: nobody simulates a program."""
+    for number, stream in enumerate(experiment.stream):
+        for index, kind in places(stream.kind):
+            if kind == CHROMIUM:
+                hint = "it is a program, which only live runs have: give --on live, or leave it out"
+                at: At = ("stream", number, "kind", *index)
+                raise experiment.source.error(at, "cannot be simulated", kind, hint)
+
+
+SIMULATOR = Driver(On.sim, folder.run_one, check=_refuse_browsers)
+TWIN = Driver(On.sim, folder.run_one)
+"""The simulator for the twin of live results, which has a model where they have a browser."""

@@ -33,6 +33,8 @@ from gameway.experiment.keys.models import (
 )
 from gameway.experiment.keys.quantities import (
     clock_drift,
+    field_trials,
+    picture_size,
     span,
     whole,
 )
@@ -111,6 +113,10 @@ Headers = Annotated[Table | Sequence[Table], axis(header)]
 """{ client = "192.168.0.20", server = "198.18.0.5", port = 47998, dscp = "ef" }."""
 Drifts = Annotated[str | Sequence[str], axis(clock_drift)]
 """How fast a clock runs: "50 ppm"."""
+PictureSizes = Annotated[str | Sequence[str], axis(picture_size)]
+"""Width and height: "640x360"."""
+FieldTrials = Annotated[str | Sequence[str], axis(field_trials)]
+"""Names and groups by turns, each with a slash behind."""
 CongestionControls = Annotated[str | Table | Sequence[str | Table], axis(congestion_control)]
 """The congestion control of TCP by name, or { kind = name, options of that one }."""
 TCP_ECN, UDP_ECN = ("off", "classic", "accurate"), ("none", "ect0", "ect1")

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
 
 QUANTITY, MIN, MAX, NONE = "x-quantity", "x-min", "x-max", "x-none"
-UNIT, WORDS = "x-unit", "x-words"
+UNIT, WORDS, OF_KIND = "x-unit", "x-words", "x-kind"
 """Keywords of the schema beside JSON Schema's own."""
 QUANTITIES: dict[str, tuple[Callable[[str], int], Callable[[int], str]]] = {
     "duration": (_core.parse_duration, _core.format_duration),
@@ -124,6 +124,14 @@ class Declaration:
                 needed[kind] = examples
             optional[kind] = tuple(key for key in own if key not in examples)
         return needed, optional
+
+    def keys_of_words(self) -> dict[str, tuple[str, ...]]:
+        """Give by each word of `kind` the keys that only such a table has, where all are one."""
+        (table,) = self._tables
+        return {
+            kind: tuple(key for key, one in table["properties"].items() if one.get(OF_KIND) == kind)
+            for kind in words_of(table["properties"]["kind"])
+        }
 
     def validator(self) -> Any:
         """Give what checks all keys of a model that are a quantity, a number or a word."""

@@ -66,6 +66,10 @@ moment = unit(_core.parse_duration, _core.format_duration, "30 s", lowest=0)
 
 
 MAX_DRIFT_PPM = 1000
+MIN_EDGE, MAX_EDGE = 64, 1920
+"""Of a picture, in pixels."""
+MAX_TRIALS = 2000
+"""Letters of a list of field trials."""
 
 
 def clock_drift(value: object, _: ValidationInfo) -> str:
@@ -78,6 +82,27 @@ def clock_drift(value: object, _: ValidationInfo) -> str:
     if abs(drift) > MAX_DRIFT_PPM:
         refuse("is out of range", value, hint)
     return f"{drift} ppm"
+
+
+def picture_size(value: object, _: ValidationInfo) -> str:
+    """Check the size of the picture that a browser sends."""
+    least, most = MIN_EDGE, MAX_EDGE
+    found = re.fullmatch(r"([0-9]{1,4})x([0-9]{1,4})", value) if isinstance(value, str) else None
+    edges = [int(edge) for edge in found.groups()] if found else []
+    if not edges or any(edge % 2 or not least <= edge <= most for edge in edges):
+        hint = f'write even numbers from {least} to {most}, as "640x360"'
+        refuse("is no size of a picture", value, hint)
+    return "x".join(map(str, edges))
+
+
+def field_trials(value: object, _: ValidationInfo) -> str:
+    """Check field trials as Chromium's command line has them: an odd word would end it."""
+    words = value[:-1].split("/") if isinstance(value, str) and value.endswith("/") else []
+    fit = all(re.fullmatch(r"[!-~]+", word) for word in words)
+    if not words or len(words) % 2 or not fit or len(str(value)) > MAX_TRIALS:
+        hint = 'write names and groups by turns, each with a slash behind: "Name/Enabled/"'
+        refuse("is no list of field trials", value, hint)
+    return str(value)
 
 
 def queue_size(value: object, _: ValidationInfo) -> str:

@@ -8,12 +8,12 @@ remembers from one video to the next how fast the network was.
 from __future__ import annotations
 
 import json
-import shutil
 import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from gameway.errors import GamewayError
+from gameway.live import browser
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -24,39 +24,26 @@ PAGE = "player.html"
 FILES = {"player.html": "text/html", "player.js": "text/javascript", "dash.js": "text/javascript"}
 DASH_JS = Path(__file__).parent / "dash.js"
 WIDTH, HEIGHT = 1920, 1080
-FLAGS = (
-    "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--no-proxy-server",
-    "--disable-background-networking", "--disable-component-update", "--disable-sync",
-    "--autoplay-policy=no-user-gesture-required",
-    # The page comes from no address, the video from a private one.
-    "--disable-features=LocalNetworkAccessChecks",
-)  # fmt: skip
+# The page comes from no address, the video from a private one.
+FLAGS = ("--disable-features=LocalNetworkAccessChecks",)
 PREFERENCES = {"net": {"network_prediction_options": 2}}
 """No connection before a request needs one. Chromium opens two for a page that it loads. Here that
 is before the run begins, when a packet passes the link at once: the server's TCP took their 65 us
 for the shortest round trip of the path, and so retransmitted too early."""
-MISSING = "live videos need {what}; install with: {how}"
+WHO = "live videos"
 
 
 def why_not() -> list[str]:
     """What this machine lacks to play videos, each with how to install it."""
-    lacking = []
-    if shutil.which("chromium") is None:
-        lacking.append(MISSING.format(what="chromium", how="apt install chromium"))
+    lacking = browser.why_not(WHO)
     if not DASH_JS.is_file():
-        lacking.append(MISSING.format(what="dash.js", how="make setup"))
-    try:
-        import playwright  # noqa: F401, PLC0415 (an extra)
-    except ImportError:
-        how = "pip install playwright"
-        lacking.append(MISSING.format(what="Playwright", how=how))
+        lacking.append(browser.MISSING.format(who=WHO, what="dash.js", how="make setup"))
     return lacking
 
 
 def check() -> None:
     """Refuse a machine that lacks something; one error names all of it."""
-    if lacking := why_not():
-        raise GamewayError("; ".join(lacking))
+    browser.refuse(why_not())
 
 
 def play(config_json: str, ready: Callable[[list[str]], None]) -> str:
@@ -80,30 +67,23 @@ def _show(
     playwright: Playwright, config: dict[str, Any], ready: Callable[[list[str]], None]
 ) -> list[dict[str, Any]]:
     """Open a browser, load the page, let the video be played; give what the page told."""
-    browser = open_browser(playwright, Path(config["folder"]))
-    page = browser.pages[0]
+    opened = open_browser(playwright, Path(config["folder"]))
+    page = opened.pages[0]
     failures: list[str] = []
     page.on("pageerror", lambda error: failures.append(str(error)))
     load(page, config["address"])
     ready([])
     told = _watch(page, config)
-    browser.close()
+    opened.close()
     if failures:
         raise GamewayError(f"the player's page failed: {failures[0]}")
     return told
 
 
 def open_browser(playwright: Playwright, folder: Path) -> BrowserContext:
-    """Open a browser with a profile of its own, on disk: with the cache that a viewer's has."""
-    profile = folder / "profile"
-    preferences = profile / "Default" / "Preferences"
-    preferences.parent.mkdir(parents=True)
-    preferences.write_text(json.dumps(PREFERENCES), encoding="utf-8")
-    return playwright.chromium.launch_persistent_context(
-        profile,
-        executable_path=shutil.which("chromium"),
-        args=list(FLAGS),
-        viewport={"width": WIDTH, "height": HEIGHT},
+    """Open a browser as a viewer has it."""
+    return browser.open_browser(
+        playwright, folder / "profile", flags=FLAGS, size=(WIDTH, HEIGHT), preferences=PREFERENCES
     )
 
 

@@ -3,8 +3,8 @@
 use super::{MAX_DELAY, MAX_RUN, MIN_INTERVAL, check_bounds, positive_rate, span};
 use crate::spec::{
     CompetitorSpec, CongestionControlSpec, DashSpec, EcnSpec, EncodeTimeSpec, FeedbackSpec,
-    HeaderSpec, LadderSpec, OnOffSpec, OnliveSpec, PathSpec, ShortTcpSpec, StreamSpec, TcpEcnSpec,
-    TcpSpec, UdpSpec, VideoChatSpec, Way, Word,
+    HeaderSpec, LadderSpec, MAX_DRAWN_RATE, OnOffSpec, OnliveSpec, PathSpec, ShortTcpSpec,
+    StreamKind, StreamSpec, TcpEcnSpec, TcpSpec, UdpSpec, VideoChatSpec, Way, Word,
 };
 use crate::{Known, RunError, build, spec_error};
 use gameway_control::OracleOptions;
@@ -17,6 +17,8 @@ use std::sync::LazyLock;
 
 /// The most packets that a report covers (RFC 8888 section 3.1).
 const MAX_REPORTED: u64 = 16_384;
+/// What libwebrtc has.
+const BROWSERS_CONTROLLER: &str = "gcc";
 
 /// The bounds that flows declare. Those of a part of a flow are checked beside it.
 struct Declared {
@@ -63,8 +65,25 @@ pub(super) fn check_stream(stream: &StreamSpec) -> Result<(), RunError> {
         times.as_ref().map_or(Ok(()), |times| check_encode_times(&field(name), times))?;
     }
     check_ecn(&field, stream)?;
+    check_browser(&field, stream)?;
     check_header(&field, &stream.header)?;
     check_times(field, stream.start, stream.stop)
+}
+
+/// A browser has one controller, and draws as often as a screen.
+fn check_browser(field: &impl Fn(&str) -> String, stream: &StreamSpec) -> Result<(), RunError> {
+    if stream.kind != StreamKind::Chromium {
+        return Ok(());
+    }
+    if stream.controller.name() != BROWSERS_CONTROLLER || !stream.controller.options().is_empty() {
+        let why = format!("Chromium has a GCC of its own: write \"{BROWSERS_CONTROLLER}\"");
+        return Err(spec_error(field("controller"), why));
+    }
+    if stream.frame_rate > MAX_DRAWN_RATE {
+        let why = format!("Chromium draws at most {MAX_DRAWN_RATE} pictures a second");
+        return Err(spec_error(field("frame_rate"), why));
+    }
+    Ok(())
 }
 
 /// A report has room for what came since the one before it.

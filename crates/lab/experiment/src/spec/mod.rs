@@ -9,6 +9,7 @@ mod flow;
 #[macro_use]
 mod tcp;
 
+mod chromium;
 mod competitor;
 mod dash;
 mod gateway;
@@ -19,6 +20,7 @@ mod queue;
 mod stream;
 mod wifi;
 
+pub use chromium::{FieldTrials, MAX_DRAWN_RATE, PictureSize, StreamKind};
 pub use competitor::{CompetitorSpec, OnliveSpec, Spacing, UdpEcnSpec, UdpSpec, VideoChatSpec};
 pub use dash::{AdaptationSpec, DashSpec, LadderSpec};
 pub use flow::Common;

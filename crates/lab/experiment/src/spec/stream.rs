@@ -1,6 +1,6 @@
 //! A game stream of a run.
 
-use super::{CATALOGUE, Way, number_of};
+use super::{CATALOGUE, FieldTrials, PictureSize, StreamKind, Way, number_of};
 use gameway_units::declared::{MAX, MIN, Options, QUANTITY};
 use gameway_units::{Bytes, Duration, Ecn, Rate, Ratio, Repair};
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
@@ -17,11 +17,15 @@ pub struct EncodeTimeSpec(pub Duration, pub Duration, pub Duration);
 flow_spec! {
     /// A game stream. Bitrates count bytes on the wire, headers and repair included.
     StreamSpec {
+        /// who sends it: gameway, a sender of this project; chromium, a page in a browser by its own libwebrtc, in live runs alone
+        #[serde(default)]
+        pub kind: StreamKind,
         /// its rate controller, by name or as a table with options
         pub controller: ControllerSpec,
         /// where frame sizes come from: doom, a recorded game; steady, every frame as large as its target; scene, as a live host
         /// makes them of the built-in scene; or a frame table of your own
         #[serde(default)]
+        #[schemars(extend("x-kind" = "gameway"))]
         pub video: VideoSpec,
         /// How long its frames take to encode: what the twin of a live run is given. Experiment files have no such key.
         #[serde(default)]
@@ -51,28 +55,44 @@ flow_spec! {
         /// repair packets as a share of a frame's packets
         #[serde(default)]
         #[schemars(extend("x-min" = "0 %", "x-max" = "100 %"))]
+        #[schemars(extend("x-kind" = "gameway"))]
         pub fec: Ratio,
         /// what is done about losses: none, or nack: the client asks for what is missing, and it is sent again while that is in time
         #[serde(default)]
+        #[schemars(extend("x-kind" = "gameway"))]
         pub repair: Repair,
         /// the most that a packet of it has on the wire
         #[serde(default)]
         #[schemars(extend("x-min" = "256 B", "x-max" = "1500 B", "x-unit" = "B", "x-none" = "1200 B of payload and headers"))]
+        #[schemars(extend("x-kind" = "gameway"))]
         pub mtu: Option<Bytes>,
         /// when and how the client reports: native, as the controller was made for; per-frame; at an interval; or in a format
         #[serde(default)]
+        #[schemars(extend("x-kind" = "gameway"))]
         pub feedback: FeedbackSpec,
         /// what bounds a stream that mostly loses, whatever its controller does: none, or rfc8083
         #[serde(default)]
+        #[schemars(extend("x-kind" = "gameway"))]
         pub circuit_breaker: CircuitBreakerSpec,
+        /// width and height of the picture that a browser sends
+        #[serde(default)]
+        #[schemars(extend("x-kind" = "chromium"))]
+        pub picture_size: PictureSize,
+        /// field trials with which the browsers start: names and groups by turns, each with a slash behind
+        #[serde(default)]
+        #[schemars(extend("x-kind" = "chromium"))]
+        pub field_trials: Option<FieldTrials>,
         /// a span in which no frames are captured
         #[serde(default)]
+        #[schemars(extend("x-kind" = "gameway"))]
         pub pause: Option<PauseSpec>,
         /// ECN field of its packets: native, as the controller wants it; none, ect0 or ect1
         #[serde(default)]
+        #[schemars(extend("x-kind" = "gameway"))]
         pub ecn: EcnSpec,
         /// by how many millionths the client's clock is fast
         #[serde(default)]
+        #[schemars(extend("x-kind" = "gameway"))]
         pub clock_drift: Drift,
     }
 }

@@ -10,8 +10,8 @@ use flows::Parts;
 use gameway_control::{ControllerAlgorithm, Controllers};
 use gameway_events::{BIN, FurtherTables, Name, ResultTables, Sink, SummaryRecord};
 use gameway_experiment::build::{self, FlowWay, NetworkParts, Routes, flow_names};
-use gameway_experiment::spec::{CompetitorSpec, RunSpec};
-use gameway_experiment::{Attached, HomeGateway, Known, Recorder, RunError};
+use gameway_experiment::spec::{CompetitorSpec, RunSpec, StreamKind};
+use gameway_experiment::{Attached, HomeGateway, Known, Recorder, RunError, spec_error};
 use gameway_gateway::GatewayAlgorithm;
 use gameway_path::{Discipline, Header, Network};
 use gameway_tcp::TcpAlgorithm;
@@ -80,7 +80,7 @@ pub fn run_with(
     folder: &Path,
     registry: &Registry,
 ) -> Result<SummaryRecord, RunError> {
-    let built = built(spec, registry)?;
+    let built = simulated(spec, registry)?;
     run_built(spec, built, tables(spec, folder)?)
 }
 
@@ -103,7 +103,18 @@ pub fn run_into(
     registry: &Registry,
     sink: Box<dyn Sink>,
 ) -> Result<SummaryRecord, RunError> {
-    run_built(spec, built(spec, registry)?, sink)
+    run_built(spec, simulated(spec, registry)?, sink)
+}
+
+/// What a specification describes, if all of it can be simulated: a check alone is of live runs, too.
+fn simulated(spec: &RunSpec, registry: &Registry) -> Result<Built, RunError> {
+    match spec.stream.iter().find(|stream| stream.kind == StreamKind::Chromium) {
+        None => built(spec, registry),
+        Some(stream) => {
+            let why = "Chromium is a program, which only live runs have: run it with --on live, or leave kind out for a sender that can be simulated";
+            Err(spec_error(format!("stream \"{}\": kind", stream.name), why))
+        }
+    }
 }
 
 fn run_built(spec: &RunSpec, built: Built, sink: Box<dyn Sink>) -> Result<SummaryRecord, RunError> {

@@ -284,3 +284,29 @@ fn marks_that_a_controller_is_told_to_read_need_packets_that_can_have_them() {
         assert_eq!(run(reads, ecn), "");
     }
 }
+
+#[test]
+fn a_browser_is_checked_for_live_runs_and_not_simulated() {
+    let checked = |controller: Value, frame_rate: u32, trials: &str| {
+        let own = json!({ "kind": "chromium", "frame_rate": frame_rate, "field_trials": trials });
+        let spec = with_stream(empty_path(1), controller, own);
+        let simulated = try_run(&spec).unwrap_err();
+        let read = serde_json::from_value(spec).map_err(|error| error.to_string());
+        let found =
+            read.and_then(|spec| gameway_sim::check(&spec).map_err(|error| error.to_string()));
+        (found.err().unwrap_or_default(), simulated)
+    };
+    let (fine, simulated) = checked(json!("gcc"), 60, "One/Enabled/");
+    assert_eq!(fine, "");
+    assert!(simulated.contains("stream \"game\": kind: Chromium"), "{simulated}");
+    assert!(simulated.contains("--on live"), "{simulated}");
+    for (controller, frame_rate, trials, field) in [
+        (json!("pudica"), 30, "A/B/", "stream \"game\": controller"),
+        (json!({ "kind": "gcc", "backoff": 0.9 }), 30, "A/B/", "stream \"game\": controller"),
+        (json!("gcc"), 61, "A/B/", "stream \"game\": frame_rate"),
+        (json!("gcc"), 30, "A/B", "no list of field trials"),
+    ] {
+        let (refused, _) = checked(controller, frame_rate, trials);
+        assert!(refused.contains(field), "{field}: {refused}");
+    }
+}
