@@ -313,7 +313,7 @@ mod tests {
         assert_eq!((vegas.round.samples, vegas.round.end), (0, 60 * SIZE));
         assert_eq!(vegas.reno.cwnd, 20 * SIZE);
         vegas.on_spurious_loss(Instant::ZERO);
-        assert_eq!((vegas.reno.cwnd, vegas.reno.ssthresh), (40 * SIZE, 40 * SIZE));
+        assert_eq!((vegas.cwnd(), vegas.ssthresh()), (Bytes::new(40_000), Bytes::new(40_000)));
     }
 
     #[test]

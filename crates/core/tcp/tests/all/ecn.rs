@@ -99,6 +99,25 @@ fn the_handshake_agrees_and_tells_how_it_arrived() {
     }
 }
 
+/// RFC 9768 section 3.2.2.1: an ACK that tells of data has the counter, and not how the SYN-ACK arrived.
+#[test]
+fn an_ack_with_blocks_says_nothing_of_the_handshake() {
+    for (block, expected) in [(false, Ecn::NotEct), (true, Ecn::Ect0)] {
+        let config = SenderConfig { ecn: EcnMode::Accurate, ..SenderConfig::default() };
+        let mut sender = Sender::new(config, gameway_tcp::build("cubic", 1448, 1).unwrap());
+        let syn = Flags { syn: true, ..Flags::default() }.with_ecn(0b111);
+        sender.on_segment(at(0), &Segment { flags: syn, window: 60_000, ..Segment::default() });
+        let _ = sender.poll_transmit(at(0)).expect("SYN-ACK");
+        let flags = Flags { ack: true, ..Flags::default() }.with_ecn(0b100);
+        let mut ack = Segment { flags, window: 60_000, ..Segment::default() };
+        if block {
+            ack.sack.push(SackBlock { start: SIZE, end: 2 * SIZE });
+        }
+        sender.on_segment(at(20), &ack);
+        assert_eq!(sender.poll_transmit(at(20)).expect("data").ecn, expected);
+    }
+}
+
 /// RFC 9768 table 4: a zero says that the client is not in accurate mode.
 #[test]
 fn feedback_of_zeros_ends_ecn() {

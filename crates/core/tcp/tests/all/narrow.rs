@@ -86,7 +86,7 @@ fn a_cut_segment_leaves_behind_a_whole_one_and_by_nagle_alone() {
 
 #[test]
 fn a_cut_segment_does_not_follow_a_retransmission() {
-    let mut script = Script::to_narrow(10, SenderConfig::default(), Fixed::new(40));
+    let mut script = Script::to_narrow(10, SenderConfig::default(), Fixed::avoiding(20));
     assert_eq!(lengths(&mut script, 20_000), [FULL; 10]);
     script.edge += 720;
     script.ack(40_000, 0, &[(1, 4)]);

@@ -143,6 +143,25 @@ fn a_recovery_that_halves_lets_out_one_segment_for_two() {
     assert_eq!(left, [1, 0, 1, 0, 1, 0]);
 }
 
+/// Linux `tcp_rack_reo_timeout`: the segment that leaves on a timer counts as one that was delivered.
+#[test]
+fn a_recovery_that_a_timer_begins_has_let_out_one_segment() {
+    let congestion = Fixed::new(20).lowered_to(10);
+    let mut script = Script::new(SenderConfig::default(), congestion);
+    assert_eq!(script.sent(20_000).len(), 20);
+    script.ack(40_000, 0, &[(1, 2)]);
+    assert_eq!(script.places(40_000), [20]);
+    assert_eq!(script.places(47_000), [0], "of twenty that are out");
+    let mut left = Vec::new();
+    for arrived in 2..7_u64 {
+        let micros = 47_000 + arrived as i64;
+        script.ack(micros, 0, &[(1, arrived + 1)]);
+        left.push(script.sent(micros).len());
+    }
+    // Half of two is the one that has left.
+    assert_eq!(left, [0, 0, 1, 0, 1]);
+}
+
 /// RFC 6298 section 5.3: only what newly arrives restarts the timer.
 #[test]
 fn an_ack_that_tells_nothing_new_leaves_the_time_out() {
