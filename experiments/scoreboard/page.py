@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from gameway.compare import compare_results
+
+from . import repair
 
 if TYPE_CHECKING:
     from gameway.page import Page
@@ -24,7 +27,10 @@ LEAD = (
 
 
 def page(parts: dict[str, Results]) -> Page:
-    """Who wins where, and a section for each scenario."""
+    """Who wins where, what repair costs, and a section for each scenario."""
     known = [name for name in ORDER if name in parts]
     ordered = {name: parts[name] for name in [*known, *(n for n in parts if n not in known)]}
-    return compare_results(ordered, "Scoreboard of controllers", LEAD).page
+    made = compare_results(ordered, "Scoreboard of controllers", LEAD).page
+    costs = repair.section(ordered)
+    first, *rest = made.sections
+    return replace(made, sections=[first, costs, *rest]) if costs else made

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+import polars as pl
 import pytest
 
 from gameway import experiments
 from gameway.compare import compare_results
 from gameway.compare.measures import DELAY_95, UTILIZATION
 from gameway.experiment.suite import load_suite
+from gameway.experiments.scoreboard import repair
 from gameway.experiments.scoreboard.page import ORDER
 from gameway.experiments.scoreboard.page import page as page_of
 from gameway.sweep import suite
@@ -19,7 +21,11 @@ if TYPE_CHECKING:
     from gameway.results import Results
 
 CONTROLLERS = {"pudica", "gcc", "copa", "nada", "salsify", "scream", "sqp", "fixed", "oracle"}
-SCENARIOS = 21
+SCENARIOS = 33
+DOWNLOADS = 12
+"""Of these, scenarios beside a download."""
+REPAIRED = 24
+"""Of these, scenarios with repair as a factor."""
 
 
 @pytest.fixture(scope="module")
@@ -52,7 +58,7 @@ def test_nobody_has_more_utilization_and_less_delay_than_the_oracle(comparison: 
     # Beside a download the oracle takes its fair share, but the download's queue and losses are
     # not for the oracle to avoid.
     alone = [verdict for verdict in comparison.verdicts if not verdict.scenario.competes]
-    assert len(alone) == SCENARIOS - 6
+    assert len(alone) == SCENARIOS - DOWNLOADS
     for verdict in alone:
         for name in verdict.judged:
             beaten = [verdict.is_worse("oracle", name, one) for one in (UTILIZATION, DELAY_95)]
@@ -66,12 +72,37 @@ def test_nobody_has_more_utilization_and_less_delay_than_the_oracle(comparison: 
     assert sum(beats) > SCENARIOS
 
 
+def test_what_repair_costs_is_told_of_every_controller(parts: dict[str, Results]) -> None:
+    section = repair.section(parts)
+    assert section is not None
+    rows = section.tables[0].file_frame
+    assert rows is not None
+    assert rows.height == REPAIRED * len(CONTROLLERS)
+    assert section.tables[0].frame.height == REPAIRED // 2 * len(CONTROLLERS)
+    assert len(section.points) == 2
+    of = {kind: rows.filter(repair=kind) for kind in ("none", "nack")}
+    assert of["none"]["more_bytes_percent"].to_list() == [0.0] * of["none"].height
+    # A packet in a hundred is lost at random, and each is sent again once, some twice: of a fixed
+    # rate that alters nothing else, and neither more nor less may be found.
+    fixed = rows.filter(pl.col("controller").str.starts_with("fixed"), scenario="Random loss, 1 %")
+    before, after = (fixed.filter(repair=kind).row(0, named=True) for kind in ("none", "nack"))
+    assert 0.9 < after["loss_percent"] < 1.1
+    assert 0.9 < after["more_bytes_percent"] < 1.2
+    assert before["shown_fps"] < 50.0
+    assert 59.5 < after["shown_fps"] <= 60.1
+    assert after["frame_delay_p95_ms"] < before["frame_delay_p95_ms"]
+
+
+def test_nothing_is_told_of_repair_where_it_is_no_factor(parts: dict[str, Results]) -> None:
+    assert repair.section({"constant": parts["constant"]}) is None
+
+
 def test_the_page_tells_all_scenarios_in_order(parts: dict[str, Results]) -> None:
     page = page_of(parts)
     titles = [section.title for section in page.sections]
-    assert titles[0] == "Who wins where"
+    assert titles[:2] == ["Who wins where", "What repair costs"]
     assert titles[-2:] == ["Behind the best", "Every pair"]
-    assert len(titles) == SCENARIOS + 3
+    assert len(titles) == SCENARIOS + 4
     firsts = [str(parts[name].manifest["title"]) for name in ORDER]
     places = [next(i for i, t in enumerate(titles) if t.startswith(first)) for first in firsts]
     assert places == sorted(places)
