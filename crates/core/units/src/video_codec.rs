@@ -54,6 +54,10 @@ mod tests {
     #[test]
     fn codecs_are_read_and_others_are_named() {
         assert_eq!(["h264", "h265"].map(str::parse), [Ok(VideoCodec::H264), Ok(VideoCodec::H265)]);
+        assert_eq!(
+            [VideoCodec::H264, VideoCodec::H265].map(|one| one.to_string()),
+            ["H264", "H265"]
+        );
         let error = "vp9".parse::<VideoCodec>().unwrap_err();
         assert!(error.contains("\"vp9\"") && error.contains("h265"), "{error}");
     }

@@ -205,15 +205,14 @@ fn check_keys(
 fn check_type(declared: &Value, value: &Value, words: &[String]) -> Result<(), String> {
     let of = match value {
         Value::Bool(_) => "boolean",
-        Value::Number(number) if number.is_f64() => "number",
-        Value::Number(_) => "integer",
+        // Of one that may be a number, its bounds have been looked at.
+        Value::Number(_) => "number",
         Value::String(_) => "string",
         Value::Array(_) => "array",
         _ => "object",
     };
     let all: Vec<&str> = types_of_all(declared).collect();
-    let is_right =
-        all.is_empty() || all.contains(&of) || (of == "integer" && all.contains(&"number"));
+    let is_right = all.is_empty() || all.contains(&of);
     match (value, words) {
         // A word or something else is read by whoever knows what it means.
         (Value::String(text), [_, ..]) if !is_number(declared) => Err(match words {

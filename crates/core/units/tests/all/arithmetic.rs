@@ -60,6 +60,16 @@ fn large_amounts_take_as_long_as_small_ones_say() {
     }
 }
 
+/// Here, too: 64 bits of nanobits are over after three minutes of 100 Gb/s.
+#[test]
+fn long_spans_carry_as_much_as_short_ones_say() {
+    let rate = Rate::from_bps(100_000_000_000);
+    for secs in [184, 185, 3_600] {
+        assert_eq!(rate * Duration::from_secs(secs), Bytes::new(12_500_000_000 * secs as u64));
+    }
+    assert_eq!(Rate::MAX * Duration::MAX, Bytes::MAX);
+}
+
 #[test]
 fn spans_are_counted_as_numbers_are() {
     let (seven, three) = (Duration::from_nanos(7), Duration::from_nanos(3));

@@ -1,7 +1,10 @@
 //! Bounds of declared options: each kind of quantity, at its bounds and one step beyond.
 
-use gameway_units::declared::{Options, list, read, schema};
-use gameway_units::{Bytes, Duration, Rate, Ratio, SignedBytes};
+use gameway_units::declared::{
+    Catalogue, Configuration, Description, Options, check_bounds, check_document, list, read,
+    schema,
+};
+use gameway_units::{Bytes, Duration, QueueSize, Rate, Ratio, SignedBytes};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
@@ -69,4 +72,127 @@ fn what_has_no_default_and_no_word_for_it_says_none() {
     assert_eq!((of("word").default.as_str(), of("word").kind.as_str()), ("none", "text"));
     assert_eq!((of("count").default.as_str(), of("count").kind.as_str()), ("0", "integer"));
     assert_eq!(of("rate").kind, "rate");
+}
+
+/// An option of each sort that is more than a quantity.
+#[derive(Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+struct Mixed {
+    name: String,
+    #[serde(default)]
+    is_first: bool,
+    #[serde(default)]
+    speed: Speed,
+    #[serde(default)]
+    limits: Limits,
+    #[serde(default)]
+    parts: Vec<String>,
+    #[serde(default)]
+    size: Option<QueueSize>,
+    #[serde(default = "buffer")]
+    #[schemars(extend("x-unit" = "B"))]
+    buffer: Bytes,
+    #[serde(default = "buffer")]
+    #[schemars(extend("x-words" = ["all"]))]
+    socket: Bytes,
+}
+
+const fn buffer() -> Bytes {
+    Bytes::new(64_000)
+}
+
+/// As it is, or as it changes.
+#[derive(Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(untagged)]
+enum Speed {
+    Constant(Rate),
+    Varying(Varying),
+}
+
+#[derive(Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+struct Varying {
+    file: String,
+    factor: Option<f64>,
+}
+
+impl Default for Speed {
+    fn default() -> Self {
+        Self::Varying(Varying { file: "a.csv".into(), factor: None })
+    }
+}
+
+#[derive(Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+struct Limits {
+    least: Option<u32>,
+}
+
+impl Configuration for Mixed {
+    const NAME: &'static str = "mixed";
+    const SUMMARY: &'static str = "of all sorts";
+    const SOURCE: &'static str = "";
+}
+
+#[test]
+fn an_option_is_listed_as_it_would_be_written() {
+    let listed = Description::of::<Mixed>().options();
+    let of = |name: &str| {
+        let one = listed.iter().find(|one| one.name == name).expect("declared");
+        (one.default.clone(), one.kind.clone())
+    };
+    for (name, default, kind) in [
+        ("name", "required", "text"),
+        ("is_first", "false", "boolean"),
+        ("speed", "{ file = \"a.csv\" }", "rate or table"),
+        ("limits", "none", "table"),
+        ("parts", "none", "list"),
+        ("buffer", "64000 B", "bytes"),
+        ("socket", "64 kB", "all or bytes"),
+    ] {
+        assert_eq!(of(name), (default.to_owned(), kind.to_owned()), "{name}");
+    }
+}
+
+#[test]
+fn a_value_of_another_sort_is_refused_before_it_is_read_and_may_be_bounded_after() {
+    let declared = schema::<Mixed>();
+    let with = |option: &str, value: &Value| {
+        Options::from_iter([("name".to_owned(), json!("x")), (option.to_owned(), value.clone())])
+    };
+    for (option, value) in [
+        ("is_first", json!(true)),
+        ("speed", json!("5 Mb/s")),
+        ("speed", json!({ "file": "b.csv", "factor": 2 })),
+        ("limits", json!({})),
+        ("parts", json!(["a"])),
+        ("size", json!("2 bdp")),
+        ("socket", json!("all")),
+    ] {
+        assert_eq!(check_document(&declared, &with(option, &value)), Ok(()), "{option}: {value}");
+    }
+    for (option, value, told) in [
+        ("is_first", json!("x"), "is_first: \"x\" is no boolean"),
+        ("name", json!(["x"]), "name: [\"x\"] is no text"),
+        ("speed", json!("5 ms"), "speed: \"5 ms\" has \"ms\" as unit"),
+        ("limits", json!(3), "limits: 3 is no table"),
+        ("limits", json!([3]), "limits: [3] is no table"),
+        ("parts", json!(true), "parts: true is no list"),
+        ("size", json!("2 m"), "size: \"2 m\" has \"m\" as unit"),
+        ("socket", json!("none"), "socket: \"none\" has no number"),
+    ] {
+        let options = with(option, &value);
+        let refused = check_document(&declared, &options).map_err(|error| error.to_string());
+        assert!(refused.clone().is_err_and(|why| why.starts_with(told)), "{option}: {refused:?}");
+        // What has been read may stand for something else by now.
+        assert_eq!(check_bounds(&declared, &options), Ok(()), "{option}");
+    }
+    let large = refused("at_most", &json!(9_007_199_254_740_993_u64));
+    assert_eq!(large.as_deref(), Some("at_most: 9007199254740993 is more than 2"));
+}
+
+#[test]
+fn a_catalogue_keeps_its_names_with_other_functions() {
+    let lengths = Catalogue::default().with(Description::of::<Mixed>(), 5).map(|length| length + 1);
+    assert_eq!(lengths.names().collect::<Vec<_>>(), ["mixed"]);
+    assert_eq!(lengths.get("thing", "mixed").map(|one| one.functions), Ok(6));
 }
