@@ -67,6 +67,9 @@ fn what_is_meant_counts_and_not_how_it_is_written() {
     ] {
         assert_eq!(read_thing(given.clone()).as_ref(), Ok(&thing), "{given}");
     }
+    for given in [json!({ "ecn": "on" }), json!({ "ecn": true }), json!({ "gain": 0.5 })] {
+        assert_eq!(read_thing(given.clone()), Ok(Thing::default()), "{given}");
+    }
     assert_eq!(read_thing(json!({ "pace": "burst" })).unwrap().pace, Pace::Burst);
 }
 
@@ -88,6 +91,9 @@ fn what_is_wrong_is_named_with_what_is_allowed() {
         let refused = read_thing(given.clone()).unwrap_err();
         assert!(refused.contains(told), "{given}: {refused}");
     }
+    // A word that is none is known without reading.
+    let yes = Options::from_iter([("ecn".to_owned(), json!("yes"))]);
+    assert!(check_document(&schema::<Thing>(), &yes).is_err_and(|error| error.option.is_some()));
 }
 
 #[test]

@@ -43,6 +43,7 @@ fn values_print_in_the_notation_that_parses() {
     assert_eq!(Bytes::new(64_000).to_string(), "64 kB");
     assert_eq!(QueueSize::Bdp(Ratio::from_ppm(500_000)).to_string(), "0.5 bdp");
     assert_eq!(Duration::ZERO.to_string(), "0 s");
+    assert_eq!((Bytes::ZERO.to_string(), Rate::ZERO.to_string()), ("0 B".into(), "0 b/s".into()));
 }
 
 #[test]
