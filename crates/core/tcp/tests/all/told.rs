@@ -2,7 +2,7 @@
 
 use crate::scripted::{Fixed, MSS, Script, Told, at};
 use gameway_tcp::{Application, Phase, SenderConfig};
-use gameway_units::{Bytes, Duration};
+use gameway_units::{Bytes, Duration, Rate};
 
 const RTT: Duration = Duration::from_millis(20);
 
@@ -49,6 +49,22 @@ fn an_ack_tells_what_arrived_and_what_is_still_out() {
     let rate = script.told_of_ack().rate.expect("a round trip");
     assert_eq!((rate.tx_in_flight, rate.app_limited), (segments(9), false));
     assert_eq!((rate.delivered, rate.prior_delivered), (segments(9), segments(3)));
+}
+
+/// Linux `bbr_packets_in_net_at_edt`: the time until the next departure, or none if that is past.
+#[test]
+fn an_ack_tells_how_long_the_pacer_keeps_the_next_segment_back() {
+    let rate = Rate::from_mbps(20);
+    for (micros, kept) in
+        [(20_500, rate.time_for(segments(2)) - RTT / 40), (40_000, Duration::ZERO)]
+    {
+        let congestion = Fixed::new(1000).paced(Some(rate));
+        let mut script = Script::new(SenderConfig::default(), congestion);
+        // The ninth and tenth are the first pair that is paced.
+        assert_eq!(script.sent(20_000).len(), 10);
+        script.ack(micros, 1, &[]);
+        assert_eq!(script.told_of_ack().until_departure, kept, "{micros} us");
+    }
 }
 
 /// RFC 9293 section 3.10.7.4.
