@@ -7,7 +7,8 @@
 //! it stood. So a second loss is known as soon as the first, and the timer is for those behind which nothing comes.
 //!
 //! The last packets of a frame have none behind them until the next frame comes. They are asked for once when they are later
-//! than the gaps between the frame's packets would have it; a sender that has not sent them yet passes that over.
+//! than the gaps between the frame's packets would have it; a sender that has not sent them yet passes that over, so those that
+//! had hardly been due are asked for once more when a packet behind them comes.
 //!
 //! Only what can still be of use is asked for: packets of frames that are undecided, and that repair packets still to
 //! come cannot make whole.
@@ -48,7 +49,8 @@ struct Missing {
     /// The frames of the packets on both sides of the gap: it is of one from the first to the second.
     between: (FrameId, FrameId),
     asked: u8,
-    last_asked: ReceiverInstant,
+    /// Nothing, too, if it was asked for before the sender can have sent it.
+    last_asked: Option<ReceiverInstant>,
 }
 
 /// The most that packets were late, of the window before and of this one.
@@ -96,11 +98,22 @@ struct Tail {
 }
 
 impl Tail {
+    const MIN_PATIENCE: Duration = Duration::from_millis(2);
+
     /// When to ask for it.
     fn due(&self, wait: Duration) -> Option<ReceiverInstant> {
-        const LEAST: Duration = Duration::from_millis(2);
-        let patience = (self.gap * 4).max(LEAST).max(wait + self.gap * 2);
+        let patience = (self.gap * 4).max(Self::MIN_PATIENCE).max(wait + self.gap * 2);
         (self.count > 0 && self.asked.is_none()).then(|| self.since.saturating_add(patience))
+    }
+
+    /// When the packet at this place of the tail was asked for, now that the one at `arrived` has come. Nothing, if it would hardly
+    /// have been here by then: the sender passed over what it had just sent. What it did not is not sent a second time.
+    fn asked_for(&self, place: u64, arrived: u64, now: ReceiverInstant) -> Option<ReceiverInstant> {
+        let share = (place + 1) as f64 / (arrived + 1) as f64;
+        let between = now.saturating_since(self.since).mul_f64(share);
+        let usual = self.gap * (place + 1) as i64;
+        let expected = self.since.saturating_add(between.min(usual.max(Self::MIN_PATIENCE)));
+        self.asked.filter(|asked| expected.saturating_add(Self::MIN_PATIENCE) <= *asked)
     }
 }
 
@@ -136,9 +149,10 @@ impl MissingPackets {
         if let Some(original) = packet.original
             && let Some(mended) = self.take(original.0)
             && mended.asked == 1
+            && let Some(asked) = mended.last_asked
         {
             // After a second request nobody knows which one it answers (Karn's rule, RFC 6298 section 3).
-            self.round_trip.on_sample(now.saturating_since(mended.last_asked));
+            self.round_trip.on_sample(now.saturating_since(asked));
         }
         self.forget(now);
     }
@@ -157,7 +171,7 @@ impl MissingPackets {
         for one in &mut self.missing {
             let due = one.due(wait, overdue).is_some_and(|due| due <= now);
             if due && wanted(one.between.0, one.between.1) {
-                (one.asked, one.last_asked) = (one.asked + 1, now);
+                (one.asked, one.last_asked) = (one.asked + 1, Some(now));
                 numbers.push(SequenceNumber(one.number));
             }
         }
@@ -204,15 +218,15 @@ impl MissingPackets {
         if number - self.end > MAX_MISSING as u64 {
             self.missing.clear();
         } else {
-            let asked =
-                self.tail.and_then(|tail| Some((self.end.saturating_add(tail.count), tail.asked?)));
-            let gap = |number| {
-                let asked = asked.filter(|(end, _)| number < *end).map(|(_, at)| at);
-                let last_asked = asked.unwrap_or(now);
-                let asked = u8::from(asked.is_some());
-                Missing { number, noticed: now, between, asked, last_asked }
+            let (end, tail) = (self.end, self.tail);
+            let gap = |missing| {
+                let tail = tail.filter(|tail| tail.asked.is_some() && missing - end < tail.count);
+                let last_asked =
+                    tail.and_then(|tail| tail.asked_for(missing - end, number - end, now));
+                let asked = u8::from(tail.is_some());
+                Missing { number: missing, noticed: now, between, asked, last_asked }
             };
-            self.missing.extend((self.end..number).map(gap));
+            self.missing.extend((end..number).map(gap));
         }
         while self.missing.len() > MAX_MISSING {
             self.missing.pop_front();
@@ -266,9 +280,9 @@ impl MissingPackets {
 impl Missing {
     /// When to ask for it, if so long is waited for what may be late and for what was asked for.
     fn due(&self, wait: Duration, overdue: Duration) -> Option<ReceiverInstant> {
-        match self.asked {
-            0 => Some(self.noticed.saturating_add(wait)),
-            asked if asked < MAX_ASKED => Some(self.last_asked.saturating_add(overdue)),
+        match self.last_asked {
+            None => Some(self.noticed.saturating_add(wait)),
+            Some(asked) if self.asked < MAX_ASKED => Some(asked.saturating_add(overdue)),
             _ => None,
         }
     }

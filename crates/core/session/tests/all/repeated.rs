@@ -53,10 +53,12 @@ fn a_frame_that_lost_a_packet_is_shown_a_round_trip_later_and_none_behind_it_by_
     let usual = INTERVAL.mul_f64(0.8) + ONE_WAY;
     let late = ONE_WAY * 2 + ms(10);
     type Pattern = (&'static str, fn(&MediaPacket) -> bool, usize);
-    let patterns: [Pattern; 5] = [
+    let patterns: [Pattern; 6] = [
         ("first", |packet| packet.index == 0, 1),
         ("middle", |packet| packet.index == PACKETS / 2, 1),
         ("three", |packet| (7..10).contains(&packet.index), 3),
+        // Longer than the receiver waits for the rest of a frame: it asks before all of them can have come.
+        ("eight", |packet| (7..15).contains(&packet.index), 8),
         ("last but one", |packet| packet.index + 2 == packet.train_packets, 1),
         ("last", MediaPacket::is_last_of_frame, 1),
     ];
