@@ -133,7 +133,11 @@ AXES: dict[str, dict[str, tuple[dict[str, Any], str, list[Any]]]] = {
         "max_bitrate": (BASE, "stream.0", ["5 Mb/s", "6 Mb/s"]),
         "start_bitrate": (BASE, "stream.0", ["3 Mb/s", "4 Mb/s"]),
         "fec": (BASE, "stream.0", ["0 %", "10 %"]),
-        "repair": (BASE, "stream.0", ["none", "nack"]),
+        "repair": (
+            BASE,
+            "stream.0",
+            ["none", "adaptive", {"kind": "fec", "goal": "99 %", "deadline": "80 ms"}],
+        ),
         "mtu": (BASE, "stream.0", ["1300 B", "1400 B"]),
         "feedback": (BASE, "stream.0", ["per-frame", {"kind": "transport-wide"}]),
         "ecn": (BASE, "stream.0", ["none", "ect1"]),

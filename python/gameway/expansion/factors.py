@@ -36,7 +36,7 @@ CONTROLLER = re.compile(r"(stream\.\d+\.)?controller")
 OF_A_STREAM = re.compile(r"stream\.\d+\.(\w+)")
 CONGESTION_CONTROL = re.compile(r"competitor\.\d+\.congestion_control")
 WHOLE = re.compile(
-    rf"controller|stream\.\d+\.(controller|feedback|pause)|{CONGESTION_CONTROL.pattern}"
+    rf"controller|stream\.\d+\.(controller|feedback|pause|repair)|{CONGESTION_CONTROL.pattern}"
 )
 """Paths of what is one value with its options: an option means something to its own kind only."""
 ALWAYS = ("controller", "congestion_control", "capacity", "queue_size")

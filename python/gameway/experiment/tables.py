@@ -272,7 +272,7 @@ class Stream(KindOf):
     max_bitrate: keys.Texts = STREAM.default("max_bitrate")
     start_bitrate: keys.Texts = STREAM.default("start_bitrate")
     fec: keys.Texts = STREAM.default("fec")
-    repair: keys.Texts = STREAM.default("repair")
+    repair: keys.Repairs = STREAM.default("repair")
     mtu: keys.Texts | None = STREAM.default("mtu")
     feedback: keys.Feedbacks = STREAM.default("feedback")
     ecn: keys.Texts = STREAM.default("ecn")

@@ -1,7 +1,7 @@
 //! What a sender asks of an encoder.
 
 use gameway_control::FrameId;
-use gameway_units::{Bytes, Instant, Rate};
+use gameway_units::{Bytes, Instant, Rate, Ratio};
 
 /// A frame that is to be encoded.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -14,6 +14,8 @@ pub struct EncodeRequest {
     pub rate: Rate,
     /// What this frame may take.
     pub payload: Bytes,
+    /// Repair packets that it shall have per media packet.
+    pub repair_share: Ratio,
     /// Whether it may take no more than that, or may as part of a mean.
     pub bounded: bool,
     /// Whether it must be a key frame.

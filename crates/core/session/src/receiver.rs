@@ -104,7 +104,7 @@ impl Receiver {
         Self {
             config,
             arrivals: ArrivalLog::new(config.feedback),
-            missing: (config.repair == Repair::Nack).then(MissingPackets::default),
+            missing: config.repair.sends_again().then(MissingPackets::default),
             frames: Reassembly::new(),
             playout: Playout::new(config.playout),
             request_pending: None,

@@ -7,7 +7,8 @@
 //! repetitions may take is used up. So whatever a receiver asks for, what it makes the sender send is bounded by the share, and
 //! each packet is sent a bounded number of times.
 //!
-//! Who asks for a repetition asks for what it repeats.
+//! Who asks for a repetition asks for what it repeats. [`Spares`] says for which packets repair packets of their frame stand in.
+//! A packet of which several copies are planned leaves once at once and the other times later, if it has not arrived by then.
 //!
 //! | constant | value | origin |
 //! |---|---|---|
@@ -20,7 +21,9 @@
 //! | window of the least round trip | 5 to 10 s | a path that becomes longer is believed then; one that becomes shorter is at once |
 
 use crate::packet::MediaPacket;
+use crate::protection::Again;
 use crate::repair_time::RoundTrip;
+use crate::spares::Spares;
 use gameway_control::{FeedbackBatch, FrameId, PacketKind, SequenceNumber};
 use gameway_units::{Bytes, Duration, Instant, Rate};
 use std::collections::VecDeque;
@@ -45,6 +48,8 @@ struct Left {
     waits: bool,
     arrived: bool,
     lost: bool,
+    /// When it was asked for first.
+    asked: Option<Instant>,
 }
 
 /// See the module's head.
@@ -53,6 +58,9 @@ pub(crate) struct Resend {
     base: u64,
     left: VecDeque<Left>,
     bytes: Bytes,
+    spares: Spares,
+    /// Further copies of packets that are asked for, each with its time, in the order of these.
+    copies: VecDeque<(Instant, MediaPacket)>,
     frame_interval: Duration,
     /// What a packet has more when it is sent again.
     again: u16,
@@ -85,6 +93,9 @@ impl Resend {
             repeated.waits = false;
             self.owed = self.owed.saturating_add(packet.wire_size());
         }
+        if packet.is_train() {
+            self.spares.on_sent(packet);
+        }
         self.bytes += packet.wire_size();
         self.left.push_back(Left {
             packet: *packet,
@@ -94,6 +105,7 @@ impl Resend {
             waits: false,
             arrived: false,
             lost: false,
+            asked: None,
         });
         while self.left.len() > MAX_PACKETS || self.bytes > MAX_BYTES {
             self.drop_oldest();
@@ -110,7 +122,7 @@ impl Resend {
         }
         for report in batch.reports {
             let number = report.packet.sequence.0;
-            let number = self.get(number).map_or(number, |left| left.stands_for());
+            let number = self.get(number).map_or(number, |left| left_number(&left.packet));
             if let Some(left) = self.get(number) {
                 left.arrived |= report.arrival.is_some();
                 left.lost |= report.arrival.is_none();
@@ -126,10 +138,12 @@ impl Resend {
         target: Rate,
     ) -> Option<MediaPacket> {
         self.save_up(now, target);
-        let number = self.get(asked.0)?.stands_for();
-        let again = self.again;
-        let (least, max_age, allowed) = (self.least_round_trip(), self.max_age(), self.allowed);
-        let unknown = self.round_trip.mean();
+        if self.is_too_early(now, asked.0) {
+            return None;
+        }
+        let number = self.stands_for(now, asked.0)?;
+        let (again, max_age, allowed) = (self.again, self.max_age(), self.allowed);
+        let too_early = self.is_too_early(now, number);
         let left = self.get(number)?;
         let header = left.packet.header.saturating_add(again);
         let packet = MediaPacket {
@@ -139,15 +153,11 @@ impl Resend {
             ..left.packet
         };
         let size = packet.wire_size();
-        let since = now.saturating_since(left.newest.unwrap_or(left.sent));
-        // Before a report came only the first request is believed at once.
-        let first = if left.repeated == 0 { Duration::ZERO } else { unknown };
-        let least = least.unwrap_or(first);
         let refused = left.packet.kind != PacketKind::Media
             || left.arrived
             || left.waits
             || left.repeated >= MAX_REPEATED
-            || since < least
+            || too_early
             || now.saturating_since(left.sent) > max_age
             || size > allowed;
         if refused {
@@ -156,6 +166,78 @@ impl Resend {
         left.waits = true;
         self.allowed -= size;
         Some(packet)
+    }
+
+    /// Whether a packet, or what repeats it, left too lately to be missed. Before a report came only the first request is
+    /// believed at once.
+    fn is_too_early(&mut self, now: Instant, number: u64) -> bool {
+        let (least, unknown) = (self.least_round_trip(), self.round_trip.mean());
+        self.get(number).is_some_and(|left| {
+            let first = if left.repeated == 0 { Duration::ZERO } else { unknown };
+            let since = now.saturating_since(left.newest.unwrap_or(left.sent));
+            since < least.unwrap_or(first)
+        })
+    }
+
+    /// The packet to send for one that is asked for; nothing where a repair packet of its frame stands in for it.
+    fn stands_for(&mut self, now: Instant, asked: u64) -> Option<u64> {
+        let patience = self.least_round_trip().unwrap_or_else(|| self.round_trip.mean());
+        let left = self.get(asked)?;
+        let Left { packet, repeated, .. } = *left;
+        let first = left.asked.is_none();
+        let since = now.saturating_since(*left.asked.get_or_insert(now));
+        match packet.kind {
+            PacketKind::Repair if first => self.spares.on_lost(packet.frame),
+            PacketKind::Media if first && self.spares.passes_over(packet.frame, asked) => None,
+            // The answer to the first request is under way.
+            PacketKind::Media if !first && repeated == 0 && since < patience => None,
+            _ => Some(left_number(&packet)),
+        }
+    }
+
+    /// How long a round of asking and sending again takes.
+    pub(crate) fn round_trip(&self) -> RoundTrip {
+        self.round_trip
+    }
+
+    /// How long ago the packet left that this one repeats.
+    pub(crate) fn age(&mut self, now: Instant, repetition: &MediaPacket) -> Duration {
+        let left = self.get(left_number(repetition));
+        left.map_or(Duration::ZERO, |left| now.saturating_since(left.sent))
+    }
+
+    /// These repetitions leave more than once: a frame's time apart if there is time for that, so that one burst of losses does not
+    /// take them all.
+    pub(crate) fn copy_later(&mut self, now: Instant, repetitions: &[MediaPacket], again: Again) {
+        let further = i64::from(again.copies.saturating_sub(1));
+        let apart = self.frame_interval.min(again.within / further.max(1));
+        for copy in 1..=further {
+            let due = now.saturating_add(apart * copy);
+            let place = self.copies.partition_point(|(other, _)| *other <= due);
+            let those = repetitions.iter().map(|packet| (due, *packet));
+            those.rev().for_each(|copy| self.copies.insert(place, copy));
+        }
+    }
+
+    /// When [`Self::poll_copy`] has something.
+    pub(crate) fn next_copy(&self) -> Option<Instant> {
+        self.copies.front().map(|(due, _)| *due)
+    }
+
+    /// The next copy that is due and still of use.
+    pub(crate) fn poll_copy(&mut self, now: Instant, target: Rate) -> Option<MediaPacket> {
+        self.save_up(now, target);
+        while self.next_copy().is_some_and(|due| due <= now) {
+            let (_, packet) = self.copies.pop_front()?;
+            let size = packet.wire_size();
+            let repeated = self.get(left_number(&packet)).map_or(u8::MAX, |left| left.repeated);
+            let allowed = size <= self.allowed && repeated < MAX_REPEATED;
+            if allowed && self.is_in_time(now, SequenceNumber(left_number(&packet))) {
+                self.allowed -= size;
+                return Some(packet);
+            }
+        }
+        None
     }
 
     /// Whether a repetition that waited in the pacer is still of use; it no longer waits if not.
@@ -231,9 +313,7 @@ impl Resend {
     }
 }
 
-impl Left {
-    /// The number of what it repeats, or its own.
-    fn stands_for(&self) -> u64 {
-        self.packet.original.unwrap_or(self.packet.sequence).0
-    }
+/// The number of what a packet repeats, or its own.
+fn left_number(packet: &MediaPacket) -> u64 {
+    packet.original.unwrap_or(packet.sequence).0
 }

@@ -38,6 +38,7 @@ use crate::encode_request::EncodeRequest;
 use crate::feedback::FeedbackPacket;
 use crate::history::SentHistory;
 use crate::packet::MediaPacket;
+use crate::protection::Protection;
 use crate::resend::Resend;
 use crate::sender_config::SenderConfig;
 use crate::sender_event::SenderEvent;
@@ -48,8 +49,7 @@ use gameway_control::{
     FeedbackBatch, FrameId, FrameReceived, Notice, Pacer, PacerOutput, Pacing, PacketKind,
     PacketReport, RateController, SentPacket, SequenceNumber, Target,
 };
-use gameway_media::FrameBudget;
-use gameway_units::{Bytes, Duration, Instant, Rate, ReceiverInstant, Repair};
+use gameway_units::{Bytes, Duration, Instant, Rate, ReceiverInstant};
 use std::collections::VecDeque;
 
 /// Where the last demanded key frame is.
@@ -80,6 +80,8 @@ pub struct Sender {
     sent_frames: SentFrames,
     /// If what is lost is sent again.
     resend: Option<Resend>,
+    /// If repair is planned by the losses.
+    protection: Option<Protection>,
     /// When the next frame is captured; `None` once stopped.
     next_capture: Option<Instant>,
     next_frame: FrameId,
@@ -127,8 +129,11 @@ impl Sender {
             pacer: Pacer::new(config.frame_interval, padding),
             history: SentHistory::default(),
             sent_frames: SentFrames::default(),
-            resend: (config.repair == Repair::Nack)
+            resend: config
+                .repair
+                .sends_again()
                 .then(|| Resend::new(config.frame_interval, config.overhead.again)),
+            protection: config.repair.goal().map(|goal| Protection::new(goal, config.coded)),
             next_capture: Some(config.start),
             next_frame: FrameId(0),
             encoding: None,
@@ -154,6 +159,7 @@ impl Sender {
     pub fn on_deadline(&mut self, now: Instant) {
         self.expire_silent_packets(now);
         self.check_breaker(now);
+        self.queue_copies(now);
         if self.controller.next_timer().is_some_and(|due| due <= now) {
             self.controller.on_timer(now);
             self.retarget(now);
@@ -299,7 +305,9 @@ impl Sender {
         let capture = self.next_capture;
         let timer = self.controller.next_timer().filter(|_| capture.is_some());
         let pacer = self.pacer.next_deadline(self.history.in_flight());
-        Instant::first_of([capture, timer, pacer, self.history.expiry(), self.breaker_deadline()])
+        let copy = self.resend.as_ref().and_then(Resend::next_copy);
+        let expiry = self.history.expiry();
+        Instant::first_of([capture, timer, pacer, expiry, self.breaker_deadline(), copy])
     }
 
     /// Captures no more frames; what is in the pacer still leaves.
@@ -369,26 +377,19 @@ impl Sender {
         let target = self.target();
         self.controller.on_notice(now, &Notice::Captured);
         self.pacer.set_target(now, &target);
-        let payload = self.next_payload(now, &target);
+        let (payload, repair_share) = self.next_payload(now, &target);
         let request = EncodeRequest {
             frame: self.next_frame,
             captured,
             rate: payload / self.config.frame_interval,
             payload,
+            repair_share,
             bounded: target.requests.bounds_frame,
             key_frame: target.requests.key_frame || self.key_frame == KeyFrame::Wanted,
             in_parts: self.controller.sends_in_parts() && target.pacing != Pacing::Burst,
         };
         self.encoding = Some((request, target));
         self.encode_wanted = true;
-    }
-
-    /// What is left of the target for the next frame's payload after headers, repair, and what was sent again.
-    fn next_payload(&mut self, now: Instant, target: &Target) -> Bytes {
-        let SenderConfig { frame_interval, repair_share, overhead, beside, .. } = self.config;
-        let wire = target.bitrate.saturating_sub(beside) * frame_interval;
-        let wire = wire - self.take_owed(now, wire);
-        FrameBudget { wire, repair_share, overhead }.payload()
     }
 
     fn note_frame_progress(&mut self, now: Instant, packet: &MediaPacket) {
@@ -471,6 +472,9 @@ impl Sender {
             FeedbackBatch::new(&self.reports, self.last_generated, self.history.in_flight());
         if let Some(resend) = &mut self.resend {
             resend.on_reports(now, &batch);
+        }
+        if let Some(protection) = &mut self.protection {
+            protection.on_reports(&self.reports);
         }
         self.controller.on_feedback(now, &batch);
         self.note_losses(now);

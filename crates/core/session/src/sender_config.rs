@@ -14,6 +14,8 @@ pub struct SenderConfig {
     pub repair_share: Ratio,
     /// What is done about losses.
     pub repair: Repair,
+    /// Whether the receiver can use repair packets.
+    pub coded: bool,
     /// While so many frames wait in the pacer, frames are skipped.
     pub max_waiting_frames: usize,
     /// What packets cost beside what they carry.
@@ -38,6 +40,7 @@ impl SenderConfig {
             frame_interval,
             repair_share: Ratio::ZERO,
             repair: Repair::None,
+            coded: true,
             max_waiting_frames: 6,
             overhead: Overhead::default(),
             padding: MAX_PAYLOAD,

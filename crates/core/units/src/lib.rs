@@ -31,6 +31,6 @@ pub use ecn::Ecn;
 pub use parse::{Ratio, UnitError};
 pub use queue_size::QueueSize;
 pub use rate::Rate;
-pub use repair::Repair;
+pub use repair::{Repair, RepairGoal};
 pub use time::{Duration, Instant, ReceiverInstant};
 pub use video_codec::VideoCodec;

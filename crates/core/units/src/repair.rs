@@ -1,18 +1,14 @@
-//! How a stream answers losses: the word that experiments, sessions and hosts share.
+//! How a stream answers losses: what experiments, sessions and hosts share.
 
-/// How losses of a stream are repaired, beside the share of repair packets that its frames may have anyway.
-#[derive(
-    Debug,
-    Clone,
-    Copy,
-    PartialEq,
-    Eq,
-    Default,
-    serde::Serialize,
-    serde::Deserialize,
-    schemars::JsonSchema,
-)]
-#[serde(rename_all = "kebab-case")]
+use crate::{Duration, Ratio};
+use schemars::{JsonSchema, Schema, SchemaGenerator};
+use serde::{Deserialize, Serialize};
+use std::borrow::Cow;
+
+/// How losses of a stream are repaired, beside the share of repair packets that its frames may have anyway. As text it is a
+/// word, or a table with the goal of what is planned.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(from = "Form", into = "Form")]
 #[non_exhaustive]
 pub enum Repair {
     /// Nothing is sent again.
@@ -20,4 +16,181 @@ pub enum Repair {
     None,
     /// The receiver asks for what is missing, and the sender sends it again while that is in time.
     Nack,
+    /// Frames leave with as many repair packets as the measured losses make necessary; nothing is sent again.
+    Fec(RepairGoal),
+    /// Both, in the mix that takes the fewest bytes.
+    Adaptive(RepairGoal),
+}
+
+/// What planned repair is to reach.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct RepairGoal {
+    /// Share of frames that shall be whole in time.
+    pub share: Ratio,
+    /// How much later than without losses a frame is in time; if not given, 100 ms and time enough for one retransmission.
+    pub deadline: Option<Duration>,
+}
+
+impl Default for RepairGoal {
+    fn default() -> Self {
+        Self { share: default_share(), deadline: None }
+    }
+}
+
+/// At 60 frames/s one frame in 17 s is late.
+const fn default_share() -> Ratio {
+    Ratio::from_ppm(999_000)
+}
+
+impl Repair {
+    /// Whether the receiver asks for what is missing, and the sender sends it again.
+    #[must_use]
+    pub const fn sends_again(self) -> bool {
+        matches!(self, Self::Nack | Self::Adaptive(_))
+    }
+
+    /// What is to be reached, if the sender plans by the losses that it hears of.
+    #[must_use]
+    pub const fn goal(self) -> Option<RepairGoal> {
+        match self {
+            Self::Fec(goal) | Self::Adaptive(goal) => Some(goal),
+            Self::None | Self::Nack => None,
+        }
+    }
+}
+
+/// How it is written.
+#[derive(Serialize, Deserialize, JsonSchema)]
+#[serde(
+    untagged,
+    expecting = "none, nack, fec, adaptive, or a table like { kind = \"adaptive\", goal = \"99 %\" }"
+)]
+enum Form {
+    Word(Word),
+    Table(Table),
+}
+
+#[derive(Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+#[schemars(inline)]
+enum Word {
+    None,
+    Nack,
+    Fec,
+    Adaptive,
+}
+
+#[derive(Serialize, Deserialize, JsonSchema)]
+#[serde(tag = "kind", rename_all = "kebab-case", deny_unknown_fields)]
+enum Table {
+    /// repair packets by the measured losses
+    Fec {
+        /// share of frames that shall be whole in time
+        #[serde(default = "default_share")]
+        #[schemars(extend("x-min" = "50 %", "x-max" = "99.99 %"))]
+        goal: Ratio,
+        /// how much later than without losses a frame is in time
+        #[serde(default)]
+        #[schemars(extend("x-min" = "1 ms", "x-max" = "10 s", "x-none" = "100 ms"))]
+        deadline: Option<Duration>,
+    },
+    /// the cheapest mix of repair packets and of sending again, once or several times
+    Adaptive {
+        /// share of frames that shall be whole in time
+        #[serde(default = "default_share")]
+        #[schemars(extend("x-min" = "50 %", "x-max" = "99.99 %"))]
+        goal: Ratio,
+        /// how much later than without losses a frame is in time
+        #[serde(default)]
+        #[schemars(extend("x-min" = "1 ms", "x-max" = "10 s", "x-none" = "100 ms, at least 1.5 round trips"))]
+        deadline: Option<Duration>,
+    },
+}
+
+impl From<Form> for Repair {
+    fn from(form: Form) -> Self {
+        let goal = |share, deadline| RepairGoal { share, deadline };
+        match form {
+            Form::Word(Word::None) => Self::None,
+            Form::Word(Word::Nack) => Self::Nack,
+            Form::Word(Word::Fec) => Self::Fec(RepairGoal::default()),
+            Form::Word(Word::Adaptive) => Self::Adaptive(RepairGoal::default()),
+            Form::Table(Table::Fec { goal: share, deadline }) => Self::Fec(goal(share, deadline)),
+            Form::Table(Table::Adaptive { goal: share, deadline }) => {
+                Self::Adaptive(goal(share, deadline))
+            }
+        }
+    }
+}
+
+impl From<Repair> for Form {
+    fn from(repair: Repair) -> Self {
+        let usual = repair.goal() == Some(RepairGoal::default());
+        match repair {
+            Repair::None => Self::Word(Word::None),
+            Repair::Nack => Self::Word(Word::Nack),
+            Repair::Fec(_) if usual => Self::Word(Word::Fec),
+            Repair::Adaptive(_) if usual => Self::Word(Word::Adaptive),
+            Repair::Fec(RepairGoal { share: goal, deadline }) => {
+                Self::Table(Table::Fec { goal, deadline })
+            }
+            Repair::Adaptive(RepairGoal { share: goal, deadline }) => {
+                Self::Table(Table::Adaptive { goal, deadline })
+            }
+        }
+    }
+}
+
+impl JsonSchema for Repair {
+    fn inline_schema() -> bool {
+        true
+    }
+
+    fn schema_name() -> Cow<'static, str> {
+        "Repair".into()
+    }
+
+    fn json_schema(generator: &mut SchemaGenerator) -> Schema {
+        Form::json_schema(generator)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::{from_value, json, to_value};
+
+    #[test]
+    fn a_word_is_a_table_with_the_usual_goal() {
+        let goal = RepairGoal { share: Ratio::from_ppm(999_000), deadline: None };
+        for (text, repair) in [
+            (json!("none"), Repair::None),
+            (json!("nack"), Repair::Nack),
+            (json!("fec"), Repair::Fec(goal)),
+            (json!("adaptive"), Repair::Adaptive(goal)),
+        ] {
+            assert_eq!(from_value::<Repair>(text.clone()).unwrap(), repair);
+            assert_eq!(to_value(repair).unwrap(), text);
+        }
+        let table = json!({ "kind": "adaptive" });
+        assert_eq!(from_value::<Repair>(table).unwrap(), Repair::Adaptive(goal));
+    }
+
+    #[test]
+    fn another_goal_is_kept() {
+        let table = json!({ "kind": "fec", "goal": "99 %", "deadline": "80 ms" });
+        let repair: Repair = from_value(table.clone()).unwrap();
+        let deadline = Some(Duration::from_millis(80));
+        assert_eq!(repair, Repair::Fec(RepairGoal { share: Ratio::from_ppm(990_000), deadline }));
+        assert_eq!(to_value(repair).unwrap(), table);
+    }
+
+    #[test]
+    fn what_there_is_not_is_refused_with_what_there_is() {
+        for wrong in [json!("again"), json!({ "kind": "nack" }), json!({ "kind": "fec", "goa": 1 })]
+        {
+            let error = from_value::<Repair>(wrong).unwrap_err().to_string();
+            assert!(error.contains("none, nack, fec, adaptive"), "{error}");
+        }
+    }
 }

@@ -48,6 +48,7 @@ from gameway.experiment.keys.single import (
     name,
     pause,
     reference,
+    repair,
     segment_sizes,
     switch,
     text,
@@ -107,6 +108,8 @@ Videos = Annotated[str | Table | Sequence[str | Table], axis(video)]
 """A built-in video or { file = "x.gwfr" }."""
 Feedbacks = Annotated[str | Table | Sequence[str | Table], axis(feedback)]
 """native, per-frame, an interval, or { kind = "rfc8888", interval = "5 ms" }."""
+Repairs = Annotated[str | Table | Sequence[str | Table], axis(repair)]
+"""none, nack, fec, adaptive, or { kind = "adaptive", goal = "99 %", deadline = "80 ms" }."""
 Pauses = Annotated[Table | Sequence[Table], axis(pause)]
 """{ from = "40 s", to = "60 s" }."""
 Headers = Annotated[Table | Sequence[Table], axis(header)]

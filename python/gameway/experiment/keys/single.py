@@ -20,7 +20,13 @@ from gameway.experiment.keys.checking import (
     refuse,
     values,
 )
-from gameway.experiment.keys.declared import key_schema, quantity
+from gameway.experiment.keys.declared import (
+    Declaration,
+    forms_of,
+    key_schema,
+    quantity,
+    words_of,
+)
 from gameway.experiment.keys.files import existing_file, resolve
 from gameway.experiment.keys.quantities import interval, moment
 from gameway.experiment.keys.wifi import wifi
@@ -227,6 +233,18 @@ def _reports(value: object, info: ValidationInfo) -> dict[str, Any]:
         refuse("is missing", None, 'rfc8888 needs interval = "5 ms"', ("interval",))
     every = table.get("interval", TRANSPORT_WIDE_INTERVAL)
     return {"kind": kind, "interval": inside("interval", axis_of(interval), every, info)}
+
+
+def repair(value: object, info: ValidationInfo) -> object:
+    """Check what is done about losses: a word, or what is planned as a table with its goal."""
+    declared = key_schema("stream.repair")
+    if not isinstance(value, dict):
+        return one_of("kind of repair", lambda: words_of(declared))(value, info)
+    planned = Declaration(list(forms_of(declared)))
+    table = as_table(value, "kind", only=("kind", "goal", "deadline"))
+    kinds = axis_of(one_of("kind of planned repair", lambda: planned.kinds))
+    checks = {key: axis_of(check) for key, check in planned.checks().items()} | {"kind": kinds}
+    return {key: inside(key, checks[key], table[key], info) for key in table}
 
 
 def pause(value: object, info: ValidationInfo) -> dict[str, Any]:

@@ -60,8 +60,7 @@ impl Sender {
             begun.wire_size += packets.iter().map(|(_, size)| *size).sum();
             begun.payload += Bytes::new(payloads.iter().map(|size| u64::from(*size)).sum());
         }
-        let SenderConfig { repair_share, overhead, .. } = self.config;
-        let all = Train::new(request.payload, repair_share, overhead).packets();
+        let all = Train::new(request.payload, request.repair_share, self.config.overhead).packets();
         let part = FramePart { expected: usize::from(all), last: false };
         self.pacer.enqueue_part(now, frame, part, packets.into_iter());
     }
@@ -123,8 +122,8 @@ impl Sender {
             self.encoding = None;
             return None;
         }
-        let SenderConfig { repair_share, overhead, frame_interval, .. } = self.config;
-        let EncodeRequest { payload, bounded, key_frame, in_parts, .. } = request;
+        let SenderConfig { overhead, frame_interval, .. } = self.config;
+        let EncodeRequest { payload, repair_share, bounded, key_frame, in_parts, .. } = request;
         let packets = payload.get().div_ceil(overhead.payload.get());
         let slices = encoder.slices(key_frame).len() as u64;
         let headers = headers_of_slices(packets, slices, repair_share, overhead.packet);

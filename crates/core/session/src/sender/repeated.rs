@@ -1,10 +1,13 @@
-//! What is asked for leaves once more, through the pacer and as a part of the target.
+//! Repair: what is asked for leaves once more, and frames have repair packets, both as a part of the target.
 
 use super::Sender;
 use crate::feedback::FeedbackPacket;
 use crate::packet::MediaPacket;
-use gameway_control::{PacketKind, SequenceNumber};
-use gameway_units::{Bytes, Instant};
+use crate::resend::Resend;
+use crate::sender_config::SenderConfig;
+use gameway_control::{PacketKind, SequenceNumber, Target};
+use gameway_media::FrameBudget;
+use gameway_units::{Bytes, Instant, Ratio};
 
 impl Sender {
     /// The receiver asks for these packets, by transport-wide number; poll for packets afterwards. Numbers that are
@@ -15,10 +18,51 @@ impl Sender {
         }
         let target = self.target().bitrate;
         let Some(resend) = &mut self.resend else { return };
-        for number in numbers.iter().take(FeedbackPacket::MAX_ASKED) {
-            let Some(packet) = resend.ask(now, *number, target) else { continue };
+        let numbers = numbers.iter().take(FeedbackPacket::MAX_ASKED);
+        let again: Vec<MediaPacket> =
+            numbers.filter_map(|number| resend.ask(now, *number, target)).collect();
+        for packet in &again {
+            self.pacer.enqueue_urgent(now, *packet, packet.wire_size());
+        }
+        let Some(protection) = &self.protection else { return };
+        for of_frame in again.chunk_by(|one, other| one.frame == other.frame) {
+            let (first, missing) = (&of_frame[0], of_frame.len());
+            let age = resend.age(now, first);
+            let again = protection.again(first.frame, missing, resend.round_trip(), age);
+            resend.copy_later(now, of_frame, again);
+        }
+    }
+
+    /// Copies of what was asked for that are due enter the pacer.
+    pub(super) fn queue_copies(&mut self, now: Instant) {
+        if self.resend.as_ref().and_then(Resend::next_copy).is_none_or(|due| due > now) {
+            return;
+        }
+        let target = self.target().bitrate;
+        let Some(resend) = &mut self.resend else { return };
+        while let Some(packet) = resend.poll_copy(now, target) {
             self.pacer.enqueue_urgent(now, packet, packet.wire_size());
         }
+    }
+
+    /// What is left of the target for the next frame's payload after headers, repair, and what was sent again; and its share
+    /// of repair.
+    pub(super) fn next_payload(&mut self, now: Instant, target: &Target) -> (Bytes, Ratio) {
+        let SenderConfig { frame_interval, overhead, beside, .. } = self.config;
+        let wire = target.bitrate.saturating_sub(beside) * frame_interval;
+        let wire = wire - self.take_owed(now, wire);
+        let repair_share = self.repair_share(wire);
+        (FrameBudget { wire, repair_share, overhead }.payload(), repair_share)
+    }
+
+    /// Repair packets per media packet for the next frame, which may take so many bytes.
+    fn repair_share(&mut self, frame: Bytes) -> Ratio {
+        let SenderConfig { repair_share, overhead, .. } = self.config;
+        let Some(protection) = &mut self.protection else { return repair_share };
+        let full = overhead.payload + overhead.packet;
+        let media = frame.get().div_ceil(full.get()).max(1) as usize;
+        let round_trip = self.resend.as_ref().map(Resend::round_trip);
+        repair_share.max(protection.share(self.next_frame, media, round_trip))
     }
 
     /// Whether a packet that the pacer lets go is to leave.
@@ -30,7 +74,7 @@ impl Sender {
     }
 
     /// What a frame of so many bytes gives up for what was sent again; notes which frames are broken for good.
-    pub(super) fn take_owed(&mut self, now: Instant, frame: Bytes) -> Bytes {
+    fn take_owed(&mut self, now: Instant, frame: Bytes) -> Bytes {
         let Some(resend) = &mut self.resend else { return Bytes::ZERO };
         let broken = resend.expire(now);
         let owed = resend.take_owed(frame);

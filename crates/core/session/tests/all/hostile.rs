@@ -6,7 +6,7 @@ use gameway_media::{EncoderModel, PlayoutConfig};
 use gameway_session::{
     FeedbackPacket, MediaPacket, ReceivedPacket, Receiver, ReceiverConfig, Sender, SenderConfig,
 };
-use gameway_units::{Duration, Ecn, Instant, Ratio, ReceiverInstant, Repair};
+use gameway_units::{Duration, Ecn, Instant, Ratio, ReceiverInstant, Repair, RepairGoal};
 use proptest::prelude::*;
 use std::collections::BTreeMap;
 
@@ -155,7 +155,12 @@ proptest! {
             5..30,
         ),
         share in 0u64..30,
-        repair in prop_oneof![Just(Repair::None), Just(Repair::Nack)],
+        repair in prop_oneof![
+            Just(Repair::None),
+            Just(Repair::Nack),
+            Just(Repair::Fec(RepairGoal::default())),
+            Just(Repair::Adaptive(RepairGoal::default())),
+        ],
     ) {
         let mut stream = Loop::new(plain_target(), FeedbackStyle::PerFrame, |config| {
             config.repair_share = Ratio::from_ppm(share * 10_000);

@@ -2,6 +2,7 @@
 
 mod hostile;
 mod in_parts;
+mod planned;
 mod repeated;
 mod stream;
 mod support;

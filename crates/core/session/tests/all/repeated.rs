@@ -1,6 +1,6 @@
 //! Packets that are lost and asked for: what the player sees, what it costs, and what a receiver cannot make the sender do.
 
-use crate::support::{INTERVAL, Loop, ONE_WAY, ms, on_receiver, plain_target};
+use crate::support::{INTERVAL, Loop, ONE_WAY, chance, ms, on_receiver, plain_target};
 use gameway_control::{FeedbackStyle, FrameId, Pacing, PacketKind, SequenceNumber, Target};
 use gameway_session::{FeedbackPacket, MediaPacket, SenderConfig};
 use gameway_testbed::{arrives, lost, lost_if};
@@ -35,17 +35,6 @@ fn repeated(stream: &Loop) -> Vec<(Instant, MediaPacket)> {
 fn delays(stream: &Loop) -> BTreeMap<FrameId, Duration> {
     let captured = stream.captured();
     stream.shown().into_iter().map(|(frame, at)| (frame, at - captured[&frame])).collect()
-}
-
-/// Pseudo-random numbers below one, always the same.
-fn chance() -> impl FnMut() -> f64 {
-    let mut state = 0x9E37_79B9_7F4A_7C15_u64;
-    move || {
-        state ^= state << 13;
-        state ^= state >> 7;
-        state ^= state << 17;
-        (state >> 11) as f64 / (1_u64 << 53) as f64
-    }
 }
 
 #[test]

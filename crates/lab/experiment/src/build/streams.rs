@@ -5,7 +5,7 @@ use crate::{RunError, random, spec_error};
 use gameway_control::{FeedbackStyle, RateController, RateLimits};
 use gameway_media::rate_control::check_bitrates;
 use gameway_media::{HEADER, Overhead};
-use gameway_units::{Bytes, Duration, Instant, Repair};
+use gameway_units::{Bytes, Duration, Instant};
 
 /// What a packet has more when it is sent again: the number that it had (RFC 4588 section 4).
 const ORIGINAL_NUMBER: Bytes = Bytes::new(2);
@@ -37,9 +37,9 @@ pub fn first_capture(stream: &StreamSpec, frame_interval: Duration, seed: u64) -
 #[must_use]
 pub fn overhead(stream: &StreamSpec) -> Overhead {
     let overhead = Overhead::new(HEADER, Bytes::ZERO, stream.mtu);
-    match stream.repair {
-        Repair::Nack => overhead.with_again(ORIGINAL_NUMBER, stream.mtu),
-        _ => overhead,
+    match stream.repair.sends_again() {
+        true => overhead.with_again(ORIGINAL_NUMBER, stream.mtu),
+        false => overhead,
     }
 }
 

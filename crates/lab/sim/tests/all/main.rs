@@ -16,6 +16,7 @@ mod own_queue;
 mod own_tcp;
 mod packet_log;
 mod path_effects;
+mod planned_repair;
 mod pudica;
 mod queues;
 mod recognition;

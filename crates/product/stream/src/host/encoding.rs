@@ -15,7 +15,7 @@ use gameway_control::FrameId;
 use gameway_media::rate_control::FrameBudgets;
 use gameway_media::{Overhead, Train, headers_of_slices, repair_packets};
 use gameway_session::EncodeRequest;
-use gameway_units::{Bytes, Duration, Instant, Ratio, VideoCodec};
+use gameway_units::{Bytes, Duration, Instant, VideoCodec};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::Receiver;
@@ -31,8 +31,6 @@ pub struct Job {
     pub request: EncodeRequest,
     /// Number of the newest input that the game has.
     pub input: u32,
-    /// Repair packets per media packet.
-    pub repair_share: Ratio,
     /// What packets cost beside what they carry.
     pub overhead: Overhead,
 }
@@ -130,7 +128,7 @@ impl Encoding {
         job: &Job,
         give: &mut dyn FnMut(Part, bool),
     ) -> Result<(Part, bool), String> {
-        let Job { codec, request, input, repair_share, overhead, .. } = job;
+        let Job { codec, request, input, overhead, .. } = job;
         let drawn = self.source.next(request.captured, request.frame.0, &mut self.picture);
         drawn.map_err(|error| error.to_string())?;
         self.pictures.fetch_add(1, Ordering::Relaxed);
@@ -153,7 +151,7 @@ impl Encoding {
         if given == media {
             return Err("the encoder made fewer slices than it said".to_owned());
         }
-        let parity = repair_packets(media as u64, *repair_share) as usize;
+        let parity = repair_packets(media as u64, request.repair_share) as usize;
         let repair = self.repair.protect(&payloads, parity).map_err(|error| error.to_string())?;
         payloads.extend(repair);
         let sizes = payloads.iter().map(|payload| payload.len() as u16).collect();
@@ -202,8 +200,8 @@ impl Encoding {
 
 /// What is left of a frame's payload for the encoder's bytes, without headers of fragments and of slices' packets.
 fn for_encoder(job: &Job, slices: u64) -> Bytes {
-    let Job { codec, overhead, repair_share, .. } = *job;
-    let payload = job.request.payload;
+    let Job { codec, overhead, .. } = *job;
+    let EncodeRequest { payload, repair_share, .. } = job.request;
     let header = payload::fragment_header(codec);
     let packets = payload.get().div_ceil(overhead.payload.get() - header);
     let fragments = Bytes::new(packets * header);
@@ -222,6 +220,7 @@ mod tests {
     use super::*;
     use gameway_codec::capture::{self, Source};
     use gameway_codec::encoder::EncoderError;
+    use gameway_units::Ratio;
 
     #[test]
     fn time_stamps_count_ninety_a_millisecond() {
@@ -269,12 +268,12 @@ mod tests {
                 captured: Instant::from_nanos(frame as i64 * 16_666_667),
                 rate: gameway_units::Rate::from_mbps(6),
                 payload: Bytes::new(12_000),
+                repair_share: Ratio::ZERO,
                 bounded: false,
                 key_frame: false,
                 in_parts: false,
             },
             input: 0,
-            repair_share: Ratio::ZERO,
             overhead: Overhead::default(),
         }
     }
@@ -379,7 +378,7 @@ mod tests {
         let jobs = (0..4).map(|frame| {
             let mut job = job(frame);
             job.request.in_parts = frame > 0;
-            job.repair_share = Ratio::from_ppm(200_000);
+            job.request.repair_share = Ratio::from_ppm(200_000);
             job
         });
         let open: OpenEncoder = Box::new(|_| Ok(Box::new(InSlices { encoded: 0 })));

@@ -20,7 +20,7 @@ use gameway_runtime::clock::{self, Clock};
 use gameway_runtime::lateness::LatenessSummary;
 use gameway_runtime::stop::Stop;
 use gameway_session::{BreakerAction, SenderEvent};
-use gameway_units::{Duration, Instant, Repair};
+use gameway_units::{Duration, Instant};
 use gameway_webrtc::http::{
     Reply, SignalingConfig, SignalingRequest, SignalingServer, check_token,
 };
@@ -344,7 +344,7 @@ impl Host {
             identity: self.identity.clone(),
             candidates: candidates(self.socket.address()),
             h265: self.h265,
-            nack: self.config.repair == Repair::Nack,
+            nack: self.config.repair.sends_again(),
             export_keys: self.config.export_keys.is_some(),
         };
         let made = Peer::answer(now, &config, Secrets::from_system(), offer)

@@ -42,7 +42,7 @@ use crate::outbox::{Outbox, OutgoingFrame};
 use gameway_control::SequenceNumber;
 use gameway_media::Overhead;
 use gameway_session::{Sender, SenderConfig, SenderEvent};
-use gameway_units::{Bytes, Duration, Ecn, Instant, Rate, Ratio};
+use gameway_units::{Bytes, Duration, Ecn, Instant, Rate, Repair};
 use gameway_webrtc::feedback::ReportReader;
 use gameway_webrtc::feedback::frames::{self, FrameNews, FrameReports};
 use gameway_webrtc::reports::{self, ReferenceTime};
@@ -82,7 +82,6 @@ pub struct Session {
     /// For a browser that can be asked for reports.
     requests: Option<ReportRequests>,
     ecn: Ecn,
-    repair_share: Ratio,
     mtu: Option<Bytes>,
     overhead: Overhead,
     newest_sent: SequenceNumber,
@@ -106,7 +105,6 @@ impl Session {
             number,
             peer,
             ecn: terms.ecn,
-            repair_share: Ratio::ZERO,
             mtu: terms.mtu,
             overhead: Overhead::default(),
             terms: Some(terms),
@@ -200,9 +198,8 @@ impl Session {
     /// A frame to make now, if there is one; the game has seen the inputs up to this one.
     pub fn poll_job(&mut self, input: u32) -> Option<Job> {
         let request = self.sender.as_mut()?.poll_encode()?;
-        let (repair_share, overhead) = (self.repair_share, self.overhead);
-        let codec = self.peer.negotiated().video_codec;
-        Some(Job { session: self.number, codec, request, input, repair_share, overhead })
+        let (codec, overhead) = (self.peer.negotiated().video_codec, self.overhead);
+        Some(Job { session: self.number, codec, request, input, overhead })
     }
 
     /// A frame of this session is made, or a part of it, or could not be; why, if it could not.
@@ -368,14 +365,18 @@ impl Session {
         let again = if negotiated.nack { negotiated.overhead_again() } else { 0 };
         let packet = self.peer.overhead().unwrap_or_default();
         self.overhead = crate::overhead(packet as u64, again as u64, self.mtu);
-        if negotiated.repair.is_some() {
-            self.repair_share = terms.repair_share;
-        }
         let mut config = SenderConfig::new(terms.start.max(now), terms.frame_interval);
-        config.repair_share = self.repair_share;
+        config.coded = negotiated.repair.is_some();
+        if config.coded {
+            config.repair_share = terms.repair_share;
+        }
         config.overhead = self.overhead;
-        if negotiated.nack {
-            config.repair = terms.repair;
+        config.repair = match terms.repair {
+            Repair::Adaptive(goal) if !negotiated.nack => Repair::Fec(goal),
+            Repair::Nack if !negotiated.nack => Repair::None,
+            repair => repair,
+        };
+        if config.repair.sends_again() {
             self.outbox.keep_left();
         }
         config.circuit_breaker = terms.circuit_breaker;

@@ -101,7 +101,7 @@ impl FakeEncoder {
 
     fn protect(&mut self, mut payloads: Vec<Vec<u8>>, job: &Job) -> (Train, Vec<Vec<u8>>) {
         let media = payloads.len();
-        let parity = repair_packets(media as u64, job.repair_share) as usize;
+        let parity = repair_packets(media as u64, job.request.repair_share) as usize;
         payloads.extend(self.repair.protect(&payloads, parity).unwrap());
         let sizes = payloads.iter().map(|payload| payload.len() as u16).collect();
         (Train::of_packets(sizes, media, job.overhead).unwrap(), payloads)

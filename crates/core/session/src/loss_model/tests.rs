@@ -1,0 +1,128 @@
+//! The chain against closed forms, and the estimate against chains that are known.
+
+use super::*;
+use gameway_control::{FrameId, SentPacket, SequenceNumber};
+use gameway_units::{Bytes, Instant, ReceiverInstant};
+
+fn distribution(model: LossModel, packets: usize) -> Vec<f64> {
+    let mut chain = Chain::new(&model, packets + 1);
+    (0..packets).for_each(|_| chain.step(&model));
+    chain.losses()
+}
+
+/// The binomial distribution by its formula.
+fn binomial(packets: u32, loss: f64) -> Vec<f64> {
+    let choose = |count: u32| {
+        (0..count).fold(1.0, |all, index| all * f64::from(packets - index) / f64::from(index + 1))
+    };
+    (0..=packets)
+        .map(|lost| {
+            choose(lost) * loss.powi(lost as i32) * (1.0 - loss).powi((packets - lost) as i32)
+        })
+        .collect()
+}
+
+#[test]
+fn independent_losses_are_binomial() {
+    for (packets, loss) in [(1, 0.3), (20, 0.05), (40, 0.2)] {
+        let chain = distribution(LossModel { loss, again: loss }, packets as usize);
+        let formula = binomial(packets, loss);
+        let off = chain.iter().zip(&formula).map(|(one, other)| (one - other).abs());
+        assert!(off.fold(0.0, f64::max) < 1e-12, "{packets} {loss}");
+    }
+}
+
+#[test]
+fn bursts_have_the_same_mean_and_more_frames_without_loss() {
+    let (loss, packets) = (0.05, 20);
+    for again in [0.05, 0.5, 2.0 / 3.0] {
+        let lost = distribution(LossModel { loss, again }, packets);
+        let mean: f64 = lost.iter().enumerate().map(|(count, chance)| count as f64 * chance).sum();
+        assert!((mean - loss * packets as f64).abs() < 1e-12, "{again}: {mean}");
+        // No packet is lost if the first is not, and no burst begins behind it.
+        let begins = loss * (1.0 - again) / (1.0 - loss);
+        let none = (1.0 - loss) * (1.0 - begins).powi(packets as i32 - 1);
+        assert!((lost[0] - none).abs() < 1e-12, "{again}: {} and {none}", lost[0]);
+    }
+}
+
+#[test]
+fn the_greatest_number_stands_for_all_beyond() {
+    let model = LossModel { loss: 0.4, again: 0.7 };
+    let all = distribution(model, 30);
+    let mut few = Chain::new(&model, 4);
+    (0..30).for_each(|_| few.step(&model));
+    let beyond: f64 = all[3..].iter().sum();
+    assert!((few.losses()[3] - beyond).abs() < 1e-12);
+    assert!((few.losses()[..3].iter().zip(&all).all(|(one, other)| (one - other).abs() < 1e-12)));
+}
+
+fn report(number: u64, lost: bool) -> PacketReport {
+    let sent =
+        SentPacket::new(SequenceNumber(number), Instant::ZERO, FrameId(0), Bytes::new(1_000));
+    PacketReport::new(sent, (!lost).then_some(ReceiverInstant::ZERO))
+}
+
+/// Tells of packets of a chain, what is lost three packets late, as the history of the sender does.
+fn told(loss: f64, again: f64, packets: u64) -> LossModel {
+    let (mut estimate, mut state, mut lost) = (LossEstimate::default(), 1_u64, false);
+    let mut late: VecDeque<u64> = VecDeque::new();
+    for number in 0..packets {
+        state ^= state << 13;
+        state ^= state >> 7;
+        state ^= state << 17;
+        let begins = loss * (1.0 - again) / (1.0 - loss);
+        lost = ((state >> 11) as f64 / (1_u64 << 53) as f64) < if lost { again } else { begins };
+        let due = late.front().is_some_and(|first| first + 3 <= number);
+        let overtaken = if due { late.pop_front() } else { None };
+        let now = if lost {
+            late.push_back(number);
+            None
+        } else {
+            Some(report(number, false))
+        };
+        let reports: Vec<_> =
+            overtaken.map(|one| report(one, true)).into_iter().chain(now).collect();
+        estimate.on_reports(&reports);
+    }
+    estimate.model()
+}
+
+#[test]
+fn losses_and_bursts_are_found() {
+    for (loss, again) in [(0.01, 0.01), (0.05, 0.05), (0.02, 2.0 / 3.0), (0.1, 0.5)] {
+        let model = told(loss, again, 40_000);
+        assert!((model.loss / loss - 1.0).abs() < 0.4, "{loss}: {model:?}");
+        assert!((model.again - again).abs() < 0.1, "{again}: {model:?}");
+    }
+}
+
+#[test]
+fn without_losses_little_is_expected_and_less_and_less() {
+    let before = LossEstimate::default().model();
+    assert!((before.loss - 0.001).abs() < 1e-12 && before.again == before.loss);
+    let after = told(0.0, 0.0, 5_000);
+    assert!(after.loss < 0.0002, "{after:?}");
+}
+
+#[test]
+fn what_came_after_all_is_no_loss() {
+    let mut estimate = LossEstimate::default();
+    estimate
+        .on_reports(&(0..1_000).map(|number| report(number, number % 10 == 0)).collect::<Vec<_>>());
+    let before = estimate.model().loss;
+    estimate.on_reports(&(0..50).map(|number| report(number * 20, false)).collect::<Vec<_>>());
+    let after = estimate.model().loss;
+    assert!((after / before - 0.5).abs() < 0.05, "{before} and {after}");
+}
+
+#[test]
+fn rounding_changes_a_share_by_a_sixteenth_at_most() {
+    for loss in [1e-4, 0.0013, 0.049, 0.51] {
+        let model = LossModel { loss, again: loss }.rounded();
+        assert!((model.loss / loss - 1.0).abs() <= 1.0 / 16.0, "{model:?}");
+        assert_eq!(model, model.rounded());
+    }
+    let most = LossModel { loss: 0.9, again: 1.0 }.rounded();
+    assert_eq!((most.loss, most.again), (0.75, 0.75));
+}

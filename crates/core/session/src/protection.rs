@@ -1,0 +1,186 @@
+//! What is sent beyond the media, so that the stated share of frames is whole in time: the plan for now.
+//!
+//! # Model
+//! A frame is in time if it is whole at most the deadline later than it would have been without losses. A round of sending again
+//! makes it later by the time after which an answer is overdue. So there are as many rounds as that time fits into the deadline;
+//! [`RepairPlan`] says what is best done with them. What is late already is still sent again, since a frame that is given up costs a
+//! key frame.
+//!
+//! | constant | value | origin |
+//! |---|---|---|
+//! | deadline, unless given | 100 ms, at least 1.5 rounds | frame delay at which players call the game frozen (Pudica, section 2); where not even one round fits, repair packets alone cost five times what is lost |
+//! | copies in the last round before a frame is given up | 2 | few frames come to that, and a key frame has the bytes of several |
+//! | frame sizes told apart | an eighth of a power of two | a plan is made anew when the frames change by more |
+
+use crate::loss_model::LossEstimate;
+use crate::repair_plan::{MAX_ROUNDS, RepairPlan, Situation};
+use crate::repair_time::RoundTrip;
+use gameway_control::{FrameId, PacketReport};
+use gameway_units::{Duration, Ratio, RepairGoal};
+
+const DEADLINE: Duration = Duration::from_millis(100);
+const LAST_COPIES: u8 = 2;
+
+/// See the module's head.
+#[derive(Debug)]
+pub(crate) struct Protection {
+    losses: LossEstimate,
+    /// The share of frames that may be late.
+    late: f64,
+    deadline: Option<Duration>,
+    /// Whether the receiver can use repair packets.
+    coded: bool,
+    plan: Option<(Situation, RepairPlan)>,
+}
+
+/// How packets that are asked for are sent.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Again {
+    /// How often each.
+    pub(crate) copies: u8,
+    /// How much later than the first the last one may leave.
+    pub(crate) within: Duration,
+}
+
+impl Protection {
+    /// For a stream with this goal, and a receiver that can use repair packets or not.
+    pub(crate) fn new(goal: RepairGoal, coded: bool) -> Self {
+        let late = 1.0 - goal.share.as_f64().min(1.0);
+        Self { losses: LossEstimate::default(), late, deadline: goal.deadline, coded, plan: None }
+    }
+
+    /// Packets were told of.
+    pub(crate) fn on_reports(&mut self, reports: &[PacketReport]) {
+        self.losses.on_reports(reports);
+    }
+
+    /// Repair packets per media packet for a frame of about so many; `round_trip` is there if packets are sent again.
+    pub(crate) fn share(
+        &mut self,
+        frame: FrameId,
+        media: usize,
+        round_trip: Option<RoundTrip>,
+    ) -> Ratio {
+        let media = rounded(media);
+        let rounds = round_trip.map_or(0, |round_trip| self.rounds(round_trip, Duration::ZERO));
+        let Self { late, coded, .. } = *self;
+        let model = self.losses.model().rounded();
+        let situation = Situation { model, media, rounds, coded, late };
+        let plan = match &mut self.plan {
+            Some((known, plan)) if *known == situation => plan,
+            plan => &mut plan.insert((situation, RepairPlan::new(&situation))).1,
+        };
+        // Repair packets are a share of the media packets, rounded up: half a packet less rounds to the nearest.
+        Ratio::from_ppm(
+            (plan.of(frame).first as u64 * 2).saturating_sub(1) * 500_000 / media as u64,
+        )
+    }
+
+    /// How to send so many packets of a frame again that left so long ago.
+    pub(crate) fn again(
+        &self,
+        frame: FrameId,
+        missing: usize,
+        round_trip: RoundTrip,
+        age: Duration,
+    ) -> Again {
+        let overdue = round_trip.overdue();
+        let Some((_, plan)) = self.plan.as_ref().filter(|_| age <= self.deadline(round_trip))
+        else {
+            let left = (round_trip.patience() - age).max(Duration::ZERO);
+            let copies = if left < overdue { LAST_COPIES } else { 1 };
+            return Again { copies, within: left / 2 };
+        };
+        let rounds = self.rounds(round_trip, age);
+        let left = self.deadline(round_trip) - age - overdue * rounds as i64;
+        let copies = plan.of(frame).copies(rounds + 1, missing);
+        Again { copies, within: left.max(Duration::ZERO) }
+    }
+
+    fn deadline(&self, round_trip: RoundTrip) -> Duration {
+        self.deadline.unwrap_or_else(|| DEADLINE.max(round_trip.overdue() * 3 / 2))
+    }
+
+    /// How many rounds fit between a packet's age and the deadline.
+    fn rounds(&self, round_trip: RoundTrip, age: Duration) -> usize {
+        let left = (self.deadline(round_trip) - age).max(Duration::ZERO);
+        let each = round_trip.overdue().max(Duration::from_nanos(1));
+        usize::try_from(left.as_nanos() / each.as_nanos()).unwrap_or(0).min(MAX_ROUNDS)
+    }
+}
+
+fn rounded(media: usize) -> usize {
+    let step = (media.next_power_of_two() / 8).max(1);
+    ((media + step / 2) / step * step).max(1)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use gameway_units::Repair;
+
+    fn protection(deadline: Option<Duration>) -> Protection {
+        let goal = Repair::Adaptive(RepairGoal { deadline, ..RepairGoal::default() }).goal();
+        Protection::new(goal.expect("a goal"), true)
+    }
+
+    fn round_trip(millis: i64) -> RoundTrip {
+        let mut round_trip = RoundTrip::default();
+        (0..100).for_each(|_| round_trip.on_sample(Duration::from_millis(millis)));
+        round_trip
+    }
+
+    #[test]
+    fn there_are_as_many_rounds_as_the_deadline_has_time_for() {
+        let rounds = |deadline: Option<i64>, millis| {
+            let protection = protection(deadline.map(Duration::from_millis));
+            protection.rounds(round_trip(millis), Duration::ZERO)
+        };
+        // An answer is overdue 2 ms behind a steady round trip.
+        assert_eq!(
+            [5, 20, 30, 60, 100, 300].map(|millis| rounds(None, millis)),
+            [4, 4, 3, 1, 1, 1]
+        );
+        assert_eq!([20, 60, 100].map(|millis| rounds(Some(60), millis)), [2, 0, 0]);
+    }
+
+    #[test]
+    fn copies_are_for_the_last_round_and_nothing_is_done_for_what_is_late() {
+        let mut protection = protection(None);
+        let lossy = |number: u64| {
+            let sent = gameway_control::SentPacket::new(
+                gameway_control::SequenceNumber(number),
+                gameway_units::Instant::ZERO,
+                FrameId(0),
+                gameway_units::Bytes::new(1_000),
+            );
+            let arrival = (number % 20 > 0).then_some(gameway_units::ReceiverInstant::ZERO);
+            PacketReport::new(sent, arrival)
+        };
+        protection.on_reports(&(0..20_000).map(lossy).collect::<Vec<_>>());
+        let far = round_trip(100);
+        protection.share(FrameId(0), 25, Some(far));
+        let again = |age| protection.again(FrameId(0), 1, far, Duration::from_millis(age));
+        let last = again(105);
+        assert!(
+            (2..=3).contains(&last.copies) && last.within == Duration::from_millis(48),
+            "{last:?}"
+        );
+        // Late, and there is time for another round until the frame is given up at 300 ms; then there is none.
+        assert_eq!(again(155).copies, 1);
+        assert_eq!(again(200), Again { copies: 2, within: Duration::from_millis(50) });
+        // With time for more, one is enough.
+        let near = round_trip(20);
+        protection.share(FrameId(0), 25, Some(near));
+        let first = protection.again(FrameId(0), 1, near, Duration::from_millis(25));
+        assert_eq!(first.copies, 1);
+    }
+
+    #[test]
+    fn sizes_of_frames_are_told_apart_by_an_eighth() {
+        assert_eq!([1, 7, 8, 9, 16, 17, 33, 100].map(rounded), [1, 7, 8, 10, 16, 16, 32, 96]);
+        assert!(
+            (1..2_000).all(|media| (rounded(media) as f64 / media as f64 - 1.0).abs() <= 0.125)
+        );
+    }
+}

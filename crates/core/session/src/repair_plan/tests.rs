@@ -1,0 +1,141 @@
+//! Plans against closed forms, and against all policies of a small case.
+
+use super::*;
+use proptest::prelude::*;
+
+fn independent(loss: f64) -> LossModel {
+    LossModel { loss, again: loss }
+}
+
+fn situation(loss: f64, media: usize, rounds: usize) -> Situation {
+    Situation { model: independent(loss), media, rounds, coded: true, late: 0.001 }
+}
+
+fn choose(all: u32, some: u32) -> f64 {
+    (0..some).fold(1.0, |product, index| product * f64::from(all - index) / f64::from(index + 1))
+}
+
+/// With what probability more than `repair` of `packets` are lost.
+fn more_than(repair: u32, packets: u32, loss: f64) -> f64 {
+    let exactly = |lost: u32| {
+        choose(packets, lost) * loss.powi(lost as i32) * (1.0 - loss).powi((packets - lost) as i32)
+    };
+    1.0 - (0..=repair).map(exactly).sum::<f64>()
+}
+
+#[test]
+fn without_rounds_it_is_the_least_repair_that_meets_the_goal() {
+    for (loss, media) in [(0.001, 20), (0.01, 20), (0.05, 20), (0.05, 40), (0.02, 100)] {
+        let plan = RepairPlan::new(&situation(loss, media, 0));
+        let late = |repair: usize| more_than(repair as u32, (media + repair) as u32, loss);
+        let least = (0..=media).find(|repair| late(*repair) <= 0.001).unwrap();
+        assert_eq!(plan.safe.first, least, "{loss} {media}");
+        assert!((plan.safe.late - late(least)).abs() < 1e-9, "{loss} {media}");
+        if let Some((frugal, share)) = &plan.frugal {
+            let mean = share * frugal.late + (1.0 - share) * plan.safe.late;
+            assert!(frugal.first < least && (mean - 0.001).abs() < 1e-9, "{loss} {media}: {mean}");
+        }
+    }
+}
+
+#[test]
+fn with_time_enough_nothing_is_sent_beforehand() {
+    for loss in [0.005, 0.01, 0.02, 0.05] {
+        let plan = RepairPlan::new(&situation(loss, 25, 4));
+        assert_eq!(plan.safe.first, 0, "{loss}");
+        assert_eq!(plan.safe.copies(4, 3), 1, "{loss}");
+        // Each lost packet is sent again until it arrives.
+        let again = 25.0 * loss / (1.0 - loss);
+        assert!(
+            (0.99..1.1).contains(&(plan.safe.cost / again)),
+            "{loss}: {}",
+            plan.safe.cost / again
+        );
+    }
+}
+
+#[test]
+fn in_the_last_round_there_are_copies() {
+    let plan = RepairPlan::new(&situation(0.05, 25, 1));
+    assert_eq!(plan.safe.copies(0, 1), 1, "it is too late in any case");
+    assert!((2..=3).contains(&plan.safe.copies(1, 1)), "{:?}", plan.safe);
+    // Three times what is lost at most, and repair alone would be five times.
+    assert!((1.0..3.0).contains(&(plan.safe.cost / (25.0 * 0.05))), "{}", plan.safe.cost);
+    assert!(RepairPlan::new(&situation(0.05, 25, 0)).safe.cost > 4.0 * 25.0 * 0.05);
+}
+
+#[test]
+fn a_receiver_that_cannot_use_repair_packets_gets_copies_alone() {
+    let plan = RepairPlan::new(&Situation { coded: false, ..situation(0.1, 25, 1) });
+    assert_eq!(plan.safe.first, 0);
+    assert!(plan.safe.copies(1, 2) >= 3, "{:?}", plan.safe);
+    assert!(plan.safe.late <= 0.001);
+}
+
+/// The cost and the share of late frames if a frame of two packets has `first` repair packets and one round of `one` copies of one
+/// missing packet, `two` of each of two.
+fn by_hand(loss: f64, first: u32, (one, two): (u8, u8)) -> (f64, f64) {
+    let packets = 2 + first;
+    let lost = |count: u32| more_than(count - 1, packets, loss) - more_than(count, packets, loss);
+    let all_lost = |copies: u8| loss.powi(i32::from(copies));
+    let (need_one, need_two) = (lost(first + 1), lost(first + 2));
+    let cost = f64::from(first) + need_one * f64::from(one) + need_two * 2.0 * f64::from(two);
+    let late = need_one * all_lost(one) + need_two * (1.0 - (1.0 - all_lost(two)).powi(2));
+    (cost, late)
+}
+
+#[test]
+fn no_policy_of_a_small_case_is_cheaper() {
+    for loss in [0.02, 0.1, 0.2] {
+        for late in [0.0003, 0.001, 0.01] {
+            let plan = RepairPlan::new(&Situation { late, ..situation(loss, 2, 1) });
+            let all = (0..=1).flat_map(|first| {
+                (1..=MAX_COPIES).flat_map(move |one| {
+                    (1..=MAX_COPIES).map(move |two| by_hand(loss, first, (one, two)))
+                })
+            });
+            let cheapest = all.filter(|(_, of_it)| *of_it <= late).map(|(cost, _)| cost);
+            let cheapest = cheapest.fold(f64::INFINITY, f64::min);
+            let mixed = match &plan.frugal {
+                Some((frugal, share)) => share * frugal.cost + (1.0 - share) * plan.safe.cost,
+                None => plan.safe.cost,
+            };
+            assert!(mixed <= cheapest + 1e-9, "{loss} {late}: {mixed} and {cheapest}");
+            assert!(plan.safe.late <= late, "{loss} {late}");
+        }
+    }
+}
+
+#[test]
+fn turns_are_spread_evenly() {
+    let turns = |share| (0..100).filter(|frame| takes_turn(FrameId(*frame), share)).count();
+    assert_eq!([0.0, 0.25, 0.5, 0.9].map(turns), [0, 25, 50, 90]);
+    let in_a_row = (0..99)
+        .filter(|frame| takes_turn(FrameId(*frame), 0.5) && takes_turn(FrameId(frame + 1), 0.5));
+    assert_eq!(in_a_row.count(), 0);
+    takes_turn(FrameId(u64::MAX), 0.5);
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(48))]
+    /// Whatever is lost, a plan exists; more time makes it no dearer, and it meets the goal or does all that it may.
+    #[test]
+    fn every_situation_has_a_plan(
+        loss in 0.0_f64..0.75,
+        again in 0.0_f64..0.75,
+        media in 1_usize..400,
+        late in 0.0001_f64..0.5,
+        coded: bool,
+    ) {
+        let model = LossModel { loss, again: again.max(loss) };
+        let of = |rounds| RepairPlan::new(&Situation { model, media, rounds, coded, late }).safe;
+        let plans = [0, 1, 2, 4].map(of);
+        for plan in &plans {
+            prop_assert!((-1e-9..=1.0 + 1e-9).contains(&plan.late) && plan.cost >= -1e-6);
+            prop_assert!(plan.first <= usize::from(coded) * (media / 2).max(1));
+        }
+        if plans[0].late <= late {
+            prop_assert!(plans[3].late <= late, "{} with rounds", plans[3].late);
+        }
+    }
+}
