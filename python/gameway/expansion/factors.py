@@ -173,7 +173,7 @@ def _table_label(table: dict[str, Any]) -> str:
     if "levels" in table:
         return f"{len(table['levels'])} levels to {table['levels'][-1][1]}"
     if "kind" in table:
-        return f"{table['kind']} {table['interval']}"
+        return " ".join(str(value) for value in table.values())
     if "from" in table:
         return f"{table['from']} to {table['to']}"
     name = str(table.get("trace", table.get("file")))

@@ -147,4 +147,4 @@ impl LossEstimate {
 }
 
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;

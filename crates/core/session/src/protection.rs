@@ -154,7 +154,8 @@ mod tests {
                 FrameId(0),
                 gameway_units::Bytes::new(1_000),
             );
-            let arrival = (number % 20 > 0).then_some(gameway_units::ReceiverInstant::ZERO);
+            let arrival =
+                (!number.is_multiple_of(20)).then_some(gameway_units::ReceiverInstant::ZERO);
             PacketReport::new(sent, arrival)
         };
         protection.on_reports(&(0..20_000).map(lossy).collect::<Vec<_>>());

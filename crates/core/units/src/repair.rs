@@ -87,7 +87,7 @@ enum Table {
     Fec {
         /// share of frames that shall be whole in time
         #[serde(default = "default_share")]
-        #[schemars(extend("x-min" = "50 %", "x-max" = "99.99 %"))]
+        #[schemars(extend("x-min" = "50 %", "x-max" = "99.99 %", "examples" = ["99 %"]))]
         goal: Ratio,
         /// how much later than without losses a frame is in time
         #[serde(default)]
@@ -98,7 +98,7 @@ enum Table {
     Adaptive {
         /// share of frames that shall be whole in time
         #[serde(default = "default_share")]
-        #[schemars(extend("x-min" = "50 %", "x-max" = "99.99 %"))]
+        #[schemars(extend("x-min" = "50 %", "x-max" = "99.99 %", "examples" = ["99 %"]))]
         goal: Ratio,
         /// how much later than without losses a frame is in time
         #[serde(default)]

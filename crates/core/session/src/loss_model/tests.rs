@@ -10,23 +10,23 @@ fn distribution(model: LossModel, packets: usize) -> Vec<f64> {
     chain.losses()
 }
 
-/// The binomial distribution by its formula.
-fn binomial(packets: u32, loss: f64) -> Vec<f64> {
-    let choose = |count: u32| {
-        (0..count).fold(1.0, |all, index| all * f64::from(packets - index) / f64::from(index + 1))
-    };
-    (0..=packets)
-        .map(|lost| {
-            choose(lost) * loss.powi(lost as i32) * (1.0 - loss).powi((packets - lost) as i32)
-        })
-        .collect()
+/// A number times itself, so often.
+fn power(base: f64, exponent: u32) -> f64 {
+    (0..exponent).fold(1.0, |product, _| product * base)
+}
+
+/// With what probability exactly so many of these packets are lost, each by itself.
+pub(crate) fn binomial(packets: u32, lost: u32, loss: f64) -> f64 {
+    let choose =
+        (0..lost).fold(1.0, |all, index| all * f64::from(packets - index) / f64::from(index + 1));
+    choose * power(loss, lost) * power(1.0 - loss, packets - lost)
 }
 
 #[test]
 fn independent_losses_are_binomial() {
     for (packets, loss) in [(1, 0.3), (20, 0.05), (40, 0.2)] {
         let chain = distribution(LossModel { loss, again: loss }, packets as usize);
-        let formula = binomial(packets, loss);
+        let formula: Vec<f64> = (0..=packets).map(|lost| binomial(packets, lost, loss)).collect();
         let off = chain.iter().zip(&formula).map(|(one, other)| (one - other).abs());
         assert!(off.fold(0.0, f64::max) < 1e-12, "{packets} {loss}");
     }
@@ -41,7 +41,7 @@ fn bursts_have_the_same_mean_and_more_frames_without_loss() {
         assert!((mean - loss * packets as f64).abs() < 1e-12, "{again}: {mean}");
         // No packet is lost if the first is not, and no burst begins behind it.
         let begins = loss * (1.0 - again) / (1.0 - loss);
-        let none = (1.0 - loss) * (1.0 - begins).powi(packets as i32 - 1);
+        let none = (1.0 - loss) * power(1.0 - begins, packets as u32 - 1);
         assert!((lost[0] - none).abs() < 1e-12, "{again}: {} and {none}", lost[0]);
     }
 }
@@ -100,7 +100,7 @@ fn losses_and_bursts_are_found() {
 #[test]
 fn without_losses_little_is_expected_and_less_and_less() {
     let before = LossEstimate::default().model();
-    assert!((before.loss - 0.001).abs() < 1e-12 && before.again == before.loss);
+    assert!((before.loss - 0.001).abs() < 1e-12 && (before.again - before.loss).abs() < 1e-12);
     let after = told(0.0, 0.0, 5_000);
     assert!(after.loss < 0.0002, "{after:?}");
 }

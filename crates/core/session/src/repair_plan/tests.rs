@@ -1,6 +1,7 @@
 //! Plans against closed forms, and against all policies of a small case.
 
 use super::*;
+use crate::loss_model::tests::binomial;
 use proptest::prelude::*;
 
 fn independent(loss: f64) -> LossModel {
@@ -11,16 +12,9 @@ fn situation(loss: f64, media: usize, rounds: usize) -> Situation {
     Situation { model: independent(loss), media, rounds, coded: true, late: 0.001 }
 }
 
-fn choose(all: u32, some: u32) -> f64 {
-    (0..some).fold(1.0, |product, index| product * f64::from(all - index) / f64::from(index + 1))
-}
-
 /// With what probability more than `repair` of `packets` are lost.
 fn more_than(repair: u32, packets: u32, loss: f64) -> f64 {
-    let exactly = |lost: u32| {
-        choose(packets, lost) * loss.powi(lost as i32) * (1.0 - loss).powi((packets - lost) as i32)
-    };
-    1.0 - (0..=repair).map(exactly).sum::<f64>()
+    1.0 - (0..=repair).map(|lost| binomial(packets, lost, loss)).sum::<f64>()
 }
 
 #[test]
@@ -77,10 +71,10 @@ fn a_receiver_that_cannot_use_repair_packets_gets_copies_alone() {
 fn by_hand(loss: f64, first: u32, (one, two): (u8, u8)) -> (f64, f64) {
     let packets = 2 + first;
     let lost = |count: u32| more_than(count - 1, packets, loss) - more_than(count, packets, loss);
-    let all_lost = |copies: u8| loss.powi(i32::from(copies));
+    let all_lost = |copies: u8| binomial(u32::from(copies), u32::from(copies), loss);
     let (need_one, need_two) = (lost(first + 1), lost(first + 2));
     let cost = f64::from(first) + need_one * f64::from(one) + need_two * 2.0 * f64::from(two);
-    let late = need_one * all_lost(one) + need_two * (1.0 - (1.0 - all_lost(two)).powi(2));
+    let late = need_one * all_lost(one) + need_two * all_lost(two) * (2.0 - all_lost(two));
     (cost, late)
 }
 

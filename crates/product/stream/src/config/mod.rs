@@ -13,7 +13,7 @@ use gameway_control::{Controllers, RateController, RateLimits};
 use gameway_media::rate_control::check_bitrates;
 use gameway_media::{HEADER, Overhead};
 use gameway_units::declared::{self, as_text};
-use gameway_units::{Bytes, Duration, Rate, Ratio, Repair, VideoCodec};
+use gameway_units::{Bytes, Duration, Rate, Ratio, Repair, RepairGoal, VideoCodec};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
@@ -47,7 +47,8 @@ pub struct HostConfig {
     /// Repair packets as a share of media packets, whatever is lost; not for browsers.
     #[schemars(extend("x-min" = "0 %", "x-max" = "100 %"))]
     pub fec: Ratio,
-    /// What is done about losses: `nack`, what the client asks for is sent again while that is in time; or `none`.
+    /// What is done about losses: `adaptive`, the cheapest mix of repair packets, which are not for browsers, and of sending again
+    /// what the client asks for; `nack`, the latter alone; `fec`, the former alone; or `none`.
     pub repair: Repair,
     /// Whether a stream that mostly loses, or of which no reports come, falls to its least bitrate and at last ends (RFC 8083).
     pub circuit_breaker: bool,
@@ -108,7 +109,7 @@ impl Default for HostConfig {
             start_bitrate: Rate::from_mbps(5),
             max_bitrate: Rate::from_mbps(40),
             fec: Ratio::ZERO,
-            repair: Repair::Nack,
+            repair: Repair::Adaptive(RepairGoal::default()),
             circuit_breaker: true,
             mtu: None,
             ecn: EcnConfig::Native,
