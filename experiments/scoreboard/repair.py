@@ -62,7 +62,8 @@ def section(parts: Mapping[str, Results]) -> Section | None:
     rows = pl.concat(found)
     if rows[FACTOR].n_unique() == 1 or NONE not in set(rows[FACTOR]):
         return None
-    rows = with_more_bytes(rows)
+    order = pl.Enum(rows["scenario"].unique(maintain_order=True))
+    rows = with_more_bytes(rows).sort(pl.col("scenario").cast(order), maintain_order=True)
     table = Table("Means over runs with their 95 % intervals", shown(rows), "repair", rows)
     return Section("What repair costs", TEXT, [table], points=statements(rows))
 
