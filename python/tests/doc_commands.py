@@ -11,7 +11,7 @@ STARTS = re.compile(
     r"python \S*\.py|python -m gameway)"
 )
 FENCE = "```"
-ROOMS = ("experiments", "tools", "crates/*")
+ROOMS = ("experiments", "tools", "crates/*", "tests")
 
 
 def documents() -> list[Path]:
@@ -19,7 +19,7 @@ def documents() -> list[Path]:
     found = [ROOT / "README.md", ROOT / "ARCHITECTURE.md"]
     for pattern in ("docs/*.md", *(f"{room}/*/README.md" for room in ROOMS)):
         found += sorted(ROOT.glob(pattern))
-    return [*found, ROOT / "fuzz" / "README.md", ROOT / "tests" / "conformance" / "README.md"]
+    return [*found, ROOT / "fuzz" / "README.md"]
 
 
 def all_commands() -> dict[str, str]:

@@ -19,7 +19,7 @@ from gameway.experiment.schema import schema
 ROOT = Path(__file__).resolve().parents[2]
 FILES = [
     file
-    for pattern in ("experiments/*/*.toml", "tests/conformance/*.toml")
+    for pattern in ("experiments/*/*.toml", "tests/*/*.toml")
     for file in sorted(ROOT.glob(pattern))
     if file.name != "published.toml"
 ]

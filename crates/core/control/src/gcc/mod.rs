@@ -3,8 +3,8 @@
 //! Source: libwebrtc `modules/congestion_controller/goog_cc`: branch m128, and where the modules say so what has been the
 //! default since, read in m138, in the main branch of 2025 (`likelihood` names the commits) and at the head of 2026 (facts and
 //! constants; the code is ours); draft-ietf-rmcat-gcc-02, whose Kalman filter libwebrtc has replaced by a trend line.
-//! `tools/compare-gcc` held the delay-based part against Chromium, with loss by thresholds. The likelihood estimator, the
-//! application limit and the occasions for probes are held against libwebrtc's own cases and closed forms, not against Chromium.
+//! `tests/chromium` has all of it beside Chromium's, live. The likelihood estimator, the application limit and the occasions for
+//! probes are also held against libwebrtc's own cases and closed forms.
 //!
 //! Model: the trend of one-way delay over groups of packets says normal, overuse or underuse
 //! (`trendline`); a rate grows, shrinks or holds accordingly (`aimd`), by what arrives (`throughput`) and by the round

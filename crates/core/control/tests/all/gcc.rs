@@ -101,7 +101,7 @@ fn by_likelihood_loss_above_a_twentieth_limits_it() {
     assert!(between > 2.0, "{between}");
 }
 
-/// kb/s per second: what `tools/compare-gcc` measured of Chromium 156 through `gameway link` with nothing else running, 4 Mb/s,
+/// kb/s per second: what was measured of Chromium 156 through `gameway link` with nothing else running, 4 Mb/s,
 /// 50 ms, a queue of 200 ms; 27.9 and 26.8 on a busy machine, and 28 in another measurement.
 const CHROMIUM_GROWTH: f64 = 27.5;
 
