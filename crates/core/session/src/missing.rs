@@ -18,7 +18,7 @@
 //! | packets missing | 1000 | libwebrtc's NACK requester, `kMaxNackPackets`; a longer gap is an outage, which a key frame ends |
 //! | asked for | 10 times | libwebrtc, `kMaxNackRetries` |
 //! | remembered | 1 s | twice the most patience, so that a long round trip can be measured although its frame is given up |
-//! | a frame's last packets | 2 ms, or four of the frame's gaps if that is longer, behind the packet before | a slice that is late, or a window that closes, is no loss; half of what a frame may be late |
+//! | a frame's last packets | 2 ms, or four gaps of its packets (of its first one, of the frame before) if that is longer, behind the packet before | a slice that is late, or a window that closes, is no loss; half of what a frame may be late |
 //! | reordering | 5/4 of the most that a packet was late in 10 to 20 s | a margin of a quarter, as RFC 9002 section 6.1.2 has 1/8 of the round trip; nothing before a packet was late |
 //!
 //! | deviation from libwebrtc | why |
@@ -125,6 +125,8 @@ pub(crate) struct MissingPackets {
     /// The frame of the packet with that number.
     newest_frame: FrameId,
     tail: Option<Tail>,
+    /// Mean gap of the packets of the newest frame that had two of them: of a frame's first packet nobody knows its own.
+    usual_gap: Duration,
     /// In the order of their numbers.
     missing: VecDeque<Missing>,
     reordering: Reordering,
@@ -252,10 +254,12 @@ impl MissingPackets {
         // What a packet says of itself is the peer's.
         let left = u64::from(packet.train_packets.saturating_sub(packet.index.saturating_add(1)));
         let before = self.tail.filter(|tail| tail.frame == packet.frame);
-        let gap = before.map_or(Duration::ZERO, |tail| {
+        if let Some(tail) = before {
             let gap = now.saturating_since(tail.since).max(Duration::ZERO).min(REMEMBERED);
-            if tail.gap == Duration::ZERO { gap } else { tail.gap + (gap - tail.gap) / 4 }
-        });
+            let is_new = tail.gap == Duration::ZERO;
+            self.usual_gap = if is_new { gap } else { tail.gap + (gap - tail.gap) / 4 };
+        }
+        let gap = self.usual_gap;
         let count = if packet.media_packets == 0 { 0 } else { left.min(MAX_MISSING as u64) };
         let (frame, since) = (packet.frame, now);
         self.tail = Some(Tail { frame, count, since, gap, asked: None });

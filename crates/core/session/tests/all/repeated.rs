@@ -131,6 +131,19 @@ fn a_retransmission_that_is_lost_is_sent_once_more_within_two_round_trips() {
 }
 
 #[test]
+fn packets_that_a_slow_link_spreads_are_not_asked_for_before_they_are_due() {
+    let mut stream = asking(Target::new(Rate::from_mbps(2), Pacing::FrameMultiplier(100.0)));
+    // Frames leave at once, and a link of 3 Mb/s lies in between: further apart than the rest of a frame is late at the least.
+    stream.path.down = Box::new(|_, packet| vec![ms(3) * i64::from(packet.index)]);
+    stream.run(Duration::from_secs(2));
+    let media = stream.packets.iter().filter(|(_, packet)| packet.kind == PacketKind::Media);
+    assert!(media.count() > 3 * 120);
+    // How far apart they are is not known before the first frame has come.
+    assert!(repeated(&stream).len() <= 4, "{} for nothing", repeated(&stream).len());
+    assert_eq!((stream.shown().len(), stream.requests()), (120, 0));
+}
+
+#[test]
 fn packets_that_overtake_each_other_are_soon_no_longer_asked_for() {
     let mut stream = asking(plain_target());
     // Every ninth is late by five gaps.
