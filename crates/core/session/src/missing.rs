@@ -18,7 +18,7 @@
 //! | packets missing | 1000 | libwebrtc's NACK requester, `kMaxNackPackets`; a longer gap is an outage, which a key frame ends |
 //! | asked for | 10 times | libwebrtc, `kMaxNackRetries` |
 //! | remembered | 1 s | twice the most patience, so that a long round trip can be measured although its frame is given up |
-//! | a frame's last packets | 2 ms, or four gaps of its packets (of its first one, of the frame before) if that is longer, behind the packet before | a slice that is late, or a window that closes, is no loss; half of what a frame may be late |
+//! | a frame's last packets | 2 ms, four gaps of its packets (of its first one, of the frame before), or 5/4 of the longest gap in a frame in 10 to 20 s, behind the packet before | a slice that is late, a window that closes, or a burst of a download between them is no loss |
 //! | reordering | 5/4 of the most that a packet was late in 10 to 20 s | a margin of a quarter, as RFC 9002 section 6.1.2 has 1/8 of the round trip; nothing before a packet was late |
 //!
 //! | deviation from libwebrtc | why |
@@ -36,9 +36,9 @@ use std::collections::VecDeque;
 const MAX_MISSING: usize = FeedbackPacket::MAX_ASKED;
 const MAX_ASKED: u8 = 10;
 const REMEMBERED: Duration = Duration::from_secs(1);
-const REORDERING_WINDOW: Duration = Duration::from_secs(10);
-/// A packet later than this is as good as lost, and says nothing about reordering.
-const MAX_REORDERING: Duration = Duration::from_millis(100);
+const WINDOW: Duration = Duration::from_secs(10);
+/// A packet later than this is as good as lost, and says nothing about others.
+const MAX_WAIT: Duration = Duration::from_millis(100);
 
 /// A packet that has not come.
 #[derive(Debug, Clone, Copy)]
@@ -53,18 +53,18 @@ struct Missing {
     last_asked: Option<ReceiverInstant>,
 }
 
-/// The most that packets were late, of the window before and of this one.
+/// The longest time of its kind, in the window before and in this one.
 #[derive(Debug, Clone, Copy, Default)]
-struct Reordering {
+struct Longest {
     began: Option<ReceiverInstant>,
     most: [Duration; 2],
 }
 
-impl Reordering {
-    fn on_late(&mut self, now: ReceiverInstant, late: Duration) {
-        if late <= MAX_REORDERING {
+impl Longest {
+    fn on_sample(&mut self, now: ReceiverInstant, sample: Duration) {
+        if sample <= MAX_WAIT {
             self.pass(now);
-            self.most[1] = self.most[1].max(late);
+            self.most[1] = self.most[1].max(sample);
         }
     }
 
@@ -72,13 +72,13 @@ impl Reordering {
     fn pass(&mut self, now: ReceiverInstant) {
         let began = *self.began.get_or_insert(now);
         let age = now.saturating_since(began);
-        if age >= REORDERING_WINDOW {
-            let before = if age < REORDERING_WINDOW * 2 { self.most[1] } else { Duration::ZERO };
+        if age >= WINDOW {
+            let before = if age < WINDOW * 2 { self.most[1] } else { Duration::ZERO };
             (self.most, self.began) = ([before, Duration::ZERO], Some(now));
         }
     }
 
-    /// How long a packet is waited for before it is asked for.
+    /// What is to be waited for it, with a margin.
     fn wait(&self) -> Duration {
         self.most[0].max(self.most[1]) * 5 / 4
     }
@@ -129,7 +129,10 @@ pub(crate) struct MissingPackets {
     usual_gap: Duration,
     /// In the order of their numbers.
     missing: VecDeque<Missing>,
-    reordering: Reordering,
+    /// How much later packets came than others that were sent later.
+    reordering: Longest,
+    /// Time between packets of a frame that left one after the other.
+    gaps: Longest,
     round_trip: RoundTrip,
 }
 
@@ -143,10 +146,11 @@ impl MissingPackets {
     pub(crate) fn on_packet(&mut self, now: ReceiverInstant, packet: &MediaPacket) {
         let number = packet.sequence.0;
         if number >= self.end {
+            let follows = number == self.end;
             self.note_gap(now, packet);
-            self.note_tail(now, packet);
+            self.note_tail(now, packet, follows);
         } else if let Some(late) = self.take(number) {
-            self.reordering.on_late(now, now.saturating_since(late.noticed));
+            self.reordering.on_sample(now, now.saturating_since(late.noticed));
         }
         if let Some(original) = packet.original
             && let Some(mended) = self.take(original.0)
@@ -169,6 +173,7 @@ impl MissingPackets {
         numbers: &mut Vec<SequenceNumber>,
     ) {
         self.reordering.pass(now);
+        self.gaps.pass(now);
         let (wait, overdue) = (self.reordering.wait(), self.round_trip.overdue());
         for one in &mut self.missing {
             let due = one.due(wait, overdue).is_some_and(|due| due <= now);
@@ -186,7 +191,7 @@ impl MissingPackets {
         open: impl Fn(FrameId) -> bool,
         numbers: &mut Vec<SequenceNumber>,
     ) {
-        let (wait, end) = (self.reordering.wait(), self.end);
+        let (wait, end) = (self.tail_wait(), self.end);
         let Some(tail) = &mut self.tail else { return };
         if tail.due(wait).is_some_and(|due| due <= now) {
             tail.asked = Some(now);
@@ -194,6 +199,11 @@ impl MissingPackets {
                 numbers.extend((end..end.saturating_add(tail.count)).map(SequenceNumber));
             }
         }
+    }
+
+    /// How long the rest of a frame is waited for.
+    fn tail_wait(&self) -> Duration {
+        self.reordering.wait().max(self.gaps.wait())
     }
 
     /// When [`Self::ask`] will find something.
@@ -204,7 +214,8 @@ impl MissingPackets {
     ) -> Option<ReceiverInstant> {
         let (wait, overdue) = (self.reordering.wait(), self.round_trip.overdue());
         let useful = self.missing.iter().filter(|one| wanted(one.between.0, one.between.1));
-        let tail = self.tail.filter(|tail| open(tail.frame)).and_then(|tail| tail.due(wait));
+        let of_tail = self.tail_wait();
+        let tail = self.tail.filter(|tail| open(tail.frame)).and_then(|tail| tail.due(of_tail));
         useful.filter_map(|one| one.due(wait, overdue)).chain(tail).min()
     }
 
@@ -243,7 +254,7 @@ impl MissingPackets {
     }
 
     /// The newest packet may have others of its frame behind it.
-    fn note_tail(&mut self, now: ReceiverInstant, packet: &MediaPacket) {
+    fn note_tail(&mut self, now: ReceiverInstant, packet: &MediaPacket, follows: bool) {
         if !packet.is_train() {
             // A probe or padding leaves behind the whole frame.
             if packet.kind != PacketKind::Retransmission {
@@ -256,6 +267,9 @@ impl MissingPackets {
         let before = self.tail.filter(|tail| tail.frame == packet.frame);
         if let Some(tail) = before {
             let gap = now.saturating_since(tail.since).max(Duration::ZERO).min(REMEMBERED);
+            if follows {
+                self.gaps.on_sample(now, gap);
+            }
             let is_new = tail.gap == Duration::ZERO;
             self.usual_gap = if is_new { gap } else { tail.gap + (gap - tail.gap) / 4 };
         }

@@ -1,6 +1,6 @@
 //! Streams whose lost packets are sent again: frames are shown, in time, and the tables say what was sent twice.
 
-use crate::support::{Run, empty_path, fixed, most, run, with, with_stream};
+use crate::support::{Run, empty_path, fixed, most, run, with, with_stream, with_tcp};
 use serde_json::{Value, json};
 
 const SECONDS: u32 = 20;
@@ -103,6 +103,24 @@ fn reordering_is_not_loss() {
     let again = packets.only("kind", "retransmission").rows;
     assert!(packets.rows > 20_000 && again <= 10, "{again} sent again");
     assert!(shown(&run).0 > 59.9);
+}
+
+/// CUBIC's bursts come between packets of a frame and make the queue grow: what is late is not sent again as lost.
+#[test]
+fn beside_a_download_as_much_is_sent_again_as_is_lost() {
+    for (controller, size) in [("gcc", "0.5 bdp"), ("gcc", "2 bdp"), ("pudica", "7 bdp")] {
+        let spec = with(empty_path(40), "/path/base_rtt", json!("20 ms"));
+        let spec = with(spec, "/path/queue", json!({ "kind": "drop-tail", "size": size }));
+        let spec = with(spec, "/record", json!({ "packets": true }));
+        let spec = with_stream(spec, json!(controller), json!({ "repair": "nack" }));
+        let run = run(&with_tcp(spec, "cubic", json!({ "start": "5 s" })));
+        let packets = run.table("packets").only("flow", "game");
+        let again = packets.only("kind", "retransmission").rows;
+        let lost = packets.only("kind", "media").only("fate", "dropped").rows;
+        eprintln!("{controller} {size}: {again} again, {lost} lost of {}", packets.rows);
+        assert!(again <= lost + lost / 2 + 40, "{controller} {size}: {again} of {lost}");
+        assert!(lost == 0 || again >= lost * 9 / 10, "{controller} {size}: {again} of {lost}");
+    }
 }
 
 #[test]
