@@ -74,13 +74,14 @@ def write(told: Told, clocks: Mapping[str, Clock], config: dict[str, Any]) -> di
     _save(folder, "client_frames", schema.CLIENT_FRAMES, clients)
     rtp = [(number, one.rtp, one.source) for number, one in numbers.items()]
     _save(folder, "rtp", RTP, rtp)
+    end_ns, interval_ns = config["end_ns"], config["interval_ns"]
     states = [*_sender_states(told.sent, sender), *_receiver_states(told.got, receiver)]
-    interval = config["interval_ns"]
-    _save(folder, "controller", schema.CONTROLLER,
-          [(name, *row) for row in _spaced(states, interval)])  # fmt: skip
+    spaced = _spaced((one for one in states if one[0] < end_ns), interval_ns)
+    _save(folder, "controller", schema.CONTROLLER, [(name, *row) for row in spaced])
     found = [*_skipped(told, numbers, sender), *_asked(told.sent, sender),
              *_freezes(told.got, receiver), *limits(told, sender)]  # fmt: skip
-    _save(folder, "events", schema.EVENTS, [(at, name, what, value) for at, what, value in found])
+    events = [(min(at, end_ns), name, what, value) for at, what, value in found]
+    _save(folder, "events", schema.EVENTS, events)
     return {"captured": len(told.captured), "encoded": len(told.encoded), "shown": len(told.shown)}
 
 
