@@ -7,6 +7,7 @@ mod controllers;
 mod gateways;
 mod matrix;
 mod queues;
+mod repair;
 #[path = "../support/mod.rs"]
 mod support;
 mod tcp;
@@ -59,6 +60,11 @@ fn controllers_are_as_committed() {
 #[test]
 fn queues_are_as_committed() {
     assert_as_committed("queues.txt", &queues::table());
+}
+
+#[test]
+fn repair_is_as_committed() {
+    assert_as_committed("repair.txt", &repair::table());
 }
 
 #[test]

@@ -1,0 +1,94 @@
+//! Every way of repair, over paths that lose packets and beside a download.
+
+use crate::support::{Run, empty_path, fixed, run, with, with_stream, with_tcp};
+use gameway_units::Repair;
+use serde_json::{Value, json};
+use std::fmt::Write;
+
+const HEAD: &str = "\
+A stream over 25 Mb/s with a queue of 2 BDP: 15 Mb/s of steady frames while packets are lost one by one or in bursts of 3 in the
+mean, Pudica beside a CUBIC download; seed 1, 20 s. Shares are of media packets; all figures are of the whole run.
+
+                                     frames/s  key frames     lost   repair     sent  in time
+path                      repair        shown   asked for        %        %  again %        %
+";
+
+const SECONDS: u32 = 20;
+/// Frames whole so much later than the tenth that comes first are late; with 100 ms there is time for one round trip.
+const DEADLINE_NS: f64 = 154e6;
+
+/// A path: its name, round-trip time, loss, and whether there is a download.
+const PATHS: [(&str, &str, &str, bool); 4] = [
+    ("20 ms, 2 %", "20 ms", r#"{ "kind": "random", "probability": "2 %" }"#, false),
+    ("100 ms, 5 %", "100 ms", r#"{ "kind": "random", "probability": "5 %" }"#, false),
+    (
+        "100 ms, 5 % in bursts",
+        "100 ms",
+        r#"{ "kind": "bursty", "probability": "5 %", "burst_length": 3.0 }"#,
+        false,
+    ),
+    ("20 ms, CUBIC", "20 ms", "null", true),
+];
+
+/// All words that a stream's `repair` can be.
+fn words() -> Vec<String> {
+    fn collect(schema: &Value, words: &mut Vec<String>) {
+        let listed = schema["enum"].as_array().into_iter().flatten();
+        words.extend(listed.chain([&schema["const"]]).filter_map(Value::as_str).map(str::to_owned));
+        let forms = ["oneOf", "anyOf"].into_iter().filter_map(|key| schema[key].as_array());
+        forms.flatten().for_each(|form| collect(form, words));
+    }
+    let mut words = Vec::new();
+    collect(schemars::schema_for!(Repair).as_value(), &mut words);
+    words
+}
+
+fn scenario(repair: &str, (base_rtt, loss, download): (&str, &str, bool)) -> Run {
+    let spec = with(empty_path(SECONDS), "/path/base_rtt", json!(base_rtt));
+    let spec = with(spec, "/path/loss", serde_json::from_str(loss).unwrap());
+    let spec = with(spec, "/record", json!({ "packets": true }));
+    if !download {
+        return run(&with_stream(spec, fixed("15 Mb/s"), json!({ "repair": repair })));
+    }
+    let spec = with_stream(spec, json!("pudica"), json!({ "repair": repair }));
+    run(&with_tcp(spec, "cubic", json!({ "start": "5 s" })))
+}
+
+/// Share of the frames that were whole in time.
+fn in_time(run: &Run) -> f64 {
+    let frames = run.table("frames").between("captured_ns", 1.0, f64::from(SECONDS) - 1.0);
+    let (sent, whole) = (frames.column("last_sent_ns"), frames.column("complete_ns"));
+    let pairs = sent.iter().zip(whole);
+    let mut delays: Vec<f64> = pairs.filter_map(|(sent, at)| Some((*at)? - (*sent)?)).collect();
+    delays.sort_by(f64::total_cmp);
+    let usual = delays[delays.len() / 10];
+    let in_time = delays.iter().filter(|delay| **delay <= usual + DEADLINE_NS).count();
+    in_time as f64 / frames.rows as f64
+}
+
+fn row(path: &str, repair: &str, run: &Run) -> String {
+    let packets = run.table("packets").only("flow", "game");
+    let media = packets.only("kind", "media");
+    let lost = media.only("fate", "lost").rows + media.only("fate", "dropped").rows;
+    let share = |count: usize| 100.0 * count as f64 / media.rows as f64;
+    format!(
+        "{path:<25} {repair:<10} {:>8.2} {:>11} {:>8.2} {:>8.2} {:>8.2} {:>8.2}",
+        run.table("frames").present("shown_ns").len() as f64 / f64::from(SECONDS),
+        run.count("game", "key-frame-request"),
+        share(lost),
+        share(packets.only("kind", "repair").rows),
+        share(packets.only("kind", "retransmission").rows),
+        100.0 * in_time(run),
+    )
+}
+
+pub fn table() -> String {
+    let mut table = HEAD.to_owned();
+    for (path, base_rtt, loss, download) in PATHS {
+        for repair in words() {
+            let run = scenario(&repair, (base_rtt, loss, download));
+            writeln!(table, "{}", row(path, &repair, &run)).unwrap();
+        }
+    }
+    table
+}
