@@ -56,7 +56,9 @@ def test_packets_of_frames_are_those_of_the_link(results: gw.Results, frames: pl
     # Connectivity checks, sender reports and what is sent ahead as probes have no frame.
     assert 0.85 * sent < frames["wire_bytes"].sum() <= sent
     known = frames.drop_nulls("packets")
-    assert known.height > 0.95 * frames.height
+    # What waits in the browser's pacer when the stream ends never leaves: up to two seconds of it.
+    early = frames.filter(pl.col("captured_ns") < 8e9)
+    assert early.drop_nulls("packets").height > 0.95 * early.height
     assert known.filter(pl.col("wire_bytes") < pl.col("payload_bytes")).is_empty()
     left = known["first_sent_ns"] - known["captured_ns"]
     assert 0 < left.min() < left.median() < 100_000_000
