@@ -74,6 +74,16 @@ fn any_report() -> impl Strategy<Value = FeedbackPacket> {
     )
 }
 
+fn any_repair() -> impl Strategy<Value = Repair> {
+    let goal = RepairGoal::default();
+    prop::sample::select(vec![
+        Repair::None,
+        Repair::Nack,
+        Repair::Fec(goal),
+        Repair::Adaptive(goal),
+    ])
+}
+
 proptest! {
     #[test]
     fn a_receiver_survives_any_packets(
@@ -114,12 +124,13 @@ proptest! {
     fn a_sender_survives_any_reports(
         reports in prop::collection::vec((any_report(), 0i64..40_000_000), 0..80),
         probes in 0u32..6,
+        repair in any_repair(),
     ) {
         let mut target = plain_target();
         target.requests.probes_per_frame = probes;
         let (controller, told) = Scripted::new(target);
         let mut config = SenderConfig::new(Instant::ZERO, INTERVAL);
-        config.repair = Repair::Nack;
+        config.repair = repair;
         config.key_frame_on_loss = probes > 2;
         let mut sender = Sender::new(config, Box::new(controller));
         let mut encoder = EncoderModel::steady(INTERVAL);
@@ -155,12 +166,7 @@ proptest! {
             5..30,
         ),
         share in 0u64..30,
-        repair in prop_oneof![
-            Just(Repair::None),
-            Just(Repair::Nack),
-            Just(Repair::Fec(RepairGoal::default())),
-            Just(Repair::Adaptive(RepairGoal::default())),
-        ],
+        repair in any_repair(),
     ) {
         let mut stream = Loop::new(plain_target(), FeedbackStyle::PerFrame, |config| {
             config.repair_share = Ratio::from_ppm(share * 10_000);

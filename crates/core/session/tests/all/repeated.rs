@@ -4,16 +4,18 @@ use crate::support::{INTERVAL, Loop, ONE_WAY, chance, ms, on_receiver, plain_tar
 use gameway_control::{FeedbackStyle, FrameId, Pacing, PacketKind, SequenceNumber, Target};
 use gameway_session::{FeedbackPacket, MediaPacket, SenderConfig};
 use gameway_testbed::{arrives, lost, lost_if};
-use gameway_units::{Bytes, Duration, Instant, Rate, Repair};
+use gameway_units::{Bytes, Duration, Instant, Rate, Repair, RepairGoal};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Packets of a frame at 12 Mb/s.
 const PACKETS: u16 = 20;
 
 fn asking(target: Target) -> Loop {
-    Loop::new(target, FeedbackStyle::PerFrame, |config: &mut SenderConfig| {
-        config.repair = Repair::Nack;
-    })
+    repairing(target, Repair::Nack)
+}
+
+fn repairing(target: Target, repair: Repair) -> Loop {
+    Loop::new(target, FeedbackStyle::PerFrame, |config: &mut SenderConfig| config.repair = repair)
 }
 
 /// A loop that loses these packets of frame 30, the first time that they are sent.
@@ -173,8 +175,8 @@ fn what_would_come_too_late_is_not_sent_again() {
 }
 
 /// A stream whose receiver asks for these numbers in each of 1000 messages a second, as seen from packet `end`.
-fn harassed(numbers: impl Fn(u64) -> Vec<u64>, reports: bool) -> (Loop, Bytes) {
-    let mut stream = asking(plain_target());
+fn harassed(repair: Repair, numbers: impl Fn(u64) -> Vec<u64>, reports: bool) -> (Loop, Bytes) {
+    let mut stream = repairing(plain_target(), repair);
     stream.path.down = Box::new(|_, packet| lost_if(packet.sequence.0 % 7 == 0));
     if !reports {
         stream.path.up = Box::new(|_, _| lost());
@@ -209,8 +211,13 @@ fn whatever_is_asked_for_a_share_of_the_target_is_sent_again() {
         ("never sent", |end| (end + 100..end + 1100).chain([u64::MAX]).collect(), false),
         ("the same one", |end| vec![end.saturating_sub(9); 1000], false),
     ];
-    for (name, numbers, reports) in cases {
-        let (stream, bytes) = harassed(numbers, reports);
+    // Time for one round alone, so that there are copies.
+    let goal = RepairGoal { deadline: Some(ms(30)), ..RepairGoal::default() };
+    let kinds = [Repair::Nack, Repair::Adaptive(goal)];
+    for ((name, numbers, reports), repair) in
+        cases.iter().flat_map(|case| kinds.map(|repair| (*case, repair)))
+    {
+        let (stream, bytes) = harassed(repair, numbers, reports);
         assert!(bytes.as_f64() <= share, "{name}: {bytes} of {share}");
         let all: Bytes = stream.packets.iter().map(|(_, packet)| packet.wire_size()).sum();
         let target = plain_target().bitrate * Duration::from_secs(3);
@@ -223,7 +230,7 @@ fn whatever_is_asked_for_a_share_of_the_target_is_sent_again() {
 
 #[test]
 fn a_packet_is_sent_again_once_in_a_round_trip() {
-    let (stream, _) = harassed(|end| (end.saturating_sub(200)..end).collect(), true);
+    let (stream, _) = harassed(Repair::Nack, |end| (end.saturating_sub(200)..end).collect(), true);
     assert!(repeated(&stream).len() > 100);
     let mut last: BTreeMap<u64, Instant> = BTreeMap::new();
     let mut numbers = BTreeSet::new();

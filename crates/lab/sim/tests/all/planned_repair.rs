@@ -1,6 +1,6 @@
 //! Streams that plan their repair: the stated share of frames is whole in time, for the fewest bytes.
 
-use crate::support::{Run, empty_path, fixed, run, with, with_stream};
+use crate::support::{Run, empty_path, fixed, run, with, with_loss, with_stream};
 use serde_json::{Value, json};
 
 const SECONDS: u32 = 40;
@@ -20,35 +20,20 @@ struct Outcome {
 
 /// Loses `loss` percent in bursts of this mean length.
 fn lossy(repair: &Value, base_rtt: &str, loss: f64, burst_length: f64) -> Run {
-    let probability = format!("{loss} %");
-    let loss = match burst_length > 1.0 {
-        true => {
-            json!({ "kind": "bursty", "probability": probability, "burst_length": burst_length })
-        }
-        false => json!({ "kind": "random", "probability": probability }),
-    };
     let spec = with(empty_path(SECONDS), "/path/base_rtt", json!(base_rtt));
-    let spec = with(with(spec, "/path/loss", loss), "/record", json!({ "packets": true }));
+    let spec = with(with_loss(spec, loss, burst_length), "/record", json!({ "packets": true }));
     run(&with_stream(spec, fixed("15 Mb/s"), json!({ "repair": repair })))
 }
 
 fn outcome(run: &Run, deadline_ms: f64) -> Outcome {
     let end = f64::from(SECONDS) - 1.0;
     let frames = run.table("frames").between("captured_ns", FROM, end);
-    let (sent, whole) = (frames.column("last_sent_ns"), frames.column("complete_ns"));
-    let delays =
-        sent.iter().zip(whole).filter_map(|(sent, at)| Some((at.as_ref()? - sent.as_ref()?) / 1e6));
-    let mut delays: Vec<f64> = delays.collect();
-    delays.sort_by(f64::total_cmp);
-    // At 5 % three in four frames lose a packet.
-    let usual = delays[delays.len() / 10];
-    let in_time = delays.iter().filter(|delay| **delay <= usual + deadline_ms).count();
     let packets = run.table("packets").only("flow", "game");
     let bytes = |kind| packets.only("kind", kind).sum("size_bytes");
     let lost = packets.only("kind", "media").only("fate", "lost").sum("size_bytes");
     Outcome {
         shown: frames.present("shown_ns").len() as f64 / (end - FROM),
-        in_time: in_time as f64 / sent.len() as f64,
+        in_time: run.in_time(FROM, end, deadline_ms),
         spent: (bytes("retransmission") + bytes("repair")) / lost,
         key_frame_requests: run.count("game", "key-frame-request"),
     }

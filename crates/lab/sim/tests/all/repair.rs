@@ -1,21 +1,15 @@
 //! Streams whose lost packets are sent again: frames are shown, in time, and the tables say what was sent twice.
 
-use crate::support::{Run, empty_path, fixed, most, run, with, with_stream, with_tcp};
+use crate::support::{Run, empty_path, fixed, most, run, with, with_loss, with_stream, with_tcp};
 use serde_json::{Value, json};
 
 const SECONDS: u32 = 20;
 /// Frames between the first second and the last.
 const FRAMES: f64 = 60.0 * (SECONDS as f64 - 2.0);
 
-fn lossy(repair: &str, probability: &str, burst_length: f64, more: Value) -> Run {
-    let loss = match burst_length > 1.0 {
-        true => {
-            json!({ "kind": "bursty", "probability": probability, "burst_length": burst_length })
-        }
-        false => json!({ "kind": "random", "probability": probability }),
-    };
+fn lossy(repair: &str, percent: f64, burst_length: f64, more: Value) -> Run {
     let spec = with(empty_path(SECONDS), "/path/base_rtt", json!("20 ms"));
-    let spec = with(with(spec, "/path/loss", loss), "/record", json!({ "packets": true }));
+    let spec = with(with_loss(spec, percent, burst_length), "/record", json!({ "packets": true }));
     let mut keys = json!({ "repair": repair });
     keys.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
     run(&with_stream(spec, fixed("15 Mb/s"), keys))
@@ -33,14 +27,14 @@ fn shown(run: &Run) -> (f64, usize) {
 #[test]
 fn nearly_all_frames_are_shown_with_repair_and_far_fewer_without() {
     for (probability, burst, least) in [
-        ("0.5 %", 1.0, 59.9),
-        ("1 %", 1.0, 59.9),
-        ("2 %", 1.0, 59.8),
-        ("5 %", 1.0, 59.5),
-        ("0.5 %", 3.0, 59.8),
-        ("1 %", 3.0, 59.7),
-        ("2 %", 3.0, 59.0),
-        ("5 %", 3.0, 58.0),
+        (0.5, 1.0, 59.9),
+        (1.0, 1.0, 59.9),
+        (2.0, 1.0, 59.8),
+        (5.0, 1.0, 59.5),
+        (0.5, 3.0, 59.8),
+        (1.0, 3.0, 59.7),
+        (2.0, 3.0, 59.0),
+        (5.0, 3.0, 58.0),
     ] {
         let (with_repair, requests) = shown(&lossy("nack", probability, burst, json!({})));
         let (without, _) = shown(&lossy("none", probability, burst, json!({})));
@@ -80,7 +74,7 @@ fn a_repaired_frame_is_a_round_trip_late_and_none_behind_it_by_more() {
 
 #[test]
 fn what_is_sent_again_is_marked_and_within_the_target() {
-    let run = lossy("nack", "2 %", 1.0, json!({}));
+    let run = lossy("nack", 2.0, 1.0, json!({}));
     let packets = run.table("packets").only("flow", "game");
     let again = packets.only("kind", "retransmission");
     let lost = packets.only("kind", "media").only("fate", "lost").rows;
@@ -89,7 +83,7 @@ fn what_is_sent_again_is_marked_and_within_the_target() {
     let target = 15e6 / 8.0 * f64::from(SECONDS);
     assert!((0.97..=1.0).contains(&(bytes / target)), "{} of the target", bytes / target);
     assert!(run.table("packets").only("kind", "retransmission").rows > 0);
-    let none = lossy("none", "2 %", 1.0, json!({}));
+    let none = lossy("none", 2.0, 1.0, json!({}));
     assert_eq!(none.table("packets").only("kind", "retransmission").rows, 0);
 }
 
@@ -125,7 +119,7 @@ fn beside_a_download_as_much_is_sent_again_as_is_lost() {
 
 #[test]
 fn repair_packets_come_first_and_the_rest_is_asked_for() {
-    let both = lossy("nack", "2 %", 1.0, json!({ "fec": "5 %" }));
+    let both = lossy("nack", 2.0, 1.0, json!({ "fec": "5 %" }));
     let packets = both.table("packets").only("flow", "game");
     let again = packets.only("kind", "retransmission").rows;
     let lost = packets.only("kind", "media").only("fate", "lost").rows;

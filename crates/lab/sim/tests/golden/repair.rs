@@ -1,6 +1,6 @@
 //! Every way of repair, over paths that lose packets and beside a download.
 
-use crate::support::{Run, empty_path, fixed, run, with, with_stream, with_tcp};
+use crate::support::{Run, empty_path, fixed, run, with, with_loss, with_stream, with_tcp};
 use gameway_units::Repair;
 use serde_json::{Value, json};
 use std::fmt::Write;
@@ -15,19 +15,16 @@ path                      repair        shown   asked for        %        %  aga
 
 const SECONDS: u32 = 20;
 /// Frames whole so much later than the tenth that comes first are late; with 100 ms there is time for one round trip.
-const DEADLINE_NS: f64 = 154e6;
+const DEADLINE_MS: f64 = 154.0;
 
-/// A path: its name, round-trip time, loss, and whether there is a download.
-const PATHS: [(&str, &str, &str, bool); 4] = [
-    ("20 ms, 2 %", "20 ms", r#"{ "kind": "random", "probability": "2 %" }"#, false),
-    ("100 ms, 5 %", "100 ms", r#"{ "kind": "random", "probability": "5 %" }"#, false),
-    (
-        "100 ms, 5 % in bursts",
-        "100 ms",
-        r#"{ "kind": "bursty", "probability": "5 %", "burst_length": 3.0 }"#,
-        false,
-    ),
-    ("20 ms, CUBIC", "20 ms", "null", true),
+/// A path: its name, round-trip time, and loss in percent and mean burst; without loss there is a download.
+type Lossy = (&'static str, &'static str, Option<(f64, f64)>);
+
+const PATHS: [Lossy; 4] = [
+    ("20 ms, 2 %", "20 ms", Some((2.0, 1.0))),
+    ("100 ms, 5 %", "100 ms", Some((5.0, 1.0))),
+    ("100 ms, 5 % in bursts", "100 ms", Some((5.0, 3.0))),
+    ("20 ms, CUBIC", "20 ms", None),
 ];
 
 /// All words that a stream's `repair` can be.
@@ -43,27 +40,15 @@ fn words() -> Vec<String> {
     words
 }
 
-fn scenario(repair: &str, (base_rtt, loss, download): (&str, &str, bool)) -> Run {
+fn scenario(repair: &str, base_rtt: &str, loss: Option<(f64, f64)>) -> Run {
     let spec = with(empty_path(SECONDS), "/path/base_rtt", json!(base_rtt));
-    let spec = with(spec, "/path/loss", serde_json::from_str(loss).unwrap());
     let spec = with(spec, "/record", json!({ "packets": true }));
-    if !download {
+    if let Some((percent, burst_length)) = loss {
+        let spec = with_loss(spec, percent, burst_length);
         return run(&with_stream(spec, fixed("15 Mb/s"), json!({ "repair": repair })));
     }
     let spec = with_stream(spec, json!("pudica"), json!({ "repair": repair }));
     run(&with_tcp(spec, "cubic", json!({ "start": "5 s" })))
-}
-
-/// Share of the frames that were whole in time.
-fn in_time(run: &Run) -> f64 {
-    let frames = run.table("frames").between("captured_ns", 1.0, f64::from(SECONDS) - 1.0);
-    let (sent, whole) = (frames.column("last_sent_ns"), frames.column("complete_ns"));
-    let pairs = sent.iter().zip(whole);
-    let mut delays: Vec<f64> = pairs.filter_map(|(sent, at)| Some((*at)? - (*sent)?)).collect();
-    delays.sort_by(f64::total_cmp);
-    let usual = delays[delays.len() / 10];
-    let in_time = delays.iter().filter(|delay| **delay <= usual + DEADLINE_NS).count();
-    in_time as f64 / frames.rows as f64
 }
 
 fn row(path: &str, repair: &str, run: &Run) -> String {
@@ -78,15 +63,15 @@ fn row(path: &str, repair: &str, run: &Run) -> String {
         share(lost),
         share(packets.only("kind", "repair").rows),
         share(packets.only("kind", "retransmission").rows),
-        100.0 * in_time(run),
+        100.0 * run.in_time(1.0, f64::from(SECONDS) - 1.0, DEADLINE_MS),
     )
 }
 
 pub fn table() -> String {
     let mut table = HEAD.to_owned();
-    for (path, base_rtt, loss, download) in PATHS {
+    for (path, base_rtt, loss) in PATHS {
         for repair in words() {
-            let run = scenario(&repair, (base_rtt, loss, download));
+            let run = scenario(&repair, base_rtt, loss);
             writeln!(table, "{}", row(path, &repair, &run)).unwrap();
         }
     }

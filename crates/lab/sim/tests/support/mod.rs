@@ -113,6 +113,20 @@ impl Run {
         rows.between("time_ns", from, to).present("value")
     }
 
+    /// Of the frames captured between two times in seconds, the share that was whole at most so many milliseconds later than
+    /// the tenth which took least time from its last packet's departure.
+    pub fn in_time(&self, from: f64, to: f64, deadline_ms: f64) -> f64 {
+        let frames = self.table("frames").between("captured_ns", from, to);
+        let (sent, whole) = (frames.column("last_sent_ns"), frames.column("complete_ns"));
+        let pairs = sent.iter().zip(whole);
+        let delays = pairs.filter_map(|(sent, at)| Some(((*at)? - (*sent)?) / 1e6));
+        let mut delays: Vec<f64> = delays.collect();
+        delays.sort_by(f64::total_cmp);
+        let usual = delays[delays.len() / 10];
+        let in_time = delays.iter().filter(|delay| **delay <= usual + deadline_ms).count();
+        in_time as f64 / frames.rows as f64
+    }
+
     /// How often something happened to a flow.
     pub fn count(&self, flow: &str, event: &str) -> usize {
         self.table("events").only("flow", flow).only("event", event).rows
@@ -253,6 +267,18 @@ pub fn with(mut spec: Value, pointer: &str, value: Value) -> Value {
         other => panic!("{pointer}: {other} has no parts"),
     }
     spec
+}
+
+/// `spec` with so many percent of the packets lost, one by one or in bursts of this mean length.
+pub fn with_loss(spec: Value, percent: f64, burst_length: f64) -> Value {
+    let probability = format!("{percent} %");
+    let loss = match burst_length > 1.0 {
+        true => {
+            json!({ "kind": "bursty", "probability": probability, "burst_length": burst_length })
+        }
+        false => json!({ "kind": "random", "probability": probability }),
+    };
+    with(spec, "/path/loss", loss)
 }
 
 /// `spec` with a game stream called "game"; `more` overrides its fields.
