@@ -23,14 +23,14 @@
 //! | repair packets | half of the media packets, 64 | beyond, a picture of less bytes is worth more |
 //! | copies | 4 | at 18 % loss the fourth reaches 99.9 % |
 //! | rounds | 4 | the fifth is needed at more than 25 % loss |
-//! | packets missing | 64 | more are planned for as 64 |
+//! | packets missing | 64, or beyond which a hundredth of the late frames lies | more are planned for as that many |
 //! | price | found to 1 %, to 2^20 packets | where the goal cannot be met, as near as these bounds allow |
 //!
 //! | deviation from Hairpin | why |
 //! |---|---|
 //! | copies of what is missing in place of new repair packets in later rounds | browsers take nothing else; with one packet missing, the usual case, it is the same |
 //! | the price is found for a goal, not given | a user can say what share of frames is to be whole, not what a frame is worth |
-//! | computed when losses, rounds or frame sizes change, not looked up | 0.1 ms; no table of another's parameters |
+//! | computed when losses, rounds or frame sizes change, not looked up | no table of another's parameters; what is too rare to count is left out, so that it is done between two frames |
 
 use crate::loss_model::{Chain, LossModel};
 use gameway_control::FrameId;
@@ -39,6 +39,7 @@ const MAX_REPAIR: usize = 64;
 const MAX_COPIES: u8 = 4;
 pub(crate) const MAX_ROUNDS: usize = 4;
 const MAX_MISSING: usize = 64;
+const NEGLIGIBLE: f64 = 0.01;
 const BISECTIONS: u32 = 6;
 const MAX_PRICE: f64 = (1 << 20) as f64;
 
@@ -73,7 +74,7 @@ impl Policy {
     /// How often each of so many missing packets is sent when there is time for so many rounds, this one included.
     pub(crate) fn copies(&self, rounds: usize, missing: usize) -> u8 {
         let Some(by_missing) = self.copies.get(rounds.min(self.copies.len() - 1)) else { return 1 };
-        by_missing.get(missing.min(MAX_MISSING)).copied().unwrap_or(1)
+        by_missing.get(missing).or(by_missing.last()).copied().unwrap_or(1)
     }
 }
 
@@ -89,8 +90,8 @@ pub(crate) struct RepairPlan {
 impl RepairPlan {
     /// The cheapest plan that meets the goal.
     pub(crate) fn new(situation: &Situation) -> Self {
-        let losses = losses_by_repair(situation);
-        let at = |price| policy(situation, &losses, price);
+        let chances = Chances::new(situation);
+        let at = |price| policy(situation, &chances, price);
         let (mut high, mut safe, mut frugal) = (1.0, at(1.0), None);
         while safe.late > situation.late && high < MAX_PRICE {
             high *= 2.0;
@@ -132,19 +133,51 @@ struct Round {
     late: Vec<f64>,
 }
 
-/// For each number of repair packets, with what probability so many packets of the frame are missing.
-fn losses_by_repair(situation: &Situation) -> Vec<Vec<f64>> {
-    let Situation { model, media, coded, .. } = situation;
-    let most = if *coded { (media / 2).clamp(1, MAX_REPAIR) } else { 0 };
-    let mut chain = Chain::new(model, MAX_MISSING + most + 1);
+/// What can be lost of a frame and of what is sent again.
+struct Chances {
+    /// For each number of repair packets, with what probability so many packets of the frame are missing.
+    missing: Vec<Vec<f64>>,
+    /// For each number of packets missing and of copies, from one, with what probability so many of them are lost with all copies.
+    lost: Vec<Vec<Vec<f64>>>,
+}
+
+impl Chances {
+    fn new(situation: &Situation) -> Self {
+        let missing = missing_by_repair(situation);
+        let most = missing[0].len() - 1;
+        let mut so_far = vec![vec![1.0]; usize::from(MAX_COPIES)];
+        let mut lost = vec![so_far.clone()];
+        for _ in 0..most {
+            let mut all_copies = 1.0;
+            for of_copies in &mut so_far {
+                all_copies *= situation.model.loss;
+                one_more(of_copies, all_copies);
+            }
+            lost.push(so_far.clone());
+        }
+        Self { missing, lost }
+    }
+}
+
+/// Up to the number of packets missing that counts: more are as rare as not to matter, and stand as that many.
+fn missing_by_repair(situation: &Situation) -> Vec<Vec<f64>> {
+    let Situation { model, media, coded, late, .. } = situation;
+    let most_repair = if *coded { (media / 2).clamp(1, MAX_REPAIR) } else { 0 };
+    let mut chain = Chain::new(model, MAX_MISSING + most_repair + 1);
     (0..*media).for_each(|_| chain.step(model));
-    let mut all = Vec::with_capacity(most + 1);
-    for repair in 0..=most {
+    let mut beyond = 1.0;
+    let counts = chain.losses().iter().position(|chance| {
+        beyond -= chance;
+        beyond < late * NEGLIGIBLE
+    });
+    let most = counts.unwrap_or(MAX_MISSING).clamp(1, MAX_MISSING);
+    let mut all = Vec::with_capacity(most_repair + 1);
+    for repair in 0..=most_repair {
         let lost = chain.losses();
         let whole = lost[..=repair].iter().sum();
-        let (near, beyond) = lost[repair + 1..].split_at(MAX_MISSING);
+        let (near, beyond) = lost[repair + 1..].split_at(most);
         let mut missing: Vec<f64> = std::iter::once(whole).chain(near.iter().copied()).collect();
-        missing[MAX_MISSING] += beyond.iter().sum::<f64>();
+        missing[most] += beyond.iter().sum::<f64>();
         all.push(missing);
         chain.step(model);
     }
@@ -152,53 +185,43 @@ fn losses_by_repair(situation: &Situation) -> Vec<Vec<f64>> {
 }
 
 /// The best policy where a frame that is late costs so much.
-fn policy(situation: &Situation, losses: &[Vec<f64>], price: f64) -> Policy {
-    let late: Vec<f64> =
-        (0..=MAX_MISSING).map(|missing| f64::from(u8::from(missing > 0))).collect();
+fn policy(situation: &Situation, chances: &Chances, price: f64) -> Policy {
+    let counts = chances.lost.len();
+    let late: Vec<f64> = (0..counts).map(|missing| f64::from(u8::from(missing > 0))).collect();
     let mut round = Round { cost: late.iter().map(|late| late * price).collect(), late };
-    let mut copies = vec![vec![1; MAX_MISSING + 1]];
+    let mut copies = vec![vec![1; counts]];
     for _ in 0..situation.rounds.min(MAX_ROUNDS) {
-        let (before, chosen) = round_before(&round, situation.model.loss);
+        let (before, chosen) = round_before(&round, &chances.lost);
         round = before;
         copies.push(chosen);
     }
-    let expected = |values: &[f64], chances: &[f64]| -> f64 {
-        values.iter().zip(chances).map(|(value, chance)| value * chance).sum()
-    };
-    let costs = losses
-        .iter()
-        .enumerate()
-        .map(|(first, chances)| (first, first as f64 + expected(&round.cost, chances)));
+    let costs = chances.missing.iter().enumerate();
+    let costs =
+        costs.map(|(first, missing)| (first, first as f64 + expected(&round.cost, missing)));
     let (first, total) = costs.min_by(|one, other| one.1.total_cmp(&other.1)).unwrap_or((0, 0.0));
-    let late = expected(&round.late, &losses[first]);
+    let late = expected(&round.late, &chances.missing[first]);
     Policy { first, late, cost: total - price * late, copies }
 }
 
 /// What one round more makes of it, and the copies of that round.
-fn round_before(next: &Round, loss: f64) -> (Round, Vec<u8>) {
-    let mut round = Round { cost: vec![0.0], late: vec![0.0] };
-    let mut chosen = vec![1];
-    // By number of copies, with what probability so many of the packets missing are lost with all copies.
-    let mut lost: Vec<Vec<f64>> = vec![vec![1.0]; usize::from(MAX_COPIES)];
-    for missing in 1..=MAX_MISSING {
-        let mut best = (f64::INFINITY, 0.0, 1);
-        let mut all_lost = 1.0;
-        for (copies, lost) in (1..=MAX_COPIES).zip(&mut lost) {
-            all_lost *= loss;
-            one_more(lost, all_lost);
-            let expected = |values: &[f64]| -> f64 {
-                values.iter().zip(&*lost).map(|(value, chance)| value * chance).sum()
-            };
-            let cost = missing as f64 * f64::from(copies) + expected(&next.cost);
-            if cost < best.0 {
-                best = (cost, expected(&next.late), copies);
-            }
-        }
-        round.cost.push(best.0);
-        round.late.push(best.1);
-        chosen.push(best.2);
+fn round_before(next: &Round, lost: &[Vec<Vec<f64>>]) -> (Round, Vec<u8>) {
+    let mut round = Round { cost: Vec::new(), late: Vec::new() };
+    let mut chosen = Vec::new();
+    for (missing, by_copies) in lost.iter().enumerate() {
+        let costs = (1..=MAX_COPIES).zip(by_copies).map(|(copies, lost)| {
+            (copies, missing as f64 * f64::from(copies) + expected(&next.cost, lost))
+        });
+        let best = costs.min_by(|one, other| one.1.total_cmp(&other.1));
+        let (copies, cost) = best.unwrap_or((1, 0.0));
+        round.cost.push(cost);
+        round.late.push(expected(&next.late, &by_copies[usize::from(copies) - 1]));
+        chosen.push(copies);
     }
     (round, chosen)
+}
+
+fn expected(values: &[f64], chances: &[f64]) -> f64 {
+    values.iter().zip(chances).map(|(value, chance)| value * chance).sum()
 }
 
 /// The distribution of failures with one trial more that fails with this probability.
