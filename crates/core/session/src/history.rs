@@ -23,7 +23,7 @@ use std::collections::VecDeque;
 const REORDERING_THRESHOLD: usize = 3;
 const SILENCE: Duration = Duration::from_secs(1);
 const LATE_ARRIVALS: Duration = Duration::from_secs(1);
-const MAX_PACKETS: usize = 2 * FeedbackPacket::MAX_PACKETS;
+pub(crate) const MAX_PACKETS: usize = 2 * FeedbackPacket::MAX_PACKETS;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Fate {

@@ -12,8 +12,10 @@
 //! | memory of what follows losses | 200 losses | bursts are of the path and change less than their number; a share of 2/3 is known to 5 % |
 //! | before any packet | 0.1 % of 500 packets, independent | what a path has that nobody complains of; gone after a second |
 //! | what follows a loss | independent of it for 2 losses, before any is known | one loss says nothing of bursts |
+//! | packets that wait for the fate of one before | as many as the sender's history keeps | of a packet that it forgot nothing is told |
 //! | most | 3/4 | where so much is lost no plan helps |
 
+use crate::history::MAX_PACKETS;
 use gameway_control::PacketReport;
 use std::collections::VecDeque;
 
@@ -112,10 +114,12 @@ impl LossEstimate {
             }
         }
         // What is lost is told of later than what came behind it.
-        while let Some(Some(lost)) = self.known.front().copied() {
-            self.known.pop_front();
+        while self.known.len() > MAX_PACKETS || self.known.front().is_some_and(Option::is_some) {
+            let fate = self.known.pop_front().flatten();
             self.next += 1;
-            self.count(lost);
+            if let Some(lost) = fate {
+                self.count(lost);
+            }
         }
     }
 

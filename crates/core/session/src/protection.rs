@@ -117,6 +117,7 @@ fn rounded(media: usize) -> usize {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::loss_model::tests::report;
     use gameway_units::Repair;
 
     fn protection(deadline: Option<Duration>) -> Protection {
@@ -147,18 +148,8 @@ mod tests {
     #[test]
     fn copies_are_for_the_last_round_and_nothing_is_done_for_what_is_late() {
         let mut protection = protection(None);
-        let lossy = |number: u64| {
-            let sent = gameway_control::SentPacket::new(
-                gameway_control::SequenceNumber(number),
-                gameway_units::Instant::ZERO,
-                FrameId(0),
-                gameway_units::Bytes::new(1_000),
-            );
-            let arrival =
-                (!number.is_multiple_of(20)).then_some(gameway_units::ReceiverInstant::ZERO);
-            PacketReport::new(sent, arrival)
-        };
-        protection.on_reports(&(0..20_000).map(lossy).collect::<Vec<_>>());
+        let reports = (0..20_000).map(|number| report(number, number % 20 == 0));
+        protection.on_reports(&reports.collect::<Vec<_>>());
         let far = round_trip(100);
         protection.share(FrameId(0), 25, Some(far));
         let again = |age| protection.again(FrameId(0), 1, far, Duration::from_millis(age));

@@ -241,7 +241,8 @@ def repair(value: object, info: ValidationInfo) -> object:
     if not isinstance(value, dict):
         return one_of("kind of repair", lambda: words_of(declared))(value, info)
     planned = Declaration(list(forms_of(declared)))
-    table = as_table(value, "kind", only=("kind", "goal", "deadline"))
+    (keys,) = {tuple(one["properties"]) for one in planned.kinds.values()}
+    table = as_table(value, "kind", only=keys)
     kinds = axis_of(one_of("kind of planned repair", lambda: planned.kinds))
     checks = {key: axis_of(check) for key, check in planned.checks().items()} | {"kind": kinds}
     return {key: inside(key, checks[key], table[key], info) for key in table}

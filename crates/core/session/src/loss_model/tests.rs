@@ -2,6 +2,7 @@
 
 use super::*;
 use gameway_control::{FrameId, SentPacket, SequenceNumber};
+use gameway_testbed::Random;
 use gameway_units::{Bytes, Instant, ReceiverInstant};
 
 fn distribution(model: LossModel, packets: usize) -> Vec<f64> {
@@ -57,7 +58,8 @@ fn the_greatest_number_stands_for_all_beyond() {
     assert!((few.losses()[..3].iter().zip(&all).all(|(one, other)| (one - other).abs() < 1e-12)));
 }
 
-fn report(number: u64, lost: bool) -> PacketReport {
+/// That a packet was received or lost.
+pub(crate) fn report(number: u64, lost: bool) -> PacketReport {
     let sent =
         SentPacket::new(SequenceNumber(number), Instant::ZERO, FrameId(0), Bytes::new(1_000));
     PacketReport::new(sent, (!lost).then_some(ReceiverInstant::ZERO))
@@ -65,14 +67,11 @@ fn report(number: u64, lost: bool) -> PacketReport {
 
 /// Tells of packets of a chain, what is lost three packets late, as the history of the sender does.
 fn told(loss: f64, again: f64, packets: u64) -> LossModel {
-    let (mut estimate, mut state, mut lost) = (LossEstimate::default(), 1_u64, false);
+    let (mut estimate, mut random, mut lost) = (LossEstimate::default(), Random::new(1), false);
     let mut late: VecDeque<u64> = VecDeque::new();
     for number in 0..packets {
-        state ^= state << 13;
-        state ^= state >> 7;
-        state ^= state << 17;
         let begins = loss * (1.0 - again) / (1.0 - loss);
-        lost = ((state >> 11) as f64 / (1_u64 << 53) as f64) < if lost { again } else { begins };
+        lost = random.chance(if lost { again } else { begins });
         let due = late.front().is_some_and(|first| first + 3 <= number);
         let overtaken = if due { late.pop_front() } else { None };
         let now = if lost {
@@ -114,6 +113,21 @@ fn what_came_after_all_is_no_loss() {
     estimate.on_reports(&(0..50).map(|number| report(number * 20, false)).collect::<Vec<_>>());
     let after = estimate.model().loss;
     assert!((after / before - 0.5).abs() < 0.05, "{before} and {after}");
+}
+
+/// The history forgets a packet that is under way where more are than it keeps.
+#[test]
+fn a_packet_of_which_nothing_is_told_is_waited_for_as_long_as_the_history_has_it() {
+    let mut estimate = LossEstimate::default();
+    let told = |numbers: std::ops::Range<u64>| -> Vec<PacketReport> {
+        numbers.map(|number| report(number, number.is_multiple_of(10))).collect()
+    };
+    let end = MAX_PACKETS as u64;
+    estimate.on_reports(&told(1..end));
+    assert!(estimate.model().loss < 0.002, "{:?}", estimate.model());
+    estimate.on_reports(&told(end..end + 1));
+    assert!((estimate.model().loss - 0.1).abs() < 0.02, "{:?}", estimate.model());
+    assert!(estimate.known.is_empty());
 }
 
 #[test]
