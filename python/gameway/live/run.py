@@ -65,12 +65,7 @@ def run_one(
 
 def _carry_out(own: Plan, how: How, target: Path) -> None:
     parts = target / PARTS
-    with Ends() as ends:
-        ends.connect(len(own.flows))
-        for video in own.videos:
-            for words in server.routes(own, video):
-                ends.execute("server", words)
-        found = _in_time(own, how, ends, target)
+    found = _in_time(own, how, target)
     for name, table in merge(found).items():
         table.write_parquet(target / f"{name}.parquet")
     for video in own.videos:
@@ -82,24 +77,38 @@ def _carry_out(own: Plan, how: How, target: Path) -> None:
     shutil.rmtree(parts)
 
 
-def _in_time(own: Plan, how: How, ends: Ends, target: Path) -> Parts:
+def _in_time(own: Plan, how: How, target: Path) -> Parts:
     """Let a run go by; where its parts are not ready in time, again with twice the time."""
     for factor in (1, *FACTORS):
         PATIENCE.factor = max(PATIENCE.factor, factor)
+        try:
+            return _let_go_by(own, how, target)
+        except TooLate:
+            if factor == FACTORS[-1]:
+                raise
+    raise AssertionError
+
+
+def _let_go_by(own: Plan, how: How, target: Path) -> Parts:
+    """Let a run go by in namespaces of its own, with which all ends that was started in them.
+
+    A part that is ended by a signal cannot end what it has started, such as a browser, which
+    would go on to write in the folders of the next attempt.
+    """
+    with ExitStack() as homes, Ends() as ends:
+        ends.connect(len(own.flows))
+        for video in own.videos:
+            for words in server.routes(own, video):
+                ends.execute("server", words)
         supervisor = Supervisor(fresh(target / RAW), STOPPING)
         stage = Stage(own, how, ends, supervisor, fresh(target / PARTS))
-        with ExitStack() as homes:
-            try:
-                stage.show(homes)
-                stage.set_up(round(own.setup_ns * PATIENCE.factor))
-                stage.play()
-                return stage.collect()
-            except TooLate:
-                if factor == FACTORS[-1]:
-                    raise
-            finally:
-                supervisor.end_all()
-    raise AssertionError
+        try:
+            stage.show(homes)
+            stage.set_up(round(own.setup_ns * PATIENCE.factor))
+            stage.play()
+            return stage.collect()
+        finally:
+            supervisor.end_all()
 
 
 @dataclass
@@ -112,16 +121,12 @@ class Patience:
 PATIENCE = Patience()
 """Learnt once: the runs that follow need not fail first."""
 FACTORS = (2, 4, 8)
-ENDED_WITHIN_S = 10.0
-POLL_S = 0.05
 
 
 def fresh(folder: Path) -> Path:
-    """Make a folder anew; who still writes there, as a browser that ends, has time to end."""
-    until_s = time.monotonic() + ENDED_WITHIN_S
-    while folder.exists() and time.monotonic() < until_s:
-        shutil.rmtree(folder, ignore_errors=True)
-        time.sleep(POLL_S)
+    """Make a folder anew."""
+    if folder.exists():
+        shutil.rmtree(folder)
     folder.mkdir()
     return folder
 
