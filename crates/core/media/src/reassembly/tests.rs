@@ -90,6 +90,50 @@ fn doubt_is_cast_by_a_gap_renewed_by_what_comes_late_and_ended_when_enough_can_c
 }
 
 #[test]
+fn what_was_sent_again_does_not_renew_the_patience_with_what_is_still_missing() {
+    let doubt_after = |again: bool| {
+        let mut frames = Reassembly::new();
+        frames.on_packet(at(0), &packet(0, 0, 5));
+        frames.on_packet(at(1), &packet(0, 4, 5));
+        let late = packet(0, 2, 5);
+        let admitted = match again {
+            true => frames.on_repeated(at(2), &late),
+            false => frames.on_packet(at(2), &late),
+        };
+        assert_eq!(admitted, Admission::Counted);
+        doubt(&frames, 0)
+    };
+    assert_eq!((doubt_after(true), doubt_after(false)), (Some(at(1)), Some(at(2))));
+    // It casts doubt where there was none, and makes a frame whole as the packet itself does.
+    let mut frames = Reassembly::new();
+    frames.on_repeated(at(0), &packet(0, 2, 3));
+    assert_eq!(doubt(&frames, 0), Some(at(0)));
+    frames.on_packet(at(1), &packet(0, 0, 3));
+    assert_eq!(frames.on_repeated(at(2), &packet(0, 1, 3)), Admission::Completed);
+}
+
+#[test]
+fn a_frame_lacks_packets_where_no_repair_to_come_can_stand_in_for_them() {
+    let lacks = |places: &[PacketPlace]| {
+        let mut frames = Reassembly::new();
+        places.iter().for_each(|place| _ = frames.on_packet(at(0), place));
+        frames.lacks_packets(FrameId(0))
+    };
+    // Of four packets one may be missing.
+    let repaired = |index| PacketPlace { media_packets: 3, ..packet(0, index, 4) };
+    assert!(!lacks(&[]) && !lacks(&[repaired(0)]) && !lacks(&[repaired(0), repaired(2)]));
+    assert!(lacks(&[repaired(0), repaired(3)]));
+    assert!(!lacks(&[repaired(0), repaired(3), repaired(2)]), "it is whole");
+    // Where nobody knows how many packets there will be, a hole is a loss.
+    let early = |index| packet(0, index, 0);
+    assert!(!lacks(&[early(0)]) && !lacks(&[early(0), early(1)]));
+    assert!(lacks(&[early(1)]) && lacks(&[early(0), early(2)]));
+    assert!(!lacks(&[early(0), early(2), early(1)]));
+    // Of a frame of which nothing came and that was overtaken nothing is known but that.
+    assert!(lacks(&[packet(1, 0, 2)]));
+}
+
+#[test]
 fn a_probe_behind_a_frame_casts_doubt_on_it_if_it_can_be_believed() {
     let mut frames = Reassembly::new();
     frames.on_packet(at(0), &packet(0, 0, 2));

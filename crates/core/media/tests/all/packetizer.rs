@@ -157,3 +157,22 @@ fn packets_keep_to_an_mtu_with_headers_and_repair() {
     }
     assert_eq!(Overhead::new(header, repair, None).payload, MAX_PAYLOAD);
 }
+
+#[test]
+fn packets_that_are_sent_again_keep_to_the_mtu_too() {
+    let (header, repair) = (Bytes::new(61), Bytes::new(3));
+    let overhead = |again: u64, mtu: Option<u64>| {
+        let mtu = mtu.map(Bytes::new);
+        let overhead = Overhead::new(header, repair, mtu).with_again(Bytes::new(again), mtu);
+        assert_eq!((overhead.packet, overhead.repair), (header, repair));
+        (overhead.payload.get(), overhead.again.get())
+    };
+    assert_eq!(overhead(12, Some(1_000)), (1_000 - 61 - 12, 12));
+    assert_eq!(overhead(2, Some(1_000)), (1_000 - 61 - 3, 2), "a repair packet has more");
+    assert_eq!(overhead(12, None), (1_200, 12));
+    assert_eq!(overhead(12, Some(70)), (1, 12));
+    // There may be room for more than was meant.
+    let meant = Overhead::new(header, repair, Some(Bytes::new(1_000)));
+    let room = meant.with_again(Bytes::new(12), Some(Bytes::new(1_500)));
+    assert_eq!(room.payload, meant.payload);
+}

@@ -80,6 +80,45 @@ impl Player {
 
 use FrameOutcome::{Lost, Shown, Undecodable};
 
+/// Frames 0 and 1 are shown, and of frame 2 a packet is missing that is overdue at 40 ms.
+fn doubtful() -> Player {
+    let mut player = Player::new();
+    player.whole(0, 0);
+    player.whole(16, 1);
+    player.packet(32, 2, 0);
+    player.packet(40, 2, 3);
+    player
+}
+
+#[test]
+fn where_packets_are_sent_again_a_doubtful_frame_is_waited_for_as_long_as_that_takes() {
+    for (patience, lost_at) in [(None, 50), (Some(90), 130), (Some(3), 50)] {
+        let mut player = doubtful();
+        let patience = patience.map(Duration::from_millis);
+        patience.into_iter().for_each(|patience| player.playout.wait_for_repair(patience));
+        assert_eq!(player.deadline(), Some(lost_at), "{patience:?}, and the grace at the least");
+        player.advance(lost_at - 1);
+        assert_eq!(player.outcomes().len(), 2);
+        player.advance(lost_at);
+        assert_eq!(player.outcomes().last(), Some(&(lost_at, 2, Lost)));
+    }
+}
+
+#[test]
+fn nothing_is_waited_for_that_refers_to_what_was_not_shown() {
+    let mut player = doubtful();
+    player.playout.wait_for_repair(Duration::from_millis(90));
+    let wants = |player: &Player, frame| player.playout.wants(&player.frames, FrameId(frame));
+    assert_eq!([1, 2, 3].map(|frame| wants(&player, frame)), [false, true, true], "1 is decided");
+    player.advance(130);
+    // Frame 3 refers to 2, which is lost; a key frame refers to none, and nothing is known of 4.
+    player.packet(140, 3, 0);
+    player.packet(140, 3, 3);
+    player.packet(141, 10, 0);
+    assert_eq!([3, 10, 11].map(|frame| wants(&player, frame)), [false, true, true]);
+    assert_eq!(player.deadline(), Some(150), "the grace alone");
+}
+
 #[test]
 fn any_three_of_four_packets_make_the_frame_whole_once() {
     for missing in 0..TRAIN {
