@@ -89,3 +89,45 @@ pub fn nack_entries(asked: &[SequenceNumber]) -> impl Iterator<Item = (SequenceN
         Some((first, bitmask))
     })
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn numbers(numbers: &[u64]) -> Vec<SequenceNumber> {
+        numbers.iter().copied().map(SequenceNumber).collect()
+    }
+
+    #[test]
+    fn an_entry_of_a_nack_asks_for_a_number_and_any_of_the_sixteen_behind_it() {
+        let entries = |asked: &[u64]| {
+            let asked = numbers(asked);
+            nack_entries(&asked).map(|(first, bits)| (first.0, bits)).collect::<Vec<_>>()
+        };
+        assert_eq!(entries(&[]), []);
+        assert_eq!(entries(&[7]), [(7, 0)]);
+        assert_eq!(entries(&[10, 11, 13, 26]), [(10, 0b1000_0000_0000_0101)]);
+        assert_eq!(entries(&[10, 27, 28, 43]), [(10, 0), (27, 0b1000_0000_0000_0001)]);
+        assert_eq!(entries(&[10, 10, 11]), [(10, 0), (10, 1)], "twice is two entries");
+        assert_eq!(entries(&[u64::MAX - 1, u64::MAX]), [(u64::MAX - 1, 1)]);
+    }
+
+    /// IP and UDP headers 28; RFC 8888's report 20 and 2 for each packet; picture loss indication 12; generic NACK 12 and 4
+    /// for each entry.
+    #[test]
+    fn a_report_has_the_size_of_the_rtcp_packets_that_it_stands_for() {
+        let size = |packets: usize, key_frame_request, asked: &[u64]| {
+            let (packets, asked) = (vec![None; packets], numbers(asked));
+            let report =
+                FeedbackPacket { packets, key_frame_request, asked, ..FeedbackPacket::default() };
+            (report.only_asks(), report.wire_size().get())
+        };
+        assert_eq!(size(0, false, &[]), (false, 28 + 20));
+        assert_eq!(size(3, false, &[]), (false, 28 + 20 + 8));
+        assert_eq!(size(0, true, &[]), (false, 28 + 20 + 12));
+        assert_eq!(size(0, false, &[5]), (true, 28 + 12 + 4));
+        assert_eq!(size(0, false, &[5, 6, 40]), (true, 28 + 12 + 8));
+        assert_eq!(size(0, true, &[5]), (false, 28 + 20 + 12 + 16));
+        assert_eq!(size(4, true, &[5]), (false, 28 + 20 + 8 + 12 + 16));
+    }
+}

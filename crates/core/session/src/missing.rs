@@ -305,3 +305,6 @@ impl Missing {
         }
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -78,25 +78,30 @@ impl MediaPacket {
 }
 
 #[cfg(test)]
-mod tests {
+pub(crate) mod tests {
     use super::*;
+
+    /// The only packet of frame 3.
+    pub(crate) fn packet(kind: PacketKind) -> MediaPacket {
+        MediaPacket {
+            sequence: SequenceNumber(9),
+            frame: FrameId(3),
+            index: 0,
+            media_packets: 1,
+            train_packets: 1,
+            payload: 1_200,
+            header: 48,
+            kind,
+            key_frame: false,
+            last_probe: false,
+            original: None,
+        }
+    }
 
     #[test]
     fn probes_and_padding_begin_and_end_no_frame() {
         let first_and_last = |kind| {
-            let packet = MediaPacket {
-                sequence: SequenceNumber(9),
-                frame: FrameId(3),
-                index: 0,
-                media_packets: 1,
-                train_packets: 1,
-                payload: 1_200,
-                header: 48,
-                kind,
-                key_frame: false,
-                last_probe: false,
-                original: None,
-            };
+            let packet = packet(kind);
             assert_eq!(packet.wire_size(), Bytes::new(1_248));
             (packet.is_train(), packet.is_first_of_frame(), packet.is_last_of_frame())
         };
@@ -104,5 +109,13 @@ mod tests {
         assert_eq!(first_and_last(PacketKind::Repair), (true, true, true));
         assert_eq!(first_and_last(PacketKind::Probe), (false, false, false));
         assert_eq!(first_and_last(PacketKind::Padding), (false, false, false));
+    }
+
+    #[test]
+    fn what_is_sent_again_is_of_its_frame_and_of_no_train() {
+        let of = |kind| (packet(kind).is_of_frame(), packet(kind).is_train());
+        assert_eq!([PacketKind::Media, PacketKind::Repair].map(of), [(true, true); 2]);
+        assert_eq!(of(PacketKind::Retransmission), (true, false));
+        assert_eq!([PacketKind::Probe, PacketKind::Padding].map(of), [(false, false); 2]);
     }
 }

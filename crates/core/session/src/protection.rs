@@ -118,6 +118,7 @@ fn rounded(media: usize) -> usize {
 mod tests {
     use super::*;
     use crate::loss_model::tests::report;
+    use gameway_media::repair_packets;
     use gameway_units::Repair;
 
     fn protection(deadline: Option<Duration>) -> Protection {
@@ -165,7 +166,49 @@ mod tests {
         let near = round_trip(20);
         protection.share(FrameId(0), 25, Some(near));
         let first = protection.again(FrameId(0), 1, near, Duration::from_millis(25));
-        assert_eq!(first.copies, 1);
+        // Three rounds of 22 ms fit into what is left of 100 ms.
+        assert_eq!(first, Again { copies: 1, within: Duration::from_millis(9) });
+    }
+
+    #[test]
+    fn a_packet_is_late_beyond_the_deadline_and_in_its_last_round_where_no_answer_can_come() {
+        let mut protection = protection(None);
+        let reports = (0..20_000).map(|number| report(number, number % 20 == 0));
+        protection.on_reports(&reports.collect::<Vec<_>>());
+        let far = round_trip(100);
+        protection.share(FrameId(0), 25, Some(far));
+        let again = |age| protection.again(FrameId(0), 1, far, Duration::from_millis(age));
+        // The deadline is one and a half rounds of 102 ms, and patience ends at 300 ms.
+        let at_deadline = again(153);
+        assert!(at_deadline.copies >= 2 && at_deadline.within == Duration::ZERO, "{at_deadline:?}");
+        assert_eq!(again(154), Again { copies: 1, within: Duration::from_millis(73) });
+        assert_eq!(again(198).copies, 1, "an answer can just come");
+        assert_eq!(again(199).copies, 2);
+        assert_eq!(again(400), Again { copies: 2, within: Duration::ZERO });
+    }
+
+    #[test]
+    fn a_frame_has_the_repair_packets_of_its_plan() {
+        let mut protection = protection(None);
+        let reports = (0..20_000).map(|number| report(number, number % 20 == 0));
+        protection.on_reports(&reports.collect::<Vec<_>>());
+        let model = protection.losses.model().rounded();
+        let mut seen = Vec::new();
+        for media in [1_usize, 2, 5, 10, 20, 40, 96] {
+            let Protection { late, coded, .. } = protection;
+            let plan = RepairPlan::new(&Situation { model, media, rounds: 0, coded, late });
+            for frame in (0..20).map(FrameId) {
+                let share = protection.share(frame, media, None);
+                let packets = repair_packets(media as u64, share);
+                assert_eq!(packets, plan.of(frame).first as u64, "{media}");
+                seen.push(packets);
+            }
+        }
+        assert!(seen.iter().any(|packets| *packets >= 8) && seen.contains(&1), "{seen:?}");
+        // With time for rounds there is none, and so has a frame of the same size later.
+        let near = Some(round_trip(5));
+        let shares = [near, None, near].map(|time| protection.share(FrameId(0), 20, time));
+        assert!(shares[0] == Ratio::ZERO && shares[1] > Ratio::ZERO && shares[2] == Ratio::ZERO);
     }
 
     #[test]

@@ -285,4 +285,91 @@ mod tests {
         receiver.report_as(FeedbackStyle::Interval(Duration::from_millis(50)));
         assert_eq!(receiver.next_deadline(), Some(at(60)), "50 ms after the last report");
     }
+
+    #[test]
+    fn a_receiver_asks_for_what_is_missing_once_it_is_told_that_this_helps() {
+        let asked = |told: bool| {
+            let mut receiver = Receiver::new(ReceiverConfig::new(FeedbackStyle::PerFrame));
+            if told {
+                receiver.ask_for_missing();
+            }
+            for number in [0, 2] {
+                let packet = MediaPacket {
+                    sequence: SequenceNumber(number),
+                    index: number as u16,
+                    media_packets: 4,
+                    train_packets: 4,
+                    key_frame: true,
+                    ..crate::packet::tests::packet(PacketKind::Media)
+                };
+                receiver.on_packet(ReceiverInstant::ZERO, &packet, Ecn::NotEct);
+            }
+            let mut report = FeedbackPacket::default();
+            receiver.poll_feedback(ReceiverInstant::ZERO, &mut report);
+            report.asked
+        };
+        assert_eq!(asked(true), [SequenceNumber(1)]);
+        assert_eq!(asked(false), []);
+    }
+
+    /// Frames 0 to 4 are over, shown if the first is a key frame; of these others one of two packets has come, and whether it
+    /// is of a key frame.
+    fn scene(first_is_key: bool, begun: &[(u64, bool)]) -> (Reassembly, Playout) {
+        let (mut frames, mut playout) = (Reassembly::new(), Playout::new(PlayoutConfig::default()));
+        let mut arrive = |frame, key_frame, packets| {
+            let (media_packets, train_packets) = (packets, packets);
+            let frame = FrameId(frame);
+            let packet = crate::packet::tests::packet(PacketKind::Media);
+            let packet = MediaPacket { frame, key_frame, media_packets, train_packets, ..packet };
+            frames.on_packet(ReceiverInstant::ZERO, &packet.place());
+            playout.advance(ReceiverInstant::ZERO, &mut frames, |_| {});
+        };
+        (0..5).for_each(|frame| arrive(frame, first_is_key && frame == 0, 1));
+        begun.iter().for_each(|&(frame, key_frame)| arrive(frame, key_frame, 2));
+        assert_eq!(playout.next(), FrameId(5));
+        (frames, playout)
+    }
+
+    #[test]
+    fn a_packet_is_of_use_to_a_frame_that_lacks_it_and_can_be_shown() {
+        let is_useful = |shown, begun: &[(u64, bool)], first, last| {
+            let (frames, playout) = scene(shown, begun);
+            useful(&frames, &playout)(FrameId(first), FrameId(last))
+        };
+        let begun = [(5, false), (6, false), (7, false)];
+        // Frame 5 is waited for: whatever left behind it may be what was sent again for it.
+        assert!(is_useful(true, &begun, 5, 5) && is_useful(true, &begun, 7, 7));
+        assert!(!is_useful(true, &begun, 4, 4), "it is over");
+        assert!(!is_useful(true, &begun[..1], 5, 5), "the other packet is not overdue");
+        // Nothing can be shown that refers to what was not, unless between them lies a frame of which nothing came.
+        for (first, last) in [(5, 5), (2, 5), (5, 6), (6, 7), (7, 7)] {
+            assert!(!is_useful(false, &begun, first, last), "{first} {last}");
+        }
+        assert!(is_useful(false, &begun, 5, 7));
+        // A key frame can be.
+        let begun = [(5, false), (6, true), (7, false)];
+        assert!(is_useful(false, &begun, 5, 6) && is_useful(false, &begun, 6, 7));
+        assert!(!is_useful(false, &begun, 5, 5) && !is_useful(false, &begun, 7, 7));
+    }
+
+    #[test]
+    fn what_is_to_come_of_a_frame_is_of_use_until_it_is_whole_or_cannot_be_shown() {
+        let open = |shown, begun: &[(u64, bool)], frame| {
+            let (frames, playout) = scene(shown, begun);
+            still_open(&frames, &playout)(FrameId(frame))
+        };
+        let begun = [(5, false), (7, false)];
+        assert_eq!([4, 5, 6, 7].map(|frame| open(true, &begun, frame)), [false, true, true, true]);
+        assert_eq!([5, 6, 7].map(|frame| open(false, &begun, frame)), [false, true, false]);
+        let (mut frames, playout) = scene(true, &begun);
+        let last = MediaPacket {
+            frame: FrameId(7),
+            index: 1,
+            media_packets: 2,
+            train_packets: 2,
+            ..crate::packet::tests::packet(PacketKind::Media)
+        };
+        frames.on_packet(ReceiverInstant::ZERO, &last.place());
+        assert!(!still_open(&frames, &playout)(FrameId(7)), "it waits for 5 and 6");
+    }
 }

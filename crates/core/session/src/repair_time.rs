@@ -78,4 +78,30 @@ mod tests {
         steady.on_sample(Duration::from_millis(60));
         assert!(steady.overdue() > Duration::from_millis(60), "{}", steady.overdue());
     }
+
+    /// RFC 6298 section 2, rules 2.2 and 2.3.
+    #[test]
+    fn a_sample_moves_the_mean_by_an_eighth_and_the_deviation_by_a_quarter() {
+        let mut round_trip = RoundTrip::default();
+        assert_eq!(round_trip.overdue(), Duration::from_millis(100), "none is known");
+        let mut after = |micros: i64| {
+            round_trip.on_sample(Duration::from_micros(micros));
+            let mean = round_trip.mean();
+            (mean.as_millis_f64(), (round_trip.overdue() - mean).as_millis_f64() / 4.0)
+        };
+        assert_eq!(after(80_000), (80.0, 40.0), "the deviation is half of the first");
+        assert_eq!(after(160_000), (90.0, 50.0), "80 off");
+        assert_eq!(after(10_000), (80.0, 57.5), "80 off the other way");
+    }
+
+    #[test]
+    fn of_a_clock_that_jumps_nothing_is_believed() {
+        let first = |sample| {
+            let mut round_trip = RoundTrip::default();
+            round_trip.on_sample(sample);
+            round_trip.mean()
+        };
+        assert_eq!(first(Duration::from_secs(-3)), Duration::ZERO);
+        assert_eq!(first(Duration::from_secs(3_600)), Duration::from_secs(10));
+    }
 }

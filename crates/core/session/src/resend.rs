@@ -317,3 +317,6 @@ impl Resend {
 fn left_number(packet: &MediaPacket) -> u64 {
     packet.original.unwrap_or(packet.sequence).0
 }
+
+#[cfg(test)]
+mod tests;

@@ -73,23 +73,18 @@ impl Spares {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use gameway_control::{PacketKind, SequenceNumber};
+    use crate::packet::tests::packet;
+    use gameway_control::PacketKind;
 
     /// A frame of four media and two repair packets.
     fn spares() -> Spares {
         let mut spares = Spares::default();
         let packet = |index, counts: (u16, u16)| MediaPacket {
-            sequence: SequenceNumber(u64::from(index)),
             frame: FrameId(7),
             index,
             media_packets: counts.0,
             train_packets: counts.1,
-            payload: 1_000,
-            header: 48,
-            kind: if index < 4 { PacketKind::Media } else { PacketKind::Repair },
-            key_frame: false,
-            last_probe: false,
-            original: None,
+            ..packet(if index < 4 { PacketKind::Media } else { PacketKind::Repair })
         };
         // What left while the frame was being encoded says nothing.
         spares.on_sent(&packet(0, (0, 0)));
@@ -103,6 +98,27 @@ mod tests {
         let asked = [0, 1, 2, 3].map(|number| spares.passes_over(FrameId(7), number));
         assert_eq!(asked, [true, true, false, false]);
         assert!(!spares.passes_over(FrameId(6), 9) && !spares.passes_over(FrameId(8), 9));
+    }
+
+    #[test]
+    fn frames_of_two_seconds_are_remembered_each_once() {
+        let mut spares = Spares::default();
+        let packet = |frame, train_packets| MediaPacket {
+            frame: FrameId(frame),
+            media_packets: 1,
+            train_packets,
+            ..packet(PacketKind::Media)
+        };
+        // Every other frame has a repair packet.
+        for frame in 0..2 * 257 {
+            (0..3).for_each(|_| spares.on_sent(&packet(frame, 1 + (frame % 2) as u16)));
+        }
+        let passed_over = (0..2 * 257).filter(|frame| spares.passes_over(FrameId(*frame), 0));
+        assert!(passed_over.eq((3..2 * 257).step_by(2)), "the first of 257 is forgotten");
+        spares.on_sent(&packet(2 * 257 - 1, 2));
+        spares.on_sent(&packet(7, 2));
+        assert!((0..2 * 257).all(|frame| !spares.passes_over(FrameId(frame), 0)));
+        assert_eq!(spares.frames.len(), 256);
     }
 
     #[test]

@@ -178,3 +178,55 @@ fn a_stream_that_does_not_send_does_not_trip() {
     stream.pass(Path { rate: Rate::ZERO, reports: false, ..CLEAN }, Duration::from_secs(30));
     assert_eq!(stream.actions, []);
 }
+
+/// Names of events as docs/results.md has them.
+#[test]
+fn actions_and_causes_have_names() {
+    let causes = [
+        (TripCause::RtcpTimeout, "rtcp-timeout", "no report"),
+        (TripCause::MediaTimeout, "media-timeout", "nothing of the stream arrives"),
+        (TripCause::Congestion, "congestion", "ten times what TCP would have"),
+    ];
+    for (cause, name, reason) in causes {
+        assert_eq!(BreakerAction::Reduce(cause).event(), format!("breaker-reduced-{name}"));
+        assert_eq!(BreakerAction::End(cause).event(), format!("breaker-ended-{name}"));
+        assert!(cause.as_str().contains(reason), "{}", cause.as_str());
+    }
+    assert_eq!(BreakerAction::Restore(LEAST).event(), "breaker-restored");
+    assert_eq!(BreakerAction::Close.event(), "breaker-closed");
+}
+
+#[test]
+fn no_more_intervals_are_kept_than_are_looked_at() {
+    let mut stream = Stream::new();
+    let far = Path { round_trip: Duration::from_millis(1_400), ..CLEAN };
+    stream.pass(far, Duration::from_secs(30));
+    let kept = stream.breaker.past.len();
+    assert_eq!(kept, 14, "ten round trips");
+    stream.pass(CLEAN, Duration::from_secs(30));
+    assert_eq!(stream.breaker.past.len(), 5, "the media timeout is longer now");
+}
+
+#[test]
+fn arrivals_are_waited_for_as_long_as_five_round_trips_take() {
+    let mut stream = Stream::new();
+    let far = Path { round_trip: Duration::from_secs(2), ..CLEAN };
+    stream.pass(far, Duration::from_secs(10));
+    stream.pass(Path { arrives: false, ..far }, Duration::from_secs(12));
+    assert_eq!(stream.actions, [(20.0, BreakerAction::Reduce(TripCause::MediaTimeout))]);
+}
+
+#[test]
+fn a_limit_that_would_be_where_the_rate_was_is_none() {
+    // 100 packets of 1200 B in a tenth of a second are 9.6 Mb/s, four times the least rate.
+    let rate = Rate::from_kbps(9_600);
+    let mut stream = Stream::new();
+    stream.breaker.least = Rate::from_kbps(2_400);
+    stream.pass(Path { rate, ..CLEAN }, Duration::from_secs(10));
+    stream.pass(Path { rate, reports: false, ..CLEAN }, Duration::from_secs(4));
+    stream.pass(Path { rate, ..CLEAN }, Duration::from_secs(30));
+    let actions: Vec<BreakerAction> = stream.actions.iter().map(|&(_, action)| action).collect();
+    let reduced = BreakerAction::Reduce(TripCause::RtcpTimeout);
+    let half = BreakerAction::Restore(Rate::from_kbps(4_800));
+    assert_eq!(actions, [reduced, half, BreakerAction::Close]);
+}

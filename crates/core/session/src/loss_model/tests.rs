@@ -104,6 +104,22 @@ fn without_losses_little_is_expected_and_less_and_less() {
     assert!(after.loss < 0.0002, "{after:?}");
 }
 
+/// Each packet fades by a 5000th with each that follows, each loss whose follower is known by a 200th.
+#[test]
+fn counts_fade_packet_by_packet_and_loss_by_loss() {
+    let mut estimate = LossEstimate::default();
+    let fates = [(0, false), (1, true), (2, true), (3, false)];
+    estimate.on_reports(&fates.map(|(number, lost)| report(number, lost)));
+    let (kept, of_losses) = (1.0 - 1.0 / 5_000.0, 1.0 - 1.0 / 200.0);
+    let packets = 1.0 + kept + kept * kept + kept * kept * kept;
+    let loss = (kept + kept * kept + 0.5) / (packets + 500.0);
+    // Two losses have a follower, and that of the first, which has faded once, was lost.
+    let again = (of_losses + 2.0 * loss) / (1.0 + of_losses + 2.0);
+    let model = estimate.model();
+    assert!((model.loss - loss).abs() < 1e-12, "{model:?} and not {loss}");
+    assert!((model.again - again).abs() < 1e-12, "{model:?} and not {again}");
+}
+
 #[test]
 fn what_came_after_all_is_no_loss() {
     let mut estimate = LossEstimate::default();
@@ -113,6 +129,9 @@ fn what_came_after_all_is_no_loss() {
     estimate.on_reports(&(0..50).map(|number| report(number * 20, false)).collect::<Vec<_>>());
     let after = estimate.model().loss;
     assert!((after / before - 0.5).abs() < 0.05, "{before} and {after}");
+    // That one is lost which is known to be is no news.
+    estimate.on_reports(&[report(10, true)]);
+    assert!((estimate.model().loss - after).abs() < 1e-12);
 }
 
 /// The history forgets a packet that is under way where more are than it keeps.
@@ -136,6 +155,11 @@ fn rounding_changes_a_share_by_a_sixteenth_at_most() {
         let model = LossModel { loss, again: loss }.rounded();
         assert!((model.loss / loss - 1.0).abs() <= 1.0 / 16.0, "{model:?}");
         assert_eq!(model, model.rounded());
+    }
+    // 1.6, 1.06, 1.0625 and 1.07 times a power of two, to eighths.
+    for (share, rounded) in [(0.1, 0.101_562_5), (0.53, 0.5), (0.53125, 0.5625), (0.535, 0.5625)] {
+        let model = LossModel { loss: share, again: share }.rounded();
+        assert!((model.loss - rounded).abs() < 1e-12 && (model.again - rounded).abs() < 1e-12);
     }
     let most = LossModel { loss: 0.9, again: 1.0 }.rounded();
     assert_eq!((most.loss, most.again), (0.75, 0.75));

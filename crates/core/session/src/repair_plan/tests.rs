@@ -101,6 +101,51 @@ fn no_policy_of_a_small_case_is_cheaper() {
 }
 
 #[test]
+fn losses_of_independent_trials_are_binomial() {
+    let mut failures = vec![1.0];
+    for trials in 1..=12_u32 {
+        one_more(&mut failures, 0.3);
+        let all = (0..=trials).map(|lost| binomial(trials, lost, 0.3));
+        assert_eq!(failures.len() as u32, trials + 1);
+        assert!(failures.iter().zip(all).all(|(one, other)| (one - other).abs() < 1e-12));
+    }
+}
+
+#[test]
+fn as_many_missing_packets_are_told_apart_as_make_a_hundredth_of_the_late_frames() {
+    for (loss, media) in [(0.001, 20), (0.01, 20), (0.05, 20), (0.1, 60)] {
+        let missing = missing_by_repair(&situation(loss, media, 1));
+        let beyond = |count: u32| more_than(count, media as u32, loss);
+        let least = (1..).find(|count| beyond(*count) < 0.001 * NEGLIGIBLE).expect("there is one");
+        // None, and so many.
+        assert!(missing.iter().all(|chances| chances.len() as u32 == least + 1), "{loss} {media}");
+        // Those beyond stand as that many.
+        assert!(missing.iter().all(|chances| (chances.iter().sum::<f64>() - 1.0).abs() < 1e-9));
+        assert_eq!(missing.len(), media / 2 + 1, "by repair packets: none to half the media");
+    }
+    let many = missing_by_repair(&situation(0.5, 200, 1));
+    assert!(many.len() == 65 && many.iter().all(|chances| chances.len() == 65), "64 at most");
+}
+
+#[test]
+fn a_plan_for_few_rounds_does_with_more_as_with_its_first() {
+    let policy = RepairPlan::new(&situation(0.05, 25, 1)).safe;
+    let copies = [0, 1, 2, 9].map(|rounds| policy.copies(rounds, 1));
+    assert!(copies[0] == 1 && copies[1] >= 2, "{copies:?}");
+    assert_eq!(copies[1..], [copies[1]; 3]);
+    assert_eq!(policy.copies(1, 1_000), policy.copies(1, policy.copies[1].len() - 1));
+}
+
+#[test]
+fn frames_take_turns_as_the_plan_says() {
+    let plan = RepairPlan::new(&situation(0.02, 25, 1));
+    let (frugal, share) = plan.frugal.as_ref().expect("the goal lies between two policies");
+    let turns = (0..10_000).filter(|frame| plan.of(FrameId(*frame)) == frugal).count();
+    assert!((0.001..0.999).contains(share) && (turns as f64 - share * 1e4).abs() <= 1.0, "{turns}");
+    assert!((0..10_000).all(|frame| [frugal, &plan.safe].contains(&plan.of(FrameId(frame)))));
+}
+
+#[test]
 fn turns_are_spread_evenly() {
     let turns = |share| (0..100).filter(|frame| takes_turn(FrameId(*frame), share)).count();
     assert_eq!([0.0, 0.25, 0.5, 0.9].map(turns), [0, 25, 50, 90]);

@@ -1,7 +1,9 @@
 //! What a sender does for its driver and its controller beside carrying frames.
 
+mod breaker;
 mod key_frames;
 mod models;
+mod repeated;
 
 use super::*;
 use crate::feedback::ReceivedPacket;
