@@ -71,7 +71,7 @@ NAMED = (
     Named(r"make (setup|demo|demo-live|conformance)( SOURCE=game)?$", "builds for minutes"),
     Named(r"cargo (bench .*|run --release -p gameway-(sim|codec|webrtc) .*)", QUIET),
     Named(r"cargo run --profile wheel -p gameway-sim .*", QUIET),
-    Named(r"cargo run --release -p gameway-(tcp|path|control) --example \w+$",
+    Named(r"cargo run --release -p gameway-(tcp|quic|path|control) --example \w+$",
           "has a test beside it, part of `make test`"),
     Named(r"cargo (build --release -p gameway-stream|install --path crates/product/stream) .*",
           "builds for minutes; crates/product/stream/tests/all/programs.rs runs what it builds"),

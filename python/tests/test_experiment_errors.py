@@ -154,7 +154,7 @@ CASES = {
     ),
     "unknown competitor": (
         'name = "download"', 'name = "download"\nkind = "hls"', 16, "competitor.0.kind", "hls",
-        ["known are dash, onlive-rome, onlive-ut, short-tcp, tcp, udp"],
+        ["known are dash, onlive-rome, onlive-ut, quic, short-tcp, tcp, udp"],
     ),
     "unknown feedback": (
         'name = "game"', 'name = "game"\nfeedback = "often"', 12, "stream.0.feedback", "often",
@@ -389,7 +389,7 @@ CASES = {
     "congestion control of constant traffic": (
         'congestion_control = "cubic"', 'kind = "udp"\ncongestion_control = "bbr"', 17,
         "competitor.0.congestion_control", "bbr",
-        ['only kind = "tcp" or "short-tcp" or "dash" has it'],
+        ['only kind = "tcp" or "short-tcp" or "dash" or "quic" has it'],
     ),
     "option of a congestion control that it does not have": (
         'congestion_control = "cubic"',
@@ -401,7 +401,7 @@ CASES = {
         'congestion_control = "cubic"',
         'congestion_control = { kind = "cubic", hystart = ["on", "none"] }', 16,
         "competitor.0.congestion_control.hystart.1", "none",
-        ["hystart: unknown variant `none`, expected `on` or `off`"],
+        ["hystart: unknown variant `none`, expected one of `on`, `off`, `rfc9406`"],
     ),
     "feedback that Prague cannot work with": (
         'congestion_control = "cubic"',

@@ -24,13 +24,14 @@ ROOT = Path(__file__).resolve().parents[2]
 MOST_LINES_OF_A_FILE = 500
 MOST_LINES_OF_A_FUNCTION = 50
 
-CORE = ("units", "control", "media", "tcp", "dash", "path", "gateway", "session")
+CORE = ("units", "control", "media", "tcp", "quic", "dash", "path", "gateway", "session")
 # Which crates of ours a crate may know.
 LAYERS: dict[str, set[str]] = {
     "units": set(),
     "control": {"units"},
     "path": {"units"},
     "tcp": {"units"},
+    "quic": {"units", "tcp"},
     "dash": {"units"},
     "gateway": {"units", "path"},
     "codec": {"units", "media"},
@@ -48,7 +49,10 @@ LAYERS: dict[str, set[str]] = {
 }
 # Which others the tests of a crate may know, though the crate itself must not depend on them.
 TESTED_WITH: dict[str, set[str]] = {
-    **{crate: {"testbed"} for crate in ("control", "session", "tcp", "path", "stream", "webrtc")},
+    **{
+        crate: {"testbed"}
+        for crate in ("control", "session", "tcp", "quic", "path", "stream", "webrtc")
+    },
     "gateway": {"testbed", "tcp"},
 }
 # Rooms of the Python package from the ground up: each knows those of lower floors only.
@@ -71,6 +75,7 @@ EXTERNAL: dict[str, set[str]] = {
     "control": {"libm", "thiserror"} | DECLARED,
     "path": {"ipnet", "libm", "thiserror", "rand_core", "rand_xoshiro", "serde_json"} | DECLARED,
     "tcp": {"libm", "rand_core", "rand_xoshiro"} | DECLARED,
+    "quic": set(),
     "dash": {"libm", "thiserror"},
     "gateway": {"libm", "microfft"} | DECLARED,
     "media": {"thiserror", "rand_core", "rand_xoshiro"},
@@ -256,7 +261,8 @@ def test_wrong_dependencies_are_found() -> None:
 
 
 LAB = {
-    f"gameway-{crate}" for crate in ("experiment", "sim", "link", "tcp", "dash", "gateway", "path")
+    f"gameway-{crate}"
+    for crate in ("experiment", "sim", "link", "tcp", "quic", "dash", "gateway", "path")
 }
 """What only experiments need: no program of the product has it."""
 

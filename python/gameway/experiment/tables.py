@@ -332,6 +332,10 @@ class OnOff(Part):
     _declared = ON_OFF.validator()
 
 
+ECN_MODES = {"udp": keys.UDP_ECN, "quic": keys.QUIC_ECN}
+"""Of the kinds that are not TCP."""
+
+
 class Competitor(KindOf):
     """Other traffic beside the game: downloads, videos, pages, calls, UDP at a constant rate."""
 
@@ -372,6 +376,9 @@ class Competitor(KindOf):
     adaptation: keys.Texts = COMPETITOR.default("adaptation")
     buffer: keys.Texts | None = COMPETITOR.default("buffer")
     top_buffer: keys.Texts | None = COMPETITOR.default("top_buffer")
+    datagram_size: keys.Texts = COMPETITOR.default("datagram_size")
+    ack_packets: keys.Wholes = COMPETITOR.default("ack_packets")
+    max_ack_delay: keys.Texts = COMPETITOR.default("max_ack_delay")
     base_rtt: keys.Texts | None = COMPETITOR.default("base_rtt")
     via: keys.Bottlenecks = COMPETITOR.default("via")
     direction: keys.Texts = COMPETITOR.default("direction")
@@ -414,7 +421,7 @@ class Competitor(KindOf):
         found = [name for name in names if known[name][NEEDS_ACCURATE]]
         given = places(self.ecn) if self.ecn is not None else []
         for kind in (kind for kind in self.kinds() if "ecn" in self.OPTIONAL[kind]):
-            known_modes = keys.UDP_ECN if kind == "udp" else keys.TCP_ECN
+            known_modes = ECN_MODES.get(kind, keys.TCP_ECN)
             for index, mode in given:
                 if mode not in known_modes:
                     hint = f"it has {', '.join(known_modes)}"
@@ -425,9 +432,10 @@ class Competitor(KindOf):
                         ("ecn", *index),
                     )
         for index, mode in given:
-            if found and mode != "accurate":
+            if found and mode not in {"accurate", "on"}:
                 problem = f'does not go with congestion_control = "{found[0]}"'
-                hint = f'{found[0]} needs ecn = "accurate", which it has without the key'
+                needed = "on" if "quic" in self.kinds() else "accurate"
+                hint = f'{found[0]} needs ecn = "{needed}", which it has without the key'
                 refuse(problem, mode, hint, ("ecn", *index))
 
 

@@ -53,7 +53,7 @@ if TYPE_CHECKING:
     from gameway.metrics.source import ResultFolder, Run
 
 GAME, VIDEO = "game", "video"
-KINDS = {"dash": VIDEO, "short-tcp": "web", "tcp": "download"}
+KINDS = {"dash": VIDEO, "short-tcp": "web", "tcp": "download", "quic": "download"}
 PHASE_S, SETTLING_S, LEAVING_S, LEVEL_S = 190.0, 30.0, 10.0, 60.0
 SHORTEST = 0.05
 NAN = float("nan")

@@ -97,8 +97,8 @@ def competitors(spec: dict[str, Any]) -> list[dict[str, Any]]:
 
 
 def yields(competitor: dict[str, Any]) -> bool:
-    """Whether a competitor of a spec makes room for others: TCP does, packets by the clock not."""
-    return competitor.get("kind", "tcp") in {"tcp", "short-tcp", "dash"}
+    """Whether a competitor makes room for others: TCP and QUIC do, packets by the clock do not."""
+    return competitor.get("kind", "tcp") in {"tcp", "short-tcp", "dash", "quic"}
 
 
 def streams(spec: dict[str, Any]) -> list[dict[str, Any]]:

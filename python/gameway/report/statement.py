@@ -35,7 +35,10 @@ NOTICED_LOSS_PERCENT = 5.0
 """Shares of frames below are told as "nearly every frame is shown"."""
 ALIKE = 1.1
 """Mean round-trip times of which the longest is at most so many times the shortest are alike."""
-KINDS = {"tcp": "download", "short-tcp": "short transfers", "dash": "video", "ping": "ping"}
+KINDS = {
+    "tcp": "download", "quic": "download", "short-tcp": "short transfers", "dash": "video",
+    "ping": "ping",
+}  # fmt: skip
 
 
 def statement(results: ResultFolder, table: pl.DataFrame) -> list[str]:

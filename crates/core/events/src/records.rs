@@ -155,8 +155,8 @@ record! {
     PacketRecord in "packets" {
         /// Its flow.
         flow: Name,
-        /// What it carries: "media", "repair", "probe", "padding", "retransmission", "tcp", "udp" or "ping"; on a way back
-        /// with a bottleneck also "report", "ack" or "request".
+        /// What it carries: "media", "repair", "probe", "padding", "retransmission", "tcp", "quic", "udp" or "ping"; on a
+        /// way back with a bottleneck also "report", "ack", "quic-return" or "request".
         kind: Name,
         /// Its transport-wide number (stream), first offset (TCP) or number (ping).
         number: u64,

@@ -11,14 +11,16 @@ use gameway_units::{Bytes, Duration, Instant, Rate};
 
 /// What a segment remembers from when it was sent.
 #[derive(Debug, Clone, Copy, Default)]
-pub(crate) struct Snapshot {
+pub struct Snapshot {
     pub(crate) delivered: u64,
     pub(crate) delivered_time: Instant,
     pub(crate) first_sent: Instant,
-    pub(crate) app_limited: bool,
-    /// In flight with this segment, and judged lost so far, as it left.
-    pub(crate) tx_in_flight: u64,
-    pub(crate) lost: u64,
+    /// Whether the application, not the path, may have been the limit.
+    pub app_limited: bool,
+    /// In flight with this segment as it left.
+    pub tx_in_flight: u64,
+    /// Judged lost until it left.
+    pub lost: u64,
 }
 
 /// How fast the path delivered over the flight of one segment.
@@ -49,7 +51,7 @@ impl RateSample {
 
 /// The connection's side of the estimator.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct DeliveryRate {
+pub struct DeliveryRate {
     delivered: u64,
     delivered_time: Instant,
     first_sent: Instant,
@@ -58,7 +60,7 @@ pub(crate) struct DeliveryRate {
 
 impl DeliveryRate {
     /// The state to remember in a segment that leaves now.
-    pub(crate) fn on_send(
+    pub fn on_send(
         &mut self,
         now: Instant,
         nothing_in_flight: bool,
@@ -80,15 +82,18 @@ impl DeliveryRate {
     }
 
     /// The application ran dry with `in_flight` outstanding.
-    pub(crate) fn on_app_limited(&mut self, in_flight: u64) {
+    pub fn on_app_limited(&mut self, in_flight: u64) {
         self.app_limited_until = Some((self.delivered + in_flight).max(1));
     }
 
-    pub(crate) fn is_app_limited(&self) -> bool {
+    /// Whether what leaves now is marked so.
+    #[must_use]
+    pub fn is_app_limited(&self) -> bool {
         self.app_limited_until.is_some()
     }
 
-    pub(crate) fn on_delivered(&mut self, now: Instant, bytes: u64) {
+    /// So many bytes more are known to have arrived.
+    pub fn on_delivered(&mut self, now: Instant, bytes: u64) {
         self.delivered += bytes;
         self.delivered_time = now;
         if self.app_limited_until.is_some_and(|until| self.delivered > until) {
@@ -98,7 +103,7 @@ impl DeliveryRate {
 
     /// The sample of the segment sent last among those that an ACK delivered; `None` where the
     /// interval is shorter than any RTT, and so says nothing (section 3.3 of the draft).
-    pub(crate) fn sample(
+    pub fn sample(
         &mut self,
         snapshot: Snapshot,
         sent: Instant,
@@ -119,7 +124,9 @@ impl DeliveryRate {
         })
     }
 
-    pub(crate) fn delivered(&self) -> u64 {
+    /// Bytes known to have arrived since the connection began.
+    #[must_use]
+    pub fn delivered(&self) -> u64 {
         self.delivered
     }
 }

@@ -62,11 +62,19 @@ mod sender;
 mod window_usage;
 mod windowed_max;
 
+/// What another transport shares with TCP.
+pub mod shared {
+    pub use crate::delivery_rate::{DeliveryRate, Snapshot};
+    pub use crate::pacer::Pacer;
+    pub use crate::ranges::{RangeSet, Run};
+    pub use crate::window_usage::WindowUsage;
+}
+
 pub use application::{Application, OnOff};
 pub use congestion::{
     AckEvent, Bbr, Bbr3, Bic, ConfiguredTcp, CongestionControl, CongestionControls, Cubic,
-    CubicConfig, INITIAL_WINDOW_SEGMENTS, LostSegment, NewReno, Phase, Prague, TcpAlgorithm,
-    TimeoutEvent, Vegas, build,
+    CubicConfig, INITIAL_WINDOW_SEGMENTS, LostSegment, NewReno, Phase, Prague, SlowStartExit,
+    TcpAlgorithm, TimeoutEvent, Vegas, build,
 };
 pub use delivery_rate::RateSample;
 pub use ecn::{AccurateEcnOption, EcnMode};

@@ -34,7 +34,8 @@ impl Burst {
         Self { time: Duration::from_nanos(1_000_000_000 / 1024), min_segments: 2 };
 
     /// Segments of a burst at `rate` over a path of `min_rtt`.
-    pub(crate) fn segments(self, rate: Rate, segment_size: u32, min_rtt: Option<Duration>) -> u32 {
+    #[must_use]
+    pub fn segments(self, rate: Rate, segment_size: u32, min_rtt: Option<Duration>) -> u32 {
         let micros = min_rtt.map_or(i64::MAX, |rtt| rtt.as_nanos() / 1000);
         let short = u32::try_from(micros >> RTT_SHIFT)
             .ok()
@@ -48,7 +49,7 @@ impl Burst {
 
 /// The clock of departures.
 #[derive(Debug, Clone, Copy, Default)]
-pub(crate) struct Pacer {
+pub struct Pacer {
     next: Instant,
     segments: u32,
     /// Whether the present burst is paced, and what it earned by being late.
@@ -58,19 +59,20 @@ pub(crate) struct Pacer {
 
 impl Pacer {
     /// The earliest departure of the next burst.
-    pub(crate) fn next(&self) -> Instant {
+    #[must_use]
+    pub fn next(&self) -> Instant {
         self.next
     }
 
     /// A burst of so many segments begins to leave.
-    pub(crate) fn on_burst(&mut self, now: Instant, segments: u32) {
+    pub fn on_burst(&mut self, now: Instant, segments: u32) {
         self.paced = self.segments.saturating_add(segments) > UNPACED_SEGMENTS;
         self.credit = now.saturating_since(self.next);
         self.next = self.next.max(now);
     }
 
     /// A segment of the burst leaves.
-    pub(crate) fn on_sent(&mut self, payload: u32, rate: Option<Rate>) {
+    pub fn on_sent(&mut self, payload: u32, rate: Option<Rate>) {
         self.segments = self.segments.saturating_add(1);
         let Some(rate) = rate.filter(|rate| *rate > Rate::ZERO && self.paced) else { return };
         let spacing = rate.time_for(Bytes::new(u64::from(payload)));

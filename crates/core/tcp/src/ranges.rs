@@ -8,27 +8,32 @@
 use std::collections::VecDeque;
 
 /// A run: first offset, first offset after it.
-pub(crate) type Run = (u64, u64);
+pub type Run = (u64, u64);
 
 /// Sorted, disjoint, not adjacent runs.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct RangeSet {
+pub struct RangeSet {
     runs: VecDeque<Run>,
 }
 
 impl RangeSet {
     /// The runs in ascending order.
-    pub(crate) fn iter(&self) -> impl DoubleEndedIterator<Item = Run> + '_ {
+    pub fn iter(&self) -> impl DoubleEndedIterator<Item = Run> + '_ {
         self.runs.iter().copied()
     }
 
-    pub(crate) fn is_empty(&self) -> bool {
+    /// Whether it holds nothing.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
         self.runs.is_empty()
     }
 
     /// Adds `start..end`; calls `newly` for each part that was not in the set, then returns the run
     /// that now contains it.
-    pub(crate) fn insert(&mut self, start: u64, end: u64, mut newly: impl FnMut(Run)) -> Run {
+    ///
+    /// # Panics
+    /// If the range is empty.
+    pub fn insert(&mut self, start: u64, end: u64, mut newly: impl FnMut(Run)) -> Run {
         assert!(start < end);
         let first = self.first_touching(start);
         let (mut last, mut covered, mut merged) = (first, start, (start, end));
@@ -69,7 +74,7 @@ impl RangeSet {
     }
 
     /// Forgets everything below `offset`.
-    pub(crate) fn remove_below(&mut self, offset: u64) {
+    pub fn remove_below(&mut self, offset: u64) {
         while self.runs.front().is_some_and(|run| run.1 <= offset) {
             self.runs.pop_front();
         }
@@ -79,7 +84,7 @@ impl RangeSet {
     }
 
     /// If the set holds `offset`, removes the run from there on and returns its end.
-    pub(crate) fn take_front_from(&mut self, offset: u64) -> Option<u64> {
+    pub fn take_front_from(&mut self, offset: u64) -> Option<u64> {
         self.remove_below(offset);
         let &(start, end) = self.runs.front()?;
         (start == offset).then(|| {
@@ -89,7 +94,8 @@ impl RangeSet {
     }
 
     /// The run that contains `offset`.
-    pub(crate) fn containing(&self, offset: u64) -> Option<Run> {
+    #[must_use]
+    pub fn containing(&self, offset: u64) -> Option<Run> {
         let index = self.runs.partition_point(|run| run.1 <= offset);
         self.runs.get(index).copied().filter(|run| run.0 <= offset)
     }

@@ -7,7 +7,7 @@
 
 /// The strongest sign of use within the present window of data.
 #[derive(Debug, Clone, Copy, Default)]
-pub(crate) struct WindowUsage {
+pub struct WindowUsage {
     reached: bool,
     max_outstanding: u64,
     until: u64,
@@ -15,7 +15,7 @@ pub(crate) struct WindowUsage {
 
 impl WindowUsage {
     /// Sending has stopped for now; `reached` tells whether the window stopped it.
-    pub(crate) fn update(&mut self, reached: bool, outstanding: u64, acknowledged: u64, next: u64) {
+    pub fn update(&mut self, reached: bool, outstanding: u64, acknowledged: u64, next: u64) {
         let new_window = acknowledged >= self.until;
         let larger = !self.reached && outstanding > self.max_outstanding;
         if new_window || reached || larger {
@@ -23,7 +23,9 @@ impl WindowUsage {
         }
     }
 
-    pub(crate) fn is_limited(&self, cwnd: u64, slow_start: bool) -> bool {
+    /// Whether the window was the limit of late, and so may grow.
+    #[must_use]
+    pub fn is_limited(&self, cwnd: u64, slow_start: bool) -> bool {
         self.reached || (slow_start && cwnd < self.max_outstanding.saturating_mul(2))
     }
 }

@@ -13,6 +13,7 @@ mod frame_log;
 mod headers;
 mod packet;
 mod ping;
+mod quic;
 mod segments;
 mod short_tcp;
 mod simulation;

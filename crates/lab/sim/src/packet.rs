@@ -4,6 +4,7 @@ use crate::tcp_header::tcp_header;
 use gameway_control::PacketKind;
 use gameway_experiment::Recorded;
 use gameway_path::{Dscp, FlowId, Header, Journey, NetworkPacket, PathPacket, TcpHeader, Traffic};
+use gameway_quic::ServerDatagram;
 use gameway_session::MediaPacket;
 use gameway_tcp::Segment;
 use gameway_units::{Bytes, Ecn};
@@ -41,6 +42,10 @@ pub enum Content {
     Report(u64),
     /// A TCP segment.
     Tcp(Segment),
+    /// A datagram of a QUIC server.
+    Quic(ServerDatagram),
+    /// A datagram of a QUIC client, which keeps what it says under this number.
+    QuicReturn(u64),
     /// The request or the reply of the ping with this number.
     Ping(u64),
     /// A packet at a constant rate.
@@ -100,6 +105,8 @@ impl Recorded for Packet {
             Content::Report(number) => ("report", *number),
             Content::Tcp(segment) if self.journey.returning => ("ack", segment.acknowledgment),
             Content::Tcp(segment) => ("tcp", segment.sequence),
+            Content::Quic(datagram) => ("quic", datagram.number().unwrap_or_default()),
+            Content::QuicReturn(number) => ("quic-return", *number),
             Content::Ping(number) if self.journey.returning => ("request", *number),
             Content::Ping(number) => ("ping", *number),
             Content::Udp(number) => ("udp", *number),

@@ -121,12 +121,13 @@ PictureSizes = Annotated[str | Sequence[str], axis(picture_size)]
 FieldTrials = Annotated[str | Sequence[str], axis(field_trials)]
 """Names and groups by turns, each with a slash behind."""
 CongestionControls = Annotated[str | Table | Sequence[str | Table], axis(congestion_control)]
-"""The congestion control of TCP by name, or { kind = name, options of that one }."""
+"""The congestion control of TCP or QUIC by name, or { kind = name, options of that one }."""
 TCP_ECN, UDP_ECN = ("off", "classic", "accurate"), ("none", "ect0", "ect1")
+QUIC_ECN = ("on", "off")
 CompetitorEcn = Annotated[
-    str | Sequence[str], axis(one_of("ECN mode", lambda: (*TCP_ECN, *UDP_ECN)))
+    str | Sequence[str], axis(one_of("ECN mode", lambda: (*TCP_ECN, "on", *UDP_ECN)))
 ]
-"""How marks are fed back to a TCP sender; the ECN field of UDP."""
+"""How marks are fed back to a TCP sender, and whether to one of QUIC; the ECN field of UDP."""
 Ladders = Annotated[Table | Sequence[Table], axis(ladder)]
 """{ 640x360 = "3 Mb/s", 1280x720 = "10 Mb/s" }."""
 SegmentSizes = Annotated[Table | Sequence[Table], axis(segment_sizes)]

@@ -26,12 +26,14 @@
 //! | the target is the function's value one smallest RTT ahead, not one RTT | as Linux |
 //! | a least growth before the first reduction, and after a time-out until the next | as Linux; no plateau is known then and the function starts flat |
 //! | growth counts bytes per ACK, not ACKs | delayed ACKs would halve it; Linux counts likewise |
+//! | with HyStart++ no ACK is cut to L = 8 segments of growth (RFC 9406 section 4.2) | the RFC asks that of who does not pace; the window of Linux grows by all that an ACK covers |
 
 use super::hystart::{HyStart, SlowStartAck};
+use super::hystart_plus_plus::HyStartPlusPlus;
 use super::{
     AckEvent, CongestionControl, INITIAL_WINDOW_SEGMENTS, Phase, TcpAlgorithm, TimeoutEvent,
 };
-use gameway_units::declared::{Configuration, on_off};
+use gameway_units::declared::Configuration;
 use gameway_units::{Bytes, Duration, Instant, Rate};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -50,26 +52,31 @@ const JUDGED_ANEW: Duration = Duration::from_nanos(1_000_000_000 / 32);
 const SLOW_START_PACING: f64 = 2.0;
 
 /// What can be set.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct CubicConfig {
-    /// whether HyStart ends slow start before the first loss
-    #[serde(with = "on_off")]
-    #[schemars(with = "on_off::Switch")]
-    pub hystart: bool,
+    /// what ends slow start before the first loss: on, the HyStart of Linux; rfc9406, HyStart++; off, nothing
+    pub hystart: SlowStartExit,
 }
 
-impl Default for CubicConfig {
-    fn default() -> Self {
-        Self { hystart: true }
-    }
+/// What ends slow start before the first loss.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+#[schemars(inline)]
+pub enum SlowStartExit {
+    /// The HyStart of Linux.
+    #[default]
+    On,
+    /// Nothing.
+    Off,
+    /// HyStart++.
+    Rfc9406,
 }
 
 impl Configuration for CubicConfig {
     const NAME: &'static str = "cubic";
-    const SUMMARY: &'static str =
-        "CUBIC, the default of Linux, Windows and macOS; here with the HyStart of Linux";
-    const SOURCE: &'static str = "RFC 9438; Linux tcp_cubic.c (HyStart)";
+    const SUMMARY: &'static str = "CUBIC, the default of Linux, Windows and macOS; here with the HyStart of Linux, or HyStart++";
+    const SOURCE: &'static str = "RFC 9438; Linux tcp_cubic.c (HyStart); RFC 9406 (HyStart++)";
 }
 
 impl TcpAlgorithm for CubicConfig {
@@ -170,6 +177,7 @@ pub struct Cubic {
     min_rtt: Option<Duration>,
     last_ack: Instant,
     slow_start: HyStart,
+    conservative: HyStartPlusPlus,
     saved: Saved,
 }
 
@@ -190,6 +198,7 @@ impl Cubic {
             min_rtt: None,
             last_ack: Instant::ZERO,
             slow_start: HyStart::default(),
+            conservative: HyStartPlusPlus::default(),
             saved: Saved { window, threshold: f64::INFINITY, plateau: 0.0 },
         }
     }
@@ -218,8 +227,16 @@ impl Cubic {
             window: self.window,
             rate: Rate::from_bps_f64(SLOW_START_PACING * bits / smoothed),
         });
-        if full && self.config.hystart {
+        if full && self.config.hystart == SlowStartExit::On {
             self.threshold = self.window;
+        }
+        // RFC 9406 section 4.3: for the first slow start alone.
+        let initial = self.threshold.is_infinite();
+        if initial && self.config.hystart == SlowStartExit::Rfc9406 {
+            self.conservative.on_ack(ack.acknowledged, ack.next_sequence, rtt);
+            if self.conservative.is_over() {
+                self.threshold = self.window;
+            }
         }
     }
 
@@ -227,7 +244,9 @@ impl Cubic {
     fn grow(&mut self, ack: &AckEvent) {
         let acknowledged = ack.newly_delivered.as_f64() / self.segment_size;
         let slow_start = acknowledged.min((self.threshold - self.window).max(0.0));
-        self.window += slow_start;
+        let is_first = self.threshold.is_infinite();
+        let divisor = if is_first { self.conservative.growth_divisor() } else { 1.0 };
+        self.window += slow_start / divisor;
         if acknowledged > slow_start {
             self.grow_in_congestion_avoidance(ack, acknowledged - slow_start);
         }
@@ -542,7 +561,7 @@ mod tests {
         cubic.window = 150.0;
         cubic.on_ack(&ack(at(1), 0.25));
         assert!((cubic.growth.per_segment - 15_000.0).abs() < 1e-9);
-        let built = CubicConfig { hystart: false }.build(SIZE, 1);
+        let built = CubicConfig { hystart: SlowStartExit::Off }.build(SIZE, 1);
         assert_eq!((built.name(), built.cwnd()), ("cubic", Bytes::new(10_000)));
     }
 
@@ -562,12 +581,13 @@ mod tests {
             }
             windows(&cubic)
         };
-        let (window, end) = threshold(true);
+        let (window, end) = threshold(SlowStartExit::On);
         // Half of 20 ms and of the 1 ms that bursts are allowed: the eleventh finds a window of 30, and in congestion
         // avoidance five make a segment at most.
         assert_eq!(end, 30);
         assert!((30..=31).contains(&window), "{window}");
-        assert_eq!(threshold(false).0, 35);
+        assert_eq!(threshold(SlowStartExit::Off).0, 35);
+        assert_eq!(threshold(SlowStartExit::Rfc9406).0, 35, "one round tells nothing of a rise");
         // 20 000 segments in 20 ms are 8 Gb/s: in slow start, at twice that, four bursts of 64 kB take 0.13 ms.
         let ends = |micros| {
             let mut cubic = Cubic { window: 20_000.0, ..Cubic::new(SIZE) };

@@ -14,7 +14,7 @@
 //! | samples of a round | 8, then judged | `HYSTART_MIN_SAMPLES` |
 //! | rise of the RTT | an eighth, 4 to 16 ms | `HYSTART_DELAY_THRESH` |
 //!
-//! RFC 9406 (HyStart++) slows down where this one stops at once; Linux has not taken it over.
+//! HyStart++ ([`super::hystart_plus_plus`]) slows down where this one stops at once; Linux has not taken it over.
 
 use gameway_units::{Bytes, Duration, Instant, Rate};
 

@@ -3,7 +3,7 @@
 use crate::common::{Flow, Meter, Network, shared};
 use gameway_tcp::{
     Application, CongestionControl, CubicConfig, EcnMode, MAXIMUM_SEGMENT_SIZE, NewReno, Phase,
-    TcpAlgorithm,
+    SlowStartExit, TcpAlgorithm,
 };
 use gameway_units::{Bytes, Duration, Instant, Rate};
 
@@ -204,10 +204,12 @@ fn hystart_tames_the_overshoot_of_slow_start() {
     };
     let cubic = |hystart| move |size| CubicConfig { hystart }.build(size, 1);
     let reno = |size| -> Box<dyn CongestionControl> { Box::new(NewReno::new(size)) };
-    let (with, without) = (losses(&cubic(true)), losses(&cubic(false)));
+    let (with, without) = (losses(&cubic(SlowStartExit::On)), losses(&cubic(SlowStartExit::Off)));
     for without in [without, losses(&reno)] {
         assert!(without > 200, "plain slow start loses a good part of the queue: {without}");
         assert!(with <= without / 20, "{with} with HyStart, {without} without");
+        let slowed = losses(&cubic(SlowStartExit::Rfc9406));
+        assert!(slowed <= without / 2, "{slowed} with HyStart++, {without} without");
     }
 }
 

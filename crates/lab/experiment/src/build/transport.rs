@@ -1,9 +1,13 @@
-//! From what a specification says of TCP to what builds a congestion control for each connection.
+//! From what a specification says of TCP and QUIC to what builds a congestion control for each connection.
 
 use crate::check::refused;
 use crate::spec::{CongestionControlSpec, TcpEcnSpec};
 use crate::{Known, RunError};
-use gameway_tcp::{ConfiguredTcp, EcnMode};
+use gameway_tcp::{ConfiguredTcp, CubicConfig, EcnMode};
+use gameway_units::declared::Configuration;
+
+const HYSTART: &str = "hystart";
+const HYSTART_PLUS_PLUS: &str = "rfc9406";
 
 /// The congestion control of this specification.
 ///
@@ -16,6 +20,22 @@ pub fn congestion_control(
 ) -> Result<ConfiguredTcp, RunError> {
     let configured = known.congestion_controls.configure(&spec.kind, &spec.options);
     configured.map_err(|error| refused(field, error))
+}
+
+/// The same for QUIC, where CUBIC has HyStart++ if nothing is said: implementations of QUIC that have one have that.
+///
+/// # Errors
+/// As there.
+pub fn quic_congestion_control(
+    known: Known<'_>,
+    field: &str,
+    spec: &CongestionControlSpec,
+) -> Result<ConfiguredTcp, RunError> {
+    let mut spec = spec.clone();
+    if spec.kind == CubicConfig::NAME {
+        spec.options.entry(HYSTART.to_owned()).or_insert_with(|| HYSTART_PLUS_PLUS.into());
+    }
+    congestion_control(known, field, &spec)
 }
 
 /// Which ECN the ends of a connection agree on: what is given, and else what the congestion control needs.

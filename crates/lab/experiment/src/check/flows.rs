@@ -3,8 +3,8 @@
 use super::{MAX_DELAY, MAX_RUN, MIN_INTERVAL, check_bounds, positive_rate, span};
 use crate::spec::{
     CompetitorSpec, CongestionControlSpec, DashSpec, EcnSpec, EncodeTimeSpec, FeedbackSpec,
-    HeaderSpec, LadderSpec, MAX_DRAWN_RATE, OnOffSpec, OnliveSpec, PathSpec, ShortTcpSpec,
-    StreamKind, StreamSpec, TcpEcnSpec, TcpSpec, UdpSpec, VideoChatSpec, Way, Word,
+    HeaderSpec, LadderSpec, MAX_DRAWN_RATE, OnOffSpec, OnliveSpec, PathSpec, QuicEcnSpec, QuicSpec,
+    ShortTcpSpec, StreamKind, StreamSpec, TcpEcnSpec, TcpSpec, UdpSpec, VideoChatSpec, Way, Word,
 };
 use crate::{Known, RunError, build, spec_error};
 use gameway_control::OracleOptions;
@@ -29,6 +29,7 @@ struct Declared {
     onlive: Schema,
     video_chat: Schema,
     dash: Schema,
+    quic: Schema,
     on_off: Schema,
 }
 
@@ -40,6 +41,7 @@ static DECLARED: LazyLock<Declared> = LazyLock::new(|| Declared {
     onlive: declared::schema::<OnliveSpec>(),
     video_chat: declared::schema::<VideoChatSpec>(),
     dash: declared::schema::<DashSpec>(),
+    quic: declared::schema::<QuicSpec>(),
     on_off: declared::schema::<OnOffSpec>(),
 });
 
@@ -179,6 +181,7 @@ pub(super) fn check_competitor(
         CompetitorSpec::Udp(udp) => check_bounds(&field, &DECLARED.udp, udp)?,
         CompetitorSpec::VideoChat(chat) => check_bounds(&field, &DECLARED.video_chat, chat)?,
         CompetitorSpec::Dash(dash) => check_dash(known, &field, dash)?,
+        CompetitorSpec::Quic(quic) => check_quic(known, &field, quic)?,
         CompetitorSpec::OnliveUt(game) | CompetitorSpec::OnliveRome(game) => {
             check_bounds(&field, &DECLARED.onlive, game)?;
         }
@@ -257,6 +260,21 @@ fn check_dash(
         }
     }
     build::presentation(dash, 0).map(drop)
+}
+
+fn check_quic(
+    known: Known<'_>,
+    field: &impl Fn(&str) -> String,
+    quic: &QuicSpec,
+) -> Result<(), RunError> {
+    check_bounds(field, &DECLARED.quic, quic)?;
+    let name = field("congestion_control");
+    let control = build::quic_congestion_control(known, &name, &quic.congestion_control)?;
+    if control.needs_accurate_ecn() && quic.ecn == QuicEcnSpec::Off {
+        let why = format!("congestion_control = \"{}\" needs \"on\"", control.name());
+        return Err(spec_error(field("ecn"), why));
+    }
+    Ok(())
 }
 
 fn check_times(

@@ -1,6 +1,6 @@
 //! The competing flows of a run.
 
-use super::{Common, DashSpec, HeaderSpec, ShortTcpSpec, TcpSpec, Way};
+use super::{Common, DashSpec, HeaderSpec, QuicSpec, ShortTcpSpec, TcpSpec, Way};
 use gameway_units::{Bytes, Duration, Rate};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -23,6 +23,8 @@ pub enum CompetitorSpec {
     VideoChat(VideoChatSpec),
     /// a video over HTTP that adapts to the network
     Dash(DashSpec),
+    /// a download over QUIC
+    Quic(QuicSpec),
 }
 
 impl CompetitorSpec {
@@ -36,6 +38,7 @@ impl CompetitorSpec {
             Self::OnliveUt(game) | Self::OnliveRome(game) => game.common(),
             Self::VideoChat(chat) => chat.common(),
             Self::Dash(dash) => dash.common(),
+            Self::Quic(quic) => quic.common(),
         }
     }
 

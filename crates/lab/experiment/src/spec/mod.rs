@@ -17,6 +17,7 @@ mod header;
 mod htb;
 mod path;
 mod queue;
+mod quic;
 mod stream;
 mod wifi;
 
@@ -32,6 +33,7 @@ pub use path::{
     ReorderSpec, StallsSpec, StepSpec, StepsSpec, TraceSpec,
 };
 pub use queue::QueueSpec;
+pub use quic::{QuicEcnSpec, QuicSpec};
 pub use stream::{
     CircuitBreakerSpec, ControllerSpec, Drift, EcnSpec, EncodeTimeSpec, FeedbackSpec, PauseSpec,
     StreamSpec, VideoSpec,

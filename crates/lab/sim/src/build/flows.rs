@@ -8,6 +8,7 @@ use crate::encoding::{EncodeTime, EncodeTimes};
 use crate::flow::FlowEnds;
 use crate::headers;
 use crate::ping::Ping;
+use crate::quic::{self, Quic, QuicSetup};
 use crate::short_tcp::{ShortTcp, ShortTcpSetup};
 use crate::simulation::Flow;
 use crate::stream::{Schedule, Stream, StreamSetup};
@@ -17,12 +18,13 @@ use gameway_events::{BIN, Name};
 use gameway_experiment::build::{self, Routes};
 use gameway_experiment::spec::{
     Begin, CompetitorSpec, CongestionControlSpec, DashSpec, EncodeTimeSpec, HeaderSpec, OnliveSpec,
-    RunSpec, ShortTcpSpec, Spacing, StreamSpec, TcpSpec, UdpEcnSpec, UdpSpec, VideoChatSpec,
-    VideoSpec,
+    QuicEcnSpec, QuicSpec, RunSpec, ShortTcpSpec, Spacing, StreamSpec, TcpSpec, UdpEcnSpec,
+    UdpSpec, VideoChatSpec, VideoSpec,
 };
 use gameway_experiment::{Known, RunError, random, read};
 use gameway_media::{EncoderCalibration, EncoderModel, FrameTable, RecordedVideo};
 use gameway_path::{FlowId, Link, Protocol, Stalls};
+use gameway_quic::AckPolicy;
 use gameway_session::{Receiver, ReceiverConfig, Sender, SenderConfig};
 use gameway_tcp::{ConfiguredTcp, OnOff};
 use gameway_units::declared::Configuration;
@@ -183,8 +185,13 @@ impl Parts<'_> {
             }
             CompetitorSpec::VideoChat(chat) => (Protocol::Udp, Box::new(self.video_chat(id, chat))),
             CompetitorSpec::Dash(dash) => (Protocol::Tcp, Box::new(self.dash(id, dash)?)),
+            CompetitorSpec::Quic(quic) => (Protocol::Udp, Box::new(self.quic(id, quic)?)),
         };
-        Ok(self.flow(id, (protocol, competitor.header()), ends))
+        let mut header = *competitor.header();
+        if matches!(competitor, CompetitorSpec::Quic(_)) {
+            header.port.get_or_insert(quic::PORT);
+        }
+        Ok(self.flow(id, (protocol, &header), ends))
     }
 
     fn congestion_control(
@@ -260,6 +267,31 @@ impl Parts<'_> {
             start: Instant::ZERO + dash.start,
             stop: dash.stop.map_or(end, |text| end.min(Instant::ZERO + text)),
             seed: random::number(self.spec.seed, &format!("{}/tcp", dash.name)),
+            observe_interval: self.observe_interval(),
+        }))
+    }
+
+    fn quic(&self, id: FlowId, quic: &QuicSpec) -> Result<Quic, RunError> {
+        let QuicSpec { name, datagram_size, ack_packets, max_ack_delay, .. } = quic;
+        let field = format!("competitor \"{name}\": congestion_control");
+        let acks = AckPolicy { packets: *ack_packets, max_delay: *max_ack_delay };
+        Ok(Quic::new(QuicSetup {
+            flow: id,
+            congestion_control: build::quic_congestion_control(
+                self.known,
+                &field,
+                &quic.congestion_control,
+            )?,
+            sender: gameway_quic::SenderConfig {
+                bytes: quic.bytes,
+                max_datagram_size: u32::try_from(datagram_size.get()).unwrap_or(u32::MAX),
+                ecn: quic.ecn == QuicEcnSpec::On,
+                max_ack_delay: *max_ack_delay,
+            },
+            receiver: gameway_quic::ReceiverConfig { acks },
+            start: Instant::ZERO + quic.start,
+            stop: quic.stop.map(|text| Instant::ZERO + text),
+            seed: random::number(self.spec.seed, &format!("{name}/quic")),
             observe_interval: self.observe_interval(),
         }))
     }
@@ -348,9 +380,10 @@ fn chat_bitrates(chat: &VideoChatSpec) -> (Rate, Rate) {
 pub fn rates(competitor: &CompetitorSpec) -> (Rate, Rate) {
     let rate = |(size, interval): (Bytes, Duration)| size / interval;
     match competitor {
-        CompetitorSpec::Tcp(_) | CompetitorSpec::ShortTcp(_) | CompetitorSpec::Dash(_) => {
-            (Rate::ZERO, Rate::ZERO)
-        }
+        CompetitorSpec::Tcp(_)
+        | CompetitorSpec::ShortTcp(_)
+        | CompetitorSpec::Dash(_)
+        | CompetitorSpec::Quic(_) => (Rate::ZERO, Rate::ZERO),
         CompetitorSpec::Udp(udp) => (udp.rate, udp.return_rate.unwrap_or(Rate::ZERO)),
         CompetitorSpec::OnliveUt(_) | CompetitorSpec::OnliveRome(_) => {
             (rate(onlive(competitor)), rate(datagrams::ONLIVE_ACTIONS))

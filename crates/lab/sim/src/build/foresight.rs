@@ -14,7 +14,7 @@ use super::flows::rates;
 use crate::packet::PING_SIZE;
 use gameway_control::Foresight;
 use gameway_experiment::build::{Route, Routes};
-use gameway_experiment::spec::{CompetitorSpec, RunSpec, TcpSpec};
+use gameway_experiment::spec::{CompetitorSpec, QuicSpec, RunSpec, TcpSpec};
 use gameway_path::Link;
 use gameway_units::{Bytes, Duration, Instant, Rate};
 
@@ -90,9 +90,10 @@ impl Foreseen {
             match competitor {
                 // A transfer that ends on its own takes its share for a time that nobody knows beforehand.
                 CompetitorSpec::Tcp(TcpSpec { bytes: Some(_), .. })
+                | CompetitorSpec::Quic(QuicSpec { bytes: Some(_), .. })
                 | CompetitorSpec::ShortTcp(_) => {}
                 // A video adapts to its share, up to its highest level.
-                CompetitorSpec::Tcp(_) | CompetitorSpec::Dash(_) => {
+                CompetitorSpec::Tcp(_) | CompetitorSpec::Quic(_) | CompetitorSpec::Dash(_) => {
                     self.sharers.push(Sharer { hops, start, stop, pause: None });
                 }
                 constant => {

@@ -204,7 +204,7 @@ fn stream() -> impl Strategy<Value = Value> {
     )
 }
 
-/// UDP, short transfers and videos.
+/// UDP, short transfers, videos and QUIC.
 fn other() -> impl Strategy<Value = Value> {
     let udp = json!({ "kind": "udp", "rate": "3 Mb/s", "start": "0.3 s", "stop": "2 s" });
     let short = json!({ "kind": "short-tcp", "congestion_control": "cubic", "mean_gap": "100 ms" });
@@ -215,6 +215,8 @@ fn other() -> impl Strategy<Value = Value> {
         with(short.clone(), "/begins", json!("on")),
         with(short, "/stop", json!("1 s")),
         json!({ "kind": "dash", "congestion_control": "bbr", "segment_length": "100 ms" }),
+        json!({ "kind": "quic", "congestion_control": "bbr", "ack_packets": 10, "start": "0.1 s" }),
+        json!({ "kind": "quic", "bytes": "100 kB", "datagram_size": "1200 B", "stop": "1 s" }),
         json!({ "kind": "dash", "congestion_control": "cubic", "video_length": "4 s", "stop": "1 s" }),
     ]);
     (flow, way()).prop_map(|(mut flow, way)| {

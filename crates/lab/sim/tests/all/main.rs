@@ -19,6 +19,7 @@ mod path_effects;
 mod planned_repair;
 mod pudica;
 mod queues;
+mod quic_flows;
 mod recognition;
 mod refusals;
 mod repair;

@@ -19,6 +19,26 @@ fn video(more: Value) -> Value {
 }
 
 #[test]
+fn a_wrong_download_over_quic_is_refused_with_its_field() {
+    let cases = [
+        (json!({ "datagram_size": "1199 B" }), "competitor \"quic\": datagram_size"),
+        (json!({ "datagram_size": "1473 B" }), "competitor \"quic\": datagram_size"),
+        (json!({ "ack_packets": 0 }), "competitor \"quic\": ack_packets"),
+        (json!({ "max_ack_delay": "2 s" }), "competitor \"quic\": max_ack_delay"),
+        (json!({ "bytes": "0 B" }), "competitor \"quic\": bytes"),
+        (json!({ "congestion_control": "qubic" }), "competitor \"quic\": congestion_control"),
+        (json!({ "congestion_control": "prague", "ecn": "off" }), "competitor \"quic\": ecn"),
+        (json!({ "stop": "1 s", "start": "2 s" }), "competitor \"quic\": stop"),
+    ];
+    for (more, field) in cases {
+        let mut quic = json!({ "kind": "quic", "name": "quic" });
+        quic.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+        let refused = try_run(&with(empty_path(1), "/competitor", json!([quic]))).unwrap_err();
+        assert!(refused.contains(field), "{more}: {refused}");
+    }
+}
+
+#[test]
 fn the_specification_that_the_others_are_made_from_runs() {
     assert!(try_run(&whole()).is_ok());
 }
@@ -92,7 +112,7 @@ fn every_wrong_value_is_refused_with_its_field() {
         ("/stream/0/encode_times", json!([["0 s", "-1 ms", "1 ms"]]), "encode_times"),
         ("/stream/0/encode_times", json!([["0 s", "3 ms", "2 ms"]]), "encode_times"),
         ("/stream/0/key_frame_encode_times", json!([]), "key_frame_encode_times"),
-        ("/competitor/0/kind", json!("quic"), "tcp"),
+        ("/competitor/0/kind", json!("sctp"), "tcp"),
         ("/competitor/0/kind", json!("udp"), "congestion_control"),
         (
             "/competitor/0/on_off",

@@ -7,6 +7,7 @@ mod controllers;
 mod gateways;
 mod matrix;
 mod queues;
+mod quic;
 mod repair;
 #[path = "../support/mod.rs"]
 mod support;
@@ -70,6 +71,11 @@ fn repair_is_as_committed() {
 #[test]
 fn congestion_controls_are_as_committed() {
     assert_as_committed("tcp.txt", &tcp::table());
+}
+
+#[test]
+fn downloads_over_quic_are_as_committed() {
+    assert_as_committed("quic.txt", &quic::table());
 }
 
 #[test]
