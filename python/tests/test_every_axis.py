@@ -136,7 +136,7 @@ AXES: dict[str, dict[str, tuple[dict[str, Any], str, list[Any]]]] = {
         "repair": (
             BASE,
             "stream.0",
-            ["none", "adaptive", {"kind": "fec", "goal": "99 %", "deadline": "80 ms"}],
+            ["none", "adaptive", {"kind": "adaptive", "goal": "99 %", "deadline": "80 ms"}],
         ),
         "mtu": (BASE, "stream.0", ["1300 B", "1400 B"]),
         "feedback": (BASE, "stream.0", ["per-frame", {"kind": "transport-wide"}]),

@@ -54,26 +54,27 @@ impl Protection {
         self.losses.on_reports(reports);
     }
 
-    /// Repair packets per media packet for a frame of about so many; `round_trip` is there if packets are sent again.
+    /// Repair packets per media packet for a frame that may have about so many of both; `round_trip` is there if packets are sent
+    /// again.
     pub(crate) fn share(
         &mut self,
         frame: FrameId,
-        media: usize,
+        packets: usize,
         round_trip: Option<RoundTrip>,
     ) -> Ratio {
-        let media = rounded(media);
+        let packets = rounded(packets);
         let rounds = round_trip.map_or(0, |round_trip| self.rounds(round_trip, Duration::ZERO));
         let Self { late, coded, .. } = *self;
         let model = self.losses.model().rounded();
-        let situation = Situation { model, media, rounds, coded, late };
+        let situation = Situation { model, packets, rounds, coded, late };
         let plan = match &mut self.plan {
             Some((known, plan)) if *known == situation => plan,
             plan => &mut plan.insert((situation, RepairPlan::new(&situation))).1,
         };
         // Repair packets are a share of the media packets, rounded up: half a packet less rounds to the nearest.
-        Ratio::from_ppm(
-            (plan.of(frame).first as u64 * 2).saturating_sub(1) * 500_000 / media as u64,
-        )
+        let first = plan.of(frame).first;
+        let media = packets.saturating_sub(first).max(1);
+        Ratio::from_ppm((first as u64 * 2).saturating_sub(1) * 500_000 / media as u64)
     }
 
     /// How to send so many packets of a frame again that left so long ago.
@@ -109,9 +110,9 @@ impl Protection {
     }
 }
 
-fn rounded(media: usize) -> usize {
-    let step = (media.next_power_of_two() / 8).max(1);
-    ((media + step / 2) / step * step).max(1)
+fn rounded(packets: usize) -> usize {
+    let step = (packets.next_power_of_two() / 8).max(1);
+    ((packets + step / 2) / step * step).max(1)
 }
 
 #[cfg(test)]
@@ -215,7 +216,8 @@ mod tests {
     fn sizes_of_frames_are_told_apart_by_an_eighth() {
         assert_eq!([1, 7, 8, 9, 16, 17, 33, 100].map(rounded), [1, 7, 8, 10, 16, 16, 32, 96]);
         assert!(
-            (1..2_000).all(|media| (rounded(media) as f64 / media as f64 - 1.0).abs() <= 0.125)
+            (1..2_000)
+                .all(|packets| (rounded(packets) as f64 / packets as f64 - 1.0).abs() <= 0.125)
         );
     }
 }

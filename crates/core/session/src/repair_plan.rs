@@ -3,14 +3,14 @@
 //!
 //! # Model
 //! After Hairpin (Meng et al., NSDI 2024: repair packets are chosen round by round, as a Markov decision process over packets
-//! missing and time left). A frame of `k` media packets leaves with `m` repair packets; any `k` of them make it whole. What it
+//! missing and time left). A frame may have `n` packets, `m` of them repair packets; any `n - m` of them make it whole. What it
 //! then lacks is asked for and sent again in rounds, as many as there is time for, each of `c` copies of each packet that is
 //! missing. With `V(r, j)` the least cost where `j` packets are missing and `r` rounds are left:
 //!
 //! ```text
 //! V(r, 0) = 0        V(0, j) = price
 //! V(r, j) = min over c of  j c + sum over i of P(i of j packets are lost c times) V(r - 1, i)
-//! cost    = min over m of    m + sum over x of P(x of k + m packets are lost) V(rounds, max(0, x - m))
+//! cost    = min over m of    m + sum over x of P(x of n packets are lost) V(rounds, max(0, x - m))
 //! ```
 //!
 //! The price of a frame that is not whole in time, in packets, is the least with which the goal is met. That policy does better than
@@ -20,7 +20,7 @@
 //!
 //! | constant | value | origin |
 //! |---|---|---|
-//! | repair packets | half of the media packets, 64 | beyond, a picture of less bytes is worth more |
+//! | repair packets | a third of a frame's packets, 64 | beyond, a picture of less bytes is worth more |
 //! | copies | 4 | at 18 % loss the fourth reaches 99.9 % |
 //! | rounds | 4 | the fifth is needed at more than 25 % loss |
 //! | packets missing | 64, or beyond which a hundredth of the late frames lies | more are planned for as that many |
@@ -47,8 +47,8 @@ const MAX_PRICE: f64 = (1 << 20) as f64;
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct Situation {
     pub(crate) model: LossModel,
-    /// Media packets of a frame.
-    pub(crate) media: usize,
+    /// Packets that a frame may have, those of repair among them.
+    pub(crate) packets: usize,
     /// How often there is time to send again.
     pub(crate) rounds: usize,
     /// Whether the receiver can use repair packets.
@@ -161,10 +161,10 @@ impl Chances {
 
 /// Up to the number of packets missing that counts: more are as rare as not to matter, and stand as that many.
 fn missing_by_repair(situation: &Situation) -> Vec<Vec<f64>> {
-    let Situation { model, media, coded, late, .. } = situation;
-    let most_repair = if *coded { (media / 2).clamp(1, MAX_REPAIR) } else { 0 };
+    let Situation { model, packets, coded, late, .. } = situation;
+    let most_repair = if *coded { (packets / 3).clamp(1, MAX_REPAIR) } else { 0 };
     let mut chain = Chain::new(model, MAX_MISSING + most_repair + 1);
-    (0..*media).for_each(|_| chain.step(model));
+    (0..*packets).for_each(|_| chain.step(model));
     let mut beyond = 1.0;
     let counts = chain.losses().iter().position(|chance| {
         beyond -= chance;
@@ -173,13 +173,16 @@ fn missing_by_repair(situation: &Situation) -> Vec<Vec<f64>> {
     let most = counts.unwrap_or(MAX_MISSING).clamp(1, MAX_MISSING);
     let mut all = Vec::with_capacity(most_repair + 1);
     for repair in 0..=most_repair {
+        // There is a media packet in any case.
+        if repair == *packets {
+            chain.step(model);
+        }
         let lost = chain.losses();
         let whole = lost[..=repair].iter().sum();
         let (near, beyond) = lost[repair + 1..].split_at(most);
         let mut missing: Vec<f64> = std::iter::once(whole).chain(near.iter().copied()).collect();
         missing[most] += beyond.iter().sum::<f64>();
         all.push(missing);
-        chain.step(model);
     }
     all
 }

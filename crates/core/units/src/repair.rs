@@ -16,8 +16,9 @@ pub enum Repair {
     None,
     /// The receiver asks for what is missing, and the sender sends it again while that is in time.
     Nack,
-    /// Frames leave with as many repair packets as the measured losses make necessary; nothing is sent again.
-    Fec(RepairGoal),
+    /// Frames leave with as many repair packets as the measured losses make necessary for this share of frames to be whole; nothing
+    /// is sent again.
+    Fec(Ratio),
     /// Both, in the mix that takes the fewest bytes.
     Adaptive(RepairGoal),
 }
@@ -53,7 +54,8 @@ impl Repair {
     #[must_use]
     pub const fn goal(self) -> Option<RepairGoal> {
         match self {
-            Self::Fec(goal) | Self::Adaptive(goal) => Some(goal),
+            Self::Fec(share) => Some(RepairGoal { share, deadline: None }),
+            Self::Adaptive(goal) => Some(goal),
             Self::None | Self::Nack => None,
         }
     }
@@ -89,10 +91,6 @@ enum Table {
         #[serde(default = "default_share")]
         #[schemars(extend("x-min" = "50 %", "x-max" = "99.99 %", "examples" = ["99 %"]))]
         goal: Ratio,
-        /// how much later than without losses a frame is in time
-        #[serde(default)]
-        #[schemars(extend("x-min" = "1 ms", "x-max" = "10 s", "x-none" = "100 ms"))]
-        deadline: Option<Duration>,
     },
     /// the cheapest mix of repair packets and of sending again, once or several times
     Adaptive {
@@ -109,15 +107,14 @@ enum Table {
 
 impl From<Form> for Repair {
     fn from(form: Form) -> Self {
-        let goal = |share, deadline| RepairGoal { share, deadline };
         match form {
             Form::Word(Word::None) => Self::None,
             Form::Word(Word::Nack) => Self::Nack,
-            Form::Word(Word::Fec) => Self::Fec(RepairGoal::default()),
+            Form::Word(Word::Fec) => Self::Fec(default_share()),
             Form::Word(Word::Adaptive) => Self::Adaptive(RepairGoal::default()),
-            Form::Table(Table::Fec { goal: share, deadline }) => Self::Fec(goal(share, deadline)),
+            Form::Table(Table::Fec { goal }) => Self::Fec(goal),
             Form::Table(Table::Adaptive { goal: share, deadline }) => {
-                Self::Adaptive(goal(share, deadline))
+                Self::Adaptive(RepairGoal { share, deadline })
             }
         }
     }
@@ -131,9 +128,7 @@ impl From<Repair> for Form {
             Repair::Nack => Self::Word(Word::Nack),
             Repair::Fec(_) if usual => Self::Word(Word::Fec),
             Repair::Adaptive(_) if usual => Self::Word(Word::Adaptive),
-            Repair::Fec(RepairGoal { share: goal, deadline }) => {
-                Self::Table(Table::Fec { goal, deadline })
-            }
+            Repair::Fec(goal) => Self::Table(Table::Fec { goal }),
             Repair::Adaptive(RepairGoal { share: goal, deadline }) => {
                 Self::Table(Table::Adaptive { goal, deadline })
             }
@@ -166,7 +161,7 @@ mod tests {
         for (text, repair) in [
             (json!("none"), Repair::None),
             (json!("nack"), Repair::Nack),
-            (json!("fec"), Repair::Fec(goal)),
+            (json!("fec"), Repair::Fec(goal.share)),
             (json!("adaptive"), Repair::Adaptive(goal)),
         ] {
             assert_eq!(from_value::<Repair>(text.clone()).unwrap(), repair);
@@ -178,17 +173,28 @@ mod tests {
 
     #[test]
     fn another_goal_is_kept() {
-        let table = json!({ "kind": "fec", "goal": "99 %", "deadline": "80 ms" });
-        let repair: Repair = from_value(table.clone()).unwrap();
-        let deadline = Some(Duration::from_millis(80));
-        assert_eq!(repair, Repair::Fec(RepairGoal { share: Ratio::from_ppm(990_000), deadline }));
-        assert_eq!(to_value(repair).unwrap(), table);
+        let (share, deadline) = (Ratio::from_ppm(990_000), Some(Duration::from_millis(80)));
+        for (table, repair) in [
+            (
+                json!({ "kind": "adaptive", "goal": "99 %", "deadline": "80 ms" }),
+                Repair::Adaptive(RepairGoal { share, deadline }),
+            ),
+            (json!({ "kind": "fec", "goal": "99 %" }), Repair::Fec(share)),
+        ] {
+            assert_eq!(from_value::<Repair>(table.clone()).unwrap(), repair);
+            assert_eq!(to_value(repair).unwrap(), table);
+        }
     }
 
     #[test]
     fn what_there_is_not_is_refused_with_what_there_is() {
-        for wrong in [json!("again"), json!({ "kind": "nack" }), json!({ "kind": "fec", "goa": 1 })]
-        {
+        for wrong in [
+            json!("again"),
+            json!({ "kind": "nack" }),
+            json!({ "kind": "fec", "goa": 1 }),
+            // Nothing comes later that a deadline could be for.
+            json!({ "kind": "fec", "deadline": "80 ms" }),
+        ] {
             let error = from_value::<Repair>(wrong).unwrap_err().to_string();
             assert!(error.contains("none, nack, fec, adaptive"), "{error}");
         }

@@ -8,8 +8,8 @@ fn independent(loss: f64) -> LossModel {
     LossModel { loss, again: loss }
 }
 
-fn situation(loss: f64, media: usize, rounds: usize) -> Situation {
-    Situation { model: independent(loss), media, rounds, coded: true, late: 0.001 }
+fn situation(loss: f64, packets: usize, rounds: usize) -> Situation {
+    Situation { model: independent(loss), packets, rounds, coded: true, late: 0.001 }
 }
 
 /// With what probability more than `repair` of `packets` are lost.
@@ -19,15 +19,18 @@ fn more_than(repair: u32, packets: u32, loss: f64) -> f64 {
 
 #[test]
 fn without_rounds_it_is_the_least_repair_that_meets_the_goal() {
-    for (loss, media) in [(0.001, 20), (0.01, 20), (0.05, 20), (0.05, 40), (0.02, 100)] {
-        let plan = RepairPlan::new(&situation(loss, media, 0));
-        let late = |repair: usize| more_than(repair as u32, (media + repair) as u32, loss);
-        let least = (0..=media).find(|repair| late(*repair) <= 0.001).unwrap();
-        assert_eq!(plan.safe.first, least, "{loss} {media}");
-        assert!((plan.safe.late - late(least)).abs() < 1e-9, "{loss} {media}");
+    for (loss, packets) in [(0.001, 20), (0.01, 20), (0.05, 20), (0.05, 40), (0.02, 100)] {
+        let plan = RepairPlan::new(&situation(loss, packets, 0));
+        let late = |repair: usize| more_than(repair as u32, packets as u32, loss);
+        let least = (0..=packets).find(|repair| late(*repair) <= 0.001).unwrap();
+        assert_eq!(plan.safe.first, least, "{loss} {packets}");
+        assert!((plan.safe.late - late(least)).abs() < 1e-9, "{loss} {packets}");
         if let Some((frugal, share)) = &plan.frugal {
             let mean = share * frugal.late + (1.0 - share) * plan.safe.late;
-            assert!(frugal.first < least && (mean - 0.001).abs() < 1e-9, "{loss} {media}: {mean}");
+            assert!(
+                frugal.first < least && (mean - 0.001).abs() < 1e-9,
+                "{loss} {packets}: {mean}"
+            );
         }
     }
 }
@@ -66,11 +69,10 @@ fn a_receiver_that_cannot_use_repair_packets_gets_copies_alone() {
     assert!(plan.safe.late <= 0.001);
 }
 
-/// The cost and the share of late frames if a frame of two packets has `first` repair packets and one round of `one` copies of one
+/// The cost and the share of late frames if a frame of two packets has `first` of repair and one round of `one` copies of one
 /// missing packet, `two` of each of two.
 fn by_hand(loss: f64, first: u32, (one, two): (u8, u8)) -> (f64, f64) {
-    let packets = 2 + first;
-    let lost = |count: u32| more_than(count - 1, packets, loss) - more_than(count, packets, loss);
+    let lost = |count: u32| if count <= 2 { binomial(2, count, loss) } else { 0.0 };
     let all_lost = |copies: u8| binomial(u32::from(copies), u32::from(copies), loss);
     let (need_one, need_two) = (lost(first + 1), lost(first + 2));
     let cost = f64::from(first) + need_one * f64::from(one) + need_two * 2.0 * f64::from(two);
@@ -162,16 +164,16 @@ proptest! {
     fn every_situation_has_a_plan(
         loss in 0.0_f64..0.75,
         again in 0.0_f64..0.75,
-        media in 1_usize..400,
+        packets in 1_usize..400,
         late in 0.0001_f64..0.5,
         coded: bool,
     ) {
         let model = LossModel { loss, again: again.max(loss) };
-        let of = |rounds| RepairPlan::new(&Situation { model, media, rounds, coded, late }).safe;
+        let of = |rounds| RepairPlan::new(&Situation { model, packets, rounds, coded, late }).safe;
         let plans = [0, 1, 2, 4].map(of);
         for plan in &plans {
             prop_assert!((-1e-9..=1.0 + 1e-9).contains(&plan.late) && plan.cost >= -1e-6);
-            prop_assert!(plan.first <= usize::from(coded) * (media / 2).max(1));
+            prop_assert!(plan.first <= usize::from(coded) * (packets / 3).max(1));
         }
         if plans[0].late <= late {
             prop_assert!(plans[3].late <= late, "{} with rounds", plans[3].late);

@@ -60,9 +60,9 @@ impl Sender {
         let SenderConfig { repair_share, overhead, .. } = self.config;
         let Some(protection) = &mut self.protection else { return repair_share };
         let full = overhead.payload + overhead.packet;
-        let media = frame.get().div_ceil(full.get()).max(1) as usize;
+        let packets = frame.get().div_ceil(full.get()).max(1) as usize;
         let round_trip = self.resend.as_ref().map(Resend::round_trip);
-        repair_share.max(protection.share(self.next_frame, media, round_trip))
+        repair_share.max(protection.share(self.next_frame, packets, round_trip))
     }
 
     /// Whether a packet that the pacer lets go is to leave.

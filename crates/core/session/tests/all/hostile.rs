@@ -79,7 +79,7 @@ fn any_repair() -> impl Strategy<Value = Repair> {
     prop::sample::select(vec![
         Repair::None,
         Repair::Nack,
-        Repair::Fec(goal),
+        Repair::Fec(goal.share),
         Repair::Adaptive(goal),
     ])
 }

@@ -1,9 +1,9 @@
 //! Packets that are lost and asked for: what the player sees, what it costs, and what a receiver cannot make the sender do.
 
-use crate::support::{INTERVAL, Loop, ONE_WAY, chance, ms, on_receiver, plain_target};
+use crate::support::{INTERVAL, Loop, ONE_WAY, ms, on_receiver, plain_target};
 use gameway_control::{FeedbackStyle, FrameId, Pacing, PacketKind, SequenceNumber, Target};
 use gameway_session::{FeedbackPacket, MediaPacket, SenderConfig};
-use gameway_testbed::{arrives, lost, lost_if};
+use gameway_testbed::{Random, arrives, lost, lost_if};
 use gameway_units::{Bytes, Duration, Instant, Rate, Repair, RepairGoal};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -92,9 +92,9 @@ fn random_losses_and_bursts_cost_few_pictures_and_no_more_bytes_than_the_target_
         (0.05, 3, 590),
     ] {
         let mut stream = asking(plain_target());
-        let (mut random, mut left) = (chance(), 0);
+        let (mut random, mut left) = (Random::new(1), 0);
         stream.path.down = Box::new(move |_, _| {
-            if left == 0 && random() < share / f64::from(length) {
+            if left == 0 && random.chance(share / f64::from(length)) {
                 left = length;
             }
             let doomed = left > 0;
@@ -249,8 +249,8 @@ fn pacing_by_rate_and_a_window_hold_for_what_is_sent_again() {
     let window = Bytes::new(60_000);
     target.window = Some(window);
     let mut stream = asking(target);
-    let mut random = chance();
-    stream.path.down = Box::new(move |_, _| lost_if(random() < 0.1));
+    let mut random = Random::new(1);
+    stream.path.down = Box::new(move |_, _| lost_if(random.chance(0.1)));
     stream.run(Duration::from_secs(3));
     let mut free = Instant::ZERO;
     for (at, packet) in &stream.packets {

@@ -265,14 +265,3 @@ impl Ends {
         assert!(undecided_from <= self.captured().len() as u64);
     }
 }
-
-/// Pseudo-random numbers below one, always the same.
-pub fn chance() -> impl FnMut() -> f64 {
-    let mut state = 0x9E37_79B9_7F4A_7C15_u64;
-    move || {
-        state ^= state << 13;
-        state ^= state >> 7;
-        state ^= state << 17;
-        (state >> 11) as f64 / (1_u64 << 53) as f64
-    }
-}

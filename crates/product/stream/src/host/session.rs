@@ -372,7 +372,7 @@ impl Session {
         }
         config.overhead = self.overhead;
         config.repair = match terms.repair {
-            Repair::Adaptive(goal) if !negotiated.nack => Repair::Fec(goal),
+            Repair::Adaptive(goal) if !negotiated.nack => Repair::Fec(goal.share),
             Repair::Nack if !negotiated.nack => Repair::None,
             repair => repair,
         };
