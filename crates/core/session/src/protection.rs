@@ -13,7 +13,7 @@
 //! | frame sizes told apart | an eighth of a power of two | a plan is made anew when the frames change by more |
 
 use crate::loss_model::LossEstimate;
-use crate::repair_plan::{MAX_ROUNDS, RepairPlan, Situation};
+use crate::repair_plan::{MAX_COPIES, MAX_ROUNDS, RepairPlan, Situation};
 use crate::repair_time::RoundTrip;
 use gameway_control::{FrameId, PacketReport};
 use gameway_units::{Duration, Ratio, RepairGoal};
@@ -75,6 +75,19 @@ impl Protection {
         let first = plan.of(frame).first;
         let media = packets.saturating_sub(first).max(1);
         Ratio::from_ppm((first as u64 * 2).saturating_sub(1) * 500_000 / media as u64)
+    }
+
+    /// How often a packet beside the frames, which nobody asks for, is sent beyond the first time: as often as makes all of them
+    /// lost in no more than the share that may be late. They are so far apart that they are lost independently.
+    pub(crate) fn copies(&self) -> usize {
+        let loss = self.losses.model().loss;
+        let mut all_lost = loss;
+        let mut copies = 0;
+        while all_lost > self.late && copies + 1 < usize::from(MAX_COPIES) {
+            all_lost *= loss;
+            copies += 1;
+        }
+        copies
     }
 
     /// How to send so many packets of a frame again that left so long ago.
@@ -210,6 +223,17 @@ mod tests {
         let near = Some(round_trip(5));
         let shares = [near, None, near].map(|time| protection.share(FrameId(0), 20, time));
         assert!(shares[0] == Ratio::ZERO && shares[1] > Ratio::ZERO && shares[2] == Ratio::ZERO);
+    }
+
+    #[test]
+    fn what_is_beside_the_frames_is_sent_so_often_that_all_are_seldom_lost() {
+        let copies = |loss: u64| {
+            let mut protection = protection(None);
+            let reports = (0..20_000).map(|number| report(number, number % 1_000 < loss));
+            protection.on_reports(&reports.collect::<Vec<_>>());
+            protection.copies()
+        };
+        assert_eq!([0, 2, 20, 50, 200, 500].map(copies), [0, 1, 1, 2, 3, 3]);
     }
 
     #[test]

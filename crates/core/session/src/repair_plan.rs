@@ -36,7 +36,7 @@ use crate::loss_model::{Chain, LossModel};
 use gameway_control::FrameId;
 
 const MAX_REPAIR: usize = 64;
-const MAX_COPIES: u8 = 4;
+pub(crate) const MAX_COPIES: u8 = 4;
 pub(crate) const MAX_ROUNDS: usize = 4;
 const MAX_MISSING: usize = 64;
 const NEGLIGIBLE: f64 = 0.01;

@@ -287,6 +287,12 @@ impl Sender {
         packet
     }
 
+    /// How often what leaves beside the frames is to be sent again with what follows it, by the losses and what repair is to reach.
+    #[must_use]
+    pub fn copies_beside(&self) -> usize {
+        self.protection.as_ref().map_or(0, Protection::copies)
+    }
+
     /// So much leaves beside the frames from now on.
     pub fn set_beside(&mut self, beside: Rate) {
         self.config.beside = beside;

@@ -175,6 +175,7 @@ fn sound(report: &SoundReport) -> Value {
         "received": counts.received,
         "played": counts.played,
         "concealed": counts.concealed,
+        "repaired": counts.repaired,
         "left_out": counts.left_out,
         "late": counts.late,
         "undecodable": undecodable,

@@ -117,6 +117,7 @@ pub mod http;
 pub mod ice;
 mod identity;
 mod peer;
+pub mod red;
 pub mod reports;
 pub mod rtcp;
 pub mod rtp;

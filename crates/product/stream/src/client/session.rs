@@ -3,7 +3,7 @@
 //! The stream's receiver is the simulator's; here its packets are read from RTP, its reports become RFC 8888
 //! and a picture loss indication, and the payloads of frames are kept until they are to be decoded.
 
-use crate::client::sound_inbox::{Play, SoundCounts, SoundInbox, SoundPacket};
+use crate::client::sound_inbox::{Play, SoundCounts, SoundInbox};
 use crate::control::{Farewell, Hello, Input};
 use crate::inbox::{Inbox, IncomingFrame};
 use gameway_codec::payload;
@@ -165,12 +165,7 @@ impl ClientSession {
             }
             Event::Rtp { header, extensions, payload, ecn, arrival } => {
                 let negotiated = self.peer.negotiated();
-                if negotiated.audio == Some(header.payload_type)
-                    && header.ssrc == negotiated.audio_ssrc
-                {
-                    let (timestamp, payload) = (header.timestamp, payload.to_vec());
-                    let packet = SoundPacket { timestamp, arrived: arrival, payload };
-                    self.sound.put(header.sequence_number, packet);
+                if self.sound.take(negotiated, &header, &payload, arrival) {
                     return;
                 }
                 let Some((packet, payload)) = self.of_video(&header, &extensions, &payload) else {

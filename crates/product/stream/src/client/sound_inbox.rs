@@ -10,7 +10,7 @@
 //! | kept | 64 packets | 640 ms, more than can come within the wait unless a peer lies |
 
 use gameway_units::{Duration, Instant};
-use gameway_webrtc::unwrap_number;
+use gameway_webrtc::{Negotiated, RtpHeader, red, unwrap_number};
 use std::collections::BTreeMap;
 
 /// How long a missing packet is waited for.
@@ -54,6 +54,8 @@ pub struct SoundCounts {
     pub left_out: u64,
     /// Came after they were given up, or twice.
     pub late: u64,
+    /// Lost, and played of a copy that a later one had of them.
+    pub repaired: u64,
 }
 
 /// See the module's head.
@@ -68,9 +70,55 @@ pub struct SoundInbox {
 }
 
 impl SoundInbox {
+    /// An RTP packet arrived; whether it is one of sound. Its older blocks are those of the packets before it (RFC 2198).
+    pub fn take(
+        &mut self,
+        terms: &Negotiated,
+        header: &RtpHeader,
+        payload: &[u8],
+        arrived: Instant,
+    ) -> bool {
+        if header.ssrc != terms.audio_ssrc {
+            return false;
+        }
+        let (number, timestamp) = (header.sequence_number, header.timestamp);
+        let of_type = Some(header.payload_type);
+        if terms.audio == of_type {
+            self.put(number, SoundPacket { timestamp, arrived, payload: payload.to_vec() });
+            return true;
+        }
+        if terms.red != of_type {
+            return false;
+        }
+        let blocks = red::parse(payload).unwrap_or_default();
+        for (back, block) in (0_u16..).zip(blocks.iter().rev()) {
+            let timestamp = timestamp.wrapping_sub(block.offset);
+            let packet = SoundPacket { timestamp, arrived, payload: block.payload.to_vec() };
+            match back {
+                0 => self.put(number, packet),
+                _ => self.put_copy(number.wrapping_sub(back), packet),
+            }
+        }
+        true
+    }
+
     /// A packet arrived with this RTP sequence number.
     pub fn put(&mut self, sequence_number: u16, packet: SoundPacket) {
         self.counts.received += 1;
+        if !self.insert(sequence_number, packet) {
+            self.counts.late += 1;
+        }
+    }
+
+    /// A copy arrived of a packet with this number, behind the packet that had it.
+    fn put_copy(&mut self, sequence_number: u16, packet: SoundPacket) {
+        if self.insert(sequence_number, packet) {
+            self.counts.repaired += 1;
+        }
+    }
+
+    /// Whether it is of use.
+    fn insert(&mut self, sequence_number: u16, packet: SoundPacket) -> bool {
         let low = u64::from(sequence_number);
         // Room below the first, so that none is below zero.
         let near = if self.next.is_some() { self.newest } else { low + (1 << BITS) };
@@ -78,13 +126,13 @@ impl SoundInbox {
         let next = *self.next.get_or_insert(number);
         self.newest = self.newest.max(number);
         if number < next || self.waiting.contains_key(&number) {
-            self.counts.late += 1;
-            return;
+            return false;
         }
         self.waiting.insert(number, packet);
         if self.waiting.len() > MAX_KEPT {
             self.leave_out();
         }
+        true
     }
 
     /// What is to be played now, if anything; ask until there is nothing.
@@ -200,8 +248,28 @@ mod tests {
         assert_eq!(played(&mut inbox, 40), [None, Some(9), Some(10)]);
         put(&mut inbox, 8, 41);
         assert_eq!(played(&mut inbox, 100), []);
-        let counts = SoundCounts { received: 4, played: 3, concealed: 1, left_out: 0, late: 1 };
+        let counts =
+            SoundCounts { received: 4, played: 3, concealed: 1, late: 1, ..SoundCounts::default() };
         assert_eq!(inbox.counts(), counts);
+    }
+
+    #[test]
+    fn a_copy_stands_in_for_a_lost_packet_and_for_no_other() {
+        let copy = |inbox: &mut SoundInbox, number: u16, millis| {
+            let (timestamp, payload) = (u32::from(number) * 480, number.to_be_bytes().to_vec());
+            inbox.put_copy(number, SoundPacket { timestamp, arrived: at(millis), payload });
+        };
+        let mut inbox = SoundInbox::default();
+        put(&mut inbox, 7, 0);
+        copy(&mut inbox, 6, 0);
+        assert_eq!(played(&mut inbox, 0), [Some(7)], "nobody missed what was before the first");
+        copy(&mut inbox, 7, 20);
+        copy(&mut inbox, 8, 20);
+        put(&mut inbox, 9, 20);
+        assert_eq!(played(&mut inbox, 20), [Some(8), Some(9)]);
+        put(&mut inbox, 8, 21);
+        let counts = inbox.counts();
+        assert_eq!((counts.received, counts.repaired, counts.late), (3, 1, 1));
     }
 
     #[test]

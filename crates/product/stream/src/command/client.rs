@@ -103,8 +103,10 @@ fn sound(report: &SoundReport) -> String {
     if counts.received == 0 {
         return "no sound came".to_owned();
     }
-    let played =
-        format!("{} packets of sound played, {} concealed", counts.played, counts.concealed);
+    let played = format!(
+        "{} packets of sound played, {} of them of copies, {} concealed",
+        counts.played, counts.repaired, counts.concealed
+    );
     match offset {
         Some((_, median, _)) => {
             format!("{played}; {beeps} beeps, {:+.1} ms to the picture", median.as_millis_f64())

@@ -30,24 +30,25 @@
 //! | interval while held | 100 ms | a report is back so much later than it could be |
 
 mod send;
+mod sound_out;
 
+use self::sound_out::SoundOut;
 use crate::control::{Farewell, Hello, Input};
 use crate::host::encoding::{Job, Made, Part};
 use crate::host::page::{PageCounts, PageReports};
 use crate::host::requests::ReportRequests;
 use crate::host::sender_reports::SenderReports;
-use crate::host::sound::{self, SoundOut, SoundPacket};
 use crate::host::terms::Terms;
 use crate::outbox::{Outbox, OutgoingFrame};
 use gameway_control::SequenceNumber;
 use gameway_media::Overhead;
 use gameway_session::{Sender, SenderConfig, SenderEvent};
-use gameway_units::{Bytes, Duration, Ecn, Instant, Rate, Repair};
+use gameway_units::{Bytes, Duration, Ecn, Instant, Repair};
 use gameway_webrtc::feedback::ReportReader;
 use gameway_webrtc::feedback::frames::{self, FrameNews, FrameReports};
 use gameway_webrtc::reports::{self, ReferenceTime};
 use gameway_webrtc::rtcp;
-use gameway_webrtc::{CloseReason, Event, Extensions, Peer, RtpHeader, RtpPacket, Transmit};
+use gameway_webrtc::{CloseReason, Event, Peer, Transmit};
 use std::net::SocketAddr;
 
 /// The most that RTP padding can be (RFC 3550 section 5.1): all that a browser takes.
@@ -223,49 +224,6 @@ impl Session {
         }
     }
 
-    /// Whether sound would be sent now.
-    #[must_use]
-    pub fn wants_sound(&self, now: Instant) -> bool {
-        self.sound.from.is_some_and(|from| from <= now) && !self.is_held()
-    }
-
-    /// There will be no more sound: frames get what it took.
-    pub fn end_sound(&mut self) {
-        self.sound.from = None;
-        if let Some(sender) = &mut self.sender {
-            sender.set_beside(Rate::ZERO);
-        }
-    }
-
-    /// Hands a packet of sound to the peer, ahead of all that the pacer holds.
-    pub fn send_sound(&mut self, now: Instant, packet: &SoundPacket) {
-        // What played before the stream's begin is not of it.
-        let of_stream = self.sound.from.is_some_and(|from| packet.captured >= from);
-        let wanted = of_stream && self.wants_sound(now);
-        let negotiated = self.peer.negotiated();
-        let (Some(sender), Some(payload_type)) = (&mut self.sender, negotiated.audio) else {
-            return;
-        };
-        if !wanted {
-            return;
-        }
-        let header = RtpHeader {
-            payload_type,
-            // The first after silence (RFC 7587 section 4.1).
-            marker: self.sound.packets == 0,
-            sequence_number: self.sound.packets as u16,
-            timestamp: sound::timestamp(packet.captured),
-            ssrc: negotiated.audio_ssrc,
-        };
-        let size = self.sound.overhead + Bytes::new(packet.payload.len() as u64);
-        self.sound.packets += 1;
-        sender.pass(now, size);
-        let (extensions, payload) = (Extensions::default(), &packet.payload);
-        // Not sent is lost. Nobody reports its marks, so that it may not bear any (RFC 6679).
-        let packet = RtpPacket { header, extensions, payload, padding: 0 };
-        let _ = self.peer.send_rtp(&packet, Ecn::NotEct);
-    }
-
     /// Captures no more frames; what waits still leaves.
     pub fn stop(&mut self, now: Instant) {
         self.end_sound();
@@ -388,10 +346,9 @@ impl Session {
         // A browser waits for three seconds before it asks (libwebrtc: the longest wait for a frame), its page for a part of one.
         config.key_frame_on_loss = negotiated.frame.is_none();
         if terms.audio && negotiated.audio.is_some() {
-            let overhead = self.peer.audio_overhead().unwrap_or_default();
-            config.beside = sound::wire_rate(overhead);
-            let overhead = Bytes::new(overhead as u64);
-            self.sound = SoundOut { from: Some(config.start), packets: 0, overhead };
+            self.sound =
+                SoundOut::new(config.start, self.peer.audio_overhead().unwrap_or_default());
+            config.beside = self.sound.wire_rate();
         }
         self.sender = Some(Sender::new(config, terms.controller));
         self.events.push(SessionEvent::Began);

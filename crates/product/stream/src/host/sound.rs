@@ -18,7 +18,7 @@ use gameway_codec::audio::{
     self, AudioEncoder, AudioError, AudioSource, Beep, FileSound, PacketDuration, PulseMonitor,
 };
 use gameway_runtime::clock::{self, Clock};
-use gameway_units::{Bytes, Duration, Instant, Rate};
+use gameway_units::{Duration, Instant, Rate};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::thread::JoinHandle;
@@ -38,23 +38,6 @@ pub struct SoundPacket {
     pub captured: Instant,
     /// As the codec made it.
     pub payload: Vec<u8>,
-}
-
-/// A session's stream of sound.
-#[derive(Debug, Clone, Copy, Default)]
-pub(super) struct SoundOut {
-    /// When it begins; `None` if there is none, or none any more.
-    pub(super) from: Option<Instant>,
-    /// Packets that left.
-    pub(super) packets: u64,
-    /// What each has on the wire beside its payload.
-    pub(super) overhead: Bytes,
-}
-
-/// What sound takes on the wire, where a packet has so many bytes beside its payload.
-#[must_use]
-pub fn wire_rate(overhead: usize) -> Rate {
-    (RATE * BLOCK.span() + Bytes::new(overhead as u64)) / BLOCK.span()
 }
 
 /// The time of the run in units of 1/48000 s; it wraps, as time stamps do.
@@ -261,10 +244,5 @@ mod tests {
         assert_eq!(timestamp(at(0)), 0);
         assert_eq!(timestamp(at(10)), 480);
         assert_eq!(timestamp(at(90_000_000)), (90_000_000_u64 * 48 - (1 << 32)) as u32);
-    }
-
-    #[test]
-    fn sound_takes_what_is_stated() {
-        assert_eq!(wire_rate(56), Rate::from_bps(140_800));
     }
 }

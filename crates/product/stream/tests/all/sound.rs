@@ -2,15 +2,16 @@
 //! lost is concealed.
 
 use crate::support::{
-    BLOCK, ONE_WAY, PLAIN, SECOND, Setting, World, at, block, dark, is_sound, ms, world,
+    BLOCK, ONE_WAY, PLAIN, SECOND, Setting, World, at, block, dark, is_media, is_sound, ms, world,
 };
 use gameway_session::SenderEvent;
 use gameway_stream::client::session::ClientEvent;
-use gameway_stream::client::sound_inbox::{Play, SoundPacket, WAIT};
+use gameway_stream::client::sound_inbox::{Play, SoundCounts, SoundPacket, WAIT};
 use gameway_stream::host::session::SessionEvent;
 use gameway_stream::host::sound::timestamp;
 use gameway_testbed::{Random, arrives, lost_if};
-use gameway_units::{Duration, Ecn, Instant, Rate};
+use gameway_units::{Duration, Ecn, Instant, Rate, Repair, RepairGoal};
+use gameway_webrtc::Transmit;
 
 fn with_sound() -> Setting {
     Setting { audio: true, ..PLAIN }
@@ -140,6 +141,42 @@ fn what_is_lost_is_concealed_and_what_is_late_is_not_played() {
         let age = heard - captured;
         assert!((BLOCK + ONE_WAY..=BLOCK * 3 + ONE_WAY + WAIT).contains(&age), "{age}");
     }
+}
+
+/// What becomes of sound where 5 % of all packets are lost, from 2 s to 12 s: until then the sender has learnt of it.
+fn lossy(repair: Repair) -> (SoundCounts, f64) {
+    let mut world = world(Setting { repair, ..with_sound() });
+    world.wire = Some(Vec::new());
+    let mut random = Random::new(1);
+    world.path.down =
+        Box::new(move |_, transmit| lost_if(is_media(transmit) && random.chance(0.05)));
+    world.run_for(SECOND * 2);
+    let before = world.client.sound_counts();
+    world.run_for(SECOND * 10);
+    let after = world.client.sound_counts();
+    let wire = world.wire.take().unwrap_or_default();
+    // Payload types of video are above those of reports, which are not within the target.
+    let is_rtp = |it: &Transmit| is_sound(it) || (is_media(it) && it.bytes[1] & 127 >= 96);
+    let media = wire.iter().filter(|(time, transmit)| *time >= at(2_000) && is_rtp(transmit));
+    let bytes: usize = media.map(|(_, transmit)| transmit.bytes.len() + 28).sum();
+    let counts = SoundCounts {
+        concealed: after.concealed - before.concealed,
+        repaired: after.repaired - before.repaired,
+        ..after
+    };
+    (counts, bytes as f64 * 0.8)
+}
+
+#[test]
+fn lost_sound_comes_with_what_follows_it() {
+    let (planned, rate) = lossy(Repair::Adaptive(RepairGoal::default()));
+    let (asked, _) = lossy(Repair::Nack);
+    // 50 of 1000 packets are lost, and one in 8000 with both of its copies.
+    assert!((30..=70).contains(&planned.repaired), "{planned:?}");
+    assert!(planned.concealed <= 1, "{planned:?}");
+    assert_eq!(asked.repaired, 0);
+    assert!((30..=70).contains(&asked.concealed), "{asked:?}");
+    assert!((5.7e6..=6.05e6).contains(&rate), "copies are within the target: {rate}");
 }
 
 #[test]

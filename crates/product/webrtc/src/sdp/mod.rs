@@ -58,6 +58,8 @@ pub struct Negotiated {
     pub video_parameters: String,
     /// Payload type of Opus.
     pub audio: Option<u8>,
+    /// Payload type of packets with older ones of Opus beside the newest (RFC 2198).
+    pub red: Option<u8>,
     /// Payload type of packets with parity; our own client only.
     pub repair: Option<u8>,
     /// Payload type of probes and padding; our own client only.
@@ -106,6 +108,7 @@ impl Negotiated {
         }
         if let Some(media) = offer.first(MediaKind::Audio) {
             terms.audio = media.payload_type("opus/48000/2");
+            terms.red = terms.audio.and_then(|opus| media.redundant(opus));
         }
         terms.data = offer.first(MediaKind::Application).is_some();
         terms

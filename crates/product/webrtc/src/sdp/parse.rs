@@ -272,6 +272,17 @@ impl Media {
         found.map(|format| format.payload_type)
     }
 
+    /// The payload type of packets whose blocks are all of another (RFC 2198 section 5).
+    #[must_use]
+    pub fn redundant(&self, of: u8) -> Option<u8> {
+        let of = of.to_string();
+        let found = self.formats.iter().find(|format| {
+            format.encoding.eq_ignore_ascii_case("red/48000/2")
+                && format.parameters.split('/').all(|block| block == of)
+        });
+        found.map(|format| format.payload_type)
+    }
+
     /// The number of an extension.
     #[must_use]
     pub fn extension(&self, uri: &str) -> Option<u8> {

@@ -19,6 +19,7 @@ const OFFERED_REPAIR: u8 = 97;
 const OFFERED_PROBE: u8 = 98;
 const OFFERED_RTX: u8 = 99;
 const OFFERED_AUDIO: u8 = 111;
+const OFFERED_RED: u8 = 63;
 const OFFERED_FRAME: u8 = 1;
 
 /// What an offer of ours says.
@@ -89,9 +90,19 @@ impl Lines {
         self.line(format_args!("a=max-message-size:{MAX_MESSAGE}"));
     }
 
-    fn audio_format(&mut self, payload_type: u8) {
-        self.line(format_args!("a=rtpmap:{payload_type} opus/48000/2"));
-        self.line(format_args!("a=fmtp:{payload_type} minptime=10;useinbandfec=1;stereo=1"));
+    /// The section of sound: Opus, and packets with older ones beside the newest (RFC 2198 section 5).
+    fn audio(&mut self, opus: u8, red: Option<u8>) {
+        let types = red.map(|red| format!(" {red}")).unwrap_or_default();
+        self.line(format_args!("m=audio 9 UDP/TLS/RTP/SAVPF {opus}{types}"));
+    }
+
+    fn audio_formats(&mut self, opus: u8, red: Option<u8>) {
+        self.line(format_args!("a=rtpmap:{opus} opus/48000/2"));
+        self.line(format_args!("a=fmtp:{opus} minptime=10;useinbandfec=1;stereo=1"));
+        if let Some(red) = red {
+            self.line(format_args!("a=rtpmap:{red} red/48000/2"));
+            self.line(format_args!("a=fmtp:{red} {opus}/{opus}"));
+        }
     }
 
     /// Retransmissions of packets of payload type `of` (RFC 4588 section 8.1).
@@ -139,10 +150,10 @@ pub fn offer(terms: &OfferTerms<'_>) -> String {
     if terms.arrival_times {
         lines.line(format_args!("a=rtcp-fb:* {ARRIVAL_TIMES}"));
     }
-    lines.line(format_args!("m=audio 9 UDP/TLS/RTP/SAVPF {OFFERED_AUDIO}"));
+    lines.audio(OFFERED_AUDIO, Some(OFFERED_RED));
     transport(&mut lines);
     lines.rtp("1", "recvonly");
-    lines.audio_format(OFFERED_AUDIO);
+    lines.audio_formats(OFFERED_AUDIO, Some(OFFERED_RED));
     lines.line(format_args!("m=application 9 UDP/DTLS/SCTP webrtc-datachannel"));
     transport(&mut lines);
     lines.data("2");
@@ -215,10 +226,10 @@ fn section(lines: &mut Lines, media: &Media, terms: &AnswerTerms<'_>) {
         }
         MediaKind::Audio => {
             let payload_type = negotiated.audio.unwrap_or(OFFERED_AUDIO);
-            lines.line(format_args!("m=audio 9 UDP/TLS/RTP/SAVPF {payload_type}"));
+            lines.audio(payload_type, negotiated.red);
             transport(lines);
             lines.rtp(&media.mid, "sendonly");
-            lines.audio_format(payload_type);
+            lines.audio_formats(payload_type, negotiated.red);
             if negotiated.congestion_control {
                 // Chromium reports by RFC 8888 only if each of its sections agreed.
                 lines.line(format_args!("a=rtcp-fb:* {CONGESTION_CONTROL}"));

@@ -239,7 +239,7 @@ fn pair(
 ) -> (Session, ClientSession) {
     let secret = |side: u8| Secrets::new([side + 2 * session as u8; 32]);
     let (mut client, offer) = Peer::offer(now, &client_config(!setting.plain_reports), secret(1));
-    let host = host_config(setting.repair == Repair::Nack);
+    let host = host_config(setting.repair.sends_again());
     let (host, answer) = Peer::answer(now, &host, secret(2), &offer).unwrap();
     client.accept_answer(now, &answer).unwrap();
     (
@@ -428,9 +428,10 @@ pub fn block(captured: Instant) -> SoundPacket {
     SoundPacket { captured, payload }
 }
 
-/// Whether a datagram is a packet of sound: its payload type is not encrypted.
+/// Whether a datagram is a packet of sound, with older ones or without: its payload type is not encrypted.
 pub fn is_sound(transmit: &Transmit) -> bool {
-    is_media(transmit) && transmit.bytes.get(1).is_some_and(|second| second & 127 == 111)
+    is_media(transmit)
+        && transmit.bytes.get(1).is_some_and(|second| [111, 63].contains(&(second & 127)))
 }
 
 /// Whether a datagram is RTP or RTCP (RFC 7983).
