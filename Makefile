@@ -100,7 +100,7 @@ quick-lint: $(STAMPS)/test-packages
 # All with --release: libraries in C, build scripts and macros are then those of the module, and are not built a second time.
 lint: quick-lint $(STAMPS)/live ## formatting, lints, types, stubs
 	cargo clippy --release --workspace --all-targets --quiet --features "$(CARGO_FEATURES)" -- -D warnings
-	cargo check --release --quiet --package gameway-python --no-default-features
+	cargo clippy --release --quiet --package gameway-python --no-default-features -- -D warnings
 	RUSTDOCFLAGS="-D warnings" cargo doc --release --no-deps --quiet $(CORE)
 	cargo package --no-verify --no-metadata --allow-dirty --quiet $(CORE)
 	$(BIN)/mypy python/gameway $(wildcard tools)

@@ -20,7 +20,7 @@
 //!
 //! | constant | value | origin |
 //! |---|---|---|
-//! | repair packets | a third of a frame's packets, 64 | beyond, a picture of less bytes is worth more |
+//! | repair packets | a third of a frame's packets, rounded up, and 64 | beyond, a picture of less bytes is worth more |
 //! | copies | 4 | at 18 % loss the fourth reaches 99.9 % |
 //! | rounds | 4 | the fifth is needed at more than 25 % loss |
 //! | packets missing | 64, or beyond which a hundredth of the late frames lies | more are planned for as that many |
@@ -162,7 +162,7 @@ impl Chances {
 /// Up to the number of packets missing that counts: more are as rare as not to matter, and stand as that many.
 fn missing_by_repair(situation: &Situation) -> Vec<Vec<f64>> {
     let Situation { model, packets, coded, late, .. } = situation;
-    let most_repair = if *coded { (packets / 3).clamp(1, MAX_REPAIR) } else { 0 };
+    let most_repair = if *coded { packets.div_ceil(3).min(MAX_REPAIR) } else { 0 };
     let mut chain = Chain::new(model, MAX_MISSING + most_repair + 1);
     (0..*packets).for_each(|_| chain.step(model));
     let mut beyond = 1.0;

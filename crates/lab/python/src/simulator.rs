@@ -45,7 +45,7 @@ pub fn check_spec(python: Python<'_>, spec_json: &str) -> PyResult<()> {
 }
 
 fn parsed(spec_json: &str) -> PyResult<RunSpec> {
-    serde_json::from_str(spec_json).map_err(refused)
+    spec_json.parse().map_err(refused)
 }
 
 fn refused(error: impl Display) -> PyErr {

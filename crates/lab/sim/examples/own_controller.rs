@@ -116,7 +116,7 @@ pub fn registry() -> Registry {
 /// # Errors
 /// If it cannot be run, or the controller did not use the path.
 pub fn main() -> Result<(), Box<dyn std::error::Error>> {
-    let spec: RunSpec = serde_json::from_str(SPEC)?;
+    let spec: RunSpec = SPEC.parse()?;
     let folder = std::env::temp_dir().join(format!("own-controller-{}", std::process::id()));
     std::fs::create_dir_all(&folder)?;
     let summary = gameway_sim::run_with(&spec, &folder, &registry())?;

@@ -122,7 +122,7 @@ pub fn registry() -> Registry {
 /// # Errors
 /// If it cannot be run, or the queue did nothing.
 pub fn main() -> Result<(), Box<dyn std::error::Error>> {
-    let spec: RunSpec = serde_json::from_str(SPEC)?;
+    let spec: RunSpec = SPEC.parse()?;
     let folder = std::env::temp_dir().join(format!("own-queue-{}", std::process::id()));
     std::fs::create_dir_all(&folder)?;
     let summary = gameway_sim::run_with(&spec, &folder, &registry())?;

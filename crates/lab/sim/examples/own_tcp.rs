@@ -167,7 +167,7 @@ pub fn registry() -> Registry {
 /// # Errors
 /// If it cannot be run.
 pub fn forwarded(spec: &str) -> Result<u64, Box<dyn std::error::Error>> {
-    let spec: RunSpec = serde_json::from_str(spec)?;
+    let spec: RunSpec = spec.parse()?;
     let folder = std::env::temp_dir().join(format!("own-tcp-{}", std::process::id()));
     std::fs::create_dir_all(&folder)?;
     let summary = gameway_sim::run_with(&spec, &folder, &registry())?;

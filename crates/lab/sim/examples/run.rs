@@ -10,7 +10,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let [spec, folder] = arguments.as_slice() else {
         return Err("usage: run SPEC.json FOLDER".into());
     };
-    let spec: RunSpec = serde_json::from_slice(&std::fs::read(spec)?)?;
+    let spec: RunSpec = std::fs::read_to_string(spec)?.parse()?;
     std::fs::create_dir_all(folder)?;
     let summary = gameway_sim::run(&spec, Path::new(folder))?;
     println!("{summary:#?}");

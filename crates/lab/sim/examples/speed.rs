@@ -63,7 +63,7 @@ fn spec(scenario: &Scenario, seconds: u32) -> Result<RunSpec, serde_json::Error>
         }]);
         spec["competitor"] = serde_json::json!([download("download")]);
     }
-    serde_json::from_value(spec)
+    spec.try_into()
 }
 
 /// Processor time of this process in seconds: user and system, from `/proc/self/stat` in ticks of 10 ms

@@ -173,7 +173,7 @@ proptest! {
         let plans = [0, 1, 2, 4].map(of);
         for plan in &plans {
             prop_assert!((-1e-9..=1.0 + 1e-9).contains(&plan.late) && plan.cost >= -1e-6);
-            prop_assert!(plan.first <= usize::from(coded) * (packets / 3).max(1));
+            prop_assert!(plan.first <= usize::from(coded) * packets.div_ceil(3));
         }
         if plans[0].late <= late {
             prop_assert!(plans[3].late <= late, "{} with rounds", plans[3].late);

@@ -114,6 +114,23 @@ pub struct RunSpec {
     pub record: RecordSpec,
 }
 
+/// JSON. Compiled here once: whoever calls serde for a whole run compiles a minute of code.
+impl FromStr for RunSpec {
+    type Err = serde_json::Error;
+
+    fn from_str(json: &str) -> Result<Self, Self::Err> {
+        serde_json::from_str(json)
+    }
+}
+
+impl TryFrom<serde_json::Value> for RunSpec {
+    type Error = serde_json::Error;
+
+    fn try_from(json: serde_json::Value) -> Result<Self, Self::Error> {
+        serde_json::from_value(json)
+    }
+}
+
 /// A ping from the client to the server; its reply meets the bottleneck queue.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]

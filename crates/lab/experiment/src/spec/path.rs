@@ -7,6 +7,7 @@ use serde::de::{DeserializeOwned, Deserializer, Error};
 use serde::{Deserialize, Serialize};
 use std::borrow::Cow;
 use std::path::PathBuf;
+use std::str::FromStr;
 
 /// The path.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -51,6 +52,23 @@ pub struct PathSpec {
     /// what the home gateway at this bottleneck does
     #[schemars(extend("default" = GatewaySpec::none()))]
     pub gateway: Option<GatewaySpec>,
+}
+
+/// JSON, as of a whole run.
+impl FromStr for PathSpec {
+    type Err = serde_json::Error;
+
+    fn from_str(json: &str) -> Result<Self, Self::Err> {
+        serde_json::from_str(json)
+    }
+}
+
+impl TryFrom<serde_json::Value> for PathSpec {
+    type Error = serde_json::Error;
+
+    fn try_from(json: serde_json::Value) -> Result<Self, Self::Error> {
+        serde_json::from_value(json)
+    }
 }
 
 impl PathSpec {

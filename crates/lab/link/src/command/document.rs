@@ -132,7 +132,7 @@ pub fn read(mut path: Value) -> Result<PathSpec, Slip> {
         table.remove("base_rtt_spread");
         check::check_path_document(table)?;
     }
-    serde_json::from_value(path).map_err(|error| Slip::new("path", error.to_string()))
+    path.try_into().map_err(|error: serde_json::Error| Slip::new("path", error.to_string()))
 }
 
 /// Takes the value out of lists of one, which are axes of an experiment.

@@ -260,7 +260,7 @@ mod tests {
         for (key, value) in given.as_object().expect("a table") {
             path[key] = value.clone();
         }
-        plan(&serde_json::from_value(path).expect("a path")).map_err(|error| error.to_string())
+        plan(&path.try_into().expect("a path")).map_err(|error| error.to_string())
     }
 
     #[test]

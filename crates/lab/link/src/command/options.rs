@@ -269,7 +269,7 @@ mod tests {
             "loss": { "kind": "random", "probability": "1 %" },
             "jitter": { "kind": "normal", "deviation": "2 ms" },
         });
-        let of = |path: &Value| serde_json::from_value::<PathSpec>(path.clone()).unwrap();
+        let of = |path: &Value| PathSpec::try_from(path.clone()).unwrap();
         let options = [
             ["--trace", &trace],
             ["--rtt", "20 ms"],
@@ -306,7 +306,7 @@ mod tests {
         // A folder is that of its experiment, and an item of a list has a name.
         let words =
             ["--path", &folder.display().to_string(), "--set=path.hop.access.capacity=40 Mb/s"];
-        assert_eq!(read(&words), Ok(serde_json::from_value(expected).unwrap()));
+        assert_eq!(read(&words), Ok(PathSpec::try_from(expected).unwrap()));
         let several = "[path]\ncapacity = [\"25 Mb/s\", \"5 Mb/s\"]\nbase_rtt = \"20 ms\"\n";
         std::fs::write(&file, several).unwrap();
         let words = ["--path", &file.display().to_string()];

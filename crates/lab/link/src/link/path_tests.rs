@@ -25,7 +25,7 @@ fn bench(path: &str) -> Bench {
 }
 
 fn bench_with(path: &str, flows: Vec<FlowConfig>) -> Bench {
-    let spec: PathSpec = serde_json::from_str(path).expect("it is a path");
+    let spec: PathSpec = path.parse().expect("it is a path");
     check::check_path(Registry::<Packet>::standard().known(), &spec).expect("it can be built");
     let flows = Flows::new(flows, None);
     let (sink, events) = channel();
@@ -317,7 +317,7 @@ fn a_flow_has_its_own_bottlenecks_and_round_trip_time() {
 fn in_a_stall_nothing_arrives() {
     let stalls = r#"{"stalls": {"interval": "20 ms", "lengths": [["5 ms", "5 ms", 1]], "connections": "0 %"}, "#;
     let path = PLAIN.replacen('{', stalls, 1);
-    let spec: PathSpec = serde_json::from_str(&path).expect("it is a path");
+    let spec: PathSpec = path.parse().expect("it is a path");
     let drawn = build::stalls(&spec, 7, END - Instant::ZERO).expect("it has stalls");
     let mut bench = bench(&path);
     let mut all = Vec::new();

@@ -204,7 +204,7 @@ mod tests {
     fn known(own: usize) -> Foreseen {
         let stream =
             |name: &str, via: &str| json!({ "name": name, "controller": "oracle", "via": via });
-        let spec: RunSpec = serde_json::from_value(json!({
+        let spec: RunSpec = RunSpec::try_from(json!({
             "seed": 1,
             "duration": "10 s",
             "path": {

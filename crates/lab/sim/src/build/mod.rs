@@ -223,7 +223,7 @@ mod tests {
                           "queue": {{"kind": "drop-tail", "size": "2 bdp"}}}},
                 "stream": [{{"name": "game", {stream}}}]}}"#
         );
-        let spec: RunSpec = serde_json::from_str(&text).expect("it is a specification");
+        let spec: RunSpec = text.parse().expect("it is a specification");
         check(&spec).err().map_or_else(String::new, |error| error.to_string())
     }
 

@@ -4,6 +4,7 @@
 mod example;
 
 use crate::support;
+use gameway_experiment::RunSpec;
 
 const PAGE: &str = include_str!("../../../../../docs/own-controller.md");
 const SOURCE: &str = include_str!("../../examples/own_controller.rs");
@@ -16,7 +17,7 @@ fn the_example_runs() {
 #[test]
 fn an_option_out_of_bounds_is_refused_by_its_declaration() {
     let spec = example::SPEC.replace("100 kb/s", "100 Mb/s");
-    let spec = serde_json::from_str(&spec).unwrap();
+    let spec: RunSpec = spec.parse().unwrap();
     let refused = gameway_sim::check_with(&spec, &example::registry()).unwrap_err().to_string();
     let told = "controller \"mine\": gain: 100 Mb/s is not between 1 kb/s and 10 Mb/s";
     assert!(refused.contains("stream \"game\"") && refused.contains(told), "{refused}");

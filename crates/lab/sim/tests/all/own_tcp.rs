@@ -4,6 +4,7 @@
 mod example;
 
 use crate::support;
+use gameway_experiment::RunSpec;
 
 use example::{HighSpeedConfig, SPEC, registry};
 
@@ -53,7 +54,7 @@ fn it_grows_and_shrinks_as_in_the_table_of_the_rfc() {
 #[test]
 fn an_option_out_of_bounds_is_refused_by_its_declaration() {
     let refused = |spec: &str| {
-        let spec = serde_json::from_str(spec).unwrap();
+        let spec: RunSpec = spec.parse().unwrap();
         gameway_sim::check_with(&spec, &registry()).unwrap_err().to_string()
     };
     let far = refused(&SPEC.replace("0.2", "0.6"));
@@ -62,7 +63,7 @@ fn an_option_out_of_bounds_is_refused_by_its_declaration() {
     let other = refused(&SPEC.replace("high_decrease", "decrease"));
     assert!(other.contains("known are high_decrease, high_window, low_window"), "{other}");
 
-    let unknown = gameway_sim::check(&serde_json::from_str(SPEC).unwrap()).unwrap_err().to_string();
+    let unknown = gameway_sim::check(&SPEC.parse().unwrap()).unwrap_err().to_string();
     assert!(
         unknown.contains("unknown congestion control \"highspeed\"; known are bbr, bbr2"),
         "{unknown}"

@@ -142,7 +142,7 @@ fn in_a_stall_nothing_arrives_and_tcp_sends_nothing() {
     let spec = with(spec, "/record", json!({ "packets": true }));
     let sent_in_stalls = |spec: &Value| {
         let stalling = with(spec.clone(), "/path/stalls", stalls("0 %"));
-        let spec_of: RunSpec = serde_json::from_value(stalling).unwrap();
+        let spec_of = RunSpec::try_from(stalling).unwrap();
         let stalls = build::stalls(&spec_of.path, spec_of.seed, spec_of.duration).unwrap();
         let is_held = |at: &f64| {
             let at = Instant::from_nanos(*at as i64);

@@ -1,6 +1,7 @@
 //! Specifications that make no sense are refused, and the message names the field.
 
 use crate::support::{empty_path, try_run, with, with_ping, with_stream, with_tcp};
+use gameway_experiment::RunSpec;
 use serde_json::{Value, json};
 
 fn whole() -> Value {
@@ -311,7 +312,7 @@ fn a_browser_is_checked_for_live_runs_and_not_simulated() {
         let own = json!({ "kind": "chromium", "frame_rate": frame_rate, "field_trials": trials });
         let spec = with_stream(empty_path(1), controller, own);
         let simulated = try_run(&spec).unwrap_err();
-        let read = serde_json::from_value(spec).map_err(|error| error.to_string());
+        let read = RunSpec::try_from(spec).map_err(|error| error.to_string());
         let found =
             read.and_then(|spec| gameway_sim::check(&spec).map_err(|error| error.to_string()));
         (found.err().unwrap_or_default(), simulated)

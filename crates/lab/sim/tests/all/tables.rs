@@ -4,6 +4,7 @@ use crate::support::{
     Folder, empty_path, fixed, run, with, with_ping, with_stream, with_tcp, write,
 };
 use gameway_events::{RunEvent, Sink, TableError};
+use gameway_experiment::RunSpec;
 use gameway_sim::Registry;
 use parquet::file::reader::{FileReader, SerializedFileReader};
 use parquet::record::{Field, Row};
@@ -97,7 +98,7 @@ impl Sink for Full {
 
 #[test]
 fn a_run_ends_soon_after_its_sink_has_failed_and_says_why() {
-    let spec = serde_json::from_value(with_ping(empty_path(100_000), "100 ms")).unwrap();
+    let spec = RunSpec::try_from(with_ping(empty_path(100_000), "100 ms")).unwrap();
     let (heard, events) = std::sync::mpsc::channel();
     let error =
         gameway_sim::run_into(&spec, &Registry::standard(), Box::new(Full { room: 50, heard }))

@@ -61,7 +61,7 @@ pub fn write(spec: &Value, folder: &Path) -> Result<SummaryRecord, String> {
 }
 
 fn parse(spec: &Value) -> Result<RunSpec, String> {
-    serde_json::from_value(spec.clone()).map_err(|error| error.to_string())
+    spec.clone().try_into().map_err(|error: serde_json::Error| error.to_string())
 }
 
 impl Run {
