@@ -80,6 +80,8 @@ def stage(
     controller: str = "fixed",
     rates: dict[str, str] = RATES,
     size: tuple[int, int] = SMALL,
+    *,
+    audio: bool = False,
     **path: Any,
 ) -> Iterator[Stage]:
     """Set up namespaces, link and host; the run's time zero is two seconds from now.
@@ -109,7 +111,7 @@ def stage(
             **common,
             "stream": {"name": "game", **spec["stream"][0]},
             "size": f"{size[0]}x{size[1]}",
-            "audio": False,
+            "audio": audio,
             "listen": f"{HOST}:{PORT}",
             "token": TOKEN,
             "export_keys": str(folder / "keys"),

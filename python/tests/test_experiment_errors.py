@@ -377,6 +377,11 @@ CASES = {
         'name = "game"', 'name = "game"\nfeedback = { kind = "rfc8888" }', 12,
         "stream.0.feedback.interval", None, ['rfc8888 needs interval = "5 ms"'],
     ),
+    "a deadline where nothing is sent again": (
+        'name = "game"',
+        'name = "game"\nrepair = { kind = ["adaptive", "fec"], deadline = "80 ms" }', 12,
+        "stream.0.repair.deadline", "80 ms", ["has no meaning here", "fec has goal, kind"],
+    ),
     "unknown key of reports": (
         'name = "game"',
         'name = "game"\nfeedback = { kind = "transport-wide", intervall = "5 ms" }', 12,

@@ -26,7 +26,7 @@ from browser_fixture import (
     until_frames,
 )
 from live_fixture import MIN_LIVE_FPS, needs_live
-from stage_fixture import HOST, PORT, stage
+from stage_fixture import HOST, PORT, RATES, stage
 from stage_fixture import TOKEN as STAGE_TOKEN
 from witness import of_times
 
@@ -169,6 +169,48 @@ def test_a_loss_costs_no_more_than_the_frames_until_the_next_key_frame(
         assert made > MIN_LIVE_FPS
         assert shown > 0.4 * made, (shown, made, frozen)
         assert frozen < 0.1, (shown, made, frozen)
+
+
+def concealed_through_loss(folder: Path, repair: str, share: str) -> tuple[float, float]:
+    """Of the sound that a browser played, how much it made up; and bytes of payload a packet."""
+    folder.mkdir()
+    loss = {"kind": "random", "probability": share}
+    keys = {**RATES, "repair": repair}
+    with stage(folder, "fixed", keys, audio=True, loss=loss) as there:
+        inside = ("ip", "netns", "exec", there.spaces.name("client"))
+        with browser(folder / "profile", *inside) as made:
+            page = made.open(f"http://{HOST}:{PORT}/?token={quote(STAGE_TOKEN)}")
+            until_frames(made, page)
+            # The sender has learnt of the losses, and the browser how late packets are.
+            time.sleep(2)
+            first = inbound(made, page, "audio")
+            time.sleep(SECONDS)
+            last = inbound(made, page, "audio")
+        there.host.result()
+    grown = {name: last[name] - first[name] for name in SOUND}
+    made_up = grown["concealedSamples"] / grown["totalSamplesReceived"]
+    return made_up, grown["bytesReceived"] / grown["packetsReceived"]
+
+
+SOUND = ("concealedSamples", "totalSamplesReceived", "bytesReceived", "packetsReceived")
+
+
+@needs_live
+def test_a_browser_hears_what_was_lost_of_copies(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    made_up, size = concealed_through_loss(tmp_path / "adaptive", "adaptive", "5 %")
+    without, alone = concealed_through_loss(tmp_path / "nack", "nack", "5 %")
+    if IN_FULL:
+        with capsys.disabled():
+            print(f"\n5 % lost: {made_up:.2%} of the sound made up, {without:.2%} without copies")  # noqa: T201
+    assert alone == 120
+    # Two copies at 5 %, with their headers.
+    assert 2.5 * alone < size < 3.1 * alone, size
+    with of_times():
+        # Chromium stretches what there is over a part of what is lost.
+        assert 0.01 < without < 0.1, without
+        assert made_up < without / 3, (made_up, without)
 
 
 LOSSES = [(share, length) for length in (1, 3) for share in ("0.5 %", "1 %", "2 %", "5 %")]

@@ -241,11 +241,16 @@ def repair(value: object, info: ValidationInfo) -> object:
     if not isinstance(value, dict):
         return one_of("kind of repair", lambda: words_of(declared))(value, info)
     planned = Declaration(list(forms_of(declared)))
-    (keys,) = {tuple(one["properties"]) for one in planned.kinds.values()}
-    table = as_table(value, "kind", only=keys)
+    of_kind = {kind: tuple(one["properties"]) for kind, one in planned.kinds.items()}
+    table = as_table(value, "kind", only=tuple(dict.fromkeys(itertools.chain(*of_kind.values()))))
     kinds = axis_of(one_of("kind of planned repair", lambda: planned.kinds))
     checks = {key: axis_of(check) for key, check in planned.checks().items()} | {"kind": kinds}
-    return {key: inside(key, checks[key], table[key], info) for key in table}
+    checked = {key: inside(key, checks[key], table[key], info) for key in table}
+    for kind, key in itertools.product(values(checked["kind"]), checked):
+        if key not in of_kind[kind]:
+            known = ", ".join(of_kind[kind])
+            refuse("has no meaning here", checked[key], f"{kind} has {known}", (key,))
+    return checked
 
 
 def pause(value: object, info: ValidationInfo) -> dict[str, Any]:
