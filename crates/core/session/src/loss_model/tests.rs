@@ -156,8 +156,8 @@ fn rounding_raises_a_share_by_an_eighth_at_most() {
         assert!((1.0..=1.125).contains(&(model.loss / loss)), "{model:?}");
         assert_eq!(model, model.rounded());
     }
-    // 1.6, 1.06, 1.0625 and 1.07 times a power of two, to eighths.
-    for (share, rounded) in [(0.1, 0.101_562_5), (0.53, 0.5), (0.53125, 0.5625), (0.535, 0.5625)] {
+    // 1.6, 1, 1.06 and 1.125 times a power of two, up to eighths.
+    for (share, rounded) in [(0.1, 0.101_562_5), (0.5, 0.5), (0.53, 0.5625), (0.5625, 0.5625)] {
         let model = LossModel { loss: share, again: share }.rounded();
         assert!((model.loss - rounded).abs() < 1e-12 && (model.again - rounded).abs() < 1e-12);
     }

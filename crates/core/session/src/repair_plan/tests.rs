@@ -115,15 +115,18 @@ fn losses_of_independent_trials_are_binomial() {
 
 #[test]
 fn as_many_missing_packets_are_told_apart_as_make_a_hundredth_of_the_late_frames() {
-    for (loss, media) in [(0.001, 20), (0.01, 20), (0.05, 20), (0.1, 60)] {
-        let missing = missing_by_repair(&situation(loss, media, 1));
-        let beyond = |count: u32| more_than(count, media as u32, loss);
+    for (loss, packets) in [(0.001, 20), (0.01, 20), (0.05, 20), (0.1, 60)] {
+        let missing = missing_by_repair(&situation(loss, packets, 1));
+        let beyond = |count: u32| more_than(count, packets as u32, loss);
         let least = (1..).find(|count| beyond(*count) < 0.001 * NEGLIGIBLE).expect("there is one");
         // None, and so many.
-        assert!(missing.iter().all(|chances| chances.len() as u32 == least + 1), "{loss} {media}");
+        assert!(
+            missing.iter().all(|chances| chances.len() as u32 == least + 1),
+            "{loss} {packets}"
+        );
         // Those beyond stand as that many.
         assert!(missing.iter().all(|chances| (chances.iter().sum::<f64>() - 1.0).abs() < 1e-9));
-        assert_eq!(missing.len(), media / 2 + 1, "by repair packets: none to half the media");
+        assert_eq!(missing.len(), packets.div_ceil(3) + 1, "by repair packets: none to a third");
     }
     let many = missing_by_repair(&situation(0.5, 200, 1));
     assert!(many.len() == 65 && many.iter().all(|chances| chances.len() == 65), "64 at most");

@@ -90,15 +90,15 @@ fn copies_of_the_last_round_are_of_frames_for_which_it_is_the_last() {
 
 #[test]
 fn repair_packets_are_planned_for_as_many_packets_as_the_target_has_room_for() {
-    let goal = RepairGoal::default();
+    let goal = RepairGoal::default().share;
     let share = |repair, least: Ratio| {
         let (mut sender, _) = sender(target(Pacing::Burst), |config| {
             (config.repair, config.repair_share) = (repair, least);
         });
         encode(&mut sender, at(0)).unwrap().repair_share
     };
-    // 20000 B are 17 packets, planned for as 16: of 0.1 % losses one repair packet is enough, half of 1/16.
-    let planned = Ratio::from_ppm(31_250);
+    // 20000 B are 17 packets, planned for as 16: of 0.1 % losses one repair packet is enough, half of 1/15.
+    let planned = Ratio::from_ppm(33_333);
     assert_eq!(share(Repair::Fec(goal), Ratio::ZERO), planned);
     assert_eq!(share(Repair::None, Ratio::ZERO), Ratio::ZERO);
     let more = Ratio::from_ppm(200_000);
