@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 import time
 from typing import TYPE_CHECKING, Any
 
@@ -39,6 +40,11 @@ congestion_control = "cubic"
 start = "1 s"
 stop = "2 s"
 """
+
+
+def pytest_configure() -> None:
+    """Let programs that tests start end by SIGHUP, also where the tests run under nohup."""
+    signal.signal(signal.SIGHUP, signal.SIG_DFL)
 
 
 @pytest.fixture
