@@ -5,3 +5,4 @@ mod common;
 mod dynamics;
 mod mechanisms;
 mod reliability;
+mod scripted;
