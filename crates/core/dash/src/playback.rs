@@ -50,8 +50,8 @@ pub(crate) struct Held {
 /// What became of an appended segment.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Appended {
-    /// The buffer grew; playback `began` or went on after a halt.
-    Grown { resumed: bool },
+    /// The buffer grew.
+    Grown,
     /// It took the place of this one.
     Replaced(Held),
     /// That time was on the screen already.
@@ -143,12 +143,11 @@ impl Playback {
             return Appended::Replaced(std::mem::replace(&mut self.waiting[place], held));
         }
         self.position = self.position(now);
-        let resumed = self.since.is_none();
         self.since = Some(now);
         self.waiting.push_back(held);
         self.end += 1;
         self.empty = self.level(now) <= EMPTY_BELOW && !self.is_complete();
-        Appended::Grown { resumed }
+        Appended::Grown
     }
 
     /// When something passes next.
@@ -238,7 +237,7 @@ mod tests {
         ];
         assert_eq!(late, expected);
         assert_eq!(playback.next_deadline(), None);
-        assert_eq!(playback.append(at(21_000), held(2, 1)), Appended::Grown { resumed: true });
+        assert_eq!(playback.append(at(21_000), held(2, 1)), Appended::Grown);
         assert_eq!(playback.level(at(22_000)), Duration::from_secs(3));
         assert!(!playback.is_empty());
     }

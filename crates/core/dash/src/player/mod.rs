@@ -260,8 +260,7 @@ impl Player {
     fn append(&mut self, now: Instant, transfer: &Transfer, held: Held) {
         self.open.insert(held.request, transfer.segment(held.index, held.level));
         match self.playback.append(now, held) {
-            Appended::Grown { resumed } if resumed => self.begin_or_resume(now),
-            Appended::Grown { .. } => {}
+            Appended::Grown => self.begin_or_resume(now),
             Appended::Replaced(old) => self.settle(old.request, Fate::Replaced(now)),
             Appended::TooLate => self.settle(held.request, Fate::TooLate),
         }
@@ -270,6 +269,7 @@ impl Player {
         self.rules.on_buffer_level(self.playback.level(now));
     }
 
+    /// There is something to play: playback begins, or goes on if it stood still.
     fn begin_or_resume(&mut self, now: Instant) {
         if !self.playing {
             self.playing = true;

@@ -92,6 +92,15 @@ fn switch_history_keeps_below_a_level_that_failed() {
     assert_eq!(history.decide(), None);
 }
 
+#[test]
+fn switch_history_of_drops_alone_keeps_below_their_level() {
+    let mut history = SwitchHistory::new(5);
+    (0..7).for_each(|_| history.push(4, 0));
+    assert_eq!(history.decide(), None, "too few");
+    history.push(4, 0);
+    assert_eq!(history.decide(), Some(Wish(3)));
+}
+
 /// Drops of lower levels count at the higher ones, and only a level with drops of its own is left.
 #[test]
 fn switch_history_adds_from_below() {
