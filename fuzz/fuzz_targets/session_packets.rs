@@ -7,7 +7,7 @@ use gameway_media::EncoderModel;
 use gameway_session::{
     FeedbackPacket, MediaPacket, ReceivedPacket, Receiver, ReceiverConfig, Sender, SenderConfig,
 };
-use gameway_units::{Bytes, Duration, Ecn, Instant, ReceiverInstant, Repair};
+use gameway_units::{Bytes, Duration, Ecn, Instant, ReceiverInstant, Recovery, Repair};
 use libfuzzer_sys::fuzz_target;
 use std::collections::BTreeMap;
 
@@ -23,6 +23,7 @@ fn media_packet(input: &mut Input<'_>) -> MediaPacket {
         header: input.any(),
         kind: input.kind(),
         key_frame: flags & 1 != 0,
+        refers_back: if flags & 8 == 0 { 1 } else { input.number(20) as u8 },
         last_probe: flags & 2 != 0,
         original: (flags & 4 != 0).then(|| input.sequence()),
     }
@@ -37,9 +38,10 @@ fn report(input: &mut Input<'_>) -> FeedbackPacket {
     };
     let packets = (0..count).map(|_| one(input)).collect();
     let (generated, key_frame_request) = (input.receiver_time(), input.any());
+    let newest_shown = input.any::<bool>().then(|| input.frame());
     let asked = input.any::<u8>() % 20;
     let asked = (0..asked).map(|_| input.sequence()).collect();
-    FeedbackPacket { base, packets, generated, key_frame_request, asked }
+    FeedbackPacket { base, packets, generated, key_frame_request, newest_shown, asked }
 }
 
 /// Takes out all that the receiver has to say.
@@ -80,10 +82,11 @@ fuzz_target!(|bytes: &[u8]| {
     };
     let mut config = SenderConfig::new(Instant::ZERO, interval);
     config.repair = if input.any() { Repair::Nack } else { Repair::None };
-    let repair = config.repair;
+    config.recovery = if input.any() { Recovery::Reference } else { Recovery::KeyFrame };
+    let (repair, recovery) = (config.repair, config.recovery);
     let mut sender = Sender::new(config, controller);
     let mut encoder = EncoderModel::steady(interval);
-    let mut receiver = Receiver::new(ReceiverConfig { repair, ..ReceiverConfig::new(style) });
+    let mut receiver = Receiver::new(ReceiverConfig { repair, recovery, ..ReceiverConfig::new(style) });
     let mut repeated = Repeated::default();
     let (mut now, mut sent) = (Instant::ZERO, Bytes::ZERO);
     let mut honest = FeedbackPacket::default();

@@ -48,6 +48,7 @@ fn page(reports: &FrameReports) {
             header: 64,
             kind: PacketKind::Media,
             key_frame: false,
+            refers_back: 1,
             last_probe: false,
             original: None,
         };
@@ -90,6 +91,7 @@ fn extension(input: &mut Input<'_>) -> Option<FrameExtension> {
         train_packets: media_packets.wrapping_add(input.number(3) as u16),
         kind: input.kind(),
         key_frame: input.any(),
+        refers_back: 1,
         last_probe: input.any(),
         sequence_high: input.any::<u8>() & 15,
         again: input.any::<bool>().then(|| input.any()),

@@ -142,6 +142,7 @@ AXES: dict[str, dict[str, tuple[dict[str, Any], str, list[Any]]]] = {
         "feedback": (BASE, "stream.0", ["per-frame", {"kind": "transport-wide"}]),
         "ecn": (BASE, "stream.0", ["none", "ect1"]),
         "circuit_breaker": (BASE, "stream.0", ["none", "rfc8083"]),
+        "recovery": (BASE, "stream.0", ["key-frame", "reference"]),
         "picture_size": (based(stream=[BROWSER]), "stream.0", ["320x180", "640x360"]),
         "field_trials": (based(stream=[BROWSER]), "stream.0", ["One/Enabled/", "Other/Enabled/"]),
         "clock_drift": (BASE, "stream.0", ["0 ppm", "50 ppm"]),

@@ -273,6 +273,7 @@ class Stream(KindOf):
     start_bitrate: keys.Texts = STREAM.default("start_bitrate")
     fec: keys.Texts = STREAM.default("fec")
     repair: keys.Repairs = STREAM.default("repair")
+    recovery: keys.Texts = STREAM.default("recovery")
     mtu: keys.Texts | None = STREAM.default("mtu")
     feedback: keys.Feedbacks = STREAM.default("feedback")
     ecn: keys.Texts = STREAM.default("ecn")

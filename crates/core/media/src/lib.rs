@@ -24,4 +24,4 @@ pub use packetizer::{
     Train, headers_of_slices, packets_after_slices, repair_packets,
 };
 pub use playout::{FrameOutcome, Playout, PlayoutConfig, PlayoutEvent};
-pub use reassembly::{Admission, FrameProgress, PacketPlace, Reassembly};
+pub use reassembly::{Admission, FrameProgress, MAX_BACK, PacketPlace, Reassembly};

@@ -2,10 +2,11 @@
 //!
 //! # Model
 //! Frames are decided in order, each with one outcome. A key frame can be shown when it is whole; any
-//! other frame when it is whole and the frame before it was shown. A frame that stays incomplete for a
+//! other frame when it is whole and the frame that it refers to was shown: the one before it, or an older one where the
+//! sender answers a loss so. A frame that stays incomplete for a
 //! grace time after it fell into doubt (see [`Reassembly`]) is lost; from there on nothing is shown until
-//! a key frame is whole. A key frame is asked for when the loss is known, and again at an interval until
-//! one is shown, as long as packets come: nobody listens while none do. A whole key frame overtakes
+//! a key frame is whole, or one that refers to a frame which was shown. Such a frame is asked for when the loss is known, and
+//! again at an interval until one is shown, as long as packets come: nobody listens while none do. When it is whole, it overtakes
 //! older frames that still lack packets: waiting for those would only make the player see the newer
 //! picture later.
 //!
@@ -24,7 +25,7 @@
 //! |---|---|
 //! | decoding takes no time, displays show every frame | both depend on the client's machine; they are added where that is modelled |
 
-use crate::reassembly::{FrameProgress, Reassembly};
+use crate::reassembly::{Entry, FrameProgress, Reassembly};
 use gameway_control::FrameId;
 use gameway_units::{Duration, ReceiverInstant};
 
@@ -89,8 +90,9 @@ pub struct Playout {
     patience: Duration,
     /// The oldest undecided frame.
     next: FrameId,
-    /// Whether the frame before `next` was shown, so that one which refers to it can be decoded.
-    intact: bool,
+    /// Of each of the 64 frames before `next`, whether it was shown, so that one which refers to it can be decoded; the lowest bit
+    /// is that of the newest.
+    shown: u64,
     last_shown: Option<ReceiverInstant>,
     /// When to ask for a key frame (again); `None` while none is needed.
     next_request: Option<ReceiverInstant>,
@@ -106,7 +108,7 @@ impl Playout {
             config,
             patience: config.grace,
             next: FrameId(0),
-            intact: false,
+            shown: 0,
             last_shown: None,
             next_request: None,
             heard: false,
@@ -127,7 +129,38 @@ impl Playout {
     /// Whether a packet of a frame that is not whole is of use.
     #[must_use]
     pub fn wants(&self, frames: &Reassembly, frame: FrameId) -> bool {
-        frame >= self.next && (self.intact || !frames.refers_to_others(frame))
+        let Some(before) = frame.0.checked_sub(self.next.0) else { return false };
+        match frames.refers_back(frame) {
+            None => true,
+            Some(back) if u64::from(back) > before => self.can_refer(u64::from(back) - before),
+            Some(_) => self.can_refer(1) || self.leads_to(frames, frame),
+        }
+    }
+
+    /// The newest frame that was shown, if a frame can still refer to it.
+    #[must_use]
+    pub fn newest_shown(&self) -> Option<FrameId> {
+        let back = u64::from(self.shown.trailing_zeros()) + 1;
+        self.can_refer(back).then(|| FrameId(self.next.0 - back))
+    }
+
+    /// Whether the frame so many before the next one was shown.
+    fn can_refer(&self, back: u64) -> bool {
+        (1..=64).contains(&back) && self.shown >> (back - 1) & 1 == 1
+    }
+
+    /// Whether an undecided frame that refers to one that was shown has come in part and stands before this one.
+    fn leads_to(&self, frames: &Reassembly, frame: FrameId) -> bool {
+        let entry = frames.seen_entry().filter(|entry| entry.frame < frame);
+        entry.is_some_and(|entry| entry.refers_to.is_some() && self.can_enter(entry))
+    }
+
+    /// Whether an undecided frame that does not refer to the one before it can be shown when it is whole.
+    fn can_enter(&self, entry: Entry) -> bool {
+        entry.frame >= self.next
+            && entry.refers_to.is_none_or(|to| {
+                self.next.0.checked_sub(to.0).is_some_and(|back| self.can_refer(back))
+            })
     }
 
     /// A packet arrived, of whatever kind.
@@ -137,7 +170,8 @@ impl Playout {
 
     /// A frame that was shown turned out to be damaged: nothing is shown until a key frame is whole.
     pub fn on_undecodable(&mut self, now: ReceiverInstant) {
-        self.lose_reference(now);
+        self.shown = 0;
+        self.ask(now);
     }
 
     /// Decides what can be decided now; to be called after packets and at [`Self::next_deadline`].
@@ -179,15 +213,15 @@ impl Playout {
     fn outcome(&self, now: ReceiverInstant, frames: &Reassembly) -> Option<FrameOutcome> {
         match frames.progress(self.next) {
             FrameProgress::Unseen => None,
-            FrameProgress::Complete { key_frame, .. } if key_frame || self.intact => {
-                Some(FrameOutcome::Shown)
+            FrameProgress::Complete { refers_back, .. } => {
+                let can = refers_back.is_none_or(|back| self.can_refer(u64::from(back)));
+                Some(if can { FrameOutcome::Shown } else { FrameOutcome::Undecodable })
             }
-            FrameProgress::Complete { .. } => Some(FrameOutcome::Undecodable),
             FrameProgress::Incomplete { doubtful_since } => {
                 let patience = self.patience_with_next(frames);
                 let expired =
                     doubtful_since.is_some_and(|since| since.saturating_add(patience) <= now);
-                let overtaken = frames.newest_key_frame() > Some(self.next);
+                let overtaken = frames.whole_entry().is_some_and(|entry| self.can_enter(entry));
                 (expired || overtaken).then_some(FrameOutcome::Lost)
             }
         }
@@ -206,10 +240,11 @@ impl Playout {
         if outcome == FrameOutcome::Shown {
             self.show(now, sink);
         } else {
-            self.lose_reference(now);
+            self.ask(now);
         }
         sink(PlayoutEvent::Decided { first: self.next, last: self.next, outcome });
         self.next.0 += 1;
+        self.shown = self.shown << 1 | u64::from(outcome == FrameOutcome::Shown);
     }
 
     fn show(&mut self, now: ReceiverInstant, sink: &mut impl FnMut(PlayoutEvent)) {
@@ -218,12 +253,10 @@ impl Playout {
             sink(PlayoutEvent::Stall { pause });
         }
         self.last_shown = Some(now);
-        self.intact = true;
         self.next_request = None;
     }
 
-    fn lose_reference(&mut self, now: ReceiverInstant) {
-        self.intact = false;
+    fn ask(&mut self, now: ReceiverInstant) {
         self.next_request.get_or_insert(now);
     }
 
@@ -238,8 +271,12 @@ impl Playout {
         if self.next < base {
             let (first, last) = (self.next, FrameId(base.0 - 1));
             sink(PlayoutEvent::Decided { first, last, outcome: FrameOutcome::Lost });
+            self.shown = u32::try_from(base.0 - self.next.0)
+                .ok()
+                .and_then(|passed| self.shown.checked_shl(passed))
+                .unwrap_or(0);
             self.next = base;
-            self.lose_reference(now);
+            self.ask(now);
         }
     }
 }
@@ -256,7 +293,14 @@ mod tests {
         let mut arrive = |playout: &mut Playout, frame: u64, key_frame| {
             let (media_packets, train_packets) = (1, 1);
             let frame = FrameId(frame);
-            let place = PacketPlace { frame, index: 0, media_packets, train_packets, key_frame };
+            let place = PacketPlace {
+                frame,
+                index: 0,
+                media_packets,
+                train_packets,
+                key_frame,
+                refers_back: 1,
+            };
             let now = at(16 * frame.0 as i64);
             frames.on_packet(now, &place);
             playout.on_arrival();

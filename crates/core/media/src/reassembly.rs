@@ -23,6 +23,8 @@ use gameway_control::FrameId;
 use gameway_units::ReceiverInstant;
 use std::collections::VecDeque;
 
+/// The most frames that one can refer back: an encoder of H.264 keeps 16 (ITU-T H.264 annex A.3.1).
+pub const MAX_BACK: u8 = 16;
 /// How many frames are kept at most.
 pub const WINDOW: usize = 256;
 /// A frame number further ahead than this is not believed.
@@ -41,12 +43,22 @@ pub struct PacketPlace {
     pub train_packets: u16,
     /// Whether the frame is a key frame.
     pub key_frame: bool,
+    /// To which frame it refers if not, counted back from it: 1 is the one before.
+    pub refers_back: u8,
 }
 
 impl PacketPlace {
+    /// The frame that its own refers to; `None` for a key frame.
+    fn refers(&self) -> Option<u8> {
+        (!self.key_frame).then_some(self.refers_back)
+    }
+
     /// Whether there can be such a packet, whatever its frame's others say.
     #[must_use]
     pub fn is_consistent(&self) -> bool {
+        if self.refers().is_some_and(|back| !(1..=MAX_BACK).contains(&back)) {
+            return false;
+        }
         if self.media_packets == 0 {
             return self.index < MAX_MEDIA_PACKETS;
         }
@@ -85,8 +97,8 @@ pub enum FrameProgress {
     Complete {
         /// When it became so.
         at: ReceiverInstant,
-        /// Whether it is a key frame.
-        key_frame: bool,
+        /// To which frame it refers, counted back from it; `None` for a key frame.
+        refers_back: Option<u8>,
     },
 }
 
@@ -96,8 +108,8 @@ struct Slot {
     /// From the first packet of it that tells; zero while none has come.
     media_packets: u16,
     train_packets: u16,
-    /// From the first packet of it.
-    key_frame: Option<bool>,
+    /// To which frame it refers, as [`FrameProgress::Complete`] has it; from the first packet of it.
+    refers_back: Option<Option<u8>>,
     received: u16,
     max_index: u16,
     doubtful_since: Option<ReceiverInstant>,
@@ -117,7 +129,7 @@ impl Slot {
 
     /// Whether this packet agrees with those of the frame that came before; the first ones define it.
     fn agrees(&mut self, place: &PacketPlace) -> bool {
-        if *self.key_frame.get_or_insert(place.key_frame) != place.key_frame {
+        if *self.refers_back.get_or_insert(place.refers()) != place.refers() {
             return false;
         }
         if place.media_packets == 0 {
@@ -174,7 +186,30 @@ pub struct Reassembly {
     slots: VecDeque<Slot>,
     /// Slots for reuse, so that their bit fields are allocated once.
     spare: Vec<Slot>,
-    newest_key_frame: Option<FrameId>,
+    /// The newest frames that do not refer to the one before, each with what they refer to: one that is whole, forgotten or
+    /// not, and one of which a packet came.
+    whole_entry: Option<Entry>,
+    seen_entry: Option<Entry>,
+}
+
+/// A frame that does not refer to the one before it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Entry {
+    /// Which.
+    pub frame: FrameId,
+    /// The frame that it refers to; `None` for a key frame.
+    pub refers_to: Option<FrameId>,
+}
+
+impl Entry {
+    fn of(frame: FrameId, refers_back: Option<u8>) -> Option<Self> {
+        let refers_to = match refers_back {
+            None => None,
+            Some(1) => return None,
+            Some(back) => Some(FrameId(frame.0.checked_sub(u64::from(back))?)),
+        };
+        Some(Self { frame, refers_to })
+    }
 }
 
 impl Reassembly {
@@ -219,6 +254,8 @@ impl Reassembly {
         if !slot.agrees(place) {
             return Admission::Implausible;
         }
+        let entry = Entry::of(place.frame, place.refers());
+        self.seen_entry = self.seen_entry.max(entry);
         if !slot.mark(now, place.index, again) {
             return Admission::Duplicate;
         }
@@ -227,9 +264,7 @@ impl Reassembly {
         }
         if slot.media_packets > 0 && slot.received >= slot.media_packets {
             slot.completed = Some(now);
-            if slot.key_frame == Some(true) {
-                self.newest_key_frame = self.newest_key_frame.max(Some(place.frame));
-            }
+            self.whole_entry = self.whole_entry.max(entry);
             return Admission::Completed;
         }
         Admission::Counted
@@ -248,8 +283,8 @@ impl Reassembly {
     pub fn progress(&self, frame: FrameId) -> FrameProgress {
         match self.slot(frame) {
             None => FrameProgress::Unseen,
-            Some(Slot { completed: Some(at), key_frame, .. }) => {
-                FrameProgress::Complete { at: *at, key_frame: *key_frame == Some(true) }
+            Some(Slot { completed: Some(at), refers_back, .. }) => {
+                FrameProgress::Complete { at: *at, refers_back: refers_back.unwrap_or(Some(1)) }
             }
             Some(slot) => FrameProgress::Incomplete { doubtful_since: slot.doubtful_since },
         }
@@ -261,10 +296,10 @@ impl Reassembly {
         self.slot(frame).is_some_and(Slot::lacks)
     }
 
-    /// Whether a frame of the window is known to be no key frame.
+    /// To which frame a frame of the window refers, counted back from it; `None` if it is a key frame or nothing of it came.
     #[must_use]
-    pub fn refers_to_others(&self, frame: FrameId) -> bool {
-        self.slot(frame).is_some_and(|slot| slot.key_frame == Some(false))
+    pub fn refers_back(&self, frame: FrameId) -> Option<u8> {
+        self.slot(frame)?.refers_back?
     }
 
     fn slot(&self, frame: FrameId) -> Option<&Slot> {
@@ -272,10 +307,16 @@ impl Reassembly {
         self.slots.get(usize::try_from(index).ok()?)
     }
 
-    /// The newest key frame that is whole, forgotten or not.
+    /// The newest whole frame that does not refer to the one before it, forgotten or not.
     #[must_use]
-    pub fn newest_key_frame(&self) -> Option<FrameId> {
-        self.newest_key_frame
+    pub fn whole_entry(&self) -> Option<Entry> {
+        self.whole_entry
+    }
+
+    /// The newest such frame of which a packet came, whole or not.
+    #[must_use]
+    pub fn seen_entry(&self) -> Option<Entry> {
+        self.seen_entry
     }
 
     /// Forgets the frames before `frame`.

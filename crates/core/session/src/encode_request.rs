@@ -20,6 +20,9 @@ pub struct EncodeRequest {
     pub bounded: bool,
     /// Whether it must be a key frame.
     pub key_frame: bool,
+    /// To which frame it refers otherwise, counted back from it: 1 is the one before. Later frames refer to none of those between
+    /// them. An encoder that cannot makes a key frame.
+    pub refers_back: u8,
     /// Whether parts of it may leave while the rest is being encoded ([`crate::Sender::on_encoded_part`]).
     pub in_parts: bool,
 }

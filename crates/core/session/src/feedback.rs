@@ -8,9 +8,9 @@
 //! | deviation from RFC 8888 | why |
 //! |---|---|
 //! | arrival times are as fine as the receiver's clock, unless it is configured coarser | a 13-bit offset in 1/1024 s is a sixteenth of a frame interval; what that does to an algorithm is a question for an experiment, not a premise |
-//! | the requests for a key frame and for packets travel inside | saves a second packet; their size is counted as the picture loss indication and the generic NACK that they stand for |
+//! | the requests for a key frame and for packets travel inside | saves a second packet; their size is counted as the picture loss indication, the generic NACK and the reference picture selection indication that they stand for |
 
-use gameway_control::SequenceNumber;
+use gameway_control::{FrameId, SequenceNumber};
 use gameway_units::{Bytes, Ecn, ReceiverInstant};
 
 /// That a packet arrived.
@@ -34,6 +34,9 @@ pub struct FeedbackPacket {
     pub generated: ReceiverInstant,
     /// Whether the receiver asks for a key frame.
     pub key_frame_request: bool,
+    /// The newest frame that the receiver has shown, if it lacks packets or asks for a frame that it can show: that can refer to
+    /// this one.
+    pub newest_shown: Option<FrameId>,
     /// Packets that the receiver asks for, in the order of their numbers (RFC 4585 section 6.2.1).
     pub asked: Vec<SequenceNumber>,
 }
@@ -52,11 +55,14 @@ impl FeedbackPacket {
         const FIXED: u64 = 8 + 8 + 4;
         // RFC 4585 section 6.3.1: picture loss indication.
         const KEY_FRAME_REQUEST: u64 = 12;
+        // RFC 4585 section 6.3.3: reference picture selection indication, with a frame's number of 32 bits.
+        const NEWEST_SHOWN: u64 = 20;
         // Two bytes each, padded to a 32-bit word.
         let packets = self.packets.len().div_ceil(2) as u64 * 4;
         let report = if self.only_asks() { 0 } else { FIXED + packets };
         let request = if self.key_frame_request { KEY_FRAME_REQUEST } else { 0 };
-        Bytes::new(IP_UDP + report + request + self.asked_size())
+        let shown = if self.newest_shown.is_some() { NEWEST_SHOWN } else { 0 };
+        Bytes::new(IP_UDP + report + request + shown + self.asked_size())
     }
 
     /// Whether it reports nothing, and asks for packets alone.

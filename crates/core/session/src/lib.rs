@@ -20,6 +20,7 @@ mod missing;
 mod packet;
 mod protection;
 mod receiver;
+mod references;
 mod repair_plan;
 mod repair_time;
 mod resend;

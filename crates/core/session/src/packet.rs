@@ -27,6 +27,8 @@ pub struct MediaPacket {
     pub kind: PacketKind,
     /// Whether the frame is a key frame.
     pub key_frame: bool,
+    /// To which frame it refers if not, counted back from it: 1 is the one before.
+    pub refers_back: u8,
     /// Whether it is the last of its frame's probes.
     pub last_probe: bool,
     /// The packet that it repeats, if it is a retransmission.
@@ -64,6 +66,12 @@ impl MediaPacket {
         self.is_train() && u32::from(self.index) + 1 == u32::from(self.train_packets)
     }
 
+    /// Whether its frame does not refer to the one before it.
+    #[must_use]
+    pub fn is_of_entry(&self) -> bool {
+        self.is_of_frame() && (self.key_frame || self.refers_back > 1)
+    }
+
     /// Where it belongs, for reassembly.
     #[must_use]
     pub fn place(&self) -> PacketPlace {
@@ -73,6 +81,7 @@ impl MediaPacket {
             media_packets: self.media_packets,
             train_packets: self.train_packets,
             key_frame: self.key_frame,
+            refers_back: self.refers_back,
         }
     }
 }
@@ -93,6 +102,7 @@ pub(crate) mod tests {
             header: 48,
             kind,
             key_frame: false,
+            refers_back: 1,
             last_probe: false,
             original: None,
         }

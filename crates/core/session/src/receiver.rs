@@ -8,7 +8,7 @@ use gameway_control::{FeedbackStyle, FrameId, PacketKind, SequenceNumber};
 use gameway_media::{
     Admission, FrameOutcome, FrameProgress, Playout, PlayoutConfig, PlayoutEvent, Reassembly,
 };
-use gameway_units::{Duration, Ecn, ReceiverInstant, Repair};
+use gameway_units::{Duration, Ecn, ReceiverInstant, Recovery, Repair};
 use std::collections::VecDeque;
 
 /// How a receiver behaves.
@@ -22,6 +22,8 @@ pub struct ReceiverConfig {
     pub playout: PlayoutConfig,
     /// How losses are repaired.
     pub repair: Repair,
+    /// Whether it says what it has shown, so that a frame can refer to that.
+    pub recovery: Recovery,
 }
 
 impl ReceiverConfig {
@@ -30,7 +32,8 @@ impl ReceiverConfig {
     pub fn new(feedback: FeedbackStyle) -> Self {
         let arrival_resolution = Duration::from_nanos(1);
         let (playout, repair) = (PlayoutConfig::default(), Repair::None);
-        Self { feedback, arrival_resolution, playout, repair }
+        let recovery = Recovery::KeyFrame;
+        Self { feedback, arrival_resolution, playout, repair, recovery }
     }
 }
 
@@ -69,10 +72,12 @@ pub enum ReceiverEvent {
         /// When.
         at: ReceiverInstant,
     },
-    /// A key frame is asked for with the next report, which is due now.
+    /// A frame that can be shown is asked for with the next report, which is due now.
     KeyFrameRequested {
         /// When.
         at: ReceiverInstant,
+        /// The frame that was shown last, to which it may refer; it has to be a key frame if there is none.
+        newest_shown: Option<FrameId>,
     },
     /// The picture stood still for longer than the stall limit, and moves again.
     Stall {
@@ -124,6 +129,11 @@ impl Receiver {
         self.missing.get_or_insert_default();
     }
 
+    /// Says what it has shown from now on, where it lacks something: a frame can refer to that.
+    pub fn tell_what_was_shown(&mut self) {
+        self.config.recovery = Recovery::Reference;
+    }
+
     /// A frame that was to be shown turned out to be damaged: what refers to it cannot be shown either.
     pub fn on_undecodable(&mut self, now: ReceiverInstant) {
         self.playout.on_undecodable(now);
@@ -160,6 +170,8 @@ impl Receiver {
             let asked = &mut report.asked;
             missing.ask(now, useful(frames, playout), still_open(frames, playout), asked);
         }
+        let lacks = self.request_pending.is_some() || !report.asked.is_empty();
+        report.newest_shown = self.newest_shown().filter(|_| lacks);
         let due = self.arrivals.report_due().is_some_and(|due| due <= now);
         if due || self.request_pending.is_some() {
             self.arrivals.report(now, report);
@@ -195,6 +207,11 @@ impl Receiver {
         self.playout.next()
     }
 
+    /// The frame that was shown last, if that is told.
+    fn newest_shown(&self) -> Option<FrameId> {
+        self.playout.newest_shown().filter(|_| self.config.recovery == Recovery::Reference)
+    }
+
     fn note_missing(&mut self, now: ReceiverInstant, packet: &MediaPacket) {
         if let Some(missing) = &mut self.missing {
             missing.on_packet(now, packet);
@@ -211,6 +228,7 @@ impl Receiver {
     }
 
     fn play(&mut self, at: ReceiverInstant) {
+        let newest_shown = self.newest_shown();
         let (events, pending) = (&mut self.events, &mut self.request_pending);
         self.playout.advance(at, &mut self.frames, |event| {
             events.push_back(match event {
@@ -227,7 +245,7 @@ impl Receiver {
                 },
                 PlayoutEvent::KeyFrameRequested => {
                     *pending = Some(at);
-                    ReceiverEvent::KeyFrameRequested { at }
+                    ReceiverEvent::KeyFrameRequested { at, newest_shown }
                 }
                 PlayoutEvent::Stall { pause } => ReceiverEvent::Stall { at, pause },
             });
@@ -275,6 +293,7 @@ mod tests {
             header: 48,
             kind: PacketKind::Padding,
             key_frame: false,
+            refers_back: 1,
             last_probe: false,
             original: None,
         };

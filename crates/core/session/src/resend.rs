@@ -18,6 +18,7 @@
 //! | packets kept | 8192 | 1.5 s at 50 Mb/s |
 //! | bytes kept | 8 MiB | the payloads, which a live host keeps: 0.5 s at 130 Mb/s |
 //! | numbers of one message looked at | 1000 | as many as the receiver of ours keeps |
+//! | frames left | 3 | of those that a frame can refer back: the one that waits for the encoder, the one in it, and the one before the packet's |
 //! | window of the least round trip | 100 to 200 ms | a few reports; a queue that grows makes packets late that are asked for as lost, and one that empties is believed at once |
 
 use crate::packet::MediaPacket;
@@ -25,6 +26,7 @@ use crate::protection::Again;
 use crate::repair_time::RoundTrip;
 use crate::spares::Spares;
 use gameway_control::{FeedbackBatch, FrameId, PacketKind, SequenceNumber};
+use gameway_media::MAX_BACK;
 use gameway_units::{Bytes, Duration, Instant, Rate};
 use std::collections::VecDeque;
 
@@ -33,6 +35,7 @@ const SAVED_FOR: Duration = Duration::from_secs(1);
 const MAX_REPEATED: u8 = 10;
 const MAX_PACKETS: usize = 8192;
 const MAX_BYTES: Bytes = Bytes::new(8 << 20);
+const FRAMES_LEFT: u8 = 3;
 const ROUND_TRIP_WINDOW: Duration = Duration::from_millis(100);
 
 /// A packet that left.
@@ -204,6 +207,15 @@ impl Resend {
     pub(crate) fn age(&mut self, now: Instant, repetition: &MediaPacket) -> Duration {
         let left = self.get(left_number(repetition));
         left.map_or(Duration::ZERO, |left| now.saturating_since(left.sent))
+    }
+
+    /// Whether this repetition is the last of several: the answer to a further request would be too late for the receiver, or the frames
+    /// before it would be too old for others to refer to.
+    pub(crate) fn is_last_round(&mut self, now: Instant, repetition: &MediaPacket) -> bool {
+        let referable = self.frame_interval * i64::from(MAX_BACK - FRAMES_LEFT);
+        let next = self.age(now, repetition).saturating_add(self.round_trip.overdue());
+        let first = self.get(left_number(repetition)).is_none_or(|left| left.repeated == 0);
+        !first && next > referable.min(self.max_age())
     }
 
     /// These repetitions leave more than once: a frame's time apart if there is time for that, so that one burst of losses does not

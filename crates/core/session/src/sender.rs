@@ -14,13 +14,6 @@
 //! A game frame that waits longer than a stall is worth nothing, so the bound is 100 ms of frames.
 //! A frame due while one is being encoded is captured when that is done; over half an interval late it is skipped.
 //!
-//! # Key frames
-//! At most one request is honoured at a time. One that the receiver made before it could see the last
-//! key frame is answered by that key frame already: a request counts only if the report that carries it
-//! covers a packet sent after the last key frame's last packet.
-//! A receiver that can ask only when it has waited for long gets a key frame as soon as a report shows that a frame since
-//! the last one is not whole ([`SenderConfig::key_frame_on_loss`]).
-//!
 //! | constant | default | origin |
 //! |---|---|---|
 //! | frames in the pacer | 6 | 100 ms at 60 fps: the frame delay that players call a stall (Pudica, section 2) |
@@ -28,6 +21,7 @@
 
 mod breaker;
 mod encoded;
+mod entries;
 mod fillers;
 mod repeated;
 #[cfg(test)]
@@ -39,29 +33,20 @@ use crate::feedback::FeedbackPacket;
 use crate::history::SentHistory;
 use crate::packet::MediaPacket;
 use crate::protection::Protection;
+use crate::references::References;
 use crate::resend::Resend;
 use crate::sender_config::SenderConfig;
 use crate::sender_event::SenderEvent;
 use crate::sent_frames::SentFrames;
 use encoded::Begun;
 pub use encoded::ModelFrame;
+use entries::Entry;
 use gameway_control::{
-    FeedbackBatch, FrameId, FrameReceived, Notice, Pacer, PacerOutput, Pacing, PacketKind,
-    PacketReport, RateController, SentPacket, SequenceNumber, Target,
+    FeedbackBatch, FrameId, FrameReceived, Notice, Pacer, PacerOutput, Pacing, PacketReport,
+    RateController, SentPacket, SequenceNumber, Target,
 };
 use gameway_units::{Bytes, Duration, Instant, Rate, ReceiverInstant};
 use std::collections::VecDeque;
-
-/// Where the last demanded key frame is.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum KeyFrame {
-    /// None was sent yet, or the next frame shall be one.
-    Wanted,
-    /// Encoded; packets of it are still in the pacer.
-    UnderWay,
-    /// Gone; its last packet had this number.
-    Sent(SequenceNumber),
-}
 
 /// The probes that are to follow the frame that left last.
 #[derive(Debug, Clone, Copy, Default)]
@@ -98,9 +83,10 @@ pub struct Sender {
     /// The newest frame of which a packet left.
     newest_sent: FrameId,
     probes: ProbeCount,
-    key_frame: KeyFrame,
-    /// The newest key frame of which a packet left.
-    newest_key_frame: FrameId,
+    entry: Entry,
+    /// The newest such frame of which a packet left.
+    newest_entry: FrameId,
+    references: References,
     /// The newest frame of which a packet is lost.
     newest_broken: Option<FrameId>,
     /// One past the newest packet that a report told of.
@@ -143,8 +129,9 @@ impl Sender {
             waiting: VecDeque::new(),
             newest_sent: FrameId(0),
             probes: ProbeCount::default(),
-            key_frame: KeyFrame::Wanted,
-            newest_key_frame: FrameId(0),
+            entry: Entry::Wanted(None),
+            newest_entry: FrameId(0),
+            references: References::default(),
             newest_broken: None,
             reported_end: 0,
             last_due: config.start,
@@ -178,7 +165,8 @@ impl Sender {
 
     /// A report of the receiver came; poll for packets afterwards.
     pub fn on_feedback(&mut self, now: Instant, feedback: &FeedbackPacket) {
-        self.on_asked(now, &feedback.asked);
+        let shown = feedback.newest_shown;
+        self.on_asked(now, &feedback.asked, shown);
         if feedback.only_asks() {
             return;
         }
@@ -186,7 +174,7 @@ impl Sender {
         let end = feedback.base.0.saturating_add(feedback.packets.len() as u64);
         self.reported_end = self.reported_end.max(end);
         if feedback.key_frame_request {
-            self.want_key_frame_after(now, end);
+            self.want_entry_after(now, end, shown);
         }
         self.reports.clear();
         self.history.on_feedback(now, feedback, &mut self.reports);
@@ -223,9 +211,10 @@ impl Sender {
         self.retarget(now);
     }
 
-    /// The receiver asks for a key frame without saying what it has; the newest report tells.
-    pub fn on_key_frame_request(&mut self, now: Instant) {
-        self.want_key_frame_after(now, self.reported_end);
+    /// The receiver asks for a frame that it can show, without saying of which packets it knows; the newest report tells. It has
+    /// shown that frame and none behind it, if it says so.
+    pub fn on_key_frame_request(&mut self, now: Instant, shown: Option<FrameId>) {
+        self.want_entry_after(now, self.reported_end, shown);
     }
 
     /// When the packet that [`Self::poll_transmit`] gave last was due: how late the driver is.
@@ -384,6 +373,7 @@ impl Sender {
         self.controller.on_notice(now, &Notice::Captured);
         self.pacer.set_target(now, &target);
         let (payload, repair_share) = self.next_payload(now, &target);
+        let refers_back = self.next_reference();
         let request = EncodeRequest {
             frame: self.next_frame,
             captured,
@@ -391,7 +381,8 @@ impl Sender {
             payload,
             repair_share,
             bounded: target.requests.bounds_frame,
-            key_frame: target.requests.key_frame || self.key_frame == KeyFrame::Wanted,
+            key_frame: target.requests.key_frame || refers_back.is_none(),
+            refers_back: refers_back.unwrap_or(1),
             in_parts: self.controller.sends_in_parts() && target.pacing != Pacing::Burst,
         };
         self.encoding = Some((request, target));
@@ -402,8 +393,8 @@ impl Sender {
         let frame = packet.frame;
         if packet.is_first_of_frame() {
             self.newest_sent = frame;
-            if packet.key_frame {
-                self.newest_key_frame = frame;
+            if packet.is_of_entry() {
+                self.newest_entry = frame;
             }
             // It is told of when it is encoded.
             match self.begun.as_mut().filter(|_| frame == self.next_frame) {
@@ -413,8 +404,8 @@ impl Sender {
         }
         if packet.is_last_of_frame() {
             self.frame_is_over();
-            if packet.key_frame {
-                self.key_frame_left(now, packet.sequence);
+            if packet.is_of_entry() {
+                self.entry_left(now, packet.sequence);
             }
             self.events.push_back(SenderEvent::FrameLastSent { frame, at: now });
         }
@@ -424,43 +415,6 @@ impl Sender {
     fn frame_is_over(&mut self) {
         let expected = self.waiting.pop_front().unwrap_or(0);
         self.probes = ProbeCount { expected, sent: 0 };
-    }
-
-    fn key_frame_left(&mut self, now: Instant, last: SequenceNumber) {
-        if self.key_frame != KeyFrame::Wanted {
-            self.key_frame = KeyFrame::Sent(last);
-            self.mend_loss(now);
-        }
-    }
-
-    /// Notes which frames are not whole, for a receiver to which each since the last key frame means a new one. Where
-    /// packets are sent again, a frame is broken only when that cannot help any more.
-    fn note_losses(&mut self, now: Instant) {
-        if self.resend.is_some() {
-            return;
-        }
-        let lost = self.reports.iter().filter(|report| report.arrival.is_none());
-        let frames = lost.filter(|report| report.packet.kind == PacketKind::Media);
-        let newest = frames.map(|report| report.packet.frame).max();
-        self.newest_broken = self.newest_broken.max(newest);
-        self.mend_loss(now);
-    }
-
-    fn mend_loss(&mut self, now: Instant) {
-        let broken = self.newest_broken.is_some_and(|frame| frame >= self.newest_key_frame);
-        if self.config.key_frame_on_loss && broken && matches!(self.key_frame, KeyFrame::Sent(_)) {
-            self.key_frame = KeyFrame::Wanted;
-            self.events.push_back(SenderEvent::KeyFrameWanted { at: now });
-        }
-    }
-
-    /// A request of who has been told of everything before `end`.
-    fn want_key_frame_after(&mut self, now: Instant, end: u64) {
-        let KeyFrame::Sent(last) = self.key_frame else { return };
-        if end > last.0 + 1 {
-            self.key_frame = KeyFrame::Wanted;
-            self.events.push_back(SenderEvent::KeyFrameWanted { at: now });
-        }
     }
 
     fn expire_silent_packets(&mut self, now: Instant) {

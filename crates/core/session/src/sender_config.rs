@@ -1,7 +1,7 @@
 //! How a sender behaves.
 
 use gameway_media::{MAX_PAYLOAD, Overhead};
-use gameway_units::{Bytes, Duration, Instant, Rate, Ratio, Repair};
+use gameway_units::{Bytes, Duration, Instant, Rate, Ratio, Recovery, Repair};
 
 /// How a sender behaves.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -14,6 +14,8 @@ pub struct SenderConfig {
     pub repair_share: Ratio,
     /// What is done about losses.
     pub repair: Repair,
+    /// What follows a frame that the receiver has given up.
+    pub recovery: Recovery,
     /// Whether the receiver can use repair packets.
     pub coded: bool,
     /// While so many frames wait in the pacer, frames are skipped.
@@ -40,6 +42,7 @@ impl SenderConfig {
             frame_interval,
             repair_share: Ratio::ZERO,
             repair: Repair::None,
+            recovery: Recovery::KeyFrame,
             coded: true,
             max_waiting_frames: 6,
             overhead: Overhead::default(),

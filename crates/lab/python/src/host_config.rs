@@ -24,6 +24,7 @@ pub fn set(config: &mut HostConfig, stream: &StreamSpec, seed: u64) -> Result<()
     config.max_bitrate = limits.max;
     config.fec = stream.fec;
     config.repair = stream.repair;
+    config.recovery = stream.recovery;
     config.circuit_breaker = stream.circuit_breaker == CircuitBreakerSpec::Rfc8083;
     config.mtu = stream.mtu;
     config.ecn = match stream.ecn {

@@ -45,6 +45,7 @@ pub struct Schedule {
 /// Names of what happens, made once.
 struct EventNames {
     key_frame_request: Name,
+    reference_request: Name,
     skipped: Name,
     stall: Name,
 }
@@ -95,6 +96,7 @@ impl Stream {
             next_observation: setup.schedule.start,
             events: EventNames {
                 key_frame_request: "key-frame-request".into(),
+                reference_request: "reference-request".into(),
                 skipped: "frame-skipped".into(),
                 stall: "stall".into(),
             },
@@ -167,9 +169,13 @@ impl Stream {
                 | ReceiverEvent::FramesUndecodable { first, last, .. } => {
                     self.frames.decided(first, last);
                 }
-                ReceiverEvent::KeyFrameRequested { at } => {
+                ReceiverEvent::KeyFrameRequested { at, newest_shown } => {
                     let at = self.setup.clock.time_of(at, now);
-                    log.event(at, flow, &self.events.key_frame_request, 0.0);
+                    let name = match newest_shown {
+                        Some(_) => &self.events.reference_request,
+                        None => &self.events.key_frame_request,
+                    };
+                    log.event(at, flow, name, 0.0);
                 }
                 ReceiverEvent::Stall { at, pause } => {
                     let at = self.setup.clock.time_of(at, now);

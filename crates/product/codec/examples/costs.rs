@@ -47,7 +47,13 @@ fn encode(encoder: &mut dyn VideoEncoder, pictures: &[Picture], rate: Rate) -> V
     cost(&name, pictures.len(), |frame| {
         let frame_budget = budgets.next(rate);
         let key_frame = frame == 0;
-        let request = EncodeRequest { frame_budget, rate, key_frame, timestamp: Instant::ZERO };
+        let request = EncodeRequest {
+            frame_budget,
+            rate,
+            key_frame,
+            refers_back: 1,
+            timestamp: Instant::ZERO,
+        };
         encoder.encode(&pictures[frame], request).expect("the encoder lives").data
     })
 }
@@ -58,7 +64,13 @@ fn slices(encoder: &mut dyn VideoEncoder, pictures: &[Picture], rate: Rate) {
     let mut shares: Vec<Vec<f64>> = Vec::new();
     for (frame, picture) in pictures.iter().enumerate() {
         let (frame_budget, key_frame) = (budgets.next(rate), frame == 0);
-        let request = EncodeRequest { frame_budget, rate, key_frame, timestamp: Instant::ZERO };
+        let request = EncodeRequest {
+            frame_budget,
+            rate,
+            key_frame,
+            refers_back: 1,
+            timestamp: Instant::ZERO,
+        };
         let (start, mut made) = (std::time::Instant::now(), Vec::new());
         let encoded =
             encoder.encode_in_parts(picture, request, &mut |_| made.push(start.elapsed()));

@@ -28,7 +28,13 @@ fn fills(pictures: &[Picture], rate: Rate, key_frames: usize) -> Vec<(f64, f64)>
     let one = |(frame, picture): (usize, &Picture)| {
         let (frame_budget, key_frame) = (budgets.next(rate), frame.is_multiple_of(key_frames));
         let buffer = calibrator.buffer(share, frame_budget.as_f64());
-        let request = EncodeRequest { frame_budget, rate, key_frame, timestamp: Instant::ZERO };
+        let request = EncodeRequest {
+            frame_budget,
+            rate,
+            key_frame,
+            refers_back: 1,
+            timestamp: Instant::ZERO,
+        };
         let encoded = encoder.encode(picture, request).expect("the encoder lives");
         let size = encoded.data.len() as f64;
         calibrator.on_frame(size, buffer, share, encoded.key_frame);

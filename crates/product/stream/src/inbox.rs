@@ -193,6 +193,7 @@ mod tests {
             header: 0,
             kind: PacketKind::Media,
             key_frame: false,
+            refers_back: 1,
             last_probe: false,
             original: None,
         }

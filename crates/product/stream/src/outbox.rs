@@ -114,6 +114,7 @@ mod tests {
             header: 0,
             kind,
             key_frame: false,
+            refers_back: 1,
             last_probe: false,
             original: None,
         }

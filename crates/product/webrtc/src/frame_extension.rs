@@ -6,9 +6,12 @@
 //!  0                   1                   2                   3
 //!  0 1 2 3 4 5 6 7 8 9 0 1 2 3 4 5 6 7 8 9 0 1 2 3 4 5 6 7 8 9 0 1
 //! |                         frame (low 32)                        |
-//! |            index              |         media packets         |
-//! |         train packets         |kind|k|l|seq 16-19|
+//! |            index              |rh |       media packets       |
+//! |rl |       train packets       |kind|k|l|seq 16-19|
 //! ```
+//!
+//! `rh` and `rl` are the high and low two bits of how many frames the frame refers back, less one: zero for the one before.
+//! Only a client that says what it has shown gets others.
 //!
 //! Both counts are zero in packets that leave before their frame is encoded to the end; those of its last slice, at
 //! least the frame's last, have them.
@@ -34,6 +37,9 @@ pub const SIZE_AGAIN: usize = SIZE + 2;
 const ORIGINAL: usize = 2;
 /// Bits of the transport-wide number that a packet carries.
 const NUMBER_BITS: u32 = 20;
+/// Bits of a count of packets: [`gameway_media::MAX_TRAIN_PACKETS`] and more.
+const COUNT_BITS: u32 = 14;
+const COUNT_MASK: u16 = (1 << COUNT_BITS) - 1;
 
 /// The extension's value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -50,6 +56,8 @@ pub struct FrameExtension {
     pub kind: PacketKind,
     /// As in `MediaPacket`.
     pub key_frame: bool,
+    /// As in `MediaPacket`, from 1 to 16.
+    pub refers_back: u8,
     /// As in `MediaPacket`.
     pub last_probe: bool,
     /// Bits 16 to 19 of the transport-wide number.
@@ -69,6 +77,7 @@ impl FrameExtension {
             train_packets: packet.train_packets,
             kind: packet.kind,
             key_frame: packet.key_frame,
+            refers_back: packet.refers_back,
             last_probe: packet.last_probe,
             sequence_high: (packet.sequence.0 >> 16) as u8 & 15,
             again: packet.original.map(|_| packet.sequence.0 as u16),
@@ -98,11 +107,14 @@ impl FrameExtension {
             | u8::from(self.key_frame) << 5
             | u8::from(self.last_probe) << 4
             | self.sequence_high & 15;
+        let back = u16::from(self.refers_back.saturating_sub(1));
+        let media_packets = back >> 2 << COUNT_BITS | self.media_packets & COUNT_MASK;
+        let train_packets = back << COUNT_BITS | self.train_packets & COUNT_MASK;
         let mut bytes = [0; SIZE];
         bytes[..4].copy_from_slice(&self.frame.to_be_bytes());
         bytes[4..6].copy_from_slice(&self.index.to_be_bytes());
-        bytes[6..8].copy_from_slice(&self.media_packets.to_be_bytes());
-        bytes[8..10].copy_from_slice(&self.train_packets.to_be_bytes());
+        bytes[6..8].copy_from_slice(&media_packets.to_be_bytes());
+        bytes[8..10].copy_from_slice(&train_packets.to_be_bytes());
         bytes[10] = flags;
         bytes
     }
@@ -127,10 +139,11 @@ impl FrameExtension {
         Some(Self {
             frame: u32::from(word(0)) << 16 | u32::from(word(2)),
             index: word(4),
-            media_packets: word(6),
-            train_packets: word(8),
+            media_packets: word(6) & COUNT_MASK,
+            train_packets: word(8) & COUNT_MASK,
             kind,
             key_frame: bytes[10] & 32 != 0,
+            refers_back: ((word(6) >> COUNT_BITS) << 2 | word(8) >> COUNT_BITS) as u8 + 1,
             last_probe: bytes[10] & 16 != 0,
             sequence_high: bytes[10] & 15,
             again,
@@ -193,6 +206,7 @@ impl MediaPacketReader {
             header: 0,
             kind: extension.kind,
             key_frame: extension.key_frame,
+            refers_back: extension.refers_back,
             last_probe: extension.last_probe,
             original: None,
         }
@@ -217,12 +231,13 @@ mod tests {
         #[test]
         fn a_packet_arrives_as_it_left(
             sequence in 0..1_u64 << 40, back in 0..400_000_u64, frame in 0..1_u64 << 40,
-            index: u16, media_packets: u16, train_packets: u16, payload in 0..1300_u16,
+            index: u16, media_packets in 0..1_u16 << 14, train_packets in 0..1_u16 << 14,
+            payload in 0..1300_u16, refers_back in 1..=16_u8,
             kind in kinds(), key_frame: bool, last_probe: bool,
         ) {
             let packet = MediaPacket {
                 sequence: SequenceNumber(sequence), frame: FrameId(frame), index, media_packets,
-                train_packets, payload, header: 0, kind, key_frame, last_probe, original: None,
+                train_packets, payload, header: 0, kind, key_frame, refers_back, last_probe, original: None,
             };
             let read = on_wire(&packet);
             for newest in [sequence.saturating_sub(back), sequence + back] {
@@ -251,6 +266,7 @@ mod tests {
             header: 0,
             kind: PacketKind::Retransmission,
             key_frame: true,
+            refers_back: 1,
             last_probe: false,
             original: Some(SequenceNumber(0x0001_FFFD)),
         };

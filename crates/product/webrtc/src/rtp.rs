@@ -231,6 +231,7 @@ mod tests {
             train_packets: 7,
             kind: PacketKind::Repair,
             key_frame: true,
+            refers_back: 1,
             last_probe: false,
             sequence_high: 9,
             again: None,

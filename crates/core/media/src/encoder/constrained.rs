@@ -18,6 +18,8 @@
 //! | shares of slices | 0.15, 0.17, 0.30, 0.38; of a key frame 0.23, 0.27, 0.25, 0.25 | measured: x264's four slices of the scene, means of 540 frames at each of 2, 5, 10 and 20 Mb/s, within 0.04 |
 //! | fill of a key frame | 0.895, deviation 0.005 | measured, as those behind it, at 1280x720 and 5 to 30 Mb/s with a key frame each 5, 15 or 60 frames (`examples/fills.rs` of `gameway-codec`): 0.893 to 0.898 |
 //! | fills of the three behind it | 0.82, 0.86, 0.873; deviations 0.009, 0.016, 0.018 | measured: 0.81 to 0.82, 0.84 to 0.88, 0.86 to 0.89, more at higher rates |
+//! | fill of a frame that refers to an older one | 0.92, deviation 0.014; two or three frames back 0.903, 0.015 | measured at 5, 10 and 20 Mb/s, one frame of 40 (`examples/references.rs` of `gameway-codec`): four, 8, 12 and 16 back 0.904 to 0.943, two back 0.898 to 0.908 |
+//! | fills of the three behind it | 0.80, 0.84, 0.87; deviations 0.014, 0.020, 0.023; two or three back 0.83, 0.857, 0.863 | measured with those: 0.79 to 0.82, 0.82 to 0.86, 0.86 to 0.88 |
 //! | slices made | after 0.38, 0.60, 0.79 and all of the time from capture on | measured: medians of x264's own time 0.37, 0.60, 0.79 at 10 Mb/s (`examples/costs.rs` of `gameway-codec`); of the time from capture live, the first 0.37 and 0.38 |
 //! | least key frame | 5500 B | measured: 5.2 kB at 1 Mb/s and 5.6 kB at 2 Mb/s and 1280x720, where x264's coarsest quantizer is reached |
 //! | fill after a rise | 0.90 | measured: 0.86 to 0.92 of the previous buffer after rises by 1.1 to 1.3: its own reserve is for a larger one |
@@ -29,6 +31,7 @@
 //! | fills of frames are independent | measured correlation of one with the next -0.4 to 0.2 |
 //! | a key frame has no parameter sets | 31 B, but a packet of their own |
 
+use super::Reference;
 use crate::rate_control::{Calibrator, FrameBudgets, bytes_per_frame};
 use gameway_units::{Bytes, Duration, Rate};
 use rand_core::{Rng, SeedableRng};
@@ -47,6 +50,11 @@ const FILL_DEVIATION: f64 = 0.031;
 /// Means and deviations of a key frame and of those behind it.
 const FILLS_FROM_KEY_FRAME: [(f64, f64); 4] =
     [(0.895, 0.005), (0.82, 0.009), (0.86, 0.016), (0.873, 0.018)];
+/// The same of a frame that refers four frames back or more, and of one that refers two or three back.
+const FILLS_FROM_OLDER: [(f64, f64); 4] =
+    [(0.92, 0.014), (0.80, 0.014), (0.84, 0.020), (0.87, 0.023)];
+const FILLS_FROM_NEAR: [(f64, f64); 4] =
+    [(0.903, 0.015), (0.83, 0.033), (0.857, 0.027), (0.863, 0.027)];
 const FILL_RANGE: (f64, f64) = (0.72, 0.99);
 
 /// When slices are made, as shares of the time from capture to the end of encoding.
@@ -72,8 +80,9 @@ pub(super) struct Constrained {
     previous: Option<f64>,
     /// Whether that was about as large as the one before.
     steady: bool,
-    /// Frames since the last key frame.
-    since_key_frame: usize,
+    /// Frames since the last one that did not refer to the one before it, and what it and those behind it fill.
+    since_entry: usize,
+    from_entry: &'static [(f64, f64); 4],
     random: Xoshiro256PlusPlus,
 }
 
@@ -86,7 +95,8 @@ impl Constrained {
             calibrator: Calibrator::default(),
             previous: None,
             steady: false,
-            since_key_frame: 0,
+            since_entry: 0,
+            from_entry: &FILLS_FROM_KEY_FRAME,
             random: Xoshiro256PlusPlus::seed_from_u64(seed),
         }
     }
@@ -95,18 +105,18 @@ impl Constrained {
     pub(super) fn next_frame(
         &mut self,
         target: Rate,
-        key_frame: bool,
+        reference: Reference,
         budget: NextBudget,
     ) -> Bytes {
+        let key_frame = reference == Reference::None;
         let share = bytes_per_frame(target, self.frames_per_second);
         let buffer = self.calibrator.buffer(share, budget(&mut self.budgets, target).as_f64());
         let previous = self.previous.replace(buffer).unwrap_or(buffer);
         let holds = previous.min(buffer);
         let (up, down) = (previous < STEP * buffer, buffer < STEP * previous);
-        self.since_key_frame = if key_frame { 0 } else { self.since_key_frame + 1 };
-        let from_key_frame = FILLS_FROM_KEY_FRAME.get(self.since_key_frame);
-        let (mean, deviation) = match (from_key_frame, self.steady) {
-            (Some(fill), _) if key_frame => *fill,
+        let from_entry = self.fill_since_entry(reference);
+        let (mean, deviation) = match (from_entry, self.steady) {
+            (Some(fill), _) if reference != Reference::Last => *fill,
             (_, true) if up => (FILL_AFTER_STEP_UP, FILL_DEVIATION),
             (_, true) if down => (FILL_AFTER_STEP_DOWN, FILL_DEVIATION),
             _ if up => (FILL_AFTER_RISE, FILL_DEVIATION),
@@ -118,6 +128,18 @@ impl Constrained {
         let size = (holds * self.fill(mean, deviation)).round().max(least);
         self.calibrator.on_frame(size, buffer, share, key_frame);
         Bytes::from_f64(size)
+    }
+
+    /// What a frame fills that is one of the few from one on that does not refer to the one before it.
+    fn fill_since_entry(&mut self, reference: Reference) -> Option<&'static (f64, f64)> {
+        self.since_entry = if reference == Reference::Last { self.since_entry + 1 } else { 0 };
+        self.from_entry = match reference {
+            Reference::None => &FILLS_FROM_KEY_FRAME,
+            Reference::Last => self.from_entry,
+            Reference::Older(2 | 3) => &FILLS_FROM_NEAR,
+            Reference::Older(_) => &FILLS_FROM_OLDER,
+        };
+        self.from_entry.get(self.since_entry)
     }
 
     /// Near enough to normal: the sum of twelve uniform draws has a variance of one.
@@ -140,7 +162,7 @@ mod tests {
         let mut encoder = Constrained::new(INTERVAL, 7);
         let one = |frame: usize| {
             let rate = Rate::from_bps_f64(target(frame) * 1e6);
-            let size = encoder.next_frame(rate, frame == 0, FrameBudgets::next);
+            let size = encoder.next_frame(rate, reference(frame == 0), FrameBudgets::next);
             size.as_f64() / bytes_per_frame(rate, 60)
         };
         (0..600).map(one).collect()
@@ -177,6 +199,10 @@ mod tests {
     }
 
     /// Of each frame what it fills of the buffer that bounds it, over 400 seeds: mean and deviation.
+    fn reference(key_frame: bool) -> Reference {
+        if key_frame { Reference::None } else { Reference::Last }
+    }
+
     fn fills(targets: &[f64], key_frame: impl Fn(usize) -> bool) -> Vec<(f64, f64)> {
         const SEEDS: usize = 400;
         let mut all = vec![Vec::new(); targets.len()];
@@ -185,7 +211,8 @@ mod tests {
             for (frame, target) in targets.iter().enumerate() {
                 let before = encoder.previous;
                 let rate = Rate::from_bps_f64(target * 1e6);
-                let size = encoder.next_frame(rate, key_frame(frame), FrameBudgets::next);
+                let size =
+                    encoder.next_frame(rate, reference(key_frame(frame)), FrameBudgets::next);
                 let buffer = encoder.previous.expect("it was asked for");
                 all[frame].push(size.as_f64() / before.unwrap_or(buffer).min(buffer));
             }
@@ -257,11 +284,44 @@ mod tests {
     }
 
     #[test]
+    fn a_frame_that_refers_to_an_older_one_fills_more_and_those_behind_it_less() {
+        let means = |back: u8| {
+            let mut encoder = Constrained::new(INTERVAL, 7);
+            let rate = Rate::from_mbps(10);
+            let mut sums = [0.0; 5];
+            for frame in 0..4_000 {
+                let older = frame >= 60 && frame % 40 == 0;
+                let kind = match (frame, older) {
+                    (0, _) => Reference::None,
+                    (_, true) => Reference::of(back),
+                    _ => Reference::Last,
+                };
+                let size = encoder.next_frame(rate, kind, FrameBudgets::next).as_f64();
+                if frame >= 80 {
+                    let at = (frame % 40).min(4);
+                    let of = if at == 4 { 36.0 } else { 1.0 };
+                    sums[at] += size / bytes_per_frame(rate, 60) / of;
+                }
+            }
+            sums.map(|sum| sum / sums[4])
+        };
+        let near = |measured: [f64; 5], expected: [f64; 4]| {
+            let pairs = measured.iter().zip(expected.iter());
+            assert!(pairs.clone().all(|(m, e)| (m - e).abs() < 0.012), "{measured:?}");
+        };
+        // By the usual fill of 0.858.
+        near(means(8), [1.072, 0.932, 0.979, 1.014]);
+        near(means(2), [1.052, 0.967, 0.999, 1.006]);
+        near(means(1), [1.0; 4]);
+    }
+
+    #[test]
     fn a_key_frame_has_5500_bytes_at_least() {
         for target in [0.01, 0.5] {
             let mut encoder = Constrained::new(INTERVAL, 7);
             let rate = Rate::from_bps_f64(target * 1e6);
-            let mut next = |key_frame| encoder.next_frame(rate, key_frame, FrameBudgets::next);
+            let mut next =
+                |key_frame| encoder.next_frame(rate, reference(key_frame), FrameBudgets::next);
             assert_eq!(next(true), Bytes::new(5_500));
             let share = bytes_per_frame(rate, 60);
             let plain = next(false).as_f64();

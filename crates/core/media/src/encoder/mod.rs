@@ -27,6 +27,10 @@
 //! lower target holds from the same frame on; a higher one takes one frame. So a frame is encoded with
 //! the lower of its own and the previous frame's target.
 //!
+//! # Frames that refer to an older one
+//! After a loss a frame may refer to one that the receiver has ([`EncoderModel::refer`]). Under a VBV of one frame it is
+//! a little larger than others, by how old that is, and those behind it pay (`recorded`, `constrained`).
+//!
 //! # Key frames
 //! The first frame is one, then whenever one is demanded. Its size is drawn from key frames that were
 //! forced in mid-stream while recording, at the same two rungs, within what a VBV of one frame lets through
@@ -87,6 +91,23 @@ pub struct EncodedFrame {
     pub slices: &'static [f64],
 }
 
+/// To what a frame refers.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Reference {
+    /// To none: a key frame.
+    None,
+    /// To the one before it.
+    Last,
+    /// To one so many before it, two at least.
+    Older(u8),
+}
+
+impl Reference {
+    const fn of(back: u8) -> Self {
+        if back > 1 { Self::Older(back) } else { Self::Last }
+    }
+}
+
 enum Source {
     /// Every frame fills the target exactly.
     Steady,
@@ -102,6 +123,8 @@ pub struct EncoderModel {
     frame_interval: Duration,
     /// Target of the previous frame; `None` before the first.
     previous_target: Option<Rate>,
+    /// To which frame the next one refers, counted back from it.
+    back: u8,
 }
 
 impl EncoderModel {
@@ -114,14 +137,14 @@ impl EncoderModel {
         seed: u64,
     ) -> Self {
         let source = Source::Recorded(Box::new(Recorded::new(video, calibration, seed)));
-        Self { source, frame_interval, previous_target: None }
+        Self { source, frame_interval, previous_target: None, back: 1 }
     }
 
     /// Frames that are all exactly target x frame interval, key frames too: no encoder does that; it
     /// takes the encoder's share out of an experiment.
     #[must_use]
     pub fn steady(frame_interval: Duration) -> Self {
-        Self { source: Source::Steady, frame_interval, previous_target: None }
+        Self { source: Source::Steady, frame_interval, previous_target: None, back: 1 }
     }
 
     /// Frames as a live host makes them of the built-in scene: libx264 under a VBV of one frame, which
@@ -129,7 +152,7 @@ impl EncoderModel {
     #[must_use]
     pub fn constrained(frame_interval: Duration, seed: u64) -> Self {
         let source = Source::Constrained(Box::new(Constrained::new(frame_interval, seed)));
-        Self { source, frame_interval, previous_target: None }
+        Self { source, frame_interval, previous_target: None, back: 1 }
     }
 
     /// Whether there is no picture to encode when the next frame is due, because the recording lacks one; the frame after
@@ -139,6 +162,11 @@ impl EncoderModel {
             Source::Recorded(encoder) => encoder.pass_absent(),
             Source::Steady | Source::Constrained(_) => false,
         }
+    }
+
+    /// The next frame refers to the one so many before it, unless it is a key frame.
+    pub fn refer(&mut self, back: u8) {
+        self.back = back;
     }
 
     /// Encodes the next frame for a target in payload bits per second.
@@ -155,12 +183,14 @@ impl EncoderModel {
         let key_frame = key_frame || self.previous_target.is_none();
         let held_back = self.previous_target.map_or(target, |previous| previous.min(target));
         self.previous_target = Some(target);
+        let back = std::mem::replace(&mut self.back, 1);
+        let reference = if key_frame { Reference::None } else { Reference::of(back) };
         let payload = match &mut self.source {
             Source::Steady => (target * self.frame_interval).max(Bytes::new(1)),
-            Source::Constrained(encoder) => encoder.next_frame(target, key_frame, budget),
+            Source::Constrained(encoder) => encoder.next_frame(target, reference, budget),
             Source::Recorded(encoder) => {
                 let budget = held_back.as_bps_f64() / 8.0 * self.frame_interval.as_secs_f64();
-                Bytes::from_f64(encoder.next_frame(budget, key_frame).round().max(1.0))
+                Bytes::from_f64(encoder.next_frame(budget, reference).round().max(1.0))
             }
         };
         EncodedFrame { payload, key_frame, slices: self.slices(key_frame) }

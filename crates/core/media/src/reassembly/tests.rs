@@ -15,6 +15,7 @@ fn packet(frame: u64, index: u16, packets: u16) -> PacketPlace {
         media_packets: packets,
         train_packets: packets,
         key_frame: false,
+        refers_back: 1,
     }
 }
 
@@ -85,7 +86,7 @@ fn doubt_is_cast_by_a_gap_renewed_by_what_comes_late_and_ended_when_enough_can_c
     frames.on_packet(at(3), &packet(1, 0, 2));
     assert_eq!(doubt(&frames, 0), Some(at(3)));
     frames.on_packet(at(4), &repaired(4));
-    let whole = FrameProgress::Complete { at: at(4), key_frame: false };
+    let whole = FrameProgress::Complete { at: at(4), refers_back: Some(1) };
     assert_eq!(frames.progress(FrameId(0)), whole);
 }
 
@@ -155,7 +156,7 @@ fn to_forget_a_frame_keeps_those_behind_it() {
     let mut frames = Reassembly::new();
     (0..4).for_each(|frame| _ = frames.on_packet(at(frame as i64), &packet(frame, 0, 1)));
     frames.forget_before(FrameId(2));
-    let whole = |frame| FrameProgress::Complete { at: at(frame), key_frame: false };
+    let whole = |frame| FrameProgress::Complete { at: at(frame), refers_back: Some(1) };
     let known = [0, 1, 2, 3, 4].map(|frame| frames.progress(FrameId(frame)));
     let unseen = FrameProgress::Unseen;
     assert_eq!(known, [unseen, unseen, whole(2), whole(3), unseen]);

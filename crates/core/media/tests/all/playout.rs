@@ -23,6 +23,7 @@ fn place(frame: u64, index: u16) -> PacketPlace {
         media_packets: MEDIA,
         train_packets: TRAIN,
         key_frame: frame.is_multiple_of(10),
+        refers_back: 1,
     }
 }
 
@@ -335,13 +336,15 @@ fn after_a_blackout_longer_than_the_window_every_frame_is_accounted_for() {
 /// Any packet, with frames near each other often enough to interact.
 fn any_place() -> impl Strategy<Value = PacketPlace> {
     let frame = prop_oneof![8 => 0u64..600, 1 => any::<u64>()];
-    (frame, 0u16..6, 0u16..6, 0u16..6, any::<bool>()).prop_map(
-        |(frame, index, media_packets, train_packets, key_frame)| PacketPlace {
+    let back = prop_oneof![4 => Just(1u8), 2 => 1u8..20, 1 => any::<u8>()];
+    (frame, 0u16..6, 0u16..6, 0u16..6, any::<bool>(), back).prop_map(
+        |(frame, index, media_packets, train_packets, key_frame, refers_back)| PacketPlace {
             frame: FrameId(frame),
             index,
             media_packets,
             train_packets,
             key_frame,
+            refers_back,
         },
     )
 }
@@ -373,4 +376,72 @@ proptest! {
         }
         prop_assert_eq!(next, player.playout.next().0);
     }
+}
+
+/// The packets of a frame that refers so many back.
+fn put_referring(player: &mut Player, millis: i64, frame: u64, back: u8, packets: u16) {
+    for index in 0..packets {
+        let place = PacketPlace { refers_back: back, key_frame: false, ..place(frame, index) };
+        let _ = player.frames.on_packet(at(millis), &place);
+        player.playout.on_arrival();
+        player.advance(millis);
+    }
+}
+
+#[test]
+fn a_frame_that_refers_to_one_that_was_shown_overtakes_those_between() {
+    let lost_after_one = || {
+        let mut player = Player::new();
+        player.whole(0, 0);
+        player.whole(16, 1);
+        player.packet(32, 2, 0);
+        player.whole(48, 3);
+        player
+    };
+    let mut player = lost_after_one();
+    put_referring(&mut player, 50, 4, 3, MEDIA);
+    player.whole(66, 5);
+    let expected =
+        [(0, 0, Shown), (16, 1, Shown), (50, 2, Lost), (50, 3, Undecodable), (50, 4, Shown)];
+    assert_eq!(player.outcomes(), [&expected[..], &[(66, 5, Shown)]].concat());
+    assert_eq!(player.requests(), [] as [i64; 0], "it is whole again before anything is asked for");
+    assert_eq!(player.playout.newest_shown(), Some(FrameId(5)));
+    // The twin refers to the frame that is lost: nothing is gained by it.
+    let mut player = lost_after_one();
+    put_referring(&mut player, 50, 4, 2, MEDIA);
+    player.whole(66, 5);
+    let decided: Vec<_> = player.outcomes().into_iter().skip(2).collect();
+    let nothing = [(66, 2, Lost), (66, 3, Undecodable), (66, 4, Undecodable), (66, 5, Undecodable)];
+    assert_eq!(decided, nothing);
+    assert_eq!((player.requests(), player.playout.newest_shown()), (vec![66], Some(FrameId(1))));
+}
+
+#[test]
+fn after_a_loss_packets_are_of_use_from_a_frame_on_that_can_be_shown() {
+    let wanted = |back: u8| {
+        let mut player = Player::new();
+        player.whole(0, 0);
+        player.whole(16, 1);
+        player.packet(32, 2, 0);
+        player.packet(48, 3, 0);
+        player.advance(60);
+        assert_eq!(player.outcomes().last(), Some(&(60, 2, Lost)));
+        put_referring(&mut player, 64, 4, back, 1);
+        player.packet(80, 5, 0);
+        [3, 4, 5].map(|frame| player.playout.wants(&player.frames, FrameId(frame)))
+    };
+    assert_eq!(wanted(3), [false, true, true]);
+    assert_eq!(wanted(2), [false; 3], "frame 2 was not shown");
+}
+
+#[test]
+fn nobody_refers_to_what_a_window_left_behind_or_a_decoder_refused() {
+    let mut player = Player::new();
+    player.whole(0, 0);
+    player.playout.on_undecodable(at(1));
+    assert_eq!(player.playout.newest_shown(), None);
+    player.whole(160, 10);
+    assert_eq!(player.playout.newest_shown(), Some(FrameId(10)));
+    player.packet(9_000, 510, 0);
+    assert_eq!(player.playout.newest_shown(), None);
 }

@@ -3,7 +3,7 @@
 //! Packets of a part say neither how many the frame has nor that they are its last: nobody knows. Those that
 //! still wait when the frame is whole are told.
 
-use super::{KeyFrame, Sender};
+use super::{Entry, Sender};
 use crate::encode_request::EncodeRequest;
 use crate::packet::MediaPacket;
 use crate::sender_config::SenderConfig;
@@ -45,15 +45,16 @@ impl Sender {
         }
         if self.begun.is_none() {
             self.waiting.push_back(target.requests.probes_per_frame);
-            self.note_key_frame(key_frame);
+            self.note_entry(&request, key_frame);
         }
         let begun = self.begun.get_or_insert_default();
         begun.key_frame = key_frame;
         let (frame, first, header) = (self.next_frame, begun.packets, self.header());
+        let reference = (key_frame, request.refers_back);
         let packets: Vec<(MediaPacket, Bytes)> = (first..)
             .zip(payloads)
             .map(|(index, &payload)| PacketPlan { index, payload, repair: false })
-            .map(|plan| of_train(plan, frame, (0, 0), header, key_frame))
+            .map(|plan| of_train(plan, frame, (0, 0), header, reference))
             .collect();
         if let Some(begun) = &mut self.begun {
             begun.packets += packets.len() as u16;
@@ -70,20 +71,21 @@ impl Sender {
         let Some((request, target)) = self.encoding.take() else { return };
         let begun = self.begun.take();
         if begun.is_none() {
-            self.note_key_frame(key_frame);
+            self.note_entry(&request, key_frame);
             self.waiting.push_back(target.requests.probes_per_frame);
         }
         let frame = self.next_frame;
         let size = (train.payload(), train.wire_size(), train.packets());
         let event = self.frame_made((request, target), size, key_frame);
         let counts = (train.media_packets(), train.packets());
+        let reference = (key_frame, request.refers_back);
         for packet in self.pacer.waiting_mut().rev().take_while(|packet| packet.frame == frame) {
             (packet.media_packets, packet.train_packets) = counts;
         }
         let header = self.header();
         let first = begun.map_or(0, |begun| begun.packets).min(counts.1);
         let rest = (first..counts.1)
-            .map(|index| of_train(train.packet(index), frame, counts, header, key_frame));
+            .map(|index| of_train(train.packet(index), frame, counts, header, reference));
         self.controller.on_frame(now, &event);
         let part = FramePart { expected: usize::from(counts.1), last: true };
         self.pacer.enqueue_part(now, frame, part, rest);
@@ -95,7 +97,7 @@ impl Sender {
     /// is of it in the pacer still leaves; the receiver finds out that the rest does not come.
     pub fn on_encoder_failed(&mut self, now: Instant) {
         let Some((request, target)) = self.encoding.take() else { return };
-        self.key_frame = KeyFrame::Wanted;
+        self.entry = Entry::Wanted(None);
         let Some(begun) = self.begun.take() else {
             self.events.push_back(SenderEvent::FrameSkipped { captured: request.captured });
             return;
@@ -123,11 +125,13 @@ impl Sender {
             return None;
         }
         let SenderConfig { overhead, frame_interval, .. } = self.config;
-        let EncodeRequest { payload, repair_share, bounded, key_frame, in_parts, .. } = request;
+        let EncodeRequest { payload, repair_share, bounded, in_parts, .. } = request;
+        let EncodeRequest { key_frame, refers_back, .. } = request;
         let packets = payload.get().div_ceil(overhead.payload.get());
         let slices = encoder.slices(key_frame).len() as u64;
         let headers = headers_of_slices(packets, slices, repair_share, overhead.packet);
         let rate = payload.saturating_sub(headers).max(Bytes::new(1)) / frame_interval;
+        encoder.refer(refers_back);
         let encoded = match bounded {
             true => encoder.next_bounded_frame(rate, key_frame),
             false => encoder.next_frame(rate, key_frame),
@@ -149,9 +153,9 @@ impl Sender {
         self.on_encoded(now, &frame.train, frame.key_frame);
     }
 
-    fn note_key_frame(&mut self, key_frame: bool) {
-        if key_frame {
-            self.key_frame = KeyFrame::UnderWay;
+    fn note_entry(&mut self, request: &EncodeRequest, key_frame: bool) {
+        if key_frame || request.refers_back > 1 {
+            self.entry = Entry::UnderWay;
         }
     }
 
@@ -164,6 +168,7 @@ impl Sender {
     ) -> FrameSent {
         let frame = self.next_frame;
         self.next_frame.0 += 1;
+        self.references.on_encoded(frame, key_frame, request.refers_back);
         self.events.push_back(SenderEvent::FrameEncoded {
             frame,
             captured: request.captured,
@@ -189,7 +194,7 @@ fn of_train(
     frame: FrameId,
     (media_packets, train_packets): (u16, u16),
     header: u16,
-    key_frame: bool,
+    (key_frame, refers_back): (bool, u8),
 ) -> (MediaPacket, Bytes) {
     let packet = MediaPacket {
         sequence: SequenceNumber(0),
@@ -201,6 +206,7 @@ fn of_train(
         header,
         kind: if plan.repair { PacketKind::Repair } else { PacketKind::Media },
         key_frame,
+        refers_back,
         last_probe: false,
         original: None,
     };

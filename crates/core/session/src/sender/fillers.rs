@@ -38,6 +38,7 @@ impl Sender {
             header: self.header(),
             kind,
             key_frame: false,
+            refers_back: 1,
             last_probe: false,
             original: None,
         }

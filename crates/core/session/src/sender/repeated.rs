@@ -1,18 +1,21 @@
 //! Repair: what is asked for leaves once more, and frames have repair packets, both as a part of the target.
 
-use super::Sender;
+use super::{Entry, Sender};
 use crate::feedback::FeedbackPacket;
 use crate::packet::MediaPacket;
 use crate::resend::Resend;
 use crate::sender_config::SenderConfig;
-use gameway_control::{PacketKind, SequenceNumber, Target};
+use gameway_control::{FrameId, PacketKind, SequenceNumber, Target};
 use gameway_media::FrameBudget;
 use gameway_units::{Bytes, Instant, Ratio};
 
 impl Sender {
     /// The receiver asks for these packets, by transport-wide number; poll for packets afterwards. Numbers that are
     /// unknown, or that [`crate::SenderConfig::repair`] does not provide for, are passed over.
-    pub fn on_asked(&mut self, now: Instant, numbers: &[SequenceNumber]) {
+    ///
+    /// The last repetition of a packet that can be in time has a substitute: the next frame refers to `shown`, the frame that the
+    /// receiver has shown last, if it says so.
+    pub fn on_asked(&mut self, now: Instant, numbers: &[SequenceNumber], shown: Option<FrameId>) {
         if numbers.is_empty() || self.resend.is_none() {
             return;
         }
@@ -24,12 +27,26 @@ impl Sender {
         for packet in &again {
             self.pacer.enqueue_urgent(now, *packet, packet.wire_size());
         }
-        let Some(protection) = &self.protection else { return };
+        self.pass_over(now, &again, shown);
+        let (Some(resend), Some(protection)) = (&mut self.resend, &self.protection) else { return };
         for of_frame in again.chunk_by(|one, other| one.frame == other.frame) {
             let (first, missing) = (&of_frame[0], of_frame.len());
             let age = resend.age(now, first);
             let again = protection.again(first.frame, missing, resend.round_trip(), age);
             resend.copy_later(now, of_frame, again);
+        }
+    }
+
+    /// The next frame refers to what was shown, if one of these packets is repeated for the last time and nothing has answered that
+    /// yet.
+    fn pass_over(&mut self, now: Instant, again: &[MediaPacket], shown: Option<FrameId>) {
+        let Some(resend) = &mut self.resend else { return };
+        let last = again.iter().filter(|packet| resend.is_last_round(now, packet));
+        let newest = last.map(|packet| packet.frame).max();
+        let unanswered = newest.is_some_and(|frame| frame >= self.newest_entry);
+        let kept = self.referable(shown).filter(|it| self.references.back_to(*it).is_some());
+        if kept.is_some() && unanswered && matches!(self.entry, Entry::Sent(_)) {
+            self.entry = Entry::Wanted(kept);
         }
     }
 

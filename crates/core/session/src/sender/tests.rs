@@ -3,11 +3,12 @@
 mod breaker;
 mod key_frames;
 mod models;
+mod references;
 mod repeated;
 
 use super::*;
 use crate::feedback::ReceivedPacket;
-use gameway_control::{FeedbackStyle, FrameSent};
+use gameway_control::{FeedbackStyle, FrameSent, PacketKind};
 use gameway_media::{Overhead, Train};
 use gameway_units::Ecn;
 use std::sync::{Arc, Mutex};

@@ -6,7 +6,7 @@ use gameway_media::{EncoderModel, PlayoutConfig};
 use gameway_session::{
     FeedbackPacket, MediaPacket, ReceivedPacket, Receiver, ReceiverConfig, Sender, SenderConfig,
 };
-use gameway_units::{Duration, Ecn, Instant, Ratio, ReceiverInstant, Repair, RepairGoal};
+use gameway_units::{Duration, Ecn, Instant, Ratio, ReceiverInstant, Recovery, Repair, RepairGoal};
 use proptest::prelude::*;
 use std::collections::BTreeMap;
 
@@ -29,7 +29,8 @@ fn any_packet() -> impl Strategy<Value = MediaPacket> {
     ];
     let counts = (0u16..8, 0u16..8, prop_oneof![9 => 0u16..8, 1 => any::<u16>()]);
     let again = prop::option::of(number(400).prop_map(SequenceNumber));
-    let flags = (any::<(bool, bool)>(), again);
+    let back = prop_oneof![3 => Just(1u8), 2 => 0u8..20];
+    let flags = (any::<(bool, bool)>(), back, again);
     (number(400), number(40), counts, any::<u16>(), kind, flags).prop_map(
         |(
             sequence,
@@ -37,7 +38,7 @@ fn any_packet() -> impl Strategy<Value = MediaPacket> {
             (index, media, train),
             payload,
             kind,
-            ((key_frame, last_probe), original),
+            ((key_frame, last_probe), refers_back, original),
         )| {
             MediaPacket {
                 sequence: SequenceNumber(sequence),
@@ -49,6 +50,7 @@ fn any_packet() -> impl Strategy<Value = MediaPacket> {
                 header: 48,
                 kind,
                 key_frame,
+                refers_back,
                 last_probe,
                 original,
             }
@@ -62,13 +64,15 @@ fn any_report() -> impl Strategy<Value = FeedbackPacket> {
         ecn: Ecn::Ce,
     }));
     let asked = prop::collection::vec(number(300).prop_map(SequenceNumber), 0..20);
-    let request = (any::<bool>(), asked);
+    let shown = prop::option::of(number(40).prop_map(FrameId));
+    let request = (any::<bool>(), shown, asked);
     (number(300), prop::collection::vec(received, 0..60), any_instant(), request).prop_map(
-        |(base, packets, generated, (key_frame_request, asked))| FeedbackPacket {
+        |(base, packets, generated, (key_frame_request, newest_shown, asked))| FeedbackPacket {
             base: SequenceNumber(base),
             packets,
             generated: ReceiverInstant::from_nanos(generated),
             key_frame_request,
+            newest_shown,
             asked,
         },
     )
@@ -99,6 +103,7 @@ proptest! {
             arrival_resolution: Duration::from_nanos(resolution),
             playout: PlayoutConfig::default(),
             repair: if asks { Repair::Nack } else { Repair::None },
+            recovery: if per_frame { Recovery::Reference } else { Recovery::KeyFrame },
         });
         let mut report = FeedbackPacket::default();
         for (packet, nanos) in packets {
@@ -131,6 +136,7 @@ proptest! {
         let (controller, told) = Scripted::new(target);
         let mut config = SenderConfig::new(Instant::ZERO, INTERVAL);
         config.repair = repair;
+        config.recovery = if probes > 3 { Recovery::KeyFrame } else { Recovery::Reference };
         config.key_frame_on_loss = probes > 2;
         let mut sender = Sender::new(config, Box::new(controller));
         let mut encoder = EncoderModel::steady(INTERVAL);

@@ -188,7 +188,8 @@ fn harassed(repair: Repair, numbers: impl Fn(u64) -> Vec<u64>, reports: bool) ->
         let asked = numbers(end).into_iter().map(SequenceNumber).collect();
         let (generated, packets) = (on_receiver(now), Vec::new());
         let base = SequenceNumber(0);
-        let report = FeedbackPacket { base, packets, generated, key_frame_request: false, asked };
+        let report =
+            FeedbackPacket { base, packets, generated, asked, ..FeedbackPacket::default() };
         stream.sender.on_feedback(now, &report);
     }
     let again = repeated(&stream);

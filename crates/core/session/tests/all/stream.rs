@@ -484,13 +484,13 @@ fn a_request_without_a_report_is_answered_once_the_key_frame_was_told_of() {
     let mut stream = Loop::plain();
     stream.run_until(Instant::ZERO + ms(5));
     let now = stream.now;
-    stream.sender.on_key_frame_request(now);
+    stream.sender.on_key_frame_request(now, None);
     stream.run_until(Instant::ZERO + ms(100));
     assert_eq!(stream.key_frames().len(), 1, "the key frame under way is the answer");
     let now = stream.now;
-    stream.sender.on_key_frame_request(now);
+    stream.sender.on_key_frame_request(now, None);
     let now = stream.now;
-    stream.sender.on_key_frame_request(now);
+    stream.sender.on_key_frame_request(now, None);
     stream.run_until(Instant::ZERO + ms(200));
     assert_eq!(stream.key_frames().len(), 2);
 }

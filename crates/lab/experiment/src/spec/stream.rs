@@ -2,7 +2,7 @@
 
 use super::{CATALOGUE, FieldTrials, PictureSize, StreamKind, Way, number_of};
 use gameway_units::declared::{MAX, MIN, Options, QUANTITY};
-use gameway_units::{Bytes, Duration, Ecn, Rate, Ratio, Repair};
+use gameway_units::{Bytes, Duration, Ecn, Rate, Ratio, Recovery, Repair};
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::de::{Deserializer, Error};
 use serde::{Deserialize, Serialize, Serializer};
@@ -62,6 +62,11 @@ flow_spec! {
         #[serde(default)]
         #[schemars(extend("x-kind" = "gameway"))]
         pub repair: Repair,
+        /// what follows a frame that the client has given up: key-frame; or reference, a frame that refers to one which the client
+        /// has, if the encoder keeps one that is new enough
+        #[serde(default)]
+        #[schemars(extend("x-kind" = "gameway"))]
+        pub recovery: Recovery,
         /// the most that a packet of it has on the wire
         #[serde(default)]
         #[schemars(extend("x-min" = "256 B", "x-max" = "1500 B", "x-unit" = "B", "x-none" = "1200 B of payload and headers"))]

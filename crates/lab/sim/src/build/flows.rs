@@ -95,6 +95,7 @@ impl Parts<'_> {
         let mut config = SenderConfig::new(schedule.start, frame_interval);
         config.repair_share = stream.fec;
         config.repair = stream.repair;
+        config.recovery = stream.recovery;
         config.overhead = build::overhead(stream);
         config.circuit_breaker = stream.circuit_breaker.least(stream.min_bitrate);
         let setup = StreamSetup {
@@ -113,6 +114,7 @@ impl Parts<'_> {
         let receiver = Receiver::new(ReceiverConfig {
             arrival_resolution: resolution,
             repair: stream.repair,
+            recovery: stream.recovery,
             ..ReceiverConfig::new(style)
         });
         let name = self.names[usize::from(id.0)].clone();

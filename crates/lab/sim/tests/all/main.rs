@@ -21,6 +21,7 @@ mod pudica;
 mod queues;
 mod quic_flows;
 mod recognition;
+mod recovery;
 mod refusals;
 mod repair;
 mod reports;

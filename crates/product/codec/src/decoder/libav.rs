@@ -43,6 +43,10 @@ impl Backend for Libav {
         self.codec == VideoCodec::H264
     }
 
+    fn pass_over(&mut self, pictures: u32) -> bool {
+        self.decoder.pass_over(pictures) && self.codec == VideoCodec::H264
+    }
+
     fn decode(&mut self, part: Part<'_>, picture: &mut Picture) -> Result<(), DecoderError> {
         let damaged = |why: &str| DecoderError::Damaged(why.to_owned());
         self.shown &= !part.first;

@@ -62,6 +62,11 @@ trait Backend: Send {
         false
     }
 
+    /// So many pictures do not come, to which none of the following refers; whether it can go on without.
+    fn pass_over(&mut self, _pictures: u32) -> bool {
+        false
+    }
+
     /// Decodes an access unit, or a part of one, into `picture`, whatever size that had. The picture is there after
     /// the last.
     fn decode(&mut self, part: Part<'_>, picture: &mut Picture) -> Result<(), DecoderError>;
@@ -101,6 +106,12 @@ pub fn available(codec: VideoCodec) -> Vec<(&'static str, &'static str)> {
         decoders.push(("openh264", "BSD-2-Clause"));
     }
     decoders
+}
+
+/// Whether [`Decoder::new`] gives one that goes on after [`Decoder::pass_over`].
+#[must_use]
+pub const fn passes_over(codec: VideoCodec) -> bool {
+    cfg!(feature = "libav") && matches!(codec, VideoCodec::H264)
 }
 
 impl Decoder {
@@ -154,6 +165,15 @@ impl Decoder {
     pub fn lose(&mut self) {
         self.waiting = true;
         self.within = None;
+    }
+
+    /// So many frames were lost to which none of the following refers, perhaps the rest of one of which parts came among them. A
+    /// decoder that cannot go on without waits for a key frame.
+    pub fn pass_over(&mut self, frames: u32) {
+        self.within = None;
+        if !self.waiting && !self.backend.pass_over(frames) {
+            self.waiting = true;
+        }
     }
 
     /// Decodes one access unit (Annex B). The picture is there until the next call.

@@ -330,7 +330,7 @@ impl Libav {
     fn make(&mut self, picture: &Picture, request: EncodeRequest) -> Result<Unit, String> {
         let share = bytes_per_frame(request.rate, self.frames_per_second).max(1.0);
         // What proved the encoder nobody has seen: the first frame refers to nothing.
-        let key_frame = request.key_frame || self.fresh;
+        let key_frame = request.takes_key_frame(self.keeps()) || self.fresh;
         let changed = self.ask(request, share, key_frame)?;
         let opened = changed && !self.kind.follows();
         let unit = self.encoder.encode(picture, key_frame || opened)?;

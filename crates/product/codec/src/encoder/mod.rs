@@ -48,8 +48,19 @@ pub struct EncodeRequest {
     pub rate: Rate,
     /// Whether it has to be a key frame.
     pub key_frame: bool,
+    /// To which frame it refers otherwise, counted back from it; 1 is the one before. One that was passed over since, or
+    /// that is older than [`VideoEncoder::keeps`], is not to be asked for: the frame is a key frame then.
+    pub refers_back: u8,
     /// When the picture was captured.
     pub timestamp: Instant,
+}
+
+impl EncodeRequest {
+    /// Whether an encoder that keeps so many frames ([`VideoEncoder::keeps`]) answers by a key frame.
+    #[must_use]
+    pub fn takes_key_frame(&self, keeps: u8) -> bool {
+        self.key_frame || self.refers_back > keeps
+    }
 }
 
 /// An access unit.
@@ -168,6 +179,11 @@ pub trait VideoEncoder: Send {
 
     /// Its name, for messages and tables.
     fn name(&self) -> &'static str;
+
+    /// How many of the newest frames a frame can refer to.
+    fn keeps(&self) -> u8 {
+        1
+    }
 
     /// Of how many slices a picture is; each ends with a packet that is not full. [`Self::encode_in_parts`] gives as many
     /// parts.

@@ -89,7 +89,7 @@ impl VideoEncoder for OpenH264 {
             }
             self.bits_per_second = wanted;
         }
-        if request.key_frame {
+        if request.takes_key_frame(self.keeps()) {
             self.encoder.force_intra_frame();
         }
         let strides = picture.strides();

@@ -13,6 +13,7 @@
 //!
 //! | constant | value | origin |
 //! |---|---|---|
+//! | frames kept | 16 | the most of H.264 (annex A.3.1); a frame that refers to an older one than the last ([`EncodeRequest::refers_back`]) can be of any of them |
 //! | slices | 4 | measured: they cost 0.06 dB at most and no time (`examples/costs.rs`); a quarter of a picture is left to decode when its last packet comes |
 //! | least VBV | 4 kilobit | a picture of skipped macroblocks and its header; libx264 counts whole kilobits |
 //! | most VBV | 20 000 kilobit | 1.2 Gb/s at 60 frames/s: beyond level 6.2, keeps integers in range |
@@ -21,6 +22,7 @@ use super::finer::offsets;
 use super::{EncodeRequest, EncodedFrame, EncoderConfig, EncoderError, VideoEncoder, check_size};
 use crate::Picture;
 use crate::sys::x264::{Encoder, RateSettings, Settings};
+use gameway_media::MAX_BACK;
 use gameway_media::rate_control::{Calibrator, bytes_per_frame};
 
 const NAME: &str = "x264";
@@ -28,6 +30,7 @@ const KILOBIT: f64 = 125.0;
 const MIN_VBV: f64 = 4.0;
 const MAX_VBV: f64 = 20_000.0;
 const SLICES: i32 = 4;
+const KEPT: u8 = MAX_BACK;
 
 /// An open libx264 encoder.
 pub struct X264 {
@@ -47,6 +50,7 @@ impl X264 {
             size: config.size,
             frames_per_second: config.frames_per_second,
             slices: SLICES,
+            kept: i32::from(KEPT),
             rate: rate_settings(share, config.frames_per_second),
         };
         config.check_frame_rate(NAME)?;
@@ -83,9 +87,13 @@ impl VideoEncoder for X264 {
             }
             self.settings.rate = rate;
         }
+        let key_frame = request.takes_key_frame(KEPT);
+        if !key_frame && request.refers_back > 1 && !self.encoder.refer(request.refers_back) {
+            return Err(failed("libx264 refused a reference"));
+        }
         let unit = self
             .encoder
-            .encode(picture, request.key_frame, part)
+            .encode(picture, key_frame, part)
             .ok_or_else(|| failed("libx264 gave no frame"))?;
         self.calibrator.on_frame(unit.data.len() as f64, buffer, share, unit.key_frame);
         Ok(EncodedFrame {
@@ -98,6 +106,10 @@ impl VideoEncoder for X264 {
 
     fn name(&self) -> &'static str {
         NAME
+    }
+
+    fn keeps(&self) -> u8 {
+        KEPT
     }
 
     fn slices(&self) -> u64 {

@@ -77,8 +77,9 @@ impl VideoEncoder for X265 {
         let share = bytes_per_frame(request.rate, self.settings.frames_per_second).max(1.0);
         let target = share * (1.0 + self.debt.repaid(share, MAX_REPAID));
         let target = target.min(ROOM * request.frame_budget.as_f64()).max(1.0);
-        let quantizer = quantizer(self.complexity[usize::from(!request.key_frame)], target);
-        let unit = self.encoder.encode(picture, quantizer, request.key_frame);
+        let key_frame = request.takes_key_frame(self.keeps());
+        let quantizer = quantizer(self.complexity[usize::from(!key_frame)], target);
+        let unit = self.encoder.encode(picture, quantizer, key_frame);
         let unit = unit.ok_or_else(|| EncoderError::Failed {
             encoder: NAME,
             reason: "libx265 gave no frame".to_owned(),

@@ -9,20 +9,32 @@ use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 
 const MISSING: &str = "parts of the picture are missing";
 
+/// libavcodec has room for 36 pictures (`H264_MAX_PICTURE_COUNT`), of which it keeps an abandoned one until it is opened anew:
+/// 16 to refer to, the one in hand, and a few in between.
+const MAX_ABANDONED: u32 = 12;
+
 /// An open decoder.
 pub(crate) struct Decoder {
     context: NonNull<ffi::AVCodecContext>,
     packet: NonNull<ffi::AVPacket>,
     frame: NonNull<ffi::AVFrame>,
     watched: Box<Watched>,
+    /// Whether slices of a picture came that is not there yet.
+    within: bool,
+    /// Pictures that never got all their slices.
+    abandoned: u32,
+    /// Pictures before the next access unit that it does not get.
+    passed_over: u32,
 }
 
 /// What is seen of libavcodec's work on an access unit.
 #[derive(Default)]
 struct Watched {
-    /// Buffers asked for: the first is the picture's own; libavcodec asks for others in place of pictures that were
+    /// Buffers asked for: the last is the picture's own; libavcodec asks for others in place of pictures that were
     /// lost, to go on with grey or a copy.
     buffers: AtomicU32,
+    /// How many it may have: one for each picture that was passed over, too.
+    allowed: AtomicU32,
     /// Rows of samples of the picture that are done, where libavcodec tells (H.264).
     rows: AtomicU32,
 }
@@ -59,7 +71,15 @@ impl Decoder {
         let (Some(context), Some(packet), Some(frame)) = parts else {
             panic!("out of memory for a decoder's structs");
         };
-        let mut decoder = Self { context, packet, frame, watched: Box::default() };
+        let mut decoder = Self {
+            context,
+            packet,
+            frame,
+            watched: Box::default(),
+            within: false,
+            passed_over: 0,
+            abandoned: 0,
+        };
         decoder.configure();
         // SAFETY: the context was allocated for this codec and is not open yet.
         let opened = unsafe { ffi::avcodec_open2(context.as_ptr(), found, std::ptr::null_mut()) };
@@ -85,6 +105,37 @@ impl Decoder {
         context.get_buffer2 = Some(one_buffer);
     }
 
+    /// So many pictures more do not come, to which none of the following refers; whether it can go on without.
+    pub(crate) fn pass_over(&mut self, pictures: u32) -> bool {
+        self.passed_over = self.passed_over.saturating_add(pictures);
+        if std::mem::take(&mut self.within) {
+            self.abandon();
+            self.abandoned += 1;
+        }
+        self.abandoned <= MAX_ABANDONED
+    }
+
+    /// Forgets the picture of which slices came. Where access units come in several calls libavcodec takes all slices for those
+    /// of one picture until that has all its rows; it begins anew with a call that is said to have a whole one. This one has
+    /// none: an access unit delimiter (ITU-T H.264 section 7.3.2.4), which is answered by an error.
+    fn abandon(&mut self) {
+        const DELIMITER: [u8; 6] = [0, 0, 0, 1, 9, 0xF0];
+        let chunks = ffi::AV_CODEC_FLAG2_CHUNKS as i32;
+        // SAFETY: allocated in `open`, and not shared; libavcodec reads the flag in each call.
+        let in_chunks = unsafe {
+            let context = self.context.as_mut();
+            let before = context.flags2;
+            context.flags2 &= !chunks;
+            before
+        };
+        let _ = self.send(&DELIMITER);
+        // SAFETY: the context is open; the frame is allocated, and what it had is released by the call.
+        unsafe {
+            ffi::avcodec_receive_frame(self.context.as_ptr(), self.frame.as_ptr());
+            self.context.as_mut().flags2 = in_chunks;
+        }
+    }
+
     /// Decodes an access unit, or the next part of one: its picture, once it is there.
     pub(crate) fn decode(
         &mut self,
@@ -92,12 +143,14 @@ impl Decoder {
         begins: bool,
     ) -> Result<Option<Frame<'_>>, String> {
         if begins {
-            *self.watched = Watched::default();
+            let allowed = 1 + std::mem::take(&mut self.passed_over);
+            *self.watched = Watched { allowed: allowed.into(), ..Watched::default() };
         }
         if part.is_empty() {
             // To libavcodec that would be the end of the stream.
             return Ok(None);
         }
+        self.within = true;
         self.send(part)?;
         let context = self.context.as_ptr();
         // SAFETY: the context is open; the frame is allocated, and what it had is released by the call.
@@ -105,6 +158,7 @@ impl Decoder {
         if received == ffi::AVERROR(ffi::EAGAIN) {
             return Ok(None);
         }
+        self.within = false;
         if received < 0 {
             return Err(message(received));
         }
@@ -137,7 +191,7 @@ impl Decoder {
             ffi::av_packet_unref(packet);
             sent
         };
-        if self.watched.buffers.load(Relaxed) > 1 {
+        if self.watched.buffers.load(Relaxed) > self.watched.allowed.load(Relaxed) {
             return Err("a picture that it refers to is missing".to_owned());
         }
         if sent < 0 { Err(message(sent)) } else { Ok(()) }
@@ -157,15 +211,15 @@ impl Drop for Decoder {
     }
 }
 
-/// A buffer for the picture of this access unit, and none for others.
+/// A buffer for the picture of this access unit, and for those that were passed over.
 unsafe extern "C" fn one_buffer(
     context: *mut ffi::AVCodecContext,
     frame: *mut ffi::AVFrame,
     flags: i32,
 ) -> i32 {
     // SAFETY: libavcodec calls with the context that it was opened with, whose counters live as long as it.
-    let before = unsafe { (*(*context).opaque.cast::<Watched>()).buffers.fetch_add(1, Relaxed) };
-    if before > 0 {
+    let watched = unsafe { &*(*context).opaque.cast::<Watched>() };
+    if watched.buffers.fetch_add(1, Relaxed) >= watched.allowed.load(Relaxed) {
         return ffi::AVERROR(ffi::ENOMEM);
     }
     // SAFETY: the arguments are passed on as they came.

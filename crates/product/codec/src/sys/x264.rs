@@ -16,6 +16,8 @@ pub(crate) struct Settings {
     pub size: Size,
     pub frames_per_second: u32,
     pub slices: i32,
+    /// How many frames it keeps, to which later ones can refer.
+    pub kept: i32,
     pub rate: RateSettings,
 }
 
@@ -73,6 +75,17 @@ impl Encoder {
         set_rate(&mut self.parameters, rate);
         // SAFETY: the handle is open and the parameters outlive the call, which only reads them.
         unsafe { ffi::x264_encoder_reconfig(self.handle.as_ptr(), &raw mut *self.parameters) == 0 }
+    }
+
+    /// The next frame refers to the one `back` frames before it, and no later one to those between; `false` when libx264
+    /// refuses. Frames that were passed over before do not count as kept.
+    pub(crate) fn refer(&mut self, back: u8) -> bool {
+        let first_passed_over = self.next - i64::from(back) + 1;
+        // SAFETY: the handle is open; the call marks frames that it finds by their time.
+        let code = unsafe {
+            ffi::x264_encoder_invalidate_reference(self.handle.as_ptr(), first_passed_over)
+        };
+        code == 0
     }
 
     /// Encodes a picture of the encoder's size; `part` gets each slice as soon as it is made, and what goes before it.
@@ -178,6 +191,8 @@ fn parameters(settings: Settings) -> Option<Box<ffi::x264_param_t>> {
     p.i_keyint_max = ffi::X264_KEYINT_MAX_INFINITE as i32;
     p.i_scenecut_threshold = 0;
     p.i_bframe = 0;
+    // The search stays with one frame; the others are kept for [`Encoder::refer`].
+    p.i_dpb_size = settings.kept;
     p.b_repeat_headers = 1;
     p.b_annexb = 1;
     p.b_aud = 0;

@@ -75,7 +75,8 @@ fn send(decoder: &mut Decoder, size: Size, rate: Rate, frames: u64) -> (u64, f64
         let (picture, stamp) = stamped(&scene, frame);
         let frame_budget = budgets.next(rate);
         let timestamp = stamp.captured;
-        let request = EncodeRequest { frame_budget, rate, key_frame: frame == 0, timestamp };
+        let request =
+            EncodeRequest { frame_budget, rate, key_frame: frame == 0, refers_back: 1, timestamp };
         let encoded = encoder.encode(&picture, request).unwrap();
         assert_eq!(encoded.key_frame, frame == 0);
         let payloads = packetize(H264, &encoded.data, 1200);
@@ -105,7 +106,8 @@ fn slices_are_given_as_they_are_made_and_are_the_whole() {
     for frame in 0..8 {
         let (picture, stamp) = stamped(&scene, frame);
         let (frame_budget, timestamp) = (budgets.next(rate), stamp.captured);
-        let request = EncodeRequest { frame_budget, rate, key_frame: frame == 5, timestamp };
+        let request =
+            EncodeRequest { frame_budget, rate, key_frame: frame == 5, refers_back: 1, timestamp };
         let mut parts: Vec<Vec<u8>> = Vec::new();
         let encoded =
             encoder.encode_in_parts(&picture, request, &mut |part| parts.push(part.to_vec()));
@@ -154,7 +156,13 @@ fn shown(decoder: &mut Decoder, by: By, damage: Damage) -> Vec<bool> {
         let (picture, stamp) = stamped(&scene, frame);
         let frame_budget = FrameBudgets::new(FPS).next(rate);
         let key_frame = frame == 5;
-        let request = EncodeRequest { frame_budget, rate, key_frame, timestamp: stamp.captured };
+        let request = EncodeRequest {
+            frame_budget,
+            rate,
+            key_frame,
+            refers_back: 1,
+            timestamp: stamp.captured,
+        };
         let mut data = encoder.encode(&picture, request).unwrap().data;
         match damage {
             Some(damage) if frame == 2 => damage(&mut data),
@@ -214,7 +222,8 @@ fn a_frame_that_was_begun_is_lost_as_one_that_was_not() {
             let (picture, stamp) = stamped(&scene, frame);
             let (frame_budget, timestamp) = (FrameBudgets::new(FPS).next(rate), stamp.captured);
             let key_frame = frame == 0 || frame == 3;
-            let request = EncodeRequest { frame_budget, rate, key_frame, timestamp };
+            let request =
+                EncodeRequest { frame_budget, rate, key_frame, refers_back: 1, timestamp };
             (encoder.encode(&picture, request).unwrap().data, stamp)
         };
         assert!(By::Parts.decode(&mut decoder, &encode(0).0).is_some_and(|(_, parts)| parts == 5));
@@ -243,7 +252,8 @@ fn ffmpeg_decodes_what_was_cut_and_put_together() {
             let frame_budget = FrameBudgets::new(FPS).next(rate);
             let key_frame = frame == 0 || frame == 17;
             let timestamp = stamp.captured;
-            let request = EncodeRequest { frame_budget, rate, key_frame, timestamp };
+            let request =
+                EncodeRequest { frame_budget, rate, key_frame, refers_back: 1, timestamp };
             let encoded = encoder.encode(&picture, request).unwrap();
             assert_eq!(encoded.key_frame, key_frame, "{name} {frame}");
             let whole = depacketize(H264, packetize(H264, &encoded.data, 300)).unwrap();
@@ -281,7 +291,7 @@ fn refused(decoder: &mut Decoder) -> u32 {
         let (picture, stamp) = stamped(&scene, frame);
         let frame_budget = FrameBudgets::new(FPS).next(rate);
         let (key_frame, timestamp) = (frame % 3 == 0, stamp.captured);
-        let request = EncodeRequest { frame_budget, rate, key_frame, timestamp };
+        let request = EncodeRequest { frame_budget, rate, key_frame, refers_back: 1, timestamp };
         let mut data = encoder.encode(&picture, request).unwrap().data;
         if key_frame {
             decoder.lose();
@@ -324,7 +334,8 @@ fn a_dead_encoder_is_replaced_and_the_decoder_goes_on() {
         }
         let frame_budget = FrameBudgets::new(FPS).next(rate);
         let timestamp = stamp.captured;
-        let request = EncodeRequest { frame_budget, rate, key_frame: false, timestamp };
+        let request =
+            EncodeRequest { frame_budget, rate, key_frame: false, refers_back: 1, timestamp };
         let Ok(encoded) = encoder.encode(&picture, request) else {
             deaths += 1;
             encoder = open(size, rate);

@@ -79,7 +79,13 @@ fn follow(encoder: &str, pattern: Pattern) -> Followed {
         let rate = rate(frame);
         let frame_budget = budgets.next(rate);
         let key_frame = frame == 0;
-        let request = EncodeRequest { frame_budget, rate, key_frame, timestamp: Instant::ZERO };
+        let request = EncodeRequest {
+            frame_budget,
+            rate,
+            key_frame,
+            refers_back: 1,
+            timestamp: Instant::ZERO,
+        };
         let encoded = encoder.encode(picture, request).unwrap();
         sizes.push(encoded.data.len() as f64);
         shares.push(rate.as_bps_f64() / 8.0 / FPS as f64);

@@ -41,7 +41,8 @@ impl Host {
         let stamp = Stamp { frame: frame as u32, captured, input: frame as u32 / 7 };
         stamp.write(&mut picture).unwrap();
         let frame_budget = self.budgets.next(rate);
-        let request = EncodeRequest { frame_budget, rate, key_frame, timestamp: captured };
+        let request =
+            EncodeRequest { frame_budget, rate, key_frame, refers_back: 1, timestamp: captured };
         let encoded = self.encoder.encode(&picture, request).unwrap();
         assert_eq!(encoded.key_frame, key_frame, "frame {frame}");
         assert_eq!(encoded.timestamp, captured);

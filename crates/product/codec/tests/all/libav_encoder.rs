@@ -67,7 +67,7 @@ impl Stream {
         let picture = self.scene.picture(frame);
         let frame_budget = self.budgets.next(rate);
         let timestamp = Instant::from_nanos(frame as i64 * 16_667_000);
-        let request = EncodeRequest { frame_budget, rate, key_frame, timestamp };
+        let request = EncodeRequest { frame_budget, rate, key_frame, refers_back: 1, timestamp };
         let encoded = self.encoder.encode(&picture, request).unwrap();
         assert_eq!(encoded.timestamp, timestamp);
         (picture, encoded, frame_budget)
@@ -128,7 +128,8 @@ fn colours_stay_what_they_are() {
         let mut worst = 0;
         for frame in 0..10 {
             let timestamp = Instant::from_nanos(frame);
-            let request = EncodeRequest { frame_budget, rate, key_frame: false, timestamp };
+            let request =
+                EncodeRequest { frame_budget, rate, key_frame: false, refers_back: 1, timestamp };
             let encoded = encoder.encode(&picture, request).unwrap();
             let decoded = decoder.decode(&encoded.data).unwrap();
             let pairs = decoded.samples().iter().zip(picture.samples());
@@ -151,8 +152,13 @@ fn stamps_are_read_at_low_rates() {
             let stamp = Stamp { frame, captured, input: frame / 7 };
             stamp.write(&mut picture).unwrap();
             let frame_budget = budgets.next(rate);
-            let request =
-                EncodeRequest { frame_budget, rate, key_frame: frame == 0, timestamp: captured };
+            let request = EncodeRequest {
+                frame_budget,
+                rate,
+                key_frame: frame == 0,
+                refers_back: 1,
+                timestamp: captured,
+            };
             let encoded = encoder.encode(&picture, request).unwrap();
             Stamp::read(decoder.decode(&encoded.data).unwrap()) == Some(stamp)
         };
@@ -230,8 +236,13 @@ fn trembling_rates_do_not_cost_key_frames() {
 fn a_picture_of_another_size_is_an_error_and_the_encoder_goes_on() {
     for (_, mut encoder) in encoders(Rate::from_mbps(2)) {
         let (rate, frame_budget) = (Rate::from_mbps(2), Bytes::new(5_000));
-        let request =
-            EncodeRequest { frame_budget, rate, key_frame: false, timestamp: Instant::ZERO };
+        let request = EncodeRequest {
+            frame_budget,
+            rate,
+            key_frame: false,
+            refers_back: 1,
+            timestamp: Instant::ZERO,
+        };
         let other = Picture::black(Size::new(320, 180).unwrap());
         let error = encoder.encode(&other, request).unwrap_err();
         assert!(matches!(error, EncoderError::Size { .. }), "{error}");

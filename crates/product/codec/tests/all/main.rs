@@ -5,6 +5,7 @@ mod captures;
 mod follows_the_target;
 mod h265;
 mod libav_encoder;
+mod references;
 mod simulated_encoder;
 #[path = "../support/mod.rs"]
 mod support;

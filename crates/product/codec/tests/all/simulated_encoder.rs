@@ -54,6 +54,7 @@ fn real(pattern: Pattern, key_frames: usize, (width, height): (u32, u32)) -> Vec
             frame_budget: budgets.next(rate),
             rate,
             key_frame: frame.is_multiple_of(key_frames),
+            refers_back: 1,
             timestamp: Instant::ZERO,
         };
         encoder.encode(&picture, request).unwrap().data.len() as f64

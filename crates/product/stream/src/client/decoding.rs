@@ -7,6 +7,7 @@ use gameway_codec::decoder::Decoder;
 use gameway_codec::payload::Depacketizer;
 use gameway_codec::payload::PayloadError;
 use gameway_control::FrameId;
+use gameway_media::MAX_BACK;
 use gameway_runtime::clock::Clock;
 use gameway_units::{Instant, VideoCodec};
 use std::sync::mpsc::Receiver;
@@ -33,7 +34,7 @@ pub struct Decoded {
 
 /// Decodes until nobody gives any more.
 pub fn run(codec: VideoCodec, jobs: &Receiver<Job>, decoded: &Giver<Decoded>, clock: Clock) {
-    let mut decoding = Decoding { codec, decoder: None, begun: None };
+    let mut decoding = Decoding { codec, decoder: None, decoded: None, begun: None };
     for job in jobs {
         if let Some(result) = decoding.take(&job, clock)
             && !decoded.give(Decoded { frame: job.frame, result })
@@ -54,6 +55,8 @@ struct Begun {
 struct Decoding {
     codec: VideoCodec,
     decoder: Option<Decoder>,
+    /// The frame that was decoded last.
+    decoded: Option<FrameId>,
     begun: Option<Begun>,
 }
 
@@ -73,10 +76,10 @@ impl Decoding {
         };
         let mut begun = match self.begun.take() {
             Some(begun) if begun.frame == job.frame => begun,
-            other => {
-                if other.is_some() {
-                    // Its rest never came.
-                    decoder.lose();
+            _ => {
+                if let Some(decoded) = self.decoded {
+                    // The rest of one that was begun is among those that never came.
+                    pass_over(decoder, job.frame.0.saturating_sub(decoded.0.saturating_add(1)));
                 }
                 let depacketizer = Depacketizer::new(self.codec);
                 Begun { frame: job.frame, depacketizer, failed: None }
@@ -86,8 +89,10 @@ impl Decoding {
             Some(why) => Err(why.clone()),
             None => begun.decode(decoder, job, clock),
         };
-        if done.is_err() {
-            decoder.lose();
+        match &done {
+            Ok(_) if job.last => self.decoded = Some(job.frame),
+            Ok(_) => {}
+            Err(_) => decoder.lose(),
         }
         match done {
             Ok(shown) if job.last => Some(shown.ok_or_else(|| "no picture".to_owned())),
@@ -98,6 +103,15 @@ impl Decoding {
                 None
             }
         }
+    }
+}
+
+/// So many frames do not come; what is decoded next is a key frame, or refers to none of them.
+fn pass_over(decoder: &mut Decoder, frames: u64) {
+    match u32::try_from(frames) {
+        Ok(0) => {}
+        Ok(few) if few < u32::from(MAX_BACK) => decoder.pass_over(few),
+        _ => decoder.lose(),
     }
 }
 

@@ -6,6 +6,7 @@
 use crate::client::sound_inbox::{Play, SoundCounts, SoundInbox};
 use crate::control::{Farewell, Hello, Input};
 use crate::inbox::{Inbox, IncomingFrame};
+use gameway_codec::decoder;
 use gameway_codec::payload;
 use gameway_control::{FeedbackStyle, FrameId};
 use gameway_session::{FeedbackPacket, MediaPacket, Receiver, ReceiverConfig, ReceiverEvent};
@@ -161,6 +162,9 @@ impl ClientSession {
                 if self.peer.negotiated().nack {
                     self.receiver.ask_for_missing();
                 }
+                if decoder::passes_over(self.peer.negotiated().video_codec) {
+                    self.receiver.tell_what_was_shown();
+                }
                 self.events.push(ClientEvent::Connected);
             }
             Event::Rtp { header, extensions, payload, ecn, arrival } => {
@@ -208,7 +212,7 @@ impl ClientSession {
     fn begin(&mut self, packet: &MediaPacket) {
         let frame = packet.frame;
         let follows = self.decoded.is_some_and(|decoded| frame.0 == decoded.0 + 1);
-        let decodable = packet.key_frame || follows;
+        let decodable = packet.key_frame || follows && packet.refers_back == 1;
         if packet.is_of_frame() && decodable && frame == self.receiver.next_undecided() {
             let codec = self.peer.negotiated().video_codec;
             let slices = self.inbox.give(frame, |payload| payload::ends_unit(codec, payload));

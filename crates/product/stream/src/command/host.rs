@@ -21,6 +21,7 @@ const SETTINGS: &[Setting] = settings! {
     "max_bitrate" => "max-bitrate",
     "fec" => "fec",
     "repair" => "repair",
+    "recovery" => "recovery",
     "circuit_breaker" => "circuit-breaker",
     "listen" => "listen",
     "encoder" => "encoder",

@@ -13,7 +13,7 @@ use gameway_control::{Controllers, RateController, RateLimits};
 use gameway_media::rate_control::check_bitrates;
 use gameway_media::{HEADER, Overhead};
 use gameway_units::declared::{self, as_text};
-use gameway_units::{Bytes, Duration, Rate, Ratio, Repair, RepairGoal, VideoCodec};
+use gameway_units::{Bytes, Duration, Rate, Ratio, Recovery, Repair, RepairGoal, VideoCodec};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
@@ -50,6 +50,9 @@ pub struct HostConfig {
     /// What is done about losses: `adaptive`, the cheapest mix of repair packets, which are not for browsers, and of sending again
     /// what the client asks for; `nack`, the latter alone; `fec`, the former alone; or `none`.
     pub repair: Repair,
+    /// What follows a frame that our client has given up: `reference`, one that refers to a frame which the client has, if the
+    /// encoder keeps one; or `key-frame`, which browsers always get.
+    pub recovery: Recovery,
     /// Whether a stream that mostly loses, or of which no reports come, falls to its least bitrate and at last ends (RFC 8083).
     pub circuit_breaker: bool,
     /// The most that a packet has on the wire.
@@ -110,6 +113,7 @@ impl Default for HostConfig {
             max_bitrate: Rate::from_mbps(40),
             fec: Ratio::ZERO,
             repair: Repair::Adaptive(RepairGoal::default()),
+            recovery: Recovery::Reference,
             circuit_breaker: true,
             mtu: None,
             ecn: EcnConfig::Native,

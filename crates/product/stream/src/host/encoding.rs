@@ -186,13 +186,15 @@ impl Encoding {
             },
             rate,
             key_frame: request.key_frame || fresh,
+            refers_back: request.refers_back,
             timestamp: request.captured,
         };
+        let key_frame = asked.takes_key_frame(encoder.keeps());
         let mut to_come = encoder.slices();
         let encoded = encoder.encode_in_parts(&self.picture, asked, &mut |data| {
             to_come = to_come.saturating_sub(1);
             // There is no key frame but on request.
-            slice(data, to_come == 0, asked.key_frame);
+            slice(data, to_come == 0, key_frame);
         });
         encoded.map_err(|error| error.to_string())
     }
@@ -271,6 +273,7 @@ mod tests {
                 repair_share: Ratio::ZERO,
                 bounded: false,
                 key_frame: false,
+                refers_back: 1,
                 in_parts: false,
             },
             input: 0,

@@ -181,6 +181,7 @@ mod tests {
                 header: 64,
                 kind: PacketKind::Media,
                 key_frame: false,
+                refers_back: 1,
                 last_probe: false,
                 original: None,
             };

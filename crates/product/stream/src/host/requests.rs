@@ -92,6 +92,7 @@ mod tests {
             header: 64,
             kind: if number % 5 < 3 { PacketKind::Media } else { PacketKind::Probe },
             key_frame: false,
+            refers_back: 1,
             last_probe: number % 5 == 4,
             original: None,
         };
@@ -124,6 +125,7 @@ mod tests {
             header: 64,
             kind,
             key_frame: false,
+            refers_back: 1,
             last_probe: false,
             original: None,
         };

@@ -334,6 +334,7 @@ impl Session {
             Repair::Nack if !negotiated.nack => Repair::None,
             repair => repair,
         };
+        config.recovery = terms.recovery;
         if config.repair.sends_again() {
             self.outbox.keep_left();
         }
@@ -366,9 +367,9 @@ impl Session {
             self.reported_end = self.reported_end.max(end.min(self.newest_sent.0 + 1));
             self.page.on_report(&feedback);
             if feedback.only_asks() {
-                sender.on_asked(now, &feedback.asked);
+                sender.on_asked(now, &feedback.asked, feedback.newest_shown);
             } else if feedback.packets.is_empty() {
-                sender.on_key_frame_request(now);
+                sender.on_key_frame_request(now, feedback.newest_shown);
             } else {
                 sender.on_feedback(now, &feedback);
             }
@@ -402,7 +403,7 @@ impl Session {
                 FrameNews::Presented { .. } => self.page.counts.presented += 1,
                 FrameNews::KeyFrameNeeded => {
                     self.page.counts.requests += 1;
-                    sender.on_key_frame_request(now);
+                    sender.on_key_frame_request(now, None);
                 }
             }
             self.events.push(SessionEvent::Page(record));

@@ -8,7 +8,7 @@ use gameway_control::FrameId;
 use gameway_stream::client::session::ClientEvent;
 use gameway_stream::host::session::SessionEvent;
 use gameway_testbed::{Random, arrives, lost_if};
-use gameway_units::{Duration, Ecn, Instant, Rate, Ratio};
+use gameway_units::{Duration, Ecn, Instant, Rate, Ratio, Recovery, VideoCodec};
 
 #[test]
 fn frames_arrive_byte_by_byte_in_order_and_once() {
@@ -291,4 +291,22 @@ fn a_frame_lost_whole_is_given_up_and_a_key_frame_heals() {
         })
         .collect();
     assert!((2..=6).contains(&lost.len()), "{lost:?}");
+}
+
+#[test]
+fn after_a_loss_frames_refer_to_what_was_shown_where_the_decoder_can_go_on() {
+    let mut world = world(Setting { recovery: Recovery::Reference, ..PLAIN });
+    world.path.down = Box::new(|now, transmit| {
+        lost_if(is_media(transmit) && (at(1_000)..at(1_017)).contains(&now))
+    });
+    world.run_for(SECOND * 2);
+    let made = world.encoder.made.values();
+    let older: Vec<u8> = made.map(|it| it.refers_back).filter(|back| *back > 1).collect();
+    let key_frames = world.key_frames().len();
+    let goes_on = gameway_codec::decoder::passes_over(VideoCodec::H264);
+    assert_eq!((key_frames, older.len()), if goes_on { (1, 1) } else { (2, 0) }, "{older:?}");
+    assert!(older.iter().all(|back| (3..=8).contains(back)), "{older:?}");
+    let last = world.played.last().expect("pictures").frame;
+    let shown = world.played.len() as u64;
+    assert!((2..=8).contains(&(last + 1 - shown)), "{shown} of {last}");
 }

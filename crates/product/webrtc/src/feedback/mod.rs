@@ -6,6 +6,7 @@ pub mod arrival_times;
 pub mod frames;
 mod nack;
 pub mod rfc8888;
+mod shown;
 mod streams;
 pub mod twcc;
 
@@ -22,13 +23,13 @@ use streams::SentStreams;
 use twcc::{TransportFeedback, TransportFeedbackReader};
 
 /// Bytes of RTCP in one datagram: with IP, UDP and SRTCP below 1280, which each path carries.
-const DATAGRAM: usize = 1_150;
+const DATAGRAM: usize = 1_130;
 /// Packets of the first attempt to fill a datagram; one report of a frame or three fits.
 const ATTEMPT: usize = 480;
 
 /// The receiver's report as RTCP, for [`crate::Peer::send_rtcp`]: one compound packet as a rule, more after a
 /// long gap or where reports are rare; each says then whether it is the last, if arrival times were agreed on. A key
-/// frame request is with the newest packets: it counts for what they tell of.
+/// frame request is with the newest packets: it counts for what they tell of. What the receiver has shown is in the last.
 ///
 /// # Errors
 /// Never for a report that the session made; a report on more than 16384 packets is refused.
@@ -69,7 +70,11 @@ pub fn write_report(
             compounds.push(compound);
         }
     }
-    nack::write(&feedback.asked, [sender_ssrc, terms.video_ssrc], &mut compounds)?;
+    let ssrcs = [sender_ssrc, terms.video_ssrc];
+    nack::write(&feedback.asked, ssrcs, &mut compounds)?;
+    if let (Some(frame), Some(last)) = (feedback.newest_shown, compounds.last_mut()) {
+        shown::write(frame, ssrcs, terms.video.unwrap_or_default(), last);
+    }
     Ok(compounds)
 }
 
@@ -130,11 +135,14 @@ impl ReportReader {
         if key_frame && reports.is_empty() {
             reports.push(FeedbackPacket::default());
         }
+        let newest_shown =
+            rtcp::packets(compound).find_map(|packet| shown::read(&packet, terms.video_ssrc));
         if let Some(newest) = reports.last_mut() {
             newest.key_frame_request = key_frame;
+            newest.newest_shown = newest_shown.filter(|_| key_frame);
         }
         if !asked.is_empty() {
-            reports.push(FeedbackPacket { asked, ..FeedbackPacket::default() });
+            reports.push(FeedbackPacket { asked, newest_shown, ..FeedbackPacket::default() });
         }
         reports
     }

@@ -1,6 +1,6 @@
 //! Reports on the wire: written and read again, against bytes worked out by hand, and in pieces.
 
-use gameway_control::SequenceNumber;
+use gameway_control::{FrameId, SequenceNumber};
 use gameway_session::{FeedbackPacket, ReceivedPacket};
 use gameway_units::{Duration, Ecn, ReceiverInstant};
 use gameway_webrtc::Negotiated;
@@ -257,6 +257,31 @@ fn a_request_for_a_key_frame_travels_with_or_without_a_report() {
     assert_eq!((read.len(), read[0].key_frame_request, read[0].packets.len()), (1, true, 0));
     let another = Negotiated { video_ssrc: 78, ..terms(true) };
     assert!(reader.read(&compounds[0], &another, SequenceNumber(9)).is_empty());
+}
+
+#[test]
+fn what_was_shown_travels_with_a_request_and_with_packets_that_are_asked_for() {
+    let newest_shown = Some(FrameId(0x0102_0304));
+    let request = FeedbackPacket { key_frame_request: true, newest_shown, ..report_of(5, 10, 1) };
+    let read_all = |feedback: &FeedbackPacket, terms: &Negotiated| {
+        let compounds = write_report(feedback, 5, terms).unwrap();
+        let mut reader = ReportReader::default();
+        let read = compounds.iter().flat_map(|it| reader.read(it, terms, SequenceNumber(20)));
+        read.collect::<Vec<_>>()
+    };
+    let told = |feedback: &FeedbackPacket, terms: &Negotiated| {
+        let read = read_all(feedback, terms);
+        read.iter().map(|it| (it.key_frame_request, it.newest_shown)).collect::<Vec<_>>()
+    };
+    assert_eq!(told(&request, &terms(true)), [(true, newest_shown)]);
+    let asked = vec![SequenceNumber(7)];
+    let asks = FeedbackPacket { asked, newest_shown, ..FeedbackPacket::default() };
+    let with_nack = Negotiated { nack: true, ..terms(true) };
+    assert_eq!(told(&asks, &with_nack), [(false, newest_shown)]);
+    let both = FeedbackPacket { asked: vec![SequenceNumber(7)], ..request.clone() };
+    assert_eq!(told(&both, &with_nack), [(true, newest_shown), (false, newest_shown)]);
+    let silent = FeedbackPacket { newest_shown: None, ..request };
+    assert_eq!(told(&silent, &terms(true)), [(true, None)]);
 }
 
 #[test]

@@ -22,6 +22,7 @@ fn media_packet(number: u64) -> MediaPacket {
         payload: 1_000,
         kind: if number % 4 == 3 { PacketKind::Repair } else { PacketKind::Media },
         key_frame: number < 4,
+        refers_back: 1,
         last_probe: false,
         original: None,
     }

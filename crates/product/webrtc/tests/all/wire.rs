@@ -68,7 +68,7 @@ fn record() -> (World, Vec<(bool, Vec<u8>)>) {
                 packets: (0..8).rev().map(|age| (age != 3).then(|| received(age))).collect(),
                 generated,
                 key_frame_request: number == 39,
-                asked: Vec::new(),
+                ..FeedbackPacket::default()
             };
             for compound in write_report(&report, 7, &terms).unwrap() {
                 world.client.peer.send_rtcp(&compound).unwrap();

@@ -26,7 +26,7 @@ fn a_key_frame_request_of_its_own_counts_by_what_was_told_before() {
         if let Some(received) = news {
             sender.on_frame_received(at(20), FrameId(received), None);
         }
-        sender.on_key_frame_request(at(21));
+        sender.on_key_frame_request(at(21), None);
         assert_eq!(key_frames_wanted(&mut sender), usize::from(counts), "{news:?}");
         assert_eq!(frame(&mut sender, 2), counts);
     }
@@ -42,7 +42,7 @@ fn a_frame_of_one_packet_that_arrived_is_enough() {
     sender.on_encoded(at(16), &train, false);
     transmit(&mut sender, at(16));
     sender.on_frame_received(at(30), FrameId(1), None);
-    sender.on_key_frame_request(at(31));
+    sender.on_key_frame_request(at(31), None);
     assert_eq!(key_frames_wanted(&mut sender), 1, "its packet followed those of the key frame");
 }
 

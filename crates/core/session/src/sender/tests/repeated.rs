@@ -22,7 +22,7 @@ fn what_is_asked_for_leaves_at_once_if_it_is_to_be_sent_again_at_all() {
     for (repair, expected) in [(Repair::Nack, vec![2, 0]), (Repair::None, vec![])] {
         let (mut sender, _) = repairing(repair, Pacing::Burst);
         frame(&mut sender, 0);
-        sender.on_asked(at(5), &asks(&[2, 0, 77]));
+        sender.on_asked(at(5), &asks(&[2, 0, 77]), None);
         assert_eq!(originals(&mut sender, at(5)), expected, "{repair:?}");
         // A frame has as many packets as before.
         assert!(!frame(&mut sender, 1));
@@ -35,7 +35,7 @@ fn the_next_frame_gives_up_an_eighth_of_what_was_sent_again() {
     let payload = |repair, asked: &[u64]| {
         let (mut sender, _) = repairing(repair, Pacing::Burst);
         frame(&mut sender, 0);
-        sender.on_asked(at(5), &asks(asked));
+        sender.on_asked(at(5), &asks(asked), None);
         transmit(&mut sender, at(5));
         let request = encode(&mut sender, at(16)).unwrap();
         (request.payload.get(), request.repair_share)
@@ -55,7 +55,7 @@ fn a_repetition_that_waits_does_not_leave_once_its_packet_has_arrived() {
         let (mut sender, told_of) = sender(window, |config| config.repair = Repair::Nack);
         encode(&mut sender, at(0));
         assert_eq!(transmit(&mut sender, at(0)).len(), 3);
-        sender.on_asked(at(5), &asks(&[1]));
+        sender.on_asked(at(5), &asks(&[1]), None);
         assert_eq!(transmit(&mut sender, at(5)), [], "the window is full");
         told_of.with(|shared| shared.target = Some(target(Pacing::Burst)));
         sender.on_feedback(at(6), &report(0, told));
@@ -75,7 +75,7 @@ fn copies_of_the_last_round_are_of_frames_for_which_it_is_the_last() {
         encode(&mut sender, at(192)).unwrap();
         transmit(&mut sender, at(192));
         sender.stop(at(200));
-        sender.on_asked(at(210), &asks(&[0, 1, 3]));
+        sender.on_asked(at(210), &asks(&[0, 1, 3]), None);
         assert_eq!(originals(&mut sender, at(210)), [0, 1, 3]);
         // A frame's time later.
         assert_eq!(sender.next_deadline(), Some(at(226)));

@@ -16,6 +16,7 @@ const TAKES: Duration = Duration::from_millis(4);
 pub struct MadeFrame {
     pub payloads: Vec<Vec<u8>>,
     pub key_frame: bool,
+    pub refers_back: u8,
     pub captured: Instant,
 }
 
@@ -92,7 +93,12 @@ impl FakeEncoder {
         self.is_new = false;
         let Busy { job, payloads, given, .. } = self.busy.take()?;
         let captured = request.captured;
-        let kept = MadeFrame { payloads: payloads.clone(), key_frame, captured };
+        let kept = MadeFrame {
+            payloads: payloads.clone(),
+            key_frame,
+            refers_back: request.refers_back,
+            captured,
+        };
         self.made.insert((session, request.frame.0), kept);
         let (train, mut payloads) = self.protect(payloads, &job);
         let payloads = payloads.split_off(given);

@@ -16,7 +16,7 @@ use gameway_stream::host::session::{Session, SessionEvent};
 use gameway_stream::host::sound::SoundPacket;
 use gameway_stream::host::terms::Terms;
 use gameway_testbed::{Ends, Fate, Fates, Random, Testbed, lost_if};
-use gameway_units::{Bytes, Duration, Ecn, Instant, Rate, Ratio, Repair, VideoCodec};
+use gameway_units::{Bytes, Duration, Ecn, Instant, Rate, Ratio, Recovery, Repair, VideoCodec};
 use gameway_webrtc::{ClientConfig, HostConfig, Identity, Peer, Secrets, Transmit};
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
@@ -123,6 +123,7 @@ pub struct Setting {
     pub rate: Rate,
     pub repair_share: Ratio,
     pub repair: Repair,
+    pub recovery: Recovery,
     pub circuit_breaker: Option<Rate>,
     pub plain_reports: bool,
     pub ecn: Ecn,
@@ -142,6 +143,7 @@ pub const PLAIN: Setting = Setting {
     rate: Rate::from_mbps(6),
     repair_share: Ratio::ZERO,
     repair: Repair::None,
+    recovery: Recovery::KeyFrame,
     circuit_breaker: None,
     plain_reports: false,
     ecn: Ecn::Ect1,
@@ -181,7 +183,6 @@ pub struct Stay {
     sound_due: Option<Instant>,
     setting: Setting,
     sessions: u32,
-    shown: Option<(u32, u64)>,
     /// What came of frames that were begun before they were whole.
     begun: BTreeMap<(u32, u64), Vec<Vec<u8>>>,
     /// Frames that were begun before they were whole.
@@ -222,6 +223,7 @@ pub fn terms(setting: &Setting, session: u32, told: &Arc<Mutex<Told>>) -> Terms 
         frame_interval: INTERVAL,
         repair_share: setting.repair_share,
         repair: setting.repair,
+        recovery: setting.recovery,
         circuit_breaker: setting.circuit_breaker,
         mtu: None,
         ecn: setting.ecn,
@@ -269,7 +271,6 @@ pub fn world(setting: Setting) -> World {
         sound_due: setting.audio.then_some(Instant::ZERO + BLOCK),
         setting,
         sessions: 1,
-        shown: None,
         begun: BTreeMap::new(),
         ahead: 0,
     };
@@ -367,9 +368,10 @@ impl Stay {
         let mut payloads = begun.unwrap_or_default();
         payloads.extend(incoming.payloads.clone().expect("a whole frame"));
         assert_eq!(payloads, sent.payloads, "frame {} is not what was sent", frame.0);
-        let refers_to_shown = self.shown == Some((session, frame.0.wrapping_sub(1)));
-        assert!(sent.key_frame || refers_to_shown, "frame {} cannot be decoded", frame.0);
-        self.shown = Some((session, frame.0));
+        let refers_to = frame.0.wrapping_sub(u64::from(sent.refers_back));
+        let was_shown = |it: &Played| (it.session, it.frame) == (session, refers_to);
+        let decodable = sent.key_frame || self.played.iter().any(was_shown);
+        assert!(decodable, "frame {} cannot be decoded", frame.0);
         self.played.push(Played {
             session,
             frame: frame.0,
