@@ -120,7 +120,7 @@ impl Decoder {
     /// none: an access unit delimiter (ITU-T H.264 section 7.3.2.4), which is answered by an error.
     fn abandon(&mut self) {
         const DELIMITER: [u8; 6] = [0, 0, 0, 1, 9, 0xF0];
-        let chunks = ffi::AV_CODEC_FLAG2_CHUNKS as i32;
+        let chunks = ffi::AV_CODEC_FLAG2_CHUNKS;
         // SAFETY: allocated in `open`, and not shared; libavcodec reads the flag in each call.
         let in_chunks = unsafe {
             let context = self.context.as_mut();
