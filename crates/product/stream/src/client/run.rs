@@ -276,6 +276,7 @@ impl Client {
         match event {
             ClientEvent::Complete(frame, at) => log.complete(*frame, *at),
             ClientEvent::KeyFrameRequested(at) => log.event(*at, "key-frame-request", 0.0),
+            ClientEvent::ReferenceRequested(at) => log.event(*at, "reference-request", 0.0),
             ClientEvent::Stall(at, pause) => log.event(*at, "stall", pause.as_millis_f64()),
             _ => {}
         }

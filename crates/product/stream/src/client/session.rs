@@ -39,6 +39,8 @@ pub enum ClientEvent {
     Sound(Play),
     /// A key frame was asked for.
     KeyFrameRequested(Instant),
+    /// A frame was asked for that refers to one which was shown.
+    ReferenceRequested(Instant),
     /// The picture stood still for longer than the stall limit, and moves again.
     Stall(Instant, gameway_units::Duration),
     /// The host ends the stream, for this reason.
@@ -253,7 +255,10 @@ impl ClientSession {
                     }
                     ClientEvent::GivenUp(last, self.inbox.give_up(last))
                 }
-                ReceiverEvent::KeyFrameRequested { .. } => ClientEvent::KeyFrameRequested(now),
+                ReceiverEvent::KeyFrameRequested { newest_shown: None, .. } => {
+                    ClientEvent::KeyFrameRequested(now)
+                }
+                ReceiverEvent::KeyFrameRequested { .. } => ClientEvent::ReferenceRequested(now),
                 ReceiverEvent::Stall { at, pause } => ClientEvent::Stall(ours(at), pause),
             };
             self.events.push(event);

@@ -414,7 +414,10 @@ impl Stay {
     }
 
     pub fn requests(&self) -> usize {
-        self.when(|event| matches!(event, ClientEvent::KeyFrameRequested(_))).len()
+        self.when(|event| {
+            matches!(event, ClientEvent::KeyFrameRequested(_) | ClientEvent::ReferenceRequested(_))
+        })
+        .len()
     }
 
     pub fn key_frames(&self) -> Vec<(u32, u64)> {
