@@ -54,8 +54,13 @@ fn where_losses_are_repaired_below_a_tenth_no_key_frame_is_asked_for() {
             let [key, reference] = both("adaptive", base_rtt, loss);
             eprintln!("{base_rtt} {loss:?}: {key:?} {reference:?}");
             assert_eq!((reference.key_frames, reference.key_frame_requests), (0.0, 0.0));
-            assert!((59.5..=60.1).contains(&reference.shown), "{base_rtt} {loss:?}: {reference:?}");
-            assert!(key.shown - reference.shown < 0.5, "{key:?} {reference:?}");
+            // A frame in reserve that comes before a late repetition costs those between.
+            let least = if loss.0 > 5.0 { 59.2 } else { 59.7 };
+            assert!(
+                (least..=60.1).contains(&reference.shown),
+                "{base_rtt} {loss:?}: {reference:?}"
+            );
+            assert!((59.9..=60.1).contains(&key.shown), "{key:?}");
         }
     }
 }
