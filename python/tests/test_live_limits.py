@@ -85,6 +85,7 @@ def test_what_the_link_and_the_kernel_have_is_not_refused(tmp_path: Path) -> Non
         ('"cubic", "newreno"', '"cubic", { kind = "cubic", hystart = "off" }',
          r"control\.1 = .*cannot run live; the kernel's has no options of a connection"),
         ('kind = "udp"\nrate = "1 Mb/s"', 'kind = "onlive-ut"', r'"onlive-ut" is a traffic model'),
+        ('kind = "udp"\nrate = "1 Mb/s"', 'kind = "quic"', r'"quic" cannot run live; there are'),
         ('kind = "udp"\nrate = "1 Mb/s"', 'kind = "short-tcp"', r'there are kind = "tcp", "udp"'),
         ('kind = "udp"\nrate = "1 Mb/s"', 'kind = "dash"\nsize_spread = "10 %"',
          r'size_spread = "10 %" cannot run live; segments are as large'),

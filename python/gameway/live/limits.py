@@ -86,7 +86,8 @@ def _of_competitor(at: At, competitor: Competitor) -> Iterator[Refusal]:
     for index, kind in places(competitor.kind):
         if kind not in KINDS:
             hint = f'there are kind = "tcp", "udp" and "dash"; {SIMULATE}'
-            yield (*at, "kind", *index), f"is a traffic model and {ON_LIVE}", kind, hint
+            model = "" if kind == "quic" else "is a traffic model and "
+            yield (*at, "kind", *index), f"{model}{ON_LIVE}", kind, hint
     if {"tcp", "dash"} & set(competitor.kinds()):
         yield from _of_tcp(at, competitor)
     if "dash" in competitor.kinds():
