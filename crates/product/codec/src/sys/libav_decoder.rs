@@ -10,8 +10,8 @@ use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 const MISSING: &str = "parts of the picture are missing";
 
 /// libavcodec has room for 36 pictures (`H264_MAX_PICTURE_COUNT`), of which it keeps an abandoned one until it is opened anew:
-/// 16 to refer to, the one in hand, and a few in between.
-const MAX_ABANDONED: u32 = 12;
+/// 16 to refer to, the one in hand, and some in between. The eleventh left no picture for the next frame.
+const MAX_ABANDONED: u32 = 8;
 
 /// An open decoder.
 pub(crate) struct Decoder {

