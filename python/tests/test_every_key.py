@@ -71,6 +71,7 @@ def test_each_bottleneck_carries_the_flows_that_pass_it(
             "rome",
             "voice",
             "chat",
+            "update",
             "ping",
         ),
         "access": (
@@ -85,6 +86,7 @@ def test_each_bottleneck_carries_the_flows_that_pass_it(
             "rome",
             "voice",
             "chat",
+            "update",
             "ping",
         ),
         "back": ("up", "upload", "call"),
@@ -116,6 +118,7 @@ def test_each_flow_sends_what_it_says(flows: dict[str, dict[str, Any]]) -> None:
     # Four segments of 250 kB; three transfers of 20 kB; packets of Rome for 2 s.
     assert flows["film"]["received_payload_bytes"] == pytest.approx(1e6, rel=0.001)
     assert flows["page"]["received_payload_bytes"] == 60_000
+    assert flows["update"]["received_payload_bytes"] == 200_000
     assert flows["rome"]["sent_packets"] == pytest.approx(2 / 0.0016, rel=0.1)
     assert flows["rome"]["sent_bytes"] == flows["rome"]["sent_packets"] * 914
     assert flows["voice"]["sent_bytes"] == pytest.approx(48e3, rel=0.01)
