@@ -20,6 +20,7 @@ mod simulation;
 mod stream;
 mod tcp;
 mod tcp_header;
+mod transport_log;
 
 pub use build::{Registry, check, check_with, run, run_into, run_with, tables};
 pub use gameway_experiment::{RunError, RunSpec, spec};

@@ -2,14 +2,14 @@
 
 use crate::flow::FlowEnds;
 use crate::packet::{Content, Packet};
-use gameway_events::Name;
+use crate::transport_log::{SenderState, TransportLog};
 use gameway_experiment::Recorder;
 use gameway_path::FlowId;
 use gameway_quic::{
-    ClientDatagram, Receiver, ReceiverConfig, Sender, SenderConfig, SenderStats, ServerDatagram,
+    ClientDatagram, Receiver, ReceiverConfig, Sender, SenderConfig, ServerDatagram,
 };
 use gameway_tcp::ConfiguredTcp;
-use gameway_units::{Bytes, Duration, Instant, Rate};
+use gameway_units::{Bytes, Duration, Instant};
 use std::collections::VecDeque;
 
 /// The port of HTTP/3 (RFC 9114 section 3.1.2).
@@ -36,18 +36,6 @@ pub struct QuicSetup {
     pub observe_interval: Duration,
 }
 
-/// Names of what is written, made once: those of TCP where they mean the same.
-struct Names {
-    cwnd: Name,
-    ssthresh: Name,
-    rtt: Name,
-    in_flight: Name,
-    pacing: Name,
-    probe: Name,
-    recovery: Name,
-    persistent: Name,
-}
-
 /// See the module's head.
 pub struct Quic {
     flow: FlowId,
@@ -55,11 +43,7 @@ pub struct Quic {
     receiver: Receiver,
     start: Instant,
     stop: Option<Instant>,
-    observe_interval: Duration,
-    next_observation: Instant,
-    names: Names,
-    /// At the last observation.
-    seen: SenderStats,
+    state: TransportLog<3>,
     /// Stream bytes that had arrived in order when last counted.
     received: Bytes,
     /// Datagrams of the client under way, oldest first, by number: what they say is too long for a packet.
@@ -77,19 +61,12 @@ impl Quic {
             receiver: Receiver::new(setup.receiver),
             start: setup.start,
             stop: setup.stop,
-            observe_interval: setup.observe_interval,
-            next_observation: setup.start,
-            names: Names {
-                cwnd: "cwnd_bytes".into(),
-                ssthresh: "ssthresh_bytes".into(),
-                rtt: "smoothed_rtt_ms".into(),
-                in_flight: "in_flight_bytes".into(),
-                pacing: "pacing_rate_bps".into(),
-                probe: "pto".into(),
-                recovery: "fast-recovery".into(),
-                persistent: "persistent-congestion".into(),
-            },
-            seen: SenderStats::default(),
+            state: TransportLog::new(
+                setup.flow,
+                setup.start,
+                setup.observe_interval,
+                ["pto", "fast-recovery", "persistent-congestion"],
+            ),
             received: Bytes::ZERO,
             under_way: VecDeque::new(),
             returned: 0,
@@ -98,32 +75,15 @@ impl Quic {
 
     fn observe(&mut self, now: Instant, log: &mut Recorder) {
         let stats = self.sender.stats();
-        let counts = [
-            (&self.names.probe, self.seen.probe_timeouts, stats.probe_timeouts),
-            (&self.names.recovery, self.seen.recoveries, stats.recoveries),
-            (
-                &self.names.persistent,
-                self.seen.persistent_congestions,
-                stats.persistent_congestions,
-            ),
-        ];
-        for (name, before, count) in counts {
-            (before..count).for_each(|_| log.event(now, self.flow, name, count as f64));
-        }
-        self.seen = stats;
-        let values = [
-            (&self.names.cwnd, Some(stats.cwnd.as_f64())),
-            // No threshold yet is not a number worth plotting.
-            (&self.names.ssthresh, Some(stats.ssthresh.as_f64()).filter(|bytes| *bytes < 1e12)),
-            (&self.names.rtt, stats.smoothed_rtt.map(Duration::as_millis_f64)),
-            (&self.names.in_flight, Some(stats.in_flight.as_f64())),
-            (&self.names.pacing, stats.pacing_rate.map(Rate::as_bps_f64)),
-        ];
-        for (variable, value) in values {
-            if let Some(value) = value {
-                log.state(now, self.flow, variable, value);
-            }
-        }
+        let state = SenderState {
+            cwnd: stats.cwnd,
+            ssthresh: stats.ssthresh,
+            smoothed_rtt: stats.smoothed_rtt,
+            in_flight: stats.in_flight,
+            pacing_rate: stats.pacing_rate,
+        };
+        let counts = [stats.probe_timeouts, stats.recoveries, stats.persistent_congestions];
+        self.state.write(now, &state, counts, log);
     }
 
     /// Takes the datagram of this number from the way; one that came twice is there once.
@@ -141,7 +101,7 @@ fn arrived(packet: &Packet) -> Option<ServerDatagram> {
 
 impl FlowEnds for Quic {
     fn server_deadline(&self) -> Option<Instant> {
-        let observation = (!self.sender.is_finished()).then_some(self.next_observation);
+        let observation = (!self.sender.is_finished()).then_some(self.state.next());
         Instant::first_of([self.sender.next_deadline(), self.stop, observation])
     }
 
@@ -150,9 +110,8 @@ impl FlowEnds for Quic {
             self.stop = None;
             self.sender.stop();
         }
-        if self.next_observation <= now {
+        if self.state.take_due(now) {
             self.observe(now, log);
-            self.next_observation = now + self.observe_interval;
         }
         self.sender.on_deadline(now);
     }

@@ -2,12 +2,12 @@
 
 use crate::flow::FlowEnds;
 use crate::packet::Packet;
-use gameway_events::Name;
+use crate::transport_log::{SenderState, TransportLog};
 use gameway_experiment::Recorder;
 use gameway_path::FlowId;
 use gameway_tcp::{
     Application, ConfiguredTcp, EcnMode, OnOff, ReceiveWindow, Receiver, ReceiverConfig, Sender,
-    SenderConfig, SenderStats,
+    SenderConfig,
 };
 use gameway_units::{Bytes, Duration, Instant, Rate};
 
@@ -42,17 +42,6 @@ pub struct TcpSetup {
     pub observe_interval: Duration,
 }
 
-/// Names of what is written, made once.
-struct Names {
-    cwnd: Name,
-    ssthresh: Name,
-    rtt: Name,
-    in_flight: Name,
-    pacing: Name,
-    timeout: Name,
-    recovery: Name,
-}
-
 /// See the module's head.
 pub struct Tcp {
     flow: FlowId,
@@ -60,11 +49,7 @@ pub struct Tcp {
     receiver: Receiver,
     start: Instant,
     stop: Option<Instant>,
-    observe_interval: Duration,
-    next_observation: Instant,
-    names: Names,
-    /// At the last observation.
-    seen: SenderStats,
+    state: TransportLog<2>,
     /// Stream bytes that had arrived in order when last counted.
     received: Bytes,
 }
@@ -90,18 +75,12 @@ impl Tcp {
             receiver: Receiver::new(receive, setup.start),
             start: setup.start,
             stop: setup.stop,
-            observe_interval: setup.observe_interval,
-            next_observation: setup.start,
-            names: Names {
-                cwnd: "cwnd_bytes".into(),
-                ssthresh: "ssthresh_bytes".into(),
-                rtt: "smoothed_rtt_ms".into(),
-                in_flight: "in_flight_bytes".into(),
-                pacing: "pacing_rate_bps".into(),
-                timeout: "rto".into(),
-                recovery: "fast-recovery".into(),
-            },
-            seen: SenderStats::default(),
+            state: TransportLog::new(
+                setup.flow,
+                setup.start,
+                setup.observe_interval,
+                ["rto", "fast-recovery"],
+            ),
             received: Bytes::ZERO,
         }
     }
@@ -113,32 +92,21 @@ impl Tcp {
 
     fn observe(&mut self, now: Instant, log: &mut Recorder) {
         let stats = self.sender.stats();
-        for _ in self.seen.timeouts..stats.timeouts {
-            log.event(now, self.flow, &self.names.timeout, stats.timeouts as f64);
-        }
-        for _ in self.seen.recoveries..stats.recoveries {
-            log.event(now, self.flow, &self.names.recovery, stats.recoveries as f64);
-        }
-        self.seen = stats;
-        let values = [
-            (&self.names.cwnd, Some(stats.cwnd.as_f64())),
-            // No threshold yet is not a number worth plotting.
-            (&self.names.ssthresh, Some(stats.ssthresh.as_f64()).filter(|bytes| *bytes < 1e12)),
-            (&self.names.rtt, stats.smoothed_rtt.map(Duration::as_millis_f64)),
-            (&self.names.in_flight, Some(stats.in_flight.as_f64())),
-            (&self.names.pacing, stats.pacing_rate.map(Rate::as_bps_f64)),
-        ];
-        for (variable, value) in values {
-            if let Some(value) = value {
-                log.state(now, self.flow, variable, value);
-            }
-        }
+        let state = SenderState {
+            cwnd: stats.cwnd,
+            ssthresh: stats.ssthresh,
+            smoothed_rtt: stats.smoothed_rtt,
+            in_flight: stats.in_flight,
+            pacing_rate: stats.pacing_rate,
+        };
+        let counts = [stats.timeouts, stats.recoveries];
+        self.state.write(now, &state, counts, log);
     }
 }
 
 impl FlowEnds for Tcp {
     fn server_deadline(&self) -> Option<Instant> {
-        let observation = (!self.sender.is_finished()).then_some(self.next_observation);
+        let observation = (!self.sender.is_finished()).then_some(self.state.next());
         Instant::first_of([self.sender.next_deadline(), self.stop, observation])
     }
 
@@ -147,9 +115,8 @@ impl FlowEnds for Tcp {
             self.stop = None;
             self.sender.stop(now);
         }
-        if self.next_observation <= now {
+        if self.state.take_due(now) {
             self.observe(now, log);
-            self.next_observation = now + self.observe_interval;
         }
         self.sender.on_deadline(now);
     }

@@ -59,13 +59,13 @@ impl SoundOut {
     /// The payload of a packet with its copies of the blocks before, if there are any, in blocks of this payload type.
     fn with_copies(&self, packet: &SoundPacket, opus: u8) -> Option<Vec<u8>> {
         let now = timestamp(packet.captured);
-        let older = self.recent.iter().map(|older| Block {
+        let too_many = self.recent.len().saturating_sub(self.reserved);
+        let older = self.recent.iter().skip(too_many).map(|older| Block {
             payload_type: opus,
             offset: now.wrapping_sub(timestamp(older.captured)),
             payload: &older.payload,
         });
-        let older: Vec<Block<'_>> = older.rev().take(self.reserved).collect();
-        let older: Vec<Block<'_>> = older.into_iter().rev().collect();
+        let older: Vec<Block<'_>> = older.collect();
         let newest = Block { payload_type: opus, offset: 0, payload: &packet.payload };
         (!older.is_empty()).then(|| red::write(&older, newest))
     }
