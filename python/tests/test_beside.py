@@ -15,11 +15,11 @@ import pytest
 from typer.testing import CliRunner
 
 import gameway as gw
-from gameway import cli, report
+from gameway import report
 from gameway.beside import TOLERANCES, Row, Side, Tolerance, compare, sections, testbed, twin
 from gameway.beside.measures import OF_VIDEOS
 from gameway.beside.warnings import warning
-from gameway.cli import commands
+from gameway.cli import app, commands
 from gameway.live import schema
 
 if TYPE_CHECKING:
@@ -155,7 +155,7 @@ def test_a_report_that_checks_fails_where_a_mean_is_outside(
     same: gw.Results, slower: gw.Results, tmp_path: Path
 ) -> None:
     def code(*arguments: str) -> int:
-        return CliRunner().invoke(cli.app, ["report", *arguments]).exit_code
+        return CliRunner().invoke(app.app, ["report", *arguments]).exit_code
 
     assert code(str(same.path), "--check") == 0
     assert code(str(slower.path)) == 0

@@ -13,7 +13,8 @@ import pytest
 from scipy import stats
 
 import gameway as gw
-from gameway import cli, compare
+from gameway import compare
+from gameway.cli import app
 from gameway.compare import words
 from gameway.compare.bootstrap import interval
 from gameway.compare.measures import (
@@ -486,7 +487,7 @@ def test_a_suite_is_compared_part_by_part(tmp_path: Path) -> None:
 def test_the_command_writes_page_figures_and_tables(
     links: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    cli.compare([links / "out"], tmp_path / "page", no_report=False)
+    app.compare([links / "out"], tmp_path / "page", no_report=False)
     told = capsys.readouterr().out
     assert "Who wins where" in told
     assert "Pareto front" in told

@@ -24,7 +24,8 @@ from live_fixture import needs_live
 from typer.testing import CliRunner
 
 import gameway as gw
-from gameway import cli, experiments, sweep
+from gameway import experiments, sweep
+from gameway.cli.app import app
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -157,12 +158,12 @@ def test_a_long_command_begins(
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(sweep, "_run_all", begin)
     with pytest.raises(Begun):
-        CliRunner().invoke(cli.app, shlex.split(command)[1:])
+        CliRunner().invoke(app, shlex.split(command)[1:])
 
 
 def test_a_command_with_a_slip_does_not_begin(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sweep, "_run_all", lambda *_arguments: None)
-    result = CliRunner().invoke(cli.app, ["reproduce", "rmcat", "--part", "5.1-gambling"])
+    result = CliRunner().invoke(app, ["reproduce", "rmcat", "--part", "5.1-gambling"])
     assert isinstance(result.exception, gw.GamewayError)
 
 
@@ -175,7 +176,7 @@ def test_every_experiment_has_its_command() -> None:
 
 @pytest.mark.parametrize("command", of(LISTS))
 def test_lists_are_printed(command: str) -> None:
-    result = CliRunner().invoke(cli.app, shlex.split(command)[1:])
+    result = CliRunner().invoke(app, shlex.split(command)[1:])
     assert result.exit_code == 0
     assert result.output.count("\n") > 3
 

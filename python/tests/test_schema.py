@@ -12,7 +12,7 @@ from jsonschema import Draft7Validator
 from typer.testing import CliRunner
 
 import gameway as gw
-from gameway.cli import app
+from gameway.cli.app import app
 from gameway.experiment.reference import page
 from gameway.experiment.schema import schema
 

@@ -8,7 +8,8 @@ import sys
 import pytest
 import typer
 
-from gameway import _core, cli
+from gameway import _core
+from gameway.cli.app import app
 
 TOKEN = "a-token-of-24-characters"
 pytestmark = pytest.mark.skipif(not _core.encoders(), reason="needs a build with live streams")
@@ -53,9 +54,26 @@ def test_help_is_the_programs_by_this_name(command: str) -> None:
     assert all(option in text for option in options(command))
 
 
+def imported(*words: str) -> set[str]:
+    """Name the packages that a command imports."""
+    command = [sys.executable, "-X", "importtime", "-m", "gameway", *words]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=True)
+    lines = [line for line in done.stderr.splitlines() if line.startswith("import time:")]
+    return {line.rpartition("|")[2].strip().partition(".")[0] for line in lines}
+
+
+@pytest.mark.parametrize("command", ["host", "client", "link"])
+def test_a_program_starts_without_what_the_lab_imports(command: str) -> None:
+    assert imported(command, "--help").isdisjoint({"typer", "rich", "polars", "pydantic"})
+
+
+def test_another_command_imports_it() -> None:
+    assert {"typer", "rich", "polars", "pydantic"} <= imported("list", "queues")
+
+
 def completed(command: str, incomplete: str) -> list[str]:
     """Name what a shell is given for what was typed of an option."""
-    found = typer.main.get_command(cli.app).commands[command]  # type: ignore[attr-defined]
+    found = typer.main.get_command(app).commands[command]  # type: ignore[attr-defined]
     context = typer.Context(found, info_name=command)
     return [item.value for item in found.shell_complete(context, incomplete)]
 

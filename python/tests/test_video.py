@@ -15,7 +15,7 @@ import pytest
 from typer.testing import CliRunner
 
 import gameway as gw
-from gameway.cli import app
+from gameway.cli.app import app
 from gameway.errors import GamewayError, InputError
 from gameway.video import frame_sizes, frame_table_from_videos, parse_frame_rate
 from gameway.video.frame_table import SCHEMA, Rung, read_gwfr, summarise, write_gwfr

@@ -1,0 +1,417 @@
+"""The commands: one verb for each thing that a user wants."""
+
+from __future__ import annotations
+
+import sys
+from dataclasses import dataclass
+from enum import StrEnum
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+from typer.core import TyperCommand
+
+import gameway
+from gameway import experiments
+from gameway.cli import terminal
+from gameway.cli.commands import REPORT, RunCommand, err, out, outside, print_page, report_folder
+from gameway.errors import InputError
+from gameway.experiment.keys import entries
+from gameway.live import programs
+from gameway.sweep.drivers import LiveOptions, On
+
+app = typer.Typer(
+    name="gameway",
+    no_args_is_help=True,
+    pretty_exceptions_enable=False,
+    rich_markup_mode="markdown",
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+
+
+class Listed(StrEnum):
+    """What `gameway list` knows."""
+
+    controllers = "controllers"
+    queues = "queues"
+    gateways = "gateways"
+    competitors = "competitors"
+    metrics = "metrics"
+    experiments = "experiments"
+
+
+def _print_version(wanted: bool) -> None:  # noqa: FBT001 (typer calls it so)
+    if wanted:
+        out.print(f"gameway {gameway.__version__} (result schema {gameway.SCHEMA_VERSION})")
+        raise typer.Exit
+
+
+@app.callback()
+def gameway_command(
+    version: Annotated[
+        bool, typer.Option("--version", callback=_print_version, is_eager=True, help="The version.")
+    ] = False,
+) -> None:
+    """Stream games over congested networks, and measure what congestion does to them.
+
+    First steps: `gameway reproduce demo`, then open the report that it names. Copy the experiment
+    file, change it, and `gameway run` it. `gameway --install-completion` teaches your shell the
+    commands.
+    """
+
+
+Runs = Annotated[int | None, typer.Option("--runs", min=1, help="Repeats, instead of the file's.")]
+Sets = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--set",
+        metavar="FIELD=VALUE",
+        help='Set a value, e.g. `--set path.capacity="20 Mb/s"`, or a list: '
+        '`--set "stream.game.controller=[pudica, gcc]"`. May be repeated.',
+    ),
+]
+Jobs = Annotated[
+    int | None, typer.Option("--jobs", "-j", min=1, help="Runs at a time; all cores if not given.")
+]
+Out = Annotated[
+    Path | None,
+    typer.Option(
+        "--out", "-o", help="Result folder; `results/NAME`, or `results/NAME-live`, if not given."
+    ),
+]
+Parts = Annotated[
+    list[str] | None,
+    typer.Option("--part", metavar="PART", help="Only this part of a suite. May be repeated."),
+]
+Where = Annotated[
+    On,
+    typer.Option(
+        "--on",
+        help="`sim`: in virtual time. `live`: on this machine, in real time, with real packets and "
+        "the kernel's TCP; needs root. Its report has both side by side.",
+    ),
+]
+Source = Annotated[
+    str,
+    typer.Option(
+        help="What live runs stream: `scene` (built in), `x11:COMMAND` (a program on a screen of "
+        "its own) or `file:VIDEO`."
+    ),
+]
+Pcap = Annotated[
+    bool, typer.Option("--pcap", help="Keep the headers of all packets of live runs: pcapng.")
+]
+Film = Annotated[
+    str,
+    typer.Option(
+        help="What live videos show: `scenes` (generated), `game` (recorded at first use) or "
+        "`file:VIDEO`."
+    ),
+]
+NoReport = Annotated[bool, typer.Option("--no-report", help="Leave out the HTML report.")]
+
+
+@app.command(name="run")
+def run_command(
+    file: Annotated[
+        Path, typer.Argument(help="Experiment file (TOML), or a folder of several: a suite.")
+    ],
+    on: Where = On.sim,
+    runs: Runs = None,
+    settings: Sets = None,
+    parts: Parts = None,
+    jobs: Jobs = None,
+    folder: Out = None,
+    no_report: NoReport = False,
+    source: Source = LiveOptions.source,
+    pcap: Pcap = False,
+    film: Film = LiveOptions.film,
+) -> None:
+    """Run an experiment file and write its report.
+
+    Every list in the file is an axis of the matrix. Ctrl-C, or a crash, loses nothing that is
+    finished: the same command does the rest.
+
+    Example: `gameway run experiments/demo/experiment.toml --runs 3 --out results/try`
+
+    Next: open the report, or read the tables in Python with `gameway.Results.open("results/try")`.
+    """
+    live = LiveOptions(source, pcap, film)
+    RunCommand(file, on, runs, settings, parts, jobs, folder, not no_report, live).carry_out()
+
+
+@app.command()
+def reproduce(
+    name: Annotated[str, typer.Argument(help="See `gameway list experiments`.")],
+    on: Where = On.sim,
+    runs: Runs = None,
+    settings: Sets = None,
+    parts: Parts = None,
+    jobs: Jobs = None,
+    folder: Out = None,
+    no_report: NoReport = False,
+    source: Source = LiveOptions.source,
+    pcap: Pcap = False,
+    film: Film = LiveOptions.film,
+) -> None:
+    """Run an experiment that comes with Gameway: a paper's matrix, beside its published figures.
+
+    Some are suites of several parts, each with a result folder of its own and all on one page.
+    `--set` sets a value in every part, `--set "PART:FIELD=VALUE"` in one.
+
+    Example: `gameway reproduce demo`
+
+    Next: open the report; published and simulated values stand side by side, with the difference.
+    """
+    found = experiments.find(name)
+    live = LiveOptions(source, pcap, film)
+    RunCommand(found, on, runs, settings, parts, jobs, folder, not no_report, live).carry_out()
+
+
+@app.command()
+def report(
+    folder: Annotated[Path, typer.Argument(help="Result folder of `gameway run`.")],
+    simulated: Annotated[
+        Path | None,
+        typer.Option(
+            "--beside",
+            metavar="DIR",
+            help="Simulated results to put beside live ones, instead of those that "
+            "`gameway run --on live` left there.",
+        ),
+    ] = None,
+    check: Annotated[
+        bool,
+        typer.Option(
+            "--check", help="Exit with 1 if a live mean is outside its tolerance of the simulated."
+        ),
+    ] = False,
+    page: Annotated[
+        Path | None,
+        typer.Option(
+            "--page",
+            metavar="DIR",
+            help="Folder of your own suite, whose `page.py` makes the page.",
+        ),
+    ] = None,
+) -> None:
+    """Write the report of a result folder anew: one HTML page that needs nothing else.
+
+    It works while runs are missing, too, and says how many. Live results stand beside the simulated
+    ones of the same experiment, with a verdict for each mean.
+
+    Example: `gameway report results/demo`
+
+    Next: open `results/demo/report.html` in a browser.
+    """
+    report_folder(folder, simulated, page)
+    if check and outside(folder, simulated):
+        raise typer.Exit(1)
+
+
+@app.command()
+def compare(
+    folders: Annotated[
+        list[Path], typer.Argument(metavar="DIR...", help="Result folders, or a suite's folder.")
+    ],
+    target: Annotated[
+        Path | None,
+        typer.Option(
+            "--out",
+            "-o",
+            help="Folder of the page; `DIR/compare`, or `results/compare` of several.",
+        ),
+    ] = None,
+    no_report: NoReport = False,
+) -> None:
+    """Compare controllers: who wins where, by how much, and how sure that is.
+
+    Runs that differ in nothing but their controllers stand beside each other, also if they are of
+    several folders. Repeats are paired by their seeds; every mean and every difference has its
+    interval over runs, so give experiments about ten `runs`.
+
+    Example: `gameway compare results/mine results/scream`
+
+    Next: open the page that it names; every table and figure lies beside it as CSV, SVG and PDF.
+    """
+    from gameway import compare as comparisons  # noqa: PLC0415 (heavy; help must be quick)
+
+    with err.status("measuring"):
+        page = comparisons.compare(folders).page
+    print_page(page)
+    if not no_report:
+        own = folders[0] / "compare" if len(folders) == 1 else Path("results") / "compare"
+        place = comparisons.write(page, (target or own) / REPORT)
+        out.print(f"report: {place}", highlight=False, soft_wrap=True)
+
+
+@app.command(name="list")
+def list_command(
+    what: Annotated[Listed, typer.Argument(help="What to list.")],
+) -> None:
+    """List what can be named in an experiment file, or what is measured, with sources.
+
+    Example: `gameway list controllers`
+
+    Next: name one in an experiment file, e.g. `controller = "gcc"`.
+    """
+    if what is Listed.metrics:
+        _list_metrics()
+    elif what is Listed.experiments:
+        for name in experiments.names():
+            out.print(f"{name}: {experiments.title(name)}", highlight=False, soft_wrap=True)
+    else:
+        found = entries(what.value).values()
+        has_options = any(entry["options"] for entry in found)
+        out.print(terminal.catalogue(found, "default" if has_options else None))
+
+
+Page = Annotated[
+    Path | None, typer.Option("--out", metavar="FILE", help="Write it there, not to the screen.")
+]
+
+
+@app.command("schema")
+def schema_command(file: Page = None) -> None:
+    """Write the JSON Schema of experiment files, for the completion and help of an editor.
+
+    Example: `gameway schema --out gameway.schema.json`
+
+    Next: begin an experiment file with `#:schema ./gameway.schema.json`.
+    """
+    import json as json_text  # noqa: PLC0415 (an option of another command has its name)
+
+    from gameway.experiment.schema import schema  # noqa: PLC0415 (heavy; help must be quick)
+
+    _write(json_text.dumps(schema(), indent=1, ensure_ascii=False) + "\n", file)
+
+
+@app.command("reference")
+def reference_command(file: Page = None) -> None:
+    """Write a page of all options with their types, bounds and defaults, in Markdown.
+
+    Example: `gameway reference --out reference.md`
+    """
+    from gameway.experiment.reference import page  # noqa: PLC0415 (heavy; help must be quick)
+
+    _write(page(), file)
+
+
+def _write(text: str, file: Path | None) -> None:
+    """Write a text to a file, or to the screen as it is."""
+    if file is None:
+        sys.stdout.write(text)
+        return
+    try:
+        file.write_text(text, encoding="utf-8")
+    except OSError as error:
+        raise InputError(f"cannot be written: {error.strerror}", file=file) from None
+    out.print(f"{file} written", highlight=False)
+
+
+@app.command()
+def frames(
+    video: Annotated[
+        Path, typer.Argument(help="A video file: H.264, H.265, AV1, VP8, VP9 or MPEG-2.")
+    ],
+    csv: Annotated[bool, typer.Option("--csv", help="Every frame, as CSV.")] = False,
+    json: Annotated[bool, typer.Option("--json", help="Every frame, as JSON.")] = False,
+    table: Annotated[
+        Path | None, typer.Option("--table", metavar="OUT.gwfr", help="Write a frame table.")
+    ] = None,
+    frame_rate: Annotated[
+        str | None,
+        typer.Option(
+            "--frame-rate",
+            metavar="RATE",
+            help="Frames per second, as 60 or 60000/1001: of a raw stream that states none, and of "
+            "the places of a table; read from the video if not given.",
+        ),
+    ] = None,
+) -> None:
+    """Read the size of every frame of a recorded video; or make a frame table to stream from.
+
+    Frames keep their times: where a recorder dropped some, the table has places without a frame.
+
+    Example: `gameway frames game.mp4 --table game.gwfr`
+
+    Next: `video = { file = "game.gwfr" }` in a [[stream]] of an experiment file.
+    """
+    from gameway import video as videos  # noqa: PLC0415 (only this command needs it)
+    from gameway.video.frame_table import summarise  # noqa: PLC0415 (only this command needs it)
+
+    rate = None if frame_rate is None else videos.parse_frame_rate(frame_rate)
+    sizes = videos.frame_sizes(video, frame_rate=rate)
+    if csv:
+        sys.stdout.write(sizes.write_csv())
+    elif json:
+        sys.stdout.write(sizes.write_json() + "\n")
+    else:
+        figures = summarise(sizes).transpose(
+            include_header=True, header_name="figure", column_names=["value"]
+        )
+        out.print(terminal.frame(figures))
+    if table is not None:
+        places = videos.frame_table_from_videos([video], table, frame_rate=rate)
+        err.print(f"wrote {table}: {places.told()}", highlight=False, soft_wrap=True)
+
+
+@dataclass(frozen=True)
+class Completion:
+    """What a shell can complete."""
+
+    value: str
+    help: str
+    type: str = "plain"
+
+
+class Program(TyperCommand):
+    """A command that is a program: `gameway.cli.main` starts it, here are its name and options."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """Leave everything to the program, `--` too."""
+        ctx.args = list(args)
+        return args
+
+    def shell_complete(self, ctx: Any, incomplete: str) -> list[Any]:
+        """Give the options that begin so."""
+        found = programs.options(ctx.info_name or "")
+        return [Completion(name, text) for name, text in found if name.startswith(incomplete)]
+
+
+@app.command("host", cls=Program, add_help_option=False)
+def host_command(context: typer.Context) -> None:
+    """Stream a game, a video or the built-in scene to a browser or to `gameway client`."""
+    programs.carry_out("host", context.args)
+
+
+@app.command("client", cls=Program, add_help_option=False)
+def client_command(context: typer.Context) -> None:
+    """Receive, decode and measure a stream, without a display."""
+    programs.carry_out("client", context.args)
+
+
+@app.command("link", cls=Program, add_help_option=False)
+def link_command(context: typer.Context) -> None:
+    """Run a command behind an emulated path, in real time; needs root."""
+    programs.carry_out("link", context.args)
+
+
+def main() -> None:
+    """Carry out a command; an interruption is a message, too."""
+    try:
+        app()
+    except gameway.Interrupted as interruption:
+        message = str(interruption)
+        err.print(message, style="yellow", highlight=False, markup=False, soft_wrap=True)
+        raise SystemExit(interruption.code) from None
+
+
+def _list_metrics() -> None:
+    from gameway.metrics import METRICS, VIDEO_METRICS  # noqa: PLC0415 (heavy; help must be quick)
+
+    rows = [
+        {"name": one.name, "unit": one.unit, "summary": one.definition, "source": one.source}
+        for one in [*METRICS, *VIDEO_METRICS]
+    ]
+    out.print(terminal.catalogue(rows, "unit"))
