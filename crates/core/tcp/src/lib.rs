@@ -72,9 +72,9 @@ pub mod shared {
 
 pub use application::{Application, OnOff};
 pub use congestion::{
-    AckEvent, Bbr, Bbr3, Bic, ConfiguredTcp, CongestionControl, CongestionControls, Cubic,
-    CubicConfig, INITIAL_WINDOW_SEGMENTS, LostSegment, NewReno, Phase, Prague, SlowStartExit,
-    TcpAlgorithm, TimeoutEvent, Vegas, build,
+    AckEvent, Bbr, Bbr2Config, Bbr3, Bic, ConfiguredTcp, CongestionControl, CongestionControls,
+    Cubic, CubicConfig, INITIAL_WINDOW_SEGMENTS, LostSegment, NewReno, Phase, Prague,
+    SlowStartExit, TcpAlgorithm, TimeoutEvent, Vegas, build,
 };
 pub use delivery_rate::RateSample;
 pub use ecn::{AccurateEcnOption, EcnMode};

@@ -49,6 +49,7 @@ mod vegas;
 
 pub use algorithm::{ConfiguredTcp, CongestionControls, TcpAlgorithm, build};
 pub use bbr::Bbr;
+pub use bbr2::Bbr2Config;
 pub use bbr3::Bbr3;
 pub use bic::Bic;
 pub use cubic::{Cubic, CubicConfig, SlowStartExit};

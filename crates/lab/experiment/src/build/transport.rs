@@ -3,11 +3,15 @@
 use crate::check::refused;
 use crate::spec::{CongestionControlSpec, TcpEcnSpec};
 use crate::{Known, RunError};
-use gameway_tcp::{ConfiguredTcp, CubicConfig, EcnMode};
+use gameway_tcp::{Bbr2Config, ConfiguredTcp, CubicConfig, EcnMode};
 use gameway_units::declared::Configuration;
+use serde_json::Value;
 
-const HYSTART: &str = "hystart";
-const HYSTART_PLUS_PLUS: &str = "rfc9406";
+/// What congestion controls have over QUIC if nothing is said: where they have an option, as implementations of QUIC do.
+const QUIC_DEFAULTS: [(&str, &str, fn() -> Value); 2] = [
+    (CubicConfig::NAME, "hystart", || "rfc9406".into()),
+    (Bbr2Config::NAME, "probe_lost_ranges", || 2.into()),
+];
 
 /// The congestion control of this specification.
 ///
@@ -22,7 +26,7 @@ pub fn congestion_control(
     configured.map_err(|error| refused(field, error))
 }
 
-/// The same for QUIC, where CUBIC has HyStart++ if nothing is said: implementations of QUIC that have one have that.
+/// The same for QUIC, where CUBIC has HyStart++ and BBRv2 forgives a single loss in a round if nothing is said.
 ///
 /// # Errors
 /// As there.
@@ -32,8 +36,10 @@ pub fn quic_congestion_control(
     spec: &CongestionControlSpec,
 ) -> Result<ConfiguredTcp, RunError> {
     let mut spec = spec.clone();
-    if spec.kind == CubicConfig::NAME {
-        spec.options.entry(HYSTART.to_owned()).or_insert_with(|| HYSTART_PLUS_PLUS.into());
+    for (kind, option, value) in QUIC_DEFAULTS {
+        if spec.kind == kind {
+            spec.options.entry(option.to_owned()).or_insert_with(value);
+        }
     }
     congestion_control(known, field, &spec)
 }

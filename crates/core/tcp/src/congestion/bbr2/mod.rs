@@ -9,6 +9,7 @@
 //! | Startup: lost ranges that end it | 8 | 6 | `bbr_full_loss_cnt` |
 //! | Startup: flight that it may keep after losses | the BDP | the larger of BDP and last delivered round | `bbr2_handle_queue_too_high_in_startup` |
 //! | Startup: plateau of | the filtered bandwidth | the latest sample | `bbr_check_full_bw_reached` |
+//! | a probe: lost ranges in a round from which on it is judged (`probe_lost_ranges`) | 1; over QUIC 2, as quiche's `BBR2SenderParams` and s2n-quic 1.91 have it (`PROBE_BW_FULL_LOSS_COUNT`) | 1 | `bbr2_is_inflight_too_high` |
 //! | Drain: pacing gain, longest | 0.35, no limit | 0.5, 3 rounds | `bbr_drain_gain` |
 //! | Down: pacing gain | 0.75 | 0.9 | `bbr_pacing_gain` |
 //! | Up: window gain | 2 | 2.25 | `bbr_cwnd_gain` |
@@ -34,8 +35,12 @@
 //! | Drain ends at a BDP of the bounded bandwidth; a probe's target carries no quantization | the draft; the difference is below two segments on any path of over 6 segments |
 
 use super::bbr3::{Bbr3, EcnParameters, Parameters, UpEnd};
+use super::{CongestionControl, TcpAlgorithm};
+use gameway_units::declared::Configuration;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 
-const VERSION_2: Parameters = Parameters {
+pub(super) const VERSION_2: Parameters = Parameters {
     name: "bbr2",
     startup_pacing_gain: 739.0 / 256.0,
     startup_window_gain: 739.0 / 256.0,
@@ -46,6 +51,7 @@ const VERSION_2: Parameters = Parameters {
     up_end: UpEnd::Flight(1.25),
     probe_rtt_window_gain: 1.0,
     startup_lost_ranges: 8,
+    probe_lost_ranges: 1,
     keeps_latest_after_startup: false,
     plateau_of_filter: true,
     keeps_unused_credit: false,
@@ -63,12 +69,34 @@ impl Bbr3 {
     }
 }
 
-without_options! {
-    Bbr2Config, "bbr2",
-    "BBR version 2 (v2alpha): as version 1, but bounded where losses or marks set in",
-    "Linux google/bbr v2alpha tcp_bbr2.c",
-    needs_accurate_ecn: false,
-    |segment_size, seed| Box::new(Bbr3::version_2(segment_size, seed))
+/// What can be set.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(default)]
+pub struct Bbr2Config {
+    /// lost ranges in a round from which on more than 2 % lost ends a probe: 1 in Linux, 2 over QUIC in Chromium and s2n-quic
+    #[schemars(range(min = 1, max = 100))]
+    pub probe_lost_ranges: u32,
+}
+
+impl Default for Bbr2Config {
+    fn default() -> Self {
+        Self { probe_lost_ranges: VERSION_2.probe_lost_ranges }
+    }
+}
+
+impl Configuration for Bbr2Config {
+    const NAME: &'static str = VERSION_2.name;
+    const SUMMARY: &'static str =
+        "BBR version 2 (v2alpha): as version 1, but bounded where losses or marks set in";
+    const SOURCE: &'static str = "Linux google/bbr v2alpha tcp_bbr2.c";
+}
+
+impl TcpAlgorithm for Bbr2Config {
+    fn build(&self, segment_size: u32, seed: u64) -> Box<dyn CongestionControl> {
+        let Self { probe_lost_ranges } = *self;
+        let parameters = Parameters { probe_lost_ranges, ..VERSION_2 };
+        Box::new(Bbr3::with_parameters(parameters, segment_size, seed))
+    }
 }
 
 #[cfg(test)]

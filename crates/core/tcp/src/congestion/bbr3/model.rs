@@ -93,7 +93,7 @@ impl ShortTerm {
 pub(super) struct Losses {
     pub(super) in_round: bool,
     pub(super) in_cycle: bool,
-    /// Ranges with something between them, and where the last ended.
+    /// Ranges with something between them in this round, and where the last ended.
     pub(super) ranges: u32,
     end: u64,
     /// Whether losses were reported since the last ACK.
@@ -143,6 +143,7 @@ impl Bbr3 {
         if let Some(sample) = sample.filter(|_| self.latest.round_starts) {
             self.latest.rate = sample.rate;
             self.latest.volume = sample.delivered;
+            self.losses.ranges = 0;
         }
     }
 
@@ -217,10 +218,17 @@ impl Bbr3 {
         self.losses.ranges += u32::from(self.losses.ranges == 0 || sequence != self.losses.end);
         self.losses.end = sequence.saturating_add(lost.size.get());
         let (total, tx_in_flight) = (lost.lost.as_f64(), lost.tx_in_flight.as_f64());
-        if self.probe.is_sample && too_lossy(total, tx_in_flight) {
+        if self.probe.is_sample && self.is_too_lossy(total, tx_in_flight) {
             let flight = flight_at_loss(lost.size.as_f64(), total, tx_in_flight);
             self.handle_inflight_too_high(lost.now, flight, lost.app_limited);
         }
+    }
+
+    /// Whether a probe lost too much, and not in too few places of this round.
+    fn is_too_lossy(&self, lost: f64, tx_in_flight: f64) -> bool {
+        // What crosses the threshold is one at least.
+        let ranges = self.losses.ranges.max(1);
+        ranges >= self.parameters.probe_lost_ranges && too_lossy(lost, tx_in_flight)
     }
 
     /// HandleInflightTooHigh: once for each probe.
@@ -271,7 +279,7 @@ impl Bbr3 {
 
     fn judge_flight(&mut self, ack: &AckEvent, sample: &Sample) {
         let marked = self.ecn.is_too_high(sample.prior_delivered, sample.delivered);
-        if too_lossy(sample.lost, sample.tx_in_flight) || marked {
+        if self.is_too_lossy(sample.lost, sample.tx_in_flight) || marked {
             let judged = self.parameters.judges_acks || marked;
             if judged && self.probe.is_sample {
                 self.handle_inflight_too_high(ack.now, sample.tx_in_flight, sample.app_limited);

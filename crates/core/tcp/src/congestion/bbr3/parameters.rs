@@ -62,6 +62,8 @@ pub(in crate::congestion) struct Parameters {
     pub(in crate::congestion) probe_rtt_window_gain: f64,
     /// Lost ranges in a round that end Startup.
     pub(in crate::congestion) startup_lost_ranges: u32,
+    /// Lost ranges in a round from which on a probe is judged.
+    pub(in crate::congestion) probe_lost_ranges: u32,
     /// Whether what was delivered in the last round bounds the flight left after such an end.
     pub(in crate::congestion) keeps_latest_after_startup: bool,
     /// Whether the full pipe is seen in the filtered bandwidth instead of the latest sample.
@@ -89,6 +91,7 @@ pub(super) const VERSION_3: Parameters = Parameters {
     up_end: UpEnd::Plateau,
     probe_rtt_window_gain: 0.5,
     startup_lost_ranges: 6,
+    probe_lost_ranges: 1,
     keeps_latest_after_startup: true,
     plateau_of_filter: false,
     keeps_unused_credit: true,

@@ -56,10 +56,9 @@ impl Bbr3 {
     /// A round of recovery ends in which the loss was high and not in few bursts (section 5.3.1.3).
     fn check_startup_high_loss(&mut self, ack: &AckEvent, sample: Option<&Sample>) {
         let Some(sample) = sample.filter(|_| self.latest.round_starts) else { return };
-        let ranges = std::mem::take(&mut self.losses.ranges);
         if !self.full_pipe.reached
             && ack.phase == Phase::Recovery
-            && ranges >= self.parameters.startup_lost_ranges
+            && self.losses.ranges >= self.parameters.startup_lost_ranges
             && too_lossy(sample.lost, sample.tx_in_flight)
         {
             self.undo.state = Some(State::Startup);

@@ -74,6 +74,28 @@ fn lossy_samples_end_a_probe_of_version_2() {
     assert_eq!(after(Feed::probing(version_3()), 0.021), (State::Up, unbounded));
 }
 
+/// Chromium and s2n-quic forgive a probe what it lost in one place of a round; the count begins anew with each round of losses.
+#[test]
+fn a_probe_may_be_judged_by_losses_in_two_places_only() {
+    let after = |probe_lost_ranges: u32, losses: &[u64]| {
+        let parameters = Parameters { probe_lost_ranges, ..crate::congestion::bbr2::VERSION_2 };
+        let mut feed = Feed::probing(Bbr3::with_parameters(parameters, SEGMENT as u32, 7));
+        for (round, ranges) in losses.iter().enumerate() {
+            for _ in 0..2 * round.min(1) {
+                feed.round_with(RATE, |event, _| event.prior_in_flight = Bytes::from_f64(BDP));
+            }
+            // A flight of 30 segments, of which each lost one is 3.3 %.
+            feed.lose(*ranges, 30.0 * SEGMENT);
+        }
+        feed.bbr.state
+    };
+    assert_eq!(after(1, &[1]), State::Down);
+    assert_eq!(after(2, &[1]), State::Up);
+    assert_eq!(after(2, &[1, 1]), State::Up);
+    assert_eq!(after(2, &[2]), State::Down);
+    assert_eq!(after(3, &[2]), State::Up);
+}
+
 /// Of either version do marks, if half of the flight has them and the path is short.
 #[test]
 fn half_of_a_flight_marked_ends_a_probe() {
