@@ -25,6 +25,7 @@ SHORT = ("duration=10 s", "runs=1", "competitor.0.stop=9 s")
 BODIES = {
     "cubic": ("tcp-alone", "competitor.0.congestion_control=cubic", "path.queue.size=2 bdp"),
     "bbr": ("tcp-alone", "competitor.0.congestion_control=bbr", "path.queue.size=2 bdp"),
+    "quic": ("quic-alone", "competitor.0.congestion_control=cubic", "path.queue.size=2 bdp"),
     "jitter": ("tcp-jitter", "competitor.0.congestion_control=cubic"),
 }
 JUDGED = {

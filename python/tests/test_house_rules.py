@@ -41,11 +41,12 @@ LAYERS: dict[str, set[str]] = {
     "experiment": {*CORE, "events"} - {"session"},
     "sim": {*CORE, "events", "experiment"},
     "link": {*CORE, "events", "experiment", "runtime"},
+    "download": {"units", "events", "experiment", "runtime"},
     "runtime": {"units", "events"},
     "testbed": {"units"},
     "webrtc": {"units", "control", "session"},
     "stream": {"units", "control", "media", "session", "codec", "events", "runtime", "webrtc"},
-    "python": {*CORE, "events", "experiment", "sim", "link", "runtime", "stream"},
+    "python": {*CORE, "events", "experiment", "sim", "download", "link", "runtime", "stream"},
 }
 # Which others the tests of a crate may know, though the crate itself must not depend on them.
 TESTED_WITH: dict[str, set[str]] = {
@@ -262,7 +263,7 @@ def test_wrong_dependencies_are_found() -> None:
 
 LAB = {
     f"gameway-{crate}"
-    for crate in ("experiment", "sim", "link", "tcp", "quic", "dash", "gateway", "path")
+    for crate in ("experiment", "sim", "download", "link", "tcp", "quic", "dash", "gateway", "path")
 }
 """What only experiments need: no program of the product has it."""
 

@@ -48,8 +48,10 @@ def _check(how: How, experiment: Experiment, runs: list[Run]) -> None:
     """Refuse what cannot run live: of the experiment, then of this machine."""
     limits.check(experiment)
     plans = [plan_of(run.spec) for run in runs]
-    if any(one.hosted for one in plans):
+    hosted = any(one.hosted for one in plans)
+    if hosted or any(one.downloads for one in plans):
         _require_streams()
+    if hosted:
         how.source.check()
     namespaces.require()
     competing = any(one.transfers for one in plans)

@@ -12,12 +12,12 @@ from gameway import _core
 from gameway.experiment.keys import places, values
 from gameway.experiment.keys.ladders import pairs
 from gameway.experiment.tables import Competitor, Stream, plain
-from gameway.live import offers
+from gameway.live import offers, quic
 from gameway.live.competitors import AUTO
 from gameway.live.video.content import FRAME_RATE
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
     from gameway.errors import InputError
     from gameway.expansion import Run
@@ -26,8 +26,8 @@ if TYPE_CHECKING:
 
 SIMULATE = "leave out --on live to simulate it"
 ON_LIVE = "cannot run live"
-KINDS = ("tcp", "udp", "dash")
-"""Kinds of competitors that iperf3 can be, and what a browser plays."""
+KINDS = ("tcp", "udp", "dash", "quic")
+"""Kinds of competitors that iperf3 can be, what a browser plays, and downloads by s2n-quic."""
 VIRTUAL_CONTROLLERS = {
     "oracle": "it knows the future of the path and of the traffic, which nobody knows here",
     "python": "a stream's host runs the controllers of the library",
@@ -85,14 +85,12 @@ def _of_stream(at: At, stream: Stream) -> Iterator[Refusal]:
 def _of_competitor(at: At, competitor: Competitor) -> Iterator[Refusal]:
     for index, kind in places(competitor.kind):
         if kind not in KINDS:
-            hint = f'there are kind = "tcp", "udp" and "dash"; {SIMULATE}'
-            model = "" if kind == "quic" else "is a traffic model and "
-            yield (*at, "kind", *index), f"{model}{ON_LIVE}", kind, hint
-    if {"tcp", "dash"} & set(competitor.kinds()):
-        yield from _of_tcp(at, competitor)
-    if "dash" in competitor.kinds():
-        yield from _of_browser(at, competitor)
-        yield from _of_video(at, competitor)
+            hint = f'there are kind = "tcp", "udp", "dash" and "quic"; {SIMULATE}'
+            yield (*at, "kind", *index), f"is a traffic model and {ON_LIVE}", kind, hint
+    kinds = set(competitor.kinds())
+    for own, refusals in OF_KINDS:
+        if own & kinds:
+            yield from refusals(at, competitor)
     for key in ("on_off", "return_rate"):
         if getattr(competitor, key) is not None:
             hint = f"iperf3 sends all the time, and one way; {SIMULATE}"
@@ -101,9 +99,12 @@ def _of_competitor(at: At, competitor: Competitor) -> Iterator[Refusal]:
         if spacing != "even":
             hint = f'iperf3 spaces evenly: spacing = "even"; {SIMULATE}'
             yield (*at, "spacing", *index), ON_LIVE, spacing, hint
-    if "tcp" in competitor.kinds():
-        yield from _of_window(at, competitor)
     yield from _of_way(at, competitor)
+
+
+def _of_quic(at: At, competitor: Competitor) -> Iterator[Refusal]:
+    for where, value, hint in quic.limits(at, competitor):
+        yield where, ON_LIVE, value, f"{hint}; {SIMULATE}"
 
 
 def _of_tcp(at: At, competitor: Competitor) -> Iterator[Refusal]:
@@ -173,3 +174,13 @@ def _of_way(at: At, flow: Stream | Competitor) -> Iterator[Refusal]:
         for index, value in places(getattr(flow, key)):
             if value != fields[key].default:
                 yield (*at, key, *index), ON_LIVE, plain(value), f"{hint}; {SIMULATE}"
+
+
+OF_KINDS: tuple[tuple[set[str], Callable[[At, Competitor], Iterator[Refusal]]], ...] = (
+    ({"tcp", "dash"}, _of_tcp),
+    ({"quic"}, _of_quic),
+    ({"dash"}, _of_browser),
+    ({"dash"}, _of_video),
+    ({"tcp"}, _of_window),
+)
+"""What is refused of which kinds."""

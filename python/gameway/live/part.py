@@ -37,6 +37,8 @@ PARTS: dict[str, Part] = {
     "link": _core.live_link,
     "host": _core.live_host,
     "client": _core.live_client,
+    "quic-server": _core.live_quic_server,
+    "quic-client": _core.live_quic_client,
     "player": _player,
     "browsers": _browsers,
 }

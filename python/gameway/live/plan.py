@@ -17,6 +17,8 @@ PING = "ping"
 """The flow of the pings, as in the simulator."""
 VIDEO = "dash"
 """The kind of competitor that a browser plays."""
+QUIC = "quic"
+"""The kind of competitor whose ends are parts of a run."""
 SERVER_NET = "10.77.0."
 CLIENT = "10.78.0.1"
 DEVICE = "gw0"
@@ -99,7 +101,12 @@ class Plan:
     @property
     def transfers(self) -> list[dict[str, Any]]:
         """Those that iperf3 carries out."""
-        return [one for one in self.competitors if one["kind"] != VIDEO]
+        return [one for one in self.competitors if one["kind"] not in {VIDEO, QUIC}]
+
+    @property
+    def downloads(self) -> list[dict[str, Any]]:
+        """Those over QUIC."""
+        return [one for one in self.competitors if one["kind"] == QUIC]
 
     @property
     def ping_interval_ns(self) -> int | None:

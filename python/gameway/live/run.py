@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
-from gameway.live import competitors, hosts, pings, plan
+from gameway.live import competitors, hosts, pings, plan, quic
 from gameway.live.chromium import packets, streams
 from gameway.live.ends import Ends
 from gameway.live.merge import Competition, Parts, merge
@@ -33,7 +33,7 @@ from gameway.live.video import films, server, videos
 from gameway.sweep import folder
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
     from pathlib import Path
 
     from gameway.live.plan import Plan
@@ -181,6 +181,8 @@ class Stage:
             config = videos.player_config(self.plan, video, film, place)
             player = self._part(f"{PLAYER}-{video['name']}", PLAYER, "client", config)
             player.may_end = bool(video.get("stop"))
+        for download in self.plan.downloads:
+            self._end_of_download(download, quic.SERVER_PART, "server", place)
         for stream in self.plan.browsed:
             config = streams.part_config(self.plan, stream, place)
             self._part(f"{BROWSERS}-{stream['name']}", BROWSERS, "client", config)
@@ -188,6 +190,8 @@ class Stage:
         for stream in self.plan.hosted:
             config = hosts.client_config(self.plan, stream, place, self.token)
             self._part(f"{CLIENT_PART}-{stream['name']}", CLIENT_PART, "client", config)
+        for download in self.plan.downloads:
+            self._end_of_download(download, quic.CLIENT_PART, "client", place)
         self._wait_ready()
 
     def play(self) -> None:
@@ -223,16 +227,34 @@ class Stage:
             packets.add(own, capture, self.plan.address(name))
         found = {one["name"]: self._competition(one) for one in self.plan.transfers}
         found |= {one["name"]: self._watched(one) for one in self.plan.videos}
+        found |= {one["name"]: self._downloaded(one) for one in self.plan.downloads}
         return Parts(self.plan.duration_ns, self.folders, found, self._pongs())
 
-    def _part(self, name: str, kind: str, where: str, config: dict[str, Any]) -> Process:
+    def _end_of_download(
+        self, download: dict[str, Any], kind: str, where: str, place: Place
+    ) -> None:
+        """Start an end of a download over QUIC."""
+        name = download["name"]
+        certificate = self.parts / f"{quic.SERVER_PART}-{name}" / quic.CERTIFICATE
+        config = quic.config(self.plan, download, place, certificate)
+        self._part(f"{kind}-{name}", kind, where, config, quic.environment(download))
+
+    def _part(
+        self,
+        name: str,
+        kind: str,
+        where: str,
+        config: dict[str, Any],
+        environment: Mapping[str, str] | None = None,
+    ) -> Process:
         """Start a part in its namespace."""
         own = self._folder(name)
         file = self.parts / f"{name}.json"
         file.write_text(json.dumps(config | {"folder": str(own)}, indent=1), encoding="utf-8")
         file.chmod(0o600)
         command = program(kind, file)
-        process = self.supervisor.start(name, self.ends.command(where, command))
+        inside = self.ends.command(where, command)
+        process = self.supervisor.start(name, inside, environment=environment)
         self.own.append(process)
         return process
 
@@ -308,6 +330,13 @@ class Stage:
         self.supervisor.interrupt(self.servers[video["name"]])
         folder = self.parts / f"{PLAYER}-{video['name']}"
         return Competition(0, videos.received(pl.read_parquet(folder / "segments.parquet")))
+
+    def _downloaded(self, download: dict[str, Any]) -> Competition:
+        """What the receiver of a download told; its sender has written its own tables."""
+        kind = quic.SERVER_PART if plan.goes_up(download) else quic.CLIENT_PART
+        name = f"{kind}-{download['name']}"
+        receiver = next(process for process in self.own if process.name == name)
+        return Competition(0, quic.received(receiver.out))
 
     def _pongs(self) -> list[pings.Pong]:
         interval = self.plan.ping_interval_ns

@@ -120,6 +120,14 @@ impl ResultTables {
         })
     }
 
+    /// Creates the files of the sender of a download in `folder`, which must exist.
+    ///
+    /// # Errors
+    /// If a file cannot be created.
+    pub fn of_download(folder: &Path) -> Result<Self, TableError> {
+        Ok(Self { controller: kept(folder)?, events: kept(folder)?, ..Self::default() })
+    }
+
     fn of_both_ends(folder: &Path) -> Result<Self, TableError> {
         Ok(Self { events: kept(folder)?, cpu: kept(folder)?, ..Self::default() })
     }

@@ -6,6 +6,8 @@ mod catalogue;
 mod controller;
 mod controller_values;
 #[cfg(feature = "stream")]
+mod download;
+#[cfg(feature = "stream")]
 mod host_config;
 mod link;
 mod namespaces;
@@ -15,6 +17,8 @@ mod stream;
 #[cfg(not(feature = "stream"))]
 #[path = "no_stream.rs"]
 mod stream;
+#[cfg(not(feature = "stream"))]
+use stream as download;
 mod toml;
 mod units;
 
@@ -30,6 +34,8 @@ mod _core {
     };
     #[pymodule_export]
     use crate::controller_values::{Cluster, Frame, Limits, Packet, Received, Report, Wanted};
+    #[pymodule_export]
+    use crate::download::{live_quic_client, live_quic_server};
     #[pymodule_export]
     use crate::link::{check_link, link_command, link_options, live_link};
     #[pymodule_export]

@@ -61,3 +61,17 @@ pub fn live_client(config_json: &str, ready: Py<PyAny>) -> PyResult<String> {
     let _ = (config_json, ready);
     absent()
 }
+
+/// Refused.
+#[pyfunction]
+pub fn live_quic_server(config_json: &str, ready: Py<PyAny>) -> PyResult<String> {
+    let _ = (config_json, ready);
+    absent()
+}
+
+/// Refused.
+#[pyfunction]
+pub fn live_quic_client(config_json: &str, ready: Py<PyAny>) -> PyResult<String> {
+    let _ = (config_json, ready);
+    absent()
+}
