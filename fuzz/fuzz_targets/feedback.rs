@@ -16,7 +16,7 @@ fn packet(input: &mut Input<'_>) -> SentPacket {
 }
 
 fn report(input: &mut Input<'_>) -> PacketReport {
-    let arrived = input.any::<u8>() % 4 != 0;
+    let arrived = !input.any::<u8>().is_multiple_of(4);
     let packet = packet(input);
     PacketReport::new(packet, arrived.then(|| input.receiver_time())).with_ecn(input.ecn())
 }

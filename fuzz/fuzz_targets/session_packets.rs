@@ -33,7 +33,7 @@ fn report(input: &mut Input<'_>) -> FeedbackPacket {
     let base = input.sequence();
     let count = input.any::<u8>() % 40;
     let one = |input: &mut Input<'_>| {
-        let arrived = input.any::<u8>() % 4 != 0;
+        let arrived = !input.any::<u8>().is_multiple_of(4);
         arrived.then(|| ReceivedPacket { arrival: input.receiver_time(), ecn: input.ecn() })
     };
     let packets = (0..count).map(|_| one(input)).collect();
@@ -86,7 +86,8 @@ fuzz_target!(|bytes: &[u8]| {
     let (repair, recovery) = (config.repair, config.recovery);
     let mut sender = Sender::new(config, controller);
     let mut encoder = EncoderModel::steady(interval);
-    let mut receiver = Receiver::new(ReceiverConfig { repair, recovery, ..ReceiverConfig::new(style) });
+    let mut receiver =
+        Receiver::new(ReceiverConfig { repair, recovery, ..ReceiverConfig::new(style) });
     let mut repeated = Repeated::default();
     let (mut now, mut sent) = (Instant::ZERO, Bytes::ZERO);
     let mut honest = FeedbackPacket::default();

@@ -2,8 +2,8 @@
 //! payloads, page reports, RTCP. The path from a packet to the decoder's door neither panics nor keeps more than its bound.
 #![no_main]
 
-use gameway_codec::payload::MAX_FRAME;
 use gameway_codec::payload;
+use gameway_codec::payload::MAX_FRAME;
 use gameway_control::{FrameId, PacketKind, SequenceNumber};
 use gameway_fuzz::Input;
 use gameway_session::{

@@ -3,8 +3,8 @@
 
 use gameway_fuzz::Input;
 use gameway_tcp::{
-    AccurateEcnOption, EcnMode, Flags, MAXIMUM_SEGMENT_SIZE, Receiver, ReceiverConfig,
-    SackBlock, SackBlocks, Segment, Sender, SenderConfig,
+    AccurateEcnOption, EcnMode, Flags, MAXIMUM_SEGMENT_SIZE, Receiver, ReceiverConfig, SackBlock,
+    SackBlocks, Segment, Sender, SenderConfig,
 };
 use gameway_units::{Bytes, Instant};
 use libfuzzer_sys::fuzz_target;

@@ -3,7 +3,9 @@
 pub mod payload_format;
 
 use arbitrary::{Arbitrary, Unstructured};
-use gameway_control::{Controllers, FrameId, PacketKind, RateController, RateLimits, SequenceNumber};
+use gameway_control::{
+    Controllers, FrameId, PacketKind, RateController, RateLimits, SequenceNumber,
+};
 use gameway_units::declared::Options;
 use gameway_units::{Duration, Ecn, Instant, Rate, ReceiverInstant};
 

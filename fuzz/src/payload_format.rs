@@ -2,8 +2,8 @@
 //! through again unchanged.
 
 use crate::Input;
-use gameway_codec::payload::{MIN_PAYLOAD, nal_units};
 use gameway_codec::payload;
+use gameway_codec::payload::{MIN_PAYLOAD, nal_units};
 use gameway_units::VideoCodec;
 
 /// Cuts any byte stream, and puts any payloads together.

@@ -47,6 +47,7 @@ LAYERS: dict[str, set[str]] = {
     "webrtc": {"units", "control", "session"},
     "stream": {"units", "control", "media", "session", "codec", "events", "runtime", "webrtc"},
     "python": {*CORE, "events", "experiment", "sim", "download", "link", "runtime", "stream"},
+    "fuzz": {*CORE, "codec", "link", "sim", "stream", "testbed", "webrtc"} - {"quic"},
 }
 # Which others the tests of a crate may know, though the crate itself must not depend on them.
 TESTED_WITH: dict[str, set[str]] = {
