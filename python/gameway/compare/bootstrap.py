@@ -23,7 +23,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 import numpy as np
-from scipy import stats
+from scipy import special
 
 from gameway.metrics.statistics import FEWEST_FOR_SPREAD, Floats, t_quantile
 
@@ -70,11 +70,11 @@ def _levels(values: Floats, means: Floats) -> Floats:
     """The two percentiles of the resampled means that bound the interval."""
     mean = values.mean()
     below = np.count_nonzero(means < mean) + 0.5 * np.count_nonzero(means == mean)
-    bias = stats.norm.ppf(below / len(means))
+    bias = special.ndtri(below / len(means))
     outer = _outer_quantile(len(values))
     shifted = bias + np.array([-outer, outer])
     corrected = bias + shifted / (1.0 - _acceleration(values) * shifted)
-    levels: Floats = stats.norm.cdf(corrected)
+    levels: Floats = special.ndtr(corrected)
     return levels
 
 

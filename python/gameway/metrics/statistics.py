@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
-from scipy import stats
+from scipy import special
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -24,7 +24,7 @@ def t_quantile(samples: int) -> float:
     """The two-sided 95 % quantile of Student's t for `samples` runs; NaN below two."""
     if samples < FEWEST_FOR_SPREAD:
         return math.nan
-    return float(stats.t.ppf(0.5 + CONFIDENCE / 2.0, samples - 1))
+    return float(special.stdtrit(samples - 1, 0.5 + CONFIDENCE / 2.0))
 
 
 def deviation(values: Floats) -> float:
@@ -58,7 +58,7 @@ def difference_half_width(deviations: tuple[float, float], runs: tuple[int, int]
         return 0.0
     shares = [error * error / (count - 1) for error, count in zip(errors, runs, strict=True)]
     freedom = sum(errors) ** 2 / sum(shares)
-    return float(stats.t.ppf(0.5 + CONFIDENCE / 2.0, freedom)) * math.sqrt(sum(errors))
+    return float(special.stdtrit(freedom, 0.5 + CONFIDENCE / 2.0)) * math.sqrt(sum(errors))
 
 
 def wilson_interval(count: int, of: int) -> tuple[float, float]:
@@ -68,7 +68,7 @@ def wilson_interval(count: int, of: int) -> tuple[float, float]:
     """
     if of == 0:
         return math.nan, math.nan
-    z = float(stats.norm.ppf(0.5 + CONFIDENCE / 2.0))
+    z = float(special.ndtri(0.5 + CONFIDENCE / 2.0))
     share, weight = count / of, z * z / of
     middle = (share + weight / 2.0) / (1.0 + weight)
     half = z * math.sqrt(share * (1.0 - share) / of + weight / of / 4.0) / (1.0 + weight)
