@@ -66,11 +66,13 @@ pub mod encoder;
 pub mod payload;
 mod picture;
 pub mod repair;
+mod scale;
 mod scene;
 mod stamp;
 #[cfg(any(feature = "libav", feature = "x264", feature = "x265", feature = "openh264"))]
 mod sys;
 
 pub use picture::{MAX_SIDE, Picture, PictureError, Size};
+pub use scale::Scaler;
 pub use scene::Scene;
 pub use stamp::{Stamp, StampError};

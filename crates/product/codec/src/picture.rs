@@ -168,21 +168,6 @@ impl Picture {
         [self.size.width(), self.size.width() / 2, self.size.width() / 2]
     }
 
-    /// Draws this picture over one of another size, by bilinear interpolation.
-    pub fn scale_into(&self, target: &mut Self) {
-        let (from, to) = (self.size, target.size);
-        for (index, plane) in target.planes_mut().into_iter().enumerate() {
-            let shift = u32::from(index > 0);
-            let from = (from.width() >> shift, from.height() >> shift);
-            scale_plane(
-                self.planes()[index],
-                from,
-                plane,
-                (to.width() >> shift, to.height() >> shift),
-            );
-        }
-    }
-
     /// Peak signal-to-noise ratio of the luma against `original`, in dB; infinite where both are equal.
     ///
     /// # Panics
@@ -194,30 +179,6 @@ impl Picture {
         let squares: u64 = pairs.map(|(a, b)| u64::from(a.abs_diff(*b)).pow(2)).sum();
         let mean = squares as f64 / self.size.luma() as f64;
         20.0 * libm::log10(255.0) - 10.0 * libm::log10(mean)
-    }
-}
-
-/// Where sample `at` of `to` lies among `from` samples: the one before it and 8 fractional bits.
-fn place(at: usize, from: usize, to: usize) -> (usize, u32) {
-    let middle = ((2 * at + 1) * from * 256 / (2 * to)).saturating_sub(128);
-    let middle = middle.min((from - 1) * 256);
-    (middle / 256, (middle % 256) as u32)
-}
-
-fn scale_plane(source: &[u8], from: (usize, usize), target: &mut [u8], to: (usize, usize)) {
-    let columns: Vec<_> = (0..to.0).map(|column| place(column, from.0, to.0)).collect();
-    for (row, samples) in target.chunks_mut(to.0).enumerate() {
-        let (above, down) = place(row, from.1, to.1);
-        let below = (above + 1).min(from.1 - 1);
-        let line = |row: usize| &source[row * from.0..(row + 1) * from.0];
-        let (above, below) = (line(above), line(below));
-        for (sample, (left, across)) in samples.iter_mut().zip(&columns) {
-            let right = (left + 1).min(from.0 - 1);
-            let mix = |line: &[u8]| {
-                u32::from(line[*left]) * (256 - across) + u32::from(line[right]) * across
-            };
-            *sample = ((mix(above) * (256 - down) + mix(below) * down + (1 << 15)) >> 16) as u8;
-        }
     }
 }
 
@@ -249,22 +210,6 @@ mod tests {
         let narrow = picture.replace(size, [&luma, &chroma, &chroma], [15, 12, 12]);
         assert!(matches!(narrow, Err(PictureError::Plane { plane: 0, .. })));
         assert_eq!(picture, before);
-    }
-
-    #[test]
-    fn scaling_keeps_a_slope() {
-        let mut slope = Picture::black(Size::new(64, 32).unwrap());
-        let samples = slope.planes_mut()[0].iter_mut().enumerate();
-        samples.for_each(|(i, sample)| *sample = (i % 64 * 3) as u8);
-        for (width, height) in [(128, 64), (32, 16), (64, 32), (90, 18)] {
-            let mut scaled = Picture::black(Size::new(width, height).unwrap());
-            slope.scale_into(&mut scaled);
-            let row = &scaled.planes()[0][..width as usize];
-            let wanted = |at: usize| (at as f64 + 0.5) * 192.0 / f64::from(width) - 1.5;
-            for (at, sample) in row.iter().enumerate().take(width as usize - 2).skip(2) {
-                assert!((f64::from(*sample) - wanted(at)).abs() < 1.1, "{width}: {at}");
-            }
-        }
     }
 
     #[test]

@@ -16,6 +16,8 @@ pub struct VideoFile {
     name: String,
     child: Child,
     output: ChildStdout,
+    /// Of a picture.
+    bytes: u64,
 }
 
 impl VideoFile {
@@ -47,7 +49,8 @@ impl VideoFile {
                 CaptureError::new(&name, format!("ffmpeg: {error}; install ffmpeg"))
             })?;
         let output = child.stdout.take().ok_or_else(|| CaptureError::new(&name, "no output"))?;
-        Ok(Self { name, child, output })
+        let bytes = (size.luma() + 2 * size.chroma()) as u64;
+        Ok(Self { name, child, output, bytes })
     }
 
     /// What ffmpeg said before it ended.
@@ -73,6 +76,12 @@ impl FrameSource for VideoFile {
             let said = self.last_words();
             CaptureError::new(&self.name, format!("ffmpeg ended ({error}): {said}"))
         })
+    }
+
+    fn pass_over(&mut self, pictures: u64) {
+        let passed = &mut (&mut self.output).take(self.bytes.saturating_mul(pictures));
+        // If it has ended, the next picture tells why.
+        let _ = std::io::copy(passed, &mut std::io::sink());
     }
 }
 

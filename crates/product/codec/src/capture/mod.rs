@@ -39,6 +39,9 @@ pub trait FrameSource: Send {
     fn next(&mut self, now: Instant, frame: u64, picture: &mut Picture)
     -> Result<(), CaptureError>;
 
+    /// So many pictures are not asked for: what plays at its own pace goes on by them. Why it cannot, [`Self::next`] says.
+    fn pass_over(&mut self, _pictures: u64) {}
+
     /// There is time before the `frame`th picture, which is likely the next: what draws its pictures itself may do so
     /// now, as a game draws before its screen is captured.
     fn draw_ahead(&mut self, _frame: u64) {}

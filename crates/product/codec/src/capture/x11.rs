@@ -2,15 +2,14 @@
 //!
 //! The server writes the screen into a memory file whose descriptor it was sent; it is read back with one
 //! copy, so that no memory is mapped that another process changes meanwhile. The BGRA samples become I420
-//! (BT.709, limited range), and then the size that is asked for, by bilinear interpolation.
+//! (BT.709, limited range), and then the size that is asked for.
 //!
 //! | deviation | why |
 //! |---|---|
 //! | no pointer is drawn | games hide it and draw their own |
-//! | bilinear also when shrinking | enough down to one half; a screen is best opened at the stream's size |
-
+//!
 use super::{CaptureError, FrameSource};
-use crate::{Picture, Size};
+use crate::{Picture, Scaler, Size};
 use dcv_color_primitives::{ColorSpace, ImageFormat, PixelFormat, convert_image};
 use gameway_units::Instant;
 use std::fs::File;
@@ -37,6 +36,7 @@ pub struct X11Screen {
     bgra: Vec<u8>,
     /// The screen in its own size.
     screen: Picture,
+    scaler: Scaler,
 }
 
 impl X11Screen {
@@ -78,7 +78,16 @@ impl X11Screen {
         let memory = memory_file(bytes).map_err(|error| failed("memory file", &error))?;
         let segment = attach(&connection, &memory).map_err(|error| failed("MIT-SHM", &*error))?;
         let (bgra, screen) = (vec![0; bytes], Picture::black(own));
-        Ok(Self { connection, name, root, segment, memory, bgra, screen })
+        Ok(Self {
+            connection,
+            name,
+            root,
+            segment,
+            memory,
+            bgra,
+            screen,
+            scaler: Scaler::default(),
+        })
     }
 
     fn grab(&mut self) -> Result<(), Box<dyn std::error::Error>> {
@@ -122,11 +131,7 @@ impl FrameSource for X11Screen {
         picture: &mut Picture,
     ) -> Result<(), CaptureError> {
         self.grab().map_err(|error| CaptureError::new(&self.name, error.to_string()))?;
-        if picture.size() == self.screen.size() {
-            picture.samples_mut().copy_from_slice(self.screen.samples());
-        } else {
-            self.screen.scale_into(picture);
-        }
+        self.scaler.scale(&self.screen, picture);
         Ok(())
     }
 }

@@ -7,5 +7,6 @@ mod h265;
 mod libav_encoder;
 mod references;
 mod simulated_encoder;
+mod sizes;
 #[path = "../support/mod.rs"]
 mod support;
