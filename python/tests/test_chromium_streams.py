@@ -66,7 +66,17 @@ def test_keys_of_the_other_kind_are_no_factors() -> None:
     ]  # fmt: skip
     browser, own = (run.spec["stream"][0] for run in both)
     assert (browser["kind"], browser["picture_size"]) == ("chromium", "640x360")
-    assert not {"video", "repair", "feedback", "fec", "circuit_breaker", "recovery"} & set(browser)
+    of_ours = {
+        "video",
+        "repair",
+        "feedback",
+        "fec",
+        "circuit_breaker",
+        "recovery",
+        "ladder",
+        "content",
+    }
+    assert not of_ours & set(browser)
     assert not {"kind", "picture_size"} & set(own)
 
 

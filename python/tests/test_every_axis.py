@@ -139,6 +139,8 @@ AXES: dict[str, dict[str, tuple[dict[str, Any], str, list[Any]]]] = {
             ["none", "adaptive", {"kind": "adaptive", "goal": "99 %", "deadline": "80 ms"}],
         ),
         "recovery": (BASE, "stream.0", ["key-frame", "reference"]),
+        "ladder": (BASE, "stream.0", ["none", "size", "frame-rate", "both"]),
+        "content": (BASE, "stream.0", ["low", "medium", "high"]),
         "mtu": (BASE, "stream.0", ["1300 B", "1400 B"]),
         "feedback": (BASE, "stream.0", ["per-frame", {"kind": "transport-wide"}]),
         "ecn": (BASE, "stream.0", ["none", "ect1"]),

@@ -80,7 +80,7 @@ EXTERNAL: dict[str, set[str]] = {
     "quic": set(),
     "dash": {"libm", "thiserror"},
     "gateway": {"libm", "microfft"} | DECLARED,
-    "media": {"thiserror", "rand_core", "rand_xoshiro"},
+    "media": {"libm", "thiserror", "rand_core", "rand_xoshiro"},
     "session": set(),
     "testbed": set(),
 }

@@ -17,7 +17,7 @@ from gameway.experiment.tables import Back, Competitor, Jitter, Loss, Part, Path
 QUIET: dict[type[Part], tuple[str, ...]] = {
     Path: ("classifier",),
     Jitter: ("kind",),
-    Stream: ("kind", "via", "direction", "ecn", "clock_drift", "recovery"),
+    Stream: ("kind", "via", "direction", "ecn", "clock_drift", "recovery", "ladder", "content"),
     Competitor: ("via", "direction", "connections", "spacing", "receive_window", "mss"),
 }
 """Keys that are left out of a specification where they have their default."""

@@ -274,6 +274,8 @@ class Stream(KindOf):
     fec: keys.Texts = STREAM.default("fec")
     repair: keys.Repairs = STREAM.default("repair")
     recovery: keys.Texts = STREAM.default("recovery")
+    ladder: keys.Texts = STREAM.default("ladder")
+    content: keys.Texts = STREAM.default("content")
     mtu: keys.Texts | None = STREAM.default("mtu")
     feedback: keys.Feedbacks = STREAM.default("feedback")
     ecn: keys.Texts = STREAM.default("ecn")

@@ -133,6 +133,10 @@ def _frames() -> list[Metric]:
                higher_is_better=False),
         Metric("encoded_mbps", "Mb/s", "encoded video, without headers and repair", _MOS,
                higher_is_better=True),
+        Metric("picture_percent", "%", "pixels of the frames captured, of those of the source; "
+               "less where the size follows the bitrate (`ladder`)", "ours", higher_is_better=True),
+        Metric("picture_changes", "1", "how often size or frame rate changed with the bitrate",
+               "ours", higher_is_better=False),
         Metric("target_met_percent", "%", "share of frames at which the wire bytes of the last "
                "second are within 5 % of what the controller's targets granted", "ours",
                higher_is_better=True),
@@ -168,6 +172,8 @@ _LABELS = {
     "loss_percent": "packet loss",
     "displayed_fps": "displayed frame rate",
     "target_met_percent": "target met",
+    "picture_percent": "size of the picture",
+    "picture_changes": "changes of size and frame rate",
     "never_shown_percent": "frames never shown",
     "queue_delay_mean_ms": "mean queueing delay",
     "frame_delay_mean_ms": "mean frame delay",

@@ -15,12 +15,14 @@ from gameway.metrics.catalogue import SCOPES, metric_columns
 from gameway.metrics.convergence import convergence_s
 from gameway.metrics.frames import Frames, delay_histogram, frame_metrics, frames_from
 from gameway.metrics.mos import (
+    FULL_HD_PIXELS,
     GameClass,
     OpinionScore,
     StreamQuality,
     opinion_score,
     planned_frame_loss_percent,
 )
+from gameway.metrics.picture import Picture, picture_of
 from gameway.metrics.presence import Spans, common, length_s, presence, within
 from gameway.metrics.quantities import seconds
 from gameway.metrics.series import Bitrates, bitrates_from
@@ -62,6 +64,7 @@ def run_metrics(run: Run) -> RunMetrics:
         name = str(stream["name"])
         own = tables.frames.filter(pl.col("stream") == name)
         frames = frames_from(own, run.windows.run.stop_s)
+        picture = picture_of(run, stream)
         keys: dict[str, Any] = {"run": run.id, "stream": name}
         found: dict[str, Any] = dict.fromkeys(metric_columns(), NAN)
         there = presence(stream, run.windows.run)
@@ -69,7 +72,7 @@ def run_metrics(run: Run) -> RunMetrics:
         found |= _competition(run, tables, stream, there)
         found["convergence_s"] = convergence_s(*tables.bitrates.while_there(name, there), there)
         for scope, window in run.windows.scopes().items():
-            values = _in_scope(run, tables, frames, stream, window)
+            values = _in_scope(run, tables, (frames, picture), stream, window)
             found |= {f"{scope}_{metric}": value for metric, value in values.items()}
             histograms.append(_keyed(delay_histogram(frames, window), keys | {"scope": scope}))
         rows.append(keys | found)
@@ -101,8 +104,13 @@ def _read(run: Run) -> RunTables:
 
 
 def _in_scope(
-    run: Run, tables: RunTables, frames: Frames, stream: dict[str, Any], window: Window
+    run: Run,
+    tables: RunTables,
+    seen: tuple[Frames, Picture],
+    stream: dict[str, Any],
+    window: Window,
 ) -> dict[str, float]:
+    frames, picture = seen
     name = str(stream["name"])
     there = within(presence(stream, run.windows.run), window)
     link = rows_of_link(tables.link, link_of(stream))
@@ -120,6 +128,7 @@ def _in_scope(
     inside = frames.captured_in(window)
     judged_s = length_s(within(there, Window(window.start_s, frames.judged_until_s)))
     found["sender_wait_ms"] = frame_tables.mean(inside.sender_wait_ms)
+    found |= picture.metrics(inside.captured_s, window)
     found["encoded_mbps"] = NAN
     if judged_s > 0.0:
         found["encoded_mbps"] = float(inside.payload_bytes.sum()) * 8e-6 / judged_s
@@ -143,13 +152,15 @@ def _opinion(
     if math.isnan(rtt):
         rtt = own_ms + found["queue_delay_mean_ms"]
     delay = rtt + found["sender_wait_ms"]
-    quality = StreamQuality(found["encoded_mbps"], frame_rate, delay, found["never_shown_percent"])
-    if any(map(math.isnan, (delay, quality.frame_loss_percent, quality.bitrate_mbps))):
+    encoded, lost = found["encoded_mbps"], found["never_shown_percent"]
+    if any(map(math.isnan, (delay, lost, encoded))):
         return {}
+    pixels = round(FULL_HD_PIXELS * found["picture_percent"] / 100.0)
+    quality = StreamQuality(encoded, frame_rate, delay, lost, pixels=pixels)
     planned = planned_frame_loss_percent(
         found["loss_percent"], delay, frame_rate, quality.bitrate_mbps
     )
-    at_plan = StreamQuality(quality.bitrate_mbps, frame_rate, delay, planned)
+    at_plan = StreamQuality(quality.bitrate_mbps, frame_rate, delay, planned, pixels=pixels)
     scores = {kind: opinion_score(quality, kind, kind) for kind in GameClass}
     return _score_columns(scores, opinion_score(at_plan))
 

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 # Raise with every change of a definition: it makes stored metrics stale.
-METRICS_VERSION = 4
+METRICS_VERSION = 5
 
 METRICS_FILE = "metrics.parquet"
 DELAYS_FILE = "frame-delays.parquet"

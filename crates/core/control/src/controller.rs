@@ -319,6 +319,8 @@ pub enum Notice {
     /// about once a second from receivers that send such reports; others' reports on packets say when they were made
     /// ([`FeedbackBatch::round_trip_time`]).
     RoundTrip(Duration),
+    /// Frames come at this interval from the next one on, no longer at that of [`RateLimits`].
+    FrameInterval(Duration),
 }
 
 /// Bounds that the application sets.

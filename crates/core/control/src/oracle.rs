@@ -28,8 +28,8 @@
 //! part of the limit. Deviation from a true bound: the least bitrate is sent also where nothing fits.
 
 use crate::{
-    ControllerError, FeedbackBatch, FeedbackStyle, FrameSent, Pacing, RateController, RateLimits,
-    SentPacket, Target,
+    ControllerError, FeedbackBatch, FeedbackStyle, FrameSent, Notice, Pacing, RateController,
+    RateLimits, SentPacket, Target,
 };
 use gameway_units::declared::{Configuration, Description, Options};
 use gameway_units::{Bytes, Duration, Instant, Rate};
@@ -162,6 +162,12 @@ impl RateController for Oracle {
     fn feedback_style(&self) -> FeedbackStyle {
         FeedbackStyle::PerFrame
     }
+    fn on_notice(&mut self, _now: Instant, notice: &Notice) {
+        if let Notice::FrameInterval(interval) = notice {
+            self.limits.frame_interval = (*interval).max(Duration::from_nanos(1));
+        }
+    }
+
     fn on_frame(&mut self, now: Instant, frame: &FrameSent) {
         self.drained = self.carried_by(self.drained.max(now), frame.size);
         self.next_capture = now.saturating_add(self.limits.frame_interval);

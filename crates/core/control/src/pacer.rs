@@ -175,6 +175,11 @@ impl<T> Pacer<T> {
         }
     }
 
+    /// Frames come at this interval from the next one on.
+    pub fn set_frame_interval(&mut self, interval: Duration) {
+        self.frame_interval = interval.max(Duration::from_nanos(1));
+    }
+
     /// Takes what the controller wants. A multiplier and a count of probes hold for frames enqueued from
     /// now on; a rate and a window hold at once.
     pub fn set_target(&mut self, now: Instant, target: &Target) {

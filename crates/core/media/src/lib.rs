@@ -10,6 +10,7 @@
 
 mod encoder;
 mod frame_table;
+mod ladder;
 mod packetizer;
 mod playout;
 pub mod rate_control;
@@ -19,6 +20,7 @@ pub use encoder::{
     EncodedFrame, EncoderCalibration, EncoderModel, RecordedVideo, RecordedVideoError,
 };
 pub use frame_table::{FrameTable, FrameTableError, RecordedFrame, Rung};
+pub use ladder::{Ladder, LadderConfig, Level};
 pub use packetizer::{
     FrameBudget, HEADER, MAX_MEDIA_PACKETS, MAX_PAYLOAD, MAX_TRAIN_PACKETS, Overhead, PacketPlan,
     Train, headers_of_slices, packets_after_slices, repair_packets,

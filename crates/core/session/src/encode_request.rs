@@ -1,6 +1,7 @@
 //! What a sender asks of an encoder.
 
 use gameway_control::FrameId;
+use gameway_media::Level;
 use gameway_units::{Bytes, Instant, Rate, Ratio};
 
 /// A frame that is to be encoded.
@@ -18,6 +19,8 @@ pub struct EncodeRequest {
     pub repair_share: Ratio,
     /// Whether it may take no more than that, or may as part of a mean.
     pub bounded: bool,
+    /// The size of the picture and how often there is one; in another size than the frame before, this is a key frame.
+    pub level: Level,
     /// Whether it must be a key frame.
     pub key_frame: bool,
     /// To which frame it refers otherwise, counted back from it: 1 is the one before. Later frames refer to none of those between

@@ -23,6 +23,7 @@ mod breaker;
 mod encoded;
 mod entries;
 mod fillers;
+mod leveled;
 mod repeated;
 #[cfg(test)]
 mod tests;
@@ -46,6 +47,7 @@ use gameway_control::{
     RateController, SentPacket, SequenceNumber, Target,
 };
 use gameway_units::{Bytes, Duration, Instant, Rate, ReceiverInstant};
+use leveled::Leveled;
 use std::collections::VecDeque;
 
 /// The probes that are to follow the frame that left last.
@@ -83,6 +85,7 @@ pub struct Sender {
     /// The newest frame of which a packet left.
     newest_sent: FrameId,
     probes: ProbeCount,
+    leveled: Leveled,
     entry: Entry,
     /// The newest such frame of which a packet left.
     newest_entry: FrameId,
@@ -129,6 +132,7 @@ impl Sender {
             waiting: VecDeque::new(),
             newest_sent: FrameId(0),
             probes: ProbeCount::default(),
+            leveled: Leveled::new(&config),
             entry: Entry::Wanted(None),
             newest_entry: FrameId(0),
             references: References::default(),
@@ -339,7 +343,7 @@ impl Sender {
     }
 
     fn capture(&mut self, now: Instant, due: Instant) {
-        if self.waiting.len() >= self.config.max_waiting_frames {
+        if self.waiting.len() >= self.leveled.max_waiting_frames(&self.config) {
             self.events.push_back(SenderEvent::FrameSkipped { captured: due });
         } else if self.encoding.is_some() {
             let skipped = self.late.replace(due);
@@ -347,11 +351,12 @@ impl Sender {
         } else {
             self.ask_for_frame(now, due);
         }
-        let mut next = due.saturating_add(self.config.frame_interval.max(Duration::from_nanos(1)));
+        let interval = self.leveled.frame_interval;
+        let mut next = due.saturating_add(interval);
         // A late driver must not make up for missed frames with a burst of them.
         while next <= now {
             self.events.push_back(SenderEvent::FrameSkipped { captured: next });
-            next = next.saturating_add(self.config.frame_interval.max(Duration::from_nanos(1)));
+            next = next.saturating_add(interval);
         }
         self.next_capture = Some(next);
     }
@@ -359,7 +364,7 @@ impl Sender {
     /// The encoder is free: what was due meanwhile is captured now, unless the next is nearer.
     fn capture_late(&mut self, now: Instant) {
         let Some(due) = self.late.take() else { return };
-        if now.saturating_since(due) <= self.config.frame_interval / 2
+        if now.saturating_since(due) <= self.leveled.frame_interval / 2
             && self.next_capture.is_some()
         {
             self.ask_for_frame(now, now);
@@ -369,6 +374,7 @@ impl Sender {
     }
 
     fn ask_for_frame(&mut self, now: Instant, captured: Instant) {
+        self.choose_level(now, captured);
         let target = self.target();
         self.controller.on_notice(now, &Notice::Captured);
         self.pacer.set_target(now, &target);
@@ -377,10 +383,11 @@ impl Sender {
         let request = EncodeRequest {
             frame: self.next_frame,
             captured,
-            rate: payload / self.config.frame_interval,
+            rate: payload / self.leveled.frame_interval,
             payload,
             repair_share,
             bounded: target.requests.bounds_frame,
+            level: self.leveled.level,
             key_frame: target.requests.key_frame || refers_back.is_none(),
             refers_back: refers_back.unwrap_or(1),
             in_parts: self.controller.sends_in_parts() && target.pacing != Pacing::Burst,

@@ -1,6 +1,6 @@
 //! How a sender behaves.
 
-use gameway_media::{MAX_PAYLOAD, Overhead};
+use gameway_media::{LadderConfig, MAX_PAYLOAD, Overhead};
 use gameway_units::{Bytes, Duration, Instant, Rate, Ratio, Recovery, Repair};
 
 /// How a sender behaves.
@@ -27,6 +27,8 @@ pub struct SenderConfig {
     /// Whether a frame of which a packet is lost, and no longer worth sending again, is answered by a key frame, without
     /// waiting to be asked.
     pub key_frame_on_loss: bool,
+    /// By what size and frame rate of the picture follow the bitrate, if they do.
+    pub ladder: Option<LadderConfig>,
     /// What leaves beside the frames, on the wire, and is part of the controller's target: sound.
     pub beside: Rate,
     /// The rate to which a circuit breaker lets the stream fall; `None` for no circuit breaker.
@@ -48,6 +50,7 @@ impl SenderConfig {
             overhead: Overhead::default(),
             padding: MAX_PAYLOAD,
             key_frame_on_loss: false,
+            ladder: None,
             beside: Rate::ZERO,
             circuit_breaker: None,
         }

@@ -2,7 +2,8 @@
 
 use crate::circuit_breaker::BreakerAction;
 use gameway_control::FrameId;
-use gameway_units::{Bytes, Instant, Rate};
+use gameway_media::Level;
+use gameway_units::{Bytes, Duration, Instant, Rate};
 
 /// Something that happened at the sender.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -49,6 +50,15 @@ pub enum SenderEvent {
     KeyFrameWanted {
         /// When the request came.
         at: Instant,
+    },
+    /// From this frame on pictures have this size, and come so often; also told of the first frame, if there is a ladder.
+    Level {
+        /// When it is captured.
+        at: Instant,
+        /// The size and how often.
+        level: Level,
+        /// From frame to frame.
+        frame_interval: Duration,
     },
     /// The circuit breaker acted: it limits the stream from now on, or does so no longer.
     CircuitBreaker {

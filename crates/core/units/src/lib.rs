@@ -18,6 +18,7 @@
 mod bytes;
 pub mod declared;
 mod ecn;
+mod ladder;
 mod parse;
 mod queue_size;
 mod rate;
@@ -29,6 +30,7 @@ mod video_codec;
 
 pub use bytes::{Bytes, SignedBytes};
 pub use ecn::Ecn;
+pub use ladder::{Content, Ladder};
 pub use parse::{Ratio, UnitError};
 pub use queue_size::QueueSize;
 pub use rate::Rate;

@@ -25,6 +25,8 @@ pub fn set(config: &mut HostConfig, stream: &StreamSpec, seed: u64) -> Result<()
     config.fec = stream.fec;
     config.repair = stream.repair;
     config.recovery = stream.recovery;
+    (config.ladder, config.content) = (stream.ladder, stream.content);
+    (config.min_height, config.min_frame_rate) = (0, 1);
     config.circuit_breaker = stream.circuit_breaker == CircuitBreakerSpec::Rfc8083;
     config.mtu = stream.mtu;
     config.ecn = match stream.ecn {

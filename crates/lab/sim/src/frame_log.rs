@@ -105,6 +105,7 @@ impl FrameLog {
             }
             SenderEvent::FrameSkipped { .. }
             | SenderEvent::KeyFrameWanted { .. }
+            | SenderEvent::Level { .. }
             | SenderEvent::CircuitBreaker { .. } => {}
         }
     }

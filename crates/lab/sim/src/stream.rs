@@ -48,6 +48,8 @@ struct EventNames {
     reference_request: Name,
     skipped: Name,
     stall: Name,
+    picture_size: Name,
+    frame_rate: Name,
 }
 
 /// See the module's head.
@@ -99,6 +101,8 @@ impl Stream {
                 reference_request: "reference-request".into(),
                 skipped: "frame-skipped".into(),
                 stall: "stall".into(),
+                picture_size: "picture-size".into(),
+                frame_rate: "frame-rate".into(),
             },
             variables: Vec::new(),
             setup,
@@ -140,6 +144,11 @@ impl Stream {
             match event {
                 SenderEvent::FrameSkipped { captured } => {
                     log.event(captured, flow, &self.events.skipped, 0.0);
+                }
+                SenderEvent::Level { at, level, frame_interval } => {
+                    log.event(at, flow, &self.events.picture_size, level.share());
+                    let rate = 1.0 / frame_interval.as_secs_f64();
+                    log.event(at, flow, &self.events.frame_rate, rate);
                 }
                 SenderEvent::CircuitBreaker { at, action, limit } => {
                     let limit = limit.map_or(0.0, Rate::as_bps_f64);

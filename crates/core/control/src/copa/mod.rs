@@ -50,7 +50,7 @@ mod round_trip;
 mod window;
 
 use crate::{
-    ControllerAlgorithm, FeedbackBatch, FeedbackStyle, FrameSent, Pacing, PacketReport,
+    ControllerAlgorithm, FeedbackBatch, FeedbackStyle, FrameSent, Notice, Pacing, PacketReport,
     RateController, RateLimits, SentPacket, Target,
 };
 use delta::Delta;
@@ -261,6 +261,12 @@ impl RateController for Copa {
 
     fn feedback_style(&self) -> FeedbackStyle {
         FeedbackStyle::Interval(FEEDBACK_INTERVAL)
+    }
+
+    fn on_notice(&mut self, _now: Instant, notice: &Notice) {
+        if let Notice::FrameInterval(interval) = notice {
+            self.limits.frame_interval = *interval;
+        }
     }
 
     fn sends_in_parts(&self) -> bool {

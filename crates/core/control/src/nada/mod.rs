@@ -54,8 +54,8 @@
 mod statistics;
 
 use crate::{
-    ControllerAlgorithm, FeedbackBatch, FeedbackStyle, FrameId, FrameSent, Pacing, PacketKind,
-    RateController, RateLimits, SentPacket, Target,
+    ControllerAlgorithm, FeedbackBatch, FeedbackStyle, FrameId, FrameSent, Notice, Pacing,
+    PacketKind, RateController, RateLimits, SentPacket, Target,
 };
 use gameway_units::declared::Configuration;
 use gameway_units::{Bytes, Duration, Instant, Rate};
@@ -243,6 +243,12 @@ impl RateController for Nada {
 
     fn feedback_style(&self) -> FeedbackStyle {
         FeedbackStyle::Interval(DELTA)
+    }
+
+    fn on_notice(&mut self, _now: Instant, notice: &Notice) {
+        if let Notice::FrameInterval(interval) = notice {
+            self.frames_per_second = 1.0 / (*interval).max(Duration::from_micros(1)).as_secs_f64();
+        }
     }
 
     fn sends_in_parts(&self) -> bool {

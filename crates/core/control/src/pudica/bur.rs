@@ -33,6 +33,8 @@ pub(super) struct FrameInFlight {
     pub(super) frame: FrameId,
     pub(super) target: Rate,
     pub(super) size: Bytes,
+    /// Until the next frame.
+    interval: Duration,
     /// `None` until it is encoded.
     packets: Option<u32>,
     /// How many probes were asked for, and their distance.
@@ -63,6 +65,7 @@ impl FrameInFlight {
             frame: sent.frame,
             target: sent.target,
             size: sent.size,
+            interval: Duration::ZERO,
             packets: Some(sent.packets),
             probes_asked,
             probe_gap,
@@ -139,15 +142,15 @@ impl FrameInFlight {
     }
 
     /// Eq. 1: the share of the frame interval for which this frame kept the bottleneck busy.
-    pub(super) fn ratio(&self, min_delay: Duration, frame_interval: Duration) -> Option<f64> {
+    pub(super) fn ratio(&self, min_delay: Duration) -> Option<f64> {
         let delay = self.last_arrival?.one_way_delay_since(self.first_sent?);
         let busy = delay.saturating_sub(min_delay).max(Duration::ZERO);
-        Some(busy / frame_interval)
+        Some(busy / self.interval)
     }
 
     /// Eq. 4, 5: how much more of the frame interval other flows kept the bottleneck busy, as the probes
     /// felt it.
-    pub(super) fn correction(&self, min_delay: Duration, frame_interval: Duration) -> f64 {
+    pub(super) fn correction(&self, min_delay: Duration) -> f64 {
         let Some(last_arrival) = self.last_arrival else { return 0.0 };
         let mut waited = Duration::ZERO;
         for probe in &self.probes[..self.probes_arrived] {
@@ -156,7 +159,12 @@ impl FrameInFlight {
             let wait = queued.min(after_frame).min(self.probe_gap);
             waited = waited.saturating_add(wait.max(Duration::ZERO));
         }
-        waited / frame_interval
+        waited / self.interval
+    }
+
+    /// The bitrate that frames of its size have.
+    pub(super) fn bitrate(&self) -> Rate {
+        self.size / self.interval
     }
 }
 
@@ -176,12 +184,20 @@ pub(super) struct Frames {
     /// The newest frame that is accounted for; all before it are complete by force.
     newest_complete: Option<FrameId>,
     received_bytes: Bytes,
+    /// From frame to frame.
+    interval: Duration,
 }
 
 impl Frames {
-    pub(super) fn new() -> Self {
+    pub(super) fn new(interval: Duration) -> Self {
         let frames = VecDeque::with_capacity(64);
-        Self { frames, newest_complete: None, received_bytes: Bytes::ZERO }
+        Self { frames, newest_complete: None, received_bytes: Bytes::ZERO, interval }
+    }
+
+    /// Frames come at this interval from now on; gives it, above zero.
+    pub(super) fn set_interval(&mut self, interval: Duration) -> Duration {
+        self.interval = interval.max(Duration::from_nanos(1));
+        self.interval
     }
 
     /// A frame was encoded; numbers must grow, others are ignored.
@@ -219,7 +235,7 @@ impl Frames {
         if self.frames.len() >= MAX_FRAMES {
             self.frames.pop_front();
         }
-        self.frames.push_back(frame);
+        self.frames.push_back(FrameInFlight { interval: self.interval, ..frame });
     }
 
     /// Notes a report. Packets of forgotten frames count for the receiving rate only.
@@ -315,7 +331,7 @@ mod tests {
     fn ratio_of(progress: Option<Progress>) -> Option<f64> {
         match progress {
             Some(Progress::Complete(frame) | Progress::Final(frame)) => {
-                frame.ratio(Duration::from_millis(1_010), L)
+                frame.ratio(Duration::from_millis(1_010))
             }
             None => None,
         }
@@ -324,7 +340,7 @@ mod tests {
     #[test]
     fn ratio_and_correction_by_hand() {
         // Receiver's clock is a second ahead, least delay 10 ms, probe gap 2 ms.
-        let mut frames = Frames::new();
+        let mut frames = Frames::new(L);
         let gap = Duration::from_millis(2);
         frames.on_frame(&sent(0, 2), 4, gap);
         frames.record(&report(0, PacketKind::Media, (0, Some(1_012)), false));
@@ -336,7 +352,7 @@ mod tests {
         frames.record(&report(0, PacketKind::Probe, (10, Some(1_020)), false)); // queued 0
         frames.record(&report(0, PacketKind::Probe, (12, Some(1_017)), false)); // before the frame: 0
         let Some(Progress::Final(frame)) = frames.progress() else { panic!("not final") };
-        let correction = frame.correction(Duration::from_millis(1_010), L);
+        let correction = frame.correction(Duration::from_millis(1_010));
         assert!((correction - 3.0 / 16.0).abs() < 1e-12, "{correction}");
         assert!(frames.progress().is_none());
     }
@@ -345,7 +361,7 @@ mod tests {
     fn what_its_own_encoder_was_late_is_no_load() {
         // The pacer's time is 8 ms; the last of four packets leaves 8 ms after the first, or 14 ms.
         for (last_left, begun) in [(8, 0), (14, 6)] {
-            let mut frames = Frames::new();
+            let mut frames = Frames::new(L);
             let spread = Duration::from_millis(8);
             let arrives = |left: i64| (left, Some(1_010 + left));
             let packet = |left: i64, last: bool| {
@@ -373,7 +389,7 @@ mod tests {
 
     #[test]
     fn a_lost_last_packet_is_replaced_by_the_last_that_came() {
-        let mut frames = Frames::new();
+        let mut frames = Frames::new(L);
         frames.on_frame(&sent(0, 3), 0, Duration::ZERO);
         frames.on_frame(&sent(1, 1), 0, Duration::ZERO);
         frames.record(&report(0, PacketKind::Media, (0, Some(1_014)), false));
@@ -388,7 +404,7 @@ mod tests {
 
     #[test]
     fn reported_losses_complete_a_frame() {
-        let mut frames = Frames::new();
+        let mut frames = Frames::new(L);
         frames.on_frame(&sent(0, 2), 0, Duration::ZERO);
         frames.record(&report(0, PacketKind::Media, (0, Some(1_012)), false));
         frames.record(&report(0, PacketKind::Media, (4, None), true));
@@ -397,16 +413,16 @@ mod tests {
 
     #[test]
     fn a_frame_of_which_nothing_came_has_no_ratio() {
-        let mut frames = Frames::new();
+        let mut frames = Frames::new(L);
         frames.on_frame(&sent(0, 1), 0, Duration::ZERO);
         frames.record(&report(0, PacketKind::Media, (0, None), true));
         let Some(Progress::Complete(frame)) = frames.progress() else { panic!("not complete") };
-        assert_eq!(frame.ratio(Duration::ZERO, L), None);
+        assert_eq!(frame.ratio(Duration::ZERO), None);
     }
 
     #[test]
     fn the_last_packet_completes_a_frame_of_which_one_is_not_heard_of() {
-        let mut frames = Frames::new();
+        let mut frames = Frames::new(L);
         frames.on_frame(&sent(0, 3), 0, Duration::ZERO);
         frames.record(&report(0, PacketKind::Media, (0, Some(1_012)), false));
         assert!(frames.progress().is_none());
@@ -416,7 +432,7 @@ mod tests {
 
     #[test]
     fn a_later_frame_that_is_complete_ends_the_wait_for_probes() {
-        let mut frames = Frames::new();
+        let mut frames = Frames::new(L);
         let mut seen = Vec::new();
         for frame in [0, 1] {
             frames.on_frame(&sent(frame, 1), 4, Duration::from_millis(2));
@@ -434,7 +450,7 @@ mod tests {
 
     #[test]
     fn numbers_of_frames_grow() {
-        let mut frames = Frames::new();
+        let mut frames = Frames::new(L);
         frames.on_frame(&sent(5, 1), 0, Duration::ZERO);
         let again = FrameSent::new(FrameId(5), Rate::from_mbps(9), Bytes::new(1), 7);
         frames.on_frame(&again, 0, Duration::ZERO);
@@ -455,8 +471,8 @@ mod tests {
             let arrival = ReceiverInstant::ZERO + Duration::from_millis(1_022);
             FrameReceived::new(FrameId(frame), at(4), packet, arrival)
         };
-        let ratio = |frame: FrameInFlight| frame.ratio(Duration::from_millis(1_010), L);
-        let mut frames = Frames::new();
+        let ratio = |frame: FrameInFlight| frame.ratio(Duration::from_millis(1_010));
+        let mut frames = Frames::new(L);
         assert!(frames.on_received(&told(0)).is_none());
         // What is known of its first packet is known better here.
         for (frame, begun) in [(0, 4), (1, 6)] {
@@ -476,7 +492,7 @@ mod tests {
 
     #[test]
     fn numbers_of_frames_may_have_gaps() {
-        let mut frames = Frames::new();
+        let mut frames = Frames::new(L);
         for frame in [3, 5, 6] {
             frames.on_frame(&sent(frame, 1), 0, Duration::ZERO);
         }

@@ -48,6 +48,12 @@ impl Estimate {
         }
     }
 
+    pub(super) fn set_frame_interval(&mut self, interval: Duration) {
+        if let Self::Sqp { sampler, .. } = self {
+            sampler.set_frame_interval(interval);
+        }
+    }
+
     pub(super) fn on_frame(&mut self, frame: &FrameSent) {
         if let Self::Sqp { sampler, .. } = self {
             sampler.on_frame(frame);

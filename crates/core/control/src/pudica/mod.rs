@@ -173,7 +173,7 @@ impl Pudica {
             },
             gate: Gate::Open,
             captured: None,
-            frames: Frames::new(),
+            frames: Frames::new(frame_interval),
             estimate: Estimate::new(options.bur, &limits),
             min_delay: BaseDelay::new(MIN_DELAY_WINDOW),
             min_rtt: WindowedMin::new(MIN_DELAY_WINDOW),
@@ -220,7 +220,7 @@ impl Pudica {
     fn on_final(&mut self, now: Instant, frame: &FrameInFlight, batch: &FeedbackBatch<'_>) {
         let Some(ratio) = self.ratio_of(frame) else { return };
         let min_delay = self.min_delay.get().unwrap_or(Duration::ZERO);
-        let corrected = ratio + frame.correction(min_delay, self.frame_interval());
+        let corrected = ratio + frame.correction(min_delay);
         (self.newest_final, self.corrected_ratio) = (frame.frame, corrected);
         if self.options.pace == Pace::Adaptive {
             self.pace_multiplier = self.pace_for(match self.options.pace_ratio {
@@ -244,13 +244,13 @@ impl Pudica {
     }
 
     fn own_ratio_of(&self, frame: &FrameInFlight) -> Option<f64> {
-        frame.ratio(self.min_delay.get()?, self.frame_interval())
+        frame.ratio(self.min_delay.get()?)
     }
 
     fn bitrate_of(&self, frame: &FrameInFlight) -> Rate {
         match self.options.frame_bitrate {
             FrameBitrate::Target => frame.target,
-            FrameBitrate::Actual => frame.size / self.frame_interval(),
+            FrameBitrate::Actual => frame.bitrate(),
         }
     }
 
@@ -449,6 +449,10 @@ impl RateController for Pudica {
         match notice {
             Notice::Captured => self.captured = Some(self.captured_now()),
             Notice::FrameReceived(received) => self.on_frame_received(received),
+            Notice::FrameInterval(interval) => {
+                self.limits.frame_interval = self.frames.set_interval(*interval);
+                self.estimate.set_frame_interval(self.limits.frame_interval);
+            }
             Notice::RoundTrip(_) => {}
         }
     }

@@ -212,7 +212,7 @@ mod tests {
     /// A frame of one packet of 1000 bytes that arrived then.
     fn frame(millis: i64) -> FrameInFlight {
         let (id, size) = (FrameId(0), Bytes::new(1_000));
-        let mut frames = Frames::new();
+        let mut frames = Frames::new(Duration::from_millis(16));
         frames.on_frame(&FrameSent::new(id, Rate::from_mbps(20), size, 1), 0, Duration::ZERO);
         let packet = SentPacket::new(SequenceNumber(0), at(0), id, size).with_last_of_frame(true);
         frames.record(&PacketReport::new(packet, Some(clock(millis))));

@@ -35,7 +35,7 @@ pub(crate) mod arrival_gap;
 
 use crate::loss_bound::LossBound;
 use crate::{
-    ControllerAlgorithm, FeedbackBatch, FeedbackStyle, FrameSent, Pacing, PacketKind,
+    ControllerAlgorithm, FeedbackBatch, FeedbackStyle, FrameSent, Notice, Pacing, PacketKind,
     RateController, RateLimits, SentPacket, Target,
 };
 use arrival_gap::{ArrivalGap, PACKET};
@@ -143,6 +143,12 @@ impl RateController for Salsify {
 
     fn feedback_style(&self) -> FeedbackStyle {
         FeedbackStyle::Interval(FEEDBACK_INTERVAL)
+    }
+
+    fn on_notice(&mut self, _now: Instant, notice: &Notice) {
+        if let Notice::FrameInterval(interval) = notice {
+            self.limits.frame_interval = *interval;
+        }
     }
 
     fn on_frame(&mut self, now: Instant, frame: &FrameSent) {

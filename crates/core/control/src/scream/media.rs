@@ -184,6 +184,12 @@ impl MediaRate {
         PACING_HEADROOM * self.limits.max.as_bps_f64() / 8.0 * rtt
     }
 
+    /// Frames come at this interval from now on.
+    pub(super) fn set_frame_interval(&mut self, interval: Duration) {
+        self.limits.frame_interval = interval;
+        self.frame_secs = interval.max(Duration::from_millis(1)).as_secs_f64();
+    }
+
     pub(super) fn frame_interval(&self) -> Duration {
         self.limits.frame_interval
     }

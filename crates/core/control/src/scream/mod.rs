@@ -51,8 +51,8 @@ mod segment;
 mod version;
 
 use crate::{
-    ControllerAlgorithm, FeedbackBatch, FeedbackStyle, FrameSent, RateController, RateLimits,
-    SentPacket, SequenceNumber, Target,
+    ControllerAlgorithm, FeedbackBatch, FeedbackStyle, FrameSent, Notice, RateController,
+    RateLimits, SentPacket, SequenceNumber, Target,
 };
 use drain::Drain;
 pub use exchange::ScreamRule;
@@ -295,6 +295,12 @@ impl RateController for Scream {
 
     fn feedback_style(&self) -> FeedbackStyle {
         self.rules.report_interval.map_or(FeedbackStyle::PerFrame, FeedbackStyle::Interval)
+    }
+
+    fn on_notice(&mut self, _now: Instant, notice: &Notice) {
+        if let Notice::FrameInterval(interval) = notice {
+            self.media.set_frame_interval(*interval);
+        }
     }
 
     fn ecn(&self) -> Ecn {

@@ -43,7 +43,7 @@ pub(crate) mod train;
 
 use crate::loss_bound::LossBound;
 use crate::{
-    ControllerAlgorithm, FeedbackBatch, FeedbackStyle, FrameSent, Pacing, RateController,
+    ControllerAlgorithm, FeedbackBatch, FeedbackStyle, FrameSent, Notice, Pacing, RateController,
     RateLimits, SentPacket, Target,
 };
 use gameway_units::declared::{Configuration, on_off};
@@ -149,6 +149,12 @@ impl RateController for Sqp {
 
     fn feedback_style(&self) -> FeedbackStyle {
         FeedbackStyle::PerFrame
+    }
+
+    fn on_notice(&mut self, _now: Instant, notice: &Notice) {
+        if let Notice::FrameInterval(interval) = notice {
+            self.sampler.set_frame_interval(*interval);
+        }
     }
 
     fn on_frame(&mut self, _now: Instant, frame: &FrameSent) {

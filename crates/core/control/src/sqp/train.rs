@@ -36,8 +36,11 @@ pub(super) struct LeastDelay {
 
 impl LeastDelay {
     pub(super) fn new(frame_interval: Duration) -> Self {
-        let floor = frame_interval.max(Duration::ZERO).min(Duration::from_secs(10)) * 2;
-        Self { smoothed_rtt: None, floor, kept: VecDeque::with_capacity(256) }
+        Self {
+            smoothed_rtt: None,
+            floor: floor(frame_interval),
+            kept: VecDeque::with_capacity(256),
+        }
     }
 
     pub(super) fn on_round_trip(&mut self, rtt: Duration) {
@@ -137,6 +140,11 @@ impl Train {
     }
 }
 
+/// The least window of the least delay.
+fn floor(frame_interval: Duration) -> Duration {
+    frame_interval.max(Duration::ZERO).min(Duration::from_secs(10)) * 2
+}
+
 /// Puts reports together into trains, one after the other.
 #[derive(Debug, Clone)]
 pub(super) struct Trains {
@@ -195,6 +203,12 @@ impl Sampler {
     pub(crate) fn new(frame_interval: Duration) -> Self {
         let trains = Trains::new(frame_interval);
         Self { trains, min_delay: LeastDelay::new(frame_interval) }
+    }
+
+    /// Frames come at this interval from now on.
+    pub(crate) fn set_frame_interval(&mut self, interval: Duration) {
+        self.trains.frame_interval = interval;
+        self.min_delay.floor = floor(interval);
     }
 
     pub(crate) fn on_frame(&mut self, frame: &FrameSent) {

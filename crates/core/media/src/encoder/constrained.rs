@@ -22,6 +22,7 @@
 //! | fills of the three behind it | 0.80, 0.84, 0.87; deviations 0.014, 0.020, 0.023; two or three back 0.83, 0.857, 0.863 | measured with those: 0.79 to 0.82, 0.82 to 0.86, 0.86 to 0.88 |
 //! | slices made | after 0.38, 0.60, 0.79 and all of the time from capture on | measured: medians of x264's own time 0.37, 0.60, 0.79 at 10 Mb/s (`examples/costs.rs` of `gameway-codec`); of the time from capture live, the first 0.37 and 0.38 |
 //! | least key frame | 5500 B | measured: 5.2 kB at 1 Mb/s and 5.6 kB at 2 Mb/s and 1280x720, where x264's coarsest quantizer is reached |
+//! | of a smaller picture | as many times its pixels | the header and the coarsest macroblocks of each |
 //! | fill after a rise | 0.90 | measured: 0.86 to 0.92 of the previous buffer after rises by 1.1 to 1.3: its own reserve is for a larger one |
 //! | a step, and a rise | by a twentieth at least | smaller ones are the calibrator's |
 //! | fill after a step from steady buffers | 0.91 down, 0.97 up | measured, with one and with four slices: 0.905 to 0.919 after falls to a third and to two thirds, 0.95 to 0.97 after rises by 1.5; where targets tremble, as after no step and as after any rise |
@@ -32,6 +33,7 @@
 //! | a key frame has no parameter sets | 31 B, but a packet of their own |
 
 use super::Reference;
+use crate::Level;
 use crate::rate_control::{Calibrator, FrameBudgets, bytes_per_frame};
 use gameway_units::{Bytes, Duration, Rate};
 use rand_core::{Rng, SeedableRng};
@@ -76,6 +78,7 @@ pub(super) struct Constrained {
     frames_per_second: u32,
     budgets: FrameBudgets,
     calibrator: Calibrator,
+    min_key_frame: f64,
     /// Buffer of the previous frame; `None` before the first.
     previous: Option<f64>,
     /// Whether that was about as large as the one before.
@@ -93,6 +96,7 @@ impl Constrained {
             frames_per_second,
             budgets: FrameBudgets::new(frames_per_second),
             calibrator: Calibrator::default(),
+            min_key_frame: MIN_KEY_FRAME,
             previous: None,
             steady: false,
             since_entry: 0,
@@ -124,10 +128,14 @@ impl Constrained {
             _ => (FILL, FILL_DEVIATION),
         };
         self.steady = !up && !down;
-        let least = if key_frame { MIN_KEY_FRAME } else { 1.0 };
+        let least = if key_frame { self.min_key_frame } else { 1.0 };
         let size = (holds * self.fill(mean, deviation)).round().max(least);
         self.calibrator.on_frame(size, buffer, share, key_frame);
         Bytes::from_f64(size)
+    }
+
+    pub(super) fn resize(&mut self, level: Level) {
+        self.min_key_frame = MIN_KEY_FRAME * level.share() * level.share();
     }
 
     /// What a frame fills that is one of the few from one on that does not refer to the one before it.

@@ -47,12 +47,14 @@
 //! | as a budget, the frames after a key frame are not changed by it | measured, the next five are 1% to 9% larger (`size_after_forced_key_frame` in the recording's meta): within the spread of frame sizes |
 //! | one frame after a raised target the new budget is filled as usual | measured, that frame fills 0.66 to 0.76 of it, later ones 0.78: within the spread of frame sizes |
 //! | places without a picture are passed over: no frame makes up for them | an encoder with a VBV of one frame cannot save |
+//! | a picture of another size fills its buffer as one of the whole size | a ladder takes smaller pictures where the bitrate is low, and an encoder under a VBV of one frame fills that either way |
 //! | a recorded key frame is passed over unless one is demanded | the recording begins with one and wraps around |
 
 mod constrained;
 mod recorded;
 mod recorded_video;
 
+use crate::Level;
 use crate::rate_control::{FrameBudgets, HEADROOM};
 use constrained::{Constrained, NextBudget};
 use gameway_units::{Bytes, Duration, Rate};
@@ -167,6 +169,13 @@ impl EncoderModel {
     /// The next frame refers to the one so many before it, unless it is a key frame.
     pub fn refer(&mut self, back: u8) {
         self.back = back;
+    }
+
+    /// Pictures have this size from the next frame on, which is a key frame if that is new.
+    pub fn resize(&mut self, level: Level) {
+        if let Source::Constrained(encoder) = &mut self.source {
+            encoder.resize(level);
+        }
     }
 
     /// Encodes the next frame for a target in payload bits per second.

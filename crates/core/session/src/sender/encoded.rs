@@ -124,6 +124,7 @@ impl Sender {
             self.encoding = None;
             return None;
         }
+        // The model's own interval: a frame that comes half as often has a target twice as high.
         let SenderConfig { overhead, frame_interval, .. } = self.config;
         let EncodeRequest { payload, repair_share, bounded, in_parts, .. } = request;
         let EncodeRequest { key_frame, refers_back, .. } = request;
@@ -132,6 +133,7 @@ impl Sender {
         let headers = headers_of_slices(packets, slices, repair_share, overhead.packet);
         let rate = payload.saturating_sub(headers).max(Bytes::new(1)) / frame_interval;
         encoder.refer(refers_back);
+        encoder.resize(request.level);
         let encoded = match bounded {
             true => encoder.next_bounded_frame(rate, key_frame),
             false => encoder.next_frame(rate, key_frame),

@@ -65,8 +65,8 @@ impl Sender {
     /// What is left of the target for the next frame's payload after headers, repair, and what was sent again; and its share
     /// of repair.
     pub(super) fn next_payload(&mut self, now: Instant, target: &Target) -> (Bytes, Ratio) {
-        let SenderConfig { frame_interval, overhead, beside, .. } = self.config;
-        let wire = target.bitrate.saturating_sub(beside) * frame_interval;
+        let SenderConfig { overhead, beside, .. } = self.config;
+        let wire = target.bitrate.saturating_sub(beside) * self.leveled.frame_interval;
         let wire = wire - self.take_owed(now, wire);
         let repair_share = self.repair_share(wire);
         (FrameBudget { wire, repair_share, overhead }.payload(), repair_share)

@@ -2,6 +2,7 @@
 
 mod breaker;
 mod key_frames;
+mod leveled;
 mod models;
 mod references;
 mod repeated;

@@ -29,7 +29,7 @@ pub use network::{FlowWay, NetworkParts, ways};
 pub use queues::{queue, size};
 pub use recorded::Recorded;
 pub use routes::{BACK, Route, Routes};
-pub use streams::{feedback_style, first_capture, frame_interval, overhead, rate_limits};
+pub use streams::{feedback_style, first_capture, frame_interval, ladder, overhead, rate_limits};
 pub use transport::{congestion_control, ecn, quic_congestion_control};
 pub use videos::{player_settings, presentation, sizes_of};
 pub use wifi::{config as wifi_config, nominal as wifi_nominal, refused as wifi_refused};

@@ -4,11 +4,14 @@ use crate::spec::{FeedbackSpec, StreamSpec};
 use crate::{RunError, random, spec_error};
 use gameway_control::{FeedbackStyle, RateController, RateLimits};
 use gameway_media::rate_control::check_bitrates;
-use gameway_media::{HEADER, Overhead};
+use gameway_media::{HEADER, LadderConfig, Overhead};
 use gameway_units::{Bytes, Duration, Instant};
 
 /// What a packet has more when it is sent again: the number that it had (RFC 4588 section 4).
 const ORIGINAL_NUMBER: Bytes = Bytes::new(2);
+
+/// Width and height of the picture for a ladder: a live host's, and those of the recorded game.
+const PICTURE: (u32, u32) = (1280, 720);
 
 /// Time from frame to frame of a stream.
 ///
@@ -41,6 +44,12 @@ pub fn overhead(stream: &StreamSpec) -> Overhead {
         true => overhead.with_again(ORIGINAL_NUMBER, stream.mtu),
         false => overhead,
     }
+}
+
+/// The ladder of a stream, if it has one.
+#[must_use]
+pub fn ladder(stream: &StreamSpec) -> Option<LadderConfig> {
+    LadderConfig::new((stream.ladder, stream.content), PICTURE, stream.frame_rate)
 }
 
 /// The bounds of a stream's controller.

@@ -2,7 +2,7 @@
 
 use super::{CATALOGUE, FieldTrials, PictureSize, StreamKind, Way, number_of};
 use gameway_units::declared::{MAX, MIN, Options, QUANTITY};
-use gameway_units::{Bytes, Duration, Ecn, Rate, Ratio, Recovery, Repair};
+use gameway_units::{Bytes, Content, Duration, Ecn, Ladder, Rate, Ratio, Recovery, Repair};
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::de::{Deserializer, Error};
 use serde::{Deserialize, Serialize, Serializer};
@@ -67,6 +67,14 @@ flow_spec! {
         #[serde(default)]
         #[schemars(extend("x-kind" = "gameway"))]
         pub recovery: Recovery,
+        /// what of the picture becomes less where the bitrate does not do for all of it: none, size, frame-rate, or both
+        #[serde(default)]
+        #[schemars(extend("x-kind" = "gameway"))]
+        pub ladder: Ladder,
+        /// how hard its pictures are to encode, for the ladder: low, medium or high
+        #[serde(default)]
+        #[schemars(extend("x-kind" = "gameway"))]
+        pub content: Content,
         /// the most that a packet of it has on the wire
         #[serde(default)]
         #[schemars(extend("x-min" = "256 B", "x-max" = "1500 B", "x-unit" = "B", "x-none" = "1200 B of payload and headers"))]

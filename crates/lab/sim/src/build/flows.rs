@@ -96,6 +96,7 @@ impl Parts<'_> {
         config.repair_share = stream.fec;
         config.repair = stream.repair;
         config.recovery = stream.recovery;
+        config.ladder = build::ladder(stream);
         config.overhead = build::overhead(stream);
         config.circuit_breaker = stream.circuit_breaker.least(stream.min_bitrate);
         let setup = StreamSetup {

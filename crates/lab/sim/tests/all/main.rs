@@ -9,6 +9,7 @@ mod exactness;
 mod gateway;
 mod gcc;
 mod htb;
+mod ladder;
 mod odd_packets;
 mod oracle;
 mod own_controller;

@@ -11,9 +11,11 @@ pub use choices::{
 use crate::StreamError;
 use gameway_control::{Controllers, RateController, RateLimits};
 use gameway_media::rate_control::check_bitrates;
-use gameway_media::{HEADER, Overhead};
+use gameway_media::{HEADER, LadderConfig, Overhead};
 use gameway_units::declared::{self, as_text};
-use gameway_units::{Bytes, Duration, Rate, Ratio, Recovery, Repair, RepairGoal, VideoCodec};
+use gameway_units::{
+    Bytes, Content, Duration, Ladder, Rate, Ratio, Recovery, Repair, RepairGoal, VideoCodec,
+};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
@@ -53,6 +55,17 @@ pub struct HostConfig {
     /// What follows a frame that our client has given up: `reference`, one that refers to a frame which the client has, if the
     /// encoder keeps one; or `key-frame`, which browsers always get.
     pub recovery: Recovery,
+    /// What of the picture becomes less while the bitrate does not do for all of it: `size`, `frame-rate`, `both`, or `none`. Browsers
+    /// and our client show it as large as before.
+    pub ladder: Ladder,
+    /// How hard its pictures are to encode, for the ladder: `low`, flat surfaces, takes less only where that is better for all; `medium`;
+    /// or `high`, fine textures and noise.
+    pub content: Content,
+    /// No lower picture than this, in pixels.
+    pub min_height: u32,
+    /// No fewer frames per second than this.
+    #[schemars(range(min = 1, max = 1000))]
+    pub min_frame_rate: u32,
     /// Whether a stream that mostly loses, or of which no reports come, falls to its least bitrate and at last ends (RFC 8083).
     pub circuit_breaker: bool,
     /// The most that a packet has on the wire.
@@ -114,6 +127,10 @@ impl Default for HostConfig {
             fec: Ratio::ZERO,
             repair: Repair::Adaptive(RepairGoal::default()),
             recovery: Recovery::Reference,
+            ladder: Ladder::Both,
+            content: Content::Low,
+            min_height: 360,
+            min_frame_rate: 30,
             circuit_breaker: true,
             mtu: None,
             ecn: EcnConfig::Native,
@@ -150,6 +167,18 @@ impl HostConfig {
     #[must_use]
     pub fn frame_interval(&self) -> Duration {
         Duration::from_secs(1) / i64::from(self.frame_rate.max(1))
+    }
+
+    /// The ladder of a stream, if it has one.
+    #[must_use]
+    pub fn ladder(&self) -> Option<LadderConfig> {
+        let size = (self.size.width, self.size.height);
+        let follows = (self.ladder, self.content);
+        LadderConfig::new(follows, size, self.frame_rate).map(|all| LadderConfig {
+            min_height: self.min_height,
+            min_frames_per_second: self.min_frame_rate,
+            ..all
+        })
     }
 
     /// The bounds of the controller.

@@ -6,14 +6,15 @@
 
 use crate::host::sources::{refuse, size};
 use crate::{EncoderChoice, HostConfig, StreamError};
+use gameway_codec::Size;
 use gameway_codec::encoder::{self, EncoderConfig, EncoderError, Hardware, VideoEncoder};
 use gameway_units::VideoCodec;
 
 const MAX_DEATHS: u32 = 3;
 
-/// What opens an encoder of a codec, again and again.
+/// What opens an encoder of a codec and a size, again and again.
 pub type OpenEncoder =
-    Box<dyn FnMut(VideoCodec) -> Result<Box<dyn VideoEncoder>, EncoderError> + Send>;
+    Box<dyn FnMut(VideoCodec, Size) -> Result<Box<dyn VideoEncoder>, EncoderError> + Send>;
 
 /// What encodes on this machine.
 pub struct Encoders {
@@ -39,7 +40,11 @@ pub fn encoders(config: &HostConfig) -> Result<Encoders, StreamError> {
     let open_choice = any_hardware || config.encoder.hardware().is_some();
     let chosen = open_choice.then(|| format!("{h264} for H264{names}"));
     let mut opener = Opener { own, any_hardware, h264, h265, last: None, deaths: 0 };
-    Ok(Encoders { open: Box::new(move |codec| opener.open(codec)), h265: h265.is_some(), chosen })
+    Ok(Encoders {
+        open: Box::new(move |codec, size| opener.open(codec, size)),
+        h265: h265.is_some(),
+        chosen,
+    })
 }
 
 /// The name of the encoder of H.264, which opened.
@@ -83,23 +88,29 @@ struct Opener {
     any_hardware: bool,
     h264: &'static str,
     h265: Option<&'static str>,
-    last: Option<VideoCodec>,
+    last: Option<(VideoCodec, Size)>,
     deaths: u32,
 }
 
 impl Opener {
-    fn open(&mut self, codec: VideoCodec) -> Result<Box<dyn VideoEncoder>, EncoderError> {
-        // An encoder lives until a client takes another codec, or until it dies.
-        self.deaths = if self.last.replace(codec) == Some(codec) { self.deaths + 1 } else { 0 };
+    fn open(
+        &mut self,
+        codec: VideoCodec,
+        size: Size,
+    ) -> Result<Box<dyn VideoEncoder>, EncoderError> {
+        // An encoder lives until a client takes another codec or pictures another size, or until it dies.
+        let again = self.last.replace((codec, size)) == Some((codec, size));
+        self.deaths = if again { self.deaths + 1 } else { 0 };
+        let own = EncoderConfig { size, ..self.own };
         let chosen = match codec {
             VideoCodec::H264 => self.h264,
             VideoCodec::H265 => self.h265.unwrap_or("any"),
         };
-        let opened = encoder::open(chosen, self.own);
+        let opened = encoder::open(chosen, own);
         match software(codec) {
             Some(software) if self.any_hardware && software != chosen => match opened {
                 Ok(encoder) if self.deaths < MAX_DEATHS => Ok(encoder),
-                _ => encoder::open(software, self.own),
+                _ => encoder::open(software, own),
             },
             _ => opened,
         }
@@ -120,7 +131,11 @@ mod tests {
     }
 
     fn name(encoders: &mut Encoders, codec: VideoCodec) -> &'static str {
-        (encoders.open)(codec).expect("an encoder").name()
+        (encoders.open)(codec, whole()).expect("an encoder").name()
+    }
+
+    fn whole() -> Size {
+        size(&config("auto")).expect("a size")
     }
 
     /// Whether some hardware encodes H.264 here.
@@ -181,7 +196,7 @@ mod tests {
             return;
         }
         let names = |mut opener: Opener| -> Vec<_> {
-            let open = |_| opener.open(VideoCodec::H264).expect("an encoder").name();
+            let open = |_| opener.open(VideoCodec::H264, whole()).expect("an encoder").name();
             (0..5).map(open).collect()
         };
         assert_eq!(

@@ -5,6 +5,7 @@ use gameway_control::{FrameId, RateController};
 use gameway_events::{
     ControllerRecord, EventRecord, HostFrameRecord, Name, RunEvent, Sink, TableError,
 };
+use gameway_media::Level;
 use gameway_runtime::lateness::{Lateness, LatenessSummary};
 use gameway_session::SenderEvent;
 use gameway_units::{Duration, Instant, Rate};
@@ -121,10 +122,16 @@ impl HostLog {
             }
             SenderEvent::FrameSkipped { captured } => self.event(captured, "frame-skipped", 0.0),
             SenderEvent::KeyFrameWanted { at } => self.event(at, "key-frame-request", 0.0),
+            SenderEvent::Level { at, level, frame_interval: every } => self.level(at, level, every),
             SenderEvent::CircuitBreaker { at, action, limit } => {
                 self.event(at, action.event(), limit.map_or(0.0, Rate::as_bps_f64));
             }
         }
+    }
+
+    fn level(&mut self, at: Instant, level: Level, frame_interval: Duration) {
+        self.event(at, "picture-size", level.share());
+        self.event(at, "frame-rate", 1.0 / frame_interval.as_secs_f64());
     }
 
     /// Tells of the controller's state and of lateness, if that is due.

@@ -335,6 +335,7 @@ impl Session {
             repair => repair,
         };
         config.recovery = terms.recovery;
+        config.ladder = terms.ladder;
         if config.repair.sends_again() {
             self.outbox.keep_left();
         }

@@ -3,6 +3,7 @@
 use crate::control::Hello;
 use crate::{HostConfig, StreamError};
 use gameway_control::{FeedbackStyle, RateController};
+use gameway_media::LadderConfig;
 use gameway_units::{Bytes, Duration, Ecn, Instant, Rate, Ratio, Recovery, Repair};
 
 /// What a session's sender is made of.
@@ -19,6 +20,8 @@ pub struct Terms {
     pub repair: Repair,
     /// What follows a frame that the client has given up, if it says what it has shown.
     pub recovery: Recovery,
+    /// By what size and frame rate of the picture follow the bitrate, if they do.
+    pub ladder: Option<LadderConfig>,
     /// The rate to which the circuit breaker lets the stream fall; `None` for no circuit breaker.
     pub circuit_breaker: Option<Rate>,
     /// The most that a packet of it has on the wire.
@@ -44,6 +47,7 @@ pub(super) fn terms(config: &HostConfig, session: u32, audio: bool) -> Result<Te
         repair_share: config.fec,
         repair: config.repair,
         recovery: config.recovery,
+        ladder: config.ladder(),
         circuit_breaker: config.circuit_breaker.then_some(config.min_bitrate),
         mtu: config.mtu,
         ecn: config.ecn.or_native(controller.ecn()),

@@ -224,6 +224,7 @@ pub fn terms(setting: &Setting, session: u32, told: &Arc<Mutex<Told>>) -> Terms 
         repair_share: setting.repair_share,
         repair: setting.repair,
         recovery: setting.recovery,
+        ladder: None,
         circuit_breaker: setting.circuit_breaker,
         mtu: None,
         ecn: setting.ecn,
