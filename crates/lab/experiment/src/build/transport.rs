@@ -7,11 +7,14 @@ use gameway_tcp::{Bbr2Config, ConfiguredTcp, CubicConfig, EcnMode};
 use gameway_units::declared::Configuration;
 use serde_json::Value;
 
-/// What congestion controls have over QUIC if nothing is said: where they have an option, as implementations of QUIC do.
-const QUIC_DEFAULTS: [(&str, &str, fn() -> Value); 2] = [
-    (CubicConfig::NAME, "hystart", || "rfc9406".into()),
-    (Bbr2Config::NAME, "probe_lost_ranges", || 2.into()),
-];
+/// The option of a congestion control that has another value over QUIC if nothing is said: that of implementations of QUIC.
+fn quic_default(kind: &str) -> Option<(&'static str, Value)> {
+    match kind {
+        CubicConfig::NAME => Some(("hystart", "rfc9406".into())),
+        Bbr2Config::NAME => Some(("probe_lost_ranges", 2.into())),
+        _ => None,
+    }
+}
 
 /// The congestion control of this specification.
 ///
@@ -36,10 +39,8 @@ pub fn quic_congestion_control(
     spec: &CongestionControlSpec,
 ) -> Result<ConfiguredTcp, RunError> {
     let mut spec = spec.clone();
-    for (kind, option, value) in QUIC_DEFAULTS {
-        if spec.kind == kind {
-            spec.options.entry(option.to_owned()).or_insert_with(value);
-        }
+    if let Some((option, value)) = quic_default(&spec.kind) {
+        spec.options.entry(option.to_owned()).or_insert(value);
     }
     congestion_control(known, field, &spec)
 }
