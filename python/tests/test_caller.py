@@ -11,8 +11,9 @@ from typing import TYPE_CHECKING
 import pytest
 
 import gameway as gw
-from gameway import caller, cli
+from gameway import caller
 from gameway.caller import Caller, owns
+from gameway.cli.app import app
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -102,7 +103,7 @@ def test_results_are_the_callers(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     (tmp_path / "mine.toml").write_text(text + 'controller = "fixed"\n', encoding="utf-8")
     monkeypatch.chdir(tmp_path)
     if way == "command":
-        cli.app(["run", "mine.toml", "--no-report"], standalone_mode=False)
+        app(["run", "mine.toml", "--no-report"], standalone_mode=False)
     else:
         gw.run(gw.load("mine.toml"), "results/mine")
     made = [tmp_path / "results", *(tmp_path / "results").rglob("*")]
