@@ -47,7 +47,7 @@ SINCE ?= HEAD~1
 # The player of live videos, as the package has it.
 DASH_JS := python/gameway/live/video/dash.js
 
-.PHONY: help setup demo demo-live conformance play packages mutants test ready lint quick-lint rust-test fuzz-smoke python-test bench reproduce clean
+.PHONY: help setup demo demo-live conformance play packages mutants test ready lint quick-lint rust-lint python-lint rust-test fuzz-smoke python-test bench reproduce clean
 
 help: ## this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 16
@@ -99,10 +99,15 @@ quick-lint: $(STAMPS)/test-packages
 
 # All with --release: libraries in C, build scripts and macros are then those of the module, and are not built a second time.
 lint: quick-lint $(STAMPS)/live ## formatting, lints, types, stubs
+	@$(MAKE) --no-print-directory --jobs=2 --output-sync=target rust-lint python-lint
+
+rust-lint:
 	cargo clippy --release --workspace --all-targets --quiet --features "$(CARGO_FEATURES)" -- -D warnings
 	cargo clippy --release --quiet --package gameway-python --no-default-features -- -D warnings
 	RUSTDOCFLAGS="-D warnings" cargo doc --release --no-deps --quiet $(CORE)
 	cargo package --no-verify --no-metadata --allow-dirty --quiet $(CORE)
+
+python-lint:
 	$(BIN)/mypy python/gameway $(wildcard tools)
 	@rm -rf $(STAMPS)/typed; mkdir -p $(STAMPS)/typed/experiments
 	@# The code of experiments, under names that mypy takes: a module's has no hyphen.
@@ -117,10 +122,11 @@ rust-test: lint $(STAMPS)/test-tools
 fuzz-smoke: rust-test
 	fuzz/smoke
 
-# Most tests wait for other processes or for the clock, so there are twice as many at once as cores; a file's are in one process.
+# Many tests wait for other processes or for the clock, so there are three times as many at once as cores, and those that wait come
+# first (python/tests/conftest.py); a file's are in one process.
 # Tests of times have a core each, or the machine for themselves.
 python-test: fuzz-smoke $(STAMPS)/live $(STAMPS)/test-tools $(DASH_JS)
-	$(BIN)/pytest -m "not timed" --numprocesses=$$((2 * $$(nproc))) --dist=loadfile
+	$(BIN)/pytest -m "not timed" --numprocesses=$$((3 * $$(nproc))) --dist=loadfile --no-loadscope-reorder
 	$(BIN)/pytest -m "timed and not alone" --numprocesses=auto --dist=worksteal
 	$(BIN)/pytest -m "timed and alone"
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import signal
 import time
+from collections import Counter
 from typing import TYPE_CHECKING, Any
 
 import polars as pl
@@ -21,6 +22,9 @@ BEGAN = pytest.StashKey[int]()
 """When the first test of a file began: what its fixtures saw counts for all of its tests."""
 FAULTY = pytest.StashKey[bool]()
 """Whether something else than a bound on times failed in one of a test's tries."""
+
+LARGE = 10
+"""How many tests a large file has at least."""
 
 SMALL = """
 title = "Small"
@@ -65,24 +69,39 @@ def fake_run_one(spec: dict[str, Any], recorded: dict[str, Any], target: Path) -
     pl.DataFrame(rows).write_parquet(target / "events.parquet")
 
 
-def pytest_sessionstart(session: pytest.Session) -> None:
-    """Begin to watch how busy the machine is."""
-    session.config.stash[WITNESS] = Witness()
-
-
-def pytest_sessionfinish(session: pytest.Session) -> None:
-    """Watch no more."""
-    session.config.stash[WITNESS].end()
-
-
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Try timed tests again: others' work on the machine can make packets late."""
+    """Begin with large files of tests that mostly wait, and try timed tests again.
+
+    Where several files run at once, those that compute then have the cores of those that wait.
+    The small ones come last: test_live_game.py starts a screen, as test_live_sources.py does, and
+    two that start at once may both be told that they are the first.
+    Others' work on the machine can make packets late: hence the tries.
+    """
+    tests = Counter(item.path for item in items)
+
+    def place(item: pytest.Item) -> tuple[bool, int, Path]:
+        waits = "live" in item.path.stem and tests[item.path] >= LARGE
+        return not waits, -tests[item.path], item.path
+
+    items.sort(key=place)
     for item in items:
         if item.get_closest_marker("timed"):
             again = pytest.mark.flaky(
                 reruns=TRIES - 1, only_rerun=["AssertionError", "Failed", "LateError"]
             )
             item.add_marker(again)
+
+
+def pytest_collection_finish(session: pytest.Session) -> None:
+    """Begin to watch how busy the machine is, for those tests that ask."""
+    if any(item.get_closest_marker("timed") for item in session.items):
+        session.config.stash[WITNESS] = Witness()
+
+
+def pytest_sessionfinish(session: pytest.Session) -> None:
+    """Watch no more."""
+    if WITNESS in session.config.stash:
+        session.config.stash[WITNESS].end()
 
 
 def _file_of(item: pytest.Item) -> pytest.Module:
