@@ -58,27 +58,3 @@ fn decoders_take_a_new_size_with_its_key_frame() {
         }
     }
 }
-
-/// Where a size changes, all of this lies between one frame and the next.
-#[test]
-fn a_smaller_picture_and_its_encoder_are_there_within_a_frame() {
-    let scene = Scene::new(1, size((1920, 1080)));
-    let picture = scene.picture(3);
-    let mut scaler = Scaler::default();
-    let mut fastest = [std::time::Duration::MAX; 2];
-    for _ in 0..5 {
-        let begun = std::time::Instant::now();
-        let mut smaller = Picture::black(size(SIZES[0]));
-        scaler.scale(&picture, &mut smaller);
-        let scaled = begun.elapsed();
-        let rate = Rate::from_mbps(3);
-        let config = EncoderConfig { size: size(SIZES[0]), frames_per_second: 60, rate };
-        let (name, _) = encoder::available(VideoCodec::H264)[0];
-        drop(encoder::open(name, config).expect("an encoder"));
-        fastest = [fastest[0].min(scaled), fastest[1].min(begun.elapsed() - scaled)];
-    }
-    eprintln!("scaled, and opened and closed, in {fastest:?}");
-    // A debug build's scaling is no measure.
-    let most = if cfg!(debug_assertions) { 400 } else { 16 };
-    assert!(fastest.iter().sum::<std::time::Duration>().as_millis() < most, "{fastest:?}");
-}

@@ -33,7 +33,10 @@ fn levels(sender: &mut Sender) -> Vec<(Instant, Level)> {
     events.filter_map(level).collect()
 }
 
-fn falls(follows: Ladder) -> (Vec<(Instant, EncodeRequest)>, Vec<(Instant, Level)>, Scripted) {
+/// What a sender asks for from when its target falls, its levels, and what its controller heard.
+type Fallen = (Vec<(Instant, EncodeRequest)>, Vec<(Instant, Level)>, Scripted);
+
+fn falls(follows: Ladder) -> Fallen {
     let (mut sender, told) = with_ladder(follows);
     let before = run(&mut sender, at(3_000));
     assert!(before.iter().all(|(_, asked)| asked.level == Level::WHOLE));
