@@ -101,7 +101,7 @@ impl<'a> Run<'a> {
         loop {
             sleep_until(self.clock, next).await;
             log.observe(self.clock.now(), &self.progress);
-            next = next + interval;
+            next += interval;
         }
     }
 
