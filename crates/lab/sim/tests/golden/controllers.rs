@@ -12,6 +12,8 @@ use std::fmt::Write;
 const HEAD: &str = "\
 25 Mb/s, 16 ms, 2 BDP; recorded frames; \"fixed\" has 15 Mb/s; seed 1. Beside CUBIC: a download from 2 s on. Halved:
 12.5 Mb/s from 10 s on. All figures are of 10 s to 25 s. Rates are bytes on the wire at the client, RTTs those of a ping.
+Salsify queues up to a frame interval and a base RTT, 32.7 ms, which is the 32 ms that this queue holds, and sends a frame five
+times as fast as the link takes it, so beside CUBIC its frames overflow: 339 ± 58 drops over six seeds, 45 ± 11 with 4 BDP.
 
                       rate Mb/s          RTT ms        frames   queue drops
 path       controller stream  TCP    mean    p95   shown  of  stream   TCP

@@ -10,7 +10,8 @@ const HEAD: &str = "\
 seed 1. HTB: a class for each, of 12.5 Mb/s with a ceiling of 25. All figures are of 10 s to 25 s. Rates are bytes on the
 wire at the client, waits are queueing delays, the RTT is that of a ping. Drops are by overflow or by the AQM. CAKE drops from
 a queue that empties between frames (cake/cobalt.rs), which GCC takes for a loss of 2 % and does not answer; each drop costs
-the frames up to the next key frame.
+the frames up to the next key frame. DualPI2 drops as many of the stream's packets as it marks of TCP's, with either ECN: over 20
+seeds 9.2 ± 2.7 with classic ECN, 10.7 ± 5.0 without, and 867 and 863 frames are shown; seed 1 has more.
 
                                                                      stream drops  TCP drops    TCP
                      rate Mb/s   mean wait ms  mean RTT      frames    over-        over-       marked
