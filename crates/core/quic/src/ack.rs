@@ -117,5 +117,14 @@ mod tests {
         let marked = AckFrame::new(ranges, Duration::ZERO, EcnCounts { ect0: 1, ect1: 0, ce: 64 });
         assert_eq!(marked.size(), 1 + 2 + 1 + 1 + 1 + 3 + 4);
         assert_eq!(AckFrame::default().largest(), None);
+        assert_eq!(AckFrame { ranges: vec![(5, 5)], ..AckFrame::default() }.largest(), None);
+    }
+
+    /// Lengths and gap of 63 have one byte each, and 64 would have two; 400 us are 50 units. The largest, 263, has two.
+    #[test]
+    fn lengths_and_gaps_are_less_by_one_than_what_they_count() {
+        let ranges = vec![(200, 264), (72, 136)];
+        let frame = AckFrame::new(ranges, Duration::from_micros(400), EcnCounts::default());
+        assert_eq!(frame.size(), 1 + 2 + 1 + 1 + 1 + 1 + 1);
     }
 }

@@ -198,4 +198,12 @@ mod tests {
         assert_eq!(datagram.wire_size(), Bytes::new(1480));
         assert_eq!(ClientDatagram::initial().wire_size(), Bytes::new(1228));
     }
+
+    /// By hand: 27 B of packet, 5 B of frame (type, largest, delay, count, length), and 1 B of PING.
+    #[test]
+    fn an_ack_is_as_large_as_its_frames() {
+        let frame = AckFrame { ranges: vec![(0, 10)], ..AckFrame::default() };
+        assert_eq!(ClientDatagram::ack(0, frame.clone(), false).size, 27 + 5);
+        assert_eq!(ClientDatagram::ack(0, frame, true).size, 27 + 5 + 1);
+    }
 }

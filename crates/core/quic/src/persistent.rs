@@ -95,6 +95,11 @@ mod tests {
         assert!(!is_reached("++---?---+", 2, 5), "or may yet");
         assert!(!is_reached("++-------+-", 9, 5), "what is newly lost belongs to it");
         assert!(!is_reached("+?", 0, 0));
+        assert!(is_reached("+---+", 1, 1));
+        assert!(
+            !is_reached("---+", 0, 1),
+            "what left with the first RTT does not count: 1 s to 2 s are 1 s"
+        );
     }
 
     #[test]
@@ -108,5 +113,8 @@ mod tests {
         assert!(!congestion.is_reached(lost.iter(), 1, span));
         assert!(!congestion.is_reached(packets("+----------+").iter(), 8, span), "only 8 to 10");
         assert!(congestion.is_reached(packets("+------------+").iter(), 8, span));
+        // 12 was the last of that: 13 to 16 are 3 s, with it they were 4.
+        assert!(!congestion.is_reached(packets("+----------------+").iter(), 13, span));
+        assert!(congestion.is_reached(packets("+-----------------+").iter(), 13, span));
     }
 }

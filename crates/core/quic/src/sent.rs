@@ -230,13 +230,13 @@ mod tests {
         let late = packets.acknowledge(&[(5, 10), (2, 4)]);
         assert_eq!((numbers(&late.packets), late.spurious), (vec![2, 3], 2));
         assert_eq!(packets.in_flight(), 0);
-        packets.forget(at(100), Duration::from_millis(98));
+        packets.forget(at(100), Duration::from_millis(96));
         assert_eq!(
             packets.all().next().map(|packet| packet.number),
             Some(4),
-            "0 and 1 by their age"
+            "0 and 1 by their age; 4 is as old as may be"
         );
-        packets.forget(at(200), Duration::from_millis(98));
+        packets.forget(at(101), Duration::from_millis(96));
         assert_eq!(packets.all().count(), 0);
         assert_eq!(packets.next_number(), 10);
     }

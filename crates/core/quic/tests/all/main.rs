@@ -6,3 +6,4 @@ mod dynamics;
 mod mechanisms;
 mod reliability;
 mod scripted;
+mod scripted_sender;

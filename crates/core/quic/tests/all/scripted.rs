@@ -8,19 +8,23 @@ use gameway_tcp::{AckEvent, CongestionControl, LostSegment, TimeoutEvent};
 use gameway_units::{Bytes, Duration, Ecn, Instant};
 use std::sync::{Arc, Mutex};
 
-const SIZE: u64 = 1452;
-const RTT: Duration = Duration::from_millis(40);
+pub const SIZE: u64 = 1452;
+pub const RTT: Duration = Duration::from_millis(40);
 
-const fn ms(millis: i64) -> Instant {
+pub const fn ms(millis: i64) -> Instant {
     Instant::from_nanos(millis * 1_000_000)
 }
 
 /// A window of a hundred datagrams, and what it was told.
 #[derive(Debug, Default, Clone)]
-struct Told {
-    lost: Arc<Mutex<Vec<LostSegment>>>,
-    acks: Arc<Mutex<Vec<AckEvent>>>,
-    weighs_marks: bool,
+pub struct Told {
+    pub lost: Arc<Mutex<Vec<LostSegment>>>,
+    pub acks: Arc<Mutex<Vec<AckEvent>>>,
+    pub timeouts: Arc<Mutex<Vec<TimeoutEvent>>>,
+    /// In datagrams; a hundred if not given.
+    pub window: Option<u64>,
+    pub ssthresh: Bytes,
+    pub weighs_marks: bool,
 }
 
 impl CongestionControl for Told {
@@ -34,13 +38,15 @@ impl CongestionControl for Told {
         self.lost.lock().unwrap().push(*lost);
     }
     fn on_congestion_event(&mut self, _now: Instant, _in_flight: Bytes) {}
-    fn on_timeout(&mut self, _timeout: &TimeoutEvent) {}
+    fn on_timeout(&mut self, timeout: &TimeoutEvent) {
+        self.timeouts.lock().unwrap().push(*timeout);
+    }
     fn on_spurious_loss(&mut self, _now: Instant) {}
     fn cwnd(&self) -> Bytes {
-        Bytes::new(100 * SIZE)
+        Bytes::new(self.window.unwrap_or(100) * SIZE)
     }
     fn ssthresh(&self) -> Bytes {
-        Bytes::ZERO
+        self.ssthresh
     }
     fn answers_marks(&self) -> bool {
         self.weighs_marks
@@ -48,8 +54,13 @@ impl CongestionControl for Told {
 }
 
 /// A sender past a handshake of 40 ms, at 40 ms, that has sent its window: each datagram with its time.
-fn sent(control: &Told) -> (Sender, Vec<(Instant, ServerDatagram)>) {
-    let mut sender = Sender::new(SenderConfig::default(), Box::new(control.clone()));
+pub fn sent(control: &Told) -> (Sender, Vec<(Instant, ServerDatagram)>) {
+    sent_with(SenderConfig::default(), control)
+}
+
+/// The same with options.
+pub fn sent_with(config: SenderConfig, control: &Told) -> (Sender, Vec<(Instant, ServerDatagram)>) {
+    let mut sender = Sender::new(config, Box::new(control.clone()));
     sender.on_datagram(ms(0), &client(ClientContent::Initial));
     assert!(sender.poll_transmit(ms(0)).is_some_and(|one| one.number().is_none()));
     sender.on_datagram(ms(40), &client(ClientContent::Finished));
@@ -58,22 +69,22 @@ fn sent(control: &Told) -> (Sender, Vec<(Instant, ServerDatagram)>) {
         while let Some(datagram) = sender.poll_transmit(now) {
             datagrams.push((now, datagram));
         }
-        now = sender.next_deadline().unwrap();
+        now = sender.next_deadline().unwrap().min(ms(75));
         sender.on_deadline(now);
     }
     (sender, datagrams)
 }
 
-fn client(content: ClientContent) -> ClientDatagram {
+pub fn client(content: ClientContent) -> ClientDatagram {
     ClientDatagram { size: 50, content }
 }
 
-fn ack(ranges: &[(u64, u64)], ecn: Option<EcnCounts>) -> ClientDatagram {
+pub fn ack(ranges: &[(u64, u64)], ecn: Option<EcnCounts>) -> ClientDatagram {
     let frame = AckFrame { ranges: ranges.to_vec(), delay: Duration::ZERO, ecn };
     client(ClientContent::Ack { number: 0, frame, elicits: false })
 }
 
-fn ect0(count: u64, ce: u64) -> Option<EcnCounts> {
+pub fn ect0(count: u64, ce: u64) -> Option<EcnCounts> {
     Some(EcnCounts { ect0: count, ect1: 0, ce })
 }
 
@@ -227,4 +238,58 @@ fn a_frame_has_64_ranges_at_most() {
         last = answer(&mut receiver, ms(2)).expect("a gap").0;
     }
     assert_eq!((last.len(), last.first()), (64, Some(&(398, 399))));
+}
+
+/// The handshake's datagram comes once more, after a packet: the connection stays open.
+#[test]
+fn a_late_copy_of_the_handshake_changes_nothing() {
+    let mut receiver = receiver();
+    receiver.on_datagram(
+        ms(2),
+        &ServerDatagram { size: 1200, ecn: Ecn::NotEct, content: ServerContent::Handshake },
+    );
+    assert_eq!(receiver.poll_transmit(ms(2)), None);
+    assert_eq!(receiver.next_deadline(), Some(ms(26)), "the delayed ACK alone");
+}
+
+/// RFC 9002 section 6.2.2: three initial RTTs of 333 ms, then twice, then four times as long.
+#[test]
+fn the_client_s_handshake_backs_off() {
+    let mut receiver = Receiver::new(ReceiverConfig::default());
+    let mut sent = Vec::new();
+    for _ in 0..4 {
+        let now = receiver.next_deadline().unwrap_or(ms(0));
+        receiver.on_deadline(now);
+        assert!(receiver.poll_transmit(now).is_some());
+        sent.push((now - ms(0)).as_secs_f64());
+    }
+    let gaps: Vec<f64> = sent.windows(2).map(|pair| pair[1] - pair[0]).collect();
+    let expected = [0.999, 1.998, 3.996];
+    assert!(gaps.iter().zip(expected).all(|(gap, it)| (gap - it).abs() < 1e-9), "{gaps:?}");
+}
+
+#[test]
+fn marks_are_counted_by_their_kind() {
+    let mut receiver = receiver();
+    receiver.on_datagram(ms(2), &packet(1, Ecn::Ect1, None));
+    receiver.on_datagram(ms(2), &packet(2, Ecn::Ect1, None));
+    receiver.on_datagram(ms(2), &packet(3, Ecn::Ce, None));
+    let Some(ClientDatagram { content: ClientContent::Ack { frame, .. }, .. }) =
+        receiver.poll_transmit(ms(2))
+    else {
+        panic!("a mark is told at once")
+    };
+    assert_eq!(frame.ecn, Some(EcnCounts { ect0: 1, ect1: 2, ce: 1 }));
+}
+
+/// The end of a stream may come alone, in a frame without bytes.
+#[test]
+fn a_download_is_finished_once_its_end_and_all_before_it_are_there() {
+    let mut receiver = receiver();
+    let frame = StreamFrame { offset: 2_000, length: 0, fin: true };
+    let content = ServerContent::Packet { number: 2, frame, acknowledged: None };
+    receiver.on_datagram(ms(2), &ServerDatagram { size: 40, ecn: Ecn::NotEct, content });
+    assert!(!receiver.is_finished(), "the second packet is missing");
+    receiver.on_datagram(ms(3), &packet(1, Ecn::NotEct, None));
+    assert!(receiver.is_finished());
 }
