@@ -16,6 +16,7 @@ fn config() -> &'static HostConfig {
         candidates: vec![([127, 0, 0, 1], 1).into()],
         h265: false,
         nack: true,
+        parity: true,
         export_keys: false,
     })
 }

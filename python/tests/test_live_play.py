@@ -131,8 +131,8 @@ def play(folder: Path, controller: str, most: str) -> Played:
     )
 
 
-def play_through_loss(folder: Path, repair: str, **loss: Any) -> tuple[float, float, float]:
-    """Shown and made frames a second, and seconds frozen in a second, over a path that loses."""
+def play_through_loss(folder: Path, repair: str, **loss: Any) -> tuple[float, float, float, float]:
+    """Give frames shown and made a second, the share of time frozen, and parity packets a frame."""
     keys = {"max_bitrate": DEFAULT, "repair": repair}
     with stage(folder, "pudica", keys, (1280, 720), loss=loss) as there:
         inside = ("ip", "netns", "exec", there.spaces.name("client"))
@@ -148,6 +148,7 @@ def play_through_loss(folder: Path, repair: str, **loss: Any) -> tuple[float, fl
         (last["framesDecoded"] - first["framesDecoded"]) / took,
         (captured.len() - 1) * 1e9 / (captured[-1] - captured[0]),
         (last["totalFreezesDuration"] - first["totalFreezesDuration"]) / took,
+        last.get("fecPacketsReceived", 0) / last["framesReceived"],
     )
 
 
@@ -156,7 +157,8 @@ def test_a_loss_costs_no_more_than_the_frames_until_the_next_key_frame(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     loss = {"kind": "random", "probability": "0.5 %"}
-    shown, made, frozen = play_through_loss(tmp_path, "none", **loss)
+    shown, made, frozen, parity = play_through_loss(tmp_path, "none", **loss)
+    assert parity == 0
     if IN_FULL:
         with capsys.disabled():
             print(f"\n0.5 % lost: {shown:.1f} of {made:.1f} frames/s, frozen {frozen:.1%}")  # noqa: T201
@@ -226,7 +228,7 @@ def test_what_a_browser_asks_for_is_sent_again(
 ) -> None:
     bursts = {"kind": "bursty", "probability": share, "burst_length": length}
     loss = bursts if length > 1 else {"kind": "random", "probability": share}
-    shown, made, frozen = play_through_loss(tmp_path, "nack", **loss)
+    shown, made, frozen, _ = play_through_loss(tmp_path, "nack", **loss)
     if IN_FULL:
         with capsys.disabled():
             rate = f"{shown:.1f} of {made:.1f} frames/s, frozen {frozen:.1%}"
@@ -235,6 +237,19 @@ def test_what_a_browser_asks_for_is_sent_again(
     assert made > MIN_LIVE_FPS
     assert MIN_SHOWN[share] * made < shown < 1.03 * made, (shown, made, frozen)
     assert frozen < 0.2, (shown, made, frozen)
+
+
+@needs_live
+def test_a_browser_mends_frames_by_parity(tmp_path: Path) -> None:
+    # Nothing is sent again. Without parity a third is not shown at half the loss.
+    loss = {"kind": "random", "probability": "1 %"}
+    shown, made, frozen, parity = play_through_loss(tmp_path, "fec", **loss)
+    assert 1 < parity < 12, parity
+    assert shown > 0.9 * made, (shown, made, frozen)
+    with of_times():
+        assert made > MIN_LIVE_FPS
+        assert 0.97 * made < shown < 1.05 * made, (shown, made, frozen)
+        assert frozen < 0.05, (shown, made, frozen)
 
 
 @pytest.mark.parametrize(("controller", "most"), CASES if IN_FULL else CASES[:1])

@@ -13,6 +13,7 @@
 //! | frame sizes told apart | an eighth of a power of two | a plan is made anew when the frames change by more |
 
 use crate::loss_model::LossEstimate;
+use crate::repair_code::RepairCode;
 use crate::repair_plan::{MAX_COPIES, MAX_ROUNDS, RepairPlan, Situation};
 use crate::repair_time::RoundTrip;
 use gameway_control::{FrameId, PacketReport};
@@ -28,8 +29,7 @@ pub(crate) struct Protection {
     /// The share of frames that may be late.
     late: f64,
     deadline: Option<Duration>,
-    /// Whether the receiver can use repair packets.
-    coded: bool,
+    code: RepairCode,
     plan: Option<(Situation, RepairPlan)>,
 }
 
@@ -43,10 +43,10 @@ pub(crate) struct Again {
 }
 
 impl Protection {
-    /// For a stream with this goal, and a receiver that can use repair packets or not.
-    pub(crate) fn new(goal: RepairGoal, coded: bool) -> Self {
+    /// For a stream with this goal, and a receiver that can do this with repair packets.
+    pub(crate) fn new(goal: RepairGoal, code: RepairCode) -> Self {
         let late = 1.0 - goal.share.as_f64().min(1.0);
-        Self { losses: LossEstimate::default(), late, deadline: goal.deadline, coded, plan: None }
+        Self { losses: LossEstimate::default(), late, deadline: goal.deadline, code, plan: None }
     }
 
     /// Packets were told of.
@@ -64,9 +64,9 @@ impl Protection {
     ) -> Ratio {
         let packets = rounded(packets);
         let rounds = round_trip.map_or(0, |round_trip| self.rounds(round_trip, Duration::ZERO));
-        let Self { late, coded, .. } = *self;
+        let Self { late, code, .. } = *self;
         let model = self.losses.model().rounded();
-        let situation = Situation { model, packets, rounds, coded, late };
+        let situation = Situation { model, packets, rounds, code, late };
         let plan = match &mut self.plan {
             Some((known, plan)) if *known == situation => plan,
             plan => &mut plan.insert((situation, RepairPlan::new(&situation))).1,
@@ -137,7 +137,7 @@ mod tests {
 
     fn protection(deadline: Option<Duration>) -> Protection {
         let goal = Repair::Adaptive(RepairGoal { deadline, ..RepairGoal::default() }).goal();
-        Protection::new(goal.expect("a goal"), true)
+        Protection::new(goal.expect("a goal"), RepairCode::AnyForAny)
     }
 
     fn round_trip(millis: i64) -> RoundTrip {
@@ -209,8 +209,8 @@ mod tests {
         let model = protection.losses.model().rounded();
         let mut seen = Vec::new();
         for packets in [1_usize, 2, 5, 10, 20, 40, 96] {
-            let Protection { late, coded, .. } = protection;
-            let plan = RepairPlan::new(&Situation { model, packets, rounds: 0, coded, late });
+            let Protection { late, code, .. } = protection;
+            let plan = RepairPlan::new(&Situation { model, packets, rounds: 0, code, late });
             for frame in (0..20).map(FrameId) {
                 let first = plan.of(frame).first;
                 let media = packets.saturating_sub(first).max(1);

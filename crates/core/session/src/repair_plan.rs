@@ -3,8 +3,8 @@
 //!
 //! # Model
 //! After Hairpin (Meng et al., NSDI 2024: repair packets are chosen round by round, as a Markov decision process over packets
-//! missing and time left). A frame may have `n` packets, `m` of them repair packets; any `n - m` of them make it whole. What it
-//! then lacks is asked for and sent again in rounds, as many as there is time for, each of `c` copies of each packet that is
+//! missing and time left). A frame may have `n` packets, `m` of them repair packets; any `n - m` of them make it whole, or, of a
+//! receiver that knows parity alone, any of which no two of a group are missing ([`RepairCode`]). What it then lacks is asked for and sent again in rounds, as many as there is time for, each of `c` copies of each packet that is
 //! missing. With `V(r, j)` the least cost where `j` packets are missing and `r` rounds are left:
 //!
 //! ```text
@@ -30,9 +30,12 @@
 //! |---|---|
 //! | copies of what is missing in place of new repair packets in later rounds | browsers take nothing else; with one packet missing, the usual case, it is the same |
 //! | the price is found for a goal, not given | a user can say what share of frames is to be whole, not what a frame is worth |
+//! | no parity where there is time for a round | a browser asks as soon as it sees a gap, before parity can come: it would spare no repetition |
+//! | of parity, losses are taken for spread at random over the groups | packets in a row are of different groups, so that bursts do less harm |
 //! | computed when losses, rounds or frame sizes change, not looked up | no table of another's parameters; what is too rare to count is left out, so that it is done between two frames |
 
 use crate::loss_model::{Chain, LossModel};
+use crate::repair_code::RepairCode;
 use gameway_control::FrameId;
 
 const MAX_REPAIR: usize = 64;
@@ -51,8 +54,8 @@ pub(crate) struct Situation {
     pub(crate) packets: usize,
     /// How often there is time to send again.
     pub(crate) rounds: usize,
-    /// Whether the receiver can use repair packets.
-    pub(crate) coded: bool,
+    /// What the receiver can do with repair packets.
+    pub(crate) code: RepairCode,
     /// The share of frames that may be late.
     pub(crate) late: f64,
 }
@@ -161,8 +164,12 @@ impl Chances {
 
 /// Up to the number of packets missing that counts: more are as rare as not to matter, and stand as that many.
 fn missing_by_repair(situation: &Situation) -> Vec<Vec<f64>> {
-    let Situation { model, packets, coded, late, .. } = situation;
-    let most_repair = if *coded { packets.div_ceil(3).min(MAX_REPAIR) } else { 0 };
+    let Situation { model, packets, code, late, rounds } = situation;
+    let most_repair = match code {
+        RepairCode::None => 0,
+        RepairCode::Interleaved if *rounds > 0 => 0,
+        _ => packets.div_ceil(3).min(MAX_REPAIR),
+    };
     let mut chain = Chain::new(model, MAX_MISSING + most_repair + 1);
     (0..*packets).for_each(|_| chain.step(model));
     let mut beyond = 1.0;
@@ -177,14 +184,32 @@ fn missing_by_repair(situation: &Situation) -> Vec<Vec<f64>> {
         if repair == *packets {
             chain.step(model);
         }
-        let lost = chain.losses();
-        let whole = lost[..=repair].iter().sum();
-        let (near, beyond) = lost[repair + 1..].split_at(most);
-        let mut missing: Vec<f64> = std::iter::once(whole).chain(near.iter().copied()).collect();
-        missing[most] += beyond.iter().sum::<f64>();
-        all.push(missing);
+        all.push(match code {
+            RepairCode::Interleaved => missing_of_groups(&chain.losses(), repair, *packets, most),
+            _ => missing_of_any(&chain.losses(), repair, most),
+        });
     }
     all
+}
+
+/// Any repair packet stands in for any other.
+fn missing_of_any(lost: &[f64], repair: usize, most: usize) -> Vec<f64> {
+    let whole = lost[..=repair].iter().sum();
+    let (near, beyond) = lost[repair + 1..].split_at(most);
+    let mut missing: Vec<f64> = std::iter::once(whole).chain(near.iter().copied()).collect();
+    missing[most] += beyond.iter().sum::<f64>();
+    missing
+}
+
+/// Two losses in one group leave all of them missing: some more than there are.
+fn missing_of_groups(lost: &[f64], repair: usize, packets: usize, most: usize) -> Vec<f64> {
+    let mut missing = vec![0.0; most + 1];
+    for (losses, chance) in lost.iter().enumerate() {
+        let mended = RepairCode::Interleaved.mends(losses, repair, packets);
+        missing[0] += chance * mended;
+        missing[losses.min(most)] += chance * (1.0 - mended);
+    }
+    missing
 }
 
 /// The best policy where a frame that is late costs so much.

@@ -23,6 +23,7 @@
 
 use crate::packet::MediaPacket;
 use crate::protection::Again;
+use crate::repair_code::RepairCode;
 use crate::repair_time::RoundTrip;
 use crate::spares::Spares;
 use gameway_control::{FeedbackBatch, FrameId, PacketKind, SequenceNumber};
@@ -80,9 +81,9 @@ pub(crate) struct Resend {
 
 impl Resend {
     /// For a stream with this time from frame to frame, whose packets have so much more when they are sent again.
-    pub(crate) fn new(frame_interval: Duration, again: Bytes) -> Self {
+    pub(crate) fn new(frame_interval: Duration, again: Bytes, code: RepairCode) -> Self {
         let again = again.get() as u16;
-        Self { frame_interval, again, ..Self::default() }
+        Self { frame_interval, again, spares: Spares::new(code), ..Self::default() }
     }
 
     /// A packet left; numbers have no gaps.
@@ -115,22 +116,39 @@ impl Resend {
         }
     }
 
-    /// A report told of packets.
-    pub(crate) fn on_reports(&mut self, now: Instant, batch: &FeedbackBatch<'_>) {
+    /// A report told of packets; those to send again, since the parity that stood in for them is lost.
+    #[must_use]
+    pub(crate) fn on_reports(
+        &mut self,
+        now: Instant,
+        batch: &FeedbackBatch<'_>,
+    ) -> Vec<SequenceNumber> {
         if let Some(round_trip) = batch.round_trip_time(now) {
             self.round_trip.on_sample(round_trip);
         }
         if let Some(least) = batch.min_round_trip_time(now) {
             self.on_least_round_trip(now, least);
         }
+        let mut unmended = Vec::new();
         for report in batch.reports {
             let number = report.packet.sequence.0;
             let number = self.get(number).map_or(number, |left| left_number(&left.packet));
-            if let Some(left) = self.get(number) {
-                left.arrived |= report.arrival.is_some();
-                left.lost |= report.arrival.is_none();
+            let Some(left) = self.get(number) else { continue };
+            left.arrived |= report.arrival.is_some();
+            left.lost |= report.arrival.is_none();
+            if left.packet.kind == PacketKind::Repair && left.lost && !left.arrived {
+                let packet = left.packet;
+                unmended.extend(self.unmended_by(&packet));
             }
         }
+        unmended
+    }
+
+    /// The packet for which this one stood in, if it was passed over: it counts as asked for now.
+    fn unmended_by(&mut self, repair: &MediaPacket) -> Option<SequenceNumber> {
+        let number = self.spares.on_parity_lost(repair)?;
+        self.get(number)?.asked = None;
+        Some(SequenceNumber(number))
     }
 
     /// The packet to send again for one that is asked for, if it may be; it then counts as waiting.
@@ -191,7 +209,11 @@ impl Resend {
         let since = now.saturating_since(*left.asked.get_or_insert(now));
         match packet.kind {
             PacketKind::Repair if first => self.spares.on_lost(packet.frame),
-            PacketKind::Media if first && self.spares.passes_over(packet.frame, asked) => None,
+            PacketKind::Media
+                if first && self.spares.passes_over(packet.frame, asked, packet.index) =>
+            {
+                None
+            }
             // The answer to the first request is under way.
             PacketKind::Media if !first && repeated == 0 && since < patience => None,
             _ => Some(left_number(&packet)),
@@ -270,8 +292,12 @@ impl Resend {
             if now.saturating_since(oldest.sent) <= max_age {
                 break;
             }
-            if oldest.packet.kind == PacketKind::Media && oldest.lost && !oldest.arrived {
-                broken = broken.max(Some(oldest.packet.frame));
+            let Left { packet, lost, arrived, repeated, .. } = *oldest;
+            let is_missing = packet.kind == PacketKind::Media && lost && !arrived;
+            let number = left_number(&packet);
+            let is_repaired = repeated == 0 && self.spares.has_passed_over(packet.frame, number);
+            if is_missing && !is_repaired {
+                broken = broken.max(Some(packet.frame));
             }
             self.drop_oldest();
         }

@@ -121,8 +121,8 @@ impl Sender {
             resend: config
                 .repair
                 .sends_again()
-                .then(|| Resend::new(config.frame_interval, config.overhead.again)),
-            protection: config.repair.goal().map(|goal| Protection::new(goal, config.coded)),
+                .then(|| Resend::new(config.frame_interval, config.overhead.again, config.code)),
+            protection: config.repair.goal().map(|goal| Protection::new(goal, config.code)),
             next_capture: Some(config.start),
             next_frame: FrameId(0),
             encoding: None,
@@ -437,13 +437,13 @@ impl Sender {
         }
         let batch =
             FeedbackBatch::new(&self.reports, self.last_generated, self.history.in_flight());
-        if let Some(resend) = &mut self.resend {
-            resend.on_reports(now, &batch);
-        }
+        let resend = self.resend.as_mut();
+        let unmended = resend.map_or_else(Vec::new, |resend| resend.on_reports(now, &batch));
         if let Some(protection) = &mut self.protection {
             protection.on_reports(&self.reports);
         }
         self.controller.on_feedback(now, &batch);
+        self.on_asked(now, &unmended, None);
         self.note_losses(now);
         self.retarget(now);
     }

@@ -1,5 +1,6 @@
 //! How a sender behaves.
 
+use crate::repair_code::RepairCode;
 use gameway_media::{LadderConfig, MAX_PAYLOAD, Overhead};
 use gameway_units::{Bytes, Duration, Instant, Rate, Ratio, Recovery, Repair};
 
@@ -16,8 +17,8 @@ pub struct SenderConfig {
     pub repair: Repair,
     /// What follows a frame that the receiver has given up.
     pub recovery: Recovery,
-    /// Whether the receiver can use repair packets.
-    pub coded: bool,
+    /// What the receiver can do with repair packets.
+    pub code: RepairCode,
     /// While so many frames wait in the pacer, frames are skipped.
     pub max_waiting_frames: usize,
     /// What packets cost beside what they carry.
@@ -45,7 +46,7 @@ impl SenderConfig {
             repair_share: Ratio::ZERO,
             repair: Repair::None,
             recovery: Recovery::KeyFrame,
-            coded: true,
+            code: RepairCode::AnyForAny,
             max_waiting_frames: 6,
             overhead: Overhead::default(),
             padding: MAX_PAYLOAD,

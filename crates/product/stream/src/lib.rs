@@ -35,6 +35,7 @@ pub use host::screen_shows;
 
 use gameway_codec::encoder;
 use gameway_media::Overhead;
+use gameway_session::RepairCode;
 use gameway_units::{Bytes, VideoCodec};
 
 /// Encoders that this build has, those of H.264 first and the best of each codec first: name and licence.
@@ -47,9 +48,18 @@ pub fn encoders() -> Vec<(&'static str, &'static str)> {
 /// even ([`gameway_codec::repair::parity_size`]).
 const REPAIR_LENGTH: Bytes = Bytes::new(3);
 
+/// What a packet of parity carries at most beyond the largest media packet: its header ([`gameway_webrtc::flexfec`]), and of the
+/// packets that it mends the extensions, with a request for a report and a playout delay.
+const PARITY_LENGTH: Bytes = Bytes::new(gameway_webrtc::flexfec::MAX_HEADER as u64 + 16);
+
 /// What packets carry and cost on the wire of a session whose headers and trailers take `packet` bytes, and `again` more when
 /// they are sent again.
-pub(crate) fn overhead(packet: u64, again: u64, mtu: Option<Bytes>) -> Overhead {
-    let overhead = Overhead::new(Bytes::new(packet), REPAIR_LENGTH, mtu);
+pub(crate) fn overhead(packet: u64, code: RepairCode, again: u64, mtu: Option<Bytes>) -> Overhead {
+    let repair = match code {
+        RepairCode::None => Bytes::ZERO,
+        RepairCode::Interleaved => PARITY_LENGTH,
+        RepairCode::AnyForAny => REPAIR_LENGTH,
+    };
+    let overhead = Overhead::new(Bytes::new(packet), repair, mtu);
     overhead.with_again(Bytes::new(again), mtu)
 }

@@ -32,8 +32,14 @@ fn main() -> Result<(), Box<dyn Error>> {
     let (codec, candidates) = (VideoCodec::H264, vec![host_address]);
     let client_config =
         ClientConfig { identity: identity.clone(), codec, arrival_times: true, export_keys: true };
-    let host_config =
-        HostConfig { identity, candidates, h265: false, nack: false, export_keys: true };
+    let host_config = HostConfig {
+        identity,
+        candidates,
+        h265: false,
+        nack: false,
+        parity: false,
+        export_keys: true,
+    };
     let (mut client, offer) = Peer::offer(now, &client_config, Secrets::from_system());
     let (mut host, answer) = Peer::answer(now, &host_config, Secrets::from_system(), &offer)?;
     client.accept_answer(now, &answer)?;

@@ -13,8 +13,8 @@ mod annex_b;
 use annex_b::{AccessUnit, access_units, rtp_payloads};
 use gameway_control::SequenceNumber;
 use gameway_units::{Duration, Ecn, Instant};
-use gameway_webrtc::feedback::ReportReader;
 use gameway_webrtc::feedback::frames::{FrameNews, FrameReports};
+use gameway_webrtc::feedback::{Outgoing, ReportReader};
 use gameway_webrtc::http::{SignalingConfig, SignalingRequest, SignalingServer};
 use gameway_webrtc::socket::{MediaSocket, MonotonicClock};
 use gameway_webrtc::{
@@ -84,6 +84,7 @@ fn main() -> Result<(), Box<dyn Error>> {
         candidates: vec![socket.address()],
         h265: false,
         nack: false,
+        parity: false,
         export_keys: false,
     };
     let signaling = SignalingServer::start(SignalingConfig {
@@ -238,7 +239,7 @@ impl Host {
             let header = RtpHeader {
                 payload_type,
                 marker: packet.marker,
-                sequence_number: self.reader.number(terms, false, number),
+                sequence_number: self.reader.number(terms, Outgoing::Frames, number),
                 timestamp: packet.timestamp,
                 ssrc,
             };

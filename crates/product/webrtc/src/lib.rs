@@ -47,7 +47,7 @@
 //!     let mut socket = MediaSocket::bind(listen, clock)?; // UDP; signalling has the same port of TCP
 //!     let signaling = SignalingServer::start(SignalingConfig { listen, token, names: vec![], wake: None })?;
 //!     let candidates = vec![socket.address()];
-//!     let config = HostConfig { identity: Identity::generate()?, candidates, h265: false, nack: true, export_keys: false };
+//!     let config = HostConfig { identity: Identity::generate()?, candidates, h265: false, nack: true, parity: false, export_keys: false };
 //!     let mut session: Option<(String, Peer)> = None;
 //!     let mut reader = ReportReader::default();
 //!     loop {
@@ -111,6 +111,7 @@ pub mod data;
 mod error;
 pub mod feedback;
 mod filter;
+pub mod flexfec;
 pub mod frame_extension;
 mod guard;
 pub mod http;

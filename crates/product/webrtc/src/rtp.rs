@@ -7,6 +7,8 @@ use crate::sdp::Negotiated;
 /// Bytes of the fixed header.
 pub const HEADER: usize = 12;
 const ONE_BYTE_PROFILE: u16 = 0xBEDE;
+/// Bytes of an extension block before its first element.
+const BLOCK_HEADER: usize = 4;
 /// A request for a report: a bit that asks for times, and 15 for the number of packets.
 const WITH_TIMES: u16 = 0x8000;
 const MAX_ON_REQUEST: u16 = 0x7FFF;
@@ -96,6 +98,25 @@ impl RtpPacket<'_> {
             bytes.push(self.padding);
         }
         Ok(())
+    }
+}
+
+impl RtpPacket<'_> {
+    /// The packet's bytes as parity is made of them ([`crate::flexfec`]): the transport-wide number is zero. libwebrtc sets it behind the
+    /// maker of parity, and takes it for zero in what it receives (`RtpPacket::ZeroMutableExtensions`).
+    ///
+    /// # Errors
+    /// As [`Self::write`].
+    pub fn for_parity(&self, terms: &Negotiated) -> Result<Vec<u8>, WebrtcError> {
+        let mut bytes = Vec::new();
+        self.write(terms, &mut bytes)?;
+        if terms.transport_wide.is_some() && self.extensions.transport_wide.is_some() {
+            // It is the first element: a byte of number and length, then the value.
+            let element = HEADER + BLOCK_HEADER;
+            let length = usize::from(bytes[element] & 0xF) + 1;
+            bytes[element + 1..][..length].fill(0);
+        }
+        Ok(bytes)
     }
 }
 
@@ -274,6 +295,40 @@ mod tests {
         for (terms, read) in [(terms(), Some(2)), (plain, None)] {
             assert_eq!(ParsedRtp::parse(&bytes, &terms).unwrap().extensions.report_on, read);
         }
+    }
+
+    /// Parity is made of packets without what a sender fills in last.
+    #[test]
+    fn for_parity_the_transport_wide_number_is_zero_and_nothing_else_changes() {
+        let extensions = |number, report_on| Extensions {
+            transport_wide: Some(number),
+            report_on,
+            playout_delay: Some((1, 2)),
+            frame: None,
+        };
+        let packet = |extensions| RtpPacket {
+            header: RtpHeader::default(),
+            extensions,
+            payload: &[7, 8],
+            padding: 0,
+        };
+        let written = |one: RtpPacket<'_>| {
+            let mut bytes = Vec::new();
+            one.write(&terms(), &mut bytes).unwrap();
+            bytes
+        };
+        let zero = packet(extensions(0, None)).for_parity(&terms()).unwrap();
+        assert_eq!(packet(extensions(0xABCD, None)).for_parity(&terms()).unwrap(), zero);
+        assert_eq!(zero, written(packet(extensions(0, None))));
+        // With a request the element has four bytes, all of them zero.
+        let asking = packet(extensions(0xABCD, Some(3)));
+        let changed: Vec<usize> =
+            (written(asking).iter().zip(asking.for_parity(&terms()).unwrap()))
+                .enumerate()
+                .filter(|(_, (one, other))| **one != *other)
+                .map(|(place, _)| place)
+                .collect();
+        assert_eq!(changed, [17, 18, 19, 20]);
     }
 
     #[test]

@@ -28,7 +28,7 @@ struct Stream {
 
 impl Stream {
     fn new() -> Self {
-        Self { resend: Resend::new(FRAME, Bytes::new(12)), next: 0 }
+        Self { resend: Resend::new(FRAME, Bytes::new(12), RepairCode::AnyForAny), next: 0 }
     }
 
     /// A packet leaves; gives its number.
@@ -54,7 +54,13 @@ impl Stream {
     }
 
     /// A report tells of a packet, and that a packet which left so long ago has arrived just now.
-    fn report(&mut self, now: i64, told: Option<(u64, bool)>, round_trip: Option<i64>) {
+    /// Gives what is to be sent again for parity that is lost.
+    fn report(
+        &mut self,
+        now: i64,
+        told: Option<(u64, bool)>,
+        round_trip: Option<i64>,
+    ) -> Vec<SequenceNumber> {
         let sent = |number, before: i64| {
             SentPacket::new(SequenceNumber(number), at(now - before), FrameId(0), Bytes::new(SIZE))
         };
@@ -66,21 +72,21 @@ impl Stream {
             round_trip.map(|millis| PacketReport::new(sent(u64::MAX, millis), arrival(true)));
         let reports: Vec<PacketReport> = told.into_iter().chain(news).collect();
         let batch = FeedbackBatch::new(&reports, ReceiverInstant::ZERO, Bytes::ZERO);
-        self.resend.on_reports(at(now), &batch);
+        self.resend.on_reports(at(now), &batch)
     }
 
     fn arrives(&mut self, now: i64, number: u64) {
-        self.report(now, Some((number, true)), None);
+        let _ = self.report(now, Some((number, true)), None);
     }
 
     fn is_lost(&mut self, now: i64, number: u64) {
-        self.report(now, Some((number, false)), None);
+        let _ = self.report(now, Some((number, false)), None);
     }
 
     /// Round trips are steady.
     fn with_round_trip(millis: i64) -> Self {
         let mut stream = Self::new();
-        stream.report(0, None, Some(millis));
+        let _ = stream.report(0, None, Some(millis));
         stream
     }
 
@@ -126,7 +132,7 @@ fn what_arrived_itself_or_as_its_repetition_is_not_sent_again() {
     for (told, expected) in [(None, true), (Some((0, false)), true), (Some((0, true)), false)] {
         let mut stream = Stream::new();
         stream.media(0);
-        stream.report(1, told, None);
+        let _ = stream.report(1, told, None);
         assert_eq!(stream.ask(2, 0).is_some(), expected, "{told:?}");
     }
     let mut stream = Stream::with_round_trip(10);
@@ -268,8 +274,8 @@ fn the_least_round_trip_is_that_of_the_last_100_to_200_ms() {
     // 10 ms once, then 50 ms: as long as 10 ms are believed, a packet that left 20 ms ago can be missed.
     let is_believed = |until: i64| {
         let mut stream = Stream::new();
-        stream.report(1_000, None, Some(10));
-        (1_005..=until).step_by(5).for_each(|now| stream.report(now, None, Some(50)));
+        let _ = stream.report(1_000, None, Some(10));
+        (1_005..=until).step_by(5).for_each(|now| drop(stream.report(now, None, Some(50))));
         stream.media(until - 20);
         stream.ask(until, 0).is_some()
     };
@@ -278,7 +284,7 @@ fn the_least_round_trip_is_that_of_the_last_100_to_200_ms() {
     // What becomes shorter is believed at once.
     let mut stream = Stream::with_round_trip(50);
     stream.media(0);
-    stream.report(5, None, Some(10));
+    let _ = stream.report(5, None, Some(10));
     assert_eq!(number(stream.ask(10, 0)), Some(0));
 }
 
@@ -355,7 +361,7 @@ fn a_frame_is_broken_when_a_lost_media_packet_of_it_is_given_up() {
         let mut stream = Stream::with_round_trip(10);
         stream.send(0, &MediaPacket { frame: FrameId(5), ..packet(kind) });
         for arrived in told {
-            stream.report(1, Some((0, *arrived)), None);
+            let _ = stream.report(1, Some((0, *arrived)), None);
         }
         assert_eq!(stream.resend.expire(at(140)), None, "it may be sent again");
         stream.resend.expire(at(141))
@@ -407,5 +413,48 @@ fn the_newest_8192_packets_and_8_mib_are_kept() {
         (0..end).for_each(|_| _ = stream.send(0, &left));
         assert_eq!(number(stream.ask(0, end - kept)), Some(end - kept), "{payload}");
         assert_eq!(stream.ask(0, end - kept - 1), None, "{payload}");
+    }
+}
+
+/// Four media packets in two groups, 0 and 2, 1 and 3, each with a parity packet, 4 and 5. A browser asks for 0 and 1 as soon as it
+/// sees the gap; then a report tells that the second parity packet is lost.
+#[test]
+fn what_parity_that_is_lost_stood_in_for_is_sent_without_a_second_request() {
+    for (code, told_first, expected) in [
+        (RepairCode::Interleaved, false, vec![1]),
+        (RepairCode::Interleaved, true, vec![]),
+        (RepairCode::AnyForAny, false, vec![]),
+    ] {
+        let mut stream = Stream::with_round_trip(10);
+        stream.resend.spares = Spares::new(code);
+        let train = |kind, index| MediaPacket {
+            index,
+            media_packets: 4,
+            train_packets: 6,
+            frame: FrameId(7),
+            ..packet(kind)
+        };
+        (0..4).for_each(|index| {
+            stream.send(0, &train(PacketKind::Media, index));
+        });
+        (4..6).for_each(|index| {
+            stream.send(0, &train(PacketKind::Repair, index));
+        });
+        let mut unmended = Vec::new();
+        if told_first {
+            unmended = stream.report(11, Some((5, false)), None);
+        }
+        assert_eq!(stream.ask(12, 0), None, "parity stands in for it");
+        // Where it is known to be lost, what is asked for is sent at once.
+        assert_eq!(number(stream.ask(12, 1)), told_first.then_some(1), "{code:?}");
+        unmended.extend(stream.report(13, Some((5, false)), None));
+        let unmended: Vec<u64> = unmended.iter().map(|number| number.0).collect();
+        assert_eq!(unmended, expected, "{code:?}");
+        for asked in &unmended {
+            assert_eq!(number(stream.ask(13, *asked)), Some(*asked));
+        }
+        // 0 is mended, and no loss for good.
+        stream.is_lost(20, 0);
+        assert_eq!(stream.resend.expire(at(1_000)), None);
     }
 }

@@ -14,7 +14,7 @@ use gameway_codec::{Picture, Scaler, Size, Stamp, StampError, payload};
 use gameway_control::FrameId;
 use gameway_media::rate_control::FrameBudgets;
 use gameway_media::{Level, Overhead, Train, headers_of_slices, repair_packets};
-use gameway_session::EncodeRequest;
+use gameway_session::{EncodeRequest, RepairCode};
 use gameway_units::{Bytes, Duration, Instant, VideoCodec};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -31,6 +31,8 @@ pub struct Job {
     pub request: EncodeRequest,
     /// Number of the newest input that the game has.
     pub input: u32,
+    /// What the client can do with repair packets.
+    pub code: RepairCode,
     /// What packets cost beside what they carry.
     pub overhead: Overhead,
 }
@@ -164,7 +166,7 @@ impl Encoding {
             return Err("the encoder made fewer slices than it said".to_owned());
         }
         let parity = repair_packets(media as u64, request.repair_share) as usize;
-        let repair = self.repair.protect(&payloads, parity).map_err(|error| error.to_string())?;
+        let repair = self.repair_of(job.code, &payloads, parity)?;
         payloads.extend(repair);
         let sizes = payloads.iter().map(|payload| payload.len() as u16).collect();
         let train = Train::of_packets(sizes, media, *overhead)
@@ -196,6 +198,26 @@ impl Encoding {
             self.scaler.scale(&self.picture, &mut self.encoded);
         }
         Ok(())
+    }
+
+    /// So many repair payloads for these. Parity has its size alone: it is made of the packets as they leave.
+    fn repair_of(
+        &mut self,
+        code: RepairCode,
+        media: &[Vec<u8>],
+        count: usize,
+    ) -> Result<Vec<Vec<u8>>, String> {
+        let largest = media.iter().map(Vec::len).max().unwrap_or_default();
+        match code {
+            RepairCode::None => Ok(Vec::new()),
+            RepairCode::Interleaved => {
+                let size = largest + crate::PARITY_LENGTH.get() as usize;
+                Ok(vec![vec![0; size]; count])
+            }
+            RepairCode::AnyForAny => {
+                self.repair.protect(media, count).map_err(|error| error.to_string())
+            }
+        }
     }
 
     /// `slice` gets the access unit as it is made, whether this is all of it, and whether it is a key frame.

@@ -345,6 +345,7 @@ impl Host {
             candidates: candidates(self.socket.address()),
             h265: self.h265,
             nack: self.config.repair.sends_again(),
+            parity: self.config.repair.goal().is_some(),
             export_keys: self.config.export_keys.is_some(),
         };
         let made = Peer::answer(now, &config, Secrets::from_system(), offer)

@@ -29,9 +29,11 @@
 //! | most unreported | 16384 | a quarter of the numbers: 3 s at 60 Mb/s; in flight are at most a few thousand |
 //! | interval while held | 100 ms | a report is back so much later than it could be |
 
+mod parity;
 mod send;
 mod sound_out;
 
+use self::parity::ParityOut;
 use self::sound_out::SoundOut;
 use crate::control::{Farewell, Hello, Input};
 use crate::host::encoding::{Job, Made, Part};
@@ -42,13 +44,13 @@ use crate::host::terms::Terms;
 use crate::outbox::{Outbox, OutgoingFrame};
 use gameway_control::SequenceNumber;
 use gameway_media::Overhead;
-use gameway_session::{Sender, SenderConfig, SenderEvent};
+use gameway_session::{RepairCode, Sender, SenderConfig, SenderEvent};
 use gameway_units::{Bytes, Duration, Ecn, Instant, Repair};
 use gameway_webrtc::feedback::ReportReader;
 use gameway_webrtc::feedback::frames::{self, FrameNews, FrameReports};
 use gameway_webrtc::reports::{self, ReferenceTime};
 use gameway_webrtc::rtcp;
-use gameway_webrtc::{CloseReason, Event, Peer, Transmit};
+use gameway_webrtc::{CloseReason, Event, Negotiated, Peer, Transmit};
 use std::net::SocketAddr;
 
 /// The most that RTP padding can be (RFC 3550 section 5.1): all that a browser takes.
@@ -89,6 +91,7 @@ pub struct Session {
     /// When that left.
     last_sent: Instant,
     sound: SoundOut,
+    parity: ParityOut,
     sender_reports: SenderReports,
     page: PageReports,
     /// On which the client is told why it ends.
@@ -116,6 +119,7 @@ impl Session {
             newest_sent: SequenceNumber(0),
             last_sent: Instant::ZERO,
             sound: SoundOut::default(),
+            parity: ParityOut::default(),
             sender_reports: SenderReports::default(),
             page: PageReports::default(),
             farewell: None,
@@ -199,8 +203,9 @@ impl Session {
     /// A frame to make now, if there is one; the game has seen the inputs up to this one.
     pub fn poll_job(&mut self, input: u32) -> Option<Job> {
         let request = self.sender.as_mut()?.poll_encode()?;
-        let (codec, overhead) = (self.peer.negotiated().video_codec, self.overhead);
-        Some(Job { session: self.number, codec, request, input, overhead })
+        let (negotiated, overhead) = (self.peer.negotiated(), self.overhead);
+        let (codec, code) = (negotiated.video_codec, code(negotiated));
+        Some(Job { session: self.number, codec, request, input, code, overhead })
     }
 
     /// A frame of this session is made, or a part of it, or could not be; why, if it could not.
@@ -322,10 +327,11 @@ impl Session {
         let negotiated = self.peer.negotiated();
         let again = if negotiated.nack { negotiated.overhead_again() } else { 0 };
         let packet = self.peer.overhead().unwrap_or_default();
-        self.overhead = crate::overhead(packet as u64, again as u64, self.mtu);
+        let code = code(negotiated);
+        self.overhead = crate::overhead(packet as u64, code, again as u64, self.mtu);
         let mut config = SenderConfig::new(terms.start.max(now), terms.frame_interval);
-        config.coded = negotiated.repair.is_some();
-        if config.coded {
+        config.code = code;
+        if code != RepairCode::None {
             config.repair_share = terms.repair_share;
         }
         config.overhead = self.overhead;
@@ -409,5 +415,14 @@ impl Session {
             }
             self.events.push(SessionEvent::Page(record));
         }
+    }
+}
+
+/// What a client can do with repair packets.
+fn code(terms: &Negotiated) -> RepairCode {
+    match (terms.repair, terms.parity) {
+        (Some(_), _) => RepairCode::AnyForAny,
+        (None, Some(_)) => RepairCode::Interleaved,
+        (None, None) => RepairCode::None,
     }
 }

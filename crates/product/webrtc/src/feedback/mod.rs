@@ -19,6 +19,7 @@ use gameway_control::SequenceNumber;
 use gameway_session::FeedbackPacket;
 use rfc8888::{CcFeedbackReport, FeedbackReader};
 use rtc_rtcp::payload_feedbacks::picture_loss_indication::PictureLossIndication;
+pub use streams::Outgoing;
 use streams::SentStreams;
 use twcc::{TransportFeedback, TransportFeedbackReader};
 
@@ -149,9 +150,14 @@ impl ReportReader {
 
     /// A packet leaves: its RTP number. Of a browser that has a stream of retransmissions, that of frames and that stream
     /// each count by themselves; else it is the low 16 bits of the transport-wide number, but on a stream of retransmissions.
-    pub fn number(&mut self, terms: &Negotiated, on_rtx: bool, sequence: SequenceNumber) -> u16 {
-        if on_rtx || has_own_numbers(terms) {
-            self.streams.on_sent(on_rtx, sequence)
+    pub fn number(
+        &mut self,
+        terms: &Negotiated,
+        stream: Outgoing,
+        sequence: SequenceNumber,
+    ) -> u16 {
+        if stream != Outgoing::Frames || has_own_numbers(terms) {
+            self.streams.on_sent(stream, sequence)
         } else {
             sequence.0 as u16
         }

@@ -1,8 +1,8 @@
-//! The numbers of a browser's two streams: frames, and the probes and padding on the stream for retransmissions.
+//! The numbers of a browser's streams: frames, the probes and padding on the stream for retransmissions, and parity.
 //!
 //! A browser takes a gap in the numbers of frames for loss, and waits. So what is no part of a frame is numbered apart,
 //! where libwebrtc expects padding, too (RFC 4588 section 4: retransmissions have an SSRC and numbers of their own).
-//! Transport-wide numbers count both. RFC 8888 reports go by SSRC and RTP number: [`SentStreams`] knows which
+//! Transport-wide numbers count all. RFC 8888 reports go by SSRC and RTP number: [`SentStreams`] knows which
 //! transport-wide number each has.
 //!
 //! | constant | value | origin |
@@ -58,12 +58,28 @@ impl Stream {
 pub(super) struct SentStreams {
     frames: Stream,
     padding: Stream,
+    parity: Stream,
+}
+
+/// A stream on which packets leave.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Outgoing {
+    /// Frames.
+    Frames,
+    /// Retransmissions, and a browser's probes and padding.
+    Retransmissions,
+    /// Parity of frames.
+    Parity,
 }
 
 impl SentStreams {
-    /// A packet leaves on the stream of frames or on that of padding: its RTP number.
-    pub(super) fn on_sent(&mut self, is_padding: bool, sequence: SequenceNumber) -> u16 {
-        let stream = if is_padding { &mut self.padding } else { &mut self.frames };
+    /// A packet leaves on a stream: its RTP number.
+    pub(super) fn on_sent(&mut self, stream: Outgoing, sequence: SequenceNumber) -> u16 {
+        let stream = match stream {
+            Outgoing::Frames => &mut self.frames,
+            Outgoing::Retransmissions => &mut self.padding,
+            Outgoing::Parity => &mut self.parity,
+        };
         stream.on_sent(sequence)
     }
 
@@ -78,14 +94,18 @@ impl SentStreams {
         self.frames.transport_wide(number)
     }
 
-    /// What a report says of both streams, in transport-wide numbers; `None` if none arrived that was sent.
+    /// What a report says of all streams, in transport-wide numbers; `None` if none arrived that was sent.
     pub(super) fn to_session(
         &self,
         packet: &CcFeedbackReport,
         reader: &mut FeedbackReader,
         terms: &Negotiated,
     ) -> Option<FeedbackPacket> {
-        let streams = [(terms.video_ssrc, &self.frames), (terms.rtx_ssrc, &self.padding)];
+        let streams = [
+            (terms.video_ssrc, &self.frames),
+            (terms.rtx_ssrc, &self.padding),
+            (terms.parity_ssrc, &self.parity),
+        ];
         let (mut told, mut generated) = (BTreeMap::new(), None);
         for (ssrc, stream) in streams {
             let Some(report) = reader.to_session(packet, ssrc, stream.newest()) else { continue };
@@ -121,6 +141,10 @@ mod tests {
     use super::super::rfc8888::{CcFeedbackMetricBlock, CcFeedbackReportBlock, WireEcn};
     use super::*;
 
+    fn stream(is_padding: bool) -> Outgoing {
+        if is_padding { Outgoing::Retransmissions } else { Outgoing::Frames }
+    }
+
     fn terms() -> Negotiated {
         Negotiated { video_ssrc: 7, rtx: Some(97), rtx_ssrc: 8, ..Negotiated::default() }
     }
@@ -150,7 +174,7 @@ mod tests {
         let mut streams = SentStreams::default();
         // Three packets of a frame and two probes, over and over: past both wraps of the RTP numbers.
         let sent: Vec<(bool, u16)> = (0..400_000_u64)
-            .map(|it| (it % 5 > 2, streams.on_sent(it % 5 > 2, SequenceNumber(it))))
+            .map(|it| (it % 5 > 2, streams.on_sent(stream(it % 5 > 2), SequenceNumber(it))))
             .collect();
         assert_eq!((sent[4], sent[5], sent[8]), ((true, 1), (false, 3), (true, 2)));
         let number = |it: usize| sent[it].1;
@@ -170,7 +194,7 @@ mod tests {
     fn numbers_that_were_never_sent_are_no_news() {
         let mut streams = SentStreams::default();
         assert_eq!(read(&streams, vec![block(7, 0, &[true])]), None);
-        streams.on_sent(false, SequenceNumber(0));
+        streams.on_sent(Outgoing::Frames, SequenceNumber(0));
         let (base, packets) = read(&streams, vec![block(7, 0, &[true, true, true])]).unwrap();
         assert_eq!((base, packets), (0, vec![true]));
     }

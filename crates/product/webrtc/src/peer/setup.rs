@@ -24,6 +24,8 @@ pub struct HostConfig {
     pub h265: bool,
     /// Whether we send packets again that are asked for.
     pub nack: bool,
+    /// Whether we send parity packets to a browser that takes them.
+    pub parity: bool,
     /// Lets [`Peer::exported_keys`] tell the keys. For debugging only.
     pub export_keys: bool,
 }
@@ -58,11 +60,11 @@ impl Peer {
                 "a=setup:passive in the offer: the client must be able to begin DTLS (actpass)",
             ));
         }
-        let numbers = [secrets.number(), secrets.number(), secrets.number()];
+        let numbers = std::array::from_fn(|_| secrets.number());
         let negotiated = Negotiated::from_offer(
             &offer,
             numbers,
-            Abilities { h265: config.h265, nack: config.nack },
+            Abilities { h265: config.h265, nack: config.nack, parity: config.parity },
         );
         if negotiated.video.is_none() && !negotiated.data {
             return Err(WebrtcError::description(

@@ -10,6 +10,7 @@ pub use parse::{Description, Extension, Format, Media, MediaKind};
 pub(crate) use write::MAX_MESSAGE;
 pub use write::{AnswerTerms, OfferTerms, answer, offer};
 
+use crate::flexfec;
 use gameway_units::VideoCodec;
 
 /// Transport-wide sequence number (draft-holmer-rmcat-transport-wide-cc-extensions-01 section 2).
@@ -45,6 +46,8 @@ pub(crate) struct Abilities {
     pub(crate) h265: bool,
     /// Send packets again.
     pub(crate) nack: bool,
+    /// Send parity packets that browsers take.
+    pub(crate) parity: bool,
 }
 
 /// What both sides agreed on. An extension's number is `None` if it was not agreed on.
@@ -66,12 +69,16 @@ pub struct Negotiated {
     pub probe: Option<u8>,
     /// Payload type of retransmissions (RFC 4588) of the video; browsers take probes and padding on their stream, too.
     pub rtx: Option<u8>,
+    /// Payload type of parity packets of the video ([`crate::flexfec`]); browsers only.
+    pub parity: Option<u8>,
     /// The video stream's number (SSRC).
     pub video_ssrc: u32,
     /// The audio stream's number (SSRC).
     pub audio_ssrc: u32,
     /// The number (SSRC) of the stream of retransmissions.
     pub rtx_ssrc: u32,
+    /// The number (SSRC) of the stream of parity packets.
+    pub parity_ssrc: u32,
     /// Number of the transport-wide extension.
     pub transport_wide: Option<u8>,
     /// Whether it is the one by which a report can be asked for.
@@ -99,10 +106,10 @@ impl Negotiated {
     #[must_use]
     pub(crate) fn from_offer(
         offer: &Description,
-        [video_ssrc, audio_ssrc, rtx_ssrc]: [u32; 3],
+        [video_ssrc, audio_ssrc, rtx_ssrc, parity_ssrc]: [u32; 4],
         abilities: Abilities,
     ) -> Self {
-        let mut terms = Self { video_ssrc, audio_ssrc, rtx_ssrc, ..Self::default() };
+        let mut terms = Self { video_ssrc, audio_ssrc, rtx_ssrc, parity_ssrc, ..Self::default() };
         if let Some(media) = offer.first(MediaKind::Video) {
             terms.take_video(media, abilities);
         }
@@ -119,8 +126,8 @@ impl Negotiated {
     pub(crate) fn from_answer(answer: &Description) -> Self {
         let ssrc = |kind| answer.first(kind).and_then(|media| media.ssrc).unwrap_or(0);
         let rtx = answer.first(MediaKind::Video).and_then(|media| media.rtx_ssrc).unwrap_or(0);
-        let numbers = [ssrc(MediaKind::Video), ssrc(MediaKind::Audio), rtx];
-        Self::from_offer(answer, numbers, Abilities { h265: true, nack: true })
+        let numbers = [ssrc(MediaKind::Video), ssrc(MediaKind::Audio), rtx, 0];
+        Self::from_offer(answer, numbers, Abilities { h265: true, nack: true, parity: false })
     }
 
     fn take_video(&mut self, media: &Media, abilities: Abilities) {
@@ -146,6 +153,10 @@ impl Negotiated {
             // Its probes and padding have a payload type of their own.
             self.rtx = None;
         }
+        // Its packets are numbered apart, as those on the stream of retransmissions are.
+        let parity = || media.payload_type(&format!("{}/90000", flexfec::NAME));
+        let takes_parity = abilities.parity && !self.is_native() && self.rtx.is_some();
+        self.parity = takes_parity.then(parity).flatten();
         self.transport_cc =
             self.transport_wide.is_some() && media.has_feedback(format.payload_type, TRANSPORT_CC);
         self.congestion_control = media.has_feedback(format.payload_type, CONGESTION_CONTROL);

@@ -5,6 +5,7 @@ use super::{
     ARRIVAL_TIMES, CONGESTION_CONTROL, FRAME, NACK, Negotiated, PLAYOUT_DELAY, PROBE,
     REFERENCE_TIME, REPAIR, TRANSPORT_CC, TRANSPORT_WIDE, TRANSPORT_WIDE_2,
 };
+use crate::flexfec;
 use crate::ice::Credentials;
 use crate::identity::Fingerprint;
 use gameway_units::VideoCodec;
@@ -14,6 +15,8 @@ use std::net::SocketAddr;
 /// The largest data message that we take; said in the description (RFC 8841 section 6).
 pub(crate) const MAX_MESSAGE: u32 = 65_536;
 /// Payload types and extension numbers of our own client's offer.
+/// For how long a browser keeps packets to repair others, in microseconds: as long as libwebrtc says itself, 10 s.
+const REPAIR_WINDOW: u32 = 10_000_000;
 const OFFERED_VIDEO: u8 = 96;
 const OFFERED_REPAIR: u8 = 97;
 const OFFERED_PROBE: u8 = 98;
@@ -216,8 +219,8 @@ fn section(lines: &mut Lines, media: &Media, terms: &AnswerTerms<'_>) {
         |lines: &mut Lines| lines.transport(terms.credentials, terms.fingerprint, "passive");
     match media.kind {
         MediaKind::Video => {
-            let Negotiated { video: own, repair, probe, rtx, .. } = *negotiated;
-            let types = [own, repair, probe, rtx];
+            let Negotiated { video: own, repair, probe, rtx, parity, .. } = *negotiated;
+            let types = [own, repair, probe, rtx, parity];
             let types = types.iter().flatten().map(u8::to_string).collect::<Vec<_>>().join(" ");
             lines.line(format_args!("m=video 9 UDP/TLS/RTP/SAVPF {types}"));
             transport(lines);
@@ -287,6 +290,14 @@ fn video(lines: &mut Lines, negotiated: &Negotiated) {
         lines.line(format_args!("a=ssrc-group:FID {video} {rtx}"));
         lines.line(format_args!("a=ssrc:{video} cname:gameway"));
         lines.line(format_args!("a=ssrc:{rtx} cname:gameway"));
+        if let Some(parity) = negotiated.parity {
+            let ssrc = negotiated.parity_ssrc;
+            lines.line(format_args!("a=rtpmap:{parity} {}/90000", flexfec::NAME));
+            lines.line(format_args!("a=fmtp:{parity} repair-window={REPAIR_WINDOW}"));
+            // RFC 5956 section 4.3.
+            lines.line(format_args!("a=ssrc-group:FEC-FR {video} {ssrc}"));
+            lines.line(format_args!("a=ssrc:{ssrc} cname:gameway"));
+        }
     } else {
         lines.line(format_args!("a=ssrc:{video} cname:gameway"));
     }

@@ -210,6 +210,43 @@ fn packets_are_sent_again_where_both_sides_want_it() {
     }
 }
 
+/// A browser has retransmissions and no frame extension, and may take parity; our own client has a better code.
+#[test]
+fn parity_is_for_browsers_that_take_it() {
+    let now = Instant::ZERO;
+    let (_, ours) = Peer::offer(now, &client_config(), Secrets::new([1; 32]));
+    let without =
+        ours.lines().filter(|line| !line.contains("urn:gameway") && !line.contains("x-gameway"));
+    let browser: String = without.map(|line| format!("{line}\r\n")).collect();
+    let line = "a=rtcp-fb:96 nack\r\n";
+    let takes_parity = browser.replace(line, &format!("{line}a=rtpmap:49 flexfec-03/90000\r\n"));
+    let no_rtx = takes_parity.replace("a=rtpmap:99 rtx/90000\r\n", "");
+    let native = ours.replace(line, &format!("{line}a=rtpmap:49 flexfec-03/90000\r\n"));
+    let answer = |offer: &str, parity: bool| {
+        let host = gameway_webrtc::HostConfig { parity, ..host_config() };
+        Peer::answer(now, &host, Secrets::new([2; 32]), offer).unwrap()
+    };
+    for (offer, parity) in
+        [(&browser, true), (&takes_parity, false), (&no_rtx, true), (&native, true)]
+    {
+        let (host, answer) = answer(offer, parity);
+        assert_eq!(host.negotiated().parity, None, "{answer}");
+        assert!(!answer.contains("flexfec") && !answer.contains("FEC-FR"), "{answer}");
+    }
+    let (host, answer) = answer(&takes_parity, true);
+    let terms = host.negotiated();
+    assert_eq!(terms.parity, Some(49), "{answer}");
+    let (video, parity) = (terms.video_ssrc, terms.parity_ssrc);
+    for line in [
+        "a=rtpmap:49 flexfec-03/90000\r\na=fmtp:49 repair-window=10000000\r\n".to_owned(),
+        format!("a=ssrc-group:FEC-FR {video} {parity}\r\n"),
+        format!("a=ssrc:{parity} cname:gameway\r\n"),
+    ] {
+        assert!(answer.contains(&line), "{line} is not in {answer}");
+    }
+    assert!(answer.lines().any(|line| line.starts_with("m=video") && line.ends_with(" 49")));
+}
+
 #[test]
 fn a_receivers_time_is_answered_where_it_offers_to_say_it() {
     let now = Instant::ZERO;

@@ -116,7 +116,14 @@ fn host_loop(
 ) {
     let identity = Identity::generate().unwrap();
     let candidates = vec![socket.address()];
-    let config = HostConfig { identity, candidates, h265: false, nack: false, export_keys: false };
+    let config = HostConfig {
+        identity,
+        candidates,
+        h265: false,
+        nack: false,
+        parity: false,
+        export_keys: false,
+    };
     let mut session: Option<(String, Peer)> = None;
     let (mut next, mut sequence) = (clock.now(), 0_u16);
     while !stop.load(Ordering::Relaxed) {

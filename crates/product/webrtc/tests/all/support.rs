@@ -29,6 +29,7 @@ pub fn host_config() -> HostConfig {
         candidates: vec![host_address()],
         h265: false,
         nack: true,
+        parity: true,
         export_keys: true,
     }
 }

@@ -3,12 +3,13 @@
 //! Probes and padding go to a browser as RTP's own padding, on the stream of retransmissions if it has one: on that of
 //! frames they would be lost like frames, and Chromium, which keeps frames in an encoded transform but no padding, would
 //! lose its place among them. What is sent again is on that stream for each receiver, with the number that it had in front of
-//! its payload (RFC 4588 section 4).
+//! its payload (RFC 4588 section 4). Repair packets go to a browser as parity on a third stream, made of what left of their frame.
 
 use super::Session;
 use gameway_control::{PacketKind, SequenceNumber};
 use gameway_session::MediaPacket;
 use gameway_units::Instant;
+use gameway_webrtc::feedback::Outgoing;
 use gameway_webrtc::frame_extension::FrameExtension;
 use gameway_webrtc::{Extensions, Negotiated, RtpHeader, RtpPacket};
 
@@ -18,7 +19,7 @@ const NO_PLAYOUT_DELAY: Option<(u16, u16)> = Some((0, 0));
 /// The stream on which a packet goes, and as what.
 struct Place {
     payload_type: u8,
-    on_rtx: bool,
+    stream: Outgoing,
     is_padding: bool,
 }
 
@@ -30,14 +31,31 @@ impl Place {
             PacketKind::Repair => terms.repair,
             PacketKind::Probe | PacketKind::Padding => terms.probe,
             PacketKind::Retransmission => {
-                let on_rtx = |payload_type| Self { payload_type, on_rtx: true, is_padding: false };
-                return terms.rtx.map(on_rtx);
+                return terms
+                    .rtx
+                    .map(|payload_type| Self::on(Outgoing::Retransmissions, payload_type));
             }
         };
+        if let Some(parity) = terms.parity.filter(|_| packet.kind == PacketKind::Repair) {
+            return Some(Self::on(Outgoing::Parity, parity));
+        }
         let is_padding = own.is_none() || (!terms.is_native() && !packet.is_train());
         let apart = terms.rtx.filter(|_| is_padding);
         let payload_type = apart.or(own).or(terms.video)?;
-        Some(Self { payload_type, on_rtx: apart.is_some(), is_padding })
+        let stream = if apart.is_some() { Outgoing::Retransmissions } else { Outgoing::Frames };
+        Some(Self { is_padding, ..Self::on(stream, payload_type) })
+    }
+
+    fn on(stream: Outgoing, payload_type: u8) -> Self {
+        Self { payload_type, stream, is_padding: false }
+    }
+
+    fn ssrc(&self, terms: &Negotiated) -> u32 {
+        match self.stream {
+            Outgoing::Frames => terms.video_ssrc,
+            Outgoing::Retransmissions => terms.rtx_ssrc,
+            Outgoing::Parity => terms.parity_ssrc,
+        }
     }
 }
 
@@ -57,13 +75,18 @@ impl Session {
             self.page.on_sent(packet, timestamp);
         }
         let Some(place) = Place::of(packet, negotiated) else { return };
+        let payload = match place.stream {
+            Outgoing::Parity => self.parity.payload(packet, negotiated.video_ssrc),
+            _ => Some(payload),
+        };
+        let Some(payload) = payload else { return };
         let carries_media = matches!(packet.kind, PacketKind::Media | PacketKind::Retransmission);
         let header = RtpHeader {
             payload_type: place.payload_type,
             marker: carries_media && packet.index + 1 == packet.media_packets,
-            sequence_number: self.reports.number(negotiated, place.on_rtx, packet.sequence),
+            sequence_number: self.reports.number(negotiated, place.stream, packet.sequence),
             timestamp,
-            ssrc: if place.on_rtx { negotiated.rtx_ssrc } else { negotiated.video_ssrc },
+            ssrc: place.ssrc(negotiated),
         };
         let requests = self.requests.as_mut();
         let extensions = Extensions {
@@ -74,10 +97,17 @@ impl Session {
         };
         let padding = if place.is_padding { payload.len().clamp(1, 255) as u8 } else { 0 };
         let payload = if place.is_padding { &[][..] } else { &payload };
+        let rtp = RtpPacket { header, extensions, payload, padding };
+        if negotiated.parity.is_some()
+            && packet.kind == PacketKind::Media
+            && let Ok(bytes) = rtp.for_parity(negotiated)
+        {
+            self.parity.keep(packet, header.sequence_number, bytes);
+        }
         // Not sent is lost: the receiver's reports will say so.
-        let _ = self.peer.send_rtp(&RtpPacket { header, extensions, payload, padding }, self.ecn);
+        let _ = self.peer.send_rtp(&rtp, self.ecn);
         if !native
-            && !place.on_rtx
+            && place.stream == Outgoing::Frames
             && let Some(report) = self.sender_reports.on_sent(now, header.ssrc, payload.len())
         {
             let _ = report.to_bytes().and_then(|bytes| self.peer.send_rtcp(&bytes));

@@ -52,6 +52,7 @@ pub fn host_config(nack: bool) -> HostConfig {
         candidates: vec![host_address()],
         h265: false,
         nack,
+        parity: nack,
         export_keys: false,
     }
 }
