@@ -57,7 +57,7 @@ fn job(frame: u64) -> Job {
             in_parts: false,
         },
         input: 0,
-        code: gameway_session::RepairCode::AnyForAny,
+        code: RepairCode::AnyForAny,
         overhead: Overhead::default(),
     }
 }
