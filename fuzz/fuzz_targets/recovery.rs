@@ -4,7 +4,7 @@
 //! there are any (at most 4 s), and then the truth.
 #![no_main]
 
-#[allow(dead_code, reason = "a part of it is used")]
+#[allow(dead_code, unused_imports, reason = "a part of it is used")]
 #[path = "../../crates/core/control/tests/all/common/mod.rs"]
 mod common;
 
