@@ -17,9 +17,11 @@ struct Host {
 }
 
 impl Host {
-    /// Starts one on a port of the system's choice, and waits for its link.
+    /// Starts one on a port of the system's choice, and waits for its link. Its signals are as a shell leaves them: tests that run
+    /// under nohup ignore SIGHUP, and what they start would, too.
     fn start(options: &[&str]) -> Self {
-        let mut process = Command::new(HOST)
+        let mut process = Command::new("env")
+            .args(["--default-signal=HUP", HOST])
             .args(["--listen", "127.0.0.1:0", "--size", "320x180", "--frame-rate", "30"])
             .args(options)
             .env("GAMEWAY_TOKEN", TOKEN)
