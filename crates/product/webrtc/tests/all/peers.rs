@@ -218,10 +218,16 @@ fn parity_is_for_browsers_that_take_it() {
     let without =
         ours.lines().filter(|line| !line.contains("urn:gameway") && !line.contains("x-gameway"));
     let browser: String = without.map(|line| format!("{line}\r\n")).collect();
-    let line = "a=rtcp-fb:96 nack\r\n";
-    let takes_parity = browser.replace(line, &format!("{line}a=rtpmap:49 flexfec-03/90000\r\n"));
+    let with_parity = |offer: &str| {
+        let lines = offer.lines().map(|line| match line.starts_with("m=video") {
+            true => format!("{line} 49\r\na=rtpmap:49 flexfec-03/90000\r\n"),
+            false => format!("{line}\r\n"),
+        });
+        lines.collect::<String>()
+    };
+    let takes_parity = with_parity(&browser);
     let no_rtx = takes_parity.replace("a=rtpmap:99 rtx/90000\r\n", "");
-    let native = ours.replace(line, &format!("{line}a=rtpmap:49 flexfec-03/90000\r\n"));
+    let native = with_parity(&ours);
     let answer = |offer: &str, parity: bool| {
         let host = gameway_webrtc::HostConfig { parity, ..host_config() };
         Peer::answer(now, &host, Secrets::new([2; 32]), offer).unwrap()
