@@ -25,6 +25,10 @@ fn exchange(
     any
 }
 
+fn without_repair(identity: Identity, candidates: Vec<SocketAddr>) -> HostConfig {
+    HostConfig { identity, candidates, h265: false, nack: false, parity: false, export_keys: true }
+}
+
 fn main() -> Result<(), Box<dyn Error>> {
     let (host_address, client_address) = ("10.0.0.1:1".parse()?, "10.0.0.2:2".parse()?);
     let now = Instant::ZERO;
@@ -32,14 +36,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     let (codec, candidates) = (VideoCodec::H264, vec![host_address]);
     let client_config =
         ClientConfig { identity: identity.clone(), codec, arrival_times: true, export_keys: true };
-    let host_config = HostConfig {
-        identity,
-        candidates,
-        h265: false,
-        nack: false,
-        parity: false,
-        export_keys: true,
-    };
+    let host_config = without_repair(identity, candidates);
     let (mut client, offer) = Peer::offer(now, &client_config, Secrets::from_system());
     let (mut host, answer) = Peer::answer(now, &host_config, Secrets::from_system(), &offer)?;
     client.accept_answer(now, &answer)?;

@@ -153,10 +153,7 @@ impl Negotiated {
             // Its probes and padding have a payload type of their own.
             self.rtx = None;
         }
-        // Its packets are numbered apart, as those on the stream of retransmissions are.
-        let parity = || media.payload_type(&format!("{}/90000", flexfec::NAME));
-        let takes_parity = abilities.parity && !self.is_native() && self.rtx.is_some();
-        self.parity = takes_parity.then(parity).flatten();
+        self.parity = self.parity_of(media).filter(|_| abilities.parity);
         self.transport_cc =
             self.transport_wide.is_some() && media.has_feedback(format.payload_type, TRANSPORT_CC);
         self.congestion_control = media.has_feedback(format.payload_type, CONGESTION_CONTROL);
@@ -169,6 +166,12 @@ impl Negotiated {
             self.transport_wide = None;
         }
         self.reports_on_request = self.transport_cc && on_request.is_some();
+    }
+
+    /// The payload type of parity that the receiver takes. Its packets are numbered apart, as those on the stream of retransmissions are.
+    fn parity_of(&self, media: &Media) -> Option<u8> {
+        let takes_parity = !self.is_native() && self.rtx.is_some();
+        media.payload_type(&format!("{}/90000", flexfec::NAME)).filter(|_| takes_parity)
     }
 
     /// Whether the receiver is a client of ours.

@@ -283,6 +283,11 @@ fn video(lines: &mut Lines, negotiated: &Negotiated) {
             lines.line(format_args!("a=rtcp-fb:{payload_type} {name}"));
         }
     }
+    video_streams(lines, negotiated, payload_type);
+}
+
+/// The streams of the video by their numbers, and what each is for.
+fn video_streams(lines: &mut Lines, negotiated: &Negotiated, payload_type: u8) {
     let (video, rtx) = (negotiated.video_ssrc, negotiated.rtx_ssrc);
     if let Some(retransmission) = negotiated.rtx {
         lines.rtx(retransmission, payload_type);

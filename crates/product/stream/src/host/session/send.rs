@@ -98,12 +98,7 @@ impl Session {
         let padding = if place.is_padding { payload.len().clamp(1, 255) as u8 } else { 0 };
         let payload = if place.is_padding { &[][..] } else { &payload };
         let rtp = RtpPacket { header, extensions, payload, padding };
-        if negotiated.parity.is_some()
-            && packet.kind == PacketKind::Media
-            && let Ok(bytes) = rtp.for_parity(negotiated)
-        {
-            self.parity.keep(packet, header.sequence_number, bytes);
-        }
+        self.keep_for_parity(packet, &rtp);
         // Not sent is lost: the receiver's reports will say so.
         let _ = self.peer.send_rtp(&rtp, self.ecn);
         if !native
@@ -111,6 +106,17 @@ impl Session {
             && let Some(report) = self.sender_reports.on_sent(now, header.ssrc, payload.len())
         {
             let _ = report.to_bytes().and_then(|bytes| self.peer.send_rtcp(&bytes));
+        }
+    }
+
+    /// What parity is made of, if the receiver takes it.
+    fn keep_for_parity(&mut self, packet: &MediaPacket, rtp: &RtpPacket<'_>) {
+        let terms = self.peer.negotiated();
+        if terms.parity.is_some()
+            && packet.kind == PacketKind::Media
+            && let Ok(bytes) = rtp.for_parity(terms)
+        {
+            self.parity.keep(packet, rtp.header.sequence_number, bytes);
         }
     }
 
