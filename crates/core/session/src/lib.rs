@@ -36,7 +36,7 @@ pub use encode_request::EncodeRequest;
 pub use feedback::{FeedbackPacket, ReceivedPacket, nack_entries};
 pub use packet::MediaPacket;
 pub use receiver::{Receiver, ReceiverConfig, ReceiverEvent};
-pub use repair_code::RepairCode;
+pub use repair_code::{MAX_PARITY_SPAN, RepairCode, parity_for};
 pub use sender::{ModelFrame, Sender};
 pub use sender_config::SenderConfig;
 pub use sender_event::SenderEvent;

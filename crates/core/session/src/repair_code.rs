@@ -1,12 +1,15 @@
 //! For what a repair packet stands in.
 
+/// How many media packets in a row one parity packet can name: the longest mask of FlexFEC (draft-ietf-payload-flexible-fec-scheme-03
+/// section 4.2.2.1: 15, 31 and 63 bits).
+pub const MAX_PARITY_SPAN: usize = 109;
+
 /// What a receiver can do with the repair packets of a frame.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum RepairCode {
     /// Nothing.
     None,
-    /// Each of `m` repair packets is the exclusive or of every `m`-th media packet, and stands in for one of these: what a browser
-    /// takes.
+    /// Each is the exclusive or of the media packets that [`parity_for`] gives it, and stands in for one of these: what a browser takes.
     Interleaved,
     /// Any of them stands in for any packet (Reed and Solomon).
     #[default]
@@ -14,6 +17,14 @@ pub enum RepairCode {
 }
 
 impl RepairCode {
+    /// How many packets such a loss leaves missing where it is not mended.
+    pub(crate) fn missing(self, losses: usize, repair: usize) -> usize {
+        match self {
+            Self::AnyForAny => losses.saturating_sub(repair),
+            Self::None | Self::Interleaved => losses,
+        }
+    }
+
     /// With what probability so many losses among a frame's packets leave it whole, wherever they are.
     pub(crate) fn mends(self, losses: usize, repair: usize, packets: usize) -> f64 {
         match self {
@@ -31,9 +42,74 @@ impl RepairCode {
     }
 }
 
+/// Which of `repair` parity packets stands in for the media packet at this place in a frame of `media`.
+///
+/// A frame that is longer than one parity packet can name has parts of nearly equal length, to which parity packets go in turn. In a part,
+/// packets in a row are of different ones, so that a burst hits each once. `None` if there are less parity packets than parts, and for
+/// a place outside the frame.
+#[must_use]
+pub fn parity_for(place: usize, media: usize, repair: usize) -> Option<usize> {
+    if place >= media {
+        return None;
+    }
+    let parts = media.div_ceil(MAX_PARITY_SPAN);
+    let part = place * parts / media;
+    let begin = (part * media).div_ceil(parts);
+    let of_part = repair.saturating_sub(part).div_ceil(parts);
+    let turn = (place - begin).checked_rem(of_part)?;
+    Some(part + turn * parts)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// The places for which each parity packet stands in.
+    fn groups(media: usize, repair: usize) -> Vec<Vec<usize>> {
+        let of = |which| {
+            (0..media).filter(move |place| parity_for(*place, media, repair) == Some(which))
+        };
+        (0..repair).map(|which| of(which).collect()).collect()
+    }
+
+    #[test]
+    fn every_media_packet_has_one_parity_packet_and_neighbours_have_different_ones() {
+        assert_eq!(groups(5, 2), [vec![0, 2, 4], vec![1, 3]]);
+        for (media, repair) in [
+            (1, 1),
+            (40, 7),
+            (109, 3),
+            (110, 2),
+            (110, 4),
+            (218, 5),
+            (300, 10),
+            (300, 3),
+            (4096, 64),
+        ] {
+            let groups = groups(media, repair);
+            assert_eq!(groups.iter().flatten().count(), media, "{media} {repair}: {groups:?}");
+            for group in &groups {
+                let (first, last) = (group[0], group[group.len() - 1]);
+                assert!(last - first < MAX_PARITY_SPAN, "{media} {repair}: {group:?}");
+                let parts = media.div_ceil(MAX_PARITY_SPAN);
+                let apart = group.windows(2).all(|pair| pair[1] - pair[0] == group[1] - group[0]);
+                assert!(apart, "{media} {repair}: {group:?}");
+                assert!(
+                    group.len() <= media / parts / (repair / parts) + 1,
+                    "{media} {repair}: {group:?}"
+                );
+            }
+        }
+    }
+
+    #[test]
+    fn two_parity_packets_reach_two_of_three_parts() {
+        assert_eq!(groups(300, 2).iter().flatten().count(), 200);
+        assert_eq!(
+            [parity_for(0, 300, 0), parity_for(300, 300, 9), parity_for(0, 0, 1)],
+            [None; 3]
+        );
+    }
 
     /// Of 12 packets in 3 groups of 4: the second loss is of another group in 8 of 11 cases, the third in 4 of 10 of these.
     #[test]

@@ -4,8 +4,8 @@
 //! # Model
 //! After Hairpin (Meng et al., NSDI 2024: repair packets are chosen round by round, as a Markov decision process over packets
 //! missing and time left). A frame may have `n` packets, `m` of them repair packets; any `n - m` of them make it whole, or, of a
-//! receiver that knows parity alone, any of which no two of a group are missing ([`RepairCode`]). What it then lacks is asked for and sent again in rounds, as many as there is time for, each of `c` copies of each packet that is
-//! missing. With `V(r, j)` the least cost where `j` packets are missing and `r` rounds are left:
+//! receiver that knows parity alone, any of which no two of a group are missing ([`RepairCode`]). What it then
+//! lacks is asked for and sent again in rounds, as many as there is time for, each of `c` copies of each packet that is missing. With `V(r, j)` the least cost where `j` packets are missing and `r` rounds are left:
 //!
 //! ```text
 //! V(r, 0) = 0        V(0, j) = price
@@ -184,30 +184,19 @@ fn missing_by_repair(situation: &Situation) -> Vec<Vec<f64>> {
         if repair == *packets {
             chain.step(model);
         }
-        all.push(match code {
-            RepairCode::Interleaved => missing_of_groups(&chain.losses(), repair, *packets, most),
-            _ => missing_of_any(&chain.losses(), repair, most),
-        });
+        all.push(missing(*code, &chain.losses(), repair, *packets, most));
     }
     all
 }
 
-/// Any repair packet stands in for any other.
-fn missing_of_any(lost: &[f64], repair: usize, most: usize) -> Vec<f64> {
-    let whole = lost[..=repair].iter().sum();
-    let (near, beyond) = lost[repair + 1..].split_at(most);
-    let mut missing: Vec<f64> = std::iter::once(whole).chain(near.iter().copied()).collect();
-    missing[most] += beyond.iter().sum::<f64>();
-    missing
-}
-
-/// Two losses in one group leave all of them missing: some more than there are.
-fn missing_of_groups(lost: &[f64], repair: usize, packets: usize, most: usize) -> Vec<f64> {
+/// With what probability so many packets of a frame are missing, where so many may be lost.
+fn missing(code: RepairCode, lost: &[f64], repair: usize, packets: usize, most: usize) -> Vec<f64> {
     let mut missing = vec![0.0; most + 1];
     for (losses, chance) in lost.iter().enumerate() {
-        let mended = RepairCode::Interleaved.mends(losses, repair, packets);
+        let mended = code.mends(losses, repair, packets);
         missing[0] += chance * mended;
-        missing[losses.min(most)] += chance * (1.0 - mended);
+        // Two losses in one group leave all of them missing: some more than there are.
+        missing[code.missing(losses, repair).min(most)] += chance * (1.0 - mended);
     }
     missing
 }

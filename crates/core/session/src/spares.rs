@@ -8,7 +8,7 @@
 //! group is passed over, until a report tells that the group's repair packet is lost: such a receiver asks for media packets alone.
 
 use crate::packet::MediaPacket;
-use crate::repair_code::RepairCode;
+use crate::repair_code::{RepairCode, parity_for};
 use gameway_control::FrameId;
 use std::collections::VecDeque;
 
@@ -21,12 +21,21 @@ struct Spare {
     frame: FrameId,
     /// How many stand in for nothing yet.
     left: u16,
-    /// How many there were.
-    repair: u16,
+    /// How many media packets there are, and how many repair packets there were.
+    packets: (u16, u16),
     /// Numbers of the media packets for which the others stand in, each with its place in the frame.
     passed_over: Vec<(u64, u16)>,
     /// Groups whose repair packet is lost.
     unmended: Vec<u16>,
+}
+
+impl Spare {
+    /// Which parity packet stands in for the media packet at this place.
+    fn parity_for(&self, place: u16) -> Option<u16> {
+        let (media, repair) = self.packets;
+        let which = parity_for(place.into(), media.into(), repair.into());
+        which.and_then(|which| u16::try_from(which).ok())
+    }
 }
 
 /// See the module's head.
@@ -54,7 +63,7 @@ impl Spares {
         self.frames.push_back(Spare {
             frame: packet.frame,
             left,
-            repair: left,
+            packets: (packet.media_packets, left),
             passed_over: Vec::new(),
             unmended: Vec::new(),
         });
@@ -64,10 +73,12 @@ impl Spares {
     pub(crate) fn passes_over(&mut self, frame: FrameId, number: u64, index: u16) -> bool {
         let of_groups = self.code == RepairCode::Interleaved;
         let Some(spare) = self.of(frame).filter(|spare| spare.left > 0) else { return false };
-        let group = |index| index % spare.repair;
-        let is_taken = spare.passed_over.iter().any(|(_, other)| group(*other) == group(index));
-        if of_groups && (is_taken || spare.unmended.contains(&group(index))) {
-            return false;
+        if of_groups {
+            let Some(group) = spare.parity_for(index) else { return false };
+            let is_taken = |(_, other): &(u64, u16)| spare.parity_for(*other) == Some(group);
+            if spare.passed_over.iter().any(is_taken) || spare.unmended.contains(&group) {
+                return false;
+            }
         }
         spare.left -= 1;
         spare.passed_over.push((number, index));
@@ -98,8 +109,8 @@ impl Spares {
             return None;
         }
         spare.unmended.push(group);
-        let repair = spare.repair;
-        let place = spare.passed_over.iter().position(|(_, index)| index % repair == group)?;
+        let is_of_group = |(_, index): &(u64, u16)| spare.parity_for(*index) == Some(group);
+        let place = spare.passed_over.iter().position(is_of_group)?;
         Some(spare.passed_over.swap_remove(place).0)
     }
 
@@ -165,6 +176,24 @@ mod tests {
         assert_eq!(told, [None, Some(3), None]);
         assert!(!spares.has_passed_over(FrameId(7), 3));
         assert!(!spares.passes_over(FrameId(7), 1, 1) && !spares.passes_over(FrameId(7), 3, 3));
+    }
+
+    /// 220 packets have three parts with one parity packet each: 0 to 73, 74 to 146, 147 to 219.
+    #[test]
+    fn of_a_frame_longer_than_parity_reaches_one_in_each_part_is_passed_over() {
+        let mut spares = Spares::new(RepairCode::Interleaved);
+        let media = MediaPacket {
+            frame: FrameId(7),
+            media_packets: 220,
+            train_packets: 223,
+            ..packet(PacketKind::Media)
+        };
+        spares.on_sent(&media);
+        let asked = [0, 1, 73, 74, 146, 147, 219]
+            .map(|place| spares.passes_over(FrameId(7), place.into(), place));
+        assert_eq!(asked, [true, false, false, true, false, true, false]);
+        let lost = MediaPacket { kind: PacketKind::Repair, index: 222, ..media };
+        assert_eq!(spares.on_parity_lost(&lost), Some(147));
     }
 
     #[test]
