@@ -130,11 +130,12 @@ def part(name: str, config: dict[str, Any], file: Path) -> Iterator[subprocess.P
 
 @contextmanager
 def host(
-    folder: Path, controller: str, rates: dict[str, str], **more: Any
+    folder: Path, controller: str | dict[str, Any], rates: dict[str, str], **more: Any
 ) -> Iterator[tuple[str, subprocess.Popen[str]]]:
     """A host with one stream of these rates, by its link; `more` are further keys of it."""
     address = free_address()
-    stream = {"name": "game", **one_stream(controller, **rates)["stream"][0]}
+    kind = controller if isinstance(controller, str) else controller["kind"]
+    stream = {"name": "game", **one_stream(kind, **rates)["stream"][0], "controller": controller}
     config = {"stream": stream, "listen": address, "token": TOKEN, "audio": False}
     config |= {"folder": str(folder), **more}
     if "size" in more:

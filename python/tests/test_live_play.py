@@ -39,12 +39,13 @@ DEFAULT = "40 Mb/s"
 """What `gameway host` sends at most unless told otherwise."""
 CONTROLLERS = ("pudica", "gcc", "copa", "nada", "salsify", "scream", "sqp")
 CASES = [(name, rate) for rate in (DEFAULT, "10 Mb/s") for name in CONTROLLERS]
+AS_STREAMED = {name: {"kind": name, "min_pacing_factor": 2.5} for name in ("nada", "scream")}
+"""What `gameway host` makes of these names (`as_streamed` in its source, with a test)."""
 WITNESS_RATES = {"min_bitrate": "1 Mb/s", "start_bitrate": "1 Mb/s", "max_bitrate": "1 Mb/s"}
 MIN_FPS = 59.5
 MAX_WAIT_MS = 3.0
-"""In the jitter buffer, beyond the time over which the sender paces a frame: that is the
-controller's own choice (NADA's takes the interval of a frame, RFC 8698 section 5.2.2, GCC's two
-fifths of it), and the buffer's time begins with a frame's first packet."""
+"""In the jitter buffer, beyond the time from a frame's first packet to its last, with which the
+buffer's time begins."""
 STALL_NS = 100_000_000
 """What stands still for so long, where nobody but the machine can be the cause, explains a freeze:
 libwebrtc counts one from 150 ms above the mean on."""
@@ -98,7 +99,10 @@ def play(folder: Path, controller: str, most: str) -> Played:
         one.mkdir()
     with (
         host(witness, "fixed", WITNESS_RATES, size=(320, 180)) as (beside, witnessed),
-        host(watched, controller, {"max_bitrate": most}) as (url, process),
+        host(watched, AS_STREAMED.get(controller, controller), {"max_bitrate": most}) as (
+            url,
+            process,
+        ),
     ):
         connect = beside.replace("/?", "/whep?").partition("?")[0]
         config = {"connect": connect, "token": TOKEN, "folder": str(witness / "client")}

@@ -41,6 +41,7 @@
 //! | XREF stays 10 ms although RMAX is high | it is the RFC's; the standing queue is `XREF RMAX / rate`: 25 ms at 20 of 50 Mb/s |
 //! | A packet taken for lost that comes late counts as one more packet | the loss was acted on |
 //! | Reports at other intervals than DELTA are gathered until DELTA has passed | the constants are made for it |
+//! | Option `min_pacing_factor`: the shaping buffer sends faster than the target | section 5.2.2 spreads a frame over its interval, so that its last packet comes 16 ms after its first; the law's signal is a filtered delay and takes no notice |
 //! | The shaping buffer is the pacer; its length is reckoned from frames encoded and packets sent | the controller does not own it |
 //!
 //! A level of QTH or more holds only until something is lost: warped delays fall as the queue grows, and the
@@ -95,12 +96,15 @@ pub struct NadaOptions {
     /// weight among NADA flows that share a link
     #[schemars(range(min = 0.01, max = 100.0))]
     pub priority: f64,
+    /// packets leave at least at this multiple of the target; at 1 the shaping buffer spreads a frame over its interval (the RFC)
+    #[schemars(range(min = 1.0, max = 100.0))]
+    pub min_pacing_factor: f64,
 }
 
 impl Default for NadaOptions {
     fn default() -> Self {
         let ms = Duration::from_millis(10);
-        Self { xref: ms, qeps: ms, priority: 1.0 }
+        Self { xref: ms, qeps: ms, priority: 1.0, min_pacing_factor: 1.0 }
     }
 }
 
@@ -163,6 +167,7 @@ pub struct Nada {
     /// PRIO XREF RMAX in ms bit/s.
     level_rate: f64,
     frames_per_second: f64,
+    min_pacing_factor: f64,
     statistics: Statistics,
     /// The reference rate in bit/s, within the limits.
     reference: f64,
@@ -191,6 +196,7 @@ impl Nada {
             qeps: options.qeps,
             level_rate: options.priority * options.xref.as_millis_f64() * max,
             frames_per_second: 1.0 / frame_interval.as_secs_f64(),
+            min_pacing_factor: options.min_pacing_factor,
             statistics: Statistics::new(),
             reference: limits.clamp(limits.start).as_bps_f64().max(1.0),
             signal: 0.0,
@@ -303,7 +309,9 @@ impl RateController for Nada {
         let waiting = self.buffer_rate();
         let video = Rate::from_bps_f64((self.reference - BETA_V * waiting).max(0.0));
         let sending = Rate::from_bps_f64(self.reference + BETA_S * waiting);
-        Target::new(self.limits.clamp(video), Pacing::Rate(self.limits.clamp(sending)))
+        let bitrate = self.limits.clamp(video);
+        let pace = self.limits.clamp(sending).max(bitrate.mul_f64(self.min_pacing_factor));
+        Target::new(bitrate, Pacing::Rate(pace))
     }
 
     fn observe(&self, sink: &mut dyn FnMut(&str, f64)) {
@@ -380,25 +388,31 @@ mod tests {
     }
 
     fn nada() -> Nada {
+        with(NadaOptions::default())
+    }
+
+    fn with(options: NadaOptions) -> Nada {
         let limits = RateLimits {
             min: Rate::from_mbps(1),
             max: Rate::from_mbps(50),
             start: Rate::from_mbps(10),
             frame_interval: Duration::from_millis(20),
         };
-        Nada::new(NadaOptions::default(), limits)
+        Nada::new(options, limits)
     }
 
     #[test]
     fn the_shaping_buffer_slows_the_encoder_and_speeds_the_pacer() {
-        let mut nada = nada();
-        // 25000 bytes at 50 frames a second are 10 Mb/s; a tenth of that is 1 Mb/s.
-        let target = nada.target().bitrate;
-        let frame = FrameId(0);
-        let sent = FrameSent::new(frame, target, Bytes::new(25_000), 20);
-        nada.on_frame(Instant::ZERO, &sent);
-        assert_eq!(nada.target().bitrate, Rate::from_mbps(9));
-        assert_eq!(nada.target().pacing, Pacing::Rate(Rate::from_mbps(11)));
+        for (min_pacing_factor, kbps) in [(1.0, 11_000), (1.2, 11_000), (2.5, 22_500)] {
+            let mut nada = with(NadaOptions { min_pacing_factor, ..NadaOptions::default() });
+            // 25000 bytes at 50 frames a second are 10 Mb/s; a tenth of that is 1 Mb/s.
+            let target = nada.target().bitrate;
+            let frame = FrameId(0);
+            let sent = FrameSent::new(frame, target, Bytes::new(25_000), 20);
+            nada.on_frame(Instant::ZERO, &sent);
+            assert_eq!(nada.target().bitrate, Rate::from_mbps(9));
+            assert_eq!(nada.target().pacing, Pacing::Rate(Rate::from_kbps(kbps)));
+        }
     }
 
     fn at(millis: i64) -> Instant {

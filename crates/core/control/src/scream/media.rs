@@ -56,6 +56,8 @@ const MAX_WAITING: usize = 256;
 #[derive(Debug, Clone)]
 pub(super) struct MediaRate {
     rules: MediaRules,
+    /// Packets leave at least at this multiple of the target.
+    min_pacing_factor: f64,
     limits: RateLimits,
     frame_secs: f64,
     target: Rate,
@@ -73,11 +75,12 @@ pub(super) struct MediaRate {
 }
 
 impl MediaRate {
-    pub(super) fn new(rules: MediaRules, limits: RateLimits) -> Self {
+    pub(super) fn new(rules: MediaRules, min_pacing_factor: f64, limits: RateLimits) -> Self {
         let frame_interval = limits.frame_interval.max(Duration::from_millis(1));
         let target = limits.clamp(limits.start);
         let mut made = Self {
             rules,
+            min_pacing_factor,
             limits,
             frame_secs: frame_interval.as_secs_f64(),
             target,
@@ -208,7 +211,7 @@ impl MediaRate {
 
     fn paced(&self) -> Rate {
         let bps = if self.rules.paces_by_size { self.paced_by_size() } else { self.relaxed() };
-        Rate::from_bps_f64(bps)
+        Rate::from_bps_f64(bps).max(self.target.mul_f64(self.min_pacing_factor))
     }
 
     fn relaxed(&self) -> f64 {

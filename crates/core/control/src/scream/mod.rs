@@ -102,6 +102,9 @@ pub struct ScreamOptions {
     #[serde(with = "on_off")]
     #[schemars(with = "on_off::Switch")]
     pub variation_damping: bool,
+    /// packets leave at least at this multiple of the target, where the version's pacing is slower
+    #[schemars(range(min = 1.0, max = 100.0))]
+    pub min_pacing_factor: f64,
 }
 
 impl Default for ScreamOptions {
@@ -115,6 +118,7 @@ impl Default for ScreamOptions {
             ecn_beta: 0.8,
             alpha_filter: AlphaFilter::default(),
             variation_damping: true,
+            min_pacing_factor: 1.0,
         }
     }
 }
@@ -163,7 +167,7 @@ impl Scream {
     #[must_use]
     pub fn new(options: ScreamOptions, limits: RateLimits) -> Self {
         let rules = exchange::rules(options.version, options.exchanged);
-        let media = MediaRate::new(rules.media, limits);
+        let media = MediaRate::new(rules.media, options.min_pacing_factor, limits);
         let settings = Settings {
             ecn: options.ecn,
             loss_beta: options.loss_beta,

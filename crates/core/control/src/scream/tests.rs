@@ -20,6 +20,7 @@ const REFERENCE: ScreamOptions = ScreamOptions {
     ecn_beta: 0.8,
     alpha_filter: AlphaFilter::FastAttack,
     variation_damping: true,
+    min_pacing_factor: 1.0,
 };
 
 fn at(millis: i64) -> Instant {

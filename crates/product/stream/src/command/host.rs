@@ -34,6 +34,8 @@ const SETTINGS: &[Setting] = settings! {
 };
 /// The option of controllers whose published law may send most of its packets into loss for good.
 const GUARD: &str = "reduce_on_loss";
+/// The option of controllers whose law spreads a frame over most of its interval, and its value: GCC's pacing factor (libwebrtc).
+const PACING: (&str, f64) = ("min_pacing_factor", 2.5);
 /// Addresses for documentation (RFC 5737, RFC 3849): nothing is sent there.
 const ELSEWHERE: [(&str, &str); 2] = [("0.0.0.0:0", "192.0.2.1:9"), ("[::]:0", "[2001:db8::1]:9")];
 
@@ -76,7 +78,7 @@ fn run(names: Names, words: impl IntoIterator<Item = OsString>) -> Result<(), Re
     let refused = |error| settings::as_typed(error, SETTINGS);
     let mut config = HostConfig::read(&settings::given(&matches, SETTINGS)).map_err(refused)?;
     config.build_controller().map_err(refused)?;
-    guard(&mut config);
+    as_streamed(&mut config);
     config.token = token::given(placed(&matches, "token"))?.map_or_else(token::new, Ok)?;
     config.names = own_names();
     config.names.extend(matches.get_many::<String>("name").into_iter().flatten().cloned());
@@ -97,14 +99,18 @@ fn run(names: Names, words: impl IntoIterator<Item = OsString>) -> Result<(), Re
     Ok(())
 }
 
-/// The controller as people stream with it: with [`GUARD`] on, if it has that.
-fn guard(config: &mut HostConfig) {
-    let ControllerConfig::Name(kind) = &config.controller else { return };
-    let options = Options::from_iter([(GUARD.to_owned(), "on".into())]);
-    let guarded = ControllerConfig::Options { kind: kind.clone(), options };
-    let before = std::mem::replace(&mut config.controller, guarded);
-    if config.build_controller().is_err() {
-        config.controller = before;
+/// The controller as people stream with it, if it is chosen by its name alone: with [`GUARD`] and [`PACING`], if it has them.
+fn as_streamed(config: &mut HostConfig) {
+    let ControllerConfig::Name(kind) = config.controller.clone() else { return };
+    let mut options = Options::new();
+    for (name, value) in [(GUARD, "on".into()), (PACING.0, PACING.1.into())] {
+        let with = options.clone().into_iter().chain([(name.to_owned(), value)]).collect();
+        let with = ControllerConfig::Options { kind: kind.clone(), options: with };
+        let before = std::mem::replace(&mut config.controller, with);
+        match (config.build_controller(), &config.controller) {
+            (Ok(_), ControllerConfig::Options { options: kept, .. }) => options.clone_from(kept),
+            _ => config.controller = before,
+        }
     }
 }
 
@@ -181,19 +187,24 @@ mod tests {
     }
 
     #[test]
-    fn a_controller_lowers_its_rate_where_much_is_lost() {
-        for (name, guarded) in [("pudica", true), ("salsify", true), ("sqp", true), ("copa", true)]
-            .into_iter()
-            .chain([("gcc", false), ("fixed", false)])
-        {
+    fn a_controller_lowers_its_rate_where_much_is_lost_and_a_frame_leaves_in_a_part_of_its_interval()
+     {
+        for (name, options) in [
+            ("pudica", &["reduce_on_loss"] as &[&str]),
+            ("salsify", &["reduce_on_loss"]),
+            ("sqp", &["reduce_on_loss"]),
+            ("copa", &["reduce_on_loss"]),
+            ("nada", &["min_pacing_factor"]),
+            ("scream", &["min_pacing_factor"]),
+            ("gcc", &[]),
+            ("fixed", &[]),
+        ] {
             let mut config =
                 HostConfig { controller: ControllerConfig::named(name), ..HostConfig::default() };
-            guard(&mut config);
-            assert_eq!(
-                matches!(config.controller, ControllerConfig::Options { .. }),
-                guarded,
-                "{name}"
-            );
+            as_streamed(&mut config);
+            let (kind, given) = config.controller.parts();
+            assert_eq!(kind, name);
+            assert!(given.keys().eq(options), "{name}: {given:?}");
         }
     }
 

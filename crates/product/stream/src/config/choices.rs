@@ -36,7 +36,7 @@ impl ControllerConfig {
     }
 
     /// Its name, and its options.
-    pub(super) fn parts(&self) -> (&str, Options) {
+    pub(crate) fn parts(&self) -> (&str, Options) {
         match self {
             Self::Name(name) => (name, Options::new()),
             Self::Options { kind, options } => (kind, options.clone()),

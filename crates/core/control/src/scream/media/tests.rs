@@ -16,7 +16,7 @@ fn limits() -> RateLimits {
 }
 
 fn made(limits: RateLimits) -> MediaRate {
-    MediaRate::new(ScreamVersion::Draft.rules().media, limits)
+    MediaRate::new(ScreamVersion::Draft.rules().media, 1.0, limits)
 }
 
 fn window(bytes: f64) -> ReferenceWindow {
@@ -127,7 +127,7 @@ fn pacing_is_half_as_fast_again_and_relaxed_near_the_largest_bitrate() {
 #[test]
 fn the_reference_divides_by_less_and_paces_large_frames_faster() {
     let rules = ScreamVersion::Reference.rules().media;
-    let mut media = MediaRate::new(rules, limits());
+    let mut media = MediaRate::new(rules, 1.0, limits());
     let headers = 1_000.0 / 1_020.0;
     let target = target_bps(&mut media, 100_000.0);
     assert!((target - 8e5 / 0.041 * headers / 1.1).abs() < 1.0, "{target}");
@@ -167,7 +167,7 @@ fn no_more_than_so_many_frames_are_known_to_wait() {
 
 /// At 10 Mb/s frames of 20000 bytes: how much faster than that they are paced when these were encoded.
 fn paced_for(sizes: &[u64], sent: usize) -> f64 {
-    let mut media = MediaRate::new(ScreamVersion::Reference.rules().media, limits());
+    let mut media = MediaRate::new(ScreamVersion::Reference.rules().media, 1.0, limits());
     for (number, size) in (0..).zip(sizes) {
         media.on_frame(at(0), &frame(number, *size));
         if (number as usize) < sent {
@@ -187,9 +187,19 @@ fn in_the_reference_pacing_follows_the_mean_frame_of_200_ms_and_what_waits() {
     assert!((paced_for(&[12_000, 12_000], 0) - 1.5 * 1.2).abs() < 1e-6);
     assert!((paced_for(&[12_000, 12_000], 1) - 1.5).abs() < 1e-6);
     // Half of the first has left.
-    let mut media = MediaRate::new(ScreamVersion::Reference.rules().media, limits());
+    let mut media = MediaRate::new(ScreamVersion::Reference.rules().media, 1.0, limits());
     media.on_frame(at(0), &frame(0, 16_000));
     media.on_sent(&SentPacket { size: Bytes::new(8_000), ..sent(0, false) });
     media.on_frame(at(0), &frame(1, 16_000));
     assert!((media.paced().as_bps_f64() / 10e6 - 1.5 * 1.2).abs() < 1e-6);
+}
+
+#[test]
+fn a_least_pacing_factor_holds_where_the_version_paces_slower() {
+    for (factor, paced) in [(1.0, 1.5), (1.5, 1.5), (2.5, 2.5)] {
+        let mut media = MediaRate::new(ScreamVersion::Draft.rules().media, factor, limits());
+        media.target = Rate::from_mbps(10);
+        let rate = media.paced().as_mbps_f64();
+        assert!((rate - 10.0 * paced).abs() < 1e-3, "{factor}: {rate}");
+    }
 }
