@@ -10,7 +10,7 @@ import os
 import time
 from dataclasses import dataclass
 from statistics import median
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 from urllib.parse import quote
 
 import polars as pl
@@ -135,8 +135,22 @@ def play(folder: Path, controller: str, most: str) -> Played:
     )
 
 
-def play_through_loss(folder: Path, repair: str, **loss: Any) -> tuple[float, float, float, float]:
-    """Give frames shown and made a second, the share of time frozen, and parity packets a frame."""
+class Watched(NamedTuple):
+    """What a browser saw."""
+
+    shown: float
+    """Frames a second, and so many were made."""
+    made: float
+    frozen: float
+    """Share of time."""
+    parity: float
+    """Packets a frame."""
+    key_frames: float
+    """A second."""
+
+
+def play_through_loss(folder: Path, repair: str, **loss: Any) -> Watched:
+    """Let Chromium play a stream whose packets are lost."""
     keys = {"max_bitrate": DEFAULT, "repair": repair}
     with stage(folder, "pudica", keys, (1280, 720), loss=loss) as there:
         inside = ("ip", "netns", "exec", there.spaces.name("client"))
@@ -148,11 +162,12 @@ def play_through_loss(folder: Path, repair: str, **loss: Any) -> tuple[float, fl
         there.host.result()
     captured = pl.read_parquet(folder / "host" / "host_frames.parquet")["captured_ns"].sort()
     took = (last["timestamp"] - first["timestamp"]) / 1e3
-    return (
-        (last["framesDecoded"] - first["framesDecoded"]) / took,
-        (captured.len() - 1) * 1e9 / (captured[-1] - captured[0]),
-        (last["totalFreezesDuration"] - first["totalFreezesDuration"]) / took,
-        last.get("fecPacketsReceived", 0) / last["framesReceived"],
+    return Watched(
+        shown=(last["framesDecoded"] - first["framesDecoded"]) / took,
+        made=(captured.len() - 1) * 1e9 / (captured[-1] - captured[0]),
+        frozen=(last["totalFreezesDuration"] - first["totalFreezesDuration"]) / took,
+        parity=last.get("fecPacketsReceived", 0) / last["framesReceived"],
+        key_frames=(last["keyFramesDecoded"] - first["keyFramesDecoded"]) / took,
     )
 
 
@@ -161,7 +176,7 @@ def test_a_loss_costs_no_more_than_the_frames_until_the_next_key_frame(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     loss = {"kind": "random", "probability": "0.5 %"}
-    shown, made, frozen, parity = play_through_loss(tmp_path, "none", **loss)
+    shown, made, frozen, parity, _ = play_through_loss(tmp_path, "none", **loss)
     assert parity == 0
     if IN_FULL:
         with capsys.disabled():
@@ -232,7 +247,7 @@ def test_what_a_browser_asks_for_is_sent_again(
 ) -> None:
     bursts = {"kind": "bursty", "probability": share, "burst_length": length}
     loss = bursts if length > 1 else {"kind": "random", "probability": share}
-    shown, made, frozen, _ = play_through_loss(tmp_path, "nack", **loss)
+    shown, made, frozen, *_ = play_through_loss(tmp_path, "nack", **loss)
     if IN_FULL:
         with capsys.disabled():
             rate = f"{shown:.1f} of {made:.1f} frames/s, frozen {frozen:.1%}"
@@ -247,8 +262,10 @@ def test_what_a_browser_asks_for_is_sent_again(
 def test_a_browser_mends_frames_by_parity(tmp_path: Path) -> None:
     # Nothing is sent again. Without parity a third is not shown at half the loss.
     loss = {"kind": "random", "probability": "1 %"}
-    shown, made, frozen, parity = play_through_loss(tmp_path, "fec", **loss)
+    shown, made, frozen, parity, key_frames = play_through_loss(tmp_path, "fec", **loss)
     assert 1 < parity < 12, parity
+    # A frame in four loses a packet: a key frame for each that is mended were eight a second.
+    assert key_frames < 1, key_frames
     assert shown > 0.9 * made, (shown, made, frozen)
     with of_times():
         assert made > MIN_LIVE_FPS

@@ -18,6 +18,7 @@ mod history;
 mod loss_model;
 mod missing;
 mod packet;
+mod parity_losses;
 mod protection;
 mod receiver;
 mod references;

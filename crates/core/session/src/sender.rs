@@ -33,8 +33,10 @@ use crate::encode_request::EncodeRequest;
 use crate::feedback::FeedbackPacket;
 use crate::history::SentHistory;
 use crate::packet::MediaPacket;
+use crate::parity_losses::ParityLosses;
 use crate::protection::Protection;
 use crate::references::References;
+use crate::repair_code::RepairCode;
 use crate::resend::Resend;
 use crate::sender_config::SenderConfig;
 use crate::sender_event::SenderEvent;
@@ -67,6 +69,8 @@ pub struct Sender {
     sent_frames: SentFrames,
     /// If what is lost is sent again.
     resend: Option<Resend>,
+    /// If parity mends what is not sent again.
+    parity_losses: Option<ParityLosses>,
     /// If repair is planned by the losses.
     protection: Option<Protection>,
     /// When the next frame is captured; `None` once stopped.
@@ -122,6 +126,8 @@ impl Sender {
                 .repair
                 .sends_again()
                 .then(|| Resend::new(config.frame_interval, config.overhead.again, config.code)),
+            parity_losses: (!config.repair.sends_again() && config.code == RepairCode::Interleaved)
+                .then(ParityLosses::default),
             protection: config.repair.goal().map(|goal| Protection::new(goal, config.code)),
             next_capture: Some(config.start),
             next_frame: FrameId(0),
@@ -275,6 +281,9 @@ impl Sender {
         }
         if packet.is_train() {
             self.sent_frames.on_sent(&sent);
+            if let Some(losses) = &mut self.parity_losses {
+                losses.on_sent(&packet);
+            }
             self.note_frame_progress(now, &packet);
         }
         packet

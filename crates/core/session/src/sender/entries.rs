@@ -34,14 +34,17 @@ impl Sender {
     }
 
     /// Notes which frames are not whole, for a receiver to which each since the last key frame means a new one. Where
-    /// packets are sent again, a frame is broken only when that cannot help any more.
+    /// packets are sent again, a frame is broken only when that cannot help any more; where it has parity, once that cannot.
     pub(super) fn note_losses(&mut self, now: Instant) {
         if self.resend.is_some() {
             return;
         }
         let lost = self.reports.iter().filter(|report| report.arrival.is_none());
-        let frames = lost.filter(|report| report.packet.kind == PacketKind::Media);
-        let newest = frames.map(|report| report.packet.frame).max();
+        let broken = lost.filter(|report| match &mut self.parity_losses {
+            Some(losses) => losses.breaks(&report.packet),
+            None => report.packet.kind == PacketKind::Media,
+        });
+        let newest = broken.map(|report| report.packet.frame).max();
         self.newest_broken = self.newest_broken.max(newest);
         self.mend_loss(now);
     }

@@ -48,8 +48,13 @@ fn a_frame_of_one_packet_that_arrived_is_enough() {
 
 /// What is lost of frame 1 or 2, after a key frame: a media packet or the repair packet behind it.
 fn with_loss(key_frame_on_loss: bool, lost: &str) -> (usize, bool) {
+    by_code(RepairCode::AnyForAny, key_frame_on_loss, lost)
+}
+
+fn by_code(code: RepairCode, key_frame_on_loss: bool, lost: &str) -> (usize, bool) {
     let (mut sender, _) = sender(target(Pacing::Burst), |config| {
         config.key_frame_on_loss = key_frame_on_loss;
+        config.code = code;
     });
     let repaired = Train::of_packets(vec![900, 900, 900], 2, Overhead::default()).unwrap();
     for number in 0..4 {
@@ -70,6 +75,20 @@ fn a_lost_packet_of_a_frame_brings_a_key_frame_where_that_is_wanted() {
     assert_eq!(with_loss(true, repair), (0, false), "the frame is whole without it");
     assert_eq!(with_loss(true, "############"), (0, false));
     assert_eq!(with_loss(false, media), (0, false), "the receiver asks for it");
+}
+
+#[test]
+fn what_parity_mends_brings_no_key_frame() {
+    for (lost, brings) in [
+        ("####.#######", false),
+        ("#####.######", false),
+        ("####.#.#####", false),
+        ("###..#######", true),
+        ("####..######", true),
+    ] {
+        let brought = by_code(RepairCode::Interleaved, true, lost);
+        assert_eq!(brought, (usize::from(brings), brings), "{lost}");
+    }
 }
 
 #[test]
