@@ -86,6 +86,11 @@ impl Resend {
         Self { frame_interval, again, spares: Spares::new(code), ..Self::default() }
     }
 
+    /// Frames come at this interval from now on.
+    pub(crate) fn set_frame_interval(&mut self, frame_interval: Duration) {
+        self.frame_interval = frame_interval;
+    }
+
     /// A packet left; numbers have no gaps.
     pub(crate) fn on_sent(&mut self, now: Instant, packet: &MediaPacket) {
         assert_eq!(packet.sequence.0, self.base + self.left.len() as u64);

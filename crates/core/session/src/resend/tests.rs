@@ -290,12 +290,19 @@ fn the_least_round_trip_is_that_of_the_last_100_to_200_ms() {
 
 #[test]
 fn copies_leave_a_frame_apart_or_sooner_if_there_is_less_time() {
-    for (copies, within, expected) in
-        [(1, 60, vec![]), (2, 60, vec![20]), (3, 60, vec![20, 40]), (4, 30, vec![10, 20, 30])]
-    {
+    let half_rate = FRAME * 2;
+    for (interval, copies, within, expected) in [
+        (FRAME, 1, 60, vec![]),
+        (FRAME, 2, 60, vec![20]),
+        (FRAME, 3, 60, vec![20, 40]),
+        (FRAME, 4, 30, vec![10, 20, 30]),
+        (half_rate, 2, 60, vec![40]),
+        (half_rate, 3, 60, vec![30, 60]),
+    ] {
         let mut stream = Stream::new();
         stream.media(0);
         let repetition = stream.ask(0, 0).unwrap();
+        stream.resend.set_frame_interval(interval);
         stream.copy_later(5, &[repetition], copies, within);
         let mut times = Vec::new();
         for now in 5..100 {

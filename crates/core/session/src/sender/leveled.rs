@@ -1,7 +1,7 @@
 //! Size and frame rate of the picture follow the target, if there is a ladder.
 //!
 //! The ladder is asked at each frame. A new size begins with a key frame, in the frame's budget as any other; a new frame
-//! rate begins with the interval behind the frame, and controller and pacer are told of it. The grid of captures is that of
+//! rate begins with the interval behind the frame, and controller, pacer and repetitions are told of it. The grid of captures is that of
 //! the source: a lower rate leaves places of it out.
 
 use super::{Entry, Sender};
@@ -56,6 +56,9 @@ impl Sender {
         if before.intervals != level.intervals {
             self.leveled.frame_interval = frame_interval;
             self.pacer.set_frame_interval(frame_interval);
+            if let Some(resend) = &mut self.resend {
+                resend.set_frame_interval(frame_interval);
+            }
             self.controller.on_notice(now, &Notice::FrameInterval(frame_interval));
         }
         self.leveled.begun = true;
