@@ -75,8 +75,8 @@ conformance: $(STAMPS)/live ## the same scenarios on both drivers, side by side;
 	$(BIN)/gameway run tests/conformance --on live
 	$(BIN)/gameway report results/conformance-live --check
 
-play: $(STAMPS)/live $(STAMPS)/test-tools ## Chromium plays each controller for a minute at two rates, on a quiet machine; 17 minutes
-	GAMEWAY_PLAY_SECONDS=60 $(BIN)/pytest -q python/tests/test_live_play.py
+play: $(STAMPS)/live $(STAMPS)/test-tools $(STAMPS)/test-packages ## Chromium plays each controller for a minute at two rates, on a quiet machine; 19 minutes
+	GAMEWAY_PLAY_SECONDS=60 $(BIN)/pytest -q python/tests/test_live_play.py python/tests/test_live_ladder.py
 
 packages: $(STAMPS)/develop $(STAMPS)/test-packages $(DASH_JS) ## the packages that users install, as they get them: from nothing; needs a package index
 	$(BIN)/pytest -q python/tests/packages_by_pip.py

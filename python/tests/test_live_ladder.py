@@ -1,17 +1,23 @@
 """A stream's picture grows with its bitrate, live: a browser and our client show no stall.
 
 The link is loopback: GCC begins with little and soon has enough for all of the picture. No root.
+With `make play` a larger picture shrinks, too, as the capacity of a link falls, and grows again.
 """
 
 from __future__ import annotations
 
+import os
 import time
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
+from urllib.parse import quote
 
 import polars as pl
 import pytest
 from browser_fixture import NEEDS_CHROMIUM, TOKEN, browser, end, host, part, until_frames
+from live_fixture import needs_live
+from stage_fixture import HOST, PORT, stage
+from stage_fixture import TOKEN as STAGE_TOKEN
 from witness import of_times
 
 if TYPE_CHECKING:
@@ -21,6 +27,18 @@ RATES = {"min_bitrate": "300 kb/s", "start_bitrate": "500 kb/s", "max_bitrate": 
 SIZE = (640, 360)
 """Small, so that a busy machine encodes all frames."""
 LADDER = {"ladder": "both", "content": "high"}
+IN_FULL = float(os.environ.get("GAMEWAY_PLAY_SECONDS", "10")) >= 60
+CAPACITY = {
+    "steps": [
+        ["0 s", "10 Mb/s"],
+        ["18 s", "4 Mb/s"],
+        ["21 s", "2 Mb/s"],
+        ["24 s", "1.2 Mb/s"],
+        ["36 s", "10 Mb/s"],
+    ]
+}
+"""In steps that fill a queue of 1 s and do not overflow it: a loss is no stall of a change."""
+ENDS_AT_S = 66
 PATIENCE_S = 40.0
 FRAME_MS = 1e3 / 60.0
 AFTER_MS = 1_000.0
@@ -109,3 +127,34 @@ def test_our_client_shows_a_picture_that_grows(tmp_path: Path) -> None:
     widths = [round(SIZE[0] * share) for share in sized["value"].fill_null(strategy="backward")]
     shown = list(zip((sized["decoded_ns"] / 1e6).to_list(), widths, strict=True))
     check(shown, list(zip((sized["captured_ns"] / 1e6).to_list(), widths, strict=True)))
+
+
+@needs_live
+@NEEDS_CHROMIUM
+@pytest.mark.skipif(not IN_FULL, reason="takes a minute: make play")
+def test_chromium_shows_a_picture_that_shrinks_and_grows_again(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    keys = RATES | LADDER | {"start_bitrate": "4 Mb/s"}
+    path = {"capacity": CAPACITY, "queue": {"kind": "drop-tail", "size": "1 s"}}
+    with stage(tmp_path, "gcc", keys, (1280, 720), **path) as there:
+        inside = ("ip", "netns", "exec", there.spaces.name("client"))
+        with browser(tmp_path / "profile", *inside) as made:
+            page = made.open(f"http://{HOST}:{PORT}/?token={quote(STAGE_TOKEN)}", WATCH)
+            until_frames(made, page)
+            time.sleep(ENDS_AT_S)
+            shown = made.evaluate(page, "window.shown")
+        there.host.result()
+    pictures = [(at, width) for at, width, _ in shown]
+    widths = [width for _, width in pictures]
+    changes = [(before, after) for before, after in pairwise(widths) if before != after]
+    gaps = around_changes(pictures)
+    with capsys.disabled():
+        told = ", ".join(
+            f"{old} to {new} {gap:.0f}" for (old, new), gap in zip(changes, gaps, strict=True)
+        )
+        print(f"\nlongest gap in ms, widths {told}")  # noqa: T201
+    assert widths[0] == widths[-1] == 1280
+    assert min(widths) < 1280
+    with of_times():
+        assert max(gaps) <= MOST_MS + FRAME_MS / 2, gaps

@@ -13,6 +13,11 @@ mean, Pudica beside a CUBIC download; seed 1, 20 s. Shares are of media packets;
 path                      repair        shown   asked for        %        %  again %        %
 ";
 
+const RECOVERY: &str = "
+What is lost for good is answered by a frame that refers to one which the receiver has (recovery = \"reference\"), not by a key frame:
+
+";
+
 const SECONDS: u32 = 20;
 /// Frames whole so much later than the tenth that comes first are late; with 100 ms there is time for one round trip.
 const DEADLINE_MS: f64 = 154.0;
@@ -40,14 +45,15 @@ fn words() -> Vec<String> {
     words
 }
 
-fn scenario(repair: &str, base_rtt: &str, loss: Option<(f64, f64)>) -> Run {
+fn scenario((repair, recovery): (&str, &str), base_rtt: &str, loss: Option<(f64, f64)>) -> Run {
+    let keys = json!({ "repair": repair, "recovery": recovery });
     let spec = with(empty_path(SECONDS), "/path/base_rtt", json!(base_rtt));
     let spec = with(spec, "/record", json!({ "packets": true }));
     if let Some((percent, burst_length)) = loss {
         let spec = with_loss(spec, percent, burst_length);
-        return run(&with_stream(spec, fixed("15 Mb/s"), json!({ "repair": repair })));
+        return run(&with_stream(spec, fixed("15 Mb/s"), keys));
     }
-    let spec = with_stream(spec, json!("pudica"), json!({ "repair": repair }));
+    let spec = with_stream(spec, json!("pudica"), keys);
     run(&with_tcp(spec, "cubic", json!({ "start": "5 s" })))
 }
 
@@ -71,8 +77,15 @@ pub fn table() -> String {
     let mut table = HEAD.to_owned();
     for (path, base_rtt, loss) in PATHS {
         for repair in words() {
-            let run = scenario(&repair, base_rtt, loss);
+            let run = scenario((&repair, "key-frame"), base_rtt, loss);
             writeln!(table, "{}", row(path, &repair, &run)).unwrap();
+        }
+    }
+    table.push_str(RECOVERY);
+    for (path, base_rtt, loss) in PATHS.into_iter().filter(|(.., loss)| loss.is_some()) {
+        for repair in ["none", "nack"] {
+            let run = scenario((repair, "reference"), base_rtt, loss);
+            writeln!(table, "{}", row(path, repair, &run)).unwrap();
         }
     }
     table
