@@ -4,6 +4,8 @@ SHELL := bash
 .SHELLFLAGS := -euo pipefail -c
 .DELETE_ON_ERROR:
 .DEFAULT_GOAL := help
+# Hundreds of processes of tests would compile all modules, each anew.
+export PYTHONDONTWRITEBYTECODE :=
 
 PYTHON ?= python3
 VENV := .venv
@@ -124,10 +126,11 @@ fuzz-smoke: rust-test
 
 # Many tests wait for other processes or for the clock, so there are three times as many at once as cores, and those that wait come
 # first (python/tests/conftest.py); a file's are in one process.
-# Tests of times have a core each, or the machine for themselves.
+# Tests of times have half a core each, a core, or the machine for themselves, by what they use.
 python-test: fuzz-smoke $(STAMPS)/live $(STAMPS)/test-tools $(DASH_JS)
 	$(BIN)/pytest -m "not timed" --numprocesses=$$((3 * $$(nproc))) --dist=loadfile --no-loadscope-reorder
-	$(BIN)/pytest -m "timed and not alone" --numprocesses=auto --dist=worksteal
+	$(BIN)/pytest -m "timed and light" --numprocesses=$$((2 * $$(nproc))) --dist=loadscope --no-loadscope-reorder
+	$(BIN)/pytest -m "timed and not light and not alone" --numprocesses=$$(nproc) --dist=loadscope --no-loadscope-reorder
 	$(BIN)/pytest -m "timed and alone"
 
 # A mutant that survives is a line that no test of its crate holds. Each takes a build and the tests of a crate: seconds in

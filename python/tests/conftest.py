@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 import pytest
 from witness import TRIES, LateError, Witness, too_busy
+from xdist.scheduler import LoadScopeScheduling
 
 import gameway as gw
 
@@ -25,6 +26,16 @@ FAULTY = pytest.StashKey[bool]()
 
 LARGE = 10
 """How many tests a large file has at least."""
+LONGEST = (
+    "test_live_video",
+    "test_live_runs",
+    "test_live_stream",
+    "test_live_ladder",
+    "test_conformance",
+)
+"""Files with the longest timed tests: begun last, one of them would go on while cores are idle."""
+SHARING = ("test_live_chromium.py", "test_live_runs.py", "test_live_stream.py")
+"""Files whose timed tests look at one live run: each process that has one of them makes it anew."""
 
 SMALL = """
 title = "Small"
@@ -70,7 +81,7 @@ def fake_run_one(spec: dict[str, Any], recorded: dict[str, Any], target: Path) -
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Begin with large files of tests that mostly wait, and try timed tests again.
+    """Begin with long tests and large files that mostly wait, and try timed tests again.
 
     Where several files run at once, those that compute then have the cores of those that wait.
     The small ones come last: test_live_game.py starts a screen, as test_live_sources.py does, and
@@ -79,9 +90,11 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """
     tests = Counter(item.path for item in items)
 
-    def place(item: pytest.Item) -> tuple[bool, int, Path]:
-        waits = "live" in item.path.stem and tests[item.path] >= LARGE
-        return not waits, -tests[item.path], item.path
+    def place(item: pytest.Item) -> tuple[int, bool, int, Path]:
+        name = item.path.stem
+        waits = "live" in name and tests[item.path] >= LARGE
+        long = LONGEST.index(name) if name in LONGEST else len(LONGEST)
+        return long, not waits, -tests[item.path], item.path
 
     items.sort(key=place)
     for item in items:
@@ -90,6 +103,19 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
                 reruns=TRIES - 1, only_rerun=["AssertionError", "Failed", "LateError"]
             )
             item.add_marker(again)
+
+
+class _SharedRuns(LoadScopeScheduling):
+    """Gives each process a test, or all tests that look at the same live run."""
+
+    def _split_scope(self, nodeid: str) -> str:
+        file = nodeid.partition("::")[0]
+        return file if file.endswith(SHARING) else nodeid
+
+
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> _SharedRuns | None:
+    """With --dist=loadscope, files are not kept together but for the live runs they share."""
+    return _SharedRuns(config, log) if config.getvalue("dist") == "loadscope" else None
 
 
 def pytest_collection_finish(session: pytest.Session) -> None:

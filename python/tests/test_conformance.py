@@ -64,7 +64,7 @@ def widened(row: Row) -> Row:
 
 
 @pytest.mark.timed
-@pytest.mark.alone
+@pytest.mark.light
 @needs_live
 @pytest.mark.parametrize("name", BODIES)
 def test_the_kernel_and_the_simulator_agree(name: str, tmp_path: Path) -> None:
@@ -80,7 +80,7 @@ def test_the_kernel_and_the_simulator_agree(name: str, tmp_path: Path) -> None:
 
 
 @pytest.mark.timed
-@pytest.mark.alone
+@pytest.mark.light
 @needs_live
 def test_a_live_link_of_20_is_not_a_simulated_one_of_25(tmp_path: Path) -> None:
     def slower(spec: dict[str, Any], recorded: dict[str, Any], target: Path) -> None:

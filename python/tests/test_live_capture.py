@@ -65,7 +65,6 @@ def zero_ns(file: Path) -> int:
 
 
 @pytest.mark.timed
-@pytest.mark.alone
 def test_a_capture_has_what_the_link_counted(tmp_path: Path) -> None:
     results = gw.run(gw.loads(FILE), tmp_path / "out", on="live", live=gw.LiveOptions(pcap=True))
     (run,) = results.finished_ids()
@@ -112,6 +111,7 @@ def test_a_capture_has_what_the_link_counted(tmp_path: Path) -> None:
 
 
 @pytest.mark.timed
+@pytest.mark.light
 def test_packets_are_captured_at_both_ends_with_the_paths_delay_between(tmp_path: Path) -> None:
     file = tmp_path / "ping.pcapng"
     subprocess.run(

@@ -26,7 +26,7 @@ BEGINS_S = 4
 """Until then the estimate grows, and the first frame, which is a large one, is sent."""
 LACKING = "; ".join(browser.why_not(streams.WHO))
 NEEDS_CHROMIUM = pytest.mark.skipif(bool(LACKING), reason=LACKING or "all is there")
-pytestmark = [pytest.mark.timed, pytest.mark.alone, NEEDS_CHROMIUM, needs_live]
+pytestmark = [pytest.mark.timed, NEEDS_CHROMIUM, needs_live]
 
 
 @pytest.fixture(scope="module")
@@ -98,6 +98,7 @@ def test_nothing_is_left_and_the_version_is_told(results: gw.Results) -> None:
     assert not [pid for pid in left if int(pid) != os.getpid()]
 
 
+@pytest.mark.alone
 def test_browsers_end_with_whoever_started_them(tmp_path: Path) -> None:
     file = tmp_path / "alone.toml"
     file.write_text(ALONE.replace('"10 s"', '"60 s"'), encoding="utf-8")

@@ -58,6 +58,7 @@ def behind(*options: str, command: str) -> subprocess.CompletedProcess[str]:
 
 
 @pytest.mark.timed
+@pytest.mark.light
 def test_the_rtt_of_an_idle_link_is_that_of_the_path() -> None:
     done = behind(command="ping -6 -q -i 0.1 -c 20 $GAMEWAY_OUTSIDE6")
     found = re.search(r"= ([\d.]+)/([\d.]+)/", done.stdout)
@@ -71,6 +72,7 @@ def test_the_rtt_of_an_idle_link_is_that_of_the_path() -> None:
 
 
 @pytest.mark.timed
+@pytest.mark.light
 @pytest.mark.skipif(shutil.which("iperf3") is None, reason="needs iperf3")
 def test_a_download_has_the_capacity(tmp_path: Path) -> None:
     with subprocess.Popen(
@@ -95,6 +97,7 @@ def test_a_download_has_the_capacity(tmp_path: Path) -> None:
 
 
 @pytest.mark.timed
+@pytest.mark.light
 @pytest.mark.parametrize(("ecn", "marks"), [(0b10, True), (0b00, False)])
 def test_a_mark_arrives_in_the_traffic_class(ecn: int, *, marks: bool) -> None:
     with behind_link(*PATH, "--set", "path.queue.mark_above=5 ms") as own:

@@ -59,7 +59,7 @@ addEventListener("DOMContentLoaded", () => {
 """
 """The page notes when each picture is shown, how wide it is, and when it was captured."""
 
-pytestmark = [pytest.mark.timed, pytest.mark.alone]
+pytestmark = pytest.mark.timed
 
 
 def around_changes(shown: list[tuple[float, int]]) -> list[float]:
@@ -108,6 +108,7 @@ def test_chromium_shows_a_picture_that_grows(tmp_path: Path) -> None:
     assert sizes[-1] == 1.0
 
 
+@pytest.mark.light
 def test_our_client_shows_a_picture_that_grows(tmp_path: Path) -> None:
     (tmp_path / "client").mkdir()
     with host(tmp_path, "gcc", RATES | LADDER, size=SIZE) as (url, process):

@@ -77,6 +77,7 @@ def send(tmp_path: Path) -> Iterator[Any]:
 
 @needs_live
 @pytest.mark.timed
+@pytest.mark.light
 def test_the_rtt_of_an_idle_link_is_that_of_the_path() -> None:
     command = ["sh", "-c", "ping -q -i 0.1 -c 30 $GAMEWAY_OUTSIDE"]
     done = subprocess.run(
@@ -94,6 +95,7 @@ def test_the_rtt_of_an_idle_link_is_that_of_the_path() -> None:
 
 @needs_live
 @pytest.mark.timed
+@pytest.mark.light
 def test_an_overloaded_link_delivers_its_capacity_and_its_queue_is_full(send: Any) -> None:
     rate = 1.5 * CAPACITY
     report, folder = send(rate)
@@ -129,6 +131,7 @@ def conserved(report: dict[str, Any]) -> None:
 
 @needs_live
 @pytest.mark.timed
+@pytest.mark.light
 def test_a_packet_takes_its_time_onto_the_wire(tmp_path: Path) -> None:
     # 1428 bytes of an echo at 1 Mb/s are 11.4 ms, on the way down only.
     options = ("--capacity", "1 Mb/s", "--rtt", "20 ms", "--set", "path.queue.size=60 kB")
@@ -146,6 +149,7 @@ def test_a_packet_takes_its_time_onto_the_wire(tmp_path: Path) -> None:
 
 @needs_live
 @pytest.mark.timed
+@pytest.mark.light
 def test_loss_has_its_share(send: Any) -> None:
     report, _ = send(CAPACITY / 2, "--loss", "10 %")
     count, lost = report["forwarded_packets"], report["lost_packets"]
@@ -158,6 +162,7 @@ def test_loss_has_its_share(send: Any) -> None:
 
 @needs_live
 @pytest.mark.timed
+@pytest.mark.light
 @pytest.mark.parametrize(("tos", "marks"), [(0b10, True), (0b00, False)])
 def test_a_mark_arrives_at_a_real_socket(tos: int, *, marks: bool) -> None:
     with behind_link(*PATH, "--set", "path.queue.mark_above=5 ms") as own:

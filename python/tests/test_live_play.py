@@ -50,7 +50,7 @@ STALL_NS = 100_000_000
 """What stands still for so long, where nobody but the machine can be the cause, explains a freeze:
 libwebrtc counts one from 150 ms above the mean on."""
 
-pytestmark = [pytest.mark.timed, pytest.mark.alone, NEEDS_CHROMIUM]
+pytestmark = [pytest.mark.timed, NEEDS_CHROMIUM]
 
 
 @dataclass(frozen=True)
@@ -171,6 +171,7 @@ def play_through_loss(folder: Path, repair: str, **loss: Any) -> Watched:
     )
 
 
+@pytest.mark.alone
 @needs_live
 def test_a_loss_costs_no_more_than_the_frames_until_the_next_key_frame(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
@@ -242,6 +243,7 @@ MIN_SHOWN = {"0.5 %": 59.5 / 60, "1 %": 59.5 / 60, "2 %": 59 / 60, "5 %": 58 / 6
 the round trip asks a second time after 100 ms, and shows 0.94 at 2 % and 0.7 at 5 %."""
 
 
+@pytest.mark.alone
 @needs_live
 @pytest.mark.parametrize(("share", "length"), LOSSES if IN_FULL else [("1 %", 1)])
 def test_what_a_browser_asks_for_is_sent_again(
@@ -260,6 +262,7 @@ def test_what_a_browser_asks_for_is_sent_again(
     assert frozen < 0.2, (shown, made, frozen)
 
 
+@pytest.mark.alone
 @needs_live
 def test_a_browser_mends_frames_by_parity(tmp_path: Path) -> None:
     # Nothing is sent again. Without parity a third is not shown at half the loss.
@@ -276,6 +279,7 @@ def test_a_browser_mends_frames_by_parity(tmp_path: Path) -> None:
         assert frozen < 0.05, (shown, made, frozen)
 
 
+@pytest.mark.alone
 @pytest.mark.parametrize(("controller", "most"), CASES if IN_FULL else CASES[:1])
 def test_chromium_plays_evenly(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], controller: str, most: str

@@ -49,6 +49,7 @@ def payload(results: gw.Results) -> int:
 
 
 @pytest.mark.timed
+@pytest.mark.light
 @pytest.mark.parametrize("control", ["cubic", "bbr2"])
 def test_a_download_has_the_capacity_and_its_state_is_written(tmp_path: Path, control: str) -> None:
     results = live(tmp_path, f'congestion_control = "{control}"')
@@ -93,6 +94,7 @@ def test_it_stops_at_its_stop_in_either_direction(tmp_path: Path, direction: str
 
 
 @pytest.mark.timed
+@pytest.mark.light
 def test_the_receiver_acknowledges_every_tenth_packet_or_after_a_delay(tmp_path: Path) -> None:
     back = {}
     for delay in ("1 ms", "25 ms"):
@@ -105,6 +107,7 @@ def test_the_receiver_acknowledges_every_tenth_packet_or_after_a_delay(tmp_path:
 
 
 @pytest.mark.timed
+@pytest.mark.light
 def test_marks_are_answered(tmp_path: Path) -> None:
     queue = '{ kind = "drop-tail", size = "10 bdp", mark_above = "5 ms" }'
     results = live(tmp_path, "", queue=queue)

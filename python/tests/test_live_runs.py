@@ -86,6 +86,7 @@ def test_a_live_run_has_all_tables_and_leaves_nothing(results: gw.Results) -> No
 
 
 @pytest.mark.timed
+@pytest.mark.light
 def test_what_a_download_has_is_the_capacity(results: gw.Results) -> None:
     bins = results.bins().collect()
     download = bins.filter((pl.col("flow") == "download") & (pl.col("bin_start_ns") >= 10**9))
@@ -101,6 +102,7 @@ def test_what_a_download_has_is_the_capacity(results: gw.Results) -> None:
 
 
 @pytest.mark.timed
+@pytest.mark.light
 def test_pings_meet_the_queue(results: gw.Results) -> None:
     pings = results.pings().collect()
     assert 0 < pings.height <= 31
@@ -153,6 +155,7 @@ def test_flows_have_their_own_bottlenecks_and_round_trip_times(tmp_path: Path) -
 
 
 @pytest.mark.timed
+@pytest.mark.light
 def test_wifi_carries_live_what_it_carries_simulated(tmp_path: Path) -> None:
     text = DOWNLOAD.format(seconds=4, runs=1)
     text = text.replace('"20 Mb/s"', '{ wifi = "802.11g" }')
@@ -286,6 +289,7 @@ stop = "4 s"
 
 
 @pytest.mark.timed
+@pytest.mark.light
 @pytest.mark.parametrize(
     ("kind", "most"), [('"tcp"', 5.0), ('"udp"\nrate = "3 Mb/s"', 3.05)], ids=["tcp", "udp"]
 )

@@ -167,7 +167,6 @@ def test_a_program_that_ends_or_shows_nothing_fails_the_run(
 
 
 @pytest.mark.timed
-@pytest.mark.alone
 @needs_live
 @pytest.mark.skipif(shutil.which("ffmpeg") is None, reason="ffmpeg is missing")
 def test_a_video_is_streamed(tmp_path: Path) -> None:

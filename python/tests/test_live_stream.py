@@ -31,7 +31,7 @@ HAS_X264 = any(name == "x264" for name, _ in _core.encoders())
 WHY_NOT = REASON or ("" if HAS_X264 else "needs a build with x264: make setup")
 pytestmark = [
     pytest.mark.timed,
-    pytest.mark.alone,
+    pytest.mark.light,
     pytest.mark.skipif(bool(WHY_NOT), reason=WHY_NOT or "all is there"),
 ]
 

@@ -16,7 +16,7 @@ from witness import of_times
 if TYPE_CHECKING:
     from pathlib import Path
 
-pytestmark = [pytest.mark.timed, pytest.mark.alone, NEEDS_CHROMIUM]
+pytestmark = [pytest.mark.timed, NEEDS_CHROMIUM]
 
 MAX_APART_MS = 45.0
 SECONDS = 6

@@ -56,7 +56,10 @@ def _client(port: int, token: str, *options: str) -> subprocess.CompletedProcess
 
 
 @pytest.mark.timed
-@pytest.mark.parametrize("codec", ["h264", "h265"])
+@pytest.mark.parametrize(
+    "codec",
+    [pytest.param("h264", marks=pytest.mark.light), pytest.param("h265", marks=pytest.mark.alone)],
+)
 def test_a_client_on_the_hosts_machine_sees_the_stream(codec: str) -> None:
     with _host() as (port, token):
         ended = _client(port, token, "--codec", codec, "--duration", "4 s")
@@ -158,6 +161,7 @@ def _posted(port: int, token: str, offer: bytes) -> int:
 
 
 @pytest.mark.timed
+@pytest.mark.light
 def test_only_a_client_that_is_connected_takes_over_and_both_sides_are_told(tmp_path: Path) -> None:
     offer = _offer_of_nobody()
     told = (tmp_path / "told").open("w+", encoding="utf-8")
