@@ -130,6 +130,7 @@ def test_our_client_shows_a_picture_that_grows(tmp_path: Path) -> None:
     check(shown, list(zip((sized["captured_ns"] / 1e6).to_list(), widths, strict=True)))
 
 
+@pytest.mark.alone
 @needs_live
 @NEEDS_CHROMIUM
 @pytest.mark.skipif(not IN_FULL, reason="takes a minute: make play")
