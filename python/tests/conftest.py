@@ -27,13 +27,14 @@ FAULTY = pytest.StashKey[bool]()
 LARGE = 10
 """How many tests a large file has at least."""
 LONGEST = (
+    "test_doc_commands",
     "test_live_video",
     "test_live_runs",
     "test_live_stream",
     "test_live_ladder",
     "test_conformance",
 )
-"""Files with the longest timed tests: begun last, one of them would go on while cores are idle."""
+"""Files that take longest: begun last, one of them would go on while cores are idle."""
 SHARING = ("test_live_chromium.py", "test_live_runs.py", "test_live_stream.py")
 """Files whose timed tests look at one live run: each process that has one of them makes it anew."""
 
