@@ -71,10 +71,7 @@ impl Train {
         let (media, repair) = self.counts;
         match packet.kind {
             PacketKind::Repair => place.checked_sub(media),
-            _ => {
-                let which = parity_for(place.into(), media.into(), repair.into());
-                which.and_then(|which| u16::try_from(which).ok())
-            }
+            _ => parity_for(place, media, repair),
         }
     }
 }

@@ -48,16 +48,17 @@ impl RepairCode {
 /// packets in a row are of different ones, so that a burst hits each once. `None` if there are less parity packets than parts, and for
 /// a place outside the frame.
 #[must_use]
-pub fn parity_for(place: usize, media: usize, repair: usize) -> Option<usize> {
+pub fn parity_for(place: u16, media: u16, repair: u16) -> Option<u16> {
     if place >= media {
         return None;
     }
+    let [place, media, repair] = [place, media, repair].map(usize::from);
     let parts = media.div_ceil(MAX_PARITY_SPAN);
     let part = place * parts / media;
     let begin = (part * media).div_ceil(parts);
     let of_part = repair.saturating_sub(part).div_ceil(parts);
     let turn = (place - begin).checked_rem(of_part)?;
-    Some(part + turn * parts)
+    u16::try_from(part + turn * parts).ok()
 }
 
 #[cfg(test)]
@@ -65,7 +66,7 @@ mod tests {
     use super::*;
 
     /// The places for which each parity packet stands in.
-    fn groups(media: usize, repair: usize) -> Vec<Vec<usize>> {
+    fn groups(media: u16, repair: u16) -> Vec<Vec<u16>> {
         let of = |which| {
             (0..media).filter(move |place| parity_for(*place, media, repair) == Some(which))
         };
@@ -87,10 +88,12 @@ mod tests {
             (4096, 64),
         ] {
             let groups = groups(media, repair);
-            assert_eq!(groups.iter().flatten().count(), media, "{media} {repair}: {groups:?}");
+            let covered = groups.iter().flatten().count();
+            let [media, repair] = [media, repair].map(usize::from);
+            assert_eq!(covered, media, "{media} {repair}: {groups:?}");
             for group in &groups {
                 let (first, last) = (group[0], group[group.len() - 1]);
-                assert!(last - first < MAX_PARITY_SPAN, "{media} {repair}: {group:?}");
+                assert!(usize::from(last - first) < MAX_PARITY_SPAN, "{media} {repair}: {group:?}");
                 let parts = media.div_ceil(MAX_PARITY_SPAN);
                 let apart = group.windows(2).all(|pair| pair[1] - pair[0] == group[1] - group[0]);
                 assert!(apart, "{media} {repair}: {group:?}");

@@ -33,8 +33,7 @@ impl Spare {
     /// Which parity packet stands in for the media packet at this place.
     fn parity_for(&self, place: u16) -> Option<u16> {
         let (media, repair) = self.packets;
-        let which = parity_for(place.into(), media.into(), repair.into());
-        which.and_then(|which| u16::try_from(which).ok())
+        parity_for(place, media, repair)
     }
 }
 

@@ -41,7 +41,7 @@
 //! | XREF stays 10 ms although RMAX is high | it is the RFC's; the standing queue is `XREF RMAX / rate`: 25 ms at 20 of 50 Mb/s |
 //! | A packet taken for lost that comes late counts as one more packet | the loss was acted on |
 //! | Reports at other intervals than DELTA are gathered until DELTA has passed | the constants are made for it |
-//! | Option `min_pacing_factor`: the shaping buffer sends faster than the target | section 5.2.2 spreads a frame over its interval, so that its last packet comes 16 ms after its first; the law's signal is a filtered delay and takes no notice |
+//! | Option `min_pacing_factor`: the shaping buffer sends faster than the target | section 5.2.2 spreads a frame over its interval, so that its last packet comes 16 ms after its first; 1, the default, is the RFC |
 //! | The shaping buffer is the pacer; its length is reckoned from frames encoded and packets sent | the controller does not own it |
 //!
 //! A level of QTH or more holds only until something is lost: warped delays fall as the queue grows, and the

@@ -19,6 +19,7 @@
 //! | packet overhead | 20 B | draft, C++ |
 //! | pacing: headroom, least | 1.5, 50 kb/s before headroom | draft, C++ |
 //! | relaxed pacing: from, most | 0.8 of the largest bitrate, 4 | draft; C++: 5, off unless asked for |
+//! | pacing: least multiple of the target | option `min_pacing_factor`, 1: as the version has it | ours |
 //! | pacing by size: most | 1.5 | C++ (`-adaptivepaceheadroom`) |
 //! | mean bitrate of frames | 200 ms | C++ (`rateRtpHist`: 4 of 50 ms) |
 //!

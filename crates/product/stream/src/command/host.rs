@@ -7,7 +7,6 @@ use crate::host::{self, HostReport};
 use crate::{ControllerConfig, HostConfig, SourceConfig};
 use clap::{Arg, ArgAction, Command};
 use gameway_runtime::stop::Stop;
-use gameway_units::declared::Options;
 use std::ffi::OsString;
 use std::net::{IpAddr, SocketAddr};
 
@@ -102,14 +101,13 @@ fn run(names: Names, words: impl IntoIterator<Item = OsString>) -> Result<(), Re
 /// The controller as people stream with it, if it is chosen by its name alone: with [`GUARD`] and [`PACING`], if it has them.
 fn as_streamed(config: &mut HostConfig) {
     let ControllerConfig::Name(kind) = config.controller.clone() else { return };
-    let mut options = Options::new();
     for (name, value) in [(GUARD, "on".into()), (PACING.0, PACING.1.into())] {
-        let with = options.clone().into_iter().chain([(name.to_owned(), value)]).collect();
-        let with = ControllerConfig::Options { kind: kind.clone(), options: with };
+        let (_, mut options) = config.controller.parts();
+        options.insert(name.to_owned(), value);
+        let with = ControllerConfig::Options { kind: kind.clone(), options };
         let before = std::mem::replace(&mut config.controller, with);
-        match (config.build_controller(), &config.controller) {
-            (Ok(_), ControllerConfig::Options { options: kept, .. }) => options.clone_from(kept),
-            _ => config.controller = before,
+        if config.build_controller().is_err() {
+            config.controller = before;
         }
     }
 }

@@ -32,14 +32,14 @@ impl ParityOut {
 
     /// The payload of a repair packet of that frame; `None` if nothing of it left for which it could stand in.
     pub(super) fn payload(&self, packet: &MediaPacket, ssrc: u32) -> Option<Vec<u8>> {
-        let media = usize::from(packet.media_packets);
-        let repairs = usize::from(packet.train_packets).saturating_sub(media);
-        let which = usize::from(packet.index).checked_sub(media)?;
+        let media = packet.media_packets;
+        let repairs = packet.train_packets.saturating_sub(media);
+        let which = packet.index.checked_sub(media)?;
         if self.frame != Some(packet.frame) || which >= repairs {
             return None;
         }
         let places = (0..media).filter(|place| parity_for(*place, media, repairs) == Some(which));
-        let covered = places.filter_map(|place| self.packets.get(place)?.as_ref());
+        let covered = places.filter_map(|place| self.packets.get(usize::from(place))?.as_ref());
         let mut base = None;
         let covered: Vec<(usize, &[u8])> = covered
             .map(|(number, bytes)| {
@@ -107,11 +107,15 @@ mod tests {
     #[test]
     fn every_media_packet_has_one_and_neighbours_have_different_ones() {
         assert_eq!(covered(5, 2), [vec![0, 2, 4], vec![1, 3]]);
-        for (media, repairs) in [(40, 7), (109, 3), (110, 2), (300, 10)] {
-            let mut all: Vec<u16> = covered(media, repairs).into_iter().flatten().collect();
+        for (media, repairs) in [(1, 1), (40, 7), (109, 3), (110, 2), (300, 10), (300, 3)] {
+            let covered = covered(media, repairs);
+            let mut all: Vec<u16> = covered.iter().flatten().copied().collect();
             all.sort_unstable();
-            assert!(all.iter().copied().eq(0..media), "{media} {repairs}: {all:?}");
+            assert!(all.iter().copied().eq(0..media), "{media} {repairs}: {covered:?}");
         }
+        // Two packets cannot reach all of three parts.
+        let reached = covered(300, 2).iter().flatten().count();
+        assert!(reached == 200, "{reached}");
     }
 
     #[test]
