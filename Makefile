@@ -46,10 +46,12 @@ TEST_TOOLS := ffmpeg=ffmpeg tshark=tshark tcpdump=tcpdump chromium=chromium xvfb
 CORE := $(addprefix --package=gameway-,units control media session tcp quic dash path gateway events experiment sim)
 # From where on `make mutants` looks at what changed.
 SINCE ?= HEAD~1
+# How often `make properties` draws new cases.
+ROUNDS ?= 10
 # The player of live videos, as the package has it.
 DASH_JS := python/gameway/live/video/dash.js
 
-.PHONY: help setup demo demo-live conformance play packages mutants test ready lint quick-lint rust-lint python-lint rust-test fuzz-smoke python-test bench reproduce clean
+.PHONY: help setup demo demo-live conformance play packages mutants properties test ready lint quick-lint rust-lint python-lint rust-test fuzz-smoke python-test bench reproduce clean
 
 help: ## this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 16
@@ -118,8 +120,9 @@ python-lint:
 	MYPYPATH=$(STAMPS)/typed $(BIN)/mypy --explicit-package-bases $(STAMPS)/typed/experiments
 	$(BIN)/python -m mypy.stubtest gameway._core --concise
 
+# The same cases each time, so that a failure comes from a change; `make properties` looks for new ones.
 rust-test: lint $(STAMPS)/test-tools
-	GAMEWAY_PYTHON=$(CURDIR)/$(BIN)/python cargo test --release --workspace --quiet --features "$(CARGO_FEATURES)"
+	PROPTEST_RNG_SEED=20261126 GAMEWAY_PYTHON=$(CURDIR)/$(BIN)/python cargo test --release --workspace --quiet --features "$(CARGO_FEATURES)"
 
 fuzz-smoke: rust-test
 	fuzz/smoke
@@ -128,7 +131,7 @@ fuzz-smoke: rust-test
 # first (python/tests/conftest.py); a file's are in one process.
 # Tests of times have half a core each, a core, or the machine for themselves, by what they use.
 python-test: fuzz-smoke $(STAMPS)/live $(STAMPS)/test-tools $(DASH_JS)
-	$(BIN)/pytest -m "not timed" --numprocesses=$$((3 * $$(nproc))) --dist=loadfile --no-loadscope-reorder
+	$(BIN)/pytest -m "not timed" --hypothesis-profile=ci --numprocesses=$$((3 * $$(nproc))) --dist=loadfile --no-loadscope-reorder
 	$(BIN)/pytest -m "timed and light" --numprocesses=$$((2 * $$(nproc))) --dist=loadscope --no-loadscope-reorder
 	$(BIN)/pytest -m "timed and not light and not alone" --numprocesses=$$(nproc) --dist=loadscope --no-loadscope-reorder
 	$(BIN)/pytest -m "timed and alone"
@@ -139,6 +142,14 @@ mutants: $(STAMPS)/mutants ## mutation tests of what changed in the core crates 
 	@mkdir -p target
 	git diff --relative $(SINCE) -- crates/core > target/mutants.diff
 	PATH="$(CURDIR)/$(STAMPS)/mutants-bin/bin:$$PATH" cargo mutants --in-diff target/mutants.diff --no-shuffle --output target
+
+# A case that fails is kept in proptest-regressions and tried first from then on: it belongs into the commit that mends it.
+properties: $(STAMPS)/test-packages ## property tests on ROUNDS times as many new cases (10)
+	for round in $$(seq $(ROUNDS)); do \
+	  echo "round $$round of $(ROUNDS)"; \
+	  PROPTEST_CASES=4096 GAMEWAY_PYTHON=$(CURDIR)/$(BIN)/python cargo test --release --quiet --no-fail-fast $(CORE) \
+	    --package=gameway-codec --package=gameway-webrtc --package=gameway-stream; \
+	done
 
 bench: ## speed and memory of the simulator, then the parts of the packet path
 	cargo run --release --quiet -p gameway-sim --example speed

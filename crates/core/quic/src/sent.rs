@@ -148,12 +148,13 @@ impl SentPackets {
         self.first_outstanding = self.next - (self.packets.len() - from - done) as u64;
     }
 
-    /// Forgets what has arrived, and what was lost so long ago, as far as nothing older is kept.
+    /// Forgets what has arrived, and what was lost so long ago, as far as nothing older is kept. Losses in a row that an
+    /// outstanding packet ends stay known: it may be the loss that makes them persistent congestion.
     pub(crate) fn forget(&mut self, now: Instant, age: Duration) {
         while let Some(front) = self.packets.front() {
             let is_done = match front.fate {
                 Fate::Acknowledged => true,
-                Fate::Lost => now.saturating_since(front.sent) > age,
+                Fate::Lost => now.saturating_since(front.sent) > age && self.is_run_over(),
                 Fate::Outstanding => false,
             };
             if !is_done {
@@ -161,6 +162,12 @@ impl SentPackets {
             }
             self.packets.pop_front();
         }
+    }
+
+    /// Whether what ends the oldest losses in a row has arrived.
+    fn is_run_over(&self) -> bool {
+        let end = self.packets.iter().find(|packet| packet.fate != Fate::Lost);
+        end.is_none_or(|packet| packet.fate == Fate::Acknowledged)
     }
 }
 

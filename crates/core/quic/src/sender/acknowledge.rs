@@ -114,11 +114,12 @@ impl Sender {
         self.congestion.on_congestion_event(now, Bytes::new(self.packets.in_flight()));
     }
 
-    /// The window falls to its least; the threshold has fallen already.
+    /// The window falls to its least; the threshold has fallen already. It ends a recovery (appendix B.8 sets its start
+    /// to 0), so the next loss begins another one whenever its packet was sent.
     fn on_persistent_congestion(&mut self, now: Instant, newly_lost: u64) {
         self.stats.persistent_congestions += 1;
         self.phase = Phase::Loss;
-        self.recovery_until = self.packets.next_number();
+        self.recovery_until = 0;
         let mut timeout = TimeoutEvent::default();
         timeout.now = now;
         timeout.next_sequence = self.sent_bytes;

@@ -19,6 +19,7 @@
 //! | whether a packet was sent before a recovery is told by its number, not by its time | in virtual time an ACK and what it lets leave have the same |
 //! | while an ACK ends a recovery, all that it acknowledges lets the window grow | a congestion control hears of an ACK as a whole |
 //! | a loss that proves spurious is not undone | RFC 9002 has no such rule |
+//! | the ACK of a packet that was judged lost counts like another one | appendix A.7 has forgotten the packet, but section 6.2.1 resets the back-off with every acknowledgement |
 
 mod acknowledge;
 mod timers;

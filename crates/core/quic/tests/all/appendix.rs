@@ -32,6 +32,12 @@ struct Appendix {
     /// The RFC compares times of sending; numbers tell apart what has the same time.
     recovery_start: u64,
     next: u64,
+    /// first_rtt_sample, and what became of each packet, by number: when it left, whether it is lost now.
+    first_rtt_sample: Option<Instant>,
+    history: Vec<(Instant, bool)>,
+    /// Packets below it were part of an earlier persistent congestion.
+    answered: usize,
+    persistent_congestions: u64,
     lost: u64,
     congestion_events: u64,
     timeouts: u64,
@@ -43,6 +49,8 @@ impl Appendix {
         self.bytes_in_flight += size;
         self.time_of_last_ack_eliciting_packet = now;
         self.next = number + 1;
+        assert_eq!(self.history.len() as u64, number);
+        self.history.push((now, false));
     }
 
     fn on_ack_received(&mut self, now: Instant, ack: &AckFrame) {
@@ -50,9 +58,17 @@ impl Appendix {
         self.largest_acked_packet = self.largest_acked_packet.max(Some(largest));
         let is_acked = |number: &u64| ack.ranges.iter().any(|run| (run.0..run.1).contains(number));
         let newly: Vec<u64> = self.sent_packets.keys().copied().filter(is_acked).collect();
-        let Some(last) = newly.last() else { return };
-        if *last == largest {
-            self.update_rtt(now - self.sent_packets[last].0, ack.delay);
+        // A packet that arrives after it was judged lost is not in sent_packets. Section 6.2.1 resets the back-off with
+        // every acknowledgement, so it counts.
+        let mut late = false;
+        for number in ack.ranges.iter().flat_map(|run| run.0..run.1) {
+            late |= std::mem::take(&mut self.history[number as usize].1);
+        }
+        if newly.is_empty() && !late {
+            return;
+        }
+        if newly.last() == Some(&largest) {
+            self.update_rtt(now, now - self.sent_packets[&largest].0, ack.delay);
         }
         for number in &newly {
             self.bytes_in_flight -= self.sent_packets.remove(number).map_or(0, |packet| packet.1);
@@ -61,7 +77,8 @@ impl Appendix {
         self.pto_count = 0;
     }
 
-    fn update_rtt(&mut self, latest: Duration, ack_delay: Duration) {
+    fn update_rtt(&mut self, now: Instant, latest: Duration, ack_delay: Duration) {
+        self.first_rtt_sample.get_or_insert(now);
         self.latest_rtt = latest;
         if !self.has_sample {
             self.has_sample = true;
@@ -94,6 +111,7 @@ impl Appendix {
         }
         for number in &lost {
             self.bytes_in_flight -= self.sent_packets.remove(number).map_or(0, |packet| packet.1);
+            self.history[*number as usize].1 = true;
         }
         self.lost += lost.len() as u64;
         // OnCongestionEvent with the last lost packet.
@@ -101,6 +119,29 @@ impl Appendix {
             self.recovery_start = self.next;
             self.congestion_events += 1;
         }
+        if lost.first().is_some_and(|first| self.is_in_persistent_congestion(*first as usize)) {
+            self.persistent_congestions += 1;
+            self.recovery_start = 0;
+        }
+    }
+
+    /// InPersistentCongestion, of which appendix B.8 has no more than the name: section 7.6.2 word by word. Two lost
+    /// packets that left after the first RTT sample, further apart than the duration, and all between lost. The later
+    /// one is newly lost, and neither was part of an earlier one.
+    fn is_in_persistent_congestion(&mut self, newly: usize) -> bool {
+        let duration = (self.smoothed_rtt + (self.rttvar * 4).max(GRANULARITY) + MAX_ACK_DELAY) * 3;
+        let Some(first_sample) = self.first_rtt_sample else { return false };
+        let counts = |&(sent, lost): &(Instant, bool)| lost && sent > first_sample;
+        let mut pairs = (self.answered..self.history.len()).flat_map(|early| {
+            (early.max(newly)..self.history.len()).map(move |late| (early, late))
+        });
+        let is_one = |&(early, late): &(usize, usize)| {
+            let run = &self.history[early..=late];
+            run[run.len() - 1].0 - run[0].0 > duration && run.iter().all(counts)
+        };
+        let found = pairs.by_ref().filter(is_one).map(|pair| pair.1).max();
+        self.answered = found.map_or(self.answered, |late| late + 1);
+        found.is_some()
     }
 
     /// GetLossTimeAndSpace and GetPtoTimeAndSpace.
@@ -133,8 +174,18 @@ impl Beside {
         let (stats, appendix) = (self.flow.sender.stats(), &self.appendix);
         assert_eq!(stats.in_flight, Bytes::new(appendix.bytes_in_flight));
         assert_eq!(
-            (stats.lost_packets, stats.recoveries, stats.probe_timeouts),
-            (appendix.lost, appendix.congestion_events, appendix.timeouts)
+            (
+                stats.lost_packets,
+                stats.recoveries,
+                stats.probe_timeouts,
+                stats.persistent_congestions
+            ),
+            (
+                appendix.lost,
+                appendix.congestion_events,
+                appendix.timeouts,
+                appendix.persistent_congestions
+            )
         );
         let rtt = appendix.has_sample.then_some((appendix.smoothed_rtt, appendix.min_rtt));
         assert_eq!(stats.smoothed_rtt.zip(stats.min_rtt), rtt);
@@ -155,7 +206,7 @@ impl Ends for Beside {
                 self.appendix.on_ack_received(now, frame);
             }
             ClientContent::Finished if self.handshake.1 == 1 && !self.appendix.has_sample => {
-                self.appendix.update_rtt(now - self.handshake.0, Duration::ZERO);
+                self.appendix.update_rtt(now, now - self.handshake.0, Duration::ZERO);
             }
             _ => {}
         }
