@@ -1,0 +1,271 @@
+//! Messages as bytes, most significant first.
+//!
+//! Source: this project's own; `docs/wire-protocol.md` shows the layout.
+//!
+//! | constant | value | origin |
+//! |---|---|---|
+//! | changes in a message | 32 | a tenth of a second of a person who hammers on all fingers; 162 bytes are one packet |
+
+use crate::{Button, Held, Key, Switch};
+
+const MAGIC: [u8; 2] = *b"GI";
+const ACKNOWLEDGED: [u8; 2] = *b"GA";
+const VERSION: u8 = 1;
+const HEAD: usize = 66;
+const CHANGE: usize = 3;
+const ACKNOWLEDGEMENT: usize = 11;
+/// Flags of a message.
+const HAS_PLACE: u8 = 1;
+const WANTS_ANSWER: u8 = 2;
+/// The most changes in a message.
+pub(crate) const MAX_CHANGES: usize = 32;
+
+/// A key or button goes down or up.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Change {
+    /// Which.
+    pub switch: Switch,
+    /// Whether it is held now.
+    pub is_held: bool,
+}
+
+/// Where the pointer is and how far it went.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Pointer {
+    /// Its place on the picture, each side from 0 to 65535, once it has one.
+    pub place: Option<(u16, u16)>,
+    /// All motion that had no place, in pixels of the player's screen to the right and down. It wraps.
+    pub moved: (i32, i32),
+    /// All turns of the wheel to the right and down, in 1/120 of a notch. It wraps.
+    pub turned: (i32, i32),
+}
+
+/// All that there is to say of the player.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Message {
+    /// Its number, from one.
+    pub number: u32,
+    /// The number of the first of `changes`, or of the next one; from one.
+    pub first_change: u32,
+    /// Those that are not acknowledged yet, in their order.
+    pub changes: Vec<Change>,
+    /// What is held after the last change.
+    pub held: Held,
+    /// The pointer.
+    pub pointer: Pointer,
+    /// Whether it is to be acknowledged.
+    pub wants_answer: bool,
+}
+
+impl Message {
+    /// As it is sent.
+    #[must_use]
+    pub fn to_bytes(&self) -> Vec<u8> {
+        let mut bytes = Vec::with_capacity(HEAD + CHANGE * self.changes.len());
+        bytes.extend(MAGIC);
+        bytes.extend([VERSION, self.changes.len() as u8]);
+        bytes.extend(self.number.to_be_bytes());
+        bytes.extend(self.first_change.to_be_bytes());
+        bytes.extend(self.held.keys);
+        let has_place = if self.pointer.place.is_some() { HAS_PLACE } else { 0 };
+        let wants_answer = if self.wants_answer { WANTS_ANSWER } else { 0 };
+        bytes.extend([self.held.buttons, has_place | wants_answer]);
+        let (x, y) = self.pointer.place.unwrap_or_default();
+        bytes.extend([x, y].map(u16::to_be_bytes).concat());
+        let (moved, turned) = (self.pointer.moved, self.pointer.turned);
+        bytes.extend([moved.0, moved.1, turned.0, turned.1].map(i32::to_be_bytes).concat());
+        for Change { switch, is_held } in &self.changes {
+            let (kind, number) = match switch {
+                Switch::Key(key) => (0, key.usage()),
+                Switch::Button(button) => (1, *button as u8),
+            };
+            bytes.extend([kind, number, u8::from(*is_held)]);
+        }
+        bytes
+    }
+
+    /// As it was received; `None` if it is none. Keys and buttons that are unknown are not held.
+    #[must_use]
+    pub fn parse(bytes: &[u8]) -> Option<Self> {
+        let (head, changes) = bytes.split_at_checked(HEAD)?;
+        let fits = head[..2] == MAGIC && head[2] == VERSION;
+        let count = usize::from(head[3]);
+        if !fits || count > MAX_CHANGES || changes.len() != CHANGE * count {
+            return None;
+        }
+        let word =
+            |at: usize| u32::from_be_bytes([head[at], head[at + 1], head[at + 2], head[at + 3]]);
+        let half = |at: usize| u16::from_be_bytes([head[at], head[at + 1]]);
+        let (number, first_change) = (word(4), word(8));
+        if number == 0 || first_change == 0 || first_change.checked_add(count as u32).is_none() {
+            return None;
+        }
+        let mut keys = [0; 32];
+        keys.copy_from_slice(&head[12..44]);
+        let flags = head[45];
+        if flags & !(HAS_PLACE | WANTS_ANSWER) != 0 {
+            return None;
+        }
+        let place = (flags & HAS_PLACE != 0).then(|| (half(46), half(48)));
+        Some(Self {
+            number,
+            first_change,
+            changes: changes.chunks_exact(CHANGE).map(change).collect::<Option<_>>()?,
+            held: Held::known(keys, head[44]),
+            pointer: Pointer {
+                place,
+                moved: (word(50) as i32, word(54) as i32),
+                turned: (word(58) as i32, word(62) as i32),
+            },
+            wants_answer: flags & WANTS_ANSWER != 0,
+        })
+    }
+}
+
+fn change(bytes: &[u8]) -> Option<Change> {
+    let switch = match bytes[0] {
+        0 => Switch::Key(Key::of_usage(bytes[1])?),
+        1 => Switch::Button(Button::numbered(bytes[1])?),
+        _ => return None,
+    };
+    (bytes[2] < 2).then_some(Change { switch, is_held: bytes[2] == 1 })
+}
+
+/// What the program's end has.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Acknowledgement {
+    /// The number of the first change that it has not.
+    pub next_change: u32,
+    /// The number of the newest message.
+    pub message: u32,
+}
+
+impl Acknowledgement {
+    /// As it is sent.
+    #[must_use]
+    pub fn to_bytes(self) -> Vec<u8> {
+        let (next, message) = (self.next_change.to_be_bytes(), self.message.to_be_bytes());
+        [&ACKNOWLEDGED[..], &[VERSION], &next, &message].concat()
+    }
+
+    /// As it was received; `None` if it is none.
+    #[must_use]
+    pub fn parse(bytes: &[u8]) -> Option<Self> {
+        let fits =
+            bytes.len() == ACKNOWLEDGEMENT && bytes[..2] == ACKNOWLEDGED && bytes[2] == VERSION;
+        let word = |at: usize| {
+            u32::from_be_bytes([bytes[at], bytes[at + 1], bytes[at + 2], bytes[at + 3]])
+        };
+        fits.then(|| Self { next_change: word(3), message: word(7) })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn switches() -> impl Strategy<Value = Switch> {
+        prop_oneof![
+            (0..crate::KEYS.len()).prop_map(|place| Switch::Key(crate::KEYS[place].key)),
+            (0..5_u8).prop_map(|number| Switch::Button(Button::ALL[usize::from(number)])),
+        ]
+    }
+
+    proptest! {
+        #[test]
+        fn messages_come_back(
+            (number, first_change) in (1..u32::MAX, 1..1_000_000_u32),
+            changes in prop::collection::vec((switches(), any::<bool>()), 0..=MAX_CHANGES),
+            held in prop::collection::vec(switches(), 0..8),
+            place in prop::option::of(any::<(u16, u16)>()),
+            (moved, turned) in any::<((i32, i32), (i32, i32))>(),
+            wants_answer in any::<bool>(),
+        ) {
+            let mut state = Held::default();
+            held.into_iter().for_each(|switch| { state.set(switch, true); });
+            let changes = changes.into_iter().map(|(switch, is_held)| Change { switch, is_held }).collect();
+            let pointer = Pointer { place, moved, turned };
+            let message = Message { number, first_change, changes, held: state, pointer, wants_answer };
+            prop_assert_eq!(Message::parse(&message.to_bytes()), Some(message));
+        }
+
+        #[test]
+        fn arbitrary_bytes_are_refused_or_whole(bytes in prop::collection::vec(any::<u8>(), 0..200)) {
+            if let Some(message) = Message::parse(&bytes) {
+                prop_assert_eq!(Message::parse(&message.to_bytes()), Some(message));
+            }
+        }
+    }
+
+    /// The bytes of docs/wire-protocol.md, by hand: the page's script makes the same.
+    #[test]
+    fn the_layout_is_as_documented() {
+        let key = Switch::Key(Key::named("KeyW").expect("a key"));
+        let mut held = Held::default();
+        held.set(key, true);
+        held.set(Switch::Button(Button::Right), true);
+        let pointer = Pointer { place: Some((1, 65_535)), moved: (-1, 2), turned: (0, -120) };
+        let changes = vec![Change { switch: key, is_held: true }];
+        let message =
+            Message { number: 5, first_change: 9, changes, held, pointer, wants_answer: true };
+        let bytes = message.to_bytes();
+        let mut expected = b"GI\x01\x01\0\0\0\x05\0\0\0\x09".to_vec();
+        // KeyW is usage 26: bit 2 of the fourth byte.
+        expected.extend([0, 0, 0, 4].into_iter().chain([0; 28]).chain([4, 3, 0, 1, 0xff, 0xff]));
+        expected.extend(b"\xff\xff\xff\xff\0\0\0\x02\0\0\0\0\xff\xff\xff\x88");
+        expected.extend([0, 26, 1]);
+        assert_eq!(bytes, expected);
+    }
+
+    #[test]
+    fn what_is_not_whole_is_refused() {
+        let message = Message {
+            number: 1,
+            first_change: 1,
+            changes: vec![Change { switch: Switch::Button(Button::Left), is_held: true }],
+            held: Held::default(),
+            pointer: Pointer::default(),
+            wants_answer: false,
+        };
+        let good = message.to_bytes();
+        assert!(Message::parse(&good).is_some());
+        for (at, byte) in [
+            (0, b'X'),
+            (2, 2),
+            (3, 0),
+            (3, 33),
+            (7, 0),
+            (11, 0),
+            (45, 4),
+            (66, 2),
+            (67, 5),
+            (68, 2),
+        ] {
+            let mut bad = good.clone();
+            bad[at] = byte;
+            assert_eq!(Message::parse(&bad), None, "{byte} at {at}");
+        }
+        assert_eq!(Message::parse(&good[..good.len() - 1]), None);
+        assert_eq!(Message::parse(&[good.clone(), vec![0]].concat()), None);
+        let mut unknown = good;
+        (unknown[12], unknown[44]) = (0xff, 0xff);
+        let held = Message::parse(&unknown).expect("a message").held;
+        // Of usages 0 to 7 only 4 to 7 are keys, and there are five buttons.
+        assert_eq!(held.iter().count(), 4 + 5);
+    }
+
+    #[test]
+    fn acknowledgements_come_back() {
+        let one = Acknowledgement { next_change: 513, message: 7 };
+        assert_eq!(one.to_bytes(), b"GA\x01\0\0\x02\x01\0\0\0\x07");
+        assert_eq!(Acknowledgement::parse(&one.to_bytes()), Some(one));
+        for bad in [
+            &b"GA\x01\0\0\x02\0\0\0\0"[..],
+            b"GA\x02\0\0\x02\x01\0\0\0\x07",
+            b"GI\x01\0\0\x02\x01\0\0\0\x07",
+        ] {
+            assert_eq!(Acknowledgement::parse(bad), None);
+        }
+    }
+}

@@ -1,0 +1,164 @@
+//! The player's end: what has happened becomes messages.
+//!
+//! Source: this project's own; the page's script (`crates/product/webrtc/src/page/input.js`) does the same.
+//! Model: a change is told at once, and again with each message until it is acknowledged. Motion is told at most every
+//! 4 ms, as sums; the last of it is repeated until it is acknowledged. While something is held, a message comes at least
+//! every 100 ms, so that the other end knows that it still is.
+//!
+//! | constant | value | origin |
+//! |---|---|---|
+//! | least interval of motion | 4 ms | mice report 125 to 1000 times a second, screens show 60 to 240 pictures |
+//! | repetition | 20 ms | a frame; a loss then costs less than a frame beyond the round trip that finds it |
+//! | sign of life | 100 ms | a fifth of what the other end waits (`program`) |
+
+use crate::message::MAX_CHANGES;
+use crate::{Acknowledgement, Change, Held, Message, Pointer, Switch};
+use gameway_units::{Duration, Instant};
+use std::collections::VecDeque;
+
+const MOTION_INTERVAL: Duration = Duration::from_millis(4);
+const REPETITION: Duration = Duration::from_millis(20);
+const SIGN_OF_LIFE: Duration = Duration::from_millis(100);
+
+/// See the module's head.
+#[derive(Debug, Clone)]
+pub struct Player {
+    held: Held,
+    pointer: Pointer,
+    /// Changes that are not acknowledged, the oldest first, and the number of the first.
+    changes: VecDeque<Change>,
+    first_change: u32,
+    /// Of the message before, and when it left.
+    number: u32,
+    last_sent: Option<Instant>,
+    /// A change, or a motion, is not told yet.
+    has_change: bool,
+    has_motion: bool,
+    /// The message that told the newest motion, until one since then is acknowledged.
+    motion: Option<u32>,
+}
+
+impl Default for Player {
+    fn default() -> Self {
+        Self {
+            held: Held::default(),
+            pointer: Pointer::default(),
+            changes: VecDeque::new(),
+            first_change: 1,
+            number: 0,
+            last_sent: None,
+            has_change: false,
+            has_motion: false,
+            motion: None,
+        }
+    }
+}
+
+impl Player {
+    /// A key or button goes down; the number of this change, if it was not down already.
+    pub fn press(&mut self, switch: Switch) -> Option<u32> {
+        self.change(switch, true)
+    }
+
+    /// A key or button goes up; the number of this change, if it was down.
+    pub fn release(&mut self, switch: Switch) -> Option<u32> {
+        self.change(switch, false)
+    }
+
+    /// Everything goes up: the player looks elsewhere.
+    pub fn release_all(&mut self) {
+        let held: Vec<Switch> = self.held.iter().collect();
+        for switch in held {
+            self.change(switch, false);
+        }
+    }
+
+    /// The pointer is at this place of the picture, each side from 0 to 65535.
+    pub fn move_to(&mut self, place: (u16, u16)) {
+        self.has_motion |= self.pointer.place != Some(place);
+        self.pointer.place = Some(place);
+    }
+
+    /// The mouse moved by so many pixels.
+    pub fn move_by(&mut self, by: (i32, i32)) {
+        self.pointer.moved = sum(self.pointer.moved, by);
+        self.has_motion |= by != (0, 0);
+    }
+
+    /// The wheel turned by so many 1/120 of a notch.
+    pub fn turn(&mut self, by: (i32, i32)) {
+        self.pointer.turned = sum(self.pointer.turned, by);
+        self.has_motion |= by != (0, 0);
+    }
+
+    /// The other end has changes.
+    pub fn on_acknowledgement(&mut self, acknowledgement: &Acknowledgement) {
+        let end = self.first_change + self.changes.len() as u32;
+        // What was never sent cannot be acknowledged.
+        let next = acknowledgement.next_change.min(end);
+        while self.first_change < next {
+            self.changes.pop_front();
+            self.first_change += 1;
+        }
+        self.motion = self.motion.filter(|told| *told > acknowledgement.message);
+    }
+
+    /// A message, if one is due.
+    pub fn poll(&mut self, now: Instant) -> Option<Message> {
+        self.next_deadline().filter(|due| *due <= now)?;
+        self.number += 1;
+        self.last_sent = Some(now);
+        // Motion goes on, and the next message tells more of it: only the last one is worth an answer.
+        let repeats_motion = self.motion.is_some() && !self.has_motion;
+        if self.has_motion {
+            self.motion = Some(self.number);
+        }
+        (self.has_change, self.has_motion) = (false, false);
+        Some(Message {
+            number: self.number,
+            first_change: self.first_change,
+            changes: self.changes.iter().copied().collect(),
+            held: self.held,
+            pointer: self.pointer,
+            wants_answer: repeats_motion || !self.changes.is_empty(),
+        })
+    }
+
+    /// When [`Self::poll`] has a message; `None` while there is nothing to say.
+    #[must_use]
+    pub fn next_deadline(&self) -> Option<Instant> {
+        let Some(last) = self.last_sent else {
+            return (self.has_change || self.has_motion).then_some(Instant::ZERO);
+        };
+        let wait = if self.has_change {
+            Duration::ZERO
+        } else if self.has_motion {
+            MOTION_INTERVAL
+        } else if self.motion.is_some() || !self.changes.is_empty() {
+            REPETITION
+        } else if !self.held.is_empty() {
+            SIGN_OF_LIFE
+        } else {
+            return None;
+        };
+        Some(last.saturating_add(wait))
+    }
+
+    fn change(&mut self, switch: Switch, is_held: bool) -> Option<u32> {
+        if !self.held.set(switch, is_held) {
+            return None;
+        }
+        if self.changes.len() == MAX_CHANGES {
+            // The other end hears nothing: what was pressed and released long ago is of no use.
+            self.changes.pop_front();
+            self.first_change += 1;
+        }
+        self.changes.push_back(Change { switch, is_held });
+        self.has_change = true;
+        Some(self.first_change + self.changes.len() as u32 - 1)
+    }
+}
+
+fn sum(all: (i32, i32), by: (i32, i32)) -> (i32, i32) {
+    (all.0.wrapping_add(by.0), all.1.wrapping_add(by.1))
+}

@@ -1,0 +1,4 @@
+//! Both ends over paths that lose, delay, repeat and reorder.
+
+mod over_a_path;
+mod silence;
