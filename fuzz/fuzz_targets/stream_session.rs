@@ -6,14 +6,15 @@ use gameway_codec::payload;
 use gameway_codec::payload::MAX_FRAME;
 use gameway_control::{FrameId, PacketKind, SequenceNumber};
 use gameway_fuzz::Input;
+use gameway_input::{Action, Held, Message, Program};
 use gameway_session::{
     FeedbackPacket, MediaPacket, ReceivedPacket, Receiver, ReceiverConfig, ReceiverEvent,
 };
-use gameway_stream::control::{self, Hello};
+use gameway_stream::control::Hello;
 use gameway_stream::host::page::PageReports;
 use gameway_stream::inbox::{Inbox, MAX_BYTES};
 use gameway_units::VideoCodec::H264;
-use gameway_units::{Duration, Ecn, ReceiverInstant};
+use gameway_units::{Duration, Ecn, Instant, ReceiverInstant};
 use gameway_webrtc::Negotiated;
 use gameway_webrtc::feedback::{ReportReader, frames::FrameReports, write_report};
 use gameway_webrtc::frame_extension::{FrameExtension, MediaPacketReader, SIZE};
@@ -24,14 +25,45 @@ fn messages(data: &[u8]) {
     if let Some(hello) = Hello::parse(data) {
         assert_eq!(Hello::parse(&hello.to_bytes()), Some(hello));
     }
-    if let Some(input) = control::Input::parse(data) {
-        assert_eq!(input.to_bytes(), data);
-    }
     if let Ok(reports) = FrameReports::parse(data) {
         page(&reports);
     }
     let mut reader = ReportReader::default();
     let _ = reader.read(data, &terms(), SequenceNumber(data.len() as u64 * 1_000));
+}
+
+/// A player's messages, each with a true head: what is pressed is released again, once silence is long enough.
+fn played(data: &[u8]) {
+    let (mut program, mut held, mut now) = (Program::default(), Held::default(), Instant::ZERO);
+    let mut apply = |program: &mut Program| {
+        while let Some(action) = program.poll() {
+            match action {
+                Action::Press(switch) => assert!(held.set(switch, true)),
+                Action::Release(switch) => assert!(held.set(switch, false)),
+                Action::MoveBy(x, y) | Action::Turn(x, y) => {
+                    assert!(x.unsigned_abs().max(y.unsigned_abs()) <= 8_192);
+                }
+                Action::MoveTo(..) => {}
+            }
+        }
+        held
+    };
+    for bytes in data.chunks(96) {
+        now = now.saturating_add(Duration::from_millis(i64::from(bytes[0])));
+        let mut message = [b"GI\x01", bytes].concat();
+        if let Some(count) = message.get_mut(3) {
+            *count = (bytes.len().saturating_sub(63) / 3) as u8;
+        }
+        if let Some(message) = Message::parse(&message) {
+            assert_eq!(Message::parse(&message.to_bytes()).as_ref(), Some(&message));
+            program.on_message(now, &message);
+            apply(&mut program);
+        }
+        program.on_deadline(now);
+        apply(&mut program);
+    }
+    program.on_deadline(now.saturating_add(Duration::from_secs(1)));
+    assert!(apply(&mut program).is_empty());
 }
 
 /// A page's news of frames that are on their way, in any order, before and after a report on their packets.
@@ -160,4 +192,5 @@ fn drain(inbox: &mut Inbox, event: ReceiverEvent) {
 fuzz_target!(|data: &[u8]| {
     messages(data);
     packets(data);
+    played(data);
 });

@@ -3,7 +3,7 @@
 //! | channel | delivery | from | message |
 //! |---|---|---|---|
 //! | `control` | reliable | host | JSON: how to report, how often frames come; why the host ends the stream |
-//! | `input` | unordered, not repeated | client | 4 bytes: number of the input, from one, most significant first |
+//! | `input` | unordered, not repeated | client, and answers | [`gameway_input`]: what the player does |
 
 use gameway_control::FeedbackStyle;
 use gameway_units::Duration;
@@ -85,31 +85,6 @@ impl Farewell {
     }
 }
 
-/// Something that the player did.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Input {
-    /// Its number, from one.
-    pub number: u32,
-}
-
-impl Input {
-    /// The channel on which it is said.
-    pub const CHANNEL: &str = "input";
-
-    /// As it is sent.
-    #[must_use]
-    pub fn to_bytes(self) -> [u8; 4] {
-        self.number.to_be_bytes()
-    }
-
-    /// As it was received; `None` if it is none.
-    #[must_use]
-    pub fn parse(bytes: &[u8]) -> Option<Self> {
-        let number = u32::from_be_bytes(bytes.try_into().ok()?);
-        (number > 0).then_some(Self { number })
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -140,12 +115,5 @@ mod tests {
             assert_eq!(Farewell::parse(bytes), None, "{bytes:?}");
         }
         assert_eq!(Farewell::parse(&Farewell::new(&"a".repeat(201)).to_bytes()), None);
-    }
-
-    #[test]
-    fn inputs_are_numbered_from_one() {
-        assert_eq!(Input::parse(&Input { number: 513 }.to_bytes()), Some(Input { number: 513 }));
-        assert_eq!(Input::parse(&[0, 0, 0, 0]), None);
-        assert_eq!(Input::parse(&[1, 2, 3]), None);
     }
 }

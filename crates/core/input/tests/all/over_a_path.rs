@@ -104,7 +104,8 @@ impl Ends for Play {
             .min()
     }
     fn on_deadline(&mut self, now: Instant) {
-        while let Some((_, deed)) = self.deeds.pop_front_if(|(at, _)| *at <= now) {
+        while let Some((_, deed)) = self.deeds.front().copied().filter(|(at, _)| *at <= now) {
+            self.deeds.pop_front();
             self.carry_out(now, deed);
         }
         self.program.on_deadline(now);

@@ -4,11 +4,12 @@
 //! and a picture loss indication, and the payloads of frames are kept until they are to be decoded.
 
 use crate::client::sound_inbox::{Play, SoundCounts, SoundInbox};
-use crate::control::{Farewell, Hello, Input};
+use crate::control::{Farewell, Hello};
 use crate::inbox::{Inbox, IncomingFrame};
 use gameway_codec::decoder;
 use gameway_codec::payload;
 use gameway_control::{FeedbackStyle, FrameId};
+use gameway_input::{Acknowledgement, Key, Player, Switch};
 use gameway_session::{FeedbackPacket, MediaPacket, Receiver, ReceiverConfig, ReceiverEvent};
 use gameway_units::{Instant, ReceiverInstant};
 use gameway_webrtc::feedback;
@@ -17,6 +18,8 @@ use gameway_webrtc::{
     CloseReason, Delivery, Event, Extensions, Peer, RtpHeader, Transmit, WebrtcError,
 };
 
+/// What the scripted player presses.
+const SCRIPTED_KEY: &str = "Space";
 /// Our number in reports; a host has one client.
 const REPORTER_SSRC: u32 = 1;
 
@@ -59,8 +62,10 @@ pub struct ClientSession {
     decoded: Option<FrameId>,
     sound: SoundInbox,
     report: FeedbackPacket,
-    input_channel: Option<u16>,
-    inputs: u32,
+    input_channel: u16,
+    player: Player,
+    /// Whether the scripted player holds its key.
+    holds: bool,
     events: Vec<ClientEvent>,
 }
 
@@ -80,7 +85,7 @@ impl ClientSession {
     /// If the peer takes no channels.
     pub fn new(mut peer: Peer) -> Result<Self, WebrtcError> {
         peer.open_channel(Hello::CHANNEL, Delivery::RELIABLE)?;
-        let input_channel = Some(peer.open_channel(Input::CHANNEL, Delivery::UNRELIABLE)?);
+        let input_channel = peer.open_channel(gameway_input::CHANNEL, Delivery::UNRELIABLE)?;
         Ok(Self {
             peer,
             receiver: Receiver::new(ReceiverConfig::new(FeedbackStyle::PerFrame)),
@@ -90,7 +95,8 @@ impl ClientSession {
             sound: SoundInbox::default(),
             report: FeedbackPacket::default(),
             input_channel,
-            inputs: 0,
+            player: Player::default(),
+            holds: false,
             events: Vec::new(),
         })
     }
@@ -105,6 +111,7 @@ impl ClientSession {
         while let Some(event) = self.peer.poll_event() {
             self.on_event(event);
         }
+        self.tell_input(now);
         self.report(now);
         self.drain(now);
         let sound = &mut self.sound;
@@ -124,16 +131,26 @@ impl ClientSession {
     pub fn next_deadline(&self) -> Option<Instant> {
         let receiver = self.receiver.next_deadline().map(ours);
         let sound = self.sound.next_deadline();
-        [receiver, sound, self.peer.next_deadline()].into_iter().flatten().min()
+        let player = self.player.next_deadline().filter(|_| self.peer.is_connected());
+        [receiver, sound, player, self.peer.next_deadline()].into_iter().flatten().min()
     }
 
-    /// The player does something; its number, if it could be sent.
+    /// The scripted player presses its key, or releases it; the number of this change.
     pub fn input(&mut self, now: Instant) -> Option<u32> {
-        let channel = self.input_channel.filter(|_| self.peer.is_connected())?;
-        let input = Input { number: self.inputs + 1 };
-        self.peer.send_data(now, channel, &input.to_bytes()).ok()?;
-        self.inputs = input.number;
-        Some(input.number)
+        let key = Switch::Key(Key::named(SCRIPTED_KEY)?);
+        self.holds ^= true;
+        let number = if self.holds { self.player.press(key) } else { self.player.release(key) };
+        self.tell_input(now);
+        number
+    }
+
+    fn tell_input(&mut self, now: Instant) {
+        if self.peer.is_connected()
+            && let Some(message) = self.player.poll(now)
+        {
+            // Not sent is lost: it is repeated.
+            let _ = self.peer.send_data(now, self.input_channel, &message.to_bytes());
+        }
     }
 
     /// What became of packets of sound.
@@ -188,6 +205,11 @@ impl ClientSession {
                     self.events.push(ClientEvent::Session(hello.session));
                 } else if let Some(farewell) = Farewell::parse(&bytes) {
                     self.events.push(ClientEvent::Farewell(farewell.ended));
+                }
+            }
+            Event::Data { label, bytes, .. } if label == gameway_input::CHANNEL => {
+                if let Some(answer) = Acknowledgement::parse(&bytes) {
+                    self.player.on_acknowledgement(&answer);
                 }
             }
             Event::Closed(reason) => self.events.push(ClientEvent::Closed(reason)),

@@ -88,7 +88,6 @@ struct Host {
     log: Option<HostLog>,
     keys: Option<KeyFile>,
     meter: Meter,
-    input: u32,
     sessions: u32,
     refused: u64,
     failures: u64,
@@ -125,7 +124,6 @@ impl Host {
             log: sink.map(|sink| HostLog::new(sink, &config.name, config.observe_interval)),
             keys: config.export_keys.as_deref().map(KeyFile::create).transpose()?,
             meter: Meter::new("network"),
-            input: 0,
             sessions: 0,
             refused: 0,
             failures: 0,
@@ -205,7 +203,7 @@ impl Host {
             session.stop(now);
         }
         session.on_deadline(now);
-        if let (Some(job), Some(jobs)) = (session.poll_job(self.input), &self.jobs) {
+        if let (Some(job), Some(jobs)) = (session.poll_job(), &self.jobs) {
             // The thread ends with the host only.
             let _ = jobs.send(job);
         }
@@ -246,7 +244,6 @@ impl Host {
                         file.add(session.number(), &keys, true)?;
                     }
                 }
-                SessionEvent::Input(input) => self.input = self.input.max(input.number),
                 SessionEvent::Sender(event) => {
                     if let Some(log) = &mut self.log {
                         log.on_sender_event(now, &event);
@@ -287,7 +284,6 @@ impl Host {
             }
             Some(Turn::Over { before, events }) => {
                 self.sessions += 1;
-                self.input = 0;
                 let from = self.stays.current.as_ref().map(|stay| stay.from.to_string());
                 let from = from.unwrap_or_default();
                 if let Some(before) = before {

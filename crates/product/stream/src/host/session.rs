@@ -35,7 +35,7 @@ mod sound_out;
 
 use self::parity::ParityOut;
 use self::sound_out::SoundOut;
-use crate::control::{Farewell, Hello, Input};
+use crate::control::{Farewell, Hello};
 use crate::host::encoding::{Job, Made, Part};
 use crate::host::page::{PageCounts, PageReports};
 use crate::host::requests::ReportRequests;
@@ -43,6 +43,7 @@ use crate::host::sender_reports::SenderReports;
 use crate::host::terms::Terms;
 use crate::outbox::{Outbox, OutgoingFrame};
 use gameway_control::SequenceNumber;
+use gameway_input::{Action, Message, Program};
 use gameway_media::Overhead;
 use gameway_session::{RepairCode, Sender, SenderConfig, SenderEvent};
 use gameway_units::{Bytes, Duration, Ecn, Instant, Repair};
@@ -64,8 +65,6 @@ const HELD_INTERVAL: Duration = Duration::from_millis(100);
 pub enum SessionEvent {
     /// Its stream begins.
     Began,
-    /// The player did something.
-    Input(Input),
     /// What a browser's page tells of a frame.
     Page(frames::FrameRecord),
     /// A frame's or the stream's progress.
@@ -94,6 +93,8 @@ pub struct Session {
     parity: ParityOut,
     sender_reports: SenderReports,
     page: PageReports,
+    /// What the player does to the program.
+    program: Program,
     /// On which the client is told why it ends.
     farewell: Option<u16>,
     /// One past the newest packet that a report told of.
@@ -122,6 +123,7 @@ impl Session {
             parity: ParityOut::default(),
             sender_reports: SenderReports::default(),
             page: PageReports::default(),
+            program: Program::default(),
             farewell: None,
             reported_end: 0,
             events: Vec::new(),
@@ -164,6 +166,12 @@ impl Session {
             let _ = self.peer.send_data(now, channel, &Farewell::new(why).to_bytes());
         }
         self.peer.close(now);
+        self.program.release_all();
+    }
+
+    /// What the player does to the program next; everything that is held goes up when the stay ends.
+    pub fn poll_action(&mut self) -> Option<Action> {
+        self.program.poll()
     }
 
     /// Handles what the peer has to say; to be called after datagrams and timeouts.
@@ -182,6 +190,7 @@ impl Session {
         if let Some(sender) = &mut self.sender {
             sender.on_deadline(now);
         }
+        self.program.on_deadline(now);
     }
 
     /// When [`Self::on_deadline`] and [`Self::transmit`] are due next.
@@ -191,7 +200,8 @@ impl Session {
         if self.is_held() {
             sender = sender.map(|due| due.max(self.last_sent.saturating_add(HELD_INTERVAL)));
         }
-        [sender, self.solicit_due(), self.peer.next_deadline()].into_iter().flatten().min()
+        let (peer, program) = (self.peer.next_deadline(), self.program.next_deadline());
+        [sender, self.solicit_due(), peer, program].into_iter().flatten().min()
     }
 
     /// When a browser is to be asked for a report that the sender waits for.
@@ -200,11 +210,12 @@ impl Session {
         self.requests.as_ref()?.due_when_blocked()
     }
 
-    /// A frame to make now, if there is one; the game has seen the inputs up to this one.
-    pub fn poll_job(&mut self, input: u32) -> Option<Job> {
+    /// A frame to make now, if there is one.
+    pub fn poll_job(&mut self) -> Option<Job> {
         let request = self.sender.as_mut()?.poll_encode()?;
         let (negotiated, overhead) = (self.peer.negotiated(), self.overhead);
         let (codec, code) = (negotiated.video_codec, code(negotiated));
+        let input = self.program.newest_change();
         Some(Job { session: self.number, codec, request, input, code, overhead })
     }
 
@@ -310,12 +321,13 @@ impl Session {
                 self.on_rtcp(now, &bytes);
                 self.answer_reference_time(now, &bytes, arrival);
             }
-            Event::Data { label, bytes, .. } if label == Input::CHANNEL => {
-                self.events.extend(Input::parse(&bytes).map(SessionEvent::Input));
+            Event::Data { label, bytes, channel } if label == gameway_input::CHANNEL => {
+                self.on_input(now, channel, &bytes);
             }
             Event::Data { label, bytes, .. } if label == frames::LABEL => self.on_page(now, &bytes),
             Event::Closed(reason) => {
                 self.sender = None;
+                self.program.release_all();
                 self.events.push(SessionEvent::Closed(reason));
             }
             _ => {}
@@ -391,6 +403,16 @@ impl Session {
         if let Some(Ok(bytes)) = answer {
             // Not sent is lost: the receiver says its time again.
             let _ = self.peer.send_rtcp(&bytes);
+        }
+    }
+
+    /// The player does something.
+    fn on_input(&mut self, now: Instant, channel: u16, message: &[u8]) {
+        let message = Message::parse(message);
+        let answer = message.and_then(|message| self.program.on_message(now, &message));
+        if let Some(answer) = answer {
+            // Not sent is lost: the player asks again.
+            let _ = self.peer.send_data(now, channel, &answer.to_bytes());
         }
     }
 

@@ -3,6 +3,7 @@
 
 mod breaker;
 mod hostile;
+mod inputs;
 mod page;
 mod programs;
 mod repeated;

@@ -235,7 +235,7 @@ impl Ends for Stay {
         }
     }
     fn poll_down(&mut self, now: Instant) -> Option<Transmit> {
-        if let Some(job) = self.host.poll_job(0) {
+        if let Some(job) = self.host.poll_job() {
             self.encoder.begin(now, job);
         }
         self.host.transmit(now, |_| ());

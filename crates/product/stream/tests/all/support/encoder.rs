@@ -45,6 +45,8 @@ pub struct FakeEncoder {
     pub dies: bool,
     /// When it died.
     pub died: Vec<Instant>,
+    /// The newest input of which a picture tells.
+    pub newest_input: u32,
     /// A new one knows no other frame.
     is_new: bool,
     busy: Option<Busy>,
@@ -60,6 +62,7 @@ impl FakeEncoder {
     pub fn begin(&mut self, now: Instant, job: Job) {
         let parts = if job.request.in_parts { 2 } else { 0 };
         let payloads = payloads(&job);
+        self.newest_input = job.input;
         self.busy = Some(Busy { done: now + TAKES, job, payloads, given: 0, parts });
     }
 
