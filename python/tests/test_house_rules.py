@@ -44,7 +44,7 @@ LAYERS: dict[str, set[str]] = {
     "download": {"units", "events", "experiment", "runtime"},
     "runtime": {"units", "events"},
     "testbed": {"units"},
-    "webrtc": {"units", "control", "session"},
+    "webrtc": {"units", "control", "session", "input"},
     "stream": {
         *("units", "control", "media", "session", "input"),
         *("codec", "events", "runtime", "webrtc"),

@@ -39,7 +39,7 @@ mod player;
 mod program;
 
 pub use held::{Button, Held, Switch};
-pub use keys::{KEYS, Key};
+pub use keys::{KEYS, Key, KnownKey};
 pub use message::{Acknowledgement, Change, Message, Pointer};
 pub use player::Player;
 pub use program::{Action, Program};

@@ -74,8 +74,13 @@ impl Program {
             self.hold(&message.held);
         }
         // Of an old one, too: the answer before may be lost.
-        let (next_change, newest) = (self.next_change, self.newest);
-        message.wants_answer.then_some(Acknowledgement { next_change, message: newest })
+        message.wants_answer.then(|| self.acknowledgement())
+    }
+
+    /// What the player is to be told: as a greeting, that it is heard.
+    #[must_use]
+    pub fn acknowledgement(&self) -> Acknowledgement {
+        Acknowledgement { next_change: self.next_change, message: self.newest }
     }
 
     /// The number of the newest change that has happened; 0 before the first.

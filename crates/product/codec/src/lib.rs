@@ -74,5 +74,5 @@ mod sys;
 
 pub use picture::{MAX_SIDE, Picture, PictureError, Size};
 pub use scale::Scaler;
-pub use scene::Scene;
+pub use scene::{Hand, Scene};
 pub use stamp::{Stamp, StampError};

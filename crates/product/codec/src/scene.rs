@@ -37,6 +37,42 @@ pub struct Scene {
     noise: Vec<i8>,
 }
 
+/// The marker of a player's hand.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Hand {
+    /// Its middle from the left, 0 to 65535.
+    pub x: u16,
+    /// From the top.
+    pub y: u16,
+    /// Whether it is lit up.
+    pub pressed: bool,
+}
+
+impl Hand {
+    /// Samples of luma, blue and red difference: grey, or red when pressed (BT.709, limited range).
+    const COLOURS: [[u8; 3]; 2] = [[200, 128, 128], [63, 102, 240]];
+    /// Its side is this part of the picture's height.
+    const PART: usize = 18;
+
+    /// Draws it over a picture: a square, as much of it as fits.
+    pub fn draw(self, picture: &mut Picture) {
+        let (width, height) = (picture.size().width(), picture.size().height());
+        let colours = Self::COLOURS[usize::from(self.pressed)];
+        let half = height / Self::PART / 2;
+        let middle =
+            |side: u16, span: usize| usize::from(side) * (span - 1) / usize::from(u16::MAX);
+        let (x, y) = (middle(self.x, width), middle(self.y, height));
+        for ((plane, colour), shift) in picture.planes_mut().into_iter().zip(colours).zip([0, 1, 1])
+        {
+            let columns = x.saturating_sub(half) >> shift..(x + half).min(width) >> shift;
+            let rows = y.saturating_sub(half) >> shift..(y + half).min(height) >> shift;
+            for row in plane.chunks_mut(width >> shift).take(rows.end).skip(rows.start) {
+                row[columns.clone()].fill(colour);
+            }
+        }
+    }
+}
+
 /// Where the camera is in a frame, in samples of the texture.
 #[derive(Debug, Clone, Copy)]
 struct Camera {

@@ -48,9 +48,6 @@ const WAITING_OFFERS: usize = 4;
 const TOKEN: usize = 16;
 const TOKEN_DIFFERENT: usize = 8;
 
-/// The player page.
-const PAGE: &str = include_str!("page.html");
-
 /// What signalling wants of the media loop.
 #[derive(Debug)]
 pub enum SignalingRequest {
@@ -319,10 +316,7 @@ fn later(wait: Span) -> Response<Full<Bytes>> {
 /// The player page, which may run its own script and no other, talk to this host alone, and stand in no frame.
 fn page(shared: &Shared) -> Response<Full<Bytes>> {
     let own = shared.word();
-    let body = ["script", "style"].into_iter().fold(PAGE.to_owned(), |page, element| {
-        page.replace(&format!("<{element}>"), &format!("<{element} nonce=\"{own}\">"))
-    });
-    let mut response = respond(200, "text/html; charset=utf-8", body);
+    let mut response = respond(200, "text/html; charset=utf-8", crate::page::page(&own));
     let policy = format!(
         "default-src 'none'; script-src 'nonce-{own}'; style-src 'nonce-{own}'; worker-src blob:; \
          connect-src 'self'; media-src blob:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"

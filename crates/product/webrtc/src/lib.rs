@@ -117,6 +117,7 @@ mod guard;
 pub mod http;
 pub mod ice;
 mod identity;
+mod page;
 mod peer;
 pub mod red;
 pub mod reports;

@@ -8,7 +8,7 @@ pub use file::VideoFile;
 #[cfg(feature = "x11")]
 pub use x11::X11Screen;
 
-use crate::{Picture, Scene, Size};
+use crate::{Hand, Picture, Scene, Size};
 use gameway_units::Instant;
 use std::path::PathBuf;
 use thiserror::Error;
@@ -41,6 +41,9 @@ pub trait FrameSource: Send {
 
     /// So many pictures are not asked for: what plays at its own pace goes on by them. Why it cannot, [`Self::next`] says.
     fn pass_over(&mut self, _pictures: u64) {}
+
+    /// A player's hand is there now: what draws its pictures itself shows it.
+    fn follow(&mut self, _hand: Hand) {}
 
     /// There is time before the `frame`th picture, which is likely the next: what draws its pictures itself may do so
     /// now, as a game draws before its screen is captured.
@@ -95,11 +98,17 @@ struct DrawnScene {
     /// What was drawn last: the picture of this number.
     drawn: Picture,
     number: Option<u64>,
+    hand: Option<Hand>,
 }
 
 impl DrawnScene {
     fn new(seed: u64, size: Size) -> Self {
-        Self { scene: Scene::new(seed, size), drawn: Picture::black(size), number: None }
+        Self {
+            scene: Scene::new(seed, size),
+            drawn: Picture::black(size),
+            number: None,
+            hand: None,
+        }
     }
 }
 
@@ -115,10 +124,18 @@ impl FrameSource for DrawnScene {
         } else {
             self.scene.draw(frame, picture);
         }
+        if let Some(hand) = self.hand {
+            hand.draw(picture);
+        }
         Ok(())
     }
 
+    fn follow(&mut self, hand: Hand) {
+        self.hand = Some(hand);
+    }
+
     fn draw_ahead(&mut self, frame: u64) {
+        // Without the hand, which is drawn as late as possible.
         self.scene.draw(frame, &mut self.drawn);
         self.number = Some(frame);
     }
@@ -127,6 +144,29 @@ impl FrameSource for DrawnScene {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_hand_is_over_the_picture_where_it_is_and_nowhere_else() {
+        let size = Size::new(320, 180).unwrap();
+        let mut source = open(&Source::Scene { seed: 3 }, size, 60).unwrap();
+        let scene = Scene::new(3, size).picture(7);
+        let mut picture = Picture::black(size);
+        for (x, y, place) in
+            [(0, 0, 0), (32_768, 32_768, 90 * 320 + 160), (65_535, 65_535, 320 * 180 - 1)]
+        {
+            source.draw_ahead(7);
+            source.follow(Hand { x, y, pressed: true });
+            source.next(Instant::ZERO, 7, &mut picture).unwrap();
+            let [luma, blue, red] = picture.planes();
+            assert_eq!(luma[place], 63);
+            let (row, column) = (place / 320 / 2, place % 320 / 2);
+            assert_eq!((blue[row * 160 + column], red[row * 160 + column]), (102, 240));
+            let other = |pair: &(&u8, &u8)| pair.0 != pair.1;
+            let changed = luma.iter().zip(scene.planes()[0]).filter(other).count();
+            // A square of 10 samples, of which a quarter is in a corner.
+            assert!((15..=100).contains(&changed), "{changed} at {place}");
+        }
+    }
 
     #[test]
     fn a_picture_drawn_ahead_is_the_one_drawn_at_its_time() {

@@ -29,6 +29,7 @@ const SETTINGS: &[Setting] = settings! {
     "listen" => "listen",
     "encoder" => "encoder",
     "audio" => "audio",
+    "input" => "input",
     "duration" => "duration",
 };
 /// The option of controllers whose published law may send most of its packets into loss for good.

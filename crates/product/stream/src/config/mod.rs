@@ -94,6 +94,8 @@ pub struct HostConfig {
     pub encoder: EncoderChoice,
     /// The scene's beeps, the file's sound, or what PulseAudio plays (needs parec).
     pub audio: bool,
+    /// Whether who has the stream plays, too: keys, mouse and wheel go to the screen, or move a marker in the scene.
+    pub input: bool,
     /// Whether frame number, time and input are written into each picture.
     pub stamped: bool,
     /// How often the controller's state is told.
@@ -142,6 +144,7 @@ impl Default for HostConfig {
             names: Vec::new(),
             encoder: EncoderChoice::Auto,
             audio: true,
+            input: false,
             stamped: true,
             observe_interval: Duration::from_millis(500),
             seed: 0,

@@ -10,7 +10,7 @@ use crate::wake::Giver;
 use gameway_codec::capture::FrameSource;
 use gameway_codec::encoder::{self, VideoEncoder};
 use gameway_codec::repair::RepairEncoder;
-use gameway_codec::{Picture, Scaler, Size, Stamp, StampError, payload};
+use gameway_codec::{Hand, Picture, Scaler, Size, Stamp, StampError, payload};
 use gameway_control::FrameId;
 use gameway_media::rate_control::FrameBudgets;
 use gameway_media::{Level, Overhead, Train, headers_of_slices, repair_packets};
@@ -31,6 +31,8 @@ pub struct Job {
     pub request: EncodeRequest,
     /// Number of the newest input that the game has.
     pub input: u32,
+    /// Where the player's hand is, if the player has the scene.
+    pub hand: Option<Hand>,
     /// What the client can do with repair packets.
     pub code: RepairCode,
     /// What packets cost beside what they carry.
@@ -142,6 +144,9 @@ impl Encoding {
     ) -> Result<(Part, bool), String> {
         let Job { codec, request, input, overhead, .. } = job;
         let number = request.frame.0 + self.passed_over;
+        if let Some(hand) = job.hand {
+            self.source.follow(hand);
+        }
         let drawn = self.source.next(request.captured, number, &mut self.picture);
         drawn.map_err(|error| error.to_string())?;
         self.pictures.fetch_add(1, Ordering::Relaxed);

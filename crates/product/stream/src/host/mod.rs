@@ -2,8 +2,10 @@
 
 mod encoders;
 pub mod encoding;
+pub mod hand;
 mod log;
 pub mod page;
+mod played;
 mod reach;
 pub mod requests;
 mod run;

@@ -6,6 +6,7 @@ use crate::host::encoders::encoders;
 use crate::host::encoding::{Encoding, Job, Made};
 use crate::host::log::HostLog;
 use crate::host::page::PageCounts;
+use crate::host::played::Played;
 use crate::host::reach::candidates;
 use crate::host::session::{Session, SessionEvent};
 use crate::host::sound::Sound;
@@ -88,6 +89,7 @@ struct Host {
     log: Option<HostLog>,
     keys: Option<KeyFile>,
     meter: Meter,
+    played: Played,
     sessions: u32,
     refused: u64,
     failures: u64,
@@ -124,6 +126,7 @@ impl Host {
             log: sink.map(|sink| HostLog::new(sink, &config.name, config.observe_interval)),
             keys: config.export_keys.as_deref().map(KeyFile::create).transpose()?,
             meter: Meter::new("network"),
+            played: Played::open(&config),
             sessions: 0,
             refused: 0,
             failures: 0,
@@ -203,9 +206,10 @@ impl Host {
             session.stop(now);
         }
         session.on_deadline(now);
+        self.played.take(session);
         if let (Some(job), Some(jobs)) = (session.poll_job(), &self.jobs) {
             // The thread ends with the host only.
-            let _ = jobs.send(job);
+            let _ = jobs.send(Job { hand: self.played.hand(now), ..job });
         }
         let (clock, mut lateness) = (self.clock, self.log.as_mut().map(HostLog::lateness));
         if let Some(lateness) = &mut lateness {
@@ -300,6 +304,7 @@ impl Host {
     fn end(&mut self, mut stay: Stay, why: &str) {
         let session = &mut stay.session;
         session.end(self.clock.now(), why);
+        self.played.take(session);
         while let Some(transmit) = session.poll_transmit() {
             // The end of a stay that cannot be told is found by silence.
             let _ = self.socket.send(&transmit);

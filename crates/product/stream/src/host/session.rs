@@ -43,7 +43,7 @@ use crate::host::sender_reports::SenderReports;
 use crate::host::terms::Terms;
 use crate::outbox::{Outbox, OutgoingFrame};
 use gameway_control::SequenceNumber;
-use gameway_input::{Action, Message, Program};
+use gameway_input::{Acknowledgement, Action, Message, Program};
 use gameway_media::Overhead;
 use gameway_session::{RepairCode, Sender, SenderConfig, SenderEvent};
 use gameway_units::{Bytes, Duration, Ecn, Instant, Repair};
@@ -95,6 +95,8 @@ pub struct Session {
     page: PageReports,
     /// What the player does to the program.
     program: Program,
+    /// Whether a browser is told that it may play.
+    plays: bool,
     /// On which the client is told why it ends.
     farewell: Option<u16>,
     /// One past the newest packet that a report told of.
@@ -111,6 +113,7 @@ impl Session {
             peer,
             ecn: terms.ecn,
             mtu: terms.mtu,
+            plays: terms.plays,
             overhead: Overhead::default(),
             terms: Some(terms),
             sender: None,
@@ -216,7 +219,7 @@ impl Session {
         let (negotiated, overhead) = (self.peer.negotiated(), self.overhead);
         let (codec, code) = (negotiated.video_codec, code(negotiated));
         let input = self.program.newest_change();
-        Some(Job { session: self.number, codec, request, input, code, overhead })
+        Some(Job { session: self.number, codec, request, input, hand: None, code, overhead })
     }
 
     /// A frame of this session is made, or a part of it, or could not be; why, if it could not.
@@ -307,6 +310,11 @@ impl Session {
             Event::Connected if self.peer.negotiated().frame.is_none() => self.begin(now),
             Event::ChannelOpened { channel, label } if label == frames::LABEL => {
                 self.farewell = Some(channel);
+            }
+            Event::ChannelOpened { channel, label }
+                if label == gameway_input::CHANNEL && self.plays =>
+            {
+                self.answer_input(now, channel, self.program.acknowledgement());
             }
             Event::ChannelOpened { channel, label } if label == Hello::CHANNEL => {
                 self.farewell = Some(channel);
@@ -409,11 +417,14 @@ impl Session {
     /// The player does something.
     fn on_input(&mut self, now: Instant, channel: u16, message: &[u8]) {
         let message = Message::parse(message);
-        let answer = message.and_then(|message| self.program.on_message(now, &message));
-        if let Some(answer) = answer {
-            // Not sent is lost: the player asks again.
-            let _ = self.peer.send_data(now, channel, &answer.to_bytes());
+        if let Some(answer) = message.and_then(|message| self.program.on_message(now, &message)) {
+            self.answer_input(now, channel, answer);
         }
+    }
+
+    fn answer_input(&mut self, now: Instant, channel: u16, answer: Acknowledgement) {
+        // Not sent is lost: the player asks again.
+        let _ = self.peer.send_data(now, channel, &answer.to_bytes());
     }
 
     /// A browser's page tells what became of frames.

@@ -28,6 +28,8 @@ pub struct Terms {
     pub mtu: Option<Bytes>,
     /// The ECN field of media packets.
     pub ecn: Ecn,
+    /// Whether a browser is told that it may play.
+    pub plays: bool,
     /// Whether there is sound.
     pub audio: bool,
     /// What a client of ours is told when it comes.
@@ -51,6 +53,7 @@ pub(super) fn terms(config: &HostConfig, session: u32, audio: bool) -> Result<Te
         circuit_breaker: config.circuit_breaker.then_some(config.min_bitrate),
         mtu: config.mtu,
         ecn: config.ecn.or_native(controller.ecn()),
+        plays: config.input,
         audio,
         hello: Hello { session, frame_interval_ns: frame_interval.as_nanos(), report_interval_ns },
         controller,

@@ -57,6 +57,7 @@ fn job(frame: u64) -> Job {
             in_parts: false,
         },
         input: 0,
+        hand: None,
         code: RepairCode::AnyForAny,
         overhead: Overhead::default(),
     }

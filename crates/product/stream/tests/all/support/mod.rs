@@ -229,6 +229,7 @@ pub fn terms(setting: &Setting, session: u32, told: &Arc<Mutex<Told>>) -> Terms 
         circuit_breaker: setting.circuit_breaker,
         mtu: None,
         ecn: setting.ecn,
+        plays: true,
         audio: setting.audio,
         hello: Hello { session, frame_interval_ns: INTERVAL.as_nanos(), report_interval_ns },
     }
