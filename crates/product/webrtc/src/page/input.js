@@ -176,8 +176,8 @@ function listen(player, video) {
       player.moveBy(Math.round(event.movementX), Math.round(event.movementY));
       return;
     }
-    const place = placeOf(video, event.clientX, event.clientY);
-    player.moveTo(place.x, place.y);
+    const { x, y, width, height } = boxOfPicture(video);
+    player.moveTo((event.clientX - x) / width, (event.clientY - y) / height);
   };
   const onButton = (event, isHeld) => {
     onMove(event);
@@ -207,13 +207,13 @@ function listen(player, video) {
 // Bits of `buttons` by the number of a button (Pointer Events, section 5.1.1).
 const BITS = [1, 4, 2, 8, 16];
 
-// Where on the picture a point of the page is: the picture has margins where its shape is not the element's.
-function placeOf(video, clientX, clientY) {
+// Where the picture is on the page: it has margins where its shape is not the element's.
+function boxOfPicture(video) {
   const box = video.getBoundingClientRect();
-  const scale = Math.min(box.width / (video.videoWidth || box.width), box.height / (video.videoHeight || box.height));
-  const width = (video.videoWidth || box.width) * scale, height = (video.videoHeight || box.height) * scale;
-  const left = box.left + (box.width - width) / 2, top = box.top + (box.height - height) / 2;
-  return { x: (clientX - left) / width, y: (clientY - top) / height };
+  const own = { width: video.videoWidth || box.width, height: video.videoHeight || box.height };
+  const scale = Math.min(box.width / own.width, box.height / own.height);
+  const width = own.width * scale, height = own.height * scale;
+  return { x: box.left + (box.width - width) / 2, y: box.top + (box.height - height) / 2, width, height };
 }
 
 // Turns of the wheel to the right and down, in 1/120 of a notch.

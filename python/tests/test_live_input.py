@@ -1,0 +1,191 @@
+"""A player in Chromium plays the built-in scene: its marker is looked for in the decoded picture."""
+
+from __future__ import annotations
+
+import time
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import pytest
+from browser_fixture import NEEDS_CHROMIUM, Browser, browser, end, host, until_frames
+from witness import of_times
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+    from pathlib import Path
+
+pytestmark = [NEEDS_CHROMIUM, pytest.mark.timed, pytest.mark.light]
+
+RATES = {"min_bitrate": "8 Mb/s", "start_bitrate": "8 Mb/s", "max_bitrate": "8 Mb/s"}
+SIZE = (640, 360)
+WAIT_S = 5.0
+SHORT_S = 0.5
+LOOK = """(() => {
+  const canvas = new OffscreenCanvas(video.videoWidth, video.videoHeight);
+  const context = canvas.getContext("2d");
+  context.drawImage(video, 0, 0);
+  const { data } = context.getImageData(0, 0, canvas.width, canvas.height);
+  let count = 0, x = 0, y = 0;
+  for (let at = 0; at < data.length; at += 4) {
+    if (data[at] < 200 || data[at + 1] > 90 || data[at + 2] > 90) continue;
+    count += 1;
+    x += (at / 4) % canvas.width;
+    y += Math.floor(at / 4 / canvas.width);
+  }
+  return { count, x: x / count / canvas.width, y: y / count / canvas.height };
+})()"""
+"""How many red samples there are, and where their middle is: the marker is red while something is
+held."""
+
+
+class Held(NamedTuple):
+    """The marker, lit up."""
+
+    x: float
+    y: float
+
+
+class Page(NamedTuple):
+    """A page that plays."""
+
+    made: Browser
+    session: str
+
+    def marker(self) -> Held | None:
+        """Where the marker is lit up, if it is."""
+        seen = self.made.evaluate(self.session, LOOK)
+        return Held(seen["x"], seen["y"]) if seen["count"] > 100 else None
+
+    def wait(self, fits: Callable[[Held | None], bool]) -> Held | None:
+        """Wait for a marker that fits."""
+        until = time.monotonic() + WAIT_S
+        while time.monotonic() < until:
+            marker = self.marker()
+            if fits(marker):
+                return marker
+            time.sleep(0.02)
+        pytest.fail(f"the marker is {self.marker()}")
+
+    def do(self, method: str, **params: Any) -> None:
+        self.made.call(f"Input.{method}", params, self.session)
+
+    def key(self, kind: str, code: str) -> None:
+        self.do("dispatchKeyEvent", type=kind, code=code, key=code)
+
+    def move(self, x: float, y: float) -> None:
+        """Move the mouse to a place of the picture."""
+        box = self.made.evaluate(
+            self.session, "(({x, y, width, height}) => [x, y, width, height])(boxOfPicture(video))"
+        )
+        self.do(
+            "dispatchMouseEvent", type="mouseMoved", x=box[0] + x * box[2], y=box[1] + y * box[3]
+        )
+
+    def opened(self, url: str) -> Page:
+        """Open the page anew, until it may play."""
+        page = Page(self.made, self.made.open(url))
+        until_frames(self.made, page.session)
+        until = time.monotonic() + WAIT_S
+        while self.made.evaluate(page.session, "document.getElementById('lock').hidden"):
+            assert time.monotonic() < until, "the host did not say that the page may play"
+            time.sleep(0.02)
+        return page
+
+
+@pytest.fixture(scope="module")
+def at_host(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Page, str]]:
+    """A browser and the link of a host whose scene is played."""
+    folder: Path = tmp_path_factory.mktemp("input")
+    with (
+        host(folder, "fixed", RATES, size=SIZE, input=True) as (url, process),
+        browser(folder / "profile") as made,
+    ):
+        yield Page(made, ""), url
+        end(process)
+
+
+@pytest.fixture
+def page(at_host: tuple[Page, str]) -> Page:
+    """A page that has taken over."""
+    anywhere, url = at_host
+    return anywhere.opened(url)
+
+
+def is_off(marker: Held | None) -> bool:
+    return marker is None
+
+
+def is_on(marker: Held | None) -> bool:
+    return marker is not None
+
+
+def test_the_marker_is_where_the_pointer_is(page: Page) -> None:
+    page.move(0.5, 0.5)
+    page.key("keyDown", "Space")
+    for x, y in [(0.25, 0.25), (0.9, 0.5), (0.1, 0.8)]:
+        page.move(x, y)
+        seen = page.wait(
+            lambda seen, x=x, y=y: seen is not None and abs(seen.x - x) + abs(seen.y - y) < 0.02
+        )
+        assert seen is not None
+    page.key("keyUp", "Space")
+    page.wait(is_off)
+
+
+def test_a_button_lights_it_up_and_an_arrow_moves_it(page: Page) -> None:
+    page.move(0.5, 0.5)
+    box = page.made.evaluate(
+        page.session,
+        "(({x, y, width, height}) => [x + width / 2, y + height / 2])(boxOfPicture(video))",
+    )
+    place = {"x": box[0], "y": box[1], "button": "left", "clickCount": 1}
+    page.wait(is_off)
+    page.do("dispatchMouseEvent", type="mousePressed", **place)
+    before = page.wait(is_on)
+    assert before is not None
+    page.key("keyDown", "ArrowRight")
+    time.sleep(0.4)
+    page.key("keyUp", "ArrowRight")
+    after = page.wait(lambda seen: seen is not None and seen.x > before.x + 0.1)
+    assert after is not None
+    with of_times():
+        # Half a picture in a second.
+        assert 0.15 < after.x - before.x < 0.3
+    page.do("dispatchMouseEvent", type="mouseReleased", **place)
+    page.wait(is_off)
+
+
+def test_who_looks_elsewhere_holds_nothing(page: Page) -> None:
+    page.key("keyDown", "KeyW")
+    page.wait(is_on)
+    page.made.evaluate(page.session, "dispatchEvent(new Event('blur'))")
+    page.wait(is_off)
+    assert page.made.evaluate(page.session, "gameway.input.held") is False
+
+
+def test_no_key_sticks_when_the_page_is_gone(at_host: tuple[Page, str], page: Page) -> None:
+    anywhere, url = at_host
+    page.key("keyDown", "KeyW")
+    page.wait(is_on)
+    # Another page takes over: the first one is told, and what it held is released.
+    second = anywhere.opened(url)
+    second.wait(is_off)
+    # The first goes on to say that it holds a key: nobody listens.
+    time.sleep(SHORT_S)
+    assert second.marker() is None
+    # This one ends without a word.
+    second.key("keyDown", "KeyA")
+    second.wait(is_on)
+    second.made.call("Page.navigate", {"url": "about:blank"}, second.session)
+    third = anywhere.opened(url)
+    third.wait(is_off)
+    assert third.made.evaluate(third.session, "gameway.input") == {
+        "held": False, "waiting": 0, "messages": 0, "newest": 0,
+    }  # fmt: skip
+
+
+def test_a_field_of_the_page_keeps_its_keys(page: Page) -> None:
+    page.made.evaluate(page.session, "document.getElementById('fill').focus()")
+    page.key("keyDown", "Tab")
+    page.key("keyUp", "Tab")
+    time.sleep(SHORT_S)
+    assert page.made.evaluate(page.session, "gameway.input.newest") == 0
