@@ -1,0 +1,44 @@
+//! What can go wrong.
+
+use thiserror::Error;
+
+/// Why there is nothing to play on.
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+pub enum DesktopError {
+    /// A program of the system is missing.
+    #[error("{program} is not installed; install {packages}")]
+    NotInstalled {
+        /// Which.
+        program: String,
+        /// What has it, on Debian and Ubuntu.
+        packages: &'static str,
+    },
+    /// A program did not start.
+    #[error("{program}: {reason}")]
+    Start {
+        /// Which.
+        program: String,
+        /// Why, as far as it says.
+        reason: String,
+    },
+    /// An X server cannot be used.
+    #[error("X11 screen {display}: {reason}")]
+    Display {
+        /// As it was asked for.
+        display: String,
+        /// Why not.
+        reason: String,
+    },
+}
+
+impl DesktopError {
+    pub(crate) fn start(program: &str, reason: impl Into<String>) -> Self {
+        Self::Start { program: program.to_owned(), reason: reason.into() }
+    }
+
+    #[cfg(feature = "x11")]
+    pub(crate) fn display(display: Option<&str>, reason: impl Into<String>) -> Self {
+        let display = display.unwrap_or("of DISPLAY").to_owned();
+        Self::Display { display, reason: reason.into() }
+    }
+}

@@ -1,0 +1,44 @@
+//! What a host plays on: a screen and a sound server of its own, the program that is played, and the player's input.
+//!
+//! ```text
+//! Action ─► Injector ─► Screen (Xvfb) ◄── Program ──► SoundServer (PulseAudio)
+//!                          │                              │
+//!                          ▼ capture::X11Screen           ▼ audio::PulseMonitor     (both of gameway-codec)
+//! ```
+//!
+//! A host starts a [`Screen`] and a [`SoundServer`], tells the program of both by [`Surroundings`], and keeps it running by a
+//! [`KeptProgram`]. All three are child processes, each in a process group of its own, so that Ctrl-C in a terminal reaches the host
+//! alone, which ends them in order: dropping one ends all of its group. Only this user can draw on the screen or hear the
+//! sound: the screen asks for a cookie that is random, the sound server for the user's number.
+//!
+//! Nothing here has a thread, and who uses it polls. Starting and ending a process wait, for a stated time at most.
+//!
+//! | limit | why |
+//! |---|---|
+//! | a process that leaves its group (`setsid`) is not ended | only a control group holds all; without screen most end by themselves |
+//! | children outlive a host that is killed by SIGKILL | to ask the kernel otherwise takes code between fork and exec, which is unsafe |
+
+mod authority;
+mod error;
+mod group;
+#[cfg(feature = "x11")]
+mod inject;
+mod keeper;
+mod program;
+mod screen;
+mod server;
+mod sound;
+mod surroundings;
+#[cfg(feature = "x11")]
+mod x11;
+
+pub use error::DesktopError;
+#[cfg(feature = "x11")]
+pub use inject::Injector;
+pub use keeper::{Fate, Keeper, KeptProgram, News};
+pub use program::{Program, State};
+pub use screen::Screen;
+pub use sound::SoundServer;
+pub use surroundings::Surroundings;
+#[cfg(feature = "x11")]
+pub use x11::connect;

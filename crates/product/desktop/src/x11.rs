@@ -1,0 +1,48 @@
+//! Connections to X servers whose cookie is in a file that is named.
+//!
+//! Source: X(7), section "Access Control". Other libraries look for the file in the environment, which a program with threads must not change.
+
+use crate::{DesktopError, authority};
+use std::fs;
+use std::path::Path;
+use x11rb::reexports::x11rb_protocol::parse_display::parse_display;
+use x11rb::reexports::x11rb_protocol::xauth::Family;
+use x11rb::rust_connection::{DefaultStream, RustConnection};
+
+/// Connects to a display (":0"; `None` for the environment's), with the cookie for it in `authority` (`None` for the
+/// environment's file). Also the number of its screen.
+///
+/// # Errors
+/// [`DesktopError::Display`] says why there is none.
+pub fn connect(
+    display: Option<&str>,
+    authority: Option<&Path>,
+) -> Result<(RustConnection, usize), DesktopError> {
+    let failed = |reason: String| DesktopError::display(display, reason);
+    let Some(file) = authority else {
+        return x11rb::connect(display)
+            .map_err(|error| failed(format!("no connection; is DISPLAY right? {error}")));
+    };
+    let file = fs::read(file).map_err(|error| failed(format!("{}: {error}", file.display())))?;
+    let parsed = parse_display(display)
+        .map_err(|error| failed(format!("no connection; is DISPLAY right? {error}")))?;
+    let mut why = "no connection; is DISPLAY right?".to_owned();
+    for address in parsed.connect_instruction() {
+        let (stream, (family, peer)) = match DefaultStream::connect(&address) {
+            Ok(connected) => connected,
+            Err(error) => {
+                why = format!("no connection; is DISPLAY right? {error}");
+                continue;
+            }
+        };
+        let is_here = |own: u16, address: &[u8]| Family::from(own) == family && address == peer;
+        let cookie = authority::cookie_for(&file, is_here, parsed.display);
+        let (method, cookie) =
+            cookie.map_or_else(Default::default, |cookie| (authority::METHOD.to_vec(), cookie));
+        let screen = usize::from(parsed.screen);
+        return RustConnection::connect_to_stream_with_auth_info(stream, screen, method, cookie)
+            .map(|connection| (connection, screen))
+            .map_err(|error| failed(format!("no connection: {error}")));
+    }
+    Err(failed(why))
+}

@@ -1,0 +1,74 @@
+//! What these tests share.
+
+use gameway_desktop::DesktopError;
+use gameway_runtime::clock::{Clock, sleep};
+use gameway_units::Duration;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+/// A folder of a test's own, removed at its end.
+pub struct Folder(PathBuf);
+
+impl Folder {
+    pub fn new() -> Self {
+        static NUMBER: AtomicUsize = AtomicUsize::new(0);
+        let number = NUMBER.fetch_add(1, Ordering::Relaxed);
+        let name = format!("gameway-desktop-{}-{number}", std::process::id());
+        let path = std::env::temp_dir().join(name);
+        std::fs::create_dir(&path).expect("a new folder");
+        Self(path)
+    }
+
+    pub fn path(&self) -> &Path {
+        &self.0
+    }
+}
+
+impl Drop for Folder {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_dir_all(&self.0);
+    }
+}
+
+/// What was started; none, with a message, where its program is not installed.
+pub fn installed<T>(started: Result<T, DesktopError>) -> Option<T> {
+    match started {
+        Ok(started) => Some(started),
+        Err(error @ DesktopError::NotInstalled { .. }) => {
+            eprintln!("skipped: {error}");
+            None
+        }
+        Err(error) => panic!("{error}"),
+    }
+}
+
+/// Waits for something that other processes do.
+pub fn comes_true(mut what: impl FnMut() -> bool) -> bool {
+    let start = Clock::monotonic_ns();
+    while !what() {
+        if Clock::monotonic_ns() - start > 20_000_000_000 {
+            return false;
+        }
+        sleep(Duration::from_millis(5));
+    }
+    true
+}
+
+/// The number of a process in a file, once it is written.
+pub fn number_in(file: &Path) -> u32 {
+    let mut number = None;
+    let read = || {
+        let text = std::fs::read_to_string(file).unwrap_or_default();
+        number = text.ends_with('\n').then(|| text.trim().parse().expect("a number"));
+        number.is_some()
+    };
+    assert!(comes_true(read), "{}", file.display());
+    number.expect("it has come")
+}
+
+/// Whether a process runs; a zombie does not.
+pub fn runs(number: u32) -> bool {
+    let stat = std::fs::read_to_string(format!("/proc/{number}/stat")).unwrap_or_default();
+    let state = stat.rsplit(')').next().and_then(|fields| fields.split_whitespace().next());
+    state.is_some_and(|state| state != "Z" && state != "X")
+}
