@@ -41,9 +41,10 @@ GAME_TOOLS := Xvfb=xvfb "test -x /usr/games/crispy-doom"=crispy-doom \
   "test -f /usr/share/games/doom/freedoom2.wad"=freedoom
 # What tests look through or compare with.
 TEST_TOOLS := ffmpeg=ffmpeg tshark=tshark tcpdump=tcpdump chromium=chromium xvfb-run=xvfb \
-  "test -x /usr/sbin/nginx"=nginx-light "ls /usr/lib/*/faketime/libfaketimeMT.so.1"=libfaketime $(GAME_TOOLS)
+  "test -x /usr/sbin/nginx"=nginx-light "ls /usr/lib/*/faketime/libfaketimeMT.so.1"=libfaketime \
+  pulseaudio=pulseaudio pactl=pulseaudio-utils setxkbmap=x11-xkb-utils $(GAME_TOOLS)
 # Crates that could be published: who uses one needs none of the others' parts of this program.
-CORE := $(addprefix --package=gameway-,units control media session tcp quic dash path gateway events experiment sim)
+CORE := $(addprefix --package=gameway-,units control media session tcp quic dash path gateway input events experiment sim)
 # From where on `make mutants` looks at what changed.
 SINCE ?= HEAD~1
 # How often `make properties` draws new cases.

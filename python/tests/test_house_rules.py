@@ -34,15 +34,17 @@ LAYERS: dict[str, set[str]] = {
     "quic": {"units", "tcp"},
     "dash": {"units"},
     "gateway": {"units", "path"},
-    "codec": {"units", "media"},
+    "input": {"units"},
+    "codec": {"units", "media", "desktop"},
     "events": {"units"},
     "media": {"units", "control"},
     "session": {"units", "control", "media"},
-    "experiment": {*CORE, "events"} - {"session"},
-    "sim": {*CORE, "events", "experiment"},
-    "link": {*CORE, "events", "experiment", "runtime"},
+    "experiment": {*CORE, "events"} - {"session", "input"},
+    "sim": {*CORE, "events", "experiment"} - {"input"},
+    "link": {*CORE, "events", "experiment", "runtime"} - {"input"},
     "download": {"units", "events", "experiment", "runtime"},
     "runtime": {"units", "events"},
+    "desktop": {"units", "input", "runtime"},
     "testbed": {"units"},
     "webrtc": {"units", "control", "session", "input"},
     "stream": {
@@ -56,7 +58,7 @@ LAYERS: dict[str, set[str]] = {
 TESTED_WITH: dict[str, set[str]] = {
     **{
         crate: {"testbed"}
-        for crate in ("control", "session", "tcp", "quic", "path", "stream", "webrtc")
+        for crate in ("control", "session", "tcp", "quic", "path", "input", "stream", "webrtc")
     },
     "gateway": {"testbed", "tcp"},
 }
@@ -81,6 +83,7 @@ EXTERNAL: dict[str, set[str]] = {
     "path": {"ipnet", "libm", "thiserror", "rand_core", "rand_xoshiro", "serde_json"} | DECLARED,
     "tcp": {"libm", "rand_core", "rand_xoshiro"} | DECLARED,
     "quic": set(),
+    "input": set(),
     "dash": {"libm", "thiserror"},
     "gateway": {"libm", "microfft"} | DECLARED,
     "media": {"libm", "thiserror", "rand_core", "rand_xoshiro"},

@@ -154,7 +154,10 @@ fn audio() {
 #[cfg(feature = "x11")]
 fn screen(size: Size) {
     use gameway_codec::capture::{self, Source};
-    let Ok(mut source) = capture::open(&Source::X11 { display: None }, size, FPS) else { return };
+    let Ok(mut source) = capture::open(&Source::X11 { display: None, authority: None }, size, FPS)
+    else {
+        return;
+    };
     let mut canvas = Picture::black(size);
     cost("capture, X11", FRAMES, |frame| {
         source.next(Instant::ZERO, frame as u64, &mut canvas).expect("a screen");

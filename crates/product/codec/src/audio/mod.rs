@@ -129,7 +129,7 @@ mod tests {
     fn a_missing_device_says_what_to_do() {
         let mut samples = [0; 960];
         // Where parec is installed it takes a while to find out that there is no such device: silence until then.
-        let outcome = PulseMonitor::open("no-such-device.monitor").and_then(|mut source| {
+        let outcome = PulseMonitor::open("no-such-device.monitor", None).and_then(|mut source| {
             let mut tries = 0..2_000;
             tries.try_for_each(|_| source.next(Instant::ZERO, &mut samples))
         });

@@ -22,15 +22,17 @@ pub struct PulseMonitor {
 }
 
 impl PulseMonitor {
-    /// Starts capturing; the device is a source's name, such as `game.monitor` or `@DEFAULT_MONITOR@`.
+    /// Starts capturing; the device is a source's name, such as `game.monitor` or `@DEFAULT_MONITOR@`, of a
+    /// server ("unix:..."; `None` for the environment's).
     ///
     /// # Errors
     /// [`AudioError::Capture`] when `parec` cannot be started.
-    pub fn open(device: &str) -> Result<Self, AudioError> {
+    pub fn open(device: &str, server: Option<&str>) -> Result<Self, AudioError> {
         let mut command = Command::new("parec");
         command
             .args(["--raw", "--format=s16le", "--rate=48000", "--channels=2", "--latency-msec=10"])
-            .arg(format!("--device={device}"));
+            .arg(format!("--device={device}"))
+            .envs(server.map(|server| ("PULSE_SERVER", server)));
         let words = ("pulseaudio-utils", "does `pactl list sources` name the device?");
         Ok(Self { pipe: PipedSound::start(device, &mut command, words)? })
     }

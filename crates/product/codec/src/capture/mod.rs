@@ -62,6 +62,8 @@ pub enum Source {
     X11 {
         /// Such as ":0"; `None` for `DISPLAY` of the environment.
         display: Option<String>,
+        /// The file with its cookie; `None` for that of the environment.
+        authority: Option<PathBuf>,
     },
     /// A video file that ffmpeg can read, played in a loop.
     File {
@@ -82,7 +84,9 @@ pub fn open(
     match source {
         Source::Scene { seed } => Ok(Box::new(DrawnScene::new(*seed, size))),
         #[cfg(feature = "x11")]
-        Source::X11 { display } => Ok(Box::new(X11Screen::open(display.as_deref())?)),
+        Source::X11 { display, authority } => {
+            Ok(Box::new(X11Screen::open(display.as_deref(), authority.as_deref())?))
+        }
         #[cfg(not(feature = "x11"))]
         Source::X11 { .. } => Err(CaptureError::new(
             "X11 screen",

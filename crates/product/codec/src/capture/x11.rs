@@ -11,9 +11,11 @@
 use super::{CaptureError, FrameSource};
 use crate::{Picture, Scaler, Size};
 use dcv_color_primitives::{ColorSpace, ImageFormat, PixelFormat, convert_image};
+use gameway_desktop::{DesktopError, connect};
 use gameway_units::Instant;
 use std::fs::File;
 use std::os::unix::fs::FileExt;
+use std::path::Path;
 use x11rb::connection::Connection;
 use x11rb::protocol::shm::{self, ConnectionExt as _};
 use x11rb::protocol::xproto::{self, ImageOrder, Window};
@@ -40,18 +42,21 @@ pub struct X11Screen {
 }
 
 impl X11Screen {
-    /// Opens a display (":0"; `None` for the environment's).
+    /// Opens a display (":0"; `None` for the environment's), with the cookie in `authority` (`None` for the environment's
+    /// file).
     ///
     /// # Errors
     /// [`CaptureError`] when there is none, or one without shared memory or with other than 32-bit
     /// pixels.
-    pub fn open(display: Option<&str>) -> Result<Self, CaptureError> {
+    pub fn open(display: Option<&str>, authority: Option<&Path>) -> Result<Self, CaptureError> {
         let name = format!("X11 screen {}", display.unwrap_or("of DISPLAY"));
         let failed = |what: &str, error: &dyn std::fmt::Display| {
             CaptureError::new(&name, format!("{what}: {error}"))
         };
-        let (connection, number) = x11rb::connect(display)
-            .map_err(|error| failed("no connection; is DISPLAY right?", &error))?;
+        let (connection, number) = connect(display, authority).map_err(|error| match error {
+            DesktopError::Display { reason, .. } => CaptureError::new(&name, reason),
+            other => CaptureError::new(&name, other.to_string()),
+        })?;
         let setup = connection.setup();
         let root = &setup.roots[number];
         let format = setup.pixmap_formats.iter().find(|format| format.depth == root.root_depth);

@@ -1,5 +1,6 @@
 //! Sources of pictures: a screen under Xvfb, and a file through ffmpeg.
 
+use crate::support::Scratch;
 use gameway_codec::capture::{Source, open};
 use gameway_codec::{Picture, Scene, Size, Stamp};
 use gameway_units::Instant;
@@ -25,21 +26,6 @@ fn stamped(scene: &Scene, frame: u32) -> Picture {
     let mut picture = scene.picture(u64::from(frame));
     Stamp { frame, captured: Instant::ZERO, input: 0 }.write(&mut picture).unwrap();
     picture
-}
-
-/// A file of its own for this process; removed at the end.
-struct Scratch(PathBuf);
-
-impl Scratch {
-    fn new(name: &str) -> Self {
-        Self(std::env::temp_dir().join(format!("gameway-codec-{}-{name}", std::process::id())))
-    }
-}
-
-impl Drop for Scratch {
-    fn drop(&mut self) {
-        let _ = std::fs::remove_file(&self.0);
-    }
 }
 
 #[test]
@@ -97,53 +83,31 @@ fn what_is_no_video_is_refused_by_name() {
 #[cfg(feature = "x11")]
 mod x11 {
     use super::*;
-    use std::io::{BufRead, BufReader};
-    use std::process::Child;
+    use gameway_desktop::{DesktopError, Screen, connect};
 
-    /// A display of its own, that ends with the test.
-    struct Display(Child, String);
-
-    impl Display {
-        fn start() -> Self {
-            let mut server = Command::new("Xvfb")
-                .args("-displayfd 1 -screen 0 1280x720x24 -nolisten tcp".split(' '))
-                .stdout(Stdio::piped())
-                .stderr(Stdio::null())
-                .spawn()
-                .unwrap();
-            let mut number = String::new();
-            let output = server.stdout.take().unwrap();
-            BufReader::new(output).read_line(&mut number).unwrap();
-            Self(server, format!(":{}", number.trim()))
-        }
-    }
-
-    impl Drop for Display {
-        fn drop(&mut self) {
-            let _ = self.0.kill();
-            let _ = self.0.wait();
-        }
-    }
-
-    fn fill(display: &str, colour: u32) {
+    fn fill(screen: &Screen, colour: u32) {
         use x11rb::connection::Connection;
         use x11rb::protocol::xproto::{ChangeWindowAttributesAux, ConnectionExt as _};
-        let (connection, screen) = x11rb::connect(Some(display)).unwrap();
-        let root = connection.setup().roots[screen].root;
+        let (display, authority) = (Some(screen.display()), Some(screen.authority()));
+        let (connection, number) = connect(display, authority).unwrap();
+        let root = connection.setup().roots[number].root;
         let attributes = ChangeWindowAttributesAux::new().background_pixel(colour);
         connection.change_window_attributes(root, &attributes).unwrap().check().unwrap();
         connection.clear_area(false, root, 0, 0, 0, 0).unwrap().check().unwrap();
-        // A server whose last client leaves starts anew, with its own background.
-        std::mem::forget(connection);
     }
 
     #[test]
     fn a_screen_is_captured_with_its_colours() {
-        if !present("Xvfb", "-help") {
-            return;
-        }
-        let display = Display::start();
-        let source = Source::X11 { display: Some(display.1.clone()) };
+        let folder = Scratch::folder("screen");
+        let screen = match Screen::start(1_280, 720, &folder.0) {
+            Err(error @ DesktopError::NotInstalled { .. }) => return eprintln!("skipped: {error}"),
+            started => started.unwrap(),
+        };
+        let (display, authority) = (screen.display().to_owned(), screen.authority().to_owned());
+        let source = Source::X11 { display: Some(display.clone()), authority: Some(authority) };
+        let other = Source::X11 { display: Some(display), authority: Some("/dev/null".into()) };
+        let refused = open(&other, Size::new(64, 64).unwrap(), 60).err().unwrap().to_string();
+        assert!(refused.contains("no connection"), "{refused}");
         // The screen's own size, and one that is scaled.
         for (width, height) in [(1280, 720), (640, 360)] {
             let size = Size::new(width, height).unwrap();
@@ -153,7 +117,7 @@ mod x11 {
             for (colour, wanted) in
                 [(0x00ff_0000, [63, 102, 240]), (0x00ff_ffff, [235, 128, 128]), (0, [16, 128, 128])]
             {
-                fill(&display.1, colour);
+                fill(&screen, colour);
                 source.next(Instant::ZERO, 0, &mut picture).unwrap();
                 for (plane, wanted) in picture.planes().into_iter().zip(wanted) {
                     assert!(plane.iter().all(|sample| sample.abs_diff(wanted) <= 1), "{colour:x}");
@@ -164,7 +128,7 @@ mod x11 {
 
     #[test]
     fn no_display_is_said() {
-        let source = Source::X11 { display: Some(":4094".to_owned()) };
+        let source = Source::X11 { display: Some(":4094".to_owned()), authority: None };
         let error = open(&source, Size::new(64, 64).unwrap(), 60).err().unwrap().to_string();
         assert!(error.contains(":4094") && error.contains("DISPLAY"), "{error}");
     }

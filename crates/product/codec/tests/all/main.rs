@@ -8,5 +8,6 @@ mod libav_encoder;
 mod references;
 mod simulated_encoder;
 mod sizes;
+mod sounds;
 #[path = "../support/mod.rs"]
 mod support;

@@ -159,7 +159,7 @@ fn open(
     Ok(match &config.source {
         SourceConfig::Scene => Box::new(Beep),
         SourceConfig::File { path } => Box::new(FileSound::open(path, frame_interval, pictures)?),
-        SourceConfig::X11 { .. } => Box::new(PulseMonitor::open(PULSE_DEVICE)?),
+        SourceConfig::X11 { .. } => Box::new(PulseMonitor::open(PULSE_DEVICE, None)?),
     })
 }
 

@@ -19,7 +19,7 @@ pub fn source(config: &HostConfig) -> Result<Box<dyn FrameSource>, StreamError> 
     let source = match &config.source {
         SourceConfig::Scene => Source::Scene { seed: config.seed },
         SourceConfig::File { path } => Source::File { path: path.clone() },
-        SourceConfig::X11 { display } => Source::X11 { display: display.clone() },
+        SourceConfig::X11 { display } => Source::X11 { display: display.clone(), authority: None },
     };
     capture::open(&source, size(config)?, config.frame_rate)
         .map_err(|error| refuse("source", error.to_string()))
@@ -33,8 +33,8 @@ pub fn screen_shows(display: &str) -> Result<bool, StreamError> {
     let failed = |error: CaptureError| refuse("source", error.to_string());
     let size =
         Size::new(LOOKED_AT.0, LOOKED_AT.1).map_err(|error| refuse("size", error.to_string()))?;
-    let mut screen = capture::open(&Source::X11 { display: Some(display.to_owned()) }, size, 1)
-        .map_err(failed)?;
+    let source = Source::X11 { display: Some(display.to_owned()), authority: None };
+    let mut screen = capture::open(&source, size, 1).map_err(failed)?;
     let mut picture = Picture::black(size);
     screen.next(Instant::ZERO, 0, &mut picture).map_err(failed)?;
     Ok(picture.planes().iter().any(|plane| plane.iter().any(|sample| *sample != plane[0])))
