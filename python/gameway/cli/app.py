@@ -379,6 +379,12 @@ class Program(TyperCommand):
         return [Completion(name, text) for name, text in found if name.startswith(incomplete)]
 
 
+@app.command("play", cls=Program, add_help_option=False)
+def play_command(context: typer.Context) -> None:
+    """Play a program in a browser, on a screen of its own."""
+    programs.carry_out("play", context.args)
+
+
 @app.command("host", cls=Program, add_help_option=False)
 def host_command(context: typer.Context) -> None:
     """Stream a game, a video or the built-in scene to a browser or to `gameway client`."""

@@ -88,7 +88,7 @@ pub fn live_host(python: Python<'_>, config_json: &str, ready: Py<PyAny>) -> PyR
             let _ = Python::attach(|python| ready.call1(python, (refusals, addresses)));
         };
         sink(folder.as_deref(), ResultTables::of_host)
-            .and_then(|sink| host::run(config, sink, &stop, ready))
+            .and_then(|sink| host::run(config, None, sink, &stop, ready))
             .map_err(|error| failed(&error))
     })?;
     let all = json!({
@@ -127,12 +127,18 @@ pub fn live_client(python: Python<'_>, config_json: &str, ready: Py<PyAny>) -> P
     Ok(all.to_string())
 }
 
-const NAMES: Names = Names { host: "gameway host", client: "gameway client" };
+const NAMES: Names = Names { host: "gameway host", client: "gameway client", play: "gameway play" };
 
 /// The command of a host with these arguments; gives its exit code.
 #[pyfunction]
 pub fn host_command(python: Python<'_>, words: Vec<OsString>) -> u8 {
     python.detach(|| command::host(NAMES, words))
+}
+
+/// The command that plays with these arguments; gives its exit code.
+#[pyfunction]
+pub fn play_command(python: Python<'_>, words: Vec<OsString>) -> u8 {
+    python.detach(|| command::play(NAMES, words))
 }
 
 /// The command of a client with these arguments; gives its exit code.
@@ -141,10 +147,10 @@ pub fn client_command(python: Python<'_>, words: Vec<OsString>) -> u8 {
     python.detach(|| command::client(NAMES, words))
 }
 
-/// The options of the command "host" or "client", each with its sentence.
+/// The options of the command "host", "play" or "client", each with its sentence.
 #[pyfunction]
 pub fn stream_options(command: &str) -> Vec<(String, String)> {
-    command::options(command == "host")
+    command::options(command)
 }
 
 fn begin() -> PyResult<Stop> {

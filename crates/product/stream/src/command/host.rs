@@ -3,9 +3,9 @@
 use super::settings::{self, Setting, settings};
 use super::{End, Names, Refusal, exit_code, place, placed, tables};
 use super::{tell, tell_refusals, tell_threads, token};
-use crate::host::{self, HostReport};
+use crate::host::{self, HostReport, Stage};
 use crate::{ControllerConfig, HostConfig, SourceConfig};
-use clap::{Arg, ArgAction, Command};
+use clap::{Arg, ArgAction, ArgMatches, Command};
 use gameway_runtime::stop::Stop;
 use std::ffi::OsString;
 use std::net::{IpAddr, SocketAddr};
@@ -75,19 +75,39 @@ pub fn host(names: Names, words: impl IntoIterator<Item = OsString>) -> u8 {
 fn run(names: Names, words: impl IntoIterator<Item = OsString>) -> Result<(), Refusal> {
     let program = OsString::from(names.host);
     let matches = command(names).try_get_matches_from(std::iter::once(program).chain(words))?;
-    let refused = |error| settings::as_typed(error, SETTINGS);
-    let mut config = HostConfig::read(&settings::given(&matches, SETTINGS)).map_err(refused)?;
+    let config = configured(&matches, SETTINGS)?;
+    serve(config, None, &matches, SETTINGS)
+}
+
+/// What these settings and the options for people say of a host.
+pub(super) fn configured(
+    matches: &ArgMatches,
+    settings: &[Setting],
+) -> Result<HostConfig, Refusal> {
+    let refused = |error| settings::as_typed(error, settings);
+    let mut config = HostConfig::read(&settings::given(matches, settings)).map_err(refused)?;
     config.build_controller().map_err(refused)?;
     as_streamed(&mut config);
-    config.token = token::given(placed(&matches, "token"))?.map_or_else(token::new, Ok)?;
+    config.token = token::given(placed(matches, "token"))?.map_or_else(token::new, Ok)?;
     config.names = own_names();
     config.names.extend(matches.get_many::<String>("name").into_iter().flatten().cloned());
     config.stamped = config.source == SourceConfig::Scene;
+    Ok(config)
+}
+
+/// Streams until the end of its time or of what is played, or until it is asked to stop.
+pub(super) fn serve(
+    config: HostConfig,
+    stage: Option<Stage>,
+    matches: &ArgMatches,
+    settings: &[Setting],
+) -> Result<(), Refusal> {
+    let refused = |error| settings::as_typed(error, settings);
     let sink =
-        tables(placed(&matches, "out"), End::Host).and_then(|begin| begin()).map_err(refused)?;
+        tables(placed(matches, "out"), End::Host).and_then(|begin| begin()).map_err(refused)?;
     let stop = Stop::on_signals().map_err(|error| Refusal::new(format!("signals: {error}")))?;
     let token = config.token.clone();
-    let report = host::run(config, sink, &stop, &mut |refusals, addresses| {
+    let report = host::run(config, stage, sink, &stop, &mut |refusals, addresses| {
         tell_refusals(&refusals);
         links(&addresses, &token).iter().for_each(|line| tell(line));
     });

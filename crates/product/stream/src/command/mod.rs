@@ -7,11 +7,13 @@
 
 mod client;
 mod host;
+mod play;
 mod settings;
 mod token;
 
 pub use client::client;
 pub use host::host;
+pub use play::play;
 
 use crate::{BegunSink, StreamError, ThreadTime};
 use clap::{Arg, ArgMatches, value_parser};
@@ -27,18 +29,26 @@ pub struct Names {
     pub host: &'static str,
     /// The client's command.
     pub client: &'static str,
+    /// The command that plays.
+    pub play: &'static str,
 }
 
 impl Names {
     /// The programs of this crate.
-    pub const PROGRAMS: Self = Self { host: "gameway-host", client: "gameway-client" };
+    pub const PROGRAMS: Self =
+        Self { host: "gameway-host", client: "gameway-client", play: "gameway-play" };
 }
 
-/// The options of the host's command, or of the client's, each with its sentence: for the completion of shells.
+/// The options of the command of a host ("host"), of who plays ("play") or of a client, each with its sentence: for the completion
+/// of shells.
 #[must_use]
-pub fn options(of_host: bool) -> Vec<(String, String)> {
+pub fn options(of: &str) -> Vec<(String, String)> {
     let names = Names::PROGRAMS;
-    let command = if of_host { host::command(names) } else { client::command(names) };
+    let command = match of {
+        "host" => host::command(names),
+        "play" => play::command(names),
+        _ => client::command(names),
+    };
     let told = command.get_arguments().filter_map(|arg| {
         let help = arg.get_help().map(ToString::to_string).unwrap_or_default();
         Some((format!("--{}", arg.get_long()?), help))

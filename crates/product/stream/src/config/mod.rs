@@ -10,6 +10,7 @@ pub use choices::{
 
 use crate::StreamError;
 use gameway_control::{Controllers, RateController, RateLimits};
+use gameway_desktop::Surroundings;
 use gameway_media::rate_control::check_bitrates;
 use gameway_media::{HEADER, LadderConfig, Overhead};
 use gameway_units::declared::{self, as_text};
@@ -110,6 +111,10 @@ pub struct HostConfig {
     /// Where time begins, in nanoseconds of CLOCK_MONOTONIC.
     #[schemars(extend("x-none" = "now"))]
     pub epoch_ns: Option<i64>,
+    /// The cookie of the screen that is captured, and the sound server that is heard, if they are the host's own.
+    #[serde(skip)]
+    #[schemars(skip)]
+    pub surroundings: Surroundings,
     /// How long the host is there.
     #[schemars(extend("x-none" = "until Ctrl-C"))]
     pub duration: Option<Duration>,
@@ -145,6 +150,7 @@ impl Default for HostConfig {
             encoder: EncoderChoice::Auto,
             audio: true,
             input: false,
+            surroundings: Surroundings::default(),
             stamped: true,
             observe_interval: Duration::from_millis(500),
             seed: 0,

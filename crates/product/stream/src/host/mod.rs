@@ -13,8 +13,10 @@ mod sender_reports;
 pub mod session;
 pub mod sound;
 mod sources;
+mod stage;
 pub mod stays;
 pub mod terms;
 
 pub use run::{HostReport, run};
 pub use sources::screen_shows;
+pub use stage::{Stage, StageNews};

@@ -2,34 +2,66 @@
 
 use crate::host::hand::HandOfPlayer;
 use crate::host::session::Session;
-use crate::{HostConfig, SourceConfig};
+use crate::host::sources::refuse;
+use crate::{HostConfig, SourceConfig, StreamError};
 use gameway_codec::Hand;
+#[cfg(feature = "x11")]
+use gameway_desktop::Injector;
+use gameway_input::Action;
 use gameway_units::Instant;
 
 /// What is played.
-#[derive(Debug)]
 pub(super) enum Played {
     /// Nothing: who has the stream watches.
     Nothing,
     /// The built-in scene.
     Scene(HandOfPlayer),
+    /// A screen.
+    #[cfg(feature = "x11")]
+    Screen(Box<Injector>),
 }
 
 impl Played {
     /// What the configuration lets a player play.
-    pub(super) fn open(config: &HostConfig) -> Self {
-        match config.source {
-            SourceConfig::Scene if config.input => Self::Scene(HandOfPlayer::default()),
-            _ => Self::Nothing,
+    pub(super) fn open(config: &HostConfig) -> Result<Self, StreamError> {
+        if !config.input {
+            return Ok(Self::Nothing);
+        }
+        match &config.source {
+            SourceConfig::Scene => Ok(Self::Scene(HandOfPlayer::default())),
+            SourceConfig::X11 { display } => screen(config, display.as_deref()),
+            SourceConfig::File { .. } => Err(refuse(
+                "input",
+                "a video cannot be played with; choose another source".to_owned(),
+            )),
         }
     }
 
-    /// Does what the player of this session has done since.
-    pub(super) fn take(&mut self, session: &mut Session) {
-        while let Some(action) = session.poll_action() {
-            match self {
-                Self::Nothing => {}
-                Self::Scene(hand) => hand.apply(action),
+    /// Does what the player of this session has done since; why it cannot, once it cannot any more.
+    pub(super) fn take(&mut self, session: &mut Session) -> Option<String> {
+        let actions = std::iter::from_fn(|| session.poll_action());
+        let refused = self.apply(actions);
+        if refused.is_some() {
+            *self = Self::Nothing;
+        }
+        refused
+    }
+
+    fn apply(&mut self, actions: impl Iterator<Item = Action>) -> Option<String> {
+        match self {
+            Self::Nothing => {
+                actions.for_each(drop);
+                None
+            }
+            Self::Scene(hand) => {
+                actions.for_each(|action| hand.apply(action));
+                None
+            }
+            #[cfg(feature = "x11")]
+            Self::Screen(injector) => {
+                let mut actions = actions.peekable();
+                actions.peek()?;
+                injector.apply(actions).err().map(|error| error.to_string())
             }
         }
     }
@@ -37,8 +69,21 @@ impl Played {
     /// Where the player's hand is in the scene, if it is the scene that is played.
     pub(super) fn hand(&mut self, now: Instant) -> Option<Hand> {
         match self {
-            Self::Nothing => None,
             Self::Scene(hand) => Some(hand.at(now)),
+            _ => None,
         }
     }
+}
+
+#[cfg(feature = "x11")]
+fn screen(config: &HostConfig, display: Option<&str>) -> Result<Played, StreamError> {
+    let authority = config.surroundings.authority.as_deref();
+    let injector = Injector::connect(display, authority);
+    let injector = injector.map_err(|error| refuse("input", error.to_string()))?;
+    Ok(Played::Screen(Box::new(injector)))
+}
+
+#[cfg(not(feature = "x11"))]
+fn screen(_config: &HostConfig, _display: Option<&str>) -> Result<Played, StreamError> {
+    Err(refuse("input", "this build is without X11; build it with the feature x11".to_owned()))
 }

@@ -11,6 +11,7 @@ use crate::host::reach::candidates;
 use crate::host::session::{Session, SessionEvent};
 use crate::host::sound::Sound;
 use crate::host::sources;
+use crate::host::stage::{Stage, StageNews};
 use crate::host::stays::{Stay, Stays, Turn};
 use crate::host::terms::terms;
 use crate::keys::KeyFile;
@@ -61,11 +62,13 @@ pub struct HostReport {
 /// If the configuration cannot be used, an address is taken, or the sink could not keep an event.
 pub fn run(
     config: HostConfig,
+    stage: Option<Stage>,
     sink: Option<Box<dyn Sink>>,
     stop: &Stop,
     ready: &mut dyn FnMut(Vec<String>, Vec<SocketAddr>),
 ) -> Result<HostReport, StreamError> {
     let mut host = Host::new(config, sink)?;
+    host.stage = stage;
     ready(clock::be_punctual(), candidates(host.socket.address()));
     host.serve(stop)?;
     host.finish()
@@ -90,6 +93,8 @@ struct Host {
     keys: Option<KeyFile>,
     meter: Meter,
     played: Played,
+    /// What is played, if it is the host's own.
+    stage: Option<Stage>,
     sessions: u32,
     refused: u64,
     failures: u64,
@@ -126,7 +131,8 @@ impl Host {
             log: sink.map(|sink| HostLog::new(sink, &config.name, config.observe_interval)),
             keys: config.export_keys.as_deref().map(KeyFile::create).transpose()?,
             meter: Meter::new("network"),
-            played: Played::open(&config),
+            played: Played::open(&config)?,
+            stage: None,
             sessions: 0,
             refused: 0,
             failures: 0,
@@ -145,6 +151,15 @@ impl Host {
             self.receive()?;
             self.take_over(now)?;
             self.turn(now)?;
+            match self.stage.as_mut().and_then(|stage| stage.poll(now)) {
+                Some(StageNews::Note(note)) => tell("play", &note),
+                Some(StageNews::Ended(why)) => {
+                    tell("the end of the play", &why);
+                    self.end_all(&why);
+                    return Ok(());
+                }
+                None => {}
+            }
             self.wait(now)?;
         }
         self.end_all("the host ends");
@@ -206,7 +221,9 @@ impl Host {
             session.stop(now);
         }
         session.on_deadline(now);
-        self.played.take(session);
+        if let Some(why) = self.played.take(session) {
+            tell("no more input", &why);
+        }
         if let (Some(job), Some(jobs)) = (session.poll_job(), &self.jobs) {
             // The thread ends with the host only.
             let _ = jobs.send(Job { hand: self.played.hand(now), ..job });

@@ -159,7 +159,9 @@ fn open(
     Ok(match &config.source {
         SourceConfig::Scene => Box::new(Beep),
         SourceConfig::File { path } => Box::new(FileSound::open(path, frame_interval, pictures)?),
-        SourceConfig::X11 { .. } => Box::new(PulseMonitor::open(PULSE_DEVICE, None)?),
+        SourceConfig::X11 { .. } => {
+            Box::new(PulseMonitor::open(PULSE_DEVICE, config.surroundings.sound.as_deref())?)
+        }
     })
 }
 

@@ -19,7 +19,10 @@ pub fn source(config: &HostConfig) -> Result<Box<dyn FrameSource>, StreamError> 
     let source = match &config.source {
         SourceConfig::Scene => Source::Scene { seed: config.seed },
         SourceConfig::File { path } => Source::File { path: path.clone() },
-        SourceConfig::X11 { display } => Source::X11 { display: display.clone(), authority: None },
+        SourceConfig::X11 { display } => {
+            let authority = config.surroundings.authority.clone();
+            Source::X11 { display: display.clone(), authority }
+        }
     };
     capture::open(&source, size(config)?, config.frame_rate)
         .map_err(|error| refuse("source", error.to_string()))

@@ -1,0 +1,164 @@
+//! The command that plays: a program on a screen of its own, and a host that streams it and takes the player's input.
+//!
+//! Without a command it is Freedoom in Crispy Doom where that is installed, else the built-in scene.
+
+use super::host;
+use super::settings::{self, Setting, settings};
+use super::{Names, Refusal, exit_code, place, tell, token};
+use crate::host::Stage;
+use crate::{HostConfig, SourceConfig};
+use clap::{Arg, ArgAction, ArgMatches, Command, value_parser};
+use std::ffi::OsString;
+use std::path::Path;
+
+const SETTINGS: &[Setting] = settings! {
+    "controller" => "controller",
+    "size" => "size",
+    "frame_rate" => "frame-rate",
+    "ladder" => "ladder",
+    "content" => "content",
+    "min_height" => "min-height",
+    "min_frame_rate" => "min-frame-rate",
+    "min_bitrate" => "min-bitrate",
+    "start_bitrate" => "start-bitrate",
+    "max_bitrate" => "max-bitrate",
+    "repair" => "repair",
+    "circuit_breaker" => "circuit-breaker",
+    "listen" => "listen",
+    "encoder" => "encoder",
+    "audio" => "audio",
+    "duration" => "duration",
+};
+/// The game that is played where no other is named: its program, its data, and what has both on Debian.
+const GAME: &str = "/usr/games/crispy-doom";
+const DATA: &str = "/usr/share/games/doom/freedoom2.wad";
+const PACKAGES: &str = "crispy-doom freedoom";
+
+pub(super) fn command(names: Names) -> Command {
+    let command = Command::new(names.play)
+        .about(
+            "Play a program in a browser: on a screen and a sound server of its own, streamed with a congestion control that \
+             keeps the queue short.\n\n\
+             Without a command it is Freedoom in Crispy Doom if that is installed, else the built-in scene. Ctrl-C ends all \
+             that it started. A program that crashes is started again.",
+        )
+        .after_help(format!(
+            "Example: {} --controller pudica supertuxkart\nNext: open the link in a browser.",
+            names.play
+        ))
+        .version(env!("CARGO_PKG_VERSION"));
+    let program = "The program, and its arguments";
+    let screen = "Play on a screen that is there, such as :0, not on one of its own";
+    let token = "Holds what a client must know; else $GAMEWAY_TOKEN, else a new one is made";
+    let name = "A name under which browsers reach the host, beside this machine's. May be repeated";
+    let out = "Keep tables here: frames, controller, lateness";
+    settings::with::<HostConfig>(command, SETTINGS)
+        .arg(
+            Arg::new("program")
+                .value_name("COMMAND")
+                .num_args(1..)
+                .trailing_var_arg(true)
+                .allow_hyphen_values(true)
+                .value_parser(value_parser!(OsString))
+                .help(program),
+        )
+        .arg(
+            Arg::new("screen")
+                .long("screen")
+                .value_name("DISPLAY")
+                .conflicts_with("program")
+                .help(screen),
+        )
+        .arg(place("token", token::OPTION, "FILE", token))
+        .arg(
+            Arg::new("name")
+                .long("host-name")
+                .value_name("NAME")
+                .action(ArgAction::Append)
+                .help(name),
+        )
+        .arg(place("out", "out", "FOLDER", out))
+}
+
+/// Plays until the program ends, its time is over or it is asked to stop; `words` are the arguments. Gives the exit code.
+pub fn play(names: Names, words: impl IntoIterator<Item = OsString>) -> u8 {
+    exit_code(run(names, words))
+}
+
+fn run(names: Names, words: impl IntoIterator<Item = OsString>) -> Result<(), Refusal> {
+    let program = OsString::from(names.play);
+    let matches = command(names).try_get_matches_from(std::iter::once(program).chain(words))?;
+    let mut config = host::configured(&matches, SETTINGS)?;
+    config.input = true;
+    config.stamped = false;
+    let stage = staged(&mut config, &matches)?;
+    host::serve(config, stage, &matches, SETTINGS)
+}
+
+/// Sets what is played; the stage, if it is a program.
+fn staged(config: &mut HostConfig, matches: &ArgMatches) -> Result<Option<Stage>, Refusal> {
+    if let Some(display) = matches.get_one::<String>("screen") {
+        config.source = format!("x11:{display}").parse().unwrap_or_default();
+        return Ok(None);
+    }
+    let given: Vec<OsString> =
+        matches.get_many::<OsString>("program").into_iter().flatten().cloned().collect();
+    let is_there = Path::new(GAME).exists() && Path::new(DATA).exists();
+    let command = match (given.is_empty(), is_there) {
+        (false, _) => given,
+        (true, true) => game(config),
+        (true, false) => {
+            tell(&format!(
+                "note: the built-in scene is played; for a game: apt install {PACKAGES}"
+            ));
+            config.source = SourceConfig::Scene;
+            return Ok(None);
+        }
+    };
+    let stage = Stage::start(config.size, config.audio, command, &mut |note| tell(note))
+        .map_err(|error| settings::as_typed(error, SETTINGS))?;
+    config.source = SourceConfig::X11 { display: Some(stage.display().to_owned()) };
+    config.surroundings = stage.surroundings();
+    Ok(Some(stage))
+}
+
+/// Freedoom in a window as large as the screen, which is as well without a window manager.
+fn game(config: &HostConfig) -> Vec<OsString> {
+    let geometry = format!("{}x{}", config.size.width, config.size.height);
+    let words = [GAME, "-iwad", DATA, "-window", "-geometry", &geometry, "-nogui"];
+    words.map(OsString::from).to_vec()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_option_has_its_setting() {
+        command(Names::PROGRAMS).debug_assert();
+        let options = command(Names::PROGRAMS);
+        let options: Vec<&str> = options.get_arguments().filter_map(Arg::get_long).collect();
+        for setting in SETTINGS {
+            assert!(options.contains(&setting.option), "{}", setting.option);
+        }
+    }
+
+    #[test]
+    fn a_slip_is_told_as_it_was_typed() {
+        for (typed, told) in [
+            ("--size large", "error: --size: \"large\" is no size"),
+            ("--screen :0 xeyes", "error: the argument '--screen <DISPLAY>' cannot be used with"),
+            ("--screen :987", "error: --source: X11 screen :987"),
+            ("/no/such/game", "error: command: /no/such/game"),
+            (
+                "--listen 192.0.2.1:0 --screen :0",
+                "error: --listen: 192.0.2.1:0 cannot be listened at: ",
+            ),
+        ] {
+            let words = ["--no-audio", "--duration=10ms"].into_iter().chain(typed.split(' '));
+            let refusal = run(Names::PROGRAMS, words.map(OsString::from)).expect_err(typed);
+            assert!(refusal.told.starts_with(told), "{typed}: {}", refusal.told);
+            assert_eq!(refusal.code, super::super::FAILED, "{typed}");
+        }
+    }
+}
