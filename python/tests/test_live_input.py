@@ -1,4 +1,4 @@
-"""A player in Chromium plays the built-in scene: its marker is looked for in the decoded picture."""
+"""Chromium plays the built-in scene: its marker is looked for in the decoded picture."""
 
 from __future__ import annotations
 

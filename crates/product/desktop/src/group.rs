@@ -41,6 +41,7 @@ impl Group {
         packages: Option<&'static str>,
     ) -> Result<Self, DesktopError> {
         let program = command.get_program().to_string_lossy().into_owned();
+        gameway_runtime::clock::kill_with_starter(command);
         let leader = command.process_group(0).spawn().map_err(|error| match packages {
             Some(packages) if error.kind() == io::ErrorKind::NotFound => {
                 DesktopError::NotInstalled { program: program.clone(), packages }

@@ -16,7 +16,7 @@
 //! | limit | why |
 //! |---|---|
 //! | a process that leaves its group (`setsid`) is not ended | only a control group holds all; without screen most end by themselves |
-//! | children outlive a host that is killed by SIGKILL | to ask the kernel otherwise takes code between fork and exec, which is unsafe |
+//! | what the program has started outlives a host that is killed by SIGKILL | the kernel kills only what the host itself has started (`PR_SET_PDEATHSIG`) |
 
 mod authority;
 mod error;

@@ -21,6 +21,7 @@ use rustix::thread::{ClockId as SleepClock, clock_nanosleep_relative};
 use rustix::time::{ClockId, clock_gettime};
 use std::io;
 use std::num::NonZeroU64;
+use std::process::Command;
 
 const SLACK_NANOS: NonZeroU64 = NonZeroU64::new(1_000).unwrap();
 const PRIORITY: i32 = 10;
@@ -91,6 +92,12 @@ pub fn sleep(span: Duration) {
 /// Those of prctl(2).
 pub fn end_with_parent() -> io::Result<()> {
     Ok(rustix::process::set_parent_process_death_signal(Some(rustix::process::Signal::TERM))?)
+}
+
+/// What this command starts is killed when the thread that starts it ends, by whatever: SIGKILL, too. What it starts itself is
+/// not.
+pub fn kill_with_starter(command: &mut Command) {
+    sys::kill_with_starter(command);
 }
 
 /// What makes this thread punctual, and what of it the machine refused, in words for people.

@@ -1,10 +1,10 @@
-//! The system call that no safe wrapper offers.
-#![allow(
-    unsafe_code,
-    reason = "a system call without a safe wrapper; the block says why it is sound"
-)]
+//! What no safe wrapper offers.
+#![allow(unsafe_code, reason = "without a safe wrapper; each block says why it is sound")]
 
+use rustix::process::{Signal, set_parent_process_death_signal};
 use std::io;
+use std::os::unix::process::CommandExt;
+use std::process::Command;
 
 /// `sched_setscheduler`: this thread runs before all others of the usual class; threads that it starts do not.
 pub fn run_first(priority: i32) -> io::Result<()> {
@@ -13,4 +13,13 @@ pub fn run_first(priority: i32) -> io::Result<()> {
     // SAFETY: the kernel only reads the structure, which lives until the call returns; 0 is this thread.
     let result = unsafe { libc::sched_setscheduler(0, policy, &raw const parameters) };
     if result == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
+}
+
+/// What the command starts is killed when the thread that starts it ends, however that ends (`PR_SET_PDEATHSIG`).
+pub fn kill_with_starter(command: &mut Command) {
+    let ask = || Ok(set_parent_process_death_signal(Some(Signal::KILL))?);
+    // SAFETY: between fork and exec the closure makes one system call, without allocation or lock.
+    unsafe {
+        command.pre_exec(ask);
+    }
 }

@@ -5,6 +5,7 @@
 use super::host;
 use super::settings::{self, Setting, settings};
 use super::{Names, Refusal, exit_code, place, tell, token};
+use crate::config::PictureSize;
 use crate::host::Stage;
 use crate::{HostConfig, SourceConfig};
 use clap::{Arg, ArgAction, ArgMatches, Command, value_parser};
@@ -104,29 +105,32 @@ fn staged(config: &mut HostConfig, matches: &ArgMatches) -> Result<Option<Stage>
     let given: Vec<OsString> =
         matches.get_many::<OsString>("program").into_iter().flatten().cloned().collect();
     let is_there = Path::new(GAME).exists() && Path::new(DATA).exists();
-    let command = match (given.is_empty(), is_there) {
-        (false, _) => given,
-        (true, true) => game(config),
-        (true, false) => {
-            tell(&format!(
-                "note: the built-in scene is played; for a game: apt install {PACKAGES}"
-            ));
-            config.source = SourceConfig::Scene;
-            return Ok(None);
-        }
-    };
-    let stage = Stage::start(config.size, config.audio, command, &mut |note| tell(note))
+    if given.is_empty() && !is_there {
+        tell(&format!("note: the built-in scene is played; for a game: apt install {PACKAGES}"));
+        config.source = SourceConfig::Scene;
+        return Ok(None);
+    }
+    let size = config.size;
+    let command = |folder: &Path| if given.is_empty() { game(size, folder) } else { Ok(given) };
+    let stage = Stage::start(size, config.audio, command, &mut |note| tell(note))
         .map_err(|error| settings::as_typed(error, SETTINGS))?;
     config.source = SourceConfig::X11 { display: Some(stage.display().to_owned()) };
     config.surroundings = stage.surroundings();
     Ok(Some(stage))
 }
 
-/// Freedoom in a window as large as the screen, which is as well without a window manager.
-fn game(config: &HostConfig) -> Vec<OsString> {
-    let geometry = format!("{}x{}", config.size.width, config.size.height);
-    let words = [GAME, "-iwad", DATA, "-window", "-geometry", &geometry, "-nogui"];
-    words.map(OsString::from).to_vec()
+/// Freedoom in a window as large as the screen, wide and drawn between the game's 35 steps a second. What it keeps of its own is as
+/// always: only how it draws is set.
+fn game(size: PictureSize, folder: &Path) -> std::io::Result<Vec<OsString>> {
+    let file = folder.join("crispy-doom.cfg");
+    let PictureSize { width, height } = size;
+    let settings = format!(
+        "show_endoom 0\nfullscreen 0\nwindow_width {width}\nwindow_height {height}\ninteger_scaling 0\n\
+         crispy_uncapped 1\ncrispy_hires 1\ncrispy_widescreen 1\nshow_diskicon 0\n"
+    );
+    std::fs::write(&file, settings)?;
+    let words = [GAME, "-iwad", DATA, "-nogui", "-extraconfig"].map(OsString::from);
+    Ok(words.into_iter().chain([file.into()]).collect())
 }
 
 #[cfg(test)]

@@ -2,6 +2,7 @@
 
 use crate::StreamError;
 use crate::config::PictureSize;
+use crate::error::system;
 use gameway_desktop::{DesktopError, KeptProgram, News, Screen, SoundServer, Surroundings};
 use gameway_units::Instant;
 use rustix::rand::{GetRandomFlags, getrandom};
@@ -28,14 +29,15 @@ pub enum StageNews {
 }
 
 impl Stage {
-    /// Starts a screen of this size, sound if it is asked for, and the program; `note` is told what is missing and can be done without.
+    /// Starts a screen of this size, sound if it is asked for, and the program, which may have files in the folder that it is told of;
+    /// `note` is told what is missing and can be done without.
     ///
     /// # Errors
     /// What is missing, or that the program does not start.
     pub fn start(
         size: PictureSize,
         audio: bool,
-        command: Vec<OsString>,
+        command: impl FnOnce(&Path) -> std::io::Result<Vec<OsString>>,
         note: &mut dyn FnMut(&str),
     ) -> Result<Self, StreamError> {
         let folder = Folder::make()?;
@@ -50,6 +52,7 @@ impl Stage {
             }
             None => None,
         };
+        let command = command(&folder.0).map_err(system("the program's settings"))?;
         let environment = surroundings(&screen, sound.as_ref()).environment();
         let program = KeptProgram::start(command, environment).map_err(|error| refused(&error))?;
         Ok(Self { program, sound, screen, _folder: folder })

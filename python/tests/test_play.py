@@ -1,0 +1,173 @@
+"""`gameway play`: a real game in Chromium, and what becomes of it."""
+
+from __future__ import annotations
+
+import os
+import re
+import signal
+import subprocess
+import sys
+import time
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+from browser_fixture import NEEDS_CHROMIUM, TOKEN, Browser, browser, free_address, until_frames
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+DOOM = Path("/usr/games/crispy-doom")
+pytestmark = [
+    NEEDS_CHROMIUM,
+    pytest.mark.timed,
+    pytest.mark.skipif(not DOOM.exists(), reason="needs crispy-doom and freedoom"),
+]
+WAIT_S = 15.0
+AMMO = """(() => {
+  const canvas = new OffscreenCanvas(video.videoWidth, video.videoHeight);
+  const context = canvas.getContext("2d");
+  context.drawImage(video, 0, 0);
+  const [left, top] = [Math.round(canvas.width * 0.15), Math.round(canvas.height * 0.85)];
+  const [width, height] = [Math.round(canvas.width * 0.09), Math.round(canvas.height * 0.09)];
+  const { data } = context.getImageData(left, top, width, height);
+  return [...data].filter((_, at) => at % 4 === 0);
+})()"""
+"""The number of shots in the game's status bar, in its red samples."""
+
+
+class Play:
+    """A `gameway play` that runs."""
+
+    def __init__(self, process: subprocess.Popen[str], link: str) -> None:
+        self.process, self.link, self.said = process, link, ""
+
+    def end(self) -> int:
+        """Send Ctrl-C; give the exit code."""
+        self.process.send_signal(signal.SIGINT)
+        _, said = self.process.communicate(timeout=WAIT_S)
+        self.said += said
+        return self.process.returncode
+
+
+@contextmanager
+def play(folder: Path, *words: str) -> Iterator[Play]:
+    """Start it; at the end it is killed if it still runs."""
+    folder.mkdir(exist_ok=True)
+    line = [sys.executable, "-m", "gameway", "play", "--listen", free_address()]
+    surroundings = {**os.environ, "GAMEWAY_TOKEN": TOKEN, "XDG_RUNTIME_DIR": str(folder)}
+    surroundings |= {"HOME": str(folder)}
+    with subprocess.Popen(
+        [*line, *words],
+        stderr=subprocess.PIPE,
+        stdout=subprocess.DEVNULL,
+        text=True,
+        env=surroundings,
+    ) as process:
+        try:
+            assert process.stderr is not None
+            said = ""
+            while not (found := re.search(r"(http://\S+)", said)):
+                text = process.stderr.readline()
+                assert text, said
+                said += text
+            yield Play(process, found[1])
+        finally:
+            process.kill()
+
+
+def left_over(folder: Path) -> list[str]:
+    """Give the command lines of processes that know the folder."""
+    found = []
+    for entry in Path("/proc").glob("[0-9]*"):
+        try:
+            line, surroundings = (entry / "cmdline").read_bytes(), (entry / "environ").read_bytes()
+        except OSError:
+            continue
+        if str(folder).encode() in line + surroundings and int(entry.name) != os.getpid():
+            found.append(line.replace(b"\0", b" ").decode(errors="replace"))
+    return found
+
+
+def eventually(holds: Callable[[], bool]) -> bool:
+    """Whether it holds within the waiting time."""
+    until = time.monotonic() + WAIT_S
+    while not holds():
+        if time.monotonic() > until:
+            return False
+        time.sleep(0.1)
+    return True
+
+
+class Game:
+    """The game in a page."""
+
+    def __init__(self, made: Browser, link: str) -> None:
+        self.made, self.page = made, made.open(link)
+        until_frames(made, self.page)
+
+    def key(self, code: str) -> None:
+        """Press a key for as long as the game looks twice for it (35 times a second)."""
+        for kind in ("keyDown", "keyUp"):
+            asked = {"type": kind, "code": code, "key": code}
+            self.made.call("Input.dispatchKeyEvent", asked, self.page)
+            time.sleep(0.1)
+
+    def ammo(self) -> list[int]:
+        """Give the samples of the number of shots."""
+        samples: list[int] = self.made.evaluate(self.page, AMMO)
+        return samples
+
+    def changed(self, before: list[int]) -> float:
+        """Tell how much the number's samples differ from what they were, on average."""
+        now = self.ammo()
+        return sum(abs(a - b) for a, b in zip(before, now, strict=True)) / len(now)
+
+
+def test_a_game_is_played_by_keys_and_ctrl_c_ends_all(tmp_path: Path) -> None:
+    folder = tmp_path / "run"
+    with play(folder, "--size", "960x540") as playing:
+        with browser(tmp_path / "profile") as made:
+            game = Game(made, playing.link)
+            # The menu, a new game, the first episode, the usual difficulty.
+            for code in ("Escape", "Enter", "Enter", "Enter"):
+                game.key(code)
+                time.sleep(0.3)
+            time.sleep(2)
+            fifty = game.ammo()
+            game.key("ArrowLeft")
+            time.sleep(1)
+            assert game.changed(fifty) < 4, "to turn costs no shot"
+            game.key("ControlRight")
+            assert eventually(lambda: game.changed(fifty) > 8), "50 became 49"
+        assert left_over(folder)
+        assert playing.end() == 0
+    assert eventually(lambda: left_over(folder) == [])
+    assert not list(folder.glob("gameway-*"))
+
+
+def test_a_program_that_ends_ends_the_play_and_the_page_says_so(tmp_path: Path) -> None:
+    with (
+        play(tmp_path / "run", "--size", "320x180", "sh", "-c", "sleep 6") as playing,
+        browser(tmp_path / "profile") as made,
+    ):
+        game = Game(made, playing.link)
+        assert playing.process.wait(WAIT_S) == 0
+        assert eventually(lambda: "has ended" in str(made.evaluate(game.page, "gameway.ended")))
+
+
+def test_a_play_that_is_killed_leaves_nothing(tmp_path: Path) -> None:
+    folder = tmp_path / "run"
+    with play(folder, "--size", "320x180", "sleep", "600") as playing:
+        assert len(left_over(folder)) >= 3, "itself, a screen and the program"
+        playing.process.kill()
+    assert eventually(lambda: left_over(folder) == [])
+
+
+def test_a_program_that_cannot_start_is_told(tmp_path: Path) -> None:
+    words = [sys.executable, "-m", "gameway", "play", "--listen", free_address(), "/no/such/game"]
+    done = subprocess.run(words, capture_output=True, text=True, timeout=60, check=False)
+    assert done.returncode == 2
+    assert done.stderr.startswith("error: command: /no/such/game"), done.stderr
+    assert not list(tmp_path.iterdir())
