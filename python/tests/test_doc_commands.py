@@ -56,6 +56,8 @@ NAMED = (
           "test_stream_command.py::test_a_client_on_the_hosts_machine_sees_the_stream"),
     Named(r"gameway (host|client \"http.*)$", "runs until it is ended",
           "test_stream_command.py::test_a_client_on_the_hosts_machine_sees_the_stream"),
+    Named(r"gameway play( supertuxkart| --size 1920x1080 .*| --screen :0)?$", "runs until it is ended",
+          "test_play.py::test_a_game_is_played_by_keys_and_ctrl_c_ends_all"),
     Named(r"gameway schema( --out gameway\.schema\.json)?$", "writes a file",
           "test_schema.py::test_the_command_writes_it"),
     Named(r"gameway reference( --out docs/reference\.md)?$", "writes a file",
@@ -80,6 +82,7 @@ NAMED = (
           "builds for minutes; what it builds is run by crates/lab/link/tests/program.rs"),
     Named(r"make packages$", "builds from nothing for minutes; what `make test` has of it:",
           "test_packages.py::test_the_wheel_runs_the_demo_as_the_checkout_does"),
+    Named(r"make properties$", "runs the property tests of `make test` again and again"),
     Named(r"make mutants$", "builds and tests anew for each changed line"),
     Named(r"make play$", QUIET, "test_live_play.py::test_chromium_plays_evenly"),
     Named(r"cargo test( --release)? -p .*", "is part of `make test`, its tables are long"),
@@ -92,7 +95,7 @@ NAMED = (
     Named(r"python -m gameway\.live\.part link .*", "is what a live run starts",
           "test_live_runs.py::test_what_a_download_has_is_the_capacity"),
     Named(r"python -m gameway\.experiments\.pudica\.paths$", "writes the suite's files anew"),
-    Named(r"sudo apt install .*", "installs packages"),
+    Named(r"(sudo )?apt install .*", "installs packages"),
 )  # fmt: skip
 
 BEGUN = {

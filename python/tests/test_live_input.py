@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import time
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -35,6 +36,38 @@ LOOK = """(() => {
 })()"""
 """How many red samples there are, and where their middle is: the marker is red while something is
 held."""
+MEASURE = """(async (count) => {
+  const canvas = new OffscreenCanvas(1, 1);
+  const context = canvas.getContext("2d", { willReadFrequently: true });
+  const pause = (span) => new Promise((resolve) => setTimeout(resolve, span));
+  const isLit = () => {
+    const { videoWidth: width, videoHeight: height } = video;
+    context.drawImage(video, width / 2, height / 2, 1, 1, 0, 0, 1, 1);
+    const [red, green] = context.getImageData(0, 0, 1, 1).data;
+    return red > 200 && green < 90;
+  };
+  const until = (lit) => new Promise((resolve) => {
+    const look = (now, metadata) => {
+      if (isLit() === lit) resolve(metadata.expectedDisplayTime);
+      else video.requestVideoFrameCallback(look);
+    };
+    video.requestVideoFrameCallback(look);
+  });
+  const key = (kind) => dispatchEvent(new KeyboardEvent(kind, { code: "Space" }));
+  const delays = [];
+  for (let index = 0; index < count; index += 1) {
+    await pause(100 + (37 * index) % 100);
+    const pressed = performance.now();
+    key("keydown");
+    delays.push(await until(true) - pressed);
+    key("keyup");
+    await until(false);
+  }
+  return delays.sort((a, b) => a - b);
+})(COUNT)"""
+"""From keys pressed in the page until pictures are displayed that show it, in ms: the whole way but
+for the device's own delays of keyboard and display."""
+PRESSES = int(os.environ.get("GAMEWAY_INPUT_PRESSES", "20"))
 
 
 class Held(NamedTuple):
@@ -152,6 +185,18 @@ def test_a_button_lights_it_up_and_an_arrow_moves_it(page: Page) -> None:
         assert 0.15 < after.x - before.x < 0.3
     page.do("dispatchMouseEvent", type="mouseReleased", **place)
     page.wait(is_off)
+
+
+def test_a_key_is_seen_within_a_few_frames(page: Page) -> None:
+    page.move(0.5, 0.5)
+    delays = page.made.evaluate(page.session, MEASURE.replace("COUNT", str(PRESSES)))
+    assert len(delays) == PRESSES
+    median, late = delays[len(delays) // 2], delays[int(0.95 * len(delays))]
+    print(f"input to picture: median {median:.1f} ms, 95 % in {late:.1f} ms")  # noqa: T201
+    # Encoding, sending, decoding and the display's next picture take 5 ms and more.
+    assert median > 5
+    with of_times():
+        assert median < 100
 
 
 def test_who_looks_elsewhere_holds_nothing(page: Page) -> None:
