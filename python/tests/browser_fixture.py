@@ -141,7 +141,7 @@ def host(
     if "size" in more:
         config["size"] = "{}x{}".format(*more["size"])
     with part("host", config, folder / "host.json") as process:
-        yield f"http://{address}/?token={TOKEN}", process
+        yield f"http://{address}/#{TOKEN}", process
 
 
 def end(process: subprocess.Popen[str]) -> Any:

@@ -142,7 +142,7 @@ def test_chromium_shows_a_picture_that_shrinks_and_grows_again(
     with stage(tmp_path, "gcc", keys, (1280, 720), **path) as there:
         inside = ("ip", "netns", "exec", there.spaces.name("client"))
         with browser(tmp_path / "profile", *inside) as made:
-            page = made.open(f"http://{HOST}:{PORT}/?token={quote(STAGE_TOKEN)}", WATCH)
+            page = made.open(f"http://{HOST}:{PORT}/#{quote(STAGE_TOKEN)}", WATCH)
             until_frames(made, page)
             time.sleep(ENDS_AT_S)
             shown = made.evaluate(page, "window.shown")

@@ -155,7 +155,7 @@ def play_through_loss(folder: Path, repair: str, **loss: Any) -> Watched:
     with stage(folder, "pudica", keys, (1280, 720), loss=loss) as there:
         inside = ("ip", "netns", "exec", there.spaces.name("client"))
         with browser(folder / "profile", *inside) as made:
-            page = made.open(f"http://{HOST}:{PORT}/?token={quote(STAGE_TOKEN)}")
+            page = made.open(f"http://{HOST}:{PORT}/#{quote(STAGE_TOKEN)}")
             first = until_frames(made, page)
             time.sleep(SECONDS)
             last = inbound(made, page, "video")
@@ -203,7 +203,7 @@ def concealed_through_loss(folder: Path, repair: str, share: str) -> tuple[float
     with stage(folder, "fixed", keys, audio=True, loss=loss) as there:
         inside = ("ip", "netns", "exec", there.spaces.name("client"))
         with browser(folder / "profile", *inside) as made:
-            page = made.open(f"http://{HOST}:{PORT}/?token={quote(STAGE_TOKEN)}")
+            page = made.open(f"http://{HOST}:{PORT}/#{quote(STAGE_TOKEN)}")
             until_frames(made, page)
             # The sender has learnt of the losses, and the browser how late packets are.
             time.sleep(2)

@@ -48,7 +48,7 @@ def played(folder: Path) -> tuple[dict[str, list[float]], dict[str, Any]]:
     with stage(folder, "fixed", RATES, audio=True) as there:
         inside = ("ip", "netns", "exec", there.spaces.name("client"))
         with browser(folder / "profile", *inside) as made:
-            page = made.open(f"http://{HOST}:{PORT}/?token={quote(TOKEN)}")
+            page = made.open(f"http://{HOST}:{PORT}/#{quote(TOKEN)}")
             until_frames(made, page)
             # Until the browser has learnt how evenly sound comes.
             time.sleep(3)

@@ -37,11 +37,11 @@ def _host() -> Iterator[tuple[int, str]]:
         try:
             assert host.stderr is not None
             told = ""
-            while "token=" not in told:
+            while "/#" not in told:
                 line = host.stderr.readline()
                 assert line, told
                 told += line.strip()
-            found = re.search(r"token=([-_A-Za-z0-9]+)", told)
+            found = re.search(r"/#([-_A-Za-z0-9]+)", told)
             assert found, told
             yield port, found[1]
         finally:
@@ -50,7 +50,7 @@ def _host() -> Iterator[tuple[int, str]]:
 
 
 def _client(port: int, token: str, *options: str) -> subprocess.CompletedProcess[str]:
-    link = f"http://127.0.0.1:{port}/?token={token}"
+    link = f"http://127.0.0.1:{port}/#{token}"
     words = [*GAMEWAY, "client", link, *options]
     return subprocess.run(words, capture_output=True, text=True, timeout=60, check=False)
 
@@ -145,7 +145,7 @@ def _offer_of_nobody() -> bytes:
 
 
 def _started(port: int, token: str, duration: str) -> subprocess.Popen[str]:
-    link = f"http://127.0.0.1:{port}/?token={token}"
+    link = f"http://127.0.0.1:{port}/#{token}"
     words = [*GAMEWAY, "client", link, "--duration", duration]
     return subprocess.Popen(words, stderr=subprocess.PIPE, text=True)
 

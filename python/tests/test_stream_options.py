@@ -31,7 +31,7 @@ def said(*words: str) -> tuple[int, str, str]:
         (["host", "--token", TOKEN], "unexpected argument '--token' found"),
         (["host", "--out", "/proc/none"], '--out: "/proc/none" cannot be made'),
         (["client", "192.0.2.7:8443"], "give the link that `gameway host` prints"),
-        (["client", f"http://h/?token={TOKEN}", "--inputs", "5"], '--inputs: "5" has nothing'),
+        (["client", f"http://h/#{TOKEN}", "--inputs", "5"], '--inputs: "5" has nothing'),
     ],
 )
 def test_what_is_typed_is_passed_on_and_a_slip_is_told(words: list[str], told: str) -> None:

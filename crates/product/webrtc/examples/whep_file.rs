@@ -93,7 +93,7 @@ fn main() -> Result<(), Box<dyn Error>> {
         names: Vec::new(),
         wake: None,
     })?;
-    println!("ready http://{}/?token={token} {} pictures", signaling.address(), units.len());
+    println!("ready http://{}/#{token} {} pictures", signaling.address(), units.len());
     let host = Host {
         clock,
         socket,

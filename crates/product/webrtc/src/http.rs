@@ -383,7 +383,7 @@ fn refuse(status: u16, reason: String) -> Response<Full<Bytes>> {
 }
 
 /// Any page may ask, because it must show the token; nothing is kept by caches, put into frames, or told to others by
-/// the address of the page, which has the token in it.
+/// the address of the page.
 fn respond(status: u16, kind: &str, body: String) -> Response<Full<Bytes>> {
     let mut response = Response::new(Full::new(Bytes::from(body)));
     *response.status_mut() =

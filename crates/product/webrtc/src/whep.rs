@@ -11,9 +11,11 @@
 //! The header `Host` must name this host: an address, localhost, or one of its names. Else 421: a page elsewhere whose
 //! name was made to resolve to this host (DNS rebinding) would be of one origin with it.
 //!
-//! Each request under `/whep` needs the token, as `Authorization: Bearer TOKEN` or `?token=TOKEN` (for a link
-//! that is opened in a browser); it is compared in constant time. Without it the answer is 401 and no more,
-//! before anything of the body is looked at.
+//! Each request under `/whep` needs the token, as `Authorization: Bearer TOKEN`; it is compared in constant time. Without
+//! it the answer is 401 and no more, before anything of the body is looked at.
+//!
+//! A link that is opened in a browser has the token as its fragment (`/#TOKEN`), which is sent to nobody (RFC 9110 section
+//! 4.2.5); the page's script shows it. A token in a query would stand in logs, histories and the header `Referer`: 400.
 //!
 //! A second client with the token takes over: the first one's session ends once the second is connected. The token is
 //! the player, and a player who opens the stream on another device, or whose client died, wants the picture there.
@@ -80,6 +82,12 @@ pub fn judge<'a>(request: &Request<'a>, terms: &Terms) -> Verdict<'a> {
             "this name is not served: start the host with --host-name NAME",
         );
     }
+    if request.query.split('&').any(|pair| pair.split('=').next() == Some("token")) {
+        return Verdict::Refuse(
+            400,
+            "a token in the query stands in logs and histories: open /#TOKEN, or send Authorization: Bearer TOKEN",
+        );
+    }
     let session = request.path.strip_prefix(PATH);
     match (request.method, session) {
         ("OPTIONS", _) => Verdict::Preflight,
@@ -123,11 +131,7 @@ fn is_authorized(request: &Request<'_>, token: &str) -> bool {
         let (scheme, given) = value.split_once(' ')?;
         scheme.eq_ignore_ascii_case("bearer").then_some(given.trim())
     });
-    let in_link = || {
-        let pairs = request.query.split('&').filter_map(|pair| pair.split_once('='));
-        pairs.into_iter().find(|(name, _)| *name == "token").map(|(_, given)| given)
-    };
-    let given = bearer.or_else(in_link).unwrap_or("");
+    let given = bearer.unwrap_or("");
     // An empty token would let everyone in.
     !token.is_empty() & bool::from(given.as_bytes().ct_eq(token.as_bytes()))
 }
@@ -161,10 +165,6 @@ mod tests {
     fn only_the_token_opens() {
         let good = ask("POST", PATH, Some("Bearer c0rrect"));
         assert_eq!(judge(&good, TOKEN), Verdict::Offer);
-        assert_eq!(
-            judge(&Request { query: "a=b&token=c0rrect", ..ask("POST", PATH, None) }, TOKEN),
-            Verdict::Offer
-        );
         for wrong in [
             None,
             Some("Bearer"),
@@ -179,6 +179,19 @@ mod tests {
             }
         }
         assert!(matches!(judge(&ask("POST", PATH, Some("Bearer ")), ""), Verdict::Refuse(401, _)));
+    }
+
+    #[test]
+    fn a_token_in_the_query_is_refused_even_if_it_is_right() {
+        for (method, path) in [("GET", "/"), ("POST", PATH), ("DELETE", "/whep/x")] {
+            for query in ["token=c0rrect", "a=b&token=c0rrect", "token"] {
+                let good = ask(method, path, Some("Bearer c0rrect"));
+                let verdict = judge(&Request { query, ..good }, TOKEN);
+                assert!(matches!(verdict, Verdict::Refuse(400, _)), "{method} {query}");
+            }
+        }
+        let other = Request { query: "tokens=2", ..ask("GET", "/", None) };
+        assert_eq!(judge(&other, TOKEN), Verdict::Page);
     }
 
     #[test]

@@ -21,11 +21,11 @@ pub(super) fn command(names: Names) -> Command {
     let command = Command::new(program)
         .about("Receive, decode and measure a stream, without a display.")
         .after_help(format!(
-            "Example: {program} \"http://192.0.2.7:8443/?token=...\" --duration \"30 s\" --out measured\n\
+            "Example: {program} \"http://192.0.2.7:8443/#...\" --duration \"30 s\" --out measured\n\
              Next: the tables in --out: when each frame was whole and decoded, what its picture says."
         ))
         .version(env!("CARGO_PKG_VERSION"));
-    let link = "The host's, as it says it: http://HOST:PORT/?token=...";
+    let link = "The host's, as it says it: http://HOST:PORT/#TOKEN";
     let token = "Holds the token, if LINK has none; else $GAMEWAY_TOKEN";
     let out = "Keep tables here: frames, inputs, sound";
     settings::with::<ClientConfig>(command, SETTINGS)
@@ -56,26 +56,27 @@ fn run(names: Names, words: impl IntoIterator<Item = OsString>) -> Result<(), Re
 /// Where a host is, and what it asks to know.
 fn address(names: Names, link: &str, file: Option<&Path>) -> Result<(String, String), Refusal> {
     let rest = link.strip_prefix("http://").unwrap_or_default();
-    let (at, query) = match rest.split_once('?') {
-        Some((at, query)) => (at, query.split('#').next().unwrap_or_default()),
-        None => (rest, ""),
-    };
-    let at = at.split(['/', '#']).next().unwrap_or_default();
+    let (rest, fragment) = rest.split_once('#').unwrap_or((rest, ""));
+    let (at, query) = rest.split_once('?').unwrap_or((rest, ""));
+    let at = at.split('/').next().unwrap_or_default();
     if at.is_empty() {
         let host = names.host;
         let why = format!("LINK: {link:?} is no host's link; give the link that `{host}` prints");
         return Err(Refusal::new(why));
     }
-    let own =
-        query.split('&').find_map(|part| part.strip_prefix("token=")).filter(|one| !one.is_empty());
-    let token = match own {
-        Some(token) => Some(token.to_owned()),
-        None => token::given(file)?,
+    if query.split('&').any(|pair| pair.starts_with("token=")) {
+        let why = format!(
+            "LINK: a token in the query (?token=...) stands in logs and histories; give http://{at}/#TOKEN"
+        );
+        return Err(Refusal::new(why));
+    }
+    let token = match fragment {
+        "" => token::given(file)?,
+        token => Some(token.to_owned()),
     };
     let (option, variable) = (token::OPTION, token::VARIABLE);
-    let missing = format!(
-        "LINK: {link:?} has no token; add ?token=..., or give --{option}, or set {variable}"
-    );
+    let missing =
+        format!("LINK: {link:?} has no token; add #TOKEN, or give --{option}, or set {variable}");
     token.map(|token| (format!("http://{at}/whep"), token)).ok_or_else(|| Refusal::new(missing))
 }
 
@@ -124,14 +125,13 @@ mod tests {
         let read = |link| address(Names::PROGRAMS, link, None).map_err(|refusal| refusal.told);
         let expected = ("http://192.0.2.7:8443/whep".to_owned(), "a-token".to_owned());
         for link in [
-            "http://192.0.2.7:8443/?token=a-token",
-            "http://192.0.2.7:8443?token=a-token",
-            "http://192.0.2.7:8443/whep?x=1&token=a-token#end",
+            "http://192.0.2.7:8443/#a-token",
+            "http://192.0.2.7:8443#a-token",
+            "http://192.0.2.7:8443/whep?x=1#a-token",
         ] {
             assert_eq!(read(link), Ok(expected.clone()), "{link}");
         }
-        for link in ["192.0.2.7:8443", "https://192.0.2.7/?token=a", "http://", "http:///?token=a"]
-        {
+        for link in ["192.0.2.7:8443", "https://192.0.2.7/#a", "http://", "http:///#a"] {
             let told = read(link).expect_err(link);
             assert!(
                 told.starts_with(&format!("error: LINK: {link:?} is no host's link")),
@@ -139,12 +139,19 @@ mod tests {
             );
         }
         assert!(address(Names::PROGRAMS, "http://h", Some(Path::new("/none"))).is_err());
+        for link in ["http://h:1/?token=a-secret", "http://h:1?x=1&token=a-secret#a-secret"] {
+            let told = read(link).expect_err(link);
+            assert!(
+                told.ends_with("give http://h:1/#TOKEN") && !told.contains("a-secret"),
+                "{told}"
+            );
+        }
     }
 
     #[test]
     fn a_slip_is_told_as_it_was_typed() {
         command(Names::PROGRAMS).debug_assert();
-        let link = "http://127.0.0.1:1/?token=a-token-of-24-characters";
+        let link = "http://127.0.0.1:1/#a-token-of-24-characters";
         for (typed, told) in [
             (vec![], "error: the following required arguments were not provided"),
             (vec![link, "--inputs", "5"], "error: --inputs: \"5\" has nothing as unit"),
@@ -162,7 +169,7 @@ mod tests {
     #[cfg(feature = "tables")]
     #[test]
     fn a_folder_that_cannot_be_is_told_before_a_host_is_asked() {
-        let typed = ["http://127.0.0.1:1/?token=a-token-of-24-characters", "--out", "/proc/none"];
+        let typed = ["http://127.0.0.1:1/#a-token-of-24-characters", "--out", "/proc/none"];
         let refusal = run(Names::PROGRAMS, typed.map(OsString::from)).expect_err("no folder");
         let told = "error: --out: \"/proc/none\" cannot be made: ";
         assert!(refusal.told.starts_with(told), "{}", refusal.told);

@@ -164,7 +164,7 @@ fn links(reached: &[SocketAddr], token: &str) -> Vec<String> {
             (false, true) => "or from this machine:",
             (false, false) => "or",
         };
-        told.push(format!("{start} http://{address}/?token={token}"));
+        told.push(format!("{start} http://{address}/#{token}"));
     }
     if let Some(open) = reached.iter().find(|address| !address.ip().is_loopback()) {
         let port = open.port();
@@ -197,12 +197,12 @@ mod tests {
         assert_eq!(
             told,
             [
-                "watch at http://198.51.100.7:8443/?token=T",
-                "or from this machine: http://127.0.0.1:8443/?token=T",
+                "watch at http://198.51.100.7:8443/#T",
+                "or from this machine: http://127.0.0.1:8443/#T",
                 "port 8443 must be open for TCP (page and signalling) and for UDP (media)",
             ]
         );
-        assert_eq!(links(&[at("[::1]:80")], "T"), ["watch at http://[::1]:80/?token=T"]);
+        assert_eq!(links(&[at("[::1]:80")], "T"), ["watch at http://[::1]:80/#T"]);
     }
 
     #[test]

@@ -116,7 +116,7 @@ fn what_cannot_be_is_told_with_its_option_and_help_is_on_standard_output() {
         assert!(help.contains(option) && help.contains("[default: "), "{help}");
     }
     // A client that finds nobody says so, and where.
-    let (code, _, error) = told(CLIENT, &["http://127.0.0.1:9/?token=a", "--duration", "1 s"]);
+    let (code, _, error) = told(CLIENT, &["http://127.0.0.1:9/#a", "--duration", "1 s"]);
     assert_eq!(code, Some(2));
     assert!(error.contains("127.0.0.1:9"), "{error}");
 }

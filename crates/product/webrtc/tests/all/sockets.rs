@@ -446,7 +446,8 @@ fn bogus(address: SocketAddr, number: usize) -> String {
         3 => b"POST /whep HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Type: application/sdp\r\nContent-Length: 3\r\n\r\nv=0".to_vec(),
         4 => {
             let body = "a".repeat(70_000);
-            let head = "POST /whep?token=only-me-and-no-other HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Type: application/sdp\r\n";
+            let head = "POST /whep?token=only-me-and-no-other HTTP/1.1\r\nHost: 127.0.0.1\r\n\
+                        Authorization: Bearer only-me-and-no-other\r\nContent-Type: application/sdp\r\n";
             format!("{head}Content-Length: {}\r\n\r\n{body}", body.len()).into_bytes()
         }
         _ => b"DELETE /whep/../../x HTTP/1.0\r\nAuthorization: Bearer \xff\xfe\r\n\r\n".to_vec(),
