@@ -1,19 +1,21 @@
-//! Every parser of WebRTC's peer: none panics, and what is read and can be written reads the same again.
+//! Every parser of WebRTC's peer and of who is let in: none panics, and what is read and can be written reads the same again.
 #![no_main]
 
 use gameway_control::SequenceNumber;
 use gameway_units::{Duration, Instant};
 use gameway_webrtc::data::parse_open;
+use gameway_webrtc::devices::Devices;
 use gameway_webrtc::feedback::ReportReader;
 use gameway_webrtc::feedback::arrival_times::ArrivalTimes;
 use gameway_webrtc::feedback::frames::FrameReports;
 use gameway_webrtc::feedback::rfc8888::CcFeedbackReport;
 use gameway_webrtc::feedback::twcc::TransportFeedback;
 use gameway_webrtc::ice::stun;
+use gameway_webrtc::pairing::{Attempt, Pairing};
 use gameway_webrtc::reports::{self, ReferenceTime};
 use gameway_webrtc::rtp::{ParsedRtp, RtpPacket};
 use gameway_webrtc::sdp::Description;
-use gameway_webrtc::{Fingerprint, Negotiated, rtcp};
+use gameway_webrtc::{Fingerprint, Negotiated, Secrets, rtcp};
 use libfuzzer_sys::fuzz_target;
 
 fn terms() -> Negotiated {
@@ -74,9 +76,39 @@ fn feedback(bytes: &[u8]) {
     }
 }
 
+/// Nothing but the code pairs a device, and none after five tries.
+fn paired(bytes: &[u8]) {
+    let mut pairing = Pairing::new(Secrets::new([1; 32]));
+    let code = pairing.want(Instant::ZERO).expect("the first one");
+    let mut tries = 0;
+    for typed in bytes.split(|byte| *byte == b'\n') {
+        match pairing.attempt(Instant::ZERO, typed) {
+            Attempt::Right => {
+                assert!(typed == code.as_bytes() && tries < 5);
+                tries = 5;
+            }
+            Attempt::Unreadable => {
+                assert!(typed.len() != 6 || !typed.iter().all(u8::is_ascii_digit));
+            }
+            _ => tries += 1,
+        }
+    }
+}
+
+fn devices(bytes: &[u8]) {
+    let text = String::from_utf8_lossy(bytes);
+    if let Ok(list) = Devices::parse(&text) {
+        assert_eq!(Devices::parse(&list.to_text()), Ok(list));
+    }
+    let mut list = Devices::default();
+    let name = list.add(&text, "key", 1);
+    assert!(name.bytes().all(|letter| letter.is_ascii_alphabetic() || letter == b' '));
+    assert_eq!(Devices::parse(&list.to_text()), Ok(list));
+}
+
 fuzz_target!(|data: &[u8]| {
     let Some((kind, bytes)) = data.split_first() else { return };
-    match kind % 6 {
+    match kind % 7 {
         0 => {
             rtp(bytes, &terms());
             rtp(bytes, &Negotiated { reports_on_request: true, ..terms() });
@@ -95,12 +127,16 @@ fuzz_target!(|data: &[u8]| {
         4 => {
             let _ = parse_open(bytes);
         }
-        _ => {
+        5 => {
             let text = String::from_utf8_lossy(bytes);
             let _ = Fingerprint::parse(&text);
             if let Ok(description) = Description::parse(&text) {
                 assert!(description.media.len() <= 16);
             }
+        }
+        _ => {
+            paired(bytes);
+            devices(bytes);
         }
     }
 });

@@ -36,10 +36,18 @@ fuzz_target!(|data: &[u8]| {
         authorization: Some(word()),
         content_type: None,
         host: Some(word()),
+        origin: None,
     };
     for host in [request.host, Some("localhost")] {
         let request = whep::Request { host, ..request };
-        assert!(!matches!(whep::judge(&request, &terms), whep::Verdict::Offer));
+        let origin = request.host.filter(|host| !host.is_empty() && !host.contains(':'));
+        for origin in [None, origin] {
+            let verdict =
+                whep::judge(&whep::Request { origin, ..request }, &terms, &|_| Some(false));
+            assert!(!matches!(verdict, whep::Verdict::Offer));
+            // A bare name is no origin.
+            assert!(origin.is_none() || verdict != whep::Verdict::Pair);
+        }
     }
     let (mut peer, _) =
         Peer::answer(now, config(), Secrets::new([1; 32]), OFFER).expect("a good offer");

@@ -58,6 +58,8 @@ NAMED = (
           "test_stream_command.py::test_a_client_on_the_hosts_machine_sees_the_stream"),
     Named(r"gameway play( supertuxkart| --size 1920x1080 .*| --screen :0)?$", "runs until it is ended",
           "test_play.py::test_a_game_is_played_by_keys_and_ctrl_c_ends_all"),
+    Named(r"gameway devices( --revoke (NAME|\"Firefox on Linux\"))?$", "needs a paired device",
+          "test_live_pairing.py::test_a_browser_is_paired_by_the_code_and_plays_until_it_is_revoked"),
     Named(r"gameway schema( --out gameway\.schema\.json)?$", "writes a file",
           "test_schema.py::test_the_command_writes_it"),
     Named(r"gameway reference( --out docs/reference\.md)?$", "writes a file",

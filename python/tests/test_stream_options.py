@@ -46,7 +46,7 @@ def options(command: str) -> list[str]:
     return [option for option, _ in known]
 
 
-@pytest.mark.parametrize("command", ["host", "client", "link"])
+@pytest.mark.parametrize("command", ["host", "client", "devices", "link"])
 def test_help_is_the_programs_by_this_name(command: str) -> None:
     code, text, error = said(command, "--help")
     assert (code, error) == (0, "")
@@ -62,7 +62,7 @@ def imported(*words: str) -> set[str]:
     return {line.rpartition("|")[2].strip().partition(".")[0] for line in lines}
 
 
-@pytest.mark.parametrize("command", ["host", "client", "link"])
+@pytest.mark.parametrize("command", ["host", "client", "devices", "link"])
 def test_a_program_starts_without_what_the_lab_imports(command: str) -> None:
     assert imported(command, "--help").isdisjoint({"typer", "rich", "polars", "pydantic"})
 

@@ -397,6 +397,12 @@ def client_command(context: typer.Context) -> None:
     programs.carry_out("client", context.args)
 
 
+@app.command("devices", cls=Program, add_help_option=False)
+def devices_command(context: typer.Context) -> None:
+    """List the devices that `gameway host` lets in, or revoke one."""
+    programs.carry_out("devices", context.args)
+
+
 @app.command("link", cls=Program, add_help_option=False)
 def link_command(context: typer.Context) -> None:
     """Run a command behind an emulated path, in real time; needs root."""

@@ -1,4 +1,4 @@
-"""`gameway play`, `gameway host`, `gameway client` and `gameway link`: programs in Rust by other names.
+"""`gameway play`, `host`, `client`, `devices` and `link`: programs in Rust by other names.
 
 Their options, defaults, texts and errors are declared once, in the crates of the stream and of the
 link: what was typed is passed on as it is, and the exit code comes back. Only completion by the
@@ -14,7 +14,7 @@ from gameway import _core
 from gameway.errors import GamewayError
 
 LINK = "link"
-PROGRAMS = ("play", "host", "client", LINK)
+PROGRAMS = ("play", "host", "client", "devices", LINK)
 CHANGED = (signal.SIGINT, signal.SIGXFSZ)
 """What Python does in its own way: Ctrl-C is for the program, and none is for what it starts."""
 

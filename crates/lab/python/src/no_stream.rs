@@ -41,6 +41,13 @@ pub fn client_command(words: Vec<OsString>) -> PyResult<u8> {
     absent()
 }
 
+/// Refused.
+#[pyfunction]
+pub fn devices_command(words: Vec<OsString>) -> PyResult<u8> {
+    let _ = words;
+    absent()
+}
+
 /// None.
 #[pyfunction]
 pub fn stream_options(command: &str) -> Vec<(String, String)> {

@@ -127,7 +127,12 @@ pub fn live_client(python: Python<'_>, config_json: &str, ready: Py<PyAny>) -> P
     Ok(all.to_string())
 }
 
-const NAMES: Names = Names { host: "gameway host", client: "gameway client", play: "gameway play" };
+const NAMES: Names = Names {
+    host: "gameway host",
+    client: "gameway client",
+    play: "gameway play",
+    devices: "gameway devices",
+};
 
 /// The command of a host with these arguments; gives its exit code.
 #[pyfunction]
@@ -147,7 +152,13 @@ pub fn client_command(python: Python<'_>, words: Vec<OsString>) -> u8 {
     python.detach(|| command::client(NAMES, words))
 }
 
-/// The options of the command "host", "play" or "client", each with its sentence.
+/// The command of a host's devices with these arguments; gives its exit code.
+#[pyfunction]
+pub fn devices_command(python: Python<'_>, words: Vec<OsString>) -> u8 {
+    python.detach(|| command::devices(NAMES, words))
+}
+
+/// The options of the command "host", "play", "client" or "devices", each with its sentence.
 #[pyfunction]
 pub fn stream_options(command: &str) -> Vec<(String, String)> {
     command::options(command)

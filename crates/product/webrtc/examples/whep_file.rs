@@ -91,6 +91,7 @@ fn main() -> Result<(), Box<dyn Error>> {
         listen,
         token: token.clone(),
         names: Vec::new(),
+        pairing: None,
         wake: None,
     })?;
     println!("ready http://{}/#{token} {} pictures", signaling.address(), units.len());

@@ -8,14 +8,51 @@
 //! | wrong tokens at once | 10 | slips of a person who types |
 //! | interval of more | 10 s | 3 million a year; the shortest token that is taken has 10^10 at the very least |
 //! | sources remembered | 1024 | 64 KiB; one that is forgotten begins anew |
+//! | wrong codes of all sources at once | 20 | four codes that had all their tries |
+//! | interval of more | 60 s | 1 460 in a day, of a million codes |
 
 use gameway_units::{Duration, Instant};
 use std::collections::BTreeMap;
 use std::net::IpAddr;
 
-const AT_ONCE: i64 = 10;
-const INTERVAL: Duration = Duration::from_secs(10);
+const TOKENS: Limit = Limit { at_once: 10, interval: Duration::from_secs(10) };
+const CODES: Limit = Limit { at_once: 20, interval: Duration::from_secs(60) };
 const MAX_SOURCES: usize = 1_024;
+
+/// How many are looked at: the generic cell rate algorithm (ITU-T I.371), whose state is the time until all of them are
+/// forgotten.
+struct Limit {
+    at_once: i64,
+    interval: Duration,
+}
+
+impl Limit {
+    fn wait(&self, forgotten: Instant, now: Instant) -> Option<Duration> {
+        let wait = forgotten.saturating_since(now) - self.interval * (self.at_once - 1);
+        (wait > Duration::ZERO).then_some(wait)
+    }
+
+    fn count(&self, forgotten: Instant, now: Instant) -> Instant {
+        forgotten.max(now).saturating_add(self.interval)
+    }
+}
+
+/// Wrong codes of all sources: many sources guess no faster than one.
+#[derive(Debug, Default)]
+pub struct WrongCodes(Instant);
+
+impl WrongCodes {
+    /// How long everybody must wait before a code is looked at; `None` if one is now.
+    #[must_use]
+    pub fn wait(&self, now: Instant) -> Option<Duration> {
+        CODES.wait(self.0, now)
+    }
+
+    /// Somebody has typed a wrong one.
+    pub fn count(&mut self, now: Instant) {
+        self.0 = CODES.count(self.0, now);
+    }
+}
 
 /// Who asks: see the module's head.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -33,7 +70,7 @@ impl Source {
     }
 }
 
-/// Wrong tokens of each source, as the time until all of them are forgotten (the generic cell rate algorithm).
+/// Wrong tokens, keys and codes of each source.
 #[derive(Debug, Default)]
 pub struct WrongTokens(BTreeMap<Source, Instant>);
 
@@ -41,9 +78,7 @@ impl WrongTokens {
     /// How long this source must wait before it may show a token; `None` if it may now.
     #[must_use]
     pub fn wait(&self, source: Source, now: Instant) -> Option<Duration> {
-        let forgotten = self.0.get(&source)?;
-        let wait = forgotten.saturating_since(now) - INTERVAL * (AT_ONCE - 1);
-        (wait > Duration::ZERO).then_some(wait)
+        TOKENS.wait(*self.0.get(&source)?, now)
     }
 
     /// This source has shown a wrong one.
@@ -52,7 +87,7 @@ impl WrongTokens {
             self.make_room(now);
         }
         let forgotten = self.0.entry(source).or_insert(now);
-        *forgotten = (*forgotten).max(now).saturating_add(INTERVAL);
+        *forgotten = TOKENS.count(*forgotten, now);
     }
 
     /// Those whose wrong tokens are forgotten go, or else the one whose are forgotten first.

@@ -11,19 +11,27 @@
 //! | whole request | 10 s | connection, body and answer together |
 //! | waiting offers | 4 | the media loop takes them within a frame; the fifth gets 503 |
 //! | token | 16 characters, 8 different | 64 bits at the least of random hexadecimal digits |
-//! | wrong tokens | 10, then one in 10 s of a source | [`crate::guard`]; more get 429 before the token is looked at |
+//! | body of a pairing | 64 B | a code has six |
+//! | wrong tokens, keys and codes | 10, then one in 10 s of a source | [`crate::guard`]; more get 429 before they are looked at |
 //!
 //! Who comes last is served, not who holds on: a client needs a connection for a moment, and whoever opens many and says
 //! nothing closes his own.
 
-use crate::guard::{Source, WrongTokens};
+mod access;
+
+pub use access::{PairingConfig, PairingNews};
+
+use crate::guard::Source;
 use crate::secrets::Secrets;
 use crate::whep::{self, MAX_BODY, Request, Terms, Verdict};
+use access::{Access, Refused};
 use bytes::Bytes;
-use gameway_units::{Duration as Span, Instant};
+use gameway_units::Duration as Span;
 use http_body_util::{BodyExt, Full, Limited};
 use hyper::body::Incoming;
-use hyper::header::{AUTHORIZATION, CONTENT_SECURITY_POLICY, CONTENT_TYPE, HOST, RETRY_AFTER};
+use hyper::header::{
+    AUTHORIZATION, CONTENT_SECURITY_POLICY, CONTENT_TYPE, HOST, ORIGIN, RETRY_AFTER, USER_AGENT,
+};
 use hyper::{HeaderMap, Response, StatusCode};
 use hyper_util::rt::{TokioIo, TokioTimer};
 use std::collections::VecDeque;
@@ -44,6 +52,7 @@ const HEADER_BYTES: usize = 16_384;
 const HEADER_TIME: Duration = Duration::from_secs(5);
 const REQUEST_TIME: Duration = Duration::from_secs(10);
 const WAITING_OFFERS: usize = 4;
+const CODE_BYTES: usize = 64;
 /// The least characters of a token, and different ones.
 const TOKEN: usize = 16;
 const TOKEN_DIFFERENT: usize = 8;
@@ -51,7 +60,7 @@ const TOKEN_DIFFERENT: usize = 8;
 /// What signalling wants of the media loop.
 #[derive(Debug)]
 pub enum SignalingRequest {
-    /// A client with the token offers: the session before it ends when this one is connected.
+    /// A client that is let in offers: the session before it ends when this one is connected.
     Offer {
         /// From where.
         from: SocketAddr,
@@ -97,6 +106,8 @@ pub struct SignalingConfig {
     pub token: String,
     /// The names under which the host is reached, beside localhost and its addresses.
     pub names: Vec<String>,
+    /// How new devices are paired, if they are.
+    pub pairing: Option<PairingConfig>,
     /// Called when a request lies in the channel, for a media loop that sleeps.
     pub wake: Option<Arc<dyn Fn() + Send + Sync>>,
 }
@@ -114,13 +125,13 @@ pub struct SignalingServer {
     requests: Receiver<SignalingRequest>,
     stop: Arc<Notify>,
     thread: Option<JoinHandle<()>>,
+    access: Arc<Access>,
 }
 
 /// What each connection needs.
 struct Shared {
     terms: Terms,
-    began: tokio::time::Instant,
-    wrong: Mutex<WrongTokens>,
+    access: Arc<Access>,
     sender: SyncSender<SignalingRequest>,
     wake: Option<Arc<dyn Fn() + Send + Sync>>,
     names: Mutex<Secrets>,
@@ -141,8 +152,7 @@ impl SignalingServer {
         let (sender, requests) = sync_channel(WAITING_OFFERS);
         let shared = Arc::new(Shared {
             terms: Terms { token: config.token, names: config.names },
-            began: tokio::time::Instant::now(),
-            wrong: Mutex::default(),
+            access: Arc::new(Access::new(config.pairing)),
             sender,
             wake: config.wake,
             names: Mutex::new(Secrets::from_system()),
@@ -150,6 +160,7 @@ impl SignalingServer {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
         let stop = Arc::new(Notify::new());
         let stopped = Arc::clone(&stop);
+        let access = Arc::clone(&shared.access);
         let serve = move || {
             runtime.block_on(async {
                 let Ok(listener) = TcpListener::from_std(listener) else { return };
@@ -160,7 +171,12 @@ impl SignalingServer {
             });
         };
         let thread = std::thread::Builder::new().name("signalling".to_owned()).spawn(serve)?;
-        Ok(Self { address, requests, stop, thread: Some(thread) })
+        Ok(Self { address, requests, stop, thread: Some(thread), access })
+    }
+
+    /// Shows the code for a new device, if devices are paired, unless one that was shown is still good.
+    pub fn show_code(&self) {
+        self.access.show_code();
     }
 
     /// Where it listens.
@@ -262,16 +278,21 @@ async fn answer(
         authorization: text(&parts.headers, &AUTHORIZATION),
         content_type: text(&parts.headers, &CONTENT_TYPE),
         host: text(&parts.headers, &HOST),
+        // One that cannot be read is not this host's.
+        origin: parts.headers.get(&ORIGIN).map(|value| value.to_str().unwrap_or("")),
     };
-    if let Some(wait) = shared.wait(from).filter(|_| asked.path.starts_with(whep::PATH)) {
+    if let Some(wait) = shared.access.wait(from).filter(|_| whep::asks_for_secret(asked.path)) {
         return later(wait);
     }
-    match whep::judge(&asked, &shared.terms) {
+    match whep::judge(&asked, &shared.terms, &|key| shared.access.knows(key)) {
         Verdict::Page => page(shared),
-        Verdict::Preflight => respond(204, "", String::new()),
+        Verdict::Pair => {
+            let user_agent = text(&parts.headers, &USER_AGENT).unwrap_or("");
+            pair(shared, from, user_agent, body).await
+        }
         Verdict::Refuse(status, reason) => {
             if status == 401 {
-                shared.count_wrong(from);
+                shared.access.count_wrong(from);
             }
             refuse(status, reason.to_owned())
         }
@@ -281,32 +302,17 @@ async fn answer(
 }
 
 impl Shared {
-    fn now(&self) -> Instant {
-        Instant::ZERO + Span::from_nanos(self.began.elapsed().as_nanos() as i64)
-    }
-
-    /// How long this address must wait before it may show a token.
-    fn wait(&self, from: SocketAddr) -> Option<Span> {
-        let wrong = self.wrong.lock().unwrap_or_else(PoisonError::into_inner);
-        wrong.wait(Source::of(from.ip()), self.now())
-    }
-
-    fn count_wrong(&self, from: SocketAddr) {
-        let mut wrong = self.wrong.lock().unwrap_or_else(PoisonError::into_inner);
-        wrong.count(Source::of(from.ip()), self.now());
-    }
-
     /// A word that nobody can guess, for paths and attributes.
     fn word(&self) -> String {
         let mut names = self.names.lock().unwrap_or_else(PoisonError::into_inner);
-        names.word::<24>().replace('/', "_").replace('+', "-")
+        names.word_for_links::<24>()
     }
 }
 
-/// Too many wrong tokens came from there.
+/// Too many wrong tokens, keys or codes came.
 fn later(wait: Span) -> Response<Full<Bytes>> {
     let seconds = wait.as_secs_f64().ceil();
-    let mut response = refuse(429, format!("too many wrong tokens; wait {seconds} s"));
+    let mut response = refuse(429, format!("too many wrong tokens or codes; wait {seconds} s"));
     if let Ok(value) = seconds.to_string().parse() {
         response.headers_mut().insert(RETRY_AFTER, value);
     }
@@ -329,6 +335,24 @@ fn page(shared: &Shared) -> Response<Full<Bytes>> {
 
 fn text<'a>(headers: &'a HeaderMap, name: &hyper::header::HeaderName) -> Option<&'a str> {
     headers.get(name).and_then(|value| value.to_str().ok())
+}
+
+/// Gives a key to the device that shows the code; one that shows nothing wants to see one.
+async fn pair(
+    shared: &Shared,
+    from: SocketAddr,
+    user_agent: &str,
+    body: Incoming,
+) -> Response<Full<Bytes>> {
+    let Ok(typed) = Limited::new(body, CODE_BYTES).collect().await else {
+        return refuse(413, "the code has six digits".to_owned());
+    };
+    match shared.access.pair(from, user_agent, &typed.to_bytes()) {
+        Ok(Some(key)) => respond(201, "text/plain; charset=utf-8", key),
+        Ok(None) => respond(204, "", String::new()),
+        Err(Refused::Later(wait)) => later(wait),
+        Err(Refused::Because(status, reason)) => refuse(status, reason),
+    }
 }
 
 async fn offer(shared: &Shared, from: SocketAddr, body: Incoming) -> Response<Full<Bytes>> {
@@ -382,8 +406,7 @@ fn refuse(status: u16, reason: String) -> Response<Full<Bytes>> {
     response
 }
 
-/// Any page may ask, because it must show the token; nothing is kept by caches, put into frames, or told to others by
-/// the address of the page.
+/// Nothing is kept by caches, put into frames, told to others by the address of the page, or read by pages from elsewhere.
 fn respond(status: u16, kind: &str, body: String) -> Response<Full<Bytes>> {
     let mut response = Response::new(Full::new(Bytes::from(body)));
     *response.status_mut() =
@@ -394,11 +417,6 @@ fn respond(status: u16, kind: &str, body: String) -> Response<Full<Bytes>> {
         ("referrer-policy", "no-referrer"),
         ("x-content-type-options", "nosniff"),
         ("content-security-policy", "default-src 'none'; frame-ancestors 'none'"),
-        ("access-control-allow-origin", "*"),
-        ("access-control-allow-methods", "POST, DELETE, OPTIONS"),
-        ("access-control-allow-headers", "authorization, content-type"),
-        ("access-control-expose-headers", "location"),
-        ("access-control-max-age", "600"),
     ];
     for (name, value) in headers {
         if let (false, Ok(value)) = (value.is_empty(), value.parse()) {

@@ -45,7 +45,7 @@
 //!     let (listen, token) = ("10.77.0.1:8443".parse()?, "a secret of ours".to_owned());
 //!     let clock = MonotonicClock::since(0);
 //!     let mut socket = MediaSocket::bind(listen, clock)?; // UDP; signalling has the same port of TCP
-//!     let signaling = SignalingServer::start(SignalingConfig { listen, token, names: vec![], wake: None })?;
+//!     let signaling = SignalingServer::start(SignalingConfig { listen, token, names: vec![], pairing: None, wake: None })?;
 //!     let candidates = vec![socket.address()];
 //!     let config = HostConfig { identity: Identity::generate()?, candidates, h265: false, nack: true, parity: false, export_keys: false };
 //!     let mut session: Option<(String, Peer)> = None;
@@ -56,7 +56,7 @@
 //!             Some(SignalingRequest::Offer { session: name, offer, reply, .. }) => {
 //!                 match Peer::answer(now, &config, Secrets::from_system(), &offer) {
 //!                     Ok((peer, answer)) => {
-//!                         session = Some((name, peer)); // who has the token takes over
+//!                         session = Some((name, peer)); // who is let in takes over
 //!                         reader = ReportReader::default();
 //!                         reply.accept(answer);
 //!                     }
@@ -108,6 +108,7 @@
 
 mod clock;
 pub mod data;
+pub mod devices;
 mod error;
 pub mod feedback;
 mod filter;
@@ -118,6 +119,7 @@ pub mod http;
 pub mod ice;
 mod identity;
 mod page;
+pub mod pairing;
 mod peer;
 pub mod red;
 pub mod reports;

@@ -54,6 +54,11 @@ impl Secrets {
         self.bytes::<N>().iter().map(|byte| char::from(LETTERS[usize::from(byte & 63)])).collect()
     }
 
+    /// The next word of letters that a link or a header has without escapes: the same alphabet, as RFC 4648 section 5 has it.
+    pub(crate) fn word_for_links<const N: usize>(&mut self) -> String {
+        self.word::<N>().replace('/', "_").replace('+', "-")
+    }
+
     /// The next number.
     pub(crate) fn number(&mut self) -> u32 {
         u32::from_be_bytes(self.bytes())

@@ -5,22 +5,27 @@
 //! | `GET /` | the player page; it holds no secret |
 //! | `POST /whep` with an offer | 201, the answer, and `Location: /whep/SESSION` |
 //! | `DELETE /whep/SESSION` | 200, the session ends |
-//! | `OPTIONS` | 204 with the CORS headers |
+//! | `POST /pair` with a code of six digits | 201 and a key for this device ([`crate::http::PairingConfig`]) |
+//! | `POST /pair` without a body | 204; a code is shown where the host runs |
 //! | `PATCH` and others | 405: the host is ICE-lite and knows its addresses, so nothing trickles |
 //!
 //! The header `Host` must name this host: an address, localhost, or one of its names. Else 421: a page elsewhere whose
 //! name was made to resolve to this host (DNS rebinding) would be of one origin with it.
 //!
-//! Each request under `/whep` needs the token, as `Authorization: Bearer TOKEN`; it is compared in constant time. Without
-//! it the answer is 401 and no more, before anything of the body is looked at.
+//! The header `Origin`, which browsers send with each request that may change something (Fetch Standard section 3.2), must be
+//! this host's own, where it is there. Else 403: a page from elsewhere may neither pair nor start nor end anything. So
+//! there are no CORS headers either, and `OPTIONS` is as any other method.
+//!
+//! Each request under `/whep` needs the token or the key of a device, as `Authorization: Bearer TOKEN`; they are compared in
+//! constant time. Without one the answer is 401 and no more, before anything of the body is looked at.
 //!
 //! A link that is opened in a browser has the token as its fragment (`/#TOKEN`), which is sent to nobody (RFC 9110 section
 //! 4.2.5); the page's script shows it. A token in a query would stand in logs, histories and the header `Referer`: 400.
 //!
-//! A second client with the token takes over: the first one's session ends once the second is connected. The token is
-//! the player, and a player who opens the stream on another device, or whose client died, wants the picture there.
+//! A second client that is let in takes over: the first one's session ends once the second is connected. A player who opens
+//! the stream on another device, or whose client died, wants the picture there.
 //!
-//! Over plain HTTP, token and session description pass in the clear: whoever listens on the local network can
+//! Over plain HTTP, code, key, token and session description pass in the clear: whoever listens on the local network can
 //! take the stream over. Media is encrypted either way, but then only against those who did not listen
 //! here. Beyond a network that you trust, put a reverse proxy with TLS before the signalling port.
 
@@ -31,6 +36,8 @@ use subtle::ConstantTimeEq;
 pub const MAX_BODY: usize = 65_536;
 /// The resource that offers are posted to.
 pub const PATH: &str = "/whep";
+/// The resource that codes are posted to.
+pub const PAIR: &str = "/pair";
 
 /// What a request says.
 #[derive(Debug, Clone, Copy)]
@@ -47,12 +54,14 @@ pub struct Request<'a> {
     pub content_type: Option<&'a str>,
     /// The header `Host`.
     pub host: Option<&'a str>,
+    /// The header `Origin`.
+    pub origin: Option<&'a str>,
 }
 
 /// What a host asks of requests.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Terms {
-    /// What a client must show.
+    /// What a client must show that is no paired device.
     pub token: String,
     /// The names under which the host is reached, beside localhost and its addresses.
     pub names: Vec<String>,
@@ -67,20 +76,34 @@ pub enum Verdict<'a> {
     Offer,
     /// End this session.
     End(&'a str),
-    /// Answer with the CORS headers.
-    Preflight,
+    /// Read the body, a code or nothing, and answer it.
+    Pair,
     /// Refuse with this status and reason.
     Refuse(u16, &'static str),
 }
 
-/// Decides.
+/// Whether a request for this path shows a token, a key or a code.
 #[must_use]
-pub fn judge<'a>(request: &Request<'a>, terms: &Terms) -> Verdict<'a> {
-    if !request.host.is_some_and(|host| is_served(host, &terms.names)) {
+pub fn asks_for_secret(path: &str) -> bool {
+    path.starts_with(PATH) || path.starts_with(PAIR)
+}
+
+/// Decides. `is_device` says whether a paired device has a key, or nothing if that cannot be known.
+#[must_use]
+pub fn judge<'a>(
+    request: &Request<'a>,
+    terms: &Terms,
+    is_device: &dyn Fn(&str) -> Option<bool>,
+) -> Verdict<'a> {
+    let Some(host) = request.host.filter(|host| is_served(host, &terms.names)) else {
         return Verdict::Refuse(
             421,
             "this name is not served: start the host with --host-name NAME",
         );
+    };
+    let changes = !matches!(request.method, "GET" | "HEAD" | "OPTIONS");
+    if changes && request.origin.is_some_and(|origin| !is_own(origin, host)) {
+        return Verdict::Refuse(403, "a page from elsewhere may not ask this host for anything");
     }
     if request.query.split('&').any(|pair| pair.split('=').next() == Some("token")) {
         return Verdict::Refuse(
@@ -90,13 +113,15 @@ pub fn judge<'a>(request: &Request<'a>, terms: &Terms) -> Verdict<'a> {
     }
     let session = request.path.strip_prefix(PATH);
     match (request.method, session) {
-        ("OPTIONS", _) => Verdict::Preflight,
+        ("POST", None) if request.path == PAIR => Verdict::Pair,
         ("GET" | "HEAD", None) if request.path == "/" => Verdict::Page,
         (_, Some(rest)) if rest.is_empty() || rest.starts_with('/') => {
-            if !is_authorized(request, &terms.token) {
-                return Verdict::Refuse(401, "wrong or missing token");
+            let shown = bearer(request);
+            match is_token(shown, &terms.token).then_some(true).or_else(|| is_device(shown)) {
+                Some(true) => resource(request, rest.strip_prefix('/').unwrap_or("")),
+                Some(false) => Verdict::Refuse(401, "wrong or missing token or key"),
+                None => Verdict::Refuse(500, "the host cannot read its list of devices"),
             }
-            resource(request, rest.strip_prefix('/').unwrap_or(""))
         }
         _ => Verdict::Refuse(404, "POST an offer to /whep, or open / in a browser"),
     }
@@ -114,6 +139,12 @@ fn is_served(host: &str, names: &[String]) -> bool {
         || names.iter().any(|own| own.eq_ignore_ascii_case(name))
 }
 
+/// Whether a header `Origin` is this host's: a page of it has the name and port that this request is to.
+fn is_own(origin: &str, host: &str) -> bool {
+    let authority = origin.strip_prefix("http://").or_else(|| origin.strip_prefix("https://"));
+    authority.is_some_and(|authority| authority.eq_ignore_ascii_case(host))
+}
+
 fn resource<'a>(request: &Request<'a>, session: &'a str) -> Verdict<'a> {
     let is_description = request.content_type.is_some_and(|kind| {
         kind.split(';').next().unwrap_or("").trim().eq_ignore_ascii_case("application/sdp")
@@ -126,12 +157,16 @@ fn resource<'a>(request: &Request<'a>, session: &'a str) -> Verdict<'a> {
     }
 }
 
-fn is_authorized(request: &Request<'_>, token: &str) -> bool {
+/// What a request shows, or nothing.
+fn bearer<'a>(request: &Request<'a>) -> &'a str {
     let bearer = request.authorization.and_then(|value| {
         let (scheme, given) = value.split_once(' ')?;
         scheme.eq_ignore_ascii_case("bearer").then_some(given.trim())
     });
-    let given = bearer.unwrap_or("");
+    bearer.unwrap_or("")
+}
+
+fn is_token(given: &str, token: &str) -> bool {
     // An empty token would let everyone in.
     !token.is_empty() & bool::from(given.as_bytes().ct_eq(token.as_bytes()))
 }
@@ -151,6 +186,7 @@ mod tests {
             authorization,
             content_type,
             host: Some("192.0.2.1:8443"),
+            origin: None,
         }
     }
 
@@ -158,13 +194,17 @@ mod tests {
         super::judge(
             request,
             &Terms { token: token.to_owned(), names: vec!["Game-Box".to_owned()] },
+            &|key| (key != "unclear").then_some(key == "a-device"),
         )
     }
 
     #[test]
-    fn only_the_token_opens() {
+    fn only_the_token_and_the_key_of_a_device_open() {
         let good = ask("POST", PATH, Some("Bearer c0rrect"));
         assert_eq!(judge(&good, TOKEN), Verdict::Offer);
+        assert_eq!(judge(&ask("POST", PATH, Some("Bearer a-device")), TOKEN), Verdict::Offer);
+        let unclear = judge(&ask("POST", PATH, Some("Bearer unclear")), TOKEN);
+        assert!(matches!(unclear, Verdict::Refuse(500, _)));
         for wrong in [
             None,
             Some("Bearer"),
@@ -199,7 +239,10 @@ mod tests {
         let with = |method, path| judge(&ask(method, path, Some("Bearer c0rrect")), TOKEN);
         assert_eq!(with("DELETE", "/whep/abc"), Verdict::End("abc"));
         assert_eq!(with("GET", "/"), Verdict::Page);
-        assert_eq!(with("OPTIONS", "/whep"), Verdict::Preflight);
+        assert_eq!(with("POST", "/pair"), Verdict::Pair);
+        assert!(matches!(with("OPTIONS", "/whep"), Verdict::Refuse(405, _)));
+        assert!(matches!(with("GET", "/pair"), Verdict::Refuse(404, _)));
+        assert!(matches!(with("POST", "/pair/x"), Verdict::Refuse(404, _)));
         assert!(matches!(with("PATCH", "/whep/abc"), Verdict::Refuse(405, _)));
         assert!(matches!(with("DELETE", "/whep"), Verdict::Refuse(405, _)));
         assert!(matches!(with("POST", "/whepper"), Verdict::Refuse(404, _)));
@@ -209,6 +252,36 @@ mod tests {
             ..ask("POST", PATH, Some("Bearer c0rrect"))
         };
         assert!(matches!(judge(&text, TOKEN), Verdict::Refuse(415, _)));
+    }
+
+    #[test]
+    fn a_page_from_elsewhere_changes_nothing() {
+        let from = |method, path, origin| {
+            let request = ask(method, path, Some("Bearer c0rrect"));
+            judge(&Request { origin, host: Some("game-box:8443"), ..request }, TOKEN)
+        };
+        for (method, path) in [("POST", PATH), ("POST", PAIR), ("DELETE", "/whep/x"), ("PUT", "/")]
+        {
+            for own in [None, Some("http://game-box:8443"), Some("https://Game-Box:8443")] {
+                let verdict = from(method, path, own);
+                assert!(!matches!(verdict, Verdict::Refuse(403, _)), "{method} {own:?}");
+            }
+            for other in [
+                "http://game-box",
+                "http://game-box:80",
+                "http://game-box:8443.example.org",
+                "null",
+                "",
+                "http://localhost:8443",
+                "file://game-box:8443",
+                "game-box:8443",
+                "http://game-box:8443/",
+            ] {
+                let verdict = from(method, path, Some(other));
+                assert!(matches!(verdict, Verdict::Refuse(403, _)), "{method} {other}");
+            }
+        }
+        assert_eq!(from("GET", "/", Some("http://example.org")), Verdict::Page, "it has no secret");
     }
 
     #[test]

@@ -2,7 +2,7 @@
 
 use super::settings::{self, Setting, settings};
 use super::{End, Names, Refusal, exit_code, place, placed, tables};
-use super::{tell, tell_refusals, tell_threads, token};
+use super::{state, tell, tell_refusals, tell_threads, token};
 use crate::host::{self, HostReport, Stage};
 use crate::{ControllerConfig, HostConfig, SourceConfig};
 use clap::{Arg, ArgAction, ArgMatches, Command};
@@ -44,15 +44,17 @@ pub(super) fn command(names: Names) -> Command {
     let command = Command::new(names.host)
         .about(format!(
             "Stream a game, a video or the built-in scene to a browser or to `{client}`.\n\n\
-             It prints a link that holds a token: who has it may watch, one at a time. Media is encrypted; the link itself \
-             travels in the clear, so give it out on a network that you trust. Its port must be open for TCP and for UDP."
+             It prints a link and a code of six digits: a device that is new is asked for it, and has a key of its own from then \
+             on (`{}` lists and revokes). One may watch at a time. Media is encrypted; the page and what it sends travel in the \
+             clear, so use a network that you trust. The port must be open for TCP and for UDP.",
+            names.devices
         ))
         .after_help(format!(
-            "Example: {} --source x11 --controller pudica\nNext: open the link in a browser, or {client} LINK.",
+            "Example: {} --source x11 --controller pudica\nNext: open the link in a browser and type the code, or {client} LINK.",
             names.host
         ))
         .version(env!("CARGO_PKG_VERSION"));
-    let token = "Holds what a client must know; else $GAMEWAY_TOKEN, else a new one is made";
+    let token = "Holds what a client must know that is no paired device; else $GAMEWAY_TOKEN, else a new one is made";
     let name = "A name under which browsers reach the host, beside this machine's. May be repeated";
     let out = "Keep tables here: frames, controller, lateness";
     settings::with::<HostConfig>(command, SETTINGS)
@@ -76,7 +78,7 @@ fn run(names: Names, words: impl IntoIterator<Item = OsString>) -> Result<(), Re
     let program = OsString::from(names.host);
     let matches = command(names).try_get_matches_from(std::iter::once(program).chain(words))?;
     let config = configured(&matches, SETTINGS)?;
-    serve(config, None, &matches, SETTINGS)
+    serve(names, config, None, &matches, SETTINGS)
 }
 
 /// What these settings and the options for people say of a host.
@@ -89,6 +91,12 @@ pub(super) fn configured(
     config.build_controller().map_err(refused)?;
     as_streamed(&mut config);
     config.token = token::given(placed(matches, "token"))?.map_or_else(token::new, Ok)?;
+    config.devices = state::devices();
+    if config.devices.is_none() {
+        tell(
+            "note: no device can be paired: neither XDG_STATE_HOME nor HOME says where to keep it",
+        );
+    }
     config.names = own_names();
     config.names.extend(matches.get_many::<String>("name").into_iter().flatten().cloned());
     config.stamped = config.source == SourceConfig::Scene;
@@ -97,6 +105,7 @@ pub(super) fn configured(
 
 /// Streams until the end of its time or of what is played, or until it is asked to stop.
 pub(super) fn serve(
+    names: Names,
     config: HostConfig,
     stage: Option<Stage>,
     matches: &ArgMatches,
@@ -109,7 +118,7 @@ pub(super) fn serve(
     let token = config.token.clone();
     let report = host::run(config, stage, sink, &stop, &mut |refusals, addresses| {
         tell_refusals(&refusals);
-        links(&addresses, &token).iter().for_each(|line| tell(line));
+        links(&addresses, names, &token).iter().for_each(|line| tell(line));
     });
     let HostReport { sessions, cpu, .. } = report.map_err(refused)?;
     if sessions == 0 {
@@ -150,10 +159,10 @@ fn own_names() -> Vec<String> {
     names
 }
 
-/// What to tell of a host's addresses: a link for each, and what must be open.
+/// What to tell of a host's addresses: a link for each, how a program watches, and what must be open.
 ///
 /// The first is that from which this machine reaches others; loopback is for itself.
-fn links(reached: &[SocketAddr], token: &str) -> Vec<String> {
+fn links(reached: &[SocketAddr], names: Names, token: &str) -> Vec<String> {
     let primary = primary();
     let mut reached = reached.to_vec();
     reached.sort_by_key(|at| (at.ip().is_loopback(), !primary.contains(&at.ip()), at.is_ipv6()));
@@ -164,7 +173,10 @@ fn links(reached: &[SocketAddr], token: &str) -> Vec<String> {
             (false, true) => "or from this machine:",
             (false, false) => "or",
         };
-        told.push(format!("{start} http://{address}/#{token}"));
+        told.push(format!("{start} http://{address}/"));
+    }
+    if let Some(address) = reached.first() {
+        told.push(format!("or by a program: {} \"http://{address}/#{token}\"", names.client));
     }
     if let Some(open) = reached.iter().find(|address| !address.ip().is_loopback()) {
         let port = open.port();
@@ -193,16 +205,19 @@ mod tests {
     #[test]
     fn links_name_what_others_reach_and_which_ports() {
         let at = |text: &str| text.parse::<SocketAddr>().expect("an address");
-        let told = links(&[at("127.0.0.1:8443"), at("198.51.100.7:8443")], "T");
+        let told = links(&[at("127.0.0.1:8443"), at("198.51.100.7:8443")], Names::PROGRAMS, "T");
         assert_eq!(
             told,
             [
-                "watch at http://198.51.100.7:8443/#T",
-                "or from this machine: http://127.0.0.1:8443/#T",
+                "watch at http://198.51.100.7:8443/",
+                "or from this machine: http://127.0.0.1:8443/",
+                "or by a program: gameway-client \"http://198.51.100.7:8443/#T\"",
                 "port 8443 must be open for TCP (page and signalling) and for UDP (media)",
             ]
         );
-        assert_eq!(links(&[at("[::1]:80")], "T"), ["watch at http://[::1]:80/#T"]);
+        let told = links(&[at("[::1]:80")], Names::PROGRAMS, "T");
+        let program = "or by a program: gameway-client \"http://[::1]:80/#T\"";
+        assert_eq!(told, ["watch at http://[::1]:80/", program]);
     }
 
     #[test]

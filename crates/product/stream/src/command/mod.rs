@@ -1,17 +1,20 @@
-//! The commands of host and client, for the programs `gameway-host` and `gameway-client` and for whoever calls them
-//! under another name.
+//! The commands of host and client and of a host's devices, for the programs `gameway-host`, `gameway-client` and
+//! `gameway-devices` and for whoever calls them under another name.
 //!
 //! An option is a setting of [`crate::HostConfig`] or [`crate::ClientConfig`]: name, default and sentence are declared
 //! there. What only a person needs (where the token is, where tables go) is declared here. Arguments are those behind
 //! the program's name. A command tells on standard error, and gives the exit code: 0, or 2 for what a person can mend.
 
 mod client;
+mod devices;
 mod host;
 mod play;
 mod settings;
+mod state;
 mod token;
 
 pub use client::client;
+pub use devices::devices;
 pub use host::host;
 pub use play::play;
 
@@ -31,22 +34,28 @@ pub struct Names {
     pub client: &'static str,
     /// The command that plays.
     pub play: &'static str,
+    /// The command of a host's devices.
+    pub devices: &'static str,
 }
 
 impl Names {
     /// The programs of this crate.
-    pub const PROGRAMS: Self =
-        Self { host: "gameway-host", client: "gameway-client", play: "gameway-play" };
+    pub const PROGRAMS: Self = Self {
+        host: "gameway-host",
+        client: "gameway-client",
+        play: "gameway-play",
+        devices: "gameway-devices",
+    };
 }
 
-/// The options of the command of a host ("host"), of who plays ("play") or of a client, each with its sentence: for the completion
-/// of shells.
+/// The options of a command ("host", "play", "client" or "devices"), each with its sentence: for the completion of shells.
 #[must_use]
-pub fn options(of: &str) -> Vec<(String, String)> {
+pub fn options(command: &str) -> Vec<(String, String)> {
     let names = Names::PROGRAMS;
-    let command = match of {
+    let command = match command {
         "host" => host::command(names),
         "play" => play::command(names),
+        "devices" => devices::command(names),
         _ => client::command(names),
     };
     let told = command.get_arguments().filter_map(|arg| {

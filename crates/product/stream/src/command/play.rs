@@ -93,7 +93,7 @@ fn run(names: Names, words: impl IntoIterator<Item = OsString>) -> Result<(), Re
     config.input = true;
     config.stamped = false;
     let stage = staged(&mut config, &matches)?;
-    host::serve(config, stage, &matches, SETTINGS)
+    host::serve(names, config, stage, &matches, SETTINGS)
 }
 
 /// Sets what is played; the stage, if it is a program.

@@ -87,8 +87,11 @@ pub struct HostConfig {
     #[serde(with = "as_text")]
     #[schemars(with = "String")]
     pub listen: Listen,
-    /// What a client must know: 16 characters or more, 8 different ones.
+    /// What a client must know that is no paired device: 16 characters or more, 8 different ones.
     pub token: String,
+    /// Where the devices are kept that are let in by a key of their own.
+    #[schemars(extend("x-none" = "devices are not paired"))]
+    pub devices: Option<PathBuf>,
     /// The names under which browsers reach the host, beside localhost and its addresses.
     pub names: Vec<String>,
     /// `auto`: software; `hardware`: what works; or one by name. H.265 has the best there is.
@@ -146,6 +149,7 @@ impl Default for HostConfig {
             stop: None,
             listen: Listen::default(),
             token: String::new(),
+            devices: None,
             names: Vec::new(),
             encoder: EncoderChoice::Auto,
             audio: true,

@@ -5,6 +5,7 @@ pub mod encoding;
 pub mod hand;
 mod log;
 pub mod page;
+mod pairing;
 mod played;
 mod reach;
 pub mod requests;

@@ -6,6 +6,7 @@ use crate::host::encoders::encoders;
 use crate::host::encoding::{Encoding, Job, Made};
 use crate::host::log::HostLog;
 use crate::host::page::PageCounts;
+use crate::host::pairing::pairing;
 use crate::host::played::Played;
 use crate::host::reach::candidates;
 use crate::host::session::{Session, SessionEvent};
@@ -70,6 +71,7 @@ pub fn run(
     let mut host = Host::new(config, sink)?;
     host.stage = stage;
     ready(clock::be_punctual(), candidates(host.socket.address()));
+    host.signaling.show_code();
     host.serve(stop)?;
     host.finish()
 }
@@ -356,7 +358,7 @@ impl Host {
         }
     }
 
-    /// A client with the token comes: it will take the place of the one before, who may be its former self.
+    /// A client that is let in comes: it will take the place of the one before, who may be its former self.
     fn on_offer(&mut self, now: Instant, from: IpAddr, name: String, offer: &str, reply: Reply) {
         let config = gameway_webrtc::HostConfig {
             identity: self.identity.clone(),
@@ -430,6 +432,7 @@ impl Host {
 }
 
 fn start_signaling(config: &HostConfig, bell: Giver<()>) -> Result<SignalingServer, StreamError> {
+    let pairing = pairing(config)?;
     let ring = move || {
         bell.give(());
     };
@@ -437,6 +440,7 @@ fn start_signaling(config: &HostConfig, bell: Giver<()>) -> Result<SignalingServ
         listen: config.listen.0,
         token: config.token.clone(),
         names: config.names.clone(),
+        pairing,
         wake: Some(Arc::new(ring)),
     })
     .map_err(|error| not_there(config, &error))

@@ -1,6 +1,6 @@
 //! The client that has the stream, and the one that is about to take it over.
 //!
-//! Who comes with the token takes over, but not with an offer alone: the client before keeps its stream until the new one
+//! Who is let in takes over, but not with an offer alone: the client before keeps its stream until the new one
 //! is connected, as its certificate says who it is. An offer that was mutilated, copied or given up on the way ends
 //! nothing. One client may be about to come; a further one takes its place.
 

@@ -25,6 +25,7 @@ impl Host {
             .args(["--listen", "127.0.0.1:0", "--size", "320x180", "--frame-rate", "30"])
             .args(options)
             .env("GAMEWAY_TOKEN", TOKEN)
+            .env("XDG_STATE_HOME", env!("CARGO_TARGET_TMPDIR"))
             .stderr(Stdio::piped())
             .spawn()
             .expect("a host");
@@ -33,7 +34,7 @@ impl Host {
         while link.is_none() {
             let mut line = String::new();
             assert!(told.read_line(&mut line).expect("a line") > 0, "it ended without a link");
-            link = line.trim().strip_prefix("watch at ").map(str::to_owned);
+            link = line.split('"').nth(1).filter(|link| link.contains("/#")).map(str::to_owned);
         }
         Self { process, told, link: link.expect("a link") }
     }

@@ -3,6 +3,7 @@
 
 mod feedback;
 mod hostile;
+mod pairing;
 mod peers;
 mod sockets;
 mod support;

@@ -16,7 +16,7 @@ use std::net::{SocketAddr, TcpStream};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
-fn any(ip: &str) -> SocketAddr {
+pub fn any(ip: &str) -> SocketAddr {
     SocketAddr::new(ip.parse().unwrap(), 0)
 }
 
@@ -83,8 +83,13 @@ impl TestHost {
         let clock = MonotonicClock::starting_now();
         let socket = MediaSocket::bind(any("127.0.0.1"), clock).unwrap();
         let listen = any("127.0.0.1");
-        let config =
-            SignalingConfig { listen, token: TOKEN.to_owned(), names: Vec::new(), wake: None };
+        let config = SignalingConfig {
+            listen,
+            token: TOKEN.to_owned(),
+            names: Vec::new(),
+            pairing: None,
+            wake: None,
+        };
         let signaling = SignalingServer::start(config).unwrap();
         let address = signaling.address();
         let (stopped, counted) = (Arc::clone(&stop), Arc::clone(&offers));
@@ -281,7 +286,7 @@ fn connect(from: &str, to: SocketAddr) -> TcpStream {
 }
 
 /// What a request from there gets, whole.
-fn ask(from: &str, to: SocketAddr, request: &str) -> String {
+pub fn ask(from: &str, to: SocketAddr, request: &str) -> String {
     let mut stream = connect(from, to);
     let _ = stream.write_all(request.as_bytes());
     let mut answer = Vec::new();
@@ -289,7 +294,7 @@ fn ask(from: &str, to: SocketAddr, request: &str) -> String {
     String::from_utf8_lossy(&answer).into_owned()
 }
 
-fn status(answer: &str) -> u16 {
+pub fn status(answer: &str) -> u16 {
     answer.split(' ').nth(1).and_then(|word| word.parse().ok()).unwrap_or(0)
 }
 
@@ -367,8 +372,13 @@ fn the_page_is_the_host_s_alone() {
 fn a_token_that_can_be_guessed_is_refused() {
     for token in ["", "a", "only-me", "aaaaaaaaaaaaaaaaaaaaaaaa", "1212121212121212"] {
         let listen = any("127.0.0.1");
-        let config =
-            SignalingConfig { listen, token: token.to_owned(), names: Vec::new(), wake: None };
+        let config = SignalingConfig {
+            listen,
+            token: token.to_owned(),
+            names: Vec::new(),
+            pairing: None,
+            wake: None,
+        };
         let refused = SignalingServer::start(config).expect_err(token).to_string();
         assert!(refused.contains("16 characters"), "{refused}");
     }

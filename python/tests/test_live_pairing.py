@@ -1,0 +1,191 @@
+"""A person pairs a browser with `gameway host` by its code, and revokes it by `gameway devices`.
+
+Needs chromium and a build with x264; no root: all is on loopback.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+import threading
+import time
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import IO, TYPE_CHECKING, Any
+
+import pytest
+from browser_fixture import NEEDS_CHROMIUM, PATIENCE_S, Browser, browser, until_frames
+from ports_fixture import free_port
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+GAMEWAY = [sys.executable, "-m", "gameway"]
+CODE = re.compile(r"code for a new device: (\d{3}) (\d{3}) \(good once")
+FIELD = "document.getElementById('code')"
+ALERT = "document.querySelector('#pair [role=alert]')?.textContent ?? null"
+
+pytestmark = [pytest.mark.timed, pytest.mark.alone, NEEDS_CHROMIUM]
+
+
+@dataclass
+class Host:
+    """`gameway host` with a list of devices of its own."""
+
+    port: int
+    state: Path
+    told: list[str] = field(default_factory=list)
+
+    @property
+    def link(self) -> str:
+        return f"http://127.0.0.1:{self.port}/"
+
+    def codes(self, count: int) -> str:
+        """Give the last code, once there are so many."""
+        found: list[str] = []
+        for _ in range(int(PATIENCE_S / 0.1)):
+            found = ["".join(code) for code in CODE.findall("".join(self.told))]
+            if len(found) >= count:
+                break
+            time.sleep(0.1)
+        assert len(found) == count, self.told
+        return found[-1]
+
+    def devices(self, *words: str) -> subprocess.CompletedProcess[str]:
+        environment = {**os.environ, "XDG_STATE_HOME": str(self.state)}
+        command = [*GAMEWAY, "devices", *words]
+        return subprocess.run(
+            command, capture_output=True, text=True, timeout=60, check=False, env=environment
+        )
+
+    def hear(self, stream: IO[str]) -> None:
+        self.told.extend(stream)
+
+
+@contextmanager
+def _host(state: Path) -> Iterator[Host]:
+    made = Host(free_port(), state)
+    words = [*GAMEWAY, "host", "--size", "320x180", "--no-audio", "--duration", "120 s"]
+    words += ["--listen", f"127.0.0.1:{made.port}"]
+    environment = {**os.environ, "XDG_STATE_HOME": str(state)}
+    environment.pop("GAMEWAY_TOKEN", None)
+    with subprocess.Popen(words, stderr=subprocess.PIPE, text=True, env=environment) as process:
+        assert process.stderr is not None
+        listener = threading.Thread(target=made.hear, args=(process.stderr,))
+        listener.start()
+        try:
+            yield made
+        finally:
+            process.terminate()
+            process.wait(20)
+            listener.join()
+
+
+def _until(made: Browser, page: str, expression: str) -> Any:
+    """Give what an expression has, once that is something."""
+    for _ in range(int(PATIENCE_S / 0.1)):
+        if found := made.evaluate(page, expression):
+            return found
+        time.sleep(0.1)
+    pytest.fail(f"{expression}: {made.evaluate(page, 'document.body.innerText')}")
+
+
+def _type(made: Browser, page: str, text: str) -> None:
+    """Type into what has the focus, by the keyboard alone, and press Enter."""
+    made.call("Input.insertText", {"text": text}, page)
+    enter = {"key": "Enter", "code": "Enter", "windowsVirtualKeyCode": 13, "text": "\r"}
+    made.call("Input.dispatchKeyEvent", {"type": "keyDown", **enter}, page)
+    made.call("Input.dispatchKeyEvent", {"type": "keyUp", **enter}, page)
+
+
+def _wrong(code: str) -> str:
+    return f"{(int(code) + 1) % 1_000_000:06}"
+
+
+def test_a_browser_is_paired_by_the_code_and_plays_until_it_is_revoked(tmp_path: Path) -> None:
+    with _host(tmp_path / "state") as host, browser(tmp_path / "profile") as made:
+        code = host.codes(1)
+        page = made.open(host.link)
+        _until(made, page, "document.activeElement.id === 'code'")
+        assert "six-digit code" in made.evaluate(page, f"{FIELD}.labels[0].textContent")
+        assert made.evaluate(page, f"{FIELD}.inputMode") == "numeric"
+        assert made.evaluate(page, f"{FIELD}.autocomplete") == "one-time-code"
+        # Too short: nothing is sent.
+        _type(made, page, "12")
+        assert "6 digits" in _until(made, page, ALERT)
+        made.evaluate(page, f"{FIELD}.select()")
+        _type(made, page, _wrong(code))
+        _until(made, page, f"({ALERT}).includes('not the code')")
+        _type(made, page, f"{code[:3]} {code[3:]}")
+        until_frames(made, page)
+        assert made.evaluate(page, "document.getElementById('pair')") is None
+        assert made.evaluate(page, "location.href") == host.link
+        # Loaded again, it needs no code.
+        made.call("Page.reload", {}, page)
+        until_frames(made, page)
+        listed = host.devices()
+        assert listed.returncode == 0, listed.stderr
+        assert re.match(r" 1  Chrome on Linux  paired just now", listed.stdout), listed.stdout
+        unknown = host.devices("--revoke", "Netscape")
+        assert (unknown.returncode, "no device is" in unknown.stderr) == (2, True), unknown.stderr
+        assert host.devices("--revoke", "1").stdout == "Chrome on Linux is revoked\n"
+        made.call("Page.reload", {}, page)
+        _until(made, page, f"({ALERT}).includes('not paired any more')")
+        _type(made, page, host.codes(2))
+        until_frames(made, page)
+
+
+ELSEWHERE = """<!doctype html><script>
+const ask = (path, method, body, more) => fetch("LINK" + path, { method, body, ...more })
+  .then((response) => response.status, () => "unanswered");
+(async () => {
+  const secret = { headers: { Authorization: "Bearer TOKEN", "Content-Type": "application/sdp" } };
+  window.answers = [
+    await ask("pair", "POST", "CODE", {}),
+    await ask("pair", "POST", "CODE", { mode: "no-cors" }),
+    await ask("pair", "POST", "", { mode: "no-cors", credentials: "include" }),
+    await ask("whep", "POST", "v=0", secret),
+    await ask("whep/x", "DELETE", undefined, secret),
+  ];
+})();
+</script>"""
+
+
+class _Page(BaseHTTPRequestHandler):
+    text: str
+
+    def do_GET(self) -> None:
+        self.send_response(200)
+        self.send_header("Content-Type", "text/html")
+        self.end_headers()
+        self.wfile.write(self.text.encode())
+
+    def log_message(self, *_words: object) -> None:
+        pass
+
+
+def test_a_page_from_elsewhere_pairs_starts_and_ends_nothing(tmp_path: Path) -> None:
+    with _host(tmp_path / "state") as host, browser(tmp_path / "profile") as made:
+        code = host.codes(1)
+        token = re.search(r"/#([-\w]+)", "".join(host.told))
+        assert token, host.told
+        text = ELSEWHERE.replace("LINK", host.link).replace("CODE", code)
+        handler = type("Handler", (_Page,), {"text": text.replace("TOKEN", token[1])})
+        with ThreadingHTTPServer(("127.0.0.1", 0), handler) as elsewhere:
+            threading.Thread(target=elsewhere.serve_forever, daemon=True).start()
+            page = made.open(f"http://127.0.0.1:{elsewhere.server_port}/")
+            answers = _until(made, page, "window.answers ?? null")
+            elsewhere.shutdown()
+        # 0 is what a page is told of an answer that it may not read.
+        assert answers == ["unanswered", 0, 0, "unanswered", "unanswered"]
+        assert "no device is paired" in host.devices().stdout
+        assert "paired: " not in "".join(host.told)
+        # The code is still good, for whoever reads it.
+        page = made.open(host.link)
+        _until(made, page, "document.activeElement.id === 'code'")
+        _type(made, page, code)
+        until_frames(made, page)
