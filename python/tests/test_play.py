@@ -72,7 +72,7 @@ def play(folder: Path, *words: str) -> Iterator[Play]:
                 text = process.stderr.readline()
                 assert text, said
                 said += text
-            yield Play(process, found[1])
+            yield Play(process, f"{found[1]}#{TOKEN}")
         finally:
             process.kill()
 

@@ -15,6 +15,7 @@ pub mod session;
 pub mod sound;
 mod sources;
 mod stage;
+mod start;
 pub mod stays;
 pub mod terms;
 

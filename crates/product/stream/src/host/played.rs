@@ -1,6 +1,7 @@
 //! Where the player's actions go.
 
 use crate::host::hand::HandOfPlayer;
+use crate::host::run::tell;
 use crate::host::session::Session;
 use crate::host::sources::refuse;
 use crate::{HostConfig, SourceConfig, StreamError};
@@ -37,14 +38,13 @@ impl Played {
         }
     }
 
-    /// Does what the player of this session has done since; why it cannot, once it cannot any more.
-    pub(super) fn take(&mut self, session: &mut Session) -> Option<String> {
+    /// Does what the player of this session has done since. What cannot be played any more is watched from then on.
+    pub(super) fn take(&mut self, session: &mut Session) {
         let actions = std::iter::from_fn(|| session.poll_action());
-        let refused = self.apply(actions);
-        if refused.is_some() {
+        if let Some(why) = self.apply(actions) {
+            tell("no more input", &why);
             *self = Self::Nothing;
         }
-        refused
     }
 
     fn apply(&mut self, actions: impl Iterator<Item = Action>) -> Option<String> {

@@ -2,21 +2,19 @@
 
 use crate::cpu::{Meter, ThreadTime};
 use crate::error::system;
-use crate::host::encoders::encoders;
-use crate::host::encoding::{Encoding, Job, Made};
+use crate::host::encoding::{Job, Made};
 use crate::host::log::HostLog;
 use crate::host::page::PageCounts;
-use crate::host::pairing::pairing;
 use crate::host::played::Played;
 use crate::host::reach::candidates;
 use crate::host::session::{Session, SessionEvent};
 use crate::host::sound::Sound;
-use crate::host::sources;
 use crate::host::stage::{Stage, StageNews};
+use crate::host::start::{not_there, start_encoding, start_signaling, start_sound};
 use crate::host::stays::{Stay, Stays, Turn};
 use crate::host::terms::terms;
 use crate::keys::KeyFile;
-use crate::wake::{Giver, Taker, waking};
+use crate::wake::{Taker, waking};
 use crate::{HostConfig, StreamError};
 use gameway_events::Sink;
 use gameway_runtime::clock::{self, Clock};
@@ -24,16 +22,13 @@ use gameway_runtime::lateness::LatenessSummary;
 use gameway_runtime::stop::Stop;
 use gameway_session::{BreakerAction, SenderEvent};
 use gameway_units::{Duration, Instant};
-use gameway_webrtc::http::{
-    Reply, SignalingConfig, SignalingRequest, SignalingServer, check_token,
-};
+use gameway_webrtc::http::{Reply, SignalingRequest, SignalingServer, check_token};
 use gameway_webrtc::socket::{MediaSocket, MonotonicClock};
 use gameway_webrtc::{Identity, Peer, Secrets};
 use rustix::event::{PollFd, PollFlags};
 use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
-use std::sync::atomic::AtomicU64;
-use std::sync::mpsc::{self, channel};
+use std::sync::mpsc;
 use std::thread::JoinHandle;
 
 /// How often a host looks whether it shall stop.
@@ -223,9 +218,7 @@ impl Host {
             session.stop(now);
         }
         session.on_deadline(now);
-        if let Some(why) = self.played.take(session) {
-            tell("no more input", &why);
-        }
+        self.played.take(session);
         if let (Some(job), Some(jobs)) = (session.poll_job(), &self.jobs) {
             // The thread ends with the host only.
             let _ = jobs.send(Job { hand: self.played.hand(now), ..job });
@@ -431,71 +424,6 @@ impl Host {
     }
 }
 
-fn start_signaling(config: &HostConfig, bell: Giver<()>) -> Result<SignalingServer, StreamError> {
-    let pairing = pairing(config)?;
-    let ring = move || {
-        bell.give(());
-    };
-    SignalingServer::start(SignalingConfig {
-        listen: config.listen.0,
-        token: config.token.clone(),
-        names: config.names.clone(),
-        pairing,
-        wake: Some(Arc::new(ring)),
-    })
-    .map_err(|error| not_there(config, &error))
-}
-
-/// Nobody can listen there.
-fn not_there(config: &HostConfig, error: &std::io::Error) -> StreamError {
-    let listen = config.listen;
-    let why = format!(
-        "{listen} cannot be listened at: {error}; give an address of this machine, or another port"
-    );
-    StreamError::Config { field: "listen", why }
-}
-
-/// A host without sound still has pictures.
-fn start_sound(
-    config: &HostConfig,
-    clock: Clock,
-    pictures: Arc<AtomicU64>,
-) -> Result<Sound, StreamError> {
-    let interval = config.frame_interval();
-    let (sound, why_silent) = Sound::start(config, clock, pictures, interval)?;
-    if let Some(why) = why_silent {
-        tell("no sound", &why);
-    }
-    Ok(sound)
-}
-
-/// What gives it work, what it made, itself, and whether it can encode H.265.
-type Worker = (mpsc::Sender<Job>, Taker<Made>, JoinHandle<ThreadTime>, bool);
-
-#[expect(clippy::disallowed_methods, reason = "the driver owns its threads")]
-fn start_encoding(config: &HostConfig, pictures: Arc<AtomicU64>) -> Result<Worker, StreamError> {
-    let encoders = encoders(config)?;
-    encoders.chosen.iter().for_each(|chosen| tell("encoder", chosen));
-    let interval = config.frame_interval();
-    let mut encoding = Encoding::new(
-        sources::source(config)?,
-        encoders.open,
-        sources::size(config)?,
-        (interval, config.frame_rate),
-    );
-    encoding.stamped = config.stamped;
-    encoding.pictures = pictures;
-    let (jobs, to_do) = channel();
-    let (giver, made): (Giver<Made>, Taker<Made>) = waking().map_err(system("no wake-up"))?;
-    let work = move || {
-        let meter = Meter::new("encoding");
-        encoding.run(&to_do, &giver);
-        meter.read()
-    };
-    let thread = std::thread::Builder::new().name("encoding".to_owned()).spawn(work);
-    Ok((jobs, made, thread.map_err(system("the encoding thread"))?, encoders.h265))
-}
-
 /// Says what the circuit breaker does; gives whether the stream is over.
 fn tell_breaker(action: BreakerAction) -> bool {
     match action {
@@ -512,6 +440,6 @@ fn tell_breaker(action: BreakerAction) -> bool {
 
 /// Says something to whoever runs the host.
 #[expect(clippy::print_stderr, reason = "a driver's notes go to its standard error")]
-fn tell(what: &str, why: &str) {
+pub(super) fn tell(what: &str, why: &str) {
     eprintln!("note: {what}: {why}");
 }
