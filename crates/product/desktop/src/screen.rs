@@ -7,7 +7,7 @@ use crate::server::{Starting, unusable};
 use crate::{DesktopError, authority};
 use rustix::io::ioctl_fionbio;
 use std::io::Read;
-use std::path::{Path, PathBuf};
+use std::path::{Path, PathBuf, absolute};
 use std::process::{Command, Stdio};
 
 const PROGRAM: &str = "Xvfb";
@@ -32,6 +32,8 @@ impl Screen {
             let reason = format!("each side has 1 to {MOST} pixels, not {width}x{height}");
             return Err(DesktopError::start(PROGRAM, reason));
         }
+        // The program may be in another folder.
+        let folder = absolute(folder).map_err(|error| unusable(PROGRAM, folder, &error))?;
         let authority = folder.join("screen.authority");
         authority::create(&authority).map_err(|error| unusable(PROGRAM, &authority, &error))?;
         let mut command = Command::new(PROGRAM);

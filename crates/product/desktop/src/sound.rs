@@ -14,7 +14,7 @@ use std::fs::DirBuilder;
 use std::io;
 use std::os::unix::fs::DirBuilderExt;
 use std::os::unix::net::{SocketAddr, UnixStream};
-use std::path::Path;
+use std::path::{Path, absolute};
 use std::process::{Command, Stdio};
 
 const PROGRAM: &str = "pulseaudio";
@@ -32,6 +32,8 @@ impl SoundServer {
     /// # Errors
     /// [`DesktopError`] if PulseAudio is not installed or does not start.
     pub fn start(folder: &Path) -> Result<Self, DesktopError> {
+        // The program may be in another folder.
+        let folder = absolute(folder).map_err(|error| unusable(PROGRAM, folder, &error))?;
         let own = folder.join("sound");
         let made = DirBuilder::new().mode(0o700).create(&own).or_else(is_there);
         made.map_err(|error| unusable(PROGRAM, &own, &error))?;

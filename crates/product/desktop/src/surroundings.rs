@@ -1,4 +1,7 @@
 //! What a program is told of where it runs.
+//!
+//! Source: X(7), pulseaudio(1); SDL 2's and 3's SDL_hints.h; OpenAL Soft's env-vars.txt. Those two libraries try other sound servers first,
+//! such as the desktop's PipeWire, if they are not told. SDL 2 takes the name that SDL 1.2 has for PulseAudio.
 
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -27,8 +30,12 @@ impl Surroundings {
         }
         all.extend(self.authority.iter().map(|authority| ("XAUTHORITY", authority.into())));
         all.extend(self.sound.iter().map(|sound| ("PULSE_SERVER", sound.into())));
-        let driver = if self.sound.is_some() { "pulse" } else { "dummy" };
-        all.push(("SDL_AUDIODRIVER", driver.into()));
+        let drivers = match self.sound {
+            Some(_) => ["pulse", "pulseaudio", "pulse"],
+            None => ["dummy", "dummy", "null"],
+        };
+        let names = ["SDL_AUDIODRIVER", "SDL_AUDIO_DRIVER", "ALSOFT_DRIVERS"];
+        all.extend(names.into_iter().zip(drivers.map(Into::into)));
         all.into_iter().map(|(name, value)| (name.to_owned(), value)).collect()
     }
 }
@@ -45,7 +52,8 @@ mod tests {
         };
         let nothing = Surroundings::default();
         assert_eq!(of(&nothing, "SDL_AUDIODRIVER"), Some("dummy".into()));
-        assert_eq!(nothing.environment().len(), 1);
+        assert_eq!(of(&nothing, "ALSOFT_DRIVERS"), Some("null".into()));
+        assert_eq!(nothing.environment().len(), 3);
         let all = Surroundings {
             display: Some(":7".to_owned()),
             authority: Some("cookie".into()),
@@ -57,6 +65,8 @@ mod tests {
             ("XAUTHORITY", "cookie"),
             ("PULSE_SERVER", "unix:socket"),
             ("SDL_AUDIODRIVER", "pulse"),
+            ("SDL_AUDIO_DRIVER", "pulseaudio"),
+            ("ALSOFT_DRIVERS", "pulse"),
         ] {
             assert_eq!(of(&all, name), Some(value.into()), "{name}");
         }

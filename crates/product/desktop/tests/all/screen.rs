@@ -10,8 +10,8 @@ use x11rb::connection::Connection;
 #[test]
 fn a_screen_has_the_size_and_the_cookie() {
     let folder = Folder::new();
-    let Some(screen) = installed(Screen::start(1_280, 720, folder.path())) else { return };
-    assert!(screen.runs());
+    let Some(screen) = installed(Screen::start(1_280, 720, &folder.relative())) else { return };
+    assert!(screen.runs() && screen.authority().is_absolute());
     let mode = std::fs::metadata(screen.authority()).expect("its file").permissions().mode();
     assert_eq!(mode & 0o777, 0o600);
     let display = Some(screen.display());

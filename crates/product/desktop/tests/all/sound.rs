@@ -12,8 +12,8 @@ fn pactl(server: &str, words: &[&str]) -> Option<String> {
 #[test]
 fn a_sound_server_has_a_device_to_capture_and_ends() {
     let folder = Folder::new();
-    let Some(server) = installed(SoundServer::start(folder.path())) else { return };
-    assert!(server.runs());
+    let Some(server) = installed(SoundServer::start(&folder.relative())) else { return };
+    assert!(server.runs() && server.server().starts_with("unix:/"));
     let name = server.server().to_owned();
     let sources = pactl(&name, &["list", "short", "sources"]).expect("pactl");
     assert!(

@@ -22,6 +22,13 @@ impl Folder {
     pub fn path(&self) -> &Path {
         &self.0
     }
+
+    /// The same by a way from where this program is.
+    pub fn relative(&self) -> PathBuf {
+        let here = std::env::current_dir().expect("a folder");
+        let up = here.components().skip(1).map(|_| "..").collect::<PathBuf>();
+        up.join(self.0.strip_prefix("/").expect("an absolute path"))
+    }
 }
 
 impl Drop for Folder {
