@@ -4,7 +4,6 @@ use crate::support::{Folder, comes_true, number_in, runs};
 use gameway_desktop::{KeptProgram, News, Program, State};
 use gameway_units::{Duration, Instant};
 use std::ffi::OsString;
-use std::os::unix::process::CommandExt;
 use std::process::Command;
 
 fn shell(script: &str) -> Vec<OsString> {
@@ -122,11 +121,7 @@ fn dropping_it_ends_it_and_its_orphans() {
 
 /// A terminal sends SIGINT to the group of the host.
 #[test]
-fn a_signal_for_the_host_is_not_one_for_the_program() {
-    let mut program = Program::start(&shell("sleep 100"), &[]).expect("a shell");
-    let own = Command::new("sh").args(["-c", "kill -INT 0"]).process_group(0).status();
-    assert!(!own.expect("a shell").success());
-    assert_eq!(program.poll(), State::Running);
+fn a_program_is_in_a_group_of_its_own() {
     let folder = Folder::new();
     let script = "ps -o pgid= -p $$ > $FOLDER/group";
     let mut other = Program::start(&shell(script), &in_folder(&folder)).expect("a shell");
