@@ -1,5 +1,6 @@
 //! The command of a host.
 
+use super::qr::qr;
 use super::settings::{self, Setting, settings};
 use super::{End, Names, Refusal, exit_code, place, placed, tables};
 use super::{state, tell, tell_refusals, tell_threads, token};
@@ -8,6 +9,7 @@ use crate::{ControllerConfig, HostConfig, SourceConfig};
 use clap::{Arg, ArgAction, ArgMatches, Command};
 use gameway_runtime::stop::Stop;
 use std::ffi::OsString;
+use std::io::IsTerminal as _;
 use std::net::{IpAddr, SocketAddr};
 
 const SETTINGS: &[Setting] = settings! {
@@ -36,6 +38,8 @@ const SETTINGS: &[Setting] = settings! {
 const GUARD: &str = "reduce_on_loss";
 /// The option of controllers whose law spreads a frame over most of its interval, and its value: GCC's pacing factor (libwebrtc).
 const PACING: (&str, f64) = ("min_pacing_factor", 2.5);
+/// What the first link stands behind.
+const WATCH: &str = "watch at ";
 /// Addresses for documentation (RFC 5737, RFC 3849): nothing is sent there.
 const ELSEWHERE: [(&str, &str); 2] = [("0.0.0.0:0", "192.0.2.1:9"), ("[::]:0", "[2001:db8::1]:9")];
 
@@ -118,7 +122,9 @@ pub(super) fn serve(
     let token = config.token.clone();
     let report = host::run(config, stage, sink, &stop, &mut |refusals, addresses| {
         tell_refusals(&refusals);
-        links(&addresses, names, &token).iter().for_each(|line| tell(line));
+        let told = links(&addresses, names, &token);
+        told.iter().for_each(|line| tell(line));
+        camera(&told);
     });
     let HostReport { sessions, cpu, .. } = report.map_err(refused)?;
     if sessions == 0 {
@@ -169,7 +175,7 @@ fn links(reached: &[SocketAddr], names: Names, token: &str) -> Vec<String> {
     let mut told: Vec<String> = Vec::new();
     for address in &reached {
         let start = match (told.is_empty(), address.ip().is_loopback()) {
-            (true, _) => "watch at",
+            (true, _) => WATCH.trim_end(),
             (false, true) => "or from this machine:",
             (false, false) => "or",
         };
@@ -185,6 +191,16 @@ fn links(reached: &[SocketAddr], names: Names, token: &str) -> Vec<String> {
         ));
     }
     told
+}
+
+/// Shows the first link to a telephone's camera, if it is one for other devices and somebody sees the terminal.
+fn camera(told: &[String]) {
+    let link = told.iter().find_map(|line| line.strip_prefix(WATCH));
+    let is_for_others = |link: &&str| !link.contains("//127.") && !link.contains("//[::1]");
+    let seen = std::io::stderr().is_terminal();
+    if let Some(picture) = link.filter(is_for_others).filter(|_| seen).and_then(qr) {
+        tell(&picture);
+    }
 }
 
 /// The addresses that this machine has towards others; to ask for a route sends nothing.

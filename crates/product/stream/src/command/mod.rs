@@ -9,6 +9,7 @@ mod client;
 mod devices;
 mod host;
 mod play;
+mod qr;
 mod settings;
 mod state;
 mod token;

@@ -30,6 +30,7 @@ const SETTINGS: &[Setting] = settings! {
     "audio" => "audio",
     "duration" => "duration",
 };
+const SCREEN: &[Setting] = settings! { "source" => "screen", "input" => "screen" };
 /// The game that is played where no other is named: its program, its data, and what has both on Debian.
 const GAME: &str = "/usr/games/crispy-doom";
 const DATA: &str = "/usr/share/games/doom/freedoom2.wad";
@@ -93,7 +94,9 @@ fn run(names: Names, words: impl IntoIterator<Item = OsString>) -> Result<(), Re
     config.input = true;
     config.stamped = false;
     let stage = staged(&mut config, &matches)?;
-    host::serve(names, config, stage, &matches, SETTINGS)
+    // What is wrong with a screen is told of the option that names it.
+    let settings: Vec<Setting> = SETTINGS.iter().chain(SCREEN).copied().collect();
+    host::serve(names, config, stage, &matches, &settings)
 }
 
 /// Sets what is played; the stage, if it is a program.
@@ -152,7 +155,7 @@ mod tests {
         for (typed, told) in [
             ("--size large", "error: --size: \"large\" is no size"),
             ("--screen :0 xeyes", "error: the argument '--screen <DISPLAY>' cannot be used with"),
-            ("--screen :987", "error: --source: X11 screen :987"),
+            ("--screen :987", "error: --screen: X11 screen :987"),
             ("/no/such/game", "error: command: /no/such/game"),
             (
                 "--listen 192.0.2.1:0 --screen :0",

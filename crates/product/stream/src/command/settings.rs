@@ -10,6 +10,7 @@ use schemars::JsonSchema;
 use serde_json::Value;
 
 /// A setting and the option that sets it.
+#[derive(Debug, Clone, Copy)]
 pub struct Setting {
     /// Its name in the configuration.
     pub key: &'static str,
