@@ -26,7 +26,8 @@ fuzz_target!(|data: &[u8]| {
     let now = Instant::ZERO;
     // As an offer, as the head of a request, and as datagrams to a peer with a good offer.
     let _ = Peer::answer(now, config(), Secrets::new([1; 32]), &text);
-    let terms = whep::Terms { token: "a token of twenty letters".to_owned(), names: vec![] };
+    let terms =
+        whep::Terms { token: "a token of twenty letters".to_owned(), names: vec![], secure: false };
     let mut words = text.splitn(5, ' ');
     let mut word = || words.next().unwrap_or("");
     let request = whep::Request {

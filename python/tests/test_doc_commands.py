@@ -54,7 +54,7 @@ NAMED = (
     Named(r"gameway link .* COMMAND\.\.\.$", "a form; its like with a command are run below"),
     Named(r"gameway client (--out|--codec h265)$", "names an option; a client needs its host",
           "test_stream_command.py::test_a_client_on_the_hosts_machine_sees_the_stream"),
-    Named(r"gameway (host( --input)?|client \"http.*)$", "runs until it is ended",
+    Named(r"gameway (host( --input)?|client \"https.*)$", "runs until it is ended",
           "test_stream_command.py::test_a_client_on_the_hosts_machine_sees_the_stream"),
     Named(r"gameway play( supertuxkart| --size 1920x1080 .*| --screen :0)?$", "runs until it is ended",
           "test_play.py::test_a_game_is_played_by_keys_and_ctrl_c_ends_all"),

@@ -33,6 +33,7 @@ def _host() -> Iterator[tuple[int, str]]:
     """A host that listens everywhere, as it does if it is told nothing: its port and its token."""
     port = free_port()
     words = [*GAMEWAY, "host", "--size", SIZE, "--listen", f"0.0.0.0:{port}", "--duration", "60 s"]
+    words += ["--no-https"]
     with subprocess.Popen(words, stderr=subprocess.PIPE, text=True) as host:
         try:
             assert host.stderr is not None
@@ -167,6 +168,7 @@ def test_only_a_client_that_is_connected_takes_over_and_both_sides_are_told(tmp_
     told = (tmp_path / "told").open("w+", encoding="utf-8")
     port, token = free_port(), "a-token-of-this-test"
     words = [*GAMEWAY, "host", "--size", SIZE, "--listen", str(port), "--duration", "60 s"]
+    words += ["--no-https"]
     environment = {**os.environ, "GAMEWAY_TOKEN": token}
     with told, subprocess.Popen(words, stderr=told, text=True, env=environment) as host:
         try:

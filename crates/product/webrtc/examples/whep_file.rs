@@ -92,6 +92,7 @@ fn main() -> Result<(), Box<dyn Error>> {
         token: token.clone(),
         names: Vec::new(),
         pairing: None,
+        certificate: None,
         wake: None,
     })?;
     println!("ready http://{}/#{token} {} pictures", signaling.address(), units.len());

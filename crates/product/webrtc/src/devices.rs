@@ -10,12 +10,11 @@
 //! | file | 64 KiB | four times what 64 devices have |
 //! | last seen, written again | 60 s later | coming and going does not wear out a disk |
 
-use rustix::fs::{FlockOperation, flock};
+use crate::private_file;
 use serde::{Deserialize, Serialize};
-use std::fs::{DirBuilder, File, OpenOptions};
-use std::io::{self, Read, Write};
-use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
-use std::path::{Path, PathBuf};
+use std::fs::File;
+use std::io::{self, Read};
+use std::path::PathBuf;
 use subtle::ConstantTimeEq;
 
 const MAX_DEVICES: usize = 64;
@@ -205,14 +204,13 @@ impl DeviceFile {
     /// # Errors
     /// If it cannot be read, understood or written; the error names it.
     pub fn change<T>(&self, change: impl FnOnce(&mut Devices) -> T) -> io::Result<T> {
-        let folder = self.0.parent().unwrap_or_else(|| Path::new("."));
-        let lock = self.lock(folder).map_err(|error| self.named(&error, "cannot be written"))?;
+        let unwritten = |error| self.named(&error, "cannot be written");
+        let lock = private_file::lock(&self.0).map_err(unwritten)?;
         let before = self.read()?;
         let mut devices = before.clone();
         let given = change(&mut devices);
         if devices != before {
-            self.put(&devices.to_text())
-                .map_err(|error| self.named(&error, "cannot be written"))?;
+            private_file::put(&self.0, &devices.to_text()).map_err(unwritten)?;
         }
         drop(lock);
         Ok(given)
@@ -234,30 +232,10 @@ impl DeviceFile {
         })
     }
 
-    fn lock(&self, folder: &Path) -> io::Result<File> {
-        DirBuilder::new().recursive(true).mode(0o700).create(folder)?;
-        let lock = writable(&self.0.with_extension("lock"))?;
-        flock(&lock, FlockOperation::LockExclusive)?;
-        Ok(lock)
-    }
-
-    fn put(&self, text: &str) -> io::Result<()> {
-        let new = self.0.with_extension("new");
-        let mut file = writable(&new)?;
-        file.set_len(0)?;
-        file.write_all(text.as_bytes())?;
-        file.sync_all()?;
-        std::fs::rename(new, &self.0)
-    }
-
     fn named(&self, error: &io::Error, what: &str) -> io::Error {
         let named = format!("the list of devices \"{}\" {what}: {error}", self.0.display());
         io::Error::new(error.kind(), named)
     }
-}
-
-fn writable(path: &Path) -> io::Result<File> {
-    OpenOptions::new().write(true).create(true).truncate(false).mode(0o600).open(path)
 }
 
 #[cfg(test)]

@@ -8,7 +8,8 @@
 //! | connections of one source | 8 | a browser opens six at most; one more closes the oldest of them |
 //! | connections | 256 | from 32 sources; one more closes the oldest of all |
 //! | header | 16 KiB, 5 s | browsers send 1 KiB at once; slow ones are cut off |
-//! | whole request | 10 s | connection, body and answer together |
+//! | handshake of TLS | 5 s | as a header; a connection counts from its first packet on |
+//! | whole request | 10 s | connection, handshake, body and answer together |
 //! | waiting offers | 4 | the media loop takes them within a frame; the fifth gets 503 |
 //! | token | 16 characters, 8 different | 64 bits at the least of random hexadecimal digits |
 //! | body of a pairing | 64 B | a code has six |
@@ -23,6 +24,7 @@ pub use access::{PairingConfig, PairingNews};
 
 use crate::guard::Source;
 use crate::secrets::Secrets;
+use crate::tls::ServerIdentity;
 use crate::whep::{self, MAX_BODY, Request, Terms, Verdict};
 use access::{Access, Refused};
 use bytes::Bytes;
@@ -42,9 +44,11 @@ use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
 use std::time::Duration;
-use tokio::net::TcpListener;
+use tokio::io::{AsyncRead, AsyncWrite};
+use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::{Notify, oneshot};
 use tokio::task::AbortHandle;
+use tokio_rustls::TlsAcceptor;
 
 const CONNECTIONS: usize = 256;
 const CONNECTIONS_OF_ONE: usize = 8;
@@ -53,6 +57,8 @@ const HEADER_TIME: Duration = Duration::from_secs(5);
 const REQUEST_TIME: Duration = Duration::from_secs(10);
 const WAITING_OFFERS: usize = 4;
 const CODE_BYTES: usize = 64;
+/// The first byte of a connection over TLS (RFC 8446 section 5.1: handshake).
+const HANDSHAKE: u8 = 22;
 /// The least characters of a token, and different ones.
 const TOKEN: usize = 16;
 const TOKEN_DIFFERENT: usize = 8;
@@ -108,6 +114,8 @@ pub struct SignalingConfig {
     pub names: Vec<String>,
     /// How new devices are paired, if they are.
     pub pairing: Option<PairingConfig>,
+    /// The host's certificate: then all is HTTPS, and plain HTTP is only told so.
+    pub certificate: Option<ServerIdentity>,
     /// Called when a request lies in the channel, for a media loop that sleeps.
     pub wake: Option<Arc<dyn Fn() + Send + Sync>>,
 }
@@ -132,6 +140,7 @@ pub struct SignalingServer {
 struct Shared {
     terms: Terms,
     access: Arc<Access>,
+    tls: Option<TlsAcceptor>,
     sender: SyncSender<SignalingRequest>,
     wake: Option<Arc<dyn Fn() + Send + Sync>>,
     names: Mutex<Secrets>,
@@ -151,7 +160,12 @@ impl SignalingServer {
         let address = listener.local_addr()?;
         let (sender, requests) = sync_channel(WAITING_OFFERS);
         let shared = Arc::new(Shared {
-            terms: Terms { token: config.token, names: config.names },
+            terms: Terms {
+                token: config.token,
+                names: config.names,
+                secure: config.certificate.is_some(),
+            },
+            tls: config.certificate.as_ref().map(ServerIdentity::acceptor),
             access: Arc::new(Access::new(config.pairing)),
             sender,
             wake: config.wake,
@@ -249,26 +263,52 @@ async fn accept(listener: TcpListener, shared: Arc<Shared>) {
         connections.make_room(source);
         let shared = Arc::clone(&shared);
         let task = tokio::spawn(async move {
-            let service = hyper::service::service_fn(move |request| {
-                let shared = Arc::clone(&shared);
-                async move { Ok::<_, Infallible>(answer(&shared, from, request).await) }
-            });
-            let connection = hyper::server::conn::http1::Builder::new()
-                .timer(TokioTimer::new())
-                .header_read_timeout(HEADER_TIME)
-                .max_buf_size(HEADER_BYTES)
-                .keep_alive(false)
-                .serve_connection(TokioIo::new(stream), service);
-            let _ = tokio::time::timeout(REQUEST_TIME, connection).await;
+            let _ = tokio::time::timeout(REQUEST_TIME, serve(&shared, from, stream)).await;
         });
         connections.0.push_back((source, task.abort_handle()));
     }
+}
+
+/// One connection, over TLS where the host has a certificate.
+async fn serve(shared: &Shared, from: SocketAddr, stream: TcpStream) {
+    let Some(tls) = &shared.tls else { return exchange(shared, from, stream, false).await };
+    let mut first = [0];
+    let peeked = tokio::time::timeout(HEADER_TIME, stream.peek(&mut first)).await;
+    if !matches!(peeked, Ok(Ok(1))) {
+        return;
+    }
+    if first[0] != HANDSHAKE {
+        return exchange(shared, from, stream, true).await;
+    }
+    if let Ok(Ok(stream)) = tokio::time::timeout(HEADER_TIME, tls.accept(stream)).await {
+        exchange(shared, from, stream, false).await;
+    }
+}
+
+/// Answers the request of a connection; where it is in the `clear` though it must not be, with where to ask.
+async fn exchange(
+    shared: &Shared,
+    from: SocketAddr,
+    stream: impl AsyncRead + AsyncWrite + Unpin,
+    clear: bool,
+) {
+    let service = hyper::service::service_fn(|request| async move {
+        Ok::<_, Infallible>(answer(shared, from, request, clear).await)
+    });
+    let connection = hyper::server::conn::http1::Builder::new()
+        .timer(TokioTimer::new())
+        .header_read_timeout(HEADER_TIME)
+        .max_buf_size(HEADER_BYTES)
+        .keep_alive(false)
+        .serve_connection(TokioIo::new(stream), service);
+    let _ = connection.await;
 }
 
 async fn answer(
     shared: &Shared,
     from: SocketAddr,
     request: hyper::Request<Incoming>,
+    clear: bool,
 ) -> Response<Full<Bytes>> {
     let (parts, body) = request.into_parts();
     let asked = Request {
@@ -281,6 +321,9 @@ async fn answer(
         // One that cannot be read is not this host's.
         origin: parts.headers.get(&ORIGIN).map(|value| value.to_str().unwrap_or("")),
     };
+    if clear {
+        return moved(&asked, &shared.terms);
+    }
     if let Some(wait) = shared.access.wait(from).filter(|_| whep::asks_for_secret(asked.path)) {
         return later(wait);
     }
@@ -307,6 +350,19 @@ impl Shared {
         let mut names = self.names.lock().unwrap_or_else(PoisonError::into_inner);
         names.word_for_links::<24>()
     }
+}
+
+/// Plain HTTP on a host that speaks HTTPS.
+fn moved(asked: &Request<'_>, terms: &Terms) -> Response<Full<Bytes>> {
+    let address = match whep::secure_address(asked, terms) {
+        Ok(address) => address,
+        Err((status, reason)) => return refuse(status, reason.to_owned()),
+    };
+    let mut response = refuse(308, format!("this host speaks HTTPS: {address}"));
+    if let Ok(location) = address.parse() {
+        response.headers_mut().insert("location", location);
+    }
+    response
 }
 
 /// Too many wrong tokens, keys or codes came.

@@ -63,6 +63,20 @@ impl Fingerprint {
         parts.next().is_none().then_some(Self(bytes))
     }
 
+    /// From 64 hexadecimal digits, as a link has it.
+    #[must_use]
+    pub fn parse_word(word: &str) -> Option<Self> {
+        let pairs: Vec<&str> =
+            word.as_bytes().chunks(2).filter_map(|pair| std::str::from_utf8(pair).ok()).collect();
+        Self::parse(&pairs.join(":"))
+    }
+
+    /// As a link has it.
+    #[must_use]
+    pub fn as_word(&self) -> String {
+        self.0.map(|byte| format!("{byte:02x}")).concat()
+    }
+
     /// As in a session description.
     #[must_use]
     pub fn as_text(&self) -> String {
@@ -80,6 +94,9 @@ mod tests {
         let text = print.as_text();
         assert_eq!(Fingerprint::parse(&text), Some(print));
         assert_eq!(Fingerprint::parse(&text.to_lowercase()), Some(print));
+        assert_eq!(Fingerprint::parse_word(&print.as_word()), Some(print));
+        assert_eq!(Fingerprint::parse_word(&print.as_word()[1..]), None);
+        assert_eq!(Fingerprint::parse_word("ä"), None);
         assert_eq!(Fingerprint::parse(&text[3..]), None);
         assert_eq!(Fingerprint::parse(&format!("{text}:00")), None);
         assert_eq!(Fingerprint::parse(&text.replace(':', "")), None);

@@ -27,7 +27,7 @@
 //!
 //! Over plain HTTP, code, key, token and session description pass in the clear: whoever listens on the local network can
 //! take the stream over. Media is encrypted either way, but then only against those who did not listen
-//! here. Beyond a network that you trust, put a reverse proxy with TLS before the signalling port.
+//! here. So a host that others reach has a certificate ([`crate::ServerIdentity`]).
 
 use std::net::IpAddr;
 use subtle::ConstantTimeEq;
@@ -65,6 +65,8 @@ pub struct Terms {
     pub token: String,
     /// The names under which the host is reached, beside localhost and its addresses.
     pub names: Vec<String>,
+    /// Whether it speaks HTTPS itself. Before one that does not there may be a proxy that does.
+    pub secure: bool,
 }
 
 /// What to do with a request.
@@ -102,7 +104,7 @@ pub fn judge<'a>(
         );
     };
     let changes = !matches!(request.method, "GET" | "HEAD" | "OPTIONS");
-    if changes && request.origin.is_some_and(|origin| !is_own(origin, host)) {
+    if changes && request.origin.is_some_and(|origin| !is_own(origin, host, terms.secure)) {
         return Verdict::Refuse(403, "a page from elsewhere may not ask this host for anything");
     }
     if request.query.split('&').any(|pair| pair.split('=').next() == Some("token")) {
@@ -127,6 +129,20 @@ pub fn judge<'a>(
     }
 }
 
+/// Where to ask over HTTPS what was asked in the clear.
+///
+/// # Errors
+/// Status and reason, where nothing can be asked.
+pub fn secure_address(request: &Request<'_>, terms: &Terms) -> Result<String, (u16, &'static str)> {
+    let Some(host) = request.host.filter(|host| is_served(host, &terms.names)) else {
+        return Err((421, "this name is not served: start the host with --host-name NAME"));
+    };
+    match request.method {
+        "GET" | "HEAD" => Ok(format!("https://{host}/")),
+        _ => Err((400, "this host speaks HTTPS: give a link that begins with https://")),
+    }
+}
+
 /// Whether a header `Host`, with or without a port, is this host's: DNS rebinding has a name, and no address.
 fn is_served(host: &str, names: &[String]) -> bool {
     let name = match host.strip_prefix('[') {
@@ -140,8 +156,9 @@ fn is_served(host: &str, names: &[String]) -> bool {
 }
 
 /// Whether a header `Origin` is this host's: a page of it has the name and port that this request is to.
-fn is_own(origin: &str, host: &str) -> bool {
-    let authority = origin.strip_prefix("http://").or_else(|| origin.strip_prefix("https://"));
+fn is_own(origin: &str, host: &str, secure: bool) -> bool {
+    let plain = origin.strip_prefix("http://").filter(|_| !secure);
+    let authority = plain.or_else(|| origin.strip_prefix("https://"));
     authority.is_some_and(|authority| authority.eq_ignore_ascii_case(host))
 }
 
@@ -176,6 +193,8 @@ mod tests {
     use super::*;
 
     const TOKEN: &str = "c0rrect";
+    /// The token of a host that speaks HTTPS.
+    const SECURE: &str = "c0rrect over HTTPS";
 
     fn ask<'a>(method: &'a str, path: &'a str, authorization: Option<&'a str>) -> Request<'a> {
         let content_type = Some("application/sdp");
@@ -193,7 +212,11 @@ mod tests {
     fn judge<'a>(request: &Request<'a>, token: &str) -> Verdict<'a> {
         super::judge(
             request,
-            &Terms { token: token.to_owned(), names: vec!["Game-Box".to_owned()] },
+            &Terms {
+                token: token.to_owned(),
+                names: vec!["Game-Box".to_owned()],
+                secure: token == SECURE,
+            },
             &|key| (key != "unclear").then_some(key == "a-device"),
         )
     }
@@ -282,6 +305,11 @@ mod tests {
             }
         }
         assert_eq!(from("GET", "/", Some("http://example.org")), Verdict::Page, "it has no secret");
+        let pair = Request { host: Some("game-box:8443"), ..ask("POST", PAIR, None) };
+        let clear = Request { origin: Some("http://game-box:8443"), ..pair };
+        assert!(matches!(judge(&clear, SECURE), Verdict::Refuse(403, _)), "a page in the clear");
+        let own = Request { origin: Some("https://game-box:8443"), ..pair };
+        assert_eq!(judge(&own, SECURE), Verdict::Pair);
     }
 
     #[test]

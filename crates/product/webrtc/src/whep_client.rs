@@ -1,6 +1,8 @@
 //! The native client's half of signalling, a driver: posts the offer, ends the session. It blocks for as long as the
 //! host takes, ten seconds at most.
 
+use crate::identity::Fingerprint;
+use crate::tls::connector;
 use bytes::Bytes;
 use http_body_util::{BodyExt, Full, Limited};
 use hyper::header::{AUTHORIZATION, CONTENT_TYPE, HOST, LOCATION};
@@ -8,7 +10,10 @@ use hyper::{Method, Request, Uri};
 use hyper_util::rt::TokioIo;
 use std::io;
 use std::time::Duration;
+use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::TcpStream;
+use tokio_rustls::TlsConnector;
+use tokio_rustls::rustls::pki_types::ServerName;
 
 const PATIENCE: Duration = Duration::from_secs(10);
 
@@ -21,10 +26,11 @@ pub struct WhepSession {
     pub location: String,
 }
 
-/// Posts an offer to `url` (`http://HOST:PORT/whep`).
+/// Posts an offer to `url`: `http://HOST:PORT/whep`, or `https://HOST:PORT/whep#FINGERPRINT` with the SHA-256 of the only
+/// certificate that is taken, or without one if an authority that the system trusts vouches for the host.
 ///
 /// # Errors
-/// If the URL is not plain HTTP, the host is not there, or it refuses; the message has its reason.
+/// If the URL is no such, the host is not there, or it refuses; the message has its reason.
 pub fn post_offer(url: &str, token: &str, offer: &str) -> io::Result<WhepSession> {
     let (status, location, body) = exchange(&Method::POST, url, token, offer)?;
     if status != 201 {
@@ -46,23 +52,32 @@ pub fn end_session(location: &str, token: &str) -> io::Result<()> {
     Err(io::Error::other(format!("{location}: {status}: {}", body.trim())))
 }
 
-/// A location is a whole URL or a path on the same host.
+/// A location is a whole URL or a path on the same host, which has the same certificate.
 fn resolve(url: &str, location: &str) -> String {
     let base = url.split('/').take(3).collect::<Vec<_>>().join("/");
-    if location.starts_with('/') { base + location } else { location.to_owned() }
+    let certificate = url.find('#').map_or("", |place| &url[place..]);
+    if location.starts_with('/') { base + location + certificate } else { location.to_owned() }
 }
 
 type Answer = (u16, Option<String>, String);
 
 fn exchange(method: &Method, url: &str, token: &str, body: &str) -> io::Result<Answer> {
-    let uri: Uri = url.parse().map_err(|error| io::Error::other(format!("{url}: {error}")))?;
-    if uri.scheme_str() != Some("http") || uri.host().is_none() {
-        return Err(io::Error::other(format!("{url}: must be http://HOST:PORT/whep")));
-    }
+    let (bare, certificate) = url.split_once('#').unwrap_or((url, ""));
+    let uri: Uri = bare.parse().map_err(|error| io::Error::other(format!("{url}: {error}")))?;
+    let pinned = Fingerprint::parse_word(certificate);
+    let tls = match uri.scheme_str() {
+        Some("http") if certificate.is_empty() => None,
+        Some("https") if pinned.is_some() || certificate.is_empty() => Some(connector(pinned)?),
+        _ => {
+            let why =
+                "must be http://HOST:PORT/whep, or https:// and a certificate's 64 digits behind #";
+            return Err(io::Error::other(format!("{url}: {why}")));
+        }
+    };
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     let named = |error: io::Error| io::Error::new(error.kind(), format!("{url}: {error}"));
     runtime.block_on(async {
-        let exchange = tokio::time::timeout(PATIENCE, send(method, &uri, token, body));
+        let exchange = tokio::time::timeout(PATIENCE, send(method, &uri, tls, token, body));
         let late = |_| Err(io::Error::other("no answer within 10 s"));
         exchange.await.unwrap_or_else(late).map_err(named)
     })
@@ -85,11 +100,34 @@ fn refuse_itself(stream: TcpStream) -> io::Result<TcpStream> {
     Ok(stream)
 }
 
-async fn send(method: &Method, uri: &Uri, token: &str, body: &str) -> io::Result<Answer> {
+async fn send(
+    method: &Method,
+    uri: &Uri,
+    tls: Option<TlsConnector>,
+    token: &str,
+    body: &str,
+) -> io::Result<Answer> {
     let host = uri.host().unwrap_or_default();
-    let port = uri.port_u16().unwrap_or(80);
     let host = host.trim_start_matches('[').trim_end_matches(']');
+    let port = uri.port_u16().unwrap_or(if tls.is_some() { 443 } else { 80 });
     let stream = connect(host, port).await?;
+    match tls {
+        None => talk(stream, method, uri, token, body).await,
+        Some(tls) => {
+            let name = ServerName::try_from(host.to_owned()).map_err(io::Error::other)?;
+            talk(tls.connect(name, stream).await?, method, uri, token, body).await
+        }
+    }
+}
+
+async fn talk(
+    stream: impl AsyncRead + AsyncWrite + Unpin + Send + 'static,
+    method: &Method,
+    uri: &Uri,
+    token: &str,
+    body: &str,
+) -> io::Result<Answer> {
+    let host = uri.host().unwrap_or_default();
     let (mut sender, connection) = hyper::client::conn::http1::handshake(TokioIo::new(stream))
         .await
         .map_err(io::Error::other)?;

@@ -7,6 +7,7 @@ use crate::ClientConfig;
 use crate::client::{self, ClientReport, SoundReport};
 use clap::{Arg, Command};
 use gameway_runtime::stop::Stop;
+use gameway_webrtc::Fingerprint;
 use std::ffi::OsString;
 use std::path::Path;
 
@@ -21,11 +22,11 @@ pub(super) fn command(names: Names) -> Command {
     let command = Command::new(program)
         .about("Receive, decode and measure a stream, without a display.")
         .after_help(format!(
-            "Example: {program} \"http://192.0.2.7:8443/#...\" --duration \"30 s\" --out measured\n\
+            "Example: {program} \"https://192.0.2.7:8443/#...\" --duration \"30 s\" --out measured\n\
              Next: the tables in --out: when each frame was whole and decoded, what its picture says."
         ))
         .version(env!("CARGO_PKG_VERSION"));
-    let link = "The host's, as it says it: http://HOST:PORT/#TOKEN";
+    let link = "The host's, as it says it: https://HOST:PORT/#TOKEN.CERTIFICATE or http://HOST:PORT/#TOKEN";
     let token = "Holds the token, if LINK has none; else $GAMEWAY_TOKEN";
     let out = "Keep tables here: frames, inputs, sound";
     settings::with::<ClientConfig>(command, SETTINGS)
@@ -55,7 +56,9 @@ fn run(names: Names, words: impl IntoIterator<Item = OsString>) -> Result<(), Re
 
 /// Where a host is, and what it asks to know.
 fn address(names: Names, link: &str, file: Option<&Path>) -> Result<(String, String), Refusal> {
-    let rest = link.strip_prefix("http://").unwrap_or_default();
+    let is_secure = link.starts_with("https://");
+    let scheme = if is_secure { "https://" } else { "http://" };
+    let rest = link.strip_prefix(scheme).unwrap_or_default();
     let (rest, fragment) = rest.split_once('#').unwrap_or((rest, ""));
     let (at, query) = rest.split_once('?').unwrap_or((rest, ""));
     let at = at.split('/').next().unwrap_or_default();
@@ -66,10 +69,18 @@ fn address(names: Names, link: &str, file: Option<&Path>) -> Result<(String, Str
     }
     if query.split('&').any(|pair| pair.starts_with("token=")) {
         let why = format!(
-            "LINK: a token in the query (?token=...) stands in logs and histories; give http://{at}/#TOKEN"
+            "LINK: a token in the query (?token=...) stands in logs and histories; give {scheme}{at}/#TOKEN"
         );
         return Err(Refusal::new(why));
     }
+    // Behind the token, the SHA-256 of the host's certificate, if no authority vouches for it.
+    let certificate = fragment
+        .rsplit_once('.')
+        .filter(|(_, word)| is_secure && Fingerprint::parse_word(word).is_some());
+    let (fragment, certificate) = match certificate {
+        Some((token, word)) => (token, format!("#{word}")),
+        None => (fragment, String::new()),
+    };
     let token = match fragment {
         "" => token::given(file)?,
         token => Some(token.to_owned()),
@@ -77,7 +88,9 @@ fn address(names: Names, link: &str, file: Option<&Path>) -> Result<(String, Str
     let (option, variable) = (token::OPTION, token::VARIABLE);
     let missing =
         format!("LINK: {link:?} has no token; add #TOKEN, or give --{option}, or set {variable}");
-    token.map(|token| (format!("http://{at}/whep"), token)).ok_or_else(|| Refusal::new(missing))
+    token
+        .map(|token| (format!("{scheme}{at}/whep{certificate}"), token))
+        .ok_or_else(|| Refusal::new(missing))
 }
 
 /// Tells what a client did.
@@ -122,7 +135,8 @@ mod tests {
 
     #[test]
     fn a_link_says_where_the_host_is_and_its_token() {
-        let read = |link| address(Names::PROGRAMS, link, None).map_err(|refusal| refusal.told);
+        let read =
+            |link: &str| address(Names::PROGRAMS, link, None).map_err(|refusal| refusal.told);
         let expected = ("http://192.0.2.7:8443/whep".to_owned(), "a-token".to_owned());
         for link in [
             "http://192.0.2.7:8443/#a-token",
@@ -131,12 +145,28 @@ mod tests {
         ] {
             assert_eq!(read(link), Ok(expected.clone()), "{link}");
         }
-        for link in ["192.0.2.7:8443", "https://192.0.2.7/#a", "http://", "http:///#a"] {
+        for link in ["192.0.2.7:8443", "ftp://192.0.2.7/#a", "http://", "https://", "http:///#a"] {
             let told = read(link).expect_err(link);
             assert!(
                 told.starts_with(&format!("error: LINK: {link:?} is no host's link")),
                 "{told}"
             );
+        }
+        let print = "0123456789abcdef".repeat(4);
+        for (link, connect, token) in [
+            (
+                format!("https://h:1/#a-token.{print}"),
+                format!("https://h:1/whep#{print}"),
+                "a-token",
+            ),
+            ("https://h:1/#a-token.x".to_owned(), "https://h:1/whep".to_owned(), "a-token.x"),
+            (
+                format!("http://h:1/#a-token.{print}"),
+                "http://h:1/whep".to_owned(),
+                &format!("a-token.{print}"),
+            ),
+        ] {
+            assert_eq!(read(&link), Ok((connect, token.to_owned())), "{link}");
         }
         assert!(address(Names::PROGRAMS, "http://h", Some(Path::new("/none"))).is_err());
         for link in ["http://h:1/?token=a-secret", "http://h:1?x=1&token=a-secret#a-secret"] {

@@ -1,5 +1,6 @@
 //! The command of a host.
 
+use super::https::{self, Https};
 use super::qr::qr;
 use super::settings::{self, Setting, settings};
 use super::{End, Names, Refusal, exit_code, place, placed, tables};
@@ -49,8 +50,8 @@ pub(super) fn command(names: Names) -> Command {
         .about(format!(
             "Stream a game, a video or the built-in scene to a browser or to `{client}`.\n\n\
              It prints a link and a code of six digits: a device that is new is asked for it, and has a key of its own from then \
-             on (`{}` lists and revokes). One may watch at a time. Media is encrypted; the page and what it sends travel in the \
-             clear, so use a network that you trust. The port must be open for TCP and for UDP.",
+             on (`{}` lists and revokes). One may watch at a time. All is encrypted where others reach it, by a certificate of this \
+             machine's own; a browser does not know it and asks. The port must be open for TCP and for UDP.",
             names.devices
         ))
         .after_help(format!(
@@ -58,10 +59,15 @@ pub(super) fn command(names: Names) -> Command {
             names.host
         ))
         .version(env!("CARGO_PKG_VERSION"));
+    for_people(settings::with::<HostConfig>(command, SETTINGS))
+}
+
+/// The command with what only a person needs: what a client shows, names, HTTPS, tables.
+pub(super) fn for_people(command: Command) -> Command {
     let token = "Holds what a client must know that is no paired device; else $GAMEWAY_TOKEN, else a new one is made";
     let name = "A name under which browsers reach the host, beside this machine's. May be repeated";
     let out = "Keep tables here: frames, controller, lateness";
-    settings::with::<HostConfig>(command, SETTINGS)
+    https::with(command)
         .arg(place("token", token::OPTION, "FILE", token))
         .arg(
             Arg::new("name")
@@ -110,19 +116,20 @@ pub(super) fn configured(
 /// Streams until the end of its time or of what is played, or until it is asked to stop.
 pub(super) fn serve(
     names: Names,
-    config: HostConfig,
+    mut config: HostConfig,
     stage: Option<Stage>,
     matches: &ArgMatches,
     settings: &[Setting],
 ) -> Result<(), Refusal> {
     let refused = |error| settings::as_typed(error, settings);
+    let https = https::set(matches, &mut config)?;
     let sink =
         tables(placed(matches, "out"), End::Host).and_then(|begin| begin()).map_err(refused)?;
     let stop = Stop::on_signals().map_err(|error| Refusal::new(format!("signals: {error}")))?;
     let token = config.token.clone();
     let report = host::run(config, stage, sink, &stop, &mut |refusals, addresses| {
         tell_refusals(&refusals);
-        let told = links(&addresses, names, &token);
+        let told = links(&addresses, names, https, &token);
         told.iter().for_each(|line| tell(line));
         camera(&told);
     });
@@ -168,10 +175,11 @@ fn own_names() -> Vec<String> {
 /// What to tell of a host's addresses: a link for each, how a program watches, and what must be open.
 ///
 /// The first is that from which this machine reaches others; loopback is for itself.
-fn links(reached: &[SocketAddr], names: Names, token: &str) -> Vec<String> {
+fn links(reached: &[SocketAddr], names: Names, https: Https, token: &str) -> Vec<String> {
     let primary = primary();
     let mut reached = reached.to_vec();
     reached.sort_by_key(|at| (at.ip().is_loopback(), !primary.contains(&at.ip()), at.is_ipv6()));
+    let scheme = if https == Https::No { "http" } else { "https" };
     let mut told: Vec<String> = Vec::new();
     for address in &reached {
         let start = match (told.is_empty(), address.ip().is_loopback()) {
@@ -179,10 +187,21 @@ fn links(reached: &[SocketAddr], names: Names, token: &str) -> Vec<String> {
             (false, true) => "or from this machine:",
             (false, false) => "or",
         };
-        told.push(format!("{start} http://{address}/"));
+        told.push(format!("{start} {scheme}://{address}/"));
     }
     if let Some(address) = reached.first() {
-        told.push(format!("or by a program: {} \"http://{address}/#{token}\"", names.client));
+        let certificate = match https {
+            Https::Own(fingerprint) => format!(".{}", fingerprint.as_word()),
+            _ => String::new(),
+        };
+        let link = format!("{scheme}://{address}/#{token}{certificate}");
+        told.push(format!("or by a program: {} \"{link}\"", names.client));
+    }
+    if let Https::Own(fingerprint) = https {
+        let print = fingerprint.as_text();
+        told.push(format!(
+            "a browser asks whether to go on, by the certificate with SHA-256 {print}"
+        ));
     }
     if let Some(open) = reached.iter().find(|address| !address.ip().is_loopback()) {
         let port = open.port();
@@ -217,11 +236,17 @@ fn primary() -> Vec<IpAddr> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use gameway_webrtc::Fingerprint;
 
     #[test]
     fn links_name_what_others_reach_and_which_ports() {
         let at = |text: &str| text.parse::<SocketAddr>().expect("an address");
-        let told = links(&[at("127.0.0.1:8443"), at("198.51.100.7:8443")], Names::PROGRAMS, "T");
+        let told = links(
+            &[at("127.0.0.1:8443"), at("198.51.100.7:8443")],
+            Names::PROGRAMS,
+            Https::No,
+            "T",
+        );
         assert_eq!(
             told,
             [
@@ -231,9 +256,17 @@ mod tests {
                 "port 8443 must be open for TCP (page and signalling) and for UDP (media)",
             ]
         );
-        let told = links(&[at("[::1]:80")], Names::PROGRAMS, "T");
+        let told = links(&[at("[::1]:80")], Names::PROGRAMS, Https::No, "T");
         let program = "or by a program: gameway-client \"http://[::1]:80/#T\"";
         assert_eq!(told, ["watch at http://[::1]:80/", program]);
+        let own = Fingerprint::of(b"certificate");
+        let told = links(&[at("192.0.2.7:1")], Names::PROGRAMS, Https::Own(own), "T");
+        let program =
+            format!("or by a program: gameway-client \"https://192.0.2.7:1/#T.{}\"", own.as_word());
+        assert_eq!(told[..2], ["watch at https://192.0.2.7:1/".to_owned(), program]);
+        assert!(told[2].ends_with(&format!("SHA-256 {}", own.as_text())), "{told:?}");
+        let told = links(&[at("192.0.2.7:1")], Names::PROGRAMS, Https::Vouched, "T");
+        assert_eq!(told[1], "or by a program: gameway-client \"https://192.0.2.7:1/#T\"");
     }
 
     #[test]
@@ -288,6 +321,8 @@ mod tests {
             ("--size 99999x99999", "error: --size: "),
             ("--source /none.mkv", "error: --source: "),
             ("--listen 192.0.2.1:0", "error: --listen: 192.0.2.1:0 cannot be listened at: "),
+            ("--certificate /none --certificate-key /none", "error: --certificate: \"/none\": "),
+            ("--certificate /none", "error: the following required arguments were not provided"),
             ("--token-file /none", "error: --token-file: \"/none\" cannot be read: "),
             ("--token a-token-of-24-characters", "error: unexpected argument '--token' found"),
         ] {

@@ -8,6 +8,7 @@
 mod client;
 mod devices;
 mod host;
+mod https;
 mod play;
 mod qr;
 mod settings;

@@ -4,11 +4,11 @@
 
 use super::host;
 use super::settings::{self, Setting, settings};
-use super::{Names, Refusal, exit_code, place, tell, token};
+use super::{Names, Refusal, exit_code, tell};
 use crate::config::PictureSize;
 use crate::host::Stage;
 use crate::{HostConfig, SourceConfig};
-use clap::{Arg, ArgAction, ArgMatches, Command, value_parser};
+use clap::{Arg, ArgMatches, Command, value_parser};
 use std::ffi::OsString;
 use std::path::Path;
 
@@ -51,10 +51,7 @@ pub(super) fn command(names: Names) -> Command {
         .version(env!("CARGO_PKG_VERSION"));
     let program = "The program, and its arguments";
     let screen = "Play on a screen that is there, such as :0, not on one of its own";
-    let token = "Holds what a client must know; else $GAMEWAY_TOKEN, else a new one is made";
-    let name = "A name under which browsers reach the host, beside this machine's. May be repeated";
-    let out = "Keep tables here: frames, controller, lateness";
-    settings::with::<HostConfig>(command, SETTINGS)
+    host::for_people(settings::with::<HostConfig>(command, SETTINGS))
         .arg(
             Arg::new("program")
                 .value_name("COMMAND")
@@ -71,15 +68,6 @@ pub(super) fn command(names: Names) -> Command {
                 .conflicts_with("program")
                 .help(screen),
         )
-        .arg(place("token", token::OPTION, "FILE", token))
-        .arg(
-            Arg::new("name")
-                .long("host-name")
-                .value_name("NAME")
-                .action(ArgAction::Append)
-                .help(name),
-        )
-        .arg(place("out", "out", "FOLDER", out))
 }
 
 /// Plays until the program ends, its time is over or it is asked to stop; `words` are the arguments. Gives the exit code.

@@ -8,6 +8,11 @@ pub fn devices() -> Option<PathBuf> {
     Some(folder()?.join("devices.json"))
 }
 
+/// The file of this machine's own certificate, and its key.
+pub fn certificate() -> Option<PathBuf> {
+    Some(folder()?.join("certificate.pem"))
+}
+
 /// The folder, if the environment says where.
 fn folder() -> Option<PathBuf> {
     let named = |variable| std::env::var_os(variable).map(PathBuf::from);

@@ -92,6 +92,12 @@ pub struct HostConfig {
     /// Where the devices are kept that are let in by a key of their own.
     #[schemars(extend("x-none" = "devices are not paired"))]
     pub devices: Option<PathBuf>,
+    /// A certificate (PEM) for HTTPS.
+    #[schemars(extend("x-none" = "plain HTTP"))]
+    pub certificate: Option<PathBuf>,
+    /// The private key of that certificate (PEM).
+    #[schemars(extend("x-none" = "plain HTTP"))]
+    pub certificate_key: Option<PathBuf>,
     /// The names under which browsers reach the host, beside localhost and its addresses.
     pub names: Vec<String>,
     /// `auto`: software; `hardware`: what works; or one by name. H.265 has the best there is.
@@ -150,6 +156,8 @@ impl Default for HostConfig {
             listen: Listen::default(),
             token: String::new(),
             devices: None,
+            certificate: None,
+            certificate_key: None,
             names: Vec::new(),
             encoder: EncoderChoice::Auto,
             audio: true,
@@ -236,7 +244,8 @@ impl HostConfig {
 pub struct ClientConfig {
     /// The stream's name in tables.
     pub stream: String,
-    /// The host's address of signalling: "http://192.0.2.7:8443/whep".
+    /// The host's address of signalling: "http://192.0.2.7:8443/whep", or "https://..." with the SHA-256 of the host's certificate
+    /// behind a #, unless an authority vouches for it.
     pub connect: String,
     /// What the host asks to know.
     pub token: String,
@@ -328,7 +337,7 @@ mod tests {
                 json!({ "encoder": "none" }),
                 "encoder: unknown variant `none`, expected one of `auto`",
             ),
-            (json!({ "speed": 1 }), "speed: is no option; known are audio, circuit_breaker,"),
+            (json!({ "speed": 1 }), "speed: is no option; known are audio, certificate,"),
         ] {
             let error = read(settings.clone()).expect_err("it cannot be");
             assert!(error.starts_with(told), "{settings}: {error}");

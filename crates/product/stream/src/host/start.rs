@@ -4,45 +4,16 @@ use crate::cpu::{Meter, ThreadTime};
 use crate::error::system;
 use crate::host::encoders::encoders;
 use crate::host::encoding::{Encoding, Job, Made};
-use crate::host::pairing::pairing;
 use crate::host::run::tell;
 use crate::host::sound::Sound;
 use crate::host::sources;
 use crate::wake::{Giver, Taker, waking};
 use crate::{HostConfig, StreamError};
 use gameway_runtime::clock::Clock;
-use gameway_webrtc::http::{SignalingConfig, SignalingServer};
 use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
 use std::sync::mpsc::{self, channel};
 use std::thread::JoinHandle;
-
-pub(super) fn start_signaling(
-    config: &HostConfig,
-    bell: Giver<()>,
-) -> Result<SignalingServer, StreamError> {
-    let pairing = pairing(config)?;
-    let ring = move || {
-        bell.give(());
-    };
-    SignalingServer::start(SignalingConfig {
-        listen: config.listen.0,
-        token: config.token.clone(),
-        names: config.names.clone(),
-        pairing,
-        wake: Some(Arc::new(ring)),
-    })
-    .map_err(|error| not_there(config, &error))
-}
-
-/// Nobody can listen there.
-pub(super) fn not_there(config: &HostConfig, error: &std::io::Error) -> StreamError {
-    let listen = config.listen;
-    let why = format!(
-        "{listen} cannot be listened at: {error}; give an address of this machine, or another port"
-    );
-    StreamError::Config { field: "listen", why }
-}
 
 /// A host without sound still has pictures.
 pub(super) fn start_sound(

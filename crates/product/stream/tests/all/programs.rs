@@ -92,6 +92,30 @@ fn a_client_shows_what_a_host_streams_and_both_end_well() {
 }
 
 #[test]
+fn a_client_plays_over_https_by_the_certificate_of_its_link() {
+    let mut host = Host::start(&["--https", "--no-audio"]);
+    let (_, secrets) = host.link.split_once("/#").expect("a fragment");
+    let (token, print) = secrets.split_once('.').expect("a certificate");
+    assert!(host.link.starts_with("https://") && token == TOKEN && print.len() == 64);
+    let done = client(&[&host.link, "--duration", "2 s"]);
+    assert_eq!(done.status.code(), Some(0), "{}", text(&done.stderr));
+    let others = host.link.replace(print, &print.chars().rev().collect::<String>());
+    let done = client(&[&others, "--duration", "1 s"]);
+    let said = text(&done.stderr);
+    assert_eq!(done.status.code(), Some(2), "{said}");
+    assert!(said.contains("certificate is not that of the link"), "{said}");
+    let plain = host.link.replace("https", "http").replace(&format!(".{print}"), "");
+    let done = client(&[&plain, "--duration", "1 s"]);
+    assert!(text(&done.stderr).contains("this host speaks HTTPS"), "{}", text(&done.stderr));
+    let (code, told) = host.end("-INT");
+    assert_eq!(code, Some(0), "{told}");
+    assert!(
+        told.contains("a browser asks whether to go on, by the certificate with SHA-256 "),
+        "{told}"
+    );
+}
+
+#[test]
 fn each_signal_ends_a_host_in_order() {
     for signal in ["-INT", "-HUP"] {
         let (code, told) = Host::start(&["--no-audio"]).end(signal);

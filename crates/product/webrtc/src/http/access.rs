@@ -89,11 +89,12 @@ impl Access {
     /// Whether a device has this key; `None` if the list of devices cannot be read.
     pub(super) fn knows(&self, key: &str) -> Option<bool> {
         let Some(devices) = &self.devices else { return Some(false) };
-        let seen = devices.file.read().and_then(|list| match list.find(key) {
-            Some(place) => devices.file.see(&list, place, since_1970()).map(|()| true),
-            None => Ok(false),
-        });
-        seen.map_err(|error| (devices.tell)(PairingNews::Failed(error.to_string()))).ok()
+        let failed = |error: std::io::Error| (devices.tell)(PairingNews::Failed(error.to_string()));
+        let list = devices.file.read().map_err(failed).ok()?;
+        let place = list.find(key);
+        // Who is known is let in where a full disk keeps no times, too.
+        place.map(|place| devices.file.see(&list, place, since_1970()));
+        Some(place.is_some())
     }
 
     /// Shows a code, unless one that was shown is still good.

@@ -3,6 +3,7 @@
 
 mod feedback;
 mod hostile;
+mod https;
 mod pairing;
 mod peers;
 mod sockets;

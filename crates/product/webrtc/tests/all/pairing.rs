@@ -2,6 +2,7 @@
 #![expect(clippy::disallowed_methods, reason = "this test drives sockets and threads in real time")]
 
 use crate::sockets::{any, ask, status};
+use gameway_webrtc::ServerIdentity;
 use gameway_webrtc::devices::DeviceFile;
 use gameway_webrtc::http::{
     PairingConfig, PairingNews, SignalingConfig, SignalingRequest, SignalingServer,
@@ -16,8 +17,8 @@ const OWN: &str = "127.0.0.1";
 const FIREFOX: &str = "Mozilla/5.0 (X11; Linux x86_64; rv:150.0) Gecko/20100101 Firefox/150.0";
 
 /// A host that has no stream: whoever is let in hears 404.
-struct Host {
-    address: SocketAddr,
+pub struct Host {
+    pub address: SocketAddr,
     folder: PathBuf,
     news: Receiver<PairingNews>,
     stop: Arc<AtomicBool>,
@@ -26,6 +27,11 @@ struct Host {
 
 impl Host {
     fn start(name: &str) -> Self {
+        Self::serve(name, None)
+    }
+
+    /// With a certificate it speaks HTTPS.
+    pub fn serve(name: &str, certificate: Option<ServerIdentity>) -> Self {
         let folder =
             std::env::temp_dir().join(format!("gameway-pair-{name}-{}", std::process::id()));
         let (teller, news) = channel();
@@ -36,6 +42,7 @@ impl Host {
             token: "only-me-and-no-other".to_owned(),
             names: Vec::new(),
             pairing: Some(pairing),
+            certificate,
             wake: None,
         });
         let signaling = signaling.unwrap();

@@ -88,6 +88,7 @@ impl TestHost {
             token: TOKEN.to_owned(),
             names: Vec::new(),
             pairing: None,
+            certificate: None,
             wake: None,
         };
         let signaling = SignalingServer::start(config).unwrap();
@@ -273,10 +274,10 @@ fn a_session_over_real_sockets_and_a_second_client_takes_over() {
 }
 
 /// An address of this machine that is not the client's.
-const STRANGER: &str = "127.0.0.2";
+pub const STRANGER: &str = "127.0.0.2";
 
 /// A connection from an address of this machine.
-fn connect(from: &str, to: SocketAddr) -> TcpStream {
+pub fn connect(from: &str, to: SocketAddr) -> TcpStream {
     let socket = socket2::Socket::new(socket2::Domain::IPV4, socket2::Type::STREAM, None).unwrap();
     socket.bind(&any(from).into()).unwrap();
     socket.connect(&to.into()).unwrap();
@@ -377,6 +378,7 @@ fn a_token_that_can_be_guessed_is_refused() {
             token: token.to_owned(),
             names: Vec::new(),
             pairing: None,
+            certificate: None,
             wake: None,
         };
         let refused = SignalingServer::start(config).expect_err(token).to_string();

@@ -1,15 +1,59 @@
-//! How a host pairs devices, and what it says of that.
+//! Signalling of a host: its certificate, how it pairs devices, and what it says of that.
 
+use crate::wake::Giver;
 use crate::{HostConfig, StreamError};
+use gameway_webrtc::ServerIdentity;
 use gameway_webrtc::devices::DeviceFile;
-use gameway_webrtc::http::{PairingConfig, PairingNews};
+use gameway_webrtc::http::{PairingConfig, PairingNews, SignalingConfig, SignalingServer};
 use std::sync::Arc;
 
-/// What signalling needs for it, if devices are paired.
+/// Listens; `bell` rings when a request waits.
+///
+/// # Errors
+/// If the address is taken, or a file that it needs cannot be read.
+pub fn start_signaling(
+    config: &HostConfig,
+    bell: Giver<()>,
+) -> Result<SignalingServer, StreamError> {
+    let ring = move || {
+        bell.give(());
+    };
+    SignalingServer::start(SignalingConfig {
+        listen: config.listen.0,
+        token: config.token.clone(),
+        names: config.names.clone(),
+        pairing: pairing(config)?,
+        certificate: certificate(config)?,
+        wake: Some(Arc::new(ring)),
+    })
+    .map_err(|error| not_there(config, &error))
+}
+
+/// Nobody can listen there.
+pub fn not_there(config: &HostConfig, error: &std::io::Error) -> StreamError {
+    let listen = config.listen;
+    let why = format!(
+        "{listen} cannot be listened at: {error}; give an address of this machine, or another port"
+    );
+    StreamError::Config { field: "listen", why }
+}
+
+fn certificate(config: &HostConfig) -> Result<Option<ServerIdentity>, StreamError> {
+    let (Some(chain), Some(key)) = (&config.certificate, &config.certificate_key) else {
+        return Ok(None);
+    };
+    let why = |error: std::io::Error| StreamError::Config {
+        field: "certificate",
+        why: error.to_string(),
+    };
+    ServerIdentity::read(chain, key).map(Some).map_err(why)
+}
+
+/// What signalling needs to pair devices, if devices are paired.
 ///
 /// # Errors
 /// If the list of devices cannot be read.
-pub fn pairing(config: &HostConfig) -> Result<Option<PairingConfig>, StreamError> {
+fn pairing(config: &HostConfig) -> Result<Option<PairingConfig>, StreamError> {
     let Some(devices) = config.devices.clone() else { return Ok(None) };
     DeviceFile::new(devices.clone())
         .read()
