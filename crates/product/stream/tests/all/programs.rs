@@ -1,8 +1,9 @@
 //! The programs of host and client on loopback, as a person starts and ends them.
 #![cfg(feature = "cli")]
 
+use rcgen::{BasicConstraints, CertificateParams, CertifiedIssuer, IsCa, KeyPair};
 use std::io::{BufRead, BufReader, Read};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStderr, Command, Output, Stdio};
 
 const HOST: &str = env!("CARGO_BIN_EXE_gameway-host");
@@ -97,7 +98,7 @@ fn a_client_plays_over_https_by_the_certificate_of_its_link() {
     let (_, secrets) = host.link.split_once("/#").expect("a fragment");
     let (token, print) = secrets.split_once('.').expect("a certificate");
     assert!(host.link.starts_with("https://") && token == TOKEN && print.len() == 64);
-    let done = client(&[&host.link, "--duration", "2 s"]);
+    let done = client(&[&host.link, "--duration", "4 s"]);
     assert_eq!(done.status.code(), Some(0), "{}", text(&done.stderr));
     let others = host.link.replace(print, &print.chars().rev().collect::<String>());
     let done = client(&[&others, "--duration", "1 s"]);
@@ -113,6 +114,44 @@ fn a_client_plays_over_https_by_the_certificate_of_its_link() {
         told.contains("a browser asks whether to go on, by the certificate with SHA-256 "),
         "{told}"
     );
+}
+
+/// An authority, a host's certificate that it vouches for with it behind, and the key: files in PEM.
+fn vouched() -> Result<[PathBuf; 3], rcgen::Error> {
+    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("programs/vouched");
+    std::fs::create_dir_all(&folder).expect("a folder");
+    let mut authority = CertificateParams::new([])?;
+    authority.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
+    let (own, key) = (KeyPair::generate()?, KeyPair::generate()?);
+    let authority = CertifiedIssuer::self_signed(authority, own)?;
+    let host = CertificateParams::new(["127.0.0.1".to_owned()])?.signed_by(&key, &authority)?;
+    let chain = host.pem() + &authority.pem();
+    let files = [("authority", authority.pem()), ("chain", chain), ("key", key.serialize_pem())];
+    Ok(files.map(|(name, text)| {
+        let file = folder.join(name);
+        std::fs::write(&file, text).expect("a file");
+        file
+    }))
+}
+
+#[test]
+fn a_certificate_that_an_authority_of_the_system_vouches_for_needs_no_fingerprint() {
+    let [authority, chain, key] = vouched().expect("certificates");
+    let [chain, key] = [&chain, &key].map(|file| file.display().to_string());
+    let mut host = Host::start(&["--certificate", &chain, "--certificate-key", &key, "--no-audio"]);
+    assert!(
+        host.link.starts_with("https://127.0.0.1:") && host.link.ends_with(&format!("/#{TOKEN}"))
+    );
+    let words = [host.link.as_str(), "--duration", "4 s"];
+    let mut command = Command::new(CLIENT);
+    let trusting = command.args(words).env_remove("GAMEWAY_TOKEN").env("SSL_CERT_FILE", authority);
+    let done = trusting.output().expect("a client");
+    assert_eq!(done.status.code(), Some(0), "{}", text(&done.stderr));
+    let done = client(&words);
+    let said = text(&done.stderr);
+    assert!(done.status.code() == Some(2) && said.contains("certificate: UnknownIssuer"), "{said}");
+    let (code, told) = host.end("-INT");
+    assert_eq!(code, Some(0), "{told}");
 }
 
 #[test]
