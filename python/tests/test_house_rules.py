@@ -49,7 +49,7 @@ LAYERS: dict[str, set[str]] = {
     "webrtc": {"units", "control", "session", "input"},
     "stream": {
         *("units", "control", "media", "session", "input"),
-        *("codec", "events", "runtime", "webrtc"),
+        *("codec", "desktop", "events", "runtime", "webrtc"),
     },
     "python": {*CORE, "events", "experiment", "sim", "download", "link", "runtime", "stream"},
     "fuzz": {*CORE, "codec", "link", "sim", "stream", "testbed", "webrtc"} - {"quic"},
