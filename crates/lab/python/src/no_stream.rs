@@ -36,6 +36,13 @@ pub fn host_command(words: Vec<OsString>) -> PyResult<u8> {
 
 /// Refused.
 #[pyfunction]
+pub fn play_command(words: Vec<OsString>) -> PyResult<u8> {
+    let _ = words;
+    absent()
+}
+
+/// Refused.
+#[pyfunction]
 pub fn client_command(words: Vec<OsString>) -> PyResult<u8> {
     let _ = words;
     absent()
