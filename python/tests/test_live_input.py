@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import time
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -234,3 +235,48 @@ def test_a_field_of_the_page_keeps_its_keys(page: Page) -> None:
     page.key("keyUp", "Tab")
     time.sleep(SHORT_S)
     assert page.made.evaluate(page.session, "gameway.input.newest") == 0
+
+
+def test_figures_are_those_of_the_stream_and_cost_nothing_while_hidden(page: Page) -> None:
+    def evaluate(expression: str) -> Any:
+        return page.made.evaluate(page.session, expression)
+
+    assert evaluate("document.getElementById('figures').hidden") is True
+    assert evaluate("gameway.figures") is None
+    evaluate("document.getElementById('show').click()")
+    until = time.monotonic() + WAIT_S
+    while (figures := evaluate("gameway.figures")) is None and time.monotonic() < until:
+        time.sleep(0.1)
+    assert figures is not None
+    # 8 Mb/s at most are sent, with what belongs to packets and sound, and nothing is lost.
+    assert 0 < figures["bitrate"] < 9
+    assert (figures["height"], figures["lost"], figures["freezes"]) == (SIZE[1], 0, 0)
+    assert 0 < figures["decoding"] < 50
+    assert 0 <= figures["roundTrip"] < 100
+    with of_times():
+        assert 45 < figures["rate"] < 75
+        assert 0 <= figures["buffer"] < 50
+    shown = evaluate("document.getElementById('figures').textContent")
+    assert "frames/s" in shown
+    assert f"{SIZE[1]}lines" in shown
+    # Keys that no game has hide them again, and nothing looks any more.
+    for kind in ("keyDown", "keyUp"):
+        page.do("dispatchKeyEvent", type=kind, code="KeyS", key="S", modifiers=1 | 2 | 8)
+    assert evaluate("document.getElementById('figures').hidden") is True
+    newest = evaluate("gameway.figures")
+    time.sleep(1.5)
+    assert evaluate("gameway.figures") == newest
+
+
+def test_what_is_wrong_is_said_in_words(page: Page) -> None:
+    for figures, words in [
+        ({}, ""),
+        ({"lost": 3}, "loses 3 %"),
+        ({"lost": 1.9}, ""),
+        ({"roundTrip": 140}, "takes 140 ms"),
+        ({"buffer": 31}, "unevenly"),
+        ({"lost": 3, "freezes": 1}, "stood still"),
+    ]:
+        all_well = {"freezes": 0, "lost": 0, "roundTrip": 20, "buffer": 5}
+        said = page.made.evaluate(page.session, f"wrongOf({json.dumps(all_well | figures)})")
+        assert (words in said) if words else said == "", (figures, said)
