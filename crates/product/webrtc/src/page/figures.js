@@ -14,7 +14,6 @@ const FIGURES = [
   ["buffer", "ms in the jitter buffer", 1],
   ["decoding", "ms of decoding", 1],
   ["lost", "% lost", 1],
-  ["again", "packets/s repaired", 0],
 ];
 
 // What two looks at the browser's counters, some seconds apart, say together.
@@ -32,7 +31,6 @@ function figuresOf(before, now) {
     buffer: 1000 * each("jitterBufferDelay", "jitterBufferEmittedCount"),
     decoding: 1000 * each("totalDecodeTime", "framesDecoded"),
     lost: arrived + lost > 0 ? 100 * lost / (arrived + lost) : 0,
-    again: (grown("retransmittedPacketsReceived") + grown("fecPacketsReceived")) / seconds,
     freezes: grown("freezeCount"),
   };
 }
