@@ -19,6 +19,7 @@ mod start;
 pub mod stays;
 pub mod terms;
 
+#[cfg(feature = "cli")]
 pub(crate) use reach::candidates as addresses;
 pub use run::{HostReport, run};
 pub use sources::screen_shows;

@@ -13,7 +13,9 @@ const access = (() => {
   const forget = (store, name) => { try { store().removeItem(name); } catch { /* as above */ } };
   const tab = () => sessionStorage, browser = () => localStorage;
 
-  let token = decodeURIComponent(location.hash.slice(1));
+  // A fragment that is no text in escapes is no token of a host's either.
+  const decoded = (text) => { try { return decodeURIComponent(text); } catch { return text; } };
+  let token = decoded(location.hash.slice(1));
   // Behind it a link for programs has the certificate, which the browser has judged by itself.
   if (location.protocol === "https:") token = token.replace(/\.[0-9a-f]{64}$/, "");
   if (token) {
