@@ -112,7 +112,7 @@ def test_chromium_shows_a_picture_that_grows(tmp_path: Path) -> None:
 def test_our_client_shows_a_picture_that_grows(tmp_path: Path) -> None:
     (tmp_path / "client").mkdir()
     with host(tmp_path, "gcc", RATES | LADDER, size=SIZE) as (url, process):
-        connect = url.replace("/?", "/whep?").partition("?")[0]
+        connect = url.partition("#")[0] + "whep"
         config = {"connect": connect, "token": TOKEN, "folder": str(tmp_path / "client")}
         with part("client", config, tmp_path / "client.json") as client:
             time.sleep(PATIENCE_S / 2)

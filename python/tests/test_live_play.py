@@ -104,7 +104,7 @@ def play(folder: Path, controller: str, most: str) -> Played:
             process,
         ),
     ):
-        connect = beside.replace("/?", "/whep?").partition("?")[0]
+        connect = beside.partition("#")[0] + "whep"
         config = {"connect": connect, "token": TOKEN, "folder": str(witness / "client")}
         with part("client", config, witness / "client.json") as client:
             with browser(folder / "profile") as made:

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 from browser_fixture import NEEDS_CHROMIUM, TOKEN, Browser, browser, free_address, until_frames
+from witness import of_times
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -130,6 +131,9 @@ def test_a_game_is_played_by_keys_and_ctrl_c_ends_all(tmp_path: Path) -> None:
     with play(folder, "--size", "960x540") as playing:
         with browser(tmp_path / "profile") as made:
             game = Game(made, playing.link)
+            with of_times():
+                # Milliseconds from the page's beginning.
+                assert made.evaluate(game.page, "gameway.first") < 1000
             # The menu, a new game, the first episode, the usual difficulty.
             for code in ("Escape", "Enter", "Enter", "Enter"):
                 game.key(code)

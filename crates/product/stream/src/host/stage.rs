@@ -4,11 +4,14 @@ use crate::StreamError;
 use crate::config::PictureSize;
 use crate::error::system;
 use gameway_desktop::{DesktopError, KeptProgram, News, Screen, SoundServer, Surroundings};
-use gameway_units::Instant;
+use gameway_units::{Duration, Instant};
 use rustix::rand::{GetRandomFlags, getrandom};
 use std::ffi::OsString;
 use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
+
+/// From look to look: the program's pipe takes what it says meanwhile.
+const LOOK: Duration = Duration::from_millis(100);
 
 /// See the module's head. When it is dropped the program ends first, then what it uses.
 #[derive(Debug)]
@@ -16,6 +19,8 @@ pub struct Stage {
     program: KeptProgram,
     sound: Option<SoundServer>,
     screen: Screen,
+    /// When it was looked at last.
+    looked: Instant,
     _folder: Folder,
 }
 
@@ -55,7 +60,7 @@ impl Stage {
         let command = command(&folder.0).map_err(system("the program's settings"))?;
         let environment = surroundings(&screen, sound.as_ref()).environment();
         let program = KeptProgram::start(command, environment).map_err(|error| refused(&error))?;
-        Ok(Self { program, sound, screen, _folder: folder })
+        Ok(Self { program, sound, screen, looked: Instant::ZERO, _folder: folder })
     }
 
     /// Its screen, such as ":7".
@@ -70,8 +75,12 @@ impl Stage {
         surroundings(&self.screen, self.sound.as_ref())
     }
 
-    /// What has happened, if anything has.
+    /// What has happened, if anything has. However often it is asked, it looks ten times a second: each look asks the system.
     pub fn poll(&mut self, now: Instant) -> Option<StageNews> {
+        if now < self.looked.saturating_add(LOOK) {
+            return None;
+        }
+        self.looked = now;
         if !self.screen.runs() {
             return Some(StageNews::Ended("the screen has ended".to_owned()));
         }

@@ -242,7 +242,7 @@ fn pair(
     told: &Arc<Mutex<Told>>,
     now: Instant,
 ) -> (Session, ClientSession) {
-    let secret = |side: u8| Secrets::new([side + 2 * session as u8; 32]);
+    let secret = |side: u8| Secrets::new([side.wrapping_add((2 * session) as u8); 32]);
     let (mut client, offer) = Peer::offer(now, &client_config(!setting.plain_reports), secret(1));
     let host = host_config(setting.repair.sends_again());
     let (host, answer) = Peer::answer(now, &host, secret(2), &offer).unwrap();
