@@ -130,12 +130,7 @@ mod tests {
 
     #[test]
     fn every_option_has_its_setting() {
-        command(Names::PROGRAMS).debug_assert();
-        let options = command(Names::PROGRAMS);
-        let options: Vec<&str> = options.get_arguments().filter_map(Arg::get_long).collect();
-        for setting in SETTINGS {
-            assert!(options.contains(&setting.option), "{}", setting.option);
-        }
+        settings::assert_options(command(Names::PROGRAMS), SETTINGS);
     }
 
     #[test]

@@ -116,3 +116,13 @@ pub fn as_typed(error: StreamError, settings: &[Setting]) -> Refusal {
     let options: Vec<_> = settings.iter().map(|one| (one.key, one.option)).collect();
     Refusal::new(declared::as_typed(&key, &why, &options))
 }
+
+/// Each of these settings has its option in the command, which is sound in itself.
+#[cfg(test)]
+pub fn assert_options(command: Command, settings: &[Setting]) {
+    command.clone().debug_assert();
+    let options: Vec<&str> = command.get_arguments().filter_map(Arg::get_long).collect();
+    for setting in settings {
+        assert!(options.contains(&setting.option), "{}", setting.option);
+    }
+}
