@@ -1,6 +1,6 @@
 //! The command that plays: a program on a screen of its own, and a host that streams it and takes the player's input.
 //!
-//! Without a command it is Freedoom in Crispy Doom where that is installed, else the built-in scene.
+//! Without a command it is Freedoom in Crispy Doom where that is installed or root agrees to, else the built-in scene.
 
 use super::host;
 use super::settings::{self, Setting, settings};
@@ -10,6 +10,7 @@ use crate::host::Stage;
 use crate::{HostConfig, SourceConfig};
 use clap::{Arg, ArgMatches, Command, value_parser};
 use std::ffi::OsString;
+use std::io::{BufRead, IsTerminal as _};
 use std::path::Path;
 
 const SETTINGS: &[Setting] = settings! {
@@ -35,14 +36,15 @@ const SCREEN: &[Setting] = settings! { "source" => "screen", "input" => "screen"
 const GAME: &str = "/usr/games/crispy-doom";
 const DATA: &str = "/usr/share/games/doom/freedoom2.wad";
 const PACKAGES: &str = "crispy-doom freedoom";
+const INSTALLER: &str = "/usr/bin/apt-get";
 
 pub(super) fn command(names: Names) -> Command {
     let command = Command::new(names.play)
         .about(
             "Play a program in a browser: on a screen and a sound server of its own, streamed with a congestion control that \
              keeps the queue short.\n\n\
-             Without a command it is Freedoom in Crispy Doom if that is installed, else the built-in scene. Ctrl-C ends all \
-             that it started. A program that crashes is started again.",
+             Without a command it is Freedoom in Crispy Doom, which root is asked to install if it is not there, else the \
+             built-in scene. Ctrl-C ends all that it started. A program that crashes is started again.",
         )
         .after_help(format!(
             "Example: {} --controller pudica supertuxkart\nNext: open the link in a browser.",
@@ -95,8 +97,11 @@ fn staged(config: &mut HostConfig, matches: &ArgMatches) -> Result<Option<Stage>
     }
     let given: Vec<OsString> =
         matches.get_many::<OsString>("program").into_iter().flatten().cloned().collect();
-    let is_there = Path::new(GAME).exists() && Path::new(DATA).exists();
-    if given.is_empty() && !is_there {
+    let is_there = || Path::new(GAME).exists() && Path::new(DATA).exists();
+    if given.is_empty() && !is_there() && may_install() {
+        install();
+    }
+    if given.is_empty() && !is_there() {
         tell(&format!("note: the built-in scene is played; for a game: apt install {PACKAGES}"));
         config.source = SourceConfig::Scene;
         return Ok(None);
@@ -108,6 +113,32 @@ fn staged(config: &mut HostConfig, matches: &ArgMatches) -> Result<Option<Stage>
     config.source = SourceConfig::X11 { display: Some(stage.display().to_owned()) };
     config.surroundings = stage.surroundings();
     Ok(Some(stage))
+}
+
+/// Whether the game is to be installed: root is asked, if somebody is there to answer.
+fn may_install() -> bool {
+    let can = rustix::process::geteuid().is_root() && Path::new(INSTALLER).exists();
+    can && std::io::stdin().is_terminal() && agrees(&mut std::io::stdin().lock())
+}
+
+/// Whether the answer is yes.
+fn agrees(answers: &mut impl BufRead) -> bool {
+    tell(&format!("no game is installed. Install {PACKAGES} (some 60 MB)? [y/N]"));
+    let mut answer = String::new();
+    let read = answers.read_line(&mut answer);
+    read.is_ok() && matches!(answer.trim(), "y" | "Y" | "yes")
+}
+
+/// What the installer says goes to the terminal; whether the game is there then is looked at again.
+fn install() {
+    let words = ["install", "--yes", "--no-install-recommends"].into_iter();
+    let done =
+        std::process::Command::new(INSTALLER).args(words.chain(PACKAGES.split(' '))).status();
+    match done {
+        Ok(status) if status.success() => {}
+        Ok(status) => tell(&format!("note: {INSTALLER}: {status}")),
+        Err(error) => tell(&format!("note: {INSTALLER}: {error}")),
+    }
 }
 
 /// Freedoom in a window as large as the screen, wide and drawn between the game's 35 steps a second. What it keeps of its own is as
@@ -131,6 +162,13 @@ mod tests {
     #[test]
     fn every_option_has_its_setting() {
         settings::assert_options(command(Names::PROGRAMS), SETTINGS);
+    }
+
+    #[test]
+    fn only_yes_agrees() {
+        let answered = |text: &str| agrees(&mut text.as_bytes());
+        assert!(answered("y\n") && answered("Y\n") && answered("yes\n"));
+        assert!(!answered("\n") && !answered("") && !answered("n\n") && !answered("yikes\n"));
     }
 
     #[test]
