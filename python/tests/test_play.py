@@ -36,6 +36,13 @@ AMMO = """(() => {
   return [...data].filter((_, at) => at % 4 === 0);
 })()"""
 """The number of shots in the game's status bar, in its red samples."""
+LIGHT = """(() => {
+  const canvas = new OffscreenCanvas(16, 9);
+  const context = canvas.getContext("2d");
+  context.drawImage(video, 0, 0, 16, 9);
+  return Math.max(...context.getImageData(0, 0, 16, 9).data.filter((_, at) => at % 4 !== 3));
+})()"""
+"""The brightest sample of the picture made small: a screen without a program is black."""
 
 
 class Play:
@@ -115,6 +122,10 @@ class Game:
             self.made.call("Input.dispatchKeyEvent", asked, self.page)
             time.sleep(0.1)
 
+    def is_there(self) -> bool:
+        """Whether the game shows something."""
+        return float(self.made.evaluate(self.page, LIGHT)) > 60
+
     def ammo(self) -> list[int]:
         """Give the samples of the number of shots."""
         samples: list[int] = self.made.evaluate(self.page, AMMO)
@@ -134,6 +145,9 @@ def test_a_game_is_played_by_keys_and_ctrl_c_ends_all(tmp_path: Path) -> None:
             with of_times():
                 # Milliseconds from the page's beginning.
                 assert made.evaluate(game.page, "gameway.first") < 1000
+            # It takes a second to start, and hears no key before its title is there.
+            assert eventually(game.is_there)
+            time.sleep(1)
             # The menu, a new game, the first episode, the usual difficulty.
             for code in ("Escape", "Enter", "Enter", "Enter"):
                 game.key(code)
