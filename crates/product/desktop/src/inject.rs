@@ -187,7 +187,7 @@ fn prepare(connection: &RustConnection, root: Window) -> Result<[u8; 256], Box<d
     };
     let find = |wanted: [u8; 4]| names.iter().position(|own| own.name == wanted);
     let mut keycodes = [0; 256];
-    for key in KEYS.iter().filter_map(|known| known.key.names()) {
+    for key in KEYS {
         let name = padded(key.xkb);
         let alias = aliases.iter().find(|alias| alias.alias == name).map(|alias| alias.real);
         if let Some(at) = find(name).or_else(|| find(alias?)) {

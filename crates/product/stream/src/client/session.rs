@@ -64,8 +64,6 @@ pub struct ClientSession {
     report: FeedbackPacket,
     input_channel: u16,
     player: Player,
-    /// Whether the scripted player holds its key.
-    holds: bool,
     events: Vec<ClientEvent>,
 }
 
@@ -96,7 +94,6 @@ impl ClientSession {
             report: FeedbackPacket::default(),
             input_channel,
             player: Player::default(),
-            holds: false,
             events: Vec::new(),
         })
     }
@@ -138,8 +135,7 @@ impl ClientSession {
     /// The scripted player presses its key, or releases it; the number of this change.
     pub fn input(&mut self, now: Instant) -> Option<u32> {
         let key = Switch::Key(Key::named(SCRIPTED_KEY)?);
-        self.holds ^= true;
-        let number = if self.holds { self.player.press(key) } else { self.player.release(key) };
+        let number = self.player.press(key).or_else(|| self.player.release(key));
         self.tell_input(now);
         number
     }

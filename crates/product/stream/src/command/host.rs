@@ -13,7 +13,7 @@ use std::ffi::OsString;
 use std::io::IsTerminal as _;
 use std::net::{IpAddr, SocketAddr};
 
-const SETTINGS: &[Setting] = settings! {
+pub(super) const SETTINGS: &[Setting] = settings! {
     "controller" => "controller",
     "source" => "source",
     "size" => "size",

@@ -13,30 +13,20 @@ use std::ffi::OsString;
 use std::io::{BufRead, IsTerminal as _};
 use std::path::Path;
 
-const SETTINGS: &[Setting] = settings! {
-    "controller" => "controller",
-    "size" => "size",
-    "frame_rate" => "frame-rate",
-    "ladder" => "ladder",
-    "content" => "content",
-    "min_height" => "min-height",
-    "min_frame_rate" => "min-frame-rate",
-    "min_bitrate" => "min-bitrate",
-    "start_bitrate" => "start-bitrate",
-    "max_bitrate" => "max-bitrate",
-    "repair" => "repair",
-    "circuit_breaker" => "circuit-breaker",
-    "listen" => "listen",
-    "encoder" => "encoder",
-    "audio" => "audio",
-    "duration" => "duration",
-};
+/// The host's settings that play leaves as they are, or sets itself.
+const NOT: [&str; 4] = ["source", "fec", "recovery", "input"];
+/// What play sets itself is told of the option that names the screen.
 const SCREEN: &[Setting] = settings! { "source" => "screen", "input" => "screen" };
 /// The game that is played where no other is named: its program, its data, and what has both on Debian.
 const GAME: &str = "/usr/games/crispy-doom";
 const DATA: &str = "/usr/share/games/doom/freedoom2.wad";
 const PACKAGES: &str = "crispy-doom freedoom";
 const INSTALLER: &str = "/usr/bin/apt-get";
+
+/// The host's settings that have an option here, too.
+fn own_settings() -> Vec<Setting> {
+    host::SETTINGS.iter().filter(|setting| !NOT.contains(&setting.key)).copied().collect()
+}
 
 pub(super) fn command(names: Names) -> Command {
     let command = Command::new(names.play)
@@ -53,7 +43,7 @@ pub(super) fn command(names: Names) -> Command {
         .version(env!("CARGO_PKG_VERSION"));
     let program = "The program, and its arguments";
     let screen = "Play on a screen that is there, such as :0, not on one of its own";
-    host::for_people(settings::with::<HostConfig>(command, SETTINGS))
+    host::for_people(settings::with::<HostConfig>(command, &own_settings()))
         .arg(
             Arg::new("program")
                 .value_name("COMMAND")
@@ -80,12 +70,12 @@ pub fn play(names: Names, words: impl IntoIterator<Item = OsString>) -> u8 {
 fn run(names: Names, words: impl IntoIterator<Item = OsString>) -> Result<(), Refusal> {
     let program = OsString::from(names.play);
     let matches = command(names).try_get_matches_from(std::iter::once(program).chain(words))?;
-    let mut config = host::configured(&matches, SETTINGS)?;
+    let mut settings = own_settings();
+    let mut config = host::configured(&matches, &settings)?;
     config.input = true;
     config.stamped = false;
     let stage = staged(&mut config, &matches)?;
-    // What is wrong with a screen is told of the option that names it.
-    let settings: Vec<Setting> = SETTINGS.iter().chain(SCREEN).copied().collect();
+    settings.extend_from_slice(SCREEN);
     host::serve(names, config, stage, &matches, &settings)
 }
 
@@ -109,9 +99,9 @@ fn staged(config: &mut HostConfig, matches: &ArgMatches) -> Result<Option<Stage>
     let size = config.size;
     let command = |folder: &Path| if given.is_empty() { game(size, folder) } else { Ok(given) };
     let stage = Stage::start(size, config.audio, command, &mut |note| tell(note))
-        .map_err(|error| settings::as_typed(error, SETTINGS))?;
-    config.source = SourceConfig::X11 { display: Some(stage.display().to_owned()) };
-    config.surroundings = stage.surroundings();
+        .map_err(|error| settings::as_typed(error, &own_settings()))?;
+    config.surroundings = stage.surroundings().clone();
+    config.source = SourceConfig::X11 { display: config.surroundings.display.clone() };
     Ok(Some(stage))
 }
 
@@ -161,7 +151,7 @@ mod tests {
 
     #[test]
     fn every_option_has_its_setting() {
-        settings::assert_options(command(Names::PROGRAMS), SETTINGS);
+        settings::assert_options(command(Names::PROGRAMS), &own_settings());
     }
 
     #[test]

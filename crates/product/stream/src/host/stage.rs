@@ -17,8 +17,9 @@ const LOOK: Duration = Duration::from_millis(100);
 #[derive(Debug)]
 pub struct Stage {
     program: KeptProgram,
-    sound: Option<SoundServer>,
+    _sound: Option<SoundServer>,
     screen: Screen,
+    surroundings: Surroundings,
     /// When it was looked at last.
     looked: Instant,
     _folder: Folder,
@@ -58,21 +59,21 @@ impl Stage {
             None => None,
         };
         let command = command(&folder.0).map_err(system("the program's settings"))?;
-        let environment = surroundings(&screen, sound.as_ref()).environment();
-        let program = KeptProgram::start(command, environment).map_err(|error| refused(&error))?;
-        Ok(Self { program, sound, screen, looked: Instant::ZERO, _folder: folder })
-    }
-
-    /// Its screen, such as ":7".
-    #[must_use]
-    pub fn display(&self) -> &str {
-        self.screen.display()
+        let surroundings = Surroundings {
+            display: Some(screen.display().to_owned()),
+            authority: Some(screen.authority().to_owned()),
+            sound: sound.as_ref().map(|sound| sound.server().to_owned()),
+        };
+        let program = KeptProgram::start(command, surroundings.environment());
+        let program = program.map_err(|error| refused(&error))?;
+        let looked = Instant::ZERO;
+        Ok(Self { program, _sound: sound, screen, surroundings, looked, _folder: folder })
     }
 
     /// Where the program runs.
     #[must_use]
-    pub fn surroundings(&self) -> Surroundings {
-        surroundings(&self.screen, self.sound.as_ref())
+    pub fn surroundings(&self) -> &Surroundings {
+        &self.surroundings
     }
 
     /// What has happened, if anything has. However often it is asked, it looks ten times a second: each look asks the system.
@@ -91,14 +92,6 @@ impl Stage {
             News::Started => StageNews::Note("the program runs again".to_owned()),
             News::Ended { reason } => StageNews::Ended(format!("the program: {reason}")),
         })
-    }
-}
-
-fn surroundings(screen: &Screen, sound: Option<&SoundServer>) -> Surroundings {
-    Surroundings {
-        display: Some(screen.display().to_owned()),
-        authority: Some(screen.authority().to_owned()),
-        sound: sound.map(|sound| sound.server().to_owned()),
     }
 }
 
