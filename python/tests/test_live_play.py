@@ -40,7 +40,7 @@ DEFAULT = "40 Mb/s"
 CONTROLLERS = ("pudica", "gcc", "copa", "nada", "salsify", "scream", "sqp")
 CASES = [(name, rate) for rate in (DEFAULT, "10 Mb/s") for name in CONTROLLERS]
 AS_STREAMED = {name: {"kind": name, "min_pacing_factor": 2.5} for name in ("nada", "scream")}
-"""What `gameway host` makes of these names (`as_streamed` in its source, with a test)."""
+"""What `gameway host` makes of these names (`into_streamed` in its source, with a test)."""
 WITNESS_RATES = {"min_bitrate": "1 Mb/s", "start_bitrate": "1 Mb/s", "max_bitrate": "1 Mb/s"}
 MIN_FPS = 59.5
 MAX_WAIT_MS = 3.0

@@ -23,6 +23,7 @@ mod breaker;
 mod encoded;
 mod entries;
 mod fillers;
+mod handover;
 mod leveled;
 mod repeated;
 #[cfg(test)]
@@ -63,6 +64,8 @@ struct ProbeCount {
 pub struct Sender {
     config: SenderConfig,
     controller: Box<dyn RateController>,
+    /// The first frame of which it is told.
+    controlled_from: FrameId,
     breaker: Option<CircuitBreaker>,
     pacer: Pacer<MediaPacket>,
     history: SentHistory,
@@ -118,6 +121,7 @@ impl Sender {
         Self {
             config,
             controller,
+            controlled_from: FrameId(0),
             breaker,
             pacer: Pacer::new(config.frame_interval, padding),
             history: SentHistory::default(),
@@ -206,7 +210,7 @@ impl Sender {
     ) -> Option<SequenceNumber> {
         let (first_sent, last) = self.sent_frames.whole(frame)?;
         self.reported_end = self.reported_end.max(last.sequence.0 + 1);
-        if let Some(arrival) = arrival {
+        if let Some(arrival) = arrival.filter(|_| self.is_controlled(frame)) {
             let received = FrameReceived::new(frame, first_sent, last, arrival);
             self.controller.on_notice(now, &Notice::FrameReceived(received));
             self.retarget(now);
@@ -275,7 +279,9 @@ impl Sender {
         if let Some(breaker) = &mut self.breaker {
             breaker.on_sent(sent.size);
         }
-        self.controller.on_sent(now, &sent);
+        if self.is_controlled(sent.frame) {
+            self.controller.on_sent(now, &sent);
+        }
         if let Some(resend) = &mut self.resend {
             resend.on_sent(now, &packet);
         }
@@ -451,7 +457,7 @@ impl Sender {
         if let Some(protection) = &mut self.protection {
             protection.on_reports(&self.reports);
         }
-        self.controller.on_feedback(now, &batch);
+        self.report_to_controller(now);
         self.on_asked(now, &unmended, None);
         self.note_losses(now);
         self.retarget(now);

@@ -27,6 +27,16 @@ impl Hello {
     /// The channel on which it is said.
     pub const CHANNEL: &str = "control";
 
+    /// For a client that is to report in this style.
+    #[must_use]
+    pub fn new(session: u32, frame_interval: Duration, style: FeedbackStyle) -> Self {
+        let report_interval_ns = match style {
+            FeedbackStyle::PerFrame => None,
+            FeedbackStyle::Interval(interval) => Some(interval.as_nanos()),
+        };
+        Self { session, frame_interval_ns: frame_interval.as_nanos(), report_interval_ns }
+    }
+
     /// As it is sent.
     #[must_use]
     pub fn to_bytes(&self) -> Vec<u8> {

@@ -93,6 +93,7 @@ fn main() -> Result<(), Box<dyn Error>> {
         names: Vec::new(),
         pairing: None,
         certificate: None,
+        lab: None,
         wake: None,
     })?;
     println!("ready http://{}/#{token} {} pictures", signaling.address(), units.len());
@@ -163,6 +164,9 @@ impl Host {
                     }
                     Err(error) => reply.refuse(400, error.to_string()),
                 }
+            }
+            Some(SignalingRequest::Controller { reply, .. }) => {
+                reply.refuse(404, "a file has no controller".to_owned());
             }
             Some(SignalingRequest::End { session, reply }) => {
                 if self.peer.as_ref().is_some_and(|(name, _)| *name == session) {

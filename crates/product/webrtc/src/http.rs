@@ -13,19 +13,23 @@
 //! | waiting offers | 4 | the media loop takes them within a frame; the fifth gets 503 |
 //! | token | 16 characters, 8 different | 64 bits at the least of random hexadecimal digits |
 //! | body of a pairing | 64 B | a code has six |
+//! | name of a controller | 64 B | the longest has seven characters |
+//! | question to a lab, answer | 16 KiB, 256 KiB, 5 s | answers to a questionnaire; the state of a path with 200 flows |
 //! | wrong tokens, keys and codes | 10, then one in 10 s of a source | [`crate::guard`]; more get 429 before they are looked at |
 //!
 //! Who comes last is served, not who holds on: a client needs a connection for a moment, and whoever opens many and says
 //! nothing closes his own.
 
 mod access;
+mod asked;
+mod lab;
 
 pub use access::{PairingConfig, PairingNews};
 
 use crate::guard::Source;
 use crate::secrets::Secrets;
 use crate::tls::ServerIdentity;
-use crate::whep::{self, MAX_BODY, Request, Terms, Verdict};
+use crate::whep::{self, Request, Terms, Verdict};
 use access::{Access, Refused};
 use bytes::Bytes;
 use gameway_units::Duration as Span;
@@ -40,6 +44,7 @@ use std::collections::VecDeque;
 use std::convert::Infallible;
 use std::io;
 use std::net::SocketAddr;
+use std::path::PathBuf;
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
@@ -77,6 +82,13 @@ pub enum SignalingRequest {
         /// Where the answer goes.
         reply: Reply,
     },
+    /// Which controller the stream has, in words of the media loop; first it gets the one of this name.
+    Controller {
+        /// What it is to be.
+        name: Option<String>,
+        /// Where the answer goes: JSON.
+        reply: Reply,
+    },
     /// A client ends this session, if it is still the one.
     End {
         /// Its name.
@@ -91,7 +103,7 @@ pub enum SignalingRequest {
 pub struct Reply(oneshot::Sender<Result<String, (u16, String)>>);
 
 impl Reply {
-    /// With the answer to an offer, or with nothing to the end of a session.
+    /// With the answer to an offer or a question, or with nothing to the end of a session.
     pub fn accept(self, answer: String) {
         // A client that has gone does not matter.
         let _ = self.0.send(Ok(answer));
@@ -116,6 +128,9 @@ pub struct SignalingConfig {
     pub pairing: Option<PairingConfig>,
     /// The host's certificate: then all is HTTPS, and plain HTTP is only told so.
     pub certificate: Option<ServerIdentity>,
+    /// Where a lab behind the host listens (a Unix socket, stream): what a browser that is let in asks under `/lab` is handed to it
+    /// as one line of JSON, and its one line is the answer. With the key `error` it is one of status 400.
+    pub lab: Option<PathBuf>,
     /// Called when a request lies in the channel, for a media loop that sleeps.
     pub wake: Option<Arc<dyn Fn() + Send + Sync>>,
 }
@@ -141,6 +156,7 @@ struct Shared {
     terms: Terms,
     access: Arc<Access>,
     tls: Option<TlsAcceptor>,
+    lab: Option<PathBuf>,
     sender: SyncSender<SignalingRequest>,
     wake: Option<Arc<dyn Fn() + Send + Sync>>,
     names: Mutex<Secrets>,
@@ -167,6 +183,7 @@ impl SignalingServer {
             },
             tls: config.certificate.as_ref().map(ServerIdentity::acceptor),
             access: Arc::new(Access::new(config.pairing)),
+            lab: config.lab,
             sender,
             wake: config.wake,
             names: Mutex::new(Secrets::from_system()),
@@ -339,8 +356,10 @@ async fn answer(
             }
             refuse(status, reason.to_owned())
         }
-        Verdict::Offer => offer(shared, from, body).await,
-        Verdict::End(session) => end(shared, session.to_owned()).await,
+        Verdict::Offer => asked::offer(shared, from, body).await,
+        Verdict::End(session) => asked::end(shared, session.to_owned()).await,
+        Verdict::Controller { change } => asked::controller(shared, change.then_some(body)).await,
+        Verdict::Lab { change } => lab::ask(shared.lab.as_deref(), change.then_some(body)).await,
     }
 }
 
@@ -409,48 +428,6 @@ async fn pair(
         Err(Refused::Later(wait)) => later(wait),
         Err(Refused::Because(status, reason)) => refuse(status, reason),
     }
-}
-
-async fn offer(shared: &Shared, from: SocketAddr, body: Incoming) -> Response<Full<Bytes>> {
-    let Ok(body) = Limited::new(body, MAX_BODY).collect().await else {
-        return refuse(413, format!("an offer has at most {MAX_BODY} bytes"));
-    };
-    let Ok(offer) = String::from_utf8(body.to_bytes().to_vec()) else {
-        return refuse(400, "the offer is not UTF-8".to_owned());
-    };
-    let session = shared.word();
-    let name = session.clone();
-    let request = |reply| SignalingRequest::Offer { from, session, offer, reply };
-    match ask(shared, request).await {
-        Ok(answer) => {
-            let mut response = respond(201, "application/sdp", answer);
-            if let Ok(location) = format!("{}/{name}", whep::PATH).parse() {
-                response.headers_mut().insert("location", location);
-            }
-            response
-        }
-        Err((status, reason)) => refuse(status, reason),
-    }
-}
-
-async fn end(shared: &Shared, session: String) -> Response<Full<Bytes>> {
-    match ask(shared, |reply| SignalingRequest::End { session, reply }).await {
-        Ok(_) => respond(200, "text/plain", String::new()),
-        Err((status, reason)) => refuse(status, reason),
-    }
-}
-
-async fn ask(
-    shared: &Shared,
-    request: impl FnOnce(Reply) -> SignalingRequest,
-) -> Result<String, (u16, String)> {
-    let busy = || (503, "the host is busy; try again".to_owned());
-    let (sender, receiver) = oneshot::channel();
-    shared.sender.try_send(request(Reply(sender))).map_err(|_| busy())?;
-    if let Some(wake) = &shared.wake {
-        wake();
-    }
-    receiver.await.unwrap_or_else(|_| Err(busy()))
 }
 
 fn refuse(status: u16, reason: String) -> Response<Full<Bytes>> {

@@ -7,6 +7,9 @@
 //! | `DELETE /whep/SESSION` | 200, the session ends |
 //! | `POST /pair` with a code of six digits | 201 and a key for this device ([`crate::http::PairingConfig`]) |
 //! | `POST /pair` without a body | 204; a code is shown where the host runs |
+//! | `GET /controller` | 200, the stream's controller and those that there are, as JSON |
+//! | `PUT /controller` with a name | the same, once that one has the stream |
+//! | `GET /lab`, `POST /lab` with JSON | what the lab behind the host says ([`crate::http::SignalingConfig::lab`]); 404 where there is none |
 //! | `PATCH` and others | 405: the host is ICE-lite and knows its addresses, so nothing trickles |
 //!
 //! The header `Host` must name this host: an address, localhost, or one of its names. Else 421: a page elsewhere whose
@@ -16,8 +19,8 @@
 //! this host's own, where it is there. Else 403: a page from elsewhere may neither pair nor start nor end anything. So
 //! there are no CORS headers either, and `OPTIONS` is as any other method.
 //!
-//! Each request under `/whep` needs the token or the key of a device, as `Authorization: Bearer TOKEN`; they are compared in
-//! constant time. Without one the answer is 401 and no more, before anything of the body is looked at.
+//! Each request under `/whep`, `/controller` and `/lab` needs the token or the key of a device, as `Authorization: Bearer TOKEN`; they
+//! are compared in constant time. Without one the answer is 401 and no more, before anything of the body is looked at.
 //!
 //! A link that is opened in a browser has the token as its fragment (`/#TOKEN`), which is sent to nobody (RFC 9110 section
 //! 4.2.5); the page's script shows it. A token in a query would stand in logs, histories and the header `Referer`: 400.
@@ -38,6 +41,10 @@ pub const MAX_BODY: usize = 65_536;
 pub const PATH: &str = "/whep";
 /// The resource that codes are posted to.
 pub const PAIR: &str = "/pair";
+/// The controller of the stream.
+pub const CONTROLLER: &str = "/controller";
+/// What the lab behind the host says.
+pub const LAB: &str = "/lab";
 
 /// What a request says.
 #[derive(Debug, Clone, Copy)]
@@ -80,6 +87,16 @@ pub enum Verdict<'a> {
     End(&'a str),
     /// Read the body, a code or nothing, and answer it.
     Pair,
+    /// Say which controller the stream has; if it is to change, to the one that the body names.
+    Controller {
+        /// Whether it is to change.
+        change: bool,
+    },
+    /// Hand the body, JSON or nothing, to the lab, and answer with what it says.
+    Lab {
+        /// Whether there is a body.
+        change: bool,
+    },
     /// Refuse with this status and reason.
     Refuse(u16, &'static str),
 }
@@ -87,7 +104,7 @@ pub enum Verdict<'a> {
 /// Whether a request for this path shows a token, a key or a code.
 #[must_use]
 pub fn asks_for_secret(path: &str) -> bool {
-    path.starts_with(PATH) || path.starts_with(PAIR)
+    [PATH, PAIR, CONTROLLER, LAB].iter().any(|resource| path.starts_with(resource))
 }
 
 /// Decides. `is_device` says whether a paired device has a key, or nothing if that cannot be known.
@@ -113,19 +130,36 @@ pub fn judge<'a>(
             "a token in the query stands in logs and histories: open /#TOKEN, or send Authorization: Bearer TOKEN",
         );
     }
-    let session = request.path.strip_prefix(PATH);
-    match (request.method, session) {
-        ("POST", None) if request.path == PAIR => Verdict::Pair,
-        ("GET" | "HEAD", None) if request.path == "/" => Verdict::Page,
-        (_, Some(rest)) if rest.is_empty() || rest.starts_with('/') => {
-            let shown = bearer(request);
-            match is_token(shown, &terms.token).then_some(true).or_else(|| is_device(shown)) {
-                Some(true) => resource(request, rest.strip_prefix('/').unwrap_or("")),
-                Some(false) => Verdict::Refuse(401, "wrong or missing token or key"),
-                None => Verdict::Refuse(500, "the host cannot read its list of devices"),
-            }
+    match (request.method, request.path) {
+        ("POST", PAIR) => return Verdict::Pair,
+        ("GET" | "HEAD", "/") => return Verdict::Page,
+        _ => {}
+    }
+    let Some(verdict) = guarded(request) else {
+        return Verdict::Refuse(404, "POST an offer to /whep, or open / in a browser");
+    };
+    let shown = bearer(request);
+    match is_token(shown, &terms.token).then_some(true).or_else(|| is_device(shown)) {
+        Some(true) => verdict,
+        Some(false) => Verdict::Refuse(401, "wrong or missing token or key"),
+        None => Verdict::Refuse(500, "the host cannot read its list of devices"),
+    }
+}
+
+/// What is for those who are let in; `None` where there is nothing.
+fn guarded<'a>(request: &Request<'a>) -> Option<Verdict<'a>> {
+    match (request.method, request.path) {
+        ("GET", CONTROLLER) => Some(Verdict::Controller { change: false }),
+        ("PUT", CONTROLLER) => Some(Verdict::Controller { change: true }),
+        (_, CONTROLLER) => Some(Verdict::Refuse(405, "GET or PUT /controller")),
+        ("GET", LAB) => Some(Verdict::Lab { change: false }),
+        ("POST", LAB) => Some(Verdict::Lab { change: true }),
+        (_, LAB) => Some(Verdict::Refuse(405, "GET or POST /lab")),
+        (_, path) => {
+            let rest = path.strip_prefix(PATH)?;
+            let session = if rest.is_empty() { "" } else { rest.strip_prefix('/')? };
+            Some(resource(request, session))
         }
-        _ => Verdict::Refuse(404, "POST an offer to /whep, or open / in a browser"),
     }
 }
 
@@ -236,9 +270,11 @@ mod tests {
             Some("Basic c0rrect"),
             Some("c0rrect"),
         ] {
-            for method in ["POST", "DELETE", "PATCH", "GET"] {
-                let verdict = judge(&ask(method, PATH, wrong), TOKEN);
-                assert!(matches!(verdict, Verdict::Refuse(401, _)), "{method} {wrong:?}");
+            for method in ["POST", "DELETE", "PATCH", "GET", "PUT"] {
+                for path in [PATH, CONTROLLER, LAB] {
+                    let verdict = judge(&ask(method, path, wrong), TOKEN);
+                    assert!(matches!(verdict, Verdict::Refuse(401, _)), "{method} {wrong:?}");
+                }
             }
         }
         assert!(matches!(judge(&ask("POST", PATH, Some("Bearer ")), ""), Verdict::Refuse(401, _)));
@@ -264,6 +300,13 @@ mod tests {
         assert_eq!(with("GET", "/"), Verdict::Page);
         assert_eq!(with("POST", "/pair"), Verdict::Pair);
         assert!(matches!(with("OPTIONS", "/whep"), Verdict::Refuse(405, _)));
+        assert_eq!(with("GET", CONTROLLER), Verdict::Controller { change: false });
+        assert_eq!(with("PUT", CONTROLLER), Verdict::Controller { change: true });
+        assert_eq!(with("GET", LAB), Verdict::Lab { change: false });
+        assert_eq!(with("POST", LAB), Verdict::Lab { change: true });
+        assert!(matches!(with("POST", CONTROLLER), Verdict::Refuse(405, _)));
+        assert!(matches!(with("DELETE", LAB), Verdict::Refuse(405, _)));
+        assert!(matches!(with("GET", "/lab/x"), Verdict::Refuse(404, _)));
         assert!(matches!(with("GET", "/pair"), Verdict::Refuse(404, _)));
         assert!(matches!(with("POST", "/pair/x"), Verdict::Refuse(404, _)));
         assert!(matches!(with("PATCH", "/whep/abc"), Verdict::Refuse(405, _)));

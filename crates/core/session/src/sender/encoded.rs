@@ -86,7 +86,9 @@ impl Sender {
         let first = begun.map_or(0, |begun| begun.packets).min(counts.1);
         let rest = (first..counts.1)
             .map(|index| of_train(train.packet(index), frame, counts, header, reference));
-        self.controller.on_frame(now, &event);
+        if self.is_controlled(frame) {
+            self.controller.on_frame(now, &event);
+        }
         let part = FramePart { expected: usize::from(counts.1), last: true };
         self.pacer.enqueue_part(now, frame, part, rest);
         self.tell_first_sent(frame, begun);
@@ -105,7 +107,9 @@ impl Sender {
         let frame = self.next_frame;
         let size = (begun.payload, begun.wire_size, begun.packets);
         let event = self.frame_made((request, target), size, begun.key_frame);
-        self.controller.on_frame(now, &event);
+        if self.is_controlled(frame) {
+            self.controller.on_frame(now, &event);
+        }
         // Nothing was queued behind it: if packets wait, the newest is its last.
         let last = self.pacer.waiting_mut().next_back();
         let waits = last.map(|last| last.train_packets = last.index + 1).is_some();

@@ -1,6 +1,7 @@
 //! What a sender does for its driver and its controller beside carrying frames.
 
 mod breaker;
+mod handover;
 mod key_frames;
 mod leveled;
 mod models;

@@ -6,7 +6,7 @@ use super::settings::{self, Setting, settings};
 use super::{End, Names, Refusal, exit_code, place, placed, tables};
 use super::{state, tell, tell_refusals, tell_threads, token};
 use crate::host::{self, HostReport, Stage};
-use crate::{ControllerConfig, HostConfig, SourceConfig};
+use crate::{HostConfig, SourceConfig};
 use clap::{Arg, ArgAction, ArgMatches, Command};
 use gameway_runtime::stop::Stop;
 use std::ffi::OsString;
@@ -35,10 +35,6 @@ pub(super) const SETTINGS: &[Setting] = settings! {
     "input" => "input",
     "duration" => "duration",
 };
-/// The option of controllers whose published law may send most of its packets into loss for good.
-const GUARD: &str = "reduce_on_loss";
-/// The option of controllers whose law spreads a frame over most of its interval, and its value: GCC's pacing factor (libwebrtc).
-const PACING: (&str, f64) = ("min_pacing_factor", 2.5);
 /// What the first link stands behind.
 const WATCH: &str = "watch at ";
 /// Addresses for documentation (RFC 5737, RFC 3849): nothing is sent there.
@@ -99,7 +95,7 @@ pub(super) fn configured(
     let refused = |error| settings::as_typed(error, settings);
     let mut config = HostConfig::read(&settings::given(matches, settings)).map_err(refused)?;
     config.build_controller().map_err(refused)?;
-    as_streamed(&mut config);
+    config = config.into_streamed();
     config.token = token::given(placed(matches, "token"))?.map_or_else(token::new, Ok)?;
     config.devices = state::devices();
     if config.devices.is_none() {
@@ -139,20 +135,6 @@ pub(super) fn serve(
     }
     tell_threads(&cpu);
     Ok(())
-}
-
-/// The controller as people stream with it, if it is chosen by its name alone: with [`GUARD`] and [`PACING`], if it has them.
-fn as_streamed(config: &mut HostConfig) {
-    let ControllerConfig::Name(kind) = config.controller.clone() else { return };
-    for (name, value) in [(GUARD, "on".into()), (PACING.0, PACING.1.into())] {
-        let (_, mut options) = config.controller.parts();
-        options.insert(name.to_owned(), value);
-        let with = ControllerConfig::Options { kind: kind.clone(), options };
-        let before = std::mem::replace(&mut config.controller, with);
-        if config.build_controller().is_err() {
-            config.controller = before;
-        }
-    }
 }
 
 /// The names under which others may know this machine: its own, with and without a domain, and those that its table of
@@ -267,28 +249,6 @@ mod tests {
         assert!(told[2].ends_with(&format!("SHA-256 {}", own.as_text())), "{told:?}");
         let told = links(&[at("192.0.2.7:1")], Names::PROGRAMS, Https::Vouched, "T");
         assert_eq!(told[1], "or by a program: gameway-client \"https://192.0.2.7:1/#T\"");
-    }
-
-    #[test]
-    fn a_controller_lowers_its_rate_where_much_is_lost_and_a_frame_leaves_in_a_part_of_its_interval()
-     {
-        for (name, options) in [
-            ("pudica", &["reduce_on_loss"] as &[&str]),
-            ("salsify", &["reduce_on_loss"]),
-            ("sqp", &["reduce_on_loss"]),
-            ("copa", &["reduce_on_loss"]),
-            ("nada", &["min_pacing_factor"]),
-            ("scream", &["min_pacing_factor"]),
-            ("gcc", &[]),
-            ("fixed", &[]),
-        ] {
-            let mut config =
-                HostConfig { controller: ControllerConfig::named(name), ..HostConfig::default() };
-            as_streamed(&mut config);
-            let (kind, given) = config.controller.parts();
-            assert_eq!(kind, name);
-            assert!(given.keys().eq(options), "{name}: {given:?}");
-        }
     }
 
     #[test]

@@ -3,6 +3,7 @@
 //! Programs read it from JSON, and the command line has its options from it ([`gameway_units::declared`]).
 
 mod choices;
+mod streamed;
 
 pub use choices::{
     ControllerConfig, EcnConfig, EncoderChoice, Listen, PictureSize, ReportsConfig, SourceConfig,
@@ -19,6 +20,7 @@ use gameway_units::{
 };
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use std::net::IpAddr;
 use std::path::PathBuf;
 
 /// What a host is told.
@@ -100,6 +102,11 @@ pub struct HostConfig {
     pub certificate_key: Option<PathBuf>,
     /// The names under which browsers reach the host, beside localhost and its addresses.
     pub names: Vec<String>,
+    /// Where clients send media, if not to the addresses at which the host listens: where something in front of it hands them on.
+    pub media_addresses: Vec<IpAddr>,
+    /// Where a lab behind the host listens (a Unix socket), which the page shows and steers.
+    #[schemars(extend("x-none" = "no lab"))]
+    pub lab: Option<PathBuf>,
     /// `auto`: software; `hardware`: what works; or one by name. H.265 has the best there is.
     pub encoder: EncoderChoice,
     /// The scene's beeps, the file's sound, or what PulseAudio plays (needs parec).
@@ -159,6 +166,8 @@ impl Default for HostConfig {
             certificate: None,
             certificate_key: None,
             names: Vec::new(),
+            media_addresses: Vec::new(),
+            lab: None,
             encoder: EncoderChoice::Auto,
             audio: true,
             input: false,

@@ -2,7 +2,15 @@
 
 use std::net::{IpAddr, SocketAddr};
 
-/// Where clients may send media: where we listen, or where this machine can be reached if we listen everywhere.
+/// Where clients are told to send media: to `elsewhere`, where something hands them on, or else straight here.
+pub(crate) fn media_candidates(listening: SocketAddr, elsewhere: &[IpAddr]) -> Vec<SocketAddr> {
+    if elsewhere.is_empty() {
+        return candidates(listening);
+    }
+    elsewhere.iter().map(|&ip| SocketAddr::new(ip, listening.port())).collect()
+}
+
+/// Where clients may reach the host: where we listen, or where this machine can be reached if we listen everywhere.
 pub(crate) fn candidates(listening: SocketAddr) -> Vec<SocketAddr> {
     if !listening.ip().is_unspecified() {
         return vec![listening];

@@ -6,7 +6,7 @@ use crate::host::encoding::{Job, Made};
 use crate::host::log::HostLog;
 use crate::host::page::PageCounts;
 use crate::host::played::Played;
-use crate::host::reach::candidates;
+use crate::host::reach::{candidates, media_candidates};
 use crate::host::session::{Session, SessionEvent};
 use crate::host::signaling::{not_there, start_signaling};
 use crate::host::sound::Sound;
@@ -21,7 +21,7 @@ use gameway_events::Sink;
 use gameway_runtime::clock::{self, Clock};
 use gameway_runtime::lateness::LatenessSummary;
 use gameway_runtime::stop::Stop;
-use gameway_session::{BreakerAction, SenderEvent};
+use gameway_session::{BreakerAction, Sender, SenderEvent};
 use gameway_units::{Duration, Instant};
 use gameway_webrtc::http::{Reply, SignalingRequest, SignalingServer, check_token};
 use gameway_webrtc::socket::{MediaSocket, MonotonicClock};
@@ -340,6 +340,12 @@ impl Host {
                 SignalingRequest::Offer { from, session, offer, reply } => {
                     self.on_offer(now, from.ip().to_canonical(), session, &offer, reply);
                 }
+                SignalingRequest::Controller { name, reply } => {
+                    match name.map_or(Ok(()), |name| self.choose_controller(now, &name)) {
+                        Ok(()) => reply.accept(self.config.told_controller()),
+                        Err(error) => reply.refuse(400, error.to_string()),
+                    }
+                }
                 SignalingRequest::End { session, reply } => {
                     if let Some(stay) = self.stays.take(&session) {
                         self.end(stay, "the client has left");
@@ -352,11 +358,26 @@ impl Host {
         }
     }
 
+    /// The stream, or the next one, gets another controller.
+    fn choose_controller(&mut self, now: Instant, name: &str) -> Result<(), StreamError> {
+        let config = self.config.with_controller(name)?;
+        for session in self.stays.sessions() {
+            let bitrate = session.sender().map_or(config.start_bitrate, Sender::bitrate);
+            session.set_controller(now, config.build_controller_from(bitrate)?, &config);
+        }
+        if let Some(log) = &mut self.log {
+            log.event(now, &format!("controller-{name}"), 1.0);
+        }
+        tell("another controller", name);
+        self.config = config;
+        Ok(())
+    }
+
     /// A client that is let in comes: it will take the place of the one before, who may be its former self.
     fn on_offer(&mut self, now: Instant, from: IpAddr, name: String, offer: &str, reply: Reply) {
         let config = gameway_webrtc::HostConfig {
             identity: self.identity.clone(),
-            candidates: candidates(self.socket.address()),
+            candidates: media_candidates(self.socket.address(), &self.config.media_addresses),
             h265: self.h265,
             nack: self.config.repair.sends_again(),
             parity: self.config.repair.goal().is_some(),

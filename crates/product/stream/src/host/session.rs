@@ -29,6 +29,7 @@
 //! | most unreported | 16384 | a quarter of the numbers: 3 s at 60 Mb/s; in flight are at most a few thousand |
 //! | interval while held | 100 ms | a report is back so much later than it could be |
 
+mod handover;
 mod parity;
 mod send;
 mod sound_out;

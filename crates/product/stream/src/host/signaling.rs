@@ -24,6 +24,7 @@ pub fn start_signaling(
         names: config.names.clone(),
         pairing: pairing(config)?,
         certificate: certificate(config)?,
+        lab: config.lab.clone(),
         wake: Some(Arc::new(ring)),
     })
     .map_err(|error| not_there(config, &error))

@@ -47,6 +47,12 @@ impl Stays {
         self.coming.as_mut().map(|stay| &mut stay.session)
     }
 
+    /// The sessions of both.
+    pub fn sessions(&mut self) -> impl Iterator<Item = &mut Session> {
+        let stays = [self.current.as_mut(), self.coming.as_mut()];
+        stays.into_iter().flatten().map(|stay| &mut stay.session)
+    }
+
     /// A client has made an offer; the one that was about to come before it.
     pub fn expect(&mut self, stay: Stay) -> Option<Stay> {
         self.coming.replace(stay)

@@ -36,13 +36,21 @@ pub struct Terms {
     pub hello: Hello,
 }
 
+impl Terms {
+    /// Another controller: what follows of it for reports and the ECN field.
+    pub(super) fn follow(
+        config: &HostConfig,
+        controller: &dyn RateController,
+    ) -> (FeedbackStyle, Ecn) {
+        let style = config.reports.or_native(controller.feedback_style());
+        (style, config.ecn.or_native(controller.ecn()))
+    }
+}
+
 pub(super) fn terms(config: &HostConfig, session: u32, audio: bool) -> Result<Terms, StreamError> {
     let controller = config.build_controller()?;
     let frame_interval = config.frame_interval();
-    let report_interval_ns = match config.reports.or_native(controller.feedback_style()) {
-        FeedbackStyle::PerFrame => None,
-        FeedbackStyle::Interval(interval) => Some(interval.as_nanos()),
-    };
+    let (style, ecn) = Terms::follow(config, &*controller);
     Ok(Terms {
         start: Instant::ZERO + config.start,
         frame_interval,
@@ -52,10 +60,10 @@ pub(super) fn terms(config: &HostConfig, session: u32, audio: bool) -> Result<Te
         ladder: config.ladder(),
         circuit_breaker: config.circuit_breaker.then_some(config.min_bitrate),
         mtu: config.mtu,
-        ecn: config.ecn.or_native(controller.ecn()),
+        ecn,
         plays: config.input,
         audio,
-        hello: Hello { session, frame_interval_ns: frame_interval.as_nanos(), report_interval_ns },
+        hello: Hello::new(session, frame_interval, style),
         controller,
     })
 }

@@ -4,6 +4,7 @@
 mod feedback;
 mod hostile;
 mod https;
+mod lab;
 mod pairing;
 mod peers;
 mod sockets;

@@ -43,6 +43,7 @@ impl Host {
             names: Vec::new(),
             pairing: Some(pairing),
             certificate,
+            lab: None,
             wake: None,
         });
         let signaling = signaling.unwrap();
@@ -54,7 +55,9 @@ impl Host {
             while !stopped.load(Ordering::Relaxed) {
                 match signaling.poll() {
                     Some(
-                        SignalingRequest::Offer { reply, .. } | SignalingRequest::End { reply, .. },
+                        SignalingRequest::Offer { reply, .. }
+                        | SignalingRequest::Controller { reply, .. }
+                        | SignalingRequest::End { reply, .. },
                     ) => reply.refuse(404, "no stream here".to_owned()),
                     None => std::thread::sleep(std::time::Duration::from_millis(2)),
                 }

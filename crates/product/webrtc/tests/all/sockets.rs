@@ -89,6 +89,7 @@ impl TestHost {
             names: Vec::new(),
             pairing: None,
             certificate: None,
+            lab: None,
             wake: None,
         };
         let signaling = SignalingServer::start(config).unwrap();
@@ -144,6 +145,9 @@ fn host_loop(
                     }
                     Err(error) => reply.refuse(400, error.to_string()),
                 }
+            }
+            Some(SignalingRequest::Controller { reply, .. }) => {
+                reply.refuse(404, "no controller here".to_owned());
             }
             Some(SignalingRequest::End { session: name, reply }) => {
                 if session.as_ref().is_some_and(|(ours, _)| *ours == name) {
@@ -379,6 +383,7 @@ fn a_token_that_can_be_guessed_is_refused() {
             names: Vec::new(),
             pairing: None,
             certificate: None,
+            lab: None,
             wake: None,
         };
         let refused = SignalingServer::start(config).expect_err(token).to_string();

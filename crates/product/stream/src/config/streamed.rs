@@ -1,0 +1,99 @@
+//! Controllers as people stream with them.
+
+use super::{ControllerConfig, HostConfig};
+use crate::StreamError;
+use gameway_control::{Controllers, RateController};
+use gameway_units::Rate;
+
+/// The option of controllers whose published law may send most of its packets into loss for good.
+const GUARD: &str = "reduce_on_loss";
+/// The option of controllers whose law spreads a frame over most of its interval, and its value: GCC's pacing factor (libwebrtc).
+const PACING: (&str, f64) = ("min_pacing_factor", 2.5);
+
+impl HostConfig {
+    /// The controller as people stream with it, if it is chosen by its name alone: with [`GUARD`] and [`PACING`], if it has them.
+    #[must_use]
+    pub(crate) fn into_streamed(mut self) -> Self {
+        let ControllerConfig::Name(kind) = self.controller.clone() else { return self };
+        for (name, value) in [(GUARD, "on".into()), (PACING.0, PACING.1.into())] {
+            let (_, mut options) = self.controller.parts();
+            options.insert(name.to_owned(), value);
+            let with = ControllerConfig::Options { kind: kind.clone(), options };
+            let before = std::mem::replace(&mut self.controller, with);
+            if self.build_controller().is_err() {
+                self.controller = before;
+            }
+        }
+        self
+    }
+
+    /// The same with the controller of this name, as people stream with it.
+    ///
+    /// # Errors
+    /// If there is none; which there are.
+    pub(crate) fn with_controller(&self, name: &str) -> Result<Self, StreamError> {
+        let config = Self { controller: ControllerConfig::named(name), ..self.clone() };
+        config.build_controller()?;
+        Ok(config.into_streamed())
+    }
+
+    /// A controller for a stream that has this bitrate already.
+    ///
+    /// # Errors
+    /// As [`Self::build_controller`].
+    pub(crate) fn build_controller_from(
+        &self,
+        bitrate: Rate,
+    ) -> Result<Box<dyn RateController>, StreamError> {
+        let start_bitrate = bitrate.clamp(self.min_bitrate, self.max_bitrate);
+        Self { start_bitrate, ..self.clone() }.build_controller()
+    }
+
+    /// The controller by name, and those that there are, as a page reads it.
+    #[must_use]
+    pub(crate) fn told_controller(&self) -> String {
+        let known = Controllers::standard();
+        let choices: Vec<&str> = known.descriptions().map(|one| one.name).collect();
+        let (name, _) = self.controller.parts();
+        serde_json::json!({ "controller": name, "choices": choices }).to_string()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_controller_that_takes_over_begins_at_the_bitrate_that_there_is() {
+        let config = HostConfig::default();
+        for (bitrate, started) in [(7, 7), (0, 1), (900, 40)] {
+            let controller = config.build_controller_from(Rate::from_mbps(bitrate)).expect("built");
+            assert_eq!(controller.target().bitrate, Rate::from_mbps(started));
+        }
+        assert!(config.with_controller("oracle").is_err());
+        let told = config.with_controller("gcc").expect("built").told_controller();
+        assert!(told.contains(r#""controller":"gcc""#) && told.contains(r#""pudica""#), "{told}");
+    }
+
+    #[test]
+    fn a_controller_lowers_its_rate_where_much_is_lost_and_a_frame_leaves_in_a_part_of_its_interval()
+     {
+        for (name, options) in [
+            ("pudica", &["reduce_on_loss"] as &[&str]),
+            ("salsify", &["reduce_on_loss"]),
+            ("sqp", &["reduce_on_loss"]),
+            ("copa", &["reduce_on_loss"]),
+            ("nada", &["min_pacing_factor"]),
+            ("scream", &["min_pacing_factor"]),
+            ("gcc", &[]),
+            ("fixed", &[]),
+        ] {
+            let mut config =
+                HostConfig { controller: ControllerConfig::named(name), ..HostConfig::default() };
+            config = config.into_streamed();
+            let (kind, given) = config.controller.parts();
+            assert_eq!(kind, name);
+            assert!(given.keys().eq(options), "{name}: {given:?}");
+        }
+    }
+}

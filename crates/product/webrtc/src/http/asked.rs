@@ -1,0 +1,79 @@
+//! What the media loop is asked: offers, ends of sessions, controllers.
+
+use super::{Reply, Shared, SignalingRequest, refuse, respond};
+use crate::whep::{self, MAX_BODY};
+use bytes::Bytes;
+use http_body_util::{BodyExt, Full, Limited};
+use hyper::Response;
+use hyper::body::Incoming;
+use std::net::SocketAddr;
+use tokio::sync::oneshot;
+
+const NAME_BYTES: usize = 64;
+
+pub(super) async fn offer(
+    shared: &Shared,
+    from: SocketAddr,
+    body: Incoming,
+) -> Response<Full<Bytes>> {
+    let Ok(body) = Limited::new(body, MAX_BODY).collect().await else {
+        return refuse(413, format!("an offer has at most {MAX_BODY} bytes"));
+    };
+    let Ok(offer) = String::from_utf8(body.to_bytes().to_vec()) else {
+        return refuse(400, "the offer is not UTF-8".to_owned());
+    };
+    let session = shared.word();
+    let name = session.clone();
+    let request = |reply| SignalingRequest::Offer { from, session, offer, reply };
+    match ask(shared, request).await {
+        Ok(answer) => {
+            let mut response = respond(201, "application/sdp", answer);
+            if let Ok(location) = format!("{}/{name}", whep::PATH).parse() {
+                response.headers_mut().insert("location", location);
+            }
+            response
+        }
+        Err((status, reason)) => refuse(status, reason),
+    }
+}
+
+pub(super) async fn end(shared: &Shared, session: String) -> Response<Full<Bytes>> {
+    match ask(shared, |reply| SignalingRequest::End { session, reply }).await {
+        Ok(_) => respond(200, "text/plain", String::new()),
+        Err((status, reason)) => refuse(status, reason),
+    }
+}
+
+/// Which controller the stream has, once it has the one that the body names, if there is one.
+pub(super) async fn controller(shared: &Shared, body: Option<Incoming>) -> Response<Full<Bytes>> {
+    let name = match body {
+        None => None,
+        Some(body) => match text(body, NAME_BYTES).await {
+            Some(name) => Some(name.trim().to_owned()),
+            None => return refuse(400, "the name of a controller, as text".to_owned()),
+        },
+    };
+    match ask(shared, |reply| SignalingRequest::Controller { name, reply }).await {
+        Ok(answer) => respond(200, "application/json", answer),
+        Err((status, reason)) => refuse(status, reason),
+    }
+}
+
+/// A body of text; `None` if it is longer, or no text.
+async fn text(body: Incoming, most: usize) -> Option<String> {
+    let body = Limited::new(body, most).collect().await.ok()?;
+    String::from_utf8(body.to_bytes().to_vec()).ok()
+}
+
+async fn ask(
+    shared: &Shared,
+    request: impl FnOnce(Reply) -> SignalingRequest,
+) -> Result<String, (u16, String)> {
+    let busy = || (503, "the host is busy; try again".to_owned());
+    let (sender, receiver) = oneshot::channel();
+    shared.sender.try_send(request(Reply(sender))).map_err(|_| busy())?;
+    if let Some(wake) = &shared.wake {
+        wake();
+    }
+    receiver.await.unwrap_or_else(|_| Err(busy()))
+}
