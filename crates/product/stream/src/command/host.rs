@@ -9,9 +9,11 @@ use crate::host::{self, HostReport, Stage};
 use crate::{HostConfig, SourceConfig};
 use clap::{Arg, ArgAction, ArgMatches, Command};
 use gameway_runtime::stop::Stop;
+use gameway_units::declared::Options;
 use std::ffi::OsString;
 use std::io::IsTerminal as _;
 use std::net::{IpAddr, SocketAddr};
+use std::path::Path;
 
 pub(super) const SETTINGS: &[Setting] = settings! {
     "controller" => "controller",
@@ -63,6 +65,7 @@ pub(super) fn for_people(command: Command) -> Command {
     let token = "Holds what a client must know that is no paired device; else $GAMEWAY_TOKEN, else a new one is made";
     let name = "A name under which browsers reach the host, beside this machine's. May be repeated";
     let out = "Keep tables here: frames, controller, lateness";
+    let further = "Settings of a host as JSON, by their names, for a program that starts one. An option counts more";
     https::with(command)
         .arg(place("token", token::OPTION, "FILE", token))
         .arg(
@@ -73,6 +76,7 @@ pub(super) fn for_people(command: Command) -> Command {
                 .help(name),
         )
         .arg(place("out", "out", "FOLDER", out))
+        .arg(place("settings", "settings", "FILE", further))
 }
 
 /// Streams until the end of its time or until it is asked to stop; `words` are the arguments. Gives the exit code.
@@ -93,7 +97,9 @@ pub(super) fn configured(
     settings: &[Setting],
 ) -> Result<HostConfig, Refusal> {
     let refused = |error| settings::as_typed(error, settings);
-    let mut config = HostConfig::read(&settings::given(matches, settings)).map_err(refused)?;
+    let mut further = placed(matches, "settings").map_or_else(|| Ok(Options::new()), read)?;
+    further.extend(settings::given(matches, settings));
+    let mut config = HostConfig::read(&further).map_err(refused)?;
     config.build_controller().map_err(refused)?;
     config = config.into_streamed();
     config.token = token::given(placed(matches, "token"))?.map_or_else(token::new, Ok)?;
@@ -103,10 +109,17 @@ pub(super) fn configured(
             "note: no device can be paired: neither XDG_STATE_HOME nor HOME says where to keep it",
         );
     }
-    config.names = own_names();
+    config.names.extend(own_names());
     config.names.extend(matches.get_many::<String>("name").into_iter().flatten().cloned());
     config.stamped = config.source == SourceConfig::Scene;
     Ok(config)
+}
+
+/// The settings in a file.
+fn read(file: &Path) -> Result<Options, Refusal> {
+    let refused = |why: String| Refusal::new(format!("--settings: {:?}: {why}", file.display()));
+    let text = std::fs::read_to_string(file).map_err(|error| refused(error.to_string()))?;
+    serde_json::from_str(&text).map_err(|error| refused(error.to_string()))
 }
 
 /// Streams until the end of its time or of what is played, or until it is asked to stop.
@@ -277,6 +290,7 @@ mod tests {
             ("--source /none.mkv", "error: --source: "),
             ("--listen 192.0.2.1:0", "error: --listen: 192.0.2.1:0 cannot be listened at: "),
             ("--certificate /none --certificate-key /none", "error: --certificate: \"/none\": "),
+            ("--settings /none", "error: --settings: \"/none\": No such file"),
             ("--certificate /none", "error: the following required arguments were not provided"),
             ("--token-file /none", "error: --token-file: \"/none\" cannot be read: "),
             ("--token a-token-of-24-characters", "error: unexpected argument '--token' found"),

@@ -102,7 +102,9 @@ pub struct HostConfig {
     pub certificate_key: Option<PathBuf>,
     /// The names under which browsers reach the host, beside localhost and its addresses.
     pub names: Vec<String>,
-    /// Where clients send media, if not to the addresses at which the host listens: where something in front of it hands them on.
+    /// Where browsers open the page, if not at the addresses at which the host listens: where something in front of it hands on.
+    pub addresses: Vec<IpAddr>,
+    /// The same for media: where clients send it.
     pub media_addresses: Vec<IpAddr>,
     /// Where a lab behind the host listens (a Unix socket), which the page shows and steers.
     #[schemars(extend("x-none" = "no lab"))]
@@ -166,6 +168,7 @@ impl Default for HostConfig {
             certificate: None,
             certificate_key: None,
             names: Vec::new(),
+            addresses: Vec::new(),
             media_addresses: Vec::new(),
             lab: None,
             encoder: EncoderChoice::Auto,

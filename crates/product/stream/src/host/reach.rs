@@ -2,8 +2,8 @@
 
 use std::net::{IpAddr, SocketAddr};
 
-/// Where clients are told to send media: to `elsewhere`, where something hands them on, or else straight here.
-pub(crate) fn media_candidates(listening: SocketAddr, elsewhere: &[IpAddr]) -> Vec<SocketAddr> {
+/// Where clients reach a host that listens there: `elsewhere`, where something hands on, or else straight here.
+pub(crate) fn reached(listening: SocketAddr, elsewhere: &[IpAddr]) -> Vec<SocketAddr> {
     if elsewhere.is_empty() {
         return candidates(listening);
     }

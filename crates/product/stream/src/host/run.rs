@@ -6,7 +6,7 @@ use crate::host::encoding::{Job, Made};
 use crate::host::log::HostLog;
 use crate::host::page::PageCounts;
 use crate::host::played::Played;
-use crate::host::reach::{candidates, media_candidates};
+use crate::host::reach::reached;
 use crate::host::session::{Session, SessionEvent};
 use crate::host::signaling::{not_there, start_signaling};
 use crate::host::sound::Sound;
@@ -66,7 +66,8 @@ pub fn run(
 ) -> Result<HostReport, StreamError> {
     let mut host = Host::new(config, sink)?;
     host.stage = stage;
-    ready(clock::be_punctual(), candidates(host.socket.address()));
+    let addresses = reached(host.socket.address(), &host.config.addresses);
+    ready(clock::be_punctual(), addresses);
     host.signaling.show_code();
     host.serve(stop)?;
     host.finish()
@@ -377,7 +378,7 @@ impl Host {
     fn on_offer(&mut self, now: Instant, from: IpAddr, name: String, offer: &str, reply: Reply) {
         let config = gameway_webrtc::HostConfig {
             identity: self.identity.clone(),
-            candidates: media_candidates(self.socket.address(), &self.config.media_addresses),
+            candidates: reached(self.socket.address(), &self.config.media_addresses),
             h265: self.h265,
             nack: self.config.repair.sends_again(),
             parity: self.config.repair.goal().is_some(),
