@@ -16,6 +16,7 @@ def main() -> None:
     name, *words = sys.argv[1:] or [""]
     try:
         if name in programs.PROGRAMS:
+            programs.in_lab(name, words)
             programs.carry_out(name, words)
         # What the others import takes half a second, which a program need not wait for.
         from gameway.cli import app  # noqa: PLC0415

@@ -94,7 +94,7 @@ class Supervisor:
         out, err = self.logs / f"{name}.out", self.logs / f"{name}.err"
         with out.open("wb") as stdout, err.open("wb") as stderr:
             popen = subprocess.Popen(  # noqa: S603 (commands of this package)
-                [_setpriv(), "--pdeathsig", "KILL", "--", *command],
+                [setpriv(), "--pdeathsig", "KILL", "--", *command],
                 stdin=subprocess.DEVNULL,
                 stdout=stdout,
                 stderr=stderr,
@@ -185,7 +185,7 @@ def _complaint(text: str) -> str:
     return str(found.get("error", text)) if isinstance(found, dict) else text
 
 
-def _setpriv() -> str:
+def setpriv() -> str:
     """The place of setpriv."""
     found = shutil.which("setpriv")
     if found is None:

@@ -14,9 +14,23 @@ from gameway import _core
 from gameway.errors import GamewayError
 
 LINK = "link"
-PROGRAMS = ("play", "host", "client", "devices", LINK)
+PLAY = "play"
+PROGRAMS = (PLAY, "host", "client", "devices", LINK)
 CHANGED = (signal.SIGINT, signal.SIGXFSZ)
 """What Python does in its own way: Ctrl-C is for the program, and none is for what it starts."""
+
+
+def in_lab(name: str, words: list[str]) -> None:
+    """Play behind a path of the lab, and leave, if that is what the words ask for."""
+    if name != PLAY:
+        return
+    from gameway.lab import words as lab  # noqa: PLC0415 (other commands need not wait for it)
+
+    found = lab.of_lab(words)
+    if found is not None:
+        from gameway.lab import session  # noqa: PLC0415 (as above)
+
+        session.main(found)
 
 
 def options(name: str) -> list[tuple[str, str]]:

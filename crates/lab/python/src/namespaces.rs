@@ -33,6 +33,12 @@ impl Namespaces {
         Ok(self.owned()?.space(part))
     }
 
+    /// A name that nobody else has, for a device outside or a table of NAT: both are removed with the namespaces.
+    #[getter]
+    fn device(&self) -> PyResult<String> {
+        Ok(self.owned()?.device.clone())
+    }
+
     /// Makes the TUN device of a part, with these addresses, and sends everything through it.
     fn connect(
         &self,

@@ -1,0 +1,94 @@
+"""The host of a session: `gameway play` in the server's namespace, and its controller."""
+
+from __future__ import annotations
+
+import http.client
+import json
+import os
+import signal
+import ssl
+import subprocess
+import sys
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from gameway.errors import GamewayError
+from gameway.lab.ways import PAGE
+from gameway.live.processes import setpriv
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from gameway.lab.ways import Ways
+
+TIMEOUT_S = 5.0
+END_S = 10.0
+"""Longer a host does not take to end its program and to write its tables."""
+OK = 200
+
+
+@dataclass
+class Host:
+    """The host's process; it speaks to the terminal."""
+
+    port: int
+    token: str
+    secure: bool
+    popen: subprocess.Popen[bytes]
+
+    @classmethod
+    def start(cls, ways: Ways, words: list[str], settings: dict[str, object], parts: Path) -> Host:
+        """Start it with the words of `gameway play`, and with what only the session knows."""
+        file, out, token = parts / "host.json", parts / "host", os.urandom(16).hex()
+        file.write_text(json.dumps(settings), encoding="utf-8")
+        own = ["--listen", f"0.0.0.0:{ways.port}", "--settings", str(file), "--out", str(out)]
+        command = [sys.executable, "-m", "gameway", "play", *own, *words]
+        popen = subprocess.Popen(  # noqa: S603 (our own program)
+            [setpriv(), "--pdeathsig", "TERM", "--", *ways.command("server", command)],
+            stdin=subprocess.DEVNULL,
+            env=os.environ | {"GAMEWAY_TOKEN": token},
+            # Ctrl-C is for the session, which ends its parts in order.
+            process_group=0,
+        )
+        return cls(ways.port, token, "--no-https" not in words, popen)
+
+    def controllers(self) -> tuple[str, list[str]]:
+        """Give the stream's controller, and those that there are."""
+        found = json.loads(self._ask("GET"))
+        return found["controller"], found["choices"]
+
+    def choose(self, controller: str) -> None:
+        """Give the stream another controller; GamewayError with the host's words."""
+        self._ask("PUT", controller)
+
+    def end(self) -> int:
+        """End it, and give its exit code."""
+        if self.popen.poll() is None:
+            self.popen.send_signal(signal.SIGTERM)
+        try:
+            return self.popen.wait(END_S)
+        except subprocess.TimeoutExpired:
+            self.popen.kill()
+            return self.popen.wait()
+
+    def _ask(self, method: str, body: str | None = None) -> str:
+        connection = self._connection()
+        try:
+            headers = {"Authorization": f"Bearer {self.token}"}
+            connection.request(method, "/controller", body, headers)
+            answer = connection.getresponse()
+            text = answer.read().decode(errors="replace")
+        except (OSError, http.client.HTTPException) as error:
+            raise GamewayError(f"the host does not answer: {error}") from None
+        finally:
+            connection.close()
+        if answer.status != OK:
+            raise GamewayError(text.strip())
+        return text
+
+    def _connection(self) -> http.client.HTTPConnection:
+        if not self.secure:
+            return http.client.HTTPConnection(PAGE, self.port, timeout=TIMEOUT_S)
+        # At the other end of a pair of devices of this machine nobody else can be.
+        context = ssl._create_unverified_context()  # noqa: S323, SLF001
+        return http.client.HTTPSConnection(PAGE, self.port, timeout=TIMEOUT_S, context=context)

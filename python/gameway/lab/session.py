@@ -1,0 +1,252 @@
+"""The processes of a session, started in order, watched, and ended in order.
+
+link   ──► host (gameway play) ──► desk: what the page asks
+                                   every half second: the path's totals, downloads, scenario
+"""
+
+from __future__ import annotations
+
+import signal
+import sys
+import time
+from contextlib import ExitStack, contextmanager, suppress
+from datetime import UTC, datetime
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from threading import Event
+from typing import TYPE_CHECKING, Any
+
+from gameway.errors import GamewayError
+from gameway.expansion import expanded
+from gameway.lab import keeping, knobs, scenario
+from gameway.lab.desk import Counter, Desk
+from gameway.lab.downloads import Downloads
+from gameway.lab.host import Host
+from gameway.lab.knobs import CONTROLLER, DOWNLOADS
+from gameway.lab.link import LinkControl
+from gameway.lab.ways import Ways
+from gameway.lab.words import DEFAULT_OUT
+from gameway.live import namespaces, offers, pings, plan
+from gameway.live.merge import Parts
+from gameway.live.plan import LINK, PING, Place
+from gameway.live.process import program
+from gameway.live.processes import Stopped, Supervisor
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from gameway.lab.scenario import Scenario
+    from gameway.lab.words import Words
+    from gameway.live.plan import Plan
+    from gameway.live.processes import Process
+    from gameway.results import Results
+
+TICK_S = 0.5
+START_S = 60.0
+"""Longer no host takes to start its program."""
+LONG_NS = 24 * 3600 * 1_000_000_000
+"""A session lasts no longer; the controls of its parts end it before."""
+FIRST_BYTES = 100_000
+"""Who has received so much of the stream plays: the scenario begins."""
+DEFAULT_CONTROLLER = "pudica"
+TITLE = "Played"
+
+
+def play(words: Words) -> int:
+    """Play behind a path until Ctrl-C or the end of the program; give the exit code."""
+    told = scenario.load(words.scenario) if words.scenario is not None else None
+    namespaces.require()
+    offers.check_tools(["ip", "nsenter", "setpriv", "sysctl", "ping"])
+    namespaces.clean()
+    stopping = Event()
+    with ExitStack() as stack:
+        stack.enter_context(_stopped_by_signals(stopping))
+        folder = Path(stack.enter_context(TemporaryDirectory(prefix="gameway-lab-")))
+        ways = stack.enter_context(Ways(words.port, here=words.here))
+        session = Session(words, told, ways, folder, stopping)
+        try:
+            return session.carry_out()
+        finally:
+            session.end()
+
+
+@contextmanager
+def _stopped_by_signals(stopping: Event) -> Iterator[None]:
+    """Let Ctrl-C, SIGTERM and SIGHUP end the session in order."""
+    numbers = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+    before = {number: signal.signal(number, lambda *_: stopping.set()) for number in numbers}
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
+
+class Session:
+    """What runs, and what is known of it."""
+
+    def __init__(
+        self, words: Words, told: Scenario | None, ways: Ways, folder: Path, stopping: Event
+    ) -> None:
+        self.words, self.scenario, self.ways, self.stopping = words, told, ways, stopping
+        begin = told.start.knobs() if told is not None else {}
+        path_knobs = {name: value for name, value in begin.items() if name in knobs.KNOBS}
+        self.first = knobs.defaults() | words.knobs | path_knobs
+        """The knobs of the path at the beginning."""
+        self.begin = {name: begin[name] for name in (CONTROLLER, DOWNLOADS) if name in begin}
+        self.parts, raw = folder / "parts", folder / "raw"
+        for one in (self.parts, raw):
+            one.mkdir()
+        self.socket = folder / "desk"
+        self.supervisor = Supervisor(raw, stopping)
+        self.plan = self._plan(LONG_NS)
+        self.place = Place(str(ways.path("server")), str(ways.path("client")), time.monotonic_ns())
+        self.downloads = Downloads(self.plan, self.place, ways, self.supervisor, self.parts)
+        self.host: Host | None = None
+        self.link: Process | None = None
+        self.pinging: Process | None = None
+
+    def carry_out(self) -> int:
+        """Start all, let it go by, end it, and keep it if that is wanted."""
+        self.ways.connect(len(self.plan.flows))
+        link = LinkControl(self._start_link())
+        self._start_pings()
+        self.host = self._start_host()
+        try:
+            controller, known = self._controllers(self.host)
+            turned = {**self.first, CONTROLLER: controller, DOWNLOADS: []}
+            desk = Desk(link, self.downloads, self.host.choose, known, turned,
+                        self.place.epoch_ns, self.scenario, keep=self.words.keep)  # fmt: skip
+            with Counter(self.socket, desk):
+                desk.turn(self.begin)
+                self._go_by(desk, self.host)
+        except Stopped:
+            return self.host.end()
+        duration_ns = time.monotonic_ns() - self.place.epoch_ns
+        code = self.host.end()
+        link.close()
+        self._end_parts()
+        if desk.keep:
+            self._keep(desk, controller, duration_ns)
+        return code
+
+    def end(self) -> None:
+        """End what is left."""
+        if self.host is not None:
+            self.host.end()
+        with suppress(GamewayError):
+            self.downloads.set([])
+        self.supervisor.end_all()
+
+    def _plan(self, duration_ns: int) -> Plan:
+        played = keeping.played(self.first, DEFAULT_CONTROLLER, duration_ns, TITLE)
+        return plan.plan_of(expanded(played).runs[0].spec)
+
+    def _start_link(self) -> Path:
+        """Start the link; give the socket of its control."""
+        own, control = self.parts / LINK, self.parts / "control"
+        own.mkdir()
+        config = plan.link_config(self.plan, self.place)
+        del config["duration"]
+        file = self.parts / f"{LINK}.json"
+        whole = config | {"folder": str(own), "control": str(control)}
+        file.write_text(_json(whole), encoding="utf-8")
+        self.link = self.supervisor.start(LINK, program(LINK, file))
+        self.supervisor.wait_ready(self.link, _in_s(START_S))
+        return control
+
+    def _start_pings(self) -> None:
+        command = pings.command(self.plan, self.plan.address(PING))
+        inside = self.ways.command("client", command)
+        self.pinging = self.supervisor.start(PING, inside, may_end=True)
+
+    def _start_host(self) -> Host:
+        settings: dict[str, object] = {
+            "lab": str(self.socket),
+            "addresses": self.ways.pages,
+            "media_addresses": self.ways.media,
+            "epoch_ns": self.place.epoch_ns,
+        }
+        return Host.start(self.ways, self.words.play, settings, self.parts)
+
+    def _controllers(self, host: Host) -> tuple[str, list[str]]:
+        """Wait until the host is there; give its controller, and those that there are."""
+        end = time.monotonic() + START_S
+        while True:
+            if host.popen.poll() is not None or self.stopping.is_set():
+                raise Stopped("the host has ended")
+            try:
+                return host.controllers()
+            except GamewayError:
+                if time.monotonic() > end:
+                    raise
+            time.sleep(0.1)
+
+    def _go_by(self, desk: Desk, host: Host) -> None:
+        """Look after all until the host ends, or until it is asked to stop."""
+        next_s = time.monotonic()
+        while host.popen.poll() is None:
+            with suppress(Stopped):
+                self.supervisor.watch()
+            if self.stopping.wait(max(next_s - time.monotonic(), 0.0)):
+                return
+            next_s += TICK_S
+            desk.tick()
+            if self.scenario is not None and _received(desk) > FIRST_BYTES:
+                desk.begin()
+
+    def _end_parts(self) -> None:
+        """Let downloads, pings and the link write what they have."""
+        self.downloads.set([])
+        if self.pinging is not None:
+            self.supervisor.interrupt(self.pinging)
+        if self.link is not None:
+            self.link.signal(signal.SIGTERM)
+            self.supervisor.finish(self.link)
+
+    def _keep(self, desk: Desk, controller: str, duration_ns: int) -> None:
+        """Write the session down, and its report."""
+        from gameway.cli.commands import write_report  # noqa: PLC0415 (heavy; play must be quick)
+
+        title = self.scenario.title if self.scenario is not None else TITLE
+        folders = [self.parts / LINK, self.parts / "host", *self.downloads.folders()]
+        parts = Parts(duration_ns, folders, self.downloads.competitions(), self._pongs(duration_ns))
+        played = keeping.played(self.first, controller, duration_ns, title)
+        found = keeping.Session(played, parts, desk, folders[0])
+        results: Results = keeping.keep(found, self._out())
+        write_report(results)
+
+    def _out(self) -> Path:
+        """Where the session is kept: each in a folder of its own, unless one is named."""
+        if self.words.out != DEFAULT_OUT:
+            return self.words.out
+        return DEFAULT_OUT / datetime.now(UTC).strftime("%Y%m%d-%H%M%S")
+
+    def _pongs(self, duration_ns: int) -> list[pings.Pong]:
+        interval = self.plan.ping_interval_ns
+        if self.pinging is None or interval is None:
+            return []
+        epoch_wall_ns = time.time_ns() - time.monotonic_ns() + self.place.epoch_ns
+        lines = self.pinging.out.read_text(encoding="utf-8", errors="replace").splitlines()
+        return pings.read(lines, epoch_wall_ns, interval, duration_ns)
+
+
+def _received(desk: Desk) -> int:
+    """Bytes of the stream that have passed the path."""
+    flows: list[dict[str, Any]] = desk.figures.told[-1]["flows"] if desk.figures.told else []
+    return sum(flow["arrived_bytes"] for flow in flows if flow["name"] == keeping.STREAM)
+
+
+def _json(value: object) -> str:
+    import json  # noqa: PLC0415 (one use)
+
+    return json.dumps(value, indent=1)
+
+
+def _in_s(seconds: float) -> int:
+    return time.monotonic_ns() + round(seconds * 1e9)
+
+
+def main(words: Words) -> None:
+    """Play, and leave with the exit code."""
+    sys.exit(play(words))

@@ -1,0 +1,95 @@
+"""The command line of `gameway play --lab`: the lab's own options come first."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from gameway.errors import InputError
+from gameway.lab.knobs import KNOBS
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+SWITCH = "--lab"
+LONE = {SWITCH: "", "--here": "here", "--keep": "keep"}
+"""Options without a value."""
+VALUED = {"--scenario": "scenario", "--out": "out", "--port": "port"}
+DEFAULT_OUT = Path("results/played")
+DEFAULT_PORT = 8443
+MOST_PORTS = 65535
+
+
+@dataclass
+class Words:
+    """What was typed."""
+
+    knobs: dict[str, str] = field(default_factory=dict)
+    scenario: Path | None = None
+    out: Path = DEFAULT_OUT
+    keep: bool = False
+    """Whether the session is kept from the beginning, as if Record had been pressed."""
+    here: bool = False
+    """Whether browsers of this machine alone reach the page."""
+    port: int = DEFAULT_PORT
+    play: list[str] = field(default_factory=list)
+    """What is `gameway play`'s: its options, and the command."""
+
+
+def of_lab(words: list[str]) -> Words | None:
+    """Read the words behind `gameway play`; None where no lab is asked for."""
+    found = Words()
+    is_lab = False
+    left = list(words)
+    while left:
+        name, equals, value = left[0].partition("=")
+        if name in LONE and not equals:
+            left.pop(0)
+            is_lab |= name == SWITCH
+            if LONE[name]:
+                setattr(found, LONE[name], True)
+        elif name in VALUED or (name.removeprefix("--") in KNOBS and name.startswith("--")):
+            left.pop(0)
+            if not equals:
+                if not left:
+                    raise InputError("is missing", file=name, hint="give it behind the option")
+                value = left.pop(0)
+            _set(found, name, value)
+        else:
+            break
+    found.play = left
+    # Without the switch all is as it was: `gameway play` has an --out of its own.
+    return found if is_lab else None
+
+
+def _set(found: Words, name: str, value: str) -> None:
+    """Note an option with a value."""
+    match name:
+        case "--scenario":
+            found.scenario = Path(value)
+        case "--out":
+            found.out = Path(value)
+        case "--port":
+            found.port = _port(value)
+        case _:
+            key = name.removeprefix("--")
+            found.knobs[key] = KNOBS[key].read(value, name)
+
+
+def _port(value: str) -> int:
+    if value.isascii() and value.isdigit() and 0 < int(value) <= MOST_PORTS:
+        return int(value)
+    raise InputError("is no port", file="--port", value=value, hint=f"1 to {MOST_PORTS}")
+
+
+def options() -> Iterator[tuple[str, str]]:
+    """Give the lab's options, each with its sentence."""
+    yield SWITCH, "First of all options: behind a path of the lab, whose knobs are on the page"
+    yield "--scenario FILE", "Steps that the path takes by itself, and questions afterwards"
+    yield "--keep", "Keep the session from its beginning"
+    yield "--out FOLDER", f"Where a session is kept (default: {DEFAULT_OUT})"
+    yield "--here", "Only browsers of this machine reach the page"
+    yield "--port NUMBER", f"Of the page and of media (default: {DEFAULT_PORT})"
+    for name, knob in KNOBS.items():
+        yield f"--{name} {name.upper()}", f"{knob.told} (default: {knob.default})"
