@@ -54,6 +54,32 @@ pub struct Meter {
     pub carried: Bytes,
 }
 
+/// What is to be another one at a bottleneck, from an instant on.
+#[derive(Debug)]
+pub struct HopChange<Q> {
+    /// Another link.
+    pub link: Option<Link>,
+    /// Another queue, made for its limit then; the one that is there is set to that limit and keeps all it knows.
+    pub queue: Option<Q>,
+    /// How much may wait in either.
+    pub size: QueueSize,
+    /// The round-trip time of a size in BDPs.
+    pub base_rtt: Duration,
+}
+
+/// Of a queue that is sized in time: when the capacity in force next changes.
+fn resizing(
+    link: &Link,
+    size: QueueSize,
+    base_rtt: Duration,
+    now: Instant,
+) -> Option<(QueueSize, Duration, Instant)> {
+    match size {
+        QueueSize::Time(_) => link.next_change(now).map(|at| (size, base_rtt, at)),
+        _ => None,
+    }
+}
+
 impl<P: PathPacket, Q: Queue<P>> Bottleneck<P, Q> {
     /// A bottleneck whose queue, made by `queue` from its limit, holds `size`. A size in BDPs is of the
     /// capacity at the start (a router's buffer does not change); one in time follows the capacity.
@@ -80,10 +106,7 @@ impl<P: PathPacket, Q: Queue<P>> Bottleneck<P, Q> {
     ) -> Result<Self, E> {
         let capacity = link.nominal_capacity(Instant::ZERO);
         let queue = queue(Limit::of(size, capacity, base_rtt))?;
-        let resizing = match size {
-            QueueSize::Time(_) => link.next_change(Instant::ZERO).map(|at| (size, base_rtt, at)),
-            _ => None,
-        };
+        let resizing = resizing(&link, size, base_rtt, Instant::ZERO);
         Ok(Self {
             queue,
             link,
@@ -100,6 +123,42 @@ impl<P: PathPacket, Q: Queue<P>> Bottleneck<P, Q> {
         self.resize(now);
         // Also past an idle link through the queue: a discipline sees every packet.
         self.queue.enqueue(now, packet, &mut self.dropped);
+        if self.in_transmission.is_none() {
+            self.start_next(now);
+        }
+    }
+
+    /// From `now` on it is another one, in the parts that are given. What waits stays, with the time at which it came: in
+    /// another queue what finds no room is dropped. All that is due by `now` must have happened.
+    pub fn change(&mut self, now: Instant, change: HopChange<Q>) {
+        let HopChange { link, queue, size, base_rtt } = change;
+        if let Some(link) = link {
+            let current = self.in_transmission.as_ref();
+            let current = current.map(|one| (one.started, one.packet.wire_size()));
+            let finished = self.link.change(now, link, current);
+            if let (Some(one), Some(finished)) = (&mut self.in_transmission, finished) {
+                one.finished = finished;
+            }
+        }
+        match queue {
+            Some(queue) => self.replace_queue(now, queue),
+            None => {
+                let capacity = self.link.nominal_capacity(now);
+                self.queue.set_limit(Limit::of(size, capacity, base_rtt));
+            }
+        }
+        self.resizing = resizing(&self.link, size, base_rtt, now);
+    }
+
+    fn replace_queue(&mut self, now: Instant, queue: Q) {
+        let mut waiting = Vec::new();
+        self.queue.drain(&mut waiting);
+        // Disciplines with several queues give one after the other.
+        waiting.sort_by_key(|one| one.enqueued);
+        self.queue = queue;
+        for one in waiting {
+            self.queue.admit(now, one, &mut self.dropped);
+        }
         if self.in_transmission.is_none() {
             self.start_next(now);
         }

@@ -156,6 +156,18 @@ impl<P> DelayLine<P> {
         self
     }
 
+    /// Packets that leave the link from now on are delayed so. Those under way arrive as they would have, and none
+    /// arrives before one ahead of it.
+    pub const fn set_delay(&mut self, delay: Duration) {
+        self.delay = delay;
+    }
+
+    /// The same of the jitter. Where there was some, the next numbers of the same sequence are drawn, else `random`'s.
+    pub fn set_jitter(&mut self, jitter: Option<Jitter>, random: Xoshiro256PlusPlus) {
+        let random = self.jitter.take().map_or(random, |(_, random)| random);
+        self.jitter = jitter.map(|jitter| (jitter, random));
+    }
+
     /// Takes a packet that has left the link, and says when it will arrive.
     pub fn push(&mut self, now: Instant, packet: P) -> Instant {
         self.push_displaced(now, packet, Displacement::None)

@@ -58,6 +58,11 @@ impl Duplication {
     pub fn new(chance: Chance, random: Xoshiro256PlusPlus) -> Self {
         Self { draws: Draws::new(chance, random) }
     }
+
+    /// From now on by this chance, and the next numbers of the same sequence.
+    pub const fn set_chance(&mut self, chance: Chance) {
+        self.draws.chance = chance;
+    }
 }
 
 /// Where a packet is put among the others.
@@ -99,6 +104,12 @@ impl Reordering {
     #[must_use]
     pub fn new(model: ReorderModel, random: Xoshiro256PlusPlus) -> Self {
         Self { model, draws: Draws::new(model.chance, random), since: 0 }
+    }
+
+    /// From now on so, by the next numbers of the same sequence.
+    pub const fn set_model(&mut self, model: ReorderModel) {
+        self.model = model;
+        self.draws.chance = model.chance;
     }
 
     fn next(&mut self) -> Displacement {

@@ -22,7 +22,7 @@ mod throughput;
 mod trace;
 mod wifi;
 
-pub use bottleneck::{Bottleneck, Meter, Transmitted};
+pub use bottleneck::{Bottleneck, HopChange, Meter, Transmitted};
 pub use delay::{DelayLine, Jitter, MeasuredDelays};
 pub use header::{Dscp, Endpoint, Header, HeaderError, Protocol, Traffic};
 pub use impairments::{Chance, Displacement, Duplication, Impairments, ReorderModel, Reordering};

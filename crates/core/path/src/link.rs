@@ -3,12 +3,13 @@
 //!
 //! Model: a link sends one packet at a time. [`Link::transmit`] is told when a transmission starts and
 //! answers when its last bit has left, exact to the nanosecond (rounded up); a change of capacity
-//! applies to the bits that are sent after it, also within a packet.
+//! applies to the bits that are sent after it, also within a packet, whether it was known before ([`Link::steps`]) or
+//! comes while the link runs ([`Link::change`]).
 
-use crate::segments::{Segments, index_at};
+use crate::segments::{Segments, index_at, nanobits, whole_bytes};
 use crate::throughput::ThroughputTable;
 use crate::trace::{Trace, TraceCursor};
-use gameway_units::{Bytes, Instant, Rate};
+use gameway_units::{Bytes, Duration, Instant, Rate};
 
 /// Why a list of capacity steps is refused.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -32,10 +33,27 @@ pub enum StepsError {
     EndsAtZero,
 }
 
+/// What a link could carry is known of so long a time before a change: tables ask for half a second.
+const MEMORY: Duration = Duration::from_secs(10);
+
 /// A link's capacity over time.
 #[derive(Debug, Clone)]
 pub struct Link {
     capacity: Capacity,
+    /// When this capacity began; its own times count from then.
+    since: Duration,
+    /// What of the packet in transmission was left then, nanobits.
+    left: u128,
+    /// The capacities before, of the last [`MEMORY`].
+    past: Vec<Past>,
+}
+
+/// A capacity that was in force before another.
+#[derive(Debug, Clone)]
+struct Past {
+    capacity: Capacity,
+    since: Duration,
+    until: Duration,
 }
 
 #[derive(Debug, Clone)]
@@ -47,6 +65,10 @@ enum Capacity {
 }
 
 impl Link {
+    const fn of(capacity: Capacity) -> Self {
+        Self { capacity, since: Duration::ZERO, left: 0, past: Vec::new() }
+    }
+
     /// Always the same capacity, more than zero.
     ///
     /// # Errors
@@ -55,7 +77,7 @@ impl Link {
         if capacity == Rate::ZERO {
             return Err(StepsError::EndsAtZero);
         }
-        Ok(Self { capacity: Capacity::Constant(capacity) })
+        Ok(Self::of(Capacity::Constant(capacity)))
     }
 
     /// Each capacity holds from its time on; zero is a blackout.
@@ -73,30 +95,54 @@ impl Link {
         if steps.last().is_some_and(|(_, capacity)| *capacity == Rate::ZERO) {
             return Err(StepsError::EndsAtZero);
         }
-        Ok(Self { capacity: Capacity::Steps(steps) })
+        Ok(Self::of(Capacity::Steps(steps)))
     }
 
     /// Delivery opportunities from a trace, repeated for ever.
     #[must_use]
     pub fn trace(trace: Trace) -> Self {
-        Self { capacity: Capacity::Trace(TraceCursor::new(trace)) }
+        Self::of(Capacity::Trace(TraceCursor::new(trace)))
     }
 
     /// Recorded rates, repeated for ever.
     #[must_use]
     pub fn throughput(table: ThroughputTable) -> Self {
-        Self { capacity: Capacity::Throughput(table) }
+        Self::of(Capacity::Throughput(table))
     }
 
     /// When the last bit of a packet of `size` leaves if its transmission starts at `start`. Starts must
     /// not go back in time.
     pub fn transmit(&mut self, start: Instant, size: Bytes) -> Instant {
-        match &mut self.capacity {
-            Capacity::Constant(rate) => start + rate.time_for(size),
-            Capacity::Steps(steps) => Segments::once(steps, start).transmit(size),
-            Capacity::Trace(cursor) => cursor.transmit(start, size),
-            Capacity::Throughput(table) => table.segments(start).transmit(size),
+        let own = start - self.since;
+        let finished = match &mut self.capacity {
+            Capacity::Constant(rate) => own + rate.time_for(size),
+            Capacity::Steps(steps) => Segments::once(steps, own).transmit(size),
+            Capacity::Trace(cursor) => cursor.transmit(own, size),
+            Capacity::Throughput(table) => table.segments(own).transmit(size),
+        };
+        finished + self.since
+    }
+
+    /// From `now` on the capacity is that of `to`, whose times count from now. Of the packet in transmission, `size` from
+    /// `start` on, what is left goes by it: gives when its last bit leaves.
+    pub fn change(
+        &mut self,
+        now: Instant,
+        to: Self,
+        current: Option<(Instant, Bytes)>,
+    ) -> Option<Instant> {
+        let left = current.map(|(start, size)| {
+            nanobits(size).saturating_sub(self.nanobits_sent(start, size, now))
+        });
+        let since = now - Instant::ZERO;
+        let capacity = std::mem::replace(&mut self.capacity, to.capacity);
+        let begun = std::mem::replace(&mut self.since, since);
+        self.past.retain(|past| past.until + MEMORY >= since);
+        if begun < since {
+            self.past.push(Past { capacity, since: begun, until: since });
         }
+        self.left = left.unwrap_or(0);
+        left.map(|left| self.capacity.resume(left) + since)
     }
 
     /// The capacity by which a queue of so many milliseconds or BDPs is sized: the one in force at
@@ -105,17 +151,20 @@ impl Link {
     pub fn nominal_capacity(&self, now: Instant) -> Rate {
         match &self.capacity {
             Capacity::Constant(rate) => *rate,
-            Capacity::Steps(steps) => steps[index_at(steps, now)].1,
+            Capacity::Steps(steps) => steps[index_at(steps, now - self.since)].1,
             Capacity::Trace(cursor) => cursor.trace().mean_capacity(),
             Capacity::Throughput(table) => table.mean_capacity(),
         }
     }
 
-    /// The next change of [`Self::nominal_capacity`] after `now`.
+    /// The next change of [`Self::nominal_capacity`] after `now` that is known.
     #[must_use]
     pub fn next_change(&self, now: Instant) -> Option<Instant> {
         match &self.capacity {
-            Capacity::Steps(steps) => steps.get(index_at(steps, now) + 1).map(|(at, _)| *at),
+            Capacity::Steps(steps) => {
+                let next = steps.get(index_at(steps, now - self.since) + 1);
+                next.map(|(at, _)| *at + self.since)
+            }
             Capacity::Constant(_) | Capacity::Trace(_) | Capacity::Throughput(_) => None,
         }
     }
@@ -124,20 +173,72 @@ impl Link {
     /// rounded down.
     #[must_use]
     pub fn sent_before(&self, start: Instant, size: Bytes, until: Instant) -> Bytes {
-        match &self.capacity {
-            Capacity::Trace(cursor) => cursor.sent_before(until, size),
-            _ => self.capacity_between(start, until).min(size),
+        whole_bytes(self.nanobits_sent(start, size, until))
+    }
+
+    fn nanobits_sent(&self, start: Instant, size: Bytes, until: Instant) -> u128 {
+        let whole = nanobits(size);
+        let (start, until) = (start - self.since, until - self.since);
+        if start >= Instant::ZERO {
+            return self.capacity.sent(start, whole, until);
         }
+        // Its rest goes by this capacity, from the capacity's begin on.
+        whole.saturating_sub(self.left) + self.capacity.sent(Instant::ZERO, self.left, until)
     }
 
     /// What the link could carry from `from` on and before `to`, rounded down.
     #[must_use]
     pub fn capacity_between(&self, from: Instant, to: Instant) -> Bytes {
-        match &self.capacity {
-            Capacity::Constant(rate) => *rate * (to - from),
-            Capacity::Steps(steps) => Segments::once(steps, from).carried_until(to),
-            Capacity::Trace(cursor) => cursor.trace().capacity_between(from, to),
-            Capacity::Throughput(table) => table.capacity_between(from, to),
+        let own = |since: Duration| ((from - since).max(Instant::ZERO), to - since);
+        let (start, end) = own(self.since);
+        let mut carried = self.capacity.nanobits(start, end);
+        for Past { capacity, since, until } in &self.past {
+            let (start, end) = own(*since);
+            carried += capacity.nanobits(start, end.min(Instant::ZERO + (*until - *since)));
+        }
+        whole_bytes(carried)
+    }
+}
+
+impl Capacity {
+    /// When so many nanobits have left that begin to leave at zero.
+    fn resume(&mut self, left: u128) -> Instant {
+        match self {
+            Self::Constant(rate) => {
+                Segments::once(&[(Instant::ZERO, *rate)], Instant::ZERO).transmit_nanobits(left)
+            }
+            Self::Steps(steps) => Segments::once(steps, Instant::ZERO).transmit_nanobits(left),
+            Self::Trace(cursor) => cursor.transmit(Instant::ZERO, bytes_of(left)),
+            Self::Throughput(table) => table.segments(Instant::ZERO).transmit_nanobits(left),
         }
     }
+
+    /// What of so many nanobits, the last that were transmitted, from `start` on, leaves before `until`.
+    fn sent(&self, start: Instant, whole: u128, until: Instant) -> u128 {
+        match self {
+            Self::Trace(cursor) => nanobits(cursor.sent_before(until, bytes_of(whole))).min(whole),
+            _ => self.nanobits(start, until).min(whole),
+        }
+    }
+
+    /// What can leave from `from` on and before `to`.
+    fn nanobits(&self, from: Instant, to: Instant) -> u128 {
+        if to <= from {
+            return 0;
+        }
+        match self {
+            Self::Constant(rate) => {
+                u128::from(rate.as_bps()) * u128::from((to - from).as_nanos().unsigned_abs())
+            }
+            Self::Steps(steps) => Segments::once(steps, from).nanobits_until(to),
+            Self::Trace(cursor) => nanobits(cursor.trace().capacity_between(from, to)),
+            Self::Throughput(table) => table.segments(from).nanobits_until(to),
+        }
+    }
+}
+
+/// In whole bytes, rounded up: opportunities let bytes leave.
+fn bytes_of(nanobits: u128) -> Bytes {
+    let whole = whole_bytes(nanobits);
+    if crate::segments::nanobits(whole) < nanobits { whole + Bytes::new(1) } else { whole }
 }

@@ -40,6 +40,12 @@ impl Loss {
         Self { model, random, in_burst: false }
     }
 
+    /// From now on packets are lost so: in the good state at first, and by the next numbers of the same sequence.
+    pub const fn set_model(&mut self, model: LossModel) {
+        self.model = model;
+        self.in_burst = false;
+    }
+
     /// Whether the next packet is lost.
     pub fn loses_next(&mut self) -> bool {
         let draw = uniform(&mut self.random);

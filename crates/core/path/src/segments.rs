@@ -56,8 +56,12 @@ impl<'a> Segments<'a> {
     }
 
     /// When the last bit of `size` has left that begins to leave now.
-    pub fn transmit(mut self, size: Bytes) -> Instant {
-        let mut left = u128::from(size.get()) * NANOBITS_PER_BYTE;
+    pub fn transmit(self, size: Bytes) -> Instant {
+        self.transmit_nanobits(nanobits(size))
+    }
+
+    /// The same of so many bits times nanoseconds.
+    pub fn transmit_nanobits(mut self, mut left: u128) -> Instant {
         loop {
             let (rate, end) = self.current();
             let rate = u128::from(rate.as_bps());
@@ -72,7 +76,12 @@ impl<'a> Segments<'a> {
     }
 
     /// What can leave until `to`, rounded down.
-    pub fn carried_until(mut self, to: Instant) -> Bytes {
+    pub fn carried_until(self, to: Instant) -> Bytes {
+        whole_bytes(self.nanobits_until(to))
+    }
+
+    /// The same in bits times nanoseconds.
+    pub fn nanobits_until(mut self, to: Instant) -> u128 {
         let mut nanobits: u128 = 0;
         while self.at < to {
             let (rate, end) = self.current();
@@ -83,8 +92,18 @@ impl<'a> Segments<'a> {
                 break;
             }
         }
-        Bytes::new(u64::try_from(nanobits / NANOBITS_PER_BYTE).unwrap_or(u64::MAX))
+        nanobits
     }
+}
+
+/// A size in bits times nanoseconds, in which rates of whole b/s are exact.
+pub fn nanobits(size: Bytes) -> u128 {
+    u128::from(size.get()) * NANOBITS_PER_BYTE
+}
+
+/// The way back, rounded down.
+pub fn whole_bytes(nanobits: u128) -> Bytes {
+    Bytes::new(u64::try_from(nanobits / NANOBITS_PER_BYTE).unwrap_or(u64::MAX))
 }
 
 fn nanos(count: u128) -> Duration {

@@ -6,7 +6,7 @@
 //! with `#` are passed over.
 
 use crate::segments::Segments;
-use gameway_units::{Bytes, Duration, Instant, Rate};
+use gameway_units::{Duration, Instant, Rate};
 use std::sync::Arc;
 
 /// A line may have so many columns.
@@ -161,11 +161,6 @@ impl ThroughputTable {
     #[must_use]
     pub fn mean_capacity(&self) -> Rate {
         self.segments(Instant::ZERO).carried_until(Instant::ZERO + self.period) / self.period
-    }
-
-    /// What it can carry from `from` to `to`, rounded down.
-    pub(crate) fn capacity_between(&self, from: Instant, to: Instant) -> Bytes {
-        self.segments(from).carried_until(to)
     }
 
     /// The rates from `at` on.

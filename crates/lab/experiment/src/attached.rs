@@ -25,12 +25,28 @@ impl Attached {
         (path, seed): (&PathSpec, u64),
         network: &mut Network<P>,
     ) -> Self {
-        let classified = path.classifier == ClassifierSpec::Behaviour;
-        let recognition =
-            classified.then(|| Recognition::new(random::number(seed, "path/classifier")));
+        let recognition = recognition(path, seed);
         network.set(Slot::Recorder, Some(recorder.next_deadline()));
         network.set(Slot::Gateway, gateway.as_ref().map(HomeGateway::next_deadline));
         Self { recorder, events: 0, gateway, recognition }
+    }
+
+    /// The path is another one from `now` on: gateway and classifier begin anew where their keys differ. `gateway` is that
+    /// of the path `after`.
+    pub fn change<P: NetworkPacket>(
+        &mut self,
+        (now, seed): (Instant, u64),
+        (before, after): (&PathSpec, &PathSpec),
+        gateway: Option<HomeGateway>,
+        network: &mut Network<P>,
+    ) {
+        if before.gateway != after.gateway {
+            self.gateway = gateway.map(|one| one.from(now, network.oldest()));
+            network.set(Slot::Gateway, self.gateway.as_ref().map(HomeGateway::next_deadline));
+        }
+        if before.classifier != after.classifier {
+            self.recognition = recognition(after, seed);
+        }
     }
 
     /// The bin of the tables ends.
@@ -99,4 +115,9 @@ impl Attached {
             events_processed: self.events,
         }
     }
+}
+
+fn recognition(path: &PathSpec, seed: u64) -> Option<Recognition> {
+    let classified = path.classifier == ClassifierSpec::Behaviour;
+    classified.then(|| Recognition::new(random::number(seed, "path/classifier")))
 }

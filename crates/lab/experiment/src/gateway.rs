@@ -60,6 +60,16 @@ impl HomeGateway {
         Ok(gateway.map(|one| Self::new(one, observe_interval, flow_of)))
     }
 
+    /// It stands there from `now` on; `oldest`: when what waits longest came to the bottleneck.
+    #[must_use]
+    pub fn from(mut self, now: Instant, oldest: Option<Instant>) -> Self {
+        self.next_observation = now.saturating_add(self.observe_interval);
+        if self.gateway.next_deadline() <= now {
+            self.gateway.on_deadline(now, oldest);
+        }
+        self
+    }
+
     /// A packet passes; gives whether the window that it carries is lower now.
     pub fn on_packet(&mut self, now: Instant, passage: Passage, packet: &mut Packet<'_>) -> bool {
         self.gateway.on_packet(now, passage, packet)

@@ -67,6 +67,30 @@ pub struct Totals {
     pub delivered: u64,
 }
 
+/// What a flow's data did since the run began.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct FlowTotals {
+    /// Bytes that were sent.
+    pub sent_bytes: u64,
+    /// Bytes that arrived.
+    pub arrived_bytes: u64,
+    /// Packets that queues dropped.
+    pub dropped_packets: u64,
+    /// Packets that were lost behind them.
+    pub lost_packets: u64,
+}
+
+impl FlowTotals {
+    fn with(self, bin: &BinRecord) -> Self {
+        Self {
+            sent_bytes: self.sent_bytes + bin.sent_bytes,
+            arrived_bytes: self.arrived_bytes + bin.received_bytes,
+            dropped_packets: self.dropped_packets + u64::from(bin.dropped_packets),
+            lost_packets: self.lost_packets + u64::from(bin.lost_packets),
+        }
+    }
+}
+
 /// The reason of a drop as tables name it.
 const fn word(reason: DropReason) -> &'static str {
     match reason {
@@ -132,6 +156,8 @@ pub struct Recorder {
     pub totals: Totals,
     /// What each flow did in the current bin.
     flows: Vec<BinRecord>,
+    /// What each did in the bins before.
+    before: Vec<FlowTotals>,
     delays: Vec<DelayHistogram>,
     /// Kinds and fates of packets in the form that a table takes.
     words: Vec<Name>,
@@ -159,6 +185,7 @@ impl Recorder {
             tells_packets: record.packets,
             totals: Totals::default(),
             delays: vec![DelayHistogram::default(); names.len()],
+            before: vec![FlowTotals::default(); names.len()],
             words: Vec::new(),
             flows: names.into_iter().map(empty_bin).collect(),
             links: links.into_iter().map(LinkCounters::new).collect(),
@@ -195,6 +222,11 @@ impl Recorder {
     /// The name of a flow.
     pub fn name(&self, flow: FlowId) -> &Name {
         &self.flows[usize::from(flow.0)].flow
+    }
+
+    /// What each flow that is recorded did so far, in the order of their numbers.
+    pub fn flow_totals(&self) -> impl Iterator<Item = (&Name, FlowTotals)> {
+        self.flows.iter().zip(&self.before).map(|(bin, before)| (&bin.flow, before.with(bin)))
     }
 
     /// The counters of a flow; what is of none of the flows is in totals only.
@@ -363,7 +395,8 @@ impl Recorder {
     }
 
     fn tell_flows(&mut self) {
-        for bin in &mut self.flows {
+        for (bin, before) in self.flows.iter_mut().zip(&mut self.before) {
+            *before = before.with(bin);
             bin.bin_start_ns = self.bin_start.as_nanos();
             let next = empty_bin(bin.flow.clone());
             self.sink.take(RunEvent::Bin(std::mem::replace(bin, next)));

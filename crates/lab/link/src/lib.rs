@@ -4,6 +4,7 @@
 
 #[cfg(feature = "cli")]
 pub mod command;
+mod document;
 pub mod link;
 
 pub mod namespace;

@@ -89,6 +89,10 @@ impl<P: PathPacket> Queue<P> for HeadDrop<P> {
         }
     }
 
+    fn drain(&mut self, into: &mut Vec<Dequeued<P>>) {
+        into.extend(std::iter::from_fn(|| self.pop()));
+    }
+
     fn backlog(&self) -> Backlog {
         self.backlog
     }

@@ -1,6 +1,8 @@
 //! What packets wait for: a queue in front of a link, or a Wi-Fi medium.
 
-use crate::{Bottleneck, Direction, Dropped, Link, Medium, Meter, PathPacket, Queue, Transmitted};
+use crate::{
+    Bottleneck, Direction, Dropped, HopChange, Link, Medium, Meter, PathPacket, Queue, Transmitted,
+};
 use gameway_units::{Bytes, Instant};
 use std::vec::Drain;
 
@@ -60,6 +62,14 @@ impl<P: PathPacket> Hop<P> {
         match self {
             Self::Wired(bottleneck) => bottleneck.arrive(now, packet),
             Self::Wifi(wifi) => wifi.arrive(now, direction, packet),
+        }
+    }
+
+    /// See [`Bottleneck::change`]; a medium stays as it is.
+    pub fn change(&mut self, now: Instant, change: HopChange<AnyQueue<P>>) {
+        match self {
+            Self::Wired(bottleneck) => bottleneck.change(now, change),
+            Self::Wifi(_) => {}
         }
     }
 

@@ -22,9 +22,9 @@ mod observer;
 pub use hop::{AnyQueue, Hop, Wifi};
 pub use observer::{Fate, Journey, NetworkPacket, Observer, Passage};
 
-use crate::{DelayLine, Dropped, Impairments, Link, Meter, Transmitted};
+use crate::{DelayLine, Dropped, HopChange, Impairments, Link, Meter, Transmitted};
 use agenda::Agenda;
-use gameway_units::Instant;
+use gameway_units::{Bytes, Instant};
 
 /// The path's own bottleneck, where a home gateway stands.
 const PATH: usize = 0;
@@ -314,6 +314,40 @@ impl<P: NetworkPacket> Network<P> {
             observer.arrived(packet);
         }
         packet
+    }
+
+    /// A bottleneck is another one from `now` on, in what is given; all that is due by then must have happened.
+    pub fn change_hop<O: Observer<P>>(
+        &mut self,
+        hop: usize,
+        now: Instant,
+        change: HopChange<AnyQueue<P>>,
+        observer: &mut O,
+    ) {
+        self.hops[hop].change(now, change);
+        self.settle(hop, now, observer);
+    }
+
+    /// What happens to packets behind the bottlenecks this way, to be changed.
+    pub const fn impairments(&mut self, direction: Direction) -> &mut Impairments {
+        &mut self.impairments[direction.index()]
+    }
+
+    /// The propagation of a flow's data, or of what comes back, to be changed.
+    pub fn line(&mut self, flow: usize, returning: bool) -> &mut DelayLine<P> {
+        &mut self.ways[flow][usize::from(returning)].line
+    }
+
+    /// The link of a bottleneck.
+    #[must_use]
+    pub fn link(&self, hop: usize) -> &Link {
+        self.hops[hop].link()
+    }
+
+    /// Bytes that wait where a home gateway stands.
+    #[must_use]
+    pub fn queued_bytes(&self) -> Bytes {
+        self.hops[PATH].queued_bytes()
     }
 
     /// Of each bottleneck: its link, and what it did before `now`.

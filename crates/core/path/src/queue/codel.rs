@@ -244,6 +244,10 @@ impl<P: PathPacket> Queue<P> for Codel<P> {
         self.state.dequeue(&self.config, now, &mut self.waiting, dropped)
     }
 
+    fn drain(&mut self, into: &mut Vec<Dequeued<P>>) {
+        into.extend(std::iter::from_fn(|| self.waiting.pop()));
+    }
+
     fn backlog(&self) -> Backlog {
         self.waiting.backlog
     }

@@ -99,6 +99,11 @@ impl<P: PathPacket> Queue<P> for DropTail<P> {
         Some(next)
     }
 
+    fn drain(&mut self, into: &mut Vec<Dequeued<P>>) {
+        self.bytes = Bytes::ZERO;
+        into.extend(self.waiting.drain(..));
+    }
+
     fn backlog(&self) -> Backlog {
         Backlog { bytes: self.bytes, packets: self.waiting.len() as u64 }
     }

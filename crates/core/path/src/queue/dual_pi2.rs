@@ -407,15 +407,19 @@ fn first_credit(config: &DualPi2Config) -> i64 {
 
 impl<P: PathPacket> Queue<P> for DualPi2<P> {
     fn enqueue(&mut self, now: Instant, packet: P, dropped: &mut Vec<Dropped<P>>) {
+        self.admit(now, Dequeued { packet, enqueued: now }, dropped);
+    }
+
+    fn admit(&mut self, now: Instant, waiting: Dequeued<P>, dropped: &mut Vec<Dropped<P>>) {
         self.catch_up(now);
-        if !self.backlog().with(packet.wire_size()).is_within(self.limit) {
-            return dropped.push(Dropped::on_arrival(now, packet, DropReason::Overflow));
+        if !self.backlog().with(waiting.packet.wire_size()).is_within(self.limit) {
+            return dropped.push(Dropped::waiting(waiting, DropReason::Overflow));
         }
-        let side = match packet.ecn() {
+        let side = match waiting.packet.ecn() {
             Ecn::Ect1 | Ecn::Ce => Side::LowLatency,
             Ecn::NotEct | Ecn::Ect0 => Side::Classic,
         };
-        self.lane(side).push(Dequeued { packet, enqueued: now });
+        self.lane(side).push(waiting);
     }
 
     fn dequeue(&mut self, now: Instant, dropped: &mut Vec<Dropped<P>>) -> Option<Dequeued<P>> {
@@ -428,6 +432,12 @@ impl<P: PathPacket> Queue<P> for DualPi2<P> {
         }
         self.credit = first_credit(&self.config);
         None
+    }
+
+    fn drain(&mut self, into: &mut Vec<Dequeued<P>>) {
+        for side in [Side::LowLatency, Side::Classic] {
+            into.extend(std::iter::from_fn(|| self.lane(side).pop()));
+        }
     }
 
     fn backlog(&self) -> Backlog {

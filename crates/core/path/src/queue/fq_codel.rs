@@ -241,6 +241,12 @@ impl<P: PathPacket> Queue<P> for FqCodel<P> {
         None
     }
 
+    fn drain(&mut self, into: &mut Vec<Dequeued<P>>) {
+        for index in 0..self.queues.len() {
+            into.extend(std::iter::from_fn(|| self.pop(index)));
+        }
+    }
+
     fn backlog(&self) -> Backlog {
         self.backlog
     }

@@ -112,8 +112,17 @@ pub trait Queue<P> {
     /// Takes a packet.
     fn enqueue(&mut self, now: Instant, packet: P, dropped: &mut Vec<Dropped<P>>);
 
+    /// Takes a packet that waited in another queue, in whose place this one is now. A discipline that keeps time from
+    /// the arrivals of packets must not take the past for its own.
+    fn admit(&mut self, _now: Instant, waiting: Dequeued<P>, dropped: &mut Vec<Dropped<P>>) {
+        self.enqueue(waiting.enqueued, waiting.packet, dropped);
+    }
+
     /// Gives the next packet to transmit.
     fn dequeue(&mut self, now: Instant, dropped: &mut Vec<Dropped<P>>) -> Option<Dequeued<P>>;
+
+    /// Gives all that waits, each flow's packets in their order: another queue takes this one's place.
+    fn drain(&mut self, into: &mut Vec<Dequeued<P>>);
 
     /// What waits now.
     fn backlog(&self) -> Backlog;
@@ -135,8 +144,14 @@ impl<P, Q: Queue<P> + ?Sized> Queue<P> for Box<Q> {
     fn enqueue(&mut self, now: Instant, packet: P, dropped: &mut Vec<Dropped<P>>) {
         (**self).enqueue(now, packet, dropped);
     }
+    fn admit(&mut self, now: Instant, waiting: Dequeued<P>, dropped: &mut Vec<Dropped<P>>) {
+        (**self).admit(now, waiting, dropped);
+    }
     fn dequeue(&mut self, now: Instant, dropped: &mut Vec<Dropped<P>>) -> Option<Dequeued<P>> {
         (**self).dequeue(now, dropped)
+    }
+    fn drain(&mut self, into: &mut Vec<Dequeued<P>>) {
+        (**self).drain(into);
     }
     fn backlog(&self) -> Backlog {
         (**self).backlog()

@@ -228,13 +228,17 @@ impl<P: PathPacket> Pie<P> {
 }
 
 impl<P: PathPacket> Queue<P> for Pie<P> {
-    fn enqueue(&mut self, now: Instant, mut packet: P, dropped: &mut Vec<Dropped<P>>) {
+    fn enqueue(&mut self, now: Instant, packet: P, dropped: &mut Vec<Dropped<P>>) {
+        self.admit(now, Dequeued { packet, enqueued: now }, dropped);
+    }
+
+    fn admit(&mut self, now: Instant, mut waiting: Dequeued<P>, dropped: &mut Vec<Dropped<P>>) {
         self.catch_up(now);
-        if let Some(reason) = self.verdict(&mut packet) {
-            return dropped.push(Dropped::on_arrival(now, packet, reason));
+        if let Some(reason) = self.verdict(&mut waiting.packet) {
+            return dropped.push(Dropped::waiting(waiting, reason));
         }
-        self.bytes += packet.wire_size();
-        self.waiting.push_back(Dequeued { packet, enqueued: now });
+        self.bytes += waiting.packet.wire_size();
+        self.waiting.push_back(waiting);
     }
 
     fn dequeue(&mut self, now: Instant, _dropped: &mut Vec<Dropped<P>>) -> Option<Dequeued<P>> {
@@ -242,6 +246,11 @@ impl<P: PathPacket> Queue<P> for Pie<P> {
         let next = self.waiting.pop_front()?;
         self.bytes -= next.packet.wire_size();
         Some(next)
+    }
+
+    fn drain(&mut self, into: &mut Vec<Dequeued<P>>) {
+        self.bytes = Bytes::ZERO;
+        into.extend(self.waiting.drain(..));
     }
 
     fn backlog(&self) -> Backlog {

@@ -348,6 +348,9 @@ impl Queue<Packet> for Shredder {
         dropped.extend(self.0.drain(..).map(|packet| Dropped { packet, enqueued: now, reason }));
         None
     }
+    fn drain(&mut self, _: &mut Vec<gameway_path::Dequeued<Packet>>) {
+        unreachable!("nothing takes its place");
+    }
     fn backlog(&self) -> Backlog {
         let bytes = self.0.iter().map(|packet| Bytes::new(packet.size)).sum();
         Backlog { bytes, packets: self.0.len() as u64 }

@@ -159,6 +159,9 @@ impl Queue<Packet> for Newest {
         }
         self.0.dequeue(now, dropped)
     }
+    fn drain(&mut self, into: &mut Vec<Dequeued<Packet>>) {
+        self.0.drain(into);
+    }
     fn backlog(&self) -> Backlog {
         self.0.backlog()
     }

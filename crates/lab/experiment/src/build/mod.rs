@@ -1,5 +1,6 @@
 //! From a specification to the parts of a path.
 
+mod change;
 mod gateways;
 mod htb;
 mod network;
@@ -18,11 +19,12 @@ use crate::spec::{
 use crate::{RunError, random};
 use gameway_events::Name;
 use gameway_path::{
-    Chance, Displacement, Duplication, Impairments, Jitter, Link, Loss, LossModel, MeasuredDelays,
-    ReorderModel, Reordering, Stalls, uniform,
+    Chance, Direction, Displacement, Duplication, Impairments, Jitter, Link, Loss, LossModel,
+    MeasuredDelays, ReorderModel, Reordering, Stalls, uniform,
 };
 use gameway_units::{Duration, Instant};
 
+pub use change::{changed_links, check_change};
 pub use gateways::gateway;
 pub(crate) use htb::check as check_htb;
 pub use network::{FlowWay, NetworkParts, ways};
@@ -48,9 +50,13 @@ pub fn flow_names(spec: &RunSpec) -> Vec<Name> {
 /// # Errors
 /// If one cannot be built, or its trace not be read.
 pub fn links(path: &PathSpec) -> Result<Vec<Link>, RunError> {
+    capacities(path).map(link).collect()
+}
+
+fn capacities(path: &PathSpec) -> impl Iterator<Item = &CapacitySpec> {
     let further = path.hop.iter().map(|hop| &hop.capacity);
     let back = path.back.iter().filter_map(|back| back.capacity.as_ref());
-    std::iter::once(&path.capacity).chain(further).chain(back).map(link).collect()
+    std::iter::once(&path.capacity).chain(further).chain(back)
 }
 
 /// A link of this capacity.
@@ -72,28 +78,37 @@ pub fn link(capacity: &CapacitySpec) -> Result<Link, RunError> {
 /// What happens to packets behind the bottlenecks in a run of this seed: towards the clients, and back.
 #[must_use]
 pub fn impairments(path: &PathSpec, seed: u64) -> [Impairments; 2] {
-    let of = |part: &str, (loss, duplicate, reorder): Impaired<'_>| {
+    let of = |direction: Direction, part: &str| {
+        let (loss, duplicate, reorder) = impaired(path, direction);
         let random = |what: &str| random::stream(seed, &format!("{part}/{what}"));
         Impairments {
             loss: loss.map(|one| Loss::new(loss_model(one), random("loss"))),
-            duplication: duplicate.map(|one| {
-                let ChanceSpec { probability, correlation } = *one;
-                Duplication::new(Chance { probability, correlation }, random("duplicate"))
-            }),
+            duplication: duplicate.map(|one| Duplication::new(chance(one), random("duplicate"))),
             reordering: reorder.map(|one| Reordering::new(reorder_model(one), random("reorder"))),
         }
     };
-    let PathSpec { loss, duplicate, reorder, .. } = path;
-    let back = path.back.as_ref();
-    let of_back = (
-        back.and_then(|back| back.loss.as_ref()),
-        back.and_then(|back| back.duplicate.as_ref()),
-        back.and_then(|back| back.reorder.as_ref()),
-    );
-    [of("path", (loss.as_ref(), duplicate.as_ref(), reorder.as_ref())), of("back", of_back)]
+    [of(Direction::Down, "path"), of(Direction::Up, "back")]
 }
 
 type Impaired<'a> = (Option<&'a LossSpec>, Option<&'a ChanceSpec>, Option<&'a ReorderSpec>);
+
+/// What the keys of a path say of what happens behind its bottlenecks this way.
+fn impaired(path: &PathSpec, direction: Direction) -> Impaired<'_> {
+    match (direction, &path.back) {
+        (Direction::Down, _) => {
+            (path.loss.as_ref(), path.duplicate.as_ref(), path.reorder.as_ref())
+        }
+        (Direction::Up, Some(back)) => {
+            (back.loss.as_ref(), back.duplicate.as_ref(), back.reorder.as_ref())
+        }
+        (Direction::Up, None) => (None, None, None),
+    }
+}
+
+fn chance(spec: &ChanceSpec) -> Chance {
+    let ChanceSpec { probability, correlation } = *spec;
+    Chance { probability, correlation }
+}
 
 fn loss_model(loss: &LossSpec) -> LossModel {
     match *loss {

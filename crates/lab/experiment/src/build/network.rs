@@ -10,6 +10,7 @@ use gameway_path::{
     Way, Wifi,
 };
 use gameway_units::{Duration, Instant};
+use std::borrow::Cow;
 
 /// What a network must know of a flow.
 #[derive(Debug, Clone, Copy)]
@@ -44,6 +45,27 @@ pub fn ways(spec: &RunSpec) -> impl Iterator<Item = WaySpec<'_>> {
     streams.chain(competitors).chain(spec.ping.iter().map(|_| WaySpec::DEFAULT))
 }
 
+/// The queues of all bottlenecks, in the order of [`Routes::names`]; there may be one more than links.
+pub(super) fn queues_of(path: &PathSpec) -> impl Iterator<Item = Cow<'_, QueueSpec>> {
+    let further = path.hop.iter().map(|hop| Cow::Borrowed(&hop.queue));
+    let back = path.back.iter().map(|back| match &back.queue {
+        Some(queue) => Cow::Borrowed(queue),
+        None => Cow::Owned(QueueSpec::of_back()),
+    });
+    std::iter::once(Cow::Borrowed(&path.queue)).chain(further).chain(back)
+}
+
+/// The jitter this way, and how its random streams are called behind the name of a flow.
+pub(super) fn jitter_of(
+    path: &PathSpec,
+    direction: Direction,
+) -> (Option<&JitterSpec>, &'static str) {
+    match direction {
+        Direction::Down => (path.jitter.as_ref(), "jitter"),
+        Direction::Up => (path.back.as_ref().and_then(|back| back.jitter.as_ref()), "back-jitter"),
+    }
+}
+
 impl<P: NetworkPacket + 'static> NetworkParts<'_, P> {
     /// The network, with these links of its bottlenecks.
     ///
@@ -58,18 +80,14 @@ impl<P: NetworkPacket + 'static> NetworkParts<'_, P> {
 
     fn hops(&self, names: &[Name], links: Vec<Link>) -> Result<Vec<Hop<P>>, RunError> {
         let path = self.path;
-        let further = path.hop.iter().map(|hop| &hop.queue);
-        let otherwise = QueueSpec::of_back();
-        let back = path.back.iter().map(|back| back.queue.as_ref().unwrap_or(&otherwise));
-        let queues = std::iter::once(&path.queue).chain(further).chain(back);
-        let parts = links.into_iter().zip(queues).zip(names).enumerate();
-        let hop = |(number, ((link, spec), name)): (usize, ((Link, &QueueSpec), &Name))| {
+        let parts = links.into_iter().zip(queues_of(path)).zip(names).enumerate();
+        let hop = |(number, ((link, spec), name)): (usize, ((Link, Cow<'_, QueueSpec>), &Name))| {
             if let Some(medium) = path.capacity.wifi().filter(|_| number == 0) {
                 return self.wifi(medium, link);
             }
             let base_rtt = path.nominal_rtt();
-            let built = |limit| queue(self.registry, spec, limit, (base_rtt, self.seed), name);
-            let size = size(self.registry, spec);
+            let built = |limit| queue(self.registry, &spec, limit, (base_rtt, self.seed), name);
+            let size = size(self.registry, &spec);
             Bottleneck::try_new(link, size, base_rtt, built).map(Hop::Wired)
         };
         parts.map(hop).collect()
@@ -113,7 +131,7 @@ impl<P: NetworkPacket + 'static> NetworkParts<'_, P> {
     }
 
     /// Propagation down and up.
-    fn delays(&self, flow: &FlowWay<'_>) -> (Duration, Duration) {
+    pub(super) fn delays(&self, flow: &FlowWay<'_>) -> (Duration, Duration) {
         match flow.way.base_rtt {
             Some(rtt) => (rtt / 2, rtt - rtt / 2),
             None => {
@@ -126,12 +144,7 @@ impl<P: NetworkPacket + 'static> NetworkParts<'_, P> {
 
     /// Propagation this way, with stalls and the jitter that is there.
     fn line(&self, flow: &str, direction: Direction, delay: Duration) -> DelayLine<P> {
-        let (given, part): (Option<&JitterSpec>, _) = match direction {
-            Direction::Down => (self.path.jitter.as_ref(), "jitter"),
-            Direction::Up => {
-                (self.path.back.as_ref().and_then(|back| back.jitter.as_ref()), "back-jitter")
-            }
-        };
+        let (given, part) = jitter_of(self.path, direction);
         let mut line = DelayLine::new(delay);
         if let Some(stalls) = self.stalls {
             line = line.with_stalls(stalls.clone());

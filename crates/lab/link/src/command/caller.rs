@@ -17,11 +17,25 @@ pub struct Owner {
 impl Owner {
     /// That of what is made from now on.
     pub fn of(places: &[&Path]) -> Self {
-        let number = |name| std::env::var(name).ok()?.parse().ok();
-        let root = rustix::process::geteuid().is_root();
-        let caller = number("SUDO_UID").zip(number("SUDO_GID"));
-        let caller = caller.filter(|(user, _)| root && *user != ROOT);
-        Self { caller, places: places.iter().map(|place| first_to_be_made(place)).collect() }
+        Self {
+            caller: caller(),
+            places: places.iter().map(|place| first_to_be_made(place)).collect(),
+        }
+    }
+}
+
+/// User and group of who called, by sudo.
+fn caller() -> Option<(u32, u32)> {
+    let number = |name| std::env::var(name).ok()?.parse().ok();
+    let root = rustix::process::geteuid().is_root();
+    let caller = number("SUDO_UID").zip(number("SUDO_GID"));
+    caller.filter(|(user, _)| root && *user != ROOT)
+}
+
+/// Gives the caller what was made for use while the link runs.
+pub fn give_now(place: &Path) {
+    if let Some(caller) = caller() {
+        give(place, caller);
     }
 }
 

@@ -58,6 +58,8 @@ struct Wanted {
     folder: Option<PathBuf>,
     /// A capture of the headers of all packets.
     pcap: Option<PathBuf>,
+    /// A socket by which the path is changed.
+    control: Option<PathBuf>,
     /// Whether the command reaches what this machine reaches.
     nat: bool,
 }
@@ -88,6 +90,7 @@ fn done(name: &'static str, matches: &ArgMatches) -> Result<i32, String> {
         command: matches.get_many("command").into_iter().flatten().cloned().collect(),
         folder: matches.get_one::<PathBuf>("out").cloned(),
         pcap: matches.get_one::<PathBuf>("pcap").cloned(),
+        control: matches.get_one::<PathBuf>("control").cloned(),
         nat: matches.get_flag("nat"),
     };
     let stop = Stop::on_signals().map_err(|error| error.to_string())?;
@@ -125,6 +128,7 @@ impl Wanted {
             server: at(None, device),
             client: at(Some(namespace), DEVICE),
             folder: self.folder.clone().unwrap_or_default(),
+            control: self.control.clone(),
             pcap: self.pcap.as_ref().map(|file| std::path::absolute(file).unwrap_or(file.clone())),
         }
     }
@@ -155,6 +159,7 @@ impl Wanted {
         let sums = Arc::new(Mutex::new(Sums::default()));
         let (config, own) = (self.config(setup.device(), &setup.place()), Stop::new());
         let part = start(config, self.folder.clone(), Arc::clone(&sums), own.clone())?;
+        self.control.iter().for_each(|socket| caller::give_now(socket));
         let code = self.run_command(&setup.namespace(), setup.ends, stop);
         // What is under way arrives: a server outside hears that its connections are closed.
         clock::sleep(self.drain());

@@ -1,7 +1,8 @@
 //! What a person types of a link, and the path that it means.
 
-use super::document::{self, Slip};
+use super::document;
 use super::kernel;
+use crate::document::{Slip, read};
 use crate::link::LinkConfig;
 use clap::{Arg, ArgAction, ArgMatches, Command, value_parser};
 use gameway_experiment::build;
@@ -25,7 +26,7 @@ const CAPACITIES: [&str; 3] = ["capacity", "trace", "steps"];
 /// The kernel's own queues.
 const TC: &str = "tc";
 /// What these have not.
-const NOT_FOR_TC: [&str; 3] = ["nat", "out", "pcap"];
+const NOT_FOR_TC: [&str; 4] = ["nat", "out", "pcap", "control"];
 
 /// The command, by this name.
 pub fn command(name: &'static str) -> Command {
@@ -59,6 +60,7 @@ pub fn command(name: &'static str) -> Command {
         .arg(text("backend", "BACKEND", "Our path in user space, or the kernel's queues by tc").value_parser(["user", TC]).default_value("user"))
         .arg(path(text("out", "FOLDER", "Keep the tables here").short('o')))
         .arg(path(text("pcap", "FILE", "Write the headers of all packets here: pcapng")))
+        .arg(path(text("control", "FILE", "A socket to be made here, by which the path is changed while it runs")))
         .arg(
             Arg::new("command")
                 .value_name("COMMAND")
@@ -130,16 +132,12 @@ pub fn path(matches: &ArgMatches) -> Result<PathSpec, String> {
             |count: &usize| with(*count).is_ok_and(|path| checked(path, tc).as_ref() == Err(&slip));
         match (0..settings.len()).find(is_there) {
             None if !settings.is_empty() => {
-                format!("--set {}: {}", settings[settings.len() - 1], told(&slip))
+                format!("--set {}: {}", settings[settings.len() - 1], slip)
             }
-            Some(count) if count > 0 => format!("--set {}: {}", settings[count - 1], told(&slip)),
+            Some(count) if count > 0 => format!("--set {}: {}", settings[count - 1], slip),
             _ => in_options(&slip, matches),
         }
     })
-}
-
-fn told(Slip { field, why }: &Slip) -> String {
-    if field.is_empty() { why.clone() } else { format!("{field}: {why}") }
 }
 
 /// A slip in the words of the options that were typed, or of the file that was.
@@ -163,7 +161,7 @@ fn in_options(slip: &Slip, matches: &ArgMatches) -> String {
 
 /// The path that a document means, if a link can have it, by tc or by itself.
 fn checked(path: Value, tc: bool) -> Result<PathSpec, Slip> {
-    let path = document::read(path)?;
+    let path = read(path)?;
     LinkConfig::check_path(&path)?;
     // Recordings are read, and steps checked.
     build::links(&path)?;

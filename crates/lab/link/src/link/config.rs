@@ -35,6 +35,8 @@ pub struct LinkConfig {
     pub folder: PathBuf,
     /// A capture of the headers of all packets (pcapng), in `folder` if it is no absolute path; none if not given.
     pub pcap: Option<PathBuf>,
+    /// A socket that is made here, by which the path is changed and asked for while the link runs; none if not given.
+    pub control: Option<PathBuf>,
 }
 
 /// A flow.

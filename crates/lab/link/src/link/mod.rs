@@ -2,6 +2,7 @@
 
 mod capture;
 mod config;
+mod control;
 mod flows;
 mod packet;
 mod packet_log;

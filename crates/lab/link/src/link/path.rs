@@ -13,8 +13,11 @@ use gameway_events::{SummaryRecord, TableError};
 use gameway_experiment::build::{self, NetworkParts, Routes};
 use gameway_experiment::spec::PathSpec;
 use gameway_experiment::{Attached, HomeGateway, Recorder, Registry, RunError};
-use gameway_path::{Fate, Network, NetworkPacket, Observer, Passage, Slot, Transmitted};
-use gameway_units::{Bytes, Duration, Instant};
+use gameway_path::{Fate, Link, Network, NetworkPacket, Observer, Passage, Slot, Transmitted};
+use gameway_units::{Bytes, Duration, Instant, Rate};
+
+/// The number of the path's own bottleneck.
+const PATH: usize = 0;
 
 /// A packet that has reached an end of the path.
 #[derive(Debug, Clone, Copy)]
@@ -30,6 +33,26 @@ struct Watch {
     attached: Attached,
     packet_log: PacketLog,
     pool: Pool,
+    waits: Waits,
+}
+
+/// How long packets waited at the path's own bottleneck since somebody asked.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, serde::Serialize)]
+pub struct Waits {
+    /// Packets that left it.
+    pub packets: u64,
+    /// The sum of their queueing delays.
+    pub sum_ns: i64,
+    /// The longest of them.
+    pub max_ns: i64,
+}
+
+impl Waits {
+    fn add(&mut self, delay: Duration) {
+        self.packets += 1;
+        self.sum_ns += delay.as_nanos();
+        self.max_ns = self.max_ns.max(delay.as_nanos());
+    }
 }
 
 impl Observer<Packet> for Watch {
@@ -54,7 +77,10 @@ impl Observer<Packet> for Watch {
         self.attached.recorder.queue_is(hop, now, bytes);
     }
 
-    fn transmitted(&mut self, _hop: usize, guarded: bool, done: &Transmitted<Packet>) {
+    fn transmitted(&mut self, hop: usize, guarded: bool, done: &Transmitted<Packet>) {
+        if hop == PATH {
+            self.waits.add(done.queueing_delay());
+        }
         if guarded {
             self.attached.departed(done);
         }
@@ -94,6 +120,8 @@ pub struct LivePath {
     network: Network<Packet>,
     watch: Watch,
     seed: u64,
+    /// The path as it is now.
+    spec: PathSpec,
 }
 
 impl std::fmt::Debug for LivePath {
@@ -124,7 +152,47 @@ impl LivePath {
         let (interval, flow_of) = (flows.observe_interval(), flows.by_header());
         let gateway = HomeGateway::of_path(registry.known(), path, interval, flow_of)?;
         let attached = Attached::new(recorder, gateway, (path, seed), &mut network);
-        Ok(Self { network, watch: Watch { attached, packet_log, pool: Pool::default() }, seed })
+        let (pool, waits) = (Pool::default(), Waits::default());
+        let watch = Watch { attached, packet_log, pool, waits };
+        Ok(Self { network, watch, seed, spec: path.clone() })
+    }
+
+    /// From `now` on it is this path, which has been checked, with the links that differ; all that is due by then must
+    /// have happened.
+    ///
+    /// # Errors
+    /// If the path cannot become this one; then it stays as it is.
+    pub fn change(
+        &mut self,
+        now: Instant,
+        path: PathSpec,
+        links: Vec<Option<Link>>,
+        flows: &Flows,
+    ) -> Result<(), RunError> {
+        let Self { network, watch, seed, spec } = self;
+        let registry = &Registry::standard();
+        let ways = flows.ways();
+        let (interval, flow_of) = (flows.observe_interval(), flows.by_header());
+        let gateway = HomeGateway::of_path(registry.known(), &path, interval, flow_of)?;
+        let parts = NetworkParts { registry, path: &path, seed: *seed, stalls: None, flows: &ways };
+        let names = Routes::new(&path).names();
+        parts.change((spec, now), (&names, links), network, watch)?;
+        watch.attached.change((now, *seed), (spec, &path), gateway, network);
+        *spec = path;
+        Ok(())
+    }
+
+    /// Its own bottleneck now: capacity, bytes that wait, and how long the packet has waited that came first of these.
+    #[must_use]
+    pub fn bottleneck(&self, now: Instant) -> (Rate, Bytes, Duration) {
+        let network = &self.network;
+        let waited = network.oldest().map_or(Duration::ZERO, |came| now - came);
+        (network.link(PATH).nominal_capacity(now), network.queued_bytes(), waited)
+    }
+
+    /// How long packets waited there since this was last asked.
+    pub fn waits(&mut self) -> Waits {
+        std::mem::take(&mut self.watch.waits)
     }
 
     /// When something happens next.
@@ -206,3 +274,7 @@ impl LivePath {
 #[cfg(test)]
 #[path = "path_tests.rs"]
 mod tests;
+
+#[cfg(test)]
+#[path = "change_tests.rs"]
+mod change_tests;

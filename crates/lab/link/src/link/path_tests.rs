@@ -11,20 +11,20 @@ use gameway_units::Ecn;
 use proptest::prelude::*;
 use std::sync::mpsc::{Receiver, channel};
 
-struct Bench {
-    path: LivePath,
-    flows: Flows,
-    arrived: Vec<Arrived>,
-    events: Receiver<RunEvent>,
+pub(super) struct Bench {
+    pub path: LivePath,
+    pub flows: Flows,
+    pub arrived: Vec<Arrived>,
+    pub events: Receiver<RunEvent>,
 }
 
-const END: Instant = Instant::from_nanos(3_600_000_000_000);
+pub(super) const END: Instant = Instant::from_nanos(3_600_000_000_000);
 
-fn bench(path: &str) -> Bench {
+pub(super) fn bench(path: &str) -> Bench {
     bench_of(path, [(None, None); 2])
 }
 
-fn bench_with(path: &str, flows: Vec<FlowConfig>) -> Bench {
+pub(super) fn bench_with(path: &str, flows: Vec<FlowConfig>) -> Bench {
     let spec: PathSpec = path.parse().expect("it is a path");
     check::check_path(Registry::<Packet>::standard().known(), &spec).expect("it can be built");
     let flows = Flows::new(flows, None);
@@ -38,7 +38,7 @@ fn bench_with(path: &str, flows: Vec<FlowConfig>) -> Bench {
 }
 
 /// An IPv4 packet between a server with this last number and the client.
-fn bytes_of(server: u8, direction: Direction, tos: u8, size: usize) -> Vec<u8> {
+pub(super) fn bytes_of(server: u8, direction: Direction, tos: u8, size: usize) -> Vec<u8> {
     let mut packet = vec![0; size.max(28)];
     packet[0] = 0x45;
     packet[1] = tos;
@@ -53,7 +53,7 @@ fn bytes_of(server: u8, direction: Direction, tos: u8, size: usize) -> Vec<u8> {
 }
 
 impl Bench {
-    fn send(&mut self, now: i64, direction: Direction, bytes: &[u8]) {
+    pub fn send(&mut self, now: i64, direction: Direction, bytes: &[u8]) {
         let now = Instant::from_nanos(now);
         let slot = self.path.pool().take().expect("there is room");
         self.path.pool().bytes(slot)[..bytes.len()].copy_from_slice(bytes);
@@ -63,25 +63,25 @@ impl Bench {
         self.path.arrive(now, packet);
     }
 
-    fn advance(&mut self, now: i64) -> Vec<(i64, u64)> {
+    pub fn advance(&mut self, now: i64) -> Vec<(i64, u64)> {
         let now = Instant::from_nanos(now);
         self.path.advance(now, &mut self.arrived);
         self.arrived.drain(..).map(|one| (one.due.as_nanos(), one.packet.size.get())).collect()
     }
 
-    fn totals(&mut self) -> (u64, u64, u64, u64) {
+    pub fn totals(&mut self) -> (u64, u64, u64, u64) {
         let totals = &self.path.recorder().totals;
         (totals.arrived, totals.dropped, totals.lost, totals.delivered)
     }
 
-    fn inside(&self) -> u64 {
+    pub fn inside(&self) -> u64 {
         self.path.network.inside()
     }
 }
 
-const PLAIN: &str = r#"{"capacity": "12 Mb/s", "base_rtt": "20 ms", "forward_delay": "12 ms",
+pub(super) const PLAIN: &str = r#"{"capacity": "12 Mb/s", "base_rtt": "20 ms", "forward_delay": "12 ms",
                         "queue": {"kind": "drop-tail", "size": "10 packets"}}"#;
-const MILLI: i64 = 1_000_000;
+pub(super) const MILLI: i64 = 1_000_000;
 
 #[test]
 fn a_late_driver_changes_no_due_time() {

@@ -6,6 +6,7 @@
 
 use super::capture::Capture;
 use super::config::LinkConfig;
+use super::control::{Asked, Control, Done, Told, What};
 use super::flows::Flows;
 use super::packet_log::PacketLog;
 use super::path::{Arrived, LivePath};
@@ -23,6 +24,7 @@ use gameway_runtime::lateness::{Lateness, LatenessSummary};
 use gameway_runtime::stop::Stop;
 use gameway_units::{Duration, Ecn, Instant};
 use rustix::event::{PollFd, PollFlags};
+use rustix::fd::AsFd;
 use std::io;
 
 /// Packets that are read from a device before the path is looked at again: 32 full ones are half a millisecond
@@ -35,6 +37,8 @@ const MODERATION: Duration = Duration::from_micros(50);
 const MAX_SLEEP: Duration = Duration::from_millis(100);
 /// Name of the part in tables.
 const PART: &str = "link";
+/// The event of a change of the path; its value counts them.
+const CHANGED: &str = "path-changed";
 
 /// Why a link stopped.
 #[derive(Debug, thiserror::Error)]
@@ -110,6 +114,10 @@ pub struct Relay {
     arrived: Vec<Arrived>,
     /// When the driver was last woken by a packet or by what was due.
     woken: Instant,
+    /// Who changes the path while it runs.
+    control: Option<Control>,
+    /// How often it was changed.
+    changes: u32,
 }
 
 impl Relay {
@@ -157,6 +165,12 @@ impl Relay {
             dropped_before,
             arrived: Vec::new(),
             woken: clock.now(),
+            control: config
+                .control
+                .as_deref()
+                .map(|file| Control::new(file, config))
+                .transpose()?,
+            changes: 0,
         })
     }
 
@@ -170,6 +184,7 @@ impl Relay {
         let mut now = self.clock.now();
         while now < self.end && !stop.is_asked() && !self.path.recorder().has_failed() {
             self.deliver(now)?;
+            self.answer();
             for direction in Direction::ALL {
                 if waiting[direction.index()] {
                     waiting[direction.index()] = self.read(direction)?;
@@ -182,6 +197,36 @@ impl Relay {
         }
         let end = now.min(self.end);
         self.finish(end)
+    }
+
+    /// Does what was asked by the control, if something was.
+    fn answer(&mut self) {
+        let Some(Asked { what, answer }) = self.control.as_ref().and_then(Control::asked) else {
+            return;
+        };
+        let now = self.clock.now().max(Instant::ZERO);
+        self.path.advance(now, &mut self.arrived);
+        let done = match what {
+            What::Tell => Done::Told(Told::of(&mut self.path, now)),
+            What::Change(change) => {
+                let (path, links) = *change;
+                match self.path.change(now, path, links, &self.flows) {
+                    Ok(()) => self.changed(now),
+                    Err(error) => Done::Refused(error),
+                }
+            }
+        };
+        // Who asked may have gone.
+        let _ = answer.send(done);
+    }
+
+    fn changed(&mut self, now: Instant) -> Done {
+        self.changes += 1;
+        let (flow, event) = (PART.into(), CHANGED.into());
+        let (time_ns, value) = (now.as_nanos(), f64::from(self.changes));
+        let record = EventRecord { time_ns, flow, event, value };
+        self.path.recorder().tell(RunEvent::Flow(record));
+        Done::Changed(now)
     }
 
     /// Hands out all that is due by `now`.
@@ -260,13 +305,16 @@ impl Relay {
         }
         let due = self.path.next_deadline().min(self.end);
         let most = if self.arrived.is_empty() { due - now } else { Duration::ZERO };
-        let mut ready = [
-            PollFd::new(&self.devices[0], PollFlags::IN),
-            PollFd::new(&self.devices[1], PollFlags::IN),
-        ];
-        clock::wait(&mut ready, most.min(MAX_SLEEP))?;
+        let [server, client] = &self.devices;
+        // Without a control there is nothing more to wait for; the first device stands for it.
+        let control = self.control.as_ref().map_or(server.as_fd(), Control::as_fd);
+        let mut ready = [server.as_fd(), client.as_fd(), control]
+            .map(|one| PollFd::from_borrowed_fd(one, PollFlags::IN));
+        let count = if self.control.is_some() { 3 } else { 2 };
+        clock::wait(&mut ready[..count], most.min(MAX_SLEEP))?;
         self.woken = self.clock.now();
-        Ok(ready.map(|one| !one.revents().is_empty()))
+        let [server, client, _] = ready.map(|one| !one.revents().is_empty());
+        Ok([server, client])
     }
 
     fn finish(mut self, now: Instant) -> Result<LinkReport, LinkError> {

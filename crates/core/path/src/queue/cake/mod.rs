@@ -409,7 +409,12 @@ enum Turn<P> {
 }
 
 impl<P: PathPacket> Queue<P> for Cake<P> {
-    fn enqueue(&mut self, now: Instant, mut packet: P, dropped: &mut Vec<Dropped<P>>) {
+    fn enqueue(&mut self, now: Instant, packet: P, dropped: &mut Vec<Dropped<P>>) {
+        self.admit(now, Dequeued { packet, enqueued: now }, dropped);
+    }
+
+    fn admit(&mut self, now: Instant, mut waiting: Dequeued<P>, dropped: &mut Vec<Dropped<P>>) {
+        let packet = &mut waiting.packet;
         let header = packet.header();
         let tin = self.diffserv.tin(header.dscp);
         if self.wash {
@@ -419,9 +424,9 @@ impl<P: PathPacket> Queue<P> for Cake<P> {
         let queue = key.map_or(0, |key| self.tins[tin].queue_of(key, self.hash, &header));
         self.awaken(tin, now);
         if self.ack_filter != AckFilter::Off {
-            self.drop_needless((tin, queue), now, &packet, dropped);
+            self.drop_needless((tin, queue), now, &waiting.packet, dropped);
         }
-        self.append(tin, queue, Dequeued { packet, enqueued: now });
+        self.append(tin, queue, waiting);
         self.tins[tin].came(queue, &mut self.random);
         while !self.backlog.is_within(self.limit) {
             self.drop_one(now, dropped);
@@ -440,6 +445,14 @@ impl<P: PathPacket> Queue<P> for Cake<P> {
             }
         }
         None
+    }
+
+    fn drain(&mut self, into: &mut Vec<Dequeued<P>>) {
+        for (tin, queue) in
+            (0..self.tins.len()).flat_map(|tin| (0..PLACES).map(move |queue| (tin, queue)))
+        {
+            into.extend(std::iter::from_fn(|| self.pop(tin, queue)));
+        }
     }
 
     fn backlog(&self) -> Backlog {

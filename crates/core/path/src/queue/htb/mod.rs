@@ -159,11 +159,15 @@ impl<P> Leaf<P> {
 
 impl<P: PathPacket> Queue<P> for Htb<P> {
     fn enqueue(&mut self, now: Instant, packet: P, dropped: &mut Vec<Dropped<P>>) {
-        let class = self.classifier.class_of(&packet);
+        self.admit(now, Dequeued { packet, enqueued: now }, dropped);
+    }
+
+    fn admit(&mut self, now: Instant, waiting: Dequeued<P>, dropped: &mut Vec<Dropped<P>>) {
+        let class = self.classifier.class_of(&waiting.packet);
         let Some(leaf) = self.leaves.get_mut(class).and_then(Option::as_mut) else {
-            return dropped.push(Dropped::on_arrival(now, packet, DropReason::Overflow));
+            return dropped.push(Dropped::waiting(waiting, DropReason::Overflow));
         };
-        leaf.queue.enqueue(now, packet, dropped);
+        leaf.queue.admit(now, waiting, dropped);
         leaf.settle(&mut self.backlog);
         if leaf.backlog.packets > 0 {
             self.tree.activate(class);
@@ -183,6 +187,13 @@ impl<P: PathPacket> Queue<P> for Htb<P> {
             }
         }
         None
+    }
+
+    fn drain(&mut self, into: &mut Vec<Dequeued<P>>) {
+        for leaf in self.leaves.iter_mut().flatten() {
+            leaf.queue.drain(into);
+            leaf.settle(&mut self.backlog);
+        }
     }
 
     fn backlog(&self) -> Backlog {

@@ -257,6 +257,9 @@ impl Queue<Packet> for Shaper {
         self.next = now + Duration::from_millis(10);
         Some(next)
     }
+    fn drain(&mut self, into: &mut Vec<Dequeued<Packet>>) {
+        self.inner.drain(into);
+    }
     fn backlog(&self) -> Backlog {
         self.inner.backlog()
     }
