@@ -8,7 +8,9 @@ The host hands each request of a browser that is let in to a Unix socket, as one
     {"keep": true}                            keep the session
     {"answers": {"overall": 4}}               after a scenario
 
-The answer is the whole state, or {"error": "..."} and nothing was done.
+The answer is the whole state, or {"error": "..."} and nothing was done. Threads of the socket wait;
+the session's own thread does all there is to do, since what a thread starts ends with that thread
+(PR_SET_PDEATHSIG).
 """
 
 from __future__ import annotations
@@ -16,8 +18,11 @@ from __future__ import annotations
 import json
 import socketserver
 import time
+from concurrent.futures import Future
+from contextlib import suppress
 from dataclasses import dataclass, field
-from threading import RLock, Thread
+from queue import Empty, SimpleQueue
+from threading import Thread
 from typing import TYPE_CHECKING, Any
 
 from gameway.errors import GamewayError, InputError
@@ -34,7 +39,8 @@ if TYPE_CHECKING:
     from gameway.lab.scenario import Scenario
 
 QUESTION_BYTES = 65536
-HOST_S = 5.0
+ANSWER_S = 4.0
+"""Less than the host waits."""
 
 
 @dataclass
@@ -59,45 +65,67 @@ class Desk:
     begun_ns: int | None = None
     """When the scenario began."""
     steps_done: int = 0
-    lock: RLock = field(default_factory=RLock)
+    inbox: SimpleQueue[tuple[dict[str, Any], Future[dict[str, Any]]]] = field(
+        default_factory=SimpleQueue
+    )
+    """Requests, and where their answers go."""
 
-    def ask(self, request: Mapping[str, Any]) -> dict[str, Any]:
+    def ask(self, request: dict[str, Any]) -> dict[str, Any]:
+        """Have a request done by the session's thread; GamewayError if it cannot be."""
+        answer: Future[dict[str, Any]] = Future()
+        self.inbox.put((request, answer))
+        try:
+            return answer.result(ANSWER_S)
+        except TimeoutError:
+            raise GamewayError("the lab is busy; try again") from None
+
+    def serve(self, seconds: float) -> None:
+        """Do what is asked for so long."""
+        end = time.monotonic() + seconds
+        while (left := end - time.monotonic()) > 0:
+            try:
+                request, answer = self.inbox.get(timeout=left)
+            except Empty:
+                return
+            try:
+                answer.set_result(self.do(request))
+            except Exception as error:  # noqa: BLE001 (it is for who asked)
+                answer.set_exception(error)
+
+    def do(self, request: Mapping[str, Any]) -> dict[str, Any]:
         """Do what is asked, and give the state; GamewayError if it cannot be done."""
-        with self.lock:
-            unknown = set(request) - {"knobs", "keep", "answers"}
-            if unknown:
-                raise InputError("is no request", value=min(unknown), hint="see docs/play.md")
-            if "knobs" in request:
-                self._asked_to_turn(request["knobs"])
-            if "keep" in request:
-                self.keep = request["keep"] is True
-            if "answers" in request:
-                self._answered(request["answers"])
-            return self.state()
+        unknown = set(request) - {"knobs", "keep", "answers"}
+        if unknown:
+            raise InputError("is no request", value=min(unknown), hint="see docs/play.md")
+        if "knobs" in request:
+            self._asked_to_turn(request["knobs"])
+        if "keep" in request:
+            self.keep = request["keep"] is True
+        if "answers" in request:
+            self._answered(request["answers"])
+        return self.state()
 
     def turn(self, values: Mapping[str, Any]) -> None:
         """Turn knobs: those of the path all or none, then the controller, then the downloads."""
-        with self.lock:
-            new = {name: value for name, value in values.items() if value != self.turned[name]}
-            of_path = {name: value for name, value in new.items() if name in KNOBS}
-            if of_path:
-                self.link.set(knobs.changes(of_path))
-                self._note(of_path)
-            if CONTROLLER in new:
-                self.choose_controller(new[CONTROLLER])
-                self._note({CONTROLLER: new[CONTROLLER]})
-            if DOWNLOADS in new:
-                self.downloads.set(new[DOWNLOADS])
-                self._note({DOWNLOADS: new[DOWNLOADS]})
+        new = {name: value for name, value in values.items() if value != self.turned[name]}
+        of_path = {name: value for name, value in new.items() if name in KNOBS}
+        if of_path:
+            self.link.set(knobs.changes(of_path))
+            self._note(of_path)
+        if CONTROLLER in new:
+            self.choose_controller(new[CONTROLLER])
+            self._note({CONTROLLER: new[CONTROLLER]})
+        if DOWNLOADS in new:
+            self.downloads.set(new[DOWNLOADS])
+            self._note({DOWNLOADS: new[DOWNLOADS]})
 
     def tick(self) -> None:
         """Look at the path, at what has ended, and at what the scenario does next."""
-        with self.lock:
-            self.figures.add(self.link.tell())
-            for told in self.downloads.look():
-                self.note = told
-                self._note({DOWNLOADS: list(self.downloads.there)})
-            self._play_on()
+        self.figures.add(self.link.tell())
+        for told in self.downloads.look():
+            self.note = told
+            self._note({DOWNLOADS: list(self.downloads.there)})
+        self._play_on()
 
     def state(self) -> dict[str, Any]:
         """Give what the page shows."""
@@ -115,10 +143,9 @@ class Desk:
 
     def begin(self) -> None:
         """The player has come: the scenario begins."""
-        with self.lock:
-            if self.scenario is not None and self.begun_ns is None:
-                self.begun_ns = time.monotonic_ns()
-                self._note({"scenario": "begins"})
+        if self.scenario is not None and self.begun_ns is None:
+            self.begun_ns = time.monotonic_ns()
+            self._note({"scenario": "begins"})
 
     def _asked_to_turn(self, values: object) -> None:
         if not isinstance(values, dict):
@@ -221,7 +248,9 @@ class _Handler(socketserver.StreamRequestHandler):
             answer = desk.ask(request)
         except (GamewayError, ValueError) as error:
             answer = {"error": str(error)}
-        self.wfile.write(json.dumps(answer).encode() + b"\n")
+        # A host that waits no more does not matter.
+        with suppress(OSError):
+            self.wfile.write(json.dumps(answer).encode() + b"\n")
 
 
 class Counter(socketserver.ThreadingUnixStreamServer):

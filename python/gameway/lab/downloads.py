@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import shutil
 import signal
+import subprocess
 import time
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
@@ -19,6 +20,7 @@ from gameway.live import competitors, offers, quic
 from gameway.live.merge import Competition
 from gameway.live.plan import IPERF_PORT, QUIC
 from gameway.live.process import program
+from gameway.live.processes import is_ready, listens
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -27,13 +29,14 @@ if TYPE_CHECKING:
     from gameway.live.plan import Place, Plan
     from gameway.live.processes import Process, Supervisor
 
-KINDS: dict[str, dict[str, str]] = {
+KINDS: dict[str, dict[str, Any]] = {
     "cubic": {"congestion_control": "cubic"},
     "bbr": {"congestion_control": "bbr"},
-    "quic": {"kind": QUIC, "congestion_control": "cubic"},
+    "quic": {"kind": QUIC, "congestion_control": "cubic", "ack_packets": quic.ACK_PACKETS},
 }
 """What each is, as a competitor of an experiment file."""
-READY_S = 10.0
+END_S = 10.0
+"""Longer no end of a download takes to write its tables."""
 
 
 def offered() -> list[str]:
@@ -41,7 +44,7 @@ def offered() -> list[str]:
     kernel = offers.algorithms() if shutil.which("iperf3") else []
     streams = bool(_core.encoders())
 
-    def has(one: dict[str, str]) -> bool:
+    def has(one: dict[str, Any]) -> bool:
         return streams if one.get("kind") == QUIC else one["congestion_control"] in kernel
 
     return [name for name, one in KINDS.items() if has(one)]
@@ -51,13 +54,26 @@ def offered() -> list[str]:
 class Visit:
     """One stay of a download."""
 
-    number: int
-    start_ns: int
-    """Since the session's start."""
+    name: str
+    """Of its processes."""
+    competitor: dict[str, Any]
     server: Process
-    client: Process
+    client: Process | None = None
+    """None until the server is set up."""
+    start_ns: int = 0
+    """Of the client, since the session's start."""
     folders: list[Path] = field(default_factory=list)
     """Of the parts, which have tables."""
+
+    @property
+    def is_quic(self) -> bool:
+        """Whether its ends are parts."""
+        return bool(self.competitor["kind"] == QUIC)
+
+    @property
+    def processes(self) -> list[Process]:
+        """Those that were started, the client first."""
+        return [*([self.client] if self.client is not None else []), self.server]
 
 
 @dataclass
@@ -81,20 +97,21 @@ class Downloads:
             self.there[name] = self._begin(name)
 
     def look(self) -> list[str]:
-        """Forget those that have ended by themselves; give their names with what they said."""
-        ended = [name for name, visit in self.there.items()
-                 if not (visit.client.alive and visit.server.alive)]  # fmt: skip
+        """Let clients begin whose servers are set up; give what those said that have ended."""
         told = []
-        for name in ended:
-            visit = self.there[name]
-            said = visit.client.last_words().splitlines()[-1]
-            told.append(f"the download {name} has ended: {said}")
-            self._end(name)
+        for name, visit in list(self.there.items()):
+            ended = [one for one in visit.processes if not one.alive]
+            if ended:
+                said = ended[0].last_words().splitlines()[-1]
+                told.append(f"the download {name} has ended: {said}")
+                self._end(name)
+            elif visit.client is None and self._is_set_up(visit):
+                self._fetch(visit)
         return told
 
     def competitions(self) -> dict[str, Competition]:
         """Give what came of each, of all its stays."""
-        return {name: _joined([self._told(name, one) for one in visits])
+        return {name: _joined([self._told(one) for one in visits])
                 for name, visits in self.gone.items()}  # fmt: skip
 
     def folders(self) -> list[Path]:
@@ -102,40 +119,48 @@ class Downloads:
         return [one for visits in self.gone.values() for visit in visits for one in visit.folders]
 
     def _begin(self, name: str) -> Visit:
+        """Start a download's server; its client follows in [`look`]."""
         self.visits += 1
-        competitor = self._competitor(name)
-        begin = self._quic if competitor["kind"] == QUIC else self._iperf
-        return begin(competitor, f"{name}-{self.visits}")
-
-    def _competitor(self, name: str) -> dict[str, Any]:
-        """Give a download that begins now, as a run has it."""
         found = next(one for one in self.plan.competitors if one["name"] == name)
-        return found | {"start": _core.format_duration(self._now_ns())}
+        competitor = found | {"start": _core.format_duration(self._now_ns())}
+        own = f"{name}-{self.visits}"
+        if competitor["kind"] == QUIC:
+            server, folder = self._part(quic.SERVER_PART, "server", own, competitor)
+            return Visit(own, competitor, server, folders=[folder])
+        serve = competitors.server_command(self.plan, competitor)
+        return Visit(own, competitor, self._start(f"{own}-server", "server", serve))
+
+    def _is_set_up(self, visit: Visit) -> bool:
+        if visit.is_quic:
+            return is_ready(visit.server)
+        return listens(visit.server.popen.pid, IPERF_PORT)
+
+    def _fetch(self, visit: Visit) -> None:
+        """Start a download's client."""
+        visit.start_ns = self._now_ns()
+        if visit.is_quic:
+            found = self._part(quic.CLIENT_PART, "client", visit.name, visit.competitor)
+            visit.client = found[0]
+            visit.folders.append(found[1])
+        else:
+            command = competitors.client_command(self.plan, visit.competitor)
+            visit.client = self._start(visit.name, "client", command)
+
+    def _part(
+        self, kind: str, where: str, name: str, competitor: dict[str, Any]
+    ) -> tuple[Process, Path]:
+        """Start an end of a download over QUIC; give its folder, too."""
+        own = self.parts / f"{kind}-{name}"
+        own.mkdir()
+        certificate = self.parts / f"{quic.SERVER_PART}-{name}" / quic.CERTIFICATE
+        config = quic.config(self.plan, competitor, self.place, certificate)
+        file = own.with_suffix(".json")
+        file.write_text(json.dumps(config | {"folder": str(own)}), encoding="utf-8")
+        environment = quic.environment(competitor)
+        return self._start(own.name, where, program(kind, file), environment), own
 
     def _now_ns(self) -> int:
         return time.monotonic_ns() - self.place.epoch_ns
-
-    def _iperf(self, competitor: dict[str, Any], name: str) -> Visit:
-        serve = competitors.server_command(self.plan, competitor)
-        server = self._start(f"{name}-server", "server", serve)
-        self.supervisor.wait_listening(server, IPERF_PORT, self._soon_ns())
-        fetch = competitors.client_command(self.plan, competitor)
-        return Visit(self.visits, self._now_ns(), server, self._start(name, "client", fetch))
-
-    def _quic(self, competitor: dict[str, Any], name: str) -> Visit:
-        ends = []
-        for kind, where in ((quic.SERVER_PART, "server"), (quic.CLIENT_PART, "client")):
-            own = self.parts / f"{kind}-{name}"
-            own.mkdir()
-            certificate = self.parts / f"{quic.SERVER_PART}-{name}" / quic.CERTIFICATE
-            config = quic.config(self.plan, competitor, self.place, certificate)
-            file = own.with_suffix(".json")
-            file.write_text(json.dumps(config | {"folder": str(own)}), encoding="utf-8")
-            command = program(kind, file)
-            ends.append((self._start(own.name, where, command, quic.environment(competitor)), own))
-            self.supervisor.wait_ready(ends[-1][0], self._soon_ns())
-        (server, served), (client, fetched) = ends
-        return Visit(self.visits, self._now_ns(), server, client, [served, fetched])
 
     def _start(
         self, name: str, where: str, command: list[str], environment: dict[str, str] | None = None
@@ -146,26 +171,25 @@ class Downloads:
         self.supervisor.processes.remove(started)
         return started
 
-    def _soon_ns(self) -> int:
-        return time.monotonic_ns() + round(READY_S * 1e9)
-
     def _end(self, name: str) -> None:
         visit = self.there.pop(name)
-        for process in (visit.client, visit.server):
+        for process in visit.processes:
             try:
-                if visit.folders:
+                if visit.is_quic:
                     process.signal(signal.SIGTERM)
-                    process.popen.wait(READY_S)
+                    process.popen.wait(END_S)
                 else:
                     self.supervisor.interrupt(process)
-            except Exception:  # noqa: BLE001 (what does not end is ended)
+            except (GamewayError, subprocess.TimeoutExpired):
                 process.popen.kill()
                 process.popen.wait()
         self.gone.setdefault(name, []).append(visit)
 
-    def _told(self, name: str, visit: Visit) -> Competition:
+    def _told(self, visit: Visit) -> Competition:
         """What one stay came to; nothing where it left no report."""
-        if KINDS[name].get("kind") == QUIC:
+        if visit.client is None:
+            return Competition(0, [])
+        if visit.is_quic:
             try:
                 return Competition(0, quic.received(visit.client.out))
             except (ValueError, IndexError, KeyError):

@@ -25,6 +25,8 @@ TIMEOUT_S = 5.0
 END_S = 10.0
 """Longer a host does not take to end its program and to write its tables."""
 OK = 200
+TOKEN = "GAMEWAY_TOKEN"  # noqa: S105 (a name)
+"""The variable by which a host is told what a client must know."""
 
 
 @dataclass
@@ -39,14 +41,15 @@ class Host:
     @classmethod
     def start(cls, ways: Ways, words: list[str], settings: dict[str, object], parts: Path) -> Host:
         """Start it with the words of `gameway play`, and with what only the session knows."""
-        file, out, token = parts / "host.json", parts / "host", os.urandom(16).hex()
+        file, out = parts / "host.json", parts / "host"
+        token = os.environ.get(TOKEN) or os.urandom(16).hex()
         file.write_text(json.dumps(settings), encoding="utf-8")
         own = ["--listen", f"0.0.0.0:{ways.port}", "--settings", str(file), "--out", str(out)]
         command = [sys.executable, "-m", "gameway", "play", *own, *words]
         popen = subprocess.Popen(  # noqa: S603 (our own program)
             [setpriv(), "--pdeathsig", "TERM", "--", *ways.command("server", command)],
             stdin=subprocess.DEVNULL,
-            env=os.environ | {"GAMEWAY_TOKEN": token},
+            env=os.environ | {TOKEN: token},
             # Ctrl-C is for the session, which ends its parts in order.
             process_group=0,
         )

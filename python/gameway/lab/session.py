@@ -42,6 +42,8 @@ if TYPE_CHECKING:
     from gameway.results import Results
 
 TICK_S = 0.5
+LOOK_S = 0.1
+"""How often it is looked whether the session shall end."""
 START_S = 60.0
 """Longer no host takes to start its program."""
 LONG_NS = 24 * 3600 * 1_000_000_000
@@ -188,8 +190,11 @@ class Session:
         while host.popen.poll() is None:
             with suppress(Stopped):
                 self.supervisor.watch()
-            if self.stopping.wait(max(next_s - time.monotonic(), 0.0)):
+            if self.stopping.is_set():
                 return
+            desk.serve(min(next_s - time.monotonic(), LOOK_S))
+            if time.monotonic() < next_s:
+                continue
             next_s += TICK_S
             desk.tick()
             if self.scenario is not None and _received(desk) > FIRST_BYTES:

@@ -132,9 +132,9 @@ class Ways(Ends):
             }}"""
             for name in ("prerouting", "output")
         )
-        mark = "" if was_on else "chain forwarding_was_off { }"
+        mark = "" if was_on else "chain forwarding_was_off {\n}"
         try:
-            call("nft", f"table inet {table} {{ {chains} {mark} }}")
+            call("nft", f"table inet {table} {{\n{chains}\n{mark}\n}}\n")
         except LiveError:
             return False
         if not was_on:

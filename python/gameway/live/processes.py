@@ -107,19 +107,15 @@ class Supervisor:
 
     def wait_ready(self, process: Process, until_ns: int) -> None:
         """Wait for the line that says that a part is set up; GamewayError if it comes too late."""
-
-        def said() -> bool:
-            return READY in process.out.read_text(encoding="utf-8", errors="replace").splitlines()
-
-        self.wait_for(said, until_ns, f"{process.name} was not ready in time")
+        self.wait_for(lambda: is_ready(process), until_ns, f"{process.name} was not ready in time")
 
     def wait_listening(self, process: Process, port: int, until_ns: int) -> None:
         """Wait until something listens on a TCP port in the process's namespace."""
-
-        def listens() -> bool:
-            return _listens(process.popen.pid, port)
-
-        self.wait_for(listens, until_ns, f"{process.name} did not listen in time")
+        self.wait_for(
+            lambda: listens(process.popen.pid, port),
+            until_ns,
+            f"{process.name} did not listen in time",
+        )
 
     def wait_for(self, what: Callable[[], bool], until_ns: int, complaint: str) -> None:
         """Wait until `what()` is true."""
@@ -176,6 +172,11 @@ class Supervisor:
                 process.popen.wait()
 
 
+def is_ready(process: Process) -> bool:
+    """Whether a part has said that it is set up."""
+    return READY in process.out.read_text(encoding="utf-8", errors="replace").splitlines()
+
+
 def _complaint(text: str) -> str:
     """What a tool complains of: the field `error` of what it says in JSON, or all of it."""
     try:
@@ -199,7 +200,7 @@ def _died(process: Process) -> GamewayError:
     return GamewayError(f"{process.name} died ({how}): {process.last_words()}")
 
 
-def _listens(pid: int, port: int) -> bool:
+def listens(pid: int, port: int) -> bool:
     """Whether something listens on a port, in the network namespace of a process (proc(5))."""
     listening = "0A"
     for table in ("tcp", "tcp6"):
