@@ -60,8 +60,10 @@ class Parts:
 
 def merge(parts: Parts) -> dict[str, pl.DataFrame]:
     """Give all tables of the run."""
-    host = schema.read(parts.folders, "host_frames", schema.HOST_FRAMES)
-    client = schema.read(parts.folders, "client_frames", schema.CLIENT_FRAMES)
+    host, client = numbered(
+        schema.read(parts.folders, "host_frames", schema.HOST_FRAMES),
+        schema.read(parts.folders, "client_frames", schema.CLIENT_FRAMES),
+    )
     joined = host.join(client, on=["stream", "frame"], how="left", maintain_order="left")
     shown = frames(joined, parts.duration_ns)
     late = schema.read(parts.folders, "lateness", schema.LATENESS)
@@ -78,6 +80,20 @@ def merge(parts: Parts) -> dict[str, pl.DataFrame]:
     for name in ("link", "queue_delay", "summary", "cpu", "inputs", *there):
         found[name] = schema.read(parts.folders, name, _schema(name))
     return {name: schema.shaped(table, _schema(name)) for name, table in found.items()}
+
+
+def numbered(host: pl.DataFrame, client: pl.DataFrame) -> tuple[pl.DataFrame, pl.DataFrame]:
+    """Number the frames of a stream through all stays of clients, each of which begins at zero."""
+    keys = ["stream", "session"]
+    frames = host.group_by(keys).agg(frames=pl.col("frame").max() + 1).sort(keys)
+    before = pl.col("frames").cum_sum().shift(1, fill_value=0).over("stream")
+    first = frames.select(*keys, first=before.cast(pl.UInt32))
+
+    def renumbered(table: pl.DataFrame) -> pl.DataFrame:
+        found = table.join(first, on=keys, how="left", maintain_order="left")
+        return found.with_columns(pl.col("frame") + pl.col("first").fill_null(0)).drop("first")
+
+    return renumbered(host), renumbered(client)
 
 
 def has(folders: list[Path], name: str) -> bool:

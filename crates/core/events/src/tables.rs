@@ -101,6 +101,8 @@ impl ResultTables {
     pub fn of_host(folder: &Path) -> Result<Self, TableError> {
         Ok(Self {
             host_frames: kept(folder)?,
+            // Of a browser, which writes none itself.
+            client_frames: kept(folder)?,
             controller: kept(folder)?,
             lateness: kept(folder)?,
             ..Self::of_both_ends(folder)?

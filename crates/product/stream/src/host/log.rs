@@ -3,7 +3,8 @@
 use crate::cpu::{self, ThreadTime};
 use gameway_control::{FrameId, RateController};
 use gameway_events::{
-    ControllerRecord, EventRecord, HostFrameRecord, Name, RunEvent, Sink, TableError,
+    ClientFrameRecord, ControllerRecord, EventRecord, HostFrameRecord, Name, RunEvent, Sink,
+    TableError,
 };
 use gameway_media::Level;
 use gameway_runtime::lateness::{Lateness, LatenessSummary};
@@ -22,6 +23,8 @@ pub struct HostLog {
     stream: Name,
     session: u32,
     open: VecDeque<HostFrameRecord>,
+    /// How many packets the newest frames have, by number.
+    packets: VecDeque<(FrameId, u16)>,
     lateness: Lateness,
     next_observation: Instant,
     observe_interval: Duration,
@@ -36,6 +39,7 @@ impl HostLog {
             stream: stream.into(),
             session: 0,
             open: VecDeque::new(),
+            packets: VecDeque::new(),
             lateness: Lateness::new("host"),
             next_observation: Instant::ZERO,
             observe_interval,
@@ -56,6 +60,7 @@ impl HostLog {
     /// A client has come: the frames from now on are of this session.
     pub fn session(&mut self, now: Instant, session: u32) {
         self.close_until(None);
+        self.packets.clear();
         self.session = session;
         self.event(now, "session", f64::from(session));
     }
@@ -75,6 +80,22 @@ impl HostLog {
             }
             FrameNews::KeyFrameNeeded => self.event(now, "page-key-frame-needed", 0.0),
         }
+    }
+
+    /// A browser shows a frame; what it shows is whole.
+    pub fn on_shown(&mut self, frame: FrameId, complete: Option<Instant>, shown: Instant) {
+        let place = self.packets.binary_search_by_key(&frame, |(known, _)| *known);
+        let Ok(place) = place else { return };
+        let (stream, session) = (self.stream.clone(), self.session);
+        self.sink.take(RunEvent::ClientFrame(ClientFrameRecord {
+            stream,
+            session,
+            frame: frame.0 as u32,
+            received_packets: self.packets[place].1,
+            complete_ns: Some(complete.unwrap_or(shown).min(shown).as_nanos()),
+            decoded_ns: Some(shown.as_nanos()),
+            ..ClientFrameRecord::default()
+        }));
     }
 
     /// What the sender did, as of `now`.
@@ -108,6 +129,10 @@ impl HostLog {
                 while self.open.len() > MAX_OPEN {
                     self.close_front();
                 }
+                if self.packets.len() == MAX_OPEN {
+                    self.packets.pop_front();
+                }
+                self.packets.push_back((frame, packets));
             }
             SenderEvent::FrameFirstSent { frame, at } => {
                 if let Some(open) = self.open(frame) {

@@ -7,6 +7,7 @@ mod log;
 pub mod page;
 mod played;
 mod reach;
+mod receiver_clock;
 pub mod requests;
 mod run;
 mod sender_reports;

@@ -128,6 +128,14 @@ impl PageReports {
         Some((id, offset.map(|offset| arrival.saturating_add(offset))))
     }
 
+    /// The page shows the frame with this time stamp: which one it is, and when its last packet came on the clock of reports, if
+    /// a report told.
+    pub fn on_presented(&mut self, timestamp: u32) -> Option<(FrameId, Option<ReceiverInstant>)> {
+        self.counts.presented += 1;
+        let known = self.frames.iter().rev().find(|frame| frame.timestamp == timestamp)?;
+        Some((known.frame, known.by_report))
+    }
+
     /// By how much the clock of reports is ahead of the page's, once that is known.
     #[must_use]
     pub fn offset(&self) -> Option<Duration> {

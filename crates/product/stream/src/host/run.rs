@@ -275,6 +275,11 @@ impl Host {
                         log.on_page(now, &record);
                     }
                 }
+                SessionEvent::Shown { frame, complete, shown } => {
+                    if let Some(log) = &mut self.log {
+                        log.on_shown(frame, complete, shown);
+                    }
+                }
                 SessionEvent::Closed(reason) => {
                     closed = true;
                     tell("the client has gone", &format!("{reason:?}"));

@@ -39,11 +39,12 @@ use self::sound_out::SoundOut;
 use crate::control::{Farewell, Hello};
 use crate::host::encoding::{Job, Made, Part};
 use crate::host::page::{PageCounts, PageReports};
+use crate::host::receiver_clock::ReceiverClock;
 use crate::host::requests::ReportRequests;
 use crate::host::sender_reports::SenderReports;
 use crate::host::terms::Terms;
 use crate::outbox::{Outbox, OutgoingFrame};
-use gameway_control::SequenceNumber;
+use gameway_control::{FrameId, SequenceNumber};
 use gameway_input::{Acknowledgement, Action, Message, Program};
 use gameway_media::Overhead;
 use gameway_session::{RepairCode, Sender, SenderConfig, SenderEvent};
@@ -68,6 +69,15 @@ pub enum SessionEvent {
     Began,
     /// What a browser's page tells of a frame.
     Page(frames::FrameRecord),
+    /// A browser shows a frame.
+    Shown {
+        /// Which one.
+        frame: FrameId,
+        /// When its last packet had arrived, if that is known.
+        complete: Option<Instant>,
+        /// When it went to the screen.
+        shown: Instant,
+    },
     /// A frame's or the stream's progress.
     Sender(SenderEvent),
     /// It is over.
@@ -94,6 +104,9 @@ pub struct Session {
     parity: ParityOut,
     sender_reports: SenderReports,
     page: PageReports,
+    /// The clocks of a browser's page and of its reports.
+    page_clock: ReceiverClock,
+    report_clock: ReceiverClock,
     /// What the player does to the program.
     program: Program,
     /// Whether a browser is told that it may play.
@@ -127,6 +140,8 @@ impl Session {
             parity: ParityOut::default(),
             sender_reports: SenderReports::default(),
             page: PageReports::default(),
+            page_clock: ReceiverClock::default(),
+            report_clock: ReceiverClock::default(),
             program: Program::default(),
             farewell: None,
             reported_end: 0,
@@ -389,11 +404,16 @@ impl Session {
         let told = |packet| reports::round_trip(&packet, terms.video_ssrc, now);
         if let Some(round_trip) = rtcp::packets(compound).find_map(told) {
             sender.on_round_trip(now, round_trip);
+            self.page_clock.on_round_trip(now, round_trip);
+            self.report_clock.on_round_trip(now, round_trip);
         }
         for feedback in self.reports.read(compound, terms, self.newest_sent) {
             let end = feedback.base.0.saturating_add(feedback.packets.len() as u64);
             self.reported_end = self.reported_end.max(end.min(self.newest_sent.0 + 1));
             self.page.on_report(&feedback);
+            if !feedback.packets.is_empty() {
+                self.report_clock.on_message(now, feedback.generated);
+            }
             if feedback.only_asks() {
                 sender.on_asked(now, &feedback.asked, feedback.newest_shown);
             } else if feedback.packets.is_empty() {
@@ -432,6 +452,7 @@ impl Session {
     fn on_page(&mut self, now: Instant, message: &[u8]) {
         let Ok(reports) = FrameReports::parse(message) else { return };
         let Some(sender) = &mut self.sender else { return };
+        self.page_clock.on_message(now, reports.generated);
         for record in reports.records {
             match record.news {
                 FrameNews::Received { .. } => {
@@ -441,7 +462,15 @@ impl Session {
                         .and_then(|(frame, arrival)| sender.on_frame_received(now, frame, arrival));
                     self.reported_end = self.reported_end.max(last.map_or(0, |last| last.0 + 1));
                 }
-                FrameNews::Presented { .. } => self.page.counts.presented += 1,
+                FrameNews::Presented { .. } => {
+                    let found = self.page.on_presented(record.rtp_timestamp);
+                    if let (Some((frame, by_report)), Some(shown)) =
+                        (found, self.page_clock.at_host(record.time))
+                    {
+                        let complete = by_report.and_then(|at| self.report_clock.at_host(at));
+                        self.events.push(SessionEvent::Shown { frame, complete, shown });
+                    }
+                }
                 FrameNews::KeyFrameNeeded => {
                     self.page.counts.requests += 1;
                     sender.on_key_frame_request(now, None);
