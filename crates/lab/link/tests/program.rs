@@ -3,6 +3,9 @@
 #![cfg(feature = "cli")]
 #![expect(clippy::disallowed_methods, reason = "a test waits for programs")]
 
+#[path = "program/control.rs"]
+mod control;
+
 use std::os::unix::fs::{MetadataExt as _, lchown};
 use std::path::Path;
 use std::process::{Command, Output, Stdio};
