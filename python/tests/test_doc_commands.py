@@ -95,6 +95,8 @@ NAMED = (
     Named(r"python make_trace\.py .*", "is run as a module",
           "test_cellular_trace.py::test_the_committed_trace_is_what_the_seed_makes"),
     Named(r"python record\.py .*", "records a game for a quarter of an hour"),
+    Named(r"python steer\.py link\.socket .*", "is for a link that runs",
+          "test_live_control.py::test_the_script_of_the_page_changes_a_link_that_runs"),
     Named(r"python -m gameway\.live\.part link .*", "is what a live run starts",
           "test_live_runs.py::test_what_a_download_has_is_the_capacity"),
     Named(r"python -m gameway\.experiments\.pudica\.paths$", "writes the suite's files anew"),
@@ -262,7 +264,7 @@ def test_a_link_is_passed(command: str, tmp_path: Path) -> None:
     for name in ("UP", "DOWN"):
         (tmp_path / name).write_text(PACKET_EACH_MS, "utf-8")
     spoken = command.replace("-- CMD", "-- ping -c 3 -i 0.2 $GAMEWAY_OUTSIDE")
-    spoken = spoken.replace("-t 10", "-t 2").replace("ping -c 5 ", "ping -c 5 -i 0.2 ")
+    spoken = re.sub(r"ping -c \d+ ", "ping -c 5 -i 0.2 ", spoken.replace("-t 10", "-t 2"))
     if "sh -c" not in spoken:
         spoken = re.sub(r"-- (.*)", r"-- sh -c '\1'", spoken)
     told = passed(spoken, tmp_path)

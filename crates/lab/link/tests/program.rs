@@ -2,6 +2,7 @@
 //! GAMEWAY_PYTHON names one that has it. Each needs root, and is left out without.
 #![cfg(feature = "cli")]
 #![expect(clippy::disallowed_methods, reason = "a test waits for programs")]
+#![expect(clippy::disallowed_types, reason = "a test sends packets")]
 
 #[path = "program/control.rs"]
 mod control;

@@ -33,7 +33,7 @@ use gameway_units::declared::Configuration;
 pub fn check_change(before: &PathSpec, after: &PathSpec) -> Result<(), RunError> {
     let refused = |key: &str, wanted: &str, was: &str| {
         let why = format!(
-            "{wanted} cannot take the place of {was} while packets are in the path; leave it, or start another one"
+            "{wanted} cannot take the place of {was} while packets are in the path; leave it, or start again with it"
         );
         Err(spec_error(key, why))
     };

@@ -212,30 +212,39 @@ fn a_change_of_loss_goes_on_in_its_random_numbers() {
     assert!(early(&few) != early(&many) && late(&few) != late(&many), "the shares differ");
 }
 
-#[test]
-fn a_refused_change_and_one_of_nothing_leave_no_trace() {
-    let log = |also: &dyn Fn(&mut Bench, i64)| {
-        let mut bench = bench(&path_with(&[("queue", queue("codel", "100 packets"))]));
-        for number in 0..500 {
-            if number == 250 {
-                also(&mut bench, number * MILLI / 2);
-            }
-            bench.send(number * MILLI / 2, Direction::Down, &bytes_of(1, Direction::Down, 0, 1500));
+/// The log of 500 packets through CoDel, with something done before the one in the middle.
+fn log_with(also: &dyn Fn(&mut Bench, i64)) -> (Vec<(i64, u16, u64)>, Vec<RunEvent>) {
+    let mut bench = bench(&path_with(&[("queue", queue("codel", "100 packets"))]));
+    for number in 0..500 {
+        if number == 250 {
+            also(&mut bench, number * MILLI / 2);
         }
-        bench.log()
+        bench.send(number * MILLI / 2, Direction::Down, &bytes_of(1, Direction::Down, 0, 1500));
+    }
+    bench.log()
+}
+
+#[test]
+fn a_change_of_nothing_leaves_no_trace() {
+    let changed = |queue: Value| {
+        log_with(&|bench, now| {
+            let path = path_with(&[("queue", queue.clone())]);
+            bench.change(now, &path).expect("it can be changed");
+        })
     };
-    let alone = log(&|_, _| {});
-    let codel = queue("codel", "100 packets");
-    let same = log(&|bench, now| {
-        bench.change(now, &path_with(&[("queue", codel.clone())])).expect("it is the same");
-    });
-    assert_eq!(same, alone);
+    let alone = log_with(&|_, _| {});
+    assert_eq!(changed(queue("codel", "100 packets")), alone);
+    assert_ne!(changed(queue("drop-tail", "100 packets")), alone, "another queue leaves one");
+}
+
+#[test]
+fn a_refused_change_leaves_no_trace() {
+    let alone = log_with(&|_, _| {});
+    let stalls =
+        json!({ "interval": "20 ms", "lengths": [["5 ms", "5 ms", 1]], "connections": "0 %" });
+    let hops = json!([{ "name": "access", "capacity": "5 Mb/s" }]);
     for (key, value, told) in [
-        (
-            "hop",
-            json!([{ "name": "access", "capacity": "5 Mb/s" }]),
-            "path.hop: \"access\" cannot take the place of no hop",
-        ),
+        ("hop", hops, "path.hop: \"access\" cannot take the place of no hop"),
         (
             "back",
             json!({ "capacity": "5 Mb/s" }),
@@ -246,28 +255,45 @@ fn a_refused_change_and_one_of_nothing_leave_no_trace() {
             json!({ "wifi": "802.11n" }),
             "path.capacity: a Wi-Fi medium cannot take the place of a link",
         ),
-        (
-            "stalls",
-            json!({ "interval": "20 ms", "lengths": [["5 ms", "5 ms", 1]], "connections": "0 %" }),
-            "path.stalls: other stalls",
-        ),
+        ("stalls", stalls, "path.stalls: other stalls cannot take the place of those"),
     ] {
-        let refused = log(&|bench, now| {
+        let refused = log_with(&|bench, now| {
             // With what could be changed: all or nothing.
-            let keys = [
-                ("base_rtt", json!("50 ms")),
-                ("queue", queue("pie", "1 bdp")),
-                (key, value.clone()),
-            ];
+            let queue = queue("pie", "1 bdp");
+            let keys = [("base_rtt", json!("50 ms")), ("queue", queue), (key, value.clone())];
             let error = bench.change(now, &path_with(&keys)).expect_err(key).to_string();
             assert!(error.starts_with(told), "{error}");
         });
         assert_eq!(refused, alone, "{key}");
     }
-    let other = log(&|bench, now| {
-        bench.change(now, &path_with(&[])).expect("it can be changed");
-    });
-    assert_ne!(other, alone, "another queue leaves a trace");
+}
+
+#[test]
+fn a_queue_whose_keys_stay_keeps_what_it_knows() {
+    let of = |rtt: &str, kind: &str, target: &str| {
+        let queue = json!({ "kind": kind, "size": "100 packets", "target": target });
+        path_with(&[("queue", queue), ("base_rtt", json!(rtt))])
+    };
+    for kind in ["codel", "fq-codel", "pie", "dual-pi2"] {
+        // A third more than the capacity, so that the discipline drops all the time.
+        let arrived = |path: Option<String>| -> Vec<u64> {
+            let mut bench = bench(&of("20 ms", kind, "10 ms"));
+            for number in 0..4000 {
+                let now = number * MILLI * 3 / 4;
+                if number == 2000
+                    && let Some(path) = &path
+                {
+                    bench.change(now, path).expect("it can be changed");
+                }
+                bench.send(now, Direction::Down, &bytes_of(1, Direction::Down, 0, 1500));
+            }
+            bench.log().0.into_iter().map(|one| one.2).collect()
+        };
+        let alone = arrived(None);
+        assert!(alone.len() < 3900, "{kind} drops: {}", alone.len());
+        assert!(arrived(Some(of("90 ms", kind, "10 ms"))) == alone, "{kind}");
+        assert!(arrived(Some(of("20 ms", kind, "11 ms"))) != alone, "another {kind} begins anew");
+    }
 }
 
 #[test]

@@ -139,3 +139,6 @@ impl Drop for Control {
         let _ = std::fs::remove_file(&self.socket);
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -62,53 +62,59 @@ fn settings_add_up_and_null_takes_one_away() {
     assert_eq!(requests.path.nominal_rtt.map(|rtt| rtt.as_nanos()), Some(30_000_000));
 }
 
+/// What is no request, and what cannot be set, each with how the answer begins.
+const WRONG: [(&str, &str); 20] = [
+    ("", "is no request: "),
+    ("{", "is no request: "),
+    ("[1]", "is no request: "),
+    ("{}", "a request has one key"),
+    (r#"{"set": {}, "tell": "now"}"#, "a request has one key"),
+    (r#"{"tell": "then"}"#, "is no request: unknown variant `then`"),
+    (r#"{"sat": {}}"#, "is no request: unknown field `sat`"),
+    (r#"{"set": {"path": 1}}"#, "path: is no key of a path"),
+    (r#"{"set": {"seed": 1}}"#, "seed: is no key of a path"),
+    (r#"{"set": {"path.capacity": "fast"}}"#, "path.capacity: \"fast\" has no number in front"),
+    (r#"{"set": {"path.capacity": "0 b/s"}}"#, "path.capacity: "),
+    (r#"{"set": {"path.capacity": null}}"#, "path.capacity: is missing"),
+    (r#"{"set": {"path.capacity": {"trace": "/none"}}}"#, "/none: No such file"),
+    (r#"{"set": {"path.queue.kind": "codle"}}"#, "path.queue.kind: unknown queue \"codle\""),
+    (r#"{"set": {"path.queue": {"kind": "codel", "depth": 1}}}"#, "path.queue.depth: is no option"),
+    (r#"{"set": {"path.stalls": {}}}"#, "path.stalls: is no option"),
+    (
+        r#"{"set": {"path.hop.last.capacity": "1 Mb/s"}}"#,
+        "path.hop.last.capacity: leads through what is no table",
+    ),
+    (r#"{"set": {"path.hop": []}}"#, "path.hop: no hop cannot take the place of \"access\""),
+    (r#"{"set": {"path.back.capacity": null}}"#, "path.back.capacity: no bottleneck cannot"),
+    // All or nothing.
+    (
+        r#"{"set": {"path.base_rtt": "10 ms", "path.loss.probability": "200 %"}}"#,
+        "path.loss.probability: 200 %",
+    ),
+];
+
 #[test]
 fn what_is_wrong_is_told_with_its_key_and_changes_nothing() {
     let mut requests = requests();
     let before = requests.path.clone();
-    let long = vec!["path"; 20].join(".");
-    for (line, told) in [
-        ("", "is no request: "),
-        ("{", "is no request: "),
-        ("[1]", "is no request: "),
-        ("{}", "a request has one key"),
-        (r#"{"set": {}, "tell": "now"}"#, "a request has one key"),
-        (r#"{"tell": "then"}"#, "is no request: unknown variant `then`"),
-        (r#"{"sat": {}}"#, "is no request: unknown field `sat`"),
-        (r#"{"set": {"path": 1}}"#, "path: is no key of a path"),
-        (r#"{"set": {"seed": 1}}"#, "seed: is no key of a path"),
-        (
-            &json!({ "set": { &long: 1 } }).to_string(),
-            "path.path.path.path.path.path.path.path.path.path.path.path.: has too many parts",
-        ),
-        (r#"{"set": {"path.capacity": "fast"}}"#, "path.capacity: \"fast\" has no number in front"),
-        (r#"{"set": {"path.capacity": "0 b/s"}}"#, "path.capacity: "),
-        (r#"{"set": {"path.capacity": null}}"#, "path.capacity: is missing"),
-        (r#"{"set": {"path.capacity": {"trace": "/none"}}}"#, "/none: No such file"),
-        (r#"{"set": {"path.queue.kind": "codle"}}"#, "path.queue.kind: unknown queue \"codle\""),
-        (
-            r#"{"set": {"path.queue": {"kind": "codel", "depth": 1}}}"#,
-            "path.queue.depth: is no option",
-        ),
-        (r#"{"set": {"path.stalls": {}}}"#, "path.stalls: is no option"),
-        (
-            r#"{"set": {"path.hop.last.capacity": "1 Mb/s"}}"#,
-            "path.hop.last.capacity: leads through what is no table",
-        ),
-        (r#"{"set": {"path.hop": []}}"#, "path.hop: no hop cannot take the place of \"access\""),
-        (r#"{"set": {"path.back.capacity": null}}"#, "path.back.capacity: no bottleneck cannot"),
-        // All or nothing.
-        (
-            r#"{"set": {"path.base_rtt": "10 ms", "path.loss.probability": "200 %"}}"#,
-            "path.loss.probability: 200 %",
-        ),
-    ] {
+    let deep = vec!["path"; 20].join(".");
+    let deep = json!({ "set": { &deep: 1 } }).to_string();
+    let deep = (
+        deep.as_str(),
+        "path.path.path.path.path.path.path.path.path.path.path.path.: has too many parts",
+    );
+    for (line, told) in WRONG.into_iter().chain([deep]) {
         let (answer, asked) = answer(&mut requests, line);
         let error = answer["error"].as_str().unwrap_or_default();
         assert!(error.starts_with(told) && !asked, "{line}: {answer}");
         assert_eq!(requests.path, before, "{line}");
     }
-    // A link that has ended, or refuses, does not change.
+}
+
+#[test]
+fn a_link_that_has_ended_or_refuses_does_not_change() {
+    let mut requests = requests();
+    let before = requests.path.clone();
     let set = br#"{"set": {"path.base_rtt": "10 ms"}}"#;
     assert_eq!(requests.answer(set, |_| None), json!({ "error": "the link has ended" }));
     let refusal = || RunError::Spec { field: "path.queue".into(), why: "no".into() };
