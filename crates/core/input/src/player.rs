@@ -1,6 +1,7 @@
 //! The player's end: what has happened becomes messages.
 //!
-//! Source: this project's own; the page's script (`crates/product/webrtc/src/page/input.js`) does the same.
+//! Source: this project's own; the page (`web/page/src/input/player.ts`) does the same, and
+//! `tests/vectors.json` holds both to the same bytes at the same times.
 //! Model: a change is told at once, and again with each message until it is acknowledged. Motion is told at most every
 //! 4 ms, as sums; the last of it is repeated until it is acknowledged. While something is held, a message comes at least
 //! every 100 ms, so that the other end knows that it still is.

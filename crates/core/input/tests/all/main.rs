@@ -2,3 +2,4 @@
 
 mod over_a_path;
 mod silence;
+mod vectors;
