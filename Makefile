@@ -51,8 +51,10 @@ SINCE ?= HEAD~1
 ROUNDS ?= 10
 # The player of live videos, as the package has it.
 DASH_JS := python/gameway/live/video/dash.js
+# The page that a host serves, as the crate has it.
+PAGE := crates/product/webrtc/src/page.html
 
-.PHONY: help setup demo demo-live conformance play packages mutants properties test ready lint quick-lint rust-lint python-lint rust-test fuzz-smoke python-test bench reproduce clean
+.PHONY: help setup demo demo-live conformance play page packages mutants properties test ready lint quick-lint rust-lint python-lint page-lint rust-test fuzz-smoke python-test bench reproduce clean
 
 help: ## this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 16
@@ -83,6 +85,9 @@ conformance: $(STAMPS)/live ## the same scenarios on both drivers, side by side;
 play: $(STAMPS)/live $(STAMPS)/test-tools $(STAMPS)/test-packages ## Chromium plays each controller for a minute at two rates, on a quiet machine; 19 minutes
 	GAMEWAY_PLAY_SECONDS=60 $(BIN)/pytest -q python/tests/test_live_play.py python/tests/test_live_ladder.py
 
+page: $(STAMPS)/page-packages ## build the page that a host serves from web/page; the built file is committed
+	npm run --prefix web/page --silent build -- --logLevel warn
+
 packages: $(STAMPS)/develop $(STAMPS)/test-packages $(DASH_JS) ## the packages that users install, as they get them: from nothing; needs a package index
 	$(BIN)/pytest -q python/tests/packages_by_pip.py
 	cargo package --no-metadata --allow-dirty --quiet --target-dir target/packages $(CORE)
@@ -95,7 +100,7 @@ test: quick-lint ready lint rust-test fuzz-smoke python-test ## everything that 
 
 # From nothing, the system's packages for tests and the player come while the module is compiled.
 ready: $(STAMPS)/live-tools
-	@$(MAKE) --no-print-directory --jobs=3 $(STAMPS)/live $(STAMPS)/test-tools $(DASH_JS)
+	@$(MAKE) --no-print-directory --jobs=3 $(STAMPS)/live $(STAMPS)/test-tools $(DASH_JS) $(STAMPS)/page-packages
 
 quick-lint: $(STAMPS)/test-packages
 	cargo fmt --all --check
@@ -104,7 +109,7 @@ quick-lint: $(STAMPS)/test-packages
 
 # All with --release: libraries in C, build scripts and macros are then those of the module, and are not built a second time.
 lint: quick-lint $(STAMPS)/live ## formatting, lints, types, stubs
-	@$(MAKE) --no-print-directory --jobs=2 --output-sync=target rust-lint python-lint
+	@$(MAKE) --no-print-directory --jobs=2 --output-sync=target page-lint rust-lint python-lint
 
 rust-lint:
 	cargo clippy --release --workspace --all-targets --quiet --features "$(CARGO_FEATURES)" -- -D warnings
@@ -120,6 +125,12 @@ python-lint:
 	  ln -s $(CURDIR)/$$folder $(STAMPS)/typed/experiments/$${name//-/_}; done
 	MYPYPATH=$(STAMPS)/typed $(BIN)/mypy --explicit-package-bases $(STAMPS)/typed/experiments
 	$(BIN)/python -m mypy.stubtest gameway._core --concise
+
+# Formatting, lints, types, unit tests; and what is committed is what the sources make.
+page-lint: $(STAMPS)/page-packages
+	npm run --prefix web/page --silent check
+	npm run --prefix web/page --silent build -- --logLevel warn --outDir dist
+	@cmp web/page/dist/page.html $(PAGE) || { echo "$(PAGE) is not what web/page makes: run make page" >&2; exit 1; }
 
 # The same cases each time, so that a failure comes from a change; `make properties` looks for new ones.
 rust-test: lint $(STAMPS)/test-tools
@@ -158,7 +169,7 @@ bench: ## speed and memory of the simulator, then the parts of the packet path
 
 clean: ## remove what was built; results stay
 	rm -rf $(VENV) $(STAMPS) target python/gameway/_core*.so python/gameway/experiments \
-	  web/player/node_modules $(DASH_JS) $(DASH_JS).LICENSE.md
+	  web/page/node_modules web/page/dist web/player/node_modules $(DASH_JS) $(DASH_JS).LICENSE.md
 
 $(STAMPS):
 	@mkdir -p $@
@@ -225,6 +236,11 @@ $(DASH_JS): web/player/package-lock.json
 	npm ci --prefix web/player --silent --ignore-scripts --no-audit --no-fund
 	cp web/player/node_modules/dashjs/LICENSE.md $@.LICENSE.md
 	cp web/player/node_modules/dashjs/dist/modern/umd/dash.all.min.js $@
+
+$(STAMPS)/page-packages: web/page/package-lock.json | $(STAMPS)
+	@command -v npm > /dev/null || { echo "Node is needed to build the page: https://nodejs.org" >&2; exit 1; }
+	npm ci --prefix web/page --silent --ignore-scripts --no-audit --no-fund
+	@touch $@
 
 $(STAMPS)/game: | $(STAMPS)/live-tools
 	tools/need $(GAME_TOOLS)

@@ -46,7 +46,7 @@ LAYERS: dict[str, set[str]] = {
     "runtime": {"units", "events"},
     "desktop": {"units", "input", "runtime"},
     "testbed": {"units"},
-    "webrtc": {"units", "control", "session", "input"},
+    "webrtc": {"units", "control", "session"},
     "stream": {
         *("units", "control", "media", "session", "input"),
         *("codec", "desktop", "events", "runtime", "webrtc"),

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import time
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -110,7 +109,7 @@ class Page(NamedTuple):
     def move(self, x: float, y: float) -> None:
         """Move the mouse to a place of the picture."""
         box = self.made.evaluate(
-            self.session, "(({x, y, width, height}) => [x, y, width, height])(boxOfPicture(video))"
+            self.session, "(({x, y, width, height}) => [x, y, width, height])(gameway.picture)"
         )
         self.do(
             "dispatchMouseEvent", type="mouseMoved", x=box[0] + x * box[2], y=box[1] + y * box[3]
@@ -171,7 +170,7 @@ def test_a_button_lights_it_up_and_an_arrow_moves_it(page: Page) -> None:
     page.move(0.5, 0.5)
     box = page.made.evaluate(
         page.session,
-        "(({x, y, width, height}) => [x + width / 2, y + height / 2])(boxOfPicture(video))",
+        "(({x, y, width, height}) => [x + width / 2, y + height / 2])(gameway.picture)",
     )
     place = {"x": box[0], "y": box[1], "button": "left", "clickCount": 1}
     page.wait(is_off)
@@ -268,17 +267,3 @@ def test_figures_are_those_of_the_stream_and_cost_nothing_while_hidden(page: Pag
     newest = evaluate("gameway.figures")
     time.sleep(1.5)
     assert evaluate("gameway.figures") == newest
-
-
-def test_what_is_wrong_is_said_in_words(page: Page) -> None:
-    for figures, words in [
-        ({}, ""),
-        ({"lost": 3}, "loses 3 %"),
-        ({"lost": 1.9}, ""),
-        ({"roundTrip": 140}, "takes 140 ms"),
-        ({"buffer": 31}, "unevenly"),
-        ({"lost": 3, "freezes": 1}, "stood still"),
-    ]:
-        all_well = {"freezes": 0, "lost": 0, "roundTrip": 20, "buffer": 5}
-        said = page.made.evaluate(page.session, f"wrongOf({json.dumps(all_well | figures)})")
-        assert (words in said) if words else said == "", (figures, said)

@@ -1,0 +1,72 @@
+// Plays the stream by WHEP.
+import { facts } from "../facts";
+import type { Access } from "../pairing/access";
+import { describe, ON_REQUEST } from "./description";
+import { observe } from "./observer";
+import { watchPictures } from "./pictures";
+import { Reports } from "./reports";
+
+export interface Watcher {
+  video: HTMLVideoElement;
+  // There is a connection, with its channel for what the player does; no message is sent before its answer.
+  onConnection(connection: RTCPeerConnection, input: RTCDataChannel): void;
+  onVideo(): void;
+}
+
+interface Parts {
+  connection: RTCPeerConnection;
+  receiver: RTCRtpReceiver;
+  reports: Reports;
+}
+
+function receive(connection: RTCPeerConnection, { video, onVideo }: Watcher): void {
+  const stream = new MediaStream();
+  video.srcObject = stream;
+  connection.ontrack = ({ track, receiver }) => {
+    // As little delay as the network allows.
+    if ("jitterBufferTarget" in receiver) receiver.jitterBufferTarget = 0;
+    if ("playoutDelayHint" in receiver) receiver.playoutDelayHint = 0;
+    stream.addTrack(track);
+    if (track.kind === "video") onVideo();
+  };
+}
+
+function assemble(watcher: Watcher): Parts {
+  const connection = new RTCPeerConnection({ bundlePolicy: "max-bundle" });
+  window.connection = connection;
+  connection.onconnectionstatechange = () => {
+    facts.connection = connection.connectionState;
+  };
+  receive(connection, watcher);
+  const { receiver } = connection.addTransceiver("video", { direction: "recvonly" });
+  connection.addTransceiver("audio", { direction: "recvonly" });
+  const reports = new Reports(connection, receiver);
+  watcher.onConnection(connection, connection.createDataChannel("input", { ordered: false, maxRetransmits: 0 }));
+  return { connection, receiver, reports };
+}
+
+function endWithPage(session: string, authorization: { Authorization: string }): void {
+  addEventListener("pagehide", () => {
+    fetch(session, { method: "DELETE", headers: authorization, keepalive: true });
+  });
+}
+
+export async function connect(access: Access, watcher: Watcher): Promise<void> {
+  const authorization = { Authorization: `Bearer ${await access.secret()}` };
+  const { connection, receiver, reports } = assemble(watcher);
+  const body = await describe(connection);
+  const headers = { "Content-Type": "application/sdp", ...authorization };
+  const response = await fetch("/whep", { method: "POST", headers, body });
+  const answer = await response.text();
+  if (response.status === 401) {
+    connection.close();
+    access.refused();
+    return connect(access, watcher);
+  }
+  if (response.status !== 201) throw new Error(`${response.status}: ${answer}`);
+  endWithPage(response.headers.get("Location") ?? "", authorization);
+  // A transform makes each frame wait for its worker: only where the host is told of frames no other way.
+  if (!answer.includes(ON_REQUEST)) await observe(receiver, reports);
+  watchPictures(watcher.video, reports);
+  await connection.setRemoteDescription({ type: "answer", sdp: answer });
+}

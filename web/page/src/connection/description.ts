@@ -1,0 +1,39 @@
+// What is changed in the browser's offer. Who refuses what is added goes on without.
+type Description = RTCSessionDescriptionInit & { sdp: string };
+
+// By this extension the host asks for a report on packets as soon as a frame is there. Chromium takes it, but offers it only
+// if it stands in the description.
+export const ON_REQUEST = "http://www.webrtc.org/experiments/rtp-hdrext/transport-wide-cc-02";
+
+// RFC 8285 section 4.2: one byte holds numbers from 1 to 14.
+const NUMBERS = [...Array(14).keys()].map((number) => number + 1);
+
+export function withReportsOnRequest({ type, sdp }: Description): Description {
+  const taken = new Set([...sdp.matchAll(/a=extmap:(\d+)/g)].map(([, number]) => Number(number)));
+  const free = NUMBERS.find((number) => !taken.has(number));
+  const line = /a=extmap:\d+ \S+transport-wide-cc-extensions-01\r\n/;
+  return { type, sdp: free ? sdp.replace(line, `$&a=extmap:${free} ${ON_REQUEST}\r\n`) : sdp };
+}
+
+// The host answers the time that a browser says, so that the browser knows the round trip: by it Chromium asks again for a packet
+// that was lost a second time, else after 100 ms. It says its time only if the description has so.
+export function withReferenceTime({ type, sdp }: Description): Description {
+  return { type, sdp: sdp.replace(/a=rtcp-fb:(\d+) nack\r\n/g, "$&a=rtcp-fb:$1 rrtr\r\n") };
+}
+
+// Chromium decodes both channels only if its own offer says so (RFC 7587 section 7).
+export function inStereo({ type, sdp }: Description): Description {
+  return { type, sdp: sdp.replace(/(a=fmtp:\d+ [^\r\n]*useinbandfec=1)(?![^\r\n]*stereo=1)/g, "$1;stereo=1") };
+}
+
+// Makes an offer and sets the most of it that the browser takes; gives what is to be sent.
+export async function describe(connection: RTCPeerConnection): Promise<string> {
+  const { type, sdp = "" } = await connection.createOffer();
+  const offer = inStereo({ type, sdp });
+  const asking = withReportsOnRequest(offer);
+  await connection
+    .setLocalDescription(withReferenceTime(asking))
+    .catch(() => connection.setLocalDescription(asking))
+    .catch(() => connection.setLocalDescription(offer));
+  return connection.localDescription?.sdp ?? "";
+}

@@ -1,0 +1,72 @@
+// Reports of frames, over the channel "frames": magic "GF", version 1, number of records, the page's time, then 24 bytes each (big
+// endian): kind (1 received, 2 presented, 3 key frame needed), flags (1 key frame), 2 bytes zero, RTP timestamp, time in
+// microseconds, bytes of the frame (received) or microseconds of decoding (presented), 4 bytes zero.
+import { facts } from "../facts";
+
+export const RECEIVED = 1;
+export const PRESENTED = 2;
+export const KEY_FRAME_NEEDED = 3;
+
+const HEAD = 12;
+const RECORD = 24;
+// Milliseconds between two looks at whether pictures are decoded: a key frame that was asked for comes sooner.
+const DECODING_WATCH = 300;
+
+export interface Report {
+  kind: number;
+  flags?: number;
+  timestamp?: number;
+  // Milliseconds of the page's clock.
+  time: number;
+  detail?: number;
+}
+
+const microseconds = (milliseconds: number) => BigInt(Math.max(0, Math.round(milliseconds * 1000)));
+
+export function reportBytes({ kind, flags = 0, timestamp = 0, time, detail = 0 }: Report, now: number): ArrayBuffer {
+  const message = new DataView(new ArrayBuffer(HEAD + RECORD));
+  message.setUint16(0, 0x4746);
+  message.setUint8(2, 1);
+  message.setUint8(3, 1);
+  message.setBigUint64(4, microseconds(now));
+  message.setUint8(12, kind);
+  message.setUint8(13, flags);
+  message.setUint32(16, timestamp);
+  message.setBigUint64(20, microseconds(time));
+  message.setUint32(28, detail);
+  return message.buffer as ArrayBuffer;
+}
+
+export class Reports {
+  readonly #channel: RTCDataChannel;
+
+  constructor(connection: RTCPeerConnection, receiver: RTCRtpReceiver) {
+    this.#channel = connection.createDataChannel("frames", { ordered: false, maxRetransmits: 0 });
+    this.#channel.binaryType = "arraybuffer";
+    // All that the host says here is why it ends the stream.
+    this.#channel.onmessage = ({ data }) => {
+      facts.ended = JSON.parse(new TextDecoder().decode(data)).ended;
+    };
+    this.#channel.onopen = () => this.#watchDecoding(receiver);
+  }
+
+  send(report: Report): void {
+    if (this.#channel.readyState !== "open") return;
+    this.#channel.send(reportBytes(report, performance.now()));
+    facts.reports += 1;
+  }
+
+  // Packets come, but no picture of them can be decoded: the browser itself asks for a key frame only seconds later.
+  async #watchDecoding(receiver: RTCRtpReceiver): Promise<void> {
+    let before = { packetsReceived: 0, framesDecoded: 0 };
+    while (this.#channel.readyState === "open") {
+      await new Promise((resolve) => setTimeout(resolve, DECODING_WATCH));
+      for (const now of (await receiver.getStats()).values()) {
+        if (now.type !== "inbound-rtp") continue;
+        const isStalled = now.packetsReceived > before.packetsReceived && now.framesDecoded === before.framesDecoded;
+        if (isStalled) this.send({ kind: KEY_FRAME_NEEDED, time: performance.now() });
+        before = now;
+      }
+    }
+  }
+}

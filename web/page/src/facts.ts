@@ -1,0 +1,43 @@
+// What the page knows of the stream, for the line below the picture and for who looks at the page from outside
+// (`window.gameway`: tests and measurements).
+import type { Figures } from "./figures/figures";
+import type { Box } from "./input/picture";
+
+export interface Facts {
+  frames: number;
+  reports: number;
+  size: string;
+  connection: string;
+  // Milliseconds of the page's own clock, at the first and at the newest picture.
+  first?: number;
+  last?: number;
+  rate?: number;
+  // Why the host ended the stream.
+  ended?: string;
+  error?: string;
+  workerError?: string;
+  // Frames that the worker saw, and how long after the last packet of the newest one.
+  received?: number;
+  lag?: number;
+  readonly figures?: Figures | null;
+  readonly input?: { held: boolean; waiting: number; messages: number; newest: number };
+  readonly picture?: Box;
+}
+
+declare global {
+  interface Window {
+    gameway: Facts;
+    connection?: RTCPeerConnection;
+  }
+}
+
+export const facts: Facts = { frames: 0, reports: 0, size: "", connection: "new" };
+
+// A fact that is read anew each time.
+export function tell<Name extends "figures" | "input" | "picture">(name: Name, read: () => Facts[Name]): void {
+  Object.defineProperty(facts, name, { get: read, configurable: true, enumerable: true });
+}
+
+export function statusOf({ ended, connection, size, frames, rate = 0 }: Facts): string {
+  return `${ended ?? connection} · ${size} · ${frames} frames · ${rate.toFixed(1)} frames/s`;
+}

@@ -1,0 +1,172 @@
+// The player's end of the channel "input": docs/wire-protocol.md has its rules, crates/core/input/src/player.rs the same in Rust,
+// with the reasons for the numbers; crates/core/input/tests/vectors.json holds both to the same bytes at the same times.
+// A change is told at once and repeated until it is acknowledged; motion is told as sums, its last message repeated; while
+// something is held, a message comes every 100 ms.
+import { acknowledgementOf, BUTTON, type Change, KEY, messageBytes, type Pair } from "./message";
+
+const MOTION_INTERVAL = 4;
+const REPETITION = 20;
+const SIGN_OF_LIFE = 100;
+const MAX_CHANGES = 32;
+
+export type Channel = Pick<RTCDataChannel, "binaryType" | "readyState" | "onmessage" | "onopen"> & {
+  send(data: ArrayBuffer): void;
+};
+
+const sum = (all: Pair, x: number, y: number): Pair => [(all[0] + x) | 0, (all[1] + y) | 0];
+
+export class Player {
+  // Called once, when the host lets this page play.
+  onTaken: (() => void) | null = null;
+  readonly #channel: Channel;
+  #timer: ReturnType<typeof setTimeout> | undefined;
+  readonly #keys = new Uint8Array(32);
+  #buttons = 0;
+  // Those that are not acknowledged, the oldest first, and the number of the first.
+  #changes: Change[] = [];
+  #firstChange = 1;
+  #number = 0;
+  #lastSent = Number.NEGATIVE_INFINITY;
+  #hasChange = false;
+  #hasMotion = false;
+  // The message that told the newest motion, until it is acknowledged.
+  #motion: number | null = null;
+  #place: Pair | null = null;
+  #moved: Pair = [0, 0];
+  #turned: Pair = [0, 0];
+
+  constructor(channel: Channel) {
+    this.#channel = channel;
+    channel.binaryType = "arraybuffer";
+    channel.onmessage = ({ data }: MessageEvent<ArrayBuffer>) => this.#onAnswer(data);
+    channel.onopen = () => this.#tell();
+  }
+
+  // Whether that changed anything: a key that repeats itself does not.
+  set(kind: number, number: number, isHeld: boolean): boolean {
+    const changes = this.#change(kind, number, isHeld);
+    if (changes) this.#tell();
+    return changes;
+  }
+
+  // A place on the picture, each side from 0 to 1.
+  moveTo(x: number, y: number): void {
+    const part = (side: number) => Math.round(65535 * Math.min(1, Math.max(0, side)));
+    const place: Pair = [part(x), part(y)];
+    if (this.#place?.[0] === place[0] && this.#place[1] === place[1]) return;
+    this.#place = place;
+    this.#tellMotion();
+  }
+
+  moveBy(x: number, y: number): void {
+    if (x === 0 && y === 0) return;
+    this.#moved = sum(this.#moved, x, y);
+    this.#tellMotion();
+  }
+
+  turn(x: number, y: number): void {
+    if (x === 0 && y === 0) return;
+    this.#turned = sum(this.#turned, x, y);
+    this.#tellMotion();
+  }
+
+  releaseAll(): void {
+    for (let number = 0; number < 256; number += 1) this.#change(KEY, number, false);
+    for (let number = 0; number < 8; number += 1) this.#change(BUTTON, number, false);
+    this.#tell();
+  }
+
+  // For who looks at the page from outside.
+  get state() {
+    const [held, waiting] = [this.#isAnyHeld(), this.#changes.length];
+    return { held, waiting, messages: this.#number, newest: this.#firstChange + waiting - 1 };
+  }
+
+  #isHeld(kind: number, number: number): boolean {
+    const bits = kind === KEY ? (this.#keys[number >> 3] ?? 0) >> (number & 7) : this.#buttons >> number;
+    return (bits & 1) === 1;
+  }
+
+  #isAnyHeld(): boolean {
+    return this.#buttons !== 0 || this.#keys.some((byte) => byte !== 0);
+  }
+
+  #change(kind: number, number: number, isHeld: boolean): boolean {
+    if (this.#isHeld(kind, number) === isHeld) return false;
+    if (kind === KEY) this.#keys[number >> 3] = (this.#keys[number >> 3] ?? 0) ^ (1 << (number & 7));
+    else this.#buttons ^= 1 << number;
+    if (this.#changes.length === MAX_CHANGES) this.#dropFirstChange();
+    this.#changes.push([kind, number, isHeld ? 1 : 0]);
+    this.#hasChange = true;
+    return true;
+  }
+
+  #dropFirstChange(): void {
+    this.#changes.shift();
+    this.#firstChange += 1;
+  }
+
+  #onAnswer(bytes: ArrayBuffer): void {
+    const answer = acknowledgementOf(bytes);
+    if (answer === null) return;
+    // The first one is a greeting: the host takes what the player does.
+    this.onTaken?.();
+    this.onTaken = null;
+    const next = Math.min(answer.nextChange, this.#firstChange + this.#changes.length);
+    while (this.#firstChange < next) this.#dropFirstChange();
+    if (this.#motion !== null && this.#motion <= answer.message) this.#motion = null;
+    this.#tell();
+  }
+
+  #tellMotion(): void {
+    this.#hasMotion = true;
+    this.#tell();
+  }
+
+  // Milliseconds from the last message until the next is due; none while there is nothing to say.
+  #wait(): number | null {
+    if (this.#hasChange) return 0;
+    if (this.#hasMotion) return MOTION_INTERVAL;
+    if (this.#motion !== null || this.#changes.length > 0) return REPETITION;
+    return this.#isAnyHeld() ? SIGN_OF_LIFE : null;
+  }
+
+  #tell(): void {
+    clearTimeout(this.#timer);
+    const wait = this.#wait();
+    if (wait === null || this.#channel.readyState !== "open") return;
+    const left = this.#lastSent + wait - performance.now();
+    if (left > 0) {
+      this.#timer = setTimeout(() => this.#tell(), left);
+      return;
+    }
+    this.#send();
+    this.#tell();
+  }
+
+  #send(): void {
+    this.#number += 1;
+    this.#lastSent = performance.now();
+    // Motion goes on, and the next message tells more of it: only the last one is worth an answer.
+    const repeatsMotion = this.#motion !== null && !this.#hasMotion;
+    if (this.#hasMotion) this.#motion = this.#number;
+    this.#hasChange = false;
+    this.#hasMotion = false;
+    const message = messageBytes({
+      number: this.#number,
+      firstChange: this.#firstChange,
+      changes: this.#changes,
+      keys: this.#keys,
+      buttons: this.#buttons,
+      place: this.#place,
+      moved: this.#moved,
+      turned: this.#turned,
+      wantsAnswer: repeatsMotion || this.#changes.length > 0,
+    });
+    try {
+      this.#channel.send(message);
+    } catch {
+      // The channel is full or gone: the next message has all of it.
+    }
+  }
+}
