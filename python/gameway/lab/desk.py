@@ -110,7 +110,7 @@ class Desk:
         new = {name: value for name, value in values.items() if value != self.turned[name]}
         of_path = {name: value for name, value in new.items() if name in KNOBS}
         if of_path:
-            self.link.set(knobs.changes(of_path))
+            self.link.set(knobs.changes(of_path, self.turned))
             self._note(of_path)
         if CONTROLLER in new:
             self.choose_controller(new[CONTROLLER])

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
 CONTROLLER = "controller"
 DOWNLOADS = "downloads"
+SAP_LAW = "sap-law"
 
 
 @dataclass(frozen=True)
@@ -99,7 +100,7 @@ KNOBS: Mapping[str, Knob] = {
     ),
     "gateway": Knob(
         "Home gateway behind the queue", "none",
-        ("none", "voap", "sap-law"),
+        ("none", "voap", SAP_LAW),
         _word("gateways"), lambda value: {"path.gateway": value},
     ),
 }  # fmt: skip
@@ -110,18 +111,22 @@ def defaults() -> dict[str, str]:
     return {name: knob.default for name, knob in KNOBS.items()}
 
 
-def changes(turned: Mapping[str, str]) -> dict[str, Any]:
-    """Give what these values are for the link."""
+def changes(turned: Mapping[str, str], others: Mapping[str, Any]) -> dict[str, Any]:
+    """Give what these values are for the link, beside those of the other knobs."""
     found: dict[str, Any] = {}
     for name, value in turned.items():
         found |= KNOBS[name].keys(value)
+    whole = {**others, **turned}
+    if whole["gateway"] == SAP_LAW and not {"gateway", "capacity"}.isdisjoint(turned):
+        # It must be told the capacity that it shares out (its paper, section 3).
+        found["path.gateway"] = {"kind": SAP_LAW, "capacity": whole["capacity"]}
     return found
 
 
 def path_of(values: Mapping[str, str]) -> dict[str, Any]:
     """Give the whole path with these values, as an experiment file has it."""
     path: dict[str, Any] = {}
-    for key, value in changes(values).items():
+    for key, value in changes(values, {}).items():
         *tables, last = key.split(".")[1:]
         place = path
         for table in tables:

@@ -25,7 +25,7 @@ from gameway.lab.host import Host
 from gameway.lab.knobs import CONTROLLER, DOWNLOADS
 from gameway.lab.link import LinkControl
 from gameway.lab.ways import Ways
-from gameway.lab.words import DEFAULT_OUT
+from gameway.lab.words import DEFAULT_OUT, options
 from gameway.live import namespaces, offers, pings, plan
 from gameway.live.merge import Parts
 from gameway.live.plan import LINK, PING, Place
@@ -254,4 +254,11 @@ def _in_s(seconds: float) -> int:
 
 def main(words: Words) -> None:
     """Play, and leave with the exit code."""
+    if words.help:
+        told = [f"  {option:<22} {sentence}" for option, sentence in options()]
+        text = "\n".join(["Usage: gameway play --lab [OPTIONS] [OPTIONS OF gameway play] [COMMAND]", "",
+                          "Play behind a path of the lab, whose knobs are on the page. Needs root.", "",
+                          *told])  # fmt: skip
+        print(text)  # noqa: T201 (a command's help)
+        sys.exit(0)
     sys.exit(play(words))

@@ -13,9 +13,11 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 SWITCH = "--lab"
-LONE = {SWITCH: "", "--here": "here", "--keep": "keep"}
+LONE = {SWITCH: "", "--here": "here", "--keep": "keep", "--help": "help", "-h": "help"}
 """Options without a value."""
 VALUED = {"--scenario": "scenario", "--out": "out", "--port": "port"}
+OF_KNOBS = {f"--{name}" if name != "size" else "--queue-size": name for name in KNOBS}
+"""The option of each knob; --size is that of the picture."""
 DEFAULT_OUT = Path("results/played")
 DEFAULT_PORT = 8443
 MOST_PORTS = 65535
@@ -33,6 +35,8 @@ class Words:
     here: bool = False
     """Whether browsers of this machine alone reach the page."""
     port: int = DEFAULT_PORT
+    help: bool = False
+    """Whether only the options are to be told."""
     play: list[str] = field(default_factory=list)
     """What is `gameway play`'s: its options, and the command."""
 
@@ -49,7 +53,7 @@ def of_lab(words: list[str]) -> Words | None:
             is_lab |= name == SWITCH
             if LONE[name]:
                 setattr(found, LONE[name], True)
-        elif name in VALUED or (name.removeprefix("--") in KNOBS and name.startswith("--")):
+        elif name in VALUED or name in OF_KNOBS:
             left.pop(0)
             if not equals:
                 if not left:
@@ -73,7 +77,7 @@ def _set(found: Words, name: str, value: str) -> None:
         case "--port":
             found.port = _port(value)
         case _:
-            key = name.removeprefix("--")
+            key = OF_KNOBS[name]
             found.knobs[key] = KNOBS[key].read(value, name)
 
 
@@ -91,5 +95,6 @@ def options() -> Iterator[tuple[str, str]]:
     yield "--out FOLDER", f"Where a session is kept (default: {DEFAULT_OUT})"
     yield "--here", "Only browsers of this machine reach the page"
     yield "--port NUMBER", f"Of the page and of media (default: {DEFAULT_PORT})"
-    for name, knob in KNOBS.items():
-        yield f"--{name} {name.upper()}", f"{knob.told} (default: {knob.default})"
+    for option, name in OF_KNOBS.items():
+        told, default = KNOBS[name].told, KNOBS[name].default
+        yield f"{option} {name.upper()}", f"{told} (default: {default})"

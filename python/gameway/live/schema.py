@@ -79,13 +79,15 @@ LIVE_ONLY: Mapping[str, Schema] = {
 """The tables that only a live run has."""
 
 HOST_FRAMES: Schema = {
-    "stream": NAME, "session": pl.UInt32, "frame": pl.UInt32, "captured_ns": pl.Int64, "target_bps": pl.UInt64,
+    "stream": NAME, "session": pl.UInt32, "frame": pl.UInt32,
+    "captured_ns": pl.Int64, "target_bps": pl.UInt64,
     "encoder_target_bps": pl.UInt64, "payload_bytes": pl.UInt32, "wire_bytes": pl.UInt32,
     "packets": pl.UInt16, "key_frame": pl.Boolean, "encode_ns": pl.Int64,
     "first_sent_ns": pl.Int64, "last_sent_ns": pl.Int64,
 }  # fmt: skip
 CLIENT_FRAMES: Schema = {
-    "stream": NAME, "session": pl.UInt32, "frame": pl.UInt32, "received_packets": pl.UInt16,
+    "stream": NAME, "session": pl.UInt32, "frame": pl.UInt32,
+    "received_packets": pl.UInt16,
     "recovered_packets": pl.UInt16, "complete_ns": pl.Int64, "decoded_ns": pl.Int64,
     "picture_frame": pl.UInt32, "picture_captured_ns": pl.Int64,
 }  # fmt: skip

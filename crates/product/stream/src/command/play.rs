@@ -8,7 +8,7 @@ use super::{Names, Refusal, exit_code, tell};
 use crate::config::PictureSize;
 use crate::host::Stage;
 use crate::{HostConfig, SourceConfig};
-use clap::{Arg, ArgMatches, Command, value_parser};
+use clap::{Arg, ArgAction, ArgMatches, Command, value_parser};
 use std::ffi::OsString;
 use std::io::{BufRead, IsTerminal as _};
 use std::path::Path;
@@ -20,6 +20,8 @@ const SCREEN: &[Setting] = settings! { "source" => "screen", "input" => "screen"
 /// The game that is played where no other is named: its program, its data, and what has both on Debian.
 const GAME: &str = "/usr/games/crispy-doom";
 const DATA: &str = "/usr/share/games/doom/freedoom2.wad";
+/// The option of the Python package's `gameway play`, which calls this.
+const LAB: &str = "lab";
 const PACKAGES: &str = "crispy-doom freedoom";
 const INSTALLER: &str = "/usr/bin/apt-get";
 
@@ -43,6 +45,8 @@ pub(super) fn command(names: Names) -> Command {
         .version(env!("CARGO_PKG_VERSION"));
     let program = "The program, and its arguments";
     let screen = "Play on a screen that is there, such as :0, not on one of its own";
+    let lab = "First of all options: play behind a path of the lab, whose knobs are on the page; `gameway play --lab --help` has its \
+               options";
     host::for_people(settings::with::<HostConfig>(command, &own_settings()))
         .arg(
             Arg::new("program")
@@ -53,6 +57,7 @@ pub(super) fn command(names: Names) -> Command {
                 .value_parser(value_parser!(OsString))
                 .help(program),
         )
+        .arg(Arg::new(LAB).long(LAB).action(ArgAction::SetTrue).help(lab))
         .arg(
             Arg::new("screen")
                 .long("screen")
@@ -70,6 +75,12 @@ pub fn play(names: Names, words: impl IntoIterator<Item = OsString>) -> u8 {
 fn run(names: Names, words: impl IntoIterator<Item = OsString>) -> Result<(), Refusal> {
     let program = OsString::from(names.play);
     let matches = command(names).try_get_matches_from(std::iter::once(program).chain(words))?;
+    if matches.get_flag(LAB) {
+        // Who has it takes it before this is called.
+        return Err(Refusal::new(
+            "--lab: it is `gameway play --lab` of the Python package that has a lab, as its first option",
+        ));
+    }
     let mut settings = own_settings();
     let mut config = host::configured(&matches, &settings)?;
     config.input = true;
@@ -166,6 +177,7 @@ mod tests {
         for (typed, told) in [
             ("--size large", "error: --size: \"large\" is no size"),
             ("--screen :0 xeyes", "error: the argument '--screen <DISPLAY>' cannot be used with"),
+            ("--lab", "error: --lab: it is `gameway play --lab` of the Python package"),
             ("--screen :987", "error: --screen: X11 screen :987"),
             ("/no/such/game", "error: command: /no/such/game"),
             (

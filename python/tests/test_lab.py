@@ -1,0 +1,337 @@
+"""What `gameway play --lab` makes of words, knobs, requests and scenarios; no processes."""
+
+from __future__ import annotations
+
+import json
+import socket
+import subprocess
+import sys
+import threading
+import time
+from typing import TYPE_CHECKING, Any
+
+import polars as pl
+import pytest
+
+from gameway.errors import GamewayError
+from gameway.lab import downloads, keeping, knobs, scenario, words
+from gameway.lab.desk import Counter, Desk
+from gameway.lab.downloads import Downloads, Visit
+from gameway.lab.figures import Figures
+from gameway.live import competitors
+from gameway.live.merge import Competition, Parts
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+SECOND = 1_000_000_000
+
+
+class Link:
+    """A link that notes what it is told, and refuses one value."""
+
+    def __init__(self) -> None:
+        self.set_keys: list[dict[str, Any]] = []
+        self.seconds = 0
+
+    def set(self, keys: dict[str, Any]) -> dict[str, Any]:
+        if keys.get("path.capacity") == "7 Mb/s":
+            raise GamewayError("path.capacity: seven is refused")
+        self.set_keys.append(keys)
+        return {}
+
+    def tell(self) -> dict[str, Any]:
+        self.seconds += 1
+        flow = {"name": "game", "arrived_bytes": 125_000 * self.seconds, "sent_bytes": 0,
+                "dropped_packets": 2 * self.seconds, "lost_packets": self.seconds}  # fmt: skip
+        return {"now_ns": self.seconds * SECOND // 2, "capacity_bps": 25_000_000,
+                "queue": {"bytes": 3_000, "delay_ns": 960_000}, "flows": [flow]}  # fmt: skip
+
+
+class Others:
+    """Downloads that nobody starts."""
+
+    def __init__(self) -> None:
+        self.there: list[str] = []
+        self.told: list[str] = []
+
+    def set(self, wanted: list[str]) -> None:
+        self.there = wanted
+
+    def look(self) -> list[str]:
+        told, self.told = self.told, []
+        return told
+
+
+def desk(told: scenario.Scenario | None = None) -> tuple[Desk, Link, list[str]]:
+    """Give a desk with a link of the test, and the controllers that were chosen."""
+    link, chosen = Link(), []
+    turned = {**knobs.defaults(), "controller": "pudica", "downloads": []}
+    made = Desk(link, Others(), chosen.append, ["gcc", "pudica"], turned,  # type: ignore[arg-type]
+                time.monotonic_ns(), told)  # fmt: skip
+    return made, link, chosen
+
+
+@pytest.fixture(autouse=True)
+def _all_downloads(monkeypatch: pytest.MonkeyPatch) -> None:
+    """On each machine the same ones."""
+    monkeypatch.setattr(downloads, "offered", lambda: ["cubic", "bbr", "quic"])
+
+
+def test_the_lab_s_words_come_first_and_the_others_are_play_s() -> None:
+    typed = ["--lab", "--capacity", "10 Mb/s", "--rtt=40 ms", "--keep", "--size", "640x360",
+             "game", "--out", "x"]  # fmt: skip
+    found = words.of_lab(typed)
+    assert found is not None
+    assert found.knobs == {"capacity": "10 Mb/s", "rtt": "40 ms"}
+    assert found.keep
+    # Behind the first word that is not the lab's all is play's, though it be called alike.
+    assert found.play == ["--size", "640x360", "game", "--out", "x"]
+    assert found.out == words.DEFAULT_OUT
+
+
+def test_without_the_switch_all_is_as_it_was() -> None:
+    assert words.of_lab(["--out", "x", "game"]) is None
+    assert words.of_lab(["game", "--lab"]) is None
+    assert words.of_lab([]) is None
+
+
+@pytest.mark.parametrize(
+    ("typed", "told"),
+    [
+        (["--lab", "--capacity", "fast"], '--capacity: "fast" has no number in front'),
+        (["--lab", "--queue", "fifo"], '--queue: "fifo" is none of '),
+        (["--lab", "--rtt"], "--rtt: is missing; give it behind the option"),
+        (["--lab", "--port", "0"], '--port: "0" is no port; 1 to 65535'),
+    ],
+)
+def test_a_slip_is_told_by_its_option(typed: list[str], told: str) -> None:
+    with pytest.raises(GamewayError) as error:
+        words.of_lab(typed)
+    assert str(error.value).startswith(told), error.value
+
+
+def test_every_choice_of_every_knob_makes_a_path_that_runs() -> None:
+    for name, knob in knobs.KNOBS.items():
+        for choice in knob.choices:
+            values = knobs.defaults() | {name: choice}
+            played = keeping.played(values, "pudica", 5 * SECOND, "Try")
+            assert played.title == "Try", (name, choice)
+    path = knobs.path_of(knobs.defaults())
+    assert path["queue"] == {"kind": "drop-tail", "size": "2 bdp"}
+    assert path["loss"] == {"probability": "0 %"}
+
+
+def test_a_gateway_that_must_know_the_capacity_is_told_each_new_one() -> None:
+    made, link, _ = desk()
+    made.do({"knobs": {"gateway": "sap-law"}})
+    made.do({"knobs": {"capacity": "10 Mb/s"}})
+    made.do({"knobs": {"rtt": "30 ms"}})
+    made.do({"knobs": {"gateway": "none"}})
+    assert link.set_keys == [
+        {"path.gateway": {"kind": "sap-law", "capacity": "25 Mb/s"}},
+        {"path.capacity": "10 Mb/s", "path.gateway": {"kind": "sap-law", "capacity": "10 Mb/s"}},
+        {"path.base_rtt": "30 ms"},
+        {"path.gateway": "none"},
+    ]
+
+
+def test_a_turned_knob_reaches_the_link_and_the_state() -> None:
+    made, link, chosen = desk()
+    state = made.do({"knobs": {"capacity": "10 Mb/s", "controller": "gcc", "downloads": ["cubic"]}})
+    assert link.set_keys == [{"path.capacity": "10 Mb/s"}]
+    assert chosen == ["gcc"]
+    assert made.downloads.there == ["cubic"]
+    assert state["knobs"]["capacity"] == "10 Mb/s"
+    assert [(knob, value) for _, knob, value in made.log] == [
+        ("capacity", "10 Mb/s"), ("controller", "gcc"), ("downloads", "cubic"),
+    ]  # fmt: skip
+    # What stands already is not turned again.
+    made.do({"knobs": {"capacity": "10 Mb/s"}})
+    assert len(link.set_keys) == 1
+
+
+@pytest.mark.parametrize(
+    ("request_", "told"),
+    [
+        ({"knobs": {"capacity": "7 Mb/s"}}, "path.capacity: seven is refused"),
+        ({"knobs": {"capacity": "much"}}, 'capacity: "much" has no number'),
+        ({"knobs": {"capacity": 5}}, "capacity = 5 must be a text"),
+        ({"knobs": {"volume": "5"}}, '"volume" is no knob; known are capacity, rtt'),
+        ({"knobs": {"controller": "best"}}, 'controller = "best" is no controller; known are gcc'),
+        ({"knobs": {"downloads": ["ftp"]}}, "downloads"),
+        ({"knobs": []}, "knobs = [] must be a table"),
+        ({"answers": {"overall": 4}}, "nothing of that is asked now"),
+        ({"reboot": True}, '"reboot" is no request'),
+    ],
+)
+def test_what_cannot_be_changes_nothing(request_: dict[str, Any], told: str) -> None:
+    made, link, chosen = desk()
+    before = json.dumps(made.turned)
+    with pytest.raises(GamewayError) as error:
+        made.do(request_)
+    assert str(error.value).startswith(told), error.value
+    assert (json.dumps(made.turned), link.set_keys, chosen, made.log) == (before, [], [], [])
+
+
+def test_rates_are_of_the_last_second() -> None:
+    made, _, _ = desk()
+    assert made.state()["now"] is None
+    for _ in range(5):
+        made.tick()
+    # Each half second 125 kB, two drops and a loss.
+    assert made.state()["now"] == {
+        "seconds": 2.5, "capacity_mbps": 25.0, "queue_ms": 0.96, "queue_kb": 3.0,
+        "flows": [{"name": "game", "mbps": 2.0, "dropped": 6}],
+    }  # fmt: skip
+    assert len(Figures().told) == 0
+
+
+def test_a_download_that_ends_is_told() -> None:
+    made, _, _ = desk()
+    made.do({"knobs": {"downloads": ["cubic"]}})
+    made.downloads.told = ["the download cubic has ended: no route"]  # type: ignore[attr-defined]
+    made.downloads.there = []
+    made.tick()
+    state = made.state()
+    assert state["note"] == "the download cubic has ended: no route"
+    assert state["knobs"]["downloads"] == []
+
+
+SCENARIO = """
+title = "Evening"
+duration = "300 ms"
+[start]
+capacity = "20 Mb/s"
+[[step]]
+at = "100 ms"
+capacity = "5 Mb/s"
+downloads = ["cubic"]
+[[step]]
+at = "50 ms"
+controller = "gcc"
+"""
+
+
+def written(folder: Path, text: str) -> Path:
+    file = folder / "evening.toml"
+    file.write_text(text, encoding="utf-8")
+    return file
+
+
+def test_a_scenario_plays_its_steps_then_asks_and_its_player_sees_nothing(tmp_path: Path) -> None:
+    told = scenario.load(written(tmp_path, SCENARIO))
+    made, link, chosen = desk(told)
+    made.tick()
+    assert made.state()["scenario"] == {"name": "Evening", "seconds": 0.0, "of": 0.3}
+    made.begin()
+    end = time.monotonic() + 5
+    while made.state()["questions"] is None and time.monotonic() < end:
+        made.tick()
+        time.sleep(0.01)
+    state = made.state()
+    assert {"knobs", "choices", "now"}.isdisjoint(state)
+    assert state["blind"]
+    assert chosen == ["gcc"]
+    assert link.set_keys == [{"path.capacity": "5 Mb/s"}]
+    with pytest.raises(GamewayError, match="a scenario plays"):
+        made.do({"knobs": {"capacity": "50 Mb/s"}})
+    names = [one["name"] for one in state["questions"]]
+    assert names[0] == "overall"
+    with pytest.raises(GamewayError, match="accept = 3 is no answer; 1 to 2"):
+        made.do({"answers": dict.fromkeys(names, 3)})
+    answered = made.do({"answers": dict.fromkeys(names, 2)})
+    assert answered["questions"] is None
+    assert answered["keep"], "answers are kept"
+    assert not answered["blind"]
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "told"),
+    [
+        ('"100 ms"', '"1 s"', 'step.0.at = "1 s" comes too late; before the duration of 300 ms'),
+        ('"5 Mb/s"', '"5"', 'step.0.capacity: "5" has nothing as unit'),
+        ('["cubic"]', '["ftp"]', 'step.0.downloads = "ftp" is no download'),
+        ("capacity =", "speed =", "start.speed"),
+        ("duration =", "lasts =", "duration"),
+        ('title = "Evening"', 'title = "Evening', "is no TOML"),
+    ],
+)
+def test_a_scenario_s_slip_is_told_by_its_key(
+    tmp_path: Path, before: str, after: str, told: str
+) -> None:
+    file = written(tmp_path, SCENARIO.replace(before, after, 1))
+    with pytest.raises(GamewayError) as error:
+        scenario.load(file)
+    assert str(error.value).startswith(f"{file}"), error.value
+    assert told in str(error.value)
+
+
+def test_a_host_asks_by_the_socket_and_the_session_s_thread_answers(tmp_path: Path) -> None:
+    made, link, _ = desk()
+    answers: list[dict[str, Any]] = []
+
+    def asked(line: bytes) -> None:
+        with socket.socket(socket.AF_UNIX) as client:
+            client.connect(str(tmp_path / "desk"))
+            client.sendall(line)
+            client.shutdown(socket.SHUT_WR)
+            answers.append(json.loads(client.makefile("rb").readline()))
+
+    lines = [b"{}\n", b'{"knobs": {"rtt": "60 ms"}}\n', b"[1]\n", b"\xff\n", b"\n"]
+    with Counter(tmp_path / "desk", made):
+        assert (tmp_path / "desk").stat().st_mode & 0o777 == 0o600
+        for line in lines:
+            client = threading.Thread(target=asked, args=(line,))
+            client.start()
+            while client.is_alive():
+                made.serve(0.01)
+            client.join()
+    assert [("error" in one) for one in answers] == [False, False, True, True, True]
+    assert answers[1]["knobs"]["rtt"] == "60 ms"
+    assert link.set_keys == [{"path.base_rtt": "60 ms"}]
+
+
+def test_the_stays_of_a_download_are_one_flow(monkeypatch: pytest.MonkeyPatch) -> None:
+    interval = competitors.Interval(0.0, 0.5, 1000)
+    stays = {"a": Competition(SECOND, [interval]), "b": Competition(9 * SECOND, [interval])}
+    made = Downloads.__new__(Downloads)
+    made.gone = {"cubic": [Visit(name, {"kind": "tcp"}, None) for name in stays]}  # type: ignore[arg-type]
+    monkeypatch.setattr(made, "_told", lambda visit: stays[visit.name])
+    found = made.competitions()["cubic"]
+    assert found.start_ns == 0
+    assert [(one.start_s, one.stop_s, one.bytes) for one in found.received] == [
+        (1.0, 1.5, 1000), (9.0, 9.5, 1000),
+    ]  # fmt: skip
+
+
+def test_a_session_is_kept_as_a_result_folder(tmp_path: Path) -> None:
+    told = scenario.load(written(tmp_path, SCENARIO))
+    made, _, _ = desk(told)
+    made.turn({"capacity": "10 Mb/s"})
+    made.answers = {"overall": 6}
+    played = keeping.played(knobs.defaults(), "pudica", 3 * SECOND, "Played")
+    parts = Parts(3 * SECOND, [], {}, [])
+    found = keeping.keep(keeping.Session(played, parts, made, tmp_path), tmp_path / "out")
+    (run,) = (tmp_path / "out" / "runs").iterdir()
+    changes = pl.read_parquet(run / "changes.parquet")
+    assert changes.select("knob", "value").rows() == [("capacity", "10 Mb/s")]
+    answers = pl.read_parquet(run / "answers.parquet")
+    assert answers.rows() == [
+        ("overall", "How do you rate the overall quality of playing?", 6, 7, "Excellent")
+    ]
+    assert found.manifest["live"]["source"] == "played"
+    again = keeping.played(knobs.defaults() | {"rtt": "50 ms"}, "gcc", 4 * SECOND, "Other")
+    with pytest.raises(GamewayError):
+        keeping.keep(keeping.Session(again, parts, made, tmp_path), tmp_path / "out")
+
+
+def test_help_tells_of_the_lab() -> None:
+    def said(*typed: str) -> str:
+        line = [sys.executable, "-m", "gameway", "play", *typed, "--help"]
+        return subprocess.run(line, capture_output=True, text=True, timeout=60, check=True).stdout
+
+    assert "--lab" in said()
+    own = said("--lab")
+    assert "--queue-size SIZE" in own
+    assert "--scenario FILE" in own
