@@ -52,6 +52,11 @@ FIRST_BYTES = 100_000
 """Who has received so much of the stream plays: the scenario begins."""
 DEFAULT_CONTROLLER = "pudica"
 TITLE = "Played"
+USAGE = """\
+Usage: gameway play --lab [OPTIONS] [OPTIONS OF gameway play] [COMMAND]
+
+Play behind a path of the lab, whose knobs are on the page. Needs root.
+"""
 
 
 def play(words: Words) -> int:
@@ -256,9 +261,7 @@ def main(words: Words) -> None:
     """Play, and leave with the exit code."""
     if words.help:
         told = [f"  {option:<22} {sentence}" for option, sentence in options()]
-        text = "\n".join(["Usage: gameway play --lab [OPTIONS] [OPTIONS OF gameway play] [COMMAND]", "",
-                          "Play behind a path of the lab, whose knobs are on the page. Needs root.", "",
-                          *told])  # fmt: skip
+        text = "\n".join([USAGE, *told])
         print(text)  # noqa: T201 (a command's help)
         sys.exit(0)
     sys.exit(play(words))

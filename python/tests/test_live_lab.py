@@ -1,0 +1,250 @@
+"""`gameway play --lab` in a house of namespaces: another device plays, knobs act, all is kept.
+
+phone ── pair ── house: gameway play --lab, which makes its own namespaces behind
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+import time
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+import polars as pl
+import pytest
+from browser_fixture import NEEDS_CHROMIUM, TOKEN, Browser, browser, until_frames
+from live_fixture import needs_live
+
+import gameway as gw
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+    from pathlib import Path
+
+pytestmark = [NEEDS_CHROMIUM, needs_live, pytest.mark.timed]
+HOUSE, PHONE = "192.0.2.1", "192.0.2.2"
+"""Addresses for documentation (RFC 5737), in namespaces of the test."""
+WAIT_S = 20.0
+ASK = """fetch("/lab", {{
+  method: {method!r}, body: {body}, headers: {{ Authorization: "Bearer {token}" }},
+}}).then(async (answer) => [answer.status, await answer.text()])"""
+
+
+def ip(*words: str) -> None:
+    subprocess.run(["ip", *words], check=True)
+
+
+@contextmanager
+def house() -> Iterator[tuple[str, str]]:
+    """Give the names of two namespaces that are connected: a machine's and a telephone's."""
+    names = [f"gwtest-{os.getpid()}-{part}" for part in ("house", "phone")]
+    for name in names:
+        ip("netns", "add", name)
+    try:
+        ip("-n", names[0], "link", "add", "eth0", "type", "veth", "peer", "name", "eth0",
+           "netns", names[1])  # fmt: skip
+        for name, own, other in zip(names, (HOUSE, PHONE), (PHONE, HOUSE), strict=True):
+            ip("-n", name, "link", "set", "lo", "up")
+            ip("-n", name, "address", "add", f"{own}/24", "dev", "eth0")
+            ip("-n", name, "link", "set", "eth0", "up")
+            ip("-n", name, "route", "add", "default", "via", other)
+        yield names[0], names[1]
+    finally:
+        for name in names:
+            ip("netns", "delete", name)
+
+
+def inside(name: str) -> list[str]:
+    return ["nsenter", f"--net=/run/netns/{name}", "--"]
+
+
+class Play:
+    """A `gameway play --lab` that runs."""
+
+    def __init__(self, process: subprocess.Popen[str], links: list[str]) -> None:
+        self.process, self.links = process, links
+
+    def end(self) -> tuple[int, str]:
+        """Send Ctrl-C; give the exit code, and what was said since the links."""
+        self.process.send_signal(signal.SIGINT)
+        said, _ = self.process.communicate(timeout=60)
+        return self.process.returncode, said
+
+
+@contextmanager
+def play(name: str, folder: Path, *words: str) -> Iterator[Play]:
+    """Start it in a namespace; at the end it is ended if it still runs."""
+    folder.mkdir(exist_ok=True)
+    own = ["--out", str(folder / "kept"), *words]
+    line = [sys.executable, "-m", "gameway", "play", "--lab", *own, "--size", "640x360",
+            "--no-audio", "--no-https"]  # fmt: skip
+    surroundings = {**os.environ, "GAMEWAY_TOKEN": TOKEN, "HOME": str(folder)}
+    with subprocess.Popen(
+        [*inside(name), *line], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
+        env=surroundings,
+    ) as process:  # fmt: skip
+        try:
+            assert process.stdout is not None
+            said = ""
+            while "code for a new device" not in said:
+                text = process.stdout.readline()
+                assert text, said
+                said += text
+            yield Play(process, re.findall(r"(http://[0-9.]+:\d+/)", said))
+        finally:
+            if process.poll() is None:
+                process.terminate()
+                process.wait(30)
+
+
+class Page:
+    """The page in a browser, and the lab behind it."""
+
+    def __init__(self, made: Browser, link: str) -> None:
+        self.made, self.page = made, made.open(f"{link}#{TOKEN}")
+        until_frames(made, self.page)
+
+    def ask(self, body: dict[str, Any] | None = None) -> tuple[int, Any]:
+        """Ask the lab as the page does; give status and answer."""
+        method = "GET" if body is None else "POST"
+        # The body is a text in the script.
+        text = "undefined" if body is None else json.dumps(json.dumps(body))
+        asked = ASK.format(method=method, body=text, token=TOKEN)
+        status, answer = self.made.evaluate(self.page, asked)
+        return status, json.loads(answer) if answer.startswith("{") else answer
+
+    def turn(self, **knobs: Any) -> None:
+        status, answer = self.ask({"knobs": knobs})
+        assert status == 200, answer
+
+    def flow(self, name: str) -> float:
+        """Give the rate of a flow, Mb/s."""
+        _, state = self.ask()
+        return float(next(one["mbps"] for one in state["now"]["flows"] if one["name"] == name))
+
+    def frames(self) -> int:
+        return int(self.made.evaluate(self.page, "gameway.frames"))
+
+
+def eventually(holds: Callable[[], bool]) -> bool:
+    """Whether it holds within the waiting time."""
+    until = time.monotonic() + WAIT_S
+    while not holds():
+        if time.monotonic() > until:
+            return False
+        time.sleep(0.3)
+    return True
+
+
+def test_another_device_plays_behind_a_path_whose_knobs_act(tmp_path: Path) -> None:
+    with house() as (home, phone), play(home, tmp_path / "run") as playing:
+        assert playing.links[0].startswith(f"http://{HOUSE}:")
+        with browser(tmp_path / "profile", *inside(phone)) as made:
+            page = Page(made, playing.links[0])
+            status, state = page.ask()
+            assert status == 200
+            assert state["knobs"]["capacity"] == "25 Mb/s"
+            assert eventually(lambda: page.flow("game") > 0.5), "the stream passes the path"
+            # A download fills it; the twin: without one there is none.
+            assert page.flow("cubic") == 0
+            page.turn(downloads=["cubic"])
+            assert eventually(lambda: page.flow("cubic") > 10)
+            page.turn(capacity="4 Mb/s")
+            assert eventually(lambda: 1 < page.flow("cubic") < 4)
+            page.turn(downloads=[])
+            assert eventually(lambda: page.flow("cubic") == 0)
+            page.turn(controller="gcc")
+            assert page.ask()[1]["knobs"]["controller"] == "gcc"
+            before = page.frames()
+            assert eventually(lambda: page.frames() > before + 20), "the picture goes on"
+            # Loss on the path is loss of the stream; what cannot be is told and changes nothing.
+            page.turn(loss="5 %")
+            assert eventually(
+                lambda: (
+                    next(
+                        one["dropped"]
+                        for one in page.ask()[1]["now"]["flows"]
+                        if one["name"] == "game"
+                    )
+                    > 0
+                )
+            )
+            status, answer = page.ask({"knobs": {"capacity": "much"}})
+            assert status == 400
+            assert answer["error"].startswith('capacity: "much"')
+            assert page.ask()[1]["knobs"]["capacity"] == "4 Mb/s"
+            assert page.ask({"keep": True})[1]["keep"]
+        code, said = playing.end()
+        assert code == 0, said
+    results = gw.Results.open(tmp_path / "run" / "kept")
+    (run,) = (tmp_path / "run" / "kept" / "runs").iterdir()
+    turned = pl.read_parquet(run / "changes.parquet").select("knob", "value").rows()
+    assert ("capacity", "4 Mb/s") in turned
+    assert ("controller", "gcc") in turned
+    frames = pl.read_parquet(run / "frames.parquet")
+    shown = frames.drop_nulls("shown_ns")
+    # The browser's frames stand on the host's clock: none is whole before half of the base RTT.
+    delays = shown.select((pl.col("complete_ns") - pl.col("first_sent_ns")) / 1e6).to_series()
+    assert shown.height > frames.height / 2
+    assert delays.quantile(0.01) > 5  # type: ignore[operator]
+    assert delays.quantile(0.01) < 40  # type: ignore[operator]
+    received = pl.read_parquet(run / "bins.parquet").filter(pl.col("flow") == "cubic")
+    assert received["received_payload_bytes"].sum() > 1_000_000
+    assert results.manifest["live"]["source"] == "played"
+
+
+SCENARIO = """
+title = "Short"
+duration = "3 s"
+[start]
+capacity = "10 Mb/s"
+[[step]]
+at = "1 s"
+capacity = "3 Mb/s"
+"""
+
+
+def test_a_scenario_is_played_blind_and_its_answers_are_a_table(tmp_path: Path) -> None:
+    file = tmp_path / "short.toml"
+    file.write_text(SCENARIO, encoding="utf-8")
+    with (
+        house() as (home, _),
+        play(home, tmp_path / "run", "--here", "--scenario", str(file)) as one,
+    ):
+        assert not any(HOUSE in link for link in one.links)
+        with browser(tmp_path / "profile", *inside(home)) as made:
+            page = Page(made, one.links[0])
+            assert "knobs" not in page.ask()[1]
+            assert page.ask({"knobs": {"capacity": "50 Mb/s"}})[0] == 400
+            assert eventually(lambda: page.ask()[1]["questions"] is not None)
+            names = [question["name"] for question in page.ask()[1]["questions"]]
+            assert page.ask({"answers": dict.fromkeys(names, 2)})[0] == 200
+        code, said = one.end()
+        assert code == 0, said
+    (run,) = (tmp_path / "run" / "kept" / "runs").iterdir()
+    answers = pl.read_parquet(run / "answers.parquet")
+    assert answers["question"].to_list() == names
+    assert set(answers["answer"]) == {2}
+    turned = pl.read_parquet(run / "changes.parquet").select("knob", "value").rows()
+    assert ("capacity", "3 Mb/s") in turned
+
+
+def test_a_lab_that_is_killed_leaves_no_namespace_and_no_device(tmp_path: Path) -> None:
+    def left(name: str) -> list[str]:
+        shown = subprocess.run(
+            [*inside(name), "ip", "-oneline", "link"], capture_output=True, text=True, check=True
+        ).stdout
+        spaces = subprocess.run(["ip", "netns"], capture_output=True, text=True, check=True).stdout
+        own = [line for line in spaces.splitlines() if line.startswith(f"gw-{process}-")]
+        return [line for line in shown.splitlines() if "gwl" in line] + own
+
+    with house() as (home, _), play(home, tmp_path / "run") as playing:
+        process = playing.process.pid
+        assert left(home)
+        playing.process.kill()
+        assert eventually(lambda: left(home) == [])
