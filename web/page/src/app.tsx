@@ -1,33 +1,106 @@
 import { useRef } from "preact/hooks";
+import { CONNECTED } from "./connection/words";
+import type { Lab } from "./lab/client";
+import { LabPanel } from "./lab/panel";
+import { Questions } from "./lab/questions";
 import { Overlay } from "./overlay/overlay";
-import { sampler, status } from "./page";
+import { complaint, lab, player, sampler, state, status } from "./page";
 import { question } from "./pairing/access";
 import { PairForm } from "./pairing/pair-form";
+import { isLabOpen, isSettingsOpen } from "./panels";
+import { SettingsPanel } from "./settings/panel";
 import { useStore } from "./store";
 import { Toolbar } from "./toolbar";
+import { TouchControls } from "./touch/controls";
+import { touchControls } from "./touch/shown";
 
-function Status() {
+function Note({ lab }: { lab: Lab }) {
   return (
-    <pre id="status" role="status">
-      {useStore(status)}
-    </pre>
+    <p id="note" class="banner" role="status">
+      {useStore(lab.state)?.note}
+    </p>
   );
 }
 
-export function App() {
-  const player = useRef<HTMLElement>(null);
-  const video = useRef<HTMLVideoElement>(null);
+// How the stream is: always told to who listens, shown while it is not as it should be.
+function State() {
+  const said = useStore(state);
+  return (
+    <p id="state" class={said === CONNECTED ? "spoken" : "banner"} role="status">
+      {said}
+    </p>
+  );
+}
+
+function Banners() {
+  const found = useStore(lab);
+  return (
+    <div class="banners">
+      <State />
+      <p id="complaint" class="banner" role="alert">
+        {useStore(complaint)}
+      </p>
+      {found ? <Note lab={found} /> : null}
+    </div>
+  );
+}
+
+function Panels() {
+  const found = useStore(lab);
+  const areSettingsOpen = useStore(isSettingsOpen);
+  const isLabShown = useStore(isLabOpen);
+  return (
+    <div class="panels">
+      {areSettingsOpen ? <SettingsPanel /> : null}
+      {isLabShown && found ? <LabPanel lab={found} /> : null}
+    </div>
+  );
+}
+
+function Touch() {
+  const isShown = useStore(touchControls);
+  const own = useStore(player);
+  return isShown && own ? <TouchControls player={own} /> : null;
+}
+
+function PairQuestion() {
   const asked = useStore(question);
+  return asked ? (
+    <main>
+      <h1 class="spoken">Gameway</h1>
+      <PairForm {...asked} />
+    </main>
+  ) : null;
+}
+
+// Escape gives the keys back to the game.
+function onKeyDown(event: KeyboardEvent): void {
+  if (event.code !== "Escape" || !(event.target instanceof HTMLElement) || event.target.closest("dialog")) return;
+  event.target.blur();
+}
+
+export function App() {
+  const main = useRef<HTMLElement>(null);
+  const video = useRef<HTMLVideoElement>(null);
+  const found = useStore(lab);
+  const isAsking = useStore(question) !== null;
   return (
     <>
-      {asked ? <PairForm {...asked} /> : null}
-      <main id="player" ref={player}>
+      <PairQuestion />
+      <main id="player" ref={main} hidden={isAsking} onKeyDown={onKeyDown}>
+        <h1 class="spoken">Gameway</h1>
         {/* biome-ignore lint/a11y/useMediaCaption: nobody has written captions for a game that is being played */}
-        <video id="video" ref={video} autoplay playsInline />
-        <Toolbar player={player} video={video} />
-        <Overlay sampler={useStore(sampler)} />
+        <video id="video" ref={video} aria-label="The stream" autoplay playsInline />
+        <Touch />
+        <Toolbar main={main} video={video} />
+        <Overlay sampler={useStore(sampler)} lab={found} />
+        <Panels />
+        <Banners />
+        {found ? <Questions lab={found} /> : null}
       </main>
-      <Status />
+      <footer hidden={isAsking}>
+        <p id="status">{useStore(status)}</p>
+      </footer>
     </>
   );
 }

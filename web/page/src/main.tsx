@@ -1,12 +1,14 @@
 import { render } from "preact";
 import { App } from "./app";
 import { facts } from "./facts";
-import { listenForOverlay } from "./overlay/overlay";
+import { listenForShortcuts } from "./input/shortcuts";
+import { toggleOverlay } from "./overlay/overlay";
 import { start } from "./page";
+import { focusToolbar } from "./toolbar";
 import "./page.css";
 
 window.gameway = facts;
-listenForOverlay();
+listenForShortcuts({ KeyS: toggleOverlay, KeyM: focusToolbar });
 render(<App />, document.getElementById("app") ?? document.body);
 const video = document.getElementById("video");
 if (video instanceof HTMLVideoElement) start(video);

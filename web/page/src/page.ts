@@ -1,46 +1,78 @@
-// What the page's parts share: the connection's figures, whether the host lets this page play, and what is said below the picture.
+// What the page's parts share: the connection's figures, whether the host lets this page play, and what is said of it.
 import { connect } from "./connection/connect";
+import { displayed } from "./connection/pictures";
 import { play } from "./connection/playback";
+import { stateOf } from "./connection/words";
 import { facts, statusOf, tell } from "./facts";
 import { Sampler } from "./figures/sampler";
 import { listen } from "./input/listen";
 import { boxOfPicture } from "./input/picture";
 import { Player } from "./input/player";
+import { Lab } from "./lab/client";
 import { Access } from "./pairing/access";
+import { isLabOpen } from "./panels";
+import { settings } from "./settings/settings";
 import { Store } from "./store";
+import { touchControls } from "./touch/shown";
 
 const STATUS_INTERVAL = 500;
 
 export const sampler = new Store<Sampler | null>(null);
-export const canPlay = new Store(false);
+// The player's end, once the host lets this page play.
+export const player = new Store<Player | null>(null);
+export const lab = new Store<Lab | null>(null);
 export const status = new Store("connecting");
+export const state = new Store(stateOf(facts));
+// Why something that a person asked for was not done.
+export const complaint = new Store("");
 
-// Says why something that a person asked for was not done.
-export const complain = (what: string) => (error: Error) => status.set(`${what}: ${error.message}`);
+export const complain = (what: string) => (error: Error) => complaint.set(`${what}: ${error.message}`);
+
+const MANNER = { mouseLook: () => settings.value.mouseLook, touchControls: () => touchControls.value };
 
 function takeConnection(connection: RTCPeerConnection, input: RTCDataChannel, video: HTMLVideoElement): void {
-  const own = new Sampler(connection);
-  sampler.set(own);
-  tell("figures", () => own.newest);
-  const player = new Player(input);
-  tell("input", () => player.state);
-  player.onTaken = () => {
-    listen(player, video);
-    canPlay.set(true);
+  const ownSampler = new Sampler(connection, displayed);
+  sampler.set(ownSampler);
+  tell("figures", () => ownSampler.newest);
+  const ownPlayer = new Player(input);
+  tell("input", () => ownPlayer.state);
+  ownPlayer.onTaken = () => {
+    listen(ownPlayer, video, MANNER);
+    player.set(ownPlayer);
   };
+}
+
+// A host that has a lab tells its state; then there is a panel for it.
+function lookForLab(authorization: Record<string, string>): void {
+  const found = new Lab(authorization, () => isLabOpen.value || settings.value.figures);
+  const stop = found.state.listen(() => {
+    stop();
+    lab.set(found);
+  });
+  found.look();
+}
+
+function say(): void {
+  status.set(facts.error ?? statusOf(facts));
+  state.set(stateOf(facts));
 }
 
 export async function start(video: HTMLVideoElement): Promise<void> {
   tell("picture", () => boxOfPicture(video));
+  const setVolume = () => {
+    video.volume = settings.value.volume;
+  };
+  setVolume();
+  settings.listen(setVolume);
+  setInterval(say, STATUS_INTERVAL);
   try {
-    await connect(new Access(), {
+    const authorization = await connect(new Access(), {
       video,
       onConnection: (connection, input) => takeConnection(connection, input, video),
       onVideo: () => play(video),
     });
-    setInterval(() => status.set(statusOf(facts)), STATUS_INTERVAL);
+    lookForLab(authorization);
   } catch (error) {
     facts.error = String(error);
-    status.set(String(error));
   }
 }

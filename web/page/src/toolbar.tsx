@@ -1,55 +1,114 @@
 import type { RefObject } from "preact";
 import { isSilenced, playSound } from "./connection/playback";
 import { fillScreen, lockPointer } from "./input/screen";
-import { isOverlayShown, toggleOverlay } from "./overlay/overlay";
-import { canPlay, complain, sampler } from "./page";
+import { toggleOverlay } from "./overlay/overlay";
+import { complain, complaint, lab, player, sampler } from "./page";
+import { isLabOpen, isSettingsOpen, toggle } from "./panels";
+import { change, settings } from "./settings/settings";
 import { useStore } from "./store";
 
 type Reference<T> = RefObject<T | null>;
 
-interface Parts {
-  player: Reference<HTMLElement>;
-  video: Reference<HTMLVideoElement>;
+interface ButtonParts {
+  id: string;
+  label: string;
+  title?: string;
+  hidden?: boolean;
+  pressed?: boolean;
+  expanded?: boolean;
+  act(): void;
 }
 
-// `act` on an element that is there once the page is drawn.
-function on<T>(reference: Reference<T>, act: (element: T) => void): () => void {
-  return () => {
-    if (reference.current) act(reference.current);
+// Who clicks goes on to play: the keys are the game's again. Who came by keys stays.
+function release(event: MouseEvent): void {
+  if (event.detail > 0 && document.activeElement instanceof HTMLElement) document.activeElement.blur();
+}
+
+function Button({ id, label, title, hidden = false, pressed, expanded, act }: ButtonParts) {
+  const onClick = (event: MouseEvent) => {
+    complaint.set("");
+    act();
+    release(event);
   };
+  return (
+    <button
+      id={id}
+      type="button"
+      hidden={hidden}
+      title={title}
+      aria-pressed={pressed}
+      aria-expanded={expanded}
+      onClick={onClick}
+    >
+      {label}
+    </button>
+  );
 }
 
-export function Toolbar({ player, video }: Parts) {
-  const isShown = useStore(isOverlayShown);
-  const fill = on(player, (element) => fillScreen(element).catch(complain("full screen")));
-  const lock = on(video, (element) => lockPointer(element).catch(complain("mouse look")));
+const shownButtons = (bar: HTMLElement) => [...bar.querySelectorAll<HTMLElement>("button:not([hidden])")];
+
+export function focusToolbar(): void {
+  const bar = document.querySelector<HTMLElement>("[role=toolbar]");
+  if (bar) shownButtons(bar)[0]?.focus();
+}
+
+// Arrow keys go from button to button (ARIA Authoring Practices, toolbar); Escape gives the keys back to the game.
+function onKeyDown(event: KeyboardEvent & { currentTarget: HTMLElement }): void {
+  const step = { ArrowRight: 1, ArrowLeft: -1 }[event.code];
+  if (step === undefined) return;
+  const buttons = shownButtons(event.currentTarget);
+  const at = buttons.indexOf(document.activeElement as HTMLElement);
+  buttons.at((at + step) % buttons.length)?.focus();
+  event.preventDefault();
+}
+
+function useMouseLook(video: Reference<HTMLVideoElement>) {
+  const { mouseLook } = useStore(settings);
+  const act = () => {
+    change({ mouseLook: !mouseLook });
+    // A phone has no pointer to lock: there a drag turns the view.
+    const hasMouse = matchMedia("(any-pointer: fine)").matches;
+    if (!mouseLook && hasMouse && video.current) lockPointer(video.current).catch(complain("mouse look"));
+  };
+  return { pressed: mouseLook, act };
+}
+
+function PanelButtons() {
+  const isLabShown = useStore(isLabOpen);
+  const areSettingsShown = useStore(isSettingsOpen);
   return (
-    <div class="bar" role="toolbar" aria-label="Player">
-      <button id="sound" type="button" hidden={!useStore(isSilenced)} onClick={on(video, playSound)}>
-        Sound on
-      </button>
-      <button
+    <>
+      <Button id="set" label="Settings" expanded={areSettingsShown} act={toggle(isSettingsOpen)} />
+      <Button id="show-lab" label="Lab" hidden={useStore(lab) === null} expanded={isLabShown} act={toggle(isLabOpen)} />
+    </>
+  );
+}
+
+export function Toolbar({ main, video }: { main: Reference<HTMLElement>; video: Reference<HTMLVideoElement> }) {
+  const { figures } = useStore(settings);
+  const mouseLook = useMouseLook(video);
+  const playAloud = () => video.current && playSound(video.current);
+  const fill = () => main.current && fillScreen(main.current).catch(complain("full screen"));
+  return (
+    <div class="bar" role="toolbar" aria-label="Player" aria-keyshortcuts="Control+Alt+Shift+M" onKeyDown={onKeyDown}>
+      <Button id="sound" label="Sound on" hidden={!useStore(isSilenced)} act={playAloud} />
+      <Button
         id="lock"
-        type="button"
-        hidden={!useStore(canPlay)}
-        title="The mouse turns the view; Escape gives it back"
-        onClick={lock}
-      >
-        Mouse look
-      </button>
-      <button id="fill" type="button" title="All of the screen; keep Escape pressed to leave" onClick={fill}>
-        Full screen
-      </button>
-      <button
+        label="Mouse look"
+        title="The mouse turns the view, after each click on the picture; Escape gives it back"
+        hidden={useStore(player) === null}
+        {...mouseLook}
+      />
+      <Button id="fill" label="Full screen" title="All of the screen; keep Escape pressed to leave" act={fill} />
+      <Button
         id="show"
-        type="button"
-        hidden={useStore(sampler) === null}
-        aria-pressed={isShown}
+        label="Figures"
         title="Control, Alt, Shift and S"
-        onClick={toggleOverlay}
-      >
-        Figures
-      </button>
+        hidden={useStore(sampler) === null}
+        pressed={figures}
+        act={toggleOverlay}
+      />
+      <PanelButtons />
     </div>
   );
 }

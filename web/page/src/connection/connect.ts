@@ -13,6 +13,8 @@ export interface Watcher {
   onVideo(): void;
 }
 
+type Authorization = { Authorization: string };
+
 interface Parts {
   connection: RTCPeerConnection;
   receiver: RTCRtpReceiver;
@@ -45,13 +47,14 @@ function assemble(watcher: Watcher): Parts {
   return { connection, receiver, reports };
 }
 
-function endWithPage(session: string, authorization: { Authorization: string }): void {
+function endWithPage(session: string, authorization: Authorization): void {
   addEventListener("pagehide", () => {
     fetch(session, { method: "DELETE", headers: authorization, keepalive: true });
   });
 }
 
-export async function connect(access: Access, watcher: Watcher): Promise<void> {
+// Gives what the host takes as this page's right to ask.
+export async function connect(access: Access, watcher: Watcher): Promise<Authorization> {
   const authorization = { Authorization: `Bearer ${await access.secret()}` };
   const { connection, receiver, reports } = assemble(watcher);
   const body = await describe(connection);
@@ -69,4 +72,5 @@ export async function connect(access: Access, watcher: Watcher): Promise<void> {
   if (!answer.includes(ON_REQUEST)) await observe(receiver, reports);
   watchPictures(watcher.video, reports);
   await connection.setRemoteDescription({ type: "answer", sdp: answer });
+  return authorization;
 }

@@ -1,7 +1,16 @@
 // What two looks at the browser's counters say together.
+
+// What the page itself counted of the pictures that were displayed.
+export interface Displayed {
+  pictures: number;
+  // Milliseconds from their last packet to their display, added up.
+  waited: number;
+}
+
 export interface Counters {
   video: RTCInboundRtpStreamStats;
   pair: RTCIceCandidatePairStats | undefined;
+  displayed: Displayed;
 }
 
 export interface Figures {
@@ -9,9 +18,11 @@ export interface Figures {
   bitrate: number;
   height: number;
   roundTrip: number;
+  arrival: number;
   buffer: number;
   decoding: number;
   lost: number;
+  repaired: number;
   freezes: number;
 }
 
@@ -26,33 +37,38 @@ export const SHOWN: readonly Shown[] = [
   { name: "bitrate", unit: "Mb/s", digits: 1 },
   { name: "height", unit: "lines", digits: 0 },
   { name: "roundTrip", unit: "ms round trip", digits: 0 },
+  { name: "arrival", unit: "ms from arrival to display", digits: 1 },
   { name: "buffer", unit: "ms in the jitter buffer", digits: 1 },
   { name: "decoding", unit: "ms of decoding", digits: 1 },
   { name: "lost", unit: "% lost", digits: 1 },
+  { name: "repaired", unit: "% sent again", digits: 1 },
 ];
 
-type Counter = Exclude<
-  {
-    [Name in keyof RTCInboundRtpStreamStats]-?: RTCInboundRtpStreamStats[Name] extends number | undefined
-      ? Name
-      : never;
-  }[keyof RTCInboundRtpStreamStats],
-  "timestamp"
->;
+type Stats = RTCInboundRtpStreamStats;
+type Counter = {
+  [Name in keyof Stats]-?: Stats[Name] extends number | undefined ? Name : never;
+}[keyof Stats];
+
+const ratio = (part: number, all: number) => (all > 0 ? part / all : 0);
 
 export function figuresOf(before: Counters, now: Counters): Figures {
   const seconds = (now.video.timestamp - before.video.timestamp) / 1000;
   const grown = (name: Counter) => Math.max(0, (now.video[name] ?? 0) - (before.video[name] ?? 0));
-  const each = (total: Counter, count: Counter) => (grown(count) > 0 ? grown(total) / grown(count) : 0);
-  const [arrived, lost] = [grown("packetsReceived"), grown("packetsLost")];
+  const [arrived, lost, decoded] = [grown("packetsReceived"), grown("packetsLost"), grown("framesDecoded")];
+  const [waited, pictures] = [
+    now.displayed.waited - before.displayed.waited,
+    now.displayed.pictures - before.displayed.pictures,
+  ];
   return {
-    rate: grown("framesDecoded") / seconds,
+    rate: decoded / seconds,
     bitrate: (8e-6 * (grown("bytesReceived") + grown("headerBytesReceived"))) / seconds,
     height: now.video.frameHeight ?? 0,
     roundTrip: 1000 * (now.pair?.currentRoundTripTime ?? 0),
-    buffer: 1000 * each("jitterBufferDelay", "jitterBufferEmittedCount"),
-    decoding: 1000 * each("totalDecodeTime", "framesDecoded"),
-    lost: arrived + lost > 0 ? (100 * lost) / (arrived + lost) : 0,
+    arrival: ratio(waited, pictures),
+    buffer: 1000 * ratio(grown("jitterBufferDelay"), grown("jitterBufferEmittedCount")),
+    decoding: 1000 * ratio(grown("totalDecodeTime"), decoded),
+    lost: 100 * ratio(lost, arrived + lost),
+    repaired: 100 * ratio(grown("retransmittedPacketsReceived"), arrived + lost),
     freezes: grown("freezeCount"),
   };
 }

@@ -1,6 +1,6 @@
 // Looks at the browser's counters once a second, while somebody wants to see them: hidden figures cost nothing.
 import { Store } from "../store";
-import { type Counters, type Figures, figuresOf } from "./figures";
+import { type Counters, type Displayed, type Figures, figuresOf } from "./figures";
 
 const INTERVAL = 1000;
 // A minute.
@@ -10,12 +10,14 @@ export class Sampler {
   // The newest last.
   readonly history = new Store<readonly Figures[]>([]);
   readonly #connection: RTCPeerConnection;
+  readonly #displayed: Displayed;
   #timer: ReturnType<typeof setInterval> | undefined;
   #before: Counters | null = null;
   #newest: Figures | null = null;
 
-  constructor(connection: RTCPeerConnection) {
+  constructor(connection: RTCPeerConnection, displayed: Displayed) {
     this.#connection = connection;
+    this.#displayed = displayed;
   }
 
   // The newest ever, for who looks at the page from outside.
@@ -37,7 +39,7 @@ export class Sampler {
   }
 
   async #look(): Promise<void> {
-    const now = countersOf(await this.#connection.getStats());
+    const now = countersOf(await this.#connection.getStats(), { ...this.#displayed });
     if (now === null || this.#timer === undefined) return;
     const before = this.#before;
     this.#before = now;
@@ -47,8 +49,9 @@ export class Sampler {
   }
 }
 
-function countersOf(report: RTCStatsReport): Counters | null {
+function countersOf(report: RTCStatsReport, displayed: Displayed): Counters | null {
   const all = [...report.values()];
   const video = all.find(({ type, kind }) => type === "inbound-rtp" && kind === "video");
-  return video ? { video, pair: all.find(({ type, nominated }) => type === "candidate-pair" && nominated) } : null;
+  const pair = all.find(({ type, nominated }) => type === "candidate-pair" && nominated);
+  return video ? { video, pair, displayed } : null;
 }

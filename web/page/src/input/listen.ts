@@ -1,23 +1,37 @@
 // What of the page belongs to the program: keys wherever the focus is, except in fields of the page itself; pointer and wheel
 // over the picture.
+
+import { listenToFingers } from "./fingers";
 import { USAGES } from "./keys";
 import { BUTTON, KEY } from "./message";
-import { boxOfPicture, notches } from "./picture";
+import { notches, placeOf } from "./picture";
 import type { Player } from "./player";
+import { lockPointer } from "./screen";
 
 // Bits of `buttons` by the number of a button (Pointer Events, section 5.1.1).
 const BITS = [1, 4, 2, 8, 16];
 
-const isField = (target: EventTarget | null) =>
-  target instanceof HTMLElement && target.closest("input, textarea, select, button") !== null;
+// How the mouse and fingers are meant, which a person may change at any time.
+export interface Manner {
+  // A click on the picture locks the pointer.
+  mouseLook(): boolean;
+  // Fingers have keys of their own: on the picture they are a mouse that is moved, and a tap is a click.
+  touchControls(): boolean;
+}
+
+// What keeps its keys.
+const OWN = "input, textarea, select, button, dialog";
+
+const isOwn = (target: EventTarget | null) =>
+  (target instanceof HTMLElement && target.closest(OWN) !== null) || document.querySelector("dialog[open]") !== null;
 
 function listenToKeys(player: Player): void {
   const onKey = (event: KeyboardEvent, isHeld: boolean) => {
     const usage = USAGES.get(event.code);
     // A key that was pressed over the picture is released, wherever the focus is by then.
-    if (usage === undefined || (isHeld && isField(event.target))) return;
+    if (usage === undefined || (isHeld && isOwn(event.target))) return;
     player.set(KEY, usage, isHeld);
-    if (!isField(event.target)) event.preventDefault();
+    if (!isOwn(event.target)) event.preventDefault();
   };
   addEventListener("keydown", (event) => onKey(event, true));
   addEventListener("keyup", (event) => onKey(event, false));
@@ -32,29 +46,47 @@ function releaseWhenGone(player: Player): void {
   });
 }
 
-function listenToPointer(player: Player, video: HTMLVideoElement): void {
-  const isLocked = () => document.pointerLockElement === video;
-  const onMove = (event: PointerEvent) => {
-    if (isLocked()) return player.moveBy(Math.round(event.movementX), Math.round(event.movementY));
-    const { x, y, width, height } = boxOfPicture(video);
-    player.moveTo((event.clientX - x) / width, (event.clientY - y) / height);
-  };
+const isLocked = (video: HTMLVideoElement) => document.pointerLockElement === video;
+
+function move(player: Player, video: HTMLVideoElement, event: PointerEvent): void {
+  if (isLocked(video)) player.moveBy(Math.round(event.movementX), Math.round(event.movementY));
+  else player.moveTo(...placeOf(video, event));
+}
+
+function listenToMouse(player: Player, video: HTMLVideoElement, isMouse: (event: PointerEvent) => boolean): void {
   const onButton = (event: PointerEvent, isHeld: boolean) => {
-    onMove(event);
+    move(player, video, event);
     if (event.button >= 0 && event.button < BITS.length) player.set(BUTTON, event.button, isHeld);
     event.preventDefault();
   };
-  video.addEventListener("pointermove", (event) => {
+  const on = (name: "pointermove" | "pointerdown" | "pointerup", act: (event: PointerEvent) => void) =>
+    video.addEventListener(name, (event) => {
+      if (isMouse(event)) act(event);
+    });
+  on("pointermove", (event) => {
     // Of a mouse that has a button down already, other buttons come as motion (Pointer Events, section 5.1.1).
     if (event.button >= 0) onButton(event, (event.buttons & (BITS[event.button] ?? 0)) !== 0);
-    else onMove(event);
+    else move(player, video, event);
   });
-  video.addEventListener("pointerdown", (event) => {
-    if (document.activeElement instanceof HTMLElement) document.activeElement.blur();
-    if (!isLocked()) video.setPointerCapture(event.pointerId);
+  on("pointerdown", (event) => {
+    if (!isLocked(video)) video.setPointerCapture(event.pointerId);
     onButton(event, true);
   });
-  video.addEventListener("pointerup", (event) => onButton(event, false));
+  on("pointerup", (event) => onButton(event, false));
+}
+
+function listenToPointer(player: Player, video: HTMLVideoElement, manner: Manner): void {
+  const isFinger = ({ pointerType }: PointerEvent) => pointerType === "touch" && manner.touchControls();
+  const locks = (event: PointerEvent) => event.pointerType === "mouse" && manner.mouseLook() && !isLocked(video);
+  video.addEventListener("pointerdown", (event) => {
+    // Keys go to the program again.
+    if (document.activeElement instanceof HTMLElement) document.activeElement.blur();
+    if (!locks(event)) return;
+    event.stopImmediatePropagation();
+    lockPointer(video).catch(() => {});
+  });
+  listenToFingers(player, video, isFinger, manner.mouseLook);
+  listenToMouse(player, video, (event) => !isFinger(event));
   video.addEventListener("pointercancel", () => player.releaseAll());
   video.addEventListener("contextmenu", (event) => event.preventDefault());
 }
@@ -68,9 +100,9 @@ function listenToWheel(player: Player, video: HTMLVideoElement): void {
   video.addEventListener("wheel", onWheel, { passive: false });
 }
 
-export function listen(player: Player, video: HTMLVideoElement): void {
+export function listen(player: Player, video: HTMLVideoElement, manner: Manner): void {
   listenToKeys(player);
   releaseWhenGone(player);
-  listenToPointer(player, video);
+  listenToPointer(player, video, manner);
   listenToWheel(player, video);
 }

@@ -23,6 +23,12 @@ export function boxOfPicture(video: HTMLVideoElement): Box {
   return boxOf(video.getBoundingClientRect(), { width: video.videoWidth, height: video.videoHeight });
 }
 
+// Where on the picture something is, each side from 0 to 1; beyond its edges less or more.
+export function placeOf(video: HTMLVideoElement, { clientX, clientY }: MouseEvent): [number, number] {
+  const { x, y, width, height } = boxOfPicture(video);
+  return [(clientX - x) / width, (clientY - y) / height];
+}
+
 type Wheel = Pick<WheelEvent, "deltaX" | "deltaY" | "deltaMode"> & { wheelDeltaX?: number; wheelDeltaY?: number };
 
 // Turns of the wheel to the right and down, in 1/120 of a notch.

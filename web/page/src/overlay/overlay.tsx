@@ -1,31 +1,27 @@
+import type { ComponentChildren } from "preact";
 import { useEffect } from "preact/hooks";
-import { type Figures, SHOWN, type Shown } from "../figures/figures";
+import { Line } from "../charts/line";
+import { SHOWN } from "../figures/figures";
 import { KEPT, type Sampler } from "../figures/sampler";
 import { wrongOf } from "../figures/words";
-import { Store, useStore } from "../store";
-import { Line } from "./line";
+import type { Lab } from "../lab/client";
+import { change, settings } from "../settings/settings";
+import { useStore } from "../store";
+import "./overlay.css";
 
-export const isOverlayShown = new Store(false);
+export const toggleOverlay = () => change({ figures: !settings.value.figures });
 
-export const toggleOverlay = () => isOverlayShown.set(!isOverlayShown.value);
-
-// Figures are shown by a button, or by keys that no game has, and which the program is not told.
-export function listenForOverlay(): void {
-  const onKey = (event: KeyboardEvent) => {
-    if (event.code !== "KeyS" || !event.ctrlKey || !event.altKey || !event.shiftKey || event.repeat) return;
-    event.stopImmediatePropagation();
-    event.preventDefault();
-    toggleOverlay();
-  };
-  addEventListener("keydown", onKey, { capture: true });
+interface RowParts {
+  unit: string;
+  digits: number;
+  values: readonly number[];
 }
 
-function Row({ shown, history }: { shown: Shown; history: readonly Figures[] }) {
-  const values = history.map((figures) => figures[shown.name]);
+function Row({ unit, digits, values }: RowParts) {
   return (
     <tr>
-      <td>{values.at(-1)?.toFixed(shown.digits)}</td>
-      <th scope="row">{shown.unit}</th>
+      <td>{values.at(-1)?.toFixed(digits)}</td>
+      <th scope="row">{unit}</th>
       <td>
         <Line values={values} kept={KEPT} />
       </td>
@@ -33,7 +29,17 @@ function Row({ shown, history }: { shown: Shown; history: readonly Figures[] }) 
   );
 }
 
-function Rows({ sampler }: { sampler: Sampler }) {
+function LabRow({ lab }: { lab: Lab }) {
+  const history = useStore(lab.history);
+  const state = useStore(lab.state);
+  useEffect(() => {
+    lab.look();
+  }, [lab]);
+  if (state === null || state.blind) return null;
+  return <Row unit="ms of queue at the link" digits={1} values={history.map((now) => now.queue_ms)} />;
+}
+
+function Rows({ sampler, children }: { sampler: Sampler; children: ComponentChildren }) {
   const history = useStore(sampler.history);
   const newest = history.at(-1);
   useEffect(() => {
@@ -45,9 +51,10 @@ function Rows({ sampler }: { sampler: Sampler }) {
       <p role="status">{newest ? wrongOf(newest) : ""}</p>
       <table>
         <tbody>
-          {SHOWN.map((shown) => (
-            <Row key={shown.name} shown={shown} history={history} />
+          {SHOWN.map(({ name, unit, digits }) => (
+            <Row key={name} unit={unit} digits={digits} values={history.map((figures) => figures[name])} />
           ))}
+          {children}
         </tbody>
       </table>
     </>
@@ -55,11 +62,11 @@ function Rows({ sampler }: { sampler: Sampler }) {
 }
 
 // Figures over the picture: each as a number and as a line of the last minute, from what the browser counts.
-export function Overlay({ sampler }: { sampler: Sampler | null }) {
-  const isShown = useStore(isOverlayShown);
+export function Overlay({ sampler, lab }: { sampler: Sampler | null; lab: Lab | null }) {
+  const { figures } = useStore(settings);
   return (
-    <section id="figures" aria-label="Figures of the stream" hidden={!isShown}>
-      {isShown && sampler ? <Rows sampler={sampler} /> : null}
+    <section id="figures" aria-label="Figures of the stream" hidden={!figures}>
+      {figures && sampler ? <Rows sampler={sampler}>{lab ? <LabRow lab={lab} /> : null}</Rows> : null}
     </section>
   );
 }

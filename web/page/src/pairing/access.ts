@@ -3,9 +3,10 @@
 //   the tab keeps it for when the page is loaded again;
 // - else a key of this device's own, which the browser keeps for this host. A device that has none gets it for the code of six
 //   digits that the host shows.
+
+import { Kept } from "../kept";
 import { Store } from "../store";
 import { askForCode } from "./code";
-import { Kept } from "./kept";
 import { tokenOf } from "./link";
 
 export interface Question {

@@ -1,0 +1,67 @@
+import { useStore } from "../store";
+import { change, type Settings, settings } from "./settings";
+
+function Volume({ volume }: Pick<Settings, "volume">) {
+  const percent = Math.round(100 * volume);
+  return (
+    <label>
+      Volume
+      <input
+        id="volume"
+        type="range"
+        min={0}
+        max={100}
+        value={percent}
+        aria-valuetext={`${percent} %`}
+        onInput={({ currentTarget }) => change({ volume: Number(currentTarget.value) / 100 })}
+      />
+    </label>
+  );
+}
+
+function Touch({ touch, pad }: Pick<Settings, "touch" | "pad">) {
+  return (
+    <>
+      <label>
+        Touch controls
+        <select
+          id="touch"
+          value={touch}
+          onChange={({ currentTarget }) => change({ touch: currentTarget.value as Settings["touch"] })}
+        >
+          <option value="auto">where there is only touch</option>
+          <option value="on">shown</option>
+          <option value="off">hidden</option>
+        </select>
+      </label>
+      <label>
+        Keys of the pad
+        <select
+          id="pad"
+          value={pad}
+          onChange={({ currentTarget }) => change({ pad: currentTarget.value as Settings["pad"] })}
+        >
+          <option value="arrows">arrow keys</option>
+          <option value="letters">W, A, S, D</option>
+        </select>
+      </label>
+    </>
+  );
+}
+
+export function SettingsPanel() {
+  const { volume, touch, pad } = useStore(settings);
+  return (
+    <section id="settings" class="panel" aria-label="Settings">
+      <h2>Settings</h2>
+      <Volume volume={volume} />
+      <Touch touch={touch} pad={pad} />
+      <dl>
+        <dt>Control, Alt, Shift and M</dt>
+        <dd>keys go to this page's buttons; Escape gives them back to the game</dd>
+        <dt>Control, Alt, Shift and S</dt>
+        <dd>figures</dd>
+      </dl>
+    </section>
+  );
+}
