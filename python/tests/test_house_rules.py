@@ -72,6 +72,7 @@ FLOORS = (
     ("page", "live"),
     ("beside", "compare"),
     ("report", "running"),
+    ("lab",),
     ("cli",),
 )
 # Which crates of others a core crate may know: none that reads a clock, a file or a socket.

@@ -125,7 +125,8 @@ class Page:
     def flow(self, name: str) -> float:
         """Give the rate of a flow, Mb/s."""
         _, state = self.ask()
-        return float(next(one["mbps"] for one in state["now"]["flows"] if one["name"] == name))
+        rates = {one["name"]: one["mbps"] for one in state["now"]["flows"]}
+        return float(rates.get(name, 0.0))
 
     def frames(self) -> int:
         return int(self.made.evaluate(self.page, "gameway.frames"))

@@ -25,6 +25,7 @@ from queue import Empty, SimpleQueue
 from threading import Thread
 from typing import TYPE_CHECKING, Any
 
+from gameway.caller import caller
 from gameway.errors import GamewayError, InputError
 from gameway.lab import downloads, knobs
 from gameway.lab.figures import Figures
@@ -136,9 +137,10 @@ class Desk:
             "note": self.note,
             "scenario": self._progress(),
             "questions": self._questions(),
+            "now": None if blind else self.figures.now(),
         }
         if not blind:
-            shown |= {"knobs": self.turned, "choices": self._choices(), "now": self.figures.now()}
+            shown |= {"knobs": self.turned, "choices": self._choices()}
         return shown
 
     def begin(self) -> None:
@@ -261,6 +263,9 @@ class Counter(socketserver.ThreadingUnixStreamServer):
     def __init__(self, path: Path, desk: Desk) -> None:
         super().__init__(str(path), _Handler)
         path.chmod(0o600)
+        user = caller()
+        if user is not None:
+            user.give(path)
         self.desk = desk
         Thread(target=self.serve_forever, name="desk", daemon=True).start()
 

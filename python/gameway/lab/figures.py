@@ -6,6 +6,8 @@ from collections import deque
 from dataclasses import dataclass, field
 from typing import Any
 
+from gameway.live.plan import PING
+
 SPAN_NS = 1_000_000_000
 """Rates are of so long."""
 MBPS = 1e6
@@ -32,15 +34,15 @@ class Figures:
         old, new = self.told[0], self.told[-1]
         seconds = max(new["now_ns"] - old["now_ns"], 1) / 1e9
         before = {flow["name"]: flow for flow in old["flows"]}
+        # Who never sent anything is not there.
+        flows = [flow for flow in new["flows"] if flow["arrived_bytes"] and flow["name"] != PING]
         queue = new["queue"]
         return {
             "seconds": round(new["now_ns"] / 1e9, 1),
             "capacity_mbps": round(new["capacity_bps"] / MBPS, 3),
             "queue_ms": round(queue["delay_ns"] / MS, 2),
             "queue_kb": round(queue["bytes"] / KB, 1),
-            "flows": [
-                _flow(before.get(flow["name"], flow), flow, seconds) for flow in new["flows"]
-            ],
+            "flows": [_flow(before.get(flow["name"], flow), flow, seconds) for flow in flows],
         }
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import http.client
 import json
 import os
+import pwd
 import signal
 import ssl
 import subprocess
@@ -12,6 +13,7 @@ import sys
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from gameway.caller import Caller, caller
 from gameway.errors import GamewayError
 from gameway.lab.ways import PAGE
 from gameway.live.processes import setpriv
@@ -46,10 +48,12 @@ class Host:
         file.write_text(json.dumps(settings), encoding="utf-8")
         own = ["--listen", f"0.0.0.0:{ways.port}", "--settings", str(file), "--out", str(out)]
         command = [sys.executable, "-m", "gameway", "play", *own, *words]
+        user = caller()
+        inside = ways.command("server", user.command(command) if user else command)
         popen = subprocess.Popen(  # noqa: S603 (our own program)
-            [setpriv(), "--pdeathsig", "TERM", "--", *ways.command("server", command)],
+            [setpriv(), "--pdeathsig", "TERM", "--", *inside],
             stdin=subprocess.DEVNULL,
-            env=os.environ | {TOKEN: token},
+            env=(_surroundings(user) if user else dict(os.environ)) | {TOKEN: token},
             # Ctrl-C is for the session, which ends its parts in order.
             process_group=0,
         )
@@ -95,3 +99,10 @@ class Host:
         # At the other end of a pair of devices of this machine nobody else can be.
         context = ssl._create_unverified_context()  # noqa: S323, SLF001
         return http.client.HTTPSConnection(PAGE, self.port, timeout=TIMEOUT_S, context=context)
+
+
+def _surroundings(user: Caller) -> dict[str, str]:
+    """Give the environment of a program of the caller, who is not root, nor has root's folders."""
+    entry = pwd.getpwuid(user.user)
+    kept = {name: value for name, value in os.environ.items() if not name.startswith("XDG_")}
+    return kept | {"HOME": entry.pw_dir, "USER": entry.pw_name, "LOGNAME": entry.pw_name}

@@ -16,6 +16,7 @@ from tempfile import TemporaryDirectory
 from threading import Event
 from typing import TYPE_CHECKING, Any
 
+from gameway.caller import caller, owns
 from gameway.errors import GamewayError
 from gameway.expansion import expanded
 from gameway.lab import keeping, knobs, scenario
@@ -39,7 +40,6 @@ if TYPE_CHECKING:
     from gameway.lab.words import Words
     from gameway.live.plan import Plan
     from gameway.live.processes import Process
-    from gameway.results import Results
 
 TICK_S = 0.5
 LOOK_S = 0.1
@@ -174,6 +174,11 @@ class Session:
             "media_addresses": self.ways.media,
             "epoch_ns": self.place.epoch_ns,
         }
+        (self.parts / "host").mkdir()
+        user = caller()
+        if user is not None:
+            # The host is the caller's: it writes there, and asks at the desk.
+            user.give(self.parts.parent)
         return Host.start(self.ways, self.words.play, settings, self.parts)
 
     def _controllers(self, host: Host) -> tuple[str, list[str]]:
@@ -216,15 +221,23 @@ class Session:
 
     def _keep(self, desk: Desk, controller: str, duration_ns: int) -> None:
         """Write the session down, and its report."""
-        from gameway.cli.commands import write_report  # noqa: PLC0415 (heavy; play must be quick)
-
         title = self.scenario.title if self.scenario is not None else TITLE
         folders = [self.parts / LINK, self.parts / "host", *self.downloads.folders()]
         parts = Parts(duration_ns, folders, self.downloads.competitions(), self._pongs(duration_ns))
         played = keeping.played(self.first, controller, duration_ns, title)
         found = keeping.Session(played, parts, desk, folders[0])
-        results: Results = keeping.keep(found, self._out())
-        write_report(results)
+        out = self._out()
+        with owns(out):
+            self._write(found, out)
+
+    def _write(self, found: keeping.Session, out: Path) -> None:
+        """Write the result folder and its report."""
+        from gameway import report  # noqa: PLC0415 (heavy; play must be quick)
+
+        results = keeping.keep(found, out)
+        page = results.path / "report.html"
+        report.write(results, page, save_files=False)
+        print(f"kept: {page}")  # noqa: T201 (a command tells)
 
     def _out(self) -> Path:
         """Where the session is kept: each in a folder of its own, unless one is named."""

@@ -20,19 +20,6 @@ CHANGED = (signal.SIGINT, signal.SIGXFSZ)
 """What Python does in its own way: Ctrl-C is for the program, and none is for what it starts."""
 
 
-def in_lab(name: str, words: list[str]) -> None:
-    """Play behind a path of the lab, and leave, if that is what the words ask for."""
-    if name != PLAY:
-        return
-    from gameway.lab import words as lab  # noqa: PLC0415 (other commands need not wait for it)
-
-    found = lab.of_lab(words)
-    if found is not None:
-        from gameway.lab import session  # noqa: PLC0415 (as above)
-
-        session.main(found)
-
-
 def options(name: str) -> list[tuple[str, str]]:
     """Give a program's options, each with its sentence."""
     return _core.link_options() if name == LINK else _core.stream_options(name)

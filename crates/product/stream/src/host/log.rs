@@ -129,10 +129,7 @@ impl HostLog {
                 while self.open.len() > MAX_OPEN {
                     self.close_front();
                 }
-                if self.packets.len() == MAX_OPEN {
-                    self.packets.pop_front();
-                }
-                self.packets.push_back((frame, packets));
+                self.count(frame, packets);
             }
             SenderEvent::FrameFirstSent { frame, at } => {
                 if let Some(open) = self.open(frame) {
@@ -152,6 +149,14 @@ impl HostLog {
                 self.event(at, action.event(), limit.map_or(0.0, Rate::as_bps_f64));
             }
         }
+    }
+
+    /// Notes how many packets a frame has.
+    fn count(&mut self, frame: FrameId, packets: u16) {
+        if self.packets.len() == MAX_OPEN {
+            self.packets.pop_front();
+        }
+        self.packets.push_back((frame, packets));
     }
 
     fn level(&mut self, at: Instant, level: Level, frame_interval: Duration) {
