@@ -111,7 +111,7 @@ impl HostLog {
                 packets,
                 key_frame,
             } => {
-                self.open.push_back(HostFrameRecord {
+                self.begin(HostFrameRecord {
                     stream: self.stream.clone(),
                     session: self.session,
                     frame: frame.0 as u32,
@@ -126,10 +126,6 @@ impl HostLog {
                     first_sent_ns: None,
                     last_sent_ns: None,
                 });
-                while self.open.len() > MAX_OPEN {
-                    self.close_front();
-                }
-                self.count(frame, packets);
             }
             SenderEvent::FrameFirstSent { frame, at } => {
                 if let Some(open) = self.open(frame) {
@@ -151,12 +147,16 @@ impl HostLog {
         }
     }
 
-    /// Notes how many packets a frame has.
-    fn count(&mut self, frame: FrameId, packets: u16) {
+    /// A frame is encoded: how many packets it has is remembered beyond its last one.
+    fn begin(&mut self, record: HostFrameRecord) {
         if self.packets.len() == MAX_OPEN {
             self.packets.pop_front();
         }
-        self.packets.push_back((frame, packets));
+        self.packets.push_back((FrameId(record.frame.into()), record.packets));
+        self.open.push_back(record);
+        while self.open.len() > MAX_OPEN {
+            self.close_front();
+        }
     }
 
     fn level(&mut self, at: Instant, level: Level, frame_interval: Duration) {
