@@ -53,7 +53,8 @@ pub fn links(path: &PathSpec) -> Result<Vec<Link>, RunError> {
     capacities(path).map(link).collect()
 }
 
-fn capacities(path: &PathSpec) -> impl Iterator<Item = &CapacitySpec> {
+/// The capacities of all bottlenecks, likewise.
+pub fn capacities(path: &PathSpec) -> impl Iterator<Item = &CapacitySpec> {
     let further = path.hop.iter().map(|hop| &hop.capacity);
     let back = path.back.iter().filter_map(|back| back.capacity.as_ref());
     std::iter::once(&path.capacity).chain(further).chain(back)

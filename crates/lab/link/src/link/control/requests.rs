@@ -6,8 +6,8 @@ use super::{Done, What};
 use crate::document::{self, Slip};
 use crate::link::config::LinkConfig;
 use crate::link::path::LivePath;
-use gameway_experiment::build::{changed_links, check_change};
-use gameway_experiment::spec::PathSpec;
+use gameway_experiment::build::{capacities, changed_links, check_change};
+use gameway_experiment::spec::{CapacitySpec, PathSpec, TraceSpec};
 use gameway_path::Link;
 use gameway_units::{Instant, Rate};
 use serde::{Deserialize, Serialize};
@@ -167,6 +167,7 @@ impl Requests {
         path.stalls.clone_from(&self.path.stalls);
         LinkConfig::check_path(&path)?;
         check_change(&self.path, &path)?;
+        check_files(&path)?;
         let links = changed_links(&self.path, &path)?;
         Ok((path, links))
     }
@@ -183,6 +184,19 @@ impl Requests {
 /// The answer to what cannot be done.
 pub fn refused(why: &str) -> Value {
     json!({ "error": why })
+}
+
+/// Reading what is no plain file might never end.
+fn check_files(path: &PathSpec) -> Result<(), Slip> {
+    for capacity in capacities(path) {
+        if let CapacitySpec::Trace(TraceSpec { trace, .. }) = capacity
+            && !trace.is_file()
+        {
+            let why = format!("\"{}\" names no file", trace.display());
+            return Err(Slip { field: "path.capacity.trace".to_owned(), why });
+        }
+    }
+    Ok(())
 }
 
 fn over() -> Value {

@@ -63,7 +63,7 @@ fn settings_add_up_and_null_takes_one_away() {
 }
 
 /// What is no request, and what cannot be set, each with how the answer begins.
-const WRONG: [(&str, &str); 20] = [
+const WRONG: [(&str, &str); 21] = [
     ("", "is no request: "),
     ("{", "is no request: "),
     ("[1]", "is no request: "),
@@ -76,7 +76,14 @@ const WRONG: [(&str, &str); 20] = [
     (r#"{"set": {"path.capacity": "fast"}}"#, "path.capacity: \"fast\" has no number in front"),
     (r#"{"set": {"path.capacity": "0 b/s"}}"#, "path.capacity: "),
     (r#"{"set": {"path.capacity": null}}"#, "path.capacity: is missing"),
-    (r#"{"set": {"path.capacity": {"trace": "/none"}}}"#, "/none: No such file"),
+    (
+        r#"{"set": {"path.capacity": {"trace": "/none"}}}"#,
+        "path.capacity.trace: \"/none\" names no file",
+    ),
+    (
+        r#"{"set": {"path.back.capacity": {"trace": "/dev/zero"}}}"#,
+        "path.capacity.trace: \"/dev/zero\" names no file",
+    ),
     (r#"{"set": {"path.queue.kind": "codle"}}"#, "path.queue.kind: unknown queue \"codle\""),
     (r#"{"set": {"path.queue": {"kind": "codel", "depth": 1}}}"#, "path.queue.depth: is no option"),
     (r#"{"set": {"path.stalls": {}}}"#, "path.stalls: is no option"),

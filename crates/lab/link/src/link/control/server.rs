@@ -160,6 +160,7 @@ impl Server {
             let now = self.clock.now();
             self.let_in(now);
             self.clients.retain_mut(|client| client.hear(now).is_ok());
+            let mut answered = 0;
             for client in &mut self.clients {
                 client.bound();
                 if client.is_answerable()
@@ -167,12 +168,13 @@ impl Server {
                 {
                     let answer = self.requests.answer(&line, &mut ask);
                     client.unread.extend_from_slice(format!("{answer}\n").as_bytes());
-                    clock::sleep(PAUSE);
+                    answered += 1;
                 }
             }
             self.clients.retain_mut(|client| {
                 client.tell().is_ok() && !client.is_done() && now - client.heard < SILENCE
             });
+            clock::sleep(PAUSE * answered);
         }
     }
 
