@@ -249,3 +249,67 @@ def test_a_lab_that_is_killed_leaves_no_namespace_and_no_device(tmp_path: Path) 
         assert left(home)
         playing.process.kill()
         assert eventually(lambda: left(home) == [])
+
+
+SPAN_S = float(os.environ.get("GAMEWAY_LAB_SECONDS", "8"))
+"""How long a session is compared with what is kept of it; `-s` shows both."""
+CONTROLLERS = os.environ.get("GAMEWAY_LAB_CONTROLLERS", "pudica").split()
+
+
+def sampled(page: Page) -> pl.DataFrame:
+    """Give what overlay and panel show, once a second, while a download comes and goes twice."""
+    rows = []
+    begin = time.monotonic()
+    while (passed := time.monotonic() - begin) < SPAN_S:
+        page.turn(downloads=["cubic"] if int(4 * passed / SPAN_S) % 2 else [])
+        shown = page.made.evaluate(page.page, "gameway.figures")
+        now = page.ask()[1]["now"]
+        game = next((one["mbps"] for one in now["flows"] if one["name"] == "game"), 0.0)
+        rows.append((now["seconds"], shown["rate"], game, now["queue_ms"]))
+        time.sleep(1 - (time.monotonic() - begin) % 1)
+    return pl.DataFrame(rows, schema=["seconds", "rate", "mbps", "queue_ms"], orient="row")
+
+
+def kept(run: Path, begin_s: float, end_s: float) -> dict[str, float]:
+    """Give what the tables say of the same time."""
+    begin, end, seconds = begin_s * 1e9, end_s * 1e9, end_s - begin_s
+    frames = pl.read_parquet(run / "frames.parquet").filter(
+        pl.col("shown_ns").is_between(begin, end)
+    )
+    bins = pl.read_parquet(run / "bins.parquet")
+    bins = bins.filter(pl.col("bin_start_ns").is_between(begin, end - 1), pl.col("flow") == "game")
+    link = pl.read_parquet(run / "link.parquet")
+    link = link.filter(pl.col("bin_start_ns").is_between(begin, end - 1))
+    capacity = link["capacity_bytes"].sum() / (link.height * 0.5)
+    return {
+        "rate": frames.height / seconds,
+        "mbps": bins["received_bytes"].sum() * 8 / 1e6 / (bins.height * 0.5),
+        "queue_ms": 1e3 * link["queue_mean_bytes"].mean() / capacity,  # type: ignore[operator]
+    }
+
+
+@pytest.mark.parametrize("controller", CONTROLLERS)
+def test_what_is_kept_agrees_with_what_was_shown(tmp_path: Path, controller: str) -> None:
+    words = ["--here", "--keep", "--controller", controller]
+    with house() as (home, _), play(home, tmp_path / "run", *words) as playing:
+        with browser(tmp_path / "profile", *inside(home)) as made:
+            page = Page(made, playing.links[0])
+            made.evaluate(page.page, "document.getElementById('show').click()")
+            time.sleep(3)
+            shown = sampled(page)
+        assert playing.end()[0] == 0
+    (run,) = (tmp_path / "run" / "kept" / "runs").iterdir()
+    seconds = shown["seconds"]
+    found = kept(run, float(seconds.min()) - 1, float(seconds.max()))  # type: ignore[arg-type]
+    means = {name: float(shown[name].mean()) for name in found}  # type: ignore[arg-type]
+    metrics = pl.read_parquet(tmp_path / "run" / "kept" / "metrics.parquet").row(0, named=True)
+    names = ["run_displayed_fps", "run_stall_100ms_percent", "run_frame_delay_p50_ms",
+             "run_frame_delay_p95_ms", "run_mos"]  # fmt: skip
+    told = {name.removeprefix("run_"): round(metrics[name], 2) for name in names}
+    shown_told = {name: round(value, 2) for name, value in means.items()}
+    kept_told = {name: round(value, 2) for name, value in found.items()}
+    sys.stdout.write(f"\n{controller}: shown {shown_told}, kept {kept_told}, report {told}")
+    # A page counts what is decoded, the tables what is displayed; the panel looks once a second.
+    assert 0.75 < found["rate"] / means["rate"] < 1.1
+    assert 0.8 < found["mbps"] / means["mbps"] < 1.25
+    assert abs(found["queue_ms"] - means["queue_ms"]) < 12
