@@ -20,6 +20,7 @@ from gameway.lab.downloads import Downloads, Visit
 from gameway.lab.figures import Figures
 from gameway.live import competitors
 from gameway.live.merge import Competition, Parts
+from gameway.report import played
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -115,8 +116,8 @@ def test_every_choice_of_every_knob_makes_a_path_that_runs() -> None:
     for name, knob in knobs.KNOBS.items():
         for choice in knob.choices:
             values = knobs.defaults() | {name: choice}
-            played = keeping.played(values, "pudica", 5 * SECOND, "Try")
-            assert played.title == "Try", (name, choice)
+            tried = keeping.played(values, "pudica", 5 * SECOND, "Try", {})
+            assert tried.title == "Try", (name, choice)
     path = knobs.path_of(knobs.defaults())
     assert path["queue"] == {"kind": "drop-tail", "size": "2 bdp"}
     assert path["loss"] == {"probability": "0 %"}
@@ -311,9 +312,11 @@ def test_a_session_is_kept_as_a_result_folder(tmp_path: Path) -> None:
     made, _, _ = desk(told)
     made.turn({"capacity": "10 Mb/s"})
     made.answers = {"overall": 6}
-    played = keeping.played(knobs.defaults(), "pudica", 3 * SECOND, "Played")
+    first = keeping.played(
+        knobs.defaults(), "pudica", 3 * SECOND, "Played", {"cubic": (SECOND, 2 * SECOND)}
+    )
     parts = Parts(3 * SECOND, [], {}, [])
-    found = keeping.keep(keeping.Session(played, parts, made, tmp_path), tmp_path / "out")
+    found = keeping.keep(keeping.Session(first, parts, made, tmp_path), tmp_path / "out")
     (run,) = (tmp_path / "out" / "runs").iterdir()
     changes = pl.read_parquet(run / "changes.parquet")
     assert changes.select("knob", "value").rows() == [("capacity", "10 Mb/s")]
@@ -322,9 +325,21 @@ def test_a_session_is_kept_as_a_result_folder(tmp_path: Path) -> None:
         ("overall", "How do you rate the overall quality of playing?", 6, 7, "Excellent")
     ]
     assert found.manifest["live"]["source"] == "played"
-    again = keeping.played(knobs.defaults() | {"rtt": "50 ms"}, "gcc", 4 * SECOND, "Other")
+    again = keeping.played(knobs.defaults() | {"rtt": "50 ms"}, "gcc", 4 * SECOND, "Other", {})
     with pytest.raises(GamewayError):
         keeping.keep(keeping.Session(again, parts, made, tmp_path), tmp_path / "out")
+
+
+def test_the_parts_of_a_session_are_its_turns() -> None:
+    rows = [(3 * SECOND, "capacity", "10 Mb/s"), (3 * SECOND + 1, "downloads", "cubic"),
+            (9 * SECOND, "downloads", "")]  # fmt: skip
+    changes = pl.DataFrame(rows, schema=keeping.CHANGES, orient="row")
+    assert played.turns(changes) == [
+        (0, "(as at the beginning)"),
+        (3 * SECOND, "capacity 10 Mb/s, downloads cubic"),
+        (9 * SECOND, "downloads none"),
+    ]
+    assert played.turns(changes.clear()) == [(0, "(as at the beginning)")]
 
 
 def test_help_tells_of_the_lab() -> None:

@@ -62,6 +62,7 @@ class Visit:
     """None until the server is set up."""
     start_ns: int = 0
     """Of the client, since the session's start."""
+    stop_ns: int = 0
     folders: list[Path] = field(default_factory=list)
     """Of the parts, which have tables."""
 
@@ -113,6 +114,13 @@ class Downloads:
         """Give what came of each, of all its stays."""
         return {name: _joined([self._told(one) for one in visits])
                 for name, visits in self.gone.items()}  # fmt: skip
+
+    def spans(self) -> dict[str, tuple[int, int] | None]:
+        """Give the first beginning and the last end of each that was there."""
+        came = {name: [one for one in visits if one.client is not None]
+                for name, visits in self.gone.items()}  # fmt: skip
+        return {name: (visits[0].start_ns, visits[-1].stop_ns)
+                for name, visits in came.items() if visits}  # fmt: skip
 
     def folders(self) -> list[Path]:
         """Give the folders of parts with tables."""
@@ -183,6 +191,7 @@ class Downloads:
             except (GamewayError, subprocess.TimeoutExpired):
                 process.popen.kill()
                 process.popen.wait()
+        visit.stop_ns = self._now_ns()
         self.gone.setdefault(name, []).append(visit)
 
     def _told(self, visit: Visit) -> Competition:

@@ -35,20 +35,37 @@ LEAST_NS = 1_000_000_000
 """A run lasts a second or longer."""
 
 
-def played(values: Mapping[str, str], controller: str, duration_ns: int, title: str) -> Experiment:
-    """Give the experiment of a session with these knobs at its beginning."""
+def played(
+    values: Mapping[str, str],
+    controller: str,
+    duration_ns: int,
+    title: str,
+    spans: Mapping[str, tuple[int, int] | None],
+) -> Experiment:
+    """Give the experiment of a session with these knobs at its beginning.
+
+    `spans` are the downloads, each with its first beginning and its last end, if it is over.
+    """
     lines = [
         f"title = {json.dumps(title)}",
-        f"duration = {json.dumps(_core.format_duration(max(duration_ns, LEAST_NS)))}",
+        f"duration = {_time(max(duration_ns, LEAST_NS))}",
         f"path = {_inline(knobs.path_of(values))}",
         "[[stream]]",
         f'name = "{STREAM}"',
         f"controller = {json.dumps(controller)}",
     ]
-    for name in downloads.offered():
+    for name, span in spans.items():
         lines += ["[[competitor]]", f'name = "{name}"']
         lines += [f"{key} = {json.dumps(value)}" for key, value in downloads.KINDS[name].items()]
+        if span is not None:
+            lines += [
+                f"{key} = {_time(at)}" for key, at in zip(("start", "stop"), span, strict=True)
+            ]
     return experiment.loads("\n".join(lines) + "\n")
+
+
+def _time(nanos: int) -> str:
+    return json.dumps(_core.format_duration(nanos))
 
 
 def _inline(value: object) -> str:

@@ -6,6 +6,7 @@ link   ──► host (gameway play) ──► desk: what the page asks
 
 from __future__ import annotations
 
+import json
 import signal
 import sys
 import time
@@ -21,7 +22,7 @@ from gameway.errors import GamewayError
 from gameway.expansion import expanded
 from gameway.lab import keeping, knobs, scenario
 from gameway.lab.desk import Counter, Desk
-from gameway.lab.downloads import Downloads
+from gameway.lab.downloads import Downloads, offered
 from gameway.lab.host import Host
 from gameway.lab.knobs import CONTROLLER, DOWNLOADS
 from gameway.lab.link import LinkControl
@@ -146,7 +147,8 @@ class Session:
         self.supervisor.end_all()
 
     def _plan(self, duration_ns: int) -> Plan:
-        played = keeping.played(self.first, DEFAULT_CONTROLLER, duration_ns, TITLE)
+        spans = dict.fromkeys(offered())
+        played = keeping.played(self.first, DEFAULT_CONTROLLER, duration_ns, TITLE, spans)
         return plan.plan_of(expanded(played).runs[0].spec)
 
     def _start_link(self) -> Path:
@@ -157,7 +159,7 @@ class Session:
         del config["duration"]
         file = self.parts / f"{LINK}.json"
         whole = config | {"folder": str(own), "control": str(control)}
-        file.write_text(_json(whole), encoding="utf-8")
+        file.write_text(json.dumps(whole, indent=1), encoding="utf-8")
         self.link = self.supervisor.start(LINK, program(LINK, file))
         self.supervisor.wait_ready(self.link, _in_s(START_S))
         return control
@@ -224,7 +226,8 @@ class Session:
         title = self.scenario.title if self.scenario is not None else TITLE
         folders = [self.parts / LINK, self.parts / "host", *self.downloads.folders()]
         parts = Parts(duration_ns, folders, self.downloads.competitions(), self._pongs(duration_ns))
-        played = keeping.played(self.first, controller, duration_ns, title)
+        spans = self.downloads.spans()
+        played = keeping.played(self.first, controller, duration_ns, title, spans)
         found = keeping.Session(played, parts, desk, folders[0])
         out = self._out()
         with owns(out):
@@ -258,12 +261,6 @@ def _received(desk: Desk) -> int:
     """Bytes of the stream that have passed the path."""
     flows: list[dict[str, Any]] = desk.figures.told[-1]["flows"] if desk.figures.told else []
     return sum(flow["arrived_bytes"] for flow in flows if flow["name"] == keeping.STREAM)
-
-
-def _json(value: object) -> str:
-    import json  # noqa: PLC0415 (one use)
-
-    return json.dumps(value, indent=1)
 
 
 def _in_s(seconds: float) -> int:

@@ -20,7 +20,7 @@ from gameway.page.export import save_table
 from gameway.page.head import head_of
 from gameway.page.render import FILES, drawn, write_page
 from gameway.published import reference_of
-from gameway.report import tables, videos
+from gameway.report import played, tables, videos
 from gameway.report.comparison import Comparison, compare
 from gameway.report.findings import findings
 from gameway.report.phase import one_phase_warning
@@ -75,6 +75,7 @@ def _content(
     head = head_of(results)
     figures = [drawn(figure, folder) for figure in figures_of(results, reference)]
     ids = [figure["id"] for figure in figures]
+    further = [*played.sections(results), *videos.sections(results)]
     return {
         "kind": "report",
         "title": head.title,
@@ -85,7 +86,7 @@ def _content(
         "statement": statement(results, table),
         "findings": findings(results, comparisons),
         "headline": tables.headline(table),
-        "extra": laid_out(videos.sections(results), folder, {"summary", *ids}),
+        "extra": laid_out(further, folder, {"summary", *ids}),
         "streamed": not table.is_empty(),
         "figures": figures,
         "comparisons": [_comparison(c, reference) for c in comparisons if reference],
