@@ -44,7 +44,10 @@ function takeConnection(connection: RTCPeerConnection, input: RTCDataChannel, vi
 
 // A host that has a lab tells its state; then there is a panel for it.
 function lookForLab(authorization: Record<string, string>): void {
-  const found = new Lab(authorization, () => isLabOpen.value || settings.value.figures);
+  const found = new Lab(authorization, {
+    isWatched: () => isLabOpen.value || settings.value.figures,
+    isOver: () => facts.ended !== undefined,
+  });
   const stop = found.state.listen(() => {
     stop();
     lab.set(found);

@@ -4,30 +4,39 @@ import { type History, type Knobs, type LabState, withNewest } from "./state";
 
 export type Wish = { knobs: Partial<Knobs> } | { keep: boolean } | { answers: Record<string, number> };
 
+// No lab, or nothing that this page may ask.
+const NEVER = [401, 403, 404, 405];
 const WATCHED_INTERVAL = 1000;
 // A scenario may ask questions though nobody looks at its figures.
 const UNWATCHED_INTERVAL = 5000;
+
+export interface Watching {
+  // Whether somebody looks at its figures.
+  isWatched(): boolean;
+  // Whether the stream has ended: then its questions are for who has it now.
+  isOver(): boolean;
+}
 
 export class Lab {
   readonly state = new Store<LabState | null>(null);
   readonly history = new Store<History>([]);
   readonly #headers: Record<string, string>;
-  readonly #isWatched: () => boolean;
+  readonly #watching: Watching;
   #timer: ReturnType<typeof setTimeout> | undefined;
   // Counts what was told: an answer to a question that was asked before is old.
   #told = 0;
 
-  constructor(headers: Record<string, string>, isWatched: () => boolean) {
+  constructor(headers: Record<string, string>, watching: Watching) {
     this.#headers = headers;
-    this.#isWatched = isWatched;
+    this.#watching = watching;
   }
 
   // Looks now, and goes on.
   async look(): Promise<void> {
     clearTimeout(this.#timer);
-    if (!(await this.#ask())) return;
+    if (this.#watching.isOver() || !(await this.#ask())) return;
     clearTimeout(this.#timer);
-    const interval = this.#isWatched() ? WATCHED_INTERVAL : UNWATCHED_INTERVAL;
+    const interval = this.#watching.isWatched() ? WATCHED_INTERVAL : UNWATCHED_INTERVAL;
     this.#timer = setTimeout(() => this.look(), interval);
   }
 
@@ -51,7 +60,7 @@ export class Lab {
     const told = this.#told;
     try {
       const response = await fetch("/lab", { headers: this.#headers });
-      if (response.status >= 400 && response.status < 500) return false;
+      if (NEVER.includes(response.status)) return false;
       if (response.ok && told === this.#told) this.#take(await response.json());
     } catch {
       // It may come back.
