@@ -20,7 +20,7 @@ const BEFORE: Video = {
   jitterBufferEmittedCount: 60,
   totalDecodeTime: 0.1,
   freezeCount: 1,
-  retransmittedPacketsReceived: 5,
+  nackCount: 5,
 };
 
 test("figures are what grew between two looks", () => {
@@ -36,12 +36,12 @@ test("figures are what grew between two looks", () => {
     totalDecodeTime: 0.5,
     frameHeight: 720,
     freezeCount: 2,
-    retransmittedPacketsReceived: 45,
+    nackCount: 9,
   };
   const figures = figuresOf(counters(BEFORE), counters(now, 0.025, { pictures: 110, waited: 2600 }));
   const wanted: Figures = {
     ...{ rate: 50, bitrate: 10, height: 720, roundTrip: 25, arrival: 25 },
-    ...{ buffer: 15, decoding: 4, lost: 1, repaired: 2, freezes: 1 },
+    ...{ buffer: 15, decoding: 4, lost: 1, requests: 2, freezes: 1 },
   };
   for (const [name, value] of Object.entries(wanted)) expect(figures[name as keyof Figures]).toBeCloseTo(value, 9);
 });
@@ -54,7 +54,7 @@ test("nothing that came is nothing, and no division by it", () => {
 describe("what is wrong is said in words", () => {
   const well: Figures = {
     ...{ rate: 60, bitrate: 10, height: 720, roundTrip: 20, arrival: 12 },
-    ...{ buffer: 5, decoding: 3, lost: 0, repaired: 0, freezes: 0 },
+    ...{ buffer: 5, decoding: 3, lost: 0, requests: 0, freezes: 0 },
   };
   test.each<[Partial<Figures>, string]>([
     [{}, ""],

@@ -22,7 +22,8 @@ export interface Figures {
   buffer: number;
   decoding: number;
   lost: number;
-  repaired: number;
+  // For packets that are missing. What came again is not known: the host pads on the same stream.
+  requests: number;
   freezes: number;
 }
 
@@ -41,7 +42,7 @@ export const SHOWN: readonly Shown[] = [
   { name: "buffer", unit: "ms in the jitter buffer", digits: 1 },
   { name: "decoding", unit: "ms of decoding", digits: 1 },
   { name: "lost", unit: "% lost", digits: 1 },
-  { name: "repaired", unit: "% sent again", digits: 1 },
+  { name: "requests", unit: "requests for lost packets/s", digits: 1 },
 ];
 
 type Stats = RTCInboundRtpStreamStats;
@@ -68,7 +69,7 @@ export function figuresOf(before: Counters, now: Counters): Figures {
     buffer: 1000 * ratio(grown("jitterBufferDelay"), grown("jitterBufferEmittedCount")),
     decoding: 1000 * ratio(grown("totalDecodeTime"), decoded),
     lost: 100 * ratio(lost, arrived + lost),
-    repaired: 100 * ratio(grown("retransmittedPacketsReceived"), arrived + lost),
+    requests: grown("nackCount") / seconds,
     freezes: grown("freezeCount"),
   };
 }
