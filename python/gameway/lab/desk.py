@@ -134,7 +134,7 @@ class Desk:
         shown: dict[str, Any] = {
             "keep": self.keep,
             "blind": blind,
-            "note": self.note,
+            "note": None if blind else self.note,
             "scenario": self._progress(),
             "questions": self._questions(),
             "now": None if blind else self.figures.now(),

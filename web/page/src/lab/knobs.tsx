@@ -1,6 +1,6 @@
 import { useState } from "preact/hooks";
 import type { Lab } from "./client";
-import { type Knobs, type LabState, placesOf } from "./state";
+import { type Knobs, type Open, placesOf } from "./state";
 
 const SLIDERS = [
   ["capacity", "Capacity"],
@@ -85,7 +85,7 @@ function Wrong({ error }: { error: string | null }) {
 
 interface OfLab {
   lab: Lab;
-  state: LabState;
+  state: Open;
 }
 
 type Kind = (parts: KnobParts) => preact.JSX.Element;

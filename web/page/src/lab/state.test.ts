@@ -15,6 +15,7 @@ test("the same look twice is one, and a clock that went back begins anew", () =>
   const before = [at(5), at(6)];
   expect(withNewest(before, at(6))).toBe(before);
   expect(withNewest(before, at(1))).toEqual([at(1)]);
+  expect(withNewest(before, null)).toBe(before);
 });
 
 test("a flow has a line, with gaps where it was not there", () => {

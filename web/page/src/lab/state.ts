@@ -34,18 +34,28 @@ export interface Question {
   answers: string[];
 }
 
-export interface LabState {
-  knobs: Knobs;
-  choices: Choices;
-  now: Now;
+interface Always {
+  // Nothing before the first look, and in a blind test.
+  now: Now | null;
   // Whether what happens is recorded.
   keep: boolean;
-  // The player must not see the condition.
-  blind: boolean;
   scenario: { name: string; seconds: number; of: number } | null;
   questions: Question[] | null;
   note: string | null;
 }
+
+export interface Open extends Always {
+  blind: false;
+  knobs: Knobs;
+  choices: Choices;
+}
+
+// The player must not see the condition.
+interface Blind extends Always {
+  blind: true;
+}
+
+export type LabState = Open | Blind;
 
 // Seconds.
 export const WINDOW = 60;
@@ -53,7 +63,8 @@ export const WINDOW = 60;
 export type History = readonly Now[];
 
 // The last minute with the newest; a clock that went back is a lab that began anew.
-export function withNewest(history: History, now: Now): History {
+export function withNewest(history: History, now: Now | null): History {
+  if (now === null) return history;
   const newest = history.at(-1);
   if (newest?.seconds === now.seconds) return history;
   const before = newest !== undefined && newest.seconds > now.seconds ? [] : history;

@@ -5,8 +5,9 @@ import { SHOWN } from "../figures/figures";
 import { KEPT, type Sampler } from "../figures/sampler";
 import { wrongOf } from "../figures/words";
 import type { Lab } from "../lab/client";
+import type { LabState } from "../lab/state";
 import { change, settings } from "../settings/settings";
-import { useStore } from "../store";
+import { Store, useStore } from "../store";
 import "./overlay.css";
 
 export const toggleOverlay = () => change({ figures: !settings.value.figures });
@@ -61,9 +62,12 @@ function Rows({ sampler, children }: { sampler: Sampler; children: ComponentChil
   );
 }
 
-// Figures over the picture: each as a number and as a line of the last minute, from what the browser counts.
+const NO_LAB = new Store<LabState | null>(null);
+
+// Figures over the picture, but for who must not see the condition: each as a number and as a line of the last minute, from what the browser counts.
 export function Overlay({ sampler, lab }: { sampler: Sampler | null; lab: Lab | null }) {
-  const { figures } = useStore(settings);
+  const { figures: isWished } = useStore(settings);
+  const figures = isWished && !useStore(lab?.state ?? NO_LAB)?.blind;
   return (
     <section id="figures" aria-label="Figures of the stream" hidden={!figures}>
       {figures && sampler ? <Rows sampler={sampler}>{lab ? <LabRow lab={lab} /> : null}</Rows> : null}
