@@ -349,7 +349,7 @@ mod tests {
                 json!({ "encoder": "none" }),
                 "encoder: unknown variant `none`, expected one of `auto`",
             ),
-            (json!({ "speed": 1 }), "speed: is no option; known are audio, certificate,"),
+            (json!({ "speed": 1 }), "speed: is no option; known are addresses, audio,"),
         ] {
             let error = read(settings.clone()).expect_err("it cannot be");
             assert!(error.starts_with(told), "{settings}: {error}");
