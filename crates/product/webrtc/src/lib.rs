@@ -45,7 +45,7 @@
 //!     let (listen, token) = ("10.77.0.1:8443".parse()?, "a secret of ours".to_owned());
 //!     let clock = MonotonicClock::since(0);
 //!     let mut socket = MediaSocket::bind(listen, clock)?; // UDP; signalling has the same port of TCP
-//!     let signaling = SignalingServer::start(SignalingConfig { listen, token, names: vec![], pairing: None, certificate: None, wake: None })?;
+//!     let signaling = SignalingServer::start(SignalingConfig { listen, token, names: vec![], pairing: None, certificate: None, lab: None, wake: None })?;
 //!     let candidates = vec![socket.address()];
 //!     let config = HostConfig { identity: Identity::generate()?, candidates, h265: false, nack: true, parity: false, export_keys: false };
 //!     let mut session: Option<(String, Peer)> = None;
@@ -62,6 +62,9 @@
 //!                     }
 //!                     Err(error) => reply.refuse(400, error.to_string()),
 //!                 }
+//!             }
+//!             Some(SignalingRequest::Controller { reply, .. }) => {
+//!                 reply.refuse(404, "no controller".to_owned());
 //!             }
 //!             Some(SignalingRequest::End { session: name, reply }) => {
 //!                 let ours = session.take_if(|(ours, _)| *ours == name);
