@@ -8,8 +8,10 @@ from pathlib import Path
 import polars as pl
 
 import gameway as gw
-from gameway.live.schema import LIVE_ONLY
+from gameway.lab.keeping import ANSWERS, CHANGES
+from gameway.live import schema
 
+LIVE_ONLY = {**schema.LIVE_ONLY, "changes": CHANGES, "answers": ANSWERS}
 DOCUMENT = (Path(__file__).resolve().parents[2] / "docs" / "results.md").read_text("utf-8")
 TINY = """
 duration = "1 s"

@@ -69,9 +69,10 @@ def write(told: Told, clocks: Mapping[str, Clock], config: dict[str, Any]) -> di
     sender, receiver = clocks["sending"], clocks["receiving"]
     numbers = numbered(told.captured, told.encoded)
     hosts = [row for row in _host_rows(name, told, numbers, sender) if row[2] < config["stop_ns"]]
-    clients = list(_client_rows(name, told, numbers, (receiver, config["end_ns"])))
-    _save(folder, "host_frames", schema.HOST_FRAMES, hosts)
-    _save(folder, "client_frames", schema.CLIENT_FRAMES, clients)
+    clients = _client_rows(name, told, numbers, (receiver, config["end_ns"]))
+    # There is one session.
+    _save(folder, "host_frames", schema.HOST_FRAMES, [(one, 0, *row) for one, *row in hosts])
+    _save(folder, "client_frames", schema.CLIENT_FRAMES, [(one, 0, *row) for one, *row in clients])
     rtp = [(number, one.rtp, one.source) for number, one in numbers.items()]
     _save(folder, "rtp", RTP, rtp)
     end_ns, interval_ns = config["end_ns"], config["interval_ns"]
