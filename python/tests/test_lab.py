@@ -204,6 +204,7 @@ title = "Evening"
 duration = "300 ms"
 [start]
 capacity = "20 Mb/s"
+downloads = ["bbr"]
 [[step]]
 at = "100 ms"
 capacity = "5 Mb/s"
@@ -225,7 +226,9 @@ def test_a_scenario_plays_its_steps_then_asks_and_its_player_sees_nothing(tmp_pa
     made, link, chosen = desk(told)
     made.tick()
     assert made.state()["scenario"] == {"name": "Evening", "seconds": 0.0, "of": 0.3}
+    assert made.downloads.there == []  # type: ignore[comparison-overlap]
     made.begin()
+    assert made.downloads.there == ["bbr"]  # type: ignore[comparison-overlap]
     end = time.monotonic() + 5
     while made.state()["questions"] is None and time.monotonic() < end:
         made.tick()

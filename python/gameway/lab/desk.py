@@ -148,6 +148,8 @@ class Desk:
         if self.scenario is not None and self.begun_ns is None:
             self.begun_ns = time.monotonic_ns()
             self._note({"scenario": "begins"})
+            # What competes with nobody yet would only fill the tables.
+            self.turn({DOWNLOADS: self.scenario.start.downloads or []})
 
     def _asked_to_turn(self, values: object) -> None:
         if not isinstance(values, dict):

@@ -101,7 +101,7 @@ class Session:
         path_knobs = {name: value for name, value in begin.items() if name in knobs.KNOBS}
         self.first = knobs.defaults() | words.knobs | path_knobs
         """The knobs of the path at the beginning."""
-        self.begin = {name: begin[name] for name in (CONTROLLER, DOWNLOADS) if name in begin}
+        self.begin = {name: begin[name] for name in (CONTROLLER,) if name in begin}
         self.parts, raw = folder / "parts", folder / "raw"
         for one in (self.parts, raw):
             one.mkdir()
