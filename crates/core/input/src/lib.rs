@@ -13,6 +13,8 @@
 //!                      └──────────── Acknowledgement ◄────────────┘
 //! ```
 //!
+//! The other way goes the [`Shape`] that the program gives to the pointer, so that the player's device draws it.
+//!
 //! # Examples
 //! A key that is pressed and released while the first message is lost:
 //! ```
@@ -37,12 +39,16 @@ mod keys;
 mod message;
 mod player;
 mod program;
+mod shape;
 
 pub use held::{Button, Held, Switch};
 pub use keys::{KEYS, Key, KnownKey};
 pub use message::{Acknowledgement, Change, Message, Pointer};
 pub use player::Player;
 pub use program::{Action, Program};
+pub use shape::{Image, Shape};
 
 /// The label of the data channel: unordered, and not repeated by the transport.
 pub const CHANNEL: &str = "input";
+/// The label of the data channel for the pointer's [`Shape`]: in order, and repeated until it arrives.
+pub const SHAPE_CHANNEL: &str = "pointer";

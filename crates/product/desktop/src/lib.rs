@@ -3,7 +3,9 @@
 //! ```text
 //! Action ─► Injector ─► Screen (Xvfb) ◄── Program ──► SoundServer (PulseAudio)
 //!                          │                              │
-//!                          ▼ capture::X11Screen           ▼ audio::PulseMonitor     (both of gameway-codec)
+//!                          ├► capture::X11Screen           ▼ audio::PulseMonitor     (both of gameway-codec)
+//!                          ▼
+//!                       Pointer ─► Shape
 //! ```
 //!
 //! A host starts a [`Screen`] and a [`SoundServer`], tells the program of both by [`Surroundings`], and keeps it running by a
@@ -24,6 +26,8 @@ mod group;
 #[cfg(feature = "x11")]
 mod inject;
 mod keeper;
+#[cfg(feature = "x11")]
+mod pointer;
 mod program;
 mod screen;
 mod server;
@@ -36,6 +40,8 @@ pub use error::DesktopError;
 #[cfg(feature = "x11")]
 pub use inject::Injector;
 pub use keeper::{Fate, Keeper, KeptProgram, News};
+#[cfg(feature = "x11")]
+pub use pointer::Pointer;
 pub use program::{Program, State};
 pub use screen::Screen;
 pub use sound::SoundServer;

@@ -1,7 +1,7 @@
-//! What this crate and the page (`web/page/src/input`) both hold to: `vectors.json` has the keys, acknowledgements, and what a
-//! player's end says, byte by byte and when.
+//! What this crate and the page (`web/page/src/input`) both hold to: `vectors.json` has the keys, acknowledgements, shapes of the
+//! pointer, and what a player's end says, byte by byte and when.
 
-use gameway_input::{Acknowledgement, Button, KEYS, Key, Player, Switch};
+use gameway_input::{Acknowledgement, Button, Image, KEYS, Key, Player, Shape, Switch};
 use gameway_units::{Duration, Instant};
 use serde_json::Value;
 
@@ -100,6 +100,28 @@ fn acknowledgements_are_those_of_the_vectors() {
             message: number(&vector["message"]),
         });
         assert_eq!(Acknowledgement::parse(&said), wanted, "{vector}");
+        if let Some(known) = wanted {
+            assert_eq!(known.to_bytes(), said);
+        }
+    }
+}
+
+#[test]
+fn shapes_are_those_of_the_vectors() {
+    for vector in list(&vectors("shapes")) {
+        let said = bytes(text(&vector["bytes"]));
+        let pair = |value: &Value| (number(&value[0]), number(&value[1]));
+        let wanted = vector["kind"].as_str().map(|kind| match kind {
+            "hidden" => Shape::Hidden,
+            "own" => Shape::Own,
+            _ => Shape::Image(Image {
+                screen: (number(&vector["screen"][0]), number(&vector["screen"][1])),
+                size: pair(&vector["size"]),
+                hotspot: pair(&vector["hotspot"]),
+                pixels: bytes(text(&vector["pixels"])),
+            }),
+        });
+        assert_eq!(Shape::parse(&said), wanted, "{vector}");
         if let Some(known) = wanted {
             assert_eq!(known.to_bytes(), said);
         }

@@ -2,6 +2,8 @@
 
 #[cfg(feature = "x11")]
 mod input;
+#[cfg(feature = "x11")]
+mod pointer;
 mod program;
 #[cfg(feature = "x11")]
 mod screen;
