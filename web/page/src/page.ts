@@ -11,6 +11,7 @@ import { Player } from "./input/player";
 import { Lab } from "./lab/client";
 import { Access } from "./pairing/access";
 import { isLabOpen } from "./panels";
+import { showShapes } from "./pointer/show";
 import { settings } from "./settings/settings";
 import { Store } from "./store";
 import { touchControls } from "./touch/shown";
@@ -71,7 +72,10 @@ export async function start(video: HTMLVideoElement): Promise<void> {
   try {
     const authorization = await connect(new Access(), {
       video,
-      onConnection: (connection, input) => takeConnection(connection, input, video),
+      onConnection: (connection, input, pointer) => {
+        takeConnection(connection, input, video);
+        showShapes(pointer, video);
+      },
       onVideo: () => play(video),
     });
     lookForLab(authorization);

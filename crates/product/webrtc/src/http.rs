@@ -394,13 +394,14 @@ fn later(wait: Span) -> Response<Full<Bytes>> {
     response
 }
 
-/// The player page, which may run its own script and no other, talk to this host alone, and stand in no frame.
+/// The player page, which may run its own script and no other, talk to this host alone, and stand in no frame. Of images it may
+/// show those that it makes itself, as addresses with all their data: the pointer's shape, for which styles take nothing else.
 fn page(shared: &Shared) -> Response<Full<Bytes>> {
     let own = shared.word();
     let mut response = respond(200, "text/html; charset=utf-8", crate::page::page(&own));
     let policy = format!(
         "default-src 'none'; script-src 'nonce-{own}'; style-src 'nonce-{own}'; worker-src blob:; \
-         connect-src 'self'; media-src blob:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+         connect-src 'self'; img-src data:; media-src blob:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
     );
     if let Ok(policy) = policy.parse() {
         response.headers_mut().insert(CONTENT_SECURITY_POLICY, policy);

@@ -8,8 +8,9 @@ import { Reports } from "./reports";
 
 export interface Watcher {
   video: HTMLVideoElement;
-  // There is a connection, with its channel for what the player does; no message is sent before its answer.
-  onConnection(connection: RTCPeerConnection, input: RTCDataChannel): void;
+  // There is a connection, with its channels for what the player does and for the pointer's shape; no message is sent before
+  // its answer.
+  onConnection(connection: RTCPeerConnection, input: RTCDataChannel, pointer: RTCDataChannel): void;
   onVideo(): void;
 }
 
@@ -43,7 +44,8 @@ function assemble(watcher: Watcher): Parts {
   const { receiver } = connection.addTransceiver("video", { direction: "recvonly" });
   connection.addTransceiver("audio", { direction: "recvonly" });
   const reports = new Reports(connection, receiver);
-  watcher.onConnection(connection, connection.createDataChannel("input", { ordered: false, maxRetransmits: 0 }));
+  const input = connection.createDataChannel("input", { ordered: false, maxRetransmits: 0 });
+  watcher.onConnection(connection, input, connection.createDataChannel("pointer"));
   return { connection, receiver, reports };
 }
 

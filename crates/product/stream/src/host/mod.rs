@@ -12,6 +12,8 @@ pub mod requests;
 mod run;
 mod sender_reports;
 pub mod session;
+#[cfg(feature = "x11")]
+mod shapes;
 mod signaling;
 pub mod sound;
 mod sources;

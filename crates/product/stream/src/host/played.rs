@@ -1,8 +1,10 @@
-//! Where the player's actions go.
+//! Where the player's actions go, and the shape of the pointer comes from.
 
 use crate::host::hand::HandOfPlayer;
 use crate::host::run::tell;
 use crate::host::session::Session;
+#[cfg(feature = "x11")]
+use crate::host::shapes::Shapes;
 use crate::host::sources::refuse;
 use crate::{HostConfig, SourceConfig, StreamError};
 use gameway_codec::Hand;
@@ -19,7 +21,7 @@ pub(super) enum Played {
     Scene(HandOfPlayer),
     /// A screen.
     #[cfg(feature = "x11")]
-    Screen(Box<Injector>),
+    Screen(Box<Injector>, Shapes),
 }
 
 impl Played {
@@ -47,6 +49,17 @@ impl Played {
         }
     }
 
+    /// Gives the shape of the pointer to this session, if a screen is played.
+    pub(super) fn show(&mut self, now: Instant, session: &mut Session) {
+        match self {
+            #[cfg(feature = "x11")]
+            Self::Screen(_, shapes) => shapes.show(now, session),
+            _ => {
+                let _ = (now, session);
+            }
+        }
+    }
+
     fn apply(&mut self, actions: impl Iterator<Item = Action>) -> Option<String> {
         match self {
             Self::Nothing => {
@@ -58,7 +71,7 @@ impl Played {
                 None
             }
             #[cfg(feature = "x11")]
-            Self::Screen(injector) => {
+            Self::Screen(injector, _) => {
                 let mut actions = actions.peekable();
                 actions.peek()?;
                 injector.apply(actions).err().map(|error| error.to_string())
@@ -80,7 +93,7 @@ fn screen(config: &HostConfig, display: Option<&str>) -> Result<Played, StreamEr
     let authority = config.surroundings.authority.as_deref();
     let injector = Injector::connect(display, authority);
     let injector = injector.map_err(|error| refuse("input", error.to_string()))?;
-    Ok(Played::Screen(Box::new(injector)))
+    Ok(Played::Screen(Box::new(injector), Shapes::open(config, display)))
 }
 
 #[cfg(not(feature = "x11"))]

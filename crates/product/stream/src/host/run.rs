@@ -221,6 +221,7 @@ impl Host {
         }
         session.on_deadline(now);
         self.played.take(session);
+        self.played.show(now, session);
         if let (Some(job), Some(jobs)) = (session.poll_job(), &self.jobs) {
             // The thread ends with the host only.
             let _ = jobs.send(Job { hand: self.played.hand(now), ..job });

@@ -32,9 +32,11 @@
 mod handover;
 mod parity;
 mod send;
+mod shape_out;
 mod sound_out;
 
 use self::parity::ParityOut;
+use self::shape_out::ShapeOut;
 use self::sound_out::SoundOut;
 use crate::control::{Farewell, Hello};
 use crate::host::encoding::{Job, Made, Part};
@@ -111,6 +113,7 @@ pub struct Session {
     program: Program,
     /// Whether a browser is told that it may play.
     plays: bool,
+    shape: ShapeOut,
     /// On which the client is told why it ends.
     farewell: Option<u16>,
     /// One past the newest packet that a report told of.
@@ -143,6 +146,7 @@ impl Session {
             page_clock: ReceiverClock::default(),
             report_clock: ReceiverClock::default(),
             program: Program::default(),
+            shape: ShapeOut::default(),
             farewell: None,
             reported_end: 0,
             events: Vec::new(),
@@ -331,6 +335,11 @@ impl Session {
                 if label == gameway_input::CHANNEL && self.plays =>
             {
                 self.answer_input(now, channel, self.program.acknowledgement());
+            }
+            Event::ChannelOpened { channel, label }
+                if label == gameway_input::SHAPE_CHANNEL && self.plays =>
+            {
+                self.shape.open(channel);
             }
             Event::ChannelOpened { channel, label } if label == Hello::CHANNEL => {
                 self.farewell = Some(channel);
