@@ -6,7 +6,7 @@ use gameway_codec::payload;
 use gameway_codec::payload::MAX_FRAME;
 use gameway_control::{FrameId, PacketKind, SequenceNumber};
 use gameway_fuzz::Input;
-use gameway_input::{Action, Held, Message, Program};
+use gameway_input::{Action, Held, Message, Program, Shape};
 use gameway_session::{
     FeedbackPacket, MediaPacket, ReceivedPacket, Receiver, ReceiverConfig, ReceiverEvent,
 };
@@ -27,6 +27,9 @@ fn messages(data: &[u8]) {
     }
     if let Ok(reports) = FrameReports::parse(data) {
         page(&reports);
+    }
+    if let Some(shape) = Shape::parse(data) {
+        assert_eq!(shape.to_bytes(), data);
     }
     let mut reader = ReportReader::default();
     let _ = reader.read(data, &terms(), SequenceNumber(data.len() as u64 * 1_000));

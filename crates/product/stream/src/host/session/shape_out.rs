@@ -29,22 +29,56 @@ impl ShapeOut {
     pub(super) fn open(&mut self, channel: u16) {
         (self.channel, self.sent) = (Some(channel), 0);
     }
+
+    /// The channel on which this shape is to leave now, if it is.
+    fn take(&mut self, now: Instant, number: u64, bytes: usize) -> Option<u16> {
+        let channel = self.channel.filter(|_| self.sent != number)?;
+        if self.next.is_some_and(|next| now < next) {
+            return None;
+        }
+        let span = Duration::from_nanos(NANOS_PER_BYTE * bytes as i64).max(LEAST);
+        (self.next, self.sent) = (Some(now.saturating_add(span)), number);
+        Some(channel)
+    }
 }
 
 impl Session {
-    /// The newest shape of the pointer, by its number and message: it leaves if the player has it not and may have it by now. To be called again and
-    /// again.
+    /// The newest shape of the pointer, by its number from one, and its message: it leaves if the player has it not and may have it by
+    /// now. To be called again and again.
     pub fn show_pointer(&mut self, now: Instant, number: u64, message: &[u8]) {
-        let out = &mut self.shape;
-        let Some(channel) = out.channel.filter(|_| out.sent != number) else { return };
-        if out.next.is_some_and(|next| now < next) {
-            return;
+        let Some(channel) = self.shape.take(now, number, message.len()) else { return };
+        if self.peer.send_data(now, channel, message).is_err() {
+            // What finds no room leaves the next time.
+            self.shape.sent = 0;
         }
-        let span = Duration::from_nanos(NANOS_PER_BYTE * message.len() as i64).max(LEAST);
-        out.next = Some(now.saturating_add(span));
-        // What finds no room leaves the next time.
-        if self.peer.send_data(now, channel, message).is_ok() {
-            self.shape.sent = number;
-        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Milliseconds at which shapes of so many bytes leave, and which, while another one comes each millisecond until the 120th.
+    fn sent(out: &mut ShapeOut, from: i64, bytes: usize) -> Vec<(i64, u64)> {
+        let left = (1..=1_500).filter_map(|number: u64| {
+            let (millis, number) = (from + number as i64, number.min(120));
+            let now = Instant::ZERO + Duration::from_millis(millis);
+            out.take(now, number, bytes).map(|_| (millis - from, number))
+        });
+        left.collect()
+    }
+
+    #[test]
+    fn of_shapes_that_come_faster_the_newest_leaves() {
+        let mut out = ShapeOut::default();
+        assert_eq!(sent(&mut out, 0, 2_316), [], "no page has asked");
+        out.open(3);
+        assert_eq!(sent(&mut out, 2_000, 2_316), [(1, 1), (51, 51), (101, 101), (151, 120)]);
+        // A page that opens it anew begins anew, and not faster.
+        out.open(5);
+        assert_eq!(sent(&mut out, 4_000, 65_536), [(1, 1), (526, 120)]);
+        out.open(5);
+        assert_eq!(out.take(Instant::ZERO + Duration::from_millis(4_600), 120, 4), None);
+        assert_eq!(out.take(Instant::ZERO + Duration::from_millis(5_051), 120, 4), Some(5));
     }
 }
