@@ -56,7 +56,8 @@ class Screen:
 
     def bitmap(self, number: int, bit: int) -> int:
         """Make a pixmap of depth one that has this bit everywhere."""
-        pixmap, context = self.base + number, self.base + number + 1
+        pixmap: int = self.base + number
+        context = pixmap + 1
         self.ask(53, 1, "IIHH", pixmap, self.root, SIDE, SIDE)
         self.ask(55, 0, "IIII", context, pixmap, 1 << 2, bit)
         self.ask(70, 0, "IIhhHH", pixmap, context, 0, 0, SIDE, SIDE)
