@@ -21,7 +21,7 @@ pub(super) enum Played {
     Scene(HandOfPlayer),
     /// A screen.
     #[cfg(feature = "x11")]
-    Screen(Box<Injector>, Shapes),
+    Screen(Box<Injector>, Box<Shapes>),
 }
 
 impl Played {
@@ -93,7 +93,8 @@ fn screen(config: &HostConfig, display: Option<&str>) -> Result<Played, StreamEr
     let authority = config.surroundings.authority.as_deref();
     let injector = Injector::connect(display, authority);
     let injector = injector.map_err(|error| refuse("input", error.to_string()))?;
-    Ok(Played::Screen(Box::new(injector), Shapes::open(config, display)))
+    let shapes = Shapes::open(config, display);
+    Ok(Played::Screen(Box::new(injector), Box::new(shapes)))
 }
 
 #[cfg(not(feature = "x11"))]
