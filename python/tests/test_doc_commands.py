@@ -63,6 +63,8 @@ NAMED = (
           "test_live_lab.py::test_another_device_plays_behind_a_path_whose_knobs_act"),
     Named(r"gameway devices( --revoke (NAME|\"Firefox on Linux\"))?$", "needs a paired device",
           "test_live_pairing.py::test_a_browser_is_paired_by_the_code_and_plays_until_it_is_revoked"),
+    Named(r"gameway doctor( --json)?$", "its exit code is the machine's",
+          "test_doctor.py::test_every_check_is_found_and_nothing_stays"),
     Named(r"gameway schema( --out gameway\.schema\.json)?$", "writes a file",
           "test_schema.py::test_the_command_writes_it"),
     Named(r"gameway reference( --out docs/reference\.md)?$", "writes a file",

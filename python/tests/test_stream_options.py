@@ -28,6 +28,7 @@ def said(*words: str) -> tuple[int, str, str]:
         (["host", "--size", "large"], '--size: "large" is no size'),
         (["host", "--frame-rate", "0"], "--frame-rate: 0 is not between 1 and 1000"),
         (["host", "--duration=5"], '--duration: "5" has nothing as unit'),
+        (["doctor", "--listen", "x"], '--listen: "x" has no address'),
         (["host", "--token", TOKEN], "unexpected argument '--token' found"),
         (["host", "--out", "/proc/none"], '--out: "/proc/none" cannot be made'),
         (["client", "192.0.2.7:8443"], "give the link that `gameway host` prints"),
@@ -46,7 +47,7 @@ def options(command: str) -> list[str]:
     return [option for option, _ in known]
 
 
-@pytest.mark.parametrize("command", ["host", "client", "devices", "link"])
+@pytest.mark.parametrize("command", ["host", "client", "devices", "doctor", "link"])
 def test_help_is_the_programs_by_this_name(command: str) -> None:
     code, text, error = said(command, "--help")
     assert (code, error) == (0, "")
@@ -62,7 +63,7 @@ def imported(*words: str) -> set[str]:
     return {line.rpartition("|")[2].strip().partition(".")[0] for line in lines}
 
 
-@pytest.mark.parametrize("command", ["host", "client", "devices", "link"])
+@pytest.mark.parametrize("command", ["host", "client", "devices", "doctor", "link"])
 def test_a_program_starts_without_what_the_lab_imports(command: str) -> None:
     assert imported(command, "--help").isdisjoint({"typer", "rich", "polars", "pydantic"})
 

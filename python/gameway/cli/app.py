@@ -403,6 +403,12 @@ def devices_command(context: typer.Context) -> None:
     programs.carry_out("devices", context.args)
 
 
+@app.command("doctor", cls=Program, add_help_option=False)
+def doctor_command(context: typer.Context) -> None:
+    """Try what of playing works on this machine, and say how to mend what does not."""
+    programs.carry_out("doctor", context.args)
+
+
 @app.command("link", cls=Program, add_help_option=False)
 def link_command(context: typer.Context) -> None:
     """Run a command behind an emulated path, in real time; needs root."""

@@ -55,6 +55,13 @@ pub fn devices_command(words: Vec<OsString>) -> PyResult<u8> {
     absent()
 }
 
+/// Refused.
+#[pyfunction]
+pub fn doctor_command(words: Vec<OsString>, further: Py<PyAny>) -> PyResult<u8> {
+    let _ = (words, further);
+    absent()
+}
+
 /// None.
 #[pyfunction]
 pub fn stream_options(command: &str) -> Vec<(String, String)> {

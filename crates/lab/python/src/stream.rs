@@ -7,7 +7,7 @@ use gameway_runtime::clock;
 use gameway_runtime::lateness::{BOUND, LatenessSummary};
 use gameway_runtime::stop::Stop;
 use gameway_stream::client::SoundReport;
-use gameway_stream::command::{self, Names};
+use gameway_stream::command::{self, Check, Finding, Names, State};
 use gameway_stream::host::page::PageCounts;
 use gameway_stream::{BegunSink, ClientConfig, HostConfig, StreamError, client, host};
 use pyo3::exceptions::{PyOSError, PyValueError};
@@ -132,6 +132,7 @@ const NAMES: Names = Names {
     client: "gameway client",
     play: "gameway play",
     devices: "gameway devices",
+    doctor: "gameway doctor",
 };
 
 /// The command of a host with these arguments; gives its exit code.
@@ -158,7 +159,40 @@ pub fn devices_command(python: Python<'_>, words: Vec<OsString>) -> u8 {
     python.detach(|| command::devices(NAMES, words))
 }
 
-/// The options of the command "host", "play", "client" or "devices", each with its sentence.
+/// A check of what works: its name, whether it works (`None` where it is not needed), what was found, how to mend it.
+type Told = (String, Option<bool>, String, Option<String>);
+
+/// The command that says what works, with these arguments; `further` is called at its end and gives further checks. Gives its exit
+/// code.
+#[pyfunction]
+pub fn doctor_command(
+    python: Python<'_>,
+    words: Vec<OsString>,
+    further: Py<PyAny>,
+) -> PyResult<u8> {
+    let mut failure = None;
+    let code = python.detach(|| {
+        command::doctor(NAMES, words, || {
+            let told = Python::attach(|python| further.call0(python)?.extract(python));
+            let told: Vec<Told> = told.unwrap_or_else(|error| {
+                failure = Some(error);
+                Vec::new()
+            });
+            told.into_iter().map(check).collect()
+        })
+    });
+    failure.map_or(Ok(code), Err)
+}
+
+fn check((name, works, found, mend): Told) -> Check {
+    let state = works.map_or(State::Unneeded, |works| match works {
+        true => State::Works,
+        false => State::Lacking,
+    });
+    Check { name, finding: Finding { state, found, mend } }
+}
+
+/// The options of the command "host", "play", "client", "devices" or "doctor", each with its sentence.
 #[pyfunction]
 pub fn stream_options(command: &str) -> Vec<(String, String)> {
     command::options(command)

@@ -47,4 +47,4 @@ pub use screen::Screen;
 pub use sound::SoundServer;
 pub use surroundings::Surroundings;
 #[cfg(feature = "x11")]
-pub use x11::connect;
+pub use x11::{connect, pointer};

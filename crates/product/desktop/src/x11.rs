@@ -5,6 +5,8 @@
 use crate::{DesktopError, authority};
 use std::fs;
 use std::path::Path;
+use x11rb::connection::Connection as _;
+use x11rb::protocol::xproto::ConnectionExt as _;
 use x11rb::reexports::x11rb_protocol::parse_display::parse_display;
 use x11rb::reexports::x11rb_protocol::xauth::Family;
 use x11rb::rust_connection::{DefaultStream, RustConnection};
@@ -45,4 +47,20 @@ pub fn connect(
             .map_err(|error| failed(format!("no connection: {error}")));
     }
     Err(failed(why))
+}
+
+/// Where the pointer of a display is, as a program of its own sees it; arguments are those of [`connect`].
+///
+/// # Errors
+/// [`DesktopError::Display`] says why that cannot be known.
+pub fn pointer(
+    display: Option<&str>,
+    authority: Option<&Path>,
+) -> Result<(i16, i16), DesktopError> {
+    let (connection, screen) = connect(display, authority)?;
+    let root = connection.setup().roots[screen].root;
+    let failed = |reason: String| DesktopError::display(display, reason);
+    let asked = connection.query_pointer(root).map_err(|error| failed(error.to_string()))?;
+    let seen = asked.reply().map_err(|error| failed(error.to_string()))?;
+    Ok((seen.root_x, seen.root_y))
 }

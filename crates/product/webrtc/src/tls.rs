@@ -15,9 +15,11 @@ use crate::identity::Fingerprint;
 use crate::private_file;
 use rcgen::{CertificateParams, DnType, ExtendedKeyUsagePurpose, KeyPair, KeyUsagePurpose};
 use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};
+use rustls::client::verify_server_name;
 use rustls::crypto::{CryptoProvider, WebPkiSupportedAlgorithms, aws_lc_rs};
 use rustls::pki_types::pem::PemObject;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer, ServerName, UnixTime};
+use rustls::server::ParsedCertificate;
 use rustls::{ClientConfig, DigitallySignedStruct, ServerConfig, SignatureScheme};
 use std::io;
 use std::path::Path;
@@ -37,6 +39,7 @@ const UNTIL: &str = "Made by gameway; valid until (seconds since 1970): ";
 #[derive(Debug, Clone)]
 pub struct ServerIdentity {
     config: Arc<ServerConfig>,
+    certificate: CertificateDer<'static>,
     fingerprint: Fingerprint,
 }
 
@@ -55,7 +58,7 @@ impl ServerIdentity {
         let Some(own) = certificates.first() else {
             return Err(wrong(chain, "it has no certificate in PEM".to_owned()));
         };
-        let fingerprint = Fingerprint::of(own);
+        let (certificate, fingerprint) = (own.clone(), Fingerprint::of(own));
         let private = PrivateKeyDer::from_pem_file(key)
             .map_err(|error| wrong(key, format!("no private key: {error}")))?;
         let mut config = ServerConfig::builder_with_provider(provider())
@@ -65,7 +68,7 @@ impl ServerIdentity {
             })
             .map_err(|error| wrong(key, format!("not the key of that certificate: {error}")))?;
         config.alpn_protocols = vec![b"http/1.1".to_vec()];
-        Ok(Self { config: Arc::new(config), fingerprint })
+        Ok(Self { config: Arc::new(config), certificate, fingerprint })
     }
 
     /// The machine's own from this file, which is made for these names and addresses if it is not there or near its end.
@@ -87,6 +90,25 @@ impl ServerIdentity {
     #[must_use]
     pub fn fingerprint(&self) -> Fingerprint {
         self.fingerprint
+    }
+
+    /// For which of these names and addresses the certificate is, and for which it is not; what can be no name of a server is
+    /// left out.
+    #[must_use]
+    pub fn split<'a>(&self, names: &'a [String]) -> (Vec<&'a str>, Vec<&'a str>) {
+        let own = ParsedCertificate::try_from(&self.certificate);
+        let is_for = |name: &ServerName<'_>| {
+            own.as_ref().is_ok_and(|own| verify_server_name(own, name).is_ok())
+        };
+        let (mut known, mut others) = (Vec::new(), Vec::new());
+        for text in names {
+            match ServerName::try_from(text.as_str()) {
+                Ok(name) if is_for(&name) => known.push(text.as_str()),
+                Ok(_) => others.push(text.as_str()),
+                Err(_) => {}
+            }
+        }
+        (known, others)
     }
 
     pub(crate) fn acceptor(&self) -> TlsAcceptor {
@@ -228,6 +250,11 @@ mod tests {
         let first = own();
         assert_eq!(own(), first);
         assert_eq!(file.metadata().expect("there").permissions().mode() & 0o777, 0o600);
+        let identity = ServerIdentity::own(&file, &names).expect("a certificate");
+        let others = ["192.0.2.8", "2001:db8::8", "box"].map(str::to_owned);
+        let known = vec!["game-box", "192.0.2.7", "2001:db8::7"];
+        assert_eq!(identity.split(&names), (known, vec![]));
+        assert_eq!(identity.split(&others), (vec![], vec!["192.0.2.8", "2001:db8::8", "box"]));
         let soon = since_1970() + RENEWED_DAYS * DAY_S - 1;
         let text = std::fs::read_to_string(&file).expect("text");
         let (_, rest) = text.split_once('\n').expect("lines");

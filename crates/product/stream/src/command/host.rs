@@ -152,7 +152,7 @@ pub(super) fn serve(
 
 /// The names under which others may know this machine: its own, with and without a domain, and those that its table of
 /// hosts has beside it.
-fn own_names() -> Vec<String> {
+pub(super) fn own_names() -> Vec<String> {
     let system = rustix::system::uname();
     let name = system.nodename().to_string_lossy().into_owned();
     let short = name.split('.').next().unwrap_or_default().to_owned();

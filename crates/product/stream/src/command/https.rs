@@ -58,19 +58,23 @@ pub fn set(matches: &ArgMatches, config: &mut HostConfig) -> Result<Https, Refus
     }
     let nowhere = "--https: neither XDG_STATE_HOME nor HOME says where to keep a certificate; set one, or give --no-https";
     let file = state::certificate().ok_or_else(|| Refusal::new(nowhere))?;
-    // Those of the machine, wherever this start listens: the certificate is for the next starts, too.
-    let everywhere = SocketAddr::from((Ipv6Addr::UNSPECIFIED, 0));
-    let addresses = crate::host::addresses(everywhere).into_iter().map(|at| at.ip().to_string());
-    let local = std::iter::once("localhost".to_owned());
-    let names: Vec<String> = local.chain(config.names.iter().cloned()).chain(addresses).collect();
     let refused = |error: std::io::Error| {
         Refusal::new(format!(
             "--https: the certificate {error}; move that file away, or give --no-https"
         ))
     };
-    let own = ServerIdentity::own(&file, &names).map_err(refused)?;
+    let own = ServerIdentity::own(&file, &own_names(&config.names)).map_err(refused)?;
     give(config, &file, &file);
     Ok(Https::Own(own.fingerprint()))
+}
+
+/// What the machine's own certificate is for: these names, and all of the machine's addresses, wherever this start listens, for the
+/// certificate is for the next starts, too.
+pub fn own_names(names: &[String]) -> Vec<String> {
+    let everywhere = SocketAddr::from((Ipv6Addr::UNSPECIFIED, 0));
+    let addresses = crate::host::addresses(everywhere).into_iter().map(|at| at.ip().to_string());
+    let local = std::iter::once("localhost".to_owned());
+    local.chain(names.iter().cloned()).chain(addresses).collect()
 }
 
 fn give(config: &mut HostConfig, chain: &Path, key: &Path) {

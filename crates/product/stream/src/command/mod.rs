@@ -1,5 +1,5 @@
-//! The commands of host and client and of a host's devices, for the programs `gameway-host`, `gameway-client` and
-//! `gameway-devices` and for whoever calls them under another name.
+//! The commands of host and client, of a host's devices and of what works on this machine, for the programs `gameway-host`,
+//! `gameway-client`, `gameway-devices` and `gameway-doctor` and for whoever calls them under another name.
 //!
 //! An option is a setting of [`crate::HostConfig`] or [`crate::ClientConfig`]: name, default and sentence are declared
 //! there. What only a person needs (where the token is, where tables go) is declared here. Arguments are those behind
@@ -7,6 +7,7 @@
 
 mod client;
 mod devices;
+mod doctor;
 mod host;
 mod https;
 mod play;
@@ -17,6 +18,7 @@ mod token;
 
 pub use client::client;
 pub use devices::devices;
+pub use doctor::{Check, Finding, State, doctor};
 pub use host::host;
 pub use play::play;
 
@@ -38,6 +40,8 @@ pub struct Names {
     pub play: &'static str,
     /// The command of a host's devices.
     pub devices: &'static str,
+    /// The command that says what works.
+    pub doctor: &'static str,
 }
 
 impl Names {
@@ -47,10 +51,11 @@ impl Names {
         client: "gameway-client",
         play: "gameway-play",
         devices: "gameway-devices",
+        doctor: "gameway-doctor",
     };
 }
 
-/// The options of a command ("host", "play", "client" or "devices"), each with its sentence: for the completion of shells.
+/// The options of a command ("host", "play", "client", "devices" or "doctor"), each with its sentence: for the completion of shells.
 #[must_use]
 pub fn options(command: &str) -> Vec<(String, String)> {
     let names = Names::PROGRAMS;
@@ -58,6 +63,7 @@ pub fn options(command: &str) -> Vec<(String, String)> {
         "host" => host::command(names),
         "play" => play::command(names),
         "devices" => devices::command(names),
+        "doctor" => doctor::command(names),
         _ => client::command(names),
     };
     let told = command.get_arguments().filter_map(|arg| {

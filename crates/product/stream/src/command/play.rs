@@ -18,11 +18,11 @@ const NOT: [&str; 4] = ["source", "fec", "recovery", "input"];
 /// What play sets itself is told of the option that names the screen.
 const SCREEN: &[Setting] = settings! { "source" => "screen", "input" => "screen" };
 /// The game that is played where no other is named: its program, its data, and what has both on Debian.
-const GAME: &str = "/usr/games/crispy-doom";
-const DATA: &str = "/usr/share/games/doom/freedoom2.wad";
+pub(super) const GAME: &str = "/usr/games/crispy-doom";
+pub(super) const DATA: &str = "/usr/share/games/doom/freedoom2.wad";
 /// The option of the Python package's `gameway play`, which calls this.
 const LAB: &str = "lab";
-const PACKAGES: &str = "crispy-doom freedoom";
+pub(super) const PACKAGES: &str = "crispy-doom freedoom";
 const INSTALLER: &str = "/usr/bin/apt-get";
 
 /// The host's settings that have an option here, too.

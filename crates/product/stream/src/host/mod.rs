@@ -26,4 +26,6 @@ pub mod terms;
 pub(crate) use reach::candidates as addresses;
 pub use run::{HostReport, run};
 pub use sources::screen_shows;
+#[cfg(feature = "cli")]
+pub(crate) use stage::Folder;
 pub use stage::{Stage, StageNews};

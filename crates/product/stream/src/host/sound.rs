@@ -29,7 +29,7 @@ pub const BLOCK: PacketDuration = PacketDuration::Ten;
 pub const RATE: Rate = Rate::from_kbps(96);
 const MAX_LATE: Duration = Duration::from_millis(50);
 /// What PulseAudio plays, whatever it is.
-const PULSE_DEVICE: &str = "@DEFAULT_MONITOR@";
+pub(crate) const PULSE_DEVICE: &str = "@DEFAULT_MONITOR@";
 
 /// A packet of sound.
 #[derive(Debug, Clone, PartialEq, Eq)]

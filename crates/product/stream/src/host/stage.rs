@@ -99,12 +99,12 @@ fn refused(error: &DesktopError) -> StreamError {
     StreamError::Config { field: "command", why: error.to_string() }
 }
 
-/// A folder that nobody else reads, which goes with the stage.
+/// A folder that nobody else reads, which goes with who has it.
 #[derive(Debug)]
-struct Folder(PathBuf);
+pub(crate) struct Folder(PathBuf);
 
 impl Folder {
-    fn make() -> Result<Self, StreamError> {
+    pub(crate) fn make() -> Result<Self, StreamError> {
         let runtime = std::env::var_os("XDG_RUNTIME_DIR").map(PathBuf::from);
         let parent = runtime.filter(|path| path.is_dir()).unwrap_or_else(std::env::temp_dir);
         let mut bytes = [0; 8];
@@ -121,6 +121,11 @@ impl Folder {
             }
         })?;
         Ok(Self(path))
+    }
+
+    #[cfg(feature = "cli")]
+    pub(crate) fn path(&self) -> &Path {
+        &self.0
     }
 }
 
