@@ -60,8 +60,9 @@ impl OpenH264 {
             .intra_frame_period(IntraFramePeriod::auto())
             .num_threads(1)
             .vui(VuiConfig::bt709());
-        let encoder = Encoder::with_api_config(OpenH264API::from_source(), native)
+        let mut encoder = Encoder::with_api_config(OpenH264API::from_source(), native)
             .map_err(|error| config.refused(NAME, error.to_string()))?;
+        sys::openh264::quiet(&mut encoder);
         Ok(Self { encoder, config, bits_per_second, frames: 0, debt: Debt::default() })
     }
 
