@@ -7,7 +7,7 @@ use super::{Refusal, place, placed, state};
 use crate::HostConfig;
 use clap::{Arg, ArgAction, ArgMatches, Command};
 use gameway_webrtc::{Fingerprint, ServerIdentity};
-use std::net::{Ipv6Addr, SocketAddr};
+use std::net::{IpAddr, Ipv6Addr, SocketAddr};
 use std::path::Path;
 
 const CERTIFICATE: &str = "certificate";
@@ -63,18 +63,20 @@ pub fn set(matches: &ArgMatches, config: &mut HostConfig) -> Result<Https, Refus
             "--https: the certificate {error}; move that file away, or give --no-https"
         ))
     };
-    let own = ServerIdentity::own(&file, &own_names(&config.names)).map_err(refused)?;
+    let own = ServerIdentity::own(&file, &own_names(&config.names, &config.addresses))
+        .map_err(refused)?;
     give(config, &file, &file);
     Ok(Https::Own(own.fingerprint()))
 }
 
-/// What the machine's own certificate is for: these names, and all of the machine's addresses, wherever this start listens, for the
-/// certificate is for the next starts, too.
-pub fn own_names(names: &[String]) -> Vec<String> {
+/// What the machine's own certificate is for: these names, all of the machine's addresses, wherever this start listens, for the
+/// certificate is for the next starts, too; and those at which something in front of it hands on.
+pub fn own_names(names: &[String], elsewhere: &[IpAddr]) -> Vec<String> {
     let everywhere = SocketAddr::from((Ipv6Addr::UNSPECIFIED, 0));
     let addresses = crate::host::addresses(everywhere).into_iter().map(|at| at.ip().to_string());
     let local = std::iter::once("localhost".to_owned());
-    local.chain(names.iter().cloned()).chain(addresses).collect()
+    let elsewhere = elsewhere.iter().map(ToString::to_string);
+    local.chain(names.iter().cloned()).chain(addresses).chain(elsewhere).collect()
 }
 
 fn give(config: &mut HostConfig, chain: &Path, key: &Path) {

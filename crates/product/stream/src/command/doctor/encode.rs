@@ -97,7 +97,7 @@ fn milliseconds(encoder: &mut dyn VideoEncoder, config: EncoderConfig) -> Result
         let begun = clock.now();
         encoder.encode(&picture, request).map_err(|error| error.to_string())?;
         costs.push(clock.now().saturating_since(begun));
-        captured = captured + interval;
+        captured += interval;
     }
     let rest = &mut costs[1..];
     rest.sort_unstable();
