@@ -64,7 +64,8 @@ impl Program {
             self.heard = now;
             self.follow(&message.pointer);
             let numbers = message.first_change..;
-            for (number, change) in numbers.zip(&message.changes) {
+            // In this order no number is taken that no change has: the last one would be followed by none.
+            for (change, number) in message.changes.iter().zip(numbers) {
                 if number >= self.next_change {
                     self.set(change.switch, change.is_held);
                 }

@@ -110,3 +110,15 @@ fn an_old_message_changes_nothing_and_a_sum_that_lies_moves_no_further_than_two_
     assert!(program.on_message(at(2), &old).is_some_and(|answer| answer.next_change == 3));
     assert_eq!((actions(&mut program), program.next_deadline()), (vec![], None));
 }
+
+#[test]
+fn a_change_may_have_the_last_number() {
+    let player = |first_change| {
+        let mut bytes = [&b"GI\x01\0\0\0\0\x01"[..], &[0; 58]].concat();
+        bytes[8..12].copy_from_slice(&u32::to_be_bytes(first_change));
+        Message::parse(&bytes).expect("a message")
+    };
+    let mut program = Program::default();
+    program.on_message(Instant::ZERO, &player(u32::MAX));
+    assert_eq!(program.newest_change(), u32::MAX - 1);
+}
