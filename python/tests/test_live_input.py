@@ -139,10 +139,12 @@ def at_host(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Page, st
 
 
 @pytest.fixture
-def page(at_host: tuple[Page, str]) -> Page:
-    """A page that has taken over."""
+def page(at_host: tuple[Page, str]) -> Iterator[Page]:
+    """A page that has taken over; its settings are gone afterwards, for a second try, too."""
     anywhere, url = at_host
-    return anywhere.opened(url)
+    opened = anywhere.opened(url)
+    yield opened
+    opened.made.evaluate(opened.session, "localStorage.removeItem('gameway-settings')")
 
 
 def is_off(marker: Held | None) -> bool:
