@@ -14,7 +14,7 @@ import polars as pl
 import pytest
 
 from gameway.errors import GamewayError
-from gameway.lab import downloads, keeping, knobs, scenario, words
+from gameway.lab import keeping, knobs, scenario, words
 from gameway.lab.desk import Counter, Desk
 from gameway.lab.downloads import Downloads, Visit
 from gameway.lab.figures import Figures
@@ -52,6 +52,8 @@ class Link:
 class Others:
     """Downloads that nobody starts."""
 
+    names = ("cubic", "bbr", "quic")
+
     def __init__(self) -> None:
         self.there: list[str] = []
         self.told: list[str] = []
@@ -71,12 +73,6 @@ def desk(told: scenario.Scenario | None = None) -> tuple[Desk, Link, list[str]]:
     made = Desk(link, Others(), chosen.append, ["gcc", "pudica"], turned,  # type: ignore[arg-type]
                 time.monotonic_ns(), told)  # fmt: skip
     return made, link, chosen
-
-
-@pytest.fixture(autouse=True)
-def _all_downloads(monkeypatch: pytest.MonkeyPatch) -> None:
-    """On each machine the same ones."""
-    monkeypatch.setattr(downloads, "offered", lambda: ["cubic", "bbr", "quic"])
 
 
 def test_the_lab_s_words_come_first_and_the_others_are_play_s() -> None:

@@ -17,8 +17,7 @@ from witness import of_times
 
 import gameway as gw
 from gameway import _core, report
-from gameway.live import namespaces, plan, schema
-from gameway.live import run as live_run
+from gameway.live import namespaces, plan, process, schema
 from gameway.live.process import program
 from gameway.live.run import prepare, run_one
 
@@ -347,7 +346,7 @@ def test_hosts_and_clients_are_told_what_they_need_and_their_tables_are_joined(
     def command(kind: str, config: Path) -> list[str]:
         return real(kind, config) if kind == "link" else [sys.executable, fake, kind, str(config)]
 
-    monkeypatch.setattr(live_run, "program", command)
+    monkeypatch.setattr(process, "program", command)
     results = gw.run(gw.loads(STREAMS), tmp_path / "out", on="live")
     frames = results.frames().collect()
     counts = dict(frames.group_by("stream").len().iter_rows())

@@ -27,7 +27,7 @@ from typing import TYPE_CHECKING, Any
 
 from gameway.caller import caller
 from gameway.errors import GamewayError, InputError
-from gameway.lab import downloads, knobs
+from gameway.lab import knobs
 from gameway.lab.figures import Figures
 from gameway.lab.knobs import CONTROLLER, DOWNLOADS, KNOBS
 
@@ -161,7 +161,7 @@ class Desk:
     def _read(self, name: str, value: object) -> Any:
         """Give a knob's value; InputError if it cannot be."""
         if name == DOWNLOADS:
-            offered = downloads.offered()
+            offered = self.downloads.names
             if not isinstance(value, list) or any(one not in offered for one in value):
                 hint = f"a list of {', '.join(offered)}"
                 raise InputError("cannot be", field=name, value=value, hint=hint)
@@ -231,7 +231,7 @@ class Desk:
 
     def _choices(self) -> dict[str, list[str]]:
         found = {name: _with(knob.choices, self.turned[name]) for name, knob in KNOBS.items()}
-        return found | {CONTROLLER: self.controllers, DOWNLOADS: downloads.offered()}
+        return found | {CONTROLLER: self.controllers, DOWNLOADS: self.downloads.names}
 
 
 def _with(choices: Any, value: str) -> list[str]:

@@ -6,7 +6,6 @@ over TCP, s2n-quic that over QUIC, as in a live run (`gameway.live`).
 
 from __future__ import annotations
 
-import json
 import shutil
 import signal
 import subprocess
@@ -19,7 +18,7 @@ from gameway.errors import GamewayError
 from gameway.live import competitors, offers, quic
 from gameway.live.merge import Competition
 from gameway.live.plan import IPERF_PORT, QUIC
-from gameway.live.process import program
+from gameway.live.process import prepared
 from gameway.live.processes import is_ready, listens
 
 if TYPE_CHECKING:
@@ -90,6 +89,11 @@ class Downloads:
     gone: dict[str, list[Visit]] = field(default_factory=dict)
     visits: int = 0
 
+    @property
+    def names(self) -> list[str]:
+        """Those that this session has flows for: what the machine offered when it began."""
+        return [one["name"] for one in self.plan.competitors]
+
     def set(self, wanted: list[str]) -> None:
         """Let these be there, and no other."""
         for name in [one for one in self.there if one not in wanted]:
@@ -158,14 +162,11 @@ class Downloads:
         self, kind: str, where: str, name: str, competitor: dict[str, Any]
     ) -> tuple[Process, Path]:
         """Start an end of a download over QUIC; give its folder, too."""
-        own = self.parts / f"{kind}-{name}"
-        own.mkdir()
+        own = f"{kind}-{name}"
         certificate = self.parts / f"{quic.SERVER_PART}-{name}" / quic.CERTIFICATE
         config = quic.config(self.plan, competitor, self.place, certificate)
-        file = own.with_suffix(".json")
-        file.write_text(json.dumps(config | {"folder": str(own)}), encoding="utf-8")
-        environment = quic.environment(competitor)
-        return self._start(own.name, where, program(kind, file), environment), own
+        command = prepared(self.parts, own, kind, config)
+        return self._start(own, where, command, quic.environment(competitor)), self.parts / own
 
     def _now_ns(self) -> int:
         return time.monotonic_ns() - self.place.epoch_ns
@@ -208,8 +209,7 @@ class Downloads:
             sent = competitors.intervals(visit.server.out)
         except GamewayError:
             return Competition(visit.start_ns, [])
-        ended_ns = (visit.client.ended_ns or time.monotonic_ns()) - self.place.epoch_ns
-        start_ns = ended_ns - round(at_client[-1].stop_s * 1e9)
+        start_ns = competitors.began_ns(visit.client, at_client, self.place.epoch_ns)
         return Competition(start_ns, received=at_client, sent=sent)
 
 

@@ -6,7 +6,6 @@ link   ──► host (gameway play) ──► desk: what the page asks
 
 from __future__ import annotations
 
-import json
 import signal
 import sys
 import time
@@ -31,7 +30,7 @@ from gameway.lab.words import DEFAULT_OUT, options
 from gameway.live import namespaces, offers, pings, plan
 from gameway.live.merge import Parts
 from gameway.live.plan import LINK, PING, Place
-from gameway.live.process import program
+from gameway.live.process import prepared
 from gameway.live.processes import Stopped, Supervisor
 
 if TYPE_CHECKING:
@@ -101,7 +100,6 @@ class Session:
         path_knobs = {name: value for name, value in begin.items() if name in knobs.KNOBS}
         self.first = knobs.defaults() | words.knobs | path_knobs
         """The knobs of the path at the beginning."""
-        self.begin = {name: begin[name] for name in (CONTROLLER,) if name in begin}
         self.parts, raw = folder / "parts", folder / "raw"
         for one in (self.parts, raw):
             one.mkdir()
@@ -126,7 +124,8 @@ class Session:
             desk = Desk(link, self.downloads, self.host.choose, known, turned,
                         self.place.epoch_ns, self.scenario, keep=self.words.keep)  # fmt: skip
             with Counter(self.socket, desk):
-                desk.turn(self.begin)
+                if self.scenario is not None and self.scenario.start.controller is not None:
+                    desk.turn({CONTROLLER: self.scenario.start.controller})
                 self._go_by(desk, self.host)
         except Stopped:
             return self.host.end()
@@ -153,14 +152,10 @@ class Session:
 
     def _start_link(self) -> Path:
         """Start the link; give the socket of its control."""
-        own, control = self.parts / LINK, self.parts / "control"
-        own.mkdir()
-        config = plan.link_config(self.plan, self.place)
+        control = self.parts / "control"
+        config = plan.link_config(self.plan, self.place) | {"control": str(control)}
         del config["duration"]
-        file = self.parts / f"{LINK}.json"
-        whole = config | {"folder": str(own), "control": str(control)}
-        file.write_text(json.dumps(whole, indent=1), encoding="utf-8")
-        self.link = self.supervisor.start(LINK, program(LINK, file))
+        self.link = self.supervisor.start(LINK, prepared(self.parts, LINK, LINK, config))
         self.supervisor.wait_ready(self.link, _in_s(START_S))
         return control
 
@@ -252,9 +247,7 @@ class Session:
         interval = self.plan.ping_interval_ns
         if self.pinging is None or interval is None:
             return []
-        epoch_wall_ns = time.time_ns() - time.monotonic_ns() + self.place.epoch_ns
-        lines = self.pinging.out.read_text(encoding="utf-8", errors="replace").splitlines()
-        return pings.read(lines, epoch_wall_ns, interval, duration_ns)
+        return pings.told(self.pinging.out, self.place.epoch_ns, interval, duration_ns)
 
 
 def _received(desk: Desk) -> int:

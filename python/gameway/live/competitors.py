@@ -11,6 +11,7 @@ send what an interrupted upload had written.
 from __future__ import annotations
 
 import json
+import time
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from gameway.live.plan import Plan
+    from gameway.live.processes import Process
 
 IP_UDP_BYTES = 28
 """Headers of IPv4 and UDP: a UDP competitor's rate and size count them, iperf3's do not."""
@@ -150,3 +152,9 @@ def _interval(item: dict[str, Any]) -> Interval:
         rtt_us=one.get("rtt"),
         retransmits=one.get("retransmits"),
     )
+
+
+def began_ns(client: Process, at_client: list[Interval], epoch_ns: int) -> int:
+    """When a client of iperf3 began, since the run's start: it knows how long it went on."""
+    ended_ns = client.ended_ns or time.monotonic_ns()
+    return ended_ns - epoch_ns - round(at_client[-1].stop_s * 1e9)

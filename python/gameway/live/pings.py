@@ -7,11 +7,13 @@ is exact to 0.1 ms from 10 ms on and to 1 ms from 100 ms on.
 from __future__ import annotations
 
 import re
+import time
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
+    from pathlib import Path
 
     from gameway.live.plan import Plan
 
@@ -35,6 +37,13 @@ def command(plan: Plan, address: str) -> list[str]:
     """The command that pings until it is interrupted; 84 bytes on the wire, as the simulator's."""
     interval_ns = plan.ping_interval_ns or 0
     return ["ping", "-n", "-D", "-i", f"{interval_ns / 1e9:g}", address]
+
+
+def told(out: Path, epoch_ns: int, interval_ns: int, stop_ns: int) -> list[Pong]:
+    """Read what ping printed into a file, of a run that began at `epoch_ns` of CLOCK_MONOTONIC."""
+    epoch_wall_ns = time.time_ns() - time.monotonic_ns() + epoch_ns
+    lines = out.read_text(encoding="utf-8", errors="replace").splitlines()
+    return read(lines, epoch_wall_ns, interval_ns, stop_ns)
 
 
 def read(lines: Iterable[str], epoch_wall_ns: int, interval_ns: int, stop_ns: int) -> list[Pong]:

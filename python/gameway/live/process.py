@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, Self
 from gameway.live.namespaces import LiveError
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
     from pathlib import Path
 
 START_SECONDS = 30
@@ -25,6 +26,15 @@ STOP_SECONDS = 15
 def program(name: str, config: Path) -> list[str]:
     """Give the command of a part."""
     return [sys.executable, "-m", "gameway.live.part", name, str(config)]
+
+
+def prepared(parts: Path, name: str, kind: str, config: Mapping[str, Any]) -> list[str]:
+    """Make the folder of a part, and write what it is told; give its command."""
+    own, file = parts / name, parts / f"{name}.json"
+    own.mkdir()
+    file.touch(mode=0o600)
+    file.write_text(json.dumps({**config, "folder": str(own)}, indent=1), encoding="utf-8")
+    return program(kind, file)
 
 
 @dataclass

@@ -8,7 +8,6 @@ end      pings and iperf3 are interrupted; the parts write their tables and end
 
 from __future__ import annotations
 
-import json
 import secrets
 import shutil
 import threading
@@ -25,7 +24,7 @@ from gameway.live.ends import Ends
 from gameway.live.merge import Competition, Parts, merge
 from gameway.live.namespaces import clean
 from gameway.live.plan import BROWSERS, CLIENT_PART, HOST, LINK, PING, PLAYER, Place
-from gameway.live.process import program
+from gameway.live.process import prepared
 from gameway.live.processes import Process, Supervisor, TooLate
 from gameway.live.screens import Screen, Wanted, home
 from gameway.live.sources import BUILT_IN, How, Kind
@@ -248,11 +247,8 @@ class Stage:
         environment: Mapping[str, str] | None = None,
     ) -> Process:
         """Start a part in its namespace."""
-        own = self._folder(name)
-        file = self.parts / f"{name}.json"
-        file.write_text(json.dumps(config | {"folder": str(own)}, indent=1), encoding="utf-8")
-        file.chmod(0o600)
-        command = program(kind, file)
+        command = prepared(self.parts, name, kind, config)
+        self.folders.append(self.parts / name)
         inside = self.ends.command(where, command)
         process = self.supervisor.start(name, inside, environment=environment)
         self.own.append(process)
@@ -317,8 +313,7 @@ class Stage:
         """What iperf3 told: its client is the one that was interrupted, and knows when it began."""
         client, server = (kind[competitor["name"]] for kind in (self.clients, self.servers))
         at_client = competitors.intervals(client.out)
-        ended_ns = (client.ended_ns or time.monotonic_ns()) - self.epoch_ns
-        start_ns = ended_ns - round(at_client[-1].stop_s * 1e9)
+        start_ns = competitors.began_ns(client, at_client, self.epoch_ns)
         self.supervisor.interrupt(server)
         at_server = competitors.intervals(server.out)
         if plan.goes_up(competitor):
@@ -342,6 +337,4 @@ class Stage:
         interval = self.plan.ping_interval_ns
         if self.pinging is None or interval is None:
             return []
-        epoch_wall_ns = time.time_ns() - time.monotonic_ns() + self.epoch_ns
-        lines = self.pinging.out.read_text(encoding="utf-8", errors="replace").splitlines()
-        return pings.read(lines, epoch_wall_ns, interval, self.plan.duration_ns)
+        return pings.told(self.pinging.out, self.epoch_ns, interval, self.plan.duration_ns)

@@ -53,12 +53,13 @@ def parts(run: Run) -> pl.DataFrame:
     found = turns(run.table(CHANGES))
     ends = [*(begin for begin, _ in found[1:]), end_ns]
     rows: list[dict[str, Any]] = []
-    first_ns = run.table("frames").select(pl.col("captured_ns").min()).item() or 0
+    tables = (run.table("frames"), run.table("bins"), run.link())
+    first_ns = tables[0].select(pl.col("captured_ns").min()).item() or 0
     for (turned_ns, told), until_ns in zip(found, ends, strict=True):
         begin_ns = max(turned_ns, first_ns)
         row = {"from, s": f"{begin_ns / 1e9:.1f}", "turned": told}
         enough = until_ns - begin_ns >= SHORT_NS
-        rows.append(row | (_figures(run, begin_ns, until_ns) if enough else {}))
+        rows.append(row | (_figures(tables, begin_ns, until_ns) if enough else {}))
     return pl.DataFrame(rows)
 
 
@@ -72,18 +73,20 @@ def turns(changes: pl.DataFrame) -> list[tuple[int, str]]:
     return [(at, ", ".join(told) or "(as at the beginning)") for at, told in found]
 
 
-def _figures(run: Run, begin_ns: int, until_ns: int) -> dict[str, Any]:
-    """What the streams were like in a part."""
+def _figures(
+    tables: tuple[pl.DataFrame, pl.DataFrame, pl.DataFrame], begin_ns: int, until_ns: int
+) -> dict[str, Any]:
+    """What the streams were like in a part, by the tables frames, bins and link."""
+    frames, bins, link = tables
     seconds = (until_ns - begin_ns) / 1e9
-    frames = run.table("frames")
     shown = frames.filter(pl.col("shown_ns").is_between(begin_ns, until_ns, closed="left"))
     delays = shown.select((pl.col("complete_ns") - pl.col("first_sent_ns")) / 1e6).to_series()
     within = pl.col("bin_start_ns").is_between(begin_ns, until_ns, closed="left")
     streams = frames["stream"].unique().to_list()
-    bins = run.table("bins").filter(within)
+    bins = bins.filter(within)
     ours = pl.col("flow").is_in(streams)
     own, others = (float(bins.filter(one)["received_bytes"].sum()) for one in (ours, ~ours))
-    link = run.link().filter(within)
+    link = link.filter(within)
     capacity = float(link["capacity_bytes"].sum()) / max(link.height * BIN_S, BIN_S)
     queue = link.select(pl.col("queue_mean_bytes").mean()).item() or 0.0
     return {
