@@ -129,6 +129,7 @@ pub mod red;
 pub mod reports;
 pub mod rtcp;
 pub mod rtp;
+pub mod scrape;
 pub mod sdp;
 mod secrets;
 mod sequence;

@@ -4,7 +4,7 @@ use super::https::{self, Https};
 use super::qr::qr;
 use super::settings::{self, Setting, settings};
 use super::{End, Names, Refusal, exit_code, place, placed, tables};
-use super::{state, tell, tell_refusals, tell_threads, token};
+use super::{state, tell, tell_refusals, tell_threads, token, unit};
 use crate::host::{self, HostReport, Stage};
 use crate::{HostConfig, SourceConfig};
 use clap::{Arg, ArgAction, ArgMatches, Command};
@@ -35,6 +35,7 @@ pub(super) const SETTINGS: &[Setting] = settings! {
     "encoder" => "encoder",
     "audio" => "audio",
     "input" => "input",
+    "metrics" => "metrics",
     "duration" => "duration",
 };
 /// What the first link stands behind.
@@ -66,7 +67,7 @@ pub(super) fn for_people(command: Command) -> Command {
     let name = "A name under which browsers reach the host, beside this machine's. May be repeated";
     let out = "Keep tables here: frames, controller, lateness";
     let further = "Settings of a host as JSON, by their names, for a program that starts one. An option counts more";
-    https::with(command)
+    unit::with(https::with(command))
         .arg(place("token", token::OPTION, "FILE", token))
         .arg(
             Arg::new("name")
@@ -85,9 +86,12 @@ pub fn host(names: Names, words: impl IntoIterator<Item = OsString>) -> u8 {
 }
 
 fn run(names: Names, words: impl IntoIterator<Item = OsString>) -> Result<(), Refusal> {
-    let program = OsString::from(names.host);
-    let matches = command(names).try_get_matches_from(std::iter::once(program).chain(words))?;
+    let (program, words) = (OsString::from(names.host), Vec::from_iter(words));
+    let all = std::iter::once(program).chain(words.iter().cloned());
+    let matches = command(names).try_get_matches_from(all)?;
     let config = configured(&matches, SETTINGS)?;
+    let captures = matches!(config.source, SourceConfig::X11 { .. });
+    unit::print(&matches, names.host, &words, captures)?;
     serve(names, config, None, &matches, SETTINGS)
 }
 
@@ -141,6 +145,7 @@ pub(super) fn serve(
         let told = links(&addresses, names, https, &token);
         told.iter().for_each(|line| tell(line));
         camera(&told);
+        unit::tell_ready();
     });
     let HostReport { sessions, cpu, .. } = report.map_err(refused)?;
     if sessions == 0 {

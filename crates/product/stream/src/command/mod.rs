@@ -15,6 +15,7 @@ mod qr;
 mod settings;
 mod state;
 mod token;
+mod unit;
 
 pub use client::client;
 pub use devices::devices;

@@ -4,7 +4,7 @@
 
 use super::host;
 use super::settings::{self, Setting, settings};
-use super::{Names, Refusal, exit_code, tell};
+use super::{Names, Refusal, exit_code, tell, unit};
 use crate::config::PictureSize;
 use crate::host::Stage;
 use crate::{HostConfig, SourceConfig};
@@ -73,8 +73,9 @@ pub fn play(names: Names, words: impl IntoIterator<Item = OsString>) -> u8 {
 }
 
 fn run(names: Names, words: impl IntoIterator<Item = OsString>) -> Result<(), Refusal> {
-    let program = OsString::from(names.play);
-    let matches = command(names).try_get_matches_from(std::iter::once(program).chain(words))?;
+    let (program, words) = (OsString::from(names.play), Vec::from_iter(words));
+    let all = std::iter::once(program).chain(words.iter().cloned());
+    let matches = command(names).try_get_matches_from(all)?;
     if matches.get_flag(LAB) {
         // Who has it takes it before this is called.
         return Err(Refusal::new(
@@ -85,6 +86,7 @@ fn run(names: Names, words: impl IntoIterator<Item = OsString>) -> Result<(), Re
     let mut config = host::configured(&matches, &settings)?;
     config.input = true;
     config.stamped = false;
+    unit::print(&matches, names.play, &words, matches.contains_id("screen"))?;
     let stage = staged(&mut config, &matches)?;
     settings.extend_from_slice(SCREEN);
     host::serve(names, config, stage, &matches, &settings)

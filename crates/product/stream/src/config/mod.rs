@@ -20,7 +20,7 @@ use gameway_units::{
 };
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use std::net::IpAddr;
+use std::net::{IpAddr, SocketAddr};
 use std::path::PathBuf;
 
 /// What a host is told.
@@ -109,6 +109,9 @@ pub struct HostConfig {
     /// Where a lab behind the host listens (a Unix socket), which the page shows and steers.
     #[schemars(extend("x-none" = "no lab"))]
     pub lab: Option<PathBuf>,
+    /// Where a monitor such as Prometheus asks for figures at /metrics (ADDRESS:PORT), by plain HTTP and without a token.
+    #[schemars(extend("x-none" = "nowhere"))]
+    pub metrics: Option<SocketAddr>,
     /// `auto`: software; `hardware`: what works; or one by name. H.265 has the best there is.
     pub encoder: EncoderChoice,
     /// The scene's beeps, the file's sound, or what PulseAudio plays (needs parec).
@@ -171,6 +174,7 @@ impl Default for HostConfig {
             addresses: Vec::new(),
             media_addresses: Vec::new(),
             lab: None,
+            metrics: None,
             encoder: EncoderChoice::Auto,
             audio: true,
             input: false,

@@ -4,6 +4,7 @@ mod encoders;
 pub mod encoding;
 pub mod hand;
 mod log;
+mod metrics;
 pub mod page;
 mod played;
 mod reach;

@@ -4,6 +4,7 @@ use crate::cpu::{Meter, ThreadTime};
 use crate::error::system;
 use crate::host::encoding::{Job, Made};
 use crate::host::log::HostLog;
+use crate::host::metrics::Metrics;
 use crate::host::page::PageCounts;
 use crate::host::played::Played;
 use crate::host::reach::reached;
@@ -24,6 +25,7 @@ use gameway_runtime::stop::Stop;
 use gameway_session::{BreakerAction, Sender, SenderEvent};
 use gameway_units::{Duration, Instant};
 use gameway_webrtc::http::{Reply, SignalingRequest, SignalingServer, check_token};
+use gameway_webrtc::scrape::ScrapeServer;
 use gameway_webrtc::socket::{MediaSocket, MonotonicClock};
 use gameway_webrtc::{Identity, Peer, Secrets};
 use rustix::event::{PollFd, PollFlags};
@@ -89,6 +91,8 @@ struct Host {
     sound: Sound,
     page: PageCounts,
     log: Option<HostLog>,
+    /// Tells a monitor; only while it is here.
+    _scrape: Option<ScrapeServer>,
     keys: Option<KeyFile>,
     meter: Meter,
     played: Played,
@@ -113,6 +117,7 @@ impl Host {
         let pictures = Arc::default();
         let (jobs, made, worker, h265) = start_encoding(&config, Arc::clone(&pictures))?;
         let sound = start_sound(&config, clock, pictures)?;
+        let (sink, scrape) = Metrics::serve(&config, sink)?;
         Ok(Self {
             clock,
             end: config.duration.map_or(Instant::MAX, |duration| Instant::ZERO + duration),
@@ -128,6 +133,7 @@ impl Host {
             sound,
             page: PageCounts::default(),
             log: sink.map(|sink| HostLog::new(sink, &config.name, config.observe_interval)),
+            _scrape: scrape,
             keys: config.export_keys.as_deref().map(KeyFile::create).transpose()?,
             meter: Meter::new("network"),
             played: Played::open(&config)?,
