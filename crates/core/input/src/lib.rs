@@ -14,6 +14,7 @@
 //! ```
 //!
 //! The other way goes the [`Shape`] that the program gives to the pointer, so that the player's device draws it.
+//! Gamepads have messages of their own on the same channel: [`gamepad`].
 //!
 //! # Examples
 //! A key that is pressed and released while the first message is lost:
@@ -34,6 +35,7 @@
 //! # assert!(lost.is_some());
 //! ```
 
+pub mod gamepad;
 mod held;
 mod keys;
 mod message;

@@ -17,9 +17,9 @@ use crate::{Acknowledgement, Change, Held, Message, Pointer, Switch};
 use gameway_units::{Duration, Instant};
 use std::collections::VecDeque;
 
-const MOTION_INTERVAL: Duration = Duration::from_millis(4);
-const REPETITION: Duration = Duration::from_millis(20);
-const SIGN_OF_LIFE: Duration = Duration::from_millis(100);
+pub(crate) const MOTION_INTERVAL: Duration = Duration::from_millis(4);
+pub(crate) const REPETITION: Duration = Duration::from_millis(20);
+pub(crate) const SIGN_OF_LIFE: Duration = Duration::from_millis(100);
 
 /// See the module's head.
 #[derive(Debug, Clone)]

@@ -14,7 +14,7 @@ use crate::{Acknowledgement, Held, Message, Pointer, Switch};
 use gameway_units::{Duration, Instant};
 use std::collections::VecDeque;
 
-const SILENCE: Duration = Duration::from_millis(500);
+pub(crate) const SILENCE: Duration = Duration::from_millis(500);
 const MAX_MOTION: i32 = 8_192;
 
 /// Something to do to the program.

@@ -6,6 +6,9 @@
 //!                          ├► capture::X11Screen           ▼ audio::PulseMonitor     (both of gameway-codec)
 //!                          ▼
 //!                       Pointer ─► Shape
+//!
+//! gamepad::Action ─► Gamepads (uinput) ◄── Program
+//!                       └► Feel
 //! ```
 //!
 //! A host starts a [`Screen`] and a [`SoundServer`], tells the program of both by [`Surroundings`], and keeps it running by a
@@ -22,6 +25,8 @@
 
 mod authority;
 mod error;
+#[cfg(feature = "x11")]
+mod gamepad;
 mod group;
 #[cfg(feature = "x11")]
 mod inject;
@@ -37,6 +42,8 @@ mod surroundings;
 mod x11;
 
 pub use error::DesktopError;
+#[cfg(feature = "x11")]
+pub use gamepad::{Feel, Gamepads, NoGamepads};
 #[cfg(feature = "x11")]
 pub use inject::Injector;
 pub use keeper::{Fate, Keeper, KeptProgram, News};

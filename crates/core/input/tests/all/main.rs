@@ -1,5 +1,6 @@
 //! Both ends over paths that lose, delay, repeat and reorder.
 
+mod gamepads;
 mod over_a_path;
 mod silence;
 mod vectors;

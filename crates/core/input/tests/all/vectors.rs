@@ -1,6 +1,7 @@
-//! What this crate and the page (`web/page/src/input`) both hold to: `vectors.json` has the keys, acknowledgements, shapes of the
-//! pointer, and what a player's end says, byte by byte and when.
+//! What this crate and the page (`web/page/src/input`, `pointer`, `gamepad`) both hold to: `vectors.json` has the keys, acknowledgements,
+//! shapes of the pointer, rumble, and what a player's end says, byte by byte and when.
 
+use gameway_input::gamepad::{self, Answer, Lack, Reading, Rumble};
 use gameway_input::{Acknowledgement, Button, Image, KEYS, Key, Player, Shape, Switch};
 use gameway_units::{Duration, Instant};
 use serde_json::Value;
@@ -145,5 +146,85 @@ fn a_player_says_what_the_vectors_have() {
             .iter()
             .map(|message| (number(&message[0]), text(&message[1]).to_owned()));
         assert_eq!(told.messages, wanted.collect::<Vec<_>>(), "{}", vector["name"]);
+    }
+}
+
+#[test]
+fn answers_and_rumbles_are_those_of_the_vectors() {
+    for vector in list(&vectors("gamepadAnswers")) {
+        let said = bytes(text(&vector["bytes"]));
+        let lack = vector["lack"].as_i64().map(|lack| match lack {
+            0 => Lack::Nothing,
+            1 => Lack::Use,
+            _ => Lack::Devices,
+        });
+        let wanted = lack.map(|lack| Answer { lack, message: number(&vector["message"]) });
+        assert_eq!(Answer::parse(&said), wanted, "{vector}");
+        if let Some(known) = wanted {
+            assert_eq!(known.to_bytes(), said);
+        }
+    }
+    for vector in list(&vectors("rumbles")) {
+        let said = bytes(text(&vector["bytes"]));
+        let wanted = (!vector["pad"].is_null()).then(|| Rumble {
+            pad: number(&vector["pad"]),
+            strong: number(&vector["strong"]),
+            weak: number(&vector["weak"]),
+            millis: number(&vector["millis"]),
+        });
+        assert_eq!(Rumble::parse(&said), wanted, "{vector}");
+        if let Some(known) = wanted {
+            assert_eq!(known.to_bytes(), said);
+        }
+    }
+}
+
+fn act_on_gamepads(player: &mut gamepad::Player, action: &str, arguments: &[Value]) {
+    match action {
+        "read" => {
+            let triggers = list(&arguments[2]).iter().map(number::<u8>).collect::<Vec<_>>();
+            let axes = list(&arguments[3]).iter().map(number::<i16>).collect::<Vec<_>>();
+            let reading = Reading {
+                pressed: number(&arguments[1]),
+                triggers: triggers.try_into().expect("two"),
+                axes: axes.try_into().expect("four"),
+            };
+            player.read(number(&arguments[0]), Some(&reading));
+        }
+        "gone" => player.read(number(&arguments[0]), None),
+        "releaseAll" => player.release_all(),
+        "answer" => {
+            let answer = Answer::parse(&bytes(text(&arguments[0])));
+            player.on_answer(&answer.expect("an answer"));
+        }
+        _ => panic!("{action}"),
+    }
+}
+
+#[test]
+fn gamepads_say_what_the_vectors_have() {
+    for vector in list(&vectors("gamepads")) {
+        let (mut player, mut now) = (gamepad::Player::default(), 0);
+        let mut messages: Vec<(i64, String)> = Vec::new();
+        let mut listen = |player: &mut gamepad::Player, from: i64, until: i64| {
+            for millis in from..=until {
+                while let Some(message) = player.poll(at(millis)) {
+                    messages.push((millis, hexadecimal(&message.to_bytes())));
+                }
+            }
+        };
+        for step in list(&vector["steps"]) {
+            let step = list(step);
+            let millis = number(&step[0]);
+            listen(&mut player, now, millis);
+            now = millis;
+            act_on_gamepads(&mut player, text(&step[1]), &step[2..]);
+            listen(&mut player, now, now);
+        }
+        listen(&mut player, now, number(&vector["until"]));
+        let wanted = list(&vector["messages"])
+            .iter()
+            .map(|message| (number(&message[0]), text(&message[1]).to_owned()));
+        assert_eq!(messages, wanted.collect::<Vec<_>>(), "{}", vector["name"]);
     }
 }

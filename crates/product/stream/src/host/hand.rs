@@ -1,5 +1,5 @@
-//! What a player does to the built-in scene: a marker goes where the pointer is, or by arrow keys, and lights up while
-//! something else is held. Sans-IO.
+//! What a player does to the built-in scene: a marker goes where the pointer is, or by arrow keys or a gamepad's left stick, and
+//! lights up while something else is held. Sans-IO.
 //!
 //! | constant | value | origin |
 //! |---|---|---|
@@ -7,6 +7,7 @@
 //! | motion by a mouse | 65536 for 1280 pixels | the default picture's width |
 
 use gameway_codec::Hand;
+use gameway_input::gamepad::{self, Axis, Event, PADS};
 use gameway_input::{Action, Held, Key, Switch};
 use gameway_units::{Duration, Instant};
 
@@ -25,13 +26,21 @@ pub struct HandOfPlayer {
     x: i64,
     y: i64,
     held: Held,
+    /// A bit for each button that is held, and the left stick, of each gamepad.
+    pads: [(u32, [i16; 2]); PADS],
     moved: Instant,
 }
 
 impl Default for HandOfPlayer {
     /// In the middle.
     fn default() -> Self {
-        Self { x: 32_768, y: 32_768, held: Held::default(), moved: Instant::ZERO }
+        Self {
+            x: 32_768,
+            y: 32_768,
+            held: Held::default(),
+            pads: Default::default(),
+            moved: Instant::ZERO,
+        }
     }
 }
 
@@ -51,19 +60,37 @@ impl HandOfPlayer {
         }
     }
 
+    /// The player did something to a gamepad.
+    pub fn apply_gamepad(&mut self, gamepad::Action { pad, event }: gamepad::Action) {
+        let (held, stick) = &mut self.pads[pad];
+        match event {
+            Event::Appear | Event::Vanish => (*held, *stick) = Default::default(),
+            Event::Press(button) => *held |= 1 << button as u32,
+            Event::Release(button) => *held &= !(1 << button as u32),
+            Event::Move(Axis::LeftX, value) => stick[0] = value,
+            Event::Move(Axis::LeftY, value) => stick[1] = value,
+            Event::Move(..) | Event::Pull(..) => {}
+        }
+    }
+
     /// The hand as it is now.
     pub fn at(&mut self, now: Instant) -> Hand {
         let step = now.saturating_since(self.moved).clamp(Duration::ZERO, MAX_STEP);
         self.moved = now;
         let mut held = self.held;
+        let far = SPEED * step.as_nanos() / 1_000_000_000;
         for (code, x, y) in ARROWS {
             let arrow = Key::named(code).map(Switch::Key);
             if arrow.is_some_and(|arrow| held.set(arrow, false)) {
-                let far = SPEED * step.as_nanos() / 1_000_000_000;
                 self.go(x * far, y * far);
             }
         }
-        Hand { x: self.x as u16, y: self.y as u16, pressed: !held.is_empty() }
+        for (_, [x, y]) in self.pads {
+            let part = |axis: i16| far * i64::from(axis) / i64::from(i16::MAX);
+            self.go(part(x), part(y));
+        }
+        let pressed = !held.is_empty() || self.pads.iter().any(|(held, _)| *held != 0);
+        Hand { x: self.x as u16, y: self.y as u16, pressed }
     }
 
     fn go(&mut self, x: i64, y: i64) {
@@ -95,6 +122,28 @@ mod tests {
         assert_eq!(hand.at(at(11_100)).x, 5_914);
         hand.apply(Action::MoveBy(-1_000, 2));
         assert_eq!(hand.at(at(11_101)), Hand { x: 0, y: 2_102, pressed: false });
+    }
+
+    #[test]
+    fn a_gamepad_moves_it_and_lights_it_up() {
+        let mut hand = HandOfPlayer::default();
+        let act = |hand: &mut HandOfPlayer, pad, event| {
+            hand.apply_gamepad(gamepad::Action { pad, event });
+        };
+        hand.apply(Action::MoveTo(10_000, 10_000));
+        act(&mut hand, 3, Event::Appear);
+        act(&mut hand, 3, Event::Move(Axis::LeftX, i16::MAX));
+        act(&mut hand, 3, Event::Move(Axis::LeftY, -16_384));
+        act(&mut hand, 3, Event::Press(gamepad::Button::Home));
+        hand.at(at(1_000));
+        act(&mut hand, 2, Event::Press(gamepad::Button::South));
+        let before = hand.clone().at(at(1_000));
+        let after = hand.at(at(1_050));
+        assert_eq!((after.x - before.x, before.y - after.y, after.pressed), (1_638, 819, true));
+        act(&mut hand, 3, Event::Vanish);
+        assert_eq!(hand.at(at(1_100)), after, "the other one is held");
+        act(&mut hand, 2, Event::Release(gamepad::Button::South));
+        assert!(!hand.at(at(1_100)).pressed);
     }
 
     #[test]

@@ -5,6 +5,8 @@ pub mod encoding;
 pub mod hand;
 mod log;
 mod metrics;
+#[cfg(feature = "x11")]
+mod pads;
 pub mod page;
 mod played;
 mod reach;

@@ -1,6 +1,8 @@
-//! Where the player's actions go, and the shape of the pointer comes from.
+//! Where the player's actions go, and the shape of the pointer and rumble come from.
 
 use crate::host::hand::HandOfPlayer;
+#[cfg(feature = "x11")]
+use crate::host::pads::Pads;
 use crate::host::run::tell;
 use crate::host::session::Session;
 #[cfg(feature = "x11")]
@@ -10,8 +12,10 @@ use crate::{HostConfig, SourceConfig, StreamError};
 use gameway_codec::Hand;
 #[cfg(feature = "x11")]
 use gameway_desktop::Injector;
-use gameway_input::Action;
+use gameway_input::gamepad::Lack;
+use gameway_input::{Action, gamepad};
 use gameway_units::Instant;
+use std::os::fd::BorrowedFd;
 
 /// What is played.
 pub(super) enum Played {
@@ -21,7 +25,7 @@ pub(super) enum Played {
     Scene(HandOfPlayer),
     /// A screen.
     #[cfg(feature = "x11")]
-    Screen(Box<Injector>, Box<Shapes>),
+    Screen(Box<Injector>, Box<Shapes>, Box<Pads>),
 }
 
 impl Played {
@@ -47,13 +51,52 @@ impl Played {
             tell("no more input", &why);
             *self = Self::Nothing;
         }
+        while let Some(action) = session.poll_gamepad() {
+            self.apply_to_gamepad(action);
+        }
+        session.set_lack(self.lack());
     }
 
-    /// Gives the shape of the pointer to this session, if a screen is played.
+    fn apply_to_gamepad(&mut self, action: gamepad::Action) {
+        match self {
+            Self::Nothing => {}
+            Self::Scene(hand) => hand.apply_gamepad(action),
+            #[cfg(feature = "x11")]
+            Self::Screen(_, _, pads) => pads.apply(action),
+        }
+    }
+
+    /// What the player is told of gamepads.
+    fn lack(&self) -> Lack {
+        match self {
+            Self::Nothing => Lack::Use,
+            Self::Scene(_) => Lack::Nothing,
+            #[cfg(feature = "x11")]
+            Self::Screen(_, _, pads) => pads.lack(),
+        }
+    }
+
+    /// Readable when programs ask something of a gamepad.
+    pub(super) fn descriptors(&self) -> impl Iterator<Item = BorrowedFd<'_>> {
+        #[cfg(feature = "x11")]
+        let pads = match self {
+            Self::Screen(_, _, pads) => Some(&**pads),
+            _ => None,
+        };
+        #[cfg(feature = "x11")]
+        return pads.into_iter().flat_map(Pads::descriptors);
+        #[cfg(not(feature = "x11"))]
+        std::iter::empty()
+    }
+
+    /// Gives the shape of the pointer, and what gamepads are to be felt like, to this session, if a screen is played.
     pub(super) fn show(&mut self, now: Instant, session: &mut Session) {
         match self {
             #[cfg(feature = "x11")]
-            Self::Screen(_, shapes) => shapes.show(now, session),
+            Self::Screen(_, shapes, pads) => {
+                shapes.show(now, session);
+                pads.feel(now, session);
+            }
             _ => {
                 let _ = (now, session);
             }
@@ -71,7 +114,7 @@ impl Played {
                 None
             }
             #[cfg(feature = "x11")]
-            Self::Screen(injector, _) => {
+            Self::Screen(injector, _, _) => {
                 let mut actions = actions.peekable();
                 actions.peek()?;
                 injector.apply(actions).err().map(|error| error.to_string())
@@ -94,7 +137,7 @@ fn screen(config: &HostConfig, display: Option<&str>) -> Result<Played, StreamEr
     let injector = Injector::connect(display, authority);
     let injector = injector.map_err(|error| refuse("input", error.to_string()))?;
     let shapes = Shapes::open(config, display);
-    Ok(Played::Screen(Box::new(injector), Box::new(shapes)))
+    Ok(Played::Screen(Box::new(injector), Box::new(shapes), Box::default()))
 }
 
 #[cfg(not(feature = "x11"))]

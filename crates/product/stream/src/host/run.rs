@@ -432,12 +432,14 @@ impl Host {
         let deadline = self.stays.next_deadline();
         let most = deadline.map_or(LOOK, |due| due.saturating_since(now).min(LOOK));
         let passed = self.clock.now().saturating_since(now);
-        let mut descriptors = [
+        let mut descriptors = vec![
             PollFd::new(&self.socket, PollFlags::IN),
             PollFd::new(&self.made, PollFlags::IN),
             PollFd::new(&self.bell, PollFlags::IN),
             PollFd::new(self.sound.bell(), PollFlags::IN),
         ];
+        let gamepads = self.played.descriptors();
+        descriptors.extend(gamepads.map(|pad| PollFd::from_borrowed_fd(pad, PollFlags::IN)));
         clock::wait(&mut descriptors, most.saturating_sub(passed)).map_err(system("waiting"))
     }
 

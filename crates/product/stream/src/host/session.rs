@@ -30,11 +30,14 @@
 //! | interval while held | 100 ms | a report is back so much later than it could be |
 
 mod handover;
+mod inputs;
 mod parity;
 mod send;
 mod shape_out;
 mod sound_out;
 
+pub use self::inputs::Felt;
+use self::inputs::Inputs;
 use self::parity::ParityOut;
 use self::shape_out::ShapeOut;
 use self::sound_out::SoundOut;
@@ -47,7 +50,6 @@ use crate::host::sender_reports::SenderReports;
 use crate::host::terms::Terms;
 use crate::outbox::{Outbox, OutgoingFrame};
 use gameway_control::{FrameId, SequenceNumber};
-use gameway_input::{Acknowledgement, Action, Message, Program};
 use gameway_media::Overhead;
 use gameway_session::{RepairCode, Sender, SenderConfig, SenderEvent};
 use gameway_units::{Bytes, Duration, Ecn, Instant, Repair};
@@ -109,8 +111,7 @@ pub struct Session {
     /// The clocks of a browser's page and of its reports.
     page_clock: ReceiverClock,
     report_clock: ReceiverClock,
-    /// What the player does to the program.
-    program: Program,
+    inputs: Inputs,
     /// Whether a browser is told that it may play.
     plays: bool,
     shape: ShapeOut,
@@ -145,7 +146,7 @@ impl Session {
             page: PageReports::default(),
             page_clock: ReceiverClock::default(),
             report_clock: ReceiverClock::default(),
-            program: Program::default(),
+            inputs: Inputs::default(),
             shape: ShapeOut::default(),
             farewell: None,
             reported_end: 0,
@@ -189,12 +190,7 @@ impl Session {
             let _ = self.peer.send_data(now, channel, &Farewell::new(why).to_bytes());
         }
         self.peer.close(now);
-        self.program.release_all();
-    }
-
-    /// What the player does to the program next; everything that is held goes up when the stay ends.
-    pub fn poll_action(&mut self) -> Option<Action> {
-        self.program.poll()
+        self.inputs.end();
     }
 
     /// Handles what the peer has to say; to be called after datagrams and timeouts.
@@ -213,7 +209,7 @@ impl Session {
         if let Some(sender) = &mut self.sender {
             sender.on_deadline(now);
         }
-        self.program.on_deadline(now);
+        self.inputs.on_deadline(now);
     }
 
     /// When [`Self::on_deadline`] and [`Self::transmit`] are due next.
@@ -223,8 +219,8 @@ impl Session {
         if self.is_held() {
             sender = sender.map(|due| due.max(self.last_sent.saturating_add(HELD_INTERVAL)));
         }
-        let (peer, program) = (self.peer.next_deadline(), self.program.next_deadline());
-        [sender, self.solicit_due(), peer, program].into_iter().flatten().min()
+        let (peer, inputs) = (self.peer.next_deadline(), self.inputs.next_deadline());
+        [sender, self.solicit_due(), peer, inputs].into_iter().flatten().min()
     }
 
     /// When a browser is to be asked for a report that the sender waits for.
@@ -238,7 +234,7 @@ impl Session {
         let request = self.sender.as_mut()?.poll_encode()?;
         let (negotiated, overhead) = (self.peer.negotiated(), self.overhead);
         let (codec, code) = (negotiated.video_codec, code(negotiated));
-        let input = self.program.newest_change();
+        let input = self.inputs.program.newest_change();
         Some(Job { session: self.number, codec, request, input, hand: None, code, overhead })
     }
 
@@ -331,16 +327,6 @@ impl Session {
             Event::ChannelOpened { channel, label } if label == frames::LABEL => {
                 self.farewell = Some(channel);
             }
-            Event::ChannelOpened { channel, label }
-                if label == gameway_input::CHANNEL && self.plays =>
-            {
-                self.answer_input(now, channel, self.program.acknowledgement());
-            }
-            Event::ChannelOpened { channel, label }
-                if label == gameway_input::SHAPE_CHANNEL && self.plays =>
-            {
-                self.shape.open(channel);
-            }
             Event::ChannelOpened { channel, label } if label == Hello::CHANNEL => {
                 self.farewell = Some(channel);
                 if let Some(terms) = &self.terms {
@@ -349,6 +335,9 @@ impl Session {
                     let _ = self.peer.send_data(now, channel, &hello);
                 }
                 self.begin(now);
+            }
+            Event::ChannelOpened { channel, label } if self.plays => {
+                self.on_input_channel(now, channel, &label);
             }
             Event::Rtcp { bytes, arrival } => {
                 self.on_rtcp(now, &bytes);
@@ -360,7 +349,7 @@ impl Session {
             Event::Data { label, bytes, .. } if label == frames::LABEL => self.on_page(now, &bytes),
             Event::Closed(reason) => {
                 self.sender = None;
-                self.program.release_all();
+                self.inputs.end();
                 self.events.push(SessionEvent::Closed(reason));
             }
             _ => {}
@@ -442,19 +431,6 @@ impl Session {
             // Not sent is lost: the receiver says its time again.
             let _ = self.peer.send_rtcp(&bytes);
         }
-    }
-
-    /// The player does something.
-    fn on_input(&mut self, now: Instant, channel: u16, message: &[u8]) {
-        let message = Message::parse(message);
-        if let Some(answer) = message.and_then(|message| self.program.on_message(now, &message)) {
-            self.answer_input(now, channel, answer);
-        }
-    }
-
-    fn answer_input(&mut self, now: Instant, channel: u16, answer: Acknowledgement) {
-        // Not sent is lost: the player asks again.
-        let _ = self.peer.send_data(now, channel, &answer.to_bytes());
     }
 
     /// A browser's page tells what became of frames.

@@ -1,0 +1,53 @@
+//! The player's gamepads as devices of this machine, for what is played on a screen.
+
+use crate::host::run::tell;
+use crate::host::session::{Felt, Session};
+use gameway_desktop::{Gamepads, NoGamepads};
+use gameway_input::gamepad::{Action, Event, Lack};
+use gameway_units::Instant;
+use std::os::fd::BorrowedFd;
+
+/// See the module's head.
+pub(super) struct Pads {
+    gamepads: Gamepads,
+    /// Why there are none, since a gamepad came.
+    lack: Option<NoGamepads>,
+}
+
+impl Default for Pads {
+    fn default() -> Self {
+        Self { gamepads: Gamepads::default(), lack: Gamepads::look().err() }
+    }
+}
+
+impl Pads {
+    /// Does this. Play goes on without gamepads where there can be none.
+    pub(super) fn apply(&mut self, action: Action) {
+        let done = self.gamepads.apply(action);
+        match (done, action.event) {
+            (Err(lack), _) => {
+                tell("no gamepads", &format!("{lack}; to mend it, {}", lack.mend));
+                self.lack = Some(lack);
+            }
+            // It was mended.
+            (Ok(()), Event::Appear) => self.lack = None,
+            (Ok(()), _) => {}
+        }
+    }
+
+    pub(super) fn lack(&self) -> Lack {
+        if self.lack.is_some() { Lack::Devices } else { Lack::Nothing }
+    }
+
+    /// Tells this session what programs want to be felt.
+    pub(super) fn feel(&mut self, now: Instant, session: &mut Session) {
+        let felt = self.gamepads.feel(now).map(|feel| {
+            feel.map(|feel| Felt { strength: (feel.strong, feel.weak), until: feel.until })
+        });
+        session.rumble(now, felt);
+    }
+
+    pub(super) fn descriptors(&self) -> impl Iterator<Item = BorrowedFd<'_>> {
+        self.gamepads.descriptors()
+    }
+}
