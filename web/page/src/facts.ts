@@ -21,6 +21,7 @@ export interface Facts {
   lag?: number;
   readonly figures?: Figures | null;
   readonly input?: { held: boolean; waiting: number; messages: number; newest: number };
+  readonly gamepads?: { pads: number; held: boolean; waiting: boolean; messages: number };
   readonly picture?: Box;
 }
 
@@ -34,7 +35,10 @@ declare global {
 export const facts: Facts = { frames: 0, reports: 0, size: "", connection: "new" };
 
 // A fact that is read anew each time.
-export function tell<Name extends "figures" | "input" | "picture">(name: Name, read: () => Facts[Name]): void {
+export function tell<Name extends "figures" | "gamepads" | "input" | "picture">(
+  name: Name,
+  read: () => Facts[Name],
+): void {
   Object.defineProperty(facts, name, { get: read, configurable: true, enumerable: true });
 }
 

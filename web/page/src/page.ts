@@ -5,6 +5,8 @@ import { play } from "./connection/playback";
 import { stateOf } from "./connection/words";
 import { facts, statusOf, tell } from "./facts";
 import { Sampler } from "./figures/sampler";
+import { seenGamepads, troubles } from "./gamepad/seen";
+import { Watch } from "./gamepad/watch";
 import { listen } from "./input/listen";
 import { boxOfPicture } from "./input/picture";
 import { Player } from "./input/player";
@@ -39,6 +41,8 @@ function takeConnection(connection: RTCPeerConnection, input: RTCDataChannel, vi
   tell("input", () => ownPlayer.state);
   ownPlayer.onTaken = () => {
     listen(ownPlayer, video, MANNER);
+    const watch = new Watch(connection, input);
+    tell("gamepads", () => watch.player.state);
     player.set(ownPlayer);
   };
 }
@@ -57,7 +61,7 @@ function lookForLab(authorization: Record<string, string>): void {
 }
 
 function say(): void {
-  status.set(facts.error ?? statusOf(facts));
+  status.set([facts.error ?? statusOf(facts), ...troubles(seenGamepads.value)].join(" · "));
   state.set(stateOf(facts));
 }
 
@@ -69,6 +73,7 @@ export async function start(video: HTMLVideoElement): Promise<void> {
   setVolume();
   settings.listen(setVolume);
   setInterval(say, STATUS_INTERVAL);
+  seenGamepads.listen((seen) => complaint.set(troubles(seen).join("; ")));
   try {
     const authorization = await connect(new Access(), {
       video,

@@ -1,3 +1,4 @@
+import { GamepadsSeen } from "../gamepad/panel";
 import { useStore } from "../store";
 import { change, type Settings, settings } from "./settings";
 
@@ -56,6 +57,7 @@ export function SettingsPanel() {
       <h2>Settings</h2>
       <Volume volume={volume} />
       <Touch touch={touch} pad={pad} />
+      <GamepadsSeen />
       <dl>
         <dt>Control, Alt, Shift and M</dt>
         <dd>keys go to this page's buttons; Escape gives them back to the game</dd>
