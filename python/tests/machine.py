@@ -1,0 +1,193 @@
+"""A virtual machine with a kernel of its own, for tests of what this machine's kernel may lack.
+
+It sees this machine's files, and what it writes to them is gone with it, but for one shared
+folder. It boots Debian's kernel in QEMU without a disk; `make machine-tools` brings both. Its
+processor is emulated (TCG), so that it needs neither KVM nor root.
+"""
+
+from __future__ import annotations
+
+import io
+import lzma
+import os
+import re
+import shlex
+import shutil
+import subprocess
+from contextlib import contextmanager
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
+
+import pytest
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+FOLDER = Path(__file__).parents[2] / ".make" / "machine"
+QEMU = "qemu-system-x86_64"
+ACCELERATION = os.environ.get("GAMEWAY_MACHINE", "tcg")
+"""Or `kvm`, where that runs Debian's kernel."""
+BOOT = ("virtio_pci", "9pnet_virtio", "9p", "overlay", "virtio_net")
+"""Modules for disk-less roots and a network."""
+ADDRESS = "10.0.2.15"
+"""Its own, behind which the ports are that it is reached by."""
+SHARED = "/shared"
+INIT = f"""#!/bin/busybox sh
+/bin/busybox --install -s /bin
+mount -t proc none /proc
+mount -t sysfs none /sys
+mount -t devtmpfs none /dev
+while read -r module; do insmod "/modules/$module" || echo "no $module" > /dev/ttyS1; done < /order
+share="trans=virtio,version=9p2000.L,msize=524288"
+mount -t 9p -o "$share,ro,cache=loose" root /lower
+mount -t tmpfs none /writes
+mkdir /writes/upper /writes/work
+mount -t overlay -o lowerdir=/lower,upperdir=/writes/upper,workdir=/writes/work none /root
+for name in proc sys dev; do mount --rbind "/$name" "/root/$name"; done
+for name in tmp run dev/shm {SHARED[1:]}; do mkdir -p "/root/$name"; done
+for name in tmp run dev/shm; do mount -t tmpfs none "/root/$name"; done
+mount -t 9p -o "$share" shared /root{SHARED}
+ip link set lo up
+ip link set eth0 up
+ip address add {ADDRESS}/24 dev eth0
+stty -F /dev/ttyS0 raw
+chroot /root /bin/sh {SHARED}/command < /dev/null > /dev/ttyS0 2>&1
+echo $? > /root{SHARED}/code
+sync
+reboot -f
+"""
+
+
+def _tools() -> str:
+    if shutil.which(QEMU) is None or not (FOLDER / "kernel").exists():
+        return "needs a virtual machine: make machine-tools"
+    return ""
+
+
+NEEDS_MACHINE = pytest.mark.skipif(bool(_tools()), reason=_tools() or "all is there")
+
+
+class Done(NamedTuple):
+    """What a command in the machine came to."""
+
+    code: int
+    output: str
+
+
+def _needed(modules: Sequence[str]) -> list[Path]:
+    """The files of these modules, each behind those that it needs."""
+    files = {
+        path.name.partition(".")[0].replace("-", "_"): path
+        for path in (FOLDER / "modules").rglob("*.ko*")
+    }
+    found: list[Path] = []
+
+    def add(name: str) -> None:
+        # What is not there is built into the kernel.
+        path = files.get(name.replace("-", "_"))
+        if path is None or path in found:
+            return
+        needed = re.search(rb"\0depends=([^\0]*)\0", _content(path))
+        for other in (needed[1].decode() if needed else "").split(","):
+            add(other)
+        found.append(path)
+
+    for name in modules:
+        add(name)
+    return found
+
+
+def _content(path: Path) -> bytes:
+    content = path.read_bytes()
+    return lzma.decompress(content) if path.suffix == ".xz" else content
+
+
+def _entry(name: str, mode: int, content: bytes = b"") -> bytes:
+    """An entry of an archive as the kernel reads it (cpio, "newc")."""
+    padded = name.encode() + b"\0"
+    numbers = [0, mode, 0, 0, 1, 0, len(content), 0, 0, 0, 0, len(padded), 0]
+    head = b"070701" + b"".join(b"%08X" % number for number in numbers) + padded
+    return b"".join(part + bytes(-len(part) % 4) for part in (head, content))
+
+
+@cache
+def _first_files(modules: tuple[str, ...]) -> bytes:
+    """What the kernel has before it has this machine's files."""
+    archive = io.BytesIO()
+    for folder in ("bin", "proc", "sys", "dev", "lower", "writes", "root", "modules"):
+        archive.write(_entry(folder, 0o040755))
+    archive.write(_entry("init", 0o100755, INIT.encode()))
+    archive.write(_entry("bin/busybox", 0o100755, (FOLDER / "busybox").read_bytes()))
+    needed = _needed(modules)
+    for path in needed:
+        archive.write(_entry(f"modules/{path.stem.removesuffix('.ko')}", 0o100644, _content(path)))
+    names = "".join(f"{path.stem.removesuffix('.ko')}\n" for path in needed)
+    archive.write(_entry("order", 0o100644, names.encode()))
+    archive.write(_entry("TRAILER!!!", 0))
+    return archive.getvalue()
+
+
+def _line(folder: Path, shared: Path, ports: Sequence[int], cpus: int) -> list[str]:
+    share = "security_model=none,multidevs=remap"
+    forward = ",".join(
+        f"hostfwd={kind}:127.0.0.1:{port}-:{port}" for port in ports for kind in ("tcp", "udp")
+    )
+    network = f"user,id=network{',' if forward else ''}{forward}"
+    words = (
+        f"{QEMU} -M pc,accel={ACCELERATION} -cpu {'host' if ACCELERATION == 'kvm' else 'max'} -nodefaults -no-user-config -no-reboot -display none "
+        f"-m 1024 -smp {cpus} -kernel {FOLDER / 'kernel'} -initrd {folder / 'first'} "
+        f"-serial stdio -serial file:{folder / 'kernel.log'} "
+        f"-virtfs local,path=/,mount_tag=root,readonly=on,{share} "
+        f"-virtfs local,path={shared},mount_tag=shared,{share} "
+        f"-netdev {network} -device virtio-net-pci,netdev=network,romfile="
+    )
+    return [*shlex.split(words), "-append", "console=ttyS1 quiet panic=-1 mitigations=off"]
+
+
+@contextmanager
+def machine(
+    folder: Path,
+    command: Sequence[str],
+    *,
+    modules: Sequence[str] = (),
+    ports: Sequence[int] = (),
+    cpus: int = 1,
+) -> Iterator[subprocess.Popen[str]]:
+    """Run a command in a machine that ends with it, and with this.
+
+    What the command says is the process's standard output. The machine has the folder's `shared` as
+    /shared, and is reached by TCP and UDP at these ports of 127.0.0.1.
+    """
+    shared = folder / SHARED[1:]
+    shared.mkdir(exist_ok=True)
+    (folder / "first").write_bytes(_first_files((*BOOT, *modules)))
+    words = shlex.join(command)
+    own = {"PATH": os.environ["PATH"], "HOME": "/tmp", "PYTHONDONTWRITEBYTECODE": "1"}
+    names = " ".join(f"{name}={shlex.quote(value)}" for name, value in own.items())
+    (shared / "command").write_text(
+        f"cd {shlex.quote(str(Path.cwd()))}\nexec env -i {names} {words}\n"
+    )
+    with subprocess.Popen(
+        _line(folder, shared, ports, cpus),
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        text=True,
+    ) as process:
+        try:
+            yield process
+        finally:
+            process.kill()
+
+
+def run(
+    folder: Path, command: Sequence[str], *, modules: Sequence[str] = (), limit_s: float = 60
+) -> Done:
+    """Run a command in a machine until it ends."""
+    with machine(folder, command, modules=modules) as process:
+        output, _ = process.communicate(timeout=limit_s)
+    code = folder / SHARED[1:] / "code"
+    if not code.exists():
+        log = (folder / "kernel.log").read_text(errors="replace")
+        pytest.fail(f"the machine ended before the command did: {log[-2000:]}")
+    return Done(int(code.read_text()), output)

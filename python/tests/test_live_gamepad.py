@@ -1,0 +1,258 @@
+"""Gamepads of a page in Chromium as SDL sees them, in a machine whose kernel has uinput."""
+
+from __future__ import annotations
+
+import json
+import os
+import random
+import sys
+import threading
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from browser_fixture import NEEDS_CHROMIUM, TOKEN, Browser, browser, until_frames
+from live_fixture import one_stream
+from machine import ADDRESS, NEEDS_MACHINE, machine
+from ports_fixture import free_port
+from sdl_program import MILLIS, STRONG, WEAK
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+pytestmark = [NEEDS_CHROMIUM, pytest.mark.timed]
+HERE = Path(__file__).parent
+ROUNDS = int(os.environ.get("GAMEWAY_GAMEPAD_ROUNDS", "4"))
+"""How often a connection ends while something is held; with many in the environment."""
+RATES = {"min_bitrate": "1 Mb/s", "start_bitrate": "1 Mb/s", "max_bitrate": "1 Mb/s"}
+PATIENCE_S = 40.0
+EMULATED = """
+const pads = [null, null, null, null];
+const effects = [];
+navigator.getGamepads = () => pads.map((pad) => pad && { ...pad });
+function plug(index, mapping = "standard") {
+  const vibrationActuator = {
+    playEffect: async (kind, effect) => { effects.push([index, kind, effect]); },
+    reset: async () => { effects.push([index, "reset"]); },
+  };
+  const buttons = Array.from({ length: 17 }, () => ({ pressed: false, touched: false, value: 0 }));
+  pads[index] = { index, mapping, buttons, axes: [0, 0, 0, 0], connected: true, vibrationActuator,
+    id: `Pad ${index} (STANDARD GAMEPAD Vendor: 1 Product: 2)` };
+  dispatchEvent(new Event("gamepadconnected"));
+}
+function unplug(index) {
+  pads[index] = null;
+  dispatchEvent(new Event("gamepaddisconnected"));
+}
+function press(index, button, value) {
+  pads[index].buttons[button] = { pressed: value > 0.1, touched: value > 0, value };
+}
+"""
+"""Gamepads in the place of the browser's own, which has none here."""
+AT_SDL = {
+    0: "a", 1: "b", 2: "x", 3: "y", 8: "back", 16: "guide", 9: "start", 10: "leftstick",
+    11: "rightstick", 4: "leftshoulder", 5: "rightshoulder", 12: "up", 13: "down", 14: "left",
+    15: "right",
+}  # fmt: skip
+"""SDL's names of the buttons of the standard mapping, in SDL's order."""
+SDL_ORDER = (
+    "a", "b", "x", "y", "back", "guide", "start", "leftstick", "rightstick", "leftshoulder",
+    "rightshoulder", "up", "down", "left", "right",
+)  # fmt: skip
+AT_REST = {"buttons": [0] * 15, "axes": [0] * 6}
+
+
+class Seen:
+    """What the machine says, line by line."""
+
+    def __init__(self, output: Any) -> None:
+        self.lines: list[Any] = []
+        self.plain = ""
+        self._changed = threading.Condition()
+        threading.Thread(target=self._read, args=(output,), daemon=True).start()
+
+    def _read(self, output: Any) -> None:
+        for line in output:
+            try:
+                said = json.loads(line)
+            except ValueError:
+                said = line.strip()
+            with self._changed:
+                self.lines.append(said)
+                self._changed.notify_all()
+
+    def wait(self, fits: Callable[[Any], bool], since: int = 0) -> Any:
+        """Wait for a line that fits, and give it."""
+        until = time.monotonic() + PATIENCE_S
+        with self._changed:
+            while True:
+                for line in self.lines[since:]:
+                    if fits(line):
+                        return line
+                left = until - time.monotonic()
+                if left <= 0:
+                    pytest.fail(f"said: {self.lines[since:][-12:]}")
+                self._changed.wait(left)
+
+    def key(self, name: str, value: Any, since: int = 0) -> Any:
+        return self.wait(lambda line: isinstance(line, dict) and line.get(name) == value, since)
+
+    def state(self, pad: int, since: int, **wanted: Any) -> Any:
+        """Wait until a gamepad is like this."""
+
+        def fits(line: Any) -> bool:
+            is_own = isinstance(line, dict) and line.get("pad") == pad
+            return is_own and all(line[name] == value for name, value in wanted.items())
+
+        return self.wait(fits, since)
+
+    def there(self) -> int:
+        told = [line["there"] for line in self.lines if isinstance(line, dict) and "there" in line]
+        return told[-1] if told else 0
+
+
+class Play:
+    """A browser, the link of the host in the machine, and what a program there sees."""
+
+    def __init__(self, made: Browser, url: str, seen: Seen, shared: Path) -> None:
+        self.made, self.url, self.seen, self.shared = made, url, seen, shared
+        self.session = ""
+
+    def open(self) -> None:
+        self.session = self.made.open(self.url, EMULATED)
+        until_frames(self.made, self.session)
+        self.until("!document.getElementById('lock').hidden")
+
+    def do(self, script: str) -> Any:
+        return self.made.evaluate(self.session, script)
+
+    def until(self, expression: str) -> None:
+        until = time.monotonic() + PATIENCE_S
+        while not self.do(expression):
+            assert time.monotonic() < until, expression
+            time.sleep(0.02)
+
+
+@pytest.fixture(scope="module")
+def play(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Play]:
+    folder: Path = tmp_path_factory.mktemp("gamepad")
+    shared, port = folder / "shared", free_port()
+    shared.mkdir()
+    stream = {"name": "game", **one_stream("fixed", **RATES)["stream"][0], "controller": "fixed"}
+    config = {"stream": stream, "listen": f"{ADDRESS}:{port}", "token": TOKEN, "audio": False}
+    config |= {"media_addresses": ["127.0.0.1"], "size": "160x96", "source": "x11::9"}
+    config |= {"input": True, "folder": "/tmp"}
+    (shared / "host.json").write_text(json.dumps(config))
+    command = [sys.executable, str(HERE / "played_machine.py"), "/shared"]
+    with (
+        machine(folder, command, modules=("uinput", "evdev", "joydev"), ports=(port,)) as process,
+        browser(folder / "profile") as made,
+    ):
+        seen = Seen(process.stdout)
+        seen.wait(lambda line: line == "ready")
+        seen.key("ready", "sdl")
+        yield Play(made, f"http://127.0.0.1:{port}/#{TOKEN}", seen, shared)
+
+
+def place_at_sdl(button: int) -> int:
+    return SDL_ORDER.index(AT_SDL[button])
+
+
+@NEEDS_MACHINE
+def test_a_program_sees_all_buttons_and_axes_of_two_gamepads(play: Play) -> None:
+    play.open()
+    # Those of the browser's numbers 1 and 3 are the first and the second.
+    play.do("plug(1); plug(3);")
+    named = play.seen.key("there", 2)
+    assert named["name"].startswith(("Xbox 360", "X360", "Gameway")), named
+    assert play.do("gameway.gamepads.pads") == 2
+    for pad, index in ((0, 1), (1, 3)):
+        for button in AT_SDL:
+            since = len(play.seen.lines)
+            play.do(f"press({index}, {button}, 1)")
+            pressed = [int(place == place_at_sdl(button)) for place in range(15)]
+            play.seen.state(pad, since, buttons=pressed, axes=[0] * 6)
+            play.do(f"press({index}, {button}, 0)")
+            play.seen.state(pad, since, **AT_REST)
+        for axis in range(4):
+            for value, told in ((-1, -32767), (0.5, 16384), (1, 32767), (0, 0)):
+                since = len(play.seen.lines)
+                play.do(f"void (pads[{index}].axes[{axis}] = {value})")
+                play.seen.state(
+                    pad, since, axes=[told if place == axis else 0 for place in range(6)]
+                )
+        for trigger in (0, 1):
+            since = len(play.seen.lines)
+            play.do(f"press({index}, {6 + trigger}, 1)")
+            play.seen.state(
+                pad, since, axes=[32767 if place == 4 + trigger else 0 for place in range(6)]
+            )
+            play.do(f"press({index}, {6 + trigger}, 0)")
+            play.seen.state(pad, since, **AT_REST)
+    play.do("unplug(1)")
+    play.seen.key("there", 1, len(play.seen.lines) - 1)
+
+
+@NEEDS_MACHINE
+def test_a_program_lets_a_gamepad_of_the_page_rumble(play: Play) -> None:
+    play.open()
+    play.do("plug(0)")
+    play.until("gameway.gamepads.pads === 1 && !gameway.gamepads.waiting")
+    play.do("press(0, 8, 1)")
+    play.until("effects.length > 0")
+    index, kind, effect = play.do("effects[0]")
+    assert (index, kind) == (0, "dual-rumble")
+    assert effect["strongMagnitude"] == pytest.approx(STRONG / 65535, abs=0.001)
+    assert effect["weakMagnitude"] == pytest.approx(WEAK / 65535, abs=0.001)
+    # No message is for longer than a second: what goes on is said again.
+    assert 0 < effect["duration"] <= 1_000 < MILLIS
+    play.until("effects.length > 1")
+    assert play.do("effects[1][1]") == "dual-rumble"
+    # And the program stops it before its time is over.
+    play.do("press(0, 9, 1)")
+    play.until("effects.at(-1)[1] === 'reset'")
+
+
+@NEEDS_MACHINE
+def test_nothing_sticks_when_connections_end(play: Play) -> None:
+    chance = random.Random(5)
+    for _ in range(ROUNDS):
+        play.open()
+        play.do("plug(0); plug(2);")
+        play.seen.wait(lambda _: play.seen.there() == 2)
+        since = len(play.seen.lines)
+        play.do(f"press(0, {chance.choice(list(AT_SDL))}, 1); pads[2].axes[1] = 1; press(2, 7, 1)")
+        play.seen.state(1, since, axes=[0, 32767, 0, 0, 0, 32767])
+        ending = chance.choice(["blur", "leave", "close", "over"])
+        if ending == "blur":
+            play.do("dispatchEvent(new Event('blur'))")
+            play.seen.state(0, since, **AT_REST)
+            play.seen.state(1, since, **AT_REST)
+            assert play.do("gameway.gamepads.held") is False
+        if ending == "leave":
+            play.made.call("Page.navigate", {"url": "about:blank"}, play.session)
+        if ending == "close":
+            play.do("connection.close()")
+        if ending in {"leave", "close"}:
+            play.seen.wait(lambda _: play.seen.there() == 0)
+    play.open()
+    play.seen.wait(lambda _: play.seen.there() == 0)
+    # What comes then is at rest, and does what it is told.
+    since = len(play.seen.lines)
+    play.do("plug(0); press(0, 0, 1)")
+    play.seen.state(0, since, buttons=[1] + [0] * 14, axes=[0] * 6)
+    play.do("press(0, 0, 0)")
+    play.seen.state(0, since, **AT_REST)
+
+
+@NEEDS_MACHINE
+def test_devices_are_gone_when_the_host_is_killed(play: Play) -> None:
+    play.open()
+    play.do("plug(0); plug(1); press(1, 0, 1)")
+    play.seen.wait(lambda _: play.seen.there() == 2)
+    since = len(play.seen.lines)
+    (play.shared / "kill").touch()
+    play.seen.key("devices", 2, since)
+    play.seen.key("devices", 0, since)
+    play.seen.wait(lambda _: play.seen.there() == 0)
