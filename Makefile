@@ -42,7 +42,8 @@ GAME_TOOLS := Xvfb=xvfb "test -x /usr/games/crispy-doom"=crispy-doom \
 # What tests look through or compare with.
 TEST_TOOLS := ffmpeg=ffmpeg tshark=tshark tcpdump=tcpdump chromium=chromium xvfb-run=xvfb \
   "test -x /usr/sbin/nginx"=nginx-light "ls /usr/lib/*/faketime/libfaketimeMT.so.1"=libfaketime \
-  pulseaudio=pulseaudio pactl=pulseaudio-utils setxkbmap=x11-xkb-utils $(GAME_TOOLS)
+  pulseaudio=pulseaudio pactl=pulseaudio-utils setxkbmap=x11-xkb-utils \
+  "ls /usr/lib/*/libSDL2-2.0.so.0"=libsdl2-2.0-0 $(GAME_TOOLS)
 # Crates that could be published: who uses one needs none of the others' parts of this program.
 CORE := $(addprefix --package=gameway-,units control media session tcp quic dash path gateway input events experiment sim)
 # From where on `make mutants` looks at what changed.
@@ -54,7 +55,7 @@ DASH_JS := python/gameway/live/video/dash.js
 # The page that a host serves, as the crate has it.
 PAGE := crates/product/webrtc/src/page.html
 
-.PHONY: help setup demo demo-live conformance play page packages mutants properties test ready lint quick-lint rust-lint python-lint page-lint rust-test fuzz-smoke python-test bench reproduce clean
+.PHONY: help setup demo demo-live conformance play page machine-tools packages mutants properties test ready lint quick-lint rust-lint python-lint page-lint rust-test fuzz-smoke python-test bench reproduce clean
 
 help: ## this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 16
@@ -88,6 +89,8 @@ play: $(STAMPS)/live $(STAMPS)/test-tools $(STAMPS)/test-packages ## Chromium pl
 page: $(STAMPS)/page-packages ## build the page that a host serves from web/page; the built file is committed
 	npm run --prefix web/page --silent build -- --logLevel warn
 
+machine-tools: $(STAMPS)/machine-tools ## a virtual machine for tests that need another kernel: QEMU, and Debian's kernel in .make
+
 packages: $(STAMPS)/develop $(STAMPS)/test-packages $(DASH_JS) ## the packages that users install, as they get them: from nothing; needs a package index
 	$(BIN)/pytest -q python/tests/packages_by_pip.py
 	cargo package --no-metadata --allow-dirty --quiet --target-dir target/packages $(CORE)
@@ -100,7 +103,7 @@ test: quick-lint ready lint rust-test fuzz-smoke python-test ## everything that 
 
 # From nothing, the system's packages for tests and the player come while the module is compiled.
 ready: $(STAMPS)/live-tools
-	@$(MAKE) --no-print-directory --jobs=3 $(STAMPS)/live $(STAMPS)/test-tools $(DASH_JS) $(STAMPS)/page-packages
+	@$(MAKE) --no-print-directory --jobs=3 $(STAMPS)/live $(STAMPS)/test-tools $(STAMPS)/machine-tools $(DASH_JS) $(STAMPS)/page-packages
 
 quick-lint: $(STAMPS)/test-packages
 	cargo fmt --all --check
@@ -142,7 +145,7 @@ fuzz-smoke: rust-test
 # Many tests wait for other processes or for the clock, so there are three times as many at once as cores, and those that wait come
 # first (python/tests/conftest.py); a file's are in one process.
 # Tests of times have half a core each, a core, or the machine for themselves, by what they use.
-python-test: fuzz-smoke $(STAMPS)/live $(STAMPS)/test-tools $(DASH_JS)
+python-test: fuzz-smoke $(STAMPS)/live $(STAMPS)/test-tools $(STAMPS)/machine-tools $(DASH_JS)
 	$(BIN)/pytest -m "not timed" --hypothesis-profile=ci --numprocesses=$$((3 * $$(nproc))) --dist=loadfile --no-loadscope-reorder
 	$(BIN)/pytest -m "timed and light" --numprocesses=$$((2 * $$(nproc))) --dist=loadscope --no-loadscope-reorder
 	$(BIN)/pytest -m "timed and not light and not alone" --numprocesses=$$(nproc) --dist=loadscope --no-loadscope-reorder
@@ -189,6 +192,11 @@ $(STAMPS)/mutants: | $(STAMPS)/tools
 # The reader of users' videos is checked against FFmpeg's own.
 $(STAMPS)/test-tools: | $(STAMPS)
 	tools/need $(TEST_TOOLS)
+	@touch $@
+
+# A machine whose kernel has what this one's may lack, such as uinput: python/tests/machine.py.
+$(STAMPS)/machine-tools: tools/machine | $(STAMPS)/test-tools
+	tools/machine
 	@touch $@
 
 # What builds comes first, so that packages can be fetched while it does: make --jobs=2.

@@ -6,6 +6,7 @@ use gameway_codec::payload;
 use gameway_codec::payload::MAX_FRAME;
 use gameway_control::{FrameId, PacketKind, SequenceNumber};
 use gameway_fuzz::Input;
+use gameway_input::gamepad::{self, Event, PADS, Rumble};
 use gameway_input::{Action, Held, Message, Program, Shape};
 use gameway_session::{
     FeedbackPacket, MediaPacket, ReceivedPacket, Receiver, ReceiverConfig, ReceiverEvent,
@@ -30,6 +31,9 @@ fn messages(data: &[u8]) {
     }
     if let Some(shape) = Shape::parse(data) {
         assert_eq!(shape.to_bytes(), data);
+    }
+    if let Some(rumble) = Rumble::parse(data) {
+        assert_eq!(rumble.to_bytes(), data);
     }
     let mut reader = ReportReader::default();
     let _ = reader.read(data, &terms(), SequenceNumber(data.len() as u64 * 1_000));
@@ -67,6 +71,53 @@ fn played(data: &[u8]) {
     }
     program.on_deadline(now.saturating_add(Duration::from_secs(1)));
     assert!(apply(&mut program).is_empty());
+}
+
+/// Messages of gamepads, each with a true head: what is pressed was up, and all are at rest once silence is long enough.
+fn played_by_gamepads(data: &[u8]) {
+    let (mut program, mut held, mut now) =
+        (gamepad::Program::default(), [None::<u32>; PADS], Instant::ZERO);
+    let mut apply = |program: &mut gamepad::Program| {
+        let mut count = 0;
+        while let Some(gamepad::Action { pad, event }) = program.poll() {
+            let held = &mut held[pad];
+            count += 1;
+            match (event, held) {
+                (Event::Appear, held) => assert_eq!(held.replace(0), None),
+                (Event::Vanish, held) => assert!(held.take().is_some()),
+                (Event::Press(button), Some(held)) => {
+                    assert_eq!(*held >> button as u8 & 1, 0);
+                    *held |= 1 << button as u8;
+                }
+                (Event::Release(button), Some(held)) => {
+                    assert_eq!(*held >> button as u8 & 1, 1);
+                    *held ^= 1 << button as u8;
+                }
+                (_, held) => assert!(held.is_some()),
+            }
+        }
+        // Of each gamepad: that it is there, four axes, and of each button and trigger eight changes and one more.
+        assert!(count <= PADS * (1 + 4 + 17 * 9));
+        held
+    };
+    for (number, bytes) in data.chunks(1 + 4 * 27).enumerate() {
+        now = now.saturating_add(Duration::from_millis(i64::from(bytes[0]) * 4));
+        let states = &bytes[1..1 + (bytes.len() - 1) / 27 * 27];
+        let flags = [0x80, 0x81, 0x06, 0x0b, 0x0f][states.len() / 27];
+        let number = (number as u32 + 1).to_be_bytes();
+        let message = [&b"GG\x01"[..], &[flags], &number, states].concat();
+        let message = gamepad::Message::parse(&message).expect("a message");
+        assert_eq!(gamepad::Message::parse(&message.to_bytes()), Some(message));
+        program.on_message(now, &message);
+        apply(&mut program);
+        program.on_deadline(now);
+        apply(&mut program);
+    }
+    program.on_deadline(now.saturating_add(Duration::from_secs(1)));
+    assert!(apply(&mut program).iter().flatten().all(|held| *held == 0));
+    if let Some(message) = gamepad::Message::parse(data) {
+        assert_eq!(message.to_bytes(), data);
+    }
 }
 
 /// A page's news of frames that are on their way, in any order, before and after a report on their packets.
@@ -196,4 +247,5 @@ fuzz_target!(|data: &[u8]| {
     messages(data);
     packets(data);
     played(data);
+    played_by_gamepads(data);
 });

@@ -35,8 +35,14 @@ LONGEST = (
     "test_conformance",
 )
 """Files that take longest: begun last, one of them would go on while cores are idle."""
-SHARING = ("test_live_chromium.py", "test_live_runs.py", "test_live_stream.py")
-"""Files whose timed tests look at one live run: each process that has one of them makes it anew."""
+SHARING = (
+    "test_live_chromium.py",
+    "test_live_gamepad.py",
+    "test_live_runs.py",
+    "test_live_stream.py",
+)
+"""Files whose timed tests look at one live run, or use one machine: each process that has one of them
+makes it anew."""
 
 SMALL = """
 title = "Small"

@@ -28,6 +28,7 @@ FOLDER = Path(__file__).parents[2] / ".make" / "machine"
 QEMU = "qemu-system-x86_64"
 ACCELERATION = os.environ.get("GAMEWAY_MACHINE", "tcg")
 """Or `kvm`, where that runs Debian's kernel."""
+PROCESSOR = "host" if ACCELERATION == "kvm" else "max"
 BOOT = ("virtio_pci", "9pnet_virtio", "9p", "overlay", "virtio_net")
 """Modules for disk-less roots and a network."""
 ADDRESS = "10.0.2.15"
@@ -135,7 +136,8 @@ def _line(folder: Path, shared: Path, ports: Sequence[int], cpus: int) -> list[s
     )
     network = f"user,id=network{',' if forward else ''}{forward}"
     words = (
-        f"{QEMU} -M pc,accel={ACCELERATION} -cpu {'host' if ACCELERATION == 'kvm' else 'max'} -nodefaults -no-user-config -no-reboot -display none "
+        f"{QEMU} -M pc,accel={ACCELERATION} -cpu {PROCESSOR} "
+        "-nodefaults -no-user-config -no-reboot -display none "
         f"-m 1024 -smp {cpus} -kernel {FOLDER / 'kernel'} -initrd {folder / 'first'} "
         f"-serial stdio -serial file:{folder / 'kernel.log'} "
         f"-virtfs local,path=/,mount_tag=root,readonly=on,{share} "

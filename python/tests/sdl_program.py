@@ -1,7 +1,7 @@
 """What a game sees of gamepads, by SDL 2, on standard output: a line of JSON for each change.
 
-SDL reads the devices and knows how each is laid out; nothing here is this project's own. Select lets
-a gamepad rumble for two seconds, Start stops it.
+SDL reads the devices and knows how each is laid out; nothing here is this project's own. Select
+lets a gamepad rumble for two seconds, Start stops it.
 """
 
 import ctypes

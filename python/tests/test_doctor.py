@@ -16,8 +16,8 @@ from gameway.live import doctor, namespaces
 
 ENCODERS = [f"encoder {name}" for name, _ in _core.encoders()]
 NAMES = [
-    *("screen", "own screen", *ENCODERS, "hardware", "sound", "sound codec", "game", "port"),
-    *("certificate", "devices", "ways", "lab namespaces", "lab tools", "lab downloads"),
+    *("screen", "own screen", *ENCODERS, "hardware", "sound", "sound codec", "gamepads", "game"),
+    *("port", "certificate", "devices", "ways", "lab namespaces", "lab tools", "lab downloads"),
 ]
 needs_stream = pytest.mark.skipif(not ENCODERS, reason="needs a build with live streams")
 
@@ -48,6 +48,18 @@ def test_every_check_is_found_and_nothing_stays(tmp_path: Path) -> None:
     assert list(tmp_path.iterdir()) == []
     words = [file.read_bytes() for file in Path("/proc").glob("[0-9]*/cmdline") if file.is_file()]
     assert not any(str(tmp_path).encode() in one for one in words)
+
+
+@needs_stream
+@pytest.mark.skipif(Path("/dev/uinput").exists(), reason="needs a machine without /dev/uinput")
+def test_who_has_no_gamepads_is_told_what_to_do(tmp_path: Path) -> None:
+    checks = json.loads(told(tmp_path, "--json").stdout)["checks"]
+    (found,) = [check for check in checks if check["name"] == "gamepads"]
+    assert (found["state"], found["found"]) == (
+        "lacking",
+        "there is no /dev/uinput: the kernel has not loaded uinput",
+    )
+    assert found["mend"].startswith("as root: modprobe uinput")
 
 
 @needs_stream

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import random
+import shutil
 import sys
 import threading
 import time
@@ -12,18 +13,21 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from browser_fixture import NEEDS_CHROMIUM, TOKEN, Browser, browser, until_frames
+from browser_fixture import NEEDS_CHROMIUM, TOKEN, Browser, browser, end, host
 from live_fixture import one_stream
 from machine import ADDRESS, NEEDS_MACHINE, machine
 from ports_fixture import free_port
 from sdl_program import MILLIS, STRONG, WEAK
+from test_live_input import Page
+from test_play import eventually
+from test_play import play as play_program
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
 pytestmark = [NEEDS_CHROMIUM, pytest.mark.timed]
 HERE = Path(__file__).parent
-ROUNDS = int(os.environ.get("GAMEWAY_GAMEPAD_ROUNDS", "4"))
+ROUNDS = int(os.environ.get("GAMEWAY_GAMEPAD_ROUNDS", "3"))
 """How often a connection ends while something is held; with many in the environment."""
 RATES = {"min_bitrate": "1 Mb/s", "start_bitrate": "1 Mb/s", "max_bitrate": "1 Mb/s"}
 PATIENCE_S = 40.0
@@ -121,7 +125,6 @@ class Play:
 
     def open(self) -> None:
         self.session = self.made.open(self.url, EMULATED)
-        until_frames(self.made, self.session)
         self.until("!document.getElementById('lock').hidden")
 
     def do(self, script: str) -> Any:
@@ -153,6 +156,53 @@ def play(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Play]:
         seen.wait(lambda line: line == "ready")
         seen.key("ready", "sdl")
         yield Play(made, f"http://127.0.0.1:{port}/#{TOKEN}", seen, shared)
+
+
+def test_the_built_in_scene_is_played_by_a_gamepad(tmp_path: Path) -> None:
+    rates = dict.fromkeys(RATES, "8 Mb/s")
+    with (
+        host(tmp_path, "fixed", rates, size=(640, 360), input=True) as (url, process),
+        browser(tmp_path / "profile") as made,
+    ):
+        page = Page(made, "").opened(url, EMULATED)
+        made.evaluate(page.session, "plug(0); plug(2, '')")
+        status = "document.getElementById('status').textContent"
+        assert eventually(lambda: "Pad 2 is not understood" in made.evaluate(page.session, status))
+        assert made.evaluate(page.session, "gameway.gamepads.pads") == 1
+        made.evaluate(page.session, "press(0, 0, 1)")
+        before = page.wait(lambda seen: seen is not None)
+        assert before is not None
+        made.evaluate(page.session, "void (pads[0].axes[0] = 1)")
+        page.wait(lambda seen: seen is not None and seen.x > before.x + 0.1)
+        # Who looks elsewhere holds nothing, until the page has the focus again.
+        made.evaluate(page.session, "dispatchEvent(new Event('blur'))")
+        page.wait(lambda seen: seen is None)
+        made.evaluate(page.session, "dispatchEvent(new Event('focus'))")
+        page.wait(lambda seen: seen is not None)
+        made.evaluate(page.session, "unplug(0)")
+        page.wait(lambda seen: seen is None)
+        newest = made.evaluate(page.session, "gameway.gamepads.messages")
+        assert made.evaluate(page.session, "gameway.gamepads.held") is False
+        made.evaluate(page.session, "document.getElementById('set').click()")
+        listed = made.evaluate(page.session, "document.getElementById('gamepads').textContent")
+        assert listed.startswith("GamepadsPad 2 is not understood")
+        assert made.evaluate(page.session, "gameway.gamepads.messages") <= newest + 1
+        end(process)
+
+
+@pytest.mark.skipif(shutil.which("Xvfb") is None, reason="needs Xvfb")
+@pytest.mark.skipif(Path("/dev/uinput").exists(), reason="needs a machine without /dev/uinput")
+def test_the_page_says_that_the_host_has_no_gamepads(tmp_path: Path) -> None:
+    with (
+        play_program(tmp_path / "run", "--size", "320x180", "sleep", "100") as playing,
+        browser(tmp_path / "profile") as made,
+    ):
+        page = Page(made, "").opened(playing.link, EMULATED)
+        complaint = "document.getElementById('complaint').textContent"
+        assert made.evaluate(page.session, complaint) == ""
+        made.evaluate(page.session, "plug(0)")
+        told = "the host has no gamepads: gameway doctor there says why"
+        assert eventually(lambda: made.evaluate(page.session, complaint) == told)
 
 
 def place_at_sdl(button: int) -> int:

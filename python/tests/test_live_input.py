@@ -115,9 +115,9 @@ class Page(NamedTuple):
             "dispatchMouseEvent", type="mouseMoved", x=box[0] + x * box[2], y=box[1] + y * box[3]
         )
 
-    def opened(self, url: str) -> Page:
-        """Open the page anew, until it may play."""
-        page = Page(self.made, self.made.open(url))
+    def opened(self, url: str, before: str = "") -> Page:
+        """Open the page anew, until it may play; a script may run before its own."""
+        page = Page(self.made, self.made.open(url, before))
         until_frames(self.made, page.session)
         until = time.monotonic() + WAIT_S
         while self.made.evaluate(page.session, "document.getElementById('lock').hidden"):

@@ -178,6 +178,7 @@ fn trials(names: Names, folder: &Path, listen: std::net::SocketAddr) -> Vec<Tria
     all.extend([
         trial("sound", move || desk::sound(&for_sound)),
         trial("sound codec", desk::sound_codec),
+        trial("gamepads", desk::gamepads),
         trial("game", desk::game),
         trial("port", move || network::port(listen)),
         trial("certificate", network::certificate),

@@ -1,4 +1,4 @@
-//! Checks of what is played on and heard: screens, sound, the game.
+//! Checks of what is played on and heard: screens, sound, gamepads, the game.
 
 use super::Finding;
 use crate::command::Names;
@@ -136,6 +136,23 @@ pub fn sound_codec() -> Finding {
         ),
         Err(error) => Finding::lacking(error.to_string(), "build it anew"),
     }
+}
+
+/// A gamepad is plugged in, and out again.
+#[cfg(feature = "x11")]
+pub fn gamepads() -> Finding {
+    use gameway_desktop::Gamepads;
+    use gameway_input::gamepad::{Action, Event};
+    match Gamepads::default().apply(Action { pad: 0, event: Event::Appear }) {
+        Ok(()) => Finding::works("uinput makes one, which programs see in /dev/input"),
+        Err(lack) => Finding::lacking(lack.to_string(), lack.mend),
+    }
+}
+
+/// This build makes none.
+#[cfg(not(feature = "x11"))]
+pub fn gamepads() -> Finding {
+    Finding::lacking("this build makes no gamepads", "build it with the cargo feature x11")
 }
 
 /// The game that is played where no other is named.
