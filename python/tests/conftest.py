@@ -41,8 +41,8 @@ SHARING = (
     "test_live_runs.py",
     "test_live_stream.py",
 )
-"""Files whose timed tests look at one live run, or use one machine: each process that has one of them
-makes it anew."""
+"""Files whose timed tests look at one live run, or use one machine: each process that has one of
+them makes it anew."""
 
 SMALL = """
 title = "Small"

@@ -30,7 +30,9 @@ HERE = Path(__file__).parent
 ROUNDS = int(os.environ.get("GAMEWAY_GAMEPAD_ROUNDS", "3"))
 """How often a connection ends while something is held; with many in the environment."""
 RATES = {"min_bitrate": "1 Mb/s", "start_bitrate": "1 Mb/s", "max_bitrate": "1 Mb/s"}
-PATIENCE_S = 40.0
+PATIENCE_S = 20.0
+BOOT_S = 120.0
+"""A busy machine takes that long."""
 EMULATED = """
 const pads = [null, null, null, null];
 const effects = [];
@@ -86,9 +88,9 @@ class Seen:
                 self.lines.append(said)
                 self._changed.notify_all()
 
-    def wait(self, fits: Callable[[Any], bool], since: int = 0) -> Any:
+    def wait(self, fits: Callable[[Any], bool], since: int = 0, limit_s: float = PATIENCE_S) -> Any:
         """Wait for a line that fits, and give it."""
-        until = time.monotonic() + PATIENCE_S
+        until = time.monotonic() + limit_s
         with self._changed:
             while True:
                 for line in self.lines[since:]:
@@ -153,7 +155,7 @@ def play(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Play]:
         browser(folder / "profile") as made,
     ):
         seen = Seen(process.stdout)
-        seen.wait(lambda line: line == "ready")
+        seen.wait(lambda line: line == "ready", limit_s=BOOT_S)
         seen.key("ready", "sdl")
         yield Play(made, f"http://127.0.0.1:{port}/#{TOKEN}", seen, shared)
 
