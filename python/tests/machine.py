@@ -44,17 +44,17 @@ share="trans=virtio,version=9p2000.L,msize=524288"
 mount -t 9p -o "$share,ro,cache=loose" root /lower
 mount -t tmpfs none /writes
 mkdir /writes/upper /writes/work
-mount -t overlay -o lowerdir=/lower,upperdir=/writes/upper,workdir=/writes/work none /root
-for name in proc sys dev; do mount --rbind "/$name" "/root/$name"; done
-for name in tmp run dev/shm {SHARED[1:]}; do mkdir -p "/root/$name"; done
-for name in tmp run dev/shm; do mount -t tmpfs none "/root/$name"; done
-mount -t 9p -o "$share" shared /root{SHARED}
+mount -t overlay -o lowerdir=/lower,upperdir=/writes/upper,workdir=/writes/work none /whole
+for name in proc sys dev; do mount --rbind "/$name" "/whole/$name"; done
+for name in tmp run dev/shm {SHARED[1:]}; do mkdir -p "/whole/$name"; done
+for name in tmp run dev/shm; do mount -t tmpfs none "/whole/$name"; done
+mount -t 9p -o "$share" shared /whole{SHARED}
 ip link set lo up
 ip link set eth0 up
 ip address add {ADDRESS}/24 dev eth0
 stty -F /dev/ttyS0 raw
-chroot /root /bin/sh {SHARED}/command < /dev/null > /dev/ttyS0 2>&1
-echo $? > /root{SHARED}/code
+chroot /whole /bin/sh {SHARED}/command < /dev/null > /dev/ttyS0 2>&1
+echo $? > /whole{SHARED}/code
 sync
 reboot -f
 """
@@ -116,7 +116,7 @@ def _entry(name: str, mode: int, content: bytes = b"") -> bytes:
 def _first_files(modules: tuple[str, ...]) -> bytes:
     """What the kernel has before it has this machine's files."""
     archive = io.BytesIO()
-    for folder in ("bin", "proc", "sys", "dev", "lower", "writes", "root", "modules"):
+    for folder in ("bin", "proc", "sys", "dev", "lower", "writes", "whole", "modules"):
         archive.write(_entry(folder, 0o040755))
     archive.write(_entry("init", 0o100755, INIT.encode()))
     archive.write(_entry("bin/busybox", 0o100755, (FOLDER / "busybox").read_bytes()))

@@ -271,6 +271,8 @@ def test_nothing_sticks_when_connections_end(play: Play) -> None:
     chance = random.Random(5)
     for _ in range(ROUNDS):
         play.open()
+        # This page has taken over: those of the page before go.
+        play.seen.wait(lambda _: play.seen.there() == 0)
         play.do("plug(0); plug(2);")
         play.seen.wait(lambda _: play.seen.there() == 2)
         since = len(play.seen.lines)
