@@ -42,7 +42,7 @@ GAME_TOOLS := Xvfb=xvfb "test -x /usr/games/crispy-doom"=crispy-doom \
 # What tests look through or compare with.
 TEST_TOOLS := ffmpeg=ffmpeg tshark=tshark tcpdump=tcpdump chromium=chromium xvfb-run=xvfb \
   "test -x /usr/sbin/nginx"=nginx-light "ls /usr/lib/*/faketime/libfaketimeMT.so.1"=libfaketime \
-  pulseaudio=pulseaudio pactl=pulseaudio-utils setxkbmap=x11-xkb-utils \
+  pulseaudio=pulseaudio pactl=pulseaudio-utils setxkbmap=x11-xkb-utils turnserver=coturn ss=iproute2 \
   "ls /usr/lib/*/libSDL2-2.0.so.0"=libsdl2-2.0-0 $(GAME_TOOLS)
 # Crates that could be published: who uses one needs none of the others' parts of this program.
 CORE := $(addprefix --package=gameway-,units control media session tcp quic dash path gateway input events experiment sim)
@@ -55,7 +55,7 @@ DASH_JS := python/gameway/live/video/dash.js
 # The page that a host serves, as the crate has it.
 PAGE := crates/product/webrtc/src/page.html
 
-.PHONY: help setup demo demo-live conformance play page machine-tools packages mutants properties test ready lint quick-lint rust-lint python-lint page-lint rust-test fuzz-smoke python-test bench reproduce clean
+.PHONY: help setup demo demo-live conformance play nat page machine-tools packages mutants properties test ready lint quick-lint rust-lint python-lint page-lint rust-test fuzz-smoke python-test bench reproduce clean
 
 help: ## this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 16
@@ -85,6 +85,9 @@ conformance: $(STAMPS)/live ## the same scenarios on both drivers, side by side;
 
 play: $(STAMPS)/live $(STAMPS)/test-tools $(STAMPS)/test-packages ## Chromium plays each controller for a minute at two rates, on a quiet machine; 19 minutes
 	GAMEWAY_PLAY_SECONDS=60 $(BIN)/pytest -q python/tests/test_live_play.py python/tests/test_live_ladder.py
+
+nat: $(STAMPS)/live $(STAMPS)/test-tools $(STAMPS)/test-packages ## Chromium and a host behind routers of every kind, each with each; 6 minutes, needs root
+	GAMEWAY_NAT=1 $(BIN)/pytest -q -s python/tests/test_nat.py -k every_kind
 
 page: $(STAMPS)/page-packages ## build the page that a host serves from web/page; the built file is committed
 	npm run --prefix web/page --silent build -- --logLevel warn

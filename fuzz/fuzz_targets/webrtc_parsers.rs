@@ -10,11 +10,13 @@ use gameway_webrtc::feedback::arrival_times::ArrivalTimes;
 use gameway_webrtc::feedback::frames::FrameReports;
 use gameway_webrtc::feedback::rfc8888::CcFeedbackReport;
 use gameway_webrtc::feedback::twcc::TransportFeedback;
+use gameway_webrtc::framing::{Frames, MAX_FRAME, framed};
+use gameway_webrtc::ice::reflexive::ReflexiveAddress;
 use gameway_webrtc::ice::stun;
 use gameway_webrtc::pairing::{Attempt, Pairing};
 use gameway_webrtc::reports::{self, ReferenceTime};
 use gameway_webrtc::rtp::{ParsedRtp, RtpPacket};
-use gameway_webrtc::sdp::Description;
+use gameway_webrtc::sdp::{Candidate, Description};
 use gameway_webrtc::{Fingerprint, Negotiated, Secrets, rtcp};
 use libfuzzer_sys::fuzz_target;
 
@@ -95,6 +97,24 @@ fn paired(bytes: &[u8]) {
     }
 }
 
+/// A stream in two pieces has the frames that it has as a whole, none too long; what is framed is read.
+fn frames(bytes: &[u8]) {
+    let read = |pieces: &[&[u8]]| {
+        let (mut frames, mut got) = (Frames::default(), Vec::new());
+        let mut take = |one: &[u8]| got.push(one.to_vec());
+        let all = pieces.iter().try_for_each(|piece| frames.push(piece, &mut take));
+        (all, got)
+    };
+    let (all, got) = read(&[bytes]);
+    assert!(got.iter().all(|one| (1..=MAX_FRAME).contains(&one.len())));
+    let (first, second) = bytes.split_at(bytes.len() / 2);
+    assert_eq!(read(&[first, second]), (all, got));
+    let frame = framed(bytes).expect("fuzzed inputs are short");
+    if (1..=MAX_FRAME).contains(&bytes.len()) {
+        assert_eq!(read(&[&frame]), (Ok(()), vec![bytes.to_vec()]));
+    }
+}
+
 fn devices(bytes: &[u8]) {
     let text = String::from_utf8_lossy(bytes);
     if let Ok(list) = Devices::parse(&text) {
@@ -117,7 +137,13 @@ fuzz_target!(|data: &[u8]| {
         2 => {
             if let Some(message) = stun::Message::parse(bytes) {
                 let _ = message.is_from_holder_of("password");
+                assert_eq!(stun::Message::parse_of_server(bytes), Some(message));
             }
+            let server = ([192, 0, 2, 1], 3478).into();
+            let mut asking = ReflexiveAddress::new(server, Instant::ZERO, Secrets::new([1; 32]));
+            let _ = asking.handle_timeout(Instant::ZERO);
+            assert!(!asking.handle(Instant::ZERO, server, bytes), "nobody guesses the question");
+            frames(bytes);
         }
         3 => {
             if let Ok(reports) = FrameReports::parse(bytes) {
@@ -129,6 +155,7 @@ fuzz_target!(|data: &[u8]| {
         }
         5 => {
             let text = String::from_utf8_lossy(bytes);
+            let _ = Candidate::parse(&text);
             let _ = Fingerprint::parse(&text);
             if let Ok(description) = Description::parse(&text) {
                 assert!(description.media.len() <= 16);

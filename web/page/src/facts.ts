@@ -15,6 +15,8 @@ export interface Facts {
   // Why the host ended the stream.
   ended?: string;
   error?: string;
+  // Why there is no connection yet, as far as this page can tell.
+  obstacle?: string | undefined;
   workerError?: string;
   // Frames that the worker saw, and how long after the last packet of the newest one.
   received?: number;

@@ -29,6 +29,8 @@ pub fn set(config: &mut HostConfig, stream: &StreamSpec, seed: u64) -> Result<()
     (config.min_height, config.min_frame_rate) = (0, 1);
     config.circuit_breaker = stream.circuit_breaker == CircuitBreakerSpec::Rfc8083;
     config.mtu = stream.mtu;
+    // What is measured is the stream's own packets: no browser opens a second way.
+    config.tcp = false;
     config.ecn = match stream.ecn {
         EcnSpec::Native => EcnConfig::Native,
         EcnSpec::None => EcnConfig::None,

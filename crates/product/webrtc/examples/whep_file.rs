@@ -15,7 +15,7 @@ use gameway_control::SequenceNumber;
 use gameway_units::{Duration, Ecn, Instant};
 use gameway_webrtc::feedback::frames::{FrameNews, FrameReports};
 use gameway_webrtc::feedback::{Outgoing, ReportReader};
-use gameway_webrtc::http::{SignalingConfig, SignalingRequest, SignalingServer};
+use gameway_webrtc::http::{IceServers, SignalingConfig, SignalingRequest, SignalingServer};
 use gameway_webrtc::socket::{MediaSocket, MonotonicClock};
 use gameway_webrtc::{
     Event, Extensions, HostConfig, Identity, Peer, RtpHeader, RtpPacket, Secrets,
@@ -69,8 +69,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     let file =
         arguments.first().ok_or("which file? whep_file FILE.h264 [LISTEN] [TOKEN] [LOSE]")?;
-    let listen = arguments.get(1).map_or("127.0.0.1:8443", String::as_str);
-    let listen: SocketAddr = listen.parse()?;
+    let listen: SocketAddr = arguments.get(1).map_or("127.0.0.1:8443", String::as_str).parse()?;
     let token = arguments.get(2).map_or("a-test-on-loopback", String::as_str).to_owned();
     let lose = arguments.get(3).map(|number| number.parse()).transpose()?;
     let units = access_units(&std::fs::read(file)?);
@@ -81,7 +80,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     let socket = MediaSocket::bind(listen, clock)?;
     let config = HostConfig {
         identity: Identity::generate()?,
-        candidates: vec![socket.address()],
+        candidates: vec![socket.address().into()],
         h265: false,
         nack: false,
         parity: false,
@@ -94,6 +93,7 @@ fn main() -> Result<(), Box<dyn Error>> {
         pairing: None,
         certificate: None,
         lab: None,
+        servers: IceServers::default(),
         wake: None,
     })?;
     println!("ready http://{}/#{token} {} pictures", signaling.address(), units.len());
@@ -143,7 +143,7 @@ impl Host {
                 let peer = &mut self.peer;
                 self.socket.receive(|got| {
                     if let Some((_, peer)) = peer {
-                        peer.handle_datagram(got.arrival, got.from, got.to, got.ecn, got.bytes);
+                        peer.handle_datagram(got.arrival, got.remote(), got.to, got.ecn, got.bytes);
                     }
                 })?;
             }

@@ -7,6 +7,8 @@
 //! |---|---|---|
 //! | connections of one source | 8 | a browser opens six at most; one more closes the oldest of them |
 //! | connections | 256 | from 32 sources; one more closes the oldest of all |
+//! | first frame of media by TCP | 1 KiB, 5 s | a check has 150 B; a connection that begins with none is closed |
+//! | connections with media that wait for the loop | 16 | as many as it takes ([`crate::links`]) |
 //! | header | 16 KiB, 5 s | browsers send 1 KiB at once; slow ones are cut off |
 //! | handshake of TLS | 5 s | as a header; a connection counts from its first packet on |
 //! | whole request | 10 s | connection, handshake, body and answer together |
@@ -17,21 +19,31 @@
 //! | question to a lab, answer | 16 KiB, 256 KiB, 5 s | answers to a questionnaire; the state of a path with 200 flows |
 //! | wrong tokens, keys and codes | 10, then one in 10 s of a source | [`crate::guard`]; more get 429 before they are looked at |
 //!
+//! Media that no other way takes comes to the same port ([`crate::links`]): who has the page reaches that. The first byte tells them apart: 22
+//! of TLS, a letter of HTTP, or the upper half of a length below 1024 in front of a check (RFC 4571).
+//!
 //! Who comes last is served, not who holds on: a client needs a connection for a moment, and whoever opens many and says
 //! nothing closes his own.
 
 mod access;
 mod asked;
+mod connections;
 mod lab;
+mod media;
+mod place;
+mod servers;
 
 pub use access::{PairingConfig, PairingNews};
+pub use servers::{IceServers, TurnServer};
 
 use crate::guard::Source;
+use crate::links::TcpConnection;
 use crate::secrets::Secrets;
 use crate::tls::ServerIdentity;
 use crate::whep::{self, Request, Terms, Verdict};
 use access::{Access, Refused};
 use bytes::Bytes;
+use connections::Connections;
 use gameway_units::Duration as Span;
 use http_body_util::{BodyExt, Full, Limited};
 use hyper::body::Incoming;
@@ -40,7 +52,6 @@ use hyper::header::{
 };
 use hyper::{HeaderMap, Response, StatusCode};
 use hyper_util::rt::{TokioIo, TokioTimer};
-use std::collections::VecDeque;
 use std::convert::Infallible;
 use std::io;
 use std::net::SocketAddr;
@@ -52,16 +63,14 @@ use std::time::Duration;
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::{Notify, oneshot};
-use tokio::task::AbortHandle;
 use tokio_rustls::TlsAcceptor;
 
-const CONNECTIONS: usize = 256;
-const CONNECTIONS_OF_ONE: usize = 8;
 const HEADER_BYTES: usize = 16_384;
 const HEADER_TIME: Duration = Duration::from_secs(5);
 const REQUEST_TIME: Duration = Duration::from_secs(10);
 const WAITING_OFFERS: usize = 4;
 const CODE_BYTES: usize = 64;
+const WAITING_CONNECTIONS: usize = 16;
 /// The first byte of a connection over TLS (RFC 8446 section 5.1: handshake).
 const HANDSHAKE: u8 = 22;
 /// The least characters of a token, and different ones.
@@ -75,6 +84,8 @@ pub enum SignalingRequest {
     Offer {
         /// From where.
         from: SocketAddr,
+        /// Where it reached this port, as the header `Host` has it: an address or a name, and the port.
+        at: Option<(String, u16)>,
         /// The new session's name.
         session: String,
         /// The offer.
@@ -131,6 +142,8 @@ pub struct SignalingConfig {
     /// Where a lab behind the host listens (a Unix socket, stream): what a browser that is let in asks under `/lab` is handed to it
     /// as one line of JSON, and its one line is the answer. With the key `error` it is one of status 400.
     pub lab: Option<PathBuf>,
+    /// The servers that a browser that is let in is told of.
+    pub servers: IceServers,
     /// Called when a request lies in the channel, for a media loop that sleeps.
     pub wake: Option<Arc<dyn Fn() + Send + Sync>>,
 }
@@ -146,6 +159,7 @@ impl std::fmt::Debug for SignalingConfig {
 pub struct SignalingServer {
     address: SocketAddr,
     requests: Receiver<SignalingRequest>,
+    connections: Receiver<TcpConnection>,
     stop: Arc<Notify>,
     thread: Option<JoinHandle<()>>,
     access: Arc<Access>,
@@ -157,7 +171,9 @@ struct Shared {
     access: Arc<Access>,
     tls: Option<TlsAcceptor>,
     lab: Option<PathBuf>,
+    servers: IceServers,
     sender: SyncSender<SignalingRequest>,
+    connections: SyncSender<TcpConnection>,
     wake: Option<Arc<dyn Fn() + Send + Sync>>,
     names: Mutex<Secrets>,
 }
@@ -175,6 +191,7 @@ impl SignalingServer {
         listener.set_nonblocking(true)?;
         let address = listener.local_addr()?;
         let (sender, requests) = sync_channel(WAITING_OFFERS);
+        let (connections, taken) = sync_channel(WAITING_CONNECTIONS);
         let shared = Arc::new(Shared {
             terms: Terms {
                 token: config.token,
@@ -184,7 +201,9 @@ impl SignalingServer {
             tls: config.certificate.as_ref().map(ServerIdentity::acceptor),
             access: Arc::new(Access::new(config.pairing)),
             lab: config.lab,
+            servers: config.servers,
             sender,
+            connections,
             wake: config.wake,
             names: Mutex::new(Secrets::from_system()),
         });
@@ -202,7 +221,7 @@ impl SignalingServer {
             });
         };
         let thread = std::thread::Builder::new().name("signalling".to_owned()).spawn(serve)?;
-        Ok(Self { address, requests, stop, thread: Some(thread), access })
+        Ok(Self { address, requests, connections: taken, stop, thread: Some(thread), access })
     }
 
     /// Shows the code for a new device, if devices are paired, unless one that was shown is still good.
@@ -220,6 +239,12 @@ impl SignalingServer {
     #[must_use]
     pub fn poll(&self) -> Option<SignalingRequest> {
         self.requests.try_recv().ok()
+    }
+
+    /// The next connection that wants to carry media, if one is there. Not taken, it ends with this server.
+    #[must_use]
+    pub fn poll_connection(&self) -> Option<TcpConnection> {
+        self.connections.try_recv().ok()
     }
 }
 
@@ -248,26 +273,6 @@ pub fn check_token(token: &str) -> Result<(), String> {
     ))
 }
 
-/// The connections that are open, the oldest first.
-#[derive(Default)]
-struct Connections(VecDeque<(Source, AbortHandle)>);
-
-impl Connections {
-    /// Room for one more of this source: where there is none, the oldest closes.
-    fn make_room(&mut self, source: Source) {
-        self.0.retain(|(_, task)| !task.is_finished());
-        let own = |(other, _): &(Source, AbortHandle)| *other == source;
-        let oldest = if self.0.iter().filter(|one| own(one)).count() >= CONNECTIONS_OF_ONE {
-            self.0.iter().position(own)
-        } else {
-            (self.0.len() >= CONNECTIONS).then_some(0)
-        };
-        if let Some((_, task)) = oldest.and_then(|place| self.0.remove(place)) {
-            task.abort();
-        }
-    }
-}
-
 async fn accept(listener: TcpListener, shared: Arc<Shared>) {
     let mut connections = Connections::default();
     loop {
@@ -282,18 +287,22 @@ async fn accept(listener: TcpListener, shared: Arc<Shared>) {
         let task = tokio::spawn(async move {
             let _ = tokio::time::timeout(REQUEST_TIME, serve(&shared, from, stream)).await;
         });
-        connections.0.push_back((source, task.abort_handle()));
+        connections.add(source, task.abort_handle());
     }
 }
 
 /// One connection, over TLS where the host has a certificate.
 async fn serve(shared: &Shared, from: SocketAddr, stream: TcpStream) {
-    let Some(tls) = &shared.tls else { return exchange(shared, from, stream, false).await };
     let mut first = [0];
     let peeked = tokio::time::timeout(HEADER_TIME, stream.peek(&mut first)).await;
     if !matches!(peeked, Ok(Ok(1))) {
         return;
     }
+    if media::begins_with(first[0]) {
+        let _ = tokio::time::timeout(HEADER_TIME, media::take(shared, from, stream)).await;
+        return;
+    }
+    let Some(tls) = &shared.tls else { return exchange(shared, from, stream, false).await };
     if first[0] != HANDSHAKE {
         return exchange(shared, from, stream, true).await;
     }
@@ -356,9 +365,13 @@ async fn answer(
             }
             refuse(status, reason.to_owned())
         }
-        Verdict::Offer => asked::offer(shared, from, body).await,
+        Verdict::Offer => {
+            let at = place::of(asked.host, shared.terms.secure);
+            asked::offer(shared, from, at, body).await
+        }
         Verdict::End(session) => asked::end(shared, session.to_owned()).await,
         Verdict::Controller { change } => asked::controller(shared, change.then_some(body)).await,
+        Verdict::Servers => servers::tell(shared),
         Verdict::Lab { change } => lab::ask(shared.lab.as_deref(), change.then_some(body)).await,
     }
 }

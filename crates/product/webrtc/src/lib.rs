@@ -4,11 +4,12 @@
 //!            peer (sans-IO)                                         drivers
 //!  sdp ─ ice ─ dtls ─ srtp ─ rtp, rtcp ─ events          socket   UDP, ECN, the kernel's times
 //!                └─ sctp ─ data channels                 http     signalling (whep decides)
-//!  feedback: RFC 8888, arrival times, transport-wide     whep_client
+//!  feedback: RFC 8888, arrival times, transport-wide     links    TCP, where nothing else passes
+//!                                                         whep_client
 //! ```
 //!
-//! **Layers.** DTLS is `dimpl`, SRTP `rtc-srtp`, SCTP `sctp-proto`; session descriptions, ICE (a lite host, a client that
-//! checks), RTP headers, RTCP and signalling are ours. A whole stack would hide what a lab must own: `str0m` cannot
+//! **Layers.** DTLS is `dimpl`, SRTP `rtc-srtp`, SCTP `sctp-proto`; session descriptions, ICE (a controlled host, a client that
+//! nominates), RTP headers, RTCP and signalling are ours. A whole stack would hide what a lab must own: `str0m` cannot
 //! send an RTCP packet of ours, and `rtc` brings its pacer, estimator and interceptors, and reports without ECN. In parts,
 //! a packet is on its way when [`Peer::send_rtp`] returns: nothing paces, nothing holds back.
 //!
@@ -45,8 +46,8 @@
 //!     let (listen, token) = ("10.77.0.1:8443".parse()?, "a secret of ours".to_owned());
 //!     let clock = MonotonicClock::since(0);
 //!     let mut socket = MediaSocket::bind(listen, clock)?; // UDP; signalling has the same port of TCP
-//!     let signaling = SignalingServer::start(SignalingConfig { listen, token, names: vec![], pairing: None, certificate: None, lab: None, wake: None })?;
-//!     let candidates = vec![socket.address()];
+//!     let signaling = SignalingServer::start(SignalingConfig { listen, token, names: vec![], pairing: None, certificate: None, lab: None, servers: Default::default(), wake: None })?;
+//!     let candidates = vec![socket.address().into()];
 //!     let config = HostConfig { identity: Identity::generate()?, candidates, h265: false, nack: true, parity: false, export_keys: false };
 //!     let mut session: Option<(String, Peer)> = None;
 //!     let mut reader = ReportReader::default();
@@ -97,7 +98,7 @@
 //!         if socket.wait(deadline)? {
 //!             socket.receive(|got| {
 //!                 if let Some((_, peer)) = &mut session {
-//!                     peer.handle_datagram(got.arrival, got.from, got.to, got.ecn, got.bytes);
+//!                     peer.handle_datagram(got.arrival, got.remote(), got.to, got.ecn, got.bytes);
 //!                 }
 //!             })?;
 //!         }
@@ -117,10 +118,12 @@ pub mod feedback;
 mod filter;
 pub mod flexfec;
 pub mod frame_extension;
+pub mod framing;
 mod guard;
 pub mod http;
 pub mod ice;
 mod identity;
+pub mod links;
 mod page;
 pub mod pairing;
 mod peer;
@@ -150,4 +153,4 @@ pub use secrets::Secrets;
 pub use sequence::unwrap_number;
 pub use srtp::SrtpKeys;
 pub use tls::ServerIdentity;
-pub use transmit::Transmit;
+pub use transmit::{Remote, Transmit, Transport};

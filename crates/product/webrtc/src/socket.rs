@@ -14,7 +14,7 @@
 //!
 //! The kernel drops what no session can want before it takes room in the buffer: [`crate::filter`].
 
-use crate::transmit::Transmit;
+use crate::transmit::{Remote, Transmit, Transport};
 use gameway_units::{Duration, Ecn, Instant};
 use nix::sys::socket::{setsockopt, sockopt::UdpGroSegment};
 use quinn_udp::{EcnCodepoint, RecvMeta, UdpSocketState};
@@ -66,6 +66,8 @@ fn read(clock: ClockId) -> i64 {
 pub struct Received<'a> {
     /// From where.
     pub from: SocketAddr,
+    /// By what.
+    pub over: Transport,
     /// At which address of ours.
     pub to: SocketAddr,
     /// With which ECN field.
@@ -74,6 +76,14 @@ pub struct Received<'a> {
     pub arrival: Instant,
     /// Its content.
     pub bytes: &'a [u8],
+}
+
+impl Received<'_> {
+    /// From where, and by what.
+    #[must_use]
+    pub fn remote(&self) -> Remote {
+        Remote { address: self.from, over: self.over }
+    }
 }
 
 /// A UDP socket for media. It never blocks.
@@ -144,7 +154,8 @@ impl MediaSocket {
         self.clock
     }
 
-    /// Sends a datagram. A full buffer or an unreachable peer is a loss like any other, and not an error.
+    /// Sends a datagram. A full buffer, an unreachable peer, a firewall's refusal and an address to which nothing can be sent are losses like
+    /// any other, and no errors.
     ///
     /// # Errors
     /// If the system refuses for another reason.
@@ -162,12 +173,21 @@ impl MediaSocket {
             segment_size: None,
             src_ip: transmit.from.map(|from| from.ip()).filter(|ip| !ip.is_unspecified()),
         };
-        use io::ErrorKind::{ConnectionRefused, HostUnreachable, NetworkUnreachable, WouldBlock};
+        use io::ErrorKind::{
+            AddrNotAvailable, ConnectionRefused, HostUnreachable, InvalidInput, NetworkUnreachable,
+            PermissionDenied, WouldBlock,
+        };
         match self.state.try_send((&self.socket).into(), &datagram) {
             Err(error)
                 if matches!(
                     error.kind(),
-                    WouldBlock | ConnectionRefused | HostUnreachable | NetworkUnreachable
+                    WouldBlock
+                        | ConnectionRefused
+                        | HostUnreachable
+                        | NetworkUnreachable
+                        | PermissionDenied
+                        | InvalidInput
+                        | AddrNotAvailable
                 ) =>
             {
                 Ok(())
@@ -207,7 +227,7 @@ impl MediaSocket {
             };
             let whole = &buffer[..meta.len.min(DATAGRAM)];
             for bytes in whole.chunks(meta.stride.max(1)) {
-                take(Received { from, to, ecn, arrival, bytes });
+                take(Received { from, over: Transport::Udp, to, ecn, arrival, bytes });
             }
         }
         Ok(count)

@@ -9,8 +9,9 @@
 //! | `POST /pair` without a body | 204; a code is shown where the host runs |
 //! | `GET /controller` | 200, the stream's controller and those that there are, as JSON |
 //! | `PUT /controller` with a name | the same, once that one has the stream |
+//! | `GET /ice-servers` | 200, the STUN and TURN servers that a browser is to ask, as JSON with credentials |
 //! | `GET /lab`, `POST /lab` with JSON | what the lab behind the host says ([`crate::http::SignalingConfig::lab`]); 404 where there is none |
-//! | `PATCH` and others | 405: the host is ICE-lite and knows its addresses, so nothing trickles |
+//! | `PATCH` and others | 405: offer and answer name all candidates, so nothing trickles |
 //!
 //! The header `Host` must name this host: an address, localhost, or one of its names. Else 421: a page elsewhere whose
 //! name was made to resolve to this host (DNS rebinding) would be of one origin with it.
@@ -19,7 +20,7 @@
 //! this host's own, where it is there. Else 403: a page from elsewhere may neither pair nor start nor end anything. So
 //! there are no CORS headers either, and `OPTIONS` is as any other method.
 //!
-//! Each request under `/whep`, `/controller` and `/lab` needs the token or the key of a device, as `Authorization: Bearer TOKEN`; they
+//! Each request under `/whep`, `/controller`, `/ice-servers` and `/lab` needs the token or the key of a device, as `Authorization: Bearer TOKEN`; they
 //! are compared in constant time. Without one the answer is 401 and no more, before anything of the body is looked at.
 //!
 //! A link that is opened in a browser has the token as its fragment (`/#TOKEN`), which is sent to nobody (RFC 9110 section
@@ -43,6 +44,8 @@ pub const PATH: &str = "/whep";
 pub const PAIR: &str = "/pair";
 /// The controller of the stream.
 pub const CONTROLLER: &str = "/controller";
+/// The STUN and TURN servers of the host.
+pub const SERVERS: &str = "/ice-servers";
 /// What the lab behind the host says.
 pub const LAB: &str = "/lab";
 
@@ -92,6 +95,8 @@ pub enum Verdict<'a> {
         /// Whether it is to change.
         change: bool,
     },
+    /// Say which STUN and TURN servers there are.
+    Servers,
     /// Hand the body, JSON or nothing, to the lab, and answer with what it says.
     Lab {
         /// Whether there is a body.
@@ -104,7 +109,7 @@ pub enum Verdict<'a> {
 /// Whether a request for this path shows a token, a key or a code.
 #[must_use]
 pub fn asks_for_secret(path: &str) -> bool {
-    [PATH, PAIR, CONTROLLER, LAB].iter().any(|resource| path.starts_with(resource))
+    [PATH, PAIR, CONTROLLER, SERVERS, LAB].iter().any(|resource| path.starts_with(resource))
 }
 
 /// Decides. `is_device` says whether a paired device has a key, or nothing if that cannot be known.
@@ -152,6 +157,8 @@ fn guarded<'a>(request: &Request<'a>) -> Option<Verdict<'a>> {
         ("GET", CONTROLLER) => Some(Verdict::Controller { change: false }),
         ("PUT", CONTROLLER) => Some(Verdict::Controller { change: true }),
         (_, CONTROLLER) => Some(Verdict::Refuse(405, "GET or PUT /controller")),
+        ("GET", SERVERS) => Some(Verdict::Servers),
+        (_, SERVERS) => Some(Verdict::Refuse(405, "GET /ice-servers")),
         ("GET", LAB) => Some(Verdict::Lab { change: false }),
         ("POST", LAB) => Some(Verdict::Lab { change: true }),
         (_, LAB) => Some(Verdict::Refuse(405, "GET or POST /lab")),
@@ -271,7 +278,7 @@ mod tests {
             Some("c0rrect"),
         ] {
             for method in ["POST", "DELETE", "PATCH", "GET", "PUT"] {
-                for path in [PATH, CONTROLLER, LAB] {
+                for path in [PATH, CONTROLLER, SERVERS, LAB] {
                     let verdict = judge(&ask(method, path, wrong), TOKEN);
                     assert!(matches!(verdict, Verdict::Refuse(401, _)), "{method} {wrong:?}");
                 }
@@ -302,6 +309,8 @@ mod tests {
         assert!(matches!(with("OPTIONS", "/whep"), Verdict::Refuse(405, _)));
         assert_eq!(with("GET", CONTROLLER), Verdict::Controller { change: false });
         assert_eq!(with("PUT", CONTROLLER), Verdict::Controller { change: true });
+        assert_eq!(with("GET", SERVERS), Verdict::Servers);
+        assert!(matches!(with("POST", SERVERS), Verdict::Refuse(405, _)));
         assert_eq!(with("GET", LAB), Verdict::Lab { change: false });
         assert_eq!(with("POST", LAB), Verdict::Lab { change: true });
         assert!(matches!(with("POST", CONTROLLER), Verdict::Refuse(405, _)));

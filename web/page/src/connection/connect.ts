@@ -4,6 +4,7 @@ import type { Access } from "../pairing/access";
 import { describe, ON_REQUEST } from "./description";
 import { observe } from "./observer";
 import { watchPictures } from "./pictures";
+import { gathered, iceServers, watchReach } from "./reach";
 import { Reports } from "./reports";
 
 export interface Watcher {
@@ -34,8 +35,8 @@ function receive(connection: RTCPeerConnection, { video, onVideo }: Watcher): vo
   };
 }
 
-function assemble(watcher: Watcher): Parts {
-  const connection = new RTCPeerConnection({ bundlePolicy: "max-bundle" });
+function assemble(watcher: Watcher, servers: RTCIceServer[]): Parts {
+  const connection = new RTCPeerConnection({ bundlePolicy: "max-bundle", iceServers: servers });
   window.connection = connection;
   connection.onconnectionstatechange = () => {
     facts.connection = connection.connectionState;
@@ -58,21 +59,24 @@ function endWithPage(session: string, authorization: Authorization): void {
 // Gives what the host takes as this page's right to ask.
 export async function connect(access: Access, watcher: Watcher): Promise<Authorization> {
   const authorization = { Authorization: `Bearer ${await access.secret()}` };
-  const { connection, receiver, reports } = assemble(watcher);
-  const body = await describe(connection);
-  const headers = { "Content-Type": "application/sdp", ...authorization };
-  const response = await fetch("/whep", { method: "POST", headers, body });
-  const answer = await response.text();
-  if (response.status === 401) {
-    connection.close();
+  const servers = await iceServers(authorization);
+  if (servers === null) {
     access.refused();
     return connect(access, watcher);
   }
+  const { connection, receiver, reports } = assemble(watcher, servers);
+  await describe(connection);
+  await gathered(connection, servers);
+  const body = connection.localDescription?.sdp ?? "";
+  const headers = { "Content-Type": "application/sdp", ...authorization };
+  const response = await fetch("/whep", { method: "POST", headers, body });
+  const answer = await response.text();
   if (response.status !== 201) throw new Error(`${response.status}: ${answer}`);
   endWithPage(response.headers.get("Location") ?? "", authorization);
   // A transform makes each frame wait for its worker: only where the host is told of frames no other way.
   if (!answer.includes(ON_REQUEST)) await observe(receiver, reports);
   watchPictures(watcher.video, reports);
+  watchReach(connection, answer, servers);
   await connection.setRemoteDescription({ type: "answer", sdp: answer });
   return authorization;
 }

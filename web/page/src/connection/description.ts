@@ -26,8 +26,8 @@ export function inStereo({ type, sdp }: Description): Description {
   return { type, sdp: sdp.replace(/(a=fmtp:\d+ [^\r\n]*useinbandfec=1)(?![^\r\n]*stereo=1)/g, "$1;stereo=1") };
 }
 
-// Makes an offer and sets the most of it that the browser takes; gives what is to be sent.
-export async function describe(connection: RTCPeerConnection): Promise<string> {
+// Makes an offer and sets the most of it that the browser takes.
+export async function describe(connection: RTCPeerConnection): Promise<void> {
   const { type, sdp = "" } = await connection.createOffer();
   const offer = inStereo({ type, sdp });
   const asking = withReportsOnRequest(offer);
@@ -35,5 +35,4 @@ export async function describe(connection: RTCPeerConnection): Promise<string> {
     .setLocalDescription(withReferenceTime(asking))
     .catch(() => connection.setLocalDescription(asking))
     .catch(() => connection.setLocalDescription(offer));
-  return connection.localDescription?.sdp ?? "";
 }

@@ -11,8 +11,14 @@ const STATES: Record<string, string> = {
 };
 
 // How the stream is, in words.
-export function stateOf({ ended, error, connection }: Pick<Facts, "ended" | "error" | "connection">): string {
+export function stateOf({
+  ended,
+  error,
+  obstacle,
+  connection,
+}: Pick<Facts, "ended" | "error" | "obstacle" | "connection">): string {
   if (error !== undefined) return `This does not work: ${error}`;
   if (ended !== undefined) return `The stream has ended: ${ended}.`;
+  if (obstacle !== undefined) return obstacle;
   return STATES[connection] ?? "Connecting to the host.";
 }

@@ -169,7 +169,8 @@ impl Client {
         let session = &mut self.session;
         loop {
             let take = |datagram: Received<'_>| {
-                let Received { from, to, ecn, arrival, bytes } = datagram;
+                let (Received { to, ecn, arrival, bytes, .. }, from) =
+                    (datagram, datagram.remote());
                 session.peer().handle_datagram(arrival, from, to, ecn, bytes);
                 session.advance(arrival);
             };

@@ -32,7 +32,12 @@ const NAME: usize = 16;
 const STATE: usize = 7;
 /// The exit code where something is lacking.
 const LACKING: u8 = 1;
-const SETTINGS: &[Setting] = settings! { "listen" => "listen" };
+const SETTINGS: &[Setting] = settings! {
+    "listen" => "listen",
+    "stun" => "stun",
+    "turn" => "turn",
+    "turn_credentials" => "turn-credentials",
+};
 
 /// How a part of playing is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
@@ -148,7 +153,7 @@ fn run(
         }
         checks.push(check);
     };
-    for (name, check) in trials(names, folder.path(), config.listen.0) {
+    for (name, check) in trials(names, folder.path(), config) {
         if stop.is_asked() {
             return Err(Refusal::new("interrupted"));
         }
@@ -168,7 +173,8 @@ fn say(text: &str) {
 }
 
 /// All checks of this program, in their order.
-fn trials(names: Names, folder: &Path, listen: std::net::SocketAddr) -> Vec<Trial> {
+fn trials(names: Names, folder: &Path, config: HostConfig) -> Vec<Trial> {
+    let listen = config.listen.0;
     let [for_screen, for_sound] = [folder.to_owned(), folder.to_owned()];
     let mut all = vec![
         trial("screen", move || desk::screen(&for_screen)),
@@ -184,6 +190,7 @@ fn trials(names: Names, folder: &Path, listen: std::net::SocketAddr) -> Vec<Tria
         trial("certificate", network::certificate),
         trial("devices", network::devices),
         trial("ways", move || network::ways(listen)),
+        trial("outside", move || network::outside(&config)),
     ]);
     all
 }

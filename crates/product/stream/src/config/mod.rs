@@ -106,6 +106,18 @@ pub struct HostConfig {
     pub addresses: Vec<IpAddr>,
     /// The same for media: where clients send it.
     pub media_addresses: Vec<IpAddr>,
+    /// Whether media may come by TCP, too, to the page's port, for a browser whom UDP does not reach. Not where something in front hands on
+    /// media.
+    pub tcp: bool,
+    /// A STUN server, HOST:PORT: it is asked under which address others see this machine, and so are browsers.
+    #[schemars(extend("x-none" = "nobody is asked"))]
+    pub stun: Option<String>,
+    /// A TURN server, turn:HOST:PORT or turns:HOST:PORT, that hands on media where nothing goes straight.
+    #[schemars(extend("x-none" = "none"))]
+    pub turn: Option<String>,
+    /// What that server wants to know: a file with USER:PASSWORD, or with the secret alone that it shares with this host.
+    #[schemars(extend("x-none" = "nothing"))]
+    pub turn_credentials: Option<PathBuf>,
     /// Where a lab behind the host listens (a Unix socket), which the page shows and steers.
     #[schemars(extend("x-none" = "no lab"))]
     pub lab: Option<PathBuf>,
@@ -173,6 +185,10 @@ impl Default for HostConfig {
             names: Vec::new(),
             addresses: Vec::new(),
             media_addresses: Vec::new(),
+            tcp: true,
+            stun: None,
+            turn: None,
+            turn_credentials: None,
             lab: None,
             metrics: None,
             encoder: EncoderChoice::Auto,

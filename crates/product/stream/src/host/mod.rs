@@ -14,6 +14,7 @@ mod receiver_clock;
 pub mod requests;
 mod run;
 mod sender_reports;
+pub(crate) mod servers;
 pub mod session;
 #[cfg(feature = "x11")]
 mod shapes;
@@ -24,6 +25,7 @@ mod stage;
 mod start;
 pub mod stays;
 pub mod terms;
+mod wires;
 
 #[cfg(feature = "cli")]
 pub(crate) use reach::candidates as addresses;

@@ -1,5 +1,7 @@
 //! The addresses at which a host is reached.
 
+use crate::HostConfig;
+use gameway_webrtc::sdp::Way;
 use std::net::{IpAddr, SocketAddr};
 
 /// Where clients reach a host that listens there: `elsewhere`, where something hands on, or else straight here.
@@ -29,4 +31,66 @@ pub(crate) fn candidates(listening: SocketAddr) -> Vec<SocketAddr> {
     // A client elsewhere cannot use loopback, and tries in this order.
     found.sort_by_key(|address| address.ip().is_loopback());
     found
+}
+
+/// The ways that an answer names: where media is received, where others see that, and where the page was opened, `at`, from which
+/// it follows that a port of TCP is reached there.
+pub(crate) fn ways(
+    config: &HostConfig,
+    listening: SocketAddr,
+    reflexive: impl Iterator<Item = SocketAddr>,
+    at: Option<(String, u16)>,
+) -> Vec<Way> {
+    let own = reached(listening, &config.media_addresses);
+    let mut ways: Vec<Way> = own.iter().copied().map(Way::Host).collect();
+    if !config.media_addresses.is_empty() {
+        // What is in front of the host hands on what it was told to, and measures it: nothing goes past it.
+        return ways;
+    }
+    let mut known = own;
+    let page =
+        at.as_ref().and_then(|(host, port)| Some(SocketAddr::new(host.parse().ok()?, *port)));
+    // A router that hands on the page's port most likely does so for UDP as well.
+    let page = page.filter(|page| !page.ip().is_loopback());
+    for outside in reflexive.chain(page) {
+        if !known.contains(&outside) {
+            known.push(outside);
+            ways.push(Way::Reflexive(outside));
+        }
+    }
+    ways.extend(at.filter(|_| config.tcp).map(|(host, port)| Way::Tcp(host, port)));
+    ways
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn at(text: &str) -> SocketAddr {
+        text.parse().expect("an address")
+    }
+
+    #[test]
+    fn where_the_page_was_opened_media_can_come_by_tcp() {
+        let config = HostConfig::default();
+        let (own, seen) = (at("192.0.2.7:8443"), at("198.51.100.1:4000"));
+        let page = |host: &str| Some((host.to_owned(), 443));
+        let all = |host: &str| ways(&config, own, std::iter::once(seen), page(host));
+        let tcp = |host: &str| Way::Tcp(host.to_owned(), 443);
+        let (host, outside) = (Way::Host(own), Way::Reflexive(seen));
+        assert_eq!(all("127.0.0.1"), [host.clone(), outside.clone(), tcp("127.0.0.1")]);
+        assert_eq!(all("game-box"), [host.clone(), outside.clone(), tcp("game-box")]);
+        let forwarded = Way::Reflexive(at("198.51.100.9:443"));
+        let expected = [host.clone(), outside.clone(), forwarded, tcp("198.51.100.9")];
+        assert_eq!(all("198.51.100.9"), expected);
+        let none = std::iter::empty;
+        let without = HostConfig { tcp: false, ..HostConfig::default() };
+        assert_eq!(ways(&without, own, none(), page("game-box")), [host.clone()]);
+        assert_eq!(ways(&config, own, std::iter::once(own), None), [host]);
+        // Nothing goes past what is in front.
+        let media_addresses = vec![at("203.0.113.1:1").ip()];
+        let behind = HostConfig { media_addresses, ..HostConfig::default() };
+        let handed = [Way::Host(at("203.0.113.1:8443"))];
+        assert_eq!(ways(&behind, own, std::iter::once(seen), page("203.0.113.1")), handed);
+    }
 }

@@ -1,5 +1,7 @@
 //! The host's threads, sockets and clock.
 
+mod offer;
+
 use crate::cpu::{Meter, ThreadTime};
 use crate::error::system;
 use crate::host::encoding::{Job, Made};
@@ -8,13 +10,14 @@ use crate::host::metrics::Metrics;
 use crate::host::page::PageCounts;
 use crate::host::played::Played;
 use crate::host::reach::reached;
-use crate::host::session::{Session, SessionEvent};
+use crate::host::servers;
+use crate::host::session::SessionEvent;
 use crate::host::signaling::{not_there, start_signaling};
 use crate::host::sound::Sound;
 use crate::host::stage::{Stage, StageNews};
 use crate::host::start::{start_encoding, start_sound};
 use crate::host::stays::{Stay, Stays, Turn};
-use crate::host::terms::terms;
+use crate::host::wires::Wires;
 use crate::keys::KeyFile;
 use crate::wake::{Taker, waking};
 use crate::{HostConfig, StreamError};
@@ -24,12 +27,13 @@ use gameway_runtime::lateness::LatenessSummary;
 use gameway_runtime::stop::Stop;
 use gameway_session::{BreakerAction, Sender, SenderEvent};
 use gameway_units::{Duration, Instant};
-use gameway_webrtc::http::{Reply, SignalingRequest, SignalingServer, check_token};
+use gameway_webrtc::Identity;
+use gameway_webrtc::http::{SignalingRequest, SignalingServer, check_token};
 use gameway_webrtc::scrape::ScrapeServer;
 use gameway_webrtc::socket::{MediaSocket, MonotonicClock};
-use gameway_webrtc::{Identity, Peer, Secrets};
+use offer::Comer;
 use rustix::event::{PollFd, PollFlags};
-use std::net::{IpAddr, SocketAddr};
+use std::net::SocketAddr;
 use std::sync::Arc;
 use std::sync::mpsc;
 use std::thread::JoinHandle;
@@ -68,7 +72,7 @@ pub fn run(
 ) -> Result<HostReport, StreamError> {
     let mut host = Host::new(config, sink)?;
     host.stage = stage;
-    let addresses = reached(host.socket.address(), &host.config.addresses);
+    let addresses = reached(host.wires.address(), &host.config.addresses);
     ready(clock::be_punctual(), addresses);
     host.signaling.show_code();
     host.serve(stop)?;
@@ -79,7 +83,7 @@ struct Host {
     config: HostConfig,
     clock: Clock,
     end: Instant,
-    socket: MediaSocket,
+    wires: Wires,
     signaling: SignalingServer,
     bell: Taker<()>,
     identity: Identity,
@@ -118,10 +122,11 @@ impl Host {
         let (jobs, made, worker, h265) = start_encoding(&config, Arc::clone(&pictures))?;
         let sound = start_sound(&config, clock, pictures)?;
         let (sink, scrape) = Metrics::serve(&config, sink)?;
+        let wires = Wires::new(socket, clock, config.tcp, servers::addresses(&config));
         Ok(Self {
             clock,
             end: config.duration.map_or(Instant::MAX, |duration| Instant::ZERO + duration),
-            socket,
+            wires,
             signaling,
             bell,
             identity: Identity::generate().map_err(|error| StreamError::Host(error.to_string()))?,
@@ -154,6 +159,7 @@ impl Host {
             }
             self.signal(now);
             self.receive()?;
+            self.wires.on_deadline(now)?;
             self.take_over(now)?;
             self.turn(now)?;
             match self.stage.as_mut().and_then(|stage| stage.poll(now)) {
@@ -189,7 +195,7 @@ impl Host {
         }
         if let Some(session) = session {
             while let Some(transmit) = session.poll_transmit() {
-                self.socket.send(&transmit).map_err(system("a packet"))?;
+                self.wires.send(&transmit)?;
             }
         }
         Ok(())
@@ -202,7 +208,7 @@ impl Host {
         if let Some(session) = self.stays.coming() {
             session.on_deadline(now);
             while let Some(transmit) = session.poll_transmit() {
-                self.socket.send(&transmit).map_err(system("a packet"))?;
+                self.wires.send(&transmit)?;
             }
         }
         let Some(Stay { session, .. }) = &mut self.stays.current else { return Ok(()) };
@@ -242,7 +248,7 @@ impl Host {
             }
         });
         while let Some(transmit) = session.poll_transmit() {
-            self.socket.send(&transmit).map_err(system("a packet"))?;
+            self.wires.send(&transmit)?;
         }
         self.note(now)
     }
@@ -333,7 +339,7 @@ impl Host {
         self.played.take(session);
         while let Some(transmit) = session.poll_transmit() {
             // The end of a stay that cannot be told is found by silence.
-            let _ = self.socket.send(&transmit);
+            let _ = self.wires.send(&transmit);
         }
         self.refused += session.peer().refused_datagrams();
         self.page = self.page + session.page_counts();
@@ -350,8 +356,9 @@ impl Host {
         while self.bell.take().is_some() {}
         while let Some(request) = self.signaling.poll() {
             match request {
-                SignalingRequest::Offer { from, session, offer, reply } => {
-                    self.on_offer(now, from.ip().to_canonical(), session, &offer, reply);
+                SignalingRequest::Offer { from, at, session, offer, reply } => {
+                    let who = Comer { from: from.ip().to_canonical(), at, name: session };
+                    self.on_offer(now, who, &offer, reply);
                 }
                 SignalingRequest::Controller { name, reply } => {
                     match name.map_or(Ok(()), |name| self.choose_controller(now, &name)) {
@@ -386,60 +393,30 @@ impl Host {
         Ok(())
     }
 
-    /// A client that is let in comes: it will take the place of the one before, who may be its former self.
-    fn on_offer(&mut self, now: Instant, from: IpAddr, name: String, offer: &str, reply: Reply) {
-        let config = gameway_webrtc::HostConfig {
-            identity: self.identity.clone(),
-            candidates: reached(self.socket.address(), &self.config.media_addresses),
-            h265: self.h265,
-            nack: self.config.repair.sends_again(),
-            parity: self.config.repair.goal().is_some(),
-            export_keys: self.config.export_keys.is_some(),
-        };
-        let made = Peer::answer(now, &config, Secrets::from_system(), offer)
-            .map_err(|error| error.to_string())
-            .and_then(|(peer, answer)| {
-                Ok((
-                    peer,
-                    answer,
-                    terms(&self.config, self.sessions, self.sound.is_there())
-                        .map_err(|error| error.to_string())?,
-                ))
-            });
-        match made {
-            Ok((peer, answer, terms)) => {
-                let session = Session::new(self.sessions, peer, terms);
-                if let Some(late) = self.stays.expect(Stay { name, from, session }) {
-                    self.end(late, &format!("another client has come, from {from}"));
-                }
-                reply.accept(answer);
-            }
-            Err(why) => reply.refuse(400, why),
-        }
-    }
-
     fn receive(&mut self) -> Result<(), StreamError> {
         let (stays, refused) = (&mut self.stays, &mut self.refused);
-        self.socket
-            .receive_in_turn(|datagram| *refused += u64::from(!stays.handle(&datagram)))
-            .map_err(system("the media socket"))?;
-        // Before ICE is answered: what the client sends then must pass. Without a filter peers refuse the same.
-        let _ = self.socket.take_from(self.stays.addresses());
+        self.wires.receive(&self.signaling, |datagram| {
+            *refused += u64::from(!stays.handle(&datagram));
+        })?;
+        // Before ICE is answered: what the client sends then must pass.
+        self.wires.keep(&self.stays.accepted());
         Ok(())
     }
 
     fn wait(&self, now: Instant) -> Result<(), StreamError> {
-        let deadline = self.stays.next_deadline();
+        let deadlines = [self.stays.next_deadline(), self.wires.next_deadline()];
+        let deadline = deadlines.into_iter().flatten().min();
         let most = deadline.map_or(LOOK, |due| due.saturating_since(now).min(LOOK));
         let passed = self.clock.now().saturating_since(now);
-        let mut descriptors = vec![
-            PollFd::new(&self.socket, PollFlags::IN),
+        let own = [
             PollFd::new(&self.made, PollFlags::IN),
             PollFd::new(&self.bell, PollFlags::IN),
             PollFd::new(self.sound.bell(), PollFlags::IN),
         ];
         let gamepads = self.played.descriptors();
-        descriptors.extend(gamepads.map(|pad| PollFd::from_borrowed_fd(pad, PollFlags::IN)));
+        let gamepads = gamepads.map(|pad| PollFd::from_borrowed_fd(pad, PollFlags::IN));
+        let mut descriptors: Vec<PollFd<'_>> =
+            self.wires.descriptors().chain(own).chain(gamepads).collect();
         clock::wait(&mut descriptors, most.saturating_sub(passed)).map_err(system("waiting"))
     }
 

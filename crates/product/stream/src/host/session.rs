@@ -57,8 +57,7 @@ use gameway_webrtc::feedback::ReportReader;
 use gameway_webrtc::feedback::frames::{self, FrameNews, FrameReports};
 use gameway_webrtc::reports::{self, ReferenceTime};
 use gameway_webrtc::rtcp;
-use gameway_webrtc::{CloseReason, Event, Negotiated, Peer, Transmit};
-use std::net::SocketAddr;
+use gameway_webrtc::{CloseReason, Event, Negotiated, Peer, Remote, Transmit};
 
 /// The most that RTP padding can be (RFC 3550 section 5.1): all that a browser takes.
 const BROWSER_PADDING: Bytes = Bytes::new(255);
@@ -167,14 +166,14 @@ impl Session {
 
     /// Whether a datagram is for this session and no other.
     #[must_use]
-    pub fn peer_claims(&self, from: SocketAddr, bytes: &[u8]) -> bool {
+    pub fn peer_claims(&self, from: Remote, bytes: &[u8]) -> bool {
         self.peer.claims(from, bytes)
     }
 
-    /// Where its media goes.
+    /// From where its client has proven itself.
     #[must_use]
-    pub fn remote_address(&self) -> Option<SocketAddr> {
-        self.peer.remote_address()
+    pub fn accepted(&self) -> Vec<Remote> {
+        self.peer.accepted()
     }
 
     /// Its sender, once it has begun.

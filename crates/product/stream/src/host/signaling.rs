@@ -1,5 +1,6 @@
 //! Signalling of a host: its certificate, how it pairs devices, and what it says of that.
 
+use crate::host::servers;
 use crate::wake::Giver;
 use crate::{HostConfig, StreamError};
 use gameway_webrtc::ServerIdentity;
@@ -25,6 +26,7 @@ pub fn start_signaling(
         pairing: pairing(config)?,
         certificate: certificate(config)?,
         lab: config.lab.clone(),
+        servers: servers::for_browsers(config)?,
         wake: Some(Arc::new(ring)),
     })
     .map_err(|error| not_there(config, &error))

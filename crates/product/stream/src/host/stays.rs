@@ -6,9 +6,9 @@
 
 use crate::host::session::{Session, SessionEvent};
 use gameway_units::Instant;
-use gameway_webrtc::CloseReason;
 use gameway_webrtc::socket::Received;
-use std::net::{IpAddr, SocketAddr};
+use gameway_webrtc::{CloseReason, Remote};
+use std::net::IpAddr;
 
 /// One client's stay.
 pub struct Stay {
@@ -71,7 +71,7 @@ impl Stays {
 
     /// Hands a datagram to the session that it is for; whether there is one.
     pub fn handle(&mut self, datagram: &Received<'_>) -> bool {
-        let Received { from, to, ecn, arrival, bytes } = *datagram;
+        let (Received { to, ecn, arrival, bytes, .. }, from) = (*datagram, datagram.remote());
         let coming = self.coming.as_mut();
         let coming = coming.filter(|stay| stay.session.peer_claims(from, bytes));
         let Some(stay) = coming.or(self.current.as_mut()) else { return false };
@@ -99,9 +99,9 @@ impl Stays {
 
     /// The addresses that ICE has accepted.
     #[must_use]
-    pub fn addresses(&self) -> Vec<SocketAddr> {
+    pub fn accepted(&self) -> Vec<Remote> {
         let both = self.current.iter().chain(&self.coming);
-        both.filter_map(|stay| stay.session.remote_address()).collect()
+        both.flat_map(|stay| stay.session.accepted()).collect()
     }
 
     /// When something is due next.

@@ -169,9 +169,9 @@ impl Devices {
     }
 }
 
-/// The time of the calendar, for people: nothing is decided by it.
+/// The time of the calendar, for people and for servers elsewhere: nothing is decided by it here.
 #[expect(clippy::disallowed_methods, reason = "the driver of signalling says when a device came")]
-fn since_1970() -> u64 {
+pub(super) fn since_1970() -> u64 {
     let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
     now.map_or(0, |since| since.as_secs())
 }

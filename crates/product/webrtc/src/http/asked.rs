@@ -14,6 +14,7 @@ const NAME_BYTES: usize = 64;
 pub(super) async fn offer(
     shared: &Shared,
     from: SocketAddr,
+    at: Option<(String, u16)>,
     body: Incoming,
 ) -> Response<Full<Bytes>> {
     let Ok(body) = Limited::new(body, MAX_BODY).collect().await else {
@@ -24,7 +25,7 @@ pub(super) async fn offer(
     };
     let session = shared.word();
     let name = session.clone();
-    let request = |reply| SignalingRequest::Offer { from, session, offer, reply };
+    let request = |reply| SignalingRequest::Offer { from, at, session, offer, reply };
     match ask(shared, request).await {
         Ok(answer) => {
             let mut response = respond(201, "application/sdp", answer);

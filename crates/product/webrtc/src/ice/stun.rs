@@ -1,4 +1,4 @@
-//! Binding requests and responses of STUN (RFC 8489), as far as ICE (RFC 8445) needs them.
+//! Binding requests and responses of STUN (RFC 8489), as far as ICE (RFC 8445) and a STUN server need them.
 //!
 //! A message is a header of 20 bytes (type, length, magic cookie, transaction), then attributes of a type,
 //! a length and a value padded to 4 bytes. MESSAGE-INTEGRITY is HMAC-SHA-1 over what precedes it, as if
@@ -55,6 +55,8 @@ pub struct Message<'a> {
     pub controlling: bool,
     /// The sender takes the controlled role.
     pub controlled: bool,
+    /// The priority that the sender would have as a candidate.
+    pub priority: Option<u32>,
     /// The error code of an error response.
     pub error_code: Option<u16>,
     /// Our address as the other side sees it.
@@ -68,6 +70,19 @@ impl<'a> Message<'a> {
     /// Reads a Binding message; `None` if it is none or if its fingerprint is wrong or missing.
     #[must_use]
     pub fn parse(bytes: &'a [u8]) -> Option<Self> {
+        Self::read(bytes)
+            .filter(|(_, has_fingerprint)| *has_fingerprint)
+            .map(|(message, _)| message)
+    }
+
+    /// Reads a Binding message of a STUN server, which may have no fingerprint; `None` if it is none or if that is wrong.
+    #[must_use]
+    pub fn parse_of_server(bytes: &'a [u8]) -> Option<Self> {
+        Self::read(bytes).map(|(message, _)| message)
+    }
+
+    /// The message, and whether it has a fingerprint.
+    fn read(bytes: &'a [u8]) -> Option<(Self, bool)> {
         let (class, transaction) = parse_header(bytes)?;
         let mut message = Self {
             class,
@@ -76,6 +91,7 @@ impl<'a> Message<'a> {
             use_candidate: false,
             controlling: false,
             controlled: false,
+            priority: None,
             error_code: None,
             mapped_address: None,
             integrity: None,
@@ -90,6 +106,9 @@ impl<'a> Message<'a> {
             let value = bytes.get(at + 4..at + 4 + length)?;
             if kind == FINGERPRINT {
                 has_fingerprint = fingerprint_holds(&bytes[..at], value);
+                if !has_fingerprint {
+                    return None;
+                }
                 break;
             }
             // RFC 8489 section 14.5: what follows the integrity is not protected, so it is not believed.
@@ -98,7 +117,7 @@ impl<'a> Message<'a> {
             }
             at += 4 + length.next_multiple_of(4);
         }
-        has_fingerprint.then_some(message)
+        Some((message, has_fingerprint))
     }
 
     fn take(&mut self, at: usize, kind: u16, value: &'a [u8]) -> Option<()> {
@@ -109,6 +128,7 @@ impl<'a> Message<'a> {
             ICE_CONTROLLED => self.controlled = true,
             MESSAGE_INTEGRITY => self.integrity = Some((at, value.try_into().ok()?)),
             XOR_MAPPED_ADDRESS => self.mapped_address = xor_address(value, &self.transaction),
+            PRIORITY => self.priority = Some(u32::from_be_bytes(value.try_into().ok()?)),
             ERROR_CODE => {
                 let code = value.get(2..4)?;
                 self.error_code = Some(u16::from(code[0] & 7) * 100 + u16::from(code[1]));
@@ -210,11 +230,38 @@ impl Writer {
     fn finish(mut self, password: &str) -> Vec<u8> {
         let digest = integrity(&self.bytes, password);
         self.attribute(MESSAGE_INTEGRITY, digest.as_ref());
+        self.finish_with_fingerprint()
+    }
+
+    fn finish_with_fingerprint(mut self) -> Vec<u8> {
         self.set_length(self.bytes.len() - HEADER + 8);
         let check = CRC.checksum(&self.bytes) ^ FINGERPRINT_XOR;
         self.attribute(FINGERPRINT, &check.to_be_bytes());
         self.bytes
     }
+}
+
+/// The role of who asks.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Role {
+    /// It nominates, this time or another.
+    Controlling {
+        /// Its number, for a conflict of roles.
+        tie_breaker: u64,
+        /// Whether it wants the way that the check goes.
+        nominates: bool,
+    },
+    /// It follows.
+    Controlled {
+        /// Its number, for a conflict of roles.
+        tie_breaker: u64,
+    },
+}
+
+/// A question to a STUN server: which address it sees.
+#[must_use]
+pub fn question(transaction: &Transaction) -> Vec<u8> {
+    Writer::new(0x0001, transaction).finish_with_fingerprint()
 }
 
 /// A connectivity check (RFC 8445 section 7.1), which may nominate the way that it goes.
@@ -224,14 +271,20 @@ pub fn request(
     username: &str,
     password: &str,
     priority: u32,
-    tie_breaker: u64,
-    nominates: bool,
+    role: Role,
 ) -> Vec<u8> {
     let mut writer = Writer::new(0x0001, transaction);
     writer.attribute(USERNAME, username.as_bytes());
-    writer.attribute(ICE_CONTROLLING, &tie_breaker.to_be_bytes());
-    if nominates {
-        writer.attribute(USE_CANDIDATE, &[]);
+    match role {
+        Role::Controlling { tie_breaker, nominates } => {
+            writer.attribute(ICE_CONTROLLING, &tie_breaker.to_be_bytes());
+            if nominates {
+                writer.attribute(USE_CANDIDATE, &[]);
+            }
+        }
+        Role::Controlled { tie_breaker } => {
+            writer.attribute(ICE_CONTROLLED, &tie_breaker.to_be_bytes());
+        }
     }
     writer.attribute(PRIORITY, &priority.to_be_bytes());
     writer.finish(password)
@@ -313,7 +366,8 @@ mod tests {
 
     #[test]
     fn any_changed_byte_is_noticed() {
-        let request = request(&[3; 12], "host:client", PASSWORD, 1, 2, true);
+        let role = Role::Controlling { tie_breaker: 2, nominates: true };
+        let request = request(&[3; 12], "host:client", PASSWORD, 1, role);
         assert!(Message::parse(&request).unwrap().is_from_holder_of(PASSWORD));
         for at in 0..request.len() {
             let mut changed = request.clone();

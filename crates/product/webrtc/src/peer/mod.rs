@@ -22,7 +22,7 @@ use crate::rtp::{Extensions, ParsedRtp, RtpHeader, RtpPacket};
 use crate::sdp::Negotiated;
 use crate::secrets::Secrets;
 use crate::srtp::{Srtp, SrtpKeys};
-use crate::transmit::Transmit;
+use crate::transmit::{Remote, Transmit};
 use bytes::Bytes;
 use dtls::{DtlsEvent, DtlsLayer};
 use gameway_units::{Duration, Ecn, Instant};
@@ -127,7 +127,7 @@ impl Peer {
     pub fn handle_datagram(
         &mut self,
         arrival: Instant,
-        from: SocketAddr,
+        from: impl Into<Remote>,
         to: SocketAddr,
         ecn: Ecn,
         bytes: &[u8],
@@ -136,17 +136,16 @@ impl Peer {
             return;
         }
         let now = self.forward(arrival);
-        let pair = Pair { local: to, remote: from };
+        let pair = Pair { local: to, remote: from.into() };
         match bytes.first() {
             Some(0..=3) => {
-                let answer = self.ice.handle(now, pair, bytes);
-                self.transmits.extend(answer);
+                self.ice.handle(now, pair, bytes, &mut self.transmits);
                 if self.ice.selected().is_some() {
                     self.dtls.set_reachable(now);
                 }
             }
-            Some(20..=63) if self.is_accepted(pair) => self.dtls.handle(now, bytes),
-            Some(128..=191) if self.is_accepted(pair) => self.on_media(arrival, ecn, bytes),
+            Some(20..=63) if self.ice.accepts(pair.remote) => self.dtls.handle(now, bytes),
+            Some(128..=191) if self.ice.accepts(pair.remote) => self.on_media(arrival, ecn, bytes),
             _ => self.refused += 1,
         }
         self.advance(now);
@@ -156,10 +155,6 @@ impl Peer {
     fn forward(&mut self, time: Instant) -> Instant {
         self.latest = self.latest.max(time);
         self.latest
-    }
-
-    fn is_accepted(&self, pair: Pair) -> bool {
-        self.ice.selected().is_some_and(|selected| selected.remote == pair.remote)
     }
 
     fn on_media(&mut self, arrival: Instant, ecn: Ecn, bytes: &[u8]) {
@@ -390,20 +385,26 @@ impl Peer {
         self.ice.last_consent()
     }
 
-    /// Whether a datagram is for this session and no other: a check that names it, or anything from the address that
-    /// ICE has accepted.
+    /// Whether a datagram is for this session and no other: a check that names it, an answer to one of its own, or anything from
+    /// an address that ICE has accepted.
     #[must_use]
-    pub fn claims(&self, from: SocketAddr, bytes: &[u8]) -> bool {
+    pub fn claims(&self, from: impl Into<Remote>, bytes: &[u8]) -> bool {
         match bytes.first() {
-            Some(0..=3) => self.ice.is_named_by(bytes),
-            _ => self.remote_address() == Some(from),
+            Some(0..=3) => self.ice.is_meant_by(bytes),
+            _ => self.ice.accepts(from.into()),
         }
     }
 
     /// Where media goes.
     #[must_use]
-    pub fn remote_address(&self) -> Option<SocketAddr> {
+    pub fn remote(&self) -> Option<Remote> {
         self.ice.selected().map(|pair| pair.remote)
+    }
+
+    /// From where the other side has proven that it knows this session's password.
+    #[must_use]
+    pub fn accepted(&self) -> Vec<Remote> {
+        self.ice.accepted()
     }
 
     /// How many datagrams were no message of this session: garbage, forged, replayed, from elsewhere.

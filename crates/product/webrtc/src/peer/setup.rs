@@ -7,19 +7,18 @@ use crate::data::DataChannels;
 use crate::error::WebrtcError;
 use crate::ice::{Credentials, Ice};
 use crate::identity::Identity;
-use crate::sdp::{self, Abilities, AnswerTerms, Description, Negotiated, OfferTerms};
+use crate::sdp::{self, Abilities, AnswerTerms, Description, Negotiated, OfferTerms, Way};
 use crate::secrets::Secrets;
 use gameway_units::{Instant, VideoCodec};
 use std::collections::VecDeque;
-use std::net::SocketAddr;
 
 /// How a host answers.
 #[derive(Debug, Clone)]
 pub struct HostConfig {
     /// Our certificate.
     pub identity: Identity,
-    /// Where we listen, as clients reach it; the best first.
-    pub candidates: Vec<SocketAddr>,
+    /// Where we listen, as clients reach it; the best of each kind first.
+    pub candidates: Vec<Way>,
     /// Whether we can send H.265, too.
     pub h265: bool,
     /// Whether we send packets again that are asked for.
@@ -84,7 +83,7 @@ impl Peer {
         );
         let base = TimeBase::new();
         let dtls = DtlsLayer::new(base, now, &config.identity, offer.fingerprint, false);
-        let ice = Ice::lite(credentials, offer.credentials);
+        let ice = Ice::controlled(credentials, offer.credentials, &offer.candidates, now, secrets);
         let mut peer = Self::assemble(base, now, ice, dtls, config.export_keys, false);
         peer.negotiated = negotiated;
         Ok((peer, text))
@@ -103,7 +102,7 @@ impl Peer {
         });
         let base = TimeBase::new();
         let dtls = DtlsLayer::new(base, now, &config.identity, None, true);
-        let ice = Ice::lite(credentials, Credentials::default());
+        let ice = Ice::waiting(credentials);
         let mut peer = Self::assemble(base, now, ice, dtls, config.export_keys, true);
         peer.pending = Some((config.identity.clone(), secrets));
         (peer, text)
@@ -117,9 +116,7 @@ impl Peer {
     pub fn accept_answer(&mut self, now: Instant, answer: &str) -> Result<(), WebrtcError> {
         let answer = Description::parse(answer)?;
         if answer.candidates.is_empty() {
-            return Err(WebrtcError::description(
-                "no a=candidate with a UDP address in the answer",
-            ));
+            return Err(WebrtcError::description("no a=candidate with an address in the answer"));
         }
         if answer.setup != "passive" {
             return Err(WebrtcError::description("a=setup:passive missing in the answer"));
@@ -130,7 +127,7 @@ impl Peer {
         self.negotiated = Negotiated::from_answer(&answer);
         self.dtls.expect(answer.fingerprint);
         let local = self.ice.local.clone();
-        self.ice = Ice::controlling(local, answer.credentials, answer.candidates, now, secrets);
+        self.ice = Ice::controlling(local, answer.credentials, &answer.candidates, now, secrets);
         self.began = now;
         self.handle_timeout(now);
         Ok(())

@@ -1,9 +1,9 @@
 //! Reading a session description. Bounded: [`MAX_SIZE`] bytes and [`MAX_MEDIA`] media sections.
 
+use super::candidate::Candidate;
 use crate::error::WebrtcError;
 use crate::ice::Credentials;
 use crate::identity::Fingerprint;
-use std::net::{IpAddr, SocketAddr};
 
 /// The longest text that is read.
 pub const MAX_SIZE: usize = 65_536;
@@ -77,10 +77,8 @@ pub struct Description {
     pub fingerprint: Option<Fingerprint>,
     /// `setup`: who begins DTLS.
     pub setup: String,
-    /// Whether the sender is ICE-lite.
-    pub ice_lite: bool,
-    /// UDP host candidates.
-    pub candidates: Vec<SocketAddr>,
+    /// Where the sender may be.
+    pub candidates: Vec<Candidate>,
     /// Media sections in order.
     pub media: Vec<Media>,
     /// The largest data message that the sender takes.
@@ -181,9 +179,10 @@ impl Description {
                     .and_then(|(_, print)| Fingerprint::parse(print.trim()));
             }
             "setup" if self.setup.is_empty() => value.clone_into(&mut self.setup),
-            "ice-lite" => self.ice_lite = true,
             "candidate" if self.candidates.len() < MAX_CANDIDATES => {
-                self.candidates.extend(candidate(value).filter(|it| !self.candidates.contains(it)));
+                let is_new =
+                    |it: &Candidate| self.candidates.iter().all(|one| one.remote != it.remote);
+                self.candidates.extend(Candidate::parse(value).filter(is_new));
             }
             "max-message-size" => self.max_message_size = value.parse().ok(),
             _ => {
@@ -199,15 +198,6 @@ impl Description {
     pub fn first(&self, kind: MediaKind) -> Option<&Media> {
         self.media.iter().find(|media| media.kind == kind && !media.refused)
     }
-}
-
-/// A UDP candidate of component 1 with a plain address (RFC 8839 section 5.1).
-fn candidate(value: &str) -> Option<SocketAddr> {
-    let words: Vec<&str> = value.split(' ').collect();
-    let [_, "1", protocol, _, address, port, "typ", ..] = words[..] else { return None };
-    let address: IpAddr = address.parse().ok()?;
-    let port: u16 = port.parse().ok().filter(|port| *port != 0)?;
-    protocol.eq_ignore_ascii_case("udp").then(|| SocketAddr::new(address, port))
 }
 
 impl Media {

@@ -1,5 +1,6 @@
 //! Writing our offer and our answer.
 
+use super::candidate::{Line, Way};
 use super::parse::{Description, Media, MediaKind};
 use super::{
     ARRIVAL_TIMES, CONGESTION_CONTROL, FRAME, NACK, Negotiated, PLAYOUT_DELAY, PROBE,
@@ -10,7 +11,6 @@ use crate::ice::Credentials;
 use crate::identity::Fingerprint;
 use gameway_units::VideoCodec;
 use std::fmt::Write as _;
-use std::net::SocketAddr;
 
 /// The largest data message that we take; said in the description (RFC 8841 section 6).
 pub(crate) const MAX_MESSAGE: u32 = 65_536;
@@ -49,8 +49,8 @@ pub struct AnswerTerms<'a> {
     pub fingerprint: Fingerprint,
     /// A number of this session.
     pub session: u32,
-    /// Where we listen.
-    pub candidates: &'a [SocketAddr],
+    /// The ways to us, the best of each kind first.
+    pub candidates: &'a [Way],
     /// What was agreed on.
     pub negotiated: &'a Negotiated,
 }
@@ -172,7 +172,6 @@ pub fn answer(offer: &Description, terms: &AnswerTerms<'_>) -> String {
         pairs.clone().filter(|(_, taken)| **taken).map(|(media, _)| media.mid.as_str()).collect();
     let mut lines = Lines(String::new());
     lines.session(terms.session, &mids);
-    lines.line(format_args!("a=ice-lite"));
     lines.line(format_args!("a=msid-semantic: WMS gameway"));
     let mut first = true;
     for (media, taken) in pairs {
@@ -308,16 +307,9 @@ fn video_streams(lines: &mut Lines, negotiated: &Negotiated, payload_type: u8) {
     }
 }
 
-fn candidates(lines: &mut Lines, candidates: &[SocketAddr]) {
-    for (index, address) in candidates.iter().enumerate() {
-        // RFC 8445 section 5.1.2.1: type preference 126 of a host candidate, ours in their order.
-        let priority = (126_u32 << 24) | ((65_535 - index as u32) << 8) | 255;
-        lines.line(format_args!(
-            "a=candidate:{} 1 udp {priority} {} {} typ host",
-            index + 1,
-            address.ip(),
-            address.port()
-        ));
+fn candidates(lines: &mut Lines, ways: &[Way]) {
+    for (index, way) in ways.iter().enumerate() {
+        lines.line(format_args!("{}", Line(index, way)));
     }
     lines.line(format_args!("a=end-of-candidates"));
 }

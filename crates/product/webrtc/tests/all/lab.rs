@@ -2,7 +2,7 @@
 #![expect(clippy::disallowed_methods, reason = "this test drives sockets and threads in real time")]
 
 use crate::sockets;
-use gameway_webrtc::http::{SignalingConfig, SignalingRequest, SignalingServer};
+use gameway_webrtc::http::{IceServers, SignalingConfig, SignalingRequest, SignalingServer};
 use std::io::{BufRead as _, BufReader, Write as _};
 use std::net::SocketAddr;
 use std::os::unix::net::UnixListener;
@@ -18,6 +18,7 @@ fn serve(lab: Option<PathBuf>) -> SignalingServer {
         pairing: None,
         certificate: None,
         lab,
+        servers: IceServers::default(),
         wake: None,
     })
     .unwrap()

@@ -5,6 +5,7 @@ mod feedback;
 mod hostile;
 mod https;
 mod lab;
+mod links;
 mod pairing;
 mod peers;
 mod sockets;

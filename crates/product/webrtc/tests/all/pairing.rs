@@ -5,7 +5,7 @@ use crate::sockets::{any, ask, status};
 use gameway_webrtc::ServerIdentity;
 use gameway_webrtc::devices::DeviceFile;
 use gameway_webrtc::http::{
-    PairingConfig, PairingNews, SignalingConfig, SignalingRequest, SignalingServer,
+    IceServers, PairingConfig, PairingNews, SignalingConfig, SignalingRequest, SignalingServer,
 };
 use std::net::SocketAddr;
 use std::path::PathBuf;
@@ -44,6 +44,7 @@ impl Host {
             pairing: Some(pairing),
             certificate,
             lab: None,
+            servers: IceServers::default(),
             wake: None,
         });
         let signaling = signaling.unwrap();

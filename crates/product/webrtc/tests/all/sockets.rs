@@ -4,12 +4,12 @@
 #![expect(clippy::disallowed_types, reason = "this test drives sockets and threads in real time")]
 
 use gameway_units::{Duration, Ecn, Instant};
-use gameway_webrtc::http::{SignalingConfig, SignalingRequest, SignalingServer};
+use gameway_webrtc::http::{IceServers, SignalingConfig, SignalingRequest, SignalingServer};
 use gameway_webrtc::socket::{MediaSocket, MonotonicClock};
 use gameway_webrtc::whep_client::{end_session, post_offer};
 use gameway_webrtc::{
     ClientConfig, Event, Extensions, HostConfig, Identity, Peer, RtpHeader, RtpPacket, Secrets,
-    Transmit,
+    Transmit, Transport,
 };
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpStream};
@@ -30,8 +30,13 @@ fn ecn_and_arrival_times_are_the_kernel_s() {
         let mut sent = Vec::new();
         for (index, ecn) in marks.into_iter().cycle().take(8).enumerate() {
             let bytes = vec![index as u8; 100];
-            let transmit =
-                Transmit { from: Some(sender.address()), to: receiver.address(), ecn, bytes };
+            let transmit = Transmit {
+                from: Some(sender.address()),
+                to: receiver.address(),
+                over: Transport::Udp,
+                ecn,
+                bytes,
+            };
             let before = clock.now();
             sender.send(&transmit).unwrap();
             sent.push((before, clock.now()));
@@ -90,6 +95,7 @@ impl TestHost {
             pairing: None,
             certificate: None,
             lab: None,
+            servers: IceServers::default(),
             wake: None,
         };
         let signaling = SignalingServer::start(config).unwrap();
@@ -122,7 +128,7 @@ fn host_loop(
     offers: &AtomicU64,
 ) {
     let identity = Identity::generate().unwrap();
-    let candidates = vec![socket.address()];
+    let candidates = vec![socket.address().into()];
     let config = HostConfig {
         identity,
         candidates,
@@ -185,7 +191,7 @@ fn host_loop(
         let peer = &mut session;
         let take = |got: gameway_webrtc::socket::Received<'_>| {
             if let Some((_, peer)) = peer {
-                peer.handle_datagram(got.arrival, got.from, got.to, got.ecn, got.bytes);
+                peer.handle_datagram(got.arrival, got.remote(), got.to, got.ecn, got.bytes);
             }
         };
         socket.receive(take).unwrap();
@@ -241,7 +247,7 @@ impl TestClient {
             if self.socket.wait(deadline).unwrap() {
                 let peer = &mut self.peer;
                 let take = |got: gameway_webrtc::socket::Received<'_>| {
-                    peer.handle_datagram(got.arrival, got.from, got.to, got.ecn, got.bytes);
+                    peer.handle_datagram(got.arrival, got.remote(), got.to, got.ecn, got.bytes);
                 };
                 self.socket.receive(take).unwrap();
             }
@@ -384,6 +390,7 @@ fn a_token_that_can_be_guessed_is_refused() {
             pairing: None,
             certificate: None,
             lab: None,
+            servers: IceServers::default(),
             wake: None,
         };
         let refused = SignalingServer::start(config).expect_err(token).to_string();

@@ -26,7 +26,7 @@ fn identities() -> &'static (Identity, Identity) {
 pub fn host_config() -> HostConfig {
     HostConfig {
         identity: identities().0.clone(),
-        candidates: vec![host_address()],
+        candidates: vec![host_address().into()],
         h265: false,
         nack: true,
         parity: true,
@@ -52,7 +52,7 @@ pub struct End {
 
 impl End {
     /// Takes a datagram, if it is addressed to it.
-    fn take(&mut self, now: Instant, Transmit { from, to, ecn, bytes }: &Transmit) {
+    fn take(&mut self, now: Instant, Transmit { from, to, ecn, bytes, .. }: &Transmit) {
         if *to == self.address {
             self.peer.handle_datagram(now, from.unwrap(), *to, *ecn, bytes);
         }

@@ -3,7 +3,9 @@
 //! Source: proc(5) and proc_pid_fd(5) of Linux man-pages 6, for who has a port.
 
 use super::Finding;
+use crate::HostConfig;
 use crate::command::{host::own_names, https, state};
+use crate::host::servers;
 use gameway_webrtc::ServerIdentity;
 use gameway_webrtc::devices::DeviceFile;
 use std::io;
@@ -131,6 +133,25 @@ pub fn ways(listen: SocketAddr) -> Finding {
     reached(&crate::host::addresses(listen))
 }
 
+/// A STUN or TURN server that a host is told of answers, and says under which address others see this machine.
+pub fn outside(config: &HostConfig) -> Finding {
+    if config.stun.is_none() && config.turn.is_none() {
+        return Finding::unneeded(
+            "no STUN or TURN server is asked; with --stun or --turn it is tried",
+        );
+    }
+    if let Err(error) = servers::for_browsers(config) {
+        return Finding::lacking(error.to_string(), "give the option as its help says");
+    }
+    match servers::ask(config) {
+        Ok(seen) => Finding::works(format!("others see this machine as {seen}")),
+        Err(why) => Finding::lacking(
+            why.to_string(),
+            "look whether the server runs and UDP passes to it; without it media goes by TCP, where the page's port is reached",
+        ),
+    }
+}
+
 fn reached(addresses: &[SocketAddr]) -> Finding {
     let others = addresses.iter().filter(|address| !address.ip().is_loopback());
     let others: Vec<String> = others.map(ToString::to_string).collect();
@@ -228,6 +249,20 @@ mod tests {
         assert_eq!(found.state, State::Lacking);
         assert!(found.found.contains("devices.json\" cannot be read: "), "{found:?}");
         assert!(found.mend.is_some_and(|mend| mend.starts_with("move /")));
+    }
+
+    #[test]
+    #[expect(clippy::disallowed_types, reason = "a test that answers nobody")]
+    fn a_server_is_asked_where_one_is_named() {
+        assert_eq!(outside(&HostConfig::default()).state, State::Unneeded);
+        let silent = std::net::UdpSocket::bind("127.0.0.1:0").expect("a port");
+        let stun = Some(silent.local_addr().expect("an address").to_string());
+        let found = outside(&HostConfig { stun: stun.clone(), ..HostConfig::default() });
+        assert_eq!(found.state, State::Lacking);
+        assert!(found.found.contains("does not answer"), "{found:?}");
+        let turn = Some("relay".to_owned());
+        let found = outside(&HostConfig { turn, ..HostConfig::default() });
+        assert!(found.found.starts_with("turn: \"relay\" is not turn:HOST:PORT"), "{found:?}");
     }
 
     #[test]

@@ -49,7 +49,7 @@ fn identities() -> &'static (Identity, Identity) {
 pub fn host_config(nack: bool) -> HostConfig {
     HostConfig {
         identity: identities().0.clone(),
-        candidates: vec![host_address()],
+        candidates: vec![host_address().into()],
         h265: false,
         nack,
         parity: nack,
@@ -348,7 +348,7 @@ impl Stay {
     }
 
     /// Hands a datagram to whom it is addressed to.
-    pub fn deliver(&mut self, now: Instant, Transmit { from, to, ecn, bytes }: &Transmit) {
+    pub fn deliver(&mut self, now: Instant, Transmit { from, to, ecn, bytes, .. }: &Transmit) {
         let from = from.unwrap();
         if *to == host_address() {
             self.host.peer().handle_datagram(now, from, *to, *ecn, bytes);
