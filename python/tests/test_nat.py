@@ -37,6 +37,7 @@ pytestmark = [NEEDS_CHROMIUM, needs_live, NEEDS_TURN, pytest.mark.timed]
 LIMIT_S = 5.0
 """A connection stands within this time."""
 PATIENCE_S = 20.0
+IN_FULL = "GAMEWAY_NAT" in os.environ
 HELP = ("nothing", "STUN", "STUN and TURN")
 CHOSEN = """(async () => {
   const now = { state: window.connection?.connectionState, words: gameway.obstacle,
@@ -150,10 +151,8 @@ def between(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Internet]:
         yield made
 
 
+# By TCP one connects below, and in all other cells by `make nat`.
 FAST = [
-    (Cell("none", "cone", "nothing"), "UDP"),
-    (Cell("none", "no UDP", "nothing"), "TCP"),
-    (Cell("cone", "cone", "nothing"), "TCP"),
     (Cell("cone", "cone", "STUN"), "UDP"),
     (Cell("symmetric", "symmetric", "STUN and TURN"), "relay"),
     (Cell("IPv6", "IPv6", "nothing"), "UDP"),
@@ -175,7 +174,7 @@ def test_a_browser_and_a_host_connect(
         assert found["took"] < LIMIT_S
 
 
-@pytest.mark.parametrize("helped", ["nothing", "STUN"])
+@pytest.mark.parametrize("helped", ["nothing", "STUN"] if IN_FULL else ["STUN"])
 def test_who_cannot_connect_is_told_why(between: Internet, tmp_path: Path, helped: str) -> None:
     between.become(HOST, "symmetric")
     between.become(BROWSER, "symmetric")
@@ -193,7 +192,6 @@ def test_who_cannot_connect_is_told_why(between: Internet, tmp_path: Path, helpe
 NARROW_MBPS = 3
 
 
-@pytest.mark.timed
 def test_over_tcp_the_controller_sees_the_queue_and_the_host_collects_nothing(
     between: Internet, tmp_path: Path
 ) -> None:
@@ -201,7 +199,7 @@ def test_over_tcp_the_controller_sees_the_queue_and_the_host_collects_nothing(
     between.become(BROWSER, "no UDP")
     bucket = ["tbf", "rate", f"{NARROW_MBPS}mbit", "burst", "10kb", "latency", "150ms"]
     router = [*inside(between.routers[HOST]), "tc", "qdisc"]
-    # Unasked, the stream begins at 12 Mb/s: at first four times of what passes.
+    # The stream begins at four times of what passes.
     rates = ("--start-bitrate", "12 Mb/s")
     try:
         subprocess.run([*router, "add", "dev", "outer", "root", *bucket], check=True)
@@ -210,15 +208,15 @@ def test_over_tcp_the_controller_sees_the_queue_and_the_host_collects_nothing(
             browsing(between, tmp_path / "profile") as made,
         ):
             page = made.open(link)
-            time.sleep(8)
-            before = made.evaluate(page, FLOW)
             time.sleep(4)
+            before = made.evaluate(page, FLOW)
+            time.sleep(2)
             after = made.evaluate(page, FLOW)
     finally:
         subprocess.run([*router, "del", "dev", "outer", "root"], check=True)
     assert after["by"] == "tcp"
-    frames = (after["frames"] - before["frames"]) / 4
-    mbps = 8e-6 * (after["bytes"] - before["bytes"]) / 4
+    frames = (after["frames"] - before["frames"]) / 2
+    mbps = 8e-6 * (after["bytes"] - before["bytes"]) / 2
     sys.stdout.write(f"\n{frames:.1f} frames/s, {mbps:.2f} Mb/s, {after['rtt']} s there and back")
     assert frames > 15
     assert 0.5 < mbps < NARROW_MBPS
@@ -255,7 +253,7 @@ def table(all_found: dict[Cell, dict[str, Any]]) -> str:
     return "\n".join(lines)
 
 
-@pytest.mark.skipif("GAMEWAY_NAT" not in os.environ, reason="takes minutes: make nat")
+@pytest.mark.skipif(not IN_FULL, reason="takes minutes: make nat")
 def test_every_kind_connects_with_every_kind(between: Internet, tmp_path: Path) -> None:
     found = dict(rows(between, tmp_path))
     sys.stdout.write(f"\n{table(found)}\n")
