@@ -6,6 +6,7 @@ use gameway_units::{Ecn, Instant};
 use gameway_webrtc::sdp::Way;
 use gameway_webrtc::{HostConfig, Identity, Peer, Secrets, whep};
 use libfuzzer_sys::fuzz_target;
+use std::net::SocketAddr;
 use std::sync::OnceLock;
 
 const OFFER: &str = include_str!("../seeds/webrtc_peer/offer.sdp");
@@ -53,7 +54,7 @@ fuzz_target!(|data: &[u8]| {
     }
     let (mut peer, _) =
         Peer::answer(now, config(), Secrets::new([1; 32]), OFFER).expect("a good offer");
-    let (from, to) = (([127, 0, 0, 2], 2).into(), ([127, 0, 0, 1], 1).into());
+    let (from, to) = (SocketAddr::from(([127, 0, 0, 2], 2)), ([127, 0, 0, 1], 1).into());
     for (index, datagram) in data.chunks(60).enumerate() {
         let now = Instant::from_nanos(index as i64 * 1_000_000);
         peer.handle_datagram(now, from, to, Ecn::Ce, datagram);

@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import subprocess
@@ -21,6 +22,7 @@ from nat_fixture import (
     HOST,
     KINDS,
     NEEDS_TURN,
+    OUTSIDE,
     SECRET,
     SERVER,
     Internet,
@@ -222,6 +224,22 @@ def test_over_tcp_the_controller_sees_the_queue_and_the_host_collects_nothing(
     assert 0.5 < mbps < NARROW_MBPS
     # The bucket holds 150 ms, and the host 48 KiB, which are 130 ms here.
     assert after["rtt"] < 0.5
+
+
+@pytest.mark.parametrize(("kind", "told"), [("cone", OUTSIDE[HOST][0]), ("no UDP", "")])
+def test_the_doctor_says_how_others_see_this_machine(
+    between: Internet, tmp_path: Path, kind: str, told: str
+) -> None:
+    between.become(HOST, kind)
+    line = [sys.executable, "-m", "gameway", "doctor", "--json", "--stun", SERVER]
+    done = subprocess.run(
+        [*inside(between.ends[HOST]), *line], capture_output=True, text=True, check=False,
+        env={**os.environ, "HOME": str(tmp_path)},
+    )  # fmt: skip
+    checks = {one["name"]: one for one in json.loads(done.stdout)["checks"]}
+    found = f"others see this machine as {told}:" if told else f"{SERVER} does not answer"
+    assert checks["outside"]["found"].startswith(found)
+    assert checks["outside"]["state"] == ("works" if told else "lacking")
 
 
 def rows(between: Internet, folder: Path) -> Iterator[tuple[Cell, dict[str, Any]]]:

@@ -85,8 +85,9 @@ mod tests {
         assert_eq!(all("198.51.100.9"), expected);
         let none = std::iter::empty;
         let without = HostConfig { tcp: false, ..HostConfig::default() };
-        assert_eq!(ways(&without, own, none(), page("game-box")), [host.clone()]);
-        assert_eq!(ways(&config, own, std::iter::once(own), None), [host]);
+        let alone = [host];
+        assert_eq!(ways(&without, own, none(), page("game-box")), alone);
+        assert_eq!(ways(&config, own, std::iter::once(own), None), alone);
         // Nothing goes past what is in front.
         let media_addresses = vec![at("203.0.113.1:1").ip()];
         let behind = HostConfig { media_addresses, ..HostConfig::default() };
