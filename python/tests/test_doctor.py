@@ -17,9 +17,8 @@ from gameway.live import doctor, namespaces
 ENCODERS = [f"encoder {name}" for name, _ in _core.encoders()]
 NAMES = [
     *("screen", "own screen", *ENCODERS, "hardware", "sound", "sound codec", "gamepads", "game"),
-    *("port", "certificate", "devices", "ways", "lab namespaces", "lab tools", "lab downloads"),
-    *("screen", "own screen", *ENCODERS, "hardware", "sound", "sound codec", "game", "port"),
-    *("certificate", "devices", "ways", "outside", "lab namespaces", "lab tools", "lab downloads"),
+    *("port", "certificate", "devices", "ways", "outside"),
+    *("lab namespaces", "lab tools", "lab downloads"),
 ]
 needs_stream = pytest.mark.skipif(not ENCODERS, reason="needs a build with live streams")
 
