@@ -210,13 +210,14 @@ fn tell(ready: &Py<PyAny>, refusals: Vec<String>) {
 }
 
 fn page(counts: PageCounts) -> Value {
-    let PageCounts { received, used, strange, presented, requests } = counts;
+    let PageCounts { received, used, strange, presented, requests, unheeded } = counts;
     json!({
         "received": received,
         "used": used,
         "strange": strange,
         "presented": presented,
         "key_frame_requests": requests,
+        "unheeded_requests": unheeded,
     })
 }
 

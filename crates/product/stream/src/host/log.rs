@@ -75,7 +75,7 @@ impl HostLog {
     pub fn on_page(&mut self, now: Instant, record: &FrameRecord) {
         match record.news {
             FrameNews::Received { size, .. } => self.event(now, "page-received", f64::from(size)),
-            FrameNews::Presented { decoding } => {
+            FrameNews::Presented { decoding, .. } => {
                 self.event(now, "page-presented", decoding.as_millis_f64())
             }
             FrameNews::KeyFrameNeeded => self.event(now, "page-key-frame-needed", 0.0),

@@ -38,6 +38,8 @@ pub struct PageCounts {
     pub presented: u64,
     /// Key frames asked for.
     pub requests: u64,
+    /// Requests of a browser whose page decodes by itself, which are not heeded.
+    pub unheeded: u64,
 }
 
 impl std::ops::Add for PageCounts {
@@ -50,6 +52,7 @@ impl std::ops::Add for PageCounts {
             strange: self.strange + other.strange,
             presented: self.presented + other.presented,
             requests: self.requests + other.requests,
+            unheeded: self.unheeded + other.unheeded,
         }
     }
 }
@@ -64,12 +67,27 @@ struct Frame {
     by_report: Option<ReceiverInstant>,
 }
 
+/// A frame that the page shows.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Shown {
+    /// Which one.
+    pub frame: FrameId,
+    /// When its last packet came on the clock of reports, if a report told.
+    pub by_report: Option<ReceiverInstant>,
+    /// When it is displayed, on the page's clock.
+    pub time: ReceiverInstant,
+}
+
 /// See the module's head.
 #[derive(Debug, Default)]
 pub struct PageReports {
     frames: VecDeque<Frame>,
     /// Report's clock less page's, newest last.
     pairs: VecDeque<Duration>,
+    /// The page decodes frames, not the browser.
+    pub decodes: bool,
+    /// The newest that the page told of, and when it was shown.
+    presented: Option<(FrameId, ReceiverInstant)>,
     /// What was counted.
     pub counts: PageCounts,
 }
@@ -102,6 +120,18 @@ impl PageReports {
         }
     }
 
+    /// What of a browser's report holds. A browser whose page decodes has no frame to decode and asks for a key frame each 0.2 to 3 s; the
+    /// page says itself when it needs one.
+    pub fn heeded(&mut self, mut report: FeedbackPacket) -> Option<FeedbackPacket> {
+        if self.decodes && report.key_frame_request {
+            self.counts.unheeded += 1;
+            report.key_frame_request = false;
+            let is_empty = report.packets.is_empty() && report.asked.is_empty();
+            return (!is_empty).then_some(report);
+        }
+        Some(report)
+    }
+
     /// The page has all of the frame with this time stamp, since `arrival`, and said so at `generated`, both on its
     /// clock: which frame, and since when on the clock of reports, where that is known.
     pub fn on_received(
@@ -128,12 +158,34 @@ impl PageReports {
         Some((id, offset.map(|offset| arrival.saturating_add(offset))))
     }
 
-    /// The page shows the frame with this time stamp: which one it is, and when its last packet came on the clock of reports, if
-    /// a report told.
-    pub fn on_presented(&mut self, timestamp: u32) -> Option<(FrameId, Option<ReceiverInstant>)> {
-        self.counts.presented += 1;
-        let known = self.frames.iter().rev().find(|frame| frame.timestamp == timestamp)?;
-        Some((known.frame, known.by_report))
+    /// The page shows the frame with this time stamp. `missed` others went to its screen since the one before, without its browser
+    /// telling of each: those are the frames between, if there are as many, at even distances of time. If there are more, it
+    /// is not known which, and none is told of.
+    pub fn on_presented(
+        &mut self,
+        timestamp: u32,
+        time: ReceiverInstant,
+        missed: u32,
+    ) -> Vec<Shown> {
+        self.counts.presented += 1 + u64::from(missed);
+        let Some(place) = self.frames.iter().rposition(|frame| frame.timestamp == timestamp) else {
+            return Vec::new();
+        };
+        let newest = self.frames[place].frame;
+        let before = self.presented.replace((newest, time));
+        let between = before.and_then(|(frame, since)| {
+            let first = 1 + self.frames.iter().rposition(|known| known.frame == frame)?;
+            (place.checked_sub(first) == Some(missed as usize)).then_some((first, since))
+        });
+        let (first, since) = between.unwrap_or((place, time));
+        let parts = (place + 1 - first) as i64;
+        let step = time.saturating_since(since) / parts;
+        let shown = self.frames.range(first..=place).zip(1..).map(|(frame, part)| Shown {
+            frame: frame.frame,
+            by_report: frame.by_report,
+            time: if part == parts { time } else { since.saturating_add(step * part) },
+        });
+        shown.collect()
     }
 
     /// By how much the clock of reports is ahead of the page's, once that is known.
@@ -269,5 +321,43 @@ mod tests {
         let early = reports.on_received(41 * 1_500, now, late);
         assert_eq!(early, Some((FrameId(41), None)), "from the future");
         assert_eq!(reports.counts.strange, 2);
+    }
+
+    #[test]
+    fn pictures_that_the_page_only_counted_stand_between_their_neighbours() {
+        let mut reports = PageReports::default();
+        (0..20).for_each(|number| send(&mut reports, number));
+        let mut show = |number: u32, micros, missed| {
+            let shown = reports.on_presented(number * 1_500, page_time(micros), missed);
+            let told = shown.iter().map(|it| (it.frame.0, it.time));
+            told.collect::<Vec<_>>()
+        };
+        let at = |number, micros| (number, page_time(micros));
+        assert_eq!(show(3, 10_000, 0), [at(3, 10_000)], "nothing is known before it");
+        assert_eq!(show(4, 20_000, 0), [at(4, 20_000)]);
+        let three = [at(5, 30_000), at(6, 40_000), at(7, 50_000)];
+        assert_eq!(show(7, 50_000, 2), three);
+        assert_eq!(show(10, 90_000, 1), [at(10, 90_000)], "one of two: which is not known");
+        assert_eq!(show(12, 95_000, 0), [at(12, 95_000)], "a frame that was not shown");
+        assert_eq!(show(11, 99_000, 5), [at(11, 99_000)], "older than the one before");
+        assert_eq!(show(77, 99_000, 1), [], "never sent");
+        assert_eq!(reports.counts.presented, 16);
+    }
+
+    #[test]
+    fn requests_of_a_browser_without_frames_are_not_heeded() {
+        let mut reports = PageReports::default();
+        let asks = FeedbackPacket { key_frame_request: true, ..FeedbackPacket::default() };
+        let asked = vec![SequenceNumber(7)];
+        let more = FeedbackPacket { asked: asked.clone(), ..asks.clone() };
+        assert_eq!(reports.heeded(asks.clone()), Some(asks.clone()));
+        reports.decodes = true;
+        assert_eq!(reports.heeded(asks.clone()), None);
+        let rest = FeedbackPacket { asked, ..FeedbackPacket::default() };
+        assert_eq!(reports.heeded(more), Some(rest.clone()), "what else it says holds");
+        assert_eq!(reports.heeded(rest.clone()), Some(rest));
+        reports.decodes = false;
+        assert_eq!(reports.heeded(asks.clone()), Some(asks));
+        assert_eq!(reports.counts.unheeded, 2);
     }
 }

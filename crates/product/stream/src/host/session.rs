@@ -38,12 +38,12 @@ mod sound_out;
 
 pub use self::inputs::Felt;
 use self::inputs::Inputs;
-use self::parity::ParityOut;
+use self::parity::{ParityOut, code};
 use self::shape_out::ShapeOut;
 use self::sound_out::SoundOut;
 use crate::control::{Farewell, Hello};
 use crate::host::encoding::{Job, Made, Part};
-use crate::host::page::{PageCounts, PageReports};
+use crate::host::page::{PageCounts, PageReports, Shown};
 use crate::host::receiver_clock::ReceiverClock;
 use crate::host::requests::ReportRequests;
 use crate::host::sender_reports::SenderReports;
@@ -57,7 +57,7 @@ use gameway_webrtc::feedback::ReportReader;
 use gameway_webrtc::feedback::frames::{self, FrameNews, FrameReports};
 use gameway_webrtc::reports::{self, ReferenceTime};
 use gameway_webrtc::rtcp;
-use gameway_webrtc::{CloseReason, Event, Negotiated, Peer, Remote, Transmit};
+use gameway_webrtc::{CloseReason, Event, Peer, Remote, Transmit};
 
 /// The most that RTP padding can be (RFC 3550 section 5.1): all that a browser takes.
 const BROWSER_PADDING: Bytes = Bytes::new(255);
@@ -405,6 +405,7 @@ impl Session {
             self.report_clock.on_round_trip(now, round_trip);
         }
         for feedback in self.reports.read(compound, terms, self.newest_sent) {
+            let Some(feedback) = self.page.heeded(feedback) else { continue };
             let end = feedback.base.0.saturating_add(feedback.packets.len() as u64);
             self.reported_end = self.reported_end.max(end.min(self.newest_sent.0 + 1));
             self.page.on_report(&feedback);
@@ -446,13 +447,15 @@ impl Session {
                         .and_then(|(frame, arrival)| sender.on_frame_received(now, frame, arrival));
                     self.reported_end = self.reported_end.max(last.map_or(0, |last| last.0 + 1));
                 }
-                FrameNews::Presented { .. } => {
-                    let found = self.page.on_presented(record.rtp_timestamp);
-                    if let (Some((frame, by_report)), Some(shown)) =
-                        (found, self.page_clock.at_host(record.time))
+                FrameNews::Presented { by_page, missed, .. } => {
+                    self.page.decodes = by_page;
+                    for Shown { frame, by_report, time } in
+                        self.page.on_presented(record.rtp_timestamp, record.time, missed)
                     {
                         let complete = by_report.and_then(|at| self.report_clock.at_host(at));
-                        self.events.push(SessionEvent::Shown { frame, complete, shown });
+                        let shown = self.page_clock.at_host(time);
+                        let event = |shown| SessionEvent::Shown { frame, complete, shown };
+                        self.events.extend(shown.map(event));
                     }
                 }
                 FrameNews::KeyFrameNeeded => {
@@ -462,14 +465,5 @@ impl Session {
             }
             self.events.push(SessionEvent::Page(record));
         }
-    }
-}
-
-/// What a client can do with repair packets.
-fn code(terms: &Negotiated) -> RepairCode {
-    match (terms.repair, terms.parity) {
-        (Some(_), _) => RepairCode::AnyForAny,
-        (None, Some(_)) => RepairCode::Interleaved,
-        (None, None) => RepairCode::None,
     }
 }

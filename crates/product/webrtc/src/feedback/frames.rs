@@ -3,11 +3,13 @@
 //!
 //! ```text
 //! "GF" | version = 1 | number of records | page's time in µs (64 bits)         12 bytes, big endian
-//! each: kind | flags | 0 | RTP timestamp | time in µs (64) | detail | 0         24 bytes
+//! each: kind | flags | 0 | RTP timestamp | time in µs (64) | detail | missed    24 bytes
 //! ```
 //!
 //! Kind 1: the frame was received, at `time` its last packet came; detail is its size; flag 1 marks a key frame.
-//! Kind 2: the frame is presented, `time` is when it is expected on the screen; detail is microseconds of decoding.
+//! Kind 2: the frame is presented, `time` is when it is expected on the screen; detail is microseconds of decoding;
+//! flag 2 says that the page decodes frames itself, so that the browser's decoder gets none. Missed are pictures since the one before
+//! that went to the screen, too, without the browser telling the page of each.
 //! Kind 3: frames arrive, but the decoder still waits for a key frame; browsers ask for it by RTCP after seconds only.
 //! Times are on the page's own clock, from its own zero. Pages do not learn when a frame's first packet came.
 
@@ -35,6 +37,10 @@ pub enum FrameNews {
     Presented {
         /// How long decoding took.
         decoding: Duration,
+        /// The page decodes, not the browser.
+        by_page: bool,
+        /// Pictures before it that went to the screen since the one that was told of.
+        missed: u32,
     },
     /// Nothing can be decoded: a key frame, please.
     KeyFrameNeeded,
@@ -90,16 +96,18 @@ impl FrameReports {
         bytes.push(count as u8);
         bytes.extend(microseconds(self.generated));
         for record in &self.records[..count] {
-            let (kind, flags, detail) = match record.news {
-                FrameNews::Received { size, key_frame } => (1, u8::from(key_frame), size),
-                FrameNews::Presented { decoding } => (2, 0, (decoding.as_nanos() / 1_000) as u32),
-                FrameNews::KeyFrameNeeded => (3, 0, 0),
+            let (kind, flags, detail, missed) = match record.news {
+                FrameNews::Received { size, key_frame } => (1, u8::from(key_frame), size, 0),
+                FrameNews::Presented { decoding, by_page, missed } => {
+                    (2, u8::from(by_page) << 1, (decoding.as_nanos() / 1_000) as u32, missed)
+                }
+                FrameNews::KeyFrameNeeded => (3, 0, 0, 0),
             };
             bytes.extend([kind, flags, 0, 0]);
             bytes.extend(record.rtp_timestamp.to_be_bytes());
             bytes.extend(microseconds(record.time));
             bytes.extend(detail.to_be_bytes());
-            bytes.extend([0; 4]);
+            bytes.extend(missed.to_be_bytes());
         }
         bytes
     }
@@ -123,7 +131,11 @@ fn record(bytes: &[u8]) -> Result<FrameRecord, WebrtcError> {
     let detail = word(16);
     let news = match bytes[0] {
         1 => FrameNews::Received { size: detail, key_frame: bytes[1] & 1 != 0 },
-        2 => FrameNews::Presented { decoding: Duration::from_micros(i64::from(detail)) },
+        2 => FrameNews::Presented {
+            decoding: Duration::from_micros(i64::from(detail)),
+            by_page: bytes[1] & 2 != 0,
+            missed: word(20),
+        },
         3 => FrameNews::KeyFrameNeeded,
         _ => return Err(malformed("a kind that is not 1, 2 or 3")),
     };
@@ -137,7 +149,11 @@ mod tests {
     fn message() -> FrameReports {
         let at = ReceiverInstant::from_nanos;
         let received = FrameNews::Received { size: 20_000, key_frame: true };
-        let presented = FrameNews::Presented { decoding: Duration::from_micros(2_500) };
+        let presented = FrameNews::Presented {
+            decoding: Duration::from_micros(2_500),
+            by_page: true,
+            missed: 3,
+        };
         FrameReports {
             generated: at(9_000_000),
             records: vec![

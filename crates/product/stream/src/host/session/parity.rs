@@ -4,10 +4,20 @@
 //! Each repair packet is the exclusive or of the media packets that [`parity_for`] gives it.
 
 use gameway_control::FrameId;
-use gameway_session::{MAX_PARITY_SPAN, MediaPacket, parity_for};
+use gameway_session::{MAX_PARITY_SPAN, MediaPacket, RepairCode, parity_for};
+use gameway_webrtc::Negotiated;
 use gameway_webrtc::flexfec::{MAX_SPAN, parity};
 
 const _: () = assert!(MAX_PARITY_SPAN <= MAX_SPAN);
+
+/// What a client can do with repair packets.
+pub(super) fn code(terms: &Negotiated) -> RepairCode {
+    match (terms.repair, terms.parity) {
+        (Some(_), _) => RepairCode::AnyForAny,
+        (None, Some(_)) => RepairCode::Interleaved,
+        (None, None) => RepairCode::None,
+    }
+}
 
 /// The media packets of the frame that leaves, as they left, without encryption.
 #[derive(Debug, Default)]
