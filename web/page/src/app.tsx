@@ -4,7 +4,7 @@ import type { Lab } from "./lab/client";
 import { LabPanel } from "./lab/panel";
 import { Questions } from "./lab/questions";
 import { Overlay } from "./overlay/overlay";
-import { complaint, lab, player, sampler, state, status } from "./page";
+import { complaint, lab, player, sampler, shownBy, state, status } from "./page";
 import { question } from "./pairing/access";
 import { PairForm } from "./pairing/pair-form";
 import { isLabOpen, isSettingsOpen } from "./panels";
@@ -89,11 +89,14 @@ export function App() {
       <PairQuestion />
       <main id="player" ref={main} hidden={isAsking} onKeyDown={onKeyDown}>
         <h1 class="spoken">Gameway</h1>
-        {/* biome-ignore lint/a11y/useMediaCaption: nobody has written captions for a game that is being played */}
-        <video id="video" ref={video} aria-label="The stream" autoplay playsInline />
+        <div id="screen-box">
+          {/* biome-ignore lint/a11y/useMediaCaption: nobody has written captions for a game that is being played */}
+          <video id="video" ref={video} aria-label="The stream" autoplay playsInline />
+          <canvas id="canvas" hidden />
+        </div>
         <Touch />
         <Toolbar main={main} video={video} />
-        <Overlay sampler={useStore(sampler)} lab={found} />
+        <Overlay sampler={useStore(sampler)} lab={found} shownBy={useStore(shownBy)} />
         <Panels />
         <Banners />
         {found ? <Questions lab={found} /> : null}

@@ -2,6 +2,7 @@
 // (`window.gameway`: tests and measurements).
 import type { Figures } from "./figures/figures";
 import type { Box } from "./input/picture";
+import type { Screen } from "./screen/screen";
 
 export interface Facts {
   frames: number;
@@ -25,6 +26,7 @@ export interface Facts {
   readonly input?: { held: boolean; waiting: number; messages: number; newest: number };
   readonly gamepads?: { pads: number; held: boolean; waiting: boolean; messages: number };
   readonly picture?: Box;
+  readonly screen?: Screen;
 }
 
 declare global {
@@ -37,7 +39,7 @@ declare global {
 export const facts: Facts = { frames: 0, reports: 0, size: "", connection: "new" };
 
 // A fact that is read anew each time.
-export function tell<Name extends "figures" | "gamepads" | "input" | "picture">(
+export function tell<Name extends "figures" | "gamepads" | "input" | "picture" | "screen">(
   name: Name,
   read: () => Facts[Name],
 ): void {

@@ -10,5 +10,5 @@ import "./page.css";
 window.gameway = facts;
 listenForShortcuts({ KeyS: toggleOverlay, KeyM: focusToolbar });
 render(<App />, document.getElementById("app") ?? document.body);
-const video = document.getElementById("video");
-if (video instanceof HTMLVideoElement) start(video);
+const [video, canvas] = ["video", "canvas"].map((name) => document.getElementById(name));
+if (video instanceof HTMLVideoElement && canvas instanceof HTMLCanvasElement) start(video, canvas);

@@ -1,6 +1,5 @@
 // What the page's parts share: the connection's figures, whether the host lets this page play, and what is said of it.
 import { connect } from "./connection/connect";
-import { displayed } from "./connection/pictures";
 import { play } from "./connection/playback";
 import { stateOf } from "./connection/words";
 import { facts, statusOf, tell } from "./facts";
@@ -14,6 +13,9 @@ import { Lab } from "./lab/client";
 import { Access } from "./pairing/access";
 import { isLabOpen } from "./panels";
 import { showShapes } from "./pointer/show";
+import type { Choice } from "./screen/choice";
+import { Screen } from "./screen/screen";
+import { follow, wished } from "./screen/wish";
 import { settings } from "./settings/settings";
 import { Store } from "./store";
 import { touchControls } from "./touch/shown";
@@ -24,6 +26,8 @@ export const sampler = new Store<Sampler | null>(null);
 // The player's end, once the host lets this page play.
 export const player = new Store<Player | null>(null);
 export const lab = new Store<Lab | null>(null);
+// By which way pictures come to the screen.
+export const shownBy = new Store<Store<Choice> | null>(null);
 export const status = new Store("connecting");
 export const state = new Store(stateOf(facts));
 // Why something that a person asked for was not done.
@@ -33,14 +37,14 @@ export const complain = (what: string) => (error: Error) => complaint.set(`${wha
 
 const MANNER = { mouseLook: () => settings.value.mouseLook, touchControls: () => touchControls.value };
 
-function takeConnection(connection: RTCPeerConnection, input: RTCDataChannel, video: HTMLVideoElement): void {
-  const ownSampler = new Sampler(connection, displayed);
+function takeConnection(connection: RTCPeerConnection, input: RTCDataChannel, screen: Screen): void {
+  const ownSampler = new Sampler(connection, screen);
   sampler.set(ownSampler);
   tell("figures", () => ownSampler.newest);
   const ownPlayer = new Player(input);
   tell("input", () => ownPlayer.state);
   ownPlayer.onTaken = () => {
-    listen(ownPlayer, video, MANNER);
+    listen(ownPlayer, screen, MANNER);
     const watch = new Watch(connection, input);
     tell("gamepads", () => watch.player.state);
     player.set(ownPlayer);
@@ -65,8 +69,12 @@ function say(): void {
   state.set(stateOf(facts));
 }
 
-export async function start(video: HTMLVideoElement): Promise<void> {
-  tell("picture", () => boxOfPicture(video));
+export async function start(video: HTMLVideoElement, canvas: HTMLCanvasElement): Promise<void> {
+  const screen = new Screen(video, canvas);
+  tell("picture", () => boxOfPicture(screen));
+  tell("screen", () => screen);
+  screen.choice.set(wished(settings.value));
+  shownBy.set(screen.choice);
   const setVolume = () => {
     video.volume = settings.value.volume;
   };
@@ -74,15 +82,18 @@ export async function start(video: HTMLVideoElement): Promise<void> {
   settings.listen(setVolume);
   setInterval(say, STATUS_INTERVAL);
   seenGamepads.listen((seen) => complaint.set(troubles(seen).join("; ")));
+  let measured: Sampler | undefined;
   try {
     const authorization = await connect(new Access(), {
-      video,
+      screen,
       onConnection: (connection, input, pointer) => {
-        takeConnection(connection, input, video);
-        showShapes(pointer, video);
+        takeConnection(connection, input, screen);
+        showShapes(pointer, screen);
+        measured = new Sampler(connection, screen);
       },
       onVideo: () => play(video),
     });
+    if (measured) follow(screen, settings, measured);
     lookForLab(authorization);
   } catch (error) {
     facts.error = String(error);

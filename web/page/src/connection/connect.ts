@@ -1,14 +1,14 @@
 // Plays the stream by WHEP.
 import { facts } from "../facts";
 import type { Access } from "../pairing/access";
+import type { Screen } from "../screen/screen";
 import { describe, ON_REQUEST } from "./description";
-import { observe } from "./observer";
-import { watchPictures } from "./pictures";
 import { gathered, iceServers, watchReach } from "./reach";
 import { Reports } from "./reports";
+import { Wires } from "./wires";
 
 export interface Watcher {
-  video: HTMLVideoElement;
+  screen: Screen;
   // There is a connection, with its channels for what the player does and for the pointer's shape; no message is sent before
   // its answer.
   onConnection(connection: RTCPeerConnection, input: RTCDataChannel, pointer: RTCDataChannel): void;
@@ -19,17 +19,20 @@ type Authorization = { Authorization: string };
 
 interface Parts {
   connection: RTCPeerConnection;
-  receiver: RTCRtpReceiver;
+  wires: Wires;
   reports: Reports;
 }
 
-function receive(connection: RTCPeerConnection, { video, onVideo }: Watcher): void {
+function receive(connection: RTCPeerConnection, { screen, onVideo }: Watcher): void {
   const stream = new MediaStream();
-  video.srcObject = stream;
+  screen.element.srcObject = stream;
   connection.ontrack = ({ track, receiver }) => {
     // As little delay as the network allows.
     if ("jitterBufferTarget" in receiver) receiver.jitterBufferTarget = 0;
     if ("playoutDelayHint" in receiver) receiver.playoutDelayHint = 0;
+    // A video that is drawn elsewhere would hide the element's own.
+    if (track.kind === "video" && !screen.isOwn(receiver)) return;
+    for (const former of stream.getTracks()) if (former.kind === track.kind) stream.removeTrack(former);
     stream.addTrack(track);
     if (track.kind === "video") onVideo();
   };
@@ -42,12 +45,13 @@ function assemble(watcher: Watcher, servers: RTCIceServer[]): Parts {
     facts.connection = connection.connectionState;
   };
   receive(connection, watcher);
-  const { receiver } = connection.addTransceiver("video", { direction: "recvonly" });
+  const wires = new Wires(connection);
+  const reports = new Reports(connection, watcher.screen.progress);
+  watcher.screen.open(wires, reports);
   connection.addTransceiver("audio", { direction: "recvonly" });
-  const reports = new Reports(connection, receiver);
   const input = connection.createDataChannel("input", { ordered: false, maxRetransmits: 0 });
   watcher.onConnection(connection, input, connection.createDataChannel("pointer"));
-  return { connection, receiver, reports };
+  return { connection, wires, reports };
 }
 
 function endWithPage(session: string, authorization: Authorization): void {
@@ -64,7 +68,7 @@ export async function connect(access: Access, watcher: Watcher): Promise<Authori
     access.refused();
     return connect(access, watcher);
   }
-  const { connection, receiver, reports } = assemble(watcher, servers);
+  const { connection, wires } = assemble(watcher, servers);
   await describe(connection);
   await gathered(connection, servers);
   const body = connection.localDescription?.sdp ?? "";
@@ -74,9 +78,8 @@ export async function connect(access: Access, watcher: Watcher): Promise<Authori
   if (response.status !== 201) throw new Error(`${response.status}: ${answer}`);
   endWithPage(response.headers.get("Location") ?? "", authorization);
   // A transform makes each frame wait for its worker: only where the host is told of frames no other way.
-  if (!answer.includes(ON_REQUEST)) await observe(receiver, reports);
-  watchPictures(watcher.video, reports);
+  if (!answer.includes(ON_REQUEST)) await watcher.screen.observe();
   watchReach(connection, answer, servers);
-  await connection.setRemoteDescription({ type: "answer", sdp: answer });
+  await wires.answered(answer);
   return authorization;
 }

@@ -23,6 +23,18 @@ test("whatever is asked again for has the reference time, too", () => {
   expect(asked).toEqual(offer(...wanted, "a=rtcp-fb:98 nack", "a=rtcp-fb:98 rrtr"));
 });
 
+test("a later offer has each once, in each section of video, by the same number", () => {
+  const first = ["m=video 9", BY_NUMBER, `a=extmap:5 ${ON_REQUEST}`, "a=rtcp-fb:96 nack", "a=rtcp-fb:96 rrtr"];
+  const sound = ["m=audio 9", BY_NUMBER];
+  const added = withReferenceTime(
+    withReportsOnRequest(offer(...first, ...sound, "m=video 9", BY_NUMBER, "a=rtcp-fb:96 nack")) as {
+      type: "offer";
+      sdp: string;
+    },
+  );
+  expect(added).toEqual(offer(...first, ...sound, ...first));
+});
+
 test("sound is in stereo, once", () => {
   const stereo = offer("a=fmtp:111 minptime=10;useinbandfec=1;stereo=1");
   expect(inStereo(offer("a=fmtp:111 minptime=10;useinbandfec=1"))).toEqual(stereo);

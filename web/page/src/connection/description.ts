@@ -9,16 +9,24 @@ export const ON_REQUEST = "http://www.webrtc.org/experiments/rtp-hdrext/transpor
 const NUMBERS = [...Array(14).keys()].map((number) => number + 1);
 
 export function withReportsOnRequest({ type, sdp }: Description): Description {
-  const taken = new Set([...sdp.matchAll(/a=extmap:(\d+)/g)].map(([, number]) => Number(number)));
-  const free = NUMBERS.find((number) => !taken.has(number));
+  const numbers = [...sdp.matchAll(/a=extmap:(\d+) (\S+)/g)].map(([, number, name]) => ({
+    number: Number(number),
+    name,
+  }));
+  const own = numbers.find(({ name }) => name === ON_REQUEST)?.number;
+  const free = own ?? NUMBERS.find((one) => numbers.every(({ number }) => number !== one));
   const line = /a=extmap:\d+ \S+transport-wide-cc-extensions-01\r\n/;
-  return { type, sdp: free ? sdp.replace(line, `$&a=extmap:${free} ${ON_REQUEST}\r\n`) : sdp };
+  const sections = sdp.split(/^(?=m=)/m).map((section) => {
+    const isAsked = !free || section.startsWith("m=audio") || section.includes(ON_REQUEST);
+    return isAsked ? section : section.replace(line, `$&a=extmap:${free} ${ON_REQUEST}\r\n`);
+  });
+  return { type, sdp: sections.join("") };
 }
 
 // The host answers the time that a browser says, so that the browser knows the round trip: by it Chromium asks again for a packet
 // that was lost a second time, else after 100 ms. It says its time only if the description has so.
 export function withReferenceTime({ type, sdp }: Description): Description {
-  return { type, sdp: sdp.replace(/a=rtcp-fb:(\d+) nack\r\n/g, "$&a=rtcp-fb:$1 rrtr\r\n") };
+  return { type, sdp: sdp.replace(/a=rtcp-fb:(\d+) nack\r\n(?!a=rtcp-fb:\1 rrtr)/g, "$&a=rtcp-fb:$1 rrtr\r\n") };
 }
 
 // Chromium decodes both channels only if its own offer says so (RFC 7587 section 7).

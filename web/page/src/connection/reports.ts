@@ -1,6 +1,7 @@
 // Reports of frames, over the channel "frames": magic "GF", version 1, number of records, the page's time, then 24 bytes each (big
-// endian): kind (1 received, 2 presented, 3 key frame needed), flags (1 key frame), 2 bytes zero, RTP timestamp, time in
-// microseconds, bytes of the frame (received) or microseconds of decoding (presented), 4 bytes zero.
+// endian): kind (1 received, 2 presented, 3 key frame needed), flags (1 key frame, 2 decoded by the page), 2 bytes zero, RTP
+// timestamp, time in microseconds, bytes of the frame (received) or microseconds of decoding (presented), pictures since the one
+// before that were presented and not told of.
 import { facts } from "../facts";
 
 export const RECEIVED = 1;
@@ -12,6 +13,12 @@ const RECORD = 24;
 // Milliseconds between two looks at whether pictures are decoded: a key frame that was asked for comes sooner.
 const DECODING_WATCH = 300;
 
+// What came, and what was made of it, by the way to the screen that is to show it.
+export interface Progress {
+  packets: number;
+  pictures: number;
+}
+
 export interface Report {
   kind: number;
   flags?: number;
@@ -19,11 +26,15 @@ export interface Report {
   // Milliseconds of the page's clock.
   time: number;
   detail?: number;
+  missed?: number;
 }
 
 const microseconds = (milliseconds: number) => BigInt(Math.max(0, Math.round(milliseconds * 1000)));
 
-export function reportBytes({ kind, flags = 0, timestamp = 0, time, detail = 0 }: Report, now: number): ArrayBuffer {
+export function reportBytes(
+  { kind, flags = 0, timestamp = 0, time, detail = 0, missed = 0 }: Report,
+  now: number,
+): ArrayBuffer {
   const message = new DataView(new ArrayBuffer(HEAD + RECORD));
   message.setUint16(0, 0x4746);
   message.setUint8(2, 1);
@@ -34,20 +45,21 @@ export function reportBytes({ kind, flags = 0, timestamp = 0, time, detail = 0 }
   message.setUint32(16, timestamp);
   message.setBigUint64(20, microseconds(time));
   message.setUint32(28, detail);
+  message.setUint32(32, missed);
   return message.buffer as ArrayBuffer;
 }
 
 export class Reports {
   readonly #channel: RTCDataChannel;
 
-  constructor(connection: RTCPeerConnection, receiver: RTCRtpReceiver) {
+  constructor(connection: RTCPeerConnection, look: () => Promise<Progress>) {
     this.#channel = connection.createDataChannel("frames", { ordered: false, maxRetransmits: 0 });
     this.#channel.binaryType = "arraybuffer";
     // All that the host says here is why it ends the stream.
     this.#channel.onmessage = ({ data }) => {
       facts.ended = JSON.parse(new TextDecoder().decode(data)).ended;
     };
-    this.#channel.onopen = () => this.#watchDecoding(receiver);
+    this.#channel.onopen = () => this.#watchDecoding(look);
   }
 
   send(report: Report): void {
@@ -57,16 +69,14 @@ export class Reports {
   }
 
   // Packets come, but no picture of them can be decoded: the browser itself asks for a key frame only seconds later.
-  async #watchDecoding(receiver: RTCRtpReceiver): Promise<void> {
-    let before = { packetsReceived: 0, framesDecoded: 0 };
+  async #watchDecoding(look: () => Promise<Progress>): Promise<void> {
+    let before = { packets: 0, pictures: 0 };
     while (this.#channel.readyState === "open") {
       await new Promise((resolve) => setTimeout(resolve, DECODING_WATCH));
-      for (const now of (await receiver.getStats()).values()) {
-        if (now.type !== "inbound-rtp") continue;
-        const isStalled = now.packetsReceived > before.packetsReceived && now.framesDecoded === before.framesDecoded;
-        if (isStalled) this.send({ kind: KEY_FRAME_NEEDED, time: performance.now() });
-        before = now;
-      }
+      const now = await look();
+      const isStalled = now.packets > before.packets && now.pictures === before.pictures;
+      if (isStalled) this.send({ kind: KEY_FRAME_NEEDED, time: performance.now() });
+      before = now;
     }
   }
 }

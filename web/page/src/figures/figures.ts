@@ -1,15 +1,19 @@
-// What two looks at the browser's counters say together.
+// What two looks at the counters of browser and screen say together.
+import type { ScreenCounters } from "../screen/ways";
 
 // What the page itself counted of the pictures that were displayed.
 export interface Displayed {
   pictures: number;
   // Milliseconds from their last packet to their display, added up.
   waited: number;
+  // Displayed, too, without a word of it: not among those above.
+  missed: number;
 }
 
 export interface Counters {
   video: RTCInboundRtpStreamStats;
   pair: RTCIceCandidatePairStats | undefined;
+  screen: ScreenCounters;
   displayed: Displayed;
 }
 
@@ -55,7 +59,9 @@ const ratio = (part: number, all: number) => (all > 0 ? part / all : 0);
 export function figuresOf(before: Counters, now: Counters): Figures {
   const seconds = (now.video.timestamp - before.video.timestamp) / 1000;
   const grown = (name: Counter) => Math.max(0, (now.video[name] ?? 0) - (before.video[name] ?? 0));
-  const [arrived, lost, decoded] = [grown("packetsReceived"), grown("packetsLost"), grown("framesDecoded")];
+  const [arrived, lost] = [grown("packetsReceived"), grown("packetsLost")];
+  const screen = (name: keyof ScreenCounters) => Math.max(0, now.screen[name] - before.screen[name]);
+  const decoded = screen("decoded");
   const [waited, pictures] = [
     now.displayed.waited - before.displayed.waited,
     now.displayed.pictures - before.displayed.pictures,
@@ -63,13 +69,13 @@ export function figuresOf(before: Counters, now: Counters): Figures {
   return {
     rate: decoded / seconds,
     bitrate: (8e-6 * (grown("bytesReceived") + grown("headerBytesReceived"))) / seconds,
-    height: now.video.frameHeight ?? 0,
+    height: now.screen.height,
     roundTrip: 1000 * (now.pair?.currentRoundTripTime ?? 0),
     arrival: ratio(waited, pictures),
-    buffer: 1000 * ratio(grown("jitterBufferDelay"), grown("jitterBufferEmittedCount")),
-    decoding: 1000 * ratio(grown("totalDecodeTime"), decoded),
+    buffer: ratio(screen("waited"), screen("buffered")),
+    decoding: ratio(screen("decoding"), decoded),
     lost: 100 * ratio(lost, arrived + lost),
     requests: grown("nackCount") / seconds,
-    freezes: grown("freezeCount"),
+    freezes: screen("freezes"),
   };
 }

@@ -1,23 +1,30 @@
 // Looks at the browser's counters once a second, while somebody wants to see them: hidden figures cost nothing.
+
+import type { Screen } from "../screen/screen";
+import type { WayName } from "../screen/ways";
 import { Store } from "../store";
-import { type Counters, type Displayed, type Figures, figuresOf } from "./figures";
+import { type Counters, type Figures, figuresOf } from "./figures";
 
 const INTERVAL = 1000;
 // A minute.
 export const KEPT = 60;
 
+interface Look extends Counters {
+  way: WayName;
+}
+
 export class Sampler {
   // The newest last.
   readonly history = new Store<readonly Figures[]>([]);
   readonly #connection: RTCPeerConnection;
-  readonly #displayed: Displayed;
+  readonly #screen: Screen;
   #timer: ReturnType<typeof setInterval> | undefined;
-  #before: Counters | null = null;
+  #before: Look | null = null;
   #newest: Figures | null = null;
 
-  constructor(connection: RTCPeerConnection, displayed: Displayed) {
+  constructor(connection: RTCPeerConnection, screen: Screen) {
     this.#connection = connection;
-    this.#displayed = displayed;
+    this.#screen = screen;
   }
 
   // The newest ever, for who looks at the page from outside.
@@ -39,19 +46,22 @@ export class Sampler {
   }
 
   async #look(): Promise<void> {
-    const now = countersOf(await this.#connection.getStats(), { ...this.#displayed });
+    const now = await look(this.#connection, this.#screen);
     if (now === null || this.#timer === undefined) return;
     const before = this.#before;
     this.#before = now;
-    if (before === null || now.video.timestamp <= before.video.timestamp) return;
+    // Each way counts for itself.
+    if (before === null || before.way !== now.way || now.video.timestamp <= before.video.timestamp) return;
     this.#newest = figuresOf(before, now);
     this.history.set([...this.history.value, this.#newest].slice(-KEPT));
   }
 }
 
-function countersOf(report: RTCStatsReport, displayed: Displayed): Counters | null {
-  const all = [...report.values()];
+async function look(connection: RTCPeerConnection, screen: Screen): Promise<Look | null> {
+  const all = [...(await connection.getStats()).values()];
   const video = all.find(({ type, kind }) => type === "inbound-rtp" && kind === "video");
   const pair = all.find(({ type, nominated }) => type === "candidate-pair" && nominated);
-  return video ? { video, pair, displayed } : null;
+  if (video === undefined) return null;
+  const { way, ...counters } = await screen.counters(video);
+  return { way, video, pair, screen: counters, displayed: { ...screen.displayed } };
 }

@@ -1,4 +1,6 @@
 // Fingers on the picture while there are touch controls: a drag moves the mouse, a tap is a click.
+
+import type { Screen } from "../screen/screen";
 import { BUTTON } from "./message";
 import { placeOf } from "./picture";
 import type { Player } from "./player";
@@ -28,15 +30,16 @@ function click(player: Player): void {
 
 export function listenToFingers(
   player: Player,
-  video: HTMLVideoElement,
+  screen: Screen,
   isFinger: (event: PointerEvent) => boolean,
   mouseLook: () => boolean,
 ): void {
+  const video = screen.element;
   let drag: Drag | null = null;
   const follow = (event: PointerEvent, { last: [x, y] }: Drag) => {
     const [dx, dy] = [Math.round(GAIN * (event.clientX - x)), Math.round(GAIN * (event.clientY - y))];
     if (mouseLook()) player.moveBy(dx, dy);
-    else player.moveTo(...placeOf(video, event));
+    else player.moveTo(...placeOf(screen, event));
   };
   video.addEventListener("pointerdown", (event) => {
     if (!isFinger(event) || drag !== null) return;

@@ -1,6 +1,7 @@
 // What of the page belongs to the program: keys wherever the focus is, except in fields of the page itself; pointer and wheel
 // over the picture.
 
+import type { Screen } from "../screen/screen";
 import { listenToFingers } from "./fingers";
 import { USAGES } from "./keys";
 import { BUTTON, KEY } from "./message";
@@ -48,14 +49,15 @@ function releaseWhenGone(player: Player): void {
 
 const isLocked = (video: HTMLVideoElement) => document.pointerLockElement === video;
 
-function move(player: Player, video: HTMLVideoElement, event: PointerEvent): void {
-  if (isLocked(video)) player.moveBy(Math.round(event.movementX), Math.round(event.movementY));
-  else player.moveTo(...placeOf(video, event));
+function move(player: Player, screen: Screen, event: PointerEvent): void {
+  if (isLocked(screen.element)) player.moveBy(Math.round(event.movementX), Math.round(event.movementY));
+  else player.moveTo(...placeOf(screen, event));
 }
 
-function listenToMouse(player: Player, video: HTMLVideoElement, isMouse: (event: PointerEvent) => boolean): void {
+function listenToMouse(player: Player, screen: Screen, isMouse: (event: PointerEvent) => boolean): void {
+  const video = screen.element;
   const onButton = (event: PointerEvent, isHeld: boolean) => {
-    move(player, video, event);
+    move(player, screen, event);
     if (event.button >= 0 && event.button < BITS.length) player.set(BUTTON, event.button, isHeld);
     event.preventDefault();
   };
@@ -66,7 +68,7 @@ function listenToMouse(player: Player, video: HTMLVideoElement, isMouse: (event:
   on("pointermove", (event) => {
     // Of a mouse that has a button down already, other buttons come as motion (Pointer Events, section 5.1.1).
     if (event.button >= 0) onButton(event, (event.buttons & (BITS[event.button] ?? 0)) !== 0);
-    else move(player, video, event);
+    else move(player, screen, event);
   });
   on("pointerdown", (event) => {
     if (!isLocked(video)) video.setPointerCapture(event.pointerId);
@@ -75,7 +77,8 @@ function listenToMouse(player: Player, video: HTMLVideoElement, isMouse: (event:
   on("pointerup", (event) => onButton(event, false));
 }
 
-function listenToPointer(player: Player, video: HTMLVideoElement, manner: Manner): void {
+function listenToPointer(player: Player, screen: Screen, manner: Manner): void {
+  const video = screen.element;
   const isFinger = ({ pointerType }: PointerEvent) => pointerType === "touch" && manner.touchControls();
   const locks = (event: PointerEvent) => event.pointerType === "mouse" && manner.mouseLook() && !isLocked(video);
   video.addEventListener("pointerdown", (event) => {
@@ -85,8 +88,8 @@ function listenToPointer(player: Player, video: HTMLVideoElement, manner: Manner
     event.stopImmediatePropagation();
     lockPointer(video).catch(() => {});
   });
-  listenToFingers(player, video, isFinger, manner.mouseLook);
-  listenToMouse(player, video, (event) => !isFinger(event));
+  listenToFingers(player, screen, isFinger, manner.mouseLook);
+  listenToMouse(player, screen, (event) => !isFinger(event));
   video.addEventListener("pointercancel", () => player.releaseAll());
   video.addEventListener("contextmenu", (event) => event.preventDefault());
 }
@@ -100,9 +103,9 @@ function listenToWheel(player: Player, video: HTMLVideoElement): void {
   video.addEventListener("wheel", onWheel, { passive: false });
 }
 
-export function listen(player: Player, video: HTMLVideoElement, manner: Manner): void {
+export function listen(player: Player, screen: Screen, manner: Manner): void {
   listenToKeys(player);
   releaseWhenGone(player);
-  listenToPointer(player, video, manner);
-  listenToWheel(player, video);
+  listenToPointer(player, screen, manner);
+  listenToWheel(player, screen.element);
 }

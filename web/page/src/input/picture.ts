@@ -1,4 +1,6 @@
 // The picture on the page, and what of a mouse's events a program is told.
+import type { Screen } from "../screen/screen";
+
 export interface Box {
   x: number;
   y: number;
@@ -19,13 +21,13 @@ export function boxOf(element: Box, size: { width: number; height: number }): Bo
   return { x: element.x + (element.width - width) / 2, y: element.y + (element.height - height) / 2, width, height };
 }
 
-export function boxOfPicture(video: HTMLVideoElement): Box {
-  return boxOf(video.getBoundingClientRect(), { width: video.videoWidth, height: video.videoHeight });
+export function boxOfPicture({ element, size }: Screen): Box {
+  return boxOf(element.getBoundingClientRect(), size.value);
 }
 
 // Where on the picture something is, each side from 0 to 1; beyond its edges less or more.
-export function placeOf(video: HTMLVideoElement, { clientX, clientY }: MouseEvent): [number, number] {
-  const { x, y, width, height } = boxOfPicture(video);
+export function placeOf(screen: Screen, { clientX, clientY }: MouseEvent): [number, number] {
+  const { x, y, width, height } = boxOfPicture(screen);
   return [(clientX - x) / width, (clientY - y) / height];
 }
 

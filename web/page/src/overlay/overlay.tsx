@@ -6,11 +6,21 @@ import { KEPT, type Sampler } from "../figures/sampler";
 import { wrongOf } from "../figures/words";
 import type { Lab } from "../lab/client";
 import type { LabState } from "../lab/state";
+import type { Choice } from "../screen/choice";
 import { change, settings } from "../settings/settings";
 import { Store, useStore } from "../store";
 import "./overlay.css";
 
 export const toggleOverlay = () => change({ figures: !settings.value.figures });
+
+function ShownBy({ choice }: { choice: Store<Choice> }) {
+  const { way, why } = useStore(choice);
+  return (
+    <p id="shown-by">
+      Pictures by {way}: {why}
+    </p>
+  );
+}
 
 interface RowParts {
   unit: string;
@@ -65,11 +75,18 @@ function Rows({ sampler, children }: { sampler: Sampler; children: ComponentChil
 const NO_LAB = new Store<LabState | null>(null);
 
 // Figures over the picture, but for who must not see the condition: each as a number and as a line of the last minute, from what the browser counts.
-export function Overlay({ sampler, lab }: { sampler: Sampler | null; lab: Lab | null }) {
+interface OverlayParts {
+  sampler: Sampler | null;
+  lab: Lab | null;
+  shownBy: Store<Choice> | null;
+}
+
+export function Overlay({ sampler, lab, shownBy }: OverlayParts) {
   const { figures: isWished } = useStore(settings);
   const figures = isWished && !useStore(lab?.state ?? NO_LAB)?.blind;
   return (
     <section id="figures" aria-label="Figures of the stream" hidden={!figures}>
+      {figures && shownBy ? <ShownBy choice={shownBy} /> : null}
       {figures && sampler ? <Rows sampler={sampler}>{lab ? <LabRow lab={lab} /> : null}</Rows> : null}
     </section>
   );

@@ -1,6 +1,7 @@
 // The pointer over the picture has the shape that the program gives it. The browser draws it, so that it does not wait for
 // the network.
 import { boxOfPicture } from "../input/picture";
+import type { Screen } from "../screen/screen";
 import { scaled } from "./scale";
 import { type Image, type Shape, shapeOf } from "./shape";
 
@@ -29,10 +30,10 @@ function cursorOf(shape: Shape, widthOfPicture: number): string {
   return address === null ? "" : `url(${address}) ${hotspot.join(" ")}, default`;
 }
 
-export function showShapes(channel: RTCDataChannel, video: HTMLVideoElement): void {
+export function showShapes(channel: RTCDataChannel, screen: Screen): void {
   let newest: Shape = { kind: "own" };
   const show = () => {
-    video.style.cursor = cursorOf(newest, boxOfPicture(video).width);
+    screen.element.style.cursor = cursorOf(newest, boxOfPicture(screen).width);
   };
   const take = (shape: Shape) => {
     newest = shape;
@@ -43,6 +44,6 @@ export function showShapes(channel: RTCDataChannel, video: HTMLVideoElement): vo
   // Who is left with a picture that stands has a pointer.
   channel.onclose = () => take({ kind: "own" });
   // The picture is larger or smaller on the page, or of another shape.
-  new ResizeObserver(show).observe(video);
-  video.addEventListener("resize", show);
+  new ResizeObserver(show).observe(screen.element);
+  screen.size.listen(show);
 }

@@ -50,13 +50,31 @@ function Touch({ touch, pad }: Pick<Settings, "touch" | "pad">) {
   );
 }
 
+function Pictures({ screen }: Pick<Settings, "screen">) {
+  return (
+    <label>
+      Pictures
+      <select
+        id="screen"
+        value={screen}
+        onChange={({ currentTarget }) => change({ screen: currentTarget.value as Settings["screen"] })}
+      >
+        <option value="auto">by the way that is shorter</option>
+        <option value="video">by the browser's buffer</option>
+        <option value="canvas">decoded and drawn at once</option>
+      </select>
+    </label>
+  );
+}
+
 export function SettingsPanel() {
-  const { volume, touch, pad } = useStore(settings);
+  const { volume, touch, pad, screen } = useStore(settings);
   return (
     <section id="settings" class="panel" aria-label="Settings">
       <h2>Settings</h2>
       <Volume volume={volume} />
       <Touch touch={touch} pad={pad} />
+      <Pictures screen={screen} />
       <GamepadsSeen />
       <dl>
         <dt>Control, Alt, Shift and M</dt>

@@ -1,9 +1,11 @@
 // What a person has set, kept by the browser for this host.
 import { Kept } from "../kept";
+import { WAYS } from "../screen/ways";
 import { Store } from "../store";
 
 const TOUCH = ["auto", "on", "off"] as const;
 const PAD = ["arrows", "letters"] as const;
+const SCREEN = ["auto", ...WAYS] as const;
 
 export interface Settings {
   figures: boolean;
@@ -14,9 +16,18 @@ export interface Settings {
   touch: (typeof TOUCH)[number];
   // The keys of the pad: arrows, or W, A, S and D.
   pad: (typeof PAD)[number];
+  // By which way pictures come to the screen.
+  screen: (typeof SCREEN)[number];
 }
 
-export const DEFAULTS: Settings = { figures: false, mouseLook: false, volume: 1, touch: "auto", pad: "arrows" };
+export const DEFAULTS: Settings = {
+  figures: false,
+  mouseLook: false,
+  volume: 1,
+  touch: "auto",
+  pad: "arrows",
+  screen: "video",
+};
 
 const oneOf = <T>(allowed: readonly T[], value: unknown, otherwise: T): T =>
   allowed.find((one) => one === value) ?? otherwise;
@@ -32,7 +43,7 @@ function record(text: string | null): Record<string, unknown> {
 
 // What cannot be read, of an older page or of nobody, is as if it was never set.
 export function parseSettings(text: string | null): Settings {
-  const { figures, mouseLook, volume, touch, pad } = record(text);
+  const { figures, mouseLook, volume, touch, pad, screen } = record(text);
   const isVolume = typeof volume === "number" && volume >= 0 && volume <= 1;
   return {
     figures: figures === true,
@@ -40,6 +51,7 @@ export function parseSettings(text: string | null): Settings {
     volume: isVolume ? volume : DEFAULTS.volume,
     touch: oneOf(TOUCH, touch, DEFAULTS.touch),
     pad: oneOf(PAD, pad, DEFAULTS.pad),
+    screen: oneOf(SCREEN, screen, DEFAULTS.screen),
   };
 }
 

@@ -1,0 +1,22 @@
+import type { SeenFrame } from "../connection/frame-worker";
+import type { ScreenCounters } from "./ways";
+
+export type ToWorker = { kind: "canvas"; canvas: OffscreenCanvas } | { kind: "counters" };
+
+// Times in milliseconds since 1970, by the browser's clock.
+export interface ShownFrame {
+  timestamp: number;
+  arrived: number;
+  time: number;
+  decoding: number;
+  // Drawn over before they were displayed, in all.
+  replaced: number;
+  width: number;
+  height: number;
+}
+
+export type FromWorker =
+  | ({ kind: "seen" } & SeenFrame)
+  | ({ kind: "shown" } & ShownFrame)
+  | { kind: "key frame needed"; why: string }
+  | { kind: "counters"; counters: ScreenCounters };

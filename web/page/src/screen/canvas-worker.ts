@@ -1,0 +1,140 @@
+// Takes encoded frames out ahead of the browser's jitter buffer and decoder, decodes and draws them at once.
+import type { FromWorker, ToWorker } from "./canvas-messages";
+import { Freezes } from "./freezes";
+import { H264Heads, type Head } from "./h264";
+import { H265Heads } from "./h265";
+import type { ScreenCounters } from "./ways";
+
+interface Metadata {
+  rtpTimestamp?: number;
+  // Counts from the worker's own origin.
+  receiveTime?: number;
+  mimeType?: string;
+}
+
+interface TransformEvent {
+  transformer: { readable: ReadableStream<RTCEncodedVideoFrame>; writable: WritableStream<RTCEncodedVideoFrame> };
+}
+
+interface Heads {
+  read(frame: Uint8Array): Head;
+}
+
+interface Decoding {
+  timestamp: number;
+  arrived: number;
+  began: number;
+  size: number;
+}
+
+interface Drawn extends Decoding {
+  decoded: number;
+  width: number;
+  height: number;
+}
+
+// Since 1970, which the page knows as well.
+const ofPage = (time: number) => performance.timeOrigin + time;
+const tell = (message: FromWorker) => postMessage(message);
+
+const counters: ScreenCounters = { decoded: 0, decoding: 0, buffered: 0, waited: 0, freezes: 0, height: 0 };
+const freezes = new Freezes();
+const decodings = new Map<number, Decoding>();
+let context: OffscreenCanvasRenderingContext2D | null = null;
+let decoder: VideoDecoder | null = null;
+let heads: Heads = new H264Heads();
+let codec = "";
+let number = 0;
+// What was drawn since the browser last took the canvas for the screen.
+let drawn: Drawn | null = null;
+let replaced = 0;
+
+function onDisplay(time: number): void {
+  if (drawn === null) return;
+  const { timestamp, arrived, began, decoded, width, height } = drawn;
+  drawn = null;
+  const decoding = decoded - began;
+  tell({ kind: "shown", timestamp, arrived: ofPage(arrived), time: ofPage(time), decoding, replaced, width, height });
+}
+
+function onDecoded(frame: VideoFrame): void {
+  const decoding = decodings.get(frame.timestamp);
+  decodings.delete(frame.timestamp);
+  const { displayWidth: width, displayHeight: height } = frame;
+  const now = performance.now();
+  if (context && decoding) {
+    const { canvas } = context;
+    if (canvas.width !== width) canvas.width = width;
+    if (canvas.height !== height) canvas.height = height;
+    context.drawImage(frame, 0, 0, width, height);
+    if (drawn) replaced += 1;
+    else requestAnimationFrame(onDisplay);
+    drawn = { ...decoding, decoded: now, width, height };
+    counters.decoded += 1;
+    counters.decoding += now - decoding.began;
+    counters.height = height;
+    counters.freezes += freezes.on(now) ? 1 : 0;
+  }
+  frame.close();
+}
+
+function fail(error: DOMException): void {
+  decoder = null;
+  decodings.clear();
+  tell({ kind: "key frame needed", why: error.message });
+}
+
+function ready(head: Head, isKey: boolean): VideoDecoder | null {
+  if (isKey && head.codec !== undefined && (decoder === null || head.codec !== codec)) {
+    codec = head.codec;
+    decoder ??= new VideoDecoder({ output: onDecoded, error: fail });
+    decoder.configure({ codec, optimizeForLatency: true });
+  }
+  if (decoder && !head.follows) fail(new DOMException("a frame is missing"));
+  return decoder;
+}
+
+function headsOf({ mimeType = "video/H264" }: Metadata): Heads {
+  if (mimeType.toLowerCase() !== "video/h265") return heads instanceof H264Heads ? heads : new H264Heads();
+  return heads instanceof H265Heads ? heads : new H265Heads();
+}
+
+function decode(frame: RTCEncodedVideoFrame): void {
+  const metadata = frame.getMetadata() as Metadata;
+  const isKey = frame.type === "key";
+  const timestamp = metadata.rtpTimestamp ?? frame.timestamp;
+  if (isKey) heads = headsOf(metadata);
+  const able = ready(heads.read(new Uint8Array(frame.data)), isKey);
+  const began = performance.now();
+  const arrived = metadata.receiveTime ?? began;
+  tell({
+    kind: "seen",
+    key: isKey,
+    timestamp,
+    received: ofPage(arrived),
+    now: ofPage(began),
+    size: frame.data.byteLength,
+  });
+  if (able === null) return;
+  counters.buffered += 1;
+  counters.waited += began - arrived;
+  number += 1;
+  decodings.set(number, { timestamp, arrived, began, size: frame.data.byteLength });
+  able.decode(new EncodedVideoChunk({ type: isKey ? "key" : "delta", timestamp: number, data: frame.data }));
+}
+
+async function take({ transformer: { readable } }: TransformEvent): Promise<void> {
+  const reader = readable.getReader();
+  for (;;) {
+    const { done, value: frame } = await reader.read();
+    if (done) return;
+    decode(frame);
+  }
+}
+
+function onMessage({ data }: MessageEvent<ToWorker>): void {
+  if (data.kind === "canvas") context = data.canvas.getContext("2d", { alpha: false, desynchronized: true });
+  else tell({ kind: "counters", counters });
+}
+
+Object.assign(globalThis, { onrtctransform: take, onmessage: onMessage });
