@@ -1,0 +1,212 @@
+"""Pictures that the page decodes and draws itself, and the way back to the browser's own."""
+
+from __future__ import annotations
+
+import json
+import time
+from typing import TYPE_CHECKING, Any, NamedTuple
+from urllib.parse import quote
+
+import polars as pl
+import pytest
+from browser_fixture import NEEDS_CHROMIUM, Browser, browser, end, host
+from live_fixture import MIN_LIVE_FPS, needs_live
+from stage_fixture import HOST, PORT, TOKEN, stage
+from witness import of_times
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+    from subprocess import Popen
+
+pytestmark = [NEEDS_CHROMIUM, pytest.mark.timed, pytest.mark.light]
+
+SIZE = (640, 360)
+RATES = {"min_bitrate": "300 kb/s", "start_bitrate": "500 kb/s", "max_bitrate": "8 Mb/s"}
+LADDER = {"ladder": "both", "content": "high"}
+PATIENCE_S = 40.0
+WAIT_S = 5.0
+SECONDS = 4.0
+
+RED = """(() => {
+  const own = document.getElementById("canvas");
+  const picture = own.hidden ? video : own;
+  const { width, height } = gameway.screen.size.value;
+  const canvas = new OffscreenCanvas(width, height);
+  const context = canvas.getContext("2d");
+  context.drawImage(picture, 0, 0, width, height);
+  const { data } = context.getImageData(0, 0, width, height);
+  let count = 0;
+  for (let at = 0; at < data.length; at += 4)
+    count += data[at] > 200 && data[at + 1] < 90 && data[at + 2] < 90;
+  return count / (width * height);
+})()"""
+"""How much of what is shown is red: the marker is, while a key is held."""
+WATCH = """
+window.drawn = [];
+gameway.screen.onDrawn((image, timestamp, time) =>
+  drawn.push([image.id, timestamp, time, gameway.screen.size.value.width]));
+"""
+
+
+def choice(way: str) -> str:
+    """Give the script that chooses in the settings how pictures come."""
+    changed = "screen_.dispatchEvent(new Event('change', { bubbles: true }));"
+    return f"screen_.value = '{way}'; {changed}"
+
+
+class Page(NamedTuple):
+    """A page that plays."""
+
+    made: Browser
+    session: str
+
+    def evaluate(self, expression: str) -> Any:
+        return self.made.evaluate(self.session, expression)
+
+    def until(self, expression: str, patience_s: float = WAIT_S) -> Any:
+        """Give what an expression has, once that is something."""
+        until = time.monotonic() + patience_s
+        while not (found := self.evaluate(expression)):
+            assert time.monotonic() < until, (expression, self.evaluate("gameway"))
+            time.sleep(0.05)
+        return found
+
+    def set(self, way: str) -> None:
+        """Choose in the settings how pictures come, and wait for one that comes so."""
+        self.evaluate(choice(way))
+        self.until(f"gameway.screen.way === '{way}'")
+
+    def light(self) -> None:
+        """Hold a key until the marker is lit up, and release it until it is not."""
+        for kind, seen in (("keyDown", f"{RED} > 0.001"), ("keyUp", f"{RED} < 0.0001")):
+            key = {"type": kind, "code": "Space", "key": " "}
+            self.made.call("Input.dispatchKeyEvent", key, self.session)
+            self.until(seen)
+
+
+def opened(made: Browser, url: str, way: str, before: str = "") -> Page:
+    settings = json.dumps(json.dumps({"screen": way, "figures": True}))
+    kept = f"localStorage.setItem('gameway-settings', {settings});"
+    page = Page(made, made.open(url, kept + before))
+    page.until("window.gameway && gameway.frames > 30", PATIENCE_S)
+    page.evaluate(WATCH)
+    return page
+
+
+def shown(page: Page, seconds: float = SECONDS) -> list[Any]:
+    """What was displayed in a while: element, RTP timestamp, time, width."""
+    page.evaluate("drawn.length = 0")
+    time.sleep(seconds)
+    return list(page.evaluate("drawn"))
+
+
+@pytest.fixture(scope="module")
+def at_host(
+    tmp_path_factory: pytest.TempPathFactory,
+) -> Iterator[tuple[Page, Path, Popen[str], str]]:
+    """A page that began with a canvas, and its host, whose picture grows with the bitrate."""
+    folder = tmp_path_factory.mktemp("screen")
+    with (
+        host(folder, "gcc", RATES | LADDER, size=SIZE, input=True) as (url, process),
+        browser(folder / "profile") as made,
+    ):
+        yield opened(made, url, "canvas"), folder, process, url
+        if process.poll() is None:
+            end(process)
+
+
+def test_a_canvas_shows_the_scene_while_its_size_changes(at_host: Any) -> None:
+    page, *_ = at_host
+    assert page.evaluate("[gameway.screen.way, document.getElementById('canvas').hidden]") == [
+        "canvas", False,
+    ]  # fmt: skip
+    page.until("!document.getElementById('lock').hidden")
+    page.light()
+    page.until(f"gameway.screen.size.value.width === {SIZE[0]}", PATIENCE_S)
+    widths = {width for _, _, _, width in page.evaluate("drawn")}
+    assert min(widths) < SIZE[0], widths
+    page.light()
+    box = page.evaluate("(({width, height}) => width / height)(gameway.picture)")
+    assert abs(box - SIZE[0] / SIZE[1]) < 0.01
+    assert page.evaluate("gameway.workerError") is None
+
+
+def test_its_figures_are_true(at_host: Any) -> None:
+    page, *_ = at_host
+    seen = shown(page)
+    assert {name for name, *_ in seen} == {"canvas"}
+    stamps = [stamp for _, stamp, *_ in seen]
+    assert stamps == sorted(set(stamps)), "each picture once, in order"
+    figures = page.evaluate("gameway.figures")
+    assert figures["height"] == SIZE[1]
+    assert 0 < figures["decoding"] < figures["arrival"]
+    assert 0 <= figures["buffer"] < figures["arrival"]
+    said = page.evaluate("document.getElementById('shown-by').textContent")
+    assert said == "Pictures by canvas: it is set so"
+    with of_times():
+        assert 45 < figures["rate"] < 75
+        assert 0.7 * figures["rate"] * SECONDS < len(seen) < 1.2 * figures["rate"] * SECONDS
+        assert figures["arrival"] < 60
+
+
+def test_it_goes_over_and_back_while_one_plays(at_host: Any) -> None:
+    page, *_ = at_host
+    page.evaluate("document.querySelector('#settings') ?? document.getElementById('set').click()")
+    page.until("window.screen_ = document.querySelector('#settings #screen')")
+    for way in ("video", "canvas", "video"):
+        # Who thinks better of it while a change is on its way is not left without a picture.
+        page.evaluate(choice(way) + choice(page.evaluate("gameway.screen.way")))
+        page.set(way)
+        assert page.evaluate("document.getElementById('canvas').hidden") is (way == "video")
+        page.light()
+        seen = shown(page, 1.0)
+        assert {name for name, *_ in seen} == {way}
+        with of_times():
+            assert len(seen) > 30, len(seen)
+        inbound = page.evaluate(
+            "connection.getStats().then((all) => [...all.values()]"
+            ".filter((it) => it.type === 'inbound-rtp' && it.kind === 'video').length)"
+        )
+        assert inbound == 1, "the stream is taken once"
+
+
+def test_a_browser_that_lacks_something_shows_by_video_and_says_why(at_host: Any) -> None:
+    page, folder, process, url = at_host
+    second = opened(page.made, url, "canvas", "delete window.VideoDecoder;")
+    assert second.evaluate("gameway.screen.way") == "video"
+    said = second.until("document.getElementById('shown-by')?.textContent")
+    assert "decodes no pictures" in said
+    assert {name for name, *_ in shown(second, 0.5)} == {"video"}
+    # The whole session is over: what the host has to say of it.
+    report = end(process)
+    events = pl.read_parquet(folder / "events.parquet")
+    keys = pl.read_parquet(folder / "host_frames.parquet")["key_frame"].sum()
+    sizes = events.filter(pl.col("event") == "picture-size").height
+    # A browser whose decoder gets nothing asks up to five times a second.
+    assert report["page"]["unheeded_requests"] > 5, report["page"]
+    # One for each page, for each size, three for each change of way.
+    assert 2 + 4 <= keys <= 2 * (2 + sizes) + 3 * 4, (keys, sizes, report["page"])
+
+
+@pytest.mark.alone
+@needs_live
+def test_a_canvas_survives_losses(tmp_path: Path) -> None:
+    rates = {"start_bitrate": "6 Mb/s", "max_bitrate": "6 Mb/s", "repair": "nack"}
+    loss = {"kind": "random", "probability": "3 %"}
+    with stage(tmp_path, "fixed", rates, SIZE, loss=loss) as there:
+        inside = ("ip", "netns", "exec", there.spaces.name("client"))
+        # Without HTTPS a page decodes only on loopback, unless the browser is told.
+        origin = f"http://{HOST}:{PORT}"
+        flags = f"--unsafely-treat-insecure-origin-as-secure={origin}"
+        with browser(tmp_path / "profile", *inside, flags=flags) as made:
+            page = opened(made, f"{origin}/#{quote(TOKEN)}", "canvas")
+            seen = shown(page)
+            way = page.evaluate("gameway.screen.way")
+        report = there.host.result()
+    assert way == "canvas"
+    keys = pl.read_parquet(tmp_path / "host" / "host_frames.parquet")["key_frame"].sum()
+    assert report["page"]["unheeded_requests"] > 5
+    with of_times():
+        assert len(seen) > 0.7 * MIN_LIVE_FPS * SECONDS, len(seen)
+        assert keys < 20, keys
