@@ -140,14 +140,14 @@ def test_its_figures_are_true(at_host: Any) -> None:
     assert stamps == sorted(set(stamps)), "each picture once, in order"
     figures = page.evaluate("gameway.figures")
     assert figures["height"] == SIZE[1]
-    assert 0 < figures["decoding"] < figures["arrival"]
-    assert 0 <= figures["buffer"] < figures["arrival"]
+    assert figures["decoding"] > 0
+    assert figures["buffer"] >= 0
     said = page.evaluate("document.getElementById('shown-by').textContent")
     assert said == "Pictures by canvas: it is set so"
     with of_times():
         assert 45 < figures["rate"] < 75
         assert 0.7 * figures["rate"] * SECONDS < len(seen) < 1.2 * figures["rate"] * SECONDS
-        assert figures["arrival"] < 60
+        assert figures["decoding"] + figures["buffer"] < figures["arrival"] < 60
 
 
 def test_it_goes_over_and_back_while_one_plays(at_host: Any) -> None:

@@ -37,6 +37,9 @@ interface Drawn extends Decoding {
 const ofPage = (time: number) => performance.timeOrigin + time;
 const tell = (message: FromWorker) => postMessage(message);
 
+// Frames that wait for decoder and canvas: a quarter of a second. Who is slower begins anew with a key frame.
+const MOST_WAITING = 15;
+
 const counters: ScreenCounters = { decoded: 0, decoding: 0, buffered: 0, waited: 0, freezes: 0, height: 0 };
 const freezes = new Freezes();
 const decodings = new Map<number, Decoding>();
@@ -79,6 +82,7 @@ function onDecoded(frame: VideoFrame): void {
 }
 
 function fail(error: DOMException): void {
+  if (decoder && decoder.state !== "closed") decoder.close();
   decoder = null;
   decodings.clear();
   tell({ kind: "key frame needed", why: error.message });
@@ -91,6 +95,7 @@ function ready(head: Head, isKey: boolean): VideoDecoder | null {
     decoder.configure({ codec, optimizeForLatency: true });
   }
   if (decoder && !head.follows) fail(new DOMException("a frame is missing"));
+  if (decoder && decodings.size > MOST_WAITING) fail(new DOMException("this machine decodes and draws too slowly"));
   return decoder;
 }
 
