@@ -14,6 +14,7 @@ use gameway_session::{
 use gameway_stream::control::Hello;
 use gameway_stream::host::page::PageReports;
 use gameway_stream::inbox::{Inbox, MAX_BYTES};
+use gameway_stream::photon;
 use gameway_units::VideoCodec::H264;
 use gameway_units::{Duration, Ecn, Instant, ReceiverInstant};
 use gameway_webrtc::Negotiated;
@@ -34,6 +35,13 @@ fn messages(data: &[u8]) {
     }
     if let Some(rumble) = Rumble::parse(data) {
         assert_eq!(rumble.to_bytes(), data);
+    }
+    if let Some(question) = photon::Question::parse(data) {
+        assert_eq!(question.to_bytes(), data);
+    }
+    if let Some(answer) = photon::Answer::parse(data) {
+        let again = photon::Answer::parse(&answer.to_bytes());
+        assert_eq!(again.map(|again| again.to_bytes()), Some(answer.to_bytes()));
     }
     let mut reader = ReportReader::default();
     let _ = reader.read(data, &terms(), SequenceNumber(data.len() as u64 * 1_000));

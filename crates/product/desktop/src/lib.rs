@@ -24,6 +24,9 @@
 //! | what the program has started outlives a host that is killed by SIGKILL | the kernel kills only what the host itself has started (`PR_SET_PDEATHSIG`) |
 
 mod authority;
+pub mod card;
+#[cfg(feature = "x11")]
+mod card_window;
 mod error;
 #[cfg(feature = "x11")]
 mod gamepad;
@@ -41,6 +44,8 @@ mod surroundings;
 #[cfg(feature = "x11")]
 mod x11;
 
+#[cfg(feature = "x11")]
+pub use card_window::show_card;
 pub use error::DesktopError;
 #[cfg(feature = "x11")]
 pub use gamepad::{Feel, Gamepads, NoGamepads};

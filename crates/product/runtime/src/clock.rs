@@ -57,7 +57,13 @@ impl Clock {
     /// The time since the epoch; before it, negative.
     #[must_use]
     pub fn now(&self) -> Instant {
-        Instant::from_nanos(Self::monotonic_ns().saturating_sub(self.epoch_ns))
+        self.at(Self::monotonic_ns())
+    }
+
+    /// What it shows at this time of CLOCK_MONOTONIC.
+    #[must_use]
+    pub const fn at(&self, monotonic_ns: i64) -> Instant {
+        Instant::from_nanos(monotonic_ns.saturating_sub(self.epoch_ns))
     }
 }
 

@@ -26,6 +26,7 @@ pub mod host;
 pub mod inbox;
 mod keys;
 pub mod outbox;
+pub mod photon;
 mod wake;
 
 pub use config::{ClientConfig, ControllerConfig, EncoderChoice, HostConfig, SourceConfig};

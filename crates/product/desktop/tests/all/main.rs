@@ -1,6 +1,8 @@
 //! Screens, sound servers and programs as they are on this machine.
 
 #[cfg(feature = "x11")]
+mod card;
+#[cfg(feature = "x11")]
 mod input;
 #[cfg(feature = "x11")]
 mod pointer;

@@ -5,6 +5,7 @@
 //! there. What only a person needs (where the token is, where tables go) is declared here. Arguments are those behind
 //! the program's name. A command tells on standard error, and gives the exit code: 0, or 2 for what a person can mend.
 
+mod card;
 mod client;
 mod devices;
 mod doctor;
@@ -67,7 +68,8 @@ pub fn options(command: &str) -> Vec<(String, String)> {
         "doctor" => doctor::command(names),
         _ => client::command(names),
     };
-    let told = command.get_arguments().filter_map(|arg| {
+    let shown = command.get_arguments().filter(|arg| !arg.is_hide_set());
+    let told = shown.filter_map(|arg| {
         let help = arg.get_help().map(ToString::to_string).unwrap_or_default();
         Some((format!("--{}", arg.get_long()?), help))
     });

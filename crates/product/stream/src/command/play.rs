@@ -2,6 +2,7 @@
 //!
 //! Without a command it is Freedoom in Crispy Doom where that is installed or root agrees to, else the built-in scene.
 
+use super::card;
 use super::host;
 use super::settings::{self, Setting, settings};
 use super::{Names, Refusal, exit_code, tell, unit};
@@ -65,6 +66,7 @@ pub(super) fn command(names: Names) -> Command {
                 .conflicts_with("program")
                 .help(screen),
         )
+        .args(card::arguments())
 }
 
 /// Plays until the program ends, its time is over or it is asked to stop; `words` are the arguments. Gives the exit code.
@@ -76,6 +78,9 @@ fn run(names: Names, words: impl IntoIterator<Item = OsString>) -> Result<(), Re
     let (program, words) = (OsString::from(names.play), Vec::from_iter(words));
     let all = std::iter::once(program).chain(words.iter().cloned());
     let matches = command(names).try_get_matches_from(all)?;
+    if card::is_window(&matches) {
+        return card::show(&matches);
+    }
     if matches.get_flag(LAB) {
         // Who has it takes it before this is called.
         return Err(Refusal::new(
@@ -87,7 +92,10 @@ fn run(names: Names, words: impl IntoIterator<Item = OsString>) -> Result<(), Re
     config.input = true;
     config.stamped = false;
     unit::print(&matches, names.play, &words, matches.contains_id("screen"))?;
-    let stage = staged(&mut config, &matches)?;
+    let stage = match card::command(&matches, words.len())? {
+        Some(card) => Some(card.stage(&mut config)?),
+        None => staged(&mut config, &matches)?,
+    };
     settings.extend_from_slice(SCREEN);
     host::serve(names, config, stage, &matches, &settings)
 }
@@ -111,11 +119,19 @@ fn staged(config: &mut HostConfig, matches: &ArgMatches) -> Result<Option<Stage>
     }
     let size = config.size;
     let command = |folder: &Path| if given.is_empty() { game(size, folder) } else { Ok(given) };
-    let stage = Stage::start(size, config.audio, command, &mut |note| tell(note))
+    set_stage(config, command).map(Some)
+}
+
+/// Starts a stage with this program and plays it.
+pub(super) fn set_stage(
+    config: &mut HostConfig,
+    command: impl FnOnce(&Path) -> std::io::Result<Vec<OsString>>,
+) -> Result<Stage, Refusal> {
+    let stage = Stage::start(config.size, config.audio, command, &mut |note| tell(note))
         .map_err(|error| settings::as_typed(error, &own_settings()))?;
     config.surroundings = stage.surroundings().clone();
     config.source = SourceConfig::X11 { display: config.surroundings.display.clone() };
-    Ok(Some(stage))
+    Ok(stage)
 }
 
 /// Whether the game is to be installed: root is asked, if somebody is there to answer.

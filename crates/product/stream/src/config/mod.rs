@@ -148,6 +148,10 @@ pub struct HostConfig {
     #[serde(skip)]
     #[schemars(skip)]
     pub surroundings: Surroundings,
+    /// Where a test card that is played tells of its answers.
+    #[serde(skip)]
+    #[schemars(skip)]
+    pub card: Option<PathBuf>,
     /// How long the host is there.
     #[schemars(extend("x-none" = "until Ctrl-C"))]
     pub duration: Option<Duration>,
@@ -195,6 +199,7 @@ impl Default for HostConfig {
             audio: true,
             input: false,
             surroundings: Surroundings::default(),
+            card: None,
             stamped: true,
             observe_interval: Duration::from_millis(500),
             seed: 0,

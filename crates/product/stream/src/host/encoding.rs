@@ -5,7 +5,9 @@
 //! |---|---|---|
 //! | clock of time stamps | 90 kHz | RFC 6184 section 8.1, RFC 7798 section 7.1 |
 
+use crate::host::card;
 use crate::host::encoders::OpenEncoder;
+use crate::host::photon::Watched;
 use crate::wake::Giver;
 use gameway_codec::capture::FrameSource;
 use gameway_codec::encoder::{self, VideoEncoder};
@@ -14,6 +16,7 @@ use gameway_codec::{Hand, Picture, Scaler, Size, Stamp, StampError, payload};
 use gameway_control::FrameId;
 use gameway_media::rate_control::FrameBudgets;
 use gameway_media::{Level, Overhead, Train, headers_of_slices, repair_packets};
+use gameway_runtime::clock::Clock;
 use gameway_session::{EncodeRequest, RepairCode};
 use gameway_units::{Bytes, Duration, Instant, VideoCodec};
 use std::sync::Arc;
@@ -52,6 +55,8 @@ pub struct Made {
     pub result: Result<Part, String>,
     /// Whether it refers to no other.
     pub key_frame: bool,
+    /// When it was made, with its last part, if that is watched.
+    pub watched: Option<Watched>,
 }
 
 /// The next packets of a frame.
@@ -73,8 +78,11 @@ pub struct Encoding {
     pub frame_interval: Duration,
     /// Whether frame number, time and input are written into each picture.
     pub stamped: bool,
+    /// The clock by which it is noted when frames are made and what the test card shows in them, if one is played.
+    pub watch: Option<Clock>,
     /// Counts the pictures taken: a file's sound follows them.
     pub pictures: Arc<AtomicU64>,
+    watched: Option<Watched>,
     encoder: Option<(VideoCodec, Size, Box<dyn VideoEncoder>)>,
     /// As the source gives it.
     picture: Picture,
@@ -101,7 +109,9 @@ impl Encoding {
             open,
             frame_interval,
             stamped: true,
+            watch: None,
             pictures: Arc::default(),
+            watched: None,
             encoder: None,
             picture: Picture::black(size),
             encoded: Picture::black(size),
@@ -117,18 +127,19 @@ impl Encoding {
         for job in jobs {
             let Job { session, request, .. } = job;
             let (frame, timestamp) = (request.frame, timestamp(request.captured));
-            let give = |result, key_frame| {
-                made.give(Made { session, frame, timestamp, result, key_frame })
+            let give = |result, key_frame, watched| {
+                made.give(Made { session, frame, timestamp, result, key_frame, watched })
             };
             let last = self.make(&job, &mut |part, key_frame| {
                 // Who does not listen any more is found out at the end.
-                give(Ok(part), key_frame);
+                give(Ok(part), key_frame, None);
             });
+            let watched = self.encoded_now();
             if last.is_err() {
                 self.encoder = None;
             }
             let key_frame = last.as_ref().is_ok_and(|(_, key_frame)| *key_frame);
-            if !give(last.map(|(part, _)| part), key_frame) {
+            if !give(last.map(|(part, _)| part), key_frame, watched) {
                 break;
             }
             self.pass_over(request.level);
@@ -147,8 +158,7 @@ impl Encoding {
         if let Some(hand) = job.hand {
             self.source.follow(hand);
         }
-        let drawn = self.source.next(request.captured, number, &mut self.picture);
-        drawn.map_err(|error| error.to_string())?;
+        self.take_picture(request.captured, number)?;
         self.pictures.fetch_add(1, Ordering::Relaxed);
         self.scale(request.level)?;
         if self.stamped {
@@ -178,6 +188,24 @@ impl Encoding {
             .ok_or_else(|| format!("{} bytes do not fit a frame's packets", encoded.data.len()))?;
         let part = Part { payloads: payloads.split_off(given), train: Some(train) };
         Ok((part, encoded.key_frame))
+    }
+
+    /// Draws or captures the picture, which is watched if a test card is played.
+    fn take_picture(&mut self, now: Instant, number: u64) -> Result<(), String> {
+        let began = self.watch.map(|clock| clock.now());
+        let drawn = self.source.next(now, number, &mut self.picture);
+        drawn.map_err(|error| error.to_string())?;
+        self.watched = began.zip(self.watch).map(|(began, clock)| {
+            let captured = clock.now();
+            Watched { number: card::read(&self.picture), began, captured, encoded: captured }
+        });
+        Ok(())
+    }
+
+    /// What was seen of the frame that is encoded now.
+    fn encoded_now(&mut self) -> Option<Watched> {
+        let encoded = self.watch?.now();
+        self.watched.take().map(|watched| Watched { encoded, ..watched })
     }
 
     /// The source goes on by the pictures that are left out until the next frame.

@@ -1,5 +1,6 @@
 //! The host: captures, encodes, paces and sends a stream to one client at a time.
 
+pub mod card;
 mod encoders;
 pub mod encoding;
 pub mod hand;
@@ -8,6 +9,7 @@ mod metrics;
 #[cfg(feature = "x11")]
 mod pads;
 pub mod page;
+pub mod photon;
 mod played;
 mod reach;
 mod receiver_clock;
@@ -31,6 +33,6 @@ mod wires;
 pub(crate) use reach::candidates as addresses;
 pub use run::{HostReport, run};
 pub use sources::screen_shows;
-#[cfg(feature = "cli")]
+#[cfg(any(test, feature = "cli"))]
 pub(crate) use stage::Folder;
 pub use stage::{Stage, StageNews};

@@ -1,5 +1,7 @@
 //! Where the player's actions go, and the shape of the pointer and rumble come from.
 
+#[cfg(feature = "x11")]
+use crate::host::card::Answers;
 use crate::host::hand::HandOfPlayer;
 #[cfg(feature = "x11")]
 use crate::host::pads::Pads;
@@ -14,6 +16,7 @@ use gameway_codec::Hand;
 use gameway_desktop::Injector;
 use gameway_input::gamepad::Lack;
 use gameway_input::{Action, gamepad};
+use gameway_runtime::clock::Clock;
 use gameway_units::Instant;
 use std::os::fd::BorrowedFd;
 
@@ -26,17 +29,20 @@ pub(super) enum Played {
     /// A screen.
     #[cfg(feature = "x11")]
     Screen(Box<Injector>, Box<Shapes>, Box<Pads>),
+    /// A screen with the test card.
+    #[cfg(feature = "x11")]
+    Card(Box<Injector>, Answers, Clock),
 }
 
 impl Played {
     /// What the configuration lets a player play.
-    pub(super) fn open(config: &HostConfig) -> Result<Self, StreamError> {
+    pub(super) fn open(config: &HostConfig, clock: Clock) -> Result<Self, StreamError> {
         if !config.input {
             return Ok(Self::Nothing);
         }
         match &config.source {
             SourceConfig::Scene => Ok(Self::Scene(HandOfPlayer::default())),
-            SourceConfig::X11 { display } => screen(config, display.as_deref()),
+            SourceConfig::X11 { display } => screen(config, display.as_deref(), clock),
             SourceConfig::File { .. } => Err(refuse(
                 "input",
                 "a video cannot be played with; choose another source".to_owned(),
@@ -46,6 +52,7 @@ impl Played {
 
     /// Does what the player of this session has done since. What cannot be played any more is watched from then on.
     pub(super) fn take(&mut self, session: &mut Session) {
+        self.watch(session);
         let actions = std::iter::from_fn(|| session.poll_action());
         if let Some(why) = self.apply(actions) {
             tell("no more input", &why);
@@ -63,6 +70,8 @@ impl Played {
             Self::Scene(hand) => hand.apply_gamepad(action),
             #[cfg(feature = "x11")]
             Self::Screen(_, _, pads) => pads.apply(action),
+            #[cfg(feature = "x11")]
+            Self::Card(..) => {}
         }
     }
 
@@ -70,6 +79,8 @@ impl Played {
     fn lack(&self) -> Lack {
         match self {
             Self::Nothing => Lack::Use,
+            #[cfg(feature = "x11")]
+            Self::Card(..) => Lack::Use,
             Self::Scene(_) => Lack::Nothing,
             #[cfg(feature = "x11")]
             Self::Screen(_, _, pads) => pads.lack(),
@@ -87,6 +98,21 @@ impl Played {
         return pads.into_iter().flat_map(Pads::descriptors);
         #[cfg(not(feature = "x11"))]
         std::iter::empty()
+    }
+
+    /// Notes when the test card is given what it has to answer, and when it has answered.
+    fn watch(&mut self, session: &mut Session) {
+        #[cfg(feature = "x11")]
+        if let Self::Card(_, answers, clock) = self {
+            while let Some(answered) = answers.poll() {
+                session.on_card(answered);
+            }
+            if let Some(photon) = session.photon() {
+                photon.on_injection(clock.now());
+            }
+        }
+        #[cfg(not(feature = "x11"))]
+        let _ = session;
     }
 
     /// Gives the shape of the pointer, and what gamepads are to be felt like, to this session, if a screen is played.
@@ -114,7 +140,7 @@ impl Played {
                 None
             }
             #[cfg(feature = "x11")]
-            Self::Screen(injector, _, _) => {
+            Self::Screen(injector, ..) | Self::Card(injector, ..) => {
                 let mut actions = actions.peekable();
                 actions.peek()?;
                 injector.apply(actions).err().map(|error| error.to_string())
@@ -132,15 +158,22 @@ impl Played {
 }
 
 #[cfg(feature = "x11")]
-fn screen(config: &HostConfig, display: Option<&str>) -> Result<Played, StreamError> {
+fn screen(config: &HostConfig, display: Option<&str>, clock: Clock) -> Result<Played, StreamError> {
     let authority = config.surroundings.authority.as_deref();
     let injector = Injector::connect(display, authority);
     let injector = injector.map_err(|error| refuse("input", error.to_string()))?;
+    if let Some(place) = &config.card {
+        return Ok(Played::Card(Box::new(injector), Answers::hear(place, clock)?, clock));
+    }
     let shapes = Shapes::open(config, display);
     Ok(Played::Screen(Box::new(injector), Box::new(shapes), Box::default()))
 }
 
 #[cfg(not(feature = "x11"))]
-fn screen(_config: &HostConfig, _display: Option<&str>) -> Result<Played, StreamError> {
+fn screen(
+    _config: &HostConfig,
+    _display: Option<&str>,
+    _clock: Clock,
+) -> Result<Played, StreamError> {
     Err(refuse("input", "this build is without X11; build it with the feature x11".to_owned()))
 }

@@ -11,7 +11,7 @@ use crate::host::page::PageCounts;
 use crate::host::played::Played;
 use crate::host::reach::reached;
 use crate::host::servers;
-use crate::host::session::SessionEvent;
+use crate::host::session::{Session, SessionEvent};
 use crate::host::signaling::{not_there, start_signaling};
 use crate::host::sound::Sound;
 use crate::host::stage::{Stage, StageNews};
@@ -119,7 +119,7 @@ impl Host {
             .map_err(|error| not_there(&config, &error))?;
         let clock = Clock::new(epoch_ns);
         let pictures = Arc::default();
-        let (jobs, made, worker, h265) = start_encoding(&config, Arc::clone(&pictures))?;
+        let (jobs, made, worker, h265) = start_encoding(&config, clock, Arc::clone(&pictures))?;
         let sound = start_sound(&config, clock, pictures)?;
         let (sink, scrape) = Metrics::serve(&config, sink)?;
         let wires = Wires::new(socket, clock, config.tcp, servers::addresses(&config));
@@ -141,7 +141,7 @@ impl Host {
             _scrape: scrape,
             keys: config.export_keys.as_deref().map(KeyFile::create).transpose()?,
             meter: Meter::new("network"),
-            played: Played::open(&config)?,
+            played: Played::open(&config, clock)?,
             stage: None,
             sessions: 0,
             refused: 0,
@@ -194,9 +194,7 @@ impl Host {
             }
         }
         if let Some(session) = session {
-            while let Some(transmit) = session.poll_transmit() {
-                self.wires.send(&transmit)?;
-            }
+            send_all(&mut self.wires, session)?;
         }
         Ok(())
     }
@@ -207,9 +205,7 @@ impl Host {
         self.made.hush();
         if let Some(session) = self.stays.coming() {
             session.on_deadline(now);
-            while let Some(transmit) = session.poll_transmit() {
-                self.wires.send(&transmit)?;
-            }
+            send_all(&mut self.wires, session)?;
         }
         let Some(Stay { session, .. }) = &mut self.stays.current else { return Ok(()) };
         while let Some(made) = self.made.take() {
@@ -247,8 +243,9 @@ impl Host {
                 lateness.add(due, clock.now());
             }
         });
-        while let Some(transmit) = session.poll_transmit() {
-            self.wires.send(&transmit)?;
+        send_all(&mut self.wires, session)?;
+        if let Some(photon) = session.photon().filter(|photon| photon.is_leaving()) {
+            photon.on_departure(clock.now());
         }
         self.note(now)
     }
@@ -436,6 +433,14 @@ impl Host {
             cpu: times,
         })
     }
+}
+
+/// Sends what a session has for its client.
+fn send_all(wires: &mut Wires, session: &mut Session) -> Result<(), StreamError> {
+    while let Some(transmit) = session.poll_transmit() {
+        wires.send(&transmit)?;
+    }
+    Ok(())
 }
 
 /// Says what the circuit breaker does; gives whether the stream is over.

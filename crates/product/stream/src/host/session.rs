@@ -31,7 +31,9 @@
 
 mod handover;
 mod inputs;
+mod page_in;
 mod parity;
+mod photon_out;
 mod send;
 mod shape_out;
 mod sound_out;
@@ -43,18 +45,20 @@ use self::shape_out::ShapeOut;
 use self::sound_out::SoundOut;
 use crate::control::{Farewell, Hello};
 use crate::host::encoding::{Job, Made, Part};
-use crate::host::page::{PageCounts, PageReports, Shown};
+use crate::host::page::{PageCounts, PageReports};
+use crate::host::photon::Photon;
 use crate::host::receiver_clock::ReceiverClock;
 use crate::host::requests::ReportRequests;
 use crate::host::sender_reports::SenderReports;
 use crate::host::terms::Terms;
 use crate::outbox::{Outbox, OutgoingFrame};
+use crate::photon;
 use gameway_control::{FrameId, SequenceNumber};
 use gameway_media::Overhead;
 use gameway_session::{RepairCode, Sender, SenderConfig, SenderEvent};
 use gameway_units::{Bytes, Duration, Ecn, Instant, Repair};
 use gameway_webrtc::feedback::ReportReader;
-use gameway_webrtc::feedback::frames::{self, FrameNews, FrameReports};
+use gameway_webrtc::feedback::frames;
 use gameway_webrtc::reports::{self, ReferenceTime};
 use gameway_webrtc::rtcp;
 use gameway_webrtc::{CloseReason, Event, Peer, Remote, Transmit};
@@ -114,6 +118,8 @@ pub struct Session {
     /// Whether a browser is told that it may play.
     plays: bool,
     shape: ShapeOut,
+    /// If a test card is played.
+    photon: Option<Photon>,
     /// On which the client is told why it ends.
     farewell: Option<u16>,
     /// One past the newest packet that a report told of.
@@ -131,6 +137,7 @@ impl Session {
             ecn: terms.ecn,
             mtu: terms.mtu,
             plays: terms.plays,
+            photon: terms.card.then(Photon::default),
             overhead: Overhead::default(),
             terms: Some(terms),
             sender: None,
@@ -240,6 +247,9 @@ impl Session {
     /// A frame of this session is made, or a part of it, or could not be; why, if it could not.
     pub fn on_made(&mut self, now: Instant, made: Made) -> Option<String> {
         let sender = self.sender.as_mut()?;
+        if let (Some(photon), Some(watched)) = (&mut self.photon, made.watched) {
+            photon.on_made(made.frame, made.timestamp, watched);
+        }
         match made.result {
             Ok(Part { payloads, train }) => {
                 let (frame, timestamp) = (made.frame, made.timestamp);
@@ -275,6 +285,7 @@ impl Session {
                 late(sender.last_due());
             }
             self.send(now, &packet);
+            self.note_leaving(&packet);
         }
         if self.solicit_due().is_some_and(|due| due <= now)
             && let Some(packet) = self.sender.as_mut().map(|sender| sender.solicit(now))
@@ -326,6 +337,9 @@ impl Session {
             Event::ChannelOpened { channel, label } if label == frames::LABEL => {
                 self.farewell = Some(channel);
             }
+            Event::ChannelOpened { channel, label } if label == photon::CHANNEL => {
+                self.greet_photon(now, channel);
+            }
             Event::ChannelOpened { channel, label } if label == Hello::CHANNEL => {
                 self.farewell = Some(channel);
                 if let Some(terms) = &self.terms {
@@ -344,6 +358,9 @@ impl Session {
             }
             Event::Data { label, bytes, channel } if label == gameway_input::CHANNEL => {
                 self.on_input(now, channel, &bytes);
+            }
+            Event::Data { label, bytes, channel } if label == photon::CHANNEL => {
+                self.on_question(now, channel, &bytes);
             }
             Event::Data { label, bytes, .. } if label == frames::LABEL => self.on_page(now, &bytes),
             Event::Closed(reason) => {
@@ -430,40 +447,6 @@ impl Session {
         if let Some(Ok(bytes)) = answer {
             // Not sent is lost: the receiver says its time again.
             let _ = self.peer.send_rtcp(&bytes);
-        }
-    }
-
-    /// A browser's page tells what became of frames.
-    fn on_page(&mut self, now: Instant, message: &[u8]) {
-        let Ok(reports) = FrameReports::parse(message) else { return };
-        let Some(sender) = &mut self.sender else { return };
-        self.page_clock.on_message(now, reports.generated);
-        for record in reports.records {
-            match record.news {
-                FrameNews::Received { .. } => {
-                    let (stamp, arrival) = (record.rtp_timestamp, record.time);
-                    let found = self.page.on_received(stamp, arrival, reports.generated);
-                    let last = found
-                        .and_then(|(frame, arrival)| sender.on_frame_received(now, frame, arrival));
-                    self.reported_end = self.reported_end.max(last.map_or(0, |last| last.0 + 1));
-                }
-                FrameNews::Presented { by_page, missed, .. } => {
-                    self.page.decodes = by_page;
-                    for Shown { frame, by_report, time } in
-                        self.page.on_presented(record.rtp_timestamp, record.time, missed)
-                    {
-                        let complete = by_report.and_then(|at| self.report_clock.at_host(at));
-                        let shown = self.page_clock.at_host(time);
-                        let event = |shown| SessionEvent::Shown { frame, complete, shown };
-                        self.events.extend(shown.map(event));
-                    }
-                }
-                FrameNews::KeyFrameNeeded => {
-                    self.page.counts.requests += 1;
-                    sender.on_key_frame_request(now, None);
-                }
-            }
-            self.events.push(SessionEvent::Page(record));
         }
     }
 }

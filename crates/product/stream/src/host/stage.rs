@@ -123,7 +123,7 @@ impl Folder {
         Ok(Self(path))
     }
 
-    #[cfg(feature = "cli")]
+    #[cfg(any(test, feature = "cli"))]
     pub(crate) fn path(&self) -> &Path {
         &self.0
     }

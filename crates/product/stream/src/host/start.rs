@@ -35,6 +35,7 @@ pub(super) type Worker = (mpsc::Sender<Job>, Taker<Made>, JoinHandle<ThreadTime>
 #[expect(clippy::disallowed_methods, reason = "the driver owns its threads")]
 pub(super) fn start_encoding(
     config: &HostConfig,
+    clock: Clock,
     pictures: Arc<AtomicU64>,
 ) -> Result<Worker, StreamError> {
     let encoders = encoders(config)?;
@@ -48,6 +49,7 @@ pub(super) fn start_encoding(
     );
     encoding.stamped = config.stamped;
     encoding.pictures = pictures;
+    encoding.watch = config.card.is_some().then_some(clock);
     let (jobs, to_do) = channel();
     let (giver, made): (Giver<Made>, Taker<Made>) = waking().map_err(system("no wake-up"))?;
     let work = move || {

@@ -137,6 +137,9 @@ impl Session {
     /// The player does something.
     pub(super) fn on_input(&mut self, now: Instant, channel: u16, message: &[u8]) {
         if let Some(message) = Message::parse(message) {
+            if let Some(photon) = &mut self.photon {
+                photon.on_input(now, &message, self.inputs.program.acknowledgement().next_change);
+            }
             if let Some(answer) = self.inputs.program.on_message(now, &message) {
                 self.answer_input(now, channel, answer);
             }

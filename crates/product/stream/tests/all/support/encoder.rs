@@ -77,6 +77,7 @@ impl FakeEncoder {
             timestamp,
             result,
             key_frame,
+            watched: None,
         };
         if self.dies && busy.parts < 2 {
             (self.busy, self.dies) = (None, false);
