@@ -4,10 +4,11 @@ import type { Lab } from "./lab/client";
 import { LabPanel } from "./lab/panel";
 import { Questions } from "./lab/questions";
 import { Overlay } from "./overlay/overlay";
-import { complaint, lab, player, sampler, shownBy, state, status } from "./page";
+import { complaint, lab, photon, player, sampler, shownBy, state, status } from "./page";
 import { question } from "./pairing/access";
 import { PairForm } from "./pairing/pair-form";
-import { isLabOpen, isSettingsOpen } from "./panels";
+import { isLabOpen, isPhotonOpen, isSettingsOpen } from "./panels";
+import { PhotonPanel } from "./photon/panel";
 import { SettingsPanel } from "./settings/panel";
 import { useStore } from "./store";
 import { Toolbar } from "./toolbar";
@@ -49,9 +50,12 @@ function Panels() {
   const found = useStore(lab);
   const areSettingsOpen = useStore(isSettingsOpen);
   const isLabShown = useStore(isLabOpen);
+  const delay = useStore(photon);
+  const isDelayShown = useStore(isPhotonOpen);
   return (
     <div class="panels">
       {areSettingsOpen ? <SettingsPanel /> : null}
+      {isDelayShown && delay ? <PhotonPanel photon={delay} /> : null}
       {isLabShown && found ? <LabPanel lab={found} /> : null}
     </div>
   );

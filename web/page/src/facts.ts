@@ -2,6 +2,7 @@
 // (`window.gameway`: tests and measurements).
 import type { Figures } from "./figures/figures";
 import type { Box } from "./input/picture";
+import type { Summary } from "./photon/parts";
 import type { Screen } from "./screen/screen";
 
 export interface Facts {
@@ -27,6 +28,7 @@ export interface Facts {
   readonly gamepads?: { pads: number; held: boolean; waiting: boolean; messages: number };
   readonly picture?: Box;
   readonly screen?: Screen;
+  readonly photon?: Summary | null;
 }
 
 declare global {
@@ -39,7 +41,7 @@ declare global {
 export const facts: Facts = { frames: 0, reports: 0, size: "", connection: "new" };
 
 // A fact that is read anew each time.
-export function tell<Name extends "figures" | "gamepads" | "input" | "picture" | "screen">(
+export function tell<Name extends "figures" | "gamepads" | "input" | "photon" | "picture" | "screen">(
   name: Name,
   read: () => Facts[Name],
 ): void {

@@ -12,6 +12,9 @@ import { Player } from "./input/player";
 import { Lab } from "./lab/client";
 import { Access } from "./pairing/access";
 import { isLabOpen } from "./panels";
+import { CHANNEL } from "./photon/message";
+import { onScreen } from "./photon/observed";
+import { lookForPhoton, Photon } from "./photon/photon";
 import { showShapes } from "./pointer/show";
 import type { Choice } from "./screen/choice";
 import { Screen } from "./screen/screen";
@@ -28,6 +31,8 @@ export const player = new Store<Player | null>(null);
 export const lab = new Store<Lab | null>(null);
 // By which way pictures come to the screen.
 export const shownBy = new Store<Store<Choice> | null>(null);
+// From a key to its picture, where the host plays a test card.
+export const photon = new Store<Photon | null>(null);
 export const status = new Store("connecting");
 export const state = new Store(stateOf(facts));
 // Why something that a person asked for was not done.
@@ -49,6 +54,12 @@ function takeConnection(connection: RTCPeerConnection, input: RTCDataChannel, sc
     tell("gamepads", () => watch.player.state);
     player.set(ownPlayer);
   };
+  const channel = connection.createDataChannel(CHANNEL, { ordered: false, maxRetransmits: 0 });
+  lookForPhoton(channel, (times) => {
+    const found = new Photon(times, ownPlayer, onScreen(screen));
+    photon.set(found);
+    tell("photon", () => found.summary.value);
+  });
 }
 
 // A host that has a lab tells its state; then there is a panel for it.

@@ -10,7 +10,7 @@ import { Wires } from "./wires";
 export interface Watcher {
   screen: Screen;
   // There is a connection, with its channels for what the player does and for the pointer's shape; no message is sent before
-  // its answer.
+  // its answer. Others may be added.
   onConnection(connection: RTCPeerConnection, input: RTCDataChannel, pointer: RTCDataChannel): void;
   onVideo(): void;
 }

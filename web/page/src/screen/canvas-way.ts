@@ -94,7 +94,7 @@ export class CanvasWay implements Way {
 
   #picture({ arrived, time, ...frame }: ShownFrame): Picture {
     const { timeOrigin } = performance;
-    const own = { arrived: arrived - timeOrigin, time: time - timeOrigin };
+    const own = { arrived: arrived - timeOrigin, presented: time - timeOrigin, time: time - timeOrigin };
     return { ...frame, ...own, missed: 0, image: this.#parts.canvas };
   }
 }

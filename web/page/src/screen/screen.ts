@@ -12,7 +12,7 @@ import { VideoWay } from "./video-way";
 import type { Picture, ScreenCounters, Way, WayName } from "./ways";
 
 export type Wish = "auto" | WayName;
-export type OnDrawn = (image: CanvasImageSource, timestamp: number, time: number) => void;
+export type OnDrawn = (image: CanvasImageSource, timestamp: number, time: number, picture: Picture) => void;
 
 export interface Size {
   width: number;
@@ -148,7 +148,7 @@ export class Screen {
     const { timestamp, time, decoding, missed } = picture;
     const detail = Math.round(1000 * decoding);
     this.#reports?.send({ kind: PRESENTED, flags: name === "canvas" ? 2 : 0, timestamp, time, detail, missed });
-    for (const listener of this.#onDrawn) listener(picture.image, timestamp, time);
+    for (const listener of this.#onDrawn) listener(picture.image, timestamp, time, picture);
   }
 
   #count({ width, height, arrived, time, missed }: Picture): void {

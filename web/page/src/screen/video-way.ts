@@ -64,6 +64,7 @@ export class VideoWay implements Way {
     this.#parts.onPicture({
       timestamp: metadata.rtpTimestamp ?? 0,
       arrived: metadata.receiveTime,
+      presented: metadata.presentationTime,
       time: metadata.expectedDisplayTime,
       decoding: 1000 * (metadata.processingDuration ?? 0),
       missed: Math.max(0, metadata.presentedFrames - before - 1),

@@ -9,6 +9,9 @@ export interface Picture {
   timestamp: number;
   // Its last packet came, where the browser tells.
   arrived: number | undefined;
+  // It was given to the page's composition, or drawn.
+  presented: number;
+  // It is on the display, as far as the browser tells.
   time: number;
   decoding: number;
   // Pictures since the one before that went to the screen too, of which the browser did not tell by themselves.

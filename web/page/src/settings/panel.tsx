@@ -1,4 +1,6 @@
 import { GamepadsSeen } from "../gamepad/panel";
+import { photon } from "../page";
+import { isPhotonOpen, isSettingsOpen } from "../panels";
 import { useStore } from "../store";
 import { change, type Settings, settings } from "./settings";
 
@@ -67,6 +69,21 @@ function Pictures({ screen }: Pick<Settings, "screen">) {
   );
 }
 
+// Where the host plays a test card.
+function Delay() {
+  if (useStore(photon) === null) return null;
+  const show = () => {
+    // Its figures need the room.
+    isSettingsOpen.set(false);
+    isPhotonOpen.set(true);
+  };
+  return (
+    <button id="show-photon" type="button" onClick={show}>
+      Measure the delay
+    </button>
+  );
+}
+
 export function SettingsPanel() {
   const { volume, touch, pad, screen } = useStore(settings);
   return (
@@ -76,6 +93,7 @@ export function SettingsPanel() {
       <Touch touch={touch} pad={pad} />
       <Pictures screen={screen} />
       <GamepadsSeen />
+      <Delay />
       <dl>
         <dt>Control, Alt, Shift and M</dt>
         <dd>keys go to this page's buttons; Escape gives them back to the game</dd>
