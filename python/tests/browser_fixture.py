@@ -88,9 +88,9 @@ class Browser:
 
 
 @contextmanager
-def browser(profile: Path, *before: str, flags: str = "") -> Iterator[Browser]:
-    """Headless Chromium; its command line may have words before it, and further flags."""
-    line = f"exec {' '.join(before)} chromium {FLAGS} {flags} --user-data-dir='{profile}'"
+def browser(profile: Path, *before: str, flags: str = FLAGS) -> Iterator[Browser]:
+    """Headless Chromium, unless its flags are others; its command line may have words before it."""
+    line = f"exec {' '.join(before)} chromium {flags} --user-data-dir='{profile}'"
     line += " --remote-debugging-pipe about:blank"
     line += " 3<&0 4>&1 0</dev/null 1>/dev/null 2>/dev/null"
     with subprocess.Popen(

@@ -109,6 +109,8 @@ def test_settings_are_remembered(opener: Opener) -> None:
     page.evaluate("document.getElementById('show').click()")
     page.evaluate("document.getElementById('set').click()")
     page.until("document.getElementById('volume') !== null")
+    # A host without a test card offers no measurement.
+    assert page.evaluate("document.getElementById('show-photon')") is None
     page.evaluate("volume.value = 30; volume.dispatchEvent(new Event('input', { bubbles: true }))")
     page.until("video.volume === 0.3")
     again = opener.open()

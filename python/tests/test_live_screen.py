@@ -9,7 +9,7 @@ from urllib.parse import quote
 
 import polars as pl
 import pytest
-from browser_fixture import NEEDS_CHROMIUM, Browser, browser, end, host
+from browser_fixture import FLAGS, NEEDS_CHROMIUM, Browser, browser, end, host
 from live_fixture import MIN_LIVE_FPS, needs_live
 from stage_fixture import HOST, PORT, TOKEN, stage
 from witness import of_times
@@ -198,7 +198,7 @@ def test_a_canvas_survives_losses(tmp_path: Path) -> None:
         inside = ("ip", "netns", "exec", there.spaces.name("client"))
         # Without HTTPS a page decodes only on loopback, unless the browser is told.
         origin = f"http://{HOST}:{PORT}"
-        flags = f"--unsafely-treat-insecure-origin-as-secure={origin}"
+        flags = f"{FLAGS} --unsafely-treat-insecure-origin-as-secure={origin}"
         with browser(tmp_path / "profile", *inside, flags=flags) as made:
             page = opened(made, f"{origin}/#{quote(TOKEN)}", "canvas")
             seen = shown(page)

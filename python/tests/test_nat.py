@@ -15,7 +15,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import pytest
-from browser_fixture import NEEDS_CHROMIUM, TOKEN, Browser, browser
+from browser_fixture import FLAGS, NEEDS_CHROMIUM, TOKEN, Browser, browser
 from live_fixture import needs_live
 from nat_fixture import (
     BROWSER,
@@ -109,7 +109,7 @@ def browsing(made: Internet, profile: Path) -> AbstractContextManager[Browser]:
     # In a namespace without IPv4 Chromium's multicast DNS does not come up: it would name none
     # of its addresses, not even hidden ones.
     plain = "--disable-features=WebRtcHideLocalIpsWithMdns"
-    flags = plain if made.kinds[BROWSER] == "IPv6" else ""
+    flags = f"{FLAGS} {plain}" if made.kinds[BROWSER] == "IPv6" else FLAGS
     return browser(profile, *inside(made.ends[BROWSER]), flags=flags)
 
 

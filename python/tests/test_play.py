@@ -3,21 +3,19 @@
 from __future__ import annotations
 
 import os
-import re
-import signal
 import subprocess
 import sys
 import time
-from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
-from browser_fixture import NEEDS_CHROMIUM, TOKEN, Browser, browser, free_address, until_frames
+from browser_fixture import NEEDS_CHROMIUM, Browser, browser, free_address, until_frames
+from play_fixture import WAIT_S, play
 from witness import of_times
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable
 
 DOOM = Path("/usr/games/crispy-doom")
 pytestmark = [
@@ -25,7 +23,6 @@ pytestmark = [
     pytest.mark.timed,
     pytest.mark.skipif(not DOOM.exists(), reason="needs crispy-doom and freedoom"),
 ]
-WAIT_S = 15.0
 AMMO = """(() => {
   const canvas = new OffscreenCanvas(video.videoWidth, video.videoHeight);
   const context = canvas.getContext("2d");
@@ -43,46 +40,6 @@ LIGHT = """(() => {
   return Math.max(...context.getImageData(0, 0, 16, 9).data.filter((_, at) => at % 4 !== 3));
 })()"""
 """The brightest sample of the picture made small: a screen without a program is black."""
-
-
-class Play:
-    """A `gameway play` that runs."""
-
-    def __init__(self, process: subprocess.Popen[str], link: str) -> None:
-        self.process, self.link, self.said = process, link, ""
-
-    def end(self) -> int:
-        """Send Ctrl-C; give the exit code."""
-        self.process.send_signal(signal.SIGINT)
-        _, said = self.process.communicate(timeout=WAIT_S)
-        self.said += said
-        return self.process.returncode
-
-
-@contextmanager
-def play(folder: Path, *words: str) -> Iterator[Play]:
-    """Start it; at the end it is killed if it still runs."""
-    folder.mkdir(exist_ok=True)
-    line = [sys.executable, "-m", "gameway", "play", "--listen", free_address()]
-    surroundings = {**os.environ, "GAMEWAY_TOKEN": TOKEN, "XDG_RUNTIME_DIR": str(folder)}
-    surroundings |= {"HOME": str(folder)}
-    with subprocess.Popen(
-        [*line, *words],
-        stderr=subprocess.PIPE,
-        stdout=subprocess.DEVNULL,
-        text=True,
-        env=surroundings,
-    ) as process:
-        try:
-            assert process.stderr is not None
-            said = ""
-            while not (found := re.search(r"(http://\S+)", said)):
-                text = process.stderr.readline()
-                assert text, said
-                said += text
-            yield Play(process, f"{found[1]}#{TOKEN}")
-        finally:
-            process.kill()
 
 
 def left_over(folder: Path) -> list[str]:

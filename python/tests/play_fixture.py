@@ -1,0 +1,59 @@
+"""`gameway play` as a process."""
+
+from __future__ import annotations
+
+import os
+import re
+import signal
+import subprocess
+import sys
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+from browser_fixture import TOKEN, free_address
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+WAIT_S = 15.0
+
+
+class Play:
+    """A `gameway play` that runs."""
+
+    def __init__(self, process: subprocess.Popen[str], link: str) -> None:
+        self.process, self.link, self.said = process, link, ""
+
+    def end(self) -> int:
+        """Send Ctrl-C; give the exit code."""
+        self.process.send_signal(signal.SIGINT)
+        _, said = self.process.communicate(timeout=WAIT_S)
+        self.said += said
+        return self.process.returncode
+
+
+@contextmanager
+def play(folder: Path, *words: str) -> Iterator[Play]:
+    """Start it; at the end it is killed if it still runs."""
+    folder.mkdir(exist_ok=True)
+    line = [sys.executable, "-m", "gameway", "play", "--listen", free_address()]
+    surroundings = {**os.environ, "GAMEWAY_TOKEN": TOKEN, "XDG_RUNTIME_DIR": str(folder)}
+    surroundings |= {"HOME": str(folder)}
+    with subprocess.Popen(
+        [*line, *words],
+        stderr=subprocess.PIPE,
+        stdout=subprocess.DEVNULL,
+        text=True,
+        env=surroundings,
+    ) as process:
+        try:
+            assert process.stderr is not None
+            said = ""
+            while not (found := re.search(r"(http://\S+)", said)):
+                text = process.stderr.readline()
+                assert text, said
+                said += text
+            yield Play(process, f"{found[1]}#{TOKEN}")
+        finally:
+            process.kill()

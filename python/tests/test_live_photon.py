@@ -1,0 +1,224 @@
+"""From a key to its picture, part by part, as the page measures it on the test card."""
+
+from __future__ import annotations
+
+import os
+import statistics
+import struct
+import subprocess
+import sys
+import time
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import polars as pl
+import pytest
+from browser_fixture import (
+    FLAGS,
+    NEEDS_CHROMIUM,
+    TOKEN,
+    Browser,
+    browser,
+    end,
+    host,
+    part,
+    until_frames,
+)
+from play_fixture import play
+from test_live_page import AXE, violations
+from test_live_page import Page as AnyPage
+from witness import of_times
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+pytestmark = [NEEDS_CHROMIUM, pytest.mark.timed, pytest.mark.light]
+
+PRESSES = int(os.environ.get("GAMEWAY_PHOTON_PRESSES", "0"))
+"""How often, in a measurement on a quiet machine, at 1280x720."""
+COUNT = PRESSES or 9
+SIZE = "1280x720" if PRESSES else "640x360"
+PARTS = [
+    "Input to the host", "Injection", "To the program", "Program", "Wait for a capture", "Capture",
+    "Encoding", "Pacing", "Picture to the browser", "Jitter buffer", "Decoding", "Display",
+]  # fmt: skip
+RATES = {"min_bitrate": "20 Mb/s", "start_bitrate": "20 Mb/s", "max_bitrate": "20 Mb/s"}
+ANSWER_AFTER_MS = 50.0
+WAIT_S = 10.0 + 0.6 * COUNT
+
+
+class Page(AnyPage):
+    """A page that measures."""
+
+    def opened(self) -> Page:
+        """Open the panel as a person does."""
+        until_frames(self.made, self.session)
+        self.until("gameway.photon !== undefined")
+        self.evaluate("document.getElementById('set').click()")
+        self.until("document.getElementById('show-photon')")
+        self.evaluate("document.getElementById('show-photon').click()")
+        self.until("document.getElementById('photon-count')")
+        return self
+
+    def start(self, *, by_person: bool = False) -> None:
+        self.evaluate(
+            f"((count) => {{ count.value = {COUNT}; count.dispatchEvent("
+            "new Event('input', { bubbles: true })); })(document.getElementById('photon-count'))"
+        )
+        if by_person:
+            self.evaluate("document.getElementById('photon-person').click()")
+        time.sleep(0.1)
+        self.evaluate("document.getElementById('photon-start').click()")
+
+    def found(self) -> Any:
+        until = time.monotonic() + WAIT_S
+        while (summary := self.evaluate("gameway.photon")) is None:
+            assert time.monotonic() < until, self.evaluate("document.body.innerText")
+            time.sleep(0.2)
+        return summary
+
+
+def medians(summary: Any) -> dict[str, float]:
+    """Give the median of each part, in ms; the rows' own, not what the page makes of them."""
+    rows = [row["parts"] for row in summary["rows"]]
+    return {name: statistics.median(row[at] for row in rows) for at, name in enumerate(PARTS)}
+
+
+def told(what: str, summary: Any) -> None:
+    print(f"{what}: whole {summary['whole']}, clocks {summary['error']:.2f} ms")  # noqa: T201
+    for name, spread in zip(PARTS, summary["parts"], strict=True):
+        print(f"  {name:24} {spread['median']:6.1f} {spread['high']:6.1f}")  # noqa: T201
+
+
+def is_sound(summary: Any) -> None:
+    """Each press has all parts, which add up, and none is less than nothing."""
+    assert summary["lost"] == 0
+    below = [row for row in summary["rows"] if min(row["parts"]) < -summary["error"]]
+    assert summary["impossible"] == 0, below
+    assert len(summary["rows"]) == COUNT
+    for row in summary["rows"]:
+        assert len(row["parts"]) == len(PARTS)
+        assert sum(row["parts"]) == pytest.approx(row["whole"], abs=1e-6)
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Browser]:
+    with browser(tmp_path_factory.mktemp("photon") / "profile") as made:
+        yield made
+
+
+def measured(made: Browser, folder: Path, *words: str) -> tuple[Page, Any]:
+    """Measure a card with these options; the page stays."""
+    with play(folder, "--test-card", "--no-audio", "--size", SIZE, *words) as playing:
+        page = Page(made, made.open(playing.link)).opened()
+        page.start()
+        summary = page.found()
+        playing.end()
+    return page, summary
+
+
+def test_parts_add_up_and_what_one_takes_longer_is_in_it_alone(
+    made: Browser, tmp_path: Path
+) -> None:
+    page, at_once = measured(made, tmp_path / "at-once")
+    told("at once", at_once)
+    is_sound(at_once)
+    shown = page.evaluate("document.querySelector('#photon table').innerText")
+    assert all(part in shown for part in PARTS)
+    assert f"{at_once['whole']['median']:.1f}" in shown
+    if AXE.exists():
+        assert violations(page) == []
+    _, later = measured(made, tmp_path / "later", "--answer-after", f"{ANSWER_AFTER_MS} ms")
+    told("50 ms later", later)
+    is_sound(later)
+    more = {part: medians(later)[part] - before for part, before in medians(at_once).items()}
+    assert more["Program"] > ANSWER_AFTER_MS - 1
+    with of_times():
+        assert more.pop("Program") < ANSWER_AFTER_MS + 10
+        assert all(abs(by) < 15 for by in more.values()), more
+
+
+@contextmanager
+def screen(folder: Path) -> Iterator[dict[str, str]]:
+    """A screen for a browser, by what its programs have in their environment."""
+    authority = folder / "authority"
+    fields = [b"", b"", b"MIT-MAGIC-COOKIE-1", os.urandom(16)]
+    content = b"".join(struct.pack(">H", len(field)) + field for field in fields)
+    authority.write_bytes(b"\xff\xff" + content)
+    words = ["Xvfb", "-displayfd", "1", "-nolisten", "tcp", "-screen", "0", "1300x900x24", "-auth"]
+    with subprocess.Popen(
+        [*words, authority], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True
+    ) as server:
+        try:
+            assert server.stdout is not None
+            number = server.stdout.readline().strip()
+            yield {"DISPLAY": f":{number}", "XAUTHORITY": str(authority)}
+        finally:
+            server.terminate()
+
+
+ROW = """(() => {
+  const { x, y, width, height } = gameway.picture;
+  const left = screenX + (outerWidth - innerWidth) / 2;
+  const top = screenY + outerHeight - innerHeight;
+  return [left + x, top + y + height / 2, width].map(Math.round);
+})()"""
+"""Where the middle of the row of cells is on the browser's screen, and how wide it is."""
+
+
+def test_a_witness_at_the_browsers_screen_sees_the_same_delay(tmp_path: Path) -> None:
+    flags = FLAGS.replace("--headless ", "--window-size=1290,880 --window-position=0,0 ")
+    with (
+        screen(tmp_path) as surroundings,
+        play(tmp_path / "run", "--test-card", "--no-audio", "--size", SIZE) as playing,
+        browser(
+            tmp_path / "profile",
+            "env", *(f"{name}={value}" for name, value in surroundings.items()),
+            flags=flags,
+        ) as made,
+    ):  # fmt: skip
+        page = Page(made, made.open(playing.link)).opened()
+        page.start(by_person=True)
+        time.sleep(0.5)
+        row = [str(number) for number in page.evaluate(ROW)]
+        program = Path(__file__).parent / "photon_witness.py"
+        done = subprocess.run(
+            [sys.executable, program, str(COUNT), *row],
+            env={**os.environ, **surroundings},
+            capture_output=True, text=True, timeout=WAIT_S, check=False,
+        )  # fmt: skip
+        assert done.returncode == 0, done.stderr
+        summary = page.found()
+    told("by keys", summary)
+    is_sound(summary)
+    seen = [(int(b) - int(a)) / 1e6 for a, b in map(str.split, done.stdout.splitlines())]
+    assert len(seen) == COUNT
+    by_page = [one["whole"] for one in summary["rows"]]
+    differences = [b - a for a, b in zip(seen, by_page, strict=True)]
+    spread = f"{min(differences):.1f} to {max(differences):.1f}"
+    print(f"witness: median {statistics.median(seen):.1f} ms")  # noqa: T201
+    print(f"page less witness: {statistics.median(differences):.1f} ms, {spread}")  # noqa: T201
+    with of_times():
+        assert abs(statistics.median(differences)) < 1000 / 60 + 2
+
+
+@pytest.mark.skipif(PRESSES == 0, reason="GAMEWAY_PHOTON_PRESSES=60 on a quiet machine")
+def test_our_client_for_comparison(tmp_path: Path) -> None:
+    """Inputs of our own client until it has decoded the picture of the built-in scene."""
+    (tmp_path / "client").mkdir()
+    size = (1280, 720)
+    with host(tmp_path, "pudica", RATES, size=size, input=True) as (link, process):
+        config = {
+            "epoch_ns": time.monotonic_ns(), "stream": "game", "token": TOKEN,
+            "connect": link.partition("#")[0] + "whep", "folder": str(tmp_path / "client"),
+            "input_interval": "213 ms", "duration": f"{3 + 0.213 * COUNT} s",
+        }  # fmt: skip
+        with part("client", config, tmp_path / "client.json") as client:
+            client.communicate(timeout=60)
+        end(process)
+    inputs = pl.read_parquet(tmp_path / "client" / "inputs.parquet").drop_nulls()
+    delays = (inputs["picture_ns"] - inputs["sent_ns"]) / 1e6
+    assert delays.len() >= COUNT
+    quantiles = [delays.quantile(share, "nearest") for share in (0.5, 0.95)]
+    print(f"our client, {delays.len()} inputs: median and 95 % in ms: {quantiles}")  # noqa: T201
