@@ -136,7 +136,8 @@ def test_parts_add_up_and_what_one_takes_longer_is_in_it_alone(
     assert more["Program"] > ANSWER_AFTER_MS - 1
     with of_times():
         assert more.pop("Program") < ANSWER_AFTER_MS + 10
-        assert all(abs(by) < 15 for by in more.values()), more
+        # Waits for a capture and a display keep their phases, which differ by an interval.
+        assert all(abs(by) < 25 for by in more.values()), more
 
 
 @contextmanager
