@@ -83,6 +83,7 @@ NAMED = (
           "test_live_game.py::test_a_recording_is_made_once_and_films_are_cut_from_it"),
     Named(r"make test$", "runs this test"),
     Named(r"make lint$", "is part of `make test`"),
+    Named(r"make machine-tools$", "fetches a kernel, as `make test` does"),
     Named(r"make page$", "writes the built page anew, which `make lint` compares"),
     Named(r"make (setup|demo|demo-live|conformance)( SOURCE=game)?$", "builds for minutes"),
     Named(r"cargo (bench .*|run --release -p gameway-(sim|codec|webrtc) .*)", QUIET),
