@@ -47,17 +47,18 @@ impl RumbleOut {
         };
         // What was said for a time is over after it.
         let before_strength = if before.until <= now { (0, 0) } else { before.strength };
+        // So is what a program wants for a time.
+        let strength = if felt.until <= now { (0, 0) } else { felt.strength };
         let ends = felt.until.min(now.saturating_add(LONGEST));
-        let goes_on = felt.strength != (0, 0) && before.until < ends.min(now.saturating_add(AGAIN));
-        if now < next || (felt.strength == before_strength && !goes_on) {
+        let goes_on = strength != (0, 0) && before.until < ends.min(now.saturating_add(AGAIN));
+        if now < next || (strength == before_strength && !goes_on) {
             return None;
         }
         let nanos = ends.saturating_since(now).as_nanos();
-        let millis =
-            if felt.strength == (0, 0) { 0 } else { nanos.div_euclid(1_000_000).max(1) as u16 };
+        let millis = if strength == (0, 0) { 0 } else { nanos.div_euclid(1_000_000).max(1) as u16 };
         let until = if millis == 0 { now } else { ends };
-        self.said[pad] = Some((Felt { strength: felt.strength, until }, now.saturating_add(LEAST)));
-        let (strong, weak) = felt.strength;
+        self.said[pad] = Some((Felt { strength, until }, now.saturating_add(LEAST)));
+        let (strong, weak) = strength;
         Some(Rumble { pad, strong, weak, millis })
     }
 }
