@@ -7,14 +7,15 @@ import re
 import signal
 import subprocess
 import sys
+import tempfile
 from contextlib import contextmanager
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from browser_fixture import TOKEN, free_address
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
-    from pathlib import Path
 
 WAIT_S = 15.0
 
@@ -22,8 +23,10 @@ WAIT_S = 15.0
 class Play:
     """A `gameway play` that runs."""
 
-    def __init__(self, process: subprocess.Popen[str], link: str) -> None:
+    def __init__(self, process: subprocess.Popen[str], link: str, runtime: Path) -> None:
         self.process, self.link, self.said = process, link, ""
+        self.runtime = runtime
+        """The folder for what it needs while it runs."""
 
     def end(self) -> int:
         """Send Ctrl-C; give the exit code."""
@@ -36,9 +39,15 @@ class Play:
 @contextmanager
 def play(folder: Path, *words: str) -> Iterator[Play]:
     """Start it; at the end it is killed if it still runs."""
+    # A socket's path has at most 107 bytes, which a folder of a test alone can have.
+    with tempfile.TemporaryDirectory(prefix="gw-") as runtime:
+        yield from _play(folder, Path(runtime), *words)
+
+
+def _play(folder: Path, runtime: Path, *words: str) -> Iterator[Play]:
     folder.mkdir(exist_ok=True)
     line = [sys.executable, "-m", "gameway", "play", "--listen", free_address()]
-    surroundings = {**os.environ, "GAMEWAY_TOKEN": TOKEN, "XDG_RUNTIME_DIR": str(folder)}
+    surroundings = {**os.environ, "GAMEWAY_TOKEN": TOKEN, "XDG_RUNTIME_DIR": str(runtime)}
     surroundings |= {"HOME": str(folder)}
     with subprocess.Popen(
         [*line, *words],
@@ -54,6 +63,6 @@ def play(folder: Path, *words: str) -> Iterator[Play]:
                 text = process.stderr.readline()
                 assert text, said
                 said += text
-            yield Play(process, f"{found[1]}#{TOKEN}")
+            yield Play(process, f"{found[1]}#{TOKEN}", runtime)
         finally:
             process.kill()

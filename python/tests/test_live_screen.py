@@ -172,21 +172,31 @@ def test_it_goes_over_and_back_while_one_plays(at_host: Any) -> None:
 
 
 def test_a_browser_that_lacks_something_shows_by_video_and_says_why(at_host: Any) -> None:
-    page, folder, process, url = at_host
+    page, _, _, url = at_host
     second = opened(page.made, url, "canvas", "delete window.VideoDecoder;")
     assert second.evaluate("gameway.screen.way") == "video"
     said = second.until("document.getElementById('shown-by')?.textContent")
     assert "decodes no pictures" in said
     assert {name for name, *_ in shown(second, 0.5)} == {"video"}
-    # The whole session is over: what the host has to say of it.
-    report = end(process)
+
+
+def test_the_host_is_asked_for_few_key_frames(at_host: Any) -> None:
+    """What it has to say of all of the above, once: another try of this finds what it said."""
+    _, folder, process, _ = at_host
+    said = folder / "report.json"
+    if not said.exists():
+        said.write_text(json.dumps(end(process)), encoding="utf-8")
+    report = json.loads(said.read_text(encoding="utf-8"))
     events = pl.read_parquet(folder / "events.parquet")
     keys = pl.read_parquet(folder / "host_frames.parquet")["key_frame"].sum()
     sizes = events.filter(pl.col("event") == "picture-size").height
     # A browser whose decoder gets nothing asks up to five times a second.
     assert report["page"]["unheeded_requests"] > 5, report["page"]
     # One for each page, for each size, three for each change of way.
-    assert 2 + 4 <= keys <= 2 * (2 + sizes) + 3 * 4, (keys, sizes, report["page"])
+    assert keys >= 2 + 4, (keys, sizes, report["page"])
+    with of_times():
+        # A page that falls behind begins anew with one.
+        assert keys <= 2 * (2 + sizes) + 3 * 4, (keys, sizes, report["page"])
 
 
 @pytest.mark.alone

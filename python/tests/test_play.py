@@ -117,9 +117,10 @@ def test_a_game_is_played_by_keys_and_ctrl_c_ends_all(tmp_path: Path) -> None:
             game.key("ControlRight")
             assert eventually(lambda: game.changed(fifty) > 8), "50 became 49"
         assert left_over(folder)
+        assert list(playing.runtime.glob("gameway-*"))
         assert playing.end() == 0
+        assert not list(playing.runtime.glob("gameway-*"))
     assert eventually(lambda: left_over(folder) == [])
-    assert not list(folder.glob("gameway-*"))
 
 
 def test_a_program_that_ends_ends_the_play_and_the_page_says_so(tmp_path: Path) -> None:
