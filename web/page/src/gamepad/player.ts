@@ -3,11 +3,9 @@
 // A button is told at once, sticks and triggers every 4 ms at most; the newest message is repeated until it is answered; while
 // anything is off its rest, a message comes every 100 ms.
 import type { Pair } from "../input/message";
+import { MOTION_INTERVAL, REPETITION, SIGN_OF_LIFE, Teller } from "../input/teller";
 import { type Answer, type Axes, answerOf, BUTTONS, gamepadBytes, type Lack, PADS, type State } from "./message";
 
-const MOTION_INTERVAL = 4;
-const REPETITION = 20;
-const SIGN_OF_LIFE = 100;
 const CENTRE: Axes = [0, 0, 0, 0];
 
 // How a gamepad is at an instant.
@@ -40,20 +38,21 @@ function release(state: State): boolean {
 export class GamepadPlayer {
   // Called with each answer.
   onLack: ((lack: Lack) => void) | null = null;
-  readonly #channel: Channel;
-  #timer: ReturnType<typeof setTimeout> | undefined;
+  readonly #teller: Teller;
   readonly #pads: (State | null)[] = Array(PADS).fill(null);
   // One that comes back counts on: the host may not have heard that it was gone.
   readonly #changes = Array.from({ length: PADS }, () => new Uint8Array(BUTTONS));
-  #number = 0;
-  #lastSent = Number.NEGATIVE_INFINITY;
   #hasChange = false;
   #hasMotion = false;
   // The message that told the newest of these, until it is answered.
   #told: number | null = null;
 
   constructor(channel: Channel) {
-    this.#channel = channel;
+    this.#teller = new Teller({
+      channel,
+      wait: () => this.#wait(),
+      message: (number) => this.#message(number),
+    });
     channel.addEventListener("message", ({ data }: MessageEvent<ArrayBuffer>) => {
       const answer = answerOf(data);
       if (answer) this.#onAnswer(answer);
@@ -64,18 +63,23 @@ export class GamepadPlayer {
   read(pad: number, reading: Reading | null): void {
     if (reading) this.#follow(pad, reading);
     else this.#remove(pad);
-    this.#tell();
+    this.#teller.tell();
   }
 
   releaseAll(): void {
     for (const state of this.#pads) if (state && release(state)) this.#hasChange = true;
-    this.#tell();
+    this.#teller.tell();
   }
 
   // For who looks at the page from outside.
   get state() {
     const pads = this.#pads.filter((state) => state !== null);
-    return { pads: pads.length, held: !pads.every(isAtRest), waiting: this.#told !== null, messages: this.#number };
+    return {
+      pads: pads.length,
+      held: !pads.every(isAtRest),
+      waiting: this.#told !== null,
+      messages: this.#teller.messages,
+    };
   }
 
   #remove(pad: number): void {
@@ -105,7 +109,7 @@ export class GamepadPlayer {
   #onAnswer({ lack, message }: Answer): void {
     if (this.#told !== null && this.#told <= message) this.#told = null;
     this.onLack?.(lack);
-    this.#tell();
+    this.#teller.tell();
   }
 
   // Milliseconds from the last message until the next is due; none while there is nothing to say.
@@ -116,30 +120,11 @@ export class GamepadPlayer {
     return this.#pads.every((state) => state === null || isAtRest(state)) ? null : SIGN_OF_LIFE;
   }
 
-  #tell(): void {
-    clearTimeout(this.#timer);
-    const wait = this.#wait();
-    if (wait === null || this.#channel.readyState !== "open") return;
-    const left = this.#lastSent + wait - performance.now();
-    if (left > 0) {
-      this.#timer = setTimeout(() => this.#tell(), left);
-      return;
-    }
-    this.#send();
-    this.#tell();
-  }
-
-  #send(): void {
-    this.#number += 1;
-    this.#lastSent = performance.now();
+  #message(number: number): ArrayBuffer {
     // Motion goes on, and the next message tells more of it: only a change or the last motion is worth an answer.
     const wantsAnswer = this.#hasChange || (this.#told !== null && !this.#hasMotion);
-    if (this.#hasChange || this.#hasMotion) this.#told = this.#number;
+    if (this.#hasChange || this.#hasMotion) this.#told = number;
     [this.#hasChange, this.#hasMotion] = [false, false];
-    try {
-      this.#channel.send(gamepadBytes(this.#number, this.#pads, wantsAnswer));
-    } catch {
-      // The channel is full or gone: the next message has all of it.
-    }
+    return gamepadBytes(number, this.#pads, wantsAnswer);
   }
 }

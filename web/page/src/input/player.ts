@@ -3,10 +3,8 @@
 // A change is told at once and repeated until it is acknowledged; motion is told as sums, its last message repeated; while
 // something is held, a message comes every 100 ms.
 import { acknowledgementOf, BUTTON, type Change, KEY, messageBytes, type Pair } from "./message";
+import { MOTION_INTERVAL, REPETITION, SIGN_OF_LIFE, Teller } from "./teller";
 
-const MOTION_INTERVAL = 4;
-const REPETITION = 20;
-const SIGN_OF_LIFE = 100;
 const MAX_CHANGES = 32;
 
 export type Channel = Pick<RTCDataChannel, "binaryType" | "readyState" | "onmessage" | "onopen"> & {
@@ -18,15 +16,12 @@ const sum = (all: Pair, x: number, y: number): Pair => [(all[0] + x) | 0, (all[1
 export class Player {
   // Called once, when the host lets this page play.
   onTaken: (() => void) | null = null;
-  readonly #channel: Channel;
-  #timer: ReturnType<typeof setTimeout> | undefined;
+  readonly #teller: Teller;
   readonly #keys = new Uint8Array(32);
   #buttons = 0;
   // Those that are not acknowledged, the oldest first, and the number of the first.
   #changes: Change[] = [];
   #firstChange = 1;
-  #number = 0;
-  #lastSent = Number.NEGATIVE_INFINITY;
   #hasChange = false;
   #hasMotion = false;
   // The message that told the newest motion, until it is acknowledged.
@@ -36,16 +31,20 @@ export class Player {
   #turned: Pair = [0, 0];
 
   constructor(channel: Channel) {
-    this.#channel = channel;
+    this.#teller = new Teller({
+      channel,
+      wait: () => this.#wait(),
+      message: (number) => this.#message(number),
+    });
     channel.binaryType = "arraybuffer";
     channel.onmessage = ({ data }: MessageEvent<ArrayBuffer>) => this.#onAnswer(data);
-    channel.onopen = () => this.#tell();
+    channel.onopen = () => this.#teller.tell();
   }
 
   // Whether that changed anything: a key that repeats itself does not.
   set(kind: number, number: number, isHeld: boolean): boolean {
     const changes = this.#change(kind, number, isHeld);
-    if (changes) this.#tell();
+    if (changes) this.#teller.tell();
     return changes;
   }
 
@@ -73,13 +72,13 @@ export class Player {
   releaseAll(): void {
     for (let number = 0; number < 256; number += 1) this.#change(KEY, number, false);
     for (let number = 0; number < 8; number += 1) this.#change(BUTTON, number, false);
-    this.#tell();
+    this.#teller.tell();
   }
 
   // For who looks at the page from outside.
   get state() {
     const [held, waiting] = [this.#isAnyHeld(), this.#changes.length];
-    return { held, waiting, messages: this.#number, newest: this.#firstChange + waiting - 1 };
+    return { held, waiting, messages: this.#teller.messages, newest: this.#firstChange + waiting - 1 };
   }
 
   #isHeld(kind: number, number: number): boolean {
@@ -115,12 +114,12 @@ export class Player {
     const next = Math.min(answer.nextChange, this.#firstChange + this.#changes.length);
     while (this.#firstChange < next) this.#dropFirstChange();
     if (this.#motion !== null && this.#motion <= answer.message) this.#motion = null;
-    this.#tell();
+    this.#teller.tell();
   }
 
   #tellMotion(): void {
     this.#hasMotion = true;
-    this.#tell();
+    this.#teller.tell();
   }
 
   // Milliseconds from the last message until the next is due; none while there is nothing to say.
@@ -131,29 +130,14 @@ export class Player {
     return this.#isAnyHeld() ? SIGN_OF_LIFE : null;
   }
 
-  #tell(): void {
-    clearTimeout(this.#timer);
-    const wait = this.#wait();
-    if (wait === null || this.#channel.readyState !== "open") return;
-    const left = this.#lastSent + wait - performance.now();
-    if (left > 0) {
-      this.#timer = setTimeout(() => this.#tell(), left);
-      return;
-    }
-    this.#send();
-    this.#tell();
-  }
-
-  #send(): void {
-    this.#number += 1;
-    this.#lastSent = performance.now();
+  #message(number: number): ArrayBuffer {
     // Motion goes on, and the next message tells more of it: only the last one is worth an answer.
     const repeatsMotion = this.#motion !== null && !this.#hasMotion;
-    if (this.#hasMotion) this.#motion = this.#number;
+    if (this.#hasMotion) this.#motion = number;
     this.#hasChange = false;
     this.#hasMotion = false;
-    const message = messageBytes({
-      number: this.#number,
+    return messageBytes({
+      number,
       firstChange: this.#firstChange,
       changes: this.#changes,
       keys: this.#keys,
@@ -163,10 +147,5 @@ export class Player {
       turned: this.#turned,
       wantsAnswer: repeatsMotion || this.#changes.length > 0,
     });
-    try {
-      this.#channel.send(message);
-    } catch {
-      // The channel is full or gone: the next message has all of it.
-    }
   }
 }
