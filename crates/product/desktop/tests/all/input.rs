@@ -151,6 +151,8 @@ fn another_table_of_keycodes_does_as_well() {
         assert!(comes_true(|| scene.held().len() == 1));
         let code = scene.held()[0];
         scene.apply([Action::Release(up)]);
+        // What is still held would be taken for the next key.
+        assert!(comes_true(|| scene.held().is_empty()));
         code
     };
     let before = code(&mut scene);
