@@ -34,6 +34,8 @@ BOOT = ("virtio_pci", "9pnet_virtio", "9p", "overlay", "virtio_net")
 ADDRESS = "10.0.2.15"
 """Its own, behind which the ports are that it is reached by."""
 SHARED = "/shared"
+OWN = ("/tmp", "/run", "/dev/shm")
+"""Folders that are empty in the machine."""
 INIT = f"""#!/bin/busybox sh
 /bin/busybox --install -s /bin
 mount -t proc none /proc
@@ -61,6 +63,9 @@ reboot -f
 
 
 def _tools() -> str:
+    own = next((one for one in OWN if Path(__file__).is_relative_to(one)), None)
+    if own:
+        return f"needs a checkout outside of {own}, where a virtual machine has a folder of its own"
     if shutil.which(QEMU) is None or not (FOLDER / "kernel").exists():
         return "needs a virtual machine: make machine-tools"
     return ""
