@@ -1,5 +1,5 @@
 import { facts } from "../facts";
-import type { SeenFrame } from "./frame-worker";
+import type { SeenFrame } from "./encoded";
 import FrameWorker from "./frame-worker?worker&inline";
 import { RECEIVED, type Reports } from "./reports";
 

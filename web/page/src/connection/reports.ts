@@ -3,6 +3,7 @@
 // timestamp, time in microseconds, bytes of the frame (received) or microseconds of decoding (presented), pictures since the one
 // before that were presented and not told of.
 import { facts } from "../facts";
+import { pause } from "../pause";
 
 export const RECEIVED = 1;
 export const PRESENTED = 2;
@@ -72,7 +73,7 @@ export class Reports {
   async #watchDecoding(look: () => Promise<Progress>): Promise<void> {
     let before = { packets: 0, pictures: 0 };
     while (this.#channel.readyState === "open") {
-      await new Promise((resolve) => setTimeout(resolve, DECODING_WATCH));
+      await pause(DECODING_WATCH);
       const now = await look();
       const isStalled = now.packets > before.packets && now.pictures === before.pictures;
       if (isStalled) this.send({ kind: KEY_FRAME_NEEDED, time: performance.now() });

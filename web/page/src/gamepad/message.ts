@@ -1,5 +1,5 @@
 // Gamepads on the channel "input", what the host answers, and rumble, as bytes: docs/wire-protocol.md has all three.
-import type { Pair } from "../input/message";
+import { type Pair, viewOf } from "../input/message";
 
 export const PADS = 4;
 export const BUTTONS = 17;
@@ -57,12 +57,6 @@ export function gamepadBytes(number: number, pads: readonly (State | null)[], wa
     });
   });
   return buffer;
-}
-
-function viewOf(bytes: ArrayBuffer, length: number, magic: number): DataView | null {
-  const view = new DataView(bytes);
-  const fits = view.byteLength === length && view.getUint16(0) === magic && view.getUint8(2) === VERSION;
-  return fits ? view : null;
 }
 
 // `null` if it is none.

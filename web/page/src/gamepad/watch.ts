@@ -1,4 +1,5 @@
 // Looks at gamepads while there are any, tells the host of them, and lets them rumble.
+import { whenGone } from "../input/gone";
 import type { Lack } from "./message";
 import { PADS, rumbleOf } from "./message";
 import { GamepadPlayer } from "./player";
@@ -25,26 +26,16 @@ export class Watch {
     this.player.onLack = (lack) => this.#show(lack);
     addEventListener("gamepadconnected", () => this.#find());
     addEventListener("gamepaddisconnected", () => this.#find());
-    this.#releaseWhenGone();
+    whenGone(
+      () => {
+        this.#isAway = true;
+        this.player.releaseAll();
+      },
+      () => {
+        this.#isAway = false;
+      },
+    );
     this.#find();
-  }
-
-  // Whoever looks elsewhere holds nothing.
-  #releaseWhenGone(): void {
-    const leave = () => {
-      this.#isAway = true;
-      this.player.releaseAll();
-    };
-    const back = () => {
-      this.#isAway = false;
-    };
-    addEventListener("blur", leave);
-    addEventListener("pagehide", leave);
-    addEventListener("focus", back);
-    document.addEventListener("visibilitychange", () => {
-      if (document.hidden) leave();
-      else if (document.hasFocus()) back();
-    });
   }
 
   #find(): void {

@@ -3,6 +3,7 @@
 
 import type { Screen } from "../screen/screen";
 import { listenToFingers } from "./fingers";
+import { whenGone } from "./gone";
 import { USAGES } from "./keys";
 import { BUTTON, KEY } from "./message";
 import { notches, placeOf } from "./picture";
@@ -36,15 +37,6 @@ function listenToKeys(player: Player): void {
   };
   addEventListener("keydown", (event) => onKey(event, true));
   addEventListener("keyup", (event) => onKey(event, false));
-}
-
-// Whoever looks elsewhere holds nothing: the browser does not tell of the release.
-function releaseWhenGone(player: Player): void {
-  addEventListener("blur", () => player.releaseAll());
-  addEventListener("pagehide", () => player.releaseAll());
-  document.addEventListener("visibilitychange", () => {
-    if (document.hidden) player.releaseAll();
-  });
 }
 
 const isLocked = (video: HTMLVideoElement) => document.pointerLockElement === video;
@@ -105,7 +97,7 @@ function listenToWheel(player: Player, video: HTMLVideoElement): void {
 
 export function listen(player: Player, screen: Screen, manner: Manner): void {
   listenToKeys(player);
-  releaseWhenGone(player);
+  whenGone(() => player.releaseAll());
   listenToPointer(player, screen, manner);
   listenToWheel(player, screen.element);
 }

@@ -53,10 +53,15 @@ export function messageBytes(said: Message): ArrayBuffer {
   return buffer;
 }
 
+// A message of the host; `null` if it is not of this kind.
+export function viewOf(bytes: ArrayBuffer, length: number, magic: number): DataView | null {
+  const view = new DataView(bytes);
+  const fits = view.byteLength === length && view.getUint16(0) === magic && view.getUint8(2) === VERSION;
+  return fits ? view : null;
+}
+
 // `null` if it is none.
 export function acknowledgementOf(bytes: ArrayBuffer): Acknowledgement | null {
-  const view = new DataView(bytes);
-  const isOne =
-    view.byteLength === ACKNOWLEDGEMENT && view.getUint16(0) === ACKNOWLEDGEMENT_MAGIC && view.getUint8(2) === VERSION;
-  return isOne ? { nextChange: view.getUint32(3), message: view.getUint32(7) } : null;
+  const view = viewOf(bytes, ACKNOWLEDGEMENT, ACKNOWLEDGEMENT_MAGIC);
+  return view && { nextChange: view.getUint32(3), message: view.getUint32(7) };
 }

@@ -1,4 +1,5 @@
 // The page's end of the channel "photon": asks for the host's time, and for the times of an input and its picture.
+import { pause } from "../pause";
 import { HostClock } from "./clock";
 import { type Answer, answerOf, questionBytes } from "./message";
 
@@ -17,8 +18,6 @@ interface Asked {
   timestamp: number;
   known(answer: Known): void;
 }
-
-const pause = (span: number) => new Promise<void>((resolve) => setTimeout(resolve, span));
 
 export class HostTimes {
   readonly clock = new HostClock();

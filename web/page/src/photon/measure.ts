@@ -2,6 +2,7 @@
 import { USAGES } from "../input/keys";
 import { KEY } from "../input/message";
 import type { Player } from "../input/player";
+import { pause } from "../pause";
 import { CardReader } from "./card";
 import type { HostTimes } from "./channel";
 import type { Observe, ObservedPicture } from "./observed";
@@ -27,8 +28,6 @@ export interface Means {
   times: HostTimes;
   observe: Observe;
 }
-
-const pause = (span: number) => new Promise<void>((resolve) => setTimeout(resolve, span));
 
 // The page presses a key that no person presses meanwhile.
 export function pressedByPage(player: Player): Presser {

@@ -1,4 +1,4 @@
-import type { SeenFrame } from "../connection/frame-worker";
+import type { SeenFrame } from "../connection/encoded";
 import type { ScreenCounters } from "./ways";
 
 export type ToWorker = { kind: "canvas"; canvas: OffscreenCanvas } | { kind: "counters" };

@@ -1,4 +1,4 @@
-import type { SeenFrame } from "../connection/frame-worker";
+import type { SeenFrame } from "../connection/encoded";
 import type { Wires } from "../connection/wires";
 import { facts } from "../facts";
 import type { FromWorker, ShownFrame, ToWorker } from "./canvas-messages";

@@ -1,30 +1,20 @@
 // Takes encoded frames out ahead of the browser's jitter buffer and decoder, decodes and draws them at once.
+import { type Metadata, metadataOf, ofPage, seen, type TransformEvent } from "../connection/encoded";
 import type { FromWorker, ToWorker } from "./canvas-messages";
 import { Freezes } from "./freezes";
 import { H264Heads, type Head } from "./h264";
 import { H265Heads } from "./h265";
 import type { ScreenCounters } from "./ways";
 
-interface Metadata {
-  rtpTimestamp?: number;
-  // Counts from the worker's own origin.
-  receiveTime?: number;
-  mimeType?: string;
-}
-
-interface TransformEvent {
-  transformer: { readable: ReadableStream<RTCEncodedVideoFrame>; writable: WritableStream<RTCEncodedVideoFrame> };
-}
-
 interface Heads {
   read(frame: Uint8Array): Head;
 }
 
+// Times since 1970.
 interface Decoding {
   timestamp: number;
   arrived: number;
   began: number;
-  size: number;
 }
 
 interface Drawn extends Decoding {
@@ -33,8 +23,6 @@ interface Drawn extends Decoding {
   height: number;
 }
 
-// Since 1970, which the page knows as well.
-const ofPage = (time: number) => performance.timeOrigin + time;
 const tell = (message: FromWorker) => postMessage(message);
 
 // Frames that wait for decoder and canvas: a quarter of a second. Who is slower begins anew with a key frame.
@@ -57,7 +45,7 @@ function onDisplay(time: number): void {
   const { timestamp, arrived, began, decoded, width, height } = drawn;
   drawn = null;
   const decoding = decoded - began;
-  tell({ kind: "shown", timestamp, arrived: ofPage(arrived), time: ofPage(time), decoding, replaced, width, height });
+  tell({ kind: "shown", timestamp, arrived, time: ofPage(time), decoding, replaced, width, height });
 }
 
 function onDecoded(frame: VideoFrame): void {
@@ -65,6 +53,7 @@ function onDecoded(frame: VideoFrame): void {
   decodings.delete(frame.timestamp);
   const { displayWidth: width, displayHeight: height } = frame;
   const now = performance.now();
+  const decoded = ofPage(now);
   if (context && decoding) {
     const { canvas } = context;
     if (canvas.width !== width) canvas.width = width;
@@ -72,9 +61,9 @@ function onDecoded(frame: VideoFrame): void {
     context.drawImage(frame, 0, 0, width, height);
     if (drawn) replaced += 1;
     else requestAnimationFrame(onDisplay);
-    drawn = { ...decoding, decoded: now, width, height };
+    drawn = { ...decoding, decoded, width, height };
     counters.decoded += 1;
-    counters.decoding += now - decoding.began;
+    counters.decoding += decoded - decoding.began;
     counters.height = height;
     counters.freezes += freezes.on(now) ? 1 : 0;
   }
@@ -105,26 +94,17 @@ function headsOf({ mimeType = "video/H264" }: Metadata): Heads {
 }
 
 function decode(frame: RTCEncodedVideoFrame): void {
-  const metadata = frame.getMetadata() as Metadata;
   const isKey = frame.type === "key";
-  const timestamp = metadata.rtpTimestamp ?? frame.timestamp;
-  if (isKey) heads = headsOf(metadata);
+  if (isKey) heads = headsOf(metadataOf(frame));
   const able = ready(heads.read(new Uint8Array(frame.data)), isKey);
-  const began = performance.now();
-  const arrived = metadata.receiveTime ?? began;
-  tell({
-    kind: "seen",
-    key: isKey,
-    timestamp,
-    received: ofPage(arrived),
-    now: ofPage(began),
-    size: frame.data.byteLength,
-  });
+  const told = seen(frame);
+  tell({ kind: "seen", ...told });
   if (able === null) return;
+  const { timestamp, received: arrived, now: began } = told;
   counters.buffered += 1;
   counters.waited += began - arrived;
   number += 1;
-  decodings.set(number, { timestamp, arrived, began, size: frame.data.byteLength });
+  decodings.set(number, { timestamp, arrived, began });
   able.decode(new EncodedVideoChunk({ type: isKey ? "key" : "delta", timestamp: number, data: frame.data }));
 }
 

@@ -1,5 +1,5 @@
 // What shows the picture, whichever way it comes. Nobody else knows of the way.
-import type { SeenFrame } from "../connection/frame-worker";
+import type { SeenFrame } from "../connection/encoded";
 import { observe } from "../connection/observer";
 import { KEY_FRAME_NEEDED, PRESENTED, type Progress, RECEIVED, type Reports } from "../connection/reports";
 import type { Wires } from "../connection/wires";
