@@ -9,7 +9,6 @@
 //! | connections | 256 | from 32 sources; one more closes the oldest of all |
 //! | first frame of media by TCP | 1 KiB, 5 s | a check has 150 B; a connection that begins with none is closed |
 //! | connections with media that wait for the loop | 16 | as many as it takes ([`crate::links`]) |
-//! | header | 16 KiB, 5 s | browsers send 1 KiB at once; slow ones are cut off |
 //! | handshake of TLS | 5 s | as a header; a connection counts from its first packet on |
 //! | whole request | 10 s | connection, handshake, body and answer together |
 //! | waiting offers | 4 | the media loop takes them within a frame; the fifth gets 503 |
@@ -27,7 +26,6 @@
 
 mod access;
 mod asked;
-mod connections;
 mod lab;
 mod media;
 mod place;
@@ -36,14 +34,13 @@ mod servers;
 pub use access::{PairingConfig, PairingNews};
 pub use servers::{IceServers, TurnServer};
 
-use crate::guard::Source;
 use crate::links::TcpConnection;
 use crate::secrets::Secrets;
+use crate::serving::{Connections, HEADER_TIME, Serving, accept, exchange};
 use crate::tls::ServerIdentity;
 use crate::whep::{self, Request, Terms, Verdict};
 use access::{Access, Refused};
 use bytes::Bytes;
-use connections::Connections;
 use gameway_units::Duration as Span;
 use http_body_util::{BodyExt, Full, Limited};
 use hyper::body::Incoming;
@@ -51,22 +48,18 @@ use hyper::header::{
     AUTHORIZATION, CONTENT_SECURITY_POLICY, CONTENT_TYPE, HOST, ORIGIN, RETRY_AFTER, USER_AGENT,
 };
 use hyper::{HeaderMap, Response, StatusCode};
-use hyper_util::rt::{TokioIo, TokioTimer};
-use std::convert::Infallible;
 use std::io;
 use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::sync::{Arc, Mutex, PoisonError};
-use std::thread::JoinHandle;
 use std::time::Duration;
-use tokio::io::{AsyncRead, AsyncWrite};
-use tokio::net::{TcpListener, TcpStream};
-use tokio::sync::{Notify, oneshot};
+use tokio::net::TcpStream;
+use tokio::sync::oneshot;
 use tokio_rustls::TlsAcceptor;
 
-const HEADER_BYTES: usize = 16_384;
-const HEADER_TIME: Duration = Duration::from_secs(5);
+const CONNECTIONS: usize = 256;
+const CONNECTIONS_OF_ONE: usize = 8;
 const REQUEST_TIME: Duration = Duration::from_secs(10);
 const WAITING_OFFERS: usize = 4;
 const CODE_BYTES: usize = 64;
@@ -157,11 +150,9 @@ impl std::fmt::Debug for SignalingConfig {
 /// The running server; it stops when dropped.
 #[derive(Debug)]
 pub struct SignalingServer {
-    address: SocketAddr,
+    serving: Serving,
     requests: Receiver<SignalingRequest>,
     connections: Receiver<TcpConnection>,
-    stop: Arc<Notify>,
-    thread: Option<JoinHandle<()>>,
     access: Arc<Access>,
 }
 
@@ -183,13 +174,8 @@ impl SignalingServer {
     ///
     /// # Errors
     /// If the address is taken or the token can be guessed.
-    #[expect(clippy::disallowed_methods, reason = "the driver of signalling owns its thread")]
-    #[expect(clippy::disallowed_types, reason = "the driver of signalling owns its socket")]
     pub fn start(config: SignalingConfig) -> io::Result<Self> {
         check_token(&config.token).map_err(io::Error::other)?;
-        let listener = std::net::TcpListener::bind(config.listen)?;
-        listener.set_nonblocking(true)?;
-        let address = listener.local_addr()?;
         let (sender, requests) = sync_channel(WAITING_OFFERS);
         let (connections, taken) = sync_channel(WAITING_CONNECTIONS);
         let shared = Arc::new(Shared {
@@ -207,21 +193,15 @@ impl SignalingServer {
             wake: config.wake,
             names: Mutex::new(Secrets::from_system()),
         });
-        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
-        let stop = Arc::new(Notify::new());
-        let stopped = Arc::clone(&stop);
         let access = Arc::clone(&shared.access);
-        let serve = move || {
-            runtime.block_on(async {
-                let Ok(listener) = TcpListener::from_std(listener) else { return };
-                tokio::select! {
-                    () = accept(listener, shared) => {}
-                    () = stopped.notified() => {}
-                }
-            });
-        };
-        let thread = std::thread::Builder::new().name("signalling".to_owned()).spawn(serve)?;
-        Ok(Self { address, requests, connections: taken, stop, thread: Some(thread), access })
+        let open = Connections::new(CONNECTIONS, CONNECTIONS_OF_ONE);
+        let serving = Serving::start(config.listen, "signalling", move |listener| {
+            accept(listener, open, REQUEST_TIME, move |stream, from| {
+                let shared = Arc::clone(&shared);
+                async move { serve(&shared, from, stream).await }
+            })
+        })?;
+        Ok(Self { serving, requests, connections: taken, access })
     }
 
     /// Shows the code for a new device, if devices are paired, unless one that was shown is still good.
@@ -232,7 +212,7 @@ impl SignalingServer {
     /// Where it listens.
     #[must_use]
     pub fn address(&self) -> SocketAddr {
-        self.address
+        self.serving.address()
     }
 
     /// The next request, if one is there.
@@ -245,15 +225,6 @@ impl SignalingServer {
     #[must_use]
     pub fn poll_connection(&self) -> Option<TcpConnection> {
         self.connections.try_recv().ok()
-    }
-}
-
-impl Drop for SignalingServer {
-    fn drop(&mut self) {
-        self.stop.notify_one();
-        if let Some(thread) = self.thread.take() {
-            let _ = thread.join();
-        }
     }
 }
 
@@ -273,24 +244,6 @@ pub fn check_token(token: &str) -> Result<(), String> {
     ))
 }
 
-async fn accept(listener: TcpListener, shared: Arc<Shared>) {
-    let mut connections = Connections::default();
-    loop {
-        let Ok((stream, from)) = listener.accept().await else {
-            // Out of descriptors: others must end first.
-            tokio::time::sleep(Duration::from_millis(50)).await;
-            continue;
-        };
-        let source = Source::of(from.ip());
-        connections.make_room(source);
-        let shared = Arc::clone(&shared);
-        let task = tokio::spawn(async move {
-            let _ = tokio::time::timeout(REQUEST_TIME, serve(&shared, from, stream)).await;
-        });
-        connections.add(source, task.abort_handle());
-    }
-}
-
 /// One connection, over TLS where the host has a certificate.
 async fn serve(shared: &Shared, from: SocketAddr, stream: TcpStream) {
     let mut first = [0];
@@ -302,34 +255,18 @@ async fn serve(shared: &Shared, from: SocketAddr, stream: TcpStream) {
         let _ = tokio::time::timeout(HEADER_TIME, media::take(shared, from, stream)).await;
         return;
     }
-    let Some(tls) = &shared.tls else { return exchange(shared, from, stream, false).await };
+    let Some(tls) = &shared.tls else {
+        return exchange(stream, |request| answer(shared, from, request, false)).await;
+    };
     if first[0] != HANDSHAKE {
-        return exchange(shared, from, stream, true).await;
+        return exchange(stream, |request| answer(shared, from, request, true)).await;
     }
     if let Ok(Ok(stream)) = tokio::time::timeout(HEADER_TIME, tls.accept(stream)).await {
-        exchange(shared, from, stream, false).await;
+        exchange(stream, |request| answer(shared, from, request, false)).await;
     }
 }
 
-/// Answers the request of a connection; where it is in the `clear` though it must not be, with where to ask.
-async fn exchange(
-    shared: &Shared,
-    from: SocketAddr,
-    stream: impl AsyncRead + AsyncWrite + Unpin,
-    clear: bool,
-) {
-    let service = hyper::service::service_fn(|request| async move {
-        Ok::<_, Infallible>(answer(shared, from, request, clear).await)
-    });
-    let connection = hyper::server::conn::http1::Builder::new()
-        .timer(TokioTimer::new())
-        .header_read_timeout(HEADER_TIME)
-        .max_buf_size(HEADER_BYTES)
-        .keep_alive(false)
-        .serve_connection(TokioIo::new(stream), service);
-    let _ = connection.await;
-}
-
+/// Answers a request; one that came in the `clear` though it must not, with where to ask.
 async fn answer(
     shared: &Shared,
     from: SocketAddr,
@@ -444,7 +381,7 @@ async fn pair(
     }
 }
 
-fn refuse(status: u16, reason: String) -> Response<Full<Bytes>> {
+pub(crate) fn refuse(status: u16, reason: String) -> Response<Full<Bytes>> {
     let mut response = respond(status, "text/plain; charset=utf-8", reason + "\n");
     if status == 401 {
         let headers = response.headers_mut();
@@ -454,7 +391,7 @@ fn refuse(status: u16, reason: String) -> Response<Full<Bytes>> {
 }
 
 /// Nothing is kept by caches, put into frames, told to others by the address of the page, or read by pages from elsewhere.
-fn respond(status: u16, kind: &str, body: String) -> Response<Full<Bytes>> {
+pub(crate) fn respond(status: u16, kind: &str, body: String) -> Response<Full<Bytes>> {
     let mut response = Response::new(Full::new(Bytes::from(body)));
     *response.status_mut() =
         StatusCode::from_u16(status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);

@@ -110,6 +110,7 @@
 //! runs the same loop; [`frame_extension::MediaPacketReader`] makes the session's packets of what arrives, and
 //! [`feedback::write_report`] RTCP of the session's reports.
 
+pub mod authority;
 mod clock;
 pub mod data;
 pub mod devices;
@@ -136,6 +137,7 @@ pub mod scrape;
 pub mod sdp;
 mod secrets;
 mod sequence;
+mod serving;
 pub mod socket;
 mod srtp;
 mod tls;

@@ -185,7 +185,7 @@ pub fn secure_address(request: &Request<'_>, terms: &Terms) -> Result<String, (u
 }
 
 /// Whether a header `Host`, with or without a port, is this host's: DNS rebinding has a name, and no address.
-fn is_served(host: &str, names: &[String]) -> bool {
+pub(crate) fn is_served(host: &str, names: &[String]) -> bool {
     let name = match host.strip_prefix('[') {
         Some(rest) => rest.split(']').next().unwrap_or(""),
         None => host.split(':').next().unwrap_or(""),

@@ -6,6 +6,7 @@
 //! monitor's to take.
 
 use crate::host::run::tell;
+use crate::host::signaling::not_there;
 use crate::{HostConfig, StreamError};
 use gameway_events::{HostFrameRecord, RunEvent, Sink, TableError};
 use gameway_webrtc::scrape::{self, ScrapeServer};
@@ -25,8 +26,6 @@ const REMEMBERED: usize = 512;
 /// Bounds of delays in seconds, a frame interval of 60 frames/s among them.
 const DELAYS: [f64; 13] =
     [0.001, 0.002, 0.004, 0.008, 0.012, 0.0167, 0.025, 0.0333, 0.05, 0.1, 0.2, 0.5, 1.0];
-/// Events whose value is the state from then on, not something to count.
-const STATES: [&str; 2] = ["picture-size", "frame-rate"];
 
 /// A host's sink, and what serves a monitor.
 type Served = (Option<Box<dyn Sink>>, Option<ScrapeServer>);
@@ -74,12 +73,8 @@ impl Metrics {
     ) -> Result<Served, StreamError> {
         let Some(listen) = config.metrics else { return Ok((sink, None)) };
         let (metrics, page) = Self::new(sink);
-        let server = ScrapeServer::start(listen, page).map_err(|error| {
-            let why = format!(
-                "{listen} cannot be listened at: {error}; give an address of this machine, or another port"
-            );
-            StreamError::Config { field: "metrics", why }
-        })?;
+        let server = ScrapeServer::start(listen, page)
+            .map_err(|error| not_there("metrics", listen, &error))?;
         tell("figures for a monitor", &format!("http://{}{}", server.address(), scrape::PATH));
         Ok((Some(Box::new(metrics)), Some(server)))
     }
@@ -126,22 +121,25 @@ impl Metrics {
 
     fn on_event(&mut self, event: &str, value: f64) {
         let figures = &self.figures;
-        match event {
-            "session" => {
-                figures.sessions.inc();
-                // Numbers of frames begin anew, and another controller may have other variables.
-                self.captured.clear();
-                figures.controller.clear();
-            }
-            "picture-size" => drop(figures.picture.set(value)),
-            "frame-rate" => drop(figures.frame_rate.set(value)),
-            _ => {}
+        // A state from then on is not something to count, and what each frame tells is counted as frames.
+        let state = match event {
+            "picture-size" => Some(&figures.picture),
+            "frame-rate" => Some(&figures.frame_rate),
+            _ => None,
+        };
+        if let Some(state) = state {
+            state.set(value);
         }
-        // What each frame tells is counted as frames.
-        if !STATES.contains(&event) && !event.starts_with("page-") {
-            let named = Named { name: event.to_owned() };
-            self.figures.events.get_or_create(&named).inc();
+        if state.is_some() || event.starts_with("page-") {
+            return;
         }
+        if event == "session" {
+            figures.sessions.inc();
+            // Numbers of frames begin anew, and another controller may have other variables.
+            self.captured.clear();
+            figures.controller.clear();
+        }
+        figures.events.get_or_create(&Named { name: event.to_owned() }).inc();
     }
 }
 

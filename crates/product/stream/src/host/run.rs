@@ -116,7 +116,7 @@ impl Host {
         let (bell_giver, bell) = waking().map_err(system("no wake-up"))?;
         let signaling = start_signaling(&config, bell_giver)?;
         let socket = MediaSocket::bind(signaling.address(), MonotonicClock::since(epoch_ns))
-            .map_err(|error| not_there(&config, &error))?;
+            .map_err(|error| not_there("listen", config.listen, &error))?;
         let clock = Clock::new(epoch_ns);
         let pictures = Arc::default();
         let (jobs, made, worker, h265) = start_encoding(&config, clock, Arc::clone(&pictures))?;

@@ -5,6 +5,7 @@
 
 use crate::host::run::tell;
 use crate::{HostConfig, StreamError};
+use gameway_webrtc::authority;
 use gameway_webrtc::http::{IceServers, TurnServer};
 use std::net::{SocketAddr, ToSocketAddrs};
 use std::path::Path;
@@ -28,14 +29,7 @@ fn place(url: &str) -> Option<(String, u16)> {
     let known = ["stun:", "turn:", "turns:"].iter().find_map(|scheme| url.strip_prefix(scheme));
     let rest = known.unwrap_or(url);
     let rest = rest.split('?').next().unwrap_or(rest);
-    let (host, port) = match rest.strip_prefix('[') {
-        Some(inner) => {
-            let (host, rest) = inner.split_once(']')?;
-            (host, rest.strip_prefix(':'))
-        }
-        None => rest.split_once(':').map_or((rest, None), |(host, port)| (host, Some(port))),
-    };
-    let port = port.map_or(Some(PORT), |port| port.parse().ok()).filter(|port| *port != 0)?;
+    let (host, port) = authority::split(rest, PORT)?;
     let is_plain =
         |letter: u8| letter.is_ascii_alphanumeric() || matches!(letter, b'-' | b'.' | b':');
     (!host.is_empty() && host.bytes().all(is_plain)).then(|| (host.to_owned(), port))
@@ -186,13 +180,12 @@ mod tests {
         assert_eq!(told(None, None, None), Ok(r#"{"iceServers":[]}"#.to_owned()));
         let stun = r#"{"iceServers":[{"urls":["stun:192.0.2.1:3478"]}]}"#;
         assert_eq!(told(Some("192.0.2.1"), None, None), Ok(stun.to_owned()));
-        let turn = r#"{"iceServers":[{"urls":["turn:[2001:db8::1]:5:udp","#;
         let found = told(None, Some("turn:[2001:db8::1]:5"), Some("me:pass:word\n")).expect("told");
         assert!(
             found.contains(
                 r#""turn:[2001:db8::1]:5?transport=udp","turn:[2001:db8::1]:5?transport=tcp""#
             ),
-            "{found} {turn}"
+            "{found}"
         );
         assert!(
             found.contains(r#""credential":"pass:word","#) && found.contains(r#""username":"me""#),

@@ -29,16 +29,19 @@ pub fn start_signaling(
         servers: servers::for_browsers(config)?,
         wake: Some(Arc::new(ring)),
     })
-    .map_err(|error| not_there(config, &error))
+    .map_err(|error| not_there("listen", config.listen, &error))
 }
 
 /// Nobody can listen there.
-pub fn not_there(config: &HostConfig, error: &std::io::Error) -> StreamError {
-    let listen = config.listen;
+pub fn not_there(
+    field: &'static str,
+    listen: impl std::fmt::Display,
+    error: &std::io::Error,
+) -> StreamError {
     let why = format!(
         "{listen} cannot be listened at: {error}; give an address of this machine, or another port"
     );
-    StreamError::Config { field: "listen", why }
+    StreamError::Config { field, why }
 }
 
 fn certificate(config: &HostConfig) -> Result<Option<ServerIdentity>, StreamError> {

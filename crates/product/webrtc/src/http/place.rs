@@ -1,5 +1,6 @@
 //! Where a client reached this port, by the header `Host` of its request (RFC 9110 section 7.2).
 
+use crate::authority;
 use std::net::{IpAddr, Ipv4Addr};
 
 /// The port that a scheme has where none is said.
@@ -9,15 +10,7 @@ fn usual(secure: bool) -> u16 {
 
 /// Address or name, and port; nothing if it is neither, or could not stand in a session description.
 pub(super) fn of(host: Option<&str>, secure: bool) -> Option<(String, u16)> {
-    let host = host?;
-    let (name, rest) = match host.strip_prefix('[') {
-        Some(inner) => inner.split_once(']')?,
-        None => host.split_at(host.find(':').unwrap_or(host.len())),
-    };
-    let port = match rest.strip_prefix(':') {
-        Some(port) => port.parse().ok().filter(|port| *port != 0)?,
-        None => usual(secure),
-    };
+    let (name, port) = authority::split(host?, usual(secure))?;
     if let Ok(address) = name.parse::<IpAddr>() {
         return Some((address.to_canonical().to_string(), port));
     }

@@ -1,0 +1,147 @@
+//! A thread that serves connections of TCP, each with one request of HTTP; who comes last is served, not who holds on.
+//!
+//! | bound | value | why |
+//! |---|---|---|
+//! | header | 16 KiB, 5 s | browsers send 1 KiB at once; slow ones are cut off |
+
+use crate::guard::Source;
+use bytes::Bytes;
+use http_body_util::Full;
+use hyper::body::Incoming;
+use hyper::{Request, Response};
+use hyper_util::rt::{TokioIo, TokioTimer};
+use std::collections::VecDeque;
+use std::convert::Infallible;
+use std::io;
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::thread::JoinHandle;
+use std::time::Duration;
+use tokio::io::{AsyncRead, AsyncWrite};
+use tokio::net::{TcpListener, TcpStream};
+use tokio::sync::Notify;
+use tokio::task::AbortHandle;
+
+const HEADER_BYTES: usize = 16_384;
+pub(crate) const HEADER_TIME: Duration = Duration::from_secs(5);
+
+/// The running thread; it stops when this is dropped.
+#[derive(Debug)]
+pub(crate) struct Serving {
+    address: SocketAddr,
+    stop: Arc<Notify>,
+    thread: Option<JoinHandle<()>>,
+}
+
+impl Serving {
+    /// Listens and starts a thread of this name, which serves what comes.
+    ///
+    /// # Errors
+    /// If the address is taken.
+    #[expect(clippy::disallowed_methods, reason = "the driver owns its thread")]
+    #[expect(clippy::disallowed_types, reason = "the driver owns its socket")]
+    pub(crate) fn start<S: Future<Output = ()>>(
+        listen: SocketAddr,
+        name: &str,
+        serve: impl FnOnce(TcpListener) -> S + Send + 'static,
+    ) -> io::Result<Self> {
+        let listener = std::net::TcpListener::bind(listen)?;
+        listener.set_nonblocking(true)?;
+        let address = listener.local_addr()?;
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+        let stop = Arc::new(Notify::new());
+        let stopped = Arc::clone(&stop);
+        let serve = move || {
+            runtime.block_on(async {
+                let Ok(listener) = TcpListener::from_std(listener) else { return };
+                tokio::select! {
+                    () = serve(listener) => {}
+                    () = stopped.notified() => {}
+                }
+            });
+        };
+        let thread = std::thread::Builder::new().name(name.to_owned()).spawn(serve)?;
+        Ok(Self { address, stop, thread: Some(thread) })
+    }
+
+    /// Where it listens.
+    pub(crate) fn address(&self) -> SocketAddr {
+        self.address
+    }
+}
+
+impl Drop for Serving {
+    fn drop(&mut self) {
+        self.stop.notify_one();
+        if let Some(thread) = self.thread.take() {
+            let _ = thread.join();
+        }
+    }
+}
+
+/// The connections that are open, the oldest first.
+pub(crate) struct Connections {
+    open: VecDeque<(Source, AbortHandle)>,
+    most: usize,
+    most_of_one: usize,
+}
+
+impl Connections {
+    /// So many at most, and of one source.
+    pub(crate) fn new(most: usize, most_of_one: usize) -> Self {
+        Self { open: VecDeque::new(), most, most_of_one }
+    }
+
+    /// Room for one more of this source: where there is none, the oldest closes.
+    fn make_room(&mut self, source: Source) {
+        self.open.retain(|(_, task)| !task.is_finished());
+        let own = |(other, _): &(Source, AbortHandle)| *other == source;
+        let oldest = if self.open.iter().filter(|one| own(one)).count() >= self.most_of_one {
+            self.open.iter().position(own)
+        } else {
+            (self.open.len() >= self.most).then_some(0)
+        };
+        if let Some((_, task)) = oldest.and_then(|place| self.open.remove(place)) {
+            task.abort();
+        }
+    }
+}
+
+/// Serves each connection for this time at most.
+pub(crate) async fn accept<S: Future<Output = ()> + Send + 'static>(
+    listener: TcpListener,
+    mut connections: Connections,
+    time: Duration,
+    serve: impl Fn(TcpStream, SocketAddr) -> S,
+) {
+    loop {
+        let Ok((stream, from)) = listener.accept().await else {
+            // Out of descriptors: others must end first.
+            tokio::time::sleep(Duration::from_millis(50)).await;
+            continue;
+        };
+        let source = Source::of(from.ip());
+        connections.make_room(source);
+        let task = tokio::spawn(tokio::time::timeout(time, serve(stream, from)));
+        connections.open.push_back((source, task.abort_handle()));
+    }
+}
+
+/// Answers the request of a connection.
+pub(crate) async fn exchange<A: Future<Output = Response<Full<Bytes>>>>(
+    stream: impl AsyncRead + AsyncWrite + Unpin,
+    answer: impl Fn(Request<Incoming>) -> A,
+) {
+    let answer = &answer;
+    let service =
+        hyper::service::service_fn(
+            |request| async move { Ok::<_, Infallible>(answer(request).await) },
+        );
+    let connection = hyper::server::conn::http1::Builder::new()
+        .timer(TokioTimer::new())
+        .header_read_timeout(HEADER_TIME)
+        .max_buf_size(HEADER_BYTES)
+        .keep_alive(false)
+        .serve_connection(TokioIo::new(stream), service);
+    let _ = connection.await;
+}
