@@ -11,10 +11,8 @@
 mod device;
 mod effects;
 
-pub use effects::Feel;
-
 use self::device::Device;
-use gameway_input::gamepad::{Action, Event, PADS};
+use gameway_input::gamepad::{Action, Event, Felt, PADS};
 use gameway_units::Instant;
 use std::fs::OpenOptions;
 use std::io::ErrorKind;
@@ -90,12 +88,8 @@ impl Gamepads {
 
     /// Takes what programs ask of each device, and gives what each is to be felt like. To be called often, and when one of
     /// [`Self::descriptors`] can be read: a program waits until what it asks is taken.
-    pub fn feel(&mut self, now: Instant) -> [Option<Feel>; PADS] {
-        let mut feels = [None; PADS];
-        for (feel, device) in feels.iter_mut().zip(&mut self.devices) {
-            *feel = device.as_mut().map(|device| device.feel(now));
-        }
-        feels
+    pub fn feel(&mut self, now: Instant) -> [Option<Felt>; PADS] {
+        self.devices.each_mut().map(|device| device.as_mut().map(|device| device.feel(now)))
     }
 
     /// Readable when programs ask something.

@@ -8,7 +8,7 @@
 //!                       Pointer ─► Shape
 //!
 //! gamepad::Action ─► Gamepads (uinput) ◄── Program
-//!                       └► Feel
+//!                       └► Felt
 //! ```
 //!
 //! A host starts a [`Screen`] and a [`SoundServer`], tells the program of both by [`Surroundings`], and keeps it running by a
@@ -48,7 +48,7 @@ mod x11;
 pub use card_window::show_card;
 pub use error::DesktopError;
 #[cfg(feature = "x11")]
-pub use gamepad::{Feel, Gamepads, NoGamepads};
+pub use gamepad::{Gamepads, NoGamepads};
 #[cfg(feature = "x11")]
 pub use inject::Injector;
 pub use keeper::{Fate, Keeper, KeptProgram, News};

@@ -46,7 +46,7 @@ mod rumble;
 pub use message::{Answer, Lack, Message, State};
 pub use player::{Player, Reading};
 pub use program::{Action, Axis, Button, Event, Program, Trigger};
-pub use rumble::Rumble;
+pub use rumble::{Felt, Rumble};
 
 /// The most gamepads of a player: as many as browsers give.
 pub const PADS: usize = 4;

@@ -4,10 +4,20 @@
 //! `FF_RUMBLE` (Linux): a strong one that turns slowly, and a weak one that turns fast.
 
 use super::PADS;
+use gameway_units::Instant;
 
 const MAGIC: [u8; 2] = *b"GR";
 const VERSION: u8 = 1;
 const LENGTH: usize = 10;
+
+/// How strongly a gamepad is to rumble from now on, and until when.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Felt {
+    /// The strong motor and the weak one, of 65535.
+    pub strength: (u16, u16),
+    /// When this changes, if it does not before.
+    pub until: Instant,
+}
 
 /// From now on a gamepad rumbles so strongly, for so long, unless another one follows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -1,12 +1,12 @@
 //! Whatever the path does, the program's gamepads end as the player's are, and no press is lost.
 
+use crate::script::Script;
 use gameway_input::gamepad::{
     Action, Answer, Axis, Button, Event, Lack, Message, PADS, Player, Program, Reading, Trigger,
 };
 use gameway_testbed::{Ends, Fates, Impairment, Testbed};
 use gameway_units::{Duration, Instant};
 use proptest::prelude::*;
-use std::collections::VecDeque;
 
 /// What a person does, and how long after the last.
 #[derive(Debug, Clone, Copy)]
@@ -63,7 +63,7 @@ impl Devices {
 struct Play {
     player: Player,
     program: Program,
-    deeds: VecDeque<(Instant, Deed)>,
+    deeds: Script<Deed>,
     own: [Option<Reading>; PADS],
     /// How often each button was pressed.
     presses: u32,
@@ -74,15 +74,10 @@ struct Play {
 
 impl Play {
     fn new(deeds: impl IntoIterator<Item = (i64, Deed)>) -> Self {
-        let mut at = Instant::ZERO;
-        let deeds = deeds.into_iter().map(|(wait, deed)| {
-            at += Duration::from_millis(wait);
-            (at, deed)
-        });
         Self {
             player: Player::default(),
             program: Program::default(),
-            deeds: deeds.collect(),
+            deeds: Script::new(deeds),
             own: [None; PADS],
             presses: 0,
             devices: Devices::default(),
@@ -144,13 +139,12 @@ impl Ends for Play {
         self.note();
     }
     fn next_deadline(&self) -> Option<Instant> {
-        let deed = self.deeds.front().map(|(at, _)| *at);
+        let deed = self.deeds.next_deadline();
         let ends = [self.player.next_deadline(), self.program.next_deadline()];
         ends.into_iter().chain([deed]).flatten().min()
     }
     fn on_deadline(&mut self, now: Instant) {
-        while let Some((_, deed)) = self.deeds.front().copied().filter(|(at, _)| *at <= now) {
-            self.deeds.pop_front();
+        while let Some(deed) = self.deeds.poll(now) {
             self.carry_out(deed);
         }
         self.program.on_deadline(now);

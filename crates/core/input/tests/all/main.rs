@@ -2,5 +2,6 @@
 
 mod gamepads;
 mod over_a_path;
+mod script;
 mod silence;
 mod vectors;

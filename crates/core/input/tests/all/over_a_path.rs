@@ -1,12 +1,12 @@
 //! Whatever the path does, the program gets what the player did.
 
+use crate::script::Script;
 use gameway_input::{
     Acknowledgement, Action, Button, Held, KEYS, Message, Player, Program, Switch,
 };
 use gameway_testbed::{Ends, Fates, Impairment, Testbed, lost_if};
 use gameway_units::{Duration, Instant};
 use proptest::prelude::*;
-use std::collections::VecDeque;
 
 /// What a person does, and how long after the last.
 #[derive(Debug, Clone, Copy)]
@@ -22,7 +22,7 @@ enum Deed {
 struct Play {
     player: Player,
     program: Program,
-    deeds: VecDeque<(Instant, Deed)>,
+    deeds: Script<Deed>,
     /// Each change as the player made it, with its time; and as it happened.
     done: Vec<(Instant, Action)>,
     happened: Vec<(Instant, Action)>,
@@ -32,15 +32,10 @@ struct Play {
 
 impl Play {
     fn new(deeds: impl IntoIterator<Item = (i64, Deed)>) -> Self {
-        let mut at = Instant::ZERO;
-        let deeds = deeds.into_iter().map(|(wait, deed)| {
-            at += Duration::from_millis(wait);
-            (at, deed)
-        });
         Self {
             player: Player::default(),
             program: Program::default(),
-            deeds: deeds.collect(),
+            deeds: Script::new(deeds),
             done: Vec::new(),
             happened: Vec::new(),
             told: Held::default(),
@@ -97,15 +92,14 @@ impl Ends for Play {
         self.note(now);
     }
     fn next_deadline(&self) -> Option<Instant> {
-        let deed = self.deeds.front().map(|(at, _)| *at);
+        let deed = self.deeds.next_deadline();
         [deed, self.player.next_deadline(), self.program.next_deadline()]
             .into_iter()
             .flatten()
             .min()
     }
     fn on_deadline(&mut self, now: Instant) {
-        while let Some((_, deed)) = self.deeds.front().copied().filter(|(at, _)| *at <= now) {
-            self.deeds.pop_front();
+        while let Some(deed) = self.deeds.poll(now) {
             self.carry_out(now, deed);
         }
         self.program.on_deadline(now);

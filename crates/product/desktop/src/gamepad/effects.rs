@@ -2,19 +2,9 @@
 //!
 //! Source: Linux, Documentation/input/ff.rst; a length of 0 is without an end, as ff-memless has it. Effects that play at once add up.
 
+use gameway_input::gamepad::Felt;
 use gameway_units::{Duration, Instant};
 use std::collections::BTreeMap;
-
-/// Of what strength a rumble is felt, and until when.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Feel {
-    /// The strong motor, of 65535.
-    pub strong: u16,
-    /// The weak motor.
-    pub weak: u16,
-    /// It changes then, if it does not before.
-    pub until: Instant,
-}
 
 /// An effect as it is uploaded.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -62,7 +52,7 @@ impl Effects {
         self.gain = gain.clamp(0, u16::MAX.into()) as u16;
     }
 
-    pub(super) fn at(&self, now: Instant) -> Feel {
+    pub(super) fn at(&self, now: Instant) -> Felt {
         let (mut strong, mut weak, mut until) = (0_u32, 0_u32, Instant::MAX);
         for (effect, playing) in self.all.values() {
             let Some((began, times)) = *playing else { continue };
@@ -84,7 +74,7 @@ impl Effects {
         }
         let most = u32::from(u16::MAX);
         let felt = |sum: u32| (sum.min(most) * u32::from(self.gain) / most) as u16;
-        Feel { strong: felt(strong), weak: felt(weak), until }
+        Felt { strength: (felt(strong), felt(weak)), until }
     }
 }
 
@@ -102,18 +92,18 @@ mod tests {
     }
 
     fn strengths(effects: &Effects, times: &[i64]) -> Vec<u16> {
-        times.iter().map(|millis| effects.at(at(*millis)).strong).collect()
+        times.iter().map(|millis| effects.at(at(*millis)).strength.0).collect()
     }
 
     #[test]
     fn an_effect_is_felt_while_it_plays() {
         let mut effects = Effects::default();
         effects.upload(3, effect(1_000, 10, 100));
-        assert_eq!(effects.at(at(0)), Feel { strong: 0, weak: 0, until: Instant::MAX });
+        assert_eq!(effects.at(at(0)), Felt { strength: (0, 0), until: Instant::MAX });
         effects.play(at(50), 3, 2);
         assert_eq!(strengths(&effects, &[50, 59, 60, 269, 270]), [0, 0, 1_000, 1_000, 0]);
         assert_eq!(effects.at(at(55)).until, at(60));
-        assert_eq!(effects.at(at(100)), Feel { strong: 1_000, weak: 7, until: at(270) });
+        assert_eq!(effects.at(at(100)), Felt { strength: (1_000, 7), until: at(270) });
         effects.play(at(100), 3, 0);
         assert_eq!(strengths(&effects, &[100, 150]), [0, 0]);
         effects.play(at(200), 3, 1);

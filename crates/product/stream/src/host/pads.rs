@@ -1,7 +1,7 @@
 //! The player's gamepads as devices of this machine, for what is played on a screen.
 
 use crate::host::run::tell;
-use crate::host::session::{Felt, Session};
+use crate::host::session::Session;
 use gameway_desktop::{Gamepads, NoGamepads};
 use gameway_input::gamepad::{Action, Event, Lack};
 use gameway_units::Instant;
@@ -41,10 +41,7 @@ impl Pads {
 
     /// Tells this session what programs want to be felt.
     pub(super) fn feel(&mut self, now: Instant, session: &mut Session) {
-        let felt = self.gamepads.feel(now).map(|feel| {
-            feel.map(|feel| Felt { strength: (feel.strong, feel.weak), until: feel.until })
-        });
-        session.rumble(now, felt);
+        session.rumble(now, self.gamepads.feel(now));
     }
 
     pub(super) fn descriptors(&self) -> impl Iterator<Item = BorrowedFd<'_>> {

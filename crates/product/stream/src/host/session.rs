@@ -38,7 +38,6 @@ mod send;
 mod shape_out;
 mod sound_out;
 
-pub use self::inputs::Felt;
 use self::inputs::Inputs;
 use self::parity::{ParityOut, code};
 use self::shape_out::ShapeOut;

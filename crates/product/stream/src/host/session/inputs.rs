@@ -11,7 +11,7 @@
 
 use super::Session;
 use gameway_input::gamepad::{
-    Answer, Lack, Message as GamepadMessage, PADS, RUMBLE_CHANNEL, Rumble,
+    Answer, Felt, Lack, Message as GamepadMessage, PADS, RUMBLE_CHANNEL, Rumble,
 };
 use gameway_input::{Acknowledgement, Action, Message, Program, gamepad};
 use gameway_units::{Duration, Instant};
@@ -19,15 +19,6 @@ use gameway_units::{Duration, Instant};
 const LEAST: Duration = Duration::from_millis(20);
 const LONGEST: Duration = Duration::from_millis(1_000);
 const AGAIN: Duration = Duration::from_millis(250);
-
-/// How strongly a gamepad is to rumble from now on, and until when.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Felt {
-    /// The strong motor and the weak one, of 65535.
-    pub strength: (u16, u16),
-    /// When this ends, if nothing is said before.
-    pub until: Instant,
-}
 
 /// What the player is told of rumble.
 #[derive(Debug, Default)]
