@@ -90,9 +90,8 @@ pub fn host(names: Names, words: impl IntoIterator<Item = OsString>) -> u8 {
 }
 
 fn run(names: Names, words: impl IntoIterator<Item = OsString>) -> Result<(), Refusal> {
-    let (program, words) = (OsString::from(names.host), Vec::from_iter(words));
-    let all = std::iter::once(program).chain(words.iter().cloned());
-    let matches = command(names).try_get_matches_from(all)?;
+    let words = Vec::from_iter(words);
+    let matches = command(names).no_binary_name(true).try_get_matches_from(&words)?;
     let config = configured(&matches, SETTINGS)?;
     let captures = matches!(config.source, SourceConfig::X11 { .. });
     unit::print(&matches, names.host, &words, captures)?;

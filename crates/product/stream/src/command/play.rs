@@ -75,9 +75,8 @@ pub fn play(names: Names, words: impl IntoIterator<Item = OsString>) -> u8 {
 }
 
 fn run(names: Names, words: impl IntoIterator<Item = OsString>) -> Result<(), Refusal> {
-    let (program, words) = (OsString::from(names.play), Vec::from_iter(words));
-    let all = std::iter::once(program).chain(words.iter().cloned());
-    let matches = command(names).try_get_matches_from(all)?;
+    let words = Vec::from_iter(words);
+    let matches = command(names).no_binary_name(true).try_get_matches_from(&words)?;
     if card::is_window(&matches) {
         return card::show(&matches);
     }
