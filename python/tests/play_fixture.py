@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import re
 import signal
 import subprocess
 import sys
@@ -13,6 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from browser_fixture import TOKEN, free_address
+from said_fixture import said_until
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -57,12 +57,7 @@ def _play(folder: Path, runtime: Path, *words: str) -> Iterator[Play]:
         env=surroundings,
     ) as process:
         try:
-            assert process.stderr is not None
-            said = ""
-            while not (found := re.search(r"(http://\S+)", said)):
-                text = process.stderr.readline()
-                assert text, said
-                said += text
+            found, _ = said_until(process.stderr, r"(http://\S+)")
             yield Play(process, f"{found[1]}#{TOKEN}", runtime)
         finally:
             process.kill()

@@ -19,6 +19,7 @@ import polars as pl
 import pytest
 from browser_fixture import NEEDS_CHROMIUM, TOKEN, Browser, browser, until_frames
 from live_fixture import needs_live
+from said_fixture import said_until
 
 import gameway as gw
 
@@ -89,12 +90,7 @@ def play(name: str, folder: Path, *words: str) -> Iterator[Play]:
         env=surroundings,
     ) as process:  # fmt: skip
         try:
-            assert process.stdout is not None
-            said = ""
-            while "code for a new device" not in said:
-                text = process.stdout.readline()
-                assert text, said
-                said += text
+            _, said = said_until(process.stdout, "code for a new device")
             yield Play(process, re.findall(r"(http://[0-9.]+:\d+/)", said))
         finally:
             if process.poll() is None:

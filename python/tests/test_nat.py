@@ -29,6 +29,7 @@ from nat_fixture import (
     inside,
     internet,
 )
+from said_fixture import said_until
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -90,12 +91,8 @@ def hosting(made: Internet, folder: Path, helped: str, *words: str) -> Iterator[
         [*inside(made.ends[HOST]), *line], stderr=subprocess.PIPE, text=True, env=surroundings
     ) as process:
         try:
+            said_until(process.stderr, "code for a new device")
             assert process.stderr is not None
-            said = ""
-            while "code for a new device" not in said:
-                text = process.stderr.readline()
-                assert text, said
-                said += text
             # What is said later must not fill the pipe.
             os.set_blocking(process.stderr.fileno(), False)
             yield f"http://{made.place()}/#{TOKEN}"

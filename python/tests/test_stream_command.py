@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 from ports_fixture import free_port
+from said_fixture import said_until
 from witness import of_times
 
 if TYPE_CHECKING:
@@ -36,14 +37,7 @@ def _host() -> Iterator[tuple[int, str]]:
     words += ["--no-https"]
     with subprocess.Popen(words, stderr=subprocess.PIPE, text=True) as host:
         try:
-            assert host.stderr is not None
-            told = ""
-            while "/#" not in told:
-                line = host.stderr.readline()
-                assert line, told
-                told += line.strip()
-            found = re.search(r"/#([-_A-Za-z0-9]+)", told)
-            assert found, told
+            found, _ = said_until(host.stderr, r"/#([-_A-Za-z0-9]+)")
             yield port, found[1]
         finally:
             host.send_signal(signal.SIGINT)
