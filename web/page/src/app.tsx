@@ -14,6 +14,9 @@ import { useStore } from "./store";
 import { Toolbar } from "./toolbar";
 import { TouchControls } from "./touch/controls";
 import { touchControls } from "./touch/shown";
+import { isNobodyPlaying } from "./watching/alone";
+import { roleQuestion } from "./watching/role";
+import { RoleForm } from "./watching/role-form";
 
 function Note({ lab }: { lab: Lab }) {
   return (
@@ -38,6 +41,9 @@ function Banners() {
   return (
     <div class="banners">
       <State />
+      <p id="alone" class="banner" role="status">
+        {useStore(isNobodyPlaying) ? "Nobody plays. The picture stands still until somebody does." : ""}
+      </p>
       <p id="complaint" class="banner" role="alert">
         {useStore(complaint)}
       </p>
@@ -67,12 +73,15 @@ function Touch() {
   return isShown && own ? <TouchControls player={own} /> : null;
 }
 
-function PairQuestion() {
+// What a person has to say before there is a stream.
+function Entrance() {
   const asked = useStore(question);
-  return asked ? (
+  const asksForRole = useStore(roleQuestion);
+  return asked || asksForRole ? (
     <main>
       <h1 class="spoken">Gameway</h1>
-      <PairForm {...asked} />
+      {asked ? <PairForm {...asked} /> : null}
+      {asksForRole ? <RoleForm {...asksForRole} /> : null}
     </main>
   ) : null;
 }
@@ -87,10 +96,11 @@ export function App() {
   const main = useRef<HTMLElement>(null);
   const video = useRef<HTMLVideoElement>(null);
   const found = useStore(lab);
-  const isAsking = useStore(question) !== null;
+  const isPairing = useStore(question) !== null;
+  const isAsking = useStore(roleQuestion) !== null || isPairing;
   return (
     <>
-      <PairQuestion />
+      <Entrance />
       <main id="player" ref={main} hidden={isAsking} onKeyDown={onKeyDown}>
         <h1 class="spoken">Gameway</h1>
         <div id="screen-box">

@@ -22,6 +22,8 @@ import { follow, wished } from "./screen/wish";
 import { settings } from "./settings/settings";
 import { Store } from "./store";
 import { touchControls } from "./touch/shown";
+import { lookForPlayer } from "./watching/alone";
+import { role } from "./watching/role";
 
 const STATUS_INTERVAL = 500;
 
@@ -106,6 +108,7 @@ export async function start(video: HTMLVideoElement, canvas: HTMLCanvasElement):
     });
     if (measured) follow(screen, settings, measured);
     lookForLab(authorization);
+    if (role.value === "watch") lookForPlayer(authorization);
   } catch (error) {
     facts.error = String(error);
   }

@@ -6,6 +6,7 @@ import { complain, complaint, lab, player, sampler } from "./page";
 import { isLabOpen, isSettingsOpen, toggle } from "./panels";
 import { change, settings } from "./settings/settings";
 import { useStore } from "./store";
+import { change as changeRole, mayWatch, role } from "./watching/role";
 
 type Reference<T> = RefObject<T | null>;
 
@@ -84,6 +85,17 @@ function PanelButtons() {
   );
 }
 
+// From watching to playing, and back: a player who would rather watch leaves the stream to others.
+function RoleButton() {
+  const own = useStore(role);
+  const isChoice = useStore(mayWatch);
+  if (own === "watch") {
+    const title = "Takes the stream from who plays now";
+    return <Button id="take" label="Play instead" title={title} act={() => changeRole("play")} />;
+  }
+  return <Button id="watch" label="Watch" hidden={!isChoice || own === null} act={() => changeRole("watch")} />;
+}
+
 export function Toolbar({ main, video }: { main: Reference<HTMLElement>; video: Reference<HTMLVideoElement> }) {
   const { figures } = useStore(settings);
   const mouseLook = useMouseLook(video);
@@ -109,6 +121,7 @@ export function Toolbar({ main, video }: { main: Reference<HTMLElement>; video: 
         act={toggleOverlay}
       />
       <PanelButtons />
+      <RoleButton />
     </div>
   );
 }

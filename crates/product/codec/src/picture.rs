@@ -98,6 +98,12 @@ impl Picture {
         Self { size, samples }
     }
 
+    /// Becomes a copy of that picture, in place where it has the size already.
+    pub fn copy_from(&mut self, other: &Self) {
+        self.size = other.size;
+        self.samples.clone_from(&other.samples);
+    }
+
     /// Copies three planes with their strides, as decoders give them, over whatever picture was here.
     ///
     /// # Errors

@@ -81,9 +81,16 @@ pub enum SignalingRequest {
         at: Option<(String, u16)>,
         /// The new session's name.
         session: String,
+        /// Whether it watches beside the client that plays, and ends nobody's session.
+        watches: bool,
         /// The offer.
         offer: String,
         /// Where the answer goes.
+        reply: Reply,
+    },
+    /// Whether somebody plays, and how many may watch beside, in words of the media loop.
+    Watching {
+        /// Where the answer goes: JSON.
         reply: Reply,
     },
     /// Which controller the stream has, in words of the media loop; first it gets the one of this name.
@@ -302,10 +309,11 @@ async fn answer(
             }
             refuse(status, reason.to_owned())
         }
-        Verdict::Offer => {
+        Verdict::Offer { watches } => {
             let at = place::of(asked.host, shared.terms.secure);
-            asked::offer(shared, from, at, body).await
+            asked::offer(shared, asked::Comer { from, at, watches }, body).await
         }
+        Verdict::Watching => asked::watching(shared).await,
         Verdict::End(session) => asked::end(shared, session.to_owned()).await,
         Verdict::Controller { change } => asked::controller(shared, change.then_some(body)).await,
         Verdict::Servers => servers::tell(shared),

@@ -5,6 +5,8 @@
 //! | `GET /` | the player page; it holds no secret |
 //! | `POST /whep` with an offer | 201, the answer, and `Location: /whep/SESSION` |
 //! | `DELETE /whep/SESSION` | 200, the session ends |
+//! | `GET /watch` | 200, whether somebody plays and how many may watch beside, as JSON |
+//! | `POST /watch` with an offer | as `POST /whep`, for a client that watches beside the one that plays; 409 if no more may |
 //! | `POST /pair` with a code of six digits | 201 and a key for this device ([`crate::http::PairingConfig`]) |
 //! | `POST /pair` without a body | 204; a code is shown where the host runs |
 //! | `GET /controller` | 200, the stream's controller and those that there are, as JSON |
@@ -20,7 +22,7 @@
 //! this host's own, where it is there. Else 403: a page from elsewhere may neither pair nor start nor end anything. So
 //! there are no CORS headers either, and `OPTIONS` is as any other method.
 //!
-//! Each request under `/whep`, `/controller`, `/ice-servers` and `/lab` needs the token or the key of a device, as `Authorization: Bearer TOKEN`; they
+//! Each request under `/whep`, `/watch`, `/controller`, `/ice-servers` and `/lab` needs the token or the key of a device, as `Authorization: Bearer TOKEN`; they
 //! are compared in constant time. Without one the answer is 401 and no more, before anything of the body is looked at.
 //!
 //! A link that is opened in a browser has the token as its fragment (`/#TOKEN`), which is sent to nobody (RFC 9110 section
@@ -40,6 +42,8 @@ use subtle::ConstantTimeEq;
 pub const MAX_BODY: usize = 65_536;
 /// The resource that offers are posted to.
 pub const PATH: &str = "/whep";
+/// The resource that offers of those are posted to who watch beside the one that plays.
+pub const WATCH: &str = "/watch";
 /// The resource that codes are posted to.
 pub const PAIR: &str = "/pair";
 /// The controller of the stream.
@@ -85,7 +89,12 @@ pub enum Verdict<'a> {
     /// Give out the player page.
     Page,
     /// Read the body, an offer, and answer it.
-    Offer,
+    Offer {
+        /// Whether who offers watches beside the one that plays.
+        watches: bool,
+    },
+    /// Say whether somebody plays, and how many may watch.
+    Watching,
     /// End this session.
     End(&'a str),
     /// Read the body, a code or nothing, and answer it.
@@ -109,7 +118,7 @@ pub enum Verdict<'a> {
 /// Whether a request for this path shows a token, a key or a code.
 #[must_use]
 pub fn asks_for_secret(path: &str) -> bool {
-    [PATH, PAIR, CONTROLLER, SERVERS, LAB].iter().any(|resource| path.starts_with(resource))
+    [PATH, WATCH, PAIR, CONTROLLER, SERVERS, LAB].iter().any(|resource| path.starts_with(resource))
 }
 
 /// Decides. `is_device` says whether a paired device has a key, or nothing if that cannot be known.
@@ -157,6 +166,9 @@ fn guarded<'a>(request: &Request<'a>) -> Option<Verdict<'a>> {
         ("GET", CONTROLLER) => Some(Verdict::Controller { change: false }),
         ("PUT", CONTROLLER) => Some(Verdict::Controller { change: true }),
         (_, CONTROLLER) => Some(Verdict::Refuse(405, "GET or PUT /controller")),
+        ("GET", WATCH) => Some(Verdict::Watching),
+        ("POST", WATCH) => Some(offer(request, true)),
+        (_, WATCH) => Some(Verdict::Refuse(405, "GET or POST /watch")),
         ("GET", SERVERS) => Some(Verdict::Servers),
         (_, SERVERS) => Some(Verdict::Refuse(405, "GET /ice-servers")),
         ("GET", LAB) => Some(Verdict::Lab { change: false }),
@@ -203,13 +215,19 @@ fn is_own(origin: &str, host: &str, secure: bool) -> bool {
     authority.is_some_and(|authority| authority.eq_ignore_ascii_case(host))
 }
 
-fn resource<'a>(request: &Request<'a>, session: &'a str) -> Verdict<'a> {
+fn offer<'a>(request: &Request<'a>, watches: bool) -> Verdict<'a> {
     let is_description = request.content_type.is_some_and(|kind| {
         kind.split(';').next().unwrap_or("").trim().eq_ignore_ascii_case("application/sdp")
     });
+    if is_description {
+        return Verdict::Offer { watches };
+    }
+    Verdict::Refuse(415, "Content-Type must be application/sdp")
+}
+
+fn resource<'a>(request: &Request<'a>, session: &'a str) -> Verdict<'a> {
     match (request.method, session) {
-        ("POST", "") if is_description => Verdict::Offer,
-        ("POST", "") => Verdict::Refuse(415, "Content-Type must be application/sdp"),
+        ("POST", "") => offer(request, false),
         ("DELETE", session) if !session.is_empty() => Verdict::End(session),
         _ => Verdict::Refuse(405, "POST /whep or DELETE /whep/SESSION; candidates do not trickle"),
     }
@@ -265,8 +283,11 @@ mod tests {
     #[test]
     fn only_the_token_and_the_key_of_a_device_open() {
         let good = ask("POST", PATH, Some("Bearer c0rrect"));
-        assert_eq!(judge(&good, TOKEN), Verdict::Offer);
-        assert_eq!(judge(&ask("POST", PATH, Some("Bearer a-device")), TOKEN), Verdict::Offer);
+        assert_eq!(judge(&good, TOKEN), Verdict::Offer { watches: false });
+        assert_eq!(
+            judge(&ask("POST", PATH, Some("Bearer a-device")), TOKEN),
+            Verdict::Offer { watches: false }
+        );
         let unclear = judge(&ask("POST", PATH, Some("Bearer unclear")), TOKEN);
         assert!(matches!(unclear, Verdict::Refuse(500, _)));
         for wrong in [
@@ -278,7 +299,7 @@ mod tests {
             Some("c0rrect"),
         ] {
             for method in ["POST", "DELETE", "PATCH", "GET", "PUT"] {
-                for path in [PATH, CONTROLLER, SERVERS, LAB] {
+                for path in [PATH, WATCH, CONTROLLER, SERVERS, LAB] {
                     let verdict = judge(&ask(method, path, wrong), TOKEN);
                     assert!(matches!(verdict, Verdict::Refuse(401, _)), "{method} {wrong:?}");
                 }
@@ -309,6 +330,10 @@ mod tests {
         assert!(matches!(with("OPTIONS", "/whep"), Verdict::Refuse(405, _)));
         assert_eq!(with("GET", CONTROLLER), Verdict::Controller { change: false });
         assert_eq!(with("PUT", CONTROLLER), Verdict::Controller { change: true });
+        assert_eq!(with("GET", WATCH), Verdict::Watching);
+        assert_eq!(with("POST", WATCH), Verdict::Offer { watches: true });
+        assert!(matches!(with("DELETE", WATCH), Verdict::Refuse(405, _)));
+        assert!(matches!(with("GET", "/watch/x"), Verdict::Refuse(404, _)));
         assert_eq!(with("GET", SERVERS), Verdict::Servers);
         assert!(matches!(with("POST", SERVERS), Verdict::Refuse(405, _)));
         assert_eq!(with("GET", LAB), Verdict::Lab { change: false });
@@ -322,11 +347,11 @@ mod tests {
         assert!(matches!(with("DELETE", "/whep"), Verdict::Refuse(405, _)));
         assert!(matches!(with("POST", "/whepper"), Verdict::Refuse(404, _)));
         assert!(matches!(with("GET", "/etc/passwd"), Verdict::Refuse(404, _)));
-        let text = Request {
-            content_type: Some("text/plain"),
-            ..ask("POST", PATH, Some("Bearer c0rrect"))
-        };
-        assert!(matches!(judge(&text, TOKEN), Verdict::Refuse(415, _)));
+        for path in [PATH, WATCH] {
+            let request = ask("POST", path, Some("Bearer c0rrect"));
+            let text = Request { content_type: Some("text/plain"), ..request };
+            assert!(matches!(judge(&text, TOKEN), Verdict::Refuse(415, _)));
+        }
     }
 
     #[test]
@@ -335,7 +360,8 @@ mod tests {
             let request = ask(method, path, Some("Bearer c0rrect"));
             judge(&Request { origin, host: Some("game-box:8443"), ..request }, TOKEN)
         };
-        for (method, path) in [("POST", PATH), ("POST", PAIR), ("DELETE", "/whep/x"), ("PUT", "/")]
+        for (method, path) in
+            [("POST", PATH), ("POST", WATCH), ("POST", PAIR), ("DELETE", "/whep/x"), ("PUT", "/")]
         {
             for own in [None, Some("http://game-box:8443"), Some("https://Game-Box:8443")] {
                 let verdict = from(method, path, own);

@@ -2,6 +2,7 @@
 import { facts } from "../facts";
 import type { Access } from "../pairing/access";
 import type { Screen } from "../screen/screen";
+import { chooseRole, PLACES, placesOf } from "../watching/role";
 import { describe, ON_REQUEST } from "./description";
 import { gathered, iceServers, watchReach } from "./reach";
 import { Reports } from "./reports";
@@ -63,17 +64,20 @@ function endWithPage(session: string, authorization: Authorization): void {
 // Gives what the host takes as this page's right to ask.
 export async function connect(access: Access, watcher: Watcher): Promise<Authorization> {
   const authorization = { Authorization: `Bearer ${await access.secret()}` };
+  // Asked together: each takes a round trip.
+  const places = placesOf(authorization).catch((error: Error) => error);
   const servers = await iceServers(authorization);
   if (servers === null) {
     access.refused();
     return connect(access, watcher);
   }
+  const path = (await chooseRole(await places)) === "watch" ? PLACES : "/whep";
   const { connection, wires } = assemble(watcher, servers);
   await describe(connection);
   await gathered(connection, servers);
   const body = connection.localDescription?.sdp ?? "";
   const headers = { "Content-Type": "application/sdp", ...authorization };
-  const response = await fetch("/whep", { method: "POST", headers, body });
+  const response = await fetch(path, { method: "POST", headers, body });
   const answer = await response.text();
   if (response.status !== 201) throw new Error(`${response.status}: ${answer}`);
   endWithPage(response.headers.get("Location") ?? "", authorization);

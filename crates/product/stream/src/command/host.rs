@@ -39,6 +39,7 @@ pub(super) const SETTINGS: &[Setting] = settings! {
     "encoder" => "encoder",
     "audio" => "audio",
     "input" => "input",
+    "watchers" => "watchers",
     "metrics" => "metrics",
     "duration" => "duration",
 };
@@ -53,7 +54,7 @@ pub(super) fn command(names: Names) -> Command {
         .about(format!(
             "Stream a game, a video or the built-in scene to a browser or to `{client}`.\n\n\
              It prints a link and a code of six digits: a device that is new is asked for it, and has a key of its own from then \
-             on (`{}` lists and revokes). One may watch at a time. All is encrypted where others reach it, by a certificate of this \
+             on (`{}` lists and revokes). One has the stream at a time, and with --watchers others see it, too. All is encrypted where others reach it, by a certificate of this \
              machine's own; a browser does not know it and asks. The port must be open for TCP and for UDP.",
             names.devices
         ))

@@ -20,65 +20,83 @@ use gameway_units::{
 };
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use smart_default::SmartDefault;
 use std::net::{IpAddr, SocketAddr};
 use std::path::PathBuf;
 
 /// What a host is told.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema, SmartDefault)]
 #[serde(default, deny_unknown_fields)]
 #[non_exhaustive]
 pub struct HostConfig {
     /// The stream's name in tables.
+    #[default = "game"]
     pub name: String,
     /// The rate controller: pudica, gcc, scream, ...
+    #[default(ControllerConfig::named("pudica"))]
     pub controller: ControllerConfig,
     /// `scene` (built in), `x11` or `x11:DISPLAY` (a screen), or a video file.
     #[serde(with = "as_text")]
     #[schemars(with = "String")]
+    #[default(SourceConfig::Scene)]
     pub source: SourceConfig,
     /// Of the picture, in pixels.
     #[serde(with = "as_text")]
     #[schemars(with = "String")]
+    #[default(PictureSize { width: 1280, height: 720 })]
     pub size: PictureSize,
     /// Frames per second.
     #[schemars(range(min = 1, max = 1000))]
+    #[default = 60]
     pub frame_rate: u32,
     /// The least bitrate on the wire, with headers and repair.
+    #[default(Rate::from_mbps(1))]
     pub min_bitrate: Rate,
     /// The bitrate before anything is known of the network.
+    #[default(Rate::from_mbps(5))]
     pub start_bitrate: Rate,
     /// The greatest bitrate on the wire.
+    #[default(Rate::from_mbps(40))]
     pub max_bitrate: Rate,
     /// Repair packets as a share of media packets, whatever is lost; not for browsers.
     #[schemars(extend("x-min" = "0 %", "x-max" = "100 %"))]
     pub fec: Ratio,
     /// What is done about losses: `adaptive`, the cheapest mix of repair packets, which are not for browsers, and of sending again
     /// what the client asks for; `nack`, the latter alone; `fec`, the former alone; or `none`.
+    #[default(Repair::Adaptive(RepairGoal::default()))]
     pub repair: Repair,
     /// What follows a frame that our client has given up: `reference`, one that refers to a frame which the client has, if the
     /// encoder keeps one; or `key-frame`, which browsers always get.
+    #[default(Recovery::Reference)]
     pub recovery: Recovery,
     /// What of the picture becomes less while the bitrate does not do for all of it: `size`, `frame-rate`, `both`, or `none`. Browsers
     /// and our client show it as large as before.
+    #[default(Ladder::Both)]
     pub ladder: Ladder,
     /// How hard its pictures are to encode, for the ladder: `low`, flat surfaces, takes less only where that is better for all; `medium`;
     /// or `high`, fine textures and noise.
+    #[default(Content::Low)]
     pub content: Content,
     /// No lower picture than this, in pixels.
+    #[default = 360]
     pub min_height: u32,
     /// No fewer frames per second than this.
     #[schemars(range(min = 1, max = 1000))]
+    #[default = 30]
     pub min_frame_rate: u32,
     /// Whether a stream that mostly loses, or of which no reports come, falls to its least bitrate and at last ends (RFC 8083).
+    #[default = true]
     pub circuit_breaker: bool,
     /// The most that a packet has on the wire.
     #[schemars(extend("x-none" = "payloads of 1200 B", "x-min" = "256 B", "x-max" = "1500 B"))]
     pub mtu: Option<Bytes>,
     /// The ECN field of media packets.
+    #[default(EcnConfig::Native)]
     pub ecn: EcnConfig,
     /// When a client of ours reports: `native` (as the controller asks), `per-frame`, or an interval.
     #[serde(with = "as_text")]
     #[schemars(with = "String")]
+    #[default(ReportsConfig::Native)]
     pub reports: ReportsConfig,
     /// When the first frame is captured, after the epoch.
     pub start: Duration,
@@ -108,6 +126,7 @@ pub struct HostConfig {
     pub media_addresses: Vec<IpAddr>,
     /// Whether media may come by TCP, too, to the page's port, for a browser whom UDP does not reach. Not where something in front hands on
     /// media.
+    #[default = true]
     pub tcp: bool,
     /// A STUN server, HOST:PORT: it is asked under which address others see this machine, and so are browsers.
     #[schemars(extend("x-none" = "nobody is asked"))]
@@ -125,15 +144,22 @@ pub struct HostConfig {
     #[schemars(extend("x-none" = "nowhere"))]
     pub metrics: Option<SocketAddr>,
     /// `auto`: software; `hardware`: what works; or one by name. H.265 has the best there is.
+    #[default(EncoderChoice::Auto)]
     pub encoder: EncoderChoice,
     /// The scene's beeps, the file's sound, or what PulseAudio plays (needs parec).
+    #[default = true]
     pub audio: bool,
     /// Whether who has the stream plays, too: keys, mouse and wheel go to the screen, or move a marker in the scene.
     pub input: bool,
+    /// How many may watch beside the client that plays; each has an encoder of its own.
+    #[schemars(range(max = 8))]
+    pub watchers: u32,
     /// Whether frame number, time and input are written into each picture.
+    #[default = true]
     pub stamped: bool,
     /// How often the controller's state is told.
     #[schemars(extend("x-min" = "1 ms"))]
+    #[default(Duration::from_millis(500))]
     pub observe_interval: Duration,
     /// Seed of the scene.
     pub seed: u64,
@@ -155,59 +181,6 @@ pub struct HostConfig {
     /// How long the host is there.
     #[schemars(extend("x-none" = "until Ctrl-C"))]
     pub duration: Option<Duration>,
-}
-
-impl Default for HostConfig {
-    fn default() -> Self {
-        Self {
-            name: "game".to_owned(),
-            controller: ControllerConfig::named("pudica"),
-            source: SourceConfig::Scene,
-            size: PictureSize { width: 1280, height: 720 },
-            frame_rate: 60,
-            min_bitrate: Rate::from_mbps(1),
-            start_bitrate: Rate::from_mbps(5),
-            max_bitrate: Rate::from_mbps(40),
-            fec: Ratio::ZERO,
-            repair: Repair::Adaptive(RepairGoal::default()),
-            recovery: Recovery::Reference,
-            ladder: Ladder::Both,
-            content: Content::Low,
-            min_height: 360,
-            min_frame_rate: 30,
-            circuit_breaker: true,
-            mtu: None,
-            ecn: EcnConfig::Native,
-            reports: ReportsConfig::Native,
-            start: Duration::ZERO,
-            stop: None,
-            listen: Listen::default(),
-            token: String::new(),
-            devices: None,
-            certificate: None,
-            certificate_key: None,
-            names: Vec::new(),
-            addresses: Vec::new(),
-            media_addresses: Vec::new(),
-            tcp: true,
-            stun: None,
-            turn: None,
-            turn_credentials: None,
-            lab: None,
-            metrics: None,
-            encoder: EncoderChoice::Auto,
-            audio: true,
-            input: false,
-            surroundings: Surroundings::default(),
-            card: None,
-            stamped: true,
-            observe_interval: Duration::from_millis(500),
-            seed: 0,
-            export_keys: None,
-            epoch_ns: None,
-            duration: None,
-        }
-    }
 }
 
 impl HostConfig {

@@ -18,8 +18,8 @@ pub type OpenEncoder =
 
 /// What encodes on this machine.
 pub struct Encoders {
-    /// Opens one.
-    pub open: OpenEncoder,
+    /// Opens them.
+    pub opener: Opener,
     /// Whether there is one of H.265.
     pub h265: bool,
     /// Their names, where a configuration leaves something open.
@@ -39,12 +39,8 @@ pub fn encoders(config: &HostConfig) -> Result<Encoders, StreamError> {
     let any_hardware = config.encoder == EncoderChoice::Hardware;
     let open_choice = any_hardware || config.encoder.hardware().is_some();
     let chosen = open_choice.then(|| format!("{h264} for H264{names}"));
-    let mut opener = Opener { own, any_hardware, h264, h265, last: None, deaths: 0 };
-    Ok(Encoders {
-        open: Box::new(move |codec, size| opener.open(codec, size)),
-        h265: h265.is_some(),
-        chosen,
-    })
+    let opener = Opener { own, any_hardware, h264, h265, last: None, deaths: 0 };
+    Ok(Encoders { opener, h265: h265.is_some(), chosen })
 }
 
 /// The name of the encoder of H.264, which opened.
@@ -83,7 +79,8 @@ fn software(codec: VideoCodec) -> Option<&'static str> {
 }
 
 /// Opens what was chosen; in its place what is in software, if nobody named it and it fails too often.
-struct Opener {
+#[derive(Debug, Clone)]
+pub struct Opener {
     own: EncoderConfig,
     any_hardware: bool,
     h264: &'static str,
@@ -93,6 +90,11 @@ struct Opener {
 }
 
 impl Opener {
+    /// As the encoding thread takes it.
+    pub fn into_open(mut self) -> OpenEncoder {
+        Box::new(move |codec, size| self.open(codec, size))
+    }
+
     fn open(
         &mut self,
         codec: VideoCodec,
@@ -131,7 +133,7 @@ mod tests {
     }
 
     fn name(encoders: &mut Encoders, codec: VideoCodec) -> &'static str {
-        (encoders.open)(codec, whole()).expect("an encoder").name()
+        encoders.opener.open(codec, whole()).expect("an encoder").name()
     }
 
     fn whole() -> Size {

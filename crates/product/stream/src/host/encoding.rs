@@ -8,6 +8,7 @@
 use crate::host::card;
 use crate::host::encoders::OpenEncoder;
 use crate::host::photon::Watched;
+use crate::host::shown::Shown;
 use crate::wake::Giver;
 use gameway_codec::capture::FrameSource;
 use gameway_codec::encoder::{self, VideoEncoder};
@@ -82,6 +83,8 @@ pub struct Encoding {
     pub watch: Option<Clock>,
     /// Counts the pictures taken: a file's sound follows them.
     pub pictures: Arc<AtomicU64>,
+    /// Whom the pictures taken are shown to, beside the client whose frames these are.
+    pub shown: Shown,
     watched: Option<Watched>,
     encoder: Option<(VideoCodec, Size, Box<dyn VideoEncoder>)>,
     /// As the source gives it.
@@ -111,6 +114,7 @@ impl Encoding {
             stamped: true,
             watch: None,
             pictures: Arc::default(),
+            shown: Shown::default(),
             watched: None,
             encoder: None,
             picture: Picture::black(size),
@@ -195,6 +199,7 @@ impl Encoding {
         let began = self.watch.map(|clock| clock.now());
         let drawn = self.source.next(now, number, &mut self.picture);
         drawn.map_err(|error| error.to_string())?;
+        self.shown.show(&self.picture);
         self.watched = began.zip(self.watch).map(|(began, clock)| {
             let captured = clock.now();
             Watched { number: card::read(&self.picture), began, captured, encoded: captured }

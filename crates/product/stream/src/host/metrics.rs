@@ -55,6 +55,7 @@ struct Figures {
     target: Gauge,
     picture: Real,
     frame_rate: Real,
+    watchers: Real,
     encode: Histogram,
     send: Histogram,
     delay: Histogram,
@@ -125,6 +126,7 @@ impl Metrics {
         let state = match event {
             "picture-size" => Some(&figures.picture),
             "frame-rate" => Some(&figures.frame_rate),
+            "watchers" => Some(&figures.watchers),
             _ => None,
         };
         if let Some(state) = state {
@@ -182,6 +184,7 @@ impl Figures {
             target: Gauge::default(),
             picture: Real::default(),
             frame_rate: Real::default(),
+            watchers: Real::default(),
             encode: delays(),
             send: delays(),
             delay: delays(),
@@ -203,6 +206,7 @@ impl Figures {
         to.register("target_bits_per_second", target, own.target);
         to.register("picture_size", "The picture's height as a share of the full one", own.picture);
         to.register("frame_rate", "Frames per second that the ladder allows", own.frame_rate);
+        to.register("watchers", "Clients that watch beside the one that plays", own.watchers);
         let encode = "From a frame's capture until it was encoded";
         to.register_with_unit("encode", encode, Unit::Seconds, own.encode);
         let send = "From a frame's first packet to its last one, as they left";
@@ -274,6 +278,7 @@ mod tests {
             event("key-frame-request", 0.0),
             event("key-frame-request", 0.0),
             event("picture-size", 0.75),
+            event("watchers", 2.0),
             event("page-presented", 4.0),
             controller(0.25),
         ];
@@ -288,6 +293,7 @@ mod tests {
             "gameway_frames_shown_total 2",
             "gameway_target_bits_per_second 8000000",
             "gameway_picture_size 0.75",
+            "gameway_watchers 2.0",
             "gameway_encode_seconds_count 2",
             "gameway_encode_seconds_sum 0.006",
             "gameway_send_seconds_bucket{le=\"0.004\"} 0",

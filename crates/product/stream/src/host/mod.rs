@@ -1,4 +1,4 @@
-//! The host: captures, encodes, paces and sends a stream to one client at a time.
+//! The host: captures, encodes, paces and sends a stream to the client that plays, and to those that may watch beside.
 
 pub mod card;
 mod encoders;
@@ -20,6 +20,7 @@ pub(crate) mod servers;
 pub mod session;
 #[cfg(feature = "x11")]
 mod shapes;
+mod shown;
 mod signaling;
 pub mod sound;
 mod sources;
@@ -27,6 +28,7 @@ mod stage;
 mod start;
 pub mod stays;
 pub mod terms;
+mod watching;
 mod wires;
 
 #[cfg(feature = "cli")]

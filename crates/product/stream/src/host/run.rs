@@ -1,6 +1,6 @@
 //! The host's threads, sockets and clock.
 
-mod offer;
+mod signal;
 
 use crate::cpu::{Meter, ThreadTime};
 use crate::error::system;
@@ -17,6 +17,7 @@ use crate::host::sound::Sound;
 use crate::host::stage::{Stage, StageNews};
 use crate::host::start::{start_encoding, start_sound};
 use crate::host::stays::{Stay, Stays, Turn};
+use crate::host::watching::Watching;
 use crate::host::wires::Wires;
 use crate::keys::KeyFile;
 use crate::wake::{Taker, waking};
@@ -25,13 +26,12 @@ use gameway_events::Sink;
 use gameway_runtime::clock::{self, Clock};
 use gameway_runtime::lateness::LatenessSummary;
 use gameway_runtime::stop::Stop;
-use gameway_session::{BreakerAction, Sender, SenderEvent};
+use gameway_session::{BreakerAction, SenderEvent};
 use gameway_units::{Duration, Instant};
 use gameway_webrtc::Identity;
-use gameway_webrtc::http::{SignalingRequest, SignalingServer, check_token};
+use gameway_webrtc::http::{SignalingServer, check_token};
 use gameway_webrtc::scrape::ScrapeServer;
 use gameway_webrtc::socket::{MediaSocket, MonotonicClock};
-use offer::Comer;
 use rustix::event::{PollFd, PollFlags};
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -88,6 +88,7 @@ struct Host {
     bell: Taker<()>,
     identity: Identity,
     stays: Stays,
+    watching: Watching,
     jobs: Option<mpsc::Sender<Job>>,
     made: Taker<Made>,
     worker: Option<JoinHandle<ThreadTime>>,
@@ -119,7 +120,7 @@ impl Host {
             .map_err(|error| not_there("listen", config.listen, &error))?;
         let clock = Clock::new(epoch_ns);
         let pictures = Arc::default();
-        let (jobs, made, worker, h265) = start_encoding(&config, clock, Arc::clone(&pictures))?;
+        let (worker, watching, h265) = start_encoding(&config, clock, Arc::clone(&pictures))?;
         let sound = start_sound(&config, clock, pictures)?;
         let (sink, scrape) = Metrics::serve(&config, sink)?;
         let wires = Wires::new(socket, clock, config.tcp, servers::addresses(&config));
@@ -131,9 +132,10 @@ impl Host {
             bell,
             identity: Identity::generate().map_err(|error| StreamError::Host(error.to_string()))?,
             stays: Stays::default(),
-            jobs: Some(jobs),
-            made,
-            worker: Some(worker),
+            watching,
+            jobs: Some(worker.jobs),
+            made: worker.made,
+            worker: Some(worker.thread),
             h265,
             sound,
             page: PageCounts::default(),
@@ -162,6 +164,7 @@ impl Host {
             self.wires.on_deadline(now)?;
             self.take_over(now)?;
             self.turn(now)?;
+            self.watch(now)?;
             match self.stage.as_mut().and_then(|stage| stage.poll(now)) {
                 Some(StageNews::Note(note)) => tell("play", &note),
                 Some(StageNews::Ended(why)) => {
@@ -180,21 +183,33 @@ impl Host {
     /// Sound leaves at once, ahead of what the pacer lets go.
     fn send_sound(&mut self, now: Instant) -> Result<(), StreamError> {
         self.sound.bell().hush();
-        let mut session = self.stays.current.as_mut().map(|stay| &mut stay.session);
-        self.sound.listen(session.as_ref().is_some_and(|session| session.wants_sound(now)));
+        let current = self.stays.current.as_mut().map(|stay| &mut stay.session);
+        let mut sessions: Vec<&mut Session> =
+            current.into_iter().chain(self.watching.sessions()).collect();
+        self.sound.listen(sessions.iter().any(|session| session.wants_sound(now)));
         while let Some(packet) = self.sound.take() {
-            match (packet, &mut session) {
-                (Ok(packet), Some(session)) => session.send_sound(now, &packet),
-                (Ok(_), None) => {}
-                (Err(why), session) => {
+            match packet {
+                Ok(packet) => {
+                    sessions.iter_mut().for_each(|session| session.send_sound(now, &packet));
+                }
+                Err(why) => {
                     tell("no more sound", &why);
                     self.sound.has_ended();
-                    session.iter_mut().for_each(|session| session.end_sound());
+                    sessions.iter_mut().for_each(|session| session.end_sound());
                 }
             }
         }
-        if let Some(session) = session {
-            send_all(&mut self.wires, session)?;
+        sessions.into_iter().try_for_each(|session| send_all(&mut self.wires, session))
+    }
+
+    /// A turn of those who watch.
+    fn watch(&mut self, now: Instant) -> Result<(), StreamError> {
+        for stay in self.watching.turn(now, &self.config, &mut self.wires)? {
+            self.end(stay, "the connection is closed");
+        }
+        let (count, log) = (self.watching.news(), self.log.as_mut());
+        if let (Some(count), Some(log)) = (count, log) {
+            log.event(now, "watchers", f64::from(count));
         }
         Ok(())
     }
@@ -343,65 +358,26 @@ impl Host {
     }
 
     fn end_all(&mut self, why: &str) {
-        for stay in self.stays.take_all() {
+        for stay in self.stays.take_all().chain(self.watching.take_all()) {
             self.end(stay, why);
         }
     }
 
-    fn signal(&mut self, now: Instant) {
-        self.bell.hush();
-        while self.bell.take().is_some() {}
-        while let Some(request) = self.signaling.poll() {
-            match request {
-                SignalingRequest::Offer { from, at, session, offer, reply } => {
-                    let who = Comer { from: from.ip().to_canonical(), at, name: session };
-                    self.on_offer(now, who, &offer, reply);
-                }
-                SignalingRequest::Controller { name, reply } => {
-                    match name.map_or(Ok(()), |name| self.choose_controller(now, &name)) {
-                        Ok(()) => reply.accept(self.config.told_controller()),
-                        Err(error) => reply.refuse(400, error.to_string()),
-                    }
-                }
-                SignalingRequest::End { session, reply } => {
-                    if let Some(stay) = self.stays.take(&session) {
-                        self.end(stay, "the client has left");
-                        reply.accept(String::new());
-                    } else {
-                        reply.refuse(404, "there is no such session".to_owned());
-                    }
-                }
-            }
-        }
-    }
-
-    /// The stream, or the next one, gets another controller.
-    fn choose_controller(&mut self, now: Instant, name: &str) -> Result<(), StreamError> {
-        let config = self.config.with_controller(name)?;
-        for session in self.stays.sessions() {
-            let bitrate = session.sender().map_or(config.start_bitrate, Sender::bitrate);
-            session.set_controller(now, config.build_controller_from(bitrate)?, &config);
-        }
-        if let Some(log) = &mut self.log {
-            log.event(now, &format!("controller-{name}"), 1.0);
-        }
-        tell("another controller", name);
-        self.config = config;
-        Ok(())
-    }
-
     fn receive(&mut self) -> Result<(), StreamError> {
-        let (stays, refused) = (&mut self.stays, &mut self.refused);
+        let (stays, watching, refused) = (&mut self.stays, &mut self.watching, &mut self.refused);
         self.wires.receive(&self.signaling, |datagram| {
-            *refused += u64::from(!stays.handle(&datagram));
+            *refused += u64::from(!watching.handle(&datagram) && !stays.handle(&datagram));
         })?;
         // Before ICE is answered: what the client sends then must pass.
-        self.wires.keep(&self.stays.accepted());
+        let mut accepted = self.stays.accepted();
+        accepted.extend(self.watching.accepted());
+        self.wires.keep(&accepted);
         Ok(())
     }
 
     fn wait(&self, now: Instant) -> Result<(), StreamError> {
-        let deadlines = [self.stays.next_deadline(), self.wires.next_deadline()];
+        let watching = self.watching.next_deadline();
+        let deadlines = [self.stays.next_deadline(), self.wires.next_deadline(), watching];
         let deadline = deadlines.into_iter().flatten().min();
         let most = deadline.map_or(LOOK, |due| due.saturating_since(now).min(LOOK));
         let passed = self.clock.now().saturating_since(now);
@@ -412,8 +388,9 @@ impl Host {
         ];
         let gamepads = self.played.descriptors();
         let gamepads = gamepads.map(|pad| PollFd::from_borrowed_fd(pad, PollFlags::IN));
+        let watchers = self.watching.bells().map(|made| PollFd::new(made, PollFlags::IN));
         let mut descriptors: Vec<PollFd<'_>> =
-            self.wires.descriptors().chain(own).chain(gamepads).collect();
+            self.wires.descriptors().chain(own).chain(gamepads).chain(watchers).collect();
         clock::wait(&mut descriptors, most.saturating_sub(passed)).map_err(system("waiting"))
     }
 
@@ -436,7 +413,7 @@ impl Host {
 }
 
 /// Sends what a session has for its client.
-fn send_all(wires: &mut Wires, session: &mut Session) -> Result<(), StreamError> {
+pub(super) fn send_all(wires: &mut Wires, session: &mut Session) -> Result<(), StreamError> {
     while let Some(transmit) = session.poll_transmit() {
         wires.send(&transmit)?;
     }

@@ -355,7 +355,9 @@ impl Session {
                 self.on_rtcp(now, &bytes);
                 self.answer_reference_time(now, &bytes, arrival);
             }
-            Event::Data { label, bytes, channel } if label == gameway_input::CHANNEL => {
+            Event::Data { label, bytes, channel }
+                if self.plays && label == gameway_input::CHANNEL =>
+            {
                 self.on_input(now, channel, &bytes);
             }
             Event::Data { label, bytes, channel } if label == photon::CHANNEL => {

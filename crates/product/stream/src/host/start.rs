@@ -1,19 +1,28 @@
 //! The parts of a host with a thread of their own, as they are started.
+//!
+//! | constant | value | origin |
+//! |---|---|---|
+//! | niceness of encoders for those who watch | 10 | weighs a ninth of the player's where processors are short (sched(7)) |
 
 use crate::cpu::{Meter, ThreadTime};
 use crate::error::system;
-use crate::host::encoders::encoders;
+use crate::host::encoders::{Opener, encoders};
 use crate::host::encoding::{Encoding, Job, Made};
 use crate::host::run::tell;
+use crate::host::shown::Seen;
 use crate::host::sound::Sound;
 use crate::host::sources;
+use crate::host::watching::Watching;
 use crate::wake::{Giver, Taker, waking};
 use crate::{HostConfig, StreamError};
+use gameway_codec::capture::FrameSource;
 use gameway_runtime::clock::Clock;
 use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
 use std::sync::mpsc::{self, channel};
 use std::thread::JoinHandle;
+
+const NICE: i32 = 10;
 
 /// A host without sound still has pictures.
 pub(super) fn start_sound(
@@ -29,34 +38,72 @@ pub(super) fn start_sound(
     Ok(sound)
 }
 
-/// What gives it work, what it made, itself, and whether it can encode H.265.
-pub(super) type Worker = (mpsc::Sender<Job>, Taker<Made>, JoinHandle<ThreadTime>, bool);
+/// A thread that encodes: it ends when there is nobody left to give it work.
+pub(super) struct Worker {
+    /// Gives it work.
+    pub(super) jobs: mpsc::Sender<Job>,
+    /// What it made.
+    pub(super) made: Taker<Made>,
+    /// Itself.
+    pub(super) thread: JoinHandle<ThreadTime>,
+}
 
-#[expect(clippy::disallowed_methods, reason = "the driver owns its threads")]
+/// Starts to encode for the client that plays; what is shown to those who watch goes to `shown`. Also what opens encoders, and whether
+/// H.265 is among them.
 pub(super) fn start_encoding(
     config: &HostConfig,
     clock: Clock,
     pictures: Arc<AtomicU64>,
-) -> Result<Worker, StreamError> {
+) -> Result<(Worker, Watching, bool), StreamError> {
     let encoders = encoders(config)?;
     encoders.chosen.iter().for_each(|chosen| tell("encoder", chosen));
-    let interval = config.frame_interval();
-    let mut encoding = Encoding::new(
-        sources::source(config)?,
-        encoders.open,
-        sources::size(config)?,
-        (interval, config.frame_rate),
-    );
-    encoding.stamped = config.stamped;
+    let watching = Watching::new(encoders.opener.clone());
+    let mut encoding = encoding(config, sources::source(config)?, encoders.opener)?;
     encoding.pictures = pictures;
+    encoding.shown = watching.shown.clone();
     encoding.watch = config.card.is_some().then_some(clock);
+    Ok((start("encoding", encoding, || {})?, watching, encoders.h265))
+}
+
+/// Starts to encode for one who watches, behind all that is done for the player.
+pub(super) fn start_watching(
+    config: &HostConfig,
+    opener: Opener,
+    seen: Seen,
+) -> Result<Worker, StreamError> {
+    let encoding = encoding(config, Box::new(seen), opener)?;
+    start("watching", encoding, || {
+        // Who may not is as fast as the player.
+        let _ = rustix::process::setpriority_process(Some(rustix::thread::gettid()), NICE);
+    })
+}
+
+fn encoding(
+    config: &HostConfig,
+    source: Box<dyn FrameSource>,
+    opener: Opener,
+) -> Result<Encoding, StreamError> {
+    let rate = (config.frame_interval(), config.frame_rate);
+    let mut encoding = Encoding::new(source, opener.into_open(), sources::size(config)?, rate);
+    encoding.stamped = config.stamped;
+    Ok(encoding)
+}
+
+/// `begin` is done first, by the thread itself.
+#[expect(clippy::disallowed_methods, reason = "the driver owns its threads")]
+fn start(
+    name: &'static str,
+    encoding: Encoding,
+    begin: impl FnOnce() + Send + 'static,
+) -> Result<Worker, StreamError> {
     let (jobs, to_do) = channel();
     let (giver, made): (Giver<Made>, Taker<Made>) = waking().map_err(system("no wake-up"))?;
     let work = move || {
-        let meter = Meter::new("encoding");
+        begin();
+        let meter = Meter::new(name);
         encoding.run(&to_do, &giver);
         meter.read()
     };
-    let thread = std::thread::Builder::new().name("encoding".to_owned()).spawn(work);
-    Ok((jobs, made, thread.map_err(system("the encoding thread"))?, encoders.h265))
+    let thread = std::thread::Builder::new().name(name.to_owned()).spawn(work);
+    Ok(Worker { jobs, made, thread: thread.map_err(system("an encoding thread"))? })
 }

@@ -39,6 +39,12 @@ pub struct Terms {
 }
 
 impl Terms {
+    /// The same for who watches beside the client that plays.
+    #[must_use]
+    pub(super) fn without_input(self) -> Self {
+        Self { plays: false, card: false, ..self }
+    }
+
     /// Another controller: what follows of it for reports and the ECN field.
     pub(super) fn follow(
         config: &HostConfig,

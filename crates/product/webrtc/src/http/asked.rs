@@ -1,4 +1,4 @@
-//! What the media loop is asked: offers, ends of sessions, controllers.
+//! What the media loop is asked: offers, who is there, ends of sessions, controllers.
 
 use super::{Reply, Shared, SignalingRequest, refuse, respond};
 use crate::whep::{self, MAX_BODY};
@@ -11,12 +11,15 @@ use tokio::sync::oneshot;
 
 const NAME_BYTES: usize = 64;
 
-pub(super) async fn offer(
-    shared: &Shared,
-    from: SocketAddr,
-    at: Option<(String, u16)>,
-    body: Incoming,
-) -> Response<Full<Bytes>> {
+/// Who makes an offer: from where, where it reached this port, and whether it watches beside the client that plays.
+pub(super) struct Comer {
+    pub(super) from: SocketAddr,
+    pub(super) at: Option<(String, u16)>,
+    pub(super) watches: bool,
+}
+
+pub(super) async fn offer(shared: &Shared, who: Comer, body: Incoming) -> Response<Full<Bytes>> {
+    let Comer { from, at, watches } = who;
     let Ok(body) = Limited::new(body, MAX_BODY).collect().await else {
         return refuse(413, format!("an offer has at most {MAX_BODY} bytes"));
     };
@@ -25,7 +28,7 @@ pub(super) async fn offer(
     };
     let session = shared.word();
     let name = session.clone();
-    let request = |reply| SignalingRequest::Offer { from, at, session, offer, reply };
+    let request = |reply| SignalingRequest::Offer { from, at, session, watches, offer, reply };
     match ask(shared, request).await {
         Ok(answer) => {
             let mut response = respond(201, "application/sdp", answer);
@@ -41,6 +44,14 @@ pub(super) async fn offer(
 pub(super) async fn end(shared: &Shared, session: String) -> Response<Full<Bytes>> {
     match ask(shared, |reply| SignalingRequest::End { session, reply }).await {
         Ok(_) => respond(200, "text/plain", String::new()),
+        Err((status, reason)) => refuse(status, reason),
+    }
+}
+
+/// Whether somebody plays, and how many may watch.
+pub(super) async fn watching(shared: &Shared) -> Response<Full<Bytes>> {
+    match ask(shared, |reply| SignalingRequest::Watching { reply }).await {
+        Ok(answer) => respond(200, "application/json", answer),
         Err((status, reason)) => refuse(status, reason),
     }
 }

@@ -57,6 +57,7 @@ impl Host {
                 match signaling.poll() {
                     Some(
                         SignalingRequest::Offer { reply, .. }
+                        | SignalingRequest::Watching { reply }
                         | SignalingRequest::Controller { reply, .. }
                         | SignalingRequest::End { reply, .. },
                     ) => reply.refuse(404, "no stream here".to_owned()),

@@ -152,7 +152,9 @@ fn host_loop(
                     Err(error) => reply.refuse(400, error.to_string()),
                 }
             }
-            Some(SignalingRequest::Controller { reply, .. }) => {
+            Some(
+                SignalingRequest::Controller { reply, .. } | SignalingRequest::Watching { reply },
+            ) => {
                 reply.refuse(404, "no controller here".to_owned());
             }
             Some(SignalingRequest::End { session: name, reply }) => {

@@ -1,0 +1,127 @@
+//! What a host does with what signalling asks of it.
+
+use super::{Host, tell};
+use crate::StreamError;
+use crate::host::reach::ways;
+use crate::host::session::Session;
+use crate::host::stays::Stay;
+use crate::host::terms::terms;
+use gameway_session::Sender;
+use gameway_units::Instant;
+use gameway_webrtc::http::{Reply, SignalingRequest};
+use gameway_webrtc::{Peer, Secrets};
+use std::net::IpAddr;
+
+/// A client that is let in.
+pub(super) struct Comer {
+    /// From where it made its offer.
+    pub(super) from: IpAddr,
+    /// Where it reached the host for that.
+    pub(super) at: Option<(String, u16)>,
+    /// The name that signalling has for its stay.
+    pub(super) name: String,
+    /// Whether it watches beside the client that plays.
+    pub(super) watches: bool,
+}
+
+impl Host {
+    pub(super) fn signal(&mut self, now: Instant) {
+        self.bell.hush();
+        while self.bell.take().is_some() {}
+        while let Some(request) = self.signaling.poll() {
+            match request {
+                SignalingRequest::Offer { from, at, session, watches, offer, reply } => {
+                    let from = from.ip().to_canonical();
+                    let who = Comer { from, at, name: session, watches };
+                    self.on_offer(now, who, &offer, reply);
+                }
+                SignalingRequest::Watching { reply } => reply.accept(self.told_watching()),
+                SignalingRequest::Controller { name, reply } => {
+                    match name.map_or(Ok(()), |name| self.choose_controller(now, &name)) {
+                        Ok(()) => reply.accept(self.config.told_controller()),
+                        Err(error) => reply.refuse(400, error.to_string()),
+                    }
+                }
+                SignalingRequest::End { session, reply } => {
+                    let stay = self.stays.take(&session);
+                    if let Some(stay) = stay.or_else(|| self.watching.take(&session)) {
+                        self.end(stay, "the client has left");
+                        reply.accept(String::new());
+                    } else {
+                        reply.refuse(404, "there is no such session".to_owned());
+                    }
+                }
+            }
+        }
+    }
+
+    /// The stream, or the next one, gets another controller.
+    fn choose_controller(&mut self, now: Instant, name: &str) -> Result<(), StreamError> {
+        let config = self.config.with_controller(name)?;
+        for session in self.stays.sessions().chain(self.watching.sessions()) {
+            let bitrate = session.sender().map_or(config.start_bitrate, Sender::bitrate);
+            session.set_controller(now, config.build_controller_from(bitrate)?, &config);
+        }
+        if let Some(log) = &mut self.log {
+            log.event(now, &format!("controller-{name}"), 1.0);
+        }
+        tell("another controller", name);
+        self.config = config;
+        Ok(())
+    }
+
+    /// Whether somebody plays, and how many may watch, as a page reads it.
+    fn told_watching(&self) -> String {
+        let told = serde_json::json!({
+            "plays": self.stays.current.is_some(),
+            "watchers": self.watching.count(),
+            "max_watchers": self.config.watchers,
+        });
+        told.to_string()
+    }
+
+    /// A client that is let in comes. One that plays will take the place of the one before, who may be its former self.
+    fn on_offer(&mut self, now: Instant, who: Comer, offer: &str, reply: Reply) {
+        let Comer { from, at, name, watches } = who;
+        if watches && self.watching.count() >= self.config.watchers as usize {
+            return reply.refuse(409, self.no_more_watchers());
+        }
+        let config = gameway_webrtc::HostConfig {
+            identity: self.identity.clone(),
+            candidates: ways(&self.config, self.wires.address(), self.wires.reflexive(), at),
+            h265: self.h265,
+            nack: self.config.repair.sends_again(),
+            parity: self.config.repair.goal().is_some(),
+            export_keys: self.config.export_keys.is_some(),
+        };
+        let number = if watches { self.watching.next_number() } else { self.sessions };
+        let made = Peer::answer(now, &config, Secrets::from_system(), offer)
+            .map_err(|error| error.to_string())
+            .and_then(|(peer, answer)| {
+                let terms = terms(&self.config, number, self.sound.is_there());
+                Ok((peer, answer, terms.map_err(|error| error.to_string())?))
+            });
+        let (peer, answer, terms) = match made {
+            Ok(made) => made,
+            Err(why) => return reply.refuse(400, why),
+        };
+        if watches {
+            let session = Session::new(number, peer, terms.without_input());
+            self.watching.expect(Stay { name, from, session });
+        } else {
+            let session = Session::new(number, peer, terms);
+            if let Some(late) = self.stays.expect(Stay { name, from, session }) {
+                self.end(late, &format!("another client has come, from {from}"));
+            }
+        }
+        reply.accept(answer);
+    }
+
+    fn no_more_watchers(&self) -> String {
+        match self.config.watchers {
+            0 => "nobody may watch beside the player: start the host with --watchers 1".to_owned(),
+            1 => "somebody watches already, and one may".to_owned(),
+            most => format!("{most} watch already, and no more may"),
+        }
+    }
+}
