@@ -55,7 +55,7 @@ DASH_JS := python/gameway/live/video/dash.js
 # The page that a host serves, as the crate has it.
 PAGE := crates/product/webrtc/src/page.html
 
-.PHONY: help setup demo demo-live conformance play nat page machine-tools packages mutants properties test ready lint quick-lint rust-lint python-lint page-lint rust-test fuzz-smoke python-test bench reproduce clean
+.PHONY: help setup demo demo-live conformance play nat page machine-tools packages mutants properties test ready lint quick-lint rust-lint python-lint page-lint rust-test fuzz-smoke python-test bench soak reproduce clean
 
 help: ## this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 16
@@ -172,6 +172,9 @@ properties: $(STAMPS)/test-packages ## property tests on ROUNDS times as many ne
 bench: ## speed and memory of the simulator, then the parts of the packet path
 	cargo run --release --quiet -p gameway-sim --example speed
 	cargo bench --workspace
+
+soak: ## eight simulated hours with each controller: memory, delay and bitrate stay; 10 minutes
+	cargo run --release --quiet -p gameway-sim --example soak
 
 clean: ## remove what was built; results stay
 	rm -rf $(VENV) $(STAMPS) target python/gameway/_core*.so python/gameway/experiments \

@@ -27,6 +27,7 @@ mod refusals;
 mod repair;
 mod reports;
 mod scream;
+mod soak;
 #[path = "../support/mod.rs"]
 mod support;
 mod tables;
