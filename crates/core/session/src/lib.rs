@@ -11,6 +11,7 @@
 //! The end's events must be drained too: they are kept until then.
 
 mod arrivals;
+mod capture_slots;
 mod circuit_breaker;
 mod encode_request;
 mod feedback;

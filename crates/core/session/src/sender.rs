@@ -13,6 +13,7 @@
 //! bounds that queue to two seconds, for conversation; Pudica's pacing leaves at most one frame behind.
 //! A game frame that waits longer than a stall is worth nothing, so the bound is 100 ms of frames.
 //! A frame due while one is being encoded is captured when that is done; over half an interval late it is skipped.
+//! Of a source that tells when something is drawn ([`Sender::on_drawn`]), frames are captured behind the drawings.
 //!
 //! | constant | default | origin |
 //! |---|---|---|
@@ -29,6 +30,7 @@ mod repeated;
 #[cfg(test)]
 mod tests;
 
+use crate::capture_slots::CaptureSlots;
 use crate::circuit_breaker::CircuitBreaker;
 use crate::encode_request::EncodeRequest;
 use crate::feedback::FeedbackPacket;
@@ -76,8 +78,8 @@ pub struct Sender {
     parity_losses: Option<ParityLosses>,
     /// If repair is planned by the losses.
     protection: Option<Protection>,
-    /// When the next frame is captured; `None` once stopped.
-    next_capture: Option<Instant>,
+    /// When the next frame is captured.
+    slots: CaptureSlots,
     next_frame: FrameId,
     /// The frame that is to be encoded or being so, with the target that it follows.
     encoding: Option<(EncodeRequest, Target)>,
@@ -133,7 +135,7 @@ impl Sender {
             parity_losses: (!config.repair.sends_again() && config.code == RepairCode::Interleaved)
                 .then(ParityLosses::default),
             protection: config.repair.goal().map(|goal| Protection::new(goal, config.code)),
-            next_capture: Some(config.start),
+            slots: CaptureSlots::new(config.start, config.frame_interval),
             next_frame: FrameId(0),
             encoding: None,
             encode_wanted: false,
@@ -165,9 +167,18 @@ impl Sender {
             self.controller.on_timer(now);
             self.retarget(now);
         }
-        if let Some(due) = self.next_capture.filter(|&due| due <= now) {
+        if let Some(due) = self.next_capture().filter(|&due| due <= now) {
             self.capture(now, due);
         }
+    }
+
+    /// Something was drawn, of a source that tells of that: it is captured as soon as a frame may be.
+    pub fn on_drawn(&mut self, at: Instant) {
+        self.slots.on_drawn(at);
+    }
+
+    fn next_capture(&self) -> Option<Instant> {
+        self.slots.due(self.encoding.is_some())
     }
 
     /// The frame that is to be encoded now, once; answer with [`Self::on_encoded`] or
@@ -316,7 +327,7 @@ impl Sender {
     /// and all is sent (or waits for feedback).
     #[must_use]
     pub fn next_deadline(&self) -> Option<Instant> {
-        let capture = self.next_capture;
+        let capture = self.next_capture();
         let timer = self.controller.next_timer().filter(|_| capture.is_some());
         let pacer = self.pacer.next_deadline(self.history.in_flight());
         let copy = self.resend.as_ref().and_then(Resend::next_copy);
@@ -326,12 +337,15 @@ impl Sender {
 
     /// Captures no more frames; what is in the pacer still leaves.
     pub fn stop(&mut self, _now: Instant) {
-        self.next_capture = None;
+        self.slots.stop();
     }
 
     /// Captures again after [`Self::stop`], beginning now, unless the circuit breaker has ended the stream.
     pub fn resume(&mut self, now: Instant) {
-        self.next_capture = (!self.has_ended()).then_some(now);
+        match self.has_ended() {
+            true => self.slots.stop(),
+            false => self.slots.resume(now),
+        }
     }
 
     /// The controller, for its log.
@@ -366,21 +380,15 @@ impl Sender {
         } else {
             self.ask_for_frame(now, due);
         }
-        let interval = self.leveled.frame_interval;
-        let mut next = due.saturating_add(interval);
-        // A late driver must not make up for missed frames with a burst of them.
-        while next <= now {
-            self.events.push_back(SenderEvent::FrameSkipped { captured: next });
-            next = next.saturating_add(interval);
-        }
-        self.next_capture = Some(next);
+        let missed = self.slots.advance(now);
+        self.events.extend(missed.map(|captured| SenderEvent::FrameSkipped { captured }));
     }
 
     /// The encoder is free: what was due meanwhile is captured now, unless the next is nearer.
     fn capture_late(&mut self, now: Instant) {
         let Some(due) = self.late.take() else { return };
         if now.saturating_since(due) <= self.leveled.frame_interval / 2
-            && self.next_capture.is_some()
+            && self.slots.next().is_some()
         {
             self.ask_for_frame(now, now);
         } else {
@@ -389,6 +397,7 @@ impl Sender {
     }
 
     fn ask_for_frame(&mut self, now: Instant, captured: Instant) {
+        self.slots.on_captured();
         self.choose_level(now, captured);
         let target = self.target();
         self.controller.on_notice(now, &Notice::Captured);

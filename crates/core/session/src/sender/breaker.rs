@@ -27,7 +27,7 @@ impl Sender {
 
     pub(super) fn breaker_deadline(&self) -> Option<Instant> {
         // A stopped stream sends nothing that could be too much.
-        self.next_capture.and(self.breaker.as_ref()?.next_deadline())
+        self.slots.next().and(self.breaker.as_ref()?.next_deadline())
     }
 
     pub(super) fn check_breaker(&mut self, now: Instant) {

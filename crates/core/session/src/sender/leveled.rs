@@ -56,6 +56,7 @@ impl Sender {
         if before.intervals != level.intervals {
             self.leveled.frame_interval = frame_interval;
             self.pacer.set_frame_interval(frame_interval);
+            self.slots.set_interval(frame_interval);
             if let Some(resend) = &mut self.resend {
                 resend.set_frame_interval(frame_interval);
             }

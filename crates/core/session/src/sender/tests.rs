@@ -324,8 +324,27 @@ fn a_driver_that_comes_when_the_next_frame_is_due_has_missed_one() {
         let request = encode(&mut sender, at(late)).unwrap();
         assert_eq!(request.captured, at(0));
         assert_eq!(skipped(&mut sender).len(), missed, "{late} ms");
-        assert_eq!(sender.next_capture, Some(at(16 * (missed as i64 + 1))));
+        assert_eq!(sender.slots.next(), Some(at(16 * (missed as i64 + 1))));
     }
+}
+
+#[test]
+fn a_drawing_is_captured_before_the_frame_is_due_once_the_encoder_is_free() {
+    let (mut sender, _) = bursting();
+    frame(&mut sender, 0);
+    sender.on_drawn(at(5));
+    let captured = at(5) + Duration::from_micros(500);
+    assert_eq!(sender.next_deadline(), Some(captured));
+    sender.on_deadline(captured);
+    assert_eq!(sender.poll_encode().unwrap().captured, captured);
+    sender.on_drawn(at(15));
+    assert_eq!(sender.next_deadline(), Some(at(32)), "the encoder is busy");
+    sender.on_encoded(at(17), &train(), false);
+    transmit(&mut sender, at(17));
+    // No more than a frame early: the one due at 32 ms.
+    assert_eq!(sender.next_deadline(), Some(at(16)));
+    assert_eq!(encode(&mut sender, at(17)).unwrap().captured, at(16));
+    assert_eq!(skipped(&mut sender), []);
 }
 
 #[test]
