@@ -27,6 +27,8 @@ mod authority;
 pub mod card;
 #[cfg(feature = "x11")]
 mod card_window;
+#[cfg(feature = "x11")]
+mod drawings;
 mod error;
 #[cfg(feature = "x11")]
 mod gamepad;
@@ -46,6 +48,8 @@ mod x11;
 
 #[cfg(feature = "x11")]
 pub use card_window::show_card;
+#[cfg(feature = "x11")]
+pub use drawings::Drawings;
 pub use error::DesktopError;
 #[cfg(feature = "x11")]
 pub use gamepad::{Gamepads, NoGamepads};

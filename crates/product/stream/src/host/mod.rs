@@ -28,6 +28,7 @@ mod stage;
 mod start;
 pub mod stays;
 pub mod terms;
+mod watch;
 mod watching;
 mod wires;
 

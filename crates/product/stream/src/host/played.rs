@@ -14,7 +14,7 @@ use crate::{HostConfig, SourceConfig, StreamError};
 use gameway_codec::Hand;
 #[cfg(feature = "x11")]
 use gameway_desktop::Injector;
-use gameway_input::gamepad::Lack;
+use gameway_input::gamepad::{Event, Lack};
 use gameway_input::{Action, gamepad};
 use gameway_runtime::clock::Clock;
 use gameway_units::Instant;
@@ -51,15 +51,23 @@ impl Played {
     }
 
     /// Does what the player of this session has done since. What cannot be played any more is watched from then on.
-    pub(super) fn take(&mut self, session: &mut Session) {
+    pub(super) fn take(&mut self, now: Instant, session: &mut Session) {
         self.watch(session);
-        let actions = std::iter::from_fn(|| session.poll_action());
+        let mut is_answered = false;
+        let actions = std::iter::from_fn(|| session.poll_action()).inspect(|action| {
+            is_answered |= matches!(action, Action::Press(_) | Action::Release(_));
+        });
         if let Some(why) = self.apply(actions) {
             tell("no more input", &why);
             *self = Self::Nothing;
         }
         while let Some(action) = session.poll_gamepad() {
+            is_answered |= matches!(action.event, Event::Press(_) | Event::Release(_));
             self.apply_to_gamepad(action);
+        }
+        // The scene shows it in whatever picture is next; a screen tells when its program has drawn.
+        if is_answered && matches!(self, Self::Scene(_)) {
+            session.on_drawn(now);
         }
         session.set_lack(self.lack());
     }

@@ -17,6 +17,7 @@ use crate::host::sound::Sound;
 use crate::host::stage::{Stage, StageNews};
 use crate::host::start::{start_encoding, start_sound};
 use crate::host::stays::{Stay, Stays, Turn};
+use crate::host::watch::Watch;
 use crate::host::watching::Watching;
 use crate::host::wires::Wires;
 use crate::keys::KeyFile;
@@ -101,6 +102,7 @@ struct Host {
     keys: Option<KeyFile>,
     meter: Meter,
     played: Played,
+    watch: Watch,
     /// What is played, if it is the host's own.
     stage: Option<Stage>,
     sessions: u32,
@@ -144,6 +146,7 @@ impl Host {
             keys: config.export_keys.as_deref().map(KeyFile::create).transpose()?,
             meter: Meter::new("network"),
             played: Played::open(&config, clock)?,
+            watch: Watch::open(&config),
             stage: None,
             sessions: 0,
             refused: 0,
@@ -242,8 +245,9 @@ impl Host {
         if stop.is_some_and(|stop| stop <= now) {
             session.stop(now);
         }
+        self.watch.look(now, session);
         session.on_deadline(now);
-        self.played.take(session);
+        self.played.take(now, session);
         self.played.show(now, session);
         if let (Some(job), Some(jobs)) = (session.poll_job(), &self.jobs) {
             // The thread ends with the host only.
@@ -347,8 +351,9 @@ impl Host {
     /// Ends a client's stay; it is told why, if it is still there.
     fn end(&mut self, mut stay: Stay, why: &str) {
         let session = &mut stay.session;
-        session.end(self.clock.now(), why);
-        self.played.take(session);
+        let now = self.clock.now();
+        session.end(now, why);
+        self.played.take(now, session);
         while let Some(transmit) = session.poll_transmit() {
             // The end of a stay that cannot be told is found by silence.
             let _ = self.wires.send(&transmit);
@@ -376,8 +381,10 @@ impl Host {
     }
 
     fn wait(&self, now: Instant) -> Result<(), StreamError> {
-        let watching = self.watching.next_deadline();
-        let deadlines = [self.stays.next_deadline(), self.wires.next_deadline(), watching];
+        let watch = self.stays.current.as_ref().map(|_| &self.watch);
+        let look = watch.and_then(|watch| watch.next_look(now));
+        let (stays, wires) = (self.stays.next_deadline(), self.wires.next_deadline());
+        let deadlines = [stays, wires, self.watching.next_deadline(), look];
         let deadline = deadlines.into_iter().flatten().min();
         let most = deadline.map_or(LOOK, |due| due.saturating_since(now).min(LOOK));
         let passed = self.clock.now().saturating_since(now);
@@ -387,10 +394,12 @@ impl Host {
             PollFd::new(self.sound.bell(), PollFlags::IN),
         ];
         let gamepads = self.played.descriptors();
-        let gamepads = gamepads.map(|pad| PollFd::from_borrowed_fd(pad, PollFlags::IN));
+        let drawings = watch.and_then(|watch| watch.descriptor(now));
+        let others =
+            gamepads.chain(drawings).map(|one| PollFd::from_borrowed_fd(one, PollFlags::IN));
         let watchers = self.watching.bells().map(|made| PollFd::new(made, PollFlags::IN));
         let mut descriptors: Vec<PollFd<'_>> =
-            self.wires.descriptors().chain(own).chain(gamepads).chain(watchers).collect();
+            self.wires.descriptors().chain(own).chain(others).chain(watchers).collect();
         clock::wait(&mut descriptors, most.saturating_sub(passed)).map_err(system("waiting"))
     }
 

@@ -234,6 +234,13 @@ impl Session {
         self.requests.as_ref()?.due_when_blocked()
     }
 
+    /// Something was drawn that is to be captured.
+    pub fn on_drawn(&mut self, now: Instant) {
+        if let Some(sender) = &mut self.sender {
+            sender.on_drawn(now);
+        }
+    }
+
     /// A frame to make now, if there is one.
     pub fn poll_job(&mut self) -> Option<Job> {
         let request = self.sender.as_mut()?.poll_encode()?;
