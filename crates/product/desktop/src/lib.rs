@@ -5,7 +5,7 @@
 //!                          │                              │
 //!                          ├► capture::X11Screen           ▼ audio::PulseMonitor     (both of gameway-codec)
 //!                          ▼
-//!                       Pointer ─► Shape
+//!                       Pointer ─► Shape, Drawings
 //!
 //! gamepad::Action ─► Gamepads (uinput) ◄── Program
 //!                       └► Felt

@@ -39,7 +39,7 @@ impl Screen {
         let mut command = Command::new(PROGRAM);
         command
             .args("-displayfd 1 -nolisten tcp -noreset".split(' '))
-            .args("+extension MIT-SHM +extension XTEST".split(' '))
+            .args("+extension DAMAGE +extension MIT-SHM +extension XTEST".split(' '))
             .args(["-screen", "0", &format!("{width}x{height}x24"), "-auth"])
             .arg(&authority)
             .stdout(Stdio::piped());

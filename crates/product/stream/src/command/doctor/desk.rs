@@ -67,6 +67,21 @@ pub fn screen(folder: &Path) -> Finding {
     }
 }
 
+/// When this screen is captured, if not as soon as something is drawn.
+#[cfg(feature = "x11")]
+fn told_of_drawings(display: Option<&str>, authority: Option<&Path>) -> String {
+    match gameway_desktop::Drawings::connect(display, authority) {
+        Ok(_) => String::new(),
+        Err(error) => format!(" up to a frame interval after it is drawn ({error})"),
+    }
+}
+
+/// This build captures none.
+#[cfg(not(feature = "x11"))]
+fn told_of_drawings(_display: Option<&str>, _authority: Option<&Path>) -> String {
+    String::new()
+}
+
 /// This build captures none.
 #[cfg(not(feature = "x11"))]
 pub fn screen(_folder: &Path) -> Finding {
@@ -81,7 +96,8 @@ pub fn own_screen(names: Names) -> Finding {
     match captured(None, None) {
         Ok(()) => {
             let play = names.play;
-            Finding::works(format!("{display} is captured: {play} --screen {display}"))
+            let when = told_of_drawings(None, None);
+            Finding::works(format!("{display} is captured{when}: {play} --screen {display}"))
         }
         Err(error) if cfg!(feature = "x11") => {
             let mend =
