@@ -39,7 +39,8 @@ LIVE_TOOLS := ip=iproute2 ethtool=ethtool iperf3=iperf3 ping=iputils-ping nft=nf
 # The game of the live demo, and a screen for it.
 GAME_TOOLS := Xvfb=xvfb "test -x /usr/games/crispy-doom"=crispy-doom \
   "test -f /usr/share/games/doom/freedoom2.wad"=freedoom
-# What tests look through or compare with.
+# What tests look through or compare with. Ubuntu has no firefox-esr, and its firefox is a snap: there such tests are skipped.
+FIREFOX = $(shell apt-cache show firefox-esr > /dev/null 2>&1 && echo firefox-esr=firefox-esr)
 TEST_TOOLS := ffmpeg=ffmpeg tshark=tshark tcpdump=tcpdump chromium=chromium xvfb-run=xvfb \
   "test -x /usr/sbin/nginx"=nginx-light "ls /usr/lib/*/faketime/libfaketimeMT.so.1"=libfaketime \
   pulseaudio=pulseaudio pactl=pulseaudio-utils setxkbmap=x11-xkb-utils turnserver=coturn ss=iproute2 \
@@ -197,7 +198,7 @@ $(STAMPS)/mutants: | $(STAMPS)/tools
 
 # The reader of users' videos is checked against FFmpeg's own.
 $(STAMPS)/test-tools: | $(STAMPS)
-	tools/need $(TEST_TOOLS)
+	tools/need $(TEST_TOOLS) $(FIREFOX)
 	@touch $@
 
 # A machine whose kernel has what this one's may lack, such as uinput: python/tests/machine.py.

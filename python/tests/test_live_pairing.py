@@ -68,7 +68,7 @@ class Host:
 
 
 @contextmanager
-def _host(state: Path, scheme: str = "http") -> Iterator[Host]:
+def gameway_host(state: Path, scheme: str = "http") -> Iterator[Host]:
     made = Host(free_port(), state, scheme)
     words = [*GAMEWAY, "host", "--size", "320x180", "--no-audio", "--duration", "120 s"]
     words += ["--listen", f"127.0.0.1:{made.port}", *(["--https"] if scheme == "https" else [])]
@@ -103,7 +103,7 @@ def _type(made: Browser, page: str, text: str) -> None:
     made.call("Input.dispatchKeyEvent", {"type": "keyUp", **enter}, page)
 
 
-def _wrong(code: str) -> str:
+def wrong(code: str) -> str:
     return f"{(int(code) + 1) % 1_000_000:06}"
 
 
@@ -111,7 +111,7 @@ def _wrong(code: str) -> str:
 def test_a_browser_is_paired_by_the_code_and_plays_until_it_is_revoked(
     tmp_path: Path, scheme: str
 ) -> None:
-    with _host(tmp_path / "state", scheme) as host, browser(tmp_path / "profile") as made:
+    with gameway_host(tmp_path / "state", scheme) as host, browser(tmp_path / "profile") as made:
         code = host.codes(1)
         # As a person who goes on though the browser does not know the certificate.
         page = made.open("about:blank")
@@ -126,7 +126,7 @@ def test_a_browser_is_paired_by_the_code_and_plays_until_it_is_revoked(
         _type(made, page, "12")
         assert "6 digits" in _until(made, page, ALERT)
         made.evaluate(page, f"{FIELD}.select()")
-        _type(made, page, _wrong(code))
+        _type(made, page, wrong(code))
         _until(made, page, f"({ALERT}).includes('not the code')")
         _type(made, page, f"{code[:3]} {code[3:]}")
         until_frames(made, page)
@@ -177,7 +177,7 @@ class _Page(BaseHTTPRequestHandler):
 
 
 def test_a_page_from_elsewhere_pairs_starts_and_ends_nothing(tmp_path: Path) -> None:
-    with _host(tmp_path / "state") as host, browser(tmp_path / "profile") as made:
+    with gameway_host(tmp_path / "state") as host, browser(tmp_path / "profile") as made:
         code = host.codes(1)
         token = re.search(r"/#([-\w]+)", "".join(host.told))
         assert token, host.told

@@ -1,4 +1,5 @@
 // What the page's parts share: the connection's figures, whether the host lets this page play, and what is said of it.
+import { areCarried } from "./connection/carried";
 import { connect } from "./connection/connect";
 import { play } from "./connection/playback";
 import { stateOf } from "./connection/words";
@@ -86,7 +87,6 @@ export async function start(video: HTMLVideoElement, canvas: HTMLCanvasElement):
   const screen = new Screen(video, canvas);
   tell("picture", () => boxOfPicture(screen));
   tell("screen", () => screen);
-  screen.choice.set(wished(settings.value));
   shownBy.set(screen.choice);
   const setVolume = () => {
     video.volume = settings.value.volume;
@@ -97,6 +97,8 @@ export async function start(video: HTMLVideoElement, canvas: HTMLCanvasElement):
   seenGamepads.listen((seen) => complaint.set(troubles(seen).join("; ")));
   let measured: Sampler | undefined;
   try {
+    screen.areCarried = await areCarried();
+    screen.choice.set(wished(settings.value, screen.areCarried));
     const authorization = await connect(new Access(), {
       screen,
       onConnection: (connection, input, pointer) => {
@@ -110,6 +112,6 @@ export async function start(video: HTMLVideoElement, canvas: HTMLCanvasElement):
     lookForLab(authorization);
     if (role.value === "watch") lookForPlayer(authorization);
   } catch (error) {
-    facts.error = String(error);
+    facts.error = error instanceof Error ? error.message : String(error);
   }
 }

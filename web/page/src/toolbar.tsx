@@ -1,6 +1,6 @@
 import type { RefObject } from "preact";
 import { isSilenced, playSound } from "./connection/playback";
-import { fillScreen, lockPointer } from "./input/screen";
+import { fillScreen, lockPointer, WAY_OUT } from "./input/screen";
 import { toggleOverlay } from "./overlay/overlay";
 import { complain, complaint, lab, player, sampler } from "./page";
 import { isLabOpen, isSettingsOpen, toggle } from "./panels";
@@ -111,7 +111,7 @@ export function Toolbar({ main, video }: { main: Reference<HTMLElement>; video: 
         hidden={useStore(player) === null}
         {...mouseLook}
       />
-      <Button id="fill" label="Full screen" title="All of the screen; keep Escape pressed to leave" act={fill} />
+      <Button id="fill" label="Full screen" title={`All of the screen; ${WAY_OUT}`} act={fill} />
       <Button
         id="show"
         label="Figures"

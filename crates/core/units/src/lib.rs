@@ -37,4 +37,4 @@ pub use rate::Rate;
 pub use recovery::Recovery;
 pub use repair::{Repair, RepairGoal};
 pub use time::{Duration, Instant, ReceiverInstant};
-pub use video_codec::VideoCodec;
+pub use video_codec::{PayloadFormat, VideoCodec};

@@ -1,4 +1,4 @@
-//! The coding of pictures: not a quantity, but the one word that encoders, wire and sessions must share.
+//! The coding of pictures and how it travels: no quantities, but the words that encoders, wire and sessions must share.
 
 use std::fmt;
 use std::str::FromStr;
@@ -45,6 +45,16 @@ impl fmt::Display for VideoCodec {
             Self::H265 => "H265",
         })
     }
+}
+
+/// The RTP payload format in which coded pictures travel.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum PayloadFormat {
+    /// The codec's own.
+    #[default]
+    Own,
+    /// That of VP8 (RFC 7741), whatever it carries: a browser whose WebRTC lacks the codec hands such frames to its page.
+    Vp8,
 }
 
 #[cfg(test)]

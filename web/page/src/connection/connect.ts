@@ -3,6 +3,7 @@ import { facts } from "../facts";
 import type { Access } from "../pairing/access";
 import type { Screen } from "../screen/screen";
 import { chooseRole, PLACES, placesOf } from "../watching/role";
+import { asCarrier, isCarrier } from "./carried";
 import { describe, ON_REQUEST } from "./description";
 import { gathered, iceServers, watchReach } from "./reach";
 import { Reports } from "./reports";
@@ -75,11 +76,13 @@ export async function connect(access: Access, watcher: Watcher): Promise<Authori
   const { connection, wires } = assemble(watcher, servers);
   await describe(connection);
   await gathered(connection, servers);
-  const body = connection.localDescription?.sdp ?? "";
+  const own = connection.localDescription?.sdp ?? "";
+  const body = watcher.screen.areCarried ? asCarrier(own) : own;
   const headers = { "Content-Type": "application/sdp", ...authorization };
   const response = await fetch(path, { method: "POST", headers, body });
   const answer = await response.text();
   if (response.status !== 201) throw new Error(`${response.status}: ${answer}`);
+  if (watcher.screen.areCarried && !isCarrier(answer)) throw new Error("the host sends no pictures to such a browser");
   endWithPage(response.headers.get("Location") ?? "", authorization);
   // A transform makes each frame wait for its worker: only where the host is told of frames no other way.
   if (!answer.includes(ON_REQUEST)) await watcher.screen.observe();

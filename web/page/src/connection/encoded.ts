@@ -1,7 +1,11 @@
 // Encoded frames as a worker is given them (WebRTC Encoded Transform, W3C), ahead of the decoder.
 
-export interface TransformEvent {
-  transformer: { readable: ReadableStream<RTCEncodedVideoFrame>; writable: WritableStream<RTCEncodedVideoFrame> };
+export interface TransformEvent<Options = unknown> {
+  transformer: {
+    readable: ReadableStream<RTCEncodedVideoFrame>;
+    writable: WritableStream<RTCEncodedVideoFrame>;
+    options: Options;
+  };
 }
 
 export interface Metadata {

@@ -17,6 +17,15 @@ test.each([
   for (const reason of reasons) expect(words).toContain(reason);
 });
 
+const loopback = (...addresses: string[]) =>
+  addresses.map((address) => `a=candidate:1 1 udp 1 ${address} 8443 typ host\r\n`).join("");
+
+test("a host on loopback alone is to listen elsewhere", () => {
+  expect(obstacleOf({ own: "", host: loopback("127.0.0.1", "::1"), servers: [] })).toContain("--listen");
+  const both = obstacleOf({ own: "", host: loopback("127.0.0.1") + UDP, servers: [] });
+  expect(both).toContain("Packets of UDP do not pass");
+});
+
 test("with a TURN server that answers nothing is said of servers", () => {
   expect(obstacleOf({ own: SRFLX, host: TCP, servers: [turn] })).not.toContain("server");
 });

@@ -36,7 +36,21 @@ export function gathered(connection: RTCPeerConnection, servers: RTCIceServer[])
 const names = (sdp: string, pattern: RegExp) => pattern.test(sdp);
 const urlsOf = ({ urls }: RTCIceServer) => (typeof urls === "string" ? [urls] : urls);
 
+const ADDRESS = /^a=candidate:\S+ \d+ \S+ \d+ (\S+) /gm;
+
+// Firefox tries no loopback address from others, and has none itself unless the page may use camera or microphone.
+function isLoopbackAlone(sdp: string): boolean {
+  const addresses = [...sdp.matchAll(ADDRESS)].map(([, address = ""]) => address);
+  return addresses.length > 0 && addresses.every((address) => address.startsWith("127.") || address === "::1");
+}
+
 export function obstacleOf({ own, host, servers }: Ways): string {
+  if (isLoopbackAlone(host)) {
+    return (
+      "No connection yet. The host listens on a loopback address, which this browser does not try (Firefox never does). Let it listen on " +
+      "an address of its machine (its option --listen), and open that one."
+    );
+  }
   const has = (scheme: RegExp) => servers.flatMap(urlsOf).some((url) => scheme.test(url));
   const reasons = ["Packets of UDP do not pass between this browser and the host."];
   if (!names(host, /^a=candidate:\S+ 1 tcp /m)) reasons.push("The host takes no media by TCP.");

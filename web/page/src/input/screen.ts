@@ -14,9 +14,15 @@ interface Keyboard {
   lock?(): Promise<void>;
 }
 
+const keyboardOf = (navigator: Navigator) => (navigator as Navigator & { keyboard?: Keyboard }).keyboard;
+
+// How a person leaves full screen: Firefox has no lock of the keyboard and keeps Escape for itself.
+export const WAY_OUT = keyboardOf(navigator)?.lock ? "keep Escape pressed to leave" : "Escape leaves it";
+
 // In full screen the browser gives all keys to the program, Escape too, where it can.
 export async function fillScreen(element: HTMLElement): Promise<void> {
   await element.requestFullscreen({ navigationUI: "hide" });
-  const { keyboard } = navigator as Navigator & { keyboard?: Keyboard };
-  await keyboard?.lock?.().catch(() => {});
+  await keyboardOf(navigator)
+    ?.lock?.()
+    .catch(() => {});
 }

@@ -3,6 +3,11 @@ import type { ScreenCounters } from "./ways";
 
 export type ToWorker = { kind: "canvas"; canvas: OffscreenCanvas } | { kind: "counters" };
 
+export interface CanvasOptions {
+  // Bytes of each frame ahead of the access unit.
+  header: number;
+}
+
 // Times in milliseconds since 1970, by the browser's clock.
 export interface ShownFrame {
   timestamp: number;

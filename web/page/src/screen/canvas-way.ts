@@ -1,3 +1,4 @@
+import { FRAME_HEADER } from "../connection/carried";
 import type { SeenFrame } from "../connection/encoded";
 import type { Wires } from "../connection/wires";
 import { facts } from "../facts";
@@ -8,6 +9,8 @@ import type { Picture, ScreenCounters, Way } from "./ways";
 interface Parts {
   canvas: HTMLCanvasElement;
   wires: Wires;
+  // In frames of VP8 by name, behind the header of one.
+  areCarried: boolean;
   onPicture(picture: Picture): void;
   onSeen(frame: SeenFrame): void;
   onKeyFrameNeeded(): void;
@@ -38,7 +41,9 @@ export class CanvasWay implements Way {
     if (this.#transceiver === undefined) {
       this.#worker = this.#load();
       this.#transceiver = this.#parts.wires.connection.addTransceiver("video", { direction: "recvonly" });
-      this.#transceiver.receiver.transform = new RTCRtpScriptTransform(this.#worker, {});
+      this.#transceiver.receiver.transform = new RTCRtpScriptTransform(this.#worker, {
+        header: this.#parts.areCarried ? FRAME_HEADER : 0,
+      });
     }
     return this.#transceiver;
   }

@@ -1,6 +1,6 @@
 // Takes encoded frames out ahead of the browser's jitter buffer and decoder, decodes and draws them at once.
 import { type Metadata, metadataOf, ofPage, seen, type TransformEvent } from "../connection/encoded";
-import type { FromWorker, ToWorker } from "./canvas-messages";
+import type { CanvasOptions, FromWorker, ToWorker } from "./canvas-messages";
 import { Freezes } from "./freezes";
 import { H264Heads, type Head } from "./h264";
 import { H265Heads } from "./h265";
@@ -93,10 +93,11 @@ function headsOf({ mimeType = "video/H264" }: Metadata): Heads {
   return heads instanceof H265Heads ? heads : new H265Heads();
 }
 
-function decode(frame: RTCEncodedVideoFrame): void {
+function decode(frame: RTCEncodedVideoFrame, header: number): void {
   const isKey = frame.type === "key";
   if (isKey) heads = headsOf(metadataOf(frame));
-  const able = ready(heads.read(new Uint8Array(frame.data)), isKey);
+  const data = new Uint8Array(frame.data, header);
+  const able = ready(heads.read(data), isKey);
   const told = seen(frame);
   tell({ kind: "seen", ...told });
   if (able === null) return;
@@ -105,15 +106,15 @@ function decode(frame: RTCEncodedVideoFrame): void {
   counters.waited += began - arrived;
   number += 1;
   decodings.set(number, { timestamp, arrived, began });
-  able.decode(new EncodedVideoChunk({ type: isKey ? "key" : "delta", timestamp: number, data: frame.data }));
+  able.decode(new EncodedVideoChunk({ type: isKey ? "key" : "delta", timestamp: number, data }));
 }
 
-async function take({ transformer: { readable } }: TransformEvent): Promise<void> {
+async function take({ transformer: { readable, options } }: TransformEvent<CanvasOptions>): Promise<void> {
   const reader = readable.getReader();
   for (;;) {
     const { done, value: frame } = await reader.read();
     if (done) return;
-    decode(frame);
+    decode(frame, options.header);
   }
 }
 

@@ -24,19 +24,14 @@ interface Ways {
   canvas: Way;
 }
 
-// What the browser lacks for pictures that are decoded here; empty if nothing.
-export function lackOf(window: object): string {
-  if (!("RTCRtpScriptTransform" in window)) return "this browser hands out no encoded pictures";
-  if (!("VideoDecoder" in window)) return "this browser decodes no pictures for pages, or only over HTTPS";
-  return "OffscreenCanvas" in window ? "" : "this browser draws in no worker";
-}
-
 export class Screen {
   // What a person points at; it plays the sound, too.
   readonly element: HTMLVideoElement;
   readonly choice = new Store<Choice>(BEGIN);
   readonly size = new Store<Size>({ width: 0, height: 0 });
   readonly displayed: Displayed = { pictures: 0, waited: 0, missed: 0 };
+  // The browser only carries the pictures: there is no way but `canvas`.
+  areCarried = false;
   readonly #canvas: HTMLCanvasElement;
   readonly #onDrawn = new Set<OnDrawn>();
   #ways: Ways | undefined;
@@ -71,10 +66,11 @@ export class Screen {
       canvas: new CanvasWay({
         canvas: this.#canvas,
         wires,
+        areCarried: this.areCarried,
         onPicture: (picture) => this.#take("canvas", picture),
         onSeen: (frame) => this.#see(frame),
         onKeyFrameNeeded: () => this.#askForKeyFrame(),
-        onFailure: (why) => this.choose(decided("video", why)),
+        onFailure: (why) => this.#giveUp(why),
       }),
     };
     this.#next = this.#ways[this.choice.value.way];
@@ -92,6 +88,12 @@ export class Screen {
   // Whether the element plays what this receiver gives.
   isOwn(receiver: RTCRtpReceiver): boolean {
     return this.#ways?.video.has(receiver) ?? false;
+  }
+
+  // Pictures cannot be decoded here.
+  #giveUp(why: string): void {
+    if (this.areCarried) facts.error = `this browser cannot decode the pictures any more: ${why}`;
+    else this.choose(decided("video", why));
   }
 
   choose(choice: Choice): void {

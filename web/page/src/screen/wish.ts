@@ -5,9 +5,11 @@ import type { Sampler } from "../figures/sampler";
 import type { Settings } from "../settings/settings";
 import type { Store } from "../store";
 import { BEGIN, type Choice, chosen, decided } from "./choice";
-import { lackOf, type Screen } from "./screen";
+import { lackOf } from "./lack";
+import type { Screen } from "./screen";
 
-export function wished({ screen: wish }: Settings): Choice {
+export function wished({ screen: wish }: Settings, areCarried: boolean): Choice {
+  if (areCarried) return decided("canvas", "this browser takes no H.264 by WebRTC");
   const lack = lackOf(window);
   if (lack !== "") return decided("video", lack);
   return wish === "auto" ? BEGIN : decided(wish, "it is set so");
@@ -25,7 +27,7 @@ export function follow(screen: Screen, settings: Store<Settings>, sampler: Sampl
   };
   const begin = () => {
     sampler.start();
-    take(wished(settings.value));
+    take(wished(settings.value, screen.areCarried));
   };
   sampler.history.listen(look);
   let wish = settings.value.screen;

@@ -6,10 +6,11 @@
 mod h264;
 mod h265;
 mod nal;
+mod vp8;
 
 pub use nal::{MAX_FRAME, MIN_PAYLOAD, PayloadError, nal_units};
 
-use gameway_units::VideoCodec;
+use gameway_units::{PayloadFormat, VideoCodec};
 use nal::{Format, Fragment};
 
 const fn format(codec: VideoCodec) -> &'static Format {
@@ -24,12 +25,22 @@ pub(crate) fn nal_kind(codec: VideoCodec, first: u8) -> u8 {
     (format(codec).kind)(first)
 }
 
-/// Bytes that a fragment has beside those of its NAL unit.
+/// Bytes that a fragment has beside those of its NAL unit or frame.
 #[must_use]
-pub const fn fragment_header(codec: VideoCodec) -> u64 {
-    match codec {
-        VideoCodec::H264 => h264::FRAGMENT_HEADER as u64,
-        VideoCodec::H265 => h265::FRAGMENT_HEADER as u64,
+pub const fn fragment_header(codec: VideoCodec, format: PayloadFormat) -> u64 {
+    match (format, codec) {
+        (PayloadFormat::Vp8, _) => vp8::DESCRIPTOR as u64,
+        (PayloadFormat::Own, VideoCodec::H264) => h264::FRAGMENT_HEADER as u64,
+        (PayloadFormat::Own, VideoCodec::H265) => h265::FRAGMENT_HEADER as u64,
+    }
+}
+
+/// Bytes that a frame has ahead of its access unit.
+#[must_use]
+pub const fn frame_header(format: PayloadFormat) -> u64 {
+    match format {
+        PayloadFormat::Own => 0,
+        PayloadFormat::Vp8 => vp8::FRAME_HEADER as u64,
     }
 }
 
@@ -42,24 +53,32 @@ pub fn packetize(codec: VideoCodec, annex_b: &[u8], largest: usize) -> Vec<Vec<u
     }
 }
 
-/// Cuts an access unit that is made in parts, the same as [`packetize`] cuts it when it is whole: small NAL units at the
-/// end of a part wait for those that may share a payload with them.
+/// Cuts an access unit that is made in parts. In the codec's own format it is cut as [`packetize`] cuts it when it is whole: small
+/// NAL units at the end of a part wait for those that may share a payload with them. In that of VP8 nothing waits.
 #[derive(Debug)]
 pub struct Packetizer {
     codec: VideoCodec,
+    format: PayloadFormat,
     largest: usize,
     waiting: Vec<u8>,
+    begun: bool,
 }
 
 impl Packetizer {
     /// Of payloads of at most `largest` bytes.
     #[must_use]
-    pub fn new(codec: VideoCodec, largest: usize) -> Self {
-        Self { codec, largest, waiting: Vec::new() }
+    pub fn new(codec: VideoCodec, format: PayloadFormat, largest: usize) -> Self {
+        Self { codec, format, largest, waiting: Vec::new(), begun: false }
     }
 
-    /// The payloads that the next part, NAL units with start codes, makes ready.
-    pub fn push(&mut self, part: &[u8]) -> Vec<Vec<u8>> {
+    /// The payloads that the next part, NAL units with start codes, makes ready; and whether the frame refers to no other.
+    pub fn push(&mut self, part: &[u8], key_frame: bool) -> Vec<Vec<u8>> {
+        if self.format == PayloadFormat::Vp8 {
+            let begins = !std::mem::replace(&mut self.begun, true);
+            let mut bytes = if begins { vp8::frame_header(key_frame) } else { Vec::new() };
+            bytes.extend_from_slice(part);
+            return vp8::packetize(&bytes, begins, self.largest);
+        }
         self.waiting.extend_from_slice(part);
         let mut payloads = packetize(self.codec, &self.waiting, self.largest);
         self.waiting.clear();
@@ -309,11 +328,12 @@ pub(crate) mod tests {
             parts in vec(1_usize..4, 9),
             largest in MIN_PAYLOAD..1500,
         ) {
-            let (mut packetizer, mut payloads) = (Packetizer::new(codec, largest), Vec::new());
+            let mut packetizer = Packetizer::new(codec, PayloadFormat::Own, largest);
+            let mut payloads = Vec::new();
             let mut left = &units[..];
             for part in parts {
                 let (now, later) = left.split_at(part.min(left.len()));
-                payloads.extend(packetizer.push(&annex_b(now)));
+                payloads.extend(packetizer.push(&annex_b(now), false));
                 left = later;
             }
             payloads.extend(packetizer.finish());
@@ -326,9 +346,41 @@ pub(crate) mod tests {
             let sizes = || payloads.iter().map(Vec::len);
             prop_assert!(sizes().max().unwrap() - sizes().min().unwrap() <= 1);
             let (size, header) = (units[0].len(), format(codec).header);
-            let room = largest - fragment_header(codec) as usize;
+            let room = largest - fragment_header(codec, PayloadFormat::Own) as usize;
             let least = if size <= largest { 1 } else { (size - header).div_ceil(room) };
             prop_assert_eq!(payloads.len(), least);
+        }
+
+        /// As a browser's receiver of VP8 and the page put it together.
+        #[test]
+        fn frames_come_back_from_the_format_of_vp8(
+            (codec, units) in units(1..9),
+            parts in vec(1_usize..4, 9),
+            largest in MIN_PAYLOAD..1500,
+            key_frame in any::<bool>(),
+        ) {
+            let mut packetizer = Packetizer::new(codec, PayloadFormat::Vp8, largest);
+            let (mut payloads, mut left) = (Vec::new(), &units[..]);
+            for part in parts {
+                let (now, later) = left.split_at(part.min(left.len()));
+                if now.is_empty() {
+                    break;
+                }
+                let ready = packetizer.push(&annex_b(now), key_frame);
+                prop_assert!(!ready.is_empty(), "nothing waits");
+                payloads.extend(ready);
+                left = later;
+            }
+            prop_assert!(packetizer.finish().is_empty());
+            prop_assert!(payloads.iter().all(|payload| (2..=largest).contains(&payload.len())));
+            prop_assert_eq!(payloads[0][0], 0x10, "partition 0 begins");
+            prop_assert!(payloads[1..].iter().all(|payload| payload[0] == 0));
+            let header = fragment_header(codec, PayloadFormat::Vp8) as usize;
+            let frame: Vec<u8> = payloads.iter().flat_map(|one| &one[header..]).copied().collect();
+            let (head, access_unit) = frame.split_at(frame_header(PayloadFormat::Vp8) as usize);
+            prop_assert_eq!(head[0] & 1 == 0, key_frame);
+            prop_assert_eq!(&head[3..6], [0x9d, 0x01, 0x2a]);
+            prop_assert_eq!(access_unit, &annex_b(&units[..units.len() - left.len()])[..]);
         }
 
         #[test]

@@ -19,7 +19,7 @@ use gameway_media::rate_control::FrameBudgets;
 use gameway_media::{Level, Overhead, Train, headers_of_slices, repair_packets};
 use gameway_runtime::clock::Clock;
 use gameway_session::{EncodeRequest, RepairCode};
-use gameway_units::{Bytes, Duration, Instant, VideoCodec};
+use gameway_units::{Bytes, Duration, Instant, PayloadFormat, VideoCodec};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::Receiver;
@@ -31,6 +31,8 @@ pub struct Job {
     pub session: u32,
     /// What the client takes.
     pub codec: VideoCodec,
+    /// How it travels.
+    pub format: PayloadFormat,
     /// What the sender asks for.
     pub request: EncodeRequest,
     /// Number of the newest input that the game has.
@@ -157,7 +159,7 @@ impl Encoding {
         job: &Job,
         give: &mut dyn FnMut(Part, bool),
     ) -> Result<(Part, bool), String> {
-        let Job { codec, request, input, overhead, .. } = job;
+        let Job { codec, format, request, input, overhead, .. } = job;
         let number = request.frame.0 + self.passed_over;
         if let Some(hand) = job.hand {
             self.source.follow(hand);
@@ -170,10 +172,11 @@ impl Encoding {
                 Stamp { frame: request.frame.0 as u32, captured: request.captured, input: *input };
             stamp.write(&mut self.encoded).map_err(|error: StampError| error.to_string())?;
         }
-        let mut packetizer = payload::Packetizer::new(*codec, overhead.payload.get() as usize);
+        let largest = overhead.payload.get() as usize;
+        let mut packetizer = payload::Packetizer::new(*codec, *format, largest);
         let (mut payloads, mut given) = (Vec::new(), 0);
         let encoded = self.encode(job, &mut |slice, is_last, key_frame| {
-            payloads.extend(packetizer.push(slice));
+            payloads.extend(packetizer.push(slice, key_frame));
             if request.in_parts && !is_last && payloads.len() > given {
                 give(Part { payloads: payloads[given..].to_vec(), train: None }, key_frame);
                 given = payloads.len();
@@ -298,13 +301,13 @@ impl Encoding {
     }
 }
 
-/// What is left of a frame's payload for the encoder's bytes, without headers of fragments and of slices' packets.
+/// What is left of a frame's payload for the encoder's bytes, without headers of frame, fragments and slices' packets.
 fn for_encoder(job: &Job, slices: u64) -> Bytes {
-    let Job { codec, overhead, .. } = *job;
+    let Job { codec, format, overhead, .. } = *job;
     let EncodeRequest { payload, repair_share, .. } = job.request;
-    let header = payload::fragment_header(codec);
+    let header = payload::fragment_header(codec, format);
     let packets = payload.get().div_ceil(overhead.payload.get() - header);
-    let fragments = Bytes::new(packets * header);
+    let fragments = Bytes::new(packets * header + payload::frame_header(format));
     let headers = headers_of_slices(packets, slices, repair_share, overhead.packet);
     payload.saturating_sub(fragments + headers).max(Bytes::new(1))
 }

@@ -245,9 +245,11 @@ impl Session {
     pub fn poll_job(&mut self) -> Option<Job> {
         let request = self.sender.as_mut()?.poll_encode()?;
         let (negotiated, overhead) = (self.peer.negotiated(), self.overhead);
-        let (codec, code) = (negotiated.video_codec, code(negotiated));
+        let (codec, format) = (negotiated.video_codec, negotiated.video_format);
+        let code = code(negotiated);
         let input = self.inputs.program.newest_change();
-        Some(Job { session: self.number, codec, request, input, hand: None, code, overhead })
+        let session = self.number;
+        Some(Job { session, codec, format, request, input, hand: None, code, overhead })
     }
 
     /// A frame of this session is made, or a part of it, or could not be; why, if it could not.

@@ -14,7 +14,7 @@ pub(crate) use write::MAX_MESSAGE;
 pub use write::{AnswerTerms, OfferTerms, answer, offer};
 
 use crate::flexfec;
-use gameway_units::VideoCodec;
+use gameway_units::{PayloadFormat, VideoCodec};
 
 /// Transport-wide sequence number (draft-holmer-rmcat-transport-wide-cc-extensions-01 section 2).
 pub const TRANSPORT_WIDE: &str =
@@ -36,6 +36,9 @@ pub const ARRIVAL_TIMES: &str = "x-gameway-arrival-times";
 pub const CONGESTION_CONTROL: &str = "ack ccfb";
 /// Feedback of the transport-wide draft.
 pub const TRANSPORT_CC: &str = "transport-cc";
+
+/// Format parameter of VP8: the page takes encoded frames out of the browser, and they may be coded so.
+pub const FRAMES: &str = "x-gameway-frames";
 
 /// Feedback that asks for packets (RFC 4585 section 4.2).
 pub const NACK: &str = "nack";
@@ -60,6 +63,8 @@ pub struct Negotiated {
     pub video: Option<u8>,
     /// How it is coded.
     pub video_codec: VideoCodec,
+    /// The payload format that it has.
+    pub video_format: PayloadFormat,
     /// Its format parameters, for the encoder's profile.
     pub video_parameters: String,
     /// Payload type of Opus.
@@ -104,6 +109,15 @@ pub struct Negotiated {
     pub data: bool,
 }
 
+/// How the video is to be coded, and in which payload format. Who offers both codecs gets H.264, whose encoders are faster.
+fn coding(media: &Media, abilities: Abilities) -> Option<(VideoCodec, PayloadFormat, &Format)> {
+    let (own, h264) = (PayloadFormat::Own, VideoCodec::H264);
+    let h265 = || media.h265().filter(|_| abilities.h265);
+    let carried = || media.frames_in_vp8(h264).map(|format| (h264, PayloadFormat::Vp8, format));
+    let found = media.h264().map(|format| (h264, own, format));
+    found.or_else(|| h265().map(|format| (VideoCodec::H265, own, format))).or_else(carried)
+}
+
 impl Negotiated {
     /// What an offer and our abilities have in common.
     #[must_use]
@@ -134,14 +148,14 @@ impl Negotiated {
     }
 
     fn take_video(&mut self, media: &Media, abilities: Abilities) {
-        let h264 = media.h264().map(|format| (VideoCodec::H264, format));
-        // Who offers both gets H.264, whose encoders are faster.
-        let h265 =
-            || media.h265().filter(|_| abilities.h265).map(|format| (VideoCodec::H265, format));
-        let Some((codec, format)) = h264.or_else(h265) else { return };
+        let Some((codec, payload_format, format)) = coding(media, abilities) else { return };
         self.video = Some(format.payload_type);
         self.video_codec = codec;
-        self.video_parameters = format.parameters.clone();
+        self.video_format = payload_format;
+        self.video_parameters = match payload_format {
+            PayloadFormat::Own => format.parameters.clone(),
+            PayloadFormat::Vp8 => format!("{FRAMES}={codec}"),
+        };
         self.repair = media.payload_type(&format!("{REPAIR}/90000"));
         self.probe = media.payload_type(&format!("{PROBE}/90000"));
         self.rtx = media.retransmission(format.payload_type);

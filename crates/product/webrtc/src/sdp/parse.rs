@@ -1,9 +1,11 @@
 //! Reading a session description. Bounded: [`MAX_SIZE`] bytes and [`MAX_MEDIA`] media sections.
 
+use super::FRAMES;
 use super::candidate::Candidate;
 use crate::error::WebrtcError;
 use crate::ice::Credentials;
 use crate::identity::Fingerprint;
+use gameway_units::VideoCodec;
 
 /// The longest text that is read.
 pub const MAX_SIZE: usize = 65_536;
@@ -52,7 +54,7 @@ pub struct Media {
     pub kind: MediaKind,
     /// Its first line after `m=`, for a refusal.
     pub line: String,
-    /// Whether the port is zero: the section is refused.
+    /// Whether the port is zero without `bundle-only`: the section is refused.
     pub refused: bool,
     /// `mid`.
     pub mid: String,
@@ -221,6 +223,8 @@ impl Media {
                     self.feedback.push((Some(payload_type), rest.to_owned()));
                 }
             }
+            // RFC 9143 section 6: offered with port zero, to be taken in a bundle alone. Firefox writes so.
+            "bundle-only" => self.refused = false,
             "extmap" => self.extend(first, rest),
             "ssrc" if self.ssrc.is_none() => self.ssrc = first.parse().ok(),
             "ssrc-group" if first == "FID" && self.rtx_ssrc.is_none() => {
@@ -291,6 +295,16 @@ impl Media {
     #[must_use]
     pub fn h265(&self) -> Option<&Format> {
         self.formats.iter().find(|format| format.encoding.eq_ignore_ascii_case("H265/90000"))
+    }
+
+    /// VP8 whose frames may be coded otherwise, since the page takes them out of the browser.
+    #[must_use]
+    pub fn frames_in_vp8(&self, codec: VideoCodec) -> Option<&Format> {
+        let wanted = codec.to_string();
+        self.formats.iter().find(|format| {
+            format.encoding.eq_ignore_ascii_case("VP8/90000")
+                && parameter(&format.parameters, FRAMES) == Some(&wanted)
+        })
     }
 
     /// H.264 in fragments (packetization-mode 1), constrained baseline before others (RFC 6184 section 8).

@@ -9,7 +9,7 @@ use super::{
 use crate::flexfec;
 use crate::ice::Credentials;
 use crate::identity::Fingerprint;
-use gameway_units::VideoCodec;
+use gameway_units::{PayloadFormat, VideoCodec};
 use std::fmt::Write as _;
 
 /// The largest data message that we take; said in the description (RFC 8841 section 6).
@@ -114,8 +114,8 @@ impl Lines {
         self.line(format_args!("a=fmtp:{payload_type} apt={of}"));
     }
 
-    fn video_format(&mut self, payload_type: u8, codec: VideoCodec, parameters: &str) {
-        self.line(format_args!("a=rtpmap:{payload_type} {codec}/90000"));
+    fn video_format(&mut self, payload_type: u8, encoding: &str, parameters: &str) {
+        self.line(format_args!("a=rtpmap:{payload_type} {encoding}/90000"));
         if !parameters.is_empty() {
             self.line(format_args!("a=fmtp:{payload_type} {parameters}"));
         }
@@ -144,7 +144,7 @@ pub fn offer(terms: &OfferTerms<'_>) -> String {
         // Main profile, main tier, level 6.2: 30 of its tenths (RFC 7798 section 7.1).
         VideoCodec::H265 => "profile-id=1;tier-flag=0;level-id=186;tx-mode=SRST",
     };
-    lines.video_format(OFFERED_VIDEO, terms.codec, parameters);
+    lines.video_format(OFFERED_VIDEO, &terms.codec.to_string(), parameters);
     lines.line(format_args!("a=rtpmap:{OFFERED_REPAIR} {REPAIR}/90000"));
     lines.line(format_args!("a=rtpmap:{OFFERED_PROBE} {PROBE}/90000"));
     lines.line(format_args!("a=rtcp-fb:{OFFERED_VIDEO} {NACK}"));
@@ -261,7 +261,11 @@ fn video(lines: &mut Lines, negotiated: &Negotiated) {
         }
     }
     let payload_type = negotiated.video.unwrap_or(OFFERED_VIDEO);
-    lines.video_format(payload_type, negotiated.video_codec, &negotiated.video_parameters);
+    let encoding = match negotiated.video_format {
+        PayloadFormat::Own => negotiated.video_codec.to_string(),
+        PayloadFormat::Vp8 => "VP8".to_owned(),
+    };
+    lines.video_format(payload_type, &encoding, &negotiated.video_parameters);
     for (repair, name) in [(negotiated.repair, REPAIR), (negotiated.probe, PROBE)] {
         if let Some(payload_type) = repair {
             lines.line(format_args!("a=rtpmap:{payload_type} {name}/90000"));

@@ -4,7 +4,7 @@ use crate::support::{World, client_config, connect, host_config, world};
 use gameway_control::{FrameId, PacketKind, SequenceNumber};
 use gameway_session::{FeedbackPacket, MediaPacket, ReceivedPacket};
 use gameway_testbed::arrives;
-use gameway_units::{Duration, Ecn, Instant, ReceiverInstant, VideoCodec};
+use gameway_units::{Duration, Ecn, Instant, PayloadFormat, ReceiverInstant, VideoCodec};
 use gameway_webrtc::feedback::rfc8888::{self, CcFeedbackReport, FeedbackReader};
 use gameway_webrtc::frame_extension::{FrameExtension, MediaPacketReader};
 use gameway_webrtc::{Delivery, Event, Extensions, Peer, RtpHeader, RtpPacket, Secrets};
@@ -172,6 +172,34 @@ fn who_offers_both_codecs_gets_h264() {
         (host.negotiated().video, host.negotiated().video_codec),
         (Some(96), VideoCodec::H264)
     );
+}
+
+#[test]
+fn h264_travels_as_vp8_where_the_page_takes_frames_and_the_browser_lacks_it() {
+    let with = |h264: &str, parameters: &str| {
+        let (_, offer) = Peer::offer(Instant::ZERO, &client_config(), Secrets::new([1; 32]));
+        let own = offer.lines().find(|line| line.starts_with("a=rtpmap:96")).unwrap();
+        let vp8 = format!("{h264}a=rtpmap:100 VP8/90000\r\na=fmtp:100 {parameters}");
+        let types = if h264.is_empty() { " 100 97 98 99\r\n" } else { " 100 96 97 98 99\r\n" };
+        let offer = offer.replace(own, &vp8).replace(" 96 97 98 99\r\n", types);
+        let secrets = Secrets::new([2; 32]);
+        let (host, answer) = Peer::answer(Instant::ZERO, &host_config(), secrets, &offer).unwrap();
+        let terms = host.negotiated();
+        (terms.video.map(|number| (number, terms.video_codec, terms.video_format)), answer)
+    };
+    let frames = "max-fr=60;x-gameway-frames=H264";
+    let (terms, answer) = with("", frames);
+    assert_eq!(terms, Some((100, VideoCodec::H264, PayloadFormat::Vp8)));
+    let said = "a=rtpmap:100 VP8/90000\r\na=fmtp:100 x-gameway-frames=H264\r\n";
+    assert!(answer.contains(said), "{answer}");
+    // Who takes H.264 as it is gets it so; what a page cannot decode, or did not ask for, is not sent.
+    let (terms, _) = with("a=rtpmap:96 H264/90000\r\n", frames);
+    assert_eq!(terms, Some((96, VideoCodec::H264, PayloadFormat::Own)));
+    for others in ["max-fr=60", "x-gameway-frames=H266"] {
+        let (terms, answer) = with("", others);
+        assert_eq!(terms, None);
+        assert!(!answer.contains("VP8"), "{answer}");
+    }
 }
 
 #[test]

@@ -44,6 +44,7 @@ fn job(frame: u64) -> Job {
     Job {
         session: 0,
         codec: VideoCodec::H264,
+        format: PayloadFormat::Own,
         request: EncodeRequest {
             frame: FrameId(frame),
             captured: Instant::from_nanos(frame as i64 * 16_666_667),
@@ -100,8 +101,10 @@ fn made(open: OpenEncoder, to_do: impl IntoIterator<Item = Job>) -> Vec<Made> {
 
 #[test]
 fn a_bounded_frame_may_have_what_is_left_of_its_payload_and_others_a_third_more() {
-    let jobs = [false, true].map(|bounded| {
-        let mut job = job(0);
+    let ways =
+        [(false, PayloadFormat::Own), (true, PayloadFormat::Own), (true, PayloadFormat::Vp8)];
+    let jobs = ways.map(|(bounded, format)| {
+        let mut job = Job { format, ..job(0) };
         job.request.bounded = bounded;
         job
     });
@@ -111,6 +114,7 @@ fn a_bounded_frame_may_have_what_is_left_of_its_payload_and_others_a_third_more(
         .map(|made| made.result.expect("frames").train.expect("a whole").payload().get())
         .collect();
     assert!((11_990..=12_000).contains(&payloads[1]), "{payloads:?}");
+    assert!((11_990..=12_000).contains(&payloads[2]), "{payloads:?}");
     assert!((16_160..=16_210).contains(&payloads[0]), "{payloads:?}");
 }
 
