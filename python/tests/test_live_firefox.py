@@ -6,6 +6,7 @@ frames of VP8, and the page decodes them.
 
 from __future__ import annotations
 
+import json
 import time
 from typing import TYPE_CHECKING, Any
 
@@ -103,6 +104,13 @@ def test_it_shows_what_the_host_makes_with_sound(at_host: Any) -> None:
     )
     said = made.until("document.getElementById('shown-by')?.textContent")
     assert said == "Pictures by canvas: this browser takes no H.264 by WebRTC"
+    made.evaluate("document.getElementById('set').click()")
+    made.until("document.querySelector('#settings #screen') !== null")
+    there = (
+        "(({ disabled, value }) => [disabled, value])(document.querySelector('#settings #screen'))"
+    )
+    assert made.evaluate(there) == [True, "canvas"]
+    made.evaluate("document.getElementById('set').click()")
     made.run(WATCH)
     before, sound = inbound(made, "video"), inbound(made, "audio")
     time.sleep(SECONDS)
@@ -151,18 +159,22 @@ def test_no_key_sticks_when_the_page_is_gone(at_host: Any) -> None:
 
 
 def test_the_controller_hears_of_its_packets(at_host: Any) -> None:
-    """What the host has to say of all of the above, once."""
-    made, folder, process, _ = at_host
-    del made
-    report = end(process)
+    """What the host says of all of the above, once: another try of this finds what it said."""
+    _, folder, process, _ = at_host
+    said = folder / "report.json"
+    if not said.exists():
+        said.write_text(json.dumps(end(process)), encoding="utf-8")
+    page = json.loads(said.read_text(encoding="utf-8"))["page"]
     frames = pl.read_parquet(folder / "host_frames.parquet").sort("frame")
     targets = frames["target_bps"]
+    assert page["presented"] > 0
     assert targets[0] == START_BPS
     with of_times():
+        # Without reports it stays where it began.
         assert targets.max() > 3 * START_BPS, targets.max()
-        assert frames["key_frame"].sum() <= 10, (frames["key_frame"].sum(), report["page"])
-    # A browser whose decoder gets nothing asks for key frames.
-    assert report["page"]["presented"] > 0
+        # One for each page, few more on a busy machine. A browser whose decoder gets nothing asks
+        # for more.
+        assert frames["key_frame"].sum() <= 10, (frames["key_frame"].sum(), page)
 
 
 @pytest.mark.parametrize("scheme", ["http", "https"])

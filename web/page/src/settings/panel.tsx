@@ -1,3 +1,4 @@
+import { facts } from "../facts";
 import { GamepadsSeen } from "../gamepad/panel";
 import { photon } from "../page";
 import { isPhotonOpen, isSettingsOpen } from "../panels";
@@ -53,12 +54,15 @@ function Touch({ touch, pad }: Pick<Settings, "touch" | "pad">) {
 }
 
 function Pictures({ screen }: Pick<Settings, "screen">) {
+  // One way is all that there is.
+  const isOnlyCanvas = facts.screen?.areCarried === true;
   return (
     <label>
       Pictures
       <select
         id="screen"
-        value={screen}
+        value={isOnlyCanvas ? "canvas" : screen}
+        disabled={isOnlyCanvas}
         onChange={({ currentTarget }) => change({ screen: currentTarget.value as Settings["screen"] })}
       >
         <option value="auto">by the way that is shorter</option>
