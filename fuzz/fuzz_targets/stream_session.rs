@@ -58,6 +58,7 @@ fn played(data: &[u8]) {
                 Action::MoveBy(x, y) | Action::Turn(x, y) => {
                     assert!(x.unsigned_abs().max(y.unsigned_abs()) <= 8_192);
                 }
+                Action::Type(character) => assert!(!character.is_control()),
                 Action::MoveTo(..) => {}
             }
         }

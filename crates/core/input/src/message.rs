@@ -5,6 +5,7 @@
 //! | constant | value | origin |
 //! |---|---|---|
 //! | changes in a message | 32 | a tenth of a second of a person who hammers on all fingers; 162 bytes are one packet |
+//! | kind of a character | 16 and its plane | the 17 planes of Unicode have 16 bits each, so that a character is as long as a key |
 
 use crate::{Button, Held, Key, Switch};
 
@@ -13,6 +14,10 @@ const ACKNOWLEDGED: [u8; 2] = *b"GA";
 const VERSION: u8 = 1;
 const HEAD: usize = 66;
 const CHANGE: usize = 3;
+/// Kinds of a change; behind the last one come the planes of characters.
+const KEY: u8 = 0;
+const BUTTON: u8 = 1;
+const PLANE: u8 = 16;
 const ACKNOWLEDGEMENT: usize = 11;
 /// Flags of a message.
 const HAS_PLACE: u8 = 1;
@@ -20,13 +25,49 @@ const WANTS_ANSWER: u8 = 2;
 /// The most changes in a message.
 pub(crate) const MAX_CHANGES: usize = 32;
 
-/// A key or button goes down or up.
+/// What happens once, and in its order.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Change {
-    /// Which.
-    pub switch: Switch,
-    /// Whether it is held now.
-    pub is_held: bool,
+pub enum Change {
+    /// A key or button goes down or up.
+    Switch {
+        /// Which.
+        switch: Switch,
+        /// Whether it is held now.
+        is_held: bool,
+    },
+    /// A character is typed, whatever the layouts; none that controls, such as a new line.
+    Character(char),
+}
+
+impl Change {
+    fn to_bytes(self) -> [u8; CHANGE] {
+        match self {
+            Self::Switch { switch: Switch::Key(key), is_held } => {
+                [KEY, key.usage(), u8::from(is_held)]
+            }
+            Self::Switch { switch: Switch::Button(button), is_held } => {
+                [BUTTON, button as u8, u8::from(is_held)]
+            }
+            Self::Character(character) => {
+                let [_, plane, high, low] = u32::from(character).to_be_bytes();
+                [PLANE + plane, high, low]
+            }
+        }
+    }
+
+    fn parse(bytes: &[u8]) -> Option<Self> {
+        let switch = match bytes[0] {
+            KEY => Switch::Key(Key::of_usage(bytes[1])?),
+            BUTTON => Switch::Button(Button::numbered(bytes[1])?),
+            kind => {
+                let plane = kind.checked_sub(PLANE)?;
+                let character = u32::from_be_bytes([0, plane, bytes[1], bytes[2]]);
+                let character = char::from_u32(character).filter(|one| !one.is_control())?;
+                return Some(Self::Character(character));
+            }
+        };
+        (bytes[2] < 2).then_some(Self::Switch { switch, is_held: bytes[2] == 1 })
+    }
 }
 
 /// Where the pointer is and how far it went.
@@ -74,13 +115,7 @@ impl Message {
         bytes.extend([x, y].map(u16::to_be_bytes).concat());
         let (moved, turned) = (self.pointer.moved, self.pointer.turned);
         bytes.extend([moved.0, moved.1, turned.0, turned.1].map(i32::to_be_bytes).concat());
-        for Change { switch, is_held } in &self.changes {
-            let (kind, number) = match switch {
-                Switch::Key(key) => (0, key.usage()),
-                Switch::Button(button) => (1, *button as u8),
-            };
-            bytes.extend([kind, number, u8::from(*is_held)]);
-        }
+        bytes.extend(self.changes.iter().flat_map(|change| change.to_bytes()));
         bytes
     }
 
@@ -110,7 +145,7 @@ impl Message {
         Some(Self {
             number,
             first_change,
-            changes: changes.chunks_exact(CHANGE).map(change).collect::<Option<_>>()?,
+            changes: changes.chunks_exact(CHANGE).map(Change::parse).collect::<Option<_>>()?,
             held: Held::known(keys, head[44]),
             pointer: Pointer {
                 place,
@@ -120,15 +155,6 @@ impl Message {
             wants_answer: flags & WANTS_ANSWER != 0,
         })
     }
-}
-
-fn change(bytes: &[u8]) -> Option<Change> {
-    let switch = match bytes[0] {
-        0 => Switch::Key(Key::of_usage(bytes[1])?),
-        1 => Switch::Button(Button::numbered(bytes[1])?),
-        _ => return None,
-    };
-    (bytes[2] < 2).then_some(Change { switch, is_held: bytes[2] == 1 })
 }
 
 /// What the program's end has.
@@ -172,11 +198,19 @@ mod tests {
         ]
     }
 
+    fn changes() -> impl Strategy<Value = Change> {
+        let switch = (switches(), any::<bool>());
+        prop_oneof![
+            switch.prop_map(|(switch, is_held)| Change::Switch { switch, is_held }),
+            any::<char>().prop_filter("text", |one| !one.is_control()).prop_map(Change::Character),
+        ]
+    }
+
     proptest! {
         #[test]
         fn messages_come_back(
             (number, first_change) in (1..u32::MAX, 1..1_000_000_u32),
-            changes in prop::collection::vec((switches(), any::<bool>()), 0..=MAX_CHANGES),
+            changes in prop::collection::vec(changes(), 0..=MAX_CHANGES),
             held in prop::collection::vec(switches(), 0..8),
             place in prop::option::of(any::<(u16, u16)>()),
             (moved, turned) in any::<((i32, i32), (i32, i32))>(),
@@ -184,7 +218,6 @@ mod tests {
         ) {
             let mut state = Held::default();
             held.into_iter().for_each(|switch| { state.set(switch, true); });
-            let changes = changes.into_iter().map(|(switch, is_held)| Change { switch, is_held }).collect();
             let pointer = Pointer { place, moved, turned };
             let message = Message { number, first_change, changes, held: state, pointer, wants_answer };
             prop_assert_eq!(Message::parse(&message.to_bytes()), Some(message));
@@ -206,15 +239,20 @@ mod tests {
         held.set(key, true);
         held.set(Switch::Button(Button::Right), true);
         let pointer = Pointer { place: Some((1, 65_535)), moved: (-1, 2), turned: (0, -120) };
-        let changes = vec![Change { switch: key, is_held: true }];
+        let changes = vec![
+            Change::Switch { switch: key, is_held: true },
+            Change::Character('ž'),
+            Change::Character('🎮'),
+        ];
         let message =
             Message { number: 5, first_change: 9, changes, held, pointer, wants_answer: true };
         let bytes = message.to_bytes();
-        let mut expected = b"GI\x01\x01\0\0\0\x05\0\0\0\x09".to_vec();
+        let mut expected = b"GI\x01\x03\0\0\0\x05\0\0\0\x09".to_vec();
         // KeyW is usage 26: bit 2 of the fourth byte.
         expected.extend([0, 0, 0, 4].into_iter().chain([0; 28]).chain([4, 3, 0, 1, 0xff, 0xff]));
         expected.extend(b"\xff\xff\xff\xff\0\0\0\x02\0\0\0\0\xff\xff\xff\x88");
-        expected.extend([0, 26, 1]);
+        // U+017E, and U+1F3AE of plane 1.
+        expected.extend([0, 26, 1, 16, 0x01, 0x7e, 17, 0xf3, 0xae]);
         assert_eq!(bytes, expected);
     }
 
@@ -223,7 +261,7 @@ mod tests {
         let message = Message {
             number: 1,
             first_change: 1,
-            changes: vec![Change { switch: Switch::Button(Button::Left), is_held: true }],
+            changes: vec![Change::Switch { switch: Switch::Button(Button::Left), is_held: true }],
             held: Held::default(),
             pointer: Pointer::default(),
             wants_answer: false,
@@ -245,6 +283,11 @@ mod tests {
             let mut bad = good.clone();
             bad[at] = byte;
             assert_eq!(Message::parse(&bad), None, "{byte} at {at}");
+        }
+        // Half of a pair (UTF-16), what controls, and a plane that is none.
+        for character in [[16, 0xd8, 0], [16, 0, 10], [16, 0, 0x85], [33, 0, 0], [15, 0, 65]] {
+            let bad = [&good[..HEAD], &character].concat();
+            assert_eq!(Message::parse(&bad), None, "{character:?}");
         }
         assert_eq!(Message::parse(&good[..good.len() - 1]), None);
         assert_eq!(Message::parse(&[good.clone(), vec![0]].concat()), None);

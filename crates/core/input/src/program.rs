@@ -5,17 +5,22 @@
 //! each change that is new happens, and at last what is held is made what the message says. Whatever is held is
 //! released when nothing is heard for half a second, and pressed again by the next message that says so.
 //!
+//! Text may come faster than a program takes it. A message that finds many actions waiting is as if it had been lost: the player's
+//! end says all of it again.
+//!
 //! | constant | value | origin |
 //! |---|---|---|
 //! | silence | 500 ms | five signs of life; Wi-Fi that changes its channel is silent for 100 to 300 ms |
+//! | most actions that wait | 256 | eight messages of text |
 //! | most motion of a message | 8192 pixels | two large screens: a sum that lies moves a pointer no further |
 
-use crate::{Acknowledgement, Held, Message, Pointer, Switch};
+use crate::{Acknowledgement, Change, Held, Message, Pointer, Switch};
 use gameway_units::{Duration, Instant};
 use std::collections::VecDeque;
 
 pub(crate) const SILENCE: Duration = Duration::from_millis(500);
 const MAX_MOTION: i32 = 8_192;
+const MAX_WAITING: usize = 256;
 
 /// Something to do to the program.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -30,6 +35,8 @@ pub enum Action {
     MoveBy(i32, i32),
     /// The wheel turns by so many 1/120 of a notch to the right and down.
     Turn(i32, i32),
+    /// This is typed, whatever the layout.
+    Type(char),
 }
 
 /// See the module's head.
@@ -59,6 +66,10 @@ impl Default for Program {
 impl Program {
     /// A message has come; what to answer, if it wants to be. Poll for actions then.
     pub fn on_message(&mut self, now: Instant, message: &Message) -> Option<Acknowledgement> {
+        if self.actions.len() >= MAX_WAITING {
+            self.heard = now;
+            return None;
+        }
         if message.number > self.newest {
             self.newest = message.number;
             self.heard = now;
@@ -67,7 +78,7 @@ impl Program {
             // In this order no number is taken that no change has: the last one would be followed by none.
             for (change, number) in message.changes.iter().zip(numbers) {
                 if number >= self.next_change {
-                    self.set(change.switch, change.is_held);
+                    self.happen(*change);
                 }
             }
             let end = message.first_change + message.changes.len() as u32;
@@ -90,14 +101,21 @@ impl Program {
         self.next_change - 1
     }
 
-    /// Everything goes up: the player is gone, or another one has come.
-    pub fn release_all(&mut self) {
+    /// The player is gone, or another one has come: everything goes up, and what is not typed yet is forgotten.
+    pub fn end(&mut self) {
+        self.actions.retain(|action| !matches!(action, Action::Type(_)));
         self.hold(&Held::default());
     }
 
     /// What to do to the program next.
     pub fn poll(&mut self) -> Option<Action> {
         self.actions.pop_front()
+    }
+
+    /// What [`Self::poll`] gives.
+    #[must_use]
+    pub fn peek(&self) -> Option<&Action> {
+        self.actions.front()
     }
 
     /// When [`Self::on_deadline`] is due.
@@ -109,7 +127,7 @@ impl Program {
     /// Time has passed; poll for actions then.
     pub fn on_deadline(&mut self, now: Instant) {
         if self.next_deadline().is_some_and(|due| due <= now) {
-            self.release_all();
+            self.hold(&Held::default());
         }
     }
 
@@ -136,6 +154,13 @@ impl Program {
         surplus.into_iter().for_each(|switch| self.set(switch, false));
         let missing: Vec<Switch> = wanted.iter().filter(|one| !self.held.contains(*one)).collect();
         missing.into_iter().for_each(|switch| self.set(switch, true));
+    }
+
+    fn happen(&mut self, change: Change) {
+        match change {
+            Change::Switch { switch, is_held } => self.set(switch, is_held),
+            Change::Character(character) => self.actions.push_back(Action::Type(character)),
+        }
     }
 
     fn set(&mut self, switch: Switch, is_held: bool) {

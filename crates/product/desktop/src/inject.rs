@@ -4,8 +4,10 @@
 //! by its name, which says its place, so that neither the layout nor the table of keycodes matters. X11 has no wheel: a notch is
 //! a click of button 4 (up), 5 (down), 6 (left) or 7 (right), and 8 and 9 are the buttons at the side.
 
+use crate::typing::Typing;
 use crate::{DesktopError, connect};
 use gameway_input::{Action, Button, KEYS, Key, Switch};
+use gameway_units::Instant;
 use std::error::Error;
 use std::path::Path;
 use x11rb::connection::{Connection, RequestConnection};
@@ -35,6 +37,9 @@ pub struct Injector {
     /// What of a notch is left over.
     turned: (i32, i32),
     unknown: Vec<Key>,
+    /// Keycodes that are held.
+    held: Vec<u8>,
+    typing: Typing,
 }
 
 impl Injector {
@@ -56,23 +61,66 @@ impl Injector {
         let root = &connection.setup().roots[screen];
         let (root, size) = (root.root, (root.width_in_pixels, root.height_in_pixels));
         let keycodes = prepare(&connection, root).map_err(|error| failed(error.to_string()))?;
+        let typing =
+            Typing::new(&connection, &keycodes).map_err(|error| failed(error.to_string()))?;
         let display = display.unwrap_or("of DISPLAY").to_owned();
-        Ok(Self { connection, display, root, size, keycodes, turned: (0, 0), unknown: Vec::new() })
+        Ok(Self {
+            connection,
+            display,
+            root,
+            size,
+            keycodes,
+            turned: (0, 0),
+            unknown: Vec::new(),
+            held: Vec::new(),
+            typing,
+        })
     }
 
     /// Does all of these, in their order.
     ///
     /// # Errors
     /// [`DesktopError::Display`] when the server is gone.
-    pub fn apply(&mut self, actions: impl IntoIterator<Item = Action>) -> Result<(), DesktopError> {
-        let failed = |display: &str, error: &dyn Error| {
-            DesktopError::display(Some(display), format!("no connection any more: {error}"))
-        };
-        self.follow_size().map_err(|error| failed(&self.display, &*error))?;
-        for action in actions {
-            self.act(action).map_err(|error| failed(&self.display, &*error))?;
+    pub fn apply(
+        &mut self,
+        now: Instant,
+        actions: impl IntoIterator<Item = Action>,
+    ) -> Result<(), DesktopError> {
+        let mut actions = actions.into_iter();
+        self.apply_each(now, |_| actions.next())
+    }
+
+    /// Does what is given, one after the other, until nothing is: who gives may ask whether an action [is ready](Self::is_ready).
+    ///
+    /// # Errors
+    /// As of [`Self::apply`].
+    pub fn apply_each(
+        &mut self,
+        now: Instant,
+        mut next: impl FnMut(&Self) -> Option<Action>,
+    ) -> Result<(), DesktopError> {
+        self.follow_server().map_err(|error| self.gone(&*error))?;
+        while let Some(action) = next(self) {
+            self.act(now, action).map_err(|error| self.gone(&*error))?;
         }
-        self.connection.flush().map_err(|error| failed(&self.display, &error))
+        let idle = self.typing.on_deadline(&self.connection, now);
+        idle.map_err(|error| self.gone(&*error))?;
+        self.connection.flush().map_err(|error| self.gone(&error))
+    }
+
+    /// When it is to be called without an action: what text has changed of the keyboard is put back.
+    #[must_use]
+    pub fn next_deadline(&self) -> Option<Instant> {
+        self.typing.next_deadline()
+    }
+
+    /// Whether nothing has to wait for this; a character may have to for a quarter of a second.
+    #[must_use]
+    pub fn is_ready(&self, now: Instant, action: &Action) -> bool {
+        match action {
+            Action::Type(character) => self.typing.is_ready(now, *character),
+            _ => true,
+        }
     }
 
     /// Keys that were pressed and that the server's keyboard lacks, each once.
@@ -81,7 +129,17 @@ impl Injector {
         &self.unknown
     }
 
-    fn act(&mut self, action: Action) -> Result<(), Box<dyn Error>> {
+    /// Characters that were not typed since the server's keyboard has no keycode for them, each once.
+    #[must_use]
+    pub fn untyped(&self) -> &[char] {
+        self.typing.untyped()
+    }
+
+    fn gone(&self, error: &dyn Error) -> DesktopError {
+        DesktopError::display(Some(&self.display), format!("no connection any more: {error}"))
+    }
+
+    fn act(&mut self, now: Instant, action: Action) -> Result<(), Box<dyn Error>> {
         match action {
             Action::Press(switch) => self.switch(switch, true),
             Action::Release(switch) => self.switch(switch, false),
@@ -100,6 +158,10 @@ impl Injector {
                 self.click(down / NOTCH, (4, 5))?;
                 self.click(across / NOTCH, (6, 7))
             }
+            Action::Type(character) => {
+                let keycodes = (&self.held[..], &self.keycodes[..]);
+                self.typing.type_character(&self.connection, self.root, now, keycodes, character)
+            }
         }
     }
 
@@ -113,6 +175,8 @@ impl Injector {
                     Ok(())
                 }
                 keycode => {
+                    self.held.retain(|held| *held != keycode);
+                    self.held.extend(is_held.then_some(keycode));
                     let kind = if is_held { KEY_PRESS_EVENT } else { KEY_RELEASE_EVENT };
                     self.fake(kind, keycode, (0, 0))
                 }
@@ -147,16 +211,30 @@ impl Injector {
         Ok(())
     }
 
-    /// The program may change the screen's size. What else the server says is of no use here, and must not pile up.
-    fn follow_size(&mut self) -> Result<(), Box<dyn Error>> {
+    /// The program may change the screen's size, and the layout. What else the server says is of no use here, and must not pile up.
+    fn follow_server(&mut self) -> Result<(), Box<dyn Error>> {
         while let Some(event) = self.connection.poll_for_event()? {
-            if let Event::ConfigureNotify(event) = event
-                && event.window == self.root
-            {
-                self.size = (event.width, event.height);
+            match event {
+                Event::ConfigureNotify(event) if event.window == self.root => {
+                    self.size = (event.width, event.height);
+                }
+                Event::XkbMapNotify(event) => {
+                    self.typing.on_mapping(Some((event.first_key_sym, event.n_key_syms)));
+                }
+                Event::XkbNewKeyboardNotify(_) => self.typing.on_mapping(None),
+                _ => {}
             }
         }
         Ok(())
+    }
+}
+
+impl Drop for Injector {
+    /// Leaves the keyboard as it was.
+    fn drop(&mut self) {
+        // A server that is gone has nothing to be put back.
+        let _ = self.typing.empty(&self.connection);
+        let _ = self.connection.flush();
     }
 }
 

@@ -7,6 +7,7 @@
 //!                          ▼
 //!                       Pointer ─► Shape, Drawings
 //!
+//!
 //! gamepad::Action ─► Gamepads (uinput) ◄── Program
 //!                       └► Felt
 //! ```
@@ -43,6 +44,8 @@ mod screen;
 mod server;
 mod sound;
 mod surroundings;
+#[cfg(feature = "x11")]
+mod typing;
 #[cfg(feature = "x11")]
 mod x11;
 

@@ -10,9 +10,10 @@ const VERSION = 1;
 
 export const KEY = 0;
 export const BUTTON = 1;
+const PLANE = 16;
 
-// Key or button, its number, 1 for down and 0 for up.
-export type Change = readonly [kind: number, number: number, held: 0 | 1];
+// Key or button, its number, 1 for down and 0 for up; or the plane of a character behind all kinds, and its code point there.
+export type Change = readonly [kind: number, number: number, held: number];
 export type Pair = readonly [number, number];
 
 export interface Message {
@@ -52,6 +53,13 @@ export function messageBytes(said: Message): ArrayBuffer {
   new Uint8Array(buffer).set(said.changes.flat(), HEAD);
   return buffer;
 }
+
+export function characterChange(character: string): Change {
+  const code = character.codePointAt(0) ?? 0;
+  return [PLANE + (code >> 16), (code >> 8) & 255, code & 255];
+}
+
+export const isCharacter = ([kind]: Change) => kind >= PLANE;
 
 // A message of the host; `null` if it is not of this kind.
 export function viewOf(bytes: ArrayBuffer, length: number, magic: number): DataView | null {

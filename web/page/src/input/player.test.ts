@@ -45,6 +45,7 @@ class End {
       moveTo: () => this.player.moveTo(x / 65535, y / 65535),
       moveBy: () => this.player.moveBy(x, y),
       turn: () => this.player.turn(x, y),
+      type: () => this.player.type(String(given[0])),
       releaseAll: () => this.player.releaseAll(),
       answer: () => this.answer(String(given[0])),
     };
@@ -85,6 +86,12 @@ test("the first acknowledgement says that the host lets this page play", () => {
   end.answer("4741010000000100000000");
   end.answer("4741010000000100000000");
   expect(onTaken).toHaveBeenCalledTimes(1);
+});
+
+test("a text that has no room is typed not at all", () => {
+  const { player } = new End();
+  expect([player.type("a".repeat(4096)), player.type("a"), player.set(KEY, 4, true)]).toEqual([true, false, false]);
+  expect(player.state.waiting).toBe(4096);
 });
 
 test("a key that repeats itself changes nothing", () => {

@@ -4,4 +4,5 @@ mod gamepads;
 mod over_a_path;
 mod script;
 mod silence;
+mod text;
 mod vectors;

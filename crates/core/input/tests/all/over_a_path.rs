@@ -16,6 +16,8 @@ enum Deed {
     Point(u16, u16),
     Wheel(i32),
     LookAway,
+    /// Types this character so often.
+    Type(char, usize),
 }
 
 /// A player, the program and what it came to.
@@ -57,6 +59,13 @@ impl Play {
             Deed::Mouse(x, y) => self.player.move_by((x, y)),
             Deed::Point(x, y) => self.player.move_to((x, y)),
             Deed::Wheel(by) => self.player.turn((0, by)),
+            Deed::Type(character, times) => {
+                for _ in 0..times {
+                    let number = self.player.type_character(character);
+                    assert_eq!(number.map(|number| number as usize), Some(self.done.len() + 1));
+                    self.done.push((now, Action::Type(character)));
+                }
+            }
             Deed::LookAway => {
                 let held: Vec<Switch> = self.told.iter().collect();
                 self.player.release_all();
@@ -73,8 +82,9 @@ impl Play {
     }
 
     fn changes(&self) -> Vec<(Instant, Action)> {
-        let is_change =
-            |one: &&(Instant, Action)| matches!(one.1, Action::Press(_) | Action::Release(_));
+        let is_change = |one: &&(Instant, Action)| {
+            matches!(one.1, Action::Press(_) | Action::Release(_) | Action::Type(_))
+        };
         self.happened.iter().filter(is_change).copied().collect()
     }
 }
@@ -130,6 +140,11 @@ fn deeds() -> impl Strategy<Value = Deed> {
     ]
 }
 
+fn characters() -> impl Strategy<Value = Deed> {
+    let character = any::<char>().prop_filter("text", |one| !one.is_control());
+    (character, 1..50_usize).prop_map(|(character, times)| Deed::Type(character, times))
+}
+
 /// Plays until nothing more is to be told; the player looks away at last.
 fn played(deeds: Vec<(i64, Deed)>, chaos: Impairment, seed: u64) -> Play {
     let play = Play::new(deeds.into_iter().chain([(10, Deed::LookAway)]));
@@ -179,10 +194,30 @@ proptest! {
         prop_assert!(play.player.next_deadline().is_none() && play.program.next_deadline().is_none());
     }
 
+    /// However fast, nothing of a text is lost, nor of the keys among it; a message stays as small as ever.
+    #[test]
+    fn a_text_and_the_keys_in_it_arrive_once_and_in_their_order(
+        deeds in prop::collection::vec((0..30_i64, characters(), switches()), 1..60),
+        loss in 0.0..0.6_f64,
+        duplicate in prop::sample::select(vec![0.0, 0.2]),
+        seed in any::<u64>(),
+    ) {
+        let chaos = Impairment {
+            loss, duplicate, late: 0.2, max_extra: Duration::from_millis(60),
+        };
+        // Each key is behind text that cannot all be told yet.
+        let deeds = deeds.into_iter().flat_map(|(wait, text, switch)| {
+            [(wait, Deed::Type('a', 32)), (0, text), (0, Deed::Toggle(switch))]
+        });
+        let play = played(deeds.collect(), chaos, seed);
+        let plain = |all: &[(Instant, Action)]| all.iter().map(|one| one.1).collect::<Vec<_>>();
+        prop_assert_eq!(plain(&play.changes()), plain(&play.done));
+    }
+
     /// However much is done and lost, at the end nothing is held that the player does not hold.
     #[test]
     fn no_key_sticks(
-        deeds in prop::collection::vec((0..30_i64, deeds()), 1..200),
+        deeds in prop::collection::vec((0..30_i64, prop_oneof![9 => deeds(), 1 => characters()]), 1..200),
         loss in 0.0..0.9_f64,
         seed in any::<u64>(),
     ) {

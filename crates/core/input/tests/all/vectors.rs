@@ -72,6 +72,9 @@ impl Told {
             "moveTo" => player.move_to((number(&arguments[0]), number(&arguments[1]))),
             "moveBy" => player.move_by((number(&arguments[0]), number(&arguments[1]))),
             "turn" => player.turn((number(&arguments[0]), number(&arguments[1]))),
+            "type" => text(&arguments[0]).chars().for_each(|character| {
+                player.type_character(character);
+            }),
             "releaseAll" => player.release_all(),
             "answer" => {
                 let answer = Acknowledgement::parse(&bytes(text(&arguments[0])));

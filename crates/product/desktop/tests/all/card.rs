@@ -5,7 +5,7 @@ use gameway_desktop::card::{Answer, CELLS, ROW, number};
 use gameway_desktop::{Injector, Screen, connect, show_card};
 use gameway_input::{Action, Key, Switch};
 use gameway_runtime::clock::Clock;
-use gameway_units::Duration;
+use gameway_units::{Duration, Instant};
 use std::sync::mpsc::channel;
 use std::time::Duration as Patience;
 use x11rb::connection::Connection as _;
@@ -44,7 +44,9 @@ fn each_key_is_answered_by_the_next_number_and_when_is_told() {
     let space = Switch::Key(Key::named("Space").expect("a key"));
     for expected in 1..=3 {
         let pressed = Clock::monotonic_ns();
-        injector.apply([Action::Press(space), Action::Release(space)]).expect("a screen");
+        injector
+            .apply(Instant::ZERO, [Action::Press(space), Action::Release(space)])
+            .expect("a screen");
         let Answer { number, got_ns, drawn_ns } = told.recv_timeout(PATIENCE).expect("an answer");
         // What is told to be drawn is there.
         assert_eq!((number, shown(&connection, root)), (expected, Some(expected)));

@@ -3,6 +3,7 @@
 use crate::support::{Folder, comes_true, installed};
 use gameway_desktop::{Injector, Screen, connect};
 use gameway_input::{Action, Button, KEYS, Key, Switch};
+use gameway_units::Instant;
 use std::collections::BTreeMap;
 use std::process::Command;
 use x11rb::connection::Connection;
@@ -39,7 +40,7 @@ impl Scene {
 
     /// Does this; the server has done it when the second connection's requests are answered.
     fn apply(&mut self, actions: impl IntoIterator<Item = Action>) {
-        self.injector.apply(actions).expect("a screen");
+        self.injector.apply(Instant::ZERO, actions).expect("a screen");
     }
 
     /// The keycodes that are held.

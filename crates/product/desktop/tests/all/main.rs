@@ -14,4 +14,6 @@ mod screen;
 mod sound;
 mod support;
 #[cfg(feature = "x11")]
+mod text;
+#[cfg(feature = "x11")]
 mod typist;

@@ -3,6 +3,7 @@
 use crate::support::{Folder, comes_true, installed};
 use gameway_desktop::{Injector, Pointer, Screen, connect};
 use gameway_input::{Action, Image, Shape};
+use gameway_units::Instant;
 use x11rb::connection::Connection;
 use x11rb::protocol::render::{ConnectionExt as _, PictType};
 use x11rb::protocol::xproto::{
@@ -113,7 +114,7 @@ fn the_shape_is_that_of_the_window_where_the_pointer_is() {
     let (mut pointer, program) = (pointer_of(&screen), Program::on(&screen));
     let mut injector =
         Injector::connect(Some(screen.display()), Some(screen.authority())).expect("input");
-    injector.apply([Action::MoveTo(0, 0)]).expect("a screen");
+    injector.apply(Instant::ZERO, [Action::MoveTo(0, 0)]).expect("a screen");
     assert_eq!(next(&mut pointer), Some(Shape::Own));
     let window = program.connection.generate_id().expect("a number");
     let (depth, kind) = (x11rb::COPY_DEPTH_FROM_PARENT, WindowClass::INPUT_OUTPUT);
@@ -135,11 +136,11 @@ fn the_shape_is_that_of_the_window_where_the_pointer_is() {
     program.set(window, (1, 1), (0, 0), &[0xff00_ff00]);
     program.connection.map_window(window).expect("a screen").check().expect("a window");
     assert!(is_silent(&mut pointer));
-    injector.apply([Action::MoveTo(60_000, 30_000)]).expect("a screen");
+    injector.apply(Instant::ZERO, [Action::MoveTo(60_000, 30_000)]).expect("a screen");
     let green = vec![0, 255, 0, 255];
     let image = Image { screen: (640, 360), size: (1, 1), hotspot: (0, 0), pixels: green };
     assert_eq!(next(&mut pointer), Some(Shape::Image(image)));
-    injector.apply([Action::MoveTo(0, 0)]).expect("a screen");
+    injector.apply(Instant::ZERO, [Action::MoveTo(0, 0)]).expect("a screen");
     assert_eq!(next(&mut pointer), Some(Shape::Own));
 }
 

@@ -2,6 +2,7 @@
 
 use crate::support::{Folder, comes_true, installed};
 use gameway_desktop::{Injector, Screen, connect};
+use gameway_units::Instant;
 use std::io::{BufRead, BufReader};
 use std::os::unix::fs::PermissionsExt;
 use std::process::{Command, Stdio};
@@ -57,7 +58,7 @@ fn a_screen_that_is_dropped_is_gone() {
     assert!(message.contains(&display) && message.contains("DISPLAY"), "{message}");
     let mut lost = None;
     assert!(comes_true(|| {
-        lost = injector.apply([]).err();
+        lost = injector.apply(Instant::ZERO, []).err();
         lost.is_some()
     }));
     let message = lost.expect("an error").to_string();

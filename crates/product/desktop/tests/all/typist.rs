@@ -89,7 +89,7 @@ impl Way {
                 self.player.on_acknowledgement(&answer);
             }
             let actions: Vec<_> = std::iter::from_fn(|| self.played.poll()).collect();
-            self.injector.apply(actions).expect("a screen");
+            self.injector.apply(self.now, actions).expect("a screen");
         }
     }
 

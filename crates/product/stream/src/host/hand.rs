@@ -56,7 +56,7 @@ impl HandOfPlayer {
             }
             Action::MoveTo(x, y) => (self.x, self.y) = (x.into(), y.into()),
             Action::MoveBy(x, y) => self.go(PIXEL * i64::from(x), PIXEL * i64::from(y)),
-            Action::Turn(..) => {}
+            Action::Turn(..) | Action::Type(_) => {}
         }
     }
 

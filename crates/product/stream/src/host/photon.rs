@@ -11,7 +11,7 @@
 
 use crate::photon::{Answer, Question, Times};
 use gameway_control::FrameId;
-use gameway_input::Message;
+use gameway_input::{Change, Message};
 use gameway_units::Instant;
 use std::collections::VecDeque;
 
@@ -87,7 +87,7 @@ impl Photon {
     /// A message has arrived that tells of changes, of which those from `next_change` on are new.
     pub fn on_input(&mut self, now: Instant, message: &Message, next_change: u32) {
         for (change, number) in message.changes.iter().zip(message.first_change..) {
-            if number >= next_change && change.is_held {
+            if number >= next_change && matches!(change, Change::Switch { is_held: true, .. }) {
                 let press = Press { change: number, arrived: now, injected: None, answered: None };
                 keep(&mut self.presses, press, MAX_PRESSES);
             }

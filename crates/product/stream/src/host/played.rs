@@ -54,10 +54,7 @@ impl Played {
     pub(super) fn take(&mut self, now: Instant, session: &mut Session) {
         self.watch(session);
         let mut is_answered = false;
-        let actions = std::iter::from_fn(|| session.poll_action()).inspect(|action| {
-            is_answered |= matches!(action, Action::Press(_) | Action::Release(_));
-        });
-        if let Some(why) = self.apply(actions) {
+        if let Some(why) = self.apply(now, session, &mut is_answered) {
             tell("no more input", &why);
             *self = Self::Nothing;
         }
@@ -137,21 +134,39 @@ impl Played {
         }
     }
 
-    fn apply(&mut self, actions: impl Iterator<Item = Action>) -> Option<String> {
+    /// `is_answered` is set if the scene shows it at once. Why nothing can be played any more, if so.
+    fn apply(
+        &mut self,
+        now: Instant,
+        session: &mut Session,
+        is_answered: &mut bool,
+    ) -> Option<String> {
+        let actions = std::iter::from_fn(|| session.poll_action());
         match self {
             Self::Nothing => {
                 actions.for_each(drop);
                 None
             }
             Self::Scene(hand) => {
-                actions.for_each(|action| hand.apply(action));
+                for action in actions {
+                    *is_answered |= matches!(action, Action::Press(_) | Action::Release(_));
+                    hand.apply(action);
+                }
                 None
             }
             #[cfg(feature = "x11")]
             Self::Screen(injector, ..) | Self::Card(injector, ..) => {
-                let mut actions = actions.peekable();
-                actions.peek()?;
-                injector.apply(actions).err().map(|error| error.to_string())
+                let is_due = injector.next_deadline().is_some_and(|due| due <= now);
+                if session.peek_action().is_none() && !is_due {
+                    return None;
+                }
+                // Text that comes faster than it can be typed waits in the session.
+                let done = injector.apply_each(now, |injector| {
+                    let is_ready = |action: &&Action| injector.is_ready(now, action);
+                    session.peek_action().filter(is_ready)?;
+                    session.poll_action()
+                });
+                done.err().map(|error| error.to_string())
             }
         }
     }

@@ -35,6 +35,7 @@ fn refused(error: &DesktopError) -> Finding {
 pub fn screen(folder: &Path) -> Finding {
     use gameway_desktop::{Injector, Screen, pointer};
     use gameway_input::Action;
+    use gameway_units::Instant;
     const SIDE: u16 = 64;
     /// A pointer that does not arrive within so many looks, 10 ms apart, does not arrive.
     const LOOKS: usize = 100;
@@ -49,7 +50,7 @@ pub fn screen(folder: &Path) -> Finding {
     // From the middle, where a pointer is at first, to a corner.
     let played = || -> Result<bool, DesktopError> {
         let mut injector = Injector::connect(Some(display), Some(authority))?;
-        injector.apply([Action::MoveTo(u16::MAX, 0)])?;
+        injector.apply(Instant::ZERO, [Action::MoveTo(u16::MAX, 0)])?;
         for _ in 0..LOOKS {
             if pointer(Some(display), Some(authority))? == (SIDE as i16 - 1, 0) {
                 return Ok(true);

@@ -9,7 +9,7 @@ fn at(millis: i64) -> Instant {
 /// A message with a press and a release of a key, from this change on.
 fn message(first_change: u32) -> Message {
     let switch = Switch::Key(Key::named("Space").expect("a key"));
-    let change = |is_held| Change { switch, is_held };
+    let change = |is_held| Change::Switch { switch, is_held };
     Message {
         number: first_change,
         first_change,

@@ -67,7 +67,7 @@ pub(super) struct Inputs {
 impl Inputs {
     /// The player is gone, or another one has come.
     pub(super) fn end(&mut self) {
-        self.program.release_all();
+        self.program.end();
         self.gamepads.remove_all();
     }
 
@@ -86,6 +86,12 @@ impl Session {
     /// What the player does to the program next; everything that is held goes up when the stay ends.
     pub fn poll_action(&mut self) -> Option<Action> {
         self.inputs.program.poll()
+    }
+
+    /// What [`Self::poll_action`] gives.
+    #[must_use]
+    pub fn peek_action(&self) -> Option<&Action> {
+        self.inputs.program.peek()
     }
 
     /// What the player does to a gamepad next; all of them go when the stay ends.
