@@ -43,7 +43,7 @@ GAME_TOOLS := Xvfb=xvfb "test -x /usr/games/crispy-doom"=crispy-doom \
 FIREFOX = $(shell apt-cache show firefox-esr > /dev/null 2>&1 && echo firefox-esr=firefox-esr)
 TEST_TOOLS := ffmpeg=ffmpeg tshark=tshark tcpdump=tcpdump chromium=chromium xvfb-run=xvfb \
   "test -x /usr/sbin/nginx"=nginx-light "ls /usr/lib/*/faketime/libfaketimeMT.so.1"=libfaketime \
-  pulseaudio=pulseaudio pactl=pulseaudio-utils setxkbmap=x11-xkb-utils turnserver=coturn ss=iproute2 \
+  pulseaudio=pulseaudio pactl=pulseaudio-utils setxkbmap=x11-xkb-utils xterm=xterm turnserver=coturn ss=iproute2 \
   "ls /usr/lib/*/libSDL2-2.0.so.0"=libsdl2-2.0-0 $(GAME_TOOLS)
 # Crates that could be published: who uses one needs none of the others' parts of this program.
 CORE := $(addprefix --package=gameway-,units control media session tcp quic dash path gateway input events experiment sim)

@@ -11,6 +11,8 @@ import { isLabOpen, isPhotonOpen, isSettingsOpen } from "./panels";
 import { PhotonPanel } from "./photon/panel";
 import { SettingsPanel } from "./settings/panel";
 import { useStore } from "./store";
+import { TextField } from "./text/field";
+import { giveBack } from "./text/mode";
 import { Toolbar } from "./toolbar";
 import { TouchControls } from "./touch/controls";
 import { touchControls } from "./touch/shown";
@@ -73,6 +75,11 @@ function Touch() {
   return isShown && own ? <TouchControls player={own} /> : null;
 }
 
+function Text() {
+  const own = useStore(player);
+  return own ? <TextField player={own} /> : null;
+}
+
 // What a person has to say before there is a stream.
 function Entrance() {
   const asked = useStore(question);
@@ -90,6 +97,7 @@ function Entrance() {
 function onKeyDown(event: KeyboardEvent): void {
   if (event.code !== "Escape" || !(event.target instanceof HTMLElement) || event.target.closest("dialog")) return;
   event.target.blur();
+  giveBack();
 }
 
 export function App() {
@@ -108,6 +116,7 @@ export function App() {
           <video id="video" ref={video} aria-label="The stream" autoplay playsInline />
           <canvas id="canvas" hidden />
         </div>
+        <Text />
         <Touch />
         <Toolbar main={main} video={video} />
         <Overlay sampler={useStore(sampler)} lab={found} shownBy={useStore(shownBy)} />

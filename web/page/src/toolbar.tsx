@@ -6,6 +6,7 @@ import { complain, complaint, lab, player, sampler } from "./page";
 import { isLabOpen, isSettingsOpen, toggle } from "./panels";
 import { change, settings } from "./settings/settings";
 import { useStore } from "./store";
+import { giveBack, isTextOn, toggleText } from "./text/mode";
 import { change as changeRole, mayWatch, role } from "./watching/role";
 
 type Reference<T> = RefObject<T | null>;
@@ -22,7 +23,7 @@ interface ButtonParts {
 
 // Who clicks goes on to play: the keys are the game's again. Who came by keys stays.
 function release(event: MouseEvent): void {
-  if (event.detail > 0 && document.activeElement instanceof HTMLElement) document.activeElement.blur();
+  if (event.detail > 0) giveBack();
 }
 
 function Button({ id, label, title, hidden = false, pressed, expanded, act }: ButtonParts) {
@@ -110,6 +111,14 @@ export function Toolbar({ main, video }: { main: Reference<HTMLElement>; video: 
         title="The mouse turns the view, after each click on the picture; Escape gives it back"
         hidden={useStore(player) === null}
         {...mouseLook}
+      />
+      <Button
+        id="write"
+        label="Text"
+        title="Type text by this device's own layout; Control, Alt, Shift and T"
+        hidden={useStore(player) === null}
+        pressed={useStore(isTextOn)}
+        act={toggleText}
       />
       <Button id="fill" label="Full screen" title={`All of the screen; ${WAY_OUT}`} act={fill} />
       <Button

@@ -7,7 +7,6 @@
 //!                          ▼
 //!                       Pointer ─► Shape, Drawings
 //!
-//!
 //! gamepad::Action ─► Gamepads (uinput) ◄── Program
 //!                       └► Felt
 //! ```

@@ -2,6 +2,7 @@
 // over the picture.
 
 import type { Screen } from "../screen/screen";
+import { giveBack } from "../text/mode";
 import { listenToFingers } from "./fingers";
 import { whenGone } from "./gone";
 import { USAGES } from "./keys";
@@ -75,7 +76,7 @@ function listenToPointer(player: Player, screen: Screen, manner: Manner): void {
   const locks = (event: PointerEvent) => event.pointerType === "mouse" && manner.mouseLook() && !isLocked(video);
   video.addEventListener("pointerdown", (event) => {
     // Keys go to the program again.
-    if (document.activeElement instanceof HTMLElement) document.activeElement.blur();
+    giveBack();
     if (!locks(event)) return;
     event.stopImmediatePropagation();
     lockPointer(video).catch(() => {});

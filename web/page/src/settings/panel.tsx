@@ -101,6 +101,8 @@ export function SettingsPanel() {
       <dl>
         <dt>Control, Alt, Shift and M</dt>
         <dd>keys go to this page's buttons; Escape gives them back to the game</dd>
+        <dt>Control, Alt, Shift and T</dt>
+        <dd>text: what this device's layout writes is typed, not the keys by their place</dd>
         <dt>Control, Alt, Shift and S</dt>
         <dd>figures</dd>
       </dl>
