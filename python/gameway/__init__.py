@@ -18,19 +18,8 @@ if TYPE_CHECKING:
     from gameway.errors import GamewayError, InputError
     from gameway.expansion import Run, expand
     from gameway.experiment import Experiment, load, loads
-    from gameway.experiment.tables import (
-        Back,
-        Competitor,
-        Duplicate,
-        Hop,
-        Jitter,
-        Loss,
-        Path,
-        Ping,
-        Record,
-        Reorder,
-        Stream,
-    )
+    from gameway.experiment.path import Back, Change, Duplicate, Hop, Jitter, Loss, Path, Reorder
+    from gameway.experiment.tables import Competitor, Ping, Record, Stream
     from gameway.results import Results
     from gameway.running import run
     from gameway.sweep import Interrupted
@@ -45,19 +34,17 @@ _HOMES = {
     "errors": ("GamewayError", "InputError"),
     "expansion": ("Run", "expand"),
     "experiment": ("Experiment", "load", "loads"),
-    "experiment.tables": (
+    "experiment.path": (
         "Back",
-        "Competitor",
+        "Change",
         "Duplicate",
         "Hop",
         "Jitter",
         "Loss",
         "Path",
-        "Ping",
-        "Record",
         "Reorder",
-        "Stream",
     ),
+    "experiment.tables": ("Competitor", "Ping", "Record", "Stream"),
     "results": ("Results",),
     "running": ("run",),
     "sweep": ("Interrupted",),
@@ -84,6 +71,7 @@ def __dir__() -> list[str]:
 __all__ = [
     "SCHEMA_VERSION",
     "Back",
+    "Change",
     "Competitor",
     "Duplicate",
     "Experiment",

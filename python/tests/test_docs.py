@@ -33,6 +33,7 @@ TABLES: dict[str, type[BaseModel]] = {
     "`[path.reorder]`": gw.Reorder,
     "`[path.back]`": gw.Back,
     "`[[path.hop]]`": gw.Hop,
+    "`[[path.change]]`": gw.Change,
     "`[[stream]]`": gw.Stream,
     "`[[competitor]]`": gw.Competitor,
     "`[ping]`": gw.Ping,

@@ -55,6 +55,7 @@ LATER = LOSS | {"later": "5 ms"}
 SMALL, LARGE = {"kind": "drop-tail", "size": "20 kB"}, {"kind": "codel"}
 HOP = {"hop": [{"name": "access", "capacity": "9 Mb/s"}]}
 G, N = {"wifi": "802.11g"}, {"wifi": "802.11n"}
+CHANGE = {"change": [{"at": "200 ms", "loss": {"probability": "0 %"}}]}
 ON_OFF = {"segment": "100 ms", "bitrate": "1 Mb/s"}
 LOW, HIGH = {"640x360": "1 Mb/s"}, {"640x360": "1 Mb/s", "1280x720": "2 Mb/s"}
 NEAR, FAR = {"dscp": "ef"}, {"client": "192.168.0.20"}
@@ -123,6 +124,19 @@ AXES: dict[str, dict[str, tuple[dict[str, Any], str, list[Any]]]] = {
     "`[[path.hop]]`": {
         "capacity": (based(HOP), "path.hop.0", ["9 Mb/s", "8 Mb/s"]),
         "queue": (based(HOP), "path.hop.0", [SMALL, LARGE]),
+    },
+    "`[[path.change]]`": {
+        "capacity": (based(CHANGE), "path.change.0", ["9 Mb/s", {"trace": "steps.trace"}]),
+        "base_rtt": (based(CHANGE), "path.change.0", ["16 ms", "20 ms"]),
+        "forward_delay": (based(CHANGE), "path.change.0", ["8 ms", "4 ms"]),
+        "queue": (based(CHANGE), "path.change.0", [SMALL, LARGE]),
+        "classifier": (based(CHANGE), "path.change.0", ["none", "behaviour"]),
+        "jitter": (based(CHANGE), "path.change.0", [DELAYS, {"kind": "half-normal"} | DELAYS]),
+        "loss": (based(CHANGE), "path.change.0", [LOSS, {"probability": "2 %"}]),
+        "duplicate": (based(CHANGE), "path.change.0", [LOSS, {"probability": "2 %"}]),
+        "reorder": (based(CHANGE), "path.change.0", [LOSS, LATER]),
+        "back": (based(CHANGE), "path.change.0", [{"loss": LOSS}, {"jitter": DELAYS}]),
+        "gateway": (competing() | based(CHANGE), "path.change.0", ["none", "voap"]),
     },
     "`[[stream]]`": {
         "kind": (based(stream=[GCC]), "stream.0", ["gameway", "chromium"]),

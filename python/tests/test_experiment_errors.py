@@ -308,6 +308,24 @@ CASES = {
         '[[path.hop]]\nname = "a"\ncapacity = "1 Mb/s"\n' * 2 + "[[stream]]", 14,
         "path.hop.1.name", "a", ["is the name of another hop"],
     ),
+    "a change that changes nothing": (
+        "[[stream]]", '[[path.change]]\nat = "1 s"\n[[stream]]', 11,
+        "path.change.0.at", "1 s", ["changes nothing"],
+    ),
+    "a change before the one before it": (
+        "[[stream]]",
+        '[[path.change]]\nat = "2 s"\ncapacity = "1 Mb/s"\n' * 2 + "[[stream]]", 14,
+        "path.change.1.at", "2 s", ["must be after 2 s"],
+    ),
+    "a change to Wi-Fi": (
+        "[[stream]]",
+        '[[path.change]]\nat = "2 s"\ncapacity = { wifi = "802.11n" }\n[[stream]]', 12,
+        "path.change.0.capacity.wifi", "802.11n", ["cannot be a Wi-Fi medium"],
+    ),
+    "a change after the end": (
+        "[[stream]]", '[[path.change]]\nat = "200 s"\ncapacity = "1 Mb/s"\n[[stream]]', 11,
+        "path.change.0.at", "200 s", ["is after the end of the run"],
+    ),
     "one hop as a table": (
         "[[stream]]", '[path.hop]\nname = "a"\ncapacity = "1 Mb/s"\n[[stream]]', 10,
         "path.hop", {"name": "a", "capacity": "1 Mb/s"}, ["write [[path.hop]]"],

@@ -42,10 +42,11 @@ Buckets = list[tuple[str, str, int]]
 
 
 def added_to_path(spec: dict[str, Any], run: Path | None) -> dict[str, Any]:
-    """Jitter of both directions and stalls, if the path of the spec has no jitter yet."""
+    """Jitter of both directions and stalls, if the path of the spec never has jitter itself."""
     path = spec["path"]
+    becomes = any({"jitter", "back"} & set(change) for change in path.get("change") or ())
     table = None if run is None else run / "lateness.parquet"
-    if run is None or table is None or not table.is_file() or "jitter" in path:
+    if run is None or table is None or not table.is_file() or "jitter" in path or becomes:
         return {}
     link = pl.read_parquet(table).filter(pl.col("part").cast(pl.String) == "link")
     edges = ("lateness_low_ns", "lateness_high_ns")

@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 
 MAX_RUNS = 100_000
 SLUG_LENGTH = 80
-LISTS = {"stream", "competitor", "path.hop", "path.*.hop"}
+LISTS = {"stream", "competitor", "path.hop", "path.*.hop", "path.change", "path.*.change"}
 """Paths of lists that are no axes: each of their tables is one more part of the run."""
 VALUES = (".steps", ".levels")
 """Ends of the paths of lists that are one value."""

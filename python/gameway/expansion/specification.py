@@ -12,7 +12,9 @@ from collections.abc import Callable
 from typing import Any
 
 from gameway.experiment.keys.known import FORWARDS
-from gameway.experiment.tables import Back, Competitor, Jitter, Loss, Part, Path, Stream
+from gameway.experiment.part import Part
+from gameway.experiment.path import Back, Change, Jitter, Loss, Path
+from gameway.experiment.tables import Competitor, Stream
 
 QUIET: dict[type[Part], tuple[str, ...]] = {
     Path: ("classifier",),
@@ -21,7 +23,7 @@ QUIET: dict[type[Part], tuple[str, ...]] = {
     Competitor: ("via", "direction", "connections", "spacing", "receive_window", "mss"),
 }
 """Keys that are left out of a specification where they have their default."""
-NOTHING = ("back", "hop")
+NOTHING = ("back", "hop", "change")
 """Keys of a path that mean nothing when they are empty."""
 
 Rule = Callable[[type[Part], dict[str, Any]], dict[str, Any]]
@@ -64,11 +66,13 @@ def _rebuilt(combination: dict[str, Any], rule: Rule) -> dict[str, Any]:
 
 def _path(path: dict[str, Any], rule: Rule) -> dict[str, Any]:
     models: dict[str, type[Part]] = {"jitter": Jitter, "loss": Loss}
-    found = {
+    found: dict[str, Any] = {
         key: rule(models[key], value) if key in models else value for key, value in path.items()
     }
     if "back" in found:
         found["back"] = rule(Back, _path(found["back"], rule))
+    if found.get("change"):
+        found["change"] = [rule(Change, _path(one, rule)) for one in found["change"]]
     return {key: value for key, value in found.items() if key not in NOTHING or value}
 
 

@@ -21,12 +21,12 @@ from gameway.errors import InputError
 from gameway.experiment import keys
 from gameway.experiment.keys import places, refuse, values
 from gameway.experiment.overrides import Override
+from gameway.experiment.part import Part
+from gameway.experiment.path import Path
 from gameway.experiment.source import Source, in_order, told
 from gameway.experiment.tables import (
     CHROMIUM,
     Competitor,
-    Part,
-    Path,
     Ping,
     Record,
     Stream,
@@ -82,6 +82,7 @@ class Experiment(Part):
             seen.add(part.name)
             self._check_moments(at, part)
             self._check_via(at, part)
+        self._check_changes()
         return self
 
     def _check_controllers(self) -> None:
@@ -134,6 +135,16 @@ class Experiment(Part):
         for place, start in begins:
             if _core.parse_duration(start) >= _core.parse_duration(shortest):
                 refuse("is after the end of the run", start, f"the run ends at {shortest}", place)
+
+    def _check_changes(self) -> None:
+        """A path changes before the run ends."""
+        shortest = min(values(self.duration), key=_core.parse_duration)
+        for index, path in places(self.path):
+            for number, change in enumerate(path.change):
+                if _core.parse_duration(change.at) >= _core.parse_duration(shortest):
+                    at: keys.At = ("path", *index, "change", number, "at")
+                    refuse("is after the end of the run", change.at,
+                           f"the run ends at {shortest}", at)  # fmt: skip
 
     def _check_via(self, at: keys.At, part: Stream | Competitor) -> None:
         hops = [[hop.name for hop in path.hop] for path in values(self.path)]

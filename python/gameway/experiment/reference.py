@@ -40,7 +40,7 @@ def page() -> str:
 def _paths() -> Iterator[str]:
     yield "## Path\n"
     yield from map(_of_table, tables_of("path"))
-    for key in ("capacity", "hop", "back", "jitter", "loss", "duplicate", "reorder"):
+    for key in ("capacity", "hop", "back", "jitter", "loss", "duplicate", "reorder", "change"):
         for table in tables_of(f"path.{key}"):
             yield f"### {_heading(key, table)}\n"
             if key in KINDS:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from gameway import experiments
 from gameway.experiment import Experiment, keys
+from gameway.experiment import path as path_models
 from gameway.experiment import tables as models
 from gameway.experiment.keys.declared import NONE, QUANTITY, WORDS, run_schema, words_of
 
@@ -24,15 +25,19 @@ Schema = dict[str, Any]
 
 DRAFT = "http://json-schema.org/draft-07/schema#"
 CATALOGUE = "x-catalogue"
+PLACES = ("path", "path.back", "path.change", "path.change.back")
+"""Tables that say what happens to packets behind a bottleneck."""
 MODELS: dict[str, type[BaseModel]] = {
     "": Experiment,
-    "path": models.Path,
-    "path.hop": models.Hop,
-    "path.back": models.Back,
-    **dict.fromkeys(("path.jitter", "path.back.jitter"), models.Jitter),
-    **dict.fromkeys(("path.loss", "path.back.loss"), models.Loss),
-    **dict.fromkeys(("path.duplicate", "path.back.duplicate"), models.Duplicate),
-    **dict.fromkeys(("path.reorder", "path.back.reorder"), models.Reorder),
+    "path": path_models.Path,
+    "path.hop": path_models.Hop,
+    "path.back": path_models.Back,
+    "path.change": path_models.Change,
+    "path.change.back": path_models.Back,
+    **{f"{place}.jitter": path_models.Jitter for place in PLACES},
+    **{f"{place}.loss": path_models.Loss for place in PLACES},
+    **{f"{place}.duplicate": path_models.Duplicate for place in PLACES},
+    **{f"{place}.reorder": path_models.Reorder for place in PLACES},
     "stream": models.Stream,
     "competitor": models.Competitor,
     "competitor.on_off": models.OnOff,
@@ -40,9 +45,9 @@ MODELS: dict[str, type[BaseModel]] = {
     "record": models.Record,
 }
 """The model of each table that has one."""
-LISTS = ("stream", "competitor", "path.hop")
+LISTS = ("stream", "competitor", "path.hop", "path.change")
 """Lists that are no axes: each of their tables is one more part."""
-WHOLE = ("name", "title", "reference", "runs", "seed", "ping", "record", "packets")
+WHOLE = ("at", "name", "title", "reference", "runs", "seed", "ping", "record", "packets")
 """Keys of one value."""
 DEFAULT_KINDS = {"queues": "drop-tail"}
 """What a table of the catalogue is without a kind."""

@@ -1,4 +1,4 @@
-"""The tables of an experiment, as models that refuse what cannot be run.
+"""The flows of an experiment and what is recorded, as models that refuse what cannot be run.
 
 Keys and defaults are those of docs/experiment-file.md; most values may be a list, an axis.
 """
@@ -7,23 +7,17 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Mapping, Sequence
-from functools import cache
-from typing import Annotated, Any, ClassVar, Self
+from typing import Annotated, Any, Self
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
+from pydantic import BaseModel, model_validator
 
 from gameway import _core
 from gameway.experiment import keys
 from gameway.experiment.keys import places, refuse, values
 from gameway.experiment.keys.declared import Declaration, tables_of
 from gameway.experiment.overrides import DEFAULT_NAMES
-from gameway.experiment.source import Source, told
+from gameway.experiment.part import AT_LEAST, KindOf, Part, check_order
 
-PATH = Declaration(tables_of("path"), classifier="classifier")
-HOP, BACK = Declaration(tables_of("path.hop")), Declaration(tables_of("path.back"))
-JITTER, LOSS = Declaration(tables_of("path.jitter")), Declaration(tables_of("path.loss"))
-DUPLICATE = Declaration(tables_of("path.duplicate"))
-REORDER = Declaration(tables_of("path.reorder"))
 STREAM = Declaration(tables_of("stream"), ecn="use of ECN", direction="direction")
 COMPETITOR = Declaration(
     tables_of("competitor"),
@@ -34,226 +28,8 @@ PING, RECORD = Declaration(tables_of("ping")), Declaration(tables_of("record"))
 CHROMIUM = "chromium"
 """The kind of a stream that a browser sends."""
 MAX_DRAWN_RATE = 60
-AT_LEAST = "must not be below"
 NEEDS_ACCURATE = "needs_accurate_ecn"
 """In the catalogue: a congestion control that works with accurate ECN only."""
-
-
-def check_order(part: Part, low: str, high: str, parse: Any, must: str = "must be after") -> None:
-    """Refuse `low` above `high` in any combination of the matrix; equal ones too but AT_LEAST."""
-    if getattr(part, high) is None:
-        return
-    pairs = itertools.product(places(getattr(part, low)), places(getattr(part, high)))
-    for (_, first), (index, second) in pairs:
-        if parse(first) < parse(second) or (must == AT_LEAST and parse(first) == parse(second)):
-            continue
-        refuse(f"{must} {low} = {first}", second, None, (high, *index))
-
-
-class Part(BaseModel):
-    """A table of an experiment; unknown keys are refused."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True, arbitrary_types_allowed=True)
-
-    def __init__(self, **data: Any) -> None:
-        try:
-            super().__init__(**data)
-        except ValidationError as error:
-            raise told(error, type(self), Source({})) from None
-
-    # Pydantic calls a constructor of a subclass for each nested table unless it is marked as its
-    # own; nested errors must reach the outermost table with their place.
-    __init__.__pydantic_base_init__ = True  # type: ignore[attr-defined]
-
-    def idle(self) -> set[str]:
-        """Give the keys that have no meaning beside the others."""
-        return set()
-
-
-class KindOf(Part):
-    """A table whose `kind` says which of its other keys have a meaning.
-
-    `NEEDED` and `OPTIONAL` name the keys of each kind; a key that neither names belongs to all.
-    """
-
-    NEEDED: ClassVar[Mapping[str, Mapping[str, str]]] = {}
-    """By kind: the keys without which it cannot be, each with an example."""
-    OPTIONAL: ClassVar[Mapping[str, Sequence[str]]] = {}
-
-    @classmethod
-    @cache
-    def kinds_with(cls, key: str) -> list[str]:
-        """Give the kinds for which `key` has a meaning; none if it has for all of them."""
-        kinds = dict.fromkeys((*cls.NEEDED, *cls.OPTIONAL))
-        return [
-            kind
-            for kind in kinds
-            if key in (*cls.NEEDED.get(kind, ()), *cls.OPTIONAL.get(kind, ()))
-        ]
-
-    def kinds(self) -> list[str]:
-        """Give the kinds that this table has, one or an axis of them."""
-        return values(getattr(self, "kind", None))
-
-    def idle(self) -> set[str]:
-        """Give the keys that have a meaning for other kinds only."""
-        own = self.kinds()
-        keys = ((key, self.kinds_with(key)) for key in type(self).model_fields)
-        return {key for key, kinds in keys if kinds and not set(own) & set(kinds)}
-
-    @model_validator(mode="after")
-    def _check_kind(self) -> Self:
-        idle = self.idle() & self.model_fields_set
-        for key in type(self).model_fields:
-            if key in idle and getattr(self, key) is not None:
-                known = " or ".join(f'"{kind}"' for kind in self.kinds_with(key))
-                hint = f"only kind = {known} has it"
-                refuse("has no meaning here", getattr(self, key), hint, (key,))
-        for kind in self.kinds():
-            for key, example in self.NEEDED.get(kind, {}).items():
-                if getattr(self, key) is None:
-                    hint = f"{kind} {type(self).__name__.lower()} needs {key} = {example}"
-                    refuse("is missing", None, hint, (key,))
-        return self
-
-
-class Jitter(KindOf):
-    """Variation of a one-way delay, cut at zero; packets are not reordered."""
-
-    NEEDED, OPTIONAL = JITTER.keys_by_kind()
-
-    kind: Annotated[str | Sequence[str], keys.words("kind of jitter", OPTIONAL)] = JITTER.kind
-    mean: keys.Texts = JITTER.default("mean")
-    deviation: keys.Texts | None = None
-    delay: keys.Texts | None = None
-    interval: keys.Texts | None = None
-
-    _declared = JITTER.validator()
-
-    @model_validator(mode="after")
-    def _check_period(self) -> Self:
-        if self.delay is not None:
-            check_order(self, "delay", "interval", _core.parse_duration, "must be above")
-        return self
-
-
-class Loss(KindOf):
-    """Loss behind a bottleneck: each packet alone, or in bursts of a mean length in packets."""
-
-    NEEDED, OPTIONAL = LOSS.keys_by_kind()
-
-    kind: Annotated[str | Sequence[str], keys.words("kind of loss", OPTIONAL)] = LOSS.kind
-    probability: keys.Texts = LOSS.field("probability")
-    burst_length: keys.Numbers | None = None
-
-    _declared = LOSS.validator()
-
-
-class Duplicate(Part):
-    """Packets that come twice, of those that are not lost."""
-
-    probability: keys.Texts = DUPLICATE.field("probability")
-    correlation: keys.Texts = DUPLICATE.default("correlation")
-
-    _declared = DUPLICATE.validator()
-
-
-class Reorder(Part):
-    """Packets that overtake others, or fall behind them, of those that are not lost."""
-
-    probability: keys.Texts = REORDER.field("probability")
-    correlation: keys.Texts = REORDER.default("correlation")
-    gap: keys.Wholes = REORDER.default("gap")
-    earlier: keys.Texts | None = None
-    later: keys.Texts | None = None
-
-    _declared = REORDER.validator()
-
-    @model_validator(mode="after")
-    def _check_place(self) -> Self:
-        if self.earlier is not None and self.later is not None:
-            hint = "a packet arrives earlier or later: leave out one of them"
-            refuse("has no meaning beside earlier", self.later, hint, ("later",))
-        return self
-
-
-class Back(Part):
-    """The way from the client to the servers: feedback, acknowledgements, requests, uploads."""
-
-    capacity: keys.BackCapacities | None = None
-    queue: keys.BackQueues = BACK.field("queue")
-    jitter: Annotated[Jitter | Sequence[Jitter] | None, keys.table_axis(Jitter)] = None
-    loss: Annotated[Loss | Sequence[Loss] | None, keys.table_axis(Loss)] = None
-    duplicate: Annotated[Duplicate | Sequence[Duplicate] | None, keys.table_axis(Duplicate)] = None
-    reorder: Annotated[Reorder | Sequence[Reorder] | None, keys.table_axis(Reorder)] = None
-
-    def idle(self) -> set[str]:
-        """Give the queue where there is no bottleneck."""
-        return {"queue"} if self.capacity is None else set()
-
-    @model_validator(mode="after")
-    def _check_queue(self) -> Self:
-        if self.capacity is None and "queue" in self.model_fields_set:
-            hint = "without a capacity nothing waits: add capacity"
-            refuse("has no meaning here", self.queue, hint, ("queue",))
-        return self
-
-
-class Hop(Part):
-    """One more bottleneck: behind the path's own link, or in front of its Wi-Fi medium."""
-
-    name: keys.BottleneckName = Field(examples=["access"])
-    capacity: keys.HopCapacities = Field(examples=["25 Mb/s"])
-    queue: keys.Queues = HOP.field("queue")
-
-
-class Path(Part):
-    """The network path between the servers and the clients, with its bottlenecks."""
-
-    capacity: keys.Capacities = Field(examples=["25 Mb/s"])
-    base_rtt: keys.Texts = PATH.field("base_rtt")
-    base_rtt_spread: keys.Texts | None = None
-    forward_delay: keys.Texts | None = None
-    queue: keys.Queues = PATH.field("queue")
-    classifier: keys.Texts = PATH.default("classifier")
-    jitter: Annotated[Jitter | Sequence[Jitter] | None, keys.table_axis(Jitter)] = None
-    loss: Annotated[Loss | Sequence[Loss] | None, keys.table_axis(Loss)] = None
-    duplicate: Annotated[Duplicate | Sequence[Duplicate] | None, keys.table_axis(Duplicate)] = None
-    reorder: Annotated[Reorder | Sequence[Reorder] | None, keys.table_axis(Reorder)] = None
-    back: Annotated[Back | Sequence[Back] | None, keys.table_axis(Back)] = None
-    hop: Annotated[Sequence[Hop], keys.table_list(Hop)] = ()
-    gateway: keys.Gateways = PATH.field("gateway")
-
-    _declared = PATH.validator()
-
-    @model_validator(mode="after")
-    def _check(self) -> Self:
-        if self.forward_delay is not None:
-            check_order(self, "forward_delay", "base_rtt", _core.parse_duration, AT_LEAST)
-        names = [hop.name for hop in self.hop]
-        for index, name in enumerate(names):
-            if name in names[:index]:
-                hint = "give each its own"
-                refuse("is the name of another hop", name, hint, ("hop", index, "name"))
-        self._check_way_back()
-        return self
-
-    @property
-    def wireless(self) -> bool:
-        """Whether a value of the capacity is a Wi-Fi medium."""
-        return any(isinstance(one, dict) and "wifi" in one for one in values(self.capacity))
-
-    def _check_way_back(self) -> None:
-        """Refuse a bottleneck on the way back of a medium, which carries both ways."""
-        for index, back in places(self.back):
-            if self.wireless and back is not None and back.capacity is not None:
-                hint = "what goes up shares the Wi-Fi medium of path.capacity: leave this out"
-                refuse(
-                    "has no meaning here",
-                    back.capacity,
-                    hint,
-                    ("back", *index, "capacity"),
-                )
 
 
 class Stream(KindOf):

@@ -2,9 +2,12 @@
 
 use crate::spec::{ClassifierSpec, PathSpec};
 use crate::{HomeGateway, Recognition, Recorder, random};
-use gameway_events::SummaryRecord;
+use gameway_events::{EventRecord, RunEvent, SummaryRecord};
 use gameway_path::{Network, NetworkPacket, Slot, Traffic, Transmitted};
 use gameway_units::{Duration, Instant};
+
+/// The event of a change of the path, and of whom it is; its value counts them.
+const CHANGED: (&str, &str) = ("link", "path-changed");
 
 /// See the module's head.
 pub struct Attached {
@@ -15,6 +18,8 @@ pub struct Attached {
     gateway: Option<HomeGateway>,
     /// What tells games from others, if anything does.
     recognition: Option<Recognition>,
+    /// How often the path has become another one.
+    changes: u32,
 }
 
 impl Attached {
@@ -28,11 +33,11 @@ impl Attached {
         let recognition = recognition(path, seed);
         network.set(Slot::Recorder, Some(recorder.next_deadline()));
         network.set(Slot::Gateway, gateway.as_ref().map(HomeGateway::next_deadline));
-        Self { recorder, events: 0, gateway, recognition }
+        Self { recorder, events: 0, gateway, recognition, changes: 0 }
     }
 
-    /// The path is another one from `now` on: gateway and classifier begin anew where their keys differ. `gateway` is that
-    /// of the path `after`.
+    /// The path is another one from `now` on: gateway and classifier begin anew where their keys differ, and the tables
+    /// are told. `gateway` is that of the path `after`.
     pub fn change<P: NetworkPacket>(
         &mut self,
         (now, seed): (Instant, u64),
@@ -47,6 +52,10 @@ impl Attached {
         if before.classifier != after.classifier {
             self.recognition = recognition(after, seed);
         }
+        self.changes += 1;
+        let ((flow, event), value) = (CHANGED, f64::from(self.changes));
+        let (flow, event, time_ns) = (flow.into(), event.into(), now.as_nanos());
+        self.recorder.tell(RunEvent::Flow(EventRecord { time_ns, flow, event, value }));
     }
 
     /// The bin of the tables ends.

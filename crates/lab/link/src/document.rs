@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 /// Keys whose texts are names of files.
 const FILE_KEYS: [&str; 2] = ["trace", "file"];
 /// Keys whose values are lists, whatever they say.
-const LISTS: [&str; 2] = ["steps", "hop"];
+const LISTS: [&str; 3] = ["steps", "hop", "change"];
 /// A key has no more parts than this.
 const MAX_DEPTH: usize = 16;
 
@@ -131,8 +131,8 @@ fn one_value_each(value: &mut Value, field: &str) -> Result<(), Slip> {
             *value = list.remove(0);
             one_value_each(value, field)
         }
-        Value::Array(list) if key == "hop" => {
-            list.iter_mut().try_for_each(|hop| one_value_each(hop, field))
+        Value::Array(list) if matches!(key, "hop" | "change") => {
+            list.iter_mut().try_for_each(|table| one_value_each(table, field))
         }
         Value::Object(table) => table
             .iter_mut()

@@ -7,9 +7,13 @@
 use crate::flow::FlowEnds;
 use crate::packet::Packet;
 use crate::segments;
-use gameway_experiment::Attached;
+use gameway_events::Name;
+use gameway_experiment::build::NetworkParts;
+use gameway_experiment::spec::PathSpec;
+use gameway_experiment::{Attached, HomeGateway, RunError};
 use gameway_path::{
-    Direction, Fate, Header, Network, NetworkPacket, Observer, Passage, Slot, Stalls, Transmitted,
+    Direction, Fate, Header, Link, Network, NetworkPacket, Observer, Passage, Slot, Stalls,
+    Transmitted,
 };
 use gameway_units::{Bytes, Instant};
 
@@ -122,20 +126,40 @@ impl Simulation {
         simulation
     }
 
-    /// Runs until `end`, or until nobody can take what it tells, and tells what is then still open; gives the network at
-    /// the end and what was attached.
-    pub fn run_until(mut self, end: Instant) -> (Network<Box<Packet>>, Attached) {
+    /// Runs while what comes next is `before` that time; whether anybody can still take what it tells.
+    pub fn run_before(&mut self, before: Instant) -> bool {
         loop {
             let (slot, now) = self.network.next();
-            if now >= end {
-                break;
+            if now >= before {
+                return true;
             }
             self.watch.attached.events += 1;
             self.dispatch(slot, now);
             if slot == Slot::Recorder && self.watch.attached.recorder.has_failed() {
-                break;
+                return false;
             }
         }
+    }
+
+    /// From `now` on the path `before` is that of `parts`, with this gateway; all that is due by then has happened.
+    ///
+    /// # Errors
+    /// If it cannot become so.
+    pub fn change(
+        &mut self,
+        (before, now): (&PathSpec, Instant),
+        parts: &NetworkParts<'_, Box<Packet>>,
+        links: (&[Name], Vec<Option<Link>>),
+        gateway: Option<HomeGateway>,
+    ) -> Result<(), RunError> {
+        let Self { network, watch, .. } = self;
+        parts.change((before, now), links, network, watch)?;
+        watch.attached.change((now, parts.seed), (before, parts.path), gateway, network);
+        Ok(())
+    }
+
+    /// The run ends: tells what is then still open, and gives the network and what was attached.
+    pub fn finish(mut self, end: Instant) -> (Network<Box<Packet>>, Attached) {
         let Watch { mut flows, mut attached } = self.watch;
         attached.tick(end, &mut self.network);
         for flow in &mut flows {

@@ -91,6 +91,10 @@ BackCapacities = Annotated[
     str | Table | Sequence[str | Table], axis(wired(capacity, "the way back"))
 ]
 """The same without Wi-Fi."""
+ChangedCapacities = Annotated[
+    str | Table | Sequence[str | Table], axis(wired(capacity, "a change of the path"))
+]
+"""Likewise: a medium stays as it is."""
 Queues = Annotated[
     str | Table | Sequence[str | Table], axis(queue_of(key_schema("path.queue")["default"]["size"]))
 ]

@@ -55,7 +55,8 @@ def table_list(model: type[BaseModel]) -> PlainValidator:
 
     def validate(value: object, info: ValidationInfo) -> list[Any]:
         if not isinstance(value, (list, tuple)):
-            name = "path.hop" if info.field_name == "hop" else info.field_name
+            of_path = info.field_name in {"hop", "change"}
+            name = f"path.{info.field_name}" if of_path else info.field_name
             refuse("must be a list of tables", value, f"write [[{name}]]")
         return [inside(index, check, item, info) for index, item in enumerate(value)]
 

@@ -26,6 +26,32 @@ use gameway_path::{
 use gameway_units::Instant;
 use gameway_units::declared::Configuration;
 
+/// A change of a path that its specification has, ready to be made.
+#[derive(Debug, Clone)]
+pub struct PathChange {
+    /// When.
+    pub at: Instant,
+    /// The path from then on.
+    pub path: PathSpec,
+    /// What [`changed_links`] gave.
+    pub links: Vec<Option<Link>>,
+}
+
+/// All changes of a path, which has been checked, in their order.
+///
+/// # Errors
+/// As of [`changed_links`].
+pub fn changes(path: &PathSpec) -> Result<Vec<PathChange>, RunError> {
+    let mut before = path;
+    let becomes = path.becomes();
+    let made = becomes.iter().map(|(at, after)| {
+        let links = changed_links(before, after)?;
+        before = after;
+        Ok(PathChange { at: Instant::ZERO + *at, path: after.clone(), links })
+    });
+    made.collect()
+}
+
 /// Refuses what cannot change while packets are in the path, which has been checked in both forms.
 ///
 /// # Errors
@@ -37,6 +63,9 @@ pub fn check_change(before: &PathSpec, after: &PathSpec) -> Result<(), RunError>
         );
         Err(spec_error(key, why))
     };
+    if !after.change.is_empty() {
+        return refused("path.change", "a list of changes", "what the path is");
+    }
     let hops = |path: &PathSpec| {
         let names: Vec<&str> = path.hop.iter().map(|hop| hop.name.as_str()).collect();
         if names.is_empty() { "no hop".to_owned() } else { format!("\"{}\"", names.join("\", \"")) }

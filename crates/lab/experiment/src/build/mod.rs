@@ -24,7 +24,7 @@ use gameway_path::{
 };
 use gameway_units::{Duration, Instant};
 
-pub use change::{changed_links, check_change};
+pub use change::{PathChange, changed_links, changes, check_change};
 pub use gateways::gateway;
 pub(crate) use htb::check as check_htb;
 pub use network::{FlowWay, NetworkParts, ways};

@@ -2,9 +2,10 @@
 
 use super::{MAX_DELAY, MAX_RUN, MIN_INTERVAL, check_bounds, positive_rate, span};
 use crate::spec::{
-    CompetitorSpec, CongestionControlSpec, DashSpec, EcnSpec, EncodeTimeSpec, FeedbackSpec,
-    HeaderSpec, LadderSpec, MAX_DRAWN_RATE, OnOffSpec, OnliveSpec, PathSpec, QuicEcnSpec, QuicSpec,
-    ShortTcpSpec, StreamKind, StreamSpec, TcpEcnSpec, TcpSpec, UdpSpec, VideoChatSpec, Way, Word,
+    ChangeSpec, CompetitorSpec, CongestionControlSpec, DashSpec, EcnSpec, EncodeTimeSpec,
+    FeedbackSpec, HeaderSpec, LadderSpec, MAX_DRAWN_RATE, OnOffSpec, OnliveSpec, PathSpec,
+    QuicEcnSpec, QuicSpec, ShortTcpSpec, StreamKind, StreamSpec, TcpEcnSpec, TcpSpec, UdpSpec,
+    VideoChatSpec, Way, Word,
 };
 use crate::{Known, RunError, build, spec_error};
 use gameway_control::OracleOptions;
@@ -130,13 +131,20 @@ fn check_ecn(field: &impl Fn(&str) -> String, stream: &StreamSpec) -> Result<(),
     Err(spec_error(field("ecn"), why))
 }
 
-/// What a medium carries depends on who else sends: nobody knows that before it happens.
+/// What a medium carries depends on who else sends: nobody knows that before it happens. What a list of changes brings
+/// is not read by it.
 pub(super) fn check_foresight(stream: &StreamSpec, path: &PathSpec) -> Result<(), RunError> {
-    if path.capacity.wifi().is_none() || stream.controller.name() != OracleOptions::NAME {
+    if stream.controller.name() != OracleOptions::NAME {
         return Ok(());
     }
-    let field = format!("stream \"{}\": controller", stream.name);
-    Err(spec_error(field, "\"oracle\" cannot foresee what a Wi-Fi medium will carry"))
+    let why = if path.capacity.wifi().is_some() {
+        "\"oracle\" cannot foresee what a Wi-Fi medium will carry"
+    } else if path.change.iter().any(ChangeSpec::of_capacity) {
+        "\"oracle\" cannot foresee path.change: write its capacities as { steps = ... }"
+    } else {
+        return Ok(());
+    };
+    Err(spec_error(format!("stream \"{}\": controller", stream.name), why))
 }
 
 /// Whether a flow can go so; whether its bottleneck is there, [`crate::build::Routes`] knows.

@@ -3,6 +3,7 @@
 //! Bounds are wide: they keep out what is a slip of the pen, and what would let a run not end or
 //! overflow the clock (nanoseconds in 64 bits reach 292 years).
 
+mod changes;
 mod flows;
 mod path;
 mod queue;
@@ -39,6 +40,7 @@ const MAX_FLOWS: usize = 1_000;
 pub fn check(known: Known<'_>, spec: &RunSpec) -> Result<(), RunError> {
     span("duration", spec.duration, Duration::from_nanos(1), MAX_RUN)?;
     check_path(known, &spec.path)?;
+    check_changes_within(&spec.path, spec.duration)?;
     check_stalls(&spec.path, spec.duration)?;
     check_record(&spec.record)?;
     let count = spec.stream.len() + spec.competitor.len();
@@ -63,11 +65,22 @@ pub fn check_path(known: Known<'_>, path: &PathSpec) -> Result<(), RunError> {
     let mut hops: Vec<&str> = path.hop.iter().map(|hop| hop.name.as_str()).collect();
     hops.sort_unstable();
     match hops.windows(2).find(|pair| pair[0] == pair[1]) {
-        None => Ok(()),
+        None => changes::check(known, path),
         Some(pair) => {
             let why = format!("two hops are called \"{}\"; names must differ", pair[0]);
             Err(spec_error("path.hop.name", why))
         }
+    }
+}
+
+/// Whether a path changes for the last time before a run ends that lasts so long.
+fn check_changes_within(path: &PathSpec, duration: Duration) -> Result<(), RunError> {
+    match path.change.last() {
+        Some(last) if last.at >= duration => {
+            let why = format!("{} is not before the run's end at {duration}", last.at);
+            Err(spec_error(format!("path.change.{}.at", path.change.len() - 1), why))
+        }
+        _ => Ok(()),
     }
 }
 

@@ -9,6 +9,7 @@ mod flow;
 #[macro_use]
 mod tcp;
 
+mod change;
 mod chromium;
 mod competitor;
 mod dash;
@@ -21,6 +22,7 @@ mod quic;
 mod stream;
 mod wifi;
 
+pub use change::ChangeSpec;
 pub use chromium::{FieldTrials, MAX_DRAWN_RATE, PictureSize, StreamKind};
 pub use competitor::{CompetitorSpec, OnliveSpec, Spacing, UdpEcnSpec, UdpSpec, VideoChatSpec};
 pub use dash::{AdaptationSpec, DashSpec, LadderSpec};

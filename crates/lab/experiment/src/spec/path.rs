@@ -1,6 +1,6 @@
 //! The path of a run.
 
-use super::{GatewaySpec, QueueSpec, Unit, WifiSpec, queue};
+use super::{ChangeSpec, GatewaySpec, QueueSpec, Unit, WifiSpec, queue};
 use gameway_units::{Duration, Rate, Ratio, declared};
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::de::{DeserializeOwned, Deserializer, Error};
@@ -52,6 +52,9 @@ pub struct PathSpec {
     /// what the home gateway at this bottleneck does
     #[schemars(extend("default" = GatewaySpec::none()))]
     pub gateway: Option<GatewaySpec>,
+    /// keys that change while packets are in the path, in the order of their times
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub change: Vec<ChangeSpec>,
 }
 
 /// JSON, as of a whole run.
@@ -267,11 +270,15 @@ pub struct StallsSpec {
     pub connections: Ratio,
 }
 
-fn jitter<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<JitterSpec>, D::Error> {
+pub(super) fn jitter<'de, D: Deserializer<'de>>(
+    deserializer: D,
+) -> Result<Option<JitterSpec>, D::Error> {
     of_a_kind(deserializer, "normal")
 }
 
-fn loss<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<LossSpec>, D::Error> {
+pub(super) fn loss<'de, D: Deserializer<'de>>(
+    deserializer: D,
+) -> Result<Option<LossSpec>, D::Error> {
     of_a_kind(deserializer, "random")
 }
 

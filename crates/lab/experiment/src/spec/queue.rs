@@ -104,6 +104,14 @@ pub(super) fn of_path<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Queu
     Ok(QueueSpec::deserialize(deserializer)?.sized_as(QueueSpec::of_path()))
 }
 
+/// That of a path from a change on.
+pub(super) fn changed<'de, D: Deserializer<'de>>(
+    deserializer: D,
+) -> Result<Option<QueueSpec>, D::Error> {
+    let queue = Option::<QueueSpec>::deserialize(deserializer)?;
+    Ok(queue.map(|queue| queue.sized_as(QueueSpec::of_path())))
+}
+
 pub(super) fn of_back<'de, D: Deserializer<'de>>(
     deserializer: D,
 ) -> Result<Option<QueueSpec>, D::Error> {

@@ -16,16 +16,26 @@ impl Bench {
         let now = Instant::from_nanos(now);
         self.path.advance(now, &mut self.arrived);
         let links = build::changed_links(&self.path.spec, &spec)?;
-        self.path.change(now, spec, links, &self.flows)
+        self.path.change(now, spec, links)
     }
 
-    /// All that was told, to the end of the run.
-    fn log(mut self) -> (Vec<(i64, u16, u64)>, Vec<RunEvent>) {
+    /// All that was told to the end of the run, but for the changes themselves.
+    fn log(self) -> (Vec<(i64, u16, u64)>, Vec<RunEvent>) {
+        let (arrived, mut events) = self.whole_log();
+        events.retain(|event| !is_change(event));
+        (arrived, events)
+    }
+
+    fn whole_log(mut self) -> (Vec<(i64, u16, u64)>, Vec<RunEvent>) {
         self.path.advance(END, &mut self.arrived);
         let arrived = self.arrived.iter();
         let arrived = arrived.map(|one| (one.due.as_nanos(), one.packet.flow.0, one.packet.number));
         (arrived.collect(), self.events.try_iter().collect())
     }
+}
+
+fn is_change(event: &RunEvent) -> bool {
+    matches!(event, RunEvent::Flow(event) if &*event.event == "path-changed")
 }
 
 /// A path as text, with these keys set.
@@ -222,6 +232,40 @@ fn log_with(also: &dyn Fn(&mut Bench, i64)) -> (Vec<(i64, u16, u64)>, Vec<RunEve
         bench.send(number * MILLI / 2, Direction::Down, &bytes_of(1, Direction::Down, 0, 1500));
     }
     bench.log()
+}
+
+#[test]
+fn changes_of_a_specification_are_those_that_are_asked_for() {
+    let changes = json!([
+        { "at": "100.3 ms", "capacity": "3 Mb/s", "queue": { "kind": "pie", "size": "30 packets" } },
+        { "at": "120 ms", "base_rtt": "90 ms", "forward_delay": "70 ms" },
+        { "at": "200.5 ms", "capacity": "30 Mb/s", "loss": { "probability": "20 %" } },
+    ]);
+    let logged = |path: &str, asks: &[PathChange]| {
+        let mut bench = bench(path);
+        let mut asks = asks.iter().peekable();
+        for number in 0..500 {
+            let now = number * MILLI;
+            while let Some(one) = asks.next_if(|one| one.at.as_nanos() <= now) {
+                bench.path.advance(one.at, &mut bench.arrived);
+                let change = bench.path.change(one.at, one.path.clone(), one.links.clone());
+                change.expect("it can be changed");
+            }
+            bench.send(now, Direction::Down, &bytes_of(1, Direction::Down, 0, 1000));
+        }
+        bench.whole_log()
+    };
+    let path = path_with(&[("change", changes)]);
+    let spec: PathSpec = path.parse().expect("it is a path");
+    let asked = build::changes(&spec).expect("they can be made");
+    let found = logged(&path, &[]);
+    // Without a word: what differs would be thousands of lines.
+    assert!(found == logged(PLAIN, &asked));
+    let counted = found.1.iter().filter(|event| is_change(event)).count();
+    assert_eq!(counted, 3, "the tables are told of each");
+    assert!(found != logged(PLAIN, &asked[..2]));
+    // Whoever waits for what is due next is woken for a change.
+    assert_eq!(bench(&path).path.next_deadline(), asked[0].at);
 }
 
 #[test]

@@ -88,6 +88,10 @@ impl LinkConfig {
     /// The first field that is wrong, and what is allowed.
     pub fn check(&self) -> Result<(), RunError> {
         Self::check_path(&self.path)?;
+        if self.control.is_some() && !self.path.change.is_empty() {
+            let why = "has no meaning beside a control, by which the path is changed: leave out one of them";
+            return Err(spec_error("path.change", why));
+        }
         check::check_record(&self.record)?;
         if self.path.stalls.is_some() && self.duration.is_none() {
             let why = "stalls are drawn before the run: say how long it lasts";

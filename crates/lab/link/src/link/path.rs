@@ -10,11 +10,12 @@ use super::packet_log::PacketLog;
 use super::pool::{Pool, SLOT_BYTES};
 use super::wire;
 use gameway_events::{SummaryRecord, TableError};
-use gameway_experiment::build::{self, NetworkParts, Routes};
+use gameway_experiment::build::{self, NetworkParts, PathChange, Routes};
 use gameway_experiment::spec::PathSpec;
 use gameway_experiment::{Attached, HomeGateway, Recorder, Registry, RunError};
 use gameway_path::{Fate, Link, Network, NetworkPacket, Observer, Passage, Slot, Transmitted};
 use gameway_units::{Bytes, Duration, Instant, Rate};
+use std::collections::VecDeque;
 
 /// The number of the path's own bottleneck.
 const PATH: usize = 0;
@@ -120,8 +121,13 @@ pub struct LivePath {
     network: Network<Packet>,
     watch: Watch,
     seed: u64,
+    flows: Flows,
     /// The path as it is now.
     spec: PathSpec,
+    /// What its specification says that it becomes, in order.
+    changes: VecDeque<PathChange>,
+    /// Why one of these could not be made: checks do not foresee it.
+    refused: Option<RunError>,
 }
 
 impl std::fmt::Debug for LivePath {
@@ -154,7 +160,9 @@ impl LivePath {
         let attached = Attached::new(recorder, gateway, (path, seed), &mut network);
         let (pool, waits) = (Pool::default(), Waits::default());
         let watch = Watch { attached, packet_log, pool, waits };
-        Ok(Self { network, watch, seed, spec: path.clone() })
+        let changes = build::changes(path)?.into();
+        let (flows, spec) = (flows.clone(), path.clone());
+        Ok(Self { network, watch, seed, flows, spec, changes, refused: None })
     }
 
     /// From `now` on it is this path, which has been checked, with the links that differ; all that is due by then must
@@ -167,9 +175,8 @@ impl LivePath {
         now: Instant,
         path: PathSpec,
         links: Vec<Option<Link>>,
-        flows: &Flows,
     ) -> Result<(), RunError> {
-        let Self { network, watch, seed, spec } = self;
+        let Self { network, watch, seed, flows, spec, .. } = self;
         let registry = &Registry::standard();
         let ways = flows.ways();
         let (interval, flow_of) = (flows.observe_interval(), flows.by_header());
@@ -198,7 +205,18 @@ impl LivePath {
     /// When something happens next.
     #[must_use]
     pub fn next_deadline(&self) -> Instant {
-        self.network.next().1
+        let change = self.changes.front().map_or(Instant::MAX, |change| change.at);
+        self.network.next().1.min(change)
+    }
+
+    /// Whether nobody can take what is told, or a change of the path could not be made.
+    pub fn has_failed(&mut self) -> bool {
+        self.refused.is_some() || self.recorder().has_failed()
+    }
+
+    /// Why a change of the path could not be made, if it was so.
+    pub const fn refused(&mut self) -> Option<RunError> {
+        self.refused.take()
     }
 
     /// The bytes of all packets inside.
@@ -213,8 +231,23 @@ impl LivePath {
 
     /// Lets happen all that is due by `now` and before the run's end; what has arrived goes to `arrived`, in order.
     pub fn advance(&mut self, now: Instant, arrived: &mut Vec<Arrived>) {
+        let now = now.min(self.watch.attached.recorder.end());
+        while self.changes.front().is_some_and(|change| change.at <= now)
+            && let Some(PathChange { at, path, links }) = self.changes.pop_front()
+        {
+            // As a change that is asked for: what is due at the same time happens before it.
+            self.pass(at, arrived);
+            if let Err(error) = self.change(at, path, links) {
+                self.changes.clear();
+                self.refused = Some(error);
+            }
+        }
+        self.pass(now, arrived);
+    }
+
+    /// Lets packets pass until `now`.
+    fn pass(&mut self, now: Instant, arrived: &mut Vec<Arrived>) {
         let Self { network, watch, .. } = self;
-        let now = now.min(watch.attached.recorder.end());
         loop {
             let (slot, due) = network.next();
             if due > now {

@@ -37,8 +37,6 @@ const MODERATION: Duration = Duration::from_micros(50);
 const MAX_SLEEP: Duration = Duration::from_millis(100);
 /// Name of the part in tables.
 const PART: &str = "link";
-/// The event of a change of the path; its value counts them.
-const CHANGED: &str = "path-changed";
 
 /// Why a link stopped.
 #[derive(Debug, thiserror::Error)]
@@ -116,8 +114,6 @@ pub struct Relay {
     woken: Instant,
     /// Who changes the path while it runs.
     control: Option<Control>,
-    /// How often it was changed.
-    changes: u32,
 }
 
 impl Relay {
@@ -170,7 +166,6 @@ impl Relay {
                 .as_deref()
                 .map(|file| Control::new(file, config))
                 .transpose()?,
-            changes: 0,
         })
     }
 
@@ -182,7 +177,7 @@ impl Relay {
         // Of each direction: whether its device has packets.
         let mut waiting = [true; 2];
         let mut now = self.clock.now();
-        while now < self.end && !stop.is_asked() && !self.path.recorder().has_failed() {
+        while now < self.end && !stop.is_asked() && !self.path.has_failed() {
             self.deliver(now)?;
             self.answer();
             for direction in Direction::ALL {
@@ -210,23 +205,14 @@ impl Relay {
             What::Tell => Done::Told(Told::of(&mut self.path, now)),
             What::Change(change) => {
                 let (path, links) = *change;
-                match self.path.change(now, path, links, &self.flows) {
-                    Ok(()) => self.changed(now),
+                match self.path.change(now, path, links) {
+                    Ok(()) => Done::Changed(now),
                     Err(error) => Done::Refused(error),
                 }
             }
         };
         // Who asked may have gone.
         let _ = answer.send(done);
-    }
-
-    fn changed(&mut self, now: Instant) -> Done {
-        self.changes += 1;
-        let (flow, event) = (PART.into(), CHANGED.into());
-        let (time_ns, value) = (now.as_nanos(), f64::from(self.changes));
-        let record = EventRecord { time_ns, flow, event, value };
-        self.path.recorder().tell(RunEvent::Flow(record));
-        Done::Changed(now)
     }
 
     /// Hands out all that is due by `now`.
@@ -319,6 +305,9 @@ impl Relay {
 
     fn finish(mut self, now: Instant) -> Result<LinkReport, LinkError> {
         self.path.end(now);
+        if let Some(error) = self.path.refused() {
+            return Err(error.into());
+        }
         self.counts.others = self.flows.others();
         self.counts.dropped_by_kernel =
             dropped(&mut self.devices)?.saturating_sub(self.dropped_before);

@@ -9,13 +9,13 @@ use crate::simulation::{Flow, Simulation};
 use flows::Parts;
 use gameway_control::{ControllerAlgorithm, Controllers};
 use gameway_events::{BIN, FurtherTables, Name, ResultTables, Sink, SummaryRecord};
-use gameway_experiment::build::{self, FlowWay, NetworkParts, Routes, flow_names};
-use gameway_experiment::spec::{CompetitorSpec, RunSpec, StreamKind};
+use gameway_experiment::build::{self, FlowWay, NetworkParts, PathChange, Routes, flow_names};
+use gameway_experiment::spec::{CompetitorSpec, PathSpec, RecordSpec, RunSpec, StreamKind};
 use gameway_experiment::{Attached, HomeGateway, Known, Recorder, RunError, spec_error};
 use gameway_gateway::GatewayAlgorithm;
 use gameway_path::{Discipline, Header, Network};
 use gameway_tcp::TcpAlgorithm;
-use gameway_units::Instant;
+use gameway_units::{Duration, Instant};
 use std::net::IpAddr;
 use std::path::Path;
 
@@ -81,7 +81,7 @@ pub fn run_with(
     registry: &Registry,
 ) -> Result<SummaryRecord, RunError> {
     let built = simulated(spec, registry)?;
-    run_built(spec, built, tables(spec, folder)?)
+    run_built(spec, registry, built, tables(spec, folder)?)
 }
 
 /// The tables of a run of `spec` in `folder`, which must exist.
@@ -103,7 +103,7 @@ pub fn run_into(
     registry: &Registry,
     sink: Box<dyn Sink>,
 ) -> Result<SummaryRecord, RunError> {
-    run_built(spec, simulated(spec, registry)?, sink)
+    run_built(spec, registry, simulated(spec, registry)?, sink)
 }
 
 /// What a specification describes, if all of it can be simulated: a check alone is of live runs, too.
@@ -117,15 +117,50 @@ fn simulated(spec: &RunSpec, registry: &Registry) -> Result<Built, RunError> {
     }
 }
 
-fn run_built(spec: &RunSpec, built: Built, sink: Box<dyn Sink>) -> Result<SummaryRecord, RunError> {
-    let Built { names, links, gateway, mut network, flows } = built;
+fn run_built(
+    spec: &RunSpec,
+    registry: &Registry,
+    built: Built,
+    sink: Box<dyn Sink>,
+) -> Result<SummaryRecord, RunError> {
+    let Built { names, links, gateway, mut network, flows, changes } = built;
     let end = Instant::ZERO + spec.duration;
-    let recorder = Recorder::new(sink, names, links, end, &spec.record);
+    let recorder = Recorder::new(sink, names.clone(), links.clone(), end, &spec.record);
     let attached = Attached::new(recorder, gateway, (&spec.path, spec.seed), &mut network);
-    let (network, attached) = Simulation::new(network, flows, attached).run_until(end);
+    let mut simulation = Simulation::new(network, flows, attached);
+    let known = (&registry.path, names.as_slice(), links.as_slice());
+    if change_all(&mut simulation, spec, known, changes)? {
+        simulation.run_before(end);
+    }
+    let (network, attached) = simulation.finish(end);
     let summary = attached.summary((spec.duration, spec.seed), &network);
     attached.recorder.finish(&summary)?;
     Ok(summary)
+}
+
+/// Runs until the path has become all that it will be; whether anybody can still take what it tells.
+fn change_all(
+    simulation: &mut Simulation,
+    spec: &RunSpec,
+    (registry, names, links): (&gameway_experiment::Registry<Box<Packet>>, &[Name], &[Name]),
+    changes: Vec<Change>,
+) -> Result<bool, RunError> {
+    // A change leaves a Wi-Fi medium as it is, so that nobody asks for stations.
+    let ways = build::ways(spec).zip(names);
+    let ways: Vec<FlowWay<'_>> =
+        ways.map(|(way, name)| FlowWay { name, way, station: 0 }).collect();
+    let mut before = spec.path.clone();
+    for Change { change: PathChange { at, path, links: changed }, gateway } in changes {
+        // All that is due at the time of the change happens before it.
+        if !simulation.run_before(at + Duration::from_nanos(1)) {
+            return Ok(false);
+        }
+        let (seed, flows) = (spec.seed, ways.as_slice());
+        let parts = NetworkParts { registry, path: &path, seed, stalls: None, flows };
+        simulation.change((&before, at), &parts, (links, changed), gateway)?;
+        before = path;
+    }
+    Ok(true)
 }
 
 /// Whether [`run`] can do `spec`: builds all that it would, reads the files it names, runs nothing.
@@ -151,6 +186,13 @@ struct Built {
     gateway: Option<HomeGateway>,
     network: Network<Box<Packet>>,
     flows: Vec<Flow>,
+    changes: Vec<Change>,
+}
+
+/// What the path becomes, and with it the gateway.
+struct Change {
+    change: PathChange,
+    gateway: Option<HomeGateway>,
 }
 
 fn built(spec: &RunSpec, registry: &Registry) -> Result<Built, RunError> {
@@ -178,20 +220,24 @@ fn built(spec: &RunSpec, registry: &Registry) -> Result<Built, RunError> {
     let registry = &registry.path;
     let parts = NetworkParts { registry, path, seed, stalls, flows: &ways };
     let network = parts.network(&routes, links)?;
-    let gateway = gateway(spec, registry.known(), &flows)?;
-    Ok(Built { names, links: routes.names(), gateway, network, flows })
+    let home = |path: &PathSpec| gateway((path, &spec.record), registry.known(), &flows);
+    let changes = build::changes(path)?.into_iter();
+    let changes = changes.map(|change| Ok(Change { gateway: home(&change.path)?, change }));
+    let changes = changes.collect::<Result<_, RunError>>()?;
+    let gateway = home(path)?;
+    Ok(Built { names, links: routes.names(), gateway, network, flows, changes })
 }
 
 /// The home gateway, which tells flows by their headers.
 fn gateway(
-    spec: &RunSpec,
+    (path, record): (&PathSpec, &RecordSpec),
     known: Known<'_>,
     flows: &[Flow],
 ) -> Result<Option<HomeGateway>, RunError> {
-    let interval = spec.record.controller_interval.unwrap_or(BIN);
+    let interval = record.controller_interval.unwrap_or(BIN);
     let headers: Vec<Header> = flows.iter().map(|flow| flow.header).collect();
     let flow_of = Box::new(move |header: &Header| headers::flow_of(&headers, header));
-    HomeGateway::of_path(known, &spec.path, interval, flow_of)
+    HomeGateway::of_path(known, path, interval, flow_of)
 }
 
 /// Of a Wi-Fi medium, the station of each flow's client, numbered behind the access point; clients of one address are

@@ -93,6 +93,39 @@ fn path() -> impl Strategy<Value = Value> {
     })
 }
 
+/// What becomes of a path while packets are in it.
+fn changes() -> impl Strategy<Value = Value> {
+    let capacity = choice(vec![
+        json!(null),
+        json!("100 kb/s"),
+        json!("1 Gb/s"),
+        json!({ "steps": [["0 s", "0 b/s"], ["0.2 s", "7 Mb/s"]] }),
+    ]);
+    let queue = choice(vec![
+        json!(null),
+        json!({ "kind": "codel", "size": "3 packets" }),
+        json!({ "kind": "cake", "bandwidth": "2 Mb/s" }),
+        json!("fq-codel"),
+    ]);
+    let loss = choice(vec![json!(null), json!({ "probability": "20 %" })]);
+    let one = (capacity, queue, loss, gateway(), odd());
+    prop::collection::vec(one, 0..4).prop_map(|all| {
+        let numbered = (1..).zip(all).map(|(number, (capacity, queue, loss, gateway, odd))| {
+            json!({
+                "at": format!("{} ms", 700 * number),
+                "base_rtt": format!("{} ms", 1 + 90 * (number % 2)),
+                "capacity": capacity,
+                "queue": queue,
+                "loss": loss,
+                "gateway": gateway,
+                "duplicate": odd["duplicate"],
+                "reorder": odd["reorder"],
+            })
+        });
+        numbered.collect()
+    })
+}
+
 fn gateway() -> impl Strategy<Value = Value> {
     choice(vec![
         json!(null),
@@ -291,12 +324,20 @@ fn assert_tables_make_sense(run: &Run, flows: usize) {
     assert!(state.present("value").iter().all(|value| !value.is_nan()));
 }
 
-/// A medium has no way back of its own, and nobody foresees it.
+/// A medium has no way back of its own, stays as it is, and nobody foresees it.
 fn settle(mut spec: Value) -> Value {
-    if spec["path"]["capacity"].get("wifi").is_none() {
+    let changes = spec["path"]["change"].as_array().is_some_and(|all| !all.is_empty());
+    let is_medium = spec["path"]["capacity"].get("wifi").is_some();
+    if !changes && !is_medium {
         return spec;
     }
-    if let Some(back) = spec["path"]["back"].as_object_mut() {
+    if is_medium {
+        for change in spec["path"]["change"].as_array_mut().into_iter().flatten() {
+            change["capacity"] = json!(null);
+            change["queue"] = json!(null);
+        }
+    }
+    if let Some(back) = spec["path"]["back"].as_object_mut().filter(|_| is_medium) {
         back.remove("capacity");
         back.remove("queue");
     }
@@ -315,12 +356,13 @@ proptest! {
     fn it_ends_and_its_tables_make_sense(
         seed in any::<u64>(),
         path in path(),
+        changes in changes(),
         streams in prop::collection::vec(stream(), 0..3),
         downloads in prop::collection::vec(download(), 0..3),
         others in prop::collection::vec(other(), 0..3),
         ping in prop::option::of(Just("7 ms")),
     ) {
-        let mut spec = with(with(empty_path(SECONDS), "/seed", json!(seed)), "/path", path);
+        let mut spec = with(with(empty_path(SECONDS), "/seed", json!(seed)), "/path", with(path, "/change", changes));
         let flows = streams.len() + downloads.len() + others.len() + usize::from(ping.is_some());
         for (index, stream) in streams.into_iter().enumerate() {
             let name = json!(format!("game {index}"));

@@ -2,6 +2,7 @@
 
 mod any_run;
 mod bbr_versions;
+mod changes;
 mod circuit_breaker;
 mod competing;
 mod copa;
