@@ -13,6 +13,8 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 import pytest
 
+import gameway as gw
+from gameway import _core
 from gameway.errors import GamewayError
 from gameway.lab import keeping, knobs, scenario, words
 from gameway.lab.desk import Counter, Desk
@@ -39,7 +41,7 @@ class Link:
         if keys.get("path.capacity") == "7 Mb/s":
             raise GamewayError("path.capacity: seven is refused")
         self.set_keys.append(keys)
-        return {}
+        return {"at_ns": len(self.set_keys) * SECOND}
 
     def tell(self) -> dict[str, Any]:
         self.seconds += 1
@@ -112,9 +114,9 @@ def test_every_choice_of_every_knob_makes_a_path_that_runs() -> None:
     for name, knob in knobs.KNOBS.items():
         for choice in knob.choices:
             values = knobs.defaults() | {name: choice}
-            tried = keeping.played(values, "pudica", 5 * SECOND, "Try", {})
+            tried = keeping.played(values, "pudica", 5 * SECOND, "Try", keeping.Course())
             assert tried.title == "Try", (name, choice)
-    path = knobs.path_of(knobs.defaults())
+    path = knobs.path_of(knobs.defaults(), {})
     assert path["queue"] == {"kind": "drop-tail", "size": "2 bdp"}
     assert path["loss"] == {"probability": "0 %"}
 
@@ -193,6 +195,67 @@ def test_a_download_that_ends_is_told() -> None:
     state = made.state()
     assert state["note"] == "the download cubic has ended: no route"
     assert state["knobs"]["downloads"] == []
+
+
+def recorded(folder: Path) -> Path:
+    """A trace of 12 Mb/s."""
+    file = folder / "drive.trace"
+    file.write_text("1\n", encoding="ascii")
+    return file
+
+
+def test_a_recorded_capacity_is_a_choice_of_its_knob(tmp_path: Path) -> None:
+    file = recorded(tmp_path)
+    found = words.of_lab(["--lab", "--capacity-trace", str(file)])
+    assert found is not None
+    assert found.traces == {"trace drive": {"trace": str(file)}}
+    made, link, _ = desk()
+    with pytest.raises(GamewayError, match='capacity: "trace drive" has no number'):
+        made.do({"knobs": {"capacity": "trace drive"}})
+    made.traces = found.traces
+    state = made.do({"knobs": {"capacity": "trace drive"}})
+    assert state["choices"]["capacity"][-1] == "trace drive"
+    assert state["choices"]["capacity"].count("trace drive") == 1
+    assert link.set_keys == [{"path.capacity": {"trace": str(file)}}]
+    # What must know the capacity is refused beside one that changes.
+    with pytest.raises(GamewayError, match="shares out a capacity"):
+        made.do({"knobs": {"gateway": "sap-law"}})
+    made.do({"knobs": {"capacity": "5 Mb/s"}})
+    course = keeping.Course(turns=made.turns(), traces=found.traces)
+    kept = keeping.played(knobs.defaults(), "pudica", 9 * SECOND, "Recorded", course)
+    (run,) = gw.expand(kept)
+    assert [one["capacity"] for one in run.spec["path"]["change"]] == [
+        {"trace": str(file)}, "5 Mb/s",
+    ]  # fmt: skip
+    _core.check_spec(json.dumps(run.spec))
+
+
+def test_a_trace_s_slip_is_told_by_its_option(tmp_path: Path) -> None:
+    file = recorded(tmp_path)
+    for typed, told in (
+        ([str(tmp_path / "nowhere.trace")], "No such file"),
+        ([str(file), str(file)], "has the name of another one"),
+    ):
+        line = ["--lab", *(word for one in typed for word in ("--capacity-trace", one))]
+        with pytest.raises(GamewayError, match=told) as error:
+            words.of_lab(line)
+        assert str(error.value).startswith("--capacity-trace")
+    file.write_text("fast\n", encoding="ascii")
+    with pytest.raises(GamewayError, match="line 1"):
+        words.of_lab(["--lab", "--capacity-trace", str(file)])
+
+
+def test_a_scenario_names_recorded_capacities(tmp_path: Path) -> None:
+    recorded(tmp_path)
+    text = SCENARIO.replace('"5 Mb/s"', '"trace drive"')
+    table = '[trace]\ndrive = { trace = "drive.trace" }\n[start]'
+    told = scenario.load(written(tmp_path, text.replace("[start]", table)))
+    assert told.traces == {"trace drive": {"trace": str(tmp_path / "drive.trace")}}
+    assert told.steps[1][1]["capacity"] == "trace drive"
+    with pytest.raises(GamewayError, match="trace drive"):
+        scenario.load(written(tmp_path, text))
+    with pytest.raises(GamewayError, match=r"trace\.drive"):
+        scenario.load(written(tmp_path, text.replace("[start]", table.replace("drive.trace", "x"))))
 
 
 SCENARIO = """
@@ -310,23 +373,61 @@ def test_a_session_is_kept_as_a_result_folder(tmp_path: Path) -> None:
     told = scenario.load(written(tmp_path, SCENARIO))
     made, _, _ = desk(told)
     made.turn({"capacity": "10 Mb/s"})
+    made.turn({"controller": "gcc"})
     made.answers = {"overall": 6}
-    first = keeping.played(
-        knobs.defaults(), "pudica", 3 * SECOND, "Played", {"cubic": (SECOND, 2 * SECOND)}
+    stays = {"cubic": [(SECOND, 2 * SECOND), (5 * SECOND // 2, 3 * SECOND)]}
+    first, several = (
+        keeping.played(
+            knobs.defaults(), "pudica", 3 * SECOND, "Played", keeping.Course(one, made.turns())
+        )
+        for one in ({"cubic": [(SECOND, 3 * SECOND)]}, stays)
     )
     parts = Parts(3 * SECOND, [], {}, [])
-    found = keeping.keep(keeping.Session(first, parts, made, tmp_path), tmp_path / "out")
+    found = keeping.keep(keeping.Session(first, several, parts, made, tmp_path), tmp_path / "out")
+    again = gw.load(tmp_path / "out")
+    (path,) = [again.path]
+    assert [(one.at, one.capacity) for one in path.change] == [("1 s", "10 Mb/s")]
+    assert [(one.name, one.start, one.stop) for one in again.competitor] == [
+        ("cubic", "1 s", "2 s"), ("cubic-2", "2.5 s", "3 s"),
+    ]  # fmt: skip
     (run,) = (tmp_path / "out" / "runs").iterdir()
     changes = pl.read_parquet(run / "changes.parquet")
-    assert changes.select("knob", "value").rows() == [("capacity", "10 Mb/s")]
+    assert changes.select("knob", "value").rows() == [
+        ("capacity", "10 Mb/s"), ("controller", "gcc"),
+    ]  # fmt: skip
+    text = (tmp_path / "out" / "experiment.toml").read_text(encoding="utf-8")
+    assert text.splitlines()[-1].endswith("gcc took over; no run does so.")
     answers = pl.read_parquet(run / "answers.parquet")
     assert answers.rows() == [
         ("overall", "How do you rate the overall quality of playing?", 6, 7, "Excellent")
     ]
     assert found.manifest["live"]["source"] == "played"
-    again = keeping.played(knobs.defaults() | {"rtt": "50 ms"}, "gcc", 4 * SECOND, "Other", {})
+    other = keeping.played(
+        knobs.defaults() | {"rtt": "50 ms"}, "gcc", 4 * SECOND, "Other", keeping.Course()
+    )
     with pytest.raises(GamewayError):
-        keeping.keep(keeping.Session(again, parts, made, tmp_path), tmp_path / "out")
+        keeping.keep(keeping.Session(other, other, parts, made, tmp_path), tmp_path / "out")
+
+
+def test_the_turns_of_a_session_are_changes_of_its_path() -> None:
+    made, _, _ = desk()
+    made.do({"knobs": {"queue": "codel", "controller": "gcc"}})
+    made.do({"knobs": {"capacity": "10 Mb/s", "gateway": "sap-law", "loss": "1 %"}})
+    made.do({"knobs": {"capacity": "5 Mb/s", "rtt": "60 ms"}})
+    found = keeping.played(
+        knobs.defaults(), "pudica", 9 * SECOND, "Turned", keeping.Course(turns=made.turns())
+    )
+    (run,) = gw.expand(found)
+    assert run.spec["path"]["change"] == [
+        {"at": "1 s", "queue": {"kind": "codel", "size": "2 bdp"}},
+        {"at": "2 s", "capacity": "10 Mb/s", "loss": {"kind": "random", "probability": "1 %"},
+         "gateway": {"kind": "sap-law", "capacity": "10 Mb/s"}},
+        {"at": "3 s", "capacity": "5 Mb/s", "base_rtt": "60 ms",
+         "gateway": {"kind": "sap-law", "capacity": "5 Mb/s"}},
+    ]  # fmt: skip
+    _core.check_spec(json.dumps(run.spec))
+    still = keeping.played(knobs.defaults(), "pudica", 9 * SECOND, "Still", keeping.Course())
+    assert "change" not in gw.expand(still)[0].spec["path"]
 
 
 def test_the_parts_of_a_session_are_its_turns() -> None:

@@ -231,6 +231,71 @@ def test_a_scenario_is_played_blind_and_its_answers_are_a_table(tmp_path: Path) 
     assert ("capacity", "3 Mb/s") in turned
 
 
+AGAIN = """
+title = "Again"
+duration = "11 s"
+[start]
+capacity = "10 Mb/s"
+size = "4 bdp"
+controller = "gcc"
+downloads = ["cubic"]
+[[step]]
+at = "5 s"
+capacity = "3 Mb/s"
+rtt = "40 ms"
+"""
+
+
+def bottleneck(results: gw.Results) -> pl.DataFrame:
+    link = results.link().filter(pl.col("link") == "path").collect().sort("bin_start_ns")
+    columns = ("bin_start_ns", "capacity_bytes", "queue_mean_bytes")
+    # The last bin is as long as the session was.
+    return link.select(pl.col(columns).cast(pl.Float64))[:-1]
+
+
+def agrees(played: pl.DataFrame, again: pl.DataFrame, since_ns: int) -> dict[str, bool]:
+    """Whether two runs had the same bottleneck in each bin, and such a queue since a time."""
+    both = played.join(again, on="bin_start_ns", suffix="_again")
+    # A session ends between two bins, either way.
+    assert both.height >= played.height - 1
+    off = (pl.col("capacity_bytes") / pl.col("capacity_bytes_again") - 1).abs()
+    late = both.filter(pl.col("bin_start_ns") > since_ns)
+    means = late.select(pl.col("queue_mean_bytes", "queue_mean_bytes_again").mean()).row(0)
+    sys.stdout.write(f"\nqueue since the step: played {means[0]:.0f} B, again {means[1]:.0f} B")
+    return {
+        "capacity": both.select(off.max() < 0.01).item(),
+        "queue": 0.6 < means[0] / means[1] < 1.6,
+    }
+
+
+def test_what_is_kept_runs_again_in_the_simulator(tmp_path: Path) -> None:
+    file = tmp_path / "again.toml"
+    file.write_text(AGAIN, encoding="utf-8")
+    words = ["--here", "--keep", "--scenario", str(file)]
+    with house() as (home, _), play(home, tmp_path / "run", *words) as one:
+        with browser(tmp_path / "profile", *inside(home)) as made:
+            page = Page(made, one.links[0])
+            assert eventually(lambda: page.ask()[1]["questions"] is not None)
+        code, said = one.end()
+        assert code == 0, said
+    played = gw.Results.open(tmp_path / "run" / "kept")
+    experiment = gw.load(played.path)
+    changes = next(played.path.glob("runs/*/changes.parquet"))
+    (step_ns,) = pl.read_parquet(changes).filter(pl.col("knob") == "rtt")["time_ns"]
+    # A second later CUBIC has found the new capacity.
+    since_ns = step_ns + 1_500_000_000
+    again = gw.run(experiment, tmp_path / "again")
+    assert agrees(bottleneck(played), bottleneck(again), since_ns) == {
+        "capacity": True, "queue": True,
+    }  # fmt: skip
+    # The twin: a step to another capacity is seen in both.
+    wider = experiment.with_overrides(["path.change.0.capacity=9 Mb/s"])
+    other = gw.run(wider, tmp_path / "other")
+    assert agrees(bottleneck(played), bottleneck(other), since_ns) == {
+        "capacity": False, "queue": False,
+    }  # fmt: skip
+
+
 def test_a_lab_that_is_killed_leaves_no_namespace_and_no_device(tmp_path: Path) -> None:
     def left(name: str) -> list[str]:
         shown = subprocess.run(

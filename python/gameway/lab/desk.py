@@ -29,7 +29,7 @@ from gameway.caller import caller
 from gameway.errors import GamewayError, InputError
 from gameway.lab import knobs
 from gameway.lab.figures import Figures
-from gameway.lab.knobs import CONTROLLER, DOWNLOADS, KNOBS
+from gameway.lab.knobs import CAPACITY, CONTROLLER, DOWNLOADS, KNOBS
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -57,6 +57,8 @@ class Desk:
     """All knobs, as they stand."""
     epoch_ns: int
     scenario: Scenario | None = None
+    traces: knobs.Traces = field(default_factory=dict)
+    """Recorded capacities that can be chosen."""
     keep: bool = False
     note: str | None = None
     log: list[tuple[int, str, str]] = field(default_factory=list)
@@ -111,8 +113,8 @@ class Desk:
         new = {name: value for name, value in values.items() if value != self.turned[name]}
         of_path = {name: value for name, value in new.items() if name in KNOBS}
         if of_path:
-            self.link.set(knobs.changes(of_path, self.turned))
-            self._note(of_path)
+            told = self.link.set(knobs.changes(of_path, self.turned, self.traces))
+            self._note(of_path, told["at_ns"])
         if CONTROLLER in new:
             self.choose_controller(new[CONTROLLER])
             self._note({CONTROLLER: new[CONTROLLER]})
@@ -176,6 +178,8 @@ class Desk:
         if name not in KNOBS:
             known = ", ".join([*KNOBS, CONTROLLER, DOWNLOADS])
             raise InputError("is no knob", value=name, hint=f"known are {known}")
+        if name == CAPACITY and value in self.traces:
+            return value
         return KNOBS[name].read(value, name)
 
     def _answered(self, answers: object) -> None:
@@ -190,8 +194,16 @@ class Desk:
         self.answers = dict(given)
         self.keep = True
 
-    def _note(self, values: Mapping[str, Any]) -> None:
-        at = time.monotonic_ns() - self.epoch_ns
+    def turns(self) -> dict[int, dict[str, str]]:
+        """Give the knobs of the path that were turned, by the link's time of each change."""
+        found: dict[int, dict[str, str]] = {}
+        for at, name, value in self.log:
+            if name in KNOBS:
+                found.setdefault(at, {})[name] = value
+        return found
+
+    def _note(self, values: Mapping[str, Any], at: int | None = None) -> None:
+        at = time.monotonic_ns() - self.epoch_ns if at is None else at
         for name, value in values.items():
             if name in self.turned:
                 self.turned[name] = value
@@ -230,13 +242,15 @@ class Desk:
         return [one.model_dump(mode="json") for one in self.scenario.questions]
 
     def _choices(self) -> dict[str, list[str]]:
-        found = {name: _with(knob.choices, self.turned[name]) for name, knob in KNOBS.items()}
+        own = {CAPACITY: self.traces}
+        found = {name: _with([*knob.choices, *own.get(name, ())], self.turned[name])
+                 for name, knob in KNOBS.items()}  # fmt: skip
         return found | {CONTROLLER: self.controllers, DOWNLOADS: self.downloads.names}
 
 
-def _with(choices: Any, value: str) -> list[str]:
+def _with(choices: list[str], value: str) -> list[str]:
     """Give the choices with what stands, which may be none of them."""
-    return list(choices) if value in choices else [value, *choices]
+    return choices if value in choices else [value, *choices]
 
 
 class _Handler(socketserver.StreamRequestHandler):

@@ -119,12 +119,11 @@ class Downloads:
         return {name: _joined([self._told(one) for one in visits])
                 for name, visits in self.gone.items()}  # fmt: skip
 
-    def spans(self) -> dict[str, tuple[int, int] | None]:
-        """Give the first beginning and the last end of each that was there."""
-        came = {name: [one for one in visits if one.client is not None]
+    def stays(self) -> dict[str, list[tuple[int, int]]]:
+        """Give beginning and end of each stay of each that was there."""
+        came = {name: [(one.start_ns, one.stop_ns) for one in visits if one.client is not None]
                 for name, visits in self.gone.items()}  # fmt: skip
-        return {name: (visits[0].start_ns, visits[-1].stop_ns)
-                for name, visits in came.items() if visits}  # fmt: skip
+        return {name: stays for name, stays in came.items() if stays}
 
     def folders(self) -> list[Path]:
         """Give the folders of parts with tables."""

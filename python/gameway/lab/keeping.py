@@ -1,26 +1,27 @@
 """A session as an ordinary result folder: one live run, which `gameway report` shows.
 
-The run is that of an experiment with the path as it was at the beginning. What was turned
-afterwards is in the table `changes`, what was answered in `answers` (docs/results.md).
+The run is that of an experiment whose path changes as its knobs were turned. All that was turned is
+in the table `changes`, what was answered in `answers` (docs/results.md).
 """
 
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
 from gameway import _core, experiment
 from gameway.lab import downloads, knobs
+from gameway.lab.knobs import CONTROLLER
 from gameway.live import lateness, offers
 from gameway.live.merge import Parts, merge
 from gameway.sweep import folder, run
 from gameway.sweep.drivers import Driver, On
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterator, Mapping, Sequence
     from pathlib import Path
 
     from gameway.experiment import Experiment
@@ -31,36 +32,50 @@ STREAM = "game"
 CHANGES = {"time_ns": pl.Int64, "knob": pl.String, "value": pl.String}
 ANSWERS = {"question": pl.String, "text": pl.String, "answer": pl.Int64, "of": pl.Int64,
            "word": pl.String}  # fmt: skip
+AGAIN = "experiment.toml"
+"""The experiment of the session, for `gameway run`."""
 LEAST_NS = 1_000_000_000
 """A run lasts a second or longer."""
 
 
-def played(
-    values: Mapping[str, str],
-    controller: str,
-    duration_ns: int,
-    title: str,
-    spans: Mapping[str, tuple[int, int] | None],
-) -> Experiment:
-    """Give the experiment of a session with these knobs at its beginning.
+@dataclass(frozen=True)
+class Course:
+    """What came and went in a session, and what was turned."""
 
-    `spans` are the downloads, each with its first beginning and its last end, if it is over.
-    """
+    stays: Mapping[str, Sequence[tuple[int, int]]] = field(default_factory=dict)
+    """Of each download beginning and end of each stay; one without stays is there all the time."""
+    turns: Mapping[int, Mapping[str, str]] = field(default_factory=dict)
+    """The knobs of the path that were turned, by the time when they were."""
+    traces: knobs.Traces = field(default_factory=dict)
+    """Recorded capacities that the knob has."""
+
+
+def played(
+    values: Mapping[str, str], controller: str, duration_ns: int, title: str, course: Course
+) -> Experiment:
+    """Give the experiment of a session with these knobs at its beginning."""
+    path = knobs.path_of(values, course.traces)
+    whole, changes = dict(values), []
+    for at, turned in course.turns.items():
+        whole |= turned
+        changes.append(
+            {"at": _core.format_duration(at)} | knobs.change(turned, whole, course.traces)
+        )
     lines = [
         f"title = {json.dumps(title)}",
         f"duration = {_time(max(duration_ns, LEAST_NS))}",
-        f"path = {_inline(knobs.path_of(values))}",
+        f"path = {_inline(path | ({'change': changes} if changes else {}))}",
         "[[stream]]",
         f'name = "{STREAM}"',
         f"controller = {json.dumps(controller)}",
     ]
-    for name, span in spans.items():
-        lines += ["[[competitor]]", f'name = "{name}"']
-        lines += [f"{key} = {json.dumps(value)}" for key, value in downloads.KINDS[name].items()]
-        if span is not None:
-            lines += [
-                f"{key} = {_time(at)}" for key, at in zip(("start", "stop"), span, strict=True)
-            ]
+    for kind, spans in course.stays.items():
+        for number, span in enumerate(spans or [()], start=1):
+            own = kind if number == 1 else f"{kind}-{number}"
+            lines += ["[[competitor]]", f'name = "{own}"']
+            lines += [f"{key} = {_inline(one)}" for key, one in downloads.KINDS[kind].items()]
+            # A download that is there all the time has neither.
+            lines += [f"{key} = {_time(at)}" for key, at in zip(("start", "stop"), span)]  # noqa: B905
     return experiment.loads("\n".join(lines) + "\n")
 
 
@@ -70,6 +85,8 @@ def _time(nanos: int) -> str:
 
 def _inline(value: object) -> str:
     """Write a value as TOML does in one line."""
+    if isinstance(value, list):
+        return "[" + ", ".join(map(_inline, value)) + "]"
     if isinstance(value, dict):
         return "{ " + ", ".join(f"{key} = {_inline(one)}" for key, one in value.items()) + " }"
     return json.dumps(value)
@@ -80,6 +97,8 @@ class Session:
     """What there is to keep of a session."""
 
     played: Experiment
+    again: Experiment
+    """The same for another run: a download that came several times is as many flows."""
     parts: Parts
     desk: Desk
     link: Path
@@ -94,7 +113,19 @@ def keep(session: Session, out: Path) -> Results:
 
     facts = offers.facts() | {"lateness_bound_ns": lateness.BOUND_NS, "source": "played"}
     driver = Driver(On.live, run_one, facts=lambda: {"live": facts}, most_jobs=1)
-    return run(session.played, out, driver, jobs=1)
+    results = run(session.played, out, driver, jobs=1)
+    text = session.again.source.text + "".join(_other_controllers(session))
+    (results.path / AGAIN).write_text(text, encoding="utf-8")
+    return results
+
+
+def _other_controllers(session: Session) -> Iterator[str]:
+    """Say what no experiment can: that the stream had other controllers than the first."""
+    had = session.again.stream[0].controller
+    for at, knob, value in session.desk.log:
+        if knob == CONTROLLER and value != had:
+            had = value
+            yield f"# At {_core.format_duration(at)} {value} took over; no run does so.\n"
 
 
 def _write(session: Session, target: Path) -> None:

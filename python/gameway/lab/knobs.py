@@ -7,6 +7,7 @@ read will do.
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
 from typing import TYPE_CHECKING, Any
@@ -15,11 +16,17 @@ from gameway import _core
 from gameway.errors import InputError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Sequence
+    from pathlib import Path
 
 CONTROLLER = "controller"
 DOWNLOADS = "downloads"
+CAPACITY = "capacity"
 SAP_LAW = "sap-law"
+TRACE = "trace "
+"""In front of the name of a recorded capacity, as the knob has it."""
+Traces = Mapping[str, Mapping[str, Any]]
+"""Recorded capacities as an experiment file has them, by what the knob says."""
 
 
 @dataclass(frozen=True)
@@ -32,7 +39,7 @@ class Knob:
     choices: Sequence[str]
     """What the page offers, in order."""
     parse: Callable[[str], object]
-    """ValueError with the reason, if a value cannot be."""
+    """ValueError with the reason, if a value cannot be; of recorded capacities it knows nothing."""
     keys: Callable[[str], Mapping[str, Any]]
     """Keys of a path, as the link is told them."""
 
@@ -66,7 +73,7 @@ def _share(key: str) -> Callable[[str], Mapping[str, Any]]:
 
 
 KNOBS: Mapping[str, Knob] = {
-    "capacity": Knob(
+    CAPACITY: Knob(
         "Capacity of the path", "25 Mb/s",
         ("1 Mb/s", "2 Mb/s", "3 Mb/s", "5 Mb/s", "8 Mb/s", "10 Mb/s", "15 Mb/s", "20 Mb/s",
          "25 Mb/s", "35 Mb/s", "50 Mb/s", "75 Mb/s", "100 Mb/s", "200 Mb/s"),
@@ -111,22 +118,45 @@ def defaults() -> dict[str, str]:
     return {name: knob.default for name, knob in KNOBS.items()}
 
 
-def changes(turned: Mapping[str, str], others: Mapping[str, Any]) -> dict[str, Any]:
+def trace_of(file: Path) -> tuple[str, dict[str, Any]]:
+    """Give what the knob says of a file of recorded capacity, and the capacity."""
+    return TRACE + file.name.split(".")[0], {"trace": str(file.absolute())}
+
+
+def check_trace(capacity: Mapping[str, Any]) -> None:
+    """Read a recorded capacity; ValueError with the reason, if it is none."""
+    _core.check_trace(json.dumps(capacity))
+
+
+def changes(turned: Mapping[str, str], others: Mapping[str, Any], traces: Traces) -> dict[str, Any]:
     """Give what these values are for the link, beside those of the other knobs."""
     found: dict[str, Any] = {}
     for name, value in turned.items():
         found |= KNOBS[name].keys(value)
     whole = {**others, **turned}
-    if whole["gateway"] == SAP_LAW and not {"gateway", "capacity"}.isdisjoint(turned):
+    if turned.get(CAPACITY) in traces:
+        found["path.capacity"] = dict(traces[turned[CAPACITY]])
+    if whole["gateway"] == SAP_LAW and not {"gateway", CAPACITY}.isdisjoint(turned):
         # It must be told the capacity that it shares out (its paper, section 3).
-        found["path.gateway"] = {"kind": SAP_LAW, "capacity": whole["capacity"]}
+        if whole[CAPACITY] in traces:
+            hint = "choose a capacity that stays, or another gateway"
+            raise InputError("shares out a capacity that it is told, and a recorded one changes",
+                             field="gateway", value=SAP_LAW, hint=hint)  # fmt: skip
+        found["path.gateway"] = {"kind": SAP_LAW, "capacity": whole[CAPACITY]}
     return found
 
 
-def path_of(values: Mapping[str, str]) -> dict[str, Any]:
+def change(turned: Mapping[str, str], values: Mapping[str, str], traces: Traces) -> dict[str, Any]:
+    """Give what these knobs are as a change of an experiment's path; `values` are all, as then."""
+    path = path_of(values, traces)
+    names = (key.split(".")[1] for key in changes(turned, values, traces))
+    return {name: path[name] for name in names}
+
+
+def path_of(values: Mapping[str, str], traces: Traces) -> dict[str, Any]:
     """Give the whole path with these values, as an experiment file has it."""
     path: dict[str, Any] = {}
-    for key, value in changes(values, {}).items():
+    for key, value in changes(values, {}, traces).items():
         *tables, last = key.split(".")[1:]
         place = path
         for table in tables:

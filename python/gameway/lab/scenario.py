@@ -4,6 +4,9 @@ title = "Evening"
 blind = true                     # the page shows neither knobs nor figures; default
 duration = "120 s"
 
+[trace]                          # recorded capacities, for capacity = "trace drive"
+drive = { trace = "drive.csv.gz", rate_unit = "kb/s" }
+
 [start]                          # knobs at the beginning; others have their defaults
 capacity = "25 Mb/s"
 controller = "pudica"
@@ -27,6 +30,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from gameway import _core
 from gameway.errors import InputError
+from gameway.lab import knobs
 from gameway.lab.downloads import KINDS
 from gameway.lab.knobs import CONTROLLER, DOWNLOADS, KNOBS
 
@@ -103,6 +107,7 @@ class Scenario(BaseModel):
     title: str
     duration: str
     blind: bool = True
+    trace: dict[str, dict[str, Any]] = {}
     start: Turned = Turned()
     step: Annotated[list[Step], Field(max_length=MOST)] = []
     question: Annotated[list[Question], Field(max_length=MOST)] = []
@@ -111,6 +116,11 @@ class Scenario(BaseModel):
     def duration_ns(self) -> int:
         """How long it takes until the questions are asked."""
         return _core.parse_duration(self.duration)
+
+    @property
+    def traces(self) -> dict[str, dict[str, Any]]:
+        """Recorded capacities, by what the knob says."""
+        return {knobs.TRACE + name: capacity for name, capacity in self.trace.items()}
 
     @property
     def steps(self) -> list[tuple[int, dict[str, Any]]]:
@@ -139,8 +149,22 @@ def load(file: Path) -> Scenario:
         key = ".".join(str(one) for one in first["loc"])
         value = first["input"] if first["type"] != "missing" else None
         raise InputError(first["msg"], file=file, field=key, value=value) from None
+    _check_traces(scenario, file)
     _check(scenario, file)
     return scenario
+
+
+def _check_traces(scenario: Scenario, file: Path) -> None:
+    """Read the recorded capacities, whose names are relative to the scenario."""
+    for name, capacity in scenario.trace.items():
+        key = f"trace.{name}"
+        if not isinstance(capacity.get("trace"), str):
+            raise InputError("has no file", file=file, field=key, hint='{ trace = "file" }')
+        capacity["trace"] = str((file.parent / capacity["trace"]).absolute())
+        try:
+            knobs.check_trace(capacity)
+        except (ValueError, OSError) as error:
+            raise InputError(str(error), file=file, field=key) from None
 
 
 def _check(scenario: Scenario, file: Path) -> None:
@@ -152,8 +176,8 @@ def _check(scenario: Scenario, file: Path) -> None:
             hint = f"before the duration of {scenario.duration}"
             raise InputError("comes too late", file=file, field=f"step.{number}.at",
                              value=step.at, hint=hint)  # fmt: skip
-        _check_knobs(step, file, f"step.{number}")
-    _check_knobs(scenario.start, file, "start")
+        _check_knobs(step, scenario.traces, file, f"step.{number}")
+    _check_knobs(scenario.start, scenario.traces, file, "start")
     names = [one.name for one in scenario.question]
     for number, name in enumerate(names):
         if name in names[:number]:
@@ -168,7 +192,7 @@ def _duration(text: str, file: Path, key: str) -> int:
         raise InputError(str(error), file=file, field=key) from None
 
 
-def _check_knobs(turned: Turned, file: Path, at: str) -> None:
+def _check_knobs(turned: Turned, traces: knobs.Traces, file: Path, at: str) -> None:
     for name, value in turned.knobs().items():
         key = f"{at}.{name}"
         if name == DOWNLOADS:
@@ -176,7 +200,7 @@ def _check_knobs(turned: Turned, file: Path, at: str) -> None:
                 if one not in KINDS:
                     raise InputError("is no download", file=file, field=key, value=one,
                                      hint=f"known are {', '.join(KINDS)}")  # fmt: skip
-        elif name in KNOBS:
+        elif name in KNOBS and value not in traces:
             try:
                 KNOBS[name].parse(value)
             except ValueError as error:

@@ -100,6 +100,7 @@ class Session:
         path_knobs = {name: value for name, value in begin.items() if name in knobs.KNOBS}
         self.first = knobs.defaults() | words.knobs | path_knobs
         """The knobs of the path at the beginning."""
+        self.traces = words.traces | (told.traces if told is not None else {})
         self.parts, raw = folder / "parts", folder / "raw"
         for one in (self.parts, raw):
             one.mkdir()
@@ -121,11 +122,12 @@ class Session:
         try:
             controller, known = self._controllers(self.host)
             turned = {**self.first, CONTROLLER: controller, DOWNLOADS: []}
-            desk = Desk(link, self.downloads, self.host.choose, known, turned,
-                        self.place.epoch_ns, self.scenario, keep=self.words.keep)  # fmt: skip
+            desk = Desk(link, self.downloads, self.host.choose, known, turned, self.place.epoch_ns,
+                        self.scenario, self.traces, keep=self.words.keep)  # fmt: skip
             with Counter(self.socket, desk):
                 if self.scenario is not None and self.scenario.start.controller is not None:
                     desk.turn({CONTROLLER: self.scenario.start.controller})
+                    controller = desk.turned[CONTROLLER]
                 self._go_by(desk, self.host)
         except Stopped:
             return self.host.end()
@@ -146,8 +148,8 @@ class Session:
         self.supervisor.end_all()
 
     def _plan(self, duration_ns: int) -> Plan:
-        spans = dict.fromkeys(offered())
-        played = keeping.played(self.first, DEFAULT_CONTROLLER, duration_ns, TITLE, spans)
+        course = keeping.Course({name: [] for name in offered()}, traces=self.traces)
+        played = keeping.played(self.first, DEFAULT_CONTROLLER, duration_ns, TITLE, course)
         return plan.plan_of(expanded(played).runs[0].spec)
 
     def _start_link(self) -> Path:
@@ -221,9 +223,17 @@ class Session:
         title = self.scenario.title if self.scenario is not None else TITLE
         folders = [self.parts / LINK, self.parts / "host", *self.downloads.folders()]
         parts = Parts(duration_ns, folders, self.downloads.competitions(), self._pongs(duration_ns))
-        spans = self.downloads.spans()
-        played = keeping.played(self.first, controller, duration_ns, title, spans)
-        found = keeping.Session(played, parts, desk, folders[0])
+        stays = self.downloads.stays()
+        # Of several stays the tables have one flow.
+        whole = {name: [(all_[0][0], all_[-1][1])] for name, all_ in stays.items()}
+        turns = desk.turns()
+        played, again = (
+            keeping.played(
+                self.first, controller, duration_ns, title, keeping.Course(one, turns, self.traces)
+            )
+            for one in (whole, stays)
+        )
+        found = keeping.Session(played, again, parts, desk, folders[0])
         out = self._out()
         with owns(out):
             self._write(found, out)

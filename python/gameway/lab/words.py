@@ -4,18 +4,24 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from gameway.errors import InputError
-from gameway.lab.knobs import KNOBS
+from gameway.lab.knobs import KNOBS, check_trace, trace_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
 SWITCH = "--lab"
-LONE = {SWITCH: "", "--here": "here", "--keep": "keep", "--help": "help", "-h": "help"}
+LONE = {
+    SWITCH: "",
+    "--here": "here",
+    "--keep": "keep",
+    "--help": "help",
+    "-h": "help",
+}
 """Options without a value."""
-VALUED = {"--scenario": "scenario", "--out": "out", "--port": "port"}
+VALUED = {"--scenario": "scenario", "--capacity-trace": "traces", "--out": "out", "--port": "port"}
 OF_KNOBS = {f"--{name}" if name != "size" else "--queue-size": name for name in KNOBS}
 """The option of each knob; --size is that of the picture."""
 DEFAULT_OUT = Path("results/played")
@@ -28,6 +34,8 @@ class Words:
     """What was typed."""
 
     knobs: dict[str, str] = field(default_factory=dict)
+    traces: dict[str, dict[str, Any]] = field(default_factory=dict)
+    """Recorded capacities, by what the knob says."""
     scenario: Path | None = None
     out: Path = DEFAULT_OUT
     keep: bool = False
@@ -72,6 +80,8 @@ def _set(found: Words, name: str, value: str) -> None:
     match name:
         case "--scenario":
             found.scenario = Path(value)
+        case "--capacity-trace":
+            _add_trace(found, Path(value))
         case "--out":
             found.out = Path(value)
         case "--port":
@@ -79,6 +89,18 @@ def _set(found: Words, name: str, value: str) -> None:
         case _:
             key = OF_KNOBS[name]
             found.knobs[key] = KNOBS[key].read(value, name)
+
+
+def _add_trace(found: Words, file: Path) -> None:
+    """Note a recorded capacity, which is read once."""
+    name, capacity = trace_of(file)
+    if name in found.traces:
+        raise InputError("has the name of another one", file="--capacity-trace", value=str(file))
+    try:
+        check_trace(capacity)
+    except (ValueError, OSError) as error:
+        raise InputError(str(error), file="--capacity-trace", value=str(file)) from None
+    found.traces[name] = capacity
 
 
 def _port(value: str) -> int:
@@ -91,6 +113,7 @@ def options() -> Iterator[tuple[str, str]]:
     """Give the lab's options, each with its sentence."""
     yield SWITCH, "First of all options: behind a path of the lab, whose knobs are on the page"
     yield "--scenario FILE", "Steps that the path takes by itself, and questions afterwards"
+    yield "--capacity-trace FILE", "A recorded capacity that the knob offers too; several times"
     yield "--keep", "Keep the session from its beginning"
     yield "--out FOLDER", f"Where a session is kept (default: {DEFAULT_OUT})"
     yield "--here", "Only browsers of this machine reach the page"
