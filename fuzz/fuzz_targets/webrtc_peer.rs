@@ -47,7 +47,7 @@ fuzz_target!(|data: &[u8]| {
         for origin in [None, origin] {
             let verdict =
                 whep::judge(&whep::Request { origin, ..request }, &terms, &|_| Some(false));
-            assert!(!matches!(verdict, whep::Verdict::Offer));
+            assert!(!matches!(verdict, whep::Verdict::Offer { .. }));
             // A bare name is no origin.
             assert!(origin.is_none() || verdict != whep::Verdict::Pair);
         }

@@ -1,6 +1,7 @@
 //! The host: captures, encodes, paces and sends a stream to the client that plays, and to those that may watch beside.
 
 pub mod card;
+mod drawn;
 mod encoders;
 pub mod encoding;
 pub mod hand;
@@ -28,7 +29,6 @@ mod stage;
 mod start;
 pub mod stays;
 pub mod terms;
-mod watch;
 mod watching;
 mod wires;
 

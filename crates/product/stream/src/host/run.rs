@@ -4,6 +4,7 @@ mod signal;
 
 use crate::cpu::{Meter, ThreadTime};
 use crate::error::system;
+use crate::host::drawn::Drawn;
 use crate::host::encoding::{Job, Made};
 use crate::host::log::HostLog;
 use crate::host::metrics::Metrics;
@@ -17,7 +18,6 @@ use crate::host::sound::Sound;
 use crate::host::stage::{Stage, StageNews};
 use crate::host::start::{start_encoding, start_sound};
 use crate::host::stays::{Stay, Stays, Turn};
-use crate::host::watch::Watch;
 use crate::host::watching::Watching;
 use crate::host::wires::Wires;
 use crate::keys::KeyFile;
@@ -102,7 +102,7 @@ struct Host {
     keys: Option<KeyFile>,
     meter: Meter,
     played: Played,
-    watch: Watch,
+    drawn: Drawn,
     /// What is played, if it is the host's own.
     stage: Option<Stage>,
     sessions: u32,
@@ -146,7 +146,7 @@ impl Host {
             keys: config.export_keys.as_deref().map(KeyFile::create).transpose()?,
             meter: Meter::new("network"),
             played: Played::open(&config, clock)?,
-            watch: Watch::open(&config),
+            drawn: Drawn::open(&config),
             stage: None,
             sessions: 0,
             refused: 0,
@@ -245,7 +245,7 @@ impl Host {
         if stop.is_some_and(|stop| stop <= now) {
             session.stop(now);
         }
-        self.watch.look(now, session);
+        self.drawn.look(now, session);
         session.on_deadline(now);
         self.played.take(now, session);
         self.played.show(now, session);
@@ -381,8 +381,8 @@ impl Host {
     }
 
     fn wait(&self, now: Instant) -> Result<(), StreamError> {
-        let watch = self.stays.current.as_ref().map(|_| &self.watch);
-        let look = watch.and_then(|watch| watch.next_look(now));
+        let drawn = self.stays.current.as_ref().map(|_| &self.drawn);
+        let look = drawn.and_then(|drawn| drawn.next_look(now));
         let (stays, wires) = (self.stays.next_deadline(), self.wires.next_deadline());
         let deadlines = [stays, wires, self.watching.next_deadline(), look];
         let deadline = deadlines.into_iter().flatten().min();
@@ -394,7 +394,7 @@ impl Host {
             PollFd::new(self.sound.bell(), PollFlags::IN),
         ];
         let gamepads = self.played.descriptors();
-        let drawings = watch.and_then(|watch| watch.descriptor(now));
+        let drawings = drawn.and_then(|drawn| drawn.descriptor(now));
         let others =
             gamepads.chain(drawings).map(|one| PollFd::from_borrowed_fd(one, PollFlags::IN));
         let watchers = self.watching.bells().map(|made| PollFd::new(made, PollFlags::IN));

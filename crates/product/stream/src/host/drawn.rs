@@ -23,7 +23,7 @@ use std::os::fd::BorrowedFd;
 const LOOK: Duration = Duration::from_micros(400);
 
 /// See the module's head.
-pub(super) struct Watch {
+pub(super) struct Drawn {
     #[cfg(feature = "x11")]
     drawings: Option<Drawings>,
     #[cfg(feature = "x11")]
@@ -31,7 +31,7 @@ pub(super) struct Watch {
 }
 
 #[cfg(feature = "x11")]
-impl Watch {
+impl Drawn {
     /// Of the screen that is streamed, if it is one. A screen that does not tell is captured all the same.
     pub(super) fn open(config: &HostConfig) -> Self {
         let drawings = match &config.source {
@@ -83,7 +83,7 @@ fn no_more(why: &str) {
 
 /// A build without X11 has no screens.
 #[cfg(not(feature = "x11"))]
-impl Watch {
+impl Drawn {
     pub(super) fn open(_config: &HostConfig) -> Self {
         Self {}
     }
