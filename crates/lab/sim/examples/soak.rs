@@ -121,6 +121,10 @@ fn spec(controller: &str, minutes: u32) -> Result<RunSpec, serde_json::Error> {
     .try_into()
 }
 
+/// Plays for so long with this controller, and keeps all events if that is wanted.
+///
+/// # Errors
+/// If there is no such controller.
 pub fn play(
     controller: &str,
     minutes: u32,
@@ -135,6 +139,7 @@ pub fn play(
 }
 
 /// What of the last eighth is not as in the second.
+#[must_use]
 pub fn changes(parts: &[Part; PARTS]) -> Vec<String> {
     let (before, after) = (&parts[1], &parts[PARTS - 1]);
     let bounded = |name: &str, before: f64, after: f64, share: f64, more: f64| {

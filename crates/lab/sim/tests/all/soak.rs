@@ -2,7 +2,7 @@
 
 #[allow(dead_code, reason = "its main is not called")]
 #[path = "../../examples/soak.rs"]
-mod soak;
+mod example;
 
 use std::process::{Command, Output};
 
@@ -13,8 +13,8 @@ const MINUTES: u32 = 10;
 #[ignore = "called by the tests below"]
 fn alone() {
     let keeps = std::env::var(KEEPS).is_ok_and(|text| text == "1");
-    let parts = soak::play("pudica", MINUTES, keeps).expect("a run");
-    assert_eq!(soak::changes(&parts), Vec::<String>::new());
+    let parts = example::play("pudica", MINUTES, keeps).expect("a run");
+    assert_eq!(example::changes(&parts), Vec::<String>::new());
 }
 
 fn alone_that(keeps: bool) -> Output {
