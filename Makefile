@@ -174,7 +174,7 @@ bench: ## speed and memory of the simulator, then the parts of the packet path
 	cargo run --release --quiet -p gameway-sim --example speed
 	cargo bench --workspace
 
-soak: ## eight simulated hours with each controller: memory, delay and bitrate stay; 10 minutes
+soak: ## eight simulated hours with each controller: memory, delay and bitrate stay; a quarter of an hour
 	cargo run --release --quiet -p gameway-sim --example soak
 
 clean: ## remove what was built; results stay

@@ -9,7 +9,7 @@
 //! |---|---|---|
 //! | memory | 5 % and 2 MB | pages that the allocator keeps; all frames of an eighth would have 5 MB and more |
 //! | mean delay of frames, mean target | 25 % | losses fall differently; a clock that is followed wrongly is off by 100 % within minutes |
-//! | frames made | 0.1 % | 60 a second, whatever happens |
+//! | frames made | 0.1 % | 60 a second, but for those that SCReAM leaves out |
 //! | frames shown | 5 % | as delay |
 //!
 //! `soak MINUTES CONTROLLER keep` keeps all that is told, and must fail.

@@ -41,6 +41,8 @@ export function roleOf({ plays, max_watchers }: Places, wish: string | null): Ro
 
 export async function placesOf(headers: Record<string, string>): Promise<Places> {
   const response = await fetch(PLACES, { headers });
+  // A server of one stream that knows no watchers.
+  if (response.status === 404) return { plays: false, watchers: 0, max_watchers: 0 };
   if (!response.ok) throw new Error(`${response.status}: ${await response.text()}`);
   return response.json();
 }

@@ -44,6 +44,15 @@ pub const fn frame_header(format: PayloadFormat) -> u64 {
     }
 }
 
+/// Bytes of a slice's start code that travel with it.
+#[must_use]
+pub const fn start_code(format: PayloadFormat) -> u64 {
+    match format {
+        PayloadFormat::Own => 0,
+        PayloadFormat::Vp8 => 4,
+    }
+}
+
 /// [`h264::packetize`] or [`h265::packetize`].
 #[must_use]
 pub fn packetize(codec: VideoCodec, annex_b: &[u8], largest: usize) -> Vec<Vec<u8>> {

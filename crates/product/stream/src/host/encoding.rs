@@ -307,7 +307,8 @@ fn for_encoder(job: &Job, slices: u64) -> Bytes {
     let EncodeRequest { payload, repair_share, .. } = job.request;
     let header = payload::fragment_header(codec, format);
     let packets = payload.get().div_ceil(overhead.payload.get() - header);
-    let fragments = Bytes::new(packets * header + payload::frame_header(format));
+    let of_format = payload::frame_header(format) + slices * payload::start_code(format);
+    let fragments = Bytes::new(packets * header + of_format);
     let headers = headers_of_slices(packets, slices, repair_share, overhead.packet);
     payload.saturating_sub(fragments + headers).max(Bytes::new(1))
 }
