@@ -98,6 +98,7 @@ NAMED = (
           "test_packages.py::test_the_wheel_runs_the_demo_as_the_checkout_does"),
     Named(r"make properties$", "runs the property tests of `make test` again and again"),
     Named(r"make mutants$", "builds and tests anew for each changed line"),
+    Named(r"make soak$", "simulates 64 hours; ten minutes of them are a test of the simulator"),
     Named(r"make play$", QUIET, "test_live_play.py::test_chromium_plays_evenly"),
     Named(r"make nat$", "tries 51 pairs; what `make test` has of them:",
           "test_nat.py::test_a_browser_and_a_host_connect"),
