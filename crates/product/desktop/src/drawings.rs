@@ -4,11 +4,12 @@
 //! At the level NonEmpty a server tells of the first drawing, and of the next one after it was told that the first is known: one event and
 //! one request for each look, however many rectangles a program draws.
 
-use crate::{DesktopError, connect};
+use crate::DesktopError;
+use crate::x11::connect_with;
 use std::error::Error;
 use std::os::fd::{AsFd, BorrowedFd};
 use std::path::Path;
-use x11rb::connection::{Connection, RequestConnection};
+use x11rb::connection::Connection;
 use x11rb::protocol::Event;
 use x11rb::protocol::damage::{self, ConnectionExt as _, Damage, ReportLevel};
 use x11rb::rust_connection::RustConnection;
@@ -22,18 +23,14 @@ pub struct Drawings {
 }
 
 impl Drawings {
-    /// Of a display (":0"; `None` for the environment's); see [`connect`].
+    /// Of a display (":0"; `None` for the environment's); see [`crate::connect`].
     ///
     /// # Errors
     /// [`DesktopError::Display`] says what is missing.
     pub fn connect(display: Option<&str>, authority: Option<&Path>) -> Result<Self, DesktopError> {
-        let (connection, screen) = connect(display, authority)?;
+        let extensions = [damage::X11_EXTENSION_NAME];
+        let (connection, screen) = connect_with(display, authority, &extensions)?;
         let failed = |reason: String| DesktopError::display(display, reason);
-        let name = damage::X11_EXTENSION_NAME;
-        let there = connection.extension_information(name);
-        if there.map_err(|error| failed(error.to_string()))?.is_none() {
-            return Err(failed(format!("the X server has no {name} extension")));
-        }
         let root = connection.setup().roots[screen].root;
         let damage = prepare(&connection, root).map_err(|error| failed(error.to_string()))?;
         let display = display.unwrap_or("of DISPLAY").to_owned();
@@ -45,10 +42,7 @@ impl Drawings {
     /// # Errors
     /// [`DesktopError::Display`] when the server is gone.
     pub fn poll(&mut self) -> Result<bool, DesktopError> {
-        self.look().map_err(|error| {
-            let reason = format!("no connection any more: {error}");
-            DesktopError::display(Some(&self.display), reason)
-        })
+        self.look().map_err(|error| DesktopError::gone(&self.display, &*error))
     }
 
     fn look(&mut self) -> Result<bool, Box<dyn Error>> {

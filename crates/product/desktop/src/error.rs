@@ -41,4 +41,10 @@ impl DesktopError {
         let display = display.unwrap_or("of DISPLAY").to_owned();
         Self::Display { display, reason: reason.into() }
     }
+
+    /// The server of that display is there no more.
+    #[cfg(feature = "x11")]
+    pub(crate) fn gone(display: &str, error: &dyn std::error::Error) -> Self {
+        Self::display(Some(display), format!("no connection any more: {error}"))
+    }
 }

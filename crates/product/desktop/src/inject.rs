@@ -4,13 +4,14 @@
 //! by its name, which says its place, so that neither the layout nor the table of keycodes matters. X11 has no wheel: a notch is
 //! a click of button 4 (up), 5 (down), 6 (left) or 7 (right), and 8 and 9 are the buttons at the side.
 
+use crate::DesktopError;
 use crate::typing::Typing;
-use crate::{DesktopError, connect};
+use crate::x11::connect_with;
 use gameway_input::{Action, Button, KEYS, Key, Switch};
 use gameway_units::Instant;
 use std::error::Error;
 use std::path::Path;
-use x11rb::connection::{Connection, RequestConnection};
+use x11rb::connection::Connection;
 use x11rb::protocol::Event;
 use x11rb::protocol::xkb::{self, ConnectionExt as _};
 use x11rb::protocol::xproto::{
@@ -43,21 +44,14 @@ pub struct Injector {
 }
 
 impl Injector {
-    /// For a display (":0"; `None` for the environment's); see [`connect`].
+    /// For a display (":0"; `None` for the environment's); see [`crate::connect`].
     ///
     /// # Errors
     /// [`DesktopError::Display`] says what is missing.
     pub fn connect(display: Option<&str>, authority: Option<&Path>) -> Result<Self, DesktopError> {
-        let (connection, screen) = connect(display, authority)?;
+        let extensions = [xtest::X11_EXTENSION_NAME, xkb::X11_EXTENSION_NAME];
+        let (connection, screen) = connect_with(display, authority, &extensions)?;
         let failed = |reason: String| DesktopError::display(display, reason);
-        for name in [xtest::X11_EXTENSION_NAME, xkb::X11_EXTENSION_NAME] {
-            let there = connection
-                .extension_information(name)
-                .map_err(|error| failed(error.to_string()))?;
-            if there.is_none() {
-                return Err(failed(format!("the X server has no {name} extension")));
-            }
-        }
         let root = &connection.setup().roots[screen];
         let (root, size) = (root.root, (root.width_in_pixels, root.height_in_pixels));
         let keycodes = prepare(&connection, root).map_err(|error| failed(error.to_string()))?;
@@ -136,7 +130,7 @@ impl Injector {
     }
 
     fn gone(&self, error: &dyn Error) -> DesktopError {
-        DesktopError::display(Some(&self.display), format!("no connection any more: {error}"))
+        DesktopError::gone(&self.display, error)
     }
 
     fn act(&mut self, now: Instant, action: Action) -> Result<(), Box<dyn Error>> {

@@ -8,7 +8,8 @@
 //! A server begins with a shape of its own, a black X, which no program has set; that is the first of its cursors and so has number 1. It is
 //! left to the player's device, as is a shape that is larger than a browser shows.
 
-use crate::{DesktopError, connect};
+use crate::DesktopError;
+use crate::x11::connect_with;
 use gameway_input::{Image, Shape};
 use std::error::Error;
 use std::mem::ManuallyDrop;
@@ -43,18 +44,14 @@ pub struct Pointer {
 }
 
 impl Pointer {
-    /// For a display (":0"; `None` for the environment's); see [`connect`].
+    /// For a display (":0"; `None` for the environment's); see [`crate::connect`].
     ///
     /// # Errors
     /// [`DesktopError::Display`] says what is missing.
     pub fn connect(display: Option<&str>, authority: Option<&Path>) -> Result<Self, DesktopError> {
-        let (connection, screen) = connect(display, authority)?;
+        let extensions = [xfixes::X11_EXTENSION_NAME];
+        let (connection, screen) = connect_with(display, authority, &extensions)?;
         let failed = |reason: String| DesktopError::display(display, reason);
-        let name = xfixes::X11_EXTENSION_NAME;
-        let there = connection.extension_information(name);
-        if there.map_err(|error| failed(error.to_string()))?.is_none() {
-            return Err(failed(format!("the X server has no {name} extension")));
-        }
         let root = &connection.setup().roots[screen];
         let (root, screen) = (root.root, (root.width_in_pixels, root.height_in_pixels));
         let own = prepare(&connection, root).map_err(|error| failed(error.to_string()))?;
@@ -68,10 +65,7 @@ impl Pointer {
     /// # Errors
     /// [`DesktopError::Display`] when the server is gone.
     pub fn poll(&mut self) -> Result<Option<Shape>, DesktopError> {
-        self.look().map_err(|error| {
-            let reason = format!("no connection any more: {error}");
-            DesktopError::display(Some(&self.display), reason)
-        })
+        self.look().map_err(|error| DesktopError::gone(&self.display, &*error))
     }
 
     fn look(&mut self) -> Result<Option<Shape>, Box<dyn Error>> {

@@ -5,7 +5,7 @@
 use crate::{DesktopError, authority};
 use std::fs;
 use std::path::Path;
-use x11rb::connection::Connection as _;
+use x11rb::connection::{Connection as _, RequestConnection as _};
 use x11rb::protocol::xproto::ConnectionExt as _;
 use x11rb::reexports::x11rb_protocol::parse_display::parse_display;
 use x11rb::reexports::x11rb_protocol::xauth::Family;
@@ -47,6 +47,26 @@ pub fn connect(
             .map_err(|error| failed(format!("no connection: {error}")));
     }
     Err(failed(why))
+}
+
+/// The same to a server that has these extensions.
+///
+/// # Errors
+/// As of [`connect`], and [`DesktopError::Display`] names the one that is missing.
+pub(crate) fn connect_with(
+    display: Option<&str>,
+    authority: Option<&Path>,
+    extensions: &[&'static str],
+) -> Result<(RustConnection, usize), DesktopError> {
+    let (connection, screen) = connect(display, authority)?;
+    let failed = |reason: String| DesktopError::display(display, reason);
+    for name in extensions {
+        let there = connection.extension_information(name);
+        if there.map_err(|error| failed(error.to_string()))?.is_none() {
+            return Err(failed(format!("the X server has no {name} extension")));
+        }
+    }
+    Ok((connection, screen))
 }
 
 /// Where the pointer of a display is, as a program of its own sees it; arguments are those of [`connect`].
