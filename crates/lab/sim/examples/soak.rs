@@ -14,6 +14,9 @@
 //!
 //! `soak MINUTES CONTROLLER keep` keeps all that is told, and must fail.
 
+#[path = "memory/mod.rs"]
+mod memory;
+
 use gameway_control::Controllers;
 use gameway_events::{FrameRecord, RunEvent, Sink, TableError};
 use gameway_sim::{Registry, RunSpec, run_into};
@@ -70,7 +73,7 @@ impl Sink for Look {
             part.add(frame);
             // Each look reads a file: once in ten seconds is enough.
             if frame.frame % 600 == 0 {
-                part.megabytes = megabytes();
+                part.megabytes = memory::megabytes("VmRSS").unwrap_or(f64::NAN);
             }
         }
         if let Some(kept) = &mut self.kept {
@@ -81,14 +84,6 @@ impl Sink for Look {
     fn finish(self: Box<Self>) -> Result<(), TableError> {
         Ok(())
     }
-}
-
-/// Memory in use (Linux), MB.
-fn megabytes() -> f64 {
-    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
-    let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:"));
-    let kibibytes = line.and_then(|line| line.split_whitespace().next()?.parse::<f64>().ok());
-    kibibytes.map_or(f64::NAN, |kibibytes| kibibytes * 1024.0 / 1e6)
 }
 
 fn spec(controller: &str, minutes: u32) -> Result<RunSpec, serde_json::Error> {

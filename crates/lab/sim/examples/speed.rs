@@ -9,6 +9,8 @@
 //! discipline: `speed 540 cake`; `speed SECONDS QUEUE FLOWS` with so many Cubic downloads and nothing else through
 //! 1 Gb/s: `speed 20 drop-tail 1000`.
 
+mod memory;
+
 use gameway_events::SummaryRecord;
 use gameway_sim::RunSpec;
 use std::path::Path;
@@ -77,14 +79,6 @@ fn processor_seconds() -> Option<f64> {
     Some(ticks / 100.0)
 }
 
-/// Most memory in use so far, MB.
-fn peak_megabytes() -> Option<f64> {
-    let status = std::fs::read_to_string("/proc/self/status").ok()?;
-    let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"))?;
-    let kibibytes: f64 = line.split_whitespace().next()?.parse().ok()?;
-    Some(kibibytes * 1024.0 / 1e6)
-}
-
 /// Runs once: processor time and totals.
 fn measure(
     scenario: &Scenario,
@@ -125,7 +119,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
             "{seconds:>11} {runs:>5} {packets:>9} {:>15.2} {spent:>7.2} {:>23.2} {:>9.1}",
             events as f64 / packets as f64,
             packets as f64 / spent / 1e6,
-            peak_megabytes().unwrap_or(f64::NAN),
+            memory::megabytes("VmHWM").unwrap_or(f64::NAN),
         );
     }
     std::fs::remove_dir_all(&folder)?;
