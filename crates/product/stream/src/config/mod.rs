@@ -248,11 +248,12 @@ impl HostConfig {
 }
 
 /// What a client is told.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema, SmartDefault)]
 #[serde(default, deny_unknown_fields)]
 #[non_exhaustive]
 pub struct ClientConfig {
     /// The stream's name in tables.
+    #[default = "game"]
     pub stream: String,
     /// The host's address of signalling: "http://192.0.2.7:8443/whep", or "https://..." with the SHA-256 of the host's certificate
     /// behind a #, unless an authority vouches for it.
@@ -275,22 +276,6 @@ pub struct ClientConfig {
     /// How long the client is there.
     #[schemars(extend("x-none" = "until Ctrl-C"))]
     pub duration: Option<Duration>,
-}
-
-impl Default for ClientConfig {
-    fn default() -> Self {
-        Self {
-            stream: "game".to_owned(),
-            connect: String::new(),
-            token: String::new(),
-            input_interval: None,
-            codec: VideoCodec::H264,
-            plain_reports: false,
-            export_keys: None,
-            epoch_ns: None,
-            duration: None,
-        }
-    }
 }
 
 impl ClientConfig {

@@ -53,11 +53,11 @@ impl Played {
     /// Does what the player of this session has done since. What cannot be played any more is watched from then on.
     pub(super) fn take(&mut self, now: Instant, session: &mut Session) {
         self.watch(session);
-        let mut is_answered = false;
-        if let Some(why) = self.apply(now, session, &mut is_answered) {
+        let mut is_answered = self.apply(now, session).unwrap_or_else(|why| {
             tell("no more input", &why);
             *self = Self::Nothing;
-        }
+            false
+        });
         while let Some(action) = session.poll_gamepad() {
             is_answered |= matches!(action.event, Event::Press(_) | Event::Release(_));
             self.apply_to_gamepad(action);
@@ -134,31 +134,24 @@ impl Played {
         }
     }
 
-    /// `is_answered` is set if the scene shows it at once. Why nothing can be played any more, if so.
-    fn apply(
-        &mut self,
-        now: Instant,
-        session: &mut Session,
-        is_answered: &mut bool,
-    ) -> Option<String> {
+    /// Whether something was pressed or released in the scene; why nothing can be played any more, if so.
+    fn apply(&mut self, now: Instant, session: &mut Session) -> Result<bool, String> {
         let actions = std::iter::from_fn(|| session.poll_action());
         match self {
             Self::Nothing => {
                 actions.for_each(drop);
-                None
+                Ok(false)
             }
-            Self::Scene(hand) => {
-                for action in actions {
-                    *is_answered |= matches!(action, Action::Press(_) | Action::Release(_));
-                    hand.apply(action);
-                }
-                None
-            }
+            Self::Scene(hand) => Ok(actions.fold(false, |is_answered, action| {
+                let is_answer = matches!(action, Action::Press(_) | Action::Release(_));
+                hand.apply(action);
+                is_answered | is_answer
+            })),
             #[cfg(feature = "x11")]
             Self::Screen(injector, ..) | Self::Card(injector, ..) => {
                 let is_due = injector.next_deadline().is_some_and(|due| due <= now);
                 if session.peek_action().is_none() && !is_due {
-                    return None;
+                    return Ok(false);
                 }
                 // Text that comes faster than it can be typed waits in the session.
                 let done = injector.apply_each(now, |injector| {
@@ -166,7 +159,7 @@ impl Played {
                     session.peek_action().filter(is_ready)?;
                     session.poll_action()
                 });
-                done.err().map(|error| error.to_string())
+                done.map(|()| false).map_err(|error| error.to_string())
             }
         }
     }

@@ -107,7 +107,7 @@ struct Host {
     stage: Option<Stage>,
     sessions: u32,
     refused: u64,
-    failures: u64,
+    failures: Failures,
 }
 
 impl Host {
@@ -150,7 +150,7 @@ impl Host {
             stage: None,
             sessions: 0,
             refused: 0,
-            failures: 0,
+            failures: Failures::default(),
             config,
         })
     }
@@ -230,15 +230,7 @@ impl Host {
             if made.session == session.number()
                 && let Some(why) = session.on_made(now, made)
             {
-                self.failures += 1;
-                // A source that is gone fails at each frame; nobody reads sixty lines a second.
-                if self.failures.is_power_of_two() {
-                    let count = self.failures;
-                    tell(
-                        "no frame was made; the encoder is made anew",
-                        &format!("{why} ({count})"),
-                    );
-                }
+                self.failures.add(&why);
             }
         }
         let stop = self.config.stop.map(|stop| Instant::ZERO + stop);
@@ -413,7 +405,7 @@ impl Host {
         Ok(HostReport {
             sessions: self.sessions,
             refused_datagrams: self.refused,
-            encoder_failures: self.failures,
+            encoder_failures: self.failures.0,
             page: self.page,
             lateness,
             cpu: times,
@@ -427,6 +419,21 @@ pub(super) fn send_all(wires: &mut Wires, session: &mut Session) -> Result<(), S
         wires.send(&transmit)?;
     }
     Ok(())
+}
+
+/// How many frames could not be made.
+#[derive(Debug, Default)]
+pub(super) struct Failures(u64);
+
+impl Failures {
+    /// One more. It is said ever more seldom: a source that is gone fails at each frame, and nobody reads sixty lines a second.
+    pub(super) fn add(&mut self, why: &str) {
+        self.0 += 1;
+        if self.0.is_power_of_two() {
+            let told = format!("{why} ({})", self.0);
+            tell("no frame was made; the encoder is made anew", &told);
+        }
+    }
 }
 
 /// Says what the circuit breaker does; gives whether the stream is over.

@@ -60,6 +60,7 @@ use gameway_webrtc::feedback::ReportReader;
 use gameway_webrtc::feedback::frames;
 use gameway_webrtc::reports::{self, ReferenceTime};
 use gameway_webrtc::rtcp;
+use gameway_webrtc::socket::Received;
 use gameway_webrtc::{CloseReason, Event, Peer, Remote, Transmit};
 
 /// The most that RTP padding can be (RFC 3550 section 5.1): all that a browser takes.
@@ -196,6 +197,13 @@ impl Session {
         }
         self.peer.close(now);
         self.inputs.end();
+    }
+
+    /// Handles a datagram that is for it.
+    pub fn handle(&mut self, datagram: &Received<'_>) {
+        let Received { to, ecn, arrival, bytes, .. } = *datagram;
+        self.peer.handle_datagram(arrival, datagram.remote(), to, ecn, bytes);
+        self.advance(arrival);
     }
 
     /// Handles what the peer has to say; to be called after datagrams and timeouts.

@@ -71,12 +71,11 @@ impl Stays {
 
     /// Hands a datagram to the session that it is for; whether there is one.
     pub fn handle(&mut self, datagram: &Received<'_>) -> bool {
-        let (Received { to, ecn, arrival, bytes, .. }, from) = (*datagram, datagram.remote());
+        let from = datagram.remote();
         let coming = self.coming.as_mut();
-        let coming = coming.filter(|stay| stay.session.peer_claims(from, bytes));
+        let coming = coming.filter(|stay| stay.session.peer_claims(from, datagram.bytes));
         let Some(stay) = coming.or(self.current.as_mut()) else { return false };
-        stay.session.peer().handle_datagram(arrival, from, to, ecn, bytes);
-        stay.session.advance(arrival);
+        stay.session.handle(datagram);
         true
     }
 

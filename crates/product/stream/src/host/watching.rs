@@ -6,7 +6,7 @@
 
 use crate::host::encoders::Opener;
 use crate::host::encoding::Made;
-use crate::host::run::{send_all, tell};
+use crate::host::run::{Failures, send_all, tell};
 use crate::host::session::{Session, SessionEvent};
 use crate::host::shown::Shown;
 use crate::host::start::{Worker, start_watching};
@@ -24,8 +24,7 @@ struct Watcher {
     stay: Stay,
     /// From when the client is connected.
     worker: Option<Worker>,
-    /// Frames that could not be made.
-    failures: u64,
+    failures: Failures,
     gone: bool,
 }
 
@@ -60,7 +59,12 @@ impl Watching {
     /// One more has made an offer.
     pub(super) fn expect(&mut self, stay: Stay) {
         self.came += 1;
-        self.watchers.push(Watcher { stay, worker: None, failures: 0, gone: false });
+        self.watchers.push(Watcher {
+            stay,
+            worker: None,
+            failures: Failures::default(),
+            gone: false,
+        });
     }
 
     /// Their sessions.
@@ -70,12 +74,10 @@ impl Watching {
 
     /// Hands a datagram to the one that it is for; whether there is one.
     pub(super) fn handle(&mut self, datagram: &Received<'_>) -> bool {
-        let (Received { to, ecn, arrival, bytes, .. }, from) = (*datagram, datagram.remote());
-        let Some(session) = self.sessions().find(|session| session.peer_claims(from, bytes)) else {
-            return false;
-        };
-        session.peer().handle_datagram(arrival, from, to, ecn, bytes);
-        session.advance(arrival);
+        let is_its =
+            |session: &&mut Session| session.peer_claims(datagram.remote(), datagram.bytes);
+        let Some(session) = self.sessions().find(is_its) else { return false };
+        session.handle(datagram);
         true
     }
 
@@ -163,10 +165,7 @@ impl Watcher {
         worker.made.hush();
         while let Some(made) = worker.made.take() {
             if let Some(why) = session.on_made(now, made) {
-                self.failures += 1;
-                if self.failures.is_power_of_two() {
-                    tell("no frame was made for a watcher", &why);
-                }
+                self.failures.add(&why);
             }
         }
         if let Some(job) = session.poll_job() {
