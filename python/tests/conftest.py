@@ -105,11 +105,23 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
     items.sort(key=place)
     for item in items:
+        if not _has_short_form(item):
+            raise pytest.UsageError(f"{item.nodeid}: the marker `long` names no test as short form")
         if item.get_closest_marker("timed"):
             again = pytest.mark.flaky(
                 reruns=TRIES - 1, only_rerun=["AssertionError", "Failed", "LateError"]
             )
             item.add_marker(again)
+
+
+def _has_short_form(item: pytest.Item) -> bool:
+    """Tell whether a test that is run rarely names one that is run always, if it is such a test."""
+    long = item.get_closest_marker("long")
+    if long is None:
+        return True
+    file, _, name = "".join(long.args).partition("::")
+    path = item.path.parent / file
+    return path.is_file() and f"def {name}(" in path.read_text("utf-8")
 
 
 class _SharedRuns(LoadScopeScheduling):

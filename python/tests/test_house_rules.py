@@ -64,7 +64,7 @@ TESTED_WITH: dict[str, set[str]] = {
 }
 # Rooms of the Python package from the ground up: each knows those of lower floors only.
 FLOORS = (
-    ("errors", "controller", "caller", "signals"),
+    ("errors", "controller", "caller", "signals", "cached"),
     ("experiments", "results", "video"),
     ("experiment", "published"),
     ("expansion", "metrics"),

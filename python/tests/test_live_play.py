@@ -51,6 +51,7 @@ STALL_NS = 100_000_000
 libwebrtc counts one from 150 ms above the mean on."""
 
 pytestmark = [pytest.mark.timed, NEEDS_CHROMIUM]
+_LONG = pytest.mark.long("test_live_play.py::test_what_a_browser_asks_for_is_sent_again")
 
 
 @dataclass(frozen=True)
@@ -171,6 +172,7 @@ def play_through_loss(folder: Path, repair: str, **loss: Any) -> Watched:
     )
 
 
+@_LONG
 @pytest.mark.alone
 @needs_live
 def test_a_loss_costs_no_more_than_the_frames_until_the_next_key_frame(
@@ -219,6 +221,7 @@ def concealed_through_loss(folder: Path, repair: str, share: str) -> tuple[float
 SOUND = ("concealedSamples", "totalSamplesReceived", "bytesReceived", "packetsReceived")
 
 
+@_LONG
 @needs_live
 def test_a_browser_hears_what_was_lost_of_copies(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
@@ -262,6 +265,7 @@ def test_what_a_browser_asks_for_is_sent_again(
     assert frozen < 0.2, (shown, made, frozen)
 
 
+@_LONG
 @pytest.mark.alone
 @needs_live
 def test_a_browser_mends_frames_by_parity(tmp_path: Path) -> None:

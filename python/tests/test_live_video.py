@@ -226,6 +226,7 @@ def test_what_the_file_says_of_the_player_is_set() -> None:
     assert (buffer["bufferTimeDefault"], buffer["bufferTimeAtTopQualityLongForm"]) == (20.0, 40.0)
 
 
+@pytest.mark.long("test_live_video.py::test_a_run_that_was_not_ready_in_time_begins_anew")
 @pytest.mark.timed
 @needs_live
 @needs_ffmpeg

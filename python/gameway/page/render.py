@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import json
+import zlib
 from functools import lru_cache
+from importlib.metadata import version
 from importlib.resources import files
 from typing import TYPE_CHECKING, Any
 
 import jinja2
 import vl_convert
 
-from gameway import _core
+from gameway import _core, cached
 from gameway.figures import theme
 from gameway.figures.conditions import CAPACITY
 from gameway.page.export import chart_json, file_name, save_chart
@@ -22,6 +24,9 @@ if TYPE_CHECKING:
 
 FILES = "report-files"
 """Folder beside a page that has its figures and tables as files."""
+
+SCRIPT = "window.gamewayEmbed = vegaEmbed;"
+"""What a page's own script calls."""
 
 
 def write_page(path: Path, template: str, content: dict[str, Any]) -> None:
@@ -73,7 +78,9 @@ def _first_shown(figure: Figure) -> int:
 @lru_cache(maxsize=1)
 def _bundle() -> str:
     """Vega, Vega-Lite and Vega-Embed as one script; making it takes seconds."""
-    return str(vl_convert.javascript_bundle("window.gamewayEmbed = vegaEmbed;"))
+    mark = zlib.crc32(SCRIPT.encode())
+    file = cached.folder("pages") / f"vega-{version('vl-convert-python')}-{mark:x}.js"
+    return cached.text(file, lambda: vl_convert.javascript_bundle(SCRIPT))
 
 
 def _environment() -> jinja2.Environment:

@@ -24,7 +24,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from xml.etree import ElementTree as ET  # of a file that ffmpeg wrote
 
-from gameway import _core
+from gameway import _core, cached
 from gameway.errors import GamewayError
 from gameway.experiment.keys.ladders import levels_of
 from gameway.live.video.content import FRAME_RATE, GENERATED, SCENES, Content
@@ -100,9 +100,8 @@ class Film:
 
 
 def cache() -> Path:
-    """Where films are kept: XDG_CACHE_HOME, or ~/.cache."""
-    base = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
-    return Path(base) / "gameway" / "films"
+    """Where films are kept."""
+    return cached.folder("films")
 
 
 def make(film: Film, tell: Callable[[str], None]) -> Path:
