@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 import os
 import re
+import shutil
 import signal
 import subprocess
 import sys
@@ -22,6 +23,7 @@ from live_fixture import needs_live
 from said_fixture import said_until
 
 import gameway as gw
+from gameway.live.video import player
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -294,6 +296,38 @@ def test_what_is_kept_runs_again_in_the_simulator(tmp_path: Path) -> None:
     assert agrees(bottleneck(played), bottleneck(other), since_ns) == {
         "capacity": False, "queue": False,
     }  # fmt: skip
+
+
+def test_a_video_comes_and_goes_while_one_plays(tmp_path: Path) -> None:
+    if why := player.why_not() or [one for one in ("nginx", "ffmpeg") if not shutil.which(one)]:
+        pytest.skip("; ".join(why))
+    with (
+        house() as (home, _),
+        play(home, tmp_path / "run", "--here", "--video", "--keep") as one,
+        browser(tmp_path / "profile", *inside(home)) as made,
+    ):
+        page = Page(made, one.links[0])
+        assert page.ask()[1]["choices"]["downloads"][-1] == "video"
+        for _ in range(2):
+            assert page.flow("video") == 0
+            page.turn(downloads=["video"])
+            # The browser starts, and fetches ahead.
+            assert eventually(lambda: page.flow("video") > 2)
+            page.turn(downloads=[])
+            assert eventually(lambda: page.flow("video") == 0)
+        code, said = one.end()
+        assert code == 0, said
+    kept = gw.Results.open(tmp_path / "run" / "kept")
+    segments = kept.segments().collect()
+    # Each stay begins with the first segment.
+    whole = segments.filter(pl.col("complete_ns").is_not_null(), pl.col("segment") == 0)
+    assert whole.height == 2
+    received = kept.bins().filter(pl.col("flow") == "video").collect()
+    assert received["received_payload_bytes"].sum() > 500_000
+    again = gw.load(kept.path)
+    assert [(one.name, one.kind) for one in again.competitor] == [
+        ("video", "dash"), ("video-2", "dash"),
+    ]  # fmt: skip
 
 
 def test_a_lab_that_is_killed_leaves_no_namespace_and_no_device(tmp_path: Path) -> None:

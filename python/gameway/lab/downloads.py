@@ -1,7 +1,8 @@
 """Other traffic of a session, which comes and goes as its boxes are ticked.
 
 Each of a kind has a flow of its own in the tables, however often it comes. iperf3 carries out those
-over TCP, s2n-quic that over QUIC, as in a live run (`gameway.live`).
+over TCP, s2n-quic that over QUIC, and a video is dash.js in a browser, as in a live run
+(`gameway.live`). A browser takes its time to end: who switches the video off does not wait for it.
 """
 
 from __future__ import annotations
@@ -13,37 +14,52 @@ import time
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+import polars as pl
+
 from gameway import _core
 from gameway.errors import GamewayError
 from gameway.live import competitors, offers, quic
 from gameway.live.merge import Competition
-from gameway.live.plan import IPERF_PORT, QUIC
+from gameway.live.plan import HTTP_PORT, IPERF_PORT, PLAYER, QUIC, VIDEO
 from gameway.live.process import prepared
 from gameway.live.processes import is_ready, listens
+from gameway.live.schema import SEGMENTS
+from gameway.live.video import films, player, server, videos
+from gameway.live.video.content import Content
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from pathlib import Path
 
     from gameway.live.ends import Ends
     from gameway.live.plan import Place, Plan
     from gameway.live.processes import Process, Supervisor
 
+FILM = "video"
+"""The name of the video."""
 KINDS: dict[str, dict[str, Any]] = {
     "cubic": {"congestion_control": "cubic"},
     "bbr": {"congestion_control": "bbr"},
     "quic": {"kind": QUIC, "congestion_control": "cubic", "ack_packets": quic.ACK_PACKETS},
-}
+    FILM: {
+        "kind": VIDEO, "congestion_control": "cubic", "segment_length": "2 s",
+        "video_length": "5 min",
+        "ladder": {"640x360": "1500 kb/s", "854x480": "3 Mb/s", "1280x720": "6 Mb/s"},
+    },
+}  # fmt: skip
 """What each is, as a competitor of an experiment file."""
 END_S = 10.0
 """Longer no end of a download takes to write its tables."""
 
 
-def offered() -> list[str]:
-    """Give what this machine can do."""
+def offered(*, video: bool) -> list[str]:
+    """Give what this machine can do; a video only if it is wanted, since it is encoded first."""
     kernel = offers.algorithms() if shutil.which("iperf3") else []
     streams = bool(_core.encoders())
 
     def has(one: dict[str, Any]) -> bool:
+        if one.get("kind") == VIDEO:
+            return video
         return streams if one.get("kind") == QUIC else one["congestion_control"] in kernel
 
     return [name for name, one in KINDS.items() if has(one)]
@@ -71,6 +87,11 @@ class Visit:
         return bool(self.competitor["kind"] == QUIC)
 
     @property
+    def is_video(self) -> bool:
+        """Whether its client is a part with a browser."""
+        return bool(self.competitor["kind"] == VIDEO)
+
+    @property
     def processes(self) -> list[Process]:
         """Those that were started, the client first."""
         return [*([self.client] if self.client is not None else []), self.server]
@@ -87,6 +108,8 @@ class Downloads:
     parts: Path
     there: dict[str, Visit] = field(default_factory=dict)
     gone: dict[str, list[Visit]] = field(default_factory=dict)
+    leaving: dict[str, Visit] = field(default_factory=dict)
+    """Videos whose browsers are still ending."""
     visits: int = 0
 
     @property
@@ -99,11 +122,26 @@ class Downloads:
         for name in [one for one in self.there if one not in wanted]:
             self._end(name)
         for name in [one for one in wanted if one not in self.there]:
+            self._see_off(name, END_S)
             self.there[name] = self._begin(name)
+
+    def finish(self) -> None:
+        """End all, and wait until they have written what they have."""
+        self.set([])
+        for name in list(self.leaving):
+            self._see_off(name, END_S)
+
+    def prepare(self) -> None:
+        """Say by routes which congestion control a video has."""
+        for one in self.plan.videos:
+            for words in server.routes(self.plan, one):
+                self.ends.execute("server", words)
 
     def look(self) -> list[str]:
         """Let clients begin whose servers are set up; give what those said that have ended."""
         told = []
+        for name in list(self.leaving):
+            self._see_off(name, 0)
         for name, visit in list(self.there.items()):
             ended = [one for one in visit.processes if not one.alive]
             if ended:
@@ -121,7 +159,7 @@ class Downloads:
 
     def stays(self) -> dict[str, list[tuple[int, int]]]:
         """Give beginning and end of each stay of each that was there."""
-        came = {name: [(one.start_ns, one.stop_ns) for one in visits if one.client is not None]
+        came = {name: [(_begun_ns(one), one.stop_ns) for one in visits if one.client is not None]
                 for name, visits in self.gone.items()}  # fmt: skip
         return {name: stays for name, stays in came.items() if stays}
 
@@ -136,15 +174,20 @@ class Downloads:
         competitor = found | {"start": _core.format_duration(self._now_ns())}
         own = f"{name}-{self.visits}"
         if competitor["kind"] == QUIC:
-            server, folder = self._part(quic.SERVER_PART, "server", own, competitor)
-            return Visit(own, competitor, server, folders=[folder])
-        serve = competitors.server_command(self.plan, competitor)
+            process, folder = self._part(quic.SERVER_PART, "server", own, competitor)
+            return Visit(own, competitor, process, folders=[folder])
+        if competitor["kind"] == VIDEO:
+            folder = self.parts / f"{server.NAME}-{own}"
+            folder.mkdir()
+            serve = server.command(self.plan, competitor, films.kept(_film(competitor)), folder)
+        else:
+            serve = competitors.server_command(self.plan, competitor)
         return Visit(own, competitor, self._start(f"{own}-server", "server", serve))
 
     def _is_set_up(self, visit: Visit) -> bool:
         if visit.is_quic:
             return is_ready(visit.server)
-        return listens(visit.server.popen.pid, IPERF_PORT)
+        return listens(visit.server.popen.pid, HTTP_PORT if visit.is_video else IPERF_PORT)
 
     def _fetch(self, visit: Visit) -> None:
         """Start a download's client."""
@@ -153,6 +196,12 @@ class Downloads:
             found = self._part(quic.CLIENT_PART, "client", visit.name, visit.competitor)
             visit.client = found[0]
             visit.folders.append(found[1])
+        elif visit.is_video:
+            film = _film(visit.competitor)
+            config = videos.player_config(self.plan, visit.competitor, film, self.place)
+            own = f"{PLAYER}-{visit.name}"
+            visit.client = self._start(own, "client", prepared(self.parts, own, PLAYER, config))
+            visit.folders.append(self.parts / own)
         else:
             command = competitors.client_command(self.plan, visit.competitor)
             visit.client = self._start(visit.name, "client", command)
@@ -181,6 +230,29 @@ class Downloads:
 
     def _end(self, name: str) -> None:
         visit = self.there.pop(name)
+        visit.stop_ns = self._now_ns()
+        if visit.is_video and visit.client is not None and visit.client.alive:
+            visit.client.signal(signal.SIGTERM)
+            self.leaving[name] = visit
+            return
+        self._end_processes(visit)
+        self.gone.setdefault(name, []).append(visit)
+
+    def _see_off(self, name: str, patience_s: float) -> None:
+        """Let a video go whose browser has ended, or has had so long to do so."""
+        visit = self.leaving.get(name)
+        if visit is None or visit.client is None:
+            return
+        try:
+            visit.client.popen.wait(patience_s)
+        except subprocess.TimeoutExpired:
+            if self._now_ns() - visit.stop_ns < END_S * 1e9:
+                return
+        del self.leaving[name]
+        self._end_processes(visit)
+        self.gone.setdefault(name, []).append(visit)
+
+    def _end_processes(self, visit: Visit) -> None:
         for process in visit.processes:
             try:
                 if visit.is_quic:
@@ -191,13 +263,13 @@ class Downloads:
             except (GamewayError, subprocess.TimeoutExpired):
                 process.popen.kill()
                 process.popen.wait()
-        visit.stop_ns = self._now_ns()
-        self.gone.setdefault(name, []).append(visit)
 
     def _told(self, visit: Visit) -> Competition:
         """What one stay came to; nothing where it left no report."""
         if visit.client is None:
             return Competition(0, [])
+        if visit.is_video:
+            return Competition(0, videos.received(_segments(visit)))
         if visit.is_quic:
             try:
                 return Competition(0, quic.received(visit.client.out))
@@ -210,6 +282,31 @@ class Downloads:
             return Competition(visit.start_ns, [])
         start_ns = competitors.began_ns(visit.client, at_client, self.place.epoch_ns)
         return Competition(start_ns, received=at_client, sent=sent)
+
+
+def make_film(plan: Plan, tell: Callable[[str], None]) -> None:
+    """Encode what a video plays, which takes minutes once; GamewayError if this machine cannot."""
+    for one in plan.videos:
+        player.check()
+        offers.check_tools(["nginx", "ffmpeg"])
+        films.make(_film(one), tell)
+
+
+def _segments(visit: Visit) -> pl.DataFrame:
+    """Give what a player fetched; nothing where its browser failed."""
+    file = visit.folders[0] / "segments.parquet"
+    return pl.read_parquet(file) if file.is_file() else pl.DataFrame(schema=SEGMENTS)
+
+
+def _begun_ns(visit: Visit) -> int:
+    """When a stay began: of a video with its first request, for a browser takes seconds to load."""
+    first = _segments(visit)["requested_ns"].min() if visit.is_video else None
+    return first if isinstance(first, int) else visit.start_ns
+
+
+def _film(video: dict[str, Any]) -> films.Film:
+    """What a video plays: as long as its file says, however long it is open."""
+    return films.Film.of(video, 0, Content())
 
 
 def _joined(stays: list[Competition]) -> Competition:

@@ -31,7 +31,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from gameway import _core
 from gameway.errors import InputError
 from gameway.lab import knobs
-from gameway.lab.downloads import KINDS
+from gameway.lab.downloads import FILM, KINDS
 from gameway.lab.knobs import CONTROLLER, DOWNLOADS, KNOBS
 
 if TYPE_CHECKING:
@@ -116,6 +116,11 @@ class Scenario(BaseModel):
     def duration_ns(self) -> int:
         """How long it takes until the questions are asked."""
         return _core.parse_duration(self.duration)
+
+    @property
+    def has_video(self) -> bool:
+        """Whether a video comes."""
+        return any(FILM in (one.downloads or ()) for one in (self.start, *self.step))
 
     @property
     def traces(self) -> dict[str, dict[str, Any]]:

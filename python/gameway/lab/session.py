@@ -21,7 +21,7 @@ from gameway.errors import GamewayError
 from gameway.expansion import expanded
 from gameway.lab import keeping, knobs, scenario
 from gameway.lab.desk import Counter, Desk
-from gameway.lab.downloads import Downloads, offered
+from gameway.lab.downloads import Downloads, make_film, offered
 from gameway.lab.host import Host
 from gameway.lab.knobs import CONTROLLER, DOWNLOADS
 from gameway.lab.link import LinkControl
@@ -107,6 +107,7 @@ class Session:
         self.socket = folder / "desk"
         self.supervisor = Supervisor(raw, stopping)
         self.plan = self._plan(LONG_NS)
+        make_film(self.plan, print)
         self.place = Place(str(ways.path("server")), str(ways.path("client")), time.monotonic_ns())
         self.downloads = Downloads(self.plan, self.place, ways, self.supervisor, self.parts)
         self.host: Host | None = None
@@ -116,6 +117,7 @@ class Session:
     def carry_out(self) -> int:
         """Start all, let it go by, end it, and keep it if that is wanted."""
         self.ways.connect(len(self.plan.flows))
+        self.downloads.prepare()
         link = LinkControl(self._start_link())
         self._start_pings()
         self.host = self._start_host()
@@ -144,11 +146,13 @@ class Session:
         if self.host is not None:
             self.host.end()
         with suppress(GamewayError):
-            self.downloads.set([])
+            self.downloads.finish()
         self.supervisor.end_all()
 
     def _plan(self, duration_ns: int) -> Plan:
-        course = keeping.Course({name: [] for name in offered()}, traces=self.traces)
+        has_video = self.words.video or (self.scenario is not None and self.scenario.has_video)
+        names = offered(video=has_video)
+        course = keeping.Course({name: [] for name in names}, traces=self.traces)
         played = keeping.played(self.first, DEFAULT_CONTROLLER, duration_ns, TITLE, course)
         return plan.plan_of(expanded(played).runs[0].spec)
 
@@ -211,7 +215,7 @@ class Session:
 
     def _end_parts(self) -> None:
         """Let downloads, pings and the link write what they have."""
-        self.downloads.set([])
+        self.downloads.finish()
         if self.pinging is not None:
             self.supervisor.interrupt(self.pinging)
         if self.link is not None:

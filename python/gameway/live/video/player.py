@@ -8,8 +8,10 @@ remembers from one video to the next how fast the network was.
 from __future__ import annotations
 
 import json
+import signal
 import time
 from pathlib import Path
+from threading import Event
 from typing import TYPE_CHECKING, Any
 
 from gameway.errors import GamewayError
@@ -31,6 +33,8 @@ PREFERENCES = {"net": {"network_prediction_options": 2}}
 is before the run begins, when a packet passes the link at once: the server's TCP took their 65 us
 for the shortest round trip of the path, and so retransmitted too early."""
 WHO = "live videos"
+LOOK_MS = 100
+"""How often it is looked whether the player is asked to end."""
 
 
 def why_not() -> list[str]:
@@ -54,9 +58,11 @@ def play(config_json: str, ready: Callable[[list[str]], None]) -> str:
     from gameway.live.video import tables  # noqa: PLC0415 (polars is heavy)
 
     config = json.loads(config_json)
+    asked = Event()
+    signal.signal(signal.SIGTERM, lambda *_: asked.set())
     try:
         with sync_playwright() as playwright:
-            told = _show(playwright, config, ready)
+            told = _show(playwright, config, ready, asked)
     except Error as error:
         raise GamewayError(f"the browser failed: {error}") from None
     clock = tables.Clock(_epoch_wall_ms(config["epoch_ns"]))
@@ -64,7 +70,10 @@ def play(config_json: str, ready: Callable[[list[str]], None]) -> str:
 
 
 def _show(
-    playwright: Playwright, config: dict[str, Any], ready: Callable[[list[str]], None]
+    playwright: Playwright,
+    config: dict[str, Any],
+    ready: Callable[[list[str]], None],
+    asked: Event,
 ) -> list[dict[str, Any]]:
     """Open a browser, load the page, let the video be played; give what the page told."""
     opened = open_browser(playwright, Path(config["folder"]))
@@ -73,7 +82,7 @@ def _show(
     page.on("pageerror", lambda error: failures.append(str(error)))
     load(page, config["address"])
     ready([])
-    told = _watch(page, config)
+    told = _watch(page, config, asked)
     opened.close()
     if failures:
         raise GamewayError(f"the player's page failed: {failures[0]}")
@@ -104,22 +113,24 @@ def load(page: Page, address: str) -> None:
     page.unroute_all()
 
 
-def _watch(page: Page, config: dict[str, Any]) -> list[dict[str, Any]]:
-    """Let the video be played from its start to its stop; give what the page told."""
-    _wait_until(page, config["epoch_ns"] + config["start_ns"])
+def _watch(page: Page, config: dict[str, Any], asked: Event) -> list[dict[str, Any]]:
+    """Let the video be played from its start to its stop, or until it is asked to end.
+
+    Give what the page told.
+    """
+    _wait_until(page, config["epoch_ns"] + config["start_ns"], asked)
     url = f"http://{config['address']}/{config['manifest']}"
     words = [url, config["settings"], config["segment_ns"] / 1e9, config["interval_ns"] / 1e6]
     page.evaluate("words => gameway.open(...words)", words)
-    _wait_until(page, config["epoch_ns"] + config["stop_ns"])
+    _wait_until(page, config["epoch_ns"] + config["stop_ns"], asked)
     page.evaluate("gameway.close()")
     told: list[dict[str, Any]] = page.evaluate("gameway.take()")
     return told
 
 
-def _wait_until(page: Page, moment_ns: int) -> None:
-    left_ns = moment_ns - time.monotonic_ns()
-    if left_ns > 0:
-        page.wait_for_timeout(left_ns / 1e6)
+def _wait_until(page: Page, moment_ns: int, asked: Event) -> None:
+    while (left_ns := moment_ns - time.monotonic_ns()) > 0 and not asked.is_set():
+        page.wait_for_timeout(min(left_ns / 1e6, LOOK_MS))
 
 
 def _epoch_wall_ms(epoch_ns: int) -> float:
