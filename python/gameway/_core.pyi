@@ -1,6 +1,7 @@
 # What Python needs of the Rust crates. Every ValueError carries a message for the user.
 
 from collections.abc import Callable
+from pathlib import Path
 from typing import Self, final
 
 __all__ = [
@@ -81,7 +82,7 @@ class Limits:
 
 @final
 class Namespaces:
-    def __new__(cls) -> Self: ...
+    def __new__(cls, folder: Path | None = None) -> Self: ...
     def name(self, part: str) -> str: ...
     @property
     def device(self) -> str: ...

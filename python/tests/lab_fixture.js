@@ -13,6 +13,7 @@ window.lab = {
       jitter: ["0 ms", "5 ms"], size: ["1 bdp", "2 bdp"], queue: ["drop-tail", "codel"], gateway: ["none", "voap"],
       controller: ["pudica", "gcc"], downloads: ["cubic", "bbr", "quic", "video"],
     },
+    lacking: {},
     now: { seconds: 0, capacity_mbps: 25, queue_ms: 3.1, queue_kb: 10, flows: [{ name: "game", mbps: 14.2, dropped: 0 }] },
     keep: false,
     blind: false,

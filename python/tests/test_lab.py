@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 import socket
 import subprocess
 import sys
@@ -16,10 +17,11 @@ import pytest
 import gameway as gw
 from gameway import _core
 from gameway.errors import GamewayError
-from gameway.lab import keeping, knobs, scenario, words
+from gameway.lab import keeping, kinds, knobs, scenario, words
 from gameway.lab.desk import Counter, Desk
 from gameway.lab.downloads import Downloads, Visit
 from gameway.lab.figures import Figures
+from gameway.lab.session import Session
 from gameway.live import competitors
 from gameway.live.merge import Competition, Parts
 from gameway.report import played
@@ -329,6 +331,63 @@ def test_a_scenario_s_slip_is_told_by_its_key(
         scenario.load(file)
     assert str(error.value).startswith(f"{file}"), error.value
     assert told in str(error.value)
+
+
+def test_what_the_machine_lacks_is_said_of_each_download(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    films: list[str] = []
+    monkeypatch.setattr(kinds.films, "make", lambda film, _: films.append(film.describe()))
+    monkeypatch.setattr(kinds.player, "why_not", lambda: ["live videos need dash.js"])
+    monkeypatch.setattr(shutil, "which", lambda name: None if name == "nginx" else f"/bin/{name}")
+    monkeypatch.setattr(kinds.offers, "algorithms", lambda: ["cubic", "reno"])
+    found = kinds.lacking(print)
+    assert found["video"].split("; ")[0] == "live videos need dash.js"
+    assert "apt install nginx-light" in found["video"]
+    assert found["bbr"] == "this kernel's TCP has no bbr: modprobe tcp_bbr"
+    assert "cubic" not in found
+    assert films == [], "nothing is encoded that cannot be played"
+    # The panel has it beside the knob, and a wish for it is told why.
+    made, _, _ = desk()
+    made.lacking = found
+    assert made.do({})["lacking"] == found
+    with pytest.raises(GamewayError, match='downloads = "video" cannot be: live videos need'):
+        made.do({"knobs": {"downloads": ["video"]}})
+    # A scenario with it does not begin.
+    told = scenario.load(written(tmp_path, SCENARIO.replace('["cubic"]', '["video"]', 1)))
+    session = Session.__new__(Session)
+    session.words, session.scenario = words.Words(), told
+    session.lacking = {"video": found["video"]}
+    with pytest.raises(GamewayError, match='downloads = "video" cannot be: live videos need'):
+        session.check_downloads()
+    session.lacking = {"ftp": "is no download"}
+    session.check_downloads()
+
+
+def test_a_film_that_cannot_be_encoded_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    def fails(*_: object) -> None:
+        raise GamewayError("ffmpeg made no video: no space left")
+
+    monkeypatch.setattr(kinds.films, "make", fails)
+    monkeypatch.setattr(kinds, "_lacks", lambda _: iter(()))
+    assert kinds.lacking(print) == {"video": "ffmpeg made no video: no space left"}
+
+
+def test_stays_of_a_video_begin_with_its_first_request(tmp_path: Path) -> None:
+    def visit(name: str, requests: list[int], stop_ns: int) -> Visit:
+        folder = tmp_path / name
+        folder.mkdir()
+        if requests:
+            table = {"requested_ns": requests}
+            pl.DataFrame(table).write_parquet(folder / "segments.parquet")
+        there: Any = object()
+        video = {"name": "video", "kind": "dash"}
+        return Visit(name, video, there, there, stop_ns=stop_ns, folders=[folder])
+
+    made = Downloads.__new__(Downloads)
+    # A browser may end after one that came later; one that fetched nothing was not there.
+    made.gone = {"video": [visit("b", [8, 9], 10), visit("a", [4, 3], 6), visit("c", [], 12)]}
+    assert made.stays() == {"video": [(3, 6), (8, 10)]}
 
 
 def test_a_host_asks_by_the_socket_and_the_session_s_thread_answers(tmp_path: Path) -> None:

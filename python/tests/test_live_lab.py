@@ -13,7 +13,9 @@ import signal
 import subprocess
 import sys
 import time
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
 import polars as pl
@@ -27,7 +29,6 @@ from gameway.live.video import player
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
-    from pathlib import Path
 
 pytestmark = [NEEDS_CHROMIUM, needs_live, pytest.mark.timed]
 HOUSE, PHONE = "192.0.2.1", "192.0.2.2"
@@ -80,13 +81,18 @@ class Play:
 
 
 @contextmanager
-def play(name: str, folder: Path, *words: str) -> Iterator[Play]:
+def play(name: str, folder: Path, *words: str, temporary: Path | None = None) -> Iterator[Play]:
     """Start it in a namespace; at the end it is ended if it still runs."""
     folder.mkdir(exist_ok=True)
     own = ["--out", str(folder / "kept"), *words]
     line = [sys.executable, "-m", "gameway", "play", "--lab", *own, "--size", "640x360",
             "--no-audio", "--no-https"]  # fmt: skip
-    surroundings = {**os.environ, "GAMEWAY_TOKEN": TOKEN, "HOME": str(folder)}
+    # The film of the video is encoded once for all tests.
+    cache = folder.parent.parent / "cache"
+    surroundings = {**os.environ, "GAMEWAY_TOKEN": TOKEN, "HOME": str(folder),
+                    "XDG_CACHE_HOME": str(cache)}  # fmt: skip
+    if temporary is not None:
+        surroundings["TMPDIR"] = str(temporary)
     with subprocess.Popen(
         [*inside(name), *line], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
         env=surroundings,
@@ -298,52 +304,87 @@ def test_what_is_kept_runs_again_in_the_simulator(tmp_path: Path) -> None:
     }  # fmt: skip
 
 
+@pytest.fixture
+def with_video() -> None:
+    """Skip where no video can be played."""
+    lacking = player.why_not() + [one for one in ("nginx", "ffmpeg") if not shutil.which(one)]
+    if lacking:
+        pytest.skip("; ".join(lacking))
+
+
+@pytest.mark.usefixtures("with_video")
 def test_a_video_comes_and_goes_while_one_plays(tmp_path: Path) -> None:
-    if why := player.why_not() or [one for one in ("nginx", "ffmpeg") if not shutil.which(one)]:
-        pytest.skip("; ".join(why))
+    words = ["--here", "--keep", "--capacity", "6 Mb/s"]
     with (
         house() as (home, _),
-        play(home, tmp_path / "run", "--here", "--video", "--keep") as one,
+        play(home, tmp_path / "run", *words) as one,
         browser(tmp_path / "profile", *inside(home)) as made,
     ):
         page = Page(made, one.links[0])
-        assert page.ask()[1]["choices"]["downloads"][-1] == "video"
+        assert page.ask()[1]["lacking"] == {}
+        assert eventually(lambda: page.flow("game") > 1)
         for _ in range(2):
             assert page.flow("video") == 0
             page.turn(downloads=["video"])
-            # The browser starts, and fetches ahead.
-            assert eventually(lambda: page.flow("video") > 2)
+            assert eventually(lambda: page.flow("video") > 1)
+            assert eventually(lambda: page.ask()[1]["now"]["queue_ms"] > 5)
             page.turn(downloads=[])
             assert eventually(lambda: page.flow("video") == 0)
+        # It can be had again at once, while the browser before it is still ending.
+        page.turn(downloads=["video"])
+        assert eventually(lambda: page.flow("video") > 1)
         code, said = one.end()
         assert code == 0, said
     kept = gw.Results.open(tmp_path / "run" / "kept")
-    segments = kept.segments().collect()
+    segments = kept.segments().filter(pl.col("complete_ns").is_not_null()).collect()
+    assert set(segments["flow"]) == {"video"}
     # Each stay begins with the first segment.
-    whole = segments.filter(pl.col("complete_ns").is_not_null(), pl.col("segment") == 0)
-    assert whole.height == 2
-    received = kept.bins().filter(pl.col("flow") == "video").collect()
-    assert received["received_payload_bytes"].sum() > 500_000
+    assert segments.filter(pl.col("segment") == 0).height == 3
+    received = kept.bins().filter(pl.col("flow") == "video").collect()["received_payload_bytes"]
+    assert received.sum() == pytest.approx(segments["received_bytes"].sum(), rel=0.2)
+    (run,) = (kept.path / "runs").iterdir()
+    assert (run / "segments-of-video.csv").is_file()
     again = gw.load(kept.path)
     assert [(one.name, one.kind) for one in again.competitor] == [
-        ("video", "dash"), ("video-2", "dash"),
+        ("video", "dash"), ("video-2", "dash"), ("video-3", "dash"),
     ]  # fmt: skip
 
 
-def test_a_lab_that_is_killed_leaves_no_namespace_and_no_device(tmp_path: Path) -> None:
+def of_browsers(folder: Path) -> list[str]:
+    """Give the processes that name a folder in their command lines."""
+    found = []
+    for one in Path("/proc").glob("[0-9]*/cmdline"):
+        with suppress(OSError):
+            words = one.read_bytes().replace(b"\0", b" ").decode(errors="replace")
+            if str(folder) in words:
+                found.append(words)
+    return found
+
+
+@pytest.mark.usefixtures("with_video")
+def test_a_lab_that_is_killed_leaves_nothing(tmp_path: Path) -> None:
     def left(name: str) -> list[str]:
         shown = subprocess.run(
             [*inside(name), "ip", "-oneline", "link"], capture_output=True, text=True, check=True
         ).stdout
         spaces = subprocess.run(["ip", "netns"], capture_output=True, text=True, check=True).stdout
         own = [line for line in spaces.splitlines() if line.startswith(f"gw-{process}-")]
-        return [line for line in shown.splitlines() if "gwl" in line] + own
+        files = [str(one) for one in temporary.iterdir()]
+        devices = [line for line in shown.splitlines() if "gwl" in line]
+        return devices + own + files + of_browsers(temporary)
 
-    with house() as (home, _), play(home, tmp_path / "run") as playing:
-        process = playing.process.pid
-        assert left(home)
-        playing.process.kill()
-        assert eventually(lambda: left(home) == [])
+    # Paths of sockets must be short.
+    with TemporaryDirectory(prefix="gw-") as made:
+        temporary = Path(made)
+        with house() as (home, _), play(home, tmp_path / "run", temporary=temporary) as playing:
+            process = playing.process.pid
+            with browser(tmp_path / "profile", *inside(home)) as viewer:
+                page = Page(viewer, playing.links[0])
+                page.turn(downloads=["video"])
+                assert eventually(lambda: page.flow("video") > 1)
+            assert any("chromium" in one for one in left(home))
+            playing.process.kill()
+            assert eventually(lambda: left(home) == []), left(home)
 
 
 SPAN_S = float(os.environ.get("GAMEWAY_LAB_SECONDS", "8"))

@@ -59,6 +59,8 @@ class Desk:
     scenario: Scenario | None = None
     traces: knobs.Traces = field(default_factory=dict)
     """Recorded capacities that can be chosen."""
+    lacking: Mapping[str, str] = field(default_factory=dict)
+    """Downloads that this machine cannot do, with the reason."""
     keep: bool = False
     note: str | None = None
     log: list[tuple[int, str, str]] = field(default_factory=list)
@@ -142,7 +144,7 @@ class Desk:
             "now": None if blind else self.figures.now(),
         }
         if not blind:
-            shown |= {"knobs": self.turned, "choices": self._choices()}
+            shown |= {"knobs": self.turned, "choices": self._choices(), "lacking": self.lacking}
         return shown
 
     def begin(self) -> None:
@@ -164,6 +166,9 @@ class Desk:
         """Give a knob's value; InputError if it cannot be."""
         if name == DOWNLOADS:
             offered = self.downloads.names
+            for one in value if isinstance(value, list) else []:
+                if isinstance(one, str) and one in self.lacking:
+                    raise InputError(f"cannot be: {self.lacking[one]}", field=name, value=one)
             if not isinstance(value, list) or any(one not in offered for one in value):
                 hint = f"a list of {', '.join(offered)}"
                 raise InputError("cannot be", field=name, value=value, hint=hint)

@@ -7,10 +7,10 @@ over TCP, s2n-quic that over QUIC, and a video is dash.js in a browser, as in a 
 
 from __future__ import annotations
 
-import shutil
 import signal
 import subprocess
 import time
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -18,51 +18,25 @@ import polars as pl
 
 from gameway import _core
 from gameway.errors import GamewayError
-from gameway.live import competitors, offers, quic
+from gameway.lab.kinds import VIEW, film
+from gameway.live import competitors, quic
 from gameway.live.merge import Competition
 from gameway.live.plan import HTTP_PORT, IPERF_PORT, PLAYER, QUIC, VIDEO
 from gameway.live.process import prepared
 from gameway.live.processes import is_ready, listens
 from gameway.live.schema import SEGMENTS
-from gameway.live.video import films, player, server, videos
-from gameway.live.video.content import Content
+from gameway.live.video import films, server, videos
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Iterator
     from pathlib import Path
 
     from gameway.live.ends import Ends
     from gameway.live.plan import Place, Plan
     from gameway.live.processes import Process, Supervisor
 
-FILM = "video"
-"""The name of the video."""
-KINDS: dict[str, dict[str, Any]] = {
-    "cubic": {"congestion_control": "cubic"},
-    "bbr": {"congestion_control": "bbr"},
-    "quic": {"kind": QUIC, "congestion_control": "cubic", "ack_packets": quic.ACK_PACKETS},
-    FILM: {
-        "kind": VIDEO, "congestion_control": "cubic", "segment_length": "2 s",
-        "video_length": "5 min",
-        "ladder": {"640x360": "1500 kb/s", "854x480": "3 Mb/s", "1280x720": "6 Mb/s"},
-    },
-}  # fmt: skip
-"""What each is, as a competitor of an experiment file."""
 END_S = 10.0
 """Longer no end of a download takes to write its tables."""
-
-
-def offered(*, video: bool) -> list[str]:
-    """Give what this machine can do; a video only if it is wanted, since it is encoded first."""
-    kernel = offers.algorithms() if shutil.which("iperf3") else []
-    streams = bool(_core.encoders())
-
-    def has(one: dict[str, Any]) -> bool:
-        if one.get("kind") == VIDEO:
-            return video
-        return streams if one.get("kind") == QUIC else one["congestion_control"] in kernel
-
-    return [name for name, one in KINDS.items() if has(one)]
 
 
 @dataclass
@@ -108,7 +82,7 @@ class Downloads:
     parts: Path
     there: dict[str, Visit] = field(default_factory=dict)
     gone: dict[str, list[Visit]] = field(default_factory=dict)
-    leaving: dict[str, Visit] = field(default_factory=dict)
+    leaving: list[Visit] = field(default_factory=list)
     """Videos whose browsers are still ending."""
     visits: int = 0
 
@@ -122,14 +96,17 @@ class Downloads:
         for name in [one for one in self.there if one not in wanted]:
             self._end(name)
         for name in [one for one in wanted if one not in self.there]:
-            self._see_off(name, END_S)
             self.there[name] = self._begin(name)
 
     def finish(self) -> None:
         """End all, and wait until they have written what they have."""
         self.set([])
-        for name in list(self.leaving):
-            self._see_off(name, END_S)
+        end = time.monotonic() + END_S
+        for visit in self.leaving:
+            with suppress(subprocess.TimeoutExpired):
+                _player(visit).popen.wait(max(end - time.monotonic(), 0))
+            self._see_off(visit)
+        self.leaving.clear()
 
     def prepare(self) -> None:
         """Say by routes which congestion control a video has."""
@@ -140,8 +117,9 @@ class Downloads:
     def look(self) -> list[str]:
         """Let clients begin whose servers are set up; give what those said that have ended."""
         told = []
-        for name in list(self.leaving):
-            self._see_off(name, 0)
+        for visit in self._ended():
+            self.leaving.remove(visit)
+            self._see_off(visit)
         for name, visit in list(self.there.items()):
             ended = [one for one in visit.processes if not one.alive]
             if ended:
@@ -159,9 +137,8 @@ class Downloads:
 
     def stays(self) -> dict[str, list[tuple[int, int]]]:
         """Give beginning and end of each stay of each that was there."""
-        came = {name: [(_begun_ns(one), one.stop_ns) for one in visits if one.client is not None]
-                for name, visits in self.gone.items()}  # fmt: skip
-        return {name: stays for name, stays in came.items() if stays}
+        found = {name: sorted(_stays(visits)) for name, visits in self.gone.items()}
+        return {name: stays for name, stays in found.items() if stays}
 
     def folders(self) -> list[Path]:
         """Give the folders of parts with tables."""
@@ -177,9 +154,12 @@ class Downloads:
             process, folder = self._part(quic.SERVER_PART, "server", own, competitor)
             return Visit(own, competitor, process, folders=[folder])
         if competitor["kind"] == VIDEO:
+            for one in self.leaving:
+                # It has the address that the new server needs.
+                self.supervisor.interrupt(one.server)
             folder = self.parts / f"{server.NAME}-{own}"
             folder.mkdir()
-            serve = server.command(self.plan, competitor, films.kept(_film(competitor)), folder)
+            serve = server.command(self.plan, competitor, films.kept(film(competitor)), folder)
         else:
             serve = competitors.server_command(self.plan, competitor)
         return Visit(own, competitor, self._start(f"{own}-server", "server", serve))
@@ -197,10 +177,12 @@ class Downloads:
             visit.client = found[0]
             visit.folders.append(found[1])
         elif visit.is_video:
-            film = _film(visit.competitor)
-            config = videos.player_config(self.plan, visit.competitor, film, self.place)
             own = f"{PLAYER}-{visit.name}"
-            visit.client = self._start(own, "client", prepared(self.parts, own, PLAYER, config))
+            shown = film(visit.competitor)
+            config = videos.player_config(self.plan, visit.competitor, shown, self.place)
+            command = prepared(self.parts, own, PLAYER, config | {"size": VIEW})
+            # A browser that is killed leaves files there.
+            visit.client = self._start(own, "client", command, {"TMPDIR": str(self.parts)})
             visit.folders.append(self.parts / own)
         else:
             command = competitors.client_command(self.plan, visit.competitor)
@@ -233,26 +215,19 @@ class Downloads:
         visit.stop_ns = self._now_ns()
         if visit.is_video and visit.client is not None and visit.client.alive:
             visit.client.signal(signal.SIGTERM)
-            self.leaving[name] = visit
-            return
-        self._end_processes(visit)
-        self.gone.setdefault(name, []).append(visit)
+            self.leaving.append(visit)
+        else:
+            self._see_off(visit)
 
-    def _see_off(self, name: str, patience_s: float) -> None:
-        """Let a video go whose browser has ended, or has had so long to do so."""
-        visit = self.leaving.get(name)
-        if visit is None or visit.client is None:
-            return
-        try:
-            visit.client.popen.wait(patience_s)
-        except subprocess.TimeoutExpired:
-            if self._now_ns() - visit.stop_ns < END_S * 1e9:
-                return
-        del self.leaving[name]
-        self._end_processes(visit)
-        self.gone.setdefault(name, []).append(visit)
+    def _ended(self) -> list[Visit]:
+        """Give the videos whose browsers have ended, or have had long enough to."""
+        latest = self._now_ns() - END_S * 1e9
+        return [one for one in self.leaving if not _player(one).alive or one.stop_ns < latest]
 
-    def _end_processes(self, visit: Visit) -> None:
+    def _see_off(self, visit: Visit) -> None:
+        """End the processes of a stay that is over."""
+        if visit.is_video and visit.client is not None and visit.client.alive:
+            visit.client.popen.kill()
         for process in visit.processes:
             try:
                 if visit.is_quic:
@@ -263,6 +238,7 @@ class Downloads:
             except (GamewayError, subprocess.TimeoutExpired):
                 process.popen.kill()
                 process.popen.wait()
+        self.gone.setdefault(visit.competitor["name"], []).append(visit)
 
     def _told(self, visit: Visit) -> Competition:
         """What one stay came to; nothing where it left no report."""
@@ -284,12 +260,10 @@ class Downloads:
         return Competition(start_ns, received=at_client, sent=sent)
 
 
-def make_film(plan: Plan, tell: Callable[[str], None]) -> None:
-    """Encode what a video plays, which takes minutes once; GamewayError if this machine cannot."""
-    for one in plan.videos:
-        player.check()
-        offers.check_tools(["nginx", "ffmpeg"])
-        films.make(_film(one), tell)
+def _player(visit: Visit) -> Process:
+    """Give the browser of a video that is leaving: it was there."""
+    assert visit.client is not None  # noqa: S101 (see `_end`)
+    return visit.client
 
 
 def _segments(visit: Visit) -> pl.DataFrame:
@@ -298,15 +272,17 @@ def _segments(visit: Visit) -> pl.DataFrame:
     return pl.read_parquet(file) if file.is_file() else pl.DataFrame(schema=SEGMENTS)
 
 
-def _begun_ns(visit: Visit) -> int:
-    """When a stay began: of a video with its first request, for a browser takes seconds to load."""
-    first = _segments(visit)["requested_ns"].min() if visit.is_video else None
-    return first if isinstance(first, int) else visit.start_ns
+def _stays(visits: list[Visit]) -> Iterator[tuple[int, int]]:
+    """Give beginning and end of those that came to a transfer.
 
-
-def _film(video: dict[str, Any]) -> films.Film:
-    """What a video plays: as long as its file says, however long it is open."""
-    return films.Film.of(video, 0, Content())
+    A video begins with its first request, since a browser takes seconds to load.
+    """
+    for visit in visits:
+        if visit.client is None:
+            continue
+        begun = _segments(visit)["requested_ns"].min() if visit.is_video else visit.start_ns
+        if isinstance(begun, int):
+            yield begun, visit.stop_ns
 
 
 def _joined(stays: list[Competition]) -> Competition:

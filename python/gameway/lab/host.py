@@ -53,7 +53,9 @@ class Host:
         popen = subprocess.Popen(  # noqa: S603 (our own program)
             [setpriv(), "--pdeathsig", "TERM", "--", *inside],
             stdin=subprocess.DEVNULL,
-            env=(_surroundings(user) if user else dict(os.environ)) | {TOKEN: token},
+            # What a host leaves that is killed is removed with the session's folder.
+            env=(_surroundings(user) if user else dict(os.environ))
+            | {TOKEN: token, "TMPDIR": str(parts)},
             # Ctrl-C is for the session, which ends its parts in order.
             process_group=0,
         )

@@ -13,10 +13,13 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 
 from gameway import _core, experiment
-from gameway.lab import downloads, knobs
+from gameway.lab import knobs
+from gameway.lab.kinds import KINDS, film
 from gameway.lab.knobs import CONTROLLER
 from gameway.live import lateness, offers
 from gameway.live.merge import Parts, merge
+from gameway.live.plan import VIDEO
+from gameway.live.video import videos
 from gameway.sweep import folder, run
 from gameway.sweep.drivers import Driver, On
 
@@ -73,7 +76,7 @@ def played(
         for number, span in enumerate(spans or [()], start=1):
             own = kind if number == 1 else f"{kind}-{number}"
             lines += ["[[competitor]]", f'name = "{own}"']
-            lines += [f"{key} = {_inline(one)}" for key, one in downloads.KINDS[kind].items()]
+            lines += [f"{key} = {_inline(one)}" for key, one in KINDS[kind].items()]
             # A download that is there all the time has neither.
             lines += [f"{key} = {_time(at)}" for key, at in zip(("start", "stop"), span)]  # noqa: B905
     return experiment.loads("\n".join(lines) + "\n")
@@ -136,6 +139,10 @@ def _write(session: Session, target: Path) -> None:
         tables["answers"] = answers
     for name, table in tables.items():
         table.write_parquet(target / f"{name}.parquet")
+    for one in session.played.competitor:
+        if one.kind == VIDEO:
+            sizes = target / videos.sizes_name(str(one.name))
+            videos.write_sizes(film(KINDS[str(one.name)]), sizes)
 
 
 def _answers(desk: Desk) -> pl.DataFrame:

@@ -31,7 +31,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from gameway import _core
 from gameway.errors import InputError
 from gameway.lab import knobs
-from gameway.lab.downloads import FILM, KINDS
+from gameway.lab.kinds import KINDS
 from gameway.lab.knobs import CONTROLLER, DOWNLOADS, KNOBS
 
 if TYPE_CHECKING:
@@ -118,9 +118,9 @@ class Scenario(BaseModel):
         return _core.parse_duration(self.duration)
 
     @property
-    def has_video(self) -> bool:
-        """Whether a video comes."""
-        return any(FILM in (one.downloads or ()) for one in (self.start, *self.step))
+    def downloads(self) -> set[str]:
+        """Those that come."""
+        return {name for one in (self.start, *self.step) for name in one.downloads or ()}
 
     @property
     def traces(self) -> dict[str, dict[str, Any]]:

@@ -17,12 +17,13 @@ from threading import Event
 from typing import TYPE_CHECKING, Any
 
 from gameway.caller import caller, owns
-from gameway.errors import GamewayError
+from gameway.errors import GamewayError, InputError
 from gameway.expansion import expanded
 from gameway.lab import keeping, knobs, scenario
 from gameway.lab.desk import Counter, Desk
-from gameway.lab.downloads import Downloads, make_film, offered
+from gameway.lab.downloads import Downloads
 from gameway.lab.host import Host
+from gameway.lab.kinds import KINDS, lacking
 from gameway.lab.knobs import CONTROLLER, DOWNLOADS
 from gameway.lab.link import LinkControl
 from gameway.lab.ways import Ways
@@ -69,7 +70,7 @@ def play(words: Words) -> int:
     with ExitStack() as stack:
         stack.enter_context(_stopped_by_signals(stopping))
         folder = Path(stack.enter_context(TemporaryDirectory(prefix="gameway-lab-")))
-        ways = stack.enter_context(Ways(words.port, here=words.here))
+        ways = stack.enter_context(Ways(words.port, folder, here=words.here))
         session = Session(words, told, ways, folder, stopping)
         try:
             return session.carry_out()
@@ -106,8 +107,10 @@ class Session:
             one.mkdir()
         self.socket = folder / "desk"
         self.supervisor = Supervisor(raw, stopping)
+        self.lacking = lacking(print)
+        """Downloads that this machine cannot do, with the reason."""
+        self.check_downloads()
         self.plan = self._plan(LONG_NS)
-        make_film(self.plan, print)
         self.place = Place(str(ways.path("server")), str(ways.path("client")), time.monotonic_ns())
         self.downloads = Downloads(self.plan, self.place, ways, self.supervisor, self.parts)
         self.host: Host | None = None
@@ -125,7 +128,7 @@ class Session:
             controller, known = self._controllers(self.host)
             turned = {**self.first, CONTROLLER: controller, DOWNLOADS: []}
             desk = Desk(link, self.downloads, self.host.choose, known, turned, self.place.epoch_ns,
-                        self.scenario, self.traces, keep=self.words.keep)  # fmt: skip
+                        self.scenario, self.traces, self.lacking, keep=self.words.keep)  # fmt: skip
             with Counter(self.socket, desk):
                 if self.scenario is not None and self.scenario.start.controller is not None:
                     desk.turn({CONTROLLER: self.scenario.start.controller})
@@ -149,9 +152,15 @@ class Session:
             self.downloads.finish()
         self.supervisor.end_all()
 
+    def check_downloads(self) -> None:
+        """Refuse a scenario with a download that this machine cannot do."""
+        wanted = self.scenario.downloads if self.scenario is not None else set()
+        for name in sorted(wanted & self.lacking.keys()):
+            raise InputError(f"cannot be: {self.lacking[name]}", file=self.words.scenario,
+                             field=DOWNLOADS, value=name)  # fmt: skip
+
     def _plan(self, duration_ns: int) -> Plan:
-        has_video = self.words.video or (self.scenario is not None and self.scenario.has_video)
-        names = offered(video=has_video)
+        names = [name for name in KINDS if name not in self.lacking]
         course = keeping.Course({name: [] for name in names}, traces=self.traces)
         played = keeping.played(self.first, DEFAULT_CONTROLLER, duration_ns, TITLE, course)
         return plan.plan_of(expanded(played).runs[0].spec)

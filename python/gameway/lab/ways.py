@@ -40,8 +40,8 @@ ELSEWHERE = "192.0.2.1"
 class Ways(Ends):
     """The namespaces of a session with the ways to them; use as a context."""
 
-    def __init__(self, port: int, *, here: bool) -> None:
-        super().__init__()
+    def __init__(self, port: int, folder: Path, *, here: bool) -> None:
+        super().__init__(folder)
         self.port = port
         self.address = None if here else _own_address()
         """Of this machine, for the devices of the house; None where they do not come."""

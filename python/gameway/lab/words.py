@@ -17,7 +17,6 @@ LONE = {
     SWITCH: "",
     "--here": "here",
     "--keep": "keep",
-    "--video": "video",
     "--help": "help",
     "-h": "help",
 }
@@ -44,8 +43,6 @@ class Words:
     here: bool = False
     """Whether browsers of this machine alone reach the page."""
     port: int = DEFAULT_PORT
-    video: bool = False
-    """Whether a video can be had, whose film is encoded first."""
     help: bool = False
     """Whether only the options are to be told."""
     play: list[str] = field(default_factory=list)
@@ -118,7 +115,6 @@ def options() -> Iterator[tuple[str, str]]:
     yield "--scenario FILE", "Steps that the path takes by itself, and questions afterwards"
     yield "--capacity-trace FILE", "A recorded capacity that the knob offers too; several times"
     yield "--keep", "Keep the session from its beginning"
-    yield "--video", "A video among the downloads; its film is encoded once, which takes minutes"
     yield "--out FOLDER", f"Where a session is kept (default: {DEFAULT_OUT})"
     yield "--here", "Only browsers of this machine reach the page"
     yield "--port NUMBER", f"Of the page and of media (default: {DEFAULT_PORT})"

@@ -76,13 +76,19 @@ def call(*command: str) -> str:
 
 
 class Namespaces:
-    """The namespaces of this process; use as a context."""
+    """The namespaces of this process; use as a context.
+
+    A folder of temporary files is removed with them, also where this process is killed.
+    """
 
     _own: _core.Namespaces
 
+    def __init__(self, folder: Path | None = None) -> None:
+        self._folder = folder
+
     def __enter__(self) -> Self:
         with _told():
-            self._own = _core.Namespaces()
+            self._own = _core.Namespaces(self._folder)
         return self
 
     def __exit__(self, *_: object) -> None:

@@ -3,6 +3,7 @@
 use crate::link::failed;
 use gameway_link::command::{Owned, clean, require, start_of};
 use pyo3::prelude::*;
+use std::path::PathBuf;
 
 const WHO: &str = "live runs need";
 const PARTS: &[&str] = &["server", "router", "client"];
@@ -21,8 +22,10 @@ impl Namespaces {
 #[pymethods]
 impl Namespaces {
     #[new]
-    fn new(python: Python<'_>) -> PyResult<Self> {
-        let made = python.detach(|| Owned::make(WHO, PARTS));
+    #[pyo3(signature = (folder = None))]
+    fn new(python: Python<'_>, folder: Option<PathBuf>) -> PyResult<Self> {
+        let folder = folder.unwrap_or_default();
+        let made = python.detach(|| Owned::make(WHO, PARTS, &folder));
         // Ctrl-C ends the program that is called, too: that is no refusal of the machine.
         python.check_signals()?;
         made.map(|owned| Self(Some(owned))).map_err(failed)

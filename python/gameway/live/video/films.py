@@ -1,7 +1,7 @@
 """Real videos to be served: encoded once with ffmpeg, cut into segments, and kept in a cache.
 
-A minute of its content is encoded for each level of a ladder (x264, key frames at the segments'
-borders only). It is repeated, without being encoded again, to the
+Of its content a minute, or less where that is said, is encoded for each level of a ladder (x264,
+key frames at the segments' borders only). It is repeated, without being encoded again, to the
 length that a run needs, and cut into CMAF segments with a manifest (ISO/IEC 23009-1). Each level is
 whole in the cache or not there, so an interrupted call goes on where it was.
 
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 CONTENT_S = 60
-"""What is encoded; longer videos repeat it."""
+"""What is encoded where nothing else is said; longer videos repeat it."""
 MAX_BUFFER_S = 60
 """The furthest that a player looks ahead: dash.js at the highest level of a long video."""
 STEP_S = 60
@@ -59,9 +59,16 @@ class Film:
     """Of what there is to fetch."""
     endless: bool
     content: Content
+    content_s: int = CONTENT_S
 
     @classmethod
-    def of(cls, competitor: dict[str, Any], open_ns: int, content: Content) -> Film:
+    def of(
+        cls,
+        competitor: dict[str, Any],
+        open_ns: int,
+        content: Content,
+        content_s: int = CONTENT_S,
+    ) -> Film:
         """What a competitor needs that is open for so long."""
         segment_ns = _core.parse_duration(competitor["segment_length"])
         length = competitor.get("video_length")
@@ -73,14 +80,14 @@ class Film:
         segments = math.ceil(wanted_s * 1e9 / segment_ns)
         length_s = math.ceil(segments * segment_ns / 1e9)
         levels = levels_of(competitor)
-        return cls(levels, segment_ns, length_s, endless=length is None, content=content)
+        return cls(levels, segment_ns, length_s, length is None, content, content_s)
 
     @property
     def key(self) -> str:
-        """What its encoded minute is called: the same words, the same pictures."""
+        """What its encoded content is called: the same words, the same pictures."""
         fact = self.content.fact()
         shows = GENERATED if fact == SCENES else fact
-        said = json.dumps([self.levels, self.segment_ns, shows, CONTENT_S, ENCODING, PEAK])
+        said = json.dumps([self.levels, self.segment_ns, shows, self.content_s, ENCODING, PEAK])
         return hashlib.sha256(said.encode()).hexdigest()[:16]
 
     @property
@@ -142,7 +149,7 @@ def _encode(film: Film, level: tuple[int, int, int], target: Path, content: list
     width, height, rate = level
     segment_s = film.segment_ns / 1e9
     frames = round(segment_s * FRAME_RATE)
-    seconds = math.ceil(CONTENT_S / segment_s) * segment_s
+    seconds = math.ceil(film.content_s / segment_s) * segment_s
     most = round(PEAK * rate)
     part = target.with_suffix(".part.mp4")
     _ffmpeg(

@@ -18,14 +18,14 @@ from gameway.errors import GamewayError
 from gameway.live import browser
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
     from playwright.sync_api import BrowserContext, Page, Playwright, Route
 
 PAGE = "player.html"
 FILES = {"player.html": "text/html", "player.js": "text/javascript", "dash.js": "text/javascript"}
 DASH_JS = Path(__file__).parent / "dash.js"
-WIDTH, HEIGHT = 1920, 1080
+SIZE = (1920, 1080)
 # The page comes from no address, the video from a private one.
 FLAGS = ("--disable-features=LocalNetworkAccessChecks",)
 PREFERENCES = {"net": {"network_prediction_options": 2}}
@@ -76,7 +76,7 @@ def _show(
     asked: Event,
 ) -> list[dict[str, Any]]:
     """Open a browser, load the page, let the video be played; give what the page told."""
-    opened = open_browser(playwright, Path(config["folder"]))
+    opened = open_browser(playwright, Path(config["folder"]), config.get("size", SIZE))
     page = opened.pages[0]
     failures: list[str] = []
     page.on("pageerror", lambda error: failures.append(str(error)))
@@ -89,10 +89,16 @@ def _show(
     return told
 
 
-def open_browser(playwright: Playwright, folder: Path) -> BrowserContext:
-    """Open a browser as a viewer has it."""
+def open_browser(
+    playwright: Playwright, folder: Path, size: Sequence[int] = SIZE
+) -> BrowserContext:
+    """Open a browser as a viewer has it, in a window of this size."""
     return browser.open_browser(
-        playwright, folder / "profile", flags=FLAGS, size=(WIDTH, HEIGHT), preferences=PREFERENCES
+        playwright,
+        folder / "profile",
+        flags=FLAGS,
+        size=(size[0], size[1]),
+        preferences=PREFERENCES,
     )
 
 

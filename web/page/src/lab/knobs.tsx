@@ -112,6 +112,15 @@ function Downloads({ lab, state }: OfLab) {
           {kind}
         </label>
       ))}
+      {Object.entries(state.lacking).map(([kind, why]) => (
+        <div key={kind} class="lacking">
+          <label>
+            <input type="checkbox" disabled aria-describedby={`lacking-${kind}`} />
+            {kind}
+          </label>
+          <p id={`lacking-${kind}`}>{why}</p>
+        </div>
+      ))}
       <Wrong error={error} />
     </fieldset>
   );

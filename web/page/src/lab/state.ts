@@ -48,6 +48,8 @@ export interface Open extends Always {
   blind: false;
   knobs: Knobs;
   choices: Choices;
+  // Downloads that the lab's machine cannot do, with the reason.
+  lacking: Record<string, string>;
 }
 
 // The player must not see the condition.

@@ -16,6 +16,7 @@ use super::setup::{CLIENT, DEVICE, Ends};
 use gameway_units::Duration;
 use serde_json::Value;
 use std::io;
+use std::path::Path;
 
 const ROUTER: &str = "router";
 /// The router's port towards the outside.
@@ -39,7 +40,7 @@ impl KernelSetup {
     /// # Errors
     /// What the machine has not, or refuses, and what to do.
     pub fn make(plan: &Plan) -> io::Result<Self> {
-        let owned = Owned::make(WHO, &[ROUTER, CLIENT])?;
+        let owned = Owned::make(WHO, &[ROUTER, CLIENT], Path::new(""))?;
         let alone = alone()?;
         let setup = Self { owned, ends: Ends::free()? };
         setup.wire()?;

@@ -16,10 +16,12 @@ use std::process::{Child, Command, Stdio};
 const RUN: &str = "/run/netns";
 /// CAP_NET_ADMIN and CAP_SYS_ADMIN (capabilities(7)).
 const NEEDED: u64 = 1 << 12 | 1 << 21;
-/// Removes a device ($1) with its NAT, and namespaces (the rest) with what runs in them; the device may be empty. The last
-/// link with NAT ends forwarding if it was off before the first: an empty chain says so.
+/// Removes a device ($1) with its NAT, namespaces (the rest) with what runs in them, then a folder ($2), in which nobody
+/// writes any more; device and folder may be empty. Pairs of devices are deleted by name: without one a namespace stays, and
+/// they with it, while a connection in it waits for an end that no longer answers. The last link with NAT ends forwarding if
+/// it was off before the first: an empty chain says so.
 const REMOVE: &str = r#"
-device=$1; shift
+device=$1; folder=$2; shift 2
 for space; do
   tries=100
   while [ $tries -gt 0 ]; do
@@ -28,8 +30,12 @@ for space; do
     kill -KILL $inside 2> /dev/null
     tries=$((tries - 1)); sleep 0.01
   done
+  ip -n "$space" -oneline link show type veth 2> /dev/null | sed 's/^[0-9]*: \([^@:]*\).*/\1/' | while read -r pair; do
+    ip -n "$space" link delete "$pair" 2> /dev/null
+  done
   ip netns delete "$space" 2> /dev/null
 done
+[ -n "$folder" ] && rm -rf -- "$folder"
 [ -z "$device" ] && exit 0
 ip link delete "$device" 2> /dev/null
 if table=$(nft list table inet "$device" 2> /dev/null); then
@@ -51,16 +57,17 @@ pub struct Owned {
     parts: &'static [&'static str],
     /// The device outside, and the table of its NAT.
     pub device: String,
+    folder: PathBuf,
     warden: Option<Child>,
 }
 
 impl Owned {
     /// Makes these namespaces, with their loopback up; the device has a name that nobody else has. `who` is as in
-    /// [`require`].
+    /// [`require`]. A folder of temporary files is removed with them; an empty path is none.
     ///
     /// # Errors
     /// What the machine has not, or refuses, and what to do.
-    pub fn make(who: &str, parts: &'static [&'static str]) -> io::Result<Self> {
+    pub fn make(who: &str, parts: &'static [&'static str], folder: &Path) -> io::Result<Self> {
         require(who)?;
         clean()?;
         let process = std::process::id();
@@ -69,6 +76,7 @@ impl Owned {
             prefix: format!("gw-{process}-{start}"),
             parts,
             device: format!("gw{}-{}", base36(process.into()), base36(start)),
+            folder: folder.to_owned(),
             warden: None,
         };
         owned.watch()?;
@@ -118,7 +126,12 @@ impl Owned {
     fn watch(&mut self) -> io::Result<()> {
         let mut shell = Command::new("setsid");
         shell.args(["sh", "-c", &format!("{WAIT}{REMOVE}"), "gameway-link", &self.device]);
-        shell.args(self.spaces()).stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::null());
+        shell
+            .arg(&self.folder)
+            .args(self.spaces())
+            .stdin(Stdio::piped())
+            .stdout(Stdio::null())
+            .stderr(Stdio::null());
         self.warden = Some(shell.spawn().map_err(|error| named("setsid", &error))?);
         Ok(())
     }
@@ -130,7 +143,7 @@ impl Drop for Owned {
         // One that was killed hears no word.
         let _ = warden.stdin.take().map(|mut pipe| pipe.write_all(b"done\n"));
         if !warden.wait().is_ok_and(|status| status.success()) {
-            remove(&self.device, &self.spaces());
+            remove(&self.device, &self.folder, &self.spaces());
         }
     }
 }
@@ -161,18 +174,19 @@ pub fn require(who: &str) -> io::Result<()> {
 /// # Errors
 /// If the machine does not say what is there.
 pub fn clean() -> io::Result<()> {
+    let none = Path::new("");
     for space in namespaces() {
         let owner = space.strip_prefix("gw-").and_then(|rest| rest.split_once('-'));
         let owner = owner.and_then(|(process, rest)| Some((process, rest.split_once('-')?.0)));
         if owner.is_some_and(|(process, start)| is_left(process.parse().ok(), start.parse().ok())) {
-            remove("", &[space]);
+            remove("", none, &[space]);
         }
     }
     for device in machine::devices()?.into_iter().chain(tables_of_nat()) {
         let owner = device.strip_prefix("gw").and_then(|rest| rest.split_once('-'));
         let number = |text: &str| u64::from_str_radix(text, 36).ok();
         if owner.is_some_and(|(process, start)| is_left(number(process), number(start))) {
-            remove(&device, &[]);
+            remove(&device, none, &[]);
         }
     }
     Ok(())
@@ -195,9 +209,9 @@ fn is_left(process: Option<u64>, start: Option<u64>) -> bool {
     process.is_some_and(|process| start.is_some() && start_of(process) != start)
 }
 
-fn remove(device: &str, spaces: &[String]) {
+fn remove(device: &str, folder: &Path, spaces: &[String]) {
     let mut shell = Command::new("sh");
-    shell.args(["-c", REMOVE, "gameway-link", device]).args(spaces);
+    shell.args(["-c", REMOVE, "gameway-link", device]).arg(folder).args(spaces);
     // What is left is found by the next link.
     let _ = shell.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()).status();
 }
