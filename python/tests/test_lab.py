@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import shutil
+import signal
 import socket
 import subprocess
 import sys
@@ -331,6 +332,26 @@ def test_a_scenario_s_slip_is_told_by_its_key(
         scenario.load(file)
     assert str(error.value).startswith(f"{file}"), error.value
     assert told in str(error.value)
+
+
+def test_a_signal_that_takes_longer_than_the_wait_does_not_stop_the_session() -> None:
+    made, _, _ = desk()
+    came: list[int] = []
+
+    def handler(number: int, _: object) -> None:
+        came.append(number)
+        if len(came) > 1:
+            raise TimeoutError("it waits for ever")
+        time.sleep(0.3)
+
+    before = signal.signal(signal.SIGALRM, handler)
+    try:
+        signal.setitimer(signal.ITIMER_REAL, 0.1, 3)
+        made.serve(0.2)
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)
+    assert came == [signal.SIGALRM]
 
 
 def test_what_the_machine_lacks_is_said_of_each_download(

@@ -21,7 +21,7 @@ import time
 from concurrent.futures import Future
 from contextlib import suppress
 from dataclasses import dataclass, field
-from queue import Empty, SimpleQueue
+from queue import Empty, Queue
 from threading import Thread
 from typing import TYPE_CHECKING, Any
 
@@ -70,10 +70,9 @@ class Desk:
     begun_ns: int | None = None
     """When the scenario began."""
     steps_done: int = 0
-    inbox: SimpleQueue[tuple[dict[str, Any], Future[dict[str, Any]]]] = field(
-        default_factory=SimpleQueue
-    )
-    """Requests, and where their answers go."""
+    inbox: Queue[tuple[dict[str, Any], Future[dict[str, Any]]]] = field(default_factory=Queue)
+    """Requests, and where their answers go. No SimpleQueue: where a signal comes and its time is
+    over before it waits again, one of CPython 3.11 waits for ever."""
 
     def ask(self, request: dict[str, Any]) -> dict[str, Any]:
         """Have a request done by the session's thread; GamewayError if it cannot be."""
