@@ -20,8 +20,8 @@
 //!     └──► RTP, pacer, SRTP, UDP ───────── path ───────────────┘
 //! ```
 //!
-//! Nothing here has a socket, a clock or a thread of its own (but libx265; a file and PulseAudio are read from child
-//! processes): `now` is an argument, and each
+//! Nothing here has a socket, a clock or a thread of its own (but libx265 and libpipewire; a file and PulseAudio are
+//! read from child processes): `now` is an argument, and each
 //! part is `Send`, so that a driver gives an encoder a thread of its own and asks for one frame at a time.
 //! Calls block for as long as they work; what each takes, `examples/costs.rs` measures.
 //!
@@ -52,6 +52,7 @@
 //! | `x265` | an encoder of H.265 | **GPL-2.0-or-later**, as x264 | `libx265-dev` of version 3, `libclang-dev pkg-config` |
 //! | `opus` | Opus in [`audio`] | BSD-3-Clause | `cmake` and a C compiler |
 //! | `x11` | X11 screens in [`capture`] | none | none |
+//! | `wayland` | Wayland screens in [`capture`], and `x11` | MIT (PipeWire); AFL-2.1 or GPL-2.0-or-later, at one's option (libdbus) | `libpipewire-0.3-dev libdbus-1-dev libclang-dev pkg-config` |
 //!
 //! Programs that are run, where used: `ffmpeg` (files), `parec` of `pulseaudio-utils` (audio).
 //!
@@ -69,7 +70,13 @@ pub mod repair;
 mod scale;
 mod scene;
 mod stamp;
-#[cfg(any(feature = "libav", feature = "x264", feature = "x265", feature = "openh264"))]
+#[cfg(any(
+    feature = "libav",
+    feature = "x264",
+    feature = "x265",
+    feature = "openh264",
+    feature = "wayland"
+))]
 mod sys;
 
 pub use picture::{MAX_SIDE, Picture, PictureError, Size};

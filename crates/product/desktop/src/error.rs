@@ -29,6 +29,14 @@ pub enum DesktopError {
         /// Why not.
         reason: String,
     },
+    /// The desktop's portal does not share a screen.
+    #[error("the desktop's portal: {reason}; to mend it, {mend}")]
+    Portal {
+        /// What was found.
+        reason: String,
+        /// What to do about it.
+        mend: &'static str,
+    },
 }
 
 impl DesktopError {
@@ -40,6 +48,11 @@ impl DesktopError {
     pub(crate) fn display(display: Option<&str>, reason: impl Into<String>) -> Self {
         let display = display.unwrap_or("of DISPLAY").to_owned();
         Self::Display { display, reason: reason.into() }
+    }
+
+    #[cfg(feature = "wayland")]
+    pub(crate) fn portal(reason: &str, mend: &'static str) -> Self {
+        Self::Portal { reason: reason.to_owned(), mend }
     }
 
     /// The server of that display is there no more.

@@ -12,44 +12,10 @@ mod device;
 mod effects;
 
 use self::device::Device;
+use crate::uinput::{self, NoDevices};
 use gameway_input::gamepad::{Action, Event, Felt, PADS};
 use gameway_units::Instant;
-use std::fs::OpenOptions;
-use std::io::ErrorKind;
 use std::os::fd::BorrowedFd;
-use thiserror::Error;
-
-const UINPUT: &str = "/dev/uinput";
-
-/// Why there are no devices, and how to mend it.
-#[derive(Debug, Clone, PartialEq, Eq, Error)]
-#[error("{found}")]
-pub struct NoGamepads {
-    /// What was found.
-    pub found: String,
-    /// What to do about it.
-    pub mend: &'static str,
-}
-
-impl NoGamepads {
-    fn of(error: &std::io::Error) -> Self {
-        let (found, mend) = match error.kind() {
-            ErrorKind::PermissionDenied => (
-                format!("{UINPUT} is closed to this user"),
-                "as root: echo 'KERNEL==\"uinput\", GROUP=\"input\", MODE=\"0660\"' > /etc/udev/rules.d/70-uinput.rules, \
-                 udevadm control --reload, udevadm trigger /dev/uinput, usermod -aG input USER; then log in again",
-            ),
-            ErrorKind::NotFound => (
-                format!("there is no {UINPUT}: the kernel has not loaded uinput"),
-                "as root: modprobe uinput, and echo uinput > /etc/modules-load.d/uinput.conf; a kernel without the module has no gamepads",
-            ),
-            _ => {
-                (format!("{UINPUT}: {error}"), "as root: modprobe uinput, and see what dmesg says")
-            }
-        };
-        Self { found, mend }
-    }
-}
 
 /// See the module's head. A device goes when its gamepad does, and all go with this, or when the process ends, however it ends.
 #[derive(Debug, Default)]
@@ -62,16 +28,15 @@ impl Gamepads {
     ///
     /// # Errors
     /// What is missing, and how to mend it.
-    pub fn look() -> Result<(), NoGamepads> {
-        let opened = OpenOptions::new().read(true).write(true).open(UINPUT);
-        opened.map(drop).map_err(|error| NoGamepads::of(&error))
+    pub fn look() -> Result<(), NoDevices> {
+        uinput::look()
     }
 
     /// Does this.
     ///
     /// # Errors
     /// A device cannot be made or written to; there is none for this gamepad then.
-    pub fn apply(&mut self, Action { pad, event }: Action) -> Result<(), NoGamepads> {
+    pub fn apply(&mut self, Action { pad, event }: Action) -> Result<(), NoDevices> {
         let done = match event {
             Event::Appear => Device::make(pad).map(|made| self.devices[pad] = Some(made)),
             Event::Vanish => {
@@ -82,7 +47,7 @@ impl Gamepads {
         };
         done.map_err(|error| {
             self.devices[pad] = None;
-            NoGamepads::of(&error)
+            NoDevices::of(&error)
         })
     }
 

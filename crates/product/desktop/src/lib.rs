@@ -9,6 +9,8 @@
 //!
 //! gamepad::Action ─► Gamepads (uinput) ◄── Program
 //!                       └► Felt
+//!
+//! Action ─► InputDevices (uinput) ─► the desktop's own screen ─► SharedScreen (portal) ─► capture::WaylandScreen (of gameway-codec)
 //! ```
 //!
 //! A host starts a [`Screen`] and a [`SoundServer`], tells the program of both by [`Surroundings`], and keeps it running by a
@@ -27,6 +29,8 @@ mod authority;
 pub mod card;
 #[cfg(feature = "x11")]
 mod card_window;
+#[cfg(feature = "wayland")]
+mod devices;
 #[cfg(feature = "x11")]
 mod drawings;
 mod error;
@@ -36,8 +40,12 @@ mod group;
 #[cfg(feature = "x11")]
 mod inject;
 mod keeper;
+#[cfg(feature = "wayland")]
+mod permission;
 #[cfg(feature = "x11")]
 mod pointer;
+#[cfg(feature = "wayland")]
+mod portal;
 mod program;
 mod screen;
 mod server;
@@ -46,23 +54,31 @@ mod surroundings;
 #[cfg(feature = "x11")]
 mod typing;
 #[cfg(feature = "x11")]
+mod uinput;
+#[cfg(feature = "x11")]
 mod x11;
 
 #[cfg(feature = "x11")]
 pub use card_window::show_card;
+#[cfg(feature = "wayland")]
+pub use devices::InputDevices;
 #[cfg(feature = "x11")]
 pub use drawings::Drawings;
 pub use error::DesktopError;
 #[cfg(feature = "x11")]
-pub use gamepad::{Gamepads, NoGamepads};
+pub use gamepad::Gamepads;
 #[cfg(feature = "x11")]
 pub use inject::Injector;
 pub use keeper::{Fate, Keeper, KeptProgram, News};
 #[cfg(feature = "x11")]
 pub use pointer::Pointer;
+#[cfg(feature = "wayland")]
+pub use portal::{Portal, SharedScreen};
 pub use program::{Program, State};
 pub use screen::Screen;
 pub use sound::SoundServer;
 pub use surroundings::Surroundings;
+#[cfg(feature = "x11")]
+pub use uinput::NoDevices;
 #[cfg(feature = "x11")]
 pub use x11::{connect, pointer};

@@ -1,15 +1,26 @@
 //! Where pictures come from.
 
+#[cfg(feature = "x11")]
+mod colour;
 mod file;
+#[cfg(feature = "wayland")]
+mod pipe;
+#[cfg(feature = "wayland")]
+mod pixels;
+#[cfg(feature = "wayland")]
+mod wayland;
 #[cfg(feature = "x11")]
 mod x11;
 
 pub use file::VideoFile;
+#[cfg(feature = "wayland")]
+pub use wayland::WaylandScreen;
 #[cfg(feature = "x11")]
 pub use x11::X11Screen;
 
 use crate::{Hand, Picture, Scene, Size};
 use gameway_units::Instant;
+use std::os::fd::OwnedFd;
 use std::path::PathBuf;
 use thiserror::Error;
 
@@ -48,6 +59,11 @@ pub trait FrameSource: Send {
     /// There is time before the `frame`th picture, which is likely the next: what draws its pictures itself may do so
     /// now, as a game draws before its screen is captured.
     fn draw_ahead(&mut self, _frame: u64) {}
+
+    /// Readable when something was drawn, and read to hush it, if the source tells of that.
+    fn drawings(&self) -> Option<OwnedFd> {
+        None
+    }
 }
 
 /// What to capture.
@@ -64,6 +80,11 @@ pub enum Source {
         display: Option<String>,
         /// The file with its cookie; `None` for that of the environment.
         authority: Option<PathBuf>,
+    },
+    /// A screen that the desktop's portal shares.
+    Portal {
+        /// The file that keeps the user's permission; `None` to ask at each start.
+        permission: Option<PathBuf>,
     },
     /// A video file that ffmpeg can read, played in a loop.
     File {
@@ -91,6 +112,16 @@ pub fn open(
         Source::X11 { .. } => Err(CaptureError::new(
             "X11 screen",
             "this build is without it; build with the cargo feature `x11`",
+        )),
+        #[cfg(feature = "wayland")]
+        Source::Portal { permission } => {
+            Ok(Box::new(WaylandScreen::open(permission.as_deref(), frames_per_second)?))
+        }
+        #[cfg(not(feature = "wayland"))]
+        Source::Portal { .. } => Err(CaptureError::new(
+            "Wayland screen",
+            "this build is without it; apt install libpipewire-0.3-dev libdbus-1-dev libclang-dev pkg-config, and build it with the \
+             cargo feature `wayland`",
         )),
         Source::File { path } => Ok(Box::new(VideoFile::open(path, size, frames_per_second)?)),
     }

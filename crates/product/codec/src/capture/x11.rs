@@ -8,9 +8,8 @@
 //! |---|---|
 //! | no pointer is drawn | games hide it and draw their own |
 //!
-use super::{CaptureError, FrameSource};
+use super::{CaptureError, FrameSource, colour};
 use crate::{Picture, Scaler, Size};
-use dcv_color_primitives::{ColorSpace, ImageFormat, PixelFormat, convert_image};
 use gameway_desktop::{DesktopError, connect};
 use gameway_units::Instant;
 use std::fs::File;
@@ -20,13 +19,6 @@ use x11rb::connection::Connection;
 use x11rb::protocol::shm::{self, ConnectionExt as _};
 use x11rb::protocol::xproto::{self, ImageOrder, Window};
 use x11rb::rust_connection::RustConnection;
-
-/// What the server gives.
-const BGRA: ImageFormat =
-    ImageFormat { pixel_format: PixelFormat::Bgra, color_space: ColorSpace::Rgb, num_planes: 1 };
-/// What encoders take.
-const I420: ImageFormat =
-    ImageFormat { pixel_format: PixelFormat::I420, color_space: ColorSpace::Bt709, num_planes: 3 };
 
 /// An X11 screen.
 pub struct X11Screen {
@@ -96,7 +88,7 @@ impl X11Screen {
     }
 
     fn grab(&mut self) -> Result<(), Box<dyn std::error::Error>> {
-        let (width, height) = (self.screen.size().width(), self.screen.size().height());
+        let height = self.screen.size().height();
         let stride = self.bgra.len() / height;
         let reply = self.connection.shm_get_image(
             self.root,
@@ -111,19 +103,7 @@ impl X11Screen {
         )?;
         reply.reply()?;
         self.memory.read_exact_at(&mut self.bgra, 0)?;
-        let size = (width as u32, height as u32);
-        let planes = [width, width / 2, width / 2];
-        convert_image(
-            size.0,
-            size.1,
-            &BGRA,
-            Some(&[stride]),
-            &[&self.bgra],
-            &I420,
-            Some(&planes),
-            &mut self.screen.planes_mut(),
-        )
-        .map_err(|error| error.to_string())?;
+        colour::draw(&self.bgra, stride, &mut self.screen)?;
         Ok(())
     }
 }

@@ -1,5 +1,8 @@
 //! C libraries behind safe faces: the only place of this crate with `unsafe` code.
-#![allow(unsafe_code, reason = "codecs are C libraries; each block says why it is sound")]
+#![allow(
+    unsafe_code,
+    reason = "codecs and PipeWire are C libraries; each block says why it is sound"
+)]
 
 #[cfg(feature = "libav")]
 pub(crate) mod libav_decoder;
@@ -11,6 +14,8 @@ pub(crate) mod libav_frame;
 mod libav_messages;
 #[cfg(feature = "openh264")]
 pub(crate) mod openh264;
+#[cfg(feature = "wayland")]
+pub(crate) mod pipewire;
 #[cfg(feature = "x264")]
 pub(crate) mod x264;
 #[cfg(feature = "x265")]

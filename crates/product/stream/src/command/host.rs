@@ -94,7 +94,7 @@ fn run(names: Names, words: impl IntoIterator<Item = OsString>) -> Result<(), Re
     let words = Vec::from_iter(words);
     let matches = command(names).no_binary_name(true).try_get_matches_from(&words)?;
     let config = configured(&matches, SETTINGS)?;
-    let captures = matches!(config.source, SourceConfig::X11 { .. });
+    let captures = matches!(config.source, SourceConfig::X11 { .. } | SourceConfig::Portal);
     unit::print(&matches, names.host, &words, captures)?;
     serve(names, config, None, &matches, SETTINGS)
 }
@@ -112,6 +112,7 @@ pub(super) fn configured(
     config = config.into_streamed();
     config.token = token::given(placed(matches, "token"))?.map_or_else(token::new, Ok)?;
     config.devices = state::devices();
+    config.screen_permission = state::screen_permission();
     if config.devices.is_none() {
         tell(
             "note: no device can be paired: neither XDG_STATE_HOME nor HOME says where to keep it",

@@ -21,6 +21,8 @@ const SCREEN: &[Setting] = settings! { "source" => "screen", "input" => "screen"
 /// The game that is played where no other is named: its program, its data, and what has both on Debian.
 pub(super) const GAME: &str = "/usr/games/crispy-doom";
 pub(super) const DATA: &str = "/usr/share/games/doom/freedoom2.wad";
+/// The screen that the desktop's portal shares.
+const WAYLAND: &str = "wayland";
 /// The option of the Python package's `gameway play`, which calls this.
 const LAB: &str = "lab";
 pub(super) const PACKAGES: &str = "crispy-doom freedoom";
@@ -45,7 +47,7 @@ pub(super) fn command(names: Names) -> Command {
         ))
         .version(env!("CARGO_PKG_VERSION"));
     let program = "The program, and its arguments";
-    let screen = "Play on a screen that is there, such as :0, not on one of its own";
+    let screen = "Play on a screen that is there, not on one of its own: one of X11 such as :0, or wayland, for which the desktop asks";
     let lab = "First of all options: play behind a path of the lab, whose knobs are on the page; `gameway play --lab --help` has its \
                options";
     host::for_people(settings::with::<HostConfig>(command, &own_settings()))
@@ -102,7 +104,10 @@ fn run(names: Names, words: impl IntoIterator<Item = OsString>) -> Result<(), Re
 /// Sets what is played; the stage, if it is a program.
 fn staged(config: &mut HostConfig, matches: &ArgMatches) -> Result<Option<Stage>, Refusal> {
     if let Some(display) = matches.get_one::<String>("screen") {
-        config.source = format!("x11:{display}").parse().unwrap_or_default();
+        config.source = match display.as_str() {
+            WAYLAND => SourceConfig::Portal,
+            display => format!("x11:{display}").parse().unwrap_or_default(),
+        };
         return Ok(None);
     }
     let given: Vec<OsString> =

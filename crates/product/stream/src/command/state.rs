@@ -13,6 +13,11 @@ pub fn certificate() -> Option<PathBuf> {
     Some(folder()?.join("certificate.pem"))
 }
 
+/// The file of the user's permission to capture a screen of Wayland.
+pub fn screen_permission() -> Option<PathBuf> {
+    Some(folder()?.join("screen.permission"))
+}
+
 /// The folder, if the environment says where.
 fn folder() -> Option<PathBuf> {
     let named = |variable| std::env::var_os(variable).map(PathBuf::from);

@@ -55,6 +55,8 @@ pub enum SourceConfig {
         /// Which one, such as ":0"; that of the environment if not given.
         display: Option<String>,
     },
+    /// A screen of Wayland that the desktop's portal shares.
+    Portal,
     /// A video file, again and again.
     File {
         /// Which one.
@@ -65,10 +67,11 @@ pub enum SourceConfig {
 impl FromStr for SourceConfig {
     type Err = Infallible;
 
-    /// Reads "scene", "x11", "x11:DISPLAY" with or without the colon of ":0", or the path of a file.
+    /// Reads "scene", "portal", "x11", "x11:DISPLAY" with or without the colon of ":0", or the path of a file.
     fn from_str(text: &str) -> Result<Self, Infallible> {
         Ok(match text.split_once(':') {
             _ if text == "scene" => Self::Scene,
+            _ if text == "portal" => Self::Portal,
             _ if text == "x11" => Self::X11 { display: None },
             Some(("x11", display)) => {
                 let display = format!(":{}", display.trim_start_matches(':'));
@@ -83,6 +86,7 @@ impl fmt::Display for SourceConfig {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Scene => f.write_str("scene"),
+            Self::Portal => f.write_str("portal"),
             Self::X11 { display: None } => f.write_str("x11"),
             Self::X11 { display: Some(display) } => write!(f, "x11{display}"),
             Self::File { path } => write!(f, "{}", path.display()),
@@ -332,6 +336,7 @@ mod tests {
             ("x11:", screen(None)),
             ("x11:1", screen(Some(":1"))),
             ("x11::1.0", screen(Some(":1.0"))),
+            ("portal", SourceConfig::Portal),
             ("./scene", SourceConfig::File { path: "./scene".into() }),
             ("C:/a.mkv", SourceConfig::File { path: "C:/a.mkv".into() }),
         ] {

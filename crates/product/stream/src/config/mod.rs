@@ -35,7 +35,7 @@ pub struct HostConfig {
     /// The rate controller: pudica, gcc, scream, ...
     #[default(ControllerConfig::named("pudica"))]
     pub controller: ControllerConfig,
-    /// `scene` (built in), `x11` or `x11:DISPLAY` (a screen), or a video file.
+    /// `scene` (built in), `x11` or `x11:DISPLAY` (a screen), `portal` (a screen of Wayland, which the desktop asks for), or a video file.
     #[serde(with = "as_text")]
     #[schemars(with = "String")]
     #[default(SourceConfig::Scene)]
@@ -112,6 +112,9 @@ pub struct HostConfig {
     /// Where the devices are kept that are let in by a key of their own.
     #[schemars(extend("x-none" = "devices are not paired"))]
     pub devices: Option<PathBuf>,
+    /// Where the user's permission to capture a screen of Wayland is kept.
+    #[schemars(extend("x-none" = "the user is asked at each start"))]
+    pub screen_permission: Option<PathBuf>,
     /// A certificate (PEM) for HTTPS.
     #[schemars(extend("x-none" = "plain HTTP"))]
     pub certificate: Option<PathBuf>,

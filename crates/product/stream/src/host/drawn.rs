@@ -12,37 +12,32 @@ use crate::host::run::tell;
 use crate::host::session::Session;
 #[cfg(feature = "x11")]
 use gameway_desktop::Drawings;
-#[cfg(feature = "x11")]
-use gameway_units::Duration;
-use gameway_units::Instant;
-#[cfg(feature = "x11")]
-use std::os::fd::AsFd;
-use std::os::fd::BorrowedFd;
+use gameway_units::{Duration, Instant};
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 
-#[cfg(feature = "x11")]
 const LOOK: Duration = Duration::from_micros(400);
+
+/// Who tells of drawings.
+enum Teller {
+    /// The source of pictures itself, which has the picture then: readable when it has, until it is read.
+    Source(OwnedFd),
+    /// The server of a screen.
+    #[cfg(feature = "x11")]
+    Server(Box<Drawings>),
+}
 
 /// See the module's head.
 pub(super) struct Drawn {
-    #[cfg(feature = "x11")]
-    drawings: Option<Drawings>,
-    #[cfg(feature = "x11")]
+    teller: Option<Teller>,
     next_look: Instant,
 }
 
-#[cfg(feature = "x11")]
 impl Drawn {
-    /// Of the screen that is streamed, if it is one. A screen that does not tell is captured all the same.
-    pub(super) fn open(config: &HostConfig) -> Self {
-        let drawings = match &config.source {
-            SourceConfig::X11 { display } => {
-                let authority = config.surroundings.authority.as_deref();
-                let drawings = Drawings::connect(display.as_deref(), authority);
-                drawings.map_err(|error| no_more(&error.to_string())).ok()
-            }
-            SourceConfig::Scene | SourceConfig::File { .. } => None,
-        };
-        Self { drawings, next_look: Instant::ZERO }
+    /// Of the screen that is streamed, if it is one; `told` is its source's own way to tell. A screen that does not tell is captured all the
+    /// same.
+    pub(super) fn open(config: &HostConfig, told: Option<OwnedFd>) -> Self {
+        let teller = told.map(Teller::Source).or_else(|| server(config));
+        Self { teller, next_look: Instant::ZERO }
     }
 
     /// Tells this session if something was drawn.
@@ -50,51 +45,61 @@ impl Drawn {
         if now < self.next_look {
             return;
         }
-        match self.drawings.as_mut().map(Drawings::poll) {
-            Some(Ok(true)) => {
-                self.next_look = now.saturating_add(LOOK);
-                session.on_drawn(now);
-            }
-            Some(Err(error)) => {
-                no_more(&error.to_string());
-                self.drawings = None;
-            }
-            Some(Ok(false)) | None => {}
+        let is_drawn = match &mut self.teller {
+            None => return,
+            // Nothing is there to be read until it is drawn.
+            Some(Teller::Source(bell)) => rustix::io::read(&*bell, &mut [0_u8; 8]).is_ok(),
+            #[cfg(feature = "x11")]
+            Some(Teller::Server(drawings)) => match drawings.poll() {
+                Ok(is_drawn) => is_drawn,
+                Err(error) => {
+                    no_more(&error.to_string());
+                    self.teller = None;
+                    return;
+                }
+            },
+        };
+        if is_drawn {
+            self.next_look = now.saturating_add(LOOK);
+            session.on_drawn(now);
         }
     }
 
     /// When it may look again, if that is to come.
     pub(super) fn next_look(&self, now: Instant) -> Option<Instant> {
-        self.drawings.as_ref()?;
+        self.teller.as_ref()?;
         (now < self.next_look).then_some(self.next_look)
     }
 
     /// Readable when something was drawn; none before it may look.
     pub(super) fn descriptor(&self, now: Instant) -> Option<BorrowedFd<'_>> {
-        let drawings = self.drawings.as_ref()?;
-        (now >= self.next_look).then(|| drawings.as_fd())
+        let teller = self.teller.as_ref().filter(|_| now >= self.next_look)?;
+        Some(match teller {
+            Teller::Source(bell) => bell.as_fd(),
+            #[cfg(feature = "x11")]
+            Teller::Server(drawings) => drawings.as_fd(),
+        })
     }
+}
+
+#[cfg(feature = "x11")]
+fn server(config: &HostConfig) -> Option<Teller> {
+    let SourceConfig::X11 { display } = &config.source else { return None };
+    let authority = config.surroundings.authority.as_deref();
+    let drawings = Drawings::connect(display.as_deref(), authority);
+    drawings
+        .map(|drawings| Teller::Server(Box::new(drawings)))
+        .map_err(|error| no_more(&error.to_string()))
+        .ok()
+}
+
+/// A build without X11 has no servers.
+#[cfg(not(feature = "x11"))]
+fn server(_config: &HostConfig) -> Option<Teller> {
+    None
 }
 
 #[cfg(feature = "x11")]
 fn no_more(why: &str) {
     tell("pictures are captured by the clock, up to a frame interval after they are drawn", why);
-}
-
-/// A build without X11 has no screens.
-#[cfg(not(feature = "x11"))]
-impl Drawn {
-    pub(super) fn open(_config: &HostConfig) -> Self {
-        Self {}
-    }
-
-    pub(super) fn look(&mut self, _now: Instant, _session: &mut Session) {}
-
-    pub(super) fn next_look(&self, _now: Instant) -> Option<Instant> {
-        None
-    }
-
-    pub(super) fn descriptor(&self, _now: Instant) -> Option<BorrowedFd<'_>> {
-        None
-    }
 }

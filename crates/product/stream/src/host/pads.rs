@@ -2,7 +2,7 @@
 
 use crate::host::run::tell;
 use crate::host::session::Session;
-use gameway_desktop::{Gamepads, NoGamepads};
+use gameway_desktop::{Gamepads, NoDevices};
 use gameway_input::gamepad::{Action, Event, Lack};
 use gameway_units::Instant;
 use std::os::fd::BorrowedFd;
@@ -11,7 +11,7 @@ use std::os::fd::BorrowedFd;
 pub(super) struct Pads {
     gamepads: Gamepads,
     /// Why there are none, since a gamepad came.
-    lack: Option<NoGamepads>,
+    lack: Option<NoDevices>,
 }
 
 impl Default for Pads {

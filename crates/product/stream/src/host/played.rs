@@ -14,6 +14,8 @@ use crate::{HostConfig, SourceConfig, StreamError};
 use gameway_codec::Hand;
 #[cfg(feature = "x11")]
 use gameway_desktop::Injector;
+#[cfg(feature = "wayland")]
+use gameway_desktop::InputDevices;
 use gameway_input::gamepad::{Event, Lack};
 use gameway_input::{Action, gamepad};
 use gameway_runtime::clock::Clock;
@@ -29,6 +31,9 @@ pub(super) enum Played {
     /// A screen.
     #[cfg(feature = "x11")]
     Screen(Box<Injector>, Box<Shapes>, Box<Pads>),
+    /// A desktop's own screen, into which nothing but devices leads.
+    #[cfg(feature = "wayland")]
+    Devices(Box<InputDevices>, Box<Pads>),
     /// A screen with the test card.
     #[cfg(feature = "x11")]
     Card(Box<Injector>, Answers, Clock),
@@ -43,6 +48,7 @@ impl Played {
         match &config.source {
             SourceConfig::Scene => Ok(Self::Scene(HandOfPlayer::default())),
             SourceConfig::X11 { display } => screen(config, display.as_deref(), clock),
+            SourceConfig::Portal => Ok(devices()),
             SourceConfig::File { .. } => Err(refuse(
                 "input",
                 "a video cannot be played with; choose another source".to_owned(),
@@ -75,6 +81,8 @@ impl Played {
             Self::Scene(hand) => hand.apply_gamepad(action),
             #[cfg(feature = "x11")]
             Self::Screen(_, _, pads) => pads.apply(action),
+            #[cfg(feature = "wayland")]
+            Self::Devices(_, pads) => pads.apply(action),
             #[cfg(feature = "x11")]
             Self::Card(..) => {}
         }
@@ -89,6 +97,8 @@ impl Played {
             Self::Scene(_) => Lack::Nothing,
             #[cfg(feature = "x11")]
             Self::Screen(_, _, pads) => pads.lack(),
+            #[cfg(feature = "wayland")]
+            Self::Devices(_, pads) => pads.lack(),
         }
     }
 
@@ -97,6 +107,8 @@ impl Played {
         #[cfg(feature = "x11")]
         let pads = match self {
             Self::Screen(_, _, pads) => Some(&**pads),
+            #[cfg(feature = "wayland")]
+            Self::Devices(_, pads) => Some(&**pads),
             _ => None,
         };
         #[cfg(feature = "x11")]
@@ -128,6 +140,8 @@ impl Played {
                 shapes.show(now, session);
                 pads.feel(now, session);
             }
+            #[cfg(feature = "wayland")]
+            Self::Devices(_, pads) => pads.feel(now, session),
             _ => {
                 let _ = (now, session);
             }
@@ -147,6 +161,13 @@ impl Played {
                 hand.apply(action);
                 is_answered | is_answer
             })),
+            #[cfg(feature = "wayland")]
+            Self::Devices(devices, _) => {
+                for action in actions {
+                    devices.apply(action).map_err(|lack| lack.to_string())?;
+                }
+                Ok(false)
+            }
             #[cfg(feature = "x11")]
             Self::Screen(injector, ..) | Self::Card(injector, ..) => {
                 let is_due = injector.next_deadline().is_some_and(|due| due <= now);
@@ -183,6 +204,24 @@ fn screen(config: &HostConfig, display: Option<&str>, clock: Clock) -> Result<Pl
     }
     let shapes = Shapes::open(config, display);
     Ok(Played::Screen(Box::new(injector), Box::new(shapes), Box::default()))
+}
+
+/// One can watch where there can be no devices.
+#[cfg(feature = "wayland")]
+fn devices() -> Played {
+    match InputDevices::make() {
+        Ok(devices) => Played::Devices(Box::new(devices), Box::default()),
+        Err(lack) => {
+            tell("no input, one can watch", &format!("{lack}; to mend it, {}", lack.mend));
+            Played::Nothing
+        }
+    }
+}
+
+/// This build captures no such screen, which its source says.
+#[cfg(not(feature = "wayland"))]
+fn devices() -> Played {
+    Played::Nothing
 }
 
 #[cfg(not(feature = "x11"))]

@@ -16,7 +16,7 @@ use crate::host::session::{Session, SessionEvent};
 use crate::host::signaling::{not_there, start_signaling};
 use crate::host::sound::Sound;
 use crate::host::stage::{Stage, StageNews};
-use crate::host::start::{start_encoding, start_sound};
+use crate::host::start::{Started, start_encoding, start_sound};
 use crate::host::stays::{Stay, Stays, Turn};
 use crate::host::watching::Watching;
 use crate::host::wires::Wires;
@@ -122,7 +122,8 @@ impl Host {
             .map_err(|error| not_there("listen", config.listen, &error))?;
         let clock = Clock::new(epoch_ns);
         let pictures = Arc::default();
-        let (worker, watching, h265) = start_encoding(&config, clock, Arc::clone(&pictures))?;
+        let started = start_encoding(&config, clock, Arc::clone(&pictures))?;
+        let Started { worker, watching, h265, drawings } = started;
         let sound = start_sound(&config, clock, pictures)?;
         let (sink, scrape) = Metrics::serve(&config, sink)?;
         let wires = Wires::new(socket, clock, config.tcp, servers::addresses(&config));
@@ -146,7 +147,7 @@ impl Host {
             keys: config.export_keys.as_deref().map(KeyFile::create).transpose()?,
             meter: Meter::new("network"),
             played: Played::open(&config, clock)?,
-            drawn: Drawn::open(&config),
+            drawn: Drawn::open(&config, drawings),
             stage: None,
             sessions: 0,
             refused: 0,

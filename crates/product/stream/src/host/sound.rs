@@ -159,7 +159,7 @@ fn open(
     Ok(match &config.source {
         SourceConfig::Scene => Box::new(Beep),
         SourceConfig::File { path } => Box::new(FileSound::open(path, frame_interval, pictures)?),
-        SourceConfig::X11 { .. } => {
+        SourceConfig::X11 { .. } | SourceConfig::Portal => {
             Box::new(PulseMonitor::open(PULSE_DEVICE, config.surroundings.sound.as_deref())?)
         }
     })

@@ -18,6 +18,7 @@ pub fn size(config: &HostConfig) -> Result<Size, StreamError> {
 pub fn source(config: &HostConfig) -> Result<Box<dyn FrameSource>, StreamError> {
     let source = match &config.source {
         SourceConfig::Scene => Source::Scene { seed: config.seed },
+        SourceConfig::Portal => Source::Portal { permission: config.screen_permission.clone() },
         SourceConfig::File { path } => Source::File { path: path.clone() },
         SourceConfig::X11 { display } => {
             let authority = config.surroundings.authority.clone();

@@ -17,6 +17,7 @@ use crate::wake::{Giver, Taker, waking};
 use crate::{HostConfig, StreamError};
 use gameway_codec::capture::FrameSource;
 use gameway_runtime::clock::Clock;
+use std::os::fd::OwnedFd;
 use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
 use std::sync::mpsc::{self, channel};
@@ -48,21 +49,34 @@ pub(super) struct Worker {
     pub(super) thread: JoinHandle<ThreadTime>,
 }
 
-/// Starts to encode for the client that plays; what is shown to those who watch goes to `shown`. Also what opens encoders, and whether
-/// H.265 is among them.
+/// What encodes for the client that plays.
+pub(super) struct Started {
+    pub(super) worker: Worker,
+    /// For those who watch, who are shown the same pictures.
+    pub(super) watching: Watching,
+    /// Whether H.265 can be encoded.
+    pub(super) h265: bool,
+    /// Readable when something is drawn, if the source of pictures tells that.
+    pub(super) drawings: Option<OwnedFd>,
+}
+
+/// Starts to encode for the client that plays.
 pub(super) fn start_encoding(
     config: &HostConfig,
     clock: Clock,
     pictures: Arc<AtomicU64>,
-) -> Result<(Worker, Watching, bool), StreamError> {
+) -> Result<Started, StreamError> {
     let encoders = encoders(config)?;
     encoders.chosen.iter().for_each(|chosen| tell("encoder", chosen));
     let watching = Watching::new(encoders.opener.clone());
-    let mut encoding = encoding(config, sources::source(config)?, encoders.opener)?;
+    let source = sources::source(config)?;
+    let drawings = source.drawings();
+    let mut encoding = encoding(config, source, encoders.opener)?;
     encoding.pictures = pictures;
     encoding.shown = watching.shown.clone();
     encoding.watch = config.card.is_some().then_some(clock);
-    Ok((start("encoding", encoding, || {})?, watching, encoders.h265))
+    let worker = start("encoding", encoding, || {})?;
+    Ok(Started { worker, watching, h265: encoders.h265, drawings })
 }
 
 /// Starts to encode for one who watches, behind all that is done for the player.
