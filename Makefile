@@ -23,8 +23,9 @@ LIVE_RESULT = $(RESULT)-live$(if $(filter game,$(SOURCE)),-game)
 
 # What the build takes in beside the simulator: the encoders x264 and x265 and FFmpeg's decoder where their headers are
 # (all are under the GPL as distributions build them, so a module built with one may be given to others under the GPL only),
-# capture of X11 screens, and the sound's codec Opus where CMake is, which builds it.
-FEATURES = x11$(shell command -v cmake > /dev/null && echo ,opus)$(shell pkg-config --exists x264 2> /dev/null && command -v clang > /dev/null && echo ,x264)$(shell pkg-config --exists libavcodec libavutil 2> /dev/null && command -v clang > /dev/null && echo ,libav)$(shell pkg-config --exists "x265 < 4" 2> /dev/null && command -v clang > /dev/null && echo ,x265)
+# capture of X11 screens, the sound's codec Opus where CMake is, which builds it, and capture of Wayland screens where the headers of
+# PipeWire and libdbus are.
+FEATURES = x11$(shell command -v cmake > /dev/null && echo ,opus)$(shell pkg-config --exists x264 2> /dev/null && command -v clang > /dev/null && echo ,x264)$(shell pkg-config --exists libavcodec libavutil 2> /dev/null && command -v clang > /dev/null && echo ,libav)$(shell pkg-config --exists "x265 < 4" 2> /dev/null && command -v clang > /dev/null && echo ,x265)$(shell pkg-config --exists libpipewire-0.3 dbus-1 2> /dev/null && command -v clang > /dev/null && echo ,wayland)
 COMMA := ,
 CARGO_FEATURES = $(foreach feature,$(subst $(COMMA), ,$(FEATURES)),gameway-python/$(feature))
 MATURIN = VIRTUAL_ENV=$(CURDIR)/$(VENV) PIP_QUIET=1 $(BIN)/maturin develop --release --quiet
@@ -35,7 +36,8 @@ LIVE_TOOLS := ip=iproute2 ethtool=ethtool iperf3=iperf3 ping=iputils-ping nft=nf
   sysctl=procps cmake=cmake nasm=nasm clang=clang "ls /usr/lib/llvm-*/lib/libclang*.so*"=libclang-dev \
   pkg-config=pkg-config "pkg-config --exists x264"=libx264-dev \
   "pkg-config --exists x265"=libx265-dev \
-  "pkg-config --exists libavcodec"=libavcodec-dev "pkg-config --exists libavutil"=libavutil-dev
+  "pkg-config --exists libavcodec"=libavcodec-dev "pkg-config --exists libavutil"=libavutil-dev \
+  "pkg-config --exists libpipewire-0.3"=libpipewire-0.3-dev "pkg-config --exists dbus-1"=libdbus-1-dev
 # The game of the live demo, and a screen for it.
 GAME_TOOLS := Xvfb=xvfb "test -x /usr/games/crispy-doom"=crispy-doom \
   "test -f /usr/share/games/doom/freedoom2.wad"=freedoom
@@ -44,6 +46,8 @@ FIREFOX = $(shell apt-cache show firefox-esr > /dev/null 2>&1 && echo firefox-es
 TEST_TOOLS := ffmpeg=ffmpeg tshark=tshark tcpdump=tcpdump chromium=chromium xvfb-run=xvfb \
   "test -x /usr/sbin/nginx"=nginx-light "ls /usr/lib/*/faketime/libfaketimeMT.so.1"=libfaketime \
   pulseaudio=pulseaudio pactl=pulseaudio-utils setxkbmap=x11-xkb-utils xterm=xterm turnserver=coturn ss=iproute2 \
+  sway=sway swaybg=swaybg pipewire=pipewire wireplumber=wireplumber dbus-run-session=dbus-daemon \
+  "test -x /usr/libexec/xdg-desktop-portal-wlr"=xdg-desktop-portal-wlr "test -x /usr/libexec/xdg-desktop-portal"=xdg-desktop-portal \
   "ls /usr/lib/*/libSDL2-2.0.so.0"=libsdl2-2.0-0 $(GAME_TOOLS)
 # Crates that could be published: who uses one needs none of the others' parts of this program.
 CORE := $(addprefix --package=gameway-,units control media session tcp quic dash path gateway input events experiment sim)
@@ -250,12 +254,12 @@ $(STAMPS)/develop: $(STAMPS)/compiled $(STAMPS)/packages
 	$(MATURIN) --features $(FEATURES)
 	@echo $(FEATURES) > $@
 
-# A build made before CMake, x264 and FFmpeg's libraries were there is made again with what they bring. So is a decoder that was built
+# A build made before CMake, x264 and FFmpeg's libraries were there is made again with what they bring, as is one made before PipeWire's. So is a decoder that was built
 # before nasm was there: without its assembly it takes twice as long, and cargo does not see that nasm has come.
 $(STAMPS)/live: $(STAMPS)/live-tools $(STAMPS)/develop
 	@if grep -qs 'not using any assembly' target/release/build/openh264-sys2-*/output; then \
 	  cargo clean --quiet --release --package openh264-sys2; rm $(STAMPS)/develop; fi
-	@if [[ ! -f $(STAMPS)/develop || $$(< $(STAMPS)/develop) != *opus*x264*libav*x265* ]]; then \
+	@if [[ ! -f $(STAMPS)/develop || $$(< $(STAMPS)/develop) != *opus*x264*libav*x265*wayland* ]]; then \
 	  rm -f $(STAMPS)/compiled $(STAMPS)/develop; $(MAKE) $(STAMPS)/develop; fi
 	@touch $@
 

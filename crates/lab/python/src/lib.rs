@@ -44,8 +44,8 @@ mod _core {
     use crate::simulator::{check_spec, run};
     #[pymodule_export]
     use crate::stream::{
-        client_command, devices_command, doctor_command, encoders, has_opus, host_command,
-        live_client, live_host, play_command, screen_shows, stream_options,
+        client_command, devices_command, doctor_command, encoders, has_opus, has_wayland,
+        host_command, live_client, live_host, play_command, screen_shows, stream_options,
     };
     #[pymodule_export]
     use crate::toml::parse_toml;

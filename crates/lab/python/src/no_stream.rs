@@ -27,6 +27,12 @@ pub fn has_opus() -> bool {
     false
 }
 
+/// Whether this build captures screens of Wayland.
+#[pyfunction]
+pub fn has_wayland() -> bool {
+    false
+}
+
 /// Refused.
 #[pyfunction]
 pub fn host_command(words: Vec<OsString>) -> PyResult<u8> {

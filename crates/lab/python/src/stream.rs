@@ -73,6 +73,12 @@ pub fn has_opus() -> bool {
     cfg!(feature = "opus")
 }
 
+/// Whether this build captures screens of Wayland.
+#[pyfunction]
+pub fn has_wayland() -> bool {
+    cfg!(feature = "wayland")
+}
+
 /// Serves a stream from a configuration (JSON) until its end, Ctrl-C or SIGTERM; `ready` is called once clients can
 /// come, with what the machine refused in the way of punctuality, and with the addresses at which the host is reached.
 /// Gives what happened as JSON.

@@ -179,6 +179,7 @@ fn trials(names: Names, folder: &Path, config: HostConfig) -> Vec<Trial> {
     let mut all = vec![
         trial("screen", move || desk::screen(&for_screen)),
         trial("own screen", move || desk::own_screen(names)),
+        trial("Wayland screen", move || desk::wayland_screen(names)),
     ];
     all.extend(encode::trials());
     all.extend([

@@ -109,6 +109,43 @@ pub fn own_screen(names: Names) -> Finding {
     }
 }
 
+/// A screen of Wayland can be asked for; the user is not asked here.
+pub fn wayland_screen(names: Names) -> Finding {
+    let named = |name| std::env::var_os(name).filter(|value| !value.is_empty());
+    if named("WAYLAND_DISPLAY").is_none() {
+        return Finding::unneeded("WAYLAND_DISPLAY names none");
+    }
+    let folder = named("PIPEWIRE_RUNTIME_DIR").or_else(|| named("XDG_RUNTIME_DIR"));
+    let socket = PathBuf::from(folder.unwrap_or_default()).join("pipewire-0");
+    match std::os::unix::net::UnixStream::connect(&socket) {
+        Ok(_) => shared_screen(names),
+        Err(error) => {
+            let found = format!("PipeWire does not answer at {}: {error}", socket.display());
+            Finding::lacking(found, "apt install pipewire wireplumber, and log in again")
+        }
+    }
+}
+
+#[cfg(feature = "wayland")]
+fn shared_screen(names: Names) -> Finding {
+    match gameway_desktop::Portal::look() {
+        Ok(portal) => Finding::works(format!("{portal}: {} --screen wayland", names.play)),
+        Err(DesktopError::Portal { reason, mend }) => {
+            Finding::lacking(format!("the desktop's portal: {reason}"), mend)
+        }
+        Err(error) => refused(&error),
+    }
+}
+
+/// This build captures none.
+#[cfg(not(feature = "wayland"))]
+fn shared_screen(_names: Names) -> Finding {
+    Finding::lacking(
+        "this build captures no screens of Wayland",
+        "apt install libpipewire-0.3-dev libdbus-1-dev libclang-dev pkg-config, and build it with the cargo feature wayland",
+    )
+}
+
 /// Takes a picture of a screen.
 fn captured(display: Option<&str>, authority: Option<PathBuf>) -> Result<(), String> {
     let text = |error: &dyn Display| error.to_string();

@@ -1,0 +1,200 @@
+"""A screen of Wayland, shared by a portal and brought by PipeWire, as Chromium shows it."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from browser_fixture import NEEDS_CHROMIUM, TOKEN, Browser, browser, free_address
+from said_fixture import said_until
+from wayland_desktop import OUTPUT, PORTALS
+
+from gameway import _core
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+HERE = Path(__file__).parent
+PATIENCE_S = 20.0
+NEEDED = {
+    "sway": "sway",
+    "swaybg": "swaybg",
+    "pipewire": "pipewire",
+    "wireplumber": "wireplumber",
+    "dbus-run-session": "dbus-daemon",
+    str(PORTALS / "xdg-desktop-portal"): "xdg-desktop-portal",
+    str(PORTALS / "xdg-desktop-portal-wlr"): "xdg-desktop-portal-wlr",
+}
+BLUE, ORANGE = (0x30, 0x60, 0xC0), (0xF0, 0x80, 0x10)
+COLOUR = """(() => {
+  const { width, height } = gameway.screen.size.value;
+  if (!width) return null;
+  const own = document.getElementById("canvas");
+  const canvas = new OffscreenCanvas(width, height);
+  const context = canvas.getContext("2d");
+  context.drawImage(own.hidden ? video : own, 0, 0, width, height);
+  const { data } = context.getImageData(0, 0, width, height);
+  const corners = [[8, 8], [width - 9, 8], [8, height - 9], [width - 9, height - 9]];
+  return [width, height, corners.map(([x, y]) => [...data.slice(4 * (y * width + x)).slice(0, 3)])];
+})()"""
+"""The picture's size, and the colours near its corners."""
+
+
+def why_not() -> str:
+    if not _core.has_wayland():
+        return "needs a build with the feature wayland: make setup"
+    missing = [package for name, package in NEEDED.items() if shutil.which(name) is None]
+    return f"needs the packages {' '.join(missing)}" if missing else ""
+
+
+pytestmark = [
+    NEEDS_CHROMIUM,
+    pytest.mark.skipif(bool(why_not()), reason=why_not() or "all is there"),
+]
+
+
+class Desktop:
+    """A desktop with a program in it."""
+
+    def __init__(self, process: subprocess.Popen[str], runtime: Path) -> None:
+        self.process, self.runtime = process, runtime
+
+    def tell(self, *words: str) -> None:
+        """Tell sway."""
+        (socket,) = self.runtime.glob("sway-ipc.*.sock")
+        subprocess.run(["swaymsg", "-s", str(socket), *words], check=True, capture_output=True)
+
+    def paint(self, colour: tuple[int, int, int]) -> None:
+        self.tell("output", OUTPUT, "bg", named(colour), "solid_color")
+
+
+def named(colour: tuple[int, int, int]) -> str:
+    return f"#{bytes(colour).hex()}"
+
+
+@contextmanager
+def desktop(folder: Path, colour: tuple[int, int, int], *program: str) -> Iterator[Desktop]:
+    """Start one; at the end all of it ends."""
+    # As root sway does not start: it is another user to itself, and root to all others.
+    own = ["unshare", "--user", "--map-user=1000", "--map-group=1000"] if os.getuid() == 0 else []
+    script = [sys.executable, str(HERE / "wayland_desktop.py")]
+    with tempfile.TemporaryDirectory(prefix="gw-") as runtime:
+        words = [*own, "dbus-run-session", "--", *script, runtime, named(colour), *program]
+        surroundings = os.environ | {
+            "HOME": str(folder),
+            "XDG_STATE_HOME": str(folder / "state"),
+            "GAMEWAY_TOKEN": TOKEN,
+        }
+        with subprocess.Popen(
+            words,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+            env=surroundings,
+            start_new_session=True,
+        ) as process:
+            try:
+                yield Desktop(process, Path(runtime))
+            finally:
+                # The program ends by it, then the desktop, then the bus.
+                os.killpg(process.pid, 15)
+                process.communicate(timeout=PATIENCE_S)
+
+
+def gameway(*words: str) -> list[str]:
+    return [sys.executable, "-m", "gameway", *words]
+
+
+def play(*words: str) -> list[str]:
+    size = ["--size", "640x360", "--no-audio", "--start-bitrate", "4 Mb/s"]
+    return gameway("play", "--screen", "wayland", "--listen", free_address(), *size, *words)
+
+
+def shown(made: Browser, page: str) -> tuple[int, int, list[list[int]]] | None:
+    found = made.evaluate(page, COLOUR)
+    return None if found is None else (found[0], found[1], found[2])
+
+
+def is_near(found: Any, colour: tuple[int, int, int]) -> bool:
+    """The picture is of this colour, as far as its encoding and limited range let it be."""
+    if found is None:
+        return False
+    return all(
+        abs(own - wanted) <= 6
+        for corner in found[2]
+        for own, wanted in zip(corner, colour, strict=True)
+    )
+
+
+def eventually(made: Browser, page: str, colour: tuple[int, int, int]) -> None:
+    until = time.monotonic() + PATIENCE_S
+    while not is_near(found := shown(made, page), colour):
+        assert time.monotonic() < until, f"{found} is not {colour}"
+        time.sleep(0.05)
+
+
+def test_what_is_drawn_is_what_the_browser_shows(tmp_path: Path) -> None:
+    with desktop(tmp_path, BLUE, *play()) as own, browser(tmp_path / "profile") as made:
+        found, said = said_until(own.process.stderr, r"(http://\S+)")
+        # Where this machine's kernel has no uinput, one sentence says so.
+        assert Path("/dev/uinput").exists() or "no input, one can watch" in said, said
+        page = made.open(f"{found[1]}#{TOKEN}")
+        eventually(made, page, BLUE)
+        # What must not be, so that the comparison is one.
+        assert not is_near(shown(made, page), ORANGE)
+        for colour in (ORANGE, BLUE, ORANGE):
+            own.paint(colour)
+            eventually(made, page, colour)
+        # Another size of the screen, while it runs: the stream keeps its own.
+        own.tell("output", OUTPUT, "mode", "800x600@60Hz")
+        own.paint(BLUE)
+        eventually(made, page, BLUE)
+        found = shown(made, page)
+        assert found is not None
+        assert found[:2] == (640, 360)
+
+
+def test_a_permission_is_kept_for_this_user_alone(tmp_path: Path) -> None:
+    file = tmp_path / "state" / "gameway" / "screen.permission"
+    words = []
+    for _ in range(2):
+        with desktop(tmp_path, BLUE, *play()) as own:
+            said_until(own.process.stderr, r"(http://\S+)")
+        assert file.stat().st_mode & 0o777 == 0o600
+        words.append(file.read_text())
+    assert all(words)
+
+
+def test_who_has_no_desktop_is_told_what_to_do(tmp_path: Path) -> None:
+    nowhere = f"unix:path={tmp_path / 'nowhere'}"
+    done = subprocess.run(
+        play(),
+        capture_output=True,
+        text=True,
+        timeout=PATIENCE_S,
+        check=False,
+        env=os.environ | {"DBUS_SESSION_BUS_ADDRESS": nowhere, "HOME": str(tmp_path)},
+    )
+    assert done.returncode == 2
+    told = "error: --screen: Wayland screen: the desktop's portal: no session bus: "
+    assert done.stderr.startswith(told), done.stderr
+    assert "set DBUS_SESSION_BUS_ADDRESS as it is there" in done.stderr
+
+
+def test_the_doctor_finds_the_portal(tmp_path: Path) -> None:
+    doctor = gameway("doctor", "--listen", "127.0.0.1:0", "--json")
+    with desktop(tmp_path, BLUE, *doctor) as own:
+        said, _ = own.process.communicate(timeout=3 * PATIENCE_S)
+    (found,) = [one for one in json.loads(said)["checks"] if one["name"] == "Wayland screen"]
+    assert found["state"] == "works", found
+    assert "asks the user once" in found["found"]
