@@ -16,7 +16,17 @@ from gameway.live import doctor, namespaces
 
 ENCODERS = [f"encoder {name}" for name, _ in _core.encoders()]
 NAMES = [
-    *("screen", "own screen", "Wayland screen", *ENCODERS, "hardware", "sound", "sound codec", "gamepads", "game"),
+    *(
+        "screen",
+        "own screen",
+        "Wayland screen",
+        *ENCODERS,
+        "hardware",
+        "sound",
+        "sound codec",
+        "gamepads",
+        "game",
+    ),
     *("port", "certificate", "devices", "ways", "outside"),
     *("lab namespaces", "lab tools", "lab downloads"),
 ]

@@ -5,7 +5,7 @@
 //!
 //! | constant | value | origin |
 //! |---|---|---|
-//! | first picture | 10 s | compositors give it at once; a machine that is busy starts its parts first |
+//! | first picture | 2 s | most compositors give it at once; wlroots with the next drawing, and until then it is black |
 
 use super::pipe::Pipe;
 use super::pixels::Frame;
@@ -17,7 +17,7 @@ use std::os::fd::OwnedFd;
 use std::path::Path;
 use std::time::Duration;
 
-const FIRST: Duration = Duration::from_secs(10);
+const FIRST: Duration = Duration::from_secs(2);
 const NAME: &str = "Wayland screen";
 
 /// See the module's head.
