@@ -135,7 +135,7 @@ def is_near(found: Any, colour: tuple[int, int, int]) -> bool:
     if found is None:
         return False
     return all(
-        abs(own - wanted) <= 6
+        abs(own - wanted) <= 10
         for corner in found[2]
         for own, wanted in zip(corner, colour, strict=True)
     )
