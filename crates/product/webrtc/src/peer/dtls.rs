@@ -107,9 +107,11 @@ impl DtlsLayer {
         }
     }
 
-    pub(super) fn send(&mut self, bytes: &[u8]) {
+    /// Encrypts this and takes out what there is: DTLS keeps ten datagrams and fails at one more, and SCTP sends whole windows at once.
+    pub(super) fn send(&mut self, bytes: &[u8], events: &mut Vec<DtlsEvent>) {
         if self.verified && !self.failed {
             self.failed |= self.dtls.send_application_data(bytes).is_err();
+            self.poll(events);
         }
     }
 

@@ -185,18 +185,14 @@ impl Peer {
         if self.closed {
             return;
         }
-        let mut dtls_events = Vec::new();
-        self.data.poll_transmit(now, |packet| self.dtls.send(packet));
-        self.dtls.poll(&mut dtls_events);
-        for event in dtls_events {
-            self.on_dtls(now, event);
-        }
         // What SCTP answers goes out in the same turn.
-        self.data.poll_transmit(now, |packet| self.dtls.send(packet));
-        let mut rest = Vec::new();
-        self.dtls.poll(&mut rest);
-        for event in rest {
-            self.on_dtls(now, event);
+        for _ in 0..2 {
+            let mut events = Vec::new();
+            self.data.poll_transmit(now, |packet| self.dtls.send(packet, &mut events));
+            self.dtls.poll(&mut events);
+            for event in events {
+                self.on_dtls(now, event);
+            }
         }
         while let Some(event) = self.data.events.pop_front() {
             self.events.push_back(match event {

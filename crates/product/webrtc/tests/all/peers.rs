@@ -138,6 +138,26 @@ fn messages_pass_on_channels_of_both_sides() {
     assert_eq!(data(&world.client.events), expected);
 }
 
+/// Each window of SCTP leaves at once, and grows beyond the ten datagrams that DTLS keeps.
+#[test]
+fn a_megabyte_passes_where_nothing_is_lost_and_the_connection_stays() {
+    const PART: [u8; 16_384] = [9; 16_384];
+    let mut world = world();
+    connect(&mut world, Duration::from_secs(1)).expect("connected");
+    world.run_for(Duration::from_millis(100));
+    let channel = world.host.peer.open_channel("control", Delivery::RELIABLE).unwrap();
+    for _ in 0..64 {
+        let now = world.now;
+        world.host.peer.send_data(now, channel, &PART).unwrap();
+        world.run_for(Duration::from_millis(20));
+    }
+    world.run_for(Duration::from_secs(2));
+    let is_part = |event: &Event| matches!(event, Event::Data { bytes, .. } if *bytes == PART);
+    let came = world.client.events.iter().filter(|(_, event)| is_part(event));
+    assert_eq!(came.count(), 64);
+    assert!(world.host.peer.is_connected());
+}
+
 #[test]
 fn h265_is_agreed_on_where_the_client_asks_for_it_and_the_host_has_it() {
     let client = gameway_webrtc::ClientConfig { codec: VideoCodec::H265, ..client_config() };
