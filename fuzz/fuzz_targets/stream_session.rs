@@ -6,6 +6,7 @@ use gameway_codec::payload;
 use gameway_codec::payload::MAX_FRAME;
 use gameway_control::{FrameId, PacketKind, SequenceNumber};
 use gameway_fuzz::Input;
+use gameway_input::clipboard::{self, Assembly, MAX_TEXT};
 use gameway_input::gamepad::{self, Event, PADS, Rumble};
 use gameway_input::{Action, Held, Message, Program, Shape};
 use gameway_session::{
@@ -32,6 +33,9 @@ fn messages(data: &[u8]) {
     }
     if let Some(shape) = Shape::parse(data) {
         assert_eq!(shape.to_bytes(), data);
+    }
+    if let Some(message) = clipboard::Message::parse(data) {
+        assert_eq!(message.to_bytes(), data);
     }
     if let Some(rumble) = Rumble::parse(data) {
         assert_eq!(rumble.to_bytes(), data);
@@ -80,6 +84,26 @@ fn played(data: &[u8]) {
     }
     program.on_deadline(now.saturating_add(Duration::from_secs(1)));
     assert!(apply(&mut program).is_empty());
+}
+
+/// Parts of a clipboard's text, each with a true head: what is whole is as long as it was said to be, and no more is kept.
+fn pasted(data: &[u8]) {
+    let mut assembly = Assembly::default();
+    for bytes in data.chunks(24) {
+        let (numbers, text) = bytes.split_at(bytes.len().min(2));
+        let [total, offset] = [0, 1].map(|at| numbers.get(at).copied().map_or(0, u32::from));
+        // Now and then one that is too long.
+        let total = if total == 255 { MAX_TEXT as u32 + 1 } else { total };
+        let numbers = [total, offset].map(u32::to_be_bytes).concat();
+        let message = [&b"GC\x01\x02"[..], &numbers, text].concat();
+        let Some(clipboard::Message::Part(part)) = clipboard::Message::parse(&message) else {
+            continue;
+        };
+        if let Some(Ok(text)) = assembly.on_part(&part) {
+            assert_eq!(text.len(), part.total as usize);
+        }
+        assert!(assembly.kept() <= 255, "{}", assembly.kept());
+    }
 }
 
 /// Messages of gamepads, each with a true head: what is pressed was up, and all are at rest once silence is long enough.
@@ -257,4 +281,5 @@ fuzz_target!(|data: &[u8]| {
     packets(data);
     played(data);
     played_by_gamepads(data);
+    pasted(data);
 });

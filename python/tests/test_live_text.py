@@ -1,4 +1,4 @@
-"""Text that is written in the page, as a program on the screen has it."""
+"""Text that is written in the page, and the clipboard, as programs on the screen have them."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 TEXT = "Grüße, žluťoučký кот 猫 🎮"
-HAS_TOOLS = all(map(shutil.which, ("Xvfb", "xterm", "setxkbmap")))
+HAS_TOOLS = all(map(shutil.which, ("Xvfb", "xterm", "xclip", "setxkbmap")))
 pytestmark = [
     NEEDS_CHROMIUM,
     pytest.mark.timed,
-    pytest.mark.skipif(not HAS_TOOLS, reason="needs Xvfb, xterm and setxkbmap"),
+    pytest.mark.skipif(not HAS_TOOLS, reason="needs Xvfb, xterm, xclip and setxkbmap"),
 ]
 SIZE = "640x360"
 PATIENCE_S = 20.0
@@ -59,7 +59,7 @@ class Typed(NamedTuple):
         return self.made.evaluate(self.session, expression)
 
     def click(self, button: str) -> None:
-        """By a person's act."""
+        """By a person's act, which the browser asks for before it shows the clipboard."""
         box = self.evaluate(
             f"(({{x, y, width, height}}) => [x + width / 2, y + height / 2])"
             f"(document.getElementById('{button}').getBoundingClientRect())"
@@ -82,6 +82,10 @@ class Typed(NamedTuple):
     def comes_to(self, text: str) -> None:
         assert eventually(lambda: self.written() == f"ready\n{text}"), repr(self.written())
 
+    def clip(self, *words: str, **more: Any) -> subprocess.CompletedProcess[str]:
+        line = ["xclip", "-selection", "clipboard", *words]
+        return subprocess.run(line, env=self.screen, text=True, check=False, timeout=20, **more)
+
 
 def script(folder: Path, layout: str) -> str:
     """Give a terminal whose `cat` writes what is typed, and keep what other programs need."""
@@ -102,6 +106,9 @@ def typed(
         play(folder / "run", "--no-audio", *words) as playing,
         browser(folder / "profile") as made,
     ):
+        origin = playing.link.split("#")[0].rstrip("/")
+        allowed = ["clipboardReadWrite", "clipboardSanitizedWrite"]
+        made.call("Browser.grantPermissions", {"origin": origin, "permissions": allowed})
         session = made.open(playing.link, LOSSY)
         until_frames(made, session)
         assert eventually((folder / "paper").exists)
@@ -208,3 +215,57 @@ def test_text_that_waits_is_forgotten_with_its_page(writing: Typed) -> None:
     writing.click("write")
     writing.do("insertText", text="now")
     writing.comes_to("now")
+
+
+@pytest.mark.parametrize("text", [TEXT, "zeile\n" * 170_000], ids=["short", "a megabyte"])
+def test_the_clipboard_goes_both_ways_when_it_is_asked_for(page: Typed, text: str) -> None:
+    page.evaluate(f"navigator.clipboard.writeText({text!r})")
+    page.click("paste")
+    assert eventually(lambda: page.clip("-o", capture_output=True).stdout == text)
+    with subprocess.Popen(
+        ["xclip", "-selection", "clipboard", "-i"],
+        env=page.screen,
+        text=True,
+        stdin=subprocess.PIPE,
+    ) as owner:
+        assert owner.stdin is not None
+        owner.stdin.write(f"{text}!")
+        owner.stdin.close()
+        owner.wait(10)
+    page.click("copy")
+    assert eventually(lambda: page.evaluate("navigator.clipboard.readText()") == f"{text}!")
+
+
+def test_nothing_goes_by_itself(page: Typed) -> None:
+    page.evaluate("navigator.clipboard.writeText('of the browser')")
+    page.clip("-i", input="of the game", stdout=subprocess.DEVNULL)
+    time.sleep(1)
+    assert page.clip("-o", capture_output=True).stdout == "of the game"
+    assert page.evaluate("navigator.clipboard.readText()") == "of the browser"
+
+
+def test_what_is_too_long_is_said_with_the_limit(page: Typed) -> None:
+    page.clip("-i", input="a" * (1 << 20) + "b", stdout=subprocess.DEVNULL)
+    page.click("copy")
+    assert eventually(
+        lambda: "1 MiB" in page.evaluate("document.getElementById('complaint').textContent")
+    )
+    page.evaluate("navigator.clipboard.writeText('a'.repeat((1 << 20) + 1))")
+    page.click("paste")
+    assert eventually(
+        lambda: "1 MiB" in page.evaluate("document.getElementById('complaint').textContent")
+    )
+    assert len(page.clip("-o", capture_output=True).stdout) == (1 << 20) + 1, "it was not replaced"
+
+
+def test_without_the_option_there_is_no_clipboard(tmp_path: Path) -> None:
+    words = ["--no-clipboard", "--no-audio", "--size", SIZE, "sh", "-c", script(tmp_path, "us")]
+    with play(tmp_path / "run", *words) as playing, browser(tmp_path / "profile") as made:
+        session = made.open(playing.link)
+        until_frames(made, session)
+        assert eventually(
+            lambda: made.evaluate(session, "!document.getElementById('write').hidden")
+        )
+        time.sleep(0.5)
+        assert made.evaluate(session, "document.getElementById('copy').hidden")
+        assert made.evaluate(session, "document.getElementById('paste').hidden")

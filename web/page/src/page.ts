@@ -1,4 +1,5 @@
 // What the page's parts share: the connection's figures, whether the host lets this page play, and what is said of it.
+import { GameClipboard } from "./clipboard/clipboard";
 import { areCarried } from "./connection/carried";
 import { connect } from "./connection/connect";
 import { play } from "./connection/playback";
@@ -31,6 +32,8 @@ const STATUS_INTERVAL = 500;
 export const sampler = new Store<Sampler | null>(null);
 // The player's end, once the host lets this page play.
 export const player = new Store<Player | null>(null);
+// The game's clipboard, once the host says that this page may use it.
+export const clipboard = new Store<GameClipboard | null>(null);
 export const lab = new Store<Lab | null>(null);
 // By which way pictures come to the screen.
 export const shownBy = new Store<Store<Choice> | null>(null);
@@ -57,11 +60,13 @@ function takeConnection(connection: RTCPeerConnection, input: RTCDataChannel, sc
     tell("gamepads", () => watch.player.state);
     player.set(ownPlayer);
   };
+  const found = new GameClipboard(connection.createDataChannel("clipboard"));
+  found.onOffered = () => clipboard.set(found);
   const channel = connection.createDataChannel(CHANNEL, { ordered: false, maxRetransmits: 0 });
   lookForPhoton(channel, (times) => {
-    const found = new Photon(times, ownPlayer, onScreen(screen));
-    photon.set(found);
-    tell("photon", () => found.summary.value);
+    const measured = new Photon(times, ownPlayer, onScreen(screen));
+    photon.set(measured);
+    tell("photon", () => measured.summary.value);
   });
 }
 

@@ -2,7 +2,7 @@ import type { RefObject } from "preact";
 import { isSilenced, playSound } from "./connection/playback";
 import { fillScreen, lockPointer, WAY_OUT } from "./input/screen";
 import { toggleOverlay } from "./overlay/overlay";
-import { complain, complaint, lab, player, sampler } from "./page";
+import { clipboard, complain, complaint, lab, player, sampler } from "./page";
 import { isLabOpen, isSettingsOpen, toggle } from "./panels";
 import { change, settings } from "./settings/settings";
 import { useStore } from "./store";
@@ -75,6 +75,28 @@ function useMouseLook(video: Reference<HTMLVideoElement>) {
   return { pressed: mouseLook, act };
 }
 
+function ClipboardButtons() {
+  const own = useStore(clipboard);
+  return (
+    <>
+      <Button
+        id="copy"
+        label="Copy from the game"
+        title="What was copied in the game becomes this device's clipboard"
+        hidden={own === null}
+        act={() => own?.copy().catch(complain("copy from the game"))}
+      />
+      <Button
+        id="paste"
+        label="Paste into the game"
+        title="What this device has in its clipboard can be pasted in the game"
+        hidden={own === null}
+        act={() => own?.paste().catch(complain("paste into the game"))}
+      />
+    </>
+  );
+}
+
 function PanelButtons() {
   const isLabShown = useStore(isLabOpen);
   const areSettingsShown = useStore(isSettingsOpen);
@@ -120,6 +142,7 @@ export function Toolbar({ main, video }: { main: Reference<HTMLElement>; video: 
         pressed={useStore(isTextOn)}
         act={toggleText}
       />
+      <ClipboardButtons />
       <Button id="fill" label="Full screen" title={`All of the screen; ${WAY_OUT}`} act={fill} />
       <Button
         id="show"

@@ -14,7 +14,7 @@
 //! ```
 //!
 //! The other way goes the [`Shape`] that the program gives to the pointer, so that the player's device draws it.
-//! Gamepads have messages of their own on the same channel: [`gamepad`].
+//! Gamepads have messages of their own on the same channel: [`gamepad`]. The clipboard has a channel of its own: [`clipboard`].
 //!
 //! # Examples
 //! A key that is pressed and released while the first message is lost:
@@ -35,6 +35,7 @@
 //! # assert!(lost.is_some());
 //! ```
 
+pub mod clipboard;
 pub mod gamepad;
 mod held;
 mod keys;

@@ -7,6 +7,8 @@
 //!                          ▼
 //!                       Pointer ─► Shape, Drawings
 //!
+//! text ─► Clipboard ◄─► selections of the screen
+//!
 //! gamepad::Action ─► Gamepads (uinput) ◄── Program
 //!                       └► Felt
 //!
@@ -31,6 +33,8 @@ pub mod card;
 mod card_window;
 #[cfg(feature = "wayland")]
 mod devices;
+#[cfg(feature = "x11")]
+mod clipboard;
 #[cfg(feature = "x11")]
 mod drawings;
 mod error;
@@ -62,6 +66,8 @@ mod x11;
 pub use card_window::show_card;
 #[cfg(feature = "wayland")]
 pub use devices::InputDevices;
+#[cfg(feature = "x11")]
+pub use clipboard::Clipboard;
 #[cfg(feature = "x11")]
 pub use drawings::Drawings;
 pub use error::DesktopError;

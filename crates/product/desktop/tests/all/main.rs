@@ -3,6 +3,8 @@
 #[cfg(feature = "x11")]
 mod card;
 #[cfg(feature = "x11")]
+mod clipboard;
+#[cfg(feature = "x11")]
 mod drawings;
 #[cfg(feature = "x11")]
 mod input;

@@ -40,6 +40,7 @@ pub(super) const SETTINGS: &[Setting] = settings! {
     "audio" => "audio",
     "input" => "input",
     "watchers" => "watchers",
+    "clipboard" => "clipboard",
     "metrics" => "metrics",
     "duration" => "duration",
 };

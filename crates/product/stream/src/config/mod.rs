@@ -157,6 +157,9 @@ pub struct HostConfig {
     /// How many may watch beside the client that plays; each has an encoder of its own.
     #[schemars(range(max = 8))]
     pub watchers: u32,
+    /// Whether who plays may copy text from the screen's clipboard and paste text into it, each time by an act of their own.
+    #[default = true]
+    pub clipboard: bool,
     /// Whether frame number, time and input are written into each picture.
     #[default = true]
     pub stamped: bool,
@@ -201,6 +204,12 @@ impl HostConfig {
     #[must_use]
     pub fn frame_interval(&self) -> Duration {
         Duration::from_secs(1) / i64::from(self.frame_rate.max(1))
+    }
+
+    /// Whether there is a clipboard for who plays: a screen has one.
+    #[must_use]
+    pub(crate) fn shares_clipboard(&self) -> bool {
+        self.clipboard && self.input && matches!(self.source, SourceConfig::X11 { .. })
     }
 
     /// The ladder of a stream, if it has one.

@@ -1,6 +1,8 @@
 //! The host: captures, encodes, paces and sends a stream to the client that plays, and to those that may watch beside.
 
 pub mod card;
+#[cfg(feature = "x11")]
+mod clips;
 mod drawn;
 mod encoders;
 pub mod encoding;

@@ -2,6 +2,8 @@
 
 #[cfg(feature = "x11")]
 use crate::host::card::Answers;
+#[cfg(feature = "x11")]
+use crate::host::clips::Clips;
 use crate::host::hand::HandOfPlayer;
 #[cfg(feature = "x11")]
 use crate::host::pads::Pads;
@@ -30,7 +32,7 @@ pub(super) enum Played {
     Scene(HandOfPlayer),
     /// A screen.
     #[cfg(feature = "x11")]
-    Screen(Box<Injector>, Box<Shapes>, Box<Pads>),
+    Screen(Box<Injector>, Box<Shapes>, Box<Pads>, Box<Clips>),
     /// A desktop's own screen, into which nothing but devices leads.
     #[cfg(feature = "wayland")]
     Devices(Box<InputDevices>, Box<Pads>),
@@ -80,7 +82,7 @@ impl Played {
             Self::Nothing => {}
             Self::Scene(hand) => hand.apply_gamepad(action),
             #[cfg(feature = "x11")]
-            Self::Screen(_, _, pads) => pads.apply(action),
+            Self::Screen(_, _, pads, _) => pads.apply(action),
             #[cfg(feature = "wayland")]
             Self::Devices(_, pads) => pads.apply(action),
             #[cfg(feature = "x11")]
@@ -96,23 +98,23 @@ impl Played {
             Self::Card(..) => Lack::Use,
             Self::Scene(_) => Lack::Nothing,
             #[cfg(feature = "x11")]
-            Self::Screen(_, _, pads) => pads.lack(),
+            Self::Screen(_, _, pads, _) => pads.lack(),
             #[cfg(feature = "wayland")]
             Self::Devices(_, pads) => pads.lack(),
         }
     }
 
-    /// Readable when programs ask something of a gamepad.
+    /// Readable when programs ask something of a gamepad or of the clipboard.
     pub(super) fn descriptors(&self) -> impl Iterator<Item = BorrowedFd<'_>> {
         #[cfg(feature = "x11")]
         let pads = match self {
-            Self::Screen(_, _, pads) => Some(&**pads),
+            Self::Screen(_, _, pads, _) => Some(&**pads),
             #[cfg(feature = "wayland")]
             Self::Devices(_, pads) => Some(&**pads),
             _ => None,
         };
         #[cfg(feature = "x11")]
-        return pads.into_iter().flat_map(Pads::descriptors);
+        return pads.into_iter().flat_map(Pads::descriptors).chain(clips);
         #[cfg(not(feature = "x11"))]
         std::iter::empty()
     }
@@ -132,13 +134,15 @@ impl Played {
         let _ = session;
     }
 
-    /// Gives the shape of the pointer, and what gamepads are to be felt like, to this session, if a screen is played.
+    /// Gives the shape of the pointer, what gamepads are to be felt like, and the clipboard's text that it wants to this session, if a screen
+    /// is played.
     pub(super) fn show(&mut self, now: Instant, session: &mut Session) {
         match self {
             #[cfg(feature = "x11")]
-            Self::Screen(_, shapes, pads) => {
+            Self::Screen(_, shapes, pads, clips) => {
                 shapes.show(now, session);
                 pads.feel(now, session);
+                clips.serve(now, session);
             }
             #[cfg(feature = "wayland")]
             Self::Devices(_, pads) => pads.feel(now, session),
@@ -203,7 +207,8 @@ fn screen(config: &HostConfig, display: Option<&str>, clock: Clock) -> Result<Pl
         return Ok(Played::Card(Box::new(injector), Answers::hear(place, clock)?, clock));
     }
     let shapes = Shapes::open(config, display);
-    Ok(Played::Screen(Box::new(injector), Box::new(shapes), Box::default()))
+    let clips = Clips::open(config, display);
+    Ok(Played::Screen(Box::new(injector), Box::new(shapes), Box::default(), Box::new(clips)))
 }
 
 /// One can watch where there can be no devices.

@@ -29,6 +29,7 @@
 //! | most unreported | 16384 | a quarter of the numbers: 3 s at 60 Mb/s; in flight are at most a few thousand |
 //! | interval while held | 100 ms | a report is back so much later than it could be |
 
+mod clipboard;
 mod handover;
 mod inputs;
 mod page_in;
@@ -38,6 +39,8 @@ mod send;
 mod shape_out;
 mod sound_out;
 
+use self::clipboard::ClipboardLink;
+pub use self::clipboard::Wish;
 use self::inputs::Inputs;
 use self::parity::{ParityOut, code};
 use self::shape_out::ShapeOut;
@@ -115,6 +118,9 @@ pub struct Session {
     page_clock: ReceiverClock,
     report_clock: ReceiverClock,
     inputs: Inputs,
+    /// Whether it may use the clipboard, and what it does with it.
+    shares: bool,
+    clipboard: ClipboardLink,
     /// Whether a browser is told that it may play.
     plays: bool,
     shape: ShapeOut,
@@ -137,6 +143,8 @@ impl Session {
             ecn: terms.ecn,
             mtu: terms.mtu,
             plays: terms.plays,
+            shares: terms.plays && terms.clipboard,
+            clipboard: ClipboardLink::default(),
             photon: terms.card.then(Photon::default),
             overhead: Overhead::default(),
             terms: Some(terms),
@@ -197,6 +205,7 @@ impl Session {
         }
         self.peer.close(now);
         self.inputs.end();
+        self.clipboard = ClipboardLink::default();
     }
 
     /// Handles a datagram that is for it.
@@ -223,6 +232,7 @@ impl Session {
             sender.on_deadline(now);
         }
         self.inputs.on_deadline(now);
+        self.send_clipboard(now);
     }
 
     /// When [`Self::on_deadline`] and [`Self::transmit`] are due next.
@@ -233,7 +243,8 @@ impl Session {
             sender = sender.map(|due| due.max(self.last_sent.saturating_add(HELD_INTERVAL)));
         }
         let (peer, inputs) = (self.peer.next_deadline(), self.inputs.next_deadline());
-        [sender, self.solicit_due(), peer, inputs].into_iter().flatten().min()
+        let clipboard = self.clipboard.next_deadline();
+        [sender, self.solicit_due(), peer, inputs, clipboard].into_iter().flatten().min()
     }
 
     /// When a browser is to be asked for a report that the sender waits for.
@@ -372,20 +383,23 @@ impl Session {
                 self.on_rtcp(now, &bytes);
                 self.answer_reference_time(now, &bytes, arrival);
             }
-            Event::Data { label, bytes, channel }
-                if self.plays && label == gameway_input::CHANNEL =>
-            {
-                self.on_input(now, channel, &bytes);
-            }
-            Event::Data { label, bytes, channel } if label == photon::CHANNEL => {
-                self.on_question(now, channel, &bytes);
-            }
-            Event::Data { label, bytes, .. } if label == frames::LABEL => self.on_page(now, &bytes),
+            Event::Data { label, bytes, channel } => self.on_data(now, channel, &label, &bytes),
             Event::Closed(reason) => {
                 self.sender = None;
                 self.inputs.end();
+                self.clipboard = ClipboardLink::default();
                 self.events.push(SessionEvent::Closed(reason));
             }
+            _ => {}
+        }
+    }
+
+    fn on_data(&mut self, now: Instant, channel: u16, label: &str, bytes: &[u8]) {
+        match label {
+            gameway_input::CHANNEL if self.plays => self.on_input(now, channel, bytes),
+            gameway_input::clipboard::CHANNEL => self.on_clipboard(channel, bytes),
+            photon::CHANNEL => self.on_question(now, channel, bytes),
+            frames::LABEL => self.on_page(now, bytes),
             _ => {}
         }
     }

@@ -30,6 +30,8 @@ pub struct Terms {
     pub ecn: Ecn,
     /// Whether a browser is told that it may play.
     pub plays: bool,
+    /// Whether who plays may use the clipboard of the screen.
+    pub clipboard: bool,
     /// Whether a test card is played, of which a page may ask.
     pub card: bool,
     /// Whether there is sound.
@@ -70,6 +72,7 @@ pub(super) fn terms(config: &HostConfig, session: u32, audio: bool) -> Result<Te
         mtu: config.mtu,
         ecn,
         plays: config.input,
+        clipboard: config.shares_clipboard(),
         card: config.card.is_some(),
         audio,
         hello: Hello::new(session, frame_interval, style),

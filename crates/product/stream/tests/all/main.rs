@@ -2,6 +2,7 @@
 //! libx265 in real time needs a core to itself.
 
 mod breaker;
+mod clipboard;
 mod doctor;
 mod handover;
 mod hostile;

@@ -124,6 +124,7 @@ impl Session {
             gameway_input::CHANNEL => {
                 self.answer_input(now, channel, self.inputs.program.acknowledgement());
             }
+            gameway_input::clipboard::CHANNEL if self.shares => self.offer_clipboard(now, channel),
             gameway_input::SHAPE_CHANNEL => self.shape.open(channel),
             RUMBLE_CHANNEL => {
                 self.inputs.rumble = RumbleOut { channel: Some(channel), ..RumbleOut::default() };

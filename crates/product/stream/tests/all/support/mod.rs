@@ -230,6 +230,7 @@ pub fn terms(setting: &Setting, session: u32, told: &Arc<Mutex<Told>>) -> Terms 
         mtu: None,
         ecn: setting.ecn,
         plays: true,
+        clipboard: true,
         card: false,
         audio: setting.audio,
         hello: Hello { session, frame_interval_ns: INTERVAL.as_nanos(), report_interval_ns },

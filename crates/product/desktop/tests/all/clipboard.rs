@@ -1,0 +1,178 @@
+//! The clipboard with a program that is not ours: xclip.
+
+use crate::support::{Folder, comes_true, installed};
+use gameway_desktop::{Clipboard, Screen, connect};
+use gameway_input::clipboard::{MAX_TEXT, Outcome};
+use gameway_runtime::clock::{Clock, sleep};
+use gameway_units::{Duration, Instant};
+use std::io::{Read as _, Write as _};
+use std::process::{Child, Command, Stdio};
+use std::sync::mpsc::{Receiver, channel};
+use x11rb::connection::Connection as _;
+use x11rb::protocol::xproto::{ConnectionExt as _, CreateWindowAux, WindowClass};
+
+const TEXT: &str = "Grüße, žluťoučký кот 猫 🎮\nzwei\n";
+
+struct Scene {
+    clipboard: Clipboard,
+    clock: Clock,
+    screen: Screen,
+    _folder: Folder,
+}
+
+/// Ends with its scene.
+struct Owner(Child);
+
+impl Drop for Owner {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+impl Scene {
+    fn new() -> Option<Self> {
+        let folder = Folder::new();
+        let screen = installed(Screen::start(320, 180, folder.path()))?;
+        let found = Command::new("xclip").arg("-version").output();
+        if found.is_err() {
+            eprintln!("skipped: xclip is not installed");
+            return None;
+        }
+        let clipboard =
+            Clipboard::connect(Some(screen.display()), Some(screen.authority())).expect("a screen");
+        let clock = Clock::new(Clock::monotonic_ns());
+        Some(Self { clipboard, clock, screen, _folder: folder })
+    }
+
+    fn xclip(&self, words: &[&str]) -> Command {
+        let mut command = Command::new("xclip");
+        command
+            .args(["-selection", "clipboard"])
+            .args(words)
+            .env("DISPLAY", self.screen.display())
+            .env("XAUTHORITY", self.screen.authority())
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped());
+        command
+    }
+
+    /// Another program copies this.
+    fn copied(&self, text: &[u8]) -> Owner {
+        let mut child = self.xclip(&["-i", "-quiet"]).spawn().expect("xclip");
+        child.stdin.take().expect("its input").write_all(text).expect("xclip");
+        let owner = Owner(child);
+        let (connection, _) =
+            connect(Some(self.screen.display()), Some(self.screen.authority())).expect("a screen");
+        let name = connection.intern_atom(false, b"CLIPBOARD").expect("a screen").reply();
+        let name = name.expect("a name").atom;
+        let has_owner = || {
+            let asked = connection.get_selection_owner(name).expect("a screen").reply();
+            asked.expect("an answer").owner != x11rb::NONE
+        };
+        assert!(comes_true(has_owner));
+        owner
+    }
+
+    /// What another program pastes; ours answers meanwhile.
+    fn pasted(&mut self) -> Vec<u8> {
+        let (give, take): (_, Receiver<Vec<u8>>) = channel();
+        let mut child = self.xclip(&["-o"]).spawn().expect("xclip");
+        let mut output = child.stdout.take().expect("its output");
+        std::thread::spawn(move || {
+            let mut all = Vec::new();
+            let _ = output.read_to_end(&mut all);
+            let _ = give.send(all);
+        });
+        let _owner = Owner(child);
+        let mut found = None;
+        assert!(comes_true(|| {
+            assert_eq!(self.clipboard.poll(self.clock.now()), Ok(None));
+            found = take.try_recv().ok();
+            found.is_some()
+        }));
+        found.unwrap_or_default()
+    }
+
+    /// What is read when it is asked for.
+    fn read(&mut self) -> Result<String, Outcome> {
+        self.clipboard.ask(self.clock.now()).expect("a screen");
+        let mut found = None;
+        assert!(comes_true(|| {
+            found = self.clipboard.poll(self.clock.now()).expect("a screen");
+            found.is_some()
+        }));
+        found.expect("an answer")
+    }
+}
+
+/// As long as may be, of characters of three bytes, so that pieces end within one.
+fn longest() -> String {
+    "猫".repeat(MAX_TEXT / 3)
+}
+
+#[test]
+fn a_text_that_is_given_is_pasted_by_other_programs_until_they_copy() {
+    let Some(mut scene) = Scene::new() else { return };
+    for text in [TEXT, "", &longest(), "the last one"] {
+        scene.clipboard.give(text).expect("a screen");
+        // Which is ours to read, too.
+        assert_eq!(scene.read().as_deref(), Ok(text));
+        assert!(scene.pasted() == text.as_bytes(), "{} bytes", text.len());
+    }
+    let _owner = scene.copied(b"another");
+    assert!(comes_true(|| scene.clipboard.poll(scene.clock.now()) == Ok(None)
+        && scene.read() == Ok("another".to_owned())));
+}
+
+#[test]
+fn a_text_that_was_copied_is_read_when_it_is_asked_for() {
+    let Some(mut scene) = Scene::new() else { return };
+    assert_eq!(scene.read(), Err(Outcome::Nothing));
+    for text in [TEXT, &longest()] {
+        let _owner = scene.copied(text.as_bytes());
+        assert!(scene.read().as_deref() == Ok(text), "{} bytes", text.len());
+    }
+}
+
+#[test]
+fn what_is_no_text_or_too_long_is_refused() {
+    let Some(mut scene) = Scene::new() else { return };
+    for (bytes, outcome) in [
+        (vec![b'a'; MAX_TEXT + 1], Outcome::TooLong),
+        (vec![b'a'; 4 * MAX_TEXT], Outcome::TooLong),
+        (vec![0xc3, 0x28, 0xff], Outcome::NoText),
+    ] {
+        let _owner = scene.copied(&bytes);
+        assert_eq!(scene.read(), Err(outcome), "{} bytes", bytes.len());
+    }
+    // Who has it now is read as ever.
+    let _owner = scene.copied(b"short");
+    assert_eq!(scene.read().as_deref(), Ok("short"));
+}
+
+/// A program that owns the clipboard and says nothing, as one that has stopped.
+#[test]
+fn a_program_that_does_not_answer_is_not_waited_for() {
+    let Some(mut scene) = Scene::new() else { return };
+    let (connection, number) =
+        connect(Some(scene.screen.display()), Some(scene.screen.authority())).expect("a screen");
+    let own = connection.generate_id().expect("a number");
+    let root = connection.setup().roots[number].root;
+    let (kind, looks) = (WindowClass::INPUT_ONLY, CreateWindowAux::new());
+    connection.create_window(0, own, root, 0, 0, 1, 1, 0, kind, 0, &looks).expect("a screen");
+    let name = connection.intern_atom(false, b"CLIPBOARD").expect("a screen").reply();
+    let owned =
+        connection.set_selection_owner(own, name.expect("a name").atom, x11rb::CURRENT_TIME);
+    owned.expect("a screen").check().expect("the clipboard");
+    scene.clipboard.ask(Instant::ZERO).expect("a screen");
+    sleep(Duration::from_millis(50));
+    let at = |millis| Instant::ZERO + Duration::from_millis(millis);
+    assert_eq!(scene.clipboard.poll(at(1_999)), Ok(None));
+    assert_eq!(scene.clipboard.next_deadline(), Some(at(2_000)));
+    assert_eq!(scene.clipboard.poll(at(2_000)), Ok(Some(Err(Outcome::NoAnswer))));
+    assert_eq!(
+        (scene.clipboard.poll(at(9_000)), scene.clipboard.next_deadline()),
+        (Ok(None), None)
+    );
+}
