@@ -55,9 +55,7 @@ test("a copied text comes in parts", async () => {
 test("a pasted text is taken before another one goes", async () => {
   const { clipboard, sent, hear } = made("ž");
   const pasted = clipboard.paste();
-  await Promise.resolve();
-  await Promise.resolve();
-  expect(sent.map((bytes) => messageOf(bytes)?.kind)).toEqual(["part"]);
+  await vi.waitFor(() => expect(sent.map((bytes) => messageOf(bytes)?.kind)).toEqual(["part"]));
   await expect(clipboard.copy()).rejects.toThrow("still on its way");
   hear(outcome(0));
   await pasted;
@@ -73,6 +71,30 @@ test("why there is no text is said", async () => {
   channel.onclose?.call({} as RTCDataChannel, new Event("close"));
   await expect(cut).rejects.toThrow("no connection");
   expect(device.text.length).toBe((1 << 20) + 1);
+});
+
+test("a host that does not answer is given up, and another text may go", async () => {
+  vi.useFakeTimers();
+  const { clipboard, hear } = made();
+  const failed = expect(clipboard.copy()).rejects.toThrow("does not answer");
+  await vi.advanceTimersByTimeAsync(15_000);
+  await failed;
+  const copied = clipboard.copy();
+  for (const part of partsOf("late")) hear(part);
+  await copied;
+  vi.useRealTimers();
+});
+
+test("a browser that does not let it says so", async () => {
+  const { clipboard, hear } = made();
+  const refuse = () => Promise.reject(new DOMException("no", "NotAllowedError"));
+  vi.stubGlobal("navigator", { clipboard: { readText: refuse, writeText: refuse } });
+  await expect(clipboard.paste()).rejects.toThrow("has not allowed");
+  const copied = clipboard.copy();
+  for (const part of partsOf("text")) hear(part);
+  await expect(copied).rejects.toThrow("has not allowed");
+  vi.stubGlobal("navigator", { clipboard: { writeText: refuse } });
+  await expect(clipboard.paste()).rejects.toThrow("no page read");
 });
 
 test("a page that is not secure says so", async () => {

@@ -9,6 +9,9 @@ const WORDS: Record<Exclude<Outcome, "taken">, string> = {
   gone: "the host has no clipboard any more",
 };
 
+// Longer than a host waits for a program (2 s) and a text of 1 MiB takes at 2 Mb/s (4.2 s).
+const PATIENCE = 15_000;
+
 export type Channel = Pick<RTCDataChannel, "binaryType" | "readyState" | "onmessage" | "onclose"> & {
   send(data: ArrayBuffer): void;
 };
@@ -22,6 +25,17 @@ interface Wanted {
 function device(): Clipboard {
   if (!navigator.clipboard) throw new Error("the browser gives it on secure pages alone (HTTPS)");
   return navigator.clipboard;
+}
+
+// Older versions of Firefox let pages write only; others refuse what a person has not allowed.
+async function readText(): Promise<string> {
+  const own = device();
+  if (!own.readText) throw new Error("this browser lets no page read the clipboard");
+  return own.readText().catch(refused);
+}
+
+function refused(): never {
+  throw new Error("the browser has not allowed this page to use the clipboard");
 }
 
 export class GameClipboard {
@@ -40,12 +54,14 @@ export class GameClipboard {
 
   // What the game has copied becomes the device's.
   async copy(): Promise<void> {
-    await device().writeText(await this.#ask([askBytes()]));
+    const own = device();
+    const text = await this.#ask([askBytes()]);
+    await own.writeText(text).catch(refused);
   }
 
   // What the device has can be pasted in the game.
   async paste(): Promise<void> {
-    const parts = partsOf(await device().readText());
+    const parts = partsOf(await readText());
     if (parts.length === 0) throw new Error(WORDS["too long"]);
     await this.#ask(parts);
   }
@@ -56,8 +72,10 @@ export class GameClipboard {
     const wanted = new Promise<string>((done, failed) => {
       this.#wanted = { done, failed };
     });
+    const unanswered = setTimeout(() => this.#wanted?.failed(new Error("the host does not answer")), PATIENCE);
     for (const message of messages) this.#channel.send(message);
     return wanted.finally(() => {
+      clearTimeout(unanswered);
       this.#wanted = null;
     });
   }

@@ -39,6 +39,8 @@ struct Transfer {
 /// See the module's head.
 #[derive(Debug, Default)]
 pub(super) struct Offer {
+    /// Given, and not owned before the server has told its time: a loss until then is of the text before.
+    next: Option<Arc<str>>,
     /// Ours, until another program copies.
     text: Option<Arc<str>>,
     since: Timestamp,
@@ -47,12 +49,12 @@ pub(super) struct Offer {
 
 impl Offer {
     pub(super) fn text(&self) -> Option<&str> {
-        self.text.as_deref()
+        self.next.as_deref().or(self.text.as_deref())
     }
 
     /// The clipboard is owned once the server has told its time.
     pub(super) fn give(&mut self, screen: &Screen, text: &str) -> Result<(), Box<dyn Error>> {
-        self.text = Some(text.into());
+        self.next = Some(text.into());
         let (property, kind) = (screen.atoms.GAMEWAY_TIME, AtomEnum::STRING);
         screen.connection.change_property8(PropMode::APPEND, screen.own, property, kind, &[])?;
         Ok(())
@@ -73,8 +75,8 @@ impl Offer {
         event: &PropertyNotifyEvent,
     ) -> Result<(), Box<dyn Error>> {
         let is_time = event.window == screen.own && event.atom == screen.atoms.GAMEWAY_TIME;
-        if is_time && self.text.is_some() {
-            self.since = event.time;
+        if is_time && let Some(text) = self.next.take() {
+            (self.text, self.since) = (Some(text), event.time);
             let clipboard = screen.atoms.CLIPBOARD;
             screen.connection.set_selection_owner(screen.own, clipboard, event.time)?;
         }
@@ -151,6 +153,8 @@ impl Offer {
             connection.change_window_attributes(requestor, &wanted)?;
             let size = [text.len() as u32];
             connection.change_property32(mode, requestor, property, atoms.INCR, &size)?;
+            // A program that asks again, or a window whose number another one has by now, takes nothing of what was on its way before.
+            self.transfers.retain(|one| (one.requestor, one.property) != (requestor, property));
             self.transfers.push(Transfer { requestor, property, target, text, gone: 0, last: now });
         }
         Ok(true)

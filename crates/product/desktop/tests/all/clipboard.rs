@@ -125,6 +125,17 @@ fn a_text_that_is_given_is_pasted_by_other_programs_until_they_copy() {
         && scene.read() == Ok("another".to_owned())));
 }
 
+/// The loss of the text before is heard of after another one is given.
+#[test]
+fn a_text_is_owned_though_another_program_has_just_copied() {
+    let Some(mut scene) = Scene::new() else { return };
+    scene.clipboard.give("first").expect("a screen");
+    assert!(comes_true(|| scene.pasted() == b"first"));
+    let _owner = scene.copied(b"another");
+    scene.clipboard.give("second").expect("a screen");
+    assert!(comes_true(|| scene.pasted() == b"second"));
+}
+
 #[test]
 fn a_text_that_was_copied_is_read_when_it_is_asked_for() {
     let Some(mut scene) = Scene::new() else { return };

@@ -37,6 +37,14 @@ impl Clips {
         }
     }
 
+    /// Answers programs while nobody plays.
+    pub(super) fn serve_alone(&mut self, now: Instant) {
+        if let Some(Err(error)) = self.0.as_mut().map(|clipboard| clipboard.poll(now)) {
+            no_more(&error);
+            self.0 = None;
+        }
+    }
+
     /// Readable when programs have said something.
     pub(super) fn descriptor(&self) -> Option<BorrowedFd<'_>> {
         self.0.as_ref().map(Clipboard::descriptor)

@@ -134,6 +134,17 @@ impl Played {
         let _ = session;
     }
 
+    /// What programs ask is answered while nobody plays, too: else what is readable would be waited for in vain, and pasting would hang.
+    pub(super) fn serve_alone(&mut self, now: Instant) {
+        match self {
+            #[cfg(feature = "x11")]
+            Self::Screen(_, _, _, clips) => clips.serve_alone(now),
+            _ => {
+                let _ = now;
+            }
+        }
+    }
+
     /// Gives the shape of the pointer, what gamepads are to be felt like, and the clipboard's text that it wants to this session, if a screen
     /// is played.
     pub(super) fn show(&mut self, now: Instant, session: &mut Session) {

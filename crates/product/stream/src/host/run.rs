@@ -226,7 +226,10 @@ impl Host {
             session.on_deadline(now);
             send_all(&mut self.wires, session)?;
         }
-        let Some(Stay { session, .. }) = &mut self.stays.current else { return Ok(()) };
+        let Some(Stay { session, .. }) = &mut self.stays.current else {
+            self.played.serve_alone(now);
+            return Ok(());
+        };
         while let Some(made) = self.made.take() {
             if made.session == session.number()
                 && let Some(why) = session.on_made(now, made)
