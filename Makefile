@@ -60,7 +60,7 @@ DASH_JS := python/gameway/live/video/dash.js
 # The page that a host serves, as the crate has it.
 PAGE := crates/product/webrtc/src/page.html
 
-.PHONY: help setup demo demo-live conformance play nat page machine-tools packages mutants properties test ready lint quick-lint rust-lint python-lint page-lint rust-test fuzz-smoke computed timed-test python-test long bench soak reproduce clean
+.PHONY: help setup demo demo-live conformance play nat page machine-tools packages mutants properties test ready lint quick-lint rust-lint python-lint page-lint rust-test fuzz-smoke computed timed-test python-test long bench soak soak-live reproduce clean
 
 help: ## this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 16
@@ -194,6 +194,9 @@ bench: ## speed and memory of the simulator, then the parts of the packet path
 
 soak: ## eight simulated hours with each controller: memory, delay and bitrate stay; a quarter of an hour
 	cargo run --release --quiet -p gameway-sim --example soak
+
+soak-live: $(STAMPS)/live $(STAMPS)/test-tools $(STAMPS)/test-packages ## the same live: Chromium and our client play for an hour; nothing leaks, nothing creeps
+	GAMEWAY_SOAK_SECONDS=3600 $(BIN)/pytest -q -s python/tests/test_live_soak.py
 
 clean: ## remove what was built; results stay
 	rm -rf $(VENV) $(STAMPS) target python/gameway/_core*.so python/gameway/experiments \

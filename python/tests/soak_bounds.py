@@ -2,10 +2,10 @@
 
 The level is of the second to the last tenth. Memory may change by as much as an allocator keeps
 more or less of, and by 0.3 kB/s; nothing that a program of ours has opened or started may become
-more. Chromium starts and ends processes and threads of its own as it likes, and shared pages count
-for less while others on the machine have them, too. Its sound waits for 20 to 60 ms, by how evenly
-packets came lately. Headless it refreshes each 16.666 ms, a frame comes each 16.667 ms: the wait of
-a picture for its display falls from an interval to none within seven minutes, again and again.
+more. Chromium starts and ends processes and threads of its own as it likes. Its sound waits for 20
+to 60 ms, by how evenly packets came lately. Headless it refreshes each 16.666 ms, a frame comes
+each 16.667 ms: the wait of a picture for its display falls from an interval to none within seven
+minutes, again and again.
 """
 
 from __future__ import annotations
@@ -30,8 +30,8 @@ BOUNDS = [
     *_of_program("play", 150),
     *_of_program("client", 150),
     # With the screen, the sound server and the test card that it has started.
-    Bound("play_all_mb", "MB", 50, 500, change=20, an_hour=5, timed=False),
-    Bound("browser_all_mb", "MB", 100, 1000, change=40, an_hour=20, timed=False),
+    Bound("play_all_mb", "MB", 50, 500, change=5, an_hour=2, timed=False),
+    Bound("browser_all_mb", "MB", 100, 1000, change=30, an_hour=10, timed=False),
     Bound("page_mb", "MB", 50, 500, change=20, an_hour=5, timed=False),
     Bound("heap_mb", "MB", 0.5, 20, change=1.0, an_hour=1.0, of="floor", timed=False),
     Bound("nodes", "", 20, 5000, change=50, of="floor", timed=False),

@@ -99,6 +99,8 @@ NAMED = (
     Named(r"make properties$", "runs the property tests of `make test` again and again"),
     Named(r"make mutants$", "builds and tests anew for each changed line"),
     Named(r"make soak$", "simulates 64 hours; ten minutes of them are a test of the simulator"),
+    Named(r"make soak-live$", "plays for an hour; 40 seconds are part of `make test`:",
+          "test_live_soak.py::test_nothing_leaks_and_nothing_creeps"),
     Named(r"make play$", QUIET, "test_live_play.py::test_chromium_plays_evenly"),
     Named(r"make nat$", "tries 51 pairs; what `make test` has of them:",
           "test_nat.py::test_a_browser_and_a_host_connect"),

@@ -107,11 +107,11 @@ impl Played {
     /// Readable when programs ask something of a gamepad or of the clipboard.
     pub(super) fn descriptors(&self) -> impl Iterator<Item = BorrowedFd<'_>> {
         #[cfg(feature = "x11")]
-        let pads = match self {
-            Self::Screen(_, _, pads, _) => Some(&**pads),
+        let (pads, clips) = match self {
+            Self::Screen(_, _, pads, clips) => (Some(&**pads), clips.descriptor()),
             #[cfg(feature = "wayland")]
-            Self::Devices(_, pads) => Some(&**pads),
-            _ => None,
+            Self::Devices(_, pads) => (Some(&**pads), None),
+            _ => (None, None),
         };
         #[cfg(feature = "x11")]
         return pads.into_iter().flat_map(Pads::descriptors).chain(clips);
